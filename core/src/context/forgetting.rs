@@ -1,0 +1,85 @@
+use super::{Context, Statistic, checked};
+use crate::attention::Mask;
+use crate::error::Error;
+use crate::kernel::zeros;
+use crate::prompt::{Transition, check_discount, token};
+use crate::scalar::Scalar;
+use nalgebra::SMatrix;
+
+/// The context that forgets exponentially: transition j of n counts with weight
+/// retention^(n - j), and n becomes the sum of the weights.
+///
+/// Retention 1 - 1/h remembers about the last h transitions. Rounding errors are forgotten at the
+/// same rate as the data, so they do not accumulate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Forgetting<S: Scalar, const D: usize, const K: usize, M: Mask<S, K>> {
+    gamma: S,
+    retention: S,
+    mask: M,
+    state: M::State,
+    g: SMatrix<S, K, K>,
+    weight: S,
+    len: u64,
+}
+
+impl<S: Scalar, const D: usize, const K: usize, M: Mask<S, K>> Forgetting<S, D, K, M> {
+    /// An empty context for a discount gamma in [0, 1) (1 in the average-reward setting) and a
+    /// retention in (0, 1).
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` or `retention`.
+    pub fn new(gamma: S, retention: S, mask: M) -> Result<Self, Error> {
+        let gamma = check_discount::<S, D, K>(gamma)?;
+        for lane in 0..S::LANES {
+            let r = retention.lane(lane);
+            if !r.is_finite() {
+                return Err(Error::NonFinite { parameter: "retention" });
+            }
+            if !(r > Scalar::ZERO && r < Scalar::ONE) {
+                return Err(Error::OutOfRange { parameter: "retention", accepted: "(0, 1)" });
+            }
+        }
+        let state = mask.initial_state();
+        Ok(Forgetting { gamma, retention, mask, state, g: zeros(), weight: S::ZERO, len: 0 })
+    }
+
+    /// The sum of the weights: the length that 1/n uses.
+    pub fn effective_len(&self) -> S {
+        self.weight
+    }
+}
+
+impl<S: Scalar, const D: usize, const K: usize, M: Mask<S, K>> Context<S, D, K>
+    for Forgetting<S, D, K, M>
+{
+    fn observe_transition(&mut self, transition: &Transition<S, D>) -> Result<(), Error> {
+        transition.check()?;
+        let z = token::<S, D, K>(transition, self.gamma);
+        let (left, right) = self.mask.factors(&mut self.state, &z, self.retention);
+        for j in 0..K {
+            let right_j = right[j];
+            for i in 0..K {
+                let g = &mut self.g.data.0[j][i];
+                *g = self.retention * *g + left[i] * right_j;
+            }
+        }
+        self.weight = self.retention * self.weight + S::ONE;
+        self.len += 1;
+        Ok(())
+    }
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn clear(&mut self) {
+        self.state = self.mask.initial_state();
+        self.g = zeros();
+        self.weight = S::ZERO;
+        self.len = 0;
+    }
+
+    fn statistic(&self) -> Result<Statistic<S, K>, Error> {
+        checked(self.g, self.len, self.weight)
+    }
+}

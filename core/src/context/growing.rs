@@ -1,0 +1,60 @@
+use super::sum::BlockedSum;
+use super::{Context, Statistic, checked};
+use crate::attention::Mask;
+use crate::error::Error;
+use crate::prompt::{Transition, check_discount, token};
+use crate::scalar::Scalar;
+
+/// The context of all transitions observed, with equal weight.
+///
+/// It keeps its precision over streams of any length: G is summed in blocks with compensation, so
+/// that its rounding error does not grow with the number of transitions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Growing<S: Scalar, const D: usize, const K: usize, M: Mask<S, K>> {
+    gamma: S,
+    mask: M,
+    state: M::State,
+    sum: BlockedSum<S, K>,
+    len: u64,
+}
+
+impl<S: Scalar, const D: usize, const K: usize, M: Mask<S, K>> Growing<S, D, K, M> {
+    /// An empty context for a discount gamma in [0, 1); in the average-reward setting
+    /// (K = 2 D + 2) gamma is 1.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma`.
+    pub fn new(gamma: S, mask: M) -> Result<Self, Error> {
+        let gamma = check_discount::<S, D, K>(gamma)?;
+        let state = mask.initial_state();
+        Ok(Growing { gamma, mask, state, sum: BlockedSum::new(), len: 0 })
+    }
+}
+
+impl<S: Scalar, const D: usize, const K: usize, M: Mask<S, K>> Context<S, D, K>
+    for Growing<S, D, K, M>
+{
+    #[inline(always)]
+    fn observe_transition(&mut self, transition: &Transition<S, D>) -> Result<(), Error> {
+        transition.check()?;
+        let z = token::<S, D, K>(transition, self.gamma);
+        let (left, right) = self.mask.factors(&mut self.state, &z, S::ONE);
+        self.sum.add_outer(&left, &right, M::SYMMETRIC);
+        self.len += 1;
+        Ok(())
+    }
+
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn clear(&mut self) {
+        self.state = self.mask.initial_state();
+        self.sum = BlockedSum::new();
+        self.len = 0;
+    }
+
+    fn statistic(&self) -> Result<Statistic<S, K>, Error> {
+        checked(self.sum.value(M::SYMMETRIC), self.len, S::from_count(self.len))
+    }
+}

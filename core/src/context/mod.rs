@@ -1,0 +1,145 @@
+//! The streaming context: one transition at a time in O(K^2), in memory that does not depend on
+//! how many there were.
+//!
+//! | policy | remembers | statistic |
+//! |---|---|---|
+//! | [`Growing`] | every transition, equally | blocked, compensated sum: its error does not grow with n |
+//! | [`Forgetting`] | the past, shrunk by a factor per transition | G <- retention G + left right^T |
+//! | [`Sliding`] | the last N transitions | adds the new, subtracts the dropped, and starts over from sums made by addition alone every N transitions |
+//!
+//! Each works with each mask of [`crate::attention::mask`]; the average-reward transformer needs two
+//! statistics, one per head ([`TwoHeadContext`]).
+
+mod forgetting;
+mod growing;
+mod sliding;
+mod sum;
+
+pub use forgetting::Forgetting;
+pub use growing::Growing;
+pub use sliding::{Sliding, SlidingMask};
+
+use crate::attention::Mask;
+use crate::attention::mask::{MeanCentred, Td0};
+use crate::error::Error;
+use crate::kernel::zeros;
+use crate::prompt::{Prompt, Transition};
+use crate::scalar::Scalar;
+use nalgebra::{SMatrix, SVector};
+
+/// What a linear transformer needs of its context: G_0 = Z_0 M Z_0^T, (K, K), and 1/n.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Statistic<S: Scalar, const K: usize> {
+    /// G_0.
+    pub g: SMatrix<S, K, K>,
+    /// 1/n, the normalisation of eq. "Z_l update".
+    pub inverse_len: S,
+}
+
+impl<S: Scalar, const K: usize> Statistic<S, K> {
+    /// The statistic of a prompt's context under a mask.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] if the prompt has no context.
+    pub fn of_prompt<const N: usize>(
+        prompt: &Prompt<S, K, N>,
+        mask: &impl Mask<S, K>,
+    ) -> Result<Self, Error> {
+        let inverse_len = prompt.inverse_len()?;
+        let mut g = zeros();
+        let mut state = mask.initial_state();
+        for z in prompt.context() {
+            let (left, right) = mask.factors(&mut state, z, S::ONE);
+            crate::kernel::add_outer(&mut g, &left, &right);
+        }
+        Ok(Statistic { g, inverse_len })
+    }
+}
+
+/// A context that transitions stream into.
+pub trait Context<S: Scalar, const D: usize, const K: usize> {
+    /// Adds the transition (phi, reward, phi').
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`], naming `phi`, `reward` or `phi_next`; the context stays as it was.
+    fn observe_transition(&mut self, transition: &Transition<S, D>) -> Result<(), Error>;
+
+    /// How many transitions the context stands for: all observed, or those in the window.
+    fn len(&self) -> u64;
+
+    /// Forgets everything.
+    fn clear(&mut self);
+
+    /// G_0 and 1/n.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the sums overflowed.
+    fn statistic(&self) -> Result<Statistic<S, K>, Error>;
+
+    /// Adds the transition from a state with features `phi` to one with features `phi_next`.
+    ///
+    /// # Errors
+    /// As [`Context::observe_transition`].
+    #[inline(always)]
+    fn observe(
+        &mut self,
+        phi: &SVector<S, D>,
+        reward: S,
+        phi_next: &SVector<S, D>,
+    ) -> Result<(), Error> {
+        self.observe_transition(&Transition { phi: *phi, reward, phi_next: *phi_next })
+    }
+
+    /// True before the first transition.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The statistic, unless it is empty or overflowed.
+fn checked<S: Scalar, const K: usize>(
+    g: SMatrix<S, K, K>,
+    len: u64,
+    weight: S,
+) -> Result<Statistic<S, K>, Error> {
+    if len == 0 {
+        return Err(Error::Empty { parameter: "context" });
+    }
+    if !crate::kernel::is_finite(&g) {
+        return Err(Error::NonFinite { parameter: "context" });
+    }
+    Ok(Statistic { g, inverse_len: S::ONE / weight })
+}
+
+/// The contexts of the average-reward transformer's two heads, fed together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TwoHeadContext<A, B> {
+    /// The context of head 1, with the mask [`MeanCentred`].
+    pub head1: A,
+    /// The context of head 2, with the mask [`Td0`].
+    pub head2: B,
+}
+
+/// The growing average-reward context.
+pub type GrowingAverageReward<S, const D: usize, const K: usize> =
+    TwoHeadContext<Growing<S, D, K, MeanCentred>, Growing<S, D, K, Td0>>;
+
+impl<A, B> TwoHeadContext<A, B> {
+    /// Adds the transition from a state with features `phi` to one with features `phi_next`.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`], naming `phi`, `reward` or `phi_next`; the context stays as it was.
+    pub fn observe<S: Scalar, const D: usize, const K: usize>(
+        &mut self,
+        phi: &SVector<S, D>,
+        reward: S,
+        phi_next: &SVector<S, D>,
+    ) -> Result<(), Error>
+    where
+        A: Context<S, D, K>,
+        B: Context<S, D, K>,
+    {
+        self.head1.observe(phi, reward, phi_next)?;
+        self.head2.observe(phi, reward, phi_next)
+    }
+}

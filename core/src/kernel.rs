@@ -1,0 +1,224 @@
+//! The few hot products, on nalgebra's `SMatrix`, every sum in ascending order of its index.
+//!
+//! For `f32` and `f64` each product of two matrices is bit for bit nalgebra's own `a * b`; unlike
+//! nalgebra's, these also take lanes, and no code path depends on the target or on the build.
+
+use crate::scalar::Scalar;
+use nalgebra::{ArrayStorage, SMatrix, SVector};
+
+/// The matrix of zeros.
+#[inline(always)]
+pub fn zeros<S: Scalar, const R: usize, const C: usize>() -> SMatrix<S, R, C> {
+    SMatrix::from_array_storage(ArrayStorage([[S::ZERO; R]; C]))
+}
+
+/// The identity matrix.
+#[inline(always)]
+pub fn identity<S: Scalar, const K: usize>() -> SMatrix<S, K, K> {
+    let mut out = zeros();
+    add_identity(&mut out);
+    out
+}
+
+/// M += I.
+#[inline(always)]
+pub fn add_identity<S: Scalar, const K: usize>(m: &mut SMatrix<S, K, K>) {
+    for i in 0..K {
+        m.data.0[i][i] += S::ONE;
+    }
+}
+
+/// A B, (R, K) times (K, C).
+#[cfg_attr(not(target_os = "none"), inline(always))]
+pub fn mul<S: Scalar, const R: usize, const K: usize, const C: usize>(
+    a: &SMatrix<S, R, K>,
+    b: &SMatrix<S, K, C>,
+) -> SMatrix<S, R, C> {
+    let mut out = zeros::<S, R, C>();
+    for j in 0..C {
+        out.data.0[j] = combine(&a.data.0, &b.data.0[j]);
+    }
+    out
+}
+
+/// A^T B, (K, R) transposed times (K, C).
+#[cfg_attr(not(target_os = "none"), inline(always))]
+pub fn transpose_mul<S: Scalar, const R: usize, const K: usize, const C: usize>(
+    a: &SMatrix<S, K, R>,
+    b: &SMatrix<S, K, C>,
+) -> SMatrix<S, R, C> {
+    mul(&transpose(a), b)
+}
+
+/// A B^T, (R, K) times (C, K) transposed.
+#[cfg_attr(not(target_os = "none"), inline(always))]
+pub fn mul_transpose<S: Scalar, const R: usize, const K: usize, const C: usize>(
+    a: &SMatrix<S, R, K>,
+    b: &SMatrix<S, C, K>,
+) -> SMatrix<S, R, C> {
+    mul(a, &transpose(b))
+}
+
+/// A^T.
+#[inline(always)]
+pub fn transpose<S: Scalar, const R: usize, const C: usize>(
+    a: &SMatrix<S, R, C>,
+) -> SMatrix<S, C, R> {
+    let mut out = zeros::<S, C, R>();
+    for j in 0..C {
+        for i in 0..R {
+            out.data.0[i][j] = a.data.0[j][i];
+        }
+    }
+    out
+}
+
+/// A x, (R, K) times (K).
+#[inline(always)]
+pub fn mul_vector<S: Scalar, const R: usize, const K: usize>(
+    a: &SMatrix<S, R, K>,
+    x: &SVector<S, K>,
+) -> SVector<S, R> {
+    SVector::from_array_storage(ArrayStorage([combine(&a.data.0, &x.data.0[0])]))
+}
+
+/// A^T x, (K, R) transposed times (K).
+#[inline(always)]
+pub fn transpose_mul_vector<S: Scalar, const R: usize, const K: usize>(
+    a: &SMatrix<S, K, R>,
+    x: &SVector<S, K>,
+) -> SVector<S, R> {
+    let mut out = zeros::<S, R, 1>();
+    for j in 0..R {
+        out.data.0[0][j] = dot_arrays(&a.data.0[j], &x.data.0[0]);
+    }
+    out
+}
+
+/// <x, y>.
+#[inline(always)]
+pub fn dot<S: Scalar, const K: usize>(x: &SVector<S, K>, y: &SVector<S, K>) -> S {
+    dot_arrays(&x.data.0[0], &y.data.0[0])
+}
+
+/// M += x y^T.
+#[inline(always)]
+pub fn add_outer<S: Scalar, const R: usize, const C: usize>(
+    m: &mut SMatrix<S, R, C>,
+    x: &SVector<S, R>,
+    y: &SVector<S, C>,
+) {
+    for j in 0..C {
+        let y_j = y.data.0[0][j];
+        for i in 0..R {
+            m.data.0[j][i] += x.data.0[0][i] * y_j;
+        }
+    }
+}
+
+/// A += s B.
+#[inline(always)]
+pub fn add_scaled<S: Scalar, const R: usize, const C: usize>(
+    a: &mut SMatrix<S, R, C>,
+    s: S,
+    b: &SMatrix<S, R, C>,
+) {
+    for j in 0..C {
+        for i in 0..R {
+            a.data.0[j][i] += s * b.data.0[j][i];
+        }
+    }
+}
+
+/// s A.
+#[inline(always)]
+pub fn scale<S: Scalar, const R: usize, const C: usize>(
+    s: S,
+    a: &SMatrix<S, R, C>,
+) -> SMatrix<S, R, C> {
+    let mut out = *a;
+    for j in 0..C {
+        for i in 0..R {
+            out.data.0[j][i] = s * a.data.0[j][i];
+        }
+    }
+    out
+}
+
+/// True if no entry is NaN or infinite (in any lane).
+pub fn is_finite<S: Scalar, const R: usize, const C: usize>(m: &SMatrix<S, R, C>) -> bool {
+    let mut finite = true;
+    for column in &m.data.0 {
+        for x in column {
+            finite &= x.is_finite();
+        }
+    }
+    finite
+}
+
+/// The sum of the columns of A weighted by x, in ascending order: A x.
+#[inline(always)]
+fn combine<S: Scalar, const R: usize, const K: usize>(a: &[[S; R]; K], x: &[S; K]) -> [S; R] {
+    let mut out = [S::ZERO; R];
+    for k in 0..K {
+        let x_k = x[k];
+        if k == 0 {
+            // The first product is stored, not added to 0: 0 + -0.0 would lose the sign.
+            for i in 0..R {
+                out[i] = a[0][i] * x_k;
+            }
+        } else {
+            for i in 0..R {
+                out[i] += a[k][i] * x_k;
+            }
+        }
+    }
+    out
+}
+
+#[inline(always)]
+fn dot_arrays<S: Scalar, const K: usize>(x: &[S; K], y: &[S; K]) -> S {
+    let mut sum = S::ZERO;
+    for k in 0..K {
+        if k == 0 {
+            sum = x[0] * y[0];
+        } else {
+            sum += x[k] * y[k];
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    fn random<const R: usize, const C: usize>(rng: &mut Rng) -> SMatrix<f32, R, C> {
+        SMatrix::from_fn(|_, _| rng.uniform_in(-1.0, 1.0))
+    }
+
+    #[test]
+    fn products_are_nalgebras_own_bits() {
+        let mut rng = Rng::new(3);
+        for _ in 0..50 {
+            let (a, b) = (random::<9, 9>(&mut rng), random::<9, 9>(&mut rng));
+            let x = random::<9, 1>(&mut rng);
+            assert_eq!(mul(&a, &b), a * b);
+            assert_eq!(mul_transpose(&a, &b), a * b.transpose());
+            assert_eq!(transpose_mul(&a, &b), a.transpose() * b);
+            assert_eq!(mul_vector(&a, &x), a * x);
+            assert_eq!(transpose_mul_vector(&a, &x), a.transpose() * x);
+            let mut outer = a;
+            add_outer(&mut outer, &x, &x);
+            assert_eq!(outer, a + x * x.transpose());
+        }
+    }
+
+    #[test]
+    fn the_sign_of_a_zero_product_is_kept() {
+        let a = SMatrix::<f32, 1, 1>::new(-0.0);
+        let b = SMatrix::<f32, 1, 1>::new(1.0);
+        assert_eq!(mul(&a, &b)[0].to_bits(), (a * b)[0].to_bits());
+    }
+}

@@ -1,0 +1,189 @@
+//! Small dense linear systems with a size known at run time: true value functions, stationary
+//! distributions, LSTD, least squares.
+//!
+//! nalgebra's decompositions need dimension bounds (`DimMin`) that would show in every signature
+//! that is generic over the number of states, and a padded system for fewer states than the
+//! capacity; these two classical algorithms do not. They serve evaluation, never the hot path.
+
+use crate::error::Error;
+use crate::scalar::Real;
+use nalgebra::{SMatrix, SVector};
+
+/// The solution x of A x = b for the leading `size` rows and columns of A (entries beyond are
+/// ignored, and 0 in x), by Gaussian elimination with partial pivoting.
+///
+/// # Errors
+/// [`Error::CapacityExceeded`] if `size` > M, [`Error::NonFinite`] if A or b holds NaN or an
+/// infinity, [`Error::Singular`] if a pivot vanishes against rounding. All name `system`.
+pub fn solve<R: Real, const M: usize>(
+    mut a: SMatrix<R, M, M>,
+    mut b: SVector<R, M>,
+    size: usize,
+    system: &'static str,
+) -> Result<SVector<R, M>, Error> {
+    if size > M {
+        return Err(Error::CapacityExceeded { parameter: system, capacity: M });
+    }
+    let smallest_pivot = largest_entry(&a, size, size, &b, system)? * epsilon(size);
+    for k in 0..size {
+        let mut pivot = k;
+        for i in k + 1..size {
+            if a[(i, k)].abs() > a[(pivot, k)].abs() {
+                pivot = i;
+            }
+        }
+        if a[(pivot, k)].abs() <= smallest_pivot {
+            return Err(Error::Singular { system });
+        }
+        if pivot != k {
+            a.swap_rows(pivot, k);
+            b.swap_rows(pivot, k);
+        }
+        for i in k + 1..size {
+            let factor = a[(i, k)] / a[(k, k)];
+            for j in k + 1..size {
+                let a_kj = a[(k, j)];
+                a[(i, j)] -= factor * a_kj;
+            }
+            let b_k = b[k];
+            b[i] -= factor * b_k;
+        }
+    }
+    let mut x = crate::kernel::zeros::<R, M, 1>();
+    for i in (0..size).rev() {
+        let mut sum = b[i];
+        for j in i + 1..size {
+            sum -= a[(i, j)] * x[j];
+        }
+        x[i] = sum / a[(i, i)];
+    }
+    if crate::kernel::is_finite(&x) { Ok(x) } else { Err(Error::Singular { system }) }
+}
+
+/// argmin_x ||A x - b|| over the leading `rows` rows of A, by Householder QR.
+///
+/// # Errors
+/// [`Error::CapacityExceeded`] if `rows` > M, [`Error::NonFinite`] if A or b holds NaN or an
+/// infinity, [`Error::Singular`] if A lacks full column rank. All name `system`.
+pub fn least_squares<R: Real, const M: usize, const N: usize>(
+    mut a: SMatrix<R, M, N>,
+    mut b: SVector<R, M>,
+    rows: usize,
+    system: &'static str,
+) -> Result<SVector<R, N>, Error> {
+    if rows > M {
+        return Err(Error::CapacityExceeded { parameter: system, capacity: M });
+    }
+    if rows < N {
+        return Err(Error::Singular { system });
+    }
+    let smallest_pivot = largest_entry(&a, rows, N, &b, system)? * epsilon(rows);
+    let mut diagonal = [R::ZERO; N];
+    for k in 0..N {
+        let mut squares = R::ZERO;
+        for i in k..rows {
+            squares += a[(i, k)] * a[(i, k)];
+        }
+        let norm = squares.sqrt();
+        if norm <= smallest_pivot {
+            return Err(Error::Singular { system });
+        }
+        // The reflection that sends column k to (diagonal_k, 0, ..): away from cancellation.
+        diagonal[k] = if a[(k, k)] > R::ZERO { -norm } else { norm };
+        a[(k, k)] -= diagonal[k];
+        // v^T v = -2 diagonal_k v_k for this v.
+        let half_squares = -(diagonal[k] * a[(k, k)]);
+        for j in k + 1..N {
+            let mut projection = R::ZERO;
+            for i in k..rows {
+                projection += a[(i, k)] * a[(i, j)];
+            }
+            let factor = projection / half_squares;
+            for i in k..rows {
+                let v_i = a[(i, k)];
+                a[(i, j)] -= factor * v_i;
+            }
+        }
+        let mut projection = R::ZERO;
+        for i in k..rows {
+            projection += a[(i, k)] * b[i];
+        }
+        let factor = projection / half_squares;
+        for i in k..rows {
+            let v_i = a[(i, k)];
+            b[i] -= factor * v_i;
+        }
+    }
+    let mut x = crate::kernel::zeros::<R, N, 1>();
+    for i in (0..N).rev() {
+        let mut sum = b[i];
+        for j in i + 1..N {
+            sum -= a[(i, j)] * x[j];
+        }
+        x[i] = sum / diagonal[i];
+    }
+    if crate::kernel::is_finite(&x) { Ok(x) } else { Err(Error::Singular { system }) }
+}
+
+/// The unit roundoff times the size: what elimination cannot tell from 0, relative to A.
+fn epsilon<R: Real>(size: usize) -> R {
+    let mut ulp = R::ONE;
+    let half = R::from_f64(0.5);
+    while R::ONE + ulp * half > R::ONE {
+        ulp *= half;
+    }
+    ulp * R::from_count(size as u64)
+}
+
+fn largest_entry<R: Real, const M: usize, const N: usize>(
+    a: &SMatrix<R, M, N>,
+    rows: usize,
+    columns: usize,
+    b: &SVector<R, M>,
+    system: &'static str,
+) -> Result<R, Error> {
+    let mut largest = R::ZERO;
+    let mut finite = true;
+    for i in 0..rows {
+        finite &= b[i].is_finite();
+        for j in 0..columns {
+            finite &= a[(i, j)].is_finite();
+            largest = largest.max(a[(i, j)].abs());
+        }
+    }
+    if finite { Ok(largest) } else { Err(Error::NonFinite { parameter: system }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nalgebra::{SMatrix, SVector};
+
+    #[test]
+    fn solves_the_leading_block_only() {
+        let a = SMatrix::<f64, 3, 3>::new(0.0, 2.0, 9.0, 4.0, 1.0, 9.0, 9.0, 9.0, f64::NAN);
+        let b = SVector::<f64, 3>::new(4.0, 6.0, f64::NAN);
+        assert_eq!(solve(a, b, 2, "A").unwrap(), SVector::<f64, 3>::new(1.0, 2.0, 0.0));
+    }
+
+    #[test]
+    fn names_a_singular_and_a_non_finite_system() {
+        let a = SMatrix::<f64, 2, 2>::new(1.0, 2.0, 2.0, 4.0);
+        let b = SVector::<f64, 2>::new(1.0, 1.0);
+        assert_eq!(solve(a, b, 2, "A"), Err(Error::Singular { system: "A" }));
+        assert_eq!(least_squares(a, b, 2, "A"), Err(Error::Singular { system: "A" }));
+        let nan = SVector::<f64, 2>::new(f64::NAN, 1.0);
+        assert_eq!(solve(a, nan, 2, "A"), Err(Error::NonFinite { parameter: "A" }));
+        assert!(matches!(solve(a, b, 3, "A"), Err(Error::CapacityExceeded { .. })));
+    }
+
+    #[test]
+    fn least_squares_residual_is_orthogonal_to_the_columns() {
+        let a = SMatrix::<f64, 4, 2>::new(1.0, 0.3, -2.0, 1.0, 0.5, 0.7, 9.0, 9.0);
+        let b = SVector::<f64, 4>::new(1.0, -1.0, 2.0, 9.0);
+        let x = least_squares(a, b, 3, "A").unwrap();
+        let residual = (a * x - b).fixed_rows::<3>(0).into_owned();
+        let orthogonal = a.fixed_rows::<3>(0).transpose() * residual;
+        assert!(orthogonal.norm() < 1e-14, "{orthogonal}");
+    }
+}

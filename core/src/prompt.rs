@@ -1,0 +1,308 @@
+//! The prompt: transitions as columns of Z_0, and the query.
+
+use crate::error::Error;
+use crate::kernel::{add_scaled, mul_vector, zeros};
+use crate::scalar::Scalar;
+use heapless::Vec;
+use nalgebra::{SMatrix, SVector};
+
+/// One transition of a Markov reward process, seen through features: (phi, R, phi').
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Transition<S: Scalar, const D: usize> {
+    /// phi(S_t): features of the state, (D).
+    pub phi: SVector<S, D>,
+    /// R_{t+1}: the reward on leaving it.
+    pub reward: S,
+    /// phi(S_{t+1}): features of the next state, (D).
+    pub phi_next: SVector<S, D>,
+}
+
+impl<S: Scalar, const D: usize> Transition<S, D> {
+    /// Refuses NaN and infinities.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`], naming `phi`, `reward` or `phi_next`.
+    pub fn check(&self) -> Result<(), Error> {
+        // A finite number times 0 is 0, NaN and infinities give NaN: one comparison for all.
+        let mut zero = self.reward * S::ZERO;
+        for i in 0..D {
+            zero += self.phi[i] * S::ZERO;
+            zero += self.phi_next[i] * S::ZERO;
+        }
+        if zero.is_finite() { Ok(()) } else { Err(self.first_non_finite()) }
+    }
+
+    #[cold]
+    fn first_non_finite(&self) -> Error {
+        let finite = |v: &SVector<S, D>| v.iter().all(|x| x.is_finite());
+        let parameter = if !finite(&self.phi) {
+            "phi"
+        } else if !self.reward.is_finite() {
+            "reward"
+        } else {
+            "phi_next"
+        };
+        Error::NonFinite { parameter }
+    }
+}
+
+/// Refuses to compile unless K fits D: 2 D + 1 (discounted) or 2 D + 2 (average reward).
+#[inline(always)]
+pub(crate) const fn check_token_size<const D: usize, const K: usize>() {
+    const {
+        assert!(
+            D >= 1 && (K == 2 * D + 1 || K == 2 * D + 2),
+            "token size K does not fit the feature dimension D: write K = 2 * D + 1 \
+             (discounted), or K = 2 * D + 2 (average reward, with its memory row)"
+        );
+    }
+}
+
+/// gamma as the prompt uses it: checked, and 1 for the average-reward prompt.
+pub(crate) fn check_discount<S: Scalar, const D: usize, const K: usize>(
+    gamma: S,
+) -> Result<S, Error> {
+    check_token_size::<D, K>();
+    for lane in 0..S::LANES {
+        let g = gamma.lane(lane);
+        if !g.is_finite() {
+            return Err(Error::NonFinite { parameter: "gamma" });
+        }
+        if K == 2 * D + 1 {
+            if !(g >= Scalar::ZERO && g < Scalar::ONE) {
+                return Err(Error::OutOfRange { parameter: "gamma", accepted: "[0, 1)" });
+            }
+        } else if g != Scalar::ONE {
+            return Err(Error::OutOfRange {
+                parameter: "gamma",
+                accepted: "1 in the average-reward setting",
+            });
+        }
+    }
+    Ok(gamma)
+}
+
+/// A context token z_j = (phi_{j-1}; gamma phi_j; R_j), (K); with K = 2 D + 2 the average-reward
+/// token (phi_{j-1}; phi_j; R_j; 0) whose last row is memory (pass gamma = 1).
+#[inline(always)]
+pub fn token<S: Scalar, const D: usize, const K: usize>(
+    transition: &Transition<S, D>,
+    gamma: S,
+) -> SVector<S, K> {
+    check_token_size::<D, K>();
+    let mut z = zeros::<S, K, 1>();
+    for i in 0..D {
+        z[i] = transition.phi[i];
+        z[D + i] = gamma * transition.phi_next[i];
+    }
+    z[2 * D] = transition.reward;
+    z
+}
+
+/// The query token (phi; 0; 0), (K).
+#[inline(always)]
+pub fn query_token<S: Scalar, const D: usize, const K: usize>(
+    phi: &SVector<S, D>,
+) -> SVector<S, K> {
+    check_token_size::<D, K>();
+    let mut z = zeros::<S, K, 1>();
+    for i in 0..D {
+        z[i] = phi[i];
+    }
+    z
+}
+
+/// The prompt Z, (K, n + 1): n context columns and the query as the last column.
+///
+/// N is the capacity, n the number of columns that are there. Theorem 1's Z_0 comes from
+/// [`Prompt::discounted`], the average-reward one from [`Prompt::average_reward`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prompt<S: Scalar, const K: usize, const N: usize> {
+    context: Vec<SVector<S, K>, N>,
+    query: SVector<S, K>,
+}
+
+impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
+    /// A prompt from its columns, whatever they hold.
+    ///
+    /// # Errors
+    /// [`Error::CapacityExceeded`] beyond N columns, [`Error::NonFinite`] for NaN or an infinity.
+    pub fn from_columns(context: &[SVector<S, K>], query: SVector<S, K>) -> Result<Self, Error> {
+        let mut prompt = Prompt { context: Vec::new(), query };
+        if !query.iter().all(|x| x.is_finite()) {
+            return Err(Error::NonFinite { parameter: "query" });
+        }
+        for z in context {
+            if !z.iter().all(|x| x.is_finite()) {
+                return Err(Error::NonFinite { parameter: "context column" });
+            }
+            prompt.push(*z)?;
+        }
+        Ok(prompt)
+    }
+
+    /// Z_0 of Theorem 1 (eq. "Z_0 P Q TD define") for any query: columns
+    /// (phi_{j-1}; gamma phi_j; R_j) and (phi; 0; 0).
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] for gamma outside [0, 1), [`Error::CapacityExceeded`] beyond N
+    /// transitions, [`Error::NonFinite`] for NaN or an infinity.
+    pub fn discounted<const D: usize>(
+        transitions: &[Transition<S, D>],
+        gamma: S,
+        query: &SVector<S, D>,
+    ) -> Result<Self, Error> {
+        const {
+            assert!(K == 2 * D + 1, "a discounted prompt has tokens of size K = 2 * D + 1");
+        }
+        Self::from_transitions(transitions, check_discount::<S, D, K>(gamma)?, query)
+    }
+
+    /// Z_0 of the average-reward theorem for any query: columns (phi_{j-1}; phi_j; R_j; 0) and
+    /// (phi; 0; 0; 0), the last row being memory.
+    ///
+    /// # Errors
+    /// [`Error::CapacityExceeded`] beyond N transitions, [`Error::NonFinite`] for NaN or an infinity.
+    pub fn average_reward<const D: usize>(
+        transitions: &[Transition<S, D>],
+        query: &SVector<S, D>,
+    ) -> Result<Self, Error> {
+        const {
+            assert!(K == 2 * D + 2, "an average-reward prompt has tokens of size K = 2 * D + 2");
+        }
+        Self::from_transitions(transitions, S::ONE, query)
+    }
+
+    fn from_transitions<const D: usize>(
+        transitions: &[Transition<S, D>],
+        gamma: S,
+        query: &SVector<S, D>,
+    ) -> Result<Self, Error> {
+        if !query.iter().all(|x| x.is_finite()) {
+            return Err(Error::NonFinite { parameter: "query" });
+        }
+        let mut prompt = Prompt { context: Vec::new(), query: query_token(query) };
+        for transition in transitions {
+            transition.check()?;
+            prompt.push(token(transition, gamma))?;
+        }
+        Ok(prompt)
+    }
+
+    fn push(&mut self, z: SVector<S, K>) -> Result<(), Error> {
+        self.context
+            .push(z)
+            .map_err(|_| Error::CapacityExceeded { parameter: "context", capacity: N })
+    }
+
+    /// The context columns z_1, ..., z_n.
+    pub fn context(&self) -> &[SVector<S, K>] {
+        &self.context
+    }
+
+    /// The query column.
+    pub fn query(&self) -> &SVector<S, K> {
+        &self.query
+    }
+
+    /// Asks for another state: replaces the query column.
+    pub fn set_query(&mut self, query: SVector<S, K>) {
+        self.query = query;
+    }
+
+    /// n, the number of context columns.
+    pub fn context_len(&self) -> usize {
+        self.context.len()
+    }
+
+    /// Column c of Z, the query for c >= n.
+    pub fn column(&self, c: usize) -> &SVector<S, K> {
+        self.context.get(c).unwrap_or(&self.query)
+    }
+
+    pub(crate) fn columns_mut(&mut self) -> impl Iterator<Item = &mut SVector<S, K>> {
+        self.context.iter_mut().chain(core::iter::once(&mut self.query))
+    }
+
+    /// Z += s P A, column by column.
+    pub(crate) fn add_columns(&mut self, s: S, p: &SMatrix<S, K, K>, a: &Self) {
+        for (c, z) in self.columns_mut().enumerate() {
+            add_scaled(z, s, &mul_vector(p, a.column(c)));
+        }
+    }
+
+    /// 1/n, the normalisation of eq. "Z_l update".
+    ///
+    /// # Errors
+    /// [`Error::Empty`] if there is no context.
+    pub fn inverse_len(&self) -> Result<S, Error> {
+        if self.context.is_empty() {
+            return Err(Error::Empty { parameter: "context" });
+        }
+        Ok(S::ONE / S::from_count(self.context.len() as u64))
+    }
+
+    /// The output convention (eq. "tf output convention") on this Z: minus the bottom-right element.
+    pub fn output(&self) -> S {
+        -self.query[K - 1]
+    }
+
+    /// The context as a matrix, for printing and tests; columns beyond n are 0.
+    pub fn to_matrix(&self) -> SMatrix<S, K, N> {
+        let mut out = zeros::<S, K, N>();
+        for (j, z) in self.context.iter().enumerate() {
+            out.data.0[j] = z.data.0[0];
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn transition(x: f64) -> Transition<f64, 2> {
+        Transition {
+            phi: SVector::from([x, 1.0]),
+            reward: -x,
+            phi_next: SVector::from([2.0 * x, 3.0]),
+        }
+    }
+
+    #[test]
+    fn discounted_prompt_has_theorem_1s_rows() {
+        let query = SVector::from([7.0, 8.0]);
+        let prompt =
+            Prompt::<f64, 5, 4>::discounted(&[transition(0.5), transition(1.0)], 0.5, &query)
+                .unwrap();
+        assert_eq!(prompt.context_len(), 2);
+        assert_eq!(prompt.column(0), &SVector::from([0.5, 1.0, 0.5, 1.5, -0.5]));
+        assert_eq!(prompt.column(2), &SVector::from([7.0, 8.0, 0.0, 0.0, 0.0]));
+    }
+
+    #[test]
+    fn average_reward_prompt_has_a_memory_row_and_no_discount() {
+        let query = SVector::from([7.0, 8.0]);
+        let prompt = Prompt::<f64, 6, 4>::average_reward(&[transition(0.5)], &query).unwrap();
+        assert_eq!(prompt.column(0), &SVector::from([0.5, 1.0, 1.0, 3.0, -0.5, 0.0]));
+    }
+
+    #[test]
+    fn bad_input_is_named() {
+        let query = SVector::from([0.0, 0.0]);
+        let ok = transition(1.0);
+        let prompt = |t: &[_], gamma| Prompt::<f64, 5, 2>::discounted(t, gamma, &query);
+        let accepted = "[0, 1)";
+        assert_eq!(prompt(&[ok], 1.0), Err(Error::OutOfRange { parameter: "gamma", accepted }));
+        assert_eq!(prompt(&[ok], f64::NAN), Err(Error::NonFinite { parameter: "gamma" }));
+        assert_eq!(
+            prompt(&[ok, ok, ok], 0.9),
+            Err(Error::CapacityExceeded { parameter: "context", capacity: 2 })
+        );
+        let mut bad = ok;
+        bad.reward = f64::INFINITY;
+        assert_eq!(prompt(&[bad], 0.9), Err(Error::NonFinite { parameter: "reward" }));
+        let empty = prompt(&[], 0.9).unwrap();
+        assert_eq!(empty.inverse_len(), Err(Error::Empty { parameter: "context" }));
+    }
+}

@@ -1,0 +1,148 @@
+//! Random streams that are the same on every platform: xoshiro256++, floats made from integer
+//! bits, normals by an own sampler on the `libm` crate.
+
+use crate::scalar::Real;
+use rand_core::{Rng as _, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// A random stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rng(Xoshiro256PlusPlus);
+
+/// The independent streams that one seed opens. Each starts 2^128 draws after the one before it,
+/// so what one part draws never moves another part's numbers: metrics never perturb training.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Stream {
+    /// Tasks: environments and their trajectories.
+    Tasks = 0,
+    /// Initial parameters.
+    Parameters = 1,
+    /// Evaluation: contexts drawn for metrics.
+    Evaluation = 2,
+}
+
+impl Rng {
+    /// The first stream of a seed.
+    pub fn new(seed: u64) -> Self {
+        Rng(Xoshiro256PlusPlus::seed_from_u64(seed))
+    }
+
+    /// One of the streams of a seed.
+    pub fn stream(seed: u64, stream: Stream) -> Self {
+        let mut rng = Self::new(seed);
+        for _ in 0..stream as u32 {
+            rng.0.jump();
+        }
+        rng
+    }
+
+    /// The next 64 random bits.
+    #[inline]
+    pub fn next_u64(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// A uniform number in [0, 1).
+    #[inline]
+    pub fn uniform<R: Real>(&mut self) -> R {
+        R::uniform_from_bits(self.next_u64())
+    }
+
+    /// A uniform number in [low, high).
+    #[inline]
+    pub fn uniform_in<R: Real>(&mut self, low: R, high: R) -> R {
+        low + (high - low) * self.uniform::<R>()
+    }
+
+    /// A uniform integer in 0..bound (bound 0 counts as 1), without modulo bias: Lemire's
+    /// multiply-and-shift on 32-bit words, with rejection.
+    pub fn below(&mut self, bound: u32) -> u32 {
+        let bound = bound.max(1);
+        let threshold = bound.wrapping_neg() % bound;
+        loop {
+            let product = (self.next_u64() >> 32) * bound as u64;
+            if product as u32 >= threshold {
+                return (product >> 32) as u32;
+            }
+        }
+    }
+
+    /// A standard normal number, by Marsaglia's polar method (one of the pair is kept).
+    pub fn normal<R: Real>(&mut self) -> R {
+        loop {
+            let x = self.uniform_in(-R::ONE, R::ONE);
+            let y = self.uniform_in(-R::ONE, R::ONE);
+            let s = x * x + y * y;
+            if s < R::ONE && s > R::ZERO {
+                return x * (R::from_f64(-2.0) * s.ln() / s).sqrt();
+            }
+        }
+    }
+
+    /// An index drawn with the given probabilities, which sum to 1 up to rounding: the first whose
+    /// cumulative sum exceeds a uniform number; the last positive one if rounding leaves none.
+    pub fn categorical<R: Real>(&mut self, probabilities: impl IntoIterator<Item = R>) -> usize {
+        let u = self.uniform::<R>();
+        let mut cumulative = R::ZERO;
+        let mut last_positive = 0;
+        for (i, p) in probabilities.into_iter().enumerate() {
+            if p > R::ZERO {
+                cumulative += p;
+                last_positive = i;
+                if u < cumulative {
+                    return i;
+                }
+            }
+        }
+        last_positive
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_of_a_seed_differ_and_repeat() {
+        let first = |stream| Rng::stream(7, stream).next_u64();
+        assert_eq!(first(Stream::Tasks), Rng::new(7).next_u64());
+        assert_ne!(first(Stream::Tasks), first(Stream::Parameters));
+        assert_ne!(first(Stream::Parameters), first(Stream::Evaluation));
+    }
+
+    #[test]
+    fn f32_and_f64_see_the_same_uniform_number() {
+        let (mut a, mut b) = (Rng::new(1), Rng::new(1));
+        for _ in 0..1000 {
+            let (x, y) = (a.uniform::<f32>(), b.uniform::<f64>());
+            assert!((x as f64 - y).abs() < 1.0 / 16_777_216.0 && (0.0..1.0).contains(&x));
+        }
+    }
+
+    #[test]
+    fn normal_has_mean_0_and_variance_1() {
+        let mut rng = Rng::new(2);
+        let n = 100_000;
+        let (mut sum, mut squares) = (0.0, 0.0);
+        for _ in 0..n {
+            let x: f64 = rng.normal();
+            sum += x;
+            squares += x * x;
+        }
+        assert!((sum / n as f64).abs() < 0.01, "mean {}", sum / n as f64);
+        assert!((squares / n as f64 - 1.0).abs() < 0.02);
+    }
+
+    #[test]
+    fn below_and_categorical_hit_every_index_in_proportion() {
+        let mut rng = Rng::new(5);
+        let (mut uniform, mut weighted) = ([0u32; 3], [0u32; 3]);
+        for _ in 0..30_000 {
+            uniform[rng.below(3) as usize] += 1;
+            weighted[rng.categorical([0.5f32, 0.0, 0.5])] += 1;
+        }
+        assert!(uniform.iter().all(|&c| (9_500..10_500).contains(&c)), "{uniform:?}");
+        assert!(weighted[1] == 0 && weighted[0] > 14_500 && weighted[2] > 14_500);
+    }
+}

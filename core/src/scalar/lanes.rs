@@ -1,0 +1,166 @@
+//! Lanes: several `f32` that one program advances side by side, one per seed.
+//!
+//! Plain aligned arrays with element-wise operations. The compiler turns them into vector
+//! instructions of whatever width the target has; no operation mixes lanes, so the width never
+//! changes a result.
+
+use super::{Scalar, elementary};
+use core::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
+
+macro_rules! lanes {
+    ($name:ident, $width:literal, $align:literal, $doc:literal) => {
+        #[doc = $doc]
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        #[repr(C, align($align))]
+        pub struct $name(pub [f32; $width]);
+
+        lanes!(@operator $name, $width, Add, add, AddAssign, add_assign);
+        lanes!(@operator $name, $width, Sub, sub, SubAssign, sub_assign);
+        lanes!(@operator $name, $width, Mul, mul, MulAssign, mul_assign);
+
+        impl Div for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn div(self, other: Self) -> Self {
+                let mut out = [0.0; $width];
+                for i in 0..$width {
+                    out[i] = self.0[i] / other.0[i];
+                }
+                $name(out)
+            }
+        }
+
+        impl Neg for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn neg(self) -> Self {
+                self.map(|x| -x)
+            }
+        }
+
+        impl $name {
+            #[inline(always)]
+            fn map(self, f: impl Fn(f32) -> f32) -> Self {
+                let mut out = [0.0; $width];
+                for i in 0..$width {
+                    out[i] = f(self.0[i]);
+                }
+                $name(out)
+            }
+        }
+
+        impl Scalar for $name {
+            type Element = f32;
+            const LANES: usize = $width;
+            const ZERO: Self = $name([0.0; $width]);
+            const ONE: Self = $name([1.0; $width]);
+
+            #[inline(always)]
+            fn splat(x: f32) -> Self {
+                $name([x; $width])
+            }
+            #[inline(always)]
+            fn lane(&self, index: usize) -> f32 {
+                self.0[index % $width]
+            }
+            #[inline(always)]
+            fn set_lane(&mut self, index: usize, x: f32) {
+                self.0[index % $width] = x;
+            }
+            #[inline(always)]
+            fn from_f64(x: f64) -> Self {
+                Self::splat(x as f32)
+            }
+            #[inline(always)]
+            fn from_count(n: u64) -> Self {
+                Self::splat(n as f32)
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                self.map(libm::sqrtf)
+            }
+            #[inline(always)]
+            fn exp(self) -> Self {
+                self.map(elementary::exp)
+            }
+            #[inline(always)]
+            fn tanh(self) -> Self {
+                self.map(elementary::tanh)
+            }
+            #[inline(always)]
+            fn abs(self) -> Self {
+                self.map(Scalar::abs)
+            }
+            #[inline(always)]
+            fn max(self, other: Self) -> Self {
+                let mut out = [0.0; $width];
+                for i in 0..$width {
+                    out[i] = Scalar::max(self.0[i], other.0[i]);
+                }
+                $name(out)
+            }
+            #[inline(always)]
+            fn is_finite(self) -> bool {
+                let mut finite = true;
+                for i in 0..$width {
+                    finite &= Scalar::is_finite(self.0[i]);
+                }
+                finite
+            }
+        }
+    };
+    (@operator $name:ident, $width:literal, $Op:ident, $op:ident, $OpAssign:ident, $op_assign:ident) => {
+        impl $Op for $name {
+            type Output = Self;
+            #[inline(always)]
+            fn $op(self, other: Self) -> Self {
+                let mut out = [0.0; $width];
+                for i in 0..$width {
+                    out[i] = self.0[i].$op(other.0[i]);
+                }
+                $name(out)
+            }
+        }
+        impl $OpAssign for $name {
+            #[inline(always)]
+            fn $op_assign(&mut self, other: Self) {
+                *self = self.$op(other);
+            }
+        }
+    };
+}
+
+lanes!(Lanes4, 4, 16, "Four `f32`: one SSE2 or NEON register.");
+lanes!(Lanes8, 8, 32, "Eight `f32`: one AVX2 register.");
+lanes!(Lanes16, 16, 64, "Sixteen `f32`: one AVX-512 register.");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_lane_is_the_f32_operation() {
+        let a: [f32; 8] = [1.5, -2.25, 1e-20, 3e20, -0.0, 0.1, 7.0, -87.2];
+        let b: [f32; 8] = [-0.5, 3.0, 1e-19, -3e20, 0.0, 0.3, 9.0, 1.0];
+        let (x, y) = (Lanes8(a), Lanes8(b));
+        for i in 0..8 {
+            let pairs = [
+                ((x + y).lane(i), a[i] + b[i]),
+                ((x - y).lane(i), a[i] - b[i]),
+                ((x * y).lane(i), a[i] * b[i]),
+                ((-x).lane(i), -a[i]),
+                (x.exp().lane(i), Scalar::exp(a[i])),
+                (x.tanh().lane(i), Scalar::tanh(a[i])),
+                (x.abs().sqrt().lane(i), Scalar::sqrt(Scalar::abs(a[i]))),
+                (x.max(y).lane(i), Scalar::max(a[i], b[i])),
+            ];
+            for (got, want) in pairs {
+                assert_eq!(got.to_bits(), want.to_bits());
+            }
+        }
+        assert!(x.is_finite());
+        let mut infinite = x;
+        infinite.set_lane(3, f32::INFINITY);
+        assert!(!infinite.is_finite());
+    }
+}

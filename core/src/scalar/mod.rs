@@ -1,0 +1,210 @@
+//! The scalars that the numerics are generic over: `f32`, `f64`, and lanes of `f32`.
+//!
+//! [`Scalar`] has what the transformer, TD and the trainer need. Its operations are the ones that
+//! IEEE 754 fixes (`+ - * /` and the square root) and a few functions that this crate fixes: their
+//! results are the same bits on every platform, in every build, at every lane width.
+//! [`Real`] adds what environments and evaluation need and lanes cannot do: comparisons that
+//! steer control flow.
+
+mod elementary;
+mod lanes;
+
+pub use lanes::{Lanes4, Lanes8, Lanes16};
+
+use core::fmt::Debug;
+use core::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
+
+/// A number, or several numbers in lanes that the same program advances side by side.
+///
+/// Control flow never depends on a lane's value, so lane `i` of any result is bit for bit what
+/// the same program computes from lane `i` of its inputs alone.
+pub trait Scalar:
+    Copy
+    + Debug
+    + PartialEq
+    + Send
+    + Sync
+    + 'static
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+    + SubAssign
+    + MulAssign
+{
+    /// The number in one lane: `f32` or `f64`.
+    type Element: Real;
+    /// How many numbers one scalar holds: a power of two, 1 for `f32` and `f64`.
+    const LANES: usize;
+    /// 0 in every lane.
+    const ZERO: Self;
+    /// 1 in every lane.
+    const ONE: Self;
+
+    /// The same number in every lane.
+    fn splat(x: Self::Element) -> Self;
+
+    /// The number in lane `index` (taken modulo [`Self::LANES`], so that it cannot be out of range).
+    fn lane(&self, index: usize) -> Self::Element;
+
+    /// Replaces the number in lane `index` (taken modulo [`Self::LANES`]).
+    fn set_lane(&mut self, index: usize, x: Self::Element);
+
+    /// The number nearest to `x`, in every lane.
+    fn from_f64(x: f64) -> Self;
+
+    /// The number nearest to the count `n`, in every lane.
+    fn from_count(n: u64) -> Self;
+
+    /// The correctly rounded square root.
+    fn sqrt(self) -> Self;
+
+    /// e^x. For `f32` and lanes a polynomial in plain operations (relative error below 1e-7);
+    /// below x = -87.3 the result stays at e^-87.3, the smallest normal number, above 88.3 at
+    /// e^88.3. For `f64` the `libm` crate's.
+    fn exp(self) -> Self;
+
+    /// The hyperbolic tangent. For `f32` and lanes a rational function in plain operations
+    /// (absolute error below 5e-7); for `f64` the `libm` crate's.
+    fn tanh(self) -> Self;
+
+    /// The absolute value.
+    fn abs(self) -> Self;
+
+    /// The larger of the two; `self` where they compare equal (so the zeros' signs are fixed).
+    fn max(self, other: Self) -> Self;
+
+    /// True if no lane is NaN or infinite.
+    fn is_finite(self) -> bool;
+}
+
+/// A single number, `f32` or `f64`.
+pub trait Real: Scalar<Element = Self> + PartialOrd {
+    /// The number as `f64` (exact).
+    fn to_f64(self) -> f64;
+
+    /// The bits, zero-extended, for digests and stored files.
+    fn bits(self) -> u64;
+
+    /// A uniform number in [0, 1) from the top bits of a random word: multiples of 2^-24 (`f32`)
+    /// or 2^-53 (`f64`), so that both see the same number up to truncation.
+    fn uniform_from_bits(word: u64) -> Self;
+
+    /// The natural logarithm, from the `libm` crate.
+    fn ln(self) -> Self;
+
+    /// The sine of an angle in radians, from the `libm` crate.
+    fn sin(self) -> Self;
+
+    /// The cosine of an angle in radians, from the `libm` crate.
+    fn cos(self) -> Self;
+}
+
+macro_rules! real {
+    ($t:ident, $exp:path, $tanh:path, $sqrt:path, $ln:path, $sin:path, $cos:path, $shift:expr, $ulp:expr) => {
+        impl Scalar for $t {
+            type Element = $t;
+            const LANES: usize = 1;
+            const ZERO: $t = 0.0;
+            const ONE: $t = 1.0;
+
+            #[inline(always)]
+            fn splat(x: $t) -> $t {
+                x
+            }
+            #[inline(always)]
+            fn lane(&self, _index: usize) -> $t {
+                *self
+            }
+            #[inline(always)]
+            fn set_lane(&mut self, _index: usize, x: $t) {
+                *self = x;
+            }
+            #[inline(always)]
+            fn from_f64(x: f64) -> $t {
+                x as $t
+            }
+            #[inline(always)]
+            fn from_count(n: u64) -> $t {
+                n as $t
+            }
+            #[inline(always)]
+            fn sqrt(self) -> $t {
+                $sqrt(self)
+            }
+            #[inline(always)]
+            fn exp(self) -> $t {
+                $exp(self)
+            }
+            #[inline(always)]
+            fn tanh(self) -> $t {
+                $tanh(self)
+            }
+            #[inline(always)]
+            fn abs(self) -> $t {
+                // Clears the sign bit: exact, also for -0.0.
+                $t::from_bits(self.to_bits() << 1 >> 1)
+            }
+            #[inline(always)]
+            fn max(self, other: $t) -> $t {
+                if other > self { other } else { self }
+            }
+            #[inline(always)]
+            fn is_finite(self) -> bool {
+                self - self == 0.0
+            }
+        }
+
+        impl Real for $t {
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+            #[inline(always)]
+            fn bits(self) -> u64 {
+                self.to_bits() as u64
+            }
+            #[inline(always)]
+            fn uniform_from_bits(word: u64) -> $t {
+                (word >> $shift) as $t * $ulp
+            }
+            #[inline(always)]
+            fn ln(self) -> $t {
+                $ln(self)
+            }
+            #[inline(always)]
+            fn sin(self) -> $t {
+                $sin(self)
+            }
+            #[inline(always)]
+            fn cos(self) -> $t {
+                $cos(self)
+            }
+        }
+    };
+}
+
+real!(
+    f32,
+    elementary::exp,
+    elementary::tanh,
+    libm::sqrtf,
+    libm::logf,
+    libm::sinf,
+    libm::cosf,
+    40,
+    1.0 / 16_777_216.0
+);
+real!(
+    f64,
+    libm::exp,
+    libm::tanh,
+    libm::sqrt,
+    libm::log,
+    libm::sin,
+    libm::cos,
+    11,
+    1.0 / 9_007_199_254_740_992.0
+);

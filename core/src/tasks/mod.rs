@@ -1,0 +1,112 @@
+//! Policy evaluation tasks (p_0, p, r, phi): the distributions d_task that the paper trains and
+//! tests on.
+//!
+//! | task | paper | function |
+//! |---|---|---|
+//! | Boyan's chain | Algorithm 2 | [`boyan_chain`] |
+//! | Boyan's chain, value representable | Algorithm 3 | [`boyan_chain_representable`] |
+//! | random MDP and policy, value representable | App. on Figure 1 | [`random_mdp`] |
+//! | Loop, value representable | the authors' `demo.py` | [`loop_mrp`] |
+
+mod boyan_chain;
+mod loop_mrp;
+mod mrp;
+mod random_mdp;
+
+pub use boyan_chain::{boyan_chain, boyan_chain_representable};
+pub use loop_mrp::{LoopDraws, loop_mrp};
+pub use mrp::Mrp;
+pub use random_mdp::{MAX_ACTIONS, random_mdp};
+
+use crate::error::Error;
+use crate::prompt::Transition;
+use crate::rng::Rng;
+use crate::scalar::Real;
+use heapless::Vec;
+use nalgebra::SVector;
+
+/// A policy evaluation task seen through features: something that trajectories are sampled from.
+pub trait Task<R: Real, const D: usize> {
+    /// A state S_t.
+    type State: Copy;
+
+    /// S_0 ~ p_0.
+    fn initial_state(&self, rng: &mut Rng) -> Self::State;
+
+    /// R_{t+1} and S_{t+1} from S_t.
+    fn step(&self, state: Self::State, rng: &mut Rng) -> (R, Self::State);
+
+    /// phi(s), (D).
+    fn features(&self, state: Self::State) -> SVector<R, D>;
+
+    /// The transition from a state, which moves on to the next.
+    fn transition(&self, state: &mut Self::State, rng: &mut Rng) -> Transition<R, D> {
+        let phi = self.features(*state);
+        let (reward, next) = self.step(*state, rng);
+        *state = next;
+        Transition { phi, reward, phi_next: self.features(next) }
+    }
+
+    /// The first `len` transitions of a fresh trajectory.
+    ///
+    /// # Errors
+    /// [`Error::CapacityExceeded`] if `len` > N.
+    fn trajectory<const N: usize>(
+        &self,
+        len: usize,
+        rng: &mut Rng,
+    ) -> Result<Vec<Transition<R, D>, N>, Error> {
+        let mut state = self.initial_state(rng);
+        let mut transitions = Vec::new();
+        for _ in 0..len {
+            transitions
+                .push(self.transition(&mut state, rng))
+                .map_err(|_| Error::CapacityExceeded { parameter: "trajectory", capacity: N })?;
+        }
+        Ok(transitions)
+    }
+}
+
+/// Refuses a number of states outside `least..=M`.
+fn check_states<const M: usize>(states: usize, least: usize) -> Result<(), Error> {
+    if states < least {
+        let accepted = "at least 2 (Boyan's chain), at least 1 (other tasks)";
+        return Err(Error::OutOfRange { parameter: "states", accepted });
+    }
+    if states > M {
+        return Err(Error::CapacityExceeded { parameter: "states", capacity: M });
+    }
+    Ok(())
+}
+
+/// Divides the numbers by their sum.
+fn normalise<R: Real>(weights: &mut [R]) {
+    let mut total = R::ZERO;
+    for w in weights.iter() {
+        total += *w;
+    }
+    for w in weights {
+        *w = *w / total;
+    }
+}
+
+/// Features phi(s) ~ U(-1, 1)^d for each of the states.
+fn random_features<R: Real, const D: usize, const M: usize>(
+    states: usize,
+    rng: &mut Rng,
+) -> [SVector<R, D>; M] {
+    let mut features = [crate::kernel::zeros(); M];
+    for phi in &mut features[..states.min(M)] {
+        *phi = uniform_vector(rng);
+    }
+    features
+}
+
+/// A vector ~ U(-1, 1)^n.
+fn uniform_vector<R: Real, const N: usize>(rng: &mut Rng) -> SVector<R, N> {
+    let mut v = crate::kernel::zeros::<R, N, 1>();
+    for i in 0..N {
+        v[i] = rng.uniform_in(-R::ONE, R::ONE);
+    }
+    v
+}

@@ -1,0 +1,208 @@
+use super::Task;
+use crate::error::Error;
+use crate::kernel::{dot, zeros};
+use crate::linear_system;
+use crate::rng::Rng;
+use crate::scalar::Real;
+use nalgebra::{SMatrix, SVector};
+
+/// A finite Markov reward process (p_0, p, r) with a feature map phi.
+///
+/// M is the capacity for states; entries beyond [`Mrp::states`] are 0 and never visited.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mrp<R: Real, const D: usize, const M: usize> {
+    pub(super) states: usize,
+    pub(super) initial: SVector<R, M>,
+    /// Row s of p, so that a step reads one contiguous array.
+    pub(super) transition: [SVector<R, M>; M],
+    pub(super) reward: SVector<R, M>,
+    pub(super) features: [SVector<R, D>; M],
+}
+
+impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
+    /// From its parts: p_0 and r, (M); p, (M, M) with p\[(s, s')\]; phi, (D, M) with one column per
+    /// state. Only the first `states` states count.
+    ///
+    /// # Errors
+    /// [`Error::CapacityExceeded`] beyond M states, [`Error::Empty`] for none,
+    /// [`Error::NonFinite`] for NaN or an infinity, [`Error::OutOfRange`] if p_0 or a row of p is
+    /// not a probability distribution (within 1e-4).
+    pub fn new(
+        states: usize,
+        initial: &SVector<R, M>,
+        transition: &SMatrix<R, M, M>,
+        reward: &SVector<R, M>,
+        features: &SMatrix<R, D, M>,
+    ) -> Result<Self, Error> {
+        if states == 0 {
+            return Err(Error::Empty { parameter: "states" });
+        }
+        if states > M {
+            return Err(Error::CapacityExceeded { parameter: "states", capacity: M });
+        }
+        let mut mrp = Mrp {
+            states,
+            initial: zeros(),
+            transition: [zeros::<R, M, 1>(); M],
+            reward: zeros(),
+            features: [zeros::<R, D, 1>(); M],
+        };
+        for s in 0..states {
+            mrp.initial[s] = initial[s];
+            mrp.reward[s] = reward[s];
+            for i in 0..D {
+                mrp.features[s][i] = features[(i, s)];
+            }
+            for next in 0..states {
+                mrp.transition[s][next] = transition[(s, next)];
+            }
+            if !mrp.reward[s].is_finite() {
+                return Err(Error::NonFinite { parameter: "r" });
+            }
+            if !mrp.features[s].iter().all(|x| x.is_finite()) {
+                return Err(Error::NonFinite { parameter: "phi" });
+            }
+            check_distribution(&mrp.transition[s], "p")?;
+        }
+        check_distribution(&mrp.initial, "p_0")?;
+        Ok(mrp)
+    }
+
+    /// The same process with r = (I - gamma p) Phi w, so that the true value function is
+    /// v(s) = <w, phi(s)> (Algorithm 3).
+    pub fn with_representable_value(mut self, w: &SVector<R, D>, gamma: R) -> Self {
+        let value = self.values_of(w);
+        for s in 0..self.states {
+            let mut next_value = R::ZERO;
+            for next in 0..self.states {
+                next_value += self.transition[s][next] * value[next];
+            }
+            self.reward[s] = value[s] - gamma * next_value;
+        }
+        self
+    }
+
+    /// The number of states m.
+    pub fn states(&self) -> usize {
+        self.states
+    }
+
+    /// p_0(s).
+    pub fn initial(&self) -> &SVector<R, M> {
+        &self.initial
+    }
+
+    /// p(. | s); all 0 for s >= m.
+    pub fn transition_from(&self, s: usize) -> SVector<R, M> {
+        self.transition.get(s).copied().unwrap_or_else(zeros)
+    }
+
+    /// r(s).
+    pub fn reward(&self) -> &SVector<R, M> {
+        &self.reward
+    }
+
+    /// phi(s), (D), for each state; all 0 beyond m.
+    pub fn feature_map(&self) -> &[SVector<R, D>; M] {
+        &self.features
+    }
+
+    /// <w, phi(s)> for each state.
+    pub fn values_of(&self, w: &SVector<R, D>) -> SVector<R, M> {
+        let mut values = zeros::<R, M, 1>();
+        for s in 0..self.states {
+            values[s] = dot(w, &self.features[s]);
+        }
+        values
+    }
+
+    /// The true value function v = (I - gamma p)^-1 r.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] for gamma outside [0, 1), [`Error::Singular`] if rounding leaves no
+    /// solution.
+    pub fn true_value(&self, gamma: R) -> Result<SVector<R, M>, Error> {
+        if !(gamma >= R::ZERO && gamma < R::ONE) {
+            return Err(Error::OutOfRange { parameter: "gamma", accepted: "[0, 1)" });
+        }
+        let mut a = zeros::<R, M, M>();
+        for s in 0..self.states {
+            for next in 0..self.states {
+                let here = if s == next { R::ONE } else { R::ZERO };
+                a[(s, next)] = here - gamma * self.transition[s][next];
+            }
+        }
+        linear_system::solve(a, self.reward, self.states, "the Bellman equation")
+    }
+
+    /// The stationary distribution d_p = d_p p, summing to 1, from the linear system (power
+    /// iteration would not converge on a periodic chain).
+    ///
+    /// # Errors
+    /// [`Error::Singular`] if it is not unique.
+    pub fn stationary_distribution(&self) -> Result<SVector<R, M>, Error> {
+        let m = self.states;
+        let mut a = zeros::<R, M, M>();
+        let mut b = zeros::<R, M, 1>();
+        for s in 0..m {
+            for next in 0..m {
+                let here = if s == next { R::ONE } else { R::ZERO };
+                a[(next, s)] = self.transition[s][next] - here;
+            }
+        }
+        // One balance equation follows from the others: the sum to 1 takes its place.
+        for s in 0..m {
+            a[(m - 1, s)] = R::ONE;
+        }
+        b[m - 1] = R::ONE;
+        linear_system::solve(a, b, m, "the stationary distribution")
+    }
+
+    /// The mean squared value error sum_s d(s) (v_hat(s) - v(s))^2.
+    pub fn msve(&self, d: &SVector<R, M>, v_hat: &SVector<R, M>, v: &SVector<R, M>) -> R {
+        let mut sum = R::ZERO;
+        for s in 0..self.states {
+            let error = v_hat[s] - v[s];
+            sum += d[s] * (error * error);
+        }
+        sum
+    }
+}
+
+impl<R: Real, const D: usize, const M: usize> Task<R, D> for Mrp<R, D, M> {
+    type State = usize;
+
+    fn initial_state(&self, rng: &mut Rng) -> usize {
+        rng.categorical(self.initial.iter().copied())
+    }
+
+    fn step(&self, state: usize, rng: &mut Rng) -> (R, usize) {
+        // A state that this process did not hand out counts as its last.
+        let s = state.min(self.states - 1);
+        (self.reward[s], rng.categorical(self.transition[s].iter().copied()))
+    }
+
+    fn features(&self, state: usize) -> SVector<R, D> {
+        self.features[state.min(self.states - 1)]
+    }
+}
+
+fn check_distribution<R: Real, const M: usize>(
+    p: &SVector<R, M>,
+    parameter: &'static str,
+) -> Result<(), Error> {
+    let mut total = R::ZERO;
+    let mut negative = false;
+    for x in p.iter() {
+        if !x.is_finite() {
+            return Err(Error::NonFinite { parameter });
+        }
+        negative |= *x < R::ZERO;
+        total += *x;
+    }
+    if negative || (total - R::ONE).abs() > R::from_f64(1e-4) {
+        let accepted = "probabilities that sum to 1";
+        return Err(Error::OutOfRange { parameter, accepted });
+    }
+    Ok(())
+}

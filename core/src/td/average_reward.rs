@@ -1,0 +1,31 @@
+//! Average-reward TD of Tsitsiklis and Van Roy (1999).
+
+use super::batch_step;
+use super::td0::td_error;
+use crate::error::Error;
+use crate::kernel::{add_scaled, zeros};
+use crate::prompt::Transition;
+use crate::scalar::Scalar;
+use nalgebra::{SMatrix, SVector};
+
+/// Preconditioned batch average-reward TD (the average-reward theorem):
+/// w_{l+1} = w_l + (1/n) C_l sum_j (R_j - rbar_j + w_l^T phi_j - w_l^T phi_{j-1}) phi_{j-1},
+/// with rbar_j the mean of the first j rewards.
+///
+/// # Errors
+/// [`Error::Empty`] without transitions.
+pub fn update<S: Scalar, const D: usize>(
+    w: &SVector<S, D>,
+    c: &SMatrix<S, D, D>,
+    transitions: &[Transition<S, D>],
+) -> Result<SVector<S, D>, Error> {
+    let mut sum = zeros();
+    let mut rewards = S::ZERO;
+    for (j, transition) in transitions.iter().enumerate() {
+        rewards += transition.reward;
+        let mean = rewards / S::from_count(j as u64 + 1);
+        let delta = td_error(w, transition, S::ONE) - mean;
+        add_scaled(&mut sum, delta, &transition.phi);
+    }
+    batch_step(w, c, &sum, transitions.len())
+}

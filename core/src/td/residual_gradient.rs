@@ -1,0 +1,30 @@
+//! The (naive) residual gradient of Baird (1995).
+
+use super::batch_step;
+use super::td0::td_error;
+use crate::error::Error;
+use crate::kernel::{add_scaled, zeros};
+use crate::prompt::Transition;
+use crate::scalar::Scalar;
+use nalgebra::{SMatrix, SVector};
+
+/// Preconditioned batch residual gradient (eq. "w_update RG"):
+/// w_{l+1} = w_l + (1/n) C_l sum_j delta_j (phi_j - gamma phi_{j+1}).
+///
+/// # Errors
+/// [`Error::Empty`] without transitions.
+pub fn update<S: Scalar, const D: usize>(
+    w: &SVector<S, D>,
+    c: &SMatrix<S, D, D>,
+    transitions: &[Transition<S, D>],
+    gamma: S,
+) -> Result<SVector<S, D>, Error> {
+    let mut sum = zeros();
+    for transition in transitions {
+        let delta = td_error(w, transition, gamma);
+        let mut gradient = transition.phi;
+        add_scaled(&mut gradient, -gamma, &transition.phi_next);
+        add_scaled(&mut sum, delta, &gradient);
+    }
+    batch_step(w, c, &sum, transitions.len())
+}

@@ -1,0 +1,35 @@
+//! TD(lambda).
+
+use super::batch_step;
+use super::td0::td_error;
+use crate::error::Error;
+use crate::kernel::{add_scaled, zeros};
+use crate::prompt::Transition;
+use crate::scalar::Scalar;
+use nalgebra::{SMatrix, SVector};
+
+/// Preconditioned batch TD(lambda), as in the corollary: e_j = lambda e_{j-1} + phi_j,
+/// w_{k+1} = w_k + (1/n) C_k sum_i delta_i e_i.
+///
+/// The trace decays by lambda alone, as the corollary and its mask have it (the paper's background
+/// section has gamma lambda), and starts from e_{-1} = 0, so that phi_0 counts.
+///
+/// # Errors
+/// [`Error::Empty`] without transitions.
+pub fn update<S: Scalar, const D: usize>(
+    w: &SVector<S, D>,
+    c: &SMatrix<S, D, D>,
+    transitions: &[Transition<S, D>],
+    gamma: S,
+    lambda: S,
+) -> Result<SVector<S, D>, Error> {
+    let mut sum = zeros();
+    let mut trace = zeros::<S, D, 1>();
+    for transition in transitions {
+        let mut e = transition.phi;
+        add_scaled(&mut e, lambda, &trace);
+        trace = e;
+        add_scaled(&mut sum, td_error(w, transition, gamma), &trace);
+    }
+    batch_step(w, c, &sum, transitions.len())
+}

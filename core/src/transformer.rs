@@ -1,0 +1,264 @@
+//! The transformer: L layers of attention, and what a linear one reads out of a context.
+//!
+//! With G_l = Z_l M Z_l^T, a layer of linear attention is a linear map of every column,
+//!
+//! ```text
+//! B_l = I + (1/n) P_l G_l Q_l      Z_{l+1} = B_l Z_l      G_{l+1} = B_l G_l B_l^T
+//! ```
+//!
+//! so the (K, K) matrix G_0 is all that a linear transformer needs of its context, whatever its
+//! length, and the value is linear in the query: v(s) = <w, phi(s)>, with
+//! w = -(first d entries of) (B_{L-1} ... B_0)^T e_K. One pass over the layers gives w; each
+//! further query is a dot product. The literal equations stand in [`crate::attention`].
+
+use crate::attention::Attention;
+use crate::context::{Context, Statistic};
+use crate::error::Error;
+use crate::kernel::{
+    add_identity, add_scaled, dot, is_finite, mul, mul_transpose, mul_vector, scale,
+    transpose_mul_vector,
+};
+use crate::prompt::Prompt;
+use crate::scalar::Scalar;
+use crate::value_function::ValueFunction;
+use heapless::Vec;
+use nalgebra::{SMatrix, SVector};
+
+/// The parameters of one attention layer, theta_l = (P_l, Q_l), each (K, K).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Layer<S: Scalar, const K: usize> {
+    /// P_l: what is written.
+    pub p: SMatrix<S, K, K>,
+    /// Q_l: which context tokens write how much.
+    pub q: SMatrix<S, K, K>,
+}
+
+impl<S: Scalar, const K: usize> Layer<S, K> {
+    /// B_l = I + (1/n) P_l G_l Q_l: the map that this layer applies to every column of Z.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    pub fn column_map(&self, statistic: &Statistic<S, K>) -> SMatrix<S, K, K> {
+        let p_g = mul(&scale(statistic.inverse_len, &self.p), &statistic.g);
+        let mut b = mul(&p_g, &self.q);
+        add_identity(&mut b);
+        b
+    }
+
+    /// B_l x without forming B_l.
+    #[inline(always)]
+    fn apply_map(&self, statistic: &Statistic<S, K>, x: &SVector<S, K>) -> SVector<S, K> {
+        let q_x = mul_vector(&self.q, x);
+        let p_g_q_x = mul_vector(&self.p, &mul_vector(&statistic.g, &q_x));
+        let mut out = *x;
+        add_scaled(&mut out, statistic.inverse_len, &p_g_q_x);
+        out
+    }
+
+    /// B_l^T x without forming B_l.
+    #[inline(always)]
+    fn apply_map_transposed(
+        &self,
+        statistic: &Statistic<S, K>,
+        x: &SVector<S, K>,
+    ) -> SVector<S, K> {
+        let p_x = transpose_mul_vector(&self.p, x);
+        let q_g_p_x = transpose_mul_vector(&self.q, &transpose_mul_vector(&statistic.g, &p_x));
+        let mut out = *x;
+        add_scaled(&mut out, statistic.inverse_len, &q_g_p_x);
+        out
+    }
+
+    /// Refuses NaN and infinities.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`], naming `P` or `Q`.
+    pub fn check(&self) -> Result<(), Error> {
+        for (m, parameter) in [(&self.p, "P"), (&self.q, "Q")] {
+            if !is_finite(m) {
+                return Err(Error::NonFinite { parameter });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A transformer of L layers on tokens of size K.
+///
+/// C is the capacity for stored layers: 1 is enough for an autoregressive transformer of any depth,
+/// a sequential one stores L.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transformer<S: Scalar, const K: usize, const C: usize> {
+    layers: Vec<Layer<S, K>, C>,
+    depth: usize,
+}
+
+impl<S: Scalar, const K: usize, const C: usize> Transformer<S, K, C> {
+    /// `depth` layers that share one pair (P, Q).
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] for a bad parameter, [`Error::Empty`] for depth 0.
+    pub fn autoregressive(layer: Layer<S, K>, depth: usize) -> Result<Self, Error> {
+        let mut transformer = Self::sequential(&[layer])?;
+        if depth == 0 {
+            return Err(Error::Empty { parameter: "layers" });
+        }
+        transformer.depth = depth;
+        Ok(transformer)
+    }
+
+    /// Layers with their own pairs (P_l, Q_l), in order.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] for a bad parameter, [`Error::Empty`] without layers,
+    /// [`Error::CapacityExceeded`] beyond C.
+    pub fn sequential(layers: &[Layer<S, K>]) -> Result<Self, Error> {
+        if layers.is_empty() {
+            return Err(Error::Empty { parameter: "layers" });
+        }
+        for layer in layers {
+            layer.check()?;
+        }
+        let layers = Vec::from_slice(layers)
+            .map_err(|_| Error::CapacityExceeded { parameter: "layers", capacity: C })?;
+        let depth = layers.len();
+        Ok(Transformer { layers, depth })
+    }
+
+    /// L.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// The stored layers: one if autoregressive, L if sequential.
+    pub fn layers(&self) -> &[Layer<S, K>] {
+        &self.layers
+    }
+
+    /// The layers in the order of the forward pass, L of them.
+    fn pass(&self) -> impl DoubleEndedIterator<Item = &Layer<S, K>> + ExactSizeIterator {
+        // The stored index of layer l: l if sequential, always 0 if autoregressive.
+        let stored = self.layers.len();
+        (0..self.depth).map(move |l| &self.layers[l % stored])
+    }
+
+    /// The literal forward pass on all columns: applies each layer to the prompt and shows Z_1 to
+    /// Z_L to `observe_layer`.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] if the prompt has no context.
+    pub fn forward<const N: usize>(
+        &self,
+        prompt: &mut Prompt<S, K, N>,
+        attention: &impl Attention<S, K>,
+        mut observe_layer: impl FnMut(&Prompt<S, K, N>),
+    ) -> Result<(), Error> {
+        for layer in self.pass() {
+            attention.apply(layer, prompt)?;
+            observe_layer(prompt);
+        }
+        Ok(())
+    }
+
+    /// TF_L(Z_0) by the literal forward pass (eq. "tf output convention").
+    ///
+    /// # Errors
+    /// [`Error::Empty`] if the prompt has no context.
+    pub fn value<const N: usize>(
+        &self,
+        prompt: &Prompt<S, K, N>,
+        attention: &impl Attention<S, K>,
+    ) -> Result<S, Error> {
+        let mut prompt = prompt.clone();
+        self.forward(&mut prompt, attention, |_| ())?;
+        Ok(prompt.output())
+    }
+
+    /// The streaming forward pass of linear attention: shows, layer by layer, G_l before the layer
+    /// and the map B_l that the layer applies to every column.
+    pub fn column_maps(
+        &self,
+        statistic: &Statistic<S, K>,
+        mut observe_layer: impl FnMut(&SMatrix<S, K, K>, &SMatrix<S, K, K>),
+    ) {
+        let mut statistic = *statistic;
+        for layer in self.pass() {
+            let b = layer.column_map(&statistic);
+            observe_layer(&statistic.g, &b);
+            statistic.g = mul_transpose(&mul(&b, &statistic.g), &b);
+        }
+    }
+
+    /// The outputs y_l = -z_q^(l)\[K\] of layers 1 to L for one query column, streaming form.
+    pub fn values_by_layer(
+        &self,
+        statistic: &Statistic<S, K>,
+        query: &SVector<S, K>,
+        mut observe_value: impl FnMut(S),
+    ) {
+        let mut z = *query;
+        self.column_maps(statistic, |_, b| {
+            z = mul_vector(b, &z);
+            observe_value(-z[K - 1]);
+        });
+    }
+
+    /// (B_{L-1} ... B_0)^T e_K, the vector u with TF_L = -<u, z_q> for every query column z_q.
+    ///
+    /// Layers 0 to L-3 are formed as matrices; the last two act on vectors only.
+    pub fn readout(&self, statistic: &Statistic<S, K>) -> SVector<S, K> {
+        let mut statistic = *statistic;
+        let mut product: Option<SMatrix<S, K, K>> = None;
+        for layer in self.pass().take(self.depth.saturating_sub(2)) {
+            let b = layer.column_map(&statistic);
+            statistic.g = mul_transpose(&mul(&b, &statistic.g), &b);
+            product = Some(match product {
+                None => b,
+                Some(before) => mul(&b, &before),
+            });
+        }
+        let mut last_layers = self.pass().rev();
+        let mut u = crate::kernel::zeros::<S, K, 1>();
+        u[K - 1] = S::ONE;
+        let Some(last) = last_layers.next() else { return u };
+        u = match last_layers.next() {
+            None => last.apply_map_transposed(&statistic, &u),
+            Some(before) => {
+                // G_{L-1}^T = B_{L-2} G_{L-2}^T B_{L-2}^T, applied to the vector P^T e_K.
+                let p = transpose_mul_vector(&last.p, &u);
+                let g_p = before.apply_map_transposed(&statistic, &p);
+                let g_p = transpose_mul_vector(&statistic.g, &g_p);
+                let g_p = before.apply_map(&statistic, &g_p);
+                let q_g_p = transpose_mul_vector(&last.q, &g_p);
+                add_scaled(&mut u, statistic.inverse_len, &q_g_p);
+                before.apply_map_transposed(&statistic, &u)
+            }
+        };
+        match product {
+            None => u,
+            Some(product) => transpose_mul_vector(&product, &u),
+        }
+    }
+
+    /// The value function that linear attention computes from a context: exactly linear in the
+    /// features, v(s) = <w, phi(s)>.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the layers blow up.
+    pub fn value_function<const D: usize>(
+        &self,
+        context: &impl Context<S, D, K>,
+    ) -> Result<ValueFunction<S, D>, Error> {
+        ValueFunction::from_readout(&self.readout(&context.statistic()?))
+    }
+
+    /// TF_L for one query column by the streaming form.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] before the first transition.
+    pub fn value_in_context<const D: usize>(
+        &self,
+        context: &impl Context<S, D, K>,
+        query: &SVector<S, K>,
+    ) -> Result<S, Error> {
+        Ok(-dot(&self.readout(&context.statistic()?), query))
+    }
+}

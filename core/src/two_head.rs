@@ -1,0 +1,190 @@
+//! The two-head transformer of average-reward TD.
+
+use crate::attention::linear_attend;
+use crate::attention::mask::{MeanCentred, Td0};
+use crate::context::{Context, Statistic, TwoHeadContext};
+use crate::error::Error;
+use crate::kernel::{
+    add_identity, add_scaled, identity, is_finite, mul, mul_transpose, mul_vector, scale,
+    transpose_mul_vector, zeros,
+};
+use crate::prompt::Prompt;
+use crate::scalar::Scalar;
+use crate::value_function::ValueFunction;
+use heapless::Vec;
+use nalgebra::{SMatrix, SVector};
+
+/// The parameters of one two-head layer; K = 2 D + 2, every matrix (K, K).
+///
+/// The paper's W_l, (K, 2 K), is stored as its halves: W_l = \[w1 w2\].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TwoHeadLayer<S: Scalar, const K: usize> {
+    /// P^(1), of the head with the mask M^(1) ([`MeanCentred`]).
+    pub p1: SMatrix<S, K, K>,
+    /// Q^(1).
+    pub q1: SMatrix<S, K, K>,
+    /// The columns of W that take head 1.
+    pub w1: SMatrix<S, K, K>,
+    /// P^(2), of the head with the mask M^(2) ([`Td0`]).
+    pub p2: SMatrix<S, K, K>,
+    /// Q^(2).
+    pub q2: SMatrix<S, K, K>,
+    /// The columns of W that take head 2.
+    pub w2: SMatrix<S, K, K>,
+}
+
+impl<S: Scalar, const K: usize> TwoHeadLayer<S, K> {
+    /// Eq. "Z two-head update", literally on all columns:
+    /// Z + (1/n) W \[LinAttn(Z; P1, Q1, M1); LinAttn(Z; P2, Q2, M2)\].
+    ///
+    /// # Errors
+    /// [`Error::Empty`] if the prompt has no context.
+    pub fn apply<const N: usize>(&self, prompt: &mut Prompt<S, K, N>) -> Result<(), Error> {
+        let inverse_len = prompt.inverse_len()?;
+        let head1 = linear_attend(&MeanCentred, &self.q1, prompt);
+        let head2 = linear_attend(&Td0, &self.q2, prompt);
+        prompt.add_columns(inverse_len, &mul(&self.w1, &self.p1), &head1);
+        prompt.add_columns(inverse_len, &mul(&self.w2, &self.p2), &head2);
+        Ok(())
+    }
+
+    /// B = I + (1/n) (W1 P1 G1 Q1 + W2 P2 G2 Q2): the map applied to every column.
+    pub fn column_map(&self, head1: &Statistic<S, K>, head2: &Statistic<S, K>) -> SMatrix<S, K, K> {
+        let head = |w, p, statistic: &Statistic<S, K>, q| {
+            mul(&mul(&scale(statistic.inverse_len, &mul(w, p)), &statistic.g), q)
+        };
+        let mut b = head(&self.w1, &self.p1, head1, &self.q1);
+        add_scaled(&mut b, S::ONE, &head(&self.w2, &self.p2, head2, &self.q2));
+        add_identity(&mut b);
+        b
+    }
+}
+
+/// A transformer of L two-head layers; C is the capacity for stored layers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TwoHeadTransformer<S: Scalar, const K: usize, const C: usize> {
+    layers: Vec<TwoHeadLayer<S, K>, C>,
+    depth: usize,
+}
+
+impl<S: Scalar, const K: usize, const C: usize> TwoHeadTransformer<S, K, C> {
+    /// `depth` layers that share their parameters.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] for a bad parameter, [`Error::Empty`] for depth 0.
+    pub fn autoregressive(layer: TwoHeadLayer<S, K>, depth: usize) -> Result<Self, Error> {
+        let mut transformer = Self::sequential(&[layer])?;
+        if depth == 0 {
+            return Err(Error::Empty { parameter: "layers" });
+        }
+        transformer.depth = depth;
+        Ok(transformer)
+    }
+
+    /// Layers with their own parameters, in order.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] for a bad parameter, [`Error::Empty`] without layers,
+    /// [`Error::CapacityExceeded`] beyond C.
+    pub fn sequential(layers: &[TwoHeadLayer<S, K>]) -> Result<Self, Error> {
+        if layers.is_empty() {
+            return Err(Error::Empty { parameter: "layers" });
+        }
+        for l in layers {
+            for (m, parameter) in [
+                (&l.p1, "P1"),
+                (&l.q1, "Q1"),
+                (&l.w1, "W"),
+                (&l.p2, "P2"),
+                (&l.q2, "Q2"),
+                (&l.w2, "W"),
+            ] {
+                if !is_finite(m) {
+                    return Err(Error::NonFinite { parameter });
+                }
+            }
+        }
+        let layers = Vec::from_slice(layers)
+            .map_err(|_| Error::CapacityExceeded { parameter: "layers", capacity: C })?;
+        let depth = layers.len();
+        Ok(TwoHeadTransformer { layers, depth })
+    }
+
+    /// L.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    fn pass(&self) -> impl Iterator<Item = &TwoHeadLayer<S, K>> {
+        let stored = self.layers.len();
+        (0..self.depth).map(move |l| &self.layers[l % stored])
+    }
+
+    /// The literal forward pass on all columns: shows Z_1 to Z_L to `observe_layer`.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] if the prompt has no context.
+    pub fn forward<const N: usize>(
+        &self,
+        prompt: &mut Prompt<S, K, N>,
+        mut observe_layer: impl FnMut(&Prompt<S, K, N>),
+    ) -> Result<(), Error> {
+        for layer in self.pass() {
+            layer.apply(prompt)?;
+            observe_layer(prompt);
+        }
+        Ok(())
+    }
+
+    /// The streaming forward pass: shows the map B_l of each layer.
+    pub fn column_maps(
+        &self,
+        head1: &Statistic<S, K>,
+        head2: &Statistic<S, K>,
+        mut observe_layer: impl FnMut(&SMatrix<S, K, K>),
+    ) {
+        let (mut head1, mut head2) = (*head1, *head2);
+        for layer in self.pass() {
+            let b = layer.column_map(&head1, &head2);
+            observe_layer(&b);
+            head1.g = mul_transpose(&mul(&b, &head1.g), &b);
+            head2.g = mul_transpose(&mul(&b, &head2.g), &b);
+        }
+    }
+
+    /// The outputs of layers 1 to L for one query column, streaming form: -h_l of the theorem.
+    pub fn values_by_layer(
+        &self,
+        head1: &Statistic<S, K>,
+        head2: &Statistic<S, K>,
+        query: &SVector<S, K>,
+        mut observe_value: impl FnMut(S),
+    ) {
+        let mut z = *query;
+        self.column_maps(head1, head2, |b| {
+            z = mul_vector(b, &z);
+            observe_value(-z[K - 1]);
+        });
+    }
+
+    /// The differential value function computed from a context: exactly linear in the features.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the layers blow up.
+    pub fn value_function<const D: usize, A, B>(
+        &self,
+        context: &TwoHeadContext<A, B>,
+    ) -> Result<ValueFunction<S, D>, Error>
+    where
+        A: Context<S, D, K>,
+        B: Context<S, D, K>,
+    {
+        let mut product = identity();
+        self.column_maps(&context.head1.statistic()?, &context.head2.statistic()?, |b| {
+            product = mul(b, &product);
+        });
+        let mut e_k = zeros::<S, K, 1>();
+        e_k[K - 1] = S::ONE;
+        ValueFunction::from_readout(&transpose_mul_vector(&product, &e_k))
+    }
+}

@@ -1,0 +1,34 @@
+//! A linear value function, v(s) = <w, phi(s)>.
+
+use crate::error::Error;
+use crate::kernel::{dot, is_finite, zeros};
+use crate::scalar::Scalar;
+use nalgebra::SVector;
+
+/// v(s) = <w, phi(s)>: what a linear transformer computes from a context, and what linear TD learns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ValueFunction<S: Scalar, const D: usize> {
+    /// The (implicit) weight vector w, (D).
+    pub weights: SVector<S, D>,
+}
+
+impl<S: Scalar, const D: usize> ValueFunction<S, D> {
+    /// From the vector u with TF_L = -<u, z_q>: the query (phi; 0; 0) meets its first D entries.
+    pub(crate) fn from_readout<const K: usize>(u: &SVector<S, K>) -> Result<Self, Error> {
+        let mut weights = zeros::<S, D, 1>();
+        for i in 0..D {
+            weights[i] = -u[i];
+        }
+        if is_finite(&weights) {
+            Ok(ValueFunction { weights })
+        } else {
+            Err(Error::NonFinite { parameter: "implicit weights" })
+        }
+    }
+
+    /// The value of the state with features phi, (D).
+    #[inline(always)]
+    pub fn at(&self, phi: &SVector<S, D>) -> S {
+        dot(&self.weights, phi)
+    }
+}
