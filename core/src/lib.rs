@@ -1,4 +1,69 @@
 //! Transformers that run temporal-difference learning in their forward pass, for any target.
+//!
+//! A transformer with fixed weights reads a trajectory and predicts the value of a state, because
+//! its layers execute TD (*Transformers Can Learn Temporal Difference Methods for In-Context
+//! Reinforcement Learning*, Wang, Blaser, Daneshmand, Zhang, ICLR 2025). This crate has that
+//! transformer, the algorithms that it executes, and the tasks that it is trained and tested on:
+//! without std, without allocation, without panics, and with the same bits on every platform.
+//!
+//! # Notation
+//!
+//! | symbol | code | meaning | shape |
+//! |---|---|---|---|
+//! | d | `D` | feature dimension | |
+//! | K | `K` | token size: 2d + 1, or 2d + 2 in the average-reward setting | |
+//! | n | `N` (capacity) | context length | |
+//! | L | `C` (capacity for stored layers) | number of layers | |
+//! | m | `M` (capacity) | number of states | |
+//! | phi(s) | `phi` | features of a state | (d) |
+//! | gamma | `gamma` | discount | |
+//! | lambda | `lambda` | trace decay | |
+//! | alpha | `alpha` | learning rate | |
+//! | z_j | a token | (phi_{j-1}; gamma phi_j; R_j) | (K) |
+//! | z_q | the query | (phi; 0; 0) | (K) |
+//! | Z_l | [`Prompt`](prompt::Prompt) | the tokens and the query after l layers | (K, n + 1) |
+//! | P_l, Q_l | [`Layer`](transformer::Layer) | the parameters theta_l of a layer | (K, K) |
+//! | M | [`Mask`](attention::Mask) | the attention mask | (n + 1, n + 1) |
+//! | G_l | [`Statistic`](context::Statistic) | Z_l M Z_l^T, all that a linear transformer needs of Z_l | (K, K) |
+//! | B_l | [`Layer::column_map`](transformer::Layer::column_map) | I + (1/n) P_l G_l Q_l | (K, K) |
+//! | C_l | `c` | preconditioner of TD's update, alpha I for plain TD | (d, d) |
+//! | w | [`ValueFunction`](value_function::ValueFunction) | weights of v(s) = <w, phi(s)> | (d) |
+//! | d_p | [`Mrp::stationary_distribution`](tasks::Mrp::stationary_distribution) | stationary distribution | (m) |
+//!
+//! `S` is the scalar: `f32`, `f64`, or lanes of `f32` (see [`scalar`]); `R` one of the first two.
+//!
+//! # From the paper to the code
+//!
+//! | paper | code |
+//! |---|---|
+//! | eq. "linear attention", eq. "Z_l update" | [`attention::LinearAttention`] |
+//! | eq. "td0 mask", eq. "td lambda mask", eq. "two-head mask" | [`attention::mask`] |
+//! | eq. "tf output convention" | [`prompt::Prompt::output`] |
+//! | Theorem 1, its prompt and parameters | [`prompt::Prompt::discounted`], [`constructions::td0()`] |
+//! | eq. "TD(0) w_update" | [`td::td0::update`] |
+//! | the corollary for one layer | [`constructions::one_layer`] |
+//! | the corollary for the residual gradient, eq. "w_update RG" | [`constructions::residual_gradient()`], [`td::residual_gradient::update`] |
+//! | the corollary for TD(lambda) | [`constructions::td_lambda()`], [`td::td_lambda::update`] |
+//! | the average-reward theorem, eq. "Z two-head update" | [`constructions::average_reward()`], [`two_head`], [`td::average_reward::update`] |
+//! | App. "Nonlinear Attention" | [`attention::SoftmaxAttention`] |
+//! | Algorithms 2 and 3 | [`tasks::boyan_chain`], [`tasks::boyan_chain_representable`] |
+//! | App. on Figure 1 | [`tasks::random_mdp`] |
+//!
+//! Where the paper contradicts itself or its code, the item's documentation says so and which
+//! reading it takes.
+//!
+//! # Literal and streaming
+//!
+//! Every computation stands here twice where it can. The literal form is the paper's equation on
+//! all columns of Z ([`attention`]): the reference. The streaming form ([`transformer`],
+//! [`context`]) keeps only G, one (K, K) matrix whatever the length of the context, and reads the
+//! value function out of it as a weight vector. The tests hold one against the other.
+//!
+//! # Same bits everywhere
+//!
+//! IEEE 754 fixes `+ - * /` and the square root; this crate fixes the rest: every sum has one
+//! written order, elementary functions are this crate's own or the pinned `libm` crate's, random
+//! floats are made from integer bits, and lanes never mix. See [`scalar`], [`kernel`], [`rng`].
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
