@@ -1,0 +1,224 @@
+//! The golden files: one JSON per family, cases with named arrays.
+
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+
+/// The families; `tests/golden_<family>.rs` tests each.
+pub const FAMILIES: [&str; 9] = [
+    "cartpole",
+    "gradients",
+    "invariant_set",
+    "linear_forward",
+    "metrics",
+    "mrp",
+    "rnn",
+    "theory",
+    "training_trace",
+];
+
+/// The fields that the data marks "(info)": measured about the reference, not for comparison.
+pub const INFORMATIONAL: [(&str, &str); 3] = [
+    ("theory", "max_abs_y_plus_phi_dot_w"),
+    ("metrics", "reference_compare_Q_avg_abs_others"),
+    ("invariant_set", "iterates_max_departure_from_structure"),
+];
+
+/// The folder of golden data: `ICTD_GOLDEN` if set, else `golden` in this package.
+pub fn folder() -> PathBuf {
+    match std::env::var_os("ICTD_GOLDEN") {
+        Some(folder) => {
+            let folder = PathBuf::from(folder);
+            // Cargo runs tests in their package's folder, but a user types paths from the workspace's.
+            let from_workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(&folder);
+            if folder.is_relative() && !folder.is_dir() && from_workspace.is_dir() {
+                from_workspace
+            } else {
+                folder
+            }
+        }
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("golden"),
+    }
+}
+
+/// One golden file.
+#[derive(Debug)]
+pub struct Family {
+    /// Its name, also the file's.
+    pub name: String,
+    /// Its cases.
+    pub cases: Vec<Case>,
+}
+
+/// Inputs and what must come out of them.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The family's name.
+    pub family: String,
+    /// The case's name, for messages only.
+    pub name: String,
+    params: Map<String, Value>,
+    inputs: Map<String, Value>,
+    expected: Map<String, Value>,
+    tol: Map<String, Value>,
+}
+
+/// A nested list of numbers, flattened row by row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// The lengths, outermost first; none for a single number.
+    pub shape: Vec<usize>,
+    /// The numbers, the last index fastest.
+    pub data: Vec<f64>,
+}
+
+impl Family {
+    /// Reads a family. Panics, saying what is wrong with which file, unless it holds cases.
+    pub fn read(name: &str) -> Family {
+        let path = folder().join(format!("{name}.json"));
+        let text = std::fs::read_to_string(&path)
+            .unwrap_or_else(|e| panic!("golden family {name}: {}: {e}", path.display()));
+        let json: Value = serde_json::from_str(&text)
+            .unwrap_or_else(|e| panic!("golden family {name}: {}: {e}", path.display()));
+        assert_eq!(json["family"], name, "{} holds another family", path.display());
+        let cases: Vec<Case> = json["cases"]
+            .as_array()
+            .unwrap_or_else(|| panic!("{}: no list of cases", path.display()))
+            .iter()
+            .map(|case| Case::from_json(name, case))
+            .collect();
+        assert!(!cases.is_empty(), "{}: no case", path.display());
+        Family { name: name.into(), cases }
+    }
+}
+
+impl Case {
+    /// One case of a family; panics, saying what is wrong, unless it has the documented parts.
+    pub fn from_json(family: &str, json: &Value) -> Case {
+        let name = json["name"].as_str().expect("a case has a name").to_string();
+        let object = |key: &str| match &json[key] {
+            Value::Object(map) => map.clone(),
+            other => panic!("{family}/{name}: {key} is not an object but {other}"),
+        };
+        let case = Case {
+            family: family.into(),
+            params: object("params"),
+            inputs: object("inputs"),
+            expected: object("expected"),
+            tol: object("tol"),
+            name: name.clone(),
+        };
+        assert!(!case.expected.is_empty(), "{case:?} expects nothing");
+        for field in case.tol.keys() {
+            assert!(case.expected.contains_key(field), "{}: tol without {field}", case.label());
+        }
+        // The shapes stand in the file a second time: what was parsed must have them.
+        for (key, shape) in object("shapes") {
+            let shape: Vec<usize> = shape
+                .as_array()
+                .expect("a shape is a list")
+                .iter()
+                .map(|n| n.as_u64().expect("a length is a count") as usize)
+                .collect();
+            let array = match key.split_once('.') {
+                Some(("inputs", field)) => case.input(field),
+                Some(("expected", field)) => case.expected(field),
+                _ => panic!("{}: shape of an unknown field {key}", case.label()),
+            };
+            let entries: usize = shape.iter().product();
+            assert_eq!(array.data.len(), entries, "{}: shape of {key}", case.label());
+        }
+        case
+    }
+
+    /// family/name, for messages.
+    pub fn label(&self) -> String {
+        format!("{}/{}", self.family, self.name)
+    }
+
+    fn field<'a>(&self, map: &'a Map<String, Value>, kind: &str, name: &str) -> &'a Value {
+        map.get(name).unwrap_or_else(|| panic!("{}: no {kind} {name}", self.label()))
+    }
+
+    /// A parameter that is a count, such as d, n, L.
+    pub fn count(&self, name: &str) -> usize {
+        let value = self.field(&self.params, "parameter", name);
+        value.as_u64().unwrap_or_else(|| panic!("{}: {name} is {value}", self.label())) as usize
+    }
+
+    /// A parameter that is a number.
+    pub fn number(&self, name: &str) -> f64 {
+        let value = self.field(&self.params, "parameter", name);
+        value.as_f64().unwrap_or_else(|| panic!("{}: {name} is {value}", self.label()))
+    }
+
+    /// A parameter that is a word.
+    pub fn word(&self, name: &str) -> &str {
+        let value = self.field(&self.params, "parameter", name);
+        value.as_str().unwrap_or_else(|| panic!("{}: {name} is {value}", self.label()))
+    }
+
+    /// A parameter that is a list of numbers.
+    pub fn list(&self, name: &str) -> Vec<f64> {
+        Array::read(self.field(&self.params, "parameter", name)).data
+    }
+
+    /// True if there is such an input.
+    pub fn has_input(&self, name: &str) -> bool {
+        self.inputs.contains_key(name)
+    }
+
+    /// An input array.
+    pub fn input(&self, name: &str) -> Array {
+        Array::read(self.field(&self.inputs, "input", name))
+    }
+
+    /// True if the case expects such a field.
+    pub fn expects(&self, name: &str) -> bool {
+        self.expected.contains_key(name)
+    }
+
+    /// An expected array.
+    pub fn expected(&self, name: &str) -> Array {
+        Array::read(self.field(&self.expected, "expected field", name))
+    }
+
+    /// The names of all expected fields.
+    pub fn expected_fields(&self) -> impl Iterator<Item = &str> {
+        self.expected.keys().map(String::as_str)
+    }
+
+    /// The tolerance of a field for `f64` or `f32`; none if the field is exact or informational.
+    pub fn tolerance(&self, name: &str, precision: &str) -> Option<f64> {
+        let entry = self.tol.get(name)?;
+        let tolerance = entry[precision].as_f64();
+        Some(tolerance.unwrap_or_else(|| panic!("{}: tolerance of {name}", self.label())))
+    }
+}
+
+impl Array {
+    fn read(json: &Value) -> Array {
+        match json {
+            Value::Number(x) => {
+                Array { shape: vec![], data: vec![x.as_f64().expect("a number is an f64")] }
+            }
+            Value::Bool(b) => Array { shape: vec![], data: vec![if *b { 1.0 } else { 0.0 }] },
+            Value::Array(items) => {
+                let items: Vec<Array> = items.iter().map(Array::read).collect();
+                let inner = items.first().map(|a| a.shape.clone()).unwrap_or_default();
+                assert!(items.iter().all(|a| a.shape == inner), "a ragged list");
+                let shape = std::iter::once(items.len()).chain(inner).collect();
+                Array { shape, data: items.into_iter().flat_map(|a| a.data).collect() }
+            }
+            other => panic!("a golden array holds {other}"),
+        }
+    }
+
+    /// The numbers as indices or counts; panics if one is none.
+    pub fn indices(&self) -> Vec<usize> {
+        let index = |&x: &f64| {
+            assert!(x >= 0.0 && x == x.trunc(), "{x} is no index");
+            x as usize
+        };
+        self.data.iter().map(index).collect()
+    }
+}
