@@ -7,13 +7,17 @@
 //! | Boyan's chain, value representable | Algorithm 3 | [`boyan_chain_representable`] |
 //! | random MDP and policy, value representable | App. on Figure 1 | [`random_mdp`] |
 //! | Loop, value representable | the authors' `demo.py` | [`loop_mrp`] |
+//! | CartPole | Algorithm 4 | [`cart_pole()`] |
+//! | CartPole, one grid | the authors' code | [`cart_pole_single_grid`] |
 
 mod boyan_chain;
+pub mod cart_pole;
 mod loop_mrp;
 mod mrp;
 mod random_mdp;
 
 pub use boyan_chain::{boyan_chain, boyan_chain_representable};
+pub use cart_pole::{CartPole, cart_pole, cart_pole_single_grid};
 pub use loop_mrp::{LoopDraws, loop_mrp};
 pub use mrp::Mrp;
 pub use random_mdp::{MAX_ACTIONS, random_mdp};

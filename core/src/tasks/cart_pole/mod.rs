@@ -1,0 +1,302 @@
+//! CartPole MRPs (Algorithm 4): random physics under a random policy, seen through random features.
+
+mod physics;
+mod tile_coding;
+
+pub use physics::{ANGLE_LIMIT, CartPolePhysics, CartPoleState, POSITION_LIMIT};
+pub use tile_coding::{MAX_TILINGS, TileCoding};
+
+use super::{Task, uniform_vector};
+use crate::error::Error;
+use crate::kernel::{add_scaled, zeros};
+use crate::rng::Rng;
+use crate::scalar::Real;
+use nalgebra::SVector;
+
+/// Which state's r(s) a step is rewarded with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum RewardOf {
+    /// R_{t+1} = r(S_t), as in the paper.
+    CurrentState,
+    /// R_{t+1} = r(S_{t+1}), after a reset, as in the authors' code.
+    NextState,
+}
+
+/// One CartPole MRP: an infinite horizon by reset, one policy, features and rewards by tile coding
+/// with a random projection.
+///
+/// The paper says that phi and r come from "tile coding with random projection", which maps a state
+/// to "a feature vector sampled from U(-1, 1)^d", and r to U(-1, 1), and says no more. Read here as:
+/// each tile of each of T overlapping tilings has a random vector w ~ U(-1, 1)^d and a random number
+/// ~ U(-1, 1), and
+///
+/// ```text
+/// phi(s) = (1 / sqrt T) sum over the T active tiles of w(tile)
+/// ```
+///
+/// and likewise r(s). This is the random projection of the binary tile vector; the factor gives
+/// each entry the mean and the variance of U(-1, 1) whatever T is, and neighbouring states have
+/// similar features. With T = 1, as in the authors' code, each grid cell has its own vector.
+///
+/// M is the capacity for tiles.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CartPole<R: Real, const D: usize, const M: usize> {
+    physics: CartPolePhysics<R>,
+    epsilon: R,
+    coding: TileCoding<R>,
+    reward_of: RewardOf,
+    projection: [SVector<R, D>; M],
+    reward: [R; M],
+}
+
+/// A state, and the tiles it lies in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CodedState<R: Real> {
+    state: CartPoleState<R>,
+    tiles: [u16; MAX_TILINGS],
+}
+
+impl<R: Real> CodedState<R> {
+    /// Position and motion.
+    pub fn state(&self) -> &CartPoleState<R> {
+        &self.state
+    }
+}
+
+/// A CartPole MRP as in the paper: physics from [`CartPolePhysics::sample`], a policy that pushes to
+/// the right with probability epsilon ~ U(0, 1), and a random projection of `coding`
+/// (the paper gives no numbers; [`TileCoding::standard`] needs M = 324).
+///
+/// # Errors
+/// [`Error::CapacityExceeded`] if the coding has more than M tiles.
+pub fn cart_pole<R: Real, const D: usize, const M: usize>(
+    coding: TileCoding<R>,
+    rng: &mut Rng,
+) -> Result<CartPole<R, D, M>, Error> {
+    let physics = CartPolePhysics::sample(rng);
+    let epsilon = rng.uniform();
+    CartPole::new(physics, epsilon, coding, RewardOf::CurrentState, rng)
+}
+
+/// A CartPole MRP as in the authors' code: a light pole ([`CartPolePhysics::sample_light_pole`]), one
+/// grid of `bins` per dimension (`bins`^4 states; 2 gives the 16 sign orthants), the next state's
+/// reward.
+///
+/// # Errors
+/// [`Error::OutOfRange`] unless `bins` is 1 to 8; [`Error::CapacityExceeded`] if `bins`^4 > M.
+pub fn cart_pole_single_grid<R: Real, const D: usize, const M: usize>(
+    bins: u16,
+    rng: &mut Rng,
+) -> Result<CartPole<R, D, M>, Error> {
+    let coding = TileCoding::new(1, bins)?;
+    let physics = CartPolePhysics::sample_light_pole(rng);
+    let epsilon = rng.uniform();
+    CartPole::new(physics, epsilon, coding, RewardOf::NextState, rng)
+}
+
+impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
+    /// Given physics and policy (the probability epsilon of a push to the right), with a random
+    /// projection of a tile coding.
+    ///
+    /// # Errors
+    /// [`Error::CapacityExceeded`] if the coding has more than M tiles; [`Error::OutOfRange`] for
+    /// epsilon outside [0, 1].
+    pub fn new(
+        physics: CartPolePhysics<R>,
+        epsilon: R,
+        coding: TileCoding<R>,
+        reward_of: RewardOf,
+        rng: &mut Rng,
+    ) -> Result<Self, Error> {
+        let tiles = coding.total_tiles();
+        if tiles > M {
+            return Err(Error::CapacityExceeded { parameter: "tiles", capacity: M });
+        }
+        if !(epsilon >= R::ZERO && epsilon <= R::ONE) {
+            return Err(Error::OutOfRange { parameter: "epsilon", accepted: "[0, 1]" });
+        }
+        let scale = R::ONE / R::from_count(coding.tilings() as u64).sqrt();
+        let mut task = CartPole {
+            physics,
+            epsilon,
+            coding,
+            reward_of,
+            projection: [zeros::<R, D, 1>(); M],
+            reward: [R::ZERO; M],
+        };
+        for i in 0..tiles {
+            let w: SVector<R, D> = uniform_vector(rng);
+            add_scaled(&mut task.projection[i], scale, &w);
+        }
+        for i in 0..tiles {
+            task.reward[i] = scale * rng.uniform_in(-R::ONE, R::ONE);
+        }
+        Ok(task)
+    }
+
+    /// The physical parameters.
+    pub fn physics(&self) -> &CartPolePhysics<R> {
+        &self.physics
+    }
+
+    /// The probability of a push to the right.
+    pub fn epsilon(&self) -> R {
+        self.epsilon
+    }
+
+    /// r(s).
+    #[inline(always)]
+    pub fn reward(&self, state: &CodedState<R>) -> R {
+        let mut sum = R::ZERO;
+        for tile in self.active(state) {
+            sum += self.reward[tile];
+        }
+        sum
+    }
+
+    /// The indices of the active tiles.
+    #[inline(always)]
+    fn active(&self, state: &CodedState<R>) -> impl Iterator<Item = usize> {
+        let tilings = self.coding.tilings();
+        // A state that another task handed out may lie in tiles that this one does not have.
+        state.tiles.into_iter().take(tilings).map(|tile| (tile as usize).min(M - 1))
+    }
+
+    /// A state with the tiles it lies in.
+    #[inline(always)]
+    pub fn coded(&self, state: CartPoleState<R>) -> CodedState<R> {
+        CodedState { state, tiles: self.coding.active_tiles(&state) }
+    }
+}
+
+impl<R: Real, const D: usize, const M: usize> Task<R, D> for CartPole<R, D, M> {
+    type State = CodedState<R>;
+
+    fn initial_state(&self, rng: &mut Rng) -> CodedState<R> {
+        self.coded(CartPoleState::sample(rng))
+    }
+
+    #[inline(always)]
+    fn step(&self, state: CodedState<R>, rng: &mut Rng) -> (R, CodedState<R>) {
+        let push_right = rng.uniform::<R>() < self.epsilon;
+        let mut next = self.physics.step(&state.state, push_right);
+        if next.has_failed() {
+            next = CartPoleState::sample(rng);
+        }
+        let next = self.coded(next);
+        let reward = match self.reward_of {
+            RewardOf::CurrentState => self.reward(&state),
+            RewardOf::NextState => self.reward(&next),
+        };
+        (reward, next)
+    }
+
+    #[inline(always)]
+    fn features(&self, state: CodedState<R>) -> SVector<R, D> {
+        let mut phi = zeros::<R, D, 1>();
+        for tile in self.active(&state) {
+            for i in 0..D {
+                phi[i] += self.projection[tile][i];
+            }
+        }
+        phi
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Standard = CartPole<f32, 4, 324>;
+
+    #[test]
+    fn every_state_lies_in_one_tile_of_each_tiling() {
+        let coding = TileCoding::standard();
+        assert_eq!(coding.total_tiles(), 324);
+        let mut rng = Rng::new(1);
+        let mut hits = [0u32; 324];
+        for _ in 0..20_000 {
+            let mut draw = |r: f32| rng.uniform_in(-1.3 * r, 1.3 * r);
+            let state = CartPoleState {
+                position: draw(3.0),
+                velocity: draw(2.5),
+                angle: draw(0.26),
+                angular_velocity: draw(2.5),
+            };
+            let active = coding.active_tiles(&state);
+            for (t, tile) in active[..4].iter().enumerate() {
+                assert_eq!(*tile as usize / 81, t);
+                hits[*tile as usize] += 1;
+            }
+        }
+        // The first tiling is not displaced, so its extra tiles see only states beyond the range.
+        assert!(hits.iter().all(|&h| h > 0));
+        let nan = CartPoleState { position: f32::NAN, ..CartPoleState::sample(&mut rng) };
+        assert!(coding.active_tiles(&nan)[..4].iter().all(|&tile| tile < 324));
+    }
+
+    #[test]
+    fn features_have_mean_0_and_the_variance_of_a_uniform_number() {
+        let mut rng = Rng::new(2);
+        let (mut sum, mut squares, mut count) = (0.0, 0.0, 0.0);
+        for _ in 0..2000 {
+            let task: Standard = cart_pole(TileCoding::standard(), &mut rng).unwrap();
+            let state = task.initial_state(&mut rng);
+            for x in task.features(state).iter().chain([&task.reward(&state)]) {
+                sum += *x as f64;
+                squares += (*x * *x) as f64;
+                count += 1.0;
+            }
+        }
+        assert!((sum / count).abs() < 0.02, "{}", sum / count);
+        assert!((squares / count - 1.0 / 3.0).abs() < 0.02, "{}", squares / count);
+    }
+
+    #[test]
+    fn neighbouring_states_share_most_tiles() {
+        let coding = TileCoding::new(8, 2).unwrap();
+        let mut state =
+            CartPoleState { position: 0.1, velocity: 0.3, angle: 0.01, angular_velocity: 0.2 };
+        let before = coding.active_tiles(&state);
+        state.velocity += 2.5 / 8.0;
+        let after = coding.active_tiles(&state);
+        let shared = before.iter().zip(&after).take(8).filter(|(a, b)| a == b).count();
+        assert_eq!(shared, 7, "one eighth of a tile changes one tiling of eight");
+    }
+
+    #[test]
+    fn trajectories_never_leave_the_limits_and_do_reset() {
+        let mut rng = Rng::new(3);
+        let mut resets = 0;
+        for _ in 0..20 {
+            let task: Standard = cart_pole(TileCoding::standard(), &mut rng).unwrap();
+            let mut state = task.initial_state(&mut rng);
+            for _ in 0..300 {
+                let before = *state.state();
+                let (reward, next) = task.step(state, &mut rng);
+                assert_eq!(reward, task.reward(&state), "R_(t+1) = r(S_t)");
+                assert!(!next.state().has_failed());
+                let tau = task.physics().time_step;
+                resets += (next.state().position != before.position + tau * before.velocity) as u32;
+                state = next;
+            }
+        }
+        assert!(resets > 20, "{resets}");
+    }
+
+    #[test]
+    fn the_single_grid_rewards_the_next_state() {
+        let mut rng = Rng::new(4);
+        let task: CartPole<f64, 4, 16> = cart_pole_single_grid(2, &mut rng).unwrap();
+        let mut state = task.initial_state(&mut rng);
+        for _ in 0..100 {
+            let (reward, next) = task.step(state, &mut rng);
+            assert_eq!(reward, task.reward(&next));
+            state = next;
+        }
+        assert!(cart_pole_single_grid::<f64, 4, 16>(3, &mut rng).is_err());
+        assert!(cart_pole_single_grid::<f64, 4, 16>(9, &mut rng).is_err());
+        assert!(TileCoding::<f32>::new(3, 2).is_err());
+    }
+}

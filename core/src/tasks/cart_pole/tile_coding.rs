@@ -1,0 +1,126 @@
+//! Tile coding (Sutton & Barto, section 9.5.4) of the four state variables.
+
+use super::physics::{ANGLE_LIMIT, CartPoleState, POSITION_LIMIT};
+use crate::error::Error;
+use crate::scalar::Real;
+
+/// How many tilings there may be.
+pub const MAX_TILINGS: usize = 8;
+
+/// How many displacements (tilings times tiles) fit into one dimension's range.
+const MAX_UNITS: usize = 32;
+
+/// The range that each tiling divides: up to 1.25 times the limits of position and angle, and 2.5
+/// for the two velocities. States beyond it belong to the outermost tiles.
+const RANGE: [f64; 4] = [1.25 * POSITION_LIMIT, 2.5, 1.25 * ANGLE_LIMIT, 2.5];
+
+/// Overlapping grids over the state space. A state lies in one tile of each.
+///
+/// Every grid has tiles of the same size, `tiles` per dimension over the range; tiling t is displaced
+/// by t (1, 3, 5, 7) / `tilings` of a tile (the displacement vector that Sutton & Barto recommend),
+/// and has one tile more per dimension for that. One tiling is one grid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TileCoding<R: Real> {
+    tilings: u16,
+    tiles: u16,
+    /// -RANGE and 1 / (a displacement), per dimension.
+    lower: [R; 4],
+    scale: [R; 4],
+    /// For each dimension and coordinate, in units of a displacement, what it adds to the index of
+    /// the active tile of each tiling.
+    index_part: [[[u16; MAX_TILINGS]; MAX_UNITS + 1]; 4],
+}
+
+impl<R: Real> TileCoding<R> {
+    /// `tilings` grids of `tiles` tiles per dimension.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] unless `tilings` is 1, 2, 4 or 8, `tiles` 1 to 8 and their product at
+    /// most 32.
+    pub fn new(tilings: u16, tiles: u16) -> Result<Self, Error> {
+        if !matches!(tilings, 1 | 2 | 4 | 8) {
+            return Err(Error::OutOfRange { parameter: "tilings", accepted: "1, 2, 4 or 8" });
+        }
+        if !(1..=8).contains(&tiles) || tilings * tiles > MAX_UNITS as u16 {
+            let accepted = "1 to 8, and at most 32 / tilings";
+            return Err(Error::OutOfRange { parameter: "tiles", accepted });
+        }
+        Ok(Self::build(tilings, tiles))
+    }
+
+    /// Four tilings of two tiles per dimension: 324 tiles in all.
+    pub fn standard() -> Self {
+        Self::build(4, 2)
+    }
+
+    fn build(tilings: u16, tiles: u16) -> Self {
+        let units = (tilings * tiles) as f64;
+        let mut coding = TileCoding {
+            tilings,
+            tiles,
+            lower: RANGE.map(|range| R::from_f64(-range)),
+            scale: RANGE.map(|range| R::from_f64(units / (2.0 * range))),
+            index_part: [[[0; MAX_TILINGS]; MAX_UNITS + 1]; 4],
+        };
+        let per_dimension = coding.tiles_per_dimension();
+        for t in 0..tilings {
+            let mut stride = 1;
+            for i in (0..4).rev() {
+                let displacement = (t * (2 * i as u16 + 1)) % tilings;
+                for coordinate in 0..=MAX_UNITS {
+                    let tile = (coordinate as u16 + displacement) / tilings;
+                    coding.index_part[i][coordinate][t as usize] =
+                        tile.min(per_dimension - 1) * stride;
+                }
+                stride *= per_dimension;
+            }
+            // `stride` is now the number of tiles of one tiling.
+            for part in &mut coding.index_part[0] {
+                part[t as usize] += t * stride;
+            }
+        }
+        coding
+    }
+
+    /// The number of tilings, which is the number of active tiles.
+    #[inline(always)]
+    pub fn tilings(&self) -> usize {
+        self.tilings as usize
+    }
+
+    /// Tiles per dimension in each tiling: a single grid needs no extra tile for its displacement.
+    fn tiles_per_dimension(&self) -> u16 {
+        self.tiles + (self.tilings > 1) as u16
+    }
+
+    /// The number of tiles of all tilings.
+    pub fn total_tiles(&self) -> usize {
+        let per_dimension = self.tiles_per_dimension() as usize;
+        self.tilings() * per_dimension * per_dimension * per_dimension * per_dimension
+    }
+
+    /// The lower edge of tile `tile` of the first tiling along a dimension (0: position, 1:
+    /// velocity, 2: angle, 3: angular velocity), in that variable's unit.
+    pub fn edge(&self, dimension: usize, tile: u16) -> R {
+        let range = RANGE[dimension % 4];
+        R::from_f64(-range + 2.0 * range * tile as f64 / self.tiles as f64)
+    }
+
+    /// The index of the active tile of each tiling; the first [`Self::tilings`] numbers count. Within
+    /// a tiling the position varies slowest and the angular velocity fastest.
+    #[inline(always)]
+    pub fn active_tiles(&self, s: &CartPoleState<R>) -> [u16; MAX_TILINGS] {
+        let mut active = [0; MAX_TILINGS];
+        let variables = [s.position, s.velocity, s.angle, s.angular_velocity];
+        for (i, variable) in variables.into_iter().enumerate() {
+            let coordinate = (variable - self.lower[i]) * self.scale[i];
+            // The conversion truncates, and saturates at the ends of `i32`.
+            let coordinate = (coordinate.to_f64() as i32).clamp(0, MAX_UNITS as i32);
+            let part = &self.index_part[i][coordinate as usize];
+            for t in 0..MAX_TILINGS {
+                active[t] += part[t];
+            }
+        }
+        active
+    }
+}
