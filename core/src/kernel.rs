@@ -8,7 +8,7 @@ use nalgebra::{ArrayStorage, SMatrix, SVector};
 
 /// The matrix of zeros.
 #[inline(always)]
-pub fn zeros<S: Scalar, const R: usize, const C: usize>() -> SMatrix<S, R, C> {
+pub const fn zeros<S: Scalar, const R: usize, const C: usize>() -> SMatrix<S, R, C> {
     SMatrix::from_array_storage(ArrayStorage([[S::ZERO; R]; C]))
 }
 
@@ -177,7 +177,7 @@ fn combine<S: Scalar, const R: usize, const K: usize>(a: &[[S; R]; K], x: &[S; K
 }
 
 #[inline(always)]
-fn dot_arrays<S: Scalar, const K: usize>(x: &[S; K], y: &[S; K]) -> S {
+pub(crate) fn dot_arrays<S: Scalar, const K: usize>(x: &[S; K], y: &[S; K]) -> S {
     let mut sum = S::ZERO;
     for k in 0..K {
         if k == 0 {

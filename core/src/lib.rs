@@ -6,6 +6,25 @@
 //! transformer, the algorithms that it executes, and the tasks that it is trained and tested on:
 //! without std, without allocation, without panics, and with the same bits on every platform.
 //!
+//! # On a device
+//!
+//! Link a stored model (its format: [`model`]), show it one transition after another, and ask for
+//! the values of states. Memory and time per transition do not depend on how many there were.
+//!
+//! ```
+//! use ictd_core::{Context, Model};
+//!
+//! let model = Model::<4>::from_bytes(include_bytes!("model/td0.ictd"))?;
+//! let mut context = Context::<4>::new(model.gamma())?;
+//!
+//! let (phi, reward, phi_next) = ([0.5, -0.25, 1.0, 0.0], 0.75, [1.0, 0.5, -0.5, 0.25]);
+//! context.observe(&phi, reward, &phi_next)?; // once per transition
+//!
+//! let value = model.value_function(&context)?; // once per question about this context
+//! assert!(value.at(&phi) > 0.0);
+//! # Ok::<(), ictd_core::model::ModelError>(())
+//! ```
+//!
 //! # Notation
 //!
 //! | symbol | code | meaning | shape |
@@ -77,9 +96,11 @@ pub mod context;
 pub mod error;
 pub mod kernel;
 pub mod linear_system;
+pub mod model;
 pub mod prompt;
 pub mod rng;
 pub mod scalar;
+pub mod shapes;
 pub mod tasks;
 pub mod td;
 pub mod transformer;
@@ -87,3 +108,4 @@ pub mod two_head;
 pub mod value_function;
 
 pub use error::Error;
+pub use shapes::{Context, Features, Model, SequentialModel, TraceContext};

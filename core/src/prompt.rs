@@ -4,7 +4,33 @@ use crate::error::Error;
 use crate::kernel::{add_scaled, mul_vector, zeros};
 use crate::scalar::Scalar;
 use heapless::Vec;
-use nalgebra::{SMatrix, SVector};
+use nalgebra::{ArrayStorage, SMatrix, SVector};
+
+/// Features phi(s), (D): an array `[S; D]` or nalgebra's `SVector<S, D>`.
+pub trait FeatureVector<S: Scalar, const D: usize> {
+    /// The D numbers.
+    fn as_array(&self) -> &[S; D];
+
+    /// The D numbers as a vector.
+    #[inline(always)]
+    fn to_vector(&self) -> SVector<S, D> {
+        SVector::from_array_storage(ArrayStorage([*self.as_array()]))
+    }
+}
+
+impl<S: Scalar, const D: usize> FeatureVector<S, D> for [S; D] {
+    #[inline(always)]
+    fn as_array(&self) -> &[S; D] {
+        self
+    }
+}
+
+impl<S: Scalar, const D: usize> FeatureVector<S, D> for SVector<S, D> {
+    #[inline(always)]
+    fn as_array(&self) -> &[S; D] {
+        &self.data.0[0]
+    }
+}
 
 /// One transition of a Markov reward process, seen through features: (phi, R, phi').
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -16,12 +16,11 @@ use crate::context::{Context, Statistic};
 use crate::error::Error;
 use crate::kernel::{
     add_identity, add_scaled, dot, is_finite, mul, mul_transpose, mul_vector, scale,
-    transpose_mul_vector,
+    transpose_mul_vector, zeros,
 };
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
 use crate::value_function::ValueFunction;
-use heapless::Vec;
 use nalgebra::{SMatrix, SVector};
 
 /// The parameters of one attention layer, theta_l = (P_l, Q_l), each (K, K).
@@ -87,8 +86,18 @@ impl<S: Scalar, const K: usize> Layer<S, K> {
 /// a sequential one stores L.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transformer<S: Scalar, const K: usize, const C: usize> {
-    layers: Vec<Layer<S, K>, C>,
+    /// A plain array, so that a transformer can be a constant; layers beyond `stored` are 0.
+    layers: [Layer<S, K>; C],
+    stored: usize,
     depth: usize,
+}
+
+impl<S: Scalar, const K: usize> Transformer<S, K, 1> {
+    /// [`Transformer::autoregressive`] for a constant; the caller has checked the layer and that
+    /// `depth` > 0.
+    pub(crate) const fn constant(layer: Layer<S, K>, depth: usize) -> Self {
+        Transformer { layers: [layer], stored: 1, depth }
+    }
 }
 
 impl<S: Scalar, const K: usize, const C: usize> Transformer<S, K, C> {
@@ -114,13 +123,26 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<S, K, C> {
         if layers.is_empty() {
             return Err(Error::Empty { parameter: "layers" });
         }
-        for layer in layers {
+        if layers.len() > C {
+            return Err(Error::CapacityExceeded { parameter: "layers", capacity: C });
+        }
+        let mut stored = [Layer { p: zeros(), q: zeros() }; C];
+        for (to, from) in stored.iter_mut().zip(layers) {
+            *to = *from;
+        }
+        Self::from_stored(stored, layers.len(), layers.len())
+    }
+
+    /// The first `stored` layers of an array, passed `depth` / `stored` times.
+    pub(crate) fn from_stored(
+        layers: [Layer<S, K>; C],
+        stored: usize,
+        depth: usize,
+    ) -> Result<Self, Error> {
+        for layer in layers.iter().take(stored) {
             layer.check()?;
         }
-        let layers = Vec::from_slice(layers)
-            .map_err(|_| Error::CapacityExceeded { parameter: "layers", capacity: C })?;
-        let depth = layers.len();
-        Ok(Transformer { layers, depth })
+        Ok(Transformer { layers, stored, depth })
     }
 
     /// L.
@@ -130,14 +152,13 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<S, K, C> {
 
     /// The stored layers: one if autoregressive, L if sequential.
     pub fn layers(&self) -> &[Layer<S, K>] {
-        &self.layers
+        self.layers.get(..self.stored).unwrap_or(&self.layers)
     }
 
     /// The layers in the order of the forward pass, L of them.
     fn pass(&self) -> impl DoubleEndedIterator<Item = &Layer<S, K>> + ExactSizeIterator {
-        // The stored index of layer l: l if sequential, always 0 if autoregressive.
-        let stored = self.layers.len();
-        (0..self.depth).map(move |l| &self.layers[l % stored])
+        // Sequential layers each come once, the one autoregressive layer L times.
+        (0..self.depth).map(|l| self.layers().get(l).unwrap_or(&self.layers[0]))
     }
 
     /// The literal forward pass on all columns: applies each layer to the prompt and shows Z_1 to
@@ -216,7 +237,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<S, K, C> {
             });
         }
         let mut last_layers = self.pass().rev();
-        let mut u = crate::kernel::zeros::<S, K, 1>();
+        let mut u = zeros::<S, K, 1>();
         u[K - 1] = S::ONE;
         let Some(last) = last_layers.next() else { return u };
         u = match last_layers.next() {

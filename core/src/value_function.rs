@@ -1,7 +1,8 @@
 //! A linear value function, v(s) = <w, phi(s)>.
 
 use crate::error::Error;
-use crate::kernel::{dot, is_finite, zeros};
+use crate::kernel::{dot_arrays, is_finite, zeros};
+use crate::prompt::FeatureVector;
 use crate::scalar::Scalar;
 use nalgebra::SVector;
 
@@ -28,7 +29,7 @@ impl<S: Scalar, const D: usize> ValueFunction<S, D> {
 
     /// The value of the state with features phi, (D).
     #[inline(always)]
-    pub fn at(&self, phi: &SVector<S, D>) -> S {
-        dot(&self.weights, phi)
+    pub fn at(&self, phi: &impl FeatureVector<S, D>) -> S {
+        dot_arrays(&self.weights.data.0[0], phi.as_array())
     }
 }

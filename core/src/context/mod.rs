@@ -13,19 +13,21 @@
 mod forgetting;
 mod growing;
 mod sliding;
+mod streaming;
 mod sum;
 
 pub use forgetting::Forgetting;
 pub use growing::Growing;
 pub use sliding::{Sliding, SlidingMask};
+pub use streaming::Streaming;
 
 use crate::attention::Mask;
 use crate::attention::mask::{MeanCentred, Td0};
 use crate::error::Error;
 use crate::kernel::zeros;
-use crate::prompt::{Prompt, Transition};
+use crate::prompt::{FeatureVector, Prompt, Transition};
 use crate::scalar::Scalar;
-use nalgebra::{SMatrix, SVector};
+use nalgebra::SMatrix;
 
 /// What a linear transformer needs of its context: G_0 = Z_0 M Z_0^T, (K, K), and 1/n.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,11 +85,15 @@ pub trait Context<S: Scalar, const D: usize, const K: usize> {
     #[inline(always)]
     fn observe(
         &mut self,
-        phi: &SVector<S, D>,
+        phi: &impl FeatureVector<S, D>,
         reward: S,
-        phi_next: &SVector<S, D>,
+        phi_next: &impl FeatureVector<S, D>,
     ) -> Result<(), Error> {
-        self.observe_transition(&Transition { phi: *phi, reward, phi_next: *phi_next })
+        self.observe_transition(&Transition {
+            phi: phi.to_vector(),
+            reward,
+            phi_next: phi_next.to_vector(),
+        })
     }
 
     /// True before the first transition.
@@ -131,9 +137,9 @@ impl<A, B> TwoHeadContext<A, B> {
     /// [`Error::NonFinite`], naming `phi`, `reward` or `phi_next`; the context stays as it was.
     pub fn observe<S: Scalar, const D: usize, const K: usize>(
         &mut self,
-        phi: &SVector<S, D>,
+        phi: &impl FeatureVector<S, D>,
         reward: S,
-        phi_next: &SVector<S, D>,
+        phi_next: &impl FeatureVector<S, D>,
     ) -> Result<(), Error>
     where
         A: Context<S, D, K>,

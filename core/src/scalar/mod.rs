@@ -85,8 +85,14 @@ pub trait Real: Scalar<Element = Self> + PartialOrd {
     /// The number as `f64` (exact).
     fn to_f64(self) -> f64;
 
+    /// How many bytes a stored number takes: 4 or 8.
+    const BYTES: usize;
+
     /// The bits, zero-extended, for digests and stored files.
     fn bits(self) -> u64;
+
+    /// The number with the given bits (the low 32 of them for `f32`).
+    fn from_bits(bits: u64) -> Self;
 
     /// A uniform number in [0, 1) from the top bits of a random word: multiples of 2^-24 (`f32`)
     /// or 2^-53 (`f64`), so that both see the same number up to truncation.
@@ -162,9 +168,14 @@ macro_rules! real {
             fn to_f64(self) -> f64 {
                 self as f64
             }
+            const BYTES: usize = size_of::<$t>();
             #[inline(always)]
             fn bits(self) -> u64 {
                 self.to_bits() as u64
+            }
+            #[inline(always)]
+            fn from_bits(bits: u64) -> $t {
+                $t::from_bits(bits as _)
             }
             #[inline(always)]
             fn uniform_from_bits(word: u64) -> $t {

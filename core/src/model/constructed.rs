@@ -1,0 +1,109 @@
+//! The paper's constructions as constants.
+
+use super::{AttentionKind, Mode, Model};
+use crate::error::Error;
+use crate::kernel::zeros;
+use crate::transformer::{Layer, Transformer};
+
+macro_rules! constructed {
+    ($t:ident) => {
+        impl<const D: usize, const K: usize> Model<$t, D, K, 1> {
+            /// Theorem 1 with C = alpha I: `depth` layers, each one iteration of batch TD(0)
+            /// ([`crate::constructions::td0()`]).
+            ///
+            /// Usable in a constant, where a bad argument fails the build:
+            ///
+            /// ```
+            /// use ictd_core::Model;
+            ///
+            /// const TD: Model<4> = match Model::<4>::td0(0.2, 15, 0.9) {
+            ///     Ok(model) => model,
+            ///     Err(_) => panic!("alpha, depth or gamma is out of range"),
+            /// };
+            /// assert_eq!(TD.transformer().depth(), 15);
+            /// ```
+            ///
+            /// # Errors
+            /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `alpha`, `depth` (1 to 65535)
+            /// or `gamma`.
+            pub const fn td0(alpha: $t, depth: u16, gamma: $t) -> Result<Self, Error> {
+                Self::constructed([[-1, 1], [0, 0]], alpha, depth, gamma, 0.0)
+            }
+
+            /// The corollary for the residual gradient with C = alpha I
+            /// ([`crate::constructions::residual_gradient()`]).
+            ///
+            /// # Errors
+            /// As [`Self::td0`].
+            pub const fn residual_gradient(
+                alpha: $t,
+                depth: u16,
+                gamma: $t,
+            ) -> Result<Self, Error> {
+                Self::constructed([[-1, 1], [1, -1]], alpha, depth, gamma, 0.0)
+            }
+
+            /// The corollary for TD(lambda) with C = alpha I: TD(0)'s parameters, under the mask
+            /// that carries the trace ([`Model::trace_context`]).
+            ///
+            /// # Errors
+            /// As [`Self::td0`], and for `lambda` outside [0, 1].
+            pub const fn td_lambda(
+                alpha: $t,
+                depth: u16,
+                gamma: $t,
+                lambda: $t,
+            ) -> Result<Self, Error> {
+                Self::constructed([[-1, 1], [0, 0]], alpha, depth, gamma, lambda)
+            }
+
+            /// P has its bottom-right 1; Q has the blocks s alpha I for the signs s.
+            const fn constructed(
+                signs: [[i8; 2]; 2],
+                alpha: $t,
+                depth: u16,
+                gamma: $t,
+                lambda: $t,
+            ) -> Result<Self, Error> {
+                const {
+                    assert!(K == 2 * D + 1, "a stored model has tokens of size K = 2 * D + 1");
+                }
+                if !alpha.is_finite() {
+                    return Err(Error::NonFinite { parameter: "alpha" });
+                }
+                if depth == 0 {
+                    return Err(Error::OutOfRange { parameter: "depth", accepted: "1 to 65535" });
+                }
+                if !(gamma >= 0.0 && gamma < 1.0) {
+                    return Err(Error::OutOfRange { parameter: "gamma", accepted: "[0, 1)" });
+                }
+                if !(lambda >= 0.0 && lambda <= 1.0) {
+                    return Err(Error::OutOfRange { parameter: "lambda", accepted: "[0, 1]" });
+                }
+                let (mut p, mut q) = (zeros::<$t, K, K>(), zeros::<$t, K, K>());
+                p.data.0[2 * D][2 * D] = 1.0;
+                let mut block = 0;
+                while block < 4 {
+                    let (row, column) = (block / 2, block % 2);
+                    let mut i = 0;
+                    while i < D && signs[row][column] != 0 {
+                        let entry = signs[row][column] as $t * alpha;
+                        q.data.0[column * D + i][row * D + i] = entry;
+                        i += 1;
+                    }
+                    block += 1;
+                }
+                Ok(Model {
+                    transformer: Transformer::constant(Layer { p, q }, depth as usize),
+                    attention: AttentionKind::Linear,
+                    mode: Mode::Autoregressive,
+                    gamma,
+                    lambda,
+                })
+            }
+        }
+    };
+}
+
+constructed!(f32);
+constructed!(f64);
