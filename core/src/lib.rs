@@ -96,6 +96,7 @@ pub mod context;
 pub mod error;
 pub mod kernel;
 pub mod linear_system;
+pub mod metrics;
 pub mod model;
 pub mod prompt;
 pub mod rng;

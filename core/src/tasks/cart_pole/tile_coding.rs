@@ -103,7 +103,8 @@ impl<R: Real> TileCoding<R> {
     /// velocity, 2: angle, 3: angular velocity), in that variable's unit.
     pub fn edge(&self, dimension: usize, tile: u16) -> R {
         let range = RANGE[dimension % 4];
-        R::from_f64(-range + 2.0 * range * tile as f64 / self.tiles as f64)
+        let width = 2.0 * range / self.tiles as f64;
+        R::from_f64(tile as f64 * width - range)
     }
 
     /// The index of the active tile of each tiling; the first [`Self::tilings`] numbers count. Within

@@ -1,0 +1,326 @@
+//! A transformer's value function against batch TD's, on the states of a task.
+
+use crate::context::Statistic;
+use crate::error::Error;
+use crate::kernel::{dot, zeros};
+use crate::linear_system;
+use crate::scalar::Real;
+use crate::tasks::Mrp;
+use crate::value_function::ValueFunction;
+use nalgebra::SVector;
+
+/// The states on which value functions are compared: features, and weights d_p.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EvaluationStates<R: Real, const D: usize, const M: usize> {
+    states: usize,
+    weights: SVector<R, M>,
+    features: [SVector<R, D>; M],
+}
+
+/// A value function seen on the evaluation states.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ValueSample<R: Real, const D: usize, const M: usize> {
+    /// v(s) for each state, (M).
+    pub values: SVector<R, M>,
+    /// The gradient of v(s) with respect to phi(s), (D) for each state.
+    pub sensitivities: [SVector<R, D>; M],
+}
+
+/// The three metrics of a learned value function v_TF against batch TD's v_TD.
+///
+/// With linear attention v_TF is exactly linear in the query (the mask keeps the query out of the
+/// keys), so that IWS and SS are one number up to rounding whenever the features of the states span
+/// all d dimensions. The paper says that it is not; with softmax attention it is not.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Comparison<R: Real> {
+    /// Value difference: sum_s d_p(s) (v_TF(s) - v_TD(s))^2.
+    pub vd: R,
+    /// Implicit weight similarity: cos(w_TF, w_TD).
+    pub iws: R,
+    /// Sensitivity similarity: sum_s d_p(s) cos(grad v_TF(s), grad v_TD(s)).
+    pub ss: R,
+}
+
+impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
+    /// The first `states` states, with weights d_p(s).
+    ///
+    /// # Errors
+    /// [`Error::CapacityExceeded`] beyond M states; [`Error::NonFinite`] for NaN or an infinity;
+    /// [`Error::OutOfRange`] for a negative weight.
+    pub fn new(
+        states: usize,
+        weights: &SVector<R, M>,
+        features: &[SVector<R, D>; M],
+    ) -> Result<Self, Error> {
+        if states > M {
+            return Err(Error::CapacityExceeded { parameter: "states", capacity: M });
+        }
+        for s in 0..states {
+            if !(features[s].iter().all(|x| x.is_finite())) {
+                return Err(Error::NonFinite { parameter: "phi" });
+            }
+            if !weights[s].is_finite() {
+                return Err(Error::NonFinite { parameter: "d_p" });
+            }
+            if weights[s] < R::ZERO {
+                return Err(Error::OutOfRange { parameter: "d_p", accepted: "probabilities" });
+            }
+        }
+        Ok(EvaluationStates { states, weights: *weights, features: *features })
+    }
+
+    /// All states of a task under its stationary distribution. Elimination may leave a state that is
+    /// never visited with a weight of minus a rounding error: it counts as 0.
+    ///
+    /// # Errors
+    /// [`Error::Singular`] if the stationary distribution is not unique.
+    pub fn of(mrp: &Mrp<R, D, M>) -> Result<Self, Error> {
+        let mut weights = mrp.stationary_distribution()?;
+        for w in weights.iter_mut() {
+            *w = w.max(R::ZERO);
+        }
+        Self::new(mrp.states(), &weights, mrp.feature_map())
+    }
+
+    /// The number of states.
+    pub fn len(&self) -> usize {
+        self.states
+    }
+
+    /// True if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.states == 0
+    }
+
+    /// phi(s), (D), for each state.
+    pub fn features(&self) -> &[SVector<R, D>] {
+        &self.features[..self.states]
+    }
+
+    /// A linear value function on these states: its sensitivity is its weight vector everywhere.
+    pub fn sample_linear(&self, v: &ValueFunction<R, D>) -> ValueSample<R, D, M> {
+        self.sample(|phi| (v.at(phi), v.weights))
+    }
+
+    /// A value function on these states, from v(s) and its gradient with respect to phi(s) as
+    /// functions of phi(s).
+    pub fn sample(
+        &self,
+        mut value_and_gradient: impl FnMut(&SVector<R, D>) -> (R, SVector<R, D>),
+    ) -> ValueSample<R, D, M> {
+        let mut sample = ValueSample { values: zeros(), sensitivities: [zeros(); M] };
+        for s in 0..self.states {
+            (sample.values[s], sample.sensitivities[s]) = value_and_gradient(&self.features[s]);
+        }
+        sample
+    }
+
+    /// ||v - u||^2 under d_p, sum_s d_p(s) (v(s) - u(s))^2: the value difference of two value
+    /// functions, the MSVE of one against the true one.
+    pub fn squared_difference(&self, v: &SVector<R, M>, u: &SVector<R, M>) -> R {
+        let mut sum = R::ZERO;
+        for s in 0..self.states {
+            let difference = v[s] - u[s];
+            sum += self.weights[s] * (difference * difference);
+        }
+        sum
+    }
+
+    /// The implicit weight vector of a value function: argmin_w ||Phi w - v|| under d_p.
+    ///
+    /// # Errors
+    /// [`Error::Singular`] if the features of the weighted states do not span d dimensions;
+    /// [`Error::NonFinite`] if v holds NaN or an infinity.
+    pub fn implicit_weights(&self, v: &SVector<R, M>) -> Result<SVector<R, D>, Error> {
+        let mut a = zeros::<R, M, D>();
+        let mut b = zeros::<R, M, 1>();
+        for s in 0..self.states {
+            let root = self.weights[s].sqrt();
+            b[s] = root * v[s];
+            for i in 0..D {
+                a[(s, i)] = root * self.features[s][i];
+            }
+        }
+        linear_system::least_squares(a, b, self.states, "the implicit weights")
+    }
+
+    /// VD, IWS and SS of any value function v_TF against batch TD's, which is linear with weights
+    /// w_TD.
+    ///
+    /// # Errors
+    /// As [`Self::implicit_weights`].
+    pub fn compare(
+        &self,
+        v_tf: &ValueSample<R, D, M>,
+        v_td: &ValueFunction<R, D>,
+    ) -> Result<Comparison<R>, Error> {
+        let w_tf = self.implicit_weights(&v_tf.values)?;
+        Ok(self.compare_given_weights(v_tf, &w_tf, v_td))
+    }
+
+    /// VD, IWS and SS of a linear v_TF, whose implicit weight vector is its weight vector.
+    pub fn compare_linear(
+        &self,
+        v_tf: &ValueFunction<R, D>,
+        v_td: &ValueFunction<R, D>,
+    ) -> Comparison<R> {
+        self.compare_given_weights(&self.sample_linear(v_tf), &v_tf.weights, v_td)
+    }
+
+    fn compare_given_weights(
+        &self,
+        v_tf: &ValueSample<R, D, M>,
+        w_tf: &SVector<R, D>,
+        v_td: &ValueFunction<R, D>,
+    ) -> Comparison<R> {
+        let td = self.sample_linear(v_td);
+        let mut ss = R::ZERO;
+        for s in 0..self.states {
+            ss += self.weights[s] * cosine(&v_tf.sensitivities[s], &td.sensitivities[s]);
+        }
+        Comparison {
+            vd: self.squared_difference(&v_tf.values, &td.values),
+            iws: cosine(w_tf, &v_td.weights),
+            ss,
+        }
+    }
+}
+
+/// d_cos(x, y) = <x, y> / (||x|| ||y||); 0 if either is 0.
+pub fn cosine<R: Real, const D: usize>(x: &SVector<R, D>, y: &SVector<R, D>) -> R {
+    // Each scaled by its largest entry, so that no square overflows or vanishes.
+    let (x, y) = (unit_range(x), unit_range(y));
+    let norms = (dot(&x, &x) * dot(&y, &y)).sqrt();
+    if norms > R::ZERO { dot(&x, &y) / norms } else { R::ZERO }
+}
+
+fn unit_range<R: Real, const D: usize>(x: &SVector<R, D>) -> SVector<R, D> {
+    let mut largest = R::ZERO;
+    for i in 0..D {
+        largest = largest.max(x[i].abs());
+    }
+    let mut out = *x;
+    if largest > R::ZERO {
+        for i in 0..D {
+            out[i] = x[i] / largest;
+        }
+    }
+    out
+}
+
+/// v_TD for a context: L iterations of batch TD with learning rate alpha from w_0 = 0, which is the
+/// value function of theta_TD (Theorem 1 with C_l = alpha I), in O(L d^2):
+/// w_{l+1} = w_l + alpha (b - A w_l) with A = (1/n) sum phi (phi - gamma phi')^T and
+/// b = (1/n) sum R phi, both read off G_0.
+///
+/// # Errors
+/// [`Error::NonFinite`] if the iterates blow up.
+pub fn batch_td<R: Real, const D: usize, const K: usize>(
+    statistic: &Statistic<R, K>,
+    alpha: R,
+    iterations: usize,
+) -> Result<ValueFunction<R, D>, Error> {
+    crate::prompt::check_token_size::<D, K>();
+    let (g, scale) = (&statistic.g, alpha * statistic.inverse_len);
+    let mut w = zeros::<R, D, 1>();
+    for _ in 0..iterations {
+        let mut next = w;
+        for i in 0..D {
+            let mut expected_error = g[(i, 2 * D)];
+            for j in 0..D {
+                expected_error += (g[(i, D + j)] - g[(i, j)]) * w[j];
+            }
+            next[i] += scale * expected_error;
+        }
+        w = next;
+    }
+    if crate::kernel::is_finite(&w) {
+        Ok(ValueFunction { weights: w })
+    } else {
+        Err(Error::NonFinite { parameter: "batch TD's weights" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attention::Td0;
+    use crate::constructions::{learning_rate, td0};
+    use crate::context::{Context, Growing};
+    use crate::rng::Rng;
+    use crate::tasks::{Task, boyan_chain};
+    use crate::transformer::{Layer, Transformer};
+    use nalgebra::SMatrix;
+
+    type Chain = Mrp<f64, 4, 10>;
+
+    fn setting(seed: u64) -> (Chain, EvaluationStates<f64, 4, 10>, Statistic<f64, 9>) {
+        let mut rng = Rng::new(seed);
+        let chain: Chain = boyan_chain(10, &mut rng).unwrap();
+        let mut context = Growing::<f64, 4, 9, Td0>::new(0.9, Td0).unwrap();
+        for transition in chain.trajectory::<30>(30, &mut rng).unwrap() {
+            context.observe_transition(&transition).unwrap();
+        }
+        let states = EvaluationStates::of(&chain).unwrap();
+        (chain, states, context.statistic().unwrap())
+    }
+
+    fn random_transformer(rng: &mut Rng) -> Transformer<f64, 9, 1> {
+        let mut draw = || SMatrix::<f64, 9, 9>::from_fn(|_, _| rng.uniform_in(-0.5, 0.5));
+        Transformer::autoregressive(Layer { p: draw(), q: draw() }, 3).unwrap()
+    }
+
+    #[test]
+    fn batch_td_is_the_value_function_of_theorem_1() {
+        for seed in 0..20 {
+            let (_, _, statistic) = setting(seed);
+            let layer = td0(&learning_rate::<_, 4>(0.7));
+            let td = Transformer::<f64, 9, 1>::autoregressive(layer, 3).unwrap();
+            let u = td.readout(&statistic);
+            let w = batch_td::<f64, 4, 9>(&statistic, 0.7, 3).unwrap().weights;
+            for i in 0..4 {
+                assert!((w[i] + u[i]).abs() < 1e-14);
+            }
+        }
+    }
+
+    #[test]
+    fn iws_is_ss_for_linear_attention() {
+        let mut rng = Rng::new(9);
+        for seed in 0..50 {
+            let (_, states, statistic) = setting(seed);
+            let u = random_transformer(&mut rng).readout(&statistic);
+            let v_tf = ValueFunction { weights: -u.fixed_rows::<4>(0) };
+            let v_td = batch_td::<f64, 4, 9>(&statistic, 0.5, 3).unwrap();
+            let exact = states.compare_linear(&v_tf, &v_td);
+            // The paper's definition, by least squares on the states' values, finds the same weights.
+            let fitted = states.compare(&states.sample_linear(&v_tf), &v_td).unwrap();
+            assert!((exact.iws - exact.ss).abs() < 1e-14, "{exact:?}");
+            assert!((fitted.iws - exact.iws).abs() < 1e-9, "{fitted:?} {exact:?}");
+            assert_eq!((fitted.vd, fitted.ss), (exact.vd, exact.ss));
+        }
+    }
+
+    #[test]
+    fn batch_td_compared_with_itself_is_equal() {
+        let (chain, states, statistic) = setting(3);
+        let v_td = batch_td::<f64, 4, 9>(&statistic, 0.5, 3).unwrap();
+        let same = states.compare_linear(&v_td, &v_td);
+        assert!(same.vd == 0.0 && (same.iws - 1.0).abs() < 1e-14 && (same.ss - 1.0).abs() < 1e-14);
+        let negated = ValueFunction { weights: -v_td.weights };
+        assert!((states.compare_linear(&negated, &v_td).iws + 1.0).abs() < 1e-14);
+        // The MSVE is the same weighted norm.
+        let (v, v_hat) = (chain.true_value(0.9).unwrap(), chain.values_of(&v_td.weights));
+        let d_p = chain.stationary_distribution().unwrap();
+        let msve = states.squared_difference(&v_hat, &v);
+        assert!((msve - chain.msve(&d_p, &v_hat, &v)).abs() < 1e-15 && msve > 0.0);
+    }
+
+    #[test]
+    fn the_cosine_neither_overflows_nor_vanishes() {
+        let x = SVector::<f32, 2>::new(3e30, 4e30);
+        assert!((cosine(&x, &(x * 1e-38)) - 1.0).abs() < 1e-6);
+        assert_eq!(cosine(&x, &zeros()), 0.0);
+    }
+}

@@ -1,0 +1,117 @@
+//! Element-wise convergence metrics: whether P and Q have Theorem 1's form.
+
+use crate::kernel::scale;
+use crate::scalar::Real;
+use crate::transformer::Layer;
+use nalgebra::SMatrix;
+
+/// The element-wise metrics of one layer on tokens of size K = 2 d + 1, of its sign-aligned
+/// parameters ([`sign_aligned`]), unscaled.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Elements<R: Real> {
+    /// The sign by which P and Q were multiplied: 1 or -1.
+    pub sign: R,
+    /// P\[-1, -1\]: the one entry that Theorem 1 has in P.
+    pub p_bottom_right: R,
+    /// The mean absolute value of P's other entries.
+    pub p_avg_abs_others: R,
+    /// The trace of Q's upper-left (d, d) block, -alpha d under Theorem 1 with C = alpha I.
+    pub q_trace_upper_left: R,
+    /// The trace of Q's upper-right (d, d) block (without the last column), alpha d likewise.
+    pub q_trace_upper_right: R,
+    /// The mean absolute value of Q's other K^2 - 2 d entries, those on neither block's diagonal.
+    ///
+    /// The authors' code subtracts the signed traces from the sum of all absolute values instead of
+    /// the absolute values of those entries, so that its number is not 0 on Theorem 1's Q.
+    pub q_avg_abs_others: R,
+}
+
+impl<R: Real> Elements<R> {
+    /// The metrics of a layer.
+    pub fn of<const K: usize>(layer: &Layer<R, K>) -> Self {
+        let sign = sign(layer);
+        let layer = sign_aligned(layer);
+        let d = (K - 1) / 2;
+        let count = |n: usize| R::from_count(n as u64);
+        let (mut p_others, mut q_others) = (R::ZERO, R::ZERO);
+        let (mut upper_left, mut upper_right) = (R::ZERO, R::ZERO);
+        for i in 0..K {
+            for j in 0..K {
+                if (i, j) != (K - 1, K - 1) {
+                    p_others += layer.p[(i, j)].abs();
+                }
+                if i < d && j == i {
+                    upper_left += layer.q[(i, j)];
+                } else if i < d && j == d + i {
+                    upper_right += layer.q[(i, j)];
+                } else {
+                    q_others += layer.q[(i, j)].abs();
+                }
+            }
+        }
+        Elements {
+            sign,
+            p_bottom_right: layer.p[(K - 1, K - 1)],
+            p_avg_abs_others: p_others / count((K * K - 1).max(1)),
+            q_trace_upper_left: upper_left,
+            q_trace_upper_right: upper_right,
+            q_avg_abs_others: q_others / count(K * K - 2 * d),
+        }
+    }
+}
+
+/// -1 if P\[-1, -1\] is negative, else 1: P and Q only act as a product, so training converges to
+/// either (P, Q) or (-P, -Q).
+fn sign<R: Real, const K: usize>(layer: &Layer<R, K>) -> R {
+    if layer.p[(K - 1, K - 1)] < R::ZERO { -R::ONE } else { R::ONE }
+}
+
+/// The layer with P and Q negated if P\[-1, -1\] is negative. It computes the same.
+pub fn sign_aligned<R: Real, const K: usize>(layer: &Layer<R, K>) -> Layer<R, K> {
+    let sign = sign(layer);
+    Layer { p: scale(sign, &layer.p), q: scale(sign, &layer.q) }
+}
+
+/// The matrix divided by its largest absolute entry, for pictures; as it is if it is all 0.
+///
+/// To picture several seeds, align each ([`sign_aligned`]), average, then scale.
+pub fn scaled<R: Real, const K: usize>(m: &SMatrix<R, K, K>) -> SMatrix<R, K, K> {
+    let mut largest = R::ZERO;
+    for x in m.iter() {
+        largest = largest.max(x.abs());
+    }
+    if !(largest > R::ZERO) {
+        return *m;
+    }
+    let mut out = *m;
+    for x in out.iter_mut() {
+        *x = *x / largest;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constructions::{learning_rate, td0};
+
+    #[test]
+    fn theorem_1_has_nothing_elsewhere_whatever_its_sign() {
+        let td = td0::<f64, 4, 9>(&learning_rate(0.5));
+        let negated = Layer { p: -td.p, q: -td.q };
+        for (layer, sign) in [(td, 1.0), (negated, -1.0)] {
+            let want = Elements {
+                sign,
+                p_bottom_right: 1.0,
+                p_avg_abs_others: 0.0,
+                q_trace_upper_left: -2.0,
+                q_trace_upper_right: 2.0,
+                q_avg_abs_others: 0.0,
+            };
+            assert_eq!(Elements::of(&layer), want);
+        }
+        assert_eq!(sign_aligned(&negated), td);
+        assert_eq!(scaled(&td.q), td.q * 2.0);
+    }
+}
