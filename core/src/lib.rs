@@ -90,10 +90,14 @@
 // `!(x > 0)` is how NaN is refused.
 #![allow(clippy::neg_cmp_op_on_partial_ord)]
 
+#[cfg(test)]
+extern crate std;
+
 pub mod attention;
 pub mod constructions;
 pub mod context;
 pub mod error;
+pub mod gradient;
 pub mod kernel;
 pub mod linear_system;
 pub mod metrics;
@@ -104,6 +108,7 @@ pub mod scalar;
 pub mod shapes;
 pub mod tasks;
 pub mod td;
+pub mod training;
 pub mod transformer;
 pub mod two_head;
 pub mod value_function;

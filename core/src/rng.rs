@@ -37,6 +37,16 @@ impl Rng {
         rng
     }
 
+    /// The state, little-endian, for a checkpoint.
+    pub fn state(&self) -> [u8; 32] {
+        self.0.state()
+    }
+
+    /// The stream that continues from a stored [`Rng::state`].
+    pub fn from_state(state: [u8; 32]) -> Self {
+        Rng(Xoshiro256PlusPlus::from_seed(state))
+    }
+
     /// The next 64 random bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
@@ -109,6 +119,14 @@ mod tests {
         assert_eq!(first(Stream::Tasks), Rng::new(7).next_u64());
         assert_ne!(first(Stream::Tasks), first(Stream::Parameters));
         assert_ne!(first(Stream::Parameters), first(Stream::Evaluation));
+    }
+
+    #[test]
+    fn a_stored_state_continues_the_stream() {
+        let mut rng = Rng::stream(9, Stream::Evaluation);
+        rng.next_u64();
+        let mut resumed = Rng::from_state(rng.state());
+        assert_eq!(resumed.next_u64(), rng.next_u64());
     }
 
     #[test]

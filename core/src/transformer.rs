@@ -155,8 +155,15 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<S, K, C> {
         self.layers.get(..self.stored).unwrap_or(&self.layers)
     }
 
+    /// Layers used `depth` times in turn, without looking at their numbers: a training run that
+    /// diverges must not stop the other lanes.
+    #[inline(always)]
+    pub(crate) fn unchecked(layers: [Layer<S, K>; C], stored: usize, depth: usize) -> Self {
+        Transformer { layers, stored, depth }
+    }
+
     /// The layers in the order of the forward pass, L of them.
-    fn pass(&self) -> impl DoubleEndedIterator<Item = &Layer<S, K>> + ExactSizeIterator {
+    pub(crate) fn pass(&self) -> impl DoubleEndedIterator<Item = &Layer<S, K>> + ExactSizeIterator {
         // Sequential layers each come once, the one autoregressive layer L times.
         (0..self.depth).map(|l| self.layers().get(l).unwrap_or(&self.layers[0]))
     }

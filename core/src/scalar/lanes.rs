@@ -5,6 +5,7 @@
 //! changes a result.
 
 use super::{Scalar, elementary};
+use core::fmt::Debug;
 use core::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 macro_rules! lanes {
@@ -51,10 +52,15 @@ macro_rules! lanes {
 
         impl Scalar for $name {
             type Element = f32;
+            type PerLane<T: Clone + Debug> = [T; $width];
             const LANES: usize = $width;
             const ZERO: Self = $name([0.0; $width]);
             const ONE: Self = $name([1.0; $width]);
 
+            #[inline(always)]
+            fn per_lane<T: Clone + Debug>(make: impl FnMut(usize) -> T) -> [T; $width] {
+                core::array::from_fn(make)
+            }
             #[inline(always)]
             fn splat(x: f32) -> Self {
                 $name([x; $width])

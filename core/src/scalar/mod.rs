@@ -36,12 +36,17 @@ pub trait Scalar:
 {
     /// The number in one lane: `f32` or `f64`.
     type Element: Real;
+    /// One `T` for each lane: `[T; LANES]`.
+    type PerLane<T: Clone + Debug>: Clone + Debug + AsRef<[T]> + AsMut<[T]>;
     /// How many numbers one scalar holds: a power of two, 1 for `f32` and `f64`.
     const LANES: usize;
     /// 0 in every lane.
     const ZERO: Self;
     /// 1 in every lane.
     const ONE: Self;
+
+    /// A `T` for each lane, made in ascending order.
+    fn per_lane<T: Clone + Debug>(make: impl FnMut(usize) -> T) -> Self::PerLane<T>;
 
     /// The same number in every lane.
     fn splat(x: Self::Element) -> Self;
@@ -112,10 +117,15 @@ macro_rules! real {
     ($t:ident, $exp:path, $tanh:path, $sqrt:path, $ln:path, $sin:path, $cos:path, $shift:expr, $ulp:expr) => {
         impl Scalar for $t {
             type Element = $t;
+            type PerLane<T: Clone + Debug> = [T; 1];
             const LANES: usize = 1;
             const ZERO: $t = 0.0;
             const ONE: $t = 1.0;
 
+            #[inline(always)]
+            fn per_lane<T: Clone + Debug>(make: impl FnMut(usize) -> T) -> [T; 1] {
+                core::array::from_fn(make)
+            }
             #[inline(always)]
             fn splat(x: $t) -> $t {
                 x

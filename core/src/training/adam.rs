@@ -1,0 +1,169 @@
+use super::Parameters;
+use crate::error::Error;
+use crate::scalar::Scalar;
+
+/// Adam's constants, as in torch.optim.Adam.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct AdamSettings {
+    /// The learning rate, positive.
+    pub learning_rate: f64,
+    /// beta_1 in [0, 1): how slowly the mean of the gradients moves.
+    pub beta1: f64,
+    /// beta_2 in [0, 1): how slowly the mean of their squares moves.
+    pub beta2: f64,
+    /// epsilon > 0, added to the square root.
+    pub epsilon: f64,
+    /// L2 weight decay >= 0: this times the parameter is added to its gradient (not decoupled).
+    pub weight_decay: f64,
+}
+
+impl Default for AdamSettings {
+    /// The experiments' constants: 1e-3, 0.9, 0.999, 1e-8, 1e-6.
+    fn default() -> Self {
+        AdamSettings {
+            learning_rate: 1e-3,
+            beta1: 0.9,
+            beta2: 0.999,
+            epsilon: 1e-8,
+            weight_decay: 1e-6,
+        }
+    }
+}
+
+impl AdamSettings {
+    /// Refuses constants outside their ranges.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`], naming the constant.
+    pub fn check(&self) -> Result<(), Error> {
+        let positive = |x: f64| x > 0.0 && x < f64::INFINITY;
+        let fraction = |x: f64| (0.0..1.0).contains(&x);
+        let checks = [
+            (positive(self.learning_rate), "learning_rate", "a positive number"),
+            (fraction(self.beta1), "beta1", "[0, 1)"),
+            (fraction(self.beta2), "beta2", "[0, 1)"),
+            (positive(self.epsilon), "epsilon", "a positive number"),
+            (
+                self.weight_decay >= 0.0 && self.weight_decay < f64::INFINITY,
+                "weight_decay",
+                "at least 0",
+            ),
+        ];
+        for (ok, parameter, accepted) in checks {
+            if !ok {
+                return Err(Error::OutOfRange { parameter, accepted });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Adam with L2 weight decay (torch.optim.Adam), for parameters stored as `P`:
+///
+/// ```text
+/// g <- g + weight_decay theta
+/// m <- m + (1 - beta_1) (g - m)            v <- beta_2 v + (1 - beta_2) g^2
+/// theta <- theta - (lr / (1 - beta_1^k)) m / (sqrt(v) / sqrt(1 - beta_2^k) + epsilon)
+/// ```
+///
+/// The powers of beta_1 and beta_2 are running products in `f64`, one multiplication a step, so that
+/// 1 - beta^k keeps its precision for `f32` parameters and the order of roundings is fixed.
+#[derive(Clone, Debug)]
+pub struct Adam<P> {
+    pub(super) settings: AdamSettings,
+    pub(super) mean: P,
+    pub(super) square: P,
+    pub(super) steps: u64,
+    pub(super) beta1_power: f64,
+    pub(super) beta2_power: f64,
+}
+
+impl<P> Adam<P> {
+    /// Before the first step.
+    pub fn new<S: Scalar>(settings: AdamSettings, parameters: &P) -> Self
+    where
+        P: Parameters<S>,
+    {
+        Adam {
+            settings,
+            mean: parameters.zeros_like(),
+            square: parameters.zeros_like(),
+            steps: 0,
+            beta1_power: 1.0,
+            beta2_power: 1.0,
+        }
+    }
+
+    /// Its constants.
+    pub fn settings(&self) -> &AdamSettings {
+        &self.settings
+    }
+
+    /// How many steps it has taken.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// One step along the gradient of a loss.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    pub fn step<S: Scalar>(&mut self, parameters: &mut P, gradient: &P)
+    where
+        P: Parameters<S>,
+    {
+        let AdamSettings { learning_rate, beta1, beta2, epsilon, weight_decay } = self.settings;
+        self.steps += 1;
+        self.beta1_power *= beta1;
+        self.beta2_power *= beta2;
+        let step_size = S::from_f64(learning_rate / (1.0 - self.beta1_power));
+        let root_correction = S::from_f64(Scalar::sqrt(1.0 - self.beta2_power));
+        let (rest1, rest2) = (S::from_f64(1.0 - beta1), S::from_f64(1.0 - beta2));
+        let beta2 = S::from_f64(beta2);
+        let (epsilon, weight_decay) = (S::from_f64(epsilon), S::from_f64(weight_decay));
+        let numbers = parameters.as_mut_slice().iter_mut().zip(gradient.as_slice());
+        let moments = self.mean.as_mut_slice().iter_mut().zip(self.square.as_mut_slice());
+        for ((theta, g), (m, v)) in numbers.zip(moments) {
+            let g = *g + weight_decay * *theta;
+            *m += rest1 * (g - *m);
+            *v = beta2 * *v + rest2 * (g * g);
+            *theta -= step_size * *m / (v.sqrt() / root_correction + epsilon);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_step_is_the_learning_rate_against_the_gradients_sign() {
+        let settings = AdamSettings { weight_decay: 0.0, ..Default::default() };
+        let mut theta = [1.0f64, -2.0, 0.5];
+        let mut adam = Adam::new(settings, &theta);
+        adam.step(&mut theta, &[3.0, -0.2, 0.0]);
+        for (got, want) in theta.iter().zip([1.0 - 1e-3, -2.0 + 1e-3, 0.5]) {
+            assert!((got - want).abs() < 1e-9, "{got} {want}");
+        }
+        assert_eq!(adam.steps(), 1);
+    }
+
+    #[test]
+    fn weight_decay_goes_through_the_moments() {
+        // Without a loss gradient, decoupled decay would move theta by lr * decay * theta = 1e-9;
+        // L2 decay makes it Adam's whole gradient, and the first step lr / (1 + epsilon / 1e-6).
+        let mut theta = [1.0f64];
+        let mut adam = Adam::new(AdamSettings::default(), &theta);
+        adam.step(&mut theta, &[0.0]);
+        assert!((theta[0] - (1.0 - 1e-3 / 1.01)).abs() < 1e-12, "{}", theta[0]);
+    }
+
+    #[test]
+    fn bad_constants_are_named() {
+        let bad = AdamSettings { beta2: 1.0, ..Default::default() };
+        let accepted = "[0, 1)";
+        assert_eq!(bad.check(), Err(Error::OutOfRange { parameter: "beta2", accepted }));
+        let bad = AdamSettings { learning_rate: f64::NAN, ..Default::default() };
+        assert!(bad.check().is_err());
+        assert!(AdamSettings::default().check().is_ok());
+    }
+}

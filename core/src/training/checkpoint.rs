@@ -1,0 +1,168 @@
+//! A trainer's state as bytes, one record for each lane.
+//!
+//! All numbers are little-endian; floats are stored by their bits. A record does not depend on how
+//! seeds were grouped into lanes:
+//!
+//! | field | bytes |
+//! |---|---|
+//! | `ICTR` | 4 |
+//! | version (1), bytes of a float (4 or 8), optimiser (0 plain TD, 1 Adam), 0 | 4 |
+//! | number of parameters p | 4 |
+//! | seed, tasks done | 8 + 8 |
+//! | state of the task stream | 32 |
+//! | parameters | p floats |
+//! | Adam: steps, beta_1^k, beta_2^k (`f64`), means, squares | 24 + 2 p floats |
+//! | the reference: alpha, then its Adam's steps, powers, mean, square | 24 + 3 floats |
+
+use super::{Adam, MultiTaskTd, Network, Parameters, TaskDistribution};
+use crate::error::Error;
+use crate::rng::Rng;
+use crate::scalar::{Real, Scalar};
+
+const MAGIC: [u8; 4] = *b"ICTR";
+const VERSION: u8 = 1;
+
+/// Hands the bytes of a number to `put`: its bits, little-endian, as wide as the number.
+pub fn put_scalar<R: Real>(x: R, put: &mut impl FnMut(&[u8])) {
+    let bytes = x.bits().to_le_bytes();
+    put(&bytes[..size_of::<R>().min(8)]);
+}
+
+/// Reads little-endian numbers from bytes whose length was checked; past the end it reads zeros.
+#[derive(Clone, Debug)]
+pub struct ByteReader<'a>(&'a [u8]);
+
+impl<'a> ByteReader<'a> {
+    /// From the first byte.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        ByteReader(bytes)
+    }
+
+    /// The next N bytes.
+    pub fn take<const N: usize>(&mut self) -> [u8; N] {
+        let mut out = [0; N];
+        let n = N.min(self.0.len());
+        out[..n].copy_from_slice(&self.0[..n]);
+        self.0 = &self.0[n..];
+        out
+    }
+
+    /// The next 8 bytes as an integer.
+    pub fn u64(&mut self) -> u64 {
+        u64::from_le_bytes(self.take())
+    }
+
+    /// The next number, from its bits.
+    pub fn scalar<R: Real>(&mut self) -> R {
+        if size_of::<R>() == 4 {
+            R::from_bits(u32::from_le_bytes(self.take()) as u64)
+        } else {
+            R::from_bits(self.u64())
+        }
+    }
+}
+
+impl<S, N, E, const D: usize, const T: usize> MultiTaskTd<S, N, E, D, T>
+where
+    S: Scalar,
+    N: Network<S, D>,
+    E: TaskDistribution<S::Element, D>,
+{
+    /// The length of a lane's record in bytes.
+    pub fn record_len(&self) -> usize {
+        let float = size_of::<S::Element>();
+        let p = self.network.parameters().as_slice().len();
+        let adam = if self.adam.is_some() { 24 + 2 * p * float } else { 0 };
+        12 + 16 + 32 + p * float + adam + 24 + 3 * float
+    }
+
+    fn header(&self) -> [u8; 12] {
+        let p = (self.network.parameters().as_slice().len() as u32).to_le_bytes();
+        let float = size_of::<S::Element>() as u8;
+        let [a, b, c, d] = MAGIC;
+        [a, b, c, d, VERSION, float, self.adam.is_some() as u8, 0, p[0], p[1], p[2], p[3]]
+    }
+
+    /// Hands the record of one lane, piece by piece, to `put`. To be called between tasks; restored
+    /// by [`MultiTaskTd::restore`], the run goes on as if it had never stopped.
+    pub fn save(&self, lane: usize, mut put: impl FnMut(&[u8])) {
+        let lane = lane % S::LANES;
+        put(&self.header());
+        put(&self.seeds.as_ref()[lane].to_le_bytes());
+        put(&self.tasks_done.to_le_bytes());
+        put(&self.rngs.as_ref()[lane].state());
+        put_lane(self.network.parameters(), lane, &mut put);
+        if let Some(adam) = &self.adam {
+            put_adam::<S, _>(adam, lane, &mut put);
+        }
+        put_lane(self.reference.parameters(), lane, &mut put);
+        put_adam::<S, _>(&self.reference_adam, lane, &mut put);
+    }
+
+    /// Takes up the state that [`MultiTaskTd::save`] gave: `record(lane)` is the record of each lane.
+    /// The settings, the network's shape and the distribution must be those of the saved run.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`], naming the checkpoint, if a record has another shape, version or number
+    /// type, or if the lanes have done different numbers of tasks. Nothing has changed then.
+    pub fn restore<'a>(&mut self, record: impl Fn(usize) -> &'a [u8]) -> Result<(), Error> {
+        let header = self.header();
+        let mut tasks_done = None;
+        for lane in 0..S::LANES {
+            let bytes = record(lane);
+            if bytes.len() != self.record_len() || bytes[..12] != header {
+                let accepted = "a record of this version, number type, network and optimiser";
+                return Err(Error::OutOfRange { parameter: "checkpoint", accepted });
+            }
+            let done = ByteReader::new(&bytes[20..]).u64();
+            if *tasks_done.get_or_insert(done) != done {
+                let accepted = "lanes that have done the same number of tasks";
+                return Err(Error::OutOfRange { parameter: "checkpoint", accepted });
+            }
+        }
+        self.tasks_done = tasks_done.unwrap_or_default();
+        self.forget_tasks();
+        for lane in 0..S::LANES {
+            let mut reader = ByteReader::new(record(lane));
+            reader.take::<12>();
+            self.seeds.as_mut()[lane] = reader.u64();
+            reader.u64();
+            self.rngs.as_mut()[lane] = Rng::from_state(reader.take());
+            take_lane(self.network.parameters_mut(), lane, &mut reader);
+            if let Some(adam) = &mut self.adam {
+                take_adam::<S, _>(adam, lane, &mut reader);
+            }
+            take_lane(self.reference.parameters_mut(), lane, &mut reader);
+            take_adam::<S, _>(&mut self.reference_adam, lane, &mut reader);
+        }
+        Ok(())
+    }
+}
+
+fn put_lane<S: Scalar>(parameters: &impl Parameters<S>, lane: usize, put: &mut impl FnMut(&[u8])) {
+    for x in parameters.as_slice() {
+        put_scalar(x.lane(lane), put);
+    }
+}
+
+fn put_adam<S: Scalar, P: Parameters<S>>(adam: &Adam<P>, lane: usize, put: &mut impl FnMut(&[u8])) {
+    put(&adam.steps.to_le_bytes());
+    put(&adam.beta1_power.bits().to_le_bytes());
+    put(&adam.beta2_power.bits().to_le_bytes());
+    put_lane(&adam.mean, lane, put);
+    put_lane(&adam.square, lane, put);
+}
+
+fn take_lane<S: Scalar>(parameters: &mut impl Parameters<S>, lane: usize, from: &mut ByteReader) {
+    for x in parameters.as_mut_slice() {
+        x.set_lane(lane, from.scalar());
+    }
+}
+
+fn take_adam<S: Scalar, P: Parameters<S>>(adam: &mut Adam<P>, lane: usize, from: &mut ByteReader) {
+    adam.steps = from.u64();
+    adam.beta1_power = from.scalar();
+    adam.beta2_power = from.scalar();
+    take_lane(&mut adam.mean, lane, from);
+    take_lane(&mut adam.square, lane, from);
+}

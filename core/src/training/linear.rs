@@ -1,0 +1,129 @@
+use super::{AttentionParameters, Network, Window};
+use crate::error::Error;
+use crate::gradient::linear::Tape;
+use crate::kernel::dot;
+use crate::rng::Rng;
+use crate::scalar::Scalar;
+use crate::transformer::Transformer;
+use heapless::Vec;
+
+/// A linear transformer in training. C is the capacity for stored layers, L for layers in the pass.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinearNetwork<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize>
+{
+    parameters: AttentionParameters<S, K, C>,
+    depth: usize,
+}
+
+/// A linear transformer whose layers share one pair (P, Q), of depth at most L.
+pub type Autoregressive<S, const D: usize, const K: usize, const L: usize> =
+    LinearNetwork<S, D, K, 1, L>;
+
+/// A linear transformer of at most L layers with their own pairs (P_l, Q_l).
+pub type Sequential<S, const D: usize, const K: usize, const L: usize> =
+    LinearNetwork<S, D, K, L, L>;
+
+impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize>
+    LinearNetwork<S, D, K, C, L>
+{
+    /// `depth` layers that share one pair (P, Q) of zeros.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] for depth 0, [`Error::CapacityExceeded`] beyond L.
+    pub fn autoregressive(depth: usize) -> Result<Self, Error> {
+        Self::from_parameters(AttentionParameters::zeros(1), depth)
+    }
+
+    /// `depth` layers with their own pairs (P_l, Q_l) of zeros.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] for depth 0, [`Error::CapacityExceeded`] beyond C or L.
+    pub fn sequential(depth: usize) -> Result<Self, Error> {
+        if depth > C {
+            return Err(Error::CapacityExceeded { parameter: "layers", capacity: C });
+        }
+        Self::from_parameters(AttentionParameters::zeros(depth), depth)
+    }
+
+    /// From given parameters; layer l of the pass uses the stored layer l modulo their number.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] for depth 0 or no stored layer, [`Error::CapacityExceeded`] beyond L.
+    pub fn from_parameters(
+        parameters: AttentionParameters<S, K, C>,
+        depth: usize,
+    ) -> Result<Self, Error> {
+        crate::prompt::check_token_size::<D, K>();
+        if depth == 0 || parameters.stored() == 0 {
+            return Err(Error::Empty { parameter: "layers" });
+        }
+        if depth > L {
+            return Err(Error::CapacityExceeded { parameter: "layers", capacity: L });
+        }
+        Ok(LinearNetwork { parameters, depth })
+    }
+
+    /// L, the number of layers in the pass.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// The network that one lane has learned.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] if its parameters blew up.
+    pub fn transformer(&self, lane: usize) -> Result<Transformer<S::Element, K, C>, Error> {
+        let layers = self.parameters.lane_layers(lane);
+        Transformer::from_stored(layers, self.parameters.stored(), self.depth)
+    }
+
+    #[inline(always)]
+    fn all_lanes(&self) -> Transformer<S, K, C> {
+        Transformer::unchecked(self.parameters.layers(), self.parameters.stored(), self.depth)
+    }
+}
+
+impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize> Network<S, D>
+    for LinearNetwork<S, D, K, C, L>
+{
+    type Parameters = AttentionParameters<S, K, C>;
+
+    fn parameters(&self) -> &Self::Parameters {
+        &self.parameters
+    }
+
+    fn parameters_mut(&mut self) -> &mut Self::Parameters {
+        &mut self.parameters
+    }
+
+    /// Xavier normal with gain 0.1, and 0.1/L if sequential.
+    fn initialise_lane(&mut self, lane: usize, rng: &mut Rng) {
+        self.parameters.initialise_lane(lane, 0.1 / self.parameters.stored() as f64, rng);
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn value(&self, window: &Window<S, D>) -> S {
+        let readout = self.all_lanes().readout(&window.statistic());
+        -dot(&readout, &window.query_token())
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn value_and_gradient(
+        &self,
+        window: &Window<S, D>,
+        adjoint: impl FnOnce(S) -> S,
+        gradient: &mut Self::Parameters,
+    ) -> S {
+        let transformer = self.all_lanes();
+        let statistic = window.statistic();
+        let Ok(tape) = Tape::<S, K, L>::forward(&transformer, &statistic, &window.query_token())
+        else {
+            // Not reached: every constructor checks the depth against L.
+            return S::ZERO;
+        };
+        let mut layers: Vec<_, C> = crate::gradient::zero_layers(transformer.layers());
+        tape.backward(&transformer, adjoint(tape.value()), &mut layers);
+        gradient.add_layers(&layers);
+        tape.value()
+    }
+}

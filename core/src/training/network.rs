@@ -1,0 +1,118 @@
+use super::{Parameters, Window, Windows};
+use crate::rng::Rng;
+use crate::scalar::Scalar;
+
+/// Something that values the query of a window, with parameters to train: a transformer of either
+/// attention, the batch-TD reference, a recurrent network.
+pub trait Network<S: Scalar, const D: usize> {
+    /// Its parameters, and gradients with respect to them.
+    type Parameters: Parameters<S>;
+
+    /// The parameters.
+    fn parameters(&self) -> &Self::Parameters;
+
+    /// The parameters, to change them.
+    fn parameters_mut(&mut self) -> &mut Self::Parameters;
+
+    /// Draws the initial parameters of one lane.
+    fn initialise_lane(&mut self, lane: usize, rng: &mut Rng);
+
+    /// v: the value of the window's query.
+    fn value(&self, window: &Window<S, D>) -> S;
+
+    /// v, and gradient += v-bar dv/dtheta, where v-bar = `adjoint(v)` may depend on v.
+    fn value_and_gradient(
+        &self,
+        window: &Window<S, D>,
+        adjoint: impl FnOnce(S) -> S,
+        gradient: &mut Self::Parameters,
+    ) -> S;
+
+    /// The loss of a batch, and gradient += its gradient with the targets held constant
+    /// (semi-gradient).
+    ///
+    /// The loss is (1/W) sum_t (target_t - v_t)^2, so the gradient is
+    /// (1/W) sum_t -2 (target_t - v_t) dv_t/dtheta. By default one window at a time; a network that
+    /// can share work between windows replaces this.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn batch_gradient(
+        &self,
+        windows: &Windows<S, D>,
+        targets: Targets<S>,
+        gradient: &mut Self::Parameters,
+    ) -> S {
+        batch_gradient_by_window(self, windows, targets, gradient)
+    }
+}
+
+/// The targets of a batch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Targets<'a, S: Scalar> {
+    /// R_{t+n+2} + gamma v_{t+1}, with the value of the next window.
+    Bootstrapped,
+    /// Given numbers, one for each window (missing ones count as 0).
+    Given(&'a [S]),
+}
+
+impl<S: Scalar> Targets<'_, S> {
+    /// The target of v_t.
+    #[inline(always)]
+    pub fn of<const D: usize>(&self, windows: &Windows<S, D>, t: usize, v_next: S) -> S {
+        match self {
+            Targets::Bootstrapped => windows.td_target(t, v_next),
+            Targets::Given(targets) => targets.get(t).copied().unwrap_or(S::ZERO),
+        }
+    }
+}
+
+/// [`Network::batch_gradient`] window by window, in reverse time: v_{t+1} is then known when
+/// window t is reached, and each window's forward pass is made once.
+#[cfg_attr(not(target_os = "none"), inline(always))]
+pub fn batch_gradient_by_window<S: Scalar, const D: usize, N: Network<S, D> + ?Sized>(
+    network: &N,
+    windows: &Windows<S, D>,
+    targets: Targets<S>,
+    gradient: &mut N::Parameters,
+) -> S {
+    let inverse_count = S::ONE / S::from_count(windows.count() as u64);
+    let minus_two = -(inverse_count + inverse_count);
+    let mut v_next = match targets {
+        Targets::Bootstrapped => network.value(&windows.window(windows.count())),
+        Targets::Given(_) => S::ZERO,
+    };
+    let mut sum = S::ZERO;
+    for t in (0..windows.count()).rev() {
+        let target = targets.of(windows, t, v_next);
+        let adjoint = |v: S| minus_two * (target - v);
+        v_next = network.value_and_gradient(&windows.window(t), adjoint, gradient);
+        let error = target - v_next;
+        sum += error * error;
+    }
+    sum * inverse_count
+}
+
+/// One update of Algorithm 1: theta += step_size delta_t grad v_t with v_t and v_{t+1} of the
+/// current theta. Returns delta_t. `gradient` is scratch space.
+#[cfg_attr(not(target_os = "none"), inline(always))]
+pub fn td_step<S: Scalar, const D: usize, N: Network<S, D> + ?Sized>(
+    network: &mut N,
+    windows: &Windows<S, D>,
+    t: usize,
+    targets: Targets<S>,
+    step_size: S,
+    gradient: &mut N::Parameters,
+) -> S {
+    gradient.as_mut_slice().fill(S::ZERO);
+    let v_next = match targets {
+        Targets::Bootstrapped => network.value(&windows.window(t + 1)),
+        Targets::Given(_) => S::ZERO,
+    };
+    let target = targets.of(windows, t, v_next);
+    let adjoint = |v: S| step_size * (target - v);
+    let v = network.value_and_gradient(&windows.window(t), adjoint, gradient);
+    let parameters = network.parameters_mut().as_mut_slice().iter_mut();
+    for (theta, g) in parameters.zip(gradient.as_slice()) {
+        *theta += *g;
+    }
+    target - v
+}

@@ -1,0 +1,107 @@
+use super::AdamSettings;
+use crate::error::Error;
+
+/// What a batch's windows are trained towards. Each is a squared error of v_t, the value that window
+/// t's query gets, averaged over the windows; its target is a constant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Loss {
+    /// The squared TD error: target R_{t+n+2} + gamma v_{t+1} (Algorithm 1).
+    #[default]
+    TdError,
+    /// The squared value error: target v(S_{t+n+1}), the true value of the query's state.
+    TrueValue,
+    /// The squared error against one sampled return from the query's state, cut off after `horizon`
+    /// rewards (the authors' code: 40).
+    MonteCarlo {
+        /// How many rewards the return has.
+        horizon: u32,
+    },
+}
+
+/// How a gradient changes the parameters.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Optimizer {
+    /// One Adam step for each batch, on the batch's loss.
+    Adam(AdamSettings),
+    /// Algorithm 1 to the letter: after each window, theta += step_size delta_t grad v_t, with both
+    /// v_t and v_{t+1} of the current theta.
+    Td {
+        /// The step size alpha, positive.
+        step_size: f64,
+    },
+}
+
+/// How to train.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Settings {
+    /// n: transitions in a context.
+    pub context_len: usize,
+    /// W: windows (TD errors) in a batch.
+    pub windows: usize,
+    /// Batches for each task, each a fresh trajectory.
+    pub batches: usize,
+    /// The discount, in [0, 1).
+    pub gamma: f64,
+    /// The loss.
+    pub loss: Loss,
+    /// The optimiser.
+    pub optimizer: Optimizer,
+}
+
+impl Default for Settings {
+    /// The paper's main experiment: n = 30, 5 batches of 64 windows, gamma 0.9, Adam on the TD error.
+    fn default() -> Self {
+        Settings {
+            context_len: 30,
+            windows: 64,
+            batches: 5,
+            gamma: 0.9,
+            loss: Loss::TdError,
+            optimizer: Optimizer::Adam(AdamSettings::default()),
+        }
+    }
+}
+
+impl Settings {
+    /// Refuses settings outside their ranges, and trajectories longer than `capacity` feature vectors.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] or [`Error::CapacityExceeded`], naming the setting.
+    pub fn check(&self, capacity: usize) -> Result<(), Error> {
+        for (count, parameter) in [
+            (self.context_len, "context_len"),
+            (self.windows, "windows"),
+            (self.batches, "batches"),
+        ] {
+            if count == 0 {
+                return Err(Error::OutOfRange { parameter, accepted: "at least 1" });
+            }
+        }
+        if !(self.gamma >= 0.0 && self.gamma < 1.0) {
+            return Err(Error::OutOfRange { parameter: "gamma", accepted: "[0, 1)" });
+        }
+        if self.loss == (Loss::MonteCarlo { horizon: 0 }) {
+            return Err(Error::OutOfRange { parameter: "horizon", accepted: "at least 1" });
+        }
+        match self.optimizer {
+            Optimizer::Adam(adam) => adam.check()?,
+            Optimizer::Td { step_size } => {
+                if !(step_size > 0.0 && step_size < f64::INFINITY) {
+                    let accepted = "a positive number";
+                    return Err(Error::OutOfRange { parameter: "step_size", accepted });
+                }
+            }
+        }
+        if self.context_len.saturating_add(self.windows).saturating_add(2) > capacity {
+            // In the user's terms: how long a context fits beside this many windows.
+            return Err(Error::CapacityExceeded {
+                parameter: "context_len + windows + 2",
+                capacity,
+            });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,94 @@
+use crate::error::Error;
+use crate::rng::Rng;
+use crate::scalar::Real;
+use crate::tasks::{Mrp, Task, boyan_chain, boyan_chain_representable, loop_mrp, random_mdp};
+use core::fmt::Debug;
+
+/// d_task: a distribution over policy evaluation tasks.
+pub trait TaskDistribution<R: Real, const D: usize>: Clone + Debug {
+    /// What is drawn.
+    type Task: Task<R, D> + Clone + Debug;
+
+    /// A task for discount gamma.
+    ///
+    /// # Errors
+    /// If the distribution's own settings are out of range.
+    fn draw(&self, gamma: R, rng: &mut Rng) -> Result<Self::Task, Error>;
+
+    /// The true values v(s) of states of a task, written to `values`, for [`super::Loss::TrueValue`].
+    ///
+    /// # Errors
+    /// By default [`Error::OutOfRange`]: the task has no value function in closed form.
+    fn true_values(
+        &self,
+        task: &Self::Task,
+        gamma: R,
+        states: &[<Self::Task as Task<R, D>>::State],
+        values: &mut [R],
+    ) -> Result<(), Error> {
+        let _ = (task, gamma, states, values);
+        let accepted = "the TD error or sampled returns: this task's true values are not known";
+        Err(Error::OutOfRange { parameter: "loss", accepted })
+    }
+}
+
+/// Which finite task.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum FiniteTask {
+    /// Boyan's chain (Algorithm 2).
+    BoyanChain,
+    /// Boyan's chain with a representable value function (Algorithm 3).
+    BoyanChainRepresentable,
+    /// A random MDP under a random policy, value representable.
+    RandomMdp {
+        /// The number of actions, 1 to 8.
+        actions: usize,
+    },
+    /// The authors' Loop, value representable.
+    Loop {
+        /// Which edges there are: those whose draw exceeds it, in (0, 1).
+        threshold: f64,
+    },
+}
+
+/// Tasks with a finite state space of at most M states.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct FiniteTasks<const M: usize> {
+    /// Which.
+    pub kind: FiniteTask,
+    /// The number of states m.
+    pub states: usize,
+}
+
+impl<R: Real, const D: usize, const M: usize> TaskDistribution<R, D> for FiniteTasks<M> {
+    type Task = Mrp<R, D, M>;
+
+    fn draw(&self, gamma: R, rng: &mut Rng) -> Result<Mrp<R, D, M>, Error> {
+        match self.kind {
+            FiniteTask::BoyanChain => boyan_chain(self.states, rng),
+            FiniteTask::BoyanChainRepresentable => {
+                boyan_chain_representable(self.states, gamma, rng)
+            }
+            FiniteTask::RandomMdp { actions } => random_mdp(self.states, actions, gamma, rng),
+            FiniteTask::Loop { threshold } => {
+                loop_mrp(self.states, R::from_f64(threshold), gamma, rng)
+            }
+        }
+    }
+
+    fn true_values(
+        &self,
+        task: &Mrp<R, D, M>,
+        gamma: R,
+        states: &[usize],
+        values: &mut [R],
+    ) -> Result<(), Error> {
+        let v = task.true_value(gamma)?;
+        for (value, s) in values.iter_mut().zip(states) {
+            *value = v[(*s).min(M - 1)];
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,279 @@
+use super::*;
+use crate::rng::Rng;
+use crate::scalar::{Lanes4, Lanes8, Lanes16, Real, Scalar};
+use nalgebra::SVector;
+use std::vec::Vec;
+
+const CAPACITY: usize = 6 + 8 + 2;
+type Auto<S> = Autoregressive<S, 2, 5, 3>;
+type Trainer<S, N = Auto<S>> = MultiTaskTd<S, N, FiniteTasks<5>, 2, CAPACITY>;
+
+const TASKS: FiniteTasks<5> = FiniteTasks { kind: FiniteTask::BoyanChain, states: 5 };
+
+fn settings() -> Settings {
+    // A large learning rate, so that a few tasks move the parameters far.
+    let adam = AdamSettings { learning_rate: 0.02, ..Default::default() };
+    let optimizer = Optimizer::Adam(adam);
+    Settings { context_len: 6, windows: 8, batches: 2, optimizer, ..Default::default() }
+}
+
+fn trainer<S: Scalar>(seeds: &[u64], settings: Settings) -> Trainer<S> {
+    Trainer::new(settings, TASKS, Auto::autoregressive(3).unwrap(), 3, seeds).unwrap()
+}
+
+fn train<S: Scalar>(trainer: &mut Trainer<S>, tasks: usize) {
+    for _ in 0..tasks {
+        trainer.train_task().unwrap();
+    }
+}
+
+fn record<S: Scalar>(trainer: &Trainer<S>, lane: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    trainer.save(lane, |piece| bytes.extend_from_slice(piece));
+    assert_eq!(bytes.len(), trainer.record_len());
+    bytes
+}
+
+fn lanes_are_the_scalar_run<S: Scalar<Element = f32>>(settings: Settings) {
+    let seeds: Vec<u64> = (10..10 + S::LANES as u64).collect();
+    let mut together = trainer::<S>(&seeds, settings);
+    train(&mut together, 6);
+    for (lane, seed) in seeds.iter().enumerate() {
+        let mut alone = trainer::<f32>(&[*seed], settings);
+        train(&mut alone, 6);
+        assert_eq!(record(&together, lane), record(&alone, 0), "lane {lane} of {}", S::LANES);
+        assert_eq!(together.loss().lane(lane).to_bits(), alone.loss().to_bits());
+    }
+}
+
+#[test]
+fn every_lane_is_bit_for_bit_its_seed_alone() {
+    lanes_are_the_scalar_run::<Lanes4>(settings());
+    lanes_are_the_scalar_run::<Lanes8>(settings());
+    lanes_are_the_scalar_run::<Lanes16>(settings());
+}
+
+#[test]
+fn every_lane_is_its_seed_alone_for_every_loss_and_optimiser() {
+    for loss in [Loss::TrueValue, Loss::MonteCarlo { horizon: 5 }] {
+        lanes_are_the_scalar_run::<Lanes4>(Settings { loss, ..settings() });
+    }
+    let optimizer = Optimizer::Td { step_size: 0.05 };
+    lanes_are_the_scalar_run::<Lanes4>(Settings { optimizer, ..settings() });
+}
+
+#[test]
+fn a_resumed_run_is_the_uninterrupted_one() {
+    for optimizer in [settings().optimizer, Optimizer::Td { step_size: 0.05 }] {
+        let settings = Settings { optimizer, ..settings() };
+        let seeds = [3, 4, 5, 6];
+        let mut whole = trainer::<Lanes4>(&seeds, settings);
+        train(&mut whole, 3);
+        let records: Vec<Vec<u8>> = (0..4).map(|lane| record(&whole, lane)).collect();
+        train(&mut whole, 3);
+        let mut resumed = trainer::<Lanes4>(&[99], settings);
+        resumed.restore(|lane| &records[lane]).unwrap();
+        train(&mut resumed, 3);
+        // Another grouping takes the same record.
+        let mut alone = trainer::<f32>(&[99], settings);
+        alone.restore(|_| &records[2]).unwrap();
+        train(&mut alone, 3);
+        assert_eq!(record(&alone, 0), record(&whole, 2));
+        for lane in 0..4 {
+            assert_eq!(record(&resumed, lane), record(&whole, lane));
+        }
+    }
+}
+
+#[test]
+fn a_foreign_record_is_refused_and_changes_nothing() {
+    let mut a = trainer::<Lanes4>(&[1, 2, 3, 4], settings());
+    train(&mut a, 1);
+    let before = record(&a, 0);
+    let mut longer = a.clone();
+    train(&mut longer, 1);
+    let other = record(&longer, 1);
+    assert!(a.restore(|lane| if lane == 1 { &other } else { &before }).is_err());
+    assert!(a.restore(|_| &before[1..]).is_err());
+    let td = Settings { optimizer: Optimizer::Td { step_size: 0.1 }, ..settings() };
+    assert!(trainer::<Lanes4>(&[1], td).restore(|_| &before).is_err());
+    assert_eq!(record(&a, 0), before);
+}
+
+#[test]
+fn evaluating_does_not_perturb_training() {
+    let mut plain = trainer::<f32>(&[7], settings());
+    let mut observed = plain.clone();
+    for _ in 0..4 {
+        plain.train_task().unwrap();
+        observed.train_task().unwrap();
+        let mut rng = observed.evaluation_rng(0);
+        let trajectory = observed.evaluation_trajectory(0, &mut rng).unwrap();
+        assert!(trajectory.windows(6, 1, 0.9).is_ok());
+    }
+    assert_eq!(record(&plain, 0), record(&observed, 0));
+}
+
+#[test]
+fn training_lowers_the_td_error() {
+    let seeds: Vec<u64> = (0..8).collect();
+    let optimizer = Optimizer::Adam(AdamSettings { learning_rate: 3e-3, ..Default::default() });
+    let settings = Settings { batches: 5, windows: 8, optimizer, ..settings() };
+    let tasks = FiniteTasks { kind: FiniteTask::BoyanChainRepresentable, states: 5 };
+    let network = Auto::autoregressive(3).unwrap();
+    let mut trainer = Trainer::<Lanes8>::new(settings, tasks, network, 3, &seeds).unwrap();
+    let mut mean_loss = |tasks: usize| {
+        let mut sum = 0.0;
+        for _ in 0..tasks {
+            trainer.train_task().unwrap();
+            sum += (0..8).map(|lane| trainer.loss().lane(lane) as f64).sum::<f64>() / 8.0;
+        }
+        sum / tasks as f64
+    };
+    let before = mean_loss(50);
+    mean_loss(400);
+    let after = mean_loss(200);
+    assert!(after < 0.8 * before, "{before} to {after}");
+}
+
+/// Random windows for networks of D = 2: (features, rewards) of n = 6 and W = 5.
+fn random_windows<R: Real>(rng: &mut Rng) -> ([SVector<R, 2>; 13], [R; 12]) {
+    let features = core::array::from_fn(|_| {
+        SVector::from([rng.uniform_in(-R::ONE, R::ONE), rng.uniform_in(-R::ONE, R::ONE)])
+    });
+    (features, core::array::from_fn(|_| rng.uniform_in(-R::ONE, R::ONE)))
+}
+
+/// The derivative of (1/W) sum_t (target_t - v_t)^2 with constant targets, by central differences.
+fn batch_gradient_agrees_with_differences<N: Network<f64, 2> + Clone>(network: N, what: &str) {
+    let (features, rewards) = random_windows(&mut Rng::new(11));
+    let windows = Windows::new(&features, &rewards, 6, 0.9).unwrap();
+    assert_eq!(windows.count(), 5);
+    let values: Vec<f64> = (0..6).map(|t| network.value(&windows.window(t))).collect();
+    let targets: Vec<f64> = (0..5).map(|t| windows.td_target(t, values[t + 1])).collect();
+    let mut gradient = network.parameters().zeros_like();
+    let loss = network.batch_gradient(&windows, Targets::Bootstrapped, &mut gradient);
+    let mut given = network.parameters().zeros_like();
+    let loss_given = network.batch_gradient(&windows, Targets::Given(&targets), &mut given);
+    assert!((loss - loss_given).abs() < 1e-12 * loss);
+    for i in 0..gradient.as_slice().len() {
+        let at = |h: f64| {
+            let mut moved = network.clone();
+            moved.parameters_mut().as_mut_slice()[i] += h;
+            let error = |t: usize| targets[t] - moved.value(&windows.window(t));
+            (0..5).map(|t| error(t) * error(t)).sum::<f64>() / 5.0
+        };
+        let want = (at(1e-6) - at(-1e-6)) / 2e-6;
+        let got = gradient.as_slice()[i];
+        assert!((got - want).abs() < 1e-7 * (1.0 + want.abs()), "{what} {i}: {got} and {want}");
+        assert!((given.as_slice()[i] - got).abs() < 1e-12 * (1.0 + got.abs()));
+    }
+}
+
+#[test]
+fn batch_gradients_agree_with_finite_differences() {
+    for depth in 1..=4 {
+        let mut rng = Rng::new(depth as u64);
+        let mut auto = Autoregressive::<f64, 2, 5, 4>::autoregressive(depth).unwrap();
+        auto.initialise_lane(0, &mut rng);
+        let mut sequential = Sequential::<f64, 2, 5, 4>::sequential(depth).unwrap();
+        sequential.initialise_lane(0, &mut rng);
+        for x in auto.parameters_mut().as_mut_slice() {
+            *x *= 8.0;
+        }
+        for x in sequential.parameters_mut().as_mut_slice() {
+            *x *= 8.0 * depth as f64;
+        }
+        batch_gradient_agrees_with_differences(auto, "autoregressive");
+        batch_gradient_agrees_with_differences(sequential, "sequential");
+        batch_gradient_agrees_with_differences(BatchTd::<f64, 2>::new(depth), "batch TD");
+    }
+}
+
+#[test]
+fn the_reference_is_theorem_1s_transformer() {
+    use crate::attention::{LinearAttention, Td0};
+    use crate::transformer::{Layer, Transformer};
+    use nalgebra::SMatrix;
+    let (features, rewards) = random_windows::<f64>(&mut Rng::new(5));
+    let windows = Windows::new(&features, &rewards, 6, 0.9).unwrap();
+    let mut reference = BatchTd::new(3);
+    reference.parameters_mut()[0] = 0.7;
+    let mut layer = Layer { p: SMatrix::<f64, 5, 5>::zeros(), q: SMatrix::zeros() };
+    layer.p[(4, 4)] = 1.0;
+    for i in 0..2 {
+        layer.q[(i, i)] = -0.7;
+        layer.q[(i, 2 + i)] = 0.7;
+    }
+    let transformer = Transformer::<f64, 5, 1>::autoregressive(layer, 3).unwrap();
+    let prompt = windows.window(2).prompt::<5, 6>().unwrap();
+    let want = transformer.value(&prompt, &LinearAttention(Td0)).unwrap();
+    let got = reference.value(&windows.window(2));
+    assert!((got - want).abs() < 1e-14, "{got} {want}");
+}
+
+#[test]
+fn plain_td_moves_along_delta_times_the_gradient_of_the_value() {
+    let (features, rewards) = random_windows::<f64>(&mut Rng::new(6));
+    let windows = Windows::new(&features, &rewards, 6, 0.9).unwrap();
+    let mut reference = BatchTd::new(2);
+    let before = reference.clone();
+    let mut scratch = [0.0];
+    let delta = td_step(&mut reference, &windows, 1, Targets::Bootstrapped, 0.1, &mut scratch);
+    let (v, v_next) = (before.value(&windows.window(1)), before.value(&windows.window(2)));
+    assert!((delta - (windows.td_target(1, v_next) - v)).abs() < 1e-15);
+    let mut slope = [0.0];
+    before.value_and_gradient(&windows.window(1), |_| 1.0, &mut slope);
+    assert!((reference.alpha() - (1.0 + 0.1 * delta * slope[0])).abs() < 1e-15);
+}
+
+#[test]
+fn targets_belong_to_the_querys_own_state() {
+    // Features that name the state (R = phi = state number): one-step returns are R of the query's
+    // own state, and true values solve v = r + gamma p v there.
+    let rng = &mut Rng::new(8);
+    let task: crate::tasks::Mrp<f64, 2, 5> = crate::tasks::boyan_chain(5, rng).unwrap();
+    let settings = Settings { context_len: 3, windows: 4, ..settings() };
+    let sample = |loss| {
+        let mut trajectory = Trajectory::<f64, 2, 9>::new();
+        let settings = Settings { loss, ..settings };
+        trajectory.sample_lane(&settings, &TASKS, &task, 0, &mut Rng::new(9)).unwrap();
+        trajectory
+    };
+    let plain = sample(Loss::TdError);
+    let one_step = sample(Loss::MonteCarlo { horizon: 1 });
+    let truth = sample(Loss::TrueValue);
+    assert_eq!(plain.features, one_step.features);
+    let v = task.true_value(0.9).unwrap();
+    for t in 0..4 {
+        let query = plain.features[3 + 1 + t];
+        let state = task.feature_map().iter().position(|phi| *phi == query).unwrap();
+        assert_eq!(one_step.targets[t], task.reward()[state]);
+        assert_eq!(truth.targets[t], v[state]);
+    }
+}
+
+#[test]
+fn bad_settings_are_named() {
+    let make = |settings: Settings, seeds: &[u64]| {
+        let network = Auto::<f32>::autoregressive(3).unwrap();
+        Trainer::new(settings, TASKS, network, 3, seeds).err()
+    };
+    use crate::Error;
+    let one = [1];
+    assert_eq!(make(settings(), &[]), Some(Error::Empty { parameter: "seeds" }));
+    assert!(matches!(make(settings(), &[1, 2]), Some(Error::CapacityExceeded { .. })));
+    let long = Settings { context_len: 7, ..settings() };
+    assert!(matches!(make(long, &one), Some(Error::CapacityExceeded { capacity: 16, .. })));
+    for (settings, name) in [
+        (Settings { gamma: 1.0, ..settings() }, "gamma"),
+        (Settings { batches: 0, ..settings() }, "batches"),
+        (Settings { loss: Loss::MonteCarlo { horizon: 0 }, ..settings() }, "horizon"),
+        (Settings { optimizer: Optimizer::Td { step_size: -1.0 }, ..settings() }, "step_size"),
+    ] {
+        match make(settings, &one) {
+            Some(Error::OutOfRange { parameter, .. }) => assert_eq!(parameter, name),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+}

@@ -1,0 +1,343 @@
+use super::{
+    Adam, AdamSettings, BatchTd, Loss, Network, Optimizer, Parameters, Settings, Targets,
+    TaskDistribution, Trajectory, td_step,
+};
+use crate::error::Error;
+use crate::rng::{Rng, Stream};
+use crate::scalar::Scalar;
+use crate::tasks::Task;
+use heapless::Vec;
+
+/// Multi-task TD (Algorithm 1), one seed in each lane of the scalar.
+///
+/// For each task it draws a task per lane and trains the network on [`Settings::batches`] fresh
+/// trajectories of it, together with the batch-TD reference ([`BatchTd`]), whose step size has an
+/// Adam of its own with the same settings. T is the capacity for a trajectory,
+/// n + W + 2 feature vectors.
+///
+/// Lane i is bit for bit the trainer of its seed alone: each lane has its own random streams, and
+/// no control flow depends on a lane's numbers.
+#[derive(Clone, Debug)]
+pub struct MultiTaskTd<S, N, E, const D: usize, const T: usize>
+where
+    S: Scalar,
+    N: Network<S, D>,
+    E: TaskDistribution<S::Element, D>,
+{
+    pub(super) settings: Settings,
+    pub(super) network: N,
+    pub(super) reference: BatchTd<S, D>,
+    /// Adam's state for the network; unused by plain TD.
+    pub(super) adam: Option<Adam<N::Parameters>>,
+    pub(super) reference_adam: Adam<[S; 1]>,
+    distribution: E,
+    pub(super) seeds: S::PerLane<u64>,
+    pub(super) rngs: S::PerLane<Rng>,
+    tasks: S::PerLane<Option<E::Task>>,
+    pub(super) tasks_done: u64,
+    trajectory: Trajectory<S, D, T>,
+    gradient: N::Parameters,
+    loss: S,
+}
+
+impl<S, N, E, const D: usize, const T: usize> MultiTaskTd<S, N, E, D, T>
+where
+    S: Scalar,
+    N: Network<S, D>,
+    E: TaskDistribution<S::Element, D>,
+{
+    /// A trainer whose lane i has seed `seeds[i]`: it draws the lane's initial parameters and its
+    /// tasks. With fewer seeds than lanes the last one fills the rest; more are refused.
+    ///
+    /// `reference_layers` is the depth of the batch-TD reference, L.
+    ///
+    /// # Errors
+    /// As [`Settings::check`]; [`Error::Empty`] without a seed, [`Error::CapacityExceeded`] for more
+    /// seeds than lanes; whatever the distribution's settings are refused for.
+    pub fn new(
+        settings: Settings,
+        distribution: E,
+        mut network: N,
+        reference_layers: usize,
+        seeds: &[u64],
+    ) -> Result<Self, Error> {
+        for (lane, seed) in seeds.iter().enumerate() {
+            network.initialise_lane(lane, &mut Rng::stream(*seed, Stream::Parameters));
+        }
+        let filled = seeds.len().min(S::LANES);
+        if let Some(last) = seeds.last() {
+            for lane in filled..S::LANES {
+                network.initialise_lane(lane, &mut Rng::stream(*last, Stream::Parameters));
+            }
+        }
+        Self::from_network(settings, distribution, network, reference_layers, seeds)
+    }
+
+    /// As [`MultiTaskTd::new`], but starting from the network's parameters as they are.
+    ///
+    /// # Errors
+    /// As [`MultiTaskTd::new`].
+    pub fn from_network(
+        settings: Settings,
+        distribution: E,
+        network: N,
+        reference_layers: usize,
+        seeds: &[u64],
+    ) -> Result<Self, Error> {
+        settings.check(T)?;
+        let Some(last) = seeds.last().copied() else {
+            return Err(Error::Empty { parameter: "seeds" });
+        };
+        if seeds.len() > S::LANES {
+            return Err(Error::CapacityExceeded { parameter: "seeds", capacity: S::LANES });
+        }
+        // A distribution that refuses its settings does so at once, not in the middle of a run.
+        let gamma = <S::Element as Scalar>::from_f64(settings.gamma);
+        distribution.draw(gamma, &mut Rng::new(last))?;
+        let (adam, adam_settings) = match settings.optimizer {
+            Optimizer::Adam(adam) => (Some(Adam::new(adam, network.parameters())), adam),
+            Optimizer::Td { .. } => (None, AdamSettings::default()),
+        };
+        let reference = BatchTd::new(reference_layers);
+        let seed = |lane: usize| seeds.get(lane).copied().unwrap_or(last);
+        Ok(MultiTaskTd {
+            settings,
+            gradient: network.parameters().zeros_like(),
+            reference_adam: Adam::new(adam_settings, reference.parameters()),
+            network,
+            reference,
+            adam,
+            distribution,
+            seeds: S::per_lane(seed),
+            rngs: S::per_lane(|lane| Rng::stream(seed(lane), Stream::Tasks)),
+            tasks: S::per_lane(|_| None),
+            tasks_done: 0,
+            trajectory: Trajectory::new(),
+            loss: S::ZERO,
+        })
+    }
+
+    /// Draws the next task and trains on its batches.
+    ///
+    /// # Errors
+    /// If a task cannot be drawn, or the loss is [`Loss::TrueValue`] and the task has no true value.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    pub fn train_task(&mut self) -> Result<(), Error> {
+        let gamma = <S::Element as Scalar>::from_f64(self.settings.gamma);
+        for lane in 0..S::LANES {
+            let rng = &mut self.rngs.as_mut()[lane];
+            self.tasks.as_mut()[lane] = Some(self.distribution.draw(gamma, rng)?);
+        }
+        for _ in 0..self.settings.batches {
+            self.sample_batch()?;
+            self.train_batch()?;
+        }
+        self.tasks_done += 1;
+        Ok(())
+    }
+
+    /// Fills the trajectory, lane by lane.
+    #[inline(always)]
+    fn sample_batch(&mut self) -> Result<(), Error> {
+        for lane in 0..S::LANES {
+            let Some(task) = &self.tasks.as_ref()[lane] else {
+                return Err(Error::Empty { parameter: "task" });
+            };
+            let rng = &mut self.rngs.as_mut()[lane];
+            self.trajectory.sample_lane(&self.settings, &self.distribution, task, lane, rng)?;
+        }
+        Ok(())
+    }
+
+    /// One batch of the network and of the reference.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn train_batch(&mut self) -> Result<(), Error> {
+        let Settings { context_len, windows, gamma, .. } = self.settings;
+        let windows = self.trajectory.windows(context_len, windows, S::from_f64(gamma))?;
+        let targets = match self.settings.loss {
+            Loss::TdError => Targets::Bootstrapped,
+            Loss::TrueValue | Loss::MonteCarlo { .. } => {
+                Targets::Given(&self.trajectory.targets[..windows.count()])
+            }
+        };
+        let mut alpha_gradient = [S::ZERO];
+        self.reference.batch_gradient(&windows, targets, &mut alpha_gradient);
+        self.reference_adam.step(self.reference.parameters_mut(), &alpha_gradient);
+        match (self.settings.optimizer, &mut self.adam) {
+            (Optimizer::Td { step_size }, _) => {
+                let step_size = S::from_f64(step_size);
+                let mut sum = S::ZERO;
+                for t in 0..windows.count() {
+                    let (network, gradient) = (&mut self.network, &mut self.gradient);
+                    let delta = td_step(network, &windows, t, targets, step_size, gradient);
+                    sum += delta * delta;
+                }
+                self.loss = sum / S::from_count(windows.count() as u64);
+            }
+            (Optimizer::Adam(_), Some(adam)) => {
+                self.gradient.as_mut_slice().fill(S::ZERO);
+                self.loss = self.network.batch_gradient(&windows, targets, &mut self.gradient);
+                adam.step(self.network.parameters_mut(), &self.gradient);
+            }
+            // Not reached: the constructor gives Adam its state.
+            (Optimizer::Adam(_), None) => return Err(Error::Empty { parameter: "optimizer" }),
+        }
+        Ok(())
+    }
+
+    /// The settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The network in training.
+    pub fn network(&self) -> &N {
+        &self.network
+    }
+
+    /// The batch-TD reference with its trained alpha.
+    pub fn reference(&self) -> &BatchTd<S, D> {
+        &self.reference
+    }
+
+    /// How many tasks it has trained on.
+    pub fn tasks_done(&self) -> u64 {
+        self.tasks_done
+    }
+
+    /// The loss of the last batch (before its update); 0 before the first.
+    pub fn loss(&self) -> S {
+        self.loss
+    }
+
+    /// The seed of each lane.
+    pub fn seeds(&self) -> &[u64] {
+        self.seeds.as_ref()
+    }
+
+    /// The task that a lane was trained on last; none before the first, and none after a restore
+    /// until the next.
+    pub fn task(&self, lane: usize) -> Option<&E::Task> {
+        self.tasks.as_ref().get(lane).and_then(Option::as_ref)
+    }
+
+    /// The tasks of a state that was replaced are not its own.
+    pub(super) fn forget_tasks(&mut self) {
+        self.tasks = S::per_lane(|_| None);
+    }
+
+    /// The task distribution.
+    pub fn distribution(&self) -> &E {
+        &self.distribution
+    }
+
+    /// A stream for evaluating a lane after [`MultiTaskTd::tasks_done`] tasks. It depends on the
+    /// lane's seed and that number alone: how often one evaluates changes neither the training nor
+    /// any other evaluation.
+    pub fn evaluation_rng(&self, lane: usize) -> Rng {
+        // An odd multiplier other than the one that the seeding itself steps by, so that the
+        // generators of two tasks share no part of their states.
+        let seed = self.seeds.as_ref().get(lane).copied().unwrap_or_default();
+        let moment = self.tasks_done.wrapping_mul(0xd134_2543_de82_ef95);
+        Rng::stream(seed.wrapping_add(moment), Stream::Evaluation)
+    }
+
+    /// A fresh trajectory of a lane's last task, with one window of the training context length.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] before the first task.
+    pub fn evaluation_trajectory(
+        &self,
+        lane: usize,
+        rng: &mut Rng,
+    ) -> Result<Trajectory<S::Element, D, T>, Error> {
+        let task = self.task(lane).ok_or(Error::Empty { parameter: "task" })?;
+        let settings = Settings { windows: 1, loss: Loss::TdError, ..self.settings };
+        let mut trajectory = Trajectory::new();
+        trajectory.sample_lane(&settings, &self.distribution, task, 0, rng)?;
+        Ok(trajectory)
+    }
+}
+
+impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
+    /// Samples one lane: phi_0 to phi_{n+W+1} and R_1 to R_{n+W+1}, and then what the loss needs.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    pub(super) fn sample_lane<E: TaskDistribution<S::Element, D>>(
+        &mut self,
+        settings: &Settings,
+        distribution: &E,
+        task: &E::Task,
+        lane: usize,
+        rng: &mut Rng,
+    ) -> Result<(), Error> {
+        let first_query = settings.context_len + 1;
+        let last = (first_query + settings.windows).min(T.saturating_sub(1));
+        let keep_states = settings.loss != Loss::TdError;
+        let mut queries = Vec::<<E::Task as Task<S::Element, D>>::State, T>::new();
+        let mut state = task.initial_state(rng);
+        for k in 0..=last {
+            let phi = task.features(state);
+            for i in 0..D {
+                self.features[k][i].set_lane(lane, phi[i]);
+            }
+            if keep_states && (first_query..last).contains(&k) {
+                // Cannot overflow: k < T.
+                let _ = queries.push(state);
+            }
+            if k < last {
+                let (reward, next) = task.step(state, rng);
+                self.rewards[k].set_lane(lane, reward);
+                state = next;
+            }
+        }
+        self.sample_targets(settings, distribution, task, &queries, lane, rng)
+    }
+
+    /// The targets of the queries' states, after the trajectory, so that the loss does not change
+    /// which trajectory is sampled.
+    fn sample_targets<E: TaskDistribution<S::Element, D>>(
+        &mut self,
+        settings: &Settings,
+        distribution: &E,
+        task: &E::Task,
+        queries: &[<E::Task as Task<S::Element, D>>::State],
+        lane: usize,
+        rng: &mut Rng,
+    ) -> Result<(), Error> {
+        let gamma = <S::Element as Scalar>::from_f64(settings.gamma);
+        match settings.loss {
+            Loss::TdError => {}
+            Loss::TrueValue => {
+                let mut values = [<S::Element as Scalar>::ZERO; T];
+                distribution.true_values(task, gamma, queries, &mut values[..queries.len()])?;
+                for (target, value) in self.targets.iter_mut().zip(&values[..queries.len()]) {
+                    target.set_lane(lane, *value);
+                }
+            }
+            Loss::MonteCarlo { horizon } => {
+                for (target, query) in self.targets.iter_mut().zip(queries) {
+                    target.set_lane(lane, sampled_return(task, *query, gamma, horizon, rng));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// R_1 + gamma R_2 + ... of one trajectory from a state, cut off after `horizon` rewards.
+fn sampled_return<R: crate::scalar::Real, const D: usize, E: Task<R, D>>(
+    task: &E,
+    mut state: E::State,
+    gamma: R,
+    horizon: u32,
+    rng: &mut Rng,
+) -> R {
+    let (mut sum, mut discount) = (R::ZERO, R::ONE);
+    for _ in 0..horizon {
+        let (reward, next) = task.step(state, rng);
+        sum += discount * reward;
+        discount *= gamma;
+        state = next;
+    }
+    sum
+}
