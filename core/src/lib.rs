@@ -96,6 +96,7 @@ extern crate std;
 pub mod attention;
 pub mod constructions;
 pub mod context;
+pub mod digest;
 pub mod error;
 pub mod gradient;
 pub mod kernel;

@@ -1,0 +1,122 @@
+use crate::scalar::{Real, Scalar};
+use core::fmt;
+
+/// FNV-1a, 64 bits, over bytes in an order that every platform shares.
+///
+/// Integers and numbers count as 8 little-endian bytes (whatever the pointer width or endianness),
+/// numbers by their bits. Every NaN counts as one NaN, since IEEE 754 leaves its sign and payload to
+/// the machine; the two zeros count as different.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Digest(u64);
+
+impl Digest {
+    /// The digest of no bytes.
+    pub const EMPTY: Digest = Digest(0xcbf2_9ce4_8422_2325);
+
+    /// The digest with this value, as [`Digest::value`] gave it.
+    pub const fn from_value(value: u64) -> Self {
+        Digest(value)
+    }
+
+    /// The 64 bits.
+    pub const fn value(self) -> u64 {
+        self.0
+    }
+
+    /// Appends bytes.
+    pub const fn bytes(&mut self, bytes: &[u8]) {
+        let mut rest = bytes;
+        while let [byte, after @ ..] = rest {
+            self.0 = (self.0 ^ *byte as u64).wrapping_mul(0x0000_0100_0000_01b3);
+            rest = after;
+        }
+    }
+
+    /// Appends an integer.
+    pub const fn word(&mut self, word: u64) {
+        self.bytes(&word.to_le_bytes());
+    }
+
+    /// Appends a number.
+    pub fn number<R: Real>(&mut self, x: R) {
+        // Only NaN differs from itself.
+        let is_nan = x.partial_cmp(&x).is_none();
+        self.word(if is_nan { u64::MAX } else { x.bits() });
+    }
+}
+
+impl fmt::Display for Digest {
+    /// 16 hexadecimal digits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+/// The widest scalar's number of lanes.
+pub const MAX_LANES: usize = 16;
+
+/// A digest per lane: lane i's is what the same program computes with lane i's numbers alone.
+#[derive(Clone, Copy, Debug)]
+pub struct LaneDigests {
+    lanes: [Digest; MAX_LANES],
+}
+
+impl LaneDigests {
+    pub(super) fn new() -> Self {
+        LaneDigests { lanes: [Digest::EMPTY; MAX_LANES] }
+    }
+
+    /// Appends each lane's number to the lane's digest.
+    pub(super) fn number<S: Scalar>(&mut self, x: S) {
+        for (i, digest) in self.lanes.iter_mut().enumerate().take(S::LANES) {
+            digest.number(x.lane(i));
+        }
+    }
+
+    /// Appends numbers.
+    pub(super) fn numbers<'a, S: Scalar>(&mut self, numbers: impl IntoIterator<Item = &'a S>) {
+        for x in numbers {
+            self.number(*x);
+        }
+    }
+
+    /// The digests of the first `lanes` lanes.
+    pub fn lanes(&self, lanes: usize) -> &[Digest] {
+        self.lanes.get(..lanes).unwrap_or(&self.lanes)
+    }
+
+    pub(super) fn lanes_mut(&mut self) -> impl Iterator<Item = &mut Digest> {
+        self.lanes.iter_mut()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_give_the_published_values() {
+        let of = |bytes: &[u8]| {
+            let mut digest = Digest::EMPTY;
+            digest.bytes(bytes);
+            digest.value()
+        };
+        assert_eq!(of(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(of(b"a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(of(b"foobar"), 0x8594_4171_f739_67e8);
+    }
+
+    #[test]
+    fn every_nan_is_one_nan_and_zeros_differ() {
+        let of = |x: f32| {
+            let mut digest = Digest::EMPTY;
+            digest.number(x);
+            digest
+        };
+        assert_eq!(of(f32::NAN), of(-f32::NAN));
+        assert_eq!(of(f32::NAN), of(f32::from_bits(0x7f80_0001)));
+        assert_ne!(of(0.0), of(-0.0));
+        assert_ne!(of(1.0), of(1.0 + f32::EPSILON));
+    }
+}

@@ -1,0 +1,151 @@
+//! Random streams, elementary functions, stored bytes and tasks.
+
+use super::append;
+use crate::digest::{Digest, LaneDigests, Seeds};
+use crate::error::Error;
+use crate::model::{AttentionKind, Model, ModelError, crc32};
+use crate::prompt::Transition;
+use crate::rng::{Rng, Stream};
+use crate::scalar::{Real, Scalar};
+use crate::tasks::{
+    Mrp, Task, boyan_chain, boyan_chain_representable, cart_pole, cart_pole::TileCoding,
+    cart_pole_single_grid, loop_mrp, random_mdp,
+};
+use crate::transformer::{Layer, Transformer};
+use nalgebra::SMatrix;
+
+/// Every kind of random number, from each stream of the seed.
+pub(super) fn random_streams<S: Scalar<Element = f32>>(
+    seeds: Seeds<S>,
+    digests: &mut LaneDigests,
+) -> Result<(), Error> {
+    seeds.each(digests, |seed_rng, digest| {
+        let seed = seed_rng.next_u64();
+        for stream in [Stream::Tasks, Stream::Parameters, Stream::Evaluation] {
+            let mut rng = Rng::stream(seed, stream);
+            for i in 0..16 {
+                digest.word(rng.next_u64());
+                digest.number(rng.uniform::<f32>());
+                digest.number(rng.uniform_in::<f64>(-3.0, 7.0));
+                digest.word(rng.below(i * i * 7 + 1).into());
+                digest.number(rng.normal::<f32>());
+                digest.number(rng.normal::<f64>());
+                digest.word(rng.categorical([0.25f32, 0.0, 0.5, 0.25]) as u64);
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The elementary functions over their ranges, and arithmetic on subnormal numbers.
+pub(super) fn elementary<S: Scalar<Element = f32>>(
+    seeds: Seeds<S>,
+    digests: &mut LaneDigests,
+) -> Result<(), Error> {
+    let mut draws = seeds.draws();
+    for exponent in 0..12 {
+        // Magnitudes 2^-7 to 2^4 reach all branches of exp and tanh.
+        let size = S::splat((1u32 << exponent) as f32 / 128.0);
+        for _ in 0..8 {
+            let x = draws.number() * size;
+            digests.numbers(&[x.exp(), x.tanh(), x.abs().sqrt(), S::ONE / x, x.max(-x)]);
+            // 1e-38 x is subnormal, and so are its sums: flushing them to 0 changes the digest.
+            let tiny = x * S::splat(1e-20) * S::splat(1e-20);
+            digests.numbers(&[tiny, tiny + S::splat(1e-40), tiny * S::splat(0.3)]);
+        }
+    }
+    seeds.each(digests, |rng, digest| {
+        for scale in [0.01, 1.0, 40.0] {
+            for _ in 0..8 {
+                reals::<f32>(rng, digest, scale as f32);
+                reals::<f64>(rng, digest, scale);
+            }
+        }
+        Ok(())
+    })
+}
+
+fn reals<R: Real>(rng: &mut Rng, digest: &mut Digest, scale: R) {
+    let x = rng.uniform_in(-scale, scale);
+    for y in [x.exp(), x.tanh(), x.abs().sqrt(), x.abs().ln(), x.sin(), x.cos()] {
+        digest.number(y);
+    }
+    digest.number(R::from_f64(x.to_f64() * 1e-310));
+}
+
+/// Stored models of each kind, written and read again.
+pub(super) fn stored_model<S: Scalar<Element = f32>>(
+    seeds: Seeds<S>,
+    digests: &mut LaneDigests,
+) -> Result<(), Error> {
+    fn layer<R: Real, const K: usize>(rng: &mut Rng) -> Layer<R, K> {
+        let mut matrix = || SMatrix::from_fn(|_, _| rng.normal());
+        Layer { p: matrix(), q: matrix() }
+    }
+    fn stored<R: Real, const D: usize, const K: usize, const C: usize>(
+        transformer: Transformer<R, K, C>,
+        attention: AttentionKind,
+        digest: &mut Digest,
+    ) -> Result<(), Error> {
+        let model = Model::<R, D, K, C>::new(transformer, attention, R::from_f64(0.9), R::ZERO)?;
+        let mut buffer = [0; 1536];
+        let again = |error| match error {
+            ModelError::Number(error) => error,
+            _ => Error::NonFinite { parameter: "stored model" },
+        };
+        let bytes = model.write(&mut buffer).map_err(again)?;
+        digest.bytes(bytes);
+        digest.word(crc32(bytes).into());
+        let read = Model::<R, D, K, C>::from_bytes(bytes).map_err(again)?;
+        for layer in read.transformer().layers() {
+            append(digest, &layer.p);
+            append(digest, &layer.q);
+        }
+        Ok(())
+    }
+    seeds.each(digests, |rng, digest| {
+        let shared = Transformer::<f32, 9, 1>::autoregressive(layer(rng), 15)?;
+        stored::<f32, 4, 9, 1>(shared, AttentionKind::Linear, digest)?;
+        let own = Transformer::<f64, 5, 3>::sequential(&[layer(rng), layer(rng), layer(rng)])?;
+        stored::<f64, 2, 5, 3>(own, AttentionKind::Softmax, digest)
+    })
+}
+
+/// Each task: its numbers, its true values, and a path through it.
+pub(super) fn tasks<S: Scalar<Element = f32>>(
+    seeds: Seeds<S>,
+    digests: &mut LaneDigests,
+) -> Result<(), Error> {
+    seeds.each(digests, |rng, digest| {
+        in_scalar::<f32>(rng, digest)?;
+        in_scalar::<f64>(rng, digest)
+    })
+}
+
+fn in_scalar<R: Real>(rng: &mut Rng, digest: &mut Digest) -> Result<(), Error> {
+    let gamma = R::from_f64(0.9);
+    let mrps: [Mrp<R, 4, 10>; 4] = [
+        boyan_chain(10, rng)?,
+        boyan_chain_representable(7, gamma, rng)?,
+        loop_mrp(8, R::from_f64(0.7), gamma, rng)?,
+        random_mdp(5, 3, gamma, rng)?,
+    ];
+    for mrp in &mrps {
+        append(digest, &mrp.true_value(gamma)?);
+        append(digest, &mrp.stationary_distribution()?);
+        path(mrp, rng, digest);
+    }
+    path(&cart_pole::<R, 4, 324>(TileCoding::standard(), rng)?, rng, digest);
+    path(&cart_pole_single_grid::<R, 4, 16>(2, rng)?, rng, digest);
+    Ok(())
+}
+
+fn path<R: Real>(task: &impl Task<R, 4>, rng: &mut Rng, digest: &mut Digest) {
+    let mut state = task.initial_state(rng);
+    for _ in 0..24 {
+        let Transition { phi, reward, phi_next } = task.transition(&mut state, rng);
+        append(digest, &phi);
+        digest.number(reward);
+        append(digest, &phi_next);
+    }
+}

@@ -1,0 +1,121 @@
+//! The promise "the same bits everywhere", as something that can be run.
+//!
+//! A [`Kernel`] is a part of this crate's work on fixed seeds, whose results all go into one
+//! [`Digest`]. Host, firmware and tests run the same kernels; the expected digests stand in the
+//! repository's table of digests. Equal digests on two machines mean that every bit of every result was equal.
+//!
+//! ```
+//! for kernel in ictd_core::digest::kernels::<f32>() {
+//!     let digest = kernel.digest()?;
+//!     assert_eq!(digest, kernel.digest()?, "{}", kernel.name);
+//! }
+//! # Ok::<(), ictd_core::Error>(())
+//! ```
+//!
+//! # What the promise covers
+//!
+//! Every result of this crate's public functions, for the same inputs and the same version of the
+//! crate, on every target whose `f32` and `f64` are IEEE 754 binary32 and binary64: with and
+//! without a floating-point unit, at any optimisation level, with any `target-cpu` and
+//! `target-feature`, at any lane width, by any number of threads, little- or big-endian, 32 or 64
+//! bits wide.
+//!
+//! It holds because only operations that IEEE 754 fixes are used (`+ - * /`, square root,
+//! comparisons, conversions), in one written order; because elementary functions are this
+//! crate's own or the `libm` crate's, pinned to one version; because Rust never contracts or
+//! reassociates; and because no sum is split by width or thread.
+//!
+//! # What it does not cover
+//!
+//! - **x87.** `i586` and other targets that compute `f64` in 80-bit registers round twice. (`i686`
+//!   uses SSE2 and is covered.)
+//! - **Flush-to-zero modes.** FTZ and DAZ on x86, FPSCR.FZ on ARM turn subnormal numbers into
+//!   zeros. Rust assumes that nobody sets them. The same holds for the rounding mode.
+//!   NEON on 32-bit ARM, which always flushes, is not used by Rust for `f32` arithmetic.
+//! - **NaN payloads.** The sign and payload of a NaN are the machine's choice (0/0 differs between
+//!   x86 and ARM; RISC-V drops payloads). Public functions refuse NaN; digests count every NaN as
+//!   the same.
+//! - **Fused emulation.** A machine or emulator whose separate multiplication and addition are not
+//!   correctly rounded breaks it (seen: an emulator's fused multiply-add for s390x in release
+//!   builds).
+//! - **Other versions.** A change of a sum's order is a change of results: it changes the table of
+//!   digests, and the changelog says so.
+//! - **Your own code** between the calls: what it passes in must be the same bits, too.
+
+mod fnv;
+mod kernels;
+
+pub use fnv::{Digest, LaneDigests, MAX_LANES};
+
+use crate::error::Error;
+use crate::scalar::Scalar;
+
+/// A part of the crate's work, for several seeds; S decides how many seeds advance side by side.
+pub struct Kernel<S: Scalar> {
+    /// Its name in the table of digests.
+    pub name: &'static str,
+    /// What it runs, in a line.
+    pub about: &'static str,
+    /// How many seeds it runs, a multiple of [`MAX_LANES`] so that every lane width divides it.
+    pub seeds: u64,
+    run: fn(Seeds<S>, &mut LaneDigests) -> Result<(), Error>,
+}
+
+/// The seeds of one run: lane i has seed `first` + i.
+#[derive(Clone, Copy)]
+struct Seeds<S> {
+    first: u64,
+    scalar: core::marker::PhantomData<S>,
+}
+
+impl<S: Scalar> Kernel<S> {
+    /// The digests of the seeds `first`, `first` + 1, ..., one per lane of S.
+    ///
+    /// # Errors
+    /// None for the kernels of this crate; the type of what they call.
+    pub fn seed_digests(&self, first: u64) -> Result<LaneDigests, Error> {
+        let mut digests = LaneDigests::new();
+        (self.run)(Seeds { first, scalar: core::marker::PhantomData }, &mut digests)?;
+        Ok(digests)
+    }
+
+    /// The digest over all seeds: that of the seeds' digests, in the order of the seeds. Whoever
+    /// spreads the seeds over threads combines theirs in the same way ([`combine`]).
+    ///
+    /// # Errors
+    /// As [`Kernel::seed_digests`].
+    pub fn digest(&self) -> Result<Digest, Error> {
+        let mut all = Digest::EMPTY;
+        for first in (0..self.seeds).step_by(S::LANES) {
+            for digest in self.seed_digests(first)?.lanes(S::LANES) {
+                all.word(digest.value());
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// One digest of several, in their order.
+pub fn combine(digests: impl IntoIterator<Item = Digest>) -> Digest {
+    let mut all = Digest::EMPTY;
+    for digest in digests {
+        all.word(digest.value());
+    }
+    all
+}
+
+pub use kernels::kernels;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seeds_divide_into_lanes_and_names_differ() {
+        let all = kernels::<f32>();
+        for (i, kernel) in all.iter().enumerate() {
+            assert!(kernel.seeds > 0 && kernel.seeds % MAX_LANES as u64 == 0, "{}", kernel.name);
+            assert!(all[..i].iter().all(|other| other.name != kernel.name), "{}", kernel.name);
+        }
+    }
+}
