@@ -1,1 +1,3 @@
-fn main() {}
+fn main() -> std::process::ExitCode {
+    ictd::run(std::env::args_os().collect())
+}

@@ -1,0 +1,88 @@
+//! What can go wrong for a user: always one line that names the option, parameter or file.
+
+use std::path::{Path, PathBuf};
+
+/// Why a command stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A command line that clap refused, in one line.
+    #[error("{0}")]
+    Usage(String),
+    /// An option whose value cannot be used, beyond what its own range check sees.
+    #[error("{option}: {reason}")]
+    Option {
+        /// The option as typed, for example `--max-states`.
+        option: &'static str,
+        /// What is wrong, and what is accepted.
+        reason: String,
+    },
+    /// A file that cannot be read or does not hold what it should.
+    #[error("{}: {reason}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and what is accepted.
+        reason: String,
+    },
+    /// A file or directory that cannot be written.
+    #[error("--out: cannot write {}: {source}", path.display())]
+    Write {
+        /// The file or directory.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// An error of the numeric core, with what was being done.
+    #[error("{doing}: {source}")]
+    Core {
+        /// What was being computed.
+        doing: String,
+        /// The core's reason, which names the parameter.
+        source: ictd_core::Error,
+    },
+    /// Ctrl-C.
+    #[error("interrupted: nothing of this run was written")]
+    Interrupted,
+}
+
+impl Error {
+    /// A file that does not hold what it should.
+    pub fn file(path: &Path, reason: impl ToString) -> Self {
+        Error::File { path: path.to_owned(), reason: reason.to_string() }
+    }
+
+    /// A file or directory that cannot be written.
+    pub fn write(path: &Path, source: std::io::Error) -> Self {
+        Error::Write { path: path.to_owned(), source }
+    }
+
+    /// 2 for wrong use or bad input, 130 for an interruption.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::Interrupted => 130,
+            _ => 2,
+        }
+    }
+
+    /// The message without line breaks.
+    pub fn one_line(&self) -> String {
+        self.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// The error as the one JSON object of `--json`.
+    pub fn to_json(&self) -> String {
+        serde_json::json!({ "error": self.one_line(), "exit_code": self.exit_code() }).to_string()
+    }
+}
+
+/// Says what was being done when the core refused.
+pub trait Doing<T> {
+    /// Names the computation.
+    fn doing(self, what: impl ToString) -> Result<T, Error>;
+}
+
+impl<T> Doing<T> for Result<T, ictd_core::Error> {
+    fn doing(self, what: impl ToString) -> Result<T, Error> {
+        self.map_err(|source| Error::Core { doing: what.to_string(), source })
+    }
+}

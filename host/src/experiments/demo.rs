@@ -1,0 +1,295 @@
+//! Figure 1: one transformer evaluates the policies of many tasks in context.
+
+use super::{Experiment, Findings, mean_and_stderr};
+use crate::error::{Doing, Error};
+use crate::figures::{Axis, Curve, Curves, Figure, Panel};
+use crate::options;
+use crate::records::Records;
+use crate::report::{Claim, Verdict};
+use crate::session::Session;
+use ictd_core::attention::mask::Td0;
+use ictd_core::constructions;
+use ictd_core::context::{Context, Growing};
+use ictd_core::rng::{Rng, Stream};
+use ictd_core::tasks::{self, Mrp, Task as _};
+use ictd_core::transformer::Transformer;
+use nalgebra::SVector;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// The most states that fit a task's fixed capacity.
+const STATES: usize = 32;
+
+/// Figure 1: the value error of one fixed transformer falls as its context grows
+///
+/// Section 1, Figure 1, and App. "Experimental Details of Figure 1". A transformer of 15 layers
+/// with Theorem 1's parameters, C_l = alpha I, evaluates tasks that it has never seen: each
+/// transition streams into its context, and its value function is compared with the true one,
+/// MSVE = sum_s d(s) (v_TF(s) - v(s))^2 with d the stationary distribution.
+///
+/// `--task mdp` is the paper's text: a random MDP under a random policy with random features.
+/// `--task loop --min-states 5 --max-states 15` is what the authors' code runs (with TD itself in
+/// the transformer's place): Loop MRPs with threshold ~ U(0.1, 0.9) and w* ~ N(0, I).
+/// `--task boyan` is Boyan's chain (Algorithm 3). In all of them the value is representable.
+#[derive(Clone, Debug, clap::Args, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Demo {
+    /// The distribution of tasks
+    #[arg(long, value_enum, default_value = "mdp")]
+    pub task: TaskKind,
+    /// How many tasks (the paper: 300)
+    #[arg(long, default_value = "300", value_parser = options::integer(1..=1_000_000))]
+    pub tasks: usize,
+    /// Layers L (the paper: 15)
+    #[arg(long, default_value = "15", value_parser = options::integer(1..=1000))]
+    pub layers: usize,
+    /// Feature dimension d (the paper: 5)
+    #[arg(long, default_value = "5", value_parser = options::one_of(&[1, 2, 3, 4, 5, 8]))]
+    pub dim: usize,
+    /// Fewest states of a task (the paper: 5)
+    #[arg(long, default_value = "5", value_parser = options::integer(2..=STATES))]
+    pub min_states: usize,
+    /// Most states of a task (the paper: 10; the authors' code: 15)
+    #[arg(long, default_value = "10", value_parser = options::integer(2..=STATES))]
+    pub max_states: usize,
+    /// Actions of a random MDP; the paper does not say how many
+    #[arg(long, default_value = "3", value_parser = options::integer(1..=tasks::MAX_ACTIONS))]
+    pub actions: usize,
+    /// Discount factor gamma (the paper: 0.9)
+    #[arg(long, default_value = "0.9", value_parser = options::real(0.0..1.0))]
+    pub gamma: f64,
+    /// The learning rate alpha in C_l = alpha I (the authors' code: 0.2)
+    #[arg(long, default_value = "0.2", value_parser = options::real(0.0..=100.0))]
+    pub alpha: f64,
+    /// Shortest context (the authors' code: 1)
+    #[arg(long, default_value = "1", value_parser = options::integer(1..=1_000_000))]
+    pub min_context: usize,
+    /// Longest context (the authors' code: 39)
+    #[arg(long, default_value = "39", value_parser = options::integer(1..=1_000_000))]
+    pub max_context: usize,
+    /// Step between context lengths (the authors' code: 2)
+    #[arg(long, default_value = "2", value_parser = options::integer(1..=1_000_000))]
+    pub context_step: usize,
+    /// A fresh trajectory for each context length, as in the authors' code, or one that grows
+    #[arg(long, value_enum, default_value = "fresh")]
+    pub trajectory: Trajectory,
+}
+
+/// The distribution that tasks are drawn from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TaskKind {
+    /// A random MDP under a random policy (the paper's text)
+    Mdp,
+    /// The Loop MRP of the authors' code
+    Loop,
+    /// Boyan's chain with a representable value function (Algorithm 3)
+    Boyan,
+}
+
+/// Where the contexts of a task come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Trajectory {
+    /// A new trajectory for each context length
+    Fresh,
+    /// One trajectory, evaluated as it grows
+    Growing,
+}
+
+impl Default for Demo {
+    fn default() -> Self {
+        Demo {
+            task: TaskKind::Mdp,
+            tasks: 300,
+            layers: 15,
+            dim: 5,
+            min_states: 5,
+            max_states: 10,
+            actions: 3,
+            gamma: 0.9,
+            alpha: 0.2,
+            min_context: 1,
+            max_context: 39,
+            context_step: 2,
+            trajectory: Trajectory::Fresh,
+        }
+    }
+}
+
+/// One row of `tasks.csv`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TaskRow {
+    /// Index of the task.
+    pub task: usize,
+    /// Its number of states.
+    pub states: usize,
+    /// Context length n.
+    pub context_length: usize,
+    /// The transformer's mean squared value error.
+    pub msve: f64,
+}
+
+/// One row of `msve.csv`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MeanRow {
+    /// Context length n.
+    pub context_length: usize,
+    /// Mean over tasks.
+    pub mean: f64,
+    /// Its standard error.
+    pub stderr: f64,
+}
+
+impl Demo {
+    fn context_lengths(&self) -> Vec<usize> {
+        (self.min_context..=self.max_context).step_by(self.context_step).collect()
+    }
+}
+
+impl Experiment for Demo {
+    const ID: &'static str = "demo";
+    const FIGURE: &'static str = "Figure 1";
+
+    fn check(&self) -> Result<(), Error> {
+        if self.min_states > self.max_states {
+            let reason =
+                format!("{} is more than --max-states {}", self.min_states, self.max_states);
+            return Err(Error::Option { option: "--min-states", reason });
+        }
+        if self.min_context > self.max_context {
+            let reason =
+                format!("{} is more than --max-context {}", self.min_context, self.max_context);
+            return Err(Error::Option { option: "--min-context", reason });
+        }
+        Ok(())
+    }
+
+    fn measure(&self, session: &Session, records: &mut Records) -> Result<Findings, Error> {
+        // Each task has a seed of its own, so that threads can take them in any order.
+        let mut seeds = Rng::stream(session.seed, Stream::Tasks);
+        let tasks: Vec<_> = (0..self.tasks).map(|i| (i, seeds.next_u64())).collect();
+        let per_task = session.map("demo", &tasks, |&(index, seed)| match self.dim {
+            1 => one_task::<1, 3>(self, index, seed),
+            2 => one_task::<2, 5>(self, index, seed),
+            3 => one_task::<3, 7>(self, index, seed),
+            4 => one_task::<4, 9>(self, index, seed),
+            5 => one_task::<5, 11>(self, index, seed),
+            _ => one_task::<8, 17>(self, index, seed),
+        })?;
+        let rows: Vec<TaskRow> = per_task.into_iter().flatten().collect();
+        records.put_csv("tasks.csv", &rows)?;
+        let means: Vec<MeanRow> = self
+            .context_lengths()
+            .into_iter()
+            .map(|n| {
+                let at_n = rows.iter().filter(|r| r.context_length == n).map(|r| r.msve);
+                let (mean, stderr) = mean_and_stderr(at_n);
+                MeanRow { context_length: n, mean, stderr }
+            })
+            .collect();
+        records.put_csv("msve.csv", &means)?;
+
+        let mut findings = Findings::default();
+        let lengths: Vec<_> = means.iter().map(|r| r.context_length).collect();
+        findings.results.insert("context_lengths".into(), json!(lengths));
+        let column = |f: fn(&MeanRow) -> f64| json!(means.iter().map(f).collect::<Vec<_>>());
+        findings.results.insert("msve_mean".into(), column(|r| r.mean));
+        findings.results.insert("msve_stderr".into(), column(|r| r.stderr));
+        if let [first, .., last] = means.as_slice() {
+            let (short, long) = (first.context_length, last.context_length);
+            findings.claims.push(Claim {
+                claim: format!("value error falls, context {short} to {long}"),
+                paper: "MSVE drops with the context length".into(),
+                measured: format!(
+                    "{:.3} ± {:.3} to {:.3} ± {:.3}",
+                    first.mean, first.stderr, last.mean, last.stderr
+                ),
+                // By more than three joint standard errors.
+                verdict: Verdict::of(
+                    first.mean - last.mean
+                        > 3.0 * (first.stderr * first.stderr + last.stderr * last.stderr).sqrt(),
+                ),
+            });
+        }
+        Ok(findings)
+    }
+
+    fn figures(records: &Records) -> Result<Vec<(&'static str, Figure)>, Error> {
+        let rows: Vec<MeanRow> = records.csv("msve.csv")?;
+        let curve = Curve::with_stderr(
+            "",
+            rows.iter().map(|r| r.context_length as f64).collect(),
+            rows.iter().map(|r| r.mean).collect(),
+            &rows.iter().map(|r| r.stderr).collect::<Vec<_>>(),
+        );
+        let panel = Curves {
+            x: Axis::linear("context length t"),
+            y: Axis::from_zero("MSVE"),
+            curves: vec![curve],
+            ..Default::default()
+        };
+        let figure = Figure {
+            title: "Policy evaluation in context".into(),
+            subtitle: "value error of one fixed transformer, mean over tasks with standard error"
+                .into(),
+            panels: vec![Panel::Curves(panel)],
+            ..Default::default()
+        };
+        Ok(vec![("demo", figure)])
+    }
+}
+
+/// The errors of one task at each context length.
+fn one_task<const D: usize, const K: usize>(
+    options: &Demo,
+    index: usize,
+    seed: u64,
+) -> Result<Vec<TaskRow>, Error> {
+    msve_by_context::<D, K>(options, seed)
+        .map(|(states, errors)| {
+            let row = |(n, msve)| TaskRow { task: index, states, context_length: n, msve };
+            errors.into_iter().map(row).collect()
+        })
+        .doing(format!("demo, task {index}"))
+}
+
+fn msve_by_context<const D: usize, const K: usize>(
+    options: &Demo,
+    seed: u64,
+) -> Result<(usize, Vec<(usize, f64)>), ictd_core::Error> {
+    let mut rng = Rng::new(seed);
+    let span = (options.max_states - options.min_states + 1) as u32;
+    let states = options.min_states + rng.below(span) as usize;
+    let gamma = options.gamma;
+    let task: Mrp<f64, D, STATES> = match options.task {
+        TaskKind::Mdp => tasks::random_mdp(states, options.actions, gamma, &mut rng)?,
+        TaskKind::Loop => {
+            let threshold = rng.uniform_in(0.1, 0.9);
+            tasks::loop_mrp(states, threshold, gamma, &mut rng)?
+        }
+        TaskKind::Boyan => tasks::boyan_chain_representable(states, gamma, &mut rng)?,
+    };
+    let d = task.stationary_distribution()?;
+    let v = task.true_value(gamma)?;
+    let alpha = constructions::learning_rate::<f64, D>(options.alpha);
+    let layer = constructions::td0::<f64, D, K>(&alpha);
+    let transformer = Transformer::<f64, K, 1>::autoregressive(layer, options.layers)?;
+
+    let mut context = Growing::<f64, D, K, Td0>::new(gamma, Td0)?;
+    let mut state = task.initial_state(&mut rng);
+    let mut errors = Vec::new();
+    for n in options.context_lengths() {
+        if options.trajectory == Trajectory::Fresh {
+            context.clear();
+            state = task.initial_state(&mut rng);
+        }
+        while context.len() < n as u64 {
+            context.observe_transition(&task.transition(&mut state, &mut rng))?;
+        }
+        let value = transformer.value_function(&context)?;
+        let v_tf = SVector::from_fn(|s, _| value.at(&task.feature_map()[s]));
+        errors.push((n, task.msve(&d, &v_tf, &v)));
+    }
+    Ok((states, errors))
+}

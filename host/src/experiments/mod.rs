@@ -1,0 +1,94 @@
+//! The paper's experiments: one file per figure, with its defaults field by field, its seeds, and
+//! what it shows.
+
+pub mod demo;
+pub mod verify;
+
+use crate::config;
+use crate::error::Error;
+use crate::figures::{self, Figure};
+use crate::records::{Records, RunDirectory};
+use crate::report::{Claim, Report};
+use crate::session::Session;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// An experiment: its options are the type's fields, each a command line option of that name.
+pub trait Experiment: Serialize {
+    /// The command's name, and its directory's.
+    const ID: &'static str;
+    /// The figure of the paper that it repeats.
+    const FIGURE: &'static str;
+
+    /// Refuses options that do not fit together, before anything is written.
+    ///
+    /// # Errors
+    /// [`Error::Option`], naming the option.
+    fn check(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Computes, and puts the numbers behind the figures into `records`.
+    ///
+    /// # Errors
+    /// Those of the computation.
+    fn measure(&self, session: &Session, records: &mut Records) -> Result<Findings, Error>;
+
+    /// The figures with their file names (without ending), from the records alone.
+    ///
+    /// # Errors
+    /// [`Error::File`] if a record is missing or damaged.
+    fn figures(records: &Records) -> Result<Vec<(&'static str, Figure)>, Error>;
+}
+
+/// What an experiment found.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// The results of `--json`, beside command, seed and config.
+    pub results: Map<String, Value>,
+    /// The paper's claims beside the measured numbers.
+    pub claims: Vec<Claim>,
+}
+
+/// Runs an experiment and writes its directory: config.toml, results.json, records, figures.
+///
+/// # Errors
+/// Those of the options, of the computation and of writing.
+pub fn run<E: Experiment>(experiment: &E, session: &Session) -> Result<Report, Error> {
+    experiment.check()?;
+    let directory = RunDirectory::create(session.out.join(E::ID))?;
+    let started = std::time::Instant::now();
+    let mut records = Records::new();
+    let findings = experiment.measure(session, &mut records)?;
+
+    let mut report = Report::new(E::ID);
+    report.results.insert("figure".into(), json!(E::FIGURE));
+    report.results.insert("seed".into(), json!(session.seed));
+    report.results.insert("config".into(), json!(experiment));
+    report.results.extend(findings.results);
+    report.claims = findings.claims;
+    records.put("config.toml", config::to_text(E::ID, session.seed, experiment)?);
+    // The same bytes for the same config on any machine: no times, no paths.
+    records.put("results.json", format!("{:#}\n", report.to_value()));
+    for (name, figure) in E::figures(&records)? {
+        figures::put(&mut records, name, &figure)?;
+    }
+    report.files = directory.write(records.files())?;
+    report.results.insert("seconds".into(), json!(started.elapsed().as_secs_f64()));
+    Ok(report)
+}
+
+/// The mean and its standard error, std(ddof = 0) / sqrt(count), summed in order.
+pub fn mean_and_stderr(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
+    let (mut count, mut sum) = (0.0, 0.0);
+    for x in values.clone() {
+        count += 1.0;
+        sum += x;
+    }
+    let mean = sum / count;
+    let mut squares = 0.0;
+    for x in values {
+        squares += (x - mean) * (x - mean);
+    }
+    (mean, (squares / count).sqrt() / count.sqrt())
+}

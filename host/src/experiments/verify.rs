@@ -1,0 +1,411 @@
+//! App. "Numerical Verification of Proofs": the four constructions against their algorithms.
+
+use super::{Experiment, Findings, mean_and_stderr};
+use crate::error::{Doing, Error};
+use crate::figures::{Axis, Curve, Curves, Figure, Panel};
+use crate::options;
+use crate::records::Records;
+use crate::report::{Claim, Verdict};
+use crate::session::Session;
+use ictd_core::attention::mask::{MeanCentred, Td0};
+use ictd_core::attention::{LinearAttention, Mask, TdLambda};
+use ictd_core::constructions;
+use ictd_core::context::{Context, Growing, Statistic, TwoHeadContext};
+use ictd_core::kernel;
+use ictd_core::prompt::{Prompt, Transition, query_token};
+use ictd_core::rng::Rng;
+use ictd_core::td;
+use ictd_core::transformer::{Layer, Transformer};
+use ictd_core::two_head::TwoHeadTransformer;
+use nalgebra::{SMatrix, SVector};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+/// The most layers, and the longest context, that fit the fixed capacities.
+const LAYERS: usize = 128;
+const CONTEXT: usize = 1024;
+
+/// What must hold: the paper's "in the order of 10^-10" after 40 layers.
+const BOUND: f64 = 1e-10;
+
+/// Verify the proofs numerically: a transformer's layers against TD's iterations
+///
+/// App. "Numerical Verification of Proofs". For each seed a random prompt and random preconditioners
+/// C_l are drawn; y_l is read from the literal transformer, unrolled layer by layer, and w_l from the
+/// classical algorithm, iteration by iteration, all in f64. Shown is |<phi_n, w_l> + y_l| for TD(0)
+/// (Theorem 1), TD(lambda), the residual gradient, and average-reward TD, and the same for the
+/// streaming form, which keeps a constant-size statistic instead of the context.
+///
+/// The prompt: features and rewards ~ N(0, 1). The preconditioners: entries ~ N(0, 1), divided by the
+/// matrix's Frobenius norm and multiplied by --c-norm, so that |C_l| = c-norm for every layer and the
+/// iterates stay bounded (`max_abs_value` in the results says how far they went). The
+/// authors' code uses C_l = I, but N(0, 1) entries for average reward, with which the iterates grow to
+/// 1e12 and the absolute error with them.
+#[derive(Clone, Debug, clap::Args, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Verify {
+    /// Seeds, each with a new prompt and new C_l: SEED, SEED + 1, ... (the paper: 30)
+    #[arg(long, default_value = "30", value_parser = options::integer(1..=100_000))]
+    pub seeds: usize,
+    /// Layers of the transformer, iterations of the algorithm (the paper: 40)
+    #[arg(long, default_value = "40", value_parser = options::integer(1..=LAYERS))]
+    pub layers: usize,
+    /// Feature dimension d (the authors' code: 3)
+    #[arg(long, default_value = "3", value_parser = options::one_of(&[1, 2, 3, 4, 5, 8]))]
+    pub dim: usize,
+    /// Context length n (the authors' code: 100)
+    #[arg(long, default_value = "100", value_parser = options::integer(1..=CONTEXT))]
+    pub context: usize,
+    /// Discount factor gamma; average reward has none (the authors' code: 0.9)
+    #[arg(long, default_value = "0.9", value_parser = options::real(0.0..1.0))]
+    pub gamma: f64,
+    /// Trace decay lambda of TD(lambda) (the authors' code: 0.5)
+    #[arg(long, default_value = "0.5", value_parser = options::real(0.0..=1.0))]
+    pub lambda: f64,
+    /// Frobenius norm of each preconditioner C_l
+    #[arg(long, default_value = "0.3", value_parser = options::real(0.0..=10.0))]
+    pub c_norm: f64,
+    /// Next features phi_{j+1}: draws of their own, as in the authors' code, or the next column's
+    #[arg(long, value_enum, default_value = "independent")]
+    pub successors: Successors,
+}
+
+/// Where a transition's next features come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Successors {
+    /// Their own draws.
+    Independent,
+    /// The next column's features: a trajectory, as in Theorem 1's Z_0.
+    Trajectory,
+}
+
+impl Default for Verify {
+    fn default() -> Self {
+        Verify {
+            seeds: 30,
+            layers: 40,
+            dim: 3,
+            context: 100,
+            gamma: 0.9,
+            lambda: 0.5,
+            c_norm: 0.3,
+            successors: Successors::Independent,
+        }
+    }
+}
+
+/// The constructions: name in the records, name in the figure.
+const CONSTRUCTIONS: [(&str, &str); 4] = [
+    ("td0", "TD(0)"),
+    ("td_lambda", "TD(λ)"),
+    ("residual_gradient", "residual gradient"),
+    ("average_reward", "average-reward TD"),
+];
+
+/// One row of `errors.csv`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ErrorRow {
+    /// Which construction.
+    pub construction: String,
+    /// Which seed.
+    pub seed: u64,
+    /// l, from 1.
+    pub layer: usize,
+    /// <phi_n, w_l>.
+    pub value: f64,
+    /// |<phi_n, w_l> + y_l|, y_l from the literal transformer.
+    pub error: f64,
+    /// The same with y_l from the streaming form.
+    pub streaming_error: f64,
+}
+
+/// One row of `mean_errors.csv`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MeanRow {
+    /// Which construction.
+    pub construction: String,
+    /// l, from 1.
+    pub layer: usize,
+    /// Mean over seeds.
+    pub mean: f64,
+    /// Its standard error.
+    pub stderr: f64,
+}
+
+impl Experiment for Verify {
+    const ID: &'static str = "verify";
+    const FIGURE: &'static str = "App. Numerical Verification of Proofs";
+
+    fn measure(&self, session: &Session, records: &mut Records) -> Result<Findings, Error> {
+        let seeds: Vec<u64> =
+            (0..self.seeds as u64).map(|i| session.seed.wrapping_add(i)).collect();
+        let per_seed = session.map("verify", &seeds, |&seed| match self.dim {
+            1 => one_seed::<1, 3, 4>(self, seed),
+            2 => one_seed::<2, 5, 6>(self, seed),
+            3 => one_seed::<3, 7, 8>(self, seed),
+            4 => one_seed::<4, 9, 10>(self, seed),
+            5 => one_seed::<5, 11, 12>(self, seed),
+            _ => one_seed::<8, 17, 18>(self, seed),
+        })?;
+        let rows: Vec<ErrorRow> = per_seed.into_iter().flatten().collect();
+        records.put_csv("errors.csv", &rows)?;
+
+        let mut findings = Findings::default();
+        let mut means = Vec::new();
+        let mut by_name = serde_json::Map::new();
+        let (mut worst, mut worst_streaming) = (0.0_f64, 0.0_f64);
+        for (name, label) in CONSTRUCTIONS {
+            let of_this = || rows.iter().filter(|r| r.construction == name);
+            let at = |layer| of_this().filter(move |r| r.layer == layer);
+            let summary: Vec<MeanRow> = (1..=self.layers)
+                .map(|layer| {
+                    let (mean, stderr) = mean_and_stderr(at(layer).map(|r| r.error));
+                    MeanRow { construction: name.into(), layer, mean, stderr }
+                })
+                .collect();
+            let max_error = largest(of_this().map(|r| r.error));
+            let max_streaming = largest(of_this().map(|r| r.streaming_error));
+            worst = largest([worst, max_error].into_iter());
+            worst_streaming = largest([worst_streaming, max_streaming].into_iter());
+            by_name.insert(
+                name.into(),
+                json!({
+                    "max_abs_error": max_error,
+                    "mean_error_per_layer": summary.iter().map(|r| r.mean).collect::<Vec<_>>(),
+                    "stderr_per_layer": summary.iter().map(|r| r.stderr).collect::<Vec<_>>(),
+                    "streaming_max_abs_error": max_streaming,
+                    "max_abs_value": largest(of_this().map(|r| r.value.abs())),
+                }),
+            );
+            findings.claims.push(Claim {
+                claim: format!("{label} in {} layers", self.layers),
+                paper: "|error| in the order of 1e-10".into(),
+                measured: format!("at most {max_error:.1e} (streaming {max_streaming:.1e})"),
+                verdict: Verdict::of(max_error <= BOUND && max_streaming <= BOUND),
+            });
+            means.extend(summary);
+        }
+        records.put_csv("mean_errors.csv", &means)?;
+        findings.results.insert("constructions".into(), by_name.into());
+        findings.results.insert("max_abs_error".into(), json!(worst));
+        findings.results.insert("streaming_max_abs_error".into(), json!(worst_streaming));
+        Ok(findings)
+    }
+
+    fn figures(records: &Records) -> Result<Vec<(&'static str, Figure)>, Error> {
+        let rows: Vec<MeanRow> = records.csv("mean_errors.csv")?;
+        let curves = CONSTRUCTIONS.map(|(name, label)| {
+            let of_this = || rows.iter().filter(|r| r.construction == name);
+            Curve::with_stderr(
+                label,
+                of_this().map(|r| r.layer as f64).collect(),
+                of_this().map(|r| r.mean).collect(),
+                &of_this().map(|r| r.stderr).collect::<Vec<_>>(),
+            )
+        });
+        let panel = Curves {
+            x: Axis::linear("layer"),
+            y: Axis::log("|φ_n · w_l + y_l|"),
+            curves: curves.into(),
+            ..Default::default()
+        };
+        let figure = Figure {
+            title: "Transformer layers are TD iterations".into(),
+            subtitle: "mean over seeds with standard error, double precision".into(),
+            panels: vec![Panel::Curves(panel)],
+            ..Default::default()
+        };
+        Ok(vec![("verify", figure)])
+    }
+}
+
+/// The largest number; NaN if there is one, so that no comparison hides it.
+fn largest(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, |a, b| if a.is_nan() || b <= a { a } else { b })
+}
+
+/// All layers of all constructions for one prompt.
+fn one_seed<const D: usize, const K: usize, const K2: usize>(
+    options: &Verify,
+    seed: u64,
+) -> Result<Vec<ErrorRow>, Error> {
+    let doing = || format!("verify, seed {seed}");
+    let mut rng = Rng::new(seed);
+    let problem = Problem::<D>::random(options, &mut rng);
+    let Problem { transitions, query, gamma, lambda } = &problem;
+    let mut rows = Vec::new();
+    for (name, _) in CONSTRUCTIONS {
+        let c: Vec<_> =
+            (0..options.layers).map(|_| preconditioner(options.c_norm, &mut rng)).collect();
+        let iterate = |update: &dyn Fn(&SVector<f64, D>, &C<D>) -> Step<D>| iterates(&c, update);
+        let (weights, outputs) = match name {
+            "td0" => (
+                iterate(&|w, c| td::td0::update(w, c, transitions, *gamma)),
+                problem.outputs::<K, _>(Td0, &c, constructions::td0),
+            ),
+            "td_lambda" => (
+                iterate(&|w, c| td::td_lambda::update(w, c, transitions, *gamma, *lambda)),
+                TdLambda::new(*lambda)
+                    .and_then(|mask| problem.outputs::<K, _>(mask, &c, constructions::td_lambda)),
+            ),
+            "residual_gradient" => (
+                iterate(&|w, c| td::residual_gradient::update(w, c, transitions, *gamma)),
+                problem.outputs::<K, _>(Td0, &c, constructions::residual_gradient),
+            ),
+            _ => (
+                iterate(&|w, c| td::average_reward::update(w, c, transitions)),
+                problem.two_head_outputs::<K2>(&c),
+            ),
+        };
+        let (weights, outputs) = (weights.doing(doing())?, outputs.doing(doing())?);
+        for (l, (w, y)) in weights.iter().zip(outputs).enumerate() {
+            let value = kernel::dot(query, w);
+            rows.push(ErrorRow {
+                construction: name.into(),
+                seed,
+                layer: l + 1,
+                value,
+                error: (value + y.literal).abs(),
+                streaming_error: (value + y.streaming).abs(),
+            });
+        }
+    }
+    Ok(rows)
+}
+
+type C<const D: usize> = SMatrix<f64, D, D>;
+type Step<const D: usize> = Result<SVector<f64, D>, ictd_core::Error>;
+
+/// w_1, w_2, ... from w_0 = 0.
+fn iterates<const D: usize>(
+    c: &[C<D>],
+    update: &dyn Fn(&SVector<f64, D>, &C<D>) -> Step<D>,
+) -> Result<Vec<SVector<f64, D>>, ictd_core::Error> {
+    let mut w = kernel::zeros();
+    c.iter()
+        .map(|c| {
+            w = update(&w, c)?;
+            Ok(w)
+        })
+        .collect()
+}
+
+/// A random matrix of the given Frobenius norm.
+fn preconditioner<const D: usize>(norm: f64, rng: &mut Rng) -> C<D> {
+    let mut c: C<D> = kernel::zeros();
+    let mut squares = 0.0;
+    for j in 0..D {
+        for i in 0..D {
+            c[(i, j)] = rng.normal();
+            squares += c[(i, j)] * c[(i, j)];
+        }
+    }
+    // Drawn 0 with probability 0; the matrix then stays 0.
+    kernel::scale(if squares > 0.0 { norm / squares.sqrt() } else { 0.0 }, &c)
+}
+
+/// A prompt.
+struct Problem<const D: usize> {
+    transitions: Vec<Transition<f64, D>>,
+    query: SVector<f64, D>,
+    gamma: f64,
+    lambda: f64,
+}
+
+/// y_l of one layer, in the two forms.
+struct Output {
+    literal: f64,
+    streaming: f64,
+}
+
+impl<const D: usize> Problem<D> {
+    fn random(options: &Verify, rng: &mut Rng) -> Self {
+        fn features<const D: usize>(rng: &mut Rng) -> SVector<f64, D> {
+            let mut phi = kernel::zeros();
+            for i in 0..D {
+                phi[i] = rng.normal();
+            }
+            phi
+        }
+        let mut phi = features(rng);
+        let mut transitions = Vec::new();
+        for _ in 0..options.context {
+            let reward = rng.normal();
+            let next_column = features(rng);
+            let phi_next = match options.successors {
+                Successors::Independent => features(rng),
+                Successors::Trajectory => next_column,
+            };
+            transitions.push(Transition { phi, reward, phi_next });
+            phi = next_column;
+        }
+        Problem { transitions, query: phi, gamma: options.gamma, lambda: options.lambda }
+    }
+
+    /// y_1, ..., y_L of the one-head transformer with a construction's parameters.
+    fn outputs<const K: usize, M: Mask<f64, K>>(
+        &self,
+        mask: M,
+        c: &[C<D>],
+        construction: fn(&C<D>) -> Layer<f64, K>,
+    ) -> Result<Vec<Output>, ictd_core::Error> {
+        let layers: Vec<_> = c.iter().map(construction).collect();
+        let transformer = Transformer::<f64, K, LAYERS>::sequential(&layers)?;
+        let mut prompt = Prompt::<f64, K, CONTEXT>::from_columns(
+            &self.columns(self.gamma),
+            query_token(&self.query),
+        )?;
+        let mut literal = Vec::new();
+        transformer
+            .forward(&mut prompt, &LinearAttention(mask), |z| literal.push(z.query()[K - 1]))?;
+
+        let mut context = Growing::<f64, D, K, M>::new(self.gamma, mask)?;
+        for transition in &self.transitions {
+            context.observe_transition(transition)?;
+        }
+        let mut streaming = Vec::new();
+        let statistic = context.statistic()?;
+        transformer.values_by_layer(&statistic, &query_token(&self.query), |v| streaming.push(-v));
+        Ok(paired(literal, streaming))
+    }
+
+    /// y_1, ..., y_L of the two-head transformer of average-reward TD.
+    fn two_head_outputs<const K: usize>(
+        &self,
+        c: &[C<D>],
+    ) -> Result<Vec<Output>, ictd_core::Error> {
+        let layers: Vec<_> = c.iter().map(constructions::average_reward).collect();
+        let transformer = TwoHeadTransformer::<f64, K, LAYERS>::sequential(&layers)?;
+        let mut prompt =
+            Prompt::<f64, K, CONTEXT>::from_columns(&self.columns(1.0), query_token(&self.query))?;
+        let mut literal = Vec::new();
+        transformer.forward(&mut prompt, |z| literal.push(z.query()[K - 1]))?;
+
+        let mut context = TwoHeadContext {
+            head1: Growing::<f64, D, K, MeanCentred>::new(1.0, MeanCentred)?,
+            head2: Growing::<f64, D, K, Td0>::new(1.0, Td0)?,
+        };
+        for t in &self.transitions {
+            context.observe(&t.phi, t.reward, &t.phi_next)?;
+        }
+        let (head1, head2): (Statistic<f64, K>, Statistic<f64, K>) =
+            (context.head1.statistic()?, context.head2.statistic()?);
+        let mut streaming = Vec::new();
+        let query = query_token::<f64, D, K>(&self.query);
+        transformer.values_by_layer(&head1, &head2, &query, |v| streaming.push(-v));
+        Ok(paired(literal, streaming))
+    }
+
+    fn columns<const K: usize>(&self, gamma: f64) -> Vec<SVector<f64, K>> {
+        self.transitions.iter().map(|t| ictd_core::prompt::token(t, gamma)).collect()
+    }
+}
+
+fn paired(literal: Vec<f64>, streaming: Vec<f64>) -> Vec<Output> {
+    literal
+        .into_iter()
+        .zip(streaming)
+        .map(|(literal, streaming)| Output { literal, streaming })
+        .collect()
+}

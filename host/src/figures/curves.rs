@@ -1,0 +1,232 @@
+//! Curves with bands over a common x axis.
+
+use super::scale::Scale;
+use super::scene::{Anchor, Scene, text_width};
+use super::style;
+
+/// Curves over a common x axis.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curves {
+    /// Above the panel; may be empty.
+    pub title: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// In the order of the legend.
+    pub curves: Vec<Curve>,
+    /// Reference values.
+    pub lines: Vec<HorizontalLine>,
+}
+
+/// An axis. Without bounds it fits the data.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Axis {
+    /// What it measures, with units.
+    pub label: String,
+    /// Logarithmic: non-positive values are drawn at its low end.
+    pub log: bool,
+    /// Where it starts.
+    pub low: Option<f64>,
+    /// Where it ends.
+    pub high: Option<f64>,
+}
+
+impl Axis {
+    /// A linear axis that fits the data.
+    pub fn linear(label: &str) -> Self {
+        Axis { label: label.into(), ..Default::default() }
+    }
+
+    /// A logarithmic axis that fits the data, in whole decades.
+    pub fn log(label: &str) -> Self {
+        Axis { label: label.into(), log: true, ..Default::default() }
+    }
+
+    /// A linear axis that starts at 0.
+    pub fn from_zero(label: &str) -> Self {
+        Axis { label: label.into(), low: Some(0.0), ..Default::default() }
+    }
+
+    /// A linear axis over a fixed range.
+    pub fn fixed(label: &str, low: f64, high: f64) -> Self {
+        Axis { label: label.into(), log: false, low: Some(low), high: Some(high) }
+    }
+}
+
+/// A curve with a band.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Curve {
+    /// Its name in the legend; empty: not in the legend.
+    pub label: String,
+    /// Common x values.
+    pub x: Vec<f64>,
+    /// One y per x; a gap where it is not finite.
+    pub y: Vec<f64>,
+    /// The band's lower and upper edge per x; empty: no band.
+    pub band: Vec<(f64, f64)>,
+    /// Drawn with dashes.
+    pub dashed: bool,
+}
+
+impl Curve {
+    /// A curve with the band y ± stderr.
+    pub fn with_stderr(label: &str, x: Vec<f64>, y: Vec<f64>, stderr: &[f64]) -> Self {
+        let band = y.iter().zip(stderr).map(|(y, e)| (y - e, y + e)).collect();
+        Curve { label: label.into(), x, y, band, dashed: false }
+    }
+
+    /// A curve without a band.
+    pub fn plain(label: &str, x: Vec<f64>, y: Vec<f64>) -> Self {
+        Curve { label: label.into(), x, y, ..Default::default() }
+    }
+}
+
+/// A reference value across the panel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HorizontalLine {
+    /// Written at its right end.
+    pub label: String,
+    /// Where.
+    pub y: f64,
+}
+
+impl Curves {
+    pub(super) fn draw(&self, scene: &mut Scene, x: f64, y: f64, w: f64, h: f64) {
+        let labelled: Vec<_> =
+            self.curves.iter().enumerate().filter(|(_, c)| !c.label.is_empty()).collect();
+        let mut top = y + 6.0;
+        if !self.title.is_empty() {
+            let title = style::text(style::PANEL_TITLE, style::INK).bold();
+            scene.text(x, y + 13.0, &self.title, Anchor::Start, &title);
+            top += 20.0;
+        }
+        let (left, right) = (x + 62.0, x + w - 8.0);
+        top = self.legend(scene, &labelled, (left, right), top);
+        let bottom = y + h - 44.0;
+
+        let xs = Scale::new(self.x.log, self.x_range().0, self.x_range().1, left, right);
+        let (low, high) = self.y_range();
+        let ys = Scale::new(self.y.log, low, high, bottom, top);
+        let tick = style::text(style::TICK, style::FAINT_INK);
+        for (value, label) in ys.ticks(5.0) {
+            let at = ys.at(value);
+            scene.line((left, at), (right, at), style::GRID, 1.0);
+            scene.text(left - 8.0, at + 4.0, &label, Anchor::End, &tick);
+        }
+        for (value, label) in xs.ticks(7.0) {
+            let at = xs.at(value);
+            scene.line((at, bottom), (at, bottom + 4.0), style::AXIS, 1.0);
+            scene.text(at, bottom + 17.0, &label, Anchor::Middle, &tick);
+        }
+        scene.begin_clip(left, top - 2.0, right - left + 2.0, bottom - top + 4.0);
+        for line in &self.lines {
+            let at = ys.at(line.y);
+            scene.polyline(&[(left, at), (right, at)], style::AXIS, 1.2, true);
+        }
+        // All bands below all curves.
+        for (index, curve) in self.curves.iter().enumerate() {
+            curve.draw_band(scene, &xs, &ys, colour(index));
+        }
+        for (index, curve) in self.curves.iter().enumerate() {
+            curve.draw_line(scene, &xs, &ys, colour(index));
+        }
+        scene.end_clip();
+        for line in &self.lines {
+            scene.text(right - 4.0, ys.at(line.y) - 5.0, &line.label, Anchor::End, &tick);
+        }
+        scene.line((left, bottom), (right, bottom), style::AXIS, 1.0);
+        let label = style::text(style::LABEL, style::INK);
+        scene.text((left + right) / 2.0, bottom + 37.0, &self.x.label, Anchor::Middle, &label);
+        scene.upward_text(x + 13.0, (top + bottom) / 2.0, &self.y.label, Anchor::Middle, &label);
+    }
+
+    /// Draws the legend in rows above the plot; returns where the plot begins.
+    fn legend(
+        &self,
+        scene: &mut Scene,
+        labelled: &[(usize, &Curve)],
+        (left, right): (f64, f64),
+        top: f64,
+    ) -> f64 {
+        if labelled.is_empty() {
+            return top + 4.0;
+        }
+        let label = style::text(style::LABEL, style::INK);
+        let (mut at, mut row) = (left, top + 6.0);
+        for (index, curve) in labelled {
+            let width = 26.0 + text_width(&curve.label, style::LABEL);
+            if at > left && at + width > right {
+                (at, row) = (left, row + 18.0);
+            }
+            scene.polyline(&[(at, row), (at + 18.0, row)], colour(*index), 2.5, curve.dashed);
+            scene.text(at + 24.0, row + 4.2, &curve.label, Anchor::Start, &label);
+            at += width + 14.0;
+        }
+        row + 18.0
+    }
+
+    fn x_range(&self) -> (f64, f64) {
+        let (low, high) = range(self.curves.iter().flat_map(|c| c.x.iter().copied()), self.x.log);
+        (self.x.low.unwrap_or(low), self.x.high.unwrap_or(high))
+    }
+
+    fn y_range(&self) -> (f64, f64) {
+        let bands = self.curves.iter().flat_map(|c| c.band.iter().flat_map(|b| [b.0, b.1]));
+        let values = self.curves.iter().flat_map(|c| c.y.iter().copied());
+        let lines = self.lines.iter().map(|l| l.y);
+        // On a log axis the mean decides: a band may reach down to 0.
+        let (mut low, mut high) = if self.y.log {
+            let (low, high) = range(values.chain(lines), true);
+            (10f64.powf(low.log10().floor()), 10f64.powf(high.log10().ceil()))
+        } else {
+            let (low, high) = range(values.chain(bands).chain(lines), false);
+            let room = 0.04 * (high - low);
+            (low - room, high + room)
+        };
+        low = self.y.low.unwrap_or(low);
+        high = self.y.high.unwrap_or(high);
+        (low, high)
+    }
+}
+
+impl Curve {
+    fn draw_band(&self, scene: &mut Scene, xs: &Scale, ys: &Scale, colour: &str) {
+        let points: Vec<_> = self
+            .x
+            .iter()
+            .zip(&self.band)
+            .filter(|(_, (low, high))| low.is_finite() && high.is_finite())
+            .map(|(x, (low, high))| (xs.at(*x), ys.at(*low), ys.at(*high)))
+            .collect();
+        let upper = points.iter().map(|p| (p.0, p.2));
+        let lower = points.iter().rev().map(|p| (p.0, p.1));
+        let outline: Vec<_> = upper.chain(lower).collect();
+        if outline.len() > 2 {
+            scene.polygon(&outline, colour, 0.18);
+        }
+    }
+
+    fn draw_line(&self, scene: &mut Scene, xs: &Scale, ys: &Scale, colour: &str) {
+        let finite: Vec<_> = self.x.iter().zip(&self.y).collect();
+        for run in finite.split(|(_, y)| !y.is_finite()) {
+            let points: Vec<_> = run.iter().map(|(x, y)| (xs.at(**x), ys.at(**y))).collect();
+            match points.as_slice() {
+                [] => {}
+                [point] => scene.circle(*point, 3.0, colour),
+                points => scene.polyline(points, colour, 2.0, self.dashed),
+            }
+        }
+    }
+}
+
+fn colour(index: usize) -> &'static str {
+    style::CURVES[index % style::CURVES.len()]
+}
+
+/// The range of the values that the axis can show.
+fn range(values: impl Iterator<Item = f64>, log: bool) -> (f64, f64) {
+    values
+        .filter(|v| v.is_finite() && (!log || *v > 0.0))
+        .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)))
+}

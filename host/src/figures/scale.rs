@@ -1,0 +1,130 @@
+//! Scales: data to paper, and the ticks between.
+
+/// An axis' range on paper.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Scale {
+    log: bool,
+    low: f64,
+    high: f64,
+    /// Paper coordinates of low and high.
+    from: f64,
+    to: f64,
+}
+
+impl Scale {
+    /// A scale over low..high (in data units; positive for log), never empty.
+    pub(super) fn new(log: bool, low: f64, high: f64, from: f64, to: f64) -> Self {
+        let (mut low, mut high) = if log { (low.log10(), high.log10()) } else { (low, high) };
+        if !(low.is_finite() && high.is_finite()) {
+            (low, high) = (0.0, 1.0);
+        }
+        if high - low <= 1e-12 * high.abs().max(low.abs()) {
+            let room = if log { 0.5 } else { high.abs().max(1.0) * 0.1 };
+            (low, high) = (low - room, high + room);
+        }
+        Scale { log, low, high, from, to }
+    }
+
+    /// A data value on paper; values that a log axis cannot show lie on its low end.
+    pub(super) fn at(&self, value: f64) -> f64 {
+        let value = match self.log {
+            true if value > 0.0 => value.log10().max(self.low),
+            true => self.low,
+            false => value,
+        };
+        self.from + (value - self.low) / (self.high - self.low) * (self.to - self.from)
+    }
+
+    /// Tick values with labels, about `count` of them.
+    pub(super) fn ticks(&self, count: f64) -> Vec<(f64, String)> {
+        if self.log { self.decades(count) } else { self.linear_ticks(count) }
+    }
+
+    fn linear_ticks(&self, count: f64) -> Vec<(f64, String)> {
+        let rough = (self.high - self.low) / count;
+        let magnitude = 10f64.powf(rough.log10().floor());
+        let step = [1.0, 2.0, 2.5, 5.0, 10.0]
+            .map(|m| m * magnitude)
+            .into_iter()
+            .find(|s| *s >= rough * 0.999)
+            .unwrap_or(10.0 * magnitude);
+        let mut digits = (-step.log10().floor()).max(0.0) as usize;
+        if (step * 10f64.powi(digits as i32)).fract() > 1e-6 {
+            digits += 1;
+        }
+        let slack = 1e-9 * (self.high - self.low);
+        let first = ((self.low - slack) / step).ceil() as i64;
+        let last = ((self.high + slack) / step).floor() as i64;
+        (first..=last)
+            .map(|i| (i as f64 * step, minus(&format!("{:.digits$}", i as f64 * step))))
+            .collect()
+    }
+
+    fn decades(&self, count: f64) -> Vec<(f64, String)> {
+        let first = (self.low - 1e-9).ceil() as i32;
+        let last = (self.high + 1e-9).floor() as i32;
+        let step = (((last - first) as f64 / count).ceil() as i32).max(1);
+        (first..=last)
+            .filter(|e| (last - e) % step == 0)
+            .map(|e| (10f64.powi(e), format!("10{}", superscript(e))))
+            .collect()
+    }
+}
+
+/// A number with a true minus sign.
+pub(super) fn minus(text: &str) -> String {
+    match text.strip_prefix('-') {
+        Some(rest) if rest.chars().any(|c| ('1'..='9').contains(&c)) => format!("−{rest}"),
+        Some(rest) => rest.to_owned(),
+        None => text.to_owned(),
+    }
+}
+
+fn superscript(exponent: i32) -> String {
+    exponent
+        .to_string()
+        .chars()
+        .map(|c| match c.to_digit(10) {
+            Some(digit) => ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'][digit as usize],
+            None => '⁻',
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(scale: Scale, count: f64) -> Vec<String> {
+        scale.ticks(count).into_iter().map(|(_, label)| label).collect()
+    }
+
+    #[test]
+    fn ticks_are_round_numbers_inside_the_range() {
+        assert_eq!(
+            labels(Scale::new(false, 0.0, 1.1, 0.0, 1.0), 5.0),
+            ["0.00", "0.25", "0.50", "0.75", "1.00"]
+        );
+        assert_eq!(
+            labels(Scale::new(false, -1.0, 1.0, 0.0, 1.0), 4.0),
+            ["−1.0", "−0.5", "0.0", "0.5", "1.0"]
+        );
+        assert_eq!(
+            labels(Scale::new(true, 1e-17, 1e-14, 0.0, 1.0), 6.0),
+            ["10⁻¹⁷", "10⁻¹⁶", "10⁻¹⁵", "10⁻¹⁴"]
+        );
+    }
+
+    #[test]
+    fn a_scale_is_never_empty() {
+        for (low, high) in [(1.0, 1.0), (0.0, 0.0), (f64::NAN, 1.0), (f64::INFINITY, 0.0)] {
+            for log in [false, true] {
+                let scale = Scale::new(log, low, high, 0.0, 100.0);
+                assert!(
+                    scale.at(0.5).is_finite() && !scale.ticks(5.0).is_empty(),
+                    "{low} {high} {log}"
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! `ictd`: in-context temporal-difference learning from the command line.
+//!
+//! One file per figure of the paper in [`experiments`]; each run computes, writes its
+//! [`records`], and draws its [`figures`] from those records alone. Results go to stdout, progress
+//! and errors to stderr. Exit codes: 0 done, 1 a claim or check failed, 2 wrong use or bad input,
+//! 130 interrupted.
+#![forbid(unsafe_code)]
+
+pub mod cli;
+pub mod commands;
+pub mod config;
+pub mod error;
+pub mod experiments;
+pub mod figures;
+pub mod options;
+pub mod progress;
+pub mod records;
+pub mod report;
+pub mod session;
+
+pub use error::Error;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+/// Parses the arguments (the first is the program's name), runs the command, prints its report, and
+/// returns the exit code.
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    // Known before parsing, so that errors of parsing are JSON too.
+    let json = arguments.iter().any(|a| a == "--json");
+    let outcome = cli::parse(arguments).and_then(|parsed| match parsed {
+        cli::Parsed::Text(text) => {
+            print(&text);
+            Ok(ExitCode::SUCCESS)
+        }
+        cli::Parsed::Command(cli) => {
+            let session = session::Session::new(&cli.global)?;
+            let report = cli::dispatch(&cli, &session)?;
+            print(&if json { report.to_json() } else { report.to_text() });
+            Ok(ExitCode::from(if report.holds() { 0 } else { 1 }))
+        }
+    });
+    outcome.unwrap_or_else(|error| {
+        if json {
+            print(&error.to_json());
+        }
+        let _ = writeln!(std::io::stderr(), "error: {}", error.one_line());
+        ExitCode::from(error.exit_code())
+    })
+}
+
+/// Prints to stdout; a reader that went away (`ictd | head`) is no error.
+fn print(text: &str) {
+    let mut stdout = std::io::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes());
+    if !text.ends_with('\n') {
+        let _ = stdout.write_all(b"\n");
+    }
+    let _ = stdout.flush();
+}

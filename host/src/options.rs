@@ -1,0 +1,76 @@
+//! Value parsers: each says in one phrase what it accepts.
+
+use std::ops::{Bound, RangeBounds, RangeInclusive};
+
+/// An integer in a range.
+pub fn integer(
+    range: RangeInclusive<usize>,
+) -> impl Fn(&str) -> Result<usize, String> + Clone + Send + Sync + 'static {
+    move |text| match text.parse() {
+        Ok(n) if range.contains(&n) => Ok(n),
+        _ => Err(format!("accepted is an integer from {} to {}", range.start(), range.end())),
+    }
+}
+
+/// A finite number in a range.
+pub fn real(
+    range: impl RangeBounds<f64> + Clone + Send + Sync + 'static,
+) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync + 'static {
+    move |text| match text.parse::<f64>() {
+        Ok(x) if x.is_finite() && range.contains(&x) => Ok(x),
+        _ => Err(format!("accepted is {}", in_words(&range))),
+    }
+}
+
+/// One of a few integers.
+pub fn one_of(
+    accepted: &'static [usize],
+) -> impl Fn(&str) -> Result<usize, String> + Clone + Send + Sync + 'static {
+    move |text| match text.parse() {
+        Ok(n) if accepted.contains(&n) => Ok(n),
+        _ => {
+            let list: Vec<_> = accepted.iter().map(usize::to_string).collect();
+            Err(format!("accepted is one of {}", list.join(", ")))
+        }
+    }
+}
+
+/// A seed.
+pub fn seed(text: &str) -> Result<u64, String> {
+    // TOML integers end at 2^63 - 1, and a run's config.toml has to hold its seed.
+    match text.parse() {
+        Ok(seed) if seed <= i64::MAX as u64 => Ok(seed),
+        _ => Err(format!("accepted is an integer from 0 to {}", i64::MAX)),
+    }
+}
+
+fn in_words(range: &impl RangeBounds<f64>) -> String {
+    match (range.start_bound(), range.end_bound()) {
+        (Bound::Included(low), Bound::Included(high)) => format!("a number in [{low}, {high}]"),
+        (Bound::Included(low), Bound::Excluded(high)) => format!("a number in [{low}, {high})"),
+        (Bound::Excluded(low), Bound::Included(high)) => format!("a number in ({low}, {high}]"),
+        (Bound::Excluded(low), Bound::Excluded(high)) => format!("a number in ({low}, {high})"),
+        (Bound::Included(low), Bound::Unbounded) => format!("a finite number of at least {low}"),
+        (Bound::Excluded(low), Bound::Unbounded) => format!("a finite number above {low}"),
+        (Bound::Unbounded, Bound::Included(high)) => format!("a finite number of at most {high}"),
+        (Bound::Unbounded, Bound::Excluded(high)) => format!("a finite number below {high}"),
+        (Bound::Unbounded, Bound::Unbounded) => "a finite number".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_out_of_range_is_answered_with_the_range() {
+        let gamma = real(0.0..1.0);
+        assert_eq!(gamma("0.9"), Ok(0.9));
+        for bad in ["1", "-0.1", "NaN", "inf", "x", ""] {
+            assert_eq!(gamma(bad), Err("accepted is a number in [0, 1)".into()), "{bad}");
+        }
+        assert_eq!(integer(1..=5)("6"), Err("accepted is an integer from 1 to 5".into()));
+        assert_eq!(one_of(&[2, 4])("3"), Err("accepted is one of 2, 4".into()));
+        assert!(seed("9223372036854775808").is_err() && seed("-1").is_err());
+    }
+}

@@ -1,0 +1,34 @@
+//! Progress bars on stderr: silent with `--json` and when stderr is not a terminal.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+
+/// From now on the first Ctrl-C (or SIGTERM) asks the run to stop at the next task, without leaving
+/// half-written files; the second stops at once.
+pub fn catch_interrupts() {
+    // Fails only if a handler is there already: then it is this one, from an earlier run.
+    let _ = ctrlc::set_handler(|| {
+        if INTERRUPTED.swap(true, Ordering::SeqCst) {
+            std::process::exit(130);
+        }
+    });
+}
+
+/// True after Ctrl-C.
+pub fn interrupted() -> bool {
+    INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// A bar for `len` units of work.
+pub fn bar(label: &str, len: u64, silent: bool) -> ProgressBar {
+    // The stderr target draws nothing when stderr is not a terminal.
+    let target = if silent { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    let template = "{msg:>12} {bar:32.blue} {pos:>5}/{len} {elapsed:>4} (left {eta})";
+    // A wrong template falls back to indicatif's default style.
+    let style = ProgressStyle::with_template(template).unwrap_or(ProgressStyle::default_bar());
+    ProgressBar::with_draw_target(Some(len), target)
+        .with_style(style.progress_chars("━╸ "))
+        .with_message(label.to_owned())
+}

@@ -1,0 +1,166 @@
+//! What a run writes: records that other tools read, and that every figure is drawn from.
+//!
+//! A run directory holds `config.toml` (reproduces the run), `results.json` (what `--json` prints),
+//! CSV files with one row per measurement, and the figures. All its files are written to temporary
+//! names first and renamed when all of them are complete.
+
+use crate::error::Error;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The files of a run: in memory, or read from its directory when asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Records {
+    directory: PathBuf,
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+impl Records {
+    /// No records yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The records of a finished run.
+    ///
+    /// # Errors
+    /// [`Error::File`] if there is no such directory.
+    pub fn open(directory: &Path) -> Result<Self, Error> {
+        if !directory.is_dir() {
+            return Err(Error::file(directory, "accepted is the directory of a run"));
+        }
+        Ok(Records { directory: directory.to_owned(), files: BTreeMap::new() })
+    }
+
+    /// Adds a file.
+    pub fn put(&mut self, name: &str, content: impl Into<Vec<u8>>) {
+        self.files.insert(name.to_owned(), content.into());
+    }
+
+    /// Adds a CSV file with a head and one line per row.
+    ///
+    /// # Errors
+    /// [`Error::File`] if a row is no flat record.
+    pub fn put_csv<T: Serialize>(&mut self, name: &str, rows: &[T]) -> Result<(), Error> {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let refuse = |e: String| Error::file(Path::new(name), e);
+        for row in rows {
+            writer.serialize(row).map_err(|e| refuse(e.to_string()))?;
+        }
+        let content = writer.into_inner().map_err(|e| refuse(e.to_string()))?;
+        self.put(name, content);
+        Ok(())
+    }
+
+    /// The content of a file.
+    ///
+    /// # Errors
+    /// [`Error::File`] if it cannot be read.
+    pub fn get(&self, name: &str) -> Result<Vec<u8>, Error> {
+        match self.files.get(name) {
+            Some(content) => Ok(content.clone()),
+            None => {
+                let path = self.directory.join(name);
+                std::fs::read(&path).map_err(|e| Error::file(&path, e))
+            }
+        }
+    }
+
+    /// The rows of a CSV file.
+    ///
+    /// # Errors
+    /// [`Error::File`], naming the line and column that cannot be read.
+    pub fn csv<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<T>, Error> {
+        let content = self.get(name)?;
+        csv::Reader::from_reader(content.as_slice())
+            .deserialize()
+            .collect::<Result<_, _>>()
+            .map_err(|e| Error::file(&self.directory.join(name), e))
+    }
+
+    /// The files in memory.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.files.iter().map(|(name, content)| (name.as_str(), content.as_slice()))
+    }
+}
+
+/// A directory that a run may write to.
+pub struct RunDirectory {
+    path: PathBuf,
+}
+
+impl RunDirectory {
+    /// Makes the directory and tries it, so that a run does not compute for nothing.
+    ///
+    /// # Errors
+    /// [`Error::Write`] if it cannot be made or written to.
+    pub fn create(path: PathBuf) -> Result<Self, Error> {
+        std::fs::create_dir_all(&path).map_err(|e| Error::write(&path, e))?;
+        tempfile::NamedTempFile::new_in(&path).map_err(|e| Error::write(&path, e))?;
+        Ok(RunDirectory { path })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes all files to temporary names, then renames them: on a full disk none of them changes.
+    ///
+    /// # Errors
+    /// [`Error::Write`], naming the file.
+    pub fn write<'a>(
+        &self,
+        files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
+    ) -> Result<Vec<PathBuf>, Error> {
+        let mut complete = Vec::new();
+        for (name, content) in files {
+            let path = self.path.join(name);
+            let file = write_temporary(&self.path, content).map_err(|e| Error::write(&path, e))?;
+            complete.push((file, path));
+        }
+        let mut written = Vec::new();
+        for (file, path) in complete {
+            file.persist(&path).map_err(|e| Error::write(&path, e.error))?;
+            written.push(path);
+        }
+        Ok(written)
+    }
+}
+
+/// Writes one file atomically: to a temporary name in its directory, then renamed.
+///
+/// # Errors
+/// [`Error::Write`], naming the file.
+pub fn write_atomic(path: &Path, content: &[u8]) -> Result<(), Error> {
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    write_temporary(directory, content)
+        .and_then(|file| file.persist(path).map_err(|e| e.error))
+        .map_err(|e| Error::write(path, e))?;
+    Ok(())
+}
+
+/// Flushed to the disk, so that a full one is noticed before anything is renamed.
+fn write_temporary(
+    directory: &Path,
+    content: &[u8],
+) -> Result<tempfile::NamedTempFile, std::io::Error> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".ictd-");
+    #[cfg(unix)]
+    {
+        // As any new file: the umask takes away what it should.
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o666));
+    }
+    let mut file = builder.tempfile_in(directory)?;
+    file.write_all(content)?;
+    file.as_file().sync_all()?;
+    Ok(file)
+}

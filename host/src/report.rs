@@ -1,0 +1,122 @@
+//! What a command found: results, claims of the paper beside measured numbers, files written.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+
+/// A claim of the paper and what was measured.
+#[derive(Clone, Debug, Serialize)]
+pub struct Claim {
+    /// What is claimed, in a few words.
+    pub claim: String,
+    /// The paper's words or number.
+    pub paper: String,
+    /// The number of this run.
+    pub measured: String,
+    /// Whether the claim holds.
+    pub verdict: Verdict,
+}
+
+/// Whether a claim holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It does.
+    Holds,
+    /// For some seeds or some of its parts.
+    HoldsInPart,
+    /// It does not.
+    DoesNotHold,
+}
+
+impl Verdict {
+    /// [`Verdict::Holds`] or [`Verdict::DoesNotHold`].
+    pub fn of(holds: bool) -> Self {
+        if holds { Verdict::Holds } else { Verdict::DoesNotHold }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Verdict::Holds => "holds",
+            Verdict::HoldsInPart => "holds in part",
+            Verdict::DoesNotHold => "DOES NOT HOLD",
+        }
+    }
+}
+
+/// What one command found.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// All results, the content of `--json`.
+    pub results: Map<String, Value>,
+    /// The claims that the results support or not.
+    pub claims: Vec<Claim>,
+    /// Lines for a human, printed before the claims.
+    pub text: String,
+    /// The files written.
+    pub files: Vec<PathBuf>,
+}
+
+impl Report {
+    /// A report of results alone.
+    pub fn new(command: &str) -> Self {
+        let mut report = Report::default();
+        report.results.insert("command".into(), json!(command));
+        report
+    }
+
+    /// False if a claim does not hold: exit code 1.
+    pub fn holds(&self) -> bool {
+        self.claims.iter().all(|c| c.verdict != Verdict::DoesNotHold)
+    }
+
+    /// The results with claims and files, as a JSON object.
+    pub fn to_value(&self) -> Value {
+        let mut object = self.results.clone();
+        object.insert("holds".into(), json!(self.holds()));
+        object.insert("claims".into(), json!(self.claims));
+        object.insert("files".into(), json!(self.files));
+        Value::Object(object)
+    }
+
+    /// [`Report::to_value`] as text on one line.
+    pub fn to_json(&self) -> String {
+        self.to_value().to_string()
+    }
+
+    /// The report for a human.
+    pub fn to_text(&self) -> String {
+        let mut out = self.text.clone();
+        if !self.claims.is_empty() {
+            let mut rows = vec![["claim", "paper", "measured", "verdict"].map(str::to_owned)];
+            rows.extend(self.claims.iter().map(|c| {
+                let Claim { claim, paper, measured, verdict } = c.clone();
+                [claim, paper, measured, verdict.words().to_owned()]
+            }));
+            out.push_str(&table(&rows));
+        }
+        if let Some(directory) = self.files.first().and_then(|f| f.parent()) {
+            out.push_str(&format!("\nfigures and numbers: {}\n", directory.display()));
+        }
+        out
+    }
+}
+
+/// Rows in columns of equal width; the first row is the head.
+pub fn table<const N: usize>(rows: &[[String; N]]) -> String {
+    let width = |i: usize| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0);
+    let widths: Vec<_> = (0..N).map(width).collect();
+    let mut out = String::new();
+    for (index, row) in rows.iter().enumerate() {
+        let cells: Vec<_> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        out.push_str(cells.join("  ").trim_end());
+        out.push('\n');
+        if index == 0 {
+            let rules: Vec<_> = widths.iter().map(|&w| "─".repeat(w)).collect();
+            out.push_str(&rules.join("  "));
+            out.push('\n');
+        }
+    }
+    out
+}
