@@ -1,5 +1,6 @@
 //! What can go wrong for a user: always one line that names the option, parameter or file.
 
+use crate::formats::FormatError;
 use std::path::{Path, PathBuf};
 
 /// Why a command stopped.
@@ -24,6 +25,9 @@ pub enum Error {
         /// What is wrong, and what is accepted.
         reason: String,
     },
+    /// A file of another tool that cannot be used.
+    #[error(transparent)]
+    Format(#[from] FormatError),
     /// A file or directory that cannot be written.
     #[error("--out: cannot write {}: {source}", path.display())]
     Write {

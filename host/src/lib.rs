@@ -12,6 +12,7 @@ pub mod config;
 pub mod error;
 pub mod experiments;
 pub mod figures;
+pub mod formats;
 pub mod options;
 pub mod progress;
 pub mod records;

@@ -1,0 +1,185 @@
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What is wrong with a file: its path, and the place and reason within.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {problem}", file.display())]
+pub struct FormatError {
+    /// The file, as the caller named it.
+    pub file: PathBuf,
+    /// What is wrong with it, and what is accepted.
+    pub problem: Problem,
+}
+
+/// Why a file was refused.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The file could not be read or written.
+    #[error("{0}")]
+    Io(io::Error),
+    /// The file is not of its format, or damaged.
+    #[error("not a readable {format} file: {reason}")]
+    Malformed {
+        /// The format that was expected.
+        format: &'static str,
+        /// What contradicts it.
+        reason: String,
+    },
+    /// The file (or an array in it) is larger than the reader is willing to hold.
+    #[error("{what} needs {bytes} bytes: accepted are at most {limit}")]
+    TooLarge {
+        /// The file, or the array within.
+        what: String,
+        /// Its size.
+        bytes: u64,
+        /// The limit.
+        limit: u64,
+    },
+    /// An array (or tensor) is not there.
+    #[error("array `{array}` is missing: the file holds {present}")]
+    MissingArray {
+        /// The array that is needed.
+        array: String,
+        /// The arrays that are there.
+        present: Names,
+    },
+    /// An array (or tensor) is not usable.
+    #[error("array `{array}`: {reason}; accepted is {accepted}")]
+    Array {
+        /// The array.
+        array: String,
+        /// What it is.
+        reason: String,
+        /// What it should be.
+        accepted: String,
+    },
+    /// The columns of a table are not usable.
+    #[error("column `{column}`: {reason}; accepted is {accepted}")]
+    Column {
+        /// The column, by its name in the header.
+        column: String,
+        /// What is wrong.
+        reason: String,
+        /// What is accepted.
+        accepted: String,
+    },
+    /// A row of a table is not usable.
+    #[error("row {row} (line {line}): {reason}; accepted is {accepted}")]
+    Row {
+        /// The row, counted from 1 after the header.
+        row: u64,
+        /// The line in the file, counted from 1.
+        line: u64,
+        /// What is wrong.
+        reason: String,
+        /// What is accepted.
+        accepted: String,
+    },
+    /// One cell of a table is not usable.
+    #[error("row {row} (line {line}), column `{column}`: {reason}; accepted is {accepted}")]
+    Cell {
+        /// The row, counted from 1 after the header.
+        row: u64,
+        /// The line in the file, counted from 1.
+        line: u64,
+        /// The column, by its name in the header.
+        column: String,
+        /// What is wrong.
+        reason: String,
+        /// What is accepted.
+        accepted: String,
+    },
+    /// A named entry of a parameter file is not usable.
+    #[error("`{entry}`: {reason}; accepted is {accepted}")]
+    Entry {
+        /// The entry.
+        entry: String,
+        /// What it is.
+        reason: String,
+        /// What is accepted.
+        accepted: String,
+    },
+    /// Another process works on this run directory.
+    #[error("in use by {holder}: wait until it ends, or choose another directory")]
+    InUse {
+        /// The process, as far as it is known.
+        holder: String,
+    },
+}
+
+impl Problem {
+    /// This problem in this file.
+    pub fn in_file(self, file: &Path) -> FormatError {
+        FormatError { file: file.to_owned(), problem: self }
+    }
+
+    pub(crate) fn malformed(format: &'static str, reason: impl fmt::Display) -> Self {
+        Problem::Malformed { format, reason: reason.to_string() }
+    }
+
+    pub(crate) fn array(
+        array: &str,
+        reason: impl fmt::Display,
+        accepted: impl fmt::Display,
+    ) -> Self {
+        Problem::Array {
+            array: array.to_owned(),
+            reason: reason.to_string(),
+            accepted: accepted.to_string(),
+        }
+    }
+
+    pub(crate) fn entry(
+        entry: &str,
+        reason: impl fmt::Display,
+        accepted: impl fmt::Display,
+    ) -> Self {
+        Problem::Entry {
+            entry: entry.to_owned(),
+            reason: reason.to_string(),
+            accepted: accepted.to_string(),
+        }
+    }
+}
+
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Self {
+        Problem::Io(error)
+    }
+}
+
+/// The names in a file, shown as a list of bounded length.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Names(pub Vec<String>);
+
+impl fmt::Display for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const SHOWN: usize = 12;
+        if self.0.is_empty() {
+            return write!(f, "none");
+        }
+        for (i, name) in self.0.iter().take(SHOWN).enumerate() {
+            write!(f, "{}`{}`", if i == 0 { "" } else { ", " }, excerpt(name))?;
+        }
+        match self.0.len().saturating_sub(SHOWN) {
+            0 => Ok(()),
+            more => write!(f, " and {more} more"),
+        }
+    }
+}
+
+/// A piece of a file as it may stand in a message: one line, printable, at most 40 characters.
+pub(crate) fn excerpt(text: &str) -> String {
+    const SHOWN: usize = 40;
+    let mut out: String = text
+        .chars()
+        .take(SHOWN)
+        .map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })
+        .collect();
+    if text.chars().nth(SHOWN).is_some() {
+        out.push('…');
+    }
+    out
+}

@@ -1,0 +1,28 @@
+//! Files that other tools write and read, as values and bytes.
+//!
+//! | module | file | who else reads or writes it |
+//! |---|---|---|
+//! | [`npz`] | arrays (`.npz`) | NumPy |
+//! | [`seed_run`] | `seed_N/data.npz`, `seed_N/params.json` | the authors' training and plotting code |
+//! | [`parameters`] | P and Q (`.safetensors`) | PyTorch, JAX |
+//! | [`trajectory`] | transitions (`.csv`, `.npz`) | spreadsheets, NumPy, pandas |
+//! | [`run_lock`] | the claim of one process on a run directory | |
+//!
+//! The writers make bytes, equal ones of equal values. Every reader returns a [`FormatError`] that
+//! names the file, the array or the row and column, and what is accepted. None panics, and none
+//! allocates more than the file can back: every length field is checked against the bytes that are
+//! there before memory is asked for.
+
+mod error;
+mod npy;
+pub mod npz;
+pub mod parameters;
+pub mod run_lock;
+pub mod seed_run;
+pub mod trajectory;
+
+pub use error::{FormatError, Problem};
+pub use npy::{Array, Data};
+
+#[cfg(test)]
+mod corruption;

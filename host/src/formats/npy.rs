@@ -1,0 +1,383 @@
+//! One array in NumPy's `.npy` format, versions 1 to 3.
+//!
+//! Own code, because the header is a Python literal: a general parser of those recurses as deep as
+//! the file likes. Here a fixed grammar reads the three keys that every header has.
+
+use super::Problem;
+use super::error::excerpt;
+use std::io::{self, Write};
+
+/// An array in row-major (C) order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Array {
+    /// Its extent along each axis; empty for a single number.
+    pub shape: Vec<usize>,
+    /// Its elements, the last axis fastest.
+    pub data: Data,
+}
+
+/// The elements of an [`Array`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Data {
+    /// `float32`.
+    F32(Vec<f32>),
+    /// `float64`.
+    F64(Vec<f64>),
+    /// `int64`, and every other integer and boolean type.
+    I64(Vec<i64>),
+}
+
+impl Array {
+    /// The elements as `f64` (integers beyond 2^53 are rounded).
+    pub fn to_f64(&self) -> Vec<f64> {
+        match &self.data {
+            Data::F32(x) => x.iter().map(|&x| x.into()).collect(),
+            Data::F64(x) => x.clone(),
+            Data::I64(x) => x.iter().map(|&x| x as f64).collect(),
+        }
+    }
+
+    /// The elements as `f32`, rounded to nearest.
+    pub fn to_f32(&self) -> Vec<f32> {
+        match &self.data {
+            Data::F32(x) => x.clone(),
+            Data::F64(x) => x.iter().map(|&x| x as f32).collect(),
+            Data::I64(x) => x.iter().map(|&x| x as f32).collect(),
+        }
+    }
+
+    /// The dtype and the shape, as NumPy writes them.
+    pub fn describe(&self) -> String {
+        let dtype = match self.data {
+            Data::F32(_) => "float32",
+            Data::F64(_) => "float64",
+            Data::I64(_) => "int64",
+        };
+        format!("{dtype} of shape {}", tuple(&self.shape))
+    }
+
+    pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let descr = match self.data {
+            Data::F32(_) => "<f4",
+            Data::F64(_) => "<f8",
+            Data::I64(_) => "<i8",
+        };
+        let shape = tuple(&self.shape);
+        let mut header =
+            format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+        // Padded with spaces and a newline so that the data start at a multiple of 64.
+        let unpadded = MAGIC.len() + 4 + header.len() + 1;
+        header.extend(std::iter::repeat_n(' ', unpadded.next_multiple_of(64) - unpadded));
+        header.push('\n');
+        let length = u16::try_from(header.len())
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "too many dimensions"))?;
+        out.write_all(MAGIC)?;
+        out.write_all(&[1, 0])?;
+        out.write_all(&length.to_le_bytes())?;
+        out.write_all(header.as_bytes())?;
+        match &self.data {
+            Data::F32(x) => x.iter().try_for_each(|x| out.write_all(&x.to_le_bytes())),
+            Data::F64(x) => x.iter().try_for_each(|x| out.write_all(&x.to_le_bytes())),
+            Data::I64(x) => x.iter().try_for_each(|x| out.write_all(&x.to_le_bytes())),
+        }
+    }
+
+    /// Reads an array from the whole content of a `.npy` file; `name` is for messages.
+    pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Self, Problem> {
+        let malformed = |reason: &str| {
+            Problem::array(name, reason, "an array as numpy.save writes it (.npy version 1 to 3)")
+        };
+        let (header, data) = split(bytes).ok_or_else(|| malformed("no .npy header"))?;
+        let header = Header::parse(header).ok_or_else(|| malformed("an unreadable .npy header"))?;
+        let element = Element::from_descr(header.descr).ok_or_else(|| {
+            Problem::array(
+                name,
+                format!("dtype `{}`", excerpt(header.descr)),
+                "a floating-point, integer or boolean dtype",
+            )
+        })?;
+        let needed = header
+            .shape
+            .iter()
+            .try_fold(element.size, |bytes, &extent| bytes.checked_mul(extent))
+            .filter(|&needed| needed == data.len())
+            .ok_or_else(|| {
+                malformed(&format!(
+                    "{} bytes of data for {} elements of {} bytes",
+                    data.len(),
+                    tuple(&header.shape),
+                    element.size
+                ))
+            })?;
+        debug_assert_eq!(needed, data.len());
+        let data = element.decode(data).ok_or_else(|| {
+            Problem::array(name, "an integer above 2^63 - 1", "integers that fit in 64 bits")
+        })?;
+        let array = Array { shape: header.shape, data };
+        Ok(if header.fortran_order { array.into_row_major() } else { array })
+    }
+
+    /// The same array, given that `data` has the first axis fastest.
+    fn into_row_major(self) -> Self {
+        fn reorder<T: Copy>(shape: &[usize], data: &[T]) -> Vec<T> {
+            let mut index = vec![0_usize; shape.len()];
+            let strides: Vec<usize> = shape
+                .iter()
+                .scan(1, |stride, &extent| {
+                    let this = *stride;
+                    *stride *= extent;
+                    Some(this)
+                })
+                .collect();
+            let mut out = Vec::with_capacity(data.len());
+            for _ in 0..data.len() {
+                out.push(data[index.iter().zip(&strides).map(|(i, s)| i * s).sum::<usize>()]);
+                for axis in (0..shape.len()).rev() {
+                    index[axis] += 1;
+                    if index[axis] < shape[axis] {
+                        break;
+                    }
+                    index[axis] = 0;
+                }
+            }
+            out
+        }
+        let data = match &self.data {
+            Data::F32(x) => Data::F32(reorder(&self.shape, x)),
+            Data::F64(x) => Data::F64(reorder(&self.shape, x)),
+            Data::I64(x) => Data::I64(reorder(&self.shape, x)),
+        };
+        Array { shape: self.shape, data }
+    }
+}
+
+const MAGIC: &[u8; 6] = b"\x93NUMPY";
+
+/// More dimensions than NumPy 1 allows are not needed either.
+const MAX_DIMENSIONS: usize = 32;
+
+/// A shape as Python writes a tuple.
+pub(super) fn tuple(shape: &[usize]) -> String {
+    match shape {
+        [n] => format!("({n},)"),
+        _ => {
+            let extents: Vec<String> = shape.iter().map(usize::to_string).collect();
+            format!("({})", extents.join(", "))
+        }
+    }
+}
+
+/// The header's text and the data.
+fn split(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let rest = bytes.strip_prefix(MAGIC)?;
+    let (&[major, _minor], rest) = rest.split_first_chunk()?;
+    let (length, rest) = match major {
+        1 => {
+            let (length, rest) = rest.split_first_chunk()?;
+            (u16::from_le_bytes(*length).into(), rest)
+        }
+        2 | 3 => {
+            let (length, rest) = rest.split_first_chunk()?;
+            (u32::from_le_bytes(*length), rest)
+        }
+        _ => return None,
+    };
+    let (header, data) = rest.split_at_checked(length.try_into().ok()?)?;
+    Some((std::str::from_utf8(header).ok()?, data))
+}
+
+/// `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`, the keys in any order.
+struct Header<'a> {
+    descr: &'a str,
+    fortran_order: bool,
+    shape: Vec<usize>,
+}
+
+impl<'a> Header<'a> {
+    fn parse(text: &'a str) -> Option<Self> {
+        let (mut descr, mut fortran_order, mut shape) = (None, None, None);
+        let mut rest = text.trim().strip_prefix('{')?.trim_start();
+        while !rest.starts_with('}') {
+            let (key, after) = string(rest)?;
+            rest = after.trim_start().strip_prefix(':')?.trim_start();
+            rest = match key {
+                "descr" if descr.is_none() => {
+                    let (value, after) = string(rest)?;
+                    descr = Some(value);
+                    after
+                }
+                "fortran_order" if fortran_order.is_none() => {
+                    let (value, after) = boolean(rest)?;
+                    fortran_order = Some(value);
+                    after
+                }
+                "shape" if shape.is_none() => {
+                    let (value, after) = integers(rest)?;
+                    shape = Some(value);
+                    after
+                }
+                _ => return None,
+            };
+            rest = rest.trim_start();
+            match rest.strip_prefix(',') {
+                Some(after) => rest = after.trim_start(),
+                None if rest.starts_with('}') => {}
+                None => return None,
+            }
+        }
+        (rest == "}").then_some(())?;
+        Some(Header { descr: descr?, fortran_order: fortran_order?, shape: shape? })
+    }
+}
+
+fn string(text: &str) -> Option<(&str, &str)> {
+    let quote = text.chars().next().filter(|&c| c == '\'' || c == '"')?;
+    let (value, rest) = text[1..].split_once(quote)?;
+    (!value.contains('\\')).then_some((value, rest))
+}
+
+fn boolean(text: &str) -> Option<(bool, &str)> {
+    match text.strip_prefix("False") {
+        Some(rest) => Some((false, rest)),
+        None => Some((true, text.strip_prefix("True")?)),
+    }
+}
+
+fn integers(text: &str) -> Option<(Vec<usize>, &str)> {
+    let (list, rest) = text.strip_prefix('(')?.split_once(')')?;
+    let list = list.trim();
+    let mut shape = Vec::new();
+    for extent in list.strip_suffix(',').unwrap_or(list).split(',') {
+        let extent = extent.trim();
+        if extent.is_empty() && list.is_empty() {
+            break;
+        }
+        // Python 2 wrote long integers with an L.
+        shape.push(extent.strip_suffix('L').unwrap_or(extent).parse().ok()?);
+        if shape.len() > MAX_DIMENSIONS {
+            return None;
+        }
+    }
+    Some((shape, rest))
+}
+
+/// The type of an element, from NumPy's type string.
+struct Element {
+    big_endian: bool,
+    kind: char,
+    size: usize,
+}
+
+impl Element {
+    fn from_descr(descr: &str) -> Option<Self> {
+        let mut chars = descr.chars();
+        let order = chars.next()?;
+        let kind = chars.next()?;
+        let size = match chars.as_str() {
+            "1" => 1,
+            "2" => 2,
+            "4" => 4,
+            "8" => 8,
+            _ => return None,
+        };
+        let ordered = matches!(order, '<' | '>') || (order == '|' && size == 1);
+        let known = match kind {
+            'f' => size >= 4,
+            'i' | 'u' => true,
+            'b' => size == 1,
+            _ => false,
+        };
+        (ordered && known).then_some(Element { big_endian: order == '>', kind, size })
+    }
+
+    /// The elements; none if an unsigned integer does not fit.
+    fn decode(&self, bytes: &[u8]) -> Option<Data> {
+        // The element's bytes, little-endian, in the low end of a word.
+        let words = bytes.chunks_exact(self.size).map(|chunk| {
+            let mut word = [0; 8];
+            word[..self.size].copy_from_slice(chunk);
+            if self.big_endian {
+                word[..self.size].reverse();
+            }
+            u64::from_le_bytes(word)
+        });
+        let unused_bits = 64 - 8 * self.size as u32;
+        Some(match (self.kind, self.size) {
+            ('f', 4) => Data::F32(words.map(|w| f32::from_bits(w as u32)).collect()),
+            ('f', _) => Data::F64(words.map(f64::from_bits).collect()),
+            ('i', _) => {
+                // Shifted up and back, the sign bit fills the unused ones.
+                Data::I64(words.map(|w| (w << unused_bits) as i64 >> unused_bits).collect())
+            }
+            _ => Data::I64(words.map(|w| i64::try_from(w).ok()).collect::<Option<_>>()?),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn npy(header: &str, data: &[u8]) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend([1, 0]);
+        bytes.extend((header.len() as u16).to_le_bytes());
+        bytes.extend(header.as_bytes());
+        bytes.extend(data);
+        bytes
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        for array in [
+            Array { shape: vec![2, 1], data: Data::F32(vec![1.5, -0.0]) },
+            Array { shape: vec![], data: Data::F64(vec![1e300]) },
+            Array { shape: vec![3], data: Data::I64(vec![1, -2, i64::MAX]) },
+            Array { shape: vec![0, 4], data: Data::F32(vec![]) },
+        ] {
+            let mut bytes = Vec::new();
+            array.write(&mut bytes).unwrap();
+            assert_eq!(Array::parse("a", &bytes).unwrap(), array);
+        }
+    }
+
+    #[test]
+    fn the_header_is_numpys_byte_for_byte() {
+        let mut bytes = Vec::new();
+        Array { shape: vec![2], data: Data::F32(vec![1.0, 2.0]) }.write(&mut bytes).unwrap();
+        let expected =
+            format!("{:<117}\n", "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }");
+        assert_eq!(&bytes[..10], b"\x93NUMPY\x01\x00\x76\x00");
+        assert_eq!(std::str::from_utf8(&bytes[10..128]).unwrap(), expected);
+    }
+
+    #[test]
+    fn big_endian_and_column_major_arrays_are_turned_around() {
+        let header = "{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }\n";
+        let bytes = npy(header, &[0, 1, 0, 4, 0, 2, 0, 5, 0xff, 0xfd, 0, 6]);
+        let array = Array::parse("a", &bytes).unwrap();
+        assert_eq!(array, Array { shape: vec![2, 3], data: Data::I64(vec![1, 2, -3, 4, 5, 6]) });
+    }
+
+    #[test]
+    fn a_huge_shape_is_refused_before_memory_is_asked_for() {
+        for shape in ["(99999999999,)", "(4294967296, 4294967296, 16)", "(18446744073709551616,)"] {
+            let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}");
+            assert!(Array::parse("a", &npy(&header, &[0; 8])).is_err(), "{shape}");
+        }
+    }
+
+    #[test]
+    fn other_dtypes_are_named() {
+        let header = "{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }";
+        let message = Array::parse("P", &npy(header, &[0; 8])).unwrap_err().to_string();
+        assert!(message.contains("`P`") && message.contains("<c8"), "{message}");
+        assert!(message.contains("floating-point"), "{message}");
+    }
+
+    #[test]
+    fn a_deeply_nested_header_is_an_error() {
+        let header = format!("{{'descr': {}", "(".repeat(60_000));
+        assert!(Array::parse("a", &npy(&header, &[])).is_err());
+    }
+}

@@ -1,0 +1,181 @@
+//! NumPy's `.npz`: a ZIP archive of `.npy` arrays, plain or compressed.
+
+use super::error::Names;
+use super::{Array, FormatError, Problem};
+use std::fs::File;
+use std::io::{self, BufReader, Cursor, Read, Seek};
+use std::path::{Path, PathBuf};
+use zip::result::ZipError;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipArchive, ZipWriter};
+
+/// The most bytes that one array may occupy: 1 GiB.
+pub const MAX_ARRAY_BYTES: u64 = 1 << 30;
+
+/// Deflate cannot compress better than this.
+const MAX_COMPRESSION: u64 = 1032;
+
+/// An open `.npz` file, whose arrays are read one by one.
+#[derive(Debug)]
+pub struct Npz<R> {
+    file: PathBuf,
+    archive: ZipArchive<R>,
+}
+
+impl Npz<BufReader<File>> {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// [`Problem::Io`]; [`Problem::Malformed`] if it is not a consistent archive.
+    pub fn open(file: &Path) -> Result<Self, FormatError> {
+        let reader = File::open(file).map_err(|e| Problem::Io(e).in_file(file))?;
+        Self::new(file, BufReader::new(reader))
+    }
+}
+
+impl<'a> Npz<Cursor<&'a [u8]>> {
+    /// Reads from bytes; `file` is for messages.
+    ///
+    /// # Errors
+    /// [`Problem::Malformed`] if they are not a consistent archive.
+    pub fn from_bytes(file: &Path, bytes: &'a [u8]) -> Result<Self, FormatError> {
+        Self::new(file, Cursor::new(bytes))
+    }
+}
+
+impl<R: Read + Seek> Npz<R> {
+    fn new(file: &Path, reader: R) -> Result<Self, FormatError> {
+        let open = || {
+            let mut archive = ZipArchive::new(reader)?;
+            // A name or a size that differs between an array and the directory is damage.
+            archive.validate_header_consistency()?;
+            Ok(archive)
+        };
+        let archive = open().map_err(|e| zip_problem(e).in_file(file))?;
+        Ok(Npz { file: file.to_owned(), archive })
+    }
+
+    /// The file, as the caller named it.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// The names of the arrays, in the file's order.
+    pub fn names(&self) -> Names {
+        let name = |raw: &[u8]| String::from_utf8_lossy(raw).trim_end_matches(".npy").to_owned();
+        Names(self.archive.file_names_raw().map(name).collect())
+    }
+
+    /// An array that must be there.
+    ///
+    /// # Errors
+    /// [`Problem::MissingArray`], [`Problem::Array`], [`Problem::TooLarge`], [`Problem::Malformed`].
+    pub fn array(&mut self, name: &str) -> Result<Array, FormatError> {
+        match self.optional_array(name)? {
+            Some(array) => Ok(array),
+            None => Err(Problem::MissingArray { array: name.to_owned(), present: self.names() }
+                .in_file(&self.file)),
+        }
+    }
+
+    /// An array that may be there.
+    ///
+    /// # Errors
+    /// As [`Npz::array`], except for the missing one.
+    pub fn optional_array(&mut self, name: &str) -> Result<Option<Array>, FormatError> {
+        self.read(name).map_err(|problem| problem.in_file(&self.file))
+    }
+
+    fn read(&mut self, name: &str) -> Result<Option<Array>, Problem> {
+        let mut entry = match self.archive.by_name(&format!("{name}.npy")) {
+            Ok(entry) => entry,
+            Err(ZipError::FileNotFound) => return Ok(None),
+            Err(error) => return Err(zip_problem(error)),
+        };
+        let size = entry.size();
+        let what = || format!("array `{name}`");
+        if size > MAX_ARRAY_BYTES {
+            let limit = MAX_ARRAY_BYTES;
+            return Err(Problem::TooLarge { what: what(), bytes: size, limit });
+        }
+        if size / MAX_COMPRESSION > entry.compressed_size() {
+            return Err(malformed(format!("{} claims {size} bytes, which cannot be", what())));
+        }
+        // Grows with the bytes that are there, not with those that are claimed; one byte beyond the
+        // claim is asked for so that the end, and with it the checksum, is reached.
+        let mut bytes = Vec::new();
+        (&mut entry)
+            .take(size + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| malformed(format!("{}: {error}", what())))?;
+        if bytes.len() as u64 != size {
+            return Err(malformed(format!("{} is not of the {size} bytes it claims", what())));
+        }
+        Array::parse(name, &bytes).map(Some)
+    }
+}
+
+/// Arrays as an uncompressed file, as `numpy.savez` writes it. Equal arrays make equal bytes.
+///
+/// # Errors
+/// [`io::Error`] beyond the 65,536 bytes that a name or a header may have.
+pub fn to_bytes(arrays: &[(&str, &Array)]) -> io::Result<Vec<u8>> {
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    // The date is fixed (1980): a file shall not depend on when it was written.
+    let options = SimpleFileOptions::default()
+        .compression_method(CompressionMethod::Stored)
+        .last_modified_time(zip::DateTime::default())
+        .unix_permissions(0o600);
+    for (name, array) in arrays {
+        archive.start_file(format!("{name}.npy"), options)?;
+        array.write(&mut archive)?;
+    }
+    Ok(archive.finish()?.into_inner())
+}
+
+fn zip_problem(error: ZipError) -> Problem {
+    match error {
+        ZipError::Io(error) if error.kind() != io::ErrorKind::UnexpectedEof => Problem::Io(error),
+        error => malformed(error),
+    }
+}
+
+fn malformed(reason: impl std::fmt::Display) -> Problem {
+    Problem::malformed(".npz", reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Data;
+    use super::super::corruption::{FILE, assert_survives_corruption};
+    use super::*;
+
+    fn example() -> Vec<u8> {
+        let p = Array { shape: vec![2, 2], data: Data::F32(vec![1.0, -2.5, 0.0, 1e-30]) };
+        let xs = Array { shape: vec![3], data: Data::I64(vec![10, 20, 30]) };
+        to_bytes(&[("P", &p), ("xs", &xs)]).unwrap()
+    }
+
+    fn read(bytes: &[u8]) -> Result<(Array, Array), FormatError> {
+        let mut npz = Npz::from_bytes(Path::new(FILE), bytes)?;
+        Ok((npz.array("P")?, npz.array("xs")?))
+    }
+
+    #[test]
+    fn every_truncation_and_bit_flip_is_an_error_or_changes_nothing() {
+        assert_survives_corruption(&example(), read);
+    }
+
+    #[test]
+    fn a_missing_array_is_named_beside_those_that_are_there() {
+        let bytes = example();
+        let mut npz = Npz::from_bytes(Path::new("a/data.npz"), &bytes).unwrap();
+        let message = npz.array("Q").unwrap_err().to_string();
+        assert_eq!(message, "a/data.npz: array `Q` is missing: the file holds `P`, `xs`");
+    }
+
+    #[test]
+    fn equal_arrays_make_equal_files() {
+        assert_eq!(example(), example());
+    }
+}

@@ -1,0 +1,507 @@
+//! P and Q as a `.safetensors` file.
+//!
+//! The tensors bear the names of the authors' PyTorch module, so that its
+//! `load_state_dict(safetensors.torch.load_file(path))` takes the file as it is:
+//!
+//! | tensor | dtype and shape | |
+//! |---|---|---|
+//! | `attn.P`, `attn.Q` | F32 (2d+1, 2d+1) | autoregressive: the one pair that all layers share |
+//! | `layers.0.P`, `layers.0.Q`, `layers.1.P`, ... | F32 (2d+1, 2d+1) | sequential: a pair per layer |
+//!
+//! The file's metadata (all strings) say the rest: `d`, `L`, `mode` (`auto`, `sequential`),
+//! `attention` (`linear`, `softmax`), `gamma`, `n` (the context length trained with), and `crc32` over
+//! all of it, since the format has no checksum of its own. The reader also takes files without
+//! metadata, F64 tensors (rounded to F32), and the plain names `P` and `Q` with shape (2d+1, 2d+1) or
+//! (L, 2d+1, 2d+1).
+
+use super::error::Names;
+use super::{FormatError, Problem};
+use ictd_core::scalar::{Real, Scalar};
+use ictd_core::transformer::Layer;
+use nalgebra::SMatrix;
+use safetensors::{Dtype, SafeTensors};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+/// The largest token size that a reader accepts: d = 64.
+pub const MAX_TOKEN_SIZE: usize = 129;
+
+/// Whether the layers share their parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// One pair (P, Q) for all layers; `auto` in files.
+    Autoregressive,
+    /// A pair per layer; `sequential` in files.
+    Sequential,
+}
+
+/// The attention that the parameters were trained for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attention {
+    /// Linear attention; `linear` in files, `identity` in `params.json`.
+    Linear,
+    /// Softmax attention; `softmax` in files.
+    Softmax,
+}
+
+/// The parameters of one layer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LayerParameters {
+    /// P, (K, K), row-major.
+    pub p: Vec<f32>,
+    /// Q, (K, K), row-major.
+    pub q: Vec<f32>,
+}
+
+/// The parameters of a transformer, and what is known about it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameters {
+    /// K = 2d + 1.
+    pub token_size: usize,
+    /// One layer if autoregressive, L if sequential.
+    pub layers: Vec<LayerParameters>,
+    /// Whether the layers share their parameters.
+    pub mode: Mode,
+    /// L, if the file says so (always if sequential).
+    pub depth: Option<usize>,
+    /// The attention, if the file says so.
+    pub attention: Option<Attention>,
+    /// gamma, if the file says so.
+    pub gamma: Option<f64>,
+    /// n, the context length that was trained with, if the file says so.
+    pub context_length: Option<usize>,
+}
+
+impl LayerParameters {
+    /// From a layer of the core, rounded to `f32`.
+    pub fn from_layer<R: Real, const K: usize>(layer: &Layer<R, K>) -> Self {
+        let row_major = |m: &SMatrix<R, K, K>| -> Vec<f32> {
+            (0..K * K).map(|i| m[(i / K, i % K)].to_f64() as f32).collect()
+        };
+        LayerParameters { p: row_major(&layer.p), q: row_major(&layer.q) }
+    }
+
+    /// As a layer of the core; none if K is not the token size.
+    pub fn to_layer<S: Scalar, const K: usize>(&self) -> Option<Layer<S, K>> {
+        let matrix = |x: &[f32]| {
+            (x.len() == K * K)
+                .then(|| SMatrix::from_fn(|row, column| S::from_f64(x[row * K + column].into())))
+        };
+        Some(Layer { p: matrix(&self.p)?, q: matrix(&self.q)? })
+    }
+}
+
+impl Parameters {
+    /// d.
+    pub fn feature_dimension(&self) -> usize {
+        (self.token_size - 1) / 2
+    }
+
+    /// The content of a `.safetensors` file. Equal parameters make equal bytes.
+    pub fn to_safetensors(&self) -> Vec<u8> {
+        let shape = [self.token_size; 2];
+        let tensors: Vec<_> = (self.layers.iter().enumerate())
+            .flat_map(|(l, layer)| {
+                let prefix = match self.mode {
+                    Mode::Autoregressive => "attn".to_owned(),
+                    Mode::Sequential => format!("layers.{l}"),
+                };
+                [(format!("{prefix}.P"), &layer.p), (format!("{prefix}.Q"), &layer.q)]
+            })
+            .map(|(name, x)| (name, x.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>()))
+            .collect();
+        let mut metadata = self.metadata();
+        let mut checksum = Checksum::new(&metadata);
+        for (name, bytes) in sorted(&tensors) {
+            checksum.add_tensor(name, Dtype::F32, &shape, bytes);
+        }
+        metadata.insert(CHECKSUM.to_owned(), checksum.finish());
+
+        // The crate's own writer orders the metadata at random.
+        let mut header = Map::new();
+        header.insert("__metadata__".to_owned(), json!(metadata));
+        let mut end = 0;
+        for (name, bytes) in &tensors {
+            let start = end;
+            end += bytes.len();
+            let info = json!({ "dtype": "F32", "shape": shape, "data_offsets": [start, end] });
+            header.insert(name.clone(), info);
+        }
+        let mut header = Value::Object(header).to_string().into_bytes();
+        header.resize(header.len().next_multiple_of(8), b' ');
+        let mut file = (header.len() as u64).to_le_bytes().to_vec();
+        file.extend(header);
+        tensors.into_iter().for_each(|(_, bytes)| file.extend(bytes));
+        file
+    }
+
+    /// Reads the content of a `.safetensors` file; `file` is for messages.
+    ///
+    /// # Errors
+    /// [`Problem::Malformed`], [`Problem::MissingArray`], [`Problem::Array`], [`Problem::Entry`].
+    pub fn from_safetensors(file: &Path, bytes: &[u8]) -> Result<Self, FormatError> {
+        read(bytes).map_err(|problem| problem.in_file(file))
+    }
+
+    /// Refuses parameters that no transformer of the core can have.
+    ///
+    /// # Errors
+    /// [`Problem::Array`] for a token size that is not 2d + 1, a wrong number of numbers, or NaN or an
+    /// infinity (with its row and column).
+    pub fn check(&self) -> Result<(), Problem> {
+        let k = self.token_size;
+        check_token_size("P", k)?;
+        for (l, layer) in self.layers.iter().enumerate() {
+            for (matrix, x) in [("P", &layer.p), ("Q", &layer.q)] {
+                let name = match self.mode {
+                    Mode::Autoregressive => matrix.to_owned(),
+                    Mode::Sequential => format!("{matrix} of layer {l}"),
+                };
+                if x.len() != k * k {
+                    let reason = format!("{} numbers", x.len());
+                    return Err(Problem::array(&name, reason, format!("{k} x {k} numbers")));
+                }
+                if let Some(i) = x.iter().position(|x| !x.is_finite()) {
+                    let reason = format!("{} in row {}, column {}", x[i], i / k, i % k);
+                    return Err(Problem::array(&name, reason, "finite numbers (in f32)"));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn metadata(&self) -> BTreeMap<String, String> {
+        let mut metadata = BTreeMap::from([
+            ("format".to_owned(), "pt".to_owned()),
+            ("d".to_owned(), self.feature_dimension().to_string()),
+            ("mode".to_owned(), self.mode.to_string()),
+        ]);
+        let mut put = |key: &str, value: Option<String>| {
+            if let Some(value) = value {
+                metadata.insert(key.to_owned(), value);
+            }
+        };
+        put("L", self.depth.map(|x| x.to_string()));
+        put("attention", self.attention.map(|x| x.to_string()));
+        put("gamma", self.gamma.map(|x| x.to_string()));
+        put("n", self.context_length.map(|x| x.to_string()));
+        metadata
+    }
+}
+
+/// K = 2d + 1 for a d from 1 to 64.
+pub(super) fn check_token_size(array: &str, k: usize) -> Result<(), Problem> {
+    if k % 2 == 1 && (3..=MAX_TOKEN_SIZE).contains(&k) {
+        return Ok(());
+    }
+    let accepted = format!("2d + 1 rows and columns, from 3 to {MAX_TOKEN_SIZE}");
+    Err(Problem::array(array, format!("matrices of {k} rows"), accepted))
+}
+
+const FORMAT: &str = ".safetensors";
+const CHECKSUM: &str = "crc32";
+
+fn read(bytes: &[u8]) -> Result<Parameters, Problem> {
+    let tensors = SafeTensors::deserialize(bytes).map_err(|e| Problem::malformed(FORMAT, e))?;
+    let (_, header) =
+        SafeTensors::read_metadata(bytes).map_err(|e| Problem::malformed(FORMAT, e))?;
+    let mut metadata: BTreeMap<String, String> =
+        header.metadata().clone().unwrap_or_default().into_iter().collect();
+    if let Some(expected) = metadata.remove(CHECKSUM) {
+        let mut checksum = Checksum::new(&metadata);
+        let mut names = tensors.names();
+        names.sort_unstable();
+        for name in names {
+            let tensor = tensors.tensor(name).map_err(|e| Problem::malformed(FORMAT, e))?;
+            checksum.add_tensor(name, tensor.dtype(), tensor.shape(), tensor.data());
+        }
+        if checksum.finish() != expected {
+            return Err(Problem::malformed(FORMAT, "its checksum is wrong: the file is damaged"));
+        }
+    }
+    let mut parameters = find_layers(&tensors)?;
+    let entry = |key: &str| metadata.get(key).map(String::as_str);
+    // `d` only repeats what the shapes say; a contradiction means that the file is not what it seems.
+    let d = parameters.feature_dimension();
+    if let Some(other) = number::<usize>("d", entry("d"), "an integer")?.filter(|&x| x != d) {
+        return Err(Problem::entry("d", other, format!("{d}, as the tensors have it")));
+    }
+    if let Some(mode) = entry("mode") {
+        let mode: Mode = named("mode", mode)?;
+        if mode != parameters.mode {
+            let accepted = format!("`{}`, as the tensors' names have it", parameters.mode);
+            return Err(Problem::entry("mode", format!("`{mode}`"), accepted));
+        }
+    }
+    let depth = number("L", entry("L"), "an integer from 1")?.filter(|&l: &usize| l > 0);
+    if let (Some(depth), Some(stored)) = (depth, parameters.depth)
+        && depth != stored
+    {
+        return Err(Problem::entry("L", depth, format!("{stored}, as there are tensors")));
+    }
+    parameters.depth = parameters.depth.or(depth);
+    parameters.attention = entry("attention").map(|x| named("attention", x)).transpose()?;
+    parameters.gamma = number("gamma", entry("gamma"), "a number in [0, 1)")?;
+    if let Some(gamma) = parameters.gamma.filter(|g| !(0.0..1.0).contains(g)) {
+        return Err(Problem::entry("gamma", gamma, "a number in [0, 1)"));
+    }
+    parameters.context_length = number("n", entry("n"), "an integer")?;
+    parameters.check()?;
+    Ok(parameters)
+}
+
+/// The layers under the names of the authors' module, or under plain ones.
+fn find_layers(tensors: &SafeTensors) -> Result<Parameters, Problem> {
+    let has = |name: &str| tensors.names().contains(&name);
+    let pair =
+        |p: &str, q: &str| -> Result<_, Problem> { Ok((stack(tensors, p)?, stack(tensors, q)?)) };
+    let (mode, (ps, qs)) = if has("layers.0.P") {
+        let (mut ps, mut qs) = (Vec::new(), Vec::new());
+        while has(&format!("layers.{}.P", ps.len())) {
+            let l = ps.len();
+            let (p, q) = pair(&format!("layers.{l}.P"), &format!("layers.{l}.Q"))?;
+            ps.extend(p);
+            qs.extend(q);
+        }
+        (Mode::Sequential, (ps, qs))
+    } else if has("attn.P") || !has("P") {
+        (Mode::Autoregressive, pair("attn.P", "attn.Q")?)
+    } else {
+        let (ps, qs) = pair("P", "Q")?;
+        (if ps.len() > 1 { Mode::Sequential } else { Mode::Autoregressive }, (ps, qs))
+    };
+    let token_size = ps.first().map_or(0, |p| p.0);
+    let same = ps.len() == qs.len() && ps.iter().chain(&qs).all(|m| m.0 == token_size);
+    if !same || (mode == Mode::Autoregressive && ps.len() != 1) {
+        let accepted = format!("P and Q of one shape, ({token_size}, {token_size}) in each layer");
+        return Err(Problem::array("Q", "not of the shape of P", accepted));
+    }
+    let layers: Vec<_> =
+        ps.into_iter().zip(qs).map(|(p, q)| LayerParameters { p: p.1, q: q.1 }).collect();
+    Ok(Parameters {
+        token_size,
+        depth: (mode == Mode::Sequential).then_some(layers.len()),
+        layers,
+        mode,
+        attention: None,
+        gamma: None,
+        context_length: None,
+    })
+}
+
+/// The square matrices of a tensor of shape (K, K) or (l, K, K): K and the numbers of each.
+fn stack(tensors: &SafeTensors, name: &str) -> Result<Vec<(usize, Vec<f32>)>, Problem> {
+    let Ok(tensor) = tensors.tensor(name) else {
+        let mut present: Vec<String> = tensors.names().into_iter().map(str::to_owned).collect();
+        present.sort_unstable();
+        return Err(Problem::MissingArray { array: name.to_owned(), present: Names(present) });
+    };
+    let k = match *tensor.shape() {
+        [a, b] if a == b => a,
+        [_, a, b] if a == b => a,
+        _ => {
+            let reason = format!("shape {:?}", tensor.shape());
+            return Err(Problem::array(name, reason, "(K, K) or (L, K, K) with K = 2d + 1"));
+        }
+    };
+    check_token_size(name, k)?;
+    let numbers: Vec<f32> = match tensor.dtype() {
+        Dtype::F32 => decode(tensor.data(), f32::from_le_bytes),
+        Dtype::F64 => decode(tensor.data(), |b| f64::from_le_bytes(b) as f32),
+        other => return Err(Problem::array(name, format!("dtype {other:?}"), "F32 or F64")),
+    };
+    Ok(numbers.chunks_exact(k * k).map(|m| (k, m.to_vec())).collect())
+}
+
+fn decode<const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> f32) -> Vec<f32> {
+    bytes.as_chunks().0.iter().map(|&chunk| number(chunk)).collect()
+}
+
+fn number<T: FromStr>(key: &str, text: Option<&str>, accepted: &str) -> Result<Option<T>, Problem> {
+    let refuse = |text: &str| Problem::entry(key, super::error::excerpt(text), accepted);
+    text.map(|text| text.parse().map_err(|_| refuse(text))).transpose()
+}
+
+fn named<T: FromStr<Err = &'static str>>(key: &str, text: &str) -> Result<T, Problem> {
+    let refuse = |accepted| Problem::entry(key, super::error::excerpt(text), accepted);
+    text.parse().map_err(refuse)
+}
+
+fn sorted(tensors: &[(String, Vec<u8>)]) -> Vec<&(String, Vec<u8>)> {
+    let mut sorted: Vec<_> = tensors.iter().collect();
+    sorted.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    sorted
+}
+
+/// CRC-32 over the metadata and the tensors, in the order of their names.
+struct Checksum(crc32fast::Hasher);
+
+impl Checksum {
+    fn new(metadata: &BTreeMap<String, String>) -> Self {
+        let mut checksum = Checksum(crc32fast::Hasher::new());
+        for (key, value) in metadata {
+            checksum.add(key.as_bytes());
+            checksum.add(value.as_bytes());
+        }
+        checksum
+    }
+
+    fn add_tensor(&mut self, name: &str, dtype: Dtype, shape: &[usize], bytes: &[u8]) {
+        self.add(name.as_bytes());
+        self.add(format!("{dtype:?} {shape:?}").as_bytes());
+        self.add(bytes);
+    }
+
+    /// Each piece with its length, so that no two sequences look alike.
+    fn add(&mut self, bytes: &[u8]) {
+        self.0.update(&(bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+    }
+
+    fn finish(self) -> String {
+        format!("{:08x}", self.0.finalize())
+    }
+}
+
+impl fmt::Display for Mode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Mode::Autoregressive => "auto",
+            Mode::Sequential => "sequential",
+        })
+    }
+}
+
+impl FromStr for Mode {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "auto" => Ok(Mode::Autoregressive),
+            "sequential" => Ok(Mode::Sequential),
+            _ => Err("auto or sequential"),
+        }
+    }
+}
+
+impl fmt::Display for Attention {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Attention::Linear => "linear",
+            Attention::Softmax => "softmax",
+        })
+    }
+}
+
+impl FromStr for Attention {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "linear" | "identity" => Ok(Attention::Linear),
+            "softmax" => Ok(Attention::Softmax),
+            _ => Err("linear (or identity) or softmax"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::corruption::{FILE, assert_survives_corruption};
+    use super::*;
+
+    fn example(mode: Mode) -> Parameters {
+        let layer = |x: f32| LayerParameters {
+            p: (0..9).map(|i| x + i as f32).collect(),
+            q: (0..9).map(|i| x - i as f32 / 7.0).collect(),
+        };
+        let layers = match mode {
+            Mode::Autoregressive => vec![layer(0.5)],
+            Mode::Sequential => vec![layer(0.5), layer(-3.0)],
+        };
+        Parameters {
+            token_size: 3,
+            depth: Some(2),
+            layers,
+            mode,
+            attention: Some(Attention::Softmax),
+            gamma: Some(0.9),
+            context_length: Some(30),
+        }
+    }
+
+    fn read(bytes: &[u8]) -> Result<Parameters, FormatError> {
+        Parameters::from_safetensors(Path::new(FILE), bytes)
+    }
+
+    /// P and Q alone: what a damaged name of a metadata entry must not change.
+    fn read_layers(bytes: &[u8]) -> Result<Vec<LayerParameters>, FormatError> {
+        Ok(read(bytes)?.layers)
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        for mode in [Mode::Autoregressive, Mode::Sequential] {
+            let parameters = example(mode);
+            let bytes = parameters.to_safetensors();
+            assert_eq!(read(&bytes).unwrap(), parameters);
+            assert_eq!(bytes, parameters.to_safetensors());
+        }
+    }
+
+    #[test]
+    fn every_truncation_and_bit_flip_is_an_error_or_changes_nothing() {
+        for mode in [Mode::Autoregressive, Mode::Sequential] {
+            assert_survives_corruption(&example(mode).to_safetensors(), read_layers);
+            assert_survives_corruption(&example(mode).to_safetensors(), read);
+        }
+    }
+
+    #[test]
+    fn files_of_others_are_read_without_metadata() {
+        let plain = |name: &str, dtype: &str, numbers: &[f64]| {
+            let data: Vec<u8> = match dtype {
+                "F64" => numbers.iter().flat_map(|x| x.to_le_bytes()).collect(),
+                _ => numbers.iter().flat_map(|&x| (x as f32).to_le_bytes()).collect(),
+            };
+            (name.to_owned(), dtype.to_owned(), data)
+        };
+        let numbers: Vec<f64> = (0..18).map(f64::from).collect();
+        let tensors = [plain("P", "F64", &numbers), plain("Q", "F32", &numbers)];
+        let mut header = Map::new();
+        let mut body: Vec<u8> = Vec::new();
+        for (name, dtype, data) in &tensors {
+            let offsets = [body.len(), body.len() + data.len()];
+            body.extend(data);
+            header.insert(
+                name.clone(),
+                json!({ "dtype": dtype, "shape": [2, 3, 3], "data_offsets": offsets }),
+            );
+        }
+        let header = Value::Object(header).to_string();
+        let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(header.as_bytes());
+        bytes.extend(body);
+        let parameters = read(&bytes).unwrap();
+        assert_eq!((parameters.mode, parameters.depth), (Mode::Sequential, Some(2)));
+        assert_eq!(parameters.layers[1].p[8], 17.0);
+        assert_eq!(parameters.gamma, None);
+    }
+
+    #[test]
+    fn a_number_that_is_not_finite_is_named_by_row_and_column() {
+        let mut parameters = example(Mode::Sequential);
+        parameters.layers[1].q[5] = f32::NAN;
+        let message = read(&parameters.to_safetensors()).unwrap_err().to_string();
+        assert!(message.contains("`Q of layer 1`: NaN in row 1, column 2"), "{message}");
+    }
+
+    #[test]
+    fn missing_tensors_are_named() {
+        let message = read(b"\x02\0\0\0\0\0\0\0{}").unwrap_err().to_string();
+        assert!(message.contains("`attn.P` is missing"), "{message}");
+    }
+}

@@ -1,0 +1,121 @@
+//! One process at a time on a run directory.
+
+use super::{FormatError, Problem};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::process;
+
+/// The name of the lock file in a run directory.
+pub const FILE_NAME: &str = ".lock";
+
+/// How the names of half-written files begin.
+const TEMPORARY_PREFIX: &str = ".ictd-";
+
+/// The claim of this process on a run directory, until it is dropped or the process ends however it
+/// ends: the operating system releases it.
+#[derive(Debug)]
+pub struct RunLock {
+    file: File,
+}
+
+impl RunLock {
+    /// Claims the directory, which is made if it does not exist, and removes what a killed process
+    /// left half-written in it.
+    ///
+    /// # Errors
+    /// [`Problem::InUse`] if another process holds it, [`Problem::Io`].
+    pub fn acquire(directory: &Path) -> Result<Self, FormatError> {
+        let path = directory.join(FILE_NAME);
+        let in_directory = |problem: Problem| problem.in_file(directory);
+        fs::create_dir_all(directory).map_err(|e| in_directory(e.into()))?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(|e| in_directory(e.into()))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(in_directory(Problem::InUse { holder: holder(&mut file) }));
+            }
+            Err(TryLockError::Error(e)) => return Err(in_directory(e.into())),
+        }
+        file.set_len(0)
+            .and_then(|()| write!(file, "process {}", process::id()))
+            .map_err(|e| in_directory(e.into()))?;
+        remove_leftovers(directory).map_err(|e| in_directory(e.into()))?;
+        Ok(RunLock { file })
+    }
+}
+
+impl Drop for RunLock {
+    fn drop(&mut self) {
+        // The file stays, empty: removing it would let two processes lock two files of one name.
+        let _ = self.file.set_len(0);
+        let _ = self.file.unlock();
+    }
+}
+
+/// Removes the temporary files of a process that was killed while it wrote: under the lock no other
+/// process has any here.
+fn remove_leftovers(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let temporary = entry.file_name().to_string_lossy().starts_with(TEMPORARY_PREFIX);
+        if temporary && entry.file_type()?.is_file() {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Who holds the lock, from the file's content.
+fn holder(file: &mut File) -> String {
+    let mut content = [0; 64];
+    let length = file.read(&mut content).unwrap_or(0);
+    let text: String =
+        String::from_utf8_lossy(&content[..length]).chars().filter(|c| !c.is_control()).collect();
+    if text.is_empty() { "another process".to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_claim_is_refused_and_names_the_first() {
+        let directory = tempfile::tempdir().unwrap();
+        let run = directory.path().join("run");
+        let first = RunLock::acquire(&run).unwrap();
+        let refusal = RunLock::acquire(&run).unwrap_err();
+        let message = refusal.to_string();
+        assert!(matches!(refusal.problem, Problem::InUse { .. }), "{message}");
+        assert!(message.contains(&format!("process {}", process::id())), "{message}");
+        drop(first);
+        RunLock::acquire(&run).unwrap();
+    }
+
+    #[test]
+    fn a_lock_file_that_a_killed_process_left_does_not_block() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join(FILE_NAME), "process 1").unwrap();
+        RunLock::acquire(directory.path()).unwrap();
+    }
+
+    #[test]
+    fn leftovers_of_a_killed_process_are_removed_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        for name in [".ictd-a1b2", "results.json", ".hidden"] {
+            fs::write(directory.path().join(name), "half").unwrap();
+        }
+        let lock = RunLock::acquire(directory.path()).unwrap();
+        let mut left: Vec<_> =
+            fs::read_dir(directory.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, [".hidden", FILE_NAME, "results.json"]);
+        drop(lock);
+    }
+}

@@ -1,0 +1,417 @@
+//! What one seed's training leaves behind, in the form of the authors' code: a folder `seed_N/` with
+//! `data.npz` and `params.json`, which their plotting code reads as it reads its own.
+//!
+//! `data.npz`, T being the number of log points and l the number of stored layers (1 if
+//! autoregressive, L if sequential):
+//!
+//! | array | dtype and shape | |
+//! |---|---|---|
+//! | `xs` | int64 (T) | tasks (MRPs) trained on so far |
+//! | `alpha` | float64 (T) | learning rate of the batch-TD reference transformer |
+//! | `v_tf v_td msve` | float64 (T) | value difference, VD |
+//! | `implicit_weight_sim` | float64 (T) | implicit weight similarity, IWS |
+//! | `sensitivity cos sim` | float64 (T) | sensitivity similarity, SS |
+//! | `P`, `Q` | float32 (T, l, 2d+1, 2d+1) | the parameters, unaligned and unscaled |
+
+use super::error::excerpt;
+use super::npy::tuple;
+use super::npz::{self, Npz};
+use super::parameters::{self, Attention, LayerParameters, Mode, Parameters};
+use super::{Array, Data, FormatError, Problem};
+use serde::{Deserialize, Serialize};
+use std::io::{self, Read, Seek};
+use std::path::Path;
+
+/// The name of the arrays' file in a seed's folder.
+pub const DATA_FILE: &str = "data.npz";
+
+/// The name of the settings' file in a seed's folder.
+pub const PARAMS_FILE: &str = "params.json";
+
+/// The log of one seed's training.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SeedLog {
+    /// K = 2d + 1.
+    pub token_size: usize,
+    /// Whether the layers share their parameters.
+    pub mode: Mode,
+    /// The log points, in order.
+    pub points: Vec<LogPoint>,
+}
+
+/// One log point: the metrics and the parameters after so many tasks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogPoint {
+    /// Tasks (MRPs) trained on so far.
+    pub mrps: u64,
+    /// The learning rate of the batch-TD reference transformer.
+    pub alpha: f64,
+    /// VD: stationary-weighted mean squared difference of v_TF and v_TD.
+    pub value_difference: f64,
+    /// IWS: cosine of the implicit weights.
+    pub implicit_weight_similarity: f64,
+    /// SS: stationary-weighted mean cosine of the query gradients.
+    pub sensitivity_similarity: f64,
+    /// The stored layers: one if autoregressive, L if sequential.
+    pub layers: Vec<LayerParameters>,
+}
+
+/// The settings of a seed's training, with the names of the authors' code.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeedParams {
+    /// d, the feature dimension.
+    pub d: usize,
+    /// The number of states.
+    pub s: usize,
+    /// n, the context length.
+    pub n: usize,
+    /// L, the number of layers.
+    pub l: usize,
+    /// The discount.
+    pub gamma: f64,
+    /// `identity` (linear attention) or `softmax`.
+    pub activation: String,
+    /// True if the value functions were representable (a true weight vector was sampled).
+    pub sample_weight: bool,
+    /// `auto` or `sequential`.
+    pub mode: String,
+    /// The number of tasks.
+    pub n_mrps: u64,
+    /// Windows in a mini-batch.
+    pub mini_batch_size: u64,
+    /// Mini-batches per task.
+    pub n_batch_per_mrp: u64,
+    /// Adam's step size.
+    pub lr: f64,
+    /// L2 weight decay.
+    pub weight_decay: f64,
+    /// Tasks between log points.
+    pub log_interval: u64,
+    /// The seed.
+    pub random_seed: u64,
+    /// True for linear attention.
+    pub linear: bool,
+    /// The task: `boyan`, `loop`, `cartpole`, ...
+    pub mrp_class: String,
+}
+
+/// What a foreign `params.json` says of what is needed here; each may be absent.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct PartialParams {
+    /// d.
+    pub d: Option<usize>,
+    /// n.
+    pub n: Option<usize>,
+    /// L.
+    pub l: Option<usize>,
+    /// The discount.
+    pub gamma: Option<f64>,
+    /// `identity` or `softmax`.
+    pub activation: Option<String>,
+    /// `auto` or `sequential`.
+    pub mode: Option<String>,
+}
+
+impl SeedParams {
+    /// The content of `params.json`.
+    pub fn to_json(&self) -> String {
+        // A flat structure of numbers and strings always has a JSON form.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+impl PartialParams {
+    /// Reads the content of a `params.json`; `file` is for messages.
+    ///
+    /// # Errors
+    /// [`Problem::Malformed`], saying line and column.
+    pub fn from_json(file: &Path, bytes: &[u8]) -> Result<Self, FormatError> {
+        serde_json::from_slice(bytes)
+            .map_err(|error| Problem::malformed("params.json", error).in_file(file))
+    }
+}
+
+impl SeedLog {
+    /// The content of `data.npz`. Equal logs make equal bytes.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::InvalidInput`] if the points differ in their number of layers or in size.
+    pub fn to_npz(&self) -> io::Result<Vec<u8>> {
+        let points = &self.points;
+        let (k, stored) = (self.token_size, points.first().map_or(1, |p| p.layers.len()));
+        let regular = points.iter().all(|point| {
+            point.layers.len() == stored
+                && point.layers.iter().all(|l| l.p.len() == k * k && l.q.len() == k * k)
+        });
+        if !regular {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "the log points of a seed must have the same number of layers, of the same size",
+            ));
+        }
+        let column = |value: fn(&LogPoint) -> f64| Array {
+            shape: vec![points.len()],
+            data: Data::F64(points.iter().map(value).collect()),
+        };
+        let matrices = |matrix: fn(&LayerParameters) -> &[f32]| Array {
+            shape: vec![points.len(), stored, k, k],
+            data: Data::F32(
+                points.iter().flat_map(|p| &p.layers).flat_map(matrix).copied().collect(),
+            ),
+        };
+        let xs = Array {
+            shape: vec![points.len()],
+            data: Data::I64(points.iter().map(|p| p.mrps as i64).collect()),
+        };
+        npz::to_bytes(&[
+            (XS, &xs),
+            (ALPHA, &column(|p| p.alpha)),
+            (VD, &column(|p| p.value_difference)),
+            (IWS, &column(|p| p.implicit_weight_similarity)),
+            (SS, &column(|p| p.sensitivity_similarity)),
+            ("P", &matrices(|l| &l.p)),
+            ("Q", &matrices(|l| &l.q)),
+        ])
+    }
+
+    /// Reads `data.npz`, or any `.npz` with P and Q of shape (T, l, K, K), (l, K, K) or (K, K).
+    /// Metrics that are not there are NaN, `xs` the index of the log point.
+    ///
+    /// # Errors
+    /// [`Problem::MissingArray`], [`Problem::Array`], and those of [`Npz`].
+    pub fn from_npz<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Self, FormatError> {
+        let p = Stack::new(npz, "P")?;
+        let q = Stack::new(npz, "Q")?;
+        if p.shape != q.shape {
+            let problem = Problem::array(
+                "Q",
+                format!("shape {}", tuple(&q.shape)),
+                format!("{}, the shape of `P`", tuple(&p.shape)),
+            );
+            return Err(problem.in_file(npz.file()));
+        }
+        let [points, stored, k] = p.shape;
+        let xs = column(npz, XS, points)?;
+        let mut metric = |name| Ok(column(npz, name, points)?.unwrap_or(vec![f64::NAN; points]));
+        let (alpha, vd, iws, ss) = (metric(ALPHA)?, metric(VD)?, metric(IWS)?, metric(SS)?);
+        let matrix = |stack: &Stack, t: usize, l: usize| {
+            let start = (t * stored + l) * k * k;
+            stack.numbers[start..start + k * k].to_vec()
+        };
+        let layer = |t, l| LayerParameters { p: matrix(&p, t, l), q: matrix(&q, t, l) };
+        let points = (0..points).map(|t| LogPoint {
+            mrps: xs.as_ref().map_or(t as f64, |xs| xs[t]) as u64,
+            alpha: alpha[t],
+            value_difference: vd[t],
+            implicit_weight_similarity: iws[t],
+            sensitivity_similarity: ss[t],
+            layers: (0..stored).map(|l| layer(t, l)).collect(),
+        });
+        let mode = if stored > 1 { Mode::Sequential } else { Mode::Autoregressive };
+        Ok(SeedLog { token_size: k, mode, points: points.collect() })
+    }
+
+    /// The parameters at a log point, with what `params.json` says about them.
+    ///
+    /// # Errors
+    /// [`Problem::Entry`] for settings that contradict the arrays or that no transformer of the core
+    /// has; [`Problem::Array`] for a parameter that is not finite.
+    pub fn parameters(
+        &self,
+        point: &LogPoint,
+        settings: &PartialParams,
+    ) -> Result<Parameters, Problem> {
+        let d = (self.token_size - 1) / 2;
+        if let Some(other) = settings.d.filter(|&x| x != d) {
+            return Err(Problem::entry("d", other, format!("{d}, as `P` has it")));
+        }
+        let quoted = |text: &str| format!("`{}`", excerpt(text));
+        let mode = match &settings.mode {
+            // One layer of its own looks like one that all share.
+            Some(text) => text.parse().map_err(|ok| Problem::entry("mode", quoted(text), ok))?,
+            None => self.mode,
+        };
+        let stored = point.layers.len();
+        let depth = match mode {
+            Mode::Sequential => Some(stored),
+            Mode::Autoregressive if stored == 1 => settings.l.filter(|&l| l > 0),
+            Mode::Autoregressive => {
+                let accepted = format!("sequential, since `P` has {stored} layers");
+                return Err(Problem::entry("mode", "`auto`", accepted));
+            }
+        };
+        if let (Mode::Sequential, Some(l)) = (mode, settings.l)
+            && l != stored
+        {
+            return Err(Problem::entry("l", l, format!("{stored}, the layers of `P`")));
+        }
+        let attention = match &settings.activation {
+            Some(text) => Some(
+                text.parse::<Attention>()
+                    .map_err(|ok| Problem::entry("activation", quoted(text), ok))?,
+            ),
+            None => None,
+        };
+        if let Some(gamma) = settings.gamma.filter(|g| !(0.0..1.0).contains(g)) {
+            return Err(Problem::entry("gamma", gamma, "a number in [0, 1)"));
+        }
+        let parameters = Parameters {
+            token_size: self.token_size,
+            layers: point.layers.clone(),
+            mode,
+            depth,
+            attention,
+            gamma: settings.gamma,
+            context_length: settings.n,
+        };
+        parameters.check()?;
+        Ok(parameters)
+    }
+}
+
+const XS: &str = "xs";
+const ALPHA: &str = "alpha";
+const VD: &str = "v_tf v_td msve";
+const IWS: &str = "implicit_weight_sim";
+const SS: &str = "sensitivity cos sim";
+
+/// P or Q at every log point: shape (T, l, K, K).
+struct Stack {
+    shape: [usize; 3],
+    numbers: Vec<f32>,
+}
+
+impl Stack {
+    fn new<R: Read + Seek>(npz: &mut Npz<R>, name: &str) -> Result<Self, FormatError> {
+        let array = npz.array(name)?;
+        let refuse =
+            |accepted: &str| Problem::array(name, array.describe(), accepted).in_file(npz.file());
+        let shape = match *array.shape {
+            [t, l, a, b] if a == b => [t, l, a],
+            [l, a, b] if a == b => [1, l, a],
+            [a, b] if a == b => [1, 1, a],
+            _ => return Err(refuse("(T, l, K, K), (l, K, K) or (K, K), with K = 2d + 1")),
+        };
+        if shape.contains(&0) {
+            return Err(refuse("at least one log point and one layer"));
+        }
+        parameters::check_token_size(name, shape[2]).map_err(|e| e.in_file(npz.file()))?;
+        Ok(Stack { shape, numbers: array.to_f32() })
+    }
+}
+
+fn column<R: Read + Seek>(
+    npz: &mut Npz<R>,
+    name: &str,
+    points: usize,
+) -> Result<Option<Vec<f64>>, FormatError> {
+    let Some(array) = npz.optional_array(name)? else { return Ok(None) };
+    // Some record each metric as a column of a matrix.
+    let numbers = array.to_f64();
+    if numbers.len() == points && array.shape.first() == Some(&points) {
+        return Ok(Some(numbers));
+    }
+    let accepted = format!("({points},): one number for each log point of `P`");
+    Err(Problem::array(name, array.describe(), accepted).in_file(npz.file()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::corruption::{FILE, assert_survives_corruption};
+    use super::*;
+
+    fn example() -> SeedLog {
+        let layer = |x: f32| LayerParameters { p: vec![x; 9], q: vec![-x; 9] };
+        let point = |t: u64| LogPoint {
+            mrps: 10 * t,
+            alpha: 1.0 / (t + 1) as f64,
+            value_difference: 0.25,
+            implicit_weight_similarity: 0.5,
+            sensitivity_similarity: -0.5,
+            layers: vec![layer(t as f32), layer(0.1)],
+        };
+        SeedLog { token_size: 3, mode: Mode::Sequential, points: vec![point(1), point(2)] }
+    }
+
+    fn read(bytes: &[u8]) -> Result<SeedLog, FormatError> {
+        SeedLog::from_npz(&mut Npz::from_bytes(Path::new(FILE), bytes)?)
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        assert_eq!(read(&example().to_npz().unwrap()).unwrap(), example());
+    }
+
+    #[test]
+    fn every_truncation_and_bit_flip_is_an_error_or_changes_nothing() {
+        assert_survives_corruption(&example().to_npz().unwrap(), read);
+    }
+
+    #[test]
+    fn a_metric_of_another_length_is_named() {
+        let p = Array { shape: vec![2, 1, 3, 3], data: Data::F32(vec![1.0; 18]) };
+        let xs = Array { shape: vec![3], data: Data::I64(vec![1, 2, 3]) };
+        let bytes = npz::to_bytes(&[("P", &p), ("Q", &p), ("xs", &xs)]).unwrap();
+        let message = read(&bytes).unwrap_err().to_string();
+        assert_eq!(
+            message,
+            "example.file: array `xs`: int64 of shape (3,); accepted is (2,): one number for each \
+             log point of `P`"
+        );
+    }
+
+    #[test]
+    fn p_and_q_alone_are_enough() {
+        let p = Array { shape: vec![3, 3], data: Data::F64(vec![0.5; 9]) };
+        let log = read(&npz::to_bytes(&[("P", &p), ("Q", &p)]).unwrap()).unwrap();
+        assert_eq!((log.points.len(), log.mode), (1, Mode::Autoregressive));
+        assert!(log.points[0].alpha.is_nan());
+        let settings = PartialParams { l: Some(3), gamma: Some(0.9), ..Default::default() };
+        let parameters = log.parameters(&log.points[0], &settings).unwrap();
+        assert_eq!((parameters.depth, parameters.attention), (Some(3), None));
+    }
+
+    #[test]
+    fn settings_that_contradict_the_arrays_are_named() {
+        let log = example();
+        let refuse = |settings: PartialParams| {
+            log.parameters(&log.points[0], &settings).unwrap_err().to_string()
+        };
+        let message = refuse(PartialParams { d: Some(4), ..Default::default() });
+        assert_eq!(message, "`d`: 4; accepted is 1, as `P` has it");
+        let message = refuse(PartialParams { mode: Some("auto".into()), ..Default::default() });
+        assert!(message.contains("sequential, since `P` has 2 layers"), "{message}");
+        let message =
+            refuse(PartialParams { activation: Some("relu".into()), ..Default::default() });
+        assert!(message.contains("linear (or identity) or softmax"), "{message}");
+    }
+
+    #[test]
+    fn params_have_the_names_of_the_authors_code_in_their_order() {
+        let params = SeedParams {
+            d: 4,
+            s: 10,
+            n: 30,
+            l: 3,
+            gamma: 0.9,
+            activation: "identity".into(),
+            sample_weight: false,
+            mode: "auto".into(),
+            n_mrps: 4000,
+            mini_batch_size: 64,
+            n_batch_per_mrp: 5,
+            lr: 0.001,
+            weight_decay: 1e-6,
+            log_interval: 10,
+            random_seed: 1,
+            linear: true,
+            mrp_class: "boyan".into(),
+        };
+        let json = params.to_json();
+        assert!(json.starts_with(r#"{"d":4,"s":10,"n":30,"l":3,"gamma":0.9,"activation":"#));
+        let read = PartialParams::from_json(Path::new(FILE), json.as_bytes()).unwrap();
+        assert_eq!((read.l, read.mode.as_deref()), (Some(3), Some("auto")));
+        let message = PartialParams::from_json(Path::new(FILE), b"{\"d\": -1}").unwrap_err();
+        assert!(message.to_string().contains("line 1 column"), "{message}");
+    }
+}
