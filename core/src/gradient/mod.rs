@@ -4,6 +4,7 @@
 //! Notation: a bar is an adjoint, X-bar = dTF_L/dX.
 
 pub mod linear;
+pub mod softmax;
 
 use crate::kernel::zeros;
 use crate::prompt::Prompt;

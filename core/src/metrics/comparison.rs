@@ -1,5 +1,6 @@
 //! A transformer's value function against batch TD's, on the states of a task.
 
+use super::evaluation::widen;
 use crate::context::Statistic;
 use crate::error::Error;
 use crate::kernel::{dot, zeros};
@@ -81,6 +82,12 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
             *w = w.max(R::ZERO);
         }
         Self::new(mrp.states(), &weights, mrp.feature_map())
+    }
+
+    /// The same states in `f64`.
+    pub(super) fn in_f64(&self) -> EvaluationStates<f64, D, M> {
+        let features = self.features.map(|phi| widen(&phi));
+        EvaluationStates { states: self.states, weights: widen(&self.weights), features }
     }
 
     /// The number of states.

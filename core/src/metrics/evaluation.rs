@@ -1,0 +1,111 @@
+//! A trained transformer against batch TD, in one context.
+
+use super::comparison::{Comparison, EvaluationStates, batch_td};
+use crate::attention::Td0;
+use crate::context::Statistic;
+use crate::error::Error;
+use crate::gradient::softmax;
+use crate::kernel::{add_outer, zeros};
+use crate::prompt::{Prompt, query_token};
+use crate::scalar::Real;
+use crate::transformer::{Layer, Transformer};
+use crate::value_function::ValueFunction;
+use nalgebra::SMatrix;
+
+/// VD, IWS and SS of a linear transformer against L iterations of batch TD with learning rate alpha,
+/// in the context of a prompt (its query does not matter).
+///
+/// Computed in `f64` whatever R is: near the end of a training VD is the difference of two nearly
+/// equal functions, and would be rounding in `f32`.
+///
+/// # Errors
+/// [`Error::Empty`] without context, [`Error::NonFinite`] if batch TD or a layer blows up.
+pub fn compare_linear_transformer<
+    R: Real,
+    const D: usize,
+    const K: usize,
+    const C: usize,
+    const N: usize,
+    const M: usize,
+>(
+    transformer: &Transformer<R, K, C>,
+    alpha: R,
+    prompt: &Prompt<R, K, N>,
+    states: &EvaluationStates<R, D, M>,
+) -> Result<Comparison<R>, Error> {
+    if prompt.context_len() == 0 {
+        return Err(Error::Empty { parameter: "context" });
+    }
+    let mut g = zeros::<f64, K, K>();
+    for z in prompt.context() {
+        let z = widen(z);
+        add_outer(&mut g, &z, &z);
+    }
+    let statistic = Statistic { g, inverse_len: 1.0 / prompt.context_len() as f64 };
+    let mut layers = [Layer { p: zeros::<f64, K, K>(), q: zeros() }; C];
+    let stored = transformer.layers();
+    for (to, from) in layers.iter_mut().zip(stored) {
+        *to = Layer { p: widen(&from.p), q: widen(&from.q) };
+    }
+    let wide = Transformer::<f64, K, C>::from_stored(layers, stored.len(), transformer.depth())?;
+    let v_tf = ValueFunction::from_readout(&wide.readout(&statistic))?;
+    let v_td = batch_td::<f64, D, K>(&statistic, alpha.to_f64(), transformer.depth())?;
+    let wide = states.in_f64().compare_linear(&v_tf, &v_td);
+    Ok(Comparison {
+        vd: R::from_f64(wide.vd),
+        iws: R::from_f64(wide.iws),
+        ss: R::from_f64(wide.ss),
+    })
+}
+
+/// VD, IWS and SS of a softmax transformer against L iterations of (linear) batch TD with learning
+/// rate alpha, in the context of a prompt (its query does not matter). L is also the capacity for
+/// layers in the pass.
+///
+/// # Errors
+/// [`Error::Empty`] without context, [`Error::CapacityExceeded`] if the transformer is deeper than L,
+/// [`Error::NonFinite`] if batch TD blows up, [`Error::Singular`] if the features of the states do
+/// not span d dimensions.
+pub fn compare_softmax_transformer<
+    R: Real,
+    const D: usize,
+    const K: usize,
+    const C: usize,
+    const L: usize,
+    const N: usize,
+    const M: usize,
+>(
+    transformer: &Transformer<R, K, C>,
+    alpha: R,
+    prompt: &Prompt<R, K, N>,
+    states: &EvaluationStates<R, D, M>,
+) -> Result<Comparison<R>, Error> {
+    let statistic = Statistic::of_prompt(prompt, &Td0)?;
+    let v_td = batch_td::<R, D, K>(&statistic, alpha, transformer.depth())?;
+    let mut prompt = prompt.clone();
+    let mut refused = None;
+    let v_tf = states.sample(|phi| {
+        prompt.set_query(query_token(phi));
+        match softmax::value_and_gradient::<R, K, C, L, N>(transformer, &prompt) {
+            Ok(gradient) => (gradient.value, gradient.query_features()),
+            Err(error) => {
+                refused = Some(error);
+                (R::ZERO, zeros())
+            }
+        }
+    });
+    match refused {
+        Some(error) => Err(error),
+        None => states.compare(&v_tf, &v_td),
+    }
+}
+
+pub(super) fn widen<R: Real, const A: usize, const B: usize>(
+    m: &SMatrix<R, A, B>,
+) -> SMatrix<f64, A, B> {
+    let mut out = zeros::<f64, A, B>();
+    for (to, from) in out.iter_mut().zip(m.iter()) {
+        *to = from.to_f64();
+    }
+    out
+}

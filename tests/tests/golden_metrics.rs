@@ -1,0 +1,151 @@
+//! Golden family metrics: VD, IWS, SS and the element-wise metrics.
+
+use ictd_core::Error;
+use ictd_core::attention::Td0;
+use ictd_core::constructions::{learning_rate, td0};
+use ictd_core::context::Statistic;
+use ictd_core::gradient::softmax;
+use ictd_core::kernel::zeros;
+use ictd_core::metrics::{Comparison, Elements, EvaluationStates, ValueSample, comparison};
+use ictd_core::metrics::{compare_linear_transformer, compare_softmax_transformer, elements};
+use ictd_core::prompt::{Prompt, query_token};
+use ictd_core::scalar::Real;
+use ictd_core::transformer::Transformer;
+use ictd_core::value_function::ValueFunction;
+use nalgebra::SVector;
+use tests::{Case, MAX_CONTEXT, MAX_LAYERS, Outputs, RealComputation};
+use tests::{check_real_family, with_dimension};
+
+/// The capacity for states.
+const M: usize = 64;
+
+/// The capacity for layers in a softmax transformer's pass.
+const DEPTH: usize = 16;
+
+struct Metrics;
+
+impl RealComputation for Metrics {
+    fn run<R: Real>(&self, case: &Case) -> Outputs<R> {
+        with_dimension!(case.count("d"), +1, metrics::<R>(case))
+    }
+}
+
+fn metrics<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
+    let context = tests::columns::<R, K>(&case.input("context"), 0);
+    assert_eq!(context.len(), case.count("n"));
+    let phi = tests::load_vectors::<R, D>(&case.input("Phi"), 0);
+    let d_p: Vec<R> = tests::load(&case.input("d_p"), 0);
+    let states = case.count("s");
+    assert_eq!((phi.len(), d_p.len()), (states, states));
+    let (mut features, mut weights) = ([zeros::<R, D, 1>(); M], zeros::<R, M, 1>());
+    for s in 0..states {
+        (features[s], weights[s]) = (phi[s], d_p[s]);
+    }
+    let evaluation = EvaluationStates::new(states, &weights, &features).unwrap();
+    let transformer = tests::transformer::<R, K>(case, 0);
+    let prompt = Prompt::<R, K, MAX_CONTEXT>::from_columns(&context, zeros()).unwrap();
+    let statistic = Statistic::of_prompt(&prompt, &Td0).unwrap();
+
+    let mut out = Outputs::new();
+    let depth = transformer.depth();
+    let alpha = R::from_f64(case.number("alpha"));
+    let v_td = comparison::batch_td::<R, D, K>(&statistic, alpha, depth).unwrap();
+    out.field("v_td", "batch TD", values(&evaluation.sample_linear(&v_td), states));
+    out.field("grad_td", "batch TD", gradients(&evaluation.sample_linear(&v_td), states));
+    out.field("w_td", "batch TD", v_td.weights.iter().copied());
+    let theta_td =
+        Transformer::<R, K, 1>::autoregressive(td0::<R, D, K>(&learning_rate(alpha)), depth);
+    let by_theorem_1 = linear::<R, D, K, 1>(&theta_td.unwrap(), &statistic);
+    out.field("w_td", "theta_TD", by_theorem_1.weights.iter().copied());
+
+    let v_tf = match case.word("activation") {
+        "identity" => {
+            let v_tf = linear::<R, D, K, MAX_LAYERS>(&transformer, &statistic);
+            let exact = evaluation.compare_linear(&v_tf, &v_td);
+            out.field("IWS", "exact weights", [exact.iws]);
+            out.field("SS", "exact weights", [exact.ss]);
+            compared(
+                &mut out,
+                compare_linear_transformer(&transformer, alpha, &prompt, &evaluation),
+            );
+            out.field("w_tf", "exact weights", v_tf.weights.iter().copied());
+            evaluation.sample_linear(&v_tf)
+        }
+        "softmax" => {
+            compared(
+                &mut out,
+                compare_softmax_transformer::<R, D, K, MAX_LAYERS, DEPTH, MAX_CONTEXT, M>(
+                    &transformer,
+                    alpha,
+                    &prompt,
+                    &evaluation,
+                ),
+            );
+            evaluation.sample(|phi| {
+                let mut prompt = prompt.clone();
+                prompt.set_query(query_token(phi));
+                let gradient = softmax::value_and_gradient::<R, K, MAX_LAYERS, DEPTH, MAX_CONTEXT>(
+                    &transformer,
+                    &prompt,
+                );
+                let gradient = gradient.unwrap();
+                (gradient.value, gradient.query_features())
+            })
+        }
+        other => panic!("{}: activation {other}", case.label()),
+    };
+    let sampled = evaluation.compare(&v_tf, &v_td).unwrap();
+    out.field("v_tf", "sampled", values(&v_tf, states));
+    out.field("grad_tf", "sampled", gradients(&v_tf, states));
+    let w_tf = evaluation.implicit_weights(&v_tf.values).unwrap();
+    out.field("w_tf", "least squares", w_tf.iter().copied());
+    out.field("IWS", "least squares", [sampled.iws]);
+    out.field("SS", "sampled", [sampled.ss]);
+
+    let layers = transformer.layers();
+    let by_layer: Vec<Elements<R>> = layers.iter().map(Elements::of).collect();
+    let mut element = |name: &str, value: fn(&Elements<R>) -> R| {
+        out.field(format!("elementwise_{name}"), "elements", by_layer.iter().map(value));
+    };
+    element("sign", |e| e.sign);
+    element("P_bottom_right", |e| e.p_bottom_right);
+    element("P_avg_abs_others", |e| e.p_avg_abs_others);
+    element("Q_trace_upper_left", |e| e.q_trace_upper_left);
+    element("Q_trace_upper_right", |e| e.q_trace_upper_right);
+    element("Q_avg_abs_others", |e| e.q_avg_abs_others);
+    let aligned: Vec<_> = layers.iter().map(elements::sign_aligned).collect();
+    let rows = |m: nalgebra::SMatrix<R, K, K>| m.transpose().iter().copied().collect::<Vec<R>>();
+    let scaled_p = aligned.iter().flat_map(|layer| rows(elements::scaled(&layer.p)));
+    out.field("elementwise_P_scaled", "elements", scaled_p);
+    let scaled_q = aligned.iter().flat_map(|layer| rows(elements::scaled(&layer.q)));
+    out.field("elementwise_Q_scaled", "elements", scaled_q);
+    out
+}
+
+fn compared<R: Real>(out: &mut Outputs<R>, comparison: Result<Comparison<R>, Error>) {
+    let comparison = comparison.unwrap();
+    out.field("VD", "of the transformer", [comparison.vd]);
+    out.field("IWS", "of the transformer", [comparison.iws]);
+    out.field("SS", "of the transformer", [comparison.ss]);
+}
+
+fn linear<R: Real, const D: usize, const K: usize, const C: usize>(
+    transformer: &Transformer<R, K, C>,
+    statistic: &Statistic<R, K>,
+) -> ValueFunction<R, D> {
+    let u = transformer.readout(statistic);
+    ValueFunction { weights: SVector::from_fn(|i, _| -u[i]) }
+}
+
+fn values<R: Real, const D: usize>(sample: &ValueSample<R, D, M>, states: usize) -> Vec<R> {
+    sample.values.iter().take(states).copied().collect()
+}
+
+fn gradients<R: Real, const D: usize>(sample: &ValueSample<R, D, M>, states: usize) -> Vec<R> {
+    sample.sensitivities[..states].iter().flat_map(|g| g.iter().copied()).collect()
+}
+
+#[test]
+fn golden_metrics() {
+    check_real_family("metrics", &Metrics);
+}
