@@ -2,6 +2,7 @@
 //! time among those compiled in.
 
 use crate::golden::{Array, Case};
+use ictd_core::context::Statistic;
 use ictd_core::kernel;
 use ictd_core::prompt::Prompt;
 use ictd_core::scalar::Scalar;
@@ -13,6 +14,9 @@ pub const MAX_CONTEXT: usize = 256;
 
 /// The capacity for layers with parameters of their own.
 pub const MAX_LAYERS: usize = 64;
+
+/// The largest D for which [`with_dimension_few_lanes!`](crate::with_dimension_few_lanes) has lanes.
+pub const MAX_LANE_DIMENSION: usize = 4;
 
 /// Calls `$function::<$($generic,)* D, K>($($argument),*)` with D the run-time dimension (1 to 8)
 /// and K = 2 D + `$extra`.
@@ -39,6 +43,26 @@ macro_rules! with_dimension {
             7 => $function::<$($generic,)* 7, { 14 + $extra }>($($argument),*),
             8 => $function::<$($generic,)* 8, { 16 + $extra }>($($argument),*),
             d => panic!("d = {d}: these tests are compiled for d from 1 to 8"),
+        }
+    };
+}
+
+/// As [`with_dimension!`](crate::with_dimension) for `f32` and `f64`; lanes are compiled for D up to
+/// [`MAX_LANE_DIMENSION`] only, as large matrices of lanes take long to compile.
+/// (`linear_forward` compiles lanes for every D.) `$S` is the scalar.
+#[macro_export]
+macro_rules! with_dimension_few_lanes {
+    ($S:ident, $d:expr, + $extra:literal, $function:ident::<$($generic:ty),*>($($argument:expr),*)) => {
+        if const { <$S as ictd_core::scalar::Scalar>::LANES == 1 } {
+            $crate::with_dimension!($d, + $extra, $function::<$($generic),*>($($argument),*))
+        } else {
+            match $d {
+                1 => $function::<$($generic,)* 1, { 2 + $extra }>($($argument),*),
+                2 => $function::<$($generic,)* 2, { 4 + $extra }>($($argument),*),
+                3 => $function::<$($generic,)* 3, { 6 + $extra }>($($argument),*),
+                4 => $function::<$($generic,)* 4, { 8 + $extra }>($($argument),*),
+                d => panic!("d = {d}: these tests are compiled in lanes for d from 1 to 4"),
+            }
         }
     };
 }
@@ -140,4 +164,28 @@ pub fn transformer<S: Scalar, const K: usize>(
         other => panic!("{}: mode {other}", case.label()),
     };
     transformer.unwrap_or_else(|e| panic!("{}: {e}", case.label()))
+}
+
+/// The maps B_0 .. B_{L-1} of the streaming pass. (Not inlined, so that a test with many forms
+/// compiles it once per shape.)
+#[inline(never)]
+pub fn column_maps<S: Scalar, const K: usize>(
+    transformer: &Transformer<S, K, MAX_LAYERS>,
+    statistic: &Statistic<S, K>,
+) -> Vec<SMatrix<S, K, K>> {
+    let mut maps = Vec::new();
+    transformer.column_maps(statistic, |_, b| maps.push(*b));
+    maps
+}
+
+/// The outputs y_1 .. y_L of the streaming pass for a query.
+#[inline(never)]
+pub fn values<S: Scalar, const K: usize>(
+    transformer: &Transformer<S, K, MAX_LAYERS>,
+    statistic: &Statistic<S, K>,
+    query: &SVector<S, K>,
+) -> Vec<S> {
+    let mut values = Vec::new();
+    transformer.values_by_layer(statistic, query, |v| values.push(v));
+    values
 }
