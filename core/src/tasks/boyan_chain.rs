@@ -3,6 +3,41 @@ use crate::error::Error;
 use crate::kernel::zeros;
 use crate::rng::Rng;
 use crate::scalar::Real;
+use nalgebra::{SMatrix, SVector};
+
+/// What the transition function of a Boyan chain with m states is made from (Algorithm 2): draws in
+/// (0, 1).
+#[derive(Clone, Debug, PartialEq)]
+pub struct BoyanDraws<R: Real, const M: usize> {
+    /// epsilon_s, the probability of s -> s + 1 rather than s + 2, for s = 0 to m - 3.
+    pub epsilon: SVector<R, M>,
+    /// The last state's weights before they are normalised, for s = 0 to m - 1.
+    pub last_row: SVector<R, M>,
+}
+
+impl<R: Real, const M: usize> BoyanDraws<R, M> {
+    /// The transition function p, (M, M): s -> s + 1 with probability epsilon_s and s -> s + 2
+    /// otherwise, the last but one to the last, the last to a random state.
+    pub fn transition(&self, states: usize) -> SMatrix<R, M, M> {
+        let mut p = zeros::<R, M, M>();
+        let states = states.min(M);
+        for s in 0..states.saturating_sub(2) {
+            p[(s, s + 1)] = self.epsilon[s];
+            p[(s, s + 2)] = R::ONE - self.epsilon[s];
+        }
+        if states >= 2 {
+            p[(states - 2, states - 1)] = R::ONE;
+        }
+        if states >= 1 {
+            let mut last_row = self.last_row;
+            normalise(&mut last_row.data.0[0][..states]);
+            for s in 0..states {
+                p[(states - 1, s)] = last_row[s];
+            }
+        }
+        p
+    }
+}
 
 /// Boyan's chain with random transition probabilities, rewards and features (Algorithm 2):
 /// state i goes to i + 1 with probability epsilon_i and to i + 2 otherwise, the last but one to the
@@ -30,16 +65,19 @@ pub fn boyan_chain<R: Real, const D: usize, const M: usize>(
     for s in 0..states {
         chain.reward[s] = rng.uniform_in(-R::ONE, R::ONE);
     }
+    let mut draws = BoyanDraws::<R, M> { epsilon: zeros(), last_row: zeros() };
     for s in 0..states - 2 {
-        let epsilon = positive(rng);
-        chain.transition[s][s + 1] = epsilon;
-        chain.transition[s][s + 2] = R::ONE - epsilon;
+        draws.epsilon[s] = positive(rng);
     }
-    chain.transition[states - 2][states - 1] = R::ONE;
     for s in 0..states {
-        chain.transition[states - 1][s] = positive(rng);
+        draws.last_row[s] = positive(rng);
     }
-    normalise(&mut chain.transition[states - 1].data.0[0][..states]);
+    let p = draws.transition(states);
+    for s in 0..states {
+        for next in 0..states {
+            chain.transition[s][next] = p[(s, next)];
+        }
+    }
     Ok(chain)
 }
 

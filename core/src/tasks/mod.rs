@@ -16,7 +16,7 @@ mod loop_mrp;
 mod mrp;
 mod random_mdp;
 
-pub use boyan_chain::{boyan_chain, boyan_chain_representable};
+pub use boyan_chain::{BoyanDraws, boyan_chain, boyan_chain_representable};
 pub use cart_pole::{CartPole, cart_pole, cart_pole_single_grid};
 pub use loop_mrp::{LoopDraws, loop_mrp};
 pub use mrp::Mrp;

@@ -1,0 +1,181 @@
+//! Golden family mrp: Boyan's chain, the Loop, what evaluation needs of them, and Figure 1's pipeline.
+
+use ictd_core::context::{Context, Growing};
+use ictd_core::linear_system::least_squares;
+use ictd_core::prompt::Transition;
+use ictd_core::scalar::{Real, Scalar};
+use ictd_core::tasks::{BoyanDraws, LoopDraws, Mrp};
+use ictd_core::td;
+use ictd_core::transformer::Transformer;
+use ictd_core::{attention::Td0, constructions, kernel};
+use nalgebra::{SMatrix, SVector};
+use tests::{Case, Outputs, RealComputation, check_real_family, with_dimension};
+
+/// The capacity for states.
+const M: usize = 32;
+
+struct Mrps;
+
+impl RealComputation for Mrps {
+    fn run<R: Real>(&self, case: &Case) -> Outputs<R> {
+        with_dimension!(case.count("d"), +1, mrp::<R>(case))
+    }
+}
+
+fn mrp<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
+    if case.has_input("states") { demo::<R, D, K>(case) } else { process::<R, D>(case) }
+}
+
+/// (rows, columns) numbers in the corner of a zero matrix.
+fn corner<R: Real, const A: usize, const B: usize>(case: &Case, name: &str) -> SMatrix<R, A, B> {
+    let array = case.input(name);
+    let [rows, columns] = array.shape[..] else { panic!("{}: {name} is no matrix", case.label()) };
+    assert!(rows <= A && columns <= B, "{}: these tests hold up to ({A}, {B})", case.label());
+    let mut m = kernel::zeros();
+    for (i, x) in array.data.iter().enumerate() {
+        m[(i / columns, i % columns)] = R::from_f64(*x);
+    }
+    m
+}
+
+fn start<R: Real, const A: usize>(case: &Case, name: &str) -> SVector<R, A> {
+    let numbers = tests::load::<R>(&case.input(name), 0);
+    assert!(numbers.len() <= A, "{}: these tests hold up to {A} states", case.label());
+    SVector::from_fn(|i, _| numbers.get(i).copied().unwrap_or(R::ZERO))
+}
+
+fn leading<R: Real, const A: usize>(v: &SVector<R, A>, m: usize) -> Vec<R> {
+    v.iter().copied().take(m).collect()
+}
+
+fn process<R: Real, const D: usize>(case: &Case) -> Outputs<R> {
+    let m = case.count("m");
+    let gamma = R::from_f64(case.number("gamma"));
+    let p: SMatrix<R, M, M> = match case.word("env") {
+        "boyan" => {
+            let epsilon = start(case, "eps");
+            BoyanDraws { epsilon, last_row: start(case, "last_row_unnormalised") }.transition(m)
+        }
+        "loop" => {
+            let connect = corner(case, "connect_draws");
+            let threshold = R::from_f64(case.number("threshold"));
+            LoopDraws { connect, weight: corner(case, "weight_draws") }.transition(m, threshold)
+        }
+        other => panic!("{}: env {other}", case.label()),
+    };
+    let weights = start::<R, M>(case, "p0_unnormalised");
+    let total = weights.iter().fold(R::ZERO, |sum, x| sum + *x);
+    let initial = weights.map(|x| x / total);
+    let features: SMatrix<R, D, M> = corner::<R, M, D>(case, "Phi").transpose();
+    let mrp = Mrp::new(m, &initial, &p, &start(case, "r"), &features).unwrap();
+
+    let mut out = Outputs::new();
+    out.field("p0", "", leading(mrp.initial(), m));
+    out.field("P", "", (0..m).flat_map(|s| leading(&mrp.transition_from(s), m)));
+    let d = mrp.stationary_distribution().unwrap();
+    out.field("d_p", "", leading(&d, m));
+    let v = mrp.true_value(gamma).unwrap();
+    out.field("v", "", leading(&v, m));
+    let w_star = start(case, "w_star");
+    out.field("v_representable", "", leading(&mrp.values_of(&w_star), m));
+    let representable = mrp.clone().with_representable_value(&w_star, gamma);
+    out.field("r_representable", "", leading(representable.reward(), m));
+    let msve = |w: &SVector<R, D>| mrp.msve(&d, &mrp.values_of(w), &v);
+    out.field("msve", "", [msve(&start(case, "w_hat"))]);
+
+    // The d_p-weighted fit: rows scaled by sqrt(d_p).
+    let mut rows = kernel::zeros::<R, M, D>();
+    let mut values = kernel::zeros::<R, M, 1>();
+    for s in 0..m {
+        let root = d[s].sqrt();
+        values[s] = root * v[s];
+        for i in 0..D {
+            rows[(s, i)] = root * features[(i, s)];
+        }
+    }
+    let w_msve = least_squares(rows, values, m, "the fit").unwrap();
+    out.field("w_msve", "", w_msve.iter().copied());
+    if case.expects("msve_min") {
+        out.field("msve_min", "", [msve(&w_msve)]);
+    }
+
+    // TD's fixed point is LSTD on the transitions that are expected under d_p: each weighted by its
+    // probability.
+    let mut expected = Vec::new();
+    for s in 0..m {
+        let mut phi_next = kernel::zeros::<R, D, 1>();
+        for next in 0..m {
+            kernel::add_scaled(&mut phi_next, p[(s, next)], &mrp.feature_map()[next]);
+        }
+        let root = d[s].sqrt();
+        expected.push(Transition {
+            phi: kernel::scale(root, &mrp.feature_map()[s]),
+            reward: root * mrp.reward()[s],
+            phi_next: kernel::scale(root, &phi_next),
+        });
+    }
+    let w = td::lstd::solve(&expected, gamma, R::ZERO).unwrap();
+    out.field("w_td_fixed_point", "", w.iter().copied());
+    out
+}
+
+/// Figure 1's pipeline: w after L iterations on the first n transitions of a path, and its MSVE.
+fn demo<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
+    let m = case.count("m");
+    let (gamma, alpha) = (R::from_f64(case.number("gamma")), R::from_f64(case.number("alpha")));
+    let features: SMatrix<R, D, M> = corner::<R, M, D>(case, "Phi").transpose();
+    let uniform = SVector::from_fn(|s, _| {
+        if s < m { R::ONE / R::from_count(m as u64) } else { R::ZERO }
+    });
+    let p = corner(case, "P");
+    let w_star = start(case, "w_star");
+    let mrp = Mrp::<R, D, M>::new(m, &uniform, &p, &kernel::zeros(), &features)
+        .unwrap()
+        .with_representable_value(&w_star, gamma);
+    let d = mrp.stationary_distribution().unwrap();
+    let v = mrp.values_of(&w_star);
+    let mut out = Outputs::new();
+    out.field("d_p", "", leading(&d, m));
+    out.field("r", "", leading(mrp.reward(), m));
+    out.field("v", "", leading(&v, m));
+    out.field("v", "Bellman equation", leading(&mrp.true_value(gamma).unwrap(), m));
+
+    let states = case.input("states").indices();
+    let transitions: Vec<Transition<R, D>> = states
+        .windows(2)
+        .map(|pair| Transition {
+            phi: mrp.feature_map()[pair[0]],
+            reward: mrp.reward()[pair[0]],
+            phi_next: mrp.feature_map()[pair[1]],
+        })
+        .collect();
+    let layers = case.count("L");
+    let c = constructions::learning_rate(alpha);
+    let transformer =
+        Transformer::<R, K, 1>::autoregressive(constructions::td0(&c), layers).unwrap();
+    let mut context = Growing::<R, D, K, Td0>::new(gamma, Td0).unwrap();
+    let (mut seen, mut streamed, mut classical) = (0, Vec::new(), Vec::new());
+    for n in case.list("context_lengths") {
+        let n = n as usize;
+        for t in &transitions[seen..n] {
+            context.observe_transition(t).unwrap();
+        }
+        seen = n;
+        streamed.push(transformer.value_function(&context).unwrap().weights);
+        let mut w = kernel::zeros();
+        for _ in 0..layers {
+            w = td::td0::update(&w, &c, &transitions[..n], gamma).unwrap();
+        }
+        classical.push(w);
+    }
+    for (form, w) in [("transformer", streamed), ("classical", classical)] {
+        out.field("msve", form, w.iter().map(|w| mrp.msve(&d, &mrp.values_of(w), &v)));
+        out.field("w_L", form, w.iter().flat_map(|w| w.iter().copied()));
+    }
+    out
+}
+
+#[test]
+fn golden_mrp() {
+    check_real_family("mrp", &Mrps);
+}
