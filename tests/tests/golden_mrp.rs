@@ -124,9 +124,8 @@ fn demo<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
     let m = case.count("m");
     let (gamma, alpha) = (R::from_f64(case.number("gamma")), R::from_f64(case.number("alpha")));
     let features: SMatrix<R, D, M> = corner::<R, M, D>(case, "Phi").transpose();
-    let uniform = SVector::from_fn(|s, _| {
-        if s < m { R::ONE / R::from_count(m as u64) } else { R::ZERO }
-    });
+    let uniform =
+        SVector::from_fn(|s, _| if s < m { R::ONE / R::from_count(m as u64) } else { R::ZERO });
     let p = corner(case, "P");
     let w_star = start(case, "w_star");
     let mrp = Mrp::<R, D, M>::new(m, &uniform, &p, &kernel::zeros(), &features)
