@@ -3,7 +3,7 @@
 use ictd_core::context::{Context, Growing};
 use ictd_core::linear_system::least_squares;
 use ictd_core::prompt::Transition;
-use ictd_core::scalar::{Real, Scalar};
+use ictd_core::scalar::Real;
 use ictd_core::tasks::{BoyanDraws, LoopDraws, Mrp};
 use ictd_core::td;
 use ictd_core::transformer::Transformer;
