@@ -21,4 +21,6 @@ pub use check::{Computation, Outputs, Precision, RealComputation, check_case, ch
 pub use check::{check_real_family, on_a_large_stack};
 pub use golden::{Array, Case, FAMILIES, Family, INFORMATIONAL, folder};
 pub use shapes::{MAX_CONTEXT, MAX_LAYERS, layers, load, load_vectors, matrices, matrix, vector};
-pub use shapes::{MAX_LANE_DIMENSION, column_maps, columns, columns_of, rows, transformer, values};
+pub use shapes::{
+    MAX_LANE_DIMENSION, column_maps, columns, columns_of, row_major, rows, transformer, values,
+};

@@ -146,11 +146,11 @@ pub fn rows<S: Scalar, const K: usize>(columns: &[SVector<S, K>]) -> Vec<S> {
     (0..K).flat_map(|i| columns.iter().map(move |z| z[i])).collect()
 }
 
-/// The transformer of a case: inputs P, Q, params L and mode.
-pub fn transformer<S: Scalar, const K: usize>(
+/// The transformer of a case: inputs P, Q, params L and mode; C is its capacity for layers.
+pub fn transformer<S: Scalar, const K: usize, const C: usize>(
     case: &Case,
     first_lane: usize,
-) -> Transformer<S, K, MAX_LAYERS> {
+) -> Transformer<S, K, C> {
     let layers = layers::<S, K>(&case.input("P"), &case.input("Q"), first_lane);
     let transformer = match case.word("mode") {
         "auto" => {
@@ -188,4 +188,9 @@ pub fn values<S: Scalar, const K: usize>(
     let mut values = Vec::new();
     transformer.values_by_layer(statistic, query, |v| values.push(v));
     values
+}
+
+/// The entries of a matrix, row by row as the data has them.
+pub fn row_major<S: Scalar, const R: usize, const C: usize>(m: &SMatrix<S, R, C>) -> Vec<S> {
+    (0..R).flat_map(|i| (0..C).map(move |j| m[(i, j)])).collect()
 }

@@ -6,7 +6,7 @@ use ictd_core::kernel;
 use ictd_core::prompt::{Prompt, Transition};
 use ictd_core::scalar::Scalar;
 use nalgebra::SVector;
-use tests::{Case, Computation, MAX_CONTEXT, Outputs, check_family, with_dimension};
+use tests::{Case, Computation, MAX_CONTEXT, MAX_LAYERS, Outputs, check_family, with_dimension};
 
 struct LinearForward;
 
@@ -24,7 +24,7 @@ fn forward<S: Scalar, const D: usize, const K: usize>(
     let (query, context) = columns.split_last().expect("a prompt has its query");
     assert_eq!(context.len(), case.count("n"), "{}: n", case.label());
     let prompt = Prompt::<S, K, MAX_CONTEXT>::from_columns(context, *query).unwrap();
-    let transformer = tests::transformer::<S, K>(case, first_lane);
+    let transformer = tests::transformer::<S, K, MAX_LAYERS>(case, first_lane);
     let mut out = Outputs::new();
 
     let mut z = prompt.clone();

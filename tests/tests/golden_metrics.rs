@@ -42,7 +42,7 @@ fn metrics<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
         (features[s], weights[s]) = (phi[s], d_p[s]);
     }
     let evaluation = EvaluationStates::new(states, &weights, &features).unwrap();
-    let transformer = tests::transformer::<R, K>(case, 0);
+    let transformer = tests::transformer::<R, K, MAX_LAYERS>(case, 0);
     let prompt = Prompt::<R, K, MAX_CONTEXT>::from_columns(&context, zeros()).unwrap();
     let statistic = Statistic::of_prompt(&prompt, &Td0).unwrap();
 

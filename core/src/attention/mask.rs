@@ -2,7 +2,7 @@
 //!
 //! Every mask has zeros in the query's row and column, so the query is never a key. And every mask
 //! has a sufficient statistic G = Z M Z^T that grows by one outer product per token
-//! ([`Mask::factors`]), with at most K numbers of state beside it:
+//! ([`Mask::factors`]), with at most 2 K + 2 numbers of state beside it:
 //!
 //! | mask | G | state |
 //! |---|---|---|
@@ -127,10 +127,8 @@ impl<S: Scalar, const K: usize> Mask<S, K> for TdLambda<S> {
     ) -> (SVector<S, K>, SVector<S, K>) {
         for i in 0..K {
             let decayed = self.lambda * trace.e[i];
-            let y = z[i] + self.lambda * trace.compensation[i];
-            let e = decayed + y;
-            trace.compensation[i] = y - (e - decayed);
-            trace.e[i] = e;
+            trace.compensation[i] *= self.lambda;
+            trace.e[i] = add_compensated(decayed, z[i], &mut trace.compensation[i]);
         }
         (*z, trace.e)
     }
@@ -143,11 +141,24 @@ impl<S: Scalar, const K: usize> Mask<S, K> for TdLambda<S> {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct MeanCentred;
 
-/// The mean of the tokens so far, and the weight it stands for.
+/// The mean of the tokens so far, and the weight it stands for, both summed with compensation:
+/// plainly, the mean of a million tokens would be 500 roundings of `f32` off, and the weight would
+/// stop counting at 2^24.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunningMean<S: Scalar, const K: usize> {
     mean: SVector<S, K>,
+    mean_compensation: SVector<S, K>,
     weight: S,
+    weight_compensation: S,
+}
+
+/// sum + x, and in `compensation` what the rounding left over of x (Kahan).
+#[inline(always)]
+fn add_compensated<S: Scalar>(sum: S, x: S, compensation: &mut S) -> S {
+    let y = x + *compensation;
+    let new = sum + y;
+    *compensation = y - (new - sum);
+    new
 }
 
 impl<S: Scalar, const K: usize> Mask<S, K> for MeanCentred {
@@ -163,7 +174,12 @@ impl<S: Scalar, const K: usize> Mask<S, K> for MeanCentred {
     }
 
     fn initial_state(&self) -> RunningMean<S, K> {
-        RunningMean { mean: zeros(), weight: S::ZERO }
+        RunningMean {
+            mean: zeros(),
+            mean_compensation: zeros(),
+            weight: S::ZERO,
+            weight_compensation: S::ZERO,
+        }
     }
 
     #[inline(always)]
@@ -173,11 +189,14 @@ impl<S: Scalar, const K: usize> Mask<S, K> for MeanCentred {
         z: &SVector<S, K>,
         retention: S,
     ) -> (SVector<S, K>, SVector<S, K>) {
-        state.weight = retention * state.weight + S::ONE;
+        state.weight_compensation *= retention;
+        let decayed = retention * state.weight;
+        state.weight = add_compensated(decayed, S::ONE, &mut state.weight_compensation);
         let share = S::ONE / state.weight;
         let mut centred = zeros::<S, K, 1>();
         for i in 0..K {
-            let mean = state.mean[i] + share * (z[i] - state.mean[i]);
+            let step = share * (z[i] - state.mean[i]);
+            let mean = add_compensated(state.mean[i], step, &mut state.mean_compensation[i]);
             state.mean[i] = mean;
             centred[i] = z[i] - mean;
         }

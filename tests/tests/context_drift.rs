@@ -1,0 +1,178 @@
+//! How far each streaming context drifts in `f32` over a million transitions, against sums in `f64`.
+//!
+//! The error is max |G_f32 - G_f64| / max |G_f64|. `cargo test -p tests --test context_drift -- --nocapture`
+//! prints it for each policy and mask.
+
+use ictd_core::attention::{Mask, MeanCentred, Td0, TdLambda};
+use ictd_core::context::{Context, Forgetting, Growing, Sliding, SlidingMask};
+use ictd_core::kernel;
+use ictd_core::prompt::{Transition, token};
+use ictd_core::rng::Rng;
+use ictd_core::tasks::{Mrp, Task, boyan_chain};
+use nalgebra::{SMatrix, SVector};
+use std::collections::VecDeque;
+
+const D: usize = 4;
+const K: usize = 9;
+/// The window of the sliding contexts.
+const N: usize = 64;
+const STREAM: usize = 1_000_000;
+const RETENTION: f32 = 0.999;
+/// The unit roundoff of `f32`.
+const U: f64 = 1.0 / 16_777_216.0;
+
+/// The transitions of one long trajectory, and gamma: exact in both precisions.
+struct Stream {
+    task: Mrp<f32, D, 10>,
+    state: usize,
+    rng: Rng,
+}
+
+const GAMMA: f32 = 0.9;
+
+impl Stream {
+    fn new() -> Self {
+        let mut rng = Rng::new(11);
+        let task = boyan_chain(10, &mut rng).unwrap();
+        let state = task.initial_state(&mut rng);
+        Stream { task, state, rng }
+    }
+
+    fn next(&mut self) -> Transition<f32, D> {
+        self.task.transition(&mut self.state, &mut self.rng)
+    }
+}
+
+fn token64(t: &Transition<f32, D>, gamma: f64) -> SVector<f64, K> {
+    let t = Transition {
+        phi: t.phi.map(f64::from),
+        reward: f64::from(t.reward),
+        phi_next: t.phi_next.map(f64::from),
+    };
+    token::<f64, D, K>(&t, gamma)
+}
+
+fn drift(context: &impl Context<f32, D, K>, want: &SMatrix<f64, K, K>) -> f64 {
+    let got = context.statistic().unwrap().g.map(f64::from);
+    (got - want).amax() / want.amax()
+}
+
+/// A plain sum in `f64`, in which a million terms lose at most a few thousand units of 1e-16.
+struct Sum64<M: Mask<f64, K>> {
+    mask: M,
+    state: M::State,
+    g: SMatrix<f64, K, K>,
+}
+
+impl<M: Mask<f64, K>> Sum64<M> {
+    fn new(mask: M) -> Self {
+        Sum64 { mask, state: mask.initial_state(), g: kernel::zeros() }
+    }
+
+    fn add(&mut self, z: &SVector<f64, K>, retention: f64) {
+        let (left, right) = self.mask.factors(&mut self.state, z, retention);
+        self.g *= retention;
+        kernel::add_outer(&mut self.g, &left, &right);
+    }
+}
+
+/// Prints and returns the drift of the three policies under one mask.
+fn measure<A: SlidingMask<f32, K>, B: Mask<f64, K>>(name: &str, mask: A, mask64: B) -> [f64; 3] {
+    let mut growing = Growing::<f32, D, K, A>::new(GAMMA, mask).unwrap();
+    let mut forgetting = Forgetting::<f32, D, K, A>::new(GAMMA, RETENTION, mask).unwrap();
+    let mut sliding = Sliding::<f32, D, K, N, A>::new(GAMMA, mask).unwrap();
+    let (mut grown, mut remembered) = (Sum64::new(mask64), Sum64::new(mask64));
+    let mut window = VecDeque::new();
+    let mut stream = Stream::new();
+    let mut worst_sliding = 0.0f64;
+    for step in 1..=STREAM {
+        let t = stream.next();
+        growing.observe_transition(&t).unwrap();
+        forgetting.observe_transition(&t).unwrap();
+        sliding.observe_transition(&t).unwrap();
+        let z = token64(&t, f64::from(GAMMA));
+        grown.add(&z, 1.0);
+        remembered.add(&z, f64::from(RETENTION));
+        window.push_back(z);
+        if window.len() > N {
+            window.pop_front();
+        }
+        // Just before the sliding context replaces its sum, when its error is largest, and at
+        // other moments as well.
+        if step % 9_973 == 0 || step + N > STREAM {
+            let mut recomputed = Sum64::new(mask64);
+            for z in &window {
+                recomputed.add(z, 1.0);
+            }
+            worst_sliding = worst_sliding.max(drift(&sliding, &recomputed.g));
+        }
+    }
+    assert_eq!(growing.len(), STREAM as u64);
+    assert_eq!(sliding.len(), N as u64);
+    let drifts = [drift(&growing, &grown.g), drift(&forgetting, &remembered.g), worst_sliding];
+    let [grown, remembered, slid] = drifts;
+    println!(
+        "{name:>14}: growing {grown:.1e}, forgetting {remembered:.1e}, sliding {slid:.1e} \
+         (in units of f32's roundoff: {:.1}, {:.1}, {:.1})",
+        grown / U,
+        remembered / U,
+        slid / U
+    );
+    drifts
+}
+
+/// Worst cases of a plain sum, if every rounding goes the same way: a task with few states repeats the
+/// same terms, so that roundings are systematic and not at random.
+///
+/// * Growing: addition k of a block of 256 rounds at most U of k/256 of the block's sum: 128 U, however
+///   many blocks there are, as the total is compensated. (A plain sum of a million terms: 500,000 U.)
+/// * Forgetting: 1 / (1 - retention) = 1000 roundings of two operations each are remembered: 2000 U.
+/// * Sliding: at most 2 N additions and N subtractions since the last sum by addition alone: 3 N U.
+///
+/// The bounds are a half, a quarter, and a quarter of these.
+const BOUNDS: [f64; 3] = [64.0 * U, 500.0 * U, 48.0 * U];
+
+fn assert_bounded(drifts: [f64; 3]) {
+    for ((drift, bound), policy) in
+        drifts.iter().zip(BOUNDS).zip(["growing", "forgetting", "sliding"])
+    {
+        assert!(*drift < bound, "{policy}: {drift:e} is not below {bound:e}");
+    }
+}
+
+#[test]
+fn td0_context_does_not_drift_over_a_million_transitions() {
+    assert_bounded(measure("TD(0)", Td0, Td0));
+}
+
+#[test]
+fn td_lambda_context_does_not_drift_over_a_million_transitions() {
+    // With lambda = 1 the trace never decays: it is the sum of all tokens so far.
+    for lambda in [0.5f32, 0.9, 1.0] {
+        let mask = TdLambda::new(lambda).unwrap();
+        let mask64 = TdLambda::new(f64::from(lambda)).unwrap();
+        assert_bounded(measure(&format!("TD({lambda})"), mask, mask64));
+    }
+}
+
+#[test]
+fn average_reward_context_does_not_drift_over_a_million_transitions() {
+    assert_bounded(measure("average reward", MeanCentred, MeanCentred));
+}
+
+#[test]
+fn a_context_takes_constant_memory() {
+    // For d = 4 in f32: G's 81 numbers three times over (total, its rounding errors, current block).
+    let growing = size_of::<Growing<f32, D, K, Td0>>();
+    let trace = size_of::<Growing<f32, D, K, TdLambda<f32>>>();
+    let forgetting = size_of::<Forgetting<f32, D, K, Td0>>();
+    let sliding = size_of::<Sliding<f32, D, K, N, Td0>>();
+    println!(
+        "bytes: growing {growing}, with trace {trace}, forgetting {forgetting}, sliding {sliding}"
+    );
+    assert!(growing <= 3 * 4 * K * K + 32, "{growing}");
+    assert!(trace <= growing + 2 * 4 * K + 8, "{trace}");
+    assert!(forgetting <= 4 * K * K + 32, "{forgetting}");
+    // The window's tokens and two statistics.
+    assert!(sliding <= 4 * K * N + 2 * 4 * K * K + 96, "{sliding}");
+}
