@@ -12,6 +12,8 @@
 //! | trajectories and windows | `windows` |
 //! | what is trained: parameters, values, gradients | `network`, `parameters` |
 //! | linear attention | `linear` |
+//! | softmax attention | `softmax` |
+//! | the recurrent network | `rnn` |
 //! | the batch-TD reference with its trained step size | `batch_td` |
 //! | Adam, plain TD | `adam`, `settings` |
 //! | where tasks come from | `task_distribution` |
@@ -24,7 +26,9 @@ mod checkpoint;
 mod linear;
 mod network;
 mod parameters;
+mod rnn;
 mod settings;
+mod softmax;
 mod task_distribution;
 mod trainer;
 mod windows;
@@ -35,8 +39,10 @@ pub use checkpoint::{ByteReader, put_scalar};
 pub use linear::{Autoregressive, LinearNetwork, Sequential};
 pub use network::{Network, Targets, batch_gradient_by_window, td_step};
 pub use parameters::{AttentionParameters, Parameters};
+pub use rnn::RnnNetwork;
 pub use settings::{Loss, Optimizer, Settings};
-pub use task_distribution::{FiniteTask, FiniteTasks, TaskDistribution};
+pub use softmax::SoftmaxNetwork;
+pub use task_distribution::{CartPoleTasks, FiniteTask, FiniteTasks, TaskDistribution};
 pub use trainer::MultiTaskTd;
 pub use windows::{Trajectory, Window, Windows};
 

@@ -1,7 +1,11 @@
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::scalar::Real;
-use crate::tasks::{Mrp, Task, boyan_chain, boyan_chain_representable, loop_mrp, random_mdp};
+use crate::tasks::cart_pole::TileCoding;
+use crate::tasks::{
+    CartPole, Mrp, Task, boyan_chain, boyan_chain_representable, cart_pole, cart_pole_single_grid,
+    loop_mrp, random_mdp,
+};
 use core::fmt::Debug;
 
 /// d_task: a distribution over policy evaluation tasks.
@@ -90,5 +94,36 @@ impl<R: Real, const D: usize, const M: usize> TaskDistribution<R, D> for FiniteT
             *value = v[(*s).min(M - 1)];
         }
         Ok(())
+    }
+}
+
+/// CartPole MRPs (Algorithm 4) with at most M tiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum CartPoleTasks<const M: usize> {
+    /// As in the paper, with overlapping tilings: 4 of 2 tiles per dimension need M = 324.
+    Tilings {
+        /// 1, 2, 4 or 8.
+        tilings: u16,
+        /// Per dimension: 1 to 8, and at most 32 / tilings.
+        tiles: u16,
+    },
+    /// As in the authors' code, with one grid: M = bins^4.
+    SingleGrid {
+        /// Per dimension, 1 to 8.
+        bins: u16,
+    },
+}
+
+impl<R: Real, const D: usize, const M: usize> TaskDistribution<R, D> for CartPoleTasks<M> {
+    type Task = CartPole<R, D, M>;
+
+    fn draw(&self, _gamma: R, rng: &mut Rng) -> Result<CartPole<R, D, M>, Error> {
+        match *self {
+            CartPoleTasks::Tilings { tilings, tiles } => {
+                cart_pole(TileCoding::new(tilings, tiles)?, rng)
+            }
+            CartPoleTasks::SingleGrid { bins } => cart_pole_single_grid(bins, rng),
+        }
     }
 }

@@ -1,0 +1,295 @@
+use super::{LayerInput, Rnn, add_product};
+use crate::error::Error;
+use crate::scalar::Scalar;
+
+/// A forward pass over a prompt, kept for the backward pass through time: the hidden states after
+/// each token, O(n L h). N is the capacity for context tokens.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RnnTape<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> {
+    tokens: [[S; X]; N],
+    query: [S; X],
+    /// The hidden states after context token t.
+    after: [[[S; H]; L]; N],
+    /// And after the query.
+    last: [[S; H]; L],
+    n: usize,
+}
+
+/// Adjoints of the tokens.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RnnAdjoints<S: Scalar, const X: usize, const N: usize> {
+    /// dv/dx_t for each context token; 0 beyond n.
+    pub context: [[S; X]; N],
+    /// dv/dx of the query.
+    pub query: [S; X],
+}
+
+impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize>
+    RnnTape<S, X, H, L, N>
+{
+    /// Room for a forward pass.
+    pub fn new() -> Self {
+        RnnTape {
+            tokens: [[S::ZERO; X]; N],
+            query: [S::ZERO; X],
+            after: [[[S::ZERO; H]; L]; N],
+            last: [[S::ZERO; H]; L],
+            n: 0,
+        }
+    }
+
+    /// v of a prompt: its context tokens in order of time, then the query.
+    ///
+    /// # Errors
+    /// [`Error::CapacityExceeded`] beyond N context tokens.
+    #[inline(always)]
+    pub fn forward<const C: usize>(
+        &mut self,
+        rnn: &Rnn<S, X, H, L, C>,
+        context: impl IntoIterator<Item = [S; X]>,
+        query: [S; X],
+    ) -> Result<S, Error> {
+        let mut hidden = [[S::ZERO; H]; L];
+        self.n = 0;
+        for token in context {
+            if self.n == N {
+                return Err(Error::CapacityExceeded { parameter: "context", capacity: N });
+            }
+            hidden = rnn.step(&hidden, &token);
+            self.tokens[self.n] = token;
+            self.after[self.n] = hidden;
+            self.n += 1;
+        }
+        self.query = query;
+        self.last = rnn.step(&hidden, &query);
+        Ok(rnn.output(&self.last))
+    }
+
+    /// The hidden states after the last token, one per layer.
+    pub fn final_hidden(&self) -> &[[S; H]; L] {
+        &self.last
+    }
+
+    /// Backward through time from v-bar = `seed`: adds `seed` dv/dtheta to `gradient`.
+    #[inline(always)]
+    pub fn backward<const C: usize>(
+        &self,
+        rnn: &Rnn<S, X, H, L, C>,
+        seed: S,
+        gradient: &mut Rnn<S, X, H, L, C>,
+    ) {
+        self.walk_back(rnn, seed, gradient, |_, _| ());
+    }
+
+    /// As [`Self::backward`], and the adjoints of the tokens (the columns of Z).
+    pub fn backward_to_tokens<const C: usize>(
+        &self,
+        rnn: &Rnn<S, X, H, L, C>,
+        seed: S,
+        gradient: &mut Rnn<S, X, H, L, C>,
+    ) -> RnnAdjoints<S, X, N> {
+        let mut adjoints = RnnAdjoints { context: [[S::ZERO; X]; N], query: [S::ZERO; X] };
+        self.walk_back(rnn, seed, gradient, |t, first_layer_bar| {
+            let mut x_bar = [S::ZERO; X];
+            add_transposed_product(&mut x_bar, rnn.input_weights(0), first_layer_bar);
+            match adjoints.context[..self.n].get_mut(t) {
+                Some(adjoint) => *adjoint = x_bar,
+                None => adjoints.query = x_bar,
+            }
+        });
+        adjoints
+    }
+
+    /// Shows, for each token t from the last to the first, the adjoint of layer 0's pre-activation.
+    #[inline(always)]
+    fn walk_back<const C: usize>(
+        &self,
+        rnn: &Rnn<S, X, H, L, C>,
+        seed: S,
+        gradient: &mut Rnn<S, X, H, L, C>,
+        mut observe_first_layer: impl FnMut(usize, &[S; H]),
+    ) {
+        // Adjoints of the hidden states after token t.
+        let mut a_bar = [[S::ZERO; H]; L];
+        for i in 0..H {
+            a_bar[L - 1][i] = seed * rnn.output_weights()[i];
+            gradient.columns[C - 1][i] += seed * self.last[L - 1][i];
+        }
+        for t in (0..=self.n).rev() {
+            let before = if t == 0 { [[S::ZERO; H]; L] } else { self.after[t - 1] };
+            let (after, token) = if t == self.n {
+                (&self.last, &self.query)
+            } else {
+                (&self.after[t], &self.tokens[t])
+            };
+            let mut before_bar = [[S::ZERO; H]; L];
+            for l in (0..L).rev() {
+                // Of the pre-activation: tanh' = 1 - tanh^2.
+                let mut g = a_bar[l];
+                for i in 0..H {
+                    g[i] *= S::ONE - after[l][i] * after[l][i];
+                }
+                let (start, recurrent) =
+                    (Rnn::<S, X, H, L, C>::start(l), Rnn::<S, X, H, L, C>::recurrent_start(l));
+                if l == 0 {
+                    add_outer(&mut gradient.columns[start..recurrent], &g, token);
+                    observe_first_layer(t, &g);
+                } else {
+                    let (below, below_bar) = match rnn.layer_input {
+                        LayerInput::Current => (&after[l - 1], &mut a_bar[l - 1]),
+                        LayerInput::Delayed => (&before[l - 1], &mut before_bar[l - 1]),
+                    };
+                    add_outer(&mut gradient.columns[start..recurrent], &g, below);
+                    add_transposed_product(below_bar, rnn.input_weights(l), &g);
+                }
+                add_outer(&mut gradient.columns[recurrent..recurrent + H], &g, &before[l]);
+                add_product(&mut gradient.columns[recurrent + H], &[g], &[S::ONE]);
+                add_transposed_product(&mut before_bar[l], rnn.recurrent_weights(l), &g);
+            }
+            a_bar = before_bar;
+        }
+    }
+}
+
+impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> Default
+    for RnnTape<S, X, H, L, N>
+{
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// W-bar += g x^T, by columns.
+#[inline(always)]
+fn add_outer<S: Scalar, const H: usize>(w_bar: &mut [[S; H]], g: &[S; H], x: &[S]) {
+    for (column, x_j) in w_bar.iter_mut().zip(x) {
+        for i in 0..H {
+            column[i] += g[i] * *x_j;
+        }
+    }
+}
+
+/// x-bar += W^T g, W by columns.
+#[inline(always)]
+fn add_transposed_product<S: Scalar, const H: usize>(x_bar: &mut [S], w: &[[S; H]], g: &[S; H]) {
+    for (x, column) in x_bar.iter_mut().zip(w) {
+        let mut sum = column[0] * g[0];
+        for i in 1..H {
+            sum += column[i] * g[i];
+        }
+        *x += sum;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{PaperRnn, parameter_columns};
+    use super::*;
+    use crate::rng::Rng;
+    use crate::scalar::Lanes8;
+
+    type Small = Rnn<f64, 6, 4, 3, { parameter_columns(6, 4, 3) }>;
+
+    fn setting(layer_input: LayerInput, seed: u64) -> (Small, [[f64; 6]; 6]) {
+        let mut rng = Rng::new(seed);
+        let mut rnn = Small::zeros(layer_input);
+        rnn.initialise_lane(0, &mut rng);
+        (rnn, core::array::from_fn(|_| core::array::from_fn(|_| rng.uniform_in(-1.0, 1.0))))
+    }
+
+    #[test]
+    fn gradient_agrees_with_finite_differences() {
+        for layer_input in [LayerInput::Current, LayerInput::Delayed] {
+            let (rnn, tokens) = setting(layer_input, 1);
+            let mut tape = RnnTape::<f64, 6, 4, 3, 8>::new();
+            let v = tape.forward(&rnn, tokens[..5].iter().copied(), tokens[5]).unwrap();
+            assert_eq!(v, rnn.value(&tokens));
+            let mut gradient = Small::zeros(layer_input);
+            let adjoints = tape.backward_to_tokens(&rnn, 2.0, &mut gradient);
+            let h = 1e-6;
+            for i in 0..rnn.as_slice().len() {
+                let at = |h: f64| {
+                    let mut moved = rnn.clone();
+                    moved.as_mut_slice()[i] += h;
+                    2.0 * moved.value(&tokens)
+                };
+                let want = (at(h) - at(-h)) / (2.0 * h);
+                let got = gradient.as_slice()[i];
+                assert!((got - want).abs() < 1e-8, "{layer_input:?} {i}: {got} and {want}");
+            }
+            for t in 0..6 {
+                for i in 0..6 {
+                    let at = |h: f64| {
+                        let mut moved = tokens;
+                        moved[t][i] += h;
+                        2.0 * rnn.value(&moved)
+                    };
+                    let want = (at(h) - at(-h)) / (2.0 * h);
+                    let got = if t < 5 { adjoints.context[t][i] } else { adjoints.query[i] };
+                    assert!((got - want).abs() < 1e-8, "{layer_input:?} {t} {i}: {got} and {want}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn delayed_layers_never_see_the_query() {
+        let (rnn, mut tokens) = setting(LayerInput::Delayed, 2);
+        let before = rnn.value(&tokens);
+        tokens[5] = [9.0; 6];
+        assert_eq!(rnn.value(&tokens), before);
+        let (rnn, _) = setting(LayerInput::Current, 2);
+        let v = rnn.value(&tokens);
+        tokens[5] = [-9.0; 6];
+        assert_ne!(rnn.value(&tokens), v);
+    }
+
+    #[test]
+    fn initial_parameters_are_uniform_within_1_over_sqrt_h() {
+        let mut rnn = PaperRnn::<f32>::zeros(LayerInput::Current);
+        rnn.initialise_lane(0, &mut Rng::new(3));
+        let largest = rnn.as_slice().iter().fold(0.0f32, |m, x| m.max(x.abs()));
+        assert!(largest < 0.5 && largest > 0.45, "{largest}");
+        assert_eq!(rnn.as_slice().len(), 10 * 4 + 2 * 16 + 3 * 16 + 3 * 4 + 4);
+    }
+
+    #[test]
+    fn every_lane_is_the_f32_network() {
+        type Wide = PaperRnn<Lanes8>;
+        let mut wide = Wide::zeros(LayerInput::Current);
+        let mut rng = Rng::new(4);
+        (0..8).for_each(|lane| wide.initialise_lane(lane, &mut rng));
+        let token = |lane: usize, t: usize| {
+            let mut rng = Rng::new((lane * 16 + t) as u64);
+            core::array::from_fn::<f32, 10, _>(|_| rng.uniform_in(-1.0, 1.0))
+        };
+        let wide_token = |t: usize| {
+            let mut x = [Lanes8::ZERO; 10];
+            for lane in 0..8 {
+                (0..10).for_each(|i| x[i].set_lane(lane, token(lane, t)[i]));
+            }
+            x
+        };
+        let mut tape = RnnTape::<Lanes8, 10, 4, 3, 4>::new();
+        let v = tape.forward(&wide, (0..4).map(wide_token), wide_token(4)).unwrap();
+        let mut gradient = Wide::zeros(LayerInput::Current);
+        tape.backward(&wide, v, &mut gradient);
+        for lane in 0..8 {
+            let rnn = wide.lane(lane);
+            let mut tape = RnnTape::<f32, 10, 4, 3, 4>::new();
+            let alone = tape.forward(&rnn, (0..4).map(|t| token(lane, t)), token(lane, 4)).unwrap();
+            assert_eq!(v.lane(lane).to_bits(), alone.to_bits());
+            let mut gradient_alone = PaperRnn::<f32>::zeros(LayerInput::Current);
+            tape.backward(&rnn, alone, &mut gradient_alone);
+            assert_eq!(gradient.lane(lane), gradient_alone);
+        }
+    }
+
+    #[test]
+    fn a_longer_context_than_the_tape_is_refused() {
+        let (rnn, tokens) = setting(LayerInput::Current, 5);
+        let got =
+            RnnTape::<f64, 6, 4, 3, 4>::new().forward(&rnn, tokens[..5].iter().copied(), tokens[5]);
+        assert_eq!(got, Err(Error::CapacityExceeded { parameter: "context", capacity: 4 }));
+    }
+}

@@ -1,0 +1,187 @@
+use super::{AttentionParameters, Network, Targets, Window, Windows};
+use crate::error::Error;
+use crate::gradient::softmax::Tape;
+use crate::kernel::{add_scaled, zeros};
+use crate::rng::Rng;
+use crate::scalar::Scalar;
+use crate::transformer::{Layer, Transformer};
+
+/// A softmax transformer in training. C is the capacity for stored layers, L for layers in the pass, N
+/// for context columns.
+///
+/// A batch needs one tape of L layers, O(L K n) numbers, on the stack.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SoftmaxNetwork<
+    S: Scalar,
+    const D: usize,
+    const K: usize,
+    const C: usize,
+    const L: usize,
+    const N: usize,
+> {
+    parameters: AttentionParameters<S, K, C>,
+    depth: usize,
+}
+
+impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, const N: usize>
+    SoftmaxNetwork<S, D, K, C, L, N>
+{
+    /// `depth` layers that share one pair (P, Q) of zeros.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] for depth 0, [`Error::CapacityExceeded`] beyond L.
+    pub fn autoregressive(depth: usize) -> Result<Self, Error> {
+        Self::from_parameters(AttentionParameters::zeros(1), depth)
+    }
+
+    /// `depth` layers with their own pairs (P_l, Q_l) of zeros.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] for depth 0, [`Error::CapacityExceeded`] beyond C or L.
+    pub fn sequential(depth: usize) -> Result<Self, Error> {
+        if depth > C {
+            return Err(Error::CapacityExceeded { parameter: "layers", capacity: C });
+        }
+        Self::from_parameters(AttentionParameters::zeros(depth), depth)
+    }
+
+    /// From given parameters; layer l of the pass uses the stored layer l modulo their number.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] for depth 0 or no stored layer, [`Error::CapacityExceeded`] beyond L.
+    pub fn from_parameters(
+        parameters: AttentionParameters<S, K, C>,
+        depth: usize,
+    ) -> Result<Self, Error> {
+        crate::prompt::check_token_size::<D, K>();
+        if depth == 0 || parameters.stored() == 0 {
+            return Err(Error::Empty { parameter: "layers" });
+        }
+        if depth > L {
+            return Err(Error::CapacityExceeded { parameter: "layers", capacity: L });
+        }
+        Ok(SoftmaxNetwork { parameters, depth })
+    }
+
+    /// L, the number of layers in the pass.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// The network that one lane has learned.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] if its parameters blew up.
+    pub fn transformer(&self, lane: usize) -> Result<Transformer<S::Element, K, C>, Error> {
+        let layers = self.parameters.lane_layers(lane);
+        Transformer::from_stored(layers, self.parameters.stored(), self.depth)
+    }
+
+    /// TF_L of a window, left on the tape; 0 if the window has more than N context columns, of which
+    /// nothing can be learned then.
+    #[inline(always)]
+    fn forward(
+        &self,
+        tape: &mut Tape<S, K, L, N>,
+        layers: &[Layer<S, K>; C],
+        window: &Window<S, D>,
+    ) -> S {
+        let n = window.context_len();
+        let Ok(z) = tape.input(n, self.depth) else { return S::ZERO };
+        for (j, column) in z.context[..n].iter_mut().enumerate() {
+            *column = window.token::<K>(j).data.0[0];
+        }
+        z.query = window.query_token::<K>().data.0[0];
+        let stored = self.parameters.stored();
+        tape.forward::<false>(|l| &layers[l % stored])
+    }
+
+    /// `sum` += `seed` dv/dtheta of the window on the tape.
+    #[inline(always)]
+    fn backward(
+        &self,
+        tape: &mut Tape<S, K, L, N>,
+        layers: &[Layer<S, K>; C],
+        seed: S,
+        sum: &mut [Layer<S, K>; C],
+    ) {
+        let stored = self.parameters.stored();
+        tape.backward::<false>(
+            |l| &layers[l % stored],
+            seed,
+            |l, p_bar, q_bar| {
+                add_scaled(&mut sum[l % stored].p, S::ONE, p_bar);
+                add_scaled(&mut sum[l % stored].q, S::ONE, q_bar);
+            },
+        );
+    }
+}
+
+impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, const N: usize>
+    Network<S, D> for SoftmaxNetwork<S, D, K, C, L, N>
+{
+    type Parameters = AttentionParameters<S, K, C>;
+
+    fn parameters(&self) -> &Self::Parameters {
+        &self.parameters
+    }
+
+    fn parameters_mut(&mut self) -> &mut Self::Parameters {
+        &mut self.parameters
+    }
+
+    /// Xavier normal with gain 0.1, and 0.1/L if sequential.
+    fn initialise_lane(&mut self, lane: usize, rng: &mut Rng) {
+        self.parameters.initialise_lane(lane, 0.1 / self.parameters.stored() as f64, rng);
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn value(&self, window: &Window<S, D>) -> S {
+        self.forward(&mut Tape::new(), &self.parameters.layers(), window)
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn value_and_gradient(
+        &self,
+        window: &Window<S, D>,
+        adjoint: impl FnOnce(S) -> S,
+        gradient: &mut Self::Parameters,
+    ) -> S {
+        let (layers, mut tape) = (self.parameters.layers(), Tape::new());
+        let v = self.forward(&mut tape, &layers, window);
+        let mut sum = [Layer { p: zeros(), q: zeros() }; C];
+        self.backward(&mut tape, &layers, adjoint(v), &mut sum);
+        gradient.add_layers(&sum);
+        v
+    }
+
+    /// In reverse time, on one tape: v_{t+1} is then known when window t is reached, and each
+    /// window's forward pass is made once.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn batch_gradient(
+        &self,
+        windows: &Windows<S, D>,
+        targets: Targets<S>,
+        gradient: &mut Self::Parameters,
+    ) -> S {
+        let (layers, mut tape) = (self.parameters.layers(), Tape::new());
+        let mut sum = [Layer { p: zeros(), q: zeros() }; C];
+        let inverse_count = S::ONE / S::from_count(windows.count() as u64);
+        let minus_two = -(inverse_count + inverse_count);
+        // The last window is there to bootstrap from, and only for that.
+        let bootstrapped = matches!(targets, Targets::Bootstrapped);
+        let passes = windows.count() + bootstrapped as usize;
+        let (mut v_next, mut loss) = (S::ZERO, S::ZERO);
+        for t in (0..passes).rev() {
+            let v = self.forward(&mut tape, &layers, &windows.window(t));
+            if t < windows.count() {
+                let error = targets.of(windows, t, v_next) - v;
+                self.backward(&mut tape, &layers, minus_two * error, &mut sum);
+                loss += error * error;
+            }
+            v_next = v;
+        }
+        gradient.add_layers(&sum);
+        loss * inverse_count
+    }
+}

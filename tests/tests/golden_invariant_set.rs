@@ -1,0 +1,93 @@
+//! Golden family invariant_set: Theorem 2.
+
+use ictd_core::invariant_set::{
+    FeatureTrajectory, Projection, SignedPermutation, group_averaged_update, step, theta_star,
+    update,
+};
+use ictd_core::scalar::Real;
+use ictd_core::transformer::Layer;
+use nalgebra::{SMatrix, SVector};
+use tests::{Case, Outputs, RealComputation, check_real_family};
+
+/// The capacity for a trajectory.
+const T: usize = 64;
+
+struct InvariantSet;
+
+impl RealComputation for InvariantSet {
+    fn run<R: Real>(&self, case: &Case) -> Outputs<R> {
+        match case.count("d") {
+            1 => invariant_set::<R, 1, 3>(case),
+            2 => invariant_set::<R, 2, 5>(case),
+            3 => invariant_set::<R, 3, 7>(case),
+            4 => invariant_set::<R, 4, 9>(case),
+            d => panic!("d = {d}: this test is compiled for d from 1 to 4"),
+        }
+    }
+}
+
+fn invariant_set<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
+    assert_eq!(case.count("group_order") as u64, SignedPermutation::<D>::ORDER);
+    let number = |name| R::from_f64(case.number(name));
+    let (count, n, states) = (case.count("trajectories"), case.count("n"), case.count("n_states"));
+    let visited = case.input("states").indices();
+    let rewards: Vec<R> = tests::load(&case.input("rewards"), 0);
+    let phi: Vec<R> = tests::load(&case.input("Phi"), 0);
+    let phi: Vec<SVector<R, D>> = phi.chunks(D).map(tests::vector).collect();
+    assert_eq!((visited.len(), rewards.len()), (count * (n + 3), count * (n + 2)));
+    assert_eq!(phi.len(), count * states);
+    let features: Vec<Vec<_>> = (0..count)
+        .map(|i| visited[i * (n + 3)..][..n + 3].iter().map(|s| phi[i * states + s]).collect())
+        .collect();
+    let trajectories: Vec<FeatureTrajectory<R, D>> = (0..count)
+        .map(|i| FeatureTrajectory {
+            features: &features[i],
+            rewards: &rewards[i * (n + 2)..][..n + 2],
+        })
+        .collect();
+    let gamma = number("gamma");
+    let averaged = |theta: &Layer<R, K>| {
+        group_averaged_update::<R, D, K, T>(theta, &trajectories, gamma).unwrap()
+    };
+
+    let mut out = Outputs::new();
+    let theta = theta_star::<R, D, K>(number("eta"), number("c"), number("c_prime"));
+    let delta = averaged(&theta);
+    matrices(&mut out, ["Delta_P", "Delta_Q"], &delta);
+    let projection = Projection::of::<D, K>(&delta);
+    out.field("rho", "averaged", [projection.eta]);
+    out.field("delta", "averaged", [projection.c]);
+    out.field("delta_prime", "averaged", [projection.c_prime]);
+    let alone = update::<R, D, K>(&theta, &trajectories[0], gamma).unwrap();
+    let names = ["control_no_averaging_Delta_P", "control_no_averaging_Delta_Q"];
+    matrices(&mut out, names, &alone);
+    let outside = Layer {
+        p: tests::matrices(&case.input("control_outside_P"), 0)[0],
+        q: tests::matrices(&case.input("control_outside_Q"), 0)[0],
+    };
+    let names = ["control_outside_Delta_P", "control_outside_Delta_Q"];
+    matrices(&mut out, names, &averaged(&outside));
+
+    let (mut theta, mut iterates) = (theta, Vec::new());
+    for _ in 0..case.count("iterates") {
+        theta = step(&theta, number("iterate_lr"), &averaged(&theta));
+        let at = Projection::of::<D, K>(&theta);
+        iterates.extend([at.eta, at.c, at.c_prime]);
+        let rounding = if size_of::<R>() == 8 { 1e-12 } else { 1e-4 };
+        assert!(at.departure.to_f64() < rounding, "{}: {at:?}", case.label());
+    }
+    out.field("iterates_eta_c_cprime", "averaged", iterates);
+    out
+}
+
+fn matrices<R: Real, const K: usize>(out: &mut Outputs<R>, names: [&str; 2], layer: &Layer<R, K>) {
+    for (name, m) in names.into_iter().zip([&layer.p, &layer.q]) {
+        let rows: SMatrix<R, K, K> = m.transpose();
+        out.field(name, "averaged", rows.iter().copied());
+    }
+}
+
+#[test]
+fn golden_invariant_set() {
+    check_real_family("invariant_set", &InvariantSet);
+}
