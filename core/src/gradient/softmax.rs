@@ -295,16 +295,17 @@ fn backward_layer<const ADJOINTS: bool, S: Scalar, const K: usize, const N: usiz
     for r in 0..n {
         let (key, value) = (tape.keys[r], tape.values[r]);
         let (shift, normalisation) = (tape.shift[r], tape.normalisation[r]);
-        let weight = |z_c: &[S; K]| (dot(&key, z_c) - shift).exp() * normalisation;
+        for c in 0..n {
+            weights[c] = weight(&key, &z.context[c], shift, normalisation);
+        }
+        let query_weight = weight(&key, &z.query, shift, normalisation);
         let mut v_bar = [S::ZERO; K];
         let mut mean = S::ZERO;
         for c in 0..n {
-            weights[c] = weight(&z.context[c]);
             weights_bar[c] = dot(&value, &x_bar.context[c]);
             mean += weights[c] * weights_bar[c];
             add_scaled(&mut v_bar, weights[c], &x_bar.context[c]);
         }
-        let query_weight = weight(&z.query);
         let query_weight_bar = dot(&value, &x_bar.query);
         mean += query_weight * query_weight_bar;
         add_scaled(&mut v_bar, query_weight, &x_bar.query);
@@ -331,6 +332,12 @@ fn backward_layer<const ADJOINTS: bool, S: Scalar, const K: usize, const N: usiz
         }
     }
     (p_bar, q_bar)
+}
+
+/// A_rc again, from what the tape keeps of row r.
+#[inline(always)]
+fn weight<S: Scalar, const K: usize>(key: &[S; K], z_c: &[S; K], shift: S, normalisation: S) -> S {
+    (dot(key, z_c) - shift).exp() * normalisation
 }
 
 /// The scores of one row: the context's in `row`; the query's, and the largest of all, returned.
