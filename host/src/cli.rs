@@ -3,7 +3,7 @@
 //! A new command is one file (under `experiments/` for a figure of the paper, under `commands/`
 //! otherwise), one variant of [`Command`], and one line of [`dispatch`].
 
-use crate::commands::main_job;
+use crate::commands::{list, main_job, plot, shell};
 use crate::config;
 use crate::error::Error;
 use crate::experiments::{self, demo::Demo, verify::Verify};
@@ -67,8 +67,12 @@ pub struct Global {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    Verify(Verify),
     Demo(Demo),
+    Verify(Verify),
+    List(list::List),
+    Plot(plot::Plot),
+    Completions(shell::Completions),
+    Man(shell::Man),
 }
 
 /// Runs the command.
@@ -78,8 +82,12 @@ pub enum Command {
 pub fn dispatch(cli: &Cli, session: &Session) -> Result<Report, Error> {
     match &cli.command {
         None => main_job::run(session),
-        Some(Command::Verify(options)) => experiments::run(options, session),
         Some(Command::Demo(options)) => experiments::run(options, session),
+        Some(Command::Verify(options)) => experiments::run(options, session),
+        Some(Command::List(_)) => Ok(list::run()),
+        Some(Command::Plot(options)) => plot::run(options),
+        Some(Command::Completions(options)) => shell::completions(options),
+        Some(Command::Man(_)) => shell::man(),
     }
 }
 

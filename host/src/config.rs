@@ -55,6 +55,9 @@ pub fn insert(arguments: Vec<OsString>) -> Result<Vec<OsString>, Error> {
     let program = arguments.first().cloned().unwrap_or_else(|| "ictd".into());
     let mut from_file = vec![program];
     from_file.extend(command.as_ref().map(OsString::from));
+    if table.contains_key("config") {
+        return Err(Error::file(&path, "config: a config file cannot name another one"));
+    }
     for (name, value) in &table {
         from_file.extend(to_arguments(&path, name, value)?);
     }

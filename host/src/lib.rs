@@ -29,13 +29,14 @@ use std::process::ExitCode;
 /// returns the exit code.
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
     // Known before parsing, so that errors of parsing are JSON too.
-    let json = arguments.iter().any(|a| a == "--json");
+    let mut json = arguments.iter().any(|a| a == "--json");
     let outcome = cli::parse(arguments).and_then(|parsed| match parsed {
         cli::Parsed::Text(text) => {
             print(&text);
             Ok(ExitCode::SUCCESS)
         }
         cli::Parsed::Command(cli) => {
+            json = cli.global.json;
             let session = session::Session::new(&cli.global)?;
             let report = cli::dispatch(&cli, &session)?;
             print(&if json { report.to_json() } else { report.to_text() });

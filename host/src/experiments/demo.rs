@@ -202,8 +202,12 @@ impl Experiment for Demo {
                 claim: format!("value error falls, context {short} to {long}"),
                 paper: "MSVE drops with the context length".into(),
                 measured: format!(
-                    "{:.3} ± {:.3} to {:.3} ± {:.3}",
-                    first.mean, first.stderr, last.mean, last.stderr
+                    "{:.3} ± {:.3} to {:.3} ± {:.3}, {:.1} times less",
+                    first.mean,
+                    first.stderr,
+                    last.mean,
+                    last.stderr,
+                    first.mean / last.mean
                 ),
                 // By more than three joint standard errors.
                 verdict: Verdict::of(
@@ -215,7 +219,7 @@ impl Experiment for Demo {
         Ok(findings)
     }
 
-    fn figures(records: &Records) -> Result<Vec<(&'static str, Figure)>, Error> {
+    fn figures(records: &Records) -> Result<Vec<(String, Figure)>, Error> {
         let rows: Vec<MeanRow> = records.csv("msve.csv")?;
         let curve = Curve::with_stderr(
             "",
@@ -236,7 +240,7 @@ impl Experiment for Demo {
             panels: vec![Panel::Curves(panel)],
             ..Default::default()
         };
-        Ok(vec![("demo", figure)])
+        Ok(vec![("demo".into(), figure)])
     }
 }
 

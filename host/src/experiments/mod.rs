@@ -38,8 +38,27 @@ pub trait Experiment: Serialize {
     ///
     /// # Errors
     /// [`Error::File`] if a record is missing or damaged.
-    fn figures(records: &Records) -> Result<Vec<(&'static str, Figure)>, Error>;
+    fn figures(records: &Records) -> Result<Vec<(String, Figure)>, Error>;
 }
+
+/// What is known of an experiment without running it.
+pub struct Entry {
+    /// [`Experiment::ID`].
+    pub id: &'static str,
+    /// [`Experiment::FIGURE`].
+    pub figure: &'static str,
+    /// [`Experiment::figures`].
+    pub figures: fn(&Records) -> Result<Vec<(String, Figure)>, Error>,
+}
+
+impl Entry {
+    const fn of<E: Experiment>() -> Self {
+        Entry { id: E::ID, figure: E::FIGURE, figures: E::figures }
+    }
+}
+
+/// Every experiment, in the paper's order.
+pub const ALL: &[Entry] = &[Entry::of::<demo::Demo>(), Entry::of::<verify::Verify>()];
 
 /// What an experiment found.
 #[derive(Clone, Debug, Default)]
@@ -71,7 +90,7 @@ pub fn run<E: Experiment>(experiment: &E, session: &Session) -> Result<Report, E
     // The same bytes for the same config on any machine: no times, no paths.
     records.put("results.json", format!("{:#}\n", report.to_value()));
     for (name, figure) in E::figures(&records)? {
-        figures::put(&mut records, name, &figure)?;
+        figures::put(&mut records, &name, &figure)?;
     }
     report.files = directory.write(records.files())?;
     report.results.insert("seconds".into(), json!(started.elapsed().as_secs_f64()));

@@ -51,7 +51,7 @@ pub struct Verify {
     #[arg(long, default_value = "40", value_parser = options::integer(1..=LAYERS))]
     pub layers: usize,
     /// Feature dimension d (the authors' code: 3)
-    #[arg(long, default_value = "3", value_parser = options::one_of(&[1, 2, 3, 4, 5, 8]))]
+    #[arg(long, default_value = "3", value_parser = options::one_of(&[1, 2, 3, 4, 8]))]
     pub dim: usize,
     /// Context length n (the authors' code: 100)
     #[arg(long, default_value = "100", value_parser = options::integer(1..=CONTEXT))]
@@ -145,7 +145,6 @@ impl Experiment for Verify {
             2 => one_seed::<2, 5, 6>(self, seed),
             3 => one_seed::<3, 7, 8>(self, seed),
             4 => one_seed::<4, 9, 10>(self, seed),
-            5 => one_seed::<5, 11, 12>(self, seed),
             _ => one_seed::<8, 17, 18>(self, seed),
         })?;
         let rows: Vec<ErrorRow> = per_seed.into_iter().flatten().collect();
@@ -193,7 +192,7 @@ impl Experiment for Verify {
         Ok(findings)
     }
 
-    fn figures(records: &Records) -> Result<Vec<(&'static str, Figure)>, Error> {
+    fn figures(records: &Records) -> Result<Vec<(String, Figure)>, Error> {
         let rows: Vec<MeanRow> = records.csv("mean_errors.csv")?;
         let curves = CONSTRUCTIONS.map(|(name, label)| {
             let of_this = || rows.iter().filter(|r| r.construction == name);
@@ -216,7 +215,7 @@ impl Experiment for Verify {
             panels: vec![Panel::Curves(panel)],
             ..Default::default()
         };
-        Ok(vec![("verify", figure)])
+        Ok(vec![("verify".into(), figure)])
     }
 }
 

@@ -1,8 +1,14 @@
 //! Curves with bands over a common x axis.
 
+use super::font;
 use super::scale::Scale;
-use super::scene::{Anchor, Scene, text_width};
+use super::scene::{Anchor, Colour, Point, Scene};
 use super::style;
+
+const LEFT: f64 = 62.0;
+const RIGHT: f64 = 8.0;
+const LEGEND_ROW: f64 = 18.0;
+const SWATCH: f64 = 24.0;
 
 /// Curves over a common x axis.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -92,17 +98,46 @@ pub struct HorizontalLine {
 }
 
 impl Curves {
-    pub(super) fn draw(&self, scene: &mut Scene, x: f64, y: f64, w: f64, h: f64) {
-        let labelled: Vec<_> =
-            self.curves.iter().enumerate().filter(|(_, c)| !c.label.is_empty()).collect();
-        let mut top = y + 6.0;
-        if !self.title.is_empty() {
-            let title = style::text(style::PANEL_TITLE, style::INK).bold();
-            scene.text(x, y + 13.0, &self.title, Anchor::Start, &title);
-            top += 20.0;
+    /// The height of title and legend in a panel of this width.
+    pub(super) fn head(&self, width: f64) -> f64 {
+        let rows = match self.legend(width - LEFT - RIGHT).last() {
+            Some((_, row, _)) => 1.0 + *row as f64,
+            None => 0.0,
+        };
+        self.title_height() + 8.0 + LEGEND_ROW * rows
+    }
+
+    fn title_height(&self) -> f64 {
+        if self.title.is_empty() { 0.0 } else { 22.0 }
+    }
+
+    /// Where the legend's entries stand in rows of this width: x, row, and which curve.
+    fn legend(&self, width: f64) -> Vec<(f64, usize, usize)> {
+        let (mut x, mut row) = (0.0, 0);
+        let mut places = Vec::new();
+        for (index, curve) in self.curves.iter().enumerate().filter(|(_, c)| !c.label.is_empty()) {
+            let entry = SWATCH + font::width(&curve.label, &style::text(style::LABEL, style::INK));
+            if x > 0.0 && x + entry > width {
+                (x, row) = (0.0, row + 1);
+            }
+            places.push((x, row, index));
+            x += entry + 20.0;
         }
-        let (left, right) = (x + 62.0, x + w - 8.0);
-        top = self.legend(scene, &labelled, (left, right), top);
+        places
+    }
+
+    pub(super) fn draw(&self, scene: &mut Scene, (x, y): Point, (w, h): (f64, f64), head: f64) {
+        let (left, right) = (x + LEFT, x + w - RIGHT);
+        let label = style::text(style::LABEL, style::INK);
+        let title = style::text(style::PANEL_TITLE, style::INK).bold();
+        scene.text((left, y + 13.0), &self.title, Anchor::Start, &title);
+        for (at, row, index) in self.legend(right - left) {
+            let curve = &self.curves[index];
+            let (at, row) = (left + at, y + self.title_height() + 8.0 + LEGEND_ROW * row as f64);
+            scene.polyline(vec![(at, row), (at + 18.0, row)], colour(index), 2.5, curve.dashed);
+            scene.text((at + SWATCH, row + 4.2), &curve.label, Anchor::Start, &label);
+        }
+        let top = y + head + 2.0;
         let bottom = y + h - 44.0;
 
         let xs = Scale::new(self.x.log, self.x_range().0, self.x_range().1, left, right);
@@ -112,17 +147,17 @@ impl Curves {
         for (value, label) in ys.ticks(5.0) {
             let at = ys.at(value);
             scene.line((left, at), (right, at), style::GRID, 1.0);
-            scene.text(left - 8.0, at + 4.0, &label, Anchor::End, &tick);
+            scene.text((left - 8.0, at + 4.0), &label, Anchor::End, &tick);
         }
         for (value, label) in xs.ticks(7.0) {
             let at = xs.at(value);
             scene.line((at, bottom), (at, bottom + 4.0), style::AXIS, 1.0);
-            scene.text(at, bottom + 17.0, &label, Anchor::Middle, &tick);
+            scene.text((at, bottom + 17.0), &label, Anchor::Middle, &tick);
         }
-        scene.begin_clip(left, top - 2.0, right - left + 2.0, bottom - top + 4.0);
+        scene.begin_clip((left, top - 2.0), (right - left + 2.0, bottom - top + 4.0));
         for line in &self.lines {
             let at = ys.at(line.y);
-            scene.polyline(&[(left, at), (right, at)], style::AXIS, 1.2, true);
+            scene.polyline(vec![(left, at), (right, at)], style::AXIS, 1.2, true);
         }
         // All bands below all curves.
         for (index, curve) in self.curves.iter().enumerate() {
@@ -133,37 +168,11 @@ impl Curves {
         }
         scene.end_clip();
         for line in &self.lines {
-            scene.text(right - 4.0, ys.at(line.y) - 5.0, &line.label, Anchor::End, &tick);
+            scene.text((right - 4.0, ys.at(line.y) - 5.0), &line.label, Anchor::End, &tick);
         }
         scene.line((left, bottom), (right, bottom), style::AXIS, 1.0);
-        let label = style::text(style::LABEL, style::INK);
-        scene.text((left + right) / 2.0, bottom + 37.0, &self.x.label, Anchor::Middle, &label);
-        scene.upward_text(x + 13.0, (top + bottom) / 2.0, &self.y.label, Anchor::Middle, &label);
-    }
-
-    /// Draws the legend in rows above the plot; returns where the plot begins.
-    fn legend(
-        &self,
-        scene: &mut Scene,
-        labelled: &[(usize, &Curve)],
-        (left, right): (f64, f64),
-        top: f64,
-    ) -> f64 {
-        if labelled.is_empty() {
-            return top + 4.0;
-        }
-        let label = style::text(style::LABEL, style::INK);
-        let (mut at, mut row) = (left, top + 6.0);
-        for (index, curve) in labelled {
-            let width = 26.0 + text_width(&curve.label, style::LABEL);
-            if at > left && at + width > right {
-                (at, row) = (left, row + 18.0);
-            }
-            scene.polyline(&[(at, row), (at + 18.0, row)], colour(*index), 2.5, curve.dashed);
-            scene.text(at + 24.0, row + 4.2, &curve.label, Anchor::Start, &label);
-            at += width + 14.0;
-        }
-        row + 18.0
+        scene.text(((left + right) / 2.0, bottom + 37.0), &self.x.label, Anchor::Middle, &label);
+        scene.upward_text((x + 13.0, (top + bottom) / 2.0), &self.y.label, Anchor::Middle, &label);
     }
 
     fn x_range(&self) -> (f64, f64) {
@@ -191,7 +200,7 @@ impl Curves {
 }
 
 impl Curve {
-    fn draw_band(&self, scene: &mut Scene, xs: &Scale, ys: &Scale, colour: &str) {
+    fn draw_band(&self, scene: &mut Scene, xs: &Scale, ys: &Scale, colour: Colour) {
         let points: Vec<_> = self
             .x
             .iter()
@@ -203,24 +212,24 @@ impl Curve {
         let lower = points.iter().rev().map(|p| (p.0, p.1));
         let outline: Vec<_> = upper.chain(lower).collect();
         if outline.len() > 2 {
-            scene.polygon(&outline, colour, 0.18);
+            scene.polygon(outline, colour, 0.18);
         }
     }
 
-    fn draw_line(&self, scene: &mut Scene, xs: &Scale, ys: &Scale, colour: &str) {
+    fn draw_line(&self, scene: &mut Scene, xs: &Scale, ys: &Scale, colour: Colour) {
         let finite: Vec<_> = self.x.iter().zip(&self.y).collect();
         for run in finite.split(|(_, y)| !y.is_finite()) {
             let points: Vec<_> = run.iter().map(|(x, y)| (xs.at(**x), ys.at(**y))).collect();
             match points.as_slice() {
                 [] => {}
                 [point] => scene.circle(*point, 3.0, colour),
-                points => scene.polyline(points, colour, 2.0, self.dashed),
+                _ => scene.polyline(points, colour, 2.0, self.dashed),
             }
         }
     }
 }
 
-fn colour(index: usize) -> &'static str {
+fn colour(index: usize) -> Colour {
     style::CURVES[index % style::CURVES.len()]
 }
 

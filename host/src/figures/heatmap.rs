@@ -1,6 +1,6 @@
 //! A matrix in colours.
 
-use super::scene::{Anchor, Scene};
+use super::scene::{Anchor, Point, Scene};
 use super::style;
 
 /// A matrix in colours, on the fixed scale -1 (blue) to 1 (red), row 0 on top.
@@ -38,18 +38,18 @@ impl Heatmap {
         (LEFT + w + if self.colour_bar { BAR } else { 0.0 }, TOP + h + BOTTOM)
     }
 
-    pub(super) fn draw(&self, scene: &mut Scene, x: f64, y: f64) {
+    pub(super) fn draw(&self, scene: &mut Scene, (x, y): Point) {
         let (left, top, cell) = (x + LEFT, y + TOP, self.cell());
         let (w, h) = self.extent();
         let title = style::text(style::PANEL_TITLE, style::INK).bold();
-        scene.text(left, y + 15.0, &self.title, Anchor::Start, &title);
+        scene.text((left, y + 15.0), &self.title, Anchor::Start, &title);
         for (i, row) in self.rows.iter().enumerate() {
             for (j, value) in row.iter().enumerate() {
                 // A little overlap, so that no seam shows between cells; the last ones stay inside.
                 let wide = cell + if j + 1 < row.len() { 0.5 } else { 0.0 };
                 let high = cell + if i + 1 < self.rows.len() { 0.5 } else { 0.0 };
                 let (at_x, at_y) = (left + j as f64 * cell, top + i as f64 * cell);
-                scene.rect(at_x, at_y, wide, high, &hex(style::diverging(*value)));
+                scene.rect((at_x, at_y), (wide, high), style::diverging(*value));
             }
         }
         for block in &self.blocks {
@@ -61,17 +61,17 @@ impl Heatmap {
                 scene.line((left + at, top), (left + at, top + h), style::AXIS, 0.6);
             }
         }
-        scene.frame(left, top, w, h, style::AXIS);
+        scene.frame((left, top), (w, h), style::AXIS);
         let tick = style::text(style::TICK, style::FAINT_INK);
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let step = |count: usize| if count > 12 { 2 } else { 1 };
         for i in (0..self.rows.len()).step_by(step(self.rows.len())) {
             let at = top + (i as f64 + 0.5) * cell;
-            scene.text(left - 6.0, at + 4.0, &i.to_string(), Anchor::End, &tick);
+            scene.text((left - 6.0, at + 4.0), &i.to_string(), Anchor::End, &tick);
         }
         for j in (0..columns).step_by(step(columns)) {
             let at = left + (j as f64 + 0.5) * cell;
-            scene.text(at, top + h + 15.0, &j.to_string(), Anchor::Middle, &tick);
+            scene.text((at, top + h + 15.0), &j.to_string(), Anchor::Middle, &tick);
         }
         if self.colour_bar {
             draw_colour_bar(scene, left + w + 18.0, top, h);
@@ -85,18 +85,14 @@ fn draw_colour_bar(scene: &mut Scene, x: f64, y: f64, h: f64) {
     for i in 0..steps {
         let value = 1.0 - 2.0 * i as f64 / (steps - 1) as f64;
         let overlap = if i + 1 < steps { 0.5 } else { 0.0 };
-        let colour = hex(style::diverging(value));
-        scene.rect(x, y + i as f64 * height, 12.0, height + overlap, &colour);
+        let at = (x, y + i as f64 * height);
+        scene.rect(at, (12.0, height + overlap), style::diverging(value));
     }
-    scene.frame(x, y, 12.0, h, style::AXIS);
+    scene.frame((x, y), (12.0, h), style::AXIS);
     let tick = style::text(style::TICK, style::FAINT_INK);
     for (value, label) in [(1.0, "1"), (0.5, "0.5"), (0.0, "0"), (-0.5, "−0.5"), (-1.0, "−1")] {
         let at = y + (1.0 - value) / 2.0 * h;
         scene.line((x + 12.0, at), (x + 15.0, at), style::AXIS, 1.0);
-        scene.text(x + 18.0, at + 4.0, label, Anchor::Start, &tick);
+        scene.text((x + 18.0, at + 4.0), label, Anchor::Start, &tick);
     }
-}
-
-fn hex([r, g, b]: [u8; 3]) -> String {
-    format!("#{r:02x}{g:02x}{b:02x}")
 }

@@ -4,11 +4,14 @@
 //! by side; a panel holds [`Curves`] with bands or a [`Heatmap`].
 
 mod curves;
+mod font;
 mod heatmap;
+mod animation;
 mod scale;
 mod scene;
 mod style;
 
+pub use animation::animation;
 pub use curves::{Axis, Curve, Curves, HorizontalLine};
 pub use heatmap::Heatmap;
 
@@ -52,6 +55,14 @@ impl Panel {
             Panel::Heatmap(heatmap) => heatmap.size(),
         }
     }
+
+    /// What title and legend take, so that the axes of a row begin at the same height.
+    fn head(&self, alone: bool) -> f64 {
+        match self {
+            Panel::Curves(curves) => curves.head(self.size(alone).0),
+            Panel::Heatmap(_) => 0.0,
+        }
+    }
 }
 
 impl Figure {
@@ -76,16 +87,17 @@ impl Figure {
             head += 24.0;
         }
         if !self.subtitle.is_empty() {
-            head += 18.0;
+            head += 22.0;
         }
         let mut places = Vec::new();
         let (mut width, mut y) = (0.0_f64, head);
         for row in self.panels.chunks(columns) {
             let mut x = style::MARGIN;
             let mut height = 0.0_f64;
+            let row_head = row.iter().map(|panel| panel.head(alone)).fold(0.0, f64::max);
             for panel in row {
                 let (w, h) = panel.size(alone);
-                places.push((panel, x, y, w, h));
+                places.push((panel, (x, y), (w, h), row_head));
                 x += w + style::GUTTER;
                 height = height.max(h);
             }
@@ -96,15 +108,15 @@ impl Figure {
         let mut baseline = style::MARGIN + 13.0;
         if !self.title.is_empty() {
             let title = style::text(style::TITLE, style::INK).bold();
-            scene.text(style::MARGIN, baseline, &self.title, Anchor::Start, &title);
+            scene.text((style::MARGIN, baseline), &self.title, Anchor::Start, &title);
             baseline += 21.0;
         }
         let subtitle = style::text(style::SMALL, style::FAINT_INK);
-        scene.text(style::MARGIN, baseline, &self.subtitle, Anchor::Start, &subtitle);
-        for (panel, x, y, w, h) in places {
+        scene.text((style::MARGIN, baseline), &self.subtitle, Anchor::Start, &subtitle);
+        for (panel, at, size, head) in places {
             match panel {
-                Panel::Curves(curves) => curves.draw(&mut scene, x, y, w, h),
-                Panel::Heatmap(heatmap) => heatmap.draw(&mut scene, x, y),
+                Panel::Curves(curves) => curves.draw(&mut scene, at, size, head),
+                Panel::Heatmap(heatmap) => heatmap.draw(&mut scene, at),
             }
         }
         scene

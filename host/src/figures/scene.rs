@@ -1,23 +1,32 @@
-//! A drawing: shapes and text on a white page, as SVG and as PNG.
+//! A drawing: shapes and text on a white page, as SVG and as pixels.
 
+use super::font;
+use super::style;
 use crate::error::Error;
-use resvg::{tiny_skia, usvg};
 use std::fmt::Write;
-use std::sync::{Arc, OnceLock};
+use tiny_skia::{
+    FillRule, LineCap, LineJoin, Mask, Paint, PathBuilder, Pixmap, Rect, Stroke, StrokeDash,
+    Transform,
+};
 
-/// A page of shapes, in drawing order. Coordinates in pixels, y down.
+/// Red, green, blue.
+pub(super) type Colour = [u8; 3];
+
+/// A point on the page: pixels, y down.
+pub(super) type Point = (f64, f64);
+
+/// A page of shapes, in drawing order.
 pub(super) struct Scene {
     width: f64,
     height: f64,
-    body: String,
-    clips: usize,
+    items: Vec<Item>,
 }
 
 /// How text looks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TextStyle {
     pub(super) size: f64,
-    pub(super) colour: &'static str,
+    pub(super) colour: Colour,
     pub(super) bold: bool,
 }
 
@@ -36,186 +45,302 @@ pub(super) enum Anchor {
     End,
 }
 
+enum Item {
+    Rect {
+        at: Point,
+        size: (f64, f64),
+        fill: Colour,
+    },
+    Polygon {
+        points: Vec<Point>,
+        fill: Colour,
+        opacity: f64,
+    },
+    Line {
+        points: Vec<Point>,
+        stroke: Colour,
+        width: f64,
+        dashed: bool,
+    },
+    Circle {
+        centre: Point,
+        radius: f64,
+        fill: Colour,
+    },
+    Text {
+        at: Point,
+        upward: bool,
+        text: String,
+        anchor: Anchor,
+        style: TextStyle,
+    },
+    /// Until [`Item::EndClip`] only what is inside shows.
+    Clip {
+        at: Point,
+        size: (f64, f64),
+    },
+    EndClip,
+}
+
+const DASH: [f32; 2] = [6.0, 4.0];
+
 impl Scene {
     pub(super) fn new(width: f64, height: f64) -> Self {
-        let mut scene =
-            Scene { width: width.ceil(), height: height.ceil(), body: String::new(), clips: 0 };
-        scene.rect(0.0, 0.0, scene.width, scene.height, super::style::PAPER);
-        scene
+        Scene { width: width.ceil(), height: height.ceil(), items: Vec::new() }
     }
 
-    pub(super) fn rect(&mut self, x: f64, y: f64, w: f64, h: f64, fill: &str) {
-        self.push(format_args!(
-            r#"<rect x="{x:.2}" y="{y:.2}" width="{w:.2}" height="{h:.2}" fill="{fill}"/>"#
-        ));
+    pub(super) fn rect(&mut self, at: Point, size: (f64, f64), fill: Colour) {
+        self.items.push(Item::Rect { at, size, fill });
     }
 
-    pub(super) fn frame(&mut self, x: f64, y: f64, w: f64, h: f64, stroke: &str) {
-        self.push(format_args!(
-            r#"<rect x="{x:.2}" y="{y:.2}" width="{w:.2}" height="{h:.2}" fill="none" stroke="{stroke}"/>"#
-        ));
+    pub(super) fn frame(&mut self, (x, y): Point, (w, h): (f64, f64), stroke: Colour) {
+        let points = vec![(x, y), (x + w, y), (x + w, y + h), (x, y + h), (x, y)];
+        self.polyline(points, stroke, 1.0, false);
     }
 
-    pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64), stroke: &str, width: f64) {
-        let ((x1, y1), (x2, y2)) = (from, to);
-        self.push(format_args!(
-            r#"<line x1="{x1:.2}" y1="{y1:.2}" x2="{x2:.2}" y2="{y2:.2}" stroke="{stroke}" stroke-width="{width}"/>"#
-        ));
+    pub(super) fn line(&mut self, from: Point, to: Point, stroke: Colour, width: f64) {
+        self.polyline(vec![from, to], stroke, width, false);
     }
 
     pub(super) fn polyline(
         &mut self,
-        points: &[(f64, f64)],
-        stroke: &str,
+        points: Vec<Point>,
+        stroke: Colour,
         width: f64,
         dashed: bool,
     ) {
-        let dash = if dashed { r#" stroke-dasharray="6 4""# } else { "" };
-        let points = path(points);
-        self.push(format_args!(
-            r#"<polyline points="{points}" fill="none" stroke="{stroke}" stroke-width="{width}" stroke-linejoin="round" stroke-linecap="round"{dash}/>"#
-        ));
+        self.items.push(Item::Line { points, stroke, width, dashed });
     }
 
-    pub(super) fn polygon(&mut self, points: &[(f64, f64)], fill: &str, opacity: f64) {
-        let points = path(points);
-        self.push(format_args!(
-            r#"<polygon points="{points}" fill="{fill}" fill-opacity="{opacity}"/>"#
-        ));
+    pub(super) fn polygon(&mut self, points: Vec<Point>, fill: Colour, opacity: f64) {
+        self.items.push(Item::Polygon { points, fill, opacity });
     }
 
-    pub(super) fn circle(&mut self, centre: (f64, f64), radius: f64, fill: &str) {
-        let (x, y) = centre;
-        self.push(format_args!(r#"<circle cx="{x:.2}" cy="{y:.2}" r="{radius}" fill="{fill}"/>"#));
+    pub(super) fn circle(&mut self, centre: Point, radius: f64, fill: Colour) {
+        self.items.push(Item::Circle { centre, radius, fill });
     }
 
-    pub(super) fn text(&mut self, x: f64, y: f64, text: &str, anchor: Anchor, style: &TextStyle) {
-        self.place_text(&format!(r#"x="{x:.2}" y="{y:.2}""#), text, anchor, style);
+    pub(super) fn text(&mut self, at: Point, text: &str, anchor: Anchor, style: &TextStyle) {
+        let text = text.to_owned();
+        self.items.push(Item::Text { at, upward: false, text, anchor, style: *style });
     }
 
     /// Text that reads upwards.
-    pub(super) fn upward_text(
-        &mut self,
-        x: f64,
-        y: f64,
-        text: &str,
-        anchor: Anchor,
-        style: &TextStyle,
-    ) {
-        self.place_text(
-            &format!(r#"transform="translate({x:.2} {y:.2}) rotate(-90)""#),
-            text,
-            anchor,
-            style,
-        );
+    pub(super) fn upward_text(&mut self, at: Point, text: &str, anchor: Anchor, style: &TextStyle) {
+        let text = text.to_owned();
+        self.items.push(Item::Text { at, upward: true, text, anchor, style: *style });
     }
 
-    fn place_text(&mut self, place: &str, text: &str, anchor: Anchor, style: &TextStyle) {
-        if text.is_empty() {
-            return;
-        }
-        let anchor = match anchor {
-            Anchor::Start => "start",
-            Anchor::Middle => "middle",
-            Anchor::End => "end",
-        };
-        let weight = if style.bold { r#" font-weight="600""# } else { "" };
-        let TextStyle { size, colour, .. } = style;
-        let text = with_subscripts(&escape(text), *size);
-        self.push(format_args!(
-            r#"<text {place} font-size="{size}" fill="{colour}" text-anchor="{anchor}"{weight}>{text}</text>"#
-        ));
-    }
-
-    /// Draws only inside the rectangle, until [`Scene::end_clip`].
-    pub(super) fn begin_clip(&mut self, x: f64, y: f64, w: f64, h: f64) {
-        self.clips += 1;
-        let id = self.clips;
-        self.push(format_args!(
-            r##"<clipPath id="c{id}"><rect x="{x:.2}" y="{y:.2}" width="{w:.2}" height="{h:.2}"/></clipPath><g clip-path="url(#c{id})">"##
-        ));
+    pub(super) fn begin_clip(&mut self, at: Point, size: (f64, f64)) {
+        self.items.push(Item::Clip { at, size });
     }
 
     pub(super) fn end_clip(&mut self) {
-        self.push(format_args!("</g>"));
-    }
-
-    fn push(&mut self, element: std::fmt::Arguments) {
-        // Writing to a String cannot fail.
-        let _ = writeln!(self.body, "{element}");
+        self.items.push(Item::EndClip);
     }
 
     pub(super) fn to_svg(&self, title: &str) -> String {
-        let Scene { width, height, body, .. } = self;
-        let title = escape(title);
-        format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
-             height=\"{height}\" role=\"img\" aria-label=\"{title}\" \
-             font-family=\"Inter, 'Helvetica Neue', Helvetica, Arial, sans-serif\">\n<title>{title}</title>\n{body}</svg>\n"
-        )
-    }
-
-    pub(super) fn to_png(&self, title: &str, zoom: f32) -> Result<Vec<u8>, Error> {
-        let refuse = |e: &dyn std::fmt::Display| Error::Usage(format!("figure `{title}`: {e}"));
-        let options = usvg::Options { fontdb: fonts(), ..Default::default() };
-        let tree = usvg::Tree::from_str(&self.to_svg(title), &options).map_err(|e| refuse(&e))?;
-        let size = tree.size();
-        let pixels = |length: f32| (length * zoom).round() as u32;
-        let mut image = tiny_skia::Pixmap::new(pixels(size.width()), pixels(size.height()))
-            .ok_or_else(|| refuse(&"the picture is too large"))?;
-        resvg::render(&tree, tiny_skia::Transform::from_scale(zoom, zoom), &mut image.as_mut());
-        image.encode_png().map_err(|e| refuse(&e))
-    }
-}
-
-/// Inter, Regular and SemiBold, so that pictures are the same on machines without fonts.
-fn fonts() -> Arc<usvg::fontdb::Database> {
-    static FONTS: OnceLock<Arc<usvg::fontdb::Database>> = OnceLock::new();
-    let load = || {
-        let mut fonts = usvg::fontdb::Database::new();
-        fonts.load_font_data(include_bytes!("../../assets/inter/Inter-Regular.otf").to_vec());
-        fonts.load_font_data(include_bytes!("../../assets/inter/Inter-SemiBold.otf").to_vec());
-        fonts.set_sans_serif_family("Inter");
-        Arc::new(fonts)
-    };
-    FONTS.get_or_init(load).clone()
-}
-
-/// About how wide a text is: what a legend needs to know.
-pub(super) fn text_width(text: &str, size: f64) -> f64 {
-    let em = |c: char| match c {
-        'i' | 'j' | 'l' | 'I' | '.' | ',' | '|' | '\'' | ' ' | '(' | ')' | '[' | ']' => 0.32,
-        'm' | 'w' | 'M' | 'W' => 0.88,
-        c if c.is_uppercase() => 0.70,
-        _ => 0.59,
-    };
-    size * text.chars().map(em).sum::<f64>()
-}
-
-/// `w_l` and `x_{ij}` with their subscripts lowered.
-fn with_subscripts(text: &str, size: f64) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('_') {
-        let (subscript, after) = match after.strip_prefix('{').and_then(|a| a.split_once('}')) {
-            Some(braced) => braced,
-            None => after.split_at(after.chars().next().map_or(0, char::len_utf8)),
-        };
-        let (down, small) = (0.22 * size, 0.72 * size);
-        out.push_str(before);
-        // The zero-width space carries the baseline back up.
-        let _ = write!(
-            out,
-            r#"<tspan dy="{down:.2}" font-size="{small:.2}">{subscript}</tspan><tspan dy="-{down:.2}">&#8203;</tspan>"#
+        let (width, height, title) = (self.width, self.height, escape(title));
+        let mut out = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+             width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"{title}\" \
+             font-family=\"Inter, 'Helvetica Neue', Helvetica, Arial, sans-serif\">\n\
+             <title>{title}</title>\n<rect width=\"{width}\" height=\"{height}\" fill=\"{}\"/>\n",
+            hex(style::PAPER)
         );
-        rest = after;
+        let mut clips = 0;
+        for item in &self.items {
+            if matches!(item, Item::Clip { .. }) {
+                clips += 1;
+            }
+            out.push_str(&item.to_svg(clips));
+            out.push('\n');
+        }
+        out + "</svg>\n"
     }
-    out + rest
+
+    /// The page in pixels, `zoom` of them for one of the page's.
+    pub(super) fn to_pixels(&self, title: &str, zoom: f64) -> Result<Pixmap, Error> {
+        let pixels = |length: f64| (length * zoom).round() as u32;
+        let mut page = Pixmap::new(pixels(self.width), pixels(self.height))
+            .ok_or_else(|| Error::Usage(format!("figure `{title}` is too large for a picture")))?;
+        let [r, g, b] = style::PAPER;
+        page.fill(tiny_skia::Color::from_rgba8(r, g, b, 255));
+        let transform = Transform::from_scale(zoom as f32, zoom as f32);
+        let mut clip = None;
+        for item in &self.items {
+            match item {
+                Item::Clip { at, size } => {
+                    clip = Mask::new(page.width(), page.height());
+                    if let (Some(mask), Some(area)) = (&mut clip, rect(*at, *size)) {
+                        let area = PathBuilder::from_rect(area);
+                        mask.fill_path(&area, FillRule::Winding, true, transform);
+                    }
+                }
+                Item::EndClip => clip = None,
+                item => item.paint(&mut page, transform, clip.as_ref()),
+            }
+        }
+        Ok(page)
+    }
+
+    pub(super) fn to_png(&self, title: &str, zoom: f64) -> Result<Vec<u8>, Error> {
+        let page = self.to_pixels(title, zoom)?;
+        page.encode_png().map_err(|e| Error::Usage(format!("figure `{title}`: {e}")))
+    }
 }
 
-fn path(points: &[(f64, f64)]) -> String {
+impl Item {
+    fn to_svg(&self, clip: usize) -> String {
+        match self {
+            Item::Rect { at: (x, y), size: (w, h), fill } => format!(
+                r#"<rect x="{x:.2}" y="{y:.2}" width="{w:.2}" height="{h:.2}" fill="{}"/>"#,
+                hex(*fill)
+            ),
+            Item::Polygon { points, fill, opacity } => format!(
+                r#"<polygon points="{}" fill="{}" fill-opacity="{opacity}"/>"#,
+                listed(points),
+                hex(*fill)
+            ),
+            Item::Line { points, stroke, width, dashed } => {
+                let dash = format!(r#" stroke-dasharray="{} {}""#, DASH[0], DASH[1]);
+                format!(
+                    r#"<polyline points="{}" fill="none" stroke="{}" stroke-width="{width}" stroke-linejoin="round"{}/>"#,
+                    listed(points),
+                    hex(*stroke),
+                    if *dashed { &dash } else { "" }
+                )
+            }
+            Item::Circle { centre: (x, y), radius, fill } => {
+                format!(r#"<circle cx="{x:.2}" cy="{y:.2}" r="{radius}" fill="{}"/>"#, hex(*fill))
+            }
+            Item::Text { at: (x, y), upward, text, anchor, style } => {
+                let place = match upward {
+                    true => format!(r#"transform="translate({x:.2} {y:.2}) rotate(-90)""#),
+                    false => format!(r#"x="{x:.2}" y="{y:.2}""#),
+                };
+                let anchor = match anchor {
+                    Anchor::Start => "start",
+                    Anchor::Middle => "middle",
+                    Anchor::End => "end",
+                };
+                let weight = if style.bold { r#" font-weight="600""# } else { "" };
+                format!(
+                    r#"<text {place} font-size="{}" fill="{}" text-anchor="{anchor}"{weight}>{}</text>"#,
+                    style.size,
+                    hex(style.colour),
+                    svg_spans(text, style)
+                )
+            }
+            Item::Clip { at: (x, y), size: (w, h) } => format!(
+                r##"<clipPath id="clip{clip}"><rect x="{x:.2}" y="{y:.2}" width="{w:.2}" height="{h:.2}"/></clipPath><g clip-path="url(#clip{clip})">"##
+            ),
+            Item::EndClip => "</g>".into(),
+        }
+    }
+
+    fn paint(&self, page: &mut Pixmap, transform: Transform, clip: Option<&Mask>) {
+        match self {
+            Item::Rect { at, size, fill } => {
+                if let Some(area) = rect(*at, *size) {
+                    page.fill_rect(area, &paint(*fill, 1.0), transform, clip);
+                }
+            }
+            Item::Polygon { points, fill, opacity } => {
+                if let Some(path) = path(points, true) {
+                    let paint = paint(*fill, *opacity);
+                    page.fill_path(&path, &paint, FillRule::Winding, transform, clip);
+                }
+            }
+            Item::Line { points, stroke, width, dashed } => {
+                if let Some(path) = path(points, false) {
+                    let stroked = Stroke {
+                        width: *width as f32,
+                        line_cap: LineCap::Butt,
+                        line_join: LineJoin::Round,
+                        dash: dashed.then(|| StrokeDash::new(DASH.to_vec(), 0.0)).flatten(),
+                        ..Default::default()
+                    };
+                    page.stroke_path(&path, &paint(*stroke, 1.0), &stroked, transform, clip);
+                }
+            }
+            Item::Circle { centre: (x, y), radius, fill } => {
+                if let Some(path) = PathBuilder::from_circle(*x as f32, *y as f32, *radius as f32) {
+                    let paint = paint(*fill, 1.0);
+                    page.fill_path(&path, &paint, FillRule::Winding, transform, clip);
+                }
+            }
+            Item::Text { at: (x, y), upward, text, anchor, style } => {
+                let back = match anchor {
+                    Anchor::Start => 0.0,
+                    Anchor::Middle => 0.5 * font::width(text, style),
+                    Anchor::End => font::width(text, style),
+                };
+                let mut place = transform.pre_translate(*x as f32, *y as f32);
+                if *upward {
+                    place = place.pre_concat(Transform::from_rotate(-90.0));
+                }
+                place = place.pre_translate(-back as f32, 0.0);
+                if let Some(outline) = font::outline(text, style) {
+                    let paint = paint(style.colour, 1.0);
+                    page.fill_path(&outline, &paint, FillRule::Winding, place, clip);
+                }
+            }
+            Item::Clip { .. } | Item::EndClip => {}
+        }
+    }
+}
+
+fn paint(colour: Colour, opacity: f64) -> Paint<'static> {
+    let mut paint = Paint { anti_alias: true, ..Default::default() };
+    let [r, g, b] = colour;
+    paint.set_color_rgba8(r, g, b, (255.0 * opacity).round() as u8);
+    paint
+}
+
+fn rect((x, y): Point, (w, h): (f64, f64)) -> Option<Rect> {
+    Rect::from_xywh(x as f32, y as f32, w as f32, h as f32)
+}
+
+fn path(points: &[Point], closed: bool) -> Option<tiny_skia::Path> {
+    let mut builder = PathBuilder::new();
+    for (i, (x, y)) in points.iter().enumerate() {
+        if i == 0 {
+            builder.move_to(*x as f32, *y as f32);
+        } else {
+            builder.line_to(*x as f32, *y as f32);
+        }
+    }
+    if closed {
+        builder.close();
+    }
+    builder.finish()
+}
+
+fn listed(points: &[Point]) -> String {
     let points: Vec<_> = points.iter().map(|(x, y)| format!("{x:.2},{y:.2}")).collect();
     points.join(" ")
+}
+
+fn svg_spans(text: &str, style: &TextStyle) -> String {
+    let mut out = String::new();
+    let mut height = 0.0;
+    for span in font::spans(text, style) {
+        let text = escape(span.text);
+        let down = height - span.rise;
+        height = span.rise;
+        // Writing to a String cannot fail.
+        let _ = if down == 0.0 && span.size == style.size {
+            write!(out, "{text}")
+        } else {
+            write!(out, r#"<tspan dy="{down:.2}" font-size="{:.2}">{text}</tspan>"#, span.size)
+        };
+    }
+    out
+}
+
+pub(super) fn hex([r, g, b]: Colour) -> String {
+    format!("#{r:02x}{g:02x}{b:02x}")
 }
 
 fn escape(text: &str) -> String {

@@ -1,6 +1,6 @@
 //! The look that all figures share.
 
-use super::scene::TextStyle;
+use super::scene::{Colour, TextStyle};
 
 pub(super) const MARGIN: f64 = 20.0;
 pub(super) const GUTTER: f64 = 26.0;
@@ -11,22 +11,29 @@ pub(super) const LABEL: f64 = 12.0;
 pub(super) const SMALL: f64 = 12.0;
 pub(super) const TICK: f64 = 11.0;
 
-pub(super) const INK: &str = "#1d2430";
-pub(super) const FAINT_INK: &str = "#5b6472";
-pub(super) const AXIS: &str = "#8a93a0";
-pub(super) const GRID: &str = "#e6e9ee";
-pub(super) const PAPER: &str = "#ffffff";
+pub(super) const INK: Colour = [0x1d, 0x24, 0x30];
+pub(super) const FAINT_INK: Colour = [0x5b, 0x64, 0x72];
+pub(super) const AXIS: Colour = [0x8a, 0x93, 0xa0];
+pub(super) const GRID: Colour = [0xe6, 0xe9, 0xee];
+pub(super) const PAPER: Colour = [0xff, 0xff, 0xff];
 
 /// Told apart also with colour-blind eyes and in grey: Tol's "bright" scheme, reordered.
-pub(super) const CURVES: [&str; 7] =
-    ["#3568a8", "#d9543d", "#228833", "#b07c00", "#8e3b8a", "#2a9fb5", "#6b7280"];
+pub(super) const CURVES: [Colour; 7] = [
+    [0x35, 0x68, 0xa8],
+    [0xd9, 0x54, 0x3d],
+    [0x22, 0x88, 0x33],
+    [0xb0, 0x7c, 0x00],
+    [0x8e, 0x3b, 0x8a],
+    [0x2a, 0x9f, 0xb5],
+    [0x6b, 0x72, 0x80],
+];
 
-pub(super) fn text(size: f64, colour: &'static str) -> TextStyle {
+pub(super) fn text(size: f64, colour: Colour) -> TextStyle {
     TextStyle { size, colour, bold: false }
 }
 
 /// The anchors of the diverging colour scale from -1 (blue) over 0 (white) to 1 (red).
-const DIVERGING: [[u8; 3]; 9] = [
+const DIVERGING: [Colour; 9] = [
     [18, 63, 125],
     [44, 113, 178],
     [107, 165, 208],
@@ -39,7 +46,7 @@ const DIVERGING: [[u8; 3]; 9] = [
 ];
 
 /// The colour of a number in [-1, 1]; beyond it the end's colour, and grey for NaN.
-pub(super) fn diverging(value: f64) -> [u8; 3] {
+pub(super) fn diverging(value: f64) -> Colour {
     if value.is_nan() {
         return [160, 160, 160];
     }

@@ -1,0 +1,21 @@
+//! `ictd list`.
+
+use crate::experiments;
+use crate::report::{Report, table};
+use serde_json::json;
+
+/// List the experiments and the figures of the paper that they repeat
+#[derive(Clone, Debug, clap::Args)]
+pub struct List {}
+
+/// Lists them.
+pub fn run() -> Report {
+    let mut rows = vec![["command", "figure of the paper"].map(str::to_owned)];
+    rows.extend(experiments::ALL.iter().map(|e| [e.id, e.figure].map(str::to_owned)));
+    let mut report = Report::new("list");
+    let entry = |e: &experiments::Entry| json!({ "id": e.id, "figure": e.figure });
+    let entries: Vec<_> = experiments::ALL.iter().map(entry).collect();
+    report.results.insert("experiments".into(), json!(entries));
+    report.text = table(&rows);
+    report
+}

@@ -1,0 +1,68 @@
+//! `ictd plot`.
+
+use crate::error::Error;
+use crate::experiments;
+use crate::figures;
+use crate::records::{Records, RunDirectory};
+use crate::report::Report;
+use std::path::{Path, PathBuf};
+
+/// Draw the figures of a finished run again, from its records, without computing
+///
+/// DIR is the directory of a run (for example results/demo), or one that holds several.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Plot {
+    /// The directory of a run, with its config.toml
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+}
+
+/// Draws the run's figures, or those of the runs inside.
+///
+/// # Errors
+/// [`Error::File`] if there is no run or a record is damaged, [`Error::Write`].
+pub fn run(options: &Plot) -> Result<Report, Error> {
+    let mut report = Report::new("plot");
+    for run in runs(&options.directory)? {
+        let mut records = Records::open(&run)?;
+        let id = command_of(&run)?;
+        let Some(entry) = experiments::ALL.iter().find(|e| e.id == id) else {
+            let known: Vec<_> = experiments::ALL.iter().map(|e| e.id).collect();
+            let reason = format!("command: `{id}` has no figures: known are {}", known.join(", "));
+            return Err(Error::file(&run.join("config.toml"), reason));
+        };
+        for (name, figure) in (entry.figures)(&records)? {
+            figures::put(&mut records, &name, &figure)?;
+        }
+        report.files.extend(RunDirectory::create(run)?.write(records.files())?);
+    }
+    for file in &report.files {
+        report.text.push_str(&format!("{}\n", file.display()));
+    }
+    Ok(report)
+}
+
+/// The directory itself if it is a run's, else the runs in it, sorted.
+fn runs(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    let is_run = |d: &Path| command_of(d).is_ok_and(|id| id != "main");
+    let entries = std::fs::read_dir(directory).map_err(|e| Error::file(directory, e))?;
+    if is_run(directory) {
+        return Ok(vec![directory.to_owned()]);
+    }
+    let mut runs: Vec<_> = entries.flatten().map(|e| e.path()).filter(|d| is_run(d)).collect();
+    runs.sort();
+    if runs.is_empty() {
+        let reason = "holds no run: accepted is a directory with the config.toml that a run wrote";
+        return Err(Error::file(directory, reason));
+    }
+    Ok(runs)
+}
+
+/// The `command` of a run's config.toml.
+fn command_of(run: &Path) -> Result<String, Error> {
+    let path = run.join("config.toml");
+    let text = std::fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
+    let table: toml::Table = text.parse().map_err(|e: toml::de::Error| Error::file(&path, e))?;
+    let command = table.get("command").and_then(|c| c.as_str()).map(str::to_owned);
+    command.ok_or_else(|| Error::file(&path, "command is missing: accepted is a run's config.toml"))
+}
