@@ -23,7 +23,7 @@ pub struct Claim {
 pub enum Verdict {
     /// It does.
     Holds,
-    /// For some seeds or some of its parts.
+    /// For some seeds, for some of its parts, or within the spread only.
     HoldsInPart,
     /// It does not.
     DoesNotHold,
@@ -94,9 +94,9 @@ impl Report {
                 [claim, paper, measured, verdict.words().to_owned()]
             }));
             out.push_str(&table(&rows));
-        }
-        if let Some(directory) = self.files.first().and_then(|f| f.parent()) {
-            out.push_str(&format!("\nfigures and numbers: {}\n", directory.display()));
+            if let Some(directory) = self.files.first().and_then(|f| f.parent()) {
+                out.push_str(&format!("\nfigures and numbers: {}\n", directory.display()));
+            }
         }
         out
     }

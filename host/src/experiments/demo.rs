@@ -209,11 +209,12 @@ impl Experiment for Demo {
                     last.stderr,
                     first.mean / last.mean
                 ),
-                // By more than three joint standard errors.
-                verdict: Verdict::of(
-                    first.mean - last.mean
-                        > 3.0 * (first.stderr * first.stderr + last.stderr * last.stderr).sqrt(),
-                ),
+                verdict: match first.mean - last.mean {
+                    // Too few tasks leave it open.
+                    fall if fall > 3.0 * first.stderr.hypot(last.stderr) => Verdict::Holds,
+                    fall if fall > 0.0 => Verdict::HoldsInPart,
+                    _ => Verdict::DoesNotHold,
+                },
             });
         }
         Ok(findings)

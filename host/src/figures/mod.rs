@@ -3,10 +3,10 @@
 //! Nothing outside this module knows how pictures are made. A [`Figure`] is a title and panels, side
 //! by side; a panel holds [`Curves`] with bands or a [`Heatmap`].
 
+mod animation;
 mod curves;
 mod font;
 mod heatmap;
-mod animation;
 mod scale;
 mod scene;
 mod style;

@@ -1,0 +1,161 @@
+//! Wrong use: one line that names the option and what is accepted, exit code 2, nothing written.
+
+mod common;
+
+use common::{files, ictd, json};
+use std::path::Path;
+
+/// Runs, and returns the line on stderr; checks that it is one line, exit code 2, and no files.
+fn refused(arguments: &str) -> String {
+    let out = tempfile::tempdir().unwrap();
+    let output = ictd(out.path(), arguments);
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments}: {line}");
+    assert_eq!(line.lines().count(), 1, "{arguments}: {line}");
+    assert!(output.stdout.is_empty(), "{arguments}");
+    assert_eq!(files(out.path()), [""; 0], "{arguments}");
+    line
+}
+
+#[test]
+fn a_bad_value_is_answered_with_the_option_and_what_is_accepted() {
+    for (arguments, option, accepted) in [
+        ("verify --seeds 0", "--seeds 0", "from 1 to"),
+        ("verify --layers 0", "--layers 0", "from 1 to 128"),
+        ("verify --layers -1", "--layers -1", "from 1 to 128"),
+        ("verify --layers 1.5", "--layers 1.5", "an integer"),
+        ("verify --dim 6", "--dim 6", "one of 1, 2, 3, 4, 8"),
+        ("verify --context 100000", "--context 100000", "from 1 to 1024"),
+        ("verify --gamma 1", "--gamma 1", "[0, 1)"),
+        ("verify --gamma NaN", "--gamma NaN", "[0, 1)"),
+        ("verify --gamma -0.1", "--gamma -0.1", "[0, 1)"),
+        ("verify --lambda 2", "--lambda 2", "[0, 1]"),
+        ("verify --c-norm inf", "--c-norm inf", "[0, 10]"),
+        ("verify --successors x", "--successors x", "independent, trajectory"),
+        ("verify --seeds", "--seeds", "missing"),
+        ("demo --tasks 0", "--tasks 0", "from 1 to"),
+        ("demo --task x", "--task x", "mdp, loop, boyan"),
+        ("demo --dim 7", "--dim 7", "one of"),
+        ("demo --min-states 1", "--min-states 1", "from 2 to 32"),
+        ("demo --max-states 33", "--max-states 33", "from 2 to 32"),
+        ("demo --min-states 12", "--min-states", "--max-states 10"),
+        ("demo --actions 9", "--actions 9", "from 1 to 8"),
+        ("demo --alpha NaN", "--alpha NaN", "[0, 100]"),
+        ("demo --context-step 0", "--context-step 0", "from 1 to"),
+        ("demo --min-context 40", "--min-context", "--max-context 39"),
+        ("demo --threads 0", "--threads 0", "from 1 to 1024"),
+        ("demo --seed -1", "--seed -1", "from 0 to"),
+        ("demo --seed 9223372036854775808", "--seed", "from 0 to 9223372036854775807"),
+        ("demo --colour", "--colour", "--alpha"),
+        ("--gamma 0.5", "--gamma", "--seed"),
+        ("dome", "dome", "demo, verify"),
+        ("plot /nowhere", "/nowhere", "No such file"),
+        ("completions tcsh", "tcsh", "bash"),
+    ] {
+        let line = refused(arguments);
+        assert!(line.contains(option) && line.contains(accepted), "{arguments}: {line}");
+    }
+}
+
+#[test]
+fn with_json_an_error_is_one_json_object() {
+    let out = tempfile::tempdir().unwrap();
+    for arguments in ["demo --gamma 2 --json", "--json demo --min-states 12", "dome --json"] {
+        let output = ictd(out.path(), arguments);
+        assert_eq!(output.status.code(), Some(2));
+        let object = json(&output);
+        assert_eq!(object["exit_code"], 2);
+        assert!(object["error"].as_str().is_some_and(|e| !e.is_empty() && !e.contains('\n')));
+    }
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_is_named_before_anything_is_computed() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let output = ictd(&file.path().join("x"), "demo --tasks 1000000");
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(line.contains("--out") && line.contains(file.path().to_str().unwrap()), "{line}");
+}
+
+#[test]
+fn a_bad_config_file_is_named_with_the_option() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("c.toml");
+    for (text, reason) in [
+        ("command = \"demo\"\ntasks = 0\n", "--tasks 0"),
+        ("command = \"demo\"\nlambda = 0.5\n", "--lambda"),
+        ("command = \"verify\"\n", "verify"),
+        ("command = \"demo\"\ntasks = [1]\n", "tasks"),
+        ("command = \"demo\"\ngamma = nan\n", "--gamma"),
+        ("command = \"demo\"\nconfig = \"x\"\n", "config"),
+        ("tasks = \n", "line 1"),
+        ("tasks = 1\ntasks = 2\n", "line 2"),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let line = refused(&format!("demo --config {}", file.display()));
+        assert!(line.contains("c.toml") && line.contains(reason), "{text}: {line}");
+    }
+    assert!(refused("demo --config /nowhere.toml").contains("/nowhere.toml"));
+}
+
+#[test]
+fn help_names_every_option_and_the_papers_section() {
+    for (command, section) in [("demo", "Figure 1"), ("verify", "Numerical Verification")] {
+        let output = ictd(Path::new("unused"), &format!("{command} --help"));
+        let help = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        assert!(help.contains(section), "{help}");
+        for option in ["--seed", "--out", "--threads", "--json", "--config", "[default: "] {
+            assert!(help.contains(option), "{command} {option}");
+        }
+    }
+    let man = ictd(Path::new("unused"), "man");
+    assert!(String::from_utf8(man.stdout).unwrap().contains("ICTD VERIFY"));
+    let script = ictd(Path::new("unused"), "completions bash");
+    assert!(String::from_utf8(script.stdout).unwrap().contains("--context-step"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_leaves_the_previous_run_as_it_was() {
+    let out = tempfile::tempdir().unwrap();
+    assert_eq!(ictd(out.path(), "demo --tasks 20").status.code(), Some(0));
+    let before = files(out.path());
+    let config = std::fs::read(out.path().join("demo/config.toml")).unwrap();
+    // No file may grow beyond a few kilobytes: the task records do.
+    let command = format!(
+        "trap '' XFSZ; ulimit -f 8; exec '{}' demo --tasks 300 --out '{}'",
+        env!("CARGO_BIN_EXE_ictd"),
+        out.path().display()
+    );
+    let output = std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{line}");
+    assert!(line.contains("--out: cannot write") && line.lines().count() == 1, "{line}");
+    assert_eq!(files(out.path()), before);
+    assert_eq!(std::fs::read(out.path().join("demo/config.toml")).unwrap(), config);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interruption_leaves_no_files() {
+    use std::process::{Command, Stdio};
+    let out = tempfile::tempdir().unwrap();
+    let child = Command::new(env!("CARGO_BIN_EXE_ictd"))
+        .args(["demo", "--tasks", "1000000", "--max-context", "20000", "--out"])
+        .arg(out.path())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Its directory is there once the handler is.
+    while !out.path().join("demo").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("interrupted"));
+    assert_eq!(files(out.path()), [""; 0]);
+}

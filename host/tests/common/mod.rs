@@ -1,0 +1,33 @@
+//! Running the program, and reading what it says.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs `ictd` with arguments separated by spaces, writing to `out`.
+pub(crate) fn ictd(out: &Path, arguments: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_ictd"))
+        .args(arguments.split_whitespace())
+        .arg("--out")
+        .arg(out)
+        .output()
+        .expect("ictd starts")
+}
+
+pub(crate) fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_slice(&output.stdout).expect("stdout is one JSON object")
+}
+
+/// What a run may leave behind: every file below a directory, relative, sorted.
+pub(crate) fn files(directory: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name().into_string().expect("names are UTF-8");
+        if entry.path().is_dir() {
+            found.extend(files(&entry.path()).into_iter().map(|f| format!("{name}/{f}")));
+        } else {
+            found.push(name);
+        }
+    }
+    found.sort();
+    found
+}

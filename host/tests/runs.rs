@@ -1,0 +1,147 @@
+//! What the runs show, and that they can be repeated.
+
+mod common;
+
+use common::{files, ictd, json};
+use serde_json::Value;
+use std::path::Path;
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().expect("a list").iter().map(|x| x.as_f64().expect("a number")).collect()
+}
+
+#[test]
+fn verification_stays_below_1e_10_at_layer_40() {
+    let out = tempfile::tempdir().unwrap();
+    for successors in ["independent", "trajectory"] {
+        let output = ictd(out.path(), &format!("verify --json --successors {successors}"));
+        assert_eq!(output.status.code(), Some(0));
+        let result = json(&output);
+        for name in ["td0", "td_lambda", "residual_gradient", "average_reward"] {
+            let construction = &result["constructions"][name];
+            let errors = numbers(&construction["mean_error_per_layer"]);
+            assert_eq!(errors.len(), 40);
+            // Not identically 0: two different programs computed it.
+            assert!(errors[39] > 0.0 && errors[39] < 1e-10, "{name}: {}", errors[39]);
+            let largest = construction["max_abs_error"].as_f64().unwrap();
+            assert!(largest <= 1e-10 && errors.iter().all(|e| *e <= largest));
+            assert!(construction["streaming_max_abs_error"].as_f64().unwrap() <= 1e-10);
+            let value = construction["max_abs_value"].as_f64().unwrap();
+            assert!(value > 0.1 && value < 1000.0, "{name}: iterates up to {value}");
+        }
+    }
+}
+
+#[test]
+fn a_claim_that_does_not_hold_exits_with_1() {
+    let out = tempfile::tempdir().unwrap();
+    let output = ictd(out.path(), "verify --json --seeds 3 --c-norm 10 --layers 128");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(json(&output)["holds"], false);
+}
+
+#[test]
+fn value_error_falls_to_a_quarter_as_the_context_grows() {
+    let out = tempfile::tempdir().unwrap();
+    for task in ["mdp", "boyan", "loop --max-states 15"] {
+        let result = json(&ictd(out.path(), &format!("demo --json --task {task}")));
+        let lengths = numbers(&result["context_lengths"]);
+        assert_eq!((lengths[0], lengths[19], lengths.len()), (1.0, 39.0, 20));
+        let mean = numbers(&result["msve_mean"]);
+        assert!(mean[19] <= 0.25 * mean[0], "{task}: {} to {}", mean[0], mean[19]);
+    }
+}
+
+#[test]
+fn loop_task_repeats_the_authors_demo() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/reference_run/demo.json");
+    let text = std::fs::read_to_string(path).unwrap();
+    let reference: Value = serde_json::from_str(&text).unwrap();
+    let out = tempfile::tempdir().unwrap();
+    let arguments = "demo --json --task loop --min-states 5 --max-states 15";
+    let result = json(&ictd(out.path(), arguments));
+    assert_eq!(result["context_lengths"], reference["context_lengths"]);
+    let columns =
+        [(&result["msve_mean"], &result["msve_stderr"]), (&reference["mean"], &reference["ste"])]
+            .map(|(mean, stderr)| (numbers(mean), numbers(stderr)));
+    for i in 0..20 {
+        let [(m, s), (m_ref, s_ref)] = &columns;
+        let joint = (s[i] * s[i] + s_ref[i] * s_ref[i]).sqrt();
+        assert!((m[i] - m_ref[i]).abs() <= 3.0 * joint, "length {i}: {} {}", m[i], m_ref[i]);
+    }
+}
+
+/// Every file of the run, byte for byte.
+fn contents(directory: &Path) -> Vec<(String, Vec<u8>)> {
+    let read = |name: String| {
+        let content = std::fs::read(directory.join(&name)).unwrap();
+        (name, content)
+    };
+    files(directory).into_iter().map(read).collect()
+}
+
+#[test]
+fn results_are_the_same_bytes_for_any_number_of_threads_and_from_the_config_file() {
+    let [one, four, again] = [0; 3].map(|_| tempfile::tempdir().unwrap());
+    for arguments in ["demo --tasks 21 --seed 5 --trajectory growing", "verify --seeds 5"] {
+        let run = arguments.split(' ').next().unwrap();
+        let status = ictd(one.path(), &format!("{arguments} --threads 1")).status;
+        assert_eq!(status.code(), Some(0));
+        ictd(four.path(), &format!("{arguments} --threads 4"));
+        let config = one.path().join(run).join("config.toml");
+        ictd(again.path(), &format!("--config {}", config.display()));
+        let expected = contents(&one.path().join(run));
+        assert!(expected.len() >= 6, "{:?}", files(one.path()));
+        for other in [&four, &again] {
+            assert!(contents(&other.path().join(run)) == expected, "{arguments}");
+        }
+    }
+    // Typed options win over the file's.
+    let config = one.path().join("demo/config.toml");
+    let result =
+        json(&ictd(again.path(), &format!("demo --config {} --tasks 3 --json", config.display())));
+    assert_eq!((&result["config"]["tasks"], &result["seed"]), (&3.into(), &5.into()));
+    assert_eq!(result["config"]["trajectory"], "growing");
+}
+
+#[test]
+fn figures_are_drawn_again_from_the_records_alone() {
+    let out = tempfile::tempdir().unwrap();
+    let run = out.path().join("demo");
+    ictd(out.path(), "demo --tasks 3");
+    let before = contents(&run);
+    for figure in ["demo.svg", "demo.png", "results.json", "tasks.csv"] {
+        std::fs::remove_file(run.join(figure)).unwrap();
+    }
+    assert_eq!(ictd(out.path(), &format!("plot {}", out.path().display())).status.code(), Some(0));
+    for (name, content) in before.iter().filter(|(name, _)| name.starts_with("demo.")) {
+        assert!(&std::fs::read(run.join(name)).unwrap() == content, "{name}");
+    }
+
+    let damaged = "context_length,mean,stderr\n1,0.5,0.1\n3,x,0.1\n";
+    std::fs::write(run.join("msve.csv"), damaged).unwrap();
+    let output = ictd(out.path(), &format!("plot {}", run.display()));
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(line.contains("msve.csv") && line.contains("line: 3"), "{line}");
+}
+
+#[test]
+fn the_main_job_writes_figures_numbers_and_a_config() {
+    let out = tempfile::tempdir().unwrap();
+    let output = ictd(out.path(), "--json");
+    assert_eq!(output.status.code(), Some(0));
+    assert!(output.stderr.is_empty());
+    let result = json(&output);
+    assert_eq!(result["holds"], true);
+    assert!(
+        result["verify"]["constructions"].is_object() && result["demo"]["msve_mean"].is_array()
+    );
+    let written = files(out.path());
+    for file in
+        ["config.toml", "demo/demo.png", "demo/demo.svg", "demo/msve.csv", "verify/verify.png"]
+    {
+        assert!(written.iter().any(|w| w == file), "{file} is missing: {written:?}");
+    }
+    assert!(written.iter().all(|w| !w.contains(".ictd-")), "temporary files: {written:?}");
+}
