@@ -2,7 +2,7 @@
 
 use super::{Experiment, Findings, mean_and_stderr};
 use crate::error::{Doing, Error};
-use crate::figures::{Axis, Curve, Curves, Figure, Panel};
+use crate::figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use crate::options;
 use crate::records::Records;
 use crate::report::{Claim, Verdict};
@@ -220,7 +220,7 @@ impl Experiment for Demo {
         Ok(findings)
     }
 
-    fn figures(records: &Records) -> Result<Vec<(String, Figure)>, Error> {
+    fn figures(records: &Records) -> Result<NamedFigures, Error> {
         let rows: Vec<MeanRow> = records.csv("msve.csv")?;
         let curve = Curve::with_stderr(
             "",

@@ -6,7 +6,7 @@ pub mod verify;
 
 use crate::config;
 use crate::error::Error;
-use crate::figures::{self, Figure};
+use crate::figures::{self, NamedFigures};
 use crate::records::{Records, RunDirectory};
 use crate::report::{Claim, Report};
 use crate::session::Session;
@@ -38,7 +38,7 @@ pub trait Experiment: Serialize {
     ///
     /// # Errors
     /// [`Error::File`] if a record is missing or damaged.
-    fn figures(records: &Records) -> Result<Vec<(String, Figure)>, Error>;
+    fn figures(records: &Records) -> Result<NamedFigures, Error>;
 }
 
 /// What is known of an experiment without running it.
@@ -48,7 +48,7 @@ pub struct Entry {
     /// [`Experiment::FIGURE`].
     pub figure: &'static str,
     /// [`Experiment::figures`].
-    pub figures: fn(&Records) -> Result<Vec<(String, Figure)>, Error>,
+    pub figures: fn(&Records) -> Result<NamedFigures, Error>,
 }
 
 impl Entry {

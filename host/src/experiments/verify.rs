@@ -2,7 +2,7 @@
 
 use super::{Experiment, Findings, mean_and_stderr};
 use crate::error::{Doing, Error};
-use crate::figures::{Axis, Curve, Curves, Figure, Panel};
+use crate::figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use crate::options;
 use crate::records::Records;
 use crate::report::{Claim, Verdict};
@@ -192,7 +192,7 @@ impl Experiment for Verify {
         Ok(findings)
     }
 
-    fn figures(records: &Records) -> Result<Vec<(String, Figure)>, Error> {
+    fn figures(records: &Records) -> Result<NamedFigures, Error> {
         let rows: Vec<MeanRow> = records.csv("mean_errors.csv")?;
         let curves = CONSTRUCTIONS.map(|(name, label)| {
             let of_this = || rows.iter().filter(|r| r.construction == name);

@@ -38,6 +38,9 @@ impl Default for Figure {
     }
 }
 
+/// Figures with their file names, without ending.
+pub type NamedFigures = Vec<(String, Figure)>;
+
 /// One part of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Panel {
