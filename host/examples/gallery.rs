@@ -1,30 +1,32 @@
 //! What the figures module can draw: `cargo run -p host --example gallery -- DIR`.
 
-use ictd::figures::{Axis, Curve, Curves, Figure, Heatmap, HorizontalLine, Panel};
+use ictd::figures::{Axis, Curve, Curves, Figure, Heatmap, HorizontalLine, Panel, animation};
 use std::path::Path;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = std::env::args().nth(1).unwrap_or_else(|| "gallery".into());
     std::fs::create_dir_all(&directory)?;
-    for (name, figure) in [("matrices", matrices()), ("curves", curves())] {
+    for (name, figure) in [("matrices", matrices(1.0)), ("curves", curves())] {
         let path = Path::new(&directory).join(name);
         std::fs::write(path.with_extension("svg"), figure.to_svg())?;
         std::fs::write(path.with_extension("png"), figure.to_png()?)?;
     }
+    let frames: Vec<_> = (0..=20).map(|i| matrices(f64::from(i) / 20.0)).collect();
+    std::fs::write(Path::new(&directory).join("matrices.gif"), animation(&frames, 8)?)?;
     Ok(())
 }
 
-/// Theorem 1's P and Q for d = 4 with a little noise, one pair per layer.
-fn matrices() -> Figure {
+/// Theorem 1's P and Q for d = 4 with a little noise, diagonals of the given strength.
+fn matrices(strength: f64) -> Figure {
     let d = 4;
     let noise = |i: usize, j: usize| 0.1 * ((7 * i + 13 * j) as f64).sin();
     let matrix = |f: &dyn Fn(usize, usize) -> f64| -> Vec<Vec<f64>> {
         (0..2 * d + 1).map(|i| (0..2 * d + 1).map(|j| f(i, j) + noise(i, j)).collect()).collect()
     };
-    let p = matrix(&|i, j| if i == 2 * d && j == 2 * d { 0.95 } else { 0.0 });
+    let p = matrix(&|i, j| if i == 2 * d && j == 2 * d { 0.95 * strength } else { 0.0 });
     let q = matrix(&|i, j| match (i < d, j == i, j == i + d) {
-        (true, true, _) => -0.9,
-        (true, _, true) => 0.85,
+        (true, true, _) => -0.9 * strength,
+        (true, _, true) => 0.85 * strength,
         _ => 0.0,
     });
     let panel = |title: &str, rows, colour_bar| {

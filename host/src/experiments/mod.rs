@@ -111,3 +111,30 @@ pub fn mean_and_stderr(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) 
     }
     (mean, (squares / count).sqrt() / count.sqrt())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn standard_error_is_that_of_the_mean_with_ddof_0() {
+        let (mean, stderr) = mean_and_stderr([1.0, 2.0, 3.0, 6.0].into_iter());
+        assert_eq!((mean, stderr), (3.0, (3.5f64).sqrt() / 2.0));
+        assert!(mean_and_stderr([1.0, f64::NAN].into_iter()).0.is_nan());
+    }
+
+    #[test]
+    fn the_options_defaults_are_those_of_the_help() {
+        let parse = |arguments: &[&str]| {
+            let arguments: Vec<_> = arguments.iter().map(Into::into).collect();
+            crate::cli::try_parse(&arguments).expect("no option is required").command
+        };
+        let same = |typed: String, default: String| assert_eq!(typed, default);
+        let Some(crate::cli::Command::Demo(demo)) = parse(&["ictd", "demo"]) else { panic!() };
+        same(format!("{demo:?}"), format!("{:?}", demo::Demo::default()));
+        let Some(crate::cli::Command::Verify(verify)) = parse(&["ictd", "verify"]) else {
+            panic!()
+        };
+        same(format!("{verify:?}"), format!("{:?}", verify::Verify::default()));
+    }
+}

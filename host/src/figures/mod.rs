@@ -92,8 +92,11 @@ impl Figure {
         if !self.subtitle.is_empty() {
             head += 22.0;
         }
+        let title = style::text(style::TITLE, style::INK).bold();
+        let subtitle = style::text(style::SMALL, style::FAINT_INK);
+        let words = font::width(&self.title, &title).max(font::width(&self.subtitle, &subtitle));
         let mut places = Vec::new();
-        let (mut width, mut y) = (0.0_f64, head);
+        let (mut width, mut y) = (words + 2.0 * style::MARGIN, head);
         for row in self.panels.chunks(columns) {
             let mut x = style::MARGIN;
             let mut height = 0.0_f64;
@@ -110,11 +113,9 @@ impl Figure {
         let mut scene = Scene::new(width, y - style::GUTTER + style::MARGIN);
         let mut baseline = style::MARGIN + 13.0;
         if !self.title.is_empty() {
-            let title = style::text(style::TITLE, style::INK).bold();
             scene.text((style::MARGIN, baseline), &self.title, Anchor::Start, &title);
             baseline += 21.0;
         }
-        let subtitle = style::text(style::SMALL, style::FAINT_INK);
         scene.text((style::MARGIN, baseline), &self.subtitle, Anchor::Start, &subtitle);
         for (panel, at, size, head) in places {
             match panel {
@@ -134,4 +135,88 @@ pub fn put(records: &mut Records, name: &str, figure: &Figure) -> Result<(), Err
     records.put(&format!("{name}.svg"), figure.to_svg());
     records.put(&format!("{name}.png"), figure.to_png()?);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn heatmap(rows: Vec<Vec<f64>>) -> Figure {
+        let heatmap = Heatmap { rows, ..Default::default() };
+        Figure { panels: vec![Panel::Heatmap(heatmap)], ..Default::default() }
+    }
+
+    /// The colour in the middle of each quarter of the matrix, read along rows.
+    fn quarters(figure: &Figure) -> Vec<[u8; 3]> {
+        let Panel::Heatmap(heatmap) = &figure.panels[0] else { panic!("a heatmap") };
+        let picture = figure.scene().to_pixels("", 1.0).unwrap();
+        let centres = heatmap.cell_centres(style::MARGIN, style::MARGIN);
+        centres
+            .into_iter()
+            .map(|(x, y)| {
+                let pixel = picture.pixel(x as u32, y as u32).unwrap().demultiply();
+                [pixel.red(), pixel.green(), pixel.blue()]
+            })
+            .collect()
+    }
+
+    #[test]
+    fn row_0_is_on_top_and_the_scale_is_fixed() {
+        let colours = |rows| quarters(&heatmap(rows));
+        let (blue, white, red) =
+            (style::diverging(-1.0), style::diverging(0.0), style::diverging(1.0));
+        assert_eq!(colours(vec![vec![-1.0, 0.0], vec![0.0, 1.0]]), [blue, white, white, red]);
+        // Not stretched to the data; beyond the scale its end; NaN neither.
+        let small = colours(vec![vec![0.1, 2.0], vec![-2.0, f64::NAN]]);
+        assert_eq!(small, [style::diverging(0.1), red, blue, style::diverging(f64::NAN)]);
+        assert!(blue[2] > blue[0] && red[0] > red[2]);
+    }
+
+    #[test]
+    fn figures_without_data_or_with_non_finite_data_are_drawn() {
+        let curve = |y: Vec<f64>| Curve::with_stderr("c", vec![0.0, 1.0, 2.0], y, &[0.0; 3]);
+        for log in [false, true] {
+            for y in [vec![], vec![f64::NAN; 3], vec![0.0, -1.0, 1.0], vec![1.0, f64::NAN, 2.0]] {
+                let y_axis = Axis { log, ..Axis::linear("y") };
+                let curves = vec![curve(y)];
+                let panel = Curves { y: y_axis, curves, ..Default::default() };
+                let figure = Figure { panels: vec![Panel::Curves(panel)], ..Default::default() };
+                let svg = figure.to_svg();
+                assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+                assert!(figure.to_png().unwrap().starts_with(b"\x89PNG"));
+            }
+        }
+        assert!(heatmap(vec![]).to_png().is_ok() && Figure::default().to_png().is_ok());
+    }
+
+    #[test]
+    fn text_is_escaped_in_svg() {
+        let figure = Figure { title: "a < b & \"c\"".into(), ..Default::default() };
+        assert!(figure.to_svg().contains("a &lt; b &amp; &quot;c&quot;"));
+    }
+
+    #[test]
+    fn an_animation_has_every_frame_in_order() {
+        let frames: Vec<_> = [-1.0, 0.0, 1.0].map(|x| heatmap(vec![vec![x; 2]; 2])).into();
+        let gif = animation(&frames, 5).unwrap();
+        let mut options = gif::DecodeOptions::new();
+        options.set_color_output(gif::ColorOutput::RGBA);
+        let mut decoder = options.read_info(gif.as_slice()).unwrap();
+        let (mut corners, mut delays) = (Vec::new(), Vec::new());
+        let Panel::Heatmap(map) = &frames[0].panels[0] else { panic!("a heatmap") };
+        let (x, y) = map.cell_centres(style::MARGIN, style::MARGIN)[0];
+        while let Some(frame) = decoder.read_next_frame().unwrap() {
+            let at = 4 * (y as usize * frame.width as usize + x as usize);
+            corners.push(frame.buffer[at..at + 3].to_vec());
+            delays.push(frame.delay);
+        }
+        assert_eq!(delays, [5, 5, 205]);
+        for (got, value) in corners.iter().zip([-1.0, 0.0, 1.0]) {
+            let want = style::diverging(value);
+            assert!(got.iter().zip(want).all(|(g, w)| g.abs_diff(w) < 12), "{got:?} {want:?}");
+        }
+        assert!(animation(&[], 5).is_err());
+        let other = heatmap(vec![vec![0.0; 3]; 1]);
+        assert!(animation(&[frames[0].clone(), other], 5).is_err());
+    }
 }
