@@ -60,7 +60,8 @@ pub fn mul_transpose<S: Scalar, const R: usize, const K: usize, const C: usize>(
 }
 
 /// A^T.
-#[inline(always)]
+#[cfg_attr(not(target_os = "none"), inline(always))]
+#[cfg_attr(target_os = "none", inline(never))]
 pub fn transpose<S: Scalar, const R: usize, const C: usize>(
     a: &SMatrix<S, R, C>,
 ) -> SMatrix<S, C, R> {
@@ -83,7 +84,8 @@ pub fn mul_vector<S: Scalar, const R: usize, const K: usize>(
 }
 
 /// A^T x, (K, R) transposed times (K).
-#[inline(always)]
+#[cfg_attr(not(target_os = "none"), inline(always))]
+#[cfg_attr(target_os = "none", inline(never))]
 pub fn transpose_mul_vector<S: Scalar, const R: usize, const K: usize>(
     a: &SMatrix<S, K, R>,
     x: &SVector<S, K>,
@@ -131,7 +133,8 @@ pub fn add_scaled<S: Scalar, const R: usize, const C: usize>(
 }
 
 /// s A.
-#[inline(always)]
+#[cfg_attr(not(target_os = "none"), inline(always))]
+#[cfg_attr(target_os = "none", inline(never))]
 pub fn scale<S: Scalar, const R: usize, const C: usize>(
     s: S,
     a: &SMatrix<S, R, C>,
@@ -146,18 +149,23 @@ pub fn scale<S: Scalar, const R: usize, const C: usize>(
 }
 
 /// True if no entry is NaN or infinite (in any lane).
+#[inline]
 pub fn is_finite<S: Scalar, const R: usize, const C: usize>(m: &SMatrix<S, R, C>) -> bool {
-    let mut finite = true;
+    // A finite number times 0 is 0, NaN and infinities give NaN: one comparison for all.
+    let mut zero = S::ZERO;
     for column in &m.data.0 {
         for x in column {
-            finite &= x.is_finite();
+            zero += *x * S::ZERO;
         }
     }
-    finite
+    zero.is_finite()
 }
 
 /// The sum of the columns of A weighted by x, in ascending order: A x.
-#[inline(always)]
+///
+/// A chip has one copy of it, not one per call, to save flash.
+#[cfg_attr(not(target_os = "none"), inline(always))]
+#[cfg_attr(target_os = "none", inline(never))]
 fn combine<S: Scalar, const R: usize, const K: usize>(a: &[[S; R]; K], x: &[S; K]) -> [S; R] {
     let mut out = [S::ZERO; R];
     for k in 0..K {

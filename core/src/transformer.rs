@@ -15,7 +15,7 @@ use crate::attention::Attention;
 use crate::context::{Context, Statistic};
 use crate::error::Error;
 use crate::kernel::{
-    add_identity, add_scaled, dot, is_finite, mul, mul_transpose, mul_vector, scale,
+    add_identity, add_scaled, dot, identity, is_finite, mul, mul_transpose, mul_vector, scale,
     transpose_mul_vector, zeros,
 };
 use crate::prompt::Prompt;
@@ -40,30 +40,6 @@ impl<S: Scalar, const K: usize> Layer<S, K> {
         let mut b = mul(&p_g, &self.q);
         add_identity(&mut b);
         b
-    }
-
-    /// B_l x without forming B_l.
-    #[inline(always)]
-    fn apply_map(&self, statistic: &Statistic<S, K>, x: &SVector<S, K>) -> SVector<S, K> {
-        let q_x = mul_vector(&self.q, x);
-        let p_g_q_x = mul_vector(&self.p, &mul_vector(&statistic.g, &q_x));
-        let mut out = *x;
-        add_scaled(&mut out, statistic.inverse_len, &p_g_q_x);
-        out
-    }
-
-    /// B_l^T x without forming B_l.
-    #[inline(always)]
-    fn apply_map_transposed(
-        &self,
-        statistic: &Statistic<S, K>,
-        x: &SVector<S, K>,
-    ) -> SVector<S, K> {
-        let p_x = transpose_mul_vector(&self.p, x);
-        let q_g_p_x = transpose_mul_vector(&self.q, &transpose_mul_vector(&statistic.g, &p_x));
-        let mut out = *x;
-        add_scaled(&mut out, statistic.inverse_len, &q_g_p_x);
-        out
     }
 
     /// Refuses NaN and infinities.
@@ -231,39 +207,77 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<S, K, C> {
 
     /// (B_{L-1} ... B_0)^T e_K, the vector u with TF_L = -<u, z_q> for every query column z_q.
     ///
-    /// Layers 0 to L-3 are formed as matrices; the last two act on vectors only.
+    /// The last two layers act on vectors only. Of the layer before them B is formed, but its
+    /// B G B^T is applied factor by factor; of the layers before that G, B and their product are
+    /// formed.
     pub fn readout(&self, statistic: &Statistic<S, K>) -> SVector<S, K> {
-        let mut statistic = *statistic;
-        let mut product: Option<SMatrix<S, K, K>> = None;
-        for layer in self.pass().take(self.depth.saturating_sub(2)) {
-            let b = layer.column_map(&statistic);
-            statistic.g = mul_transpose(&mul(&b, &statistic.g), &b);
-            product = Some(match product {
-                None => b,
-                Some(before) => mul(&b, &before),
-            });
+        match self.depth.checked_sub(3) {
+            None => self.last_two_layers(statistic, None),
+            Some(0) => {
+                let b = self.layers[0].column_map(statistic);
+                transpose_mul_vector(&b, &self.last_two_layers(statistic, Some(&b)))
+            }
+            Some(formed) => {
+                let mut statistic = *statistic;
+                let mut product = identity();
+                let mut layers = self.pass();
+                for layer in layers.by_ref().take(formed) {
+                    let b = layer.column_map(&statistic);
+                    statistic.g = mul_transpose(&mul(&b, &statistic.g), &b);
+                    product = mul(&b, &product);
+                }
+                let b = layers.next().unwrap_or(&self.layers[0]).column_map(&statistic);
+                let u = self.last_two_layers(&statistic, Some(&b));
+                transpose_mul_vector(&product, &transpose_mul_vector(&b, &u))
+            }
         }
-        let mut last_layers = self.pass().rev();
-        let mut u = zeros::<S, K, 1>();
-        u[K - 1] = S::ONE;
-        let Some(last) = last_layers.next() else { return u };
-        u = match last_layers.next() {
-            None => last.apply_map_transposed(&statistic, &u),
-            Some(before) => {
-                // G_{L-1}^T = B_{L-2} G_{L-2}^T B_{L-2}^T, applied to the vector P^T e_K.
-                let p = transpose_mul_vector(&last.p, &u);
-                let g_p = before.apply_map_transposed(&statistic, &p);
-                let g_p = transpose_mul_vector(&statistic.g, &g_p);
-                let g_p = before.apply_map(&statistic, &g_p);
-                let q_g_p = transpose_mul_vector(&last.q, &g_p);
-                add_scaled(&mut u, statistic.inverse_len, &q_g_p);
-                before.apply_map_transposed(&statistic, &u)
+    }
+
+    /// (B_{L-1} B_{L-2})^T e_K, or B_0^T e_K of a single layer, from G_{L-2} = B G B^T with the
+    /// B and G of the layer before (no B: G itself).
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    #[cfg_attr(target_os = "none", inline(never))]
+    fn last_two_layers(
+        &self,
+        statistic: &Statistic<S, K>,
+        b: Option<&SMatrix<S, K, K>>,
+    ) -> SVector<S, K> {
+        let g = |x: &_| match b {
+            None => mul_vector(&statistic.g, x),
+            Some(b) => mul_vector(b, &mul_vector(&statistic.g, &transpose_mul_vector(b, x))),
+        };
+        let g_transposed = |x: &_| match b {
+            None => transpose_mul_vector(&statistic.g, x),
+            Some(b) => {
+                mul_vector(b, &transpose_mul_vector(&statistic.g, &transpose_mul_vector(b, x)))
             }
         };
-        match product {
-            None => u,
-            Some(product) => transpose_mul_vector(&product, &u),
+        // x + (1/n) a
+        let plus = |x: &SVector<S, K>, a: &SVector<S, K>| {
+            let mut out = *x;
+            add_scaled(&mut out, statistic.inverse_len, a);
+            out
+        };
+        let mut layers = self.pass().rev();
+        let mut e_k = zeros::<S, K, 1>();
+        e_k[K - 1] = S::ONE;
+        let Some(last) = layers.next() else { return e_k };
+        // P^T e_K, the last row of P.
+        let mut p = zeros::<S, K, 1>();
+        for j in 0..K {
+            p[j] = last.p.data.0[j][K - 1];
         }
+        let Some(before) = layers.next() else {
+            return plus(&e_k, &transpose_mul_vector(&last.q, &g_transposed(&p)));
+        };
+        let b_x = |x: &_| plus(x, &mul_vector(&before.p, &g(&mul_vector(&before.q, x))));
+        let b_transposed_x = |x: &_| {
+            let read = g_transposed(&transpose_mul_vector(&before.p, x));
+            plus(x, &transpose_mul_vector(&before.q, &read))
+        };
+        // G_{L-1}^T p = B_{L-2} G_{L-2}^T B_{L-2}^T p
+        let read = b_x(&g_transposed(&b_transposed_x(&p)));
+        b_transposed_x(&plus(&e_k, &transpose_mul_vector(&last.q, &read)))
     }
 
     /// The value function that linear attention computes from a context: exactly linear in the

@@ -1,1 +1,72 @@
-fn main() {}
+//! In-context TD on a microcontroller: Figure 1 live, a short training run, what each operation
+//! costs, and a digest that must equal the host's.
+//!
+//! `cargo run -p embedded-demo` runs the same on the host and prints the same lines, without those
+//! about the chip.
+#![cfg_attr(target_os = "none", no_std, no_main)]
+
+#[cfg(target_os = "none")]
+mod chip;
+#[cfg(target_os = "none")]
+mod costs;
+mod demo;
+mod log;
+
+use demo::{CONSTRUCTED, EXPECTED, Hex, TRAINED};
+use ictd_core::Model;
+use ictd_core::digest::Digest;
+use ictd_core::model::ModelError;
+use log::log;
+
+/// Everything that is the same on every platform; the digest of all numbers in it.
+fn run() -> Result<Digest, ModelError> {
+    let mut digest = Digest::EMPTY;
+    let trained = Model::<4>::from_bytes(TRAINED)?;
+    for (name, model) in [("constructed", &CONSTRUCTED), ("trained", &trained)] {
+        demo::figure_1(name, model, &mut digest)?;
+        demo::mean_msve(name, model, &mut digest)?;
+    }
+    demo::train(&mut demo::trainer()?, &mut digest)?;
+    Ok(digest)
+}
+
+/// Says whether the digest is the one that every platform must have.
+fn verdict(digest: Digest) -> bool {
+    let (found, expected) = (Hex(digest.value()), Hex(EXPECTED.value()));
+    if digest == EXPECTED {
+        log!("digest {}: equal", found);
+        return true;
+    }
+    log!("digest {}: NOT EQUAL, expected is {}", found, expected);
+    false
+}
+
+#[cfg(not(target_os = "none"))]
+fn main() -> std::process::ExitCode {
+    match run() {
+        // Regenerates the expected digest: `cargo run -p embedded-demo -- --digest > ...`.
+        Ok(digest) if verdict(digest) => std::process::ExitCode::SUCCESS,
+        Ok(_) => std::process::ExitCode::from(1),
+        Err(error) => {
+            eprintln!("error: {error}");
+            std::process::ExitCode::from(2)
+        }
+    }
+}
+
+#[cfg(target_os = "none")]
+#[cortex_m_rt::entry]
+fn main() -> ! {
+    let (Ok(digest), Some(counter)) = (run(), chip::Counter::new()) else {
+        defmt::error!("the demo failed");
+        chip::exit(2)
+    };
+    let equal = verdict(digest);
+    let within = costs::report(counter);
+    chip::exit(match (equal, within) {
+        (false, _) => 1,
+        (true, Ok(true)) => 0,
+        (true, Ok(false)) => 3,
+        (true, Err(_)) => 2,
+    })
+}

@@ -54,6 +54,7 @@ impl<S: Scalar, const D: usize, const K: usize, M: Mask<S, K>> Context<S, D, K>
         self.len = 0;
     }
 
+    #[inline(always)]
     fn statistic(&self) -> Result<Statistic<S, K>, Error> {
         checked(self.sum.value(M::SYMMETRIC), self.len, S::from_count(self.len))
     }

@@ -103,6 +103,7 @@ pub trait Context<S: Scalar, const D: usize, const K: usize> {
 }
 
 /// The statistic, unless it is empty or overflowed.
+#[inline(always)]
 fn checked<S: Scalar, const K: usize>(
     g: SMatrix<S, K, K>,
     len: u64,

@@ -73,6 +73,7 @@ impl<S: Scalar, const D: usize, const K: usize> Context<S, D, K> for Streaming<S
         self.0.clear();
     }
 
+    #[inline(always)]
     fn statistic(&self) -> Result<Statistic<S, K>, Error> {
         self.0.statistic()
     }

@@ -62,14 +62,17 @@ impl<S: Scalar, const K: usize> BlockedSum<S, K> {
     }
 
     /// The sum; the lower triangle copied from the upper one if `symmetric`.
+    #[inline(always)]
     pub(super) fn value(&self, symmetric: bool) -> SMatrix<S, K, K> {
-        let mut out = self.total;
+        let mut out = zeros::<S, K, K>();
         for j in 0..K {
             let rows = if symmetric { j + 1 } else { K };
             for i in 0..rows {
-                out.data.0[j][i] += self.error.data.0[j][i] + self.block.data.0[j][i];
+                let rest = self.error.data.0[j][i] + self.block.data.0[j][i];
+                let sum = self.total.data.0[j][i] + rest;
+                out.data.0[j][i] = sum;
                 if symmetric {
-                    out.data.0[i][j] = out.data.0[j][i];
+                    out.data.0[i][j] = sum;
                 }
             }
         }

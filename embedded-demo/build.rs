@@ -1,0 +1,51 @@
+//! Chooses the board's memory map and passes the linker its scripts, so that a plain `cargo build`
+//! for a chip works and RUSTFLAGS cannot lose them.
+
+use std::{env, fs, path::PathBuf};
+
+/// Name, flash origin and KiB, RAM origin and KiB, and the Hz of SysTick's clock in QEMU.
+const BOARDS: &[(&str, u32, u32, u32, u32, u32)] = &[
+    // ARM's MPS2 FPGA board with the Cortex-M4F image AN386.
+    ("mps2-an386", 0x0000_0000, 4096, 0x2000_0000, 4096, 25_000_000),
+    // STM32F405RG, Cortex-M4F.
+    ("stm32f405", 0x0800_0000, 1024, 0x2000_0000, 128, 168_000_000),
+    // micro:bit v1: nRF51822, Cortex-M0.
+    ("microbit", 0x0000_0000, 256, 0x2000_0000, 16, 16_000_000),
+    // Raspberry Pi RP2350, Cortex-M33; flash is mapped for execution in place.
+    ("rp2350", 0x1000_0000, 2048, 0x2000_0000, 512, 150_000_000),
+];
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-env-changed=BOARD");
+    if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("none") {
+        return;
+    }
+    let name = env::var("BOARD").unwrap_or_else(|_| "mps2-an386".to_owned());
+    let Some(&(_, flash, flash_kib, ram, ram_kib, systick)) =
+        BOARDS.iter().find(|board| board.0 == name)
+    else {
+        let names: Vec<_> = BOARDS.iter().map(|board| board.0).collect();
+        panic!("BOARD={name} is unknown: accepted are {}", names.join(", "));
+    };
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    let mut memory = format!(
+        "MEMORY {{\n  FLASH : ORIGIN = {flash:#x}, LENGTH = {flash_kib}K\n  \
+         RAM : ORIGIN = {ram:#x}, LENGTH = {ram_kib}K\n}}\n"
+    );
+    if name == "rp2350" {
+        // The boot ROM looks for a block that says which core the image is for.
+        memory += "SECTIONS {\n  .start_block : ALIGN(4) {\n    __start_block_addr = .;\n    \
+                   KEEP(*(.start_block));\n  } > FLASH\n} INSERT AFTER .vector_table;\n\
+                   _stext = ADDR(.start_block) + SIZEOF(.start_block);\n";
+    }
+    fs::write(out.join("memory.x"), memory).expect("OUT_DIR is writable");
+    println!("cargo:rustc-link-search={}", out.display());
+    println!("cargo:rustc-link-arg-bins=--nmagic");
+    println!("cargo:rustc-link-arg-bins=-Tlink.x");
+    println!("cargo:rustc-link-arg-bin=embedded-demo=-Tdefmt.x");
+    println!("cargo:rustc-env=ICTD_BOARD={name}");
+    println!("cargo:rustc-env=ICTD_SYSTICK_HZ={systick}");
+    println!("cargo:rustc-check-cfg=cfg(board, values(\"rp2350\"))");
+    println!("cargo:rustc-cfg=board=\"{name}\"");
+}

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Builds the demo for a board and runs it in QEMU: embedded-demo/run.sh [BOARD]
+#
+#   mps2-an386  Cortex-M4F (default): runs, and holds the operations to their budgets
+#   stm32f405   STM32F405 (Cortex-M4F): the same ELF runs in QEMU's netduinoplus2
+#   microbit    micro:bit v1 (Cortex-M0, 16 KiB RAM): inference alone runs
+#   rp2350      Raspberry Pi RP2350 (Cortex-M33): builds only, QEMU has no such machine
+#
+# The target need not be installed. For a real board see README.md (probe-rs, feature rtt).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. tests/platforms/cargo-for.sh
+
+board=${1:-mps2-an386}
+case $board in
+mps2-an386 | stm32f405) target=thumbv7em-none-eabihf ;;
+microbit) target=thumbv6m-none-eabi ;;
+rp2350) target=thumbv8m.main-none-eabihf ;;
+*)
+    echo "unknown board $board: accepted are mps2-an386, stm32f405, microbit, rp2350" >&2
+    exit 2
+    ;;
+esac
+
+out=target/embedded/$board
+bins=(--bin inference)
+[ "$board" = microbit ] || bins+=(--bin embedded-demo)
+export BOARD=$board
+cargo_for "$target" build -q --release -p embedded-demo "${bins[@]}" --target-dir "$out"
+elf=$out/$target/release
+
+echo "$board, $target, $COMPILER"
+cargo build -q -p runner --target-dir target/runner
+runner=target/runner/debug/runner
+"$runner" --footprint "$elf/inference"
+[ "$board" != rp2350 ] || { echo "built $elf/embedded-demo"; exit 0; }
+
+need qemu-system-arm qemu-system-arm
+"$runner" --board "$board" "$elf/inference"
+echo "inference alone: the host's value, stack within 4096 bytes"
+[ "$board" != microbit ] || exit 0
+
+"$runner" --board "$board" "$elf/embedded-demo" | tee "$out/chip.log"
+cargo run -q -p embedded-demo --bin embedded-demo >"$out/host.log"
+if ! diff <(grep -v '^chip: ' "$out/chip.log") "$out/host.log"; then
+    echo "the chip's lines differ from the host's" >&2
+    exit 1
+fi
+echo "every line equals the host's"

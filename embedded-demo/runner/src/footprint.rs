@@ -1,0 +1,60 @@
+//! What a firmware occupies, and which symbols it must not contain.
+
+use anyhow::{Context as _, Result, bail};
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionFlags, SectionKind, elf};
+
+/// The budgets of inference alone, in bytes.
+const FLASH: u64 = 16 * 1024;
+const STATIC_RAM: u64 = 2 * 1024;
+
+/// Parts of the names of an allocator, of a panic, and of `f64` arithmetic in software.
+const FORBIDDEN: &[&str] = &[
+    "__rust_alloc",
+    "panicking",
+    "__aeabi_dadd",
+    "__aeabi_dsub",
+    "__aeabi_dmul",
+    "__aeabi_ddiv",
+    "__aeabi_f2d",
+    "__aeabi_d2f",
+    "__aeabi_i2d",
+    "__aeabi_ui2d",
+];
+
+/// Prints the footprint of the inference-only firmware; an error if it is over its budgets.
+pub(crate) fn check(path: &str) -> Result<()> {
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {path}"))?;
+    let file = object::File::parse(&*bytes)?;
+    let (mut flash, mut ram) = (0, 0);
+    for section in file.sections() {
+        let SectionFlags::Elf { sh_flags } = section.flags() else { continue };
+        if sh_flags & u64::from(elf::SHF_ALLOC) == 0 {
+            continue;
+        }
+        let is_zeroed = matches!(section.kind(), SectionKind::UninitializedData);
+        if !is_zeroed {
+            flash += section.size();
+        }
+        if sh_flags & u64::from(elf::SHF_WRITE) != 0 {
+            ram += section.size();
+        }
+    }
+    println!(
+        "inference alone: {flash} bytes of flash (budget {FLASH}), {ram} of static RAM \
+         (budget {STATIC_RAM})"
+    );
+    if flash > FLASH || ram > STATIC_RAM {
+        bail!("over budget");
+    }
+    let symbols: Vec<_> = file.symbols().filter_map(|symbol| symbol.name().ok()).collect();
+    if symbols.is_empty() {
+        bail!("{path} has no symbols to look at");
+    }
+    for name in FORBIDDEN {
+        if let Some(symbol) = symbols.iter().find(|symbol| symbol.contains(name)) {
+            bail!("the firmware contains {symbol}");
+        }
+    }
+    println!("inference alone: no allocator, no panic, no f64 arithmetic");
+    Ok(())
+}

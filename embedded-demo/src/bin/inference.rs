@@ -1,0 +1,87 @@
+//! In-context TD and nothing else: what a product would link. No logging, no allocator, and no
+//! reachable panic (`panic-never` fails the link otherwise).
+//!
+//! In QEMU it exits with 0 if the value is the one that the host computes and the stack stayed
+//! within its budget, with 1 or 4 if not. On the host it prints the value's bits.
+#![cfg_attr(target_os = "none", no_std, no_main)]
+
+use ictd_core::model::ModelError;
+use ictd_core::{Context, Model};
+
+const MODEL: &[u8] = include_bytes!("../trained.ictd");
+
+/// The bits of the value that every platform must compute.
+const EXPECTED: u32 = 0xbea8_5aa3;
+
+/// A sensor: features and rewards of a toy process.
+struct Sensor(u32);
+
+impl Sensor {
+    fn read(&mut self) -> [f32; 4] {
+        core::array::from_fn(|_| {
+            self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (self.0 >> 24) as f32 / 128.0 - 1.0
+        })
+    }
+}
+
+fn infer(model: &Model<4>, context: &mut Context<4>) -> Result<u32, ModelError> {
+    let mut sensor = Sensor(1);
+    let mut phi = sensor.read();
+    for _ in 0..1000 {
+        let phi_next = sensor.read();
+        let reward = phi[0] - 0.5 * phi_next[1];
+        context.observe(&phi, reward, &phi_next)?;
+        phi = phi_next;
+    }
+    let value = model.value_function(context)?;
+    Ok(value.at(&phi).to_bits())
+}
+
+#[cfg(not(target_os = "none"))]
+fn main() -> Result<(), ModelError> {
+    let model = Model::<4>::from_bytes(MODEL)?;
+    let bits = infer(&model, &mut Context::<4>::new(model.gamma())?)?;
+    println!("value {} = {bits:#010x}, expected {EXPECTED:#010x}", f32::from_bits(bits));
+    if bits == EXPECTED { Ok(()) } else { std::process::exit(1) }
+}
+
+#[cfg(target_os = "none")]
+mod chip {
+    use super::*;
+    use panic_never as _;
+
+    unsafe extern "C" {
+        static _stack_end: u32;
+        static _stack_start: u32;
+    }
+
+    /// Bytes of stack used at most; the runtime painted it before `main`.
+    fn stack_high_water() -> usize {
+        let (mut lowest, top) = (&raw const _stack_end, &raw const _stack_start);
+        // SAFETY: the linker reserves `_stack_end.._stack_start` for the stack, in whole words.
+        unsafe {
+            while lowest < top && lowest.read_volatile() == 0xcccc_cccc {
+                lowest = lowest.add(1);
+            }
+        }
+        top.addr() - lowest.addr()
+    }
+
+    fn run() -> Option<u32> {
+        // Model and context live in static memory, as a product would keep them.
+        let model = cortex_m::singleton!(: Model<4> = Model::<4>::from_bytes(MODEL).ok()?)?;
+        let context = cortex_m::singleton!(: Context<4> = Context::<4>::new(model.gamma()).ok()?)?;
+        infer(model, context).ok()
+    }
+
+    #[cortex_m_rt::entry]
+    fn main() -> ! {
+        let code = match run() {
+            Some(EXPECTED) if stack_high_water() <= 4096 => 0,
+            Some(EXPECTED) => 4,
+            _ => 1,
+        };
+        semihosting::process::exit(code)
+    }
+}

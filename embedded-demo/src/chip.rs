@@ -1,0 +1,113 @@
+//! What the firmware needs of its chip: a logger, counters, the stack's mark, an exit.
+
+use core::panic::PanicInfo;
+use cortex_m::peripheral::{SYST, syst::SystClkSource};
+use cortex_m_rt::{ExceptionFrame, exception};
+#[cfg(feature = "rtt")]
+use defmt_rtt as _;
+#[cfg(not(feature = "rtt"))]
+use defmt_semihosting as _;
+
+/// Hz of SysTick's clock in QEMU, where the runner lets 64 ns pass with every instruction.
+const SYSTICK_HZ: u64 = parse(env!("ICTD_SYSTICK_HZ"));
+
+const fn parse(text: &str) -> u64 {
+    let (mut value, mut rest) = (0, text.as_bytes());
+    while let [digit, after @ ..] = rest {
+        value = value * 10 + (*digit - b'0') as u64;
+        rest = after;
+    }
+    value
+}
+
+/// Counts what a program costs: instructions in QEMU, cycles of SysTick on a board.
+pub(crate) struct Counter {
+    systick: SYST,
+    /// Ticks of an empty measurement.
+    overhead: u32,
+}
+
+impl Counter {
+    pub(crate) fn new() -> Option<Self> {
+        let mut systick = cortex_m::Peripherals::take()?.SYST;
+        systick.set_clock_source(SystClkSource::Core);
+        systick.set_reload(0x00ff_ffff);
+        systick.clear_current();
+        systick.enable_counter();
+        let mut counter = Counter { systick, overhead: 0 };
+        counter.overhead = counter.ticks(|| ()).1;
+        Some(counter)
+    }
+
+    fn ticks<T>(&mut self, program: impl FnOnce() -> T) -> (T, u32) {
+        self.systick.clear_current();
+        let start = SYST::get_current();
+        let result = program();
+        let stop = SYST::get_current();
+        (result, start.wrapping_sub(stop) & 0x00ff_ffff)
+    }
+
+    /// The program's result, and its cost (up to 2^24 ticks).
+    pub(crate) fn measure<T>(&mut self, program: impl FnOnce() -> T) -> (T, u32) {
+        let (result, ticks) = self.ticks(program);
+        let ticks = u64::from(ticks.saturating_sub(self.overhead));
+        if cfg!(feature = "rtt") {
+            return (result, ticks as u32);
+        }
+        // ticks / Hz seconds, 64 ns an instruction, rounded to the nearest.
+        let instructions = (ticks * 1_000_000_000 + SYSTICK_HZ * 32) / (SYSTICK_HZ * 64);
+        (result, instructions as u32)
+    }
+}
+
+unsafe extern "C" {
+    static __sdata: u32;
+    static __edata: u32;
+    static __sbss: u32;
+    static __ebss: u32;
+    static _stack_end: u32;
+    static _stack_start: u32;
+}
+
+/// Bytes of static RAM.
+pub(crate) fn static_ram() -> u32 {
+    let data = (&raw const __edata).addr() - (&raw const __sdata).addr();
+    let bss = (&raw const __ebss).addr() - (&raw const __sbss).addr();
+    (data + bss) as u32
+}
+
+/// Bytes of stack used so far at most: the runtime painted it before `main`.
+pub(crate) fn stack_high_water() -> u32 {
+    const PAINT: u32 = 0xcccc_cccc;
+    let (mut lowest, top) = (&raw const _stack_end, &raw const _stack_start);
+    // SAFETY: the linker reserves `_stack_end.._stack_start` for the stack, in whole words.
+    unsafe {
+        while lowest < top && lowest.read_volatile() == PAINT {
+            lowest = lowest.add(1);
+        }
+    }
+    (top.addr() - lowest.addr()) as u32
+}
+
+/// Ends the emulation with an exit code; a board stops for its debugger.
+pub(crate) fn exit(code: u8) -> ! {
+    #[cfg(not(feature = "rtt"))]
+    semihosting::process::exit(code.into());
+    #[cfg(feature = "rtt")]
+    loop {
+        let _ = code;
+        cortex_m::asm::bkpt();
+    }
+}
+
+#[panic_handler]
+fn panic(info: &PanicInfo) -> ! {
+    defmt::error!("panic: {}", defmt::Display2Format(info));
+    exit(101)
+}
+
+#[exception]
+unsafe fn HardFault(_: &ExceptionFrame) -> ! {
+    defmt::error!("hard fault");
+    exit(102)
+}

@@ -1,0 +1,108 @@
+//! What the operations cost on this chip.
+
+use crate::chip::{Counter, stack_high_water, static_ram};
+use crate::demo::{self, GAMMA, TRAINED};
+use core::hint::black_box;
+use ictd_core::context::Context as _;
+use ictd_core::model::ModelError;
+use ictd_core::prompt::{FeatureVector as _, Prompt, Transition};
+use ictd_core::rng::Rng;
+use ictd_core::tasks::{Task as _, random_mdp};
+use ictd_core::{Context, Model};
+
+/// The budgets of the Cortex-M4F at d = 4, L = 3, dense weights, in instructions.
+const OBSERVE: u32 = 600;
+const VALUE_FUNCTION: u32 = 14_000;
+const QUERY: u32 = 60;
+
+/// The context of the literal form, which stores all its columns.
+const LITERAL: usize = 30;
+
+/// Logs the costs; false if one is over its budget on the board that has budgets.
+#[inline(never)]
+pub(crate) fn report(mut counter: Counter) -> Result<bool, ModelError> {
+    let unit = if cfg!(feature = "rtt") { "cycles" } else { "instructions" };
+    let trained = Model::<4>::from_bytes(TRAINED)?;
+    let mut rng = Rng::new(1);
+    let task = random_mdp::<f32, 4, 5>(5, 4, GAMMA, &mut rng)?;
+    let mut state = task.initial_state(&mut rng);
+    let mut context = Context::<4>::new(GAMMA)?;
+    let mut within = true;
+    for length in [10u64, 1_000, 100_000] {
+        while context.len() < length {
+            context.observe_transition(&task.transition(&mut state, &mut rng))?;
+        }
+        // On copies, so that the next length goes on where this one ended.
+        let mut observing = context;
+        let t = black_box(task.transition(&mut state.clone(), &mut rng.clone()));
+        let (result, observe) =
+            counter.measure(|| observing.observe(&t.phi, t.reward, &t.phi_next));
+        result?;
+        let (value, value_function) = counter.measure(|| trained.value_function(&observing));
+        let value = black_box(value?);
+        let (v, query) = counter.measure(|| black_box(&value).at(black_box(&t.phi)));
+        black_box(v);
+        defmt::info!(
+            "chip: context {=u64}: observe {=u32}, value function {=u32}, query {=u32} {=str}",
+            length,
+            observe,
+            value_function,
+            query,
+            unit
+        );
+        within &= observe <= OBSERVE && value_function <= VALUE_FUNCTION && query <= QUERY;
+    }
+    literal(&mut counter, &trained, unit)?;
+    let mut trainer = demo::trainer()?;
+    trainer.train_task()?;
+    let (result, training) = counter.measure(|| trainer.train_task());
+    result?;
+    defmt::info!(
+        "chip: training, a window of {=usize}: {=u32} {=str}",
+        demo::WINDOWS,
+        training / demo::WINDOWS as u32,
+        unit
+    );
+    let (_, constructed) = counter.measure(|| demo::CONSTRUCTED.value_function(&context));
+    defmt::info!("chip: value function, constructed, 15 layers: {=u32} {=str}", constructed, unit);
+    defmt::info!(
+        "chip: stack at most {=u32} bytes, static RAM {=u32}",
+        stack_high_water(),
+        static_ram()
+    );
+    let has_budgets = env!("ICTD_BOARD") == "mps2-an386" && !cfg!(feature = "rtt");
+    if has_budgets && !within {
+        defmt::error!(
+            "chip: over budget: observe {=u32}, value function {=u32}, query {=u32} are allowed",
+            OBSERVE,
+            VALUE_FUNCTION,
+            QUERY
+        );
+    }
+    Ok(within || !has_budgets)
+}
+
+/// The literal equation on all columns, for one query: what the streaming form saves.
+#[inline(never)]
+fn literal(counter: &mut Counter, model: &Model<4>, unit: &str) -> Result<(), ModelError> {
+    let mut rng = Rng::new(1);
+    let task = random_mdp::<f32, 4, 5>(5, 4, GAMMA, &mut rng)?;
+    let transitions = task.trajectory::<LITERAL>(LITERAL, &mut rng)?;
+    let query = [0.5, -0.25, 1.0, 0.75].to_vector();
+    let mut context = Context::<4>::new(GAMMA)?;
+    for Transition { phi, reward, phi_next } in &transitions {
+        context.observe(phi, *reward, phi_next)?;
+    }
+    let prompt = Prompt::<f32, 9, LITERAL>::discounted(&transitions, GAMMA, &query)?;
+    let (all_columns, cost) = counter.measure(|| model.value(&prompt));
+    let streaming = model.value_function(&context)?.at(&query);
+    defmt::info!(
+        "chip: all columns, context {=usize}, one query: {=u32} {=str} (value {}, streaming {})",
+        LITERAL,
+        cost,
+        unit,
+        demo::decimals(all_columns?),
+        demo::decimals(streaming)
+    );
+    Ok(())
+}

@@ -1,0 +1,196 @@
+//! The demo, the same on the chip and on the host.
+
+use crate::log::log;
+use ictd_core::context::Context as _;
+use ictd_core::digest::Digest;
+use ictd_core::error::Error;
+use ictd_core::rng::Rng;
+use ictd_core::tasks::{Mrp, Task, random_mdp};
+use ictd_core::training::{
+    AdamSettings, Autoregressive, FiniteTask, FiniteTasks, MultiTaskTd, Optimizer, Settings,
+};
+use ictd_core::{Context, Model};
+
+pub(crate) const GAMMA: f32 = 0.9;
+
+/// (a) Theorem 1's weights: 15 iterations of TD(0) with learning rate 0.2, as in Figure 1.
+pub(crate) const CONSTRUCTED: Model<4> = match Model::<4>::td0(0.2, 15, GAMMA) {
+    Ok(model) => model,
+    Err(_) => panic!("alpha, depth or gamma is out of range"),
+};
+
+/// (b) Weights that the host trained: L = 3, 4000 Boyan's chains (README.md says how).
+pub(crate) const TRAINED: &[u8] = include_bytes!("trained.ictd");
+
+/// The digest of everything that the demo computes, on every platform.
+pub(crate) const EXPECTED: Digest = Digest::from_value(hexadecimal(include_str!("digest.txt")));
+
+const fn hexadecimal(text: &str) -> u64 {
+    let (mut value, mut rest) = (0, text.as_bytes());
+    while let [digit, after @ ..] = rest {
+        value = match digit {
+            b'0'..=b'9' => value << 4 | (*digit - b'0') as u64,
+            b'a'..=b'f' => value << 4 | (*digit - b'a' + 10) as u64,
+            _ => value,
+        };
+        rest = after;
+    }
+    value
+}
+
+/// A random policy evaluation task of Figure 1: 5 states, 4 actions.
+type RandomMdp = Mrp<f32, 4, 5>;
+
+fn task(rng: &mut Rng) -> Result<RandomMdp, Error> {
+    random_mdp(5, 4, GAMMA, rng)
+}
+
+/// Figure 1, live: the agent meets an unknown task, sees one transition after the other, and
+/// predicts the value of its state better and better, with fixed weights.
+pub(crate) fn figure_1(name: &str, model: &Model<4>, digest: &mut Digest) -> Result<(), Error> {
+    log!("figure 1, {} weights, {} layers:", name, model.transformer().depth());
+    let mut rng = Rng::new(2);
+    let task = task(&mut rng)?;
+    let (v, d) = (task.true_value(GAMMA)?, task.stationary_distribution()?);
+    let mut context = Context::<4>::new(GAMMA)?;
+    let mut state = task.initial_state(&mut rng);
+    for n in 1..=100u32 {
+        let transition = task.transition(&mut state, &mut rng);
+        context.observe(&transition.phi, transition.reward, &transition.phi_next)?;
+        let value = model.value_function(&context)?;
+        let predicted = value.at(&task.features(state));
+        let msve = task.msve(&d, &task.values_of(&value.weights), &v);
+        digest.number(predicted);
+        digest.number(msve);
+        if [1, 2, 5, 10, 20, 50, 100].contains(&n) {
+            log!(
+                "  context {} state {} value {} true {} MSVE {}",
+                n,
+                state as u32,
+                decimals(predicted),
+                decimals(v[state]),
+                decimals(msve)
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The curve of Figure 1: the mean MSVE over random tasks falls as the context grows.
+pub(crate) fn mean_msve(name: &str, model: &Model<4>, digest: &mut Digest) -> Result<(), Error> {
+    const TASKS: u32 = 20;
+    const LENGTHS: [u32; 4] = [5, 20, 50, 100];
+    let mut mean = [0.0; LENGTHS.len()];
+    for seed in 0..TASKS {
+        let mut rng = Rng::new(seed.into());
+        let task = task(&mut rng)?;
+        let (v, d) = (task.true_value(GAMMA)?, task.stationary_distribution()?);
+        let mut context = Context::<4>::new(GAMMA)?;
+        let mut state = task.initial_state(&mut rng);
+        for (mean, length) in mean.iter_mut().zip(LENGTHS) {
+            while context.len() < length.into() {
+                context.observe_transition(&task.transition(&mut state, &mut rng))?;
+            }
+            let value = model.value_function(&context)?;
+            *mean += task.msve(&d, &task.values_of(&value.weights), &v) / TASKS as f32;
+        }
+    }
+    for (mean, length) in mean.iter().zip(LENGTHS) {
+        log!("  {} tasks, {} weights, context {}: MSVE {}", TASKS, name, length, decimals(*mean));
+        digest.number(*mean);
+    }
+    Ok(())
+}
+
+/// The trainer of the demo: the paper's task and network, a smaller batch.
+pub(crate) type Trainer = MultiTaskTd<f32, Autoregressive<f32, 4, 9, 3>, FiniteTasks<10>, 4, 26>;
+
+/// Windows in a batch of the demo's training.
+pub(crate) const WINDOWS: usize = 8;
+
+/// A trainer with fresh weights.
+pub(crate) fn trainer() -> Result<Trainer, Error> {
+    let adam = AdamSettings { learning_rate: 0.01, ..Default::default() };
+    let settings = Settings {
+        context_len: 16,
+        windows: WINDOWS,
+        batches: 1,
+        optimizer: Optimizer::Adam(adam),
+        ..Default::default()
+    };
+    let tasks = FiniteTasks { kind: FiniteTask::BoyanChain, states: 10 };
+    MultiTaskTd::new(settings, tasks, Autoregressive::autoregressive(3)?, 3, &[0])
+}
+
+/// A short training run, by the host's own trainer.
+pub(crate) fn train(trainer: &mut Trainer, digest: &mut Digest) -> Result<(), Error> {
+    const TASKS: u32 = 40;
+    log!("training: {} tasks of {} windows", TASKS, WINDOWS as u32);
+    let mut loss = 0.0;
+    for task in 1..=TASKS {
+        trainer.train_task()?;
+        loss += trainer.loss();
+        if task % 10 == 0 {
+            log!("  after {} tasks: mean loss {}", task, decimals(loss / 10.0));
+            loss = 0.0;
+        }
+    }
+    let mut trained = Digest::EMPTY;
+    trainer.save(0, |bytes| trained.bytes(bytes));
+    log!("  digest of the checkpoint: {}", Hex(trained.value()));
+    digest.word(trained.value());
+    Ok(())
+}
+
+/// Rounded to four decimals, for a log.
+pub(crate) fn decimals(x: f32) -> Decimals {
+    let scaled = x * 10_000.0 + if x < 0.0 { -0.5 } else { 0.5 };
+    Decimals { negative: scaled as i32 <= -1, digits: (scaled as i32).unsigned_abs() }
+}
+
+/// A number with four decimals.
+#[derive(Clone, Copy)]
+pub(crate) struct Decimals {
+    negative: bool,
+    digits: u32,
+}
+
+/// 64 bits in hexadecimal.
+#[derive(Clone, Copy)]
+pub(crate) struct Hex(pub u64);
+
+#[cfg(target_os = "none")]
+impl defmt::Format for Decimals {
+    fn format(&self, f: defmt::Formatter) {
+        let sign = if self.negative { "-" } else { "" };
+        defmt::write!(
+            f,
+            "{=str}{=u32}.{=u32:04}",
+            sign,
+            self.digits / 10_000,
+            self.digits % 10_000
+        );
+    }
+}
+
+#[cfg(target_os = "none")]
+impl defmt::Format for Hex {
+    fn format(&self, f: defmt::Formatter) {
+        defmt::write!(f, "{=u64:016x}", self.0);
+    }
+}
+
+#[cfg(not(target_os = "none"))]
+impl std::fmt::Display for Decimals {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let sign = if self.negative { "-" } else { "" };
+        write!(f, "{sign}{}.{:04}", self.digits / 10_000, self.digits % 10_000)
+    }
+}
+
+#[cfg(not(target_os = "none"))]
+impl std::fmt::Display for Hex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}

@@ -1,0 +1,63 @@
+# Sourced, not run. `cargo_for TARGET SUBCOMMAND ...` calls cargo for a target that may not be
+# installed, and sets TARGET_DIR and COMPILER:
+# 1. with the installed standard library, if there is one;
+# 2. after `rustup target add`, if that works within a minute;
+# 3. else with a rustc that carries its library's source (Debian: rustc-web rust-web-src), which
+#    builds core for the target.
+
+apt_install() {
+    command -v apt-get >/dev/null || return 1
+    local sudo=
+    [ "$(id -u)" = 0 ] || sudo="sudo -n"
+    DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends "$@" \
+        >/dev/null 2>&1 ||
+        { $sudo apt-get update -qq >/dev/null 2>&1 &&
+            DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends "$@" \
+                >/dev/null 2>&1; }
+}
+
+# need PROGRAM PACKAGE...: installs what is missing.
+need() {
+    local program=$1
+    shift
+    command -v "$program" >/dev/null && return 0
+    echo "installing $* for $program" >&2
+    apt_install "$@" && command -v "$program" >/dev/null && return 0
+    echo "missing: $program (Debian: apt-get install $*)" >&2
+    return 1
+}
+
+has_target() {
+    [ -n "$(find "$(rustc --print target-libdir --target "$1" 2>/dev/null)" -name 'libcore-*' \
+        -print -quit 2>/dev/null)" ]
+}
+
+cargo_for() {
+    local target=$1
+    shift
+    if ! has_target "$target" && [ -z "${RUSTUP_TRIED:-}" ] && command -v rustup >/dev/null; then
+        # One try for all targets: without the server each would wait in vain.
+        timeout 60 rustup -q target add "$target" >/dev/null 2>&1 || RUSTUP_TRIED=1
+    fi
+    if has_target "$target"; then
+        COMPILER=$(rustc -V | cut -d' ' -f1,2)
+        cargo "$@" --target "$target"
+        return
+    fi
+    local rustc=${RUSTC_WITH_SOURCE:-/usr/bin/rustc}
+    if ! [ -e "$("$rustc" --print sysroot 2>/dev/null)/lib/rustlib/src/rust/library/core" ]; then
+        echo "installing a rustc with source for $target" >&2
+        apt_install rustc-web rust-web-src
+    fi
+    if ! [ -e "$("$rustc" --print sysroot 2>/dev/null)/lib/rustlib/src/rust/library/core" ]; then
+        echo "no standard library for $target: rustup target add $target," \
+            "or on Debian apt-get install rustc-web rust-web-src" >&2
+        return 1
+    fi
+    local host lld
+    host=$(rustc -vV | sed -n 's/^host: //p')
+    lld=$(rustc --print sysroot)/lib/rustlib/$host/bin
+    COMPILER=$("$rustc" -V | cut -d' ' -f1,2)
+    PATH=$lld:$PATH RUSTC_BOOTSTRAP=1 RUSTC=$rustc cargo "$@" --target "$target" -Zbuild-std=core \
+        ${BUILD_STD_FEATURES:+-Zbuild-std-features=$BUILD_STD_FEATURES}
+}
