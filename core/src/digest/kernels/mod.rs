@@ -2,6 +2,7 @@
 
 mod forward;
 mod streaming;
+mod training;
 mod words;
 
 use super::{Digest, Kernel, LaneDigests, MAX_LANES, Seeds};
@@ -15,7 +16,7 @@ use core::marker::PhantomData;
 use nalgebra::SMatrix;
 
 /// How many kernels there are.
-pub(super) const COUNT: usize = 11;
+pub(super) const COUNT: usize = 15;
 
 /// All kernels, on scalars S (`f32` or lanes of it): the digests are the same for each S.
 pub fn kernels<S: Scalar<Element = f32>>() -> [Kernel<S>; COUNT] {
@@ -72,6 +73,10 @@ pub fn kernels<S: Scalar<Element = f32>>() -> [Kernel<S>; COUNT] {
             16,
             streaming::device,
         ),
+        kernel("linear_training", "two short runs, losses and checkpoints", 16, training::linear),
+        kernel("softmax_training", "a short run of softmax attention", 16, training::softmax),
+        kernel("rnn_training", "a short run of the recurrent network", 16, training::rnn),
+        kernel("cart_pole_training", "short runs on CartPole", 16, training::cart_pole),
     ]
 }
 

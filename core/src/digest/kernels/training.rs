@@ -1,0 +1,96 @@
+//! Short training runs, and the bytes of their checkpoints.
+
+use crate::digest::{LaneDigests, MAX_LANES, Seeds};
+use crate::error::Error;
+use crate::rnn::{LayerInput, parameter_columns};
+use crate::scalar::Scalar;
+use crate::training::{
+    AdamSettings, Autoregressive, CartPoleTasks, FiniteTask, FiniteTasks, Loss, MultiTaskTd,
+    Network, Optimizer, RnnNetwork, Sequential, Settings, SoftmaxNetwork, TaskDistribution,
+};
+
+const D: usize = 2;
+const K: usize = 2 * D + 1;
+/// Feature vectors of a trajectory: n + W + 2.
+const T: usize = 6 + 4 + 2;
+
+const BOYAN: FiniteTasks<5> = FiniteTasks { kind: FiniteTask::BoyanChain, states: 5 };
+
+/// Small batches and a large learning rate, so that a few tasks move the parameters far.
+fn settings() -> Settings {
+    let adam = AdamSettings { learning_rate: 0.02, ..Default::default() };
+    let optimizer = Optimizer::Adam(adam);
+    Settings { context_len: 6, windows: 4, batches: 2, optimizer, ..Default::default() }
+}
+
+/// Trains on three tasks: the loss after each, then the checkpoint of every lane.
+fn train<S, N, E>(
+    seeds: Seeds<S>,
+    digests: &mut LaneDigests,
+    settings: Settings,
+    distribution: E,
+    network: N,
+) -> Result<(), Error>
+where
+    S: Scalar<Element = f32>,
+    N: Network<S, D>,
+    E: TaskDistribution<f32, D>,
+{
+    let list: [u64; MAX_LANES] = core::array::from_fn(|i| seeds.first + i as u64);
+    let list = list.get(..S::LANES).unwrap_or(&list);
+    let mut trainer = MultiTaskTd::<S, N, E, D, T>::new(settings, distribution, network, 2, list)?;
+    for _ in 0..3 {
+        trainer.train_task()?;
+        digests.number(trainer.loss());
+    }
+    for (lane, digest) in digests.lanes_mut().enumerate().take(S::LANES) {
+        trainer.save(lane, |bytes| digest.bytes(bytes));
+    }
+    Ok(())
+}
+
+/// Linear attention on Boyan's chain: shared layers with Adam, own layers by plain TD on true values.
+pub(super) fn linear<S: Scalar<Element = f32>>(
+    seeds: Seeds<S>,
+    digests: &mut LaneDigests,
+) -> Result<(), Error> {
+    let shared = Autoregressive::<S, D, K, 3>::autoregressive(3)?;
+    train(seeds, digests, settings(), BOYAN, shared)?;
+    let own = Sequential::<S, D, K, 2>::sequential(2)?;
+    let optimizer = Optimizer::Td { step_size: 0.05 };
+    let settings = Settings { loss: Loss::TrueValue, optimizer, ..settings() };
+    train(seeds, digests, settings, BOYAN, own)
+}
+
+/// Softmax attention on Boyan's chain.
+pub(super) fn softmax<S: Scalar<Element = f32>>(
+    seeds: Seeds<S>,
+    digests: &mut LaneDigests,
+) -> Result<(), Error> {
+    let network = SoftmaxNetwork::<S, D, K, 1, 2, 6>::autoregressive(2)?;
+    train(seeds, digests, settings(), BOYAN, network)
+}
+
+/// The recurrent network on Boyan's chain.
+pub(super) fn rnn<S: Scalar<Element = f32>>(
+    seeds: Seeds<S>,
+    digests: &mut LaneDigests,
+) -> Result<(), Error> {
+    const X: usize = 2 * D + 2;
+    const H: usize = 3;
+    const L: usize = 2;
+    let network =
+        RnnNetwork::<S, D, X, H, L, { parameter_columns(X, H, L) }, 6>::new(LayerInput::Current);
+    train(seeds, digests, settings(), BOYAN, network)
+}
+
+/// Linear attention on CartPole: tilings with a random projection, then the authors' one grid.
+pub(super) fn cart_pole<S: Scalar<Element = f32>>(
+    seeds: Seeds<S>,
+    digests: &mut LaneDigests,
+) -> Result<(), Error> {
+    let network = Autoregressive::<S, D, K, 2>::autoregressive(2)?;
+    let tilings = CartPoleTasks::<162>::Tilings { tilings: 2, tiles: 2 };
+    train(seeds, digests, settings(), tilings, network.clone())?;
+    train(seeds, digests, settings(), CartPoleTasks::<16>::SingleGrid { bins: 2 }, network)
+}
