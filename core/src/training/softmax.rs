@@ -185,3 +185,73 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
         loss * inverse_count
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scalar::Lanes8;
+    use crate::training::{
+        CartPoleTasks, FiniteTask, FiniteTasks, MultiTaskTd, Parameters, Settings,
+        batch_gradient_by_window,
+    };
+    use nalgebra::SVector;
+
+    type Network3<S> = SoftmaxNetwork<S, 2, 5, 1, 3, 6>;
+
+    fn windows_of(rng: &mut Rng) -> ([SVector<f64, 2>; 13], [f64; 12]) {
+        let features = core::array::from_fn(|_| SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0)));
+        (features, core::array::from_fn(|_| rng.uniform_in(-1.0, 1.0)))
+    }
+
+    #[test]
+    fn a_batch_is_its_windows_one_by_one() {
+        let mut rng = Rng::new(1);
+        let (features, rewards) = windows_of(&mut rng);
+        let windows = Windows::new(&features, &rewards, 5, 0.9).unwrap();
+        let mut network = Network3::<f64>::autoregressive(3).unwrap();
+        network.parameters_mut().initialise_lane(0, 2.0, &mut rng);
+        for targets in [Targets::Bootstrapped, Targets::Given(&[0.5, -1.0, 0.25, 0.0, 2.0, 1.0])] {
+            let mut together = network.parameters().zeros_like();
+            let mut one_by_one = together.clone();
+            let loss = network.batch_gradient(&windows, targets, &mut together);
+            let want = batch_gradient_by_window(&network, &windows, targets, &mut one_by_one);
+            assert!((loss - want).abs() < 1e-14);
+            for (a, b) in together.as_slice().iter().zip(one_by_one.as_slice()) {
+                assert!((a - b).abs() < 1e-14);
+            }
+        }
+    }
+
+    #[test]
+    fn a_lane_is_its_seed_trained_alone() {
+        type Trainer<S> = MultiTaskTd<S, Network3<S>, FiniteTasks<5>, 2, 14>;
+        let settings = Settings { context_len: 6, windows: 6, batches: 2, ..Default::default() };
+        let tasks = FiniteTasks { kind: FiniteTask::BoyanChain, states: 5 };
+        let network = Network3::autoregressive(3).unwrap();
+        let seeds = [1, 2, 3, 4, 5, 6, 7, 8];
+        let mut wide = Trainer::<Lanes8>::new(settings, tasks, network, 3, &seeds).unwrap();
+        (0..5).for_each(|_| wide.train_task().unwrap());
+        let network = Network3::autoregressive(3).unwrap();
+        let mut alone = Trainer::<f32>::new(settings, tasks, network, 3, &seeds[4..5]).unwrap();
+        (0..5).for_each(|_| alone.train_task().unwrap());
+        let (a, b) = (wide.network().transformer(4), alone.network().transformer(0));
+        assert_eq!(a.unwrap(), b.unwrap());
+    }
+
+    #[test]
+    fn cart_pole_is_a_task_distribution() {
+        type Trainer = MultiTaskTd<f32, Network3<f32>, CartPoleTasks<324>, 2, 14>;
+        let settings = Settings { context_len: 6, windows: 6, batches: 1, ..Default::default() };
+        for tasks in
+            [CartPoleTasks::Tilings { tilings: 4, tiles: 2 }, CartPoleTasks::SingleGrid { bins: 2 }]
+        {
+            let network = Network3::autoregressive(3).unwrap();
+            let mut trainer = Trainer::new(settings, tasks, network, 3, &[7]).unwrap();
+            trainer.train_task().unwrap();
+            assert!(trainer.loss() > 0.0 && trainer.loss().is_finite());
+        }
+        let too_fine = CartPoleTasks::SingleGrid { bins: 5 };
+        let network = Network3::autoregressive(3).unwrap();
+        assert!(Trainer::new(settings, too_fine, network, 3, &[7]).is_err());
+    }
+}

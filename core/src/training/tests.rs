@@ -187,6 +187,12 @@ fn batch_gradients_agree_with_finite_differences() {
         batch_gradient_agrees_with_differences(auto, "autoregressive");
         batch_gradient_agrees_with_differences(sequential, "sequential");
         batch_gradient_agrees_with_differences(BatchTd::<f64, 2>::new(depth), "batch TD");
+        let mut softmax = SoftmaxNetwork::<f64, 2, 5, 4, 4, 6>::sequential(depth).unwrap();
+        softmax.initialise_lane(0, &mut rng);
+        for x in softmax.parameters_mut().as_mut_slice() {
+            *x *= 8.0 * depth as f64;
+        }
+        batch_gradient_agrees_with_differences(softmax, "softmax");
     }
 }
 
