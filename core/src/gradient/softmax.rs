@@ -162,49 +162,23 @@ impl<S: Scalar, const K: usize, const L: usize, const N: usize> Tape<S, K, L, N>
             z_bar.context[..n].fill([S::ZERO; K]);
             z_bar.query = [S::ZERO; K];
         }
-        let mut p_row = [S::ZERO; K];
-        for i in 0..K {
-            p_row[i] = inverse_len * layer.p.data.0[i][K - 1];
+        let mut pass = LastLayer::new(layer, inverse_len);
+        let mut r = 0;
+        while r + TILE <= n {
+            pass.rows::<ADJOINTS, TILE, N>(z, z_bar, layer, r, n);
+            r += TILE;
         }
-        let (mut q_bar, mut p_bar) = ([[S::ZERO; K]; K], [S::ZERO; K]);
-        let mut sum = S::ZERO;
-        let mut row = [S::ZERO; N];
-        for r in 0..n {
-            let z_r = z.context[r];
-            let key = transpose_mul_vector(&layer.q, &vector(z_r)).data.0[0];
-            let (query_score, shift) = scores(&key, z, n, &mut row);
-            let (query_weight, total) = exponentials(&mut row, query_score, shift, n);
-            let normalisation = S::ONE / total;
-            let a_q = query_weight * normalisation;
-            let w = a_q * dot(&p_row, &z_r);
-            sum += w;
-            add_scaled(&mut p_bar, -a_q, &z_r);
-            let factor = normalisation * w;
-            let mut k_bar = [S::ZERO; K];
-            for c in 0..n {
-                let s_bar = row[c] * factor;
-                add_scaled(&mut k_bar, s_bar, &z.context[c]);
-                if ADJOINTS {
-                    add_scaled(&mut z_bar.context[c], s_bar, &key);
-                }
-            }
-            let s_bar = a_q * w - w;
-            add_scaled(&mut k_bar, s_bar, &z.query);
-            add_outer(&mut q_bar, &z_r, &k_bar);
-            if ADJOINTS {
-                add_scaled(&mut z_bar.query, s_bar, &key);
-                add_scaled(&mut z_bar.context[r], -a_q, &p_row);
-                let q_k = mul_vector(&layer.q, &vector(k_bar)).data.0[0];
-                add_scaled(&mut z_bar.context[r], S::ONE, &q_k);
-            }
+        while r < n {
+            pass.rows::<ADJOINTS, 1, N>(z, z_bar, layer, r, n);
+            r += 1;
         }
         if ADJOINTS {
             z_bar.query[K - 1] -= S::ONE;
         }
-        scale(&mut p_bar, inverse_len);
-        self.last_p_row = p_bar;
-        self.last_q.data.0 = q_bar;
-        -(z.query[K - 1] + sum)
+        scale(&mut pass.p_bar, inverse_len);
+        self.last_p_row = pass.p_bar;
+        self.last_q.data.0 = pass.q_bar;
+        -(z.query[K - 1] + pass.sum)
     }
 
     /// Walks back from TF_L-bar = `seed`, adding the adjoints of P_l and Q_l to `p_bar(l)` and
@@ -245,6 +219,113 @@ impl<S: Scalar, const K: usize, const L: usize, const N: usize> Tape<S, K, L, N>
     }
 }
 
+/// How many rows of the scores are worked on at a time: what they accumulate stays in registers, and
+/// a column is loaded once for all of them. Sums keep their order.
+const TILE: usize = 3;
+
+/// T rows of scores, or of what becomes of them: a number per row for each context column, and for
+/// the query's.
+struct Rows<S: Scalar, const T: usize, const N: usize> {
+    context: [[S; N]; T],
+    query: [S; T],
+}
+
+impl<S: Scalar, const T: usize, const N: usize> Rows<S, T, N> {
+    #[inline(always)]
+    fn new() -> Self {
+        Rows { context: [[S::ZERO; N]; T], query: [S::ZERO; T] }
+    }
+}
+
+/// Rows of <left_t, column c>.
+#[inline(always)]
+fn products<S: Scalar, const K: usize, const T: usize, const N: usize>(
+    left: &[[S; K]; T],
+    columns: &Columns<S, K, N>,
+    n: usize,
+    rows: &mut Rows<S, T, N>,
+) {
+    for c in 0..n {
+        for t in 0..T {
+            rows.context[t][c] = dot(&left[t], &columns.context[c]);
+        }
+    }
+    for t in 0..T {
+        rows.query[t] = dot(&left[t], &columns.query);
+    }
+}
+
+/// A_rc again, from what the tape keeps of row r.
+#[inline(always)]
+fn weight<S: Scalar, const K: usize>(key: &[S; K], z_c: &[S; K], shift: S, normalisation: S) -> S {
+    (dot(key, z_c) - shift).exp() * normalisation
+}
+
+/// The sums over columns, weighted by the rows: one vector per row.
+#[inline(always)]
+fn combinations<S: Scalar, const K: usize, const T: usize, const N: usize>(
+    rows: &Rows<S, T, N>,
+    columns: &Columns<S, K, N>,
+    n: usize,
+) -> [[S; K]; T] {
+    let mut sums = [[S::ZERO; K]; T];
+    for c in 0..n {
+        for t in 0..T {
+            add_scaled(&mut sums[t], rows.context[t][c], &columns.context[c]);
+        }
+    }
+    for t in 0..T {
+        add_scaled(&mut sums[t], rows.query[t], &columns.query);
+    }
+    sums
+}
+
+/// Adds to each column the vectors weighted by its entries of the rows.
+#[inline(always)]
+fn scatter<S: Scalar, const K: usize, const T: usize, const N: usize>(
+    rows: &Rows<S, T, N>,
+    vectors: &[[S; K]; T],
+    columns: &mut Columns<S, K, N>,
+    n: usize,
+) {
+    for c in 0..n {
+        let mut column = columns.context[c];
+        for t in 0..T {
+            add_scaled(&mut column, rows.context[t][c], &vectors[t]);
+        }
+        columns.context[c] = column;
+    }
+    for t in 0..T {
+        add_scaled(&mut columns.query, rows.query[t], &vectors[t]);
+    }
+}
+
+/// exp(score - shift) of T rows of scores, in place, shifted by their largest; gives each row's shift
+/// and normalisation, 1 / the sum.
+#[inline(always)]
+fn exponentials<S: Scalar, const T: usize, const N: usize>(
+    rows: &mut Rows<S, T, N>,
+    n: usize,
+) -> ([S; T], [S; T]) {
+    let (mut shifts, mut normalisation) = (rows.query, [S::ONE; T]);
+    for t in 0..T {
+        let row = &mut rows.context[t];
+        let mut shift = rows.query[t];
+        for c in 0..n {
+            shift = shift.max(row[c]);
+        }
+        let mut total = S::ZERO;
+        for c in 0..n {
+            row[c] = (row[c] - shift).exp();
+            total += row[c];
+        }
+        rows.query[t] = (rows.query[t] - shift).exp();
+        normalisation[t] = S::ONE / (total + rows.query[t]);
+        shifts[t] = shift;
+    }
+    (shifts, normalisation)
+}
+
 /// One layer but the last.
 #[inline(always)]
 fn forward_layer<S: Scalar, const K: usize, const N: usize>(
@@ -254,25 +335,112 @@ fn forward_layer<S: Scalar, const K: usize, const N: usize>(
     inverse_len: S,
     n: usize,
 ) {
-    let z = &tape.z;
-    next.copy_from(z, n);
-    let mut row = [S::ZERO; N];
-    for r in 0..n {
-        let z_r = vector(z.context[r]);
-        let key = transpose_mul_vector(&layer.q, &z_r).data.0[0];
-        let mut value = mul_vector(&layer.p, &z_r).data.0[0];
-        scale(&mut value, inverse_len);
-        let (query_score, shift) = scores(&key, z, n, &mut row);
-        let (query_weight, total) = exponentials(&mut row, query_score, shift, n);
-        let normalisation = S::ONE / total;
-        for c in 0..n {
-            add_scaled(&mut next.context[c], row[c] * normalisation, &value);
+    next.copy_from(&tape.z, n);
+    let mut r = 0;
+    while r + TILE <= n {
+        forward_rows::<TILE, S, K, N>(tape, next, layer, inverse_len, r, n);
+        r += TILE;
+    }
+    while r < n {
+        forward_rows::<1, S, K, N>(tape, next, layer, inverse_len, r, n);
+        r += 1;
+    }
+}
+
+/// Rows r to r + T - 1 of a layer.
+#[inline(always)]
+fn forward_rows<const T: usize, S: Scalar, const K: usize, const N: usize>(
+    tape: &mut LayerTape<S, K, N>,
+    next: &mut Columns<S, K, N>,
+    layer: &Layer<S, K>,
+    inverse_len: S,
+    r: usize,
+    n: usize,
+) {
+    let (mut keys, mut values) = ([[S::ZERO; K]; T], [[S::ZERO; K]; T]);
+    for t in 0..T {
+        let z_r = vector(tape.z.context[r + t]);
+        keys[t] = transpose_mul_vector(&layer.q, &z_r).data.0[0];
+        values[t] = mul_vector(&layer.p, &z_r).data.0[0];
+        scale(&mut values[t], inverse_len);
+    }
+    let mut rows = Rows::<S, T, N>::new();
+    products(&keys, &tape.z, n, &mut rows);
+    let (shift, normalisation) = exponentials(&mut rows, n);
+    for t in 0..T {
+        tape.values[r + t] = values[t];
+        scale(&mut values[t], normalisation[t]);
+    }
+    scatter(&rows, &values, next, n);
+    tape.keys[r..r + T].copy_from_slice(&keys);
+    tape.shift[r..r + T].copy_from_slice(&shift);
+    tape.normalisation[r..r + T].copy_from_slice(&normalisation);
+}
+
+/// The last layer on its way through the rows.
+struct LastLayer<S: Scalar, const K: usize> {
+    /// The last row of P, times 1/n.
+    p_row: [S; K],
+    /// sum_r w_r.
+    sum: S,
+    p_bar: [S; K],
+    q_bar: [[S; K]; K],
+}
+
+impl<S: Scalar, const K: usize> LastLayer<S, K> {
+    #[inline(always)]
+    fn new(layer: &Layer<S, K>, inverse_len: S) -> Self {
+        let mut p_row = [S::ZERO; K];
+        for i in 0..K {
+            p_row[i] = inverse_len * layer.p.data.0[i][K - 1];
         }
-        add_scaled(&mut next.query, query_weight * normalisation, &value);
-        tape.keys[r] = key;
-        tape.values[r] = value;
-        tape.shift[r] = shift;
-        tape.normalisation[r] = normalisation;
+        LastLayer { p_row, sum: S::ZERO, p_bar: [S::ZERO; K], q_bar: [[S::ZERO; K]; K] }
+    }
+
+    /// Rows r to r + T - 1.
+    #[inline(always)]
+    fn rows<const ADJOINTS: bool, const T: usize, const N: usize>(
+        &mut self,
+        z: &Columns<S, K, N>,
+        z_bar: &mut Columns<S, K, N>,
+        layer: &Layer<S, K>,
+        r: usize,
+        n: usize,
+    ) {
+        let mut keys = [[S::ZERO; K]; T];
+        for t in 0..T {
+            keys[t] = transpose_mul_vector(&layer.q, &vector(z.context[r + t])).data.0[0];
+        }
+        let mut rows = Rows::<S, T, N>::new();
+        products(&keys, z, n, &mut rows);
+        let (_, normalisation) = exponentials(&mut rows, n);
+        // s-bar of the context's columns is the exponential times this factor.
+        let (mut a_q, mut factor) = ([S::ZERO; T], [S::ZERO; T]);
+        for t in 0..T {
+            a_q[t] = rows.query[t] * normalisation[t];
+            let w = a_q[t] * dot(&self.p_row, &z.context[r + t]);
+            self.sum += w;
+            add_scaled(&mut self.p_bar, -a_q[t], &z.context[r + t]);
+            factor[t] = normalisation[t] * w;
+            // The query's has w less, which the exponential takes back before the factor.
+            rows.query[t] -= S::ONE / normalisation[t];
+        }
+        let mut k_bar = combinations(&rows, z, n);
+        for t in 0..T {
+            scale(&mut k_bar[t], factor[t]);
+            scale(&mut keys[t], factor[t]);
+        }
+        if ADJOINTS {
+            scatter(&rows, &keys, z_bar, n);
+        }
+        for t in 0..T {
+            add_outer(&mut self.q_bar, &z.context[r + t], &k_bar[t]);
+            if ADJOINTS {
+                let z_bar_r = &mut z_bar.context[r + t];
+                add_scaled(z_bar_r, -a_q[t], &self.p_row);
+                add(z_bar_r, &mul_vector(&layer.q, &vector(k_bar[t])).data.0[0]);
+            }
+        }
     }
 }
 
@@ -286,92 +454,113 @@ fn backward_layer<const ADJOINTS: bool, S: Scalar, const K: usize, const N: usiz
     inverse_len: S,
     n: usize,
 ) -> (SMatrix<S, K, K>, SMatrix<S, K, K>) {
-    let z = &tape.z;
     if ADJOINTS {
         z_bar.copy_from(x_bar, n);
     }
-    let (mut p_bar, mut q_bar) = (zeros::<S, K, K>(), zeros::<S, K, K>());
-    let (mut weights, mut weights_bar) = ([S::ZERO; N], [S::ZERO; N]);
-    for r in 0..n {
-        let (key, value) = (tape.keys[r], tape.values[r]);
-        let (shift, normalisation) = (tape.shift[r], tape.normalisation[r]);
-        for c in 0..n {
-            weights[c] = weight(&key, &z.context[c], shift, normalisation);
-        }
-        let query_weight = weight(&key, &z.query, shift, normalisation);
-        let mut v_bar = [S::ZERO; K];
-        let mut mean = S::ZERO;
-        for c in 0..n {
-            weights_bar[c] = dot(&value, &x_bar.context[c]);
-            mean += weights[c] * weights_bar[c];
-            add_scaled(&mut v_bar, weights[c], &x_bar.context[c]);
-        }
-        let query_weight_bar = dot(&value, &x_bar.query);
-        mean += query_weight * query_weight_bar;
-        add_scaled(&mut v_bar, query_weight, &x_bar.query);
-        let mut k_bar = [S::ZERO; K];
-        for c in 0..n {
-            let s_bar = weights[c] * (weights_bar[c] - mean);
-            add_scaled(&mut k_bar, s_bar, &z.context[c]);
-            if ADJOINTS {
-                add_scaled(&mut z_bar.context[c], s_bar, &key);
-            }
-        }
-        let s_bar = query_weight * (query_weight_bar - mean);
-        add_scaled(&mut k_bar, s_bar, &z.query);
-        scale(&mut v_bar, inverse_len);
-        let z_r = &z.context[r];
-        add_outer(&mut p_bar.data.0, &v_bar, z_r);
-        add_outer(&mut q_bar.data.0, z_r, &k_bar);
-        if ADJOINTS {
-            add_scaled(&mut z_bar.query, s_bar, &key);
-            let p_v = transpose_mul_vector(&layer.p, &vector(v_bar)).data.0[0];
-            let q_k = mul_vector(&layer.q, &vector(k_bar)).data.0[0];
-            add_scaled(&mut z_bar.context[r], S::ONE, &p_v);
-            add_scaled(&mut z_bar.context[r], S::ONE, &q_k);
-        }
+    let (mut p_bar, mut q_bar) = (zeros(), zeros());
+    let mut r = 0;
+    while r + TILE <= n {
+        let sums = (&mut p_bar, &mut q_bar);
+        backward_rows::<ADJOINTS, TILE, S, K, N>(
+            tape,
+            x_bar,
+            z_bar,
+            layer,
+            inverse_len,
+            sums,
+            r,
+            n,
+        );
+        r += TILE;
+    }
+    while r < n {
+        let sums = (&mut p_bar, &mut q_bar);
+        backward_rows::<ADJOINTS, 1, S, K, N>(tape, x_bar, z_bar, layer, inverse_len, sums, r, n);
+        r += 1;
     }
     (p_bar, q_bar)
 }
 
-/// A_rc again, from what the tape keeps of row r.
+/// Rows r to r + T - 1, adding to (P-bar, Q-bar).
 #[inline(always)]
-fn weight<S: Scalar, const K: usize>(key: &[S; K], z_c: &[S; K], shift: S, normalisation: S) -> S {
-    (dot(key, z_c) - shift).exp() * normalisation
+fn backward_rows<
+    const ADJOINTS: bool,
+    const T: usize,
+    S: Scalar,
+    const K: usize,
+    const N: usize,
+>(
+    tape: &LayerTape<S, K, N>,
+    x_bar: &Columns<S, K, N>,
+    z_bar: &mut Columns<S, K, N>,
+    layer: &Layer<S, K>,
+    inverse_len: S,
+    (p_bar, q_bar): (&mut SMatrix<S, K, K>, &mut SMatrix<S, K, K>),
+    r: usize,
+    n: usize,
+) {
+    let z = &tape.z;
+    let (mut keys, mut values) = ([[S::ZERO; K]; T], [[S::ZERO; K]; T]);
+    let (mut shift, mut normalisation) = ([S::ZERO; T], [S::ZERO; T]);
+    for t in 0..T {
+        (keys[t], values[t]) = (tape.keys[r + t], tape.values[r + t]);
+        (shift[t], normalisation[t]) = (tape.shift[r + t], tape.normalisation[r + t]);
+    }
+    // The weights A again, and their adjoints.
+    let (mut rows, mut rows_bar) = (Rows::<S, T, N>::new(), Rows::<S, T, N>::new());
+    for c in 0..n {
+        for t in 0..T {
+            rows.context[t][c] = weight(&keys[t], &z.context[c], shift[t], normalisation[t]);
+        }
+    }
+    let mut mean = [S::ZERO; T];
+    for c in 0..n {
+        for t in 0..T {
+            let weight_bar = dot(&values[t], &x_bar.context[c]);
+            rows_bar.context[t][c] = weight_bar;
+            mean[t] += rows.context[t][c] * weight_bar;
+        }
+    }
+    for t in 0..T {
+        rows.query[t] = weight(&keys[t], &z.query, shift[t], normalisation[t]);
+        rows_bar.query[t] = dot(&values[t], &x_bar.query);
+        mean[t] += rows.query[t] * rows_bar.query[t];
+    }
+    let mut v_bar = combinations(&rows, x_bar, n);
+    // Of the scores, in the weights' place.
+    let mut k_bar = [[S::ZERO; K]; T];
+    for c in 0..n {
+        for t in 0..T {
+            let s_bar = rows.context[t][c] * (rows_bar.context[t][c] - mean[t]);
+            rows.context[t][c] = s_bar;
+            add_scaled(&mut k_bar[t], s_bar, &z.context[c]);
+        }
+    }
+    for t in 0..T {
+        rows.query[t] *= rows_bar.query[t] - mean[t];
+        add_scaled(&mut k_bar[t], rows.query[t], &z.query);
+    }
+    if ADJOINTS {
+        scatter(&rows, &keys, z_bar, n);
+    }
+    for t in 0..T {
+        let z_r = &z.context[r + t];
+        scale(&mut v_bar[t], inverse_len);
+        add_outer(&mut p_bar.data.0, &v_bar[t], z_r);
+        add_outer(&mut q_bar.data.0, z_r, &k_bar[t]);
+        if ADJOINTS {
+            let z_bar_r = &mut z_bar.context[r + t];
+            add(z_bar_r, &transpose_mul_vector(&layer.p, &vector(v_bar[t])).data.0[0]);
+            add(z_bar_r, &mul_vector(&layer.q, &vector(k_bar[t])).data.0[0]);
+        }
+    }
 }
 
-/// The scores of one row: the context's in `row`; the query's, and the largest of all, returned.
 #[inline(always)]
-fn scores<S: Scalar, const K: usize, const N: usize>(
-    key: &[S; K],
-    z: &Columns<S, K, N>,
-    n: usize,
-    row: &mut [S; N],
-) -> (S, S) {
-    let query = dot(key, &z.query);
-    let mut highest = query;
-    for c in 0..n {
-        row[c] = dot(key, &z.context[c]);
-        highest = highest.max(row[c]);
+fn add<S: Scalar, const K: usize>(x: &mut [S; K], y: &[S; K]) {
+    for i in 0..K {
+        x[i] += y[i];
     }
-    (query, highest)
-}
-
-/// Replaces a row's scores by exp(score - shift); returns the query's, and the sum of all.
-#[inline(always)]
-fn exponentials<S: Scalar, const N: usize>(
-    row: &mut [S; N],
-    query_score: S,
-    shift: S,
-    n: usize,
-) -> (S, S) {
-    let mut total = S::ZERO;
-    for c in 0..n {
-        row[c] = (row[c] - shift).exp();
-        total += row[c];
-    }
-    let query = (query_score - shift).exp();
-    (query, total + query)
 }
 
 #[inline(always)]
