@@ -3,7 +3,7 @@
 //! A new command is one file (under `experiments/` for a figure of the paper, under `commands/`
 //! otherwise), one variant of [`Command`], and one line of [`dispatch`].
 
-use crate::commands::{list, main_job, plot, shell};
+use crate::commands::{compare, evaluate, import, list, main_job, plot, shell};
 use crate::config;
 use crate::error::Error;
 use crate::experiments::{self, demo::Demo, verify::Verify};
@@ -73,6 +73,9 @@ pub enum Command {
     Plot(plot::Plot),
     Completions(shell::Completions),
     Man(shell::Man),
+    Evaluate(evaluate::Evaluate),
+    Import(import::Import),
+    Compare(compare::Compare),
 }
 
 /// Runs the command.
@@ -88,6 +91,9 @@ pub fn dispatch(cli: &Cli, session: &Session) -> Result<Report, Error> {
         Some(Command::Plot(options)) => plot::run(options),
         Some(Command::Completions(options)) => shell::completions(options),
         Some(Command::Man(_)) => shell::man(),
+        Some(Command::Evaluate(options)) => evaluate::run(options, session),
+        Some(Command::Import(options)) => import::run(options, session),
+        Some(Command::Compare(options)) => compare::run(options),
     }
 }
 

@@ -9,10 +9,12 @@
 pub mod cli;
 pub mod commands;
 pub mod config;
+pub mod dimension;
 pub mod error;
 pub mod experiments;
 pub mod figures;
 pub mod formats;
+pub mod model_file;
 pub mod options;
 pub mod progress;
 pub mod records;

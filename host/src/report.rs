@@ -102,6 +102,16 @@ impl Report {
     }
 }
 
+/// A number with so many decimals, or in scientific notation where that would hide it.
+pub fn number(x: f64, decimals: usize) -> String {
+    let size = x.abs();
+    if size == 0.0 || (1e-4..1e6).contains(&size) {
+        format!("{x:.decimals$}")
+    } else {
+        format!("{x:.2e}")
+    }
+}
+
 /// Rows in columns of equal width; the first row is the head.
 pub fn table<const N: usize>(rows: &[[String; N]]) -> String {
     let width = |i: usize| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0);

@@ -1,6 +1,15 @@
 //! The commands that are no single figure of the paper.
 
+pub mod compare;
+pub mod evaluate;
+pub mod import;
 pub mod list;
 pub mod main_job;
 pub mod plot;
 pub mod shell;
+
+use crate::experiments::Entry;
+
+/// The commands here whose runs have figures.
+pub(crate) const WITH_FIGURES: &[Entry] =
+    &[Entry::of::<evaluate::Evaluate>(), Entry::of::<import::Import>()];

@@ -26,8 +26,9 @@ pub fn run(options: &Plot) -> Result<Report, Error> {
     for run in runs(&options.directory)? {
         let mut records = Records::open(&run)?;
         let id = command_of(&run)?;
-        let Some(entry) = experiments::ALL.iter().find(|e| e.id == id) else {
-            let known: Vec<_> = experiments::ALL.iter().map(|e| e.id).collect();
+        let mut entries = experiments::ALL.iter().chain(super::WITH_FIGURES);
+        let Some(entry) = entries.clone().find(|e| e.id == id) else {
+            let known: Vec<_> = entries.by_ref().map(|e| e.id).collect();
             let reason = format!("command: `{id}` has no figures: known are {}", known.join(", "));
             return Err(Error::file(&run.join("config.toml"), reason));
         };

@@ -52,7 +52,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    const fn of<E: Experiment>() -> Self {
+    pub(crate) const fn of<E: Experiment>() -> Self {
         Entry { id: E::ID, figure: E::FIGURE, figures: E::figures }
     }
 }

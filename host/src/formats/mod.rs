@@ -5,6 +5,7 @@
 //! | [`npz`] | arrays (`.npz`) | NumPy |
 //! | [`seed_run`] | `seed_N/data.npz`, `seed_N/params.json` | the authors' training and plotting code |
 //! | [`parameters`] | P and Q (`.safetensors`) | PyTorch, JAX |
+//! | [`tensorboard`] | scalars and pictures (`events.out.tfevents.*`) | TensorBoard |
 //! | [`trajectory`] | transitions (`.csv`, `.npz`) | spreadsheets, NumPy, pandas |
 //! | [`run_lock`] | the claim of one process on a run directory | |
 //!
@@ -19,6 +20,7 @@ pub mod npz;
 pub mod parameters;
 pub mod run_lock;
 pub mod seed_run;
+pub mod tensorboard;
 pub mod trajectory;
 
 pub use error::{FormatError, Problem};

@@ -1,0 +1,237 @@
+//! Where the contents of two files first differ.
+
+use crate::error::Error;
+use crate::formats::npz::Npz;
+use crate::formats::{Array, Data};
+use safetensors::SafeTensors;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+/// The first difference, in the terms of the format if both files have it; none if the files are
+/// equal byte for byte.
+///
+/// # Errors
+/// [`Error::File`] if one cannot be read.
+pub(super) fn first_difference(a: &Path, b: &Path) -> Result<Option<String>, Error> {
+    let read = |path: &Path| fs::read(path).map_err(|e| Error::file(path, e));
+    let (bytes_a, bytes_b) = (read(a)?, read(b)?);
+    if bytes_a == bytes_b {
+        return Ok(None);
+    }
+    let extension = a.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    let place = match extension.as_str() {
+        "npz" => in_arrays(&bytes_a, &bytes_b),
+        "safetensors" => in_tensors(&bytes_a, &bytes_b),
+        "csv" => in_tables(&bytes_a, &bytes_b),
+        "json" => in_json(&bytes_a, &bytes_b),
+        "toml" => in_lines(&bytes_a, &bytes_b),
+        _ => None,
+    };
+    // Files that differ in form alone, or that are damaged, are compared as bytes.
+    Ok(Some(place.unwrap_or_else(|| in_bytes(&bytes_a, &bytes_b))))
+}
+
+fn in_bytes(a: &[u8], b: &[u8]) -> String {
+    let at = a.iter().zip(b).position(|(x, y)| x != y).unwrap_or(a.len().min(b.len()));
+    match (a.get(at), b.get(at)) {
+        (Some(x), Some(y)) => format!("byte {at}: {x:#04x} against {y:#04x}"),
+        _ => format!("{} against {} bytes, equal as far as both go", a.len(), b.len()),
+    }
+}
+
+fn in_arrays(a: &[u8], b: &[u8]) -> Option<String> {
+    let path = Path::new("");
+    let (mut a, mut b) = (Npz::from_bytes(path, a).ok()?, Npz::from_bytes(path, b).ok()?);
+    let (names_a, names_b) = (a.names(), b.names());
+    for name in &names_a.0 {
+        if !names_b.0.contains(name) {
+            return Some(format!("array `{name}`: only in A"));
+        }
+        let (x, y) = (a.array(name).ok()?, b.array(name).ok()?);
+        if let Some(difference) = in_array(&x, &y) {
+            return Some(format!("array `{name}`{difference}"));
+        }
+    }
+    let only_b = names_b.0.iter().find(|name| !names_a.0.contains(name))?;
+    Some(format!("array `{only_b}`: only in B"))
+}
+
+fn in_array(a: &Array, b: &Array) -> Option<String> {
+    if a.shape != b.shape {
+        return Some(format!(": {} against {}", a.describe(), b.describe()));
+    }
+    let at = match (&a.data, &b.data) {
+        (Data::F32(x), Data::F32(y)) => position(x, y, |x| x.to_bits().into()),
+        (Data::F64(x), Data::F64(y)) => position(x, y, |x| x.to_bits()),
+        (Data::I64(x), Data::I64(y)) => position(x, y, |x| x as u64),
+        _ => return Some(format!(": {} against {}", a.describe(), b.describe())),
+    }?;
+    let (x, y) = (a.to_f64()[at], b.to_f64()[at]);
+    Some(format!("{}: {x} against {y}", index(&a.shape, at)))
+}
+
+fn in_tensors(a: &[u8], b: &[u8]) -> Option<String> {
+    let (a, b) = (SafeTensors::deserialize(a).ok()?, SafeTensors::deserialize(b).ok()?);
+    let (mut names_a, mut names_b) = (a.names(), b.names());
+    names_a.sort_unstable();
+    names_b.sort_unstable();
+    for name in &names_a {
+        let Ok(y) = b.tensor(name) else { return Some(format!("tensor `{name}`: only in A")) };
+        let x = a.tensor(name).ok()?;
+        if x.dtype() != y.dtype() || x.shape() != y.shape() {
+            return Some(format!(
+                "tensor `{name}`: {:?} of shape {:?} against {:?} of shape {:?}",
+                x.dtype(),
+                x.shape(),
+                y.dtype(),
+                y.shape()
+            ));
+        }
+        let bytes = x.data().len() / x.shape().iter().product::<usize>().max(1);
+        if let Some(at) = x.data().iter().zip(y.data()).position(|(x, y)| x != y) {
+            let element = at / bytes.max(1);
+            let place = index(x.shape(), element);
+            let number = |data: &[u8]| match data.get(element * bytes..(element + 1) * bytes) {
+                Some(&[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]).to_string(),
+                Some(bytes) => format!("{bytes:02x?}"),
+                None => String::new(),
+            };
+            return Some(format!(
+                "tensor `{name}`{place}: {} against {}",
+                number(x.data()),
+                number(y.data())
+            ));
+        }
+    }
+    let only_b = names_b.into_iter().find(|name| !names_a.contains(name))?;
+    Some(format!("tensor `{only_b}`: only in B"))
+}
+
+fn in_tables(a: &[u8], b: &[u8]) -> Option<String> {
+    let open = |bytes| csv::ReaderBuilder::new().flexible(true).from_reader(bytes);
+    let (mut a, mut b) = (open(a), open(b));
+    let head = a.byte_headers().ok()?.clone();
+    if head != *b.byte_headers().ok()? {
+        return Some("other columns".to_owned());
+    }
+    let (mut rows_a, mut rows_b) = (a.byte_records(), b.byte_records());
+    for row in 1_u64.. {
+        let (x, y) = match (rows_a.next(), rows_b.next()) {
+            (None, None) => return None,
+            (Some(x), Some(y)) => (x.ok()?, y.ok()?),
+            (Some(_), None) => return Some(format!("row {row}: only in A")),
+            (None, Some(_)) => return Some(format!("row {row}: only in B")),
+        };
+        let columns = x.len().max(y.len());
+        if let Some(at) = (0..columns).find(|&i| x.get(i) != y.get(i)) {
+            let text = |cell: Option<&[u8]>| {
+                String::from_utf8_lossy(cell.unwrap_or_default()).into_owned()
+            };
+            let (column, x, y) = (text(head.get(at)), text(x.get(at)), text(y.get(at)));
+            return Some(format!("row {row}, column `{column}`: {x} against {y}"));
+        }
+    }
+    None
+}
+
+fn in_json(a: &[u8], b: &[u8]) -> Option<String> {
+    fn walk(place: &str, a: &Value, b: &Value) -> Option<String> {
+        let below = |part: &str| {
+            if place.is_empty() { part.to_owned() } else { format!("{place}.{part}") }
+        };
+        match (a, b) {
+            (Value::Object(x), Value::Object(y)) => {
+                for (key, x) in x {
+                    match y.get(key) {
+                        Some(y) => {
+                            if let Some(difference) = walk(&below(key), x, y) {
+                                return Some(difference);
+                            }
+                        }
+                        None => return Some(format!("`{}`: only in A", below(key))),
+                    }
+                }
+                let only_b = y.keys().find(|key| !x.contains_key(*key))?;
+                Some(format!("`{}`: only in B", below(only_b)))
+            }
+            (Value::Array(x), Value::Array(y)) if x.len() == y.len() => (x.iter().zip(y))
+                .enumerate()
+                .find_map(|(i, (x, y))| walk(&below(&i.to_string()), x, y)),
+            _ if a == b => None,
+            _ => Some(format!("`{place}`: {a} against {b}")),
+        }
+    }
+    let (a, b) = (serde_json::from_slice(a).ok()?, serde_json::from_slice(b).ok()?);
+    walk("", &a, &b)
+}
+
+fn in_lines(a: &[u8], b: &[u8]) -> Option<String> {
+    let (a, b) = (str::from_utf8(a).ok()?.lines(), str::from_utf8(b).ok()?.lines());
+    let (line, (a, b)) = a.zip(b).enumerate().find(|(_, (a, b))| a != b)?;
+    Some(format!("line {}: {a} against {b}", line + 1))
+}
+
+fn position<T: Copy>(a: &[T], b: &[T], bits: impl Fn(T) -> u64) -> Option<usize> {
+    a.iter().zip(b).position(|(&x, &y)| bits(x) != bits(y))
+}
+
+/// The place of an element as NumPy writes it, `[0, 3, 4]`.
+fn index(shape: &[usize], mut element: usize) -> String {
+    let mut place = vec![String::new(); shape.len()];
+    for (axis, &extent) in shape.iter().enumerate().rev() {
+        place[axis] = (element % extent.max(1)).to_string();
+        element /= extent.max(1);
+    }
+    format!("[{}]", place.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::npz;
+
+    fn difference(name: &str, a: &[u8], b: &[u8]) -> Option<String> {
+        let directory = tempfile::tempdir().unwrap();
+        let paths = ["a", "b"].map(|side| directory.path().join(format!("{side}-{name}")));
+        fs::write(&paths[0], a).unwrap();
+        fs::write(&paths[1], b).unwrap();
+        first_difference(&paths[0], &paths[1]).unwrap()
+    }
+
+    #[test]
+    fn the_first_difference_of_arrays_is_an_element() {
+        let file = |x: f32| {
+            let p = Array { shape: vec![2, 2], data: Data::F32(vec![1.0, 2.0, x, 4.0]) };
+            npz::to_bytes(&[("P", &p)]).unwrap()
+        };
+        assert_eq!(difference("data.npz", &file(3.0), &file(3.0)), None);
+        let found = difference("data.npz", &file(3.0), &file(3.5));
+        assert_eq!(found.as_deref(), Some("array `P`[1, 0]: 3 against 3.5"));
+        // Bits count, not values.
+        let found = difference("data.npz", &file(0.0), &file(-0.0));
+        assert_eq!(found.as_deref(), Some("array `P`[1, 0]: 0 against -0"));
+    }
+
+    #[test]
+    fn the_first_difference_of_tables_and_results_is_named() {
+        let found = difference("t.csv", b"x,y\n1,2\n3,4\n", b"x,y\n1,2\n3,5\n");
+        assert_eq!(found.as_deref(), Some("row 2, column `y`: 4 against 5"));
+        let found = difference("t.csv", b"x\n1\n", b"x\n1\n2\n");
+        assert_eq!(found.as_deref(), Some("row 2: only in B"));
+        let found = difference("r.json", br#"{"a":{"b":[1,2]}}"#, br#"{"a":{"b":[1,3]}}"#);
+        assert_eq!(found.as_deref(), Some("`a.b.1`: 2 against 3"));
+    }
+
+    #[test]
+    fn other_and_damaged_files_are_compared_byte_by_byte() {
+        assert_eq!(
+            difference("f.txt", b"abc", b"abd").as_deref(),
+            Some("byte 2: 0x63 against 0x64")
+        );
+        assert_eq!(
+            difference("f.npz", b"abc", b"ab").as_deref(),
+            Some("3 against 2 bytes, equal as far as both go")
+        );
+    }
+}

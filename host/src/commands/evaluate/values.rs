@@ -1,0 +1,268 @@
+//! Value functions of a user's transitions: the transformer's, its algorithm's, and LSTD's.
+
+use super::Construction;
+use crate::error::{Doing, Error};
+use crate::formats::parameters::{Attention, Parameters};
+use crate::formats::trajectory::{Features, Trajectory};
+use crate::model_file;
+use ictd_core::attention::mask::{MeanCentred, Td0};
+use ictd_core::attention::{SoftmaxAttention, TdLambda};
+use ictd_core::constructions;
+use ictd_core::context::{Context, Growing, TwoHeadContext};
+use ictd_core::linear_system;
+use ictd_core::prompt::{Prompt, Transition, query_token};
+use ictd_core::td;
+use ictd_core::transformer::Transformer;
+use ictd_core::two_head::TwoHeadTransformer;
+use ictd_core::value_function::ValueFunction;
+use nalgebra::{SMatrix, SVector};
+use std::path::PathBuf;
+
+/// The most transitions that a softmax transformer takes: its cost grows with their square.
+pub(super) const SOFTMAX_CONTEXT: usize = 512;
+
+/// What is to be evaluated.
+pub(super) struct Input {
+    pub(super) trajectory: Trajectory,
+    pub(super) query: Option<Features>,
+    pub(super) method: Method,
+    pub(super) layers: usize,
+    pub(super) alpha: f64,
+    pub(super) gamma: f64,
+    pub(super) lambda: f64,
+}
+
+/// The transformer.
+pub(super) enum Method {
+    Construction(Construction),
+    Trained { file: PathBuf, parameters: Box<Parameters>, attention: Attention },
+}
+
+/// Three value functions on the rows and the queries. The transformer's is always there; the
+/// algorithm's is not if its iterates overflow, LSTD's if the data do not determine it.
+#[derive(Debug, Default)]
+pub(super) struct Output {
+    pub(super) transformer: Column,
+    pub(super) algorithm: Option<Column>,
+    pub(super) lstd: Option<Column>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Column {
+    /// v(s) = <w, phi(s)>, exactly or (softmax) as the best fit on the rows; empty if there is none.
+    pub(super) weights: Vec<f64>,
+    /// For each row of the data.
+    pub(super) values: Vec<f64>,
+    /// For each query.
+    pub(super) query_values: Vec<f64>,
+    /// The root of the mean squared TD error over the transitions.
+    pub(super) td_error: f64,
+}
+
+/// Evaluates on data of dimension D; K = 2 D + 1, A = 2 D + 2.
+pub(super) fn evaluate<const D: usize, const K: usize, const A: usize>(
+    input: &Input,
+) -> Result<Output, Error> {
+    let data = Data::<D>::new(input);
+    let transformer = match &input.method {
+        Method::Construction(Construction::AverageReward) => {
+            data.linear(input, &average_reward::<D, A>(input, &data)?)
+        }
+        Method::Construction(construction) => {
+            let c = constructions::learning_rate(input.alpha);
+            let layer = match construction {
+                Construction::ResidualGradient => constructions::residual_gradient::<_, D, K>(&c),
+                _ => constructions::td0(&c),
+            };
+            let transformer =
+                Transformer::<f64, K, { model_file::MAX_STORED_LAYERS }>::autoregressive(
+                    layer,
+                    input.layers,
+                )
+                .doing("the construction")?;
+            data.linear(input, &value_function(input, &data, &transformer)?)
+        }
+        Method::Trained { file, parameters, attention } => {
+            let transformer = model_file::transformer::<K>(file, parameters, input.layers)?;
+            match attention {
+                Attention::Linear => {
+                    data.linear(input, &value_function(input, &data, &transformer)?)
+                }
+                Attention::Softmax => softmax(input, &data, &transformer)?,
+            }
+        }
+    };
+    let column = |weights: Option<SVector<f64, D>>| {
+        weights.map(|weights| data.linear(input, &ValueFunction { weights }))
+    };
+    Ok(Output {
+        transformer,
+        algorithm: column(algorithm(input, &data)),
+        lstd: column(lstd(input, &data)),
+    })
+}
+
+/// The data with their dimension as a type.
+struct Data<const D: usize> {
+    transitions: Vec<Transition<f64, D>>,
+    rows: Vec<SVector<f64, D>>,
+    queries: Vec<SVector<f64, D>>,
+}
+
+impl<const D: usize> Data<D> {
+    fn new(input: &Input) -> Self {
+        let rows =
+            |features: &Features| (0..features.len()).filter_map(|i| features.row(i)).collect();
+        Data {
+            transitions: input.trajectory.transitions().unwrap_or_default(),
+            rows: rows(&input.trajectory.phi),
+            queries: input.query.as_ref().map(rows).unwrap_or_default(),
+        }
+    }
+
+    fn linear(&self, input: &Input, v: &ValueFunction<f64, D>) -> Column {
+        let at = |rows: &[SVector<f64, D>]| rows.iter().map(|phi| v.at(phi)).collect();
+        Column {
+            weights: v.weights.iter().copied().collect(),
+            values: at(&self.rows),
+            query_values: at(&self.queries),
+            td_error: self.td_error(input, |phi| Ok::<_, Error>(v.at(phi))).unwrap_or(f64::NAN),
+        }
+    }
+
+    /// Root mean square of R + gamma v(s') - v(s), or of R - mean R + v(s') - v(s).
+    fn td_error<E>(
+        &self,
+        input: &Input,
+        mut value: impl FnMut(&SVector<f64, D>) -> Result<f64, E>,
+    ) -> Result<f64, E> {
+        let (gamma, mean) = match input.method {
+            Method::Construction(Construction::AverageReward) => (1.0, self.mean_reward()),
+            _ => (input.gamma, 0.0),
+        };
+        let mut sum = 0.0;
+        for t in &self.transitions {
+            let delta = t.reward - mean + gamma * value(&t.phi_next)? - value(&t.phi)?;
+            sum += delta * delta;
+        }
+        Ok((sum / self.transitions.len() as f64).sqrt())
+    }
+
+    fn mean_reward(&self) -> f64 {
+        let mut sum = 0.0;
+        for t in &self.transitions {
+            sum += t.reward;
+        }
+        sum / self.transitions.len() as f64
+    }
+}
+
+/// Shown beside the core's reason when the layers overflow.
+const BLOW_UP: &str = "the forward pass (scale the features to about [-1, 1], or lower --alpha)";
+
+fn value_function<const D: usize, const K: usize>(
+    input: &Input,
+    data: &Data<D>,
+    transformer: &Transformer<f64, K, { model_file::MAX_STORED_LAYERS }>,
+) -> Result<ValueFunction<f64, D>, Error> {
+    // Trace decay 0 is TD(0)'s mask.
+    let mask = TdLambda::new(input.lambda).doing("--lambda")?;
+    let mut context = Growing::<f64, D, K, _>::new(input.gamma, mask).doing("--gamma")?;
+    for transition in &data.transitions {
+        context.observe_transition(transition).doing("the data")?;
+    }
+    transformer.value_function(&context).doing(BLOW_UP)
+}
+
+fn average_reward<const D: usize, const A: usize>(
+    input: &Input,
+    data: &Data<D>,
+) -> Result<ValueFunction<f64, D>, Error> {
+    let layer =
+        constructions::average_reward::<f64, D, A>(&constructions::learning_rate(input.alpha));
+    let transformer = TwoHeadTransformer::<f64, A, 1>::autoregressive(layer, input.layers)
+        .doing("the construction")?;
+    let mut context = TwoHeadContext {
+        head1: Growing::<f64, D, A, _>::new(1.0, MeanCentred).doing("the context")?,
+        head2: Growing::<f64, D, A, _>::new(1.0, Td0).doing("the context")?,
+    };
+    for t in &data.transitions {
+        context.observe(&t.phi, t.reward, &t.phi_next).doing("the data")?;
+    }
+    transformer.value_function(&context).doing(BLOW_UP)
+}
+
+fn softmax<const D: usize, const K: usize>(
+    input: &Input,
+    data: &Data<D>,
+    transformer: &Transformer<f64, K, { model_file::MAX_STORED_LAYERS }>,
+) -> Result<Column, Error> {
+    if data.transitions.len() > SOFTMAX_CONTEXT {
+        return Err(Error::Option {
+            option: "--data",
+            reason: format!(
+                "{} transitions; accepted for softmax attention are at most {SOFTMAX_CONTEXT}",
+                data.transitions.len()
+            ),
+        });
+    }
+    let nothing = SVector::zeros();
+    let mut prompt =
+        Prompt::<f64, K, SOFTMAX_CONTEXT>::discounted(&data.transitions, input.gamma, &nothing)
+            .doing("the data")?;
+    let mut value = |phi: &SVector<f64, D>| {
+        prompt.set_query(query_token(phi));
+        transformer.value(&prompt, &SoftmaxAttention).doing("softmax attention")
+    };
+    let mut at =
+        |rows: &[SVector<f64, D>]| rows.iter().map(&mut value).collect::<Result<Vec<_>, _>>();
+    let (values, query_values) = (at(&data.rows)?, at(&data.queries)?);
+    // The implicit weights: the linear function that fits v on the transitions' states best.
+    let n = data.transitions.len();
+    let (mut a, mut b) = (SMatrix::<f64, SOFTMAX_CONTEXT, D>::zeros(), SVector::zeros());
+    for (i, (t, v)) in data.transitions.iter().zip(&values).enumerate() {
+        a.set_row(i, &t.phi.transpose());
+        b[i] = *v;
+    }
+    let weights = linear_system::least_squares(a, b, n, "the implicit weights");
+    Ok(Column {
+        weights: weights.map(|w| w.iter().copied().collect()).unwrap_or_default(),
+        td_error: data.td_error(input, value)?,
+        values,
+        query_values,
+    })
+}
+
+/// The classical algorithm with as many iterations as there are layers, from w = 0; none if its
+/// iterates overflow.
+fn algorithm<const D: usize>(input: &Input, data: &Data<D>) -> Option<SVector<f64, D>> {
+    let c = constructions::learning_rate(input.alpha);
+    let mut w = SVector::<f64, D>::zeros();
+    for _ in 0..input.layers {
+        let transitions = &data.transitions;
+        w = match input.method {
+            Method::Construction(Construction::AverageReward) => {
+                td::average_reward::update(&w, &c, transitions)
+            }
+            Method::Construction(Construction::ResidualGradient) => {
+                td::residual_gradient::update(&w, &c, transitions, input.gamma)
+            }
+            _ => td::td_lambda::update(&w, &c, transitions, input.gamma, input.lambda),
+        }
+        .ok()?;
+    }
+    w.iter().all(|x| x.is_finite()).then_some(w)
+}
+
+/// LSTD(lambda), for average reward with the rewards centred; none if the data do not determine it.
+fn lstd<const D: usize>(input: &Input, data: &Data<D>) -> Option<SVector<f64, D>> {
+    match input.method {
+        Method::Construction(Construction::AverageReward) => {
+            let mean = data.mean_reward();
+            let centred = |t: &Transition<f64, D>| Transition { reward: t.reward - mean, ..*t };
+            let transitions: Vec<_> = data.transitions.iter().map(centred).collect();
+            td::lstd::solve(&transitions, 1.0, 0.0).ok()
+        }
+        _ => td::lstd::solve(&data.transitions, input.gamma, input.lambda).ok(),
+    }
+}

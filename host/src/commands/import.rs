@@ -1,0 +1,409 @@
+//! `ictd import`: parameters that were trained elsewhere become a run.
+
+mod measure;
+
+use super::evaluate::AttentionOption;
+use crate::dimension::{self, for_dimension};
+use crate::error::Error;
+use crate::experiments::{self, Experiment, Findings, mean_and_stderr};
+use crate::figures::{Axis, Curve, Curves, Figure, Heatmap, NamedFigures, Panel};
+use crate::formats::parameters::{LayerParameters, Mode, Parameters};
+use crate::model_file::{self, MAX_STORED_LAYERS, ModelFile, PARAMETERS_FILE};
+use crate::options;
+use crate::records::Records;
+use crate::report::{self, Report};
+use crate::session::Session;
+use measure::Settings;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// The most states and the longest context of the tasks.
+const STATES: usize = 32;
+const CONTEXT: usize = 256;
+
+/// The name of the stored model in the run's folder.
+const MODEL_FILE: &str = "model.ictd";
+
+/// Take P and Q that were trained elsewhere: metrics, figures, a stored model for firmware
+///
+/// FILE is a `.safetensors` file (tensors `attn.P`, `attn.Q`, or `layers.0.P`, ..., or `P`, `Q`), the
+/// `data.npz` of the authors' training code (with its `params.json` beside it), any `.npz` with arrays
+/// P and Q of shape (2d+1, 2d+1), (L, 2d+1, 2d+1) or (T, L, 2d+1, 2d+1), a stored model, or the folder
+/// of a run. What the file does not say must be given by options.
+///
+/// Written are parameters.safetensors, model.ictd (f32, for firmware), the element-wise metrics of
+/// every log point, and VD, IWS and SS against batch TD with as many iterations as layers, on --tasks
+/// Boyan's chains that nothing was trained on, in f64.
+#[derive(Clone, Debug, clap::Args, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Import {
+    /// The parameters
+    #[arg(value_name = "FILE", required_unless_present_any = ["file", "config"])]
+    #[serde(skip)]
+    pub path: Option<PathBuf>,
+    /// The parameters, as an option (for config files)
+    #[arg(long, value_name = "FILE", hide = true, conflicts_with = "path")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
+    /// The log point of a data.npz, from 0 [default: the last]
+    #[arg(long, value_name = "INDEX", value_parser = options::integer(0..=usize::MAX))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub log_point: Option<usize>,
+    /// Layers L [default: the file's]
+    #[arg(long, value_parser = options::integer(1..=65_535))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layers: Option<usize>,
+    /// Discount factor gamma [default: the file's]
+    #[arg(long, value_parser = options::real(0.0..1.0))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gamma: Option<f64>,
+    /// Attention [default: the file's]
+    #[arg(long, value_enum)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attention: Option<AttentionOption>,
+    /// Learning rate of batch TD [default: alpha at the file's log point; 1 without a log]
+    #[arg(long, value_parser = options::real(0.0..))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+    /// Context length of the tasks [default: the file's n; 30 if it does not say]
+    #[arg(long, value_parser = options::integer(1..=CONTEXT))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub context: Option<usize>,
+    /// States of the tasks
+    #[arg(long, default_value = "10", value_parser = options::integer(2..=STATES))]
+    pub states: usize,
+    /// Tasks to compare on: Boyan's chains of seeds SEED, SEED + 1, ...
+    #[arg(long, default_value = "100", value_parser = options::integer(1..=1_000_000))]
+    pub tasks: usize,
+}
+
+/// One row of `elements.csv`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ElementRow {
+    /// Tasks trained on so far.
+    pub mrps: u64,
+    /// The layer, from 0.
+    pub layer: usize,
+    /// P[-1, -1], sign-aligned as all that follow.
+    pub p_bottom_right: f64,
+    /// Mean absolute value of P's other entries.
+    pub p_avg_abs_others: f64,
+    /// Trace of Q's upper-left block.
+    pub q_trace_upper_left: f64,
+    /// Trace of Q's upper-right block.
+    pub q_trace_upper_right: f64,
+    /// Mean absolute value of Q's other entries.
+    pub q_avg_abs_others: f64,
+}
+
+/// One row of `comparison.csv`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ComparisonRow {
+    /// The task's seed.
+    pub seed: u64,
+    /// Value difference from batch TD.
+    pub vd: f64,
+    /// Implicit weight similarity.
+    pub iws: f64,
+    /// Sensitivity similarity.
+    pub ss: f64,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Those of the file, of the options and of writing.
+pub fn run(options: &Import, session: &Session) -> Result<Report, Error> {
+    let mut options = options.clone();
+    options.file = options.path.take().or(options.file);
+    let mut report = experiments::run(&options, session)?;
+    report.text = text(&report);
+    Ok(report)
+}
+
+impl Experiment for Import {
+    const ID: &'static str = "import";
+    const FIGURE: &'static str = "App. Element-wise Convergence Metrics, of imported parameters";
+
+    fn measure(&self, session: &Session, records: &mut Records) -> Result<Findings, Error> {
+        let missing = |option, accepted: &str| Error::Option {
+            option,
+            reason: format!("the file does not say; accepted is {accepted}"),
+        };
+        let file = self.file.as_deref().ok_or_else(|| Error::Option {
+            option: "FILE",
+            reason: "accepted is a .safetensors, .npz or stored model file".into(),
+        })?;
+        let model = model_file::open(file, self.log_point)?;
+        let mut parameters = model.parameters.clone();
+        let d = parameters.feature_dimension();
+        let settings = Settings {
+            file,
+            parameters: &model.parameters,
+            attention: (self.attention.map(Into::into).or(parameters.attention))
+                .ok_or_else(|| missing("--attention", "linear or softmax"))?,
+            depth: self.depth(&parameters, &missing)?,
+            gamma: (self.gamma.or(parameters.gamma))
+                .ok_or_else(|| missing("--gamma", "a number in [0, 1)"))?,
+            lambda: model.lambda,
+            alpha: self.alpha.or_else(|| logged_alpha(&model)).unwrap_or(1.0),
+            context: self.context.or(parameters.context_length).unwrap_or(30),
+            states: self.states,
+        };
+        if settings.context > CONTEXT {
+            let reason = format!("{} in the file; accepted is 1 to {CONTEXT}", settings.context);
+            return Err(Error::Option { option: "--context", reason });
+        }
+        let refused = || Error::file(file, format!("d = {d}; accepted is {}", dimension::ACCEPTED));
+        let stored = for_dimension!(d, stored_model(&settings)).ok_or_else(refused)??;
+        let seeds: Vec<u64> =
+            (0..self.tasks as u64).map(|i| session.seed.wrapping_add(i)).collect();
+        let comparisons = session.map("import", &seeds, |&seed| {
+            for_dimension!(d, compare(&settings, seed)).ok_or_else(refused)?
+        })?;
+
+        parameters.depth = Some(settings.depth);
+        parameters.attention = Some(settings.attention);
+        parameters.gamma = Some(settings.gamma);
+        records.put(PARAMETERS_FILE, parameters.to_safetensors());
+        records.put(MODEL_FILE, stored);
+        let elements = element_rows(&model);
+        records.put_csv("elements.csv", &elements)?;
+        let rows: Vec<_> = (seeds.iter().zip(&comparisons))
+            .map(|(&seed, c)| ComparisonRow { seed, vd: c.vd, iws: c.iws, ss: c.ss })
+            .collect();
+        records.put_csv("comparison.csv", &rows)?;
+
+        let mut findings = Findings::default();
+        let mut put = |name: &str, value: Value| findings.results.insert(name.into(), value);
+        let last = &elements[elements.len() - parameters.layers.len()..];
+        put("dimension", json!(d));
+        put("layers", json!(settings.depth));
+        put("mode", json!(parameters.mode.to_string()));
+        put("attention", json!(settings.attention.to_string()));
+        put("gamma", json!(settings.gamma));
+        put("alpha", json!(settings.alpha));
+        put("context", json!(settings.context));
+        put("elements", json!(last));
+        for (name, value) in [
+            ("vd", (|row| row.vd) as fn(&ComparisonRow) -> f64),
+            ("iws", |row| row.iws),
+            ("ss", |row| row.ss),
+        ] {
+            let (mean, stderr) = mean_and_stderr(rows.iter().map(value));
+            put(name, json!({ "mean": mean, "stderr": stderr }));
+        }
+        Ok(findings)
+    }
+
+    fn figures(records: &Records) -> Result<NamedFigures, Error> {
+        let bytes = records.get(PARAMETERS_FILE)?;
+        let parameters = Parameters::from_safetensors(Path::new(PARAMETERS_FILE), &bytes)?;
+        let rows: Vec<ElementRow> = records.csv("elements.csv")?;
+        let mut figures = vec![("parameters".into(), heatmaps(&parameters))];
+        if rows.iter().any(|row| row.mrps != rows[0].mrps) {
+            figures.push(("elements".into(), element_curves(&rows)));
+        }
+        Ok(figures)
+    }
+}
+
+impl Import {
+    fn depth(
+        &self,
+        parameters: &Parameters,
+        missing: &dyn Fn(&'static str, &str) -> Error,
+    ) -> Result<usize, Error> {
+        let stored = parameters.layers.len();
+        let refuse = |l: usize, accepted: String| Error::Option {
+            option: "--layers",
+            reason: format!("{l}; accepted is {accepted}"),
+        };
+        if stored > MAX_STORED_LAYERS {
+            return Err(refuse(stored, format!("at most {MAX_STORED_LAYERS} layers of their own")));
+        }
+        match (self.layers, parameters.mode) {
+            (Some(l), Mode::Sequential) if l != stored => {
+                Err(refuse(l, format!("{stored}, the layers of the file")))
+            }
+            (Some(l), _) => Ok(l),
+            (None, _) => parameters
+                .depth
+                .filter(|l| (1..=65_535).contains(l))
+                .ok_or_else(|| missing("--layers", "an integer from 1 to 65535")),
+        }
+    }
+}
+
+fn stored_model<const D: usize, const K: usize, const A: usize>(
+    settings: &Settings,
+) -> Result<Vec<u8>, Error> {
+    measure::stored_model::<D, K, A>(settings)
+}
+
+fn compare<const D: usize, const K: usize, const A: usize>(
+    settings: &Settings,
+    seed: u64,
+) -> Result<ictd_core::metrics::Comparison<f64>, Error> {
+    measure::compare::<D, K, A>(settings, seed)
+}
+
+fn elements<const D: usize, const K: usize, const A: usize>(
+    layer: &LayerParameters,
+) -> Option<ictd_core::metrics::Elements<f64>> {
+    measure::elements::<D, K, A>(layer)
+}
+
+/// The learning rate of the batch-TD reference transformer that was trained alongside.
+fn logged_alpha(model: &ModelFile) -> Option<f64> {
+    let alpha = model.log.as_ref()?.points.get(model.point)?.alpha;
+    (alpha.is_finite() && alpha >= 0.0).then_some(alpha)
+}
+
+/// The element-wise metrics of every log point up to the chosen one, which comes last.
+fn element_rows(model: &ModelFile) -> Vec<ElementRow> {
+    let d = model.parameters.feature_dimension();
+    let row = |mrps: u64, layer: usize, parameters: &LayerParameters| {
+        let e = for_dimension!(d, elements(parameters))??;
+        Some(ElementRow {
+            mrps,
+            layer,
+            p_bottom_right: e.p_bottom_right,
+            p_avg_abs_others: e.p_avg_abs_others,
+            q_trace_upper_left: e.q_trace_upper_left,
+            q_trace_upper_right: e.q_trace_upper_right,
+            q_avg_abs_others: e.q_avg_abs_others,
+        })
+    };
+    let of = |mrps: u64, layers: &[LayerParameters]| -> Vec<ElementRow> {
+        layers.iter().enumerate().filter_map(|(l, x)| row(mrps, l, x)).collect()
+    };
+    match &model.log {
+        Some(log) => {
+            log.points[..=model.point].iter().flat_map(|p| of(p.mrps, &p.layers)).collect()
+        }
+        None => of(0, &model.parameters.layers),
+    }
+}
+
+/// P and Q of each layer, sign-aligned and divided by the largest entry.
+fn heatmaps(parameters: &Parameters) -> Figure {
+    let k = parameters.token_size;
+    let d = parameters.feature_dimension();
+    let sequential = parameters.mode == Mode::Sequential;
+    let mut panels = Vec::new();
+    for (l, layer) in parameters.layers.iter().enumerate() {
+        let sign = if layer.p[k * k - 1] < 0.0 { -1.0 } else { 1.0 };
+        for (name, matrix) in [("P", &layer.p), ("Q", &layer.q)] {
+            let largest = matrix.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
+            let scale = if largest > 0.0 { sign / f64::from(largest) } else { 1.0 };
+            let row = |row: &[f32]| row.iter().map(|&x| scale * f64::from(x)).collect();
+            panels.push(Panel::Heatmap(Heatmap {
+                title: if sequential { format!("{name}, layer {l}") } else { name.to_owned() },
+                rows: matrix.chunks_exact(k).map(row).collect(),
+                blocks: vec![d, 2 * d],
+                colour_bar: name == "Q",
+            }));
+        }
+    }
+    Figure {
+        title: "Imported parameters".into(),
+        subtitle: "sign-aligned, divided by the largest absolute entry".into(),
+        panels,
+        columns: if parameters.layers.len() > 1 { 4 } else { 2 },
+    }
+}
+
+/// The element-wise metrics over training, a panel of P and one of Q for each layer.
+fn element_curves(rows: &[ElementRow]) -> Figure {
+    let layers = rows.iter().map(|row| row.layer).max().unwrap_or(0) + 1;
+    let mut panels = Vec::new();
+    for layer in 0..layers {
+        let of_layer: Vec<_> = rows.iter().filter(|row| row.layer == layer).collect();
+        let x: Vec<f64> = of_layer.iter().map(|row| row.mrps as f64).collect();
+        let curve = |label: &str, value: fn(&ElementRow) -> f64| {
+            Curve::plain(label, x.clone(), of_layer.iter().map(|row| value(row)).collect())
+        };
+        let title = |name: &str| match layers {
+            1 => name.to_owned(),
+            _ => format!("{name}, layer {layer}"),
+        };
+        panels.push(Panel::Curves(Curves {
+            title: title("P"),
+            x: Axis::linear("tasks (MRPs)"),
+            y: Axis::linear(""),
+            curves: vec![
+                curve("P[-1, -1]", |row| row.p_bottom_right),
+                curve("mean |others|", |row| row.p_avg_abs_others),
+            ],
+            ..Default::default()
+        }));
+        panels.push(Panel::Curves(Curves {
+            title: title("Q"),
+            x: Axis::linear("tasks (MRPs)"),
+            y: Axis::linear(""),
+            curves: vec![
+                curve("tr Q[:d, :d]", |row| row.q_trace_upper_left),
+                curve("tr Q[:d, d:2d]", |row| row.q_trace_upper_right),
+                curve("mean |others|", |row| row.q_avg_abs_others),
+            ],
+            ..Default::default()
+        }));
+    }
+    Figure {
+        title: "Element-wise metrics over training".into(),
+        subtitle: "sign-aligned, unscaled".into(),
+        panels,
+        columns: 2,
+    }
+}
+
+/// The report for a human.
+fn text(report: &Report) -> String {
+    let results = &report.results;
+    let word = |name: &str| match results.get(name) {
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+        None => String::new(),
+    };
+    let mut out = format!(
+        "{} attention, {}, L = {}, d = {}, gamma = {}\n\n",
+        word("attention"),
+        word("mode"),
+        word("layers"),
+        word("dimension"),
+        word("gamma")
+    );
+    let number = |value: Option<&Value>| {
+        value.and_then(Value::as_f64).map_or("—".to_owned(), |x| report::number(x, 4))
+    };
+    let mut rows = vec![
+        ["layer", "P[-1,-1]", "mean |P others|", "tr Q[:d,:d]", "tr Q[:d,d:2d]", "mean |Q others|"]
+            .map(str::to_owned),
+    ];
+    for element in results.get("elements").and_then(Value::as_array).into_iter().flatten() {
+        let of = |name: &str| number(element.get(name));
+        rows.push([
+            element.get("layer").map(Value::to_string).unwrap_or_default(),
+            of("p_bottom_right"),
+            of("p_avg_abs_others"),
+            of("q_trace_upper_left"),
+            of("q_trace_upper_right"),
+            of("q_avg_abs_others"),
+        ]);
+    }
+    out.push_str(&report::table(&rows));
+    out.push_str(&format!(
+        "\nagainst batch TD (alpha = {}, context {}), on tasks not trained on\n",
+        word("alpha"),
+        word("context")
+    ));
+    let mut rows = vec![["metric", "mean", "standard error"].map(str::to_owned)];
+    for (name, key) in [("VD", "vd"), ("IWS", "iws"), ("SS", "ss")] {
+        let of = |part: &str| number(results.get(key).and_then(|v| v.get(part)));
+        rows.push([name.to_owned(), of("mean"), of("stderr")]);
+    }
+    out.push_str(&report::table(&rows));
+    out
+}

@@ -1,0 +1,107 @@
+//! What imported parameters look like, and what they compute on tasks that they have not seen.
+
+use super::{CONTEXT, STATES};
+use crate::error::{Doing, Error};
+use crate::formats::parameters::{Attention, LayerParameters, Parameters};
+use crate::model_file::{self, MAX_STORED_LAYERS};
+use ictd_core::attention::{SoftmaxAttention, Td0};
+use ictd_core::context::Statistic;
+use ictd_core::metrics::comparison::{Comparison, EvaluationStates, batch_td};
+use ictd_core::metrics::elements::Elements;
+use ictd_core::model::{AttentionKind, Model};
+use ictd_core::prompt::{Prompt, query_token};
+use ictd_core::rng::Rng;
+use ictd_core::tasks::{Task, boyan_chain};
+use ictd_core::transformer::{Layer, Transformer};
+use ictd_core::value_function::ValueFunction;
+use nalgebra::SVector;
+use std::path::Path;
+
+/// A complete transformer, and the tasks to try it on.
+pub(super) struct Settings<'a> {
+    pub(super) file: &'a Path,
+    pub(super) parameters: &'a Parameters,
+    pub(super) attention: Attention,
+    pub(super) depth: usize,
+    pub(super) gamma: f64,
+    pub(super) lambda: f64,
+    pub(super) alpha: f64,
+    pub(super) context: usize,
+    pub(super) states: usize,
+}
+
+/// The element-wise metrics of a layer.
+pub(super) fn elements<const D: usize, const K: usize, const A: usize>(
+    layer: &LayerParameters,
+) -> Option<Elements<f64>> {
+    layer.to_layer::<f64, K>().map(|layer| Elements::of(&layer))
+}
+
+/// The stored model, in f32, that firmware links.
+pub(super) fn stored_model<const D: usize, const K: usize, const A: usize>(
+    settings: &Settings,
+) -> Result<Vec<u8>, Error> {
+    let layers: Vec<Layer<f32, K>> =
+        settings.parameters.layers.iter().filter_map(LayerParameters::to_layer).collect();
+    let transformer = match layers.as_slice() {
+        [layer] => Transformer::<f32, K, MAX_STORED_LAYERS>::autoregressive(*layer, settings.depth),
+        layers => Transformer::sequential(layers),
+    };
+    let attention = match settings.attention {
+        Attention::Linear => AttentionKind::Linear,
+        Attention::Softmax => AttentionKind::Softmax,
+    };
+    let transformer = transformer.doing("the stored model")?;
+    let (gamma, lambda) = (settings.gamma as f32, settings.lambda as f32);
+    let model = Model::<f32, D, K, _>::new(transformer, attention, gamma, lambda)
+        .doing("the stored model")?;
+    let mut buffer = vec![0; model.byte_len()];
+    let bytes = model.write(&mut buffer).map_err(|e| Error::file(settings.file, e))?;
+    Ok(bytes.to_vec())
+}
+
+/// VD, IWS and SS against batch TD on a fresh Boyan's chain and a fresh context.
+pub(super) fn compare<const D: usize, const K: usize, const A: usize>(
+    settings: &Settings,
+    seed: u64,
+) -> Result<Comparison<f64>, Error> {
+    let transformer =
+        model_file::transformer::<K>(settings.file, settings.parameters, settings.depth)?;
+    let mut rng = Rng::new(seed);
+    let chain = boyan_chain::<f64, D, STATES>(settings.states, &mut rng).doing("--states")?;
+    let transitions = chain.trajectory::<CONTEXT>(settings.context, &mut rng).doing("--context")?;
+    let states = EvaluationStates::of(&chain).doing("the stationary distribution")?;
+    let prompt =
+        Prompt::<f64, K, CONTEXT>::discounted(&transitions, settings.gamma, &SVector::zeros())
+            .doing("the prompt")?;
+    let statistic = Statistic::of_prompt(&prompt, &Td0).doing("the prompt")?;
+    let v_td = batch_td::<f64, D, K>(&statistic, settings.alpha, settings.depth)
+        .doing("batch TD (lower --alpha)")?;
+    match settings.attention {
+        Attention::Linear => {
+            let readout = transformer.readout(&statistic);
+            let weights = SVector::from_fn(|i, _| -readout[i]);
+            Ok(states.compare_linear(&ValueFunction { weights }, &v_td))
+        }
+        Attention::Softmax => {
+            let mut prompt = prompt;
+            let mut value = |phi: &SVector<f64, D>| {
+                prompt.set_query(query_token(phi));
+                transformer.value(&prompt, &SoftmaxAttention).unwrap_or(f64::NAN)
+            };
+            // Central differences: in f64 they are exact to about 1e-9 here.
+            const STEP: f64 = 1e-5;
+            let sample = states.sample(|phi| {
+                let slope = |i| {
+                    let (mut up, mut down) = (*phi, *phi);
+                    up[i] += STEP;
+                    down[i] -= STEP;
+                    (value(&up) - value(&down)) / (2.0 * STEP)
+                };
+                let gradient = SVector::from_iterator((0..D).map(slope));
+                (value(phi), gradient)
+            });
+            states.compare(&sample, &v_td).doing("the implicit weights")
+        }
+    }
+}

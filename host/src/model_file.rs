@@ -1,0 +1,208 @@
+//! A transformer from a file of any kind: `.safetensors`, `data.npz`, a stored model, a run's folder.
+
+use crate::dimension::{self, for_dimension};
+use crate::error::Error;
+use crate::formats::npz::Npz;
+use crate::formats::parameters::{Attention, LayerParameters, Mode, Parameters};
+use crate::formats::seed_run::{self, PartialParams, SeedLog};
+use crate::formats::{FormatError, Problem};
+use ictd_core::model::{self, AttentionKind, Header, Model};
+use ictd_core::transformer::{Layer, Transformer};
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// The most layers with parameters of their own.
+pub const MAX_STORED_LAYERS: usize = 16;
+
+/// A file of parameters beyond this size is none: 256 MiB.
+const MAX_BYTES: u64 = 256 << 20;
+
+/// The name of the parameters in a run's folder.
+pub const PARAMETERS_FILE: &str = "parameters.safetensors";
+
+/// A transformer as a file has it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ModelFile {
+    /// The parameters, and what the file says about them.
+    pub parameters: Parameters,
+    /// The trace decay of the mask that they were made for.
+    pub lambda: f64,
+    /// The log that they are the end (or the chosen point) of, if the file has one.
+    pub log: Option<SeedLog>,
+    /// The index of that point.
+    pub point: usize,
+}
+
+/// Reads a file by its content, or a folder by the file in it. `point` chooses a log point of a
+/// `data.npz` (default: the last), whose settings are read from the `params.json` beside it.
+///
+/// # Errors
+/// [`Error::Format`].
+pub fn open(path: &Path, point: Option<usize>) -> Result<ModelFile, Error> {
+    let file = file_of(path)?;
+    let refuse = |problem: Problem| problem.in_file(&file);
+    let mut magic = Vec::new();
+    let length = fs::metadata(&file).map_err(|e| refuse(e.into()))?.len();
+    fs::File::open(&file)
+        .and_then(|f| f.take(4).read_to_end(&mut magic))
+        .map_err(|e| refuse(e.into()))?;
+    // ZIP files, and so .npz, begin with these two letters.
+    if magic.starts_with(b"PK") {
+        return Ok(from_npz(&file, point)?);
+    }
+    if length > MAX_BYTES {
+        let what = "the file".to_owned();
+        return Err(refuse(Problem::TooLarge { what, bytes: length, limit: MAX_BYTES }).into());
+    }
+    let bytes = fs::read(&file).map_err(|e| refuse(e.into()))?;
+    if let Some(point) = point {
+        let problem = Problem::entry("--log-point", point, "left out: this file has no log");
+        return Err(refuse(problem).into());
+    }
+    let (parameters, lambda) = if magic == model::MAGIC {
+        from_stored_model(&file, &bytes)?
+    } else {
+        let parameters = Parameters::from_safetensors(&file, &bytes).map_err(|error| {
+            match error.problem {
+                // Neither its first bytes nor its name say what it was meant to be.
+                Problem::Malformed { .. }
+                    if file.extension().is_none_or(|e| e != "safetensors") =>
+                {
+                    let accepted = "a .safetensors, .npz or stored model file, or a run's folder";
+                    refuse(Problem::entry("model", "a file of another kind", accepted))
+                }
+                _ => error,
+            }
+        })?;
+        (parameters, 0.0)
+    };
+    Ok(ModelFile { parameters, lambda, log: None, point: 0 })
+}
+
+/// The layers as a transformer of the core; `depth` is for an autoregressive one.
+///
+/// # Errors
+/// [`Error::Format`] for more layers than fit.
+pub fn transformer<const K: usize>(
+    file: &Path,
+    parameters: &Parameters,
+    depth: usize,
+) -> Result<Transformer<f64, K, MAX_STORED_LAYERS>, Error> {
+    let refuse = |problem: Problem| Error::from(problem.in_file(file));
+    let layers: Option<Vec<Layer<f64, K>>> =
+        parameters.layers.iter().map(LayerParameters::to_layer).collect();
+    let layers = layers.unwrap_or_default();
+    let built = match (parameters.mode, layers.first()) {
+        (Mode::Autoregressive, Some(&layer)) => Transformer::autoregressive(layer, depth),
+        _ => Transformer::sequential(&layers),
+    };
+    let accepted = format!("finite parameters of 1 to {MAX_STORED_LAYERS} layers");
+    built.map_err(|error| refuse(Problem::entry("layers", error, accepted)))
+}
+
+/// Reads the content of a stored model; `file` is for messages.
+///
+/// # Errors
+/// [`Problem::Malformed`] with the core's reason.
+pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<(Parameters, f64), FormatError> {
+    let malformed =
+        |reason: &dyn std::fmt::Display| Problem::malformed("stored model", reason).in_file(file);
+    let header = Header::of(bytes).map_err(|e| malformed(&e))?;
+    let d = usize::from(header.feature_dimension);
+    for_dimension!(d, read_stored_model(bytes))
+        .ok_or_else(|| malformed(&format!("d = {d}; accepted is {}", dimension::ACCEPTED)))?
+        .map_err(|e| malformed(&e))
+}
+
+fn read_stored_model<const D: usize, const K: usize, const A: usize>(
+    bytes: &[u8],
+) -> Result<(Parameters, f64), model::ModelError> {
+    let model = Model::<f32, D, K, MAX_STORED_LAYERS>::from_bytes(bytes)?;
+    let header = model.header();
+    let parameters = Parameters {
+        token_size: K,
+        layers: model.transformer().layers().iter().map(LayerParameters::from_layer).collect(),
+        mode: match header.mode {
+            model::Mode::Autoregressive => Mode::Autoregressive,
+            model::Mode::Sequential => Mode::Sequential,
+        },
+        depth: Some(usize::from(header.depth)),
+        attention: Some(match header.attention {
+            AttentionKind::Linear => Attention::Linear,
+            AttentionKind::Softmax => Attention::Softmax,
+        }),
+        gamma: Some(model.gamma().into()),
+        context_length: None,
+    };
+    Ok((parameters, model.lambda().into()))
+}
+
+/// The file meant by a path: itself, or the first of the known names in a folder.
+fn file_of(path: &Path) -> Result<PathBuf, FormatError> {
+    if !path.is_dir() {
+        return Ok(path.to_owned());
+    }
+    let names = [PARAMETERS_FILE, seed_run::DATA_FILE];
+    names.into_iter().map(|name| path.join(name)).find(|file| file.is_file()).ok_or_else(|| {
+        let accepted = format!("a folder with {} or {}", names[0], names[1]);
+        Problem::entry("model", "a folder without parameters", accepted).in_file(path)
+    })
+}
+
+fn from_npz(file: &Path, point: Option<usize>) -> Result<ModelFile, FormatError> {
+    let log = SeedLog::from_npz(&mut Npz::open(file)?)?;
+    let beside = file.with_file_name(seed_run::PARAMS_FILE);
+    let settings = match fs::read(&beside) {
+        Ok(bytes) => PartialParams::from_json(&beside, &bytes)?,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => PartialParams::default(),
+        Err(e) => return Err(Problem::Io(e).in_file(&beside)),
+    };
+    // No file is read as a log without points.
+    let last = log.points.len().saturating_sub(1);
+    let point = point.unwrap_or(last);
+    let Some(chosen) = log.points.get(point) else {
+        let accepted = format!("an integer from 0 to {last}");
+        return Err(Problem::entry("--log-point", point, accepted).in_file(file));
+    };
+    let parameters = log.parameters(chosen, &settings).map_err(|problem| {
+        // Contradictions are found in the settings, bad numbers in the arrays.
+        let settings_at_fault = matches!(problem, Problem::Entry { .. });
+        problem.in_file(if settings_at_fault { &beside } else { file })
+    })?;
+    Ok(ModelFile { parameters, lambda: 0.0, log: Some(log), point })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_model_is_read_as_parameters() {
+        let model = ictd_core::Model::<2>::td0(0.2, 15, 0.9).unwrap();
+        let mut buffer = [0; 1024];
+        let bytes = model.write(&mut buffer).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("model.ictd");
+        fs::write(&path, bytes).unwrap();
+        let read = open(&path, None).unwrap();
+        assert_eq!(read.parameters.depth, Some(15));
+        assert_eq!(read.parameters.layers[0].p[24], 1.0);
+        assert_eq!(read.parameters.attention, Some(Attention::Linear));
+        assert_eq!(read.parameters.gamma, Some(f64::from(0.9_f32)));
+        // A truncated one is named, with the core's reason.
+        fs::write(&path, &bytes[..40]).unwrap();
+        let message = open(&path, None).unwrap_err().to_string();
+        assert!(
+            message.contains("model.ictd: not a readable stored model file: 40 bytes"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn a_folder_without_parameters_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let message = open(directory.path(), None).unwrap_err().to_string();
+        assert!(message.contains("a folder with parameters.safetensors or data.npz"), "{message}");
+    }
+}

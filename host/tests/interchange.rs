@@ -1,0 +1,140 @@
+//! Interchange with NumPy and with the authors' code, each by its own reader and writer.
+//!
+//! Needs `python3` with NumPy (another one: `ICTD_PYTHON`), and says so if there is none. With
+//! `ICTD_AUTHORS` = a checkout of the authors' repository (and its requirements) their unmodified
+//! plotting code and model take part.
+
+use ictd::formats::parameters::{LayerParameters, Mode};
+use ictd::formats::seed_run::{self, LogPoint, SeedLog, SeedParams};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn python() -> Command {
+    Command::new(std::env::var_os("ICTD_PYTHON").unwrap_or("python3".into()))
+}
+
+fn script(arguments: &[&str]) -> Output {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interchange.py");
+    let output = python().arg(path).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+fn numpy_is_there() -> bool {
+    python().args(["-c", "import numpy"]).output().is_ok_and(|output| output.status.success())
+}
+
+fn ictd(arguments: &[&str]) -> Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_ictd")).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
+}
+
+fn assert_close(what: &str, got: &[f64], want: &[f64], tolerance: f64) {
+    assert_eq!(got.len(), want.len(), "{what}");
+    for (got, want) in got.iter().zip(want) {
+        assert!((got - want).abs() <= tolerance * want.abs().max(1.0), "{what}: {got}, {want}");
+    }
+}
+
+/// Two seeds' folders as the training writes them: three log points, a parameter that can be told.
+fn write_seeds(directory: &Path) {
+    for seed in [0, 1] {
+        let layer = |t: u64| {
+            let mut p = vec![0.01_f32; 49];
+            p[48] = t as f32 + seed as f32;
+            LayerParameters { p, q: (0..49).map(|i| 0.25 * i as f32).collect() }
+        };
+        let point = |t: u64| LogPoint {
+            mrps: 10 * (t + 1),
+            alpha: 1.0,
+            value_difference: 0.1,
+            implicit_weight_similarity: 0.9,
+            sensitivity_similarity: 0.8,
+            layers: vec![layer(t)],
+        };
+        let points = vec![point(0), point(1), point(2)];
+        let log = SeedLog { token_size: 7, mode: Mode::Autoregressive, points };
+        let params = SeedParams {
+            d: 3,
+            s: 10,
+            n: 30,
+            l: 3,
+            gamma: 0.9,
+            activation: "identity".into(),
+            sample_weight: false,
+            mode: "auto".into(),
+            n_mrps: 30,
+            mini_batch_size: 64,
+            n_batch_per_mrp: 5,
+            lr: 0.001,
+            weight_decay: 1e-6,
+            log_interval: 10,
+            random_seed: seed,
+            linear: true,
+            mrp_class: "boyan".into(),
+        };
+        let folder = directory.join(format!("seed_{seed}"));
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join(seed_run::DATA_FILE), log.to_npz().unwrap()).unwrap();
+        fs::write(folder.join(seed_run::PARAMS_FILE), params.to_json()).unwrap();
+    }
+}
+
+#[test]
+fn numpy_and_the_authors_code_read_ours_and_we_read_theirs() {
+    if !numpy_is_there() {
+        eprintln!("skipped: interchange with NumPy (no python3 with numpy; ICTD_PYTHON names one)");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().to_str().unwrap();
+    script(&["write", path]);
+    write_seeds(directory.path());
+
+    // Theirs through `import` (from their log) and `evaluate` (on their transitions).
+    let data = format!("{path}/transitions.npz");
+    let mut ours = serde_json::Map::new();
+    for mode in ["auto", "sequential"] {
+        let log = format!("{path}/{mode}/data.npz");
+        let out = format!("{path}/out-{mode}");
+        let report = ictd(&["import", &log, "--out", &out, "--json", "--tasks", "3"]);
+        assert_eq!(report["mode"], mode);
+        assert_eq!(report["alpha"], 0.8);
+        let imported = format!("{out}/import/parameters.safetensors");
+        fs::copy(&imported, format!("{path}/{mode}/parameters.safetensors")).unwrap();
+        let arguments =
+            ["evaluate", "--data", &data, "--model", &imported, "--out", &out, "--json"];
+        ours.insert(mode.into(), ictd(&arguments)["query_values"].clone());
+    }
+
+    // Ours through NumPy and the paper's literal equation.
+    let theirs: Value = serde_json::from_slice(&script(&["read", path]).stdout).unwrap();
+    for mode in ["auto", "sequential"] {
+        let (got, want) = (numbers(&ours[mode]), numbers(&theirs[mode]));
+        assert!(want.iter().any(|x| x.abs() > 1e-3), "{mode}: {want:?} says nothing");
+        assert_close(mode, &got, &want, 1e-10);
+    }
+
+    let Some(code) = std::env::var_os("ICTD_AUTHORS") else {
+        eprintln!("skipped: the authors' own code (ICTD_AUTHORS names a checkout of it)");
+        return;
+    };
+    let output = script(&["plot", path, code.to_str().unwrap()]);
+    let theirs: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for mode in ["auto", "sequential"] {
+        assert_close(mode, &numbers(&ours[mode]), &numbers(&theirs[mode]), 1e-5);
+    }
+    let figures = theirs["figures"].as_array().unwrap();
+    for name in
+        ["P_metrics_0.pdf", "Q_metrics_0.pdf", "batch_td_comparison.pdf", "PQ_mean_0_30.pdf"]
+    {
+        assert!(figures.contains(&name.into()), "{name} of {figures:?}");
+    }
+}

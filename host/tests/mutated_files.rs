@@ -1,0 +1,292 @@
+//! Every reader on mutated real files: it must refuse or read them, without a panic, and without
+//! asking for more memory than the file can back.
+//!
+//! Seconds per reader: `ICTD_FUZZ_SECONDS` (default 1). The mutations follow from a seed
+//! (`ICTD_FUZZ_SEED`, default 0); a failure prints the bytes that caused it.
+
+use ictd::formats::npz::Npz;
+use ictd::formats::parameters::Parameters;
+use ictd::formats::seed_run::{PartialParams, SeedLog};
+use ictd::formats::trajectory::{Features, Trajectory};
+use ictd::model_file;
+use ictd_core::rng::Rng;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::io::{Cursor, Write};
+use std::panic;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Remembers the largest block that each thread asked for.
+struct Watching;
+
+thread_local! {
+    static LARGEST: Cell<usize> = const { Cell::new(0) };
+}
+
+impl Watching {
+    fn note(size: usize) {
+        LARGEST.with(|largest| largest.set(largest.get().max(size)));
+    }
+}
+
+// SAFETY: every call goes to the system's allocator unchanged.
+unsafe impl GlobalAlloc for Watching {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        Self::note(layout.size());
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        Self::note(layout.size());
+        unsafe { System.alloc_zeroed(layout) }
+    }
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        unsafe { System.dealloc(pointer, layout) }
+    }
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        Self::note(size);
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Watching = Watching;
+
+/// Blocks of fixed size (buffers, a transformer of 16 layers) and a multiple of the file: a byte of
+/// a CSV can become a double, and a vector that grows doubles.
+fn accepted_block(bytes: usize) -> usize {
+    (1 << 20) + 64 * bytes
+}
+
+const FILE: &str = "mutated.file";
+
+fn environment(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
+}
+
+/// Reads mutations of the files for the given time; `seal` makes checksums right again, so that
+/// mutations get past them.
+fn survives(files: &[&[u8]], seal: impl Fn(Vec<u8>) -> Vec<u8>, read: impl Fn(&[u8]) -> bool) {
+    let mut rng = Rng::new(environment("ICTD_FUZZ_SEED", 0));
+    for file in files {
+        assert!(read(&seal(file.to_vec())), "a real file is refused");
+    }
+    let end = Instant::now() + Duration::from_secs(environment("ICTD_FUZZ_SECONDS", 1));
+    let (mut tried, mut accepted) = (0_u64, 0_u64);
+    while Instant::now() < end {
+        let bytes = seal(mutate(files, &mut rng));
+        LARGEST.with(|largest| largest.set(0));
+        let outcome = panic::catch_unwind(panic::AssertUnwindSafe(|| read(&bytes)));
+        let largest = LARGEST.with(Cell::get);
+        match outcome {
+            Ok(read) => accepted += u64::from(read),
+            Err(_) => panic!("panicked on {:?}", bytes.escape_ascii().to_string()),
+        }
+        assert!(
+            largest <= accepted_block(bytes.len()),
+            "asked for {largest} bytes on {:?}",
+            bytes.escape_ascii().to_string()
+        );
+        tried += 1;
+    }
+    println!("{tried} mutated files, {accepted} of them read");
+    assert!(tried > 50, "too slow to say anything: {tried}");
+    assert!(accepted < tried, "nothing was refused");
+}
+
+/// One of the files with a few random changes.
+fn mutate(files: &[&[u8]], rng: &mut Rng) -> Vec<u8> {
+    let mut below = |n: usize| (rng.next_u64() % n.max(1) as u64) as usize;
+    let mut bytes = files[below(files.len())].to_vec();
+    for _ in 0..=below(6) {
+        let at = below(bytes.len());
+        let length = below(bytes.len() - at).min(32);
+        match below(9) {
+            0 if at < bytes.len() => bytes[at] ^= 1 << below(8),
+            1 if at < bytes.len() => bytes[at] = below(256) as u8,
+            2 => bytes.truncate(at),
+            3 => drop(bytes.drain(at..at + length)),
+            4 => {
+                let piece = bytes[at..at + length].to_vec();
+                bytes.splice(at..at, piece);
+            }
+            5 => {
+                let other = files[below(files.len())];
+                let from = below(other.len());
+                let to = from + below(other.len() - from).min(64);
+                bytes.splice(at..at + length, other[from..to].iter().copied());
+            }
+            6 => {
+                // Sizes and offsets that are too large in one way or another.
+                let extreme: [u64; 6] = [0, 1, 0x7fff_ffff, 0xffff_ffff, 1 << 40, u64::MAX];
+                let width = [1, 2, 4, 8][below(4)].min(bytes.len() - at);
+                let value = extreme[below(6)].to_le_bytes();
+                bytes[at..at + width].copy_from_slice(&value[..width]);
+            }
+            7 => {
+                let text: [&[u8]; 12] = [
+                    b"(",
+                    b")",
+                    b"'",
+                    b"\"",
+                    b",",
+                    b"\n",
+                    b"999999999999999999999",
+                    b"-1",
+                    b"nan",
+                    b"1e999",
+                    b"{",
+                    b"\xff\xfe",
+                ];
+                bytes.splice(at..at, text[below(12)].iter().copied());
+            }
+            _ => {
+                let digit = b"0123456789"[below(10)];
+                if let Some(place) = bytes[at..].iter().position(u8::is_ascii_digit) {
+                    bytes[at + place] = digit;
+                }
+            }
+        }
+    }
+    bytes
+}
+
+fn unchanged(bytes: Vec<u8>) -> Vec<u8> {
+    bytes
+}
+
+const NUMPY: &[u8] = include_bytes!("files/numpy.npz");
+const NUMPY_COMPRESSED: &[u8] = include_bytes!("files/numpy_compressed.npz");
+const TRANSITIONS: &[u8] = include_bytes!("files/numpy_transitions.npz");
+const SAFETENSORS: &[u8] = include_bytes!("files/python.safetensors");
+const SEQUENTIAL: &[u8] = include_bytes!("files/python_sequential.safetensors");
+const PANDAS: &[u8] = include_bytes!("files/pandas.csv");
+
+fn read_log(bytes: &[u8]) -> Result<SeedLog, ictd::formats::FormatError> {
+    SeedLog::from_npz(&mut Npz::from_bytes(Path::new(FILE), bytes)?)
+}
+
+fn read_transitions(bytes: &[u8]) -> Result<Trajectory, ictd::formats::FormatError> {
+    Trajectory::from_npz(&mut Npz::from_bytes(Path::new(FILE), bytes)?)
+}
+
+#[test]
+fn the_files_of_numpy_and_pandas_are_read() {
+    let log = read_log(NUMPY).unwrap();
+    assert_eq!((log.points.len(), log.points[1].mrps, log.points[0].alpha), (2, 20, 0.5));
+    // Q is P with its log points exchanged, saved in column-major order.
+    assert_eq!(log.points[0].layers[0].p, log.points[1].layers[0].q);
+    assert_eq!(read_log(NUMPY_COMPRESSED).unwrap(), log);
+    let transitions = read_transitions(TRANSITIONS).unwrap();
+    assert_eq!((transitions.len(), transitions.reward[0]), (2, 1.0));
+    assert_eq!(transitions.query.unwrap().numbers, [1.0, 0.0, 0.0, 1.0]);
+    let table = Trajectory::from_csv(Path::new(FILE), PANDAS).unwrap();
+    assert_eq!((table.phi.numbers[4], table.reward[0]), (-0.25, 0.001));
+    let read = |bytes| Parameters::from_safetensors(Path::new(FILE), bytes).unwrap();
+    assert_eq!(read(SAFETENSORS).layers[0].p, log.points[0].layers[0].p);
+    assert_eq!((read(SEQUENTIAL).depth, read(SEQUENTIAL).gamma), (Some(2), Some(0.9)));
+}
+
+#[test]
+fn every_truncation_and_bit_flip_of_numpys_files_is_refused_or_changes_nothing() {
+    for file in [NUMPY, NUMPY_COMPRESSED] {
+        let whole = read_log(file).unwrap();
+        let check = |bytes: &[u8], what: String| {
+            if let Ok(log) = read_log(bytes) {
+                assert_eq!(log, whole, "{what} changed the log unnoticed");
+            }
+        };
+        for length in 0..file.len() {
+            check(&file[..length], format!("truncation to {length}"));
+        }
+        let mut bytes = file.to_vec();
+        for bit in 0..8 * file.len() {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            check(&bytes, format!("bit {bit}"));
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+}
+
+#[test]
+fn npz_archives() {
+    survives(&[NUMPY, NUMPY_COMPRESSED], unchanged, |bytes| read_log(bytes).is_ok());
+    survives(&[TRANSITIONS], unchanged, |bytes| read_transitions(bytes).is_ok());
+}
+
+#[test]
+fn npy_arrays_in_intact_archives() {
+    let array = |npz: &[u8], name: &str| {
+        let mut bytes = Vec::new();
+        let mut archive = zip::ZipArchive::new(Cursor::new(npz)).unwrap();
+        std::io::Read::read_to_end(&mut archive.by_name(name).unwrap(), &mut bytes).unwrap();
+        bytes
+    };
+    let arrays = [array(NUMPY, "P.npy"), array(NUMPY, "Q.npy"), array(TRANSITIONS, "phi.npy")];
+    let arrays: Vec<&[u8]> = arrays.iter().map(Vec::as_slice).collect();
+    let archive = |array: Vec<u8>| {
+        let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        let options = zip::write::SimpleFileOptions::default()
+            .compression_method(zip::CompressionMethod::Stored);
+        archive.start_file("P.npy", options).unwrap();
+        archive.write_all(&array).unwrap();
+        archive.finish().unwrap().into_inner()
+    };
+    survives(&arrays, archive, |bytes| {
+        Npz::from_bytes(Path::new(FILE), bytes).and_then(|mut npz| npz.array("P")).is_ok()
+    });
+}
+
+#[test]
+fn safetensors_files() {
+    survives(&[SAFETENSORS, SEQUENTIAL], unchanged, |bytes| {
+        Parameters::from_safetensors(Path::new(FILE), bytes).is_ok()
+    });
+}
+
+#[test]
+fn csv_tables() {
+    let cycle = b"phi_0;reward\n1;0\n0;1\n1;\n";
+    survives(&[PANDAS, cycle], unchanged, |bytes| {
+        Trajectory::from_csv(Path::new(FILE), bytes).is_ok()
+    });
+    survives(&[b"phi_1,phi_0\n1,0\n-2e-1,1\n"], unchanged, |bytes| {
+        Features::from_csv(Path::new(FILE), bytes).is_ok()
+    });
+}
+
+#[test]
+fn params_json() {
+    let params = br#"{"d": 4, "n": 30, "l": 3, "gamma": 0.9, "activation": "identity", "s": [{}]}"#;
+    survives(&[params], unchanged, |bytes| {
+        PartialParams::from_json(Path::new(FILE), bytes).is_ok()
+    });
+}
+
+#[test]
+fn stored_models() {
+    let model = ictd_core::Model::<2>::td0(0.2, 15, 0.9).unwrap();
+    let mut buffer = [0; 512];
+    let bytes = model.write(&mut buffer).unwrap();
+    let read = |bytes: &[u8]| model_file::from_stored_model(Path::new(FILE), bytes).is_ok();
+    survives(&[bytes], unchanged, read);
+    let seal = |mut bytes: Vec<u8>| {
+        bytes.truncate(bytes.len().saturating_sub(4));
+        bytes.extend(ictd_core::model::crc32(&bytes).to_le_bytes());
+        bytes
+    };
+    survives(&[bytes], seal, read);
+}
+
+#[test]
+fn configs() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("config.toml");
+    let verify: &[u8] = b"command = \"verify\"\nseed = 3\nlayers = 12\ngamma = 0.5\n";
+    let demo: &[u8] = b"# a comment\ncommand = \"demo\"\nseed = 0\nout = \"results\"\n";
+    survives(&[verify, demo], unchanged, |bytes| {
+        std::fs::write(&path, bytes).unwrap();
+        let arguments = ["ictd".into(), "--config".into(), path.clone().into_os_string()];
+        ictd::cli::parse(arguments.to_vec()).is_ok()
+    });
+}

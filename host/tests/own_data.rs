@@ -1,0 +1,144 @@
+//! `evaluate`, `import` and `compare`: a user's own data and parameters, from the command line.
+
+use assert_cmd::Command;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// A deterministic cycle of three states with rewards 1, 0, 0: v = (1, gamma^2, gamma) / (1 - gamma^3).
+const CYCLE: &str = "phi_0,phi_1,phi_2,reward\n1,0,0,1\n0,1,0,0\n0,0,1,0\n1,0,0,\n";
+
+fn ictd(directory: &TempDir, arguments: &[&str]) -> assert_cmd::assert::Assert {
+    Command::cargo_bin("ictd").unwrap().current_dir(directory).args(arguments).assert()
+}
+
+/// The one JSON object on stdout.
+fn json(assert: assert_cmd::assert::Assert) -> Value {
+    serde_json::from_slice(&assert.get_output().stdout).unwrap()
+}
+
+fn stderr(assert: assert_cmd::assert::Assert) -> String {
+    String::from_utf8(assert.get_output().stderr.clone()).unwrap()
+}
+
+fn write(directory: &TempDir, name: &str, content: impl AsRef<[u8]>) {
+    fs::write(directory.path().join(name), content).unwrap();
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
+}
+
+#[test]
+fn enough_layers_predict_the_true_values_of_a_users_states() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory, "data.csv", CYCLE);
+    write(&directory, "ask.csv", "phi_0,phi_1,phi_2\n0,0,1\n");
+    let arguments = ["evaluate", "--data", "data.csv", "--queries", "ask.csv", "--gamma", "0.5"];
+    let more = ["--layers", "2000", "--alpha", "0.9", "--json"];
+    let result = json(ictd(&directory, &[&arguments[..], &more[..]].concat()).success());
+    let v: Vec<f64> = [1.0, 0.25, 0.5].iter().map(|x| x / 0.875).collect();
+    for name in ["weights", "algorithm_weights", "lstd_weights"] {
+        for (got, want) in numbers(&result[name]).iter().zip(&v) {
+            assert!((got - want).abs() < 1e-12, "{name}: {got} against {want}");
+        }
+    }
+    assert!((numbers(&result["query_values"])[0] - v[2]).abs() < 1e-12);
+    let values = fs::read_to_string(directory.path().join("results/evaluate/values.csv")).unwrap();
+    assert_eq!(values.lines().count(), 1 + 4, "{values}");
+}
+
+#[test]
+fn every_construction_equals_its_algorithm_on_a_users_data() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory, "data.csv", CYCLE);
+    for construction in ["td0", "td-lambda", "residual-gradient", "average-reward"] {
+        let arguments =
+            ["evaluate", "--data", "data.csv", "--construction", construction, "--json"];
+        let result = json(ictd(&directory, &arguments).success());
+        let difference = result["difference_from_algorithm"].as_f64().unwrap();
+        assert!(difference < 1e-14, "{construction}: {difference}");
+        assert!(numbers(&result["weights"])[1].abs() > 0.1, "{construction}: {result}");
+    }
+}
+
+#[test]
+fn bad_data_are_refused_in_one_line_that_names_row_and_column() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory, "data.csv", CYCLE.replace("0,0,1,0", "0,oops,1,0"));
+    let assert = ictd(&directory, &["evaluate", "--data", "data.csv"]).code(2);
+    assert_eq!(
+        stderr(assert),
+        "error: data.csv: row 3 (line 4), column `phi_1`: `oops`; accepted is a finite number such \
+         as -0.25 or 1e-3\n"
+    );
+    assert!(!directory.path().join("results/evaluate/results.json").exists());
+    let assert = ictd(&directory, &["evaluate", "--data", "missing.npz"]).code(2);
+    assert!(stderr(assert).starts_with("error: missing.npz: "));
+}
+
+#[test]
+fn imported_parameters_make_a_run_whose_files_all_evaluate_alike() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory, "data.csv", CYCLE);
+    // Theorem 1's parameters for d = 3 as another tool would write them: plain P and Q, no metadata.
+    let (mut p, mut q) = (vec![0.0_f32; 49], vec![0.0_f32; 49]);
+    p[48] = 1.0;
+    for i in 0..3 {
+        q[7 * i + i] = -0.25;
+        q[7 * i + 3 + i] = 0.25;
+    }
+    let header = r#"{"P":{"dtype":"F32","shape":[7,7],"data_offsets":[0,196]},"Q":{"dtype":"F32","shape":[7,7],"data_offsets":[196,392]}}"#;
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header.as_bytes());
+    bytes.extend(p.iter().chain(&q).flat_map(|x| x.to_le_bytes()));
+    write(&directory, "theirs.safetensors", bytes);
+
+    let assert = ictd(&directory, &["import", "theirs.safetensors", "--gamma", "0.9"]).code(2);
+    assert!(stderr(assert).contains("--attention: the file does not say; accepted is"));
+    let said = ["--gamma", "0.9", "--attention", "linear", "--layers", "8", "--alpha", "0.25"];
+    let arguments =
+        [&["import", "theirs.safetensors", "--json", "--tasks", "5"], &said[..]].concat();
+    let result = json(ictd(&directory, &arguments).success());
+    assert_eq!(result["elements"][0]["q_trace_upper_left"], -0.75);
+    // It is batch TD: no difference, cosines of 1.
+    assert!(result["vd"]["mean"].as_f64().unwrap() < 1e-20, "{result}");
+    assert!((result["iws"]["mean"].as_f64().unwrap() - 1.0).abs() < 1e-12, "{result}");
+    for name in ["parameters.png", "parameters.svg", "elements.csv", "comparison.csv"] {
+        assert!(directory.path().join("results/import").join(name).is_file(), "{name}");
+    }
+
+    let run = "results/import";
+    let weights = ["", "/parameters.safetensors", "/model.ictd"].map(|file| {
+        let model = format!("{run}{file}");
+        let arguments = ["evaluate", "--data", "data.csv", "--model", &model, "--json"];
+        // gamma is stored in f32 in the stored model.
+        let result =
+            json(ictd(&directory, &[&arguments[..], &["--gamma", "0.9"]].concat()).success());
+        numbers(&result["weights"])
+    });
+    assert_eq!(weights[0], weights[1]);
+    assert_eq!(weights[0], weights[2]);
+}
+
+#[test]
+fn an_import_is_repeated_bit_for_bit_from_its_config() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory, "data.csv", CYCLE);
+    ictd(&directory, &["evaluate", "--data", "data.csv", "--out", "a"]).success();
+    let config = ["--config", "a/evaluate/config.toml", "--out", "b"];
+    ictd(&directory, &config).success();
+    let result = json(ictd(&directory, &["compare", "a", "b", "--json"]).code(0));
+    assert_eq!(result["equal"], true);
+
+    ictd(&directory, &["evaluate", "--data", "data.csv", "--out", "c", "--layers", "16"]).success();
+    let result = json(ictd(&directory, &["compare", "a", "c", "--json"]).code(1));
+    assert_eq!(result["equal"], false);
+    let difference = (result["differences"].as_array().unwrap().iter())
+        .find(|d| Path::new(d["file"].as_str().unwrap()).ends_with("values.csv"))
+        .unwrap();
+    let place = difference["first_difference"].as_str().unwrap();
+    assert!(place.starts_with("row 1, column `transformer`: "), "{place}");
+    assert!(stderr(ictd(&directory, &["compare", "a", "nothing"]).code(2)).contains("nothing: "));
+}
