@@ -85,7 +85,7 @@ def value(layers, transitions, phi):
 
 def read(directory):
     with np.load(os.path.join(directory, "transitions.npz")) as data:
-        transitions = {name: data[name] for name in data}
+        transitions = {name: data[name].astype(np.float64) for name in data}
     values = {}
     for mode in ("auto", "sequential"):
         tensors, metadata = safetensors(os.path.join(directory, mode, "parameters.safetensors"))

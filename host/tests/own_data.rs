@@ -1,25 +1,29 @@
 //! `evaluate`, `import` and `compare`: a user's own data and parameters, from the command line.
 
-use assert_cmd::Command;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
+use std::process::{Command, Output};
 use tempfile::TempDir;
 
 /// A deterministic cycle of three states with rewards 1, 0, 0: v = (1, gamma^2, gamma) / (1 - gamma^3).
 const CYCLE: &str = "phi_0,phi_1,phi_2,reward\n1,0,0,1\n0,1,0,0\n0,0,1,0\n1,0,0,\n";
 
-fn ictd(directory: &TempDir, arguments: &[&str]) -> assert_cmd::assert::Assert {
-    Command::cargo_bin("ictd").unwrap().current_dir(directory).args(arguments).assert()
+/// Runs `ictd` in a directory; its exit code must be this one.
+fn ictd(directory: &TempDir, exit_code: i32, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
+    let output = command.current_dir(directory).args(arguments).output().unwrap();
+    assert_eq!(output.status.code(), Some(exit_code), "{arguments:?}: {}", stderr(&output));
+    output
 }
 
 /// The one JSON object on stdout.
-fn json(assert: assert_cmd::assert::Assert) -> Value {
-    serde_json::from_slice(&assert.get_output().stdout).unwrap()
+fn json(output: Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap()
 }
 
-fn stderr(assert: assert_cmd::assert::Assert) -> String {
-    String::from_utf8(assert.get_output().stderr.clone()).unwrap()
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 fn write(directory: &TempDir, name: &str, content: impl AsRef<[u8]>) {
@@ -37,7 +41,7 @@ fn enough_layers_predict_the_true_values_of_a_users_states() {
     write(&directory, "ask.csv", "phi_0,phi_1,phi_2\n0,0,1\n");
     let arguments = ["evaluate", "--data", "data.csv", "--queries", "ask.csv", "--gamma", "0.5"];
     let more = ["--layers", "2000", "--alpha", "0.9", "--json"];
-    let result = json(ictd(&directory, &[&arguments[..], &more[..]].concat()).success());
+    let result = json(ictd(&directory, 0, &[&arguments[..], &more[..]].concat()));
     let v: Vec<f64> = [1.0, 0.25, 0.5].iter().map(|x| x / 0.875).collect();
     for name in ["weights", "algorithm_weights", "lstd_weights"] {
         for (got, want) in numbers(&result[name]).iter().zip(&v) {
@@ -56,10 +60,11 @@ fn every_construction_equals_its_algorithm_on_a_users_data() {
     for construction in ["td0", "td-lambda", "residual-gradient", "average-reward"] {
         let arguments =
             ["evaluate", "--data", "data.csv", "--construction", construction, "--json"];
-        let result = json(ictd(&directory, &arguments).success());
+        let result = json(ictd(&directory, 0, &arguments));
         let difference = result["difference_from_algorithm"].as_f64().unwrap();
         assert!(difference < 1e-14, "{construction}: {difference}");
-        assert!(numbers(&result["weights"])[1].abs() > 0.1, "{construction}: {result}");
+        let weights = numbers(&result["weights"]);
+        assert!(weights.iter().any(|w| w.abs() > 0.1), "{construction}: {weights:?}");
     }
 }
 
@@ -67,15 +72,15 @@ fn every_construction_equals_its_algorithm_on_a_users_data() {
 fn bad_data_are_refused_in_one_line_that_names_row_and_column() {
     let directory = tempfile::tempdir().unwrap();
     write(&directory, "data.csv", CYCLE.replace("0,0,1,0", "0,oops,1,0"));
-    let assert = ictd(&directory, &["evaluate", "--data", "data.csv"]).code(2);
+    let refused = ictd(&directory, 2, &["evaluate", "--data", "data.csv"]);
     assert_eq!(
-        stderr(assert),
+        stderr(&refused),
         "error: data.csv: row 3 (line 4), column `phi_1`: `oops`; accepted is a finite number such \
          as -0.25 or 1e-3\n"
     );
     assert!(!directory.path().join("results/evaluate/results.json").exists());
-    let assert = ictd(&directory, &["evaluate", "--data", "missing.npz"]).code(2);
-    assert!(stderr(assert).starts_with("error: missing.npz: "));
+    let refused = ictd(&directory, 2, &["evaluate", "--data", "missing.npz"]);
+    assert!(stderr(&refused).starts_with("error: missing.npz: "));
 }
 
 #[test]
@@ -95,12 +100,12 @@ fn imported_parameters_make_a_run_whose_files_all_evaluate_alike() {
     bytes.extend(p.iter().chain(&q).flat_map(|x| x.to_le_bytes()));
     write(&directory, "theirs.safetensors", bytes);
 
-    let assert = ictd(&directory, &["import", "theirs.safetensors", "--gamma", "0.9"]).code(2);
-    assert!(stderr(assert).contains("--attention: the file does not say; accepted is"));
+    let refused = ictd(&directory, 2, &["import", "theirs.safetensors", "--gamma", "0.9"]);
+    assert!(stderr(&refused).contains("--attention: the file does not say; accepted is"));
     let said = ["--gamma", "0.9", "--attention", "linear", "--layers", "8", "--alpha", "0.25"];
     let arguments =
         [&["import", "theirs.safetensors", "--json", "--tasks", "5"], &said[..]].concat();
-    let result = json(ictd(&directory, &arguments).success());
+    let result = json(ictd(&directory, 0, &arguments));
     assert_eq!(result["elements"][0]["q_trace_upper_left"], -0.75);
     // It is batch TD: no difference, cosines of 1.
     assert!(result["vd"]["mean"].as_f64().unwrap() < 1e-20, "{result}");
@@ -114,8 +119,7 @@ fn imported_parameters_make_a_run_whose_files_all_evaluate_alike() {
         let model = format!("{run}{file}");
         let arguments = ["evaluate", "--data", "data.csv", "--model", &model, "--json"];
         // gamma is stored in f32 in the stored model.
-        let result =
-            json(ictd(&directory, &[&arguments[..], &["--gamma", "0.9"]].concat()).success());
+        let result = json(ictd(&directory, 0, &[&arguments[..], &["--gamma", "0.9"]].concat()));
         numbers(&result["weights"])
     });
     assert_eq!(weights[0], weights[1]);
@@ -126,19 +130,19 @@ fn imported_parameters_make_a_run_whose_files_all_evaluate_alike() {
 fn an_import_is_repeated_bit_for_bit_from_its_config() {
     let directory = tempfile::tempdir().unwrap();
     write(&directory, "data.csv", CYCLE);
-    ictd(&directory, &["evaluate", "--data", "data.csv", "--out", "a"]).success();
+    ictd(&directory, 0, &["evaluate", "--data", "data.csv", "--out", "a"]);
     let config = ["--config", "a/evaluate/config.toml", "--out", "b"];
-    ictd(&directory, &config).success();
-    let result = json(ictd(&directory, &["compare", "a", "b", "--json"]).code(0));
+    ictd(&directory, 0, &config);
+    let result = json(ictd(&directory, 0, &["compare", "a", "b", "--json"]));
     assert_eq!(result["equal"], true);
 
-    ictd(&directory, &["evaluate", "--data", "data.csv", "--out", "c", "--layers", "16"]).success();
-    let result = json(ictd(&directory, &["compare", "a", "c", "--json"]).code(1));
+    ictd(&directory, 0, &["evaluate", "--data", "data.csv", "--out", "c", "--layers", "16"]);
+    let result = json(ictd(&directory, 1, &["compare", "a", "c", "--json"]));
     assert_eq!(result["equal"], false);
     let difference = (result["differences"].as_array().unwrap().iter())
         .find(|d| Path::new(d["file"].as_str().unwrap()).ends_with("values.csv"))
         .unwrap();
     let place = difference["first_difference"].as_str().unwrap();
     assert!(place.starts_with("row 1, column `transformer`: "), "{place}");
-    assert!(stderr(ictd(&directory, &["compare", "a", "nothing"]).code(2)).contains("nothing: "));
+    assert!(stderr(&ictd(&directory, 2, &["compare", "a", "nothing"])).contains("nothing: "));
 }
