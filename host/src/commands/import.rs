@@ -39,7 +39,7 @@ const MODEL_FILE: &str = "model.ictd";
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Import {
     /// The parameters
-    #[arg(value_name = "FILE", required_unless_present_any = ["file", "config"])]
+    #[arg(value_name = "FILE", required_unless_present = "file")]
     #[serde(skip)]
     pub path: Option<PathBuf>,
     /// The parameters, as an option (for config files)
