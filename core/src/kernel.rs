@@ -3,6 +3,8 @@
 //! For `f32` and `f64` each product of two matrices is bit for bit nalgebra's own `a * b`; unlike
 //! nalgebra's, these also take lanes, and no code path depends on the target or on the build.
 
+pub(crate) mod padded;
+
 use crate::scalar::Scalar;
 use nalgebra::{ArrayStorage, SMatrix, SVector};
 

@@ -83,7 +83,7 @@ macro_rules! lanes {
             }
             #[inline(always)]
             fn sqrt(self) -> Self {
-                self.map(libm::sqrtf)
+                self.map(elementary::sqrt)
             }
             #[inline(always)]
             fn exp(self) -> Self {

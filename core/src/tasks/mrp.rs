@@ -173,13 +173,13 @@ impl<R: Real, const D: usize, const M: usize> Task<R, D> for Mrp<R, D, M> {
     type State = usize;
 
     fn initial_state(&self, rng: &mut Rng) -> usize {
-        rng.categorical(self.initial.iter().copied())
+        rng.categorical(self.initial.iter().take(self.states).copied())
     }
 
     fn step(&self, state: usize, rng: &mut Rng) -> (R, usize) {
         // A state that this process did not hand out counts as its last.
         let s = state.min(self.states - 1);
-        (self.reward[s], rng.categorical(self.transition[s].iter().copied()))
+        (self.reward[s], rng.categorical(self.transition[s].iter().take(self.states).copied()))
     }
 
     fn features(&self, state: usize) -> SVector<R, D> {

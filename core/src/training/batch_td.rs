@@ -1,5 +1,6 @@
-use super::{Network, Window};
-use crate::kernel::{add_outer, add_scaled, dot, mul_vector, zeros};
+use super::{Network, Targets, Window, Windows};
+use crate::kernel::padded::{Columns, Dim, add, add_mul_vector, add_outers, dot, scaled, zeros};
+use crate::kernel::{self, add_outer, add_scaled, mul_vector};
 use crate::rng::Rng;
 use crate::scalar::Scalar;
 use nalgebra::{SMatrix, SVector};
@@ -35,8 +36,8 @@ impl<S: Scalar, const D: usize> BatchTd<S, D> {
     /// The weights w after L steps on a context, and dw/dalpha.
     #[inline(always)]
     pub fn weights(&self, system: &TdSystem<S, D>) -> [SVector<S, D>; 2] {
-        let mut w = zeros::<S, D, 1>();
-        let mut w_dot = zeros::<S, D, 1>();
+        let mut w = kernel::zeros::<S, D, 1>();
+        let mut w_dot = kernel::zeros::<S, D, 1>();
         for _ in 0..self.layers {
             let mut residual = system.b;
             add_scaled(&mut residual, -S::ONE, &mul_vector(&system.a, &w));
@@ -62,7 +63,7 @@ impl<S: Scalar, const D: usize> TdSystem<S, D> {
     /// The system of a window's context.
     #[inline(always)]
     pub fn of_window(window: &Window<S, D>) -> Self {
-        let mut system = TdSystem { a: zeros(), b: zeros() };
+        let mut system = TdSystem { a: kernel::zeros(), b: kernel::zeros() };
         let features = window.context_features();
         for (j, reward) in window.rewards().iter().enumerate() {
             let mut difference = features[j];
@@ -71,8 +72,8 @@ impl<S: Scalar, const D: usize> TdSystem<S, D> {
             add_scaled(&mut system.b, *reward, &features[j]);
         }
         let inverse_len = S::ONE / S::from_count(window.context_len() as u64);
-        system.a = crate::kernel::scale(inverse_len, &system.a);
-        system.b = crate::kernel::scale(inverse_len, &system.b);
+        system.a = kernel::scale(inverse_len, &system.a);
+        system.b = kernel::scale(inverse_len, &system.b);
         system
     }
 }
@@ -95,7 +96,7 @@ impl<S: Scalar, const D: usize> Network<S, D> for BatchTd<S, D> {
     #[inline(always)]
     fn value(&self, window: &Window<S, D>) -> S {
         let [w, _] = self.weights(&TdSystem::of_window(window));
-        dot(&w, window.query())
+        kernel::dot(&w, window.query())
     }
 
     #[inline(always)]
@@ -106,8 +107,74 @@ impl<S: Scalar, const D: usize> Network<S, D> for BatchTd<S, D> {
         gradient: &mut [S; 1],
     ) -> S {
         let [w, w_dot] = self.weights(&TdSystem::of_window(window));
-        let v = dot(&w, window.query());
-        gradient[0] += adjoint(v) * dot(&w_dot, window.query());
+        let v = kernel::dot(&w, window.query());
+        gradient[0] += adjoint(v) * kernel::dot(&w_dot, window.query());
         v
     }
+
+    /// The windows in reverse time, the system sliding along: one token gained, one lost.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn batch_gradient(
+        &self,
+        windows: &Windows<S, D>,
+        targets: Targets<S>,
+        gradient: &mut [S; 1],
+    ) -> S {
+        let dim = Dim::new::<S, D>();
+        let (count, n) = (windows.count(), windows.context_len());
+        let inverse_len = S::ONE / S::from_count(n as u64);
+        let inverse_count = S::ONE / S::from_count(count as u64);
+        let minus_two = -(inverse_count + inverse_count);
+        let alpha = self.alpha[0];
+        let mut a: Columns<S, D, D> = zeros();
+        let mut b = [S::ZERO; D];
+        for j in count..count + n {
+            add_transition(dim, &mut a, &mut b, windows, j, inverse_len);
+        }
+        let (mut v_next, mut loss) = (S::ZERO, S::ZERO);
+        for t in (0..=count).rev() {
+            if t < count {
+                add_transition(dim, &mut a, &mut b, windows, t, inverse_len);
+                add_transition(dim, &mut a, &mut b, windows, t + n, -inverse_len);
+            }
+            let mut w = [S::ZERO; D];
+            let mut w_dot = [S::ZERO; D];
+            for _ in 0..self.layers {
+                // b - A w, then the change of dw/dalpha, then of w.
+                let residual = add_mul_vector(dim, &b, &a, &scaled(-S::ONE, &w));
+                let change = add_mul_vector(dim, &residual, &a, &scaled(-alpha, &w_dot));
+                add(&mut w_dot, &change);
+                add(&mut w, &scaled(alpha, &residual));
+            }
+            let query = &windows.features()[(t + n + 1).min(count + n + 1)].data.0[0];
+            let value = dot(dim, &w, query);
+            if t < count {
+                let target = targets.of(windows, t, v_next);
+                let error = target - value;
+                loss += error * error;
+                gradient[0] += (minus_two * error) * dot(dim, &w_dot, query);
+            }
+            v_next = value;
+        }
+        loss * inverse_count
+    }
+}
+
+/// A += s phi (phi - gamma phi')^T and b += s R phi for transition j of the trajectory.
+#[inline(always)]
+fn add_transition<S: Scalar, const D: usize>(
+    dim: Dim,
+    a: &mut Columns<S, D, D>,
+    b: &mut [S; D],
+    windows: &Windows<S, D>,
+    j: usize,
+    s: S,
+) {
+    let j = j.min(windows.rewards().len() - 1);
+    let phi = &windows.features()[j].data.0[0];
+    let mut difference = scaled(-windows.gamma(), &windows.features()[j + 1].data.0[0]);
+    add(&mut difference, phi);
+    let s_phi = scaled(s, phi);
+    add_outers(dim, a, [(&s_phi, &difference)]);
+    add(b, &scaled(windows.rewards()[j], &s_phi));
 }

@@ -1,4 +1,5 @@
-use super::{AttentionParameters, Network, Window};
+use super::linear_batch::batch_gradient;
+use super::{AttentionParameters, Network, Targets, Window, Windows};
 use crate::error::Error;
 use crate::gradient::linear::Tape;
 use crate::kernel::dot;
@@ -101,13 +102,14 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize> 
         self.parameters.initialise_lane(lane, 0.1 / self.parameters.stored() as f64, rng);
     }
 
-    #[cfg_attr(not(target_os = "none"), inline(always))]
+    // The simple form, one window at a time: plain TD and the tests use it, no batch does.
+    #[inline(never)]
     fn value(&self, window: &Window<S, D>) -> S {
         let readout = self.all_lanes().readout(&window.statistic());
         -dot(&readout, &window.query_token())
     }
 
-    #[cfg_attr(not(target_os = "none"), inline(always))]
+    #[inline(never)]
     fn value_and_gradient(
         &self,
         window: &Window<S, D>,
@@ -125,5 +127,57 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize> 
         tape.backward(&transformer, adjoint(tape.value()), &mut layers);
         gradient.add_layers(&layers);
         tape.value()
+    }
+
+    /// With one seed the products run along columns padded to whole registers (a microcontroller has
+    /// none), with lanes each entry is a register.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn batch_gradient(
+        &self,
+        windows: &Windows<S, D>,
+        targets: Targets<S>,
+        gradient: &mut Self::Parameters,
+    ) -> S {
+        if S::LANES > 1 || cfg!(target_os = "none") || K > 32 {
+            batch_gradient::<S, D, K, C, L, K>(
+                &self.parameters,
+                self.depth,
+                windows,
+                targets,
+                gradient,
+            )
+        } else if K <= 8 {
+            batch_gradient::<S, D, K, C, L, 8>(
+                &self.parameters,
+                self.depth,
+                windows,
+                targets,
+                gradient,
+            )
+        } else if K <= 16 {
+            batch_gradient::<S, D, K, C, L, 16>(
+                &self.parameters,
+                self.depth,
+                windows,
+                targets,
+                gradient,
+            )
+        } else if K <= 24 {
+            batch_gradient::<S, D, K, C, L, 24>(
+                &self.parameters,
+                self.depth,
+                windows,
+                targets,
+                gradient,
+            )
+        } else {
+            batch_gradient::<S, D, K, C, L, 32>(
+                &self.parameters,
+                self.depth,
+                windows,
+                targets,
+                gradient,
+            )
+        }
     }
 }

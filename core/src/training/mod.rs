@@ -11,7 +11,7 @@
 //! |---|---|
 //! | trajectories and windows | `windows` |
 //! | what is trained: parameters, values, gradients | `network`, `parameters` |
-//! | linear attention | `linear` |
+//! | linear attention, and its batch at speed | `linear`, `linear_batch` |
 //! | softmax attention | `softmax` |
 //! | the recurrent network | `rnn` |
 //! | the batch-TD reference with its trained step size | `batch_td` |
@@ -24,6 +24,7 @@ mod adam;
 mod batch_td;
 mod checkpoint;
 mod linear;
+mod linear_batch;
 mod network;
 mod parameters;
 mod rnn;

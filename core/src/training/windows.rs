@@ -187,9 +187,12 @@ impl<'a, S: Scalar, const D: usize> Window<'a, S, D> {
 /// where the loss needs one.
 #[derive(Clone, Debug)]
 pub struct Trajectory<S: Scalar, const D: usize, const T: usize> {
-    pub(crate) features: [SVector<S, D>; T],
-    pub(crate) rewards: [S; T],
-    pub(crate) targets: [S; T],
+    /// phi_0, phi_1, ..., (D) each.
+    pub features: [SVector<S, D>; T],
+    /// R_1, R_2, ...: the reward of step k at index k.
+    pub rewards: [S; T],
+    /// The target of each window's value, for losses whose targets are given.
+    pub targets: [S; T],
 }
 
 impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
