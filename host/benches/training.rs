@@ -1,0 +1,348 @@
+//! What training costs: each kernel of the inner loop, a whole batch and a whole run, per kind of
+//! number and token size, against the core's peak measured in the same run.
+//!
+//! `cargo bench -p host --bench training` prints one row per kernel: nanoseconds per call and lane,
+//! 10^9 multiply-adds per second, and the share of the peak (independent multiplications and
+//! additions in registers, without memory). Times are the best of several repetitions.
+
+use ictd::dispatch::{Level, TrainTasks, Work, run};
+use ictd_core::attention::{LinearAttention, Td0};
+use ictd_core::context::{Context, Growing, Statistic};
+use ictd_core::gradient::linear::value_and_gradient;
+use ictd_core::prompt::Prompt;
+use ictd_core::rng::Rng;
+use ictd_core::scalar::{Lanes8, Lanes16, Scalar};
+use ictd_core::tasks::{Mrp, Task, boyan_chain};
+use ictd_core::training::{
+    Adam, AdamSettings, AttentionParameters, Autoregressive, BatchTd, FiniteTask, FiniteTasks,
+    MultiTaskTd, Network, Parameters, Settings, Targets, Trajectory,
+};
+use ictd_core::transformer::{Layer, Transformer};
+use nalgebra::{SMatrix, SVector};
+use std::hint::black_box;
+use std::time::Instant;
+
+/// L, the number of layers.
+const DEPTH: usize = 3;
+/// W, the number of windows in a batch.
+const WINDOWS: usize = 64;
+/// Capacity for a trajectory.
+const T: usize = 60 + WINDOWS + 2;
+
+/// Something to repeat.
+trait Kernel {
+    const LANES: usize;
+    fn call(&mut self);
+}
+
+struct Repeat<'a, B>(&'a mut B, u32);
+
+impl<B: Kernel> Work for Repeat<'_, B> {
+    const LANES: usize = B::LANES;
+    type Output = f64;
+
+    #[inline(always)]
+    fn run(self) -> f64 {
+        let start = Instant::now();
+        for _ in 0..self.1 {
+            self.0.call();
+        }
+        start.elapsed().as_secs_f64()
+    }
+}
+
+/// The shortest time of a call in seconds.
+fn seconds(level: Level, kernel: &mut impl Kernel) -> f64 {
+    let mut calls = 1;
+    while run(level, Repeat(kernel, calls)) < 2e-3 && calls < 1 << 24 {
+        calls *= 2;
+    }
+    let mut best = f64::INFINITY;
+    for _ in 0..25 {
+        best = best.min(run(level, Repeat(kernel, calls)) / f64::from(calls));
+    }
+    best
+}
+
+/// Nine chains of x <- x s + s in registers.
+struct Peak<S>([S; 9], S);
+
+impl<S: Scalar> Kernel for Peak<S> {
+    const LANES: usize = S::LANES;
+
+    #[inline(always)]
+    fn call(&mut self) {
+        let s = self.1;
+        let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h, mut i] = self.0;
+        for _ in 0..1000 {
+            a = a * s + s;
+            b = b * s + s;
+            c = c * s + s;
+            d = d * s + s;
+            e = e * s + s;
+            f = f * s + s;
+            g = g * s + s;
+            h = h * s + s;
+            i = i * s + s;
+        }
+        self.0 = black_box([a, b, c, d, e, f, g, h, i]);
+    }
+}
+
+struct Observe<S: Scalar, const D: usize, const K: usize> {
+    context: Growing<S, D, K, Td0>,
+    phi: [SVector<S, D>; 2],
+}
+
+impl<S: Scalar, const D: usize, const K: usize> Kernel for Observe<S, D, K> {
+    const LANES: usize = S::LANES;
+
+    #[inline(always)]
+    fn call(&mut self) {
+        black_box(self.context.observe(&self.phi[0], S::ONE, &self.phi[1])).ok();
+    }
+}
+
+struct Forward<S: Scalar, const K: usize>(Transformer<S, K, 1>, Statistic<S, K>);
+
+impl<S: Scalar, const K: usize> Kernel for Forward<S, K> {
+    const LANES: usize = S::LANES;
+
+    #[inline(always)]
+    fn call(&mut self) {
+        black_box(self.0.readout(black_box(&self.1)));
+    }
+}
+
+struct Backward<S: Scalar, const K: usize>(Transformer<S, K, 1>, Prompt<S, K, 60>);
+
+impl<S: Scalar, const K: usize> Kernel for Backward<S, K> {
+    const LANES: usize = S::LANES;
+
+    #[inline(always)]
+    fn call(&mut self) {
+        black_box(value_and_gradient::<S, K, 1, DEPTH, 60>(&self.0, black_box(&self.1))).ok();
+    }
+}
+
+/// All columns, every layer: the forward pass as the paper writes it.
+struct Literal<const K: usize>(Transformer<f32, K, 1>, Prompt<f32, K, 60>);
+
+impl<const K: usize> Kernel for Literal<K> {
+    const LANES: usize = 1;
+
+    #[inline(always)]
+    fn call(&mut self) {
+        black_box(self.0.value(black_box(&self.1), &LinearAttention(Td0))).ok();
+    }
+}
+
+struct AdamStep<S: Scalar, const K: usize> {
+    adam: Adam<AttentionParameters<S, K, 1>>,
+    parameters: AttentionParameters<S, K, 1>,
+    gradient: AttentionParameters<S, K, 1>,
+}
+
+impl<S: Scalar, const K: usize> Kernel for AdamStep<S, K> {
+    const LANES: usize = S::LANES;
+
+    #[inline(always)]
+    fn call(&mut self) {
+        self.adam.step(&mut self.parameters, black_box(&self.gradient));
+    }
+}
+
+struct Environment<const D: usize, const M: usize>(Mrp<f32, D, M>, usize, Rng);
+
+impl<const D: usize, const M: usize> Kernel for Environment<D, M> {
+    const LANES: usize = 1;
+
+    #[inline(always)]
+    fn call(&mut self) {
+        self.1 = black_box(self.0.step(self.1, &mut self.2)).1;
+    }
+}
+
+/// The gradient of a batch for a network N.
+struct Batch<S: Scalar, N: Network<S, D>, const D: usize> {
+    network: N,
+    trajectory: Trajectory<S, D, T>,
+    context_len: usize,
+    gradient: N::Parameters,
+}
+
+impl<S: Scalar, N: Network<S, D>, const D: usize> Kernel for Batch<S, N, D> {
+    const LANES: usize = S::LANES;
+
+    #[inline(always)]
+    fn call(&mut self) {
+        let gamma = S::from_f64(0.9);
+        if let Ok(windows) = self.trajectory.windows(self.context_len, WINDOWS, gamma) {
+            let targets = Targets::Bootstrapped;
+            black_box(self.network.batch_gradient(&windows, targets, &mut self.gradient));
+        }
+    }
+}
+
+/// Multiply-adds of a batch's window for L = 3: matrix products A G, V A^T (upper triangle), H V;
+/// 20 products with a vector in the last two layers and their reverse, 8 for what slides; 23 outer ones.
+fn window_macs(k: f64) -> f64 {
+    2.5 * k * k * k + (20.0 + 8.0) * k * k + (2.0 + 2.0 + 4.0 + 6.0 + 8.0 + 1.0) * k * k
+}
+
+struct Report {
+    level: Level,
+    scalar: &'static str,
+    peak: f64,
+}
+
+impl Report {
+    fn row(&self, name: &str, k: usize, lanes: usize, seconds: f64, macs: f64) {
+        let nanoseconds = seconds / lanes as f64 * 1e9;
+        let rate = macs * lanes as f64 / seconds / 1e9;
+        let share = 100.0 * rate / self.peak;
+        let scalar = self.scalar;
+        if macs > 0.0 {
+            println!("{name:12} {scalar:8} {k:3} {nanoseconds:12.1} {rate:10.2} {share:9.0} %");
+        } else {
+            println!("{name:12} {scalar:8} {k:3} {nanoseconds:12.1}");
+        }
+    }
+
+    fn kernels<S: Scalar<Element = f32>, const D: usize, const K: usize, const M: usize>(
+        &self,
+        context_len: usize,
+    ) {
+        let mut rng = Rng::new(1);
+        let rng = &mut rng;
+        let kf = K as f64;
+        let n = context_len as f64;
+        let draw = |rng: &mut Rng, s: f32| S::splat(rng.uniform_in(-s, s));
+        let matrix = |rng: &mut Rng| SMatrix::<S, K, K>::from_fn(|_, _| draw(rng, 0.1));
+        let layer = Layer { p: matrix(rng), q: matrix(rng) };
+        let parameters = AttentionParameters::from_layers(&[layer]);
+        let Ok(transformer) = Transformer::<S, K, 1>::autoregressive(layer, DEPTH) else { return };
+
+        let Ok(context) = Growing::new(S::from_f64(0.9), Td0) else { return };
+        let phi = [(); 2].map(|()| SVector::from_fn(|_, _| draw(rng, 1.0)));
+        let mut observe = Observe::<S, D, K> { context, phi };
+        let time = seconds(self.level, &mut observe);
+        self.row("observe", K, S::LANES, time, kf * (kf + 1.0) / 2.0);
+
+        let columns: Vec<SVector<S, K>> =
+            (0..context_len).map(|_| SVector::from_fn(|_, _| draw(rng, 1.0))).collect();
+        let query = SVector::from_fn(|_, _| draw(rng, 1.0));
+        let Ok(prompt) = Prompt::<S, K, 60>::from_columns(&columns, query) else { return };
+        let Ok(statistic) = Statistic::of_prompt(&prompt, &Td0) else { return };
+        let mut forward = Forward(transformer.clone(), statistic);
+        let time = seconds(self.level, &mut forward);
+        self.row("forward", K, S::LANES, time, 4.0 * kf.powi(3) + 11.0 * kf * kf);
+
+        let mut backward = Backward(transformer, prompt);
+        let time = seconds(self.level, &mut backward);
+        let macs = DEPTH as f64 * 17.0 * kf.powi(3) + 2.0 * n * kf * kf;
+        self.row("backward", K, S::LANES, time, macs);
+
+        let mut trajectory = Trajectory::<S, D, T>::new();
+        for k in 0..context_len + WINDOWS + 2 {
+            trajectory.features[k] = SVector::from_fn(|_, _| draw(rng, 1.0));
+            trajectory.rewards[k] = draw(rng, 1.0);
+        }
+        let Ok(network) =
+            Autoregressive::<S, D, K, DEPTH>::from_parameters(parameters.clone(), DEPTH)
+        else {
+            return;
+        };
+        let gradient = parameters.zeros_like();
+        let mut batch =
+            Box::new(Batch { network, trajectory: trajectory.clone(), context_len, gradient });
+        let time = seconds(self.level, &mut *batch);
+        self.row("batch", K, S::LANES, time, WINDOWS as f64 * window_macs(kf));
+        let reference = BatchTd::<S, D>::new(DEPTH);
+        let mut batch =
+            Box::new(Batch { network: reference, trajectory, context_len, gradient: [S::ZERO] });
+        let time = seconds(self.level, &mut *batch);
+        self.row("reference", K, S::LANES, time, 0.0);
+
+        let adam = Adam::new(AdamSettings::default(), &parameters);
+        let gradient = parameters.clone();
+        let mut adam = AdamStep { adam, parameters, gradient };
+        let time = seconds(self.level, &mut adam);
+        self.row("adam", K, S::LANES, time, 0.0);
+
+        let tasks = FiniteTasks::<M> { kind: FiniteTask::BoyanChain, states: M };
+        let Ok(network) = Autoregressive::<S, D, K, DEPTH>::autoregressive(DEPTH) else { return };
+        let seeds: Vec<u64> = (1..=S::LANES as u64).collect();
+        let settings = Settings { context_len, ..Settings::default() };
+        let Ok(trainer) =
+            MultiTaskTd::<S, _, _, D, T>::new(settings, tasks, network, DEPTH, &seeds)
+        else {
+            return;
+        };
+        let mut trainer = Box::new(trainer);
+        let mut best = f64::INFINITY;
+        for _ in 0..20 {
+            let start = Instant::now();
+            let work = TrainTasks { trainer: &mut *trainer, tasks: 5 };
+            if run(self.level, work).is_err() {
+                return;
+            }
+            best = best.min(start.elapsed().as_secs_f64() / 5.0);
+        }
+        let run = best * 4000.0 / S::LANES as f64;
+        let bytes = size_of_val(&*trainer) / S::LANES;
+        println!(
+            "{:12} {:8} {K:3} {run:10.3} s per seed for 4000 tasks of 5 batches of 64 windows, \
+             {bytes} bytes of state per seed and lane",
+            "whole run", self.scalar
+        );
+    }
+
+    fn all<S: Scalar<Element = f32>>(scalar: &'static str) {
+        let level = Level::detect();
+        let mut peak = Peak([S::ONE; 9], black_box(S::from_f64(0.999)));
+        let time = seconds(level, &mut peak);
+        let report = Report { level, scalar, peak: 9000.0 * S::LANES as f64 / time / 1e9 };
+        println!("{:12} {scalar:8}     {:23.2}", "peak", report.peak);
+        report.kernels::<S, 4, 9, 10>(30);
+        report.kernels::<S, 8, 17, 20>(60);
+    }
+}
+
+fn literal<const K: usize>(context_len: usize) {
+    let rng = &mut Rng::new(2);
+    let matrix = |rng: &mut Rng| SMatrix::<f32, K, K>::from_fn(|_, _| rng.uniform_in(-0.1, 0.1));
+    let layer = Layer { p: matrix(rng), q: matrix(rng) };
+    let Ok(transformer) = Transformer::autoregressive(layer, DEPTH) else { return };
+    let mut column = || SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0));
+    let columns: Vec<SVector<f32, K>> = (0..context_len).map(|_| column()).collect();
+    let Ok(prompt) = Prompt::from_columns(&columns, column()) else { return };
+    let time = seconds(Level::detect(), &mut Literal(transformer, prompt));
+    println!("{:12} {:8} {K:3} {:12.1}  (forward only)", "all columns", "f32", time * 1e9);
+}
+
+fn environment<const D: usize, const M: usize>() {
+    let mut rng = Rng::new(3);
+    let Ok(chain) = boyan_chain::<f32, D, M>(M, &mut rng) else { return };
+    let time = seconds(Level::detect(), &mut Environment(chain, 0, rng));
+    println!("{:12} {:8} {:3} {:12.1}  ({M} states)", "environment", "f32", 2 * D + 1, time * 1e9);
+}
+
+fn main() {
+    // `cargo test --benches` passes `--test`: it only needs to see that this starts.
+    if std::env::args().any(|argument| argument == "--test") {
+        return;
+    }
+    println!("level {}", Level::detect().name());
+    println!(
+        "{:12} {:8} {:>3} {:>12} {:>10} {:>11}",
+        "kernel", "scalar", "K", "ns/lane", "GMAC/s", "of peak"
+    );
+    environment::<4, 10>();
+    environment::<8, 20>();
+    literal::<9>(30);
+    literal::<17>(60);
+    Report::all::<f32>("f32");
+    Report::all::<Lanes8>("Lanes8");
+    Report::all::<Lanes16>("Lanes16");
+}
