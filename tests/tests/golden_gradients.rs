@@ -1,0 +1,97 @@
+//! Golden family gradients: the value of a prompt, and its derivatives by hand, for linear and softmax
+//! attention; and the literal forward pass of both.
+
+use ictd_core::attention::{Attention, LinearAttention, SoftmaxAttention, Td0};
+use ictd_core::context::Statistic;
+use ictd_core::gradient::{Gradient, linear, softmax};
+use ictd_core::prompt::Prompt;
+use ictd_core::scalar::Scalar;
+use ictd_core::transformer::{Layer, Transformer};
+use tests::with_dimension_few_lanes;
+use tests::{Case, Computation, MAX_LANE_DIMENSION, Outputs, check_family};
+
+/// The capacity for context columns.
+const N: usize = 128;
+/// The capacity for layers, stored or in the pass.
+const L: usize = 16;
+
+struct Gradients;
+
+impl Computation for Gradients {
+    fn run<S: Scalar>(&self, case: &Case, first_lane: usize) -> Outputs<S> {
+        with_dimension_few_lanes!(S, case.count("d"), +1, gradients::<S>(case, first_lane))
+    }
+
+    fn has_lanes(&self, case: &Case) -> bool {
+        case.count("d") <= MAX_LANE_DIMENSION
+    }
+}
+
+fn gradients<S: Scalar, const D: usize, const K: usize>(
+    case: &Case,
+    first_lane: usize,
+) -> Outputs<S> {
+    let columns = tests::columns::<S, K>(&case.input("Z0"), first_lane);
+    let (query, context) = columns.split_last().expect("a prompt has its query");
+    assert_eq!(context.len(), case.count("n"), "{}: n", case.label());
+    let prompt = Prompt::<S, K, N>::from_columns(context, *query).unwrap();
+    let transformer = tests::transformer::<S, K, L>(case, first_lane);
+    let mut out = Outputs::new();
+    match case.word("activation") {
+        "identity" => {
+            literal(&transformer, &prompt, &LinearAttention(Td0), case, &mut out);
+            let statistic = Statistic::of_prompt(&prompt, &Td0).unwrap();
+            let y = -ictd_core::kernel::dot(&transformer.readout(&statistic), query);
+            out.field("y", "readout", [y]);
+            let gradient = linear::value_and_gradient::<S, K, L, L, N>(&transformer, &prompt);
+            report::<S, D, K>(&gradient.unwrap(), case, &mut out);
+        }
+        "softmax" => {
+            literal(&transformer, &prompt, &SoftmaxAttention, case, &mut out);
+            let gradient = softmax::value_and_gradient::<S, K, L, L, N>(&transformer, &prompt);
+            report::<S, D, K>(&gradient.unwrap(), case, &mut out);
+        }
+        other => panic!("{}: activation {other}", case.label()),
+    }
+    out
+}
+
+fn literal<S: Scalar, const K: usize>(
+    transformer: &Transformer<S, K, L>,
+    prompt: &Prompt<S, K, N>,
+    attention: &impl Attention<S, K>,
+    case: &Case,
+    out: &mut Outputs<S>,
+) {
+    let mut z = prompt.clone();
+    let mut all = Vec::new();
+    transformer
+        .forward(&mut z, attention, |z| all.extend(tests::rows(&tests::columns_of(z))))
+        .unwrap();
+    out.field("y", "literal", [z.output()]);
+    if case.expects("Z") {
+        out.field("Z", "literal", all);
+    }
+}
+
+fn report<S: Scalar, const D: usize, const K: usize>(
+    gradient: &Gradient<S, K, L, N>,
+    case: &Case,
+    out: &mut Outputs<S>,
+) {
+    out.field("y", "with gradient", [gradient.value]);
+    let flat = |pick: fn(&Layer<S, K>) -> &nalgebra::SMatrix<S, K, K>| -> Vec<S> {
+        gradient.layers.iter().flat_map(|layer| tests::row_major(pick(layer))).collect()
+    };
+    out.field("dy_dP", "by hand", flat(|layer| &layer.p));
+    out.field("dy_dQ", "by hand", flat(|layer| &layer.q));
+    out.field("dy_dquery", "by hand", gradient.query_features::<D>().iter().copied());
+    if case.expects("dy_dZ0") {
+        out.field("dy_dZ0", "by hand", tests::rows(&tests::columns_of(&gradient.prompt)));
+    }
+}
+
+#[test]
+fn golden_gradients() {
+    check_family("gradients", &Gradients);
+}
