@@ -1,0 +1,282 @@
+//! Whatever numbers come in: no panic, and an error that names the parameter.
+
+use ictd_core::Error;
+use ictd_core::attention::{
+    Attention, LinearAttention, MeanCentred, SoftmaxAttention, Td0, TdLambda,
+};
+use ictd_core::context::{Context, Forgetting, Growing, Sliding};
+use ictd_core::prompt::{Prompt, Transition};
+use ictd_core::rng::Rng;
+use ictd_core::scalar::Lanes4;
+use ictd_core::tasks::{Mrp, Task, boyan_chain, boyan_chain_representable, loop_mrp, random_mdp};
+use ictd_core::training::Windows;
+use ictd_core::transformer::{Layer, Transformer};
+use ictd_core::{constructions, kernel, linear_system, td};
+use nalgebra::{SMatrix, SVector};
+use proptest::prelude::*;
+
+const D: usize = 2;
+const K: usize = 5;
+const N: usize = 4;
+
+/// Numbers that break careless code, among ordinary ones.
+fn any_number() -> impl Strategy<Value = f32> {
+    prop_oneof![
+        4 => -2.0f32..2.0,
+        1 => prop::sample::select(vec![
+            f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN, f32::MIN_POSITIVE,
+            1e-45, -1e-45, 0.0, -0.0, 1.0, 1e20, -1e20,
+        ]),
+    ]
+}
+
+fn finite_number() -> impl Strategy<Value = f32> {
+    any_number().prop_filter("finite", |x| x.is_finite())
+}
+
+fn vector<const R: usize>(
+    number: impl Strategy<Value = f32>,
+) -> impl Strategy<Value = SVector<f32, R>> {
+    prop::collection::vec(number, R).prop_map(|v| SVector::from_fn(|i, _| v[i]))
+}
+
+fn square<const R: usize>(
+    number: impl Strategy<Value = f32>,
+) -> impl Strategy<Value = SMatrix<f32, R, R>> {
+    prop::collection::vec(number, R * R).prop_map(|v| SMatrix::from_fn(|i, j| v[i * R + j]))
+}
+
+prop_compose! {
+    fn any_transition()(phi in vector(any_number()), reward in any_number(), phi_next in vector(any_number()))
+        -> Transition<f32, D> { Transition { phi, reward, phi_next } }
+}
+
+/// The first parameter of a transition that is not finite.
+fn first_bad(t: &Transition<f32, D>) -> Option<&'static str> {
+    let bad = |v: &SVector<f32, D>| v.iter().any(|x| !x.is_finite());
+    if bad(&t.phi) {
+        Some("phi")
+    } else if !t.reward.is_finite() {
+        Some("reward")
+    } else if bad(&t.phi_next) {
+        Some("phi_next")
+    } else {
+        None
+    }
+}
+
+fn expect_range<T>(result: Result<T, Error>, x: f32, inside: bool, parameter: &'static str) {
+    match result {
+        Ok(_) => assert!(inside, "{parameter} = {x} is accepted"),
+        Err(Error::NonFinite { parameter: p }) => assert!(p == parameter && !x.is_finite()),
+        Err(Error::OutOfRange { parameter: p, .. }) => {
+            assert!(p == parameter && x.is_finite() && !inside, "{parameter} = {x} is refused");
+        }
+        Err(other) => panic!("{parameter} = {x}: {other}"),
+    }
+}
+
+/// Feeds transitions; a refused one changes nothing; what comes out is finite or a typed error.
+fn feed<X: Context<f32, D, K> + Clone + std::fmt::Debug>(
+    mut context: X,
+    transitions: &[Transition<f32, D>],
+    layer: Layer<f32, K>,
+) {
+    assert_eq!(context.statistic().unwrap_err(), Error::Empty { parameter: "context" });
+    for t in transitions {
+        let before = format!("{context:?}");
+        match context.observe_transition(t) {
+            Ok(()) => assert_eq!(first_bad(t), None),
+            Err(Error::NonFinite { parameter }) => {
+                assert_eq!(Some(parameter), first_bad(t));
+                assert_eq!(before, format!("{context:?}"), "a refused transition left a trace");
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+    let transformer = Transformer::<f32, K, 1>::autoregressive(layer, 3).unwrap();
+    match transformer.value_function(&context) {
+        Ok(value) => assert!(value.weights.iter().all(|w| w.is_finite())),
+        Err(Error::Empty { parameter: "context" }) => assert!(context.is_empty()),
+        Err(Error::NonFinite { .. }) => {}
+        Err(other) => panic!("{other}"),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(200) })]
+
+    #[test]
+    fn contexts_refuse_what_is_not_finite_and_stay_as_they_were(
+        transitions in prop::collection::vec(any_transition(), 0..12),
+        p in square::<K>(finite_number()),
+        q in square::<K>(finite_number()),
+    ) {
+        let layer = Layer { p, q };
+        let lambda = TdLambda::new(1.0f32).unwrap();
+        feed(Growing::<f32, D, K, _>::new(0.9, Td0).unwrap(), &transitions, layer);
+        feed(Growing::<f32, D, K, _>::new(0.9, lambda).unwrap(), &transitions, layer);
+        feed(Growing::<f32, D, K, _>::new(0.9, MeanCentred).unwrap(), &transitions, layer);
+        feed(Forgetting::<f32, D, K, _>::new(0.9, 0.5, lambda).unwrap(), &transitions, layer);
+        feed(Forgetting::<f32, D, K, _>::new(0.9, 0.5, MeanCentred).unwrap(), &transitions, layer);
+        feed(Sliding::<f32, D, K, 3, _>::new(0.9, Td0).unwrap(), &transitions, layer);
+        feed(Sliding::<f32, D, K, 3, _>::new(0.9, lambda).unwrap(), &transitions, layer);
+        feed(Sliding::<f32, D, K, 3, _>::new(0.9, MeanCentred).unwrap(), &transitions, layer);
+    }
+
+    #[test]
+    fn ranges_are_enforced_and_named(x in any_number()) {
+        let discount = (0.0..1.0).contains(&x);
+        expect_range(Growing::<f32, D, K, Td0>::new(x, Td0), x, discount, "gamma");
+        expect_range(Sliding::<f32, D, K, 3, Td0>::new(x, Td0), x, discount, "gamma");
+        expect_range(Growing::<f32, D, 6, Td0>::new(x, Td0), x, x == 1.0, "gamma");
+        expect_range(TdLambda::new(x), x, (0.0..=1.0).contains(&x), "lambda");
+        let retention = x > 0.0 && x < 1.0;
+        expect_range(Forgetting::<f32, D, K, Td0>::new(0.9, x, Td0), x, retention, "retention");
+        expect_range(
+            Prompt::<f32, K, N>::discounted::<D>(&[], x, &kernel::zeros()), x, discount, "gamma",
+        );
+        // One bad lane is enough.
+        let lanes = Lanes4([0.5, 0.5, x, 0.5]);
+        expect_range(Growing::<Lanes4, D, K, Td0>::new(lanes, Td0), x, discount, "gamma");
+    }
+
+    #[test]
+    fn prompts_and_attention_survive_any_numbers(
+        transitions in prop::collection::vec(any_transition(), 0..7),
+        query in vector::<D>(any_number()),
+        p in square::<K>(any_number()),
+        q in square::<K>(any_number()),
+    ) {
+        let layer = Layer { p, q };
+        let prompt = match Prompt::<f32, K, N>::discounted(&transitions, 0.9, &query) {
+            Ok(prompt) => prompt,
+            Err(Error::CapacityExceeded { parameter: "context", capacity: N }) => {
+                prop_assert!(transitions.len() > N);
+                return Ok(());
+            }
+            Err(Error::NonFinite { parameter }) => {
+                let bad = transitions.iter().find_map(first_bad);
+                prop_assert!(parameter == "query" || Some(parameter) == bad);
+                return Ok(());
+            }
+            Err(other) => panic!("{other}"),
+        };
+        let transformer = match Transformer::<f32, K, 2>::autoregressive(layer, 2) {
+            Ok(transformer) => transformer,
+            Err(Error::NonFinite { parameter }) => {
+                let bad = if p.iter().all(|x| x.is_finite()) { "Q" } else { "P" };
+                prop_assert_eq!(parameter, bad);
+                return Ok(());
+            }
+            Err(other) => panic!("{other}"),
+        };
+        for value in [
+            transformer.value(&prompt, &LinearAttention(Td0)),
+            transformer.value(&prompt, &SoftmaxAttention),
+        ] {
+            prop_assert_eq!(value.is_err(), transitions.is_empty());
+        }
+        let mut z = prompt.clone();
+        prop_assert_eq!(SoftmaxAttention.apply(&layer, &mut z).is_err(), transitions.is_empty());
+    }
+
+    #[test]
+    fn solvers_return_a_finite_solution_or_a_typed_error(
+        a in square::<3>(any_number()), b in vector::<3>(any_number()), size in 0usize..5,
+    ) {
+        for solution in [
+            linear_system::solve(a, b, size, "A"),
+            linear_system::least_squares(a, b, size, "A"),
+        ] {
+            match solution {
+                Ok(x) => prop_assert!(x.iter().all(|x| x.is_finite())),
+                Err(Error::CapacityExceeded { parameter: "A", capacity: 3 }) => prop_assert!(size > 3),
+                Err(Error::Singular { system: "A" } | Error::NonFinite { parameter: "A" }) => {}
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+
+    #[test]
+    fn classical_algorithms_survive_any_transitions(
+        transitions in prop::collection::vec(any_transition(), 0..6), gamma in any_number(),
+    ) {
+        let w = kernel::zeros::<f32, D, 1>();
+        let c = constructions::learning_rate(0.1);
+        let empty = Some(Error::Empty { parameter: "transitions" });
+        let none = if transitions.is_empty() { empty } else { None };
+        prop_assert_eq!(td::td0::update(&w, &c, &transitions, gamma).err(), none);
+        prop_assert_eq!(td::residual_gradient::update(&w, &c, &transitions, gamma).err(), none);
+        prop_assert_eq!(td::td_lambda::update(&w, &c, &transitions, gamma, 0.5).err(), none);
+        prop_assert_eq!(td::average_reward::update(&w, &c, &transitions).err(), none);
+        match td::lstd::solve(&transitions, gamma, 0.5) {
+            Ok(w) => prop_assert!(w.iter().all(|x| x.is_finite())),
+            Err(e) if transitions.is_empty() => prop_assert_eq!(Some(e), empty),
+            Err(Error::Singular { .. } | Error::NonFinite { .. }) => {}
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn tasks_refuse_what_they_cannot_be(
+        states in 0usize..8, actions in 0usize..10, x in any_number(), seed in any::<u64>(),
+    ) {
+        const M: usize = 5;
+        let rng = &mut Rng::new(seed);
+        let discount = (0.0..1.0).contains(&x);
+        let fits = states <= M;
+        prop_assert_eq!(boyan_chain::<f32, D, M>(states, rng).is_ok(), fits && states >= 2);
+        let task = boyan_chain_representable::<f32, D, M>(states, x, rng);
+        prop_assert_eq!(task.is_ok(), fits && states >= 2 && discount);
+        let task = random_mdp::<f32, D, M>(states, actions, 0.9, rng);
+        prop_assert_eq!(task.is_ok(), fits && states >= 1 && (1..=8).contains(&actions));
+        let task = loop_mrp::<f32, D, M>(states, x, 0.9, rng);
+        prop_assert_eq!(task.is_ok(), fits && states >= 1 && x > 0.0 && x < 1.0);
+        if let Ok(task) = task {
+            // A state from elsewhere, and more steps than there is room for.
+            let (reward, next) = task.step(usize::MAX, rng);
+            prop_assert!(reward.is_finite() && next < states);
+            prop_assert_eq!(
+                task.trajectory::<3>(4, rng).err(),
+                Some(Error::CapacityExceeded { parameter: "trajectory", capacity: 3 })
+            );
+            prop_assert_eq!(task.true_value(x).is_ok(), discount);
+        }
+    }
+
+    #[test]
+    fn processes_refuse_what_is_no_distribution(
+        states in 0usize..6,
+        initial in vector::<4>(any_number()),
+        p in square::<4>(any_number()),
+        reward in vector::<4>(any_number()),
+    ) {
+        let features = SMatrix::<f32, D, 4>::zeros();
+        match Mrp::new(states, &initial, &p, &reward, &features) {
+            Ok(_) => prop_assert!((1..=4).contains(&states)),
+            Err(Error::Empty { parameter: "states" }) => prop_assert_eq!(states, 0),
+            Err(Error::CapacityExceeded { parameter: "states", .. }) => prop_assert!(states > 4),
+            Err(Error::NonFinite { parameter } | Error::OutOfRange { parameter, .. }) => {
+                prop_assert!(["p", "p_0", "r"].contains(&parameter));
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn windows_need_a_reward_for_each_step(
+        features in 0usize..8, rewards in 0usize..8, n in 0usize..10,
+    ) {
+        let phi = vec![SVector::<f32, D>::zeros(); features];
+        let r = vec![0.0; rewards];
+        let fits = n > 0 && features >= n + 3 && rewards + 1 == features;
+        match Windows::new(&phi, &r, n, 0.9) {
+            Ok(windows) => {
+                prop_assert!(fits);
+                prop_assert_eq!(windows.window(usize::MAX).context_len(), n);
+            }
+            Err(error) => prop_assert!(!fits, "{}", error),
+        }
+    }
+}

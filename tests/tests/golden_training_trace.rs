@@ -1,0 +1,199 @@
+//! Golden family training_trace: three batches of the semi-gradient with Adam, Algorithm 1's plain TD
+//! window by window, and the batch-TD reference with its trained step size.
+
+use ictd_core::scalar::Scalar;
+use ictd_core::training::{
+    Adam, AdamSettings, AttentionParameters, BatchTd, LinearNetwork, Network, Parameters,
+    SoftmaxNetwork, Targets, Windows, td_step,
+};
+use ictd_core::transformer::Layer;
+use nalgebra::{SMatrix, SVector};
+use tests::{Case, Computation, Outputs, check_family};
+
+/// The capacity for layers, stored or in the pass.
+const L: usize = 4;
+/// The capacity for context columns.
+const N: usize = 64;
+
+struct Trace;
+
+impl Computation for Trace {
+    fn run<S: Scalar>(&self, case: &Case, first_lane: usize) -> Outputs<S> {
+        // A whole trainer for each shape takes long to compile: the lanes' shapes are few.
+        match case.count("d") {
+            2 => trace::<S, 2, 5>(case, first_lane),
+            4 => trace::<S, 4, 9>(case, first_lane),
+            d if const { S::LANES > 1 } => panic!("d = {d}: in lanes only d = 2 and 4"),
+            1 => trace::<S, 1, 3>(case, first_lane),
+            3 => trace::<S, 3, 7>(case, first_lane),
+            5 => trace::<S, 5, 11>(case, first_lane),
+            d => panic!("d = {d}: this test is compiled for d from 1 to 5"),
+        }
+    }
+
+    fn has_lanes(&self, case: &Case) -> bool {
+        [2, 4].contains(&case.count("d"))
+    }
+}
+
+fn trace<S: Scalar, const D: usize, const K: usize>(case: &Case, first_lane: usize) -> Outputs<S> {
+    let layers = tests::layers::<S, K>(&case.input("P0"), &case.input("Q0"), first_lane);
+    let stored = if case.word("mode") == "auto" { 1 } else { case.count("L") };
+    assert_eq!(layers.len(), stored, "{}: stored layers", case.label());
+    let parameters = AttentionParameters::<S, K, L>::from_layers(&layers);
+    let depth = case.count("L");
+    let batches = Batches::<S, D>::read(case, first_lane);
+    let mut out = Outputs::new();
+    match case.word("activation") {
+        "identity" => {
+            let network = LinearNetwork::<S, D, K, L, L>::from_parameters(parameters, depth);
+            learn::<S, D, K, _>(case, &batches, network.unwrap(), &mut out);
+        }
+        "softmax" => {
+            let network = SoftmaxNetwork::<S, D, K, L, L, N>::from_parameters(parameters, depth);
+            learn::<S, D, K, _>(case, &batches, network.unwrap(), &mut out);
+        }
+        other => panic!("{}: activation {other}", case.label()),
+    }
+    reference(case, &batches, depth, &mut out);
+    out
+}
+
+/// The trajectories of a case, one for each batch.
+struct Batches<S: Scalar, const D: usize> {
+    features: Vec<Vec<SVector<S, D>>>,
+    rewards: Vec<Vec<S>>,
+    context_len: usize,
+    gamma: S,
+}
+
+impl<S: Scalar, const D: usize> Batches<S, D> {
+    fn read(case: &Case, first_lane: usize) -> Self {
+        let (features, rewards) = (case.input("features"), case.input("rewards"));
+        let (context_len, windows) = (case.count("n"), case.count("windows_per_batch"));
+        let batches = case.count("batches");
+        let states = context_len + 2 + windows;
+        assert_eq!(features.shape, [batches, states, D], "{}: features", case.label());
+        assert_eq!(rewards.shape, [batches, states - 1], "{}: rewards", case.label());
+        let vectors: Vec<SVector<S, D>> =
+            tests::load::<S>(&features, first_lane).chunks(D).map(tests::vector).collect();
+        let rewards = tests::load::<S>(&rewards, first_lane);
+        Batches {
+            features: vectors.chunks(states).map(<[_]>::to_vec).collect(),
+            rewards: rewards.chunks(states - 1).map(<[_]>::to_vec).collect(),
+            context_len,
+            gamma: S::from_f64(case.number("gamma")),
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Windows<'_, S, D>> {
+        let batches = self.features.iter().zip(&self.rewards);
+        batches.map(|(phi, r)| Windows::new(phi, r, self.context_len, self.gamma).unwrap())
+    }
+}
+
+fn adam_settings(case: &Case) -> AdamSettings {
+    AdamSettings {
+        learning_rate: case.number("lr"),
+        beta1: case.number("beta1"),
+        beta2: case.number("beta2"),
+        epsilon: case.number("eps"),
+        weight_decay: case.number("weight_decay"),
+    }
+}
+
+fn flat<S: Scalar, const K: usize>(
+    parameters: &AttentionParameters<S, K, L>,
+    pick: fn(Layer<S, K>) -> SMatrix<S, K, K>,
+) -> Vec<S> {
+    let layers = 0..parameters.stored();
+    layers.flat_map(|l| tests::row_major(&pick(parameters.layer(l)))).collect()
+}
+
+/// The network's values, TD errors, losses, gradients and updates.
+fn learn<S, const D: usize, const K: usize, N>(
+    case: &Case,
+    batches: &Batches<S, D>,
+    start: N,
+    out: &mut Outputs<S>,
+) where
+    S: Scalar,
+    N: Network<S, D, Parameters = AttentionParameters<S, K, L>> + Clone,
+{
+    let mut network = start.clone();
+    let mut adam = Adam::new::<S>(adam_settings(case), network.parameters());
+    let (mut v, mut delta, mut loss) = (vec![], vec![], vec![]);
+    let (mut p_bar, mut q_bar, mut p, mut q) = (vec![], vec![], vec![], vec![]);
+    for windows in batches.iter() {
+        let values: Vec<S> =
+            (0..=windows.count()).map(|t| network.value(&windows.window(t))).collect();
+        delta.extend((0..windows.count()).map(|t| windows.td_target(t, values[t + 1]) - values[t]));
+        v.extend(values);
+        let mut gradient = network.parameters().zeros_like();
+        loss.push(network.batch_gradient(&windows, Targets::Bootstrapped, &mut gradient));
+        p_bar.extend(flat(&gradient, |layer| layer.p));
+        q_bar.extend(flat(&gradient, |layer| layer.q));
+        adam.step(network.parameters_mut(), &gradient);
+        p.extend(flat(network.parameters(), |layer| layer.p));
+        q.extend(flat(network.parameters(), |layer| layer.q));
+    }
+    out.field("v", "", v);
+    out.field("delta", "", delta);
+    out.field("loss", "", loss);
+    out.field("dloss_dP", "", p_bar);
+    out.field("dloss_dQ", "", q_bar);
+    out.field("adam_P", "", p);
+    out.field("adam_Q", "", q);
+
+    let windows = batches.iter().next().expect("a batch");
+    if case.expects("windows_batch0") {
+        let prompts = (0..=windows.count()).flat_map(|t| {
+            tests::rows(&tests::columns_of(&windows.window(t).prompt::<K, 64>().unwrap()))
+        });
+        out.field("windows_batch0", "", prompts);
+    }
+
+    let mut network = start;
+    let mut scratch = network.parameters().zeros_like();
+    let step_size = S::from_f64(case.number("sgd_lr"));
+    let (mut delta, mut p, mut q) = (vec![], vec![], vec![]);
+    for t in 0..windows.count() {
+        let targets = Targets::Bootstrapped;
+        delta.push(td_step(&mut network, &windows, t, targets, step_size, &mut scratch));
+        p.extend(flat(network.parameters(), |layer| layer.p));
+        q.extend(flat(network.parameters(), |layer| layer.q));
+    }
+    out.field("sgd_delta", "", delta);
+    out.field("sgd_P", "", p);
+    out.field("sgd_Q", "", q);
+}
+
+/// The batch-TD reference transformer, its step size trained by its own Adam.
+fn reference<S: Scalar, const D: usize>(
+    case: &Case,
+    batches: &Batches<S, D>,
+    depth: usize,
+    out: &mut Outputs<S>,
+) {
+    let mut network = BatchTd::<S, D>::new(depth);
+    network.parameters_mut()[0] = S::from_f64(case.number("hard_alpha0"));
+    let mut adam = Adam::new::<S>(adam_settings(case), network.parameters());
+    let (mut v, mut loss, mut alpha_bar, mut alpha) = (vec![], vec![], vec![], vec![]);
+    for windows in batches.iter() {
+        v.extend((0..=windows.count()).map(|t| network.value(&windows.window(t))));
+        let mut gradient = [S::ZERO];
+        loss.push(network.batch_gradient(&windows, Targets::Bootstrapped, &mut gradient));
+        alpha_bar.push(gradient[0]);
+        adam.step(network.parameters_mut(), &gradient);
+        alpha.push(network.alpha());
+    }
+    out.field("hard_v", "", v);
+    out.field("hard_loss", "", loss);
+    out.field("dloss_dalpha", "", alpha_bar);
+    out.field("alpha", "", alpha);
+}
+
+#[test]
+fn golden_training_trace() {
+    check_family("training_trace", &Trace);
+}
