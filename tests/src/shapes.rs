@@ -18,7 +18,7 @@ pub const MAX_LAYERS: usize = 64;
 /// The largest D for which [`with_dimension_few_lanes!`](crate::with_dimension_few_lanes) has lanes.
 pub const MAX_LANE_DIMENSION: usize = 4;
 
-/// Calls `$function::<$($generic,)* D, K>($($argument),*)` with D the run-time dimension (1 to 8)
+/// Calls `$function::<$($generic,)* D, K>($($argument),*)` with D the run-time dimension (1 to 5, or 8)
 /// and K = 2 D + `$extra`.
 ///
 /// ```
@@ -39,17 +39,15 @@ macro_rules! with_dimension {
             3 => $function::<$($generic,)* 3, { 6 + $extra }>($($argument),*),
             4 => $function::<$($generic,)* 4, { 8 + $extra }>($($argument),*),
             5 => $function::<$($generic,)* 5, { 10 + $extra }>($($argument),*),
-            6 => $function::<$($generic,)* 6, { 12 + $extra }>($($argument),*),
-            7 => $function::<$($generic,)* 7, { 14 + $extra }>($($argument),*),
             8 => $function::<$($generic,)* 8, { 16 + $extra }>($($argument),*),
-            d => panic!("d = {d}: these tests are compiled for d from 1 to 8"),
+            d => panic!("d = {d}: these tests are compiled for d from 1 to 5, and 8"),
         }
     };
 }
 
 /// As [`with_dimension!`](crate::with_dimension) for `f32` and `f64`; lanes are compiled for D up to
 /// [`MAX_LANE_DIMENSION`] only, as large matrices of lanes take long to compile.
-/// (`linear_forward` compiles lanes for every D.) `$S` is the scalar.
+/// `$S` is the scalar.
 #[macro_export]
 macro_rules! with_dimension_few_lanes {
     ($S:ident, $d:expr, + $extra:literal, $function:ident::<$($generic:ty),*>($($argument:expr),*)) => {

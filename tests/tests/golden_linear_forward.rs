@@ -6,13 +6,22 @@ use ictd_core::kernel;
 use ictd_core::prompt::{Prompt, Transition};
 use ictd_core::scalar::Scalar;
 use nalgebra::SVector;
-use tests::{Case, Computation, MAX_CONTEXT, MAX_LAYERS, Outputs, check_family, with_dimension};
+use tests::with_dimension_few_lanes;
+use tests::{
+    Case, Computation, MAX_CONTEXT, MAX_LANE_DIMENSION, MAX_LAYERS, Outputs, check_family,
+};
 
 struct LinearForward;
 
 impl Computation for LinearForward {
+    const EVERY_WIDTH: bool = true;
+
     fn run<S: Scalar>(&self, case: &Case, first_lane: usize) -> Outputs<S> {
-        with_dimension!(case.count("d"), +1, forward::<S>(case, first_lane))
+        with_dimension_few_lanes!(S, case.count("d"), +1, forward::<S>(case, first_lane))
+    }
+
+    fn has_lanes(&self, case: &Case) -> bool {
+        case.count("d") <= MAX_LANE_DIMENSION
     }
 }
 
