@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# The promise "the same bits everywhere", tried: builds and runs the kernels of ictd_core::digest on
+# every platform, and compares their digests with tests/digests.txt.
+#
+#   tests/platforms.sh            all platforms; installs what is missing (Debian packages, targets)
+#   tests/platforms.sh NAME...    only the platforms whose name contains one of the words
+#   tests/platforms.sh --bless    writes this machine's digests to tests/digests.txt
+#
+# Fails on any difference and on any platform that cannot be built or run. A digest that changed on
+# purpose (another order of a sum, a new kernel) is blessed, and said so in CHANGELOG.md.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+. tests/platforms/cargo-for.sh
+
+expected=tests/digests.txt
+out=target/platforms
+mkdir -p "$out"
+
+if [ "${1:-}" = --bless ]; then
+    cargo build -q --release -p platforms --target-dir "$out" || exit 1
+    {
+        echo "# Digests of the kernels of ictd_core::digest, equal on every platform."
+        echo "# Regenerate: tests/platforms.sh --bless"
+        "$out/release/platforms" | awk '{ printf "%-22s %s\n", $1, $2 }'
+    } >"$expected.new" && mv "$expected.new" "$expected"
+    exit
+fi
+
+wanted=("$@")
+equal=0
+failed=0
+printf '%-34s %-42s %-14s %7s  %-16s  %s\n' platform how compiler seconds digest equal
+
+# row NAME HOW FUNCTION [ARGUMENT...]: FUNCTION sets COMPILER and prints the digests to $log.
+row() {
+    local name=$1 how=$2 word chosen=$((${#wanted[@]} == 0))
+    shift 2
+    for word in "${wanted[@]}"; do
+        case $name in *"$word"*) chosen=1 ;; esac
+    done
+    [ "$chosen" = 1 ] || return 0
+    local start=$SECONDS verdict digest
+    log=$out/$(tr -c 'a-z0-9\n' - <<<"${name,,}").log
+    COMPILER=$(rustc -V | cut -d' ' -f1,2)
+    if ! "$@" 2>"$log.err" || ! grep -q '^all ' "$log"; then
+        verdict=MISSING
+    elif ! diff <(awk '!/^#/ { print $1, $2 }' "$expected") "$log" >"$log.diff"; then
+        verdict=DIFFERENT
+    else
+        verdict=equal
+    fi
+    digest=$(sed -n 's/^all //p' "$log" 2>/dev/null)
+    printf '%-34s %-42s %-14s %7d  %-16s  %s\n' \
+        "$name" "$how" "$COMPILER" $((SECONDS - start)) "${digest:--}" "$verdict"
+    case $verdict in
+    equal) equal=$((equal + 1)) ;;
+    DIFFERENT)
+        failed=$((failed + 1))
+        # The kernels that differ, by name.
+        sed -n 's/^> /    differs: /p' "$log.diff"
+        ;;
+    MISSING)
+        failed=$((failed + 1))
+        tail -n 5 "$log.err" | sed 's/^/    /'
+        ;;
+    esac
+}
+
+# host DIRECTORY RUSTFLAGS CARGO_ARGUMENTS -- PROGRAM_ARGUMENTS
+host() {
+    local directory=$out/$1 flags=$2
+    shift 2
+    local build=()
+    while [ "$1" != -- ]; do build+=("$1") && shift; done
+    shift
+    rm -f "$log"
+    RUSTFLAGS=$flags cargo build -q -p platforms --target-dir "$directory" "${build[@]}" || return
+    local profile=release
+    case " ${build[*]} " in *unoptimised*) profile=unoptimised ;; esac
+    "$directory/$profile/platforms" "$@" >"$log"
+}
+
+# cross TARGET MACHINE RUSTFLAGS: builds for a target; sets elf.
+cross() {
+    local target=$1 machine=$2 flags=$3
+    rm -f "$log"
+    RUSTFLAGS=$flags MACHINE=$machine cargo_for "$target" build -q --release -p platforms \
+        --target-dir "$out/cross$(tr -c 'a-z0-9' - <<<"$flags")" || return
+    elf=$out/cross$(tr -c 'a-z0-9' - <<<"$flags")/$target/release/platforms
+}
+
+emulate() {
+    local qemu=$1 package=$2
+    shift 2
+    need "$qemu" "$package" || return
+    timeout 600 "$qemu" -nographic -monitor none -serial none \
+        -semihosting-config enable=on,target=native "$@" -kernel "$elf" </dev/null >"$log"
+}
+
+cortex_m() {
+    local target=$1 machine=$2 flags=$3
+    shift 3
+    cross "$target" "$machine" "$flags" && emulate qemu-system-arm qemu-system-arm -M "$machine" "$@"
+}
+
+risc_v() {
+    cross "$1" virt "" &&
+        emulate qemu-system-riscv32 qemu-system-misc -M virt -bios none -cpu "$2"
+}
+
+aarch64() {
+    cross aarch64-unknown-none virt "" &&
+        emulate qemu-system-aarch64 qemu-system-arm -M virt -cpu cortex-a53 -nic none
+}
+
+wasm() {
+    need node nodejs && cross wasm32-unknown-unknown "" "$1" &&
+        node tests/platforms/wasm.mjs "$elf.wasm" >"$log"
+}
+
+big_endian() {
+    cross armebv7r-none-eabihf "" "" && need qemu-armeb qemu-user &&
+        timeout 600 qemu-armeb "$elf" >"$log"
+}
+
+if [ "$(uname -m)" = x86_64 ]; then
+    row "x86-64 unoptimised" "opt-level 0" host host "" --profile unoptimised -- --lanes 1
+    row "x86-64 release" "release" host host "" --release -- --lanes 1
+    for lanes in 4 8 16; do
+        row "x86-64 release, $lanes lanes" "release, seeds in lanes" \
+            host host "" --release -- --lanes "$lanes"
+    done
+    row "x86-64 release, 5 threads" "release, seeds in threads" \
+        host host "" --release -- --lanes 1 --threads 5
+    row "x86-64 release, threads and lanes" "release, 4 lanes in 3 threads" \
+        host host "" --release -- --lanes 4 --threads 3
+    row "x86-64 native" "release, target-cpu=native, 16 lanes" \
+        host native "-C target-cpu=native" --release -- --lanes 16
+    row "x86-64 native, scalar" "release, target-cpu=native" \
+        host native "-C target-cpu=native" --release -- --lanes 1
+    row "x86-64-v3" "release, AVX2 and FMA present, 8 lanes" \
+        host v3 "-C target-cpu=x86-64-v3" --release -- --lanes 8
+else
+    row "$(uname -m) unoptimised" "opt-level 0" host host "" --profile unoptimised -- --lanes 1
+    row "$(uname -m) release" "release" host host "" --release -- --lanes 1
+fi
+row "AArch64 Cortex-A53" "qemu-system-aarch64 -M virt" aarch64
+row "Cortex-M0" "qemu-system-arm -M microbit, soft float" \
+    cortex_m thumbv6m-none-eabi microbit "" \
+    -global nrf51-soc.flash-size=1048576 -global nrf51-soc.sram-size=262144
+row "Cortex-M3" "qemu-system-arm -M mps2-an385, soft float" \
+    cortex_m thumbv7m-none-eabi mps2-an385 ""
+row "Cortex-M4F" "qemu-system-arm -M mps2-an386" cortex_m thumbv7em-none-eabihf mps2-an386 ""
+row "Cortex-M7" "qemu-system-arm -M mps2-an500, f64 unit" \
+    cortex_m thumbv7em-none-eabihf mps2-an500 "-C target-cpu=cortex-m7"
+row "Cortex-M33" "qemu-system-arm -M mps2-an505" \
+    cortex_m thumbv8m.main-none-eabihf mps2-an505 ""
+row "RISC-V RV32IMAC" "qemu-system-riscv32 -M virt, soft float" \
+    risc_v riscv32imac-unknown-none-elf rv32,f=false,d=false
+row "RISC-V RV32IMAFC" "qemu-system-riscv32 -M virt" risc_v riscv32imafc-unknown-none-elf rv32
+row "WebAssembly" "node" wasm ""
+row "WebAssembly SIMD" "node, simd128" wasm "-C target-feature=+simd128"
+row "ARMv7-R big-endian" "qemu-armeb" big_endian
+
+if [ "$failed" -gt 0 ] || [ "$equal" = 0 ]; then
+    echo "$failed platforms differ or are missing, $equal are equal"
+    exit 1
+fi
+echo "$equal platforms equal"
