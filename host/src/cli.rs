@@ -3,7 +3,9 @@
 //! A new command is one file (under `experiments/` for a figure of the paper, under `commands/`
 //! otherwise), one variant of [`Command`], and one line of [`dispatch`].
 
-use crate::commands::{compare, evaluate, import, list, main_job, plot, shell};
+use crate::commands::{
+    compare, digest, evaluate, import, list, main_job, plot, shell, stored_model,
+};
 use crate::config;
 use crate::error::Error;
 use crate::experiments::{self, demo::Demo, verify::Verify};
@@ -71,6 +73,9 @@ pub enum Command {
     Verify(Verify),
     List(list::List),
     Plot(plot::Plot),
+    Digest(digest::DigestOptions),
+    Export(stored_model::Export),
+    Inspect(stored_model::Inspect),
     Completions(shell::Completions),
     Man(shell::Man),
     Evaluate(evaluate::Evaluate),
@@ -89,6 +94,9 @@ pub fn dispatch(cli: &Cli, session: &Session) -> Result<Report, Error> {
         Some(Command::Verify(options)) => experiments::run(options, session),
         Some(Command::List(_)) => Ok(list::run()),
         Some(Command::Plot(options)) => plot::run(options),
+        Some(Command::Digest(_)) => digest::run(),
+        Some(Command::Export(options)) => stored_model::export(options),
+        Some(Command::Inspect(options)) => stored_model::inspect(options),
         Some(Command::Completions(options)) => shell::completions(options),
         Some(Command::Man(_)) => shell::man(),
         Some(Command::Evaluate(options)) => evaluate::run(options, session),

@@ -1,12 +1,14 @@
 //! The commands that are no single figure of the paper.
 
 pub mod compare;
+pub mod digest;
 pub mod evaluate;
 pub mod import;
 pub mod list;
 pub mod main_job;
 pub mod plot;
 pub mod shell;
+pub mod stored_model;
 
 use crate::experiments::Entry;
 
