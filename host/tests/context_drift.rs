@@ -1,6 +1,6 @@
 //! How far each streaming context drifts in `f32` over a million transitions, against sums in `f64`.
 //!
-//! The error is max |G_f32 - G_f64| / max |G_f64|. `cargo test -p tests --test context_drift -- --nocapture`
+//! The error is max |G_f32 - G_f64| / max |G_f64|. `cargo test -p host --test context_drift -- --nocapture`
 //! prints it for each policy and mask.
 
 use ictd_core::attention::{Mask, MeanCentred, Td0, TdLambda};
