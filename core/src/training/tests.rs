@@ -156,6 +156,11 @@ fn batch_gradient_agrees_with_differences<N: Network<f64, 2> + Clone>(network: N
     let mut given = network.parameters().zeros_like();
     let loss_given = network.batch_gradient(&windows, Targets::Given(&targets), &mut given);
     assert!((loss - loss_given).abs() < 1e-12 * loss);
+    // The reference: one window at a time.
+    let mut by_window = network.parameters().zeros_like();
+    let loss_by_window =
+        batch_gradient_by_window(&network, &windows, Targets::Bootstrapped, &mut by_window);
+    assert!((loss - loss_by_window).abs() < 1e-12 * loss, "{what}: loss");
     for i in 0..gradient.as_slice().len() {
         let at = |h: f64| {
             let mut moved = network.clone();
@@ -167,11 +172,12 @@ fn batch_gradient_agrees_with_differences<N: Network<f64, 2> + Clone>(network: N
         let got = gradient.as_slice()[i];
         assert!((got - want).abs() < 1e-7 * (1.0 + want.abs()), "{what} {i}: {got} and {want}");
         assert!((given.as_slice()[i] - got).abs() < 1e-12 * (1.0 + got.abs()));
+        assert!((by_window.as_slice()[i] - got).abs() < 1e-12 * (1.0 + got.abs()), "{what} {i}");
     }
 }
 
 #[test]
-fn batch_gradients_agree_with_finite_differences() {
+fn batch_gradients_agree_with_the_reference_and_with_finite_differences() {
     for depth in 1..=4 {
         let mut rng = Rng::new(depth as u64);
         let mut auto = Autoregressive::<f64, 2, 5, 4>::autoregressive(depth).unwrap();
