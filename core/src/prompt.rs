@@ -140,6 +140,16 @@ pub fn query_token<S: Scalar, const D: usize, const K: usize>(
 
 /// The prompt Z, (K, n + 1): n context columns and the query as the last column.
 ///
+/// A K that does not fit the features fails the build, with a message that says what to write:
+///
+/// ```compile_fail
+/// use ictd_core::prompt::Prompt;
+/// use nalgebra::SVector;
+///
+/// let phi = SVector::from([0.5, -0.5]);
+/// let _ = Prompt::<f64, 6, 8>::discounted(&[], 0.9, &phi); // d = 2: K = 5
+/// ```
+///
 /// N is the capacity, n the number of columns that are there. Theorem 1's Z_0 comes from
 /// [`Prompt::discounted`], the average-reward one from [`Prompt::average_reward`].
 #[derive(Clone, Debug, PartialEq)]
@@ -154,6 +164,9 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
     /// # Errors
     /// [`Error::CapacityExceeded`] beyond N columns, [`Error::NonFinite`] for NaN or an infinity.
     pub fn from_columns(context: &[SVector<S, K>], query: SVector<S, K>) -> Result<Self, Error> {
+        const {
+            assert!(K > 0, "a token has at least one entry: K >= 1");
+        }
         let mut prompt = Prompt { context: Vec::new(), query };
         if !query.iter().all(|x| x.is_finite()) {
             return Err(Error::NonFinite { parameter: "query" });
