@@ -4,14 +4,21 @@
 //! otherwise), one variant of [`Command`], and one line of [`dispatch`].
 
 use crate::commands::{
-    compare, digest, evaluate, import, list, main_job, plot, shell, stored_model,
+    compare, digest, evaluate, import, list, main_job, plot, reproduce, shell, stored_model,
+    train_run,
 };
 use crate::config;
 use crate::error::Error;
 use crate::experiments::{self, demo::Demo, verify::Verify};
+use crate::experiments::{
+    autoregressive::Autoregressive, cart_pole::CartPole, comparison::Comparison, figure_2::Figure2,
+    invariant_set::InvariantSet, rnn_context::RnnContext, rnn_learning::RnnLearning,
+    sequential::Sequential, softmax::Softmax,
+};
 use crate::options;
 use crate::report::Report;
 use crate::session::Session;
+use crate::train::Train;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
@@ -71,6 +78,26 @@ pub struct Global {
 pub enum Command {
     Demo(Demo),
     Verify(Verify),
+    Train(Train),
+    Reproduce(reproduce::Reproduce),
+    #[command(name = "figure-2", hide = true)]
+    Figure2(Figure2),
+    #[command(name = "autoregressive", hide = true)]
+    Autoregressive(Autoregressive),
+    #[command(name = "comparison", hide = true)]
+    Comparison(Comparison),
+    #[command(name = "sequential", hide = true)]
+    Sequential(Sequential),
+    #[command(name = "softmax", hide = true)]
+    Softmax(Softmax),
+    #[command(name = "cart-pole", hide = true)]
+    CartPole(CartPole),
+    #[command(name = "rnn-learning", hide = true)]
+    RnnLearning(RnnLearning),
+    #[command(name = "rnn-context", hide = true)]
+    RnnContext(RnnContext),
+    #[command(name = "invariant-set", hide = true)]
+    InvariantSet(InvariantSet),
     List(list::List),
     Plot(plot::Plot),
     Digest(digest::DigestOptions),
@@ -92,6 +119,17 @@ pub fn dispatch(cli: &Cli, session: &Session) -> Result<Report, Error> {
         None => main_job::run(session),
         Some(Command::Demo(options)) => experiments::run(options, session),
         Some(Command::Verify(options)) => experiments::run(options, session),
+        Some(Command::Train(options)) => train_run::run(options, session),
+        Some(Command::Reproduce(options)) => reproduce::run(options, session),
+        Some(Command::Figure2(options)) => experiments::run(options, session),
+        Some(Command::Autoregressive(options)) => experiments::run(options, session),
+        Some(Command::Comparison(options)) => experiments::run(options, session),
+        Some(Command::Sequential(options)) => experiments::run(options, session),
+        Some(Command::Softmax(options)) => experiments::run(options, session),
+        Some(Command::CartPole(options)) => experiments::run(options, session),
+        Some(Command::RnnLearning(options)) => experiments::run(options, session),
+        Some(Command::RnnContext(options)) => experiments::run(options, session),
+        Some(Command::InvariantSet(options)) => experiments::run(options, session),
         Some(Command::List(_)) => Ok(list::run()),
         Some(Command::Plot(options)) => plot::run(options),
         Some(Command::Digest(_)) => digest::run(),

@@ -99,3 +99,28 @@ fn to_arguments(path: &Path, name: &str, value: &Value) -> Result<Option<OsStrin
     };
     Ok(Some(format!("--{name}={text}").into()))
 }
+
+/// The `config.toml` of a run: its text, its first seed, and the options of a command in it.
+///
+/// # Errors
+/// [`Error::File`] if it cannot be read, is of another command, or holds options that are refused.
+pub fn read_run<T: serde::de::DeserializeOwned>(
+    directory: &Path,
+    command: &str,
+) -> Result<(String, u64, T), Error> {
+    let path = directory.join("config.toml");
+    let text = std::fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
+    let mut table: Table = text.parse().map_err(|e: toml::de::Error| {
+        Error::file(&path, format!("{}; accepted is TOML", e.message()))
+    })?;
+    match table.remove("command") {
+        Some(Value::String(found)) if found == command => {}
+        _ => return Err(Error::file(&path, format!("command: accepted is `{command}`"))),
+    }
+    let seed = match table.remove("seed") {
+        Some(Value::Integer(seed)) if seed >= 0 => seed as u64,
+        _ => return Err(Error::file(&path, "seed: accepted is an integer of at least 0")),
+    };
+    let options = table.try_into().map_err(|e: toml::de::Error| Error::file(&path, e.message()))?;
+    Ok((text, seed, options))
+}

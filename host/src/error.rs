@@ -44,6 +44,15 @@ pub enum Error {
         /// The core's reason, which names the parameter.
         source: ictd_core::Error,
     },
+    /// Ctrl-C in a training run.
+    #[error(
+        "interrupted: finished seeds and checkpoints are kept; `ictd train --resume {}` goes on",
+        directory.display()
+    )]
+    Paused {
+        /// The run's directory.
+        directory: PathBuf,
+    },
     /// Ctrl-C.
     #[error("interrupted: nothing of this run was written")]
     Interrupted,
@@ -63,7 +72,7 @@ impl Error {
     /// 2 for wrong use or bad input, 130 for an interruption.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Interrupted => 130,
+            Error::Interrupted | Error::Paused { .. } => 130,
             _ => 2,
         }
     }

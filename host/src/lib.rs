@@ -22,6 +22,7 @@ pub mod progress;
 pub mod records;
 pub mod report;
 pub mod session;
+pub mod train;
 
 pub use error::Error;
 

@@ -7,8 +7,10 @@ pub mod import;
 pub mod list;
 pub mod main_job;
 pub mod plot;
+pub mod reproduce;
 pub mod shell;
 pub mod stored_model;
+pub mod train_run;
 
 use crate::experiments::Entry;
 

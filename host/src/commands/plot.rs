@@ -2,7 +2,6 @@
 
 use crate::error::Error;
 use crate::experiments;
-use crate::figures;
 use crate::records::{Records, RunDirectory};
 use crate::report::Report;
 use std::path::{Path, PathBuf};
@@ -32,9 +31,7 @@ pub fn run(options: &Plot) -> Result<Report, Error> {
             let reason = format!("command: `{id}` has no figures: known are {}", known.join(", "));
             return Err(Error::file(&run.join("config.toml"), reason));
         };
-        for (name, figure) in (entry.figures)(&records)? {
-            figures::put(&mut records, &name, &figure)?;
-        }
+        (entry.draw)(&mut records)?;
         report.files.extend(RunDirectory::create(run)?.write(records.files())?);
     }
     for file in &report.files {

@@ -1,15 +1,26 @@
 //! The paper's experiments: one file per figure, with its defaults field by field, its seeds, and
 //! what it shows.
 
+pub mod autoregressive;
+pub mod cart_pole;
+pub mod comparison;
 pub mod demo;
+pub mod figure_2;
+pub mod invariant_set;
+pub mod learning;
+pub mod rnn_context;
+pub mod rnn_learning;
+pub mod sequential;
+pub mod softmax;
 pub mod verify;
 
 use crate::config;
 use crate::error::Error;
-use crate::figures::{self, NamedFigures};
+use crate::figures::{self, Figure, NamedFigures};
 use crate::records::{Records, RunDirectory};
 use crate::report::{Claim, Report};
 use crate::session::Session;
+use learning::Scale;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -39,7 +50,35 @@ pub trait Experiment: Serialize {
     /// # Errors
     /// [`Error::File`] if a record is missing or damaged.
     fn figures(records: &Records) -> Result<NamedFigures, Error>;
+
+    /// The moving pictures with their file names (without ending), from the records alone.
+    ///
+    /// # Errors
+    /// [`Error::File`] if a record is missing or damaged.
+    fn animations(_records: &Records) -> Result<Animations, Error> {
+        Ok(Vec::new())
+    }
 }
+
+/// Moving pictures: their file names, without ending, and frames.
+pub type Animations = Vec<(String, Vec<Figure>)>;
+
+/// How long a frame is shown, in centiseconds.
+const FRAME: u16 = 15;
+
+/// Draws an experiment's figures and animations among the files of its run.
+fn draw<E: Experiment>(records: &mut Records) -> Result<(), Error> {
+    for (name, figure) in E::figures(records)? {
+        figures::put(records, &name, &figure)?;
+    }
+    for (name, frames) in E::animations(records)? {
+        records.put(&format!("{name}.gif"), figures::animation(&frames, FRAME)?);
+    }
+    Ok(())
+}
+
+/// Runs an experiment at a scale.
+pub type RunAtScale = fn(&Scale, &Session) -> Result<Report, Error>;
 
 /// What is known of an experiment without running it.
 pub struct Entry {
@@ -47,18 +86,78 @@ pub struct Entry {
     pub id: &'static str,
     /// [`Experiment::FIGURE`].
     pub figure: &'static str,
-    /// [`Experiment::figures`].
-    pub figures: fn(&Records) -> Result<NamedFigures, Error>,
+    /// Draws [`Experiment::figures`] and [`Experiment::animations`] from its records among them.
+    pub draw: fn(&mut Records) -> Result<(), Error>,
+    /// Runs it at a scale (numbers of seeds and tasks, where it trains), if `reproduce` does.
+    pub run: Option<RunAtScale>,
 }
 
 impl Entry {
+    /// One that `reproduce` runs.
+    const fn at_scale<E: Experiment + AtScale>() -> Self {
+        let run = |scale: &Scale, session: &Session| run(&E::at_scale(scale), session);
+        Entry { run: Some(run), ..Entry::of::<E>() }
+    }
+
     pub(crate) const fn of<E: Experiment>() -> Self {
-        Entry { id: E::ID, figure: E::FIGURE, figures: E::figures }
+        Entry { id: E::ID, figure: E::FIGURE, draw: draw::<E>, run: None }
     }
 }
 
 /// Every experiment, in the paper's order.
-pub const ALL: &[Entry] = &[Entry::of::<demo::Demo>(), Entry::of::<verify::Verify>()];
+pub const ALL: &[Entry] = &[
+    Entry::at_scale::<demo::Demo>(),
+    Entry::at_scale::<figure_2::Figure2>(),
+    Entry::at_scale::<invariant_set::InvariantSet>(),
+    Entry::at_scale::<autoregressive::Autoregressive>(),
+    Entry::at_scale::<comparison::Comparison>(),
+    Entry::at_scale::<sequential::Sequential>(),
+    Entry::at_scale::<softmax::Softmax>(),
+    Entry::at_scale::<cart_pole::CartPole>(),
+    Entry::at_scale::<rnn_learning::RnnLearning>(),
+    Entry::at_scale::<rnn_context::RnnContext>(),
+    Entry::at_scale::<verify::Verify>(),
+];
+
+/// An experiment with its defaults, except for how much it trains.
+pub trait AtScale {
+    /// At a scale; what does not train has its defaults.
+    fn at_scale(scale: &Scale) -> Self;
+}
+
+macro_rules! at_scale {
+    ($($experiment:ty),*) => {$(
+        impl AtScale for $experiment {
+            fn at_scale(scale: &Scale) -> Self {
+                #[allow(clippy::needless_update)]
+                Self { scale: scale.clone(), ..Default::default() }
+            }
+        }
+    )*};
+}
+
+at_scale!(
+    figure_2::Figure2,
+    autoregressive::Autoregressive,
+    comparison::Comparison,
+    sequential::Sequential,
+    softmax::Softmax,
+    cart_pole::CartPole,
+    rnn_learning::RnnLearning,
+    rnn_context::RnnContext
+);
+
+macro_rules! fixed_scale {
+    ($($experiment:ty),*) => {$(
+        impl AtScale for $experiment {
+            fn at_scale(_scale: &Scale) -> Self {
+                Self::default()
+            }
+        }
+    )*};
+}
+
+fixed_scale!(demo::Demo, verify::Verify, invariant_set::InvariantSet);
 
 /// What an experiment found.
 #[derive(Clone, Debug, Default)]
@@ -89,9 +188,7 @@ pub fn run<E: Experiment>(experiment: &E, session: &Session) -> Result<Report, E
     records.put("config.toml", config::to_text(E::ID, session.seed, experiment)?);
     // The same bytes for the same config on any machine: no times, no paths.
     records.put("results.json", format!("{:#}\n", report.to_value()));
-    for (name, figure) in E::figures(&records)? {
-        figures::put(&mut records, &name, &figure)?;
-    }
+    draw::<E>(&mut records)?;
     report.files = directory.write(records.files())?;
     report.results.insert("seconds".into(), json!(started.elapsed().as_secs_f64()));
     Ok(report)

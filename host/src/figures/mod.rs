@@ -38,6 +38,11 @@ impl Default for Figure {
     }
 }
 
+/// The colour of a number in [-1, 1] on the heatmaps' scale, as red, green, blue.
+pub fn colour(value: f64) -> [u8; 3] {
+    style::diverging(value)
+}
+
 /// Figures with their file names, without ending.
 pub type NamedFigures = Vec<(String, Figure)>;
 

@@ -61,7 +61,7 @@ impl Drop for RunLock {
 
 /// Removes the temporary files of a process that was killed while it wrote: under the lock no other
 /// process has any here.
-fn remove_leftovers(directory: &Path) -> io::Result<()> {
+pub(crate) fn remove_leftovers(directory: &Path) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let temporary = entry.file_name().to_string_lossy().starts_with(TEMPORARY_PREFIX);

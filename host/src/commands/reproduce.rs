@@ -1,0 +1,79 @@
+//! `ictd reproduce`.
+
+use crate::error::Error;
+use crate::experiments::{self, Entry, learning::Scale};
+use crate::report::Report;
+use crate::session::Session;
+use serde_json::json;
+use std::time::Instant;
+
+/// Repeat figures of the paper: train, draw, and judge its claims
+///
+/// Each ID (see `ictd list`) writes its figures, the records behind them and a verdict for each claim
+/// into a directory of its name. Training runs that several figures share are kept in runs/ and are
+/// trained once; after Ctrl-C the same command goes on. A claim that does not hold makes exit code 1.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Reproduce {
+    /// Experiments, or `all`; also figure-1 (demo) and theory (verify)
+    #[arg(value_name = "ID", default_value = "all")]
+    pub ids: Vec<String>,
+    /// How much is trained.
+    #[command(flatten)]
+    pub scale: Scale,
+}
+
+/// Runs the experiments, one after the other.
+///
+/// # Errors
+/// [`Error::Usage`] for an ID that is none; theirs.
+pub fn run(options: &Reproduce, session: &Session) -> Result<Report, Error> {
+    let started = Instant::now();
+    let chosen = choose(&options.ids)?;
+    let mut report = Report::new("reproduce");
+    report.results.insert("seed".into(), json!(session.seed));
+    for entry in chosen {
+        let Some(run) = entry.run else { continue };
+        let part = run(&options.scale, session)?;
+        report.results.insert(entry.id.into(), part.to_value());
+        report.claims.extend(part.claims);
+        report.files.extend(part.files);
+    }
+    report.results.insert("seconds".into(), json!(started.elapsed().as_secs_f64()));
+    Ok(report)
+}
+
+/// The experiments of these names, each once, in the paper's order.
+fn choose(ids: &[String]) -> Result<Vec<&'static Entry>, Error> {
+    let canonical = |id: &str| match id {
+        "figure-1" => "demo".to_owned(),
+        "theory" => "verify".to_owned(),
+        id => id.to_owned(),
+    };
+    let wanted: Vec<String> = ids.iter().map(|id| canonical(id)).collect();
+    let known = |id: &String| id == "all" || experiments::ALL.iter().any(|e| e.id == id);
+    if let Some(unknown) = wanted.iter().find(|id| !known(id)) {
+        let ids: Vec<_> = experiments::ALL.iter().map(|e| e.id).collect();
+        let list = ids.join(", ");
+        return Err(Error::Usage(format!("{unknown}: accepted is all, figure-1, theory, {list}")));
+    }
+    let is_wanted = |e: &&Entry| wanted.iter().any(|id| id == "all" || id == e.id);
+    Ok(experiments::ALL.iter().filter(is_wanted).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_chosen_once_in_the_papers_order() {
+        let names = |ids: &[&str]| -> Result<Vec<&str>, Error> {
+            let ids: Vec<String> = ids.iter().map(|id| id.to_string()).collect();
+            Ok(choose(&ids)?.into_iter().map(|e| e.id).collect())
+        };
+        assert_eq!(names(&["theory", "figure-1", "demo"]).unwrap(), ["demo", "verify"]);
+        assert_eq!(names(&["all"]).unwrap().len(), experiments::ALL.len());
+        assert!(
+            names(&["figure-9"]).unwrap_err().to_string().starts_with("figure-9: accepted is ")
+        );
+    }
+}

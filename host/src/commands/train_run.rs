@@ -1,0 +1,92 @@
+//! `ictd train`.
+
+use crate::config;
+use crate::error::Error;
+use crate::records::Records;
+use crate::report::{Report, table};
+use crate::session::Session;
+use crate::train::directory::TrainDirectory;
+use crate::train::log::SeedRun;
+use crate::train::options::{Mode, Train};
+use crate::train::run::{Trained, train};
+use serde_json::json;
+use std::path::Path;
+
+/// Trains, or goes on with a run.
+///
+/// # Errors
+/// Those of the options, the training and the files.
+pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
+    let (options, seed, directory) = match &options.resume {
+        Some(path) => resume(options, path)?,
+        None => {
+            options.check()?;
+            let config = config::to_text("train", session.seed, options)?;
+            let path = session.out.join("train");
+            (options.clone(), session.seed, TrainDirectory::create(path, config, false)?)
+        }
+    };
+    let trained = train(&options, seed, session, "train", Some(&directory))?;
+    let sequential = options.mode == Mode::Sequential;
+    let seeds: Vec<_> = trained.runs.iter().map(|r| r.to_value(sequential)).collect();
+
+    let mut report = Report::new("train");
+    report.results.insert("seed".into(), json!(seed));
+    report.results.insert("config".into(), json!(options));
+    report.results.insert("seeds".into(), json!(seeds));
+    // The same bytes for the same config on any machine and after any interruption.
+    let mut records = Records::new();
+    records.put("results.json", format!("{:#}\n", report.to_value()));
+    report.files = directory.write(&records)?;
+    report.results.insert("seconds".into(), json!(trained.seconds));
+    report.results.insert("cpu_seconds".into(), json!(trained.cpu_seconds));
+    report.text = summary(&options, &trained);
+    Ok(report)
+}
+
+/// The options and the directory of a run that was begun.
+fn resume(typed: &Train, path: &Path) -> Result<(Train, u64, TrainDirectory), Error> {
+    let plain = Train {
+        resume: typed.resume.clone(),
+        checkpoint_every: typed.checkpoint_every,
+        ..Train::default()
+    };
+    if *typed != plain {
+        let reason = "takes all options from the run's config.toml; accepted beside it are \
+                      --threads, --checkpoint-every and --json";
+        return Err(Error::Option { option: "--resume", reason: reason.into() });
+    }
+    let (text, seed, options) = config::read_run::<Train>(path, "train")?;
+    options.check()?;
+    let options = Train { checkpoint_every: typed.checkpoint_every, ..options };
+    let directory = TrainDirectory::create(path.to_owned(), text, true)?;
+    Ok((options, seed, directory))
+}
+
+/// A table of the seeds' final metrics.
+fn summary(options: &Train, trained: &Trained) -> String {
+    let head = ["seed", "digest", "P[-1,-1]", "tr Q[:d,:d]", "tr Q[:d,d:2d]", "VD", "IWS", "SS"];
+    let mut rows = vec![head.map(str::to_owned)];
+    let number = |x: f64| if x.is_nan() { "-".to_owned() } else { format!("{x:.4}") };
+    let row = |run: &SeedRun| {
+        let last = |metric: fn(&crate::train::Point) -> f64| run.last().map_or(f64::NAN, metric);
+        [
+            run.seed.to_string(),
+            run.digest.clone(),
+            number(run.element(0, |e| e.p_bottom_right)),
+            number(run.element(0, |e| e.q_trace_upper_left)),
+            number(run.element(0, |e| e.q_trace_upper_right)),
+            number(last(|p| p.vd)),
+            number(last(|p| p.iws)),
+            number(last(|p| p.ss)),
+        ]
+    };
+    rows.extend(trained.runs.iter().map(row));
+    let mut text = table(&rows);
+    if options.mode == Mode::Sequential {
+        text.push_str("(P and Q of layer 0; all layers are in the records)\n");
+    }
+    let (seconds, cpu) = (trained.seconds, trained.cpu_seconds);
+    text.push_str(&format!("\n{seconds:.2} s, {cpu:.2} CPU s\n"));
+    text
+}

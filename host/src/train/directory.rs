@@ -1,0 +1,281 @@
+//! A training run's directory: its `config.toml`, and for each seed a folder `seed_N/` with
+//!
+//! | file | content |
+//! |---|---|
+//! | `checkpoint.bin` | the seed's whole state ([`Checkpoint`]), also after its end |
+//! | `metrics.csv` | a row per log point ([`MetricRow`]) |
+//! | `elements.csv` | a row per log point and stored layer ([`ElementRow`]) |
+//! | `data.npz`, `params.json` | the log as the authors' code writes and reads it |
+//! | `parameters.safetensors` | the final P and Q |
+//!
+//! The last three are written for transformers. One process at a time may work on a run.
+
+use super::checkpoint::Checkpoint;
+use super::log::SeedRun;
+use super::options::{Attention, Mode, Model, TaskKind, Train};
+use crate::error::Error;
+use crate::formats::parameters::{self, LayerParameters, Parameters};
+use crate::formats::run_lock::{RunLock, remove_leftovers};
+use crate::formats::seed_run::{DATA_FILE, LogPoint, PARAMS_FILE, SeedLog, SeedParams};
+use crate::records::{Records, RunDirectory, write_atomic};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+const CHECKPOINT: &str = "checkpoint.bin";
+const PARAMETERS: &str = "parameters.safetensors";
+
+/// One row of `metrics.csv`. What a network or task does not have is NaN.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct MetricRow {
+    /// Tasks trained on so far.
+    pub tasks: u64,
+    /// The batch-TD reference's learning rate.
+    pub alpha: f64,
+    /// The last batch's loss.
+    pub loss: f64,
+    /// Value difference.
+    pub vd: f64,
+    /// Implicit weight similarity.
+    pub iws: f64,
+    /// Sensitivity similarity.
+    pub ss: f64,
+    /// Mean squared value error.
+    pub msve: f64,
+}
+
+/// One row of `elements.csv`, sign-aligned, unscaled.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ElementRow {
+    /// Tasks trained on so far.
+    pub tasks: u64,
+    /// The stored layer.
+    pub layer: usize,
+    /// What P and Q were multiplied with.
+    pub sign: f64,
+    /// P[-1, -1].
+    pub p_bottom_right: f64,
+    /// Mean |P| elsewhere.
+    pub p_avg_abs_others: f64,
+    /// tr Q[:d, :d].
+    pub q_trace_upper_left: f64,
+    /// tr Q[:d, d:2d].
+    pub q_trace_upper_right: f64,
+    /// Mean |Q| off both diagonals.
+    pub q_avg_abs_others: f64,
+}
+
+/// The directory of a run.
+pub struct TrainDirectory {
+    directory: RunDirectory,
+    config: String,
+    _lock: RunLock,
+}
+
+impl TrainDirectory {
+    /// Makes the directory ready for a run with this `config.toml`: what another run left there is
+    /// removed, unless it has the same config and `keep` is true.
+    ///
+    /// # Errors
+    /// [`Error::Write`]; [`Error::Format`] if another process works on it.
+    pub fn create(path: PathBuf, config: String, keep: bool) -> Result<Self, Error> {
+        let directory = RunDirectory::create(path)?;
+        let lock = RunLock::acquire(directory.path())?;
+        let file = directory.path().join("config.toml");
+        let same = std::fs::read(&file).is_ok_and(|found| found == config.as_bytes());
+        if !(keep && same) {
+            remove_seeds(directory.path()).map_err(|e| Error::write(directory.path(), e))?;
+            write_atomic(&file, config.as_bytes())?;
+        }
+        Ok(TrainDirectory { directory, config, _lock: lock })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn seed_path(&self, seed: u64) -> PathBuf {
+        self.path().join(format!("seed_{seed}"))
+    }
+
+    /// Where a seed stands, if it has begun. What a killed process left half-written in its folder is
+    /// removed.
+    ///
+    /// # Errors
+    /// [`Error::File`] for a damaged checkpoint, or one of another run.
+    pub fn load(&self, seed: u64) -> Result<Option<Checkpoint>, Error> {
+        let folder = self.seed_path(seed);
+        if folder.is_dir() {
+            remove_leftovers(&folder).map_err(|e| Error::write(&folder, e))?;
+        }
+        let path = folder.join(CHECKPOINT);
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) => return Err(Error::file(&path, e)),
+        };
+        let checkpoint = Checkpoint::from_bytes(&path, &bytes)?;
+        if checkpoint.config != self.config || checkpoint.run.seed != seed {
+            let reason = "belongs to another run; accepted is a checkpoint of this config.toml";
+            return Err(Error::file(&path, reason));
+        }
+        Ok(Some(checkpoint))
+    }
+
+    /// Writes where a seed stands.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn save(&self, tasks_done: u64, record: Vec<u8>, run: SeedRun) -> Result<(), Error> {
+        let path = self.seed_path(run.seed);
+        std::fs::create_dir_all(&path).map_err(|e| Error::write(&path, e))?;
+        let checkpoint = Checkpoint { config: self.config.clone(), tasks_done, record, run };
+        write_atomic(&path.join(CHECKPOINT), &checkpoint.to_bytes()?)
+    }
+
+    /// Writes a finished seed's records, unless they are there.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn finish(&self, options: &Train, run: &SeedRun) -> Result<(), Error> {
+        let path = self.seed_path(run.seed);
+        // Each appears after all were written, so that one of them might be missing.
+        let files: &[&str] = match options.model {
+            Model::Transformer => {
+                &["metrics.csv", "elements.csv", DATA_FILE, PARAMS_FILE, PARAMETERS]
+            }
+            Model::Rnn => &["metrics.csv"],
+        };
+        if files.iter().all(|file| path.join(file).is_file()) {
+            return Ok(());
+        }
+        let mut records = Records::new();
+        let metrics: Vec<_> = run
+            .points
+            .iter()
+            .map(|p| MetricRow {
+                tasks: p.tasks,
+                alpha: p.alpha,
+                loss: p.loss,
+                vd: p.vd,
+                iws: p.iws,
+                ss: p.ss,
+                msve: p.msve,
+            })
+            .collect();
+        records.put_csv("metrics.csv", &metrics)?;
+        let elements: Vec<_> = run
+            .points
+            .iter()
+            .flat_map(|p| {
+                p.layers.iter().enumerate().map(|(layer, m)| ElementRow {
+                    tasks: p.tasks,
+                    layer,
+                    sign: m.element.sign,
+                    p_bottom_right: m.element.p_bottom_right,
+                    p_avg_abs_others: m.element.p_avg_abs_others,
+                    q_trace_upper_left: m.element.q_trace_upper_left,
+                    q_trace_upper_right: m.element.q_trace_upper_right,
+                    q_avg_abs_others: m.element.q_avg_abs_others,
+                })
+            })
+            .collect();
+        if !elements.is_empty() {
+            records.put_csv("elements.csv", &elements)?;
+        }
+        if options.model == Model::Transformer {
+            put_interchange(options, run, &mut records)?;
+        }
+        RunDirectory::create(path)?.write(records.files())?;
+        Ok(())
+    }
+
+    /// Writes files of the whole run.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn write(&self, records: &Records) -> Result<Vec<PathBuf>, Error> {
+        self.directory.write(records.files())
+    }
+}
+
+/// The files that other tools read.
+fn put_interchange(options: &Train, run: &SeedRun, records: &mut Records) -> Result<(), Error> {
+    let mode = match options.mode {
+        Mode::Auto => parameters::Mode::Autoregressive,
+        Mode::Sequential => parameters::Mode::Sequential,
+    };
+    let layers = |p: &super::Point| -> Vec<_> {
+        p.layers.iter().map(|m| LayerParameters { p: m.p.clone(), q: m.q.clone() }).collect()
+    };
+    let points = run.points.iter().map(|p| LogPoint {
+        mrps: p.tasks,
+        alpha: p.alpha,
+        value_difference: p.vd,
+        implicit_weight_similarity: p.iws,
+        sensitivity_similarity: p.ss,
+        layers: layers(p),
+    });
+    let log = SeedLog { token_size: run.token_size, mode, points: points.collect() };
+    let data = log.to_npz().map_err(|e| Error::file(Path::new(DATA_FILE), e))?;
+    records.put(DATA_FILE, data);
+    records.put(PARAMS_FILE, seed_params(options, run.seed).to_json());
+    if let Some(last) = run.last() {
+        let parameters = Parameters {
+            token_size: run.token_size,
+            layers: layers(last),
+            mode,
+            depth: Some(options.layers),
+            attention: Some(match options.attention {
+                Attention::Linear => parameters::Attention::Linear,
+                Attention::Softmax => parameters::Attention::Softmax,
+            }),
+            gamma: Some(options.gamma),
+            context_length: Some(options.context),
+        };
+        records.put(PARAMETERS, parameters.to_safetensors());
+    }
+    Ok(())
+}
+
+fn seed_params(options: &Train, seed: u64) -> SeedParams {
+    let linear = options.attention == Attention::Linear;
+    let mrp_class = match options.task {
+        TaskKind::Boyan | TaskKind::BoyanRepresentable => "boyan",
+        TaskKind::Mdp => "mdp",
+        TaskKind::Loop => "loop",
+        TaskKind::Cartpole | TaskKind::CartpoleAuthors => "cartpole",
+    };
+    SeedParams {
+        d: options.dim,
+        s: options.states,
+        n: options.context,
+        l: options.layers,
+        gamma: options.gamma,
+        activation: if linear { "identity" } else { "softmax" }.into(),
+        sample_weight: options.is_representable(),
+        mode: if options.mode == Mode::Auto { "auto" } else { "sequential" }.into(),
+        n_mrps: options.mrps as u64,
+        mini_batch_size: options.batch_size as u64,
+        n_batch_per_mrp: options.batches as u64,
+        lr: options.lr,
+        weight_decay: options.weight_decay,
+        log_interval: options.log_every as u64,
+        random_seed: seed,
+        linear,
+        mrp_class: mrp_class.into(),
+    }
+}
+
+/// Removes the seeds of an earlier run: nothing but folders `seed_N` with a checkpoint.
+fn remove_seeds(directory: &Path) -> Result<(), std::io::Error> {
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let number = name.to_str().and_then(|n| n.strip_prefix("seed_")?.parse::<u64>().ok());
+        if number.is_some() && entry.path().join(CHECKPOINT).is_file() {
+            std::fs::remove_dir_all(entry.path())?;
+        }
+    }
+    Ok(())
+}

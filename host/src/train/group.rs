@@ -1,0 +1,334 @@
+//! Seeds that train side by side, one in each lane of a register.
+
+use super::log::{Element, Matrices, Point};
+use super::options::Train;
+use super::shapes::{SHORT_CONTEXT, STATES, TRAJECTORY, tasks};
+use super::tasks::{AnyTask, AnyTasks};
+use crate::dispatch::{self, Level, TrainTasks};
+use ictd_core::Error;
+use ictd_core::digest::Digest;
+use ictd_core::metrics::{
+    Elements, EvaluationStates, compare_linear_transformer, compare_softmax_transformer,
+};
+use ictd_core::rnn::LayerInput;
+use ictd_core::scalar::Scalar;
+use ictd_core::tasks::Mrp;
+use ictd_core::training::{
+    AttentionParameters, LinearNetwork, MultiTaskTd, Network, Parameters, RnnNetwork,
+    SoftmaxNetwork, Window, Windows,
+};
+use ictd_core::transformer::Layer;
+use nalgebra::{SMatrix, SVector};
+
+/// A group of seeds, whatever its network and its number of lanes.
+pub trait Group {
+    /// Draws the next task of each seed and trains on it.
+    ///
+    /// # Errors
+    /// The core's.
+    fn train_task(&mut self) -> Result<(), Error>;
+
+    /// How many tasks it has trained on.
+    fn tasks_done(&self) -> u64;
+
+    /// The metrics of a seed on the task just trained on, with a fresh context. Nothing of the
+    /// training changes.
+    fn measure(&self, lane: usize) -> Point;
+
+    /// The final parameters of a seed.
+    fn parameters(&self, lane: usize) -> Vec<f32>;
+
+    /// A seed's state.
+    fn save(&self, lane: usize) -> Vec<u8>;
+
+    /// Takes up saved states, one per seed, in their order.
+    ///
+    /// # Errors
+    /// If they do not belong to this network and to one number of tasks.
+    fn restore(&mut self, records: &[Vec<u8>]) -> Result<(), Error>;
+}
+
+/// The digest of parameters' bits.
+pub fn digest(parameters: &[f32]) -> Digest {
+    let mut digest = Digest::EMPTY;
+    for x in parameters {
+        digest.number(*x);
+    }
+    digest
+}
+
+type Trainer<S, N, const D: usize> = MultiTaskTd<S, N, AnyTasks, D, TRAJECTORY>;
+
+/// [`Group`] for a scalar S and a network N.
+pub struct Lanes<S, N, const D: usize>
+where
+    S: Scalar<Element = f32>,
+    N: Network<S, D>,
+{
+    trainer: Trainer<S, N, D>,
+    level: Level,
+}
+
+/// How far a value function is from batch TD's and from the true one.
+#[derive(Clone, Copy, Debug)]
+pub struct Scores {
+    vd: f64,
+    iws: f64,
+    ss: f64,
+    msve: f64,
+}
+
+impl Scores {
+    const NONE: Scores = Scores { vd: f64::NAN, iws: f64::NAN, ss: f64::NAN, msve: f64::NAN };
+}
+
+/// A network whose learning can be measured.
+pub trait Measured<S: Scalar<Element = f32>, const D: usize>: Network<S, D> {
+    /// P and Q of the stored layers of a lane.
+    fn matrices(&self, lane: usize) -> Vec<Matrices>;
+
+    /// Its value function in a context against batch TD's and the true one.
+    ///
+    /// # Errors
+    /// If the parameters blew up, or the task has no such metric.
+    fn scores(
+        &self,
+        lane: usize,
+        alpha: f32,
+        context: &Window<f32, D>,
+        task: &Mrp<f32, D, STATES>,
+    ) -> Result<Scores, Error>;
+}
+
+impl<S, N, const D: usize> Lanes<S, N, D>
+where
+    S: Scalar<Element = f32> + 'static,
+    N: Measured<S, D> + 'static,
+{
+    /// Seeds (at most as many as S has lanes) of a network, with what the options ask for.
+    ///
+    /// # Errors
+    /// The core's.
+    pub fn boxed(options: &Train, network: N, seeds: &[u64]) -> Result<Box<dyn Group>, Error> {
+        let settings = options.settings();
+        let trainer = MultiTaskTd::new(settings, tasks(options), network, options.layers, seeds)?;
+        Ok(Box::new(Lanes { trainer, level: Level::detect() }))
+    }
+
+    fn evaluate(&self, lane: usize, alpha: f32) -> Result<Scores, Error> {
+        let Some(AnyTask::Finite(task)) = self.trainer.task(lane) else { return Ok(Scores::NONE) };
+        let settings = self.trainer.settings();
+        let mut rng = self.trainer.evaluation_rng(lane);
+        let trajectory = self.trainer.evaluation_trajectory(lane, &mut rng)?;
+        let windows = trajectory.windows(settings.context_len, 1, settings.gamma as f32)?;
+        self.trainer.network().scores(lane, alpha, &windows.window(0), task)
+    }
+}
+
+impl<S, N, const D: usize> Group for Lanes<S, N, D>
+where
+    S: Scalar<Element = f32> + 'static,
+    N: Measured<S, D> + 'static,
+{
+    fn train_task(&mut self) -> Result<(), Error> {
+        // One task is coarse enough for the choice of instructions to cost nothing.
+        dispatch::run(self.level, TrainTasks { trainer: &mut self.trainer, tasks: 1 })
+    }
+
+    fn tasks_done(&self) -> u64 {
+        self.trainer.tasks_done()
+    }
+
+    fn measure(&self, lane: usize) -> Point {
+        let alpha = self.trainer.reference().alpha().lane(lane);
+        // A seed that diverged, or a degenerate task, has no metrics; the others go on.
+        let scores = self.evaluate(lane, alpha).unwrap_or(Scores::NONE);
+        Point {
+            tasks: self.trainer.tasks_done(),
+            alpha: alpha.into(),
+            loss: self.trainer.loss().lane(lane).into(),
+            vd: scores.vd,
+            iws: scores.iws,
+            ss: scores.ss,
+            msve: scores.msve,
+            layers: self.trainer.network().matrices(lane),
+        }
+    }
+
+    fn parameters(&self, lane: usize) -> Vec<f32> {
+        self.trainer.network().parameters().as_slice().iter().map(|x| x.lane(lane)).collect()
+    }
+
+    fn save(&self, lane: usize) -> Vec<u8> {
+        let mut record = Vec::with_capacity(self.trainer.record_len());
+        self.trainer.save(lane, |piece| record.extend_from_slice(piece));
+        record
+    }
+
+    fn restore(&mut self, records: &[Vec<u8>]) -> Result<(), Error> {
+        let Some(last) = records.last() else {
+            return Err(Error::Empty { parameter: "checkpoint" });
+        };
+        self.trainer.restore(|lane| records.get(lane).unwrap_or(last))
+    }
+}
+
+/// P and Q of layers, with their element-wise metrics.
+fn matrices<const K: usize>(layers: &[Layer<f32, K>]) -> Vec<Matrices> {
+    let row_major = |m: &SMatrix<f32, K, K>| m.transpose().as_slice().to_vec();
+    let of_layer = |layer: &Layer<f32, K>| {
+        let e = Elements::of(layer);
+        let element = Element {
+            sign: e.sign.into(),
+            p_bottom_right: e.p_bottom_right.into(),
+            p_avg_abs_others: e.p_avg_abs_others.into(),
+            q_trace_upper_left: e.q_trace_upper_left.into(),
+            q_trace_upper_right: e.q_trace_upper_right.into(),
+            q_avg_abs_others: e.q_avg_abs_others.into(),
+        };
+        Matrices { p: row_major(&layer.p), q: row_major(&layer.q), element }
+    };
+    layers.iter().map(of_layer).collect()
+}
+
+/// The mean squared value error of a network on the states of a task.
+fn msve<const D: usize>(
+    network: &impl Network<f32, D>,
+    context: &Window<f32, D>,
+    task: &Mrp<f32, D, STATES>,
+    states: &EvaluationStates<f32, D, STATES>,
+) -> Result<f64, Error> {
+    let v = task.true_value(context.gamma())?;
+    let mut v_hat = SVector::<f32, STATES>::zeros();
+    for (to, phi) in v_hat.iter_mut().zip(states.features()) {
+        *to = value(network, context.context_features(), context.rewards(), context.gamma(), phi)?;
+    }
+    Ok(states.squared_difference(&v_hat, &v).into())
+}
+
+/// The value of features phi in the context of the transitions through `features`.
+///
+/// # Errors
+/// [`Error::Empty`] without a transition; [`Error::OutOfRange`] unless there is one reward for each.
+pub fn value<const D: usize>(
+    network: &impl Network<f32, D>,
+    features: &[SVector<f32, D>],
+    rewards: &[f32],
+    gamma: f32,
+    phi: &SVector<f32, D>,
+) -> Result<f32, Error> {
+    // The query follows the context; a window needs one more state, which nobody looks at.
+    let (mut features, mut rewards) = (features.to_vec(), rewards.to_vec());
+    let context_len = rewards.len();
+    features.extend([*phi, *phi]);
+    rewards.extend([0.0, 0.0]);
+    Ok(network.value(&Windows::new(&features, &rewards, context_len, gamma)?.window(0)))
+}
+
+impl<S, const D: usize, const K: usize, const C: usize, const L: usize> Measured<S, D>
+    for LinearNetwork<S, D, K, C, L>
+where
+    S: Scalar<Element = f32>,
+{
+    fn matrices(&self, lane: usize) -> Vec<Matrices> {
+        let parameters = Network::<S, D>::parameters(self);
+        matrices(&parameters.lane_layers(lane)[..parameters.stored()])
+    }
+
+    fn scores(
+        &self,
+        lane: usize,
+        alpha: f32,
+        context: &Window<f32, D>,
+        task: &Mrp<f32, D, STATES>,
+    ) -> Result<Scores, Error> {
+        let transformer = self.transformer(lane)?;
+        let states = EvaluationStates::of(task)?;
+        let prompt = context.prompt::<K, TRAJECTORY>()?;
+        let comparison = compare_linear_transformer(&transformer, alpha, &prompt, &states)?;
+        let parameters = AttentionParameters::<f32, K, C>::from_layers(transformer.layers());
+        let alone = LinearNetwork::<f32, D, K, C, L>::from_parameters(parameters, self.depth())?;
+        Ok(Scores {
+            vd: comparison.vd.into(),
+            iws: comparison.iws.into(),
+            ss: comparison.ss.into(),
+            msve: msve(&alone, context, task, &states)?,
+        })
+    }
+}
+
+impl<S, const D: usize, const K: usize, const C: usize, const L: usize> Measured<S, D>
+    for SoftmaxNetwork<S, D, K, C, L, SHORT_CONTEXT>
+where
+    S: Scalar<Element = f32>,
+{
+    fn matrices(&self, lane: usize) -> Vec<Matrices> {
+        let parameters = Network::<S, D>::parameters(self);
+        matrices(&parameters.lane_layers(lane)[..parameters.stored()])
+    }
+
+    fn scores(
+        &self,
+        lane: usize,
+        alpha: f32,
+        context: &Window<f32, D>,
+        task: &Mrp<f32, D, STATES>,
+    ) -> Result<Scores, Error> {
+        let transformer = self.transformer(lane)?;
+        let states = EvaluationStates::of(task)?;
+        let prompt = context.prompt::<K, SHORT_CONTEXT>()?;
+        let comparison = compare_softmax_transformer::<f32, D, K, C, L, SHORT_CONTEXT, STATES>(
+            &transformer,
+            alpha,
+            &prompt,
+            &states,
+        )?;
+        let parameters = AttentionParameters::<f32, K, C>::from_layers(transformer.layers());
+        let alone = SoftmaxNetwork::<f32, D, K, C, L, SHORT_CONTEXT>::from_parameters(
+            parameters,
+            self.depth(),
+        )?;
+        Ok(Scores {
+            vd: comparison.vd.into(),
+            iws: comparison.iws.into(),
+            ss: comparison.ss.into(),
+            msve: msve(&alone, context, task, &states)?,
+        })
+    }
+}
+
+impl<S, const D: usize, const X: usize, const H: usize, const L: usize, const C: usize>
+    Measured<S, D> for RnnNetwork<S, D, X, H, L, C, SHORT_CONTEXT>
+where
+    S: Scalar<Element = f32>,
+{
+    fn matrices(&self, _lane: usize) -> Vec<Matrices> {
+        Vec::new()
+    }
+
+    fn scores(
+        &self,
+        lane: usize,
+        _alpha: f32,
+        context: &Window<f32, D>,
+        task: &Mrp<f32, D, STATES>,
+    ) -> Result<Scores, Error> {
+        let states = EvaluationStates::of(task)?;
+        let parameters: Vec<f32> =
+            Network::<S, D>::parameters(self).as_slice().iter().map(|x| x.lane(lane)).collect();
+        let alone = rnn::<D, X, H, L, C>(&parameters);
+        Ok(Scores { msve: msve(&alone, context, task, &states)?, ..Scores::NONE })
+    }
+}
+
+/// An RNN with given parameters, in the core's order (missing ones are 0).
+pub fn rnn<const D: usize, const X: usize, const H: usize, const L: usize, const C: usize>(
+    parameters: &[f32],
+) -> RnnNetwork<f32, D, X, H, L, C, SHORT_CONTEXT> {
+    let mut network = RnnNetwork::new(LayerInput::Current);
+    let numbers = Network::<f32, D>::parameters_mut(&mut network).as_mut_slice();
+    for (to, from) in numbers.iter_mut().zip(parameters) {
+        *to = *from;
+    }
+    network
+}

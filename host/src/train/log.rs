@@ -1,0 +1,123 @@
+//! What is measured while a seed trains, and at its end.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// One log point: the metrics and parameters after so many tasks. Metrics that a network or a task
+/// does not have are NaN.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Tasks trained on so far.
+    pub tasks: u64,
+    /// The learning rate of the batch-TD reference, trained alongside.
+    pub alpha: f64,
+    /// The loss of the last batch, before its update.
+    pub loss: f64,
+    /// Value difference.
+    pub vd: f64,
+    /// Implicit weight similarity.
+    pub iws: f64,
+    /// Sensitivity similarity.
+    pub ss: f64,
+    /// Mean squared value error against the true values.
+    pub msve: f64,
+    /// One entry per stored layer of a transformer; none for an RNN.
+    pub layers: Vec<Matrices>,
+}
+
+/// P and Q of a stored layer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Matrices {
+    /// P, (K, K), row-major, as it is.
+    pub p: Vec<f32>,
+    /// Q, (K, K), row-major, as it is.
+    pub q: Vec<f32>,
+    /// The element-wise metrics.
+    pub element: Element,
+}
+
+/// The element-wise metrics of a layer, sign-aligned, unscaled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Element {
+    /// 1 or -1: what P and Q were multiplied with.
+    pub sign: f64,
+    /// P[-1, -1].
+    pub p_bottom_right: f64,
+    /// Mean |P| elsewhere.
+    pub p_avg_abs_others: f64,
+    /// tr Q[:d, :d].
+    pub q_trace_upper_left: f64,
+    /// tr Q[:d, d:2d].
+    pub q_trace_upper_right: f64,
+    /// Mean |Q| off both diagonals.
+    pub q_avg_abs_others: f64,
+}
+
+/// A finished seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeedRun {
+    /// The seed.
+    pub seed: u64,
+    /// Digest of the final parameters' bits, 16 hexadecimal digits.
+    pub digest: String,
+    /// K = 2d + 1.
+    pub token_size: usize,
+    /// All final parameters in the core's order.
+    pub parameters: Vec<f32>,
+    /// The log; the last point is the end of the run.
+    pub points: Vec<Point>,
+}
+
+impl SeedRun {
+    /// The metrics at the end of the run.
+    pub fn last(&self) -> Option<&Point> {
+        self.points.last()
+    }
+
+    /// An element-wise metric of layer l at the end of the run; NaN if there is no such layer.
+    pub fn element(&self, l: usize, metric: fn(&Element) -> f64) -> f64 {
+        let layer = self.last().and_then(|p| p.layers.get(l));
+        layer.map_or(f64::NAN, |m| metric(&m.element))
+    }
+
+    /// What `--json` says about this seed. Element-wise metrics are numbers, or lists over the
+    /// layers if these have their own parameters; a metric that is not defined is null.
+    pub fn to_value(&self, sequential: bool) -> Value {
+        let mut object = Map::new();
+        object.insert("seed".into(), json!(self.seed));
+        object.insert("digest".into(), json!(self.digest));
+        let Some(last) = self.last() else { return Value::Object(object) };
+        for (name, metric) in ELEMENTS {
+            let mut values = last.layers.iter().map(|m| json!(metric(&m.element)));
+            let value = if sequential {
+                Value::Array(values.collect())
+            } else {
+                values.next().unwrap_or(Value::Null)
+            };
+            object.insert(name.into(), value);
+        }
+        for (name, value) in [
+            ("alpha", last.alpha),
+            ("vd", last.vd),
+            ("iws", last.iws),
+            ("ss", last.ss),
+            ("msve", last.msve),
+            ("loss", last.loss),
+        ] {
+            object.insert(name.into(), json!(value));
+        }
+        Value::Object(object)
+    }
+}
+
+/// A number of an element-wise metric.
+pub type ElementMetric = fn(&Element) -> f64;
+
+/// The element-wise metrics by name.
+pub const ELEMENTS: [(&str, ElementMetric); 5] = [
+    ("p_bottom_right", |e| e.p_bottom_right),
+    ("p_avg_abs_others", |e| e.p_avg_abs_others),
+    ("q_trace_upper_left", |e| e.q_trace_upper_left),
+    ("q_trace_upper_right", |e| e.q_trace_upper_right),
+    ("q_avg_abs_others", |e| e.q_avg_abs_others),
+];

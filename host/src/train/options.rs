@@ -1,0 +1,300 @@
+//! What `ictd train` can be told: every default is the paper's main experiment.
+
+use super::shapes;
+use crate::error::Error;
+use crate::options;
+use ictd_core::tasks::MAX_ACTIONS;
+use ictd_core::training::{AdamSettings, Loss, Optimizer, Settings};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// How many rewards a sampled return has (`--loss monte-carlo`), as in the authors' code.
+const HORIZON: u32 = 40;
+
+/// Trains by multi-task TD (Algorithm 1), many seeds side by side
+///
+/// Section 4 and App. "Experiment Setup". Each task is a new Markov reward process; on each, 5
+/// fresh trajectories of 64 sliding windows are learned from with Adam, as in the authors' code.
+/// Seeds share SIMD lanes and threads; neither changes a bit of any seed's result.
+///
+/// Every --log-every tasks the network is compared with batch TD in a fresh context of the last
+/// task, from random numbers of their own: P and Q element-wise, and VD, IWS, SS.
+///
+/// While it runs, finished seeds are written at once and the others every few seconds; after
+/// Ctrl-C or a crash `ictd train --resume DIR` goes on to the same final bytes.
+#[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+pub struct Train {
+    /// What is trained
+    #[arg(long, value_enum, default_value = "transformer")]
+    pub model: Model,
+    /// The transformer's attention
+    #[arg(long, value_enum, default_value = "linear")]
+    pub attention: Attention,
+    /// One pair (P, Q) for all layers, or one for each
+    #[arg(long, value_enum, default_value = "auto")]
+    pub mode: Mode,
+    /// Layers L
+    #[arg(long, default_value = "3", value_parser = options::integer(1..=shapes::LAYERS))]
+    pub layers: usize,
+    /// Feature dimension d
+    #[arg(long, default_value = "4", value_parser = options::integer(1..=1000))]
+    pub dim: usize,
+    /// Context length n
+    #[arg(long, default_value = "30", value_parser = options::integer(1..=shapes::TRAJECTORY))]
+    pub context: usize,
+    /// The distribution of tasks
+    #[arg(long, value_enum, default_value = "boyan")]
+    pub task: TaskKind,
+    /// States of a finite task
+    #[arg(long, default_value = "10", value_parser = options::integer(2..=shapes::STATES))]
+    pub states: usize,
+    /// Actions of a random MDP (--task mdp)
+    #[arg(long, default_value = "3", value_parser = options::integer(1..=MAX_ACTIONS))]
+    pub actions: usize,
+    /// Tasks (Markov reward processes) trained on
+    #[arg(long, default_value = "4000", value_parser = options::integer(1..=100_000_000))]
+    pub mrps: usize,
+    /// Batches per task, each a fresh trajectory
+    #[arg(long, default_value = "5", value_parser = options::integer(1..=100_000))]
+    pub batches: usize,
+    /// Windows (TD errors) per batch
+    #[arg(long, default_value = "64", value_parser = options::integer(1..=shapes::TRAJECTORY))]
+    pub batch_size: usize,
+    /// Adam on each batch, or Algorithm 1 to the letter: plain TD after each window
+    #[arg(long, value_enum, default_value = "adam")]
+    pub optimizer: OptimizerKind,
+    /// What the values are trained towards
+    #[arg(long, value_enum, default_value = "td")]
+    pub loss: LossKind,
+    /// Learning rate (of Adam, or plain TD's step size)
+    #[arg(long, default_value = "0.001", value_parser = options::real(f64::MIN_POSITIVE..=1000.0))]
+    pub lr: f64,
+    /// L2 weight decay, added to Adam's gradient
+    #[arg(long, default_value = "0.000001", value_parser = options::real(0.0..=1000.0))]
+    pub weight_decay: f64,
+    /// Discount factor gamma
+    #[arg(long, default_value = "0.9", value_parser = options::real(0.0..1.0))]
+    pub gamma: f64,
+    /// How many seeds (the paper: 30)
+    #[arg(long, default_value = "1", value_parser = options::integer(1..=100_000))]
+    pub seeds: usize,
+    /// The first seed [default: --seed]
+    #[arg(long, value_parser = options::seed)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_seed: Option<u64>,
+    /// Tasks between two log points
+    #[arg(long, default_value = "10", value_parser = options::integer(1..=100_000_000))]
+    pub log_every: usize,
+    /// Seconds between two checkpoints
+    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = options::real(0.0..=1e9))]
+    #[serde(skip, default = "checkpoint_every")]
+    pub checkpoint_every: f64,
+    /// Continue the run in this directory, with its own options
+    #[arg(long, value_name = "DIR")]
+    #[serde(skip)]
+    pub resume: Option<PathBuf>,
+}
+
+/// What is trained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Model {
+    /// A transformer
+    Transformer,
+    /// A tanh RNN with 4 hidden units per layer
+    Rnn,
+}
+
+/// The transformer's attention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Attention {
+    /// Linear attention
+    Linear,
+    /// Softmax attention (App. "Nonlinear Attention")
+    Softmax,
+}
+
+/// Whether layers share their parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Autoregressive: one pair (P, Q), used L times
+    Auto,
+    /// L pairs (P_l, Q_l)
+    Sequential,
+}
+
+/// The distribution of tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TaskKind {
+    /// Boyan's chain (Algorithm 2)
+    Boyan,
+    /// Boyan's chain with a representable value function (Algorithm 3)
+    BoyanRepresentable,
+    /// A random MDP under a random policy, value representable
+    Mdp,
+    /// The Loop MRP of the authors' code, value representable
+    Loop,
+    /// CartPole with tile coding (Algorithm 4)
+    Cartpole,
+    /// CartPole as in the authors' code: one grid of 16 cells, reward of the next state
+    CartpoleAuthors,
+}
+
+/// How a gradient changes the parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum OptimizerKind {
+    /// Adam, one step per batch
+    Adam,
+    /// Plain TD, one step per window
+    Td,
+}
+
+/// What the values are trained towards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LossKind {
+    /// The squared TD error
+    Td,
+    /// The squared error against the true value
+    TrueValue,
+    /// The squared error against a sampled return of 40 rewards
+    MonteCarlo,
+}
+
+fn checkpoint_every() -> f64 {
+    5.0
+}
+
+impl Default for Train {
+    fn default() -> Self {
+        Train {
+            model: Model::Transformer,
+            attention: Attention::Linear,
+            mode: Mode::Auto,
+            layers: 3,
+            dim: 4,
+            context: 30,
+            task: TaskKind::Boyan,
+            states: 10,
+            actions: 3,
+            mrps: 4000,
+            batches: 5,
+            batch_size: 64,
+            optimizer: OptimizerKind::Adam,
+            loss: LossKind::Td,
+            lr: 1e-3,
+            weight_decay: 1e-6,
+            gamma: 0.9,
+            seeds: 1,
+            first_seed: None,
+            log_every: 10,
+            checkpoint_every: checkpoint_every(),
+            resume: None,
+        }
+    }
+}
+
+impl Train {
+    /// Refuses options that no compiled network has or that do not fit together.
+    ///
+    /// # Errors
+    /// [`Error::Option`], naming the option and what is accepted.
+    pub fn check(&self) -> Result<(), Error> {
+        let refuse = |option, reason: String| Err(Error::Option { option, reason });
+        let (what, dims) = shapes::dims(self);
+        if dims.is_empty() {
+            return refuse(
+                "--mode",
+                format!("sequential: accepted for {} is auto", "softmax attention"),
+            );
+        }
+        if !dims.contains(&self.dim) {
+            let list: Vec<_> = dims.iter().map(usize::to_string).collect();
+            let reason = format!("{}: accepted for {what} is one of {}", self.dim, list.join(", "));
+            return refuse("--dim", reason);
+        }
+        if self.model == Model::Rnn {
+            if self.mode == Mode::Sequential {
+                let reason = "sequential: an RNN's layers always have their own parameters";
+                return refuse("--mode", reason.into());
+            }
+            if self.layers != shapes::RNN_LAYERS {
+                let reason =
+                    format!("{}: accepted for an RNN is {}", self.layers, shapes::RNN_LAYERS);
+                return refuse("--layers", reason);
+            }
+        }
+        let keeps_context = self.model == Model::Rnn || self.attention == Attention::Softmax;
+        if keeps_context && self.context > shapes::SHORT_CONTEXT {
+            let most = shapes::SHORT_CONTEXT;
+            let reason = format!("{}: accepted for {what} is 1 to {most}", self.context);
+            return refuse("--context", reason);
+        }
+        let softmax = self.model == Model::Transformer && self.attention == Attention::Softmax;
+        if softmax && self.layers > shapes::SOFTMAX_LAYERS {
+            let most = shapes::SOFTMAX_LAYERS;
+            let reason = format!("{}: accepted for {what} is 1 to {most}", self.layers);
+            return refuse("--layers", reason);
+        }
+        let room = shapes::TRAJECTORY - 2;
+        if self.context + self.batch_size > room {
+            let reason = format!(
+                "{} + --batch-size {}: accepted is a sum of at most {room}",
+                self.context, self.batch_size
+            );
+            return refuse("--context", reason);
+        }
+        if self.loss == LossKind::TrueValue && self.is_cart_pole() {
+            return refuse("--loss", "true-value: CartPole's true values are not known".into());
+        }
+        let first = self.first_seed.unwrap_or(0);
+        if first.checked_add(self.seeds as u64).is_none_or(|end| end > i64::MAX as u64) {
+            return refuse("--first-seed", format!("{first}: seeds must stay below 2^63"));
+        }
+        Ok(())
+    }
+
+    /// True for both CartPole tasks, whose states are not finite.
+    pub fn is_cart_pole(&self) -> bool {
+        matches!(self.task, TaskKind::Cartpole | TaskKind::CartpoleAuthors)
+    }
+
+    /// True if every value function of the task is linear in the features.
+    pub fn is_representable(&self) -> bool {
+        matches!(self.task, TaskKind::BoyanRepresentable | TaskKind::Mdp | TaskKind::Loop)
+    }
+
+    /// The seeds to train, of a session whose first seed is `seed`.
+    pub fn seed_list(&self, seed: u64) -> Vec<u64> {
+        let first = self.first_seed.unwrap_or(seed);
+        (0..self.seeds as u64).map(|i| first + i).collect()
+    }
+
+    /// The core's settings.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            context_len: self.context,
+            windows: self.batch_size,
+            batches: self.batches,
+            gamma: self.gamma,
+            loss: match self.loss {
+                LossKind::Td => Loss::TdError,
+                LossKind::TrueValue => Loss::TrueValue,
+                LossKind::MonteCarlo => Loss::MonteCarlo { horizon: HORIZON },
+            },
+            optimizer: match self.optimizer {
+                OptimizerKind::Td => Optimizer::Td { step_size: self.lr },
+                OptimizerKind::Adam => Optimizer::Adam(AdamSettings {
+                    learning_rate: self.lr,
+                    weight_decay: self.weight_decay,
+                    ..Default::default()
+                }),
+            },
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! `ictd train`: what it prints, and that nothing but its options changes a bit.
+
+use ictd::train::{Train, group, schedule, shapes};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+fn ictd(out: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
+    command.args(arguments).arg("--out").arg(out);
+    command
+}
+
+fn json(out: &Path, arguments: &[&str]) -> Value {
+    let output = ictd(out, arguments).arg("--json").output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn digests(result: &Value) -> Vec<String> {
+    let seeds = result["seeds"].as_array().unwrap();
+    seeds.iter().map(|s| s["digest"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Small but whole: two batches per task, metrics along the way.
+const SMALL: [&str; 11] = [
+    "train",
+    "--mrps",
+    "12",
+    "--batches",
+    "2",
+    "--batch-size",
+    "8",
+    "--context",
+    "10",
+    "--seeds",
+    "5",
+];
+
+#[test]
+fn lanes_and_threads_change_no_bit() {
+    let options = Train { mrps: 6, batches: 2, batch_size: 8, context: 10, ..Train::default() };
+    let seeds: Vec<u64> = (20..36).collect();
+    let of_width = |width: usize| -> Vec<_> {
+        let of_group = |seeds: &[u64]| -> Vec<_> {
+            let mut group = shapes::group(&options, width, seeds).unwrap();
+            for _ in 0..options.mrps {
+                group.train_task().unwrap();
+            }
+            (0..seeds.len()).map(|lane| group::digest(&group.parameters(lane)).value()).collect()
+        };
+        seeds.chunks(width).flat_map(of_group).collect()
+    };
+    let alone = of_width(1);
+    for width in [4, 8, 16] {
+        assert_eq!(of_width(width), alone, "{width} lanes");
+    }
+    let out = tempfile::tempdir().unwrap();
+    let one = json(out.path(), &[&SMALL[..], &["--threads", "1"]].concat());
+    for threads in ["2", "3"] {
+        let many = json(out.path(), &[&SMALL[..], &["--threads", threads]].concat());
+        assert_eq!(many["seeds"], one["seeds"]);
+    }
+}
+
+#[test]
+fn a_seed_alone_is_the_seed_among_others() {
+    let out = tempfile::tempdir().unwrap();
+    let all = json(out.path(), &SMALL);
+    let third = json(out.path(), &[&SMALL[..9], &["--seeds", "1", "--first-seed", "2"]].concat());
+    assert_eq!(third["seeds"][0], all["seeds"][2]);
+}
+
+#[test]
+fn measuring_more_often_changes_no_parameter() {
+    let out = tempfile::tempdir().unwrap();
+    let often = json(out.path(), &[&SMALL[..], &["--log-every", "1"]].concat());
+    let never = json(out.path(), &[&SMALL[..], &["--log-every", "1000"]].concat());
+    assert_eq!(digests(&often), digests(&never));
+    assert_eq!(often["seeds"], never["seeds"]);
+}
+
+#[test]
+fn the_result_has_the_metrics_of_every_seed() {
+    let out = tempfile::tempdir().unwrap();
+    let result = json(out.path(), &SMALL);
+    assert!(result["seconds"].is_number() && result["cpu_seconds"].is_number());
+    let seeds = result["seeds"].as_array().unwrap();
+    assert_eq!(seeds.len(), 5);
+    for seed in seeds {
+        for metric in ["p_bottom_right", "q_trace_upper_left", "vd", "iws", "ss", "alpha"] {
+            assert!(seed[metric].is_f64(), "{metric} in {seed}");
+        }
+        let (iws, ss) = (seed["iws"].as_f64().unwrap(), seed["ss"].as_f64().unwrap());
+        assert!((iws - ss).abs() < 1e-6, "v_TF is linear in the query: {seed}");
+    }
+    let folder = out.path().join("train/seed_4");
+    for file in ["checkpoint.bin", "metrics.csv", "elements.csv", "data.npz", "params.json"] {
+        assert!(folder.join(file).is_file(), "{file}");
+    }
+    let sequential = json(out.path(), &[&SMALL[..], &["--mode", "sequential"]].concat());
+    assert_eq!(sequential["seeds"][0]["p_bottom_right"].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn the_written_config_repeats_the_run() {
+    let (out, again) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let first = json(out.path(), &[&SMALL[..], &["--seed", "7", "--lr", "0.01"]].concat());
+    let config = out.path().join("train/config.toml");
+    let second = json(again.path(), &["--config", config.to_str().unwrap()]);
+    assert_eq!(first["seeds"], second["seeds"]);
+}
+
+/// All files of a run, by name.
+fn files(directory: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut folders = vec![directory.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let name = path.strip_prefix(directory).unwrap().to_str().unwrap().to_owned();
+                found.push((name, std::fs::read(path).unwrap()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_killed_run_resumes_to_the_bytes_of_an_uninterrupted_one() {
+    let whole = tempfile::tempdir().unwrap();
+    let arguments = [&SMALL[..1], &["--mrps", "150", "--seeds", "3", "--checkpoint-every", "0.01"]];
+    let arguments = arguments.concat();
+    json(whole.path(), &arguments);
+    let expected = files(&whole.path().join("train"));
+    let mut killed_in_the_middle = 0;
+    for round in 1..6 {
+        let out = tempfile::tempdir().unwrap();
+        let mut child = ictd(out.path(), &arguments)
+            .arg("--json")
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(60 * round));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let run = out.path().join("train");
+        if !run.join("config.toml").is_file() {
+            continue;
+        }
+        killed_in_the_middle += u32::from(run.join("seed_0/checkpoint.bin").is_file());
+        let resume = ["train", "--resume", run.to_str().unwrap()];
+        json(out.path(), &resume);
+        let found = files(&run);
+        let first = found.iter().zip(&expected).find(|(a, b)| a != b).map(|(a, b)| (&a.0, &b.0));
+        assert_eq!(first, None, "killed after {} ms", 60 * round);
+        assert_eq!(found.len(), expected.len());
+    }
+    assert!(killed_in_the_middle > 0, "no run was killed between two checkpoints");
+}
+
+#[test]
+fn a_damaged_or_foreign_checkpoint_is_named() {
+    let out = tempfile::tempdir().unwrap();
+    json(out.path(), &SMALL);
+    let run = out.path().join("train");
+    let path = run.join("seed_1/checkpoint.bin");
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[40] ^= 1;
+    std::fs::write(&path, &bytes).unwrap();
+    let resume = ["train", "--resume", run.to_str().unwrap()];
+    let output = ictd(out.path(), &resume).output().unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(error.contains("seed_1/checkpoint.bin") && error.lines().count() == 1, "{error}");
+}
+
+#[test]
+fn what_cannot_be_trained_is_refused_in_one_line() {
+    let out = tempfile::tempdir().unwrap();
+    for (arguments, named) in [
+        (&["--dim", "6"][..], "--dim: 6: accepted for linear attention is one of "),
+        (&["--context", "500"], "--context: 500 + --batch-size 64: accepted is a sum of at most "),
+        (&["--gamma", "1"], "--gamma 1: accepted is a number in [0, 1)"),
+        (&["--layers", "0"], "--layers 0: accepted is an integer from 1 to "),
+        (&["--model", "rnn", "--mode", "sequential"], ""),
+        (&["--task", "cartpole", "--loss", "true-value"], "--loss: true-value: "),
+        (&["--resume", "here", "--lr", "1"], "--resume: takes all options from"),
+        (&["--resume", "no/such/run"], "config.toml: "),
+    ] {
+        let output = ictd(out.path(), &[&["train"], arguments].concat()).output().unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
+        assert!(error.contains(named) && error.lines().count() == 1, "{arguments:?}: {error}");
+    }
+    assert!(!out.path().join("train").exists());
+}
+
+#[test]
+fn a_group_has_room_for_its_seeds() {
+    let widths = [schedule::Width { lanes: 8, cost: 2.0 }, schedule::Width { lanes: 1, cost: 1.0 }];
+    assert_eq!(schedule::groups(9, 2, &widths), [(8, 8), (1, 1)]);
+}
