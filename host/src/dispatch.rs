@@ -104,6 +104,22 @@ pub fn run<W: Work>(level: Level, work: W) -> W::Output {
     run_baseline(work)
 }
 
+/// Runs `work` only with the instructions that suit its number of lanes, so that it is compiled for
+/// fewer levels: none if that is AVX-512 (16 lanes) or AVX2 (one) and this machine lacks it.
+pub fn run_native<W: Work>(work: W) -> Option<W::Output> {
+    #[cfg(target_arch = "x86_64")]
+    if W::LANES >= 16 {
+        // SAFETY: the instructions that the function is compiled for were just detected.
+        #[allow(unsafe_code)]
+        return Level::Avx512.is_available().then(|| unsafe { run_avx512(work) });
+    } else if W::LANES == 1 {
+        // SAFETY: as above.
+        #[allow(unsafe_code)]
+        return Level::Avx2.is_available().then(|| unsafe { run_avx2(work) });
+    }
+    Some(run(Level::detect(), work))
+}
+
 #[inline(never)]
 fn run_baseline<W: Work>(work: W) -> W::Output {
     work.run()

@@ -4,7 +4,7 @@ use super::log::{Element, Matrices, Point};
 use super::options::Train;
 use super::shapes::{SHORT_CONTEXT, STATES, TRAJECTORY, tasks};
 use super::tasks::{AnyTask, AnyTasks};
-use crate::dispatch::{self, Level, TrainTasks};
+use crate::dispatch::{self, TrainTasks};
 use ictd_core::Error;
 use ictd_core::digest::Digest;
 use ictd_core::metrics::{
@@ -66,7 +66,6 @@ where
     N: Network<S, D>,
 {
     trainer: Trainer<S, N, D>,
-    level: Level,
 }
 
 /// How far a value function is from batch TD's and from the true one.
@@ -112,7 +111,7 @@ where
     pub fn boxed(options: &Train, network: N, seeds: &[u64]) -> Result<Box<dyn Group>, Error> {
         let settings = options.settings();
         let trainer = MultiTaskTd::new(settings, tasks(options), network, options.layers, seeds)?;
-        Ok(Box::new(Lanes { trainer, level: Level::detect() }))
+        Ok(Box::new(Lanes { trainer }))
     }
 
     fn evaluate(&self, lane: usize, alpha: f32) -> Result<Scores, Error> {
@@ -132,7 +131,10 @@ where
 {
     fn train_task(&mut self) -> Result<(), Error> {
         // One task is coarse enough for the choice of instructions to cost nothing.
-        dispatch::run(self.level, TrainTasks { trainer: &mut self.trainer, tasks: 1 })
+        let work = TrainTasks { trainer: &mut self.trainer, tasks: 1 };
+        let accepted = "a number of lanes that this machine has instructions for";
+        let refused = Err(Error::OutOfRange { parameter: "lanes", accepted });
+        dispatch::run_native(work).unwrap_or(refused)
     }
 
     fn tasks_done(&self) -> u64 {

@@ -61,7 +61,7 @@ pub fn train(
     let mut jobs = Vec::new();
     for seeds in by_progress.into_values() {
         let mut seeds = seeds.into_iter();
-        for (width, taken) in schedule::groups(seeds.len(), session.threads(), &WIDTHS) {
+        for (width, taken) in schedule::groups(seeds.len(), session.threads(), &shapes::widths()) {
             jobs.push((width, seeds.by_ref().take(taken).collect::<Vec<_>>()));
         }
     }
@@ -85,13 +85,6 @@ pub fn train(
         cpu_seconds: cpu.elapsed().as_secs_f64(),
     })
 }
-
-/// The time of a group's task by number of lanes.
-const WIDTHS: [schedule::Width; 3] = [
-    schedule::Width { lanes: 16, cost: 4.8 },
-    schedule::Width { lanes: 8, cost: 2.6 },
-    schedule::Width { lanes: 1, cost: 0.7 },
-];
 
 /// The seeds of one group, from where they stand to the end.
 fn train_group(

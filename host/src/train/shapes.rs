@@ -3,10 +3,16 @@
 
 use super::group::{Group, Lanes};
 use super::options::{Attention, Mode, Model, Train};
+use super::schedule::Width;
 use super::tasks::AnyTasks;
+use crate::dispatch::Level;
 use ictd_core::Error;
 use ictd_core::rnn::{LayerInput, parameter_columns};
-use ictd_core::scalar::{Lanes4, Lanes8, Lanes16, Scalar};
+#[cfg(not(target_arch = "x86_64"))]
+use ictd_core::scalar::Lanes4;
+use ictd_core::scalar::Scalar;
+#[cfg(target_arch = "x86_64")]
+use ictd_core::scalar::{Lanes8, Lanes16};
 use ictd_core::training::{LinearNetwork, RnnNetwork, SoftmaxNetwork};
 use nalgebra::SVector;
 
@@ -61,20 +67,37 @@ pub fn dims(options: &Train) -> (&'static str, &'static [usize]) {
         (Model::Rnn, ..) => ("an RNN", &[RNN_DIM]),
         (_, Attention::Softmax, Mode::Auto) => ("softmax attention", &[4]),
         (_, Attention::Softmax, Mode::Sequential) => ("sequential softmax attention", &[]),
-        (_, Attention::Linear, Mode::Auto) => ("linear attention", &[2, 4, 8]),
+        (_, Attention::Linear, Mode::Auto) => ("linear attention", &[4, 8]),
         (_, Attention::Linear, Mode::Sequential) => ("sequential linear attention", &[4]),
     }
 }
 
-/// Seeds that train side by side: `width` is the number of lanes, `seeds` at most as many.
+/// The numbers of lanes that groups may have on this machine, with the time of a task relative to
+/// each other (measured on linear attention, L = 3).
+pub fn widths() -> Vec<Width> {
+    let width = |lanes, cost| Width { lanes, cost };
+    if cfg!(not(target_arch = "x86_64")) {
+        return vec![width(4, 2.0), width(1, 0.7)];
+    }
+    match Level::detect() {
+        Level::Avx512 => vec![width(16, 4.8), width(8, 2.6), width(1, 0.7)],
+        Level::Avx2 => vec![width(8, 2.6), width(1, 0.7)],
+        Level::Baseline => vec![width(8, 8.0)],
+    }
+}
+
+/// Seeds that train side by side: `width` is one of [`widths`], `seeds` at most as many.
 ///
 /// # Errors
 /// [`Error::OutOfRange`] for a shape that is not compiled (see [`Train::check`]), and the core's
 /// refusals.
 pub fn group(options: &Train, width: usize, seeds: &[u64]) -> Result<Box<dyn Group>, Error> {
     match width {
+        #[cfg(target_arch = "x86_64")]
         16 => of_width::<Lanes16>(options, seeds),
+        #[cfg(target_arch = "x86_64")]
         8 => of_width::<Lanes8>(options, seeds),
+        #[cfg(not(target_arch = "x86_64"))]
         4 => of_width::<Lanes4>(options, seeds),
         _ => of_width::<f32>(options, seeds),
     }
@@ -97,7 +120,6 @@ where
         }};
     }
     match (options.model, options.attention, options.mode, options.dim) {
-        (Model::Transformer, Attention::Linear, Mode::Auto, 2) => linear!(2, auto),
         (Model::Transformer, Attention::Linear, Mode::Auto, 4) => linear!(4, auto),
         (Model::Transformer, Attention::Linear, Mode::Auto, 8) => linear!(8, auto),
         (Model::Transformer, Attention::Linear, Mode::Sequential, 4) => linear!(4, sequential),
