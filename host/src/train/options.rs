@@ -208,10 +208,12 @@ impl Train {
         let refuse = |option, reason: String| Err(Error::Option { option, reason });
         let (what, dims) = shapes::dims(self);
         if dims.is_empty() {
-            return refuse(
-                "--mode",
-                format!("sequential: accepted for {} is auto", "softmax attention"),
+            let option = if self.model == Model::Rnn { "--model" } else { "--attention" };
+            let reason = format!(
+                "{what} is not compiled in: accepted here is linear attention; more in a build \
+                 with --features more-shapes"
             );
+            return refuse(option, reason);
         }
         if !dims.contains(&self.dim) {
             let list: Vec<_> = dims.iter().map(usize::to_string).collect();

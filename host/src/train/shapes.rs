@@ -7,17 +7,21 @@ use super::schedule::Width;
 use super::tasks::AnyTasks;
 use crate::dispatch::Level;
 use ictd_core::Error;
-use ictd_core::rnn::{LayerInput, parameter_columns};
+#[cfg(feature = "more-shapes")]
+use ictd_core::rnn::LayerInput;
+use ictd_core::rnn::parameter_columns;
 #[cfg(not(target_arch = "x86_64"))]
 use ictd_core::scalar::Lanes4;
 use ictd_core::scalar::Scalar;
 #[cfg(target_arch = "x86_64")]
 use ictd_core::scalar::{Lanes8, Lanes16};
-use ictd_core::training::{LinearNetwork, RnnNetwork, SoftmaxNetwork};
+#[cfg(feature = "more-shapes")]
+use ictd_core::training::SoftmaxNetwork;
+use ictd_core::training::{LinearNetwork, RnnNetwork};
 use nalgebra::SVector;
 
 /// The capacity for layers.
-pub const LAYERS: usize = 8;
+pub const LAYERS: usize = 4;
 /// The capacity for the states of a finite task.
 pub const STATES: usize = 32;
 /// The capacity for CartPole's tiles.
@@ -64,12 +68,20 @@ pub fn rnn_value(
 /// What the options ask for, in words, and the feature dimensions it is compiled for.
 pub fn dims(options: &Train) -> (&'static str, &'static [usize]) {
     match (options.model, options.attention, options.mode) {
-        (Model::Rnn, ..) => ("an RNN", &[RNN_DIM]),
-        (_, Attention::Softmax, Mode::Auto) => ("softmax attention", &[4]),
+        (Model::Rnn, ..) => ("an RNN", more(&[RNN_DIM])),
+        (_, Attention::Softmax, Mode::Auto) => ("softmax attention", more(&[4])),
         (_, Attention::Softmax, Mode::Sequential) => ("sequential softmax attention", &[]),
-        (_, Attention::Linear, Mode::Auto) => ("linear attention", &[4, 8]),
+        (_, Attention::Linear, Mode::Auto) if cfg!(feature = "more-shapes") => {
+            ("linear attention", &[4, 8])
+        }
+        (_, Attention::Linear, Mode::Auto) => ("linear attention", &[4]),
         (_, Attention::Linear, Mode::Sequential) => ("sequential linear attention", &[4]),
     }
+}
+
+/// Dimensions that are compiled with the feature `more-shapes` only.
+fn more(dims: &'static [usize]) -> &'static [usize] {
+    if cfg!(feature = "more-shapes") { dims } else { &[] }
 }
 
 /// The numbers of lanes that groups may have on this machine, with the time of a task relative to
@@ -121,12 +133,15 @@ where
     }
     match (options.model, options.attention, options.mode, options.dim) {
         (Model::Transformer, Attention::Linear, Mode::Auto, 4) => linear!(4, auto),
-        (Model::Transformer, Attention::Linear, Mode::Auto, 8) => linear!(8, auto),
         (Model::Transformer, Attention::Linear, Mode::Sequential, 4) => linear!(4, sequential),
+        #[cfg(feature = "more-shapes")]
+        (Model::Transformer, Attention::Linear, Mode::Auto, 8) => linear!(8, auto),
+        #[cfg(feature = "more-shapes")]
         (Model::Transformer, Attention::Softmax, Mode::Auto, 4) => {
             type Softmax<S> = SoftmaxNetwork<S, 4, 9, 1, SOFTMAX_LAYERS, SHORT_CONTEXT>;
             Lanes::<S, _, 4>::boxed(options, Softmax::<S>::autoregressive(depth)?, seeds)
         }
+        #[cfg(feature = "more-shapes")]
         (Model::Rnn, .., RNN_DIM) => {
             Lanes::<S, _, RNN_DIM>::boxed(options, Rnn::<S>::new(LayerInput::Current), seeds)
         }
