@@ -208,9 +208,13 @@ impl Train {
         let refuse = |option, reason: String| Err(Error::Option { option, reason });
         let (what, dims) = shapes::dims(self);
         if dims.is_empty() {
-            let option = if self.model == Model::Rnn { "--model" } else { "--attention" };
+            let option = match (self.model, self.mode) {
+                (Model::Rnn, _) => "--model",
+                (_, Mode::Sequential) => "--mode",
+                _ => "--attention",
+            };
             let reason = format!(
-                "{what} is not compiled in: accepted here is linear attention; more in a build \
+                "{what} is not compiled in: accepted here is linear attention with --mode auto; more in a build \
                  with --features more-shapes"
             );
             return refuse(option, reason);

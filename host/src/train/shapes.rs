@@ -75,7 +75,7 @@ pub fn dims(options: &Train) -> (&'static str, &'static [usize]) {
             ("linear attention", &[4, 8])
         }
         (_, Attention::Linear, Mode::Auto) => ("linear attention", &[4]),
-        (_, Attention::Linear, Mode::Sequential) => ("sequential linear attention", &[4]),
+        (_, Attention::Linear, Mode::Sequential) => ("sequential linear attention", more(&[4])),
     }
 }
 
@@ -120,6 +120,7 @@ where
     S: Scalar<Element = f32> + 'static,
 {
     let depth = options.layers;
+    #[allow(unused_macro_rules)]
     macro_rules! linear {
         ($d:literal, auto) => {{
             let network = LinearNetwork::<S, $d, { 2 * $d + 1 }, 1, LAYERS>::autoregressive(depth)?;
@@ -133,6 +134,7 @@ where
     }
     match (options.model, options.attention, options.mode, options.dim) {
         (Model::Transformer, Attention::Linear, Mode::Auto, 4) => linear!(4, auto),
+        #[cfg(feature = "more-shapes")]
         (Model::Transformer, Attention::Linear, Mode::Sequential, 4) => linear!(4, sequential),
         #[cfg(feature = "more-shapes")]
         (Model::Transformer, Attention::Linear, Mode::Auto, 8) => linear!(8, auto),
