@@ -1,5 +1,5 @@
 //! The networks that are compiled: shapes live in types, so a shape asked for at run time must be
-//! one of a list. Each adds to the build time; a new one is a number in [`network_of!`]'s lists.
+//! one of a list. Each adds to the build time; a new one is a line in `of_width` and in `dims`.
 
 use super::group::{Group, Lanes};
 use super::options::{Attention, Mode, Model, Train};
