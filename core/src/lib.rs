@@ -117,4 +117,4 @@ pub mod two_head;
 pub mod value_function;
 
 pub use error::Error;
-pub use shapes::{Context, Features, Model, SequentialModel, TraceContext};
+pub use shapes::{Context, Features, Model, SequentialModel, TraceContext, TwoHeadModel};

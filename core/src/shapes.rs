@@ -27,6 +27,8 @@ pub trait Shape {
     type Model;
     /// See [`SequentialModel`].
     type SequentialModel<const L: usize>;
+    /// See [`TwoHeadModel`].
+    type TwoHeadModel;
 }
 
 /// The context of a device, [`Streaming`], for D features.
@@ -42,6 +44,10 @@ pub type Model<const D: usize> = <Features<D> as Shape>::Model;
 pub type SequentialModel<const D: usize, const L: usize> =
     <Features<D> as Shape>::SequentialModel<L>;
 
+/// A [model](crate::model::TwoHeadModel) of the average-reward setting whose layers share their
+/// parameters, for D features; its K is 2 D + 2.
+pub type TwoHeadModel<const D: usize> = <Features<D> as Shape>::TwoHeadModel;
+
 macro_rules! shapes {
     ($($d:literal)*) => {$(
         impl Shape for Features<$d> {
@@ -50,6 +56,7 @@ macro_rules! shapes {
             type Model = crate::model::Model<f32, $d, { 2 * $d + 1 }, 1>;
             type SequentialModel<const L: usize> =
                 crate::model::Model<f32, $d, { 2 * $d + 1 }, L>;
+            type TwoHeadModel = crate::model::TwoHeadModel<f32, $d, { 2 * $d + 2 }, 1>;
         }
     )*};
 }

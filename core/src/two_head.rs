@@ -11,7 +11,6 @@ use crate::kernel::{
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
 use crate::value_function::ValueFunction;
-use heapless::Vec;
 use nalgebra::{SMatrix, SVector};
 
 /// The parameters of one two-head layer; K = 2 D + 2, every matrix (K, K).
@@ -34,6 +33,25 @@ pub struct TwoHeadLayer<S: Scalar, const K: usize> {
 }
 
 impl<S: Scalar, const K: usize> TwoHeadLayer<S, K> {
+    pub(crate) const ZERO: Self = TwoHeadLayer {
+        p1: zeros(),
+        q1: zeros(),
+        w1: zeros(),
+        p2: zeros(),
+        q2: zeros(),
+        w2: zeros(),
+    };
+
+    /// P1, Q1, W's columns for head 1, then the same of head 2: the order of a stored model.
+    pub(crate) fn matrices(&self) -> [&SMatrix<S, K, K>; 6] {
+        [&self.p1, &self.q1, &self.w1, &self.p2, &self.q2, &self.w2]
+    }
+
+    /// [`TwoHeadLayer::matrices`], to be filled.
+    pub(crate) fn matrices_mut(&mut self) -> [&mut SMatrix<S, K, K>; 6] {
+        [&mut self.p1, &mut self.q1, &mut self.w1, &mut self.p2, &mut self.q2, &mut self.w2]
+    }
+
     /// Eq. "Z two-head update", literally on all columns:
     /// Z + (1/n) W \[LinAttn(Z; P1, Q1, M1); LinAttn(Z; P2, Q2, M2)\].
     ///
@@ -63,8 +81,18 @@ impl<S: Scalar, const K: usize> TwoHeadLayer<S, K> {
 /// A transformer of L two-head layers; C is the capacity for stored layers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TwoHeadTransformer<S: Scalar, const K: usize, const C: usize> {
-    layers: Vec<TwoHeadLayer<S, K>, C>,
+    /// A plain array, so that a transformer can be a constant; layers beyond `stored` are 0.
+    layers: [TwoHeadLayer<S, K>; C],
+    stored: usize,
     depth: usize,
+}
+
+impl<S: Scalar, const K: usize> TwoHeadTransformer<S, K, 1> {
+    /// [`TwoHeadTransformer::autoregressive`] for a constant; the caller has checked the layer and
+    /// that `depth` > 0.
+    pub(crate) const fn constant(layer: TwoHeadLayer<S, K>, depth: usize) -> Self {
+        TwoHeadTransformer { layers: [layer], stored: 1, depth }
+    }
 }
 
 impl<S: Scalar, const K: usize, const C: usize> TwoHeadTransformer<S, K, C> {
@@ -90,24 +118,32 @@ impl<S: Scalar, const K: usize, const C: usize> TwoHeadTransformer<S, K, C> {
         if layers.is_empty() {
             return Err(Error::Empty { parameter: "layers" });
         }
-        for l in layers {
-            for (m, parameter) in [
-                (&l.p1, "P1"),
-                (&l.q1, "Q1"),
-                (&l.w1, "W"),
-                (&l.p2, "P2"),
-                (&l.q2, "Q2"),
-                (&l.w2, "W"),
-            ] {
+        if layers.len() > C {
+            return Err(Error::CapacityExceeded { parameter: "layers", capacity: C });
+        }
+        let mut stored = [TwoHeadLayer::ZERO; C];
+        for (to, from) in stored.iter_mut().zip(layers) {
+            *to = *from;
+        }
+        Self::from_stored(stored, layers.len(), layers.len())
+    }
+
+    /// The first `stored` layers of an array, passed `depth` / `stored` times.
+    pub(crate) fn from_stored(
+        layers: [TwoHeadLayer<S, K>; C],
+        stored: usize,
+        depth: usize,
+    ) -> Result<Self, Error> {
+        for layer in layers.iter().take(stored) {
+            for (m, parameter) in
+                layer.matrices().into_iter().zip(["P1", "Q1", "W", "P2", "Q2", "W"])
+            {
                 if !is_finite(m) {
                     return Err(Error::NonFinite { parameter });
                 }
             }
         }
-        let layers = Vec::from_slice(layers)
-            .map_err(|_| Error::CapacityExceeded { parameter: "layers", capacity: C })?;
-        let depth = layers.len();
-        Ok(TwoHeadTransformer { layers, depth })
+        Ok(TwoHeadTransformer { layers, stored, depth })
     }
 
     /// L.
@@ -115,9 +151,14 @@ impl<S: Scalar, const K: usize, const C: usize> TwoHeadTransformer<S, K, C> {
         self.depth
     }
 
+    /// The stored layers: one if autoregressive, L if sequential.
+    pub fn layers(&self) -> &[TwoHeadLayer<S, K>] {
+        self.layers.get(..self.stored).unwrap_or(&self.layers)
+    }
+
     fn pass(&self) -> impl Iterator<Item = &TwoHeadLayer<S, K>> {
-        let stored = self.layers.len();
-        (0..self.depth).map(move |l| &self.layers[l % stored])
+        // Sequential layers each come once, the one autoregressive layer L times.
+        (0..self.depth).map(|l| self.layers().get(l).unwrap_or(&self.layers[0]))
     }
 
     /// The literal forward pass on all columns: shows Z_1 to Z_L to `observe_layer`.
@@ -134,6 +175,16 @@ impl<S: Scalar, const K: usize, const C: usize> TwoHeadTransformer<S, K, C> {
             observe_layer(prompt);
         }
         Ok(())
+    }
+
+    /// TF_L(Z_0) by the literal forward pass (eq. "tf output convention").
+    ///
+    /// # Errors
+    /// [`Error::Empty`] if the prompt has no context.
+    pub fn value<const N: usize>(&self, prompt: &Prompt<S, K, N>) -> Result<S, Error> {
+        let mut prompt = prompt.clone();
+        self.forward(&mut prompt, |_| ())?;
+        Ok(prompt.output())
     }
 
     /// The streaming forward pass: shows the map B_l of each layer.

@@ -133,7 +133,7 @@ pub fn dispatch(cli: &Cli, session: &Session) -> Result<Report, Error> {
         Some(Command::List(_)) => Ok(list::run()),
         Some(Command::Plot(options)) => plot::run(options),
         Some(Command::Digest(_)) => digest::run(),
-        Some(Command::Export(options)) => stored_model::export(options),
+        Some(Command::Export(options)) => stored_model::export(options, session),
         Some(Command::Inspect(options)) => stored_model::inspect(options),
         Some(Command::Completions(options)) => shell::completions(options),
         Some(Command::Man(_)) => shell::man(),

@@ -131,6 +131,8 @@ fn read_stored_model<const D: usize, const K: usize, const A: usize>(
         attention: Some(match header.attention {
             AttentionKind::Linear => Attention::Linear,
             AttentionKind::Softmax => Attention::Softmax,
+            // Refused by `Model::from_bytes` already.
+            found @ AttentionKind::TwoHead => return Err(model::ModelError::Heads { found }),
         }),
         gamma: Some(model.gamma().into()),
         context_length: None,

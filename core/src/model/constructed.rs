@@ -1,9 +1,10 @@
 //! The paper's constructions as constants.
 
-use super::{AttentionKind, Mode, Model};
+use super::{AttentionKind, Mode, Model, TwoHeadModel};
 use crate::error::Error;
 use crate::kernel::zeros;
 use crate::transformer::{Layer, Transformer};
+use crate::two_head::{TwoHeadLayer, TwoHeadTransformer};
 
 macro_rules! constructed {
     ($t:ident) => {
@@ -100,6 +101,39 @@ macro_rules! constructed {
                     gamma,
                     lambda,
                 })
+            }
+        }
+
+        impl<const D: usize, const K: usize> TwoHeadModel<$t, D, K, 1> {
+            /// The average-reward theorem with C = alpha I
+            /// ([`crate::constructions::average_reward()`]).
+            ///
+            /// # Errors
+            /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `alpha` or `depth` (1 to 65535).
+            pub const fn average_reward(alpha: $t, depth: u16) -> Result<Self, Error> {
+                const {
+                    assert!(K == 2 * D + 2, "a two-head model has tokens of size K = 2 * D + 2");
+                }
+                if !alpha.is_finite() {
+                    return Err(Error::NonFinite { parameter: "alpha" });
+                }
+                if depth == 0 {
+                    return Err(Error::OutOfRange { parameter: "depth", accepted: "1 to 65535" });
+                }
+                let (reward, memory) = (2 * D, 2 * D + 1);
+                let mut layer = TwoHeadLayer::<$t, K>::ZERO;
+                layer.p1.data.0[reward][reward] = 1.0;
+                layer.w1.data.0[reward][memory] = 1.0;
+                layer.p2.data.0[memory][memory] = 1.0;
+                layer.w2.data.0[memory][memory] = 1.0;
+                let mut i = 0;
+                while i < D {
+                    layer.q1.data.0[i][i] = -alpha;
+                    layer.q1.data.0[D + i][i] = alpha;
+                    i += 1;
+                }
+                layer.q2 = layer.q1;
+                Ok(TwoHeadModel::constant(TwoHeadTransformer::constant(layer, depth as usize)))
             }
         }
     };

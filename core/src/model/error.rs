@@ -1,3 +1,4 @@
+use super::AttentionKind;
 use crate::error::Error;
 use core::fmt;
 
@@ -24,6 +25,11 @@ pub enum ModelError {
     Attention {
         /// The code that the bytes name.
         found: u8,
+    },
+    /// The model has two heads where one is expected, or one where two are.
+    Heads {
+        /// The attention of the stored model.
+        found: AttentionKind,
     },
     /// No mode has this code.
     Mode {
@@ -82,7 +88,19 @@ impl fmt::Display for ModelError {
                 write!(f, "scalar type {found}: {expected} is expected here (4 is f32, 8 is f64)")
             }
             ModelError::Attention { found } => {
-                write!(f, "attention {found}: 1 (linear) or 2 (softmax) is accepted")
+                write!(f, "attention {found}: 1 (linear), 2 (softmax) or 3 (two heads) is accepted")
+            }
+            ModelError::Heads { found: AttentionKind::TwoHead } => {
+                write!(
+                    f,
+                    "a model with the two heads of the average-reward setting: one head is expected here"
+                )
+            }
+            ModelError::Heads { .. } => {
+                write!(
+                    f,
+                    "a model with one head: the two of the average-reward setting are expected here"
+                )
             }
             ModelError::Mode { found } => {
                 write!(f, "mode {found}: 1 (autoregressive) or 2 (sequential) is accepted")

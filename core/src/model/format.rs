@@ -2,6 +2,7 @@
 
 use super::{AttentionKind, MAGIC, Mode, ModelError, VERSION};
 use crate::scalar::Real;
+use nalgebra::SMatrix;
 
 /// Bytes before the first number.
 pub(super) const HEADER: usize = 12;
@@ -83,10 +84,49 @@ impl Header {
         }
     }
 
+    /// K, the token size.
+    pub fn token_size(&self) -> u32 {
+        2 * u32::from(self.feature_dimension)
+            + match self.attention {
+                AttentionKind::Linear | AttentionKind::Softmax => 1,
+                AttentionKind::TwoHead => 2,
+            }
+    }
+
+    /// How many (K, K) matrices a stored layer has.
+    pub fn matrices_per_layer(&self) -> u16 {
+        match self.attention {
+            AttentionKind::Linear | AttentionKind::Softmax => 2,
+            AttentionKind::TwoHead => 6,
+        }
+    }
+
+    /// Refuses a model of another scalar or feature dimension, or with more layers than fit.
+    pub(super) fn expect<R: Real>(
+        &self,
+        dimension: usize,
+        layers: usize,
+    ) -> Result<(), ModelError> {
+        if usize::from(self.scalar_bytes) != R::BYTES {
+            let (found, expected) = (self.scalar_bytes, R::BYTES as u8);
+            return Err(ModelError::ScalarType { found, expected });
+        }
+        if usize::from(self.feature_dimension) != dimension {
+            let (found, expected) = (self.feature_dimension, dimension as u16);
+            return Err(ModelError::FeatureDimension { found, expected });
+        }
+        if usize::from(self.stored_layers()) > layers {
+            let (found, capacity) = (self.stored_layers(), layers as u16);
+            return Err(ModelError::Layers { found, capacity });
+        }
+        Ok(())
+    }
+
     /// Bytes of the whole model.
     pub fn byte_len(&self) -> u64 {
-        let k = 2 * self.feature_dimension as u64 + 1;
-        let numbers = 2 + self.stored_layers() as u64 * 2 * k * k;
+        let k = u64::from(self.token_size());
+        let matrices = u64::from(self.stored_layers()) * u64::from(self.matrices_per_layer());
+        let numbers = 2 + matrices * k * k;
         (HEADER + CHECKSUM) as u64 + numbers * self.scalar_bytes as u64
     }
 
@@ -110,6 +150,49 @@ pub(super) fn numbers<R: Real>(bytes: &[u8]) -> impl Iterator<Item = R> {
         let bits = chunk.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte));
         R::from_bits(bits)
     })
+}
+
+/// Reads a matrix, row by row.
+pub(super) fn fill<R: Real, const K: usize>(m: &mut SMatrix<R, K, K>, mut next: impl FnMut() -> R) {
+    for i in 0..K {
+        for j in 0..K {
+            m.data.0[j][i] = next();
+        }
+    }
+}
+
+/// The numbers of a matrix, row by row.
+pub(super) fn rows<R: Real, const K: usize>(m: &SMatrix<R, K, K>) -> impl Iterator<Item = R> {
+    (0..K).flat_map(move |i| (0..K).map(move |j| m.data.0[j][i]))
+}
+
+/// Writes a stored model to the front of a buffer; `numbers` are as many as the header announces.
+pub(super) fn write<R: Real>(
+    buffer: &mut [u8],
+    header: Header,
+    numbers: impl Iterator<Item = R>,
+) -> Result<&[u8], ModelError> {
+    let found = count(buffer);
+    let expected = u32::try_from(header.byte_len()).unwrap_or(u32::MAX);
+    let bytes =
+        buffer.get_mut(..expected as usize).ok_or(ModelError::Length { found, expected })?;
+    let mut rest = &mut *bytes;
+    let mut put = |source: &[u8]| {
+        // `bytes` has room for all that follows.
+        if let Some((to, after)) = core::mem::take(&mut rest).split_at_mut_checked(source.len()) {
+            to.copy_from_slice(source);
+            rest = after;
+        }
+    };
+    put(&header.to_bytes());
+    for x in numbers {
+        let all = x.bits().to_le_bytes();
+        put(all.get(..R::BYTES).unwrap_or(&all));
+    }
+    if let Some((content, checksum)) = bytes.split_last_chunk_mut::<CHECKSUM>() {
+        *checksum = crc32(content).to_le_bytes();
+    }
+    Ok(bytes)
 }
 
 /// CRC-32 as in IEEE 802.3, zlib and PNG (polynomial 0x04c11db7, reflected), bit by bit: a table

@@ -9,23 +9,24 @@
 //! | 0 | 4 | `ICTD` |
 //! | 4 | 1 | format version: 1 |
 //! | 5 | 1 | scalar type by its size b: 4 is `f32`, 8 is `f64` |
-//! | 6 | 1 | attention: 1 linear, 2 softmax |
+//! | 6 | 1 | attention: 1 linear, 2 softmax, 3 the two linear heads of the average-reward setting |
 //! | 7 | 1 | mode: 1 autoregressive (one layer, used L times), 2 sequential (L layers) |
 //! | 8 | 2 | d, the feature dimension |
 //! | 10 | 2 | L, the number of layers |
-//! | 12 | b | gamma, the discount |
-//! | 12 + b | b | lambda, the trace decay of the mask: 0 is TD(0)'s mask |
+//! | 12 | b | gamma, the discount; two heads: 1 |
+//! | 12 + b | b | lambda, the trace decay of the mask: 0 is TD(0)'s mask; two heads: 0 |
 //! | 12 + 2 b | 2 K K b per stored layer | P_l, then Q_l, row by row, K = 2 d + 1 |
+//! | (two heads) | 6 K K b per stored layer | P, Q and W's columns of head 1, then of head 2, K = 2 d + 2 |
 //! | last 4 | 4 | CRC-32 (IEEE 802.3) of all bytes before it |
 //!
 //! Numbers are IEEE 754 bits: what is read is bit for bit what was written.
 //!
 //! # Reading
 //!
-//! [`Model::from_bytes`] needs no allocation and no alignment, never panics, and refuses everything
-//! else than an intact model of the shape asked for with a [`ModelError`]: any damage to at most
-//! 32 neighbouring bits, and any truncation, is sure to be noticed. [`Header::of`] reads the
-//! shape of a model that is not known.
+//! [`Model::from_bytes`], for two heads [`TwoHeadModel::from_bytes`], needs no allocation and no
+//! alignment, never panics, and refuses everything else than an intact model of the shape asked for
+//! with a [`ModelError`]: any damage to at most 32 neighbouring bits, and any truncation, is sure to
+//! be noticed. [`Header::of`] reads the shape of a model that is not known.
 //!
 //! ```
 //! use ictd_core::Model;
@@ -41,9 +42,11 @@
 mod constructed;
 mod error;
 mod format;
+mod two_head;
 
 pub use error::ModelError;
 pub use format::{Header, crc32};
+pub use two_head::TwoHeadModel;
 
 use crate::attention::{SoftmaxAttention, TdLambda};
 use crate::context::{Context, Growing, Streaming};
@@ -52,7 +55,7 @@ use crate::prompt::{Prompt, check_discount};
 use crate::scalar::Real;
 use crate::transformer::{Layer, Transformer};
 use crate::value_function::ValueFunction;
-use format::{CHECKSUM, HEADER, numbers};
+use format::{fill, numbers, rows};
 
 /// The first four bytes of a stored model.
 pub const MAGIC: [u8; 4] = *b"ICTD";
@@ -69,6 +72,8 @@ pub enum AttentionKind {
     Linear = 1,
     /// [`SoftmaxAttention`]: needs all columns of the prompt.
     Softmax = 2,
+    /// The two linear heads of the average-reward setting: a [`TwoHeadModel`], no [`Model`].
+    TwoHead = 3,
 }
 
 impl AttentionKind {
@@ -76,6 +81,7 @@ impl AttentionKind {
         match code {
             1 => Ok(AttentionKind::Linear),
             2 => Ok(AttentionKind::Softmax),
+            3 => Ok(AttentionKind::TwoHead),
             found => Err(ModelError::Attention { found }),
         }
     }
@@ -121,8 +127,8 @@ impl<R: Real, const D: usize, const K: usize, const C: usize> Model<R, D, K, C> 
     /// A transformer with one stored layer counts as autoregressive.
     ///
     /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma`, `lambda`, or `depth` beyond
-    /// 65535.
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma`, `lambda`, `depth` beyond
+    /// 65535, or `attention` with two heads.
     pub fn new(
         transformer: Transformer<R, K, C>,
         attention: AttentionKind,
@@ -132,6 +138,10 @@ impl<R: Real, const D: usize, const K: usize, const C: usize> Model<R, D, K, C> 
         const {
             assert!(K == 2 * D + 1, "a stored model has tokens of size K = 2 * D + 1");
             assert!(D <= u16::MAX as usize && C <= u16::MAX as usize);
+        }
+        if attention == AttentionKind::TwoHead {
+            let accepted = "linear or softmax (two heads: TwoHeadModel)";
+            return Err(Error::OutOfRange { parameter: "attention", accepted });
         }
         let gamma = check_discount::<R, D, K>(gamma)?;
         let lambda = TdLambda::new(lambda)?.lambda();
@@ -150,19 +160,11 @@ impl<R: Real, const D: usize, const K: usize, const C: usize> Model<R, D, K, C> 
     /// dimension and capacity, with finite parameters, gamma in [0, 1) and lambda in [0, 1].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
         let header = Header::of(bytes)?;
-        if usize::from(header.scalar_bytes) != R::BYTES {
-            let (found, expected) = (header.scalar_bytes, R::BYTES as u8);
-            return Err(ModelError::ScalarType { found, expected });
+        if header.attention == AttentionKind::TwoHead {
+            return Err(ModelError::Heads { found: header.attention });
         }
-        if usize::from(header.feature_dimension) != D {
-            let (found, expected) = (header.feature_dimension, D as u16);
-            return Err(ModelError::FeatureDimension { found, expected });
-        }
+        header.expect::<R>(D, C)?;
         let stored = usize::from(header.stored_layers());
-        if stored > C {
-            let (found, capacity) = (header.stored_layers(), C as u16);
-            return Err(ModelError::Layers { found, capacity });
-        }
         let mut numbers = numbers(bytes);
         // The length was checked: there is a number for every place.
         let mut next = || numbers.next().unwrap_or(R::ZERO);
@@ -170,13 +172,8 @@ impl<R: Real, const D: usize, const K: usize, const C: usize> Model<R, D, K, C> 
         let zero = Layer { p: crate::kernel::zeros(), q: crate::kernel::zeros() };
         let mut layers = [zero; C];
         for layer in layers.iter_mut().take(stored) {
-            for m in [&mut layer.p, &mut layer.q] {
-                for i in 0..K {
-                    for j in 0..K {
-                        m.data.0[j][i] = next();
-                    }
-                }
-            }
+            fill(&mut layer.p, &mut next);
+            fill(&mut layer.q, &mut next);
         }
         let transformer = Transformer::from_stored(layers, stored, usize::from(header.depth))?;
         Ok(Self { mode: header.mode, ..Self::new(transformer, header.attention, gamma, lambda)? })
@@ -184,7 +181,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize> Model<R, D, K, C> 
 
     /// How many bytes the stored model takes.
     pub fn byte_len(&self) -> usize {
-        HEADER + CHECKSUM + R::BYTES * (2 + self.transformer.layers().len() * 2 * K * K)
+        self.header().byte_len() as usize
     }
 
     /// Writes the stored model to the front of a buffer and returns the bytes written.
@@ -192,38 +189,13 @@ impl<R: Real, const D: usize, const K: usize, const C: usize> Model<R, D, K, C> 
     /// # Errors
     /// [`ModelError::Length`] if the buffer is shorter than [`Model::byte_len`].
     pub fn write<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a [u8], ModelError> {
-        let (found, expected) = (buffer.len() as u32, self.byte_len() as u32);
-        let bytes =
-            buffer.get_mut(..self.byte_len()).ok_or(ModelError::Length { found, expected })?;
-        let mut rest = &mut *bytes;
-        let mut put = |source: &[u8]| {
-            // `bytes` has room for all that follows.
-            if let Some((to, after)) = core::mem::take(&mut rest).split_at_mut_checked(source.len())
-            {
-                to.copy_from_slice(source);
-                rest = after;
-            }
-        };
-        put(&self.header().to_bytes());
-        let mut put_number = |x: R| {
-            let all = x.bits().to_le_bytes();
-            put(all.get(..R::BYTES).unwrap_or(&all));
-        };
-        put_number(self.gamma);
-        put_number(self.lambda);
-        for layer in self.transformer.layers() {
-            for m in [&layer.p, &layer.q] {
-                for i in 0..K {
-                    for j in 0..K {
-                        put_number(m.data.0[j][i]);
-                    }
-                }
-            }
-        }
-        if let Some((content, checksum)) = bytes.split_last_chunk_mut::<CHECKSUM>() {
-            *checksum = crc32(content).to_le_bytes();
-        }
-        Ok(bytes)
+        let layers = self.transformer.layers().iter();
+        let parameters = layers.flat_map(|layer| [&layer.p, &layer.q]).flat_map(rows);
+        format::write(
+            buffer,
+            self.header(),
+            [self.gamma, self.lambda].into_iter().chain(parameters),
+        )
     }
 
     /// What the first bytes of the stored model say.
@@ -288,7 +260,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize> Model<R, D, K, C> 
     ) -> Result<ValueFunction<R, D>, Error> {
         match self.attention {
             AttentionKind::Linear => self.transformer.value_function(context),
-            AttentionKind::Softmax => {
+            AttentionKind::Softmax | AttentionKind::TwoHead => {
                 Err(Error::OutOfRange { parameter: "attention of the model", accepted: "linear" })
             }
         }
@@ -306,9 +278,15 @@ impl<R: Real, const D: usize, const K: usize, const C: usize> Model<R, D, K, C> 
                 self.transformer.value(prompt, &crate::attention::LinearAttention(mask))
             }
             AttentionKind::Softmax => self.transformer.value(prompt, &SoftmaxAttention),
+            AttentionKind::TwoHead => Err(Error::OutOfRange {
+                parameter: "attention of the model",
+                accepted: "linear or softmax",
+            }),
         }
     }
 }
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod two_head_tests;

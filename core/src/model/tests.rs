@@ -1,3 +1,4 @@
+use super::format::CHECKSUM;
 use super::*;
 use crate::constructions;
 use crate::rng::Rng;
@@ -101,7 +102,8 @@ fn each_mismatch_has_its_own_error() {
     assert_eq!(with_byte(0, b'i'), Err(ModelError::Magic));
     assert_eq!(with_byte(4, 2), Err(ModelError::Version { found: 2 }));
     assert_eq!(with_byte(5, 3), Err(ModelError::ScalarType { found: 3, expected: 4 }));
-    assert_eq!(with_byte(6, 3), Err(ModelError::Attention { found: 3 }));
+    assert_eq!(with_byte(6, 4), Err(ModelError::Attention { found: 4 }));
+    assert!(matches!(with_byte(6, 3), Err(ModelError::Length { .. })));
     assert_eq!(with_byte(7, 0), Err(ModelError::Mode { found: 0 }));
     assert_eq!(with_byte(10, 0), Err(ModelError::Layers { found: 0, capacity: u16::MAX }));
     assert!(matches!(with_byte(8, 3), Err(ModelError::Length { .. })));
@@ -122,7 +124,7 @@ fn each_mismatch_has_its_own_error() {
 }
 
 /// Writes the checksum that fits, so that the error behind it shows.
-fn seal(bytes: &mut [u8]) {
+pub(super) fn seal(bytes: &mut [u8]) {
     let (content, checksum) = bytes.split_last_chunk_mut::<CHECKSUM>().unwrap();
     *checksum = crc32(content).to_le_bytes();
 }

@@ -1,12 +1,13 @@
 //! `ictd export` and `ictd inspect`: models as the bytes that firmware links.
 
 use crate::error::{Doing, Error};
-use crate::formats::parameters::{Attention, LayerParameters, Mode, Parameters};
+use crate::formats::parameters::{Attention, LayerParameters, Mode};
+use crate::model_file::{self, ModelFile};
 use crate::options;
 use crate::records;
 use crate::report::Report;
-use ictd_core::constructions;
-use ictd_core::model::{AttentionKind, Header, Model};
+use crate::session::Session;
+use ictd_core::model::{AttentionKind, Header, Model, ModelError, TwoHeadModel};
 use ictd_core::transformer::{Layer, Transformer};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -23,18 +24,19 @@ pub enum Construction {
     ResidualGradient,
     /// The corollary for TD(lambda), under the mask with the trace decay --lambda
     TdLambda,
+    /// The average-reward theorem: two heads, differential values, no discount
+    AverageReward,
 }
 
 /// Write a model as the bytes that firmware links with `include_bytes!`
 ///
-/// From a trained model (SOURCE: a .safetensors file, or the folder that holds
-/// parameters.safetensors), or from a construction of the paper. The byte format stands in the
+/// From a trained model (RUN_DIR), or from a construction of the paper. The byte format stands in the
 /// documentation of `ictd_core::model`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Export {
-    /// A .safetensors file of parameters, or the folder of a run or seed that holds one
+    /// A training run (its seed --seed is taken), one seed's folder, or a file of parameters
     #[arg(
-        value_name = "SOURCE",
+        value_name = "RUN_DIR",
         required_unless_present = "construction",
         conflicts_with_all = ["construction", "dim", "alpha", "lambda"]
     )]
@@ -57,9 +59,10 @@ pub struct Export {
     /// Trace decay lambda of `td-lambda`
     #[arg(long, default_value = "0.5", value_parser = options::real(0.0..=1.0))]
     pub lambda: f64,
-    /// The file to write (instead of the directory of other commands)
+    /// The file to write (other commands: a directory)
+    // The same name as the option of every command, which it stands in for.
     #[arg(long, value_name = "FILE", default_value = "model.ictd")]
-    pub file: PathBuf,
+    pub out: PathBuf,
 }
 
 /// Show what a stored model holds, after checking every byte of it
@@ -70,7 +73,8 @@ pub struct Inspect {
     pub file: PathBuf,
 }
 
-/// Calls a function with D and K = 2 D + 1 for a feature dimension known at run time.
+/// Calls a function with D, K = 2 D + 1 and the average-reward setting's A = 2 D + 2 for a feature
+/// dimension known at run time.
 macro_rules! with_dimension {
     ($d:expr, $function:ident ( $($argument:expr),* ), otherwise $otherwise:expr) => {
         with_dimension!(@ $d, $function ( $($argument),* ), $otherwise,
@@ -78,7 +82,7 @@ macro_rules! with_dimension {
     };
     (@ $d:expr, $function:ident $arguments:tt, $otherwise:expr, $($n:literal)*) => {
         match $d {
-            $($n => $function::<$n, { 2 * $n + 1 }> $arguments,)*
+            $($n => $function::<$n, { 2 * $n + 1 }, { 2 * $n + 2 }> $arguments,)*
             _ => $otherwise,
         }
     };
@@ -87,67 +91,102 @@ macro_rules! with_dimension {
 /// Writes the model.
 ///
 /// # Errors
-/// [`Error::File`] for a source that holds no model, [`Error::Option`] for one that cannot be
-/// stored, [`Error::Write`].
-pub fn export(options: &Export) -> Result<Report, Error> {
-    let gamma = options.gamma.unwrap_or(0.9);
+/// [`Error::File`] or [`Error::Format`] for a source that holds no model, or one that cannot be
+/// stored; [`Error::Option`]; [`Error::Write`].
+pub fn export(options: &Export, session: &Session) -> Result<Report, Error> {
     let bytes = match (&options.source, options.construction) {
         (None, Some(construction)) => with_dimension!(
             options.dim,
-            constructed(construction, options, gamma),
+            constructed(construction, options),
             otherwise Err(Error::Option {
                 option: "--dim",
                 reason: "accepted is an integer from 1 to 16".into(),
             })
         ),
-        (Some(source), _) => trained(source, options),
+        (Some(source), _) => trained(source, session.seed, options),
         (None, None) => Err(Error::Option {
-            option: "SOURCE",
+            option: "RUN_DIR",
             reason: "a trained model or --construction is needed".into(),
         }),
     }?;
-    records::write_atomic(&options.file, &bytes)?;
-    let mut report = describe(&options.file, &bytes, "export")?;
-    report.files.push(options.file.clone());
+    records::write_atomic(&options.out, &bytes)?;
+    let mut report = describe(&options.out, &bytes, "export")?;
+    report.files.push(options.out.clone());
     Ok(report)
 }
 
-fn constructed<const D: usize, const K: usize>(
+fn constructed<const D: usize, const K: usize, const A: usize>(
     construction: Construction,
     options: &Export,
-    gamma: f64,
 ) -> Result<Vec<u8>, Error> {
-    let c = constructions::learning_rate::<f32, D>(options.alpha as f32);
-    let layer: Layer<f32, K> = match construction {
-        Construction::Td0 => constructions::td0(&c),
-        Construction::ResidualGradient => constructions::residual_gradient(&c),
-        Construction::TdLambda => constructions::td_lambda(&c),
+    let alpha = options.alpha as f32;
+    let (gamma, lambda) = (options.gamma.unwrap_or(0.9) as f32, options.lambda as f32);
+    // The range of --layers is that of the format.
+    let depth = u16::try_from(options.layers.unwrap_or(15)).unwrap_or(u16::MAX);
+    let model = match construction {
+        Construction::Td0 => Model::<f32, D, K, 1>::td0(alpha, depth, gamma),
+        Construction::ResidualGradient => {
+            Model::<f32, D, K, 1>::residual_gradient(alpha, depth, gamma)
+        }
+        Construction::TdLambda => Model::<f32, D, K, 1>::td_lambda(alpha, depth, gamma, lambda),
+        Construction::AverageReward if options.gamma.is_some() => {
+            let reason = "average-reward has no discount".into();
+            return Err(Error::Option { option: "--gamma", reason });
+        }
+        Construction::AverageReward => {
+            let model = TwoHeadModel::<f32, D, A, 1>::average_reward(alpha, depth);
+            let model = model.doing("the construction")?;
+            return stored(model.byte_len(), |bytes| model.write(bytes).map(|_| ()));
+        }
     };
-    let lambda = if construction == Construction::TdLambda { options.lambda } else { 0.0 };
-    let depth = options.layers.unwrap_or(15);
-    let transformer =
-        Transformer::<f32, K, 1>::autoregressive(layer, depth).doing("the construction")?;
-    store::<D, K, 1>(transformer, AttentionKind::Linear, gamma, lambda)
+    let model = model.doing("the construction")?;
+    stored(model.byte_len(), |bytes| model.write(bytes).map(|_| ()))
 }
 
-fn trained(source: &Path, options: &Export) -> Result<Vec<u8>, Error> {
-    let file =
-        if source.is_dir() { source.join("parameters.safetensors") } else { source.to_owned() };
-    let bytes = std::fs::read(&file).map_err(|e| Error::file(&file, e))?;
-    let parameters = Parameters::from_safetensors(&file, &bytes)?;
-    let d = parameters.feature_dimension();
+fn trained(source: &Path, seed: u64, options: &Export) -> Result<Vec<u8>, Error> {
+    let source = seed_of_run(source, seed)?;
+    let model = model_file::open(&source, None)?;
+    let d = model.parameters.feature_dimension();
     with_dimension!(
         d,
-        trained_of(&file, &parameters, options),
-        otherwise Err(Error::file(&file, format!("d = {d}: 1 to 16 can be stored")))
+        trained_of(&source, &model, options),
+        otherwise Err(Error::file(&source, format!("d = {d}: 1 to 16 can be stored")))
     )
 }
 
-fn trained_of<const D: usize, const K: usize>(
+/// The folder of a seed if the source is a run, the source itself otherwise.
+fn seed_of_run(source: &Path, seed: u64) -> Result<PathBuf, Error> {
+    let mut seeds: Vec<u64> = std::fs::read_dir(source)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.path().is_dir())
+        .filter_map(|entry| entry.file_name().to_str()?.strip_prefix("seed_")?.parse().ok())
+        .collect();
+    if seeds.is_empty() {
+        return Ok(source.to_owned());
+    }
+    seeds.sort_unstable();
+    if seeds.contains(&seed) {
+        return Ok(source.join(format!("seed_{seed}")));
+    }
+    let accepted: Vec<_> = seeds.iter().map(u64::to_string).collect();
+    Err(Error::Option {
+        option: "--seed",
+        reason: format!(
+            "{} has no seed {seed}; accepted is one of {}",
+            source.display(),
+            accepted.join(", ")
+        ),
+    })
+}
+
+fn trained_of<const D: usize, const K: usize, const A: usize>(
     file: &Path,
-    parameters: &Parameters,
+    model: &ModelFile,
     options: &Export,
 ) -> Result<Vec<u8>, Error> {
+    let parameters = &model.parameters;
     let layers: Option<Vec<Layer<f32, K>>> =
         parameters.layers.iter().map(LayerParameters::to_layer).collect();
     let layers = layers.ok_or_else(|| Error::file(file, "layers of different sizes"))?;
@@ -163,12 +202,12 @@ fn trained_of<const D: usize, const K: usize>(
                 .ok_or_else(|| Error::file(file, "does not say how many layers: pass --layers"))?;
             let transformer =
                 Transformer::<f32, K, 1>::autoregressive(*layer, depth).doing("the model")?;
-            store::<D, K, 1>(transformer, attention, gamma, 0.0)
+            store::<D, K, 1>(transformer, attention, gamma, model.lambda)
         }
         _ => {
             let transformer =
                 Transformer::<f32, K, LAYERS>::sequential(&layers).doing("the model")?;
-            store::<D, K, LAYERS>(transformer, attention, gamma, 0.0)
+            store::<D, K, LAYERS>(transformer, attention, gamma, model.lambda)
         }
     }
 }
@@ -181,9 +220,16 @@ fn store<const D: usize, const K: usize, const C: usize>(
 ) -> Result<Vec<u8>, Error> {
     let model = Model::<f32, D, K, C>::new(transformer, attention, gamma as f32, lambda as f32)
         .doing("the model")?;
-    let mut bytes = vec![0; model.byte_len()];
-    let refuse = |e: ictd_core::model::ModelError| Error::Usage(e.to_string());
-    model.write(&mut bytes).map_err(refuse)?;
+    stored(model.byte_len(), |bytes| model.write(bytes).map(|_| ()))
+}
+
+/// What a model writes into a buffer of the length that it says.
+fn stored(
+    len: usize,
+    write: impl FnOnce(&mut [u8]) -> Result<(), ModelError>,
+) -> Result<Vec<u8>, Error> {
+    let mut bytes = vec![0; len];
+    write(&mut bytes).map_err(|e| Error::Usage(e.to_string()))?;
     Ok(bytes)
 }
 
@@ -210,14 +256,21 @@ fn describe(file: &Path, bytes: &[u8], command: &str) -> Result<Report, Error> {
         return Err(Error::file(file, format!("number {at} is NaN or infinite")));
     }
     let (gamma, lambda, parameters) = (numbers[0], numbers[1], &numbers[2..]);
-    if !(0.0..1.0).contains(&gamma) || !(0.0..=1.0).contains(&lambda) {
-        let reason = format!("gamma {gamma}, lambda {lambda}: [0, 1) and [0, 1] are accepted");
+    let (attention, in_range, accepted) = match header.attention {
+        AttentionKind::TwoHead => ("two-head", gamma == 1.0 && lambda == 0.0, "1 and 0"),
+        kind => {
+            let name = if kind == AttentionKind::Softmax { "softmax" } else { "linear" };
+            let in_range = (0.0..1.0).contains(&gamma) && (0.0..=1.0).contains(&lambda);
+            (name, in_range, "[0, 1) and [0, 1]")
+        }
+    };
+    if !in_range {
+        let reason = format!("gamma {gamma}, lambda {lambda}: {accepted} are accepted");
         return Err(Error::file(file, reason));
     }
     let largest = parameters.iter().fold(0.0f64, |a, x| a.max(x.abs()));
     let nonzero = parameters.iter().filter(|x| **x != 0.0).count();
     let scalar = if width == 4 { "f32" } else { "f64" };
-    let attention = format!("{:?}", header.attention).to_lowercase();
     let mode = format!("{:?}", header.mode).to_lowercase();
     let (d, layers) = (header.feature_dimension, header.depth);
     let checksum = ictd_core::model::crc32(&bytes[..bytes.len() - 4]);

@@ -1,0 +1,293 @@
+//! Stored models: what `export` writes is what firmware would write itself, and `inspect` shows it.
+
+mod common;
+
+use common::{files, ictd, json};
+use ictd::formats::parameters::{Attention, LayerParameters, Mode, Parameters};
+use ictd_core::model::ModelError;
+use std::fs;
+use std::path::Path;
+
+/// What a model of the core writes.
+fn bytes_of(write: impl FnOnce(&mut [u8]) -> Result<usize, ModelError>) -> Vec<u8> {
+    let mut buffer = vec![0; 1 << 16];
+    let len = write(&mut buffer).unwrap();
+    buffer.truncate(len);
+    buffer
+}
+
+macro_rules! bytes_of {
+    ($model:expr) => {{
+        let model = $model.unwrap();
+        bytes_of(|buffer| model.write(buffer).map(<[u8]>::len))
+    }};
+}
+
+/// Parameters without a pattern, different for each seed.
+fn parameters(seed: u64, mode: Mode) -> Parameters {
+    let number = |i: usize| ((seed as usize * 31 + i * 17) % 64) as f32 / 64.0 - 0.5;
+    let layer = |l: usize| LayerParameters {
+        p: (0..25).map(|i| number(100 * l + i)).collect(),
+        q: (0..25).map(|i| number(100 * l + i + 50)).collect(),
+    };
+    let (stored, depth) = if mode == Mode::Sequential { (2, 2) } else { (1, 3) };
+    Parameters {
+        token_size: 5,
+        layers: (0..stored).map(layer).collect(),
+        mode,
+        depth: Some(depth),
+        attention: Some(Attention::Linear),
+        gamma: Some(0.75),
+        context_length: Some(30),
+    }
+}
+
+/// A run of two seeds, with the parameters of each.
+fn run(directory: &Path, mode: Mode) {
+    for seed in [3, 7] {
+        let folder = directory.join(format!("seed_{seed}"));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("parameters.safetensors"), parameters(seed, mode).to_safetensors())
+            .unwrap();
+    }
+}
+
+/// The numbers of a stored model behind gamma and lambda.
+fn numbers(model: &[u8]) -> Vec<f32> {
+    let (numbers, rest) = model[20..model.len() - 4].as_chunks();
+    assert!(rest.is_empty());
+    numbers.iter().map(|b| f32::from_le_bytes(*b)).collect()
+}
+
+#[test]
+fn each_construction_is_written_as_the_constant_that_firmware_has() {
+    let out = tempfile::tempdir().unwrap();
+    let file = out.path().join("model.ictd");
+    let export = |arguments: &str| {
+        let output = ictd(&file, &format!("export --construction {arguments}"));
+        assert_eq!(output.status.code(), Some(0), "{arguments}");
+        fs::read(&file).unwrap()
+    };
+    type Model = ictd_core::Model<4>;
+    let example = include_bytes!("../../core/src/model/td0.ictd");
+    assert_eq!(export("td0"), example);
+    assert_eq!(export("td0"), bytes_of!(Model::td0(0.2, 15, 0.9)));
+    assert_eq!(
+        export("residual-gradient --alpha -0.5 --layers 65535 --gamma 0.5"),
+        bytes_of!(Model::residual_gradient(-0.5, 65535, 0.5))
+    );
+    assert_eq!(
+        export("td-lambda --lambda 0.25 --layers 2"),
+        bytes_of!(Model::td_lambda(0.2, 2, 0.9, 0.25))
+    );
+    assert_eq!(
+        export("average-reward --dim 3 --alpha 0.125 --layers 4"),
+        bytes_of!(ictd_core::TwoHeadModel::<3>::average_reward(0.125, 4))
+    );
+    assert_eq!(files(out.path()), ["model.ictd"]);
+}
+
+#[test]
+fn a_seed_of_a_run_is_written_bit_for_bit() {
+    let directory = tempfile::tempdir().unwrap();
+    let (source, file) = (directory.path().join("run"), directory.path().join("m.ictd"));
+    for mode in [Mode::Autoregressive, Mode::Sequential] {
+        run(&source, mode);
+        for seed in [3, 7] {
+            let want: Vec<f32> = (parameters(seed, mode).layers.iter())
+                .flat_map(|layer| [layer.p.clone(), layer.q.clone()].concat())
+                .collect();
+            let run = source.display();
+            for arguments in [
+                format!("export {run} --seed {seed}"),
+                format!("export {run}/seed_{seed}"),
+                format!("export {run}/seed_{seed}/parameters.safetensors"),
+            ] {
+                assert_eq!(ictd(&file, &arguments).status.code(), Some(0), "{arguments}");
+                assert_eq!(numbers(&fs::read(&file).unwrap()), want, "{arguments}");
+            }
+        }
+    }
+    let model = ictd_core::SequentialModel::<2, 2>::from_bytes(&fs::read(&file).unwrap()).unwrap();
+    assert_eq!((model.gamma(), model.transformer().depth()), (0.75, 2));
+    // What was exported can be exported again.
+    let again = directory.path().join("again.ictd");
+    assert_eq!(ictd(&again, &format!("export {}", file.display())).status.code(), Some(0));
+    assert_eq!(fs::read(&again).unwrap(), fs::read(&file).unwrap());
+}
+
+#[test]
+fn inspect_shows_what_was_exported() {
+    let out = tempfile::tempdir().unwrap();
+    let file = out.path().join("m.ictd");
+    for (arguments, rows) in [
+        (
+            "td-lambda --layers 7 --alpha 0.5",
+            [
+                ("attention", "linear"),
+                ("layers", "7"),
+                ("gamma", "0.8999999761581421"),
+                ("lambda", "0.5"),
+                ("parameters", "162"),
+                ("nonzero_parameters", "9"),
+                ("largest_parameter", "1.0"),
+            ],
+        ),
+        (
+            "average-reward --dim 2",
+            [
+                ("attention", "two-head"),
+                ("layers", "15"),
+                ("gamma", "1.0"),
+                ("lambda", "0.0"),
+                ("parameters", "216"),
+                ("nonzero_parameters", "12"),
+                ("largest_parameter", "1.0"),
+            ],
+        ),
+    ] {
+        ictd(&file, &format!("export --construction {arguments}"));
+        let text = ictd(out.path(), &format!("inspect {}", file.display()));
+        let object = json(&ictd(out.path(), &format!("inspect {} --json", file.display())));
+        assert_eq!(text.status.code(), Some(0));
+        let text = String::from_utf8(text.stdout).unwrap();
+        let rows = rows.into_iter().chain([("scalar", "f32"), ("mode", "autoregressive")]);
+        for (key, value) in rows {
+            let line = format!("{key:<20}{value}");
+            assert!(text.lines().any(|l| l == line), "{line}: {text}");
+            let found = &object[key];
+            let found = found.as_str().map_or_else(|| found.to_string(), str::to_owned);
+            assert_eq!(found, value, "{key}");
+        }
+        assert_eq!(object["bytes"], fs::metadata(&file).unwrap().len());
+    }
+    assert_eq!(files(out.path()), ["m.ictd"]);
+}
+
+#[test]
+fn digest_lists_every_kernel_beside_its_expected_digest() {
+    let out = tempfile::tempdir().unwrap();
+    let expected = include_str!("../../tests/digests.txt");
+    let object = json(&ictd(out.path(), "digest --json"));
+    assert_eq!((&object["equal"], &object["holds"]), (&true.into(), &true.into()));
+    let kernels = object["kernels"].as_array().unwrap();
+    let listed: Vec<String> = (kernels.iter())
+        .map(|k| format!("{} {}", k["kernel"].as_str().unwrap(), k["digest"].as_str().unwrap()))
+        .collect();
+    let lines = expected.lines().filter(|line| !line.starts_with('#'));
+    let stated: Vec<String> =
+        lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+    assert_eq!(listed, stated);
+    let text = ictd(out.path(), "digest");
+    assert_eq!(text.status.code(), Some(0));
+    let text = String::from_utf8(text.stdout).unwrap();
+    for line in stated {
+        let [name, digest] = line.split(' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let row = text.lines().find(|l| l.split_whitespace().next() == Some(name)).unwrap();
+        assert_eq!(row.matches(digest).count(), 2, "{row}");
+    }
+}
+
+/// The one line of a refusal; nothing was written, what was there is as before.
+fn refused(arguments: &str) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("m.ictd");
+    fs::write(&file, "before").unwrap();
+    let output = ictd(&file, arguments);
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments}: {line}");
+    assert_eq!(line.lines().count(), 1, "{arguments}: {line}");
+    assert!(output.stdout.is_empty(), "{arguments}");
+    assert_eq!(fs::read(&file).unwrap(), b"before", "{arguments}");
+    assert_eq!(files(directory.path()), ["m.ictd"], "{arguments}");
+    line
+}
+
+#[test]
+fn a_source_that_cannot_be_exported_is_named_in_one_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    run(&directory.path().join("run"), Mode::Autoregressive);
+    let good = parameters(1, Mode::Autoregressive);
+    let write = |name: &str, bytes: &[u8]| fs::write(directory.path().join(name), bytes).unwrap();
+    let mut nan = good.clone();
+    nan.layers[0].q[7] = f32::NAN;
+    write("nan.safetensors", &nan.to_safetensors());
+    let mut silent = good.clone();
+    silent.depth = None;
+    write("silent.safetensors", &silent.to_safetensors());
+    let mut damaged = good.to_safetensors();
+    *damaged.last_mut().unwrap() ^= 1;
+    write("damaged.safetensors", &damaged);
+    write("short.safetensors", &good.to_safetensors()[..100]);
+    write("text.safetensors", b"no model at all");
+    let mut model = bytes_of!(ictd_core::Model::<2>::td0(0.2, 3, 0.9));
+    model[30] ^= 1;
+    write("damaged.ictd", &model);
+    write("two-head.ictd", &bytes_of!(ictd_core::TwoHeadModel::<2>::average_reward(0.2, 3)));
+    fs::create_dir(directory.path().join("empty")).unwrap();
+    for (source, reason) in [
+        ("nowhere", "No such file"),
+        ("run", "--seed: "),
+        ("run", "has no seed 0; accepted is one of 3, 7"),
+        ("empty", "a folder with parameters.safetensors or data.npz"),
+        ("nan.safetensors", "NaN in row 1, column 2"),
+        ("silent.safetensors", "pass --layers"),
+        ("damaged.safetensors", "its checksum is wrong"),
+        ("short.safetensors", "not a readable .safetensors file"),
+        ("text.safetensors", "not a readable .safetensors file"),
+        ("damaged.ictd", "damaged: the bytes have the checksum"),
+        ("two-head.ictd", "two heads"),
+    ] {
+        let line = refused(&format!("export {}", path(source)));
+        assert!(line.contains(source) && line.contains(reason), "{source}: {line}");
+    }
+    for (arguments, reason) in [
+        ("export", "RUN_DIR"),
+        ("export --construction td1", "td0, residual-gradient, td-lambda, average-reward"),
+        ("export --construction td0 --dim 17", "--dim 17: accepted is an integer from 1 to 16"),
+        ("export --construction td0 --alpha nan", "--alpha nan"),
+        ("export --construction td0 --layers 0", "--layers 0"),
+        ("export --construction average-reward --gamma 0.5", "--gamma: "),
+        ("export x --construction td0", "cannot be used with"),
+    ] {
+        let line = refused(arguments);
+        assert!(line.contains(reason), "{arguments}: {line}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_named_and_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    for target in ["missing/m.ictd", "."] {
+        let output = ictd(&directory.path().join(target), "export --construction td0");
+        let line = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), line.lines().count()), (Some(2), 1), "{line}");
+        assert!(line.contains("--out: cannot write"), "{line}");
+        assert_eq!(files(directory.path()), [""; 0]);
+    }
+}
+
+#[test]
+fn a_damaged_stored_model_is_not_inspected() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("m.ictd");
+    ictd(&file, "export --construction td0 --dim 1");
+    let good = fs::read(&file).unwrap();
+    let inspect = || ictd(directory.path(), &format!("inspect {}", file.display()));
+    assert_eq!(inspect().status.code(), Some(0));
+    for (bytes, reason) in [
+        (good[..good.len() - 1].to_vec(), "bytes where the header asks for"),
+        (good[1..].to_vec(), "does not start with ICTD"),
+        (good.iter().map(|b| b ^ 0x10).collect(), "does not start with ICTD"),
+        ([&good[..40], &[good[40] ^ 4], &good[41..]].concat(), "damaged"),
+        (Vec::new(), "0 bytes where the header asks for"),
+    ] {
+        fs::write(&file, bytes).unwrap();
+        let output = inspect();
+        let line = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), line.lines().count()), (Some(2), 1), "{line}");
+        assert!(line.contains("m.ictd") && line.contains(reason), "{reason}: {line}");
+        assert!(output.stdout.is_empty());
+    }
+}
