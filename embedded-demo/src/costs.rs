@@ -1,6 +1,6 @@
 //! What the operations cost on this chip.
 
-use crate::chip::{Counter, stack_high_water, static_ram};
+use crate::chip::{Counter, flash, stack_high_water, static_ram};
 use crate::demo::{self, GAMMA, TRAINED};
 use core::hint::black_box;
 use ictd_core::context::Context as _;
@@ -22,7 +22,8 @@ const LITERAL: usize = 30;
 #[inline(never)]
 pub(crate) fn report(mut counter: Counter) -> Result<bool, ModelError> {
     let unit = if cfg!(feature = "rtt") { "cycles" } else { "instructions" };
-    let trained = Model::<4>::from_bytes(TRAINED)?;
+    let (trained, reading) = counter.measure(|| Model::<4>::from_bytes(&TRAINED));
+    let trained = trained?;
     let mut rng = Rng::new(1);
     let task = random_mdp::<f32, 4, 5>(5, 4, GAMMA, &mut rng)?;
     let mut state = task.initial_state(&mut rng);
@@ -52,6 +53,7 @@ pub(crate) fn report(mut counter: Counter) -> Result<bool, ModelError> {
         );
         within &= observe <= OBSERVE && value_function <= VALUE_FUNCTION && query <= QUERY;
     }
+    defmt::info!("chip: reading the stored model: {=u32} {=str}", reading, unit);
     literal(&mut counter, &trained, unit)?;
     let mut trainer = demo::trainer()?;
     trainer.train_task()?;
@@ -66,9 +68,10 @@ pub(crate) fn report(mut counter: Counter) -> Result<bool, ModelError> {
     let (_, constructed) = counter.measure(|| demo::CONSTRUCTED.value_function(&context));
     defmt::info!("chip: value function, constructed, 15 layers: {=u32} {=str}", constructed, unit);
     defmt::info!(
-        "chip: stack at most {=u32} bytes, static RAM {=u32}",
+        "chip: stack at most {=u32} bytes, static RAM {=u32}, flash {=u32}",
         stack_high_water(),
-        static_ram()
+        static_ram(),
+        flash()
     );
     let has_budgets = env!("ICTD_BOARD") == "mps2-an386" && !cfg!(feature = "rtt");
     if has_budgets && !within {

@@ -20,7 +20,8 @@ pub(crate) const CONSTRUCTED: Model<4> = match Model::<4>::td0(0.2, 15, GAMMA) {
 };
 
 /// (b) Weights that the host trained: L = 3, 4000 Boyan's chains (README.md says how).
-pub(crate) const TRAINED: &[u8] = include_bytes!("trained.ictd");
+pub(crate) static TRAINED: [u8; include_bytes!("trained.ictd").len()] =
+    *include_bytes!("trained.ictd");
 
 /// The digest of everything that the demo computes, on every platform.
 pub(crate) const EXPECTED: Digest = Digest::from_value(hexadecimal(include_str!("digest.txt")));
@@ -100,6 +101,31 @@ pub(crate) fn mean_msve(name: &str, model: &Model<4>, digest: &mut Digest) -> Re
         digest.number(*mean);
     }
     Ok(())
+}
+
+/// Damages the stored model in each way that changes one bit or all bits of one byte; true if the
+/// reader rejects all of them.
+#[inline(never)]
+pub(crate) fn damage() -> bool {
+    let mut bytes = TRAINED;
+    let (mut rejected, mut tried) = (0u32, 0u32);
+    for at in 0..bytes.len() {
+        for flip in [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0xff] {
+            bytes[at] ^= flip;
+            tried += 1;
+            rejected += u32::from(Model::<4>::from_bytes(&bytes).is_err());
+            bytes[at] ^= flip;
+        }
+    }
+    let intact = Model::<4>::from_bytes(&bytes).is_ok();
+    log!(
+        "stored model of {} bytes: {} of {} flips of a bit or byte rejected, {}",
+        bytes.len() as u32,
+        rejected,
+        tried,
+        if intact { "the intact model accepted" } else { "the intact model REJECTED" }
+    );
+    rejected == tried && intact
 }
 
 /// The trainer of the demo: the paper's task and network, a smaller batch.
