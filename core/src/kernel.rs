@@ -1,11 +1,12 @@
 //! The few hot products, on nalgebra's `SMatrix`, every sum in ascending order of its index.
 //!
 //! For `f32` and `f64` each product of two matrices is bit for bit nalgebra's own `a * b`; unlike
-//! nalgebra's, these also take lanes, and no code path depends on the target or on the build.
+//! nalgebra's, these also take lanes, and no code path depends on the target or on the build. Each
+//! product is a [`Kernel`](crate::scalar::Kernel).
 
 pub(crate) mod padded;
 
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, kernel};
 use nalgebra::{ArrayStorage, SMatrix, SVector};
 
 /// The matrix of zeros.
@@ -30,21 +31,22 @@ pub fn add_identity<S: Scalar, const K: usize>(m: &mut SMatrix<S, K, K>) {
     }
 }
 
-/// A B, (R, K) times (K, C).
-#[cfg_attr(not(target_os = "none"), inline(always))]
-pub fn mul<S: Scalar, const R: usize, const K: usize, const C: usize>(
-    a: &SMatrix<S, R, K>,
-    b: &SMatrix<S, K, C>,
-) -> SMatrix<S, R, C> {
-    let mut out = zeros::<S, R, C>();
-    for j in 0..C {
-        out.data.0[j] = combine(&a.data.0, &b.data.0[j]);
+kernel! {
+    /// A B, (R, K) times (K, C).
+    pub fn mul as Product<'a, S: Scalar, const R: usize, const K: usize, const C: usize>(
+        a: &'a SMatrix<S, R, K>,
+        b: &'a SMatrix<S, K, C>,
+    ) -> SMatrix<S, R, C> {
+        let mut out = zeros::<S, R, C>();
+        for j in 0..C {
+            out.data.0[j] = combine(&a.data.0, &b.data.0[j]);
+        }
+        out
     }
-    out
 }
 
 /// A^T B, (K, R) transposed times (K, C).
-#[cfg_attr(not(target_os = "none"), inline(always))]
+#[inline]
 pub fn transpose_mul<S: Scalar, const R: usize, const K: usize, const C: usize>(
     a: &SMatrix<S, K, R>,
     b: &SMatrix<S, K, C>,
@@ -53,7 +55,7 @@ pub fn transpose_mul<S: Scalar, const R: usize, const K: usize, const C: usize>(
 }
 
 /// A B^T, (R, K) times (C, K) transposed.
-#[cfg_attr(not(target_os = "none"), inline(always))]
+#[inline]
 pub fn mul_transpose<S: Scalar, const R: usize, const K: usize, const C: usize>(
     a: &SMatrix<S, R, K>,
     b: &SMatrix<S, C, K>,
@@ -61,42 +63,46 @@ pub fn mul_transpose<S: Scalar, const R: usize, const K: usize, const C: usize>(
     mul(a, &transpose(b))
 }
 
-/// A^T.
-#[cfg_attr(not(target_os = "none"), inline(always))]
-#[cfg_attr(target_os = "none", inline(never))]
-pub fn transpose<S: Scalar, const R: usize, const C: usize>(
-    a: &SMatrix<S, R, C>,
-) -> SMatrix<S, C, R> {
-    let mut out = zeros::<S, C, R>();
-    for j in 0..C {
-        for i in 0..R {
-            out.data.0[i][j] = a.data.0[j][i];
+kernel! {
+    /// A^T.
+    #[cfg_attr(target_os = "none", inline(never))]
+    pub fn transpose as Transpose<'a, S: Scalar, const R: usize, const C: usize>(
+        a: &'a SMatrix<S, R, C>,
+    ) -> SMatrix<S, C, R> {
+        let mut out = zeros::<S, C, R>();
+        for j in 0..C {
+            for i in 0..R {
+                out.data.0[i][j] = a.data.0[j][i];
+            }
         }
+        out
     }
-    out
 }
 
-/// A x, (R, K) times (K).
-#[inline(always)]
-pub fn mul_vector<S: Scalar, const R: usize, const K: usize>(
-    a: &SMatrix<S, R, K>,
-    x: &SVector<S, K>,
-) -> SVector<S, R> {
-    SVector::from_array_storage(ArrayStorage([combine(&a.data.0, &x.data.0[0])]))
+kernel! {
+    /// A x, (R, K) times (K).
+    #[cfg_attr(target_os = "none", inline(always))]
+    pub fn mul_vector as VectorProduct<'a, S: Scalar, const R: usize, const K: usize>(
+        a: &'a SMatrix<S, R, K>,
+        x: &'a SVector<S, K>,
+    ) -> SVector<S, R> {
+        SVector::from_array_storage(ArrayStorage([combine(&a.data.0, &x.data.0[0])]))
+    }
 }
 
-/// A^T x, (K, R) transposed times (K).
-#[cfg_attr(not(target_os = "none"), inline(always))]
-#[cfg_attr(target_os = "none", inline(never))]
-pub fn transpose_mul_vector<S: Scalar, const R: usize, const K: usize>(
-    a: &SMatrix<S, K, R>,
-    x: &SVector<S, K>,
-) -> SVector<S, R> {
-    let mut out = zeros::<S, R, 1>();
-    for j in 0..R {
-        out.data.0[0][j] = dot_arrays(&a.data.0[j], &x.data.0[0]);
+kernel! {
+    /// A^T x, (K, R) transposed times (K).
+    #[cfg_attr(target_os = "none", inline(never))]
+    pub fn transpose_mul_vector as TransposeVectorProduct<'a, S: Scalar, const R: usize, const K: usize>(
+        a: &'a SMatrix<S, K, R>,
+        x: &'a SVector<S, K>,
+    ) -> SVector<S, R> {
+        let mut out = zeros::<S, R, 1>();
+        for j in 0..R {
+            out.data.0[0][j] = dot_arrays(&a.data.0[j], &x.data.0[0]);
+        }
+        out
     }
-    out
 }
 
 /// <x, y>.
@@ -105,49 +111,54 @@ pub fn dot<S: Scalar, const K: usize>(x: &SVector<S, K>, y: &SVector<S, K>) -> S
     dot_arrays(&x.data.0[0], &y.data.0[0])
 }
 
-/// M += x y^T.
-#[inline(always)]
-pub fn add_outer<S: Scalar, const R: usize, const C: usize>(
-    m: &mut SMatrix<S, R, C>,
-    x: &SVector<S, R>,
-    y: &SVector<S, C>,
-) {
-    for j in 0..C {
-        let y_j = y.data.0[0][j];
-        for i in 0..R {
-            m.data.0[j][i] += x.data.0[0][i] * y_j;
+kernel! {
+    /// M += x y^T.
+    #[cfg_attr(target_os = "none", inline(always))]
+    pub fn add_outer as AddOuter<'a, S: Scalar, const R: usize, const C: usize>(
+        m: &'a mut SMatrix<S, R, C>,
+        x: &'a SVector<S, R>,
+        y: &'a SVector<S, C>,
+    ) {
+        for j in 0..C {
+            let y_j = y.data.0[0][j];
+            for i in 0..R {
+                m.data.0[j][i] += x.data.0[0][i] * y_j;
+            }
         }
     }
 }
 
-/// A += s B.
-#[inline(always)]
-pub fn add_scaled<S: Scalar, const R: usize, const C: usize>(
-    a: &mut SMatrix<S, R, C>,
-    s: S,
-    b: &SMatrix<S, R, C>,
-) {
-    for j in 0..C {
-        for i in 0..R {
-            a.data.0[j][i] += s * b.data.0[j][i];
+kernel! {
+    /// A += s B.
+    #[cfg_attr(target_os = "none", inline(always))]
+    pub fn add_scaled as AddScaled<'a, S: Scalar, const R: usize, const C: usize>(
+        a: &'a mut SMatrix<S, R, C>,
+        s: S,
+        b: &'a SMatrix<S, R, C>,
+    ) {
+        for j in 0..C {
+            for i in 0..R {
+                a.data.0[j][i] += s * b.data.0[j][i];
+            }
         }
     }
 }
 
-/// s A.
-#[cfg_attr(not(target_os = "none"), inline(always))]
-#[cfg_attr(target_os = "none", inline(never))]
-pub fn scale<S: Scalar, const R: usize, const C: usize>(
-    s: S,
-    a: &SMatrix<S, R, C>,
-) -> SMatrix<S, R, C> {
-    let mut out = *a;
-    for j in 0..C {
-        for i in 0..R {
-            out.data.0[j][i] = s * a.data.0[j][i];
+kernel! {
+    /// s A.
+    #[cfg_attr(target_os = "none", inline(never))]
+    pub fn scale as Scale<'a, S: Scalar, const R: usize, const C: usize>(
+        s: S,
+        a: &'a SMatrix<S, R, C>,
+    ) -> SMatrix<S, R, C> {
+        let mut out = *a;
+        for j in 0..C {
+            for i in 0..R {
+                out.data.0[j][i] = s * a.data.0[j][i];
+            }
         }
+        out
     }
-    out
 }
 
 /// True if no entry is NaN or infinite (in any lane).

@@ -34,7 +34,6 @@ pub struct Layer<S: Scalar, const K: usize> {
 
 impl<S: Scalar, const K: usize> Layer<S, K> {
     /// B_l = I + (1/n) P_l G_l Q_l: the map that this layer applies to every column of Z.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn column_map(&self, statistic: &Statistic<S, K>) -> SMatrix<S, K, K> {
         let p_g = mul(&scale(statistic.inverse_len, &self.p), &statistic.g);
         let mut b = mul(&p_g, &self.q);
@@ -235,7 +234,6 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<S, K, C> {
 
     /// (B_{L-1} B_{L-2})^T e_K, or B_0^T e_K of a single layer, from G_{L-2} = B G B^T with the
     /// B and G of the layer before (no B: G itself).
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     #[cfg_attr(target_os = "none", inline(never))]
     fn last_two_layers(
         &self,

@@ -5,13 +5,13 @@
 //! 10^9 multiply-adds per second, and the share of the peak (independent multiplications and
 //! additions in registers, without memory). Times are the best of several repetitions.
 
-use ictd::dispatch::{Level, TrainTasks, Work, run};
+use ictd::dispatch::{WithScalar, available, with_scalar};
 use ictd_core::attention::{LinearAttention, Td0};
 use ictd_core::context::{Context, Growing, Statistic};
 use ictd_core::gradient::linear::value_and_gradient;
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
-use ictd_core::scalar::{Lanes8, Lanes16, Scalar};
+use ictd_core::scalar::{Kernel, Scalar};
 use ictd_core::tasks::{Mrp, Task, boyan_chain};
 use ictd_core::training::{
     Adam, AdamSettings, AttentionParameters, Autoregressive, BatchTd, FiniteTask, FiniteTasks,
@@ -30,62 +30,55 @@ const WINDOWS: usize = 64;
 const T: usize = 60 + WINDOWS + 2;
 
 /// Something to repeat.
-trait Kernel {
-    const LANES: usize;
+trait Repeated {
     fn call(&mut self);
 }
 
-struct Repeat<'a, B>(&'a mut B, u32);
-
-impl<B: Kernel> Work for Repeat<'_, B> {
-    const LANES: usize = B::LANES;
-    type Output = f64;
-
-    #[inline(always)]
-    fn run(self) -> f64 {
-        let start = Instant::now();
-        for _ in 0..self.1 {
-            self.0.call();
-        }
-        start.elapsed().as_secs_f64()
-    }
-}
-
 /// The shortest time of a call in seconds.
-fn seconds(level: Level, kernel: &mut impl Kernel) -> f64 {
+fn seconds(repeated: &mut impl Repeated) -> f64 {
+    let mut time = |calls: u32| {
+        let start = Instant::now();
+        for _ in 0..calls {
+            repeated.call();
+        }
+        start.elapsed().as_secs_f64() / f64::from(calls)
+    };
     let mut calls = 1;
-    while run(level, Repeat(kernel, calls)) < 2e-3 && calls < 1 << 24 {
+    while time(calls) * f64::from(calls) < 2e-3 && calls < 1 << 24 {
         calls *= 2;
     }
-    let mut best = f64::INFINITY;
-    for _ in 0..25 {
-        best = best.min(run(level, Repeat(kernel, calls)) / f64::from(calls));
-    }
-    best
+    (0..25).map(|_| time(calls)).fold(f64::INFINITY, f64::min)
 }
 
-/// Nine chains of x <- x s + s in registers.
-struct Peak<S>([S; 9], S);
+/// How many independent sums the peak loop keeps, each in a register.
+const SUMS: usize = 12;
+
+/// Rounds of the peak loop in a call.
+const ROUNDS: usize = 1000;
+
+/// x <- x s + s for independent x, in registers.
+struct Peak<S>([S; SUMS], S);
 
 impl<S: Scalar> Kernel for Peak<S> {
-    const LANES: usize = S::LANES;
+    type Output = [S; SUMS];
 
     #[inline(always)]
-    fn call(&mut self) {
-        let s = self.1;
-        let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h, mut i] = self.0;
-        for _ in 0..1000 {
-            a = a * s + s;
-            b = b * s + s;
-            c = c * s + s;
-            d = d * s + s;
-            e = e * s + s;
-            f = f * s + s;
-            g = g * s + s;
-            h = h * s + s;
-            i = i * s + s;
+    fn run(self) -> [S; SUMS] {
+        let (mut sums, s) = (self.0, self.1);
+        for _ in 0..ROUNDS {
+            for i in 0..SUMS {
+                sums[i] = sums[i] * s + s;
+            }
         }
-        self.0 = black_box([a, b, c, d, e, f, g, h, i]);
+        sums
+    }
+}
+
+struct PeakCalls<S>([S; SUMS], S);
+
+impl<S: Scalar> Repeated for PeakCalls<S> {
+    fn call(&mut self) {
+        self.0 = black_box(S::run(Peak(black_box(self.0), self.1)));
     }
 }
 
@@ -94,10 +87,7 @@ struct Observe<S: Scalar, const D: usize, const K: usize> {
     phi: [SVector<S, D>; 2],
 }
 
-impl<S: Scalar, const D: usize, const K: usize> Kernel for Observe<S, D, K> {
-    const LANES: usize = S::LANES;
-
-    #[inline(always)]
+impl<S: Scalar, const D: usize, const K: usize> Repeated for Observe<S, D, K> {
     fn call(&mut self) {
         black_box(self.context.observe(&self.phi[0], S::ONE, &self.phi[1])).ok();
     }
@@ -105,10 +95,7 @@ impl<S: Scalar, const D: usize, const K: usize> Kernel for Observe<S, D, K> {
 
 struct Forward<S: Scalar, const K: usize>(Transformer<S, K, 1>, Statistic<S, K>);
 
-impl<S: Scalar, const K: usize> Kernel for Forward<S, K> {
-    const LANES: usize = S::LANES;
-
-    #[inline(always)]
+impl<S: Scalar, const K: usize> Repeated for Forward<S, K> {
     fn call(&mut self) {
         black_box(self.0.readout(black_box(&self.1)));
     }
@@ -116,10 +103,7 @@ impl<S: Scalar, const K: usize> Kernel for Forward<S, K> {
 
 struct Backward<S: Scalar, const K: usize>(Transformer<S, K, 1>, Prompt<S, K, 60>);
 
-impl<S: Scalar, const K: usize> Kernel for Backward<S, K> {
-    const LANES: usize = S::LANES;
-
-    #[inline(always)]
+impl<S: Scalar, const K: usize> Repeated for Backward<S, K> {
     fn call(&mut self) {
         black_box(value_and_gradient::<S, K, 1, DEPTH, 60>(&self.0, black_box(&self.1))).ok();
     }
@@ -128,10 +112,7 @@ impl<S: Scalar, const K: usize> Kernel for Backward<S, K> {
 /// All columns, every layer: the forward pass as the paper writes it.
 struct Literal<const K: usize>(Transformer<f32, K, 1>, Prompt<f32, K, 60>);
 
-impl<const K: usize> Kernel for Literal<K> {
-    const LANES: usize = 1;
-
-    #[inline(always)]
+impl<const K: usize> Repeated for Literal<K> {
     fn call(&mut self) {
         black_box(self.0.value(black_box(&self.1), &LinearAttention(Td0))).ok();
     }
@@ -143,10 +124,7 @@ struct AdamStep<S: Scalar, const K: usize> {
     gradient: AttentionParameters<S, K, 1>,
 }
 
-impl<S: Scalar, const K: usize> Kernel for AdamStep<S, K> {
-    const LANES: usize = S::LANES;
-
-    #[inline(always)]
+impl<S: Scalar, const K: usize> Repeated for AdamStep<S, K> {
     fn call(&mut self) {
         self.adam.step(&mut self.parameters, black_box(&self.gradient));
     }
@@ -154,10 +132,7 @@ impl<S: Scalar, const K: usize> Kernel for AdamStep<S, K> {
 
 struct Environment<const D: usize, const M: usize>(Mrp<f32, D, M>, usize, Rng);
 
-impl<const D: usize, const M: usize> Kernel for Environment<D, M> {
-    const LANES: usize = 1;
-
-    #[inline(always)]
+impl<const D: usize, const M: usize> Repeated for Environment<D, M> {
     fn call(&mut self) {
         self.1 = black_box(self.0.step(self.1, &mut self.2)).1;
     }
@@ -171,10 +146,7 @@ struct Batch<S: Scalar, N: Network<S, D>, const D: usize> {
     gradient: N::Parameters,
 }
 
-impl<S: Scalar, N: Network<S, D>, const D: usize> Kernel for Batch<S, N, D> {
-    const LANES: usize = S::LANES;
-
-    #[inline(always)]
+impl<S: Scalar, N: Network<S, D>, const D: usize> Repeated for Batch<S, N, D> {
     fn call(&mut self) {
         let gamma = S::from_f64(0.9);
         if let Ok(windows) = self.trajectory.windows(self.context_len, WINDOWS, gamma) {
@@ -191,7 +163,6 @@ fn window_macs(k: f64) -> f64 {
 }
 
 struct Report {
-    level: Level,
     scalar: &'static str,
     peak: f64,
 }
@@ -203,9 +174,9 @@ impl Report {
         let share = 100.0 * rate / self.peak;
         let scalar = self.scalar;
         if macs > 0.0 {
-            println!("{name:12} {scalar:8} {k:3} {nanoseconds:12.1} {rate:10.2} {share:9.0} %");
+            println!("{name:12} {scalar:12} {k:3} {nanoseconds:12.1} {rate:10.2} {share:9.0} %");
         } else {
-            println!("{name:12} {scalar:8} {k:3} {nanoseconds:12.1}");
+            println!("{name:12} {scalar:12} {k:3} {nanoseconds:12.1}");
         }
     }
 
@@ -226,7 +197,7 @@ impl Report {
         let Ok(context) = Growing::new(S::from_f64(0.9), Td0) else { return };
         let phi = [(); 2].map(|()| SVector::from_fn(|_, _| draw(rng, 1.0)));
         let mut observe = Observe::<S, D, K> { context, phi };
-        let time = seconds(self.level, &mut observe);
+        let time = seconds(&mut observe);
         self.row("observe", K, S::LANES, time, kf * (kf + 1.0) / 2.0);
 
         let columns: Vec<SVector<S, K>> =
@@ -235,11 +206,11 @@ impl Report {
         let Ok(prompt) = Prompt::<S, K, 60>::from_columns(&columns, query) else { return };
         let Ok(statistic) = Statistic::of_prompt(&prompt, &Td0) else { return };
         let mut forward = Forward(transformer.clone(), statistic);
-        let time = seconds(self.level, &mut forward);
+        let time = seconds(&mut forward);
         self.row("forward", K, S::LANES, time, 4.0 * kf.powi(3) + 11.0 * kf * kf);
 
         let mut backward = Backward(transformer, prompt);
-        let time = seconds(self.level, &mut backward);
+        let time = seconds(&mut backward);
         let macs = DEPTH as f64 * 17.0 * kf.powi(3) + 2.0 * n * kf * kf;
         self.row("backward", K, S::LANES, time, macs);
 
@@ -256,18 +227,18 @@ impl Report {
         let gradient = parameters.zeros_like();
         let mut batch =
             Box::new(Batch { network, trajectory: trajectory.clone(), context_len, gradient });
-        let time = seconds(self.level, &mut *batch);
+        let time = seconds(&mut *batch);
         self.row("batch", K, S::LANES, time, WINDOWS as f64 * window_macs(kf));
         let reference = BatchTd::<S, D>::new(DEPTH);
         let mut batch =
             Box::new(Batch { network: reference, trajectory, context_len, gradient: [S::ZERO] });
-        let time = seconds(self.level, &mut *batch);
+        let time = seconds(&mut *batch);
         self.row("reference", K, S::LANES, time, 0.0);
 
         let adam = Adam::new(AdamSettings::default(), &parameters);
         let gradient = parameters.clone();
         let mut adam = AdamStep { adam, parameters, gradient };
-        let time = seconds(self.level, &mut adam);
+        let time = seconds(&mut adam);
         self.row("adam", K, S::LANES, time, 0.0);
 
         let tasks = FiniteTasks::<M> { kind: FiniteTask::BoyanChain, states: M };
@@ -283,8 +254,7 @@ impl Report {
         let mut best = f64::INFINITY;
         for _ in 0..20 {
             let start = Instant::now();
-            let work = TrainTasks { trainer: &mut *trainer, tasks: 5 };
-            if run(self.level, work).is_err() {
+            if (0..5).any(|_| trainer.train_task().is_err()) {
                 return;
             }
             best = best.min(start.elapsed().as_secs_f64() / 5.0);
@@ -292,23 +262,34 @@ impl Report {
         let run = best * 4000.0 / S::LANES as f64;
         let bytes = size_of_val(&*trainer) / S::LANES;
         println!(
-            "{:12} {:8} {K:3} {run:10.3} s per seed for 4000 tasks of 5 batches of 64 windows, \
+            "{:12} {:12} {K:3} {run:10.3} s per seed for 4000 tasks of 5 batches of 64 windows, \
              {bytes} bytes of state per seed and lane",
             "whole run", self.scalar
         );
     }
 
     fn all<S: Scalar<Element = f32>>(scalar: &'static str) {
-        let level = Level::detect();
-        let mut peak = Peak([S::ONE; 9], black_box(S::from_f64(0.999)));
-        let time = seconds(level, &mut peak);
-        let report = Report { level, scalar, peak: 9000.0 * S::LANES as f64 / time / 1e9 };
-        println!("{:12} {scalar:8}     {:23.2}", "peak", report.peak);
+        let mut peak = PeakCalls([S::ONE; SUMS], black_box(S::from_f64(0.999)));
+        let macs = (SUMS * ROUNDS * S::LANES) as f64;
+        let report = Report { scalar, peak: macs / seconds(&mut peak) / 1e9 };
+        println!("{:12} {scalar:12}     {:23.2}", "peak", report.peak);
         report.kernels::<S, 4, 9, 10>(30);
         report.kernels::<S, 8, 17, 20>(60);
     }
 }
 
+/// All rows of a kind of number, under its name.
+struct Rows(&'static str);
+
+impl WithScalar for Rows {
+    type Output = ();
+
+    fn run<S: Scalar<Element = f32>>(self) {
+        Report::all::<S>(self.0);
+    }
+}
+
+/// The forward pass as the paper writes it, for every window of a run.
 fn literal<const K: usize>(context_len: usize) {
     let rng = &mut Rng::new(2);
     let matrix = |rng: &mut Rng| SMatrix::<f32, K, K>::from_fn(|_, _| rng.uniform_in(-0.1, 0.1));
@@ -317,15 +298,22 @@ fn literal<const K: usize>(context_len: usize) {
     let mut column = || SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0));
     let columns: Vec<SVector<f32, K>> = (0..context_len).map(|_| column()).collect();
     let Ok(prompt) = Prompt::from_columns(&columns, column()) else { return };
-    let time = seconds(Level::detect(), &mut Literal(transformer, prompt));
-    println!("{:12} {:8} {K:3} {:12.1}  (forward only)", "all columns", "f32", time * 1e9);
+    let time = seconds(&mut Literal(transformer, prompt));
+    println!("{:12} {:12} {K:3} {:12.1}", "all columns", "f32", time * 1e9);
+    println!(
+        "{:12} {:12} {K:3} {:10.3} s per seed for the forward passes alone of such a run, written \
+         literally",
+        "literal run",
+        "f32",
+        time * 4000.0 * 5.0 * WINDOWS as f64
+    );
 }
 
 fn environment<const D: usize, const M: usize>() {
     let mut rng = Rng::new(3);
     let Ok(chain) = boyan_chain::<f32, D, M>(M, &mut rng) else { return };
-    let time = seconds(Level::detect(), &mut Environment(chain, 0, rng));
-    println!("{:12} {:8} {:3} {:12.1}  ({M} states)", "environment", "f32", 2 * D + 1, time * 1e9);
+    let time = seconds(&mut Environment(chain, 0, rng));
+    println!("{:12} {:12} {:3} {:12.1}  ({M} states)", "environment", "f32", 2 * D + 1, time * 1e9);
 }
 
 fn main() {
@@ -333,16 +321,22 @@ fn main() {
     if std::env::args().any(|argument| argument == "--test") {
         return;
     }
-    println!("level {}", Level::detect().name());
     println!(
-        "{:12} {:8} {:>3} {:>12} {:>10} {:>11}",
-        "kernel", "scalar", "K", "ns/lane", "GMAC/s", "of peak"
+        "{:12} {:12} {:>3} {:>12} {:>10} {:>11}",
+        "kernel", "numbers", "K", "ns/lane", "GMAC/s", "of peak"
     );
     environment::<4, 10>();
     environment::<8, 20>();
     literal::<9>(30);
     literal::<17>(60);
-    Report::all::<f32>("f32");
-    Report::all::<Lanes8>("Lanes8");
-    Report::all::<Lanes16>("Lanes16");
+    for (level, lanes) in available() {
+        let numbers = match (level.name(), lanes) {
+            ("avx512", 16) => "16, avx512",
+            ("avx2", 8) => "8, avx2",
+            ("avx2", 1) => "1, avx2",
+            ("baseline", 4) => "4, baseline",
+            _ => "1, baseline",
+        };
+        with_scalar(level, lanes, Rows(numbers));
+    }
 }

@@ -1,16 +1,16 @@
 //! Which vector instructions a training run uses, chosen once at run time.
 //!
-//! `core` knows no instruction set: its lanes are plain arrays. Here its training loop is compiled
-//! once for each level, inside a function that may use that level's instructions; everything on the
-//! hot path is inlined into it. Levels change the speed and nothing else: the operations are the same
-//! ones in the same order, so every level gives the same bits.
+//! `core` knows no instruction set: its lanes are plain arrays, and its kernels run with whatever
+//! instructions the lanes' type names ([`InstructionSet`]). Here are the sets of x86-64. A set changes
+//! the speed and nothing else: the operations are the same ones in the same order, so every level gives
+//! the same bits.
 //!
 //! This is the only module of the crate with `unsafe`: a call of a function whose instructions were
-//! found to exist.
+//! found to exist. The sets are private, and [`with_scalar`] is the only way to a type that names one.
 
-use ictd_core::Error;
-use ictd_core::scalar::Scalar;
-use ictd_core::training::{MultiTaskTd, Network, TaskDistribution};
+#[cfg(target_arch = "x86_64")]
+use ictd_core::scalar::{InstructionSet, Kernel, Lanes1On, Lanes8On, Lanes16On};
+use ictd_core::scalar::{Lanes4, Scalar};
 
 /// A set of vector instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,6 +59,17 @@ impl Level {
         }
     }
 
+    /// The level whose registers so many lanes fill; for a seed alone the best of those that
+    /// [`with_scalar`] takes.
+    pub fn for_lanes(lanes: usize) -> Level {
+        match lanes {
+            16 => Level::Avx512,
+            8 => Level::Avx2,
+            1 => Level::detect().min(Level::Avx2),
+            _ => Level::Baseline,
+        }
+    }
+
     /// The level's name.
     pub fn name(self) -> &'static str {
         match self {
@@ -69,104 +80,89 @@ impl Level {
     }
 }
 
-/// Something to run with a level's instructions. An implementation marks `run` and all that is hot
-/// below it `#[inline(always)]`: a function that is not inlined into the level's wrapper does not get
-/// its instructions.
-pub trait Work {
-    /// How many lanes its numbers have: decides which levels it is compiled for.
-    const LANES: usize;
-
+/// Something to do with a kind of number that is chosen at run time.
+pub trait WithScalar {
     /// What it gives.
     type Output;
 
-    /// Does it.
-    fn run(self) -> Self::Output;
+    /// Does it with numbers of kind S.
+    fn run<S: Scalar<Element = f32>>(self) -> Self::Output;
 }
 
-/// Runs `work` with the instructions that suit its number of lanes: AVX-512 for 16, AVX2 for 8 and for
-/// a seed alone (whose columns it vectorises; wider registers would be half empty), the baseline for
-/// 4, but with none above `level` and none that this machine lacks; then with the baseline's.
-pub fn run<W: Work>(level: Level, work: W) -> W::Output {
-    // The number of lanes is a constant: each kind of work is compiled for two levels at most.
-    #[cfg(target_arch = "x86_64")]
-    if W::LANES >= 16 {
-        if level >= Level::Avx512 && Level::Avx512.is_available() {
-            // SAFETY: the instructions that the function is compiled for were just detected.
-            #[allow(unsafe_code)]
-            return unsafe { run_avx512(work) };
-        }
-    } else if W::LANES != 4 && level >= Level::Avx2 && Level::Avx2.is_available() {
-        // SAFETY: as above.
-        #[allow(unsafe_code)]
-        return unsafe { run_avx2(work) };
+/// Runs `work` with numbers of so many lanes, in the registers that fit them: 16 at
+/// [`Level::Avx512`], 8 at [`Level::Avx2`], 4 at [`Level::Baseline`]; one, whose kernels then use
+/// registers along a matrix's column, at [`Level::Avx2`] or [`Level::Baseline`].
+///
+/// None for another pair, and if this machine lacks the level's instructions.
+pub fn with_scalar<W: WithScalar>(level: Level, lanes: usize, work: W) -> Option<W::Output> {
+    if !level.is_available() {
+        return None;
     }
-    let _ = level;
-    run_baseline(work)
-}
-
-/// Runs `work` only with the instructions that suit its number of lanes, so that it is compiled for
-/// fewer levels: none if that is AVX-512 (16 lanes) or AVX2 (one) and this machine lacks it.
-pub fn run_native<W: Work>(work: W) -> Option<W::Output> {
-    #[cfg(target_arch = "x86_64")]
-    if W::LANES >= 16 {
-        // SAFETY: the instructions that the function is compiled for were just detected.
-        #[allow(unsafe_code)]
-        return Level::Avx512.is_available().then(|| unsafe { run_avx512(work) });
-    } else if W::LANES == 1 {
-        // SAFETY: as above.
-        #[allow(unsafe_code)]
-        return Level::Avx2.is_available().then(|| unsafe { run_avx2(work) });
+    match (level, lanes) {
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx512, 16) => Some(work.run::<Lanes16On<Avx512>>()),
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx2, 8) => Some(work.run::<Lanes8On<Avx2>>()),
+        #[cfg(target_arch = "x86_64")]
+        (Level::Avx2, 1) => Some(work.run::<Lanes1On<Avx2>>()),
+        (Level::Baseline, 4) => Some(work.run::<Lanes4>()),
+        (Level::Baseline, 1) => Some(work.run::<f32>()),
+        _ => None,
     }
-    Some(run(Level::detect(), work))
 }
 
-#[inline(never)]
-fn run_baseline<W: Work>(work: W) -> W::Output {
-    work.run()
+/// The pairs of a level and a number of lanes that [`with_scalar`] takes on this machine.
+pub fn available() -> impl Iterator<Item = (Level, usize)> {
+    let pairs = [
+        (Level::Avx512, 16),
+        (Level::Avx2, 8),
+        (Level::Avx2, 1),
+        (Level::Baseline, 4),
+        (Level::Baseline, 1),
+    ];
+    pairs.into_iter().filter(|(level, _)| level.is_available())
 }
+
+/// Kernels compiled for AVX2. Named by a type only where AVX2 was detected.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Avx2;
+
+/// Kernels compiled for AVX-512. Named by a type only where AVX-512 was detected.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Avx512;
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-#[inline(never)]
-fn run_avx2<W: Work>(work: W) -> W::Output {
-    work.run()
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw")]
-#[inline(never)]
-fn run_avx512<W: Work>(work: W) -> W::Output {
-    work.run()
-}
-
-/// Trains on a number of tasks: the hot loop of an experiment.
-pub struct TrainTasks<'a, S, N, E, const D: usize, const T: usize>
-where
-    S: Scalar,
-    N: Network<S, D>,
-    E: TaskDistribution<S::Element, D>,
-{
-    /// Who trains.
-    pub trainer: &'a mut MultiTaskTd<S, N, E, D, T>,
-    /// How many tasks.
-    pub tasks: u64,
-}
-
-impl<S, N, E, const D: usize, const T: usize> Work for TrainTasks<'_, S, N, E, D, T>
-where
-    S: Scalar,
-    N: Network<S, D>,
-    E: TaskDistribution<S::Element, D>,
-{
-    const LANES: usize = S::LANES;
-
-    type Output = Result<(), Error>;
-
+impl InstructionSet for Avx2 {
     #[inline(always)]
-    fn run(self) -> Result<(), Error> {
-        for _ in 0..self.tasks {
-            self.trainer.train_task()?;
+    fn run<K: Kernel>(kernel: K) -> K::Output {
+        #[target_feature(enable = "avx2")]
+        #[inline(never)]
+        fn compiled<K: Kernel>(kernel: K) -> K::Output {
+            kernel.run()
         }
-        Ok(())
+        // SAFETY: `with_scalar` found that the instructions exist.
+        #[allow(unsafe_code)]
+        unsafe {
+            compiled(kernel)
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl InstructionSet for Avx512 {
+    #[inline(always)]
+    fn run<K: Kernel>(kernel: K) -> K::Output {
+        #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw")]
+        #[inline(never)]
+        fn compiled<K: Kernel>(kernel: K) -> K::Output {
+            kernel.run()
+        }
+        // SAFETY: as above.
+        #[allow(unsafe_code)]
+        unsafe {
+            compiled(kernel)
+        }
     }
 }

@@ -100,10 +100,8 @@ fn the_result_has_the_metrics_of_every_seed() {
     for file in ["checkpoint.bin", "metrics.csv", "elements.csv", "data.npz", "params.json"] {
         assert!(folder.join(file).is_file(), "{file}");
     }
-    if cfg!(feature = "more-shapes") {
-        let sequential = json(out.path(), &[&SMALL[..], &["--mode", "sequential"]].concat());
-        assert_eq!(sequential["seeds"][0]["p_bottom_right"].as_array().unwrap().len(), 3);
-    }
+    let sequential = json(out.path(), &[&SMALL[..], &["--mode", "sequential"]].concat());
+    assert_eq!(sequential["seeds"][0]["p_bottom_right"].as_array().unwrap().len(), 3);
 }
 
 #[test]

@@ -137,7 +137,7 @@ proptest! {
             Prompt::<f32, K, N>::discounted::<D>(&[], x, &kernel::zeros()), x, discount, "gamma",
         );
         // One bad lane is enough.
-        let lanes = Lanes4([0.5, 0.5, x, 0.5]);
+        let lanes = Lanes4::new([0.5, 0.5, x, 0.5]);
         expect_range(Growing::<Lanes4, D, K, Td0>::new(lanes, Td0), x, discount, "gamma");
     }
 

@@ -61,7 +61,6 @@ impl<S: Scalar, const K: usize, const L: usize> Tape<S, K, L> {
     ///
     /// # Errors
     /// [`Error::CapacityExceeded`] if the transformer is deeper than L.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn forward<const C: usize>(
         transformer: &Transformer<S, K, C>,
         statistic: &Statistic<S, K>,
@@ -91,7 +90,6 @@ impl<S: Scalar, const K: usize, const L: usize> Tape<S, K, L> {
 
     /// Walks back from TF_L-bar = `seed`, adding `seed` dTF_L/dP_l and `seed` dTF_L/dQ_l to
     /// `gradient` (as many layers as the transformer stores).
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn backward<const C: usize>(
         &self,
         transformer: &Transformer<S, K, C>,

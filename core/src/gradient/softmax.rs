@@ -29,7 +29,7 @@ use super::{Gradient, zero_layers};
 use crate::error::Error;
 use crate::kernel::{mul_vector, transpose_mul_vector, zeros};
 use crate::prompt::Prompt;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, kernel};
 use crate::transformer::{Layer, Transformer};
 use nalgebra::{ArrayStorage, SMatrix, SVector};
 
@@ -131,7 +131,6 @@ impl<S: Scalar, const K: usize, const L: usize, const N: usize> Tape<S, K, L, N>
 
     /// TF_L of the columns given to [`Self::input`]. `layer(l)` is layer l of the pass. With
     /// `INPUT_ADJOINTS` the backward pass can find the adjoints of Z_0 also if L = 1.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn forward<'a, const INPUT_ADJOINTS: bool>(
         &mut self,
         layer: impl Fn(usize) -> &'a Layer<S, K>,
@@ -153,29 +152,10 @@ impl<S: Scalar, const K: usize, const L: usize, const N: usize> Tape<S, K, L, N>
 
     /// The last layer: its output, and in `adjoint[0]`, `last_q` and `last_p_row` the adjoints of its
     /// input and parameters for seed 1.
-    #[inline(always)]
     fn last_layer<const ADJOINTS: bool>(&mut self, layer: &Layer<S, K>, inverse_len: S) -> S {
-        let n = self.n;
         let LayerTape { z, .. } = &self.layers[self.depth - 1];
         let z_bar = &mut self.adjoint[0];
-        if ADJOINTS {
-            z_bar.context[..n].fill([S::ZERO; K]);
-            z_bar.query = [S::ZERO; K];
-        }
-        let mut pass = LastLayer::new(layer, inverse_len);
-        let mut r = 0;
-        while r + TILE <= n {
-            pass.rows::<ADJOINTS, TILE, N>(z, z_bar, layer, r, n);
-            r += TILE;
-        }
-        while r < n {
-            pass.rows::<ADJOINTS, 1, N>(z, z_bar, layer, r, n);
-            r += 1;
-        }
-        if ADJOINTS {
-            z_bar.query[K - 1] -= S::ONE;
-        }
-        scale(&mut pass.p_bar, inverse_len);
+        let pass = last_layer::<S, ADJOINTS, K, N>(z, z_bar, layer, inverse_len, self.n);
         self.last_p_row = pass.p_bar;
         self.last_q.data.0 = pass.q_bar;
         -(z.query[K - 1] + pass.sum)
@@ -184,7 +164,6 @@ impl<S: Scalar, const K: usize, const L: usize, const N: usize> Tape<S, K, L, N>
     /// Walks back from TF_L-bar = `seed`, adding the adjoints of P_l and Q_l to `p_bar(l)` and
     /// `q_bar(l)` through `gradient(l)`. Returns the adjoints of Z_0 if `INPUT_ADJOINTS`, which
     /// must then also have been asked of the forward pass; else what it returns means nothing.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn backward<'a, const INPUT_ADJOINTS: bool>(
         &mut self,
         layer: impl Fn(usize) -> &'a Layer<S, K>,
@@ -208,9 +187,9 @@ impl<S: Scalar, const K: usize, const L: usize, const N: usize> Tape<S, K, L, N>
             let (x_bar, z_bar) = if current == 0 { (&*first, second) } else { (&*second, first) };
             let tape = &self.layers[l];
             let (p_bar, q_bar) = if INPUT_ADJOINTS || l > 0 {
-                backward_layer::<true, _, K, N>(tape, x_bar, z_bar, layer(l), inverse_len, n)
+                backward_layer::<S, true, K, N>(tape, x_bar, z_bar, layer(l), inverse_len, n)
             } else {
-                backward_layer::<false, _, K, N>(tape, x_bar, z_bar, layer(l), inverse_len, n)
+                backward_layer::<S, false, K, N>(tape, x_bar, z_bar, layer(l), inverse_len, n)
             };
             add(l, &p_bar, &q_bar);
             current = 1 - current;
@@ -223,17 +202,17 @@ impl<S: Scalar, const K: usize, const L: usize, const N: usize> Tape<S, K, L, N>
 /// a column is loaded once for all of them. Sums keep their order.
 const TILE: usize = 3;
 
-/// T rows of scores, or of what becomes of them: a number per row for each context column, and for
-/// the query's.
-struct Rows<S: Scalar, const T: usize, const N: usize> {
-    context: [[S; N]; T],
-    query: [S; T],
+/// Up to [`TILE`] rows of scores, or of what becomes of them: for each context column, and for the
+/// query's, a number per row. One workspace serves all tiles of a layer.
+struct Rows<S: Scalar, const N: usize> {
+    context: [[S; TILE]; N],
+    query: [S; TILE],
 }
 
-impl<S: Scalar, const T: usize, const N: usize> Rows<S, T, N> {
+impl<S: Scalar, const N: usize> Rows<S, N> {
     #[inline(always)]
     fn new() -> Self {
-        Rows { context: [[S::ZERO; N]; T], query: [S::ZERO; T] }
+        Rows { context: [[S::ZERO; TILE]; N], query: [S::ZERO; TILE] }
     }
 }
 
@@ -243,11 +222,11 @@ fn products<S: Scalar, const K: usize, const T: usize, const N: usize>(
     left: &[[S; K]; T],
     columns: &Columns<S, K, N>,
     n: usize,
-    rows: &mut Rows<S, T, N>,
+    rows: &mut Rows<S, N>,
 ) {
     for c in 0..n {
         for t in 0..T {
-            rows.context[t][c] = dot(&left[t], &columns.context[c]);
+            rows.context[c][t] = dot(&left[t], &columns.context[c]);
         }
     }
     for t in 0..T {
@@ -264,14 +243,14 @@ fn weight<S: Scalar, const K: usize>(key: &[S; K], z_c: &[S; K], shift: S, norma
 /// The sums over columns, weighted by the rows: one vector per row.
 #[inline(always)]
 fn combinations<S: Scalar, const K: usize, const T: usize, const N: usize>(
-    rows: &Rows<S, T, N>,
+    rows: &Rows<S, N>,
     columns: &Columns<S, K, N>,
     n: usize,
 ) -> [[S; K]; T] {
     let mut sums = [[S::ZERO; K]; T];
     for c in 0..n {
         for t in 0..T {
-            add_scaled(&mut sums[t], rows.context[t][c], &columns.context[c]);
+            add_scaled(&mut sums[t], rows.context[c][t], &columns.context[c]);
         }
     }
     for t in 0..T {
@@ -283,7 +262,7 @@ fn combinations<S: Scalar, const K: usize, const T: usize, const N: usize>(
 /// Adds to each column the vectors weighted by its entries of the rows.
 #[inline(always)]
 fn scatter<S: Scalar, const K: usize, const T: usize, const N: usize>(
-    rows: &Rows<S, T, N>,
+    rows: &Rows<S, N>,
     vectors: &[[S; K]; T],
     columns: &mut Columns<S, K, N>,
     n: usize,
@@ -291,7 +270,7 @@ fn scatter<S: Scalar, const K: usize, const T: usize, const N: usize>(
     for c in 0..n {
         let mut column = columns.context[c];
         for t in 0..T {
-            add_scaled(&mut column, rows.context[t][c], &vectors[t]);
+            add_scaled(&mut column, rows.context[c][t], &vectors[t]);
         }
         columns.context[c] = column;
     }
@@ -304,46 +283,51 @@ fn scatter<S: Scalar, const K: usize, const T: usize, const N: usize>(
 /// and normalisation, 1 / the sum.
 #[inline(always)]
 fn exponentials<S: Scalar, const T: usize, const N: usize>(
-    rows: &mut Rows<S, T, N>,
+    rows: &mut Rows<S, N>,
     n: usize,
 ) -> ([S; T], [S; T]) {
-    let (mut shifts, mut normalisation) = (rows.query, [S::ONE; T]);
+    let (mut shifts, mut totals) = ([S::ZERO; T], [S::ZERO; T]);
+    shifts.copy_from_slice(&rows.query[..T]);
+    for c in 0..n {
+        for t in 0..T {
+            shifts[t] = shifts[t].max(rows.context[c][t]);
+        }
+    }
+    for c in 0..n {
+        for t in 0..T {
+            let exponential = (rows.context[c][t] - shifts[t]).exp();
+            rows.context[c][t] = exponential;
+            totals[t] += exponential;
+        }
+    }
+    let mut normalisation = [S::ONE; T];
     for t in 0..T {
-        let row = &mut rows.context[t];
-        let mut shift = rows.query[t];
-        for c in 0..n {
-            shift = shift.max(row[c]);
-        }
-        let mut total = S::ZERO;
-        for c in 0..n {
-            row[c] = (row[c] - shift).exp();
-            total += row[c];
-        }
-        rows.query[t] = (rows.query[t] - shift).exp();
-        normalisation[t] = S::ONE / (total + rows.query[t]);
-        shifts[t] = shift;
+        rows.query[t] = (rows.query[t] - shifts[t]).exp();
+        normalisation[t] = S::ONE / (totals[t] + rows.query[t]);
     }
     (shifts, normalisation)
 }
 
-/// One layer but the last.
-#[inline(always)]
-fn forward_layer<S: Scalar, const K: usize, const N: usize>(
-    tape: &mut LayerTape<S, K, N>,
-    next: &mut Columns<S, K, N>,
-    layer: &Layer<S, K>,
-    inverse_len: S,
-    n: usize,
-) {
-    next.copy_from(&tape.z, n);
-    let mut r = 0;
-    while r + TILE <= n {
-        forward_rows::<TILE, S, K, N>(tape, next, layer, inverse_len, r, n);
-        r += TILE;
-    }
-    while r < n {
-        forward_rows::<1, S, K, N>(tape, next, layer, inverse_len, r, n);
-        r += 1;
+kernel! {
+    /// One layer but the last.
+    fn forward_layer as ForwardLayer<'a, S: Scalar, const K: usize, const N: usize>(
+        tape: &'a mut LayerTape<S, K, N>,
+        next: &'a mut Columns<S, K, N>,
+        layer: &'a Layer<S, K>,
+        inverse_len: S,
+        n: usize,
+    ) {
+        next.copy_from(&tape.z, n);
+        let mut rows = Rows::new();
+        let mut r = 0;
+        while r + TILE <= n {
+            forward_rows::<TILE, S, K, N>(tape, next, &mut rows, layer, inverse_len, r, n);
+            r += TILE;
+        }
+        while r < n {
+            forward_rows::<1, S, K, N>(tape, next, &mut rows, layer, inverse_len, r, n);
+            r += 1;
+        }
     }
 }
 
@@ -352,6 +336,7 @@ fn forward_layer<S: Scalar, const K: usize, const N: usize>(
 fn forward_rows<const T: usize, S: Scalar, const K: usize, const N: usize>(
     tape: &mut LayerTape<S, K, N>,
     next: &mut Columns<S, K, N>,
+    rows: &mut Rows<S, N>,
     layer: &Layer<S, K>,
     inverse_len: S,
     r: usize,
@@ -364,14 +349,13 @@ fn forward_rows<const T: usize, S: Scalar, const K: usize, const N: usize>(
         values[t] = mul_vector(&layer.p, &z_r).data.0[0];
         scale(&mut values[t], inverse_len);
     }
-    let mut rows = Rows::<S, T, N>::new();
-    products(&keys, &tape.z, n, &mut rows);
-    let (shift, normalisation) = exponentials(&mut rows, n);
+    products(&keys, &tape.z, n, rows);
+    let (shift, normalisation) = exponentials::<S, T, N>(rows, n);
     for t in 0..T {
         tape.values[r + t] = values[t];
         scale(&mut values[t], normalisation[t]);
     }
-    scatter(&rows, &values, next, n);
+    scatter(rows, &values, next, n);
     tape.keys[r..r + T].copy_from_slice(&keys);
     tape.shift[r..r + T].copy_from_slice(&shift);
     tape.normalisation[r..r + T].copy_from_slice(&normalisation);
@@ -385,6 +369,43 @@ struct LastLayer<S: Scalar, const K: usize> {
     sum: S,
     p_bar: [S; K],
     q_bar: [[S; K]; K],
+}
+
+kernel! {
+    /// The last layer, forward and for seed 1 backward: z-bar if `ADJOINTS`.
+    fn last_layer as LastLayerPass<
+        'a,
+        S: Scalar,
+        const ADJOINTS: bool,
+        const K: usize,
+        const N: usize,
+    >(
+        z: &'a Columns<S, K, N>,
+        z_bar: &'a mut Columns<S, K, N>,
+        layer: &'a Layer<S, K>,
+        inverse_len: S,
+        n: usize,
+    ) -> LastLayer<S, K> {
+        if ADJOINTS {
+            z_bar.context[..n].fill([S::ZERO; K]);
+            z_bar.query = [S::ZERO; K];
+        }
+        let (mut pass, mut rows) = (LastLayer::new(layer, inverse_len), Rows::new());
+        let mut r = 0;
+        while r + TILE <= n {
+            pass.rows::<ADJOINTS, TILE, N>(z, z_bar, &mut rows, layer, r, n);
+            r += TILE;
+        }
+        while r < n {
+            pass.rows::<ADJOINTS, 1, N>(z, z_bar, &mut rows, layer, r, n);
+            r += 1;
+        }
+        if ADJOINTS {
+            z_bar.query[K - 1] -= S::ONE;
+        }
+        scale(&mut pass.p_bar, inverse_len);
+        pass
+    }
 }
 
 impl<S: Scalar, const K: usize> LastLayer<S, K> {
@@ -403,6 +424,7 @@ impl<S: Scalar, const K: usize> LastLayer<S, K> {
         &mut self,
         z: &Columns<S, K, N>,
         z_bar: &mut Columns<S, K, N>,
+        rows: &mut Rows<S, N>,
         layer: &Layer<S, K>,
         r: usize,
         n: usize,
@@ -411,9 +433,8 @@ impl<S: Scalar, const K: usize> LastLayer<S, K> {
         for t in 0..T {
             keys[t] = transpose_mul_vector(&layer.q, &vector(z.context[r + t])).data.0[0];
         }
-        let mut rows = Rows::<S, T, N>::new();
-        products(&keys, z, n, &mut rows);
-        let (_, normalisation) = exponentials(&mut rows, n);
+        products(&keys, z, n, rows);
+        let (_, normalisation) = exponentials::<S, T, N>(rows, n);
         // s-bar of the context's columns is the exponential times this factor.
         let (mut a_q, mut factor) = ([S::ZERO; T], [S::ZERO; T]);
         for t in 0..T {
@@ -425,13 +446,13 @@ impl<S: Scalar, const K: usize> LastLayer<S, K> {
             // The query's has w less, which the exponential takes back before the factor.
             rows.query[t] -= S::ONE / normalisation[t];
         }
-        let mut k_bar = combinations(&rows, z, n);
+        let mut k_bar = combinations::<S, K, T, N>(rows, z, n);
         for t in 0..T {
             scale(&mut k_bar[t], factor[t]);
             scale(&mut keys[t], factor[t]);
         }
         if ADJOINTS {
-            scatter(&rows, &keys, z_bar, n);
+            scatter(rows, &keys, z_bar, n);
         }
         for t in 0..T {
             add_outer(&mut self.q_bar, &z.context[r + t], &k_bar[t]);
@@ -444,41 +465,60 @@ impl<S: Scalar, const K: usize> LastLayer<S, K> {
     }
 }
 
-/// The adjoints (P-bar, Q-bar), and with `ADJOINTS` z-bar, from x-bar.
-#[inline(always)]
-fn backward_layer<const ADJOINTS: bool, S: Scalar, const K: usize, const N: usize>(
-    tape: &LayerTape<S, K, N>,
-    x_bar: &Columns<S, K, N>,
-    z_bar: &mut Columns<S, K, N>,
-    layer: &Layer<S, K>,
-    inverse_len: S,
-    n: usize,
-) -> (SMatrix<S, K, K>, SMatrix<S, K, K>) {
-    if ADJOINTS {
-        z_bar.copy_from(x_bar, n);
+kernel! {
+    /// The adjoints (P-bar, Q-bar), and with `ADJOINTS` z-bar, from x-bar.
+    fn backward_layer as BackwardLayer<
+        'a,
+        S: Scalar,
+        const ADJOINTS: bool,
+        const K: usize,
+        const N: usize,
+    >(
+        tape: &'a LayerTape<S, K, N>,
+        x_bar: &'a Columns<S, K, N>,
+        z_bar: &'a mut Columns<S, K, N>,
+        layer: &'a Layer<S, K>,
+        inverse_len: S,
+        n: usize,
+    ) -> (SMatrix<S, K, K>, SMatrix<S, K, K>) {
+        if ADJOINTS {
+            z_bar.copy_from(x_bar, n);
+        }
+        let (mut p_bar, mut q_bar) = (zeros(), zeros());
+        let mut rows = [Rows::new(), Rows::new()];
+        let mut r = 0;
+        while r + TILE <= n {
+            let (sums, rows) = ((&mut p_bar, &mut q_bar), &mut rows);
+            backward_rows::<ADJOINTS, TILE, S, K, N>(
+                tape,
+                x_bar,
+                z_bar,
+                rows,
+                layer,
+                inverse_len,
+                sums,
+                r,
+                n,
+            );
+            r += TILE;
+        }
+        while r < n {
+            let (sums, rows) = ((&mut p_bar, &mut q_bar), &mut rows);
+            backward_rows::<ADJOINTS, 1, S, K, N>(
+                tape,
+                x_bar,
+                z_bar,
+                rows,
+                layer,
+                inverse_len,
+                sums,
+                r,
+                n,
+            );
+            r += 1;
+        }
+        (p_bar, q_bar)
     }
-    let (mut p_bar, mut q_bar) = (zeros(), zeros());
-    let mut r = 0;
-    while r + TILE <= n {
-        let sums = (&mut p_bar, &mut q_bar);
-        backward_rows::<ADJOINTS, TILE, S, K, N>(
-            tape,
-            x_bar,
-            z_bar,
-            layer,
-            inverse_len,
-            sums,
-            r,
-            n,
-        );
-        r += TILE;
-    }
-    while r < n {
-        let sums = (&mut p_bar, &mut q_bar);
-        backward_rows::<ADJOINTS, 1, S, K, N>(tape, x_bar, z_bar, layer, inverse_len, sums, r, n);
-        r += 1;
-    }
-    (p_bar, q_bar)
 }
 
 /// Rows r to r + T - 1, adding to (P-bar, Q-bar).
@@ -493,6 +533,7 @@ fn backward_rows<
     tape: &LayerTape<S, K, N>,
     x_bar: &Columns<S, K, N>,
     z_bar: &mut Columns<S, K, N>,
+    [rows, rows_bar]: &mut [Rows<S, N>; 2],
     layer: &Layer<S, K>,
     inverse_len: S,
     (p_bar, q_bar): (&mut SMatrix<S, K, K>, &mut SMatrix<S, K, K>),
@@ -507,18 +548,17 @@ fn backward_rows<
         (shift[t], normalisation[t]) = (tape.shift[r + t], tape.normalisation[r + t]);
     }
     // The weights A again, and their adjoints.
-    let (mut rows, mut rows_bar) = (Rows::<S, T, N>::new(), Rows::<S, T, N>::new());
     for c in 0..n {
         for t in 0..T {
-            rows.context[t][c] = weight(&keys[t], &z.context[c], shift[t], normalisation[t]);
+            rows.context[c][t] = weight(&keys[t], &z.context[c], shift[t], normalisation[t]);
         }
     }
     let mut mean = [S::ZERO; T];
     for c in 0..n {
         for t in 0..T {
             let weight_bar = dot(&values[t], &x_bar.context[c]);
-            rows_bar.context[t][c] = weight_bar;
-            mean[t] += rows.context[t][c] * weight_bar;
+            rows_bar.context[c][t] = weight_bar;
+            mean[t] += rows.context[c][t] * weight_bar;
         }
     }
     for t in 0..T {
@@ -526,13 +566,13 @@ fn backward_rows<
         rows_bar.query[t] = dot(&values[t], &x_bar.query);
         mean[t] += rows.query[t] * rows_bar.query[t];
     }
-    let mut v_bar = combinations(&rows, x_bar, n);
+    let mut v_bar = combinations::<S, K, T, N>(rows, x_bar, n);
     // Of the scores, in the weights' place.
     let mut k_bar = [[S::ZERO; K]; T];
     for c in 0..n {
         for t in 0..T {
-            let s_bar = rows.context[t][c] * (rows_bar.context[t][c] - mean[t]);
-            rows.context[t][c] = s_bar;
+            let s_bar = rows.context[c][t] * (rows_bar.context[c][t] - mean[t]);
+            rows.context[c][t] = s_bar;
             add_scaled(&mut k_bar[t], s_bar, &z.context[c]);
         }
     }
@@ -541,7 +581,7 @@ fn backward_rows<
         add_scaled(&mut k_bar[t], rows.query[t], &z.query);
     }
     if ADJOINTS {
-        scatter(&rows, &keys, z_bar, n);
+        scatter(rows, &keys, z_bar, n);
     }
     for t in 0..T {
         let z_r = &z.context[r + t];
@@ -595,11 +635,16 @@ fn scale<S: Scalar, const K: usize>(x: &mut [S; K], s: S) {
     }
 }
 
-/// M += x y^T, M by columns.
-#[inline(always)]
-fn add_outer<S: Scalar, const K: usize>(m: &mut [[S; K]; K], x: &[S; K], y: &[S; K]) {
-    for j in 0..K {
-        add_scaled(&mut m[j], y[j], x);
+kernel! {
+    /// M += x y^T, M by columns.
+    fn add_outer as AddOuter<'a, S: Scalar, const K: usize>(
+        m: &'a mut [[S; K]; K],
+        x: &'a [S; K],
+        y: &'a [S; K],
+    ) {
+        for j in 0..K {
+            add_scaled(&mut m[j], y[j], x);
+        }
     }
 }
 

@@ -5,10 +5,11 @@
 //! so that a product runs along a padded column. Rows beyond K are never read back, so R changes no
 //! bit of the others.
 //!
-//! Every function takes `dim` = K as a run-time number (see [`Dim`]), and nothing here is a closure or
-//! an iterator's adapter over rows: what is not inlined would lose the caller's instructions.
+//! Every function takes `dim` = K as a run-time number (see [`Dim`]). The products are
+//! [kernels](crate::scalar::Kernel), compiled once each; inside them nothing is a closure or an
+//! iterator's adapter over rows: what is not inlined would lose the kernel's instructions.
 
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, kernel};
 use core::sync::atomic::{Ordering, compiler_fence};
 
 /// K columns of R rows.
@@ -85,9 +86,21 @@ pub(crate) fn add<S: Scalar, const R: usize>(x: &mut [S; R], y: &[S; R]) {
     });
 }
 
-/// out += A x.
+kernel! {
+    /// out += A x.
+    #[cfg_attr(target_os = "none", inline(always))]
+    pub(crate) fn add_product as AddProduct<'a, S: Scalar, const R: usize, const K: usize>(
+        dim: Dim,
+        out: &'a mut [S; R],
+        a: &'a Columns<S, R, K>,
+        x: &'a [S; R],
+    ) {
+        add_product_inline(dim, out, a, x);
+    }
+}
+
 #[inline(always)]
-pub(crate) fn add_product<S: Scalar, const R: usize, const K: usize>(
+fn add_product_inline<S: Scalar, const R: usize, const K: usize>(
     dim: Dim,
     out: &mut [S; R],
     a: &Columns<S, R, K>,
@@ -187,12 +200,32 @@ impl<S: Scalar, const R: usize, const K: usize> TwoSided<S, R, K> {
         let mut out = *y;
         if S::LANES == 1 {
             add_product(dim, &mut out, &self.transpose, x);
-            return out;
+        } else {
+            add_transpose_product(dim, &mut out, &self.m, x);
         }
+        out
+    }
+
+    /// A^T x.
+    #[inline(always)]
+    pub(crate) fn transpose_mul_vector(&self, dim: Dim, x: &[S; R]) -> [S; R] {
+        self.add_transpose_mul_vector(dim, &[S::ZERO; R], x)
+    }
+}
+
+kernel! {
+    /// out += A^T x, for lanes.
+    #[cfg_attr(target_os = "none", inline(always))]
+    fn add_transpose_product as AddTransposeProduct<'a, S: Scalar, const R: usize, const K: usize>(
+        dim: Dim,
+        out: &'a mut [S; R],
+        a: &'a Columns<S, R, K>,
+        x: &'a [S; R],
+    ) {
         let mut i = 0;
         while i + 3 <= R.min(K) {
             let (mut s0, mut s1, mut s2) = (out[i], out[i + 1], out[i + 2]);
-            let (a0, a1, a2) = (all(&self.m[i], dim), &self.m[i + 1], &self.m[i + 2]);
+            let (a0, a1, a2) = (all(&a[i], dim), &a[i + 1], &a[i + 2]);
             for (((a0_k, a1_k), a2_k), x_k) in a0.iter().zip(a1).zip(a2).zip(x) {
                 s0 += *a0_k * *x_k;
                 s1 += *a1_k * *x_k;
@@ -205,19 +238,12 @@ impl<S: Scalar, const R: usize, const K: usize> TwoSided<S, R, K> {
         }
         while i < R.min(K) {
             let mut s0 = out[i];
-            for (a_k, x_k) in all(&self.m[i], dim).iter().zip(x) {
+            for (a_k, x_k) in all(&a[i], dim).iter().zip(x) {
                 s0 += *a_k * *x_k;
             }
             out[i] = s0;
             i += 1;
         }
-        out
-    }
-
-    /// A^T x.
-    #[inline(always)]
-    pub(crate) fn transpose_mul_vector(&self, dim: Dim, x: &[S; R]) -> [S; R] {
-        self.add_transpose_mul_vector(dim, &[S::ZERO; R], x)
     }
 }
 
@@ -231,75 +257,79 @@ pub(crate) fn dot<S: Scalar, const R: usize>(dim: Dim, x: &[S; R], y: &[S; R]) -
     sum
 }
 
-/// M += A B. Three rows of three columns at a time stay in registers while k runs.
-#[inline(always)]
-pub(crate) fn add_mul<S: Scalar, const R: usize, const K: usize>(
-    dim: Dim,
-    m: &mut Columns<S, R, K>,
-    a: &Columns<S, R, K>,
-    b: &Columns<S, R, K>,
-) {
-    let (m, b) = (all_mut(m, dim), all(b, dim));
-    let (threes, rest) = m.as_chunks_mut::<3>();
-    let (b_threes, b_rest) = b.as_chunks::<3>();
-    for ([m0, m1, m2], [b0, b1, b2]) in threes.iter_mut().zip(b_threes) {
-        if S::LANES == 1 {
-            add_product(dim, m0, a, b0);
-            add_product(dim, m1, a, b1);
-            add_product(dim, m2, a, b2);
-        } else {
-            add_product_3(dim, [m0, m1, m2], a, b0, b1, b2);
+kernel! {
+    /// M += A B. Three rows of three columns at a time stay in registers while k runs.
+    #[cfg_attr(target_os = "none", inline(always))]
+    pub(crate) fn add_mul as AddMul<'a, S: Scalar, const R: usize, const K: usize>(
+        dim: Dim,
+        m: &'a mut Columns<S, R, K>,
+        a: &'a Columns<S, R, K>,
+        b: &'a Columns<S, R, K>,
+    ) {
+        let (m, b) = (all_mut(m, dim), all(b, dim));
+        let (threes, rest) = m.as_chunks_mut::<3>();
+        let (b_threes, b_rest) = b.as_chunks::<3>();
+        for ([m0, m1, m2], [b0, b1, b2]) in threes.iter_mut().zip(b_threes) {
+            if S::LANES == 1 {
+                add_product_inline(dim, m0, a, b0);
+                add_product_inline(dim, m1, a, b1);
+                add_product_inline(dim, m2, a, b2);
+            } else {
+                add_product_3(dim, [m0, m1, m2], a, b0, b1, b2);
+            }
         }
-    }
-    for (out, b_j) in rest.iter_mut().zip(b_rest) {
-        add_product(dim, out, a, b_j);
+        for (out, b_j) in rest.iter_mut().zip(b_rest) {
+            add_product_inline(dim, out, a, b_j);
+        }
     }
 }
 
-/// M += A B^T, only rows 0 to j of column j if `upper` (of lanes in threes, of a padded scalar column
-/// all of them).
-#[inline(always)]
-pub(crate) fn add_mul_transpose<S: Scalar, const R: usize, const K: usize>(
-    dim: Dim,
-    m: &mut Columns<S, R, K>,
-    a: &Columns<S, R, K>,
-    b: &Columns<S, R, K>,
-    upper: bool,
-) {
-    for (j, out) in all_mut(m, dim).iter_mut().enumerate() {
-        let j = j.min(R - 1);
-        if S::LANES == 1 {
-            let mut sum = *out;
-            for (a_k, b_k) in all(a, dim).iter().zip(b) {
-                for i in 0..R {
-                    sum[i] += a_k[i] * b_k[j];
+kernel! {
+    /// M += A B^T, only rows 0 to j of column j if `upper` (of lanes in threes, of a padded scalar column
+    /// all of them).
+    #[cfg_attr(target_os = "none", inline(always))]
+    pub(crate) fn add_mul_transpose as AddMulTranspose<'a, S: Scalar, const R: usize, const K: usize>(
+        dim: Dim,
+        m: &'a mut Columns<S, R, K>,
+        a: &'a Columns<S, R, K>,
+        b: &'a Columns<S, R, K>,
+        upper: bool,
+    ) {
+        for (j, out) in all_mut(m, dim).iter_mut().enumerate() {
+            let j = j.min(R - 1);
+            if S::LANES == 1 {
+                let mut sum = *out;
+                for (a_k, b_k) in all(a, dim).iter().zip(b) {
+                    for i in 0..R {
+                        sum[i] += a_k[i] * b_k[j];
+                    }
                 }
+                *out = sum;
+                continue;
             }
-            *out = sum;
-            continue;
-        }
-        let rows = if upper { j + 1 } else { R };
-        let mut i = 0;
-        while i < rows && i + 3 <= R {
-            let (mut s0, mut s1, mut s2) = (out[i], out[i + 1], out[i + 2]);
-            for (a_k, b_k) in all(a, dim).iter().zip(b) {
-                let x_k = b_k[j];
-                s0 += a_k[i] * x_k;
-                s1 += a_k[i + 1] * x_k;
-                s2 += a_k[i + 2] * x_k;
+            let rows = if upper { j + 1 } else { R };
+            let mut i = 0;
+            while i < rows && i + 3 <= R {
+                let (mut s0, mut s1, mut s2) = (out[i], out[i + 1], out[i + 2]);
+                for (a_k, b_k) in all(a, dim).iter().zip(b) {
+                    let x_k = b_k[j];
+                    s0 += a_k[i] * x_k;
+                    s1 += a_k[i + 1] * x_k;
+                    s2 += a_k[i + 2] * x_k;
+                }
+                out[i] = s0;
+                out[i + 1] = s1;
+                out[i + 2] = s2;
+                i += 3;
             }
-            out[i] = s0;
-            out[i + 1] = s1;
-            out[i + 2] = s2;
-            i += 3;
-        }
-        while i < rows {
-            let mut s0 = out[i];
-            for (a_k, b_k) in all(a, dim).iter().zip(b) {
-                s0 += a_k[i] * b_k[j];
+            while i < rows {
+                let mut s0 = out[i];
+                for (a_k, b_k) in all(a, dim).iter().zip(b) {
+                    s0 += a_k[i] * b_k[j];
+                }
+                out[i] = s0;
+                i += 1;
             }
-            out[i] = s0;
-            i += 1;
         }
     }
 }
@@ -348,51 +378,59 @@ fn add_product_3<S: Scalar, const R: usize, const K: usize>(
     }
 }
 
-/// Copies the upper triangle of a symmetric matrix to its lower one.
-#[inline(always)]
-pub(crate) fn mirror<S: Scalar, const R: usize, const K: usize>(m: &mut Columns<S, R, K>) {
-    for j in 1..K {
-        for i in 0..j {
-            compiler_fence(Ordering::SeqCst);
-            m[i][j] = m[j][i];
+kernel! {
+    /// Copies the upper triangle of a symmetric matrix to its lower one.
+    #[cfg_attr(target_os = "none", inline(always))]
+    pub(crate) fn mirror as Mirror<'a, S: Scalar, const R: usize, const K: usize>(
+        m: &'a mut Columns<S, R, K>,
+    ) {
+        for j in 1..K {
+            for i in 0..j {
+                compiler_fence(Ordering::SeqCst);
+                m[i][j] = m[j][i];
+            }
         }
     }
 }
 
-/// M += sum over the pairs of x y^T, one pair after the other.
-#[inline(always)]
-pub(crate) fn add_outers<S: Scalar, const R: usize, const K: usize, const N: usize>(
-    dim: Dim,
-    m: &mut Columns<S, R, K>,
-    pairs: [(&[S; R], &[S; R]); N],
-) {
-    for (j, column) in all_mut(m, dim).iter_mut().enumerate() {
-        let j = j.min(R - 1);
-        for_rows!(S, R, i, {
-            let mut sum = column[i];
-            for (x, y) in pairs {
-                sum += x[i] * y[j];
-            }
-            column[i] = sum;
-        });
+kernel! {
+    /// M += sum over the pairs of x y^T, one pair after the other.
+    #[cfg_attr(target_os = "none", inline(always))]
+    pub(crate) fn add_outers as AddOuters<'a, S: Scalar, const R: usize, const K: usize, const N: usize>(
+        dim: Dim,
+        m: &'a mut Columns<S, R, K>,
+        pairs: [(&'a [S; R], &'a [S; R]); N],
+    ) {
+        for (j, column) in all_mut(m, dim).iter_mut().enumerate() {
+            let j = j.min(R - 1);
+            for_rows!(S, R, i, {
+                let mut sum = column[i];
+                for (x, y) in pairs {
+                    sum += x[i] * y[j];
+                }
+                column[i] = sum;
+            });
+        }
     }
 }
 
-/// M = the sum over the pairs of (x y^T + y x^T): exactly symmetric, as each bracket is.
-#[inline(always)]
-pub(crate) fn symmetric_outers<S: Scalar, const R: usize, const K: usize, const N: usize>(
-    dim: Dim,
-    m: &mut Columns<S, R, K>,
-    pairs: [(&[S; R], &[S; R]); N],
-) {
-    for (j, column) in all_mut(m, dim).iter_mut().enumerate() {
-        let j = j.min(R - 1);
-        for_rows!(S, R, i, {
-            let mut sum = S::ZERO;
-            for (x, y) in pairs {
-                sum += x[i] * y[j] + y[i] * x[j];
-            }
-            column[i] = sum;
-        });
+kernel! {
+    /// M = the sum over the pairs of (x y^T + y x^T): exactly symmetric, as each bracket is.
+    #[cfg_attr(target_os = "none", inline(always))]
+    pub(crate) fn symmetric_outers as SymmetricOuters<'a, S: Scalar, const R: usize, const K: usize, const N: usize>(
+        dim: Dim,
+        m: &'a mut Columns<S, R, K>,
+        pairs: [(&'a [S; R], &'a [S; R]); N],
+    ) {
+        for (j, column) in all_mut(m, dim).iter_mut().enumerate() {
+            let j = j.min(R - 1);
+            for_rows!(S, R, i, {
+                let mut sum = S::ZERO;
+                for (x, y) in pairs {
+                    sum += x[i] * y[j] + y[i] * x[j];
+                }
+                column[i] = sum;
+            });
+        }
     }
 }

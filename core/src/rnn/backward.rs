@@ -1,6 +1,6 @@
 use super::{LayerInput, Rnn, add_product};
 use crate::error::Error;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, kernel};
 
 /// A forward pass over a prompt, kept for the backward pass through time: the hidden states after
 /// each token, O(n L h). N is the capacity for context tokens.
@@ -42,7 +42,6 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize>
     ///
     /// # Errors
     /// [`Error::CapacityExceeded`] beyond N context tokens.
-    #[inline(always)]
     pub fn forward<const C: usize>(
         &mut self,
         rnn: &Rnn<S, X, H, L, C>,
@@ -71,7 +70,6 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize>
     }
 
     /// Backward through time from v-bar = `seed`: adds `seed` dv/dtheta to `gradient`.
-    #[inline(always)]
     pub fn backward<const C: usize>(
         &self,
         rnn: &Rnn<S, X, H, L, C>,
@@ -101,7 +99,6 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize>
     }
 
     /// Shows, for each token t from the last to the first, the adjoint of layer 0's pre-activation.
-    #[inline(always)]
     fn walk_back<const C: usize>(
         &self,
         rnn: &Rnn<S, X, H, L, C>,
@@ -115,39 +112,64 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize>
             a_bar[L - 1][i] = seed * rnn.output_weights()[i];
             gradient.columns[C - 1][i] += seed * self.last[L - 1][i];
         }
+        let none = [[S::ZERO; H]; L];
         for t in (0..=self.n).rev() {
-            let before = if t == 0 { [[S::ZERO; H]; L] } else { self.after[t - 1] };
+            let before = if t == 0 { &none } else { &self.after[t - 1] };
             let (after, token) = if t == self.n {
                 (&self.last, &self.query)
             } else {
                 (&self.after[t], &self.tokens[t])
             };
-            let mut before_bar = [[S::ZERO; H]; L];
-            for l in (0..L).rev() {
-                // Of the pre-activation: tanh' = 1 - tanh^2.
-                let mut g = a_bar[l];
-                for i in 0..H {
-                    g[i] *= S::ONE - after[l][i] * after[l][i];
-                }
-                let (start, recurrent) =
-                    (Rnn::<S, X, H, L, C>::start(l), Rnn::<S, X, H, L, C>::recurrent_start(l));
-                if l == 0 {
-                    add_outer(&mut gradient.columns[start..recurrent], &g, token);
-                    observe_first_layer(t, &g);
-                } else {
-                    let (below, below_bar) = match rnn.layer_input {
-                        LayerInput::Current => (&after[l - 1], &mut a_bar[l - 1]),
-                        LayerInput::Delayed => (&before[l - 1], &mut before_bar[l - 1]),
-                    };
-                    add_outer(&mut gradient.columns[start..recurrent], &g, below);
-                    add_transposed_product(below_bar, rnn.input_weights(l), &g);
-                }
-                add_outer(&mut gradient.columns[recurrent..recurrent + H], &g, &before[l]);
-                add_product(&mut gradient.columns[recurrent + H], &[g], &[S::ONE]);
-                add_transposed_product(&mut before_bar[l], rnn.recurrent_weights(l), &g);
-            }
-            a_bar = before_bar;
+            observe_first_layer(t, &token_back(rnn, gradient, &mut a_bar, before, after, token));
         }
+    }
+}
+
+kernel! {
+    /// One token back: turns the adjoints of the hidden states after it into those before it, adds to
+    /// `gradient`, and gives the adjoint of layer 0's pre-activation.
+    fn token_back as TokenBack<
+        'a,
+        S: Scalar,
+        const X: usize,
+        const H: usize,
+        const L: usize,
+        const C: usize,
+    >(
+        rnn: &'a Rnn<S, X, H, L, C>,
+        gradient: &'a mut Rnn<S, X, H, L, C>,
+        a_bar: &'a mut [[S; H]; L],
+        before: &'a [[S; H]; L],
+        after: &'a [[S; H]; L],
+        token: &'a [S; X],
+    ) -> [S; H] {
+        let mut before_bar = [[S::ZERO; H]; L];
+        let mut first_layer_bar = [S::ZERO; H];
+        for l in (0..L).rev() {
+            // Of the pre-activation: tanh' = 1 - tanh^2.
+            let mut g = a_bar[l];
+            for i in 0..H {
+                g[i] *= S::ONE - after[l][i] * after[l][i];
+            }
+            let (start, recurrent) =
+                (Rnn::<S, X, H, L, C>::start(l), Rnn::<S, X, H, L, C>::recurrent_start(l));
+            if l == 0 {
+                add_outer(&mut gradient.columns[start..recurrent], &g, token);
+                first_layer_bar = g;
+            } else {
+                let (below, below_bar) = match rnn.layer_input {
+                    LayerInput::Current => (&after[l - 1], &mut a_bar[l - 1]),
+                    LayerInput::Delayed => (&before[l - 1], &mut before_bar[l - 1]),
+                };
+                add_outer(&mut gradient.columns[start..recurrent], &g, below);
+                add_transposed_product(below_bar, rnn.input_weights(l), &g);
+            }
+            add_outer(&mut gradient.columns[recurrent..recurrent + H], &g, &before[l]);
+            add_product(&mut gradient.columns[recurrent + H], &[g], &[S::ONE]);
+            add_transposed_product(&mut before_bar[l], rnn.recurrent_weights(l), &g);
+        }
+        *a_bar = before_bar;
+        first_layer_bar
     }
 }
 

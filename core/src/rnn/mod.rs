@@ -20,7 +20,7 @@ pub mod linear;
 pub use backward::{RnnAdjoints, RnnTape};
 
 use crate::rng::Rng;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, kernel};
 use nalgebra::{ArrayStorage, SMatrix, SVector};
 
 /// What layer l >= 1 reads at step t.
@@ -196,24 +196,8 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const C: usize> 
     }
 
     /// The hidden states after one more token. `before` and the result hold one state per layer.
-    #[inline(always)]
     pub fn step(&self, before: &[[S; H]; L], token: &[S; X]) -> [[S; H]; L] {
-        let mut after = *before;
-        for l in 0..L {
-            let mut sum = *self.bias(l);
-            if l == 0 {
-                add_product(&mut sum, self.input_weights(0), token);
-            } else {
-                let below = match self.layer_input {
-                    LayerInput::Current => after[l - 1],
-                    LayerInput::Delayed => before[l - 1],
-                };
-                add_product(&mut sum, self.input_weights(l), &below);
-            }
-            add_product(&mut sum, self.recurrent_weights(l), &before[l]);
-            after[l] = sum.map(|x| x.tanh());
-        }
-        after
+        step(self, before, token)
     }
 
     /// v = <W_o, a^(L-1)>.
@@ -234,6 +218,40 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const C: usize> 
             hidden = self.step(&hidden, token);
         }
         self.output(&hidden)
+    }
+}
+
+kernel! {
+    fn step as Step<
+        'a,
+        S: Scalar,
+        const X: usize,
+        const H: usize,
+        const L: usize,
+        const C: usize,
+    >(
+        rnn: &'a Rnn<S, X, H, L, C>,
+        before: &'a [[S; H]; L],
+        token: &'a [S; X],
+    ) -> [[S; H]; L] {
+        let mut after = *before;
+        for l in 0..L {
+            let mut sum = *rnn.bias(l);
+            if l == 0 {
+                add_product(&mut sum, rnn.input_weights(0), token);
+            } else {
+                let below = match rnn.layer_input {
+                    LayerInput::Current => after[l - 1],
+                    LayerInput::Delayed => before[l - 1],
+                };
+                add_product(&mut sum, rnn.input_weights(l), &below);
+            }
+            add_product(&mut sum, rnn.recurrent_weights(l), &before[l]);
+            for i in 0..H {
+                after[l][i] = sum[i].tanh();
+            }
+        }
+        after
     }
 }
 

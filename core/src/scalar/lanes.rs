@@ -4,22 +4,31 @@
 //! instructions of whatever width the target has; no operation mixes lanes, so the width never
 //! changes a result.
 
-use super::{Scalar, elementary};
+use super::{InstructionSet, Kernel, Portable, Scalar, WithRows, elementary, with_padded_rows};
 use core::fmt::Debug;
+use core::marker::PhantomData;
 use core::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 macro_rules! lanes {
-    ($name:ident, $width:literal, $align:literal, $doc:literal) => {
+    ($name:ident, $width:literal, $align:literal, $doc:literal, {$($extra:tt)*}) => {
         #[doc = $doc]
         #[derive(Clone, Copy, Debug, PartialEq)]
         #[repr(C, align($align))]
-        pub struct $name(pub [f32; $width]);
+        pub struct $name<I: InstructionSet>(pub [f32; $width], PhantomData<I>);
+
+        impl<I: InstructionSet> $name<I> {
+            /// From the numbers in the lanes.
+            #[inline(always)]
+            pub const fn new(lanes: [f32; $width]) -> Self {
+                $name(lanes, PhantomData)
+            }
+        }
 
         lanes!(@operator $name, $width, Add, add, AddAssign, add_assign);
         lanes!(@operator $name, $width, Sub, sub, SubAssign, sub_assign);
         lanes!(@operator $name, $width, Mul, mul, MulAssign, mul_assign);
 
-        impl Div for $name {
+        impl<I: InstructionSet> Div for $name<I> {
             type Output = Self;
             #[inline(always)]
             fn div(self, other: Self) -> Self {
@@ -27,11 +36,11 @@ macro_rules! lanes {
                 for i in 0..$width {
                     out[i] = self.0[i] / other.0[i];
                 }
-                $name(out)
+                Self::new(out)
             }
         }
 
-        impl Neg for $name {
+        impl<I: InstructionSet> Neg for $name<I> {
             type Output = Self;
             #[inline(always)]
             fn neg(self) -> Self {
@@ -39,23 +48,23 @@ macro_rules! lanes {
             }
         }
 
-        impl $name {
+        impl<I: InstructionSet> $name<I> {
             #[inline(always)]
             fn map(self, f: impl Fn(f32) -> f32) -> Self {
                 let mut out = [0.0; $width];
                 for i in 0..$width {
                     out[i] = f(self.0[i]);
                 }
-                $name(out)
+                Self::new(out)
             }
         }
 
-        impl Scalar for $name {
+        impl<I: InstructionSet> Scalar for $name<I> {
             type Element = f32;
             type PerLane<T: Clone + Debug> = [T; $width];
             const LANES: usize = $width;
-            const ZERO: Self = $name([0.0; $width]);
-            const ONE: Self = $name([1.0; $width]);
+            const ZERO: Self = Self::new([0.0; $width]);
+            const ONE: Self = Self::new([1.0; $width]);
 
             #[inline(always)]
             fn per_lane<T: Clone + Debug>(make: impl FnMut(usize) -> T) -> [T; $width] {
@@ -63,15 +72,15 @@ macro_rules! lanes {
             }
             #[inline(always)]
             fn splat(x: f32) -> Self {
-                $name([x; $width])
+                Self::new([x; $width])
             }
             #[inline(always)]
             fn lane(&self, index: usize) -> f32 {
-                self.0[index % $width]
+                self.0[index & ($width - 1)]
             }
             #[inline(always)]
             fn set_lane(&mut self, index: usize, x: f32) {
-                self.0[index % $width] = x;
+                self.0[index & ($width - 1)] = x;
             }
             #[inline(always)]
             fn from_f64(x: f64) -> Self {
@@ -103,7 +112,7 @@ macro_rules! lanes {
                 for i in 0..$width {
                     out[i] = Scalar::max(self.0[i], other.0[i]);
                 }
-                $name(out)
+                Self::new(out)
             }
             #[inline(always)]
             fn is_finite(self) -> bool {
@@ -113,10 +122,15 @@ macro_rules! lanes {
                 }
                 finite
             }
+            #[inline(always)]
+            fn run<K: Kernel>(kernel: K) -> K::Output {
+                I::run(kernel)
+            }
+            $($extra)*
         }
     };
     (@operator $name:ident, $width:literal, $Op:ident, $op:ident, $OpAssign:ident, $op_assign:ident) => {
-        impl $Op for $name {
+        impl<I: InstructionSet> $Op for $name<I> {
             type Output = Self;
             #[inline(always)]
             fn $op(self, other: Self) -> Self {
@@ -124,10 +138,10 @@ macro_rules! lanes {
                 for i in 0..$width {
                     out[i] = self.0[i].$op(other.0[i]);
                 }
-                $name(out)
+                Self::new(out)
             }
         }
-        impl $OpAssign for $name {
+        impl<I: InstructionSet> $OpAssign for $name<I> {
             #[inline(always)]
             fn $op_assign(&mut self, other: Self) {
                 *self = self.$op(other);
@@ -136,9 +150,34 @@ macro_rules! lanes {
     };
 }
 
-lanes!(Lanes4, 4, 16, "Four `f32`: one SSE2 or NEON register.");
-lanes!(Lanes8, 8, 32, "Eight `f32`: one AVX2 register.");
-lanes!(Lanes16, 16, 64, "Sixteen `f32`: one AVX-512 register.");
+lanes!(Lanes1On, 1, 4, "One `f32`, whose kernels run with the instructions I.", {
+    #[inline(always)]
+    fn with_rows<const K: usize, W: WithRows>(work: W) -> W::Output {
+        with_padded_rows::<K, W>(work)
+    }
+});
+lanes!(
+    Lanes4On,
+    4,
+    16,
+    "Four `f32`: one SSE2 or NEON register; kernels run with the instructions I.",
+    {}
+);
+lanes!(Lanes8On, 8, 32, "Eight `f32`: one AVX2 register; kernels run with the instructions I.", {});
+lanes!(
+    Lanes16On,
+    16,
+    64,
+    "Sixteen `f32`: one AVX-512 register; kernels run with the instructions I.",
+    {}
+);
+
+/// Four `f32`, with the target's own instructions.
+pub type Lanes4 = Lanes4On<Portable>;
+/// Eight `f32`, with the target's own instructions.
+pub type Lanes8 = Lanes8On<Portable>;
+/// Sixteen `f32`, with the target's own instructions.
+pub type Lanes16 = Lanes16On<Portable>;
 
 #[cfg(test)]
 mod tests {
@@ -148,7 +187,7 @@ mod tests {
     fn every_lane_is_the_f32_operation() {
         let a: [f32; 8] = [1.5, -2.25, 1e-20, 3e20, -0.0, 0.1, 7.0, -87.2];
         let b: [f32; 8] = [-0.5, 3.0, 1e-19, -3e20, 0.0, 0.3, 9.0, 1.0];
-        let (x, y) = (Lanes8(a), Lanes8(b));
+        let (x, y) = (Lanes8::new(a), Lanes8::new(b));
         for i in 0..8 {
             let pairs = [
                 ((x + y).lane(i), a[i] + b[i]),

@@ -7,9 +7,12 @@
 //! steer control flow.
 
 mod elementary;
+mod instruction_set;
 mod lanes;
 
-pub use lanes::{Lanes4, Lanes8, Lanes16};
+pub(crate) use instruction_set::kernel;
+pub use instruction_set::{InstructionSet, Kernel, Portable};
+pub use lanes::{Lanes1On, Lanes4, Lanes4On, Lanes8, Lanes8On, Lanes16, Lanes16On};
 
 use core::fmt::Debug;
 use core::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
@@ -83,6 +86,43 @@ pub trait Scalar:
 
     /// True if no lane is NaN or infinite.
     fn is_finite(self) -> bool;
+
+    /// Runs a kernel on numbers of this kind with the instructions that they stand for.
+    #[inline(always)]
+    fn run<K: Kernel>(kernel: K) -> K::Output {
+        Portable::run(kernel)
+    }
+
+    /// Does `work` with the number R >= K of rows to which a matrix's columns of K numbers are best
+    /// padded: none for lanes, where each number is a register; whole registers for one number.
+    #[inline(always)]
+    fn with_rows<const K: usize, W: WithRows>(work: W) -> W::Output {
+        work.run::<K>()
+    }
+}
+
+/// Something to do with a number of rows that a kind of number chooses ([`Scalar::with_rows`]).
+pub trait WithRows {
+    /// What it gives.
+    type Output;
+
+    /// Does it with columns of R rows.
+    fn run<const R: usize>(self) -> Self::Output;
+}
+
+/// [`Scalar::with_rows`] for one `f32`. A microcontroller has no registers to fill.
+#[inline(always)]
+fn with_padded_rows<const K: usize, W: WithRows>(work: W) -> W::Output {
+    #[cfg(not(target_os = "none"))]
+    {
+        if K <= 16 {
+            return work.run::<16>();
+        }
+        if K <= 24 {
+            return work.run::<24>();
+        }
+    }
+    work.run::<K>()
 }
 
 /// A single number, `f32` or `f64`.
@@ -114,7 +154,7 @@ pub trait Real: Scalar<Element = Self> + PartialOrd {
 }
 
 macro_rules! real {
-    ($t:ident, $exp:path, $tanh:path, $sqrt:path, $ln:path, $sin:path, $cos:path, $shift:expr, $ulp:expr) => {
+    ($t:ident, $exp:path, $tanh:path, $sqrt:path, $ln:path, $sin:path, $cos:path, $shift:expr, $ulp:expr, {$($extra:tt)*}) => {
         impl Scalar for $t {
             type Element = $t;
             type PerLane<T: Clone + Debug> = [T; 1];
@@ -171,6 +211,7 @@ macro_rules! real {
             fn is_finite(self) -> bool {
                 self - self == 0.0
             }
+            $($extra)*
         }
 
         impl Real for $t {
@@ -216,7 +257,13 @@ real!(
     libm::sinf,
     libm::cosf,
     40,
-    1.0 / 16_777_216.0
+    1.0 / 16_777_216.0,
+    {
+        #[inline(always)]
+        fn with_rows<const K: usize, W: WithRows>(work: W) -> W::Output {
+            with_padded_rows::<K, W>(work)
+        }
+    }
 );
 real!(
     f64,
@@ -227,5 +274,6 @@ real!(
     libm::sin,
     libm::cos,
     11,
-    1.0 / 9_007_199_254_740_992.0
+    1.0 / 9_007_199_254_740_992.0,
+    {}
 );

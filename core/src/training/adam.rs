@@ -1,6 +1,6 @@
 use super::Parameters;
 use crate::error::Error;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, kernel};
 
 /// Adam's constants, as in torch.optim.Adam.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -106,7 +106,6 @@ impl<P> Adam<P> {
     }
 
     /// One step along the gradient of a loss.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn step<S: Scalar>(&mut self, parameters: &mut P, gradient: &P)
     where
         P: Parameters<S>,
@@ -120,9 +119,37 @@ impl<P> Adam<P> {
         let (rest1, rest2) = (S::from_f64(1.0 - beta1), S::from_f64(1.0 - beta2));
         let beta2 = S::from_f64(beta2);
         let (epsilon, weight_decay) = (S::from_f64(epsilon), S::from_f64(weight_decay));
-        let numbers = parameters.as_mut_slice().iter_mut().zip(gradient.as_slice());
-        let moments = self.mean.as_mut_slice().iter_mut().zip(self.square.as_mut_slice());
-        for ((theta, g), (m, v)) in numbers.zip(moments) {
+        let factors =
+            Factors { step_size, root_correction, rest1, rest2, beta2, epsilon, weight_decay };
+        let (mean, square) = (self.mean.as_mut_slice(), self.square.as_mut_slice());
+        step(factors, parameters.as_mut_slice(), gradient.as_slice(), mean, square);
+    }
+}
+
+/// What a step multiplies by, in the parameters' numbers.
+#[derive(Clone, Copy)]
+struct Factors<S> {
+    step_size: S,
+    root_correction: S,
+    rest1: S,
+    rest2: S,
+    beta2: S,
+    epsilon: S,
+    weight_decay: S,
+}
+
+kernel! {
+    fn step as Step<'a, S: Scalar>(
+        factors: Factors<S>,
+        parameters: &'a mut [S],
+        gradient: &'a [S],
+        mean: &'a mut [S],
+        square: &'a mut [S],
+    ) {
+        let Factors { step_size, root_correction, rest1, rest2, beta2, epsilon, weight_decay } =
+            factors;
+        let numbers = parameters.iter_mut().zip(gradient);
+        for ((theta, g), (m, v)) in numbers.zip(mean.iter_mut().zip(square)) {
             let g = *g + weight_decay * *theta;
             *m += rest1 * (g - *m);
             *v = beta2 * *v + rest2 * (g * g);

@@ -2,7 +2,7 @@ use super::{Network, Targets, Window, Windows};
 use crate::kernel::padded::{Columns, Dim, add, add_mul_vector, add_outers, dot, scaled, zeros};
 use crate::kernel::{self, add_outer, add_scaled, mul_vector};
 use crate::rng::Rng;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, kernel};
 use nalgebra::{SMatrix, SVector};
 
 /// The batch-TD reference transformer: Theorem 1's construction with C_l = alpha I, whose only
@@ -113,19 +113,29 @@ impl<S: Scalar, const D: usize> Network<S, D> for BatchTd<S, D> {
     }
 
     /// The windows in reverse time, the system sliding along: one token gained, one lost.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn batch_gradient(
         &self,
         windows: &Windows<S, D>,
         targets: Targets<S>,
         gradient: &mut [S; 1],
     ) -> S {
+        batch_gradient(self, windows, targets, &mut gradient[0])
+    }
+}
+
+kernel! {
+    fn batch_gradient as BatchGradient<'a, S: Scalar, const D: usize>(
+        network: &'a BatchTd<S, D>,
+        windows: &'a Windows<'a, S, D>,
+        targets: Targets<'a, S>,
+        gradient: &'a mut S,
+    ) -> S {
         let dim = Dim::new::<S, D>();
         let (count, n) = (windows.count(), windows.context_len());
         let inverse_len = S::ONE / S::from_count(n as u64);
         let inverse_count = S::ONE / S::from_count(count as u64);
         let minus_two = -(inverse_count + inverse_count);
-        let alpha = self.alpha[0];
+        let alpha = network.alpha[0];
         let mut a: Columns<S, D, D> = zeros();
         let mut b = [S::ZERO; D];
         for j in count..count + n {
@@ -139,7 +149,7 @@ impl<S: Scalar, const D: usize> Network<S, D> for BatchTd<S, D> {
             }
             let mut w = [S::ZERO; D];
             let mut w_dot = [S::ZERO; D];
-            for _ in 0..self.layers {
+            for _ in 0..network.layers {
                 // b - A w, then the change of dw/dalpha, then of w.
                 let residual = add_mul_vector(dim, &b, &a, &scaled(-S::ONE, &w));
                 let change = add_mul_vector(dim, &residual, &a, &scaled(-alpha, &w_dot));
@@ -152,7 +162,7 @@ impl<S: Scalar, const D: usize> Network<S, D> for BatchTd<S, D> {
                 let target = targets.of(windows, t, v_next);
                 let error = target - value;
                 loss += error * error;
-                gradient[0] += (minus_two * error) * dot(dim, &w_dot, query);
+                *gradient += (minus_two * error) * dot(dim, &w_dot, query);
             }
             v_next = value;
         }

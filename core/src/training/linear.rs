@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::gradient::linear::Tape;
 use crate::kernel::dot;
 use crate::rng::Rng;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, WithRows};
 use crate::transformer::Transformer;
 use heapless::Vec;
 
@@ -103,13 +103,11 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize> 
     }
 
     // The simple form, one window at a time: plain TD and the tests use it, no batch does.
-    #[inline(never)]
     fn value(&self, window: &Window<S, D>) -> S {
         let readout = self.all_lanes().readout(&window.statistic());
         -dot(&readout, &window.query_token())
     }
 
-    #[inline(never)]
     fn value_and_gradient(
         &self,
         window: &Window<S, D>,
@@ -129,55 +127,32 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize> 
         tape.value()
     }
 
-    /// With one seed the products run along columns padded to whole registers (a microcontroller has
-    /// none), with lanes each entry is a register.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn batch_gradient(
         &self,
         windows: &Windows<S, D>,
         targets: Targets<S>,
         gradient: &mut Self::Parameters,
     ) -> S {
-        if S::LANES > 1 || cfg!(target_os = "none") || K > 32 {
-            batch_gradient::<S, D, K, C, L, K>(
-                &self.parameters,
-                self.depth,
-                windows,
-                targets,
-                gradient,
-            )
-        } else if K <= 8 {
-            batch_gradient::<S, D, K, C, L, 8>(
-                &self.parameters,
-                self.depth,
-                windows,
-                targets,
-                gradient,
-            )
-        } else if K <= 16 {
-            batch_gradient::<S, D, K, C, L, 16>(
-                &self.parameters,
-                self.depth,
-                windows,
-                targets,
-                gradient,
-            )
-        } else if K <= 24 {
-            batch_gradient::<S, D, K, C, L, 24>(
-                &self.parameters,
-                self.depth,
-                windows,
-                targets,
-                gradient,
-            )
-        } else {
-            batch_gradient::<S, D, K, C, L, 32>(
-                &self.parameters,
-                self.depth,
-                windows,
-                targets,
-                gradient,
-            )
-        }
+        S::with_rows::<K, _>(Batch { network: self, windows, targets, gradient })
+    }
+}
+
+/// [`batch_gradient`] with the number of rows that suits S.
+struct Batch<'a, S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize> {
+    network: &'a LinearNetwork<S, D, K, C, L>,
+    windows: &'a Windows<'a, S, D>,
+    targets: Targets<'a, S>,
+    gradient: &'a mut AttentionParameters<S, K, C>,
+}
+
+impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize> WithRows
+    for Batch<'_, S, D, K, C, L>
+{
+    type Output = S;
+
+    fn run<const R: usize>(self) -> S {
+        let LinearNetwork { parameters, depth } = self.network;
+        let (windows, targets) = (self.windows, self.targets);
+        batch_gradient::<S, D, K, C, L, R>(parameters, *depth, windows, targets, self.gradient)
     }
 }

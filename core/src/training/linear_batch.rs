@@ -23,7 +23,7 @@ use crate::kernel::padded::{
     Columns, Dim, TwoSided, add, add_mul, add_mul_transpose, add_mul_vector, add_outers, dot,
     mirror, mul_vector, scaled, symmetric_outers, zeros,
 };
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, kernel};
 
 /// What a batch needs of one stored layer: (1/n) P and Q.
 #[derive(Clone, Copy)]
@@ -48,221 +48,223 @@ struct Step<S: Scalar, const R: usize, const K: usize> {
     z: [S; R],
 }
 
-/// The loss of a batch, and gradient += its gradient; `depth` <= L. R >= K.
-#[cfg_attr(not(target_os = "none"), inline(always))]
-pub(super) fn batch_gradient<
-    S: Scalar,
-    const D: usize,
-    const K: usize,
-    const C: usize,
-    const L: usize,
-    const R: usize,
->(
-    parameters: &AttentionParameters<S, K, C>,
-    depth: usize,
-    windows: &Windows<S, D>,
-    targets: Targets<S>,
-    gradient: &mut AttentionParameters<S, K, C>,
-) -> S {
-    let dim = Dim::new::<S, K>();
-    let depth = depth.clamp(1, L);
-    let stored = parameters.stored().clamp(1, C);
-    let count = windows.count();
-    let n = windows.context_len();
-    let inverse_len = S::ONE / S::from_count(n as u64);
-    let layers = batch_layers::<S, K, C, R>(parameters, inverse_len);
-    let mut sums = [LayerSum { p: zeros::<S, R, K>(), q: zeros::<S, R, K>() }; C];
+kernel! {
+    /// The loss of a batch, and gradient += its gradient; `depth` <= L. R >= K.
+    pub(super) fn batch_gradient as BatchGradient<
+        'a,
+        S: Scalar,
+        const D: usize,
+        const K: usize,
+        const C: usize,
+        const L: usize,
+        const R: usize,
+    >(
+        parameters: &'a AttentionParameters<S, K, C>,
+        depth: usize,
+        windows: &'a Windows<'a, S, D>,
+        targets: Targets<'a, S>,
+        gradient: &'a mut AttentionParameters<S, K, C>,
+    ) -> S {
+        let dim = Dim::new::<S, K>();
+        let depth = depth.clamp(1, L);
+        let stored = parameters.stored().clamp(1, C);
+        let count = windows.count();
+        let n = windows.context_len();
+        let inverse_len = S::ONE / S::from_count(n as u64);
+        let layers = batch_layers::<S, K, C, R>(parameters, inverse_len);
+        let mut sums = [LayerSum { p: zeros::<S, R, K>(), q: zeros::<S, R, K>() }; C];
 
-    // The stored indices of the last two layers, and how many come before them.
-    let (last, second, formed) =
-        ((depth - 1) % stored, depth.saturating_sub(2) % stored, depth.saturating_sub(2));
-    let first = &layers[0];
-    // p = (1/n) P_b^T e_K, and (1/n) P_a^T p, with their adjoints.
-    let mut e_k = [S::ZERO; R];
-    e_k[K - 1] = S::ONE;
-    let p_row = layers[last].p.transpose_mul_vector(dim, &e_k);
-    let p_p_row = layers[second].p.transpose_mul_vector(dim, &p_row);
-    let mut p_row_bar = [S::ZERO; R];
-    let mut p_p_row_bar = [S::ZERO; R];
+        // The stored indices of the last two layers, and how many come before them.
+        let (last, second, formed) =
+            ((depth - 1) % stored, depth.saturating_sub(2) % stored, depth.saturating_sub(2));
+        let first = &layers[0];
+        // p = (1/n) P_b^T e_K, and (1/n) P_a^T p, with their adjoints.
+        let mut e_k = [S::ZERO; R];
+        e_k[K - 1] = S::ONE;
+        let p_row = layers[last].p.transpose_mul_vector(dim, &e_k);
+        let p_p_row = layers[second].p.transpose_mul_vector(dim, &p_row);
+        let mut p_row_bar = [S::ZERO; R];
+        let mut p_p_row_bar = [S::ZERO; R];
 
-    // The step after the last one formed holds the G and z of layer a.
-    let mut tape = [Step { g: zeros(), a: zeros(), v: zeros(), z: [S::ZERO; R] }; L];
-    tape[0].g = statistic::<S, D, K, R>(&windows.window(count));
-    if formed > 0 {
-        let mut g_q = zeros();
-        add_mul(dim, &mut g_q, &tape[0].g, &first.q.m);
-        add_mul(dim, &mut tape[0].a, &first.p.m, &g_q);
-    }
-    // C of the Abel summation.
-    let mut c_sum = TwoSided::<S, R, K>::zeros();
-    let mut h = zeros::<S, R, K>();
-    let mut scratch = [zeros::<S, R, K>(); 2];
+        // The step after the last one formed holds the G and z of layer a.
+        let mut tape = [Step { g: zeros(), a: zeros(), v: zeros(), z: [S::ZERO; R] }; L];
+        tape[0].g = statistic::<S, D, K, R>(&windows.window(count));
+        if formed > 0 {
+            let mut g_q = zeros();
+            add_mul(dim, &mut g_q, &tape[0].g, &first.q.m);
+            add_mul(dim, &mut tape[0].a, &first.p.m, &g_q);
+        }
+        // C of the Abel summation.
+        let mut c_sum = TwoSided::<S, R, K>::zeros();
+        let mut h = zeros::<S, R, K>();
+        let mut scratch = [zeros::<S, R, K>(); 2];
 
-    let inverse_count = S::ONE / S::from_count(count as u64);
-    let minus_two = -(inverse_count + inverse_count);
-    let mut v_next = S::ZERO;
-    let mut loss = S::ZERO;
-    for t in (0..=count).rev() {
-        if t < count {
-            let (new, old) = (token(windows, t), token(windows, t + n));
-            let minus_old = scaled(-S::ONE, &old);
-            add_outers(dim, &mut tape[0].g, [(&new, &new), (&minus_old, &old)]);
-            if formed > 0 {
-                let p_new = mul_vector(dim, &first.p.m, &new);
-                let p_old = mul_vector(dim, &first.p.m, &minus_old);
-                let q_new = first.q.transpose_mul_vector(dim, &new);
-                let q_old = first.q.transpose_mul_vector(dim, &old);
-                add_outers(dim, &mut tape[0].a, [(&p_new, &q_new), (&p_old, &q_old)]);
-                if t + 1 < count {
-                    let minus_q_new = scaled(-S::ONE, &q_new);
-                    let c_q_new = mul_vector(dim, &c_sum.m, &minus_q_new);
-                    let c_q_old = mul_vector(dim, &c_sum.m, &q_old);
-                    let c_p_new = c_sum.transpose_mul_vector(dim, &p_new);
-                    let c_p_old = c_sum.transpose_mul_vector(dim, &p_old);
-                    let minus_new = scaled(-S::ONE, &new);
-                    add_outers(dim, &mut sums[0].p, [(&c_q_new, &new), (&c_q_old, &old)]);
-                    // p_old has the sign of the lost token.
-                    add_outers(
-                        dim,
-                        &mut sums[0].q,
-                        [(&minus_new, &c_p_new), (&minus_old, &c_p_old)],
-                    );
+        let inverse_count = S::ONE / S::from_count(count as u64);
+        let minus_two = -(inverse_count + inverse_count);
+        let mut v_next = S::ZERO;
+        let mut loss = S::ZERO;
+        for t in (0..=count).rev() {
+            if t < count {
+                let (new, old) = (token(windows, t), token(windows, t + n));
+                let minus_old = scaled(-S::ONE, &old);
+                add_outers(dim, &mut tape[0].g, [(&new, &new), (&minus_old, &old)]);
+                if formed > 0 {
+                    let p_new = mul_vector(dim, &first.p.m, &new);
+                    let p_old = mul_vector(dim, &first.p.m, &minus_old);
+                    let q_new = first.q.transpose_mul_vector(dim, &new);
+                    let q_old = first.q.transpose_mul_vector(dim, &old);
+                    add_outers(dim, &mut tape[0].a, [(&p_new, &q_new), (&p_old, &q_old)]);
+                    if t + 1 < count {
+                        let minus_q_new = scaled(-S::ONE, &q_new);
+                        let c_q_new = mul_vector(dim, &c_sum.m, &minus_q_new);
+                        let c_q_old = mul_vector(dim, &c_sum.m, &q_old);
+                        let c_p_new = c_sum.transpose_mul_vector(dim, &p_new);
+                        let c_p_old = c_sum.transpose_mul_vector(dim, &p_old);
+                        let minus_new = scaled(-S::ONE, &new);
+                        add_outers(dim, &mut sums[0].p, [(&c_q_new, &new), (&c_q_old, &old)]);
+                        // p_old has the sign of the lost token.
+                        add_outers(
+                            dim,
+                            &mut sums[0].q,
+                            [(&minus_new, &c_p_new), (&minus_old, &c_p_old)],
+                        );
+                    }
                 }
             }
-        }
 
-        // Forward through the layers that are formed.
-        tape[0].z = query::<S, D, R>(&windows.window(t));
-        for l in 0..formed.min(L - 1) {
-            let (before, after) = tape.split_at_mut(l + 1);
-            let (step, next) = (&mut before[l], &mut after[0]);
-            if l > 0 {
-                let layer = &layers[l % stored];
-                let [g_q, _] = &mut scratch;
-                *g_q = zeros();
-                add_mul(dim, g_q, &step.g, &layer.q.m);
-                step.a = zeros();
-                add_mul(dim, &mut step.a, &layer.p.m, g_q);
+            // Forward through the layers that are formed.
+            tape[0].z = query::<S, D, R>(&windows.window(t));
+            for l in 0..formed.min(L - 1) {
+                let (before, after) = tape.split_at_mut(l + 1);
+                let (step, next) = (&mut before[l], &mut after[0]);
+                if l > 0 {
+                    let layer = &layers[l % stored];
+                    let [g_q, _] = &mut scratch;
+                    *g_q = zeros();
+                    add_mul(dim, g_q, &step.g, &layer.q.m);
+                    step.a = zeros();
+                    add_mul(dim, &mut step.a, &layer.p.m, g_q);
+                }
+                step.v = step.g;
+                add_mul(dim, &mut step.v, &step.a, &step.g);
+                next.g = step.v;
+                add_mul_transpose(dim, &mut next.g, &step.v, &step.a, true);
+                mirror(&mut next.g);
+                next.z = add_mul_vector(dim, &step.z, &step.a, &step.z);
             }
-            step.v = step.g;
-            add_mul(dim, &mut step.v, &step.a, &step.g);
-            next.g = step.v;
-            add_mul_transpose(dim, &mut next.g, &step.v, &step.a, true);
-            mirror(&mut next.g);
-            next.z = add_mul_vector(dim, &step.z, &step.a, &step.z);
-        }
 
-        // The last two layers, or the only one.
-        let Step { g, z, .. } = &tape[formed.min(L - 1)];
-        let (layer_a, layer_b) = (&layers[second], &layers[last]);
-        let two = depth > 1;
-        let g_p = mul_vector(dim, g, &p_p_row);
-        let (mut a_z, mut b_z, mut z_b, mut r) = ([S::ZERO; R], [S::ZERO; R], *z, p_row);
-        if two {
-            a_z = mul_vector(dim, &layer_a.q.m, z);
-            b_z = mul_vector(dim, g, &a_z);
-            z_b = add_mul_vector(dim, z, &layer_a.p.m, &b_z);
-            r = layer_a.q.add_transpose_mul_vector(dim, &p_row, &g_p);
-        }
-        let w = mul_vector(dim, g, &r);
-        let s = mul_vector(dim, &layer_b.q.m, &z_b);
-        let (mut k, mut m, mut u) = ([S::ZERO; R], [S::ZERO; R], s);
-        if two {
-            k = layer_a.p.transpose_mul_vector(dim, &s);
-            m = mul_vector(dim, g, &k);
-            u = layer_a.q.add_transpose_mul_vector(dim, &s, &m);
-        }
-        let value = -(z_b[K - 1] + dot(dim, &w, &u));
-        if t == count {
+            // The last two layers, or the only one.
+            let Step { g, z, .. } = &tape[formed.min(L - 1)];
+            let (layer_a, layer_b) = (&layers[second], &layers[last]);
+            let two = depth > 1;
+            let g_p = mul_vector(dim, g, &p_p_row);
+            let (mut a_z, mut b_z, mut z_b, mut r) = ([S::ZERO; R], [S::ZERO; R], *z, p_row);
+            if two {
+                a_z = mul_vector(dim, &layer_a.q.m, z);
+                b_z = mul_vector(dim, g, &a_z);
+                z_b = add_mul_vector(dim, z, &layer_a.p.m, &b_z);
+                r = layer_a.q.add_transpose_mul_vector(dim, &p_row, &g_p);
+            }
+            let w = mul_vector(dim, g, &r);
+            let s = mul_vector(dim, &layer_b.q.m, &z_b);
+            let (mut k, mut m, mut u) = ([S::ZERO; R], [S::ZERO; R], s);
+            if two {
+                k = layer_a.p.transpose_mul_vector(dim, &s);
+                m = mul_vector(dim, g, &k);
+                u = layer_a.q.add_transpose_mul_vector(dim, &s, &m);
+            }
+            let value = -(z_b[K - 1] + dot(dim, &w, &u));
+            if t == count {
+                v_next = value;
+                continue;
+            }
+
+            let target = targets.of(windows, t, v_next);
+            let error = target - value;
+            loss += error * error;
             v_next = value;
-            continue;
-        }
+            // The adjoint of -value.
+            let c = -(minus_two * error);
 
-        let target = targets.of(windows, t, v_next);
-        let error = target - value;
-        loss += error * error;
-        v_next = value;
-        // The adjoint of -value.
-        let c = -(minus_two * error);
-
-        // Backward through the last two layers.
-        let u_bar = scaled(c, &w);
-        let u_c = scaled(c, &u);
-        let r_bar = mul_vector(dim, g, &u_c);
-        add(&mut p_row_bar, &r_bar);
-        if !two {
-            add_outers(dim, &mut sums[last].q, [(&u_bar, &z_b)]);
-            continue;
-        }
-        let m_bar = mul_vector(dim, &layer_a.q.m, &u_bar);
-        let k_bar = mul_vector(dim, g, &m_bar);
-        let s_bar = add_mul_vector(dim, &u_bar, &layer_a.p.m, &k_bar);
-        let mut e_c = [S::ZERO; R];
-        e_c[K - 1] = c;
-        let z_b_bar = layer_b.q.add_transpose_mul_vector(dim, &e_c, &s_bar);
-        let g_p_bar = mul_vector(dim, &layer_a.q.m, &r_bar);
-        p_p_row_bar = add_mul_vector(dim, &p_p_row_bar, g, &g_p_bar);
-        let b_bar = layer_a.p.transpose_mul_vector(dim, &z_b_bar);
-        let a_bar = mul_vector(dim, g, &b_bar);
-        let mut z_bar = layer_a.q.add_transpose_mul_vector(dim, &z_b_bar, &a_bar);
-        add_outers(dim, &mut sums[second].p, [(&s, &k_bar), (&z_b_bar, &b_z)]);
-        add_outers(dim, &mut sums[second].q, [(&m, &u_bar), (&g_p, &r_bar), (&a_bar, z)]);
-        add_outers(dim, &mut sums[last].q, [(&s_bar, &z_b)]);
-        if formed == 0 {
-            continue;
-        }
-        // G-bar + G-bar^T
-        symmetric_outers(
-            dim,
-            &mut h,
-            [(&r, &u_c), (&m_bar, &k), (&g_p_bar, &p_p_row), (&b_bar, &a_z)],
-        );
-
-        // Backward through the layers that were formed.
-        for l in (1..formed.min(L)).rev() {
-            let step = &tape[l];
-            let (layer, sum) = (&layers[l % stored], &mut sums[l % stored]);
-            let [b_bar, product] = &mut scratch;
-            *b_bar = zeros();
-            add_mul(dim, b_bar, &h, &step.v);
-            add_outers(dim, b_bar, [(&z_bar, &step.z)]);
-            *product = zeros();
-            add_mul(dim, product, &step.g, &layer.q.m);
-            add_mul_transpose(dim, &mut sum.p, b_bar, product, false);
-            // (1/n) P^T B-bar
-            for j in 0..K {
-                product[j] = layer.p.transpose_mul_vector(dim, &b_bar[j]);
+            // Backward through the last two layers.
+            let u_bar = scaled(c, &w);
+            let u_c = scaled(c, &u);
+            let r_bar = mul_vector(dim, g, &u_c);
+            add(&mut p_row_bar, &r_bar);
+            if !two {
+                add_outers(dim, &mut sums[last].q, [(&u_bar, &z_b)]);
+                continue;
             }
-            add_mul(dim, &mut sum.q, &step.g, product);
-            *b_bar = zeros();
-            add_mul_transpose(dim, b_bar, product, &layer.q.m, false);
-            z_bar = pull_back(dim, &mut h, &step.a, b_bar, &z_bar);
-        }
-        add_mul(dim, &mut c_sum.m, &h, &tape[0].v);
-        add_outers(dim, &mut c_sum.m, [(&z_bar, &tape[0].z)]);
-        c_sum.update();
-    }
+            let m_bar = mul_vector(dim, &layer_a.q.m, &u_bar);
+            let k_bar = mul_vector(dim, g, &m_bar);
+            let s_bar = add_mul_vector(dim, &u_bar, &layer_a.p.m, &k_bar);
+            let mut e_c = [S::ZERO; R];
+            e_c[K - 1] = c;
+            let z_b_bar = layer_b.q.add_transpose_mul_vector(dim, &e_c, &s_bar);
+            let g_p_bar = mul_vector(dim, &layer_a.q.m, &r_bar);
+            p_p_row_bar = add_mul_vector(dim, &p_p_row_bar, g, &g_p_bar);
+            let b_bar = layer_a.p.transpose_mul_vector(dim, &z_b_bar);
+            let a_bar = mul_vector(dim, g, &b_bar);
+            let mut z_bar = layer_a.q.add_transpose_mul_vector(dim, &z_b_bar, &a_bar);
+            add_outers(dim, &mut sums[second].p, [(&s, &k_bar), (&z_b_bar, &b_z)]);
+            add_outers(dim, &mut sums[second].q, [(&m, &u_bar), (&g_p, &r_bar), (&a_bar, z)]);
+            add_outers(dim, &mut sums[last].q, [(&s_bar, &z_b)]);
+            if formed == 0 {
+                continue;
+            }
+            // G-bar + G-bar^T
+            symmetric_outers(
+                dim,
+                &mut h,
+                [(&r, &u_c), (&m_bar, &k), (&g_p_bar, &p_p_row), (&b_bar, &a_z)],
+            );
 
-    // What was put off: the Abel sum's first term, and the adjoints of p and (1/n) P_a^T p.
-    if formed > 0 {
-        let [g_q, p_c] = &mut scratch;
-        *g_q = zeros();
-        add_mul(dim, g_q, &tape[0].g, &first.q.m);
-        for j in 0..K {
-            p_c[j] = first.p.transpose_mul_vector(dim, &c_sum.m[j]);
+            // Backward through the layers that were formed.
+            for l in (1..formed.min(L)).rev() {
+                let step = &tape[l];
+                let (layer, sum) = (&layers[l % stored], &mut sums[l % stored]);
+                let [b_bar, product] = &mut scratch;
+                *b_bar = zeros();
+                add_mul(dim, b_bar, &h, &step.v);
+                add_outers(dim, b_bar, [(&z_bar, &step.z)]);
+                *product = zeros();
+                add_mul(dim, product, &step.g, &layer.q.m);
+                add_mul_transpose(dim, &mut sum.p, b_bar, product, false);
+                // (1/n) P^T B-bar
+                for j in 0..K {
+                    product[j] = layer.p.transpose_mul_vector(dim, &b_bar[j]);
+                }
+                add_mul(dim, &mut sum.q, &step.g, product);
+                *b_bar = zeros();
+                add_mul_transpose(dim, b_bar, product, &layer.q.m, false);
+                z_bar = pull_back(dim, &mut h, &step.a, b_bar, &z_bar);
+            }
+            add_mul(dim, &mut c_sum.m, &h, &tape[0].v);
+            add_outers(dim, &mut c_sum.m, [(&z_bar, &tape[0].z)]);
+            c_sum.update();
         }
-        add_mul_transpose(dim, &mut sums[0].p, &c_sum.m, g_q, false);
-        add_mul(dim, &mut sums[0].q, &tape[0].g, p_c);
+
+        // What was put off: the Abel sum's first term, and the adjoints of p and (1/n) P_a^T p.
+        if formed > 0 {
+            let [g_q, p_c] = &mut scratch;
+            *g_q = zeros();
+            add_mul(dim, g_q, &tape[0].g, &first.q.m);
+            for j in 0..K {
+                p_c[j] = first.p.transpose_mul_vector(dim, &c_sum.m[j]);
+            }
+            add_mul_transpose(dim, &mut sums[0].p, &c_sum.m, g_q, false);
+            add_mul(dim, &mut sums[0].q, &tape[0].g, p_c);
+        }
+        if depth > 1 {
+            p_row_bar = add_mul_vector(dim, &p_row_bar, &layers[second].p.m, &p_p_row_bar);
+            add_outers(dim, &mut sums[second].p, [(&p_row, &p_p_row_bar)]);
+        }
+        add_outers(dim, &mut sums[last].p, [(&e_k, &p_row_bar)]);
+        for (l, sum) in sums.iter().enumerate().take(stored) {
+            gradient.add_scaled_layer(l, inverse_len, &sum.p, &sum.q);
+        }
+        loss * inverse_count
     }
-    if depth > 1 {
-        p_row_bar = add_mul_vector(dim, &p_row_bar, &layers[second].p.m, &p_p_row_bar);
-        add_outers(dim, &mut sums[second].p, [(&p_row, &p_p_row_bar)]);
-    }
-    add_outers(dim, &mut sums[last].p, [(&e_k, &p_row_bar)]);
-    for (l, sum) in sums.iter().enumerate().take(stored) {
-        gradient.add_scaled_layer(l, inverse_len, &sum.p, &sum.q);
-    }
-    loss * inverse_count
 }
 
 /// H <- B^T H B + D + D^T for H = G-bar + G-bar^T, B = I + A, D = (1/n) P^T B-bar Q^T; returns

@@ -34,7 +34,6 @@ pub trait Network<S: Scalar, const D: usize> {
     /// The loss is (1/W) sum_t (target_t - v_t)^2, so the gradient is
     /// (1/W) sum_t -2 (target_t - v_t) dv_t/dtheta. By default one window at a time; a network that
     /// can share work between windows replaces this.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn batch_gradient(
         &self,
         windows: &Windows<S, D>,
@@ -67,7 +66,6 @@ impl<S: Scalar> Targets<'_, S> {
 
 /// [`Network::batch_gradient`] window by window, in reverse time: v_{t+1} is then known when
 /// window t is reached, and each window's forward pass is made once.
-#[cfg_attr(not(target_os = "none"), inline(always))]
 pub fn batch_gradient_by_window<S: Scalar, const D: usize, N: Network<S, D> + ?Sized>(
     network: &N,
     windows: &Windows<S, D>,
@@ -93,7 +91,6 @@ pub fn batch_gradient_by_window<S: Scalar, const D: usize, N: Network<S, D> + ?S
 
 /// One update of Algorithm 1: theta += step_size delta_t grad v_t with v_t and v_{t+1} of the
 /// current theta. Returns delta_t. `gradient` is scratch space.
-#[cfg_attr(not(target_os = "none"), inline(always))]
 pub fn td_step<S: Scalar, const D: usize, N: Network<S, D> + ?Sized>(
     network: &mut N,
     windows: &Windows<S, D>,

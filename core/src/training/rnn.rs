@@ -104,7 +104,6 @@ impl<
     }
 
     /// For windows of any length.
-    #[inline(always)]
     fn value(&self, window: &Window<S, D>) -> S {
         let mut hidden = [[S::ZERO; H]; L];
         for j in 0..window.context_len() {
@@ -114,7 +113,6 @@ impl<
     }
 
     /// A window of more than N transitions has value 0 here, and nothing can be learned of it.
-    #[inline(always)]
     fn value_and_gradient(
         &self,
         window: &Window<S, D>,

@@ -135,12 +135,10 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
         self.parameters.initialise_lane(lane, 0.1 / self.parameters.stored() as f64, rng);
     }
 
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn value(&self, window: &Window<S, D>) -> S {
         self.forward(&mut Tape::new(), &self.parameters.layers(), window)
     }
 
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn value_and_gradient(
         &self,
         window: &Window<S, D>,
@@ -157,7 +155,6 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
 
     /// In reverse time, on one tape: v_{t+1} is then known when window t is reached, and each
     /// window's forward pass is made once.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn batch_gradient(
         &self,
         windows: &Windows<S, D>,

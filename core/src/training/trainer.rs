@@ -121,7 +121,6 @@ where
     ///
     /// # Errors
     /// If a task cannot be drawn, or the loss is [`Loss::TrueValue`] and the task has no true value.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn train_task(&mut self) -> Result<(), Error> {
         let gamma = <S::Element as Scalar>::from_f64(self.settings.gamma);
         for lane in 0..S::LANES {
@@ -150,7 +149,6 @@ where
     }
 
     /// One batch of the network and of the reference.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn train_batch(&mut self) -> Result<(), Error> {
         let Settings { context_len, windows, gamma, .. } = self.settings;
         let windows = self.trajectory.windows(context_len, windows, S::from_f64(gamma))?;
@@ -261,7 +259,6 @@ where
 
 impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
     /// Samples one lane: phi_0 to phi_{n+W+1} and R_1 to R_{n+W+1}, and then what the loss needs.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(super) fn sample_lane<E: TaskDistribution<S::Element, D>>(
         &mut self,
         settings: &Settings,

@@ -4,7 +4,6 @@ use super::log::{Element, Matrices, Point};
 use super::options::Train;
 use super::shapes::{SHORT_CONTEXT, STATES, TRAJECTORY, tasks};
 use super::tasks::{AnyTask, AnyTasks};
-use crate::dispatch::{self, TrainTasks};
 use ictd_core::Error;
 use ictd_core::digest::Digest;
 use ictd_core::metrics::{
@@ -130,11 +129,7 @@ where
     N: Measured<S, D> + 'static,
 {
     fn train_task(&mut self) -> Result<(), Error> {
-        // One task is coarse enough for the choice of instructions to cost nothing.
-        let work = TrainTasks { trainer: &mut self.trainer, tasks: 1 };
-        let accepted = "a number of lanes that this machine has instructions for";
-        let refused = Err(Error::OutOfRange { parameter: "lanes", accepted });
-        dispatch::run_native(work).unwrap_or(refused)
+        self.trainer.train_task()
     }
 
     fn tasks_done(&self) -> u64 {

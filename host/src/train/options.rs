@@ -207,18 +207,6 @@ impl Train {
     pub fn check(&self) -> Result<(), Error> {
         let refuse = |option, reason: String| Err(Error::Option { option, reason });
         let (what, dims) = shapes::dims(self);
-        if dims.is_empty() {
-            let option = match (self.model, self.mode) {
-                (Model::Rnn, _) => "--model",
-                (_, Mode::Sequential) => "--mode",
-                _ => "--attention",
-            };
-            let reason = format!(
-                "{what} is not compiled in: accepted here is linear attention with --mode auto; more in a build \
-                 with --features more-shapes"
-            );
-            return refuse(option, reason);
-        }
         if !dims.contains(&self.dim) {
             let list: Vec<_> = dims.iter().map(usize::to_string).collect();
             let reason = format!("{}: accepted for {what} is one of {}", self.dim, list.join(", "));

@@ -5,17 +5,11 @@ use super::group::{Group, Lanes};
 use super::options::{Attention, Mode, Model, Train};
 use super::schedule::Width;
 use super::tasks::AnyTasks;
-use crate::dispatch::Level;
+use crate::dispatch::{self, Level, WithScalar};
 use ictd_core::Error;
-#[cfg(feature = "more-shapes")]
 use ictd_core::rnn::LayerInput;
 use ictd_core::rnn::parameter_columns;
-#[cfg(not(target_arch = "x86_64"))]
-use ictd_core::scalar::Lanes4;
 use ictd_core::scalar::Scalar;
-#[cfg(target_arch = "x86_64")]
-use ictd_core::scalar::{Lanes8, Lanes16};
-#[cfg(feature = "more-shapes")]
 use ictd_core::training::SoftmaxNetwork;
 use ictd_core::training::{LinearNetwork, RnnNetwork};
 use nalgebra::SVector;
@@ -68,33 +62,22 @@ pub fn rnn_value(
 /// What the options ask for, in words, and the feature dimensions it is compiled for.
 pub fn dims(options: &Train) -> (&'static str, &'static [usize]) {
     match (options.model, options.attention, options.mode) {
-        (Model::Rnn, ..) => ("an RNN", more(&[RNN_DIM])),
-        (_, Attention::Softmax, Mode::Auto) => ("softmax attention", more(&[4])),
-        (_, Attention::Softmax, Mode::Sequential) => ("sequential softmax attention", &[]),
-        (_, Attention::Linear, Mode::Auto) if cfg!(feature = "more-shapes") => {
-            ("linear attention", &[4, 8])
-        }
-        (_, Attention::Linear, Mode::Auto) => ("linear attention", &[4]),
-        (_, Attention::Linear, Mode::Sequential) => ("sequential linear attention", more(&[4])),
+        (Model::Rnn, ..) => ("an RNN", &[RNN_DIM]),
+        (_, Attention::Softmax, Mode::Auto) => ("softmax attention", &[4]),
+        (_, Attention::Softmax, Mode::Sequential) => ("sequential softmax attention", &[4]),
+        (_, Attention::Linear, Mode::Auto) => ("linear attention", &[2, 4, 8]),
+        (_, Attention::Linear, Mode::Sequential) => ("sequential linear attention", &[4]),
     }
-}
-
-/// Dimensions that are compiled with the feature `more-shapes` only.
-fn more(dims: &'static [usize]) -> &'static [usize] {
-    if cfg!(feature = "more-shapes") { dims } else { &[] }
 }
 
 /// The numbers of lanes that groups may have on this machine, with the time of a task relative to
 /// each other (measured on linear attention, L = 3).
 pub fn widths() -> Vec<Width> {
     let width = |lanes, cost| Width { lanes, cost };
-    if cfg!(not(target_arch = "x86_64")) {
-        return vec![width(4, 2.0), width(1, 0.7)];
-    }
     match Level::detect() {
         Level::Avx512 => vec![width(16, 4.8), width(8, 2.6), width(1, 0.7)],
         Level::Avx2 => vec![width(8, 2.6), width(1, 0.7)],
-        Level::Baseline => vec![width(8, 8.0)],
+        Level::Baseline => vec![width(4, 2.0), width(1, 0.7)],
     }
 }
 
@@ -104,14 +87,35 @@ pub fn widths() -> Vec<Width> {
 /// [`Error::OutOfRange`] for a shape that is not compiled (see [`Train::check`]), and the core's
 /// refusals.
 pub fn group(options: &Train, width: usize, seeds: &[u64]) -> Result<Box<dyn Group>, Error> {
-    match width {
-        #[cfg(target_arch = "x86_64")]
-        16 => of_width::<Lanes16>(options, seeds),
-        #[cfg(target_arch = "x86_64")]
-        8 => of_width::<Lanes8>(options, seeds),
-        #[cfg(not(target_arch = "x86_64"))]
-        4 => of_width::<Lanes4>(options, seeds),
-        _ => of_width::<f32>(options, seeds),
+    group_at(options, Level::for_lanes(width), width, seeds)
+}
+
+/// As [`group`], with the instructions of a given level.
+///
+/// # Errors
+/// [`Error::OutOfRange`] also if the level has no registers of that width ([`dispatch::available`]).
+pub fn group_at(
+    options: &Train,
+    level: Level,
+    width: usize,
+    seeds: &[u64],
+) -> Result<Box<dyn Group>, Error> {
+    let accepted = "a number of lanes that this machine has instructions for";
+    let refused = Err(Error::OutOfRange { parameter: "lanes", accepted });
+    dispatch::with_scalar(level, width, OfShape { options, seeds }).unwrap_or(refused)
+}
+
+/// Makes a group of the options' shape.
+struct OfShape<'a> {
+    options: &'a Train,
+    seeds: &'a [u64],
+}
+
+impl WithScalar for OfShape<'_> {
+    type Output = Result<Box<dyn Group>, Error>;
+
+    fn run<S: Scalar<Element = f32>>(self) -> Self::Output {
+        of_width::<S>(self.options, self.seeds)
     }
 }
 
@@ -120,7 +124,6 @@ where
     S: Scalar<Element = f32> + 'static,
 {
     let depth = options.layers;
-    #[allow(unused_macro_rules)]
     macro_rules! linear {
         ($d:literal, auto) => {{
             let network = LinearNetwork::<S, $d, { 2 * $d + 1 }, 1, LAYERS>::autoregressive(depth)?;
@@ -133,17 +136,19 @@ where
         }};
     }
     match (options.model, options.attention, options.mode, options.dim) {
+        (Model::Transformer, Attention::Linear, Mode::Auto, 2) => linear!(2, auto),
         (Model::Transformer, Attention::Linear, Mode::Auto, 4) => linear!(4, auto),
-        #[cfg(feature = "more-shapes")]
-        (Model::Transformer, Attention::Linear, Mode::Sequential, 4) => linear!(4, sequential),
-        #[cfg(feature = "more-shapes")]
         (Model::Transformer, Attention::Linear, Mode::Auto, 8) => linear!(8, auto),
-        #[cfg(feature = "more-shapes")]
+        (Model::Transformer, Attention::Linear, Mode::Sequential, 4) => linear!(4, sequential),
         (Model::Transformer, Attention::Softmax, Mode::Auto, 4) => {
             type Softmax<S> = SoftmaxNetwork<S, 4, 9, 1, SOFTMAX_LAYERS, SHORT_CONTEXT>;
             Lanes::<S, _, 4>::boxed(options, Softmax::<S>::autoregressive(depth)?, seeds)
         }
-        #[cfg(feature = "more-shapes")]
+        (Model::Transformer, Attention::Softmax, Mode::Sequential, 4) => {
+            type Softmax<S> =
+                SoftmaxNetwork<S, 4, 9, SOFTMAX_LAYERS, SOFTMAX_LAYERS, SHORT_CONTEXT>;
+            Lanes::<S, _, 4>::boxed(options, Softmax::<S>::sequential(depth)?, seeds)
+        }
         (Model::Rnn, .., RNN_DIM) => {
             Lanes::<S, _, RNN_DIM>::boxed(options, Rnn::<S>::new(LayerInput::Current), seeds)
         }

@@ -1,0 +1,90 @@
+//! Kernels, and the sets of vector instructions that they are compiled for.
+//!
+//! A program that must run on any x86-64 yet use AVX-512 where it is has its hot code compiled more
+//! than once. Here the unit of that is the [`Kernel`]: a product of matrices, a layer's pass. Each is one
+//! function per kind of number, not a copy at every call, which keeps builds short; and the kind of
+//! number says with which instructions ([`Scalar::run`](super::Scalar::run)), so that no call on the
+//! way can lose them.
+//!
+//! This crate has one set, [`Portable`]. Others need `unsafe` code, hence a crate above: see
+//! [`InstructionSet`].
+
+use core::fmt::Debug;
+
+/// A piece of hot code: its arguments, and what to do with them.
+pub trait Kernel {
+    /// What it gives.
+    type Output;
+
+    /// Does it. An implementation is `#[inline(always)]`, so that it is compiled with the instructions
+    /// of the function that calls it.
+    fn run(self) -> Self::Output;
+}
+
+/// A set of vector instructions: how a kernel is called.
+///
+/// A set changes the speed and nothing else, as a kernel's operations and their order are fixed. An
+/// implementation calls the kernel in a function compiled for the set:
+///
+/// ```ignore
+/// #[target_feature(enable = "avx2")]
+/// fn with_avx2<K: Kernel>(kernel: K) -> K::Output {
+///     kernel.run()
+/// }
+/// ```
+///
+/// It must not be reachable where the instructions are missing.
+pub trait InstructionSet: Copy + Debug + PartialEq + Send + Sync + 'static {
+    /// Runs the kernel with these instructions.
+    fn run<K: Kernel>(kernel: K) -> K::Output;
+}
+
+/// The instructions that every processor of the target has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Portable;
+
+impl InstructionSet for Portable {
+    // A chip's flash and its few calls are better served by the kernels' own attributes.
+    #[cfg_attr(not(target_os = "none"), inline(never))]
+    #[cfg_attr(target_os = "none", inline(always))]
+    fn run<K: Kernel>(kernel: K) -> K::Output {
+        kernel.run()
+    }
+}
+
+/// Defines a function that runs as a [`Kernel`] of its kind of number, named after `as`.
+macro_rules! kernel {
+    (
+        $(#[$meta:meta])*
+        $vis:vis fn $name:ident as $Kernel:ident
+        <$lt:lifetime, $S:ident: Scalar $(, const $C:ident: $T:ty)* $(,)?>
+        ($($arg:ident: $ty:ty),* $(,)?) $(-> $out:ty)? $body:block
+    ) => {
+        struct $Kernel<$lt, $S: Scalar $(, const $C: $T)*> {
+            $($arg: $ty,)*
+            _lifetime: core::marker::PhantomData<&$lt $S>,
+        }
+
+        impl<$lt, $S: Scalar $(, const $C: $T)*> $crate::scalar::Kernel
+            for $Kernel<$lt, $S $(, $C)*>
+        {
+            type Output = kernel!(@output $($out)?);
+
+            #[inline(always)]
+            fn run(self) -> kernel!(@output $($out)?) {
+                let Self { $($arg,)* .. } = self;
+                $body
+            }
+        }
+
+        $(#[$meta])*
+        #[cfg_attr(not(target_os = "none"), inline(always))]
+        $vis fn $name<$lt, $S: Scalar $(, const $C: $T)*>($($arg: $ty),*) $(-> $out)? {
+            $S::run($Kernel::<$lt, $S $(, $C)*> { $($arg,)* _lifetime: core::marker::PhantomData })
+        }
+    };
+    (@output) => { () };
+    (@output $out:ty) => { $out };
+}
+
+pub(crate) use kernel;
