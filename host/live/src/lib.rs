@@ -1,0 +1,277 @@
+//! The live part of the report: one Markov chain, one trajectory, and what two transformers with fixed
+//! weights make of it, step by step.
+//!
+//! The browser runs it as WebAssembly (`browser`), the host as a library; [`Live::digest`]
+//! covers every number that is shown, and is the same in both.
+//!
+//! `host/live/build.sh` rebuilds `host/assets/report/live.wasm`.
+#![cfg_attr(target_family = "wasm", no_std)]
+
+#[cfg(target_family = "wasm")]
+mod browser;
+mod chain;
+
+pub use chain::{Kind, MAX_STATES};
+
+use chain::Chain;
+use ictd_core::context::{Context as _, Statistic};
+use ictd_core::digest::Digest;
+use ictd_core::error::Error;
+use ictd_core::rng::{Rng, Stream};
+use ictd_core::tasks::Task;
+use ictd_core::value_function::ValueFunction;
+use ictd_core::{Context, Model};
+
+/// d, the number of features.
+pub const D: usize = 4;
+
+/// K, the size of a token.
+pub const K: usize = 2 * D + 1;
+
+/// The discount.
+pub const GAMMA: f32 = 0.9;
+
+/// Learning rate and depth of the constructed transformer, until the reader moves them.
+const ALPHA: f32 = 0.5;
+const DEPTH: u16 = 40;
+
+/// L = 3, trained by multi-task TD on 4000 Boyan's chains; the firmware's demo links the same.
+const TRAINED: &[u8] = include_bytes!("../../../embedded-demo/src/trained.ictd");
+
+/// The transformers that watch: Theorem 1's weights, and trained ones.
+pub const MODELS: usize = 2;
+
+/// What a transformer predicts in the present context.
+#[derive(Clone, Copy, Debug)]
+pub struct Prediction {
+    /// The value of each state; NaN before the first transition, or if the layers blow up.
+    pub values: [f32; MAX_STATES],
+    /// sum_s d(s) (v_TF(s) - v(s))^2.
+    pub msve: f32,
+}
+
+const UNKNOWN: Prediction = Prediction { values: [f32::NAN; MAX_STATES], msve: f32::NAN };
+
+/// Everything that the page shows.
+pub struct Live {
+    chain: Chain,
+    seed: u32,
+    rng: Rng,
+    state: usize,
+    context: Context<D>,
+    token: [f32; K],
+    models: [Model<D>; MODELS],
+    predictions: [Prediction; MODELS],
+    digest: Digest,
+}
+
+impl Live {
+    /// The first chain that a reader sees.
+    ///
+    /// # Errors
+    /// None: the constants are in range.
+    pub fn new() -> Result<Self, Error> {
+        let trained = Model::<D>::from_bytes(TRAINED)
+            .map_err(|_| Error::OutOfRange { parameter: "trained.ictd", accepted: "a model" })?;
+        let mut live = Live {
+            chain: Chain::sample(Kind::RandomMdp, 5, 0)?,
+            seed: 0,
+            rng: Rng::new(0),
+            state: 0,
+            context: Context::<D>::new(GAMMA)?,
+            token: [0.0; K],
+            models: [Model::<D>::td0(ALPHA, DEPTH, GAMMA)?, trained],
+            predictions: [UNKNOWN; MODELS],
+            digest: Digest::EMPTY,
+        };
+        live.reset();
+        Ok(live)
+    }
+
+    /// Draws a chain; the old one stays if this one cannot be used.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] or [`Error::CapacityExceeded`] for the number of states,
+    /// [`Error::Singular`] without a unique stationary distribution.
+    pub fn sample(&mut self, kind: Kind, states: usize, seed: u32) -> Result<(), Error> {
+        self.chain = Chain::sample(kind, states, seed)?;
+        self.seed = seed;
+        self.reset();
+        Ok(())
+    }
+
+    /// Changes the chain: p(. | s) in proportion to `weights`, and r(s). The features stay.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] for a state that there is not, or weights that are negative or all 0;
+    /// [`Error::NonFinite`]; [`Error::Singular`] without a unique stationary distribution.
+    pub fn edit(
+        &mut self,
+        state: usize,
+        weights: &[f32; MAX_STATES],
+        reward: f32,
+    ) -> Result<(), Error> {
+        self.chain = self.chain.edited(state, weights, reward)?;
+        self.reset();
+        Ok(())
+    }
+
+    /// Theorem 1's weights with another learning rate or depth; the context stays.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] or [`Error::NonFinite`].
+    pub fn construct(&mut self, alpha: f32, depth: u16) -> Result<(), Error> {
+        self.models[0] = Model::<D>::td0(alpha, depth, GAMMA)?;
+        self.predict();
+        Ok(())
+    }
+
+    /// Forgets the trajectory; the next one is the same again.
+    pub fn reset(&mut self) {
+        self.context.clear();
+        self.token = [0.0; K];
+        self.rng = Rng::stream(self.seed.into(), Stream::Evaluation);
+        self.state = self.chain.task.initial_state(&mut self.rng);
+        self.predictions = [UNKNOWN; MODELS];
+        self.digest = Digest::EMPTY;
+        for s in 0..self.states() {
+            for next in 0..self.states() {
+                self.digest.number(self.probability(s, next));
+            }
+            self.digest.number(self.reward(s));
+            self.digest.number(self.true_value(s));
+            self.digest.number(self.stationary(s));
+        }
+        self.digest.number(self.chain.least_msve);
+    }
+
+    /// One transition: into the context, then both transformers predict every value.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] if the chain has a reward that is none.
+    pub fn step(&mut self) -> Result<(), Error> {
+        let transition = self.chain.task.transition(&mut self.state, &mut self.rng);
+        self.context.observe(&transition.phi, transition.reward, &transition.phi_next)?;
+        let token = ictd_core::prompt::token::<f32, D, K>(&transition, GAMMA);
+        self.token = core::array::from_fn(|i| token[i]);
+        self.predict();
+        Ok(())
+    }
+
+    fn predict(&mut self) {
+        for (model, prediction) in self.models.iter().zip(&mut self.predictions) {
+            *prediction = match model.value_function(&self.context) {
+                Ok(value) => self.chain.judged(&value),
+                Err(_) => UNKNOWN,
+            };
+        }
+        self.digest.word(self.context.len());
+        for prediction in &self.predictions {
+            for value in prediction.values.iter().take(self.chain.task.states()) {
+                self.digest.number(*value);
+            }
+            self.digest.number(prediction.msve);
+        }
+    }
+
+    /// m, the number of states.
+    pub fn states(&self) -> usize {
+        self.chain.task.states()
+    }
+
+    /// p(next | s).
+    pub fn probability(&self, s: usize, next: usize) -> f32 {
+        self.chain.task.transition_from(s).get(next).copied().unwrap_or(0.0)
+    }
+
+    /// r(s).
+    pub fn reward(&self, s: usize) -> f32 {
+        self.chain.task.reward().get(s).copied().unwrap_or(0.0)
+    }
+
+    /// v(s).
+    pub fn true_value(&self, s: usize) -> f32 {
+        self.chain.value.get(s).copied().unwrap_or(0.0)
+    }
+
+    /// d(s).
+    pub fn stationary(&self, s: usize) -> f32 {
+        self.chain.stationary.get(s).copied().unwrap_or(0.0)
+    }
+
+    /// The least MSVE that a function linear in the features can have.
+    pub fn least_msve(&self) -> f32 {
+        self.chain.least_msve
+    }
+
+    /// The state that the agent is in.
+    pub fn state(&self) -> usize {
+        self.state
+    }
+
+    /// n, the length of the context.
+    pub fn len(&self) -> u64 {
+        self.context.len()
+    }
+
+    /// True before the first step.
+    pub fn is_empty(&self) -> bool {
+        self.context.is_empty()
+    }
+
+    /// The prediction of a transformer: 0 constructed, 1 trained.
+    pub fn prediction(&self, model: usize) -> Prediction {
+        self.predictions.get(model).copied().unwrap_or(UNKNOWN)
+    }
+
+    /// The newest column of the prompt, (phi; gamma phi'; R).
+    pub fn token(&self) -> [f32; K] {
+        self.token
+    }
+
+    /// G / n, all that the transformers keep of the context.
+    pub fn statistic(&self, i: usize, j: usize) -> f32 {
+        match self.context.statistic() {
+            Ok(Statistic { g, inverse_len }) if i < K && j < K => g[(i, j)] * inverse_len,
+            _ => 0.0,
+        }
+    }
+
+    /// The digest of everything computed since the last reset.
+    pub fn digest(&self) -> u64 {
+        self.digest.value()
+    }
+}
+
+/// The digest of a fixed story: a random MDP, an edit, another depth, Boyan's chain, 36 steps in all.
+/// Whoever tells it must end with the same digest.
+///
+/// # Errors
+/// None: the constants are in range.
+pub fn story() -> Result<u64, Error> {
+    let mut all = Digest::EMPTY;
+    let mut live = Live::new()?;
+    let mut steps = |live: &mut Live| -> Result<(), Error> {
+        for _ in 0..12 {
+            live.step()?;
+        }
+        all.word(live.digest());
+        Ok(())
+    };
+    live.construct(0.5, 12)?;
+    steps(&mut live)?;
+    live.edit(1, &[1.0, 0.0, 2.0, 1.0, 0.5, 0.0, 0.0, 0.0], -0.75)?;
+    live.construct(0.25, 5)?;
+    steps(&mut live)?;
+    live.sample(Kind::BoyanChain, MAX_STATES, 7)?;
+    steps(&mut live)?;
+    Ok(all.value())
+}
+
+impl Chain {
+    fn judged(&self, value: &ValueFunction<f32, D>) -> Prediction {
+        let values = self.task.values_of(&value.weights);
+        let msve = self.task.msve(&self.stationary, &values, &self.value);
+        Prediction { values: core::array::from_fn(|s| values[s]), msve }
+    }
+}
