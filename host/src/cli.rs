@@ -4,8 +4,8 @@
 //! otherwise), one variant of [`Command`], and one line of [`dispatch`].
 
 use crate::commands::{
-    compare, digest, evaluate, import, list, main_job, plot, reproduce, shell, stored_model,
-    train_run,
+    compare, digest, evaluate, import, list, main_job, plot, report, reproduce, shell,
+    stored_model, train_run,
 };
 use crate::config;
 use crate::error::Error;
@@ -100,6 +100,7 @@ pub enum Command {
     InvariantSet(InvariantSet),
     List(list::List),
     Plot(plot::Plot),
+    Report(report::ReportOptions),
     Digest(digest::DigestOptions),
     Export(stored_model::Export),
     Inspect(stored_model::Inspect),
@@ -132,6 +133,7 @@ pub fn dispatch(cli: &Cli, session: &Session) -> Result<Report, Error> {
         Some(Command::InvariantSet(options)) => experiments::run(options, session),
         Some(Command::List(_)) => Ok(list::run()),
         Some(Command::Plot(options)) => plot::run(options),
+        Some(Command::Report(options)) => report::run(options),
         Some(Command::Digest(_)) => digest::run(),
         Some(Command::Export(options)) => stored_model::export(options, session),
         Some(Command::Inspect(options)) => stored_model::inspect(options),

@@ -18,6 +18,7 @@ pub mod figures;
 pub mod formats;
 pub mod model_file;
 pub mod options;
+pub mod page;
 pub mod progress;
 pub mod records;
 pub mod report;

@@ -1,11 +1,11 @@
 //! What a command found: results, claims of the paper beside measured numbers, files written.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 
 /// A claim of the paper and what was measured.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Claim {
     /// What is claimed, in a few words.
     pub claim: String,
@@ -18,7 +18,7 @@ pub struct Claim {
 }
 
 /// Whether a claim holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// It does.
@@ -96,6 +96,9 @@ impl Report {
             out.push_str(&table(&rows));
             if let Some(directory) = self.files.first().and_then(|f| f.parent()) {
                 out.push_str(&format!("\nfigures and numbers: {}\n", directory.display()));
+            }
+            if let Some(page) = self.files.iter().find(|f| f.ends_with(crate::page::NAME)) {
+                out.push_str(&format!("report, for a browser: {}\n", page.display()));
             }
         }
         out

@@ -31,8 +31,12 @@ pub const K: usize = 2 * D + 1;
 /// The discount.
 pub const GAMMA: f32 = 0.9;
 
+/// The first chain that a reader sees.
+const STATES: usize = 5;
+const SEED: u32 = 32;
+
 /// Learning rate and depth of the constructed transformer, until the reader moves them.
-const ALPHA: f32 = 0.5;
+const ALPHA: f32 = 0.2;
 const DEPTH: u16 = 40;
 
 /// L = 3, trained by multi-task TD on 4000 Boyan's chains; the firmware's demo links the same.
@@ -74,8 +78,8 @@ impl Live {
         let trained = Model::<D>::from_bytes(TRAINED)
             .map_err(|_| Error::OutOfRange { parameter: "trained.ictd", accepted: "a model" })?;
         let mut live = Live {
-            chain: Chain::sample(Kind::RandomMdp, 5, 0)?,
-            seed: 0,
+            chain: Chain::sample(Kind::RandomMdp, STATES, SEED)?,
+            seed: SEED,
             rng: Rng::new(0),
             state: 0,
             context: Context::<D>::new(GAMMA)?,

@@ -17,37 +17,61 @@ const EXPECTED: &str = include_str!("../../../tests/digests.txt");
 #[derive(Clone, Debug, clap::Args)]
 pub struct DigestOptions {}
 
+/// A kernel's digest.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Row {
+    /// The kernel's name; the last row is `all`.
+    pub kernel: &'static str,
+    /// What it runs.
+    pub about: &'static str,
+    /// On this machine.
+    pub digest: String,
+    /// On every platform.
+    pub expected: &'static str,
+    /// Whether they are.
+    pub equal: bool,
+}
+
 /// Runs all kernels.
 ///
 /// # Errors
 /// [`Error::Core`] if a kernel fails.
-pub fn run() -> Result<Report, Error> {
+pub fn rows() -> Result<Vec<Row>, Error> {
     let expected: BTreeMap<&str, &str> = EXPECTED
         .lines()
         .filter(|line| !line.starts_with('#'))
         .filter_map(|line| line.split_once(' '))
         .map(|(name, digest)| (name, digest.trim()))
         .collect();
-    let mut report = Report::new("digest");
-    let mut rows = vec![["kernel", "this machine", "expected", "equal"].map(str::to_owned)];
-    let (mut all, mut equal, mut list) = (Digest::EMPTY, true, Vec::new());
-    let mut add = |name: &str, about: &str, digest: Digest| {
+    let row = |kernel, about, digest: Digest| {
         let digest = digest.to_string();
-        let want = expected.get(name).copied().unwrap_or("missing");
-        let is_equal = digest == want;
-        equal &= is_equal;
-        list.push(json!({
-            "kernel": name, "about": about, "digest": digest, "expected": want, "equal": is_equal,
-        }));
-        let verdict = if is_equal { "yes" } else { "NO" };
-        rows.push([name, &digest, want, verdict].map(str::to_owned));
+        let expected = expected.get(kernel).copied().unwrap_or("missing");
+        let equal = digest == expected;
+        Row { kernel, about, digest, expected, equal }
     };
+    let (mut all, mut rows) = (Digest::EMPTY, Vec::new());
     for kernel in kernels::<f32>() {
         let digest = kernel.digest().doing(kernel.name)?;
-        add(kernel.name, kernel.about, digest);
+        rows.push(row(kernel.name, kernel.about, digest));
         all = combine([all, digest]);
     }
-    add("all", "all kernels", all);
+    rows.push(row("all", "all kernels", all));
+    Ok(rows)
+}
+
+/// Shows them.
+///
+/// # Errors
+/// [`Error::Core`] if a kernel fails.
+pub fn run() -> Result<Report, Error> {
+    let list = rows()?;
+    let equal = list.iter().all(|row| row.equal);
+    let mut rows = vec![["kernel", "this machine", "expected", "equal"].map(str::to_owned)];
+    rows.extend(list.iter().map(|row| {
+        let verdict = if row.equal { "yes" } else { "NO" };
+        [row.kernel, &row.digest, row.expected, verdict].map(str::to_owned)
+    }));
+    let mut report = Report::new("digest");
     report.results.insert("equal".into(), json!(equal));
     report.results.insert("kernels".into(), json!(list));
     report.text = table(&rows);

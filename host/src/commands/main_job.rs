@@ -3,6 +3,7 @@
 use crate::config;
 use crate::error::Error;
 use crate::experiments::{self, Experiment, demo::Demo, verify::Verify};
+use crate::page::{self, Damaged};
 use crate::records::RunDirectory;
 use crate::report::Report;
 use crate::session::Session;
@@ -35,5 +36,6 @@ pub fn run(session: &Session) -> Result<Report, Error> {
     let results = report.to_value().to_string();
     let files = [("config.toml", config.as_bytes()), ("results.json", results.as_bytes())];
     report.files.splice(0..0, directory.write(files)?);
+    report.files.push(page::write(directory.path(), Damaged::LeaveOut)?.0);
     Ok(report)
 }

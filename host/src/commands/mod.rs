@@ -7,6 +7,7 @@ pub mod import;
 pub mod list;
 pub mod main_job;
 pub mod plot;
+pub mod report;
 pub mod reproduce;
 pub mod shell;
 pub mod stored_model;

@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::experiments::{self, Entry, learning::Scale};
+use crate::page::{self, Damaged};
 use crate::report::Report;
 use crate::session::Session;
 use serde_json::json;
@@ -38,6 +39,7 @@ pub fn run(options: &Reproduce, session: &Session) -> Result<Report, Error> {
         report.claims.extend(part.claims);
         report.files.extend(part.files);
     }
+    report.files.push(page::write(&session.out, Damaged::LeaveOut)?.0);
     report.results.insert("seconds".into(), json!(started.elapsed().as_secs_f64()));
     Ok(report)
 }

@@ -43,6 +43,20 @@ pub fn colour(value: f64) -> [u8; 3] {
     style::diverging(value)
 }
 
+/// The colours that carry no data, and those of the curves, by name: a page can show others in the
+/// dark.
+pub fn theme() -> Vec<(String, [u8; 3])> {
+    let named = [
+        ("ink", style::INK),
+        ("faint-ink", style::FAINT_INK),
+        ("axis", style::AXIS),
+        ("grid", style::GRID),
+        ("paper", style::PAPER),
+    ];
+    let curves = style::CURVES.into_iter().enumerate().map(|(i, c)| (format!("curve-{i}"), c));
+    named.into_iter().map(|(name, c)| (name.to_owned(), c)).chain(curves).collect()
+}
+
 /// Figures with their file names, without ending.
 pub type NamedFigures = Vec<(String, Figure)>;
 

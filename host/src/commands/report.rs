@@ -1,0 +1,36 @@
+//! `ictd report`.
+
+use crate::error::Error;
+use crate::page::{self, Damaged};
+use crate::report::{Report, Verdict};
+use serde_json::json;
+use std::path::PathBuf;
+
+/// Write the report of finished runs: one HTML file with claims, figures, numbers and a live part
+///
+/// DIR is the directory of a run (for example results/demo), or one that holds several. The page,
+/// DIR/report.html, needs no network and no server: open it in any browser.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ReportOptions {
+    /// The directory of a run, or one that holds several
+    #[arg(value_name = "DIR", default_value = "results")]
+    pub directory: PathBuf,
+}
+
+/// Writes the page.
+///
+/// # Errors
+/// [`Error::File`] if there is no run or one is damaged, [`Error::Write`].
+pub fn run(options: &ReportOptions) -> Result<Report, Error> {
+    let (path, content) = page::write(&options.directory, Damaged::Refuse)?;
+    let count = |v: Verdict| content.runs.iter().map(|run| run.count(v)).sum::<usize>();
+    let mut report = Report::new("report");
+    let names: Vec<_> = content.runs.iter().map(|run| run.name.as_str()).collect();
+    report.results.insert("runs".into(), json!(names));
+    report.results.insert("claims_hold".into(), json!(count(Verdict::Holds)));
+    report.results.insert("claims_hold_in_part".into(), json!(count(Verdict::HoldsInPart)));
+    report.results.insert("claims_do_not_hold".into(), json!(count(Verdict::DoesNotHold)));
+    report.text = format!("{}\n", path.display());
+    report.files.push(path);
+    Ok(report)
+}

@@ -1,0 +1,85 @@
+//! The report of finished runs as a page: one HTML file that needs nothing else, not even a network.
+//!
+//! It is made of what the runs wrote, so the same files give the same bytes. Text of a file is
+//! escaped, figures are read as SVG and written again from known elements, and the page's own
+//! policy forbids every request.
+
+mod document;
+mod html;
+mod numbers;
+mod picture;
+mod run;
+mod svg;
+
+pub use html::escape;
+pub use run::{Run, RunFiles};
+
+use crate::commands::digest;
+use crate::error::Error;
+use crate::records::RunDirectory;
+use std::path::{Path, PathBuf};
+
+/// The file's name.
+pub const NAME: &str = "report.html";
+
+/// What to do about a run that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damaged {
+    /// Stop: the report was asked for.
+    Refuse,
+    /// Leave it out, and say so on the page: the report comes with other runs.
+    LeaveOut,
+}
+
+/// What the page shows.
+pub struct Content {
+    /// In the paper's order.
+    pub runs: Vec<Run>,
+    /// Directories whose runs could not be read, with the reason.
+    pub left_out: Vec<(String, String)>,
+    /// The kernels' digests of this machine.
+    pub digests: Vec<digest::Row>,
+    /// [`live::story`] on this machine.
+    pub story: u64,
+}
+
+impl Content {
+    /// Reads the run of a directory, or the runs in it.
+    ///
+    /// # Errors
+    /// [`Error::File`] if there is no run, or a damaged one that is not to be left out;
+    /// [`Error::Core`] if a kernel fails.
+    pub fn read(directory: &Path, damaged: Damaged) -> Result<Self, Error> {
+        use crate::error::Doing;
+        let (mut runs, mut left_out) = (Vec::new(), Vec::new());
+        for files in run::find(directory, damaged)? {
+            match Run::read(&files) {
+                Ok(run) => runs.push(run),
+                Err(Error::File { path, reason }) if damaged == Damaged::LeaveOut => {
+                    let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                    left_out.push((files.name, format!("{file}: {reason}")));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        runs.sort_by_key(Run::order);
+        let story = live::story().doing("the report's live part")?;
+        Ok(Content { runs, left_out, digests: digest::rows()?, story })
+    }
+
+    /// The page.
+    pub fn to_html(&self) -> String {
+        document::document(self)
+    }
+}
+
+/// Writes the page into the directory of the runs; where it is.
+///
+/// # Errors
+/// As [`Content::read`], and [`Error::Write`].
+pub fn write(directory: &Path, damaged: Damaged) -> Result<(PathBuf, Content), Error> {
+    let content = Content::read(directory, damaged)?;
+    let html = content.to_html();
+    RunDirectory::create(directory.to_owned())?.write([(NAME, html.as_bytes())])?;
+    Ok((directory.join(NAME), content))
+}

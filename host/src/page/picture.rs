@@ -1,0 +1,83 @@
+//! The moving picture of a run inside a page.
+
+use std::io::Cursor;
+
+/// A GIF and its last frame, for readers who prefer that nothing moves.
+#[derive(Clone, Debug)]
+pub struct Animation {
+    /// The file's name without ending.
+    pub name: String,
+    /// The GIF.
+    pub gif: Vec<u8>,
+    /// Its last frame, a GIF too.
+    pub still: Vec<u8>,
+    /// In pixels.
+    pub size: (u16, u16),
+}
+
+/// Reads a GIF.
+///
+/// # Errors
+/// The reason, if it is none, or holds no frame.
+pub(super) fn animation(name: &str, gif: Vec<u8>) -> Result<Animation, String> {
+    let refuse = |e: &dyn std::fmt::Display| format!("{e}; accepted is GIF");
+    let mut decoder = gif::DecodeOptions::new();
+    // Our frames are whole pictures with palettes of their own: no need to compose them.
+    decoder.set_memory_limit(gif::MemoryLimit::Bytes(
+        std::num::NonZeroU64::new(256 << 20).unwrap_or(std::num::NonZeroU64::MIN),
+    ));
+    let mut decoder = decoder.read_info(Cursor::new(&gif)).map_err(|e| refuse(&e))?;
+    let size = (decoder.width(), decoder.height());
+    let mut last = None;
+    while let Some(frame) = decoder.read_next_frame().map_err(|e| refuse(&e))? {
+        last = Some(frame.clone());
+    }
+    let last = last.ok_or_else(|| refuse(&"there is no frame"))?;
+    let mut still = Vec::new();
+    let mut encoder = gif::Encoder::new(&mut still, size.0, size.1, &[]).map_err(|e| refuse(&e))?;
+    encoder.write_frame(&last).map_err(|e| refuse(&e))?;
+    drop(encoder);
+    Ok(Animation { name: name.to_owned(), gif, still, size })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::figures::{self, Figure, Heatmap, Panel};
+
+    fn frames() -> Vec<Figure> {
+        let figure = |x: f64| {
+            let heatmap = Heatmap { rows: vec![vec![x; 2]; 2], ..Default::default() };
+            Figure { panels: vec![Panel::Heatmap(heatmap)], ..Default::default() }
+        };
+        vec![figure(-1.0), figure(0.0), figure(1.0)]
+    }
+
+    #[test]
+    fn the_still_picture_is_the_last_frame() {
+        let moving = animation("a", figures::animation(&frames(), 5).unwrap()).unwrap();
+        let pixels = |gif: &[u8]| {
+            let mut options = gif::DecodeOptions::new();
+            options.set_color_output(gif::ColorOutput::RGBA);
+            let mut decoder = options.read_info(gif).unwrap();
+            let mut all = Vec::new();
+            while let Some(frame) = decoder.read_next_frame().unwrap() {
+                all.push(frame.buffer.to_vec());
+            }
+            all
+        };
+        let (all, still) = (pixels(&moving.gif), pixels(&moving.still));
+        assert_eq!((all.len(), still.len()), (3, 1));
+        assert_eq!(still[0], all[2]);
+        assert_ne!(still[0], all[0]);
+        assert!(moving.size.0 > 0 && moving.size.1 > 0);
+    }
+
+    #[test]
+    fn a_damaged_picture_is_refused() {
+        let gif = figures::animation(&frames(), 5).unwrap();
+        for bad in [&gif[..3], &gif[..gif.len() / 2], b"PNG", b""] {
+            assert!(animation("a", bad.to_vec()).is_err());
+        }
+    }
+}

@@ -1,0 +1,279 @@
+//! What a page shows of one run, read from its directory.
+
+use super::Damaged;
+use super::picture::{Animation, animation};
+use super::svg::{Inline, inline};
+use crate::commands;
+use crate::error::Error;
+use crate::experiments;
+use crate::records::Records;
+use crate::report::{Claim, Verdict};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+
+/// Where a run is.
+#[derive(Clone, Debug)]
+pub struct RunFiles {
+    /// The directory's name.
+    pub name: String,
+    /// Its path.
+    pub path: PathBuf,
+}
+
+/// A finished run.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// The command, for example `demo`.
+    pub command: String,
+    /// The directory's name, unique in a page.
+    pub name: String,
+    /// The figure of the paper, if it repeats one.
+    pub figure: Option<String>,
+    /// The command line that repeats it, after `ictd`.
+    pub repeats: String,
+    /// The paper's claims and what was measured.
+    pub claims: Vec<Claim>,
+    /// The other results.
+    pub numbers: Map<String, Value>,
+    /// The figures, by file name.
+    pub figures: Vec<Inline>,
+    /// The moving pictures, by file name.
+    pub animations: Vec<Animation>,
+    /// The files of the records.
+    pub records: Vec<String>,
+}
+
+/// The part of a results.json that every run has.
+#[derive(Deserialize)]
+struct Results {
+    command: String,
+    #[serde(default)]
+    figure: Option<String>,
+    #[serde(default)]
+    seed: u64,
+    #[serde(default)]
+    config: Map<String, Value>,
+    #[serde(default)]
+    claims: Vec<Claim>,
+    #[serde(flatten)]
+    numbers: Map<String, Value>,
+}
+
+const RESULTS: &str = "results.json";
+
+/// The run of a directory, or the runs in it, by name. A training run that is not finished has no
+/// results, and is none yet.
+///
+/// # Errors
+/// [`Error::File`] if there is none, or the directory's own results are damaged.
+pub(super) fn find(directory: &Path, damaged: Damaged) -> Result<Vec<RunFiles>, Error> {
+    let entries = std::fs::read_dir(directory).map_err(|e| Error::file(directory, e))?;
+    let is_run = |path: &Path| path.join(RESULTS).exists() || is_damaged(path);
+    if directory.join(RESULTS).exists() {
+        match results(directory) {
+            // The main job's are those of the runs inside.
+            Ok(results) if results.command == "main" => {}
+            Err(_) if damaged == Damaged::LeaveOut => {}
+            Err(error) => return Err(error),
+            Ok(_) => {
+                // "." has a name, too.
+                let path = directory.canonicalize().map_err(|e| Error::file(directory, e))?;
+                return Ok(vec![RunFiles { name: name_of(&path), path: directory.to_owned() }]);
+            }
+        }
+    }
+    let mut runs: Vec<_> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| is_run(path))
+        .map(|path| RunFiles { name: name_of(&path), path })
+        .collect();
+    runs.sort_by(|a, b| a.name.cmp(&b.name));
+    if runs.is_empty() {
+        let reason = "holds no run: accepted is a directory with the results.json that a run wrote";
+        return Err(Error::file(directory, reason));
+    }
+    Ok(runs)
+}
+
+/// A run of an experiment without results: its other files are there.
+fn is_damaged(path: &Path) -> bool {
+    let text = std::fs::read_to_string(path.join("config.toml")).unwrap_or_default();
+    let Ok(config) = text.parse::<toml::Table>() else { return false };
+    let command = config.get("command").and_then(toml::Value::as_str);
+    command.is_some_and(|c| place(c).is_some())
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The experiment's place in the paper.
+fn place(command: &str) -> Option<usize> {
+    experiments::ALL.iter().position(|e| e.id == command)
+}
+
+fn results(directory: &Path) -> Result<Results, Error> {
+    let records = Records::open(directory)?;
+    serde_json::from_slice(&records.get(RESULTS)?).map_err(|e| {
+        let reason = format!("{e}; accepted is what a run wrote");
+        Error::file(&directory.join(RESULTS), reason)
+    })
+}
+
+impl Run {
+    /// Reads a run.
+    ///
+    /// # Errors
+    /// [`Error::File`], naming the file that is missing or damaged.
+    pub fn read(files: &RunFiles) -> Result<Self, Error> {
+        let Results { command, figure, seed, config, claims, mut numbers } = results(&files.path)?;
+        for key in ["holds", "files", "seconds"] {
+            numbers.remove(key);
+        }
+        let names = file_names(&files.path)?;
+        let with_ending = |ending: &str| -> Vec<&String> {
+            names.iter().filter(|name| name.ends_with(ending)).collect()
+        };
+        let records = Records::open(&files.path)?;
+        let mut figures = Vec::new();
+        for file in with_ending(".svg") {
+            let refuse = |reason: String| Error::file(&files.path.join(file), reason);
+            let text = String::from_utf8(records.get(file)?)
+                .map_err(|e| refuse(format!("{e}; accepted is SVG")))?;
+            let name = format!("{}-{}", files.name, file.trim_end_matches(".svg"));
+            figures.push(inline(&text, &anchor(&name)).map_err(refuse)?);
+        }
+        if figures.is_empty() && has_figures(&command) {
+            let reason = "is missing: `ictd plot` draws a run's figures again";
+            return Err(Error::file(&files.path.join(format!("{command}.svg")), reason));
+        }
+        let mut animations = Vec::new();
+        for file in with_ending(".gif") {
+            let name = file.trim_end_matches(".gif");
+            let moving = animation(name, records.get(file)?)
+                .map_err(|reason| Error::file(&files.path.join(file), reason))?;
+            animations.push(moving);
+        }
+        let repeats = repeats(&command, seed, &config);
+        let records = with_ending(".csv").into_iter().cloned().collect();
+        let name = files.name.clone();
+        Ok(Run { command, name, figure, repeats, claims, numbers, figures, animations, records })
+    }
+
+    /// The paper's order, then by name.
+    pub fn order(&self) -> (usize, String) {
+        (place(&self.command).unwrap_or(usize::MAX), self.name.clone())
+    }
+
+    /// The heading.
+    pub fn title(&self) -> &str {
+        self.figure.as_deref().unwrap_or(&self.name)
+    }
+
+    /// The id of its section.
+    pub fn anchor(&self) -> String {
+        anchor(&format!("run-{}", self.name))
+    }
+
+    /// How many claims have a verdict.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.claims.iter().filter(|c| c.verdict == verdict).count()
+    }
+}
+
+fn file_names(path: &Path) -> Result<Vec<String>, Error> {
+    let entries = std::fs::read_dir(path).map_err(|e| Error::file(path, e))?;
+    let mut names: Vec<_> =
+        entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    // Other than a directory's, this order is the same everywhere.
+    names.sort();
+    Ok(names)
+}
+
+fn has_figures(command: &str) -> bool {
+    place(command).is_some() || commands::WITH_FIGURES.iter().any(|e| e.id == command)
+}
+
+/// A name as an id.
+fn anchor(name: &str) -> String {
+    name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
+}
+
+/// The command line of a run: what differs from the defaults.
+fn repeats(command: &str, seed: u64, config: &Map<String, Value>) -> String {
+    let root = crate::cli::command();
+    let known = root.find_subcommand(command);
+    let default = |key: &str| -> Option<String> {
+        let arguments = known?.get_arguments();
+        let argument = arguments.into_iter().find(|a| a.get_long() == Some(key))?;
+        Some(argument.get_default_values().first()?.to_string_lossy().into_owned())
+    };
+    let mut words = Vec::new();
+    let options: Vec<_> = config.iter().filter(|(_, value)| !value.is_null()).collect();
+    // An experiment's own command is hidden where `reproduce` runs it at a scale.
+    let scaled = options.iter().all(|(key, _)| ["seeds", "mrps"].contains(&key.as_str()));
+    let by_reproduce = experiments::ALL.iter().any(|e| e.id == command && e.run.is_some());
+    if scaled && by_reproduce {
+        words.push("reproduce".into());
+    }
+    words.push(quoted(command));
+    if seed != 0 {
+        words.push(format!("--seed {seed}"));
+    }
+    for (key, value) in options {
+        let text = match value {
+            Value::Bool(false) => continue,
+            Value::Bool(true) => {
+                words.push(format!("--{}", quoted(key)));
+                continue;
+            }
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let number = |text: &str| text.parse::<f64>().ok();
+        let same = default(key)
+            .is_some_and(|d| d == text || (number(&d).is_some() && number(&d) == number(&text)));
+        if !same {
+            words.push(format!("--{} {}", quoted(key), quoted(&text)));
+        }
+    }
+    words.join(" ")
+}
+
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_command_line_has_what_differs_from_the_defaults() {
+        let config = |value: Value| value.as_object().cloned().unwrap_or_default();
+        let of = |command, seed, value| repeats(command, seed, &config(value));
+        assert_eq!(of("demo", 0, json!({"tasks": 300, "gamma": 0.9, "task": "mdp"})), "demo");
+        assert_eq!(
+            of("demo", 3, json!({"tasks": 20, "alpha": 0.2, "task": "loop"})),
+            "demo --seed 3 --tasks 20 --task loop"
+        );
+        assert_eq!(
+            of("figure-2", 0, json!({"seeds": 4, "mrps": 400})),
+            "reproduce figure-2 --seeds 4 --mrps 400"
+        );
+        assert_eq!(of("figure-2", 0, json!({})), "reproduce figure-2");
+        assert_eq!(
+            of("evaluate", 0, json!({"data": "it's; $(x).csv", "quiet": false})),
+            "evaluate --data 'it'\\''s; $(x).csv'"
+        );
+    }
+}

@@ -1,0 +1,172 @@
+//! `ictd report`: from the files of runs alone, and nothing by half.
+
+mod common;
+
+use common::{files, ictd, json};
+use std::path::Path;
+use std::process::Output;
+
+fn report(directory: &Path) -> Output {
+    ictd(Path::new("unused"), &format!("report {}", directory.display()))
+}
+
+/// Two small runs.
+fn runs(out: &Path) {
+    for arguments in ["demo --tasks 5 --max-context 9", "verify --seeds 2 --layers 3"] {
+        assert!(ictd(out, arguments).status.code().is_some_and(|code| code < 2), "{arguments}");
+    }
+}
+
+fn page(directory: &Path) -> String {
+    let output = report(directory);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    std::fs::read_to_string(directory.join("report.html")).unwrap()
+}
+
+#[test]
+fn the_same_files_give_the_same_bytes() {
+    let (a, b) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    runs(a.path());
+    runs(b.path());
+    let first = page(a.path());
+    assert_eq!(first, page(a.path()), "written again");
+    assert_eq!(first, page(b.path()), "of the same runs elsewhere");
+    assert!(!first.contains(a.path().to_str().unwrap()), "no path of the machine");
+}
+
+#[test]
+fn the_page_holds_every_claim_figure_number_digest_and_command() {
+    let out = tempfile::tempdir().unwrap();
+    runs(out.path());
+    let html = page(out.path());
+    for file in ["demo/results.json", "verify/results.json"] {
+        let text = std::fs::read_to_string(out.path().join(file)).unwrap();
+        let results: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let claims = results["claims"].as_array().unwrap();
+        assert!(!claims.is_empty());
+        for claim in claims {
+            for part in ["claim", "paper", "measured"] {
+                assert!(html.contains(claim[part].as_str().unwrap()), "{claim}");
+            }
+        }
+    }
+    assert_eq!(html.matches("<figure class=\"plot\"").count(), 2);
+    assert!(html.contains("cargo run -p host -- demo --tasks 5 --max-context 9"));
+    assert!(html.contains("cargo run -p host -- verify --seeds 2 --layers 3"));
+    let expected = include_str!("../../tests/digests.txt");
+    for line in expected.lines().filter(|line| !line.starts_with('#')) {
+        let (kernel, digest) = line.split_once(' ').unwrap();
+        let row = format!(">{kernel}</th><td>{0}</td><td>{0}</td><td>equal", digest.trim());
+        assert!(html.contains(&row), "{kernel}");
+    }
+    // A run alone gives a page of its own.
+    let alone = page(&out.path().join("demo"));
+    assert_eq!(alone.matches("<figure class=\"plot\"").count(), 1);
+}
+
+#[test]
+fn text_of_the_files_stays_text() {
+    let out = tempfile::tempdir().unwrap();
+    runs(out.path());
+    let file = out.path().join("demo/results.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let mut results: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let evil = "</script><script>alert('a' & \"b\")</script>";
+    for part in ["claim", "paper", "measured"] {
+        results["claims"][0][part] = evil.into();
+    }
+    results["figure"] = evil.into();
+    results["config"]["task"] = evil.into();
+    results[evil] = evil.into();
+    std::fs::write(&file, results.to_string()).unwrap();
+    let html = page(out.path());
+    assert!(!html.contains(evil) && !html.contains("alert('"));
+    assert!(html.contains("&lt;/script&gt;&lt;script&gt;alert(&#39;a&#39; &amp; &quot;b&quot;)"));
+    // The page's own script is its last.
+    assert_eq!(html.matches("<script").count(), 1);
+}
+
+/// The one line of a refusal; checks that the previous page is as it was and nothing else appeared.
+fn refused(directory: &Path) -> String {
+    let before = files(directory);
+    let page = std::fs::read(directory.join("report.html")).ok();
+    let output = report(directory);
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{line}");
+    assert_eq!(line.lines().count(), 1, "{line}");
+    assert_eq!(files(directory), before);
+    assert_eq!(std::fs::read(directory.join("report.html")).ok(), page);
+    line
+}
+
+#[test]
+fn a_missing_or_damaged_file_is_named_and_the_old_page_stays() {
+    let out = tempfile::tempdir().unwrap();
+    assert!(refused(out.path()).contains("holds no run"));
+    assert!(refused(&out.path().join("nowhere")).contains("nowhere"));
+    runs(out.path());
+    page(out.path());
+    let damages: [(&str, Option<&str>, &str); 9] = [
+        ("demo/results.json", Some("{"), "accepted is what a run wrote"),
+        ("demo/results.json", Some("[]"), "accepted is what a run wrote"),
+        ("demo/results.json", Some("{\"seed\": 0}"), "missing field `command`"),
+        ("demo/results.json", Some("{\"command\": \"demo\", \"claims\": [{}]}"), "missing field"),
+        ("demo/results.json", None, "results.json"),
+        ("demo/demo.svg", None, "is missing"),
+        ("demo/demo.svg", Some("<svg"), "accepted is SVG"),
+        ("verify/verify.svg", Some("<svg viewBox='0 0 1 1'><script/></svg>"), "<script>"),
+        ("verify/emergence.gif", Some("GIF89a"), "accepted is GIF"),
+    ];
+    for (name, content, reason) in damages {
+        let file = out.path().join(name);
+        let intact = std::fs::read(&file).ok();
+        match content {
+            Some(content) => std::fs::write(&file, content).unwrap(),
+            None => std::fs::remove_file(&file).unwrap(),
+        }
+        let line = refused(out.path());
+        let short = name.rsplit('/').next().unwrap();
+        assert!(line.contains(short) && line.contains(reason), "{name} {content:?}: {line}");
+        match intact {
+            Some(intact) => std::fs::write(&file, intact).unwrap(),
+            None => std::fs::remove_file(&file).unwrap(),
+        }
+    }
+    page(out.path());
+}
+
+#[test]
+fn the_report_of_other_runs_leaves_a_damaged_one_out_and_says_so() {
+    let out = tempfile::tempdir().unwrap();
+    runs(out.path());
+    std::fs::write(out.path().join("verify/results.json"), "{ <b>").unwrap();
+    let output = ictd(out.path(), "reproduce figure-1 --json");
+    assert_eq!(output.status.code(), Some(0));
+    let listed = json(&output)["files"].to_string();
+    assert!(listed.contains("report.html"), "{listed}");
+    let html = std::fs::read_to_string(out.path().join("report.html")).unwrap();
+    assert!(html.contains("Left out: verify: results.json: "), "the reason is there");
+    assert!(html.contains("id=\"run-demo\""));
+    assert!(!html.contains("id=\"run-verify\""));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_full_disk_leaves_the_previous_page_as_it_was() {
+    let out = tempfile::tempdir().unwrap();
+    runs(out.path());
+    let before = page(out.path());
+    let names = files(out.path());
+    // No file may grow beyond a few kilobytes.
+    let command = format!(
+        "trap '' XFSZ; ulimit -f 8; exec '{}' report '{}'",
+        env!("CARGO_BIN_EXE_ictd"),
+        out.path().display()
+    );
+    let output = std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{line}");
+    assert!(line.contains("cannot write") && line.lines().count() == 1, "{line}");
+    assert_eq!(files(out.path()), names);
+    assert_eq!(std::fs::read_to_string(out.path().join("report.html")).unwrap(), before);
+}

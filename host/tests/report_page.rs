@@ -1,0 +1,194 @@
+//! The report in a browser: nothing is loaded, nothing is missing, and the live part computes what the
+//! core computes when it is clicked.
+//!
+//! Needs Chromium: `tests/report.sh` installs it. Without it these tests say so and pass, except where
+//! the environment variable CI is set. With `ICTD_SCREENSHOTS=DIR` they leave pictures there.
+
+mod browser;
+// Not all of it is needed here.
+#[allow(dead_code)]
+mod common;
+
+use browser::Browser;
+use common::ictd;
+use live::{Kind, Live, MAX_STATES};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// A browser, or the reason why there is none.
+fn browser(test: &str) -> Option<Browser> {
+    if let Some(program) = browser::program() {
+        return Some(Browser::start(&program));
+    }
+    let reason = format!("NOT RUN: {test}: Chromium is missing (tests/report.sh installs it)");
+    assert!(std::env::var_os("CI").is_none(), "{reason}");
+    // Not captured, unlike println: a run without a browser must not look like one with it.
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "{reason}");
+    None
+}
+
+/// Runs with every kind of content: claims of each verdict, figures, a moving picture.
+fn report(out: &Path) -> PathBuf {
+    for arguments in ["demo --tasks 20", "verify --seeds 2 --layers 5"] {
+        assert_eq!(ictd(out, arguments).status.code(), Some(0), "{arguments}");
+    }
+    // So few tasks hardly train: the claims fail, and that is exit code 1.
+    let output = ictd(out, "reproduce figure-2 --seeds 2 --mrps 40");
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+    out.join("report.html")
+}
+
+/// What is wrong with the page as a page; empty if nothing is.
+const AUDIT: &str = include_str!("browser/audit.js");
+
+#[test]
+fn the_page_is_whole_readable_and_asks_for_nothing() {
+    let Some(mut browser) = browser("the report's figures, contrast and requests") else { return };
+    let out = tempfile::tempdir().unwrap();
+    let page = report(out.path());
+    let screenshots = std::env::var_os("ICTD_SCREENSHOTS").map(PathBuf::from);
+    for (width, height, dark) in
+        [(360, 780, false), (360, 780, true), (1280, 900, false), (1280, 900, true)]
+    {
+        browser.set_screen(width, height, dark);
+        browser.open(&page);
+        browser.wait_for("!document.getElementById('live-app').hidden");
+        // Pictures load when they come into view.
+        browser.evaluate("document.querySelectorAll('img').forEach((e) => e.loading = 'eager')");
+        browser.wait_for("[...document.images].every((e) => e.complete)");
+        let figures = browser.evaluate("document.querySelectorAll('.plot svg').length");
+        assert_eq!(figures, 3, "demo, figure-2, verify");
+        assert_eq!(browser.evaluate("document.images.length"), 1, "the moving picture");
+        browser.click("#play");
+        browser.wait_for("Number(document.getElementById('length').textContent) >= 25");
+        browser.click("#play");
+        browser.evaluate("document.querySelectorAll('details').forEach((e) => e.open = true)");
+        assert_eq!(browser.evaluate(AUDIT), Value::Array(vec![]), "{width} dark: {dark}");
+        if let Some(directory) = &screenshots {
+            let theme = if dark { "dark" } else { "light" };
+            browser.evaluate("document.querySelectorAll('details').forEach((e) => e.open = false)");
+            browser.screenshot(&directory.join(format!("{width}-{theme}.png")), true);
+        }
+        assert_eq!(browser.problems(), [""; 0], "{width} dark: {dark}");
+    }
+}
+
+/// What the page must show.
+#[track_caller]
+fn assert_shows(browser: &mut Browser, live: &Live) {
+    assert_eq!(browser.text("#digest"), format!("{:016x}", live.digest()));
+    assert_eq!(browser.text("#length"), live.len().to_string());
+    let shown = browser.evaluate("document.getElementById('values').getAttribute('aria-label')");
+    let decimals = |x: f32| {
+        if x.is_finite() { format!("{x:.2}").replace('-', "−") } else { "–".into() }
+    };
+    let state = |s: usize| {
+        let [constructed, trained] = [0, 1].map(|model| live.prediction(model).values[s]);
+        format!(
+            "state {s}: true {}, constructed {}, trained {}",
+            decimals(live.true_value(s)),
+            decimals(constructed),
+            decimals(trained)
+        )
+    };
+    let states: Vec<_> = (0..live.states()).map(state).collect();
+    // Halves round differently in the two languages; -0.00 is 0.00 in one of them.
+    let zero = |text: &str| text.replace("−0.00", "0.00");
+    let shown = zero(shown.as_str().unwrap());
+    assert_eq!(shown, zero(&format!("Values: {}", states.join("; "))));
+}
+
+#[test]
+fn clicking_the_live_part_computes_what_the_core_computes() {
+    let Some(mut browser) = browser("the report's live part") else { return };
+    let out = tempfile::tempdir().unwrap();
+    assert_eq!(ictd(out.path(), "demo --tasks 2 --max-context 3").status.code(), Some(0));
+    let made = ictd(out.path(), &format!("report {}", out.path().display()));
+    assert_eq!(made.status.code(), Some(0), "{made:?}");
+    let page = out.path().join("report.html");
+    for (width, dark) in [(1280, false), (360, true)] {
+        browser.set_screen(width, 800, dark);
+        browser.open(&page);
+        browser.wait_for("!document.getElementById('live-app').hidden");
+        assert_eq!(browser.text("#story"), format!("{:016x}", live::story().unwrap()));
+        assert!(browser.text("#story-verdict").contains("equal to the core"));
+
+        let mut live = Live::new().unwrap();
+        assert_shows(&mut browser, &live);
+        let before = browser.text("#digest");
+        for _ in 0..3 {
+            browser.click("#step");
+            live.step().unwrap();
+            assert_shows(&mut browser, &live);
+        }
+        assert_ne!(browser.text("#digest"), before);
+
+        browser.click("#play");
+        browser.wait_for("Number(document.getElementById('length').textContent) >= 12");
+        browser.click("#play");
+        let length: u64 = browser.text("#length").parse().unwrap();
+        while live.len() < length {
+            live.step().unwrap();
+        }
+        assert_shows(&mut browser, &live);
+
+        browser.evaluate("document.getElementById('alpha').focus()");
+        browser.press("ArrowRight", 39);
+        live.construct(0.25, 40).unwrap();
+        assert_shows(&mut browser, &live);
+
+        browser.click("#reset");
+        live.reset();
+        assert_shows(&mut browser, &live);
+
+        browser.click("#sample");
+        live.sample(Kind::RandomMdp, 5, 33).unwrap();
+        assert_shows(&mut browser, &live);
+
+        // Another seed, typed; other kinds of chains.
+        browser.evaluate("document.getElementById('seed').select()");
+        browser.type_text("77");
+        browser.press("Enter", 13);
+        browser.evaluate("document.activeElement.blur()");
+        live.sample(Kind::RandomMdp, 5, 77).unwrap();
+        assert_shows(&mut browser, &live);
+        for (code, kind) in [(3, Kind::Ring), (2, Kind::Loop), (1, Kind::BoyanChain)] {
+            browser.evaluate(&format!(
+                "(() => {{ const e = document.getElementById('kind'); e.value = '{code}'; \
+                 e.dispatchEvent(new Event('change')); }})()"
+            ));
+            live.sample(kind, 5, 77).unwrap();
+            browser.click("#step");
+            live.step().unwrap();
+            assert_shows(&mut browser, &live);
+        }
+
+        // Draw: state 1 gets an edge to itself and loses one; its reward moves.
+        browser.click("[data-state=\"1\"]");
+        let row =
+            |live: &Live| -> [f32; MAX_STATES] { std::array::from_fn(|s| live.probability(1, s)) };
+        let mut weights = row(&live);
+        browser.click("[data-state=\"4\"]");
+        assert_eq!(weights[4], 0.0, "Boyan's chain");
+        weights[4] = 0.5;
+        live.edit(1, &weights, live.reward(1)).unwrap();
+        assert_shows(&mut browser, &live);
+        browser.evaluate("document.getElementById('edit-reward').focus()");
+        browser.press("End", 35);
+        let reward = browser.evaluate("Number(document.getElementById('edit-reward').value)");
+        assert_eq!(reward, 3.0);
+        live.edit(1, &weights, 3.0).unwrap();
+        browser.click("#step");
+        live.step().unwrap();
+        assert_shows(&mut browser, &live);
+        // No edge left: refused in words, and the chain stays.
+        browser.click("[data-state=\"1\"]");
+        browser.click("[data-state=\"3\"]");
+        browser.click("[data-state=\"4\"]");
+        let refusal = browser.text("#live-refusal");
+        assert!(refusal.contains("out of range"), "{refusal}");
+        assert_shows(&mut browser, &live);
+        assert_eq!(browser.problems(), [""; 0]);
+    }
+}
