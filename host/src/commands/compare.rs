@@ -21,7 +21,7 @@ const SHOWN: usize = 20;
 /// A and B are two run directories or two files. Arrays (.npz), parameters (.safetensors), tables
 /// (.csv) and results (.json) are compared number by number, bits included, so that the first difference
 /// is a place in them; other files byte by byte. Of run directories every file is compared but
-/// `run.json` and event files, which hold times, and the lock. Exit code 0 if all is equal, 1 if not.
+/// `run.json`, which holds times, and the lock. Exit code 0 if all is equal, 1 if not.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Compare {
     /// A run directory or a file
@@ -124,7 +124,7 @@ fn files_below(directory: &Path) -> Result<BTreeSet<PathBuf>, Error> {
             let text = name.to_string_lossy();
             if kind.is_dir() {
                 waiting.push(below.join(&name));
-            } else if !NOT_COMPARED.contains(&text.as_ref()) && !text.contains("tfevents") {
+            } else if !NOT_COMPARED.contains(&text.as_ref()) {
                 files.insert(below.join(&name));
             }
         }

@@ -23,7 +23,8 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
             options.check()?;
             let config = config::to_text("train", session.seed, options)?;
             let path = session.out.join("train");
-            (options.clone(), session.seed, TrainDirectory::create(path, config, false)?)
+            let directory = TrainDirectory::create(path, config, false)?.with_events(options);
+            (options.clone(), session.seed, directory)
         }
     };
     let trained = train(&options, seed, session, "train", Some(&directory))?;
@@ -49,17 +50,19 @@ fn resume(typed: &Train, path: &Path) -> Result<(Train, u64, TrainDirectory), Er
     let plain = Train {
         resume: typed.resume.clone(),
         checkpoint_every: typed.checkpoint_every,
+        tensorboard: typed.tensorboard,
         ..Train::default()
     };
     if *typed != plain {
         let reason = "takes all options from the run's config.toml; accepted beside it are \
-                      --threads, --checkpoint-every and --json";
+                      --threads, --checkpoint-every, --tensorboard and --json";
         return Err(Error::Option { option: "--resume", reason: reason.into() });
     }
     let (text, seed, options) = config::read_run::<Train>(path, "train")?;
     options.check()?;
-    let options = Train { checkpoint_every: typed.checkpoint_every, ..options };
-    let directory = TrainDirectory::create(path.to_owned(), text, true)?;
+    let Train { checkpoint_every, tensorboard, .. } = *typed;
+    let options = Train { checkpoint_every, tensorboard, ..options };
+    let directory = TrainDirectory::create(path.to_owned(), text, true)?.with_events(&options);
     Ok((options, seed, directory))
 }
 

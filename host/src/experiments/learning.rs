@@ -33,13 +33,18 @@ pub struct Scale {
     #[arg(long, value_parser = options::integer(1..=100_000_000))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mrps: Option<usize>,
+    /// Write event files for TensorBoard into the folders of the training runs
+    #[arg(long)]
+    #[serde(skip)]
+    pub tensorboard: bool,
 }
 
 impl Scale {
     /// Options at this scale.
     pub fn apply(&self, options: Train) -> Train {
         let mrps = self.mrps.unwrap_or(options.mrps);
-        Train { seeds: self.seeds.unwrap_or(30), mrps, ..options }
+        let tensorboard = self.tensorboard || options.tensorboard;
+        Train { seeds: self.seeds.unwrap_or(30), mrps, tensorboard, ..options }
     }
 }
 
@@ -51,7 +56,7 @@ pub fn trained(name: &str, options: &Train, session: &Session) -> Result<Vec<See
     options.check()?;
     let config = config::to_text("train", session.seed, options)?;
     let path = session.out.join("runs").join(name);
-    let directory = TrainDirectory::create(path, config, true)?;
+    let directory = TrainDirectory::create(path, config, true)?.with_events(options);
     Ok(crate::train::train(options, session.seed, session, name, Some(&directory))?.runs)
 }
 

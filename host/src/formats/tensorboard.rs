@@ -36,6 +36,11 @@ impl Events {
         events
     }
 
+    /// Events to be appended to a file that has begun.
+    pub fn continued(wall_time: f64) -> Self {
+        Events { bytes: Vec::new(), wall_time }
+    }
+
     /// The time of the events that follow.
     pub fn set_wall_time(&mut self, seconds: f64) {
         self.wall_time = seconds;

@@ -7,10 +7,12 @@
 //! | `elements.csv` | a row per log point and stored layer ([`ElementRow`]) |
 //! | `data.npz`, `params.json` | the log as the authors' code writes and reads it |
 //! | `parameters.safetensors` | the final P and Q |
+//! | `events.out.tfevents.0.ictd` | the log for TensorBoard, if asked for ([`EventFiles`]) |
 //!
-//! The last three are written for transformers. One process at a time may work on a run.
+//! `elements.csv`, `data.npz`, `params.json` and the parameters are written for transformers. One process at a time may work on a run.
 
 use super::checkpoint::Checkpoint;
+use super::events::EventFiles;
 use super::log::SeedRun;
 use super::options::{Attention, Mode, Model, TaskKind, Train};
 use crate::error::Error;
@@ -68,6 +70,7 @@ pub struct ElementRow {
 pub struct TrainDirectory {
     directory: RunDirectory,
     config: String,
+    events: Option<EventFiles>,
     _lock: RunLock,
 }
 
@@ -86,7 +89,12 @@ impl TrainDirectory {
             remove_seeds(directory.path()).map_err(|e| Error::write(directory.path(), e))?;
             write_atomic(&file, config.as_bytes())?;
         }
-        Ok(TrainDirectory { directory, config, _lock: lock })
+        Ok(TrainDirectory { directory, config, events: None, _lock: lock })
+    }
+
+    /// With event files, if the options ask for them.
+    pub fn with_events(self, options: &Train) -> Self {
+        TrainDirectory { events: options.tensorboard.then(|| EventFiles::new(options)), ..self }
     }
 
     /// Where it is.
@@ -129,6 +137,9 @@ impl TrainDirectory {
     pub fn save(&self, tasks_done: u64, record: Vec<u8>, run: SeedRun) -> Result<(), Error> {
         let path = self.seed_path(run.seed);
         std::fs::create_dir_all(&path).map_err(|e| Error::write(&path, e))?;
+        if let Some(events) = &self.events {
+            events.write(&path, &run)?;
+        }
         let checkpoint = Checkpoint { config: self.config.clone(), tasks_done, record, run };
         write_atomic(&path.join(CHECKPOINT), &checkpoint.to_bytes()?)
     }
@@ -139,6 +150,9 @@ impl TrainDirectory {
     /// [`Error::Write`].
     pub fn finish(&self, options: &Train, run: &SeedRun) -> Result<(), Error> {
         let path = self.seed_path(run.seed);
+        if let Some(events) = &self.events {
+            events.write(&path, run)?;
+        }
         // Each appears after all were written, so that one of them might be missing.
         let files: &[&str] = match options.model {
             Model::Transformer => {

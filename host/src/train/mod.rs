@@ -12,10 +12,12 @@
 //! | [`run`] | groups on threads, with progress, checkpoints and interruption |
 //! | [`checkpoint`] | a seed's state as a file |
 //! | [`directory`] | a run's files |
+//! | [`events`] | the log for TensorBoard |
 //! | [`live`] | the view on a terminal |
 
 pub mod checkpoint;
 pub mod directory;
+pub mod events;
 pub mod group;
 pub mod live;
 pub mod log;

@@ -90,6 +90,10 @@ pub struct Train {
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = options::real(0.0..=1e9))]
     #[serde(skip, default = "checkpoint_every")]
     pub checkpoint_every: f64,
+    /// Write event files for TensorBoard: metrics, P and Q, in each seed's folder
+    #[arg(long)]
+    #[serde(skip)]
+    pub tensorboard: bool,
     /// Continue the run in this directory, with its own options
     #[arg(long, value_name = "DIR")]
     #[serde(skip)]
@@ -194,6 +198,7 @@ impl Default for Train {
             first_seed: None,
             log_every: 10,
             checkpoint_every: checkpoint_every(),
+            tensorboard: false,
             resume: None,
         }
     }

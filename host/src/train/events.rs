@@ -1,0 +1,131 @@
+//! The log of each seed for TensorBoard (`--tensorboard`), beside its other files.
+//!
+//! | tag | what |
+//! |---|---|
+//! | `metrics/loss`, `vd`, `iws`, `ss`, `msve`, `alpha` | a number per log point, where it is defined |
+//! | `layer_0/p_bottom_right`, ... | the element-wise metrics of each stored layer |
+//! | `layer_0/P`, `layer_0/Q` | pictures: sign-aligned, divided by the largest absolute entry |
+//!
+//! Steps are tasks. A seed's events follow from its log alone: the same bytes for the same config on
+//! any machine, after any interruption, and for a run that was finished before it was asked for them.
+//! So they bear no time of day. The file grows with each checkpoint, and TensorBoard follows it.
+
+use super::log::{ELEMENTS, Point, SeedRun};
+use super::options::Train;
+use crate::error::Error;
+use crate::figures;
+use crate::formats::tensorboard::{Events, FILE_NAME};
+use crate::records::write_atomic;
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+/// About how many pictures a run has of each matrix.
+const PICTURES: u64 = 40;
+/// Pixels along the edge of a matrix entry.
+const CELL: usize = 16;
+
+/// The event files of a run's seeds.
+#[derive(Debug)]
+pub struct EventFiles {
+    mrps: u64,
+    /// Tasks between two pictures.
+    picture_every: u64,
+    /// How many log points each seed's file holds that this process has written.
+    written: Mutex<BTreeMap<u64, usize>>,
+}
+
+impl EventFiles {
+    /// Those of a run with these options.
+    pub fn new(options: &Train) -> Self {
+        let (mrps, log_every) = (options.mrps as u64, options.log_every as u64);
+        let points = mrps.div_ceil(log_every);
+        let picture_every = log_every * points.div_ceil(PICTURES);
+        EventFiles { mrps, picture_every, written: Mutex::default() }
+    }
+
+    /// Brings the event file in a seed's folder up to its log.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn write(&self, folder: &Path, run: &SeedRun) -> Result<(), Error> {
+        let path = folder.join(FILE_NAME);
+        // Other seeds write other files; only the counts are shared.
+        let written = || self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = written().get(&run.seed).copied();
+        match known {
+            Some(count) => {
+                let events = self.of_points(Events::continued(0.0), run, count);
+                append(&path, events.as_bytes())?;
+            }
+            None => {
+                let events = self.of_points(Events::new(0.0), run, 0);
+                // What an earlier process wrote is kept, so that a TensorBoard that reads it does not
+                // lose its place; half an event at its end is completed.
+                let found = fs::read(&path).unwrap_or_default();
+                match events.as_bytes().strip_prefix(found.as_slice()) {
+                    Some(rest) if !found.is_empty() => append(&path, rest)?,
+                    _ => write_atomic(&path, events.as_bytes())?,
+                }
+            }
+        }
+        written().insert(run.seed, run.points.len());
+        Ok(())
+    }
+
+    /// With the events of the log points from a given one on.
+    fn of_points(&self, mut events: Events, run: &SeedRun, from: usize) -> Events {
+        for point in run.points.iter().skip(from) {
+            self.point(&mut events, run.token_size, point);
+        }
+        events
+    }
+
+    fn point(&self, events: &mut Events, k: usize, point: &Point) {
+        let scalars = [
+            ("loss", point.loss),
+            ("vd", point.vd),
+            ("iws", point.iws),
+            ("ss", point.ss),
+            ("msve", point.msve),
+            ("alpha", point.alpha),
+        ];
+        for (name, value) in scalars.into_iter().filter(|s| !s.1.is_nan()) {
+            events.scalar(point.tasks, &format!("metrics/{name}"), value as f32);
+        }
+        let pictured = point.tasks.is_multiple_of(self.picture_every) || point.tasks == self.mrps;
+        for (layer, matrices) in point.layers.iter().enumerate() {
+            for (name, metric) in ELEMENTS {
+                let value = metric(&matrices.element) as f32;
+                events.scalar(point.tasks, &format!("layer_{layer}/{name}"), value);
+            }
+            for (name, entries) in [("P", &matrices.p), ("Q", &matrices.q)] {
+                let png = pictured.then(|| picture(k, matrices.element.sign, entries)).flatten();
+                if let Some(png) = png {
+                    events.image(point.tasks, &format!("layer_{layer}/{name}"), &png);
+                }
+            }
+        }
+    }
+}
+
+fn append(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let file = OpenOptions::new().append(true).open(path);
+    file.and_then(|mut file| file.write_all(bytes)).map_err(|e| Error::write(path, e))
+}
+
+/// A (K, K) matrix as a PNG, row 0 on top.
+fn picture(k: usize, sign: f64, entries: &[f32]) -> Option<Vec<u8>> {
+    let largest = entries.iter().fold(0.0_f64, |a, x| a.max(f64::from(*x).abs()));
+    let scale = if largest > 0.0 { sign / largest } else { 0.0 };
+    let edge = CELL * k;
+    let mut pixels = tiny_skia::Pixmap::new(edge as u32, edge as u32)?;
+    for (at, pixel) in pixels.data_mut().chunks_exact_mut(4).enumerate() {
+        let (row, column) = (at / edge / CELL, at % edge / CELL);
+        let [r, g, b] = figures::colour(scale * f64::from(*entries.get(row * k + column)?));
+        pixel.copy_from_slice(&[r, g, b, 255]);
+    }
+    pixels.encode_png().ok()
+}
