@@ -5,6 +5,8 @@
 //! product is a [`Kernel`](crate::scalar::Kernel).
 
 pub(crate) mod padded;
+#[cfg(any(target_os = "none", test))]
+pub(crate) mod tiled;
 
 use crate::scalar::{Scalar, kernel};
 use nalgebra::{ArrayStorage, SMatrix, SVector};
@@ -179,7 +181,10 @@ pub fn is_finite<S: Scalar, const R: usize, const C: usize>(m: &SMatrix<S, R, C>
 /// A chip has one copy of it, not one per call, to save flash.
 #[cfg_attr(not(target_os = "none"), inline(always))]
 #[cfg_attr(target_os = "none", inline(never))]
-fn combine<S: Scalar, const R: usize, const K: usize>(a: &[[S; R]; K], x: &[S; K]) -> [S; R] {
+pub(crate) fn combine<S: Scalar, const R: usize, const K: usize>(
+    a: &[[S; R]; K],
+    x: &[S; K],
+) -> [S; R] {
     let mut out = [S::ZERO; R];
     for k in 0..K {
         let x_k = x[k];

@@ -15,13 +15,49 @@ use crate::attention::Attention;
 use crate::context::{Context, Statistic};
 use crate::error::Error;
 use crate::kernel::{
-    add_identity, add_scaled, dot, identity, is_finite, mul, mul_transpose, mul_vector, scale,
+    add_identity, add_scaled, dot, dot_arrays, identity, mul, mul_transpose, mul_vector, transpose,
     transpose_mul_vector, zeros,
 };
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
 use crate::value_function::ValueFunction;
 use nalgebra::{SMatrix, SVector};
+
+/// out = A B.
+#[inline(always)]
+fn mul_to<S: Scalar, const K: usize>(
+    a: &SMatrix<S, K, K>,
+    b: &SMatrix<S, K, K>,
+    out: &mut SMatrix<S, K, K>,
+) {
+    #[cfg(target_os = "none")]
+    crate::kernel::tiled::mul_to(a, b, out);
+    #[cfg(not(target_os = "none"))]
+    {
+        *out = mul(a, b);
+    }
+}
+
+/// The first N entries of A^T x.
+fn first_of_transpose_mul_vector<S: Scalar, const K: usize, const N: usize>(
+    a: &SMatrix<S, K, K>,
+    x: &SVector<S, K>,
+) -> SVector<S, N> {
+    let mut out = zeros::<S, N, 1>();
+    for (out, a) in out.data.0[0].iter_mut().zip(&a.data.0) {
+        *out = dot_arrays(a, &x.data.0[0]);
+    }
+    out
+}
+
+/// The first N entries of x.
+fn first<S: Scalar, const K: usize, const N: usize>(x: &SVector<S, K>) -> SVector<S, N> {
+    let mut out = zeros::<S, N, 1>();
+    for (out, x) in out.data.0[0].iter_mut().zip(&x.data.0[0]) {
+        *out = *x;
+    }
+    out
+}
 
 /// The parameters of one attention layer, theta_l = (P_l, Q_l), each (K, K).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,10 +71,23 @@ pub struct Layer<S: Scalar, const K: usize> {
 impl<S: Scalar, const K: usize> Layer<S, K> {
     /// B_l = I + (1/n) P_l G_l Q_l: the map that this layer applies to every column of Z.
     pub fn column_map(&self, statistic: &Statistic<S, K>) -> SMatrix<S, K, K> {
-        let p_g = mul(&scale(statistic.inverse_len, &self.p), &statistic.g);
-        let mut b = mul(&p_g, &self.q);
-        add_identity(&mut b);
+        let mut b = zeros();
+        self.column_map_to(statistic, &mut b);
         b
+    }
+
+    /// [`Layer::column_map`] into a matrix that is there: a chip copies no result.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn column_map_to(&self, statistic: &Statistic<S, K>, b: &mut SMatrix<S, K, K>) {
+        // (1/n) P stands in b until b itself does.
+        let entries = b.data.0.as_flattened_mut().iter_mut();
+        for (scaled, p) in entries.zip(self.p.data.0.as_flattened()) {
+            *scaled = statistic.inverse_len * *p;
+        }
+        let mut p_g = zeros();
+        mul_to(b, &statistic.g, &mut p_g);
+        mul_to(&p_g, &self.q, b);
+        add_identity(b);
     }
 
     /// Refuses NaN and infinities.
@@ -47,7 +96,8 @@ impl<S: Scalar, const K: usize> Layer<S, K> {
     /// [`Error::NonFinite`], naming `P` or `Q`.
     pub fn check(&self) -> Result<(), Error> {
         for (m, parameter) in [(&self.p, "P"), (&self.q, "Q")] {
-            if !is_finite(m) {
+            // Not `kernel::is_finite`, whose speed costs a chip flash: this is asked once per model.
+            if !m.data.0.as_flattened().iter().all(|x| x.is_finite()) {
                 return Err(Error::NonFinite { parameter });
             }
         }
@@ -210,26 +260,41 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<S, K, C> {
     /// B G B^T is applied factor by factor; of the layers before that G, B and their product are
     /// formed.
     pub fn readout(&self, statistic: &Statistic<S, K>) -> SVector<S, K> {
+        self.first_of_readout(statistic)
+    }
+
+    /// The first N entries of the readout: a value function needs those of the features.
+    fn first_of_readout<const N: usize>(&self, statistic: &Statistic<S, K>) -> SVector<S, N> {
         match self.depth.checked_sub(3) {
-            None => self.last_two_layers(statistic, None),
+            None => first(&self.last_two_layers(statistic, None)),
             Some(0) => {
-                let b = self.layers[0].column_map(statistic);
-                transpose_mul_vector(&b, &self.last_two_layers(statistic, Some(&b)))
+                let mut b = zeros();
+                self.layers[0].column_map_to(statistic, &mut b);
+                let u = self.last_two_layers(statistic, Some(&b));
+                first_of_transpose_mul_vector(&b, &u)
             }
-            Some(formed) => {
-                let mut statistic = *statistic;
-                let mut product = identity();
-                let mut layers = self.pass();
-                for layer in layers.by_ref().take(formed) {
-                    let b = layer.column_map(&statistic);
-                    statistic.g = mul_transpose(&mul(&b, &statistic.g), &b);
-                    product = mul(&b, &product);
-                }
-                let b = layers.next().unwrap_or(&self.layers[0]).column_map(&statistic);
-                let u = self.last_two_layers(&statistic, Some(&b));
-                transpose_mul_vector(&product, &transpose_mul_vector(&b, &u))
-            }
+            Some(formed) => first(&self.deep_readout(statistic, formed)),
         }
+    }
+
+    /// The readout of more than three layers, of which the first `formed` form G, B and their
+    /// product.
+    #[cfg_attr(target_os = "none", inline(never))]
+    fn deep_readout(&self, statistic: &Statistic<S, K>, formed: usize) -> SVector<S, K> {
+        let mut statistic = *statistic;
+        let mut product = identity();
+        let (mut b, mut x) = (zeros(), zeros());
+        let mut layers = self.pass();
+        for layer in layers.by_ref().take(formed) {
+            layer.column_map_to(&statistic, &mut b);
+            mul_to(&b, &statistic.g, &mut x);
+            mul_to(&x, &transpose(&b), &mut statistic.g);
+            mul_to(&b, &product, &mut x);
+            product = x;
+        }
+        layers.next().unwrap_or(&self.layers[0]).column_map_to(&statistic, &mut b);
+        let u = self.last_two_layers(&statistic, Some(&b));
+        transpose_mul_vector(&product, &transpose_mul_vector(&b, &u))
     }
 
     /// (B_{L-1} B_{L-2})^T e_K, or B_0^T e_K of a single layer, from G_{L-2} = B G B^T with the
@@ -287,7 +352,8 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<S, K, C> {
         &self,
         context: &impl Context<S, D, K>,
     ) -> Result<ValueFunction<S, D>, Error> {
-        ValueFunction::from_readout(&self.readout(&context.statistic()?))
+        let u = context.read_statistic(|statistic| self.first_of_readout::<D>(statistic))?;
+        ValueFunction::from_readout(&u)
     }
 
     /// TF_L for one query column by the streaming form.
@@ -299,6 +365,6 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<S, K, C> {
         context: &impl Context<S, D, K>,
         query: &SVector<S, K>,
     ) -> Result<S, Error> {
-        Ok(-dot(&self.readout(&context.statistic()?), query))
+        context.read_statistic(|statistic| -dot(&self.readout(statistic), query))
     }
 }

@@ -14,7 +14,8 @@ pub struct ValueFunction<S: Scalar, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> ValueFunction<S, D> {
-    /// From the vector u with TF_L = -<u, z_q>: the query (phi; 0; 0) meets its first D entries.
+    /// From the vector u with TF_L = -<u, z_q>, or its first D entries at least: the query
+    /// (phi; 0; 0) meets no other.
     pub(crate) fn from_readout<const K: usize>(u: &SVector<S, K>) -> Result<Self, Error> {
         let mut weights = zeros::<S, D, 1>();
         for i in 0..D {

@@ -1,7 +1,8 @@
 use super::sum::BlockedSum;
-use super::{Context, Statistic, checked};
+use super::{Context, Statistic};
 use crate::attention::Mask;
 use crate::error::Error;
+use crate::kernel::zeros;
 use crate::prompt::{Transition, check_discount, token};
 use crate::scalar::Scalar;
 
@@ -56,6 +57,19 @@ impl<S: Scalar, const D: usize, const K: usize, M: Mask<S, K>> Context<S, D, K>
 
     #[inline(always)]
     fn statistic(&self) -> Result<Statistic<S, K>, Error> {
-        checked(self.sum.value(M::SYMMETRIC), self.len, S::from_count(self.len))
+        self.read_statistic(|statistic| *statistic)
+    }
+
+    #[inline(always)]
+    fn read_statistic<T>(&self, read: impl FnOnce(&Statistic<S, K>) -> T) -> Result<T, Error> {
+        if self.len == 0 {
+            return Err(Error::Empty { parameter: "context" });
+        }
+        let inverse_len = S::ONE / S::from_count(self.len);
+        let mut statistic = Statistic { g: zeros(), inverse_len };
+        if !self.sum.value_to(M::SYMMETRIC, &mut statistic.g) {
+            return Err(Error::NonFinite { parameter: "context" });
+        }
+        Ok(read(&statistic))
     }
 }

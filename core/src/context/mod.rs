@@ -78,6 +78,15 @@ pub trait Context<S: Scalar, const D: usize, const K: usize> {
     /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the sums overflowed.
     fn statistic(&self) -> Result<Statistic<S, K>, Error>;
 
+    /// What `read` makes of [`Context::statistic`], lent where it stands: a chip copies nothing.
+    ///
+    /// # Errors
+    /// As [`Context::statistic`].
+    #[inline(always)]
+    fn read_statistic<T>(&self, read: impl FnOnce(&Statistic<S, K>) -> T) -> Result<T, Error> {
+        Ok(read(&self.statistic()?))
+    }
+
     /// Adds the transition from a state with features `phi` to one with features `phi_next`.
     ///
     /// # Errors

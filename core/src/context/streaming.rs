@@ -77,4 +77,9 @@ impl<S: Scalar, const D: usize, const K: usize> Context<S, D, K> for Streaming<S
     fn statistic(&self) -> Result<Statistic<S, K>, Error> {
         self.0.statistic()
     }
+
+    #[inline(always)]
+    fn read_statistic<T>(&self, read: impl FnOnce(&Statistic<S, K>) -> T) -> Result<T, Error> {
+        self.0.read_statistic(read)
+    }
 }

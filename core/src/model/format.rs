@@ -154,10 +154,9 @@ pub(super) fn numbers<R: Real>(bytes: &[u8]) -> impl Iterator<Item = R> {
 
 /// Reads a matrix, row by row.
 pub(super) fn fill<R: Real, const K: usize>(m: &mut SMatrix<R, K, K>, mut next: impl FnMut() -> R) {
-    for i in 0..K {
-        for j in 0..K {
-            m.data.0[j][i] = next();
-        }
+    // One loop: two would be unrolled, for 1 KiB of flash.
+    for at in 0..K * K {
+        m.data.0[at % K][at / K] = next();
     }
 }
 
