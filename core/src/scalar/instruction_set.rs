@@ -26,11 +26,26 @@ pub trait Kernel {
 /// A set changes the speed and nothing else, as a kernel's operations and their order are fixed. An
 /// implementation calls the kernel in a function compiled for the set:
 ///
-/// ```ignore
-/// #[target_feature(enable = "avx2")]
-/// fn with_avx2<K: Kernel>(kernel: K) -> K::Output {
-///     kernel.run()
+/// ```
+/// # #[cfg(target_arch = "x86_64")]
+/// # mod avx2 {
+/// use ictd_core::scalar::{InstructionSet, Kernel};
+///
+/// #[derive(Clone, Copy, Debug, PartialEq)]
+/// struct Avx2;
+///
+/// impl InstructionSet for Avx2 {
+///     #[inline(always)]
+///     fn run<K: Kernel>(kernel: K) -> K::Output {
+///         #[target_feature(enable = "avx2")]
+///         fn compiled<K: Kernel>(kernel: K) -> K::Output {
+///             kernel.run()
+///         }
+///         // SAFETY: a type names this set only after `is_x86_feature_detected!("avx2")`.
+///         unsafe { compiled(kernel) }
+///     }
 /// }
+/// # }
 /// ```
 ///
 /// It must not be reachable where the instructions are missing.
