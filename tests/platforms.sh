@@ -80,6 +80,16 @@ host() {
     "$directory/$profile/platforms" "$@" >"$log"
 }
 
+# level_row LEVEL FLAG LANES: the instructions of a level, if this processor has the flag.
+level_row() {
+    if grep -qw "$2" /proc/cpuinfo; then
+        row "x86-64 dispatched: $1, $3 lanes" "release, chosen at run time" \
+            host host "" --release -- --level "$1" --lanes "$3"
+    else
+        echo "x86-64 dispatched: $1, $3 lanes: this processor has no $1; not counted"
+    fi
+}
+
 # cross TARGET MACHINE RUSTFLAGS: builds for a target; sets elf.
 cross() {
     local target=$1 machine=$2 flags=$3
@@ -134,6 +144,10 @@ if [ "$(uname -m)" = x86_64 ]; then
         host host "" --release -- --lanes 1 --threads 5
     row "x86-64 release, threads and lanes" "release, 4 lanes in 3 threads" \
         host host "" --release -- --lanes 4 --threads 3
+    # Chosen at run time in the portable binary, as the host program does.
+    level_row avx2 avx2 8
+    level_row avx2 avx2 1
+    level_row avx512 avx512f 16
     row "x86-64 native" "release, target-cpu=native, 16 lanes" \
         host native "-C target-cpu=native" --release -- --lanes 16
     row "x86-64 native, scalar" "release, target-cpu=native" \

@@ -2,7 +2,7 @@
 
 use crate::config;
 use crate::error::Error;
-use crate::experiments::{self, Experiment, demo::Demo, verify::Verify};
+use crate::experiments::{self, Experiment, demo::Demo, figure_2::Figure2, verify::Verify};
 use crate::page::{self, Damaged};
 use crate::records::RunDirectory;
 use crate::report::Report;
@@ -13,7 +13,7 @@ use serde_json::json;
 #[derive(serde::Serialize)]
 struct Defaults {}
 
-/// Runs `verify` then `demo` with their defaults.
+/// Runs `verify`, `demo` and `figure-2` with their defaults.
 ///
 /// # Errors
 /// Theirs, and [`Error::Write`].
@@ -23,6 +23,7 @@ pub fn run(session: &Session) -> Result<Report, Error> {
     let parts = [
         (Verify::ID, experiments::run(&Verify::default(), session)?),
         (Demo::ID, experiments::run(&Demo::default(), session)?),
+        (Figure2::ID, experiments::run(&Figure2::default(), session)?),
     ];
     let mut report = Report::new("main");
     report.results.insert("seed".into(), json!(session.seed));

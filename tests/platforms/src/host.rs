@@ -1,5 +1,13 @@
-//! The kernels on a host: seeds spread over lanes and threads.
+//! The kernels on a host: seeds spread over lanes and threads, compiled for the instructions that every
+//! processor has, or for a level of the host program's own dispatch.
 
+// The host program's file, not a copy: what it dispatches to is what is tested. (Its crate has all of
+// the program's dependencies.)
+#[path = "../../../host/src/dispatch.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod dispatch;
+
+use dispatch::{Level, WithScalar};
 use ictd_core::digest::{Digest, Kernel, combine, kernels};
 use ictd_core::error::Error;
 use ictd_core::scalar::{Lanes4, Lanes8, Lanes16, Scalar};
@@ -7,27 +15,48 @@ use std::process::ExitCode;
 
 pub(crate) fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let option = |name: &str| {
+    let text = |name: &str| {
         let at = arguments.iter().position(|argument| argument == name)?;
-        arguments.get(at + 1)?.parse::<usize>().ok()
+        arguments.get(at + 1)
     };
+    let option = |name: &str| text(name)?.parse::<usize>().ok();
     let threads = option("--threads").unwrap_or(1);
-    let result = match option("--lanes").unwrap_or(1) {
-        1 => run::<f32>(threads),
-        4 => run::<Lanes4>(threads),
-        8 => run::<Lanes8>(threads),
-        16 => run::<Lanes16>(threads),
-        _ => {
-            eprintln!("--lanes must be 1, 4, 8 or 16");
-            return ExitCode::from(2);
+    let lanes = option("--lanes").unwrap_or(1);
+    let result = match (text("--level"), lanes) {
+        (Some(name), _) => {
+            let level = Level::ALL.into_iter().find(|level| level.name() == name);
+            level.and_then(|level| dispatch::with_scalar(level, lanes, Run { threads }))
         }
+        (None, 1) => Some(run::<f32>(threads)),
+        (None, 4) => Some(run::<Lanes4>(threads)),
+        (None, 8) => Some(run::<Lanes8>(threads)),
+        (None, 16) => Some(run::<Lanes16>(threads)),
+        _ => None,
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
+        Some(Ok(())) => ExitCode::SUCCESS,
+        Some(Err(error)) => {
             eprintln!("error: {error}");
             ExitCode::from(2)
         }
+        None => {
+            eprintln!(
+                "error: --lanes must be 1, 4, 8 or 16; with --level, what that level takes here"
+            );
+            ExitCode::from(2)
+        }
+    }
+}
+
+struct Run {
+    threads: usize,
+}
+
+impl WithScalar for Run {
+    type Output = Result<(), Error>;
+
+    fn run<S: Scalar<Element = f32>>(self) -> Result<(), Error> {
+        run::<S>(self.threads)
     }
 }
 
