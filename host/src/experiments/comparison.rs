@@ -7,7 +7,7 @@ use super::{Experiment, Findings};
 use crate::error::Error;
 use crate::figures::{Figure, NamedFigures};
 use crate::records::Records;
-use crate::report::{Claim, Verdict};
+use crate::report::{Claim, REFUTED, Verdict};
 use crate::session::Session;
 use crate::train::log::SeedRun;
 use crate::train::options::Train;
@@ -81,7 +81,7 @@ fn linearity_claim<'a>(runs: impl Iterator<Item = &'a SeedRun>) -> Claim {
         largest = largest.max((point.iws - point.ss).abs());
     }
     Claim {
-        claim: "v_TF is not linear in the query".into(),
+        claim: REFUTED[0].into(),
         paper: "not linear even with a linear transformer".into(),
         measured: format!("it is, by the mask: max |IWS - SS| = {largest:.1e} over all log points"),
         verdict: Verdict::of(largest > 1e-3),
