@@ -60,6 +60,11 @@ fn the_page_is_whole_readable_and_asks_for_nothing() {
         let figures = browser.evaluate("document.querySelectorAll('.plot svg').length");
         assert_eq!(figures, 3, "demo, figure-2, verify");
         assert_eq!(browser.evaluate("document.images.length"), 1, "the moving picture");
+        let picture = "document.images[0].src.length";
+        let moving = browser.evaluate(picture).as_u64();
+        browser.click(".moving button");
+        assert!(browser.evaluate(picture).as_u64() < moving, "a still picture is shorter");
+        browser.wait_for("document.images[0].complete");
         browser.click("#play");
         browser.wait_for("Number(document.getElementById('length').textContent) >= 25");
         browser.click("#play");

@@ -1,5 +1,24 @@
 // The live part: asks the core, compiled to WebAssembly, for every number and draws it.
 "use strict";
+
+// A moving picture can be stopped: its last frame takes its place.
+for (const figure of document.querySelectorAll(".moving")) {
+  const picture = figure.querySelector("picture"), still = picture.querySelector("source"), image = picture.querySelector("img");
+  let moves = !matchMedia(still.media).matches;
+  const [motion, rest] = [image.src, still.srcset], button = document.createElement("button");
+  const show = () => {
+    image.src = moves ? motion : rest;
+    button.textContent = moves ? "Pause animation" : "Play animation";
+  };
+  button.addEventListener("click", () => {
+    moves = !moves;
+    show();
+  });
+  still.remove();
+  picture.after(button);
+  show();
+}
+
 (async () => {
   const $ = (id) => document.getElementById(id);
   const bytes = Uint8Array.from(atob("MODULE"), (c) => c.charCodeAt(0));
@@ -261,6 +280,7 @@
       const floor = n1(y(core.least_msve()));
       out += `<line x1="${left}" x2="${right}" y1="${floor}" y2="${floor}" stroke="var(--faint)" stroke-dasharray="4 4"/><text class="faint" x="${right}" y="${floor - 5}" text-anchor="end">least possible: the values are not linear in the features</text>`;
     }
+    if (!history.length) out += `<text class="faint" x="${(left + right) / 2}" y="${(top + bottom) / 2 - 12}" text-anchor="middle" font-size="13">Press Play: it falls as the context grows</text>`;
     ["var(--constructed)", "var(--trained)"].forEach((colour, model) => {
       let path = "";
       history.forEach((errors, i) => {
@@ -292,8 +312,9 @@
     }));
     const g = range(TOKEN).map((i) => range(TOKEN).map((j) => core.statistic(i, j)));
     const largest = Math.max(...g.flat().map(Math.abs)), side = (394 - statistic) / TOKEN;
-    g.forEach((row, i) => row.forEach((v, j) => {
-      out += `<rect x="${n1(statistic + j * side)}" y="${top + i * cell}" width="${n1(side + 0.3)}" height="${cell + 0.3}" ${largest > 0 ? `fill="${colour(v / largest)}"` : 'fill="var(--line)" opacity="0.5"'}/>`;
+    out += `<rect x="${statistic}" y="${top}" width="${394 - statistic}" height="${TOKEN * cell}" fill="var(--line)" opacity="0.5"/>`;
+    if (largest > 0) g.forEach((row, i) => row.forEach((v, j) => {
+      out += `<rect x="${n1(statistic + j * side)}" y="${top + i * cell}" width="${n1(side + 0.3)}" height="${cell + 0.3}" fill="${colour(v / largest)}"/>`;
     }));
     out += label(left, top + TOKEN * cell + 18, "one column for each transition", "start") + label(394, top + TOKEN * cell + 18, "always 9 × 9", "end");
     $("context").setAttribute("viewBox", `0 0 400 ${top + TOKEN * cell + 26}`);

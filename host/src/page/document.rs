@@ -169,9 +169,7 @@ fn section(run: &Run) -> String {
             let (width, height) = animation.size;
             let name = escape(&animation.name);
             let alt = match animation.name.as_str() {
-                "emergence" => "P and Q as colours while they train: out of noise come P's last entry \
-                                and Q's two diagonals"
-                    .to_owned(),
+                "emergence" => "P and Q, as colours, while they train".to_owned(),
                 _ => format!("Moving picture: {name}"),
             };
             format!(
@@ -190,9 +188,24 @@ fn section(run: &Run) -> String {
     } else {
         format!("<details class=\"numbers\"><summary>The numbers</summary>\n{tables}</details>\n")
     };
+    let changes: Vec<String> = run
+        .changes
+        .iter()
+        .map(|(key, value)| match value {
+            Some(value) => format!("{} {}", escape(key), escape(value)),
+            None => escape(key),
+        })
+        .collect();
+    // A run at a smaller scale than the paper's must not pass for one at the paper's.
+    let scale = match changes.is_empty() {
+        true => String::new(),
+        false => {
+            format!("<p class=\"scale\">Other than the defaults: {}.</p>\n", changes.join(", "))
+        }
+    };
     format!(
         "<section id=\"{anchor}\" aria-labelledby=\"{anchor}-title\">\n\
-         <h2 id=\"{anchor}-title\">{}</h2>\n{claims}{figures}{animations}{tables}{}</section>\n",
+         <h2 id=\"{anchor}-title\">{}</h2>\n{scale}{claims}{figures}{animations}{tables}{}</section>\n",
         escape(run.title()),
         command(&run.repeats),
     )

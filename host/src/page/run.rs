@@ -28,10 +28,12 @@ pub struct Run {
     pub command: String,
     /// The directory's name, unique in a page.
     pub name: String,
-    /// The figure of the paper, if it repeats one.
+    /// The figure of the paper that it repeats, or what else it shows.
     pub figure: Option<String>,
     /// The command line that repeats it, after `ictd`.
     pub repeats: String,
+    /// Options that differ from the defaults.
+    pub changes: Vec<(String, Option<String>)>,
     /// The paper's claims and what was measured.
     pub claims: Vec<Claim>,
     /// The other results.
@@ -156,10 +158,27 @@ impl Run {
                 .map_err(|reason| Error::file(&files.path.join(file), reason))?;
             animations.push(moving);
         }
+        // A command that repeats no figure says "none: " and what it shows.
+        let figure = figure.map(|f| match f.strip_prefix("none: ") {
+            Some(shows) => format!("{}: {shows}", files.name),
+            None => f,
+        });
         let repeats = repeats(&command, seed, &config);
+        let changes = changes(&command, &config);
         let records = with_ending(".csv").into_iter().cloned().collect();
         let name = files.name.clone();
-        Ok(Run { command, name, figure, repeats, claims, numbers, figures, animations, records })
+        Ok(Run {
+            command,
+            name,
+            figure,
+            repeats,
+            changes,
+            claims,
+            numbers,
+            figures,
+            animations,
+            records,
+        })
     }
 
     /// The paper's order, then by name.
@@ -201,32 +220,20 @@ fn anchor(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
 }
 
-/// The command line of a run: what differs from the defaults.
-fn repeats(command: &str, seed: u64, config: &Map<String, Value>) -> String {
+/// The options of a run that differ from the defaults: name and value, none if it is a switch.
+fn changes(command: &str, config: &Map<String, Value>) -> Vec<(String, Option<String>)> {
     let root = crate::cli::command();
     let known = root.find_subcommand(command);
     let default = |key: &str| -> Option<String> {
-        let arguments = known?.get_arguments();
-        let argument = arguments.into_iter().find(|a| a.get_long() == Some(key))?;
+        let argument = known?.get_arguments().find(|a| a.get_long() == Some(key))?;
         Some(argument.get_default_values().first()?.to_string_lossy().into_owned())
     };
-    let mut words = Vec::new();
-    let options: Vec<_> = config.iter().filter(|(_, value)| !value.is_null()).collect();
-    // An experiment's own command is hidden where `reproduce` runs it at a scale.
-    let scaled = options.iter().all(|(key, _)| ["seeds", "mrps"].contains(&key.as_str()));
-    let by_reproduce = experiments::ALL.iter().any(|e| e.id == command && e.run.is_some());
-    if scaled && by_reproduce {
-        words.push("reproduce".into());
-    }
-    words.push(quoted(command));
-    if seed != 0 {
-        words.push(format!("--seed {seed}"));
-    }
-    for (key, value) in options {
+    let mut changes = Vec::new();
+    for (key, value) in config {
         let text = match value {
-            Value::Bool(false) => continue,
+            Value::Null | Value::Bool(false) => continue,
             Value::Bool(true) => {
-                words.push(format!("--{}", quoted(key)));
+                changes.push((key.clone(), None));
                 continue;
             }
             Value::String(text) => text.clone(),
@@ -236,9 +243,32 @@ fn repeats(command: &str, seed: u64, config: &Map<String, Value>) -> String {
         let same = default(key)
             .is_some_and(|d| d == text || (number(&d).is_some() && number(&d) == number(&text)));
         if !same {
-            words.push(format!("--{} {}", quoted(key), quoted(&text)));
+            changes.push((key.clone(), Some(text)));
         }
     }
+    changes
+}
+
+/// The command line of a run, after `ictd`.
+fn repeats(command: &str, seed: u64, config: &Map<String, Value>) -> String {
+    let changes = changes(command, config);
+    let root = crate::cli::command();
+    let hidden = root.find_subcommand(command).is_some_and(|c| c.is_hide_set());
+    // What has no command of its own is repeated by `reproduce`, at a scale.
+    let scale = |key: &String| ["seeds", "mrps"].contains(&key.as_str());
+    let scaled = changes.is_empty() || config.keys().all(scale);
+    let mut words = Vec::new();
+    if hidden && scaled {
+        words.push("reproduce".into());
+    }
+    words.push(quoted(command));
+    if seed != 0 {
+        words.push(format!("--seed {seed}"));
+    }
+    words.extend(changes.into_iter().map(|(key, value)| match value {
+        Some(value) => format!("--{} {}", quoted(&key), quoted(&value)),
+        None => format!("--{}", quoted(&key)),
+    }));
     words.join(" ")
 }
 
@@ -271,6 +301,10 @@ mod tests {
             "reproduce figure-2 --seeds 4 --mrps 400"
         );
         assert_eq!(of("figure-2", 0, json!({})), "reproduce figure-2");
+        let set = |seeds: u64| json!({"seeds": seeds, "steps": 40, "alpha": 0.01});
+        let defaults = serde_json::to_value(experiments::invariant_set::InvariantSet::default());
+        assert_eq!(of("invariant-set", 0, defaults.unwrap()), "reproduce invariant-set");
+        assert!(of("invariant-set", 0, set(7)).starts_with("invariant-set --seeds 7"));
         assert_eq!(
             of("evaluate", 0, json!({"data": "it's; $(x).csv", "quiet": false})),
             "evaluate --data 'it'\\''s; $(x).csv'"
