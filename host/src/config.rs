@@ -31,9 +31,21 @@ pub fn to_text(command: &str, seed: u64, options: &impl serde::Serialize) -> Res
 pub fn insert(arguments: Vec<OsString>) -> Result<Vec<OsString>, Error> {
     let Some(path) = typed_path(&arguments) else { return Ok(arguments) };
     let text = std::fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
+    insert_text(arguments, &path, &text)
+}
+
+/// As [`insert`], with the content of the config file.
+///
+/// # Errors
+/// As [`insert`].
+pub fn insert_text(
+    arguments: Vec<OsString>,
+    path: &Path,
+    text: &str,
+) -> Result<Vec<OsString>, Error> {
     let mut table: Table = text.parse().map_err(|e: toml::de::Error| {
         let line = e.span().map_or(1, |s| 1 + text[..s.start].matches('\n').count());
-        Error::file(&path, format!("line {line}: {}; accepted is TOML", e.message()))
+        Error::file(path, format!("line {line}: {}; accepted is TOML", e.message()))
     })?;
 
     let root = cli::command();
@@ -42,13 +54,13 @@ pub fn insert(arguments: Vec<OsString>) -> Result<Vec<OsString>, Error> {
     let written = match table.remove("command") {
         None => None,
         Some(Value::String(name)) => Some(name),
-        Some(_) => return Err(Error::file(&path, "command: accepted is a string")),
+        Some(_) => return Err(Error::file(path, "command: accepted is a string")),
     };
     if let (Some(typed), Some(written)) = (typed, &written)
         && typed != written
     {
         let reason = format!("command: this file is of `{written}`, not of `{typed}`");
-        return Err(Error::file(&path, reason));
+        return Err(Error::file(path, reason));
     }
     let command = typed.map(str::to_owned).or(written.filter(|w| w != "main"));
 
@@ -56,14 +68,14 @@ pub fn insert(arguments: Vec<OsString>) -> Result<Vec<OsString>, Error> {
     let mut from_file = vec![program];
     from_file.extend(command.as_ref().map(OsString::from));
     if table.contains_key("config") {
-        return Err(Error::file(&path, "config: a config file cannot name another one"));
+        return Err(Error::file(path, "config: a config file cannot name another one"));
     }
     for (name, value) in &table {
-        from_file.extend(to_arguments(&path, name, value)?);
+        from_file.extend(to_arguments(path, name, value)?);
     }
     // Refused here, the file is named in the message.
     if let Err(e) = cli::try_parse(&from_file) {
-        return Err(Error::file(&path, cli::one_line(&e, &from_file)));
+        return Err(Error::file(path, cli::one_line(&e, &from_file)));
     }
     let rest = arguments.iter().skip(1);
     from_file.extend(rest.filter(|a| typed.is_none_or(|t| *a != t)).cloned());
@@ -110,17 +122,30 @@ pub fn read_run<T: serde::de::DeserializeOwned>(
 ) -> Result<(String, u64, T), Error> {
     let path = directory.join("config.toml");
     let text = std::fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
+    let (seed, options) = run_of_text(&path, command, &text)?;
+    Ok((text, seed, options))
+}
+
+/// As [`read_run`], of the file's content.
+///
+/// # Errors
+/// As [`read_run`].
+pub fn run_of_text<T: serde::de::DeserializeOwned>(
+    path: &Path,
+    command: &str,
+    text: &str,
+) -> Result<(u64, T), Error> {
     let mut table: Table = text.parse().map_err(|e: toml::de::Error| {
-        Error::file(&path, format!("{}; accepted is TOML", e.message()))
+        Error::file(path, format!("{}; accepted is TOML", e.message()))
     })?;
     match table.remove("command") {
         Some(Value::String(found)) if found == command => {}
-        _ => return Err(Error::file(&path, format!("command: accepted is `{command}`"))),
+        _ => return Err(Error::file(path, format!("command: accepted is `{command}`"))),
     }
     let seed = match table.remove("seed") {
         Some(Value::Integer(seed)) if seed >= 0 => seed as u64,
-        _ => return Err(Error::file(&path, "seed: accepted is an integer of at least 0")),
+        _ => return Err(Error::file(path, "seed: accepted is an integer of at least 0")),
     };
-    let options = table.try_into().map_err(|e: toml::de::Error| Error::file(&path, e.message()))?;
-    Ok((text, seed, options))
+    let options = table.try_into().map_err(|e: toml::de::Error| Error::file(path, e.message()))?;
+    Ok((seed, options))
 }

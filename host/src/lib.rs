@@ -22,6 +22,7 @@ pub mod page;
 pub mod progress;
 pub mod records;
 pub mod report;
+pub mod run_info;
 pub mod session;
 pub mod train;
 

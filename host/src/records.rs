@@ -1,10 +1,12 @@
 //! What a run writes: records that other tools read, and that every figure is drawn from.
 //!
 //! A run directory holds `config.toml` (reproduces the run), `results.json` (what `--json` prints),
-//! CSV files with one row per measurement, and the figures. All its files are written to temporary
-//! names first and renamed when all of them are complete.
+//! CSV files with one row per measurement, and the figures: the same bytes for the same config on any
+//! machine. How the run went stands in `run.json` ([`crate::run_info`]). All files are written to
+//! temporary names first and renamed when all of them are complete.
 
 use crate::error::Error;
+use crate::formats::run_lock::{RunLock, TEMPORARY_PREFIX};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -90,6 +92,7 @@ impl Records {
 /// A directory that a run may write to.
 pub struct RunDirectory {
     path: PathBuf,
+    _lock: Option<RunLock>,
 }
 
 impl RunDirectory {
@@ -99,8 +102,22 @@ impl RunDirectory {
     /// [`Error::Write`] if it cannot be made or written to.
     pub fn create(path: PathBuf) -> Result<Self, Error> {
         std::fs::create_dir_all(&path).map_err(|e| Error::write(&path, e))?;
-        tempfile::NamedTempFile::new_in(&path).map_err(|e| Error::write(&path, e))?;
-        Ok(RunDirectory { path })
+        tempfile::Builder::new()
+            .prefix(TEMPORARY_PREFIX)
+            .tempfile_in(&path)
+            .map_err(|e| Error::write(&path, e))?;
+        Ok(RunDirectory { path, _lock: None })
+    }
+
+    /// As [`RunDirectory::create`], for this process alone: another one that claims the directory is
+    /// refused until this claim is dropped.
+    ///
+    /// # Errors
+    /// Also [`Error::Format`] if another process works on it.
+    pub fn claim(path: PathBuf) -> Result<Self, Error> {
+        let directory = RunDirectory::create(path)?;
+        let lock = RunLock::acquire(directory.path())?;
+        Ok(RunDirectory { _lock: Some(lock), ..directory })
     }
 
     /// Where it is.
@@ -152,7 +169,7 @@ fn write_temporary(
     content: &[u8],
 ) -> Result<tempfile::NamedTempFile, std::io::Error> {
     let mut builder = tempfile::Builder::new();
-    builder.prefix(".ictd-");
+    builder.prefix(TEMPORARY_PREFIX);
     #[cfg(unix)]
     {
         // As any new file: the umask takes away what it should.

@@ -157,5 +157,7 @@ fn an_interruption_leaves_no_files() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     assert!(String::from_utf8(output.stderr).unwrap().contains("interrupted"));
-    assert_eq!(files(out.path()), [""; 0]);
+    // The lock, whose content is empty.
+    assert_eq!(files(out.path()), ["demo/.lock"]);
+    assert_eq!(std::fs::read(out.path().join("demo/.lock")).unwrap(), b"");
 }

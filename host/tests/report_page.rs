@@ -6,7 +6,6 @@
 
 mod browser;
 // Not all of it is needed here.
-#[allow(dead_code)]
 mod common;
 
 use browser::Browser;

@@ -6,6 +6,7 @@ use crate::experiments::{self, Experiment, demo::Demo, figure_2::Figure2, verify
 use crate::page::{self, Damaged};
 use crate::records::RunDirectory;
 use crate::report::Report;
+use crate::run_info::{Outcome, RunInfo};
 use crate::session::Session;
 use serde_json::json;
 
@@ -18,15 +19,26 @@ struct Defaults {}
 /// # Errors
 /// Theirs, and [`Error::Write`].
 pub fn run(session: &Session) -> Result<Report, Error> {
-    let directory = RunDirectory::create(session.out.clone())?;
+    let directory = RunDirectory::claim(session.out.clone())?;
+    let mut info = RunInfo::new("main", session);
     let started = std::time::Instant::now();
-    let parts = [
+    let mut parts = [
         (Verify::ID, experiments::run(&Verify::default(), session)?),
         (Demo::ID, experiments::run(&Demo::default(), session)?),
         (Figure2::ID, experiments::run(&Figure2::default(), session)?),
     ];
     let mut report = Report::new("main");
     report.results.insert("seed".into(), json!(session.seed));
+    // The same bytes for the same seed on any machine: no times, no paths.
+    let mut written = report.clone();
+    for (id, part) in &mut parts {
+        let files = std::mem::take(&mut part.files);
+        let seconds = part.results.remove("seconds");
+        written.results.insert((*id).into(), part.to_value());
+        written.claims.extend_from_slice(&part.claims);
+        part.results.extend(seconds.map(|s| ("seconds".into(), s)));
+        part.files = files;
+    }
     for (id, part) in parts {
         report.results.insert(id.into(), part.to_value());
         report.claims.extend(part.claims);
@@ -34,9 +46,12 @@ pub fn run(session: &Session) -> Result<Report, Error> {
     }
     report.results.insert("seconds".into(), json!(started.elapsed().as_secs_f64()));
     let config = config::to_text("main", session.seed, &Defaults {})?;
-    let results = report.to_value().to_string();
+    let results = format!("{:#}\n", written.to_value());
     let files = [("config.toml", config.as_bytes()), ("results.json", results.as_bytes())];
+    info.files(files);
+    info.verdicts(&report.claims);
     report.files.splice(0..0, directory.write(files)?);
+    report.files.push(info.write(directory.path(), Some(&Outcome::Finished))?);
     report.files.push(page::write(directory.path(), Damaged::LeaveOut)?.0);
     Ok(report)
 }

@@ -16,5 +16,13 @@ pub mod train_run;
 use crate::experiments::Entry;
 
 /// The commands here whose runs have figures.
-pub(crate) const WITH_FIGURES: &[Entry] =
-    &[Entry::of::<evaluate::Evaluate>(), Entry::of::<import::Import>()];
+pub(crate) const WITH_FIGURES: &[Entry] = &[
+    Entry::of::<evaluate::Evaluate>(),
+    Entry::of::<import::Import>(),
+    Entry {
+        id: "train",
+        figure: "P and Q of a training run, and their learning progress",
+        draw: train_run::draw,
+        run: None,
+    },
+];

@@ -32,7 +32,7 @@ pub fn run(options: &Plot) -> Result<Report, Error> {
             return Err(Error::file(&run.join("config.toml"), reason));
         };
         (entry.draw)(&mut records)?;
-        report.files.extend(RunDirectory::create(run)?.write(records.files())?);
+        report.files.extend(RunDirectory::claim(run)?.write(records.files())?);
     }
     for file in &report.files {
         report.text.push_str(&format!("{}\n", file.display()));

@@ -2,15 +2,20 @@
 
 use crate::config;
 use crate::error::Error;
+use crate::experiments::learning::{CAPTION, CurveRecords, MatrixRecords, put_records};
+use crate::figures::{self, Figure};
 use crate::records::Records;
 use crate::report::{Report, table};
 use crate::session::Session;
-use crate::train::directory::TrainDirectory;
+use crate::train::directory::{RESULTS, TrainDirectory};
 use crate::train::log::SeedRun;
 use crate::train::options::{Mode, Train};
 use crate::train::run::{Trained, train};
 use serde_json::json;
 use std::path::Path;
+
+/// The run's name in its records, and its figure's.
+const RUN: &str = "train";
 
 /// Trains, or goes on with a run.
 ///
@@ -37,12 +42,39 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     report.results.insert("seeds".into(), json!(seeds));
     // The same bytes for the same config on any machine and after any interruption.
     let mut records = Records::new();
-    records.put("results.json", format!("{:#}\n", report.to_value()));
-    report.files = directory.write(&records)?;
+    records.put(RESULTS, format!("{:#}\n", report.to_value()));
     report.results.insert("seconds".into(), json!(trained.seconds));
     report.results.insert("cpu_seconds".into(), json!(trained.cpu_seconds));
     report.text = summary(&options, &trained);
+    put_records(&[(RUN, trained.runs)], &mut records)?;
+    draw(&mut records)?;
+    report.files = directory.write(&records)?;
     Ok(report)
+}
+
+/// The run's figure, from `curves.csv` and `matrices.csv`.
+///
+/// # Errors
+/// [`Error::File`] if a record is missing or damaged.
+pub(crate) fn draw(records: &mut Records) -> Result<(), Error> {
+    let curves = CurveRecords::read(records)?;
+    let mut panels = Vec::new();
+    let layers = curves.layers(RUN);
+    if layers > 0 {
+        let matrices = MatrixRecords::read(records)?;
+        for l in 0..layers {
+            panels.extend(matrices.final_pair(RUN, l));
+            panels.extend([curves.p_elements(RUN, l), curves.q_elements(RUN, l)]);
+        }
+    }
+    panels.extend(curves.comparison(RUN, "Layers"));
+    let figure = Figure {
+        title: "Training by multi-task TD".into(),
+        subtitle: CAPTION.into(),
+        panels,
+        columns: if layers > 0 { 4 } else { 2 },
+    };
+    figures::put(records, RUN, &figure)
 }
 
 /// The options and the directory of a run that was begun.

@@ -17,6 +17,10 @@ use crate::train::log::{ELEMENTS, Element, Point, SeedRun};
 use crate::train::options::Train;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use std::path::Path;
+
+/// The most rows that a matrix of the records has.
+const LARGEST_TOKEN: usize = 256;
 
 /// How many pictures the animation of P and Q has.
 const FRAMES: usize = 40;
@@ -355,6 +359,15 @@ impl CurveRecords {
         Ok(CurveRecords(records.csv("curves.csv")?))
     }
 
+    /// How many stored layers of a run there are curves of.
+    pub fn layers(&self, run: &str) -> usize {
+        let of_layer = |l: usize| {
+            let metric = format!("p_bottom_right_{l}");
+            self.0.iter().any(|r| r.run == run && r.metric == metric)
+        };
+        (0..).take_while(|l| of_layer(*l)).count()
+    }
+
     /// The curve of a metric: mean with standard error.
     pub fn curve(&self, run: &str, metric: &str, label: &str) -> Curve {
         let rows: Vec<_> = self.0.iter().filter(|r| r.run == run && r.metric == metric).collect();
@@ -426,7 +439,13 @@ impl MatrixRecords {
     /// # Errors
     /// [`Error::File`].
     pub fn read(records: &Records) -> Result<Self, Error> {
-        Ok(MatrixRecords(records.csv("matrices.csv")?))
+        let rows: Vec<MatrixRow> = records.csv("matrices.csv")?;
+        // Their size decides how much memory a picture takes.
+        if rows.iter().any(|r| r.row.max(r.column) >= LARGEST_TOKEN) {
+            let reason = format!("row, column: accepted are 0 to {}", LARGEST_TOKEN - 1);
+            return Err(Error::file(Path::new("matrices.csv"), reason));
+        }
+        Ok(MatrixRecords(rows))
     }
 
     /// The numbers of tasks at which the matrices of a run are known.

@@ -19,6 +19,7 @@ use crate::error::Error;
 use crate::figures::{self, Figure, NamedFigures};
 use crate::records::{Records, RunDirectory};
 use crate::report::{Claim, Report};
+use crate::run_info::{self, Outcome, RunInfo};
 use crate::session::Session;
 use learning::Scale;
 use serde::Serialize;
@@ -168,13 +169,14 @@ pub struct Findings {
     pub claims: Vec<Claim>,
 }
 
-/// Runs an experiment and writes its directory: config.toml, results.json, records, figures.
+/// Runs an experiment and writes its directory: config.toml, results.json, records, figures, run.json.
 ///
 /// # Errors
 /// Those of the options, of the computation and of writing.
 pub fn run<E: Experiment>(experiment: &E, session: &Session) -> Result<Report, Error> {
     experiment.check()?;
-    let directory = RunDirectory::create(session.out.join(E::ID))?;
+    let directory = RunDirectory::claim(session.out.join(E::ID))?;
+    let mut info = RunInfo::new(E::ID, session);
     let started = std::time::Instant::now();
     let mut records = Records::new();
     let findings = experiment.measure(session, &mut records)?;
@@ -189,6 +191,9 @@ pub fn run<E: Experiment>(experiment: &E, session: &Session) -> Result<Report, E
     // The same bytes for the same config on any machine: no times, no paths.
     records.put("results.json", format!("{:#}\n", report.to_value()));
     draw::<E>(&mut records)?;
+    info.files(records.files());
+    info.verdicts(&report.claims);
+    records.put(run_info::FILE_NAME, info.to_text(Some(&Outcome::Finished)));
     report.files = directory.write(records.files())?;
     report.results.insert("seconds".into(), json!(started.elapsed().as_secs_f64()));
     Ok(report)

@@ -10,7 +10,7 @@ use std::process;
 pub const FILE_NAME: &str = ".lock";
 
 /// How the names of half-written files begin.
-const TEMPORARY_PREFIX: &str = ".ictd-";
+pub(crate) const TEMPORARY_PREFIX: &str = ".ictd-";
 
 /// The claim of this process on a run directory, until it is dropped or the process ends however it
 /// ends: the operating system releases it.
@@ -39,7 +39,7 @@ impl RunLock {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(in_directory(Problem::InUse { holder: holder(&mut file) }));
+                return Err(in_directory(Problem::InUse { holder: holder(&content(&mut file)) }));
             }
             Err(TryLockError::Error(e)) => return Err(in_directory(e.into())),
         }
@@ -72,12 +72,18 @@ pub(crate) fn remove_leftovers(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Who holds the lock, from the file's content.
-fn holder(file: &mut File) -> String {
-    let mut content = [0; 64];
+/// The first bytes of a lock file; none of one that cannot be read.
+fn content(file: &mut File) -> Vec<u8> {
+    let mut content = vec![0; 64];
     let length = file.read(&mut content).unwrap_or(0);
+    content.truncate(length);
+    content
+}
+
+/// Who holds the lock, from the file's content: a line that can be shown.
+pub fn holder(content: &[u8]) -> String {
     let text: String =
-        String::from_utf8_lossy(&content[..length]).chars().filter(|c| !c.is_control()).collect();
+        String::from_utf8_lossy(content).chars().filter(|c| !c.is_control()).collect();
     if text.is_empty() { "another process".to_owned() } else { text }
 }
 

@@ -65,7 +65,12 @@ impl Checkpoint {
         if word(12) != crc32fast::hash(body) {
             return Err(refuse("damaged (checksum)"));
         }
-        postcard::from_bytes(body).map_err(|e| refuse(&format!("damaged ({e})")))
+        let checkpoint: Checkpoint =
+            postcard::from_bytes(body).map_err(|e| refuse(&format!("damaged ({e})")))?;
+        if !checkpoint.run.has_whole_matrices() {
+            return Err(refuse("holds matrices that are not K x K"));
+        }
+        Ok(checkpoint)
     }
 }
 

@@ -1,4 +1,5 @@
-//! A training run's directory: its `config.toml`, and for each seed a folder `seed_N/` with
+//! A training run's directory: its `config.toml`, its `run.json` ([`run_info`]), its `results.json` and
+//! figures at its end, and for each seed a folder `seed_N/` with
 //!
 //! | file | content |
 //! |---|---|
@@ -17,14 +18,17 @@ use super::log::SeedRun;
 use super::options::{Attention, Mode, Model, TaskKind, Train};
 use crate::error::Error;
 use crate::formats::parameters::{self, LayerParameters, Parameters};
-use crate::formats::run_lock::{RunLock, remove_leftovers};
+use crate::formats::run_lock::remove_leftovers;
 use crate::formats::seed_run::{DATA_FILE, LogPoint, PARAMS_FILE, SeedLog, SeedParams};
 use crate::records::{Records, RunDirectory, write_atomic};
+use crate::run_info;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 const CHECKPOINT: &str = "checkpoint.bin";
 const PARAMETERS: &str = "parameters.safetensors";
+/// What `--json` says, written at the end of the run.
+pub const RESULTS: &str = "results.json";
 
 /// One row of `metrics.csv`. What a network or task does not have is NaN.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -71,7 +75,6 @@ pub struct TrainDirectory {
     directory: RunDirectory,
     config: String,
     events: Option<EventFiles>,
-    _lock: RunLock,
 }
 
 impl TrainDirectory {
@@ -81,15 +84,14 @@ impl TrainDirectory {
     /// # Errors
     /// [`Error::Write`]; [`Error::Format`] if another process works on it.
     pub fn create(path: PathBuf, config: String, keep: bool) -> Result<Self, Error> {
-        let directory = RunDirectory::create(path)?;
-        let lock = RunLock::acquire(directory.path())?;
+        let directory = RunDirectory::claim(path)?;
         let file = directory.path().join("config.toml");
         let same = std::fs::read(&file).is_ok_and(|found| found == config.as_bytes());
         if !(keep && same) {
-            remove_seeds(directory.path()).map_err(|e| Error::write(directory.path(), e))?;
+            remove_run(directory.path()).map_err(|e| Error::write(directory.path(), e))?;
             write_atomic(&file, config.as_bytes())?;
         }
-        Ok(TrainDirectory { directory, config, events: None, _lock: lock })
+        Ok(TrainDirectory { directory, config, events: None })
     }
 
     /// With event files, if the options ask for them.
@@ -281,8 +283,15 @@ fn seed_params(options: &Train, seed: u64) -> SeedParams {
     }
 }
 
-/// Removes the seeds of an earlier run: nothing but folders `seed_N` with a checkpoint.
-fn remove_seeds(directory: &Path) -> Result<(), std::io::Error> {
+/// Removes an earlier run: what it says of itself, and of the folders nothing but `seed_N` with a
+/// checkpoint.
+fn remove_run(directory: &Path) -> Result<(), std::io::Error> {
+    for name in [run_info::FILE_NAME, RESULTS] {
+        match std::fs::remove_file(directory.join(name)) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
+            _ => {}
+        }
+    }
     for entry in std::fs::read_dir(directory)? {
         let entry = entry?;
         let name = entry.file_name();

@@ -69,6 +69,14 @@ pub struct SeedRun {
 }
 
 impl SeedRun {
+    /// True if every P and Q of the log has K rows and columns, as all that reads them relies on.
+    pub fn has_whole_matrices(&self) -> bool {
+        let entries = self.token_size.checked_mul(self.token_size);
+        let whole = |m: &Matrices| Some(m.p.len()) == entries && Some(m.q.len()) == entries;
+        let layers = self.points.first().map_or(0, |p| p.layers.len());
+        self.points.iter().all(|p| p.layers.len() == layers && p.layers.iter().all(whole))
+    }
+
     /// The metrics at the end of the run.
     pub fn last(&self) -> Option<&Point> {
         self.points.last()

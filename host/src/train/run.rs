@@ -9,6 +9,7 @@ use super::options::Train;
 use super::{schedule, shapes};
 use crate::error::{Doing, Error};
 use crate::progress;
+use crate::run_info::{self, Outcome, RunInfo};
 use crate::session::Session;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
@@ -65,6 +66,12 @@ pub fn train(
             jobs.push((width, seeds.by_ref().take(taken).collect::<Vec<_>>()));
         }
     }
+    let mut info = directory
+        .filter(|d| !jobs.is_empty() || !run_info::is_finished(d.path()))
+        .map(|d| (RunInfo::continued(d.path(), "train", session), d.path()));
+    if let Some((info, path)) = &info {
+        info.write(path, None)?;
+    }
     let live = Live::new(label, options, &jobs, session.quiet);
     let work = |(width, seeds): (usize, Vec<Started>)| {
         train_group(options, width, seeds, directory, &live)
@@ -72,13 +79,24 @@ pub fn train(
     let finished: Vec<_> =
         session.on_thread(|| jobs.into_par_iter().with_max_len(1).map(work).collect());
     live.finish();
+    let mut outcome = Ok(());
     for group in finished {
-        runs.extend(group.map_err(|e| match (e, directory) {
-            (Error::Interrupted, Some(d)) => Error::Paused { directory: d.path().to_owned() },
-            (e, _) => e,
-        })?);
+        match group {
+            Ok(group) => runs.extend(group),
+            Err(e) => outcome = outcome.and(Err(e)),
+        }
     }
     runs.sort_by_key(|r| r.seed);
+    if let Some((info, path)) = &mut info {
+        runs.iter().for_each(|run| info.seed(run.seed, &run.digest));
+        let written = info.write(path, Some(&Outcome::of(&outcome)));
+        // On a full disk, what went wrong first is what the user should read.
+        outcome = outcome.and(written.map(drop));
+    }
+    outcome.map_err(|e| match (e, directory) {
+        (Error::Interrupted, Some(d)) => Error::Paused { directory: d.path().to_owned() },
+        (e, _) => e,
+    })?;
     Ok(Trained {
         runs,
         seconds: started.elapsed().as_secs_f64(),

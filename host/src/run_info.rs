@@ -1,0 +1,199 @@
+//! `run.json`: how a run went, beside what came out.
+//!
+//! Everything else in a run directory is the same bytes for the same `config.toml` on any machine;
+//! what differs from run to run stands here and nowhere else.
+//!
+//! | entry | content |
+//! |---|---|
+//! | `format` | 1, the version of this table |
+//! | `command` | the command of `config.toml` |
+//! | `versions` | `ictd` and `rustc`, and the optimisation level that it was compiled at |
+//! | `platform` | `target`, `instructions` (the best set of vector instructions found: baseline, avx2, avx512), `threads`, `cores` |
+//! | `processes` | a training run: each process that worked on it (one more after each interruption); otherwise the one that made it. `started` (UTC), `seconds` and `cpu_seconds` (null if it was killed), `outcome` |
+//! | `digests.seeds` | of a training run: the digest of each seed's final parameters |
+//! | `digests.files` | of the other runs: the digest of each file, FNV-1a with 64 bits of its bytes |
+//! | `verdicts` | the claims that were judged: `claim`, `paper`, `measured`, `verdict` |
+//!
+//! An `outcome` is `finished`, `interrupted` (Ctrl-C, SIGTERM), `failed: ` with the error, or
+//! `running`: a process that holds no lock on the directory and is `running` was killed.
+
+use crate::dispatch::Level;
+use crate::error::Error;
+use crate::records::write_atomic;
+use crate::report::Claim;
+use crate::session::Session;
+use ictd_core::digest::Digest;
+use serde_json::{Map, Value, json};
+use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime};
+
+/// The file's name.
+pub const FILE_NAME: &str = "run.json";
+
+/// The most processes that are remembered.
+const PROCESSES: usize = 1000;
+
+/// How a process came to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The run is complete.
+    Finished,
+    /// Ctrl-C or SIGTERM; the run can go on.
+    Interrupted,
+    /// An error, in one line.
+    Failed(String),
+}
+
+impl Outcome {
+    /// What a result says about the process.
+    pub fn of<T>(result: &Result<T, Error>) -> Self {
+        match result {
+            Ok(_) => Outcome::Finished,
+            Err(Error::Interrupted | Error::Paused { .. }) => Outcome::Interrupted,
+            Err(e) => Outcome::Failed(e.one_line()),
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Outcome::Finished => "finished".into(),
+            Outcome::Interrupted => "interrupted".into(),
+            Outcome::Failed(reason) => format!("failed: {reason}"),
+        }
+    }
+}
+
+/// A process at work on a run, from now on.
+pub struct RunInfo {
+    command: String,
+    threads: usize,
+    earlier: Vec<Value>,
+    started: SystemTime,
+    clock: Instant,
+    cpu: cpu_time::ProcessTime,
+    /// The digests of seeds and of files, and the verdicts.
+    seeds: Map<String, Value>,
+    files: Map<String, Value>,
+    verdicts: Vec<Claim>,
+}
+
+impl RunInfo {
+    /// The first process on a run.
+    pub fn new(command: &str, session: &Session) -> Self {
+        RunInfo {
+            command: command.to_owned(),
+            threads: session.threads(),
+            earlier: Vec::new(),
+            started: SystemTime::now(),
+            clock: Instant::now(),
+            cpu: cpu_time::ProcessTime::now(),
+            seeds: Map::new(),
+            files: Map::new(),
+            verdicts: Vec::new(),
+        }
+    }
+
+    /// One more process on the run in a directory. What cannot be read there is not worth refusing
+    /// to go on: the list of processes begins anew.
+    pub fn continued(directory: &Path, command: &str, session: &Session) -> Self {
+        let bytes = std::fs::read(directory.join(FILE_NAME)).unwrap_or_default();
+        RunInfo { earlier: processes(&bytes), ..RunInfo::new(command, session) }
+    }
+
+    /// The digest of a seed's parameters.
+    pub fn seed(&mut self, seed: u64, digest: &str) {
+        self.seeds.insert(seed.to_string(), json!(digest));
+    }
+
+    /// The digests of files.
+    pub fn files<'a>(&mut self, files: impl IntoIterator<Item = (&'a str, &'a [u8])>) {
+        for (name, content) in files {
+            let mut digest = Digest::EMPTY;
+            digest.bytes(content);
+            self.files.insert(name.to_owned(), json!(digest.to_string()));
+        }
+    }
+
+    /// Claims that were judged.
+    pub fn verdicts(&mut self, claims: &[Claim]) {
+        self.verdicts.extend_from_slice(claims);
+    }
+
+    /// The content of the file; without an outcome, that of a process that is at work.
+    pub fn to_text(&self, outcome: Option<&Outcome>) -> String {
+        let ended = |seconds: f64| outcome.map(|_| (seconds * 1000.0).round() / 1000.0);
+        let mut processes = self.earlier.clone();
+        processes.push(json!({
+            "started": humantime::format_rfc3339_seconds(self.started).to_string(),
+            "seconds": ended(self.clock.elapsed().as_secs_f64()),
+            "cpu_seconds": ended(self.cpu.elapsed().as_secs_f64()),
+            "outcome": outcome.map_or("running".into(), Outcome::text),
+        }));
+        let value = json!({
+            "format": 1,
+            "command": self.command,
+            "versions": {
+                "ictd": env!("CARGO_PKG_VERSION"),
+                "rustc": env!("ICTD_RUSTC"),
+                "opt_level": env!("ICTD_OPT_LEVEL"),
+            },
+            "platform": {
+                "target": env!("ICTD_TARGET"),
+                "instructions": Level::detect().name(),
+                "threads": self.threads,
+                "cores": std::thread::available_parallelism().map_or(1, usize::from),
+            },
+            "processes": processes,
+            "digests": { "seeds": self.seeds, "files": self.files },
+            "verdicts": self.verdicts,
+        });
+        format!("{value:#}\n")
+    }
+
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn write(&self, directory: &Path, outcome: Option<&Outcome>) -> Result<PathBuf, Error> {
+        let path = directory.join(FILE_NAME);
+        write_atomic(&path, self.to_text(outcome).as_bytes())?;
+        Ok(path)
+    }
+}
+
+/// The processes in a `run.json`, the latest [`PROCESSES`] of them; none in what is no such file.
+pub fn processes(bytes: &[u8]) -> Vec<Value> {
+    let Ok(Value::Object(mut object)) = serde_json::from_slice(bytes) else { return Vec::new() };
+    let Some(Value::Array(mut list)) = object.remove("processes") else { return Vec::new() };
+    list.retain(|p| p["started"].is_string() && p["outcome"].is_string());
+    let surplus = list.len().saturating_sub(PROCESSES - 1);
+    list.split_off(surplus)
+}
+
+/// True if the last process on the run in this directory finished it.
+pub fn is_finished(directory: &Path) -> bool {
+    let bytes = std::fs::read(directory.join(FILE_NAME)).unwrap_or_default();
+    processes(&bytes).last().is_some_and(|p| p["outcome"] == "finished")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_outcome_is_that_of_the_result() {
+        assert_eq!(Outcome::of(&Ok(())), Outcome::Finished);
+        assert_eq!(Outcome::of::<()>(&Err(Error::Interrupted)), Outcome::Interrupted);
+        let failed = Outcome::of::<()>(&Err(Error::Usage("no\nroom".into())));
+        assert_eq!(failed.text(), "failed: no room");
+    }
+
+    #[test]
+    fn what_is_no_run_json_has_no_processes() {
+        for text in ["", "{", "[]", "{\"processes\": 3}", "{\"processes\": [3, {}]}"] {
+            assert!(processes(text.as_bytes()).is_empty(), "{text}");
+        }
+        let one = br#"{"processes": [{"started": "2026-01-01T00:00:00Z", "outcome": "running"}]}"#;
+        assert_eq!(processes(one).len(), 1);
+    }
+}

@@ -1,0 +1,140 @@
+//! What a run directory says of itself, and that one process at a time works on it.
+
+mod common;
+
+use common::{files, ictd, json};
+use ictd::formats::run_lock::RunLock;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+
+const TRAIN: &str =
+    "train --mrps 20 --batches 2 --batch-size 8 --context 10 --seeds 2 --checkpoint-every 0 --json";
+
+fn run_json(run: &Path) -> Value {
+    serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap()
+}
+
+#[test]
+fn run_json_has_versions_platform_times_digests_and_verdicts() {
+    let out = tempfile::tempdir().unwrap();
+    let trained = json(&ictd(out.path(), &format!("{TRAIN} --threads 2")));
+    let info = run_json(&out.path().join("train"));
+    assert_eq!((&info["format"], &info["command"]), (&1.into(), &"train".into()));
+    assert_eq!(info["versions"]["ictd"], env!("CARGO_PKG_VERSION"));
+    assert!(info["versions"]["rustc"].as_str().unwrap().starts_with("rustc 1."));
+    assert!(info["platform"]["target"].as_str().unwrap().contains('-'));
+    assert!(info["platform"]["instructions"].is_string());
+    assert_eq!(info["platform"]["threads"], 2);
+    let processes = info["processes"].as_array().unwrap();
+    assert_eq!((processes.len(), &processes[0]["outcome"]), (1, &"finished".into()));
+    assert!(processes[0]["seconds"].as_f64().unwrap() >= 0.0);
+    assert!(processes[0]["started"].as_str().unwrap().ends_with('Z'));
+    for seed in trained["seeds"].as_array().unwrap() {
+        assert_eq!(info["digests"]["seeds"][seed["seed"].to_string()], seed["digest"]);
+    }
+
+    let claims = json(&ictd(out.path(), "demo --tasks 20 --json"))["claims"].clone();
+    let info = run_json(&out.path().join("demo"));
+    assert_eq!(info["verdicts"], claims);
+    let digests = info["digests"]["files"].as_object().unwrap();
+    let written = files(&out.path().join("demo"));
+    for name in written.iter().filter(|name| !["run.json", ".lock"].contains(&name.as_str())) {
+        let mut digest = ictd_core::digest::Digest::EMPTY;
+        digest.bytes(&fs::read(out.path().join("demo").join(name)).unwrap());
+        assert_eq!(digests[name], digest.to_string(), "{name}");
+    }
+    assert_eq!(digests.len() + 2, written.len());
+}
+
+#[test]
+fn a_training_run_leaves_everything_that_its_directory_promises() {
+    let out = tempfile::tempdir().unwrap();
+    json(&ictd(out.path(), &format!("{TRAIN} --tensorboard")));
+    let mut expected: Vec<String> = ["config.toml", "run.json", "results.json", ".lock"]
+        .into_iter()
+        .chain(["curves.csv", "matrices.csv", "seeds.csv", "train.svg", "train.png"])
+        .map(str::to_owned)
+        .collect();
+    for seed in [0, 1] {
+        expected.extend(
+            ["checkpoint.bin", "metrics.csv", "elements.csv", "data.npz", "params.json"]
+                .into_iter()
+                .chain(["parameters.safetensors", "events.out.tfevents.0.ictd"])
+                .map(|name| format!("seed_{seed}/{name}")),
+        );
+    }
+    expected.sort();
+    let run = out.path().join("train");
+    assert_eq!(files(&run), expected);
+    // Its figure is drawn again from its records.
+    let picture = fs::read(run.join("train.svg")).unwrap();
+    fs::remove_file(run.join("train.svg")).unwrap();
+    assert!(ictd(out.path(), &format!("plot {}", run.display())).status.success());
+    assert!(fs::read(run.join("train.svg")).unwrap() == picture);
+}
+
+#[test]
+fn results_of_the_main_job_hold_no_times_and_no_paths() {
+    let [a, b] = [0; 2].map(|_| tempfile::tempdir().unwrap());
+    let results = [&a, &b].map(|out| {
+        assert!(ictd(out.path(), "--json").status.success());
+        fs::read(out.path().join("results.json")).unwrap()
+    });
+    assert!(results[0] == results[1]);
+    let info = run_json(a.path());
+    assert_eq!(info["command"], "main");
+    assert!(!info["verdicts"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn another_run_in_the_same_directory_leaves_nothing_of_the_first() {
+    let out = tempfile::tempdir().unwrap();
+    json(&ictd(out.path(), TRAIN));
+    json(&ictd(out.path(), &format!("{TRAIN} --seeds 1 --first-seed 7")));
+    let run = out.path().join("train");
+    assert!(files(&run).iter().all(|name| !name.starts_with("seed_0") && !name.contains("seed_1")));
+    let info = run_json(&run);
+    assert_eq!(info["processes"].as_array().unwrap().len(), 1);
+    assert_eq!(info["digests"]["seeds"].as_object().unwrap().len(), 1);
+}
+
+#[test]
+fn a_directory_that_another_process_works_on_is_refused_in_one_line() {
+    let out = tempfile::tempdir().unwrap();
+    json(&ictd(out.path(), TRAIN));
+    json(&ictd(out.path(), "demo --tasks 3 --json"));
+    let resume = format!("train --resume {}", out.path().join("train").display());
+    let plot = format!("plot {}", out.path().join("demo").display());
+    let commands = [
+        ("train", TRAIN),
+        ("train", resume.as_str()),
+        ("demo", "demo --tasks 3"),
+        ("verify", "verify --seeds 2"),
+        ("figure-2", "reproduce figure-2 --seeds 1 --mrps 10"),
+        ("runs/linear-l3", "reproduce figure-2 --seeds 1 --mrps 10"),
+        ("", "--threads 1"),
+        ("demo", plot.as_str()),
+    ];
+    for (directory, command) in commands {
+        let claimed = out.path().join(directory);
+        // This test is the first process.
+        let lock = RunLock::acquire(&claimed).unwrap();
+        let before = contents(out.path());
+        let output = ictd(out.path(), command);
+        let line = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{command}: {line}");
+        let holder = format!("in use by process {}", std::process::id());
+        assert!(line.contains(&holder) && line.lines().count() == 1, "{command}: {line}");
+        let named = claimed.to_str().unwrap().trim_end_matches('/');
+        assert!(line.contains(named), "{command}: {line}");
+        assert!(contents(out.path()) == before, "{command} changed something");
+        drop(lock);
+    }
+}
+
+/// Every file that is no lock, with its bytes.
+fn contents(directory: &Path) -> Vec<(String, Vec<u8>)> {
+    let names = files(directory).into_iter().filter(|name| !name.ends_with(".lock"));
+    names.map(|name| (name.clone(), fs::read(directory.join(name)).unwrap())).collect()
+}
