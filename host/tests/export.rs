@@ -117,6 +117,16 @@ fn a_seed_of_a_run_is_written_bit_for_bit() {
 }
 
 #[test]
+fn the_firmwares_model_is_what_training_and_export_give() {
+    let directory = tempfile::tempdir().unwrap();
+    assert_eq!(ictd(directory.path(), "train --seeds 1 --first-seed 0").status.code(), Some(0));
+    let (run, file) = (directory.path().join("train"), directory.path().join("trained.ictd"));
+    assert_eq!(ictd(&file, &format!("export {}", run.display())).status.code(), Some(0));
+    let committed = include_bytes!("../../embedded-demo/src/trained.ictd");
+    assert!(fs::read(&file).unwrap() == committed, "embedded-demo/README.md says how to renew it");
+}
+
+#[test]
 fn inspect_shows_what_was_exported() {
     let out = tempfile::tempdir().unwrap();
     let file = out.path().join("m.ictd");
