@@ -3,8 +3,9 @@
 //! `runner [--board NAME] ELF` starts the board's QEMU machine, decodes the defmt frames that the
 //! firmware sends over semihosting, prints them one per line, and exits with the firmware's code.
 //! `runner --footprint ELF` prints what a firmware occupies and holds it to the budgets of
-//! inference alone.
+//! inference alone; `runner --boot-block ELF` checks that the RP2350's boot ROM will start it.
 
+mod boot_block;
 mod footprint;
 
 use anyhow::{Context as _, Result, bail};
@@ -30,10 +31,16 @@ fn main() -> Result<ExitCode> {
                 footprint::check(&arguments.next().context("--footprint needs a file")?)?;
                 return Ok(ExitCode::SUCCESS);
             }
+            "--boot-block" => {
+                boot_block::check(&arguments.next().context("--boot-block needs a file")?)?;
+                return Ok(ExitCode::SUCCESS);
+            }
             path => elf = Some(path.to_owned()),
         }
     }
-    let Some(elf) = elf else { bail!("usage: runner [--board NAME | --footprint] ELF") };
+    let Some(elf) = elf else {
+        bail!("usage: runner [--board NAME | --footprint | --boot-block] ELF")
+    };
     let Some((_, machine)) = BOARDS.iter().find(|(name, _)| *name == board) else {
         let names: Vec<_> = BOARDS.iter().map(|(name, _)| *name).collect();
         bail!("QEMU has no machine for board {board}: it has {}", names.join(", "));
