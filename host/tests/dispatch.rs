@@ -35,7 +35,7 @@ fn every_level_and_width_leaves_the_same_checkpoints() {
         Train { task: TaskKind::Cartpole, ..small() },
     ];
     for options in configurations {
-        let want = checkpoints(&options, Level::Baseline, 1, &seeds);
+        let want = checkpoints(&options, Level::Baseline, 4, &seeds);
         for (level, lanes) in dispatch::available() {
             let got = checkpoints(&options, level, lanes, &seeds);
             assert!(got == want, "{} with {lanes} lanes: {options:?}", level.name());

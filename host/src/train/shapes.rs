@@ -77,6 +77,7 @@ pub fn widths() -> Vec<Width> {
     match Level::detect() {
         Level::Avx512 => vec![width(16, 4.8), width(8, 2.6), width(1, 0.7)],
         Level::Avx2 => vec![width(8, 2.6), width(1, 0.7)],
+        Level::Baseline if cfg!(target_arch = "x86_64") => vec![width(4, 2.0)],
         Level::Baseline => vec![width(4, 2.0), width(1, 0.7)],
     }
 }
