@@ -1,0 +1,248 @@
+//! Softmax attention.
+//!
+//! Forward, for each context column r (the scores are made and used one row at a time):
+//!
+//! ```text
+//! k_r = Q_l^T z_r      v_r = (1/n) P_l z_r      A_rc = softmax over c of <k_r, z_c>, the query's column too
+//! z_c(next) = z_c + sum_r A_rc v_r              TF_L = -z_q[K] after the last layer
+//! ```
+//!
+//! Reverse, from the adjoints x-bar_c of the next layer's columns:
+//!
+//! ```text
+//! A-bar_rc = <v_r, x-bar_c>      v-bar_r = sum_c A_rc x-bar_c      s-bar_rc = A_rc (A-bar_rc - sum_c A_rc A-bar_rc)
+//! k-bar_r  = sum_c s-bar_rc z_c  P-bar += (1/n) v-bar_r z_r^T      Q-bar += z_r k-bar_r^T
+//! z-bar_c  = x-bar_c + sum_r s-bar_rc k_r                          z-bar_r += (1/n) P^T v-bar_r + Q k-bar_r
+//! ```
+//!
+//! A tape keeps, per layer, the columns, k_r, v_r and each row's shift and normalisation: O(K n). The
+//! weights A are recomputed from them, never stored as a whole. Of the last layer only the query's
+//! column matters, whose adjoint is -1 in one entry times the seed: forward and reverse are one pass
+//! there, linear in the seed, and need no recomputation:
+//!
+//! ```text
+//! u_r = (v_r)[K]      w_r = A_rq u_r      TF_L = -(z_q[K] + sum_r w_r)
+//! s-bar_rc = A_rc w_r, less w_r in the query's column
+//! ```
+
+mod layers;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use super::{Gradient, zero_layers};
+use crate::error::Error;
+use crate::kernel::zeros;
+use crate::prompt::Prompt;
+use crate::scalar::Scalar;
+use crate::transformer::{Layer, Transformer};
+use layers::{backward_layer, forward_layer, last_layer};
+use nalgebra::SMatrix;
+use rows::{scale, vector};
+
+/// The columns of Z, or their adjoints: n context columns (N is the capacity) and the query's.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Columns<S: Scalar, const K: usize, const N: usize> {
+    pub(crate) context: [[S; K]; N],
+    pub(crate) query: [S; K],
+}
+
+impl<S: Scalar, const K: usize, const N: usize> Columns<S, K, N> {
+    fn zeros() -> Self {
+        Columns { context: [[S::ZERO; K]; N], query: [S::ZERO; K] }
+    }
+
+    /// Copies the query and the first n context columns.
+    #[inline(always)]
+    fn copy_from(&mut self, other: &Self, n: usize) {
+        self.context[..n].copy_from_slice(&other.context[..n]);
+        self.query = other.query;
+    }
+
+    #[inline(always)]
+    fn scale(&mut self, s: S, n: usize) {
+        for column in &mut self.context[..n] {
+            scale(column, s);
+        }
+        scale(&mut self.query, s);
+    }
+}
+
+/// What one layer's forward pass leaves behind.
+#[derive(Clone, Debug, PartialEq)]
+struct LayerTape<S: Scalar, const K: usize, const N: usize> {
+    /// Z_l.
+    z: Columns<S, K, N>,
+    /// k_r = Q^T z_r.
+    keys: [[S; K]; N],
+    /// v_r = (1/n) P z_r.
+    values: [[S; K]; N],
+    /// The largest score of row r.
+    shift: [S; N],
+    /// 1 / sum_c exp(score - shift).
+    normalisation: [S; N],
+}
+
+/// A forward pass that can be walked backwards, with room for n <= N context columns and L layers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Tape<S: Scalar, const K: usize, const L: usize, const N: usize> {
+    layers: [LayerTape<S, K, N>; L],
+    n: usize,
+    depth: usize,
+    /// Adjoints of a layer's output and of its input, in turns.
+    adjoint: [Columns<S, K, N>; 2],
+    /// The last layer's parameter adjoints for seed 1: Q-bar, and the last row of P-bar.
+    last_q: SMatrix<S, K, K>,
+    last_p_row: [S; K],
+}
+
+impl<S: Scalar, const K: usize, const L: usize, const N: usize> Tape<S, K, L, N> {
+    /// Room for a forward pass.
+    pub(crate) fn new() -> Self {
+        let layer = || LayerTape {
+            z: Columns::zeros(),
+            keys: [[S::ZERO; K]; N],
+            values: [[S::ZERO; K]; N],
+            shift: [S::ZERO; N],
+            normalisation: [S::ZERO; N],
+        };
+        Tape {
+            layers: core::array::from_fn(|_| layer()),
+            n: 0,
+            depth: 0,
+            adjoint: [Columns::zeros(), Columns::zeros()],
+            last_q: zeros(),
+            last_p_row: [S::ZERO; K],
+        }
+    }
+
+    /// Makes room for n context columns and `depth` layers, and gives Z_0 to be filled in.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] for no context or no layer, [`Error::CapacityExceeded`] beyond N or L.
+    #[inline(always)]
+    pub(crate) fn input(&mut self, n: usize, depth: usize) -> Result<&mut Columns<S, K, N>, Error> {
+        if n == 0 {
+            return Err(Error::Empty { parameter: "context" });
+        }
+        if n > N {
+            return Err(Error::CapacityExceeded { parameter: "context", capacity: N });
+        }
+        if depth > L {
+            return Err(Error::CapacityExceeded { parameter: "layers", capacity: L });
+        }
+        (self.n, self.depth) = (n, depth);
+        let first = self.layers.first_mut();
+        first.map(|layer| &mut layer.z).ok_or(Error::Empty { parameter: "layers" })
+    }
+
+    /// TF_L of the columns given to [`Self::input`]. `layer(l)` is layer l of the pass. With
+    /// `INPUT_ADJOINTS` the backward pass can find the adjoints of Z_0 also if L = 1.
+    pub(crate) fn forward<'a, const INPUT_ADJOINTS: bool>(
+        &mut self,
+        layer: impl Fn(usize) -> &'a Layer<S, K>,
+    ) -> S {
+        let n = self.n;
+        let inverse_len = S::ONE / S::from_count(n as u64);
+        for l in 0..self.depth - 1 {
+            if let [tape, next] = &mut self.layers[l..l + 2] {
+                forward_layer(tape, &mut next.z, layer(l), inverse_len, n);
+            }
+        }
+        let l = self.depth - 1;
+        if INPUT_ADJOINTS || l > 0 {
+            self.last_layer::<true>(layer(l), inverse_len)
+        } else {
+            self.last_layer::<false>(layer(l), inverse_len)
+        }
+    }
+
+    /// The last layer: its output, and in `adjoint[0]`, `last_q` and `last_p_row` the adjoints of its
+    /// input and parameters for seed 1.
+    fn last_layer<const ADJOINTS: bool>(&mut self, layer: &Layer<S, K>, inverse_len: S) -> S {
+        let LayerTape { z, .. } = &self.layers[self.depth - 1];
+        let z_bar = &mut self.adjoint[0];
+        let pass = last_layer::<S, ADJOINTS, K, N>(z, z_bar, layer, inverse_len, self.n);
+        self.last_p_row = pass.p_bar;
+        self.last_q.data.0 = pass.q_bar;
+        -(z.query[K - 1] + pass.sum)
+    }
+
+    /// Walks back from TF_L-bar = `seed`, adding the adjoints of P_l and Q_l to `p_bar(l)` and
+    /// `q_bar(l)` through `gradient(l)`. Returns the adjoints of Z_0 if `INPUT_ADJOINTS`, which
+    /// must then also have been asked of the forward pass; else what it returns means nothing.
+    pub(crate) fn backward<'a, const INPUT_ADJOINTS: bool>(
+        &mut self,
+        layer: impl Fn(usize) -> &'a Layer<S, K>,
+        seed: S,
+        mut add: impl FnMut(usize, &SMatrix<S, K, K>, &SMatrix<S, K, K>),
+    ) -> &Columns<S, K, N> {
+        let n = self.n;
+        let inverse_len = S::ONE / S::from_count(n as u64);
+        let last = self.depth - 1;
+        let mut p_bar = zeros();
+        let mut q_bar = self.last_q;
+        for j in 0..K {
+            p_bar.data.0[j][K - 1] = seed * self.last_p_row[j];
+            scale(&mut q_bar.data.0[j], seed);
+        }
+        add(last, &p_bar, &q_bar);
+        self.adjoint[0].scale(seed, n);
+        let mut current = 0;
+        for l in (0..last).rev() {
+            let [first, second] = &mut self.adjoint;
+            let (x_bar, z_bar) = if current == 0 { (&*first, second) } else { (&*second, first) };
+            let tape = &self.layers[l];
+            let (p_bar, q_bar) = if INPUT_ADJOINTS || l > 0 {
+                backward_layer::<S, true, K, N>(tape, x_bar, z_bar, layer(l), inverse_len, n)
+            } else {
+                backward_layer::<S, false, K, N>(tape, x_bar, z_bar, layer(l), inverse_len, n)
+            };
+            add(l, &p_bar, &q_bar);
+            current = 1 - current;
+        }
+        &self.adjoint[current]
+    }
+}
+
+/// TF_L(Z_0) of softmax attention and its derivatives with respect to the parameters, the query and
+/// the context.
+///
+/// C is the capacity for stored layers, L for layers in the pass, N for context columns.
+///
+/// # Errors
+/// [`Error::Empty`] without context, [`Error::CapacityExceeded`] if the transformer is deeper than L.
+pub fn value_and_gradient<
+    S: Scalar,
+    const K: usize,
+    const C: usize,
+    const L: usize,
+    const N: usize,
+>(
+    transformer: &Transformer<S, K, C>,
+    prompt: &Prompt<S, K, N>,
+) -> Result<Gradient<S, K, C, N>, Error> {
+    let mut tape = Tape::<S, K, L, N>::new();
+    let n = prompt.context_len();
+    let z = tape.input(n, transformer.depth())?;
+    for (column, token) in z.context.iter_mut().zip(prompt.context()) {
+        *column = token.data.0[0];
+    }
+    z.query = prompt.query().data.0[0];
+    let stored = transformer.layers();
+    let layer = |l: usize| &stored[l % stored.len()];
+    let value = tape.forward::<true>(layer);
+    let mut layers = zero_layers(stored);
+    let z_bar = tape.backward::<true>(layer, S::ONE, |l, p_bar, q_bar| {
+        if let Some(sum) = layers.get_mut(l % stored.len()) {
+            crate::kernel::add_scaled(&mut sum.p, S::ONE, p_bar);
+            crate::kernel::add_scaled(&mut sum.q, S::ONE, q_bar);
+        }
+    });
+    let mut prompt_bar = prompt.clone();
+    for (column, adjoint) in prompt_bar.columns_mut().zip(&z_bar.context[..n]) {
+        column.data.0[0] = *adjoint;
+    }
+    prompt_bar.set_query(vector(z_bar.query));
+    Ok(Gradient { value, layers, prompt: prompt_bar })
+}
