@@ -103,6 +103,20 @@ fn assert_shows(browser: &mut Browser, live: &Live) {
     assert_eq!(shown, zero(&format!("Values: {}", states.join("; "))));
 }
 
+/// A row of p in which one probability is set and the others keep their proportions, as the page
+/// computes it: in double precision, rounded when it reaches the core.
+fn with_probability(
+    row: &[f32; MAX_STATES],
+    states: usize,
+    state: usize,
+    p: f64,
+) -> [f32; MAX_STATES] {
+    let others = (0..states).filter(|s| *s != state);
+    let rest = others.fold(0.0, |sum, s| sum + f64::from(row[s]));
+    let scaled = |s: usize| f64::from(row[s]) * (1.0 - p) / rest;
+    std::array::from_fn(|s| if s == state { p as f32 } else { scaled(s) as f32 })
+}
+
 #[test]
 fn clicking_the_live_part_computes_what_the_core_computes() {
     let Some(mut browser) = browser("the report's live part") else { return };
@@ -175,17 +189,28 @@ fn clicking_the_live_part_computes_what_the_core_computes() {
         let mut weights = row(&live);
         browser.click("[data-state=\"4\"]");
         assert_eq!(weights[4], 0.0, "Boyan's chain");
-        weights[4] = 0.5;
+        weights = with_probability(&weights, 5, 4, 1.0 / 3.0);
         live.edit(1, &weights, live.reward(1)).unwrap();
         assert_shows(&mut browser, &live);
         browser.evaluate("document.getElementById('edit-reward').focus()");
         browser.press("End", 35);
         let reward = browser.evaluate("Number(document.getElementById('edit-reward').value)");
-        assert_eq!(reward, 3.0);
-        live.edit(1, &weights, 3.0).unwrap();
+        assert_eq!(reward, 2.0);
+        weights = row(&live);
+        live.edit(1, &weights, 2.0).unwrap();
+        assert_shows(&mut browser, &live);
+        // The probability of staying, by its slider.
+        browser.evaluate("document.getElementById('edit-1').focus()");
+        browser.press("ArrowRight", 39);
+        weights = with_probability(&row(&live), 5, 1, 0.01);
+        live.edit(1, &weights, 2.0).unwrap();
         browser.click("#step");
         live.step().unwrap();
         assert_shows(&mut browser, &live);
+        if let Some(directory) = std::env::var_os("ICTD_SCREENSHOTS").map(PathBuf::from) {
+            browser.evaluate("document.getElementById('chain').scrollIntoView()");
+            browser.screenshot(&directory.join(format!("edit-{width}.png")), false);
+        }
         // No edge left: refused in words, and the chain stays.
         browser.click("[data-state=\"1\"]");
         browser.click("[data-state=\"3\"]");

@@ -36,7 +36,7 @@ for (const figure of document.querySelectorAll(".moving")) {
     "A number grew without bound.",
     "That is out of range.",
   ];
-  let history, columns, last, chosen = null, weights = [], timer = null;
+  let history, columns, last, chosen = null, timer = null;
 
   const states = () => core.states();
   const range = (n) => Array.from({ length: n }, (_, i) => i);
@@ -117,35 +117,46 @@ for (const figure of document.querySelectorAll(".moving")) {
 
   function choose(state) {
     chosen = state;
-    weights = state === null ? [] : range(states()).map((s) => core.probability(state, s));
     $("chain-hint").textContent = state === null ? "Rewards inside. Click a state to edit it." : "Click another state to add or remove an edge to it; the same one to finish.";
     showEditor();
   }
-  function edit(reward) {
+  function row() {
+    return range(states()).map((s) => core.probability(chosen, s));
+  }
+  function edit(weights, reward) {
     pause();
     weights.forEach((w, s) => core.weight(s, w));
-    if (done(core.edit(chosen, reward))) {
-      fresh();
-    } else {
-      weights = range(states()).map((s) => core.probability(chosen, s));
-    }
+    if (done(core.edit(chosen, reward))) fresh();
     showRow();
   }
+  /** A probability to a state; the others keep their proportions. */
+  function withProbability(base, state, p) {
+    const rest = base.reduce((sum, w, s) => (s === state ? sum : sum + w), 0);
+    return base.map((w, s) => (s === state ? p : rest > 0 ? (w * (1 - p)) / rest : (1 - p) / (base.length - 1)));
+  }
   function toggle(state) {
-    weights = weights.map((w, s) => (s !== state ? w : w > 0 ? 0 : 0.5));
-    edit(core.reward(chosen));
+    const base = row(), edges = base.filter((p) => p > 0).length;
+    const weights = base[state] > 0 ? base.map((w, s) => (s === state ? 0 : w)) : withProbability(base, state, 1 / (edges + 1));
+    edit(weights, core.reward(chosen));
+    $("editor").refresh();
   }
   function showEditor() {
     const form = $("editor");
     form.hidden = chosen === null;
     if (chosen === null) return form.replaceChildren();
     const slider = (id, name, low, high, by) => `<label>${name}<input type="range" id="${id}" min="${low}" max="${high}" step="${by}"><output></output></label>`;
-    form.innerHTML = `<p>State ${chosen}</p>` + slider("edit-reward", "reward", -3, 3, 0.05) +
+    form.innerHTML = `<p>State ${chosen}</p>` + slider("edit-reward", "reward", -2, 2, 0.05) +
       range(states()).map((s) => slider(`edit-${s}`, `to ${s}`, 0, 1, 0.01)).join("");
-    form.querySelectorAll("input").forEach((input) => input.addEventListener("input", () => {
-      if (input.id !== "edit-reward") weights[Number(input.id.slice(5))] = Number(input.value);
-      edit(Number($("edit-reward").value));
-    }));
+    // While a slider is held, the others' proportions are those from before.
+    let before = row();
+    form.querySelectorAll("input").forEach((input) => {
+      input.addEventListener("change", () => { before = row(); });
+      input.addEventListener("input", () => {
+        if (input.id === "edit-reward") edit(row(), Number(input.value));
+        else edit(withProbability(before, Number(input.id.slice(5)), Number(input.value)), core.reward(chosen));
+      });
+    });
+    form.refresh = () => { before = row(); };
     showRow();
   }
   function showRow() {
@@ -155,7 +166,7 @@ for (const figure of document.querySelectorAll(".moving")) {
       input.nextElementSibling.value = words;
     };
     show($("edit-reward"), core.reward(chosen), decimals(core.reward(chosen)));
-    weights.forEach((w, s) => show($(`edit-${s}`), w, `${Math.round(100 * core.probability(chosen, s))} %`));
+    row().forEach((p, s) => show($(`edit-${s}`), p, `${Math.round(100 * p)} %`));
   }
 
   /* Drawing. */

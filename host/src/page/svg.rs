@@ -200,6 +200,36 @@ mod tests {
     }
 
     #[test]
+    fn a_damaged_figure_is_refused_or_still_only_a_figure() {
+        let heatmap = Heatmap { rows: vec![vec![0.5]], ..Default::default() };
+        let small = Figure { panels: vec![Panel::Heatmap(heatmap)], ..Default::default() };
+        let drawn = small.to_svg().into_bytes();
+        let mut refused = 0_usize;
+        let mut check = |bytes: &[u8]| match std::str::from_utf8(bytes).map(|t| inline(t, "f")) {
+            Ok(Ok(inline)) => {
+                let markup = inline.markup.replace("url(#f-", "");
+                for bad in ["<script", "href", "url(", "javascript", " on", "style="] {
+                    assert!(!markup.contains(bad), "{bad}: {markup}");
+                }
+                assert!(inline.width > 0.0 && inline.width.is_finite());
+            }
+            _ => refused += 1,
+        };
+        for length in 0..drawn.len() {
+            check(&drawn[..length]);
+        }
+        let mut damaged = drawn.clone();
+        for byte in 0..drawn.len() {
+            for bit in 0..8 {
+                damaged[byte] ^= 1 << bit;
+                check(&damaged);
+                damaged[byte] ^= 1 << bit;
+            }
+        }
+        assert!(refused > drawn.len(), "only {refused} of {} refused", 9 * drawn.len());
+    }
+
+    #[test]
     fn what_is_no_figure_is_refused() {
         let svg = |inner: &str| {
             format!("<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 9 9\">{inner}</svg>")

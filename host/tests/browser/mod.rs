@@ -142,6 +142,8 @@ impl Browser {
         let path = file.canonicalize().unwrap();
         self.call("Page.navigate", json!({ "url": format!("file://{}", path.display()) }));
         self.wait_for("document.readyState === 'complete'");
+        // What scrolls smoothly moves away under the mouse.
+        self.evaluate("document.documentElement.style.scrollBehavior = 'auto'");
         self.wait_for_paint();
     }
 
@@ -180,14 +182,16 @@ impl Browser {
     pub(crate) fn click(&mut self, selector: &str) {
         // A page that is still scrolling or painting drops a click: tried again until it arrives.
         for _ in 0..20 {
-            let middle = self.evaluate(&format!(
+            self.evaluate(&format!(
                 "(() => {{ const e = document.querySelector({selector:?}); clicked = false; \
-                 e.scrollIntoView({{ block: 'center', behavior: 'instant' }}); \
-                 e.addEventListener('click', () => clicked = true, {{ once: true }}); \
-                 const r = e.getBoundingClientRect(); \
-                 return [r.x + r.width / 2, r.y + r.height / 2]; }})()"
+                 e.scrollIntoView({{ block: 'center' }}); \
+                 e.addEventListener('click', () => clicked = true, {{ once: true }}); }})()"
             ));
             self.wait_for_paint();
+            let middle = self.evaluate(&format!(
+                "(() => {{ const r = document.querySelector({selector:?}).getBoundingClientRect(); \
+                 return [r.x + r.width / 2, r.y + r.height / 2]; }})()"
+            ));
             for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
                 self.call(
                     "Input.dispatchMouseEvent",
