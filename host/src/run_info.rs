@@ -161,7 +161,7 @@ impl RunInfo {
     }
 }
 
-/// The processes in a `run.json`, the latest [`PROCESSES`] of them; none in what is no such file.
+/// The processes in a `run.json`, the latest `PROCESSES` of them; none in what is no such file.
 pub fn processes(bytes: &[u8]) -> Vec<Value> {
     let Ok(Value::Object(mut object)) = serde_json::from_slice(bytes) else { return Vec::new() };
     let Some(Value::Array(mut list)) = object.remove("processes") else { return Vec::new() };
