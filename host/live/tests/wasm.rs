@@ -3,6 +3,9 @@
 use live::{K, Kind, Live, MAX_STATES, MODELS};
 use wasmi::{Engine, Instance, Linker, Module, Store, WasmParams, WasmResults};
 
+/// What to do when the core or the trained model changed.
+const HOW: &str = "the asset is of another core or model; host/live/build.sh rebuilds it";
+
 const REPORT: &[u8] = include_bytes!("../../assets/report/live.wasm");
 
 /// The module of the report, in an interpreter.
@@ -43,7 +46,7 @@ fn assert_same(browser: &mut Browser, live: &Live) {
             [i] => browser.call(name, i as u32),
             _ => browser.call(name, (indices[0] as u32, indices[1] as u32)),
         };
-        assert_eq!(bits(got), bits(want), "{name} {indices:?}: {got} {want}");
+        assert_eq!(bits(got), bits(want), "{name} {indices:?}: {got} {want}; {HOW}");
     };
     number("least_msve", &[], live.least_msve());
     for s in 0..live.states() {
@@ -65,7 +68,7 @@ fn assert_same(browser: &mut Browser, live: &Live) {
             number("statistic", &[i, j], live.statistic(i, j));
         }
     }
-    assert_eq!(browser.call::<_, u64>("digest", ()), live.digest());
+    assert_eq!(browser.call::<_, u64>("digest", ()), live.digest(), "{HOW}");
 }
 
 #[test]
@@ -107,7 +110,7 @@ fn every_number_of_the_module_is_the_cores_to_the_bit() {
 #[test]
 fn the_story_has_the_same_digest() {
     let digest = live::story().unwrap();
-    assert_eq!(Browser::new().call::<_, u64>("story", ()), digest);
+    assert_eq!(Browser::new().call::<_, u64>("story", ()), digest, "{HOW}");
 }
 
 #[test]
