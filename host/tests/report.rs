@@ -39,6 +39,8 @@ fn the_page_holds_every_claim_figure_number_digest_and_command() {
     let out = tempfile::tempdir().unwrap();
     runs(out.path());
     let html = page(out.path());
+    assert_eq!(html.matches(">Made by ictd ").count(), 2);
+    assert!(!html.contains("Not as the run wrote it"));
     for file in ["demo/results.json", "verify/results.json"] {
         let text = std::fs::read_to_string(out.path().join(file)).unwrap();
         let results: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -82,6 +84,7 @@ fn text_of_the_files_stays_text() {
     let html = page(out.path());
     assert!(!html.contains(evil) && !html.contains("alert('"));
     assert!(html.contains("&lt;/script&gt;&lt;script&gt;alert(&#39;a&#39; &amp; &quot;b&quot;)"));
+    assert!(html.contains("Not as the run wrote it: results.json."));
     // The page's own script is its last.
     assert_eq!(html.matches("<script").count(), 1);
 }
@@ -106,7 +109,8 @@ fn a_missing_or_damaged_file_is_named_and_the_old_page_stays() {
     assert!(refused(&out.path().join("nowhere")).contains("nowhere"));
     runs(out.path());
     page(out.path());
-    let damages: [(&str, Option<&str>, &str); 9] = [
+    let damages: [(&str, Option<&str>, &str); 10] = [
+        ("demo/run.json", Some("{\"versions\": 1}"), "accepted is what a run wrote"),
         ("demo/results.json", Some("{"), "accepted is what a run wrote"),
         ("demo/results.json", Some("[]"), "accepted is what a run wrote"),
         ("demo/results.json", Some("{\"seed\": 0}"), "missing field `command`"),

@@ -197,15 +197,22 @@ fn section(run: &Run) -> String {
         })
         .collect();
     // A run at a smaller scale than the paper's must not pass for one at the paper's.
-    let scale = match changes.is_empty() {
+    let mut scale = match changes.is_empty() {
         true => String::new(),
         false => {
             format!("<p class=\"scale\">Other than the defaults: {}.</p>\n", changes.join(", "))
         }
     };
+    if let Some(made) = run.made.as_ref().filter(|made| !made.changed.is_empty()) {
+        let changed = escape(&made.changed.join(", "));
+        scale.push_str(&format!("<p class=\"note\">Not as the run wrote it: {changed}.</p>\n"));
+    }
+    let made = run.made.as_ref().map_or(String::new(), |made| {
+        format!("<p class=\"scale\">Made by {}.</p>\n", escape(&made.by))
+    });
     format!(
         "<section id=\"{anchor}\" aria-labelledby=\"{anchor}-title\">\n\
-         <h2 id=\"{anchor}-title\">{}</h2>\n{scale}{claims}{figures}{animations}{tables}{}</section>\n",
+         <h2 id=\"{anchor}-title\">{}</h2>\n{scale}{claims}{figures}{animations}{tables}{}{made}</section>\n",
         escape(run.title()),
         command(&run.repeats),
     )

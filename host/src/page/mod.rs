@@ -12,7 +12,7 @@ mod run;
 mod svg;
 
 pub use html::escape;
-pub use run::{Run, RunFiles};
+pub use run::{Made, Run, RunFiles};
 
 use crate::commands::digest;
 use crate::error::Error;

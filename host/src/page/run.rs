@@ -8,8 +8,11 @@ use crate::error::Error;
 use crate::experiments;
 use crate::records::Records;
 use crate::report::{Claim, Verdict};
+use crate::run_info;
+use ictd_core::digest::Digest;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Where a run is.
@@ -32,6 +35,8 @@ pub struct Run {
     pub figure: Option<String>,
     /// The command line that repeats it, after `ictd`.
     pub repeats: String,
+    /// With what it was made, if it says so.
+    pub made: Option<Made>,
     /// Options that differ from the defaults.
     pub changes: Vec<(String, Option<String>)>,
     /// The paper's claims and what was measured.
@@ -60,6 +65,75 @@ struct Results {
     claims: Vec<Claim>,
     #[serde(flatten)]
     numbers: Map<String, Value>,
+}
+
+/// The part of a run.json that is shown.
+#[derive(Deserialize)]
+struct Info {
+    #[serde(default)]
+    versions: BTreeMap<String, String>,
+    #[serde(default)]
+    platform: BTreeMap<String, Value>,
+    #[serde(default)]
+    digests: Digests,
+}
+
+#[derive(Default, Deserialize)]
+struct Digests {
+    #[serde(default)]
+    files: BTreeMap<String, String>,
+}
+
+/// With what a run was made, and whether its files are still those that it wrote.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// In words.
+    pub by: String,
+    /// Files that are not what the run wrote any more.
+    pub changed: Vec<String>,
+}
+
+impl Made {
+    /// From the run's run.json; none in a directory without one.
+    fn read(directory: &Path, names: &[String]) -> Result<Option<Self>, Error> {
+        if !names.iter().any(|name| name == run_info::FILE_NAME) {
+            return Ok(None);
+        }
+        let records = Records::open(directory)?;
+        let info: Info =
+            serde_json::from_slice(&records.get(run_info::FILE_NAME)?).map_err(|e| {
+                let reason = format!("{e}; accepted is what a run wrote");
+                Error::file(&directory.join(run_info::FILE_NAME), reason)
+            })?;
+        let version = |key: &str| info.versions.get(key).map_or("?", String::as_str);
+        let platform = |key: &str| match info.platform.get(key) {
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+            None => "?".into(),
+        };
+        let rustc = version("rustc").split(" (").next().unwrap_or_default();
+        let by = format!(
+            "ictd {}, {rustc}, opt-level {}, {}, {}, threads: {}",
+            version("ictd"),
+            version("opt_level"),
+            platform("target"),
+            platform("instructions"),
+            platform("threads"),
+        );
+        let mut changed = Vec::new();
+        for (name, digest) in info.digests.files {
+            // A name leads nowhere but into the directory.
+            let mut now = Digest::EMPTY;
+            let is_there = names.contains(&name);
+            if is_there {
+                now.bytes(&records.get(&name)?);
+            }
+            if !is_there || now.to_string() != digest {
+                changed.push(name);
+            }
+        }
+        Ok(Some(Made { by, changed }))
+    }
 }
 
 const RESULTS: &str = "results.json";
@@ -135,6 +209,7 @@ impl Run {
             numbers.remove(key);
         }
         let names = file_names(&files.path)?;
+        let made = Made::read(&files.path, &names)?;
         let with_ending = |ending: &str| -> Vec<&String> {
             names.iter().filter(|name| name.ends_with(ending)).collect()
         };
@@ -159,10 +234,12 @@ impl Run {
             animations.push(moving);
         }
         // A command that repeats no figure says "none: " and what it shows.
-        let figure = figure.map(|f| match f.strip_prefix("none: ") {
-            Some(shows) => format!("{}: {shows}", files.name),
-            None => f,
-        });
+        let entry = commands::WITH_FIGURES.iter().find(|e| e.id == command);
+        let figure =
+            figure.or(entry.map(|e| e.figure.to_owned())).map(|f| match f.strip_prefix("none: ") {
+                Some(shows) => format!("{}: {shows}", files.name),
+                None => f,
+            });
         let repeats = repeats(&command, seed, &config);
         let changes = changes(&command, &config);
         let records = with_ending(".csv").into_iter().cloned().collect();
@@ -172,6 +249,7 @@ impl Run {
             name,
             figure,
             repeats,
+            made,
             changes,
             claims,
             numbers,
@@ -292,7 +370,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join(RESULTS);
         let intact = json!({
-            "command": "train", "seed": 1, "config": {"seeds": 2, "quiet": true},
+            "command": "digest", "seed": 1, "config": {"seeds": 2, "quiet": true},
             "seeds": [{"seed": 1, "digest": "d", "iws": 0.5, "p": [1.0, null]}], "msve_mean": [1.0],
             "claims": [{"claim": "c", "paper": "p", "measured": "m", "verdict": "holds"}],
         });
