@@ -47,6 +47,10 @@
 //! | B_l | [`Layer::column_map`](transformer::Layer::column_map) | I + (1/n) P_l G_l Q_l | (K, K) |
 //! | C_l | `c` | preconditioner of TD's update, alpha I for plain TD | (d, d) |
 //! | w | [`ValueFunction`](value_function::ValueFunction) | weights of v(s) = <w, phi(s)> | (d) |
+//! | theta | [`Parameters`](training::Parameters) | everything that is trained | |
+//! | (S_0, R_1, S_1, ...) | [`Trajectory`](training::Trajectory) | a trajectory, of which each window of n transitions is a context | |
+//! | a^(l) | [`Rnn`](rnn::Rnn) | hidden state of a recurrent layer | (h) |
+//! | eta, c, c' | [`theta_star`](invariant_set::theta_star) | coordinates of Theorem 2's invariant set | |
 //! | d_p | [`Mrp::stationary_distribution`](tasks::Mrp::stationary_distribution) | stationary distribution | (m) |
 //!
 //! `S` is the scalar: `f32`, `f64`, or lanes of `f32` (see [`scalar`]); `R` one of the first two.
@@ -64,8 +68,16 @@
 //! | the corollary for the residual gradient, eq. "w_update RG" | [`constructions::residual_gradient()`], [`td::residual_gradient::update`] |
 //! | the corollary for TD(lambda) | [`constructions::td_lambda()`], [`td::td_lambda::update`] |
 //! | the average-reward theorem, eq. "Z two-head update" | [`constructions::average_reward()`], [`two_head`], [`td::average_reward::update`] |
-//! | App. "Nonlinear Attention" | [`attention::SoftmaxAttention`] |
+//! | App. "Nonlinear Attention" | [`attention::SoftmaxAttention`], its gradient by hand [`gradient::softmax`] |
+//! | Algorithm 1 | [`training::MultiTaskTd`] with [`Optimizer::Td`](training::Optimizer::Td): an update per window |
+//! | its mini-batch form (the authors' code) | the same with [`Optimizer::Adam`](training::Optimizer::Adam): a step per batch of windows; [`gradient::linear`] |
+//! | Theorem 2, its invariant set and expected update | [`invariant_set::theta_star`], [`invariant_set::group_averaged_update`] |
+//! | App. "Element-wise Convergence Metrics" | [`metrics::Elements`] |
+//! | VD, IWS, SS (App. "Trained Transformer and Batch TD Comparison Metrics") | [`metrics::Comparison`], [`metrics::EvaluationStates`] |
+//! | MSVE, weighted by d_p | [`EvaluationStates::squared_difference`](metrics::EvaluationStates::squared_difference) |
+//! | App. "Investigation of In-Context TD with RNN" | [`rnn::Rnn`]; what no linear one can do: [`rnn::linear`] |
 //! | Algorithms 2 and 3 | [`tasks::boyan_chain`], [`tasks::boyan_chain_representable`] |
+//! | Algorithm 4 (CartPole) | [`tasks::cart_pole()`], its tile coding [`tasks::cart_pole::TileCoding`] |
 //! | App. on Figure 1 | [`tasks::random_mdp`] |
 //!
 //! Where the paper contradicts itself or its code, the item's documentation says so and which

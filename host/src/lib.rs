@@ -1,5 +1,8 @@
 //! `ictd`: in-context temporal-difference learning from the command line.
 //!
+//! The [`guide`] says what a run leaves behind, what was found about the paper, and how to add a task, an
+//! algorithm, a figure, a platform or a board.
+//!
 //! One file per figure of the paper in [`experiments`]; each run computes, writes its
 //! [`records`], and draws its [`figures`] from those records alone. Results go to stdout, progress
 //! and errors to stderr. Exit codes: 0 done, 1 a claim or check failed, 2 wrong use or bad input,
@@ -16,6 +19,7 @@ pub mod error;
 pub mod experiments;
 pub mod figures;
 pub mod formats;
+pub mod guide;
 pub mod model_file;
 pub mod options;
 pub mod page;

@@ -1,7 +1,8 @@
-//! How far each streaming context drifts in `f32` over a million transitions, against sums in `f64`.
+//! How far each streaming context drifts in `f32` over a long stream, against sums in `f64`.
 //!
 //! The error is max |G_f32 - G_f64| / max |G_f64|. `cargo test -p host --test context_drift -- --nocapture`
-//! prints it for each policy and mask.
+//! prints it for each policy and mask over a million transitions; with `ICTD_SOAK=100000000` over a
+//! hundred million (a few minutes), with the same bounds.
 
 use ictd_core::attention::{Mask, MeanCentred, Td0, TdLambda};
 use ictd_core::context::{Context, Forgetting, Growing, Sliding, SlidingMask};
@@ -16,6 +17,7 @@ const D: usize = 4;
 const K: usize = 9;
 /// The window of the sliding contexts.
 const N: usize = 64;
+/// Transitions, unless `ICTD_SOAK` says otherwise.
 const STREAM: usize = 1_000_000;
 const RETENTION: f32 = 0.999;
 /// The unit roundoff of `f32`.
@@ -43,6 +45,11 @@ impl Stream {
     }
 }
 
+/// How many transitions.
+fn soak() -> usize {
+    std::env::var("ICTD_SOAK").map_or(STREAM, |n| n.parse().expect("ICTD_SOAK is a number"))
+}
+
 fn token64(t: &Transition<f32, D>, gamma: f64) -> SVector<f64, K> {
     let t = Transition {
         phi: t.phi.map(f64::from),
@@ -57,7 +64,8 @@ fn drift(context: &impl Context<f32, D, K>, want: &SMatrix<f64, K, K>) -> f64 {
     (got - want).amax() / want.amax()
 }
 
-/// A plain sum in `f64`, in which a million terms lose at most a few thousand units of 1e-16.
+/// A plain sum in `f64`: a hundred million terms lose at most 1e-8 of it, a sixth of one roundoff of
+/// `f32`, if every rounding goes the same way.
 struct Sum64<M: Mask<f64, K>> {
     mask: M,
     state: M::State,
@@ -85,7 +93,8 @@ fn measure<A: SlidingMask<f32, K>, B: Mask<f64, K>>(name: &str, mask: A, mask64:
     let mut window = VecDeque::new();
     let mut stream = Stream::new();
     let mut worst_sliding = 0.0f64;
-    for step in 1..=STREAM {
+    let stream_len = soak();
+    for step in 1..=stream_len {
         let t = stream.next();
         growing.observe_transition(&t).unwrap();
         forgetting.observe_transition(&t).unwrap();
@@ -99,7 +108,7 @@ fn measure<A: SlidingMask<f32, K>, B: Mask<f64, K>>(name: &str, mask: A, mask64:
         }
         // Just before the sliding context replaces its sum, when its error is largest, and at
         // other moments as well.
-        if step % 9_973 == 0 || step + N > STREAM {
+        if step % 9_973 == 0 || step + N > stream_len {
             let mut recomputed = Sum64::new(mask64);
             for z in &window {
                 recomputed.add(z, 1.0);
@@ -107,7 +116,7 @@ fn measure<A: SlidingMask<f32, K>, B: Mask<f64, K>>(name: &str, mask: A, mask64:
             worst_sliding = worst_sliding.max(drift(&sliding, &recomputed.g));
         }
     }
-    assert_eq!(growing.len(), STREAM as u64);
+    assert_eq!(growing.len(), stream_len as u64);
     assert_eq!(sliding.len(), N as u64);
     let drifts = [drift(&growing, &grown.g), drift(&forgetting, &remembered.g), worst_sliding];
     let [grown, remembered, slid] = drifts;
@@ -141,12 +150,12 @@ fn assert_bounded(drifts: [f64; 3]) {
 }
 
 #[test]
-fn td0_context_does_not_drift_over_a_million_transitions() {
+fn td0_context_does_not_drift_over_a_long_stream() {
     assert_bounded(measure("TD(0)", Td0, Td0));
 }
 
 #[test]
-fn td_lambda_context_does_not_drift_over_a_million_transitions() {
+fn td_lambda_context_does_not_drift_over_a_long_stream() {
     // With lambda = 1 the trace never decays: it is the sum of all tokens so far.
     for lambda in [0.5f32, 0.9, 1.0] {
         let mask = TdLambda::new(lambda).unwrap();
@@ -156,13 +165,13 @@ fn td_lambda_context_does_not_drift_over_a_million_transitions() {
 }
 
 #[test]
-fn average_reward_context_does_not_drift_over_a_million_transitions() {
+fn average_reward_context_does_not_drift_over_a_long_stream() {
     assert_bounded(measure("average reward", MeanCentred, MeanCentred));
 }
 
 #[test]
 fn a_context_takes_constant_memory() {
-    // For d = 4 in f32: G's 81 numbers three times over (total, its rounding errors, current block).
+    // For d = 4 in f32: G's 81 numbers four times over (total, its rounding errors, two blocks).
     let growing = size_of::<Growing<f32, D, K, Td0>>();
     let trace = size_of::<Growing<f32, D, K, TdLambda<f32>>>();
     let forgetting = size_of::<Forgetting<f32, D, K, Td0>>();
@@ -170,7 +179,7 @@ fn a_context_takes_constant_memory() {
     println!(
         "bytes: growing {growing}, with trace {trace}, forgetting {forgetting}, sliding {sliding}"
     );
-    assert!(growing <= 3 * 4 * K * K + 32, "{growing}");
+    assert!(growing <= 4 * 4 * K * K + 32, "{growing}");
     assert!(trace <= growing + 2 * 4 * K + 8, "{trace}");
     assert!(forgetting <= 4 * K * K + 32, "{forgetting}");
     // The window's tokens and two statistics.

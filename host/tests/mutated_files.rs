@@ -4,14 +4,21 @@
 //! Seconds per reader: `ICTD_FUZZ_SECONDS` (default 1). The mutations follow from a seed
 //! (`ICTD_FUZZ_SEED`, default 0); a failure prints the bytes that caused it.
 
+use ictd::experiments::learning::MatrixRecords;
+use ictd::figures::Figure;
 use ictd::formats::npz::Npz;
 use ictd::formats::parameters::Parameters;
+use ictd::formats::run_lock;
 use ictd::formats::seed_run::{PartialParams, SeedLog};
 use ictd::formats::trajectory::{Features, Trajectory};
-use ictd::model_file;
+use ictd::records::Records;
+use ictd::train::checkpoint::Checkpoint;
+use ictd::train::group::Group;
+use ictd::train::{SeedRun, Train, shapes};
+use ictd::{model_file, run_info};
 use ictd_core::rng::Rng;
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io::{Cursor, Write};
 use std::panic;
 use std::path::Path;
@@ -187,25 +194,189 @@ fn the_files_of_numpy_and_pandas_are_read() {
     assert_eq!((read(SEQUENTIAL).depth, read(SEQUENTIAL).gamma), (Some(2), Some(0.9)));
 }
 
-#[test]
-fn every_truncation_and_bit_flip_of_numpys_files_is_refused_or_changes_nothing() {
-    for file in [NUMPY, NUMPY_COMPRESSED] {
-        let whole = read_log(file).unwrap();
-        let check = |bytes: &[u8], what: String| {
-            if let Ok(log) = read_log(bytes) {
-                assert_eq!(log, whole, "{what} changed the log unnoticed");
-            }
-        };
-        for length in 0..file.len() {
-            check(&file[..length], format!("truncation to {length}"));
+/// Reads every truncation of a file and the file with each of its bits flipped. If damage must be
+/// noticed, what is read from a damaged file is what is read from the whole one.
+fn every_damage<T: PartialEq + std::fmt::Debug>(
+    file: &[u8],
+    must_be_noticed: bool,
+    read: impl Fn(&[u8]) -> Option<T>,
+) {
+    let whole = read(file).expect("a real file is refused");
+    let mut refused = 0;
+    let mut check = |bytes: &[u8], what: &dyn Fn() -> String| {
+        LARGEST.with(|largest| largest.set(0));
+        let found = panic::catch_unwind(panic::AssertUnwindSafe(|| read(bytes)));
+        let largest = LARGEST.with(Cell::get);
+        let found = found.unwrap_or_else(|_| panic!("{} panicked", what()));
+        assert!(largest <= accepted_block(bytes.len()), "{}: {largest} bytes", what());
+        refused += u64::from(found.is_none());
+        if must_be_noticed && let Some(found) = found {
+            assert_eq!(found, whole, "{} went unnoticed", what());
         }
-        let mut bytes = file.to_vec();
-        for bit in 0..8 * file.len() {
-            bytes[bit / 8] ^= 1 << (bit % 8);
-            check(&bytes, format!("bit {bit}"));
-            bytes[bit / 8] ^= 1 << (bit % 8);
-        }
+    };
+    for length in 0..file.len() {
+        check(&file[..length], &|| format!("truncation to {length}"));
     }
+    let mut bytes = file.to_vec();
+    for bit in 0..8 * file.len() {
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        check(&bytes, &|| format!("bit {bit}"));
+        bytes[bit / 8] ^= 1 << (bit % 8);
+    }
+    println!("{} damaged files, {refused} refused", 9 * file.len());
+    assert!(refused > 0);
+}
+
+#[test]
+fn damage_to_a_file_with_a_checksum_is_noticed() {
+    for file in [NUMPY, NUMPY_COMPRESSED] {
+        every_damage(file, true, |bytes| read_log(bytes).ok());
+    }
+    every_damage(TRANSITIONS, true, |bytes| read_transitions(bytes).ok());
+    let model = ictd_core::Model::<2>::td0(0.2, 15, 0.9).unwrap();
+    let mut buffer = [0; 512];
+    let model = model.write(&mut buffer).unwrap();
+    every_damage(model, true, |bytes| {
+        model_file::from_stored_model(Path::new(FILE), bytes).ok().map(|m| format!("{m:?}"))
+    });
+    every_damage(&checkpoint(), true, |bytes| Checkpoint::from_bytes(Path::new(FILE), bytes).ok());
+}
+
+#[test]
+fn damage_to_a_file_without_a_checksum_is_refused_or_read_as_another_file() {
+    for file in [SAFETENSORS, SEQUENTIAL] {
+        every_damage(file, false, |bytes| {
+            Parameters::from_safetensors(Path::new(FILE), bytes).ok().map(|p| p.layers.len())
+        });
+    }
+    every_damage(PANDAS, false, |bytes| {
+        Trajectory::from_csv(Path::new(FILE), bytes).ok().map(|t| t.len())
+    });
+    every_damage(b"phi_1,phi_0\n1,0\n-2e-1,1\n", false, |bytes| {
+        Features::from_csv(Path::new(FILE), bytes).ok().map(|f| f.numbers.len())
+    });
+    every_damage(PARAMS, false, |bytes| {
+        PartialParams::from_json(Path::new(FILE), bytes).is_ok().then_some(())
+    });
+    every_damage(CONFIG, false, read_config);
+    every_damage(MATRICES, false, |bytes| read_matrices(bytes).then_some(()));
+    every_damage(RUN_JSON, false, |bytes| {
+        Some(run_info::processes(bytes)).filter(|p| !p.is_empty())
+    });
+    let record = Checkpoint::from_bytes(Path::new(FILE), &checkpoint()).unwrap().record;
+    let group = RefCell::new(group());
+    every_damage(&record, false, |bytes| {
+        let mut group = group.borrow_mut();
+        group.restore(&[bytes.to_vec()]).ok().map(|()| {
+            assert_eq!(group.save(0), bytes, "a record is taken up as it is");
+        })
+    });
+}
+
+fn options() -> Train {
+    Train { dim: 2, layers: 1, context: 4, batches: 1, batch_size: 4, mrps: 2, ..Train::default() }
+}
+
+fn group() -> Box<dyn Group> {
+    shapes::group(&options(), 1, &[3]).unwrap()
+}
+
+/// A real checkpoint, small enough for every bit of it.
+fn checkpoint() -> Vec<u8> {
+    let mut group = group();
+    group.train_task().unwrap();
+    let run = SeedRun {
+        seed: 3,
+        digest: "0123456789abcdef".into(),
+        token_size: 5,
+        parameters: group.parameters(0),
+        points: vec![group.measure(0)],
+    };
+    let config = ictd::config::to_text("train", 3, &options()).unwrap();
+    let tasks_done = group.tasks_done();
+    Checkpoint { config, tasks_done, record: group.save(0), run }.to_bytes().unwrap()
+}
+
+const PARAMS: &[u8] = br#"{"d": 4, "n": 30, "l": 3, "gamma": 0.9, "activation": "identity"}"#;
+const CONFIG: &[u8] = b"command = \"train\"\nseed = 3\nlr = 0.01\nmodel = \"transformer\"\n";
+const MATRICES: &[u8] = b"run,tasks,layer,matrix,row,column,value\ntrain,10,0,P,0,0,0.5\n\
+                          train,10,0,P,0,1,-1e-3\ntrain,10,0,P,1,0,0\ntrain,10,0,P,1,1,1\n";
+const RUN_JSON: &[u8] = br#"{"format": 1, "processes": [{"started": "2026-01-01T00:00:00Z",
+    "seconds": 1.5, "outcome": "interrupted"}], "digests": {"seeds": {"0": "0123456789abcdef"}}}"#;
+
+/// The config of a run, read to be resumed and to be repeated.
+fn read_config(bytes: &[u8]) -> Option<bool> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let resumed = ictd::config::run_of_text::<Train>(Path::new(FILE), "train", text);
+    let resumed = resumed.is_ok_and(|(_, options)| options.check().is_ok());
+    let arguments = ["ictd", "--config", FILE].map(Into::into);
+    let repeated = ictd::config::insert_text(arguments.to_vec(), Path::new(FILE), text);
+    (resumed || repeated.is_ok()).then_some(resumed)
+}
+
+/// Records that a figure is drawn from, and the figure.
+fn read_matrices(bytes: &[u8]) -> bool {
+    let mut records = Records::new();
+    records.put("matrices.csv", bytes);
+    let Ok(matrices) = MatrixRecords::read(&records) else { return false };
+    let panels = matrices.final_pair("train", 0).to_vec();
+    !Figure { panels, ..Figure::default() }.to_svg().is_empty()
+}
+
+#[test]
+fn a_record_cannot_ask_for_a_matrix_that_fills_the_memory() {
+    let huge = b"run,tasks,layer,matrix,row,column,value\ntrain,10,0,P,999999999999,0,0.5\n";
+    LARGEST.with(|largest| largest.set(0));
+    assert!(!read_matrices(huge));
+    let most = b"run,tasks,layer,matrix,row,column,value\ntrain,10,0,P,18446744073709551615,0,1\n";
+    assert!(!read_matrices(most));
+    assert!(LARGEST.with(Cell::get) <= accepted_block(huge.len()));
+}
+
+#[test]
+fn a_checkpoint_with_a_right_checksum_and_wrong_matrices_is_refused() {
+    let path = Path::new(FILE);
+    let whole = Checkpoint::from_bytes(path, &checkpoint()).unwrap();
+    for token_size in [0, 4, 6, usize::MAX] {
+        let mut wrong = whole.clone();
+        wrong.run.token_size = token_size;
+        let error = Checkpoint::from_bytes(path, &wrong.to_bytes().unwrap()).unwrap_err();
+        assert!(error.to_string().contains("not K x K"), "{error}");
+    }
+    let mut wrong = whole;
+    wrong.run.points[0].layers[0].q.pop();
+    assert!(Checkpoint::from_bytes(path, &wrong.to_bytes().unwrap()).is_err());
+}
+
+#[test]
+fn checkpoints() {
+    let seal = |mut bytes: Vec<u8>| {
+        if bytes.len() >= 16 {
+            let sum = crc32fast::hash(&bytes[16..]);
+            bytes[12..16].copy_from_slice(&sum.to_le_bytes());
+        }
+        bytes
+    };
+    let group = RefCell::new(group());
+    survives(&[&checkpoint()], seal, |bytes| {
+        let read = Checkpoint::from_bytes(Path::new(FILE), bytes);
+        read.is_ok_and(|c| group.borrow_mut().restore(&[c.record]).is_ok())
+    });
+}
+
+#[test]
+fn records() {
+    survives(&[MATRICES], unchanged, read_matrices);
+    survives(&[RUN_JSON], unchanged, |bytes| !run_info::processes(bytes).is_empty());
+}
+
+#[test]
+fn run_locks() {
+    survives(&[b"process 4711"], unchanged, |bytes| {
+        let holder = run_lock::holder(bytes);
+        assert!(!holder.is_empty() && !holder.chars().any(char::is_control));
+        holder.starts_with("process")
+    });
 }
 
 #[test]
@@ -257,8 +428,8 @@ fn csv_tables() {
 
 #[test]
 fn params_json() {
-    let params = br#"{"d": 4, "n": 30, "l": 3, "gamma": 0.9, "activation": "identity", "s": [{}]}"#;
-    survives(&[params], unchanged, |bytes| {
+    let nested = br#"{"d": 4, "n": 30, "l": 3, "gamma": 0.9, "activation": "identity", "s": [{}]}"#;
+    survives(&[PARAMS, nested], unchanged, |bytes| {
         PartialParams::from_json(Path::new(FILE), bytes).is_ok()
     });
 }
@@ -280,13 +451,7 @@ fn stored_models() {
 
 #[test]
 fn configs() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("config.toml");
     let verify: &[u8] = b"command = \"verify\"\nseed = 3\nlayers = 12\ngamma = 0.5\n";
     let demo: &[u8] = b"# a comment\ncommand = \"demo\"\nseed = 0\nout = \"results\"\n";
-    survives(&[verify, demo], unchanged, |bytes| {
-        std::fs::write(&path, bytes).unwrap();
-        let arguments = ["ictd".into(), "--config".into(), path.clone().into_os_string()];
-        ictd::cli::parse(arguments.to_vec()).is_ok()
-    });
+    survives(&[verify, demo, CONFIG], unchanged, |bytes| read_config(bytes).is_some());
 }

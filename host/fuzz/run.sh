@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Fuzzes every reader, or those named, for so many seconds each:
+#   host/fuzz/run.sh SECONDS [TARGET...]
+# Needs a C++ compiler for libFuzzer, and no nightly Rust: the coverage counters are LLVM's own pass.
+# What is found is kept in target/fuzz: the corpus of each target, and files that crash it.
+set -euo pipefail
+cd "$(dirname "$0")"
+seconds=${1:?usage: host/fuzz/run.sh SECONDS [TARGET...]}
+shift
+work=${CARGO_TARGET_DIR:-../../target}/fuzz
+mkdir -p "$work"
+work=$(cd "$work" && pwd)
+host=$(rustc -vV | sed -n 's/^host: //p')
+coverage='-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4
+  -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table
+  -Cllvm-args=-sanitizer-coverage-trace-compares'
+RUSTFLAGS="$coverage --cfg fuzzing" \
+  cargo build --release --target "$host" --target-dir "$work/build" --bins
+binaries=$work/build/$host/release
+"$binaries/seeds" "$work/seeds" >/dev/null
+
+targets=("$@")
+if [ $# = 0 ]; then
+  for target in fuzz_targets/*.rs; do targets+=("$(basename "$target" .rs)"); done
+fi
+failed=0
+for target in "${targets[@]}"; do
+  mkdir -p "$work/corpus/$target" "$work/crashes"
+  echo "== $target"
+  # 10 seconds and 512 MB for one file is a failure, too.
+  "$binaries/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=512 \
+    -max_len=16384 -print_final_stats=1 -verbosity=0 -artifact_prefix="$work/crashes/$target-" \
+    "$work/corpus/$target" "$work/seeds/$target" 2>&1 | tail -n 40 || failed=1
+done
+exit "$failed"

@@ -1,0 +1,97 @@
+//! `seeds DIR`: real files for each target to start from, in DIR/TARGET: what the program writes
+//! itself, and what NumPy and pandas wrote.
+
+use ictd_fuzz::{TARGETS, small_run};
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Files of other tools, and which targets start from them.
+const FILES: [(&str, &str, &[u8]); 8] = [
+    ("npz", "numpy.npz", include_bytes!("../../../tests/files/numpy.npz")),
+    ("npz", "compressed.npz", include_bytes!("../../../tests/files/numpy_compressed.npz")),
+    ("npz", "transitions.npz", include_bytes!("../../../tests/files/numpy_transitions.npz")),
+    ("safetensors", "python", include_bytes!("../../../tests/files/python.safetensors")),
+    ("safetensors", "layers", include_bytes!("../../../tests/files/python_sequential.safetensors")),
+    ("csv", "pandas.csv", include_bytes!("../../../tests/files/pandas.csv")),
+    ("csv", "cycle.csv", b"phi_0;reward\n1;0\n0;1\n1;\n"),
+    ("json", "params.json", br#"{"d": 4, "n": 30, "l": 3, "gamma": 0.9, "activation": "identity"}"#),
+];
+
+fn main() -> ExitCode {
+    let Some(out) = std::env::args_os().nth(1).map(PathBuf::from) else {
+        eprintln!("usage: seeds DIR");
+        return ExitCode::from(2);
+    };
+    match write(&out) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
+    for (target, _) in TARGETS {
+        fs::create_dir_all(out.join(target))?;
+    }
+    let put = |target: &str, name: &str, bytes: &[u8]| fs::write(out.join(target).join(name), bytes);
+    for (target, name, bytes) in FILES {
+        put(target, name, bytes)?;
+    }
+    put("run_lock", "process", b"process 4711")?;
+
+    // A run of each kind of directory.
+    let results = out.join("results");
+    let run = |arguments: &str| {
+        let out = [std::ffi::OsStr::new("--out"), results.as_os_str()].map(Into::into);
+        ictd::run(arguments.split(' ').map(Into::into).chain(out).collect())
+    };
+    let options = small_run();
+    run(&format!(
+        "ictd train --mrps {} --batches {} --batch-size {} --context {} --log-every {} --json",
+        options.mrps, options.batches, options.batch_size, options.context, options.log_every
+    ));
+    run("ictd demo --tasks 2 --json");
+    run("ictd verify --seeds 2 --json");
+    let train = results.join("train");
+    for (target, file) in [
+        ("config", "config.toml"),
+        ("config", "../demo/config.toml"),
+        ("config", "../verify/config.toml"),
+        ("run_config", "config.toml"),
+        ("checkpoint", "seed_0/checkpoint.bin"),
+        ("npz", "seed_0/data.npz"),
+        ("safetensors", "seed_0/parameters.safetensors"),
+        ("csv", "seed_0/metrics.csv"),
+        ("csv", "seed_0/elements.csv"),
+        ("csv", "curves.csv"),
+        ("csv", "seeds.csv"),
+        ("json", "seed_0/params.json"),
+        ("json", "run.json"),
+    ] {
+        put(target, &file.replace(['/', '.'], "_"), &fs::read(train.join(file))?)?;
+    }
+    // The whole table has thousands of rows.
+    let matrices = fs::read_to_string(train.join("matrices.csv"))?;
+    let few: Vec<_> = matrices.lines().take(30).collect();
+    put("csv", "matrices", few.join("\n").as_bytes())?;
+    let checkpoint = fs::read(train.join("seed_0/checkpoint.bin"))?;
+    let record = ictd::train::checkpoint::Checkpoint::from_bytes(Path::new("seed"), &checkpoint)?;
+    put("checkpoint", "record", &record.record)?;
+
+    let mut archive = zip::ZipArchive::new(fs::File::open(train.join("seed_0/data.npz"))?)?;
+    for at in 0..archive.len() {
+        let mut array = Vec::new();
+        archive.by_index(at)?.read_to_end(&mut array)?;
+        put("npy", &format!("array_{at}"), &array)?;
+    }
+    let mut buffer = [0; 4096];
+    let dense = ictd_core::Model::<2>::td0(0.2, 3, 0.9)?;
+    put("stored_model", "td0", dense.write(&mut buffer)?)?;
+    put("stored_model", "td0_d4", ictd_core::Model::<4>::td0(0.2, 3, 0.9)?.write(&mut buffer)?)?;
+    fs::remove_dir_all(results)?;
+    Ok(())
+}

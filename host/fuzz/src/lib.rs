@@ -1,0 +1,194 @@
+//! Fuzz targets: every reader of a file, on bytes that libFuzzer invents from real files.
+//!
+//! `host/fuzz/run.sh SECONDS [TARGET...]` builds them with the stable compiler, writes the real files
+//! that they start from (`--bin seeds`), and runs each for so long. None may panic, overflow, leak
+//! or ask for more memory than the limit; what is accepted must hold what its type promises.
+//!
+//! | target | reader |
+//! |---|---|
+//! | `config` | `--config FILE.toml` |
+//! | `run_config` | the `config.toml` of a run that is resumed |
+//! | `stored_model` | stored models, of any dimension and of one |
+//! | `checkpoint` | a seed's checkpoint, and the trainer's record in it |
+//! | `npz` | archives of arrays: training logs, transitions |
+//! | `npy` | an array in an intact archive |
+//! | `safetensors` | parameters |
+//! | `csv` | transitions, queries, and the records that figures are drawn from |
+//! | `json` | `params.json`, `run.json` |
+//! | `run_lock` | the name of a lock's holder |
+//!
+//! The tests `mutated_files` do the same with fewer mutations, and with every truncation and every
+//! bit of a real file.
+
+use ictd::formats::npz::Npz;
+use ictd::formats::parameters::Parameters;
+use ictd::formats::run_lock;
+use ictd::formats::seed_run::{PartialParams, SeedLog};
+use ictd::formats::trajectory::{Features, Trajectory};
+use ictd::records::Records;
+use ictd::train::checkpoint::Checkpoint;
+use ictd::train::directory::{ElementRow, MetricRow};
+use ictd::train::{Train, shapes};
+use ictd::{config, experiments::learning, model_file, run_info};
+use std::io::{Cursor, Write};
+use std::path::Path;
+
+const FILE: &str = "a.file";
+
+/// A reader of bytes.
+pub type Target = fn(&[u8]);
+
+/// Every target.
+pub const TARGETS: [(&str, Target); 10] = [
+    ("config", config),
+    ("run_config", run_config),
+    ("stored_model", stored_model),
+    ("checkpoint", checkpoint),
+    ("npz", npz),
+    ("npy", npy),
+    ("safetensors", safetensors),
+    ("csv", csv),
+    ("json", json),
+    ("run_lock", run_lock),
+];
+
+/// Options read from a config file are typed options.
+pub fn config(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let arguments = vec!["ictd".into(), "--config".into(), FILE.into()];
+    // What is accepted has been through the same parser as typed options.
+    let _ = config::insert_text(arguments, Path::new(FILE), text);
+}
+
+/// The options of a run that is resumed, which are checked as typed ones are.
+pub fn run_config(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Ok((_, options)) = config::run_of_text::<Train>(Path::new(FILE), "train", text) {
+        let _ = options.check();
+    }
+}
+
+/// With its checksum as it is and as it should be.
+pub fn stored_model(bytes: &[u8]) {
+    let read = |bytes: &[u8]| {
+        let _ = model_file::from_stored_model(Path::new(FILE), bytes);
+        let model = ictd_core::Model::<2>::from_bytes(bytes);
+        if let Ok(model) = &model {
+            let mut buffer = [0; 1024];
+            let again = model.write(&mut buffer).expect("what was read fits");
+            assert_eq!(ictd_core::Model::<2>::from_bytes(again).as_ref(), Ok(model));
+        }
+    };
+    read(bytes);
+    let body = &bytes[..bytes.len().saturating_sub(4)];
+    read(&[body, &ictd_core::model::crc32(body).to_le_bytes()].concat());
+}
+
+/// The options of the seed corpus' run.
+pub fn small_run() -> Train {
+    Train { mrps: 4, batches: 2, batch_size: 4, context: 6, log_every: 2, ..Train::default() }
+}
+
+/// As it is, with the right checksum, and as a trainer's record.
+pub fn checkpoint(bytes: &[u8]) {
+    let read = |bytes: &[u8]| {
+        let checkpoint = Checkpoint::from_bytes(Path::new(FILE), bytes);
+        checkpoint.map(|c| restore(&c.record)).is_ok()
+    };
+    read(bytes);
+    if bytes.len() >= 16 {
+        let mut sealed = bytes.to_vec();
+        let sum = crc32fast::hash(&sealed[16..]);
+        sealed[12..16].copy_from_slice(&sum.to_le_bytes());
+        read(&sealed);
+    }
+    restore(bytes);
+}
+
+fn restore(record: &[u8]) {
+    thread_local! {
+        static GROUP: std::cell::RefCell<Box<dyn ictd::train::group::Group>> =
+            shapes::group(&small_run(), 1, &[0]).expect("a compiled shape").into();
+    }
+    GROUP.with_borrow_mut(|group| {
+        if group.restore(&[record.to_vec()]).is_ok() {
+            assert_eq!(group.save(0), record, "a record is read and written unchanged");
+        }
+    });
+}
+
+/// Every array of an archive, and what is made of them.
+pub fn npz(bytes: &[u8]) {
+    let open = || Npz::from_bytes(Path::new(FILE), bytes);
+    if let Ok(mut archive) = open() {
+        for name in archive.names().0 {
+            if let Ok(array) = archive.array(&name) {
+                let count = array.shape.iter().product::<usize>();
+                assert_eq!(array.to_f64().len(), count);
+            }
+        }
+    }
+    let _ = open().and_then(|mut archive| SeedLog::from_npz(&mut archive));
+    let _ = open().and_then(|mut archive| Trajectory::from_npz(&mut archive));
+}
+
+/// An array whose archive is intact.
+pub fn npy(bytes: &[u8]) {
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let options = zip::write::SimpleFileOptions::default()
+        .compression_method(zip::CompressionMethod::Stored);
+    let write = |archive: &mut zip::ZipWriter<Cursor<Vec<u8>>>| {
+        archive.start_file("P.npy", options)?;
+        archive.write_all(bytes).map_err(zip::result::ZipError::Io)
+    };
+    write(&mut archive).expect("memory is writable");
+    npz(&archive.finish().expect("memory is writable").into_inner());
+}
+
+/// Parameters.
+pub fn safetensors(bytes: &[u8]) {
+    if let Ok(parameters) = Parameters::from_safetensors(Path::new(FILE), bytes) {
+        let square = parameters.token_size * parameters.token_size;
+        assert!(parameters.layers.iter().all(|l| l.p.len() == square && l.q.len() == square));
+    }
+}
+
+/// Tables.
+pub fn csv(bytes: &[u8]) {
+    if let Ok(trajectory) = Trajectory::from_csv(Path::new(FILE), bytes) {
+        assert_eq!(trajectory.len(), trajectory.reward.len());
+    }
+    let _ = Features::from_csv(Path::new(FILE), bytes);
+    let mut records = Records::new();
+    records.put(FILE, bytes);
+    let _ = records.csv::<learning::CurveRow>(FILE);
+    let _ = records.csv::<learning::MatrixRow>(FILE);
+    let _ = records.csv::<learning::SeedRow>(FILE);
+    let _ = records.csv::<MetricRow>(FILE);
+    let _ = records.csv::<ElementRow>(FILE);
+    records.put("curves.csv", bytes);
+    if let Ok(curves) = learning::CurveRecords::read(&records) {
+        curves.layers("train");
+        draw(curves.comparison("train", "").to_vec());
+    }
+    records.put("matrices.csv", bytes);
+    if let Ok(matrices) = learning::MatrixRecords::read(&records) {
+        draw(matrices.final_pair("train", 0).to_vec());
+    }
+}
+
+fn draw(panels: Vec<ictd::figures::Panel>) {
+    let figure = ictd::figures::Figure { panels, ..Default::default() };
+    assert!(figure.to_svg().ends_with("</svg>\n") || !figure.to_svg().is_empty());
+}
+
+/// Objects.
+pub fn json(bytes: &[u8]) {
+    let _ = PartialParams::from_json(Path::new(FILE), bytes);
+    run_info::processes(bytes);
+}
+
+/// One printable line.
+pub fn run_lock(bytes: &[u8]) {
+    assert!(!run_lock::holder(bytes).chars().any(char::is_control));
+}
