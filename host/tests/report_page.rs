@@ -56,7 +56,7 @@ fn the_page_is_whole_readable_and_asks_for_nothing() {
         // Pictures load when they come into view.
         browser.evaluate("document.querySelectorAll('img').forEach((e) => e.loading = 'eager')");
         browser.wait_for("[...document.images].every((e) => e.complete)");
-        let figures = browser.evaluate("document.querySelectorAll('.plot svg').length");
+        let figures = browser.evaluate("document.querySelectorAll('.plot .scroll svg').length");
         assert_eq!(figures, 3, "demo, figure-2, verify");
         assert_eq!(browser.evaluate("document.images.length"), 1, "the moving picture");
         let picture = "document.images[0].src.length";
@@ -64,6 +64,14 @@ fn the_page_is_whole_readable_and_asks_for_nothing() {
         browser.click(".moving button");
         assert!(browser.evaluate(picture).as_u64() < moving, "a still picture is shorter");
         browser.wait_for("document.images[0].complete");
+        // Through the training by hand: its first frame, as the records have it.
+        browser.evaluate("document.querySelector('.moving input').focus()");
+        browser.press("Home", 36);
+        let drawn =
+            browser.evaluate("document.querySelector('.moving svg').getAttribute('aria-label')");
+        assert_eq!(drawn, "P and Q after 10 MRPs");
+        let cells = browser.evaluate("document.querySelectorAll('.moving svg rect').length");
+        assert_eq!(cells, 2 * 9 * 9);
         browser.click("#play");
         browser.wait_for("Number(document.getElementById('length').textContent) >= 25");
         browser.click("#play");

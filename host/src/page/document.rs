@@ -1,7 +1,7 @@
 //! The page's text, section by section.
 
 use super::html::{base64, data_address, escape, table};
-use super::run::Run;
+use super::run::{EMERGENCE, Run};
 use super::{Content, numbers};
 use crate::report::{Claim, Verdict};
 
@@ -169,14 +169,15 @@ fn section(run: &Run) -> String {
             let (width, height) = animation.size;
             let name = escape(&animation.name);
             let alt = match animation.name.as_str() {
-                "emergence" => "P and Q, as colours, while they train".to_owned(),
+                EMERGENCE => "P and Q, as colours, while they train".to_owned(),
                 _ => format!("Moving picture: {name}"),
             };
             format!(
-                "<figure class=\"plot moving\"><picture>\
+                "<figure class=\"plot moving\" data-frames=\"{}\"><picture>\
                  <source media=\"(prefers-reduced-motion: reduce)\" srcset=\"{}\" type=\"image/gif\">\
                  <img src=\"{}\" width=\"{width}\" height=\"{height}\" alt=\"{alt}\" loading=\"lazy\">\
                  </picture><figcaption>{alt}.</figcaption></figure>\n",
+                animation.frames,
                 data_address("image/gif", &animation.still),
                 data_address("image/gif", &animation.gif),
             )

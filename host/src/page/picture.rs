@@ -1,5 +1,7 @@
 //! The moving picture of a run inside a page.
 
+use crate::experiments::learning::MatrixRow;
+use std::collections::BTreeMap;
 use std::io::Cursor;
 
 /// A GIF and its last frame, for readers who prefer that nothing moves.
@@ -13,6 +15,8 @@ pub struct Animation {
     pub still: Vec<u8>,
     /// In pixels.
     pub size: (u16, u16),
+    /// What `frames` gives, if the pictures are of P and Q.
+    pub frames: String,
 }
 
 /// Reads a GIF.
@@ -37,7 +41,29 @@ pub(super) fn animation(name: &str, gif: Vec<u8>) -> Result<Animation, String> {
     let mut encoder = gif::Encoder::new(&mut still, size.0, size.1, &[]).map_err(|e| refuse(&e))?;
     encoder.write_frame(&last).map_err(|e| refuse(&e))?;
     drop(encoder);
-    Ok(Animation { name: name.to_owned(), gif, still, size })
+    Ok(Animation { name: name.to_owned(), gif, still, size, frames: String::new() })
+}
+
+/// P and Q of the first stored layer at each time, for a reader who moves through the training:
+/// `tasks;P;Q|tasks;P;Q|..`, entries row by row, in hundredths of the largest.
+pub(super) fn frames(rows: &[MatrixRow]) -> String {
+    let Some(first) = rows.first() else { return String::new() };
+    let mut times: BTreeMap<u64, [BTreeMap<(usize, usize), f64>; 2]> = BTreeMap::new();
+    for row in rows.iter().filter(|r| r.run == first.run && r.layer == 0) {
+        let of = usize::from(row.matrix != "P");
+        times.entry(row.tasks).or_default()[of].insert((row.row, row.column), row.value);
+    }
+    let numbers = |entries: &BTreeMap<(usize, usize), f64>| {
+        let largest = entries.values().fold(0.0_f64, |a, x| a.max(x.abs()));
+        let share = |x: &f64| if largest > 0.0 { (100.0 * x / largest).round() } else { 0.0 };
+        // Adding 0 makes -0 a 0.
+        let words: Vec<_> = entries.values().map(|x| (share(x) + 0.0).to_string()).collect();
+        words.join(" ")
+    };
+    let frame = |(tasks, [p, q]): (&u64, &[BTreeMap<_, _>; 2])| {
+        format!("{tasks};{};{}", numbers(p), numbers(q))
+    };
+    times.iter().map(frame).collect::<Vec<_>>().join("|")
 }
 
 #[cfg(test)]
@@ -45,7 +71,7 @@ mod tests {
     use super::*;
     use crate::figures::{self, Figure, Heatmap, Panel};
 
-    fn frames() -> Vec<Figure> {
+    fn pictures() -> Vec<Figure> {
         let figure = |x: f64| {
             let heatmap = Heatmap { rows: vec![vec![x; 2]; 2], ..Default::default() };
             Figure { panels: vec![Panel::Heatmap(heatmap)], ..Default::default() }
@@ -54,8 +80,32 @@ mod tests {
     }
 
     #[test]
+    fn frames_are_in_order_row_by_row_and_scaled_to_the_largest_entry() {
+        let row = |tasks, matrix: &str, row, column, value| MatrixRow {
+            run: "r".into(),
+            tasks,
+            layer: 0,
+            matrix: matrix.into(),
+            row,
+            column,
+            value,
+        };
+        let mut rows = Vec::new();
+        for tasks in [20, 10] {
+            for (i, value) in [1.0, -2.0, 0.0, 4.0].into_iter().enumerate() {
+                rows.push(row(tasks, "P", i / 2, i % 2, value * tasks as f64));
+                rows.push(row(tasks, "Q", i / 2, i % 2, 0.0));
+            }
+        }
+        rows.push(MatrixRow { layer: 1, ..row(30, "P", 0, 0, 1.0) });
+        rows.push(MatrixRow { run: "s".into(), ..row(40, "P", 0, 0, 1.0) });
+        assert_eq!(frames(&rows), "10;25 -50 0 100;0 0 0 0|20;25 -50 0 100;0 0 0 0");
+        assert_eq!(frames(&[]), "");
+    }
+
+    #[test]
     fn the_still_picture_is_the_last_frame() {
-        let moving = animation("a", figures::animation(&frames(), 5).unwrap()).unwrap();
+        let moving = animation("a", figures::animation(&pictures(), 5).unwrap()).unwrap();
         let pixels = |gif: &[u8]| {
             let mut options = gif::DecodeOptions::new();
             options.set_color_output(gif::ColorOutput::RGBA);
@@ -75,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_damaged_picture_is_refused_or_shown() {
-        let gif = figures::animation(&frames(), 5).unwrap();
+        let gif = figures::animation(&pictures(), 5).unwrap();
         // The decoder refuses what would take too much memory; nothing panics.
         let mut damaged = gif.clone();
         for byte in 0..gif.len().min(1500) {

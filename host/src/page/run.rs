@@ -1,7 +1,7 @@
 //! What a page shows of one run, read from its directory.
 
 use super::Damaged;
-use super::picture::{Animation, animation};
+use super::picture::{Animation, animation, frames};
 use super::svg::{Inline, inline};
 use crate::commands;
 use crate::error::Error;
@@ -138,6 +138,10 @@ impl Made {
 
 const RESULTS: &str = "results.json";
 
+/// The moving picture of P and Q, and the records that it is drawn from.
+pub(super) const EMERGENCE: &str = "emergence";
+const MATRICES: &str = "matrices.csv";
+
 /// The run of a directory, or the runs in it, by name. A training run that is not finished has no
 /// results, and is none yet.
 ///
@@ -229,8 +233,11 @@ impl Run {
         let mut animations = Vec::new();
         for file in with_ending(".gif") {
             let name = file.trim_end_matches(".gif");
-            let moving = animation(name, records.get(file)?)
+            let mut moving = animation(name, records.get(file)?)
                 .map_err(|reason| Error::file(&files.path.join(file), reason))?;
+            if name == EMERGENCE && names.iter().any(|n| n == MATRICES) {
+                moving.frames = frames(&records.csv(MATRICES)?);
+            }
             animations.push(moving);
         }
         // A command that repeats no figure says "none: " and what it shows.

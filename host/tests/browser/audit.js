@@ -9,12 +9,13 @@
     }
   }
   for (const e of all("svg")) {
+    if (getComputedStyle(e).display === "none") continue;
     const box = e.getBoundingClientRect();
     if (!(box.width > 50 && box.height > 50) || e.children.length === 0) wrong.push("empty " + name(e));
     if (!e.getAttribute("aria-label")) wrong.push("no label " + name(e));
   }
   for (const e of all("img")) {
-    if (!e.complete || e.naturalWidth === 0 || !e.alt) wrong.push("picture " + name(e));
+    if (!e.complete || e.naturalWidth === 0 || e.naturalHeight === 0 || !e.alt) wrong.push("picture " + name(e));
   }
   const ids = all("[id]").map((e) => e.id);
   ids.filter((id, i) => ids.indexOf(id) !== i).forEach((id) => wrong.push("two of " + id));
