@@ -44,25 +44,27 @@ pub(super) fn animation(name: &str, gif: Vec<u8>) -> Result<Animation, String> {
     Ok(Animation { name: name.to_owned(), gif, still, size, frames: String::new() })
 }
 
+/// Entries by row and column.
+type Entries = BTreeMap<(usize, usize), f64>;
+
 /// P and Q of the first stored layer at each time, for a reader who moves through the training:
 /// `tasks;P;Q|tasks;P;Q|..`, entries row by row, in hundredths of the largest.
 pub(super) fn frames(rows: &[MatrixRow]) -> String {
     let Some(first) = rows.first() else { return String::new() };
-    let mut times: BTreeMap<u64, [BTreeMap<(usize, usize), f64>; 2]> = BTreeMap::new();
+    let mut times: BTreeMap<u64, [Entries; 2]> = BTreeMap::new();
     for row in rows.iter().filter(|r| r.run == first.run && r.layer == 0) {
         let of = usize::from(row.matrix != "P");
         times.entry(row.tasks).or_default()[of].insert((row.row, row.column), row.value);
     }
-    let numbers = |entries: &BTreeMap<(usize, usize), f64>| {
+    let numbers = |entries: &Entries| {
         let largest = entries.values().fold(0.0_f64, |a, x| a.max(x.abs()));
         let share = |x: &f64| if largest > 0.0 { (100.0 * x / largest).round() } else { 0.0 };
         // Adding 0 makes -0 a 0.
         let words: Vec<_> = entries.values().map(|x| (share(x) + 0.0).to_string()).collect();
         words.join(" ")
     };
-    let frame = |(tasks, [p, q]): (&u64, &[BTreeMap<_, _>; 2])| {
-        format!("{tasks};{};{}", numbers(p), numbers(q))
-    };
+    let frame =
+        |(tasks, [p, q]): (&u64, &[Entries; 2])| format!("{tasks};{};{}", numbers(p), numbers(q));
     times.iter().map(frame).collect::<Vec<_>>().join("|")
 }
 
