@@ -7,7 +7,10 @@ use crate::report::{Claim, Verdict};
 
 const STYLE: &str = include_str!("../../assets/report/style.css");
 const LIVE: &str = include_str!("../../assets/report/live.html");
-const SCRIPT: &str = include_str!("../../assets/report/live.js");
+const SCRIPT: &str = concat!(
+    include_str!("../../assets/report/figures.js"),
+    include_str!("../../assets/report/live.js")
+);
 const MODULE: &[u8] = include_bytes!("../../assets/report/live.wasm");
 const REGULAR: &[u8] = include_bytes!("../../assets/inter/Inter-Regular.otf");
 const SEMI_BOLD: &[u8] = include_bytes!("../../assets/inter/Inter-SemiBold.otf");

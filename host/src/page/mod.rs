@@ -4,15 +4,18 @@
 //! escaped, figures are read as SVG and written again from known elements, and the page's own
 //! policy forbids every request.
 
+mod command_line;
 mod document;
 mod html;
+mod made;
 mod numbers;
 mod picture;
 mod run;
 mod svg;
 
 pub use html::escape;
-pub use run::{Made, Run, RunFiles};
+pub use made::Made;
+pub use run::{Run, RunFiles};
 
 use crate::commands::digest;
 use crate::error::Error;

@@ -1,6 +1,8 @@
 //! What a page shows of one run, read from its directory.
 
 use super::Damaged;
+use super::command_line::{changes, repeats};
+use super::made::Made;
 use super::picture::{Animation, animation, frames};
 use super::svg::{Inline, inline};
 use crate::commands;
@@ -8,11 +10,8 @@ use crate::error::Error;
 use crate::experiments;
 use crate::records::Records;
 use crate::report::{Claim, Verdict};
-use crate::run_info;
-use ictd_core::digest::Digest;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Where a run is.
@@ -65,75 +64,6 @@ struct Results {
     claims: Vec<Claim>,
     #[serde(flatten)]
     numbers: Map<String, Value>,
-}
-
-/// The part of a run.json that is shown.
-#[derive(Deserialize)]
-struct Info {
-    #[serde(default)]
-    versions: BTreeMap<String, String>,
-    #[serde(default)]
-    platform: BTreeMap<String, Value>,
-    #[serde(default)]
-    digests: Digests,
-}
-
-#[derive(Default, Deserialize)]
-struct Digests {
-    #[serde(default)]
-    files: BTreeMap<String, String>,
-}
-
-/// With what a run was made, and whether its files are still those that it wrote.
-#[derive(Clone, Debug)]
-pub struct Made {
-    /// In words.
-    pub by: String,
-    /// Files that are not what the run wrote any more.
-    pub changed: Vec<String>,
-}
-
-impl Made {
-    /// From the run's run.json; none in a directory without one.
-    fn read(directory: &Path, names: &[String]) -> Result<Option<Self>, Error> {
-        if !names.iter().any(|name| name == run_info::FILE_NAME) {
-            return Ok(None);
-        }
-        let records = Records::open(directory)?;
-        let info: Info =
-            serde_json::from_slice(&records.get(run_info::FILE_NAME)?).map_err(|e| {
-                let reason = format!("{e}; accepted is what a run wrote");
-                Error::file(&directory.join(run_info::FILE_NAME), reason)
-            })?;
-        let version = |key: &str| info.versions.get(key).map_or("?", String::as_str);
-        let platform = |key: &str| match info.platform.get(key) {
-            Some(Value::String(text)) => text.clone(),
-            Some(other) => other.to_string(),
-            None => "?".into(),
-        };
-        let rustc = version("rustc").split(" (").next().unwrap_or_default();
-        let by = format!(
-            "ictd {}, {rustc}, opt-level {}, {}, {}, threads: {}",
-            version("ictd"),
-            version("opt_level"),
-            platform("target"),
-            platform("instructions"),
-            platform("threads"),
-        );
-        let mut changed = Vec::new();
-        for (name, digest) in info.digests.files {
-            // A name leads nowhere but into the directory.
-            let mut now = Digest::EMPTY;
-            let is_there = names.contains(&name);
-            if is_there {
-                now.bytes(&records.get(&name)?);
-            }
-            if !is_there || now.to_string() != digest {
-                changed.push(name);
-            }
-        }
-        Ok(Some(Made { by, changed }))
-    }
 }
 
 const RESULTS: &str = "results.json";
@@ -305,68 +235,6 @@ fn anchor(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
 }
 
-/// The options of a run that differ from the defaults: name and value, none if it is a switch.
-fn changes(command: &str, config: &Map<String, Value>) -> Vec<(String, Option<String>)> {
-    let root = crate::cli::command();
-    let known = root.find_subcommand(command);
-    let default = |key: &str| -> Option<String> {
-        let argument = known?.get_arguments().find(|a| a.get_long() == Some(key))?;
-        Some(argument.get_default_values().first()?.to_string_lossy().into_owned())
-    };
-    let mut changes = Vec::new();
-    for (key, value) in config {
-        let text = match value {
-            Value::Null | Value::Bool(false) => continue,
-            Value::Bool(true) => {
-                changes.push((key.clone(), None));
-                continue;
-            }
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        let number = |text: &str| text.parse::<f64>().ok();
-        let same = default(key)
-            .is_some_and(|d| d == text || (number(&d).is_some() && number(&d) == number(&text)));
-        if !same {
-            changes.push((key.clone(), Some(text)));
-        }
-    }
-    changes
-}
-
-/// The command line of a run, after `ictd`.
-fn repeats(command: &str, seed: u64, config: &Map<String, Value>) -> String {
-    let changes = changes(command, config);
-    let root = crate::cli::command();
-    let hidden = root.find_subcommand(command).is_some_and(|c| c.is_hide_set());
-    // What has no command of its own is repeated by `reproduce`, at a scale.
-    let scale = |key: &String| ["seeds", "mrps"].contains(&key.as_str());
-    let scaled = changes.is_empty() || config.keys().all(scale);
-    let mut words = Vec::new();
-    if hidden && scaled {
-        words.push("reproduce".into());
-    }
-    words.push(quoted(command));
-    if seed != 0 {
-        words.push(format!("--seed {seed}"));
-    }
-    words.extend(changes.into_iter().map(|(key, value)| match value {
-        Some(value) => format!("--{} {}", quoted(&key), quoted(&value)),
-        None => format!("--{}", quoted(&key)),
-    }));
-    words.join(" ")
-}
-
-/// A word for a shell.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -406,29 +274,5 @@ mod tests {
             }
         }
         assert!(refused > bytes.len(), "only {refused} of {} refused", 9 * bytes.len());
-    }
-
-    #[test]
-    fn a_command_line_has_what_differs_from_the_defaults() {
-        let config = |value: Value| value.as_object().cloned().unwrap_or_default();
-        let of = |command, seed, value| repeats(command, seed, &config(value));
-        assert_eq!(of("demo", 0, json!({"tasks": 300, "gamma": 0.9, "task": "mdp"})), "demo");
-        assert_eq!(
-            of("demo", 3, json!({"tasks": 20, "alpha": 0.2, "task": "loop"})),
-            "demo --seed 3 --tasks 20 --task loop"
-        );
-        assert_eq!(
-            of("figure-2", 0, json!({"seeds": 4, "mrps": 400})),
-            "reproduce figure-2 --seeds 4 --mrps 400"
-        );
-        assert_eq!(of("figure-2", 0, json!({})), "reproduce figure-2");
-        let set = |seeds: u64| json!({"seeds": seeds, "steps": 40, "alpha": 0.01});
-        let defaults = serde_json::to_value(experiments::invariant_set::InvariantSet::default());
-        assert_eq!(of("invariant-set", 0, defaults.unwrap()), "reproduce invariant-set");
-        assert!(of("invariant-set", 0, set(7)).starts_with("invariant-set --seeds 7"));
-        assert_eq!(
-            of("evaluate", 0, json!({"data": "it's; $(x).csv", "quiet": false})),
-            "evaluate --data 'it'\\''s; $(x).csv'"
-        );
     }
 }

@@ -1,0 +1,96 @@
+//! The command line that repeats a run.
+
+use serde_json::{Map, Value};
+
+/// The options of a run that differ from the defaults: name and value, none if it is a switch.
+pub(super) fn changes(command: &str, config: &Map<String, Value>) -> Vec<(String, Option<String>)> {
+    let root = crate::cli::command();
+    let known = root.find_subcommand(command);
+    let default = |key: &str| -> Option<String> {
+        let argument = known?.get_arguments().find(|a| a.get_long() == Some(key))?;
+        Some(argument.get_default_values().first()?.to_string_lossy().into_owned())
+    };
+    let mut changes = Vec::new();
+    for (key, value) in config {
+        let text = match value {
+            Value::Null | Value::Bool(false) => continue,
+            Value::Bool(true) => {
+                changes.push((key.clone(), None));
+                continue;
+            }
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let number = |text: &str| text.parse::<f64>().ok();
+        let same = default(key)
+            .is_some_and(|d| d == text || (number(&d).is_some() && number(&d) == number(&text)));
+        if !same {
+            changes.push((key.clone(), Some(text)));
+        }
+    }
+    changes
+}
+
+/// The command line of a run, after `ictd`.
+pub(super) fn repeats(command: &str, seed: u64, config: &Map<String, Value>) -> String {
+    let changes = changes(command, config);
+    let root = crate::cli::command();
+    let hidden = root.find_subcommand(command).is_some_and(|c| c.is_hide_set());
+    // What has no command of its own is repeated by `reproduce`, at a scale.
+    let scale = |key: &String| ["seeds", "mrps"].contains(&key.as_str());
+    let scaled = changes.is_empty() || config.keys().all(scale);
+    let mut words = Vec::new();
+    if hidden && scaled {
+        words.push("reproduce".into());
+    }
+    words.push(quoted(command));
+    if seed != 0 {
+        words.push(format!("--seed {seed}"));
+    }
+    words.extend(changes.into_iter().map(|(key, value)| match value {
+        Some(value) => format!("--{} {}", quoted(&key), quoted(&value)),
+        None => format!("--{}", quoted(&key)),
+    }));
+    words.join(" ")
+}
+
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiments;
+    use serde_json::json;
+
+    #[test]
+    fn a_command_line_has_what_differs_from_the_defaults() {
+        let config = |value: Value| value.as_object().cloned().unwrap_or_default();
+        let of = |command, seed, value| repeats(command, seed, &config(value));
+        assert_eq!(of("demo", 0, json!({"tasks": 300, "gamma": 0.9, "task": "mdp"})), "demo");
+        assert_eq!(
+            of("demo", 3, json!({"tasks": 20, "alpha": 0.2, "task": "loop"})),
+            "demo --seed 3 --tasks 20 --task loop"
+        );
+        assert_eq!(
+            of("figure-2", 0, json!({"seeds": 4, "mrps": 400})),
+            "reproduce figure-2 --seeds 4 --mrps 400"
+        );
+        assert_eq!(of("figure-2", 0, json!({})), "reproduce figure-2");
+        let set = |seeds: u64| json!({"seeds": seeds, "steps": 40, "alpha": 0.01});
+        let defaults = serde_json::to_value(experiments::invariant_set::InvariantSet::default());
+        assert_eq!(of("invariant-set", 0, defaults.unwrap()), "reproduce invariant-set");
+        assert!(of("invariant-set", 0, set(7)).starts_with("invariant-set --seeds 7"));
+        assert_eq!(
+            of("evaluate", 0, json!({"data": "it's; $(x).csv", "quiet": false})),
+            "evaluate --data 'it'\\''s; $(x).csv'"
+        );
+    }
+}

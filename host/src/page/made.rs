@@ -1,0 +1,79 @@
+//! With what a run was made, from its `run.json`.
+
+use crate::error::Error;
+use crate::records::Records;
+use crate::run_info;
+use ictd_core::digest::Digest;
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The part of a run.json that is shown.
+#[derive(Deserialize)]
+struct Info {
+    #[serde(default)]
+    versions: BTreeMap<String, String>,
+    #[serde(default)]
+    platform: BTreeMap<String, Value>,
+    #[serde(default)]
+    digests: Digests,
+}
+
+#[derive(Default, Deserialize)]
+struct Digests {
+    #[serde(default)]
+    files: BTreeMap<String, String>,
+}
+
+/// With what a run was made, and whether its files are still those that it wrote.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// In words.
+    pub by: String,
+    /// Files that are not what the run wrote any more.
+    pub changed: Vec<String>,
+}
+
+impl Made {
+    /// From the run's run.json; none in a directory without one.
+    pub(super) fn read(directory: &Path, names: &[String]) -> Result<Option<Self>, Error> {
+        if !names.iter().any(|name| name == run_info::FILE_NAME) {
+            return Ok(None);
+        }
+        let records = Records::open(directory)?;
+        let info: Info =
+            serde_json::from_slice(&records.get(run_info::FILE_NAME)?).map_err(|e| {
+                let reason = format!("{e}; accepted is what a run wrote");
+                Error::file(&directory.join(run_info::FILE_NAME), reason)
+            })?;
+        let version = |key: &str| info.versions.get(key).map_or("?", String::as_str);
+        let platform = |key: &str| match info.platform.get(key) {
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+            None => "?".into(),
+        };
+        let rustc = version("rustc").split(" (").next().unwrap_or_default();
+        let by = format!(
+            "ictd {}, {rustc}, opt-level {}, {}, {}, threads: {}",
+            version("ictd"),
+            version("opt_level"),
+            platform("target"),
+            platform("instructions"),
+            platform("threads"),
+        );
+        let mut changed = Vec::new();
+        for (name, digest) in info.digests.files {
+            // A name leads nowhere but into the directory.
+            let mut now = Digest::EMPTY;
+            let is_there = names.contains(&name);
+            if is_there {
+                now.bytes(&records.get(&name)?);
+            }
+            if !is_there || now.to_string() != digest {
+                changed.push(name);
+            }
+        }
+        Ok(Some(Made { by, changed }))
+    }
+}
