@@ -2,7 +2,7 @@
 
 use super::rows::{
     Rows, TILE, add, add_outer, add_scaled, combinations, dot, exponentials, products, scale,
-    scatter, vector, weight,
+    scatter, vector,
 };
 use super::{Columns, LayerTape};
 use crate::kernel::{mul_vector, transpose_mul_vector, zeros};
@@ -52,14 +52,18 @@ fn forward_rows<const T: usize, S: Scalar, const K: usize, const N: usize>(
         scale(&mut values[t], inverse_len);
     }
     products(&keys, &tape.z, n, rows);
-    let (shift, normalisation) = exponentials::<S, T, N>(rows, n);
+    let normalisation = exponentials::<S, T, N>(rows, n);
+    let kept = tape.exponentials.as_flattened_mut()[r * n..].chunks_exact_mut(T);
+    for (kept, row) in kept.zip(&rows.context[..n]) {
+        kept.copy_from_slice(&row[..T]);
+    }
+    tape.query_exponentials[r..r + T].copy_from_slice(&rows.query[..T]);
     for t in 0..T {
         tape.values[r + t] = values[t];
         scale(&mut values[t], normalisation[t]);
     }
     scatter(rows, &values, next, n);
     tape.keys[r..r + T].copy_from_slice(&keys);
-    tape.shift[r..r + T].copy_from_slice(&shift);
     tape.normalisation[r..r + T].copy_from_slice(&normalisation);
 }
 
@@ -136,7 +140,7 @@ impl<S: Scalar, const K: usize> LastLayer<S, K> {
             keys[t] = transpose_mul_vector(&layer.q, &vector(z.context[r + t])).data.0[0];
         }
         products(&keys, z, n, rows);
-        let (_, normalisation) = exponentials::<S, T, N>(rows, n);
+        let normalisation = exponentials::<S, T, N>(rows, n);
         // s-bar of the context's columns is the exponential times this factor.
         let (mut a_q, mut factor) = ([S::ZERO; T], [S::ZERO; T]);
         for t in 0..T {
@@ -244,15 +248,16 @@ fn backward_rows<
 ) {
     let z = &tape.z;
     let (mut keys, mut values) = ([[S::ZERO; K]; T], [[S::ZERO; K]; T]);
-    let (mut shift, mut normalisation) = ([S::ZERO; T], [S::ZERO; T]);
+    let mut normalisation = [S::ZERO; T];
     for t in 0..T {
         (keys[t], values[t]) = (tape.keys[r + t], tape.values[r + t]);
-        (shift[t], normalisation[t]) = (tape.shift[r + t], tape.normalisation[r + t]);
+        normalisation[t] = tape.normalisation[r + t];
     }
-    // The weights A again, and their adjoints.
-    for c in 0..n {
+    // The weights A, and their adjoints.
+    let kept = tape.exponentials.as_flattened()[r * n..].chunks_exact(T);
+    for (row, kept) in rows.context[..n].iter_mut().zip(kept) {
         for t in 0..T {
-            rows.context[c][t] = weight(&keys[t], &z.context[c], shift[t], normalisation[t]);
+            row[t] = kept[t] * normalisation[t];
         }
     }
     let mut mean = [S::ZERO; T];
@@ -264,7 +269,7 @@ fn backward_rows<
         }
     }
     for t in 0..T {
-        rows.query[t] = weight(&keys[t], &z.query, shift[t], normalisation[t]);
+        rows.query[t] = tape.query_exponentials[r + t] * normalisation[t];
         rows_bar.query[t] = dot(&values[t], &x_bar.query);
         mean[t] += rows.query[t] * rows_bar.query[t];
     }

@@ -15,10 +15,11 @@
 //! z-bar_c  = x-bar_c + sum_r s-bar_rc k_r                          z-bar_r += (1/n) P^T v-bar_r + Q k-bar_r
 //! ```
 //!
-//! A tape keeps, per layer, the columns, k_r, v_r and each row's shift and normalisation: O(K n). The
-//! weights A are recomputed from them, never stored as a whole. Of the last layer only the query's
-//! column matters, whose adjoint is -1 in one entry times the seed: forward and reverse are one pass
-//! there, linear in the seed, and need no recomputation:
+//! A tape keeps, per layer, the columns, k_r, v_r, the exponentials and each row's normalisation:
+//! n^2 + 3 K n numbers. (Inference keeps K n: it needs a row of scores at a time. Recomputing the
+//! exponentials instead of keeping them costs a sixth of the training's time.) Of the last layer only
+//! the query's column matters, whose adjoint is -1 in one entry times the seed: forward and reverse are
+//! one pass there, linear in the seed, and nothing is kept:
 //!
 //! ```text
 //! u_r = (v_r)[K]      w_r = A_rq u_r      TF_L = -(z_q[K] + sum_r w_r)
@@ -77,8 +78,10 @@ struct LayerTape<S: Scalar, const K: usize, const N: usize> {
     keys: [[S; K]; N],
     /// v_r = (1/n) P z_r.
     values: [[S; K]; N],
-    /// The largest score of row r.
-    shift: [S; N],
+    /// exp(score - shift), tile after tile of rows; in a tile column after column, n of them.
+    exponentials: [[S; N]; N],
+    /// exp(score - shift) of the query's column.
+    query_exponentials: [S; N],
     /// 1 / sum_c exp(score - shift).
     normalisation: [S; N],
 }
@@ -103,7 +106,8 @@ impl<S: Scalar, const K: usize, const L: usize, const N: usize> Tape<S, K, L, N>
             z: Columns::zeros(),
             keys: [[S::ZERO; K]; N],
             values: [[S::ZERO; K]; N],
-            shift: [S::ZERO; N],
+            exponentials: [[S::ZERO; N]; N],
+            query_exponentials: [S::ZERO; N],
             normalisation: [S::ZERO; N],
         };
         Tape {

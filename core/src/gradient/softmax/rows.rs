@@ -40,17 +40,6 @@ pub(super) fn products<S: Scalar, const K: usize, const T: usize, const N: usize
     }
 }
 
-/// A_rc again, from what the tape keeps of row r.
-#[inline(always)]
-pub(super) fn weight<S: Scalar, const K: usize>(
-    key: &[S; K],
-    z_c: &[S; K],
-    shift: S,
-    normalisation: S,
-) -> S {
-    (dot(key, z_c) - shift).exp() * normalisation
-}
-
 /// The sums over columns, weighted by the rows: one vector per row.
 #[inline(always)]
 pub(super) fn combinations<S: Scalar, const K: usize, const T: usize, const N: usize>(
@@ -90,13 +79,13 @@ pub(super) fn scatter<S: Scalar, const K: usize, const T: usize, const N: usize>
     }
 }
 
-/// exp(score - shift) of T rows of scores, in place, shifted by their largest; gives each row's shift
-/// and normalisation, 1 / the sum.
+/// exp(score - shift) of T rows of scores, in place, shifted by their largest; gives each row's
+/// normalisation, 1 / the sum.
 #[inline(always)]
 pub(super) fn exponentials<S: Scalar, const T: usize, const N: usize>(
     rows: &mut Rows<S, N>,
     n: usize,
-) -> ([S; T], [S; T]) {
+) -> [S; T] {
     let (mut shifts, mut totals) = ([S::ZERO; T], [S::ZERO; T]);
     shifts.copy_from_slice(&rows.query[..T]);
     for c in 0..n {
@@ -116,7 +105,7 @@ pub(super) fn exponentials<S: Scalar, const T: usize, const N: usize>(
         rows.query[t] = (rows.query[t] - shifts[t]).exp();
         normalisation[t] = S::ONE / (totals[t] + rows.query[t]);
     }
-    (shifts, normalisation)
+    normalisation
 }
 
 #[inline(always)]
