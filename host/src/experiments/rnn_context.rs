@@ -109,7 +109,7 @@ impl Experiment for RnnContext {
             })
         };
         let figure = Figure {
-            title: "The trained RNN does not learn from its context".into(),
+            title: "The trained RNN against the length of its context".into(),
             subtitle: "value error, mean over instances with standard error".into(),
             panels: ENVIRONMENTS.into_iter().map(panel).collect(),
             columns: 2,
