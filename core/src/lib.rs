@@ -67,7 +67,7 @@
 //! | the corollary for one layer | [`constructions::one_layer`] |
 //! | the corollary for the residual gradient, eq. "w_update RG" | [`constructions::residual_gradient()`], [`td::residual_gradient::update`] |
 //! | the corollary for TD(lambda) | [`constructions::td_lambda()`], [`td::td_lambda::update`] |
-//! | the average-reward theorem, eq. "Z two-head update" | [`constructions::average_reward()`], [`two_head`], [`td::average_reward::update`] |
+//! | the average-reward theorem, eq. "Z two-head update" | [`constructions::average_reward()`], [`two_head`], [`model::TwoHeadModel`], [`td::average_reward::update`] |
 //! | App. "Nonlinear Attention" | [`attention::SoftmaxAttention`], its gradient by hand [`gradient::softmax`] |
 //! | Algorithm 1 | [`training::MultiTaskTd`] with [`Optimizer::Td`](training::Optimizer::Td): an update per window |
 //! | its mini-batch form (the authors' code) | the same with [`Optimizer::Adam`](training::Optimizer::Adam): a step per batch of windows; [`gradient::linear`] |
