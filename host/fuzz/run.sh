@@ -17,7 +17,7 @@ coverage='-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4
 RUSTFLAGS="$coverage --cfg fuzzing" \
   cargo build --release --target "$host" --target-dir "$work/build" --bins
 binaries=$work/build/$host/release
-"$binaries/seeds" "$work/seeds" >/dev/null
+ICTD_FUZZ_SEEDS=$work/seeds "$binaries/config" >/dev/null
 
 targets=("$@")
 if [ $# = 0 ]; then
@@ -30,6 +30,7 @@ for target in "${targets[@]}"; do
   # 10 seconds and 512 MB for one file is a failure, too.
   "$binaries/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=512 \
     -max_len=16384 -print_final_stats=1 -verbosity=0 -artifact_prefix="$work/crashes/$target-" \
-    "$work/corpus/$target" "$work/seeds/$target" 2>&1 | tail -n 40 || failed=1
+    "$work/corpus/$target" "$work/seeds/$target" 2>&1 |
+    grep -E '^stat::(number_of|peak)|panicked|ERROR|SUMMARY|Test unit' || failed=1
 done
 exit "$failed"

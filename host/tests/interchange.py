@@ -125,12 +125,14 @@ def plot(directory, code):
     from experiment import plotter
     from experiment.model import Transformer
 
-    seeds = [os.path.join(directory, f"seed_{seed}") for seed in (0, 1)]
-    out = os.path.join(directory, "figures")
-    os.makedirs(out)
-    plotter.plot_error_data(seeds, out)
-    plotter.plot_attn_params(seeds, out)
-    plotter.plot_weight_metrics(seeds, out)
+    # Two seeds written for this test, and those of a run as `ictd train` leaves it.
+    for run in (directory, os.path.join(directory, "run", "train")):
+        seeds = [os.path.join(run, f"seed_{seed}") for seed in (0, 1)]
+        out = os.path.join(run, "figures")
+        os.makedirs(out)
+        plotter.plot_error_data(seeds, out)
+        plotter.plot_attn_params(seeds, out)
+        plotter.plot_weight_metrics(seeds, out)
     with np.load(os.path.join(directory, "transitions.npz")) as data:
         transitions = {name: data[name].astype(np.float32) for name in data}
     context = torch.from_numpy(np.vstack([
@@ -147,6 +149,7 @@ def plot(directory, code):
         fitted = model.fit_value_func(context, torch.from_numpy(transitions["query"]))
         values[mode] = fitted.detach().numpy().flatten().astype(float).tolist()
     values["figures"] = sorted(os.listdir(out))
+    values["figures of the other"] = sorted(os.listdir(os.path.join(directory, "figures")))
     json.dump(values, sys.stdout)
 
 

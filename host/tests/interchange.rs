@@ -126,12 +126,15 @@ fn numpy_and_the_authors_code_read_ours_and_we_read_theirs() {
         eprintln!("skipped: the authors' own code (ICTD_AUTHORS names a checkout of it)");
         return;
     };
+    let run = format!("{path}/run");
+    ictd(&["train", "--seeds", "2", "--mrps", "30", "--out", &run, "--json"]);
     let output = script(&["plot", path, code.to_str().unwrap()]);
     let theirs: Value = serde_json::from_slice(&output.stdout).unwrap();
     for mode in ["auto", "sequential"] {
         assert_close(mode, &numbers(&ours[mode]), &numbers(&theirs[mode]), 1e-5);
     }
     let figures = theirs["figures"].as_array().unwrap();
+    assert_eq!(theirs["figures of the other"].as_array(), Some(figures));
     for name in
         ["P_metrics_0.pdf", "Q_metrics_0.pdf", "batch_td_comparison.pdf", "PQ_mean_0_30.pdf"]
     {

@@ -1,7 +1,7 @@
 //! Fuzz targets: every reader of a file, on bytes that libFuzzer invents from real files.
 //!
 //! `host/fuzz/run.sh SECONDS [TARGET...]` builds them with the stable compiler, writes the real files
-//! that they start from (`--bin seeds`), and runs each for so long. None may panic, overflow, leak
+//! that they start from ([`seeds`]), and runs each for so long. None may panic, overflow, leak
 //! or ask for more memory than the limit; what is accepted must hold what its type promises.
 //!
 //! | target | reader |
@@ -20,6 +20,8 @@
 //! The tests `mutated_files` do the same with fewer mutations, and with every truncation and every
 //! bit of a real file.
 
+pub mod seeds;
+
 use ictd::formats::npz::Npz;
 use ictd::formats::parameters::Parameters;
 use ictd::formats::run_lock;
@@ -34,6 +36,15 @@ use std::io::{Cursor, Write};
 use std::path::Path;
 
 const FILE: &str = "a.file";
+
+/// With `ICTD_FUZZ_SEEDS=DIR` a target writes the real files of all targets, and ends.
+pub fn initialize() {
+    if let Some(directory) = std::env::var_os("ICTD_FUZZ_SEEDS") {
+        let written = seeds::write(Path::new(&directory));
+        written.expect("the seeds are written");
+        std::process::exit(0);
+    }
+}
 
 /// A reader of bytes.
 pub type Target = fn(&[u8]);
@@ -135,8 +146,8 @@ pub fn npz(bytes: &[u8]) {
 /// An array whose archive is intact.
 pub fn npy(bytes: &[u8]) {
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    let options = zip::write::SimpleFileOptions::default()
-        .compression_method(zip::CompressionMethod::Stored);
+    let options =
+        zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
     let write = |archive: &mut zip::ZipWriter<Cursor<Vec<u8>>>| {
         archive.start_file("P.npy", options)?;
         archive.write_all(bytes).map_err(zip::result::ZipError::Io)

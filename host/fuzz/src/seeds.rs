@@ -1,43 +1,37 @@
-//! `seeds DIR`: real files for each target to start from, in DIR/TARGET: what the program writes
-//! itself, and what NumPy and pandas wrote.
+//! Real files for each target to start from, in DIR/TARGET: what the program writes itself, and what
+//! NumPy and pandas wrote.
 
-use ictd_fuzz::{TARGETS, small_run};
+use crate::{TARGETS, small_run};
 use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::path::Path;
 
 /// Files of other tools, and which targets start from them.
 const FILES: [(&str, &str, &[u8]); 8] = [
-    ("npz", "numpy.npz", include_bytes!("../../../tests/files/numpy.npz")),
-    ("npz", "compressed.npz", include_bytes!("../../../tests/files/numpy_compressed.npz")),
-    ("npz", "transitions.npz", include_bytes!("../../../tests/files/numpy_transitions.npz")),
-    ("safetensors", "python", include_bytes!("../../../tests/files/python.safetensors")),
-    ("safetensors", "layers", include_bytes!("../../../tests/files/python_sequential.safetensors")),
-    ("csv", "pandas.csv", include_bytes!("../../../tests/files/pandas.csv")),
+    ("npz", "numpy.npz", include_bytes!("../../tests/files/numpy.npz")),
+    ("npz", "compressed.npz", include_bytes!("../../tests/files/numpy_compressed.npz")),
+    ("npz", "transitions.npz", include_bytes!("../../tests/files/numpy_transitions.npz")),
+    ("safetensors", "python", include_bytes!("../../tests/files/python.safetensors")),
+    ("safetensors", "layers", include_bytes!("../../tests/files/python_sequential.safetensors")),
+    ("csv", "pandas.csv", include_bytes!("../../tests/files/pandas.csv")),
     ("csv", "cycle.csv", b"phi_0;reward\n1;0\n0;1\n1;\n"),
-    ("json", "params.json", br#"{"d": 4, "n": 30, "l": 3, "gamma": 0.9, "activation": "identity"}"#),
+    (
+        "json",
+        "params.json",
+        br#"{"d": 4, "n": 30, "l": 3, "gamma": 0.9, "activation": "identity"}"#,
+    ),
 ];
 
-fn main() -> ExitCode {
-    let Some(out) = std::env::args_os().nth(1).map(PathBuf::from) else {
-        eprintln!("usage: seeds DIR");
-        return ExitCode::from(2);
-    };
-    match write(&out) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::from(2)
-        }
-    }
-}
-
-fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
+/// Writes them.
+///
+/// # Errors
+/// Those of the files.
+pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     for (target, _) in TARGETS {
         fs::create_dir_all(out.join(target))?;
     }
-    let put = |target: &str, name: &str, bytes: &[u8]| fs::write(out.join(target).join(name), bytes);
+    let put =
+        |target: &str, name: &str, bytes: &[u8]| fs::write(out.join(target).join(name), bytes);
     for (target, name, bytes) in FILES {
         put(target, name, bytes)?;
     }

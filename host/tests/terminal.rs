@@ -1,0 +1,124 @@
+//! What a terminal, a pipe and a shell see: the live view, plain lines, no colour where none is wanted,
+//! completions, the manual page.
+#![cfg(unix)]
+
+mod common;
+
+use common::ictd;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const TRAIN: &str = "train --mrps 300 --batches 2 --batch-size 8 --context 10 --seeds 2";
+
+/// Runs `ictd` on a terminal of its own (by util-linux' `script`), whose screen is the output; none if
+/// there is no such program.
+fn on_a_terminal(arguments: &str, no_color: Option<&str>) -> Option<String> {
+    let out = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_ictd");
+    let command = format!("'{program}' {arguments} --out '{}'", out.path().display());
+    let mut script = Command::new("script");
+    script.args(["-qefc", &command, "/dev/null"]).env("TERM", "xterm-256color");
+    script.env_remove("NO_COLOR").env_remove("CLICOLOR").env_remove("CI");
+    if let Some(value) = no_color {
+        script.env("NO_COLOR", value);
+    }
+    let Ok(output) = script.output() else {
+        eprintln!("skipped: no `script` (Debian: apt-get install bsdutils)");
+        return None;
+    };
+    assert!(output.status.success(), "{}", text(&output));
+    Some(text(&output))
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// Sequences that set a colour or a weight.
+fn has_colour(text: &str) -> bool {
+    let sequences = text.split("\x1b[").skip(1);
+    let mut ends = sequences.filter_map(|s| s.chars().find(|c| c.is_ascii_alphabetic()));
+    ends.any(|end| end == 'm')
+}
+
+#[test]
+fn a_terminal_shows_the_matrices_in_colour_unless_none_is_wanted() {
+    let Some(coloured) = on_a_terminal(TRAIN, None) else { return };
+    assert!(has_colour(&coloured) && coloured.contains("\x1b[48;2;"));
+    for shown in ["loss", "VD", "IWS", "tasks, mean of", "(left ", "P[-1,-1]"] {
+        assert!(coloured.contains(shown), "{shown}");
+    }
+    // An empty NO_COLOR is none.
+    assert!(has_colour(&on_a_terminal(TRAIN, Some("")).unwrap()));
+    let plain = on_a_terminal(TRAIN, Some("1")).unwrap();
+    assert!(!has_colour(&plain) && plain.contains("tasks, mean of"));
+    assert!(has_colour(&on_a_terminal("train --help", None).unwrap()));
+    assert!(!has_colour(&on_a_terminal("train --help", Some("1")).unwrap()));
+}
+
+#[test]
+fn a_pipe_sees_plain_lines() {
+    let out = tempfile::tempdir().unwrap();
+    for arguments in [TRAIN, "demo --tasks 5", "verify --seeds 2", "list", "train --help"] {
+        let output = ictd(out.path(), arguments);
+        assert!(output.status.success(), "{arguments}");
+        assert!(output.stderr.is_empty(), "{arguments}");
+        assert!(!output.stdout.contains(&0x1b) && !output.stdout.contains(&b'\r'), "{arguments}");
+        assert!(text(&output).lines().count() > 2, "{arguments}");
+    }
+}
+
+#[test]
+fn with_json_a_terminal_sees_the_object_alone() {
+    let Some(screen) = on_a_terminal(&format!("{TRAIN} --json"), None) else { return };
+    assert!(serde_json::from_str::<serde_json::Value>(&screen).is_ok(), "{screen}");
+}
+
+#[test]
+fn bash_completes_commands_and_options() {
+    let script = text(&ictd(Path::new("unused"), "completions bash"));
+    let complete = |words: &[&str]| -> Option<String> {
+        let question = format!(
+            "{script}\nCOMP_WORDS=({}); COMP_CWORD={}; _ictd ictd '{}' '{}'; echo \"${{COMPREPLY[@]}}\"",
+            words.join(" "),
+            words.len() - 1,
+            words[words.len() - 1],
+            words[words.len() - 2],
+        );
+        let output = Command::new("bash").args(["--norc", "-c", &question]).output().ok()?;
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Some(text(&output))
+    };
+    let Some(found) = complete(&["ictd", "tra"]) else {
+        eprintln!("skipped: no bash");
+        return;
+    };
+    assert_eq!(found.trim(), "train");
+    let options = complete(&["ictd", "train", "--"]).unwrap();
+    for option in ["--tensorboard", "--resume", "--checkpoint-every", "--json"] {
+        assert!(options.split_whitespace().any(|o| o == option), "{option} in {options}");
+    }
+    assert!(complete(&["ictd", "train", "--task", "cart"]).unwrap().contains("cartpole-authors"));
+    for shell in ["zsh", "fish", "elvish", "powershell"] {
+        let script = text(&ictd(Path::new("unused"), &format!("completions {shell}")));
+        assert!(script.contains("tensorboard") && script.contains("reproduce"), "{shell}");
+    }
+}
+
+#[test]
+fn the_manual_page_is_sound_roff_with_every_command() {
+    let page = text(&ictd(Path::new("unused"), "man"));
+    for command in ["TRAIN", "REPRODUCE", "EVALUATE", "IMPORT", "COMPARE", "REPORT", "EXPORT"] {
+        assert!(page.contains(&format!("ICTD {command}")), "{command}");
+    }
+    assert!(page.starts_with(".") || page.contains("\n.TH "));
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("ictd.1");
+    std::fs::write(&file, page).unwrap();
+    let Ok(output) = Command::new("groff").args(["-man", "-ww", "-z"]).arg(&file).output() else {
+        eprintln!("skipped: no groff");
+        return;
+    };
+    let warnings = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && warnings.is_empty(), "{warnings}");
+}
