@@ -2,7 +2,7 @@
 //! (some seeds stay stuck, here as in every implementation).
 
 use serde_json::Value;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 /// Every seed at the end of a full run: 4000 tasks.
@@ -25,13 +25,6 @@ fn metric(seeds: &[Value], name: &str, l: usize) -> Vec<f64> {
     seeds.iter().map(|seed| of(&seed[name])).collect()
 }
 
-fn golden() -> PathBuf {
-    match std::env::var_os("ICTD_GOLDEN") {
-        Some(folder) => PathBuf::from(folder),
-        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden"),
-    }
-}
-
 /// The standard score of the Mann-Whitney test, ties counted half: beyond 3.29 in either direction
 /// two samples of one distribution come once in a thousand times.
 fn mann_whitney(a: &[f64], b: &[f64]) -> f64 {
@@ -45,7 +38,8 @@ fn mann_whitney(a: &[f64], b: &[f64]) -> f64 {
 
 #[test]
 fn thirty_seeds_end_as_those_of_another_implementation() {
-    let path = golden().join("reference_run/peer_linear_L3_30seeds.json");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/reference_run");
+    let path = Path::new(folder).join("peer_linear_L3_30seeds.json");
     let peer: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     let seeds = trained(&["--seeds", "30"]);
     assert_eq!(seeds.len(), 30);
