@@ -190,7 +190,7 @@ pub fn csv(bytes: &[u8]) {
 
 fn draw(panels: Vec<ictd::figures::Panel>) {
     let figure = ictd::figures::Figure { panels, ..Default::default() };
-    assert!(figure.to_svg().ends_with("</svg>\n") || !figure.to_svg().is_empty());
+    assert!(figure.to_svg().starts_with("<svg"));
 }
 
 /// Objects.
