@@ -3,6 +3,8 @@
 //!
 //! Notation: a bar is an adjoint, X-bar = dTF_L/dX.
 
+#[cfg(test)]
+mod finite_differences;
 pub mod linear;
 pub mod softmax;
 

@@ -1,87 +1,14 @@
 use super::*;
 use crate::attention::SoftmaxAttention;
+use crate::gradient::finite_differences::{agree, random_layer, random_prompt, transformer};
 use crate::rng::Rng;
 use crate::scalar::Lanes8;
 use heapless::Vec;
 use nalgebra::SVector;
 
-const H: f64 = 1e-6;
-
-fn random_layer(rng: &mut Rng) -> Layer<f64, 5> {
-    let mut draw = || SMatrix::from_fn(|_, _| rng.uniform_in(-0.9, 0.9));
-    Layer { p: draw(), q: draw() }
-}
-
-fn random_prompt(rng: &mut Rng) -> Prompt<f64, 5, 8> {
-    let mut draw = || SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0));
-    let columns: [SVector<f64, 5>; 6] = core::array::from_fn(|_| draw());
-    Prompt::from_columns(&columns, draw()).unwrap()
-}
-
-fn transformer(layers: &[Layer<f64, 5>], depth: usize) -> Transformer<f64, 5, 3> {
-    if layers.len() == 1 {
-        Transformer::autoregressive(layers[0], depth).unwrap()
-    } else {
-        Transformer::sequential(layers).unwrap()
-    }
-}
-
-fn literal(layers: &[Layer<f64, 5>], depth: usize, prompt: &Prompt<f64, 5, 8>) -> f64 {
-    transformer(layers, depth).value(prompt, &SoftmaxAttention).unwrap()
-}
-
-fn check(got: f64, plus: f64, minus: f64, what: &str) {
-    let want = (plus - minus) / (2.0 * H);
-    assert!((got - want).abs() < 1e-8 * (1.0 + want.abs()), "{what}: {got} and {want}");
-}
-
-fn agrees_with_finite_differences(layers: &[Layer<f64, 5>], depth: usize, seed: u64) {
-    let prompt = random_prompt(&mut Rng::new(seed));
-    let gradient =
-        value_and_gradient::<_, 5, 3, 3, 8>(&transformer(layers, depth), &prompt).unwrap();
-    assert!((gradient.value - literal(layers, depth, &prompt)).abs() < 1e-14);
-    for l in 0..layers.len() {
-        for i in 0..25 {
-            for (got, pick) in [
-                (gradient.layers[l].p[i], (|l| &mut l.p) as fn(&mut Layer<_, 5>) -> &mut _),
-                (gradient.layers[l].q[i], |l| &mut l.q),
-            ] {
-                let at = |h: f64| {
-                    let mut moved: Vec<Layer<f64, 5>, 3> = Vec::from_slice(layers).unwrap();
-                    let m: &mut SMatrix<f64, 5, 5> = pick(&mut moved[l]);
-                    m[i] += h;
-                    literal(&moved, depth, &prompt)
-                };
-                check(got, at(H), at(-H), "parameter");
-            }
-        }
-    }
-    for c in 0..7 {
-        for i in 0..5 {
-            let at = |h: f64| {
-                let mut moved = prompt.clone();
-                moved.columns_mut().nth(c).unwrap()[i] += h;
-                literal(layers, depth, &moved)
-            };
-            check(gradient.prompt.column(c)[i], at(H), at(-H), "prompt");
-        }
-    }
-}
-
 #[test]
-fn autoregressive_gradient_agrees_with_finite_differences_at_every_depth() {
-    let layer = random_layer(&mut Rng::new(1));
-    for depth in 1..=3 {
-        agrees_with_finite_differences(&[layer], depth, depth as u64);
-    }
-}
-
-#[test]
-fn sequential_gradient_agrees_with_finite_differences() {
-    let mut rng = Rng::new(2);
-    let layers = [random_layer(&mut rng), random_layer(&mut rng), random_layer(&mut rng)];
-    agrees_with_finite_differences(&layers, 3, 4);
-    agrees_with_finite_differences(&layers[..2], 2, 5);
+fn gradient_agrees_with_finite_differences() {
+    agree(value_and_gradient::<_, 5, 3, 3, 8>, &SoftmaxAttention);
 }
 
 #[test]
