@@ -19,7 +19,6 @@ kernel! {
         inverse_len: S,
         n: usize,
     ) {
-        next.copy_from(&tape.z, n);
         let mut rows = Rows::new();
         let mut r = 0;
         while r + TILE <= n {
@@ -62,7 +61,8 @@ fn forward_rows<const T: usize, S: Scalar, const K: usize, const N: usize>(
         tape.values[r + t] = values[t];
         scale(&mut values[t], normalisation[t]);
     }
-    scatter(rows, &values, next, n);
+    // The residual: Z_{l+1} starts from Z_l.
+    scatter(rows, &values, (r == 0).then_some(&tape.z), next, n);
     tape.keys[r..r + T].copy_from_slice(&keys);
     tape.normalisation[r..r + T].copy_from_slice(&normalisation);
 }
@@ -158,7 +158,7 @@ impl<S: Scalar, const K: usize> LastLayer<S, K> {
             scale(&mut keys[t], factor[t]);
         }
         if ADJOINTS {
-            scatter(rows, &keys, z_bar, n);
+            scatter(rows, &keys, None, z_bar, n);
         }
         for t in 0..T {
             add_outer(&mut self.q_bar, &z.context[r + t], &k_bar[t]);
@@ -187,9 +187,6 @@ kernel! {
         inverse_len: S,
         n: usize,
     ) -> (SMatrix<S, K, K>, SMatrix<S, K, K>) {
-        if ADJOINTS {
-            z_bar.copy_from(x_bar, n);
-        }
         let (mut p_bar, mut q_bar) = (zeros(), zeros());
         let mut rows = [Rows::new(), Rows::new()];
         let mut r = 0;
@@ -288,7 +285,7 @@ fn backward_rows<
         add_scaled(&mut k_bar[t], rows.query[t], &z.query);
     }
     if ADJOINTS {
-        scatter(rows, &keys, z_bar, n);
+        scatter(rows, &keys, (r == 0).then_some(x_bar), z_bar, n);
     }
     for t in 0..T {
         let z_r = &z.context[r + t];

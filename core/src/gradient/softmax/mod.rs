@@ -53,13 +53,6 @@ impl<S: Scalar, const K: usize, const N: usize> Columns<S, K, N> {
         Columns { context: [[S::ZERO; K]; N], query: [S::ZERO; K] }
     }
 
-    /// Copies the query and the first n context columns.
-    #[inline(always)]
-    fn copy_from(&mut self, other: &Self, n: usize) {
-        self.context[..n].copy_from_slice(&other.context[..n]);
-        self.query = other.query;
-    }
-
     #[inline(always)]
     fn scale(&mut self, s: S, n: usize) {
         for column in &mut self.context[..n] {

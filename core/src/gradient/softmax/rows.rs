@@ -59,20 +59,27 @@ pub(super) fn combinations<S: Scalar, const K: usize, const T: usize, const N: u
     sums
 }
 
-/// Adds to each column the vectors weighted by its entries of the rows.
+/// Adds to each column the vectors weighted by its entries of the rows; to a copy of `first`, if given.
 #[inline(always)]
 pub(super) fn scatter<S: Scalar, const K: usize, const T: usize, const N: usize>(
     rows: &Rows<S, N>,
     vectors: &[[S; K]; T],
+    first: Option<&Columns<S, K, N>>,
     columns: &mut Columns<S, K, N>,
     n: usize,
 ) {
     for c in 0..n {
-        let mut column = columns.context[c];
+        let mut column = match first {
+            Some(first) => first.context[c],
+            None => columns.context[c],
+        };
         for t in 0..T {
             add_scaled(&mut column, rows.context[c][t], &vectors[t]);
         }
         columns.context[c] = column;
+    }
+    if let Some(first) = first {
+        columns.query = first.query;
     }
     for t in 0..T {
         add_scaled(&mut columns.query, rows.query[t], &vectors[t]);
