@@ -63,8 +63,7 @@ pub(crate) fn draw(records: &mut Records) -> Result<(), Error> {
     if layers > 0 {
         let matrices = MatrixRecords::read(records)?;
         for l in 0..layers {
-            panels.extend(matrices.final_pair(RUN, l));
-            panels.extend([curves.p_elements(RUN, l), curves.q_elements(RUN, l)]);
+            panels.extend(matrices.layer_row(&curves, RUN, l));
         }
     }
     panels.extend(curves.comparison(RUN, "Layers"));

@@ -1,12 +1,12 @@
 //! App. "Autoregressive Linear Transformers": what one, two and four layers learn.
 
 use super::learning::{
-    CAPTION, CurveRecords, MatrixRecords, Scale, form_claim, has_one_layer_form,
-    has_theorem_1_form, put_records, seeds_value, trained,
+    CurveRecords, MatrixRecords, Scale, form_claim, has_one_layer_form, has_theorem_1_form,
+    put_records, seeds_value, trained,
 };
 use super::{Experiment, Findings};
 use crate::error::Error;
-use crate::figures::{Figure, NamedFigures};
+use crate::figures::NamedFigures;
 use crate::records::Records;
 use crate::session::Session;
 use crate::train::options::Train;
@@ -56,11 +56,9 @@ impl Experiment for Autoregressive {
     fn figures(records: &Records) -> Result<NamedFigures, Error> {
         let (curves, matrices) = (CurveRecords::read(records)?, MatrixRecords::read(records)?);
         let figure = |(name, layers): (&str, usize)| {
-            let mut panels = matrices.final_pair(name, 0).to_vec();
-            panels.extend([curves.p_elements(name, 0), curves.q_elements(name, 0)]);
             let title = format!("Linear attention, L = {layers}, layers share P and Q");
-            let subtitle = CAPTION.into();
-            (format!("autoregressive-l{layers}"), Figure { title, subtitle, panels, columns: 4 })
+            let figure = matrices.one_layer_figure(&curves, name, &title);
+            (format!("autoregressive-l{layers}"), figure)
         };
         Ok(RUNS.into_iter().map(figure).collect())
     }

@@ -1,12 +1,12 @@
 //! App. "Experiments with CartPole Environment".
 
 use super::learning::{
-    CAPTION, CurveRecords, MatrixRecords, Scale, form_claim, has_theorem_1_form, put_records,
-    seeds_value, trained,
+    CurveRecords, MatrixRecords, Scale, form_claim, has_theorem_1_form, put_records, seeds_value,
+    trained,
 };
 use super::{Animations, Experiment, Findings};
 use crate::error::Error;
-use crate::figures::{Figure, NamedFigures};
+use crate::figures::NamedFigures;
 use crate::records::Records;
 use crate::session::Session;
 use crate::train::options::{TaskKind, Train};
@@ -46,15 +46,8 @@ impl Experiment for CartPole {
 
     fn figures(records: &Records) -> Result<NamedFigures, Error> {
         let (curves, matrices) = (CurveRecords::read(records)?, MatrixRecords::read(records)?);
-        let mut panels = matrices.final_pair(RUN, 0).to_vec();
-        panels.extend([curves.p_elements(RUN, 0), curves.q_elements(RUN, 0)]);
-        let figure = Figure {
-            title: "TD(0) emerges from CartPole: linear attention, L = 3, n = 250".into(),
-            subtitle: CAPTION.into(),
-            panels,
-            columns: 4,
-        };
-        Ok(vec![("cart-pole".into(), figure)])
+        let title = "TD(0) emerges from CartPole: linear attention, L = 3, n = 250";
+        Ok(vec![("cart-pole".into(), matrices.one_layer_figure(&curves, RUN, title))])
     }
 
     fn animations(records: &Records) -> Result<Animations, Error> {

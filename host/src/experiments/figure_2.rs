@@ -1,12 +1,12 @@
 //! Figure 2: TD(0) emerges in a linear transformer of three layers.
 
 use super::learning::{
-    CAPTION, CurveRecords, MatrixRecords, Scale, form_claim, has_theorem_1_form, near_one_claim,
+    CurveRecords, MatrixRecords, Scale, form_claim, has_theorem_1_form, near_one_claim,
     put_records, seeds_value, trained, vd_claim,
 };
 use super::{Animations, Experiment, Findings};
 use crate::error::Error;
-use crate::figures::{Figure, NamedFigures};
+use crate::figures::NamedFigures;
 use crate::records::Records;
 use crate::report::{Claim, Verdict};
 use crate::session::Session;
@@ -57,15 +57,8 @@ impl Experiment for Figure2 {
 
     fn figures(records: &Records) -> Result<NamedFigures, Error> {
         let (curves, matrices) = (CurveRecords::read(records)?, MatrixRecords::read(records)?);
-        let mut panels = matrices.final_pair(RUN, 0).to_vec();
-        panels.extend([curves.p_elements(RUN, 0), curves.q_elements(RUN, 0)]);
-        let figure = Figure {
-            title: "TD(0) emerges: linear attention, L = 3, layers share P and Q".into(),
-            subtitle: CAPTION.into(),
-            panels,
-            columns: 4,
-        };
-        Ok(vec![("figure-2".into(), figure)])
+        let title = "TD(0) emerges: linear attention, L = 3, layers share P and Q";
+        Ok(vec![("figure-2".into(), matrices.one_layer_figure(&curves, RUN, title))])
     }
 
     fn animations(records: &Records) -> Result<Animations, Error> {

@@ -480,6 +480,22 @@ impl MatrixRecords {
         [self.heatmap(run, "P", l, last, false), self.heatmap(run, "Q", l, last, true)]
     }
 
+    /// A row of a figure: P_l and Q_l of a run at its end, and their elements on the way.
+    pub fn layer_row(&self, curves: &CurveRecords, run: &str, l: usize) -> [Panel; 4] {
+        let [p, q] = self.final_pair(run, l);
+        [p, q, curves.p_elements(run, l), curves.q_elements(run, l)]
+    }
+
+    /// The figure of a run whose layers share P and Q.
+    pub fn one_layer_figure(&self, curves: &CurveRecords, run: &str, title: &str) -> Figure {
+        Figure {
+            title: title.into(),
+            subtitle: CAPTION.into(),
+            panels: self.layer_row(curves, run, 0).to_vec(),
+            columns: 4,
+        }
+    }
+
     /// P_0 and Q_0 of a run as they emerge, one figure per time.
     pub fn emergence(&self, run: &str) -> Vec<Figure> {
         let figure = |tasks: u64| Figure {

@@ -69,15 +69,10 @@ impl Experiment for Sequential {
             columns: 2,
         };
         let run = RUNS[1].0;
-        let layer = |l: usize| {
-            let mut panels = matrices.final_pair(run, l).to_vec();
-            panels.extend([curves.p_elements(run, l), curves.q_elements(run, l)]);
-            panels
-        };
         let parameters = Figure {
             title: "Linear attention, L = 3, each layer with its own P and Q".into(),
             subtitle: CAPTION.into(),
-            panels: (0..3).flat_map(layer).collect(),
+            panels: (0..3).flat_map(|l| matrices.layer_row(&curves, run, l)).collect(),
             columns: 4,
         };
         Ok(vec![("sequential".into(), comparison), ("sequential-l3".into(), parameters)])

@@ -7,7 +7,7 @@ use super::tasks::{AnyTask, AnyTasks};
 use ictd_core::Error;
 use ictd_core::digest::Digest;
 use ictd_core::metrics::{
-    Elements, EvaluationStates, compare_linear_transformer, compare_softmax_transformer,
+    Comparison, Elements, EvaluationStates, compare_linear_transformer, compare_softmax_transformer,
 };
 use ictd_core::rnn::LayerInput;
 use ictd_core::scalar::Scalar;
@@ -170,8 +170,17 @@ where
     }
 }
 
-/// P and Q of layers, with their element-wise metrics.
-fn matrices<const K: usize>(layers: &[Layer<f32, K>]) -> Vec<Matrices> {
+impl From<Comparison<f32>> for Scores {
+    fn from(Comparison { vd, iws, ss }: Comparison<f32>) -> Self {
+        Scores { vd: vd.into(), iws: iws.into(), ss: ss.into(), ..Scores::NONE }
+    }
+}
+
+/// P and Q of a lane's stored layers, with their element-wise metrics.
+fn stored_matrices<S: Scalar<Element = f32>, const K: usize, const C: usize>(
+    parameters: &AttentionParameters<S, K, C>,
+    lane: usize,
+) -> Vec<Matrices> {
     let row_major = |m: &SMatrix<f32, K, K>| m.transpose().as_slice().to_vec();
     let of_layer = |layer: &Layer<f32, K>| {
         let e = Elements::of(layer);
@@ -185,7 +194,7 @@ fn matrices<const K: usize>(layers: &[Layer<f32, K>]) -> Vec<Matrices> {
         };
         Matrices { p: row_major(&layer.p), q: row_major(&layer.q), element }
     };
-    layers.iter().map(of_layer).collect()
+    parameters.lane_layers(lane)[..parameters.stored()].iter().map(of_layer).collect()
 }
 
 /// The mean squared value error of a network on the states of a task.
@@ -228,8 +237,7 @@ where
     S: Scalar<Element = f32>,
 {
     fn matrices(&self, lane: usize) -> Vec<Matrices> {
-        let parameters = Network::<S, D>::parameters(self);
-        matrices(&parameters.lane_layers(lane)[..parameters.stored()])
+        stored_matrices(Network::<S, D>::parameters(self), lane)
     }
 
     fn scores(
@@ -245,12 +253,7 @@ where
         let comparison = compare_linear_transformer(&transformer, alpha, &prompt, &states)?;
         let parameters = AttentionParameters::<f32, K, C>::from_layers(transformer.layers());
         let alone = LinearNetwork::<f32, D, K, C, L>::from_parameters(parameters, self.depth())?;
-        Ok(Scores {
-            vd: comparison.vd.into(),
-            iws: comparison.iws.into(),
-            ss: comparison.ss.into(),
-            msve: msve(&alone, context, task, &states)?,
-        })
+        Ok(Scores { msve: msve(&alone, context, task, &states)?, ..comparison.into() })
     }
 }
 
@@ -260,8 +263,7 @@ where
     S: Scalar<Element = f32>,
 {
     fn matrices(&self, lane: usize) -> Vec<Matrices> {
-        let parameters = Network::<S, D>::parameters(self);
-        matrices(&parameters.lane_layers(lane)[..parameters.stored()])
+        stored_matrices(Network::<S, D>::parameters(self), lane)
     }
 
     fn scores(
@@ -285,12 +287,7 @@ where
             parameters,
             self.depth(),
         )?;
-        Ok(Scores {
-            vd: comparison.vd.into(),
-            iws: comparison.iws.into(),
-            ss: comparison.ss.into(),
-            msve: msve(&alone, context, task, &states)?,
-        })
+        Ok(Scores { msve: msve(&alone, context, task, &states)?, ..comparison.into() })
     }
 }
 
