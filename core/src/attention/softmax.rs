@@ -1,6 +1,6 @@
 use super::Attention;
 use crate::error::Error;
-use crate::kernel::{add_scaled, dot, transpose_mul_vector, zeros};
+use crate::kernel::{add_scaled, dot, scale, transpose_mul_vector, zeros};
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
 use crate::transformer::Layer;
@@ -55,12 +55,13 @@ impl<S: Scalar, const N: usize> SoftmaxRow<S, N> {
     }
 }
 
-/// softmax of the scores <key, z_c> over the columns c of Z, shifted by their maximum.
+/// softmax of the scores <key, z_c> over the columns c of Z, shifted by their maximum, as powers of 2.
 pub(crate) fn softmax_row<S: Scalar, const K: usize, const N: usize>(
     key: &nalgebra::SVector<S, K>,
     prompt: &Prompt<S, K, N>,
 ) -> SoftmaxRow<S, N> {
     let n = prompt.context_len();
+    let key = &scale(S::from_f64(core::f64::consts::LOG2_E), key);
     let query = dot(key, prompt.query());
     let mut row = SoftmaxRow { context: [S::ZERO; N], query, n };
     let mut highest = query;
@@ -70,10 +71,10 @@ pub(crate) fn softmax_row<S: Scalar, const K: usize, const N: usize>(
     }
     let mut total = S::ZERO;
     for score in &mut row.context[..n] {
-        *score = (*score - highest).exp();
+        *score = (*score - highest).exp2();
         total += *score;
     }
-    row.query = (row.query - highest).exp();
+    row.query = (row.query - highest).exp2();
     total += row.query;
     let normalisation = S::ONE / total;
     for score in &mut row.context[..n] {

@@ -71,7 +71,7 @@ pub(crate) fn zeros<S: Scalar, const R: usize, const K: usize>() -> Columns<S, R
 /// s x.
 #[inline(always)]
 pub(crate) fn scaled<S: Scalar, const R: usize>(s: S, x: &[S; R]) -> [S; R] {
-    let mut out = *x;
+    let mut out = [S::ZERO; R];
     for_rows!(S, R, i, {
         out[i] = s * x[i];
     });
@@ -87,27 +87,31 @@ pub(crate) fn add<S: Scalar, const R: usize>(x: &mut [S; R], y: &[S; R]) {
 }
 
 kernel! {
-    /// out += A x.
+    /// y + A x.
     #[cfg_attr(target_os = "none", inline(always))]
-    pub(crate) fn add_product as AddProduct<'a, S: Scalar, const R: usize, const K: usize>(
+    pub(crate) fn add_mul_vector as AddProduct<'a, S: Scalar, const R: usize, const K: usize>(
         dim: Dim,
-        out: &'a mut [S; R],
+        y: &'a [S; R],
         a: &'a Columns<S, R, K>,
         x: &'a [S; R],
-    ) {
-        add_product_inline(dim, out, a, x);
+    ) -> [S; R] {
+        let mut out = [S::ZERO; R];
+        add_product(dim, &mut out, y, a, x);
+        out
     }
 }
 
+/// out = y + A x.
 #[inline(always)]
-fn add_product_inline<S: Scalar, const R: usize, const K: usize>(
+fn add_product<S: Scalar, const R: usize, const K: usize>(
     dim: Dim,
     out: &mut [S; R],
+    y: &[S; R],
     a: &Columns<S, R, K>,
     x: &[S; R],
 ) {
     if S::LANES == 1 {
-        let mut sum = *out;
+        let mut sum = *y;
         for (column, x_k) in all(a, dim).iter().zip(x) {
             for i in 0..R {
                 sum[i] += column[i] * *x_k;
@@ -116,41 +120,40 @@ fn add_product_inline<S: Scalar, const R: usize, const K: usize>(
         *out = sum;
         return;
     }
-    // Three rows at a time stay in registers while k runs.
+    // The sums stay in registers while k runs.
     let mut i = 0;
+    while i + 9 <= R {
+        rows_of_product::<9, S, R, K>(dim, out, y, a, x, i);
+        i += 9;
+    }
     while i + 3 <= R {
-        let (mut s0, mut s1, mut s2) = (out[i], out[i + 1], out[i + 2]);
-        for (column, x_k) in all(a, dim).iter().zip(x) {
-            s0 += column[i] * *x_k;
-            s1 += column[i + 1] * *x_k;
-            s2 += column[i + 2] * *x_k;
-        }
-        out[i] = s0;
-        out[i + 1] = s1;
-        out[i + 2] = s2;
+        rows_of_product::<3, S, R, K>(dim, out, y, a, x, i);
         i += 3;
     }
     while i < R {
-        let mut s0 = out[i];
-        for (column, x_k) in all(a, dim).iter().zip(x) {
-            s0 += column[i] * *x_k;
-        }
-        out[i] = s0;
+        rows_of_product::<1, S, R, K>(dim, out, y, a, x, i);
         i += 1;
     }
 }
 
-/// y + A x.
+/// Rows i to i + N - 1 of out = y + A x.
 #[inline(always)]
-pub(crate) fn add_mul_vector<S: Scalar, const R: usize, const K: usize>(
+fn rows_of_product<const N: usize, S: Scalar, const R: usize, const K: usize>(
     dim: Dim,
+    out: &mut [S; R],
     y: &[S; R],
     a: &Columns<S, R, K>,
     x: &[S; R],
-) -> [S; R] {
-    let mut out = *y;
-    add_product(dim, &mut out, a, x);
-    out
+    i: usize,
+) {
+    let mut sums = [S::ZERO; N];
+    sums.copy_from_slice(&y[i..i + N]);
+    for (column, x_k) in all(a, dim).iter().zip(x) {
+        for n in 0..N {
+            sums[n] += column[i + n] * *x_k;
+        }
+    }
+    out[i..i + N].copy_from_slice(&sums);
 }
 
 /// A x.
@@ -197,13 +200,11 @@ impl<S: Scalar, const R: usize, const K: usize> TwoSided<S, R, K> {
     /// y + A^T x.
     #[inline(always)]
     pub(crate) fn add_transpose_mul_vector(&self, dim: Dim, y: &[S; R], x: &[S; R]) -> [S; R] {
-        let mut out = *y;
         if S::LANES == 1 {
-            add_product(dim, &mut out, &self.transpose, x);
+            add_mul_vector(dim, y, &self.transpose, x)
         } else {
-            add_transpose_product(dim, &mut out, &self.m, x);
+            add_transpose_mul_vector(dim, y, &self.m, x)
         }
-        out
     }
 
     /// A^T x.
@@ -214,37 +215,51 @@ impl<S: Scalar, const R: usize, const K: usize> TwoSided<S, R, K> {
 }
 
 kernel! {
-    /// out += A^T x, for lanes.
+    /// y + A^T x, for lanes.
     #[cfg_attr(target_os = "none", inline(always))]
-    fn add_transpose_product as AddTransposeProduct<'a, S: Scalar, const R: usize, const K: usize>(
+    fn add_transpose_mul_vector as AddTransposeProduct<'a, S: Scalar, const R: usize, const K: usize>(
         dim: Dim,
-        out: &'a mut [S; R],
+        y: &'a [S; R],
         a: &'a Columns<S, R, K>,
         x: &'a [S; R],
-    ) {
+    ) -> [S; R] {
+        let mut out = [S::ZERO; R];
         let mut i = 0;
+        while i + 9 <= R.min(K) {
+            rows_of_transpose_product::<9, S, R, K>(dim, &mut out, y, a, x, i);
+            i += 9;
+        }
         while i + 3 <= R.min(K) {
-            let (mut s0, mut s1, mut s2) = (out[i], out[i + 1], out[i + 2]);
-            let (a0, a1, a2) = (all(&a[i], dim), &a[i + 1], &a[i + 2]);
-            for (((a0_k, a1_k), a2_k), x_k) in a0.iter().zip(a1).zip(a2).zip(x) {
-                s0 += *a0_k * *x_k;
-                s1 += *a1_k * *x_k;
-                s2 += *a2_k * *x_k;
-            }
-            out[i] = s0;
-            out[i + 1] = s1;
-            out[i + 2] = s2;
+            rows_of_transpose_product::<3, S, R, K>(dim, &mut out, y, a, x, i);
             i += 3;
         }
         while i < R.min(K) {
-            let mut s0 = out[i];
-            for (a_k, x_k) in all(&a[i], dim).iter().zip(x) {
-                s0 += *a_k * *x_k;
-            }
-            out[i] = s0;
+            rows_of_transpose_product::<1, S, R, K>(dim, &mut out, y, a, x, i);
             i += 1;
         }
+        out
     }
+}
+
+/// Rows i to i + N - 1 of out = y + A^T x.
+#[inline(always)]
+fn rows_of_transpose_product<const N: usize, S: Scalar, const R: usize, const K: usize>(
+    dim: Dim,
+    out: &mut [S; R],
+    y: &[S; R],
+    a: &Columns<S, R, K>,
+    x: &[S; R],
+    i: usize,
+) {
+    let mut sums = [S::ZERO; N];
+    sums.copy_from_slice(&y[i..i + N]);
+    let columns = &a[i..i + N];
+    for (k, x_k) in all(x, dim).iter().enumerate() {
+        for n in 0..N {
+            sums[n] += columns[n][k] * *x_k;
+        }
+    }
+    out[i..i + N].copy_from_slice(&sums);
 }
 
 /// <x, y> over the first K entries.
@@ -257,40 +272,72 @@ pub(crate) fn dot<S: Scalar, const R: usize>(dim: Dim, x: &[S; R], y: &[S; R]) -
     sum
 }
 
+/// What a product of matrices is added to.
+#[derive(Clone, Copy)]
+pub(crate) enum Onto<'a, S: Scalar, const R: usize, const K: usize> {
+    Zeros,
+    /// What the result holds already.
+    Itself,
+    Matrix(&'a Columns<S, R, K>),
+}
+
+impl<S: Scalar, const R: usize, const K: usize> Onto<'_, S, R, K> {
+    /// Rows i to i + N - 1 of column j, which the result holds as `itself`.
+    #[inline(always)]
+    fn rows<const N: usize>(&self, itself: &[S; R], j: usize, i: usize) -> [S; N] {
+        let column = match self {
+            Onto::Zeros => return [S::ZERO; N],
+            Onto::Itself => itself,
+            Onto::Matrix(m) => &m[j],
+        };
+        let mut out = [S::ZERO; N];
+        out.copy_from_slice(&column[i..i + N]);
+        out
+    }
+}
+
 kernel! {
-    /// M += A B. Three rows of three columns at a time stay in registers while k runs.
+    /// M = onto + A B. Three rows of three columns at a time stay in registers while k runs.
     #[cfg_attr(target_os = "none", inline(always))]
-    pub(crate) fn add_mul as AddMul<'a, S: Scalar, const R: usize, const K: usize>(
+    pub(crate) fn mul_onto as MulOnto<'a, S: Scalar, const R: usize, const K: usize>(
         dim: Dim,
         m: &'a mut Columns<S, R, K>,
+        onto: Onto<'a, S, R, K>,
         a: &'a Columns<S, R, K>,
         b: &'a Columns<S, R, K>,
     ) {
         let (m, b) = (all_mut(m, dim), all(b, dim));
         let (threes, rest) = m.as_chunks_mut::<3>();
         let (b_threes, b_rest) = b.as_chunks::<3>();
-        for ([m0, m1, m2], [b0, b1, b2]) in threes.iter_mut().zip(b_threes) {
+        let mut j = 0;
+        for (m, b) in threes.iter_mut().zip(b_threes) {
             if S::LANES == 1 {
-                add_product_inline(dim, m0, a, b0);
-                add_product_inline(dim, m1, a, b1);
-                add_product_inline(dim, m2, a, b2);
+                for (m, b) in m.iter_mut().zip(b) {
+                    let y = onto.rows(m, j, 0);
+                    add_product(dim, m, &y, a, b);
+                    j += 1;
+                }
             } else {
-                add_product_3(dim, [m0, m1, m2], a, b0, b1, b2);
+                add_product_3(dim, m, &onto, j, a, b);
+                j += 3;
             }
         }
-        for (out, b_j) in rest.iter_mut().zip(b_rest) {
-            add_product_inline(dim, out, a, b_j);
+        for (m, b) in rest.iter_mut().zip(b_rest) {
+            let y = onto.rows(m, j, 0);
+            add_product(dim, m, &y, a, b);
+            j += 1;
         }
     }
 }
 
 kernel! {
-    /// M += A B^T, only rows 0 to j of column j if `upper` (of lanes in threes, of a padded scalar column
-    /// all of them).
+    /// M = onto + A B^T, only rows 0 to j of column j if `upper` (of lanes in threes, of a padded scalar
+    /// column all of them).
     #[cfg_attr(target_os = "none", inline(always))]
-    pub(crate) fn add_mul_transpose as AddMulTranspose<'a, S: Scalar, const R: usize, const K: usize>(
+    pub(crate) fn mul_transpose_onto as MulTransposeOnto<'a, S: Scalar, const R: usize, const K: usize>(
         dim: Dim,
         m: &'a mut Columns<S, R, K>,
+        onto: Onto<'a, S, R, K>,
         a: &'a Columns<S, R, K>,
         b: &'a Columns<S, R, K>,
         upper: bool,
@@ -298,7 +345,7 @@ kernel! {
         for (j, out) in all_mut(m, dim).iter_mut().enumerate() {
             let j = j.min(R - 1);
             if S::LANES == 1 {
-                let mut sum = *out;
+                let mut sum = onto.rows(out, j, 0);
                 for (a_k, b_k) in all(a, dim).iter().zip(b) {
                     for i in 0..R {
                         sum[i] += a_k[i] * b_k[j];
@@ -310,7 +357,7 @@ kernel! {
             let rows = if upper { j + 1 } else { R };
             let mut i = 0;
             while i < rows && i + 3 <= R {
-                let (mut s0, mut s1, mut s2) = (out[i], out[i + 1], out[i + 2]);
+                let [mut s0, mut s1, mut s2] = onto.rows(out, j, i);
                 for (a_k, b_k) in all(a, dim).iter().zip(b) {
                     let x_k = b_k[j];
                     s0 += a_k[i] * x_k;
@@ -323,7 +370,7 @@ kernel! {
                 i += 3;
             }
             while i < rows {
-                let mut s0 = out[i];
+                let [mut s0] = onto.rows(out, j, i);
                 for (a_k, b_k) in all(a, dim).iter().zip(b) {
                     s0 += a_k[i] * b_k[j];
                 }
@@ -334,21 +381,21 @@ kernel! {
     }
 }
 
-/// Three columns of M += A B, for lanes.
+/// Columns j to j + 2 of M = onto + A B, for lanes.
 #[inline(always)]
 fn add_product_3<S: Scalar, const R: usize, const K: usize>(
     dim: Dim,
-    [m0, m1, m2]: [&mut [S; R]; 3],
+    [m0, m1, m2]: &mut [[S; R]; 3],
+    onto: &Onto<S, R, K>,
+    j: usize,
     a: &Columns<S, R, K>,
-    b0: &[S; R],
-    b1: &[S; R],
-    b2: &[S; R],
+    [b0, b1, b2]: &[[S; R]; 3],
 ) {
     let mut i = 0;
     while i + 3 <= R {
-        let (mut s00, mut s10, mut s20) = (m0[i], m0[i + 1], m0[i + 2]);
-        let (mut s01, mut s11, mut s21) = (m1[i], m1[i + 1], m1[i + 2]);
-        let (mut s02, mut s12, mut s22) = (m2[i], m2[i + 1], m2[i + 2]);
+        let [mut s00, mut s10, mut s20] = onto.rows(m0, j, i);
+        let [mut s01, mut s11, mut s21] = onto.rows(m1, j + 1, i);
+        let [mut s02, mut s12, mut s22] = onto.rows(m2, j + 2, i);
         for (((a_k, x0), x1), x2) in all(a, dim).iter().zip(b0).zip(b1).zip(b2) {
             let (a0, a1, a2) = (a_k[i], a_k[i + 1], a_k[i + 2]);
             s00 += a0 * *x0;
@@ -367,7 +414,9 @@ fn add_product_3<S: Scalar, const R: usize, const K: usize>(
         i += 3;
     }
     while i < R {
-        let (mut s0, mut s1, mut s2) = (m0[i], m1[i], m2[i]);
+        let [mut s0] = onto.rows(m0, j, i);
+        let [mut s1] = onto.rows(m1, j + 1, i);
+        let [mut s2] = onto.rows(m2, j + 2, i);
         for (((a_k, x0), x1), x2) in all(a, dim).iter().zip(b0).zip(b1).zip(b2) {
             s0 += a_k[i] * *x0;
             s1 += a_k[i] * *x1;
@@ -384,11 +433,16 @@ kernel! {
     pub(crate) fn mirror as Mirror<'a, S: Scalar, const R: usize, const K: usize>(
         m: &'a mut Columns<S, R, K>,
     ) {
-        for j in 1..K {
-            for i in 0..j {
-                compiler_fence(Ordering::SeqCst);
-                m[i][j] = m[j][i];
-            }
+        mirror_inline(m);
+    }
+}
+
+#[inline(always)]
+fn mirror_inline<S: Scalar, const R: usize, const K: usize>(m: &mut Columns<S, R, K>) {
+    for j in 1..K {
+        for i in 0..j {
+            compiler_fence(Ordering::SeqCst);
+            m[i][j] = m[j][i];
         }
     }
 }
@@ -424,13 +478,18 @@ kernel! {
     ) {
         for (j, column) in all_mut(m, dim).iter_mut().enumerate() {
             let j = j.min(R - 1);
-            for_rows!(S, R, i, {
+            // Of lanes the upper triangle, in threes; a padded scalar column is one register.
+            let rows = if S::LANES == 1 { R } else { (j / 3 * 3 + 3).min(R) };
+            for_rows!(S, rows, i, {
                 let mut sum = S::ZERO;
                 for (x, y) in pairs {
                     sum += x[i] * y[j] + y[i] * x[j];
                 }
                 column[i] = sum;
             });
+        }
+        if S::LANES > 1 {
+            mirror_inline(m);
         }
     }
 }

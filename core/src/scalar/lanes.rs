@@ -95,8 +95,8 @@ macro_rules! lanes {
                 self.map(elementary::sqrt)
             }
             #[inline(always)]
-            fn exp(self) -> Self {
-                self.map(elementary::exp)
+            fn exp2(self) -> Self {
+                self.map(elementary::exp2)
             }
             #[inline(always)]
             fn tanh(self) -> Self {
@@ -194,7 +194,7 @@ mod tests {
                 ((x - y).lane(i), a[i] - b[i]),
                 ((x * y).lane(i), a[i] * b[i]),
                 ((-x).lane(i), -a[i]),
-                (x.exp().lane(i), Scalar::exp(a[i])),
+                (x.exp2().lane(i), Scalar::exp2(a[i])),
                 (x.tanh().lane(i), Scalar::tanh(a[i])),
                 (x.abs().sqrt().lane(i), Scalar::sqrt(Scalar::abs(a[i]))),
                 (x.max(y).lane(i), Scalar::max(a[i], b[i])),

@@ -69,10 +69,10 @@ pub trait Scalar:
     /// The correctly rounded square root.
     fn sqrt(self) -> Self;
 
-    /// e^x. For `f32` and lanes a polynomial in plain operations (relative error below 1e-7);
-    /// below x = -87.3 the result stays at e^-87.3, the smallest normal number, above 88.3 at
-    /// e^88.3. For `f64` the `libm` crate's.
-    fn exp(self) -> Self;
+    /// 2^x for x <= 127, as a softmax shifted by its largest score needs it. For `f32` and lanes a
+    /// polynomial in plain operations (relative error below 2e-7); below x = -125 the result stays at
+    /// 2^-125, a normal number; above 127 it means nothing. For `f64` the `libm` crate's.
+    fn exp2(self) -> Self;
 
     /// The hyperbolic tangent. For `f32` and lanes a rational function in plain operations
     /// (absolute error below 5e-7); for `f64` the `libm` crate's.
@@ -154,7 +154,7 @@ pub trait Real: Scalar<Element = Self> + PartialOrd {
 }
 
 macro_rules! real {
-    ($t:ident, $exp:path, $tanh:path, $sqrt:path, $ln:path, $sin:path, $cos:path, $shift:expr, $ulp:expr, {$($extra:tt)*}) => {
+    ($t:ident, $exp2:path, $tanh:path, $sqrt:path, $ln:path, $sin:path, $cos:path, $shift:expr, $ulp:expr, {$($extra:tt)*}) => {
         impl Scalar for $t {
             type Element = $t;
             type PerLane<T: Clone + Debug> = [T; 1];
@@ -191,8 +191,8 @@ macro_rules! real {
                 $sqrt(self)
             }
             #[inline(always)]
-            fn exp(self) -> $t {
-                $exp(self)
+            fn exp2(self) -> $t {
+                $exp2(self)
             }
             #[inline(always)]
             fn tanh(self) -> $t {
@@ -250,7 +250,7 @@ macro_rules! real {
 
 real!(
     f32,
-    elementary::exp,
+    elementary::exp2,
     elementary::tanh,
     libm::sqrtf,
     libm::logf,
@@ -267,7 +267,7 @@ real!(
 );
 real!(
     f64,
-    libm::exp,
+    libm::exp2,
     libm::tanh,
     libm::sqrt,
     libm::log,

@@ -50,13 +50,7 @@ pub fn boyan_chain<R: Real, const D: usize, const M: usize>(
     rng: &mut Rng,
 ) -> Result<Mrp<R, D, M>, Error> {
     check_states::<M>(states, 2)?;
-    let mut chain = Mrp {
-        states,
-        initial: zeros(),
-        transition: [zeros(); M],
-        reward: zeros(),
-        features: random_features(states, rng),
-    };
+    let mut chain = Mrp::with_features(states, random_features(states, rng));
     let positive = |rng: &mut Rng| positive_uniform::<R>(rng);
     for s in 0..states {
         chain.initial[s] = positive(rng);
@@ -78,7 +72,7 @@ pub fn boyan_chain<R: Real, const D: usize, const M: usize>(
             chain.transition[s][next] = p[(s, next)];
         }
     }
-    Ok(chain)
+    Ok(chain.with_cumulative())
 }
 
 /// Boyan's chain whose true value function is <w*, phi(s)> with w* ~ U(-1, 1)^d (Algorithm 3).

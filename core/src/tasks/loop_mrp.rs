@@ -76,8 +76,7 @@ pub fn loop_mrp<R: Real, const D: usize, const M: usize>(
         }
     }
     let p = draws.transition(states, threshold);
-    let mut mrp =
-        Mrp { states, initial: zeros(), transition: [zeros(); M], reward: zeros(), features };
+    let mut mrp = Mrp::with_features(states, features);
     for s in 0..states {
         mrp.initial[s] = positive_uniform(rng);
         for next in 0..states {
@@ -85,5 +84,5 @@ pub fn loop_mrp<R: Real, const D: usize, const M: usize>(
         }
     }
     normalise(&mut mrp.initial.data.0[0][..states]);
-    Ok(mrp.with_representable_value(&w, gamma))
+    Ok(mrp.with_cumulative().with_representable_value(&w, gamma))
 }

@@ -26,13 +26,14 @@ use crate::error::Error;
 use crate::prompt::Transition;
 use crate::rng::Rng;
 use crate::scalar::Real;
+use core::fmt::Debug;
 use heapless::Vec;
 use nalgebra::SVector;
 
 /// A policy evaluation task seen through features: something that trajectories are sampled from.
 pub trait Task<R: Real, const D: usize> {
     /// A state S_t.
-    type State: Copy;
+    type State: Copy + Debug;
 
     /// S_0 ~ p_0.
     fn initial_state(&self, rng: &mut Rng) -> Self::State;

@@ -15,6 +15,9 @@ pub struct Mrp<R: Real, const D: usize, const M: usize> {
     pub(super) initial: SVector<R, M>,
     /// Row s of p, so that a step reads one contiguous array.
     pub(super) transition: [SVector<R, M>; M],
+    /// Row s of the cumulative sums of p, 2 from the last positive probability on: what a step compares
+    /// with its uniform number.
+    cumulative: [SVector<R, M>; M],
     pub(super) reward: SVector<R, M>,
     pub(super) features: [SVector<R, D>; M],
 }
@@ -40,13 +43,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         if states > M {
             return Err(Error::CapacityExceeded { parameter: "states", capacity: M });
         }
-        let mut mrp = Mrp {
-            states,
-            initial: zeros(),
-            transition: [zeros::<R, M, 1>(); M],
-            reward: zeros(),
-            features: [zeros::<R, D, 1>(); M],
-        };
+        let mut mrp = Self::with_features(states, [zeros::<R, D, 1>(); M]);
         for s in 0..states {
             mrp.initial[s] = initial[s];
             mrp.reward[s] = reward[s];
@@ -65,7 +62,32 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
             check_distribution(&mrp.transition[s], "p")?;
         }
         check_distribution(&mrp.initial, "p_0")?;
-        Ok(mrp)
+        Ok(mrp.with_cumulative())
+    }
+
+    /// The process without p_0, p and r, which are 0.
+    pub(super) fn with_features(states: usize, features: [SVector<R, D>; M]) -> Self {
+        let (transition, cumulative) = ([zeros(); M], [zeros(); M]);
+        Mrp { states, initial: zeros(), transition, cumulative, reward: zeros(), features }
+    }
+
+    /// Makes ready for steps, once p is complete.
+    pub(super) fn with_cumulative(mut self) -> Self {
+        for (cumulative, p) in self.cumulative.iter_mut().zip(&self.transition) {
+            let mut total = R::ZERO;
+            let mut last_positive = 0;
+            for (i, p) in p.iter().enumerate() {
+                total += *p;
+                cumulative[i] = total;
+                if *p > R::ZERO {
+                    last_positive = i;
+                }
+            }
+            for sum in cumulative.iter_mut().skip(last_positive) {
+                *sum = R::from_f64(2.0);
+            }
+        }
+        self
     }
 
     /// The same process with r = (I - gamma p) Phi w, so that the true value function is
@@ -179,7 +201,14 @@ impl<R: Real, const D: usize, const M: usize> Task<R, D> for Mrp<R, D, M> {
     fn step(&self, state: usize, rng: &mut Rng) -> (R, usize) {
         // A state that this process did not hand out counts as its last.
         let s = state.min(self.states - 1);
-        (self.reward[s], rng.categorical(self.transition[s].iter().take(self.states).copied()))
+        // As `Rng::categorical`: the first state whose cumulative sum exceeds a uniform number. Counting
+        // the others takes no branch that a processor could mispredict.
+        let u = rng.uniform::<R>();
+        let mut next = 0;
+        for sum in self.cumulative[s].iter() {
+            next += (u >= *sum) as u32;
+        }
+        (self.reward[s], next as usize)
     }
 
     fn features(&self, state: usize) -> SVector<R, D> {

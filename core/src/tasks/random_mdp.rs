@@ -34,13 +34,7 @@ pub fn random_mdp<R: Real, const D: usize, const M: usize>(
         return Err(Error::OutOfRange { parameter: "gamma", accepted: "[0, 1)" });
     }
     let w = uniform_vector(rng);
-    let mut mrp = Mrp {
-        states,
-        initial: zeros(),
-        transition: [zeros(); M],
-        reward: zeros(),
-        features: random_features(states, rng),
-    };
+    let mut mrp = Mrp::with_features(states, random_features(states, rng));
     for s in 0..states {
         mrp.initial[s] = positive_uniform(rng);
     }
@@ -61,5 +55,5 @@ pub fn random_mdp<R: Real, const D: usize, const M: usize>(
             crate::kernel::add_scaled(p_s, *probability, &p_mdp);
         }
     }
-    Ok(mrp.with_representable_value(&w, gamma))
+    Ok(mrp.with_cumulative().with_representable_value(&w, gamma))
 }

@@ -20,8 +20,8 @@
 
 use super::{AttentionParameters, Targets, Window, Windows};
 use crate::kernel::padded::{
-    Columns, Dim, TwoSided, add, add_mul, add_mul_transpose, add_mul_vector, add_outers, dot,
-    mirror, mul_vector, scaled, symmetric_outers, zeros,
+    Columns, Dim, Onto, TwoSided, add, add_mul_vector, add_outers, dot, mirror, mul_onto,
+    mul_transpose_onto, mul_vector, scaled, symmetric_outers, zeros,
 };
 use crate::scalar::{Scalar, kernel};
 
@@ -91,8 +91,8 @@ kernel! {
         tape[0].g = statistic::<S, D, K, R>(&windows.window(count));
         if formed > 0 {
             let mut g_q = zeros();
-            add_mul(dim, &mut g_q, &tape[0].g, &first.q.m);
-            add_mul(dim, &mut tape[0].a, &first.p.m, &g_q);
+            mul_onto(dim, &mut g_q, Onto::Zeros, &tape[0].g, &first.q.m);
+            mul_onto(dim, &mut tape[0].a, Onto::Zeros, &first.p.m, &g_q);
         }
         // C of the Abel summation.
         let mut c_sum = TwoSided::<S, R, K>::zeros();
@@ -105,7 +105,7 @@ kernel! {
         let mut loss = S::ZERO;
         for t in (0..=count).rev() {
             if t < count {
-                let (new, old) = (token(windows, t), token(windows, t + n));
+                let (new, old) = (windows.token(t), windows.token(t + n));
                 let minus_old = scaled(-S::ONE, &old);
                 add_outers(dim, &mut tape[0].g, [(&new, &new), (&minus_old, &old)]);
                 if formed > 0 {
@@ -140,15 +140,12 @@ kernel! {
                 if l > 0 {
                     let layer = &layers[l % stored];
                     let [g_q, _] = &mut scratch;
-                    *g_q = zeros();
-                    add_mul(dim, g_q, &step.g, &layer.q.m);
-                    step.a = zeros();
-                    add_mul(dim, &mut step.a, &layer.p.m, g_q);
+                    mul_onto(dim, g_q, Onto::Zeros, &step.g, &layer.q.m);
+                    mul_onto(dim, &mut step.a, Onto::Zeros, &layer.p.m, g_q);
                 }
-                step.v = step.g;
-                add_mul(dim, &mut step.v, &step.a, &step.g);
-                next.g = step.v;
-                add_mul_transpose(dim, &mut next.g, &step.v, &step.a, true);
+                mul_onto(dim, &mut step.v, Onto::Matrix(&step.g), &step.a, &step.g);
+                let v = Onto::Matrix(&step.v);
+                mul_transpose_onto(dim, &mut next.g, v, &step.v, &step.a, true);
                 mirror(&mut next.g);
                 next.z = add_mul_vector(dim, &step.z, &step.a, &step.z);
             }
@@ -224,22 +221,19 @@ kernel! {
                 let step = &tape[l];
                 let (layer, sum) = (&layers[l % stored], &mut sums[l % stored]);
                 let [b_bar, product] = &mut scratch;
-                *b_bar = zeros();
-                add_mul(dim, b_bar, &h, &step.v);
+                mul_onto(dim, b_bar, Onto::Zeros, &h, &step.v);
                 add_outers(dim, b_bar, [(&z_bar, &step.z)]);
-                *product = zeros();
-                add_mul(dim, product, &step.g, &layer.q.m);
-                add_mul_transpose(dim, &mut sum.p, b_bar, product, false);
+                mul_onto(dim, product, Onto::Zeros, &step.g, &layer.q.m);
+                mul_transpose_onto(dim, &mut sum.p, Onto::Itself, b_bar, product, false);
                 // (1/n) P^T B-bar
                 for j in 0..K {
                     product[j] = layer.p.transpose_mul_vector(dim, &b_bar[j]);
                 }
-                add_mul(dim, &mut sum.q, &step.g, product);
-                *b_bar = zeros();
-                add_mul_transpose(dim, b_bar, product, &layer.q.m, false);
+                mul_onto(dim, &mut sum.q, Onto::Itself, &step.g, product);
+                mul_transpose_onto(dim, b_bar, Onto::Zeros, product, &layer.q.m, false);
                 z_bar = pull_back(dim, &mut h, &step.a, b_bar, &z_bar);
             }
-            add_mul(dim, &mut c_sum.m, &h, &tape[0].v);
+            mul_onto(dim, &mut c_sum.m, Onto::Itself, &h, &tape[0].v);
             add_outers(dim, &mut c_sum.m, [(&z_bar, &tape[0].z)]);
             c_sum.update();
         }
@@ -247,13 +241,12 @@ kernel! {
         // What was put off: the Abel sum's first term, and the adjoints of p and (1/n) P_a^T p.
         if formed > 0 {
             let [g_q, p_c] = &mut scratch;
-            *g_q = zeros();
-            add_mul(dim, g_q, &tape[0].g, &first.q.m);
+            mul_onto(dim, g_q, Onto::Zeros, &tape[0].g, &first.q.m);
             for j in 0..K {
                 p_c[j] = first.p.transpose_mul_vector(dim, &c_sum.m[j]);
             }
-            add_mul_transpose(dim, &mut sums[0].p, &c_sum.m, g_q, false);
-            add_mul(dim, &mut sums[0].q, &tape[0].g, p_c);
+            mul_transpose_onto(dim, &mut sums[0].p, Onto::Itself, &c_sum.m, g_q, false);
+            mul_onto(dim, &mut sums[0].q, Onto::Itself, &tape[0].g, p_c);
         }
         if depth > 1 {
             p_row_bar = add_mul_vector(dim, &p_row_bar, &layers[second].p.m, &p_p_row_bar);
@@ -279,8 +272,8 @@ fn pull_back<S: Scalar, const R: usize, const K: usize>(
 ) -> [S; R] {
     let mut a = TwoSided::of(*a);
     a.update();
-    let mut h_b = *h;
-    add_mul(dim, &mut h_b, h, &a.m);
+    let mut h_b = zeros();
+    mul_onto(dim, &mut h_b, Onto::Matrix(h), h, &a.m);
     for j in 0..K {
         h[j] = a.add_transpose_mul_vector(dim, &h_b[j], &h_b[j]);
         for i in 0..K {
@@ -309,20 +302,6 @@ fn batch_layers<S: Scalar, const K: usize, const C: usize, const R: usize>(
         to.q.update();
     }
     layers
-}
-
-/// Context token j of the trajectory, padded.
-#[inline(always)]
-fn token<S: Scalar, const D: usize, const R: usize>(windows: &Windows<S, D>, j: usize) -> [S; R] {
-    let j = j.min(windows.rewards().len() - 1);
-    let (phi, phi_next) = (&windows.features()[j], &windows.features()[j + 1]);
-    let mut z = [S::ZERO; R];
-    for i in 0..D {
-        z[i] = phi[i];
-        z[D + i] = windows.gamma() * phi_next[i];
-    }
-    z[2 * D] = windows.rewards()[j];
-    z
 }
 
 #[inline(always)]

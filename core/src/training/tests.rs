@@ -244,18 +244,19 @@ fn targets_belong_to_the_querys_own_state() {
     // Features that name the state (R = phi = state number): one-step returns are R of the query's
     // own state, and true values solve v = r + gamma p v there.
     let rng = &mut Rng::new(8);
-    let task: crate::tasks::Mrp<f64, 2, 5> = crate::tasks::boyan_chain(5, rng).unwrap();
+    let tasks: [Option<crate::tasks::Mrp<f64, 2, 5>>; 1] = [crate::tasks::boyan_chain(5, rng).ok()];
     let settings = Settings { context_len: 3, windows: 4, ..settings() };
     let sample = |loss| {
         let mut trajectory = Trajectory::<f64, 2, 9>::new();
         let settings = Settings { loss, ..settings };
-        trajectory.sample_lane(&settings, &TASKS, &task, 0, &mut Rng::new(9)).unwrap();
+        trajectory.sample(&settings, &TASKS, &tasks, &mut [Rng::new(9)]).unwrap();
         trajectory
     };
     let plain = sample(Loss::TdError);
     let one_step = sample(Loss::MonteCarlo { horizon: 1 });
     let truth = sample(Loss::TrueValue);
     assert_eq!(plain.features, one_step.features);
+    let [Some(task)] = tasks else { panic!("no task") };
     let v = task.true_value(0.9).unwrap();
     for t in 0..4 {
         let query = plain.features[3 + 1 + t];

@@ -135,17 +135,11 @@ where
         Ok(())
     }
 
-    /// Fills the trajectory, lane by lane.
+    /// Fills the trajectory.
     #[inline(always)]
     fn sample_batch(&mut self) -> Result<(), Error> {
-        for lane in 0..S::LANES {
-            let Some(task) = &self.tasks.as_ref()[lane] else {
-                return Err(Error::Empty { parameter: "task" });
-            };
-            let rng = &mut self.rngs.as_mut()[lane];
-            self.trajectory.sample_lane(&self.settings, &self.distribution, task, lane, rng)?;
-        }
-        Ok(())
+        let (tasks, rngs) = (self.tasks.as_ref(), self.rngs.as_mut());
+        self.trajectory.sample(&self.settings, &self.distribution, tasks, rngs)
     }
 
     /// One batch of the network and of the reference.
@@ -249,45 +243,64 @@ where
         lane: usize,
         rng: &mut Rng,
     ) -> Result<Trajectory<S::Element, D, T>, Error> {
-        let task = self.task(lane).ok_or(Error::Empty { parameter: "task" })?;
+        let task = self.tasks.as_ref().get(lane..lane + 1).unwrap_or_default();
         let settings = Settings { windows: 1, loss: Loss::TdError, ..self.settings };
-        let mut trajectory = Trajectory::new();
-        trajectory.sample_lane(&settings, &self.distribution, task, 0, rng)?;
+        let mut trajectory = Trajectory::<S::Element, D, T>::new();
+        trajectory.sample(&settings, &self.distribution, task, core::slice::from_mut(rng))?;
         Ok(trajectory)
     }
 }
 
 impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
-    /// Samples one lane: phi_0 to phi_{n+W+1} and R_1 to R_{n+W+1}, and then what the loss needs.
-    pub(super) fn sample_lane<E: TaskDistribution<S::Element, D>>(
+    /// Samples phi_0 to phi_{n+W+1} and R_1 to R_{n+W+1} of each lane's task, and then what the loss
+    /// needs.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] if a lane has no task.
+    pub(super) fn sample<E: TaskDistribution<S::Element, D>>(
         &mut self,
         settings: &Settings,
         distribution: &E,
-        task: &E::Task,
-        lane: usize,
-        rng: &mut Rng,
+        tasks: &[Option<E::Task>],
+        rngs: &mut [Rng],
     ) -> Result<(), Error> {
         let first_query = settings.context_len + 1;
         let last = (first_query + settings.windows).min(T.saturating_sub(1));
         let keep_states = settings.loss != Loss::TdError;
-        let mut queries = Vec::<<E::Task as Task<S::Element, D>>::State, T>::new();
-        let mut state = task.initial_state(rng);
+        let no_task = Error::Empty { parameter: "task" };
+        let mut states = S::per_lane(|lane| match (tasks.get(lane), rngs.get_mut(lane)) {
+            (Some(Some(task)), Some(rng)) => Some(task.initial_state(rng)),
+            _ => None,
+        });
+        let mut queries = S::per_lane(|_| Vec::<_, T>::new());
+        // Step by step through all lanes: a step waits for the one before, the lanes do not.
         for k in 0..=last {
-            let phi = task.features(state);
-            for i in 0..D {
-                self.features[k][i].set_lane(lane, phi[i]);
-            }
-            if keep_states && (first_query..last).contains(&k) {
-                // Cannot overflow: k < T.
-                let _ = queries.push(state);
-            }
-            if k < last {
-                let (reward, next) = task.step(state, rng);
-                self.rewards[k].set_lane(lane, reward);
-                state = next;
+            let lanes = tasks.iter().zip(rngs.iter_mut()).zip(states.as_mut()).enumerate();
+            for (lane, ((task, rng), state)) in lanes {
+                let (Some(task), Some(state)) = (task, state) else { return Err(no_task) };
+                let phi = task.features(*state);
+                for i in 0..D {
+                    self.features[k][i].set_lane(lane, phi[i]);
+                }
+                if keep_states && (first_query..last).contains(&k) {
+                    // Cannot overflow: k < T.
+                    let _ = queries.as_mut()[lane].push(*state);
+                }
+                if k < last {
+                    let (reward, next) = task.step(*state, rng);
+                    self.rewards[k].set_lane(lane, reward);
+                    *state = next;
+                }
             }
         }
-        self.sample_targets(settings, distribution, task, &queries, lane, rng)
+        if keep_states {
+            let lanes = tasks.iter().zip(rngs).zip(queries.as_ref()).enumerate();
+            for (lane, ((task, rng), queries)) in lanes {
+                let Some(task) = task else { return Err(no_task) };
+                self.sample_targets(settings, distribution, task, queries, lane, rng)?;
+            }
+        }
+        Ok(())
     }
 
     /// The targets of the queries' states, after the trajectory, so that the loss does not change

@@ -98,6 +98,21 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
         }
     }
 
+    /// Context token j of the trajectory, (phi_j; gamma phi_{j+1}; R_{j+1}) and zeros up to R >= 2D + 1
+    /// rows (a larger j counts as the last).
+    #[inline(always)]
+    pub(super) fn token<const R: usize>(&self, j: usize) -> [S; R] {
+        let j = j.min(self.rewards.len() - 1);
+        let (phi, phi_next) = (&self.features[j], &self.features[j + 1]);
+        let mut z = [S::ZERO; R];
+        for i in 0..D {
+            z[i] = phi[i];
+            z[D + i] = self.gamma * phi_next[i];
+        }
+        z[2 * D] = self.rewards[j];
+        z
+    }
+
     /// R_{t+n+2} + gamma v_{t+1}, what v_t should have been, for t = 0 to W - 1.
     #[inline(always)]
     pub fn td_target(&self, t: usize, v_next: S) -> S {

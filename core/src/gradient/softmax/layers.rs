@@ -1,14 +1,13 @@
 //! A layer's passes, each one kernel: forward, the last layer's both ways at once, backward.
 
 use super::rows::{
-    Rows, TILE, add, add_outer, add_scaled, combinations, dot, exponentials, products, scale,
-    scatter, vector,
+    TILE, Workspace, add, add_outers, add_scaled, binary, combinations, dot, exponentials, scale,
+    scatter, tile, vector,
 };
 use super::{Columns, LayerTape};
-use crate::kernel::{mul_vector, transpose_mul_vector, zeros};
+use crate::kernel::{mul_vector, transpose_mul_vector};
 use crate::scalar::{Scalar, kernel};
 use crate::transformer::Layer;
-use nalgebra::SMatrix;
 
 kernel! {
     /// One layer but the last.
@@ -19,14 +18,13 @@ kernel! {
         inverse_len: S,
         n: usize,
     ) {
-        let mut rows = Rows::new();
         let mut r = 0;
         while r + TILE <= n {
-            forward_rows::<TILE, S, K, N>(tape, next, &mut rows, layer, inverse_len, r, n);
+            forward_rows::<TILE, S, K, N>(tape, next, layer, inverse_len, r, n);
             r += TILE;
         }
         while r < n {
-            forward_rows::<1, S, K, N>(tape, next, &mut rows, layer, inverse_len, r, n);
+            forward_rows::<1, S, K, N>(tape, next, layer, inverse_len, r, n);
             r += 1;
         }
     }
@@ -37,7 +35,6 @@ kernel! {
 fn forward_rows<const T: usize, S: Scalar, const K: usize, const N: usize>(
     tape: &mut LayerTape<S, K, N>,
     next: &mut Columns<S, K, N>,
-    rows: &mut Rows<S, N>,
     layer: &Layer<S, K>,
     inverse_len: S,
     r: usize,
@@ -46,33 +43,30 @@ fn forward_rows<const T: usize, S: Scalar, const K: usize, const N: usize>(
     let (mut keys, mut values) = ([[S::ZERO; K]; T], [[S::ZERO; K]; T]);
     for t in 0..T {
         let z_r = vector(tape.z.context[r + t]);
-        keys[t] = transpose_mul_vector(&layer.q, &z_r).data.0[0];
+        tape.keys[r + t] = transpose_mul_vector(&layer.q, &z_r).data.0[0];
+        keys[t] = binary(&tape.keys[r + t]);
         values[t] = mul_vector(&layer.p, &z_r).data.0[0];
-        scale(&mut values[t], inverse_len);
     }
-    products(&keys, &tape.z, n, rows);
-    let normalisation = exponentials::<S, T, N>(rows, n);
-    let kept = tape.exponentials.as_flattened_mut()[r * n..].chunks_exact_mut(T);
-    for (kept, row) in kept.zip(&rows.context[..n]) {
-        kept.copy_from_slice(&row[..T]);
-    }
-    tape.query_exponentials[r..r + T].copy_from_slice(&rows.query[..T]);
+    let rows = tile::<T, S>(&mut tape.exponentials.as_flattened_mut()[r * n..], n);
+    let (query, normalisation) = exponentials(&keys, &tape.z, rows);
     for t in 0..T {
-        tape.values[r + t] = values[t];
-        scale(&mut values[t], normalisation[t]);
+        scale(&mut values[t], inverse_len * normalisation[t]);
     }
     // The residual: Z_{l+1} starts from Z_l.
-    scatter(rows, &values, (r == 0).then_some(&tape.z), next, n);
-    tape.keys[r..r + T].copy_from_slice(&keys);
+    scatter(rows, &query, &values, (r == 0).then_some(&tape.z), next);
+    tape.query_exponentials[r..r + T].copy_from_slice(&query);
+    tape.values[r..r + T].copy_from_slice(&values);
     tape.normalisation[r..r + T].copy_from_slice(&normalisation);
 }
 
-/// The last layer on its way through the rows.
+/// The last layer on its way through the rows, and what it leaves behind for seed 1.
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct LastLayer<S: Scalar, const K: usize> {
     /// The last row of P, times 1/n.
     p_row: [S; K],
     /// sum_r w_r.
     pub(super) sum: S,
+    /// The adjoint of the last row of P, times n.
     pub(super) p_bar: [S; K],
     pub(super) q_bar: [[S; K]; K],
 }
@@ -86,17 +80,19 @@ kernel! {
         const K: usize,
         const N: usize,
     >(
+        pass: &'a mut LastLayer<S, K>,
         z: &'a Columns<S, K, N>,
         z_bar: &'a mut Columns<S, K, N>,
         layer: &'a Layer<S, K>,
         inverse_len: S,
         n: usize,
-    ) -> LastLayer<S, K> {
+    ) {
+        pass.begin(layer, inverse_len);
         if ADJOINTS {
             z_bar.context[..n].fill([S::ZERO; K]);
             z_bar.query = [S::ZERO; K];
         }
-        let (mut pass, mut rows) = (LastLayer::new(layer, inverse_len), Rows::new());
+        let mut rows: Workspace<S, N> = [[S::ZERO; TILE]; N];
         let mut r = 0;
         while r + TILE <= n {
             pass.rows::<ADJOINTS, TILE, N>(z, z_bar, &mut rows, layer, r, n);
@@ -109,19 +105,25 @@ kernel! {
         if ADJOINTS {
             z_bar.query[K - 1] -= S::ONE;
         }
-        scale(&mut pass.p_bar, inverse_len);
-        pass
     }
 }
 
 impl<S: Scalar, const K: usize> LastLayer<S, K> {
+    pub(super) const ZEROS: Self = LastLayer {
+        p_row: [S::ZERO; K],
+        sum: S::ZERO,
+        p_bar: [S::ZERO; K],
+        q_bar: [[S::ZERO; K]; K],
+    };
+
     #[inline(always)]
-    fn new(layer: &Layer<S, K>, inverse_len: S) -> Self {
-        let mut p_row = [S::ZERO; K];
+    fn begin(&mut self, layer: &Layer<S, K>, inverse_len: S) {
         for i in 0..K {
-            p_row[i] = inverse_len * layer.p.data.0[i][K - 1];
+            self.p_row[i] = inverse_len * layer.p.data.0[i][K - 1];
+            self.p_bar[i] = S::ZERO;
+            self.q_bar[i] = [S::ZERO; K];
         }
-        LastLayer { p_row, sum: S::ZERO, p_bar: [S::ZERO; K], q_bar: [[S::ZERO; K]; K] }
+        self.sum = S::ZERO;
     }
 
     /// Rows r to r + T - 1.
@@ -130,39 +132,42 @@ impl<S: Scalar, const K: usize> LastLayer<S, K> {
         &mut self,
         z: &Columns<S, K, N>,
         z_bar: &mut Columns<S, K, N>,
-        rows: &mut Rows<S, N>,
+        rows: &mut Workspace<S, N>,
         layer: &Layer<S, K>,
         r: usize,
         n: usize,
     ) {
-        let mut keys = [[S::ZERO; K]; T];
+        let (mut keys, mut binary_keys) = ([[S::ZERO; K]; T], [[S::ZERO; K]; T]);
         for t in 0..T {
             keys[t] = transpose_mul_vector(&layer.q, &vector(z.context[r + t])).data.0[0];
+            binary_keys[t] = binary(&keys[t]);
         }
-        products(&keys, z, n, rows);
-        let normalisation = exponentials::<S, T, N>(rows, n);
+        let rows = tile::<T, S>(rows.as_flattened_mut(), n);
+        let (mut query, normalisation) = exponentials(&binary_keys, z, rows);
         // s-bar of the context's columns is the exponential times this factor.
         let (mut a_q, mut factor) = ([S::ZERO; T], [S::ZERO; T]);
         for t in 0..T {
-            a_q[t] = rows.query[t] * normalisation[t];
+            a_q[t] = query[t] * normalisation[t];
             let w = a_q[t] * dot(&self.p_row, &z.context[r + t]);
             self.sum += w;
             add_scaled(&mut self.p_bar, -a_q[t], &z.context[r + t]);
             factor[t] = normalisation[t] * w;
             // The query's has w less, which the exponential takes back before the factor.
-            rows.query[t] -= S::ONE / normalisation[t];
+            query[t] -= S::ONE / normalisation[t];
         }
-        let mut k_bar = combinations::<S, K, T, N>(rows, z, n);
+        let mut k_bar = combinations(rows, &query, z);
         for t in 0..T {
             scale(&mut k_bar[t], factor[t]);
             scale(&mut keys[t], factor[t]);
         }
         if ADJOINTS {
-            scatter(rows, &keys, None, z_bar, n);
+            scatter(rows, &query, &keys, None, z_bar);
         }
-        for t in 0..T {
-            add_outer(&mut self.q_bar, &z.context[r + t], &k_bar[t]);
-            if ADJOINTS {
+        let mut z_r = [[S::ZERO; K]; T];
+        z_r.copy_from_slice(&z.context[r..r + T]);
+        add_outers(&mut self.q_bar, &z_r, &k_bar);
+        if ADJOINTS {
+            for t in 0..T {
                 let z_bar_r = &mut z_bar.context[r + t];
                 add_scaled(z_bar_r, -a_q[t], &self.p_row);
                 add(z_bar_r, &mul_vector(&layer.q, &vector(k_bar[t])).data.0[0]);
@@ -172,7 +177,7 @@ impl<S: Scalar, const K: usize> LastLayer<S, K> {
 }
 
 kernel! {
-    /// The adjoints (P-bar, Q-bar), and with `ADJOINTS` z-bar, from x-bar.
+    /// From x-bar: (P-bar, Q-bar) into `sum`, and with `ADJOINTS` z-bar.
     pub(super) fn backward_layer as BackwardLayer<
         'a,
         S: Scalar,
@@ -184,43 +189,23 @@ kernel! {
         x_bar: &'a Columns<S, K, N>,
         z_bar: &'a mut Columns<S, K, N>,
         layer: &'a Layer<S, K>,
-        inverse_len: S,
+        sum: &'a mut Layer<S, K>,
         n: usize,
-    ) -> (SMatrix<S, K, K>, SMatrix<S, K, K>) {
-        let (mut p_bar, mut q_bar) = (zeros(), zeros());
-        let mut rows = [Rows::new(), Rows::new()];
+    ) {
+        let mut scores_bar: Workspace<S, N> = [[S::ZERO; TILE]; N];
         let mut r = 0;
         while r + TILE <= n {
-            let (sums, rows) = ((&mut p_bar, &mut q_bar), &mut rows);
+            let scores_bar = &mut scores_bar;
             backward_rows::<ADJOINTS, TILE, S, K, N>(
-                tape,
-                x_bar,
-                z_bar,
-                rows,
-                layer,
-                inverse_len,
-                sums,
-                r,
-                n,
+                tape, x_bar, z_bar, scores_bar, layer, sum, r, n,
             );
             r += TILE;
         }
         while r < n {
-            let (sums, rows) = ((&mut p_bar, &mut q_bar), &mut rows);
-            backward_rows::<ADJOINTS, 1, S, K, N>(
-                tape,
-                x_bar,
-                z_bar,
-                rows,
-                layer,
-                inverse_len,
-                sums,
-                r,
-                n,
-            );
+            let scores_bar = &mut scores_bar;
+            backward_rows::<ADJOINTS, 1, S, K, N>(tape, x_bar, z_bar, scores_bar, layer, sum, r, n);
             r += 1;
         }
-        (p_bar, q_bar)
     }
 }
 
@@ -236,63 +221,50 @@ fn backward_rows<
     tape: &LayerTape<S, K, N>,
     x_bar: &Columns<S, K, N>,
     z_bar: &mut Columns<S, K, N>,
-    [rows, rows_bar]: &mut [Rows<S, N>; 2],
+    scores_bar: &mut Workspace<S, N>,
     layer: &Layer<S, K>,
-    inverse_len: S,
-    (p_bar, q_bar): (&mut SMatrix<S, K, K>, &mut SMatrix<S, K, K>),
+    sum: &mut Layer<S, K>,
     r: usize,
     n: usize,
 ) {
     let z = &tape.z;
+    let (rows, _) = tape.exponentials.as_flattened()[r * n..].as_chunks::<T>();
+    let rows = &rows[..n];
     let (mut keys, mut values) = ([[S::ZERO; K]; T], [[S::ZERO; K]; T]);
-    let mut normalisation = [S::ZERO; T];
-    for t in 0..T {
-        (keys[t], values[t]) = (tape.keys[r + t], tape.values[r + t]);
-        normalisation[t] = tape.normalisation[r + t];
-    }
-    // The weights A, and their adjoints.
-    let kept = tape.exponentials.as_flattened()[r * n..].chunks_exact(T);
-    for (row, kept) in rows.context[..n].iter_mut().zip(kept) {
-        for t in 0..T {
-            row[t] = kept[t] * normalisation[t];
-        }
-    }
+    let mut query = [S::ZERO; T];
+    // The weights A are the exponentials times their row's normalisation, which goes into the vectors.
+    keys.copy_from_slice(&tape.keys[r..r + T]);
+    values.copy_from_slice(&tape.values[r..r + T]);
+    query.copy_from_slice(&tape.query_exponentials[r..r + T]);
+    let mut v_bar = combinations(rows, &query, x_bar);
+    // sum_c A_rc A-bar_rc = <v_r, v-bar_r>
     let mut mean = [S::ZERO; T];
-    for c in 0..n {
+    for t in 0..T {
+        scale(&mut v_bar[t], tape.normalisation[r + t]);
+        mean[t] = dot(&values[t], &v_bar[t]);
+    }
+    let scores_bar = tile::<T, S>(scores_bar.as_flattened_mut(), n);
+    for ((score_bar, row), x_bar) in scores_bar.iter_mut().zip(rows).zip(&x_bar.context) {
         for t in 0..T {
-            let weight_bar = dot(&values[t], &x_bar.context[c]);
-            rows_bar.context[c][t] = weight_bar;
-            mean[t] += rows.context[c][t] * weight_bar;
+            score_bar[t] = row[t] * (dot(&values[t], x_bar) - mean[t]);
         }
     }
     for t in 0..T {
-        rows.query[t] = tape.query_exponentials[r + t] * normalisation[t];
-        rows_bar.query[t] = dot(&values[t], &x_bar.query);
-        mean[t] += rows.query[t] * rows_bar.query[t];
+        query[t] *= dot(&values[t], &x_bar.query) - mean[t];
     }
-    let mut v_bar = combinations::<S, K, T, N>(rows, x_bar, n);
-    // Of the scores, in the weights' place.
-    let mut k_bar = [[S::ZERO; K]; T];
-    for c in 0..n {
-        for t in 0..T {
-            let s_bar = rows.context[c][t] * (rows_bar.context[c][t] - mean[t]);
-            rows.context[c][t] = s_bar;
-            add_scaled(&mut k_bar[t], s_bar, &z.context[c]);
-        }
-    }
-    for t in 0..T {
-        rows.query[t] *= rows_bar.query[t] - mean[t];
-        add_scaled(&mut k_bar[t], rows.query[t], &z.query);
-    }
+    let k_bar = combinations(scores_bar, &query, z);
     if ADJOINTS {
-        scatter(rows, &keys, (r == 0).then_some(x_bar), z_bar, n);
+        scatter(scores_bar, &query, &keys, (r == 0).then_some(x_bar), z_bar);
     }
-    for t in 0..T {
-        let z_r = &z.context[r + t];
-        scale(&mut v_bar[t], inverse_len);
-        add_outer(&mut p_bar.data.0, &v_bar[t], z_r);
-        add_outer(&mut q_bar.data.0, z_r, &k_bar[t]);
-        if ADJOINTS {
+    let (inverse_len, mut z_r) = (S::ONE / S::from_count(n as u64), [[S::ZERO; K]; T]);
+    z_r.copy_from_slice(&z.context[r..r + T]);
+    for v_bar in &mut v_bar {
+        scale(v_bar, inverse_len);
+    }
+    add_outers(&mut sum.p.data.0, &v_bar, &z_r);
+    add_outers(&mut sum.q.data.0, &z_r, &k_bar);
+    if ADJOINTS {
+        for t in 0..T {
             let z_bar_r = &mut z_bar.context[r + t];
             add(z_bar_r, &transpose_mul_vector(&layer.p, &vector(v_bar[t])).data.0[0]);
             add(z_bar_r, &mul_vector(&layer.q, &vector(k_bar[t])).data.0[0]);

@@ -27,19 +27,18 @@
 //! ```
 
 mod layers;
-mod rows;
+pub(crate) mod rows;
 #[cfg(test)]
 mod tests;
 
 use super::{Gradient, zero_layers};
 use crate::error::Error;
-use crate::kernel::zeros;
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
 use crate::transformer::{Layer, Transformer};
-use layers::{backward_layer, forward_layer, last_layer};
-use nalgebra::SMatrix;
-use rows::{scale, vector};
+use heapless::Vec;
+use layers::{LastLayer, backward_layer, forward_layer, last_layer};
+use rows::{add_scaled, scale, vector};
 
 /// The columns of Z, or their adjoints: n context columns (N is the capacity) and the query's.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,9 +48,7 @@ pub(crate) struct Columns<S: Scalar, const K: usize, const N: usize> {
 }
 
 impl<S: Scalar, const K: usize, const N: usize> Columns<S, K, N> {
-    fn zeros() -> Self {
-        Columns { context: [[S::ZERO; K]; N], query: [S::ZERO; K] }
-    }
+    const ZEROS: Self = Columns { context: [[S::ZERO; K]; N], query: [S::ZERO; K] };
 
     #[inline(always)]
     fn scale(&mut self, s: S, n: usize) {
@@ -69,14 +66,25 @@ struct LayerTape<S: Scalar, const K: usize, const N: usize> {
     z: Columns<S, K, N>,
     /// k_r = Q^T z_r.
     keys: [[S; K]; N],
-    /// v_r = (1/n) P z_r.
+    /// v_r = (1/n) P z_r, times the row's normalisation.
     values: [[S; K]; N],
-    /// exp(score - shift), tile after tile of rows; in a tile column after column, n of them.
-    exponentials: [[S; N]; N],
-    /// exp(score - shift) of the query's column.
+    /// e^(score - shift), tile after tile of rows; in a tile column after column, n of them.
+    exponentials: Vec<[S; N], N>,
+    /// e^(score - shift) of the query's column.
     query_exponentials: [S; N],
-    /// 1 / sum_c exp(score - shift).
+    /// 1 / sum_c e^(score - shift).
     normalisation: [S; N],
+}
+
+impl<S: Scalar, const K: usize, const N: usize> LayerTape<S, K, N> {
+    const ZEROS: Self = LayerTape {
+        z: Columns::ZEROS,
+        keys: [[S::ZERO; K]; N],
+        values: [[S::ZERO; K]; N],
+        exponentials: Vec::new(),
+        query_exponentials: [S::ZERO; N],
+        normalisation: [S::ZERO; N],
+    };
 }
 
 /// A forward pass that can be walked backwards, with room for n <= N context columns and L layers.
@@ -87,29 +95,18 @@ pub(crate) struct Tape<S: Scalar, const K: usize, const L: usize, const N: usize
     depth: usize,
     /// Adjoints of a layer's output and of its input, in turns.
     adjoint: [Columns<S, K, N>; 2],
-    /// The last layer's parameter adjoints for seed 1: Q-bar, and the last row of P-bar.
-    last_q: SMatrix<S, K, K>,
-    last_p_row: [S; K],
+    last: LastLayer<S, K>,
 }
 
 impl<S: Scalar, const K: usize, const L: usize, const N: usize> Tape<S, K, L, N> {
     /// Room for a forward pass.
     pub(crate) fn new() -> Self {
-        let layer = || LayerTape {
-            z: Columns::zeros(),
-            keys: [[S::ZERO; K]; N],
-            values: [[S::ZERO; K]; N],
-            exponentials: [[S::ZERO; N]; N],
-            query_exponentials: [S::ZERO; N],
-            normalisation: [S::ZERO; N],
-        };
         Tape {
-            layers: core::array::from_fn(|_| layer()),
+            layers: [const { LayerTape::ZEROS }; L],
             n: 0,
             depth: 0,
-            adjoint: [Columns::zeros(), Columns::zeros()],
-            last_q: zeros(),
-            last_p_row: [S::ZERO; K],
+            adjoint: [const { Columns::ZEROS }; 2],
+            last: LastLayer::ZEROS,
         }
     }
 
@@ -129,73 +126,73 @@ impl<S: Scalar, const K: usize, const L: usize, const N: usize> Tape<S, K, L, N>
             return Err(Error::CapacityExceeded { parameter: "layers", capacity: L });
         }
         (self.n, self.depth) = (n, depth);
+        // The last layer keeps none.
+        for layer in &mut self.layers[..depth.saturating_sub(1)] {
+            // n <= N fits.
+            let _ = layer.exponentials.resize(n, [S::ZERO; N]);
+        }
         let first = self.layers.first_mut();
         first.map(|layer| &mut layer.z).ok_or(Error::Empty { parameter: "layers" })
     }
 
-    /// TF_L of the columns given to [`Self::input`]. `layer(l)` is layer l of the pass. With
-    /// `INPUT_ADJOINTS` the backward pass can find the adjoints of Z_0 also if L = 1.
-    pub(crate) fn forward<'a, const INPUT_ADJOINTS: bool>(
+    /// TF_L of the columns given to [`Self::input`]. The pass's layer l is `layers`' layer first + l
+    /// modulo their number. With `INPUT_ADJOINTS` the backward pass can find the adjoints of Z_0 also
+    /// if L = 1.
+    pub(crate) fn forward<const INPUT_ADJOINTS: bool>(
         &mut self,
-        layer: impl Fn(usize) -> &'a Layer<S, K>,
+        layers: &[Layer<S, K>],
+        first: usize,
     ) -> S {
         let n = self.n;
         let inverse_len = S::ONE / S::from_count(n as u64);
-        for l in 0..self.depth - 1 {
+        let last = self.depth - 1;
+        for l in 0..last {
             if let [tape, next] = &mut self.layers[l..l + 2] {
-                forward_layer(tape, &mut next.z, layer(l), inverse_len, n);
+                let layer = &layers[(first + l) % layers.len()];
+                forward_layer(tape, &mut next.z, layer, inverse_len, n);
             }
         }
-        let l = self.depth - 1;
-        if INPUT_ADJOINTS || l > 0 {
-            self.last_layer::<true>(layer(l), inverse_len)
+        let Tape { layers: tapes, adjoint: [z_bar, _], last: pass, .. } = self;
+        let (z, layer) = (&tapes[last].z, &layers[(first + last) % layers.len()]);
+        if INPUT_ADJOINTS || last > 0 {
+            last_layer::<S, true, K, N>(pass, z, z_bar, layer, inverse_len, n);
         } else {
-            self.last_layer::<false>(layer(l), inverse_len)
+            last_layer::<S, false, K, N>(pass, z, z_bar, layer, inverse_len, n);
         }
-    }
-
-    /// The last layer: its output, and in `adjoint[0]`, `last_q` and `last_p_row` the adjoints of its
-    /// input and parameters for seed 1.
-    fn last_layer<const ADJOINTS: bool>(&mut self, layer: &Layer<S, K>, inverse_len: S) -> S {
-        let LayerTape { z, .. } = &self.layers[self.depth - 1];
-        let z_bar = &mut self.adjoint[0];
-        let pass = last_layer::<S, ADJOINTS, K, N>(z, z_bar, layer, inverse_len, self.n);
-        self.last_p_row = pass.p_bar;
-        self.last_q.data.0 = pass.q_bar;
         -(z.query[K - 1] + pass.sum)
     }
 
-    /// Walks back from TF_L-bar = `seed`, adding the adjoints of P_l and Q_l to `p_bar(l)` and
-    /// `q_bar(l)` through `gradient(l)`. Returns the adjoints of Z_0 if `INPUT_ADJOINTS`, which
-    /// must then also have been asked of the forward pass; else what it returns means nothing.
-    pub(crate) fn backward<'a, const INPUT_ADJOINTS: bool>(
+    /// Walks back from TF_L-bar = `seed`, adding the adjoints of the layers given to
+    /// [`Self::forward`] to `sums`. Returns the adjoints of Z_0 if `INPUT_ADJOINTS`, which must then
+    /// also have been asked of the forward pass; else what it returns means nothing.
+    pub(crate) fn backward<const INPUT_ADJOINTS: bool>(
         &mut self,
-        layer: impl Fn(usize) -> &'a Layer<S, K>,
+        layers: &[Layer<S, K>],
+        first: usize,
         seed: S,
-        mut add: impl FnMut(usize, &SMatrix<S, K, K>, &SMatrix<S, K, K>),
+        sums: &mut [Layer<S, K>],
     ) -> &Columns<S, K, N> {
         let n = self.n;
-        let inverse_len = S::ONE / S::from_count(n as u64);
         let last = self.depth - 1;
-        let mut p_bar = zeros();
-        let mut q_bar = self.last_q;
+        let sum = &mut sums[(first + last) % layers.len()];
+        let p_seed = seed / S::from_count(n as u64);
         for j in 0..K {
-            p_bar.data.0[j][K - 1] = seed * self.last_p_row[j];
-            scale(&mut q_bar.data.0[j], seed);
+            sum.p.data.0[j][K - 1] += p_seed * self.last.p_bar[j];
+            add_scaled(&mut sum.q.data.0[j], seed, &self.last.q_bar[j]);
         }
-        add(last, &p_bar, &q_bar);
         self.adjoint[0].scale(seed, n);
         let mut current = 0;
         for l in (0..last).rev() {
-            let [first, second] = &mut self.adjoint;
-            let (x_bar, z_bar) = if current == 0 { (&*first, second) } else { (&*second, first) };
+            let [one, other] = &mut self.adjoint;
+            let (x_bar, z_bar) = if current == 0 { (&*one, other) } else { (&*other, one) };
             let tape = &self.layers[l];
-            let (p_bar, q_bar) = if INPUT_ADJOINTS || l > 0 {
-                backward_layer::<S, true, K, N>(tape, x_bar, z_bar, layer(l), inverse_len, n)
+            let at = (first + l) % layers.len();
+            let (layer, sum) = (&layers[at], &mut sums[at]);
+            if INPUT_ADJOINTS || l > 0 {
+                backward_layer::<S, true, K, N>(tape, x_bar, z_bar, layer, sum, n);
             } else {
-                backward_layer::<S, false, K, N>(tape, x_bar, z_bar, layer(l), inverse_len, n)
-            };
-            add(l, &p_bar, &q_bar);
+                backward_layer::<S, false, K, N>(tape, x_bar, z_bar, layer, sum, n);
+            }
             current = 1 - current;
         }
         &self.adjoint[current]
@@ -227,15 +224,9 @@ pub fn value_and_gradient<
     }
     z.query = prompt.query().data.0[0];
     let stored = transformer.layers();
-    let layer = |l: usize| &stored[l % stored.len()];
-    let value = tape.forward::<true>(layer);
+    let value = tape.forward::<true>(stored, 0);
     let mut layers = zero_layers(stored);
-    let z_bar = tape.backward::<true>(layer, S::ONE, |l, p_bar, q_bar| {
-        if let Some(sum) = layers.get_mut(l % stored.len()) {
-            crate::kernel::add_scaled(&mut sum.p, S::ONE, p_bar);
-            crate::kernel::add_scaled(&mut sum.q, S::ONE, q_bar);
-        }
-    });
+    let z_bar = tape.backward::<true>(stored, 0, S::ONE, &mut layers);
     let mut prompt_bar = prompt.clone();
     for (column, adjoint) in prompt_bar.columns_mut().zip(&z_bar.context[..n]) {
         column.data.0[0] = *adjoint;

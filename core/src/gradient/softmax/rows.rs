@@ -1,4 +1,6 @@
 //! What a layer's passes are made of: tiles of rows of the scores, against all columns.
+//!
+//! A tile holds for each of n context columns, and for the query's, one number per row.
 
 use super::Columns;
 use crate::scalar::{Scalar, kernel};
@@ -6,129 +8,134 @@ use nalgebra::{ArrayStorage, SVector};
 
 /// How many rows of the scores are worked on at a time: what they accumulate stays in registers, and
 /// a column is loaded once for all of them. Sums keep their order.
-pub(super) const TILE: usize = 3;
+pub(crate) const TILE: usize = 3;
 
-/// Up to [`TILE`] rows of scores, or of what becomes of them: for each context column, and for the
-/// query's, a number per row. One workspace serves all tiles of a layer.
-pub(super) struct Rows<S: Scalar, const N: usize> {
-    pub(super) context: [[S; TILE]; N],
-    pub(super) query: [S; TILE],
-}
+/// Room for a tile's context columns.
+pub(crate) type Workspace<S, const N: usize> = [[S; TILE]; N];
 
-impl<S: Scalar, const N: usize> Rows<S, N> {
-    #[inline(always)]
-    pub(super) fn new() -> Self {
-        Rows { context: [[S::ZERO; TILE]; N], query: [S::ZERO; TILE] }
-    }
-}
-
-/// Rows of <left_t, column c>.
+/// The first n columns of a workspace, or of a part of a tape that starts there, for T rows.
 #[inline(always)]
-pub(super) fn products<S: Scalar, const K: usize, const T: usize, const N: usize>(
-    left: &[[S; K]; T],
+pub(crate) fn tile<const T: usize, S: Scalar>(numbers: &mut [S], n: usize) -> &mut [[S; T]] {
+    let (columns, _) = numbers.as_chunks_mut::<T>();
+    let n = n.min(columns.len());
+    &mut columns[..n]
+}
+
+/// T rows of softmax attention: 2^(score - shift) of the scores <key_t, column c>, shifted by the row's
+/// largest; gives the query's, and each row's normalisation, 1 / the sum.
+#[inline(always)]
+pub(crate) fn exponentials<S: Scalar, const K: usize, const T: usize, const N: usize>(
+    keys: &[[S; K]; T],
     columns: &Columns<S, K, N>,
-    n: usize,
-    rows: &mut Rows<S, N>,
-) {
-    for c in 0..n {
+    rows: &mut [[S; T]],
+) -> ([S; T], [S; T]) {
+    let mut query = [S::ZERO; T];
+    for t in 0..T {
+        query[t] = dot(&keys[t], &columns.query);
+    }
+    let mut shifts = query;
+    for (row, column) in rows.iter_mut().zip(&columns.context) {
         for t in 0..T {
-            rows.context[c][t] = dot(&left[t], &columns.context[c]);
+            row[t] = dot(&keys[t], column);
+            shifts[t] = shifts[t].max(row[t]);
         }
     }
-    for t in 0..T {
-        rows.query[t] = dot(&left[t], &columns.query);
+    let mut totals = [S::ZERO; T];
+    for row in rows.iter_mut() {
+        for t in 0..T {
+            row[t] = (row[t] - shifts[t]).exp2();
+            totals[t] += row[t];
+        }
     }
+    let mut normalisation = [S::ONE; T];
+    for t in 0..T {
+        query[t] = (query[t] - shifts[t]).exp2();
+        normalisation[t] = S::ONE / (totals[t] + query[t]);
+    }
+    (query, normalisation)
 }
 
 /// The sums over columns, weighted by the rows: one vector per row.
 #[inline(always)]
-pub(super) fn combinations<S: Scalar, const K: usize, const T: usize, const N: usize>(
-    rows: &Rows<S, N>,
+pub(crate) fn combinations<S: Scalar, const K: usize, const T: usize, const N: usize>(
+    rows: &[[S; T]],
+    query: &[S; T],
     columns: &Columns<S, K, N>,
-    n: usize,
 ) -> [[S; K]; T] {
     let mut sums = [[S::ZERO; K]; T];
-    for c in 0..n {
+    for (row, column) in rows.iter().zip(&columns.context) {
         for t in 0..T {
-            add_scaled(&mut sums[t], rows.context[c][t], &columns.context[c]);
+            add_scaled(&mut sums[t], row[t], column);
         }
     }
     for t in 0..T {
-        add_scaled(&mut sums[t], rows.query[t], &columns.query);
+        add_scaled(&mut sums[t], query[t], &columns.query);
     }
     sums
 }
 
 /// Adds to each column the vectors weighted by its entries of the rows; to a copy of `first`, if given.
 #[inline(always)]
-pub(super) fn scatter<S: Scalar, const K: usize, const T: usize, const N: usize>(
-    rows: &Rows<S, N>,
+pub(crate) fn scatter<S: Scalar, const K: usize, const T: usize, const N: usize>(
+    rows: &[[S; T]],
+    query: &[S; T],
     vectors: &[[S; K]; T],
     first: Option<&Columns<S, K, N>>,
     columns: &mut Columns<S, K, N>,
-    n: usize,
 ) {
-    for c in 0..n {
-        let mut column = match first {
-            Some(first) => first.context[c],
-            None => columns.context[c],
-        };
-        for t in 0..T {
-            add_scaled(&mut column, rows.context[c][t], &vectors[t]);
+    match first {
+        Some(first) => {
+            let columns = columns.context.iter_mut().zip(&first.context);
+            for ((column, first), row) in columns.zip(rows) {
+                *column = add_all(first, row, vectors);
+            }
         }
-        columns.context[c] = column;
+        None => {
+            for (column, row) in columns.context.iter_mut().zip(rows) {
+                *column = add_all(column, row, vectors);
+            }
+        }
     }
-    if let Some(first) = first {
-        columns.query = first.query;
-    }
-    for t in 0..T {
-        add_scaled(&mut columns.query, rows.query[t], &vectors[t]);
-    }
+    let first = first.unwrap_or(columns);
+    columns.query = add_all(&first.query, query, vectors);
 }
 
-/// exp(score - shift) of T rows of scores, in place, shifted by their largest; gives each row's
-/// normalisation, 1 / the sum.
+/// x + sum_t weights_t vectors_t.
 #[inline(always)]
-pub(super) fn exponentials<S: Scalar, const T: usize, const N: usize>(
-    rows: &mut Rows<S, N>,
-    n: usize,
-) -> [S; T] {
-    let (mut shifts, mut totals) = ([S::ZERO; T], [S::ZERO; T]);
-    shifts.copy_from_slice(&rows.query[..T]);
-    for c in 0..n {
-        for t in 0..T {
-            shifts[t] = shifts[t].max(rows.context[c][t]);
-        }
-    }
-    for c in 0..n {
-        for t in 0..T {
-            let exponential = (rows.context[c][t] - shifts[t]).exp();
-            rows.context[c][t] = exponential;
-            totals[t] += exponential;
-        }
-    }
-    let mut normalisation = [S::ONE; T];
+fn add_all<S: Scalar, const K: usize, const T: usize>(
+    x: &[S; K],
+    weights: &[S; T],
+    vectors: &[[S; K]; T],
+) -> [S; K] {
+    let mut sum = *x;
     for t in 0..T {
-        rows.query[t] = (rows.query[t] - shifts[t]).exp();
-        normalisation[t] = S::ONE / (totals[t] + rows.query[t]);
+        add_scaled(&mut sum, weights[t], &vectors[t]);
     }
-    normalisation
+    sum
+}
+
+/// A key as the scores' powers of 2 want it: times log2 e.
+#[inline(always)]
+pub(crate) fn binary<S: Scalar, const K: usize>(key: &[S; K]) -> [S; K] {
+    let mut key = *key;
+    scale(&mut key, S::from_f64(core::f64::consts::LOG2_E));
+    key
 }
 
 #[inline(always)]
-pub(super) fn add<S: Scalar, const K: usize>(x: &mut [S; K], y: &[S; K]) {
+pub(crate) fn add<S: Scalar, const K: usize>(x: &mut [S; K], y: &[S; K]) {
     for i in 0..K {
         x[i] += y[i];
     }
 }
 
 #[inline(always)]
-pub(super) fn vector<S: Scalar, const K: usize>(x: [S; K]) -> SVector<S, K> {
+pub(crate) fn vector<S: Scalar, const K: usize>(x: [S; K]) -> SVector<S, K> {
     SVector::from_array_storage(ArrayStorage([x]))
 }
 
 #[inline(always)]
-pub(super) fn dot<S: Scalar, const K: usize>(x: &[S; K], y: &[S; K]) -> S {
+pub(crate) fn dot<S: Scalar, const K: usize>(x: &[S; K], y: &[S; K]) -> S {
     let mut sum = S::ZERO;
     for i in 0..K {
         if i == 0 {
@@ -141,28 +148,30 @@ pub(super) fn dot<S: Scalar, const K: usize>(x: &[S; K], y: &[S; K]) -> S {
 }
 
 #[inline(always)]
-pub(super) fn add_scaled<S: Scalar, const K: usize>(x: &mut [S; K], s: S, y: &[S; K]) {
+pub(crate) fn add_scaled<S: Scalar, const K: usize>(x: &mut [S; K], s: S, y: &[S; K]) {
     for i in 0..K {
         x[i] += s * y[i];
     }
 }
 
 #[inline(always)]
-pub(super) fn scale<S: Scalar, const K: usize>(x: &mut [S; K], s: S) {
+pub(crate) fn scale<S: Scalar, const K: usize>(x: &mut [S; K], s: S) {
     for i in 0..K {
         x[i] *= s;
     }
 }
 
 kernel! {
-    /// M += x y^T, M by columns.
-    pub(super) fn add_outer as AddOuter<'a, S: Scalar, const K: usize>(
+    /// M += sum_t x_t y_t^T, M by columns.
+    pub(crate) fn add_outers as AddOuters<'a, S: Scalar, const K: usize, const T: usize>(
         m: &'a mut [[S; K]; K],
-        x: &'a [S; K],
-        y: &'a [S; K],
+        x: &'a [[S; K]; T],
+        y: &'a [[S; K]; T],
     ) {
         for j in 0..K {
-            add_scaled(&mut m[j], y[j], x);
+            for t in 0..T {
+                add_scaled(&mut m[j], y[t][j], &x[t]);
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::gradient::finite_differences::{agree, random_layer, random_prompt, tr
 use crate::rng::Rng;
 use crate::scalar::Lanes8;
 use heapless::Vec;
-use nalgebra::SVector;
+use nalgebra::{SMatrix, SVector};
 
 #[test]
 fn gradient_agrees_with_finite_differences() {

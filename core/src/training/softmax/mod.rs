@@ -1,10 +1,13 @@
-use super::{AttentionParameters, Network, Targets, Window, Windows};
+mod first_layer;
+
+use super::{AttentionParameters, Network, Targets, Window, Windows, batch_gradient_by_window};
 use crate::error::Error;
 use crate::gradient::softmax::Tape;
-use crate::kernel::{add_scaled, zeros};
+use crate::kernel::zeros;
 use crate::rng::Rng;
 use crate::scalar::Scalar;
 use crate::transformer::{Layer, Transformer};
+use first_layer::FirstLayer;
 
 /// A softmax transformer in training. C is the capacity for stored layers, L for layers in the pass, N
 /// for context columns.
@@ -92,28 +95,7 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
             *column = window.token::<K>(j).data.0[0];
         }
         z.query = window.query_token::<K>().data.0[0];
-        let stored = self.parameters.stored();
-        tape.forward::<false>(|l| &layers[l % stored])
-    }
-
-    /// `sum` += `seed` dv/dtheta of the window on the tape.
-    #[inline(always)]
-    fn backward(
-        &self,
-        tape: &mut Tape<S, K, L, N>,
-        layers: &[Layer<S, K>; C],
-        seed: S,
-        sum: &mut [Layer<S, K>; C],
-    ) {
-        let stored = self.parameters.stored();
-        tape.backward::<false>(
-            |l| &layers[l % stored],
-            seed,
-            |l, p_bar, q_bar| {
-                add_scaled(&mut sum[l % stored].p, S::ONE, p_bar);
-                add_scaled(&mut sum[l % stored].q, S::ONE, q_bar);
-            },
-        );
+        tape.forward::<false>(&layers[..self.parameters.stored()], 0)
     }
 }
 
@@ -148,32 +130,43 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
         let (layers, mut tape) = (self.parameters.layers(), Tape::new());
         let v = self.forward(&mut tape, &layers, window);
         let mut sum = [Layer { p: zeros(), q: zeros() }; C];
-        self.backward(&mut tape, &layers, adjoint(v), &mut sum);
+        let stored = self.parameters.stored();
+        tape.backward::<false>(&layers[..stored], 0, adjoint(v), &mut sum);
         gradient.add_layers(&sum);
         v
     }
 
     /// In reverse time, on one tape: v_{t+1} is then known when window t is reached, and each
-    /// window's forward pass is made once.
+    /// window's forward pass is made once. The windows share the first layer's scores.
     fn batch_gradient(
         &self,
         windows: &Windows<S, D>,
         targets: Targets<S>,
         gradient: &mut Self::Parameters,
     ) -> S {
-        let (layers, mut tape) = (self.parameters.layers(), Tape::new());
+        let n = windows.context_len();
+        if self.depth == 1 || n > N {
+            return batch_gradient_by_window(self, windows, targets, gradient);
+        }
+        let layers = self.parameters.layers();
+        let layers = &layers[..self.parameters.stored()];
         let mut sum = [Layer { p: zeros(), q: zeros() }; C];
         let inverse_count = S::ONE / S::from_count(windows.count() as u64);
         let minus_two = -(inverse_count + inverse_count);
         // The last window is there to bootstrap from, and only for that.
         let bootstrapped = matches!(targets, Targets::Bootstrapped);
         let passes = windows.count() + bootstrapped as usize;
+        // The tape is of the layers after the first.
+        let (mut first, mut tape) = (FirstLayer::new(passes - 1), Tape::<S, K, L, N>::new());
         let (mut v_next, mut loss) = (S::ZERO, S::ZERO);
         for t in (0..passes).rev() {
-            let v = self.forward(&mut tape, &layers, &windows.window(t));
+            let Ok(second) = tape.input(n, self.depth - 1) else { return S::ZERO };
+            first.forward(windows, &layers[0], t, second);
+            let v = tape.forward::<true>(layers, 1);
             if t < windows.count() {
                 let error = targets.of(windows, t, v_next) - v;
-                self.backward(&mut tape, &layers, minus_two * error, &mut sum);
+                let x_bar = tape.backward::<true>(layers, 1, minus_two * error, &mut sum);
+                first.backward(windows, t, x_bar, &mut sum[0]);
                 loss += error * error;
             }
             v_next = v;

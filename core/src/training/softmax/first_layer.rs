@@ -1,0 +1,331 @@
+//! The first layer of a batch's windows, whose scores are shared.
+//!
+//! Windows that slide by one have n - 1 tokens in common, and what the first layer makes of a pair of
+//! tokens is the same in all: their score, its exponential. So the rows of the scores are made once
+//! per token, not once per window: row r against the tokens r - n + 1 to r + n - 1 and against the
+//! queries of the windows that it is in. A window adds what is its own: each row's normalisation
+//! u_r, and the products with them,
+//!
+//! ```text
+//! z_c(next) = z_c + sum_r E_rc u_r v_r
+//! v-bar_r  += u_r sum_c E_rc x-bar_c      s-bar_rc = E_rc u_r (<v_r, x-bar_c> - mean_r)
+//! ```
+//!
+//! (E are the exponentials; the mean is that of <v_r, x-bar_c> under the weights.) The sum of s-bar_rc
+//! over the windows, its factor E_rc, and the products that give P-bar and Q-bar come once per token
+//! again, when the last window that contains it has passed.
+//!
+//! A row has one shift for all windows, its largest score in any of them: a window whose own largest
+//! is 2^125 times less has lost its weights to the exponential's lower end.
+
+use super::super::Windows;
+use crate::gradient::softmax::Columns;
+use crate::gradient::softmax::rows::{
+    TILE, add, add_outers, add_scaled, binary, dot, scale, vector,
+};
+use crate::kernel::{mul_vector, transpose_mul_vector};
+use crate::scalar::{Scalar, kernel};
+use crate::transformer::Layer;
+use heapless::Vec;
+
+/// One token's row of the scores, and its adjoints.
+#[derive(Clone)]
+struct Row<S: Scalar, const K: usize, const N: usize> {
+    z: [S; K],
+    key: [S; K],
+    /// (1/n) P z_r.
+    value: [S; K],
+    /// E_rc for the tokens r - n + 1 to r + n - 1.
+    exponentials: [[S; 2]; N],
+    /// E of window r - j's query, at j.
+    query_exponentials: [S; N],
+    /// u_r of window r - j, at j.
+    normalisation: [S; N],
+    /// sum over windows of s-bar_rc / E_rc.
+    scores_bar: [[S; 2]; N],
+    v_bar: [S; K],
+    /// The queries' part of it.
+    k_bar: [S; K],
+}
+
+impl<S: Scalar, const K: usize, const N: usize> Row<S, K, N> {
+    const ZEROS: Self = Row {
+        z: [S::ZERO; K],
+        key: [S::ZERO; K],
+        value: [S::ZERO; K],
+        exponentials: [[S::ZERO; 2]; N],
+        query_exponentials: [S::ZERO; N],
+        normalisation: [S::ZERO; N],
+        scores_bar: [[S::ZERO; 2]; N],
+        v_bar: [S::ZERO; K],
+        k_bar: [S::ZERO; K],
+    };
+}
+
+/// The first layer, walked through in reverse time: it holds the rows of one window's tokens.
+pub(super) struct FirstLayer<S: Scalar, const K: usize, const N: usize> {
+    /// The row of token r at r modulo n.
+    rows: Vec<Row<S, K, N>, N>,
+    /// The last window that is asked for.
+    last: usize,
+}
+
+impl<S: Scalar, const K: usize, const N: usize> FirstLayer<S, K, N> {
+    /// Before any window; `last` is the first to be asked for. Contexts have at most N columns.
+    #[inline(always)]
+    pub(super) fn new(last: usize) -> Self {
+        FirstLayer { rows: Vec::new(), last }
+    }
+
+    /// The second layer's input for window t, which must be the one before the last one asked for.
+    #[inline(always)]
+    pub(super) fn forward<const D: usize>(
+        &mut self,
+        windows: &Windows<S, D>,
+        layer: &Layer<S, K>,
+        t: usize,
+        next: &mut Columns<S, K, N>,
+    ) {
+        let n = windows.context_len();
+        if t == self.last {
+            let _ = self.rows.resize(n, Row::ZEROS);
+            for r in t + 1..t + n {
+                enter(self, windows, layer, r);
+            }
+        }
+        enter(self, windows, layer, t);
+        forward(self, windows, t, next);
+    }
+
+    /// Takes the adjoints x-bar of the second layer's input for window t; `sum` += the parameters'
+    /// adjoints from the tokens that no earlier window contains.
+    #[inline(always)]
+    pub(super) fn backward<const D: usize>(
+        &mut self,
+        windows: &Windows<S, D>,
+        t: usize,
+        x_bar: &Columns<S, K, N>,
+        sum: &mut Layer<S, K>,
+    ) {
+        backward(self, windows, t, x_bar);
+        let n = windows.context_len();
+        let first = if t == 0 { 0 } else { t + n - 1 };
+        for r in first..t + n {
+            leave(self, windows, r, sum);
+        }
+    }
+}
+
+kernel! {
+    /// Makes the row of token r.
+    fn enter as Enter<'a, S: Scalar, const D: usize, const K: usize, const N: usize>(
+        layers: &'a mut FirstLayer<S, K, N>,
+        windows: &'a Windows<'a, S, D>,
+        layer: &'a Layer<S, K>,
+        r: usize,
+    ) {
+        let n = windows.context_len();
+        let row = &mut layers.rows[r % n];
+        row.z = windows.token(r);
+        let z = vector(row.z);
+        row.key = transpose_mul_vector(&layer.q, &z).data.0[0];
+        row.value = mul_vector(&layer.p, &z).data.0[0];
+        scale(&mut row.value, S::ONE / S::from_count(n as u64));
+        (row.v_bar, row.k_bar) = ([S::ZERO; K], [S::ZERO; K]);
+
+        // Window r - j, its tokens and its query, for j from `first` to `last`.
+        let (first, last) = (r.saturating_sub(layers.last), r.min(n - 1));
+        let key = binary(&row.key);
+        let scores = row.exponentials.as_flattened_mut();
+        // Token c is at c - r + n - 1.
+        let (low, high) = (n - 1 - last, 2 * n - 1 - first);
+        let mut shift = dot(&key, &row.z);
+        for (at, score) in scores.iter_mut().enumerate().take(high).skip(low) {
+            *score = dot(&key, &windows.token(r + at + 1 - n));
+            shift = shift.max(*score);
+        }
+        for j in first..=last {
+            let score = dot_query(&key, windows, r - j);
+            row.query_exponentials[j] = score;
+            shift = shift.max(score);
+        }
+        for score in &mut scores[low..high] {
+            *score = (*score - shift).exp2();
+        }
+        for score in &mut row.query_exponentials[first..=last] {
+            *score = (*score - shift).exp2();
+        }
+        row.scores_bar.as_flattened_mut()[..2 * n - 1].fill(S::ZERO);
+
+        // Each window's sum: the tokens after r, in reverse windows; then r and those before it.
+        let mut total = S::ZERO;
+        for j in (first..n).rev() {
+            if j + 1 < n {
+                total += scores[2 * n - 2 - j];
+            }
+            row.normalisation[j] = total + row.query_exponentials[j];
+        }
+        let mut total = S::ZERO;
+        for j in 0..=last {
+            total += scores[n - 1 - j];
+            if j >= first {
+                row.normalisation[j] = S::ONE / (row.normalisation[j] + total);
+            }
+        }
+    }
+}
+
+kernel! {
+    /// The layer's output for window t.
+    fn forward as Forward<'a, S: Scalar, const D: usize, const K: usize, const N: usize>(
+        layer: &'a FirstLayer<S, K, N>,
+        windows: &'a Windows<'a, S, D>,
+        t: usize,
+        next: &'a mut Columns<S, K, N>,
+    ) {
+        let n = windows.context_len();
+        next.query = windows.window(t).query_token().data.0[0];
+        let mut r = t;
+        while r + TILE <= t + n {
+            forward_rows::<TILE, S, K, N>(layer, t, next, r, n);
+            r += TILE;
+        }
+        while r < t + n {
+            forward_rows::<1, S, K, N>(layer, t, next, r, n);
+            r += 1;
+        }
+    }
+}
+
+/// Rows r to r + T - 1.
+#[inline(always)]
+fn forward_rows<const T: usize, S: Scalar, const K: usize, const N: usize>(
+    layer: &FirstLayer<S, K, N>,
+    t: usize,
+    next: &mut Columns<S, K, N>,
+    r: usize,
+    n: usize,
+) {
+    let mut values = [[S::ZERO; K]; T];
+    let mut exponentials = [[].as_slice(); T];
+    for i in 0..T {
+        let (row, j) = (&layer.rows[(r + i) % n], r + i - t);
+        values[i] = row.value;
+        scale(&mut values[i], row.normalisation[j]);
+        add_scaled(&mut next.query, row.query_exponentials[j], &values[i]);
+        exponentials[i] = &row.exponentials.as_flattened()[n - 1 - j..][..n];
+    }
+    for (c, column) in next.context[..n].iter_mut().enumerate() {
+        // The residual: the layer's output starts from its input.
+        let mut sum = if r == t { layer.rows[(t + c) % n].z } else { *column };
+        for i in 0..T {
+            add_scaled(&mut sum, exponentials[i][c], &values[i]);
+        }
+        *column = sum;
+    }
+}
+
+kernel! {
+    /// From the adjoints of the layer's output for window t, those of its rows.
+    fn backward as Backward<'a, S: Scalar, const D: usize, const K: usize, const N: usize>(
+        layer: &'a mut FirstLayer<S, K, N>,
+        windows: &'a Windows<'a, S, D>,
+        t: usize,
+        x_bar: &'a Columns<S, K, N>,
+    ) {
+        let n = windows.context_len();
+        let query = windows.window(t).query_token::<K>().data.0[0];
+        let mut r = t;
+        while r + TILE <= t + n {
+            backward_rows::<TILE, S, K, N>(layer, t, x_bar, &query, r, n);
+            r += TILE;
+        }
+        while r < t + n {
+            backward_rows::<1, S, K, N>(layer, t, x_bar, &query, r, n);
+            r += 1;
+        }
+    }
+}
+
+/// Rows r to r + T - 1.
+#[inline(always)]
+fn backward_rows<const T: usize, S: Scalar, const K: usize, const N: usize>(
+    layer: &mut FirstLayer<S, K, N>,
+    t: usize,
+    x_bar: &Columns<S, K, N>,
+    query: &[S; K],
+    r: usize,
+    n: usize,
+) {
+    let mut slots = [0; T];
+    for i in 0..T {
+        slots[i] = (r + i) % n;
+    }
+    let Ok(rows) = layer.rows.get_disjoint_mut(slots) else { return };
+    let mut v_bars = [[S::ZERO; K]; T];
+    let mut exponentials = [[].as_slice(); T];
+    for (i, row) in rows.iter().enumerate() {
+        exponentials[i] = &row.exponentials.as_flattened()[n - 1 - (r + i - t)..][..n];
+    }
+    for (c, x_bar) in x_bar.context[..n].iter().enumerate() {
+        for i in 0..T {
+            add_scaled(&mut v_bars[i], exponentials[i][c], x_bar);
+        }
+    }
+    let (mut values, mut means) = ([[S::ZERO; K]; T], [S::ZERO; T]);
+    let mut scores_bar = [const { [].as_mut_slice() }; T];
+    for (i, row) in rows.into_iter().enumerate() {
+        let (j, v_bar) = (r + i - t, &mut v_bars[i]);
+        let (u, e_q) = (row.normalisation[j], row.query_exponentials[j]);
+        add_scaled(v_bar, e_q, &x_bar.query);
+        scale(v_bar, u);
+        add(&mut row.v_bar, v_bar);
+        values[i] = row.value;
+        scale(&mut values[i], u);
+        // u_r sum_c A_rc <v_r, x-bar_c>
+        means[i] = dot(&values[i], v_bar);
+        add_scaled(&mut row.k_bar, e_q * (dot(&values[i], &x_bar.query) - means[i]), query);
+        scores_bar[i] = &mut row.scores_bar.as_flattened_mut()[n - 1 - j..][..n];
+    }
+    for (c, x_bar) in x_bar.context[..n].iter().enumerate() {
+        for i in 0..T {
+            scores_bar[i][c] += dot(&values[i], x_bar) - means[i];
+        }
+    }
+}
+
+kernel! {
+    /// What the row of token r has gathered.
+    fn leave as Leave<'a, S: Scalar, const D: usize, const K: usize, const N: usize>(
+        layer: &'a mut FirstLayer<S, K, N>,
+        windows: &'a Windows<'a, S, D>,
+        r: usize,
+        sum: &'a mut Layer<S, K>,
+    ) {
+        let n = windows.context_len();
+        let (first, last) = (r.saturating_sub(layer.last), r.min(n - 1));
+        let row = &mut layer.rows[r % n];
+        let scores = row.exponentials.as_flattened().iter().zip(row.scores_bar.as_flattened());
+        for (at, (e, bar)) in scores.enumerate().take(2 * n - 1 - first).skip(n - 1 - last) {
+            add_scaled(&mut row.k_bar, *e * *bar, &windows.token(r + at + 1 - n));
+        }
+        scale(&mut row.v_bar, S::ONE / S::from_count(n as u64));
+        add_outers(&mut sum.p.data.0, &[row.v_bar], &[row.z]);
+        add_outers(&mut sum.q.data.0, &[row.z], &[row.k_bar]);
+    }
+}
+
+/// <key, the query of window t>.
+#[inline(always)]
+fn dot_query<S: Scalar, const D: usize, const K: usize>(
+    key: &[S; K],
+    windows: &Windows<S, D>,
+    t: usize,
+) -> S {
+    let query = windows.window(t).query();
+    let mut sum = key[0] * query[0];
+    for i in 1..D {
+        sum += key[i] * query[i];
+    }
+    sum
+}
