@@ -51,6 +51,25 @@ macro_rules! for_rows {
     };
 }
 
+/// Runs the body for tiles of N rows, as tall as fit: what a product sums up stays in registers. (For
+/// 4, 7 or 8 rows of lanes the compiler looks for vectors across rows.)
+macro_rules! tiles {
+    ($R:expr, $i:ident, $N:ident, $body:expr) => {
+        let mut $i = 0;
+        tiles!(@ $R, $i, $N, $body, 9);
+        tiles!(@ $R, $i, $N, $body, 5);
+        tiles!(@ $R, $i, $N, $body, 3);
+        tiles!(@ $R, $i, $N, $body, 1);
+    };
+    (@ $R:expr, $i:ident, $N:ident, $body:expr, $n:literal) => {
+        while $i + $n <= $R {
+            const $N: usize = $n;
+            $body;
+            $i += $n;
+        }
+    };
+}
+
 /// The first `dim` elements, all of them.
 #[inline(always)]
 fn all<T, const K: usize>(items: &[T; K], dim: Dim) -> &[T] {
@@ -120,20 +139,7 @@ fn add_product<S: Scalar, const R: usize, const K: usize>(
         *out = sum;
         return;
     }
-    // The sums stay in registers while k runs.
-    let mut i = 0;
-    while i + 9 <= R {
-        rows_of_product::<9, S, R, K>(dim, out, y, a, x, i);
-        i += 9;
-    }
-    while i + 3 <= R {
-        rows_of_product::<3, S, R, K>(dim, out, y, a, x, i);
-        i += 3;
-    }
-    while i < R {
-        rows_of_product::<1, S, R, K>(dim, out, y, a, x, i);
-        i += 1;
-    }
+    tiles!(R, i, N, rows_of_product::<N, S, R, K>(dim, out, y, a, x, i));
 }
 
 /// Rows i to i + N - 1 of out = y + A x.
@@ -224,19 +230,8 @@ kernel! {
         x: &'a [S; R],
     ) -> [S; R] {
         let mut out = [S::ZERO; R];
-        let mut i = 0;
-        while i + 9 <= R.min(K) {
-            rows_of_transpose_product::<9, S, R, K>(dim, &mut out, y, a, x, i);
-            i += 9;
-        }
-        while i + 3 <= R.min(K) {
-            rows_of_transpose_product::<3, S, R, K>(dim, &mut out, y, a, x, i);
-            i += 3;
-        }
-        while i < R.min(K) {
-            rows_of_transpose_product::<1, S, R, K>(dim, &mut out, y, a, x, i);
-            i += 1;
-        }
+        let rows = R.min(K);
+        tiles!(rows, i, N, rows_of_transpose_product::<N, S, R, K>(dim, &mut out, y, a, x, i));
         out
     }
 }
