@@ -1,6 +1,5 @@
 use super::linear_batch::batch_gradient;
-use super::{AttentionParameters, Network, Targets, Window, Windows};
-use crate::error::Error;
+use super::{AttentionNetwork, AttentionParameters, Network, Targets, Window, Windows};
 use crate::gradient::linear::Tape;
 use crate::kernel::dot;
 use crate::rng::Rng;
@@ -8,13 +7,13 @@ use crate::scalar::{Scalar, WithRows};
 use crate::transformer::Transformer;
 use heapless::Vec;
 
+/// Linear attention, as a kind of [`AttentionNetwork`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Linear;
+
 /// A linear transformer in training. C is the capacity for stored layers, L for layers in the pass.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LinearNetwork<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize>
-{
-    parameters: AttentionParameters<S, K, C>,
-    depth: usize,
-}
+pub type LinearNetwork<S, const D: usize, const K: usize, const C: usize, const L: usize> =
+    AttentionNetwork<Linear, S, D, K, C, L>;
 
 /// A linear transformer whose layers share one pair (P, Q), of depth at most L.
 pub type Autoregressive<S, const D: usize, const K: usize, const L: usize> =
@@ -27,57 +26,6 @@ pub type Sequential<S, const D: usize, const K: usize, const L: usize> =
 impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize>
     LinearNetwork<S, D, K, C, L>
 {
-    /// `depth` layers that share one pair (P, Q) of zeros.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] for depth 0, [`Error::CapacityExceeded`] beyond L.
-    pub fn autoregressive(depth: usize) -> Result<Self, Error> {
-        Self::from_parameters(AttentionParameters::zeros(1), depth)
-    }
-
-    /// `depth` layers with their own pairs (P_l, Q_l) of zeros.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] for depth 0, [`Error::CapacityExceeded`] beyond C or L.
-    pub fn sequential(depth: usize) -> Result<Self, Error> {
-        if depth > C {
-            return Err(Error::CapacityExceeded { parameter: "layers", capacity: C });
-        }
-        Self::from_parameters(AttentionParameters::zeros(depth), depth)
-    }
-
-    /// From given parameters; layer l of the pass uses the stored layer l modulo their number.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] for depth 0 or no stored layer, [`Error::CapacityExceeded`] beyond L.
-    pub fn from_parameters(
-        parameters: AttentionParameters<S, K, C>,
-        depth: usize,
-    ) -> Result<Self, Error> {
-        crate::prompt::check_token_size::<D, K>();
-        if depth == 0 || parameters.stored() == 0 {
-            return Err(Error::Empty { parameter: "layers" });
-        }
-        if depth > L {
-            return Err(Error::CapacityExceeded { parameter: "layers", capacity: L });
-        }
-        Ok(LinearNetwork { parameters, depth })
-    }
-
-    /// L, the number of layers in the pass.
-    pub fn depth(&self) -> usize {
-        self.depth
-    }
-
-    /// The network that one lane has learned.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] if its parameters blew up.
-    pub fn transformer(&self, lane: usize) -> Result<Transformer<S::Element, K, C>, Error> {
-        let layers = self.parameters.lane_layers(lane);
-        Transformer::from_stored(layers, self.parameters.stored(), self.depth)
-    }
-
     #[inline(always)]
     fn all_lanes(&self) -> Transformer<S, K, C> {
         Transformer::unchecked(self.parameters.layers(), self.parameters.stored(), self.depth)
@@ -151,7 +99,7 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize> 
     type Output = S;
 
     fn run<const R: usize>(self) -> S {
-        let LinearNetwork { parameters, depth } = self.network;
+        let LinearNetwork { parameters, depth, .. } = self.network;
         let (windows, targets) = (self.windows, self.targets);
         batch_gradient::<S, D, K, C, L, R>(parameters, *depth, windows, targets, self.gradient)
     }

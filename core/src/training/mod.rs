@@ -11,8 +11,9 @@
 //! |---|---|
 //! | trajectories and windows | `windows` |
 //! | what is trained: parameters, values, gradients | `network`, `parameters` |
+//! | transformers of either attention | `attention_network` |
 //! | linear attention, and its batch at speed | `linear`, `linear_batch` |
-//! | softmax attention | `softmax` |
+//! | softmax attention, and what a batch's windows share | `softmax` |
 //! | the recurrent network | `rnn` |
 //! | the batch-TD reference with its trained step size | `batch_td` |
 //! | Adam, plain TD | `adam`, `settings` |
@@ -21,6 +22,7 @@
 //! | saved and restored state | `checkpoint` |
 
 mod adam;
+mod attention_network;
 mod batch_td;
 mod checkpoint;
 mod linear;
@@ -35,14 +37,15 @@ mod trainer;
 mod windows;
 
 pub use adam::{Adam, AdamSettings};
+pub use attention_network::AttentionNetwork;
 pub use batch_td::{BatchTd, TdSystem};
 pub use checkpoint::{ByteReader, put_scalar};
-pub use linear::{Autoregressive, LinearNetwork, Sequential};
+pub use linear::{Autoregressive, Linear, LinearNetwork, Sequential};
 pub use network::{Network, Targets, batch_gradient_by_window, td_step};
 pub use parameters::{AttentionParameters, Parameters};
 pub use rnn::RnnNetwork;
 pub use settings::{Loss, Optimizer, Settings};
-pub use softmax::SoftmaxNetwork;
+pub use softmax::{Softmax, SoftmaxNetwork};
 pub use task_distribution::{CartPoleTasks, FiniteTask, FiniteTasks, TaskDistribution};
 pub use trainer::MultiTaskTd;
 pub use windows::{Trajectory, Window, Windows};

@@ -1,101 +1,48 @@
 mod first_layer;
 
-use super::{AttentionParameters, Network, Targets, Window, Windows, batch_gradient_by_window};
-use crate::error::Error;
+use super::{AttentionNetwork, AttentionParameters, Network, Targets, Window, Windows};
 use crate::gradient::softmax::Tape;
 use crate::kernel::zeros;
 use crate::rng::Rng;
 use crate::scalar::Scalar;
-use crate::transformer::{Layer, Transformer};
+use crate::transformer::Layer;
 use first_layer::FirstLayer;
+
+/// Softmax attention over at most N context columns, as a kind of [`AttentionNetwork`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Softmax<const N: usize>;
 
 /// A softmax transformer in training. C is the capacity for stored layers, L for layers in the pass, N
 /// for context columns.
 ///
-/// A batch needs one tape of L layers, O(L K n) numbers, on the stack.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SoftmaxNetwork<
-    S: Scalar,
+/// A batch needs a tape of the layers and the rows of the first, O(n^2 + K n) numbers each, on the stack.
+pub type SoftmaxNetwork<
+    S,
     const D: usize,
     const K: usize,
     const C: usize,
     const L: usize,
     const N: usize,
-> {
-    parameters: AttentionParameters<S, K, C>,
-    depth: usize,
-}
+> = AttentionNetwork<Softmax<N>, S, D, K, C, L>;
 
 impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, const N: usize>
     SoftmaxNetwork<S, D, K, C, L, N>
 {
-    /// `depth` layers that share one pair (P, Q) of zeros.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] for depth 0, [`Error::CapacityExceeded`] beyond L.
-    pub fn autoregressive(depth: usize) -> Result<Self, Error> {
-        Self::from_parameters(AttentionParameters::zeros(1), depth)
-    }
-
-    /// `depth` layers with their own pairs (P_l, Q_l) of zeros.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] for depth 0, [`Error::CapacityExceeded`] beyond C or L.
-    pub fn sequential(depth: usize) -> Result<Self, Error> {
-        if depth > C {
-            return Err(Error::CapacityExceeded { parameter: "layers", capacity: C });
-        }
-        Self::from_parameters(AttentionParameters::zeros(depth), depth)
-    }
-
-    /// From given parameters; layer l of the pass uses the stored layer l modulo their number.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] for depth 0 or no stored layer, [`Error::CapacityExceeded`] beyond L.
-    pub fn from_parameters(
-        parameters: AttentionParameters<S, K, C>,
-        depth: usize,
-    ) -> Result<Self, Error> {
-        crate::prompt::check_token_size::<D, K>();
-        if depth == 0 || parameters.stored() == 0 {
-            return Err(Error::Empty { parameter: "layers" });
-        }
-        if depth > L {
-            return Err(Error::CapacityExceeded { parameter: "layers", capacity: L });
-        }
-        Ok(SoftmaxNetwork { parameters, depth })
-    }
-
-    /// L, the number of layers in the pass.
-    pub fn depth(&self) -> usize {
-        self.depth
-    }
-
-    /// The network that one lane has learned.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] if its parameters blew up.
-    pub fn transformer(&self, lane: usize) -> Result<Transformer<S::Element, K, C>, Error> {
-        let layers = self.parameters.lane_layers(lane);
-        Transformer::from_stored(layers, self.parameters.stored(), self.depth)
-    }
-
-    /// TF_L of a window, left on the tape; 0 if the window has more than N context columns, of which
-    /// nothing can be learned then.
+    /// TF_L of a window, left on the tape; none if the window has more than N context columns.
     #[inline(always)]
     fn forward(
         &self,
         tape: &mut Tape<S, K, L, N>,
-        layers: &[Layer<S, K>; C],
+        layers: &[Layer<S, K>],
         window: &Window<S, D>,
-    ) -> S {
+    ) -> Option<S> {
         let n = window.context_len();
-        let Ok(z) = tape.input(n, self.depth) else { return S::ZERO };
+        let z = tape.input(n, self.depth).ok()?;
         for (j, column) in z.context[..n].iter_mut().enumerate() {
             *column = window.token::<K>(j).data.0[0];
         }
         z.query = window.query_token::<K>().data.0[0];
-        tape.forward::<false>(&layers[..self.parameters.stored()], 0)
+        Some(tape.forward::<false>(layers, 0))
     }
 }
 
@@ -117,8 +64,11 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
         self.parameters.initialise_lane(lane, 0.1 / self.parameters.stored() as f64, rng);
     }
 
+    /// 0 for a window of more than N context columns, of which nothing can be learned.
     fn value(&self, window: &Window<S, D>) -> S {
-        self.forward(&mut Tape::new(), &self.parameters.layers(), window)
+        let layers = self.parameters.layers();
+        let layers = &layers[..self.parameters.stored()];
+        self.forward(&mut Tape::new(), layers, window).unwrap_or(S::ZERO)
     }
 
     fn value_and_gradient(
@@ -128,10 +78,10 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
         gradient: &mut Self::Parameters,
     ) -> S {
         let (layers, mut tape) = (self.parameters.layers(), Tape::new());
-        let v = self.forward(&mut tape, &layers, window);
+        let layers = &layers[..self.parameters.stored()];
+        let Some(v) = self.forward(&mut tape, layers, window) else { return S::ZERO };
         let mut sum = [Layer { p: zeros(), q: zeros() }; C];
-        let stored = self.parameters.stored();
-        tape.backward::<false>(&layers[..stored], 0, adjoint(v), &mut sum);
+        tape.backward::<false>(layers, 0, adjoint(v), &mut sum);
         gradient.add_layers(&sum);
         v
     }
@@ -144,10 +94,6 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
         targets: Targets<S>,
         gradient: &mut Self::Parameters,
     ) -> S {
-        let n = windows.context_len();
-        if self.depth == 1 || n > N {
-            return batch_gradient_by_window(self, windows, targets, gradient);
-        }
         let layers = self.parameters.layers();
         let layers = &layers[..self.parameters.stored()];
         let mut sum = [Layer { p: zeros(), q: zeros() }; C];
@@ -156,17 +102,28 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
         // The last window is there to bootstrap from, and only for that.
         let bootstrapped = matches!(targets, Targets::Bootstrapped);
         let passes = windows.count() + bootstrapped as usize;
-        // The tape is of the layers after the first.
+        // The tape is of the layers after the first; the last layer's scores are not kept.
+        let shared = self.depth > 1;
         let (mut first, mut tape) = (FirstLayer::new(passes - 1), Tape::<S, K, L, N>::new());
         let (mut v_next, mut loss) = (S::ZERO, S::ZERO);
         for t in (0..passes).rev() {
-            let Ok(second) = tape.input(n, self.depth - 1) else { return S::ZERO };
-            first.forward(windows, &layers[0], t, second);
-            let v = tape.forward::<true>(layers, 1);
+            let v = if shared {
+                let Ok(second) = tape.input(windows.context_len(), self.depth - 1) else { break };
+                first.forward(windows, &layers[0], t, second);
+                tape.forward::<true>(layers, 1)
+            } else {
+                let Some(v) = self.forward(&mut tape, layers, &windows.window(t)) else { break };
+                v
+            };
             if t < windows.count() {
                 let error = targets.of(windows, t, v_next) - v;
-                let x_bar = tape.backward::<true>(layers, 1, minus_two * error, &mut sum);
-                first.backward(windows, t, x_bar, &mut sum[0]);
+                let seed = minus_two * error;
+                if shared {
+                    let x_bar = tape.backward::<true>(layers, 1, seed, &mut sum);
+                    first.backward(windows, t, x_bar, &mut sum[0]);
+                } else {
+                    tape.backward::<false>(layers, 0, seed, &mut sum);
+                }
                 loss += error * error;
             }
             v_next = v;
@@ -186,7 +143,7 @@ mod tests {
     };
     use nalgebra::SVector;
 
-    type Network3<S> = SoftmaxNetwork<S, 2, 5, 1, 3, 6>;
+    type Network3<S> = SoftmaxNetwork<S, 2, 5, 3, 3, 6>;
 
     fn windows_of(rng: &mut Rng) -> ([SVector<f64, 2>; 13], [f64; 12]) {
         let features = core::array::from_fn(|_| SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0)));
@@ -197,19 +154,40 @@ mod tests {
     fn a_batch_is_its_windows_one_by_one() {
         let mut rng = Rng::new(1);
         let (features, rewards) = windows_of(&mut rng);
-        let windows = Windows::new(&features, &rewards, 5, 0.9).unwrap();
-        let mut network = Network3::<f64>::autoregressive(3).unwrap();
-        network.parameters_mut().initialise_lane(0, 2.0, &mut rng);
-        for targets in [Targets::Bootstrapped, Targets::Given(&[0.5, -1.0, 0.25, 0.0, 2.0, 1.0])] {
-            let mut together = network.parameters().zeros_like();
-            let mut one_by_one = together.clone();
-            let loss = network.batch_gradient(&windows, targets, &mut together);
-            let want = batch_gradient_by_window(&network, &windows, targets, &mut one_by_one);
-            assert!((loss - want).abs() < 1e-14);
-            for (a, b) in together.as_slice().iter().zip(one_by_one.as_slice()) {
-                assert!((a - b).abs() < 1e-14);
+        let given = [0.5, -1.0, 0.25, 0.0, 2.0, 1.0, -0.5, 0.75, 1.5, 0.1];
+        // Contexts shorter and longer than the batch, in and beyond whole tiles of rows.
+        for (n, depth, stored) in [(5, 3, 1), (1, 3, 1), (6, 2, 2), (4, 1, 1), (3, 3, 3), (6, 3, 1)]
+        {
+            let windows = Windows::new(&features, &rewards, n, 0.9).unwrap();
+            let parameters = AttentionParameters::zeros(stored);
+            let mut network = Network3::<f64>::from_parameters(parameters, depth).unwrap();
+            network.parameters_mut().initialise_lane(0, 2.0, &mut rng);
+            for targets in [Targets::Bootstrapped, Targets::Given(&given)] {
+                let mut together = network.parameters().zeros_like();
+                let mut one_by_one = together.clone();
+                let loss = network.batch_gradient(&windows, targets, &mut together);
+                let want = batch_gradient_by_window(&network, &windows, targets, &mut one_by_one);
+                assert!((loss - want).abs() < 1e-13 * want, "{n} {depth} {stored}");
+                for (a, b) in together.as_slice().iter().zip(one_by_one.as_slice()) {
+                    assert!((a - b).abs() < 1e-12, "{n} {depth} {stored}: {a} {b}");
+                }
             }
         }
+    }
+
+    #[test]
+    fn a_context_beyond_the_capacity_teaches_nothing() {
+        let mut rng = Rng::new(2);
+        let (features, rewards) = windows_of(&mut rng);
+        let windows = Windows::new(&features, &rewards, 7, 0.9).unwrap();
+        let mut network = Network3::<f64>::autoregressive(3).unwrap();
+        network.parameters_mut().initialise_lane(0, 2.0, &mut rng);
+        let mut gradient = network.parameters().zeros_like();
+        let window = windows.window(0);
+        assert_eq!(network.value(&window), 0.0);
+        assert_eq!(network.value_and_gradient(&window, |_| 1.0, &mut gradient), 0.0);
+        assert_eq!(network.batch_gradient(&windows, Targets::Bootstrapped, &mut gradient), 0.0);
+        assert!(gradient.as_slice().iter().all(|g| *g == 0.0));
     }
 
     #[test]
