@@ -72,7 +72,8 @@ pub fn boyan_chain<R: Real, const D: usize, const M: usize>(
             chain.transition[s][next] = p[(s, next)];
         }
     }
-    Ok(chain.with_cumulative())
+    chain.accumulate();
+    Ok(chain)
 }
 
 /// Boyan's chain whose true value function is <w*, phi(s)> with w* ~ U(-1, 1)^d (Algorithm 3).

@@ -84,5 +84,6 @@ pub fn loop_mrp<R: Real, const D: usize, const M: usize>(
         }
     }
     normalise(&mut mrp.initial.data.0[0][..states]);
-    Ok(mrp.with_cumulative().with_representable_value(&w, gamma))
+    mrp.accumulate();
+    Ok(mrp.with_representable_value(&w, gamma))
 }

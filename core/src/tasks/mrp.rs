@@ -62,7 +62,8 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
             check_distribution(&mrp.transition[s], "p")?;
         }
         check_distribution(&mrp.initial, "p_0")?;
-        Ok(mrp.with_cumulative())
+        mrp.accumulate();
+        Ok(mrp)
     }
 
     /// The process without p_0, p and r, which are 0.
@@ -71,15 +72,16 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         Mrp { states, initial: zeros(), transition, cumulative, reward: zeros(), features }
     }
 
-    /// Makes ready for steps, once p is complete.
-    pub(super) fn with_cumulative(mut self) -> Self {
-        for (cumulative, p) in self.cumulative.iter_mut().zip(&self.transition) {
+    /// To be called once p is complete: makes ready for steps.
+    pub(super) fn accumulate(&mut self) {
+        let rows = self.cumulative.iter_mut().zip(&self.transition).take(self.states);
+        for (cumulative, p) in rows {
             let mut total = R::ZERO;
             let mut last_positive = 0;
-            for (i, p) in p.iter().enumerate() {
-                total += *p;
+            for i in 0..self.states {
+                total += p[i];
                 cumulative[i] = total;
-                if *p > R::ZERO {
+                if p[i] > R::ZERO {
                     last_positive = i;
                 }
             }
@@ -87,7 +89,6 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
                 *sum = R::from_f64(2.0);
             }
         }
-        self
     }
 
     /// The same process with r = (I - gamma p) Phi w, so that the true value function is
@@ -202,10 +203,16 @@ impl<R: Real, const D: usize, const M: usize> Task<R, D> for Mrp<R, D, M> {
         // A state that this process did not hand out counts as its last.
         let s = state.min(self.states - 1);
         // As `Rng::categorical`: the first state whose cumulative sum exceeds a uniform number. Counting
-        // the others takes no branch that a processor could mispredict.
+        // the others takes no branch that a processor could mispredict, and vectors of eight.
         let u = rng.uniform::<R>();
+        let (eights, rest) = self.cumulative[s].data.0[0].as_chunks::<8>();
         let mut next = 0;
-        for sum in self.cumulative[s].iter() {
+        for sums in eights.iter().take(self.states.div_ceil(8)) {
+            for sum in sums {
+                next += (u >= *sum) as u32;
+            }
+        }
+        for sum in rest {
             next += (u >= *sum) as u32;
         }
         (self.reward[s], next as usize)

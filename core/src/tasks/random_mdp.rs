@@ -55,5 +55,6 @@ pub fn random_mdp<R: Real, const D: usize, const M: usize>(
             crate::kernel::add_scaled(p_s, *probability, &p_mdp);
         }
     }
-    Ok(mrp.with_cumulative().with_representable_value(&w, gamma))
+    mrp.accumulate();
+    Ok(mrp.with_representable_value(&w, gamma))
 }
