@@ -88,7 +88,10 @@ kernel! {
 
         // The step after the last one formed holds the G and z of layer a.
         let mut tape = [Step { g: zeros(), a: zeros(), v: zeros(), z: [S::ZERO; R] }; L];
-        tape[0].g = statistic::<S, D, K, R>(&windows.window(count));
+        for j in count..count + n {
+            let z = windows.token(j);
+            add_outers(dim, &mut tape[0].g, [(&z, &z)]);
+        }
         if formed > 0 {
             let mut g_q = zeros();
             mul_onto(dim, &mut g_q, Onto::Zeros, &tape[0].g, &first.q.m);
@@ -311,19 +314,4 @@ fn query<S: Scalar, const D: usize, const R: usize>(window: &Window<S, D>) -> [S
         z[i] = window.query()[i];
     }
     z
-}
-
-/// G_0, padded.
-#[inline(always)]
-fn statistic<S: Scalar, const D: usize, const K: usize, const R: usize>(
-    window: &Window<S, D>,
-) -> Columns<S, R, K> {
-    let mut g = zeros::<S, R, K>();
-    let from = window.statistic::<K>().g;
-    for j in 0..K {
-        for i in 0..K {
-            g[j][i] = from[(i, j)];
-        }
-    }
-    g
 }
