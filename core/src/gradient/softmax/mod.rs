@@ -10,10 +10,13 @@
 //! Reverse, from the adjoints x-bar_c of the next layer's columns:
 //!
 //! ```text
-//! A-bar_rc = <v_r, x-bar_c>      v-bar_r = sum_c A_rc x-bar_c      s-bar_rc = A_rc (A-bar_rc - sum_c A_rc A-bar_rc)
+//! A-bar_rc = <v_r, x-bar_c>      v-bar_r = sum_c A_rc x-bar_c      s-bar_rc = A_rc (A-bar_rc - <v_r, v-bar_r>)
 //! k-bar_r  = sum_c s-bar_rc z_c  P-bar += (1/n) v-bar_r z_r^T      Q-bar += z_r k-bar_r^T
 //! z-bar_c  = x-bar_c + sum_r s-bar_rc k_r                          z-bar_r += (1/n) P^T v-bar_r + Q k-bar_r
 //! ```
+//!
+//! (<v_r, v-bar_r> is sum_c A_rc A-bar_rc.) Exponentials are powers of 2, of keys times log2 e, and a row's
+//! normalisation goes into v_r, not into each exponential.
 //!
 //! A tape keeps, per layer, the columns, k_r, v_r, the exponentials and each row's normalisation:
 //! n^2 + 3 K n numbers. (Inference keeps K n: it needs a row of scores at a time. Recomputing the
@@ -68,7 +71,7 @@ struct LayerTape<S: Scalar, const K: usize, const N: usize> {
     keys: [[S; K]; N],
     /// v_r = (1/n) P z_r, times the row's normalisation.
     values: [[S; K]; N],
-    /// e^(score - shift), tile after tile of rows; in a tile column after column, n of them.
+    /// E_rc = e^(score - shift), tile after tile of rows; in a tile column after column, n of them.
     exponentials: Vec<[S; N], N>,
     /// e^(score - shift) of the query's column.
     query_exponentials: [S; N],

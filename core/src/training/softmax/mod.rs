@@ -176,6 +176,30 @@ mod tests {
     }
 
     #[test]
+    fn a_network_that_blows_up_stays_finite() {
+        let mut rng = Rng::new(3);
+        let (features, rewards) = windows_of(&mut rng);
+        let (features, rewards) =
+            (features.map(|phi| phi.map(|x| x as f32)), rewards.map(|r| r as f32));
+        let windows = Windows::new(&features, &rewards, 5, 0.9).unwrap();
+        let mut network = Network3::<f32>::autoregressive(3).unwrap();
+        // Scores in the tens, where each window is still itself; then in the thousands, where all but one
+        // exponential of a row are at the lower end.
+        for (size, same) in [(30.0, true), (3000.0, false)] {
+            let (p, q) = network.parameters_mut().as_mut_slice().split_at_mut(25);
+            p.fill_with(|| 0.1 * rng.uniform_in(-1.0, 1.0));
+            q.fill_with(|| size * rng.uniform_in(-1.0, 1.0));
+            let mut together = network.parameters().zeros_like();
+            let mut one_by_one = together.clone();
+            let targets = Targets::Bootstrapped;
+            let loss = network.batch_gradient(&windows, targets, &mut together);
+            let want = batch_gradient_by_window(&network, &windows, targets, &mut one_by_one);
+            assert!(loss.is_finite() && together.as_slice().iter().all(|g| g.is_finite()));
+            assert!(!same || (loss - want).abs() < 1e-5 * want, "{loss} {want}");
+        }
+    }
+
+    #[test]
     fn a_context_beyond_the_capacity_teaches_nothing() {
         let mut rng = Rng::new(2);
         let (features, rewards) = windows_of(&mut rng);
