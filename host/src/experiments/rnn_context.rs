@@ -9,6 +9,7 @@ use crate::options as parse;
 use crate::records::Records;
 use crate::report::{Claim, Verdict};
 use crate::session::Session;
+use crate::train::options::RnnInput;
 use crate::train::shapes::{RNN_DIM, rnn_value};
 use ictd_core::rng::{Rng, Stream};
 use ictd_core::tasks::{Mrp, Task as _, boyan_chain, loop_mrp};
@@ -23,6 +24,9 @@ const STATES: usize = 16;
 /// The experiment of Figure 1 with the trained RNN, on 500 Loop MRPs (5 to 15 states, value
 /// representable, as in the authors' demo) and 500 Boyan chains (10 states); instances are shared out
 /// among the seeds.
+///
+/// For two readings of the paper's RNN: its layers pass their new state up, as in every framework; or
+/// their previous one, as the paper's formula has it, so that three layers never see the query.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct RnnContext {
@@ -47,6 +51,8 @@ impl Default for RnnContext {
 /// One row of `msve.csv`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MsveRow {
+    /// What the upper layers read: `current` or `delayed`.
+    pub rnn_input: String,
     /// `loop` or `boyan`.
     pub environment: String,
     /// Context length.
@@ -59,32 +65,46 @@ pub struct MsveRow {
 
 const ENVIRONMENTS: [(&str, &str); 2] = [("loop", "Loop"), ("boyan", "Boyan's chain")];
 
+/// The readings, the names of their runs, and how a claim and a legend call them.
+const INPUTS: [(RnnInput, &str, &str, &str); 2] = [
+    (RnnInput::Current, RUN, "current", "RNN"),
+    (RnnInput::Delayed, "rnn-delayed", "delayed", "delayed RNN"),
+];
+
 impl Experiment for RnnContext {
     const ID: &'static str = "rnn-context";
     const FIGURE: &'static str = "App. figure: MSVE of the trained RNN against context length";
 
     fn measure(&self, session: &Session, records: &mut Records) -> Result<Findings, Error> {
-        let runs = trained(RUN, &options(&self.scale), session)?;
         let lengths: Vec<usize> = (1..=self.max_context).step_by(3).collect();
         let mut rows = Vec::new();
         let mut findings = Findings::default();
-        for (environment, title) in ENVIRONMENTS {
-            let mut seeds = Rng::stream(session.seed, Stream::Tasks);
-            let tasks: Vec<_> = (0..self.tasks).map(|i| (i, seeds.next_u64())).collect();
-            let errors = session.map(environment, &tasks, |&(i, seed)| {
-                let parameters = &runs[i % runs.len()].parameters;
-                instance(environment, parameters, &lengths, seed)
-                    .doing(format!("rnn-context, {environment} {i}"))
-            })?;
-            let row = |(at, n): (usize, &usize)| {
-                let (mean, stderr) = mean_and_stderr(errors.iter().map(|e| e[at]));
-                MsveRow { environment: environment.into(), context_length: *n, mean, stderr }
-            };
-            let of_environment: Vec<MsveRow> = lengths.iter().enumerate().map(row).collect();
-            if let [first, .., last] = of_environment.as_slice() {
-                findings.claims.push(claim(title, first, last));
+        for (input, run, input_name, label) in INPUTS {
+            let runs = trained(run, &options(&self.scale, input), session)?;
+            for (environment, title) in ENVIRONMENTS {
+                let mut seeds = Rng::stream(session.seed, Stream::Tasks);
+                let tasks: Vec<_> = (0..self.tasks).map(|i| (i, seeds.next_u64())).collect();
+                let errors = session.map(environment, &tasks, |&(i, seed)| {
+                    let parameters = &runs[i % runs.len()].parameters;
+                    instance(environment, input, parameters, &lengths, seed)
+                        .doing(format!("rnn-context, {environment} {i}"))
+                })?;
+                let row = |(at, n): (usize, &usize)| {
+                    let (mean, stderr) = mean_and_stderr(errors.iter().map(|e| e[at]));
+                    MsveRow {
+                        rnn_input: input_name.into(),
+                        environment: environment.into(),
+                        context_length: *n,
+                        mean,
+                        stderr,
+                    }
+                };
+                let of_environment: Vec<MsveRow> = lengths.iter().enumerate().map(row).collect();
+                if let [first, .., last] = of_environment.as_slice() {
+                    findings.claims.push(claim(&format!("{label}, {title}"), first, last));
+                }
+                rows.extend(of_environment);
             }
-            rows.extend(of_environment);
         }
         records.put_csv("msve.csv", &rows)?;
         findings.results.insert("msve".into(), json!(rows));
@@ -94,17 +114,21 @@ impl Experiment for RnnContext {
     fn figures(records: &Records) -> Result<NamedFigures, Error> {
         let rows: Vec<MsveRow> = records.csv("msve.csv")?;
         let panel = |(environment, title): (&str, &str)| {
-            let rows: Vec<_> = rows.iter().filter(|r| r.environment == environment).collect();
+            let curve = |(_, _, input, label): (_, _, &str, &str)| {
+                let of_curve = |r: &&MsveRow| r.environment == environment && r.rnn_input == input;
+                let rows: Vec<_> = rows.iter().filter(of_curve).collect();
+                Curve::with_stderr(
+                    label,
+                    rows.iter().map(|r| r.context_length as f64).collect(),
+                    rows.iter().map(|r| r.mean).collect(),
+                    &rows.iter().map(|r| r.stderr).collect::<Vec<_>>(),
+                )
+            };
             Panel::Curves(Curves {
                 title: title.into(),
                 x: Axis::linear("context length t"),
                 y: Axis::from_zero("MSVE"),
-                curves: vec![Curve::with_stderr(
-                    "",
-                    rows.iter().map(|r| r.context_length as f64).collect(),
-                    rows.iter().map(|r| r.mean).collect(),
-                    &rows.iter().map(|r| r.stderr).collect::<Vec<_>>(),
-                )],
+                curves: INPUTS.into_iter().map(curve).collect(),
                 ..Default::default()
             })
         };
@@ -123,7 +147,7 @@ fn claim(title: &str, first: &MsveRow, last: &MsveRow) -> Claim {
     let joint = (first.stderr * first.stderr + last.stderr * last.stderr).sqrt();
     let rise = last.mean - first.mean;
     Claim {
-        claim: format!("RNN, {title}: no policy evaluation in context"),
+        claim: format!("{title}: no policy evaluation in context"),
         paper: "MSVE increases with the context length".into(),
         measured: format!(
             "{:.3} ± {:.3} at length {}, {:.3} ± {:.3} at {}",
@@ -148,6 +172,7 @@ fn claim(title: &str, first: &MsveRow, last: &MsveRow) -> Claim {
 /// The errors of one instance at each context length, a fresh trajectory each.
 fn instance(
     environment: &str,
+    input: RnnInput,
     parameters: &[f32],
     lengths: &[usize],
     seed: u64,
@@ -163,6 +188,7 @@ fn instance(
     };
     let d = task.stationary_distribution()?;
     let v = task.true_value(GAMMA)?;
+    let input = input.into();
     let error = |n: &usize| {
         let mut state = task.initial_state(&mut rng);
         let (mut features, mut rewards) = (vec![task.features(state)], Vec::new());
@@ -174,7 +200,8 @@ fn instance(
         }
         let mut v_hat = SVector::<f32, STATES>::zeros();
         for (s, value) in v_hat.iter_mut().enumerate().take(task.states()) {
-            *value = rnn_value(parameters, &features, &rewards, GAMMA, &task.feature_map()[s])?;
+            let phi = &task.feature_map()[s];
+            *value = rnn_value(input, parameters, &features, &rewards, GAMMA, phi)?;
         }
         Ok(f64::from(task.msve(&d, &v_hat, &v)))
     };

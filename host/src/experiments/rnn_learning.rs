@@ -7,7 +7,7 @@ use crate::figures::{Axis, Curves, Figure, NamedFigures, Panel};
 use crate::records::Records;
 use crate::report::{Claim, Verdict};
 use crate::session::Session;
-use crate::train::options::{Model, Train};
+use crate::train::options::{Model, RnnInput, Train};
 use serde::{Deserialize, Serialize};
 
 /// The run, shared with the figure on context lengths.
@@ -27,8 +27,8 @@ pub struct RnnLearning {
 }
 
 /// What both RNN figures train.
-pub fn options(scale: &Scale) -> Train {
-    scale.apply(Train { model: Model::Rnn, ..Train::default() })
+pub fn options(scale: &Scale, rnn_input: RnnInput) -> Train {
+    scale.apply(Train { model: Model::Rnn, rnn_input, ..Train::default() })
 }
 
 impl Experiment for RnnLearning {
@@ -36,7 +36,7 @@ impl Experiment for RnnLearning {
     const FIGURE: &'static str = "App. figure: MSVE of an RNN during multi-task TD";
 
     fn measure(&self, session: &Session, records: &mut Records) -> Result<Findings, Error> {
-        let runs = trained(RUN, &options(&self.scale), session)?;
+        let runs = trained(RUN, &options(&self.scale, RnnInput::Current), session)?;
         let mut findings = Findings::default();
         findings.results.insert("seeds".into(), seeds_value(&runs, false));
         let (start, start_error) = mean_and_stderr(

@@ -310,16 +310,17 @@ where
         let states = EvaluationStates::of(task)?;
         let parameters: Vec<f32> =
             Network::<S, D>::parameters(self).as_slice().iter().map(|x| x.lane(lane)).collect();
-        let alone = rnn::<D, X, H, L, C>(&parameters);
+        let alone = rnn::<D, X, H, L, C>(self.rnn().layer_input(), &parameters);
         Ok(Scores { msve: msve(&alone, context, task, &states)?, ..Scores::NONE })
     }
 }
 
 /// An RNN with given parameters, in the core's order (missing ones are 0).
 pub fn rnn<const D: usize, const X: usize, const H: usize, const L: usize, const C: usize>(
+    input: LayerInput,
     parameters: &[f32],
 ) -> RnnNetwork<f32, D, X, H, L, C, SHORT_CONTEXT> {
-    let mut network = RnnNetwork::new(LayerInput::Current);
+    let mut network = RnnNetwork::new(input);
     let numbers = Network::<f32, D>::parameters_mut(&mut network).as_mut_slice();
     for (to, from) in numbers.iter_mut().zip(parameters) {
         *to = *from;

@@ -3,6 +3,7 @@
 use super::shapes;
 use crate::error::Error;
 use crate::options;
+use ictd_core::rnn::LayerInput;
 use ictd_core::tasks::MAX_ACTIONS;
 use ictd_core::training::{AdamSettings, Loss, Optimizer, Settings};
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,9 @@ pub struct Train {
     /// One pair (P, Q) for all layers, or one for each
     #[arg(long, value_enum, default_value = "auto")]
     pub mode: Mode,
+    /// What an RNN's layers above the first read
+    #[arg(long, value_enum, default_value = "current")]
+    pub rnn_input: RnnInput,
     /// Layers L
     #[arg(long, default_value = "3", value_parser = options::integer(1..=shapes::LAYERS))]
     pub layers: usize,
@@ -130,6 +134,25 @@ pub enum Mode {
     Sequential,
 }
 
+/// What an RNN's layers above the first read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RnnInput {
+    /// The new state of the layer below
+    Current,
+    /// Its previous state, the paper's formula to the letter: 3 layers never see the query
+    Delayed,
+}
+
+impl From<RnnInput> for LayerInput {
+    fn from(input: RnnInput) -> Self {
+        match input {
+            RnnInput::Current => LayerInput::Current,
+            RnnInput::Delayed => LayerInput::Delayed,
+        }
+    }
+}
+
 /// The distribution of tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -180,6 +203,7 @@ impl Default for Train {
             model: Model::Transformer,
             attention: Attention::Linear,
             mode: Mode::Auto,
+            rnn_input: RnnInput::Current,
             layers: 3,
             dim: 4,
             context: 30,
@@ -227,6 +251,9 @@ impl Train {
                     format!("{}: accepted for an RNN is {}", self.layers, shapes::RNN_LAYERS);
                 return refuse("--layers", reason);
             }
+        }
+        if self.model == Model::Transformer && self.rnn_input == RnnInput::Delayed {
+            return refuse("--rnn-input", "delayed: accepted with --model rnn".into());
         }
         let keeps_context = self.model == Model::Rnn || self.attention == Attention::Softmax;
         if keeps_context && self.context > shapes::SHORT_CONTEXT {

@@ -49,13 +49,14 @@ type Rnn<S> = RnnNetwork<
 /// # Errors
 /// As [`super::group::value`].
 pub fn rnn_value(
+    input: LayerInput,
     parameters: &[f32],
     features: &[SVector<f32, RNN_DIM>],
     rewards: &[f32],
     gamma: f32,
     phi: &SVector<f32, RNN_DIM>,
 ) -> Result<f32, Error> {
-    let network: Rnn<f32> = super::group::rnn(parameters);
+    let network: Rnn<f32> = super::group::rnn(input, parameters);
     super::group::value(&network, features, rewards, gamma, phi)
 }
 
@@ -151,7 +152,8 @@ where
             Lanes::<S, _, 4>::boxed(options, Softmax::<S>::sequential(depth)?, seeds)
         }
         (Model::Rnn, .., RNN_DIM) => {
-            Lanes::<S, _, RNN_DIM>::boxed(options, Rnn::<S>::new(LayerInput::Current), seeds)
+            let network = Rnn::<S>::new(options.rnn_input.into());
+            Lanes::<S, _, RNN_DIM>::boxed(options, network, seeds)
         }
         _ => Err(Error::OutOfRange { parameter: "dim", accepted: "a compiled shape" }),
     }
