@@ -1,4 +1,4 @@
-use super::{LayerInput, Rnn, add_product};
+use super::{LayerInput, Rnn, add_product, step};
 use crate::error::Error;
 use crate::scalar::{Scalar, kernel};
 
@@ -48,19 +48,21 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize>
         context: impl IntoIterator<Item = [S; X]>,
         query: [S; X],
     ) -> Result<S, Error> {
-        let mut hidden = [[S::ZERO; H]; L];
+        let start = [[S::ZERO; H]; L];
         self.n = 0;
         for token in context {
             if self.n == N {
                 return Err(Error::CapacityExceeded { parameter: "context", capacity: N });
             }
-            hidden = rnn.step(&hidden, &token);
             self.tokens[self.n] = token;
-            self.after[self.n] = hidden;
+            let (before, after) = self.after.split_at_mut(self.n);
+            let before = before.last().unwrap_or(&start);
+            step(rnn, before, &self.tokens[self.n], &mut after[0]);
             self.n += 1;
         }
         self.query = query;
-        self.last = rnn.step(&hidden, &query);
+        let before = self.after[..self.n].last().unwrap_or(&start);
+        step(rnn, before, &self.query, &mut self.last);
         Ok(rnn.output(&self.last))
     }
 

@@ -197,7 +197,9 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const C: usize> 
 
     /// The hidden states after one more token. `before` and the result hold one state per layer.
     pub fn step(&self, before: &[[S; H]; L], token: &[S; X]) -> [[S; H]; L] {
-        step(self, before, token)
+        let mut after = [[S::ZERO; H]; L];
+        step(self, before, token, &mut after);
+        after
     }
 
     /// v = <W_o, a^(L-1)>.
@@ -222,6 +224,7 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const C: usize> 
 }
 
 kernel! {
+    /// The hidden states after one more token.
     fn step as Step<
         'a,
         S: Scalar,
@@ -233,8 +236,8 @@ kernel! {
         rnn: &'a Rnn<S, X, H, L, C>,
         before: &'a [[S; H]; L],
         token: &'a [S; X],
-    ) -> [[S; H]; L] {
-        let mut after = *before;
+        after: &'a mut [[S; H]; L],
+    ) {
         for l in 0..L {
             let mut sum = *rnn.bias(l);
             if l == 0 {
@@ -251,7 +254,6 @@ kernel! {
                 after[l][i] = sum[i].tanh();
             }
         }
-        after
     }
 }
 

@@ -64,29 +64,63 @@ impl<S: Scalar> Targets<'_, S> {
     }
 }
 
-/// [`Network::batch_gradient`] window by window, in reverse time: v_{t+1} is then known when
-/// window t is reached, and each window's forward pass is made once.
+/// What the loss of a batch asks of a window's value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Demand<S: Scalar> {
+    /// None for the last window, which is there to bootstrap from and only for that.
+    target: Option<S>,
+    /// -2/W.
+    minus_two: S,
+}
+
+impl<S: Scalar> Demand<S> {
+    /// v-bar = (1/W) -2 (target - v); none if the window's gradient is not asked for.
+    #[inline(always)]
+    pub(super) fn adjoint(&self, v: S) -> Option<S> {
+        self.target.map(|target| self.minus_two * (target - v))
+    }
+}
+
+/// The loss of a batch. `pass(t, demand)` gives v_t and, from v_t-bar = `demand.adjoint(v_t)`, adds to the
+/// gradient. In reverse time: v_{t+1} is then known when window t is reached, and each window's forward
+/// pass is made once.
+#[inline(always)]
+pub(super) fn in_reverse<S: Scalar, const D: usize>(
+    windows: &Windows<S, D>,
+    targets: Targets<S>,
+    mut pass: impl FnMut(usize, Demand<S>) -> S,
+) -> S {
+    let inverse_count = S::ONE / S::from_count(windows.count() as u64);
+    let minus_two = -(inverse_count + inverse_count);
+    let mut v_next = match targets {
+        Targets::Bootstrapped => pass(windows.count(), Demand { target: None, minus_two }),
+        Targets::Given(_) => S::ZERO,
+    };
+    let mut sum = S::ZERO;
+    for t in (0..windows.count()).rev() {
+        let target = targets.of(windows, t, v_next);
+        v_next = pass(t, Demand { target: Some(target), minus_two });
+        let error = target - v_next;
+        sum += error * error;
+    }
+    sum * inverse_count
+}
+
+/// [`Network::batch_gradient`] window by window.
 pub fn batch_gradient_by_window<S: Scalar, const D: usize, N: Network<S, D> + ?Sized>(
     network: &N,
     windows: &Windows<S, D>,
     targets: Targets<S>,
     gradient: &mut N::Parameters,
 ) -> S {
-    let inverse_count = S::ONE / S::from_count(windows.count() as u64);
-    let minus_two = -(inverse_count + inverse_count);
-    let mut v_next = match targets {
-        Targets::Bootstrapped => network.value(&windows.window(windows.count())),
-        Targets::Given(_) => S::ZERO,
-    };
-    let mut sum = S::ZERO;
-    for t in (0..windows.count()).rev() {
-        let target = targets.of(windows, t, v_next);
-        let adjoint = |v: S| minus_two * (target - v);
-        v_next = network.value_and_gradient(&windows.window(t), adjoint, gradient);
-        let error = target - v_next;
-        sum += error * error;
-    }
-    sum * inverse_count
+    in_reverse(windows, targets, |t, demand| {
+        let window = windows.window(t);
+        if demand.target.is_none() {
+            return network.value(&window);
+        }
+        let adjoint = |v| demand.adjoint(v).unwrap_or(S::ZERO);
+        network.value_and_gradient(&window, adjoint, gradient)
+    })
 }
 
 /// One update of Algorithm 1: theta += step_size delta_t grad v_t with v_t and v_{t+1} of the

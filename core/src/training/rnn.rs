@@ -1,4 +1,6 @@
-use super::{Network, Parameters, Window};
+use super::network::in_reverse;
+use super::{Network, Parameters, Targets, Window, Windows};
+use crate::error::Error;
 use crate::rng::Rng;
 use crate::rnn::{LayerInput, Rnn, RnnTape};
 use crate::scalar::Scalar;
@@ -51,6 +53,16 @@ impl<
     fn token(window: &Window<S, D>, j: usize) -> [S; X] {
         // The memory row of the average-reward token stands where the flag does, and is 0.
         window.token::<X>(j).data.0[0]
+    }
+
+    /// The value of a window, left on the tape.
+    fn forward(
+        &self,
+        tape: &mut RnnTape<S, X, H, L, N>,
+        window: &Window<S, D>,
+    ) -> Result<S, Error> {
+        let context = (0..window.context_len()).map(|j| Self::token(window, j));
+        tape.forward(&self.rnn, context, Self::query(window))
     }
 
     /// The query with its flag, 1.
@@ -119,11 +131,27 @@ impl<
         adjoint: impl FnOnce(S) -> S,
         gradient: &mut Self::Parameters,
     ) -> S {
-        let mut tape = RnnTape::<S, X, H, L, N>::new();
-        let context = (0..window.context_len()).map(|j| Self::token(window, j));
-        let Ok(v) = tape.forward(&self.rnn, context, Self::query(window)) else { return S::ZERO };
+        let mut tape = RnnTape::new();
+        let Ok(v) = self.forward(&mut tape, window) else { return S::ZERO };
         tape.backward(&self.rnn, adjoint(v), gradient);
         v
+    }
+
+    /// On one tape.
+    fn batch_gradient(
+        &self,
+        windows: &Windows<S, D>,
+        targets: Targets<S>,
+        gradient: &mut Self::Parameters,
+    ) -> S {
+        let mut tape = RnnTape::new();
+        in_reverse(windows, targets, |t, demand| {
+            let Ok(v) = self.forward(&mut tape, &windows.window(t)) else { return S::ZERO };
+            if let Some(seed) = demand.adjoint(v) {
+                tape.backward(&self.rnn, seed, gradient);
+            }
+            v
+        })
     }
 }
 
@@ -131,7 +159,6 @@ impl<
 mod tests {
     use super::*;
     use crate::rnn::parameter_columns;
-    use crate::training::{Targets, Windows};
     use nalgebra::SVector;
 
     type Small = RnnNetwork<f64, 2, 6, 4, 3, { parameter_columns(6, 4, 3) }, 4>;

@@ -66,18 +66,19 @@ impl<S: Scalar, const K: usize, const N: usize> Row<S, K, N> {
 pub(super) struct FirstLayer<S: Scalar, const K: usize, const N: usize> {
     /// The row of token r at r modulo n.
     rows: Vec<Row<S, K, N>, N>,
-    /// The last window that is asked for.
+    /// The first window that was asked for, the last in time.
     last: usize,
 }
 
 impl<S: Scalar, const K: usize, const N: usize> FirstLayer<S, K, N> {
-    /// Before any window; `last` is the first to be asked for. Contexts have at most N columns.
+    /// Before any window.
     #[inline(always)]
-    pub(super) fn new(last: usize) -> Self {
-        FirstLayer { rows: Vec::new(), last }
+    pub(super) fn new() -> Self {
+        FirstLayer { rows: Vec::new(), last: 0 }
     }
 
-    /// The second layer's input for window t, which must be the one before the last one asked for.
+    /// The second layer's input for window t: any at first (of at most N context columns), then the one
+    /// before.
     #[inline(always)]
     pub(super) fn forward<const D: usize>(
         &mut self,
@@ -87,8 +88,9 @@ impl<S: Scalar, const K: usize, const N: usize> FirstLayer<S, K, N> {
         next: &mut Columns<S, K, N>,
     ) {
         let n = windows.context_len();
-        if t == self.last {
+        if self.rows.is_empty() {
             let _ = self.rows.resize(n, Row::ZEROS);
+            self.last = t;
             for r in t + 1..t + n {
                 enter(self, windows, layer, r);
             }

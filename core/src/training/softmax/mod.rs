@@ -1,5 +1,6 @@
 mod first_layer;
 
+use super::network::in_reverse;
 use super::{AttentionNetwork, AttentionParameters, Network, Targets, Window, Windows};
 use crate::gradient::softmax::Tape;
 use crate::kernel::zeros;
@@ -86,50 +87,45 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
         v
     }
 
-    /// In reverse time, on one tape: v_{t+1} is then known when window t is reached, and each
-    /// window's forward pass is made once. The windows share the first layer's scores.
+    /// On one tape. The windows share the first layer's scores.
     fn batch_gradient(
         &self,
         windows: &Windows<S, D>,
         targets: Targets<S>,
         gradient: &mut Self::Parameters,
     ) -> S {
+        let n = windows.context_len();
+        if n > N {
+            return S::ZERO;
+        }
         let layers = self.parameters.layers();
         let layers = &layers[..self.parameters.stored()];
         let mut sum = [Layer { p: zeros(), q: zeros() }; C];
-        let inverse_count = S::ONE / S::from_count(windows.count() as u64);
-        let minus_two = -(inverse_count + inverse_count);
-        // The last window is there to bootstrap from, and only for that.
-        let bootstrapped = matches!(targets, Targets::Bootstrapped);
-        let passes = windows.count() + bootstrapped as usize;
-        // The tape is of the layers after the first; the last layer's scores are not kept.
-        let shared = self.depth > 1;
-        let (mut first, mut tape) = (FirstLayer::new(passes - 1), Tape::<S, K, L, N>::new());
-        let (mut v_next, mut loss) = (S::ZERO, S::ZERO);
-        for t in (0..passes).rev() {
-            let v = if shared {
-                let Ok(second) = tape.input(windows.context_len(), self.depth - 1) else { break };
-                first.forward(windows, &layers[0], t, second);
-                tape.forward::<true>(layers, 1)
-            } else {
-                let Some(v) = self.forward(&mut tape, layers, &windows.window(t)) else { break };
-                v
-            };
-            if t < windows.count() {
-                let error = targets.of(windows, t, v_next) - v;
-                let seed = minus_two * error;
-                if shared {
-                    let x_bar = tape.backward::<true>(layers, 1, seed, &mut sum);
-                    first.backward(windows, t, x_bar, &mut sum[0]);
-                } else {
+        let mut tape = Tape::<S, K, L, N>::new();
+        let loss = if self.depth == 1 {
+            in_reverse(windows, targets, |t, demand| {
+                let v = self.forward(&mut tape, layers, &windows.window(t)).unwrap_or(S::ZERO);
+                if let Some(seed) = demand.adjoint(v) {
                     tape.backward::<false>(layers, 0, seed, &mut sum);
                 }
-                loss += error * error;
-            }
-            v_next = v;
-        }
+                v
+            })
+        } else {
+            // The tape is of the layers after the first.
+            let mut first = FirstLayer::new();
+            in_reverse(windows, targets, |t, demand| {
+                let Ok(second) = tape.input(n, self.depth - 1) else { return S::ZERO };
+                first.forward(windows, &layers[0], t, second);
+                let v = tape.forward::<true>(layers, 1);
+                if let Some(seed) = demand.adjoint(v) {
+                    let x_bar = tape.backward::<true>(layers, 1, seed, &mut sum);
+                    first.backward(windows, t, x_bar, &mut sum[0]);
+                }
+                v
+            })
+        };
         gradient.add_layers(&sum);
-        loss * inverse_count
+        loss
     }
 }
 
