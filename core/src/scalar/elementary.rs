@@ -41,6 +41,7 @@ pub(super) fn exp2(x: f32) -> f32 {
     let p = p * f + 0.009_671_511;
     let p = p * f + 0.055_507_34;
     let p = p * f + 0.240_222_42;
+    #[expect(clippy::approx_constant, reason = "a coefficient near ln 2, not ln 2")]
     let p = p * f + 0.693_147;
     let p = p * f + 1.0;
     // `shifted` holds k in its low bits: added to the exponent it multiplies by 2^k.

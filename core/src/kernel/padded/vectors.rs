@@ -14,10 +14,12 @@ macro_rules! tiles {
         tiles!(@ $R, $i, $N, $body, 1);
     };
     (@ $R:expr, $i:ident, $N:ident, $body:expr, $n:literal) => {
-        while $i + $n <= $R {
+        {
             const $N: usize = $n;
-            $body;
-            $i += $n;
+            while $i + $N <= $R {
+                $body;
+                $i += $N;
+            }
         }
     };
 }
