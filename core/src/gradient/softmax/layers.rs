@@ -54,9 +54,11 @@ fn forward_rows<const T: usize, S: Scalar, const K: usize, const N: usize>(
     }
     // The residual: Z_{l+1} starts from Z_l.
     scatter(rows, &query, &values, (r == 0).then_some(&tape.z), next);
-    tape.query_exponentials[r..r + T].copy_from_slice(&query);
-    tape.values[r..r + T].copy_from_slice(&values);
-    tape.normalisation[r..r + T].copy_from_slice(&normalisation);
+    for t in 0..T {
+        tape.query_exponentials[r + t] = query[t];
+        tape.values[r + t] = values[t];
+        tape.normalisation[r + t] = normalisation[t];
+    }
 }
 
 /// The last layer on its way through the rows, and what it leaves behind for seed 1.
@@ -164,7 +166,9 @@ impl<S: Scalar, const K: usize> LastLayer<S, K> {
             scatter(rows, &query, &keys, None, z_bar);
         }
         let mut z_r = [[S::ZERO; K]; T];
-        z_r.copy_from_slice(&z.context[r..r + T]);
+        for t in 0..T {
+            z_r[t] = z.context[r + t];
+        }
         add_outers(&mut self.q_bar, &z_r, &k_bar);
         if ADJOINTS {
             for t in 0..T {
@@ -233,9 +237,10 @@ fn backward_rows<
     let (mut keys, mut values) = ([[S::ZERO; K]; T], [[S::ZERO; K]; T]);
     let mut query = [S::ZERO; T];
     // The weights A are the exponentials times their row's normalisation, which goes into the vectors.
-    keys.copy_from_slice(&tape.keys[r..r + T]);
-    values.copy_from_slice(&tape.values[r..r + T]);
-    query.copy_from_slice(&tape.query_exponentials[r..r + T]);
+    for t in 0..T {
+        (keys[t], values[t]) = (tape.keys[r + t], tape.values[r + t]);
+        query[t] = tape.query_exponentials[r + t];
+    }
     let mut v_bar = combinations(rows, &query, x_bar);
     // sum_c A_rc A-bar_rc = <v_r, v-bar_r>
     let mut mean = [S::ZERO; T];
@@ -257,9 +262,9 @@ fn backward_rows<
         scatter(scores_bar, &query, &keys, (r == 0).then_some(x_bar), z_bar);
     }
     let (inverse_len, mut z_r) = (S::ONE / S::from_count(n as u64), [[S::ZERO; K]; T]);
-    z_r.copy_from_slice(&z.context[r..r + T]);
-    for v_bar in &mut v_bar {
-        scale(v_bar, inverse_len);
+    for t in 0..T {
+        z_r[t] = z.context[r + t];
+        scale(&mut v_bar[t], inverse_len);
     }
     add_outers(&mut sum.p.data.0, &v_bar, &z_r);
     add_outers(&mut sum.q.data.0, &z_r, &k_bar);

@@ -24,7 +24,9 @@ impl<S: Scalar, const R: usize, const K: usize> Onto<'_, S, R, K> {
             Onto::Matrix(m) => &m[j],
         };
         let mut out = [S::ZERO; N];
-        out.copy_from_slice(&column[i..i + N]);
+        for n in 0..N {
+            out[n] = column[i + n];
+        }
         out
     }
 }

@@ -72,13 +72,17 @@ fn rows_of_product<const N: usize, S: Scalar, const R: usize, const K: usize>(
     i: usize,
 ) {
     let mut sums = [S::ZERO; N];
-    sums.copy_from_slice(&y[i..i + N]);
+    for n in 0..N {
+        sums[n] = y[i + n];
+    }
     for (column, x_k) in all(a, dim).iter().zip(x) {
         for n in 0..N {
             sums[n] += column[i + n] * *x_k;
         }
     }
-    out[i..i + N].copy_from_slice(&sums);
+    for n in 0..N {
+        out[i + n] = sums[n];
+    }
 }
 
 /// A x.
@@ -166,12 +170,16 @@ fn rows_of_transpose_product<const N: usize, S: Scalar, const R: usize, const K:
     i: usize,
 ) {
     let mut sums = [S::ZERO; N];
-    sums.copy_from_slice(&y[i..i + N]);
+    for n in 0..N {
+        sums[n] = y[i + n];
+    }
     let columns = &a[i..i + N];
     for (k, x_k) in all(x, dim).iter().enumerate() {
         for n in 0..N {
             sums[n] += columns[n][k] * *x_k;
         }
     }
-    out[i..i + N].copy_from_slice(&sums);
+    for n in 0..N {
+        out[i + n] = sums[n];
+    }
 }
