@@ -15,7 +15,7 @@ use ictd_core::scalar::{Kernel, Scalar};
 use ictd_core::tasks::{Mrp, Task, boyan_chain};
 use ictd_core::training::{
     Adam, AdamSettings, AttentionParameters, Autoregressive, BatchTd, FiniteTask, FiniteTasks,
-    MultiTaskTd, Network, Parameters, Settings, Targets, Trajectory,
+    MultiTaskTd, Network, Parameters, Settings, SoftmaxNetwork, Targets, Trajectory,
 };
 use ictd_core::transformer::{Layer, Transformer};
 use nalgebra::{SMatrix, SVector};
@@ -178,6 +178,13 @@ fn window_macs(k: f64) -> f64 {
     2.5 * k * k * k + (20.0 + 8.0) * k * k + (2.0 + 2.0 + 4.0 + 6.0 + 8.0 + 1.0) * k * k
 }
 
+/// The same for softmax attention over n columns, per pair of columns: 3 vector operations in the first
+/// layer, 6 in the second, 3 in the last, and two exponentials of 8; per column, 6 products with a vector
+/// and 3 outer ones. (What the windows share is not counted.)
+fn softmax_window_macs(k: f64, n: f64) -> f64 {
+    n * (n + 1.0) * (12.0 * k + 16.0) + n * 9.0 * k * k
+}
+
 struct Report {
     scalar: &'static str,
     peak: f64,
@@ -245,6 +252,16 @@ impl Report {
             Box::new(Batch { network, trajectory: trajectory.clone(), context_len, gradient });
         let time = seconds(&mut *batch);
         self.row("batch", K, S::LANES, time, WINDOWS as f64 * window_macs(kf));
+        let softmax =
+            SoftmaxNetwork::<S, D, K, 1, DEPTH, 60>::from_parameters(parameters.clone(), DEPTH);
+        let Ok(network) = softmax else { return };
+        let gradient = parameters.zeros_like();
+        let mut batch =
+            Box::new(Batch { network, trajectory: trajectory.clone(), context_len, gradient });
+        let time = seconds(&mut *batch);
+        self.row("softmax", K, S::LANES, time, WINDOWS as f64 * softmax_window_macs(kf, n));
+        let bytes = Softmax::<S, D, K>::BATCH_BYTES / S::LANES;
+        println!("{:12} {:12} {K:3} {bytes} bytes of stack per seed and lane", "", self.scalar);
         let reference = BatchTd::<S, D>::new(DEPTH);
         let mut batch =
             Box::new(Batch { network: reference, trajectory, context_len, gradient: [S::ZERO] });

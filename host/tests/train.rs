@@ -190,6 +190,7 @@ fn what_cannot_be_trained_is_refused_in_one_line() {
         (&["--gamma", "1"], "--gamma 1: accepted is a number in [0, 1)"),
         (&["--layers", "0"], "--layers 0: accepted is an integer from 1 to "),
         (&["--model", "rnn", "--mode", "sequential"], ""),
+        (&["--rnn-input", "delayed"], "--rnn-input: delayed: accepted with --model rnn"),
         (&["--task", "cartpole", "--loss", "true-value"], "--loss: true-value: "),
         (&["--resume", "here", "--lr", "1"], "--resume: takes all options from"),
         (&["--resume", "no/such/run"], "config.toml: "),

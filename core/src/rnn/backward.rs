@@ -1,6 +1,7 @@
 use super::{LayerInput, Rnn, add_product, step};
 use crate::error::Error;
 use crate::scalar::{Scalar, kernel};
+use core::sync::atomic::{Ordering, compiler_fence};
 
 /// A forward pass over a prompt, kept for the backward pass through time: the hidden states after
 /// each token, O(n L h). N is the capacity for context tokens.
@@ -188,6 +189,7 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
 fn add_outer<S: Scalar, const H: usize>(w_bar: &mut [[S; H]], g: &[S; H], x: &[S]) {
     for (column, x_j) in w_bar.iter_mut().zip(x) {
         for i in 0..H {
+            keep_apart::<S>();
             column[i] += g[i] * *x_j;
         }
     }
@@ -199,9 +201,18 @@ fn add_transposed_product<S: Scalar, const H: usize>(x_bar: &mut [S], w: &[[S; H
     for (x, column) in x_bar.iter_mut().zip(w) {
         let mut sum = column[0] * g[0];
         for i in 1..H {
+            keep_apart::<S>();
             sum += column[i] * g[i];
         }
         *x += sum;
+    }
+}
+
+/// For lanes, each number is a register already: the compiler must not look for vectors across rows.
+#[inline(always)]
+fn keep_apart<S: Scalar>() {
+    if S::LANES > 1 {
+        compiler_fence(Ordering::SeqCst);
     }
 }
 

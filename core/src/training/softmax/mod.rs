@@ -16,7 +16,8 @@ pub struct Softmax<const N: usize>;
 /// A softmax transformer in training. C is the capacity for stored layers, L for layers in the pass, N
 /// for context columns.
 ///
-/// A batch needs a tape of the layers and the rows of the first, O(n^2 + K n) numbers each, on the stack.
+/// A batch needs a tape of the layers and the rows of the first, O(N^2 + K N) numbers each, on the stack:
+/// [`BATCH_BYTES`](AttentionNetwork::BATCH_BYTES).
 pub type SoftmaxNetwork<
     S,
     const D: usize,
@@ -29,6 +30,9 @@ pub type SoftmaxNetwork<
 impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, const N: usize>
     SoftmaxNetwork<S, D, K, C, L, N>
 {
+    /// What a batch takes on the stack beside a few matrices, in bytes.
+    pub const BATCH_BYTES: usize = size_of::<Tape<S, K, L, N>>() + size_of::<FirstLayer<S, K, N>>();
+
     /// TF_L of a window, left on the tape; none if the window has more than N context columns.
     #[inline(always)]
     fn forward(
