@@ -185,6 +185,9 @@ fn softmax_window_macs(k: f64, n: f64) -> f64 {
     n * (n + 1.0) * (12.0 * k + 16.0) + n * 9.0 * k * k
 }
 
+/// Three layers of softmax attention with shared weights, contexts of up to 60 columns.
+type Softmax<S, const D: usize, const K: usize> = SoftmaxNetwork<S, D, K, 1, DEPTH, 60>;
+
 struct Report {
     scalar: &'static str,
     peak: f64,
@@ -252,9 +255,9 @@ impl Report {
             Box::new(Batch { network, trajectory: trajectory.clone(), context_len, gradient });
         let time = seconds(&mut *batch);
         self.row("batch", K, S::LANES, time, WINDOWS as f64 * window_macs(kf));
-        let softmax =
-            SoftmaxNetwork::<S, D, K, 1, DEPTH, 60>::from_parameters(parameters.clone(), DEPTH);
-        let Ok(network) = softmax else { return };
+        let Ok(network) = Softmax::<S, D, K>::from_parameters(parameters.clone(), DEPTH) else {
+            return;
+        };
         let gradient = parameters.zeros_like();
         let mut batch =
             Box::new(Batch { network, trajectory: trajectory.clone(), context_len, gradient });

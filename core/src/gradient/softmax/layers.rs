@@ -1,5 +1,7 @@
 //! A layer's passes, each one kernel: forward, the last layer's both ways at once, backward.
 
+#![allow(clippy::manual_memcpy, reason = "a call of memcpy, where a loop is a few registers")]
+
 use super::rows::{
     TILE, Workspace, add, add_outers, add_scaled, binary, combinations, dot, exponentials, scale,
     scatter, tile, vector,

@@ -9,6 +9,8 @@
 //! [kernels](crate::scalar::Kernel), compiled once each; inside them nothing is a closure or an
 //! iterator's adapter over rows: what is not inlined would lose the kernel's instructions.
 
+#![allow(clippy::manual_memcpy, reason = "a call of memcpy, where a loop is a few registers")]
+
 /// Runs the body for each row. For lanes, each row is a register already: the compiler must not look
 /// for vectors across rows (it gathers them, 20 times slower), which a fence of no instruction prevents.
 macro_rules! for_rows {
