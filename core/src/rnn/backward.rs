@@ -1,7 +1,7 @@
 use super::{LayerInput, Rnn, add_product, step};
 use crate::error::Error;
+use crate::kernel::keep_apart;
 use crate::scalar::{Scalar, kernel};
-use core::sync::atomic::{Ordering, compiler_fence};
 
 /// A forward pass over a prompt, kept for the backward pass through time: the hidden states after
 /// each token, O(n L h). N is the capacity for context tokens.
@@ -205,14 +205,6 @@ fn add_transposed_product<S: Scalar, const H: usize>(x_bar: &mut [S], w: &[[S; H
             sum += column[i] * g[i];
         }
         *x += sum;
-    }
-}
-
-/// For lanes, each number is a register already: the compiler must not look for vectors across rows.
-#[inline(always)]
-fn keep_apart<S: Scalar>() {
-    if S::LANES > 1 {
-        compiler_fence(Ordering::SeqCst);
     }
 }
 

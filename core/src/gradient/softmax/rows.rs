@@ -3,6 +3,7 @@
 //! A tile holds for each of n context columns, and for the query's, one number per row.
 
 use super::Columns;
+use crate::kernel::keep_apart;
 use crate::scalar::{Scalar, kernel};
 use nalgebra::{ArrayStorage, SVector};
 
@@ -125,6 +126,7 @@ pub(crate) fn binary<S: Scalar, const K: usize>(key: &[S; K]) -> [S; K] {
 #[inline(always)]
 pub(crate) fn add<S: Scalar, const K: usize>(x: &mut [S; K], y: &[S; K]) {
     for i in 0..K {
+        keep_apart::<S>();
         x[i] += y[i];
     }
 }
@@ -138,6 +140,7 @@ pub(crate) fn vector<S: Scalar, const K: usize>(x: [S; K]) -> SVector<S, K> {
 pub(crate) fn dot<S: Scalar, const K: usize>(x: &[S; K], y: &[S; K]) -> S {
     let mut sum = S::ZERO;
     for i in 0..K {
+        keep_apart::<S>();
         if i == 0 {
             sum = x[0] * y[0];
         } else {
@@ -150,6 +153,7 @@ pub(crate) fn dot<S: Scalar, const K: usize>(x: &[S; K], y: &[S; K]) -> S {
 #[inline(always)]
 pub(crate) fn add_scaled<S: Scalar, const K: usize>(x: &mut [S; K], s: S, y: &[S; K]) {
     for i in 0..K {
+        keep_apart::<S>();
         x[i] += s * y[i];
     }
 }
@@ -157,6 +161,7 @@ pub(crate) fn add_scaled<S: Scalar, const K: usize>(x: &mut [S; K], s: S, y: &[S
 #[inline(always)]
 pub(crate) fn scale<S: Scalar, const K: usize>(x: &mut [S; K], s: S) {
     for i in 0..K {
+        keep_apart::<S>();
         x[i] *= s;
     }
 }

@@ -2,8 +2,8 @@
 
 use super::vectors::add_product;
 use super::{Columns, Dim, all, all_mut};
+use crate::kernel::keep_apart;
 use crate::scalar::{Scalar, kernel};
-use core::sync::atomic::{Ordering, compiler_fence};
 
 /// What a product of matrices is added to.
 #[derive(Clone, Copy)]
@@ -176,7 +176,7 @@ kernel! {
 fn mirror_inline<S: Scalar, const R: usize, const K: usize>(m: &mut Columns<S, R, K>) {
     for j in 1..K {
         for i in 0..j {
-            compiler_fence(Ordering::SeqCst);
+            keep_apart::<S>();
             m[i][j] = m[j][i];
         }
     }

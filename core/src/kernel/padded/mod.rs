@@ -11,8 +11,7 @@
 
 #![allow(clippy::manual_memcpy, reason = "a call of memcpy, where a loop is a few registers")]
 
-/// Runs the body for each row. For lanes, each row is a register already: the compiler must not look
-/// for vectors across rows (it gathers them, 20 times slower), which a fence of no instruction prevents.
+/// Runs the body for each row, rows of lanes kept apart.
 macro_rules! for_rows {
     ($S:ty, $R:expr, $i:ident, $body:block) => {
         if <$S>::LANES == 1 {
@@ -20,14 +19,14 @@ macro_rules! for_rows {
         } else {
             let mut row = 0;
             while row + 3 <= $R {
-                compiler_fence(Ordering::SeqCst);
+                $crate::kernel::keep_apart::<$S>();
                 { let $i = row; $body }
                 { let $i = row + 1; $body }
                 { let $i = row + 2; $body }
                 row += 3;
             }
             while row < $R {
-                compiler_fence(Ordering::SeqCst);
+                $crate::kernel::keep_apart::<$S>();
                 { let $i = row; $body }
                 row += 1;
             }
@@ -44,7 +43,6 @@ pub(crate) use matrices::{
 pub(crate) use vectors::{TwoSided, add_mul_vector, mul_vector};
 
 use crate::scalar::Scalar;
-use core::sync::atomic::{Ordering, compiler_fence};
 
 /// K columns of R rows.
 pub(crate) type Columns<S, const R: usize, const K: usize> = [[S; R]; K];
