@@ -267,6 +267,20 @@ fn targets_belong_to_the_querys_own_state() {
 }
 
 #[test]
+fn a_lane_without_a_task_has_no_evaluation() {
+    use crate::Error;
+    let network = Auto::<f32>::autoregressive(3).unwrap();
+    let mut trainer = Trainer::new(settings(), TASKS, network, 3, &[1]).unwrap();
+    let none = Some(Error::Empty { parameter: "task" });
+    let mut rng = trainer.evaluation_rng(0);
+    assert_eq!(trainer.evaluation_trajectory(0, &mut rng).err(), none);
+    trainer.train_task().unwrap();
+    assert!(trainer.evaluation_trajectory(0, &mut rng).is_ok());
+    assert_eq!(trainer.evaluation_trajectory(1, &mut rng).err(), none);
+    assert_eq!(trainer.evaluation_trajectory(usize::MAX, &mut rng).err(), none);
+}
+
+#[test]
 fn bad_settings_are_named() {
     let make = |settings: Settings, seeds: &[u64]| {
         let network = Auto::<f32>::autoregressive(3).unwrap();

@@ -237,13 +237,13 @@ where
     /// A fresh trajectory of a lane's last task, with one window of the training context length.
     ///
     /// # Errors
-    /// [`Error::Empty`] before the first task.
+    /// [`Error::Empty`] before the first task, and for a lane that there is not.
     pub fn evaluation_trajectory(
         &self,
         lane: usize,
         rng: &mut Rng,
     ) -> Result<Trajectory<S::Element, D, T>, Error> {
-        let task = self.tasks.as_ref().get(lane..lane + 1).unwrap_or_default();
+        let task = self.tasks.as_ref().get(lane..).unwrap_or_default();
         let settings = Settings { windows: 1, loss: Loss::TdError, ..self.settings };
         let mut trajectory = Trajectory::<S::Element, D, T>::new();
         trajectory.sample(&settings, &self.distribution, task, core::slice::from_mut(rng))?;
@@ -268,6 +268,9 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
         let last = (first_query + settings.windows).min(T.saturating_sub(1));
         let keep_states = settings.loss != Loss::TdError;
         let no_task = Error::Empty { parameter: "task" };
+        let (Some(tasks), Some(rngs)) = (tasks.get(..S::LANES), rngs.get_mut(..S::LANES)) else {
+            return Err(no_task);
+        };
         let mut states = S::per_lane(|lane| match (tasks.get(lane), rngs.get_mut(lane)) {
             (Some(Some(task)), Some(rng)) => Some(task.initial_state(rng)),
             _ => None,

@@ -31,9 +31,9 @@ use heapless::Vec;
 /// One token's row of the scores, and its adjoints.
 #[derive(Clone)]
 struct Row<S: Scalar, const K: usize, const N: usize> {
+    /// z_r.
     z: [S; K],
-    key: [S; K],
-    /// (1/n) P z_r.
+    /// v_r = (1/n) P z_r.
     value: [S; K],
     /// E_rc for the tokens r - n + 1 to r + n - 1.
     exponentials: [[S; 2]; N],
@@ -51,7 +51,6 @@ struct Row<S: Scalar, const K: usize, const N: usize> {
 impl<S: Scalar, const K: usize, const N: usize> Row<S, K, N> {
     const ZEROS: Self = Row {
         z: [S::ZERO; K],
-        key: [S::ZERO; K],
         value: [S::ZERO; K],
         exponentials: [[S::ZERO; 2]; N],
         query_exponentials: [S::ZERO; N],
@@ -121,23 +120,22 @@ impl<S: Scalar, const K: usize, const N: usize> FirstLayer<S, K, N> {
 kernel! {
     /// Makes the row of token r.
     fn enter as Enter<'a, S: Scalar, const D: usize, const K: usize, const N: usize>(
-        layers: &'a mut FirstLayer<S, K, N>,
+        first_layer: &'a mut FirstLayer<S, K, N>,
         windows: &'a Windows<'a, S, D>,
         layer: &'a Layer<S, K>,
         r: usize,
     ) {
         let n = windows.context_len();
-        let row = &mut layers.rows[r % n];
+        let row = &mut first_layer.rows[r % n];
         row.z = windows.token(r);
         let z = vector(row.z);
-        row.key = transpose_mul_vector(&layer.q, &z).data.0[0];
+        let key = binary(&transpose_mul_vector(&layer.q, &z).data.0[0]);
         row.value = mul_vector(&layer.p, &z).data.0[0];
         scale(&mut row.value, S::ONE / S::from_count(n as u64));
         (row.v_bar, row.k_bar) = ([S::ZERO; K], [S::ZERO; K]);
 
         // Window r - j, its tokens and its query, for j from `first` to `last`.
-        let (first, last) = (r.saturating_sub(layers.last), r.min(n - 1));
-        let key = binary(&row.key);
+        let (first, last) = (r.saturating_sub(first_layer.last), r.min(n - 1));
         let scores = row.exponentials.as_flattened_mut();
         // Token c is at c - r + n - 1.
         let (low, high) = (n - 1 - last, 2 * n - 1 - first);
