@@ -1,5 +1,6 @@
 use super::AttentionParameters;
 use crate::error::Error;
+use crate::rng::Rng;
 use crate::scalar::Scalar;
 use crate::transformer::Transformer;
 use core::marker::PhantomData;
@@ -74,5 +75,10 @@ impl<A, S: Scalar, const D: usize, const K: usize, const C: usize, const L: usiz
     pub fn transformer(&self, lane: usize) -> Result<Transformer<S::Element, K, C>, Error> {
         let layers = self.parameters.lane_layers(lane);
         Transformer::from_stored(layers, self.parameters.stored(), self.depth)
+    }
+
+    /// Draws the initial parameters of one lane: Xavier normal with gain 0.1, and 0.1/L if sequential.
+    pub(super) fn initialise(&mut self, lane: usize, rng: &mut Rng) {
+        self.parameters.initialise_lane(lane, 0.1 / self.parameters.stored() as f64, rng);
     }
 }

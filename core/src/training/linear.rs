@@ -47,7 +47,7 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize> 
 
     /// Xavier normal with gain 0.1, and 0.1/L if sequential.
     fn initialise_lane(&mut self, lane: usize, rng: &mut Rng) {
-        self.parameters.initialise_lane(lane, 0.1 / self.parameters.stored() as f64, rng);
+        self.initialise(lane, rng);
     }
 
     // The simple form, one window at a time: plain TD and the tests use it, no batch does.

@@ -1,7 +1,7 @@
 //! Products of two matrices, and sums of outer products.
 
 use super::vectors::add_product;
-use super::{Columns, Dim, all, all_mut};
+use super::{Columns, Dim, all, all_mut, rows_at};
 use crate::kernel::keep_apart;
 use crate::scalar::{Scalar, kernel};
 
@@ -18,16 +18,11 @@ impl<S: Scalar, const R: usize, const K: usize> Onto<'_, S, R, K> {
     /// Rows i to i + N - 1 of column j, which the result holds as `itself`.
     #[inline(always)]
     fn rows<const N: usize>(&self, itself: &[S; R], j: usize, i: usize) -> [S; N] {
-        let column = match self {
-            Onto::Zeros => return [S::ZERO; N],
-            Onto::Itself => itself,
-            Onto::Matrix(m) => &m[j],
-        };
-        let mut out = [S::ZERO; N];
-        for n in 0..N {
-            out[n] = column[i + n];
+        match self {
+            Onto::Zeros => [S::ZERO; N],
+            Onto::Itself => rows_at(itself, i),
+            Onto::Matrix(m) => rows_at(&m[j], i),
         }
-        out
     }
 }
 

@@ -71,6 +71,28 @@ fn all_mut<T, const K: usize>(items: &mut [T; K], dim: Dim) -> &mut [T] {
     &mut items[..len]
 }
 
+/// Rows i to i + N - 1 of a column.
+#[inline(always)]
+fn rows_at<const N: usize, S: Scalar, const R: usize>(column: &[S; R], i: usize) -> [S; N] {
+    let mut rows = [S::ZERO; N];
+    for n in 0..N {
+        rows[n] = column[i + n];
+    }
+    rows
+}
+
+/// Writes rows i to i + N - 1 of a column.
+#[inline(always)]
+fn set_rows<const N: usize, S: Scalar, const R: usize>(
+    column: &mut [S; R],
+    i: usize,
+    rows: &[S; N],
+) {
+    for n in 0..N {
+        column[i + n] = rows[n];
+    }
+}
+
 #[inline(always)]
 pub(crate) fn zeros<S: Scalar, const R: usize, const K: usize>() -> Columns<S, R, K> {
     [[S::ZERO; R]; K]

@@ -1,6 +1,6 @@
 //! Products with vectors.
 
-use super::{Columns, Dim, all, zeros};
+use super::{Columns, Dim, all, rows_at, set_rows, zeros};
 use crate::scalar::{Scalar, kernel};
 
 /// Runs the body for tiles of N rows, as tall as fit: what a product sums up stays in registers. (For
@@ -71,18 +71,13 @@ fn rows_of_product<const N: usize, S: Scalar, const R: usize, const K: usize>(
     x: &[S; R],
     i: usize,
 ) {
-    let mut sums = [S::ZERO; N];
-    for n in 0..N {
-        sums[n] = y[i + n];
-    }
+    let mut sums = rows_at::<N, S, R>(y, i);
     for (column, x_k) in all(a, dim).iter().zip(x) {
         for n in 0..N {
             sums[n] += column[i + n] * *x_k;
         }
     }
-    for n in 0..N {
-        out[i + n] = sums[n];
-    }
+    set_rows(out, i, &sums);
 }
 
 /// A x.
@@ -169,17 +164,12 @@ fn rows_of_transpose_product<const N: usize, S: Scalar, const R: usize, const K:
     x: &[S; R],
     i: usize,
 ) {
-    let mut sums = [S::ZERO; N];
-    for n in 0..N {
-        sums[n] = y[i + n];
-    }
+    let mut sums = rows_at::<N, S, R>(y, i);
     let columns = &a[i..i + N];
     for (k, x_k) in all(x, dim).iter().enumerate() {
         for n in 0..N {
             sums[n] += columns[n][k] * *x_k;
         }
     }
-    for n in 0..N {
-        out[i + n] = sums[n];
-    }
+    set_rows(out, i, &sums);
 }

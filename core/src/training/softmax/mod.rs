@@ -66,7 +66,7 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
 
     /// Xavier normal with gain 0.1, and 0.1/L if sequential.
     fn initialise_lane(&mut self, lane: usize, rng: &mut Rng) {
-        self.parameters.initialise_lane(lane, 0.1 / self.parameters.stored() as f64, rng);
+        self.initialise(lane, rng);
     }
 
     /// 0 for a window of more than N context columns, of which nothing can be learned.
