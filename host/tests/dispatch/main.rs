@@ -1,9 +1,16 @@
 //! The instructions that training is compiled for change its speed, and not one bit.
 
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod instructions;
+
 use ictd::dispatch::{self, Level};
+use ictd::train::group::Group;
 use ictd::train::options::{Attention, Mode, Model, RnnInput, TaskKind};
 use ictd::train::{Train, shapes};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// How long a level that seems slow is measured again.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Softmax attention over 64 columns takes more stack than a test has.
 fn with_stack(test: fn()) {
@@ -55,43 +62,60 @@ fn compare_levels_and_widths() {
     }
 }
 
-/// The shortest time of a task per seed, in seconds.
-fn seconds_per_seed(options: &Train, level: Level, lanes: usize) -> f64 {
-    let seeds: Vec<u64> = (0..lanes as u64).collect();
-    let mut group = shapes::group_at(options, level, lanes, &seeds).unwrap();
-    let mut task = || {
-        let start = Instant::now();
-        group.train_task().unwrap();
-        start.elapsed().as_secs_f64() / lanes as f64
-    };
-    (0..30).map(|_| task()).fold(f64::INFINITY, f64::min)
+/// A group with a seed in each lane of a level's registers.
+struct Timed {
+    level: Level,
+    group: Box<dyn Group>,
+    /// The shortest time of a task so far, in seconds per seed.
+    shortest: f64,
 }
 
-/// A kernel that lost its instructions on the way would run at the baseline's speed, and nothing else
-/// would show it.
+impl Timed {
+    fn new(options: &Train, level: Level) -> Timed {
+        let seeds: Vec<u64> = (0..level.lanes() as u64).collect();
+        let group = shapes::group_at(options, level, level.lanes(), &seeds).unwrap();
+        Timed { level, group, shortest: f64::INFINITY }
+    }
+
+    fn train_task(&mut self) {
+        let start = Instant::now();
+        self.group.train_task().unwrap();
+        let seconds = start.elapsed().as_secs_f64() / self.level.lanes() as f64;
+        self.shortest = self.shortest.min(seconds);
+    }
+}
+
+/// A kernel that lost its vectors on the way takes the baseline's time or more.
 #[test]
-fn each_level_is_faster_than_the_one_below() {
+fn each_level_is_faster_than_the_baseline() {
     with_stack(time_levels);
 }
 
 fn time_levels() {
-    // Measured: 0.4 to 0.65. A mistake makes it 1 or more.
     let softmax = Train { attention: Attention::Softmax, batches: 1, ..Train::default() };
     let rnn = Train { model: Model::Rnn, ..Train::default() };
     for (name, options) in [("linear", Train::default()), ("softmax", softmax), ("RNN", rnn)] {
-        for (wide, narrow) in
-            [((Level::Avx2, 8), (Level::Baseline, 4)), ((Level::Avx512, 16), (Level::Avx2, 8))]
-        {
-            if !wide.0.is_available() {
-                println!("not run: {} is missing on this machine", wide.0.name());
-                continue;
+        let levels = Level::ALL.into_iter().filter(|level| level.is_available());
+        let mut timed: Vec<Timed> = levels.map(|level| Timed::new(&options, level)).collect();
+        // The levels take turns, so that what else the machine does meets them all. A level that is
+        // slow is given more turns, for it may have been disturbed; a lost kernel is slow in each.
+        let start = Instant::now();
+        let slow = loop {
+            for _ in 0..30 {
+                timed.iter_mut().for_each(Timed::train_task);
             }
-            let time = |(level, lanes)| seconds_per_seed(&options, level, lanes);
-            let ratio = time(wide) / time(narrow);
-            let (wide, narrow) = (wide.0.name(), narrow.0.name());
-            println!("{name}: {wide} takes {ratio:.2} of {narrow}'s time");
-            assert!(ratio < 0.85, "{name}: {wide} takes {ratio:.2} of {narrow}'s time");
+            // Measured: 0.57 to 0.63 with AVX2, 0.36 to 0.41 with AVX-512.
+            let limit = 0.8 * timed[0].shortest;
+            let slow = timed[1..].iter().find(|one| one.shortest > limit);
+            if slow.is_none() || start.elapsed() > PATIENCE {
+                break slow.map(|one| one.level);
+            }
+        };
+        for one in &timed[1..] {
+            let ratio = one.shortest / timed[0].shortest;
+            println!("{name}: {} takes {ratio:.2} of the baseline's time", one.level.name());
         }
+        assert_eq!(slow, None, "{name}: this level is as slow as the baseline");
     }
 }
 
