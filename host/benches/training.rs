@@ -4,6 +4,7 @@
 //! `cargo bench -p host --bench training` prints one row per kernel: nanoseconds per call and lane,
 //! 10^9 multiply-adds per second, and the share of the peak (independent multiplications and
 //! additions in full registers, without memory). Times are the best of several repetitions.
+//! Words after `--` choose rows: `-- batch "1, avx2"`.
 
 use ictd::dispatch::{Level, WithScalar, available, with_scalar};
 use ictd_core::attention::{LinearAttention, Td0};
@@ -193,8 +194,19 @@ struct Report {
     peak: f64,
 }
 
+/// True if every word of the command line is part of the row's kernel, kind of number or K.
+fn wanted(name: &str, scalar: &str, k: usize) -> bool {
+    let row = format!("{name} {scalar} {k}");
+    std::env::args().skip(1).all(|word| word.starts_with('-') || row.contains(&word))
+}
+
 impl Report {
-    fn row(&self, name: &str, k: usize, lanes: usize, seconds: f64, macs: f64) {
+    /// Times a kernel of so many multiply-adds per lane, and prints its row.
+    fn row(&self, name: &str, k: usize, lanes: usize, repeated: &mut impl Repeated, macs: f64) {
+        if !wanted(name, self.scalar, k) {
+            return;
+        }
+        let seconds = seconds(repeated);
         let nanoseconds = seconds / lanes as f64 * 1e9;
         let rate = macs * lanes as f64 / seconds / 1e9;
         let share = 100.0 * rate / self.peak;
@@ -223,8 +235,7 @@ impl Report {
         let Ok(context) = Growing::new(S::from_f64(0.9), Td0) else { return };
         let phi = [(); 2].map(|()| SVector::from_fn(|_, _| draw(rng, 1.0)));
         let mut observe = Observe::<S, D, K> { context, phi };
-        let time = seconds(&mut observe);
-        self.row("observe", K, S::LANES, time, kf * (kf + 1.0) / 2.0);
+        self.row("observe", K, S::LANES, &mut observe, kf * (kf + 1.0) / 2.0);
 
         let columns: Vec<SVector<S, K>> =
             (0..context_len).map(|_| SVector::from_fn(|_, _| draw(rng, 1.0))).collect();
@@ -232,13 +243,11 @@ impl Report {
         let Ok(prompt) = Prompt::<S, K, 60>::from_columns(&columns, query) else { return };
         let Ok(statistic) = Statistic::of_prompt(&prompt, &Td0) else { return };
         let mut forward = Forward(transformer.clone(), statistic);
-        let time = seconds(&mut forward);
-        self.row("forward", K, S::LANES, time, 4.0 * kf.powi(3) + 11.0 * kf * kf);
+        self.row("forward", K, S::LANES, &mut forward, 4.0 * kf.powi(3) + 11.0 * kf * kf);
 
         let mut backward = Backward(transformer, prompt);
-        let time = seconds(&mut backward);
         let macs = DEPTH as f64 * 17.0 * kf.powi(3) + 2.0 * n * kf * kf;
-        self.row("backward", K, S::LANES, time, macs);
+        self.row("backward", K, S::LANES, &mut backward, macs);
 
         let mut trajectory = Trajectory::<S, D, T>::new();
         for k in 0..context_len + WINDOWS + 2 {
@@ -253,30 +262,31 @@ impl Report {
         let gradient = parameters.zeros_like();
         let mut batch =
             Box::new(Batch { network, trajectory: trajectory.clone(), context_len, gradient });
-        let time = seconds(&mut *batch);
-        self.row("batch", K, S::LANES, time, WINDOWS as f64 * window_macs(kf));
+        self.row("batch", K, S::LANES, &mut *batch, WINDOWS as f64 * window_macs(kf));
         let Ok(network) = Softmax::<S, D, K>::from_parameters(parameters.clone(), DEPTH) else {
             return;
         };
         let gradient = parameters.zeros_like();
         let mut batch =
             Box::new(Batch { network, trajectory: trajectory.clone(), context_len, gradient });
-        let time = seconds(&mut *batch);
-        self.row("softmax", K, S::LANES, time, WINDOWS as f64 * softmax_window_macs(kf, n));
-        let bytes = Softmax::<S, D, K>::BATCH_BYTES / S::LANES;
-        println!("{:12} {:12} {K:3} {bytes} bytes of stack per seed and lane", "", self.scalar);
+        self.row("softmax", K, S::LANES, &mut *batch, WINDOWS as f64 * softmax_window_macs(kf, n));
+        if wanted("softmax", self.scalar, K) {
+            let bytes = Softmax::<S, D, K>::BATCH_BYTES / S::LANES;
+            println!("{:12} {:12} {K:3} {bytes} bytes of stack per seed and lane", "", self.scalar);
+        }
         let reference = BatchTd::<S, D>::new(DEPTH);
         let mut batch =
             Box::new(Batch { network: reference, trajectory, context_len, gradient: [S::ZERO] });
-        let time = seconds(&mut *batch);
-        self.row("reference", K, S::LANES, time, 0.0);
+        self.row("reference", K, S::LANES, &mut *batch, 0.0);
 
         let adam = Adam::new(AdamSettings::default(), &parameters);
         let gradient = parameters.clone();
         let mut adam = AdamStep { adam, parameters, gradient };
-        let time = seconds(&mut adam);
-        self.row("adam", K, S::LANES, time, 0.0);
+        self.row("adam", K, S::LANES, &mut adam, 0.0);
 
+        if !wanted("whole run", self.scalar, K) {
+            return;
+        }
         let tasks = FiniteTasks::<M> { kind: FiniteTask::BoyanChain, states: M };
         let Ok(network) = Autoregressive::<S, D, K, DEPTH>::autoregressive(DEPTH) else { return };
         let seeds: Vec<u64> = (1..=S::LANES as u64).collect();
@@ -317,6 +327,9 @@ impl WithScalar for Report {
 
 /// The forward pass as the paper writes it, for every window of a run.
 fn literal<const K: usize>(context_len: usize) {
+    if !wanted("literal", "f32", K) {
+        return;
+    }
     let rng = &mut Rng::new(2);
     let matrix = |rng: &mut Rng| SMatrix::<f32, K, K>::from_fn(|_, _| rng.uniform_in(-0.1, 0.1));
     let layer = Layer { p: matrix(rng), q: matrix(rng) };
@@ -336,6 +349,9 @@ fn literal<const K: usize>(context_len: usize) {
 }
 
 fn environment<const D: usize, const M: usize>() {
+    if !wanted("environment", "f32", 2 * D + 1) {
+        return;
+    }
     let mut rng = Rng::new(3);
     let Ok(chain) = boyan_chain::<f32, D, M>(M, &mut rng) else { return };
     let time = seconds(&mut Environment(chain, 0, rng));

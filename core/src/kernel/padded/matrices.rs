@@ -187,6 +187,17 @@ kernel! {
     ) {
         for (j, column) in all_mut(m, dim).iter_mut().enumerate() {
             let j = j.min(R - 1);
+            if S::LANES == 1 {
+                // Written at the end: for all that the compiler knows, x lies in the column.
+                let mut sum = *column;
+                for (x, y) in pairs {
+                    for i in 0..R {
+                        sum[i] += x[i] * y[j];
+                    }
+                }
+                *column = sum;
+                continue;
+            }
             for_rows!(S, R, i, {
                 let mut sum = column[i];
                 for (x, y) in pairs {
@@ -208,8 +219,18 @@ kernel! {
     ) {
         for (j, column) in all_mut(m, dim).iter_mut().enumerate() {
             let j = j.min(R - 1);
-            // Of lanes the upper triangle, in threes; a padded scalar column is one register.
-            let rows = if S::LANES == 1 { R } else { (j / 3 * 3 + 3).min(R) };
+            if S::LANES == 1 {
+                let mut sum = [S::ZERO; R];
+                for (x, y) in pairs {
+                    for i in 0..R {
+                        sum[i] += x[i] * y[j] + y[i] * x[j];
+                    }
+                }
+                *column = sum;
+                continue;
+            }
+            // The upper triangle, in threes.
+            let rows = (j / 3 * 3 + 3).min(R);
             for_rows!(S, rows, i, {
                 let mut sum = S::ZERO;
                 for (x, y) in pairs {
