@@ -12,10 +12,10 @@
 //! the values of states. Memory and time per transition do not depend on how many there were.
 //!
 //! ```
-//! use ictd_core::{Context, Model};
+//! use ictd_core::Model;
 //!
 //! let model = Model::<4>::from_bytes(include_bytes!("model/td0.ictd"))?;
-//! let mut context = Context::<4>::new(model.gamma())?;
+//! let mut context = model.context()?; // a Context<4>
 //!
 //! let (phi, reward, phi_next) = ([0.5, -0.25, 1.0, 0.0], 0.75, [1.0, 0.5, -0.5, 0.25]);
 //! context.observe(&phi, reward, &phi_next)?; // once per transition
@@ -129,4 +129,6 @@ pub mod two_head;
 pub mod value_function;
 
 pub use error::Error;
+/// The vectors and matrices of the public types.
+pub use nalgebra;
 pub use shapes::{Context, Features, Model, SequentialModel, TraceContext, TwoHeadModel};

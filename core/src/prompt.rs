@@ -44,32 +44,54 @@ pub struct Transition<S: Scalar, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> Transition<S, D> {
-    /// Refuses NaN and infinities.
+    /// Refuses NaN, infinities, and numbers so large that sums of their squares would leave the range of
+    /// the scalar: the token's length must be below 2^48 (2.8e14) in `f32`, 2^496 (2e149) in `f64`. A
+    /// context can then take 2^32 transitions, whatever they hold, before its sums overflow.
     ///
     /// # Errors
-    /// [`Error::NonFinite`], naming `phi`, `reward` or `phi_next`.
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `phi`, `reward` or `phi_next`.
     pub fn check(&self) -> Result<(), Error> {
-        // A finite number times 0 is 0, NaN and infinities give NaN: one comparison for all.
-        let mut zero = self.reward * S::ZERO;
+        // One comparison for all: NaN and infinities stay what they are in a sum of squares.
+        let mut square = self.reward * self.reward;
         for i in 0..D {
-            zero += self.phi[i] * S::ZERO;
-            zero += self.phi_next[i] * S::ZERO;
+            square += self.phi[i] * self.phi[i];
+            square += self.phi_next[i] * self.phi_next[i];
         }
-        if zero.is_finite() { Ok(()) } else { Err(self.first_non_finite()) }
+        if can_be_summed(square) { Ok(()) } else { Err(self.refusal()) }
     }
 
     #[cold]
-    fn first_non_finite(&self) -> Error {
-        let finite = |v: &SVector<S, D>| v.iter().all(|x| x.is_finite());
-        let parameter = if !finite(&self.phi) {
-            "phi"
-        } else if !self.reward.is_finite() {
-            "reward"
-        } else {
-            "phi_next"
-        };
-        Error::NonFinite { parameter }
+    fn refusal(&self) -> Error {
+        let mut square = S::ZERO;
+        let reward = core::slice::from_ref(&self.reward);
+        let parts = [
+            ("phi", self.phi.as_slice()),
+            ("reward", reward),
+            ("phi_next", self.phi_next.as_slice()),
+        ];
+        for (parameter, part) in parts {
+            if !part.iter().all(|x| x.is_finite()) {
+                return Error::NonFinite { parameter };
+            }
+            for x in part {
+                square += *x * *x;
+            }
+            if !can_be_summed(square) {
+                return Error::OutOfRange { parameter, accepted: TOKEN_LENGTH };
+            }
+        }
+        // The check summed up in another order: the last one tipped the balance.
+        Error::OutOfRange { parameter: "phi_next", accepted: TOKEN_LENGTH }
     }
+}
+
+/// What [`Transition::check`] accepts.
+const TOKEN_LENGTH: &str = "a length below 2.8e14 of (phi; reward; phi_next), in f64 2e149";
+
+/// True if 2^32 such squares can be added up.
+#[inline(always)]
+fn can_be_summed<S: Scalar>(square: S) -> bool {
+    (square * S::from_f64(4_294_967_296.0)).is_finite()
 }
 
 /// Refuses to compile unless K fits D: 2 D + 1 (discounted) or 2 D + 2 (average reward).
@@ -84,28 +106,38 @@ pub(crate) const fn check_token_size<const D: usize, const K: usize>() {
     }
 }
 
+/// A discount in [0, 1).
+pub(crate) fn check_gamma<S: Scalar>(gamma: S) -> Result<S, Error> {
+    let fits = |g| g >= Scalar::ZERO && g < Scalar::ONE;
+    check_lanes(gamma, "gamma", fits, "[0, 1)")
+}
+
 /// gamma as the prompt uses it: checked, and 1 for the average-reward prompt.
 pub(crate) fn check_discount<S: Scalar, const D: usize, const K: usize>(
     gamma: S,
 ) -> Result<S, Error> {
     check_token_size::<D, K>();
-    for lane in 0..S::LANES {
-        let g = gamma.lane(lane);
-        if !g.is_finite() {
-            return Err(Error::NonFinite { parameter: "gamma" });
-        }
-        if K == 2 * D + 1 {
-            if !(g >= Scalar::ZERO && g < Scalar::ONE) {
-                return Err(Error::OutOfRange { parameter: "gamma", accepted: "[0, 1)" });
-            }
-        } else if g != Scalar::ONE {
-            return Err(Error::OutOfRange {
-                parameter: "gamma",
-                accepted: "1 in the average-reward setting",
-            });
-        }
+    if K == 2 * D + 1 {
+        return check_gamma(gamma);
     }
-    Ok(gamma)
+    check_lanes(gamma, "gamma", |g| g == Scalar::ONE, "1 in the average-reward setting")
+}
+
+/// A parameter whose lanes are all finite and fit.
+pub(crate) fn check_lanes<S: Scalar>(
+    x: S,
+    parameter: &'static str,
+    fits: impl Fn(S::Element) -> bool,
+    accepted: &'static str,
+) -> Result<S, Error> {
+    if !x.is_finite() {
+        return Err(Error::NonFinite { parameter });
+    }
+    if (0..S::LANES).all(|lane| fits(x.lane(lane))) {
+        Ok(x)
+    } else {
+        Err(Error::OutOfRange { parameter, accepted })
+    }
 }
 
 /// A context token z_j = (phi_{j-1}; gamma phi_j; R_j), (K); with K = 2 D + 2 the average-reward
@@ -244,7 +276,8 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
         &self.query
     }
 
-    /// Asks for another state: replaces the query column.
+    /// Asks for another state: replaces the query column, by whatever numbers (what is not finite makes
+    /// the value so).
     pub fn set_query(&mut self, query: SVector<S, K>) {
         self.query = query;
     }
@@ -343,5 +376,22 @@ mod tests {
         assert_eq!(prompt(&[bad], 0.9), Err(Error::NonFinite { parameter: "reward" }));
         let empty = prompt(&[], 0.9).unwrap();
         assert_eq!(empty.inverse_len(), Err(Error::Empty { parameter: "context" }));
+    }
+
+    #[test]
+    fn a_spike_that_sums_could_not_hold_is_refused_by_name() {
+        let check = |phi: f32, reward: f32, phi_next: f32| {
+            let (phi, phi_next) = (SVector::from([1.0, phi]), SVector::from([phi_next, 1.0]));
+            Transition { phi, reward, phi_next }.check()
+        };
+        let large = 1.6e14;
+        assert_eq!(check(large, -large, large), Ok(()));
+        let refused = |parameter| Err(Error::OutOfRange { parameter, accepted: TOKEN_LENGTH });
+        assert_eq!(check(3e14, 0.0, 0.0), refused("phi"));
+        assert_eq!(check(0.0, -3e19, 0.0), refused("reward"));
+        assert_eq!(check(0.0, 0.0, f32::MAX), refused("phi_next"));
+        assert_eq!(check(2e14, 1.0, 2.5e14), refused("phi_next"));
+        let non_finite = Err(Error::NonFinite { parameter: "reward" });
+        assert_eq!(check(0.0, f32::INFINITY, f32::NAN), non_finite);
     }
 }

@@ -3,12 +3,14 @@
 //! Stable Rust cannot write the token size 2 D + 1 in a type, so the types of this crate take D and
 //! K. The aliases of this module write K for the user, for D = 1 to 16, in `f32`. Other dimensions
 //! and `f64` need the full name, for example `ictd_core::model::Model<f64, 20, 41, 1>`; a K that
-//! does not fit fails the build with a message.
+//! does not fit fails the build with a message. So does code that is generic over D: an alias stands for
+//! one type, of which the compiler knows nothing before it knows D.
 
 use crate::attention::TdLambda;
 use crate::context::{Growing, Streaming};
 
 /// A feature dimension, for [`Shape`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features<const D: usize>;
 
 /// The types that belong to a feature dimension.
@@ -34,7 +36,8 @@ pub trait Shape {
 /// The context of a device, [`Streaming`], for D features.
 pub type Context<const D: usize> = <Features<D> as Shape>::Context;
 
-/// The context under the mask of TD(lambda), for D features.
+/// The context under the mask of TD(lambda), for D features. Its methods are those of the trait
+/// [`context::Context`](trait@crate::context::Context): `use ictd_core::context::Context as _;`.
 pub type TraceContext<const D: usize> = <Features<D> as Shape>::TraceContext;
 
 /// A [model](crate::model::Model) whose layers share their parameters, for D features.

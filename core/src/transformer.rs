@@ -158,7 +158,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<S, K, C> {
         Self::from_stored(stored, layers.len(), layers.len())
     }
 
-    /// The first `stored` layers of an array, passed `depth` / `stored` times.
+    /// The first `stored` layers of an array: one, passed `depth` times, or `depth`, each passed once.
     pub(crate) fn from_stored(
         layers: [Layer<S, K>; C],
         stored: usize,

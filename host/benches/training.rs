@@ -279,7 +279,7 @@ impl Report {
             Box::new(Batch { network: reference, trajectory, context_len, gradient: [S::ZERO] });
         self.row("reference", K, S::LANES, &mut *batch, 0.0);
 
-        let adam = Adam::new(AdamSettings::default(), &parameters);
+        let Ok(adam) = Adam::new(AdamSettings::default(), &parameters) else { return };
         let gradient = parameters.clone();
         let mut adam = AdamStep { adam, parameters, gradient };
         self.row("adam", K, S::LANES, &mut adam, 0.0);

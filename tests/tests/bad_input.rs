@@ -51,12 +51,14 @@ prop_compose! {
         -> Transition<f32, D> { Transition { phi, reward, phi_next } }
 }
 
-/// The first parameter of a transition that is not finite.
+/// The first parameter of a transition that is not finite, or too large to be summed up.
 fn first_bad(t: &Transition<f32, D>) -> Option<&'static str> {
-    let bad = |v: &SVector<f32, D>| v.iter().any(|x| !x.is_finite());
+    // `any_number` has none between 2 and 1e20.
+    let is_bad = |x: &f32| x.is_nan() || x.abs() > 1e15;
+    let bad = |v: &SVector<f32, D>| v.iter().any(is_bad);
     if bad(&t.phi) {
         Some("phi")
-    } else if !t.reward.is_finite() {
+    } else if is_bad(&t.reward) {
         Some("reward")
     } else if bad(&t.phi_next) {
         Some("phi_next")
@@ -87,13 +89,16 @@ fn feed<X: Context<f32, D, K> + Clone + std::fmt::Debug>(
         let before = format!("{context:?}");
         match context.observe_transition(t) {
             Ok(()) => assert_eq!(first_bad(t), None),
-            Err(Error::NonFinite { parameter }) => {
+            Err(Error::NonFinite { parameter } | Error::OutOfRange { parameter, .. }) => {
                 assert_eq!(Some(parameter), first_bad(t));
                 assert_eq!(before, format!("{context:?}"), "a refused transition left a trace");
             }
             Err(other) => panic!("{other}"),
         }
     }
+    let statistic = context.statistic().map(|s| s.g.iter().all(|x| x.is_finite()));
+    let empty = Error::Empty { parameter: "context" };
+    assert_eq!(statistic, if context.is_empty() { Err(empty) } else { Ok(true) });
     let transformer = Transformer::<f32, K, 1>::autoregressive(layer, 3).unwrap();
     match transformer.value_function(&context) {
         Ok(value) => assert!(value.weights.iter().all(|w| w.is_finite())),
@@ -155,7 +160,7 @@ proptest! {
                 prop_assert!(transitions.len() > N);
                 return Ok(());
             }
-            Err(Error::NonFinite { parameter }) => {
+            Err(Error::NonFinite { parameter } | Error::OutOfRange { parameter, .. }) => {
                 let bad = transitions.iter().find_map(first_bad);
                 prop_assert!(parameter == "query" || Some(parameter) == bad);
                 return Ok(());
@@ -204,15 +209,26 @@ proptest! {
     ) {
         let w = kernel::zeros::<f32, D, 1>();
         let c = constructions::learning_rate(0.1);
-        let empty = Some(Error::Empty { parameter: "transitions" });
-        let none = if transitions.is_empty() { empty } else { None };
-        prop_assert_eq!(td::td0::update(&w, &c, &transitions, gamma).err(), none);
-        prop_assert_eq!(td::residual_gradient::update(&w, &c, &transitions, gamma).err(), none);
-        prop_assert_eq!(td::td_lambda::update(&w, &c, &transitions, gamma, 0.5).err(), none);
-        prop_assert_eq!(td::average_reward::update(&w, &c, &transitions).err(), none);
+        let empty = Error::Empty { parameter: "transitions" };
+        let ordinary = transitions.iter().all(|t| first_bad(t).is_none()) && gamma.abs() < 1e15;
+        for updated in [
+            td::td0::update(&w, &c, &transitions, gamma),
+            td::residual_gradient::update(&w, &c, &transitions, gamma),
+            td::td_lambda::update(&w, &c, &transitions, gamma, 0.5),
+            td::average_reward::update(&w, &c, &transitions),
+        ] {
+            match updated {
+                Ok(w) => prop_assert!(!transitions.is_empty() && w.iter().all(|x| x.is_finite())),
+                Err(e) if transitions.is_empty() => prop_assert_eq!(e, empty),
+                Err(e) => {
+                    prop_assert_eq!(e, Error::NonFinite { parameter: "w" });
+                    prop_assert!(!ordinary);
+                }
+            }
+        }
         match td::lstd::solve(&transitions, gamma, 0.5) {
             Ok(w) => prop_assert!(w.iter().all(|x| x.is_finite())),
-            Err(e) if transitions.is_empty() => prop_assert_eq!(Some(e), empty),
+            Err(e) if transitions.is_empty() => prop_assert_eq!(e, empty),
             Err(Error::Singular { .. } | Error::NonFinite { .. }) => {}
             Err(other) => panic!("{other}"),
         }

@@ -2,7 +2,7 @@ use super::{Context, Statistic, checked};
 use crate::attention::Mask;
 use crate::error::Error;
 use crate::kernel::zeros;
-use crate::prompt::{Transition, check_discount, token};
+use crate::prompt::{Transition, check_discount, check_lanes, token};
 use crate::scalar::Scalar;
 use nalgebra::SMatrix;
 
@@ -30,17 +30,15 @@ impl<S: Scalar, const D: usize, const K: usize, M: Mask<S, K>> Forgetting<S, D, 
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` or `retention`.
     pub fn new(gamma: S, retention: S, mask: M) -> Result<Self, Error> {
         let gamma = check_discount::<S, D, K>(gamma)?;
-        for lane in 0..S::LANES {
-            let r = retention.lane(lane);
-            if !r.is_finite() {
-                return Err(Error::NonFinite { parameter: "retention" });
-            }
-            if !(r > Scalar::ZERO && r < Scalar::ONE) {
-                return Err(Error::OutOfRange { parameter: "retention", accepted: "(0, 1)" });
-            }
-        }
+        let fits = |r| r > Scalar::ZERO && r < Scalar::ONE;
+        let retention = check_lanes(retention, "retention", fits, "(0, 1)")?;
         let state = mask.initial_state();
         Ok(Forgetting { gamma, retention, mask, state, g: zeros(), weight: S::ZERO, len: 0 })
+    }
+
+    /// The discount gamma.
+    pub fn gamma(&self) -> S {
+        self.gamma
     }
 
     /// The sum of the weights: the length that 1/n uses.

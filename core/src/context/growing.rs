@@ -9,7 +9,8 @@ use crate::scalar::Scalar;
 /// The context of all transitions observed, with equal weight.
 ///
 /// It keeps its precision over streams of any length: G is summed in blocks with compensation, so
-/// that its rounding error does not grow with the number of transitions.
+/// that its rounding error does not grow with the number of transitions. K must be below 256 (at most 127
+/// features), else the build fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Growing<S: Scalar, const D: usize, const K: usize, M: Mask<S, K>> {
     gamma: S,
@@ -29,6 +30,11 @@ impl<S: Scalar, const D: usize, const K: usize, M: Mask<S, K>> Growing<S, D, K, 
         let gamma = check_discount::<S, D, K>(gamma)?;
         let state = mask.initial_state();
         Ok(Growing { gamma, mask, state, sum: BlockedSum::new(), len: 0 })
+    }
+
+    /// The discount gamma.
+    pub fn gamma(&self) -> S {
+        self.gamma
     }
 }
 

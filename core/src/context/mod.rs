@@ -15,7 +15,9 @@
 //! forgetting context remembers the last 1 / (1 - retention) roundings, a sliding one those since
 //! its last sum by addition alone, at most 3 N. The test `context_drift` holds each to a half or less of that,
 //! against sums in `f64`, over as many transitions as it is asked for. The count of transitions
-//! is a `u64`. Sums that leave the range of the scalar are refused: [`Error::NonFinite`].
+//! is a `u64`. A transition too large to be summed ([`Transition::check`]) is refused and leaves no trace, so that
+//! a sensor's spike does not spoil a context; sums that leave the range of the scalar all the same (2^32 of
+//! the largest transitions, or a trace without decay) are refused when read: [`Error::NonFinite`].
 //!
 //! Each works with each mask of [`crate::attention::mask`]; the average-reward transformer needs two
 //! statistics, one per head ([`TwoHeadContext`]).
@@ -73,7 +75,7 @@ pub trait Context<S: Scalar, const D: usize, const K: usize> {
     /// Adds the transition (phi, reward, phi').
     ///
     /// # Errors
-    /// [`Error::NonFinite`], naming `phi`, `reward` or `phi_next`; the context stays as it was.
+    /// As [`Transition::check`]; the context stays as it was.
     fn observe_transition(&mut self, transition: &Transition<S, D>) -> Result<(), Error>;
 
     /// How many transitions the context stands for: all observed, or those in the window.
@@ -154,7 +156,7 @@ impl<A, B> TwoHeadContext<A, B> {
     /// Adds the transition from a state with features `phi` to one with features `phi_next`.
     ///
     /// # Errors
-    /// [`Error::NonFinite`], naming `phi`, `reward` or `phi_next`; the context stays as it was.
+    /// As [`Transition::check`]; the context stays as it was.
     pub fn observe<S: Scalar, const D: usize, const K: usize>(
         &mut self,
         phi: &impl FeatureVector<S, D>,
@@ -167,5 +169,31 @@ impl<A, B> TwoHeadContext<A, B> {
     {
         self.head1.observe(phi, reward, phi_next)?;
         self.head2.observe(phi, reward, phi_next)
+    }
+
+    /// How many transitions the context stands for.
+    pub fn len<S: Scalar, const D: usize, const K: usize>(&self) -> u64
+    where
+        A: Context<S, D, K>,
+    {
+        self.head1.len()
+    }
+
+    /// True before the first transition.
+    pub fn is_empty<S: Scalar, const D: usize, const K: usize>(&self) -> bool
+    where
+        A: Context<S, D, K>,
+    {
+        self.head1.is_empty()
+    }
+
+    /// Forgets everything.
+    pub fn clear<S: Scalar, const D: usize, const K: usize>(&mut self)
+    where
+        A: Context<S, D, K>,
+        B: Context<S, D, K>,
+    {
+        self.head1.clear();
+        self.head2.clear();
     }
 }

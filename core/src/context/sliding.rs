@@ -80,7 +80,7 @@ impl<S: Scalar, const K: usize> SlidingMask<S, K> for MeanCentred {
 /// every N transitions it holds exactly the window, replaces the first, and starts again at 0.
 /// The error is that of at most N slides, whatever the length of the stream. Memory: N tokens and
 /// two statistics. For [`MeanCentred`] reading the statistic costs O(N K^2).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Sliding<S: Scalar, const D: usize, const K: usize, const N: usize, M: Mask<S, K>> {
     gamma: S,
     mask: M,
@@ -93,7 +93,7 @@ pub struct Sliding<S: Scalar, const D: usize, const K: usize, const N: usize, M:
     slides: bool,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Sum<S: Scalar, const K: usize, M: Mask<S, K>> {
     g: SMatrix<S, K, K>,
     state: M::State,
@@ -131,6 +131,11 @@ impl<S: Scalar, const D: usize, const K: usize, const N: usize, M: SlidingMask<S
             fresh_len: 0,
             slides: true,
         })
+    }
+
+    /// The discount gamma.
+    pub fn gamma(&self) -> S {
+        self.gamma
     }
 }
 

@@ -31,7 +31,7 @@ impl<S: Scalar, const D: usize, const K: usize> Streaming<S, D, K> {
     /// O(K^2) operations, however many came before.
     ///
     /// # Errors
-    /// [`Error::NonFinite`], naming `phi`, `reward` or `phi_next`; the context stays as it was.
+    /// As [`Transition::check`]; the context stays as it was.
     // One copy of the unrolled sums in the firmware; inlined elsewhere, for vector instructions.
     #[cfg_attr(target_os = "none", inline(never))]
     #[cfg_attr(not(target_os = "none"), inline(always))]
@@ -42,6 +42,11 @@ impl<S: Scalar, const D: usize, const K: usize> Streaming<S, D, K> {
         phi_next: &impl FeatureVector<S, D>,
     ) -> Result<(), Error> {
         self.0.observe(phi, reward, phi_next)
+    }
+
+    /// The discount gamma.
+    pub fn gamma(&self) -> S {
+        self.0.gamma()
     }
 
     /// n, the number of transitions observed.

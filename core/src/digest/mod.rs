@@ -33,8 +33,8 @@
 //!   zeros. Rust assumes that nobody sets them. The same holds for the rounding mode.
 //!   NEON on 32-bit ARM, which always flushes, is not used by Rust for `f32` arithmetic.
 //! - **NaN payloads.** The sign and payload of a NaN are the machine's choice (0/0 differs between
-//!   x86 and ARM; RISC-V drops payloads). Public functions refuse NaN; digests count every NaN as
-//!   the same.
+//!   x86 and ARM; RISC-V drops payloads). What takes observations, settings or a model's parameters
+//!   refuses NaN; digests count every NaN as the same.
 //! - **Fused emulation.** A machine or emulator whose separate multiplication and addition are not
 //!   correctly rounded breaks it (seen: an emulator's fused multiply-add for s390x in release
 //!   builds).

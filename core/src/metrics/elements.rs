@@ -64,6 +64,9 @@ impl<R: Real> Elements<R> {
 /// -1 if P\[-1, -1\] is negative, else 1: P and Q only act as a product, so training converges to
 /// either (P, Q) or (-P, -Q).
 fn sign<R: Real, const K: usize>(layer: &Layer<R, K>) -> R {
+    const {
+        assert!(K > 0, "a token has at least one entry: K >= 1");
+    }
     if layer.p[(K - 1, K - 1)] < R::ZERO { -R::ONE } else { R::ONE }
 }
 

@@ -64,7 +64,8 @@ pub enum ModelError {
         /// The checksum that is stored.
         expected: u32,
     },
-    /// The checksum fits, but a number does not: NaN, infinite or out of its range.
+    /// A number does not fit although the checksum does: NaN, infinite or out of its range. Also, where a
+    /// function returns this error for all it does, any other [`Error`], such as that of an empty context.
     Number(
         /// Which one, and what is accepted.
         Error,

@@ -241,7 +241,8 @@ impl<R: Real, const D: usize, const K: usize, const C: usize> Model<R, D, K, C> 
         Streaming::new(self.gamma)
     }
 
-    /// An empty context with the model's discount and trace decay.
+    /// An empty context with the model's discount and trace decay, whose methods are those of the trait
+    /// [`Context`].
     ///
     /// # Errors
     /// None for a model that was constructed or read.
@@ -249,7 +250,8 @@ impl<R: Real, const D: usize, const K: usize, const C: usize> Model<R, D, K, C> 
         Growing::new(self.gamma, TdLambda::new(self.lambda)?)
     }
 
-    /// The value function that linear attention computes from a context, v(s) = <w, phi(s)>.
+    /// The value function that linear attention computes from a context, v(s) = <w, phi(s)>. It takes stack
+    /// for 2 K^2 numbers up to three layers, beyond that for 8 K^2.
     ///
     /// # Errors
     /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the layers blow up;
@@ -270,19 +272,20 @@ impl<R: Real, const D: usize, const K: usize, const C: usize> Model<R, D, K, C> 
     /// attention (eq. "tf output convention").
     ///
     /// # Errors
-    /// [`Error::Empty`] if the prompt has no context.
+    /// [`Error::Empty`] if the prompt has no context, [`Error::NonFinite`] if the layers blow up.
     pub fn value<const N: usize>(&self, prompt: &Prompt<R, K, N>) -> Result<R, Error> {
-        match self.attention {
+        let value = match self.attention {
             AttentionKind::Linear => {
                 let mask = TdLambda::new(self.lambda)?;
-                self.transformer.value(prompt, &crate::attention::LinearAttention(mask))
+                self.transformer.value(prompt, &crate::attention::LinearAttention(mask))?
             }
-            AttentionKind::Softmax => self.transformer.value(prompt, &SoftmaxAttention),
-            AttentionKind::TwoHead => Err(Error::OutOfRange {
-                parameter: "attention of the model",
-                accepted: "linear or softmax",
-            }),
-        }
+            AttentionKind::Softmax => self.transformer.value(prompt, &SoftmaxAttention)?,
+            AttentionKind::TwoHead => {
+                let accepted = "linear or softmax";
+                return Err(Error::OutOfRange { parameter: "attention of the model", accepted });
+            }
+        };
+        if value.is_finite() { Ok(value) } else { Err(Error::NonFinite { parameter: "value" }) }
     }
 }
 

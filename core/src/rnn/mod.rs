@@ -38,7 +38,7 @@ pub enum LayerInput {
 /// The number of parameters of an [`Rnn`] divided by h: how many columns of h numbers it has.
 pub const fn parameter_columns(inputs: usize, hidden: usize, layers: usize) -> usize {
     // W_ax^(0), then W_ax^(l) for the other layers, W_aa^(l) and b^(l) for all, W_o.
-    inputs + (layers - 1) * hidden + layers * (hidden + 1) + 1
+    inputs + layers.saturating_sub(1) * hidden + layers * (hidden + 1) + 1
 }
 
 /// A deep recurrent network: X inputs, L layers of H units, C = [`parameter_columns`]`(X, H, L)`.

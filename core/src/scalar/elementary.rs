@@ -35,8 +35,9 @@ pub(super) fn exp2(x: f32) -> f32 {
     // Where 2^k is still a normal number for every f.
     const LOWEST: f32 = -125.0;
     let x = if x < LOWEST { LOWEST } else { x };
-    let shifted = x + ROUND;
-    let f = x - (shifted - ROUND);
+    // 127 is the exponent's bias.
+    let shifted = x + (ROUND + 127.0);
+    let f = x - (shifted - (ROUND + 127.0));
     let p = 0.001_326_465_3;
     let p = p * f + 0.009_671_511;
     let p = p * f + 0.055_507_34;
@@ -44,8 +45,9 @@ pub(super) fn exp2(x: f32) -> f32 {
     #[expect(clippy::approx_constant, reason = "a coefficient near ln 2, not ln 2")]
     let p = p * f + 0.693_147;
     let p = p * f + 1.0;
-    // `shifted` holds k in its low bits: added to the exponent it multiplies by 2^k.
-    f32::from_bits(p.to_bits().wrapping_add(shifted.to_bits() << 23))
+    // `shifted` holds k + 127, the exponent of 2^k, in its low bits. A multiplication, exact, and not an
+    // addition to p's exponent: of NaN only that is NaN, whatever its other bits are.
+    p * f32::from_bits(shifted.to_bits() << 23)
 }
 
 /// tanh x as x P(x^2) / Q(x^2), the rational minimax approximation used by Eigen and XLA, on
@@ -112,7 +114,10 @@ mod tests {
         assert_eq!(exp2(-3.0), 0.125);
         assert_eq!(exp2(-1e30), exp2(-125.0));
         assert!(exp2(-124.5).is_normal() && exp2(-1e30).is_normal());
-        assert!(exp2(f32::NAN).is_nan());
+        // Whatever its payload, also that of erased flash.
+        for bits in [0x7fc0_0000, 0x7fc0_007f, 0x7fc0_0080, 0xffc0_0001, u32::MAX] {
+            assert!(exp2(f32::from_bits(bits)).is_nan(), "{bits:#x}");
+        }
     }
 
     #[test]

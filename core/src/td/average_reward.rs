@@ -13,7 +13,7 @@ use nalgebra::{SMatrix, SVector};
 /// with rbar_j the mean of the first j rewards.
 ///
 /// # Errors
-/// [`Error::Empty`] without transitions.
+/// [`Error::Empty`] without transitions, [`Error::NonFinite`] if the new w is not finite.
 pub fn update<S: Scalar, const D: usize>(
     w: &SVector<S, D>,
     c: &SMatrix<S, D, D>,

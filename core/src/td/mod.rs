@@ -25,5 +25,8 @@ fn batch_step<S: Scalar, const D: usize>(
     }
     let mut next = *w;
     add_scaled(&mut next, S::ONE / S::from_count(n as u64), &mul_vector(c, sum));
+    if !crate::kernel::is_finite(&next) {
+        return Err(Error::NonFinite { parameter: "w" });
+    }
     Ok(next)
 }

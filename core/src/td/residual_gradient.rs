@@ -12,7 +12,7 @@ use nalgebra::{SMatrix, SVector};
 /// w_{l+1} = w_l + (1/n) C_l sum_j delta_j (phi_j - gamma phi_{j+1}).
 ///
 /// # Errors
-/// [`Error::Empty`] without transitions.
+/// [`Error::Empty`] without transitions, [`Error::NonFinite`] if the new w is not finite.
 pub fn update<S: Scalar, const D: usize>(
     w: &SVector<S, D>,
     c: &SMatrix<S, D, D>,

@@ -21,7 +21,7 @@ pub fn td_error<S: Scalar, const D: usize>(
 /// w_{l+1} = w_l + (1/n) C_l sum_j (R_{j+1} + gamma w_l^T phi_{j+1} - w_l^T phi_j) phi_j.
 ///
 /// # Errors
-/// [`Error::Empty`] without transitions.
+/// [`Error::Empty`] without transitions, [`Error::NonFinite`] if the new w is not finite.
 pub fn update<S: Scalar, const D: usize>(
     w: &SVector<S, D>,
     c: &SMatrix<S, D, D>,

@@ -15,7 +15,7 @@ use nalgebra::{SMatrix, SVector};
 /// section has gamma lambda), and starts from e_{-1} = 0, so that phi_0 counts.
 ///
 /// # Errors
-/// [`Error::Empty`] without transitions.
+/// [`Error::Empty`] without transitions, [`Error::NonFinite`] if the new w is not finite.
 pub fn update<S: Scalar, const D: usize>(
     w: &SVector<S, D>,
     c: &SMatrix<S, D, D>,

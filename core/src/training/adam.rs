@@ -69,7 +69,7 @@ impl AdamSettings {
 ///
 /// The powers of beta_1 and beta_2 are running products in `f64`, one multiplication a step, so that
 /// 1 - beta^k keeps its precision for `f32` parameters and the order of roundings is fixed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Adam<P> {
     pub(super) settings: AdamSettings,
     pub(super) mean: P,
@@ -81,18 +81,22 @@ pub struct Adam<P> {
 
 impl<P> Adam<P> {
     /// Before the first step.
-    pub fn new<S: Scalar>(settings: AdamSettings, parameters: &P) -> Self
+    ///
+    /// # Errors
+    /// As [`AdamSettings::check`].
+    pub fn new<S: Scalar>(settings: AdamSettings, parameters: &P) -> Result<Self, Error>
     where
         P: Parameters<S>,
     {
-        Adam {
+        settings.check()?;
+        Ok(Adam {
             settings,
             mean: parameters.zeros_like(),
             square: parameters.zeros_like(),
             steps: 0,
             beta1_power: 1.0,
             beta2_power: 1.0,
-        }
+        })
     }
 
     /// Its constants.
@@ -111,7 +115,8 @@ impl<P> Adam<P> {
         P: Parameters<S>,
     {
         let AdamSettings { learning_rate, beta1, beta2, epsilon, weight_decay } = self.settings;
-        self.steps += 1;
+        // A count that was restored may be anything.
+        self.steps = self.steps.saturating_add(1);
         self.beta1_power *= beta1;
         self.beta2_power *= beta2;
         let step_size = S::from_f64(learning_rate / (1.0 - self.beta1_power));
@@ -166,7 +171,7 @@ mod tests {
     fn the_first_step_is_the_learning_rate_against_the_gradients_sign() {
         let settings = AdamSettings { weight_decay: 0.0, ..Default::default() };
         let mut theta = [1.0f64, -2.0, 0.5];
-        let mut adam = Adam::new(settings, &theta);
+        let mut adam = Adam::new(settings, &theta).unwrap();
         adam.step(&mut theta, &[3.0, -0.2, 0.0]);
         for (got, want) in theta.iter().zip([1.0 - 1e-3, -2.0 + 1e-3, 0.5]) {
             assert!((got - want).abs() < 1e-9, "{got} {want}");
@@ -179,7 +184,7 @@ mod tests {
         // Without a loss gradient, decoupled decay would move theta by lr * decay * theta = 1e-9;
         // L2 decay makes it Adam's whole gradient, and the first step lr / (1 + epsilon / 1e-6).
         let mut theta = [1.0f64];
-        let mut adam = Adam::new(AdamSettings::default(), &theta);
+        let mut adam = Adam::new(AdamSettings::default(), &theta).unwrap();
         adam.step(&mut theta, &[0.0]);
         assert!((theta[0] - (1.0 - 1e-3 / 1.01)).abs() < 1e-12, "{}", theta[0]);
     }

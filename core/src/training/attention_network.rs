@@ -45,10 +45,11 @@ impl<A, S: Scalar, const D: usize, const K: usize, const C: usize, const L: usiz
         Self::from_parameters(AttentionParameters::zeros(depth), depth)
     }
 
-    /// From given parameters; layer l of the pass uses the stored layer l modulo their number.
+    /// From given parameters: one stored layer that all layers of the pass share, or `depth` of them.
     ///
     /// # Errors
-    /// [`Error::Empty`] for depth 0 or no stored layer, [`Error::CapacityExceeded`] beyond L.
+    /// [`Error::Empty`] for depth 0 or no stored layer, [`Error::OutOfRange`] for another number of
+    /// stored layers than 1 and `depth`, [`Error::CapacityExceeded`] beyond L.
     pub fn from_parameters(
         parameters: AttentionParameters<S, K, C>,
         depth: usize,
@@ -56,6 +57,10 @@ impl<A, S: Scalar, const D: usize, const K: usize, const C: usize, const L: usiz
         crate::prompt::check_token_size::<D, K>();
         if depth == 0 || parameters.stored() == 0 {
             return Err(Error::Empty { parameter: "layers" });
+        }
+        if parameters.stored() != 1 && parameters.stored() != depth {
+            let accepted = "1 stored layer, or as many as the depth";
+            return Err(Error::OutOfRange { parameter: "layers", accepted });
         }
         if depth > L {
             return Err(Error::CapacityExceeded { parameter: "layers", capacity: L });

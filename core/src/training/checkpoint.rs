@@ -1,7 +1,9 @@
 //! A trainer's state as bytes, one record for each lane.
 //!
 //! All numbers are little-endian; floats are stored by their bits. A record does not depend on how
-//! seeds were grouped into lanes:
+//! seeds were grouped into lanes. It has no checksum, and its numbers may be any (those of a run that diverged
+//! are NaN): where it could be damaged, in flash or in a file, store [`crc32`](crate::model::crc32) beside it
+//! and compare before [`MultiTaskTd::restore`].
 //!
 //! | field | bytes |
 //! |---|---|

@@ -7,6 +7,35 @@
 //! `f32` network on a chip or sixteen seeds side by side in the lanes of a register, each lane bit
 //! for bit the network that its seed trains alone.
 //!
+//! On a device's own trajectory, without a simulated task: features and rewards as [`Windows`], and a
+//! step of Adam on them (or [`td_step`] per window).
+//!
+//! ```
+//! use ictd_core::Model;
+//! use ictd_core::model::AttentionKind;
+//! use ictd_core::rng::Rng;
+//! use ictd_core::training::{
+//!     Adam, AdamSettings, Autoregressive, Network, Parameters, Targets, Windows,
+//! };
+//! # let features = [ictd_core::nalgebra::SVector::from([0.5, -0.25]); 12];
+//! # let rewards = [0.75; 11];
+//!
+//! // Three shared layers for two features: K = 2 * 2 + 1.
+//! let mut network = Autoregressive::<f32, 2, 5, 3>::autoregressive(3)?;
+//! network.initialise_lane(0, &mut Rng::new(1));
+//! let mut adam = Adam::new(AdamSettings::default(), network.parameters())?;
+//!
+//! // n = 6 transitions in a context; phi_0 to phi_11 and R_1 to R_11 make W = 4 windows.
+//! let windows = Windows::new(&features, &rewards, 6, 0.9)?;
+//! let mut gradient = network.parameters().zeros_like();
+//! let loss = network.batch_gradient(&windows, Targets::Bootstrapped, &mut gradient);
+//! adam.step(network.parameters_mut(), &gradient);
+//!
+//! assert!(loss.is_finite() && windows.count() == 4);
+//! let model = Model::<2>::new(network.transformer(0)?, AttentionKind::Linear, 0.9, 0.0)?;
+//! # Ok::<(), ictd_core::Error>(())
+//! ```
+//!
 //! | part | file |
 //! |---|---|
 //! | trajectories and windows | `windows` |

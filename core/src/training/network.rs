@@ -14,6 +14,11 @@ pub trait Network<S: Scalar, const D: usize> {
     /// The parameters, to change them.
     fn parameters_mut(&mut self) -> &mut Self::Parameters;
 
+    /// How many transitions a context may have; none if any number.
+    fn context_capacity(&self) -> Option<usize> {
+        None
+    }
+
     /// Draws the initial parameters of one lane.
     fn initialise_lane(&mut self, lane: usize, rng: &mut Rng);
 

@@ -46,6 +46,9 @@ pub struct AttentionParameters<S: Scalar, const K: usize, const C: usize> {
 impl<S: Scalar, const K: usize, const C: usize> AttentionParameters<S, K, C> {
     /// Zeros for `stored` layers (at most C).
     pub fn zeros(stored: usize) -> Self {
+        const {
+            assert!(K > 0 && C > 0, "attention parameters have at least one layer and one entry");
+        }
         AttentionParameters { layers: [[[[S::ZERO; K]; K]; 2]; C], stored: stored.min(C) }
     }
 

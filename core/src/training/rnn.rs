@@ -110,6 +110,10 @@ impl<
         &mut self.rnn
     }
 
+    fn context_capacity(&self) -> Option<usize> {
+        Some(N)
+    }
+
     /// U(-1/sqrt(h), 1/sqrt(h)).
     fn initialise_lane(&mut self, lane: usize, rng: &mut Rng) {
         self.rnn.initialise_lane(lane, rng);

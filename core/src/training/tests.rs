@@ -1,4 +1,5 @@
 use super::*;
+use crate::error::Error;
 use crate::rng::Rng;
 use crate::scalar::{Lanes4, Lanes8, Lanes16, Real, Scalar};
 use nalgebra::SVector;
@@ -303,4 +304,39 @@ fn bad_settings_are_named() {
             other => panic!("{name}: {other:?}"),
         }
     }
+}
+
+#[test]
+fn stored_layers_are_one_or_as_many_as_the_pass_has() {
+    let network = |stored, depth| {
+        Sequential::<f64, 2, 5, 4>::from_parameters(AttentionParameters::zeros(stored), depth)
+    };
+    assert!(network(1, 4).is_ok() && network(4, 4).is_ok());
+    assert!(matches!(network(2, 4), Err(Error::OutOfRange { parameter: "layers", .. })));
+    assert!(matches!(network(4, 3), Err(Error::OutOfRange { parameter: "layers", .. })));
+}
+
+#[test]
+fn a_context_longer_than_the_network_takes_is_refused() {
+    let trainer = |context_len| {
+        let network = SoftmaxNetwork::<f32, 2, 5, 1, 3, 6>::autoregressive(3)?;
+        let settings = Settings { context_len, windows: 4, ..settings() };
+        MultiTaskTd::<f32, _, _, 2, CAPACITY>::new(settings, TASKS, network, 3, &[1])
+    };
+    assert!(trainer(6).is_ok());
+    let refused = Error::CapacityExceeded { parameter: "context_len", capacity: 6 };
+    assert_eq!(trainer(7).err(), Some(refused));
+}
+
+#[test]
+fn counts_of_a_damaged_record_do_not_overflow() {
+    let mut trainer = trainer::<f32>(&[1], settings());
+    let mut bytes = record(&trainer, 0);
+    bytes[20..28].fill(0xff);
+    let parameters = trainer.network().parameters().as_slice().len();
+    let steps = 12 + 16 + 32 + 4 * parameters;
+    bytes[steps..steps + 8].fill(0xff);
+    trainer.restore(|_| &bytes).unwrap();
+    trainer.train_task().unwrap();
+    assert_eq!(trainer.tasks_done(), u64::MAX);
 }

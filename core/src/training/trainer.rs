@@ -12,7 +12,7 @@ use heapless::Vec;
 ///
 /// For each task it draws a task per lane and trains the network on [`Settings::batches`] fresh
 /// trajectories of it, together with the batch-TD reference ([`BatchTd`]), whose step size has an
-/// Adam of its own with the same settings. T is the capacity for a trajectory,
+/// Adam of its own: with the same settings, or the default ones where the network has plain TD. T is the capacity for a trajectory,
 /// n + W + 2 feature vectors.
 ///
 /// Lane i is bit for bit the trainer of its seed alone: each lane has its own random streams, and
@@ -52,8 +52,8 @@ where
     /// `reference_layers` is the depth of the batch-TD reference, L.
     ///
     /// # Errors
-    /// As [`Settings::check`]; [`Error::Empty`] without a seed, [`Error::CapacityExceeded`] for more
-    /// seeds than lanes; whatever the distribution's settings are refused for.
+    /// As [`Settings::check`]; [`Error::CapacityExceeded`] for a longer context than the network takes
+    /// ([`Network::context_capacity`]) and for more seeds than lanes; [`Error::Empty`] without a seed; whatever the distribution's settings are refused for.
     pub fn new(
         settings: Settings,
         distribution: E,
@@ -85,6 +85,11 @@ where
         seeds: &[u64],
     ) -> Result<Self, Error> {
         settings.check(T)?;
+        if let Some(capacity) = network.context_capacity()
+            && settings.context_len > capacity
+        {
+            return Err(Error::CapacityExceeded { parameter: "context_len", capacity });
+        }
         let Some(last) = seeds.last().copied() else {
             return Err(Error::Empty { parameter: "seeds" });
         };
@@ -95,7 +100,7 @@ where
         let gamma = <S::Element as Scalar>::from_f64(settings.gamma);
         distribution.draw(gamma, &mut Rng::new(last))?;
         let (adam, adam_settings) = match settings.optimizer {
-            Optimizer::Adam(adam) => (Some(Adam::new(adam, network.parameters())), adam),
+            Optimizer::Adam(adam) => (Some(Adam::new(adam, network.parameters())?), adam),
             Optimizer::Td { .. } => (None, AdamSettings::default()),
         };
         let reference = BatchTd::new(reference_layers);
@@ -103,7 +108,7 @@ where
         Ok(MultiTaskTd {
             settings,
             gradient: network.parameters().zeros_like(),
-            reference_adam: Adam::new(adam_settings, reference.parameters()),
+            reference_adam: Adam::new(adam_settings, reference.parameters())?,
             network,
             reference,
             adam,
@@ -131,7 +136,8 @@ where
             self.sample_batch()?;
             self.train_batch()?;
         }
-        self.tasks_done += 1;
+        // A count that was restored may be anything.
+        self.tasks_done = self.tasks_done.saturating_add(1);
         Ok(())
     }
 

@@ -1,7 +1,7 @@
 use crate::context::Statistic;
 use crate::error::Error;
 use crate::kernel::{add_outer, zeros};
-use crate::prompt::{Prompt, check_token_size, query_token};
+use crate::prompt::{Prompt, check_gamma, check_token_size, query_token};
 use crate::scalar::Scalar;
 use heapless::Vec;
 use nalgebra::SVector;
@@ -36,7 +36,8 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
     ///
     /// # Errors
     /// [`Error::Empty`] if n is 0 or there is no complete window, [`Error::OutOfRange`] unless
-    /// there is one reward for each step.
+    /// there is one reward for each step and gamma is in \[0, 1), [`Error::NonFinite`], naming
+    /// `features`, `rewards` or `gamma`.
     pub fn new(
         features: &'a [SVector<S, D>],
         rewards: &'a [S],
@@ -52,6 +53,23 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
         if rewards.len() + 1 != features.len() {
             let accepted = "one reward for each step of the trajectory";
             return Err(Error::OutOfRange { parameter: "rewards", accepted });
+        }
+        let gamma = check_gamma(gamma)?;
+        // Summed up times 0, NaN and infinities give NaN: one comparison for all.
+        let mut zero = S::ZERO;
+        for phi in features {
+            for i in 0..D {
+                zero += phi[i] * S::ZERO;
+            }
+        }
+        if !zero.is_finite() {
+            return Err(Error::NonFinite { parameter: "features" });
+        }
+        for reward in rewards {
+            zero += *reward * S::ZERO;
+        }
+        if !zero.is_finite() {
+            return Err(Error::NonFinite { parameter: "rewards" });
         }
         Ok(Windows { features, rewards, context_len, gamma })
     }
@@ -200,7 +218,7 @@ impl<'a, S: Scalar, const D: usize> Window<'a, S, D> {
 
 /// Storage for one trajectory: up to T feature vectors, T - 1 rewards, and a target for each window
 /// where the loss needs one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory<S: Scalar, const D: usize, const T: usize> {
     /// phi_0, phi_1, ..., (D) each.
     pub features: [SVector<S, D>; T],
@@ -273,5 +291,20 @@ mod tests {
         assert_eq!(windows(4, &[0.0; 3], 2), Err(Error::Empty { parameter: "windows" }));
         assert_eq!(windows(5, &[0.0; 4], 0), Err(Error::Empty { parameter: "context" }));
         assert!(matches!(windows(5, &[0.0; 5], 2), Err(Error::OutOfRange { .. })));
+    }
+
+    #[test]
+    fn what_is_not_finite_is_named() {
+        let windows = |phi: f32, reward: f32, gamma: f32| {
+            let features = [[1.0], [1.0], [1.0], [1.0], [phi]].map(SVector::from);
+            Windows::new(&features, &[0.0, 0.0, 0.0, reward], 2, gamma).map(|_| ())
+        };
+        assert_eq!(windows(1.0, 1.0, 0.9), Ok(()));
+        for bad in [f32::NAN, f32::INFINITY] {
+            assert_eq!(windows(bad, 1.0, 0.9), Err(Error::NonFinite { parameter: "features" }));
+            assert_eq!(windows(1.0, bad, 0.9), Err(Error::NonFinite { parameter: "rewards" }));
+            assert_eq!(windows(1.0, 1.0, bad), Err(Error::NonFinite { parameter: "gamma" }));
+        }
+        assert!(matches!(windows(1.0, 1.0, 7.0), Err(Error::OutOfRange { .. })));
     }
 }

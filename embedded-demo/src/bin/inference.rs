@@ -41,7 +41,7 @@ fn infer(model: &Model<4>, context: &mut Context<4>) -> Result<u32, ModelError> 
 #[cfg(not(target_os = "none"))]
 fn main() -> Result<(), ModelError> {
     let model = Model::<4>::from_bytes(MODEL)?;
-    let bits = infer(&model, &mut Context::<4>::new(model.gamma())?)?;
+    let bits = infer(&model, &mut model.context()?)?;
     println!("value {} = {bits:#010x}, expected {EXPECTED:#010x}", f32::from_bits(bits));
     if bits == EXPECTED { Ok(()) } else { std::process::exit(1) }
 }
@@ -74,7 +74,7 @@ mod chip {
     fn run() -> Option<u32> {
         // Model and context live in static memory, as a product would keep them.
         let model = cortex_m::singleton!(: Model<4> = Model::<4>::from_bytes(MODEL).ok()?)?;
-        let context = cortex_m::singleton!(: Context<4> = Context::<4>::new(model.gamma()).ok()?)?;
+        let context = cortex_m::singleton!(: Context<4> = model.context().ok()?)?;
         infer(model, context).ok()
     }
 

@@ -88,7 +88,7 @@ struct Draws<S> {
 
 impl<S: Scalar<Element = f32>> Seeds<S> {
     fn draws(self) -> Draws<S> {
-        let streams = core::array::from_fn(|i| Rng::new(self.first + i as u64));
+        let streams = core::array::from_fn(|i| Rng::new(self.first.wrapping_add(i as u64)));
         Draws { streams, scalar: PhantomData }
     }
 
@@ -100,7 +100,7 @@ impl<S: Scalar<Element = f32>> Seeds<S> {
         mut program: impl FnMut(&mut Rng, &mut Digest) -> Result<(), Error>,
     ) -> Result<(), Error> {
         for (i, digest) in digests.lanes_mut().enumerate().take(S::LANES) {
-            program(&mut Rng::new(self.first + i as u64), digest)?;
+            program(&mut Rng::new(self.first.wrapping_add(i as u64)), digest)?;
         }
         Ok(())
     }

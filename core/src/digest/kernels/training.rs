@@ -36,7 +36,7 @@ where
     N: Network<S, D>,
     E: TaskDistribution<f32, D>,
 {
-    let list: [u64; MAX_LANES] = core::array::from_fn(|i| seeds.first + i as u64);
+    let list: [u64; MAX_LANES] = core::array::from_fn(|i| seeds.first.wrapping_add(i as u64));
     let list = list.get(..S::LANES).unwrap_or(&list);
     let mut trainer = MultiTaskTd::<S, N, E, D, T>::new(settings, distribution, network, 2, list)?;
     for _ in 0..3 {

@@ -28,7 +28,7 @@ impl<S: Scalar, const R: usize, const K: usize> Onto<'_, S, R, K> {
 
 kernel! {
     /// M = onto + A B. Three rows of three columns at a time stay in registers while k runs.
-    #[cfg_attr(target_os = "none", inline(always))]
+    #[cfg_attr(target_os = "none", inline(never))]
     pub(crate) fn mul_onto as MulOnto<'a, S: Scalar, const R: usize, const K: usize>(
         dim: Dim,
         m: &'a mut Columns<S, R, K>,
@@ -63,7 +63,7 @@ kernel! {
 kernel! {
     /// M = onto + A B^T, only rows 0 to j of column j if `upper` (of lanes in threes, of a padded scalar
     /// column all of them).
-    #[cfg_attr(target_os = "none", inline(always))]
+    #[cfg_attr(target_os = "none", inline(never))]
     pub(crate) fn mul_transpose_onto as MulTransposeOnto<'a, S: Scalar, const R: usize, const K: usize>(
         dim: Dim,
         m: &'a mut Columns<S, R, K>,
@@ -159,7 +159,7 @@ fn add_product_3<S: Scalar, const R: usize, const K: usize>(
 
 kernel! {
     /// Copies the upper triangle of a symmetric matrix to its lower one.
-    #[cfg_attr(target_os = "none", inline(always))]
+    #[cfg_attr(target_os = "none", inline(never))]
     pub(crate) fn mirror as Mirror<'a, S: Scalar, const R: usize, const K: usize>(
         m: &'a mut Columns<S, R, K>,
     ) {
@@ -179,7 +179,7 @@ fn mirror_inline<S: Scalar, const R: usize, const K: usize>(m: &mut Columns<S, R
 
 kernel! {
     /// M += sum over the pairs of x y^T, one pair after the other.
-    #[cfg_attr(target_os = "none", inline(always))]
+    #[cfg_attr(target_os = "none", inline(never))]
     pub(crate) fn add_outers as AddOuters<'a, S: Scalar, const R: usize, const K: usize, const N: usize>(
         dim: Dim,
         m: &'a mut Columns<S, R, K>,
@@ -211,7 +211,7 @@ kernel! {
 
 kernel! {
     /// M = the sum over the pairs of (x y^T + y x^T): exactly symmetric, as each bracket is.
-    #[cfg_attr(target_os = "none", inline(always))]
+    #[cfg_attr(target_os = "none", inline(never))]
     pub(crate) fn symmetric_outers as SymmetricOuters<'a, S: Scalar, const R: usize, const K: usize, const N: usize>(
         dim: Dim,
         m: &'a mut Columns<S, R, K>,

@@ -26,7 +26,7 @@ macro_rules! tiles {
 
 kernel! {
     /// y + A x.
-    #[cfg_attr(target_os = "none", inline(always))]
+    #[cfg_attr(target_os = "none", inline(never))]
     pub(crate) fn add_mul_vector as AddProduct<'a, S: Scalar, const R: usize, const K: usize>(
         dim: Dim,
         y: &'a [S; R],
@@ -140,7 +140,7 @@ impl<S: Scalar, const R: usize, const K: usize> TwoSided<S, R, K> {
 
 kernel! {
     /// y + A^T x, for lanes.
-    #[cfg_attr(target_os = "none", inline(always))]
+    #[cfg_attr(target_os = "none", inline(never))]
     fn add_transpose_mul_vector as AddTransposeProduct<'a, S: Scalar, const R: usize, const K: usize>(
         dim: Dim,
         y: &'a [S; R],

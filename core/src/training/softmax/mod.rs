@@ -64,6 +64,10 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
         &mut self.parameters
     }
 
+    fn context_capacity(&self) -> Option<usize> {
+        Some(N)
+    }
+
     /// Xavier normal with gain 0.1, and 0.1/L if sequential.
     fn initialise_lane(&mut self, lane: usize, rng: &mut Rng) {
         self.initialise(lane, rng);
