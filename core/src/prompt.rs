@@ -61,6 +61,7 @@ impl<S: Scalar, const D: usize> Transition<S, D> {
     }
 
     #[cold]
+    #[inline(never)]
     fn refusal(&self) -> Error {
         let mut square = S::ZERO;
         let reward = core::slice::from_ref(&self.reward);
@@ -70,14 +71,15 @@ impl<S: Scalar, const D: usize> Transition<S, D> {
             ("phi_next", self.phi_next.as_slice()),
         ];
         for (parameter, part) in parts {
-            if !part.iter().all(|x| x.is_finite()) {
-                return Error::NonFinite { parameter };
-            }
             for x in part {
                 square += *x * *x;
             }
             if !can_be_summed(square) {
-                return Error::OutOfRange { parameter, accepted: TOKEN_LENGTH };
+                return if part.iter().all(|x| x.is_finite()) {
+                    Error::OutOfRange { parameter, accepted: TOKEN_LENGTH }
+                } else {
+                    Error::NonFinite { parameter }
+                };
             }
         }
         // The check summed up in another order: the last one tipped the balance.
