@@ -34,6 +34,7 @@ impl<S: Scalar, const D: usize> FeatureVector<S, D> for SVector<S, D> {
 
 /// One transition of a Markov reward process, seen through features: (phi, R, phi').
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Transition<S: Scalar, const D: usize> {
     /// phi(S_t): features of the state, (D).
     pub phi: SVector<S, D>,

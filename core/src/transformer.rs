@@ -61,6 +61,7 @@ fn first<S: Scalar, const K: usize, const N: usize>(x: &SVector<S, K>) -> SVecto
 
 /// The parameters of one attention layer, theta_l = (P_l, Q_l), each (K, K).
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Layer<S: Scalar, const K: usize> {
     /// P_l: what is written.
     pub p: SMatrix<S, K, K>,

@@ -17,6 +17,7 @@ use nalgebra::{SMatrix, SVector};
 ///
 /// The paper's W_l, (K, 2 K), is stored as its halves: W_l = \[w1 w2\].
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TwoHeadLayer<S: Scalar, const K: usize> {
     /// P^(1), of the head with the mask M^(1) ([`MeanCentred`]).
     pub p1: SMatrix<S, K, K>,

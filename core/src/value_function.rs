@@ -8,6 +8,7 @@ use nalgebra::SVector;
 
 /// v(s) = <w, phi(s)>: what a linear transformer computes from a context, and what linear TD learns.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ValueFunction<S: Scalar, const D: usize> {
     /// The (implicit) weight vector w, (D).
     pub weights: SVector<S, D>,

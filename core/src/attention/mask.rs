@@ -45,6 +45,7 @@ pub trait Mask<S: Scalar, const K: usize>: Copy + Debug + PartialEq {
 /// The mask of TD(0) (eq. "td0 mask"): the identity on the context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Td0;
 
 impl<S: Scalar, const K: usize> Mask<S, K> for Td0 {
@@ -70,6 +71,7 @@ impl<S: Scalar, const K: usize> Mask<S, K> for Td0 {
 
 /// The mask of TD(lambda) (eq. "td lambda mask"): M\[r, c\] = lambda^(r - c) for c <= r < n.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TdLambda<S: Scalar> {
     lambda: S,
 }
@@ -101,6 +103,7 @@ impl<S: Scalar> TdLambda<S> {
 /// The eligibility trace over tokens, e_i = lambda e_{i-1} + z_i with e_{-1} = 0, summed with
 /// compensation so that lambda = 1 keeps its precision over long streams.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Trace<S: Scalar, const K: usize> {
     pub(crate) e: SVector<S, K>,
     pub(crate) compensation: SVector<S, K>,
@@ -139,12 +142,14 @@ impl<S: Scalar, const K: usize> Mask<S, K> for TdLambda<S> {
 /// from the mean of the tokens up to it. (M^(2), of the second head, is [`Td0`].)
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct MeanCentred;
 
 /// The mean of the tokens so far, and the weight it stands for, both summed with compensation:
 /// plainly, the mean of a million tokens would be 500 roundings of `f32` off, and the weight would
 /// stop counting at 2^24.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RunningMean<S: Scalar, const K: usize> {
     mean: SVector<S, K>,
     mean_compensation: SVector<S, K>,

@@ -12,6 +12,14 @@ use nalgebra::SMatrix;
 /// Retention 1 - 1/h remembers about the last h transitions. Rounding errors are forgotten at the
 /// same rate as the data, so they do not accumulate.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(bound(
+        serialize = "S: serde::Serialize, M: serde::Serialize, M::State: serde::Serialize",
+        deserialize = "S: serde::Deserialize<'de>, M: serde::Deserialize<'de>, M::State: serde::Deserialize<'de>"
+    ))
+)]
 pub struct Forgetting<S: Scalar, const D: usize, const K: usize, M: Mask<S, K>> {
     gamma: S,
     retention: S,
@@ -62,7 +70,7 @@ impl<S: Scalar, const D: usize, const K: usize, M: Mask<S, K>> Context<S, D, K>
             }
         }
         self.weight = self.retention * self.weight + S::ONE;
-        self.len += 1;
+        self.len = self.len.saturating_add(1);
         Ok(())
     }
 

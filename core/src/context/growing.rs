@@ -12,6 +12,14 @@ use crate::scalar::Scalar;
 /// that its rounding error does not grow with the number of transitions. K must be below 256 (at most 127
 /// features), else the build fails.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(
+    feature = "serde",
+    serde(bound(
+        serialize = "S: serde::Serialize, M: serde::Serialize, M::State: serde::Serialize",
+        deserialize = "S: serde::Deserialize<'de>, M: serde::Deserialize<'de>, M::State: serde::Deserialize<'de>"
+    ))
+)]
 pub struct Growing<S: Scalar, const D: usize, const K: usize, M: Mask<S, K>> {
     gamma: S,
     mask: M,
@@ -47,7 +55,7 @@ impl<S: Scalar, const D: usize, const K: usize, M: Mask<S, K>> Context<S, D, K>
         let z = token::<S, D, K>(transition, self.gamma);
         let (left, right) = self.mask.factors(&mut self.state, &z, S::ONE);
         self.sum.add_outer(&left, &right, M::SYMMETRIC);
-        self.len += 1;
+        self.len = self.len.saturating_add(1);
         Ok(())
     }
 

@@ -43,6 +43,7 @@ use nalgebra::SMatrix;
 
 /// What a linear transformer needs of its context: G_0 = Z_0 M Z_0^T, (K, K), and 1/n.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Statistic<S: Scalar, const K: usize> {
     /// G_0.
     pub g: SMatrix<S, K, K>,
@@ -141,6 +142,7 @@ fn checked<S: Scalar, const K: usize>(
 
 /// The contexts of the average-reward transformer's two heads, fed together.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TwoHeadContext<A, B> {
     /// The context of head 1, with the mask [`MeanCentred`].
     pub head1: A,
@@ -195,5 +197,35 @@ impl<A, B> TwoHeadContext<A, B> {
     {
         self.head1.clear();
         self.head2.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attention::TdLambda;
+
+    #[test]
+    fn two_heads_count_and_forget_together() -> Result<(), Error> {
+        let head1 = Growing::<f32, 1, 4, _>::new(1.0, MeanCentred)?;
+        let empty = TwoHeadContext { head1, head2: Growing::<f32, 1, 4, _>::new(1.0, Td0)? };
+        let mut context = empty;
+        assert!(context.is_empty());
+        context.observe(&[1.0], 0.5, &[2.0])?;
+        assert_eq!((context.len(), context.head2.len()), (1, 1));
+        context.clear();
+        assert_eq!(context, empty);
+        Ok(())
+    }
+
+    #[test]
+    fn a_forgetting_context_stands_for_the_sum_of_its_weights() -> Result<(), Error> {
+        let mut context = Forgetting::<f64, 1, 3, _>::new(0.9, 0.5, TdLambda::new(0.5)?)?;
+        for _ in 0..3 {
+            context.observe(&[1.0], 0.5, &[2.0])?;
+        }
+        assert_eq!((context.len(), context.effective_len()), (3, 1.75));
+        assert_eq!(context.statistic()?.inverse_len, 1.0 / 1.75);
+        Ok(())
     }
 }

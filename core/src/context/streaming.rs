@@ -16,6 +16,7 @@ use crate::scalar::Scalar;
 /// # Ok::<(), ictd_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Streaming<S: Scalar, const D: usize, const K: usize>(Growing<S, D, K, Td0>);
 
 impl<S: Scalar, const D: usize, const K: usize> Streaming<S, D, K> {

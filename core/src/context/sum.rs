@@ -15,6 +15,7 @@ const BLOCK: u16 = 256;
 /// A full block goes into the total column by column, one with each of the next K terms: a device
 /// has a deadline for every term, and no term takes much longer than the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub(super) struct BlockedSum<S: Scalar, const K: usize> {
     total: SMatrix<S, K, K>,
     error: SMatrix<S, K, K>,
@@ -63,7 +64,7 @@ impl<S: Scalar, const K: usize> BlockedSum<S, K> {
             }
         }
         self.in_block += 1;
-        if self.in_block == BLOCK {
+        if self.in_block >= BLOCK {
             // The other block is 0 again.
             self.swapped = !self.swapped;
             self.in_block = 0;

@@ -12,6 +12,7 @@ pub(super) const CHECKSUM: usize = 4;
 /// What the first 12 bytes of a stored model say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Header {
     /// Bytes of a number: 4 (`f32`) or 8 (`f64`).
     pub scalar_bytes: u8,

@@ -67,6 +67,7 @@ pub const VERSION: u8 = 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(u8)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum AttentionKind {
     /// [`crate::attention::LinearAttention`]: constant memory, a value function in one pass.
     Linear = 1,
@@ -91,6 +92,7 @@ impl AttentionKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(u8)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Mode {
     /// One layer, used L times.
     Autoregressive = 1,

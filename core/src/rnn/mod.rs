@@ -26,6 +26,7 @@ use nalgebra::{ArrayStorage, SMatrix, SVector};
 /// What layer l >= 1 reads at step t.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum LayerInput {
     /// x_t^(l) = a_{t+1}^(l-1): what the layer below has just computed, as in every framework.
     #[default]

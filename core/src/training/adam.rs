@@ -5,6 +5,7 @@ use crate::scalar::{Scalar, kernel};
 /// Adam's constants, as in torch.optim.Adam.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct AdamSettings {
     /// The learning rate, positive.
     pub learning_rate: f64,

@@ -5,6 +5,7 @@ use crate::error::Error;
 /// t's query gets, averaged over the windows; its target is a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Loss {
     /// The squared TD error: target R_{t+n+2} + gamma v_{t+1} (Algorithm 1).
     #[default]
@@ -22,6 +23,7 @@ pub enum Loss {
 /// How a gradient changes the parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Optimizer {
     /// One Adam step for each batch, on the batch's loss.
     Adam(AdamSettings),
@@ -36,6 +38,7 @@ pub enum Optimizer {
 /// How to train.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Settings {
     /// n: transitions in a context.
     pub context_len: usize,
