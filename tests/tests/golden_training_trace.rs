@@ -121,7 +121,7 @@ fn learn<S, const D: usize, const K: usize, N>(
     N: Network<S, D, Parameters = AttentionParameters<S, K, L>> + Clone,
 {
     let mut network = start.clone();
-    let mut adam = Adam::new::<S>(adam_settings(case), network.parameters());
+    let mut adam = Adam::new::<S>(adam_settings(case), network.parameters()).unwrap();
     let (mut v, mut delta, mut loss) = (vec![], vec![], vec![]);
     let (mut p_bar, mut q_bar, mut p, mut q) = (vec![], vec![], vec![], vec![]);
     for windows in batches.iter() {
@@ -177,7 +177,7 @@ fn reference<S: Scalar, const D: usize>(
 ) {
     let mut network = BatchTd::<S, D>::new(depth);
     network.parameters_mut()[0] = S::from_f64(case.number("hard_alpha0"));
-    let mut adam = Adam::new::<S>(adam_settings(case), network.parameters());
+    let mut adam = Adam::new::<S>(adam_settings(case), network.parameters()).unwrap();
     let (mut v, mut loss, mut alpha_bar, mut alpha) = (vec![], vec![], vec![], vec![]);
     for windows in batches.iter() {
         v.extend((0..=windows.count()).map(|t| network.value(&windows.window(t))));
