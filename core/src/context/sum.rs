@@ -1,6 +1,6 @@
 //! A sum of outer products whose rounding error does not grow with the number of terms.
 
-use crate::kernel::zeros;
+use crate::kernel::{keep_apart, zeros};
 use crate::scalar::Scalar;
 use nalgebra::{SMatrix, SVector};
 
@@ -60,6 +60,7 @@ impl<S: Scalar, const K: usize> BlockedSum<S, K> {
             let right_j = right[j];
             let rows = if symmetric { j + 1 } else { K };
             for i in 0..rows {
+                keep_apart::<S>();
                 open.data.0[j][i] += left[i] * right_j;
             }
         }
