@@ -25,7 +25,7 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     let (options, seed, directory) = match &options.resume {
         Some(path) => resume(options, path)?,
         None => {
-            options.check()?;
+            options.check(session.seed)?;
             let config = config::to_text("train", session.seed, options)?;
             let path = session.out.join("train");
             let directory = TrainDirectory::create(path, config, false)?.with_events(options);
@@ -90,7 +90,7 @@ fn resume(typed: &Train, path: &Path) -> Result<(Train, u64, TrainDirectory), Er
         return Err(Error::Option { option: "--resume", reason: reason.into() });
     }
     let (text, seed, options) = config::read_run::<Train>(path, "train")?;
-    options.check()?;
+    options.check(seed)?;
     let Train { checkpoint_every, tensorboard, .. } = *typed;
     let options = Train { checkpoint_every, tensorboard, ..options };
     let directory = TrainDirectory::create(path.to_owned(), text, true)?.with_events(&options);

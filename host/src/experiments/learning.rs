@@ -56,7 +56,7 @@ impl Scale {
 /// # Errors
 /// Those of the training and of the files.
 pub fn trained(name: &str, options: &Train, session: &Session) -> Result<Vec<SeedRun>, Error> {
-    options.check()?;
+    options.check(session.seed)?;
     let config = config::to_text("train", session.seed, options)?;
     let path = session.out.join("runs").join(name);
     let directory = TrainDirectory::create(path, config, true)?.with_events(options);

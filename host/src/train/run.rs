@@ -42,7 +42,7 @@ pub fn train(
     label: &str,
     directory: Option<&TrainDirectory>,
 ) -> Result<Trained, Error> {
-    options.check()?;
+    options.check(seed)?;
     let (started, cpu) = (Instant::now(), cpu_time::ProcessTime::now());
     let mut runs = Vec::new();
     // Lanes advance together, so seeds share a group only if they have come equally far.
