@@ -88,15 +88,58 @@ fn results_of_the_main_job_hold_no_times_and_no_paths() {
 }
 
 #[test]
-fn another_run_in_the_same_directory_leaves_nothing_of_the_first() {
+fn another_run_in_the_same_directory_is_refused_or_replaces_the_first() {
     let out = tempfile::tempdir().unwrap();
     json(&ictd(out.path(), TRAIN));
-    json(&ictd(out.path(), &format!("{TRAIN} --seeds 1 --first-seed 7")));
     let run = out.path().join("train");
-    assert!(files(&run).iter().all(|name| !name.starts_with("seed_0") && !name.contains("seed_1")));
+    fs::write(run.join("seed_1/analysis.py"), "mine").unwrap();
+    let before = contents(out.path());
+    let other = TRAIN.replace("--seeds 2", "--seeds 1 --first-seed 7 --model rnn");
+    let output = ictd(out.path(), &other);
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{line}");
+    assert!(line.contains(run.to_str().unwrap()) && line.lines().count() == 1, "{line}");
+    assert!(line.contains("--model: transformer there, rnn here"), "{line}");
+    assert!(line.contains("--overwrite"), "{line}");
+    assert!(contents(out.path()) == before, "{line}");
+
+    json(&ictd(out.path(), &format!("{other} --overwrite")));
+    let names = files(&run);
+    let left: Vec<_> =
+        names.iter().filter(|n| n.contains("seed_0") || n.contains("seed_1")).collect();
+    assert_eq!(left, ["seed_1/analysis.py"]);
+    assert!(!names.contains(&"matrices.csv".to_owned()), "of the first run: {names:?}");
     let info = run_json(&run);
     assert_eq!(info["processes"].as_array().unwrap().len(), 1);
     assert_eq!(info["digests"]["seeds"].as_object().unwrap().len(), 1);
+}
+
+#[test]
+fn a_shared_run_of_another_scale_is_refused_before_anything_is_written() {
+    let out = tempfile::tempdir().unwrap();
+    assert!(ictd(out.path(), "demo --tasks 3").status.success());
+    let scale = "reproduce rnn-learning demo --mrps 20 --seeds";
+    ictd(out.path(), &scale.replace(" demo", "").replace("--seeds", "--seeds 2"));
+    let before = contents(out.path());
+    let line = String::from_utf8(ictd(out.path(), &format!("{scale} 1")).stderr).unwrap();
+    assert!(line.contains("runs/rnn") && line.contains("--seeds: 2 there, 1 here"), "{line}");
+    assert!(contents(out.path()) == before, "{line}");
+    ictd(out.path(), &format!("{scale} 1 --overwrite"));
+    let names = files(out.path());
+    assert!(names.contains(&"runs/rnn/seed_0/metrics.csv".to_owned()), "{names:?}");
+    assert!(names.iter().all(|name| !name.starts_with("runs/rnn/seed_1")), "{names:?}");
+}
+
+#[test]
+fn the_main_job_does_not_replace_a_run_of_another_seed() {
+    let out = tempfile::tempdir().unwrap();
+    ictd(out.path(), "reproduce figure-2 --seeds 1 --mrps 20");
+    let before = contents(out.path());
+    let output = ictd(out.path(), "--seed 1");
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{line}");
+    assert!(line.contains("runs/linear-l3") && line.contains("--seed: 0 there, 1 here"), "{line}");
+    assert!(contents(out.path()) == before, "{line}");
 }
 
 #[test]

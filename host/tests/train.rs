@@ -18,6 +18,11 @@ fn json(out: &Path, arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
+/// As [`json`], into a directory of its own.
+fn fresh(arguments: &[&str]) -> Value {
+    json(tempfile::tempdir().unwrap().path(), arguments)
+}
+
 fn digests(result: &Value) -> Vec<String> {
     let seeds = result["seeds"].as_array().unwrap();
     seeds.iter().map(|s| s["digest"].as_str().unwrap().to_owned()).collect()
@@ -57,27 +62,24 @@ fn lanes_and_threads_change_no_bit() {
     for width in &widths[1..] {
         assert_eq!(of_width(width.lanes), first, "{} lanes", width.lanes);
     }
-    let out = tempfile::tempdir().unwrap();
-    let one = json(out.path(), &[&SMALL[..], &["--threads", "1"]].concat());
+    let one = fresh(&[&SMALL[..], &["--threads", "1"]].concat());
     for threads in ["2", "3"] {
-        let many = json(out.path(), &[&SMALL[..], &["--threads", threads]].concat());
+        let many = fresh(&[&SMALL[..], &["--threads", threads]].concat());
         assert_eq!(many["seeds"], one["seeds"]);
     }
 }
 
 #[test]
 fn a_seed_alone_is_the_seed_among_others() {
-    let out = tempfile::tempdir().unwrap();
-    let all = json(out.path(), &SMALL);
-    let third = json(out.path(), &[&SMALL[..9], &["--seeds", "1", "--first-seed", "2"]].concat());
+    let all = fresh(&SMALL);
+    let third = fresh(&[&SMALL[..9], &["--seeds", "1", "--first-seed", "2"]].concat());
     assert_eq!(third["seeds"][0], all["seeds"][2]);
 }
 
 #[test]
 fn measuring_more_often_changes_no_parameter() {
-    let out = tempfile::tempdir().unwrap();
-    let often = json(out.path(), &[&SMALL[..], &["--log-every", "1"]].concat());
-    let never = json(out.path(), &[&SMALL[..], &["--log-every", "1000"]].concat());
+    let often = fresh(&[&SMALL[..], &["--log-every", "1"]].concat());
+    let never = fresh(&[&SMALL[..], &["--log-every", "1000"]].concat());
     assert_eq!(digests(&often), digests(&never));
     assert_eq!(often["seeds"], never["seeds"]);
 }
@@ -100,7 +102,7 @@ fn the_result_has_the_metrics_of_every_seed() {
     for file in ["checkpoint.bin", "metrics.csv", "elements.csv", "data.npz", "params.json"] {
         assert!(folder.join(file).is_file(), "{file}");
     }
-    let sequential = json(out.path(), &[&SMALL[..], &["--mode", "sequential"]].concat());
+    let sequential = fresh(&[&SMALL[..], &["--mode", "sequential"]].concat());
     assert_eq!(sequential["seeds"][0]["p_bottom_right"].as_array().unwrap().len(), 3);
 }
 
@@ -166,6 +168,37 @@ fn a_killed_run_resumes_to_the_bytes_of_an_uninterrupted_one() {
 }
 
 #[test]
+fn the_same_command_goes_on_with_an_unfinished_run_and_says_so() {
+    let [whole, out] = [0; 2].map(|_| tempfile::tempdir().unwrap());
+    let fewer = [&SMALL[..9], &["--seeds", "2"]].concat();
+    json(whole.path(), &fewer);
+    let said = |arguments: &[&str]| {
+        let output = ictd(out.path(), arguments).output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert_eq!(said(&fewer), "");
+    let run = out.path().join("train");
+    // As if it had been killed after seed 0.
+    std::fs::remove_dir_all(run.join("seed_1")).unwrap();
+    std::fs::remove_file(run.join("run.json")).unwrap();
+    let checkpoint = run.join("seed_0/checkpoint.bin");
+    let written = || checkpoint.metadata().unwrap().modified().unwrap();
+    let before = written();
+    let line = said(&fewer);
+    assert!(line.contains("unfinished") && line.lines().count() == 1, "{line}");
+    assert_eq!(written(), before, "seed 0 was trained again");
+    assert!(files(&run) == files(&whole.path().join("train")));
+    // Finished, it is taken from there, or trained again if asked for.
+    let line = said(&fewer);
+    assert!(line.contains("finished before") && line.lines().count() == 1, "{line}");
+    assert_eq!(written(), before);
+    assert_eq!(said(&[&fewer[..], &["--overwrite"]].concat()), "");
+    assert!(written() > before);
+    assert!(files(&run) == files(&whole.path().join("train")));
+}
+
+#[test]
 fn a_damaged_or_foreign_checkpoint_is_named() {
     let out = tempfile::tempdir().unwrap();
     json(out.path(), &SMALL);
@@ -198,6 +231,7 @@ fn what_cannot_be_trained_is_refused_in_one_line() {
         (&["--rnn-input", "delayed"], "--rnn-input: delayed: accepted with --model rnn"),
         (&["--task", "cartpole", "--loss", "true-value"], "--loss: true-value: "),
         (&["--resume", "here", "--lr", "1"], "--resume: takes all options from"),
+        (&["--resume", "here", "--overwrite"], "--resume: goes on with a run"),
         (&["--resume", "no/such/run"], "config.toml: "),
     ] {
         let output = ictd(out.path(), &[&["train"], arguments].concat()).output().unwrap();

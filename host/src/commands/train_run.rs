@@ -4,10 +4,11 @@ use crate::config;
 use crate::error::Error;
 use crate::experiments::learning::{CAPTION, CurveRecords, MatrixRecords, put_records};
 use crate::figures::{self, Figure};
+use crate::progress;
 use crate::records::Records;
 use crate::report::{Report, table};
 use crate::session::Session;
-use crate::train::directory::{RESULTS, TrainDirectory};
+use crate::train::directory::{Found, RESULTS, TrainDirectory};
 use crate::train::log::SeedRun;
 use crate::train::options::{Mode, Train};
 use crate::train::run::{Trained, train};
@@ -23,14 +24,8 @@ const RUN: &str = "train";
 /// Those of the options, the training and the files.
 pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     let (options, seed, directory) = match &options.resume {
-        Some(path) => resume(options, path)?,
-        None => {
-            options.check(session.seed)?;
-            let config = config::to_text("train", session.seed, options)?;
-            let path = session.out.join("train");
-            let directory = TrainDirectory::create(path, config, false)?.with_events(options);
-            (options.clone(), session.seed, directory)
-        }
+        Some(path) => resume(options, path, session)?,
+        None => (options.clone(), session.seed, begin(options, session)?),
     };
     let trained = train(&options, seed, session, "train", Some(&directory))?;
     let sequential = options.mode == Mode::Sequential;
@@ -50,6 +45,25 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     draw(&mut records)?;
     report.files = directory.write(&records)?;
     Ok(report)
+}
+
+/// The directory of a run, which may stand there already.
+fn begin(options: &Train, session: &Session) -> Result<TrainDirectory, Error> {
+    options.check(session.seed)?;
+    let config = config::to_text("train", session.seed, options)?;
+    let path = session.out.join("train");
+    let mut directory = TrainDirectory::create(path, config, session.overwrite)?;
+    if directory.found() == Found::Finished {
+        if session.overwrite {
+            directory.clear()?;
+        } else {
+            let path = directory.path().display();
+            let text = format!("{path}: finished before; --overwrite trains its seeds again");
+            progress::note(&text, session.quiet);
+        }
+    }
+    directory.note_unfinished(session);
+    Ok(directory.with_events(options))
 }
 
 /// The run's figure, from `curves.csv` and `matrices.csv`.
@@ -77,7 +91,15 @@ pub(crate) fn draw(records: &mut Records) -> Result<(), Error> {
 }
 
 /// The options and the directory of a run that was begun.
-fn resume(typed: &Train, path: &Path) -> Result<(Train, u64, TrainDirectory), Error> {
+fn resume(
+    typed: &Train,
+    path: &Path,
+    session: &Session,
+) -> Result<(Train, u64, TrainDirectory), Error> {
+    if session.overwrite {
+        let reason = "goes on with a run; accepted without --overwrite";
+        return Err(Error::Option { option: "--resume", reason: reason.into() });
+    }
     let plain = Train {
         resume: typed.resume.clone(),
         checkpoint_every: typed.checkpoint_every,
@@ -93,7 +115,7 @@ fn resume(typed: &Train, path: &Path) -> Result<(Train, u64, TrainDirectory), Er
     options.check(seed)?;
     let Train { checkpoint_every, tensorboard, .. } = *typed;
     let options = Train { checkpoint_every, tensorboard, ..options };
-    let directory = TrainDirectory::create(path.to_owned(), text, true)?.with_events(&options);
+    let directory = TrainDirectory::create(path.to_owned(), text, false)?.with_events(&options);
     Ok((options, seed, directory))
 }
 

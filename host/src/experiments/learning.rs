@@ -59,8 +59,14 @@ pub fn trained(name: &str, options: &Train, session: &Session) -> Result<Vec<See
     options.check(session.seed)?;
     let config = config::to_text("train", session.seed, options)?;
     let path = session.out.join("runs").join(name);
-    let directory = TrainDirectory::create(path, config, true)?.with_events(options);
-    Ok(crate::train::train(options, session.seed, session, name, Some(&directory))?.runs)
+    let directory = TrainDirectory::create(path, config, session.overwrite)?.with_events(options);
+    directory.note_unfinished(session);
+    match crate::train::train(options, session.seed, session, name, Some(&directory)) {
+        Ok(trained) => Ok(trained.runs),
+        // `train --resume` would leave files there that this command does not.
+        Err(Error::Paused { .. }) => Err(Error::Paused { resume: None }),
+        Err(e) => Err(e),
+    }
 }
 
 /// One row of `curves.csv`: a metric after so many tasks, over seeds.

@@ -23,7 +23,7 @@ const HORIZON: u32 = 40;
 /// task, from random numbers of their own: P and Q element-wise, and VD, IWS, SS.
 ///
 /// While it runs, finished seeds are written at once and the others every few seconds; after
-/// Ctrl-C or a crash `ictd train --resume DIR` goes on to the same final bytes.
+/// Ctrl-C or a crash the same command, or `ictd train --resume DIR`, goes on to the same final bytes.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Train {

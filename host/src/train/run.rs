@@ -94,7 +94,7 @@ pub fn train(
         outcome = outcome.and(written.map(drop));
     }
     outcome.map_err(|e| match (e, directory) {
-        (Error::Interrupted, Some(d)) => Error::Paused { directory: d.path().to_owned() },
+        (Error::Interrupted, Some(d)) => Error::Paused { resume: Some(d.path().to_owned()) },
         (e, _) => e,
     })?;
     Ok(Trained {
