@@ -199,6 +199,39 @@ fn the_same_command_goes_on_with_an_unfinished_run_and_says_so() {
 }
 
 #[test]
+fn seeds_that_diverged_are_named_and_the_others_go_on() {
+    let out = tempfile::tempdir().unwrap();
+    let arguments = [&SMALL[..9], &["--seeds", "2", "--lr", "1000"]].concat();
+    let output = ictd(out.path(), &arguments).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    let line = "seed 0, 1: parameters are NaN or infinite (diverged by task 10): lower --lr";
+    assert!(text.lines().any(|l| l == line), "{text}");
+    let results = std::fs::read(out.path().join("train/results.json")).unwrap();
+    let results: Value = serde_json::from_slice(&results).unwrap();
+    assert_eq!(
+        (&results["holds"], &results["seeds"][1]["diverged"]),
+        (&false.into(), &true.into())
+    );
+    assert_eq!(results["failures"], serde_json::json!([line]));
+    assert!(fresh(&SMALL)["seeds"][0]["diverged"].is_null());
+    // One of two: its lane leaves the other's numbers and the mean matrices as they are.
+    let arguments =
+        [&SMALL[..1], &["--mode", "sequential", "--lr", "0.3", "--mrps", "200"]].concat();
+    let both = [&arguments[..], &["--first-seed", "10", "--seeds", "2", "--overwrite"]].concat();
+    let output = ictd(out.path(), &[&both[..], &["--json"]].concat()).output().unwrap();
+    let both: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let matrices = std::fs::read_to_string(out.path().join("train/matrices.csv")).unwrap();
+    assert!(!matrices.contains("NaN"));
+    let alone = fresh(&[&arguments[..], &["--first-seed", "11"]].concat());
+    assert_eq!(
+        (&both["seeds"][0]["diverged"], both["holds"].as_bool()),
+        (&true.into(), Some(false))
+    );
+    assert_eq!(both["seeds"][1], alone["seeds"][0]);
+}
+
+#[test]
 fn a_damaged_or_foreign_checkpoint_is_named() {
     let out = tempfile::tempdir().unwrap();
     json(out.path(), &SMALL);

@@ -13,6 +13,7 @@ use crate::train::log::SeedRun;
 use crate::train::options::{Mode, Train};
 use crate::train::run::{Trained, train};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The run's name in its records, and its figure's.
@@ -35,6 +36,7 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     report.results.insert("seed".into(), json!(seed));
     report.results.insert("config".into(), json!(options));
     report.results.insert("seeds".into(), json!(seeds));
+    report.failures = diverged(&trained.runs);
     // The same bytes for the same config on any machine and after any interruption.
     let mut records = Records::new();
     records.put(RESULTS, format!("{:#}\n", report.to_value()));
@@ -64,6 +66,23 @@ fn begin(options: &Train, session: &Session) -> Result<TrainDirectory, Error> {
     }
     directory.note_unfinished(session);
     Ok(directory.with_events(options))
+}
+
+/// A line for the seeds that diverged by the same task.
+fn diverged(runs: &[SeedRun]) -> Vec<String> {
+    let mut by_task = BTreeMap::<u64, Vec<String>>::new();
+    for run in runs {
+        if let Some(tasks) = run.diverged() {
+            by_task.entry(tasks).or_default().push(run.seed.to_string());
+        }
+    }
+    let line = |(tasks, seeds): (u64, Vec<String>)| {
+        let seeds = seeds.join(", ");
+        format!(
+            "seed {seeds}: parameters are NaN or infinite (diverged by task {tasks}): lower --lr"
+        )
+    };
+    by_task.into_iter().map(line).collect()
 }
 
 /// The run's figure, from `curves.csv` and `matrices.csv`.

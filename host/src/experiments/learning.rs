@@ -90,7 +90,8 @@ pub struct CurveRow {
     pub upper: f64,
 }
 
-/// One row of `matrices.csv`: an entry of P_l or Q_l, sign-aligned for each seed, then averaged.
+/// One row of `matrices.csv`: an entry of P_l or Q_l, sign-aligned for each seed, then averaged over
+/// the seeds whose matrix is finite.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MatrixRow {
     /// The run.
@@ -199,11 +200,17 @@ fn put_matrices(name: &str, run: &[SeedRun], t: usize, rows: &mut Vec<MatrixRow>
     for layer in 0..first.layers.len() {
         let k = run[0].token_size;
         for (matrix, of) in [("P", 0), ("Q", 1)] {
-            let mut mean = vec![0.0; k * k];
-            for m in run.iter().filter_map(|r| r.points.get(t)?.layers.get(layer)) {
-                let numbers = if of == 0 { &m.p } else { &m.q };
-                for (sum, x) in mean.iter_mut().zip(numbers) {
-                    *sum += m.element.sign * f64::from(*x) / run.len() as f64;
+            let of_seeds: Vec<_> = run
+                .iter()
+                .filter_map(|r| r.points.get(t)?.layers.get(layer))
+                .map(|m| (m.element.sign, if of == 0 { &m.p } else { &m.q }))
+                .filter(|(_, numbers)| numbers.iter().all(|x| x.is_finite()))
+                .collect();
+            let nothing = if of_seeds.is_empty() { f64::NAN } else { 0.0 };
+            let mut mean = vec![nothing; k * k];
+            for (sign, numbers) in &of_seeds {
+                for (sum, x) in mean.iter_mut().zip(*numbers) {
+                    *sum += sign * f64::from(*x) / of_seeds.len() as f64;
                 }
             }
             rows.extend(mean.into_iter().enumerate().map(|(i, value)| MatrixRow {
