@@ -138,13 +138,20 @@ pub fn number(x: f64, decimals: usize) -> String {
 }
 
 /// Rows in columns of equal width; the first row is the head.
-pub fn table<const N: usize>(rows: &[[String; N]]) -> String {
-    let width = |i: usize| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0);
-    let widths: Vec<_> = (0..N).map(width).collect();
+pub fn table<R: AsRef<[String]>>(rows: &[R]) -> String {
+    let columns = rows.first().map_or(0, |r| r.as_ref().len());
+    let width = |i: usize| {
+        rows.iter().filter_map(|r| r.as_ref().get(i)).map(|c| c.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<_> = (0..columns).map(width).collect();
     let mut out = String::new();
     for (index, row) in rows.iter().enumerate() {
-        let cells: Vec<_> =
-            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let cells: Vec<_> = row
+            .as_ref()
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:<width$}"))
+            .collect();
         out.push_str(cells.join("  ").trim_end());
         out.push('\n');
         if index == 0 {

@@ -232,6 +232,29 @@ fn seeds_that_diverged_are_named_and_the_others_go_on() {
 }
 
 #[test]
+fn the_figure_and_the_table_have_what_was_recorded() {
+    let out = tempfile::tempdir().unwrap();
+    let shown = |arguments: &[&str]| {
+        let arguments = [&SMALL[..9], &["--seeds", "1", "--overwrite"], arguments].concat();
+        let output = ictd(out.path(), &arguments).output().unwrap();
+        let run = out.path().join("train");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains(run.to_str().unwrap()), "{text}");
+        (text, std::fs::read_to_string(run.join("train.svg")).unwrap())
+    };
+    let (text, figure) = shown(&[]);
+    assert!(text.contains("IWS") && !text.contains("MSVE"), "{text}");
+    assert!(figure.contains("value difference") && !figure.contains("Value error"));
+    assert!(figure.contains("linear transformer, L = 3, d = 4, n = 10, task boyan, 1 seed"));
+    let (text, figure) = shown(&["--model", "rnn"]);
+    assert!(!text.contains("IWS") && !text.contains("P[-1") && text.contains("MSVE"), "{text}");
+    assert!(!figure.contains("value difference") && figure.contains("Value error"));
+    let (text, figure) = shown(&["--task", "cartpole"]);
+    assert!(text.contains("P[-1") && text.contains("loss") && !text.contains("MSVE"), "{text}");
+    assert!(figure.contains("Loss") && !figure.contains("Value error"));
+}
+
+#[test]
 fn a_damaged_or_foreign_checkpoint_is_named() {
     let out = tempfile::tempdir().unwrap();
     json(out.path(), &SMALL);

@@ -72,13 +72,14 @@ impl CurveRecords {
 
     /// IWS and SS, and VD on an axis of its own.
     pub fn comparison(&self, run: &str, title: &str) -> [Panel; 2] {
+        let iws = self.curve(run, "iws", "IWS");
         let mut ss = self.curve(run, "ss", "SS");
         ss.dashed = true;
         let similarity = Curves {
             title: format!("{title}: similarity to batch TD"),
             x: Axis::linear("number of MRPs"),
-            y: Axis::fixed("cosine", 0.0, 1.05),
-            curves: vec![self.curve(run, "iws", "IWS"), ss],
+            y: Axis::fixed("cosine", lowest_cosine(&[&iws, &ss]), 1.05),
+            curves: vec![iws, ss],
             ..Default::default()
         };
         let difference = Curves {
@@ -90,6 +91,30 @@ impl CurveRecords {
         };
         [Panel::Curves(similarity), Panel::Curves(difference)]
     }
+
+    /// The loss, and the value error on an axis of its own.
+    pub fn errors(&self, run: &str) -> [Panel; 2] {
+        let panel = |title: &str, metric: &str, label: &str| {
+            Panel::Curves(Curves {
+                title: title.into(),
+                x: Axis::linear("number of MRPs"),
+                y: Axis::from_zero(label),
+                curves: vec![self.curve(run, metric, "")],
+                ..Default::default()
+            })
+        };
+        [panel("Loss of the last batch", "loss", "loss"), panel("Value error", "msve", "MSVE")]
+    }
+}
+
+/// Where an axis of cosines starts: at 0, or below the curves and their bands if a curve is negative.
+fn lowest_cosine(curves: &[&Curve]) -> f64 {
+    let lowest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::min);
+    if lowest(&mut curves.iter().flat_map(|c| c.y.iter().copied())) == 0.0 {
+        return 0.0;
+    }
+    let edge = lowest(&mut curves.iter().flat_map(|c| c.band.iter().map(|b| b.0)));
+    (1.05 * edge).max(-1.05)
 }
 
 /// The rows of `matrices.csv` that the panels need.
@@ -128,7 +153,9 @@ impl MatrixRecords {
         let mut rows = vec![vec![f64::NAN; k]; k];
         for entry in entries {
             if let Some(cell) = rows.get_mut(entry.row).and_then(|r| r.get_mut(entry.column)) {
-                *cell = if largest > 0.0 { entry.value / largest } else { 0.0 };
+                // What is not finite stays so.
+                let scaled = largest > 0.0 || !entry.value.is_finite();
+                *cell = if scaled { entry.value / largest } else { 0.0 };
             }
         }
         let d = k.saturating_sub(1) / 2;
