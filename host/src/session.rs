@@ -15,7 +15,7 @@ pub struct Session {
     pub seed: u64,
     /// The directory that holds one directory per run.
     pub out: PathBuf,
-    /// A training run that stands where another one is to be written is replaced.
+    /// A training run that stands where another one is to be written is removed, not renamed.
     pub overwrite: bool,
     /// No progress bars.
     pub quiet: bool,

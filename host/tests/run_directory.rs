@@ -88,22 +88,27 @@ fn results_of_the_main_job_hold_no_times_and_no_paths() {
 }
 
 #[test]
-fn another_run_in_the_same_directory_is_refused_or_replaces_the_first() {
+fn another_run_in_the_same_directory_is_kept_or_replaced() {
     let out = tempfile::tempdir().unwrap();
     json(&ictd(out.path(), TRAIN));
     let run = out.path().join("train");
     fs::write(run.join("seed_1/analysis.py"), "mine").unwrap();
-    let before = contents(out.path());
-    let other = TRAIN.replace("--seeds 2", "--seeds 1 --first-seed 7 --model rnn");
-    let output = ictd(out.path(), &other);
+    let first = contents(&run);
+    let second = TRAIN.replace("--seeds 2", "--seeds 1 --first-seed 7 --model rnn");
+    let output = ictd(out.path(), &second.replace(" --json", ""));
     let line = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{line}");
-    assert!(line.contains(run.to_str().unwrap()) && line.lines().count() == 1, "{line}");
+    assert!(output.status.success() && line.lines().count() == 1, "{line}");
     assert!(line.contains("--model: transformer there, rnn here"), "{line}");
-    assert!(line.contains("--overwrite"), "{line}");
-    assert!(contents(out.path()) == before, "{line}");
+    assert!(line.contains("kept as") && line.contains("train-1"), "{line}");
+    assert!(contents(&out.path().join("train-1")) == first);
+    assert!(files(&run).iter().all(|name| !name.contains("seed_1")));
+    // The next one has the next number.
+    ictd(out.path(), TRAIN);
+    assert!(out.path().join("train-2/seed_7/metrics.csv").is_file());
 
-    json(&ictd(out.path(), &format!("{other} --overwrite")));
+    fs::write(run.join("seed_1/analysis.py"), "mine").unwrap();
+    json(&ictd(out.path(), &format!("{second} --overwrite")));
+    assert!(!out.path().join("train-3").exists());
     let names = files(&run);
     let left: Vec<_> =
         names.iter().filter(|n| n.contains("seed_0") || n.contains("seed_1")).collect();
@@ -115,31 +120,21 @@ fn another_run_in_the_same_directory_is_refused_or_replaces_the_first() {
 }
 
 #[test]
-fn a_shared_run_of_another_scale_is_refused_before_anything_is_written() {
+fn a_shared_run_of_another_scale_is_kept_or_replaced() {
     let out = tempfile::tempdir().unwrap();
-    assert!(ictd(out.path(), "demo --tasks 3").status.success());
-    let scale = "reproduce rnn-learning demo --mrps 20 --seeds";
-    ictd(out.path(), &scale.replace(" demo", "").replace("--seeds", "--seeds 2"));
-    let before = contents(out.path());
-    let line = String::from_utf8(ictd(out.path(), &format!("{scale} 1")).stderr).unwrap();
-    assert!(line.contains("runs/rnn") && line.contains("--seeds: 2 there, 1 here"), "{line}");
-    assert!(contents(out.path()) == before, "{line}");
-    ictd(out.path(), &format!("{scale} 1 --overwrite"));
-    let names = files(out.path());
-    assert!(names.contains(&"runs/rnn/seed_0/metrics.csv".to_owned()), "{names:?}");
-    assert!(names.iter().all(|name| !name.starts_with("runs/rnn/seed_1")), "{names:?}");
-}
-
-#[test]
-fn the_main_job_does_not_replace_a_run_of_another_seed() {
-    let out = tempfile::tempdir().unwrap();
-    ictd(out.path(), "reproduce figure-2 --seeds 1 --mrps 20");
-    let before = contents(out.path());
-    let output = ictd(out.path(), "--seed 1");
+    let scale = "reproduce rnn-learning --mrps 20 --seeds";
+    ictd(out.path(), &format!("{scale} 2"));
+    let first = contents(&out.path().join("runs/rnn"));
+    let output = ictd(out.path(), &format!("{scale} 1"));
     let line = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{line}");
-    assert!(line.contains("runs/linear-l3") && line.contains("--seed: 0 there, 1 here"), "{line}");
-    assert!(contents(out.path()) == before, "{line}");
+    assert!(line.contains("runs/rnn") && line.contains("--seeds: 2 there, 1 here"), "{line}");
+    assert!(contents(&out.path().join("runs/rnn-1")) == first);
+    ictd(out.path(), &format!("{scale} 2 --overwrite"));
+    assert!(!out.path().join("runs/rnn-2").exists());
+    assert!(
+        contents(&out.path().join("runs/rnn/seed_1"))
+            == contents(&out.path().join("runs/rnn-1/seed_1"))
+    );
 }
 
 #[test]

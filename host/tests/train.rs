@@ -189,11 +189,8 @@ fn the_same_command_goes_on_with_an_unfinished_run_and_says_so() {
     assert!(line.contains("unfinished") && line.lines().count() == 1, "{line}");
     assert_eq!(written(), before, "seed 0 was trained again");
     assert!(files(&run) == files(&whole.path().join("train")));
-    // Finished, it is taken from there, or trained again if asked for.
-    let line = said(&fewer);
-    assert!(line.contains("finished before") && line.lines().count() == 1, "{line}");
-    assert_eq!(written(), before);
-    assert_eq!(said(&[&fewer[..], &["--overwrite"]].concat()), "");
+    // Finished, it is trained again.
+    assert_eq!(said(&fewer), "");
     assert!(written() > before);
     assert!(files(&run) == files(&whole.path().join("train")));
 }

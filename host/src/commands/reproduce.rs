@@ -6,7 +6,6 @@ use crate::page::{self, Damaged};
 use crate::report::Report;
 use crate::session::Session;
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::time::Instant;
 
 /// Repeat figures of the paper: train, draw, and judge its claims
@@ -34,16 +33,9 @@ pub fn run(options: &Reproduce, session: &Session) -> Result<Report, Error> {
     let mut report = Report::new("reproduce");
     report.results.insert("seed".into(), json!(session.seed));
     check_scale(&options.scale, &chosen)?;
-    // What trains comes first: it is refused where other runs stand, before anything is written.
-    let (training, others) = chosen.iter().partition::<Vec<&Entry>, _>(|e| e.trains);
-    let mut parts = BTreeMap::new();
-    for entry in training.into_iter().chain(others) {
-        if let Some(run) = entry.run {
-            parts.insert(entry.id, run(&options.scale, session)?);
-        }
-    }
     for entry in chosen {
-        let Some(part) = parts.remove(entry.id) else { continue };
+        let Some(run) = entry.run else { continue };
+        let part = run(&options.scale, session)?;
         report.results.insert(entry.id.into(), part.to_value());
         report.claims.extend(part.claims);
         report.files.extend(part.files);

@@ -4,11 +4,10 @@ use crate::config;
 use crate::error::Error;
 use crate::experiments::learning::{CAPTION, CurveRecords, MatrixRecords, put_records};
 use crate::figures::{self, Figure, Panel};
-use crate::progress;
 use crate::records::Records;
 use crate::report::{self, Report, table};
 use crate::session::Session;
-use crate::train::directory::{Found, RESULTS, TrainDirectory};
+use crate::train::directory::{CONFIG, Found, RESULTS, TrainDirectory};
 use crate::train::log::{Point, SeedRun};
 use crate::train::options::{Mode, Model, Train};
 use crate::train::run::{Trained, train};
@@ -19,9 +18,6 @@ use std::path::Path;
 
 /// The run's name in its records, and its figure's.
 const RUN: &str = "train";
-
-/// The file that says what was trained.
-const CONFIG: &str = "config.toml";
 
 /// Trains, or goes on with a run.
 ///
@@ -55,20 +51,14 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     Ok(report)
 }
 
-/// The directory of a run, which may stand there already.
+/// The directory of a run. What an interrupted one with the same options has done counts; a finished
+/// one is trained again.
 fn begin(options: &Train, session: &Session) -> Result<TrainDirectory, Error> {
     options.check(session.seed)?;
     let config = config::to_text("train", session.seed, options)?;
-    let path = session.out.join("train");
-    let mut directory = TrainDirectory::create(path, config, session.overwrite)?;
-    if directory.found() == Found::Finished {
-        if session.overwrite {
-            directory.clear()?;
-        } else {
-            let path = directory.path().display();
-            let text = format!("{path}: finished before; --overwrite trains its seeds again");
-            progress::note(&text, session.quiet);
-        }
+    let mut directory = TrainDirectory::create(session.out.join("train"), config, session)?;
+    if directory.found() == Found::Finished || session.overwrite {
+        directory.clear()?;
     }
     directory.note_unfinished(session);
     Ok(directory.with_events(options))
@@ -170,7 +160,7 @@ fn resume(
     options.check(seed)?;
     let Train { checkpoint_every, tensorboard, .. } = *typed;
     let options = Train { checkpoint_every, tensorboard, ..options };
-    let directory = TrainDirectory::create(path.to_owned(), text, false)?.with_events(&options);
+    let directory = TrainDirectory::create(path.to_owned(), text, session)?.with_events(&options);
     Ok((options, seed, directory))
 }
 

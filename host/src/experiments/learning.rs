@@ -59,7 +59,7 @@ pub fn trained(name: &str, options: &Train, session: &Session) -> Result<Vec<See
     options.check(session.seed)?;
     let config = config::to_text("train", session.seed, options)?;
     let path = session.out.join("runs").join(name);
-    let directory = TrainDirectory::create(path, config, session.overwrite)?.with_events(options);
+    let directory = TrainDirectory::create(path, config, session)?.with_events(options);
     directory.note_unfinished(session);
     match crate::train::train(options, session.seed, session, name, Some(&directory)) {
         Ok(trained) => Ok(trained.runs),

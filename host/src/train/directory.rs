@@ -28,6 +28,8 @@ use crate::session::Session;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
+/// The options of the run, as `--config` takes them.
+pub const CONFIG: &str = "config.toml";
 const CHECKPOINT: &str = "checkpoint.bin";
 const PARAMETERS: &str = "parameters.safetensors";
 /// What `--json` says, written at the end of the run.
@@ -102,7 +104,7 @@ pub enum Found {
     Nothing,
     /// It goes on.
     Unfinished,
-    /// Its seeds are not trained again.
+    /// Nothing is left to do, unless [`TrainDirectory::clear`] is called.
     Finished,
 }
 
@@ -116,31 +118,32 @@ pub struct TrainDirectory {
 
 impl TrainDirectory {
     /// Makes the directory ready for a run with this `config.toml`. A run with the same config stays
-    /// as it is; another one is removed if `overwrite` is true, and refused if not.
+    /// as it is; another one is kept under another name ([`set_aside`]), or removed if the session says
+    /// `--overwrite`.
     ///
     /// # Errors
-    /// [`Error::File`] if another run stands there; [`Error::Write`]; [`Error::Format`] if another
-    /// process works on it.
-    pub fn create(path: PathBuf, config: String, overwrite: bool) -> Result<Self, Error> {
-        let directory = RunDirectory::claim(path)?;
-        let path = directory.path();
-        let file = path.join("config.toml");
-        let there = std::fs::read(&file).unwrap_or_default();
+    /// [`Error::File`], [`Error::Write`]; [`Error::Format`] if another process works on it.
+    pub fn create(path: PathBuf, config: String, session: &Session) -> Result<Self, Error> {
+        let mut directory = RunDirectory::claim(path.clone())?;
+        let there = std::fs::read(path.join(CONFIG)).unwrap_or_default();
         let same = there == config.as_bytes();
-        let stands = holds_run(path).map_err(|e| Error::file(path, e))?;
-        if stands && !same && !overwrite {
+        let mut stands = holds_run(&path).map_err(|e| Error::file(&path, e))?;
+        if stands && !same && !session.overwrite {
+            drop(directory);
+            let aside = set_aside(&path).map_err(|e| Error::write(&path, e))?;
             let which = difference(&String::from_utf8_lossy(&there), &config);
-            let reason = format!(
-                "holds another run{which}; accepted is another --out, or --overwrite to replace it"
-            );
-            return Err(Error::file(path, reason));
+            let text =
+                format!("{}: another run{which} is kept as {}", path.display(), aside.display());
+            progress::note(&text, session.quiet);
+            directory = RunDirectory::claim(path.clone())?;
+            stands = false;
         }
         if !same {
             let remove = if stands { remove_run } else { remove_run_info };
-            remove(path).map_err(|e| Error::write(path, e))?;
-            write_atomic(&file, config.as_bytes())?;
+            remove(&path).map_err(|e| Error::write(&path, e))?;
+            write_atomic(&path.join(CONFIG), config.as_bytes())?;
         }
-        let found = match (stands && same, run_info::is_finished(path)) {
+        let found = match (stands && same, run_info::is_finished(&path)) {
             (false, _) => Found::Nothing,
             (true, false) => Found::Unfinished,
             (true, true) => Found::Finished,
@@ -382,6 +385,22 @@ fn seed_folders(directory: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
 /// True if there is something of a run that could be lost.
 fn holds_run(directory: &Path) -> Result<bool, std::io::Error> {
     Ok(directory.join(RESULTS).is_file() || !seed_folders(directory)?.is_empty())
+}
+
+/// Renames a run's directory to the first free NAME-1, NAME-2, ... beside it, and says which.
+fn set_aside(directory: &Path) -> Result<PathBuf, std::io::Error> {
+    let mut name = directory.as_os_str().to_owned();
+    name.push("-");
+    for number in 1_u32.. {
+        let mut numbered = name.clone();
+        numbered.push(number.to_string());
+        let aside = PathBuf::from(numbered);
+        if !aside.exists() {
+            std::fs::rename(directory, &aside)?;
+            return Ok(aside);
+        }
+    }
+    Err(std::io::ErrorKind::AlreadyExists.into())
 }
 
 /// The first option that two configs differ in, in brackets; nothing if they cannot be compared.
