@@ -62,6 +62,10 @@ pub struct Global {
     /// Where to write: each command into the directory of its name
     #[arg(long, global = true, value_name = "DIR", default_value = "results")]
     pub out: PathBuf,
+    /// Remove a training run with other options that stands where this one goes, instead of renaming its
+    /// directory to NAME-1, NAME-2, ...; `train` also starts an unfinished one anew
+    #[arg(long, global = true)]
+    pub overwrite: bool,
     /// Threads, each taking whole seeds or tasks, so that results do not depend on it [default: all cores]
     #[arg(long, global = true, value_name = "N", value_parser = options::integer(1..=1024))]
     pub threads: Option<usize>,

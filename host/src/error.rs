@@ -45,13 +45,11 @@ pub enum Error {
         source: ictd_core::Error,
     },
     /// Ctrl-C in a training run.
-    #[error(
-        "interrupted: finished seeds and checkpoints are kept; `ictd train --resume {}` goes on",
-        directory.display()
-    )]
+    #[error("interrupted: finished seeds and checkpoints are kept; {} goes on", way_on(resume))]
     Paused {
-        /// The run's directory.
-        directory: PathBuf,
+        /// The directory to give to `--resume`; none if the run is part of another command, whose
+        /// files are not `train`'s.
+        resume: Option<PathBuf>,
     },
     /// Ctrl-C.
     #[error("interrupted: nothing of this run was written")]
@@ -85,6 +83,14 @@ impl Error {
     /// The error as the one JSON object of `--json`.
     pub fn to_json(&self) -> String {
         serde_json::json!({ "error": self.one_line(), "exit_code": self.exit_code() }).to_string()
+    }
+}
+
+/// The command that goes on with an interrupted run.
+fn way_on(resume: &Option<PathBuf>) -> String {
+    match resume {
+        Some(directory) => format!("`ictd train --resume {}`", directory.display()),
+        None => "the same command".to_owned(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Progress bars on stderr: silent with `--json` and when stderr is not a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
@@ -19,6 +20,13 @@ pub fn catch_interrupts() {
 /// True after Ctrl-C.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
+}
+
+/// A line on stderr about what is done, on a terminal or not.
+pub fn note(text: &str, silent: bool) {
+    if !silent {
+        let _ = writeln!(std::io::stderr(), "{text}");
+    }
 }
 
 /// A bar for `len` units of work.

@@ -62,6 +62,8 @@ pub struct Report {
     pub results: Map<String, Value>,
     /// The claims that the results support or not.
     pub claims: Vec<Claim>,
+    /// What failed beside the claims, one line each: exit code 1.
+    pub failures: Vec<String>,
     /// Lines for a human, printed before the claims.
     pub text: String,
     /// The files written.
@@ -76,16 +78,21 @@ impl Report {
         report
     }
 
-    /// False if a claim does not hold, other than those of [`REFUTED`]: exit code 1.
+    /// False if something failed, or a claim does not hold, other than those of [`REFUTED`]: exit
+    /// code 1.
     pub fn holds(&self) -> bool {
         let refuted = |c: &Claim| REFUTED.contains(&c.claim.as_str());
-        self.claims.iter().all(|c| c.verdict != Verdict::DoesNotHold || refuted(c))
+        self.failures.is_empty()
+            && self.claims.iter().all(|c| c.verdict != Verdict::DoesNotHold || refuted(c))
     }
 
     /// The results with claims and files, as a JSON object.
     pub fn to_value(&self) -> Value {
         let mut object = self.results.clone();
         object.insert("holds".into(), json!(self.holds()));
+        if !self.failures.is_empty() {
+            object.insert("failures".into(), json!(self.failures));
+        }
         object.insert("claims".into(), json!(self.claims));
         object.insert("files".into(), json!(self.files));
         Value::Object(object)
@@ -99,6 +106,9 @@ impl Report {
     /// The report for a human.
     pub fn to_text(&self) -> String {
         let mut out = self.text.clone();
+        if !self.failures.is_empty() {
+            out.push_str(&format!("\n{}\n", self.failures.join("\n")));
+        }
         if !self.claims.is_empty() {
             let mut rows = vec![["claim", "paper", "measured", "verdict"].map(str::to_owned)];
             rows.extend(self.claims.iter().map(|c| {
@@ -128,13 +138,20 @@ pub fn number(x: f64, decimals: usize) -> String {
 }
 
 /// Rows in columns of equal width; the first row is the head.
-pub fn table<const N: usize>(rows: &[[String; N]]) -> String {
-    let width = |i: usize| rows.iter().map(|r| r[i].chars().count()).max().unwrap_or(0);
-    let widths: Vec<_> = (0..N).map(width).collect();
+pub fn table<R: AsRef<[String]>>(rows: &[R]) -> String {
+    let columns = rows.first().map_or(0, |r| r.as_ref().len());
+    let width = |i: usize| {
+        rows.iter().filter_map(|r| r.as_ref().get(i)).map(|c| c.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<_> = (0..columns).map(width).collect();
     let mut out = String::new();
     for (index, row) in rows.iter().enumerate() {
-        let cells: Vec<_> =
-            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:<width$}")).collect();
+        let cells: Vec<_> = row
+            .as_ref()
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:<width$}"))
+            .collect();
         out.push_str(cells.join("  ").trim_end());
         out.push('\n');
         if index == 0 {

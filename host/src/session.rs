@@ -15,6 +15,8 @@ pub struct Session {
     pub seed: u64,
     /// The directory that holds one directory per run.
     pub out: PathBuf,
+    /// A training run that stands where another one is to be written is removed, not renamed.
+    pub overwrite: bool,
     /// No progress bars.
     pub quiet: bool,
     pool: rayon::ThreadPool,
@@ -32,7 +34,13 @@ impl Session {
             .stack_size(STACK)
             .build()
             .map_err(|e| Error::Option { option: "--threads", reason: e.to_string() })?;
-        Ok(Session { seed: global.seed, out: global.out.clone(), quiet: global.json, pool })
+        Ok(Session {
+            seed: global.seed,
+            out: global.out.clone(),
+            overwrite: global.overwrite,
+            quiet: global.json,
+            pool,
+        })
     }
 
     /// The number of threads.

@@ -49,6 +49,8 @@ fn a_bad_value_is_answered_with_the_option_and_what_is_accepted() {
         ("demo --colour", "--colour", "--alpha"),
         ("--gamma 0.5", "--gamma", "--seed"),
         ("dome", "dome", "demo, verify"),
+        ("reproduce invariant-set --seeds 3", "--seeds", "an experiment that trains"),
+        ("reproduce demo verify --mrps 3", "--mrps", "unlike demo, verify"),
         ("plot /nowhere", "/nowhere", "No such file"),
         ("completions tcsh", "tcsh", "bash"),
     ] {

@@ -151,6 +151,45 @@ fn a_run_killed_at_random_moments_ends_in_the_bytes_of_an_uninterrupted_one() {
 }
 
 #[test]
+fn an_interrupted_figure_goes_on_by_the_same_command() {
+    let start = |out: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
+        command.args(["reproduce", "figure-2", "--seeds", "2", "--mrps", "3000", "--out"]).arg(out);
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let whole = tempfile::tempdir().unwrap();
+    start(whole.path()).wait().unwrap();
+    // On a busy machine a run may end before its signal comes.
+    let interrupted = || {
+        let out = tempfile::tempdir().unwrap();
+        let mut child = start(out.path());
+        let begun = out.path().join("runs/linear-l3/run.json");
+        while !begun.is_file() && child.try_wait().unwrap().is_none() {
+            sleep(Duration::from_millis(2));
+        }
+        if child.try_wait().unwrap().is_none() {
+            signal(&child, "INT");
+        }
+        let output = child.wait_with_output().unwrap();
+        (output.status.code() == Some(130)).then(|| (out, stderr(&output)))
+    };
+    let (out, line) = (0..20).find_map(|_| interrupted()).expect("no run was interrupted");
+    assert!(line.contains("the same command goes on") && !line.contains("--resume"), "{line}");
+    let line = stderr(&start(out.path()).wait_with_output().unwrap());
+    assert!(
+        line.contains("runs/linear-l3: an unfinished run") && line.lines().count() == 1,
+        "{line}"
+    );
+    let written = |out: &Path| -> BTreeMap<_, _> {
+        let names = files(out).into_iter();
+        // These hold times.
+        let names = names.filter(|n| !n.ends_with("run.json") && n != "report.html");
+        names.map(|name| (name.clone(), fs::read(out.join(name)).unwrap())).collect()
+    };
+    assert_same(&written(out.path()), &written(whole.path()));
+}
+
+#[test]
 fn a_full_disk_is_one_line_and_the_run_goes_on_when_there_is_room() {
     let (expected, _) = uninterrupted();
     let out = tempfile::tempdir().unwrap();

@@ -308,7 +308,7 @@ const RUN_JSON: &[u8] = br#"{"format": 1, "processes": [{"started": "2026-01-01T
 fn read_config(bytes: &[u8]) -> Option<bool> {
     let text = std::str::from_utf8(bytes).ok()?;
     let resumed = ictd::config::run_of_text::<Train>(Path::new(FILE), "train", text);
-    let resumed = resumed.is_ok_and(|(_, options)| options.check().is_ok());
+    let resumed = resumed.is_ok_and(|(seed, options)| options.check(seed).is_ok());
     let arguments = ["ictd", "--config", FILE].map(Into::into);
     let repeated = ictd::config::insert_text(arguments.to_vec(), Path::new(FILE), text);
     (resumed || repeated.is_ok()).then_some(resumed)

@@ -88,15 +88,53 @@ fn results_of_the_main_job_hold_no_times_and_no_paths() {
 }
 
 #[test]
-fn another_run_in_the_same_directory_leaves_nothing_of_the_first() {
+fn another_run_in_the_same_directory_is_kept_or_replaced() {
     let out = tempfile::tempdir().unwrap();
     json(&ictd(out.path(), TRAIN));
-    json(&ictd(out.path(), &format!("{TRAIN} --seeds 1 --first-seed 7")));
     let run = out.path().join("train");
-    assert!(files(&run).iter().all(|name| !name.starts_with("seed_0") && !name.contains("seed_1")));
+    fs::write(run.join("seed_1/analysis.py"), "mine").unwrap();
+    let first = contents(&run);
+    let second = TRAIN.replace("--seeds 2", "--seeds 1 --first-seed 7 --model rnn");
+    let output = ictd(out.path(), &second.replace(" --json", ""));
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success() && line.lines().count() == 1, "{line}");
+    assert!(line.contains("--model: transformer there, rnn here"), "{line}");
+    assert!(line.contains("kept as") && line.contains("train-1"), "{line}");
+    assert!(contents(&out.path().join("train-1")) == first);
+    assert!(files(&run).iter().all(|name| !name.contains("seed_1")));
+    // The next one has the next number.
+    ictd(out.path(), TRAIN);
+    assert!(out.path().join("train-2/seed_7/metrics.csv").is_file());
+
+    fs::write(run.join("seed_1/analysis.py"), "mine").unwrap();
+    json(&ictd(out.path(), &format!("{second} --overwrite")));
+    assert!(!out.path().join("train-3").exists());
+    let names = files(&run);
+    let left: Vec<_> =
+        names.iter().filter(|n| n.contains("seed_0") || n.contains("seed_1")).collect();
+    assert_eq!(left, ["seed_1/analysis.py"]);
+    assert!(!names.contains(&"matrices.csv".to_owned()), "of the first run: {names:?}");
     let info = run_json(&run);
     assert_eq!(info["processes"].as_array().unwrap().len(), 1);
     assert_eq!(info["digests"]["seeds"].as_object().unwrap().len(), 1);
+}
+
+#[test]
+fn a_shared_run_of_another_scale_is_kept_or_replaced() {
+    let out = tempfile::tempdir().unwrap();
+    let scale = "reproduce rnn-learning --mrps 20 --seeds";
+    ictd(out.path(), &format!("{scale} 2"));
+    let first = contents(&out.path().join("runs/rnn"));
+    let output = ictd(out.path(), &format!("{scale} 1"));
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert!(line.contains("runs/rnn") && line.contains("--seeds: 2 there, 1 here"), "{line}");
+    assert!(contents(&out.path().join("runs/rnn-1")) == first);
+    ictd(out.path(), &format!("{scale} 2 --overwrite"));
+    assert!(!out.path().join("runs/rnn-2").exists());
+    assert!(
+        contents(&out.path().join("runs/rnn/seed_1"))
+            == contents(&out.path().join("runs/rnn-1/seed_1"))
+    );
 }
 
 #[test]

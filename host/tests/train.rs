@@ -18,6 +18,11 @@ fn json(out: &Path, arguments: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
+/// As [`json`], into a directory of its own.
+fn fresh(arguments: &[&str]) -> Value {
+    json(tempfile::tempdir().unwrap().path(), arguments)
+}
+
 fn digests(result: &Value) -> Vec<String> {
     let seeds = result["seeds"].as_array().unwrap();
     seeds.iter().map(|s| s["digest"].as_str().unwrap().to_owned()).collect()
@@ -57,27 +62,24 @@ fn lanes_and_threads_change_no_bit() {
     for width in &widths[1..] {
         assert_eq!(of_width(width.lanes), first, "{} lanes", width.lanes);
     }
-    let out = tempfile::tempdir().unwrap();
-    let one = json(out.path(), &[&SMALL[..], &["--threads", "1"]].concat());
+    let one = fresh(&[&SMALL[..], &["--threads", "1"]].concat());
     for threads in ["2", "3"] {
-        let many = json(out.path(), &[&SMALL[..], &["--threads", threads]].concat());
+        let many = fresh(&[&SMALL[..], &["--threads", threads]].concat());
         assert_eq!(many["seeds"], one["seeds"]);
     }
 }
 
 #[test]
 fn a_seed_alone_is_the_seed_among_others() {
-    let out = tempfile::tempdir().unwrap();
-    let all = json(out.path(), &SMALL);
-    let third = json(out.path(), &[&SMALL[..9], &["--seeds", "1", "--first-seed", "2"]].concat());
+    let all = fresh(&SMALL);
+    let third = fresh(&[&SMALL[..9], &["--seeds", "1", "--first-seed", "2"]].concat());
     assert_eq!(third["seeds"][0], all["seeds"][2]);
 }
 
 #[test]
 fn measuring_more_often_changes_no_parameter() {
-    let out = tempfile::tempdir().unwrap();
-    let often = json(out.path(), &[&SMALL[..], &["--log-every", "1"]].concat());
-    let never = json(out.path(), &[&SMALL[..], &["--log-every", "1000"]].concat());
+    let often = fresh(&[&SMALL[..], &["--log-every", "1"]].concat());
+    let never = fresh(&[&SMALL[..], &["--log-every", "1000"]].concat());
     assert_eq!(digests(&often), digests(&never));
     assert_eq!(often["seeds"], never["seeds"]);
 }
@@ -100,7 +102,7 @@ fn the_result_has_the_metrics_of_every_seed() {
     for file in ["checkpoint.bin", "metrics.csv", "elements.csv", "data.npz", "params.json"] {
         assert!(folder.join(file).is_file(), "{file}");
     }
-    let sequential = json(out.path(), &[&SMALL[..], &["--mode", "sequential"]].concat());
+    let sequential = fresh(&[&SMALL[..], &["--mode", "sequential"]].concat());
     assert_eq!(sequential["seeds"][0]["p_bottom_right"].as_array().unwrap().len(), 3);
 }
 
@@ -166,6 +168,90 @@ fn a_killed_run_resumes_to_the_bytes_of_an_uninterrupted_one() {
 }
 
 #[test]
+fn the_same_command_goes_on_with_an_unfinished_run_and_says_so() {
+    let [whole, out] = [0; 2].map(|_| tempfile::tempdir().unwrap());
+    let fewer = [&SMALL[..9], &["--seeds", "2"]].concat();
+    json(whole.path(), &fewer);
+    let said = |arguments: &[&str]| {
+        let output = ictd(out.path(), arguments).output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    assert_eq!(said(&fewer), "");
+    let run = out.path().join("train");
+    // As if it had been killed after seed 0.
+    std::fs::remove_dir_all(run.join("seed_1")).unwrap();
+    std::fs::remove_file(run.join("run.json")).unwrap();
+    let checkpoint = run.join("seed_0/checkpoint.bin");
+    let written = || checkpoint.metadata().unwrap().modified().unwrap();
+    let before = written();
+    let line = said(&fewer);
+    assert!(line.contains("unfinished") && line.lines().count() == 1, "{line}");
+    assert_eq!(written(), before, "seed 0 was trained again");
+    assert!(files(&run) == files(&whole.path().join("train")));
+    // Finished, it is trained again.
+    assert_eq!(said(&fewer), "");
+    assert!(written() > before);
+    assert!(files(&run) == files(&whole.path().join("train")));
+}
+
+#[test]
+fn seeds_that_diverged_are_named_and_the_others_go_on() {
+    let out = tempfile::tempdir().unwrap();
+    let arguments = [&SMALL[..9], &["--seeds", "2", "--lr", "1000"]].concat();
+    let output = ictd(out.path(), &arguments).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    let line = "seed 0, 1: parameters are NaN or infinite (diverged by task 10): lower --lr";
+    assert!(text.lines().any(|l| l == line), "{text}");
+    let results = std::fs::read(out.path().join("train/results.json")).unwrap();
+    let results: Value = serde_json::from_slice(&results).unwrap();
+    assert_eq!(
+        (&results["holds"], &results["seeds"][1]["diverged"]),
+        (&false.into(), &true.into())
+    );
+    assert_eq!(results["failures"], serde_json::json!([line]));
+    assert!(fresh(&SMALL)["seeds"][0]["diverged"].is_null());
+    // One of two: its lane leaves the other's numbers and the mean matrices as they are.
+    let arguments =
+        [&SMALL[..1], &["--mode", "sequential", "--lr", "0.3", "--mrps", "200"]].concat();
+    let both = [&arguments[..], &["--first-seed", "10", "--seeds", "2", "--overwrite"]].concat();
+    let output = ictd(out.path(), &[&both[..], &["--json"]].concat()).output().unwrap();
+    let both: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let matrices = std::fs::read_to_string(out.path().join("train/matrices.csv")).unwrap();
+    assert!(!matrices.contains("NaN"));
+    let alone = fresh(&[&arguments[..], &["--first-seed", "11"]].concat());
+    assert_eq!(
+        (&both["seeds"][0]["diverged"], both["holds"].as_bool()),
+        (&true.into(), Some(false))
+    );
+    assert_eq!(both["seeds"][1], alone["seeds"][0]);
+}
+
+#[test]
+fn the_figure_and_the_table_have_what_was_recorded() {
+    let out = tempfile::tempdir().unwrap();
+    let shown = |arguments: &[&str]| {
+        let arguments = [&SMALL[..9], &["--seeds", "1", "--overwrite"], arguments].concat();
+        let output = ictd(out.path(), &arguments).output().unwrap();
+        let run = out.path().join("train");
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains(run.to_str().unwrap()), "{text}");
+        (text, std::fs::read_to_string(run.join("train.svg")).unwrap())
+    };
+    let (text, figure) = shown(&[]);
+    assert!(text.contains("IWS") && !text.contains("MSVE"), "{text}");
+    assert!(figure.contains("value difference") && !figure.contains("Value error"));
+    assert!(figure.contains("linear transformer, L = 3, d = 4, n = 10, task boyan, 1 seed"));
+    let (text, figure) = shown(&["--model", "rnn"]);
+    assert!(!text.contains("IWS") && !text.contains("P[-1") && text.contains("MSVE"), "{text}");
+    assert!(!figure.contains("value difference") && figure.contains("Value error"));
+    let (text, figure) = shown(&["--task", "cartpole"]);
+    assert!(text.contains("P[-1") && text.contains("loss") && !text.contains("MSVE"), "{text}");
+    assert!(figure.contains("Loss") && !figure.contains("Value error"));
+}
+
+#[test]
 fn a_damaged_or_foreign_checkpoint_is_named() {
     let out = tempfile::tempdir().unwrap();
     json(out.path(), &SMALL);
@@ -189,10 +275,16 @@ fn what_cannot_be_trained_is_refused_in_one_line() {
         (&["--context", "500"], "--context: 500 + --batch-size 64: accepted is a sum of at most "),
         (&["--gamma", "1"], "--gamma 1: accepted is a number in [0, 1)"),
         (&["--layers", "0"], "--layers 0: accepted is an integer from 1 to "),
-        (&["--model", "rnn", "--mode", "sequential"], ""),
+        (&["--model", "rnn", "--mode", "sequential"], "--mode: sequential: "),
+        (&["--model", "rnn", "--attention", "softmax"], "--attention: softmax: accepted with "),
+        (&["--optimizer", "td", "--weight-decay", "0.1"], "--weight-decay: 0.1: accepted with "),
+        (&["--lr", "0"], "--lr 0: accepted is a number in (0, 1000]"),
+        (&["--seed", "9223372036854775807", "--seeds", "2"], "--seed: 9223372036854775807: "),
+        (&["--first-seed", "9223372036854775807"], "--first-seed: 9223372036854775807: "),
         (&["--rnn-input", "delayed"], "--rnn-input: delayed: accepted with --model rnn"),
         (&["--task", "cartpole", "--loss", "true-value"], "--loss: true-value: "),
         (&["--resume", "here", "--lr", "1"], "--resume: takes all options from"),
+        (&["--resume", "here", "--overwrite"], "--resume: goes on with a run"),
         (&["--resume", "no/such/run"], "config.toml: "),
     ] {
         let output = ictd(out.path(), &[&["train"], arguments].concat()).output().unwrap();

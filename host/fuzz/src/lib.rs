@@ -74,8 +74,8 @@ pub fn config(bytes: &[u8]) {
 /// The options of a run that is resumed, which are checked as typed ones are.
 pub fn run_config(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    if let Ok((_, options)) = config::run_of_text::<Train>(Path::new(FILE), "train", text) {
-        let _ = options.check();
+    if let Ok((seed, options)) = config::run_of_text::<Train>(Path::new(FILE), "train", text) {
+        let _ = options.check(seed);
     }
 }
 

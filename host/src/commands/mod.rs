@@ -24,5 +24,6 @@ pub(crate) const WITH_FIGURES: &[Entry] = &[
         figure: "P and Q of a training run, and their learning progress",
         draw: train_run::draw,
         run: None,
+        trains: false,
     },
 ];

@@ -32,6 +32,7 @@ pub fn run(options: &Reproduce, session: &Session) -> Result<Report, Error> {
     let chosen = choose(&options.ids)?;
     let mut report = Report::new("reproduce");
     report.results.insert("seed".into(), json!(session.seed));
+    check_scale(&options.scale, &chosen)?;
     for entry in chosen {
         let Some(run) = entry.run else { continue };
         let part = run(&options.scale, session)?;
@@ -42,6 +43,23 @@ pub fn run(options: &Reproduce, session: &Session) -> Result<Report, Error> {
     report.files.push(page::write(&session.out, Damaged::LeaveOut)?.0);
     report.results.insert("seconds".into(), json!(started.elapsed().as_secs_f64()));
     Ok(report)
+}
+
+/// Refuses a scale that would be ignored.
+fn check_scale(scale: &Scale, chosen: &[&Entry]) -> Result<(), Error> {
+    if chosen.iter().any(|e| e.trains) {
+        return Ok(());
+    }
+    let given = [
+        ("--seeds", scale.seeds.is_some()),
+        ("--mrps", scale.mrps.is_some()),
+        ("--tensorboard", scale.tensorboard),
+    ];
+    let Some((option, _)) = given.into_iter().find(|(_, given)| *given) else { return Ok(()) };
+    let ids: Vec<_> = chosen.iter().map(|e| e.id).collect();
+    let ids = ids.join(", ");
+    let reason = format!("accepted with an experiment that trains, unlike {ids}");
+    Err(Error::Option { option, reason })
 }
 
 /// The experiments of these names, each once, in the paper's order.

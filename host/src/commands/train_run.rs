@@ -3,15 +3,17 @@
 use crate::config;
 use crate::error::Error;
 use crate::experiments::learning::{CAPTION, CurveRecords, MatrixRecords, put_records};
-use crate::figures::{self, Figure};
+use crate::figures::{self, Figure, Panel};
 use crate::records::Records;
-use crate::report::{Report, table};
+use crate::report::{self, Report, table};
 use crate::session::Session;
-use crate::train::directory::{RESULTS, TrainDirectory};
-use crate::train::log::SeedRun;
-use crate::train::options::{Mode, Train};
+use crate::train::directory::{CONFIG, Found, RESULTS, TrainDirectory};
+use crate::train::log::{Point, SeedRun};
+use crate::train::options::{Mode, Model, Train};
 use crate::train::run::{Trained, train};
+use clap::ValueEnum;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The run's name in its records, and its figure's.
@@ -23,14 +25,8 @@ const RUN: &str = "train";
 /// Those of the options, the training and the files.
 pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     let (options, seed, directory) = match &options.resume {
-        Some(path) => resume(options, path)?,
-        None => {
-            options.check()?;
-            let config = config::to_text("train", session.seed, options)?;
-            let path = session.out.join("train");
-            let directory = TrainDirectory::create(path, config, false)?.with_events(options);
-            (options.clone(), session.seed, directory)
-        }
+        Some(path) => resume(options, path, session)?,
+        None => (options.clone(), session.seed, begin(options, session)?),
     };
     let trained = train(&options, seed, session, "train", Some(&directory))?;
     let sequential = options.mode == Mode::Sequential;
@@ -40,44 +36,115 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     report.results.insert("seed".into(), json!(seed));
     report.results.insert("config".into(), json!(options));
     report.results.insert("seeds".into(), json!(seeds));
+    report.failures = diverged(&trained.runs);
     // The same bytes for the same config on any machine and after any interruption.
     let mut records = Records::new();
+    records.put(CONFIG, directory.config());
     records.put(RESULTS, format!("{:#}\n", report.to_value()));
     report.results.insert("seconds".into(), json!(trained.seconds));
     report.results.insert("cpu_seconds".into(), json!(trained.cpu_seconds));
     report.text = summary(&options, &trained);
+    report.text.push_str(&format!("\nfigures and numbers: {}\n", directory.path().display()));
     put_records(&[(RUN, trained.runs)], &mut records)?;
     draw(&mut records)?;
     report.files = directory.write(&records)?;
     Ok(report)
 }
 
-/// The run's figure, from `curves.csv` and `matrices.csv`.
+/// The directory of a run. What an interrupted one with the same options has done counts; a finished
+/// one is trained again.
+fn begin(options: &Train, session: &Session) -> Result<TrainDirectory, Error> {
+    options.check(session.seed)?;
+    let config = config::to_text("train", session.seed, options)?;
+    let mut directory = TrainDirectory::create(session.out.join("train"), config, session)?;
+    if directory.found() == Found::Finished || session.overwrite {
+        directory.clear()?;
+    }
+    directory.note_unfinished(session);
+    Ok(directory.with_events(options))
+}
+
+/// A line for the seeds that diverged by the same task.
+fn diverged(runs: &[SeedRun]) -> Vec<String> {
+    let mut by_task = BTreeMap::<u64, Vec<String>>::new();
+    for run in runs {
+        if let Some(tasks) = run.diverged() {
+            by_task.entry(tasks).or_default().push(run.seed.to_string());
+        }
+    }
+    let line = |(tasks, seeds): (u64, Vec<String>)| {
+        let seeds = seeds.join(", ");
+        format!(
+            "seed {seeds}: parameters are NaN or infinite (diverged by task {tasks}): lower --lr"
+        )
+    };
+    by_task.into_iter().map(line).collect()
+}
+
+/// The run's figure, from `config.toml`, `curves.csv` and `matrices.csv`. Panels without data are left
+/// out; a run without IWS, SS and VD shows its errors in their place.
 ///
 /// # Errors
 /// [`Error::File`] if a record is missing or damaged.
 pub(crate) fn draw(records: &mut Records) -> Result<(), Error> {
+    let text = String::from_utf8_lossy(&records.get(CONFIG)?).into_owned();
+    let (_, options) = config::run_of_text::<Train>(Path::new(CONFIG), "train", &text)?;
     let curves = CurveRecords::read(records)?;
-    let mut panels = Vec::new();
     let layers = curves.layers(RUN);
+    let with_data = |panels: &[Panel]| -> Vec<Panel> {
+        panels.iter().filter(|p| p.has_data()).cloned().collect()
+    };
+    let mut panels = Vec::new();
     if layers > 0 {
         let matrices = MatrixRecords::read(records)?;
         for l in 0..layers {
-            panels.extend(matrices.layer_row(&curves, RUN, l));
+            panels.extend(with_data(&matrices.layer_row(&curves, RUN, l)));
         }
     }
-    panels.extend(curves.comparison(RUN, "Layers"));
+    let comparison = with_data(&curves.comparison(RUN, "Layers"));
+    panels.extend(if comparison.is_empty() { with_data(&curves.errors(RUN)) } else { comparison });
     let figure = Figure {
-        title: "Training by multi-task TD".into(),
-        subtitle: CAPTION.into(),
+        title: title(&options),
+        subtitle: if layers > 0 { CAPTION } else { SHORT_CAPTION }.into(),
         panels,
         columns: if layers > 0 { 4 } else { 2 },
     };
     figures::put(records, RUN, &figure)
 }
 
+/// The caption of a figure without P and Q.
+const SHORT_CAPTION: &str = "mean over seeds; bands are standard errors";
+
+/// What was trained, in one line.
+fn title(options: &Train) -> String {
+    let network = match options.model {
+        Model::Transformer => format!("{} {}", typed(&options.attention), typed(&options.model)),
+        Model::Rnn => "RNN".to_owned(),
+    };
+    let Train { layers, dim, context, seeds, .. } = options;
+    let task = typed(&options.task);
+    let plural = if *seeds == 1 { "" } else { "s" };
+    format!(
+        "Training by multi-task TD: {network}, L = {layers}, d = {dim}, n = {context}, task {task}, \
+         {seeds} seed{plural}"
+    )
+}
+
+/// A value as it is typed.
+fn typed(value: &impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned())
+}
+
 /// The options and the directory of a run that was begun.
-fn resume(typed: &Train, path: &Path) -> Result<(Train, u64, TrainDirectory), Error> {
+fn resume(
+    typed: &Train,
+    path: &Path,
+    session: &Session,
+) -> Result<(Train, u64, TrainDirectory), Error> {
+    if session.overwrite {
+        let reason = "goes on with a run; accepted without --overwrite";
+        return Err(Error::Option { option: "--resume", reason: reason.into() });
+    }
     let plain = Train {
         resume: typed.resume.clone(),
         checkpoint_every: typed.checkpoint_every,
@@ -90,32 +157,46 @@ fn resume(typed: &Train, path: &Path) -> Result<(Train, u64, TrainDirectory), Er
         return Err(Error::Option { option: "--resume", reason: reason.into() });
     }
     let (text, seed, options) = config::read_run::<Train>(path, "train")?;
-    options.check()?;
+    options.check(seed)?;
     let Train { checkpoint_every, tensorboard, .. } = *typed;
     let options = Train { checkpoint_every, tensorboard, ..options };
-    let directory = TrainDirectory::create(path.to_owned(), text, true)?.with_events(&options);
+    let directory = TrainDirectory::create(path.to_owned(), text, session)?.with_events(&options);
     Ok((options, seed, directory))
 }
 
-/// A table of the seeds' final metrics.
+/// A table of the seeds' final metrics, without those that no seed has.
 fn summary(options: &Train, trained: &Trained) -> String {
-    let head = ["seed", "digest", "P[-1,-1]", "tr Q[:d,:d]", "tr Q[:d,d:2d]", "VD", "IWS", "SS"];
-    let mut rows = vec![head.map(str::to_owned)];
-    let number = |x: f64| if x.is_nan() { "-".to_owned() } else { format!("{x:.4}") };
-    let row = |run: &SeedRun| {
-        let last = |metric: fn(&crate::train::Point) -> f64| run.last().map_or(f64::NAN, metric);
-        [
-            run.seed.to_string(),
-            run.digest.clone(),
-            number(run.element(0, |e| e.p_bottom_right)),
-            number(run.element(0, |e| e.q_trace_upper_left)),
-            number(run.element(0, |e| e.q_trace_upper_right)),
-            number(last(|p| p.vd)),
-            number(last(|p| p.iws)),
-            number(last(|p| p.ss)),
-        ]
-    };
-    rows.extend(trained.runs.iter().map(row));
+    type Metric = fn(&SeedRun) -> f64;
+    fn last(run: &SeedRun, metric: fn(&Point) -> f64) -> f64 {
+        run.last().map_or(f64::NAN, metric)
+    }
+    let has = |(_, of): &(&str, Metric)| trained.runs.iter().any(|run| of(run).is_finite());
+    let elements: [(&str, Metric); 3] = [
+        ("P[-1,-1]", |r| r.element(0, |e| e.p_bottom_right)),
+        ("tr Q[:d,:d]", |r| r.element(0, |e| e.q_trace_upper_left)),
+        ("tr Q[:d,d:2d]", |r| r.element(0, |e| e.q_trace_upper_right)),
+    ];
+    let comparison: [(&str, Metric); 3] = [
+        ("VD", |r| last(r, |p| p.vd)),
+        ("IWS", |r| last(r, |p| p.iws)),
+        ("SS", |r| last(r, |p| p.ss)),
+    ];
+    let errors: [(&str, Metric); 2] =
+        [("loss", |r| last(r, |p| p.loss)), ("MSVE", |r| last(r, |p| p.msve))];
+    let compared = comparison.iter().any(has);
+    let metrics: Vec<_> = elements
+        .into_iter()
+        .chain(if compared { comparison.to_vec() } else { errors.to_vec() })
+        .filter(has)
+        .collect();
+
+    let head = ["seed", "digest"].into_iter().chain(metrics.iter().map(|m| m.0));
+    let mut rows: Vec<Vec<String>> = vec![head.map(str::to_owned).collect()];
+    let number = |x: f64| if x.is_nan() { "-".to_owned() } else { report::number(x, 4) };
+    rows.extend(trained.runs.iter().map(|run| {
+        let numbers = metrics.iter().map(|(_, of)| number(of(run)));
+        [run.seed.to_string(), run.digest.clone()].into_iter().chain(numbers).collect()
+    }));
     let mut text = table(&rows);
     if options.mode == Mode::Sequential {
         text.push_str("(P and Q of layer 0; all layers are in the records)\n");

@@ -89,19 +89,21 @@ pub struct Entry {
     pub figure: &'static str,
     /// Draws [`Experiment::figures`] and [`Experiment::animations`] from its records among them.
     pub draw: fn(&mut Records) -> Result<(), Error>,
-    /// Runs it at a scale (numbers of seeds and tasks, where it trains), if `reproduce` does.
+    /// Runs it at a scale (numbers of seeds and tasks), if `reproduce` does.
     pub run: Option<RunAtScale>,
+    /// It trains, so that a scale changes it.
+    pub trains: bool,
 }
 
 impl Entry {
     /// One that `reproduce` runs.
     const fn at_scale<E: Experiment + AtScale>() -> Self {
         let run = |scale: &Scale, session: &Session| run(&E::at_scale(scale), session);
-        Entry { run: Some(run), ..Entry::of::<E>() }
+        Entry { run: Some(run), trains: E::TRAINS, ..Entry::of::<E>() }
     }
 
     pub(crate) const fn of<E: Experiment>() -> Self {
-        Entry { id: E::ID, figure: E::FIGURE, draw: draw::<E>, run: None }
+        Entry { id: E::ID, figure: E::FIGURE, draw: draw::<E>, run: None, trains: false }
     }
 }
 
@@ -122,6 +124,9 @@ pub const ALL: &[Entry] = &[
 
 /// An experiment with its defaults, except for how much it trains.
 pub trait AtScale {
+    /// It trains, so that a scale changes it.
+    const TRAINS: bool;
+
     /// At a scale; what does not train has its defaults.
     fn at_scale(scale: &Scale) -> Self;
 }
@@ -129,6 +134,8 @@ pub trait AtScale {
 macro_rules! at_scale {
     ($($experiment:ty),*) => {$(
         impl AtScale for $experiment {
+            const TRAINS: bool = true;
+
             fn at_scale(scale: &Scale) -> Self {
                 #[allow(clippy::needless_update)]
                 Self { scale: scale.clone(), ..Default::default() }
@@ -151,6 +158,8 @@ at_scale!(
 macro_rules! fixed_scale {
     ($($experiment:ty),*) => {$(
         impl AtScale for $experiment {
+            const TRAINS: bool = false;
+
             fn at_scale(_scale: &Scale) -> Self {
                 Self::default()
             }

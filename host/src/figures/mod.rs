@@ -70,6 +70,15 @@ pub enum Panel {
 }
 
 impl Panel {
+    /// True if there is a finite number to draw.
+    pub fn has_data(&self) -> bool {
+        let finite = |numbers: &Vec<f64>| numbers.iter().any(|x| x.is_finite());
+        match self {
+            Panel::Curves(curves) => curves.curves.iter().any(|c| finite(&c.y)),
+            Panel::Heatmap(heatmap) => heatmap.rows.iter().any(finite),
+        }
+    }
+
     fn size(&self, alone: bool) -> (f64, f64) {
         match self {
             Panel::Curves(_) if alone => (620.0, 380.0),

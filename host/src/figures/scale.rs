@@ -55,9 +55,12 @@ impl Scale {
         let slack = 1e-9 * (self.high - self.low);
         let first = ((self.low - slack) / step).ceil() as i64;
         let last = ((self.high + slack) / step).floor() as i64;
-        (first..=last)
-            .map(|i| (i as f64 * step, minus(&format!("{:.digits$}", i as f64 * step))))
-            .collect()
+        // All digits of a large number would not fit beside the axis.
+        let label = |x: f64| match step >= 1e6 && x != 0.0 {
+            true => format!("{x:.2e}"),
+            false => format!("{x:.digits$}"),
+        };
+        (first..=last).map(|i| (i as f64 * step, minus(&label(i as f64 * step)))).collect()
     }
 
     fn decades(&self, count: f64) -> Vec<(f64, String)> {
@@ -108,6 +111,10 @@ mod tests {
         assert_eq!(
             labels(Scale::new(false, -1.0, 1.0, 0.0, 1.0), 4.0),
             ["−1.0", "−0.5", "0.0", "0.5", "1.0"]
+        );
+        assert_eq!(
+            labels(Scale::new(false, -2.5e15, 5e15, 0.0, 1.0), 4.0),
+            ["−2.00e15", "0", "2.00e15", "4.00e15"]
         );
         assert_eq!(
             labels(Scale::new(true, 1e-17, 1e-14, 0.0, 1.0), 6.0),

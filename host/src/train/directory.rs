@@ -20,15 +20,42 @@ use crate::error::Error;
 use crate::formats::parameters::{self, LayerParameters, Parameters};
 use crate::formats::run_lock::remove_leftovers;
 use crate::formats::seed_run::{DATA_FILE, LogPoint, PARAMS_FILE, SeedLog, SeedParams};
+use crate::formats::tensorboard;
+use crate::progress;
 use crate::records::{Records, RunDirectory, write_atomic};
 use crate::run_info;
+use crate::session::Session;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
+/// The options of the run, as `--config` takes them.
+pub const CONFIG: &str = "config.toml";
 const CHECKPOINT: &str = "checkpoint.bin";
 const PARAMETERS: &str = "parameters.safetensors";
 /// What `--json` says, written at the end of the run.
 pub const RESULTS: &str = "results.json";
+
+/// What a run leaves in its directory beside `config.toml` and the seeds' folders.
+const OF_THE_RUN: [&str; 7] = [
+    run_info::FILE_NAME,
+    RESULTS,
+    "curves.csv",
+    "matrices.csv",
+    "seeds.csv",
+    "train.svg",
+    "train.png",
+];
+
+/// What it leaves in a seed's folder. The checkpoint comes last: a folder without it is no seed's.
+const OF_A_SEED: [&str; 7] = [
+    "metrics.csv",
+    "elements.csv",
+    DATA_FILE,
+    PARAMS_FILE,
+    PARAMETERS,
+    tensorboard::FILE_NAME,
+    CHECKPOINT,
+];
 
 /// One row of `metrics.csv`. What a network or task does not have is NaN.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -70,28 +97,86 @@ pub struct ElementRow {
     pub q_avg_abs_others: f64,
 }
 
+/// How far a run with the same config had come in its directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// No seed has a checkpoint.
+    Nothing,
+    /// It goes on.
+    Unfinished,
+    /// Nothing is left to do, unless [`TrainDirectory::clear`] is called.
+    Finished,
+}
+
 /// The directory of a run.
 pub struct TrainDirectory {
     directory: RunDirectory,
     config: String,
+    found: Found,
     events: Option<EventFiles>,
 }
 
 impl TrainDirectory {
-    /// Makes the directory ready for a run with this `config.toml`: what another run left there is
-    /// removed, unless it has the same config and `keep` is true.
+    /// Makes the directory ready for a run with this `config.toml`. A run with the same config stays
+    /// as it is; another one is kept under another name ([`set_aside`]), or removed if the session says
+    /// `--overwrite`.
     ///
     /// # Errors
-    /// [`Error::Write`]; [`Error::Format`] if another process works on it.
-    pub fn create(path: PathBuf, config: String, keep: bool) -> Result<Self, Error> {
-        let directory = RunDirectory::claim(path)?;
-        let file = directory.path().join("config.toml");
-        let same = std::fs::read(&file).is_ok_and(|found| found == config.as_bytes());
-        if !(keep && same) {
-            remove_run(directory.path()).map_err(|e| Error::write(directory.path(), e))?;
-            write_atomic(&file, config.as_bytes())?;
+    /// [`Error::File`], [`Error::Write`]; [`Error::Format`] if another process works on it.
+    pub fn create(path: PathBuf, config: String, session: &Session) -> Result<Self, Error> {
+        let mut directory = RunDirectory::claim(path.clone())?;
+        let there = std::fs::read(path.join(CONFIG)).unwrap_or_default();
+        let same = there == config.as_bytes();
+        let mut stands = holds_run(&path).map_err(|e| Error::file(&path, e))?;
+        if stands && !same && !session.overwrite {
+            drop(directory);
+            let aside = set_aside(&path).map_err(|e| Error::write(&path, e))?;
+            let which = difference(&String::from_utf8_lossy(&there), &config);
+            let text =
+                format!("{}: another run{which} is kept as {}", path.display(), aside.display());
+            progress::note(&text, session.quiet);
+            directory = RunDirectory::claim(path.clone())?;
+            stands = false;
         }
-        Ok(TrainDirectory { directory, config, events: None })
+        if !same {
+            let remove = if stands { remove_run } else { remove_run_info };
+            remove(&path).map_err(|e| Error::write(&path, e))?;
+            write_atomic(&path.join(CONFIG), config.as_bytes())?;
+        }
+        let found = match (stands && same, run_info::is_finished(&path)) {
+            (false, _) => Found::Nothing,
+            (true, false) => Found::Unfinished,
+            (true, true) => Found::Finished,
+        };
+        Ok(TrainDirectory { directory, config, found, events: None })
+    }
+
+    /// How far the run had come when the directory was made ready.
+    pub fn found(&self) -> Found {
+        self.found
+    }
+
+    /// Says so if an earlier process' run goes on.
+    pub fn note_unfinished(&self, session: &Session) {
+        if self.found == Found::Unfinished {
+            let path = self.path().display();
+            let text = format!("{path}: an unfinished run with the same options goes on");
+            progress::note(&text, session.quiet);
+        }
+    }
+
+    /// Forgets what was found, so that every seed is trained again.
+    ///
+    /// # Errors
+    /// [`Error::Write`].
+    pub fn clear(&mut self) -> Result<(), Error> {
+        self.found = Found::Nothing;
+        remove_run(self.path()).map_err(|e| Error::write(self.path(), e))
+    }
+
+    /// The run's `config.toml`.
+    pub fn config(&self) -> &str {
+        &self.config
     }
 
     /// With event files, if the options ask for them.
@@ -283,21 +368,85 @@ fn seed_params(options: &Train, seed: u64) -> SeedParams {
     }
 }
 
-/// Removes an earlier run: what it says of itself, and of the folders nothing but `seed_N` with a
-/// checkpoint.
-fn remove_run(directory: &Path) -> Result<(), std::io::Error> {
-    for name in [run_info::FILE_NAME, RESULTS] {
-        match std::fs::remove_file(directory.join(name)) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
-            _ => {}
-        }
-    }
+/// The folders of seeds that have begun.
+fn seed_folders(directory: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
+    let mut folders = Vec::new();
     for entry in std::fs::read_dir(directory)? {
         let entry = entry?;
         let name = entry.file_name();
         let number = name.to_str().and_then(|n| n.strip_prefix("seed_")?.parse::<u64>().ok());
         if number.is_some() && entry.path().join(CHECKPOINT).is_file() {
-            std::fs::remove_dir_all(entry.path())?;
+            folders.push(entry.path());
+        }
+    }
+    Ok(folders)
+}
+
+/// True if there is something of a run that could be lost.
+fn holds_run(directory: &Path) -> Result<bool, std::io::Error> {
+    Ok(directory.join(RESULTS).is_file() || !seed_folders(directory)?.is_empty())
+}
+
+/// Renames a run's directory to the first free NAME-1, NAME-2, ... beside it, and says which.
+fn set_aside(directory: &Path) -> Result<PathBuf, std::io::Error> {
+    let mut name = directory.as_os_str().to_owned();
+    name.push("-");
+    for number in 1_u32.. {
+        let mut numbered = name.clone();
+        numbered.push(number.to_string());
+        let aside = PathBuf::from(numbered);
+        if !aside.exists() {
+            std::fs::rename(directory, &aside)?;
+            return Ok(aside);
+        }
+    }
+    Err(std::io::ErrorKind::AlreadyExists.into())
+}
+
+/// The first option that two configs differ in, in brackets; nothing if they cannot be compared.
+fn difference(there: &str, here: &str) -> String {
+    let [there, here] = [there, here].map(|text| text.parse::<toml::Table>().unwrap_or_default());
+    let shown = |value: Option<&toml::Value>| match value {
+        None => "not given".to_owned(),
+        Some(toml::Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
+    };
+    let names = here.keys().chain(there.keys());
+    let mut differing = names.filter(|name| there.get(*name) != here.get(*name));
+    match differing.next() {
+        Some(name) if !there.is_empty() => {
+            let [there, here] = [&there, &here].map(|table| shown(table.get(name)));
+            format!(" (--{name}: {there} there, {here} here)")
+        }
+        _ => String::new(),
+    }
+}
+
+/// Removes an earlier run, and nothing that the program does not write: a seed's folder goes if it is
+/// empty then.
+fn remove_run(directory: &Path) -> Result<(), std::io::Error> {
+    remove_files(directory, &OF_THE_RUN)?;
+    for folder in seed_folders(directory)? {
+        remove_leftovers(&folder)?;
+        remove_files(&folder, &OF_A_SEED)?;
+        if std::fs::read_dir(&folder)?.next().is_none() {
+            std::fs::remove_dir(&folder)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes what says how a run went, where there is no run.
+fn remove_run_info(directory: &Path) -> Result<(), std::io::Error> {
+    remove_files(directory, &[run_info::FILE_NAME])
+}
+
+/// Removes those of the files that are there.
+fn remove_files(directory: &Path, names: &[&str]) -> Result<(), std::io::Error> {
+    for name in names {
+        match std::fs::remove_file(directory.join(name)) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
+            _ => {}
         }
     }
     Ok(())

@@ -88,12 +88,28 @@ impl SeedRun {
         layer.map_or(f64::NAN, |m| metric(&m.element))
     }
 
+    /// If parameters are NaN or infinite at the end of the run: the tasks trained on by the first log
+    /// point that shows it.
+    pub fn diverged(&self) -> Option<u64> {
+        if self.parameters.iter().all(|x| x.is_finite()) {
+            return None;
+        }
+        let finite = |p: &Point| {
+            let matrices = p.layers.iter().flat_map(|m| m.p.iter().chain(&m.q));
+            p.loss.is_finite() && matrices.into_iter().all(|x| x.is_finite())
+        };
+        self.points.iter().find(|p| !finite(p)).or(self.last()).map(|p| p.tasks).or(Some(0))
+    }
+
     /// What `--json` says about this seed. Element-wise metrics are numbers, or lists over the
     /// layers if these have their own parameters; a metric that is not defined is null.
     pub fn to_value(&self, sequential: bool) -> Value {
         let mut object = Map::new();
         object.insert("seed".into(), json!(self.seed));
         object.insert("digest".into(), json!(self.digest));
+        if self.diverged().is_some() {
+            object.insert("diverged".into(), json!(true));
+        }
         let Some(last) = self.last() else { return Value::Object(object) };
         for (name, metric) in ELEMENTS {
             let mut values = last.layers.iter().map(|m| json!(metric(&m.element)));

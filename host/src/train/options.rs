@@ -7,6 +7,7 @@ use ictd_core::rnn::LayerInput;
 use ictd_core::tasks::MAX_ACTIONS;
 use ictd_core::training::{AdamSettings, Loss, Optimizer, Settings};
 use serde::{Deserialize, Serialize};
+use std::ops::Bound;
 use std::path::PathBuf;
 
 /// How many rewards a sampled return has (`--loss monte-carlo`), as in the authors' code.
@@ -22,7 +23,7 @@ const HORIZON: u32 = 40;
 /// task, from random numbers of their own: P and Q element-wise, and VD, IWS, SS.
 ///
 /// While it runs, finished seeds are written at once and the others every few seconds; after
-/// Ctrl-C or a crash `ictd train --resume DIR` goes on to the same final bytes.
+/// Ctrl-C or a crash the same command, or `ictd train --resume DIR`, goes on to the same final bytes.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
 pub struct Train {
@@ -72,7 +73,7 @@ pub struct Train {
     #[arg(long, value_enum, default_value = "td")]
     pub loss: LossKind,
     /// Learning rate (of Adam, or plain TD's step size)
-    #[arg(long, default_value = "0.001", value_parser = options::real(f64::MIN_POSITIVE..=1000.0))]
+    #[arg(long, default_value = "0.001", value_parser = options::real((Bound::Excluded(0.0), Bound::Included(1000.0))))]
     pub lr: f64,
     /// L2 weight decay, added to Adam's gradient
     #[arg(long, default_value = "0.000001", value_parser = options::real(0.0..=1000.0))]
@@ -229,11 +230,12 @@ impl Default for Train {
 }
 
 impl Train {
-    /// Refuses options that no compiled network has or that do not fit together.
+    /// Refuses options that no compiled network has, that do not fit together, or that would be
+    /// ignored; the first seed is `seed` unless the options have their own.
     ///
     /// # Errors
     /// [`Error::Option`], naming the option and what is accepted.
-    pub fn check(&self) -> Result<(), Error> {
+    pub fn check(&self, seed: u64) -> Result<(), Error> {
         let refuse = |option, reason: String| Err(Error::Option { option, reason });
         let (what, dims) = shapes::dims(self);
         if !dims.contains(&self.dim) {
@@ -245,6 +247,10 @@ impl Train {
             if self.mode == Mode::Sequential {
                 let reason = "sequential: an RNN's layers always have their own parameters";
                 return refuse("--mode", reason.into());
+            }
+            if self.attention == Attention::Softmax {
+                let reason = "softmax: accepted with --model transformer; an RNN has no attention";
+                return refuse("--attention", reason.into());
             }
             if self.layers != shapes::RNN_LAYERS {
                 let reason =
@@ -278,9 +284,18 @@ impl Train {
         if self.loss == LossKind::TrueValue && self.is_cart_pole() {
             return refuse("--loss", "true-value: CartPole's true values are not known".into());
         }
-        let first = self.first_seed.unwrap_or(0);
+        let default = Train::default().weight_decay;
+        if self.optimizer == OptimizerKind::Td && self.weight_decay != default {
+            let reason = format!("{}: accepted with --optimizer adam", self.weight_decay);
+            return refuse("--weight-decay", reason);
+        }
+        let (option, first) = match self.first_seed {
+            Some(first) => ("--first-seed", first),
+            None => ("--seed", seed),
+        };
         if first.checked_add(self.seeds as u64).is_none_or(|end| end > i64::MAX as u64) {
-            return refuse("--first-seed", format!("{first}: seeds must stay below 2^63"));
+            let reason = format!("{first}: with --seeds {} all must stay below 2^63", self.seeds);
+            return refuse(option, reason);
         }
         Ok(())
     }

@@ -42,7 +42,7 @@ pub fn train(
     label: &str,
     directory: Option<&TrainDirectory>,
 ) -> Result<Trained, Error> {
-    options.check()?;
+    options.check(seed)?;
     let (started, cpu) = (Instant::now(), cpu_time::ProcessTime::now());
     let mut runs = Vec::new();
     // Lanes advance together, so seeds share a group only if they have come equally far.
@@ -94,7 +94,7 @@ pub fn train(
         outcome = outcome.and(written.map(drop));
     }
     outcome.map_err(|e| match (e, directory) {
-        (Error::Interrupted, Some(d)) => Error::Paused { directory: d.path().to_owned() },
+        (Error::Interrupted, Some(d)) => Error::Paused { resume: Some(d.path().to_owned()) },
         (e, _) => e,
     })?;
     Ok(Trained {
