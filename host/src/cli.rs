@@ -26,8 +26,8 @@ use std::path::PathBuf;
 
 /// Transformers that learn temporal-difference methods in context.
 ///
-/// Without a command: the main job, `verify` then `demo`, with a table of measured results beside
-/// the paper's claims. Figures and numbers go to --out, results to stdout, progress to stderr.
+/// Without a command: the main job, `verify`, `demo` and `reproduce figure-2`, which trains 30 seeds,
+/// with measured results beside the paper's claims. Figures and numbers go to --out, results to stdout, progress to stderr.
 ///
 /// The paper: Wang, Blaser, Daneshmand, Zhang, "Transformers Can Learn Temporal Difference Methods
 /// for In-Context Reinforcement Learning" (ICLR 2025).
@@ -174,7 +174,12 @@ pub fn command() -> clap::Command {
 ///
 /// # Errors
 /// [`Error::Usage`] in one line; [`Error::File`] for a bad config file.
-pub fn parse(arguments: Vec<OsString>) -> Result<Parsed, Error> {
+pub fn parse(mut arguments: Vec<OsString>) -> Result<Parsed, Error> {
+    // `ictd help train` is what many type for `ictd train --help`.
+    if arguments.get(1).is_some_and(|a| a == "help") {
+        arguments.remove(1);
+        arguments.push("--help".into());
+    }
     let arguments = config::insert(arguments)?;
     match try_parse(&arguments) {
         Ok(cli) => Ok(Parsed::Command(Box::new(cli))),
@@ -240,11 +245,35 @@ pub(crate) fn one_line(error: &clap::Error, arguments: &[OsString]) -> String {
     }
 }
 
+/// The typed command and its place among the arguments: the first one that is neither an option nor the
+/// value of one.
+pub(crate) fn typed_command<'a>(
+    root: &'a clap::Command,
+    arguments: &[OsString],
+) -> Option<(usize, &'a clap::Command)> {
+    let takes_value = |option: &str| {
+        let named = root.get_arguments().find(|arg| arg.get_long() == option.strip_prefix("--"));
+        named.is_some_and(|arg| arg.get_action().takes_values())
+    };
+    let mut rest = arguments.iter().enumerate().skip(1);
+    while let Some((index, argument)) = rest.next() {
+        match argument.to_str() {
+            Some(option) if option.starts_with('-') => {
+                if takes_value(option) {
+                    rest.next();
+                }
+            }
+            _ => return root.find_subcommand(argument).map(|command| (index, command)),
+        }
+    }
+    None
+}
+
 /// The options of the typed command, or of `ictd` itself.
 fn accepted_options(arguments: &[OsString]) -> String {
     let root = command();
-    let typed = arguments.iter().skip(1).find_map(|a| root.find_subcommand(a));
-    let own = typed.into_iter().flat_map(clap::Command::get_arguments);
+    let typed = typed_command(&root, arguments);
+    let own = typed.into_iter().flat_map(|(_, command)| command.get_arguments());
     let names: Vec<_> = own
         .chain(root.get_arguments())
         .filter_map(|arg| arg.get_long().map(|long| format!("--{long}")))

@@ -49,8 +49,8 @@ pub fn insert_text(
     })?;
 
     let root = cli::command();
-    let typed =
-        arguments.iter().skip(1).find_map(|a| root.find_subcommand(a)).map(|c| c.get_name());
+    let found = cli::typed_command(&root, &arguments);
+    let typed = found.map(|(_, command)| command.get_name());
     let written = match table.remove("command") {
         None => None,
         Some(Value::String(name)) => Some(name),
@@ -77,8 +77,9 @@ pub fn insert_text(
     if let Err(e) = cli::try_parse(&from_file) {
         return Err(Error::file(path, cli::one_line(&e, &from_file)));
     }
-    let rest = arguments.iter().skip(1);
-    from_file.extend(rest.filter(|a| typed.is_none_or(|t| *a != t)).cloned());
+    let place = found.map_or(0, |(index, _)| index);
+    let rest = arguments.into_iter().enumerate().skip(1);
+    from_file.extend(rest.filter(|(index, _)| *index != place).map(|(_, a)| a));
     Ok(from_file)
 }
 
@@ -148,4 +149,32 @@ pub fn run_of_text<T: serde::de::DeserializeOwned>(
     };
     let options = table.try_into().map_err(|e: toml::de::Error| Error::file(path, e.message()))?;
     Ok((seed, options))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inserted(typed: &str, text: &str) -> Result<String, String> {
+        let arguments = typed.split(' ').map(OsString::from).collect();
+        insert_text(arguments, Path::new("c.toml"), text)
+            .map(|found| found.join(" ".as_ref()).into_string().unwrap())
+            .map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn a_value_with_the_name_of_a_command_is_a_value() {
+        let text = "command = \"train\"\nmrps = 20\n";
+        for (typed, want) in [
+            ("ictd train --out train", "ictd train --mrps=20 --out train"),
+            ("ictd --out demo", "ictd train --mrps=20 --out demo"),
+            ("ictd --out=demo", "ictd train --mrps=20 --out=demo"),
+            ("ictd --json --out train train", "ictd train --mrps=20 --json --out train"),
+            ("ictd --seed 1 train --out demo", "ictd train --mrps=20 --seed 1 --out demo"),
+        ] {
+            assert_eq!(inserted(typed, text).as_deref(), Ok(want));
+        }
+        let refused = inserted("ictd --out train demo", text).unwrap_err();
+        assert!(refused.contains("this file is of `train`, not of `demo`"), "{refused}");
+    }
 }

@@ -50,7 +50,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
             json = cli.global.json;
             let session = session::Session::new(&cli.global)?;
             let report = cli::dispatch(&cli, &session)?;
-            print(&if json { report.to_json() } else { report.to_text() });
+            print(&if json { report.to_json() } else { report.to_text(report::terminal_width()) });
             Ok(ExitCode::from(if report.holds() { 0 } else { 1 }))
         }
     });

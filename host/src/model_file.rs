@@ -80,6 +80,36 @@ pub fn open(path: &Path, point: Option<usize>) -> Result<ModelFile, Error> {
     Ok(ModelFile { parameters, lambda, log: None, point: 0 })
 }
 
+/// The folder of a seed if the source is a training run, the source itself otherwise.
+///
+/// # Errors
+/// [`Error::Option`] if the run has no such seed.
+pub fn seed_of_run(source: &Path, seed: u64) -> Result<PathBuf, Error> {
+    let mut seeds: Vec<u64> = fs::read_dir(source)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.path().is_dir())
+        .filter_map(|entry| entry.file_name().to_str()?.strip_prefix("seed_")?.parse().ok())
+        .collect();
+    if seeds.is_empty() {
+        return Ok(source.to_owned());
+    }
+    seeds.sort_unstable();
+    if seeds.contains(&seed) {
+        return Ok(source.join(format!("seed_{seed}")));
+    }
+    let accepted: Vec<_> = seeds.iter().map(u64::to_string).collect();
+    Err(Error::Option {
+        option: "--seed",
+        reason: format!(
+            "{} has no seed {seed}; accepted is one of {}",
+            source.display(),
+            accepted.join(", ")
+        ),
+    })
+}
+
 /// The layers as a transformer of the core; `depth` is for an autoregressive one.
 ///
 /// # Errors

@@ -71,16 +71,34 @@ impl Records {
         }
     }
 
-    /// The rows of a CSV file.
+    /// The rows of a CSV file, at least one. No run writes a table without rows, and a figure drawn from
+    /// one would be empty.
     ///
     /// # Errors
-    /// [`Error::File`], naming the line and column that cannot be read.
-    pub fn csv<T: DeserializeOwned>(&self, name: &str) -> Result<Vec<T>, Error> {
+    /// [`Error::File`], naming the line and column that cannot be read; without rows, and for other
+    /// columns than [`Records::put_csv`] writes.
+    pub fn csv<T: Serialize + DeserializeOwned>(&self, name: &str) -> Result<Vec<T>, Error> {
         let content = self.get(name)?;
-        csv::Reader::from_reader(content.as_slice())
+        let refuse = |reason: String| Error::file(&self.directory.join(name), reason);
+        let mut reader = csv::Reader::from_reader(content.as_slice());
+        let rows: Vec<T> = reader
             .deserialize()
             .collect::<Result<_, _>>()
-            .map_err(|e| Error::file(&self.directory.join(name), e))
+            .map_err(|e: csv::Error| refuse(format!("{e}; accepted is what a run wrote")))?;
+        let Some(first) = rows.first() else {
+            return Err(refuse("holds no rows; accepted is what a run wrote".into()));
+        };
+        let mut written = Records::new();
+        written.put_csv(name, std::slice::from_ref(first))?;
+        let text = |content: &[u8]| {
+            let line = content.split(|byte| *byte == b'\n').next().unwrap_or_default();
+            String::from_utf8_lossy(line).trim_end().to_owned()
+        };
+        let (found, accepted) = (text(&content), text(&written.get(name)?));
+        if found != accepted {
+            return Err(refuse(format!("line 1: `{found}`; accepted is `{accepted}`")));
+        }
+        Ok(rows)
     }
 
     /// The files in memory.

@@ -29,6 +29,31 @@ pub enum Verdict {
     DoesNotHold,
 }
 
+impl Claim {
+    /// True for one of [`REFUTED`] that does not hold, as expected.
+    pub fn is_refuted(&self) -> bool {
+        self.verdict == Verdict::DoesNotHold && REFUTED.contains(&self.claim.as_str())
+    }
+
+    fn words(&self) -> &'static str {
+        if self.is_refuted() { "does not hold (as known)" } else { self.verdict.words() }
+    }
+
+    /// The claim as lines of at most `width` columns, as far as its words allow, the first of which begins
+    /// with the verdict in `verdict` columns.
+    fn block(&self, width: usize, verdict: usize) -> String {
+        let mut out = format!("{:<verdict$}  {}\n", self.words(), self.claim);
+        for (name, text) in [("paper", &self.paper), ("measured", &self.measured)] {
+            let mut indent = format!("    {name:<8}  ");
+            for line in wrapped(text, width.saturating_sub(indent.len())) {
+                out.push_str(&format!("{indent}{line}\n"));
+                indent = " ".repeat(indent.len());
+            }
+        }
+        out
+    }
+}
+
 impl Verdict {
     /// [`Verdict::Holds`] or [`Verdict::DoesNotHold`].
     pub fn of(holds: bool) -> Self {
@@ -81,9 +106,8 @@ impl Report {
     /// False if something failed, or a claim does not hold, other than those of [`REFUTED`]: exit
     /// code 1.
     pub fn holds(&self) -> bool {
-        let refuted = |c: &Claim| REFUTED.contains(&c.claim.as_str());
         self.failures.is_empty()
-            && self.claims.iter().all(|c| c.verdict != Verdict::DoesNotHold || refuted(c))
+            && self.claims.iter().all(|c| c.verdict != Verdict::DoesNotHold || c.is_refuted())
     }
 
     /// The results with claims and files, as a JSON object.
@@ -103,8 +127,15 @@ impl Report {
         self.to_value().to_string()
     }
 
-    /// The report for a human.
-    pub fn to_text(&self) -> String {
+    /// Where the figures and numbers are, as a line of text.
+    pub fn place(&self) -> String {
+        let directory = self.files.first().and_then(|f| f.parent());
+        directory.map_or(String::new(), |d| format!("\nfigures and numbers: {}\n", d.display()))
+    }
+
+    /// The report for a human, on lines of at most `width` columns: the claims are a table, or a block of
+    /// lines for each where that is too wide.
+    pub fn to_text(&self, width: usize) -> String {
         let mut out = self.text.clone();
         if !self.failures.is_empty() {
             out.push_str(&format!("\n{}\n", self.failures.join("\n")));
@@ -112,19 +143,52 @@ impl Report {
         if !self.claims.is_empty() {
             let mut rows = vec![["claim", "paper", "measured", "verdict"].map(str::to_owned)];
             rows.extend(self.claims.iter().map(|c| {
-                let Claim { claim, paper, measured, verdict } = c.clone();
-                [claim, paper, measured, verdict.words().to_owned()]
+                let Claim { claim, paper, measured, .. } = c.clone();
+                [claim, paper, measured, c.words().to_owned()]
             }));
-            out.push_str(&table(&rows));
-            if let Some(directory) = self.files.first().and_then(|f| f.parent()) {
-                out.push_str(&format!("\nfigures and numbers: {}\n", directory.display()));
+            let claims = table(&rows);
+            if claims.lines().all(|line| line.chars().count() <= width) {
+                out.push_str(&claims);
+            } else {
+                let verdict = self.claims.iter().map(|c| c.words().len()).max().unwrap_or(0);
+                let blocks: Vec<_> = self.claims.iter().map(|c| c.block(width, verdict)).collect();
+                out.push_str(&blocks.join("\n"));
             }
+            out.push_str(&self.place());
             if let Some(page) = self.files.iter().find(|f| f.ends_with(crate::page::NAME)) {
                 out.push_str(&format!("report, for a browser: {}\n", page.display()));
             }
         }
         out
     }
+}
+
+/// The columns of the terminal on stdout, 100 elsewhere.
+pub fn terminal_width() -> usize {
+    let size = console::Term::stdout().size_checked();
+    // Fewer leave no room for words.
+    size.map_or(100, |(_, columns)| usize::from(columns)).max(40)
+}
+
+/// The words of a text on lines of at most `width` columns; a longer word has a line of its own.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+/// A number as short as a file in single precision has it: 0.9, not 0.8999999761581421.
+pub fn shortest(x: f64) -> String {
+    let single = x as f32;
+    if f64::from(single) == x { format!("{single:?}") } else { format!("{x:?}") }
 }
 
 /// A number with so many decimals, or in scientific notation where that would hide it.
@@ -161,4 +225,49 @@ pub fn table<R: AsRef<[String]>>(rows: &[R]) -> String {
         }
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(claim: &str, measured: &str, verdict: Verdict) -> Report {
+        let [claim, paper, measured] = [claim, "falls", measured].map(str::to_owned);
+        let claims = vec![Claim { claim, paper, measured, verdict }];
+        Report { claims, ..Report::default() }
+    }
+
+    #[test]
+    fn a_table_that_is_too_wide_is_printed_as_blocks() {
+        let report = report("the error falls", "0.652 ± 0.083 to 0.097 ± 0.005", Verdict::Holds);
+        let table = report.to_text(64);
+        assert!(table.starts_with("claim "), "{table}");
+        assert!(table.lines().all(|line| line.chars().count() <= 64), "{table}");
+        assert_eq!(
+            report.to_text(40),
+            "holds  the error falls\n    paper     falls\n    measured  0.652 ± 0.083 to 0.097 ±\n              0.005\n"
+        );
+    }
+
+    #[test]
+    fn a_claim_that_is_known_not_to_hold_says_so_and_is_no_failure() {
+        let known = report(REFUTED[0], "-", Verdict::DoesNotHold);
+        assert!(known.to_text(100).contains("does not hold (as known)") && known.holds());
+        let unknown = report("another", "-", Verdict::DoesNotHold);
+        assert!(unknown.to_text(100).contains("DOES NOT HOLD") && !unknown.holds());
+        let other = report(REFUTED[0], "-", Verdict::Holds);
+        assert!(!other.to_text(100).contains("as known") && other.holds());
+    }
+
+    #[test]
+    fn a_number_is_as_short_as_its_precision_allows() {
+        for (x, text) in [
+            (f64::from(0.9_f32), "0.9"),
+            (0.9, "0.9"),
+            (1.0, "1.0"),
+            (0.123456789012, "0.123456789012"),
+        ] {
+            assert_eq!(shortest(x), text);
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! `run.json`: how a run went, beside what came out.
 //!
 //! Everything else in a run directory is the same bytes for the same `config.toml` on any machine;
-//! what differs from run to run stands here and nowhere else.
+//! what differs from run to run stands here, and in the `report.html` that shows it.
 //!
 //! | entry | content |
 //! |---|---|

@@ -4,6 +4,7 @@ mod common;
 
 use common::{files, ictd, json};
 use std::path::Path;
+use std::process::Command;
 
 /// Runs, and returns the line on stderr; checks that it is one line, exit code 2, and no files.
 fn refused(arguments: &str) -> String {
@@ -53,6 +54,11 @@ fn a_bad_value_is_answered_with_the_option_and_what_is_accepted() {
         ("reproduce demo verify --mrps 3", "--mrps", "unlike demo, verify"),
         ("plot /nowhere", "/nowhere", "No such file"),
         ("completions tcsh", "tcsh", "bash"),
+        ("evaluate --data x --construction td0 --lambda 0.3", "--lambda", "td-lambda"),
+        ("evaluate --data x --construction average-reward --gamma 0.5", "--gamma", "no discount"),
+        ("evaluate --data x --attention softmax", "--attention", "linear attention"),
+        ("--out x plot y", "--out", "accepted is DIR alone"),
+        ("report y --out x", "--out", "accepted is DIR alone"),
     ] {
         let line = refused(arguments);
         assert!(line.contains(option) && line.contains(accepted), "{arguments}: {line}");
@@ -118,6 +124,27 @@ fn help_names_every_option_and_the_papers_section() {
     assert!(String::from_utf8(script.stdout).unwrap().contains("--context-step"));
 }
 
+#[test]
+fn help_is_a_command_too() {
+    let text = |arguments| {
+        let output = Command::new(env!("CARGO_BIN_EXE_ictd")).args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(text(["help"].as_slice()), text(["--help"].as_slice()));
+    assert_eq!(text(["help", "demo"].as_slice()), text(["demo", "--help"].as_slice()));
+}
+
+#[test]
+fn iterates_that_diverge_do_not_hold_and_stay_readable() {
+    let out = tempfile::tempdir().unwrap();
+    let output = ictd(out.path(), "demo --tasks 20 --alpha 50");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("DOES NOT HOLD"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+}
+
 #[cfg(unix)]
 #[test]
 fn a_full_disk_leaves_the_previous_run_as_it_was() {
@@ -131,7 +158,7 @@ fn a_full_disk_leaves_the_previous_run_as_it_was() {
         env!("CARGO_BIN_EXE_ictd"),
         out.path().display()
     );
-    let output = std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
+    let output = Command::new("sh").args(["-c", &command]).output().unwrap();
     let line = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{line}");
     assert!(line.contains("--out: cannot write") && line.lines().count() == 1, "{line}");
@@ -142,7 +169,7 @@ fn a_full_disk_leaves_the_previous_run_as_it_was() {
 #[cfg(unix)]
 #[test]
 fn an_interruption_leaves_no_files() {
-    use std::process::{Command, Stdio};
+    use std::process::Stdio;
     let out = tempfile::tempdir().unwrap();
     let child = Command::new(env!("CARGO_BIN_EXE_ictd"))
         .args(["demo", "--tasks", "1000000", "--max-context", "20000", "--out"])

@@ -136,7 +136,7 @@ fn inspect_shows_what_was_exported() {
             [
                 ("attention", "linear"),
                 ("layers", "7"),
-                ("gamma", "0.8999999761581421"),
+                ("gamma", "0.9"),
                 ("lambda", "0.5"),
                 ("parameters", "162"),
                 ("nonzero_parameters", "9"),
@@ -165,9 +165,11 @@ fn inspect_shows_what_was_exported() {
         for (key, value) in rows {
             let line = format!("{key:<20}{value}");
             assert!(text.lines().any(|l| l == line), "{line}: {text}");
-            let found = &object[key];
-            let found = found.as_str().map_or_else(|| found.to_string(), str::to_owned);
-            assert_eq!(found, value, "{key}");
+            // Numbers are said in double precision, and shown as they were typed.
+            match (object[key].as_f64(), object[key].as_str()) {
+                (Some(x), _) => assert_eq!(x as f32, value.parse::<f32>().unwrap(), "{key}"),
+                (None, found) => assert_eq!(found, Some(value), "{key}"),
+            }
         }
         assert_eq!(object["bytes"], fs::metadata(&file).unwrap().len());
     }
@@ -252,6 +254,17 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
         let line = refused(&format!("export {}", path(source)));
         assert!(line.contains(source) && line.contains(reason), "{source}: {line}");
     }
+    // An option that contradicts the source.
+    write("good.safetensors", &good.to_safetensors());
+    for (option, reason) in [
+        ("--gamma 0.5", "--gamma: 0.5: the source says gamma 0.75"),
+        ("--layers 7", "--layers: 7: the source says L = 3"),
+    ] {
+        let line = refused(&format!("export {} {option}", path("good.safetensors")));
+        assert!(line.contains(reason), "{line}");
+    }
+    let same = format!("export {} --gamma 0.75 --layers 3", path("good.safetensors"));
+    assert_eq!(ictd(&directory.path().join("same.ictd"), &same).status.code(), Some(0));
     for (arguments, reason) in [
         ("export", "RUN_DIR"),
         ("export --construction td1", "td0, residual-gradient, td-lambda, average-reward"),
@@ -259,6 +272,7 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
         ("export --construction td0 --alpha nan", "--alpha nan"),
         ("export --construction td0 --layers 0", "--layers 0"),
         ("export --construction average-reward --gamma 0.5", "--gamma: "),
+        ("export --construction td0 --lambda 0.3", "--lambda: 0.3: accepted with td-lambda"),
         ("export x --construction td0", "cannot be used with"),
     ] {
         let line = refused(arguments);

@@ -146,3 +146,52 @@ fn an_import_is_repeated_bit_for_bit_from_its_config() {
     assert!(place.starts_with("row 1, column `transformer`: "), "{place}");
     assert!(stderr(&ictd(&directory, 2, &["compare", "a", "nothing"])).contains("nothing: "));
 }
+
+#[test]
+fn runs_that_differ_in_threads_alone_are_equal() {
+    let directory = tempfile::tempdir().unwrap();
+    for (out, threads) in [("a", "1"), ("b", "2")] {
+        ictd(&directory, 0, &["demo", "--tasks", "30", "--out", out, "--threads", threads]);
+    }
+    // Written on one side alone, then on both: it says how many threads there were.
+    ictd(&directory, 0, &["report", "a"]);
+    ictd(&directory, 0, &["compare", "a", "b"]);
+    ictd(&directory, 0, &["report", "b"]);
+    let page = |out: &str| fs::read(directory.path().join(out).join("report.html")).unwrap();
+    assert_ne!(page("a"), page("b"));
+    let result = json(ictd(&directory, 0, &["compare", "a", "b", "--json"]));
+    assert_eq!(result["equal"], true);
+}
+
+#[test]
+fn a_run_means_the_folder_of_its_seed_wherever_a_model_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory, "data.csv", "phi_0,phi_1,reward\n1,0,1\n0,1,0\n1,0,\n");
+    let short = "train --dim 2 --mrps 20 --batches 1 --batch-size 8 --context 10 --seeds 2";
+    ictd(&directory, 0, &short.split(' ').collect::<Vec<_>>());
+    for command in [&["evaluate", "--data", "data.csv", "--model"][..], &["import", "--tasks", "2"]]
+    {
+        let results = ["results/train", "results/train/seed_1"].map(|source| {
+            let arguments = [command, &[source, "--seed", "1"]].concat();
+            let text = ictd(&directory, 0, &arguments).stdout;
+            let place = format!("figures and numbers: results/{}\n", command[0]);
+            assert!(String::from_utf8(text).unwrap().contains(&place), "{arguments:?}");
+            let file = format!("results/{}/results.json", command[0]);
+            let text = fs::read(directory.path().join(file)).unwrap();
+            let mut result: Value = serde_json::from_slice(&text).unwrap();
+            result["config"].take();
+            result
+        });
+        assert_eq!(results[0], results[1]);
+        let wrong = [command, &["results/train", "--seed", "7"]].concat();
+        let line = stderr(&ictd(&directory, 2, &wrong));
+        assert!(line.contains("has no seed 7; accepted is one of 0, 1"), "{line}");
+    }
+    // Of a folder the log is read: it says alpha.
+    let import = |source: &str| {
+        json(ictd(&directory, 0, &["import", source, "--tasks", "2", "--json"]))["alpha"].clone()
+    };
+    assert_eq!(import("results/train/seed_0"), import("results/train/seed_0/data.npz"));
+    assert_eq!(import("results/train/seed_0/parameters.safetensors"), 1.0);
+    assert_ne!(import("results/train/seed_0"), 1.0);
+}

@@ -140,6 +140,36 @@ fn a_missing_or_damaged_file_is_named_and_the_old_page_stays() {
 }
 
 #[test]
+fn a_record_that_is_none_is_named_and_the_old_figure_stays() {
+    let out = tempfile::tempdir().unwrap();
+    runs(out.path());
+    let (record, figure) = (out.path().join("demo/msve.csv"), out.path().join("demo/demo.svg"));
+    let intact = std::fs::read_to_string(&record).unwrap();
+    let before = std::fs::read(&figure).unwrap();
+    let plot = || ictd(out.path(), &format!("plot {}", out.path().join("demo").display()));
+    let head = intact.lines().next().unwrap();
+    for (content, reason) in [
+        (String::new(), "holds no rows"),
+        (format!("{head}\n"), "holds no rows"),
+        ("garbage".into(), "holds no rows"),
+        ("garbage\n1\n".into(), "missing field"),
+        (intact.lines().map(|l| format!("{l},1\n")).collect(), "line 1: `"),
+        ("\u{0}\n\u{1}\n".into(), "missing field"),
+    ] {
+        std::fs::write(&record, &content).unwrap();
+        let output = plot();
+        let line = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{content:?}: {line}");
+        assert!(line.contains("msve.csv") && line.contains(reason), "{content:?}: {line}");
+        assert_eq!(line.lines().count(), 1, "{line}");
+        assert!(std::fs::read(&figure).unwrap() == before, "{content:?}");
+    }
+    std::fs::write(&record, intact).unwrap();
+    assert_eq!(plot().status.code(), Some(0));
+    assert!(std::fs::read(&figure).unwrap() == before);
+}
+
+#[test]
 fn the_report_of_other_runs_leaves_a_damaged_one_out_and_says_so() {
     let out = tempfile::tempdir().unwrap();
     runs(out.path());

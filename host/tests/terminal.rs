@@ -69,6 +69,31 @@ fn a_pipe_sees_plain_lines() {
 }
 
 #[test]
+fn claims_fit_the_terminal() {
+    let out = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_ictd");
+    let demo = format!("'{program}' demo --tasks 30 --out '{}'", out.path().display());
+    let lines = |columns: usize| -> Option<Vec<String>> {
+        let command = format!("stty rows 30 cols {columns}; {demo} 2> /dev/null");
+        let output = Command::new("script").args(["-qefc", &command, "/dev/null"]).output().ok()?;
+        Some(text(&output).lines().map(|line| line.trim_end().to_owned()).collect())
+    };
+    let (Some(narrow), Some(wide)) = (lines(50), lines(200)) else {
+        eprintln!("skipped: no `script` (Debian: apt-get install bsdutils)");
+        return;
+    };
+    let claim = |line: &&String| line.contains("value error falls");
+    assert!(wide.iter().find(claim).unwrap().contains("times less"), "{wide:?}");
+    assert!(wide[0].starts_with("claim "), "{wide:?}");
+    assert!(!narrow.iter().find(claim).unwrap().contains("times less"), "{narrow:?}");
+    let claims = narrow.iter().take_while(|line| !line.starts_with("figures and numbers"));
+    assert!(
+        claims.clone().count() > 3 && claims.clone().all(|l| l.chars().count() <= 50),
+        "{narrow:?}"
+    );
+}
+
+#[test]
 fn with_json_a_terminal_sees_the_object_alone() {
     let Some(screen) = on_a_terminal(&format!("{TRAIN} --json"), None) else { return };
     assert!(serde_json::from_str::<serde_json::Value>(&screen).is_ok(), "{screen}");

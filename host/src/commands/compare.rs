@@ -3,15 +3,17 @@
 mod contents;
 
 use crate::error::Error;
+use crate::page;
 use crate::report::{self, Claim, Report, Verdict};
+use crate::run_info;
 use contents::first_difference;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Files that say how a run went, not what came out.
-const NOT_COMPARED: [&str; 2] = [".lock", "run.json"];
+/// Files that say how a run went, not what came out; the page shows what `run.json` says.
+const NOT_COMPARED: [&str; 3] = [".lock", run_info::FILE_NAME, page::NAME];
 
 /// The most rows of a table on the terminal.
 const SHOWN: usize = 20;
@@ -21,7 +23,8 @@ const SHOWN: usize = 20;
 /// A and B are two run directories or two files. Arrays (.npz), parameters (.safetensors), tables
 /// (.csv) and results (.json) are compared number by number, bits included, so that the first difference
 /// is a place in them; other files byte by byte. Of run directories every file is compared but
-/// `run.json`, which holds times, and the lock. Exit code 0 if all is equal, 1 if not.
+/// `run.json`, which says how the run went, `report.html`, which shows it, and the lock. Exit code 0 if
+/// all is equal, 1 if not.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Compare {
     /// A run directory or a file

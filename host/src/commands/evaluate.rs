@@ -21,6 +21,9 @@ use values::{Column, Input, Method, Output};
 /// The most layers, and iterations of the algorithm beside them.
 const LAYERS: usize = 100_000;
 
+/// The trace decay of `td-lambda`, unless said otherwise.
+const LAMBDA: f64 = 0.5;
+
 /// More rows than this are not told apart in a figure.
 const ROWS_IN_FIGURE: usize = 500;
 
@@ -53,8 +56,8 @@ pub struct Evaluate {
     #[arg(long, value_name = "FILE.csv|FILE.npz")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queries: Option<PathBuf>,
-    /// Trained parameters: .safetensors, data.npz (with params.json beside it), a stored model, or the
-    /// folder of a run
+    /// Trained parameters: .safetensors, data.npz (with params.json beside it), a stored model, the folder
+    /// of a run (its seed --seed is taken), or that of a seed
     #[arg(long, value_name = "FILE|DIR", conflicts_with = "construction")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<PathBuf>,
@@ -74,7 +77,7 @@ pub struct Evaluate {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gamma: Option<f64>,
     /// Trace decay lambda of the construction td-lambda
-    #[arg(long, default_value = "0.5", value_parser = options::real(0.0..=1.0))]
+    #[arg(long, default_value_t = LAMBDA, value_parser = options::real(0.0..=1.0))]
     pub lambda: f64,
     /// Attention of the model, for a file that does not say
     #[arg(long, value_enum)]
@@ -148,6 +151,7 @@ pub struct WeightRow {
 pub fn run(options: &Evaluate, session: &Session) -> Result<Report, Error> {
     let mut report = experiments::run(options, session)?;
     report.text = text(&report);
+    report.text.push_str(&report.place());
     Ok(report)
 }
 
@@ -155,8 +159,27 @@ impl Experiment for Evaluate {
     const ID: &'static str = "evaluate";
     const FIGURE: &'static str = "none: the user's own data";
 
+    fn check(&self) -> Result<(), Error> {
+        let refuse = |option, reason: String| Err(Error::Option { option, reason });
+        let td_lambda = self.construction == Some(Construction::TdLambda);
+        if !td_lambda && self.lambda != LAMBDA {
+            let reason = format!("{}: accepted with --construction td-lambda", self.lambda);
+            return refuse("--lambda", reason);
+        }
+        if self.construction == Some(Construction::AverageReward) && self.gamma.is_some() {
+            return refuse("--gamma", "average-reward has no discount".into());
+        }
+        if self.model.is_none() && self.attention == Some(AttentionOption::Softmax) {
+            return refuse(
+                "--attention",
+                "softmax: the constructions are of linear attention".into(),
+            );
+        }
+        Ok(())
+    }
+
     fn measure(&self, session: &Session, records: &mut Records) -> Result<Findings, Error> {
-        let input = self.input()?;
+        let input = self.input(session.seed)?;
         let d = input.trajectory.phi.dimension;
         let output = session
             .on_thread(|| for_dimension!(d, evaluate(&input)))
@@ -220,8 +243,8 @@ impl Experiment for Evaluate {
 }
 
 impl Evaluate {
-    /// Reads the files and settles what options and files leave open.
-    fn input(&self) -> Result<Input, Error> {
+    /// Reads the files and settles what options and files leave open; `seed` is that of a run's model.
+    fn input(&self, seed: u64) -> Result<Input, Error> {
         let trajectory = Trajectory::open(&self.data)?;
         let d = trajectory.phi.dimension;
         let query = match &self.queries {
@@ -249,6 +272,7 @@ impl Evaluate {
                 lambda,
             });
         };
+        let path = &model_file::seed_of_run(path, seed)?;
         let model = model_file::open(path, None)?;
         let parameters = model.parameters;
         if parameters.feature_dimension() != d {
@@ -367,7 +391,7 @@ fn text(report: &Report) -> String {
             let shown: Vec<_> = w
                 .iter()
                 .take(6)
-                .map(|x| format!("{:.4}", x.as_f64().unwrap_or(f64::NAN)))
+                .map(|x| report::number(x.as_f64().unwrap_or(f64::NAN), 4))
                 .collect();
             let more = if w.len() > shown.len() { ", …" } else { "" };
             format!("({}{more})", shown.join(", "))

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::experiments::{self, Experiment, Findings, mean_and_stderr};
 use crate::figures::{Axis, Curve, Curves, Figure, Heatmap, NamedFigures, Panel};
 use crate::formats::parameters::{LayerParameters, Mode, Parameters};
+use crate::formats::seed_run::DATA_FILE;
 use crate::model_file::{self, MAX_STORED_LAYERS, ModelFile, PARAMETERS_FILE};
 use crate::options;
 use crate::records::Records;
@@ -29,8 +30,9 @@ const MODEL_FILE: &str = "model.ictd";
 ///
 /// FILE is a `.safetensors` file (tensors `attn.P`, `attn.Q`, or `layers.0.P`, ..., or `P`, `Q`), the
 /// `data.npz` of the authors' training code (with its `params.json` beside it), any `.npz` with arrays
-/// P and Q of shape (2d+1, 2d+1), (L, 2d+1, 2d+1) or (T, L, 2d+1, 2d+1), a stored model, or the folder
-/// of a run. What the file does not say must be given by options.
+/// P and Q of shape (2d+1, 2d+1), (L, 2d+1, 2d+1) or (T, L, 2d+1, 2d+1), a stored model, the folder of
+/// a run (its seed --seed is taken), or that of a seed. Of a folder the `data.npz` is read, if there is
+/// one: its log says alpha. What the file does not say must be given by options.
 ///
 /// Written are parameters.safetensors, model.ictd (f32, for firmware), the element-wise metrics of
 /// every log point, and VD, IWS and SS against batch TD with as many iterations as layers, on --tasks
@@ -119,6 +121,7 @@ pub fn run(options: &Import, session: &Session) -> Result<Report, Error> {
     options.file = options.path.take().or(options.file);
     let mut report = experiments::run(&options, session)?;
     report.text = text(&report);
+    report.text.push_str(&report.place());
     Ok(report)
 }
 
@@ -135,6 +138,10 @@ impl Experiment for Import {
             option: "FILE",
             reason: "accepted is a .safetensors, .npz or stored model file".into(),
         })?;
+        let folder = model_file::seed_of_run(file, session.seed)?;
+        let log = folder.join(DATA_FILE);
+        // The log says alpha, and all its points; the final parameters are the same.
+        let file = if log.is_file() { &log } else { &folder };
         let model = model_file::open(file, self.log_point)?;
         let mut parameters = model.parameters.clone();
         let d = parameters.feature_dimension();
@@ -364,6 +371,7 @@ fn text(report: &Report) -> String {
     let results = &report.results;
     let word = |name: &str| match results.get(name) {
         Some(Value::String(text)) => text.clone(),
+        Some(Value::Number(x)) if x.is_f64() => report::shortest(x.as_f64().unwrap_or(f64::NAN)),
         Some(value) => value.to_string(),
         None => String::new(),
     };

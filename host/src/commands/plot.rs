@@ -8,12 +8,17 @@ use std::path::{Path, PathBuf};
 
 /// Draw the figures of a finished run again, from its records, without computing
 ///
-/// DIR is the directory of a run (for example results/demo), or one that holds several.
+/// DIR is the directory of a run (for example results/demo), or one that holds several. The figures are
+/// written there, beside the records; there is no --out.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Plot {
     /// The directory of a run, with its config.toml
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
+    /// Refused
+    // The same name as the option of every command, which it stands in for.
+    #[arg(long, hide = true, default_value = "", value_parser = super::any_path())]
+    pub out: PathBuf,
 }
 
 /// Draws the run's figures, or those of the runs inside.
@@ -21,6 +26,7 @@ pub struct Plot {
 /// # Errors
 /// [`Error::File`] if there is no run or a record is damaged, [`Error::Write`].
 pub fn run(options: &Plot) -> Result<Report, Error> {
+    super::refuse_out(&options.out)?;
     let mut report = Report::new("plot");
     for run in runs(&options.directory)? {
         let mut records = Records::open(&run)?;

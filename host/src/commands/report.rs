@@ -9,12 +9,17 @@ use std::path::PathBuf;
 /// Write the report of finished runs: one HTML file with claims, figures, numbers and a live part
 ///
 /// DIR is the directory of a run (for example results/demo), or one that holds several. The page,
-/// DIR/report.html, needs no network and no server: open it in any browser.
+/// DIR/report.html, needs no network and no server: open it in any browser. It is written there, beside
+/// the runs; there is no --out.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ReportOptions {
     /// The directory of a run, or one that holds several
     #[arg(value_name = "DIR", default_value = "results")]
     pub directory: PathBuf,
+    /// Refused
+    // The same name as the option of every command, which it stands in for.
+    #[arg(long, hide = true, default_value = "", value_parser = super::any_path())]
+    pub out: PathBuf,
 }
 
 /// Writes the page.
@@ -22,6 +27,7 @@ pub struct ReportOptions {
 /// # Errors
 /// [`Error::File`] if there is no run or one is damaged, [`Error::Write`].
 pub fn run(options: &ReportOptions) -> Result<Report, Error> {
+    super::refuse_out(&options.out)?;
     let (path, content) = page::write(&options.directory, Damaged::Refuse)?;
     let count = |v: Verdict| content.runs.iter().map(|run| run.count(v)).sum::<usize>();
     let mut report = Report::new("report");

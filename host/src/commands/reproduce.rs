@@ -12,7 +12,8 @@ use std::time::Instant;
 ///
 /// Each ID (see `ictd list`) writes its figures, the records behind them and a verdict for each claim
 /// into a directory of its name. Training runs that several figures share are kept in runs/ and are
-/// trained once; after Ctrl-C the same command goes on. A claim that does not hold makes exit code 1.
+/// trained once; after Ctrl-C the same command goes on. A claim that does not hold makes exit code 1,
+/// unless it is one of the three that are known not to hold: those are shown as "does not hold (as known)".
 #[derive(Clone, Debug, clap::Args)]
 pub struct Reproduce {
     /// Experiments, or `all`; also figure-1 (demo) and theory (verify)

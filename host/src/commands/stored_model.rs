@@ -5,15 +5,18 @@ use crate::formats::parameters::{Attention, LayerParameters, Mode};
 use crate::model_file::{self, ModelFile};
 use crate::options;
 use crate::records;
-use crate::report::Report;
+use crate::report::{Report, shortest};
 use crate::session::Session;
 use ictd_core::model::{AttentionKind, Header, Model, ModelError, TwoHeadModel};
 use ictd_core::transformer::{Layer, Transformer};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// The most layers of a sequential model that this command stores.
 const LAYERS: usize = 32;
+
+/// The trace decay of `td-lambda`, unless said otherwise.
+const LAMBDA: f64 = 0.5;
 
 /// A construction of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -57,7 +60,7 @@ pub struct Export {
     #[arg(long, value_parser = options::real(0.0..1.0))]
     pub gamma: Option<f64>,
     /// Trace decay lambda of `td-lambda`
-    #[arg(long, default_value = "0.5", value_parser = options::real(0.0..=1.0))]
+    #[arg(long, default_value_t = LAMBDA, value_parser = options::real(0.0..=1.0))]
     pub lambda: f64,
     /// The file to write (other commands: a directory)
     // The same name as the option of every command, which it stands in for.
@@ -119,6 +122,10 @@ fn constructed<const D: usize, const K: usize, const A: usize>(
     construction: Construction,
     options: &Export,
 ) -> Result<Vec<u8>, Error> {
+    if construction != Construction::TdLambda && options.lambda != LAMBDA {
+        let reason = format!("{}: accepted with td-lambda, whose mask has it", options.lambda);
+        return Err(Error::Option { option: "--lambda", reason });
+    }
     let alpha = options.alpha as f32;
     let (gamma, lambda) = (options.gamma.unwrap_or(0.9) as f32, options.lambda as f32);
     // The range of --layers is that of the format.
@@ -144,7 +151,7 @@ fn constructed<const D: usize, const K: usize, const A: usize>(
 }
 
 fn trained(source: &Path, seed: u64, options: &Export) -> Result<Vec<u8>, Error> {
-    let source = seed_of_run(source, seed)?;
+    let source = model_file::seed_of_run(source, seed)?;
     let model = model_file::open(&source, None)?;
     let d = model.parameters.feature_dimension();
     with_dimension!(
@@ -154,31 +161,21 @@ fn trained(source: &Path, seed: u64, options: &Export) -> Result<Vec<u8>, Error>
     )
 }
 
-/// The folder of a seed if the source is a run, the source itself otherwise.
-fn seed_of_run(source: &Path, seed: u64) -> Result<PathBuf, Error> {
-    let mut seeds: Vec<u64> = std::fs::read_dir(source)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| entry.path().is_dir())
-        .filter_map(|entry| entry.file_name().to_str()?.strip_prefix("seed_")?.parse().ok())
-        .collect();
-    if seeds.is_empty() {
-        return Ok(source.to_owned());
+/// Refuses an option that contradicts the source, rather than write what was not asked for. Compared, and
+/// shown, in the single precision of a stored model.
+fn agree(
+    option: &'static str,
+    name: &str,
+    typed: Option<f64>,
+    said: Option<f64>,
+) -> Result<(), Error> {
+    match (typed.map(|x| x as f32), said.map(|x| x as f32)) {
+        (Some(typed), Some(said)) if typed != said => Err(Error::Option {
+            option,
+            reason: format!("{typed}: the source says {name} {said}; accepted is the same"),
+        }),
+        _ => Ok(()),
     }
-    seeds.sort_unstable();
-    if seeds.contains(&seed) {
-        return Ok(source.join(format!("seed_{seed}")));
-    }
-    let accepted: Vec<_> = seeds.iter().map(u64::to_string).collect();
-    Err(Error::Option {
-        option: "--seed",
-        reason: format!(
-            "{} has no seed {seed}; accepted is one of {}",
-            source.display(),
-            accepted.join(", ")
-        ),
-    })
 }
 
 fn trained_of<const D: usize, const K: usize, const A: usize>(
@@ -194,8 +191,13 @@ fn trained_of<const D: usize, const K: usize, const A: usize>(
         Some(Attention::Softmax) => AttentionKind::Softmax,
         Some(Attention::Linear) | None => AttentionKind::Linear,
     };
+    let sequential = parameters.mode == Mode::Sequential;
+    let depth = if sequential { Some(layers.len()) } else { parameters.depth };
+    let number = |layers: Option<usize>| layers.map(|l| l as f64);
+    agree("--gamma", "gamma", options.gamma, parameters.gamma)?;
+    agree("--layers", "L =", number(options.layers), number(depth))?;
     let gamma = parameters.gamma.or(options.gamma).unwrap_or(0.9);
-    let depth = parameters.depth.or(options.layers);
+    let depth = depth.or(options.layers);
     match (parameters.mode, layers.as_slice()) {
         (Mode::Autoregressive, [layer, ..]) => {
             let depth = depth
@@ -290,7 +292,11 @@ fn describe(file: &Path, bytes: &[u8], command: &str) -> Result<Report, Error> {
         ("largest_parameter", json!(largest)),
         ("crc32", json!(format!("{checksum:08x}"))),
     ] {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let text = match &value {
+            Value::String(text) => text.clone(),
+            Value::Number(x) if x.is_f64() => shortest(x.as_f64().unwrap_or(f64::NAN)),
+            other => other.to_string(),
+        };
         report.text.push_str(&format!("{key:<20}{text}\n"));
         report.results.insert(key.into(), value);
     }

@@ -44,10 +44,10 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     report.results.insert("seconds".into(), json!(trained.seconds));
     report.results.insert("cpu_seconds".into(), json!(trained.cpu_seconds));
     report.text = summary(&options, &trained);
-    report.text.push_str(&format!("\nfigures and numbers: {}\n", directory.path().display()));
     put_records(&[(RUN, trained.runs)], &mut records)?;
     draw(&mut records)?;
     report.files = directory.write(&records)?;
+    report.text.push_str(&report.place());
     Ok(report)
 }
 

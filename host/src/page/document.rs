@@ -103,6 +103,10 @@ fn badge(verdict: Verdict) -> String {
         Verdict::HoldsInPart => "holds in part",
         Verdict::DoesNotHold => "does not hold",
     };
+    worded_badge(verdict, words)
+}
+
+fn worded_badge(verdict: Verdict, words: &str) -> String {
     format!("<span class=\"badge {}\">{words}</span>", class(verdict))
 }
 
@@ -228,7 +232,11 @@ fn claim(claim: &Claim) -> String {
          <dl><div><dt>paper</dt><dd>{}</dd></div><div><dt>measured</dt><dd>{}</dd></div></dl></li>\n",
         class(claim.verdict),
         escape(&claim.claim),
-        badge(claim.verdict),
+        if claim.is_refuted() {
+            worded_badge(claim.verdict, "does not hold (as known)")
+        } else {
+            badge(claim.verdict)
+        },
         escape(&claim.paper),
         escape(&claim.measured),
     )

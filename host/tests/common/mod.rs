@@ -5,14 +5,14 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs `ictd` with arguments separated by spaces, writing to `out`.
+/// Runs `ictd` with arguments separated by spaces, writing to `out` (`plot` and `report`: to what they read).
 pub(crate) fn ictd(out: &Path, arguments: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_ictd"))
-        .args(arguments.split_whitespace())
-        .arg("--out")
-        .arg(out)
-        .output()
-        .expect("ictd starts")
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
+    command.args(arguments.split_whitespace());
+    if !arguments.starts_with("plot ") && !arguments.starts_with("report ") {
+        command.arg("--out").arg(out);
+    }
+    command.output().expect("ictd starts")
 }
 
 pub(crate) fn json(output: &Output) -> serde_json::Value {
