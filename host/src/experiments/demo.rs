@@ -199,16 +199,21 @@ impl Experiment for Demo {
         findings.results.insert("msve_stderr".into(), column(|r| r.stderr));
         if let [first, .., last] = means.as_slice() {
             let (short, long) = (first.context_length, last.context_length);
+            let (ratio, change) = if last.mean > first.mean {
+                (last.mean / first.mean, "more")
+            } else {
+                (first.mean / last.mean, "less")
+            };
             findings.claims.push(Claim {
                 claim: format!("value error falls, context {short} to {long}"),
                 paper: "MSVE drops with the context length".into(),
                 measured: format!(
-                    "{} ± {} to {} ± {}, {} times less",
+                    "{} ± {} to {} ± {}, {} times {change}",
                     number(first.mean, 3),
                     number(first.stderr, 3),
                     number(last.mean, 3),
                     number(last.stderr, 3),
-                    number(first.mean / last.mean, 1)
+                    number(ratio, 1)
                 ),
                 verdict: match first.mean - last.mean {
                     // Iterates that diverge may also fall, by chance.
