@@ -118,7 +118,7 @@ pub struct TrainDirectory {
 
 impl TrainDirectory {
     /// Makes the directory ready for a run with this `config.toml`. A run with the same config stays
-    /// as it is; another one is kept under another name ([`set_aside`]), or removed if the session says
+    /// as it is; another one is kept under another name (`NAME-1`), or removed if the session says
     /// `--overwrite`.
     ///
     /// # Errors
