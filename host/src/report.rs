@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A claim of the paper and what was measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -127,10 +127,13 @@ impl Report {
         self.to_value().to_string()
     }
 
-    /// Where the figures and numbers are, as a line of text.
+    /// Where the figures and numbers are, as a line of text: the innermost directory that holds all files.
     pub fn place(&self) -> String {
-        let directory = self.files.first().and_then(|f| f.parent());
-        directory.map_or(String::new(), |d| format!("\nfigures and numbers: {}\n", d.display()))
+        let mut parents = self.files.iter().filter_map(|f| f.parent());
+        let Some(first) = parents.next() else { return String::new() };
+        let holds_all = |d: &&Path| self.files.iter().all(|f| f.starts_with(d));
+        let directory = first.ancestors().find(holds_all).unwrap_or(first);
+        format!("\nfigures and numbers: {}\n", directory.display())
     }
 
     /// The report for a human, on lines of at most `width` columns: the claims are a table, or a block of
@@ -247,6 +250,18 @@ mod tests {
             report.to_text(40),
             "holds  the error falls\n    paper     falls\n    measured  0.652 ± 0.083 to 0.097 ±\n              0.005\n"
         );
+    }
+
+    #[test]
+    fn the_place_of_several_runs_is_the_directory_of_all() {
+        let place = |files: &[&str]| {
+            let files = files.iter().map(PathBuf::from).collect();
+            Report { files, ..Report::default() }.place()
+        };
+        assert_eq!(place(&[]), "");
+        assert_eq!(place(&["out/demo/a.csv"]), "\nfigures and numbers: out/demo\n");
+        let several = ["out/demo/a.csv", "out/verify/b.csv", "out/report.html"];
+        assert_eq!(place(&several), "\nfigures and numbers: out\n");
     }
 
     #[test]
