@@ -69,8 +69,12 @@ fn forward<S: Scalar, const D: usize, const K: usize>(
         growing.observe_transition(&transition).unwrap();
         sliding.observe_transition(&transition).unwrap();
     }
-    out.field("y", "growing", [transformer.value_in_context(&growing, query).unwrap()]);
-    out.field("y", "sliding", [transformer.value_in_context(&sliding, query).unwrap()]);
+    // As all layers' values: the last one alone may be near 0, and its tolerance with it.
+    for (form, statistic) in [("growing", growing.statistic()), ("sliding", sliding.statistic())] {
+        let mut y = Vec::new();
+        transformer.values_by_layer(&statistic.unwrap(), query, |v| y.push(v));
+        out.field("y_layers", form, y);
+    }
     out
 }
 

@@ -242,8 +242,7 @@ fn plain_td_moves_along_delta_times_the_gradient_of_the_value() {
 
 #[test]
 fn targets_belong_to_the_querys_own_state() {
-    // Features that name the state (R = phi = state number): one-step returns are R of the query's
-    // own state, and true values solve v = r + gamma p v there.
+    // One-step returns are R of the query's own state, and true values solve v = r + gamma p v there.
     let rng = &mut Rng::new(8);
     let tasks: [Option<crate::tasks::Mrp<f64, 2, 5>>; 1] = [crate::tasks::boyan_chain(5, rng).ok()];
     let settings = Settings { context_len: 3, windows: 4, ..settings() };

@@ -17,8 +17,8 @@ pub const RUNS: [(&str, usize); 3] = [("linear-l1", 1), ("linear-l2", 2), ("line
 
 /// App. "Autoregressive Linear Transformers": P and Q learned with L = 1, 2 and 4
 ///
-/// As Figure 2 with other depths. One layer learns the corollary's form (Q's right diagonal stays
-/// empty, since the weights start at 0), more layers Theorem 1's.
+/// As Figure 2 with other depths. One layer learns the corollary's form (Q's right diagonal gets no
+/// gradient, since the weights start at 0, and weight decay empties it), more layers Theorem 1's.
 #[derive(Clone, Debug, Default, PartialEq, clap::Args, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Autoregressive {

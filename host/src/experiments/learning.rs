@@ -335,8 +335,8 @@ pub fn near_one_claim(
     }
 }
 
-/// The claim that the value difference falls: at the end below a fifth of its largest value on the
-/// way, counted over seeds.
+/// The claim that the value difference falls: in the last tenth of the log below a fifth of what
+/// it was in the first, counted over seeds.
 pub fn vd_claim(what: &str, paper: &str, runs: &[SeedRun]) -> Claim {
     let ends: Vec<f64> = runs.iter().map(|r| settled(r, |p| p.vd)).collect();
     let starts: Vec<f64> = runs.iter().map(|r| early(r, |p| p.vd)).collect();
