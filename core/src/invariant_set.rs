@@ -18,7 +18,7 @@
 
 use crate::error::Error;
 use crate::gradient::linear::Tape;
-use crate::kernel::{add_scaled, zeros};
+use crate::linalg::{add_scaled, zeros};
 use crate::scalar::Real;
 use crate::training::Windows;
 use crate::transformer::{Layer, Transformer};
@@ -36,7 +36,7 @@ pub fn theta_star<R: Real, const D: usize, const K: usize>(
     c: R,
     c_prime: R,
 ) -> Layer<R, K> {
-    crate::prompt::check_token_size::<D, K>();
+    crate::transition::check_token_size::<D, K>();
     let mut layer = Layer { p: zeros(), q: zeros() };
     layer.p[(2 * D, 2 * D)] = eta;
     for i in 0..D {

@@ -43,7 +43,7 @@
 //! | Z_l | [`Prompt`](prompt::Prompt) | the tokens and the query after l layers | (K, n + 1) |
 //! | P_l, Q_l | [`Layer`](transformer::Layer) | the parameters theta_l of a layer | (K, K) |
 //! | M | [`Mask`](attention::Mask) | the attention mask | (n + 1, n + 1) |
-//! | G_l | [`Statistic`](context::Statistic) | Z_l M Z_l^T, all that a linear transformer needs of Z_l | (K, K) |
+//! | G_l | [`Statistic`](statistic::Statistic) | Z_l M Z_l^T, all that a linear transformer needs of Z_l | (K, K) |
 //! | B_l | [`Layer::column_map`](transformer::Layer::column_map) | I + (1/n) P_l G_l Q_l | (K, K) |
 //! | C_l | `c` | preconditioner of TD's update, alpha I for plain TD | (d, d) |
 //! | w | [`ValueFunction`](value_function::ValueFunction) | weights of v(s) = <w, phi(s)> | (d) |
@@ -60,7 +60,7 @@
 //! | paper | code |
 //! |---|---|
 //! | eq. "linear attention", eq. "Z_l update" | [`attention::LinearAttention`] |
-//! | eq. "td0 mask", eq. "td lambda mask", eq. "two-head mask" | [`attention::mask`] |
+//! | eq. "td0 mask", eq. "td lambda mask", eq. "two-head mask" | [`mask`] |
 //! | eq. "tf output convention" | [`prompt::Prompt::output`] |
 //! | Theorem 1, its prompt and parameters | [`prompt::Prompt::discounted`], [`constructions::td0()`] |
 //! | eq. "TD(0) w_update" | [`td::td0::update`] |
@@ -94,7 +94,7 @@
 //!
 //! IEEE 754 fixes `+ - * /` and the square root; this crate fixes the rest: every sum has one
 //! written order, elementary functions are this crate's own or the pinned `libm` crate's, random
-//! floats are made from integer bits, and lanes never mix. See [`scalar`], [`kernel`], [`rng`].
+//! floats are made from integer bits, and lanes never mix. See [`scalar`], [`linalg`], [`rng`].
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -112,8 +112,8 @@ pub mod digest;
 pub mod error;
 pub mod gradient;
 pub mod invariant_set;
-pub mod kernel;
-pub mod linear_system;
+pub mod linalg;
+pub mod mask;
 pub mod metrics;
 pub mod model;
 pub mod prompt;
@@ -121,10 +121,12 @@ pub mod rng;
 pub mod rnn;
 pub mod scalar;
 pub mod shapes;
+pub mod statistic;
 pub mod tasks;
 pub mod td;
 pub mod training;
 pub mod transformer;
+pub mod transition;
 pub mod two_head;
 pub mod value_function;
 

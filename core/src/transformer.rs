@@ -12,14 +12,15 @@
 //! further query is a dot product. The literal equations stand in [`crate::attention`].
 
 use crate::attention::Attention;
-use crate::context::{Context, Statistic};
+use crate::context::Context;
 use crate::error::Error;
-use crate::kernel::{
+use crate::linalg::{
     add_identity, add_scaled, dot, dot_arrays, identity, mul, mul_transpose, mul_vector, transpose,
     transpose_mul_vector, zeros,
 };
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
+use crate::statistic::Statistic;
 use crate::value_function::ValueFunction;
 use nalgebra::{SMatrix, SVector};
 
@@ -31,7 +32,7 @@ fn mul_to<S: Scalar, const K: usize>(
     out: &mut SMatrix<S, K, K>,
 ) {
     #[cfg(target_os = "none")]
-    crate::kernel::tiled::mul_to(a, b, out);
+    crate::linalg::tiled::mul_to(a, b, out);
     #[cfg(not(target_os = "none"))]
     {
         *out = mul(a, b);
@@ -97,7 +98,7 @@ impl<S: Scalar, const K: usize> Layer<S, K> {
     /// [`Error::NonFinite`], naming `P` or `Q`.
     pub fn check(&self) -> Result<(), Error> {
         for (m, parameter) in [(&self.p, "P"), (&self.q, "Q")] {
-            // Not `kernel::is_finite`, whose speed costs a chip flash: this is asked once per model.
+            // Not `linalg::is_finite`, whose speed costs a chip flash: this is asked once per model.
             if !m.data.0.as_flattened().iter().all(|x| x.is_finite()) {
                 return Err(Error::NonFinite { parameter });
             }

@@ -1,15 +1,16 @@
 //! The two-head transformer of average-reward TD.
 
 use crate::attention::linear_attend;
-use crate::attention::mask::{MeanCentred, Td0};
-use crate::context::{Context, Statistic, TwoHeadContext};
+use crate::context::{Context, TwoHeadContext};
 use crate::error::Error;
-use crate::kernel::{
+use crate::linalg::{
     add_identity, add_scaled, identity, is_finite, mul, mul_transpose, mul_vector, scale,
     transpose_mul_vector, zeros,
 };
+use crate::mask::{MeanCentred, Td0};
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
+use crate::statistic::Statistic;
 use crate::value_function::ValueFunction;
 use nalgebra::{SMatrix, SVector};
 

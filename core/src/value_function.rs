@@ -1,9 +1,9 @@
 //! A linear value function, v(s) = <w, phi(s)>.
 
 use crate::error::Error;
-use crate::kernel::{dot_arrays, is_finite, zeros};
-use crate::prompt::FeatureVector;
+use crate::linalg::{dot_arrays, is_finite, zeros};
 use crate::scalar::Scalar;
+use crate::transition::FeatureVector;
 use nalgebra::SVector;
 
 /// v(s) = <w, phi(s)>: what a linear transformer computes from a context, and what linear TD learns.

@@ -2,13 +2,15 @@
 
 use ictd_core::attention::{LinearAttention, Mask, Td0, TdLambda};
 use ictd_core::constructions;
-use ictd_core::context::{Context, Growing, Statistic};
-use ictd_core::kernel;
-use ictd_core::prompt::{Prompt, Transition, query_token};
+use ictd_core::context::{Context, Growing};
+use ictd_core::linalg;
+use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
+use ictd_core::statistic::Statistic;
 use ictd_core::tasks::{Task, random_mdp};
 use ictd_core::td;
 use ictd_core::transformer::{Layer, Transformer};
+use ictd_core::transition::{Transition, query_token};
 use nalgebra::{SMatrix, SVector};
 
 const D: usize = 3;
@@ -38,10 +40,10 @@ fn forward_pass_is<M: Mask<f64, K>>(
         let layers: Vec<_> = c.iter().map(layer).collect();
         let transformer = Transformer::<f64, K, L>::sequential(&layers).unwrap();
         let mut want = Vec::new();
-        let mut w = kernel::zeros();
+        let mut w = linalg::zeros();
         for c_l in &c {
             w = update(&w, c_l, &transitions);
-            want.push(kernel::dot(&w, &query));
+            want.push(linalg::dot(&w, &query));
         }
 
         let mut prompt = Prompt::<f64, K, N>::discounted(&transitions, GAMMA, &query).unwrap();

@@ -5,9 +5,10 @@ use crate::demo::{self, GAMMA, TRAINED};
 use core::hint::black_box;
 use ictd_core::context::Context as _;
 use ictd_core::model::ModelError;
-use ictd_core::prompt::{FeatureVector as _, Prompt, Transition};
+use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Task as _, random_mdp};
+use ictd_core::transition::{FeatureVector as _, Transition};
 use ictd_core::{Context, Model};
 
 /// The budgets of the Cortex-M4F at d = 4, L = 3, dense weights, in instructions.

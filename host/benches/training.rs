@@ -8,11 +8,12 @@
 
 use ictd::dispatch::{Level, WithScalar, available, with_scalar};
 use ictd_core::attention::{LinearAttention, Td0};
-use ictd_core::context::{Context, Growing, Statistic};
+use ictd_core::context::{Context, Growing};
 use ictd_core::gradient::linear::value_and_gradient;
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::scalar::{Kernel, Scalar};
+use ictd_core::statistic::Statistic;
 use ictd_core::tasks::{Mrp, Task, boyan_chain};
 use ictd_core::training::{
     Adam, AdamSettings, AttentionParameters, Autoregressive, BatchTd, FiniteTask, FiniteTasks,

@@ -6,10 +6,10 @@
 
 use ictd_core::attention::{Mask, MeanCentred, Td0, TdLambda};
 use ictd_core::context::{Context, Forgetting, Growing, Sliding, SlidingMask};
-use ictd_core::kernel;
-use ictd_core::prompt::{Transition, token};
+use ictd_core::linalg;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Mrp, Task, boyan_chain};
+use ictd_core::transition::{Transition, token};
 use nalgebra::{SMatrix, SVector};
 use std::collections::VecDeque;
 
@@ -74,13 +74,13 @@ struct Sum64<M: Mask<f64, K>> {
 
 impl<M: Mask<f64, K>> Sum64<M> {
     fn new(mask: M) -> Self {
-        Sum64 { mask, state: mask.initial_state(), g: kernel::zeros() }
+        Sum64 { mask, state: mask.initial_state(), g: linalg::zeros() }
     }
 
     fn add(&mut self, z: &SVector<f64, K>, retention: f64) {
         let (left, right) = self.mask.factors(&mut self.state, z, retention);
         self.g *= retention;
-        kernel::add_outer(&mut self.g, &left, &right);
+        linalg::add_outer(&mut self.g, &left, &right);
     }
 }
 

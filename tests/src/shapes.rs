@@ -2,10 +2,10 @@
 //! time among those compiled in.
 
 use crate::golden::{Array, Case};
-use ictd_core::context::Statistic;
-use ictd_core::kernel;
+use ictd_core::linalg;
 use ictd_core::prompt::Prompt;
 use ictd_core::scalar::Scalar;
+use ictd_core::statistic::Statistic;
 use ictd_core::transformer::{Layer, Transformer};
 use nalgebra::{SMatrix, SVector};
 
@@ -83,7 +83,7 @@ pub fn load<S: Scalar>(array: &Array, first_lane: usize) -> Vec<S> {
 /// One (R, C) matrix from R * C numbers, row by row.
 pub fn matrix<S: Scalar, const R: usize, const C: usize>(rows: &[S]) -> SMatrix<S, R, C> {
     assert_eq!(rows.len(), R * C, "a ({R}, {C}) matrix");
-    let mut m = kernel::zeros();
+    let mut m = linalg::zeros();
     for (i, x) in rows.iter().enumerate() {
         m[(i / C, i % C)] = *x;
     }

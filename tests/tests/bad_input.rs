@@ -5,13 +5,15 @@ use ictd_core::attention::{
     Attention, LinearAttention, MeanCentred, SoftmaxAttention, Td0, TdLambda,
 };
 use ictd_core::context::{Context, Forgetting, Growing, Sliding};
-use ictd_core::prompt::{Prompt, Transition};
+use ictd_core::linalg::linear_system;
+use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::scalar::Lanes4;
 use ictd_core::tasks::{Mrp, Task, boyan_chain, boyan_chain_representable, loop_mrp, random_mdp};
 use ictd_core::training::Windows;
 use ictd_core::transformer::{Layer, Transformer};
-use ictd_core::{constructions, kernel, linear_system, td};
+use ictd_core::transition::Transition;
+use ictd_core::{constructions, linalg, td};
 use nalgebra::{SMatrix, SVector};
 use proptest::prelude::*;
 
@@ -139,7 +141,7 @@ proptest! {
         let retention = x > 0.0 && x < 1.0;
         expect_range(Forgetting::<f32, D, K, Td0>::new(0.9, x, Td0), x, retention, "retention");
         expect_range(
-            Prompt::<f32, K, N>::discounted::<D>(&[], x, &kernel::zeros()), x, discount, "gamma",
+            Prompt::<f32, K, N>::discounted::<D>(&[], x, &linalg::zeros()), x, discount, "gamma",
         );
         // One bad lane is enough.
         let lanes = Lanes4::new([0.5, 0.5, x, 0.5]);
@@ -207,7 +209,7 @@ proptest! {
     fn classical_algorithms_survive_any_transitions(
         transitions in prop::collection::vec(any_transition(), 0..6), gamma in any_number(),
     ) {
-        let w = kernel::zeros::<f32, D, 1>();
+        let w = linalg::zeros::<f32, D, 1>();
         let c = constructions::learning_rate(0.1);
         let empty = Error::Empty { parameter: "transitions" };
         let ordinary = transitions.iter().all(|t| first_bad(t).is_none()) && gamma.abs() < 1e15;

@@ -4,13 +4,15 @@
 use ictd_core::attention::{
     Attention, LinearAttention, Mask, MeanCentred, SoftmaxAttention, Td0, TdLambda,
 };
-use ictd_core::context::{Context, Growing, Sliding, Statistic, TwoHeadContext};
-use ictd_core::prompt::{Prompt, Transition, query_token};
+use ictd_core::context::{Context, Growing, Sliding, TwoHeadContext};
+use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
+use ictd_core::statistic::Statistic;
 use ictd_core::tasks::{self, Task, boyan_chain, boyan_chain_representable, loop_mrp, random_mdp};
 use ictd_core::transformer::{Layer, Transformer};
+use ictd_core::transition::{Transition, query_token};
 use ictd_core::two_head::{TwoHeadLayer, TwoHeadTransformer};
-use ictd_core::{constructions, kernel, td};
+use ictd_core::{constructions, linalg, td};
 use nalgebra::{SMatrix, SVector};
 
 const D: usize = 3;
@@ -84,10 +86,10 @@ fn forward_pass_is<M: Mask<f64, K>>(
                     .unwrap();
                     let what = format!("{task}, depth {depth}, shared {shared}");
 
-                    let (mut w, mut want) = (kernel::zeros(), vec![]);
+                    let (mut w, mut want) = (linalg::zeros(), vec![]);
                     for c_l in &c {
                         w = update(&w, c_l, &transitions);
-                        want.push(kernel::dot(&w, &query));
+                        want.push(linalg::dot(&w, &query));
                     }
                     let prompt = Prompt::<f64, K, N>::discounted(&transitions, GAMMA, &query);
                     let (mut prompt, mut literal) = (prompt.unwrap(), vec![]);
@@ -146,9 +148,9 @@ fn the_one_layer_corollary_values_the_query_as_theorem_1_does() {
                 .unwrap()
         };
         let (corollary, theorem) = (constructions::one_layer(&c), constructions::td0(&c));
-        let w = td::td0::update(&kernel::zeros(), &c, &transitions, GAMMA).unwrap();
-        assert_close(&[value(corollary, 1)], &[kernel::dot(&w, &query)], task);
-        assert_close(&[value(theorem, 1)], &[kernel::dot(&w, &query)], task);
+        let w = td::td0::update(&linalg::zeros(), &c, &transitions, GAMMA).unwrap();
+        assert_close(&[value(corollary, 1)], &[linalg::dot(&w, &query)], task);
+        assert_close(&[value(theorem, 1)], &[linalg::dot(&w, &query)], task);
         // A second layer needs the bootstrap term that the corollary leaves out.
         assert!((value(corollary, 2) - value(theorem, 2)).abs() > 1e-6, "{task}");
     }
@@ -164,10 +166,10 @@ fn two_heads_are_average_reward_td_on_every_task_at_every_depth() {
             let layers: Vec<TwoHeadLayer<f64, A>> =
                 c.iter().map(constructions::average_reward).collect();
             let transformer = TwoHeadTransformer::<f64, A, MAX_DEPTH>::sequential(&layers).unwrap();
-            let (mut w, mut want) = (kernel::zeros(), vec![]);
+            let (mut w, mut want) = (linalg::zeros(), vec![]);
             for c_l in &c {
                 w = td::average_reward::update(&w, c_l, &transitions).unwrap();
-                want.push(kernel::dot(&w, &query));
+                want.push(linalg::dot(&w, &query));
             }
             let mut prompt = Prompt::<f64, A, N>::average_reward(&transitions, &query).unwrap();
             let mut literal = vec![];
@@ -214,7 +216,7 @@ fn streaming_equals_literal_under<M: Mask<f64, K>>(mask: M) {
             transformer.values_by_layer(&statistic, prompt.query(), |v| streaming.push(v));
             assert_close(&streaming, &literal, "values by layer");
             let readout = transformer.readout(&statistic);
-            let value = -kernel::dot(&readout, prompt.query());
+            let value = -linalg::dot(&readout, prompt.query());
             assert_close(&[value], &literal[depth - 1..], "readout");
             // The context's columns go through the same maps, and G_l is Z_l M Z_l^T.
             let (mut columns, mut l) = (prompt.context().to_vec(), 0);
@@ -306,7 +308,7 @@ fn a_sliding_context_is_the_prompt_of_its_last_transitions() {
         for (i, t) in transitions.iter().enumerate() {
             window.observe_transition(t).unwrap();
             let last = &transitions[(i + 1).saturating_sub(16)..=i];
-            let prompt = Prompt::<f64, K, 16>::discounted(last, GAMMA, &kernel::zeros()).unwrap();
+            let prompt = Prompt::<f64, K, 16>::discounted(last, GAMMA, &linalg::zeros()).unwrap();
             let want = Statistic::of_prompt(&prompt, &mask).unwrap();
             let got = window.statistic().unwrap();
             assert_eq!(got.inverse_len, want.inverse_len);
@@ -430,13 +432,13 @@ fn kernels_are_nalgebras_products_bit_for_bit() {
             let b: SMatrix<f64, M, S> = random(rng, 2.0);
             let (c, d) = (random::<M, R>(rng, 2.0), random::<S, M>(rng, 2.0));
             let (x, y) = (random::<M, 1>(rng, 2.0), random::<R, 1>(rng, 2.0));
-            assert_eq!(kernel::mul(&a, &b), a * b);
-            assert_eq!(kernel::transpose_mul(&c, &b), c.transpose() * b);
-            assert_eq!(kernel::mul_transpose(&a, &d), a * d.transpose());
-            assert_eq!(kernel::mul_vector(&a, &x), a * x);
-            assert_eq!(kernel::transpose_mul_vector(&a, &y), a.transpose() * y);
+            assert_eq!(linalg::mul(&a, &b), a * b);
+            assert_eq!(linalg::transpose_mul(&c, &b), c.transpose() * b);
+            assert_eq!(linalg::mul_transpose(&a, &d), a * d.transpose());
+            assert_eq!(linalg::mul_vector(&a, &x), a * x);
+            assert_eq!(linalg::transpose_mul_vector(&a, &y), a.transpose() * y);
             let (a32, b32) = (a.map(|x| x as f32), b.map(|x| x as f32));
-            assert_eq!(kernel::mul(&a32, &b32), a32 * b32);
+            assert_eq!(linalg::mul(&a32, &b32), a32 * b32);
         }
     }
     let rng = &mut Rng::new(91);

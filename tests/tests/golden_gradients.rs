@@ -2,10 +2,10 @@
 //! attention; and the literal forward pass of both.
 
 use ictd_core::attention::{Attention, LinearAttention, SoftmaxAttention, Td0};
-use ictd_core::context::Statistic;
 use ictd_core::gradient::{Gradient, linear, softmax};
 use ictd_core::prompt::Prompt;
 use ictd_core::scalar::Scalar;
+use ictd_core::statistic::Statistic;
 use ictd_core::transformer::{Layer, Transformer};
 use tests::with_dimension_few_lanes;
 use tests::{Case, Computation, MAX_LANE_DIMENSION, Outputs, check_family};
@@ -41,7 +41,7 @@ fn gradients<S: Scalar, const D: usize, const K: usize>(
         "identity" => {
             literal(&transformer, &prompt, &LinearAttention(Td0), case, &mut out);
             let statistic = Statistic::of_prompt(&prompt, &Td0).unwrap();
-            let y = -ictd_core::kernel::dot(&transformer.readout(&statistic), query);
+            let y = -ictd_core::linalg::dot(&transformer.readout(&statistic), query);
             out.field("y", "readout", [y]);
             let gradient = linear::value_and_gradient::<S, K, L, L, N>(&transformer, &prompt);
             report::<S, D, K>(&gradient.unwrap(), case, &mut out);

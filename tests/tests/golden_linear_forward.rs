@@ -1,10 +1,12 @@
 //! Golden family linear_forward: eqs. "Z_l update", "tf output convention".
 
 use ictd_core::attention::{LinearAttention, Td0};
-use ictd_core::context::{Context, Growing, Sliding, Statistic};
-use ictd_core::kernel;
-use ictd_core::prompt::{Prompt, Transition};
+use ictd_core::context::{Context, Growing, Sliding};
+use ictd_core::linalg;
+use ictd_core::prompt::Prompt;
 use ictd_core::scalar::Scalar;
+use ictd_core::statistic::Statistic;
+use ictd_core::transition::Transition;
 use nalgebra::SVector;
 use tests::with_dimension_few_lanes;
 use tests::{
@@ -53,7 +55,7 @@ fn forward<S: Scalar, const D: usize, const K: usize>(
     let mut all = Vec::new();
     transformer.column_maps(&statistic, |_, b| {
         for column in &mut z {
-            *column = kernel::mul_vector(b, column);
+            *column = linalg::mul_vector(b, column);
         }
         all.extend(tests::rows(&z));
     });

@@ -3,14 +3,15 @@
 use ictd_core::Error;
 use ictd_core::attention::Td0;
 use ictd_core::constructions::{learning_rate, td0};
-use ictd_core::context::Statistic;
 use ictd_core::gradient::softmax;
-use ictd_core::kernel::zeros;
+use ictd_core::linalg::zeros;
 use ictd_core::metrics::{Comparison, Elements, EvaluationStates, ValueSample, comparison};
 use ictd_core::metrics::{compare_linear_transformer, compare_softmax_transformer, elements};
-use ictd_core::prompt::{Prompt, query_token};
+use ictd_core::prompt::Prompt;
 use ictd_core::scalar::Real;
+use ictd_core::statistic::Statistic;
 use ictd_core::transformer::Transformer;
+use ictd_core::transition::query_token;
 use ictd_core::value_function::ValueFunction;
 use nalgebra::SVector;
 use tests::{Case, MAX_CONTEXT, MAX_LAYERS, Outputs, RealComputation};

@@ -1,13 +1,13 @@
 //! Golden family mrp: Boyan's chain, the Loop, what evaluation needs of them, and Figure 1's pipeline.
 
 use ictd_core::context::{Context, Growing};
-use ictd_core::linear_system::least_squares;
-use ictd_core::prompt::Transition;
+use ictd_core::linalg::linear_system::least_squares;
 use ictd_core::scalar::Real;
 use ictd_core::tasks::{BoyanDraws, LoopDraws, Mrp};
 use ictd_core::td;
 use ictd_core::transformer::Transformer;
-use ictd_core::{attention::Td0, constructions, kernel};
+use ictd_core::transition::Transition;
+use ictd_core::{attention::Td0, constructions, linalg};
 use nalgebra::{SMatrix, SVector};
 use tests::{Case, Outputs, RealComputation, check_real_family, with_dimension};
 
@@ -31,7 +31,7 @@ fn corner<R: Real, const A: usize, const B: usize>(case: &Case, name: &str) -> S
     let array = case.input(name);
     let [rows, columns] = array.shape[..] else { panic!("{}: {name} is no matrix", case.label()) };
     assert!(rows <= A && columns <= B, "{}: these tests hold up to ({A}, {B})", case.label());
-    let mut m = kernel::zeros();
+    let mut m = linalg::zeros();
     for (i, x) in array.data.iter().enumerate() {
         m[(i / columns, i % columns)] = R::from_f64(*x);
     }
@@ -84,8 +84,8 @@ fn process<R: Real, const D: usize>(case: &Case) -> Outputs<R> {
     out.field("msve", "", [msve(&start(case, "w_hat"))]);
 
     // The d_p-weighted fit: rows scaled by sqrt(d_p).
-    let mut rows = kernel::zeros::<R, M, D>();
-    let mut values = kernel::zeros::<R, M, 1>();
+    let mut rows = linalg::zeros::<R, M, D>();
+    let mut values = linalg::zeros::<R, M, 1>();
     for s in 0..m {
         let root = d[s].sqrt();
         values[s] = root * v[s];
@@ -103,15 +103,15 @@ fn process<R: Real, const D: usize>(case: &Case) -> Outputs<R> {
     // probability.
     let mut expected = Vec::new();
     for s in 0..m {
-        let mut phi_next = kernel::zeros::<R, D, 1>();
+        let mut phi_next = linalg::zeros::<R, D, 1>();
         for next in 0..m {
-            kernel::add_scaled(&mut phi_next, p[(s, next)], &mrp.feature_map()[next]);
+            linalg::add_scaled(&mut phi_next, p[(s, next)], &mrp.feature_map()[next]);
         }
         let root = d[s].sqrt();
         expected.push(Transition {
-            phi: kernel::scale(root, &mrp.feature_map()[s]),
+            phi: linalg::scale(root, &mrp.feature_map()[s]),
             reward: root * mrp.reward()[s],
-            phi_next: kernel::scale(root, &phi_next),
+            phi_next: linalg::scale(root, &phi_next),
         });
     }
     let w = td::lstd::solve(&expected, gamma, R::ZERO).unwrap();
@@ -128,7 +128,7 @@ fn demo<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
         SVector::from_fn(|s, _| if s < m { R::ONE / R::from_count(m as u64) } else { R::ZERO });
     let p = corner(case, "P");
     let w_star = start(case, "w_star");
-    let mrp = Mrp::<R, D, M>::new(m, &uniform, &p, &kernel::zeros(), &features)
+    let mrp = Mrp::<R, D, M>::new(m, &uniform, &p, &linalg::zeros(), &features)
         .unwrap()
         .with_representable_value(&w_star, gamma);
     let d = mrp.stationary_distribution().unwrap();
@@ -161,7 +161,7 @@ fn demo<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
         }
         seen = n;
         streamed.push(transformer.value_function(&context).unwrap().weights);
-        let mut w = kernel::zeros();
+        let mut w = linalg::zeros();
         for _ in 0..layers {
             w = td::td0::update(&w, &c, &transitions[..n], gamma).unwrap();
         }

@@ -1,12 +1,14 @@
 //! Golden family theory: Theorem 1, its corollaries, and the average-reward theorem, layer by layer.
 
 use ictd_core::attention::{LinearAttention, Mask, MeanCentred, Td0, TdLambda};
-use ictd_core::context::{Context, Growing, Sliding, SlidingMask, Statistic};
-use ictd_core::prompt::{Prompt, Transition};
+use ictd_core::context::{Context, Growing, Sliding, SlidingMask};
+use ictd_core::prompt::Prompt;
 use ictd_core::scalar::Scalar;
+use ictd_core::statistic::Statistic;
 use ictd_core::transformer::{Layer, Transformer};
+use ictd_core::transition::Transition;
 use ictd_core::two_head::{TwoHeadLayer, TwoHeadTransformer};
-use ictd_core::{constructions, kernel, td};
+use ictd_core::{constructions, linalg, td};
 use nalgebra::{SMatrix, SVector};
 use std::iter::once;
 use tests::{
@@ -73,12 +75,12 @@ impl<S: Scalar, const D: usize, const K: usize> Data<S, D, K> {
         out: &mut Outputs<S>,
     ) {
         let transitions = self.transitions(1.0);
-        let mut w = vec![kernel::zeros::<S, D, 1>()];
+        let mut w = vec![linalg::zeros::<S, D, 1>()];
         for c in &self.c {
             w.push(update(&w[w.len() - 1], c, &transitions));
         }
         out.field("w", "classical", w.iter().flat_map(|w| w.iter().copied()));
-        out.field("phi_dot_w", "classical", w.iter().map(|w| kernel::dot(w, &self.phi_query())));
+        out.field("phi_dot_w", "classical", w.iter().map(|w| linalg::dot(w, &self.phi_query())));
     }
 }
 
@@ -117,14 +119,14 @@ fn report_maps<S: Scalar, const D: usize, const K: usize>(
 ) {
     let mut columns = data.columns.clone();
     let mut pass = Pass::from(&columns);
-    let mut product = kernel::identity::<S, K>();
+    let mut product = linalg::identity::<S, K>();
     let mut w = vec![S::ZERO; D];
     for b in maps {
         for z in &mut columns {
-            *z = kernel::mul_vector(b, z);
+            *z = linalg::mul_vector(b, z);
         }
         pass.show(&columns);
-        product = kernel::mul(b, &product);
+        product = linalg::mul(b, &product);
         w.extend((0..D).map(|i| -product[(K - 1, i)]));
     }
     pass.report(form, out);

@@ -1,6 +1,6 @@
 use super::{Attention, Mask};
 use crate::error::Error;
-use crate::kernel::{add_scaled, dot, mul_vector, zeros};
+use crate::linalg::{add_scaled, dot, mul_vector, zeros};
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
 use crate::transformer::Layer;

@@ -5,12 +5,11 @@
 //! form.
 
 mod linear;
-pub mod mask;
 mod softmax;
 
+pub use crate::mask::{Mask, MeanCentred, Td0, TdLambda};
 pub use linear::LinearAttention;
 pub(crate) use linear::attend as linear_attend;
-pub use mask::{Mask, MeanCentred, Td0, TdLambda};
 pub use softmax::SoftmaxAttention;
 
 use crate::error::Error;

@@ -1,6 +1,6 @@
 use super::Attention;
 use crate::error::Error;
-use crate::kernel::{add_scaled, dot, scale, transpose_mul_vector, zeros};
+use crate::linalg::{add_scaled, dot, scale, transpose_mul_vector, zeros};
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
 use crate::transformer::Layer;

@@ -11,9 +11,9 @@ pub use residual_gradient::residual_gradient;
 pub use td_lambda::td_lambda;
 pub use td0::{one_layer, td0};
 
-use crate::kernel::zeros;
-use crate::prompt::check_token_size;
+use crate::linalg::zeros;
 use crate::scalar::Scalar;
+use crate::transition::check_token_size;
 use nalgebra::SMatrix;
 
 /// The matrix with a 1 at (row, column) and zeros elsewhere.
@@ -41,5 +41,5 @@ fn set_block<S: Scalar, const D: usize, const K: usize>(
 
 /// alpha I, the preconditioner of plain batch TD with learning rate alpha, (D, D).
 pub fn learning_rate<S: Scalar, const D: usize>(alpha: S) -> SMatrix<S, D, D> {
-    crate::kernel::scale(alpha, &crate::kernel::identity())
+    crate::linalg::scale(alpha, &crate::linalg::identity())
 }

@@ -1,5 +1,5 @@
 use super::{set_block, unit};
-use crate::kernel::zeros;
+use crate::linalg::zeros;
 use crate::scalar::Scalar;
 use crate::transformer::Layer;
 use nalgebra::SMatrix;

@@ -1,9 +1,10 @@
-use super::{Context, Statistic, checked};
+use super::{Context, checked};
 use crate::attention::Mask;
 use crate::error::Error;
-use crate::kernel::zeros;
-use crate::prompt::{Transition, check_discount, check_lanes, token};
+use crate::linalg::zeros;
 use crate::scalar::Scalar;
+use crate::statistic::Statistic;
+use crate::transition::{Transition, check_discount, check_lanes, token};
 use nalgebra::SMatrix;
 
 /// The context that forgets exponentially: transition j of n counts with weight

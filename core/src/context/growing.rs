@@ -1,10 +1,11 @@
+use super::Context;
 use super::sum::BlockedSum;
-use super::{Context, Statistic};
 use crate::attention::Mask;
 use crate::error::Error;
-use crate::kernel::zeros;
-use crate::prompt::{Transition, check_discount, token};
+use crate::linalg::zeros;
 use crate::scalar::Scalar;
+use crate::statistic::Statistic;
+use crate::transition::{Transition, check_discount, token};
 
 /// The context of all transitions observed, with equal weight.
 ///

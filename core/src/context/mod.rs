@@ -19,7 +19,7 @@
 //! a sensor's spike does not spoil a context; sums that leave the range of the scalar all the same (2^32 of
 //! the largest transitions, or a trace without decay) are refused when read: [`Error::NonFinite`].
 //!
-//! Each works with each mask of [`crate::attention::mask`]; the average-reward transformer needs two
+//! Each works with each mask of [`crate::mask`]; the average-reward transformer needs two
 //! statistics, one per head ([`TwoHeadContext`]).
 
 mod forgetting;
@@ -33,43 +33,12 @@ pub use growing::Growing;
 pub use sliding::{Sliding, SlidingMask};
 pub use streaming::Streaming;
 
-use crate::attention::Mask;
-use crate::attention::mask::{MeanCentred, Td0};
 use crate::error::Error;
-use crate::kernel::zeros;
-use crate::prompt::{FeatureVector, Prompt, Transition};
+use crate::mask::{MeanCentred, Td0};
 use crate::scalar::Scalar;
+use crate::statistic::Statistic;
+use crate::transition::{FeatureVector, Transition};
 use nalgebra::SMatrix;
-
-/// What a linear transformer needs of its context: G_0 = Z_0 M Z_0^T, (K, K), and 1/n.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Statistic<S: Scalar, const K: usize> {
-    /// G_0.
-    pub g: SMatrix<S, K, K>,
-    /// 1/n, the normalisation of eq. "Z_l update".
-    pub inverse_len: S,
-}
-
-impl<S: Scalar, const K: usize> Statistic<S, K> {
-    /// The statistic of a prompt's context under a mask.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] if the prompt has no context.
-    pub fn of_prompt<const N: usize>(
-        prompt: &Prompt<S, K, N>,
-        mask: &impl Mask<S, K>,
-    ) -> Result<Self, Error> {
-        let inverse_len = prompt.inverse_len()?;
-        let mut g = zeros();
-        let mut state = mask.initial_state();
-        for z in prompt.context() {
-            let (left, right) = mask.factors(&mut state, z, S::ONE);
-            crate::kernel::add_outer(&mut g, &left, &right);
-        }
-        Ok(Statistic { g, inverse_len })
-    }
-}
 
 /// A context that transitions stream into.
 pub trait Context<S: Scalar, const D: usize, const K: usize> {
@@ -134,7 +103,7 @@ fn checked<S: Scalar, const K: usize>(
     if len == 0 {
         return Err(Error::Empty { parameter: "context" });
     }
-    if !crate::kernel::is_finite(&g) {
+    if !crate::linalg::is_finite(&g) {
         return Err(Error::NonFinite { parameter: "context" });
     }
     Ok(Statistic { g, inverse_len: S::ONE / weight })

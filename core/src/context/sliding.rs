@@ -1,10 +1,11 @@
-use super::{Context, Statistic, checked};
+use super::{Context, checked};
 use crate::attention::Mask;
-use crate::attention::mask::{MeanCentred, Td0, TdLambda, Trace};
 use crate::error::Error;
-use crate::kernel::{add_outer, add_scaled, zeros};
-use crate::prompt::{Transition, check_discount, token};
+use crate::linalg::{add_outer, add_scaled, zeros};
+use crate::mask::{MeanCentred, Td0, TdLambda, Trace};
 use crate::scalar::Scalar;
+use crate::statistic::Statistic;
+use crate::transition::{Transition, check_discount, token};
 use heapless::Deque;
 use nalgebra::{SMatrix, SVector};
 

@@ -1,8 +1,9 @@
-use super::{Context, Growing, Statistic};
+use super::{Context, Growing};
 use crate::attention::Td0;
 use crate::error::Error;
-use crate::prompt::{FeatureVector, Transition};
 use crate::scalar::Scalar;
+use crate::statistic::Statistic;
+use crate::transition::{FeatureVector, Transition};
 
 /// The context of a device: every transition observed, with TD(0)'s mask, in constant memory.
 ///

@@ -1,6 +1,6 @@
 //! A sum of outer products whose rounding error does not grow with the number of terms.
 
-use crate::kernel::{keep_apart, zeros};
+use crate::linalg::{keep_apart, zeros};
 use crate::scalar::Scalar;
 use nalgebra::{SMatrix, SVector};
 
@@ -172,7 +172,7 @@ fn two_sum<S: Scalar>(a: S, error: S, b: S) -> (S, S) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::add_outer;
+    use crate::linalg::add_outer;
     use crate::rng::Rng;
 
     #[test]

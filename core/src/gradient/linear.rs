@@ -18,15 +18,15 @@
 //! batch form of [`crate::training`] is tested against.
 
 use super::{Gradient, zero_layers};
-use crate::attention::mask::Td0;
-use crate::context::Statistic;
 use crate::error::Error;
-use crate::kernel::{
+use crate::linalg::{
     add_outer, add_scaled, mul, mul_transpose, mul_vector, scale, transpose_mul,
     transpose_mul_vector, zeros,
 };
+use crate::mask::Td0;
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
+use crate::statistic::Statistic;
 use crate::transformer::{Layer, Transformer};
 use heapless::Vec;
 use nalgebra::{SMatrix, SVector};
@@ -142,7 +142,7 @@ pub fn value_and_gradient<
     let mut layers = zero_layers(transformer.layers());
     let adjoints = tape.backward(transformer, S::ONE, &mut layers);
     let mut symmetric = adjoints.statistic;
-    add_scaled(&mut symmetric, S::ONE, &crate::kernel::transpose(&adjoints.statistic));
+    add_scaled(&mut symmetric, S::ONE, &crate::linalg::transpose(&adjoints.statistic));
     let mut prompt_bar = prompt.clone();
     for z in prompt_bar.columns_mut() {
         *z = mul_vector(&symmetric, z);

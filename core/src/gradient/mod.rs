@@ -8,7 +8,7 @@ mod finite_differences;
 pub mod linear;
 pub mod softmax;
 
-use crate::kernel::zeros;
+use crate::linalg::zeros;
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
 use crate::transformer::Layer;

@@ -1,11 +1,11 @@
 //! A transformer's value function against batch TD's, on the states of a task.
 
 use super::evaluation::widen;
-use crate::context::Statistic;
 use crate::error::Error;
-use crate::kernel::{dot, zeros};
-use crate::linear_system;
+use crate::linalg::linear_system;
+use crate::linalg::{dot, zeros};
 use crate::scalar::Real;
+use crate::statistic::Statistic;
 use crate::tasks::Mrp;
 use crate::value_function::ValueFunction;
 use nalgebra::SVector;
@@ -228,7 +228,7 @@ pub fn batch_td<R: Real, const D: usize, const K: usize>(
     alpha: R,
     iterations: usize,
 ) -> Result<ValueFunction<R, D>, Error> {
-    crate::prompt::check_token_size::<D, K>();
+    crate::transition::check_token_size::<D, K>();
     let (g, scale) = (&statistic.g, alpha * statistic.inverse_len);
     let mut w = zeros::<R, D, 1>();
     for _ in 0..iterations {
@@ -242,7 +242,7 @@ pub fn batch_td<R: Real, const D: usize, const K: usize>(
         }
         w = next;
     }
-    if crate::kernel::is_finite(&w) {
+    if crate::linalg::is_finite(&w) {
         Ok(ValueFunction { weights: w })
     } else {
         Err(Error::NonFinite { parameter: "batch TD's weights" })

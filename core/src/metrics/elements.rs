@@ -1,6 +1,6 @@
 //! Element-wise convergence metrics: whether P and Q have Theorem 1's form.
 
-use crate::kernel::scale;
+use crate::linalg::scale;
 use crate::scalar::Real;
 use crate::transformer::Layer;
 use nalgebra::SMatrix;

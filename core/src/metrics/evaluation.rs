@@ -2,13 +2,14 @@
 
 use super::comparison::{Comparison, EvaluationStates, batch_td};
 use crate::attention::Td0;
-use crate::context::Statistic;
 use crate::error::Error;
 use crate::gradient::softmax;
-use crate::kernel::{add_outer, zeros};
-use crate::prompt::{Prompt, query_token};
+use crate::linalg::{add_outer, zeros};
+use crate::prompt::Prompt;
 use crate::scalar::Real;
+use crate::statistic::Statistic;
 use crate::transformer::{Layer, Transformer};
+use crate::transition::query_token;
 use crate::value_function::ValueFunction;
 use nalgebra::SMatrix;
 

@@ -2,7 +2,7 @@
 
 use super::{AttentionKind, Mode, Model, TwoHeadModel};
 use crate::error::Error;
-use crate::kernel::zeros;
+use crate::linalg::zeros;
 use crate::transformer::{Layer, Transformer};
 use crate::two_head::{TwoHeadLayer, TwoHeadTransformer};
 

@@ -51,9 +51,10 @@ pub use two_head::TwoHeadModel;
 use crate::attention::{SoftmaxAttention, TdLambda};
 use crate::context::{Context, Growing, Streaming};
 use crate::error::Error;
-use crate::prompt::{Prompt, check_discount};
+use crate::prompt::Prompt;
 use crate::scalar::Real;
 use crate::transformer::{Layer, Transformer};
+use crate::transition::check_discount;
 use crate::value_function::ValueFunction;
 use format::{fill, numbers, rows};
 
@@ -171,7 +172,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize> Model<R, D, K, C> 
         // The length was checked: there is a number for every place.
         let mut next = || numbers.next().unwrap_or(R::ZERO);
         let (gamma, lambda) = (next(), next());
-        let zero = Layer { p: crate::kernel::zeros(), q: crate::kernel::zeros() };
+        let zero = Layer { p: crate::linalg::zeros(), q: crate::linalg::zeros() };
         let mut layers = [zero; C];
         for layer in layers.iter_mut().take(stored) {
             fill(&mut layer.p, &mut next);

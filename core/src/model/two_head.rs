@@ -2,9 +2,9 @@
 
 use super::format::{self, Header, fill, numbers, rows};
 use super::{AttentionKind, Mode, ModelError};
-use crate::attention::mask::{MeanCentred, Td0};
 use crate::context::{Context, Growing, GrowingAverageReward, TwoHeadContext};
 use crate::error::Error;
+use crate::mask::{MeanCentred, Td0};
 use crate::prompt::Prompt;
 use crate::scalar::Real;
 use crate::two_head::{TwoHeadLayer, TwoHeadTransformer};

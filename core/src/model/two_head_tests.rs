@@ -1,8 +1,8 @@
 use super::tests::seal;
 use super::*;
 use crate::constructions;
-use crate::prompt::Transition;
 use crate::rng::Rng;
+use crate::transition::Transition;
 use crate::two_head::{TwoHeadLayer, TwoHeadTransformer};
 use nalgebra::{SMatrix, SVector};
 

@@ -1,6 +1,6 @@
 use super::{LayerInput, Rnn, add_product, step};
 use crate::error::Error;
-use crate::kernel::keep_apart;
+use crate::linalg::keep_apart;
 use crate::scalar::{Scalar, kernel};
 
 /// A forward pass over a prompt, kept for the backward pass through time: the hidden states after

@@ -13,8 +13,8 @@
 //! linear recurrent network, however it was trained.
 
 use crate::error::Error;
-use crate::kernel::{dot, transpose_mul_vector, zeros};
-use crate::linear_system;
+use crate::linalg::linear_system;
+use crate::linalg::{dot, transpose_mul_vector, zeros};
 use crate::scalar::{Real, Scalar};
 use nalgebra::{SMatrix, SVector};
 
@@ -121,12 +121,12 @@ impl<R: Real, const F: usize> Unexplained<R, F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::Statistic;
-    use crate::kernel::{add_outer, mul_vector};
+    use crate::linalg::{add_outer, mul_vector};
     use crate::metrics::comparison::batch_td;
-    use crate::prompt::token;
     use crate::rng::Rng;
+    use crate::statistic::Statistic;
     use crate::tasks::{Mrp, Task, boyan_chain};
+    use crate::transition::token;
 
     #[test]
     fn a_linear_recurrent_network_is_a_fixed_functional_of_its_tokens() {

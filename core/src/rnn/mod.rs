@@ -269,7 +269,7 @@ fn add_product<S: Scalar, const H: usize>(y: &mut [S; H], w: &[[S; H]], x: &[S])
 }
 
 fn matrix<S: Scalar, const H: usize, const B: usize>(columns: &[[S; H]]) -> SMatrix<S, H, B> {
-    let mut m = crate::kernel::zeros::<S, H, B>();
+    let mut m = crate::linalg::zeros::<S, H, B>();
     for (to, from) in m.data.0.iter_mut().zip(columns) {
         *to = *from;
     }

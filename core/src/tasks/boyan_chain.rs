@@ -1,6 +1,6 @@
 use super::{Mrp, check_states, normalise, random_features, uniform_vector};
 use crate::error::Error;
-use crate::kernel::zeros;
+use crate::linalg::zeros;
 use crate::rng::Rng;
 use crate::scalar::Real;
 use nalgebra::{SMatrix, SVector};

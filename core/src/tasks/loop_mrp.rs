@@ -1,7 +1,7 @@
 use super::boyan_chain::positive_uniform;
 use super::{Mrp, check_states, normalise, random_features};
 use crate::error::Error;
-use crate::kernel::zeros;
+use crate::linalg::zeros;
 use crate::rng::Rng;
 use crate::scalar::Real;
 use nalgebra::SMatrix;

@@ -23,9 +23,9 @@ pub use mrp::Mrp;
 pub use random_mdp::{MAX_ACTIONS, random_mdp};
 
 use crate::error::Error;
-use crate::prompt::Transition;
 use crate::rng::Rng;
 use crate::scalar::Real;
+use crate::transition::Transition;
 use core::fmt::Debug;
 use heapless::Vec;
 use nalgebra::SVector;
@@ -100,7 +100,7 @@ fn random_features<R: Real, const D: usize, const M: usize>(
     states: usize,
     rng: &mut Rng,
 ) -> [SVector<R, D>; M] {
-    let mut features = [crate::kernel::zeros(); M];
+    let mut features = [crate::linalg::zeros(); M];
     for phi in &mut features[..states.min(M)] {
         *phi = uniform_vector(rng);
     }
@@ -109,7 +109,7 @@ fn random_features<R: Real, const D: usize, const M: usize>(
 
 /// A vector ~ U(-1, 1)^n.
 fn uniform_vector<R: Real, const N: usize>(rng: &mut Rng) -> SVector<R, N> {
-    let mut v = crate::kernel::zeros::<R, N, 1>();
+    let mut v = crate::linalg::zeros::<R, N, 1>();
     for i in 0..N {
         v[i] = rng.uniform_in(-R::ONE, R::ONE);
     }

@@ -1,7 +1,7 @@
 use super::Task;
 use crate::error::Error;
-use crate::kernel::{dot, zeros};
-use crate::linear_system;
+use crate::linalg::linear_system;
+use crate::linalg::{dot, zeros};
 use crate::rng::Rng;
 use crate::scalar::Real;
 use nalgebra::{SMatrix, SVector};

@@ -1,7 +1,7 @@
 use super::boyan_chain::positive_uniform;
 use super::{Mrp, check_states, normalise, random_features, uniform_vector};
 use crate::error::Error;
-use crate::kernel::zeros;
+use crate::linalg::zeros;
 use crate::rng::Rng;
 use crate::scalar::Real;
 use nalgebra::SVector;
@@ -52,7 +52,7 @@ pub fn random_mdp<R: Real, const D: usize, const M: usize>(
             }
             normalise(&mut p_mdp.data.0[0][..states]);
             let p_s: &mut SVector<R, M> = &mut mrp.transition[s];
-            crate::kernel::add_scaled(p_s, *probability, &p_mdp);
+            crate::linalg::add_scaled(p_s, *probability, &p_mdp);
         }
     }
     mrp.accumulate();

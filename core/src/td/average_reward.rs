@@ -3,9 +3,9 @@
 use super::batch_step;
 use super::td0::td_error;
 use crate::error::Error;
-use crate::kernel::{add_scaled, zeros};
-use crate::prompt::Transition;
+use crate::linalg::{add_scaled, zeros};
 use crate::scalar::Scalar;
+use crate::transition::Transition;
 use nalgebra::{SMatrix, SVector};
 
 /// Preconditioned batch average-reward TD (the average-reward theorem):

@@ -1,10 +1,10 @@
 //! Least-squares TD: the fixed point that batch TD's iterations approach.
 
 use crate::error::Error;
-use crate::kernel::{add_outer, add_scaled, zeros};
-use crate::linear_system;
-use crate::prompt::Transition;
+use crate::linalg::linear_system;
+use crate::linalg::{add_outer, add_scaled, zeros};
 use crate::scalar::Real;
+use crate::transition::Transition;
 use nalgebra::SVector;
 
 /// LSTD(lambda): the w with sum_i delta_i e_i = 0, that is A w = b for

@@ -9,7 +9,7 @@ pub mod td0;
 pub mod td_lambda;
 
 use crate::error::Error;
-use crate::kernel::{add_scaled, mul_vector};
+use crate::linalg::{add_scaled, mul_vector};
 use crate::scalar::Scalar;
 use nalgebra::{SMatrix, SVector};
 
@@ -25,7 +25,7 @@ fn batch_step<S: Scalar, const D: usize>(
     }
     let mut next = *w;
     add_scaled(&mut next, S::ONE / S::from_count(n as u64), &mul_vector(c, sum));
-    if !crate::kernel::is_finite(&next) {
+    if !crate::linalg::is_finite(&next) {
         return Err(Error::NonFinite { parameter: "w" });
     }
     Ok(next)

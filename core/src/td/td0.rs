@@ -2,9 +2,9 @@
 
 use super::batch_step;
 use crate::error::Error;
-use crate::kernel::{add_scaled, dot, zeros};
-use crate::prompt::Transition;
+use crate::linalg::{add_scaled, dot, zeros};
 use crate::scalar::Scalar;
+use crate::transition::Transition;
 use nalgebra::{SMatrix, SVector};
 
 /// The TD error delta = R + gamma w^T phi' - w^T phi.

@@ -54,7 +54,7 @@ impl<A, S: Scalar, const D: usize, const K: usize, const C: usize, const L: usiz
         parameters: AttentionParameters<S, K, C>,
         depth: usize,
     ) -> Result<Self, Error> {
-        crate::prompt::check_token_size::<D, K>();
+        crate::transition::check_token_size::<D, K>();
         if depth == 0 || parameters.stored() == 0 {
             return Err(Error::Empty { parameter: "layers" });
         }

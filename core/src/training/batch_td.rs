@@ -1,6 +1,6 @@
 use super::{Network, Targets, Window, Windows};
-use crate::kernel::padded::{Columns, Dim, add, add_mul_vector, add_outers, dot, scaled, zeros};
-use crate::kernel::{self, add_outer, add_scaled, mul_vector};
+use crate::linalg::padded::{Columns, Dim, add, add_mul_vector, add_outers, dot, scaled, zeros};
+use crate::linalg::{self, add_outer, add_scaled, mul_vector};
 use crate::rng::Rng;
 use crate::scalar::{Scalar, kernel};
 use nalgebra::{SMatrix, SVector};
@@ -36,8 +36,8 @@ impl<S: Scalar, const D: usize> BatchTd<S, D> {
     /// The weights w after L steps on a context, and dw/dalpha.
     #[inline(always)]
     pub fn weights(&self, system: &TdSystem<S, D>) -> [SVector<S, D>; 2] {
-        let mut w = kernel::zeros::<S, D, 1>();
-        let mut w_dot = kernel::zeros::<S, D, 1>();
+        let mut w = linalg::zeros::<S, D, 1>();
+        let mut w_dot = linalg::zeros::<S, D, 1>();
         for _ in 0..self.layers {
             let mut residual = system.b;
             add_scaled(&mut residual, -S::ONE, &mul_vector(&system.a, &w));
@@ -63,7 +63,7 @@ impl<S: Scalar, const D: usize> TdSystem<S, D> {
     /// The system of a window's context.
     #[inline(always)]
     pub fn of_window(window: &Window<S, D>) -> Self {
-        let mut system = TdSystem { a: kernel::zeros(), b: kernel::zeros() };
+        let mut system = TdSystem { a: linalg::zeros(), b: linalg::zeros() };
         let features = window.context_features();
         for (j, reward) in window.rewards().iter().enumerate() {
             let mut difference = features[j];
@@ -72,8 +72,8 @@ impl<S: Scalar, const D: usize> TdSystem<S, D> {
             add_scaled(&mut system.b, *reward, &features[j]);
         }
         let inverse_len = S::ONE / S::from_count(window.context_len() as u64);
-        system.a = kernel::scale(inverse_len, &system.a);
-        system.b = kernel::scale(inverse_len, &system.b);
+        system.a = linalg::scale(inverse_len, &system.a);
+        system.b = linalg::scale(inverse_len, &system.b);
         system
     }
 }
@@ -96,7 +96,7 @@ impl<S: Scalar, const D: usize> Network<S, D> for BatchTd<S, D> {
     #[inline(always)]
     fn value(&self, window: &Window<S, D>) -> S {
         let [w, _] = self.weights(&TdSystem::of_window(window));
-        kernel::dot(&w, window.query())
+        linalg::dot(&w, window.query())
     }
 
     #[inline(always)]
@@ -107,8 +107,8 @@ impl<S: Scalar, const D: usize> Network<S, D> for BatchTd<S, D> {
         gradient: &mut [S; 1],
     ) -> S {
         let [w, w_dot] = self.weights(&TdSystem::of_window(window));
-        let v = kernel::dot(&w, window.query());
-        gradient[0] += adjoint(v) * kernel::dot(&w_dot, window.query());
+        let v = linalg::dot(&w, window.query());
+        gradient[0] += adjoint(v) * linalg::dot(&w_dot, window.query());
         v
     }
 

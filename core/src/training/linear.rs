@@ -1,7 +1,7 @@
 use super::linear_batch::batch_gradient;
 use super::{AttentionNetwork, AttentionParameters, Network, Targets, Window, Windows};
 use crate::gradient::linear::Tape;
-use crate::kernel::dot;
+use crate::linalg::dot;
 use crate::rng::Rng;
 use crate::scalar::{Scalar, WithRows};
 use crate::transformer::Transformer;

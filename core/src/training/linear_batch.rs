@@ -19,7 +19,7 @@
 //!    its adjoint is finished after the last window.
 
 use super::{AttentionParameters, Targets, Window, Windows};
-use crate::kernel::padded::{
+use crate::linalg::padded::{
     Columns, Dim, Onto, TwoSided, add, add_mul_vector, add_outers, dot, mirror, mul_onto,
     mul_transpose_onto, mul_vector, scaled, symmetric_outers, zeros,
 };

@@ -1,8 +1,9 @@
-use crate::context::Statistic;
 use crate::error::Error;
-use crate::kernel::{add_outer, zeros};
-use crate::prompt::{Prompt, check_gamma, check_token_size, query_token};
+use crate::linalg::{add_outer, zeros};
+use crate::prompt::Prompt;
 use crate::scalar::Scalar;
+use crate::statistic::Statistic;
+use crate::transition::{check_gamma, check_token_size, query_token};
 use heapless::Vec;
 use nalgebra::SVector;
 

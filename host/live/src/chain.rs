@@ -2,7 +2,7 @@
 
 use crate::{D, GAMMA};
 use ictd_core::error::Error;
-use ictd_core::linear_system::least_squares;
+use ictd_core::linalg::linear_system::least_squares;
 use ictd_core::rng::Rng;
 use ictd_core::scalar::Scalar;
 use ictd_core::tasks::{self, Mrp};

@@ -14,10 +14,11 @@ mod chain;
 pub use chain::{Kind, MAX_STATES};
 
 use chain::Chain;
-use ictd_core::context::{Context as _, Statistic};
+use ictd_core::context::Context as _;
 use ictd_core::digest::Digest;
 use ictd_core::error::Error;
 use ictd_core::rng::{Rng, Stream};
+use ictd_core::statistic::Statistic;
 use ictd_core::tasks::Task;
 use ictd_core::value_function::ValueFunction;
 use ictd_core::{Context, Model};
@@ -156,7 +157,7 @@ impl Live {
     pub fn step(&mut self) -> Result<(), Error> {
         let transition = self.chain.task.transition(&mut self.state, &mut self.rng);
         self.context.observe(&transition.phi, transition.reward, &transition.phi_next)?;
-        let token = ictd_core::prompt::token::<f32, D, K>(&transition, GAMMA);
+        let token = ictd_core::transition::token::<f32, D, K>(&transition, GAMMA);
         self.token = core::array::from_fn(|i| token[i]);
         self.predict();
         Ok(())

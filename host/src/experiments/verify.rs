@@ -7,15 +7,17 @@ use crate::options;
 use crate::records::Records;
 use crate::report::{Claim, Verdict};
 use crate::session::Session;
-use ictd_core::attention::mask::{MeanCentred, Td0};
 use ictd_core::attention::{LinearAttention, Mask, TdLambda};
 use ictd_core::constructions;
-use ictd_core::context::{Context, Growing, Statistic, TwoHeadContext};
-use ictd_core::kernel;
-use ictd_core::prompt::{Prompt, Transition, query_token};
+use ictd_core::context::{Context, Growing, TwoHeadContext};
+use ictd_core::linalg;
+use ictd_core::mask::{MeanCentred, Td0};
+use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
+use ictd_core::statistic::Statistic;
 use ictd_core::td;
 use ictd_core::transformer::{Layer, Transformer};
+use ictd_core::transition::{Transition, query_token};
 use ictd_core::two_head::TwoHeadTransformer;
 use nalgebra::{SMatrix, SVector};
 use serde::{Deserialize, Serialize};
@@ -259,7 +261,7 @@ fn one_seed<const D: usize, const K: usize, const K2: usize>(
         };
         let (weights, outputs) = (weights.doing(doing())?, outputs.doing(doing())?);
         for (l, (w, y)) in weights.iter().zip(outputs).enumerate() {
-            let value = kernel::dot(query, w);
+            let value = linalg::dot(query, w);
             rows.push(ErrorRow {
                 construction: name.into(),
                 seed,
@@ -281,7 +283,7 @@ fn iterates<const D: usize>(
     c: &[C<D>],
     update: &dyn Fn(&SVector<f64, D>, &C<D>) -> Step<D>,
 ) -> Result<Vec<SVector<f64, D>>, ictd_core::Error> {
-    let mut w = kernel::zeros();
+    let mut w = linalg::zeros();
     c.iter()
         .map(|c| {
             w = update(&w, c)?;
@@ -292,7 +294,7 @@ fn iterates<const D: usize>(
 
 /// A random matrix of the given Frobenius norm.
 fn preconditioner<const D: usize>(norm: f64, rng: &mut Rng) -> C<D> {
-    let mut c: C<D> = kernel::zeros();
+    let mut c: C<D> = linalg::zeros();
     let mut squares = 0.0;
     for j in 0..D {
         for i in 0..D {
@@ -301,7 +303,7 @@ fn preconditioner<const D: usize>(norm: f64, rng: &mut Rng) -> C<D> {
         }
     }
     // Drawn 0 with probability 0; the matrix then stays 0.
-    kernel::scale(if squares > 0.0 { norm / squares.sqrt() } else { 0.0 }, &c)
+    linalg::scale(if squares > 0.0 { norm / squares.sqrt() } else { 0.0 }, &c)
 }
 
 /// A prompt.
@@ -321,7 +323,7 @@ struct Output {
 impl<const D: usize> Problem<D> {
     fn random(options: &Verify, rng: &mut Rng) -> Self {
         fn features<const D: usize>(rng: &mut Rng) -> SVector<f64, D> {
-            let mut phi = kernel::zeros();
+            let mut phi = linalg::zeros();
             for i in 0..D {
                 phi[i] = rng.normal();
             }
@@ -397,7 +399,7 @@ impl<const D: usize> Problem<D> {
     }
 
     fn columns<const K: usize>(&self, gamma: f64) -> Vec<SVector<f64, K>> {
-        self.transitions.iter().map(|t| ictd_core::prompt::token(t, gamma)).collect()
+        self.transitions.iter().map(|t| ictd_core::transition::token(t, gamma)).collect()
     }
 }
 

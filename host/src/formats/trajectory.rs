@@ -15,8 +15,8 @@
 use super::error::excerpt;
 use super::npz::Npz;
 use super::{Array, FormatError, Problem};
-use ictd_core::prompt::Transition;
 use ictd_core::scalar::Scalar;
+use ictd_core::transition::Transition;
 use nalgebra::SVector;
 use std::fs;
 use std::io::{Read, Seek};

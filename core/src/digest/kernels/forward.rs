@@ -3,15 +3,17 @@
 use super::{Draws, append};
 use crate::attention::{LinearAttention, SoftmaxAttention, Td0, TdLambda};
 use crate::constructions;
-use crate::context::{GrowingAverageReward, Statistic, TwoHeadContext};
+use crate::context::{GrowingAverageReward, TwoHeadContext};
 use crate::digest::{LaneDigests, Seeds};
 use crate::error::Error;
-use crate::kernel::{scale, zeros};
-use crate::prompt::{Prompt, Transition};
+use crate::linalg::{scale, zeros};
+use crate::prompt::Prompt;
 use crate::rng::Rng;
 use crate::scalar::Scalar;
+use crate::statistic::Statistic;
 use crate::td;
 use crate::transformer::{Layer, Transformer};
+use crate::transition::Transition;
 use crate::two_head::TwoHeadTransformer;
 use nalgebra::{SMatrix, SVector};
 

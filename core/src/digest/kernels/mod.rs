@@ -7,11 +7,11 @@ mod words;
 
 use super::{Digest, Kernel, LaneDigests, MAX_LANES, Seeds};
 use crate::error::Error;
-use crate::kernel::zeros;
-use crate::prompt::Transition;
+use crate::linalg::zeros;
 use crate::rng::Rng;
 use crate::scalar::{Real, Scalar};
 use crate::transformer::Layer;
+use crate::transition::Transition;
 use core::marker::PhantomData;
 use nalgebra::SMatrix;
 

@@ -4,7 +4,6 @@ use super::append;
 use crate::digest::{Digest, LaneDigests, Seeds};
 use crate::error::Error;
 use crate::model::{AttentionKind, Model, ModelError, crc32};
-use crate::prompt::Transition;
 use crate::rng::{Rng, Stream};
 use crate::scalar::{Real, Scalar};
 use crate::tasks::{
@@ -12,6 +11,7 @@ use crate::tasks::{
     cart_pole_single_grid, loop_mrp, random_mdp,
 };
 use crate::transformer::{Layer, Transformer};
+use crate::transition::Transition;
 use nalgebra::SMatrix;
 
 /// Every kind of random number, from each stream of the seed.

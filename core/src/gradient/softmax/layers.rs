@@ -7,7 +7,7 @@ use super::rows::{
     scatter, tile, vector,
 };
 use super::{Columns, LayerTape};
-use crate::kernel::{mul_vector, transpose_mul_vector};
+use crate::linalg::{mul_vector, transpose_mul_vector};
 use crate::scalar::{Scalar, kernel};
 use crate::transformer::Layer;
 

@@ -3,7 +3,7 @@
 //! A tile holds for each of n context columns, and for the query's, one number per row.
 
 use super::Columns;
-use crate::kernel::keep_apart;
+use crate::linalg::keep_apart;
 use crate::scalar::{Scalar, kernel};
 use nalgebra::{ArrayStorage, SVector};
 

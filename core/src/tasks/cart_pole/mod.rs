@@ -8,7 +8,7 @@ pub use tile_coding::{MAX_TILINGS, TileCoding};
 
 use super::{Task, uniform_vector};
 use crate::error::Error;
-use crate::kernel::{add_scaled, zeros};
+use crate::linalg::{add_scaled, zeros};
 use crate::rng::Rng;
 use crate::scalar::Real;
 use nalgebra::SVector;

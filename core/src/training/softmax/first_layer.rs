@@ -23,7 +23,7 @@ use crate::gradient::softmax::Columns;
 use crate::gradient::softmax::rows::{
     TILE, add, add_outers, add_scaled, binary, dot, scale, vector,
 };
-use crate::kernel::{mul_vector, transpose_mul_vector};
+use crate::linalg::{mul_vector, transpose_mul_vector};
 use crate::scalar::{Scalar, kernel};
 use crate::transformer::Layer;
 use heapless::Vec;

@@ -3,7 +3,7 @@ mod first_layer;
 use super::network::in_reverse;
 use super::{AttentionNetwork, AttentionParameters, Network, Targets, Window, Windows};
 use crate::gradient::softmax::Tape;
-use crate::kernel::zeros;
+use crate::linalg::zeros;
 use crate::rng::Rng;
 use crate::scalar::Scalar;
 use crate::transformer::Layer;

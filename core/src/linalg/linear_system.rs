@@ -49,7 +49,7 @@ pub fn solve<R: Real, const M: usize>(
             b[i] -= factor * b_k;
         }
     }
-    let mut x = crate::kernel::zeros::<R, M, 1>();
+    let mut x = crate::linalg::zeros::<R, M, 1>();
     for i in (0..size).rev() {
         let mut sum = b[i];
         for j in i + 1..size {
@@ -57,7 +57,7 @@ pub fn solve<R: Real, const M: usize>(
         }
         x[i] = sum / a[(i, i)];
     }
-    if crate::kernel::is_finite(&x) { Ok(x) } else { Err(Error::Singular { system }) }
+    if crate::linalg::is_finite(&x) { Ok(x) } else { Err(Error::Singular { system }) }
 }
 
 /// argmin_x ||A x - b|| over the leading `rows` rows of A, by Householder QR.
@@ -114,7 +114,7 @@ pub fn least_squares<R: Real, const M: usize, const N: usize>(
             b[i] -= factor * v_i;
         }
     }
-    let mut x = crate::kernel::zeros::<R, N, 1>();
+    let mut x = crate::linalg::zeros::<R, N, 1>();
     for i in (0..N).rev() {
         let mut sum = b[i];
         for j in i + 1..N {
@@ -122,7 +122,7 @@ pub fn least_squares<R: Real, const M: usize, const N: usize>(
         }
         x[i] = sum / diagonal[i];
     }
-    if crate::kernel::is_finite(&x) { Ok(x) } else { Err(Error::Singular { system }) }
+    if crate::linalg::is_finite(&x) { Ok(x) } else { Err(Error::Singular { system }) }
 }
 
 /// The unit roundoff times the size: what elimination cannot tell from 0, relative to A.

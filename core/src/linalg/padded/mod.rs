@@ -19,14 +19,14 @@ macro_rules! for_rows {
         } else {
             let mut row = 0;
             while row + 3 <= $R {
-                $crate::kernel::keep_apart::<$S>();
+                $crate::linalg::keep_apart::<$S>();
                 { let $i = row; $body }
                 { let $i = row + 1; $body }
                 { let $i = row + 2; $body }
                 row += 3;
             }
             while row < $R {
-                $crate::kernel::keep_apart::<$S>();
+                $crate::linalg::keep_apart::<$S>();
                 { let $i = row; $body }
                 row += 1;
             }

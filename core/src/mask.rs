@@ -11,7 +11,7 @@
 //! | [`MeanCentred`] | sum_j (z_j - mean_{i<=j} z_i) z_j^T | the running mean |
 
 use crate::error::Error;
-use crate::kernel::zeros;
+use crate::linalg::zeros;
 use crate::scalar::Scalar;
 use core::fmt::Debug;
 use nalgebra::SVector;

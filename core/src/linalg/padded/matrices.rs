@@ -2,7 +2,7 @@
 
 use super::vectors::add_product;
 use super::{Columns, Dim, all, all_mut, rows_at};
-use crate::kernel::keep_apart;
+use crate::linalg::keep_apart;
 use crate::scalar::{Scalar, kernel};
 
 /// What a product of matrices is added to.

@@ -4,6 +4,7 @@
 //! nalgebra's, these also take lanes, and no code path depends on the target or on the build. Each
 //! product is a [`Kernel`](crate::scalar::Kernel).
 
+pub mod linear_system;
 pub(crate) mod padded;
 #[cfg(any(target_os = "none", test))]
 pub(crate) mod tiled;

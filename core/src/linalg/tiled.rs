@@ -63,7 +63,7 @@ fn tile_of<S: Scalar, const R: usize, const K: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::zeros;
+    use crate::linalg::zeros;
     use crate::rng::Rng;
 
     #[test]

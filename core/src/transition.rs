@@ -1,0 +1,195 @@
+//! A transition of a Markov reward process, seen through features, and the tokens made of it.
+
+use crate::error::Error;
+use crate::linalg::zeros;
+use crate::scalar::Scalar;
+use nalgebra::{ArrayStorage, SVector};
+
+/// Features phi(s), (D): an array `[S; D]` or nalgebra's `SVector<S, D>`.
+pub trait FeatureVector<S: Scalar, const D: usize> {
+    /// The D numbers.
+    fn as_array(&self) -> &[S; D];
+
+    /// The D numbers as a vector.
+    #[inline(always)]
+    fn to_vector(&self) -> SVector<S, D> {
+        SVector::from_array_storage(ArrayStorage([*self.as_array()]))
+    }
+}
+
+impl<S: Scalar, const D: usize> FeatureVector<S, D> for [S; D] {
+    #[inline(always)]
+    fn as_array(&self) -> &[S; D] {
+        self
+    }
+}
+
+impl<S: Scalar, const D: usize> FeatureVector<S, D> for SVector<S, D> {
+    #[inline(always)]
+    fn as_array(&self) -> &[S; D] {
+        &self.data.0[0]
+    }
+}
+
+/// One transition of a Markov reward process, seen through features: (phi, R, phi').
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Transition<S: Scalar, const D: usize> {
+    /// phi(S_t): features of the state, (D).
+    pub phi: SVector<S, D>,
+    /// R_{t+1}: the reward on leaving it.
+    pub reward: S,
+    /// phi(S_{t+1}): features of the next state, (D).
+    pub phi_next: SVector<S, D>,
+}
+
+impl<S: Scalar, const D: usize> Transition<S, D> {
+    /// Refuses NaN, infinities, and numbers so large that sums of their squares would leave the range of
+    /// the scalar: the token's length must be below 2^48 (2.8e14) in `f32`, 2^496 (2e149) in `f64`. A
+    /// context can then take 2^32 transitions, whatever they hold, before its sums overflow.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `phi`, `reward` or `phi_next`.
+    pub fn check(&self) -> Result<(), Error> {
+        // One comparison for all: NaN and infinities stay what they are in a sum of squares.
+        let mut square = self.reward * self.reward;
+        for i in 0..D {
+            square += self.phi[i] * self.phi[i];
+            square += self.phi_next[i] * self.phi_next[i];
+        }
+        if can_be_summed(square) { Ok(()) } else { Err(self.refusal()) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn refusal(&self) -> Error {
+        let mut square = S::ZERO;
+        let reward = core::slice::from_ref(&self.reward);
+        let parts = [
+            ("phi", self.phi.as_slice()),
+            ("reward", reward),
+            ("phi_next", self.phi_next.as_slice()),
+        ];
+        for (parameter, part) in parts {
+            for x in part {
+                square += *x * *x;
+            }
+            if !can_be_summed(square) {
+                return if part.iter().all(|x| x.is_finite()) {
+                    Error::OutOfRange { parameter, accepted: TOKEN_LENGTH }
+                } else {
+                    Error::NonFinite { parameter }
+                };
+            }
+        }
+        // The check summed up in another order: the last one tipped the balance.
+        Error::OutOfRange { parameter: "phi_next", accepted: TOKEN_LENGTH }
+    }
+}
+
+/// What [`Transition::check`] accepts.
+const TOKEN_LENGTH: &str = "a length below 2.8e14 of (phi; reward; phi_next), in f64 2e149";
+
+/// True if 2^32 such squares can be added up.
+#[inline(always)]
+fn can_be_summed<S: Scalar>(square: S) -> bool {
+    (square * S::from_f64(4_294_967_296.0)).is_finite()
+}
+
+/// Refuses to compile unless K fits D: 2 D + 1 (discounted) or 2 D + 2 (average reward).
+#[inline(always)]
+pub(crate) const fn check_token_size<const D: usize, const K: usize>() {
+    const {
+        assert!(
+            D >= 1 && (K == 2 * D + 1 || K == 2 * D + 2),
+            "token size K does not fit the feature dimension D: write K = 2 * D + 1 \
+             (discounted), or K = 2 * D + 2 (average reward, with its memory row)"
+        );
+    }
+}
+
+/// A discount in [0, 1).
+pub(crate) fn check_gamma<S: Scalar>(gamma: S) -> Result<S, Error> {
+    let fits = |g| g >= Scalar::ZERO && g < Scalar::ONE;
+    check_lanes(gamma, "gamma", fits, "[0, 1)")
+}
+
+/// gamma as the prompt uses it: checked, and 1 for the average-reward prompt.
+pub(crate) fn check_discount<S: Scalar, const D: usize, const K: usize>(
+    gamma: S,
+) -> Result<S, Error> {
+    check_token_size::<D, K>();
+    if K == 2 * D + 1 {
+        return check_gamma(gamma);
+    }
+    check_lanes(gamma, "gamma", |g| g == Scalar::ONE, "1 in the average-reward setting")
+}
+
+/// A parameter whose lanes are all finite and fit.
+pub(crate) fn check_lanes<S: Scalar>(
+    x: S,
+    parameter: &'static str,
+    fits: impl Fn(S::Element) -> bool,
+    accepted: &'static str,
+) -> Result<S, Error> {
+    if !x.is_finite() {
+        return Err(Error::NonFinite { parameter });
+    }
+    if (0..S::LANES).all(|lane| fits(x.lane(lane))) {
+        Ok(x)
+    } else {
+        Err(Error::OutOfRange { parameter, accepted })
+    }
+}
+
+/// A context token z_j = (phi_{j-1}; gamma phi_j; R_j), (K); with K = 2 D + 2 the average-reward
+/// token (phi_{j-1}; phi_j; R_j; 0) whose last row is memory (pass gamma = 1).
+#[inline(always)]
+pub fn token<S: Scalar, const D: usize, const K: usize>(
+    transition: &Transition<S, D>,
+    gamma: S,
+) -> SVector<S, K> {
+    check_token_size::<D, K>();
+    let mut z = zeros::<S, K, 1>();
+    for i in 0..D {
+        z[i] = transition.phi[i];
+        z[D + i] = gamma * transition.phi_next[i];
+    }
+    z[2 * D] = transition.reward;
+    z
+}
+
+/// The query token (phi; 0; 0), (K).
+#[inline(always)]
+pub fn query_token<S: Scalar, const D: usize, const K: usize>(
+    phi: &SVector<S, D>,
+) -> SVector<S, K> {
+    check_token_size::<D, K>();
+    let mut z = zeros::<S, K, 1>();
+    for i in 0..D {
+        z[i] = phi[i];
+    }
+    z
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spike_that_sums_could_not_hold_is_refused_by_name() {
+        let check = |phi: f32, reward: f32, phi_next: f32| {
+            let (phi, phi_next) = (SVector::from([1.0, phi]), SVector::from([phi_next, 1.0]));
+            Transition { phi, reward, phi_next }.check()
+        };
+        let large = 1.6e14;
+        assert_eq!(check(large, -large, large), Ok(()));
+        let refused = |parameter| Err(Error::OutOfRange { parameter, accepted: TOKEN_LENGTH });
+        assert_eq!(check(3e14, 0.0, 0.0), refused("phi"));
+        assert_eq!(check(0.0, -3e19, 0.0), refused("reward"));
+        assert_eq!(check(0.0, 0.0, f32::MAX), refused("phi_next"));
+        assert_eq!(check(2e14, 1.0, 2.5e14), refused("phi_next"));
+        let non_finite = Err(Error::NonFinite { parameter: "reward" });
+        assert_eq!(check(0.0, f32::INFINITY, f32::NAN), non_finite);
+    }
+}
