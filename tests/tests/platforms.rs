@@ -231,7 +231,7 @@ fn a_fault_in_the_arithmetic_is_reported_by_kernel() {
     for fault in [Fault::MulAdd, Fault::Reassociated] {
         let names = with(fault);
         for kernel in ["linear_forward", "softmax_forward", "value_functions", "linear_training"] {
-            assert!(names.contains(&kernel), "{fault:?} went unnoticed in {linalg}: {names:?}");
+            assert!(names.contains(&kernel), "{fault:?} went unnoticed in {kernel}: {names:?}");
         }
         // These kernels do no arithmetic in this scalar.
         assert!(!names.contains(&"random_streams") && !names.contains(&"stored_model"));
