@@ -58,8 +58,8 @@ fn the_page_holds_every_claim_figure_number_digest_and_command() {
     let expected = include_str!("../../tests/digests.txt");
     for line in expected.lines().filter(|line| !line.starts_with('#')) {
         let (kernel, digest) = line.split_once(' ').unwrap();
-        let row = format!(">{linalg}</th><td>{0}</td><td>{0}</td><td>equal", digest.trim());
-        assert!(html.contains(&row), "{linalg}");
+        let row = format!(">{kernel}</th><td>{0}</td><td>{0}</td><td>equal", digest.trim());
+        assert!(html.contains(&row), "{kernel}");
     }
     // A run alone gives a page of its own.
     let alone = page(&out.path().join("demo"));
