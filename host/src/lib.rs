@@ -4,7 +4,7 @@
 //! algorithm, a figure, a platform or a board.
 //!
 //! One file per figure of the paper in [`experiments`]; each run computes, writes its
-//! [`records`], and draws its [`figures`] from those records alone. Results go to stdout, progress
+//! [`records`](run::records), and draws its [`figures`] from those records alone. Results go to stdout, progress
 //! and errors to stderr. Exit codes: 0 done, 1 a claim or check failed, 2 wrong use or bad input,
 //! 130 interrupted.
 // Only the module `dispatch` calls functions by the processor's instructions.
@@ -12,7 +12,7 @@
 
 pub mod cli;
 pub mod commands;
-pub mod config;
+pub mod digests;
 pub mod dimension;
 pub mod dispatch;
 pub mod error;
@@ -20,18 +20,15 @@ pub mod experiments;
 pub mod figures;
 pub mod formats;
 pub mod guide;
-pub mod model_file;
 pub mod options;
 pub mod page;
-pub mod progress;
-pub mod records;
-pub mod report;
-pub mod run_info;
-pub mod session;
+pub mod run;
 pub mod train;
 
 pub use error::Error;
 
+use cli::command;
+use run::{progress, report, session::Session};
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
@@ -47,9 +44,10 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
             Ok(ExitCode::SUCCESS)
         }
         cli::Parsed::Command(cli) => {
-            json = cli.global.json;
-            let session = session::Session::new(&cli.global)?;
-            let report = cli::dispatch(&cli, &session)?;
+            json = cli.session.json;
+            progress::catch_interrupts();
+            let session = Session::new(&cli.session)?;
+            let report = command::dispatch(cli.command.as_ref(), &session)?;
             print(&if json { report.to_json() } else { report.to_text(report::terminal_width()) });
             Ok(ExitCode::from(if report.holds() { 0 } else { 1 }))
         }

@@ -4,18 +4,19 @@
 //! Seconds per reader: `ICTD_FUZZ_SECONDS` (default 1). The mutations follow from a seed
 //! (`ICTD_FUZZ_SEED`, default 0); a failure prints the bytes that caused it.
 
+use ictd::commands::model_file;
 use ictd::experiments::learning::MatrixRecords;
 use ictd::figures::Figure;
 use ictd::formats::npz::Npz;
 use ictd::formats::parameters::Parameters;
-use ictd::formats::run_lock;
 use ictd::formats::seed_run::{PartialParams, SeedLog};
 use ictd::formats::trajectory::{Features, Trajectory};
-use ictd::records::Records;
+use ictd::run::info;
+use ictd::run::lock;
+use ictd::run::records::Records;
 use ictd::train::checkpoint::Checkpoint;
 use ictd::train::group::Group;
 use ictd::train::{SeedRun, Train, shapes};
-use ictd::{model_file, run_info};
 use ictd_core::rng::Rng;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
@@ -260,9 +261,7 @@ fn damage_to_a_file_without_a_checksum_is_refused_or_read_as_another_file() {
     });
     every_damage(CONFIG, false, read_config);
     every_damage(MATRICES, false, |bytes| read_matrices(bytes).then_some(()));
-    every_damage(RUN_JSON, false, |bytes| {
-        Some(run_info::processes(bytes)).filter(|p| !p.is_empty())
-    });
+    every_damage(RUN_JSON, false, |bytes| Some(info::processes(bytes)).filter(|p| !p.is_empty()));
     let record = Checkpoint::from_bytes(Path::new(FILE), &checkpoint()).unwrap().record;
     let group = RefCell::new(group());
     every_damage(&record, false, |bytes| {
@@ -292,7 +291,7 @@ fn checkpoint() -> Vec<u8> {
         parameters: group.parameters(0),
         points: vec![group.measure(0)],
     };
-    let config = ictd::config::to_text("train", 3, &options()).unwrap();
+    let config = ictd::run::config::to_text("train", 3, &options()).unwrap();
     let tasks_done = group.tasks_done();
     Checkpoint { config, tasks_done, record: group.save(0), run }.to_bytes().unwrap()
 }
@@ -307,10 +306,10 @@ const RUN_JSON: &[u8] = br#"{"format": 1, "processes": [{"started": "2026-01-01T
 /// The config of a run, read to be resumed and to be repeated.
 fn read_config(bytes: &[u8]) -> Option<bool> {
     let text = std::str::from_utf8(bytes).ok()?;
-    let resumed = ictd::config::run_of_text::<Train>(Path::new(FILE), "train", text);
+    let resumed = ictd::run::config::run_of_text::<Train>(Path::new(FILE), "train", text);
     let resumed = resumed.is_ok_and(|(seed, options)| options.check(seed).is_ok());
     let arguments = ["ictd", "--config", FILE].map(Into::into);
-    let repeated = ictd::config::insert_text(arguments.to_vec(), Path::new(FILE), text);
+    let repeated = ictd::cli::config_file::insert_text(arguments.to_vec(), Path::new(FILE), text);
     (resumed || repeated.is_ok()).then_some(resumed)
 }
 
@@ -367,13 +366,13 @@ fn checkpoints() {
 #[test]
 fn records() {
     survives(&[MATRICES], unchanged, read_matrices);
-    survives(&[RUN_JSON], unchanged, |bytes| !run_info::processes(bytes).is_empty());
+    survives(&[RUN_JSON], unchanged, |bytes| !info::processes(bytes).is_empty());
 }
 
 #[test]
 fn run_locks() {
     survives(&[b"process 4711"], unchanged, |bytes| {
-        let holder = run_lock::holder(bytes);
+        let holder = lock::holder(bytes);
         assert!(!holder.is_empty() && !holder.chars().any(char::is_control));
         holder.starts_with("process")
     });

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{files, ictd, json};
-use ictd::formats::run_lock::RunLock;
+use ictd::run::lock::RunLock;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;

@@ -24,14 +24,17 @@ pub mod seeds;
 
 use ictd::formats::npz::Npz;
 use ictd::formats::parameters::Parameters;
-use ictd::formats::run_lock;
+use ictd::run::lock;
 use ictd::formats::seed_run::{PartialParams, SeedLog};
 use ictd::formats::trajectory::{Features, Trajectory};
-use ictd::records::Records;
+use ictd::run::records::Records;
 use ictd::train::checkpoint::Checkpoint;
 use ictd::train::directory::{ElementRow, MetricRow};
 use ictd::train::{Train, shapes};
-use ictd::{config, experiments::learning, model_file, run_info};
+use ictd::cli::config_file;
+use ictd::commands::model_file;
+use ictd::experiments::learning;
+use ictd::run::{config, info};
 use std::io::{Cursor, Write};
 use std::path::Path;
 
@@ -68,7 +71,7 @@ pub fn config(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let arguments = vec!["ictd".into(), "--config".into(), FILE.into()];
     // What is accepted has been through the same parser as typed options.
-    let _ = config::insert_text(arguments, Path::new(FILE), text);
+    let _ = config_file::insert_text(arguments, Path::new(FILE), text);
 }
 
 /// The options of a run that is resumed, which are checked as typed ones are.
@@ -196,10 +199,10 @@ fn draw(panels: Vec<ictd::figures::Panel>) {
 /// Objects.
 pub fn json(bytes: &[u8]) {
     let _ = PartialParams::from_json(Path::new(FILE), bytes);
-    run_info::processes(bytes);
+    info::processes(bytes);
 }
 
 /// One printable line.
 pub fn run_lock(bytes: &[u8]) {
-    assert!(!run_lock::holder(bytes).chars().any(char::is_control));
+    assert!(!lock::holder(bytes).chars().any(char::is_control));
 }

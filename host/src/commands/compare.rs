@@ -4,8 +4,8 @@ mod contents;
 
 use crate::error::Error;
 use crate::page;
-use crate::report::{self, Claim, Report, Verdict};
-use crate::run_info;
+use crate::run::info;
+use crate::run::report::{self, Claim, Report, Verdict};
 use contents::first_difference;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Files that say how a run went, not what came out; the page shows what `run.json` says.
-const NOT_COMPARED: [&str; 3] = [".lock", run_info::FILE_NAME, page::NAME];
+const NOT_COMPARED: [&str; 3] = [".lock", info::FILE_NAME, page::NAME];
 
 /// The most rows of a table on the terminal.
 const SHOWN: usize = 20;

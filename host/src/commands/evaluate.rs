@@ -2,17 +2,17 @@
 
 mod values;
 
+use crate::commands::model_file;
 use crate::dimension::{self, for_dimension};
 use crate::error::Error;
 use crate::experiments::{self, Experiment, Findings};
 use crate::figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use crate::formats::parameters::Attention;
 use crate::formats::trajectory::{Features, Trajectory};
-use crate::model_file;
 use crate::options;
-use crate::records::Records;
-use crate::report::{self, Report};
-use crate::session::Session;
+use crate::run::records::Records;
+use crate::run::report::{self, Report};
+use crate::run::session::Session;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::PathBuf;

@@ -3,17 +3,17 @@
 mod measure;
 
 use super::evaluate::AttentionOption;
+use crate::commands::model_file::{self, MAX_STORED_LAYERS, ModelFile, PARAMETERS_FILE};
 use crate::dimension::{self, for_dimension};
 use crate::error::Error;
 use crate::experiments::{self, Experiment, Findings, mean_and_stderr};
 use crate::figures::{Axis, Curve, Curves, Figure, Heatmap, NamedFigures, Panel};
 use crate::formats::parameters::{LayerParameters, Mode, Parameters};
 use crate::formats::seed_run::DATA_FILE;
-use crate::model_file::{self, MAX_STORED_LAYERS, ModelFile, PARAMETERS_FILE};
 use crate::options;
-use crate::records::Records;
-use crate::report::{self, Report};
-use crate::session::Session;
+use crate::run::records::Records;
+use crate::run::report::{self, Report};
+use crate::run::session::Session;
 use measure::Settings;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! `ictd list`.
 
 use crate::experiments;
-use crate::report::{Report, table};
+use crate::run::report::{Report, table};
 use serde_json::json;
 
 /// List the experiments and the figures of the paper that they repeat

@@ -1,13 +1,15 @@
 //! `ictd` without a command: what the paper claims, measured, in one run.
 
-use crate::config;
 use crate::error::Error;
-use crate::experiments::{self, Experiment, demo::Demo, figure_2::Figure2, verify::Verify};
-use crate::page::{self, Damaged};
-use crate::records::RunDirectory;
-use crate::report::Report;
-use crate::run_info::{Outcome, RunInfo};
-use crate::session::Session;
+use crate::experiments::{
+    self, Catalogue, Experiment, demo::Demo, figure_2::Figure2, verify::Verify,
+};
+use crate::page;
+use crate::run::config;
+use crate::run::info::{Outcome, RunInfo};
+use crate::run::records::RunDirectory;
+use crate::run::report::Report;
+use crate::run::session::Session;
 use serde_json::json;
 
 /// The main job has no options of its own.
@@ -18,7 +20,7 @@ struct Defaults {}
 ///
 /// # Errors
 /// Theirs, and [`Error::Write`].
-pub fn run(session: &Session) -> Result<Report, Error> {
+pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let directory = RunDirectory::claim(session.out.clone())?;
     let mut info = RunInfo::new("main", session);
     let started = std::time::Instant::now();
@@ -52,6 +54,6 @@ pub fn run(session: &Session) -> Result<Report, Error> {
     info.verdicts(&report.claims);
     report.files.splice(0..0, directory.write(files)?);
     report.files.push(info.write(directory.path(), Some(&Outcome::Finished))?);
-    report.files.push(page::write(directory.path(), Damaged::LeaveOut)?.0);
+    page::add(&mut report, directory.path(), catalogue)?;
     Ok(report)
 }

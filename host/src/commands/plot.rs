@@ -1,9 +1,9 @@
 //! `ictd plot`.
 
 use crate::error::Error;
-use crate::experiments;
-use crate::records::{Records, RunDirectory};
-use crate::report::Report;
+use crate::experiments::Catalogue;
+use crate::run::records::{Records, RunDirectory};
+use crate::run::report::Report;
 use std::path::{Path, PathBuf};
 
 /// Draw the figures of a finished run again, from its records, without computing
@@ -25,13 +25,13 @@ pub struct Plot {
 ///
 /// # Errors
 /// [`Error::File`] if there is no run or a record is damaged, [`Error::Write`].
-pub fn run(options: &Plot) -> Result<Report, Error> {
+pub fn run(options: &Plot, catalogue: &Catalogue) -> Result<Report, Error> {
     super::refuse_out(&options.out)?;
     let mut report = Report::new("plot");
     for run in runs(&options.directory)? {
         let mut records = Records::open(&run)?;
         let id = command_of(&run)?;
-        let mut entries = experiments::ALL.iter().chain(super::WITH_FIGURES);
+        let mut entries = catalogue.entries();
         let Some(entry) = entries.clone().find(|e| e.id == id) else {
             let known: Vec<_> = entries.by_ref().map(|e| e.id).collect();
             let reason = format!("command: `{id}` has no figures: known are {}", known.join(", "));

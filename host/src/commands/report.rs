@@ -1,8 +1,9 @@
 //! `ictd report`.
 
 use crate::error::Error;
+use crate::experiments::Catalogue;
 use crate::page::{self, Damaged};
-use crate::report::{Report, Verdict};
+use crate::run::report::{Report, Verdict};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -26,9 +27,9 @@ pub struct ReportOptions {
 ///
 /// # Errors
 /// [`Error::File`] if there is no run or one is damaged, [`Error::Write`].
-pub fn run(options: &ReportOptions) -> Result<Report, Error> {
+pub fn run(options: &ReportOptions, catalogue: &Catalogue) -> Result<Report, Error> {
     super::refuse_out(&options.out)?;
-    let (path, content) = page::write(&options.directory, Damaged::Refuse)?;
+    let (path, content) = page::write(&options.directory, Damaged::Refuse, catalogue)?;
     let count = |v: Verdict| content.runs.iter().map(|run| run.count(v)).sum::<usize>();
     let mut report = Report::new("report");
     let names: Vec<_> = content.runs.iter().map(|run| run.name.as_str()).collect();

@@ -1,10 +1,10 @@
 //! `ictd reproduce`.
 
 use crate::error::Error;
-use crate::experiments::{self, Entry, learning::Scale};
-use crate::page::{self, Damaged};
-use crate::report::Report;
-use crate::session::Session;
+use crate::experiments::{self, Catalogue, Entry, learning::Scale};
+use crate::page;
+use crate::run::report::Report;
+use crate::run::session::Session;
 use serde_json::json;
 use std::time::Instant;
 
@@ -28,7 +28,7 @@ pub struct Reproduce {
 ///
 /// # Errors
 /// [`Error::Usage`] for an ID that is none; theirs.
-pub fn run(options: &Reproduce, session: &Session) -> Result<Report, Error> {
+pub fn run(options: &Reproduce, session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let started = Instant::now();
     let chosen = choose(&options.ids)?;
     let mut report = Report::new("reproduce");
@@ -41,7 +41,7 @@ pub fn run(options: &Reproduce, session: &Session) -> Result<Report, Error> {
         report.claims.extend(part.claims);
         report.files.extend(part.files);
     }
-    report.files.push(page::write(&session.out, Damaged::LeaveOut)?.0);
+    page::add(&mut report, &session.out, catalogue)?;
     report.results.insert("seconds".into(), json!(started.elapsed().as_secs_f64()));
     Ok(report)
 }

@@ -1,8 +1,7 @@
 //! `ictd completions` and `ictd man`.
 
-use crate::cli;
 use crate::error::Error;
-use crate::report::Report;
+use crate::run::report::Report;
 use serde_json::json;
 
 /// Print a completion script for a shell
@@ -25,9 +24,9 @@ pub struct Man {}
 ///
 /// # Errors
 /// [`Error::Usage`] if the script is no text.
-pub fn completions(options: &Completions) -> Result<Report, Error> {
+pub fn completions(options: &Completions, mut command: clap::Command) -> Result<Report, Error> {
     let mut script = Vec::new();
-    clap_complete::generate(options.shell, &mut cli::command(), "ictd", &mut script);
+    clap_complete::generate(options.shell, &mut command, "ictd", &mut script);
     text_report("completions", script)
 }
 
@@ -35,11 +34,11 @@ pub fn completions(options: &Completions) -> Result<Report, Error> {
 ///
 /// # Errors
 /// [`Error::Usage`] if the page cannot be rendered.
-pub fn man() -> Result<Report, Error> {
+pub fn man(command: clap::Command) -> Result<Report, Error> {
     let refuse = |e: std::io::Error| Error::Usage(e.to_string());
     let mut page = Vec::new();
-    clap_mangen::Man::new(cli::command()).render(&mut page).map_err(refuse)?;
-    for command in cli::command().get_subcommands() {
+    clap_mangen::Man::new(command.clone()).render(&mut page).map_err(refuse)?;
+    for command in command.get_subcommands() {
         let heading = format!(".SH \"ICTD {}\"\n", command.get_name().to_uppercase());
         page.extend(heading.into_bytes());
         let man = clap_mangen::Man::new(command.clone());

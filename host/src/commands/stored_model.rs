@@ -1,12 +1,12 @@
 //! `ictd export` and `ictd inspect`: models as the bytes that firmware links.
 
+use crate::commands::model_file::{self, ModelFile};
 use crate::error::{Doing, Error};
 use crate::formats::parameters::{Attention, LayerParameters, Mode};
-use crate::model_file::{self, ModelFile};
 use crate::options;
-use crate::records;
-use crate::report::{Report, shortest};
-use crate::session::Session;
+use crate::run::records;
+use crate::run::report::{Report, shortest};
+use crate::run::session::Session;
 use ictd_core::model::{AttentionKind, Header, Model, ModelError, TwoHeadModel};
 use ictd_core::transformer::{Layer, Transformer};
 use serde_json::{Value, json};

@@ -1,12 +1,12 @@
 //! `ictd train`.
 
-use crate::config;
 use crate::error::Error;
 use crate::experiments::learning::{CAPTION, CurveRecords, MatrixRecords, put_records};
-use crate::figures::{self, Figure, Panel};
-use crate::records::Records;
-use crate::report::{self, Report, table};
-use crate::session::Session;
+use crate::figures::{Figure, Panel};
+use crate::run::config;
+use crate::run::records::Records;
+use crate::run::report::{self, Report, table};
+use crate::run::session::Session;
 use crate::train::directory::{CONFIG, Found, RESULTS, TrainDirectory};
 use crate::train::log::{Point, SeedRun};
 use crate::train::options::{Mode, Model, Train};
@@ -109,7 +109,7 @@ pub(crate) fn draw(records: &mut Records) -> Result<(), Error> {
         panels,
         columns: if layers > 0 { 4 } else { 2 },
     };
-    figures::put(records, RUN, &figure)
+    records.put_figure(RUN, &figure)
 }
 
 /// The caption of a figure without P and Q.

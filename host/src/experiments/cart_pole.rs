@@ -7,8 +7,8 @@ use super::learning::{
 use super::{Animations, Experiment, Findings};
 use crate::error::Error;
 use crate::figures::NamedFigures;
-use crate::records::Records;
-use crate::session::Session;
+use crate::run::records::Records;
+use crate::run::session::Session;
 use crate::train::options::{TaskKind, Train};
 use serde::{Deserialize, Serialize};
 

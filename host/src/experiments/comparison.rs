@@ -6,9 +6,9 @@ use super::learning::{
 use super::{Experiment, Findings};
 use crate::error::Error;
 use crate::figures::{Figure, NamedFigures};
-use crate::records::Records;
-use crate::report::{Claim, REFUTED, Verdict};
-use crate::session::Session;
+use crate::run::records::Records;
+use crate::run::report::{Claim, REFUTED, Verdict};
+use crate::run::session::Session;
 use crate::train::log::SeedRun;
 use crate::train::options::Train;
 use serde::{Deserialize, Serialize};

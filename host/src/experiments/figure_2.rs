@@ -7,9 +7,9 @@ use super::learning::{
 use super::{Animations, Experiment, Findings};
 use crate::error::Error;
 use crate::figures::NamedFigures;
-use crate::records::Records;
-use crate::report::{Claim, Verdict};
-use crate::session::Session;
+use crate::run::records::Records;
+use crate::run::report::{Claim, Verdict};
+use crate::run::session::Session;
 use crate::train::log::SeedRun;
 use crate::train::options::Train;
 use serde::{Deserialize, Serialize};

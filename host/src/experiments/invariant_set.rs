@@ -4,9 +4,9 @@ use super::{Experiment, Findings};
 use crate::error::{Doing, Error};
 use crate::figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use crate::options;
-use crate::records::Records;
-use crate::report::{Claim, Verdict};
-use crate::session::Session;
+use crate::run::records::Records;
+use crate::run::report::{Claim, Verdict};
+use crate::run::session::Session;
 use ictd_core::invariant_set::{
     FeatureTrajectory, Projection, group_averaged_update, step, theta_star, update,
 };

@@ -9,12 +9,12 @@ pub mod panels;
 pub use panels::{CAPTION, CurveRecords, MatrixRecords};
 
 use super::mean_and_stderr;
-use crate::config;
 use crate::error::Error;
 use crate::options;
-use crate::records::Records;
-use crate::report::{Claim, Verdict};
-use crate::session::Session;
+use crate::run::config;
+use crate::run::records::Records;
+use crate::run::report::{Claim, Verdict};
+use crate::run::session::Session;
 use crate::train::directory::TrainDirectory;
 use crate::train::log::{ELEMENTS, Element, Point, SeedRun};
 use crate::train::options::Train;

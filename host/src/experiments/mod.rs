@@ -14,13 +14,13 @@ pub mod sequential;
 pub mod softmax;
 pub mod verify;
 
-use crate::config;
 use crate::error::Error;
 use crate::figures::{self, Figure, NamedFigures};
-use crate::records::{Records, RunDirectory};
-use crate::report::{Claim, Report};
-use crate::run_info::{self, Outcome, RunInfo};
-use crate::session::Session;
+use crate::run::config;
+use crate::run::info::{self, Outcome, RunInfo};
+use crate::run::records::{Records, RunDirectory};
+use crate::run::report::{Claim, Report};
+use crate::run::session::Session;
 use learning::Scale;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -70,7 +70,7 @@ const FRAME: u16 = 15;
 /// Draws an experiment's figures and animations among the files of its run.
 fn draw<E: Experiment>(records: &mut Records) -> Result<(), Error> {
     for (name, figure) in E::figures(records)? {
-        figures::put(records, &name, &figure)?;
+        records.put_figure(&name, &figure)?;
     }
     for (name, frames) in E::animations(records)? {
         records.put(&format!("{name}.gif"), figures::animation(&frames, FRAME)?);
@@ -104,6 +104,24 @@ impl Entry {
 
     pub(crate) const fn of<E: Experiment>() -> Self {
         Entry { id: E::ID, figure: E::FIGURE, draw: draw::<E>, run: None, trains: false }
+    }
+}
+
+/// The commands whose runs have figures, and how they are typed: handed down by the command line to what
+/// shows runs.
+pub struct Catalogue {
+    /// The experiments, in the paper's order.
+    pub experiments: &'static [Entry],
+    /// Other commands.
+    pub others: &'static [Entry],
+    /// The command line.
+    pub command: clap::Command,
+}
+
+impl Catalogue {
+    /// All commands whose runs have figures.
+    pub fn entries(&self) -> impl Iterator<Item = &'static Entry> + Clone {
+        self.experiments.iter().chain(self.others)
     }
 }
 
@@ -202,7 +220,7 @@ pub fn run<E: Experiment>(experiment: &E, session: &Session) -> Result<Report, E
     draw::<E>(&mut records)?;
     info.files(records.files());
     info.verdicts(&report.claims);
-    records.put(run_info::FILE_NAME, info.to_text(Some(&Outcome::Finished)));
+    records.put(info::FILE_NAME, info.to_text(Some(&Outcome::Finished)));
     report.files = directory.write(records.files())?;
     report.results.insert("seconds".into(), json!(started.elapsed().as_secs_f64()));
     Ok(report)
@@ -226,6 +244,7 @@ pub fn mean_and_stderr(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::command;
 
     #[test]
     fn standard_error_is_that_of_the_mean_with_ddof_0() {
@@ -238,14 +257,12 @@ mod tests {
     fn the_options_defaults_are_those_of_the_help() {
         let parse = |arguments: &[&str]| {
             let arguments: Vec<_> = arguments.iter().map(Into::into).collect();
-            crate::cli::try_parse(&arguments).expect("no option is required").command
+            command::try_parse(&arguments).expect("no option is required").command
         };
         let same = |typed: String, default: String| assert_eq!(typed, default);
-        let Some(crate::cli::Command::Demo(demo)) = parse(&["ictd", "demo"]) else { panic!() };
+        let Some(command::Command::Demo(demo)) = parse(&["ictd", "demo"]) else { panic!() };
         same(format!("{demo:?}"), format!("{:?}", demo::Demo::default()));
-        let Some(crate::cli::Command::Verify(verify)) = parse(&["ictd", "verify"]) else {
-            panic!()
-        };
+        let Some(command::Command::Verify(verify)) = parse(&["ictd", "verify"]) else { panic!() };
         same(format!("{verify:?}"), format!("{:?}", verify::Verify::default()));
     }
 }

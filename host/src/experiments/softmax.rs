@@ -4,9 +4,9 @@ use super::learning::{CurveRecords, Scale, early, put_records, seeds_value, sett
 use super::{Experiment, Findings, mean_and_stderr};
 use crate::error::Error;
 use crate::figures::{Figure, NamedFigures};
-use crate::records::Records;
-use crate::report::{Claim, Verdict};
-use crate::session::Session;
+use crate::run::records::Records;
+use crate::run::report::{Claim, Verdict};
+use crate::run::session::Session;
 use crate::train::log::{Point, SeedRun};
 use crate::train::options::{Attention, TaskKind, Train};
 use serde::{Deserialize, Serialize};

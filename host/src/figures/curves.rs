@@ -2,8 +2,8 @@
 
 use super::font;
 use super::scale::Scale;
-use super::scene::{Anchor, Colour, Point, Scene};
-use super::style;
+use super::scene::{Anchor, Point, Scene};
+use super::style::{self, Colour};
 
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 8.0;

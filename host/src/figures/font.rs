@@ -1,6 +1,6 @@
 //! The embedded font: how wide a text is, and its outline, with kerning.
 
-use super::scene::TextStyle;
+use super::style::TextStyle;
 use std::sync::OnceLock;
 use tiny_skia::{Path, PathBuilder, Transform};
 use ttf_parser::gpos::{PairAdjustment, PositioningSubtable};

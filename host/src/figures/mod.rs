@@ -16,7 +16,6 @@ pub use curves::{Axis, Curve, Curves, HorizontalLine};
 pub use heatmap::Heatmap;
 
 use crate::error::Error;
-use crate::records::Records;
 use scene::{Anchor, Scene};
 
 /// Panels under a title.
@@ -153,16 +152,6 @@ impl Figure {
         }
         scene
     }
-}
-
-/// Puts `NAME.svg` and `NAME.png` among the files of a run.
-///
-/// # Errors
-/// As [`Figure::to_png`].
-pub fn put(records: &mut Records, name: &str, figure: &Figure) -> Result<(), Error> {
-    records.put(&format!("{name}.svg"), figure.to_svg());
-    records.put(&format!("{name}.png"), figure.to_png()?);
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,16 +1,13 @@
 //! A drawing: shapes and text on a white page, as SVG and as pixels.
 
 use super::font;
-use super::style;
+use super::style::{self, Colour, TextStyle};
 use crate::error::Error;
 use std::fmt::Write;
 use tiny_skia::{
     FillRule, LineCap, LineJoin, Mask, Paint, PathBuilder, Pixmap, Rect, Stroke, StrokeDash,
     Transform,
 };
-
-/// Red, green, blue.
-pub(super) type Colour = [u8; 3];
 
 /// A point on the page: pixels, y down.
 pub(super) type Point = (f64, f64);
@@ -20,21 +17,6 @@ pub(super) struct Scene {
     width: f64,
     height: f64,
     items: Vec<Item>,
-}
-
-/// How text looks.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TextStyle {
-    pub(super) size: f64,
-    pub(super) colour: Colour,
-    pub(super) bold: bool,
-}
-
-impl TextStyle {
-    pub(super) fn bold(mut self) -> Self {
-        self.bold = true;
-        self
-    }
 }
 
 /// Which point of a text its position names.

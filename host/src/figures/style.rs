@@ -1,6 +1,22 @@
 //! The look that all figures share.
 
-use super::scene::{Colour, TextStyle};
+/// Red, green, blue.
+pub(super) type Colour = [u8; 3];
+
+/// How text looks.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TextStyle {
+    pub(super) size: f64,
+    pub(super) colour: Colour,
+    pub(super) bold: bool,
+}
+
+impl TextStyle {
+    pub(super) fn bold(mut self) -> Self {
+        self.bold = true;
+        self
+    }
+}
 
 pub(super) const MARGIN: f64 = 20.0;
 pub(super) const GUTTER: f64 = 26.0;

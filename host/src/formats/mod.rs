@@ -7,7 +7,6 @@
 //! | [`parameters`] | P and Q (`.safetensors`) | PyTorch, JAX |
 //! | [`tensorboard`] | scalars and pictures (`events.out.tfevents.*`) | TensorBoard |
 //! | [`trajectory`] | transitions (`.csv`, `.npz`) | spreadsheets, NumPy, pandas |
-//! | [`run_lock`] | the claim of one process on a run directory | |
 //!
 //! The writers make bytes, equal ones of equal values. Every reader returns a [`FormatError`] that
 //! names the file, the array or the row and column, and what is accepted. None panics, and none
@@ -18,7 +17,6 @@ mod error;
 mod npy;
 pub mod npz;
 pub mod parameters;
-pub mod run_lock;
 pub mod seed_run;
 pub mod tensorboard;
 pub mod trajectory;

@@ -3,8 +3,11 @@
 use serde_json::{Map, Value};
 
 /// The options of a run that differ from the defaults: name and value, none if it is a switch.
-pub(super) fn changes(command: &str, config: &Map<String, Value>) -> Vec<(String, Option<String>)> {
-    let root = crate::cli::command();
+pub(super) fn changes(
+    root: &clap::Command,
+    command: &str,
+    config: &Map<String, Value>,
+) -> Vec<(String, Option<String>)> {
     let known = root.find_subcommand(command);
     let default = |key: &str| -> Option<String> {
         let argument = known?.get_arguments().find(|a| a.get_long() == Some(key))?;
@@ -32,9 +35,13 @@ pub(super) fn changes(command: &str, config: &Map<String, Value>) -> Vec<(String
 }
 
 /// The command line of a run, after `ictd`.
-pub(super) fn repeats(command: &str, seed: u64, config: &Map<String, Value>) -> String {
-    let changes = changes(command, config);
-    let root = crate::cli::command();
+pub(super) fn repeats(
+    root: &clap::Command,
+    command: &str,
+    seed: u64,
+    config: &Map<String, Value>,
+) -> String {
+    let changes = changes(root, command, config);
     let hidden = root.find_subcommand(command).is_some_and(|c| c.is_hide_set());
     // What has no command of its own is repeated by `reproduce`, at a scale.
     let scale = |key: &String| ["seeds", "mrps"].contains(&key.as_str());
@@ -67,13 +74,15 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::command::clap_command;
     use crate::experiments;
     use serde_json::json;
 
     #[test]
     fn a_command_line_has_what_differs_from_the_defaults() {
         let config = |value: Value| value.as_object().cloned().unwrap_or_default();
-        let of = |command, seed, value| repeats(command, seed, &config(value));
+        let root = clap_command();
+        let of = |command, seed, value| repeats(&root, command, seed, &config(value));
         assert_eq!(of("demo", 0, json!({"tasks": 300, "gamma": 0.9, "task": "mdp"})), "demo");
         assert_eq!(
             of("demo", 3, json!({"tasks": 20, "alpha": 0.2, "task": "loop"})),

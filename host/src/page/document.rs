@@ -3,7 +3,7 @@
 use super::html::{base64, data_address, escape, table};
 use super::run::{EMERGENCE, Run};
 use super::{Content, numbers};
-use crate::report::{Claim, Verdict};
+use crate::run::report::{Claim, Verdict};
 
 const STYLE: &str = include_str!("../../assets/report/style.css");
 const LIVE: &str = include_str!("../../assets/report/live.html");

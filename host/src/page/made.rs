@@ -1,8 +1,8 @@
 //! With what a run was made, from its `run.json`.
 
 use crate::error::Error;
-use crate::records::Records;
-use crate::run_info;
+use crate::run::info;
+use crate::run::records::Records;
 use ictd_core::digest::Digest;
 use serde::Deserialize;
 use serde_json::Value;
@@ -38,15 +38,14 @@ pub struct Made {
 impl Made {
     /// From the run's run.json; none in a directory without one.
     pub(super) fn read(directory: &Path, names: &[String]) -> Result<Option<Self>, Error> {
-        if !names.iter().any(|name| name == run_info::FILE_NAME) {
+        if !names.iter().any(|name| name == info::FILE_NAME) {
             return Ok(None);
         }
         let records = Records::open(directory)?;
-        let info: Info =
-            serde_json::from_slice(&records.get(run_info::FILE_NAME)?).map_err(|e| {
-                let reason = format!("{e}; accepted is what a run wrote");
-                Error::file(&directory.join(run_info::FILE_NAME), reason)
-            })?;
+        let info: Info = serde_json::from_slice(&records.get(info::FILE_NAME)?).map_err(|e| {
+            let reason = format!("{e}; accepted is what a run wrote");
+            Error::file(&directory.join(info::FILE_NAME), reason)
+        })?;
         let version = |key: &str| info.versions.get(key).map_or("?", String::as_str);
         let platform = |key: &str| match info.platform.get(key) {
             Some(Value::String(text)) => text.clone(),

@@ -17,9 +17,11 @@ pub use html::escape;
 pub use made::Made;
 pub use run::{Run, RunFiles};
 
-use crate::commands::digest;
+use crate::digests;
 use crate::error::Error;
-use crate::records::RunDirectory;
+use crate::experiments::Catalogue;
+use crate::run::records::RunDirectory;
+use crate::run::report::Report;
 use std::path::{Path, PathBuf};
 
 /// The file's name.
@@ -41,7 +43,7 @@ pub struct Content {
     /// Directories whose runs could not be read, with the reason.
     pub left_out: Vec<(String, String)>,
     /// The kernels' digests of this machine.
-    pub digests: Vec<digest::Row>,
+    pub digests: Vec<digests::Row>,
     /// [`live::story`] on this machine.
     pub story: u64,
 }
@@ -52,11 +54,11 @@ impl Content {
     /// # Errors
     /// [`Error::File`] if there is no run, or a damaged one that is not to be left out;
     /// [`Error::Core`] if a kernel fails.
-    pub fn read(directory: &Path, damaged: Damaged) -> Result<Self, Error> {
+    pub fn read(directory: &Path, damaged: Damaged, catalogue: &Catalogue) -> Result<Self, Error> {
         use crate::error::Doing;
         let (mut runs, mut left_out) = (Vec::new(), Vec::new());
-        for files in run::find(directory, damaged)? {
-            match Run::read(&files) {
+        for files in run::find(directory, damaged, catalogue)? {
+            match Run::read(&files, catalogue) {
                 Ok(run) => runs.push(run),
                 Err(Error::File { path, reason }) if damaged == Damaged::LeaveOut => {
                     let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -65,9 +67,9 @@ impl Content {
                 Err(error) => return Err(error),
             }
         }
-        runs.sort_by_key(Run::order);
+        runs.sort_by_key(|run| run.order(catalogue));
         let story = live::story().doing("the report's live part")?;
-        Ok(Content { runs, left_out, digests: digest::rows()?, story })
+        Ok(Content { runs, left_out, digests: digests::rows()?, story })
     }
 
     /// The page.
@@ -76,12 +78,27 @@ impl Content {
     }
 }
 
+/// Adds the page of the runs in a directory to a command's report.
+///
+/// # Errors
+/// As [`write`].
+pub fn add(report: &mut Report, directory: &Path, catalogue: &Catalogue) -> Result<(), Error> {
+    let (path, _) = write(directory, Damaged::LeaveOut, catalogue)?;
+    report.closing = format!("report, for a browser: {}\n", path.display());
+    report.files.push(path);
+    Ok(())
+}
+
 /// Writes the page into the directory of the runs; where it is.
 ///
 /// # Errors
 /// As [`Content::read`], and [`Error::Write`].
-pub fn write(directory: &Path, damaged: Damaged) -> Result<(PathBuf, Content), Error> {
-    let content = Content::read(directory, damaged)?;
+pub fn write(
+    directory: &Path,
+    damaged: Damaged,
+    catalogue: &Catalogue,
+) -> Result<(PathBuf, Content), Error> {
+    let content = Content::read(directory, damaged, catalogue)?;
     let html = content.to_html();
     RunDirectory::create(directory.to_owned())?.write([(NAME, html.as_bytes())])?;
     Ok((directory.join(NAME), content))

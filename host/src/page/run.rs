@@ -5,11 +5,10 @@ use super::command_line::{changes, repeats};
 use super::made::Made;
 use super::picture::{Animation, animation, frames};
 use super::svg::{Inline, inline};
-use crate::commands;
 use crate::error::Error;
-use crate::experiments;
-use crate::records::Records;
-use crate::report::{Claim, Verdict};
+use crate::experiments::Catalogue;
+use crate::run::records::Records;
+use crate::run::report::{Claim, Verdict};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -77,9 +76,13 @@ const MATRICES: &str = "matrices.csv";
 ///
 /// # Errors
 /// [`Error::File`] if there is none, or the directory's own results are damaged.
-pub(super) fn find(directory: &Path, damaged: Damaged) -> Result<Vec<RunFiles>, Error> {
+pub(super) fn find(
+    directory: &Path,
+    damaged: Damaged,
+    catalogue: &Catalogue,
+) -> Result<Vec<RunFiles>, Error> {
     let entries = std::fs::read_dir(directory).map_err(|e| Error::file(directory, e))?;
-    let is_run = |path: &Path| path.join(RESULTS).exists() || is_damaged(path);
+    let is_run = |path: &Path| path.join(RESULTS).exists() || is_damaged(path, catalogue);
     if directory.join(RESULTS).exists() {
         match results(directory) {
             // The main job's are those of the runs inside.
@@ -108,11 +111,11 @@ pub(super) fn find(directory: &Path, damaged: Damaged) -> Result<Vec<RunFiles>, 
 }
 
 /// A run of an experiment without results: its other files are there.
-fn is_damaged(path: &Path) -> bool {
+fn is_damaged(path: &Path, catalogue: &Catalogue) -> bool {
     let text = std::fs::read_to_string(path.join("config.toml")).unwrap_or_default();
     let Ok(config) = text.parse::<toml::Table>() else { return false };
     let command = config.get("command").and_then(toml::Value::as_str);
-    command.is_some_and(|c| place(c).is_some())
+    command.is_some_and(|c| place(c, catalogue).is_some())
 }
 
 fn name_of(path: &Path) -> String {
@@ -120,8 +123,8 @@ fn name_of(path: &Path) -> String {
 }
 
 /// The experiment's place in the paper.
-fn place(command: &str) -> Option<usize> {
-    experiments::ALL.iter().position(|e| e.id == command)
+fn place(command: &str, catalogue: &Catalogue) -> Option<usize> {
+    catalogue.experiments.iter().position(|e| e.id == command)
 }
 
 fn results(directory: &Path) -> Result<Results, Error> {
@@ -137,7 +140,7 @@ impl Run {
     ///
     /// # Errors
     /// [`Error::File`], naming the file that is missing or damaged.
-    pub fn read(files: &RunFiles) -> Result<Self, Error> {
+    pub fn read(files: &RunFiles, catalogue: &Catalogue) -> Result<Self, Error> {
         let Results { command, figure, seed, config, claims, mut numbers } = results(&files.path)?;
         for key in ["holds", "files", "seconds"] {
             numbers.remove(key);
@@ -156,7 +159,7 @@ impl Run {
             let name = format!("{}-{}", files.name, file.trim_end_matches(".svg"));
             figures.push(inline(&text, &anchor(&name)).map_err(refuse)?);
         }
-        if figures.is_empty() && has_figures(&command) {
+        if figures.is_empty() && catalogue.entries().any(|e| e.id == command) {
             let reason = "is missing: `ictd plot` draws a run's figures again";
             return Err(Error::file(&files.path.join(format!("{command}.svg")), reason));
         }
@@ -171,14 +174,14 @@ impl Run {
             animations.push(moving);
         }
         // A command that repeats no figure says "none: " and what it shows.
-        let entry = commands::WITH_FIGURES.iter().find(|e| e.id == command);
+        let entry = catalogue.others.iter().find(|e| e.id == command);
         let figure =
             figure.or(entry.map(|e| e.figure.to_owned())).map(|f| match f.strip_prefix("none: ") {
                 Some(shows) => format!("{}: {shows}", files.name),
                 None => f,
             });
-        let repeats = repeats(&command, seed, &config);
-        let changes = changes(&command, &config);
+        let repeats = repeats(&catalogue.command, &command, seed, &config);
+        let changes = changes(&catalogue.command, &command, &config);
         let records = with_ending(".csv").into_iter().cloned().collect();
         let name = files.name.clone();
         Ok(Run {
@@ -197,8 +200,8 @@ impl Run {
     }
 
     /// The paper's order, then by name.
-    pub fn order(&self) -> (usize, String) {
-        (place(&self.command).unwrap_or(usize::MAX), self.name.clone())
+    pub fn order(&self, catalogue: &Catalogue) -> (usize, String) {
+        (place(&self.command, catalogue).unwrap_or(usize::MAX), self.name.clone())
     }
 
     /// The heading.
@@ -226,10 +229,6 @@ fn file_names(path: &Path) -> Result<Vec<String>, Error> {
     Ok(names)
 }
 
-fn has_figures(command: &str) -> bool {
-    place(command).is_some() || commands::WITH_FIGURES.iter().any(|e| e.id == command)
-}
-
 /// A name as an id.
 fn anchor(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
@@ -238,6 +237,7 @@ fn anchor(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cli::command::catalogue;
     use serde_json::json;
 
     #[test]
@@ -250,11 +250,12 @@ mod tests {
             "claims": [{"claim": "c", "paper": "p", "measured": "m", "verdict": "holds"}],
         });
         let bytes = intact.to_string().into_bytes();
+        let catalogue = catalogue();
         let run = RunFiles { name: "r".into(), path: directory.path().to_owned() };
         let mut refused = 0_usize;
         let mut check = |bytes: &[u8]| {
             std::fs::write(&file, bytes).unwrap();
-            match Run::read(&run) {
+            match Run::read(&run, &catalogue) {
                 Ok(run) => drop(crate::page::numbers::tables(&run.numbers)),
                 Err(error) => {
                     assert!(error.one_line().contains("results.json: "), "{error}");

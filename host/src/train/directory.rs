@@ -1,4 +1,4 @@
-//! A training run's directory: its `config.toml`, its `run.json` ([`run_info`]), its `results.json` and
+//! A training run's directory: its `config.toml`, its `run.json` ([`info`]), its `results.json` and
 //! figures at its end, and for each seed a folder `seed_N/` with
 //!
 //! | file | content |
@@ -18,13 +18,13 @@ use super::log::SeedRun;
 use super::options::{Attention, Mode, Model, TaskKind, Train};
 use crate::error::Error;
 use crate::formats::parameters::{self, LayerParameters, Parameters};
-use crate::formats::run_lock::remove_leftovers;
 use crate::formats::seed_run::{DATA_FILE, LogPoint, PARAMS_FILE, SeedLog, SeedParams};
 use crate::formats::tensorboard;
-use crate::progress;
-use crate::records::{Records, RunDirectory, write_atomic};
-use crate::run_info;
-use crate::session::Session;
+use crate::run::info;
+use crate::run::lock::remove_leftovers;
+use crate::run::progress;
+use crate::run::records::{Records, RunDirectory, write_atomic};
+use crate::run::session::Session;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
@@ -36,15 +36,8 @@ const PARAMETERS: &str = "parameters.safetensors";
 pub const RESULTS: &str = "results.json";
 
 /// What a run leaves in its directory beside `config.toml` and the seeds' folders.
-const OF_THE_RUN: [&str; 7] = [
-    run_info::FILE_NAME,
-    RESULTS,
-    "curves.csv",
-    "matrices.csv",
-    "seeds.csv",
-    "train.svg",
-    "train.png",
-];
+const OF_THE_RUN: [&str; 7] =
+    [info::FILE_NAME, RESULTS, "curves.csv", "matrices.csv", "seeds.csv", "train.svg", "train.png"];
 
 /// What it leaves in a seed's folder. The checkpoint comes last: a folder without it is no seed's.
 const OF_A_SEED: [&str; 7] = [
@@ -139,11 +132,11 @@ impl TrainDirectory {
             stands = false;
         }
         if !same {
-            let remove = if stands { remove_run } else { remove_run_info };
+            let remove = if stands { remove_run } else { remove_info };
             remove(&path).map_err(|e| Error::write(&path, e))?;
             write_atomic(&path.join(CONFIG), config.as_bytes())?;
         }
-        let found = match (stands && same, run_info::is_finished(&path)) {
+        let found = match (stands && same, info::is_finished(&path)) {
             (false, _) => Found::Nothing,
             (true, false) => Found::Unfinished,
             (true, true) => Found::Finished,
@@ -437,8 +430,8 @@ fn remove_run(directory: &Path) -> Result<(), std::io::Error> {
 }
 
 /// Removes what says how a run went, where there is no run.
-fn remove_run_info(directory: &Path) -> Result<(), std::io::Error> {
-    remove_files(directory, &[run_info::FILE_NAME])
+fn remove_info(directory: &Path) -> Result<(), std::io::Error> {
+    remove_files(directory, &[info::FILE_NAME])
 }
 
 /// Removes those of the files that are there.

@@ -15,7 +15,7 @@ use super::options::Train;
 use crate::error::Error;
 use crate::figures;
 use crate::formats::tensorboard::{Events, FILE_NAME};
-use crate::records::write_atomic;
+use crate::run::records::write_atomic;
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
 use std::io::Write;

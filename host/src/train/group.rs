@@ -1,8 +1,8 @@
 //! Seeds that train side by side, one in each lane of a register.
 
+use super::capacity::{SHORT_CONTEXT, STATES, TRAJECTORY};
 use super::log::{Element, Matrices, Point};
 use super::options::Train;
-use super::shapes::{SHORT_CONTEXT, STATES, TRAJECTORY, tasks};
 use super::tasks::{AnyTask, AnyTasks};
 use ictd_core::Error;
 use ictd_core::digest::Digest;
@@ -109,7 +109,8 @@ where
     /// The core's.
     pub fn boxed(options: &Train, network: N, seeds: &[u64]) -> Result<Box<dyn Group>, Error> {
         let settings = options.settings();
-        let trainer = MultiTaskTd::new(settings, tasks(options), network, options.layers, seeds)?;
+        let trainer =
+            MultiTaskTd::new(settings, AnyTasks::new(options), network, options.layers, seeds)?;
         Ok(Box::new(Lanes { trainer }))
     }
 

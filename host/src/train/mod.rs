@@ -4,6 +4,7 @@
 //! | file | part |
 //! |---|---|
 //! | [`options`] | what can be asked for |
+//! | [`capacity`] | the room that they have |
 //! | [`shapes`] | which networks are compiled, chosen at run time |
 //! | [`tasks`] | every distribution of tasks as one type |
 //! | [`group`] | seeds that train side by side in the lanes of a register |
@@ -13,19 +14,20 @@
 //! | [`checkpoint`] | a seed's state as a file |
 //! | [`directory`] | a run's files |
 //! | [`events`] | the log for TensorBoard |
-//! | [`live`] | the view on a terminal |
+//! | [`terminal_view`] | the view on a terminal |
 
+pub mod capacity;
 pub mod checkpoint;
 pub mod directory;
 pub mod events;
 pub mod group;
-pub mod live;
 pub mod log;
 pub mod options;
 pub mod run;
 pub mod schedule;
 pub mod shapes;
 pub mod tasks;
+pub mod terminal_view;
 
 pub use log::{Element, Point, SeedRun};
 pub use options::Train;

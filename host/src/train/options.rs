@@ -1,6 +1,6 @@
 //! What `ictd train` can be told: every default is the paper's main experiment.
 
-use super::shapes;
+use super::capacity;
 use crate::error::Error;
 use crate::options;
 use ictd_core::rnn::LayerInput;
@@ -40,19 +40,19 @@ pub struct Train {
     #[arg(long, value_enum, default_value = "current")]
     pub rnn_input: RnnInput,
     /// Layers L
-    #[arg(long, default_value = "3", value_parser = options::integer(1..=shapes::LAYERS))]
+    #[arg(long, default_value = "3", value_parser = options::integer(1..=capacity::LAYERS))]
     pub layers: usize,
     /// Feature dimension d
     #[arg(long, default_value = "4", value_parser = options::integer(1..=1000))]
     pub dim: usize,
     /// Context length n
-    #[arg(long, default_value = "30", value_parser = options::integer(1..=shapes::TRAJECTORY))]
+    #[arg(long, default_value = "30", value_parser = options::integer(1..=capacity::TRAJECTORY))]
     pub context: usize,
     /// The distribution of tasks
     #[arg(long, value_enum, default_value = "boyan")]
     pub task: TaskKind,
     /// States of a finite task
-    #[arg(long, default_value = "10", value_parser = options::integer(2..=shapes::STATES))]
+    #[arg(long, default_value = "10", value_parser = options::integer(2..=capacity::STATES))]
     pub states: usize,
     /// Actions of a random MDP (--task mdp)
     #[arg(long, default_value = "3", value_parser = options::integer(1..=MAX_ACTIONS))]
@@ -64,7 +64,7 @@ pub struct Train {
     #[arg(long, default_value = "5", value_parser = options::integer(1..=100_000))]
     pub batches: usize,
     /// Windows (TD errors) per batch
-    #[arg(long, default_value = "64", value_parser = options::integer(1..=shapes::TRAJECTORY))]
+    #[arg(long, default_value = "64", value_parser = options::integer(1..=capacity::TRAJECTORY))]
     pub batch_size: usize,
     /// Adam on each batch, or Algorithm 1 to the letter: plain TD after each window
     #[arg(long, value_enum, default_value = "adam")]
@@ -237,7 +237,7 @@ impl Train {
     /// [`Error::Option`], naming the option and what is accepted.
     pub fn check(&self, seed: u64) -> Result<(), Error> {
         let refuse = |option, reason: String| Err(Error::Option { option, reason });
-        let (what, dims) = shapes::dims(self);
+        let (what, dims) = self.dims();
         if !dims.contains(&self.dim) {
             let list: Vec<_> = dims.iter().map(usize::to_string).collect();
             let reason = format!("{}: accepted for {what} is one of {}", self.dim, list.join(", "));
@@ -252,9 +252,9 @@ impl Train {
                 let reason = "softmax: accepted with --model transformer; an RNN has no attention";
                 return refuse("--attention", reason.into());
             }
-            if self.layers != shapes::RNN_LAYERS {
+            if self.layers != capacity::RNN_LAYERS {
                 let reason =
-                    format!("{}: accepted for an RNN is {}", self.layers, shapes::RNN_LAYERS);
+                    format!("{}: accepted for an RNN is {}", self.layers, capacity::RNN_LAYERS);
                 return refuse("--layers", reason);
             }
         }
@@ -262,18 +262,18 @@ impl Train {
             return refuse("--rnn-input", "delayed: accepted with --model rnn".into());
         }
         let keeps_context = self.model == Model::Rnn || self.attention == Attention::Softmax;
-        if keeps_context && self.context > shapes::SHORT_CONTEXT {
-            let most = shapes::SHORT_CONTEXT;
+        if keeps_context && self.context > capacity::SHORT_CONTEXT {
+            let most = capacity::SHORT_CONTEXT;
             let reason = format!("{}: accepted for {what} is 1 to {most}", self.context);
             return refuse("--context", reason);
         }
         let softmax = self.model == Model::Transformer && self.attention == Attention::Softmax;
-        if softmax && self.layers > shapes::SOFTMAX_LAYERS {
-            let most = shapes::SOFTMAX_LAYERS;
+        if softmax && self.layers > capacity::SOFTMAX_LAYERS {
+            let most = capacity::SOFTMAX_LAYERS;
             let reason = format!("{}: accepted for {what} is 1 to {most}", self.layers);
             return refuse("--layers", reason);
         }
-        let room = shapes::TRAJECTORY - 2;
+        let room = capacity::TRAJECTORY - 2;
         if self.context + self.batch_size > room {
             let reason = format!(
                 "{} + --batch-size {}: accepted is a sum of at most {room}",
@@ -298,6 +298,17 @@ impl Train {
             return refuse(option, reason);
         }
         Ok(())
+    }
+
+    /// What the options ask for, in words, and the feature dimensions it is compiled for.
+    pub fn dims(&self) -> (&'static str, &'static [usize]) {
+        match (self.model, self.attention, self.mode) {
+            (Model::Rnn, ..) => ("an RNN", &[capacity::RNN_DIM]),
+            (_, Attention::Softmax, Mode::Auto) => ("softmax attention", &[4]),
+            (_, Attention::Softmax, Mode::Sequential) => ("sequential softmax attention", &[4]),
+            (_, Attention::Linear, Mode::Auto) => ("linear attention", &[2, 4, 8]),
+            (_, Attention::Linear, Mode::Sequential) => ("sequential linear attention", &[4]),
+        }
     }
 
     /// True for both CartPole tasks, whose states are not finite.

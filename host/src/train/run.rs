@@ -3,14 +3,14 @@
 use super::checkpoint::Checkpoint;
 use super::directory::TrainDirectory;
 use super::group::{Group, digest};
-use super::live::Live;
 use super::log::{Point, SeedRun};
 use super::options::Train;
+use super::terminal_view::TerminalView;
 use super::{schedule, shapes};
 use crate::error::{Doing, Error};
-use crate::progress;
-use crate::run_info::{self, Outcome, RunInfo};
-use crate::session::Session;
+use crate::run::info::{self, Outcome, RunInfo};
+use crate::run::progress;
+use crate::run::session::Session;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -67,12 +67,12 @@ pub fn train(
         }
     }
     let mut info = directory
-        .filter(|d| !jobs.is_empty() || !run_info::is_finished(d.path()))
+        .filter(|d| !jobs.is_empty() || !info::is_finished(d.path()))
         .map(|d| (RunInfo::continued(d.path(), "train", session), d.path()));
     if let Some((info, path)) = &info {
         info.write(path, None)?;
     }
-    let live = Live::new(label, options, &jobs, session.quiet);
+    let live = TerminalView::new(label, options, &jobs, session.quiet);
     let work = |(width, seeds): (usize, Vec<Started>)| {
         train_group(options, width, seeds, directory, &live)
     };
@@ -110,7 +110,7 @@ fn train_group(
     width: usize,
     seeds: Vec<Started>,
     directory: Option<&TrainDirectory>,
-    live: &Live,
+    live: &TerminalView,
 ) -> Result<Vec<SeedRun>, Error> {
     let numbers: Vec<u64> = seeds.iter().map(|s| s.0).collect();
     let doing = || format!("training seeds {numbers:?}");

@@ -1,10 +1,10 @@
 //! The networks that are compiled: shapes live in types, so a shape asked for at run time must be
-//! one of a list. Each adds to the build time; a new one is a line in `of_width` and in `dims`.
+//! one of a list. Each adds to the build time; a new one is a line in `of_width` and in [`Train::dims`].
 
+use super::capacity::{LAYERS, RNN_DIM, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT, SOFTMAX_LAYERS};
 use super::group::{Group, Lanes};
 use super::options::{Attention, Mode, Model, Train};
 use super::schedule::Width;
-use super::tasks::AnyTasks;
 use crate::dispatch::{self, Level, WithScalar};
 use ictd_core::Error;
 use ictd_core::rnn::LayerInput;
@@ -13,25 +13,6 @@ use ictd_core::scalar::Scalar;
 use ictd_core::training::SoftmaxNetwork;
 use ictd_core::training::{LinearNetwork, RnnNetwork};
 use nalgebra::SVector;
-
-/// The capacity for layers.
-pub const LAYERS: usize = 4;
-/// The capacity for the states of a finite task.
-pub const STATES: usize = 32;
-/// The capacity for CartPole's tiles.
-pub const TILES: usize = 324;
-/// The capacity for a trajectory: n + windows + 2 feature vectors.
-pub const TRAJECTORY: usize = 512;
-/// The capacity for the context of softmax attention and of an RNN, which keep all of it.
-pub const SHORT_CONTEXT: usize = 64;
-/// The capacity for the layers of a softmax transformer.
-pub const SOFTMAX_LAYERS: usize = 4;
-/// Layers of an RNN.
-pub const RNN_LAYERS: usize = 3;
-/// Hidden units in each layer of an RNN.
-pub const RNN_HIDDEN: usize = 4;
-/// The feature dimension of an RNN.
-pub const RNN_DIM: usize = 4;
 
 /// An RNN in training.
 type Rnn<S> = RnnNetwork<
@@ -58,17 +39,6 @@ pub fn rnn_value(
 ) -> Result<f32, Error> {
     let network: Rnn<f32> = super::group::rnn(input, parameters);
     super::group::value(&network, features, rewards, gamma, phi)
-}
-
-/// What the options ask for, in words, and the feature dimensions it is compiled for.
-pub fn dims(options: &Train) -> (&'static str, &'static [usize]) {
-    match (options.model, options.attention, options.mode) {
-        (Model::Rnn, ..) => ("an RNN", &[RNN_DIM]),
-        (_, Attention::Softmax, Mode::Auto) => ("softmax attention", &[4]),
-        (_, Attention::Softmax, Mode::Sequential) => ("sequential softmax attention", &[4]),
-        (_, Attention::Linear, Mode::Auto) => ("linear attention", &[2, 4, 8]),
-        (_, Attention::Linear, Mode::Sequential) => ("sequential linear attention", &[4]),
-    }
 }
 
 /// The numbers of lanes that groups may have on this machine, with the time of a task relative to
@@ -157,9 +127,4 @@ where
         }
         _ => Err(Error::OutOfRange { parameter: "dim", accepted: "a compiled shape" }),
     }
-}
-
-/// The distribution that the options ask for.
-pub(super) fn tasks(options: &Train) -> AnyTasks {
-    AnyTasks::new(options)
 }

@@ -1,7 +1,7 @@
 //! Every distribution of tasks as one type, so that the trainer is compiled once for all of them.
 
+use super::capacity::{STATES, TILES};
 use super::options::{TaskKind, Train};
-use super::shapes::{STATES, TILES};
 use ictd_core::Error;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::cart_pole::{CodedState, TileCoding};

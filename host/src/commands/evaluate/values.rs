@@ -1,10 +1,10 @@
 //! Value functions of a user's transitions: the transformer's, its algorithm's, and LSTD's.
 
 use super::Construction;
+use crate::commands::model_file;
 use crate::error::{Doing, Error};
 use crate::formats::parameters::{Attention, Parameters};
 use crate::formats::trajectory::{Features, Trajectory};
-use crate::model_file;
 use ictd_core::attention::{SoftmaxAttention, TdLambda};
 use ictd_core::constructions;
 use ictd_core::context::{Context, Growing, TwoHeadContext};

@@ -1,9 +1,9 @@
 //! What imported parameters look like, and what they compute on tasks that they have not seen.
 
 use super::{CONTEXT, STATES};
+use crate::commands::model_file::{self, MAX_STORED_LAYERS};
 use crate::error::{Doing, Error};
 use crate::formats::parameters::{Attention, LayerParameters, Parameters};
-use crate::model_file::{self, MAX_STORED_LAYERS};
 use ictd_core::attention::{SoftmaxAttention, Td0};
 use ictd_core::metrics::comparison::{Comparison, EvaluationStates, batch_td};
 use ictd_core::metrics::elements::Elements;

@@ -3,7 +3,7 @@
 use super::{CurveRow, MatrixRow};
 use crate::error::Error;
 use crate::figures::{Axis, Curve, Curves, Figure, Heatmap, Panel};
-use crate::records::Records;
+use crate::run::records::Records;
 use std::path::Path;
 
 /// The most rows that a matrix of the records has.

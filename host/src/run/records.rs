@@ -2,11 +2,12 @@
 //!
 //! A run directory holds `config.toml` (reproduces the run), `results.json` (what `--json` prints),
 //! CSV files with one row per measurement, and the figures: the same bytes for the same config on any
-//! machine. How the run went stands in `run.json` ([`crate::run_info`]). All files are written to
+//! machine. How the run went stands in `run.json` ([`crate::run::info`]). All files are written to
 //! temporary names first and renamed when all of them are complete.
 
 use crate::error::Error;
-use crate::formats::run_lock::{RunLock, TEMPORARY_PREFIX};
+use crate::figures::Figure;
+use crate::run::lock::{RunLock, TEMPORARY_PREFIX};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -54,6 +55,16 @@ impl Records {
         }
         let content = writer.into_inner().map_err(|e| refuse(e.to_string()))?;
         self.put(name, content);
+        Ok(())
+    }
+
+    /// Adds a figure as `NAME.svg` and `NAME.png`.
+    ///
+    /// # Errors
+    /// As [`Figure::to_png`].
+    pub fn put_figure(&mut self, name: &str, figure: &Figure) -> Result<(), Error> {
+        self.put(&format!("{name}.svg"), figure.to_svg());
+        self.put(&format!("{name}.png"), figure.to_png()?);
         Ok(())
     }
 

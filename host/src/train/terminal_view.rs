@@ -2,7 +2,7 @@
 
 use super::log::Point;
 use super::options::Train;
-use crate::progress;
+use crate::run::progress;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const FRAME: Duration = Duration::from_millis(300);
 
 /// The view of one run.
-pub struct Live {
+pub struct TerminalView {
     bar: ProgressBar,
     view: Option<View>,
 }
@@ -32,7 +32,7 @@ struct State {
     latest: BTreeMap<u64, Point>,
 }
 
-impl Live {
+impl TerminalView {
     /// A view of `jobs`, which is silent if asked for or if stderr is not a terminal.
     pub fn new<T>(label: &str, options: &Train, jobs: &[(usize, Vec<T>)], silent: bool) -> Self {
         let seeds: usize = jobs.iter().map(|j| j.1.len()).sum();
@@ -51,7 +51,7 @@ impl Live {
                 state: Mutex::new(State { drawn: None, latest: BTreeMap::new() }),
             }
         });
-        Live { bar, view }
+        TerminalView { bar, view }
     }
 
     /// A task of so many seeds is done.

@@ -1,28 +1,12 @@
-//! Config files: `config.toml` of a run, read back with `--config`.
-//!
-//! A config file holds a `command` and options by their long names. Its options are put before
-//! the typed ones on the command line, so that they pass the same checks and the typed ones win.
+//! `--config`: the options of a config file are put before the typed ones on the command line, so that
+//! they pass the same checks and the typed ones win.
 
-use crate::cli;
+use super::command::{clap_command, try_parse};
+use super::usage::{one_line, typed_command};
 use crate::error::Error;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
-
-/// The text of a run's `config.toml`.
-///
-/// # Errors
-/// [`Error::Usage`] if an option has no TOML form.
-pub fn to_text(command: &str, seed: u64, options: &impl serde::Serialize) -> Result<String, Error> {
-    let mut table = Table::new();
-    table.insert("command".into(), Value::String(command.into()));
-    // Seeds stay below 2^63 (see `options::seed`).
-    table.insert("seed".into(), Value::Integer(seed as i64));
-    let options = Table::try_from(options).map_err(|e| Error::Usage(e.to_string()))?;
-    table.extend(options);
-    let body = toml::to_string(&table).map_err(|e| Error::Usage(e.to_string()))?;
-    Ok(format!("# Repeats this run: ictd --config config.toml\n{body}"))
-}
 
 /// The arguments with those of the config file they name, if any, before the typed ones.
 ///
@@ -48,8 +32,8 @@ pub fn insert_text(
         Error::file(path, format!("line {line}: {}; accepted is TOML", e.message()))
     })?;
 
-    let root = cli::command();
-    let found = cli::typed_command(&root, &arguments);
+    let root = clap_command();
+    let found = typed_command(&root, &arguments);
     let typed = found.map(|(_, command)| command.get_name());
     let written = match table.remove("command") {
         None => None,
@@ -74,8 +58,8 @@ pub fn insert_text(
         from_file.extend(to_arguments(path, name, value)?);
     }
     // Refused here, the file is named in the message.
-    if let Err(e) = cli::try_parse(&from_file) {
-        return Err(Error::file(path, cli::one_line(&e, &from_file)));
+    if let Err(e) = try_parse(&from_file) {
+        return Err(Error::file(path, one_line(&e, &from_file)));
     }
     let place = found.map_or(0, |(index, _)| index);
     let rest = arguments.into_iter().enumerate().skip(1);
@@ -111,44 +95,6 @@ fn to_arguments(path: &Path, name: &str, value: &Value) -> Result<Option<OsStrin
         }
     };
     Ok(Some(format!("--{name}={text}").into()))
-}
-
-/// The `config.toml` of a run: its text, its first seed, and the options of a command in it.
-///
-/// # Errors
-/// [`Error::File`] if it cannot be read, is of another command, or holds options that are refused.
-pub fn read_run<T: serde::de::DeserializeOwned>(
-    directory: &Path,
-    command: &str,
-) -> Result<(String, u64, T), Error> {
-    let path = directory.join("config.toml");
-    let text = std::fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
-    let (seed, options) = run_of_text(&path, command, &text)?;
-    Ok((text, seed, options))
-}
-
-/// As [`read_run`], of the file's content.
-///
-/// # Errors
-/// As [`read_run`].
-pub fn run_of_text<T: serde::de::DeserializeOwned>(
-    path: &Path,
-    command: &str,
-    text: &str,
-) -> Result<(u64, T), Error> {
-    let mut table: Table = text.parse().map_err(|e: toml::de::Error| {
-        Error::file(path, format!("{}; accepted is TOML", e.message()))
-    })?;
-    match table.remove("command") {
-        Some(Value::String(found)) if found == command => {}
-        _ => return Err(Error::file(path, format!("command: accepted is `{command}`"))),
-    }
-    let seed = match table.remove("seed") {
-        Some(Value::Integer(seed)) if seed >= 0 => seed as u64,
-        _ => return Err(Error::file(path, "seed: accepted is an integer of at least 0")),
-    };
-    let options = table.try_into().map_err(|e: toml::de::Error| Error::file(path, e.message()))?;
-    Ok((seed, options))
 }
 
 #[cfg(test)]

@@ -91,6 +91,8 @@ pub struct Report {
     pub failures: Vec<String>,
     /// Lines for a human, printed before the claims.
     pub text: String,
+    /// Lines for a human, printed after the claims.
+    pub closing: String,
     /// The files written.
     pub files: Vec<PathBuf>,
 }
@@ -158,10 +160,8 @@ impl Report {
                 out.push_str(&blocks.join("\n"));
             }
             out.push_str(&self.place());
-            if let Some(page) = self.files.iter().find(|f| f.ends_with(crate::page::NAME)) {
-                out.push_str(&format!("report, for a browser: {}\n", page.display()));
-            }
         }
+        out.push_str(&self.closing);
         out
     }
 }

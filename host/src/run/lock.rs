@@ -1,6 +1,6 @@
 //! One process at a time on a run directory.
 
-use super::{FormatError, Problem};
+use crate::formats::{FormatError, Problem};
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Write};
 use std::path::Path;

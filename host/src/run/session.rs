@@ -1,15 +1,37 @@
 //! What every command shares: the seed, where to write, and the threads.
 
-use crate::cli::Global;
 use crate::error::Error;
-use crate::progress;
+use crate::options;
+use crate::run::progress;
 use rayon::prelude::*;
 use std::path::PathBuf;
 
 /// Room for the largest fixed-capacity transformer on a thread's stack; reserved, not used, memory.
 const STACK: usize = 64 << 20;
 
-/// The global options, made ready for use.
+/// The options of every command.
+#[derive(Clone, Debug, clap::Args)]
+#[command(next_help_heading = "Options of every command")]
+pub struct SessionOptions {
+    /// The (first) random seed; equal seeds give equal bits on every machine
+    #[arg(long, global = true, default_value = "0", value_parser = options::seed)]
+    pub seed: u64,
+    /// Where to write: each command into the directory of its name
+    #[arg(long, global = true, value_name = "DIR", default_value = "results")]
+    pub out: PathBuf,
+    /// Remove a training run with other options that stands where this one goes, instead of renaming its
+    /// directory to NAME-1, NAME-2, ...; `train` also starts an unfinished one anew
+    #[arg(long, global = true)]
+    pub overwrite: bool,
+    /// Threads, each taking whole seeds or tasks, so that results do not depend on it [default: all cores]
+    #[arg(long, global = true, value_name = "N", value_parser = options::integer(1..=1024))]
+    pub threads: Option<usize>,
+    /// Print one JSON object with all results on stdout, and nothing else
+    #[arg(long, global = true)]
+    pub json: bool,
+}
+
+/// The options of every command, made ready for use.
 pub struct Session {
     /// The first seed; everything random follows from it.
     pub seed: u64,
@@ -23,22 +45,21 @@ pub struct Session {
 }
 
 impl Session {
-    /// Starts the threads and catches Ctrl-C.
+    /// Starts the threads.
     ///
     /// # Errors
     /// [`Error::Option`] if the system refuses the threads.
-    pub fn new(global: &Global) -> Result<Self, Error> {
-        progress::catch_interrupts();
+    pub fn new(options: &SessionOptions) -> Result<Self, Error> {
         let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(global.threads.unwrap_or(0))
+            .num_threads(options.threads.unwrap_or(0))
             .stack_size(STACK)
             .build()
             .map_err(|e| Error::Option { option: "--threads", reason: e.to_string() })?;
         Ok(Session {
-            seed: global.seed,
-            out: global.out.clone(),
-            overwrite: global.overwrite,
-            quiet: global.json,
+            seed: options.seed,
+            out: options.out.clone(),
+            overwrite: options.overwrite,
+            quiet: options.json,
             pool,
         })
     }

@@ -19,9 +19,9 @@
 
 use crate::dispatch::Level;
 use crate::error::Error;
-use crate::records::write_atomic;
-use crate::report::Claim;
-use crate::session::Session;
+use crate::run::records::write_atomic;
+use crate::run::report::Claim;
+use crate::run::session::Session;
 use ictd_core::digest::Digest;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};

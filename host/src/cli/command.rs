@@ -1,0 +1,155 @@
+//! The commands.
+//!
+//! A new command is one file (under `experiments/` for a figure of the paper, under `commands/`
+//! otherwise), one variant of [`Command`], and one line of [`dispatch`].
+
+use crate::commands::{
+    WITH_FIGURES, compare, digest, evaluate, import, list, main_job, plot, report, reproduce,
+    shell, stored_model, train_run,
+};
+use crate::error::Error;
+use crate::experiments::{self, Catalogue, demo::Demo, verify::Verify};
+use crate::experiments::{
+    autoregressive::Autoregressive, cart_pole::CartPole, comparison::Comparison, figure_2::Figure2,
+    invariant_set::InvariantSet, rnn_context::RnnContext, rnn_learning::RnnLearning,
+    sequential::Sequential, softmax::Softmax,
+};
+use crate::run::report::Report;
+use crate::run::session::{Session, SessionOptions};
+use crate::train::Train;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Transformers that learn temporal-difference methods in context.
+///
+/// Without a command: the main job, `verify`, `demo` and `reproduce figure-2`, which trains 30 seeds,
+/// with measured results beside the paper's claims. Figures and numbers go to --out, results to stdout, progress to stderr.
+///
+/// The paper: Wang, Blaser, Daneshmand, Zhang, "Transformers Can Learn Temporal Difference Methods
+/// for In-Context Reinforcement Learning" (ICLR 2025).
+#[derive(Debug, Parser)]
+#[command(
+    name = "ictd",
+    version,
+    args_override_self = true,
+    disable_help_subcommand = true,
+    max_term_width = 100,
+    after_help = "Exit codes: 0 done, 1 a claim or check failed, 2 wrong use or bad input, \
+                  130 interrupted.\n\
+                  Each run writes its config.toml: `ictd --config results/demo/config.toml` \
+                  repeats it bit for bit."
+)]
+pub struct Cli {
+    /// The options of every command.
+    #[command(flatten)]
+    pub session: SessionOptions,
+    /// Read options from a config.toml that a run wrote; options typed beside it win
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE.toml",
+        help_heading = "Options of every command"
+    )]
+    pub config: Option<PathBuf>,
+    /// What to do; nothing: the main job.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Demo(Demo),
+    Verify(Verify),
+    Train(Train),
+    Reproduce(reproduce::Reproduce),
+    #[command(name = "figure-2", hide = true)]
+    Figure2(Figure2),
+    #[command(name = "autoregressive", hide = true)]
+    Autoregressive(Autoregressive),
+    #[command(name = "comparison", hide = true)]
+    Comparison(Comparison),
+    #[command(name = "sequential", hide = true)]
+    Sequential(Sequential),
+    #[command(name = "softmax", hide = true)]
+    Softmax(Softmax),
+    #[command(name = "cart-pole", hide = true)]
+    CartPole(CartPole),
+    #[command(name = "rnn-learning", hide = true)]
+    RnnLearning(RnnLearning),
+    #[command(name = "rnn-context", hide = true)]
+    RnnContext(RnnContext),
+    #[command(name = "invariant-set", hide = true)]
+    InvariantSet(InvariantSet),
+    List(list::List),
+    Plot(plot::Plot),
+    Report(report::ReportOptions),
+    Digest(digest::DigestOptions),
+    Export(stored_model::Export),
+    Inspect(stored_model::Inspect),
+    Completions(shell::Completions),
+    Man(shell::Man),
+    Evaluate(evaluate::Evaluate),
+    Import(import::Import),
+    Compare(compare::Compare),
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// The command's.
+pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, Error> {
+    let catalogue = catalogue();
+    match command {
+        None => main_job::run(session, &catalogue),
+        Some(Command::Demo(options)) => experiments::run(options, session),
+        Some(Command::Verify(options)) => experiments::run(options, session),
+        Some(Command::Train(options)) => train_run::run(options, session),
+        Some(Command::Reproduce(options)) => reproduce::run(options, session, &catalogue),
+        Some(Command::Figure2(options)) => experiments::run(options, session),
+        Some(Command::Autoregressive(options)) => experiments::run(options, session),
+        Some(Command::Comparison(options)) => experiments::run(options, session),
+        Some(Command::Sequential(options)) => experiments::run(options, session),
+        Some(Command::Softmax(options)) => experiments::run(options, session),
+        Some(Command::CartPole(options)) => experiments::run(options, session),
+        Some(Command::RnnLearning(options)) => experiments::run(options, session),
+        Some(Command::RnnContext(options)) => experiments::run(options, session),
+        Some(Command::InvariantSet(options)) => experiments::run(options, session),
+        Some(Command::List(_)) => Ok(list::run()),
+        Some(Command::Plot(options)) => plot::run(options, &catalogue),
+        Some(Command::Report(options)) => report::run(options, &catalogue),
+        Some(Command::Digest(_)) => digest::run(),
+        Some(Command::Export(options)) => stored_model::export(options, session),
+        Some(Command::Inspect(options)) => stored_model::inspect(options),
+        Some(Command::Completions(options)) => shell::completions(options, catalogue.command),
+        Some(Command::Man(_)) => shell::man(catalogue.command),
+        Some(Command::Evaluate(options)) => evaluate::run(options, session),
+        Some(Command::Import(options)) => import::run(options, session),
+        Some(Command::Compare(options)) => compare::run(options),
+    }
+}
+
+/// What is handed down to the commands that show runs.
+pub fn catalogue() -> Catalogue {
+    Catalogue { experiments: experiments::ALL, others: WITH_FIGURES, command: clap_command() }
+}
+
+/// The clap command, for help, completions and the man page.
+pub fn clap_command() -> clap::Command {
+    // A value such as `-1` belongs to its option, whose range check then explains it.
+    fn accept_negative_numbers(command: clap::Command) -> clap::Command {
+        command
+            .mut_args(|arg| {
+                if arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg }
+            })
+            .mut_subcommands(accept_negative_numbers)
+    }
+    accept_negative_numbers(Cli::command())
+}
+
+/// Parses without config file.
+pub(crate) fn try_parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    let matches = clap_command().try_get_matches_from(arguments)?;
+    Cli::from_arg_matches(&matches)
+}

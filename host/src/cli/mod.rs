@@ -1,0 +1,45 @@
+//! The command line: what is typed, or stands in a config file, becomes a command.
+
+pub mod command;
+pub mod config_file;
+mod usage;
+
+use crate::error::Error;
+use clap::error::ErrorKind;
+use command::{Cli, try_parse};
+use std::ffi::OsString;
+use usage::one_line;
+
+/// What the arguments ask for.
+pub enum Parsed {
+    /// Help or the version.
+    Text(String),
+    /// A command.
+    Command(Box<Cli>),
+}
+
+/// Parses arguments, with those of a `--config` file put before the typed ones.
+///
+/// # Errors
+/// [`Error::Usage`] in one line; [`Error::File`] for a bad config file.
+pub fn parse(mut arguments: Vec<OsString>) -> Result<Parsed, Error> {
+    // `ictd help train` is what many type for `ictd train --help`.
+    if arguments.get(1).is_some_and(|a| a == "help") {
+        arguments.remove(1);
+        arguments.push("--help".into());
+    }
+    let arguments = config_file::insert(arguments)?;
+    match try_parse(&arguments) {
+        Ok(cli) => Ok(Parsed::Command(Box::new(cli))),
+        Err(e) => match e.kind() {
+            ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+                use std::io::IsTerminal;
+                let colour = std::io::stdout().is_terminal()
+                    && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
+                let text = e.render();
+                Ok(Parsed::Text(if colour { text.ansi().to_string() } else { text.to_string() }))
+            }
+            _ => Err(Error::Usage(one_line(&e, &arguments))),
+        },
+    }
+}

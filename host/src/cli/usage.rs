@@ -1,0 +1,84 @@
+//! What clap refuses, in one line that names the option and what is accepted.
+
+use super::command::clap_command;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::ffi::OsString;
+
+/// clap's error in one line that names the option and what is accepted.
+pub(crate) fn one_line(error: &clap::Error, arguments: &[OsString]) -> String {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(s)) => s.clone(),
+        Some(ContextValue::Strings(list)) => list.join(", "),
+        _ => String::new(),
+    };
+    // `--gamma <GAMMA>` is called `--gamma`.
+    let shown = text(ContextKind::InvalidArg);
+    let option = shown.split_whitespace().next().unwrap_or_default();
+    let value = text(ContextKind::InvalidValue);
+    let typed = if value.is_empty() { option.to_owned() } else { format!("{option} {value}") };
+    match error.kind() {
+        ErrorKind::ValueValidation => {
+            let source = std::error::Error::source(error);
+            format!("{typed}: {}", source.map(ToString::to_string).unwrap_or_default())
+        }
+        ErrorKind::InvalidValue => match text(ContextKind::ValidValue) {
+            list if list.is_empty() && value.is_empty() => {
+                format!("{option}: a value is missing; accepted is {shown}")
+            }
+            list if value.is_empty() => {
+                format!("{option}: a value is missing; accepted is one of {list}")
+            }
+            list => format!("{typed}: accepted is one of {list}"),
+        },
+        ErrorKind::UnknownArgument => {
+            format!("{option} is not an option here: accepted is {}", accepted_options(arguments))
+        }
+        ErrorKind::InvalidSubcommand => {
+            let name = text(ContextKind::InvalidSubcommand);
+            let root = clap_command();
+            let list: Vec<_> = root.get_subcommands().map(|c| c.get_name()).collect();
+            format!("{name} is not a command: accepted is one of {}", list.join(", "))
+        }
+        _ => {
+            let rendered = error.render().to_string();
+            let paragraph = rendered.split("\n\n").next().unwrap_or_default();
+            paragraph.trim_start_matches("error: ").split_whitespace().collect::<Vec<_>>().join(" ")
+        }
+    }
+}
+
+/// The typed command and its place among the arguments: the first one that is neither an option nor the
+/// value of one.
+pub(crate) fn typed_command<'a>(
+    root: &'a clap::Command,
+    arguments: &[OsString],
+) -> Option<(usize, &'a clap::Command)> {
+    let takes_value = |option: &str| {
+        let named = root.get_arguments().find(|arg| arg.get_long() == option.strip_prefix("--"));
+        named.is_some_and(|arg| arg.get_action().takes_values())
+    };
+    let mut rest = arguments.iter().enumerate().skip(1);
+    while let Some((index, argument)) = rest.next() {
+        match argument.to_str() {
+            Some(option) if option.starts_with('-') => {
+                if takes_value(option) {
+                    rest.next();
+                }
+            }
+            _ => return root.find_subcommand(argument).map(|command| (index, command)),
+        }
+    }
+    None
+}
+
+/// The options of the typed command, or of `ictd` itself.
+fn accepted_options(arguments: &[OsString]) -> String {
+    let root = clap_command();
+    let typed = typed_command(&root, arguments);
+    let own = typed.into_iter().flat_map(|(_, command)| command.get_arguments());
+    let names: Vec<_> = own
+        .chain(root.get_arguments())
+        .filter_map(|arg| arg.get_long().map(|long| format!("--{long}")))
+        .collect();
+    names.join(", ")
+}

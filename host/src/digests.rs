@@ -1,0 +1,50 @@
+//! This machine's digests of the core's kernels, beside those of every platform.
+
+use crate::error::{Doing, Error};
+use ictd_core::digest::{Digest, combine, kernels};
+use std::collections::BTreeMap;
+
+/// The digests that every platform must give.
+const EXPECTED: &str = include_str!("../../tests/digests.txt");
+
+/// A kernel's digest.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Row {
+    /// The kernel's name; the last row is `all`.
+    pub kernel: &'static str,
+    /// What it runs.
+    pub about: &'static str,
+    /// On this machine.
+    pub digest: String,
+    /// On every platform.
+    pub expected: &'static str,
+    /// Whether they are.
+    pub equal: bool,
+}
+
+/// Runs all kernels.
+///
+/// # Errors
+/// [`Error::Core`] if a kernel fails.
+pub fn rows() -> Result<Vec<Row>, Error> {
+    let expected: BTreeMap<&str, &str> = EXPECTED
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| line.split_once(' '))
+        .map(|(name, digest)| (name, digest.trim()))
+        .collect();
+    let row = |kernel, about, digest: Digest| {
+        let digest = digest.to_string();
+        let expected = expected.get(kernel).copied().unwrap_or("missing");
+        let equal = digest == expected;
+        Row { kernel, about, digest, expected, equal }
+    };
+    let (mut all, mut rows) = (Digest::EMPTY, Vec::new());
+    for kernel in kernels::<f32>() {
+        let digest = kernel.digest().doing(kernel.name)?;
+        rows.push(row(kernel.name, kernel.about, digest));
+        all = combine([all, digest]);
+    }
+    rows.push(row("all", "all kernels", all));
+    Ok(rows)
+}

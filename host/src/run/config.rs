@@ -1,0 +1,58 @@
+//! `config.toml`: the command of a run, its first seed, and its options by their long names.
+
+use crate::error::Error;
+use std::path::Path;
+use toml::{Table, Value};
+
+/// The text of a run's `config.toml`.
+///
+/// # Errors
+/// [`Error::Usage`] if an option has no TOML form.
+pub fn to_text(command: &str, seed: u64, options: &impl serde::Serialize) -> Result<String, Error> {
+    let mut table = Table::new();
+    table.insert("command".into(), Value::String(command.into()));
+    // Seeds stay below 2^63 (see `options::seed`).
+    table.insert("seed".into(), Value::Integer(seed as i64));
+    let options = Table::try_from(options).map_err(|e| Error::Usage(e.to_string()))?;
+    table.extend(options);
+    let body = toml::to_string(&table).map_err(|e| Error::Usage(e.to_string()))?;
+    Ok(format!("# Repeats this run: ictd --config config.toml\n{body}"))
+}
+
+/// The `config.toml` of a run: its text, its first seed, and the options of a command in it.
+///
+/// # Errors
+/// [`Error::File`] if it cannot be read, is of another command, or holds options that are refused.
+pub fn read_run<T: serde::de::DeserializeOwned>(
+    directory: &Path,
+    command: &str,
+) -> Result<(String, u64, T), Error> {
+    let path = directory.join("config.toml");
+    let text = std::fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
+    let (seed, options) = run_of_text(&path, command, &text)?;
+    Ok((text, seed, options))
+}
+
+/// As [`read_run`], of the file's content.
+///
+/// # Errors
+/// As [`read_run`].
+pub fn run_of_text<T: serde::de::DeserializeOwned>(
+    path: &Path,
+    command: &str,
+    text: &str,
+) -> Result<(u64, T), Error> {
+    let mut table: Table = text.parse().map_err(|e: toml::de::Error| {
+        Error::file(path, format!("{}; accepted is TOML", e.message()))
+    })?;
+    match table.remove("command") {
+        Some(Value::String(found)) if found == command => {}
+        _ => return Err(Error::file(path, format!("command: accepted is `{command}`"))),
+    }
+    let seed = match table.remove("seed") {
+        Some(Value::Integer(seed)) if seed >= 0 => seed as u64,
+        _ => return Err(Error::file(path, "seed: accepted is an integer of at least 0")),
+    };
+    let options = table.try_into().map_err(|e: toml::de::Error| Error::file(path, e.message()))?;
+    Ok((seed, options))
+}
