@@ -4,13 +4,13 @@
 //! instructions of whatever width the target has; no operation mixes lanes, so the width never
 //! changes a result.
 
-use super::{InstructionSet, Kernel, Portable, Scalar, WithRows, elementary, with_padded_rows};
+use super::{InstructionSet, Kernel, Portable, Scalar, elementary};
 use core::fmt::Debug;
 use core::marker::PhantomData;
 use core::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 macro_rules! lanes {
-    ($name:ident, $width:literal, $align:literal, $doc:literal, {$($extra:tt)*}) => {
+    ($name:ident, $width:literal, $align:literal, $doc:literal) => {
         #[doc = $doc]
         #[derive(Clone, Copy, Debug, PartialEq)]
         #[repr(C, align($align))]
@@ -126,7 +126,6 @@ macro_rules! lanes {
             fn run<K: Kernel>(kernel: K) -> K::Output {
                 I::run(kernel)
             }
-            $($extra)*
         }
     };
     (@operator $name:ident, $width:literal, $Op:ident, $op:ident, $OpAssign:ident, $op_assign:ident) => {
@@ -150,26 +149,19 @@ macro_rules! lanes {
     };
 }
 
-lanes!(Lanes1On, 1, 4, "One `f32`, whose kernels run with the instructions I.", {
-    #[inline(always)]
-    fn with_rows<const K: usize, W: WithRows>(work: W) -> W::Output {
-        with_padded_rows::<K, W>(work)
-    }
-});
+lanes!(Lanes1On, 1, 4, "One `f32`, whose kernels run with the instructions I.");
 lanes!(
     Lanes4On,
     4,
     16,
-    "Four `f32`: one SSE2 or NEON register; kernels run with the instructions I.",
-    {}
+    "Four `f32`: one SSE2 or NEON register; kernels run with the instructions I."
 );
-lanes!(Lanes8On, 8, 32, "Eight `f32`: one AVX2 register; kernels run with the instructions I.", {});
+lanes!(Lanes8On, 8, 32, "Eight `f32`: one AVX2 register; kernels run with the instructions I.");
 lanes!(
     Lanes16On,
     16,
     64,
-    "Sixteen `f32`: one AVX-512 register; kernels run with the instructions I.",
-    {}
+    "Sixteen `f32`: one AVX-512 register; kernels run with the instructions I."
 );
 
 /// Four `f32`, with the target's own instructions.

@@ -92,37 +92,6 @@ pub trait Scalar:
     fn run<K: Kernel>(kernel: K) -> K::Output {
         Portable::run(kernel)
     }
-
-    /// Does `work` with the number R >= K of rows to which a matrix's columns of K numbers are best
-    /// padded: none for lanes, where each number is a register; whole registers for one number.
-    #[inline(always)]
-    fn with_rows<const K: usize, W: WithRows>(work: W) -> W::Output {
-        work.run::<K>()
-    }
-}
-
-/// Something to do with a number of rows that a kind of number chooses ([`Scalar::with_rows`]).
-pub trait WithRows {
-    /// What it gives.
-    type Output;
-
-    /// Does it with columns of R rows.
-    fn run<const R: usize>(self) -> Self::Output;
-}
-
-/// [`Scalar::with_rows`] for one `f32`. A microcontroller has no registers to fill.
-#[inline(always)]
-fn with_padded_rows<const K: usize, W: WithRows>(work: W) -> W::Output {
-    #[cfg(not(target_os = "none"))]
-    {
-        if K <= 16 {
-            return work.run::<16>();
-        }
-        if K <= 24 {
-            return work.run::<24>();
-        }
-    }
-    work.run::<K>()
 }
 
 /// A single number, `f32` or `f64`.
@@ -154,7 +123,7 @@ pub trait Real: Scalar<Element = Self> + PartialOrd {
 }
 
 macro_rules! real {
-    ($t:ident, $exp2:path, $tanh:path, $sqrt:path, $ln:path, $sin:path, $cos:path, $shift:expr, $ulp:expr, {$($extra:tt)*}) => {
+    ($t:ident, $exp2:path, $tanh:path, $sqrt:path, $ln:path, $sin:path, $cos:path, $shift:expr, $ulp:expr) => {
         impl Scalar for $t {
             type Element = $t;
             type PerLane<T: Clone + Debug> = [T; 1];
@@ -211,7 +180,6 @@ macro_rules! real {
             fn is_finite(self) -> bool {
                 self - self == 0.0
             }
-            $($extra)*
         }
 
         impl Real for $t {
@@ -257,13 +225,7 @@ real!(
     libm::sinf,
     libm::cosf,
     40,
-    1.0 / 16_777_216.0,
-    {
-        #[inline(always)]
-        fn with_rows<const K: usize, W: WithRows>(work: W) -> W::Output {
-            with_padded_rows::<K, W>(work)
-        }
-    }
+    1.0 / 16_777_216.0
 );
 real!(
     f64,
@@ -274,6 +236,5 @@ real!(
     libm::sin,
     libm::cos,
     11,
-    1.0 / 9_007_199_254_740_992.0,
-    {}
+    1.0 / 9_007_199_254_740_992.0
 );

@@ -1,5 +1,6 @@
+use super::network::BatchLoss;
 use super::{Network, Targets, Window, Windows};
-use crate::linalg::padded::{Columns, Dim, add, add_mul_vector, add_outers, dot, scaled, zeros};
+use crate::linalg::padded::{Columns, add, add_mul_vector, add_outers, dot, scaled, zeros};
 use crate::linalg::{self, add_outer, add_scaled, mul_vector};
 use crate::rng::Rng;
 use crate::scalar::{Scalar, kernel};
@@ -130,50 +131,41 @@ kernel! {
         targets: Targets<'a, S>,
         gradient: &'a mut S,
     ) -> S {
-        let dim = Dim::new::<S, D>();
         let (count, n) = (windows.count(), windows.context_len());
         let inverse_len = S::ONE / S::from_count(n as u64);
-        let inverse_count = S::ONE / S::from_count(count as u64);
-        let minus_two = -(inverse_count + inverse_count);
         let alpha = network.alpha[0];
         let mut a: Columns<S, D, D> = zeros();
         let mut b = [S::ZERO; D];
         for j in count..count + n {
-            add_transition(dim, &mut a, &mut b, windows, j, inverse_len);
+            add_transition(&mut a, &mut b, windows, j, inverse_len);
         }
-        let (mut v_next, mut loss) = (S::ZERO, S::ZERO);
-        for t in (0..=count).rev() {
+        let mut loss = BatchLoss::new(windows, targets);
+        for t in loss.times() {
             if t < count {
-                add_transition(dim, &mut a, &mut b, windows, t, inverse_len);
-                add_transition(dim, &mut a, &mut b, windows, t + n, -inverse_len);
+                add_transition(&mut a, &mut b, windows, t, inverse_len);
+                add_transition(&mut a, &mut b, windows, t + n, -inverse_len);
             }
             let mut w = [S::ZERO; D];
             let mut w_dot = [S::ZERO; D];
             for _ in 0..network.layers {
                 // b - A w, then the change of dw/dalpha, then of w.
-                let residual = add_mul_vector(dim, &b, &a, &scaled(-S::ONE, &w));
-                let change = add_mul_vector(dim, &residual, &a, &scaled(-alpha, &w_dot));
+                let residual = add_mul_vector(&b, &a, &scaled(-S::ONE, &w));
+                let change = add_mul_vector(&residual, &a, &scaled(-alpha, &w_dot));
                 add(&mut w_dot, &change);
                 add(&mut w, &scaled(alpha, &residual));
             }
-            let query = &windows.features()[(t + n + 1).min(count + n + 1)].data.0[0];
-            let value = dot(dim, &w, query);
-            if t < count {
-                let target = targets.of(windows, t, v_next);
-                let error = target - value;
-                loss += error * error;
-                *gradient += (minus_two * error) * dot(dim, &w_dot, query);
+            let query = &windows.window(t).query().data.0[0];
+            if let Some(v_bar) = loss.take(t, dot::<D, S, D>(&w, query)) {
+                *gradient += v_bar * dot::<D, S, D>(&w_dot, query);
             }
-            v_next = value;
         }
-        loss * inverse_count
+        loss.mean()
     }
 }
 
 /// A += s phi (phi - gamma phi')^T and b += s R phi for transition j of the trajectory.
 #[inline(always)]
 fn add_transition<S: Scalar, const D: usize>(
-    dim: Dim,
     a: &mut Columns<S, D, D>,
     b: &mut [S; D],
     windows: &Windows<S, D>,
@@ -185,6 +177,6 @@ fn add_transition<S: Scalar, const D: usize>(
     let mut difference = scaled(-windows.gamma(), &windows.features()[j + 1].data.0[0]);
     add(&mut difference, phi);
     let s_phi = scaled(s, phi);
-    add_outers(dim, a, [(&s_phi, &difference)]);
+    add_outers(a, [(&s_phi, &difference)]);
     add(b, &scaled(windows.rewards()[j], &s_phi));
 }

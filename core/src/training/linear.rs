@@ -1,10 +1,10 @@
 use super::linear_batch::batch_gradient;
 use super::{AttentionNetwork, AttentionParameters, Network, Targets, Window, Windows};
 use crate::gradient::linear::Tape;
-use crate::linalg::dot;
+use crate::linalg::{dot, padded, zeros};
 use crate::rng::Rng;
-use crate::scalar::{Scalar, WithRows};
-use crate::transformer::Transformer;
+use crate::scalar::Scalar;
+use crate::transformer::{Layer, Transformer};
 use heapless::Vec;
 
 /// Linear attention, as a kind of [`AttentionNetwork`].
@@ -81,26 +81,17 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize> 
         targets: Targets<S>,
         gradient: &mut Self::Parameters,
     ) -> S {
-        S::with_rows::<K, _>(Batch { network: self, windows, targets, gradient })
-    }
-}
-
-/// [`batch_gradient`] with the number of rows that suits S.
-struct Batch<'a, S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize> {
-    network: &'a LinearNetwork<S, D, K, C, L>,
-    windows: &'a Windows<'a, S, D>,
-    targets: Targets<'a, S>,
-    gradient: &'a mut AttentionParameters<S, K, C>,
-}
-
-impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize> WithRows
-    for Batch<'_, S, D, K, C, L>
-{
-    type Output = S;
-
-    fn run<const R: usize>(self) -> S {
-        let LinearNetwork { parameters, depth, .. } = self.network;
-        let (windows, targets) = (self.windows, self.targets);
-        batch_gradient::<S, D, K, C, L, R>(parameters, *depth, windows, targets, self.gradient)
+        let LinearNetwork { parameters, depth, .. } = self;
+        let layers = parameters.layers();
+        let layers = &layers[..parameters.stored()];
+        let mut sums = [Layer { p: zeros(), q: zeros() }; C];
+        // Of these calls each kind of number has one.
+        let loss = match const { padded::rows::<S>(K) } {
+            16 => batch_gradient::<S, D, K, C, L, 16>(layers, *depth, windows, targets, &mut sums),
+            24 => batch_gradient::<S, D, K, C, L, 24>(layers, *depth, windows, targets, &mut sums),
+            _ => batch_gradient::<S, D, K, C, L, K>(layers, *depth, windows, targets, &mut sums),
+        };
+        gradient.add_layers(&sums);
+        loss
     }
 }

@@ -69,46 +69,49 @@ impl<S: Scalar> Targets<'_, S> {
     }
 }
 
-/// What the loss of a batch asks of a window's value.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Demand<S: Scalar> {
-    /// None for the last window, which is there to bootstrap from and only for that.
-    target: Option<S>,
-    /// -2/W.
-    minus_two: S,
+/// The loss of a batch whose windows come in reverse time: v_{t+1} is then known when window t is
+/// reached, and each window's forward pass is made once.
+pub(super) struct BatchLoss<'a, S: Scalar, const D: usize> {
+    windows: &'a Windows<'a, S, D>,
+    targets: Targets<'a, S>,
+    /// 1/W.
+    inverse_count: S,
+    v_next: S,
+    squares: S,
 }
 
-impl<S: Scalar> Demand<S> {
-    /// v-bar = (1/W) -2 (target - v); none if the window's gradient is not asked for.
+impl<'a, S: Scalar, const D: usize> BatchLoss<'a, S, D> {
     #[inline(always)]
-    pub(super) fn adjoint(&self, v: S) -> Option<S> {
-        self.target.map(|target| self.minus_two * (target - v))
+    pub(super) fn new(windows: &'a Windows<'a, S, D>, targets: Targets<'a, S>) -> Self {
+        let inverse_count = S::ONE / S::from_count(windows.count() as u64);
+        BatchLoss { windows, targets, inverse_count, v_next: S::ZERO, squares: S::ZERO }
     }
-}
 
-/// The loss of a batch. `pass(t, demand)` gives v_t and, from v_t-bar = `demand.adjoint(v_t)`, adds to the
-/// gradient. In reverse time: v_{t+1} is then known when window t is reached, and each window's forward
-/// pass is made once.
-#[inline(always)]
-pub(super) fn in_reverse<S: Scalar, const D: usize>(
-    windows: &Windows<S, D>,
-    targets: Targets<S>,
-    mut pass: impl FnMut(usize, Demand<S>) -> S,
-) -> S {
-    let inverse_count = S::ONE / S::from_count(windows.count() as u64);
-    let minus_two = -(inverse_count + inverse_count);
-    let mut v_next = match targets {
-        Targets::Bootstrapped => pass(windows.count(), Demand { target: None, minus_two }),
-        Targets::Given(_) => S::ZERO,
-    };
-    let mut sum = S::ZERO;
-    for t in (0..windows.count()).rev() {
-        let target = targets.of(windows, t, v_next);
-        v_next = pass(t, Demand { target: Some(target), minus_two });
-        let error = target - v_next;
-        sum += error * error;
+    /// The windows to value: window W, which only bootstraps, if the targets do; then W - 1 to 0.
+    #[inline(always)]
+    pub(super) fn times(&self) -> core::iter::Rev<core::ops::Range<usize>> {
+        let bootstraps = matches!(self.targets, Targets::Bootstrapped);
+        (0..self.windows.count() + usize::from(bootstraps)).rev()
     }
-    sum * inverse_count
+
+    /// Takes v_t, the next of [`Self::times`]; gives v_t-bar = (1/W) -2 (target_t - v_t), and none for
+    /// window W.
+    #[inline(always)]
+    pub(super) fn take(&mut self, t: usize, v: S) -> Option<S> {
+        let v_next = core::mem::replace(&mut self.v_next, v);
+        if t == self.windows.count() {
+            return None;
+        }
+        let error = self.targets.of(self.windows, t, v_next) - v;
+        self.squares += error * error;
+        Some(-(self.inverse_count + self.inverse_count) * error)
+    }
+
+    /// (1/W) sum_t (target_t - v_t)^2.
+    #[inline(always)]
+    pub(super) fn mean(&self) -> S {
+        self.squares * self.inverse_count
+    }
 }
 
 /// [`Network::batch_gradient`] window by window.
@@ -118,14 +121,17 @@ pub fn batch_gradient_by_window<S: Scalar, const D: usize, N: Network<S, D> + ?S
     targets: Targets<S>,
     gradient: &mut N::Parameters,
 ) -> S {
-    in_reverse(windows, targets, |t, demand| {
+    let mut loss = BatchLoss::new(windows, targets);
+    for t in loss.times() {
         let window = windows.window(t);
-        if demand.target.is_none() {
-            return network.value(&window);
+        let mut adjoint = |v| loss.take(t, v).unwrap_or(S::ZERO);
+        if t == windows.count() {
+            adjoint(network.value(&window));
+        } else {
+            network.value_and_gradient(&window, adjoint, gradient);
         }
-        let adjoint = |v| demand.adjoint(v).unwrap_or(S::ZERO);
-        network.value_and_gradient(&window, adjoint, gradient)
-    })
+    }
+    loss.mean()
 }
 
 /// One update of Algorithm 1: theta += step_size delta_t grad v_t with v_t and v_{t+1} of the

@@ -98,24 +98,6 @@ impl<S: Scalar, const K: usize, const C: usize> AttentionParameters<S, K, C> {
         }
     }
 
-    /// Layer l += (s P, Q), from columns padded beyond K rows.
-    #[inline(always)]
-    pub(super) fn add_scaled_layer<const R: usize>(
-        &mut self,
-        l: usize,
-        s: S,
-        p: &[[S; R]; K],
-        q: &[[S; R]; K],
-    ) {
-        let [to_p, to_q] = &mut self.layers[l % C];
-        for j in 0..K {
-            for i in 0..K {
-                to_p[j][i] += s * p[j][i];
-                to_q[j][i] += q[j][i];
-            }
-        }
-    }
-
     /// The layers of one lane; those beyond the stored ones are 0.
     pub fn lane_layers(&self, lane: usize) -> [Layer<S::Element, K>; C] {
         let of_lane = |m: &Columns<S, K>| {

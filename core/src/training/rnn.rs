@@ -1,4 +1,4 @@
-use super::network::in_reverse;
+use super::network::BatchLoss;
 use super::{Network, Parameters, Targets, Window, Windows};
 use crate::error::Error;
 use crate::rng::Rng;
@@ -149,13 +149,14 @@ impl<
         gradient: &mut Self::Parameters,
     ) -> S {
         let mut tape = RnnTape::new();
-        in_reverse(windows, targets, |t, demand| {
+        let mut loss = BatchLoss::new(windows, targets);
+        for t in loss.times() {
             let Ok(v) = self.forward(&mut tape, &windows.window(t)) else { return S::ZERO };
-            if let Some(seed) = demand.adjoint(v) {
-                tape.backward(&self.rnn, seed, gradient);
+            if let Some(v_bar) = loss.take(t, v) {
+                tape.backward(&self.rnn, v_bar, gradient);
             }
-            v
-        })
+        }
+        loss.mean()
     }
 }
 

@@ -1,6 +1,6 @@
 mod first_layer;
 
-use super::network::in_reverse;
+use super::network::BatchLoss;
 use super::{AttentionNetwork, AttentionParameters, Network, Targets, Window, Windows};
 use crate::gradient::softmax::Tape;
 use crate::linalg::zeros;
@@ -110,30 +110,29 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
         let layers = &layers[..self.parameters.stored()];
         let mut sum = [Layer { p: zeros(), q: zeros() }; C];
         let mut tape = Tape::<S, K, L, N>::new();
-        let loss = if self.depth == 1 {
-            in_reverse(windows, targets, |t, demand| {
-                let v = self.forward(&mut tape, layers, &windows.window(t)).unwrap_or(S::ZERO);
-                if let Some(seed) = demand.adjoint(v) {
-                    tape.backward::<false>(layers, 0, seed, &mut sum);
+        let mut loss = BatchLoss::new(windows, targets);
+        if self.depth == 1 {
+            for t in loss.times() {
+                let Some(v) = self.forward(&mut tape, layers, &windows.window(t)) else { continue };
+                if let Some(v_bar) = loss.take(t, v) {
+                    tape.backward::<false>(layers, 0, v_bar, &mut sum);
                 }
-                v
-            })
+            }
         } else {
             // The tape is of the layers after the first.
             let mut first = FirstLayer::new();
-            in_reverse(windows, targets, |t, demand| {
-                let Ok(second) = tape.input(n, self.depth - 1) else { return S::ZERO };
+            for t in loss.times() {
+                let Ok(second) = tape.input(n, self.depth - 1) else { continue };
                 first.forward(windows, &layers[0], t, second);
                 let v = tape.forward::<true>(layers, 1);
-                if let Some(seed) = demand.adjoint(v) {
-                    let x_bar = tape.backward::<true>(layers, 1, seed, &mut sum);
+                if let Some(v_bar) = loss.take(t, v) {
+                    let x_bar = tape.backward::<true>(layers, 1, v_bar, &mut sum);
                     first.backward(windows, t, x_bar, &mut sum[0]);
                 }
-                v
-            })
-        };
+            }
+        }
         gradient.add_layers(&sum);
-        loss
+        loss.mean()
     }
 }
 
