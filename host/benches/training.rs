@@ -244,10 +244,10 @@ impl Report {
         let Ok(prompt) = Prompt::<S, K, 60>::from_columns(&columns, query) else { return };
         let Ok(statistic) = Statistic::of_prompt(&prompt, &Td0) else { return };
         let mut forward = Forward(transformer.clone(), statistic);
-        self.row("forward", K, S::LANES, &mut forward, 4.0 * kf.powi(3) + 11.0 * kf * kf);
+        self.row("forward", K, S::LANES, &mut forward, 4.0 * kf * kf * kf + 11.0 * kf * kf);
 
         let mut backward = Backward(transformer, prompt);
-        let macs = DEPTH as f64 * 17.0 * kf.powi(3) + 2.0 * n * kf * kf;
+        let macs = DEPTH as f64 * 17.0 * kf * kf * kf + 2.0 * n * kf * kf;
         self.row("backward", K, S::LANES, &mut backward, macs);
 
         let mut trajectory = Trajectory::<S, D, T>::new();

@@ -28,6 +28,14 @@ pub enum Error {
     /// A file of another tool that cannot be used.
     #[error(transparent)]
     Format(#[from] FormatError),
+    /// A figure that cannot be drawn.
+    #[error("figure `{name}`: {source}")]
+    Figure {
+        /// Its file's name, without ending.
+        name: String,
+        /// Why.
+        source: figures::Error,
+    },
     /// A file or directory that cannot be written.
     #[error("--out: cannot write {}: {source}", path.display())]
     Write {

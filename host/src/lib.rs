@@ -17,7 +17,6 @@ pub mod dimension;
 pub mod dispatch;
 pub mod error;
 pub mod experiments;
-pub mod figures;
 pub mod formats;
 pub mod guide;
 pub mod options;
@@ -26,6 +25,7 @@ pub mod run;
 pub mod train;
 
 pub use error::Error;
+pub use figures;
 
 use cli::command;
 use run::{progress, report, session::Session};

@@ -81,12 +81,42 @@ fn text_of_the_files_stays_text() {
     results["config"]["task"] = evil.into();
     results[evil] = evil.into();
     std::fs::write(&file, results.to_string()).unwrap();
+    // The page's pictures are drawn from records: these are not read.
+    std::fs::write(out.path().join("demo/demo.svg"), format!("<svg>{evil}</svg>")).unwrap();
+    std::fs::write(out.path().join("verify/other.svg"), evil).unwrap();
+    std::fs::write(out.path().join("verify/emergence.gif"), "GIF89a").unwrap();
     let html = page(out.path());
-    assert!(!html.contains(evil) && !html.contains("alert('"));
-    assert!(html.contains("&lt;/script&gt;&lt;script&gt;alert(&#39;a&#39; &amp; &quot;b&quot;)"));
-    assert!(html.contains("Not as the run wrote it: results.json."));
+    assert!(!html.contains(evil) && !html.contains("<script>alert"));
+    let escaped = "&lt;/script&gt;&lt;script&gt;alert('a' &amp; &quot;b&quot;)&lt;/script&gt;";
+    // The claim's three parts; the figure in the contents, as heading and beside the command; the option,
+    // which the commands quote for a shell; the result's name and value.
+    assert_eq!(html.matches(escaped).count(), 9);
+    assert!(html.contains("Not as the run wrote it: demo.svg, results.json."));
     // The page's own script is its last.
     assert_eq!(html.matches("<script").count(), 1);
+}
+
+#[test]
+fn text_of_the_records_stays_text() {
+    let out = tempfile::tempdir().unwrap();
+    assert!(ictd(out.path(), "reproduce figure-2 --seeds 1 --mrps 20").status.code() < Some(2));
+    let run = out.path().join("figure-2");
+    let before = page(&run);
+    let evil = "\"</svg><img src=x onerror='alert(1)'>";
+    for record in ["curves.csv", "matrices.csv", "seeds.csv"] {
+        let text = std::fs::read_to_string(run.join(record)).unwrap();
+        let (head, rows) = text.split_once('\n').unwrap();
+        let row = rows.lines().next().unwrap();
+        let (_, rest) = row.split_once(',').unwrap();
+        let evil = evil.replace('"', "\"\"");
+        std::fs::write(run.join(record), format!("{head}\n{rows}\"{evil}\",{rest}\n")).unwrap();
+    }
+    let html = page(&run);
+    assert!(!html.contains("onerror") && !html.contains("<img"));
+    assert_eq!(
+        html.matches("<figure class=\"plot").count(),
+        before.matches("<figure class=\"plot").count()
+    );
 }
 
 /// The one line of a refusal; checks that the previous page is as it was and nothing else appeared.
@@ -116,10 +146,10 @@ fn a_missing_or_damaged_file_is_named_and_the_old_page_stays() {
         ("demo/results.json", Some("{\"seed\": 0}"), "missing field `command`"),
         ("demo/results.json", Some("{\"command\": \"demo\", \"claims\": [{}]}"), "missing field"),
         ("demo/results.json", None, "results.json"),
-        ("demo/demo.svg", None, "is missing"),
-        ("demo/demo.svg", Some("<svg"), "accepted is SVG"),
-        ("verify/verify.svg", Some("<svg viewBox='0 0 1 1'><script/></svg>"), "<script>"),
-        ("verify/emergence.gif", Some("GIF89a"), "accepted is GIF"),
+        ("demo/msve.csv", None, "No such file"),
+        ("demo/msve.csv", Some("<svg"), "holds no rows"),
+        ("demo/msve.csv", Some("<svg\n<script>\n"), "missing field"),
+        ("verify/mean_errors.csv", Some("\u{0}\n\u{1}\n"), "missing field"),
     ];
     for (name, content, reason) in damages {
         let file = out.path().join(name);

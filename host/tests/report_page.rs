@@ -38,6 +38,18 @@ fn report(out: &Path) -> PathBuf {
     out.join("report.html")
 }
 
+/// The colours of the first moving picture's cells as they stand in the file.
+fn drawn(page: &Path) -> Vec<[u64; 3]> {
+    let html = std::fs::read_to_string(page).unwrap();
+    let (_, moving) = html.split_once("<figure class=\"plot moving\"").unwrap();
+    let colours = moving.split("fill=\"#").skip(1).take(CELLS);
+    let channel = |hex: &str| u64::from_str_radix(hex, 16).unwrap();
+    colours.map(|c| [channel(&c[..2]), channel(&c[2..4]), channel(&c[4..6])]).collect()
+}
+
+/// Those of P and Q.
+const CELLS: usize = 2 * 9 * 9;
+
 /// What is wrong with the page as a page; empty if nothing is.
 const AUDIT: &str = include_str!("browser/audit.js");
 
@@ -53,25 +65,31 @@ fn the_page_is_whole_readable_and_asks_for_nothing() {
         browser.set_screen(width, height, dark);
         browser.open(&page);
         browser.wait_for("!document.getElementById('live-app').hidden");
-        // Pictures load when they come into view.
-        browser.evaluate("document.querySelectorAll('img').forEach((e) => e.loading = 'eager')");
-        browser.wait_for("[...document.images].every((e) => e.complete)");
         let figures = browser.evaluate("document.querySelectorAll('.plot .scroll svg').length");
-        assert_eq!(figures, 3, "demo, figure-2, verify");
-        assert_eq!(browser.evaluate("document.images.length"), 1, "the moving picture");
-        let picture = "document.images[0].src.length";
-        let moving = browser.evaluate(picture).as_u64();
+        assert_eq!(figures, 4, "demo, figure-2 and the emergence of P and Q, verify");
+        // It moves by itself until it is stopped.
+        let title = "document.querySelector('.moving svg').getAttribute('aria-label')";
+        browser.wait_for(&format!("{title} !== 'After 40 MRPs'"));
         browser.click(".moving button");
-        assert!(browser.evaluate(picture).as_u64() < moving, "a still picture is shorter");
-        browser.wait_for("document.images[0].complete");
-        // Through the training by hand: its first frame, as the records have it.
+        assert_eq!(browser.text(".moving button"), "Play");
+        // Through the training by hand: its first frame, and its last as it was drawn.
         browser.evaluate("document.querySelector('.moving input').focus()");
+        let cells = "[...document.querySelectorAll('.moving svg rect')].map((e) => \
+                     getComputedStyle(e).fill.match(/\\d+/g)?.map(Number)).slice(1, 163)";
         browser.press("Home", 36);
-        let drawn =
-            browser.evaluate("document.querySelector('.moving svg').getAttribute('aria-label')");
-        assert_eq!(drawn, "P and Q after 10 MRPs");
-        let cells = browser.evaluate("document.querySelectorAll('.moving svg rect').length");
-        assert_eq!(cells, 2 * 9 * 9);
+        assert_eq!(browser.evaluate(title), "After 10 MRPs");
+        assert_eq!(browser.text(".moving svg text"), "After 10 MRPs");
+        let first = browser.evaluate(cells);
+        browser.press("End", 35);
+        assert_eq!(browser.evaluate(title), "After 40 MRPs");
+        let last = browser.evaluate(cells);
+        assert_ne!(last, first);
+        // The script knows the numbers in hundredths.
+        let shown: Vec<[u64; 3]> = serde_json::from_value(last).unwrap();
+        let drawn = drawn(&page);
+        assert_eq!([shown.len(), drawn.len()], [CELLS; 2]);
+        let off = shown.iter().flatten().zip(drawn.iter().flatten());
+        assert!(off.map(|(a, b)| a.abs_diff(*b)).all(|off| off <= 3), "{shown:?} {drawn:?}");
         browser.click("#play");
         browser.wait_for("Number(document.getElementById('length').textContent) >= 25");
         browser.click("#play");

@@ -26,7 +26,7 @@ pub(crate) const WITH_FIGURES: &[Entry] = &[
     Entry {
         id: "train",
         figure: "P and Q of a training run, and their learning progress",
-        draw: train_run::draw,
+        pictures: train_run::pictures,
         run: None,
         trains: false,
     },

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::experiments::learning::{CAPTION, CurveRecords, MatrixRecords, put_records};
-use crate::figures::{Figure, Panel};
+use crate::figures::{Figure, Panel, Picture, Pictures};
 use crate::run::config;
 use crate::run::records::Records;
 use crate::run::report::{self, Report, table};
@@ -45,7 +45,7 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     report.results.insert("cpu_seconds".into(), json!(trained.cpu_seconds));
     report.text = summary(&options, &trained);
     put_records(&[(RUN, trained.runs)], &mut records)?;
-    draw(&mut records)?;
+    records.draw(&pictures(&records)?)?;
     report.files = directory.write(&records)?;
     report.text.push_str(&report.place());
     Ok(report)
@@ -86,7 +86,7 @@ fn diverged(runs: &[SeedRun]) -> Vec<String> {
 ///
 /// # Errors
 /// [`Error::File`] if a record is missing or damaged.
-pub(crate) fn draw(records: &mut Records) -> Result<(), Error> {
+pub(crate) fn pictures(records: &Records) -> Result<Pictures, Error> {
     let text = String::from_utf8_lossy(&records.get(CONFIG)?).into_owned();
     let (_, options) = config::run_of_text::<Train>(Path::new(CONFIG), "train", &text)?;
     let curves = CurveRecords::read(records)?;
@@ -109,7 +109,7 @@ pub(crate) fn draw(records: &mut Records) -> Result<(), Error> {
         panels,
         columns: if layers > 0 { 4 } else { 2 },
     };
-    records.put_figure(RUN, &figure)
+    Ok(vec![(RUN.to_owned(), Picture::Still(figure))])
 }
 
 /// The caption of a figure without P and Q.

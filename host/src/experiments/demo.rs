@@ -219,7 +219,7 @@ impl Experiment for Demo {
                     // Iterates that diverge may also fall, by chance.
                     _ if last.mean.is_nan() || last.mean > of_zero => Verdict::DoesNotHold,
                     // Too few tasks leave it open.
-                    fall if fall > 3.0 * first.stderr.hypot(last.stderr) => Verdict::Holds,
+                    fall if fall > 3.0 * libm::hypot(first.stderr, last.stderr) => Verdict::Holds,
                     fall if fall > 0.0 => Verdict::HoldsInPart,
                     _ => Verdict::DoesNotHold,
                 },

@@ -15,7 +15,7 @@ pub mod softmax;
 pub mod verify;
 
 use crate::error::Error;
-use crate::figures::{self, Figure, NamedFigures};
+use crate::figures::{Figure, NamedFigures, Picture, Pictures};
 use crate::run::config;
 use crate::run::info::{self, Outcome, RunInfo};
 use crate::run::records::{Records, RunDirectory};
@@ -64,18 +64,11 @@ pub trait Experiment: Serialize {
 /// Moving pictures: their file names, without ending, and frames.
 pub type Animations = Vec<(String, Vec<Figure>)>;
 
-/// How long a frame is shown, in centiseconds.
-const FRAME: u16 = 15;
-
-/// Draws an experiment's figures and animations among the files of its run.
-fn draw<E: Experiment>(records: &mut Records) -> Result<(), Error> {
-    for (name, figure) in E::figures(records)? {
-        records.put_figure(&name, &figure)?;
-    }
-    for (name, frames) in E::animations(records)? {
-        records.put(&format!("{name}.gif"), figures::animation(&frames, FRAME)?);
-    }
-    Ok(())
+/// What an experiment's run shows, from its records alone.
+fn pictures<E: Experiment>(records: &Records) -> Result<Pictures, Error> {
+    let still = E::figures(records)?.into_iter().map(|(name, f)| (name, Picture::Still(f)));
+    let moving = E::animations(records)?.into_iter().map(|(name, f)| (name, Picture::Moving(f)));
+    Ok(still.chain(moving).collect())
 }
 
 /// Runs an experiment at a scale.
@@ -87,8 +80,8 @@ pub struct Entry {
     pub id: &'static str,
     /// [`Experiment::FIGURE`].
     pub figure: &'static str,
-    /// Draws [`Experiment::figures`] and [`Experiment::animations`] from its records among them.
-    pub draw: fn(&mut Records) -> Result<(), Error>,
+    /// [`Experiment::figures`] and [`Experiment::animations`], from its records.
+    pub pictures: fn(&Records) -> Result<Pictures, Error>,
     /// Runs it at a scale (numbers of seeds and tasks), if `reproduce` does.
     pub run: Option<RunAtScale>,
     /// It trains, so that a scale changes it.
@@ -103,7 +96,7 @@ impl Entry {
     }
 
     pub(crate) const fn of<E: Experiment>() -> Self {
-        Entry { id: E::ID, figure: E::FIGURE, draw: draw::<E>, run: None, trains: false }
+        Entry { id: E::ID, figure: E::FIGURE, pictures: pictures::<E>, run: None, trains: false }
     }
 }
 
@@ -217,7 +210,7 @@ pub fn run<E: Experiment>(experiment: &E, session: &Session) -> Result<Report, E
     records.put("config.toml", config::to_text(E::ID, session.seed, experiment)?);
     // The same bytes for the same config on any machine: no times, no paths.
     records.put("results.json", format!("{:#}\n", report.to_value()));
-    draw::<E>(&mut records)?;
+    records.draw(&pictures::<E>(&records)?)?;
     info.files(records.files());
     info.verdicts(&report.claims);
     records.put(info::FILE_NAME, info.to_text(Some(&Outcome::Finished)));

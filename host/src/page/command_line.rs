@@ -2,6 +2,11 @@
 
 use serde_json::{Map, Value};
 
+/// How this program is called: `cargo run` says so in the environment.
+pub(super) fn program() -> &'static str {
+    if std::env::var_os("CARGO").is_some() { "cargo run -p host --" } else { "ictd" }
+}
+
 /// The options of a run that differ from the defaults: name and value, none if it is a switch.
 pub(super) fn changes(
     root: &clap::Command,

@@ -37,11 +37,14 @@ pub struct Made {
 
 impl Made {
     /// From the run's run.json; none in a directory without one.
-    pub(super) fn read(directory: &Path, names: &[String]) -> Result<Option<Self>, Error> {
+    pub(super) fn read(
+        directory: &Path,
+        records: &Records,
+        names: &[String],
+    ) -> Result<Option<Self>, Error> {
         if !names.iter().any(|name| name == info::FILE_NAME) {
             return Ok(None);
         }
-        let records = Records::open(directory)?;
         let info: Info = serde_json::from_slice(&records.get(info::FILE_NAME)?).map_err(|e| {
             let reason = format!("{e}; accepted is what a run wrote");
             Error::file(&directory.join(info::FILE_NAME), reason)

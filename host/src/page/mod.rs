@@ -1,21 +1,23 @@
 //! The report of finished runs as a page: one HTML file that needs nothing else, not even a network.
 //!
-//! It is made of what the runs wrote, so the same files give the same bytes. Text of a file is
-//! escaped, figures are read as SVG and written again from known elements, and the page's own
-//! policy forbids every request.
+//! It is made of the records that the runs wrote, so the same files give the same bytes. Its figures are
+//! drawn again from them, in colours that follow the page's theme; text of a file is escaped, and the
+//! page's own policy forbids every request.
 
 mod command_line;
 mod document;
-mod html;
+mod find;
 mod made;
 mod numbers;
-mod picture;
 mod run;
-mod svg;
+mod section;
+mod table;
+mod text;
+mod verdict;
 
-pub use html::escape;
+pub use find::RunFiles;
 pub use made::Made;
-pub use run::{Run, RunFiles};
+pub use run::Run;
 
 use crate::digests;
 use crate::error::Error;
@@ -57,7 +59,7 @@ impl Content {
     pub fn read(directory: &Path, damaged: Damaged, catalogue: &Catalogue) -> Result<Self, Error> {
         use crate::error::Doing;
         let (mut runs, mut left_out) = (Vec::new(), Vec::new());
-        for files in run::find(directory, damaged, catalogue)? {
+        for files in find::find(directory, damaged, catalogue)? {
             match Run::read(&files, catalogue) {
                 Ok(run) => runs.push(run),
                 Err(Error::File { path, reason }) if damaged == Damaged::LeaveOut => {

@@ -1,22 +1,26 @@
 //! A run's results as tables: whatever they are, numbers of seeds with their spread.
 
-use super::html;
+use super::table::table;
+use super::text::{label, short, text};
 use crate::experiments::learning::quartiles;
 use crate::experiments::mean_and_stderr;
+use maud::{Markup, html};
 use serde_json::{Map, Value};
 
 /// The tables of the results, those of single seeds folded away.
-pub(super) fn tables(results: &Map<String, Value>) -> String {
-    let mut out = String::new();
-    let (mut single, mut columns) = (Vec::new(), Vec::new());
+pub(super) fn tables(results: &Map<String, Value>) -> Markup {
+    let (mut tables, mut single, mut columns) = (Vec::new(), Vec::new(), Vec::new());
     for (key, value) in results {
         match value {
-            Value::Array(items) if seeds(items).is_some() => out.push_str(&of_seeds(key, items)),
-            Value::Array(items) if items.iter().all(is_number) && !items.is_empty() => {
-                columns.push((key.as_str(), items));
+            Value::Array(items) if items.is_empty() => {}
+            Value::Array(items) if items.iter().all(|item| item.get("seed").is_some()) => {
+                tables.push(of_seeds(key, items));
+            }
+            Value::Array(items) if items.iter().all(|x| x.is_number() || x.is_null()) => {
+                columns.push((key.as_str(), items.as_slice()));
             }
             Value::Object(object) if object.values().all(Value::is_object) => {
-                out.push_str(&of_objects(key, object));
+                tables.push(of_objects(key, object));
             }
             Value::Object(object) => {
                 for (inner, value) in object.iter().filter(|(_, v)| is_scalar(v)) {
@@ -27,196 +31,152 @@ pub(super) fn tables(results: &Map<String, Value>) -> String {
             _ => {}
         }
     }
-    out.push_str(&of_columns(&columns));
-    if !single.is_empty() {
-        out.push_str(&html::table("Results", &words(["result", "value"]), &single));
+    html! {
+        @for one in &tables { (one) }
+        (of_columns(&columns))
+        @if !single.is_empty() { (table("Results", &["result", "value"], &single)) }
     }
-    out
-}
-
-fn is_number(value: &Value) -> bool {
-    value.is_number() || value.is_null()
 }
 
 fn is_scalar(value: &Value) -> bool {
     !value.is_array() && !value.is_object()
 }
 
-fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
-    words.map(str::to_owned).into()
-}
-
-/// The seeds of a list of results of seeds.
-fn seeds(items: &[Value]) -> Option<Vec<&Map<String, Value>>> {
-    let objects: Vec<_> = items.iter().map(Value::as_object).collect::<Option<_>>()?;
-    let are_seeds = !objects.is_empty() && objects.iter().all(|o| o.contains_key("seed"));
-    are_seeds.then_some(objects)
-}
-
 /// Each metric over seeds, and a folded table of each seed.
-fn of_seeds(key: &str, items: &[Value]) -> String {
-    let Some(seeds) = seeds(items) else { return String::new() };
-    let rows: Vec<Vec<(String, String, f64)>> = seeds.iter().map(|s| flat(s)).collect();
+fn of_seeds(key: &str, seeds: &[Value]) -> Markup {
+    let rows: Vec<_> = seeds.iter().filter_map(Value::as_object).map(entries).collect();
     let first = rows.first().map(Vec::as_slice).unwrap_or_default();
-    let mut spread = Vec::new();
-    for (name, _, _) in first.iter().filter(|(name, _, x)| name != "seed" && !x.is_nan()) {
-        let values: Vec<f64> = rows
-            .iter()
-            .filter_map(|row| row.iter().find(|(n, _, _)| n == name))
-            .map(|(_, _, x)| *x)
-            .filter(|x| x.is_finite())
-            .collect();
-        let [lower, median, upper] = quartiles(values.clone());
-        let (mean, stderr) = mean_and_stderr(values.iter().copied());
-        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        spread.push(vec![
-            name.clone(),
-            short(median),
-            format!("{} to {}", short(lower), short(upper)),
-            format!("{} to {}", short(least), short(most)),
-            format!("{} ± {}", short(mean), short(stderr)),
-        ]);
-    }
+    let spread: Vec<_> = first
+        .iter()
+        .filter(|entry| entry.name != "seed" && !entry.number.is_nan())
+        .map(|Entry { name, .. }| {
+            let of_seed = |row: &Vec<Entry>| row.iter().find(|e| e.name == *name).map(|e| e.number);
+            let values = rows.iter().filter_map(of_seed).filter(|x| x.is_finite());
+            spread(name, values.collect())
+        })
+        .collect();
     let what = if key == "seeds" { String::new() } else { format!("{}: ", label(key)) };
+    let metrics = ["metric", "median", "quartiles", "range", "mean ± standard error"];
+    let head: Vec<_> = first.iter().map(|entry| &entry.name).collect();
+    let body: Vec<Vec<_>> =
+        rows.iter().map(|row| row.iter().map(|entry| entry.text.clone()).collect()).collect();
     let caption = format!("{what}{} seeds, at the end of training", seeds.len());
-    let head = words(["metric", "median", "quartiles", "range", "mean ± standard error"]);
-    let mut out = html::table(&caption, &head, &spread);
-    let head: Vec<String> = first.iter().map(|(name, _, _)| name.clone()).collect();
-    let body: Vec<Vec<String>> =
-        rows.iter().map(|row| row.iter().map(|(_, text, _)| text.clone()).collect()).collect();
-    out.push_str(&format!(
-        "<details><summary>{}each of the {} seeds</summary>\n{}</details>\n",
-        html::escape(&what),
-        seeds.len(),
-        html::table(&format!("{what}each seed"), &head, &body)
-    ));
-    out
+    html! {
+        (table(&caption, &metrics, &spread))
+        details {
+            summary { (what) "each of the " (seeds.len()) " seeds" }
+            (table(&format!("{what}each seed"), &head, &body))
+        }
+    }
 }
 
-/// The entries of a seed: name, text, and number or NaN; lists become one entry per layer.
-fn flat(seed: &Map<String, Value>) -> Vec<(String, String, f64)> {
-    let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
+/// A metric's name, median, quartiles, range, and mean with its standard error.
+fn spread(name: &str, values: Vec<f64>) -> Vec<String> {
+    let (mean, stderr) = mean_and_stderr(values.iter().copied());
+    let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let [lower, median, upper] = quartiles(values);
+    vec![
+        name.to_owned(),
+        short(median),
+        format!("{} to {}", short(lower), short(upper)),
+        format!("{} to {}", short(least), short(most)),
+        format!("{} ± {}", short(mean), short(stderr)),
+    ]
+}
+
+/// A result of a seed.
+struct Entry {
+    name: String,
+    text: String,
+    /// NaN if it is none.
+    number: f64,
+}
+
+/// The results of a seed; a list becomes one entry per layer.
+fn entries(seed: &Map<String, Value>) -> Vec<Entry> {
+    let entry = |name: String, value: &Value| Entry {
+        name,
+        text: text(value),
+        number: value.as_f64().unwrap_or(f64::NAN),
+    };
     let mut out = Vec::new();
     for (key, value) in seed {
         match value {
-            Value::Array(items) => {
-                for (layer, item) in items.iter().enumerate() {
-                    out.push((format!("{}, layer {layer}", label(key)), text(item), number(item)));
-                }
-            }
+            Value::Array(items) => out.extend(
+                items
+                    .iter()
+                    .enumerate()
+                    .map(|(l, x)| entry(format!("{}, layer {l}", label(key)), x)),
+            ),
             Value::Object(_) => {}
-            value => out.push((label(key), text(value), number(value))),
+            value => out.push(entry(label(key), value)),
         }
     }
     out
 }
 
 /// An object of objects: a row for each, a column for each number in them.
-fn of_objects(key: &str, object: &Map<String, Value>) -> String {
+fn of_objects(key: &str, object: &Map<String, Value>) -> Markup {
     let mut columns: Vec<&String> = Vec::new();
-    for inner in object.values().filter_map(Value::as_object) {
-        for (name, value) in inner {
-            if is_scalar(value) && !columns.contains(&name) {
-                columns.push(name);
-            }
+    for (name, value) in object.values().filter_map(Value::as_object).flatten() {
+        if is_scalar(value) && !columns.contains(&name) {
+            columns.push(name);
         }
-    }
-    if columns.is_empty() {
-        return String::new();
     }
     let row = |(name, inner): (&String, &Value)| -> Vec<String> {
         let cells = columns.iter().map(|c| inner.get(c.as_str()).map(text).unwrap_or_default());
         std::iter::once(label(name)).chain(cells).collect()
     };
-    let rows: Vec<Vec<String>> = object.iter().map(row).collect();
-    let head: Vec<String> =
-        std::iter::once(String::from("of")).chain(columns.iter().map(|c| label(c))).collect();
-    html::table(&label(key), &head, &rows)
+    let rows: Vec<_> = object.iter().map(row).collect();
+    let head: Vec<_> =
+        std::iter::once("of".to_owned()).chain(columns.iter().map(|c| label(c))).collect();
+    html! { @if !columns.is_empty() { (table(&label(key), &head, &rows)) } }
 }
 
 /// Lists of equal length side by side; a mean with its standard error in one column.
-fn of_columns(columns: &[(&str, &Vec<Value>)]) -> String {
-    let mut out = String::new();
-    let mut lengths: Vec<usize> = columns.iter().map(|(_, items)| items.len()).collect();
-    lengths.dedup();
-    for length in lengths {
-        let of_length = || columns.iter().filter(|(_, items)| items.len() == length);
-        let error_of = |key: &str| {
-            let name = format!("{}_stderr", key.strip_suffix("_mean")?);
-            of_length().find(|(other, _)| *other == name).map(|(_, items)| *items)
-        };
-        let is_error = |key: &str| {
-            let mean = key.strip_suffix("_stderr").map(|k| format!("{k}_mean"));
-            mean.is_some_and(|mean| of_length().any(|(other, _)| *other == mean))
-        };
-        let shown: Vec<_> = of_length().filter(|(key, _)| !is_error(key)).collect();
-        let head: Vec<String> = shown
-            .iter()
-            .map(|(key, _)| match error_of(key) {
-                Some(_) => format!("{} ± standard error", label(key)),
-                None => label(key),
-            })
-            .collect();
-        let cell = |key: &str, items: &Vec<Value>, i: usize| match error_of(key) {
-            Some(errors) => format!("{} ± {}", text(&items[i]), text(&errors[i])),
-            None => text(&items[i]),
-        };
-        let rows: Vec<Vec<String>> = (0..length)
-            .map(|i| shown.iter().map(|(key, items)| cell(key, items, i)).collect())
-            .collect();
-        let table = html::table("Measured", &head, &rows);
-        if length > 12 {
-            let summary = format!("{} rows of numbers", rows.len());
-            out.push_str(&format!("<details><summary>{summary}</summary>\n{table}</details>\n"));
-        } else {
-            out.push_str(&table);
+fn of_columns(columns: &[(&str, &[Value])]) -> Markup {
+    let mut lengths: Vec<usize> = Vec::new();
+    for (_, items) in columns {
+        if !lengths.contains(&items.len()) {
+            lengths.push(items.len());
         }
     }
-    out
-}
-
-fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Bool(true) => "yes".into(),
-        Value::Bool(false) => "no".into(),
-        Value::Number(n) if n.is_f64() => short(n.as_f64().unwrap_or(f64::NAN)),
-        Value::Number(n) => n.to_string(),
-        _ => "–".into(),
-    }
-}
-
-/// Four significant digits.
-fn short(x: f64) -> String {
-    let size = x.abs();
-    let text = if !x.is_finite() {
-        "–".into()
-    } else if size == 0.0 {
-        "0".into()
-    } else if (1e-3..1e4).contains(&size) {
-        let digits = size.log10().floor() as i32;
-        format!("{x:.*}", (3 - digits).clamp(0, 6) as usize)
-    } else {
-        format!("{x:.2e}")
+    let of_length = |length: usize| -> Vec<_> {
+        columns.iter().copied().filter(|(_, items)| items.len() == length).collect()
     };
-    text.replace('-', "−")
+    html! {
+        @for length in lengths {
+            @let measured = of_one_length(&of_length(length));
+            @if length > 12 {
+                details { summary { (length) " rows of numbers" } (measured) }
+            } @else {
+                (measured)
+            }
+        }
+    }
 }
 
-/// The words for a name in the results.
-fn label(key: &str) -> String {
-    match key {
-        "p_bottom_right" => "P[−1, −1]".into(),
-        "p_avg_abs_others" => "mean |other entries of P|".into(),
-        "q_trace_upper_left" => "tr Q[:d, :d]".into(),
-        "q_trace_upper_right" => "tr Q[:d, d:2d]".into(),
-        "q_avg_abs_others" => "mean |other entries of Q|".into(),
-        "vd" | "iws" | "ss" | "msve" => key.to_uppercase(),
-        "msve_mean" => "MSVE".into(),
-        "td0" => "TD(0)".into(),
-        "td_lambda" => "TD(λ)".into(),
-        other => other.strip_suffix("_mean").unwrap_or(other).replace('_', " "),
+fn of_one_length(columns: &[(&str, &[Value])]) -> Markup {
+    let named = |name: String| columns.iter().find(|(other, _)| *other == name).map(|(_, x)| *x);
+    let errors_of = |key: &str| named(format!("{}_stderr", key.strip_suffix("_mean")?));
+    let mean_of = |key: &str| named(format!("{}_mean", key.strip_suffix("_stderr")?));
+    let (mut head, mut rows) = (Vec::new(), Vec::<Vec<String>>::new());
+    for (key, items) in columns.iter().filter(|(key, _)| mean_of(key).is_none()) {
+        let errors = errors_of(key);
+        head.push(match errors {
+            Some(_) => format!("{} ± standard error", label(key)),
+            None => label(key),
+        });
+        rows.resize(items.len(), Vec::new());
+        for (i, row) in rows.iter_mut().enumerate() {
+            row.push(match errors {
+                Some(errors) => format!("{} ± {}", text(&items[i]), text(&errors[i])),
+                None => text(&items[i]),
+            });
+        }
     }
+    table("Measured", &head, &rows)
 }
 
 #[cfg(test)]
@@ -225,7 +185,7 @@ mod tests {
     use serde_json::json;
 
     fn of(value: Value) -> String {
-        tables(value.as_object().expect("an object"))
+        tables(value.as_object().expect("an object")).into_string()
     }
 
     #[test]

@@ -1,26 +1,16 @@
 //! What a page shows of one run, read from its directory.
 
-use super::Damaged;
 use super::command_line::{changes, repeats};
+use super::find::RunFiles;
 use super::made::Made;
-use super::picture::{Animation, animation, frames};
-use super::svg::{Inline, inline};
 use crate::error::Error;
 use crate::experiments::Catalogue;
+use crate::figures::Pictures;
 use crate::run::records::Records;
 use crate::run::report::{Claim, Verdict};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use std::path::{Path, PathBuf};
-
-/// Where a run is.
-#[derive(Clone, Debug)]
-pub struct RunFiles {
-    /// The directory's name.
-    pub name: String,
-    /// Its path.
-    pub path: PathBuf,
-}
+use std::path::Path;
 
 /// A finished run.
 #[derive(Clone, Debug)]
@@ -41,18 +31,16 @@ pub struct Run {
     pub claims: Vec<Claim>,
     /// The other results.
     pub numbers: Map<String, Value>,
-    /// The figures, by file name.
-    pub figures: Vec<Inline>,
-    /// The moving pictures, by file name.
-    pub animations: Vec<Animation>,
+    /// What it shows, drawn again.
+    pub pictures: Pictures,
     /// The files of the records.
     pub records: Vec<String>,
 }
 
 /// The part of a results.json that every run has.
 #[derive(Deserialize)]
-struct Results {
-    command: String,
+pub(super) struct Results {
+    pub(super) command: String,
     #[serde(default)]
     figure: Option<String>,
     #[serde(default)]
@@ -65,69 +53,14 @@ struct Results {
     numbers: Map<String, Value>,
 }
 
-const RESULTS: &str = "results.json";
-
-/// The moving picture of P and Q, and the records that it is drawn from.
-pub(super) const EMERGENCE: &str = "emergence";
-const MATRICES: &str = "matrices.csv";
-
-/// The run of a directory, or the runs in it, by name. A training run that is not finished has no
-/// results, and is none yet.
-///
-/// # Errors
-/// [`Error::File`] if there is none, or the directory's own results are damaged.
-pub(super) fn find(
-    directory: &Path,
-    damaged: Damaged,
-    catalogue: &Catalogue,
-) -> Result<Vec<RunFiles>, Error> {
-    let entries = std::fs::read_dir(directory).map_err(|e| Error::file(directory, e))?;
-    let is_run = |path: &Path| path.join(RESULTS).exists() || is_damaged(path, catalogue);
-    if directory.join(RESULTS).exists() {
-        match results(directory) {
-            // The main job's are those of the runs inside.
-            Ok(results) if results.command == "main" => {}
-            Err(_) if damaged == Damaged::LeaveOut => {}
-            Err(error) => return Err(error),
-            Ok(_) => {
-                // "." has a name, too.
-                let path = directory.canonicalize().map_err(|e| Error::file(directory, e))?;
-                return Ok(vec![RunFiles { name: name_of(&path), path: directory.to_owned() }]);
-            }
-        }
-    }
-    let mut runs: Vec<_> = entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| is_run(path))
-        .map(|path| RunFiles { name: name_of(&path), path })
-        .collect();
-    runs.sort_by(|a, b| a.name.cmp(&b.name));
-    if runs.is_empty() {
-        let reason = "holds no run: accepted is a directory with the results.json that a run wrote";
-        return Err(Error::file(directory, reason));
-    }
-    Ok(runs)
-}
-
-/// A run of an experiment without results: its other files are there.
-fn is_damaged(path: &Path, catalogue: &Catalogue) -> bool {
-    let text = std::fs::read_to_string(path.join("config.toml")).unwrap_or_default();
-    let Ok(config) = text.parse::<toml::Table>() else { return false };
-    let command = config.get("command").and_then(toml::Value::as_str);
-    command.is_some_and(|c| place(c, catalogue).is_some())
-}
-
-fn name_of(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
-}
+pub(super) const RESULTS: &str = "results.json";
 
 /// The experiment's place in the paper.
-fn place(command: &str, catalogue: &Catalogue) -> Option<usize> {
+pub(super) fn place(command: &str, catalogue: &Catalogue) -> Option<usize> {
     catalogue.experiments.iter().position(|e| e.id == command)
 }
 
-fn results(directory: &Path) -> Result<Results, Error> {
+pub(super) fn results(directory: &Path) -> Result<Results, Error> {
     let records = Records::open(directory)?;
     serde_json::from_slice(&records.get(RESULTS)?).map_err(|e| {
         let reason = format!("{e}; accepted is what a run wrote");
@@ -145,57 +78,24 @@ impl Run {
         for key in ["holds", "files", "seconds"] {
             numbers.remove(key);
         }
-        let names = file_names(&files.path)?;
-        let made = Made::read(&files.path, &names)?;
-        let with_ending = |ending: &str| -> Vec<&String> {
-            names.iter().filter(|name| name.ends_with(ending)).collect()
-        };
-        let records = Records::open(&files.path)?;
-        let mut figures = Vec::new();
-        for file in with_ending(".svg") {
-            let refuse = |reason: String| Error::file(&files.path.join(file), reason);
-            let text = String::from_utf8(records.get(file)?)
-                .map_err(|e| refuse(format!("{e}; accepted is SVG")))?;
-            let name = format!("{}-{}", files.name, file.trim_end_matches(".svg"));
-            figures.push(inline(&text, &anchor(&name)).map_err(refuse)?);
-        }
-        if figures.is_empty() && catalogue.entries().any(|e| e.id == command) {
-            let reason = "is missing: `ictd plot` draws a run's figures again";
-            return Err(Error::file(&files.path.join(format!("{command}.svg")), reason));
-        }
-        let mut animations = Vec::new();
-        for file in with_ending(".gif") {
-            let name = file.trim_end_matches(".gif");
-            let mut moving = animation(name, records.get(file)?)
-                .map_err(|reason| Error::file(&files.path.join(file), reason))?;
-            if name == EMERGENCE && names.iter().any(|n| n == MATRICES) {
-                moving.frames = frames(&records.csv(MATRICES)?);
-            }
-            animations.push(moving);
-        }
+        let (names, records) = (file_names(&files.path)?, Records::open(&files.path)?);
+        let entry = catalogue.entries().find(|entry| entry.id == command);
         // A command that repeats no figure says "none: " and what it shows.
-        let entry = catalogue.others.iter().find(|e| e.id == command);
-        let figure =
-            figure.or(entry.map(|e| e.figure.to_owned())).map(|f| match f.strip_prefix("none: ") {
-                Some(shows) => format!("{}: {shows}", files.name),
-                None => f,
-            });
-        let repeats = repeats(&catalogue.command, &command, seed, &config);
-        let changes = changes(&catalogue.command, &command, &config);
-        let records = with_ending(".csv").into_iter().cloned().collect();
-        let name = files.name.clone();
+        let figure = figure.or(entry.map(|entry| entry.figure.to_owned())).map(|figure| {
+            let shows = figure.strip_prefix("none: ").map(|it| format!("{}: {it}", files.name));
+            shows.unwrap_or(figure)
+        });
         Ok(Run {
-            command,
-            name,
+            name: files.name.clone(),
             figure,
-            repeats,
-            made,
-            changes,
+            repeats: repeats(&catalogue.command, &command, seed, &config),
+            made: Made::read(&files.path, &records, &names)?,
+            changes: changes(&catalogue.command, &command, &config),
             claims,
             numbers,
-            figures,
-            animations,
-            records,
+            pictures: entry.map_or(Ok(Pictures::new()), |entry| (entry.pictures)(&records))?,
+            records: names.into_iter().filter(|name| name.ends_with(".csv")).collect(),
+            command,
         })
     }
 
@@ -230,7 +130,7 @@ fn file_names(path: &Path) -> Result<Vec<String>, Error> {
 }
 
 /// A name as an id.
-fn anchor(name: &str) -> String {
+pub(super) fn anchor(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
 }
 

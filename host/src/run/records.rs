@@ -6,7 +6,7 @@
 //! temporary names first and renamed when all of them are complete.
 
 use crate::error::Error;
-use crate::figures::Figure;
+use crate::figures::Pictures;
 use crate::run::lock::{RunLock, TEMPORARY_PREFIX};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -58,13 +58,17 @@ impl Records {
         Ok(())
     }
 
-    /// Adds a figure as `NAME.svg` and `NAME.png`.
+    /// Draws pictures among the files: `NAME.svg` and `NAME.png`, or `NAME.gif`.
     ///
     /// # Errors
-    /// As [`Figure::to_png`].
-    pub fn put_figure(&mut self, name: &str, figure: &Figure) -> Result<(), Error> {
-        self.put(&format!("{name}.svg"), figure.to_svg());
-        self.put(&format!("{name}.png"), figure.to_png()?);
+    /// [`Error::Figure`] if one cannot be drawn.
+    pub fn draw(&mut self, pictures: &Pictures) -> Result<(), Error> {
+        for (name, picture) in pictures {
+            let refuse = |source| Error::Figure { name: name.clone(), source };
+            for (ending, content) in picture.files().map_err(refuse)? {
+                self.put(&format!("{name}.{ending}"), content);
+            }
+        }
         Ok(())
     }
 

@@ -121,11 +121,10 @@ fn picture(k: usize, sign: f64, entries: &[f32]) -> Option<Vec<u8>> {
     let largest = entries.iter().fold(0.0_f64, |a, x| a.max(f64::from(*x).abs()));
     let scale = if largest > 0.0 { sign / largest } else { 0.0 };
     let edge = CELL * k;
-    let mut pixels = tiny_skia::Pixmap::new(edge as u32, edge as u32)?;
-    for (at, pixel) in pixels.data_mut().chunks_exact_mut(4).enumerate() {
+    let mut pixels = Vec::with_capacity(3 * edge * edge);
+    for at in 0..edge * edge {
         let (row, column) = (at / edge / CELL, at % edge / CELL);
-        let [r, g, b] = figures::colour(scale * f64::from(*entries.get(row * k + column)?));
-        pixel.copy_from_slice(&[r, g, b, 255]);
+        pixels.extend(figures::colour(scale * f64::from(*entries.get(row * k + column)?)));
     }
-    pixels.encode_png().ok()
+    figures::png(edge as u32, edge as u32, &pixels).ok()
 }

@@ -130,7 +130,7 @@ impl View {
 fn cell(out: &mut String, x: f64, colour: bool) {
     // Writing to a String cannot fail.
     let _ = if colour {
-        let [r, g, b] = crate::figures::colour(x);
+        let [r, g, b] = figures::colour(x);
         write!(out, "\x1b[48;2;{r};{g};{b}m  ")
     } else {
         let shade = [' ', '.', ':', 'o', '#'][(x.abs() * 4.0).round().min(4.0) as usize];

@@ -1,9 +1,9 @@
 //! Curves with bands over a common x axis.
 
-use super::font;
-use super::scale::Scale;
-use super::scene::{Anchor, Point, Scene};
-use super::style::{self, Colour};
+use crate::scale::{Scale, power_of_ten};
+use crate::scene::{Anchor, Point, Scene, Size};
+use crate::style::Colour;
+use crate::{font, style};
 
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 8.0;
@@ -99,7 +99,7 @@ pub struct HorizontalLine {
 
 impl Curves {
     /// The height of title and legend in a panel of this width.
-    pub(super) fn head(&self, width: f64) -> f64 {
+    pub(crate) fn head(&self, width: f64) -> f64 {
         let rows = match self.legend(width - LEFT - RIGHT).last() {
             Some((_, row, _)) => 1.0 + *row as f64,
             None => 0.0,
@@ -116,7 +116,7 @@ impl Curves {
         let (mut x, mut row) = (0.0, 0);
         let mut places = Vec::new();
         for (index, curve) in self.curves.iter().enumerate().filter(|(_, c)| !c.label.is_empty()) {
-            let entry = SWATCH + font::width(&curve.label, &style::text(style::LABEL, style::INK));
+            let entry = SWATCH + font::width(&curve.label, &style::LABEL);
             if x > 0.0 && x + entry > width {
                 (x, row) = (0.0, row + 1);
             }
@@ -126,16 +126,19 @@ impl Curves {
         places
     }
 
-    pub(super) fn draw(&self, scene: &mut Scene, (x, y): Point, (w, h): (f64, f64), head: f64) {
+    pub(crate) fn draw(&self, scene: &mut Scene, (x, y): Point, (w, h): Size, head: f64) {
         let (left, right) = (x + LEFT, x + w - RIGHT);
-        let label = style::text(style::LABEL, style::INK);
-        let title = style::text(style::PANEL_TITLE, style::INK).bold();
-        scene.text((left, y + 13.0), &self.title, Anchor::Start, &title);
+        scene.text((left, y + 13.0), &self.title, Anchor::Start, style::PANEL_TITLE);
         for (at, row, index) in self.legend(right - left) {
             let curve = &self.curves[index];
             let (at, row) = (left + at, y + self.title_height() + 8.0 + LEGEND_ROW * row as f64);
-            scene.polyline(vec![(at, row), (at + 18.0, row)], colour(index), 2.5, curve.dashed);
-            scene.text((at + SWATCH, row + 4.2), &curve.label, Anchor::Start, &label);
+            scene.polyline(
+                vec![(at, row), (at + 18.0, row)],
+                Colour::Curve(index),
+                2.5,
+                curve.dashed,
+            );
+            scene.text((at + SWATCH, row + 4.2), &curve.label, Anchor::Start, style::LABEL);
         }
         let top = y + head + 2.0;
         let bottom = y + h - 44.0;
@@ -143,36 +146,45 @@ impl Curves {
         let xs = Scale::new(self.x.log, self.x_range().0, self.x_range().1, left, right);
         let (low, high) = self.y_range();
         let ys = Scale::new(self.y.log, low, high, bottom, top);
-        let tick = style::text(style::TICK, style::FAINT_INK);
         for (value, label) in ys.ticks(5.0) {
             let at = ys.at(value);
-            scene.line((left, at), (right, at), style::GRID, 1.0);
-            scene.text((left - 8.0, at + 4.0), &label, Anchor::End, &tick);
+            scene.line((left, at), (right, at), Colour::Grid, 1.0);
+            scene.text((left - 8.0, at + 4.0), &label, Anchor::End, style::TICK);
         }
         for (value, label) in xs.ticks(7.0) {
             let at = xs.at(value);
-            scene.line((at, bottom), (at, bottom + 4.0), style::AXIS, 1.0);
-            scene.text((at, bottom + 17.0), &label, Anchor::Middle, &tick);
+            scene.line((at, bottom), (at, bottom + 4.0), Colour::Axis, 1.0);
+            scene.text((at, bottom + 17.0), &label, Anchor::Middle, style::TICK);
         }
         scene.begin_clip((left, top - 2.0), (right - left + 2.0, bottom - top + 4.0));
         for line in &self.lines {
             let at = ys.at(line.y);
-            scene.polyline(vec![(left, at), (right, at)], style::AXIS, 1.2, true);
+            scene.polyline(vec![(left, at), (right, at)], Colour::Axis, 1.2, true);
         }
         // All bands below all curves.
         for (index, curve) in self.curves.iter().enumerate() {
-            curve.draw_band(scene, &xs, &ys, colour(index));
+            curve.draw_band(scene, &xs, &ys, Colour::Curve(index));
         }
         for (index, curve) in self.curves.iter().enumerate() {
-            curve.draw_line(scene, &xs, &ys, colour(index));
+            curve.draw_line(scene, &xs, &ys, Colour::Curve(index));
         }
         scene.end_clip();
         for line in &self.lines {
-            scene.text((right - 4.0, ys.at(line.y) - 5.0), &line.label, Anchor::End, &tick);
+            scene.text((right - 4.0, ys.at(line.y) - 5.0), &line.label, Anchor::End, style::TICK);
         }
-        scene.line((left, bottom), (right, bottom), style::AXIS, 1.0);
-        scene.text(((left + right) / 2.0, bottom + 37.0), &self.x.label, Anchor::Middle, &label);
-        scene.upward_text((x + 13.0, (top + bottom) / 2.0), &self.y.label, Anchor::Middle, &label);
+        scene.line((left, bottom), (right, bottom), Colour::Axis, 1.0);
+        scene.text(
+            ((left + right) / 2.0, bottom + 37.0),
+            &self.x.label,
+            Anchor::Middle,
+            style::LABEL,
+        );
+        scene.upward_text(
+            (x + 13.0, (top + bottom) / 2.0),
+            &self.y.label,
+            Anchor::Middle,
+            style::LABEL,
+        );
     }
 
     fn x_range(&self) -> (f64, f64) {
@@ -187,7 +199,8 @@ impl Curves {
         // On a log axis the mean decides: a band may reach down to 0.
         let (mut low, mut high) = if self.y.log {
             let (low, high) = range(values.chain(lines), true);
-            (10f64.powf(low.log10().floor()), 10f64.powf(high.log10().ceil()))
+            let decade = |round: fn(f64) -> f64, x: f64| power_of_ten(round(libm::log10(x)));
+            (decade(f64::floor, low), decade(f64::ceil, high))
         } else {
             let (low, high) = range(values.chain(bands).chain(lines), false);
             let room = 0.04 * (high - low);
@@ -227,10 +240,6 @@ impl Curve {
             }
         }
     }
-}
-
-fn colour(index: usize) -> Colour {
-    style::CURVES[index % style::CURVES.len()]
 }
 
 /// The range of the values that the axis can show.

@@ -1,21 +1,27 @@
 //! The embedded font: how wide a text is, and its outline, with kerning.
 
-use super::style::TextStyle;
+use crate::style::TextStyle;
 use std::sync::OnceLock;
 use tiny_skia::{Path, PathBuilder, Transform};
 use ttf_parser::gpos::{PairAdjustment, PositioningSubtable};
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
+/// Inter, Regular: its file.
+pub const REGULAR: &[u8] = include_bytes!("../../assets/inter/Inter-Regular.otf");
+
+/// Inter, SemiBold: its file.
+pub const SEMI_BOLD: &[u8] = include_bytes!("../../assets/inter/Inter-SemiBold.otf");
+
 /// A part of a text at its own size and height above the baseline.
-pub(super) struct Span<'a> {
-    pub(super) text: &'a str,
-    pub(super) size: f64,
+pub(crate) struct Span<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) size: f64,
     /// Upwards, in pixels.
-    pub(super) rise: f64,
+    pub(crate) rise: f64,
 }
 
 /// The spans of a text: `w_l` and `x_{ij}` have their subscripts lowered.
-pub(super) fn spans<'a>(text: &'a str, style: &TextStyle) -> Vec<Span<'a>> {
+pub(crate) fn spans<'a>(text: &'a str, style: &TextStyle) -> Vec<Span<'a>> {
     let plain = |text| Span { text, size: style.size, rise: 0.0 };
     let mut spans = Vec::new();
     let mut rest = text;
@@ -33,14 +39,14 @@ pub(super) fn spans<'a>(text: &'a str, style: &TextStyle) -> Vec<Span<'a>> {
 }
 
 /// The width of a text in pixels.
-pub(super) fn width(text: &str, style: &TextStyle) -> f64 {
+pub(crate) fn width(text: &str, style: &TextStyle) -> f64 {
     let mut x = 0.0;
     lay_out(text, style, |_, _, _, _| (), &mut x);
     x
 }
 
 /// The outline of a text that starts at (0, 0), y down; None if it has no ink.
-pub(super) fn outline(text: &str, style: &TextStyle) -> Option<Path> {
+pub(crate) fn outline(text: &str, style: &TextStyle) -> Option<Path> {
     let mut pen = Pen { builder: PathBuilder::new(), x: 0.0, y: 0.0, zoom: 1.0 };
     let place = |face: &Face, glyph, span: &Span, x: f64| {
         pen.x = x as f32;
@@ -102,14 +108,9 @@ fn adjustment(table: &PositioningSubtable, left: GlyphId, right: GlyphId) -> Opt
 
 /// Inter, Regular or SemiBold, so that pictures are the same on machines without fonts.
 fn face(bold: bool) -> Option<&'static Face<'static>> {
-    static REGULAR: OnceLock<Option<Face>> = OnceLock::new();
-    static SEMI_BOLD: OnceLock<Option<Face>> = OnceLock::new();
-    let (cell, data): (_, &[u8]) = if bold {
-        (&SEMI_BOLD, include_bytes!("../../assets/inter/Inter-SemiBold.otf"))
-    } else {
-        (&REGULAR, include_bytes!("../../assets/inter/Inter-Regular.otf"))
-    };
-    cell.get_or_init(|| Face::parse(data, 0).ok()).as_ref()
+    static FACES: [OnceLock<Option<Face>>; 2] = [const { OnceLock::new() }; 2];
+    let data = if bold { SEMI_BOLD } else { REGULAR };
+    FACES[usize::from(bold)].get_or_init(|| Face::parse(data, 0).ok()).as_ref()
 }
 
 struct Pen {
@@ -154,7 +155,7 @@ impl OutlineBuilder for Pen {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::style;
+    use crate::style;
 
     #[test]
     fn the_font_has_every_character_that_figures_use() {
@@ -168,7 +169,7 @@ mod tests {
 
     #[test]
     fn kerning_draws_letters_together() {
-        let style = style::text(100.0, style::INK);
+        let style = TextStyle { size: 100.0, ..style::LABEL };
         assert!(width("AV", &style) < width("A", &style) + width("V", &style) - 1.0);
         assert!(width("w_l", &style) < width("wl", &style));
     }

@@ -2,7 +2,7 @@
 
 /// An axis' range on paper.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Scale {
+pub(crate) struct Scale {
     log: bool,
     low: f64,
     high: f64,
@@ -13,8 +13,9 @@ pub(super) struct Scale {
 
 impl Scale {
     /// A scale over low..high (in data units; positive for log), never empty.
-    pub(super) fn new(log: bool, low: f64, high: f64, from: f64, to: f64) -> Self {
-        let (mut low, mut high) = if log { (low.log10(), high.log10()) } else { (low, high) };
+    pub(crate) fn new(log: bool, low: f64, high: f64, from: f64, to: f64) -> Self {
+        let (mut low, mut high) =
+            if log { (libm::log10(low), libm::log10(high)) } else { (low, high) };
         if !(low.is_finite() && high.is_finite()) {
             (low, high) = (0.0, 1.0);
         }
@@ -26,9 +27,9 @@ impl Scale {
     }
 
     /// A data value on paper; values that a log axis cannot show lie on its low end.
-    pub(super) fn at(&self, value: f64) -> f64 {
+    pub(crate) fn at(&self, value: f64) -> f64 {
         let value = match self.log {
-            true if value > 0.0 => value.log10().max(self.low),
+            true if value > 0.0 => libm::log10(value).max(self.low),
             true => self.low,
             false => value,
         };
@@ -36,22 +37,23 @@ impl Scale {
     }
 
     /// Tick values with labels, about `count` of them.
-    pub(super) fn ticks(&self, count: f64) -> Vec<(f64, String)> {
+    pub(crate) fn ticks(&self, count: f64) -> Vec<(f64, String)> {
         if self.log { self.decades(count) } else { self.linear_ticks(count) }
     }
 
     fn linear_ticks(&self, count: f64) -> Vec<(f64, String)> {
         let rough = (self.high - self.low) / count;
-        let magnitude = 10f64.powf(rough.log10().floor());
+        let magnitude = power_of_ten(libm::log10(rough).floor());
         let step = [1.0, 2.0, 2.5, 5.0, 10.0]
             .map(|m| m * magnitude)
             .into_iter()
             .find(|s| *s >= rough * 0.999)
             .unwrap_or(10.0 * magnitude);
-        let mut digits = (-step.log10().floor()).max(0.0) as usize;
-        if (step * 10f64.powi(digits as i32)).fract() > 1e-6 {
-            digits += 1;
+        let mut digits = (-libm::log10(step).floor()).max(0.0);
+        if (step * power_of_ten(digits)).fract() > 1e-6 {
+            digits += 1.0;
         }
+        let digits = digits as usize;
         let slack = 1e-9 * (self.high - self.low);
         let first = ((self.low - slack) / step).ceil() as i64;
         let last = ((self.high + slack) / step).floor() as i64;
@@ -69,13 +71,18 @@ impl Scale {
         let step = (((last - first) as f64 / count).ceil() as i32).max(1);
         (first..=last)
             .filter(|e| (last - e) % step == 0)
-            .map(|e| (10f64.powi(e), format!("10{}", superscript(e))))
+            .map(|e| (power_of_ten(f64::from(e)), format!("10{}", superscript(e))))
             .collect()
     }
 }
 
+/// 10 to a whole number.
+pub(crate) fn power_of_ten(exponent: f64) -> f64 {
+    libm::exp10(exponent)
+}
+
 /// A number with a true minus sign.
-pub(super) fn minus(text: &str) -> String {
+pub(crate) fn minus(text: &str) -> String {
     match text.strip_prefix('-') {
         Some(rest) if rest.chars().any(|c| ('1'..='9').contains(&c)) => format!("−{rest}"),
         Some(rest) => rest.to_owned(),

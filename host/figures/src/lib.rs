@@ -1,22 +1,44 @@
-//! Figures: what is shown, drawn from records alone, as SVG and PNG.
+//! Figures: what is shown, as SVG, PNG and GIF, with the same bytes on every platform.
 //!
-//! Nothing outside this module knows how pictures are made. A [`Figure`] is a title and panels, side
-//! by side; a panel holds [`Curves`] with bands or a [`Heatmap`].
+//! A [`Figure`] is a title and panels, side by side; a panel holds [`Curves`] with bands or a
+//! [`Heatmap`]. A [`Picture`] is a figure or a moving one. Every length is plain arithmetic, logarithms
+//! are `libm`'s, text is drawn from the embedded font, and the digests of the bytes stand in
+//! `tests/figures.txt`.
 
 mod animation;
 mod curves;
 mod font;
 mod heatmap;
+mod pixels;
 mod scale;
 mod scene;
 mod style;
+mod svg;
 
 pub use animation::animation;
 pub use curves::{Axis, Curve, Curves, HorizontalLine};
+pub use font::{REGULAR, SEMI_BOLD};
 pub use heatmap::Heatmap;
+pub use pixels::png;
 
-use crate::error::Error;
-use scene::{Anchor, Scene};
+use scene::{Anchor, Scene, Size};
+
+/// Why a picture cannot be drawn.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// More pixels than memory, or than the format, can hold.
+    #[error("the picture is too large")]
+    TooLarge,
+    /// A moving picture of nothing.
+    #[error("a moving picture without frames")]
+    NoFrames,
+    /// A moving picture whose frames differ in size.
+    #[error("the frames of a moving picture differ in size")]
+    FramesDiffer,
+    /// The picture's format refuses it.
+    #[error("{0}")]
+    Encoding(String),
+}
 
 /// Panels under a title.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,27 +59,43 @@ impl Default for Figure {
     }
 }
 
+/// Figures with their file names, without ending.
+pub type NamedFigures = Vec<(String, Figure)>;
+
+/// What a run shows.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Picture {
+    /// A figure.
+    Still(Figure),
+    /// Figures of one size, one after the other.
+    Moving(Vec<Figure>),
+}
+
+/// Pictures with their file names, without ending.
+pub type Pictures = Vec<(String, Picture)>;
+
+/// How long a frame of a moving picture is shown, in centiseconds.
+pub const FRAME: u16 = 15;
+
+impl Picture {
+    /// Its files: ending and content.
+    ///
+    /// # Errors
+    /// As [`Figure::to_png`] and [`animation`].
+    pub fn files(&self) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
+        Ok(match self {
+            Picture::Still(figure) => {
+                vec![("svg", figure.to_svg().into_bytes()), ("png", figure.to_png()?)]
+            }
+            Picture::Moving(frames) => vec![("gif", animation(frames, FRAME)?)],
+        })
+    }
+}
+
 /// The colour of a number in [-1, 1] on the heatmaps' scale, as red, green, blue.
 pub fn colour(value: f64) -> [u8; 3] {
     style::diverging(value)
 }
-
-/// The colours that carry no data, and those of the curves, by name: a page can show others in the
-/// dark.
-pub fn theme() -> Vec<(String, [u8; 3])> {
-    let named = [
-        ("ink", style::INK),
-        ("faint-ink", style::FAINT_INK),
-        ("axis", style::AXIS),
-        ("grid", style::GRID),
-        ("paper", style::PAPER),
-    ];
-    let curves = style::CURVES.into_iter().enumerate().map(|(i, c)| (format!("curve-{i}"), c));
-    named.into_iter().map(|(name, c)| (name.to_owned(), c)).chain(curves).collect()
-}
-
-/// Figures with their file names, without ending.
-pub type NamedFigures = Vec<(String, Figure)>;
 
 /// One part of a figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,7 +116,7 @@ impl Panel {
         }
     }
 
-    fn size(&self, alone: bool) -> (f64, f64) {
+    fn size(&self, alone: bool) -> Size {
         match self {
             Panel::Curves(_) if alone => (620.0, 380.0),
             Panel::Curves(_) => (440.0, 330.0),
@@ -101,12 +139,24 @@ impl Figure {
         self.scene().to_svg(&self.title)
     }
 
+    /// The figure as an element of a page. Its colours are the page's, by names such as
+    /// `--figure-ink`; `id`, unique on the page, begins the names inside. It has no size of its own:
+    /// [`Figure::width`] says the natural one.
+    pub fn to_element(&self, id: &str) -> String {
+        self.scene().to_element(&self.title, id)
+    }
+
+    /// The width of the SVG, in pixels.
+    pub fn width(&self) -> f64 {
+        self.scene().width
+    }
+
     /// The figure as a PNG image, twice the SVG's size.
     ///
     /// # Errors
-    /// [`Error::Usage`] if the picture is too large for memory.
+    /// [`Error::TooLarge`].
     pub fn to_png(&self) -> Result<Vec<u8>, Error> {
-        self.scene().to_png(&self.title, 2.0)
+        self.scene().to_png(2.0)
     }
 
     fn scene(&self) -> Scene {
@@ -119,9 +169,8 @@ impl Figure {
         if !self.subtitle.is_empty() {
             head += 22.0;
         }
-        let title = style::text(style::TITLE, style::INK).bold();
-        let subtitle = style::text(style::SMALL, style::FAINT_INK);
-        let words = font::width(&self.title, &title).max(font::width(&self.subtitle, &subtitle));
+        let words = font::width(&self.title, &style::TITLE)
+            .max(font::width(&self.subtitle, &style::SUBTITLE));
         let mut places = Vec::new();
         let (mut width, mut y) = (words + 2.0 * style::MARGIN, head);
         for row in self.panels.chunks(columns) {
@@ -140,10 +189,10 @@ impl Figure {
         let mut scene = Scene::new(width, y - style::GUTTER + style::MARGIN);
         let mut baseline = style::MARGIN + 13.0;
         if !self.title.is_empty() {
-            scene.text((style::MARGIN, baseline), &self.title, Anchor::Start, &title);
+            scene.text((style::MARGIN, baseline), &self.title, Anchor::Start, style::TITLE);
             baseline += 21.0;
         }
-        scene.text((style::MARGIN, baseline), &self.subtitle, Anchor::Start, &subtitle);
+        scene.text((style::MARGIN, baseline), &self.subtitle, Anchor::Start, style::SUBTITLE);
         for (panel, at, size, head) in places {
             match panel {
                 Panel::Curves(curves) => curves.draw(&mut scene, at, size, head),
@@ -166,7 +215,7 @@ mod tests {
     /// The colour in the middle of each quarter of the matrix, read along rows.
     fn quarters(figure: &Figure) -> Vec<[u8; 3]> {
         let Panel::Heatmap(heatmap) = &figure.panels[0] else { panic!("a heatmap") };
-        let picture = figure.scene().to_pixels("", 1.0).unwrap();
+        let picture = figure.scene().to_pixels(1.0).unwrap();
         let centres = heatmap.cell_centres(style::MARGIN, style::MARGIN);
         centres
             .into_iter()

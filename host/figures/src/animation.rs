@@ -1,7 +1,6 @@
 //! Figures as the frames of a moving picture.
 
-use super::Figure;
-use crate::error::Error;
+use crate::{Error, Figure};
 use gif::{Encoder, Frame, Repeat};
 use std::collections::BTreeMap;
 
@@ -9,26 +8,27 @@ use std::collections::BTreeMap;
 /// it repeats for ever.
 ///
 /// # Errors
-/// [`Error::Usage`] without frames, if their sizes differ, or beyond 65535 pixels.
+/// [`Error::NoFrames`], [`Error::FramesDiffer`], or [`Error::TooLarge`] beyond 65535 pixels.
 pub fn animation(frames: &[Figure], centiseconds: u16) -> Result<Vec<u8>, Error> {
-    let refuse = |reason: &dyn std::fmt::Display| Error::Usage(format!("animation: {reason}"));
+    let encoding = |e: gif::EncodingError| Error::Encoding(e.to_string());
     let pictures: Vec<_> =
-        frames.iter().map(|f| f.scene().to_pixels(&f.title, 1.0)).collect::<Result<_, _>>()?;
-    let Some(first) = pictures.first() else { return Err(refuse(&"there are no frames")) };
-    let side = |pixels: u32| u16::try_from(pixels).map_err(|e| refuse(&e));
-    let (width, height) = (side(first.width())?, side(first.height())?);
+        frames.iter().map(|f| f.scene().to_pixels(1.0)).collect::<Result<_, _>>()?;
+    let first = pictures.first().ok_or(Error::NoFrames)?;
+    let size = (first.width(), first.height());
+    let side = |pixels: u32| u16::try_from(pixels).map_err(|_| Error::TooLarge);
+    let (width, height) = (side(size.0)?, side(size.1)?);
     let mut gif = Vec::new();
-    let mut encoder = Encoder::new(&mut gif, width, height, &[]).map_err(|e| refuse(&e))?;
-    encoder.set_repeat(Repeat::Infinite).map_err(|e| refuse(&e))?;
+    let mut encoder = Encoder::new(&mut gif, width, height, &[]).map_err(encoding)?;
+    encoder.set_repeat(Repeat::Infinite).map_err(encoding)?;
     for (index, picture) in pictures.iter().enumerate() {
-        if (picture.width(), picture.height()) != (first.width(), first.height()) {
-            return Err(refuse(&"the frames differ in size"));
+        if (picture.width(), picture.height()) != size {
+            return Err(Error::FramesDiffer);
         }
         let (palette, pixels) = reduce(picture.data());
         let mut frame = Frame::from_palette_pixels(width, height, pixels, palette, None);
         let last = index + 1 == pictures.len();
         frame.delay = centiseconds.saturating_add(if last { 200 } else { 0 });
-        encoder.write_frame(&frame).map_err(|e| refuse(&e))?;
+        encoder.write_frame(&frame).map_err(encoding)?;
     }
     drop(encoder);
     Ok(gif)
@@ -72,8 +72,8 @@ fn difference(a: [u8; 3], b: [u8; 3]) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Heatmap, Panel, style};
     use super::*;
+    use crate::{Heatmap, Panel, style};
 
     #[test]
     fn cells_and_colour_bar_look_the_same() {
@@ -87,7 +87,7 @@ mod tests {
         let panels = vec![Panel::Heatmap(heatmap(0)), Panel::Heatmap(heatmap(1))];
         let subtitle = "mean over seeds, sign-aligned, divided by the largest entry".into();
         let figure = Figure { title: title(), subtitle, panels, columns: 2 };
-        let picture = figure.scene().to_pixels("", 1.0).unwrap();
+        let picture = figure.scene().to_pixels(1.0).unwrap();
         let (palette, pixels) = reduce(picture.data());
         assert!(palette.len() <= 3 * 256 && pixels.len() * 4 == picture.data().len());
         let shown =

@@ -1,0 +1,145 @@
+//! A scene as pixels, and those as PNG.
+
+use crate::scene::{Anchor, DASH, Item, Point, Scene, Size};
+use crate::style::Colour;
+use crate::{Error, font};
+use tiny_skia::{
+    FillRule, LineCap, LineJoin, Mask, Paint, PathBuilder, Pixmap, Rect, Stroke, StrokeDash,
+    Transform,
+};
+
+/// A quarter turn to the left. `Transform::from_rotate` would ask the platform for its sine.
+const UPWARD: Transform = Transform { sx: 0.0, ky: -1.0, kx: 1.0, sy: 0.0, tx: 0.0, ty: 0.0 };
+
+impl Scene {
+    /// The page in pixels, `zoom` of them for one of the page's.
+    pub(crate) fn to_pixels(&self, zoom: f64) -> Result<Pixmap, Error> {
+        let pixels = |length: f64| (length * zoom).round() as u32;
+        let mut page =
+            Pixmap::new(pixels(self.width), pixels(self.height)).ok_or(Error::TooLarge)?;
+        let [r, g, b] = Colour::Paper.rgb();
+        page.fill(tiny_skia::Color::from_rgba8(r, g, b, 255));
+        let transform = Transform::from_scale(zoom as f32, zoom as f32);
+        let mut clip = None;
+        for item in &self.items {
+            match item {
+                Item::Clip { at, size } => {
+                    clip = Mask::new(page.width(), page.height());
+                    if let (Some(mask), Some(area)) = (&mut clip, rect(*at, *size)) {
+                        let area = PathBuilder::from_rect(area);
+                        mask.fill_path(&area, FillRule::Winding, true, transform);
+                    }
+                }
+                Item::EndClip => clip = None,
+                item => item.paint(&mut page, transform, clip.as_ref()),
+            }
+        }
+        Ok(page)
+    }
+
+    /// The page as PNG.
+    pub(crate) fn to_png(&self, zoom: f64) -> Result<Vec<u8>, Error> {
+        let page = self.to_pixels(zoom)?;
+        // The paper is opaque, and so is all that lies on it.
+        let rgb: Vec<u8> = page.data().chunks_exact(4).flat_map(|p| [p[0], p[1], p[2]]).collect();
+        png(page.width(), page.height(), &rgb)
+    }
+}
+
+/// Pixels as PNG: red, green and blue of each, row by row. Filter and level are ours, as a library's
+/// defaults may change; the compressor is the one that the workspace's `flate2` names.
+///
+/// # Errors
+/// [`Error::Encoding`], also if the numbers of pixels and of bytes do not fit together.
+pub fn png(width: u32, height: u32, rgb: &[u8]) -> Result<Vec<u8>, Error> {
+    let mut data = Vec::new();
+    let mut encoder = png::Encoder::new(&mut data, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_filter(png::Filter::NoFilter);
+    encoder.set_deflate_compression(png::DeflateCompression::Level(9));
+    encoder
+        .write_header()
+        .and_then(|mut writer| writer.write_image_data(rgb))
+        .map_err(|e| Error::Encoding(e.to_string()))?;
+    Ok(data)
+}
+
+impl Item {
+    fn paint(&self, page: &mut Pixmap, transform: Transform, clip: Option<&Mask>) {
+        match self {
+            Item::Rect { at, size, fill } => {
+                if let Some(area) = rect(*at, *size) {
+                    page.fill_rect(area, &paint(*fill, 1.0), transform, clip);
+                }
+            }
+            Item::Polygon { points, fill, opacity } => {
+                if let Some(path) = path(points, true) {
+                    let paint = paint(*fill, *opacity);
+                    page.fill_path(&path, &paint, FillRule::Winding, transform, clip);
+                }
+            }
+            Item::Line { points, stroke, width, dashed } => {
+                if let Some(path) = path(points, false) {
+                    let stroked = Stroke {
+                        width: *width as f32,
+                        line_cap: LineCap::Butt,
+                        line_join: LineJoin::Round,
+                        dash: dashed.then(|| StrokeDash::new(DASH.to_vec(), 0.0)).flatten(),
+                        ..Default::default()
+                    };
+                    page.stroke_path(&path, &paint(*stroke, 1.0), &stroked, transform, clip);
+                }
+            }
+            Item::Circle { centre: (x, y), radius, fill } => {
+                if let Some(path) = PathBuilder::from_circle(*x as f32, *y as f32, *radius as f32) {
+                    let paint = paint(*fill, 1.0);
+                    page.fill_path(&path, &paint, FillRule::Winding, transform, clip);
+                }
+            }
+            Item::Text { at: (x, y), upward, text, anchor, style } => {
+                let back = match anchor {
+                    Anchor::Start => 0.0,
+                    Anchor::Middle => 0.5 * font::width(text, style),
+                    Anchor::End => font::width(text, style),
+                };
+                let mut place = transform.pre_translate(*x as f32, *y as f32);
+                if *upward {
+                    place = place.pre_concat(UPWARD);
+                }
+                place = place.pre_translate(-back as f32, 0.0);
+                if let Some(outline) = font::outline(text, style) {
+                    let paint = paint(style.colour, 1.0);
+                    page.fill_path(&outline, &paint, FillRule::Winding, place, clip);
+                }
+            }
+            Item::Clip { .. } | Item::EndClip => {}
+        }
+    }
+}
+
+fn paint(colour: Colour, opacity: f64) -> Paint<'static> {
+    let mut paint = Paint { anti_alias: true, ..Default::default() };
+    let [r, g, b] = colour.rgb();
+    paint.set_color_rgba8(r, g, b, (255.0 * opacity).round() as u8);
+    paint
+}
+
+fn rect((x, y): Point, (w, h): Size) -> Option<Rect> {
+    Rect::from_xywh(x as f32, y as f32, w as f32, h as f32)
+}
+
+fn path(points: &[Point], closed: bool) -> Option<tiny_skia::Path> {
+    let mut builder = PathBuilder::new();
+    for (i, (x, y)) in points.iter().enumerate() {
+        if i == 0 {
+            builder.move_to(*x as f32, *y as f32);
+        } else {
+            builder.line_to(*x as f32, *y as f32);
+        }
+    }
+    if closed {
+        builder.close();
+    }
+    builder.finish()
+}

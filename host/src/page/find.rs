@@ -1,0 +1,67 @@
+//! Which runs a page shows.
+
+use super::Damaged;
+use super::run::{RESULTS, place, results};
+use crate::error::Error;
+use crate::experiments::Catalogue;
+use std::path::{Path, PathBuf};
+
+/// Where a run is.
+#[derive(Clone, Debug)]
+pub struct RunFiles {
+    /// The directory's name.
+    pub name: String,
+    /// Its path.
+    pub path: PathBuf,
+}
+
+/// The run of a directory, or the runs in it, by name. A training run that is not finished has no
+/// results, and is none yet.
+///
+/// # Errors
+/// [`Error::File`] if there is none, or the directory's own results are damaged.
+pub(super) fn find(
+    directory: &Path,
+    damaged: Damaged,
+    catalogue: &Catalogue,
+) -> Result<Vec<RunFiles>, Error> {
+    let entries = std::fs::read_dir(directory).map_err(|e| Error::file(directory, e))?;
+    let is_run = |path: &Path| path.join(RESULTS).exists() || is_damaged(path, catalogue);
+    if directory.join(RESULTS).exists() {
+        match results(directory) {
+            // The main job's are those of the runs inside.
+            Ok(results) if results.command == "main" => {}
+            Err(_) if damaged == Damaged::LeaveOut => {}
+            Err(error) => return Err(error),
+            Ok(_) => {
+                // "." has a name, too.
+                let path = directory.canonicalize().map_err(|e| Error::file(directory, e))?;
+                return Ok(vec![RunFiles { name: name_of(&path), path: directory.to_owned() }]);
+            }
+        }
+    }
+    let mut runs: Vec<_> = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| is_run(path))
+        .map(|path| RunFiles { name: name_of(&path), path })
+        .collect();
+    runs.sort_by(|a, b| a.name.cmp(&b.name));
+    if runs.is_empty() {
+        let reason = "holds no run: accepted is a directory with the results.json that a run wrote";
+        return Err(Error::file(directory, reason));
+    }
+    Ok(runs)
+}
+
+/// A run of an experiment without results: its other files are there.
+fn is_damaged(path: &Path, catalogue: &Catalogue) -> bool {
+    let text = std::fs::read_to_string(path.join("config.toml")).unwrap_or_default();
+    let Ok(config) = text.parse::<toml::Table>() else { return false };
+    let command = config.get("command").and_then(toml::Value::as_str);
+    command.is_some_and(|c| place(c, catalogue).is_some())
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
