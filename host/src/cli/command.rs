@@ -17,6 +17,8 @@ use crate::experiments::{
 use crate::run::report::Report;
 use crate::run::session::{Session, SessionOptions};
 use crate::train::Train;
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -150,6 +152,12 @@ pub fn clap_command() -> clap::Command {
 
 /// Parses without config file.
 pub(crate) fn try_parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
-    let matches = clap_command().try_get_matches_from(arguments)?;
+    let mut root = clap_command();
+    let matches = root.try_get_matches_from_mut(arguments)?;
+    let out = matches.value_source("out") == Some(ValueSource::CommandLine);
+    if out && matches.subcommand_name().is_some_and(|name| ["plot", "report"].contains(&name)) {
+        let reason = "--out: this command writes into DIR; accepted is DIR alone";
+        return Err(root.error(ErrorKind::ArgumentConflict, reason));
+    }
     Cli::from_arg_matches(&matches)
 }

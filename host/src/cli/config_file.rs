@@ -2,10 +2,10 @@
 //! they pass the same checks and the typed ones win.
 
 use super::command::{clap_command, try_parse};
-use super::usage::{one_line, typed_command};
+use super::usage::{one_line, typed};
 use crate::error::Error;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use toml::{Table, Value};
 
 /// The arguments with those of the config file they name, if any, before the typed ones.
@@ -13,7 +13,7 @@ use toml::{Table, Value};
 /// # Errors
 /// [`Error::File`] for a file that cannot be read, that is no TOML, or whose options are refused.
 pub fn insert(arguments: Vec<OsString>) -> Result<Vec<OsString>, Error> {
-    let Some(path) = typed_path(&arguments) else { return Ok(arguments) };
+    let Some(path) = typed(&clap_command(), &arguments).config else { return Ok(arguments) };
     let text = std::fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
     insert_text(arguments, &path, &text)
 }
@@ -33,7 +33,7 @@ pub fn insert_text(
     })?;
 
     let root = clap_command();
-    let found = typed_command(&root, &arguments);
+    let found = typed(&root, &arguments).command;
     let typed = found.map(|(_, command)| command.get_name());
     let written = match table.remove("command") {
         None => None,
@@ -65,21 +65,6 @@ pub fn insert_text(
     let rest = arguments.into_iter().enumerate().skip(1);
     from_file.extend(rest.filter(|(index, _)| *index != place).map(|(_, a)| a));
     Ok(from_file)
-}
-
-/// The value of `--config`, before clap sees the arguments.
-fn typed_path(arguments: &[OsString]) -> Option<PathBuf> {
-    let mut path = None;
-    let mut rest = arguments.iter().skip(1);
-    while let Some(argument) = rest.next() {
-        if argument == "--config" {
-            // Without a value clap refuses the arguments, and says so.
-            path = rest.next().map(PathBuf::from);
-        } else if let Some(value) = argument.to_str().and_then(|a| a.strip_prefix("--config=")) {
-            path = Some(value.into());
-        }
-    }
-    path
 }
 
 fn to_arguments(path: &Path, name: &str, value: &Value) -> Result<Option<OsString>, Error> {

@@ -1,8 +1,48 @@
-//! What clap refuses, in one line that names the option and what is accepted.
+//! What is typed, before clap sees it, and what clap refuses, in one line that names the option and what
+//! is accepted.
 
 use super::command::clap_command;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What stands among the arguments.
+#[derive(Default)]
+pub(super) struct Typed<'a> {
+    /// The command and its place: the first argument that is neither an option nor the value of one.
+    pub(super) command: Option<(usize, &'a clap::Command)>,
+    /// The value of `--config`.
+    pub(super) config: Option<PathBuf>,
+}
+
+/// Finds the command and the config file.
+pub(super) fn typed<'a>(root: &'a clap::Command, arguments: &[OsString]) -> Typed<'a> {
+    let takes_value = |option: &str| {
+        let named = root.get_arguments().find(|arg| arg.get_long() == Some(option));
+        named.is_some_and(|arg| arg.get_action().takes_values())
+    };
+    let (mut typed, mut words) = (Typed::default(), 0);
+    let mut rest = arguments.iter().enumerate().skip(1);
+    while let Some((index, argument)) = rest.next() {
+        let option = argument.to_str().filter(|a| a.starts_with('-'));
+        let Some(option) = option.map(|option| option.trim_start_matches('-')) else {
+            words += 1;
+            let command = root.find_subcommand(argument).filter(|_| words == 1);
+            typed.command = typed.command.or(command.map(|command| (index, command)));
+            continue;
+        };
+        let (option, value) = match option.split_once('=') {
+            Some((option, value)) => (option, Some(value.into())),
+            // Without a value clap refuses the arguments, and says so.
+            None if takes_value(option) => (option, rest.next().map(|(_, value)| value.into())),
+            None => continue,
+        };
+        if option == "config" {
+            typed.config = value;
+        }
+    }
+    typed
+}
 
 /// clap's error in one line that names the option and what is accepted.
 pub(crate) fn one_line(error: &clap::Error, arguments: &[OsString]) -> String {
@@ -47,35 +87,11 @@ pub(crate) fn one_line(error: &clap::Error, arguments: &[OsString]) -> String {
     }
 }
 
-/// The typed command and its place among the arguments: the first one that is neither an option nor the
-/// value of one.
-pub(crate) fn typed_command<'a>(
-    root: &'a clap::Command,
-    arguments: &[OsString],
-) -> Option<(usize, &'a clap::Command)> {
-    let takes_value = |option: &str| {
-        let named = root.get_arguments().find(|arg| arg.get_long() == option.strip_prefix("--"));
-        named.is_some_and(|arg| arg.get_action().takes_values())
-    };
-    let mut rest = arguments.iter().enumerate().skip(1);
-    while let Some((index, argument)) = rest.next() {
-        match argument.to_str() {
-            Some(option) if option.starts_with('-') => {
-                if takes_value(option) {
-                    rest.next();
-                }
-            }
-            _ => return root.find_subcommand(argument).map(|command| (index, command)),
-        }
-    }
-    None
-}
-
 /// The options of the typed command, or of `ictd` itself.
 fn accepted_options(arguments: &[OsString]) -> String {
     let root = clap_command();
-    let typed = typed_command(&root, arguments);
-    let own = typed.into_iter().flat_map(|(_, command)| command.get_arguments());
+    let command = typed(&root, arguments).command;
+    let own = command.into_iter().flat_map(|(_, command)| command.get_arguments());
     let names: Vec<_> = own
         .chain(root.get_arguments())
         .filter_map(|arg| arg.get_long().map(|long| format!("--{long}")))

@@ -7,8 +7,9 @@ use crate::page;
 use crate::run::info;
 use crate::run::report::{self, Claim, Report, Verdict};
 use contents::first_difference;
-use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use serde::Serialize;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -33,11 +34,29 @@ pub struct Compare {
     pub b: PathBuf,
 }
 
-/// How the two sides' versions of a file relate.
-struct FileComparison {
-    name: String,
-    /// None if they are equal.
-    difference: Option<String>,
+/// What is found.
+#[derive(Serialize)]
+struct Found {
+    equal: bool,
+    files_compared: usize,
+    differences: Vec<Difference>,
+    metrics: Vec<Metric>,
+}
+
+/// A file that differs, and where it first does.
+#[derive(Serialize)]
+struct Difference {
+    file: String,
+    first_difference: String,
+}
+
+/// A number that both sides' results have under the same name.
+#[derive(Serialize)]
+struct Metric {
+    metric: String,
+    a: f64,
+    b: f64,
+    equal: bool,
 }
 
 /// Runs the command.
@@ -46,40 +65,25 @@ struct FileComparison {
 /// [`Error::File`] or [`Error::Format`] for a path that cannot be read.
 pub fn run(options: &Compare) -> Result<Report, Error> {
     let Compare { a, b } = options;
-    let files = match (kind(a)?, kind(b)?) {
+    let (files_compared, differences) = match (kind(a)?, kind(b)?) {
         (Kind::Directory, Kind::Directory) => directories(a, b)?,
         (Kind::File, Kind::File) => {
-            let name = a.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            vec![FileComparison { name, difference: first_difference(a, b)? }]
+            let file = a.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let difference = |first_difference| Difference { file, first_difference };
+            (1, first_difference(a, b)?.map(difference).into_iter().collect())
         }
         _ => return Err(Error::file(b, "accepted are two directories or two files")),
     };
-    let metrics = metrics(a, b);
-    let different: Vec<_> = files.iter().filter(|f| f.difference.is_some()).collect();
-
-    let mut report = Report::new("compare");
-    report.results.insert("equal".into(), json!(different.is_empty()));
-    report.results.insert("files_compared".into(), json!(files.len()));
-    report.results.insert(
-        "differences".into(),
-        different
-            .iter()
-            .map(|f| json!({ "file": f.name, "first_difference": f.difference }))
-            .collect(),
-    );
-    report.results.insert(
-        "metrics".into(),
-        metrics
-            .iter()
-            .map(|(name, a, b)| json!({ "metric": name, "a": a, "b": b, "equal": a == b }))
-            .collect(),
-    );
-    report.text = text(&files, &metrics);
+    let equal = differences.is_empty();
+    let found = Found { equal, files_compared, differences, metrics: metrics(a, b) };
+    let mut report = Report::of("compare", &found);
+    report.text = found.text();
+    let files_equal = files_compared - found.differences.len();
     report.claims.push(Claim {
         claim: "A and B are bit-equal".into(),
         paper: "—".into(),
-        measured: format!("{} of {} files equal", files.len() - different.len(), files.len()),
-        verdict: Verdict::of(different.is_empty()),
+        measured: format!("{files_equal} of {files_compared} files equal"),
+        verdict: Verdict::of(equal),
     });
     Ok(report)
 }
@@ -95,23 +99,24 @@ fn kind(path: &Path) -> Result<Kind, Error> {
     Ok(if metadata.is_dir() { Kind::Directory } else { Kind::File })
 }
 
-/// Every file of either side, in the order of their names.
-fn directories(a: &Path, b: &Path) -> Result<Vec<FileComparison>, Error> {
+/// How many files there are on either side, and those that differ, in the order of their names.
+fn directories(a: &Path, b: &Path) -> Result<(usize, Vec<Difference>), Error> {
     let (in_a, in_b) = (files_below(a)?, files_below(b)?);
     let all: BTreeSet<_> = in_a.union(&in_b).collect();
     if all.is_empty() {
         return Err(Error::file(a, "no files: accepted is the directory of a run"));
     }
-    all.into_iter()
-        .map(|name| {
-            let difference = match (in_a.contains(name), in_b.contains(name)) {
-                (true, true) => first_difference(&a.join(name), &b.join(name))?,
-                (true, false) => Some("only in A".to_owned()),
-                _ => Some("only in B".to_owned()),
-            };
-            Ok(FileComparison { name: name.display().to_string(), difference })
-        })
-        .collect()
+    let mut differences = Vec::new();
+    for name in &all {
+        let first = match (in_a.contains(*name), in_b.contains(*name)) {
+            (true, true) => first_difference(&a.join(name), &b.join(name))?,
+            (true, false) => Some("only in A".to_owned()),
+            _ => Some("only in B".to_owned()),
+        };
+        let file = name.display().to_string();
+        differences.extend(first.map(|first_difference| Difference { file, first_difference }));
+    }
+    Ok((all.len(), differences))
 }
 
 fn files_below(directory: &Path) -> Result<BTreeSet<PathBuf>, Error> {
@@ -136,7 +141,7 @@ fn files_below(directory: &Path) -> Result<BTreeSet<PathBuf>, Error> {
 }
 
 /// The numbers that both sides' results have under the same name.
-fn metrics(a: &Path, b: &Path) -> Vec<(String, f64, f64)> {
+fn metrics(a: &Path, b: &Path) -> Vec<Metric> {
     let numbers = |path: &Path| {
         let file = if path.is_dir() { path.join("results.json") } else { path.to_owned() };
         let value = fs::read(file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
@@ -144,11 +149,12 @@ fn metrics(a: &Path, b: &Path) -> Vec<(String, f64, f64)> {
         flatten("", &value.unwrap_or(Value::Null), &mut numbers);
         numbers
     };
-    let in_b: std::collections::BTreeMap<String, f64> = numbers(b).into_iter().collect();
-    numbers(a)
-        .into_iter()
-        .filter_map(|(name, x)| Some((name.clone(), x, *in_b.get(&name)?)))
-        .collect()
+    let in_b: BTreeMap<String, f64> = numbers(b).into_iter().collect();
+    let common = numbers(a).into_iter().filter_map(|(metric, a)| {
+        let b = *in_b.get(&metric)?;
+        Some(Metric { metric, a, b, equal: a == b })
+    });
+    common.collect()
 }
 
 fn flatten(name: &str, value: &Value, numbers: &mut Vec<(String, f64)>) {
@@ -166,35 +172,31 @@ fn flatten(name: &str, value: &Value, numbers: &mut Vec<(String, f64)>) {
     }
 }
 
-/// The report for a human: what differs, and the metrics that differ.
-fn text(files: &[FileComparison], metrics: &[(String, f64, f64)]) -> String {
-    let mut out = String::new();
-    let mut rows = vec![["file", "first difference"].map(str::to_owned)];
-    rows.extend(files.iter().filter_map(|f| Some([f.name.clone(), f.difference.clone()?])));
-    let more = rows.len().saturating_sub(1 + SHOWN);
-    rows.truncate(1 + SHOWN);
-    if rows.len() > 1 {
-        out.push_str(&report::table(&rows));
-        out.push_str(&if more > 0 {
-            format!("and {more} more files\n\n")
-        } else {
-            "\n".to_owned()
-        });
+impl Found {
+    /// For a human: what differs, and the metrics that differ.
+    fn text(&self) -> String {
+        let file = |d: &Difference| [&d.file, &d.first_difference].map(String::clone);
+        let metric = |m: &Metric| {
+            [m.metric.clone(), m.a.to_string(), m.b.to_string(), format!("{:.3e}", m.b - m.a)]
+        };
+        let metrics = self.metrics.iter().filter(|m| !m.equal).map(metric);
+        let files = self.differences.iter().map(file);
+        shown("files", ["file", "first difference"], files)
+            + &shown("metrics", ["metric", "A", "B", "B - A"], metrics)
     }
-    let mut rows = vec![["metric", "A", "B", "B - A"].map(str::to_owned)];
-    let differing = metrics.iter().filter(|(_, a, b)| a != b);
-    let count = differing.clone().count();
-    rows.extend(differing.take(SHOWN).map(|(name, a, b)| {
-        [name.clone(), a.to_string(), b.to_string(), format!("{:.3e}", b - a)]
-    }));
-    if count > 0 {
-        out.push_str(&report::table(&rows));
-        let more = count.saturating_sub(SHOWN);
-        out.push_str(&if more > 0 {
-            format!("and {more} more metrics\n\n")
-        } else {
-            "\n".to_owned()
-        });
+}
+
+/// A table of as many rows as are shown, and how many there are besides.
+fn shown<const N: usize>(
+    what: &str,
+    head: [&str; N],
+    mut rows: impl Iterator<Item = [String; N]>,
+) -> String {
+    let mut table = vec![head.map(str::to_owned)];
+    table.extend(rows.by_ref().take(SHOWN));
+    match (table.len(), rows.count()) {
+        (1, _) => String::new(),
+        (_, 0) => report::table(&table) + "\n",
+        (_, more) => report::table(&table) + &format!("and {more} more {what}\n\n"),
     }
-    out
 }

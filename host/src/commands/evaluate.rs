@@ -2,6 +2,7 @@
 
 mod values;
 
+use crate::commands::construction::{Construction, LAMBDA};
 use crate::commands::model_file;
 use crate::dimension::{self, for_dimension};
 use crate::error::Error;
@@ -20,9 +21,6 @@ use values::{Column, Input, Method, Output};
 
 /// The most layers, and iterations of the algorithm beside them.
 const LAYERS: usize = 100_000;
-
-/// The trace decay of `td-lambda`, unless said otherwise.
-const LAMBDA: f64 = 0.5;
 
 /// More rows than this are not told apart in a figure.
 const ROWS_IN_FIGURE: usize = 500;
@@ -83,20 +81,6 @@ pub struct Evaluate {
     #[arg(long, value_enum)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attention: Option<AttentionOption>,
-}
-
-/// The paper's constructions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Construction {
-    /// Batch TD(0) (Theorem 1)
-    Td0,
-    /// TD(lambda)
-    TdLambda,
-    /// The residual gradient
-    ResidualGradient,
-    /// Average-reward TD
-    AverageReward,
 }
 
 /// The attention mechanisms.
@@ -160,20 +144,10 @@ impl Experiment for Evaluate {
     const FIGURE: &'static str = "none: the user's own data";
 
     fn check(&self) -> Result<(), Error> {
-        let refuse = |option, reason: String| Err(Error::Option { option, reason });
-        let td_lambda = self.construction == Some(Construction::TdLambda);
-        if !td_lambda && self.lambda != LAMBDA {
-            let reason = format!("{}: accepted with --construction td-lambda", self.lambda);
-            return refuse("--lambda", reason);
-        }
-        if self.construction == Some(Construction::AverageReward) && self.gamma.is_some() {
-            return refuse("--gamma", "average-reward has no discount".into());
-        }
+        Construction::check(self.construction, self.lambda, self.gamma)?;
         if self.model.is_none() && self.attention == Some(AttentionOption::Softmax) {
-            return refuse(
-                "--attention",
-                "softmax: the constructions are of linear attention".into(),
-            );
+            let reason = "softmax: the constructions are of linear attention".into();
+            return Err(Error::Option { option: "--attention", reason });
         }
         Ok(())
     }

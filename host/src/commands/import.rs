@@ -14,14 +14,10 @@ use crate::options;
 use crate::run::records::Records;
 use crate::run::report::{self, Report};
 use crate::run::session::Session;
-use measure::Settings;
+use measure::{CONTEXT, STATES, Settings};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-
-/// The most states and the longest context of the tasks.
-const STATES: usize = 32;
-const CONTEXT: usize = 256;
 
 /// The name of the stored model in the run's folder.
 const MODEL_FILE: &str = "model.ictd";

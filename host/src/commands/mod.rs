@@ -1,6 +1,7 @@
 //! The commands that are no single figure of the paper.
 
 pub mod compare;
+pub mod construction;
 pub mod digest;
 pub mod evaluate;
 pub mod import;
@@ -14,10 +15,7 @@ pub mod shell;
 pub mod stored_model;
 pub mod train_run;
 
-use crate::error::Error;
 use crate::experiments::Entry;
-use clap::builder::{OsStringValueParser, TypedValueParser};
-use std::path::{Path, PathBuf};
 
 /// The commands here whose runs have figures.
 pub(crate) const WITH_FIGURES: &[Entry] = &[
@@ -31,22 +29,3 @@ pub(crate) const WITH_FIGURES: &[Entry] = &[
         trains: false,
     },
 ];
-
-/// A path, also none: what `--out` is where [`refuse_out`] accepts it.
-fn any_path() -> impl TypedValueParser<Value = PathBuf> {
-    OsStringValueParser::new().map(PathBuf::from)
-}
-
-/// Refuses `--out` for a command that writes beside what it reads.
-fn refuse_out(out: &Path) -> Result<(), Error> {
-    match out.as_os_str().is_empty() {
-        true => Ok(()),
-        false => Err(Error::Option {
-            option: "--out",
-            reason: format!(
-                "{}: this command writes into DIR; accepted is DIR alone",
-                out.display()
-            ),
-        }),
-    }
-}

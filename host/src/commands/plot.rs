@@ -15,10 +15,6 @@ pub struct Plot {
     /// The directory of a run, with its config.toml
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
-    /// Refused
-    // The same name as the option of every command, which it stands in for.
-    #[arg(long, hide = true, default_value = "", value_parser = super::any_path())]
-    pub out: PathBuf,
 }
 
 /// Draws the run's figures, or those of the runs inside.
@@ -26,7 +22,6 @@ pub struct Plot {
 /// # Errors
 /// [`Error::File`] if there is no run or a record is damaged, [`Error::Write`].
 pub fn run(options: &Plot, catalogue: &Catalogue) -> Result<Report, Error> {
-    super::refuse_out(&options.out)?;
     let mut report = Report::new("plot");
     for run in runs(&options.directory)? {
         let mut records = Records::open(&run)?;

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::experiments::Catalogue;
 use crate::page::{self, Damaged};
 use crate::run::report::{Report, Verdict};
-use serde_json::json;
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// Write the report of finished runs: one HTML file with claims, figures, numbers and a live part
@@ -17,10 +17,15 @@ pub struct ReportOptions {
     /// The directory of a run, or one that holds several
     #[arg(value_name = "DIR", default_value = "results")]
     pub directory: PathBuf,
-    /// Refused
-    // The same name as the option of every command, which it stands in for.
-    #[arg(long, hide = true, default_value = "", value_parser = super::any_path())]
-    pub out: PathBuf,
+}
+
+/// What the page shows.
+#[derive(Serialize)]
+struct Found<'a> {
+    runs: Vec<&'a str>,
+    claims_hold: usize,
+    claims_hold_in_part: usize,
+    claims_do_not_hold: usize,
 }
 
 /// Writes the page.
@@ -28,15 +33,15 @@ pub struct ReportOptions {
 /// # Errors
 /// [`Error::File`] if there is no run or one is damaged, [`Error::Write`].
 pub fn run(options: &ReportOptions, catalogue: &Catalogue) -> Result<Report, Error> {
-    super::refuse_out(&options.out)?;
     let (path, content) = page::write(&options.directory, Damaged::Refuse, catalogue)?;
     let count = |v: Verdict| content.runs.iter().map(|run| run.count(v)).sum::<usize>();
-    let mut report = Report::new("report");
-    let names: Vec<_> = content.runs.iter().map(|run| run.name.as_str()).collect();
-    report.results.insert("runs".into(), json!(names));
-    report.results.insert("claims_hold".into(), json!(count(Verdict::Holds)));
-    report.results.insert("claims_hold_in_part".into(), json!(count(Verdict::HoldsInPart)));
-    report.results.insert("claims_do_not_hold".into(), json!(count(Verdict::DoesNotHold)));
+    let found = Found {
+        runs: content.runs.iter().map(|run| run.name.as_str()).collect(),
+        claims_hold: count(Verdict::Holds),
+        claims_hold_in_part: count(Verdict::HoldsInPart),
+        claims_do_not_hold: count(Verdict::DoesNotHold),
+    };
+    let mut report = Report::of("report", &found);
     report.text = format!("{}\n", path.display());
     report.files.push(path);
     Ok(report)

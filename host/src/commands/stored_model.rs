@@ -1,6 +1,8 @@
 //! `ictd export` and `ictd inspect`: models as the bytes that firmware links.
 
+use crate::commands::construction::{Construction, LAMBDA};
 use crate::commands::model_file::{self, ModelFile};
+use crate::dimension::for_dimension;
 use crate::error::{Doing, Error};
 use crate::formats::parameters::{Attention, LayerParameters, Mode};
 use crate::options;
@@ -9,27 +11,11 @@ use crate::run::report::{Report, shortest};
 use crate::run::session::Session;
 use ictd_core::model::{AttentionKind, Header, Model, ModelError, TwoHeadModel};
 use ictd_core::transformer::{Layer, Transformer};
-use serde_json::{Value, json};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// The most layers of a sequential model that this command stores.
 const LAYERS: usize = 32;
-
-/// The trace decay of `td-lambda`, unless said otherwise.
-const LAMBDA: f64 = 0.5;
-
-/// A construction of the paper.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Construction {
-    /// Theorem 1
-    Td0,
-    /// The corollary for the residual gradient
-    ResidualGradient,
-    /// The corollary for TD(lambda), under the mask with the trace decay --lambda
-    TdLambda,
-    /// The average-reward theorem: two heads, differential values, no discount
-    AverageReward,
-}
 
 /// Write a model as the bytes that firmware links with `include_bytes!`
 ///
@@ -76,21 +62,6 @@ pub struct Inspect {
     pub file: PathBuf,
 }
 
-/// Calls a function with D, K = 2 D + 1 and the average-reward setting's A = 2 D + 2 for a feature
-/// dimension known at run time.
-macro_rules! with_dimension {
-    ($d:expr, $function:ident ( $($argument:expr),* ), otherwise $otherwise:expr) => {
-        with_dimension!(@ $d, $function ( $($argument),* ), $otherwise,
-            1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16)
-    };
-    (@ $d:expr, $function:ident $arguments:tt, $otherwise:expr, $($n:literal)*) => {
-        match $d {
-            $($n => $function::<$n, { 2 * $n + 1 }, { 2 * $n + 2 }> $arguments,)*
-            _ => $otherwise,
-        }
-    };
-}
-
 /// Writes the model.
 ///
 /// # Errors
@@ -98,14 +69,15 @@ macro_rules! with_dimension {
 /// stored; [`Error::Option`]; [`Error::Write`].
 pub fn export(options: &Export, session: &Session) -> Result<Report, Error> {
     let bytes = match (&options.source, options.construction) {
-        (None, Some(construction)) => with_dimension!(
-            options.dim,
-            constructed(construction, options),
-            otherwise Err(Error::Option {
-                option: "--dim",
-                reason: "accepted is an integer from 1 to 16".into(),
-            })
-        ),
+        (None, Some(construction)) => {
+            Construction::check(Some(construction), options.lambda, options.gamma)?;
+            for_dimension!(stored options.dim, constructed(construction, options)).unwrap_or_else(
+                || {
+                    let reason = "accepted is an integer from 1 to 16".into();
+                    Err(Error::Option { option: "--dim", reason })
+                },
+            )
+        }
         (Some(source), _) => trained(source, session.seed, options),
         (None, None) => Err(Error::Option {
             option: "RUN_DIR",
@@ -122,10 +94,6 @@ fn constructed<const D: usize, const K: usize, const A: usize>(
     construction: Construction,
     options: &Export,
 ) -> Result<Vec<u8>, Error> {
-    if construction != Construction::TdLambda && options.lambda != LAMBDA {
-        let reason = format!("{}: accepted with td-lambda, whose mask has it", options.lambda);
-        return Err(Error::Option { option: "--lambda", reason });
-    }
     let alpha = options.alpha as f32;
     let (gamma, lambda) = (options.gamma.unwrap_or(0.9) as f32, options.lambda as f32);
     // The range of --layers is that of the format.
@@ -136,10 +104,6 @@ fn constructed<const D: usize, const K: usize, const A: usize>(
             Model::<f32, D, K, 1>::residual_gradient(alpha, depth, gamma)
         }
         Construction::TdLambda => Model::<f32, D, K, 1>::td_lambda(alpha, depth, gamma, lambda),
-        Construction::AverageReward if options.gamma.is_some() => {
-            let reason = "average-reward has no discount".into();
-            return Err(Error::Option { option: "--gamma", reason });
-        }
         Construction::AverageReward => {
             let model = TwoHeadModel::<f32, D, A, 1>::average_reward(alpha, depth);
             let model = model.doing("the construction")?;
@@ -154,11 +118,8 @@ fn trained(source: &Path, seed: u64, options: &Export) -> Result<Vec<u8>, Error>
     let source = model_file::seed_of_run(source, seed)?;
     let model = model_file::open(&source, None)?;
     let d = model.parameters.feature_dimension();
-    with_dimension!(
-        d,
-        trained_of(&source, &model, options),
-        otherwise Err(Error::file(&source, format!("d = {d}: 1 to 16 can be stored")))
-    )
+    for_dimension!(stored d, trained_of(&source, &model, options))
+        .unwrap_or_else(|| Err(Error::file(&source, format!("d = {d}: 1 to 16 can be stored"))))
 }
 
 /// Refuses an option that contradicts the source, rather than write what was not asked for. Compared, and
@@ -272,33 +233,61 @@ fn describe(file: &Path, bytes: &[u8], command: &str) -> Result<Report, Error> {
     }
     let largest = parameters.iter().fold(0.0f64, |a, x| a.max(x.abs()));
     let nonzero = parameters.iter().filter(|x| **x != 0.0).count();
-    let scalar = if width == 4 { "f32" } else { "f64" };
-    let mode = format!("{:?}", header.mode).to_lowercase();
-    let (d, layers) = (header.feature_dimension, header.depth);
     let checksum = ictd_core::model::crc32(&bytes[..bytes.len() - 4]);
-    let mut report = Report::new(command);
-    for (key, value) in [
-        ("file", json!(file)),
-        ("bytes", json!(bytes.len())),
-        ("scalar", json!(scalar)),
-        ("attention", json!(attention)),
-        ("mode", json!(mode)),
-        ("dim", json!(d)),
-        ("layers", json!(layers)),
-        ("gamma", json!(gamma)),
-        ("lambda", json!(lambda)),
-        ("parameters", json!(parameters.len())),
-        ("nonzero_parameters", json!(nonzero)),
-        ("largest_parameter", json!(largest)),
-        ("crc32", json!(format!("{checksum:08x}"))),
-    ] {
-        let text = match &value {
-            Value::String(text) => text.clone(),
-            Value::Number(x) if x.is_f64() => shortest(x.as_f64().unwrap_or(f64::NAN)),
-            other => other.to_string(),
-        };
-        report.text.push_str(&format!("{key:<20}{text}\n"));
-        report.results.insert(key.into(), value);
+    let found = Found {
+        file,
+        bytes: bytes.len(),
+        scalar: if width == 4 { "f32" } else { "f64" },
+        attention,
+        mode: format!("{:?}", header.mode).to_lowercase(),
+        dim: header.feature_dimension,
+        layers: header.depth,
+        gamma,
+        lambda,
+        parameters: parameters.len(),
+        nonzero_parameters: nonzero,
+        largest_parameter: largest,
+        crc32: format!("{checksum:08x}"),
+    };
+    Ok(Report { text: found.text(), ..Report::of(command, &found) })
+}
+
+/// What a stored model holds.
+#[derive(Serialize)]
+struct Found<'a> {
+    file: &'a Path,
+    bytes: usize,
+    scalar: &'a str,
+    attention: &'a str,
+    mode: String,
+    dim: u16,
+    layers: u16,
+    gamma: f64,
+    lambda: f64,
+    parameters: usize,
+    nonzero_parameters: usize,
+    largest_parameter: f64,
+    crc32: String,
+}
+
+impl Found<'_> {
+    /// For a human.
+    fn text(&self) -> String {
+        let rows = [
+            ("file", self.file.display().to_string()),
+            ("bytes", self.bytes.to_string()),
+            ("scalar", self.scalar.to_owned()),
+            ("attention", self.attention.to_owned()),
+            ("mode", self.mode.clone()),
+            ("dim", self.dim.to_string()),
+            ("layers", self.layers.to_string()),
+            ("gamma", shortest(self.gamma)),
+            ("lambda", shortest(self.lambda)),
+            ("parameters", self.parameters.to_string()),
+            ("nonzero_parameters", self.nonzero_parameters.to_string()),
+            ("largest_parameter", shortest(self.largest_parameter)),
+            ("crc32", self.crc32.clone()),
+        ];
+        rows.iter().map(|(name, value)| format!("{name:<20}{value}\n")).collect()
     }
-    Ok(report)
 }

@@ -3,8 +3,7 @@
 //! Own code, because the header is a Python literal: a general parser of those recurses as deep as
 //! the file likes. Here a fixed grammar reads the three keys that every header has.
 
-use super::Problem;
-use super::error::excerpt;
+use super::error::{Problem, excerpt};
 use std::io::{self, Write};
 
 /// An array in row-major (C) order.

@@ -11,7 +11,7 @@ use crate::run::lock::{RunLock, TEMPORARY_PREFIX};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// The files of a run: in memory, or read from its directory when asked for.
@@ -135,10 +135,7 @@ impl RunDirectory {
     /// [`Error::Write`] if it cannot be made or written to.
     pub fn create(path: PathBuf) -> Result<Self, Error> {
         std::fs::create_dir_all(&path).map_err(|e| Error::write(&path, e))?;
-        tempfile::Builder::new()
-            .prefix(TEMPORARY_PREFIX)
-            .tempfile_in(&path)
-            .map_err(|e| Error::write(&path, e))?;
+        temporary(&path).map_err(|e| Error::write(&path, e))?;
         Ok(RunDirectory { path, _lock: None })
     }
 
@@ -197,10 +194,15 @@ pub fn write_atomic(path: &Path, content: &[u8]) -> Result<(), Error> {
 }
 
 /// Flushed to the disk, so that a full one is noticed before anything is renamed.
-fn write_temporary(
-    directory: &Path,
-    content: &[u8],
-) -> Result<tempfile::NamedTempFile, std::io::Error> {
+fn write_temporary(directory: &Path, content: &[u8]) -> Result<tempfile::NamedTempFile, io::Error> {
+    let mut file = temporary(directory)?;
+    file.as_file_mut().write_all(content)?;
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+/// An empty file under a temporary name, which no error names: nobody has asked for it.
+fn temporary(directory: &Path) -> Result<tempfile::NamedTempFile, io::Error> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(TEMPORARY_PREFIX);
     #[cfg(unix)]
@@ -209,8 +211,10 @@ fn write_temporary(
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let mut file = builder.tempfile_in(directory)?;
-    file.write_all(content)?;
-    file.as_file().sync_all()?;
-    Ok(file)
+    builder.tempfile_in(directory).map_err(|error| {
+        let system = |e: &(dyn std::error::Error + Send + Sync)| {
+            e.source()?.downcast_ref::<io::Error>()?.raw_os_error()
+        };
+        error.get_ref().and_then(system).map_or(error, io::Error::from_raw_os_error)
+    })
 }

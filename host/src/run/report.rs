@@ -105,6 +105,15 @@ impl Report {
         report
     }
 
+    /// As [`Report::new`], with the fields of `results`.
+    pub fn of(command: &str, results: &impl Serialize) -> Self {
+        let mut report = Report::new(command);
+        if let Value::Object(object) = json!(results) {
+            report.results.extend(object);
+        }
+        report
+    }
+
     /// False if something failed, or a claim does not hold, other than those of [`REFUTED`]: exit
     /// code 1.
     pub fn holds(&self) -> bool {

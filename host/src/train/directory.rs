@@ -299,7 +299,7 @@ fn put_interchange(options: &Train, run: &SeedRun, records: &mut Records) -> Res
         Mode::Auto => parameters::Mode::Autoregressive,
         Mode::Sequential => parameters::Mode::Sequential,
     };
-    let layers = |p: &super::Point| -> Vec<_> {
+    let layers = |p: &super::log::Point| -> Vec<_> {
         p.layers.iter().map(|m| LayerParameters { p: m.p.clone(), q: m.q.clone() }).collect()
     };
     let points = run.points.iter().map(|p| LogPoint {

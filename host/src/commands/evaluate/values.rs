@@ -1,6 +1,6 @@
 //! Value functions of a user's transitions: the transformer's, its algorithm's, and LSTD's.
 
-use super::Construction;
+use crate::commands::construction::Construction;
 use crate::commands::model_file;
 use crate::error::{Doing, Error};
 use crate::formats::parameters::{Attention, Parameters};

@@ -1,6 +1,5 @@
 //! What imported parameters look like, and what they compute on tasks that they have not seen.
 
-use super::{CONTEXT, STATES};
 use crate::commands::model_file::{self, MAX_STORED_LAYERS};
 use crate::error::{Doing, Error};
 use crate::formats::parameters::{Attention, LayerParameters, Parameters};
@@ -17,6 +16,10 @@ use ictd_core::transition::query_token;
 use ictd_core::value_function::ValueFunction;
 use nalgebra::SVector;
 use std::path::Path;
+
+/// The most states and the longest context of the tasks.
+pub(super) const STATES: usize = 32;
+pub(super) const CONTEXT: usize = 256;
 
 /// A complete transformer, and the tasks to try it on.
 pub(super) struct Settings<'a> {
