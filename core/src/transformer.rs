@@ -15,29 +15,14 @@ use crate::attention::Attention;
 use crate::context::Context;
 use crate::error::Error;
 use crate::linalg::{
-    add_identity, add_scaled, dot, dot_arrays, identity, mul, mul_transpose, mul_vector, transpose,
-    transpose_mul_vector, zeros,
+    add_identity, add_scaled, dot, dot_arrays, identity, mul, mul_to, mul_transpose, mul_vector,
+    transpose, transpose_mul_vector, zeros,
 };
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
 use crate::statistic::Statistic;
 use crate::value_function::ValueFunction;
 use nalgebra::{SMatrix, SVector};
-
-/// out = A B.
-#[inline(always)]
-fn mul_to<S: Scalar, const K: usize>(
-    a: &SMatrix<S, K, K>,
-    b: &SMatrix<S, K, K>,
-    out: &mut SMatrix<S, K, K>,
-) {
-    #[cfg(target_os = "none")]
-    crate::linalg::tiled::mul_to(a, b, out);
-    #[cfg(not(target_os = "none"))]
-    {
-        *out = mul(a, b);
-    }
-}
 
 /// The first N entries of A^T x.
 fn first_of_transpose_mul_vector<S: Scalar, const K: usize, const N: usize>(

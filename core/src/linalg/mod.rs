@@ -6,9 +6,11 @@
 
 pub mod linear_system;
 pub(crate) mod padded;
-#[cfg(any(target_os = "none", test))]
-pub(crate) mod tiled;
+mod product;
 
+pub use product::{mul, mul_to, mul_vector};
+
+use crate::error::Error;
 use crate::scalar::{Scalar, kernel};
 use core::sync::atomic::{Ordering, compiler_fence};
 use nalgebra::{ArrayStorage, SMatrix, SVector};
@@ -17,6 +19,32 @@ use nalgebra::{ArrayStorage, SMatrix, SVector};
 #[inline(always)]
 pub const fn zeros<S: Scalar, const R: usize, const C: usize>() -> SMatrix<S, R, C> {
     SMatrix::from_array_storage(ArrayStorage([[S::ZERO; R]; C]))
+}
+
+/// The columns of a matrix, as arrays.
+#[inline(always)]
+pub const fn columns<S, const R: usize, const C: usize>(m: &SMatrix<S, R, C>) -> &[[S; R]; C] {
+    &m.data.0
+}
+
+/// The columns of a matrix, to be written.
+#[inline(always)]
+pub const fn columns_mut<S, const R: usize, const C: usize>(
+    m: &mut SMatrix<S, R, C>,
+) -> &mut [[S; R]; C] {
+    &mut m.data.0
+}
+
+/// The entries of a vector, as an array.
+#[inline(always)]
+pub const fn entries<S, const N: usize>(x: &SVector<S, N>) -> &[S; N] {
+    &x.data.0[0]
+}
+
+/// The entries of a vector, to be written.
+#[inline(always)]
+pub const fn entries_mut<S, const N: usize>(x: &mut SVector<S, N>) -> &mut [S; N] {
+    &mut x.data.0[0]
 }
 
 /// The identity matrix.
@@ -30,22 +58,8 @@ pub fn identity<S: Scalar, const K: usize>() -> SMatrix<S, K, K> {
 /// M += I.
 #[inline(always)]
 pub fn add_identity<S: Scalar, const K: usize>(m: &mut SMatrix<S, K, K>) {
-    for i in 0..K {
-        m.data.0[i][i] += S::ONE;
-    }
-}
-
-kernel! {
-    /// A B, (R, K) times (K, C).
-    pub fn mul as Product<'a, S: Scalar, const R: usize, const K: usize, const C: usize>(
-        a: &'a SMatrix<S, R, K>,
-        b: &'a SMatrix<S, K, C>,
-    ) -> SMatrix<S, R, C> {
-        let mut out = zeros::<S, R, C>();
-        for j in 0..C {
-            out.data.0[j] = combine(&a.data.0, &b.data.0[j]);
-        }
-        out
+    for (i, column) in columns_mut(m).iter_mut().enumerate() {
+        column[i] += S::ONE;
     }
 }
 
@@ -69,14 +83,14 @@ pub fn mul_transpose<S: Scalar, const R: usize, const K: usize, const C: usize>(
 
 kernel! {
     /// A^T.
-    #[cfg_attr(target_os = "none", inline(never))]
     pub fn transpose as Transpose<'a, S: Scalar, const R: usize, const C: usize>(
         a: &'a SMatrix<S, R, C>,
     ) -> SMatrix<S, C, R> {
         let mut out = zeros::<S, C, R>();
+        let (to, from) = (columns_mut(&mut out), columns(a));
         for j in 0..C {
             for i in 0..R {
-                out.data.0[i][j] = a.data.0[j][i];
+                to[i][j] = from[j][i];
             }
         }
         out
@@ -84,26 +98,14 @@ kernel! {
 }
 
 kernel! {
-    /// A x, (R, K) times (K).
-    #[cfg_attr(target_os = "none", inline(always))]
-    pub fn mul_vector as VectorProduct<'a, S: Scalar, const R: usize, const K: usize>(
-        a: &'a SMatrix<S, R, K>,
-        x: &'a SVector<S, K>,
-    ) -> SVector<S, R> {
-        SVector::from_array_storage(ArrayStorage([combine(&a.data.0, &x.data.0[0])]))
-    }
-}
-
-kernel! {
     /// A^T x, (K, R) transposed times (K).
-    #[cfg_attr(target_os = "none", inline(never))]
     pub fn transpose_mul_vector as TransposeVectorProduct<'a, S: Scalar, const R: usize, const K: usize>(
         a: &'a SMatrix<S, K, R>,
         x: &'a SVector<S, K>,
     ) -> SVector<S, R> {
         let mut out = zeros::<S, R, 1>();
-        for j in 0..R {
-            out.data.0[0][j] = dot_arrays(&a.data.0[j], &x.data.0[0]);
+        for (out, column) in entries_mut(&mut out).iter_mut().zip(columns(a)) {
+            *out = dot_arrays(column, entries(x));
         }
         out
     }
@@ -112,22 +114,20 @@ kernel! {
 /// <x, y>.
 #[inline(always)]
 pub fn dot<S: Scalar, const K: usize>(x: &SVector<S, K>, y: &SVector<S, K>) -> S {
-    dot_arrays(&x.data.0[0], &y.data.0[0])
+    dot_arrays(entries(x), entries(y))
 }
 
 kernel! {
     /// M += x y^T.
-    #[cfg_attr(target_os = "none", inline(always))]
-    pub fn add_outer as AddOuter<'a, S: Scalar, const R: usize, const C: usize>(
+    pub inline fn add_outer as AddOuter<'a, S: Scalar, const R: usize, const C: usize>(
         m: &'a mut SMatrix<S, R, C>,
         x: &'a SVector<S, R>,
         y: &'a SVector<S, C>,
     ) {
-        for j in 0..C {
-            let y_j = y.data.0[0][j];
+        for (column, y_j) in columns_mut(m).iter_mut().zip(entries(y)) {
             for i in 0..R {
                 keep_apart::<S>();
-                m.data.0[j][i] += x.data.0[0][i] * y_j;
+                column[i] += entries(x)[i] * *y_j;
             }
         }
     }
@@ -135,16 +135,15 @@ kernel! {
 
 kernel! {
     /// A += s B.
-    #[cfg_attr(target_os = "none", inline(always))]
-    pub fn add_scaled as AddScaled<'a, S: Scalar, const R: usize, const C: usize>(
+    pub inline fn add_scaled as AddScaled<'a, S: Scalar, const R: usize, const C: usize>(
         a: &'a mut SMatrix<S, R, C>,
         s: S,
         b: &'a SMatrix<S, R, C>,
     ) {
-        for j in 0..C {
+        for (to, from) in columns_mut(a).iter_mut().zip(columns(b)) {
             for i in 0..R {
                 keep_apart::<S>();
-                a.data.0[j][i] += s * b.data.0[j][i];
+                to[i] += s * from[i];
             }
         }
     }
@@ -152,16 +151,13 @@ kernel! {
 
 kernel! {
     /// s A.
-    #[cfg_attr(target_os = "none", inline(never))]
     pub fn scale as Scale<'a, S: Scalar, const R: usize, const C: usize>(
         s: S,
         a: &'a SMatrix<S, R, C>,
     ) -> SMatrix<S, R, C> {
         let mut out = *a;
-        for j in 0..C {
-            for i in 0..R {
-                out.data.0[j][i] = s * a.data.0[j][i];
-            }
+        for x in columns_mut(&mut out).as_flattened_mut() {
+            *x = s * *x;
         }
         out
     }
@@ -172,70 +168,22 @@ kernel! {
 pub fn is_finite<S: Scalar, const R: usize, const C: usize>(m: &SMatrix<S, R, C>) -> bool {
     // A finite number times 0 is 0, NaN and infinities give NaN: one comparison for all.
     let mut zero = S::ZERO;
-    for column in &m.data.0 {
-        for x in column {
-            zero += *x * S::ZERO;
-        }
+    for x in columns(m).as_flattened() {
+        zero += *x * S::ZERO;
     }
     zero.is_finite()
 }
 
-/// The sum of the columns of A weighted by x, in ascending order: A x.
+/// Refuses NaN and infinities by name. (Not with [`is_finite`], whose speed costs a chip flash.)
 ///
-/// A chip has one copy of it, not one per call, to save flash.
-#[cfg_attr(not(target_os = "none"), inline(always))]
-#[cfg_attr(target_os = "none", inline(never))]
-pub(crate) fn combine<S: Scalar, const R: usize, const K: usize>(
-    a: &[[S; R]; K],
-    x: &[S; K],
-) -> [S; R] {
-    let mut out = [S::ZERO; R];
-    if S::LANES > 1 && K > 0 {
-        combine_lanes(&mut out, a, x);
-        return out;
-    }
-    for k in 0..K {
-        let x_k = x[k];
-        if k == 0 {
-            // The first product is stored, not added to 0: 0 + -0.0 would lose the sign.
-            for i in 0..R {
-                out[i] = a[0][i] * x_k;
-            }
-        } else {
-            for i in 0..R {
-                out[i] += a[k][i] * x_k;
-            }
-        }
-    }
-    out
-}
-
-/// As [`combine`]: three rows at a time stay in registers while k runs.
-#[inline(always)]
-fn combine_lanes<S: Scalar, const R: usize, const K: usize>(
-    out: &mut [S; R],
-    a: &[[S; R]; K],
-    x: &[S; K],
-) {
-    let mut i = 0;
-    while i + 3 <= R {
-        let (mut s0, mut s1, mut s2) = (a[0][i] * x[0], a[0][i + 1] * x[0], a[0][i + 2] * x[0]);
-        for k in 1..K {
-            s0 += a[k][i] * x[k];
-            s1 += a[k][i + 1] * x[k];
-            s2 += a[k][i + 2] * x[k];
-        }
-        (out[i], out[i + 1], out[i + 2]) = (s0, s1, s2);
-        i += 3;
-    }
-    while i < R {
-        let mut s0 = a[0][i] * x[0];
-        for k in 1..K {
-            s0 += a[k][i] * x[k];
-        }
-        out[i] = s0;
-        i += 1;
-    }
+/// # Errors
+/// [`Error::NonFinite`].
+pub fn check_finite<S: Scalar, const R: usize, const C: usize>(
+    m: &SMatrix<S, R, C>,
+    parameter: &'static str,
+) -> Result<(), Error> {
+    let finite = columns(m).as_flattened().iter().all(|x| x.is_finite());
+    if finite { Ok(()) } else { Err(Error::NonFinite { parameter }) }
 }
 
 /// Between operations on neighbouring rows: for lanes, each number is a register already, and the compiler
@@ -248,6 +196,7 @@ pub(crate) fn keep_apart<S: Scalar>() {
     }
 }
 
+/// <x, y>, its first product not added to 0: 0 + -0.0 would lose the sign.
 #[inline(always)]
 pub(crate) fn dot_arrays<S: Scalar, const K: usize>(x: &[S; K], y: &[S; K]) -> S {
     let mut sum = S::ZERO;
@@ -276,21 +225,12 @@ mod tests {
         for _ in 0..50 {
             let (a, b) = (random::<9, 9>(&mut rng), random::<9, 9>(&mut rng));
             let x = random::<9, 1>(&mut rng);
-            assert_eq!(mul(&a, &b), a * b);
             assert_eq!(mul_transpose(&a, &b), a * b.transpose());
             assert_eq!(transpose_mul(&a, &b), a.transpose() * b);
-            assert_eq!(mul_vector(&a, &x), a * x);
             assert_eq!(transpose_mul_vector(&a, &x), a.transpose() * x);
             let mut outer = a;
             add_outer(&mut outer, &x, &x);
             assert_eq!(outer, a + x * x.transpose());
         }
-    }
-
-    #[test]
-    fn the_sign_of_a_zero_product_is_kept() {
-        let a = SMatrix::<f32, 1, 1>::new(-0.0);
-        let b = SMatrix::<f32, 1, 1>::new(1.0);
-        assert_eq!(mul(&a, &b)[0].to_bits(), (a * b)[0].to_bits());
     }
 }

@@ -59,7 +59,7 @@ pub trait InstructionSet: Copy + Debug + PartialEq + Send + Sync + 'static {
 pub struct Portable;
 
 impl InstructionSet for Portable {
-    // A chip's flash and its few calls are better served by the kernels' own attributes.
+    // A chip's flash and its few calls are better served by the places that `kernel!` gives them.
     #[cfg_attr(not(target_os = "none"), inline(never))]
     #[cfg_attr(target_os = "none", inline(always))]
     fn run<K: Kernel>(kernel: K) -> K::Output {
@@ -68,10 +68,13 @@ impl InstructionSet for Portable {
 }
 
 /// Defines a function that runs as a [`Kernel`] of its kind of number, named after `as`.
+///
+/// Where it is placed on a chip is said here alone: once, to save flash, or (`inline fn`) at each call, for
+/// the few operations that are not worth one.
 macro_rules! kernel {
-    (
+    (@placed $chip:ident
         $(#[$meta:meta])*
-        $vis:vis fn $name:ident as $Kernel:ident
+        ($vis:vis) fn $name:ident as $Kernel:ident
         <$lt:lifetime, $S:ident: Scalar $(, const $C:ident: $T:ty)* $(,)?>
         ($($arg:ident: $ty:ty),* $(,)?) $(-> $out:ty)? $body:block
     ) => {
@@ -93,6 +96,7 @@ macro_rules! kernel {
         }
 
         $(#[$meta])*
+        #[cfg_attr(target_os = "none", inline($chip))]
         #[cfg_attr(not(target_os = "none"), inline(always))]
         $vis fn $name<$lt, $S: Scalar $(, const $C: $T)*>($($arg: $ty),*) $(-> $out)? {
             $S::run($Kernel::<$lt, $S $(, $C)*> { $($arg,)* _lifetime: core::marker::PhantomData })
@@ -100,6 +104,12 @@ macro_rules! kernel {
     };
     (@output) => { () };
     (@output $out:ty) => { $out };
+    ($(#[$meta:meta])* $vis:vis inline fn $($rest:tt)*) => {
+        kernel! { @placed always $(#[$meta])* ($vis) fn $($rest)* }
+    };
+    ($(#[$meta:meta])* $vis:vis fn $($rest:tt)*) => {
+        kernel! { @placed never $(#[$meta])* ($vis) fn $($rest)* }
+    };
 }
 
 pub(crate) use kernel;

@@ -1,0 +1,139 @@
+//! The product of two matrices, by tiles of 3 x 3 entries, whose sums stay in registers: a tile loads 6
+//! numbers for 9 multiplications, not 10. Each entry is one ascending sum: the same bits in any order of
+//! the entries.
+
+use super::{columns, columns_mut, entries, zeros};
+use crate::scalar::{Scalar, kernel};
+use nalgebra::{SMatrix, SVector};
+
+/// A B, (R, K) times (K, C).
+#[inline(always)]
+pub fn mul<S: Scalar, const R: usize, const K: usize, const C: usize>(
+    a: &SMatrix<S, R, K>,
+    b: &SMatrix<S, K, C>,
+) -> SMatrix<S, R, C> {
+    let mut out = zeros();
+    mul_to(a, b, &mut out);
+    out
+}
+
+kernel! {
+    /// out = A B, (R, K) times (K, C), into a matrix that is there: a chip copies no result.
+    pub fn mul_to as Product<'a, S: Scalar, const R: usize, const K: usize, const C: usize>(
+        a: &'a SMatrix<S, R, K>,
+        b: &'a SMatrix<S, K, C>,
+        out: &'a mut SMatrix<S, R, C>,
+    ) {
+        let (threes, rest) = columns(b).as_chunks::<3>();
+        let (out_threes, out_rest) = columns_mut(out).as_chunks_mut::<3>();
+        for (to, x) in out_threes.iter_mut().zip(threes) {
+            let mut i = 0;
+            while i + 3 <= R {
+                tile::<3, 3, S, R, K>(columns(a), x, i, to);
+                i += 3;
+            }
+            while i < R {
+                tile::<1, 3, S, R, K>(columns(a), x, i, to);
+                i += 1;
+            }
+        }
+        for (to, x) in out_rest.iter_mut().zip(rest) {
+            column(columns(a), x, to);
+        }
+    }
+}
+
+kernel! {
+    /// A x, (R, K) times (K).
+    pub fn mul_vector as VectorProduct<'a, S: Scalar, const R: usize, const K: usize>(
+        a: &'a SMatrix<S, R, K>,
+        x: &'a SVector<S, K>,
+    ) -> SVector<S, R> {
+        let mut out = zeros();
+        column(columns(a), entries(x), super::entries_mut(&mut out));
+        out
+    }
+}
+
+/// out = A x: of one number all rows at once, of lanes three.
+#[inline(always)]
+fn column<S: Scalar, const R: usize, const K: usize>(
+    a: &[[S; R]; K],
+    x: &[S; K],
+    out: &mut [S; R],
+) {
+    let (x, out) = (core::array::from_ref(x), core::array::from_mut(out));
+    if S::LANES == 1 {
+        return tile::<R, 1, S, R, K>(a, x, 0, out);
+    }
+    let mut i = 0;
+    while i + 3 <= R {
+        tile::<3, 1, S, R, K>(a, x, i, out);
+        i += 3;
+    }
+    while i < R {
+        tile::<1, 1, S, R, K>(a, x, i, out);
+        i += 1;
+    }
+}
+
+/// Rows i to i + I - 1 of A times J columns x.
+#[inline(always)]
+fn tile<const I: usize, const J: usize, S: Scalar, const R: usize, const K: usize>(
+    a: &[[S; R]; K],
+    x: &[[S; K]; J],
+    i: usize,
+    out: &mut [[S; R]; J],
+) {
+    let mut sums = [[S::ZERO; I]; J];
+    for k in 0..K {
+        // In one piece, so that a compiler doubts the bounds once and not at each row.
+        let Some(rows) = a[k][i..].first_chunk::<I>() else { continue };
+        for (sums, x) in sums.iter_mut().zip(x) {
+            for (sum, a_k) in sums.iter_mut().zip(rows) {
+                // The first product is stored, not added to 0: 0 + -0.0 would lose the sign.
+                if k == 0 {
+                    *sum = *a_k * x[k];
+                } else {
+                    *sum += *a_k * x[k];
+                }
+            }
+        }
+    }
+    for (out, sums) in out.iter_mut().zip(&sums) {
+        if let Some(out) = out[i..].first_chunk_mut::<I>() {
+            *out = *sums;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::Rng;
+
+    #[test]
+    fn products_are_nalgebras_own_bits() {
+        fn check<const R: usize, const K: usize, const C: usize>() {
+            let mut rng = Rng::new(1);
+            for _ in 0..20 {
+                // With zeros of both signs, whose sums must keep their sign.
+                let mut number = || {
+                    let x: f32 = rng.uniform_in(-1.0, 1.0);
+                    if x.abs() < 0.1 { 0.0 * x } else { x }
+                };
+                let a = SMatrix::<f32, R, K>::from_fn(|_, _| number());
+                let b = SMatrix::<f32, K, C>::from_fn(|_, _| number());
+                let x = SVector::<f32, K>::from_fn(|_, _| number());
+                assert_eq!(mul(&a, &b).map(f32::to_bits), (a * b).map(f32::to_bits));
+                assert_eq!(mul_vector(&a, &x).map(f32::to_bits), (a * x).map(f32::to_bits));
+            }
+        }
+        check::<9, 9, 9>();
+        check::<5, 4, 7>();
+        check::<7, 5, 4>();
+        check::<3, 1, 3>();
+        check::<2, 2, 2>();
+        check::<1, 1, 1>();
+    }
+}
