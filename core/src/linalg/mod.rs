@@ -87,10 +87,9 @@ kernel! {
         a: &'a SMatrix<S, R, C>,
     ) -> SMatrix<S, C, R> {
         let mut out = zeros::<S, C, R>();
-        let (to, from) = (columns_mut(&mut out), columns(a));
         for j in 0..C {
             for i in 0..R {
-                to[i][j] = from[j][i];
+                columns_mut(&mut out)[i][j] = columns(a)[j][i];
             }
         }
         out

@@ -27,14 +27,11 @@ kernel! {
         let (threes, rest) = columns(b).as_chunks::<3>();
         let (out_threes, out_rest) = columns_mut(out).as_chunks_mut::<3>();
         for (to, x) in out_threes.iter_mut().zip(threes) {
-            let mut i = 0;
-            while i + 3 <= R {
-                tile::<3, 3, S, R, K>(columns(a), x, i, to);
-                i += 3;
+            for n in 0..R / 3 {
+                tile::<3, 3, S, R, K>(columns(a), x, n, to);
             }
-            while i < R {
-                tile::<1, 3, S, R, K>(columns(a), x, i, to);
-                i += 1;
+            for n in R / 3 * 3..R {
+                tile::<1, 3, S, R, K>(columns(a), x, n, to);
             }
         }
         for (to, x) in out_rest.iter_mut().zip(rest) {
@@ -66,43 +63,40 @@ fn column<S: Scalar, const R: usize, const K: usize>(
     if S::LANES == 1 {
         return tile::<R, 1, S, R, K>(a, x, 0, out);
     }
-    let mut i = 0;
-    while i + 3 <= R {
-        tile::<3, 1, S, R, K>(a, x, i, out);
-        i += 3;
+    for n in 0..R / 3 {
+        tile::<3, 1, S, R, K>(a, x, n, out);
     }
-    while i < R {
-        tile::<1, 1, S, R, K>(a, x, i, out);
-        i += 1;
+    for n in R / 3 * 3..R {
+        tile::<1, 1, S, R, K>(a, x, n, out);
     }
 }
 
-/// Rows i to i + I - 1 of A times J columns x.
+/// Of out = A X the n-th I rows, for J columns x.
 #[inline(always)]
 fn tile<const I: usize, const J: usize, S: Scalar, const R: usize, const K: usize>(
     a: &[[S; R]; K],
     x: &[[S; K]; J],
-    i: usize,
+    n: usize,
     out: &mut [[S; R]; J],
 ) {
     let mut sums = [[S::ZERO; I]; J];
     for k in 0..K {
         // In one piece, so that a compiler doubts the bounds once and not at each row.
-        let Some(rows) = a[k][i..].first_chunk::<I>() else { continue };
-        for (sums, x) in sums.iter_mut().zip(x) {
-            for (sum, a_k) in sums.iter_mut().zip(rows) {
+        let Some(rows) = a[k].as_chunks::<I>().0.get(n) else { continue };
+        for j in 0..J {
+            for i in 0..I {
                 // The first product is stored, not added to 0: 0 + -0.0 would lose the sign.
                 if k == 0 {
-                    *sum = *a_k * x[k];
+                    sums[j][i] = rows[i] * x[j][k];
                 } else {
-                    *sum += *a_k * x[k];
+                    sums[j][i] += rows[i] * x[j][k];
                 }
             }
         }
     }
-    for (out, sums) in out.iter_mut().zip(&sums) {
-        if let Some(out) = out[i..].first_chunk_mut::<I>() {
-            *out = *sums;
+    for (out, sums) in out.iter_mut().zip(sums) {
+        if let Some(out) = out.as_chunks_mut::<I>().0.get_mut(n) {
+            *out = sums;
         }
     }
 }
