@@ -1,13 +1,30 @@
 //! The prompt: transitions as columns of Z_0, and the query.
 
 use crate::error::Error;
-use crate::linalg::{add_scaled, mul_vector, zeros};
+use crate::linalg::{add_scaled, check_finite, columns_mut, entries, mul_vector, zeros};
 use crate::scalar::Scalar;
 use crate::transition::{Transition, check_discount, query_token, token};
 use heapless::Vec;
 use nalgebra::{SMatrix, SVector};
 
 /// The prompt Z, (K, n + 1): n context columns and the query as the last column.
+///
+/// ```
+/// use ictd_core::attention::{LinearAttention, Td0};
+/// use ictd_core::constructions::{learning_rate, td0};
+/// use ictd_core::nalgebra::SVector;
+/// use ictd_core::{prompt::Prompt, transformer::Transformer, transition::Transition};
+///
+/// let phi = SVector::from([1.0]);
+/// let transitions = [Transition { phi, reward: 1.0, phi_next: phi }];
+/// let prompt = Prompt::<f64, 3, 8>::discounted(&transitions, 0.5, &phi)?;
+/// assert_eq!((prompt.column(0)[1], prompt.column(0)[2]), (0.5, 1.0));
+///
+/// // One step of TD(0) with alpha = 0.25, by the paper's equations.
+/// let transformer = Transformer::<f64, 3, 1>::autoregressive(td0(&learning_rate::<_, 1>(0.25)), 1)?;
+/// assert_eq!(transformer.value(&prompt, &LinearAttention(Td0))?, 0.25);
+/// # Ok::<(), ictd_core::Error>(())
+/// ```
 ///
 /// A K that does not fit the features fails the build, with a message that says what to write:
 ///
@@ -37,13 +54,9 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
             assert!(K > 0, "a token has at least one entry: K >= 1");
         }
         let mut prompt = Prompt { context: Vec::new(), query };
-        if !query.iter().all(|x| x.is_finite()) {
-            return Err(Error::NonFinite { parameter: "query" });
-        }
+        check_finite(&query, "query")?;
         for z in context {
-            if !z.iter().all(|x| x.is_finite()) {
-                return Err(Error::NonFinite { parameter: "context column" });
-            }
+            check_finite(z, "context column")?;
             prompt.push(*z)?;
         }
         Ok(prompt)
@@ -86,9 +99,7 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
         gamma: S,
         query: &SVector<S, D>,
     ) -> Result<Self, Error> {
-        if !query.iter().all(|x| x.is_finite()) {
-            return Err(Error::NonFinite { parameter: "query" });
-        }
+        check_finite(query, "query")?;
         let mut prompt = Prompt { context: Vec::new(), query: query_token(query) };
         for transition in transitions {
             transition.check()?;
@@ -159,8 +170,8 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
     /// The context as a matrix, for printing and tests; columns beyond n are 0.
     pub fn to_matrix(&self) -> SMatrix<S, K, N> {
         let mut out = zeros::<S, K, N>();
-        for (j, z) in self.context.iter().enumerate() {
-            out.data.0[j] = z.data.0[0];
+        for (column, z) in columns_mut(&mut out).iter_mut().zip(&self.context) {
+            *column = *entries(z);
         }
         out
     }

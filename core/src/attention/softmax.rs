@@ -49,7 +49,6 @@ pub(crate) struct SoftmaxRow<S: Scalar, const N: usize> {
 }
 
 impl<S: Scalar, const N: usize> SoftmaxRow<S, N> {
-    #[inline(always)]
     pub(crate) fn weight(&self, c: usize) -> S {
         if c < self.n { self.context[c] } else { self.query }
     }

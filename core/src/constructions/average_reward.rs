@@ -12,6 +12,13 @@ use nalgebra::SMatrix;
 /// with 2 d + 1 rows; it must have 2 d + 2.)
 ///
 /// Its iteration is [`crate::td::average_reward::update`].
+///
+/// ```
+/// use ictd_core::constructions::{average_reward, learning_rate};
+///
+/// let layer = average_reward::<f32, 2, 6>(&learning_rate(0.1));
+/// assert_eq!((layer.q1[(0, 0)], layer.q1[(0, 2)], layer.w1[(5, 4)]), (-0.1, 0.1, 1.0));
+/// ```
 pub fn average_reward<S: Scalar, const D: usize, const K: usize>(
     c: &SMatrix<S, D, D>,
 ) -> TwoHeadLayer<S, K> {

@@ -83,6 +83,7 @@ impl LaneDigests {
 
     /// The digests of the first `lanes` lanes.
     pub fn lanes(&self, lanes: usize) -> &[Digest] {
+        debug_assert!(lanes <= MAX_LANES);
         self.lanes.get(..lanes).unwrap_or(&self.lanes)
     }
 

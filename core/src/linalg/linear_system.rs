@@ -5,12 +5,22 @@
 //! that is generic over the number of states, and a padded system for fewer states than the
 //! capacity; these two classical algorithms do not. They serve evaluation, never the hot path.
 
+use super::{is_finite, zeros};
 use crate::error::Error;
 use crate::scalar::Real;
 use nalgebra::{SMatrix, SVector};
 
 /// The solution x of A x = b for the leading `size` rows and columns of A (entries beyond are
 /// ignored, and 0 in x), by Gaussian elimination with partial pivoting.
+///
+/// ```
+/// use ictd_core::linalg::linear_system::solve;
+/// use ictd_core::nalgebra::{SMatrix, SVector};
+///
+/// let x = solve(SMatrix::<f64, 2, 2>::new(0.0, 2.0, 1.0, 0.0), SVector::from([4.0, 3.0]), 2, "A")?;
+/// assert_eq!(x, SVector::from([3.0, 2.0]));
+/// # Ok::<(), ictd_core::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`Error::CapacityExceeded`] if `size` > M, [`Error::NonFinite`] if A or b holds NaN or an
@@ -49,15 +59,7 @@ pub fn solve<R: Real, const M: usize>(
             b[i] -= factor * b_k;
         }
     }
-    let mut x = crate::linalg::zeros::<R, M, 1>();
-    for i in (0..size).rev() {
-        let mut sum = b[i];
-        for j in i + 1..size {
-            sum -= a[(i, j)] * x[j];
-        }
-        x[i] = sum / a[(i, i)];
-    }
-    if crate::linalg::is_finite(&x) { Ok(x) } else { Err(Error::Singular { system }) }
+    back_substitution(&a, &SVector::from_fn(|i, _| a[(i, i)]), &b, size, system)
 }
 
 /// argmin_x ||A x - b|| over the leading `rows` rows of A, by Householder QR.
@@ -78,7 +80,7 @@ pub fn least_squares<R: Real, const M: usize, const N: usize>(
         return Err(Error::Singular { system });
     }
     let smallest_pivot = largest_entry(&a, rows, N, &b, system)? * epsilon(rows);
-    let mut diagonal = [R::ZERO; N];
+    let mut diagonal = zeros::<R, N, 1>();
     for k in 0..N {
         let mut squares = R::ZERO;
         for i in k..rows {
@@ -114,15 +116,26 @@ pub fn least_squares<R: Real, const M: usize, const N: usize>(
             b[i] -= factor * v_i;
         }
     }
-    let mut x = crate::linalg::zeros::<R, N, 1>();
-    for i in (0..N).rev() {
+    back_substitution(&a, &diagonal, &b, N, system)
+}
+
+/// The solution of U x = b for the leading `size` rows of U, which stands above A's diagonal.
+fn back_substitution<R: Real, const M: usize, const N: usize>(
+    a: &SMatrix<R, M, N>,
+    diagonal: &SVector<R, N>,
+    b: &SVector<R, M>,
+    size: usize,
+    system: &'static str,
+) -> Result<SVector<R, N>, Error> {
+    let mut x = zeros::<R, N, 1>();
+    for i in (0..size).rev() {
         let mut sum = b[i];
-        for j in i + 1..N {
+        for j in i + 1..size {
             sum -= a[(i, j)] * x[j];
         }
         x[i] = sum / diagonal[i];
     }
-    if crate::linalg::is_finite(&x) { Ok(x) } else { Err(Error::Singular { system }) }
+    if is_finite(&x) { Ok(x) } else { Err(Error::Singular { system }) }
 }
 
 /// The unit roundoff times the size: what elimination cannot tell from 0, relative to A.

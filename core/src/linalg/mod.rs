@@ -3,6 +3,17 @@
 //! For `f32` and `f64` each product of two matrices is bit for bit nalgebra's own `a * b`; unlike
 //! nalgebra's, these also take lanes, and no code path depends on the target or on the build. Each
 //! product is a [`Kernel`](crate::scalar::Kernel).
+//!
+//! ```
+//! use ictd_core::linalg::{dot, mul, mul_vector, transpose_mul, transpose_mul_vector};
+//! use ictd_core::nalgebra::{SMatrix, SVector};
+//!
+//! let a = SMatrix::<f32, 2, 2>::new(1.0, 2.0, 3.0, 4.0);
+//! let x = SVector::from([0.5, -1.5]);
+//! assert_eq!((mul(&a, &a), mul_vector(&a, &x)), (a * a, a * x));
+//! assert_eq!((transpose_mul(&a, &a), transpose_mul_vector(&a, &x)), (a.transpose() * a, a.transpose() * x));
+//! assert_eq!(dot(&x, &x), 2.5);
+//! ```
 
 pub mod linear_system;
 pub(crate) mod padded;
@@ -11,24 +22,21 @@ mod product;
 pub use product::{mul, mul_to, mul_vector};
 
 use crate::error::Error;
-use crate::scalar::{Scalar, kernel};
+use crate::scalar::{Real, Scalar, kernel};
 use core::sync::atomic::{Ordering, compiler_fence};
 use nalgebra::{ArrayStorage, SMatrix, SVector};
 
 /// The matrix of zeros.
-#[inline(always)]
 pub const fn zeros<S: Scalar, const R: usize, const C: usize>() -> SMatrix<S, R, C> {
     SMatrix::from_array_storage(ArrayStorage([[S::ZERO; R]; C]))
 }
 
 /// The columns of a matrix, as arrays.
-#[inline(always)]
 pub const fn columns<S, const R: usize, const C: usize>(m: &SMatrix<S, R, C>) -> &[[S; R]; C] {
     &m.data.0
 }
 
 /// The columns of a matrix, to be written.
-#[inline(always)]
 pub const fn columns_mut<S, const R: usize, const C: usize>(
     m: &mut SMatrix<S, R, C>,
 ) -> &mut [[S; R]; C] {
@@ -36,19 +44,16 @@ pub const fn columns_mut<S, const R: usize, const C: usize>(
 }
 
 /// The entries of a vector, as an array.
-#[inline(always)]
 pub const fn entries<S, const N: usize>(x: &SVector<S, N>) -> &[S; N] {
     &x.data.0[0]
 }
 
 /// The entries of a vector, to be written.
-#[inline(always)]
 pub const fn entries_mut<S, const N: usize>(x: &mut SVector<S, N>) -> &mut [S; N] {
     &mut x.data.0[0]
 }
 
 /// The identity matrix.
-#[inline(always)]
 pub fn identity<S: Scalar, const K: usize>() -> SMatrix<S, K, K> {
     let mut out = zeros();
     add_identity(&mut out);
@@ -56,7 +61,6 @@ pub fn identity<S: Scalar, const K: usize>() -> SMatrix<S, K, K> {
 }
 
 /// M += I.
-#[inline(always)]
 pub fn add_identity<S: Scalar, const K: usize>(m: &mut SMatrix<S, K, K>) {
     for (i, column) in columns_mut(m).iter_mut().enumerate() {
         column[i] += S::ONE;
@@ -64,7 +68,6 @@ pub fn add_identity<S: Scalar, const K: usize>(m: &mut SMatrix<S, K, K>) {
 }
 
 /// A^T B, (K, R) transposed times (K, C).
-#[inline]
 pub fn transpose_mul<S: Scalar, const R: usize, const K: usize, const C: usize>(
     a: &SMatrix<S, K, R>,
     b: &SMatrix<S, K, C>,
@@ -73,7 +76,6 @@ pub fn transpose_mul<S: Scalar, const R: usize, const K: usize, const C: usize>(
 }
 
 /// A B^T, (R, K) times (C, K) transposed.
-#[inline]
 pub fn mul_transpose<S: Scalar, const R: usize, const K: usize, const C: usize>(
     a: &SMatrix<S, R, K>,
     b: &SMatrix<S, C, K>,
@@ -111,7 +113,6 @@ kernel! {
 }
 
 /// <x, y>.
-#[inline(always)]
 pub fn dot<S: Scalar, const K: usize>(x: &SVector<S, K>, y: &SVector<S, K>) -> S {
     dot_arrays(entries(x), entries(y))
 }
@@ -162,8 +163,26 @@ kernel! {
     }
 }
 
+/// sum_i d_i (x_i - y_i)^2: with the weights of a distribution d, the mean squared difference.
+pub fn weighted_squared_difference<S: Scalar, const N: usize>(
+    d: &SVector<S, N>,
+    x: &SVector<S, N>,
+    y: &SVector<S, N>,
+) -> S {
+    let mut sum = S::ZERO;
+    for i in 0..N {
+        let difference = x[i] - y[i];
+        sum += d[i] * (difference * difference);
+    }
+    sum
+}
+
+/// The same numbers in `f64`.
+pub fn to_f64<R: Real, const A: usize, const B: usize>(m: &SMatrix<R, A, B>) -> SMatrix<f64, A, B> {
+    columns(m).map(|column| column.map(R::to_f64)).into()
+}
+
 /// True if no entry is NaN or infinite (in any lane).
-#[inline]
 pub fn is_finite<S: Scalar, const R: usize, const C: usize>(m: &SMatrix<S, R, C>) -> bool {
     // A finite number times 0 is 0, NaN and infinities give NaN: one comparison for all.
     let mut zero = S::ZERO;

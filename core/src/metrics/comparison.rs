@@ -1,19 +1,32 @@
 //! A transformer's value function against batch TD's, on the states of a task.
 
-use super::evaluation::widen;
+use super::elements::scaled;
 use crate::error::Error;
-use crate::linalg::linear_system;
-use crate::linalg::{dot, zeros};
+use crate::linalg::{check_finite, dot, linear_system, to_f64, weighted_squared_difference, zeros};
 use crate::scalar::Real;
-use crate::statistic::Statistic;
 use crate::tasks::Mrp;
 use crate::value_function::ValueFunction;
 use nalgebra::SVector;
 
 /// The states on which value functions are compared: features, and weights d_p.
+///
+/// ```
+/// use ictd_core::metrics::EvaluationStates;
+/// use ictd_core::nalgebra::SVector;
+/// use ictd_core::value_function::ValueFunction;
+///
+/// // Two states with one feature each, visited equally often.
+/// let features = [SVector::from([1.0]), SVector::from([-1.0])];
+/// let states = EvaluationStates::new(2, &SVector::from([0.5, 0.5]), &features)?;
+/// let v = |w| ValueFunction { weights: SVector::from([w]) };
+/// let comparison = states.compare_linear(&v(3.0), &v(1.0));
+/// assert_eq!((comparison.vd, comparison.iws, comparison.ss), (4.0, 1.0, 1.0));
+/// # Ok::<(), ictd_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct EvaluationStates<R: Real, const D: usize, const M: usize> {
     states: usize,
+    /// 0 beyond `states`.
     weights: SVector<R, M>,
     features: [SVector<R, D>; M],
 }
@@ -57,18 +70,16 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         if states > M {
             return Err(Error::CapacityExceeded { parameter: "states", capacity: M });
         }
+        let mut evaluation = EvaluationStates { states, weights: zeros(), features: *features };
         for s in 0..states {
-            if !(features[s].iter().all(|x| x.is_finite())) {
-                return Err(Error::NonFinite { parameter: "phi" });
-            }
-            if !weights[s].is_finite() {
-                return Err(Error::NonFinite { parameter: "d_p" });
-            }
+            check_finite(&features[s], "phi")?;
+            evaluation.weights[s] = weights[s];
             if weights[s] < R::ZERO {
                 return Err(Error::OutOfRange { parameter: "d_p", accepted: "probabilities" });
             }
         }
-        Ok(EvaluationStates { states, weights: *weights, features: *features })
+        check_finite(&evaluation.weights, "d_p")?;
+        Ok(evaluation)
     }
 
     /// All states of a task under its stationary distribution. Elimination may leave a state that is
@@ -86,18 +97,8 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
 
     /// The same states in `f64`.
     pub(super) fn in_f64(&self) -> EvaluationStates<f64, D, M> {
-        let features = self.features.map(|phi| widen(&phi));
-        EvaluationStates { states: self.states, weights: widen(&self.weights), features }
-    }
-
-    /// The number of states.
-    pub fn len(&self) -> usize {
-        self.states
-    }
-
-    /// True if there are none.
-    pub fn is_empty(&self) -> bool {
-        self.states == 0
+        let features = self.features.map(|phi| to_f64(&phi));
+        EvaluationStates { states: self.states, weights: to_f64(&self.weights), features }
     }
 
     /// phi(s), (D), for each state.
@@ -126,12 +127,7 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
     /// ||v - u||^2 under d_p, sum_s d_p(s) (v(s) - u(s))^2: the value difference of two value
     /// functions, the MSVE of one against the true one.
     pub fn squared_difference(&self, v: &SVector<R, M>, u: &SVector<R, M>) -> R {
-        let mut sum = R::ZERO;
-        for s in 0..self.states {
-            let difference = v[s] - u[s];
-            sum += self.weights[s] * (difference * difference);
-        }
-        sum
+        weighted_squared_difference(&self.weights, v, u)
     }
 
     /// The implicit weight vector of a value function: argmin_w ||Phi w - v|| under d_p.
@@ -197,56 +193,9 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
 /// d_cos(x, y) = <x, y> / (||x|| ||y||); 0 if either is 0.
 pub fn cosine<R: Real, const D: usize>(x: &SVector<R, D>, y: &SVector<R, D>) -> R {
     // Each scaled by its largest entry, so that no square overflows or vanishes.
-    let (x, y) = (unit_range(x), unit_range(y));
+    let (x, y) = (scaled(x), scaled(y));
     let norms = (dot(&x, &x) * dot(&y, &y)).sqrt();
     if norms > R::ZERO { dot(&x, &y) / norms } else { R::ZERO }
-}
-
-fn unit_range<R: Real, const D: usize>(x: &SVector<R, D>) -> SVector<R, D> {
-    let mut largest = R::ZERO;
-    for i in 0..D {
-        largest = largest.max(x[i].abs());
-    }
-    let mut out = *x;
-    if largest > R::ZERO {
-        for i in 0..D {
-            out[i] = x[i] / largest;
-        }
-    }
-    out
-}
-
-/// v_TD for a context: L iterations of batch TD with learning rate alpha from w_0 = 0, which is the
-/// value function of theta_TD (Theorem 1 with C_l = alpha I), in O(L d^2):
-/// w_{l+1} = w_l + alpha (b - A w_l) with A = (1/n) sum phi (phi - gamma phi')^T and
-/// b = (1/n) sum R phi, both read off G_0.
-///
-/// # Errors
-/// [`Error::NonFinite`] if the iterates blow up.
-pub fn batch_td<R: Real, const D: usize, const K: usize>(
-    statistic: &Statistic<R, K>,
-    alpha: R,
-    iterations: usize,
-) -> Result<ValueFunction<R, D>, Error> {
-    crate::transition::check_token_size::<D, K>();
-    let (g, scale) = (&statistic.g, alpha * statistic.inverse_len);
-    let mut w = zeros::<R, D, 1>();
-    for _ in 0..iterations {
-        let mut next = w;
-        for i in 0..D {
-            let mut expected_error = g[(i, 2 * D)];
-            for j in 0..D {
-                expected_error += (g[(i, D + j)] - g[(i, j)]) * w[j];
-            }
-            next[i] += scale * expected_error;
-        }
-        w = next;
-    }
-    if crate::linalg::is_finite(&w) {
-        Ok(ValueFunction { weights: w })
-    } else {
-        Err(Error::NonFinite { parameter: "batch TD's weights" })
-    }
 }
 
 #[cfg(test)]
@@ -256,7 +205,9 @@ mod tests {
     use crate::constructions::{learning_rate, td0};
     use crate::context::{Context, Growing};
     use crate::rng::Rng;
+    use crate::statistic::Statistic;
     use crate::tasks::{Task, boyan_chain};
+    use crate::td;
     use crate::transformer::{Layer, Transformer};
     use nalgebra::SMatrix;
 
@@ -285,7 +236,7 @@ mod tests {
             let layer = td0(&learning_rate::<_, 4>(0.7));
             let td = Transformer::<f64, 9, 1>::autoregressive(layer, 3).unwrap();
             let u = td.readout(&statistic);
-            let w = batch_td::<f64, 4, 9>(&statistic, 0.7, 3).unwrap().weights;
+            let w = td::td0::value_function::<f64, 4, 9>(&statistic, 0.7, 3).unwrap().weights;
             for i in 0..4 {
                 assert!((w[i] + u[i]).abs() < 1e-14);
             }
@@ -299,7 +250,7 @@ mod tests {
             let (_, states, statistic) = setting(seed);
             let u = random_transformer(&mut rng).readout(&statistic);
             let v_tf = ValueFunction { weights: -u.fixed_rows::<4>(0) };
-            let v_td = batch_td::<f64, 4, 9>(&statistic, 0.5, 3).unwrap();
+            let v_td = td::td0::value_function::<f64, 4, 9>(&statistic, 0.5, 3).unwrap();
             let exact = states.compare_linear(&v_tf, &v_td);
             // The paper's definition, by least squares on the states' values, finds the same weights.
             let fitted = states.compare(&states.sample_linear(&v_tf), &v_td).unwrap();
@@ -312,7 +263,7 @@ mod tests {
     #[test]
     fn batch_td_compared_with_itself_is_equal() {
         let (chain, states, statistic) = setting(3);
-        let v_td = batch_td::<f64, 4, 9>(&statistic, 0.5, 3).unwrap();
+        let v_td = td::td0::value_function::<f64, 4, 9>(&statistic, 0.5, 3).unwrap();
         let same = states.compare_linear(&v_td, &v_td);
         assert!(same.vd == 0.0 && (same.iws - 1.0).abs() < 1e-14 && (same.ss - 1.0).abs() < 1e-14);
         let negated = ValueFunction { weights: -v_td.weights };

@@ -7,6 +7,15 @@ use nalgebra::SMatrix;
 
 /// The element-wise metrics of one layer on tokens of size K = 2 d + 1, of its sign-aligned
 /// parameters ([`sign_aligned`]), unscaled.
+///
+/// ```
+/// use ictd_core::constructions::{learning_rate, td0};
+/// use ictd_core::metrics::Elements;
+///
+/// let elements = Elements::of(&td0::<f64, 2, 5>(&learning_rate(0.5)));
+/// assert_eq!((elements.p_bottom_right, elements.p_avg_abs_others), (1.0, 0.0));
+/// assert_eq!((elements.q_trace_upper_left, elements.q_trace_upper_right), (-1.0, 1.0));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Elements<R: Real> {
@@ -79,19 +88,9 @@ pub fn sign_aligned<R: Real, const K: usize>(layer: &Layer<R, K>) -> Layer<R, K>
 /// The matrix divided by its largest absolute entry, for pictures; as it is if it is all 0.
 ///
 /// To picture several seeds, align each ([`sign_aligned`]), average, then scale.
-pub fn scaled<R: Real, const K: usize>(m: &SMatrix<R, K, K>) -> SMatrix<R, K, K> {
-    let mut largest = R::ZERO;
-    for x in m.iter() {
-        largest = largest.max(x.abs());
-    }
-    if !(largest > R::ZERO) {
-        return *m;
-    }
-    let mut out = *m;
-    for x in out.iter_mut() {
-        *x = *x / largest;
-    }
-    out
+pub fn scaled<R: Real, const A: usize, const B: usize>(m: &SMatrix<R, A, B>) -> SMatrix<R, A, B> {
+    let largest = m.iter().fold(R::ZERO, |largest, x| largest.max(x.abs()));
+    if largest > R::ZERO { m.map(|x| x / largest) } else { *m }
 }
 
 #[cfg(test)]

@@ -1,17 +1,17 @@
 //! A trained transformer against batch TD, in one context.
 
-use super::comparison::{Comparison, EvaluationStates, batch_td};
+use super::comparison::{Comparison, EvaluationStates};
 use crate::attention::Td0;
 use crate::error::Error;
 use crate::gradient::softmax;
-use crate::linalg::{add_outer, zeros};
+use crate::linalg::{add_outer, to_f64, zeros};
 use crate::prompt::Prompt;
 use crate::scalar::Real;
 use crate::statistic::Statistic;
+use crate::td::td0;
 use crate::transformer::{Layer, Transformer};
 use crate::transition::query_token;
 use crate::value_function::ValueFunction;
-use nalgebra::SMatrix;
 
 /// VD, IWS and SS of a linear transformer against L iterations of batch TD with learning rate alpha,
 /// in the context of a prompt (its query does not matter).
@@ -39,18 +39,18 @@ pub fn compare_linear_transformer<
     }
     let mut g = zeros::<f64, K, K>();
     for z in prompt.context() {
-        let z = widen(z);
+        let z = to_f64(z);
         add_outer(&mut g, &z, &z);
     }
     let statistic = Statistic { g, inverse_len: 1.0 / prompt.context_len() as f64 };
     let mut layers = [Layer { p: zeros::<f64, K, K>(), q: zeros() }; C];
     let stored = transformer.layers();
     for (to, from) in layers.iter_mut().zip(stored) {
-        *to = Layer { p: widen(&from.p), q: widen(&from.q) };
+        *to = Layer { p: to_f64(&from.p), q: to_f64(&from.q) };
     }
     let wide = Transformer::<f64, K, C>::from_stored(layers, stored.len(), transformer.depth())?;
     let v_tf = ValueFunction::from_readout(&wide.readout(&statistic))?;
-    let v_td = batch_td::<f64, D, K>(&statistic, alpha.to_f64(), transformer.depth())?;
+    let v_td = td0::value_function::<f64, D, K>(&statistic, alpha.to_f64(), transformer.depth())?;
     let wide = states.in_f64().compare_linear(&v_tf, &v_td);
     Ok(Comparison {
         vd: R::from_f64(wide.vd),
@@ -82,7 +82,7 @@ pub fn compare_softmax_transformer<
     states: &EvaluationStates<R, D, M>,
 ) -> Result<Comparison<R>, Error> {
     let statistic = Statistic::of_prompt(prompt, &Td0)?;
-    let v_td = batch_td::<R, D, K>(&statistic, alpha, transformer.depth())?;
+    let v_td = td0::value_function::<R, D, K>(&statistic, alpha, transformer.depth())?;
     let mut prompt = prompt.clone();
     let mut refused = None;
     let v_tf = states.sample(|phi| {
@@ -99,14 +99,4 @@ pub fn compare_softmax_transformer<
         Some(error) => Err(error),
         None => states.compare(&v_tf, &v_td),
     }
-}
-
-pub(super) fn widen<R: Real, const A: usize, const B: usize>(
-    m: &SMatrix<R, A, B>,
-) -> SMatrix<f64, A, B> {
-    let mut out = zeros::<f64, A, B>();
-    for (to, from) in out.iter_mut().zip(m.iter()) {
-        *to = from.to_f64();
-    }
-    out
 }

@@ -122,10 +122,10 @@ impl<R: Real, const F: usize> Unexplained<R, F> {
 mod tests {
     use super::*;
     use crate::linalg::{add_outer, mul_vector};
-    use crate::metrics::comparison::batch_td;
     use crate::rng::Rng;
     use crate::statistic::Statistic;
     use crate::tasks::{Mrp, Task, boyan_chain};
+    use crate::td::td0;
     use crate::transition::token;
 
     #[test]
@@ -170,7 +170,7 @@ mod tests {
         }
         (0..2).for_each(|i| numbers[14 + i] = query[i]);
         let statistic = Statistic { g, inverse_len: 0.25 };
-        let td = batch_td::<f64, 2, 5>(&statistic, 0.5, 1).unwrap();
+        let td = td0::value_function::<f64, 2, 5>(&statistic, 0.5, 1).unwrap();
         (numbers, products, td.at(&query))
     }
 

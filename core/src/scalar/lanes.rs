@@ -4,7 +4,7 @@
 //! instructions of whatever width the target has; no operation mixes lanes, so the width never
 //! changes a result.
 
-use super::{InstructionSet, Kernel, Portable, Scalar, elementary};
+use super::{InstructionSet, Kernel, Portable, Scalar, elementary, inlined};
 use core::fmt::Debug;
 use core::marker::PhantomData;
 use core::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
@@ -22,40 +22,28 @@ macro_rules! lanes {
             pub const fn new(lanes: [f32; $width]) -> Self {
                 $name(lanes, PhantomData)
             }
+
+            inlined! {
+                fn map(self, f: impl Fn(f32) -> f32) -> Self {
+                    let mut out = [0.0; $width];
+                    for i in 0..$width {
+                        out[i] = f(self.0[i]);
+                    }
+                    Self::new(out)
+                }
+            }
         }
 
         lanes!(@operator $name, $width, Add, add, AddAssign, add_assign);
         lanes!(@operator $name, $width, Sub, sub, SubAssign, sub_assign);
         lanes!(@operator $name, $width, Mul, mul, MulAssign, mul_assign);
-
-        impl<I: InstructionSet> Div for $name<I> {
-            type Output = Self;
-            #[inline(always)]
-            fn div(self, other: Self) -> Self {
-                let mut out = [0.0; $width];
-                for i in 0..$width {
-                    out[i] = self.0[i] / other.0[i];
-                }
-                Self::new(out)
-            }
-        }
+        lanes!(@operator $name, $width, Div, div);
 
         impl<I: InstructionSet> Neg for $name<I> {
             type Output = Self;
             #[inline(always)]
             fn neg(self) -> Self {
                 self.map(|x| -x)
-            }
-        }
-
-        impl<I: InstructionSet> $name<I> {
-            #[inline(always)]
-            fn map(self, f: impl Fn(f32) -> f32) -> Self {
-                let mut out = [0.0; $width];
-                for i in 0..$width {
-                    out[i] = f(self.0[i]);
-                }
-                Self::new(out)
             }
         }
 
@@ -70,57 +58,50 @@ macro_rules! lanes {
             fn per_lane<T: Clone + Debug>(make: impl FnMut(usize) -> T) -> [T; $width] {
                 core::array::from_fn(make)
             }
-            #[inline(always)]
-            fn splat(x: f32) -> Self {
-                Self::new([x; $width])
-            }
-            #[inline(always)]
-            fn lane(&self, index: usize) -> f32 {
-                self.0[index & ($width - 1)]
-            }
-            #[inline(always)]
-            fn set_lane(&mut self, index: usize, x: f32) {
-                self.0[index & ($width - 1)] = x;
-            }
-            #[inline(always)]
-            fn from_f64(x: f64) -> Self {
-                Self::splat(x as f32)
-            }
-            #[inline(always)]
-            fn from_count(n: u64) -> Self {
-                Self::splat(n as f32)
-            }
-            #[inline(always)]
-            fn sqrt(self) -> Self {
-                self.map(elementary::sqrt)
-            }
-            #[inline(always)]
-            fn exp2(self) -> Self {
-                self.map(elementary::exp2)
-            }
-            #[inline(always)]
-            fn tanh(self) -> Self {
-                self.map(elementary::tanh)
-            }
-            #[inline(always)]
-            fn abs(self) -> Self {
-                self.map(Scalar::abs)
-            }
-            #[inline(always)]
-            fn max(self, other: Self) -> Self {
-                let mut out = [0.0; $width];
-                for i in 0..$width {
-                    out[i] = Scalar::max(self.0[i], other.0[i]);
+            inlined! {
+                fn splat(x: f32) -> Self {
+                    Self::new([x; $width])
                 }
-                Self::new(out)
-            }
-            #[inline(always)]
-            fn is_finite(self) -> bool {
-                let mut finite = true;
-                for i in 0..$width {
-                    finite &= Scalar::is_finite(self.0[i]);
+                fn lane(&self, index: usize) -> f32 {
+                    debug_assert!(index < $width);
+                    self.0[index & ($width - 1)]
                 }
-                finite
+                fn set_lane(&mut self, index: usize, x: f32) {
+                    debug_assert!(index < $width);
+                    self.0[index & ($width - 1)] = x;
+                }
+                fn from_f64(x: f64) -> Self {
+                    Self::splat(x as f32)
+                }
+                fn from_count(n: u64) -> Self {
+                    Self::splat(n as f32)
+                }
+                fn sqrt(self) -> Self {
+                    self.map(elementary::sqrt)
+                }
+                fn exp2(self) -> Self {
+                    self.map(elementary::exp2)
+                }
+                fn tanh(self) -> Self {
+                    self.map(elementary::tanh)
+                }
+                fn abs(self) -> Self {
+                    self.map(Scalar::abs)
+                }
+                fn max(self, other: Self) -> Self {
+                    let mut out = [0.0; $width];
+                    for i in 0..$width {
+                        out[i] = Scalar::max(self.0[i], other.0[i]);
+                    }
+                    Self::new(out)
+                }
+                fn is_finite(self) -> bool {
+                    let mut finite = true;
+                    for i in 0..$width {
+                        finite &= Scalar::is_finite(self.0[i]);
+                    }
+                    finite
+                }
             }
             #[inline(always)]
             fn run<K: Kernel>(kernel: K) -> K::Output {
@@ -128,7 +109,7 @@ macro_rules! lanes {
             }
         }
     };
-    (@operator $name:ident, $width:literal, $Op:ident, $op:ident, $OpAssign:ident, $op_assign:ident) => {
+    (@operator $name:ident, $width:literal, $Op:ident, $op:ident) => {
         impl<I: InstructionSet> $Op for $name<I> {
             type Output = Self;
             #[inline(always)]
@@ -140,6 +121,9 @@ macro_rules! lanes {
                 Self::new(out)
             }
         }
+    };
+    (@operator $name:ident, $width:literal, $Op:ident, $op:ident, $OpAssign:ident, $op_assign:ident) => {
+        lanes!(@operator $name, $width, $Op, $op);
         impl<I: InstructionSet> $OpAssign for $name<I> {
             #[inline(always)]
             fn $op_assign(&mut self, other: Self) {

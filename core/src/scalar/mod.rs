@@ -122,6 +122,16 @@ pub trait Real: Scalar<Element = Self> + PartialOrd {
     fn cos(self) -> Self;
 }
 
+/// Methods that are one instruction or a few of each lane: inlined wherever they are called, so that they
+/// are compiled with the caller's instructions.
+macro_rules! inlined {
+    ($(fn $name:ident $(<$T:ident: $bound:path>)? $args:tt $(-> $out:ty)? $body:block)*) => {
+        $(#[inline(always)]
+        fn $name $(<$T: $bound>)? $args $(-> $out)? $body)*
+    };
+}
+use inlined;
+
 macro_rules! real {
     ($t:ident, $exp2:path, $tanh:path, $sqrt:path, $ln:path, $sin:path, $cos:path, $shift:expr, $ulp:expr) => {
         impl Scalar for $t {
@@ -135,82 +145,69 @@ macro_rules! real {
             fn per_lane<T: Clone + Debug>(make: impl FnMut(usize) -> T) -> [T; 1] {
                 core::array::from_fn(make)
             }
-            #[inline(always)]
-            fn splat(x: $t) -> $t {
-                x
-            }
-            #[inline(always)]
-            fn lane(&self, _index: usize) -> $t {
-                *self
-            }
-            #[inline(always)]
-            fn set_lane(&mut self, _index: usize, x: $t) {
-                *self = x;
-            }
-            #[inline(always)]
-            fn from_f64(x: f64) -> $t {
-                x as $t
-            }
-            #[inline(always)]
-            fn from_count(n: u64) -> $t {
-                n as $t
-            }
-            #[inline(always)]
-            fn sqrt(self) -> $t {
-                $sqrt(self)
-            }
-            #[inline(always)]
-            fn exp2(self) -> $t {
-                $exp2(self)
-            }
-            #[inline(always)]
-            fn tanh(self) -> $t {
-                $tanh(self)
-            }
-            #[inline(always)]
-            fn abs(self) -> $t {
-                // Clears the sign bit: exact, also for -0.0.
-                $t::from_bits(self.to_bits() << 1 >> 1)
-            }
-            #[inline(always)]
-            fn max(self, other: $t) -> $t {
-                if other > self { other } else { self }
-            }
-            #[inline(always)]
-            fn is_finite(self) -> bool {
-                self - self == 0.0
+            inlined! {
+                fn splat(x: $t) -> $t {
+                    x
+                }
+                fn lane(&self, _index: usize) -> $t {
+                    *self
+                }
+                fn set_lane(&mut self, _index: usize, x: $t) {
+                    *self = x;
+                }
+                fn from_f64(x: f64) -> $t {
+                    x as $t
+                }
+                fn from_count(n: u64) -> $t {
+                    n as $t
+                }
+                fn sqrt(self) -> $t {
+                    $sqrt(self)
+                }
+                fn exp2(self) -> $t {
+                    $exp2(self)
+                }
+                fn tanh(self) -> $t {
+                    $tanh(self)
+                }
+                fn abs(self) -> $t {
+                    // Clears the sign bit: exact, also for -0.0.
+                    $t::from_bits(self.to_bits() << 1 >> 1)
+                }
+                fn max(self, other: $t) -> $t {
+                    if other > self { other } else { self }
+                }
+                fn is_finite(self) -> bool {
+                    self - self == 0.0
+                }
             }
         }
 
         impl Real for $t {
-            #[inline(always)]
-            fn to_f64(self) -> f64 {
-                self as f64
-            }
             const BYTES: usize = size_of::<$t>();
-            #[inline(always)]
-            fn bits(self) -> u64 {
-                self.to_bits() as u64
-            }
-            #[inline(always)]
-            fn from_bits(bits: u64) -> $t {
-                $t::from_bits(bits as _)
-            }
-            #[inline(always)]
-            fn uniform_from_bits(word: u64) -> $t {
-                (word >> $shift) as $t * $ulp
-            }
-            #[inline(always)]
-            fn ln(self) -> $t {
-                $ln(self)
-            }
-            #[inline(always)]
-            fn sin(self) -> $t {
-                $sin(self)
-            }
-            #[inline(always)]
-            fn cos(self) -> $t {
-                $cos(self)
+
+            inlined! {
+                fn to_f64(self) -> f64 {
+                    self as f64
+                }
+                fn bits(self) -> u64 {
+                    self.to_bits() as u64
+                }
+                fn from_bits(bits: u64) -> $t {
+                    $t::from_bits(bits as _)
+                }
+                fn uniform_from_bits(word: u64) -> $t {
+                    (word >> $shift) as $t * $ulp
+                }
+                fn ln(self) -> $t {
+                    $ln(self)
+                }
+                fn sin(self) -> $t {
+                    $sin(self)
+                }
+                fn cos(self) -> $t {
+                    $cos(self)
+                }
             }
         }
     };

@@ -1,8 +1,12 @@
-use super::{Mrp, check_states, normalise, random_features, uniform_vector};
+use super::{
+    Mrp, check_states, normalised, positive_uniform, random_distribution, random_features,
+    uniform_vector,
+};
 use crate::error::Error;
 use crate::linalg::zeros;
 use crate::rng::Rng;
 use crate::scalar::Real;
+use crate::transition::check_gamma;
 use nalgebra::{SMatrix, SVector};
 
 /// What the transition function of a Boyan chain with m states is made from (Algorithm 2): draws in
@@ -20,6 +24,7 @@ impl<R: Real, const M: usize> BoyanDraws<R, M> {
     /// otherwise, the last but one to the last, the last to a random state.
     pub fn transition(&self, states: usize) -> SMatrix<R, M, M> {
         let mut p = zeros::<R, M, M>();
+        debug_assert!(states <= M, "{states} states of {M}");
         let states = states.min(M);
         for s in 0..states.saturating_sub(2) {
             p[(s, s + 1)] = self.epsilon[s];
@@ -30,10 +35,8 @@ impl<R: Real, const M: usize> BoyanDraws<R, M> {
         }
         if states >= 1 {
             let mut last_row = self.last_row;
-            normalise(&mut last_row.data.0[0][..states]);
-            for s in 0..states {
-                p[(states - 1, s)] = last_row[s];
-            }
+            last_row.iter_mut().skip(states).for_each(|weight| *weight = R::ZERO);
+            p.set_row(states - 1, &normalised(last_row).transpose());
         }
         p
     }
@@ -50,30 +53,12 @@ pub fn boyan_chain<R: Real, const D: usize, const M: usize>(
     rng: &mut Rng,
 ) -> Result<Mrp<R, D, M>, Error> {
     check_states::<M>(states, 2)?;
-    let mut chain = Mrp::with_features(states, random_features(states, rng));
-    let positive = |rng: &mut Rng| positive_uniform::<R>(rng);
-    for s in 0..states {
-        chain.initial[s] = positive(rng);
-    }
-    normalise(&mut chain.initial.data.0[0][..states]);
-    for s in 0..states {
-        chain.reward[s] = rng.uniform_in(-R::ONE, R::ONE);
-    }
-    let mut draws = BoyanDraws::<R, M> { epsilon: zeros(), last_row: zeros() };
-    for s in 0..states - 2 {
-        draws.epsilon[s] = positive(rng);
-    }
-    for s in 0..states {
-        draws.last_row[s] = positive(rng);
-    }
-    let p = draws.transition(states);
-    for s in 0..states {
-        for next in 0..states {
-            chain.transition[s][next] = p[(s, next)];
-        }
-    }
-    chain.accumulate();
-    Ok(chain)
+    let features = random_features(states, rng);
+    let initial = random_distribution(states, rng);
+    let reward = uniform_vector(states, rng);
+    let epsilon = positive_uniform(states - 2, rng);
+    let draws = BoyanDraws { epsilon, last_row: positive_uniform(states, rng) };
+    Ok(Mrp::from_parts(states, features, initial, &draws.transition(states), reward))
 }
 
 /// Boyan's chain whose true value function is <w*, phi(s)> with w* ~ U(-1, 1)^d (Algorithm 3).
@@ -85,19 +70,7 @@ pub fn boyan_chain_representable<R: Real, const D: usize, const M: usize>(
     gamma: R,
     rng: &mut Rng,
 ) -> Result<Mrp<R, D, M>, Error> {
-    if !(gamma >= R::ZERO && gamma < R::ONE) {
-        return Err(Error::OutOfRange { parameter: "gamma", accepted: "[0, 1)" });
-    }
-    let w = uniform_vector(rng);
+    check_gamma(gamma)?;
+    let w = uniform_vector(D, rng);
     Ok(boyan_chain(states, rng)?.with_representable_value(&w, gamma))
-}
-
-/// A number in the paper's open interval (0, 1), in which a probability of exactly 0 has no chance.
-pub(super) fn positive_uniform<R: Real>(rng: &mut Rng) -> R {
-    loop {
-        let x = rng.uniform::<R>();
-        if x > R::ZERO {
-            return x;
-        }
-    }
 }

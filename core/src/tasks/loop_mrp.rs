@@ -1,9 +1,9 @@
-use super::boyan_chain::positive_uniform;
-use super::{Mrp, check_states, normalise, random_features};
+use super::{Mrp, check_states, positive_uniform, random_distribution, random_features};
 use crate::error::Error;
 use crate::linalg::zeros;
 use crate::rng::Rng;
 use crate::scalar::Real;
+use crate::transition::check_gamma;
 use nalgebra::SMatrix;
 
 /// What a Loop's transition function is made from: draws in (0, 1), (M, M) each.
@@ -20,6 +20,7 @@ impl<R: Real, const M: usize> LoopDraws<R, M> {
     /// edge where `connect` exceeds the threshold.
     pub fn transition(&self, states: usize, threshold: R) -> SMatrix<R, M, M> {
         let mut p = zeros::<R, M, M>();
+        debug_assert!(states <= M, "{states} states of {M}");
         let states = states.min(M);
         for s in 0..states {
             let successor = (s + 1) % states;
@@ -56,34 +57,25 @@ pub fn loop_mrp<R: Real, const D: usize, const M: usize>(
     if !(threshold > R::ZERO && threshold < R::ONE) {
         return Err(Error::OutOfRange { parameter: "threshold", accepted: "(0, 1)" });
     }
-    if !(gamma >= R::ZERO && gamma < R::ONE) {
-        return Err(Error::OutOfRange { parameter: "gamma", accepted: "[0, 1)" });
-    }
+    check_gamma(gamma)?;
     let features = random_features(states, rng);
     let mut w = zeros::<R, D, 1>();
     for i in 0..D {
         w[i] = rng.normal();
     }
-    let mut draws = LoopDraws::<R, M> { connect: zeros(), weight: zeros() };
-    for s in 0..states {
-        for next in 0..states {
-            draws.connect[(s, next)] = positive_uniform(rng);
-        }
-    }
-    for s in 0..states {
-        for next in 0..states {
-            draws.weight[(s, next)] = positive_uniform(rng);
-        }
-    }
-    let p = draws.transition(states, threshold);
-    let mut mrp = Mrp::with_features(states, features);
-    for s in 0..states {
-        mrp.initial[s] = positive_uniform(rng);
-        for next in 0..states {
-            mrp.transition[s][next] = p[(s, next)];
-        }
-    }
-    normalise(&mut mrp.initial.data.0[0][..states]);
-    mrp.accumulate();
+    let connect = positive_matrix(states, rng);
+    let p =
+        LoopDraws { connect, weight: positive_matrix(states, rng) }.transition(states, threshold);
+    let initial = random_distribution(states, rng);
+    let mrp = Mrp::from_parts(states, features, initial, &p, zeros());
     Ok(mrp.with_representable_value(&w, gamma))
+}
+
+/// A row of draws in (0, 1) for each state.
+fn positive_matrix<R: Real, const M: usize>(states: usize, rng: &mut Rng) -> SMatrix<R, M, M> {
+    let mut m = zeros::<R, M, M>();
+    for s in 0..states.min(M) {
+        m.set_row(s, &positive_uniform::<R, M>(states, rng).transpose());
+    }
+    m
 }

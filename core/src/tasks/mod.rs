@@ -9,6 +9,27 @@
 //! | Loop, value representable | the authors' `demo.py` | [`loop_mrp`] |
 //! | CartPole | Algorithm 4 | [`cart_pole()`] |
 //! | CartPole, one grid | the authors' code | [`cart_pole_single_grid`] |
+//!
+//! ```
+//! use ictd_core::rng::Rng;
+//! use ictd_core::tasks::{self, Mrp, Task, cart_pole::TileCoding};
+//!
+//! // Features of 4 dimensions, room for 10 states, and the same task for the same seed on any machine.
+//! let rng = &mut Rng::new(7);
+//! let chain: Mrp<f32, 4, 10> = tasks::boyan_chain(10, rng)?;
+//! let representable: Mrp<f32, 4, 10> = tasks::boyan_chain_representable(5, 0.9, rng)?;
+//! let of_actions: Mrp<f32, 4, 10> = tasks::random_mdp(5, 3, 0.9, rng)?;
+//! let ring: Mrp<f32, 4, 10> = tasks::loop_mrp(8, 0.7, 0.9, rng)?;
+//! assert_eq!(chain.trajectory::<30>(30, rng)?.len(), 30);
+//!
+//! // Four tilings of 3^4 tiles, or one grid of 2^4.
+//! let balancing = tasks::cart_pole::<f32, 4, 324>(TileCoding::standard(), rng)?;
+//! let coarse = tasks::cart_pole_single_grid::<f32, 4, 16>(2, rng)?;
+//! let mut state = balancing.initial_state(rng);
+//! let first = balancing.transition(&mut state, rng);
+//! assert_eq!(first.phi_next, balancing.features(state));
+//! # Ok::<(), ictd_core::Error>(())
+//! ```
 
 mod boyan_chain;
 pub mod cart_pole;
@@ -23,6 +44,7 @@ pub use mrp::Mrp;
 pub use random_mdp::{MAX_ACTIONS, random_mdp};
 
 use crate::error::Error;
+use crate::linalg::zeros;
 use crate::rng::Rng;
 use crate::scalar::Real;
 use crate::transition::Transition;
@@ -84,15 +106,27 @@ fn check_states<const M: usize>(states: usize, least: usize) -> Result<(), Error
     Ok(())
 }
 
-/// Divides the numbers by their sum.
-fn normalise<R: Real>(weights: &mut [R]) {
-    let mut total = R::ZERO;
-    for w in weights.iter() {
-        total += *w;
+/// `len` numbers ~ U(0, 1), in the paper's open interval, in which a probability of exactly 0 has no
+/// chance; zeros beyond.
+fn positive_uniform<R: Real, const N: usize>(len: usize, rng: &mut Rng) -> SVector<R, N> {
+    let mut v = zeros::<R, N, 1>();
+    for x in v.iter_mut().take(len) {
+        while !(*x > R::ZERO) {
+            *x = rng.uniform();
+        }
     }
-    for w in weights {
-        *w = *w / total;
-    }
+    v
+}
+
+/// A probability distribution over `len` outcomes: such numbers, normalised.
+fn random_distribution<R: Real, const N: usize>(len: usize, rng: &mut Rng) -> SVector<R, N> {
+    normalised(positive_uniform(len, rng))
+}
+
+/// The numbers divided by their sum.
+fn normalised<R: Real, const N: usize>(weights: SVector<R, N>) -> SVector<R, N> {
+    let total = weights.iter().fold(R::ZERO, |total, w| total + *w);
+    weights.map(|w| w / total)
 }
 
 /// Features phi(s) ~ U(-1, 1)^d for each of the states.
@@ -100,18 +134,18 @@ fn random_features<R: Real, const D: usize, const M: usize>(
     states: usize,
     rng: &mut Rng,
 ) -> [SVector<R, D>; M] {
-    let mut features = [crate::linalg::zeros(); M];
-    for phi in &mut features[..states.min(M)] {
-        *phi = uniform_vector(rng);
+    let mut features = [zeros(); M];
+    for phi in features.iter_mut().take(states) {
+        *phi = uniform_vector(D, rng);
     }
     features
 }
 
-/// A vector ~ U(-1, 1)^n.
-fn uniform_vector<R: Real, const N: usize>(rng: &mut Rng) -> SVector<R, N> {
-    let mut v = crate::linalg::zeros::<R, N, 1>();
-    for i in 0..N {
-        v[i] = rng.uniform_in(-R::ONE, R::ONE);
+/// `len` numbers ~ U(-1, 1); zeros beyond.
+fn uniform_vector<R: Real, const N: usize>(len: usize, rng: &mut Rng) -> SVector<R, N> {
+    let mut v = zeros::<R, N, 1>();
+    for x in v.iter_mut().take(len) {
+        *x = rng.uniform_in(-R::ONE, R::ONE);
     }
     v
 }

@@ -1,14 +1,34 @@
 use super::Task;
 use crate::error::Error;
-use crate::linalg::linear_system;
-use crate::linalg::{dot, zeros};
+use crate::linalg::{
+    check_finite, dot, entries, linear_system, weighted_squared_difference, zeros,
+};
 use crate::rng::Rng;
 use crate::scalar::Real;
+use crate::transition::check_gamma;
 use nalgebra::{SMatrix, SVector};
 
 /// A finite Markov reward process (p_0, p, r) with a feature map phi.
 ///
 /// M is the capacity for states; entries beyond [`Mrp::states`] are 0 and never visited.
+///
+/// ```
+/// use ictd_core::nalgebra::{SMatrix, SVector};
+/// use ictd_core::{rng::Rng, tasks::{Mrp, Task}};
+///
+/// // Two states that follow each other, rewards 1 and 0.
+/// let (p_0, reward) = (SVector::from([1.0, 0.0]), SVector::from([1.0, 0.0]));
+/// let p = SMatrix::<f64, 2, 2>::new(0.0, 1.0, 1.0, 0.0);
+/// let phi = SMatrix::<f64, 1, 2>::new(0.5, -0.5);
+/// let mrp = Mrp::<f64, 1, 2>::new(2, &p_0, &p, &reward, &phi)?;
+///
+/// assert_eq!(mrp.stationary_distribution()?, SVector::from([0.5, 0.5]));
+/// let v = mrp.true_value(0.5)?;
+/// assert!((v[0] - 4.0 / 3.0).abs() < 1e-12 && (v[1] - 2.0 / 3.0).abs() < 1e-12);
+/// let transitions = mrp.trajectory::<4>(3, &mut Rng::new(1))?;
+/// assert_eq!(transitions[1].phi, transitions[0].phi_next);
+/// # Ok::<(), ictd_core::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mrp<R: Real, const D: usize, const M: usize> {
     pub(super) states: usize,
@@ -43,37 +63,44 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         if states > M {
             return Err(Error::CapacityExceeded { parameter: "states", capacity: M });
         }
-        let mut mrp = Self::with_features(states, [zeros::<R, D, 1>(); M]);
+        let mut mrp = Self::from_parts(states, [zeros(); M], *initial, transition, *reward);
         for s in 0..states {
-            mrp.initial[s] = initial[s];
-            mrp.reward[s] = reward[s];
             for i in 0..D {
                 mrp.features[s][i] = features[(i, s)];
             }
-            for next in 0..states {
-                mrp.transition[s][next] = transition[(s, next)];
-            }
-            if !mrp.reward[s].is_finite() {
-                return Err(Error::NonFinite { parameter: "r" });
-            }
-            if !mrp.features[s].iter().all(|x| x.is_finite()) {
-                return Err(Error::NonFinite { parameter: "phi" });
-            }
+            check_finite(&mrp.features[s], "phi")?;
             check_distribution(&mrp.transition[s], "p")?;
         }
+        check_finite(&mrp.reward, "r")?;
         check_distribution(&mrp.initial, "p_0")?;
-        mrp.accumulate();
         Ok(mrp)
     }
 
-    /// The process without p_0, p and r, which are 0.
-    pub(super) fn with_features(states: usize, features: [SVector<R, D>; M]) -> Self {
-        let (transition, cumulative) = ([zeros(); M], [zeros(); M]);
-        Mrp { states, initial: zeros(), transition, cumulative, reward: zeros(), features }
+    /// From parts of which the first `states` states count.
+    pub(super) fn from_parts(
+        states: usize,
+        features: [SVector<R, D>; M],
+        mut initial: SVector<R, M>,
+        p: &SMatrix<R, M, M>,
+        mut reward: SVector<R, M>,
+    ) -> Self {
+        let mut transition = [zeros::<R, M, 1>(); M];
+        for s in 0..states {
+            for next in 0..states {
+                transition[s][next] = p[(s, next)];
+            }
+        }
+        for s in states..M {
+            (initial[s], reward[s]) = (R::ZERO, R::ZERO);
+        }
+        let cumulative = [zeros(); M];
+        let mut mrp = Mrp { states, initial, transition, cumulative, reward, features };
+        mrp.accumulate();
+        mrp
     }
 
-    /// To be called once p is complete: makes ready for steps.
-    pub(super) fn accumulate(&mut self) {
+    /// Makes ready for steps.
+    fn accumulate(&mut self) {
         let rows = self.cumulative.iter_mut().zip(&self.transition).take(self.states);
         for (cumulative, p) in rows {
             let mut total = R::ZERO;
@@ -145,9 +172,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
     /// [`Error::OutOfRange`] for gamma outside [0, 1), [`Error::Singular`] if rounding leaves no
     /// solution.
     pub fn true_value(&self, gamma: R) -> Result<SVector<R, M>, Error> {
-        if !(gamma >= R::ZERO && gamma < R::ONE) {
-            return Err(Error::OutOfRange { parameter: "gamma", accepted: "[0, 1)" });
-        }
+        check_gamma(gamma)?;
         let mut a = zeros::<R, M, M>();
         for s in 0..self.states {
             for next in 0..self.states {
@@ -181,14 +206,15 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         linear_system::solve(a, b, m, "the stationary distribution")
     }
 
+    /// A state of this process: one that it did not hand out counts as its last.
+    fn own(&self, state: usize) -> usize {
+        debug_assert!(state < self.states, "state {state} of {}", self.states);
+        state.min(self.states - 1)
+    }
+
     /// The mean squared value error sum_s d(s) (v_hat(s) - v(s))^2.
     pub fn msve(&self, d: &SVector<R, M>, v_hat: &SVector<R, M>, v: &SVector<R, M>) -> R {
-        let mut sum = R::ZERO;
-        for s in 0..self.states {
-            let error = v_hat[s] - v[s];
-            sum += d[s] * (error * error);
-        }
-        sum
+        weighted_squared_difference(d, v_hat, v)
     }
 }
 
@@ -200,12 +226,11 @@ impl<R: Real, const D: usize, const M: usize> Task<R, D> for Mrp<R, D, M> {
     }
 
     fn step(&self, state: usize, rng: &mut Rng) -> (R, usize) {
-        // A state that this process did not hand out counts as its last.
-        let s = state.min(self.states - 1);
+        let s = self.own(state);
         // As `Rng::categorical`: the first state whose cumulative sum exceeds a uniform number. Counting
         // the others takes no branch that a processor could mispredict, and vectors of eight.
         let u = rng.uniform::<R>();
-        let (eights, rest) = self.cumulative[s].data.0[0].as_chunks::<8>();
+        let (eights, rest) = entries(&self.cumulative[s]).as_chunks::<8>();
         let mut next = 0;
         for sums in eights.iter().take(self.states.div_ceil(8)) {
             for sum in sums {
@@ -219,7 +244,7 @@ impl<R: Real, const D: usize, const M: usize> Task<R, D> for Mrp<R, D, M> {
     }
 
     fn features(&self, state: usize) -> SVector<R, D> {
-        self.features[state.min(self.states - 1)]
+        self.features[self.own(state)]
     }
 }
 
@@ -227,16 +252,9 @@ fn check_distribution<R: Real, const M: usize>(
     p: &SVector<R, M>,
     parameter: &'static str,
 ) -> Result<(), Error> {
-    let mut total = R::ZERO;
-    let mut negative = false;
-    for x in p.iter() {
-        if !x.is_finite() {
-            return Err(Error::NonFinite { parameter });
-        }
-        negative |= *x < R::ZERO;
-        total += *x;
-    }
-    if negative || (total - R::ONE).abs() > R::from_f64(1e-4) {
+    check_finite(p, parameter)?;
+    let total = p.iter().fold(R::ZERO, |total, x| total + *x);
+    if p.iter().any(|x| *x < R::ZERO) || (total - R::ONE).abs() > R::from_f64(1e-4) {
         let accepted = "probabilities that sum to 1";
         return Err(Error::OutOfRange { parameter, accepted });
     }

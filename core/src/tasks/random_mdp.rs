@@ -1,9 +1,9 @@
-use super::boyan_chain::positive_uniform;
-use super::{Mrp, check_states, normalise, random_features, uniform_vector};
+use super::{Mrp, check_states, random_distribution, random_features, uniform_vector};
 use crate::error::Error;
-use crate::linalg::zeros;
+use crate::linalg::{add_scaled, zeros};
 use crate::rng::Rng;
 use crate::scalar::Real;
+use crate::transition::check_gamma;
 use nalgebra::SVector;
 
 /// How many actions a random MDP may have.
@@ -30,31 +30,19 @@ pub fn random_mdp<R: Real, const D: usize, const M: usize>(
     if !(1..=MAX_ACTIONS).contains(&actions) {
         return Err(Error::OutOfRange { parameter: "actions", accepted: "1 to 8" });
     }
-    if !(gamma >= R::ZERO && gamma < R::ONE) {
-        return Err(Error::OutOfRange { parameter: "gamma", accepted: "[0, 1)" });
-    }
-    let w = uniform_vector(rng);
-    let mut mrp = Mrp::with_features(states, random_features(states, rng));
+    check_gamma(gamma)?;
+    let w = uniform_vector(D, rng);
+    let features = random_features(states, rng);
+    let initial = random_distribution(states, rng);
+    let mut p = zeros::<R, M, M>();
     for s in 0..states {
-        mrp.initial[s] = positive_uniform(rng);
-    }
-    normalise(&mut mrp.initial.data.0[0][..states]);
-    for s in 0..states {
-        let mut policy = [R::ZERO; MAX_ACTIONS];
-        for probability in &mut policy[..actions] {
-            *probability = positive_uniform(rng);
+        let policy: SVector<R, MAX_ACTIONS> = random_distribution(actions, rng);
+        let mut p_s = zeros::<R, M, 1>();
+        for probability in policy.iter().take(actions) {
+            add_scaled(&mut p_s, *probability, &random_distribution(states, rng));
         }
-        normalise(&mut policy[..actions]);
-        for probability in &policy[..actions] {
-            let mut p_mdp = zeros::<R, M, 1>();
-            for next in 0..states {
-                p_mdp[next] = positive_uniform(rng);
-            }
-            normalise(&mut p_mdp.data.0[0][..states]);
-            let p_s: &mut SVector<R, M> = &mut mrp.transition[s];
-            crate::linalg::add_scaled(p_s, *probability, &p_mdp);
-        }
+        p.set_row(s, &p_s.transpose());
     }
-    mrp.accumulate();
+    let mrp = Mrp::from_parts(states, features, initial, &p, zeros());
     Ok(mrp.with_representable_value(&w, gamma))
 }

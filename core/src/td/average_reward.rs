@@ -12,6 +12,17 @@ use nalgebra::{SMatrix, SVector};
 /// w_{l+1} = w_l + (1/n) C_l sum_j (R_j - rbar_j + w_l^T phi_j - w_l^T phi_{j-1}) phi_{j-1},
 /// with rbar_j the mean of the first j rewards.
 ///
+/// ```
+/// use ictd_core::nalgebra::SVector;
+/// use ictd_core::{constructions::learning_rate, td, transition::Transition};
+///
+/// let (phi, phi_next) = (SVector::from([1.0]), SVector::from([-1.0]));
+/// let transitions = [Transition { phi, reward: 3.0, phi_next }, Transition { phi, reward: 1.0, phi_next }];
+/// let w = td::average_reward::update(&SVector::from([0.0]), &learning_rate(0.5), &transitions)?;
+/// assert_eq!(w[0], 0.5 * 0.5 * ((3.0 - 3.0) + (1.0 - 2.0)));
+/// # Ok::<(), ictd_core::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Empty`] without transitions, [`Error::NonFinite`] if the new w is not finite.
 pub fn update<S: Scalar, const D: usize>(

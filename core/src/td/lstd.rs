@@ -11,6 +11,17 @@ use nalgebra::SVector;
 /// A = sum_i e_i (phi_i - gamma phi_{i+1})^T and b = sum_i R_{i+1} e_i, where
 /// e_i = lambda e_{i-1} + phi_i as in [`super::td_lambda::update`]. lambda = 0 is LSTD.
 ///
+/// ```
+/// use ictd_core::nalgebra::SVector;
+/// use ictd_core::{td, transition::Transition};
+///
+/// // A state that leads to itself with reward 1: its value is 1 / (1 - gamma).
+/// let phi = SVector::from([1.0]);
+/// let w = td::lstd::solve(&[Transition { phi, reward: 1.0, phi_next: phi }], 0.5, 0.0)?;
+/// assert_eq!(w[0], 2.0);
+/// # Ok::<(), ictd_core::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Empty`] without transitions, [`Error::Singular`] if they do not determine w,
 /// [`Error::NonFinite`] for NaN or an infinity in them.

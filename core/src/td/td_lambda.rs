@@ -14,6 +14,18 @@ use nalgebra::{SMatrix, SVector};
 /// The trace decays by lambda alone, as the corollary and its mask have it (the paper's background
 /// section has gamma lambda), and starts from e_{-1} = 0, so that phi_0 counts.
 ///
+/// ```
+/// use ictd_core::nalgebra::SVector;
+/// use ictd_core::{constructions::learning_rate, td, transition::Transition};
+///
+/// let phi = SVector::from([1.0]);
+/// let transitions = [0.0, 2.0].map(|reward| Transition { phi, reward, phi_next: phi });
+/// let w = SVector::from([0.0]);
+/// let w = td::td_lambda::update(&w, &learning_rate(0.5), &transitions, 0.9, 0.5)?;
+/// assert_eq!(w[0], 0.5 * 0.5 * (2.0 * (1.0 + 0.5)));
+/// # Ok::<(), ictd_core::Error>(())
+/// ```
+///
 /// # Errors
 /// [`Error::Empty`] without transitions, [`Error::NonFinite`] if the new w is not finite.
 pub fn update<S: Scalar, const D: usize>(

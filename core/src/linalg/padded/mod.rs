@@ -99,7 +99,6 @@ pub(crate) fn dot<const K: usize, S: Scalar, const R: usize>(x: &[S; R], y: &[S;
 
 kernel! {
     /// y + A x.
-    #[cfg_attr(target_os = "none", inline(never))]
     pub(crate) fn add_mul_vector as AddProduct<'a, S: Scalar, const R: usize, const K: usize>(
         y: &'a [S; R],
         a: &'a Columns<S, R, K>,
@@ -120,7 +119,6 @@ pub(crate) fn mul_vector<S: Scalar, const R: usize, const K: usize>(
 
 kernel! {
     /// M = onto + A B.
-    #[cfg_attr(target_os = "none", inline(never))]
     pub(crate) fn mul_onto as MulOnto<'a, S: Scalar, const R: usize, const K: usize>(
         m: &'a mut Columns<S, R, K>,
         onto: Onto<'a, S, R, K>,
@@ -133,7 +131,6 @@ kernel! {
 
 kernel! {
     /// M = onto + A B^T.
-    #[cfg_attr(target_os = "none", inline(never))]
     pub(crate) fn mul_transpose_onto as MulTransposeOnto<'a, S: Scalar, const R: usize, const K: usize>(
         m: &'a mut Columns<S, R, K>,
         onto: Onto<'a, S, R, K>,
@@ -146,7 +143,6 @@ kernel! {
 
 kernel! {
     /// M = onto + A B^T where that is symmetric: exactly so.
-    #[cfg_attr(target_os = "none", inline(never))]
     pub(crate) fn mul_transpose_onto_symmetric as MulTransposeOntoSymmetric<'a, S: Scalar, const R: usize, const K: usize>(
         m: &'a mut Columns<S, R, K>,
         onto: Onto<'a, S, R, K>,
@@ -160,7 +156,6 @@ kernel! {
 
 kernel! {
     /// M += sum over the pairs of x y^T, one pair after the other.
-    #[cfg_attr(target_os = "none", inline(never))]
     pub(crate) fn add_outers as AddOuters<'a, S: Scalar, const R: usize, const K: usize, const N: usize>(
         m: &'a mut Columns<S, R, K>,
         pairs: [(&'a [S; R], &'a [S; R]); N],
@@ -171,7 +166,6 @@ kernel! {
 
 kernel! {
     /// M = the sum over the pairs of (x y^T + y x^T): exactly symmetric, as each bracket is.
-    #[cfg_attr(target_os = "none", inline(never))]
     pub(crate) fn symmetric_outers as SymmetricOuters<'a, S: Scalar, const R: usize, const K: usize, const N: usize>(
         m: &'a mut Columns<S, R, K>,
         pairs: [(&'a [S; R], &'a [S; R]); N],
@@ -251,7 +245,6 @@ impl<S: Scalar, const R: usize, const K: usize> TwoSided<S, R, K> {
 
 kernel! {
     /// y + A^T x, for lanes.
-    #[cfg_attr(target_os = "none", inline(never))]
     fn add_transpose_mul_vector as AddTransposeProduct<'a, S: Scalar, const R: usize, const K: usize>(
         y: &'a [S; R],
         a: &'a Columns<S, R, K>,

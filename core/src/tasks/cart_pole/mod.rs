@@ -126,7 +126,7 @@ impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
             reward: [R::ZERO; M],
         };
         for i in 0..tiles {
-            let w: SVector<R, D> = uniform_vector(rng);
+            let w: SVector<R, D> = uniform_vector(D, rng);
             add_scaled(&mut task.projection[i], scale, &w);
         }
         for i in 0..tiles {
@@ -146,7 +146,6 @@ impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
     }
 
     /// r(s).
-    #[inline(always)]
     pub fn reward(&self, state: &CodedState<R>) -> R {
         let mut sum = R::ZERO;
         for tile in self.active(state) {
@@ -156,15 +155,16 @@ impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
     }
 
     /// The indices of the active tiles.
-    #[inline(always)]
     fn active(&self, state: &CodedState<R>) -> impl Iterator<Item = usize> {
         let tilings = self.coding.tilings();
-        // A state that another task handed out may lie in tiles that this one does not have.
-        state.tiles.into_iter().take(tilings).map(|tile| (tile as usize).min(M - 1))
+        state.tiles.into_iter().take(tilings).map(|tile| {
+            // A state that another task handed out may lie in tiles that this one does not have.
+            debug_assert!((tile as usize) < M, "tile {tile} of {M}");
+            (tile as usize).min(M - 1)
+        })
     }
 
     /// A state with the tiles it lies in.
-    #[inline(always)]
     pub fn coded(&self, state: CartPoleState<R>) -> CodedState<R> {
         CodedState { state, tiles: self.coding.active_tiles(&state) }
     }
@@ -177,7 +177,6 @@ impl<R: Real, const D: usize, const M: usize> Task<R, D> for CartPole<R, D, M> {
         self.coded(CartPoleState::sample(rng))
     }
 
-    #[inline(always)]
     fn step(&self, state: CodedState<R>, rng: &mut Rng) -> (R, CodedState<R>) {
         let push_right = rng.uniform::<R>() < self.epsilon;
         let mut next = self.physics.step(&state.state, push_right);
@@ -192,7 +191,6 @@ impl<R: Real, const D: usize, const M: usize> Task<R, D> for CartPole<R, D, M> {
         (reward, next)
     }
 
-    #[inline(always)]
     fn features(&self, state: CodedState<R>) -> SVector<R, D> {
         let mut phi = zeros::<R, D, 1>();
         for tile in self.active(&state) {

@@ -83,7 +83,6 @@ impl<R: Real> TileCoding<R> {
     }
 
     /// The number of tilings, which is the number of active tiles.
-    #[inline(always)]
     pub fn tilings(&self) -> usize {
         self.tilings as usize
     }
@@ -102,6 +101,7 @@ impl<R: Real> TileCoding<R> {
     /// The lower edge of tile `tile` of the first tiling along a dimension (0: position, 1:
     /// velocity, 2: angle, 3: angular velocity), in that variable's unit.
     pub fn edge(&self, dimension: usize, tile: u16) -> R {
+        debug_assert!(dimension < 4, "dimension {dimension} of 4");
         let range = RANGE[dimension % 4];
         let width = 2.0 * range / self.tiles as f64;
         R::from_f64(tile as f64 * width - range)
@@ -109,7 +109,6 @@ impl<R: Real> TileCoding<R> {
 
     /// The index of the active tile of each tiling; the first [`Self::tilings`] numbers count. Within
     /// a tiling the position varies slowest and the angular velocity fastest.
-    #[inline(always)]
     pub fn active_tiles(&self, s: &CartPoleState<R>) -> [u16; MAX_TILINGS] {
         let mut active = [0; MAX_TILINGS];
         let variables = [s.position, s.velocity, s.angle, s.angular_velocity];

@@ -4,13 +4,14 @@ use crate::commands::model_file::{self, MAX_STORED_LAYERS};
 use crate::error::{Doing, Error};
 use crate::formats::parameters::{Attention, LayerParameters, Parameters};
 use ictd_core::attention::{SoftmaxAttention, Td0};
-use ictd_core::metrics::comparison::{Comparison, EvaluationStates, batch_td};
+use ictd_core::metrics::comparison::{Comparison, EvaluationStates};
 use ictd_core::metrics::elements::Elements;
 use ictd_core::model::{AttentionKind, Model};
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::statistic::Statistic;
 use ictd_core::tasks::{Task, boyan_chain};
+use ictd_core::td::td0;
 use ictd_core::transformer::{Layer, Transformer};
 use ictd_core::transition::query_token;
 use ictd_core::value_function::ValueFunction;
@@ -79,7 +80,7 @@ pub(super) fn compare<const D: usize, const K: usize, const A: usize>(
         Prompt::<f64, K, CONTEXT>::discounted(&transitions, settings.gamma, &SVector::zeros())
             .doing("the prompt")?;
     let statistic = Statistic::of_prompt(&prompt, &Td0).doing("the prompt")?;
-    let v_td = batch_td::<f64, D, K>(&statistic, settings.alpha, settings.depth)
+    let v_td = td0::value_function::<f64, D, K>(&statistic, settings.alpha, settings.depth)
         .doing("batch TD (lower --alpha)")?;
     match settings.attention {
         Attention::Linear => {
