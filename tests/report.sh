@@ -9,4 +9,4 @@ cd "$(dirname "$0")/.."
 [ -n "${CHROMIUM:-}" ] || command -v chromium-browser google-chrome chrome >/dev/null ||
     need chromium chromium
 CI=1 cargo test -p live "$@"
-CI=1 cargo test -p host --test report_page "$@"
+CI=1 cargo test -p host --test it report_page "$@"

@@ -1,8 +1,6 @@
 //! Stored models: what `export` writes is what firmware would write itself, and `inspect` shows it.
 
-mod common;
-
-use common::{files, ictd, json};
+use crate::common::{files, ictd, json};
 use ictd::formats::parameters::{Attention, LayerParameters, Mode, Parameters};
 use ictd_core::model::ModelError;
 use std::fs;
@@ -69,7 +67,7 @@ fn each_construction_is_written_as_the_constant_that_firmware_has() {
         fs::read(&file).unwrap()
     };
     type Model = ictd_core::Model<4>;
-    let example = include_bytes!("../../core/src/model/td0.ictd");
+    let example = include_bytes!("../../../core/src/model/td0.ictd");
     assert_eq!(export("td0"), example);
     assert_eq!(export("td0"), bytes_of!(Model::td0(0.2, 15, 0.9)));
     assert_eq!(
@@ -122,7 +120,7 @@ fn the_firmwares_model_is_what_training_and_export_give() {
     assert_eq!(ictd(directory.path(), "train --seeds 1 --first-seed 0").status.code(), Some(0));
     let (run, file) = (directory.path().join("train"), directory.path().join("trained.ictd"));
     assert_eq!(ictd(&file, &format!("export {}", run.display())).status.code(), Some(0));
-    let committed = include_bytes!("../../embedded-demo/src/trained.ictd");
+    let committed = include_bytes!("../../../embedded-demo/src/trained.ictd");
     assert!(fs::read(&file).unwrap() == committed, "embedded-demo/README.md says how to renew it");
 }
 
@@ -179,7 +177,7 @@ fn inspect_shows_what_was_exported() {
 #[test]
 fn digest_lists_every_kernel_beside_its_expected_digest() {
     let out = tempfile::tempdir().unwrap();
-    let expected = include_str!("../../tests/digests.txt");
+    let expected = include_str!("../../../tests/digests.txt");
     let object = json(&ictd(out.path(), "digest --json"));
     assert_eq!((&object["equal"], &object["holds"]), (&true.into(), &true.into()));
     let kernels = object["kernels"].as_array().unwrap();

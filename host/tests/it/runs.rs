@@ -1,8 +1,6 @@
 //! What the runs show, and that they can be repeated.
 
-mod common;
-
-use common::{files, ictd, json};
+use crate::common::{files, ictd, json};
 use serde_json::Value;
 use std::path::Path;
 

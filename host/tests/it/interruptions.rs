@@ -1,12 +1,9 @@
 //! Nothing is lost: a training run killed at random moments, and on a disk that is full.
 //!
-//! `ICTD_KILLS=200 cargo test -p host --test interruptions -- --nocapture` kills 200 times (default: 8)
+//! `ICTD_KILLS=200 cargo test -p host --test it interruptions -- --nocapture` kills 200 times (default: 8)
 //! and prints what happened. `ICTD_FUZZ_SEED` chooses other moments.
-#![cfg(unix)]
 
-mod common;
-
-use common::files;
+use crate::common::files;
 use ictd_core::rng::Rng;
 use std::collections::BTreeMap;
 use std::fs;

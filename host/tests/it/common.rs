@@ -1,6 +1,4 @@
 //! Running the program, and reading what it says.
-// Each test uses its part.
-#![allow(dead_code)]
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,10 +1,7 @@
 //! What a terminal, a pipe and a shell see: the live view, plain lines, no colour where none is wanted,
 //! completions, the manual page.
-#![cfg(unix)]
 
-mod common;
-
-use common::ictd;
+use crate::common::ictd;
 use std::path::Path;
 use std::process::{Command, Output};
 

@@ -1,8 +1,6 @@
 //! What a run directory says of itself, and that one process at a time works on it.
 
-mod common;
-
-use common::{files, ictd, json};
+use crate::common::{files, ictd, json};
 use ictd::run::lock::RunLock;
 use serde_json::Value;
 use std::fs;

@@ -9,7 +9,7 @@ use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 /// Kernel and digest, as tests/digests.txt has them.
 fn expected() -> BTreeMap<&'static str, &'static str> {
-    include_str!("../digests.txt")
+    include_str!("../../digests.txt")
         .lines()
         .filter(|line| !line.starts_with('#'))
         .filter_map(|line| line.split_once(' '))
@@ -52,7 +52,7 @@ fn four_lanes_give_the_expected_digests() {
 /// Says which platforms a plain `cargo test` does not try: a second machine needs its emulator.
 #[test]
 fn platforms_that_are_not_run_here_are_named() {
-    let script = include_str!("../platforms.sh");
+    let script = include_str!("../../platforms.sh");
     let names: Vec<&str> = script
         .lines()
         .filter_map(|line| line.trim_start().strip_prefix("row \"")?.split('"').next())

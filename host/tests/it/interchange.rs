@@ -16,7 +16,7 @@ fn python() -> Command {
 }
 
 fn script(arguments: &[&str]) -> Output {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/interchange.py");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/interchange.py");
     let output = python().arg(path).args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     output

@@ -4,19 +4,15 @@
 //! Needs Chromium: `tests/report.sh` installs it. Without it these tests say so and pass, except where
 //! the environment variable CI is set. With `ICTD_SCREENSHOTS=DIR` they leave pictures there.
 
-mod browser;
-// Not all of it is needed here.
-mod common;
-
-use browser::Browser;
-use common::ictd;
+use crate::browser::Browser;
+use crate::common::ictd;
 use live::{Kind, Live, MAX_STATES};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// A browser, or the reason why there is none.
 fn browser(test: &str) -> Option<Browser> {
-    if let Some(program) = browser::program() {
+    if let Some(program) = crate::browser::program() {
         return Some(Browser::start(&program));
     }
     let reason = format!("NOT RUN: {test}: Chromium is missing (tests/report.sh installs it)");
@@ -51,7 +47,7 @@ fn drawn(page: &Path) -> Vec<[u64; 3]> {
 const CELLS: usize = 2 * 9 * 9;
 
 /// What is wrong with the page as a page; empty if nothing is.
-const AUDIT: &str = include_str!("browser/audit.js");
+const AUDIT: &str = include_str!("audit.js");
 
 #[test]
 fn the_page_is_whole_readable_and_asks_for_nothing() {

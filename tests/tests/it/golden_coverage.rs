@@ -15,7 +15,7 @@ fn golden_files_are_exactly_the_tested_families() {
     files.sort();
     assert_eq!(files, FAMILIES, "{}", tests::folder().display());
     for family in FAMILIES {
-        let test = format!("tests/golden_{family}.rs");
+        let test = format!("tests/it/golden_{family}.rs");
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(&test);
         assert!(path.is_file(), "no {test} for the family {family}");
         assert!(!Family::read(family).cases.is_empty());

@@ -1,6 +1,6 @@
 //! How far each streaming context drifts in `f32` over a long stream, against sums in `f64`.
 //!
-//! The error is max |G_f32 - G_f64| / max |G_f64|. `cargo test -p host --test context_drift -- --nocapture`
+//! The error is max |G_f32 - G_f64| / max |G_f64|. `cargo test -p host --test it context_drift -- --nocapture`
 //! prints it for each policy and mask over a million transitions; with `ICTD_SOAK=100000000` over a
 //! hundred million (a few minutes), with the same bounds.
 

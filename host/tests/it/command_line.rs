@@ -1,8 +1,6 @@
 //! Wrong use: one line that names the option and what is accepted, exit code 2, nothing written.
 
-mod common;
-
-use common::{files, ictd, json};
+use crate::common::{files, ictd, json};
 use std::path::Path;
 use std::process::Command;
 

@@ -1,8 +1,6 @@
 //! `ictd report`: from the files of runs alone, and nothing by half.
 
-mod common;
-
-use common::{files, ictd, json};
+use crate::common::{files, ictd, json};
 use std::path::Path;
 use std::process::Output;
 
@@ -55,7 +53,7 @@ fn the_page_holds_every_claim_figure_number_digest_and_command() {
     assert_eq!(html.matches("<figure class=\"plot\"").count(), 2);
     assert!(html.contains("cargo run -p host -- demo --tasks 5 --max-context 9"));
     assert!(html.contains("cargo run -p host -- verify --seeds 2 --layers 3"));
-    let expected = include_str!("../../tests/digests.txt");
+    let expected = include_str!("../../../tests/digests.txt");
     for line in expected.lines().filter(|line| !line.starts_with('#')) {
         let (kernel, digest) = line.split_once(' ').unwrap();
         let row = format!(">{kernel}</th><td>{0}</td><td>{0}</td><td>equal", digest.trim());

@@ -1,9 +1,7 @@
 //! `--tensorboard`: event files that hold a run's log, read here by the format's description and by
 //! the `tensorboard` package where `python3` has it (another Python: `ICTD_PYTHON`).
 
-mod common;
-
-use common::{files, ictd, json};
+use crate::common::{files, ictd, json};
 use ictd::formats::npz::Npz;
 use ictd::formats::seed_run::SeedLog;
 use std::collections::BTreeMap;

@@ -1,0 +1,22 @@
+//! The tests of the program and its library: one binary, so that they link once.
+//! `cargo test -p host --test it NAME` runs those of a file. Tests that need a process of their own are beside
+//! this folder.
+
+mod browser;
+mod command_line;
+mod common;
+mod context_drift;
+mod emergence;
+mod export;
+mod interchange;
+#[cfg(unix)]
+mod interruptions;
+mod own_data;
+mod report;
+mod report_page;
+mod run_directory;
+mod runs;
+mod tensorboard;
+#[cfg(unix)]
+mod terminal;
+mod train;
