@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The promise "the same bits everywhere", tried: builds and runs the kernels of ictd_core::digest on
-# every platform, and compares their digests with tests/digests.txt.
+# every platform, and compares their digests with tests/digests.txt; likewise the bytes of figures with
+# tests/figures.txt, where there is a standard library.
 #
 #   tests/platforms.sh            all platforms; installs what is missing (Debian packages, targets)
 #   tests/platforms.sh NAME...    only the platforms whose name contains one of the words
@@ -42,7 +43,7 @@ row() {
     local start=$SECONDS verdict digest
     log=$out/$(tr -c 'a-z0-9\n' - <<<"${name,,}").log
     COMPILER=$(rustc -V | cut -d' ' -f1,2)
-    if ! "$@" 2>"$log.err" || ! grep -q '^all ' "$log"; then
+    if ! "$@" 2>"$log.err" || ! [ -s "$log" ]; then
         verdict=MISSING
     elif ! diff <(awk '!/^#/ { print $1, $2 }' "$expected") "$log" >"$log.diff"; then
         verdict=DIFFERENT
@@ -133,6 +134,29 @@ big_endian() {
         timeout 600 qemu-armeb "$elf" >"$log"
 }
 
+# figures TARGET RUSTFLAGS [CARGO_ARGUMENT...]: the digests of figures.
+figures() {
+    local target=$1 flags=$2
+    shift 2
+    rm -f "$log"
+    RUSTFLAGS=$flags cargo test -q -p figures --test digests --target "$target" \
+        --target-dir "$out/figures" "$@" -- --nocapture |
+        grep -oE '[a-z-]+\.(svg|png|gif) +[0-9a-f]{16}' | tr -s ' ' >"$log"
+    [ -s "$log" ]
+}
+
+# figures_row NAME HOW TARGET RUSTFLAGS [CARGO_ARGUMENT...]: if the target's standard library can be had.
+figures_row() {
+    local name=$1 how=$2 target=$3 expected=tests/figures.txt
+    shift 2
+    has_target "$target" || timeout 60 rustup -q target add "$target" >/dev/null 2>&1
+    if has_target "$target"; then
+        row "$name" "$how" figures "$@"
+    else
+        echo "$name: no standard library for $target (rustup target add $target); not counted"
+    fi
+}
+
 if [ "$(uname -m)" = x86_64 ]; then
     row "x86-64 unoptimised" "opt-level 0" host host "" --profile unoptimised -- --lanes 1
     row "x86-64 release" "release" host host "" --release -- --lanes 1
@@ -175,6 +199,18 @@ row "RISC-V RV32IMAFC" "qemu-system-riscv32 -M virt" risc_v riscv32imafc-unknown
 row "WebAssembly" "node" wasm ""
 row "WebAssembly SIMD" "node, simd128" wasm "-C target-feature=+simd128"
 row "ARMv7-R big-endian" "qemu-armeb" big_endian
+host=$(rustc -vV | sed -n 's/^host: //p')
+figures_row "figures, unoptimised" "$host, opt-level 0" "$host" "" --profile unoptimised
+if [ "$(uname -m)" = x86_64 ] && grep -qw fma /proc/cpuinfo; then
+    figures_row "figures, x86-64-v3" "release, AVX2 and FMA present" "$host" "-C target-cpu=x86-64-v3" --release
+fi
+need qemu-aarch64 qemu-user
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUNNER=qemu-aarch64
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER=rust-lld
+figures_row "figures, AArch64" "qemu-aarch64" aarch64-unknown-linux-musl "" --release
+need node nodejs
+export CARGO_TARGET_WASM32_WASIP1_RUNNER="node --no-warnings $PWD/tests/platforms/wasi.mjs"
+figures_row "figures, WebAssembly" "node, WASI" wasm32-wasip1 "" --release
 
 if [ "$failed" -gt 0 ] || [ "$equal" = 0 ]; then
     echo "$failed platforms differ or are missing, $equal are equal"

@@ -107,5 +107,6 @@ fn the_bytes_of_figures_are_the_same_on_every_platform() {
     }
     let expected: String =
         EXPECTED.lines().filter(|l| !l.starts_with('#')).map(|l| format!("{l}\n")).collect();
+    println!("{found}");
     assert!(found == expected, "tests/figures.txt is not what was found:\n{found}");
 }
