@@ -37,7 +37,99 @@ pub enum Error {
         /// The system.
         system: &'static str,
     },
+    /// Two things that must have the same parameter have different ones, such as a model and a context
+    /// with two trace decays.
+    Mismatch {
+        /// The parameter.
+        parameter: &'static str,
+    },
+    /// What the layers of a model compute does not converge on a context: its values are far beyond what
+    /// the rewards could add up to. The step size is too large for the scale of the features.
+    Diverges,
+    /// Bytes are not what this program stored, or a buffer cannot take it.
+    Stored(
+        /// Why.
+        StoredError,
+    ),
 }
+
+/// Why bytes are not a stored model or context that this program can use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[non_exhaustive]
+pub enum StoredError {
+    /// The first four bytes are not those of what was asked for.
+    Magic,
+    /// No such thing has this code.
+    Unknown {
+        /// What the code stands for.
+        part: &'static str,
+        /// The code.
+        found: u8,
+    },
+    /// It was stored for another type than the one that reads it.
+    Mismatch {
+        /// What differs.
+        part: &'static str,
+        /// What is stored.
+        found: u32,
+        /// What is expected.
+        expected: u32,
+    },
+    /// The model has more layers of its own than the type has room for, or none.
+    Layers {
+        /// How many layers the model stores: 1 if autoregressive, L if sequential.
+        found: u16,
+        /// C of the type that reads it.
+        capacity: u16,
+    },
+    /// The number of bytes is another than the header asks for, or the buffer is shorter.
+    Length {
+        /// How many bytes there are.
+        found: u32,
+        /// How many are expected (at least the header itself).
+        expected: u32,
+    },
+    /// The bytes were damaged: their CRC-32 is not the stored one.
+    Checksum {
+        /// The checksum of the bytes.
+        found: u32,
+        /// The checksum that is stored.
+        expected: u32,
+    },
+}
+
+impl From<StoredError> for Error {
+    fn from(error: StoredError) -> Self {
+        Error::Stored(error)
+    }
+}
+
+impl fmt::Display for StoredError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            StoredError::Magic => {
+                write!(f, "not what was to be read: it does not start with its name")
+            }
+            StoredError::Unknown { part, found } => write!(f, "{part} {found} is not known"),
+            StoredError::Mismatch { part, found, expected } => {
+                write!(f, "{part} {found}: {expected} is expected here")
+            }
+            StoredError::Layers { found, capacity } => {
+                write!(f, "{found} stored layers: 1 to {capacity} are accepted here")
+            }
+            StoredError::Length { found, expected } => {
+                write!(f, "{found} bytes where the header asks for {expected}")
+            }
+            StoredError::Checksum { found, expected } => write!(
+                f,
+                "damaged: the bytes have the checksum {found:08x}, stored is {expected:08x}"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for StoredError {}
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -53,6 +145,14 @@ impl fmt::Display for Error {
             }
             Error::Empty { parameter } => write!(f, "{parameter} is empty: one element is needed"),
             Error::Singular { system } => write!(f, "{system} has no unique solution"),
+            Error::Mismatch { parameter } => {
+                write!(f, "{parameter} is another here than there: it must be the same")
+            }
+            Error::Diverges => write!(
+                f,
+                "the layers diverge on this context: take a smaller step size, or smaller features"
+            ),
+            Error::Stored(error) => error.fmt(f),
         }
     }
 }

@@ -18,10 +18,11 @@
 
 use crate::error::Error;
 use crate::gradient::linear::Tape;
+use crate::layer::Layer;
 use crate::linalg::{add_scaled, zeros};
 use crate::scalar::Real;
 use crate::training::Windows;
-use crate::transformer::{Layer, Transformer};
+use crate::transformer::Transformer;
 use nalgebra::SVector;
 
 /// theta_*(eta, c, c') (eq. "optimal single layer"):
@@ -159,7 +160,7 @@ pub fn update<R: Real, const D: usize, const K: usize>(
     trajectory: &FeatureTrajectory<R, D>,
     gamma: R,
 ) -> Result<Layer<R, K>, Error> {
-    let transformer = Transformer::<R, K, 1>::autoregressive(*layer, 1)?;
+    let transformer = Transformer::<_, 1>::autoregressive(*layer, 1)?;
     let context_len = trajectory.features.len().saturating_sub(3);
     let windows = Windows::new(trajectory.features, trajectory.rewards, context_len, gamma)?;
     let pass = |t| {

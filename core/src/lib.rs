@@ -15,14 +15,14 @@
 //! use ictd_core::Model;
 //!
 //! let model = Model::<4>::from_bytes(include_bytes!("model/td0.ictd"))?;
-//! let mut context = model.context()?; // a Context<4>
+//! let mut context = model.context(); // a Context<4>
 //!
 //! let (phi, reward, phi_next) = ([0.5, -0.25, 1.0, 0.0], 0.75, [1.0, 0.5, -0.5, 0.25]);
 //! context.observe(&phi, reward, &phi_next)?; // once per transition
 //!
 //! let value = model.value_function(&context)?; // once per question about this context
 //! assert!(value.at(&phi) > 0.0);
-//! # Ok::<(), ictd_core::model::ModelError>(())
+//! # Ok::<(), ictd_core::Error>(())
 //! ```
 //!
 //! # Notation
@@ -41,10 +41,10 @@
 //! | z_j | a token | (phi_{j-1}; gamma phi_j; R_j) | (K) |
 //! | z_q | the query | (phi; 0; 0) | (K) |
 //! | Z_l | [`Prompt`](prompt::Prompt) | the tokens and the query after l layers | (K, n + 1) |
-//! | P_l, Q_l | [`Layer`](transformer::Layer) | the parameters theta_l of a layer | (K, K) |
+//! | P_l, Q_l | [`Layer`](layer::Layer) | the parameters theta_l of a layer | (K, K) |
 //! | M | [`Mask`](attention::Mask) | the attention mask | (n + 1, n + 1) |
 //! | G_l | [`Statistic`](statistic::Statistic) | Z_l M Z_l^T, all that a linear transformer needs of Z_l | (K, K) |
-//! | B_l | [`Layer::column_map`](transformer::Layer::column_map) | I + (1/n) P_l G_l Q_l | (K, K) |
+//! | B_l | [`Layer::column_map`](layer::Layer::column_map) | I + (1/n) P_l G_l Q_l | (K, K) |
 //! | C_l | `c` | preconditioner of TD's update, alpha I for plain TD | (d, d) |
 //! | w | [`ValueFunction`](value_function::ValueFunction) | weights of v(s) = <w, phi(s)> | (d) |
 //! | theta | [`Parameters`](training::Parameters) | everything that is trained | |
@@ -59,7 +59,7 @@
 //!
 //! | paper | code |
 //! |---|---|
-//! | eq. "linear attention", eq. "Z_l update" | [`attention::LinearAttention`] |
+//! | eq. "linear attention", eq. "Z_l update" | [`attention::Attention`] of a [`mask`] |
 //! | eq. "td0 mask", eq. "td lambda mask", eq. "two-head mask" | [`mask`] |
 //! | eq. "tf output convention" | [`prompt::Prompt::output`] |
 //! | Theorem 1, its prompt and parameters | [`prompt::Prompt::discounted`], [`constructions::td0()`] |
@@ -67,7 +67,7 @@
 //! | the corollary for one layer | [`constructions::one_layer`] |
 //! | the corollary for the residual gradient, eq. "w_update RG" | [`constructions::residual_gradient()`], [`td::residual_gradient::update`] |
 //! | the corollary for TD(lambda) | [`constructions::td_lambda()`], [`td::td_lambda::update`] |
-//! | the average-reward theorem, eq. "Z two-head update" | [`constructions::average_reward()`], [`two_head`], [`model::TwoHeadModel`], [`td::average_reward::update`] |
+//! | the average-reward theorem, eq. "Z two-head update" | [`constructions::average_reward()`], [`attention::AverageReward`], [`AverageRewardModel`], [`td::average_reward::update`] |
 //! | App. "Nonlinear Attention" | [`attention::SoftmaxAttention`], its gradient by hand [`gradient::softmax`] |
 //! | Algorithm 1 | [`training::MultiTaskTd`] with [`Optimizer::Td`](training::Optimizer::Td): an update per window |
 //! | its mini-batch form (the authors' code) | the same with [`Optimizer::Adam`](training::Optimizer::Adam): a step per batch of windows; [`gradient::linear`] |
@@ -112,6 +112,7 @@ pub mod digest;
 pub mod error;
 pub mod gradient;
 pub mod invariant_set;
+pub mod layer;
 pub mod linalg;
 pub mod mask;
 pub mod metrics;
@@ -122,15 +123,18 @@ pub mod rnn;
 pub mod scalar;
 pub mod shapes;
 pub mod statistic;
+mod stored;
 pub mod tasks;
 pub mod td;
 pub mod training;
 pub mod transformer;
 pub mod transition;
-pub mod two_head;
 pub mod value_function;
 
-pub use error::Error;
+pub use context::Context;
+pub use error::{Error, StoredError};
 /// The vectors and matrices of the public types.
 pub use nalgebra;
-pub use shapes::{Context, Features, Model, SequentialModel, TraceContext, TwoHeadModel};
+pub use shapes::{AverageRewardModel, Features, Model};
+pub use transition::Transition;
+pub use value_function::ValueFunction;

@@ -2,7 +2,7 @@
 //!
 //! Every mask has zeros in the query's row and column, so the query is never a key. And every mask
 //! has a sufficient statistic G = Z M Z^T that grows by one outer product per token
-//! ([`Mask::factors`]), with at most 2 K + 2 numbers of state beside it:
+//! ([`Mask::factors`]), with at most two tokens and two numbers of state beside it:
 //!
 //! | mask | G | state |
 //! |---|---|---|
@@ -12,34 +12,112 @@
 
 use crate::error::Error;
 use crate::linalg::zeros;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, check_lanes};
 use core::fmt::Debug;
 use nalgebra::SVector;
 
 /// A mask M, (n + 1, n + 1), and the recurrence of its statistic.
-pub trait Mask<S: Scalar, const K: usize>: Copy + Debug + PartialEq {
-    /// What the recurrence remembers beside G.
-    type State: Copy + Debug + PartialEq;
+pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
+    /// What the recurrence remembers beside G, of tokens of type V.
+    type State<V: Vector<S>>: State<S, V>;
 
     /// True if G is symmetric, so that half of it needs to be computed.
     const SYMMETRIC: bool;
 
+    /// True if a window's statistic can lose its oldest token ([`Mask::oldest_factors`]).
+    const SLIDES: bool = true;
+
+    /// The mask's code in stored contexts.
+    const CODE: u8;
+
+    /// The mask with this trace decay; a mask without one takes 0 alone.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `lambda`.
+    fn of_lambda(lambda: S) -> Result<Self, Error>;
+
+    /// The trace decay, 0 for a mask without one.
+    fn lambda(&self) -> S {
+        S::ZERO
+    }
+
     /// M\[row, column\] for a context of n tokens (0-based; row or column n is the query's).
     fn entry(&self, row: usize, column: usize, n: usize) -> S;
-
-    /// The state before the first token.
-    fn initial_state(&self) -> Self::State;
 
     /// The outer product (left, right) that the token z adds to G: G += left right^T.
     ///
     /// `retention` is 1 for a growing context; a forgetting one passes the factor by which it
     /// shrinks the past, so that a mean over the past forgets at the same rate.
-    fn factors(
+    fn factors<V: Vector<S>>(&self, state: &mut Self::State<V>, z: &V, retention: S) -> (V, V);
+
+    /// The outer product that G loses when the oldest token of a window goes, which leaves the state,
+    /// too; none if there is no token, or no such update ([`Mask::SLIDES`]).
+    ///
+    /// The window comes newest first; a token of which `ends` is true was the last of its episode.
+    fn oldest_factors<'a, V: Vector<S> + 'a>(
         &self,
-        state: &mut Self::State,
-        z: &SVector<S, K>,
-        retention: S,
-    ) -> (SVector<S, K>, SVector<S, K>);
+        state: &mut Self::State<V>,
+        newest_first: impl Iterator<Item = (&'a V, bool)>,
+    ) -> Option<(V, V)>;
+}
+
+/// What a mask remembers between tokens.
+pub trait State<S: Scalar, V>: Copy + Debug + PartialEq {
+    /// The state before the first token.
+    const INITIAL: Self;
+
+    /// An episode has ended: a trace starts again at 0.
+    fn end_episode(&mut self) {}
+
+    /// Shows each number, in one order: to store, read or replace it.
+    fn numbers(&mut self, visit: &mut impl FnMut(&mut S));
+}
+
+/// The vectors that a mask combines: columns of Z, or the unscaled tokens of a context.
+pub trait Vector<S: Scalar>: Copy + Debug + PartialEq {
+    /// The vector of zeros.
+    const ZERO: Self;
+
+    /// Entry by entry, `f(a, b, z)`.
+    fn zip(a: &mut Self, b: &mut Self, z: &Self, f: impl FnMut(&mut S, &mut S, S));
+
+    /// a - b.
+    fn minus(&self, b: &Self) -> Self {
+        let (mut out, mut unused) = (*self, Self::ZERO);
+        Self::zip(&mut out, &mut unused, b, |a, _, b| *a = *a - b);
+        out
+    }
+
+    /// Shows each number, in order.
+    fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
+        let (mut unused, zero) = (Self::ZERO, Self::ZERO);
+        Self::zip(self, &mut unused, &zero, |x, _, _| visit(x));
+    }
+
+    /// <x, x>.
+    #[inline(always)]
+    fn square(&self) -> S {
+        let (mut copy, mut unused, mut sum) = (*self, Self::ZERO, S::ZERO);
+        Self::zip(&mut copy, &mut unused, self, |_, _, x| sum += x * x);
+        sum
+    }
+
+    /// self += s x.
+    fn add_scaled(&mut self, s: S, x: &Self) {
+        let mut unused = Self::ZERO;
+        Self::zip(self, &mut unused, x, |a, _, x| *a += s * x);
+    }
+}
+
+impl<S: Scalar, const K: usize> Vector<S> for SVector<S, K> {
+    const ZERO: Self = zeros();
+
+    #[inline(always)]
+    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
+        for i in 0..K {
+            f(&mut a.data.0[0][i], &mut b.data.0[0][i], z.data.0[0][i]);
+        }
+    }
 }
 
 /// The mask of TD(0) (eq. "td0 mask"): the identity on the context.
@@ -48,31 +126,48 @@ pub trait Mask<S: Scalar, const K: usize>: Copy + Debug + PartialEq {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Td0;
 
-impl<S: Scalar, const K: usize> Mask<S, K> for Td0 {
-    type State = ();
+impl<S: Scalar> Mask<S> for Td0 {
+    type State<V: Vector<S>> = ();
     const SYMMETRIC: bool = true;
+    const CODE: u8 = 1;
+
+    fn of_lambda(lambda: S) -> Result<Self, Error> {
+        only_zero(lambda, Td0)
+    }
 
     fn entry(&self, row: usize, column: usize, n: usize) -> S {
         if row == column && row < n { S::ONE } else { S::ZERO }
     }
 
-    fn initial_state(&self) {}
-
     #[inline(always)]
-    fn factors(
-        &self,
-        _: &mut (),
-        z: &SVector<S, K>,
-        _retention: S,
-    ) -> (SVector<S, K>, SVector<S, K>) {
+    fn factors<V: Vector<S>>(&self, _: &mut (), z: &V, _retention: S) -> (V, V) {
         (*z, *z)
     }
+
+    fn oldest_factors<'a, V: Vector<S> + 'a>(
+        &self,
+        _: &mut (),
+        newest_first: impl Iterator<Item = (&'a V, bool)>,
+    ) -> Option<(V, V)> {
+        newest_first.last().map(|(oldest, _)| (*oldest, *oldest))
+    }
+}
+
+impl<S: Scalar, V> State<S, V> for () {
+    const INITIAL: Self = ();
+    fn numbers(&mut self, _: &mut impl FnMut(&mut S)) {}
+}
+
+/// The mask, if the trace decay is the one that it has.
+pub(crate) fn only_zero<S: Scalar, M>(lambda: S, mask: M) -> Result<M, Error> {
+    let accepted = "0 for a mask without a trace (TdLambda has one)";
+    check_lanes(lambda, "lambda", |l| l == Scalar::ZERO, accepted).map(|_| mask)
 }
 
 /// The mask of TD(lambda) (eq. "td lambda mask"): M\[r, c\] = lambda^(r - c) for c <= r < n.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct TdLambda<S: Scalar> {
+pub struct TdLambda<S: Scalar = f32> {
     lambda: S,
 }
 
@@ -82,58 +177,89 @@ impl<S: Scalar> TdLambda<S> {
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `lambda`.
     pub fn new(lambda: S) -> Result<Self, Error> {
-        for lane in 0..S::LANES {
-            let l = lambda.lane(lane);
-            if !l.is_finite() {
-                return Err(Error::NonFinite { parameter: "lambda" });
-            }
-            if !(l >= Scalar::ZERO && l <= Scalar::ONE) {
-                return Err(Error::OutOfRange { parameter: "lambda", accepted: "[0, 1]" });
-            }
-        }
+        let fits = |l| l >= Scalar::ZERO && l <= Scalar::ONE;
+        let lambda = check_lanes(lambda, "lambda", fits, "[0, 1]")?;
         Ok(TdLambda { lambda })
     }
 
-    /// The trace decay.
-    pub fn lambda(&self) -> S {
-        self.lambda
+    /// [`TdLambda::new`] for a constant; the caller has checked.
+    pub(crate) const fn unchecked(lambda: S) -> Self {
+        TdLambda { lambda }
     }
 }
 
 /// The eligibility trace over tokens, e_i = lambda e_{i-1} + z_i with e_{-1} = 0, summed with
 /// compensation so that lambda = 1 keeps its precision over long streams.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Trace<S: Scalar, const K: usize> {
-    pub(crate) e: SVector<S, K>,
-    pub(crate) compensation: SVector<S, K>,
+pub struct Trace<V> {
+    e: V,
+    compensation: V,
 }
 
-impl<S: Scalar, const K: usize> Mask<S, K> for TdLambda<S> {
-    type State = Trace<S, K>;
+impl<S: Scalar> Mask<S> for TdLambda<S> {
+    type State<V: Vector<S>> = Trace<V>;
     const SYMMETRIC: bool = false;
+    const CODE: u8 = 2;
+
+    fn of_lambda(lambda: S) -> Result<Self, Error> {
+        Self::new(lambda)
+    }
+
+    fn lambda(&self) -> S {
+        self.lambda
+    }
 
     fn entry(&self, row: usize, column: usize, n: usize) -> S {
         if column <= row && row < n { power(self.lambda, row - column) } else { S::ZERO }
     }
 
-    fn initial_state(&self) -> Trace<S, K> {
-        Trace { e: zeros(), compensation: zeros() }
+    #[inline(always)]
+    fn factors<V: Vector<S>>(&self, trace: &mut Trace<V>, z: &V, _retention: S) -> (V, V) {
+        V::zip(&mut trace.e, &mut trace.compensation, z, |e, compensation, z| {
+            let decayed = self.lambda * *e;
+            *compensation *= self.lambda;
+            *e = add_compensated(decayed, z, compensation);
+        });
+        (*z, trace.e)
     }
 
-    #[inline(always)]
-    fn factors(
+    /// G loses (sum_r lambda^r z_r) z_0^T over the tokens of z_0's episode; the trace loses what it
+    /// still has of z_0.
+    fn oldest_factors<'a, V: Vector<S> + 'a>(
         &self,
-        trace: &mut Trace<S, K>,
-        z: &SVector<S, K>,
-        _retention: S,
-    ) -> (SVector<S, K>, SVector<S, K>) {
-        for i in 0..K {
-            let decayed = self.lambda * trace.e[i];
-            trace.compensation[i] *= self.lambda;
-            trace.e[i] = add_compensated(decayed, z[i], &mut trace.compensation[i]);
+        trace: &mut Trace<V>,
+        newest_first: impl Iterator<Item = (&'a V, bool)>,
+    ) -> Option<(V, V)> {
+        let (mut ahead, mut oldest) = (V::ZERO, None);
+        // lambda^(n-1) while the episode of z_0 is the current one, 0 after it.
+        let mut decay = S::ONE;
+        for (z, ends) in newest_first {
+            if oldest.is_some() {
+                decay *= self.lambda;
+            }
+            if ends {
+                (ahead, decay) = (V::ZERO, S::ZERO);
+            }
+            let mut sum = *z;
+            sum.add_scaled(self.lambda, &ahead);
+            (ahead, oldest) = (sum, Some(*z));
         }
-        (*z, trace.e)
+        let oldest = oldest?;
+        trace.e.add_scaled(-decay, &oldest);
+        Some((ahead, oldest))
+    }
+}
+
+impl<S: Scalar, V: Vector<S>> State<S, V> for Trace<V> {
+    const INITIAL: Self = Trace { e: V::ZERO, compensation: V::ZERO };
+
+    fn end_episode(&mut self) {
+        *self = Self::INITIAL;
+    }
+
+    fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
+        self.e.numbers(visit);
+        self.compensation.numbers(visit);
     }
 }
 
@@ -149,10 +275,9 @@ pub struct MeanCentred;
 /// plainly, the mean of a million tokens would be 500 roundings of `f32` off, and the weight would
 /// stop counting at 2^24.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct RunningMean<S: Scalar, const K: usize> {
-    mean: SVector<S, K>,
-    mean_compensation: SVector<S, K>,
+pub struct RunningMean<S, V> {
+    mean: V,
+    mean_compensation: V,
     weight: S,
     weight_compensation: S,
 }
@@ -166,9 +291,16 @@ fn add_compensated<S: Scalar>(sum: S, x: S, compensation: &mut S) -> S {
     new
 }
 
-impl<S: Scalar, const K: usize> Mask<S, K> for MeanCentred {
-    type State = RunningMean<S, K>;
+impl<S: Scalar> Mask<S> for MeanCentred {
+    type State<V: Vector<S>> = RunningMean<S, V>;
     const SYMMETRIC: bool = false;
+    /// Every running mean of a window changes when its first token goes: no update in O(K^2).
+    const SLIDES: bool = false;
+    const CODE: u8 = 3;
+
+    fn of_lambda(lambda: S) -> Result<Self, Error> {
+        only_zero(lambda, MeanCentred)
+    }
 
     fn entry(&self, row: usize, column: usize, n: usize) -> S {
         if column >= n || row > column {
@@ -178,34 +310,41 @@ impl<S: Scalar, const K: usize> Mask<S, K> for MeanCentred {
         if row == column { S::ONE - share } else { -share }
     }
 
-    fn initial_state(&self) -> RunningMean<S, K> {
-        RunningMean {
-            mean: zeros(),
-            mean_compensation: zeros(),
-            weight: S::ZERO,
-            weight_compensation: S::ZERO,
-        }
-    }
-
     #[inline(always)]
-    fn factors(
-        &self,
-        state: &mut RunningMean<S, K>,
-        z: &SVector<S, K>,
-        retention: S,
-    ) -> (SVector<S, K>, SVector<S, K>) {
+    fn factors<V: Vector<S>>(&self, state: &mut RunningMean<S, V>, z: &V, retention: S) -> (V, V) {
         state.weight_compensation *= retention;
         let decayed = retention * state.weight;
         state.weight = add_compensated(decayed, S::ONE, &mut state.weight_compensation);
         let share = S::ONE / state.weight;
-        let mut centred = zeros::<S, K, 1>();
-        for i in 0..K {
-            let step = share * (z[i] - state.mean[i]);
-            let mean = add_compensated(state.mean[i], step, &mut state.mean_compensation[i]);
-            state.mean[i] = mean;
-            centred[i] = z[i] - mean;
-        }
-        (centred, *z)
+        V::zip(&mut state.mean, &mut state.mean_compensation, z, |mean, compensation, z| {
+            let step = share * (z - *mean);
+            *mean = add_compensated(*mean, step, compensation);
+        });
+        (z.minus(&state.mean), *z)
+    }
+
+    fn oldest_factors<'a, V: Vector<S> + 'a>(
+        &self,
+        _: &mut RunningMean<S, V>,
+        _: impl Iterator<Item = (&'a V, bool)>,
+    ) -> Option<(V, V)> {
+        None
+    }
+}
+
+impl<S: Scalar, V: Vector<S>> State<S, V> for RunningMean<S, V> {
+    const INITIAL: Self = RunningMean {
+        mean: V::ZERO,
+        mean_compensation: V::ZERO,
+        weight: S::ZERO,
+        weight_compensation: S::ZERO,
+    };
+
+    fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
+        self.mean.numbers(visit);
+        self.mean_compensation.numbers(visit);
+        visit(&mut self.weight);
+        visit(&mut self.weight_compensation);
     }
 }
 

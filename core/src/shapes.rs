@@ -1,13 +1,13 @@
-//! Types by their feature dimension alone.
+//! Models by their feature dimension alone.
 //!
-//! Stable Rust cannot write the token size 2 D + 1 in a type, so the types of this crate take D and
-//! K. The aliases of this module write K for the user, for D = 1 to 16, in `f32`. Other dimensions
+//! Stable Rust cannot write the token size 2 D + 1 in a type, so a [model](crate::model::Model) takes D
+//! and K. The aliases of this module write K for the user, for D = 1 to 32, in `f32`. Other dimensions
 //! and `f64` need the full name, for example `ictd_core::model::Model<f64, 20, 41, 1>`; a K that
 //! does not fit fails the build with a message. So does code that is generic over D: an alias stands for
-//! one type, of which the compiler knows nothing before it knows D.
+//! one type, of which the compiler knows nothing before it knows D. A [`Context`](crate::Context) keeps
+//! its statistic in blocks and needs no K, in any code.
 
-use crate::attention::TdLambda;
-use crate::context::{Growing, Streaming};
+use crate::attention::{Attention, AverageReward, Td0};
 
 /// A feature dimension, for [`Shape`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,53 +15,61 @@ pub struct Features<const D: usize>;
 
 /// The types that belong to a feature dimension.
 #[diagnostic::on_unimplemented(
-    message = "there is no alias for `{Self}`: the feature dimension must be 1 to 16",
-    note = "for another dimension D write the full type with its token size 2 D + 1, \
-            for example `ictd_core::model::Model<f32, 20, 41, 1>` and \
-            `ictd_core::context::Streaming<f32, 20, 41>`"
+    message = "there is no alias for `{Self}`: the feature dimension must be 1 to 32",
+    note = "for another dimension D, or code that is generic over it, write the full type with its \
+            token size 2 D + 1, for example `ictd_core::model::Model<f32, 40, 81, 1>`"
 )]
-pub trait Shape {
-    /// See [`Context`].
-    type Context;
-    /// See [`TraceContext`].
-    type TraceContext;
+pub trait Shape<A, const C: usize> {
     /// See [`Model`].
     type Model;
-    /// See [`SequentialModel`].
-    type SequentialModel<const L: usize>;
-    /// See [`TwoHeadModel`].
-    type TwoHeadModel;
 }
 
-/// The context of a device, [`Streaming`], for D features.
-pub type Context<const D: usize> = <Features<D> as Shape>::Context;
+/// A [model](crate::model::Model) for D features with attention A, whose layers share their parameters
+/// or, at most C of them, have their own.
+///
+/// ```
+/// use ictd_core::Model;
+/// use ictd_core::attention::TdLambda;
+///
+/// let td0 = Model::<4>::td0(0.2, 15, 0.9)?;
+/// let td_lambda = Model::<4, TdLambda>::td_lambda(0.2, 15, 0.9, 0.8)?;
+/// # Ok::<(), ictd_core::Error>(())
+/// ```
+pub type Model<const D: usize, A = Td0, const C: usize = 1> = <Features<D> as Shape<A, C>>::Model;
 
-/// The context under the mask of TD(lambda), for D features. Its methods are those of the trait
-/// [`context::Context`](trait@crate::context::Context): `use ictd_core::context::Context as _;`.
-pub type TraceContext<const D: usize> = <Features<D> as Shape>::TraceContext;
+/// A [model](crate::model::Model) of the average-reward setting for D features; its K is 2 D + 2.
+///
+/// ```
+/// use ictd_core::AverageRewardModel;
+/// use ictd_core::context::AverageRewardContext;
+///
+/// let model = AverageRewardModel::<4>::average_reward(0.2, 15)?;
+/// let mut context = AverageRewardContext::<4>::new();
+/// let (phi, phi_next) = ([0.5, -0.25, 1.0, 0.0], [1.0, 0.5, -0.5, 0.25]);
+/// context.observe(&phi, 0.75, &phi_next)?;
+/// context.observe(&phi_next, -0.25, &phi)?;
+/// let value = model.differential_value_function(&context)?;
+/// assert!(value.at(&phi) > value.at(&phi_next));
+/// # Ok::<(), ictd_core::Error>(())
+/// ```
+pub type AverageRewardModel<const D: usize, const C: usize = 1> =
+    <Features<D> as AverageRewardShape<C>>::Model;
 
-/// A [model](crate::model::Model) whose layers share their parameters, for D features.
-pub type Model<const D: usize> = <Features<D> as Shape>::Model;
-
-/// A [model](crate::model::Model) of at most L layers with parameters of their own, for D features.
-pub type SequentialModel<const D: usize, const L: usize> =
-    <Features<D> as Shape>::SequentialModel<L>;
-
-/// A [model](crate::model::TwoHeadModel) of the average-reward setting whose layers share their
-/// parameters, for D features; its K is 2 D + 2.
-pub type TwoHeadModel<const D: usize> = <Features<D> as Shape>::TwoHeadModel;
+/// As [`Shape`], for [`AverageRewardModel`].
+pub trait AverageRewardShape<const C: usize> {
+    /// See [`AverageRewardModel`].
+    type Model;
+}
 
 macro_rules! shapes {
     ($($d:literal)*) => {$(
-        impl Shape for Features<$d> {
-            type Context = Streaming<f32, $d, { 2 * $d + 1 }>;
-            type TraceContext = Growing<f32, $d, { 2 * $d + 1 }, TdLambda<f32>>;
-            type Model = crate::model::Model<f32, $d, { 2 * $d + 1 }, 1>;
-            type SequentialModel<const L: usize> =
-                crate::model::Model<f32, $d, { 2 * $d + 1 }, L>;
-            type TwoHeadModel = crate::model::TwoHeadModel<f32, $d, { 2 * $d + 2 }, 1>;
+        impl<A: Attention<f32, { 2 * $d + 1 }>, const C: usize> Shape<A, C> for Features<$d> {
+            type Model = crate::model::Model<f32, $d, { 2 * $d + 1 }, C, A>;
+        }
+        impl<const C: usize> AverageRewardShape<C> for Features<$d> {
+            type Model = crate::model::Model<f32, $d, { 2 * $d + 2 }, C, AverageReward>;
         }
     )*};
 }
 
-shapes!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+shapes!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32);

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::linalg::zeros;
-use crate::mask::Mask;
+use crate::mask::{Mask, State};
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
 use nalgebra::SMatrix;
@@ -24,11 +24,11 @@ impl<S: Scalar, const K: usize> Statistic<S, K> {
     /// [`Error::Empty`] if the prompt has no context.
     pub fn of_prompt<const N: usize>(
         prompt: &Prompt<S, K, N>,
-        mask: &impl Mask<S, K>,
+        mask: &impl Mask<S>,
     ) -> Result<Self, Error> {
         let inverse_len = prompt.inverse_len()?;
         let mut g = zeros();
-        let mut state = mask.initial_state();
+        let mut state = State::INITIAL;
         for z in prompt.context() {
             let (left, right) = mask.factors(&mut state, z, S::ONE);
             crate::linalg::add_outer(&mut g, &left, &right);

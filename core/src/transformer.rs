@@ -12,11 +12,11 @@
 //! further query is a dot product. The literal equations stand in [`crate::attention`].
 
 use crate::attention::Attention;
-use crate::context::Context;
 use crate::error::Error;
+use crate::layer::{Layer, LayerParameters, TwoHeadLayer};
 use crate::linalg::{
-    add_identity, add_scaled, dot, dot_arrays, identity, mul, mul_to, mul_transpose, mul_vector,
-    transpose, transpose_mul_vector, zeros,
+    add_scaled, dot_arrays, identity, mul, mul_to, mul_transpose, mul_vector, transpose,
+    transpose_mul_vector, zeros,
 };
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
@@ -45,79 +45,33 @@ fn first<S: Scalar, const K: usize, const N: usize>(x: &SVector<S, K>) -> SVecto
     out
 }
 
-/// The parameters of one attention layer, theta_l = (P_l, Q_l), each (K, K).
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Layer<S: Scalar, const K: usize> {
-    /// P_l: what is written.
-    pub p: SMatrix<S, K, K>,
-    /// Q_l: which context tokens write how much.
-    pub q: SMatrix<S, K, K>,
-}
-
-impl<S: Scalar, const K: usize> Layer<S, K> {
-    /// B_l = I + (1/n) P_l G_l Q_l: the map that this layer applies to every column of Z.
-    pub fn column_map(&self, statistic: &Statistic<S, K>) -> SMatrix<S, K, K> {
-        let mut b = zeros();
-        self.column_map_to(statistic, &mut b);
-        b
-    }
-
-    /// [`Layer::column_map`] into a matrix that is there: a chip copies no result.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn column_map_to(&self, statistic: &Statistic<S, K>, b: &mut SMatrix<S, K, K>) {
-        // (1/n) P stands in b until b itself does.
-        let entries = b.data.0.as_flattened_mut().iter_mut();
-        for (scaled, p) in entries.zip(self.p.data.0.as_flattened()) {
-            *scaled = statistic.inverse_len * *p;
-        }
-        let mut p_g = zeros();
-        mul_to(b, &statistic.g, &mut p_g);
-        mul_to(&p_g, &self.q, b);
-        add_identity(b);
-    }
-
-    /// Refuses NaN and infinities.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`], naming `P` or `Q`.
-    pub fn check(&self) -> Result<(), Error> {
-        for (m, parameter) in [(&self.p, "P"), (&self.q, "Q")] {
-            // Not `linalg::is_finite`, whose speed costs a chip flash: this is asked once per model.
-            if !m.data.0.as_flattened().iter().all(|x| x.is_finite()) {
-                return Err(Error::NonFinite { parameter });
-            }
-        }
-        Ok(())
-    }
-}
-
-/// A transformer of L layers on tokens of size K.
+/// A transformer of stored layers: one that every layer of the pass shares (autoregressive), or one
+/// for each (sequential).
 ///
 /// C is the capacity for stored layers: 1 is enough for an autoregressive transformer of any depth,
 /// a sequential one stores L.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Transformer<S: Scalar, const K: usize, const C: usize> {
+pub struct Transformer<L, const C: usize> {
     /// A plain array, so that a transformer can be a constant; layers beyond `stored` are 0.
-    layers: [Layer<S, K>; C],
+    layers: [L; C],
     stored: usize,
     depth: usize,
 }
 
-impl<S: Scalar, const K: usize> Transformer<S, K, 1> {
+impl<L> Transformer<L, 1> {
     /// [`Transformer::autoregressive`] for a constant; the caller has checked the layer and that
     /// `depth` > 0.
-    pub(crate) const fn constant(layer: Layer<S, K>, depth: usize) -> Self {
+    pub(crate) const fn constant(layer: L, depth: usize) -> Self {
         Transformer { layers: [layer], stored: 1, depth }
     }
 }
 
-impl<S: Scalar, const K: usize, const C: usize> Transformer<S, K, C> {
-    /// `depth` layers that share one pair (P, Q).
+impl<L: LayerParameters, const C: usize> Transformer<L, C> {
+    /// `depth` layers that share their parameters.
     ///
     /// # Errors
     /// [`Error::NonFinite`] for a bad parameter, [`Error::Empty`] for depth 0.
-    pub fn autoregressive(layer: Layer<S, K>, depth: usize) -> Result<Self, Error> {
+    pub fn autoregressive(layer: L, depth: usize) -> Result<Self, Error> {
         let mut transformer = Self::sequential(&[layer])?;
         if depth == 0 {
             return Err(Error::Empty { parameter: "layers" });
@@ -126,19 +80,19 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<S, K, C> {
         Ok(transformer)
     }
 
-    /// Layers with their own pairs (P_l, Q_l), in order.
+    /// Layers with their own parameters, in order.
     ///
     /// # Errors
     /// [`Error::NonFinite`] for a bad parameter, [`Error::Empty`] without layers,
     /// [`Error::CapacityExceeded`] beyond C.
-    pub fn sequential(layers: &[Layer<S, K>]) -> Result<Self, Error> {
+    pub fn sequential(layers: &[L]) -> Result<Self, Error> {
         if layers.is_empty() {
             return Err(Error::Empty { parameter: "layers" });
         }
         if layers.len() > C {
             return Err(Error::CapacityExceeded { parameter: "layers", capacity: C });
         }
-        let mut stored = [Layer { p: zeros(), q: zeros() }; C];
+        let mut stored = [L::ZERO; C];
         for (to, from) in stored.iter_mut().zip(layers) {
             *to = *from;
         }
@@ -146,15 +100,19 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<S, K, C> {
     }
 
     /// The first `stored` layers of an array: one, passed `depth` times, or `depth`, each passed once.
-    pub(crate) fn from_stored(
-        layers: [Layer<S, K>; C],
-        stored: usize,
-        depth: usize,
-    ) -> Result<Self, Error> {
+    pub(crate) fn from_stored(layers: [L; C], stored: usize, depth: usize) -> Result<Self, Error> {
         for layer in layers.iter().take(stored) {
             layer.check()?;
         }
-        Ok(Transformer { layers, stored, depth })
+        Ok(Self::unchecked(layers, stored, depth))
+    }
+
+    /// Layers used `depth` times in turn, without looking at their numbers: a training run that
+    /// diverges must not stop the other lanes.
+    #[inline(always)]
+    pub(crate) fn unchecked(layers: [L; C], stored: usize, depth: usize) -> Self {
+        debug_assert!(0 < stored && stored <= C && (stored == 1 || stored == depth));
+        Transformer { layers, stored, depth }
     }
 
     /// L.
@@ -163,19 +121,12 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<S, K, C> {
     }
 
     /// The stored layers: one if autoregressive, L if sequential.
-    pub fn layers(&self) -> &[Layer<S, K>] {
+    pub fn layers(&self) -> &[L] {
         self.layers.get(..self.stored).unwrap_or(&self.layers)
     }
 
-    /// Layers used `depth` times in turn, without looking at their numbers: a training run that
-    /// diverges must not stop the other lanes.
-    #[inline(always)]
-    pub(crate) fn unchecked(layers: [Layer<S, K>; C], stored: usize, depth: usize) -> Self {
-        Transformer { layers, stored, depth }
-    }
-
     /// The layers in the order of the forward pass, L of them.
-    pub(crate) fn pass(&self) -> impl DoubleEndedIterator<Item = &Layer<S, K>> + ExactSizeIterator {
+    pub(crate) fn pass(&self) -> impl DoubleEndedIterator<Item = &L> + ExactSizeIterator {
         // Sequential layers each come once, the one autoregressive layer L times.
         (0..self.depth).map(|l| self.layers().get(l).unwrap_or(&self.layers[0]))
     }
@@ -185,11 +136,11 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<S, K, C> {
     ///
     /// # Errors
     /// [`Error::Empty`] if the prompt has no context.
-    pub fn forward<const N: usize>(
+    pub fn forward<const K: usize, const N: usize>(
         &self,
-        prompt: &mut Prompt<S, K, N>,
-        attention: &impl Attention<S, K>,
-        mut observe_layer: impl FnMut(&Prompt<S, K, N>),
+        prompt: &mut Prompt<L::Scalar, K, N>,
+        attention: &impl Attention<L::Scalar, K, Layer = L>,
+        mut observe_layer: impl FnMut(&Prompt<L::Scalar, K, N>),
     ) -> Result<(), Error> {
         for layer in self.pass() {
             attention.apply(layer, prompt)?;
@@ -202,16 +153,18 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<S, K, C> {
     ///
     /// # Errors
     /// [`Error::Empty`] if the prompt has no context.
-    pub fn value<const N: usize>(
+    pub fn value<const K: usize, const N: usize>(
         &self,
-        prompt: &Prompt<S, K, N>,
-        attention: &impl Attention<S, K>,
-    ) -> Result<S, Error> {
+        prompt: &Prompt<L::Scalar, K, N>,
+        attention: &impl Attention<L::Scalar, K, Layer = L>,
+    ) -> Result<L::Scalar, Error> {
         let mut prompt = prompt.clone();
         self.forward(&mut prompt, attention, |_| ())?;
         Ok(prompt.output())
     }
+}
 
+impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
     /// The streaming forward pass of linear attention: shows, layer by layer, G_l before the layer
     /// and the map B_l that the layer applies to every column.
     pub fn column_maps(
@@ -330,28 +283,63 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<S, K, C> {
         b_transposed_x(&plus(&e_k, &transpose_mul_vector(&last.q, &read)))
     }
 
-    /// The value function that linear attention computes from a context: exactly linear in the
+    /// The value function that linear attention reads out of a statistic: exactly linear in the
     /// features, v(s) = <w, phi(s)>.
     ///
     /// # Errors
-    /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the layers blow up.
+    /// [`Error::NonFinite`] if the layers blow up.
     pub fn value_function<const D: usize>(
         &self,
-        context: &impl Context<S, D, K>,
+        statistic: &Statistic<S, K>,
     ) -> Result<ValueFunction<S, D>, Error> {
-        let u = context.read_statistic(|statistic| self.first_of_readout::<D>(statistic))?;
-        ValueFunction::from_readout(&u)
+        ValueFunction::from_readout(&self.first_of_readout::<D>(statistic))
+    }
+}
+
+/// The two heads of the average-reward setting: a statistic for each.
+impl<S: Scalar, const K: usize, const C: usize> Transformer<TwoHeadLayer<S, K>, C> {
+    /// The streaming forward pass: shows the map B_l of each layer.
+    pub fn column_maps(
+        &self,
+        heads: &[Statistic<S, K>; 2],
+        mut observe_layer: impl FnMut(&SMatrix<S, K, K>),
+    ) {
+        let mut heads = *heads;
+        for layer in self.pass() {
+            let b = layer.column_map(&heads);
+            observe_layer(&b);
+            for head in &mut heads {
+                head.g = mul_transpose(&mul(&b, &head.g), &b);
+            }
+        }
     }
 
-    /// TF_L for one query column by the streaming form.
+    /// The outputs of layers 1 to L for one query column, streaming form: -h_l of the theorem.
+    pub fn values_by_layer(
+        &self,
+        heads: &[Statistic<S, K>; 2],
+        query: &SVector<S, K>,
+        mut observe_value: impl FnMut(S),
+    ) {
+        let mut z = *query;
+        self.column_maps(heads, |b| {
+            z = mul_vector(b, &z);
+            observe_value(-z[K - 1]);
+        });
+    }
+
+    /// The differential value function: exactly linear in the features.
     ///
     /// # Errors
-    /// [`Error::Empty`] before the first transition.
-    pub fn value_in_context<const D: usize>(
+    /// [`Error::NonFinite`] if the layers blow up.
+    pub fn value_function<const D: usize>(
         &self,
-        context: &impl Context<S, D, K>,
-        query: &SVector<S, K>,
-    ) -> Result<S, Error> {
-        context.read_statistic(|statistic| -dot(&self.readout(statistic), query))
+        heads: &[Statistic<S, K>; 2],
+    ) -> Result<ValueFunction<S, D>, Error> {
+        let mut product = identity();
+        self.column_maps(heads, |b| product = mul(b, &product));
+        let mut e_k = zeros::<S, K, 1>();
+        e_k[K - 1] = S::ONE;
+        ValueFunction::from_readout(&transpose_mul_vector(&product, &e_k))
     }
 }

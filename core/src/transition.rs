@@ -2,7 +2,8 @@
 
 use crate::error::Error;
 use crate::linalg::zeros;
-use crate::scalar::Scalar;
+use crate::mask::Vector;
+use crate::scalar::{Scalar, check_lanes};
 use nalgebra::{ArrayStorage, SVector};
 
 /// Features phi(s), (D): an array `[S; D]` or nalgebra's `SVector<S, D>`.
@@ -51,40 +52,88 @@ impl<S: Scalar, const D: usize> Transition<S, D> {
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `phi`, `reward` or `phi_next`.
     pub fn check(&self) -> Result<(), Error> {
-        // One comparison for all: NaN and infinities stay what they are in a sum of squares.
-        let mut square = self.reward * self.reward;
+        let (phi, phi_next) = (self.phi.data.0[0], self.phi_next.data.0[0]);
+        Token { phi, phi_next, rewards: [self.reward] }.check(S::ZERO)
+    }
+}
+
+/// An unscaled token u = (phi; phi'; r), with the rewards of C cumulants.
+///
+/// The token of a discount is z = (phi; gamma phi'; r), so Z = S Z_u with S = diag(I, gamma I, 1).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Token<S, const D: usize, const C: usize> {
+    /// phi, (D).
+    pub phi: [S; D],
+    /// phi', (D).
+    pub phi_next: [S; D],
+    /// r_m, (C).
+    pub rewards: [S; C],
+}
+
+impl<S: Scalar, const D: usize, const C: usize> Vector<S> for Token<S, D, C> {
+    const ZERO: Self = Token { phi: [S::ZERO; D], phi_next: [S::ZERO; D], rewards: [S::ZERO; C] };
+
+    #[inline(always)]
+    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
         for i in 0..D {
-            square += self.phi[i] * self.phi[i];
-            square += self.phi_next[i] * self.phi_next[i];
+            f(&mut a.phi[i], &mut b.phi[i], z.phi[i]);
         }
-        if can_be_summed(square) { Ok(()) } else { Err(self.refusal()) }
+        for i in 0..D {
+            f(&mut a.phi_next[i], &mut b.phi_next[i], z.phi_next[i]);
+        }
+        for m in 0..C {
+            f(&mut a.rewards[m], &mut b.rewards[m], z.rewards[m]);
+        }
+    }
+}
+
+impl<S: Scalar, const D: usize, const C: usize> Token<S, D, C> {
+    /// Refuses what cannot be summed ([`Transition::check`]), or has a number larger than the limit (0: no
+    /// limit).
+    #[inline(always)]
+    pub(crate) fn check(&self, limit: S) -> Result<(), Error> {
+        // One comparison for all: NaN and infinities stay what they are in a sum of squares.
+        if can_be_summed(self.square()) && (limit == S::ZERO || self.is_within(limit)) {
+            Ok(())
+        } else {
+            Err(self.refusal(limit))
+        }
+    }
+
+    fn is_within(&self, limit: S) -> bool {
+        let parts = [self.phi.as_slice(), &self.phi_next, &self.rewards];
+        parts.into_iter().all(|part| all_within(part, limit))
     }
 
     #[cold]
     #[inline(never)]
-    fn refusal(&self) -> Error {
+    fn refusal(&self, limit: S) -> Error {
         let mut square = S::ZERO;
-        let reward = core::slice::from_ref(&self.reward);
-        let parts = [
-            ("phi", self.phi.as_slice()),
-            ("reward", reward),
-            ("phi_next", self.phi_next.as_slice()),
-        ];
+        let parts =
+            [("phi", self.phi.as_slice()), ("reward", &self.rewards), ("phi_next", &self.phi_next)];
         for (parameter, part) in parts {
             for x in part {
                 square += *x * *x;
             }
+            if !part.iter().all(|x| x.is_finite()) {
+                return Error::NonFinite { parameter };
+            }
             if !can_be_summed(square) {
-                return if part.iter().all(|x| x.is_finite()) {
-                    Error::OutOfRange { parameter, accepted: TOKEN_LENGTH }
-                } else {
-                    Error::NonFinite { parameter }
-                };
+                return Error::OutOfRange { parameter, accepted: TOKEN_LENGTH };
+            }
+            if limit != S::ZERO && !all_within(part, limit) {
+                return Error::OutOfRange { parameter, accepted: "the limit of the context" };
             }
         }
         // The check summed up in another order: the last one tipped the balance.
         Error::OutOfRange { parameter: "phi_next", accepted: TOKEN_LENGTH }
     }
+}
+
+/// True if no number, in any lane, is larger than the limit.
+fn all_within<S: Scalar>(part: &[S], limit: S) -> bool {
+    let is_within = |x: &S| (0..S::LANES).all(|lane| x.abs().lane(lane) <= limit.lane(lane));
+    part.iter().all(is_within)
 }
 
 /// What [`Transition::check`] accepts.
@@ -123,23 +172,6 @@ pub(crate) fn check_discount<S: Scalar, const D: usize, const K: usize>(
         return check_gamma(gamma);
     }
     check_lanes(gamma, "gamma", |g| g == Scalar::ONE, "1 in the average-reward setting")
-}
-
-/// A parameter whose lanes are all finite and fit.
-pub(crate) fn check_lanes<S: Scalar>(
-    x: S,
-    parameter: &'static str,
-    fits: impl Fn(S::Element) -> bool,
-    accepted: &'static str,
-) -> Result<S, Error> {
-    if !x.is_finite() {
-        return Err(Error::NonFinite { parameter });
-    }
-    if (0..S::LANES).all(|lane| fits(x.lane(lane))) {
-        Ok(x)
-    } else {
-        Err(Error::OutOfRange { parameter, accepted })
-    }
 }
 
 /// A context token z_j = (phi_{j-1}; gamma phi_j; R_j), (K); with K = 2 D + 2 the average-reward

@@ -1,15 +1,16 @@
 //! Each construction's forward pass, literal and streaming, is its classical algorithm.
 
-use ictd_core::attention::{LinearAttention, Mask, Td0, TdLambda};
+use ictd_core::attention::{Attention, Mask, Td0, TdLambda};
 use ictd_core::constructions;
 use ictd_core::context::{Context, Growing};
+use ictd_core::layer::Layer;
 use ictd_core::linalg;
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::statistic::Statistic;
 use ictd_core::tasks::{Task, random_mdp};
 use ictd_core::td;
-use ictd_core::transformer::{Layer, Transformer};
+use ictd_core::transformer::Transformer;
 use ictd_core::transition::{Transition, query_token};
 use nalgebra::{SMatrix, SVector};
 
@@ -30,7 +31,7 @@ fn data(seed: u64) -> (Vec<Transition<f64, D>>, Vec<C>, SVector<f64, D>) {
     (transitions.to_vec(), c, query)
 }
 
-fn forward_pass_is<M: Mask<f64, K>>(
+fn forward_pass_is<M: Mask<f64> + Attention<f64, K, Layer = Layer<f64, K>>>(
     mask: M,
     layer: fn(&C) -> Layer<f64, K>,
     update: impl Fn(&SVector<f64, D>, &C, &[Transition<f64, D>]) -> SVector<f64, D>,
@@ -38,7 +39,7 @@ fn forward_pass_is<M: Mask<f64, K>>(
     for seed in 0..10 {
         let (transitions, c, query) = data(seed);
         let layers: Vec<_> = c.iter().map(layer).collect();
-        let transformer = Transformer::<f64, K, L>::sequential(&layers).unwrap();
+        let transformer = Transformer::<_, L>::sequential(&layers).unwrap();
         let mut want = Vec::new();
         let mut w = linalg::zeros();
         for c_l in &c {
@@ -49,18 +50,17 @@ fn forward_pass_is<M: Mask<f64, K>>(
         let mut prompt = Prompt::<f64, K, N>::discounted(&transitions, GAMMA, &query).unwrap();
         let statistic = Statistic::of_prompt(&prompt, &mask).unwrap();
         let mut literal = Vec::new();
-        transformer
-            .forward(&mut prompt, &LinearAttention(mask), |z| literal.push(z.output()))
-            .unwrap();
+        transformer.forward(&mut prompt, &mask, |z| literal.push(z.output())).unwrap();
         let mut streaming = Vec::new();
         transformer
             .values_by_layer(&statistic, &query_token::<_, D, K>(&query), |v| streaming.push(v));
 
-        let mut context = Growing::<f64, D, K, M>::new(GAMMA, mask).unwrap();
+        let mut context = Context::<D, M, Growing, f64>::with(mask, Growing);
         for t in &transitions {
             context.observe_transition(t).unwrap();
         }
-        let value = transformer.value_function(&context).unwrap();
+        let statistic = context.statistic::<K>(GAMMA, 0).unwrap();
+        let value = transformer.value_function::<D>(&statistic).unwrap();
         for (l, want) in want.iter().enumerate() {
             for got in [literal[l], streaming[l]] {
                 assert!((got - want).abs() < 1e-12, "layer {l}: {got} is not {want}");

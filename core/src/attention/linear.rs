@@ -1,36 +1,49 @@
-use super::{Attention, Mask};
+use super::{Attention, AttentionKind};
 use crate::error::Error;
+use crate::layer::Layer;
 use crate::linalg::{add_scaled, dot, mul_vector, zeros};
+use crate::mask::{Mask, MeanCentred, Td0, TdLambda};
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
-use crate::transformer::Layer;
 use nalgebra::SMatrix;
 
 /// Linear attention (eq. "linear attention"): LinAttn(Z; P, Q, M) = P Z M (Z^T Q Z).
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LinearAttention<M>(
-    /// The mask M.
-    pub M,
-);
+// Not for every mask at once: coherence cannot tell that the other mechanisms are none.
+macro_rules! linear_attention {
+    ($($mask:ty)*) => {$(
+        impl<S: Scalar, const K: usize> Attention<S, K> for $mask {
+            type Layer = Layer<S, K>;
+            const KIND: AttentionKind = AttentionKind::Linear;
 
-impl<S: Scalar, const K: usize, M: Mask<S, K>> Attention<S, K> for LinearAttention<M> {
-    /// Eq. "Z_l update": Z + (1/n) P Z M (Z^T Q Z).
-    fn apply<const N: usize>(
-        &self,
-        layer: &Layer<S, K>,
-        prompt: &mut Prompt<S, K, N>,
-    ) -> Result<(), Error> {
-        let inverse_len = prompt.inverse_len()?;
-        let attended = attend(&self.0, &layer.q, prompt);
-        prompt.add_columns(inverse_len, &layer.p, &attended);
-        Ok(())
-    }
+            fn of_trace_decay(lambda: S) -> Result<Self, Error> {
+                Mask::of_lambda(lambda)
+            }
+
+            fn trace_decay(&self) -> S {
+                Mask::lambda(self)
+            }
+
+            /// Eq. "Z_l update": Z + (1/n) P Z M (Z^T Q Z).
+            fn apply<const N: usize>(
+                &self,
+                layer: &Layer<S, K>,
+                prompt: &mut Prompt<S, K, N>,
+            ) -> Result<(), Error> {
+                let inverse_len = prompt.inverse_len()?;
+                let attended = attend(self, &layer.q, prompt);
+                prompt.add_columns(inverse_len, &layer.p, &attended);
+                Ok(())
+            }
+        }
+    )*};
 }
+
+linear_attention!(Td0 TdLambda<S> MeanCentred);
 
 /// Z M (Z^T Q Z), column by column: sum_r (Z M)_r (z_r^T Q z_c). The last column of the result is
 /// the query's.
-pub(crate) fn attend<S: Scalar, const K: usize, const N: usize>(
-    mask: &impl Mask<S, K>,
+pub(super) fn attend<S: Scalar, const K: usize, const N: usize>(
+    mask: &impl Mask<S>,
     q: &SMatrix<S, K, K>,
     prompt: &Prompt<S, K, N>,
 ) -> Prompt<S, K, N> {
@@ -49,7 +62,7 @@ pub(crate) fn attend<S: Scalar, const K: usize, const N: usize>(
 
 /// Z M: column r is the sum of Z's columns weighted by M's column r (the query's column is 0).
 fn masked<S: Scalar, const K: usize, const N: usize>(
-    mask: &impl Mask<S, K>,
+    mask: &impl Mask<S>,
     prompt: &Prompt<S, K, N>,
 ) -> Prompt<S, K, N> {
     let n = prompt.context_len();

@@ -1,9 +1,9 @@
-use super::Attention;
+use super::{Attention, AttentionKind};
 use crate::error::Error;
+use crate::layer::Layer;
 use crate::linalg::{add_scaled, dot, scale, transpose_mul_vector, zeros};
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
-use crate::transformer::Layer;
 
 /// Softmax attention (App. "Nonlinear Attention"): Attn(Z; P, Q) = P Z M softmax(Z^T Q Z), with
 /// TD(0)'s mask and the softmax over each row of the scores, as paper and authors' code have it:
@@ -17,6 +17,17 @@ use crate::transformer::Layer;
 pub struct SoftmaxAttention;
 
 impl<S: Scalar, const K: usize> Attention<S, K> for SoftmaxAttention {
+    type Layer = Layer<S, K>;
+    const KIND: AttentionKind = AttentionKind::Softmax;
+
+    fn of_trace_decay(lambda: S) -> Result<Self, Error> {
+        crate::mask::only_zero(lambda, SoftmaxAttention)
+    }
+
+    fn trace_decay(&self) -> S {
+        S::ZERO
+    }
+
     /// Z + (1/n) P Z M softmax(Z^T Q Z).
     fn apply<const N: usize>(
         &self,

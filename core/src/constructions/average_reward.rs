@@ -1,7 +1,7 @@
 use super::{set_block, unit};
+use crate::layer::TwoHeadLayer;
 use crate::linalg::zeros;
 use crate::scalar::Scalar;
-use crate::two_head::TwoHeadLayer;
 use nalgebra::SMatrix;
 
 /// The average-reward theorem (eqs. "two-head P matrices", "two-head Q and W"): the two-head layer

@@ -1,7 +1,7 @@
 use super::{set_block, unit};
+use crate::layer::Layer;
 use crate::linalg::zeros;
 use crate::scalar::Scalar;
-use crate::transformer::Layer;
 use nalgebra::SMatrix;
 
 /// The corollary for the (naive) residual gradient (eq. "P and Q def RG"), for any C_l, (D, D).

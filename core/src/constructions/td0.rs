@@ -1,7 +1,7 @@
 use super::{set_block, unit};
+use crate::layer::Layer;
 use crate::linalg::zeros;
 use crate::scalar::Scalar;
-use crate::transformer::Layer;
 use nalgebra::SMatrix;
 
 /// Theorem 1 (eq. "Z_0 P Q TD define"): the layer that performs one iteration of preconditioned

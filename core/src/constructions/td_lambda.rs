@@ -1,6 +1,6 @@
 use super::td0;
+use crate::layer::Layer;
 use crate::scalar::Scalar;
-use crate::transformer::Layer;
 use nalgebra::SMatrix;
 
 /// The corollary for TD(lambda): Theorem 1's parameters, under the mask

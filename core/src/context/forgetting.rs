@@ -1,92 +1,106 @@
-use super::{Context, checked};
-use crate::attention::Mask;
+use super::moments::Moments;
+use super::stored::Visit;
+use super::{Entries, Sums, Window};
 use crate::error::Error;
-use crate::linalg::zeros;
-use crate::scalar::Scalar;
-use crate::statistic::Statistic;
-use crate::transition::{Transition, check_discount, check_lanes, token};
-use nalgebra::SMatrix;
+use crate::mask::{Mask, State};
+use crate::scalar::{Scalar, check_lanes};
+use crate::transition::Token;
 
-/// The context that forgets exponentially: transition j of n counts with weight
-/// retention^(n - j), and n becomes the sum of the weights.
+/// The past is forgotten exponentially: transition j of n counts with weight retention^(n - j), and n
+/// becomes the sum of the weights.
 ///
 /// Retention 1 - 1/h remembers about the last h transitions. Rounding errors are forgotten at the
 /// same rate as the data, so they do not accumulate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-#[cfg_attr(
-    feature = "serde",
-    serde(bound(
-        serialize = "S: serde::Serialize, M: serde::Serialize, M::State: serde::Serialize",
-        deserialize = "S: serde::Deserialize<'de>, M: serde::Deserialize<'de>, M::State: serde::Deserialize<'de>"
-    ))
-)]
-pub struct Forgetting<S: Scalar, const D: usize, const K: usize, M: Mask<S, K>> {
-    gamma: S,
+pub struct Forgetting<S: Scalar = f32> {
     retention: S,
-    mask: M,
-    state: M::State,
-    g: SMatrix<S, K, K>,
+}
+
+impl<S: Scalar> Forgetting<S> {
+    /// A retention in (0, 1).
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `retention`.
+    ///
+    /// ```
+    /// use ictd_core::context::Forgetting;
+    ///
+    /// assert_eq!(Forgetting::new(0.99)?.retention(), 0.99);
+    /// assert!(Forgetting::new(1.0).is_err());
+    /// # Ok::<(), ictd_core::Error>(())
+    /// ```
+    pub fn new(retention: S) -> Result<Self, Error> {
+        let fits = |r| r > Scalar::ZERO && r < Scalar::ONE;
+        Ok(Forgetting { retention: check_lanes(retention, "retention", fits, "(0, 1)")? })
+    }
+
+    /// The factor by which the past shrinks with each transition.
+    pub fn retention(&self) -> S {
+        self.retention
+    }
+}
+
+impl<S: Scalar> Window<S> for Forgetting<S> {
+    type Sums<M: Mask<S>, const D: usize, const C: usize> =
+        DecayingSums<M::State<Token<S, D, C>>, D, C, S>;
+    const CODE: u8 = 2;
+
+    fn retention(&self) -> S {
+        self.retention
+    }
+
+    fn of_retention(retention: S) -> Result<Self, Error> {
+        Self::new(retention)
+    }
+}
+
+/// The sums of a forgetting context: G <- retention G + left right^T.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct DecayingSums<T, const D: usize, const C: usize, S> {
+    state: T,
+    moments: Moments<S, D, C>,
+    /// The sum of the weights.
     weight: S,
     len: u64,
 }
 
-impl<S: Scalar, const D: usize, const K: usize, M: Mask<S, K>> Forgetting<S, D, K, M> {
-    /// An empty context for a discount gamma in [0, 1) (1 in the average-reward setting) and a
-    /// retention in (0, 1).
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` or `retention`.
-    pub fn new(gamma: S, retention: S, mask: M) -> Result<Self, Error> {
-        let gamma = check_discount::<S, D, K>(gamma)?;
-        let fits = |r| r > Scalar::ZERO && r < Scalar::ONE;
-        let retention = check_lanes(retention, "retention", fits, "(0, 1)")?;
-        let state = mask.initial_state();
-        Ok(Forgetting { gamma, retention, mask, state, g: zeros(), weight: S::ZERO, len: 0 })
-    }
-
-    /// The discount gamma.
-    pub fn gamma(&self) -> S {
-        self.gamma
-    }
-
-    /// The sum of the weights: the length that 1/n uses.
-    pub fn effective_len(&self) -> S {
-        self.weight
-    }
-}
-
-impl<S: Scalar, const D: usize, const K: usize, M: Mask<S, K>> Context<S, D, K>
-    for Forgetting<S, D, K, M>
+impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
+    for DecayingSums<M::State<Token<S, D, C>>, D, C, S>
 {
-    fn observe_transition(&mut self, transition: &Transition<S, D>) -> Result<(), Error> {
-        transition.check()?;
-        let z = token::<S, D, K>(transition, self.gamma);
-        let (left, right) = self.mask.factors(&mut self.state, &z, self.retention);
-        for j in 0..K {
-            let right_j = right[j];
-            for i in 0..K {
-                let g = &mut self.g.data.0[j][i];
-                *g = self.retention * *g + left[i] * right_j;
-            }
-        }
-        self.weight = self.retention * self.weight + S::ONE;
+    const EMPTY: Self =
+        DecayingSums { state: State::INITIAL, moments: Moments::ZERO, weight: S::ZERO, len: 0 };
+
+    #[inline(always)]
+    fn add(&mut self, mask: &M, retention: S, token: &Token<S, D, C>) {
+        let factors = mask.factors(&mut self.state, token, retention);
+        self.moments.update(&factors, M::SYMMETRIC, |g, left, right| {
+            *g = retention * *g + left * right;
+        });
+        self.weight = retention * self.weight + S::ONE;
         self.len = self.len.saturating_add(1);
-        Ok(())
+    }
+
+    fn end_episode(&mut self) {
+        self.state.end_episode();
     }
 
     fn len(&self) -> u64 {
         self.len
     }
 
-    fn clear(&mut self) {
-        self.state = self.mask.initial_state();
-        self.g = zeros();
-        self.weight = S::ZERO;
-        self.len = 0;
+    fn weight(&self) -> S {
+        self.weight
     }
 
-    fn statistic(&self) -> Result<Statistic<S, K>, Error> {
-        checked(self.g, self.len, self.weight)
+    #[inline(always)]
+    fn read(&self, _mask: &M, gamma: S, cumulant: usize, out: &mut impl Entries<S>) -> bool {
+        Moments::read([&self.moments], |[g]| g, M::SYMMETRIC, gamma, cumulant, out)
+    }
+
+    fn fields(&mut self, visit: &mut impl Visit<S>) {
+        self.state.numbers(&mut |x| visit.number(x));
+        self.moments.numbers(&mut |x| visit.number(x));
+        visit.number(&mut self.weight);
+        visit.count(&mut self.len, u64::MAX);
     }
 }

@@ -1,200 +1,412 @@
 //! The streaming context: one transition at a time in O(K^2), in memory that does not depend on
 //! how many there were.
 //!
-//! | policy | remembers | statistic |
+//! | window | remembers | statistic |
 //! |---|---|---|
 //! | [`Growing`] | every transition, equally | blocked, compensated sum: its error does not grow with n |
 //! | [`Forgetting`] | the past, shrunk by a factor per transition | G <- retention G + left right^T |
 //! | [`Sliding`] | the last N transitions | adds the new, subtracts the dropped, and starts over from sums made by addition alone every N transitions |
 //!
-//! # Long streams
+//! Each works with each [mask](crate::mask); the average-reward transformer needs two statistics,
+//! one per head ([`AverageRewardContext`]).
 //!
-//! In `f32` a plain sum stops growing at 2^24 equal terms. None of these does: a growing context adds plainly
-//! within blocks of 256 transitions, and from block to block with each rounding error kept (TwoSum), so that
-//! its error is that of one block: at most 128 units of roundoff, relative to the largest entry. A
-//! forgetting context remembers the last 1 / (1 - retention) roundings, a sliding one those since
-//! its last sum by addition alone, at most 3 N. The test `context_drift` holds each to a half or less of that,
-//! against sums in `f64`, over as many transitions as it is asked for. The count of transitions
-//! is a `u64`. A transition too large to be summed ([`Transition::check`]) is refused and leaves no trace, so that
-//! a sensor's spike does not spoil a context; sums that leave the range of the scalar all the same (2^32 of
-//! the largest transitions, or a trace without decay) are refused when read: [`Error::NonFinite`].
+//! ```
+//! use ictd_core::Context;
+//! use ictd_core::context::{Forgetting, Growing, Sliding};
+//! use ictd_core::mask::{Td0, TdLambda};
 //!
-//! Each works with each mask of [`crate::mask`]; the average-reward transformer needs two
-//! statistics, one per head ([`TwoHeadContext`]).
+//! // TD(0), every transition: can be a constant, and takes no flash when it is empty.
+//! static CONTEXT: Context<4> = Context::<4>::new();
+//! // TD(lambda), the last hundred or so transitions.
+//! let mut context = Context::<4, TdLambda, Forgetting>::with(TdLambda::new(0.9)?, Forgetting::new(0.99)?);
+//! // TD(0), the last 64 transitions, three cumulants, in f64.
+//! let window = Context::<4, Td0, Sliding<64>, f64, 3>::with(Td0, Sliding);
+//!
+//! context.observe(&[0.5, 0.0, 1.0, 0.0], 0.25, &[0.0; 4])?;
+//! context.end_episode();
+//! assert_eq!((CONTEXT.len(), context.len(), window.len()), (0, 1, 0));
+//! # Ok::<(), ictd_core::Error>(())
+//! ```
+//!
+//! # Tokens without a discount
+//!
+//! A context keeps unscaled tokens u = (phi; phi'; r). With S = diag(I, gamma I, 1) the tokens of a
+//! discount are Z = S Z_u, and because a mask acts on columns G(gamma) = S G_u S: one context answers
+//! every discount, and the model brings its own. The trace decay lambda belongs to the context; a model
+//! of another one refuses it.
+//!
+//! # Episodes
+//!
+//! A terminal transition has no successor: [`Context::observe_terminal`] takes phi' = 0 and ends the
+//! episode. [`Context::end_episode`] cuts one off that did not terminate. Either sets the trace to 0 and
+//! keeps the statistic.
+//!
+//! # Several cumulants
+//!
+//! C rewards can be observed with each transition, as general value functions do: they share the
+//! feature block of the statistic, which takes (2 d)^2 + C (4 d + 1) numbers, and each is read on its
+//! own.
+//!
+//! # Long streams, spikes
+//!
+//! In `f32` a plain sum stops growing at 2^24 equal terms. None of these does: a growing context adds
+//! plainly within blocks of 256 transitions, and from block to block with each rounding error kept
+//! (TwoSum), so that its error is that of one block: at most 128 units of roundoff, relative to the
+//! largest entry. A forgetting context remembers the last 1 / (1 - retention) roundings, a sliding one
+//! those since its last sum by addition alone. The test `context_drift` holds each to a half or less of
+//! that, against sums in `f64`, over as many transitions as it is asked for.
+//!
+//! A transition too large to be summed ([`Transition::check`]) is refused and leaves no trace;
+//! [`Context::with_limit`] sets a lower limit, so that a sensor's spike does not outweigh all else. Sums
+//! that leave the range of the scalar all the same (2^32 of the largest transitions, or a trace
+//! without decay) are refused when read: [`Error::NonFinite`].
 
+mod average_reward;
 mod forgetting;
 mod growing;
+mod moments;
 mod sliding;
-mod streaming;
-mod sum;
+mod stored;
 
-pub use forgetting::Forgetting;
-pub use growing::Growing;
-pub use sliding::{Sliding, SlidingMask};
-pub use streaming::Streaming;
+pub use average_reward::AverageRewardContext;
+pub use forgetting::{DecayingSums, Forgetting};
+pub use growing::{BlockedSums, Growing};
+pub use moments::Moments;
+pub use sliding::{Sliding, SlidingSums};
+pub use stored::Visit;
 
 use crate::error::Error;
-use crate::mask::{MeanCentred, Td0};
-use crate::scalar::Scalar;
+use crate::linalg::zeros;
+use crate::mask::{Mask, Td0};
+use crate::scalar::{Scalar, check_lanes};
 use crate::statistic::Statistic;
-use crate::transition::{FeatureVector, Transition};
+use crate::transition::{FeatureVector, Token, Transition};
+use core::fmt::Debug;
 use nalgebra::SMatrix;
 
-/// A context that transitions stream into.
-pub trait Context<S: Scalar, const D: usize, const K: usize> {
-    /// Adds the transition (phi, reward, phi').
+/// What a context remembers of a stream: [`Growing`], [`Forgetting`] or [`Sliding`].
+pub trait Window<S: Scalar>: Copy + Debug + PartialEq {
+    /// Its sums under a mask, for D features and C cumulants.
+    type Sums<M: Mask<S>, const D: usize, const C: usize>: Sums<S, M, D, C>;
+
+    /// Its code in stored contexts.
+    const CODE: u8;
+
+    /// How many transitions it holds; 0 if it does not keep them.
+    const CAPACITY: u32 = 0;
+
+    /// The factor by which the past shrinks with each transition.
+    fn retention(&self) -> S {
+        S::ONE
+    }
+
+    /// The window with this retention, as a stored context has it.
     ///
     /// # Errors
-    /// As [`Transition::check`]; the context stays as it was.
-    fn observe_transition(&mut self, transition: &Transition<S, D>) -> Result<(), Error>;
+    /// As [`Forgetting::new`]; none for the others.
+    fn of_retention(retention: S) -> Result<Self, Error>;
+}
 
-    /// How many transitions the context stands for: all observed, or those in the window.
+/// The sums that a window keeps, and the state of the mask beside them.
+pub trait Sums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
+    Clone + Debug + PartialEq
+{
+    /// Before the first transition.
+    const EMPTY: Self;
+
+    /// Adds a token.
+    fn add(&mut self, mask: &M, retention: S, token: &Token<S, D, C>);
+
+    /// An episode has ended: the trace starts again.
+    fn end_episode(&mut self);
+
+    /// How many transitions they stand for.
     fn len(&self) -> u64;
 
-    /// Forgets everything.
-    fn clear(&mut self);
+    /// The sum of the transitions' weights.
+    fn weight(&self) -> S;
 
-    /// G_0 and 1/n.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the sums overflowed.
-    fn statistic(&self) -> Result<Statistic<S, K>, Error>;
+    /// Shows every entry of G(gamma) of a cumulant. False if the sums overflowed.
+    #[must_use]
+    fn read(&self, mask: &M, gamma: S, cumulant: usize, out: &mut impl Entries<S>) -> bool;
 
-    /// What `read` makes of [`Context::statistic`], lent where it stands: a chip copies nothing.
-    ///
-    /// # Errors
-    /// As [`Context::statistic`].
+    /// Shows every field in one order: to be stored, or read.
+    fn fields(&mut self, visit: &mut impl Visit<S>);
+}
+
+/// What takes the entries of a statistic G, (K, K).
+pub trait Entries<S> {
+    /// The entry at a row and a column.
+    fn put(&mut self, row: usize, column: usize, x: S);
+}
+
+impl<S, const K: usize> Entries<S> for SMatrix<S, K, K> {
     #[inline(always)]
-    fn read_statistic<T>(&self, read: impl FnOnce(&Statistic<S, K>) -> T) -> Result<T, Error> {
-        Ok(read(&self.statistic()?))
+    fn put(&mut self, row: usize, column: usize, x: S) {
+        self.data.0[column][row] = x;
+    }
+}
+
+/// A^T = sum (phi - gamma phi') e^T, (D, D), of which each entry of G adds its part.
+struct TdMatrix<S, const D: usize>([[S; D]; D]);
+
+impl<S: Scalar, const D: usize> Entries<S> for TdMatrix<S, D> {
+    fn put(&mut self, row: usize, column: usize, x: S) {
+        let Some(column) = self.0.get_mut(column) else { return };
+        if let Some(entry) = column.get_mut(row) {
+            *entry += x;
+        } else if let Some(entry) = column.get_mut(row - D) {
+            *entry -= x;
+        }
+    }
+}
+
+/// The C rewards of a transition: an array, or one number.
+pub trait Rewards<S, const C: usize> {
+    /// The C numbers.
+    fn to_array(&self) -> [S; C];
+}
+
+impl<S: Scalar> Rewards<S, 1> for S {
+    #[inline(always)]
+    fn to_array(&self) -> [S; 1] {
+        [*self]
+    }
+}
+
+impl<S: Scalar, const C: usize> Rewards<S, C> for [S; C] {
+    #[inline(always)]
+    fn to_array(&self) -> [S; C] {
+        *self
+    }
+}
+
+/// A context that transitions stream into: for D features under mask M, remembering what window W
+/// does, in scalars S, with C cumulants.
+///
+/// ```
+/// let mut context = ictd_core::Context::<2>::new();
+/// context.observe(&[1.0, 0.5], 0.25, &[0.5, -1.0])?;
+/// assert_eq!(context.len(), 1);
+/// # Ok::<(), ictd_core::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Context<
+    const D: usize,
+    M: Mask<S> = Td0,
+    W: Window<S> = Growing,
+    S: Scalar = f32,
+    const C: usize = 1,
+> {
+    mask: M,
+    window: W,
+    /// The largest size of a number that is observed; 0 is no limit, so that an empty context is
+    /// all zeros.
+    limit: S,
+    sums: W::Sums<M, D, C>,
+}
+
+impl<const D: usize, M, W, S, const C: usize> Copy for Context<D, M, W, S, C>
+where
+    S: Scalar,
+    M: Mask<S>,
+    W: Window<S>,
+    W::Sums<M, D, C>: Copy,
+{
+}
+
+impl<const D: usize, S: Scalar, const C: usize> Context<D, Td0, Growing, S, C> {
+    /// An empty context of TD(0)'s mask that remembers every transition.
+    pub const fn new() -> Self {
+        Self::with(Td0, Growing)
+    }
+}
+
+impl<const D: usize, S: Scalar, const C: usize> Default for Context<D, Td0, Growing, S, C> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar> Context<D, M, W, S> {
+    /// [`Context::observe`] of a transition.
+    ///
+    /// # Errors
+    /// As [`Context::observe`].
+    #[inline(always)]
+    pub fn observe_transition(&mut self, transition: &Transition<S, D>) -> Result<(), Error> {
+        self.observe(&transition.phi, transition.reward, &transition.phi_next)
+    }
+}
+
+impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Context<D, M, W, S, C> {
+    /// An empty context of a mask and a window.
+    pub const fn with(mask: M, window: W) -> Self {
+        const {
+            assert!(D > 0 && C > 0, "a context has at least one feature and one cumulant");
+        }
+        Context { mask, window, limit: S::ZERO, sums: W::Sums::<M, D, C>::EMPTY }
     }
 
-    /// Adds the transition from a state with features `phi` to one with features `phi_next`.
+    /// The same context, which from now on refuses transitions with a number larger than `limit`: a
+    /// spike of a sensor would outweigh all else that was observed. Without it only what could not be
+    /// summed is refused ([`Transition::check`]).
+    ///
+    /// ```
+    /// let mut context = ictd_core::Context::<1>::new().with_limit(10.0)?;
+    /// assert!(context.observe(&[65535.0], 0.0, &[1.0]).is_err());
+    /// assert!(context.is_empty());
+    /// # Ok::<(), ictd_core::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// As [`Context::observe_transition`].
-    #[inline(always)]
-    fn observe(
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `limit`, unless it is above 0.
+    pub fn with_limit(mut self, limit: S) -> Result<Self, Error> {
+        self.limit = check_lanes(limit, "limit", |x| x > Scalar::ZERO, "above 0")?;
+        Ok(self)
+    }
+
+    /// Adds the transition from a state with features `phi`, (D), to one with features `phi_next`:
+    /// O(K^2) operations, however many came before. `rewards` is a number, or an array with one for
+    /// each cumulant.
+    ///
+    /// # Errors
+    /// As [`Transition::check`], and [`Error::OutOfRange`] beyond the context's limit; the context stays
+    /// as it was.
+    // One copy of the unrolled sums in the firmware; inlined elsewhere, for vector instructions.
+    #[cfg_attr(target_os = "none", inline(never))]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    pub fn observe(
         &mut self,
         phi: &impl FeatureVector<S, D>,
-        reward: S,
+        rewards: impl Rewards<S, C>,
         phi_next: &impl FeatureVector<S, D>,
     ) -> Result<(), Error> {
-        self.observe_transition(&Transition {
-            phi: phi.to_vector(),
-            reward,
-            phi_next: phi_next.to_vector(),
-        })
+        let rewards = rewards.to_array();
+        let token = Token { phi: *phi.as_array(), phi_next: *phi_next.as_array(), rewards };
+        token.check(self.limit)?;
+        self.sums.add(&self.mask, self.window.retention(), &token);
+        Ok(())
     }
 
-    /// True before the first transition.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-}
-
-/// The statistic, unless it is empty or overflowed.
-#[inline(always)]
-fn checked<S: Scalar, const K: usize>(
-    g: SMatrix<S, K, K>,
-    len: u64,
-    weight: S,
-) -> Result<Statistic<S, K>, Error> {
-    if len == 0 {
-        return Err(Error::Empty { parameter: "context" });
-    }
-    if !crate::linalg::is_finite(&g) {
-        return Err(Error::NonFinite { parameter: "context" });
-    }
-    Ok(Statistic { g, inverse_len: S::ONE / weight })
-}
-
-/// The contexts of the average-reward transformer's two heads, fed together.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct TwoHeadContext<A, B> {
-    /// The context of head 1, with the mask [`MeanCentred`].
-    pub head1: A,
-    /// The context of head 2, with the mask [`Td0`].
-    pub head2: B,
-}
-
-/// The growing average-reward context.
-pub type GrowingAverageReward<S, const D: usize, const K: usize> =
-    TwoHeadContext<Growing<S, D, K, MeanCentred>, Growing<S, D, K, Td0>>;
-
-impl<A, B> TwoHeadContext<A, B> {
-    /// Adds the transition from a state with features `phi` to one with features `phi_next`.
+    /// [`Context::observe`] of the last transition of an episode: there is no next state, whose value
+    /// counts as 0, and the next transition observed begins another episode.
     ///
     /// # Errors
-    /// As [`Transition::check`]; the context stays as it was.
-    pub fn observe<S: Scalar, const D: usize, const K: usize>(
+    /// As [`Context::observe`].
+    pub fn observe_terminal(
         &mut self,
         phi: &impl FeatureVector<S, D>,
-        reward: S,
-        phi_next: &impl FeatureVector<S, D>,
-    ) -> Result<(), Error>
-    where
-        A: Context<S, D, K>,
-        B: Context<S, D, K>,
-    {
-        self.head1.observe(phi, reward, phi_next)?;
-        self.head2.observe(phi, reward, phi_next)
+        rewards: impl Rewards<S, C>,
+    ) -> Result<(), Error> {
+        self.observe(phi, rewards, &[S::ZERO; D])?;
+        self.end_episode();
+        Ok(())
     }
 
-    /// How many transitions the context stands for.
-    pub fn len<S: Scalar, const D: usize, const K: usize>(&self) -> u64
-    where
-        A: Context<S, D, K>,
-    {
-        self.head1.len()
+    /// The next transition observed begins another episode: a trace starts again at 0, the statistic
+    /// stays. After a terminal transition [`Context::observe_terminal`] has done it.
+    pub fn end_episode(&mut self) {
+        self.sums.end_episode();
+    }
+
+    /// How many transitions the context stands for: all observed, or those in the window.
+    pub fn len(&self) -> u64 {
+        self.sums.len()
     }
 
     /// True before the first transition.
-    pub fn is_empty<S: Scalar, const D: usize, const K: usize>(&self) -> bool
-    where
-        A: Context<S, D, K>,
-    {
-        self.head1.is_empty()
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The sum of the transitions' weights, whose inverse is the 1/n of eq. "Z_l update": the length, but
+    /// for a context that forgets.
+    pub fn weight(&self) -> S {
+        self.sums.weight()
     }
 
     /// Forgets everything.
-    pub fn clear<S: Scalar, const D: usize, const K: usize>(&mut self)
-    where
-        A: Context<S, D, K>,
-        B: Context<S, D, K>,
-    {
-        self.head1.clear();
-        self.head2.clear();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::attention::TdLambda;
-
-    #[test]
-    fn two_heads_count_and_forget_together() -> Result<(), Error> {
-        let head1 = Growing::<f32, 1, 4, _>::new(1.0, MeanCentred)?;
-        let empty = TwoHeadContext { head1, head2: Growing::<f32, 1, 4, _>::new(1.0, Td0)? };
-        let mut context = empty;
-        assert!(context.is_empty());
-        context.observe(&[1.0], 0.5, &[2.0])?;
-        assert_eq!((context.len(), context.head2.len()), (1, 1));
-        context.clear();
-        assert_eq!(context, empty);
-        Ok(())
+    pub fn clear(&mut self) {
+        self.sums = W::Sums::<M, D, C>::EMPTY;
     }
 
-    #[test]
-    fn a_forgetting_context_stands_for_the_sum_of_its_weights() -> Result<(), Error> {
-        let mut context = Forgetting::<f64, 1, 3, _>::new(0.9, 0.5, TdLambda::new(0.5)?)?;
-        for _ in 0..3 {
-            context.observe(&[1.0], 0.5, &[2.0])?;
+    /// The mask.
+    pub fn mask(&self) -> &M {
+        &self.mask
+    }
+
+    /// What the context remembers.
+    pub fn window(&self) -> &W {
+        &self.window
+    }
+
+    /// G_0 and 1/n of a cumulant (0 to C - 1) for a discount.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the sums overflowed;
+    /// [`Error::OutOfRange`], naming `cumulant`.
+    pub fn statistic<const K: usize>(
+        &self,
+        gamma: S,
+        cumulant: usize,
+    ) -> Result<Statistic<S, K>, Error> {
+        let mut statistic = Statistic { g: zeros(), inverse_len: S::ZERO };
+        self.statistic_to(gamma, cumulant, &mut statistic)?;
+        Ok(statistic)
+    }
+
+    /// [`Context::statistic`] into one whose matrix is 0: a chip copies no result.
+    #[inline(always)]
+    pub(crate) fn statistic_to<const K: usize>(
+        &self,
+        gamma: S,
+        cumulant: usize,
+        out: &mut Statistic<S, K>,
+    ) -> Result<(), Error> {
+        crate::transition::check_token_size::<D, K>();
+        if self.is_empty() {
+            return Err(Error::Empty { parameter: "context" });
         }
-        assert_eq!((context.len(), context.effective_len()), (3, 1.75));
-        assert_eq!(context.statistic()?.inverse_len, 1.0 / 1.75);
-        Ok(())
+        out.inverse_len = S::ONE / self.weight();
+        if self.sums.read(&self.mask, gamma, cumulant, &mut out.g) {
+            return Ok(());
+        }
+        if cumulant >= C {
+            let accepted = "0 to the number of cumulants - 1";
+            return Err(Error::OutOfRange { parameter: "cumulant", accepted });
+        }
+        Err(Error::NonFinite { parameter: "context" })
+    }
+
+    /// A step size for which TD on this context converges, or nearly: 1 over the (Frobenius) norm of
+    /// A = (1/n) sum e (phi - gamma phi')^T. What a model can take depends on the scale of the
+    /// features: ten times larger ones need a step size a hundred times smaller.
+    ///
+    /// ```
+    /// let mut context = ictd_core::Context::<1>::new();
+    /// context.observe(&[10.0], 1.0, &[0.0])?;
+    /// assert_eq!(context.suggested_step_size(0.9)?, 0.01);
+    /// # Ok::<(), ictd_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the sums overflowed;
+    /// [`Error::Singular`] if all features are 0.
+    pub fn suggested_step_size(&self, gamma: S) -> Result<S, Error> {
+        if self.is_empty() {
+            return Err(Error::Empty { parameter: "context" });
+        }
+        let mut a = TdMatrix([[S::ZERO; D]; D]);
+        let is_finite = self.sums.read(&self.mask, gamma, 0, &mut a);
+        let square = a.0.as_flattened().iter().fold(S::ZERO, |sum, x| sum + *x * *x);
+        let norm = square.sqrt() / self.weight();
+        if !is_finite || !norm.is_finite() {
+            return Err(Error::NonFinite { parameter: "context" });
+        }
+        if (0..S::LANES).any(|lane| norm.lane(lane) == Scalar::ZERO) {
+            return Err(Error::Singular { system: "A of the context" });
+        }
+        Ok(S::ONE / norm)
     }
 }

@@ -1,195 +1,183 @@
-use super::{Context, checked};
-use crate::attention::Mask;
+use super::moments::Moments;
+use super::stored::Visit;
+use super::{Entries, Sums, Window};
 use crate::error::Error;
-use crate::linalg::{add_outer, add_scaled, zeros};
-use crate::mask::{MeanCentred, Td0, TdLambda, Trace};
-use crate::scalar::Scalar;
-use crate::statistic::Statistic;
-use crate::transition::{Transition, check_discount, token};
+use crate::mask::{Mask, State, Vector};
+use crate::scalar::Real;
+use crate::transition::Token;
 use heapless::Deque;
-use nalgebra::{SMatrix, SVector};
 
-/// How a mask's statistic loses its oldest token.
-pub trait SlidingMask<S: Scalar, const K: usize>: Mask<S, K> {
-    /// Removes the oldest token from G and from the state; `window` holds the tokens, oldest
-    /// first. Returns false if this mask has no such update: then G is made anew from the window
-    /// whenever it is read.
-    fn remove_oldest<const N: usize>(
-        &self,
-        g: &mut SMatrix<S, K, K>,
-        state: &mut Self::State,
-        window: &Deque<SVector<S, K>, N>,
-    ) -> bool;
-}
-
-impl<S: Scalar, const K: usize> SlidingMask<S, K> for Td0 {
-    fn remove_oldest<const N: usize>(
-        &self,
-        g: &mut SMatrix<S, K, K>,
-        _: &mut (),
-        window: &Deque<SVector<S, K>, N>,
-    ) -> bool {
-        if let Some(oldest) = window.front() {
-            add_outer(g, &-oldest, oldest);
-        }
-        true
-    }
-}
-
-impl<S: Scalar, const K: usize> SlidingMask<S, K> for TdLambda<S> {
-    /// G loses (sum_r lambda^r z_r) z_0^T, the trace lambda^(n-1) z_0: O(K^2 + N K).
-    fn remove_oldest<const N: usize>(
-        &self,
-        g: &mut SMatrix<S, K, K>,
-        trace: &mut Trace<S, K>,
-        window: &Deque<SVector<S, K>, N>,
-    ) -> bool {
-        let Some(oldest) = window.front() else { return true };
-        let lambda = self.lambda();
-        let mut ahead = zeros::<S, K, 1>();
-        let mut decay = S::ONE;
-        for (r, z) in window.iter().rev().enumerate() {
-            let mut sum = *z;
-            add_scaled(&mut sum, lambda, &ahead);
-            ahead = sum;
-            if r > 0 {
-                decay *= lambda;
-            }
-        }
-        add_outer(g, &-ahead, oldest);
-        add_scaled(&mut trace.e, -decay, oldest);
-        true
-    }
-}
-
-impl<S: Scalar, const K: usize> SlidingMask<S, K> for MeanCentred {
-    /// Every running mean of the window changes when its first token goes: no update in O(K^2).
-    fn remove_oldest<const N: usize>(
-        &self,
-        _: &mut SMatrix<S, K, K>,
-        _: &mut Self::State,
-        _: &Deque<SVector<S, K>, N>,
-    ) -> bool {
-        false
-    }
-}
-
-/// The context of the last N transitions: exactly a prompt of those, as in Algorithm 1.
+/// The last N transitions alone: exactly a prompt of those, as in Algorithm 1.
 ///
 /// Adding the new and subtracting the dropped token alone would drift (in `f32` by 2.5e-4 of the
 /// largest entry after 100,000 transitions). So a second sum runs beside it, made by addition only;
-/// every N transitions it holds exactly the window, replaces the first, and starts again at 0.
-/// The error is that of at most N slides, whatever the length of the stream. Memory: N tokens and
-/// two statistics. For [`MeanCentred`] reading the statistic costs O(N K^2).
+/// every N transitions it holds exactly the window, replaces the first, and starts again at 0. And
+/// a token that was large beside all that is left (a spike) leaves no rounding errors behind: when it
+/// goes, the sum is made anew from the window, O(N K^2) once. The error is that of at most N slides,
+/// whatever the stream holds. Memory: N tokens and two statistics. Under
+/// [`MeanCentred`](crate::mask::MeanCentred) reading the statistic costs O(N K^2). Not for lanes, whose
+/// control flow depends on no number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Sliding<const N: usize>;
+
+/// A token that was this many times larger than all that is left (squares compared) cost the sums so
+/// many units of roundoff that they are made anew: 6 of 24 bits in `f32`.
+const SPIKE: f64 = 4096.0;
+
+impl<S: Real, const N: usize> Window<S> for Sliding<N> {
+    type Sums<M: Mask<S>, const D: usize, const C: usize> =
+        SlidingSums<M::State<Token<S, D, C>>, D, C, S, N>;
+    const CODE: u8 = 3;
+    const CAPACITY: u32 = N as u32;
+
+    fn of_retention(_: S) -> Result<Self, Error> {
+        Ok(Sliding)
+    }
+}
+
+/// The sums of a sliding context.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Sliding<S: Scalar, const D: usize, const K: usize, const N: usize, M: Mask<S, K>> {
-    gamma: S,
-    mask: M,
-    window: Deque<SVector<S, K>, N>,
-    current: Sum<S, K, M>,
+pub struct SlidingSums<T, const D: usize, const C: usize, S, const N: usize> {
+    /// Oldest first.
+    window: Deque<Kept<S, D, C>, N>,
+    current: Sum<T, D, C, S>,
     /// The transitions since the last replacement.
-    fresh: Sum<S, K, M>,
+    fresh: Sum<T, D, C, S>,
     fresh_len: usize,
-    /// False once the mask declined to remove a token: `current` is then made from the window.
-    slides: bool,
+}
+
+/// A token of the window; true if it was the last of its episode.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Kept<S, const D: usize, const C: usize> {
+    token: Token<S, D, C>,
+    ends: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Sum<S: Scalar, const K: usize, M: Mask<S, K>> {
-    g: SMatrix<S, K, K>,
-    state: M::State,
+struct Sum<T, const D: usize, const C: usize, S> {
+    moments: Moments<S, D, C>,
+    state: T,
+    /// The sum of the tokens' squares, and the largest of those that ever went into it.
+    square: S,
+    largest: S,
 }
 
-impl<S: Scalar, const K: usize, M: Mask<S, K>> Sum<S, K, M> {
-    fn new(mask: &M) -> Self {
-        Sum { g: zeros(), state: mask.initial_state() }
+impl<S: Real, T: State<S, Token<S, D, C>>, const D: usize, const C: usize> Sum<T, D, C, S> {
+    const EMPTY: Self =
+        Sum { moments: Moments::ZERO, state: T::INITIAL, square: S::ZERO, largest: S::ZERO };
+
+    #[inline(always)]
+    fn add<M: Mask<S, State<Token<S, D, C>> = T>>(&mut self, mask: &M, token: &Token<S, D, C>) {
+        let factors = mask.factors(&mut self.state, token, S::ONE);
+        self.moments.add_outer(&factors, M::SYMMETRIC);
+        let square = token.square();
+        self.square += square;
+        self.largest = self.largest.max(square);
     }
 
-    fn add(&mut self, mask: &M, z: &SVector<S, K>) {
-        let (left, right) = mask.factors(&mut self.state, z, S::ONE);
-        add_outer(&mut self.g, &left, &right);
+    fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
+        self.moments.numbers(visit);
+        self.state.numbers(visit);
+        visit(&mut self.square);
+        visit(&mut self.largest);
     }
 }
 
-impl<S: Scalar, const D: usize, const K: usize, const N: usize, M: SlidingMask<S, K>>
-    Sliding<S, D, K, N, M>
+impl<S: Real, T: State<S, Token<S, D, C>>, const D: usize, const C: usize, const N: usize>
+    SlidingSums<T, D, C, S, N>
 {
-    /// An empty window for a discount gamma in [0, 1); in the average-reward setting
-    /// (K = 2 D + 2) gamma is 1.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma`.
-    pub fn new(gamma: S, mask: M) -> Result<Self, Error> {
-        const {
-            assert!(N > 0, "a sliding window needs room for one transition: N >= 1");
+    fn drop_oldest<M: Mask<S, State<Token<S, D, C>> = T>>(&mut self, mask: &M) {
+        let newest_first = self.window.iter().rev().map(|kept| (&kept.token, kept.ends));
+        let factors = mask.oldest_factors(&mut self.current.state, newest_first);
+        let Some((oldest, factors)) = self.window.pop_front().zip(factors) else { return };
+        self.current.moments.update(&factors, M::SYMMETRIC, |g, left, right| *g -= left * right);
+        self.current.square -= oldest.token.square();
+        if self.current.largest > S::from_f64(SPIKE) * self.current.square {
+            self.current = self.of_window(mask);
         }
-        Ok(Sliding {
-            gamma: check_discount::<S, D, K>(gamma)?,
-            mask,
-            window: Deque::new(),
-            current: Sum::new(&mask),
-            fresh: Sum::new(&mask),
-            fresh_len: 0,
-            slides: true,
-        })
     }
 
-    /// The discount gamma.
-    pub fn gamma(&self) -> S {
-        self.gamma
+    /// The sum of the window's tokens by addition alone.
+    #[cold]
+    #[inline(never)]
+    fn of_window<M: Mask<S, State<Token<S, D, C>> = T>>(&self, mask: &M) -> Sum<T, D, C, S> {
+        let mut sum = Sum::EMPTY;
+        for kept in &self.window {
+            sum.add(mask, &kept.token);
+            if kept.ends {
+                sum.state.end_episode();
+            }
+        }
+        sum
     }
 }
 
-impl<S: Scalar, const D: usize, const K: usize, const N: usize, M: SlidingMask<S, K>>
-    Context<S, D, K> for Sliding<S, D, K, N, M>
+impl<S: Real, M: Mask<S>, const D: usize, const C: usize, const N: usize> Sums<S, M, D, C>
+    for SlidingSums<M::State<Token<S, D, C>>, D, C, S, N>
 {
-    fn observe_transition(&mut self, transition: &Transition<S, D>) -> Result<(), Error> {
-        transition.check()?;
-        let z = token::<S, D, K>(transition, self.gamma);
+    const EMPTY: Self = {
+        assert!(N > 0, "a sliding window needs room for one transition: N >= 1");
+        SlidingSums { window: Deque::new(), current: Sum::EMPTY, fresh: Sum::EMPTY, fresh_len: 0 }
+    };
+
+    fn add(&mut self, mask: &M, _retention: S, token: &Token<S, D, C>) {
         if self.window.is_full() {
-            let Sum { g, state } = &mut self.current;
-            self.slides = self.mask.remove_oldest(g, state, &self.window);
-            self.window.pop_front();
+            self.drop_oldest(mask);
         }
-        self.window
-            .push_back(z)
-            .map_err(|_| Error::CapacityExceeded { parameter: "context", capacity: N })?;
-        if self.slides {
-            self.current.add(&self.mask, &z);
-            self.fresh.add(&self.mask, &z);
+        let pushed = self.window.push_back(Kept { token: *token, ends: false });
+        debug_assert!(pushed.is_ok(), "the oldest made room");
+        if M::SLIDES {
+            self.current.add(mask, token);
+            self.fresh.add(mask, token);
             self.fresh_len += 1;
             if self.fresh_len == N {
                 self.current = self.fresh;
-                self.fresh = Sum::new(&self.mask);
+                self.fresh = Sum::EMPTY;
                 self.fresh_len = 0;
             }
         }
-        Ok(())
+    }
+
+    fn end_episode(&mut self) {
+        self.current.state.end_episode();
+        self.fresh.state.end_episode();
+        if let Some(newest) = self.window.back_mut() {
+            newest.ends = true;
+        }
     }
 
     fn len(&self) -> u64 {
         self.window.len() as u64
     }
 
-    fn clear(&mut self) {
-        self.window.clear();
-        self.current = Sum::new(&self.mask);
-        self.fresh = Sum::new(&self.mask);
-        self.fresh_len = 0;
-        self.slides = true;
+    fn weight(&self) -> S {
+        S::from_count(self.window.len() as u64)
     }
 
-    fn statistic(&self) -> Result<Statistic<S, K>, Error> {
-        let len = self.len();
-        let g = if self.slides {
-            self.current.g
-        } else {
-            let mut sum = Sum::new(&self.mask);
-            for z in &self.window {
-                sum.add(&self.mask, z);
+    fn read(&self, mask: &M, gamma: S, cumulant: usize, out: &mut impl Entries<S>) -> bool {
+        let sum = if M::SLIDES { self.current } else { self.of_window(mask) };
+        Moments::read([&sum.moments], |[g]| g, M::SYMMETRIC, gamma, cumulant, out)
+    }
+
+    fn fields(&mut self, visit: &mut impl Visit<S>) {
+        let (mut len, mut fresh_len) = (self.window.len() as u64, self.fresh_len as u64);
+        visit.count(&mut len, N as u64);
+        visit.count(&mut fresh_len, N as u64 - 1);
+        self.fresh_len = fresh_len as usize;
+        // When reading: room for what is to come.
+        while (self.window.len() as u64) < len {
+            if self.window.push_back(Kept { token: Token::ZERO, ends: false }).is_err() {
+                break;
             }
-            sum.g
-        };
-        checked(g, len, S::from_count(len))
+        }
+        for kept in &mut self.window {
+            kept.token.numbers(&mut |x| visit.number(x));
+            let mut ends = kept.ends.into();
+            visit.count(&mut ends, 1);
+            kept.ends = ends == 1;
+        }
+        self.current.numbers(&mut |x| visit.number(x));
+        self.fresh.numbers(&mut |x| visit.number(x));
     }
 }

@@ -3,16 +3,17 @@
 use super::Gradient;
 use crate::attention::Attention;
 use crate::error::Error;
+use crate::layer::Layer;
 use crate::prompt::Prompt;
 use crate::rng::Rng;
-use crate::transformer::{Layer, Transformer};
+use crate::transformer::Transformer;
 use heapless::Vec;
 use nalgebra::{SMatrix, SVector};
 
 const H: f64 = 1e-6;
 
 /// d = 2, at most 3 layers and 8 columns.
-pub(super) type SmallTransformer = Transformer<f64, 5, 3>;
+pub(super) type SmallTransformer = Transformer<Layer<f64, 5>, 3>;
 pub(super) type SmallPrompt = Prompt<f64, 5, 8>;
 type GradientFunction =
     fn(&SmallTransformer, &SmallPrompt) -> Result<Gradient<f64, 5, 3, 8>, Error>;
@@ -38,7 +39,7 @@ pub(super) fn transformer(layers: &[Layer<f64, 5>], depth: usize) -> SmallTransf
 }
 
 /// Autoregressive at every depth, and sequential.
-pub(super) fn agree(gradient: GradientFunction, attention: &impl Attention<f64, 5>) {
+pub(super) fn agree(gradient: GradientFunction, attention: &impl Attention<f64, 5, Layer = Layer<f64, 5>>) {
     let mut rng = Rng::new(1);
     for depth in 1..=3 {
         agrees(gradient, attention, &[random_layer(&mut rng)], depth, &mut rng);
@@ -51,7 +52,7 @@ pub(super) fn agree(gradient: GradientFunction, attention: &impl Attention<f64, 
 
 fn agrees(
     gradient: GradientFunction,
-    attention: &impl Attention<f64, 5>,
+    attention: &impl Attention<f64, 5, Layer = Layer<f64, 5>>,
     layers: &[Layer<f64, 5>],
     depth: usize,
     rng: &mut Rng,

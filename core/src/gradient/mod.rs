@@ -8,10 +8,10 @@ mod finite_differences;
 pub mod linear;
 pub mod softmax;
 
+use crate::layer::Layer;
 use crate::linalg::zeros;
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
-use crate::transformer::Layer;
 use heapless::Vec;
 use nalgebra::SVector;
 

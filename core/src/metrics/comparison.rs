@@ -204,11 +204,12 @@ mod tests {
     use crate::attention::Td0;
     use crate::constructions::{learning_rate, td0};
     use crate::context::{Context, Growing};
+    use crate::layer::Layer;
     use crate::rng::Rng;
     use crate::statistic::Statistic;
     use crate::tasks::{Task, boyan_chain};
     use crate::td;
-    use crate::transformer::{Layer, Transformer};
+    use crate::transformer::Transformer;
     use nalgebra::SMatrix;
 
     type Chain = Mrp<f64, 4, 10>;
@@ -216,15 +217,15 @@ mod tests {
     fn setting(seed: u64) -> (Chain, EvaluationStates<f64, 4, 10>, Statistic<f64, 9>) {
         let mut rng = Rng::new(seed);
         let chain: Chain = boyan_chain(10, &mut rng).unwrap();
-        let mut context = Growing::<f64, 4, 9, Td0>::new(0.9, Td0).unwrap();
+        let mut context = Context::<4, Td0, Growing, f64>::new();
         for transition in chain.trajectory::<30>(30, &mut rng).unwrap() {
             context.observe_transition(&transition).unwrap();
         }
         let states = EvaluationStates::of(&chain).unwrap();
-        (chain, states, context.statistic().unwrap())
+        (chain, states, context.statistic::<9>(0.9, 0).unwrap())
     }
 
-    fn random_transformer(rng: &mut Rng) -> Transformer<f64, 9, 1> {
+    fn random_transformer(rng: &mut Rng) -> Transformer<Layer<f64, 9>, 1> {
         let mut draw = || SMatrix::<f64, 9, 9>::from_fn(|_, _| rng.uniform_in(-0.5, 0.5));
         Transformer::autoregressive(Layer { p: draw(), q: draw() }, 3).unwrap()
     }
@@ -234,7 +235,7 @@ mod tests {
         for seed in 0..20 {
             let (_, _, statistic) = setting(seed);
             let layer = td0(&learning_rate::<_, 4>(0.7));
-            let td = Transformer::<f64, 9, 1>::autoregressive(layer, 3).unwrap();
+            let td = Transformer::<_, 1>::autoregressive(layer, 3).unwrap();
             let u = td.readout(&statistic);
             let w = td::td0::value_function::<f64, 4, 9>(&statistic, 0.7, 3).unwrap().weights;
             for i in 0..4 {

@@ -1,8 +1,8 @@
 //! Element-wise convergence metrics: whether P and Q have Theorem 1's form.
 
+use crate::layer::Layer;
 use crate::linalg::scale;
 use crate::scalar::Real;
-use crate::transformer::Layer;
 use nalgebra::SMatrix;
 
 /// The element-wise metrics of one layer on tokens of size K = 2 d + 1, of its sign-aligned

@@ -4,12 +4,13 @@ use super::comparison::{Comparison, EvaluationStates};
 use crate::attention::Td0;
 use crate::error::Error;
 use crate::gradient::softmax;
+use crate::layer::Layer;
 use crate::linalg::{add_outer, to_f64, zeros};
 use crate::prompt::Prompt;
 use crate::scalar::Real;
 use crate::statistic::Statistic;
 use crate::td::td0;
-use crate::transformer::{Layer, Transformer};
+use crate::transformer::Transformer;
 use crate::transition::query_token;
 use crate::value_function::ValueFunction;
 
@@ -29,7 +30,7 @@ pub fn compare_linear_transformer<
     const N: usize,
     const M: usize,
 >(
-    transformer: &Transformer<R, K, C>,
+    transformer: &Transformer<Layer<R, K>, C>,
     alpha: R,
     prompt: &Prompt<R, K, N>,
     states: &EvaluationStates<R, D, M>,
@@ -48,7 +49,7 @@ pub fn compare_linear_transformer<
     for (to, from) in layers.iter_mut().zip(stored) {
         *to = Layer { p: to_f64(&from.p), q: to_f64(&from.q) };
     }
-    let wide = Transformer::<f64, K, C>::from_stored(layers, stored.len(), transformer.depth())?;
+    let wide = Transformer::<_, C>::from_stored(layers, stored.len(), transformer.depth())?;
     let v_tf = ValueFunction::from_readout(&wide.readout(&statistic))?;
     let v_td = td0::value_function::<f64, D, K>(&statistic, alpha.to_f64(), transformer.depth())?;
     let wide = states.in_f64().compare_linear(&v_tf, &v_td);
@@ -76,7 +77,7 @@ pub fn compare_softmax_transformer<
     const N: usize,
     const M: usize,
 >(
-    transformer: &Transformer<R, K, C>,
+    transformer: &Transformer<Layer<R, K>, C>,
     alpha: R,
     prompt: &Prompt<R, K, N>,
     states: &EvaluationStates<R, D, M>,

@@ -1,10 +1,25 @@
 //! The paper's constructions as constants.
 
-use super::{AttentionKind, Mode, Model, TwoHeadModel};
+use super::{Mode, Model};
+use crate::attention::{Attention, AverageReward, Td0, TdLambda};
 use crate::error::Error;
+use crate::layer::{Layer, LayerParameters, TwoHeadLayer};
 use crate::linalg::zeros;
-use crate::transformer::{Layer, Transformer};
-use crate::two_head::{TwoHeadLayer, TwoHeadTransformer};
+use crate::transformer::Transformer;
+
+/// Refuses a step size that is not above 0, and depth 0.
+const fn check(alpha: f64, depth: u16) -> Result<(), Error> {
+    if !alpha.is_finite() {
+        return Err(Error::NonFinite { parameter: "alpha" });
+    }
+    if alpha <= 0.0 {
+        return Err(Error::OutOfRange { parameter: "alpha", accepted: "above 0" });
+    }
+    if depth == 0 {
+        return Err(Error::OutOfRange { parameter: "depth", accepted: "1 to 65535" });
+    }
+    Ok(())
+}
 
 macro_rules! constructed {
     ($t:ident) => {
@@ -28,7 +43,7 @@ macro_rules! constructed {
             /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `alpha`, `depth` (1 to 65535)
             /// or `gamma`.
             pub const fn td0(alpha: $t, depth: u16, gamma: $t) -> Result<Self, Error> {
-                Self::constructed([[-1, 1], [0, 0]], alpha, depth, gamma, 0.0)
+                Self::constructed([[-1, 1], [0, 0]], alpha, depth, gamma, Td0)
             }
 
             /// The corollary for the residual gradient with C = alpha I
@@ -41,11 +56,13 @@ macro_rules! constructed {
                 depth: u16,
                 gamma: $t,
             ) -> Result<Self, Error> {
-                Self::constructed([[-1, 1], [1, -1]], alpha, depth, gamma, 0.0)
+                Self::constructed([[-1, 1], [1, -1]], alpha, depth, gamma, Td0)
             }
+        }
 
+        impl<const D: usize, const K: usize> Model<$t, D, K, 1, TdLambda<$t>> {
             /// The corollary for TD(lambda) with C = alpha I: TD(0)'s parameters, under the mask
-            /// that carries the trace ([`Model::trace_context`]).
+            /// that carries the trace.
             ///
             /// # Errors
             /// As [`Self::td0`], and for `lambda` outside [0, 1].
@@ -55,31 +72,34 @@ macro_rules! constructed {
                 gamma: $t,
                 lambda: $t,
             ) -> Result<Self, Error> {
-                Self::constructed([[-1, 1], [0, 0]], alpha, depth, gamma, lambda)
+                if !(lambda >= 0.0 && lambda <= 1.0) {
+                    return Err(Error::OutOfRange { parameter: "lambda", accepted: "[0, 1]" });
+                }
+                let mask = TdLambda::unchecked(lambda);
+                Self::constructed([[-1, 1], [0, 0]], alpha, depth, gamma, mask)
             }
+        }
 
+        impl<const D: usize, const K: usize, M> Model<$t, D, K, 1, M>
+        where
+            M: Attention<$t, K, Layer = Layer<$t, K>>,
+        {
             /// P has its bottom-right 1; Q has the blocks s alpha I for the signs s.
             const fn constructed(
                 signs: [[i8; 2]; 2],
                 alpha: $t,
                 depth: u16,
                 gamma: $t,
-                lambda: $t,
+                mask: M,
             ) -> Result<Self, Error> {
                 const {
                     assert!(K == 2 * D + 1, "a stored model has tokens of size K = 2 * D + 1");
                 }
-                if !alpha.is_finite() {
-                    return Err(Error::NonFinite { parameter: "alpha" });
-                }
-                if depth == 0 {
-                    return Err(Error::OutOfRange { parameter: "depth", accepted: "1 to 65535" });
+                if let Err(error) = check(alpha as f64, depth) {
+                    return Err(error);
                 }
                 if !(gamma >= 0.0 && gamma < 1.0) {
                     return Err(Error::OutOfRange { parameter: "gamma", accepted: "[0, 1)" });
-                }
-                if !(lambda >= 0.0 && lambda <= 1.0) {
-                    return Err(Error::OutOfRange { parameter: "lambda", accepted: "[0, 1]" });
                 }
                 let (mut p, mut q) = (zeros::<$t, K, K>(), zeros::<$t, K, K>());
                 p.data.0[2 * D][2 * D] = 1.0;
@@ -96,15 +116,14 @@ macro_rules! constructed {
                 }
                 Ok(Model {
                     transformer: Transformer::constant(Layer { p, q }, depth as usize),
-                    attention: AttentionKind::Linear,
+                    attention: mask,
                     mode: Mode::Autoregressive,
                     gamma,
-                    lambda,
                 })
             }
         }
 
-        impl<const D: usize, const K: usize> TwoHeadModel<$t, D, K, 1> {
+        impl<const D: usize, const K: usize> Model<$t, D, K, 1, AverageReward> {
             /// The average-reward theorem with C = alpha I
             /// ([`crate::constructions::average_reward()`]).
             ///
@@ -112,13 +131,13 @@ macro_rules! constructed {
             /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `alpha` or `depth` (1 to 65535).
             pub const fn average_reward(alpha: $t, depth: u16) -> Result<Self, Error> {
                 const {
-                    assert!(K == 2 * D + 2, "a two-head model has tokens of size K = 2 * D + 2");
+                    assert!(
+                        K == 2 * D + 2,
+                        "an average-reward model has tokens of size K = 2 * D + 2"
+                    );
                 }
-                if !alpha.is_finite() {
-                    return Err(Error::NonFinite { parameter: "alpha" });
-                }
-                if depth == 0 {
-                    return Err(Error::OutOfRange { parameter: "depth", accepted: "1 to 65535" });
+                if let Err(error) = check(alpha as f64, depth) {
+                    return Err(error);
                 }
                 let (reward, memory) = (2 * D, 2 * D + 1);
                 let mut layer = TwoHeadLayer::<$t, K>::ZERO;
@@ -133,7 +152,12 @@ macro_rules! constructed {
                     i += 1;
                 }
                 layer.q2 = layer.q1;
-                Ok(TwoHeadModel::constant(TwoHeadTransformer::constant(layer, depth as usize)))
+                Ok(Model {
+                    transformer: Transformer::constant(layer, depth as usize),
+                    attention: AverageReward,
+                    mode: Mode::Autoregressive,
+                    gamma: 1.0,
+                })
             }
         }
     };

@@ -1,13 +1,18 @@
 //! Bytes of a stored model: the header, numbers and the checksum.
 
-use super::{AttentionKind, MAGIC, Mode, ModelError, VERSION};
+use super::{MAGIC, Mode, VERSION};
+use crate::attention::AttentionKind;
+use crate::error::StoredError;
 use crate::scalar::Real;
-use nalgebra::SMatrix;
+use crate::stored::{CHECKSUM, Reader, check_crc, count};
 
 /// Bytes before the first number.
 pub(super) const HEADER: usize = 12;
-/// Bytes of the checksum at the end.
-pub(super) const CHECKSUM: usize = 4;
+
+/// What a stored attention's code stands for.
+const ATTENTION: &str = "attention (1: linear, 2: softmax, 3: two heads)";
+/// The scalar type's.
+const SCALAR: &str = "scalar type (4: f32, 8: f64)";
 
 /// What the first 12 bytes of a stored model say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,48 +37,47 @@ impl Header {
     ///
     /// # Errors
     /// As [`super::Model::from_bytes`].
-    pub fn of(bytes: &[u8]) -> Result<Self, ModelError> {
+    pub fn of(bytes: &[u8]) -> Result<Self, StoredError> {
         let Some((header, _)) = bytes.split_first_chunk::<HEADER>() else {
             // Something shorter that begins with the magic is a truncated model.
             if bytes.len() >= MAGIC.len() && !bytes.starts_with(&MAGIC) {
-                return Err(ModelError::Magic);
+                return Err(StoredError::Magic);
             }
-            return Err(ModelError::Length { found: count(bytes), expected: HEADER as u32 });
+            return Err(StoredError::Length { found: count(bytes), expected: HEADER as u32 });
         };
         let [m0, m1, m2, m3, version, scalar, attention, mode, d0, d1, l0, l1] = *header;
         if [m0, m1, m2, m3] != MAGIC {
-            return Err(ModelError::Magic);
+            return Err(StoredError::Magic);
         }
         if version != VERSION {
-            return Err(ModelError::Version { found: version });
+            return Err(StoredError::Mismatch {
+                part: "format version",
+                found: version.into(),
+                expected: VERSION.into(),
+            });
         }
         if scalar != 4 && scalar != 8 {
-            return Err(ModelError::ScalarType { found: scalar, expected: 4 });
+            return Err(StoredError::Unknown { part: SCALAR, found: scalar });
         }
         let header = Header {
             scalar_bytes: scalar,
-            attention: AttentionKind::of(attention)?,
+            attention: attention_of(attention)?,
             mode: Mode::of(mode)?,
             feature_dimension: u16::from_le_bytes([d0, d1]),
             depth: u16::from_le_bytes([l0, l1]),
         };
         if header.feature_dimension == 0 {
-            return Err(ModelError::FeatureDimension { found: 0, expected: 1 });
+            return Err(StoredError::Mismatch { part: "feature dimension", found: 0, expected: 1 });
         }
         if header.depth == 0 {
-            return Err(ModelError::Layers { found: 0, capacity: u16::MAX });
+            return Err(StoredError::Layers { found: 0, capacity: u16::MAX });
         }
         let expected = header.byte_len();
         if bytes.len() as u64 != expected {
             let expected = u32::try_from(expected).unwrap_or(u32::MAX);
-            return Err(ModelError::Length { found: count(bytes), expected });
+            return Err(StoredError::Length { found: count(bytes), expected });
         }
-        if let Some((content, stored)) = bytes.split_last_chunk::<CHECKSUM>() {
-            let (found, expected) = (crc32(content), u32::from_le_bytes(*stored));
-            if found != expected {
-                return Err(ModelError::Checksum { found, expected });
-            }
-        }
+        check_crc(bytes)?;
         Ok(header)
     }
 
@@ -102,23 +106,26 @@ impl Header {
         }
     }
 
-    /// Refuses a model of another scalar or feature dimension, or with more layers than fit.
+    /// Refuses a model of another attention, scalar or feature dimension, or with more layers than fit.
     pub(super) fn expect<R: Real>(
         &self,
+        attention: AttentionKind,
         dimension: usize,
         layers: usize,
-    ) -> Result<(), ModelError> {
-        if usize::from(self.scalar_bytes) != R::BYTES {
-            let (found, expected) = (self.scalar_bytes, R::BYTES as u8);
-            return Err(ModelError::ScalarType { found, expected });
-        }
-        if usize::from(self.feature_dimension) != dimension {
-            let (found, expected) = (self.feature_dimension, dimension as u16);
-            return Err(ModelError::FeatureDimension { found, expected });
+    ) -> Result<(), StoredError> {
+        let parts = [
+            (ATTENTION, self.attention as u32, attention as u32),
+            (SCALAR, self.scalar_bytes.into(), R::BYTES as u32),
+            ("feature dimension", self.feature_dimension.into(), dimension as u32),
+        ];
+        for (part, found, expected) in parts {
+            if found != expected {
+                return Err(StoredError::Mismatch { part, found, expected });
+            }
         }
         if usize::from(self.stored_layers()) > layers {
             let (found, capacity) = (self.stored_layers(), layers as u16);
-            return Err(ModelError::Layers { found, capacity });
+            return Err(StoredError::Layers { found, capacity });
         }
         Ok(())
     }
@@ -140,82 +147,26 @@ impl Header {
     }
 }
 
-fn count(bytes: &[u8]) -> u32 {
-    u32::try_from(bytes.len()).unwrap_or(u32::MAX)
+fn attention_of(code: u8) -> Result<AttentionKind, StoredError> {
+    match code {
+        1 => Ok(AttentionKind::Linear),
+        2 => Ok(AttentionKind::Softmax),
+        3 => Ok(AttentionKind::TwoHead),
+        found => Err(StoredError::Unknown { part: ATTENTION, found }),
+    }
 }
 
-/// The numbers between header and checksum, in order.
-pub(super) fn numbers<R: Real>(bytes: &[u8]) -> impl Iterator<Item = R> {
-    let numbers = bytes.get(HEADER..bytes.len().saturating_sub(CHECKSUM)).unwrap_or(&[]);
-    numbers.chunks_exact(R::BYTES).map(|chunk| {
-        let bits = chunk.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte));
-        R::from_bits(bits)
-    })
-}
-
-/// Reads a matrix, row by row.
-pub(super) fn fill<R: Real, const K: usize>(m: &mut SMatrix<R, K, K>, mut next: impl FnMut() -> R) {
+/// Reads a (K, K) matrix, stored row by row, into its columns.
+pub(super) fn fill<R: Real, const K: usize>(columns: &mut [R], reader: &mut Reader) {
     // One loop: two would be unrolled, for 1 KiB of flash.
     for at in 0..K * K {
-        m.data.0[at % K][at / K] = next();
-    }
-}
-
-/// The numbers of a matrix, row by row.
-pub(super) fn rows<R: Real, const K: usize>(m: &SMatrix<R, K, K>) -> impl Iterator<Item = R> {
-    (0..K).flat_map(move |i| (0..K).map(move |j| m.data.0[j][i]))
-}
-
-/// Writes a stored model to the front of a buffer; `numbers` are as many as the header announces.
-pub(super) fn write<R: Real>(
-    buffer: &mut [u8],
-    header: Header,
-    numbers: impl Iterator<Item = R>,
-) -> Result<&[u8], ModelError> {
-    let found = count(buffer);
-    let expected = u32::try_from(header.byte_len()).unwrap_or(u32::MAX);
-    let bytes =
-        buffer.get_mut(..expected as usize).ok_or(ModelError::Length { found, expected })?;
-    let mut rest = &mut *bytes;
-    let mut put = |source: &[u8]| {
-        // `bytes` has room for all that follows.
-        if let Some((to, after)) = core::mem::take(&mut rest).split_at_mut_checked(source.len()) {
-            to.copy_from_slice(source);
-            rest = after;
-        }
-    };
-    put(&header.to_bytes());
-    for x in numbers {
-        let all = x.bits().to_le_bytes();
-        put(all.get(..R::BYTES).unwrap_or(&all));
-    }
-    if let Some((content, checksum)) = bytes.split_last_chunk_mut::<CHECKSUM>() {
-        *checksum = crc32(content).to_le_bytes();
-    }
-    Ok(bytes)
-}
-
-/// CRC-32 as in IEEE 802.3, zlib and PNG (polynomial 0x04c11db7, reflected), bit by bit: a table
-/// would cost firmware 1 KiB.
-pub fn crc32(bytes: &[u8]) -> u32 {
-    let mut crc = u32::MAX;
-    for byte in bytes {
-        crc ^= u32::from(*byte);
-        for _ in 0..8 {
-            let divide = (crc & 1).wrapping_neg();
-            crc = crc >> 1 ^ 0xedb8_8320 & divide;
+        if let Some(x) = columns.get_mut(at % K * K + at / K) {
+            *x = reader.number();
         }
     }
-    !crc
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_checksum_is_that_of_zlib_and_png() {
-        assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
-        assert_eq!(crc32(b""), 0);
-    }
+/// The numbers of a (K, K) matrix, row by row.
+pub(super) fn rows<R: Real, const K: usize>(columns: &[R]) -> impl Iterator<Item = R> {
+    (0..K).flat_map(move |i| columns.iter().skip(i).step_by(K).copied())
 }

@@ -23,10 +23,10 @@
 //!
 //! # Reading
 //!
-//! [`Model::from_bytes`], for two heads [`TwoHeadModel::from_bytes`], needs no allocation and no
-//! alignment, never panics, and refuses everything else than an intact model of the shape asked for
-//! with a [`ModelError`]: any damage to at most 32 neighbouring bits, and any truncation, is sure to
-//! be noticed. [`Header::of`] reads the shape of a model that is not known.
+//! [`Model::from_bytes`] needs no allocation and no alignment, never panics, and refuses everything else
+//! than an intact model of the type asked for with an [`Error`]: any damage to at most 32 neighbouring
+//! bits, and any truncation, is sure to be noticed. [`Header::of`] reads the shape of a model that is
+//! not known.
 //!
 //! ```
 //! use ictd_core::Model;
@@ -36,58 +36,34 @@
 //! let bytes = model.write(&mut bytes)?;
 //! assert_eq!(Model::<4>::from_bytes(bytes)?, model);
 //! assert!(Model::<4>::from_bytes(&bytes[1..]).is_err());
-//! # Ok::<(), ictd_core::model::ModelError>(())
+//! # Ok::<(), ictd_core::Error>(())
 //! ```
 
 mod constructed;
-mod error;
 mod format;
-mod two_head;
 
-pub use error::ModelError;
-pub use format::{Header, crc32};
-pub use two_head::TwoHeadModel;
+pub use crate::stored::crc32;
+pub use format::Header;
 
-use crate::attention::{SoftmaxAttention, TdLambda};
-use crate::context::{Context, Growing, Streaming};
-use crate::error::Error;
+pub use crate::attention::AttentionKind;
+use crate::attention::{Attention, AverageReward, Mask, Td0};
+use crate::context::{AverageRewardContext, Context, Growing, Window};
+use crate::error::{Error, StoredError};
+use crate::layer::{Layer, LayerParameters};
+use crate::linalg::zeros;
 use crate::prompt::Prompt;
 use crate::scalar::Real;
-use crate::transformer::{Layer, Transformer};
+use crate::statistic::Statistic;
+use crate::stored::{Reader, write};
+use crate::transformer::Transformer;
 use crate::transition::check_discount;
 use crate::value_function::ValueFunction;
-use format::{fill, numbers, rows};
 
 /// The first four bytes of a stored model.
 pub const MAGIC: [u8; 4] = *b"ICTD";
 
 /// The format version that is written and read.
 pub const VERSION: u8 = 1;
-
-/// The attention mechanism of a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[repr(u8)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum AttentionKind {
-    /// [`crate::attention::LinearAttention`]: constant memory, a value function in one pass.
-    Linear = 1,
-    /// [`SoftmaxAttention`]: needs all columns of the prompt.
-    Softmax = 2,
-    /// The two linear heads of the average-reward setting: a [`TwoHeadModel`], no [`Model`].
-    TwoHead = 3,
-}
-
-impl AttentionKind {
-    fn of(code: u8) -> Result<Self, ModelError> {
-        match code {
-            1 => Ok(AttentionKind::Linear),
-            2 => Ok(AttentionKind::Softmax),
-            3 => Ok(AttentionKind::TwoHead),
-            found => Err(ModelError::Attention { found }),
-        }
-    }
-}
 
 /// How a model's layers get their parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,84 +78,88 @@ pub enum Mode {
 }
 
 impl Mode {
-    fn of(code: u8) -> Result<Self, ModelError> {
+    fn of(code: u8) -> Result<Self, StoredError> {
         match code {
             1 => Ok(Mode::Autoregressive),
             2 => Ok(Mode::Sequential),
-            found => Err(ModelError::Mode { found }),
+            found => {
+                let part = "mode (1: autoregressive, 2: sequential)";
+                Err(StoredError::Unknown { part, found })
+            }
         }
     }
 }
 
-/// A transformer with what is needed to run it: attention, discount, and its mask's trace decay.
+/// A transformer with what is needed to run it: its attention, with the mask's trace decay, and the
+/// discount.
 ///
-/// K = 2 D + 1; C is the capacity for stored layers. [`crate::Model`] and
-/// [`crate::SequentialModel`] take the feature dimension alone.
+/// K is 2 D + 1, in the average-reward setting 2 D + 2; C is the capacity for stored layers.
+/// [`crate::Model`] and [`crate::AverageRewardModel`] take the feature dimension alone.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Model<R: Real, const D: usize, const K: usize, const C: usize> {
-    transformer: Transformer<R, K, C>,
-    attention: AttentionKind,
+pub struct Model<R: Real, const D: usize, const K: usize, const C: usize, A: Attention<R, K> = Td0>
+{
+    transformer: Transformer<A::Layer, C>,
+    attention: A,
     mode: Mode,
     gamma: R,
-    lambda: R,
 }
 
-impl<R: Real, const D: usize, const K: usize, const C: usize> Model<R, D, K, C> {
-    /// A model of its parts; `lambda` is 0 unless it was made for the mask of TD(lambda).
-    ///
-    /// A transformer with one stored layer counts as autoregressive.
+impl<R: Real, const D: usize, const K: usize, const C: usize, A: Attention<R, K>>
+    Model<R, D, K, C, A>
+{
+    /// A model of its parts. A transformer with one stored layer counts as autoregressive.
     ///
     /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma`, `lambda`, `depth` beyond
-    /// 65535, or `attention` with two heads.
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (in the average-reward setting it is
+    /// 1), or `depth` beyond 65535.
     pub fn new(
-        transformer: Transformer<R, K, C>,
-        attention: AttentionKind,
+        transformer: Transformer<A::Layer, C>,
+        attention: A,
         gamma: R,
-        lambda: R,
     ) -> Result<Self, Error> {
-        const {
-            assert!(K == 2 * D + 1, "a stored model has tokens of size K = 2 * D + 1");
-            assert!(D <= u16::MAX as usize && C <= u16::MAX as usize);
-        }
-        if attention == AttentionKind::TwoHead {
-            let accepted = "linear or softmax (two heads: TwoHeadModel)";
-            return Err(Error::OutOfRange { parameter: "attention", accepted });
-        }
+        Self::check_shape();
         let gamma = check_discount::<R, D, K>(gamma)?;
-        let lambda = TdLambda::new(lambda)?.lambda();
         if transformer.depth() > usize::from(u16::MAX) {
             return Err(Error::OutOfRange { parameter: "depth", accepted: "1 to 65535" });
         }
         let mode =
             if transformer.layers().len() == 1 { Mode::Autoregressive } else { Mode::Sequential };
-        Ok(Model { transformer, attention, mode, gamma, lambda })
+        Ok(Model { transformer, attention, mode, gamma })
+    }
+
+    /// Refuses to compile if the parts of the shape do not fit.
+    const fn check_shape() {
+        const {
+            let rows = if matches!(A::KIND, AttentionKind::TwoHead) { 2 } else { 1 };
+            assert!(
+                K == 2 * D + rows,
+                "a model has tokens of size K = 2 * D + 1, with two heads 2 * D + 2"
+            );
+            assert!(D <= u16::MAX as usize && C <= u16::MAX as usize);
+        }
     }
 
     /// Reads a stored model.
     ///
     /// # Errors
-    /// A [`ModelError`] for anything that is not an intact model of this scalar type, feature
-    /// dimension and capacity, with finite parameters, gamma in [0, 1) and lambda in [0, 1].
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, ModelError> {
+    /// [`Error::Stored`] for anything that is not an intact model of this attention, scalar type, feature
+    /// dimension and capacity; [`Error::NonFinite`] and [`Error::OutOfRange`] for parameters that are not
+    /// finite, a gamma outside [0, 1), a lambda that the attention cannot have.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let header = Header::of(bytes)?;
-        if header.attention == AttentionKind::TwoHead {
-            return Err(ModelError::Heads { found: header.attention });
-        }
-        header.expect::<R>(D, C)?;
+        header.expect::<R>(A::KIND, D, C)?;
         let stored = usize::from(header.stored_layers());
-        let mut numbers = numbers(bytes);
-        // The length was checked: there is a number for every place.
-        let mut next = || numbers.next().unwrap_or(R::ZERO);
-        let (gamma, lambda) = (next(), next());
-        let zero = Layer { p: crate::linalg::zeros(), q: crate::linalg::zeros() };
-        let mut layers = [zero; C];
+        let mut reader = Reader { rest: bytes.get(format::HEADER..).unwrap_or(&[]) };
+        let (gamma, lambda) = (reader.number(), reader.number());
+        let mut layers = [A::Layer::ZERO; C];
         for layer in layers.iter_mut().take(stored) {
-            fill(&mut layer.p, &mut next);
-            fill(&mut layer.q, &mut next);
+            for m in layer.matrices_mut() {
+                format::fill::<R, K>(m, &mut reader);
+            }
         }
         let transformer = Transformer::from_stored(layers, stored, usize::from(header.depth))?;
-        Ok(Self { mode: header.mode, ..Self::new(transformer, header.attention, gamma, lambda)? })
+        let model = Self::new(transformer, A::of_trace_decay(lambda)?, gamma)?;
+        Ok(Self { mode: header.mode, ..model })
     }
 
     /// How many bytes the stored model takes.
@@ -190,22 +170,25 @@ impl<R: Real, const D: usize, const K: usize, const C: usize> Model<R, D, K, C> 
     /// Writes the stored model to the front of a buffer and returns the bytes written.
     ///
     /// # Errors
-    /// [`ModelError::Length`] if the buffer is shorter than [`Model::byte_len`].
-    pub fn write<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a [u8], ModelError> {
-        let layers = self.transformer.layers().iter();
-        let parameters = layers.flat_map(|layer| [&layer.p, &layer.q]).flat_map(rows);
-        format::write(
-            buffer,
-            self.header(),
-            [self.gamma, self.lambda].into_iter().chain(parameters),
-        )
+    /// [`StoredError::Length`] if the buffer is shorter than [`Model::byte_len`].
+    pub fn write<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a [u8], Error> {
+        write(buffer, self.header().byte_len(), |writer| {
+            writer.bytes(&self.header().to_bytes());
+            writer.number(self.gamma);
+            writer.number(self.attention.trace_decay());
+            for m in self.transformer.layers().iter().flat_map(LayerParameters::matrices) {
+                for x in format::rows::<R, K>(m) {
+                    writer.number(x);
+                }
+            }
+        })
     }
 
     /// What the first bytes of the stored model say.
     pub fn header(&self) -> Header {
         Header {
             scalar_bytes: R::BYTES as u8,
-            attention: self.attention,
+            attention: A::KIND,
             mode: self.mode,
             feature_dimension: D as u16,
             depth: self.transformer.depth() as u16,
@@ -213,62 +196,18 @@ impl<R: Real, const D: usize, const K: usize, const C: usize> Model<R, D, K, C> 
     }
 
     /// The transformer.
-    pub fn transformer(&self) -> &Transformer<R, K, C> {
+    pub fn transformer(&self) -> &Transformer<A::Layer, C> {
         &self.transformer
     }
 
-    /// The attention mechanism.
-    pub fn attention(&self) -> AttentionKind {
-        self.attention
+    /// The attention mechanism: for linear attention the mask.
+    pub fn attention(&self) -> &A {
+        &self.attention
     }
 
-    /// The discount that the model was made for.
+    /// The discount that the model was made for; 1 in the average-reward setting.
     pub fn gamma(&self) -> R {
         self.gamma
-    }
-
-    /// The trace decay of the mask that the model was made for; 0 is TD(0)'s mask.
-    pub fn lambda(&self) -> R {
-        self.lambda
-    }
-
-    /// An empty context with the model's discount.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] if the model was made for a trace decay: see
-    /// [`Model::trace_context`].
-    pub fn context(&self) -> Result<Streaming<R, D, K>, Error> {
-        if self.lambda != R::ZERO {
-            return Err(Error::OutOfRange { parameter: "lambda of the model", accepted: "0" });
-        }
-        Streaming::new(self.gamma)
-    }
-
-    /// An empty context with the model's discount and trace decay, whose methods are those of the trait
-    /// [`Context`].
-    ///
-    /// # Errors
-    /// None for a model that was constructed or read.
-    pub fn trace_context(&self) -> Result<Growing<R, D, K, TdLambda<R>>, Error> {
-        Growing::new(self.gamma, TdLambda::new(self.lambda)?)
-    }
-
-    /// The value function that linear attention computes from a context, v(s) = <w, phi(s)>. It takes stack
-    /// for 2 K^2 numbers up to three layers, beyond that for 8 K^2.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the layers blow up;
-    /// [`Error::OutOfRange`] for a softmax model, whose values [`Model::value`] computes.
-    pub fn value_function(
-        &self,
-        context: &impl Context<R, D, K>,
-    ) -> Result<ValueFunction<R, D>, Error> {
-        match self.attention {
-            AttentionKind::Linear => self.transformer.value_function(context),
-            AttentionKind::Softmax | AttentionKind::TwoHead => {
-                Err(Error::OutOfRange { parameter: "attention of the model", accepted: "linear" })
-            }
-        }
     }
 
     /// TF_L(Z_0), the value of the prompt's query, by the literal forward pass of the model's
@@ -277,18 +216,158 @@ impl<R: Real, const D: usize, const K: usize, const C: usize> Model<R, D, K, C> 
     /// # Errors
     /// [`Error::Empty`] if the prompt has no context, [`Error::NonFinite`] if the layers blow up.
     pub fn value<const N: usize>(&self, prompt: &Prompt<R, K, N>) -> Result<R, Error> {
-        let value = match self.attention {
-            AttentionKind::Linear => {
-                let mask = TdLambda::new(self.lambda)?;
-                self.transformer.value(prompt, &crate::attention::LinearAttention(mask))?
-            }
-            AttentionKind::Softmax => self.transformer.value(prompt, &SoftmaxAttention)?,
-            AttentionKind::TwoHead => {
-                let accepted = "linear or softmax";
-                return Err(Error::OutOfRange { parameter: "attention of the model", accepted });
-            }
-        };
+        let value = self.transformer.value(prompt, &self.attention)?;
         if value.is_finite() { Ok(value) } else { Err(Error::NonFinite { parameter: "value" }) }
+    }
+}
+
+/// Linear attention, whose values are linear in the features.
+impl<R: Real, const D: usize, const K: usize, const C: usize, M> Model<R, D, K, C, M>
+where
+    M: Mask<R> + Attention<R, K, Layer = Layer<R, K>>,
+{
+    /// An empty context of the model's mask that remembers every transition. Any other context of
+    /// this mask will do, with any window and any number of cumulants.
+    pub const fn context(&self) -> Context<D, M, Growing, R> {
+        Context::<D, M, Growing, R>::with(self.attention, Growing)
+    }
+
+    /// The value function that the layers compute from a context, v(s) = <w, phi(s)>, for the model's
+    /// discount and the context's first cumulant. It takes stack for 2 K^2 numbers up to three layers,
+    /// beyond that for 8 K^2.
+    ///
+    /// The context's mask is the model's by type:
+    ///
+    /// ```
+    /// use ictd_core::{Context, Model};
+    ///
+    /// let model = Model::<2>::td0(0.5, 3, 0.9)?;
+    /// let mut context = Context::<2>::new();
+    /// context.observe(&[1.0, 0.0], 1.0, &[0.0, 1.0])?;
+    /// assert_eq!(model.value_function(&context)?.at(&[1.0, 0.0]), 0.875);
+    /// # Ok::<(), ictd_core::Error>(())
+    /// ```
+    ///
+    /// ```compile_fail,E0308
+    /// use ictd_core::mask::TdLambda;
+    /// use ictd_core::{Context, Model};
+    ///
+    /// let model = Model::<2>::td0(0.5, 3, 0.9)?;
+    /// let mut context = Context::<2, TdLambda>::with(TdLambda::new(0.9)?, Default::default());
+    /// context.observe(&[1.0, 0.0], 1.0, &[0.0, 1.0])?;
+    /// model.value_function(&context)?;
+    /// # Ok::<(), ictd_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have two
+    /// trace decays; [`Error::Diverges`] and [`Error::NonFinite`] if the layers blow up.
+    pub fn value_function<W: Window<R>, const CUMULANTS: usize>(
+        &self,
+        context: &Context<D, M, W, R, CUMULANTS>,
+    ) -> Result<ValueFunction<R, D>, Error> {
+        self.read(context, 0, self.gamma)
+    }
+
+    /// [`Model::value_function`] of one of the context's cumulants (0 to C - 1) for a discount. Another
+    /// discount than the model's needs a model that runs TD for every one: Theorem 1's form or the
+    /// residual gradient's, which the constructions have and trained parameters have not.
+    ///
+    /// ```
+    /// use ictd_core::{Context, Model};
+    ///
+    /// let model = Model::<2>::td0(0.5, 3, 0.9)?;
+    /// let mut context = Context::<2, _, _, _, 2>::default();
+    /// context.observe(&[1.0, 0.0], [1.0, -2.0], &[0.0, 1.0])?;
+    /// let v = model.value_function_of(&context, 1, 0.5)?;
+    /// assert_eq!(v.at(&[1.0, 0.0]), -1.75);
+    /// # Ok::<(), ictd_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Model::value_function`]; [`Error::OutOfRange`], naming `cumulant` or `gamma`.
+    pub fn value_function_of<W: Window<R>, const CUMULANTS: usize>(
+        &self,
+        context: &Context<D, M, W, R, CUMULANTS>,
+        cumulant: usize,
+        gamma: R,
+    ) -> Result<ValueFunction<R, D>, Error> {
+        if gamma != self.gamma && !self.holds_for_every_discount() {
+            let accepted = "the model's own, for which its parameters were trained";
+            return Err(Error::OutOfRange { parameter: "gamma", accepted });
+        }
+        self.read(context, cumulant, check_discount::<R, D, K>(gamma)?)
+    }
+
+    #[inline(always)]
+    fn read<W: Window<R>, const CUMULANTS: usize>(
+        &self,
+        context: &Context<D, M, W, R, CUMULANTS>,
+        cumulant: usize,
+        gamma: R,
+    ) -> Result<ValueFunction<R, D>, Error> {
+        if self.attention != *context.mask() {
+            return Err(Error::Mismatch { parameter: "lambda of model and context" });
+        }
+        let mut statistic = Statistic { g: zeros(), inverse_len: R::ZERO };
+        context.statistic_to(gamma, cumulant, &mut statistic)?;
+        let value = self.transformer.value_function(&statistic)?;
+        if is_possible(&value, &statistic, gamma) { Ok(value) } else { Err(Error::Diverges) }
+    }
+
+    /// True if P has Theorem 1's form, its bottom-right entry alone, and Q's blocks read TD errors
+    /// (phi - gamma phi'): then the layers run TD whatever the discount is.
+    fn holds_for_every_discount(&self) -> bool {
+        self.transformer.layers().iter().all(|Layer { p, q }| {
+            (0..K).all(|i| {
+                (0..K).all(|j| {
+                    let in_p = p[(i, j)] == R::ZERO || (i == K - 1 && j == K - 1);
+                    let opposite = if i >= 2 * D || j >= 2 * D {
+                        R::ZERO
+                    } else {
+                        -q[(i, if j < D { j + D } else { j - D })]
+                    };
+                    in_p && q[(i, j)] == opposite
+                })
+            })
+        })
+    }
+}
+
+/// False if the values at the context's own states are beyond all that its rewards could add up to: their
+/// mean square is at most that of the rewards over (1 - gamma)^2 (Minkowski, for a stationary stream).
+/// Layers that diverge are off by powers of the step size: a hundred times that much is no
+/// prediction. (Under a trace both means weigh pairs of states alike.)
+#[inline(always)]
+fn is_possible<R: Real, const D: usize, const K: usize>(
+    value: &ValueFunction<R, D>,
+    statistic: &Statistic<R, K>,
+    gamma: R,
+) -> bool {
+    let w = &value.weights.data.0[0];
+    let mut square = R::ZERO;
+    for j in 0..D {
+        let mut column = R::ZERO;
+        for i in 0..D {
+            column += w[i] * statistic.g.data.0[j][i];
+        }
+        square += w[j] * column;
+    }
+    let horizon = R::ONE - gamma;
+    let rewards = statistic.g.data.0[K - 1][K - 1];
+    square * (horizon * horizon) <= R::from_f64(1e4) * rewards || rewards <= R::ZERO
+}
+
+impl<R: Real, const D: usize, const K: usize, const C: usize> Model<R, D, K, C, AverageReward> {
+    /// The differential value function that the layers compute from a context, v(s) = <w, phi(s)>.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the layers blow up.
+    pub fn differential_value_function<W: Window<R>>(
+        &self,
+        context: &AverageRewardContext<D, W, R>,
+    ) -> Result<ValueFunction<R, D>, Error> {
+        self.transformer.value_function(&context.statistics()?)
     }
 }
 

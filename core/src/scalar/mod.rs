@@ -14,6 +14,7 @@ pub(crate) use instruction_set::kernel;
 pub use instruction_set::{InstructionSet, Kernel, Portable};
 pub use lanes::{Lanes1On, Lanes4, Lanes4On, Lanes8, Lanes8On, Lanes16, Lanes16On};
 
+use crate::error::Error;
 use core::fmt::Debug;
 use core::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
@@ -91,6 +92,23 @@ pub trait Scalar:
     #[inline(always)]
     fn run<K: Kernel>(kernel: K) -> K::Output {
         Portable::run(kernel)
+    }
+}
+
+/// A parameter whose lanes are all finite and fit.
+pub(crate) fn check_lanes<S: Scalar>(
+    x: S,
+    parameter: &'static str,
+    fits: impl Fn(S::Element) -> bool,
+    accepted: &'static str,
+) -> Result<S, Error> {
+    if !x.is_finite() {
+        return Err(Error::NonFinite { parameter });
+    }
+    if (0..S::LANES).all(|lane| fits(x.lane(lane))) {
+        Ok(x)
+    } else {
+        Err(Error::OutOfRange { parameter, accepted })
     }
 }
 

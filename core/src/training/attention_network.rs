@@ -1,5 +1,6 @@
 use super::AttentionParameters;
 use crate::error::Error;
+use crate::layer::Layer;
 use crate::rng::Rng;
 use crate::scalar::Scalar;
 use crate::transformer::Transformer;
@@ -77,7 +78,7 @@ impl<A, S: Scalar, const D: usize, const K: usize, const C: usize, const L: usiz
     ///
     /// # Errors
     /// [`Error::NonFinite`] if its parameters blew up.
-    pub fn transformer(&self, lane: usize) -> Result<Transformer<S::Element, K, C>, Error> {
+    pub fn transformer(&self, lane: usize) -> Result<Transformer<Layer<S::Element, K>, C>, Error> {
         let layers = self.parameters.lane_layers(lane);
         Transformer::from_stored(layers, self.parameters.stored(), self.depth)
     }

@@ -1,10 +1,11 @@
 use super::linear_batch::batch_gradient;
 use super::{AttentionNetwork, AttentionParameters, Network, Targets, Window, Windows};
 use crate::gradient::linear::Tape;
+use crate::layer::Layer;
 use crate::linalg::{dot, padded, zeros};
 use crate::rng::Rng;
 use crate::scalar::Scalar;
-use crate::transformer::{Layer, Transformer};
+use crate::transformer::Transformer;
 use heapless::Vec;
 
 /// Linear attention, as a kind of [`AttentionNetwork`].
@@ -27,7 +28,7 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize>
     LinearNetwork<S, D, K, C, L>
 {
     #[inline(always)]
-    fn all_lanes(&self) -> Transformer<S, K, C> {
+    fn all_lanes(&self) -> Transformer<Layer<S, K>, C> {
         Transformer::unchecked(self.parameters.layers(), self.parameters.stored(), self.depth)
     }
 }

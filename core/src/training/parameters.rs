@@ -1,6 +1,6 @@
+use crate::layer::Layer;
 use crate::rng::Rng;
 use crate::scalar::Scalar;
-use crate::transformer::Layer;
 use core::fmt::Debug;
 use nalgebra::{ArrayStorage, SMatrix};
 

@@ -205,8 +205,9 @@ fn batch_gradients_agree_with_the_reference_and_with_finite_differences() {
 
 #[test]
 fn the_reference_is_theorem_1s_transformer() {
-    use crate::attention::{LinearAttention, Td0};
-    use crate::transformer::{Layer, Transformer};
+    use crate::attention::Td0;
+    use crate::layer::Layer;
+    use crate::transformer::Transformer;
     use nalgebra::SMatrix;
     let (features, rewards) = random_windows::<f64>(&mut Rng::new(5));
     let windows = Windows::new(&features, &rewards, 6, 0.9).unwrap();
@@ -218,9 +219,9 @@ fn the_reference_is_theorem_1s_transformer() {
         layer.q[(i, i)] = -0.7;
         layer.q[(i, 2 + i)] = 0.7;
     }
-    let transformer = Transformer::<f64, 5, 1>::autoregressive(layer, 3).unwrap();
+    let transformer = Transformer::<_, 1>::autoregressive(layer, 3).unwrap();
     let prompt = windows.window(2).prompt::<5, 6>().unwrap();
-    let want = transformer.value(&prompt, &LinearAttention(Td0)).unwrap();
+    let want = transformer.value(&prompt, &Td0).unwrap();
     let got = reference.value(&windows.window(2));
     assert!((got - want).abs() < 1e-14, "{got} {want}");
 }

@@ -1,20 +1,20 @@
 //! Forward passes.
 
 use super::{Draws, append};
-use crate::attention::{LinearAttention, SoftmaxAttention, Td0, TdLambda};
+use crate::attention::{Attention, AverageReward, SoftmaxAttention, Td0, TdLambda};
 use crate::constructions;
-use crate::context::{GrowingAverageReward, TwoHeadContext};
+use crate::context::{AverageRewardContext, Growing};
 use crate::digest::{LaneDigests, Seeds};
 use crate::error::Error;
+use crate::layer::Layer;
 use crate::linalg::{scale, zeros};
 use crate::prompt::Prompt;
 use crate::rng::Rng;
 use crate::scalar::Scalar;
 use crate::statistic::Statistic;
 use crate::td;
-use crate::transformer::{Layer, Transformer};
+use crate::transformer::Transformer;
 use crate::transition::Transition;
-use crate::two_head::TwoHeadTransformer;
 use nalgebra::{SMatrix, SVector};
 
 const D: usize = 4;
@@ -29,15 +29,15 @@ pub(super) fn linear<S: Scalar<Element = f32>>(
 ) -> Result<(), Error> {
     let mut draws = seeds.draws();
     let layers = [draws.layer(), draws.layer(), draws.layer()];
-    let transformer = Transformer::<S, K, 3>::sequential(&layers)?;
+    let transformer = Transformer::<_, 3>::sequential(&layers)?;
     let prompt = dense_prompt(&mut draws)?;
     for mask in [TdLambda::new(S::ZERO)?, TdLambda::new(S::splat(0.5))?] {
-        forward(&transformer, &prompt, &LinearAttention(mask), digests)?;
+        forward(&transformer, &prompt, &mask, digests)?;
     }
     let statistic = Statistic::of_prompt(&prompt, &Td0)?;
     transformer.values_by_layer(&statistic, prompt.query(), |y| digests.number(y));
     digests.numbers(&transformer.readout(&statistic));
-    let shared = Transformer::<S, K, 1>::autoregressive(layers[0], 5)?;
+    let shared = Transformer::<_, 1>::autoregressive(layers[0], 5)?;
     digests.numbers(&shared.readout(&statistic));
     Ok(())
 }
@@ -52,12 +52,12 @@ pub(super) fn linear_f64<S: Scalar<Element = f32>>(
     }
     seeds.each(digests, |rng, digest| {
         let layer = Layer { p: matrix(rng), q: matrix(rng) };
-        let transformer = Transformer::<f64, K, 1>::autoregressive(layer, 4)?;
+        let transformer = Transformer::<_, 1>::autoregressive(layer, 4)?;
         let columns: [SVector<f64, K>; N] = core::array::from_fn(|_| matrix(rng));
         let mut prompt = Prompt::<f64, K, N>::from_columns(&columns, matrix(rng))?;
         let statistic = Statistic::of_prompt(&prompt, &Td0)?;
         append(digest, &transformer.readout(&statistic));
-        transformer.forward(&mut prompt, &LinearAttention(Td0), |z| {
+        transformer.forward(&mut prompt, &Td0, |z| {
             append(digest, &z.to_matrix());
         })?;
         let mut prompt = Prompt::<f64, K, N>::from_columns(&columns, matrix(rng))?;
@@ -73,7 +73,7 @@ pub(super) fn softmax<S: Scalar<Element = f32>>(
     digests: &mut LaneDigests,
 ) -> Result<(), Error> {
     let mut draws = seeds.draws();
-    let transformer = Transformer::<S, K, 2>::sequential(&[draws.layer(), draws.layer()])?;
+    let transformer = Transformer::<_, 2>::sequential(&[draws.layer(), draws.layer()])?;
     forward(&transformer, &dense_prompt(&mut draws)?, &SoftmaxAttention, digests)
 }
 
@@ -95,8 +95,8 @@ pub(super) fn constructions<S: Scalar<Element = f32>>(
         (constructions::residual_gradient(&c), td0),
         (constructions::td_lambda(&c), trace),
     ] {
-        let transformer = Transformer::<S, K, 1>::autoregressive(layer, 3)?;
-        forward(&transformer, &prompt, &LinearAttention(mask), digests)?;
+        let transformer = Transformer::<_, 1>::autoregressive(layer, 3)?;
+        forward(&transformer, &prompt, &mask, digests)?;
         digests.numbers(&transformer.readout(&Statistic::of_prompt(&prompt, &mask)?));
     }
     let mut w = zeros();
@@ -122,17 +122,14 @@ pub(super) fn average_reward<S: Scalar<Element = f32>>(
     let transitions: [Transition<S, D>; N] = core::array::from_fn(|_| draws.transition());
     let query = draws.matrix::<D, 1>();
     let layer = constructions::average_reward(&c);
-    let transformer = TwoHeadTransformer::<S, K, 1>::autoregressive(layer, 3)?;
+    let transformer = Transformer::<_, 1>::autoregressive(layer, 3)?;
     let mut prompt = Prompt::<S, K, N>::average_reward(&transitions, &query)?;
-    transformer.forward(&mut prompt, |z| digests.numbers(&z.to_matrix()))?;
-    let mut context: GrowingAverageReward<S, D, K> = TwoHeadContext {
-        head1: crate::context::Growing::new(S::ONE, crate::attention::MeanCentred)?,
-        head2: crate::context::Growing::new(S::ONE, Td0)?,
-    };
+    transformer.forward(&mut prompt, &AverageReward, |z| digests.numbers(&z.to_matrix()))?;
+    let mut context = AverageRewardContext::<D, Growing, S>::new();
     for t in &transitions {
         context.observe(&t.phi, t.reward, &t.phi_next)?;
     }
-    digests.numbers(&transformer.value_function::<D, _, _>(&context)?.weights);
+    digests.numbers(&transformer.value_function::<D>(&context.statistics::<K>()?)?.weights);
     let mut w = zeros();
     for _ in 0..3 {
         w = td::average_reward::update(&w, &c, &transitions)?;
@@ -148,9 +145,9 @@ fn dense_prompt<S: Scalar<Element = f32>>(draws: &mut Draws<S>) -> Result<Prompt
 
 /// Appends Z_1 to Z_L with their query columns.
 fn forward<S: Scalar<Element = f32>, const C: usize>(
-    transformer: &Transformer<S, K, C>,
+    transformer: &Transformer<Layer<S, K>, C>,
     prompt: &Prompt<S, K, N>,
-    attention: &impl crate::attention::Attention<S, K>,
+    attention: &impl Attention<S, K, Layer = Layer<S, K>>,
     digests: &mut LaneDigests,
 ) -> Result<(), Error> {
     let mut prompt = prompt.clone();

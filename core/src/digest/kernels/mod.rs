@@ -7,16 +7,16 @@ mod words;
 
 use super::{Digest, Kernel, LaneDigests, MAX_LANES, Seeds};
 use crate::error::Error;
+use crate::layer::Layer;
 use crate::linalg::zeros;
 use crate::rng::Rng;
 use crate::scalar::{Real, Scalar};
-use crate::transformer::Layer;
 use crate::transition::Transition;
 use core::marker::PhantomData;
 use nalgebra::SMatrix;
 
 /// How many kernels there are.
-pub(super) const COUNT: usize = 15;
+pub(super) const COUNT: usize = 16;
 
 /// All kernels, on scalars S (`f32` or lanes of it): the digests are the same for each S.
 pub fn kernels<S: Scalar<Element = f32>>() -> [Kernel<S>; COUNT] {
@@ -66,6 +66,12 @@ pub fn kernels<S: Scalar<Element = f32>>() -> [Kernel<S>; COUNT] {
             "growing, forgetting, sliding; 600 transitions",
             16,
             streaming::contexts,
+        ),
+        kernel(
+            "episodes",
+            "terminal transitions, three cumulants and discounts, stored contexts",
+            16,
+            streaming::episodes,
         ),
         kernel(
             "value_functions",

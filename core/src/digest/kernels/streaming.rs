@@ -1,52 +1,104 @@
 //! Streaming contexts.
 
-use crate::attention::{MeanCentred, Td0, TdLambda};
-use crate::context::{Context, Forgetting, Growing, Sliding, SlidingMask};
-use crate::digest::{LaneDigests, Seeds};
+use super::append;
+use crate::context::{Context, Forgetting, Growing, Sliding, Window};
+use crate::digest::{Digest, LaneDigests, Seeds};
 use crate::error::Error;
+use crate::mask::{Mask, MeanCentred, Td0, TdLambda};
 use crate::scalar::Scalar;
 use crate::transformer::Transformer;
+use nalgebra::SVector;
 
 const D: usize = 2;
 const K: usize = 2 * D + 1;
 
-/// Each policy with each mask, over more transitions than a block of the growing sum or than
+/// Each window with each mask, over more transitions than a block of the growing sum or than
 /// several windows hold.
 pub(super) fn contexts<S: Scalar<Element = f32>>(
     seeds: Seeds<S>,
     digests: &mut LaneDigests,
 ) -> Result<(), Error> {
-    policies(seeds, digests, Td0)?;
-    policies(seeds, digests, TdLambda::new(S::splat(0.5))?)?;
-    policies(seeds, digests, MeanCentred)
+    windows(seeds, digests, Td0, Td0)?;
+    windows(seeds, digests, TdLambda::new(S::splat(0.5))?, TdLambda::new(0.5)?)?;
+    windows(seeds, digests, MeanCentred, MeanCentred)
 }
 
-fn policies<S: Scalar<Element = f32>, M: SlidingMask<S, K>>(
+/// `of_lane` is the mask for one lane alone, as sliding windows are.
+fn windows<S: Scalar<Element = f32>>(
     seeds: Seeds<S>,
     digests: &mut LaneDigests,
-    mask: M,
+    mask: impl Mask<S>,
+    of_lane: impl Mask<f32>,
 ) -> Result<(), Error> {
-    let gamma = S::splat(0.9);
-    stream(seeds, digests, Growing::new(gamma, mask)?)?;
-    stream(seeds, digests, Forgetting::new(gamma, S::splat(0.97), mask)?)?;
-    stream(seeds, digests, Sliding::<S, D, K, 20, M>::new(gamma, mask)?)
+    stream(seeds, digests, Context::<D, _, _, S>::with(mask, Growing))?;
+    stream(seeds, digests, Context::<D, _, _, S>::with(mask, Forgetting::new(S::splat(0.97))?))?;
+    seeds.each(digests, |rng, digest| {
+        let mut context = Context::<D, _, _>::with(of_lane, Sliding::<20>);
+        for t in 0..600 {
+            let mut draw = || SVector::<f32, D>::from_fn(|_, _| rng.normal());
+            let (phi, phi_next) = (draw(), draw());
+            context.observe(&phi, rng.normal::<f32>(), &phi_next)?;
+            if t % 75 == 0 {
+                let statistic = context.statistic::<K>(0.9, 0)?;
+                append(digest, &statistic.g);
+                digest.number(statistic.inverse_len);
+            }
+        }
+        Ok(())
+    })
 }
 
-fn stream<S: Scalar<Element = f32>>(
+fn stream<S: Scalar<Element = f32>, M: Mask<S>, W: Window<S>>(
     seeds: Seeds<S>,
     digests: &mut LaneDigests,
-    mut context: impl Context<S, D, K>,
+    mut context: Context<D, M, W, S>,
 ) -> Result<(), Error> {
     let mut draws = seeds.draws();
     for t in 0..600 {
         context.observe_transition(&draws.transition())?;
         if t % 75 == 0 {
-            let statistic = context.statistic()?;
+            let statistic = context.statistic::<K>(S::splat(0.9), 0)?;
             digests.numbers(&statistic.g);
             digests.number(statistic.inverse_len);
         }
     }
     Ok(())
+}
+
+/// Episodes and three cumulants, read for several discounts, and the context as it is stored.
+pub(super) fn episodes<S: Scalar<Element = f32>>(
+    seeds: Seeds<S>,
+    digests: &mut LaneDigests,
+) -> Result<(), Error> {
+    fn stream<M: Mask<f32>, W: Window<f32>>(
+        mut context: Context<D, M, W, f32, 3>,
+        mut number: impl FnMut() -> f32,
+        digest: &mut Digest,
+    ) -> Result<(), Error> {
+        for t in 0..300 {
+            let (phi, rewards) = ([number(), number()], [number(), number(), number()]);
+            match t % 25 {
+                9 => context.observe_terminal(&phi, rewards)?,
+                _ => context.observe(&phi, rewards, &[number(), number()])?,
+            }
+            if t % 25 == 19 {
+                context.end_episode();
+            }
+        }
+        for (cumulant, gamma) in [(0, 0.0), (1, 0.5), (2, 0.9)] {
+            append(digest, &context.statistic::<K>(gamma, cumulant)?.g);
+        }
+        let mut buffer = [0; 2048];
+        digest.bytes(context.write(&mut buffer)?);
+        Ok(())
+    }
+    seeds.each(digests, |rng, digest| {
+        let mask = TdLambda::new(0.75)?;
+        stream(Context::with(Td0, Growing), || rng.normal(), digest)?;
+        stream(Context::with(mask, Growing), || rng.normal(), digest)?;
+        stream(Context::with(mask, Forgetting::new(0.97)?), || rng.normal(), digest)?;
+        stream(Context::with(mask, Sliding::<20>), || rng.normal(), digest)
+    })
 }
 
 /// What a device does: observe, compute the value function, ask it for values.
@@ -56,13 +108,14 @@ pub(super) fn device<S: Scalar<Element = f32>>(
 ) -> Result<(), Error> {
     const D: usize = 4;
     let mut draws = seeds.draws();
-    let shared = Transformer::<S, 9, 1>::autoregressive(draws.layer(), 3)?;
-    let mut context = crate::context::Streaming::<S, D, 9>::new(S::splat(0.9))?;
+    let shared = Transformer::<_, 1>::autoregressive(draws.layer(), 3)?;
+    let mut context = Context::<D, Td0, Growing, S>::new();
     for t in 0..300 {
         let transition = draws.transition::<D>();
         context.observe(&transition.phi, transition.reward, &transition.phi_next)?;
         if t % 30 == 0 {
-            let value = shared.value_function(&context)?;
+            let statistic = context.statistic::<9>(S::splat(0.9), 0)?;
+            let value = shared.value_function::<D>(&statistic)?;
             digests.numbers(&value.weights);
             digests.number(value.at(&transition.phi));
         }

@@ -1,16 +1,18 @@
 //! Random streams, elementary functions, stored bytes and tasks.
 
 use super::append;
+use crate::attention::{Attention, SoftmaxAttention, Td0};
 use crate::digest::{Digest, LaneDigests, Seeds};
 use crate::error::Error;
-use crate::model::{AttentionKind, Model, ModelError, crc32};
+use crate::layer::Layer;
+use crate::model::{Model, crc32};
 use crate::rng::{Rng, Stream};
 use crate::scalar::{Real, Scalar};
 use crate::tasks::{
     Mrp, Task, boyan_chain, boyan_chain_representable, cart_pole, cart_pole::TileCoding,
     cart_pole_single_grid, loop_mrp, random_mdp,
 };
-use crate::transformer::{Layer, Transformer};
+use crate::transformer::Transformer;
 use crate::transition::Transition;
 use nalgebra::SMatrix;
 
@@ -84,21 +86,20 @@ pub(super) fn stored_model<S: Scalar<Element = f32>>(
         let mut matrix = || SMatrix::from_fn(|_, _| rng.normal());
         Layer { p: matrix(), q: matrix() }
     }
-    fn stored<R: Real, const D: usize, const K: usize, const C: usize>(
-        transformer: Transformer<R, K, C>,
-        attention: AttentionKind,
+    fn stored<R: Real, const D: usize, const K: usize, const C: usize, A>(
+        transformer: Transformer<Layer<R, K>, C>,
+        attention: A,
         digest: &mut Digest,
-    ) -> Result<(), Error> {
-        let model = Model::<R, D, K, C>::new(transformer, attention, R::from_f64(0.9), R::ZERO)?;
+    ) -> Result<(), Error>
+    where
+        A: Attention<R, K, Layer = Layer<R, K>>,
+    {
+        let model = Model::<R, D, K, C, A>::new(transformer, attention, R::from_f64(0.9))?;
         let mut buffer = [0; 1536];
-        let again = |error| match error {
-            ModelError::Number(error) => error,
-            _ => Error::NonFinite { parameter: "stored model" },
-        };
-        let bytes = model.write(&mut buffer).map_err(again)?;
+        let bytes = model.write(&mut buffer)?;
         digest.bytes(bytes);
         digest.word(crc32(bytes).into());
-        let read = Model::<R, D, K, C>::from_bytes(bytes).map_err(again)?;
+        let read = Model::<R, D, K, C, A>::from_bytes(bytes)?;
         for layer in read.transformer().layers() {
             append(digest, &layer.p);
             append(digest, &layer.q);
@@ -106,10 +107,10 @@ pub(super) fn stored_model<S: Scalar<Element = f32>>(
         Ok(())
     }
     seeds.each(digests, |rng, digest| {
-        let shared = Transformer::<f32, 9, 1>::autoregressive(layer(rng), 15)?;
-        stored::<f32, 4, 9, 1>(shared, AttentionKind::Linear, digest)?;
-        let own = Transformer::<f64, 5, 3>::sequential(&[layer(rng), layer(rng), layer(rng)])?;
-        stored::<f64, 2, 5, 3>(own, AttentionKind::Softmax, digest)
+        let shared = Transformer::<_, 1>::autoregressive(layer(rng), 15)?;
+        stored::<f32, 4, 9, 1, _>(shared, Td0, digest)?;
+        let own = Transformer::<_, 3>::sequential(&[layer(rng), layer(rng), layer(rng)])?;
+        stored::<f64, 2, 5, 3, _>(own, SoftmaxAttention, digest)
     })
 }
 

@@ -7,9 +7,9 @@ use super::rows::{
     scatter, tile, vector,
 };
 use super::{Columns, LayerTape};
+use crate::layer::Layer;
 use crate::linalg::{mul_vector, transpose_mul_vector};
 use crate::scalar::{Scalar, kernel};
-use crate::transformer::Layer;
 
 kernel! {
     /// One layer but the last.

@@ -36,9 +36,10 @@ mod tests;
 
 use super::{Gradient, zero_layers};
 use crate::error::Error;
+use crate::layer::Layer;
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
-use crate::transformer::{Layer, Transformer};
+use crate::transformer::Transformer;
 use heapless::Vec;
 use layers::{LastLayer, backward_layer, forward_layer, last_layer};
 use rows::{add_scaled, scale, vector};
@@ -216,7 +217,7 @@ pub fn value_and_gradient<
     const L: usize,
     const N: usize,
 >(
-    transformer: &Transformer<S, K, C>,
+    transformer: &Transformer<Layer<S, K>, C>,
     prompt: &Prompt<S, K, N>,
 ) -> Result<Gradient<S, K, C, N>, Error> {
     let mut tape = Tape::<S, K, L, N>::new();

@@ -48,7 +48,7 @@ fn every_lane_is_the_f32_gradient() {
         let column = |z: &SVector<f64, 5>| SVector::from_fn(|i, _| to(z[i]));
         let columns: Vec<_, 8> = prompt.context().iter().map(column).collect();
         let prompt = Prompt::from_columns(&columns, column(prompt.query())).unwrap();
-        let transformer = Transformer::<S, 5, 1>::autoregressive(layer, 3).unwrap();
+        let transformer = Transformer::<_, 1>::autoregressive(layer, 3).unwrap();
         value_and_gradient::<S, 5, 1, 3, 8>(&transformer, &prompt).unwrap()
     }
     let all = run(&layer, &prompt, wide);
@@ -69,7 +69,7 @@ fn every_lane_is_the_f32_gradient() {
 #[test]
 fn what_does_not_fit_the_tape_is_refused() {
     let mut rng = Rng::new(5);
-    let deep = Transformer::<f64, 5, 1>::autoregressive(random_layer(&mut rng), 4).unwrap();
+    let deep = Transformer::<_, 1>::autoregressive(random_layer(&mut rng), 4).unwrap();
     let prompt = random_prompt(&mut rng);
     let got = value_and_gradient::<_, 5, 1, 3, 8>(&deep, &prompt);
     assert_eq!(got, Err(Error::CapacityExceeded { parameter: "layers", capacity: 3 }));

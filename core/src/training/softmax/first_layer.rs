@@ -23,9 +23,9 @@ use crate::gradient::softmax::Columns;
 use crate::gradient::softmax::rows::{
     TILE, add, add_outers, add_scaled, binary, dot, scale, vector,
 };
+use crate::layer::Layer;
 use crate::linalg::{mul_vector, transpose_mul_vector};
 use crate::scalar::{Scalar, kernel};
-use crate::transformer::Layer;
 use heapless::Vec;
 
 /// One token's row of the scores, and its adjoints.

@@ -3,10 +3,10 @@ mod first_layer;
 use super::network::BatchLoss;
 use super::{AttentionNetwork, AttentionParameters, Network, Targets, Window, Windows};
 use crate::gradient::softmax::Tape;
+use crate::layer::Layer;
 use crate::linalg::zeros;
 use crate::rng::Rng;
 use crate::scalar::Scalar;
-use crate::transformer::Layer;
 use first_layer::FirstLayer;
 
 /// Softmax attention over at most N context columns, as a kind of [`AttentionNetwork`].

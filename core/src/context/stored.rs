@@ -1,0 +1,194 @@
+//! A context as bytes: what survives a deep sleep.
+
+use super::{Context, Sums, Window};
+use crate::error::{Error, StoredError};
+use crate::mask::Mask;
+use crate::scalar::{Real, check_lanes};
+use crate::stored::{CHECKSUM, Reader, Writer, check_crc, count, write};
+
+const MAGIC: [u8; 4] = *b"ICTC";
+const VERSION: u8 = 1;
+/// Up to the length of the whole, and with it.
+const KIND: usize = 16;
+const HEADER: usize = KIND + 4;
+
+/// What the fields of a context are shown to, when it is stored or read.
+pub trait Visit<S> {
+    /// A number.
+    fn number(&mut self, x: &mut S);
+
+    /// A count of at most `most`.
+    fn count(&mut self, n: &mut u64, most: u64);
+}
+
+/// Bytes that the fields take.
+struct Size(u64);
+
+impl<R: Real> Visit<R> for Size {
+    fn number(&mut self, _: &mut R) {
+        self.0 += R::BYTES as u64;
+    }
+    fn count(&mut self, _: &mut u64, _: u64) {
+        self.0 += 8;
+    }
+}
+
+impl<R: Real> Visit<R> for Writer<'_> {
+    fn number(&mut self, x: &mut R) {
+        Writer::number(self, *x);
+    }
+    fn count(&mut self, n: &mut u64, _: u64) {
+        self.bytes(&n.to_le_bytes());
+    }
+}
+
+/// Reads fields; remembers the first count that is too large.
+struct Fields<'a> {
+    reader: Reader<'a>,
+    refused: Option<StoredError>,
+}
+
+impl<R: Real> Visit<R> for Fields<'_> {
+    fn number(&mut self, x: &mut R) {
+        *x = self.reader.number();
+    }
+    fn count(&mut self, n: &mut u64, most: u64) {
+        *n = self.reader.integer(8);
+        if *n > most {
+            let (found, expected) = (*n as u32, most as u32);
+            let error = StoredError::Mismatch { part: "count", found, expected };
+            self.refused.get_or_insert(error);
+            *n = most;
+        }
+    }
+}
+
+impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<D, M, W, R, C> {
+    fn kind() -> [u8; KIND] {
+        const {
+            assert!(D <= u16::MAX as usize && C <= u16::MAX as usize);
+        }
+        let [m0, m1, m2, m3] = MAGIC;
+        let ([d0, d1], [c0, c1]) = ((D as u16).to_le_bytes(), (C as u16).to_le_bytes());
+        let [n0, n1, n2, n3] = W::CAPACITY.to_le_bytes();
+        let (scalar, window, mask) = (R::BYTES as u8, W::CODE, M::CODE);
+        [m0, m1, m2, m3, VERSION, scalar, window, mask, d0, d1, c0, c1, n0, n1, n2, n3]
+    }
+
+    /// How many bytes the stored context takes at the moment.
+    pub fn byte_len(&self) -> usize {
+        let mut size = Size(0);
+        self.sums.clone().fields(&mut size);
+        HEADER + CHECKSUM + 3 * R::BYTES + size.0 as usize
+    }
+
+    /// Writes the context to the front of a buffer, for example before a deep sleep, and returns the bytes
+    /// written; it takes stack for a copy. What is read goes on bit for bit where this one stands.
+    ///
+    /// | offset | bytes | content |
+    /// |---|---|---|
+    /// | 0 | 4 | `ICTC` |
+    /// | 4 | 1 | format version: 1 |
+    /// | 5 | 1 | scalar type by its size b: 4 is `f32`, 8 is `f64` |
+    /// | 6 | 1 | window: 1 growing, 2 forgetting, 3 sliding |
+    /// | 7 | 1 | mask: 1 TD(0), 2 TD(lambda), 3 mean-centred (head 1 of average reward) |
+    /// | 8 | 2 | d |
+    /// | 10 | 2 | C, the cumulants |
+    /// | 12 | 4 | the window's capacity, 0 without one |
+    /// | 16 | 4 | how many bytes there are in all |
+    /// | 20 | 3 b | lambda, retention, limit (0: none) |
+    /// | 20 + 3 b | | the sums: numbers of b bytes, counts of 8 |
+    /// | last 4 | 4 | CRC-32 (IEEE 802.3) of all bytes before it |
+    ///
+    /// Every number is little-endian, whatever the platform; nothing is aligned or padded.
+    ///
+    /// ```
+    /// use ictd_core::Context;
+    ///
+    /// let mut context = Context::<2>::new();
+    /// context.observe(&[1.0, 0.5], 0.25, &[0.5, -1.0])?;
+    /// let mut bytes = [0; 512];
+    /// let bytes = context.write(&mut bytes)?;
+    /// assert_eq!(Context::<2>::from_bytes(bytes)?, context);
+    /// assert!(Context::<3>::from_bytes(bytes).is_err());
+    /// # Ok::<(), ictd_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`StoredError::Length`] if the buffer is shorter than [`Context::byte_len`].
+    pub fn write<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a [u8], Error> {
+        let len = self.byte_len();
+        write(buffer, len as u64, |writer| {
+            writer.bytes(&Self::kind());
+            writer.bytes(&(len as u32).to_le_bytes());
+            for x in [self.mask.lambda(), self.window.retention(), self.limit] {
+                writer.number(x);
+            }
+            self.sums.clone().fields(writer);
+        })
+    }
+
+    /// Reads a stored context. Any damage to at most 32 neighbouring bits, and any truncation, is sure to
+    /// be noticed.
+    ///
+    /// # Errors
+    /// [`Error::Stored`] for anything that is not an intact context of this type (window, mask, scalar,
+    /// dimension, cumulants, capacity); [`Error::NonFinite`] or [`Error::OutOfRange`] for a lambda, retention
+    /// or limit that is none.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let (context, rest) = Self::from_prefix(bytes)?;
+        if rest.is_empty() {
+            return Ok(context);
+        }
+        let (found, expected) = (count(bytes), count(bytes) - count(rest));
+        Err(StoredError::Length { found, expected }.into())
+    }
+
+    /// The context at the front of the bytes, and what follows it.
+    pub(super) fn from_prefix(bytes: &[u8]) -> Result<(Self, &[u8]), Error> {
+        if !bytes.starts_with(&MAGIC) {
+            return Err(StoredError::Magic.into());
+        }
+        let found = count(bytes);
+        let too_short = |expected| Error::from(StoredError::Length { found, expected });
+        if bytes.len() < HEADER {
+            return Err(too_short(HEADER as u32));
+        }
+        let (mut stored, kind) = (Reader { rest: bytes }, Self::kind());
+        let mut expected = Reader { rest: &kind };
+        let parts = [
+            ("name", 4),
+            ("format version", 1),
+            ("scalar type (4: f32, 8: f64)", 1),
+            ("window (1: growing, 2: forgetting, 3: sliding)", 1),
+            ("mask (1: TD(0), 2: TD(lambda), 3: mean-centred)", 1),
+            ("feature dimension", 2),
+            ("number of cumulants", 2),
+            ("capacity of the window", 4),
+        ];
+        for (part, bytes) in parts {
+            let (found, expected) = (stored.integer(bytes) as u32, expected.integer(bytes) as u32);
+            if found != expected {
+                return Err(StoredError::Mismatch { part, found, expected }.into());
+            }
+        }
+        let len = stored.integer(4) as u32;
+        let Some((content, rest)) = bytes.split_at_checked(len as usize) else {
+            return Err(too_short(len));
+        };
+        check_crc(content)?;
+        let (lambda, retention, limit) = (stored.number(), stored.number(), stored.number());
+        let mut context = Self::with(M::of_lambda(lambda)?, W::of_retention(retention)?);
+        context.limit = check_lanes(limit, "limit", |x| x >= R::ZERO, "0 (none) or above")?;
+        let mut fields = Fields { reader: stored, refused: None };
+        context.sums.fields(&mut fields);
+        if let Some(error) = fields.refused {
+            return Err(error.into());
+        }
+        let expected = context.byte_len() as u32;
+        if expected != len {
+            return Err(StoredError::Length { found: len, expected }.into());
+        }
+        Ok((context, rest))
+    }
+}

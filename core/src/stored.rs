@@ -1,0 +1,100 @@
+//! Bytes of what is stored: numbers in one order, little-endian, and a checksum at the end.
+
+use crate::error::{Error, StoredError};
+use crate::scalar::Real;
+
+/// Bytes of the checksum.
+pub(crate) const CHECKSUM: usize = 4;
+
+/// CRC-32 as in IEEE 802.3, zlib and PNG (polynomial 0x04c11db7, reflected), bit by bit: a table
+/// would cost firmware 1 KiB.
+pub fn crc32(bytes: &[u8]) -> u32 {
+    let mut crc = u32::MAX;
+    for byte in bytes {
+        crc ^= u32::from(*byte);
+        for _ in 0..8 {
+            let divide = (crc & 1).wrapping_neg();
+            crc = crc >> 1 ^ 0xedb8_8320 & divide;
+        }
+    }
+    !crc
+}
+
+/// The length of bytes as errors give it.
+pub(crate) fn count(bytes: &[u8]) -> u32 {
+    u32::try_from(bytes.len()).unwrap_or(u32::MAX)
+}
+
+/// Refuses bytes whose last four are not the CRC-32 of those before.
+pub(crate) fn check_crc(bytes: &[u8]) -> Result<(), StoredError> {
+    let Some((content, stored)) = bytes.split_last_chunk::<CHECKSUM>() else {
+        return Err(StoredError::Length { found: count(bytes), expected: CHECKSUM as u32 });
+    };
+    let (found, expected) = (crc32(content), u32::from_le_bytes(*stored));
+    if found == expected { Ok(()) } else { Err(StoredError::Checksum { found, expected }) }
+}
+
+/// The front of a buffer, filled by `write` and closed with its checksum.
+pub(crate) fn write(
+    buffer: &mut [u8],
+    len: u64,
+    write: impl FnOnce(&mut Writer),
+) -> Result<&[u8], Error> {
+    let (found, expected) = (count(buffer), u32::try_from(len).unwrap_or(u32::MAX));
+    let bytes =
+        buffer.get_mut(..expected as usize).ok_or(StoredError::Length { found, expected })?;
+    write(&mut Writer { rest: bytes });
+    if let Some((content, checksum)) = bytes.split_last_chunk_mut::<CHECKSUM>() {
+        *checksum = crc32(content).to_le_bytes();
+    }
+    Ok(bytes)
+}
+
+/// What is not yet written of a buffer that has room for all that comes.
+pub(crate) struct Writer<'a> {
+    rest: &'a mut [u8],
+}
+
+impl Writer<'_> {
+    pub(crate) fn bytes(&mut self, source: &[u8]) {
+        debug_assert!(source.len() <= self.rest.len());
+        if let Some((to, rest)) = core::mem::take(&mut self.rest).split_at_mut_checked(source.len())
+        {
+            to.copy_from_slice(source);
+            self.rest = rest;
+        }
+    }
+
+    pub(crate) fn number<R: Real>(&mut self, x: R) {
+        let all = x.bits().to_le_bytes();
+        self.bytes(all.get(..R::BYTES).unwrap_or(&all));
+    }
+}
+
+/// What is not yet read of the bytes; zeros beyond their end.
+pub(crate) struct Reader<'a> {
+    pub(crate) rest: &'a [u8],
+}
+
+impl Reader<'_> {
+    pub(crate) fn integer(&mut self, bytes: usize) -> u64 {
+        let (taken, rest) = self.rest.split_at_checked(bytes).unwrap_or((&[], &[]));
+        self.rest = rest;
+        taken.iter().rev().fold(0, |bits, byte| bits << 8 | u64::from(*byte))
+    }
+
+    pub(crate) fn number<R: Real>(&mut self) -> R {
+        R::from_bits(self.integer(R::BYTES))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_checksum_is_that_of_zlib_and_png() {
+        assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
+        assert_eq!(crc32(b""), 0);
+    }
+}
