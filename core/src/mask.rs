@@ -19,7 +19,7 @@ use nalgebra::SVector;
 /// A mask M, (n + 1, n + 1), and the recurrence of its statistic.
 pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
     /// What the recurrence remembers beside G, of tokens of type V.
-    type State<V: Vector<S>>: State<S, V>;
+    type State<V: Vector<S>>: State<S>;
 
     /// True if G is symmetric, so that half of it needs to be computed.
     const SYMMETRIC: bool;
@@ -61,19 +61,14 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
     ) -> Option<(V, V)>;
 }
 
-/// What a mask remembers between tokens.
-pub trait State<S: Scalar, V>: Copy + Debug + PartialEq {
-    /// The state before the first token.
-    const INITIAL: Self;
-
+/// What a mask remembers between tokens; all zeros before the first.
+pub trait State<S: Scalar>: Vector<S> {
     /// An episode has ended: a trace starts again at 0.
     fn end_episode(&mut self) {}
-
-    /// Shows each number, in one order: to store, read or replace it.
-    fn numbers(&mut self, visit: &mut impl FnMut(&mut S));
 }
 
-/// The vectors that a mask combines: columns of Z, or the unscaled tokens of a context.
+/// Numbers in one order, taken entry by entry: the columns of Z or the unscaled tokens of a context, which a
+/// mask combines, and what is summed up of them.
 pub trait Vector<S: Scalar>: Copy + Debug + PartialEq {
     /// The vector of zeros.
     const ZERO: Self;
@@ -153,10 +148,12 @@ impl<S: Scalar> Mask<S> for Td0 {
     }
 }
 
-impl<S: Scalar, V> State<S, V> for () {
-    const INITIAL: Self = ();
-    fn numbers(&mut self, _: &mut impl FnMut(&mut S)) {}
+impl<S: Scalar> Vector<S> for () {
+    const ZERO: Self = ();
+    fn zip(_: &mut Self, _: &mut Self, _: &Self, _: impl FnMut(&mut S, &mut S, S)) {}
 }
+
+impl<S: Scalar> State<S> for () {}
 
 /// The mask, if the trace decay is the one that it has.
 pub(crate) fn only_zero<S: Scalar, M>(lambda: S, mask: M) -> Result<M, Error> {
@@ -250,16 +247,18 @@ impl<S: Scalar> Mask<S> for TdLambda<S> {
     }
 }
 
-impl<S: Scalar, V: Vector<S>> State<S, V> for Trace<V> {
-    const INITIAL: Self = Trace { e: V::ZERO, compensation: V::ZERO };
+impl<S: Scalar, V: Vector<S>> Vector<S> for Trace<V> {
+    const ZERO: Self = Trace { e: V::ZERO, compensation: V::ZERO };
 
-    fn end_episode(&mut self) {
-        *self = Self::INITIAL;
+    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
+        V::zip(&mut a.e, &mut b.e, &z.e, &mut f);
+        V::zip(&mut a.compensation, &mut b.compensation, &z.compensation, f);
     }
+}
 
-    fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
-        self.e.numbers(visit);
-        self.compensation.numbers(visit);
+impl<S: Scalar, V: Vector<S>> State<S> for Trace<V> {
+    fn end_episode(&mut self) {
+        *self = Self::ZERO;
     }
 }
 
@@ -332,21 +331,23 @@ impl<S: Scalar> Mask<S> for MeanCentred {
     }
 }
 
-impl<S: Scalar, V: Vector<S>> State<S, V> for RunningMean<S, V> {
-    const INITIAL: Self = RunningMean {
+impl<S: Scalar, V: Vector<S>> Vector<S> for RunningMean<S, V> {
+    const ZERO: Self = RunningMean {
         mean: V::ZERO,
         mean_compensation: V::ZERO,
         weight: S::ZERO,
         weight_compensation: S::ZERO,
     };
 
-    fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
-        self.mean.numbers(visit);
-        self.mean_compensation.numbers(visit);
-        visit(&mut self.weight);
-        visit(&mut self.weight_compensation);
+    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
+        V::zip(&mut a.mean, &mut b.mean, &z.mean, &mut f);
+        V::zip(&mut a.mean_compensation, &mut b.mean_compensation, &z.mean_compensation, &mut f);
+        f(&mut a.weight, &mut b.weight, z.weight);
+        f(&mut a.weight_compensation, &mut b.weight_compensation, z.weight_compensation);
     }
 }
+
+impl<S: Scalar, V: Vector<S>> State<S> for RunningMean<S, V> {}
 
 /// x^n by repeated squaring.
 fn power<S: Scalar>(x: S, n: usize) -> S {

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::linalg::zeros;
-use crate::mask::{Mask, State};
+use crate::mask::{Mask, Vector};
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
 use nalgebra::SMatrix;
@@ -28,7 +28,7 @@ impl<S: Scalar, const K: usize> Statistic<S, K> {
     ) -> Result<Self, Error> {
         let inverse_len = prompt.inverse_len()?;
         let mut g = zeros();
-        let mut state = State::INITIAL;
+        let mut state = Vector::ZERO;
         for z in prompt.context() {
             let (left, right) = mask.factors(&mut state, z, S::ONE);
             crate::linalg::add_outer(&mut g, &left, &right);

@@ -3,8 +3,7 @@
 use crate::chip::{Counter, flash, stack_high_water, static_ram};
 use crate::demo::{self, GAMMA, TRAINED};
 use core::hint::black_box;
-use ictd_core::context::Context as _;
-use ictd_core::model::ModelError;
+use ictd_core::Error;
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Task as _, random_mdp};
@@ -21,14 +20,14 @@ const LITERAL: usize = 30;
 
 /// Logs the costs; false if one is over its budget on the board that has budgets.
 #[inline(never)]
-pub(crate) fn report(mut counter: Counter) -> Result<bool, ModelError> {
+pub(crate) fn report(mut counter: Counter) -> Result<bool, Error> {
     let unit = if cfg!(feature = "rtt") { "cycles" } else { "instructions" };
     let (trained, reading) = counter.measure(|| Model::<4>::from_bytes(&TRAINED));
     let trained = trained?;
     let mut rng = Rng::new(1);
     let task = random_mdp::<f32, 4, 5>(5, 4, GAMMA, &mut rng)?;
     let mut state = task.initial_state(&mut rng);
-    let mut context = Context::<4>::new(GAMMA)?;
+    let mut context = Context::<4>::new();
     let mut within = true;
     for length in [10u64, 1_000, 100_000] {
         while context.len() < length {
@@ -97,12 +96,12 @@ pub(crate) fn report(mut counter: Counter) -> Result<bool, ModelError> {
 
 /// The literal equation on all columns, for one query: what the streaming form saves.
 #[inline(never)]
-fn literal(counter: &mut Counter, model: &Model<4>, unit: &str) -> Result<(), ModelError> {
+fn literal(counter: &mut Counter, model: &Model<4>, unit: &str) -> Result<(), Error> {
     let mut rng = Rng::new(1);
     let task = random_mdp::<f32, 4, 5>(5, 4, GAMMA, &mut rng)?;
     let transitions = task.trajectory::<LITERAL>(LITERAL, &mut rng)?;
     let query = [0.5, -0.25, 1.0, 0.75].to_vector();
-    let mut context = Context::<4>::new(GAMMA)?;
+    let mut context = Context::<4>::new();
     for Transition { phi, reward, phi_next } in &transitions {
         context.observe(phi, *reward, phi_next)?;
     }

@@ -1,7 +1,6 @@
 //! The demo, the same on the chip and on the host.
 
 use crate::log::log;
-use ictd_core::context::Context as _;
 use ictd_core::digest::Digest;
 use ictd_core::error::Error;
 use ictd_core::rng::Rng;
@@ -53,7 +52,7 @@ pub(crate) fn figure_1(name: &str, model: &Model<4>, digest: &mut Digest) -> Res
     let mut rng = Rng::new(2);
     let task = task(&mut rng)?;
     let (v, d) = (task.true_value(GAMMA)?, task.stationary_distribution()?);
-    let mut context = Context::<4>::new(GAMMA)?;
+    let mut context = Context::<4>::new();
     let mut state = task.initial_state(&mut rng);
     for n in 1..=100u32 {
         let transition = task.transition(&mut state, &mut rng);
@@ -86,7 +85,7 @@ pub(crate) fn mean_msve(name: &str, model: &Model<4>, digest: &mut Digest) -> Re
         let mut rng = Rng::new(seed.into());
         let task = task(&mut rng)?;
         let (v, d) = (task.true_value(GAMMA)?, task.stationary_distribution()?);
-        let mut context = Context::<4>::new(GAMMA)?;
+        let mut context = Context::<4>::new();
         let mut state = task.initial_state(&mut rng);
         for (mean, length) in mean.iter_mut().zip(LENGTHS) {
             while context.len() < length.into() {

@@ -14,13 +14,13 @@ mod demo;
 mod log;
 
 use demo::{CONSTRUCTED, EXPECTED, Hex, TRAINED};
+use ictd_core::Error;
 use ictd_core::Model;
 use ictd_core::digest::Digest;
-use ictd_core::model::ModelError;
 use log::log;
 
 /// Everything that is the same on every platform; the digest of all numbers in it.
-fn run() -> Result<Digest, ModelError> {
+fn run() -> Result<Digest, Error> {
     let mut digest = Digest::EMPTY;
     let trained = Model::<4>::from_bytes(&TRAINED)?;
     for (name, model) in [("constructed", &CONSTRUCTED), ("trained", &trained)] {

@@ -7,9 +7,10 @@
 //! Words after `--` choose rows: `-- batch "1, avx2"`.
 
 use ictd::dispatch::{Level, WithScalar, available, with_scalar};
-use ictd_core::attention::{LinearAttention, Td0};
+use ictd_core::attention::Td0;
 use ictd_core::context::{Context, Growing};
 use ictd_core::gradient::linear::value_and_gradient;
+use ictd_core::layer::Layer;
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::scalar::{Kernel, Scalar};
@@ -19,7 +20,7 @@ use ictd_core::training::{
     Adam, AdamSettings, AttentionParameters, Autoregressive, BatchTd, FiniteTask, FiniteTasks,
     MultiTaskTd, Network, Parameters, Settings, SoftmaxNetwork, Targets, Trajectory,
 };
-use ictd_core::transformer::{Layer, Transformer};
+use ictd_core::transformer::Transformer;
 use nalgebra::{SMatrix, SVector};
 use std::hint::black_box;
 use std::time::Instant;
@@ -100,18 +101,18 @@ impl WithScalar for PeakOf {
     }
 }
 
-struct Observe<S: Scalar, const D: usize, const K: usize> {
-    context: Growing<S, D, K, Td0>,
+struct Observe<S: Scalar, const D: usize> {
+    context: Context<D, Td0, Growing, S>,
     phi: [SVector<S, D>; 2],
 }
 
-impl<S: Scalar, const D: usize, const K: usize> Repeated for Observe<S, D, K> {
+impl<S: Scalar, const D: usize> Repeated for Observe<S, D> {
     fn call(&mut self) {
         black_box(self.context.observe(&self.phi[0], S::ONE, &self.phi[1])).ok();
     }
 }
 
-struct Forward<S: Scalar, const K: usize>(Transformer<S, K, 1>, Statistic<S, K>);
+struct Forward<S: Scalar, const K: usize>(Transformer<Layer<S, K>, 1>, Statistic<S, K>);
 
 impl<S: Scalar, const K: usize> Repeated for Forward<S, K> {
     fn call(&mut self) {
@@ -119,7 +120,7 @@ impl<S: Scalar, const K: usize> Repeated for Forward<S, K> {
     }
 }
 
-struct Backward<S: Scalar, const K: usize>(Transformer<S, K, 1>, Prompt<S, K, 60>);
+struct Backward<S: Scalar, const K: usize>(Transformer<Layer<S, K>, 1>, Prompt<S, K, 60>);
 
 impl<S: Scalar, const K: usize> Repeated for Backward<S, K> {
     fn call(&mut self) {
@@ -128,11 +129,11 @@ impl<S: Scalar, const K: usize> Repeated for Backward<S, K> {
 }
 
 /// All columns, every layer: the forward pass as the paper writes it.
-struct Literal<const K: usize>(Transformer<f32, K, 1>, Prompt<f32, K, 60>);
+struct Literal<const K: usize>(Transformer<Layer<f32, K>, 1>, Prompt<f32, K, 60>);
 
 impl<const K: usize> Repeated for Literal<K> {
     fn call(&mut self) {
-        black_box(self.0.value(black_box(&self.1), &LinearAttention(Td0))).ok();
+        black_box(self.0.value(black_box(&self.1), &Td0)).ok();
     }
 }
 
@@ -231,11 +232,11 @@ impl Report {
         let matrix = |rng: &mut Rng| SMatrix::<S, K, K>::from_fn(|_, _| draw(rng, 0.1));
         let layer = Layer { p: matrix(rng), q: matrix(rng) };
         let parameters = AttentionParameters::from_layers(&[layer]);
-        let Ok(transformer) = Transformer::<S, K, 1>::autoregressive(layer, DEPTH) else { return };
+        let Ok(transformer) = Transformer::<_, 1>::autoregressive(layer, DEPTH) else { return };
 
-        let Ok(context) = Growing::new(S::from_f64(0.9), Td0) else { return };
+        let context = Context::<D, Td0, Growing, S>::new();
         let phi = [(); 2].map(|()| SVector::from_fn(|_, _| draw(rng, 1.0)));
-        let mut observe = Observe::<S, D, K> { context, phi };
+        let mut observe = Observe::<S, D> { context, phi };
         self.row("observe", K, S::LANES, &mut observe, kf * (kf + 1.0) / 2.0);
 
         let columns: Vec<SVector<S, K>> =

@@ -2,11 +2,12 @@
 //! time among those compiled in.
 
 use crate::golden::{Array, Case};
+use ictd_core::layer::Layer;
 use ictd_core::linalg;
 use ictd_core::prompt::Prompt;
 use ictd_core::scalar::Scalar;
 use ictd_core::statistic::Statistic;
-use ictd_core::transformer::{Layer, Transformer};
+use ictd_core::transformer::Transformer;
 use nalgebra::{SMatrix, SVector};
 
 /// The capacity for context tokens that [`with_dimension!`](crate::with_dimension)'s users pass.
@@ -148,7 +149,7 @@ pub fn rows<S: Scalar, const K: usize>(columns: &[SVector<S, K>]) -> Vec<S> {
 pub fn transformer<S: Scalar, const K: usize, const C: usize>(
     case: &Case,
     first_lane: usize,
-) -> Transformer<S, K, C> {
+) -> Transformer<Layer<S, K>, C> {
     let layers = layers::<S, K>(&case.input("P"), &case.input("Q"), first_lane);
     let transformer = match case.word("mode") {
         "auto" => {
@@ -168,7 +169,7 @@ pub fn transformer<S: Scalar, const K: usize, const C: usize>(
 /// compiles it once per shape.)
 #[inline(never)]
 pub fn column_maps<S: Scalar, const K: usize>(
-    transformer: &Transformer<S, K, MAX_LAYERS>,
+    transformer: &Transformer<Layer<S, K>, MAX_LAYERS>,
     statistic: &Statistic<S, K>,
 ) -> Vec<SMatrix<S, K, K>> {
     let mut maps = Vec::new();
@@ -179,7 +180,7 @@ pub fn column_maps<S: Scalar, const K: usize>(
 /// The outputs y_1 .. y_L of the streaming pass for a query.
 #[inline(never)]
 pub fn values<S: Scalar, const K: usize>(
-    transformer: &Transformer<S, K, MAX_LAYERS>,
+    transformer: &Transformer<Layer<S, K>, MAX_LAYERS>,
     statistic: &Statistic<S, K>,
     query: &SVector<S, K>,
 ) -> Vec<S> {

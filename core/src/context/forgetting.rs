@@ -2,7 +2,7 @@ use super::moments::Moments;
 use super::stored::Visit;
 use super::{Entries, Sums, Window};
 use crate::error::Error;
-use crate::mask::{Mask, State};
+use crate::mask::{Mask, State, Vector};
 use crate::scalar::{Scalar, check_lanes};
 use crate::transition::Token;
 
@@ -68,7 +68,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
     for DecayingSums<M::State<Token<S, D, C>>, D, C, S>
 {
     const EMPTY: Self =
-        DecayingSums { state: State::INITIAL, moments: Moments::ZERO, weight: S::ZERO, len: 0 };
+        DecayingSums { state: Vector::ZERO, moments: Moments::ZERO, weight: S::ZERO, len: 0 };
 
     #[inline(always)]
     fn add(&mut self, mask: &M, retention: S, token: &Token<S, D, C>) {

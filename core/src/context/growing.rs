@@ -2,7 +2,7 @@ use super::moments::Moments;
 use super::stored::Visit;
 use super::{Entries, Sums, Window};
 use crate::error::Error;
-use crate::mask::{Mask, State};
+use crate::mask::{Mask, State, Vector};
 use crate::scalar::Scalar;
 use crate::transition::Token;
 
@@ -84,7 +84,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
     const EMPTY: Self = {
         assert!(2 * D + C < BLOCK as usize, "too many features and cumulants: 2 D + C < 256");
         BlockedSums {
-            state: State::INITIAL,
+            state: Vector::ZERO,
             total: Moments::ZERO,
             error: Moments::ZERO,
             blocks: [Moments::ZERO; 2],
@@ -171,7 +171,7 @@ mod tests {
         fn check<M: Mask<f32>>(mask: M) {
             let mut rng = Rng::new(1);
             let mut context = Context::<2, M, Growing>::with(mask, Growing);
-            let mut state = State::INITIAL;
+            let mut state = Vector::ZERO;
             let (mut total, mut error) = (Moments::<f32, 2, 1>::ZERO, Moments::ZERO);
             let mut open = Moments::ZERO;
             for n in 1..=3 * u32::from(BLOCK) + 2 {

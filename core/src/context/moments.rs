@@ -19,9 +19,6 @@ pub struct Moments<S, const D: usize, const C: usize> {
 }
 
 impl<S: Scalar, const D: usize, const C: usize> Moments<S, D, C> {
-    pub(super) const ZERO: Self =
-        Moments { phi: [Token::ZERO; D], phi_next: [Token::ZERO; D], rewards: [Token::ZERO; C] };
-
     /// How many columns there are.
     pub(super) const COLUMNS: usize = 2 * D + C;
 
@@ -155,14 +152,21 @@ impl<S: Scalar, const D: usize, const C: usize> Moments<S, D, C> {
         put(2 * D, 2 * D, sum(parts.map(|g| g.rewards[cumulant].rewards[0])));
         zero.is_finite()
     }
+}
 
-    /// Shows each number, in one order.
-    pub(super) fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
-        for column in self.phi.iter_mut().chain(&mut self.phi_next) {
-            column.numbers(visit);
+impl<S: Scalar, const D: usize, const C: usize> Vector<S> for Moments<S, D, C> {
+    const ZERO: Self =
+        Moments { phi: [Token::ZERO; D], phi_next: [Token::ZERO; D], rewards: [Token::ZERO; C] };
+
+    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
+        for j in 0..D {
+            Token::zip(&mut a.phi[j], &mut b.phi[j], &z.phi[j], &mut f);
         }
-        for column in &mut self.rewards {
-            column.numbers(visit);
+        for j in 0..D {
+            Token::zip(&mut a.phi_next[j], &mut b.phi_next[j], &z.phi_next[j], &mut f);
+        }
+        for m in 0..C {
+            Token::zip(&mut a.rewards[m], &mut b.rewards[m], &z.rewards[m], &mut f);
         }
     }
 }

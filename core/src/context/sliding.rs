@@ -3,7 +3,7 @@ use super::stored::Visit;
 use super::{Entries, Sums, Window};
 use crate::error::Error;
 use crate::mask::{Mask, State, Vector};
-use crate::scalar::Real;
+use crate::scalar::Scalar;
 use crate::transition::Token;
 use heapless::Deque;
 
@@ -15,8 +15,7 @@ use heapless::Deque;
 /// a token that was large beside all that is left (a spike) leaves no rounding errors behind: when it
 /// goes, the sum is made anew from the window, O(N K^2) once. The error is that of at most N slides,
 /// whatever the stream holds. Memory: N tokens and two statistics. Under
-/// [`MeanCentred`](crate::mask::MeanCentred) reading the statistic costs O(N K^2). Not for lanes, whose
-/// control flow depends on no number.
+/// [`MeanCentred`](crate::mask::MeanCentred) reading the statistic costs O(N K^2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Sliding<const N: usize>;
@@ -25,7 +24,7 @@ pub struct Sliding<const N: usize>;
 /// many units of roundoff that they are made anew: 6 of 24 bits in `f32`.
 const SPIKE: f64 = 4096.0;
 
-impl<S: Real, const N: usize> Window<S> for Sliding<N> {
+impl<S: Scalar, const N: usize> Window<S> for Sliding<N> {
     type Sums<M: Mask<S>, const D: usize, const C: usize> =
         SlidingSums<M::State<Token<S, D, C>>, D, C, S, N>;
     const CODE: u8 = 3;
@@ -63,10 +62,19 @@ struct Sum<T, const D: usize, const C: usize, S> {
     largest: S,
 }
 
-impl<S: Real, T: State<S, Token<S, D, C>>, const D: usize, const C: usize> Sum<T, D, C, S> {
-    const EMPTY: Self =
-        Sum { moments: Moments::ZERO, state: T::INITIAL, square: S::ZERO, largest: S::ZERO };
+impl<S: Scalar, T: State<S>, const D: usize, const C: usize> Vector<S> for Sum<T, D, C, S> {
+    const ZERO: Self =
+        Sum { moments: Moments::ZERO, state: T::ZERO, square: S::ZERO, largest: S::ZERO };
 
+    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
+        Moments::zip(&mut a.moments, &mut b.moments, &z.moments, &mut f);
+        T::zip(&mut a.state, &mut b.state, &z.state, &mut f);
+        f(&mut a.square, &mut b.square, z.square);
+        f(&mut a.largest, &mut b.largest, z.largest);
+    }
+}
+
+impl<S: Scalar, T: State<S>, const D: usize, const C: usize> Sum<T, D, C, S> {
     #[inline(always)]
     fn add<M: Mask<S, State<Token<S, D, C>> = T>>(&mut self, mask: &M, token: &Token<S, D, C>) {
         let factors = mask.factors(&mut self.state, token, S::ONE);
@@ -75,16 +83,9 @@ impl<S: Real, T: State<S, Token<S, D, C>>, const D: usize, const C: usize> Sum<T
         self.square += square;
         self.largest = self.largest.max(square);
     }
-
-    fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
-        self.moments.numbers(visit);
-        self.state.numbers(visit);
-        visit(&mut self.square);
-        visit(&mut self.largest);
-    }
 }
 
-impl<S: Real, T: State<S, Token<S, D, C>>, const D: usize, const C: usize, const N: usize>
+impl<S: Scalar, T: State<S>, const D: usize, const C: usize, const N: usize>
     SlidingSums<T, D, C, S, N>
 {
     fn drop_oldest<M: Mask<S, State<Token<S, D, C>> = T>>(&mut self, mask: &M) {
@@ -93,8 +94,15 @@ impl<S: Real, T: State<S, Token<S, D, C>>, const D: usize, const C: usize, const
         let Some((oldest, factors)) = self.window.pop_front().zip(factors) else { return };
         self.current.moments.update(&factors, M::SYMMETRIC, |g, left, right| *g -= left * right);
         self.current.square -= oldest.token.square();
-        if self.current.largest > S::from_f64(SPIKE) * self.current.square {
-            self.current = self.of_window(mask);
+        let excess = self.current.largest - S::from_f64(SPIKE) * self.current.square;
+        let spiked = |lane: &usize| excess.lane(*lane) > Scalar::ZERO;
+        if (0..S::LANES).any(|lane| spiked(&lane)) {
+            let (mut unused, anew) = (Sum::ZERO, self.of_window(mask));
+            Sum::zip(&mut self.current, &mut unused, &anew, |x, _, anew| {
+                for lane in (0..S::LANES).filter(spiked) {
+                    x.set_lane(lane, anew.lane(lane));
+                }
+            });
         }
     }
 
@@ -102,7 +110,7 @@ impl<S: Real, T: State<S, Token<S, D, C>>, const D: usize, const C: usize, const
     #[cold]
     #[inline(never)]
     fn of_window<M: Mask<S, State<Token<S, D, C>> = T>>(&self, mask: &M) -> Sum<T, D, C, S> {
-        let mut sum = Sum::EMPTY;
+        let mut sum = Sum::ZERO;
         for kept in &self.window {
             sum.add(mask, &kept.token);
             if kept.ends {
@@ -113,12 +121,12 @@ impl<S: Real, T: State<S, Token<S, D, C>>, const D: usize, const C: usize, const
     }
 }
 
-impl<S: Real, M: Mask<S>, const D: usize, const C: usize, const N: usize> Sums<S, M, D, C>
+impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Sums<S, M, D, C>
     for SlidingSums<M::State<Token<S, D, C>>, D, C, S, N>
 {
     const EMPTY: Self = {
         assert!(N > 0, "a sliding window needs room for one transition: N >= 1");
-        SlidingSums { window: Deque::new(), current: Sum::EMPTY, fresh: Sum::EMPTY, fresh_len: 0 }
+        SlidingSums { window: Deque::new(), current: Sum::ZERO, fresh: Sum::ZERO, fresh_len: 0 }
     };
 
     fn add(&mut self, mask: &M, _retention: S, token: &Token<S, D, C>) {
@@ -133,7 +141,7 @@ impl<S: Real, M: Mask<S>, const D: usize, const C: usize, const N: usize> Sums<S
             self.fresh_len += 1;
             if self.fresh_len == N {
                 self.current = self.fresh;
-                self.fresh = Sum::EMPTY;
+                self.fresh = Sum::ZERO;
                 self.fresh_len = 0;
             }
         }

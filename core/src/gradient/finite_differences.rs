@@ -39,7 +39,10 @@ pub(super) fn transformer(layers: &[Layer<f64, 5>], depth: usize) -> SmallTransf
 }
 
 /// Autoregressive at every depth, and sequential.
-pub(super) fn agree(gradient: GradientFunction, attention: &impl Attention<f64, 5, Layer = Layer<f64, 5>>) {
+pub(super) fn agree(
+    gradient: GradientFunction,
+    attention: &impl Attention<f64, 5, Layer = Layer<f64, 5>>,
+) {
     let mut rng = Rng::new(1);
     for depth in 1..=3 {
         agrees(gradient, attention, &[random_layer(&mut rng)], depth, &mut rng);

@@ -5,7 +5,7 @@
 //! within its budget, with 1 or 4 if not. On the host it prints the value's bits.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
-use ictd_core::model::ModelError;
+use ictd_core::Error;
 use ictd_core::{Context, Model};
 
 const MODEL: &[u8] = include_bytes!("../trained.ictd");
@@ -25,7 +25,7 @@ impl Sensor {
     }
 }
 
-fn infer(model: &Model<4>, context: &mut Context<4>) -> Result<u32, ModelError> {
+fn infer(model: &Model<4>, context: &mut Context<4>) -> Result<u32, Error> {
     let mut sensor = Sensor(1);
     let mut phi = sensor.read();
     for _ in 0..1000 {
@@ -39,9 +39,9 @@ fn infer(model: &Model<4>, context: &mut Context<4>) -> Result<u32, ModelError> 
 }
 
 #[cfg(not(target_os = "none"))]
-fn main() -> Result<(), ModelError> {
+fn main() -> Result<(), Error> {
     let model = Model::<4>::from_bytes(MODEL)?;
-    let bits = infer(&model, &mut model.context()?)?;
+    let bits = infer(&model, &mut model.context())?;
     println!("value {} = {bits:#010x}, expected {EXPECTED:#010x}", f32::from_bits(bits));
     if bits == EXPECTED { Ok(()) } else { std::process::exit(1) }
 }
@@ -74,7 +74,7 @@ mod chip {
     fn run() -> Option<u32> {
         // Model and context live in static memory, as a product would keep them.
         let model = cortex_m::singleton!(: Model<4> = Model::<4>::from_bytes(MODEL).ok()?)?;
-        let context = cortex_m::singleton!(: Context<4> = model.context().ok()?)?;
+        let context = cortex_m::singleton!(: Context<4> = model.context())?;
         infer(model, context).ok()
     }
 

@@ -14,7 +14,6 @@ mod chain;
 pub use chain::{Kind, MAX_STATES};
 
 use chain::Chain;
-use ictd_core::context::Context as _;
 use ictd_core::digest::Digest;
 use ictd_core::error::Error;
 use ictd_core::rng::{Rng, Stream};
@@ -83,7 +82,7 @@ impl Live {
             seed: SEED,
             rng: Rng::new(0),
             state: 0,
-            context: Context::<D>::new(GAMMA)?,
+            context: Context::<D>::new(),
             token: [0.0; K],
             models: [Model::<D>::td0(ALPHA, DEPTH, GAMMA)?, trained],
             predictions: [UNKNOWN; MODELS],
@@ -236,7 +235,7 @@ impl Live {
 
     /// G / n, all that the transformers keep of the context.
     pub fn statistic(&self, i: usize, j: usize) -> f32 {
-        match self.context.statistic() {
+        match self.context.statistic::<K>(GAMMA, 0) {
             Ok(Statistic { g, inverse_len }) if i < K && j < K => g[(i, j)] * inverse_len,
             _ => 0.0,
         }

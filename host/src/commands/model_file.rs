@@ -1,13 +1,15 @@
 //! A transformer from a file of any kind: `.safetensors`, `data.npz`, a stored model, a run's folder.
 
 use crate::dimension::{self, for_dimension};
-use crate::error::Error;
+use crate::error::{Doing, Error};
 use crate::formats::npz::Npz;
 use crate::formats::parameters::{Attention, LayerParameters, Mode, Parameters};
 use crate::formats::seed_run::{self, PartialParams, SeedLog};
 use crate::formats::{FormatError, Problem};
+use ictd_core::attention::{self, SoftmaxAttention, TdLambda};
+use ictd_core::layer::Layer;
 use ictd_core::model::{self, AttentionKind, Header, Model};
-use ictd_core::transformer::{Layer, Transformer};
+use ictd_core::transformer::Transformer;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -118,7 +120,7 @@ pub fn transformer<const K: usize>(
     file: &Path,
     parameters: &Parameters,
     depth: usize,
-) -> Result<Transformer<f64, K, MAX_STORED_LAYERS>, Error> {
+) -> Result<Transformer<Layer<f64, K>, MAX_STORED_LAYERS>, Error> {
     let refuse = |problem: Problem| Error::from(problem.in_file(file));
     let layers: Option<Vec<Layer<f64, K>>> =
         parameters.layers.iter().map(LayerParameters::to_layer).collect();
@@ -147,8 +149,22 @@ pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<(Parameters, f64),
 
 fn read_stored_model<const D: usize, const K: usize, const A: usize>(
     bytes: &[u8],
-) -> Result<(Parameters, f64), model::ModelError> {
-    let model = Model::<f32, D, K, MAX_STORED_LAYERS>::from_bytes(bytes)?;
+) -> Result<(Parameters, f64), ictd_core::Error> {
+    match Header::of(bytes)?.attention {
+        AttentionKind::Softmax => of_type::<D, K, SoftmaxAttention>(Attention::Softmax, bytes),
+        // Trace decay 0 is TD(0)'s mask. Two heads are refused by name.
+        _ => of_type::<D, K, TdLambda>(Attention::Linear, bytes),
+    }
+}
+
+fn of_type<const D: usize, const K: usize, A>(
+    attention: Attention,
+    bytes: &[u8],
+) -> Result<(Parameters, f64), ictd_core::Error>
+where
+    A: attention::Attention<f32, K, Layer = Layer<f32, K>>,
+{
+    let model = Model::<f32, D, K, MAX_STORED_LAYERS, A>::from_bytes(bytes)?;
     let header = model.header();
     let parameters = Parameters {
         token_size: K,
@@ -158,16 +174,49 @@ fn read_stored_model<const D: usize, const K: usize, const A: usize>(
             model::Mode::Sequential => Mode::Sequential,
         },
         depth: Some(usize::from(header.depth)),
-        attention: Some(match header.attention {
-            AttentionKind::Linear => Attention::Linear,
-            AttentionKind::Softmax => Attention::Softmax,
-            // Refused by `Model::from_bytes` already.
-            found @ AttentionKind::TwoHead => return Err(model::ModelError::Heads { found }),
-        }),
+        attention: Some(attention),
         gamma: Some(model.gamma().into()),
         context_length: None,
     };
-    Ok((parameters, model.lambda().into()))
+    Ok((parameters, model.attention().trace_decay().into()))
+}
+
+/// The stored model, in f32, that firmware links.
+///
+/// # Errors
+/// [`Error::Usage`] naming what cannot be stored.
+pub fn to_bytes<const D: usize, const K: usize, const C: usize>(
+    transformer: Transformer<Layer<f32, K>, C>,
+    attention: Attention,
+    gamma: f64,
+    lambda: f64,
+) -> Result<Vec<u8>, Error> {
+    let (gamma, lambda) = (gamma as f32, lambda as f32);
+    match attention {
+        Attention::Linear => {
+            // Trace decay 0 is TD(0)'s mask.
+            let mask = TdLambda::new(lambda).doing("the model")?;
+            stored(Model::<f32, D, K, C, _>::new(transformer, mask, gamma))
+        }
+        Attention::Softmax => {
+            let softmax: Result<SoftmaxAttention, _> =
+                attention::Attention::<f32, K>::of_trace_decay(lambda);
+            stored(Model::<f32, D, K, C, _>::new(transformer, softmax.doing("the model")?, gamma))
+        }
+    }
+}
+
+/// What a model stores.
+///
+/// # Errors
+/// [`Error::Usage`] naming what is wrong with the model.
+pub fn stored<const D: usize, const K: usize, const C: usize, A: attention::Attention<f32, K>>(
+    model: Result<Model<f32, D, K, C, A>, ictd_core::Error>,
+) -> Result<Vec<u8>, Error> {
+    let model = model.doing("the model")?;
+    let mut bytes = vec![0; model.byte_len()];
+    model.write(&mut bytes).doing("the model")?;
+    Ok(bytes)
 }
 
 /// The file meant by a path: itself, or the first of the known names in a folder.

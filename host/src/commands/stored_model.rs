@@ -9,8 +9,10 @@ use crate::options;
 use crate::run::records;
 use crate::run::report::{Report, shortest};
 use crate::run::session::Session;
-use ictd_core::model::{AttentionKind, Header, Model, ModelError, TwoHeadModel};
-use ictd_core::transformer::{Layer, Transformer};
+use ictd_core::attention::{AverageReward, TdLambda};
+use ictd_core::layer::Layer;
+use ictd_core::model::{AttentionKind, Header, Model};
+use ictd_core::transformer::Transformer;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
@@ -98,20 +100,18 @@ fn constructed<const D: usize, const K: usize, const A: usize>(
     let (gamma, lambda) = (options.gamma.unwrap_or(0.9) as f32, options.lambda as f32);
     // The range of --layers is that of the format.
     let depth = u16::try_from(options.layers.unwrap_or(15)).unwrap_or(u16::MAX);
-    let model = match construction {
-        Construction::Td0 => Model::<f32, D, K, 1>::td0(alpha, depth, gamma),
+    match construction {
+        Construction::Td0 => model_file::stored(Model::<f32, D, K, 1>::td0(alpha, depth, gamma)),
         Construction::ResidualGradient => {
-            Model::<f32, D, K, 1>::residual_gradient(alpha, depth, gamma)
+            model_file::stored(Model::<f32, D, K, 1>::residual_gradient(alpha, depth, gamma))
         }
-        Construction::TdLambda => Model::<f32, D, K, 1>::td_lambda(alpha, depth, gamma, lambda),
+        Construction::TdLambda => model_file::stored(Model::<f32, D, K, 1, TdLambda>::td_lambda(
+            alpha, depth, gamma, lambda,
+        )),
         Construction::AverageReward => {
-            let model = TwoHeadModel::<f32, D, A, 1>::average_reward(alpha, depth);
-            let model = model.doing("the construction")?;
-            return stored(model.byte_len(), |bytes| model.write(bytes).map(|_| ()));
+            model_file::stored(Model::<f32, D, A, 1, AverageReward>::average_reward(alpha, depth))
         }
-    };
-    let model = model.doing("the construction")?;
-    stored(model.byte_len(), |bytes| model.write(bytes).map(|_| ()))
+    }
 }
 
 fn trained(source: &Path, seed: u64, options: &Export) -> Result<Vec<u8>, Error> {
@@ -148,10 +148,7 @@ fn trained_of<const D: usize, const K: usize, const A: usize>(
     let layers: Option<Vec<Layer<f32, K>>> =
         parameters.layers.iter().map(LayerParameters::to_layer).collect();
     let layers = layers.ok_or_else(|| Error::file(file, "layers of different sizes"))?;
-    let attention = match parameters.attention {
-        Some(Attention::Softmax) => AttentionKind::Softmax,
-        Some(Attention::Linear) | None => AttentionKind::Linear,
-    };
+    let attention = parameters.attention.unwrap_or(Attention::Linear);
     let sequential = parameters.mode == Mode::Sequential;
     let depth = if sequential { Some(layers.len()) } else { parameters.depth };
     let number = |layers: Option<usize>| layers.map(|l| l as f64);
@@ -163,37 +160,19 @@ fn trained_of<const D: usize, const K: usize, const A: usize>(
         (Mode::Autoregressive, [layer, ..]) => {
             let depth = depth
                 .ok_or_else(|| Error::file(file, "does not say how many layers: pass --layers"))?;
-            let transformer =
-                Transformer::<f32, K, 1>::autoregressive(*layer, depth).doing("the model")?;
-            store::<D, K, 1>(transformer, attention, gamma, model.lambda)
+            let transformer = Transformer::<_, 1>::autoregressive(*layer, depth);
+            model_file::to_bytes::<D, K, 1>(
+                transformer.doing("the model")?,
+                attention,
+                gamma,
+                model.lambda,
+            )
         }
         _ => {
-            let transformer =
-                Transformer::<f32, K, LAYERS>::sequential(&layers).doing("the model")?;
-            store::<D, K, LAYERS>(transformer, attention, gamma, model.lambda)
+            let transformer = Transformer::<_, LAYERS>::sequential(&layers).doing("the model")?;
+            model_file::to_bytes::<D, K, LAYERS>(transformer, attention, gamma, model.lambda)
         }
     }
-}
-
-fn store<const D: usize, const K: usize, const C: usize>(
-    transformer: Transformer<f32, K, C>,
-    attention: AttentionKind,
-    gamma: f64,
-    lambda: f64,
-) -> Result<Vec<u8>, Error> {
-    let model = Model::<f32, D, K, C>::new(transformer, attention, gamma as f32, lambda as f32)
-        .doing("the model")?;
-    stored(model.byte_len(), |bytes| model.write(bytes).map(|_| ()))
-}
-
-/// What a model writes into a buffer of the length that it says.
-fn stored(
-    len: usize,
-    write: impl FnOnce(&mut [u8]) -> Result<(), ModelError>,
-) -> Result<Vec<u8>, Error> {
-    let mut bytes = vec![0; len];
-    write(&mut bytes).map_err(|e| Error::Usage(e.to_string()))?;
-    Ok(bytes)
 }
 
 /// Checks a stored model and says what it holds.

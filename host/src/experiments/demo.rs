@@ -300,9 +300,9 @@ fn msve_by_context<const D: usize, const K: usize>(
     let v = task.true_value(gamma)?;
     let alpha = constructions::learning_rate::<f64, D>(options.alpha);
     let layer = constructions::td0::<f64, D, K>(&alpha);
-    let transformer = Transformer::<f64, K, 1>::autoregressive(layer, options.layers)?;
+    let transformer = Transformer::<_, 1>::autoregressive(layer, options.layers)?;
 
-    let mut context = Growing::<f64, D, K, Td0>::new(gamma, Td0)?;
+    let mut context = Context::<D, _, _, f64>::with(Td0, Growing);
     let mut state = task.initial_state(&mut rng);
     let of_zero = task.msve(&d, &SVector::zeros(), &v);
     let mut by_context = Vec::new();
@@ -314,7 +314,7 @@ fn msve_by_context<const D: usize, const K: usize>(
         while context.len() < n as u64 {
             context.observe_transition(&task.transition(&mut state, &mut rng))?;
         }
-        let value = transformer.value_function(&context)?;
+        let value = transformer.value_function::<D>(&context.statistic::<K>(gamma, 0)?)?;
         let v_tf = SVector::from_fn(|s, _| value.at(&task.feature_map()[s]));
         by_context.push((n, task.msve(&d, &v_tf, &v)));
     }

@@ -10,9 +10,9 @@ use crate::run::session::Session;
 use ictd_core::invariant_set::{
     FeatureTrajectory, Projection, group_averaged_update, step, theta_star, update,
 };
+use ictd_core::layer::Layer;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Mrp, Task as _, boyan_chain};
-use ictd_core::transformer::Layer;
 use nalgebra::{SMatrix, SVector};
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -7,18 +7,16 @@ use crate::options;
 use crate::run::records::Records;
 use crate::run::report::{Claim, Verdict};
 use crate::run::session::Session;
-use ictd_core::attention::{LinearAttention, Mask, TdLambda};
+use ictd_core::attention::{Attention, AverageReward, Mask, Td0, TdLambda};
 use ictd_core::constructions;
-use ictd_core::context::{Context, Growing, TwoHeadContext};
+use ictd_core::context::{AverageRewardContext, Context, Growing};
+use ictd_core::layer::Layer;
 use ictd_core::linalg;
-use ictd_core::mask::{MeanCentred, Td0};
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
-use ictd_core::statistic::Statistic;
 use ictd_core::td;
-use ictd_core::transformer::{Layer, Transformer};
+use ictd_core::transformer::Transformer;
 use ictd_core::transition::{Transition, query_token};
-use ictd_core::two_head::TwoHeadTransformer;
 use nalgebra::{SMatrix, SVector};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -345,28 +343,27 @@ impl<const D: usize> Problem<D> {
     }
 
     /// y_1, ..., y_L of the one-head transformer with a construction's parameters.
-    fn outputs<const K: usize, M: Mask<f64, K>>(
+    fn outputs<const K: usize, M: Mask<f64> + Attention<f64, K, Layer = Layer<f64, K>>>(
         &self,
         mask: M,
         c: &[C<D>],
         construction: fn(&C<D>) -> Layer<f64, K>,
     ) -> Result<Vec<Output>, ictd_core::Error> {
         let layers: Vec<_> = c.iter().map(construction).collect();
-        let transformer = Transformer::<f64, K, LAYERS>::sequential(&layers)?;
+        let transformer = Transformer::<_, LAYERS>::sequential(&layers)?;
         let mut prompt = Prompt::<f64, K, CONTEXT>::from_columns(
             &self.columns(self.gamma),
             query_token(&self.query),
         )?;
         let mut literal = Vec::new();
-        transformer
-            .forward(&mut prompt, &LinearAttention(mask), |z| literal.push(z.query()[K - 1]))?;
+        transformer.forward(&mut prompt, &mask, |z| literal.push(z.query()[K - 1]))?;
 
-        let mut context = Growing::<f64, D, K, M>::new(self.gamma, mask)?;
+        let mut context = Context::<D, _, _, f64>::with(mask, Growing);
         for transition in &self.transitions {
             context.observe_transition(transition)?;
         }
         let mut streaming = Vec::new();
-        let statistic = context.statistic()?;
+        let statistic = context.statistic(self.gamma, 0)?;
         transformer.values_by_layer(&statistic, &query_token(&self.query), |v| streaming.push(-v));
         Ok(paired(literal, streaming))
     }
@@ -377,24 +374,19 @@ impl<const D: usize> Problem<D> {
         c: &[C<D>],
     ) -> Result<Vec<Output>, ictd_core::Error> {
         let layers: Vec<_> = c.iter().map(constructions::average_reward).collect();
-        let transformer = TwoHeadTransformer::<f64, K, LAYERS>::sequential(&layers)?;
+        let transformer = Transformer::<_, LAYERS>::sequential(&layers)?;
         let mut prompt =
             Prompt::<f64, K, CONTEXT>::from_columns(&self.columns(1.0), query_token(&self.query))?;
         let mut literal = Vec::new();
-        transformer.forward(&mut prompt, |z| literal.push(z.query()[K - 1]))?;
+        transformer.forward(&mut prompt, &AverageReward, |z| literal.push(z.query()[K - 1]))?;
 
-        let mut context = TwoHeadContext {
-            head1: Growing::<f64, D, K, MeanCentred>::new(1.0, MeanCentred)?,
-            head2: Growing::<f64, D, K, Td0>::new(1.0, Td0)?,
-        };
+        let mut context = AverageRewardContext::<D, Growing, f64>::new();
         for t in &self.transitions {
             context.observe(&t.phi, t.reward, &t.phi_next)?;
         }
-        let (head1, head2): (Statistic<f64, K>, Statistic<f64, K>) =
-            (context.head1.statistic()?, context.head2.statistic()?);
         let mut streaming = Vec::new();
         let query = query_token::<f64, D, K>(&self.query);
-        transformer.values_by_layer(&head1, &head2, &query, |v| streaming.push(-v));
+        transformer.values_by_layer(&context.statistics()?, &query, |v| streaming.push(-v));
         Ok(paired(literal, streaming))
     }
 

@@ -16,8 +16,8 @@
 
 use super::error::Names;
 use super::{FormatError, Problem};
+use ictd_core::layer::Layer;
 use ictd_core::scalar::{Real, Scalar};
-use ictd_core::transformer::Layer;
 use nalgebra::SMatrix;
 use safetensors::{Dtype, SafeTensors};
 use serde_json::{Map, Value, json};

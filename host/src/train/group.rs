@@ -6,6 +6,7 @@ use super::options::Train;
 use super::tasks::{AnyTask, AnyTasks};
 use ictd_core::Error;
 use ictd_core::digest::Digest;
+use ictd_core::layer::Layer;
 use ictd_core::metrics::{
     Comparison, Elements, EvaluationStates, compare_linear_transformer, compare_softmax_transformer,
 };
@@ -16,7 +17,6 @@ use ictd_core::training::{
     AttentionParameters, LinearNetwork, MultiTaskTd, Network, Parameters, RnnNetwork,
     SoftmaxNetwork, Window, Windows,
 };
-use ictd_core::transformer::Layer;
 use nalgebra::{SMatrix, SVector};
 
 /// A group of seeds, whatever its network and its number of lanes.

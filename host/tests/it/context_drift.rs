@@ -5,8 +5,9 @@
 //! hundred million (a few minutes), with the same bounds.
 
 use ictd_core::attention::{Mask, MeanCentred, Td0, TdLambda};
-use ictd_core::context::{Context, Forgetting, Growing, Sliding, SlidingMask};
+use ictd_core::context::{Context, Forgetting, Growing, Sliding, Window};
 use ictd_core::linalg;
+use ictd_core::mask::Vector;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Mrp, Task, boyan_chain};
 use ictd_core::transition::{Transition, token};
@@ -59,22 +60,25 @@ fn token64(t: &Transition<f32, D>, gamma: f64) -> SVector<f64, K> {
     token::<f64, D, K>(&t, gamma)
 }
 
-fn drift(context: &impl Context<f32, D, K>, want: &SMatrix<f64, K, K>) -> f64 {
-    let got = context.statistic().unwrap().g.map(f64::from);
+fn drift<M: Mask<f32>, W: Window<f32>>(
+    context: &Context<D, M, W>,
+    want: &SMatrix<f64, K, K>,
+) -> f64 {
+    let got = context.statistic::<K>(GAMMA, 0).unwrap().g.map(f64::from);
     (got - want).amax() / want.amax()
 }
 
 /// A plain sum in `f64`: a hundred million terms lose at most 1e-8 of it, a sixth of one roundoff of
 /// `f32`, if every rounding goes the same way.
-struct Sum64<M: Mask<f64, K>> {
+struct Sum64<M: Mask<f64>> {
     mask: M,
-    state: M::State,
+    state: M::State<SVector<f64, K>>,
     g: SMatrix<f64, K, K>,
 }
 
-impl<M: Mask<f64, K>> Sum64<M> {
+impl<M: Mask<f64>> Sum64<M> {
     fn new(mask: M) -> Self {
-        Sum64 { mask, state: mask.initial_state(), g: linalg::zeros() }
+        Sum64 { mask, state: Vector::ZERO, g: linalg::zeros() }
     }
 
     fn add(&mut self, z: &SVector<f64, K>, retention: f64) {
@@ -85,10 +89,11 @@ impl<M: Mask<f64, K>> Sum64<M> {
 }
 
 /// Prints and returns the drift of the three policies under one mask.
-fn measure<A: SlidingMask<f32, K>, B: Mask<f64, K>>(name: &str, mask: A, mask64: B) -> [f64; 3] {
-    let mut growing = Growing::<f32, D, K, A>::new(GAMMA, mask).unwrap();
-    let mut forgetting = Forgetting::<f32, D, K, A>::new(GAMMA, RETENTION, mask).unwrap();
-    let mut sliding = Sliding::<f32, D, K, N, A>::new(GAMMA, mask).unwrap();
+fn measure<A: Mask<f32>, B: Mask<f64>>(name: &str, mask: A, mask64: B) -> [f64; 3] {
+    let mut growing = Context::<D, _, _, f32>::with(mask, Growing);
+    let retention = Forgetting::new(RETENTION).unwrap();
+    let mut forgetting = Context::<D, _, _, f32>::with(mask, retention);
+    let mut sliding = Context::<D, _, _, f32>::with(mask, Sliding::<N>);
     let (mut grown, mut remembered) = (Sum64::new(mask64), Sum64::new(mask64));
     let mut window = VecDeque::new();
     let mut stream = Stream::new();
@@ -172,10 +177,10 @@ fn average_reward_context_does_not_drift_over_a_long_stream() {
 #[test]
 fn a_context_takes_constant_memory() {
     // For d = 4 in f32: G's 81 numbers four times over (total, its rounding errors, two blocks).
-    let growing = size_of::<Growing<f32, D, K, Td0>>();
-    let trace = size_of::<Growing<f32, D, K, TdLambda<f32>>>();
-    let forgetting = size_of::<Forgetting<f32, D, K, Td0>>();
-    let sliding = size_of::<Sliding<f32, D, K, N, Td0>>();
+    let growing = size_of::<Context<D>>();
+    let trace = size_of::<Context<D, TdLambda>>();
+    let forgetting = size_of::<Context<D, Td0, Forgetting>>();
+    let sliding = size_of::<Context<D, Td0, Sliding<N>>>();
     println!(
         "bytes: growing {growing}, with trace {trace}, forgetting {forgetting}, sliding {sliding}"
     );

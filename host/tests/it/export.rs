@@ -2,12 +2,12 @@
 
 use crate::common::{files, ictd, json};
 use ictd::formats::parameters::{Attention, LayerParameters, Mode, Parameters};
-use ictd_core::model::ModelError;
+use ictd_core::Error;
 use std::fs;
 use std::path::Path;
 
 /// What a model of the core writes.
-fn bytes_of(write: impl FnOnce(&mut [u8]) -> Result<usize, ModelError>) -> Vec<u8> {
+fn bytes_of(write: impl FnOnce(&mut [u8]) -> Result<usize, Error>) -> Vec<u8> {
     let mut buffer = vec![0; 1 << 16];
     let len = write(&mut buffer).unwrap();
     buffer.truncate(len);
@@ -76,11 +76,11 @@ fn each_construction_is_written_as_the_constant_that_firmware_has() {
     );
     assert_eq!(
         export("td-lambda --lambda 0.25 --layers 2"),
-        bytes_of!(Model::td_lambda(0.2, 2, 0.9, 0.25))
+        bytes_of!(ictd_core::Model::<4, ictd_core::mask::TdLambda>::td_lambda(0.2, 2, 0.9, 0.25))
     );
     assert_eq!(
         export("average-reward --dim 3 --alpha 0.125 --layers 4"),
-        bytes_of!(ictd_core::TwoHeadModel::<3>::average_reward(0.125, 4))
+        bytes_of!(ictd_core::AverageRewardModel::<3>::average_reward(0.125, 4))
     );
     assert_eq!(files(out.path()), ["model.ictd"]);
 }
@@ -106,7 +106,9 @@ fn a_seed_of_a_run_is_written_bit_for_bit() {
             }
         }
     }
-    let model = ictd_core::SequentialModel::<2, 2>::from_bytes(&fs::read(&file).unwrap()).unwrap();
+    let model =
+        ictd_core::Model::<2, ictd_core::mask::Td0, 2>::from_bytes(&fs::read(&file).unwrap())
+            .unwrap();
     assert_eq!((model.gamma(), model.transformer().depth()), (0.75, 2));
     // What was exported can be exported again.
     let again = directory.path().join("again.ictd");
@@ -234,7 +236,7 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
     let mut model = bytes_of!(ictd_core::Model::<2>::td0(0.2, 3, 0.9));
     model[30] ^= 1;
     write("damaged.ictd", &model);
-    write("two-head.ictd", &bytes_of!(ictd_core::TwoHeadModel::<2>::average_reward(0.2, 3)));
+    write("two-head.ictd", &bytes_of!(ictd_core::AverageRewardModel::<2>::average_reward(0.2, 3)));
     fs::create_dir(directory.path().join("empty")).unwrap();
     for (source, reason) in [
         ("nowhere", "No such file"),

@@ -96,7 +96,7 @@ fn in_threads<S: Scalar>(kernel: &Kernel<S>, threads: usize) -> Result<Digest, E
                 Err(panic) => std::panic::resume_unwind(panic),
             }
         }
-        Ok(parts)
+        Ok::<_, Error>(parts)
     })?;
     parts.sort_by_key(|(first, _)| *first);
     Ok(combine(parts.into_iter().flat_map(|(_, digests)| digests)))

@@ -1,17 +1,18 @@
 //! Whatever numbers come in: no panic, and an error that names the parameter.
 
 use ictd_core::Error;
-use ictd_core::attention::{
-    Attention, LinearAttention, MeanCentred, SoftmaxAttention, Td0, TdLambda,
-};
-use ictd_core::context::{Context, Forgetting, Growing, Sliding};
+use ictd_core::Model;
+use ictd_core::attention::{Attention, MeanCentred, SoftmaxAttention, Td0, TdLambda};
+use ictd_core::context::{Context, Forgetting, Growing, Sliding, Window};
+use ictd_core::layer::Layer;
 use ictd_core::linalg::linear_system;
+use ictd_core::mask::Mask;
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::scalar::Lanes4;
 use ictd_core::tasks::{Mrp, Task, boyan_chain, boyan_chain_representable, loop_mrp, random_mdp};
 use ictd_core::training::Windows;
-use ictd_core::transformer::{Layer, Transformer};
+use ictd_core::transformer::Transformer;
 use ictd_core::transition::Transition;
 use ictd_core::{constructions, linalg, td};
 use nalgebra::{SMatrix, SVector};
@@ -81,12 +82,14 @@ fn expect_range<T>(result: Result<T, Error>, x: f32, inside: bool, parameter: &'
 }
 
 /// Feeds transitions; a refused one changes nothing; what comes out is finite or a typed error.
-fn feed<X: Context<f32, D, K> + Clone + std::fmt::Debug>(
-    mut context: X,
+fn feed<M: Mask<f32>, W: Window<f32>>(
+    mask: M,
+    window: W,
     transitions: &[Transition<f32, D>],
     layer: Layer<f32, K>,
 ) {
-    assert_eq!(context.statistic().unwrap_err(), Error::Empty { parameter: "context" });
+    let mut context = Context::<D, M, W>::with(mask, window);
+    assert_eq!(context.statistic::<K>(0.9, 0).unwrap_err(), Error::Empty { parameter: "context" });
     for t in transitions {
         let before = format!("{context:?}");
         match context.observe_transition(t) {
@@ -98,11 +101,12 @@ fn feed<X: Context<f32, D, K> + Clone + std::fmt::Debug>(
             Err(other) => panic!("{other}"),
         }
     }
-    let statistic = context.statistic().map(|s| s.g.iter().all(|x| x.is_finite()));
+    let statistic = context.statistic::<K>(0.9, 0);
+    let is_finite = statistic.map(|s| s.g.iter().all(|x| x.is_finite()));
     let empty = Error::Empty { parameter: "context" };
-    assert_eq!(statistic, if context.is_empty() { Err(empty) } else { Ok(true) });
-    let transformer = Transformer::<f32, K, 1>::autoregressive(layer, 3).unwrap();
-    match transformer.value_function(&context) {
+    assert_eq!(is_finite, if context.is_empty() { Err(empty) } else { Ok(true) });
+    let transformer = Transformer::<_, 1>::autoregressive(layer, 3).unwrap();
+    match statistic.and_then(|statistic| transformer.value_function::<D>(&statistic)) {
         Ok(value) => assert!(value.weights.iter().all(|w| w.is_finite())),
         Err(Error::Empty { parameter: "context" }) => assert!(context.is_empty()),
         Err(Error::NonFinite { .. }) => {}
@@ -130,31 +134,31 @@ proptest! {
     ) {
         let layer = Layer { p, q };
         let lambda = TdLambda::new(1.0f32).unwrap();
-        feed(Growing::<f32, D, K, _>::new(0.9, Td0).unwrap(), &transitions, layer);
-        feed(Growing::<f32, D, K, _>::new(0.9, lambda).unwrap(), &transitions, layer);
-        feed(Growing::<f32, D, K, _>::new(0.9, MeanCentred).unwrap(), &transitions, layer);
-        feed(Forgetting::<f32, D, K, _>::new(0.9, 0.5, lambda).unwrap(), &transitions, layer);
-        feed(Forgetting::<f32, D, K, _>::new(0.9, 0.5, MeanCentred).unwrap(), &transitions, layer);
-        feed(Sliding::<f32, D, K, 3, _>::new(0.9, Td0).unwrap(), &transitions, layer);
-        feed(Sliding::<f32, D, K, 3, _>::new(0.9, lambda).unwrap(), &transitions, layer);
-        feed(Sliding::<f32, D, K, 3, _>::new(0.9, MeanCentred).unwrap(), &transitions, layer);
+        let forgetting = Forgetting::new(0.5).unwrap();
+        feed(Td0, Growing, &transitions, layer);
+        feed(lambda, Growing, &transitions, layer);
+        feed(MeanCentred, Growing, &transitions, layer);
+        feed(lambda, forgetting, &transitions, layer);
+        feed(MeanCentred, forgetting, &transitions, layer);
+        feed(Td0, Sliding::<3>, &transitions, layer);
+        feed(lambda, Sliding::<3>, &transitions, layer);
+        feed(MeanCentred, Sliding::<3>, &transitions, layer);
     }
 
     #[test]
     fn ranges_are_enforced_and_named(x in any_number()) {
         let discount = (0.0..1.0).contains(&x);
-        expect_range(Growing::<f32, D, K, Td0>::new(x, Td0), x, discount, "gamma");
-        expect_range(Sliding::<f32, D, K, 3, Td0>::new(x, Td0), x, discount, "gamma");
-        expect_range(Growing::<f32, D, 6, Td0>::new(x, Td0), x, x == 1.0, "gamma");
         expect_range(TdLambda::new(x), x, (0.0..=1.0).contains(&x), "lambda");
-        let retention = x > 0.0 && x < 1.0;
-        expect_range(Forgetting::<f32, D, K, Td0>::new(0.9, x, Td0), x, retention, "retention");
+        expect_range(Forgetting::new(x), x, x > 0.0 && x < 1.0, "retention");
+        expect_range(Context::<D>::new().with_limit(x), x, x > 0.0, "limit");
+        expect_range(Model::<D>::td0(x, 3, 0.9), x, x > 0.0, "alpha");
+        expect_range(Model::<D>::td0(0.5, 3, x), x, discount, "gamma");
         expect_range(
             Prompt::<f32, K, N>::discounted::<D>(&[], x, &linalg::zeros()), x, discount, "gamma",
         );
         // One bad lane is enough.
         let lanes = Lanes4::new([0.5, 0.5, x, 0.5]);
-        expect_range(Growing::<Lanes4, D, K, Td0>::new(lanes, Td0), x, discount, "gamma");
+        expect_range(TdLambda::new(lanes), x, (0.0..=1.0).contains(&x), "lambda");
     }
 
     #[test]
@@ -178,7 +182,7 @@ proptest! {
             }
             Err(other) => panic!("{other}"),
         };
-        let transformer = match Transformer::<f32, K, 2>::autoregressive(layer, 2) {
+        let transformer = match Transformer::<_, 2>::autoregressive(layer, 2) {
             Ok(transformer) => transformer,
             Err(Error::NonFinite { parameter }) => {
                 let bad = if p.iter().all(|x| x.is_finite()) { "Q" } else { "P" };
@@ -188,7 +192,7 @@ proptest! {
             Err(other) => panic!("{other}"),
         };
         for value in [
-            transformer.value(&prompt, &LinearAttention(Td0)),
+            transformer.value(&prompt, &Td0),
             transformer.value(&prompt, &SoftmaxAttention),
         ] {
             prop_assert_eq!(value.is_err(), transitions.is_empty());

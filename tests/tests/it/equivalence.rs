@@ -2,16 +2,17 @@
 //! and the written equations are what the functions compute.
 
 use ictd_core::attention::{
-    Attention, LinearAttention, Mask, MeanCentred, SoftmaxAttention, Td0, TdLambda,
+    Attention, AverageReward, Mask, MeanCentred, SoftmaxAttention, Td0, TdLambda,
 };
-use ictd_core::context::{Context, Growing, Sliding, TwoHeadContext};
+use ictd_core::context::{AverageRewardContext, Context, Growing, Sliding};
+use ictd_core::layer::{Layer, TwoHeadLayer};
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::statistic::Statistic;
 use ictd_core::tasks::{self, Task, boyan_chain, boyan_chain_representable, loop_mrp, random_mdp};
-use ictd_core::transformer::{Layer, Transformer};
+use ictd_core::transformer::Transformer;
 use ictd_core::transition::{Transition, query_token};
-use ictd_core::two_head::{TwoHeadLayer, TwoHeadTransformer};
+use ictd_core::value_function::ValueFunction;
 use ictd_core::{constructions, linalg, td};
 use nalgebra::{SMatrix, SVector};
 
@@ -63,7 +64,7 @@ fn assert_close(got: &[f64], want: &[f64], what: &str) {
 
 /// Every task, depth 1 to 20, sequential and autoregressive: literal, streaming and classical agree
 /// at every layer.
-fn forward_pass_is<M: Mask<f64, K>>(
+fn forward_pass_is<M: Mask<f64> + Attention<f64, K, Layer = Layer<f64, K>>>(
     mask: M,
     layer: fn(&C) -> Layer<f64, K>,
     update: impl Fn(&Phi, &C, &[Transition<f64, D>]) -> Phi,
@@ -79,7 +80,7 @@ fn forward_pass_is<M: Mask<f64, K>>(
                         (0..depth).map(|_| if shared { first } else { random(rng, 0.3) }).collect();
                     let layers: Vec<_> = c.iter().map(layer).collect();
                     let transformer = if shared {
-                        Transformer::<f64, K, MAX_DEPTH>::autoregressive(layers[0], depth)
+                        Transformer::<_, MAX_DEPTH>::autoregressive(layers[0], depth)
                     } else {
                         Transformer::sequential(&layers)
                     }
@@ -94,19 +95,19 @@ fn forward_pass_is<M: Mask<f64, K>>(
                     let prompt = Prompt::<f64, K, N>::discounted(&transitions, GAMMA, &query);
                     let (mut prompt, mut literal) = (prompt.unwrap(), vec![]);
                     let statistic = Statistic::of_prompt(&prompt, &mask).unwrap();
-                    transformer
-                        .forward(&mut prompt, &LinearAttention(mask), |z| literal.push(z.output()))
-                        .unwrap();
+                    transformer.forward(&mut prompt, &mask, |z| literal.push(z.output())).unwrap();
                     assert_close(&literal, &want, &what);
                     let mut streaming = vec![];
                     let token = query_token::<_, D, K>(&query);
                     transformer.values_by_layer(&statistic, &token, |v| streaming.push(v));
                     assert_close(&streaming, &want, &what);
-                    let mut context = Growing::<f64, D, K, M>::new(GAMMA, mask).unwrap();
+                    let mut context = Context::<D, _, _, f64>::with(mask, Growing);
                     for t in &transitions {
                         context.observe_transition(t).unwrap();
                     }
-                    let value = transformer.value_function(&context).unwrap();
+                    let value: ValueFunction<f64, D> = transformer
+                        .value_function(&context.statistic::<K>(GAMMA, 0).unwrap())
+                        .unwrap();
                     assert_close(value.weights.as_slice(), w.as_slice(), &what);
                 }
             }
@@ -142,10 +143,7 @@ fn the_one_layer_corollary_values_the_query_as_theorem_1_does() {
         let (c, query): (C, Phi) = (random(rng, 1.0), random(rng, 1.0));
         let prompt = Prompt::<f64, K, N>::discounted(&transitions, GAMMA, &query).unwrap();
         let value = |layer, depth| {
-            Transformer::<f64, K, 1>::autoregressive(layer, depth)
-                .unwrap()
-                .value(&prompt, &LinearAttention(Td0))
-                .unwrap()
+            Transformer::<_, 1>::autoregressive(layer, depth).unwrap().value(&prompt, &Td0).unwrap()
         };
         let (corollary, theorem) = (constructions::one_layer(&c), constructions::td0(&c));
         let w = td::td0::update(&linalg::zeros(), &c, &transitions, GAMMA).unwrap();
@@ -165,7 +163,7 @@ fn two_heads_are_average_reward_td_on_every_task_at_every_depth() {
             let c: Vec<C> = (0..depth).map(|_| random(rng, 0.2)).collect();
             let layers: Vec<TwoHeadLayer<f64, A>> =
                 c.iter().map(constructions::average_reward).collect();
-            let transformer = TwoHeadTransformer::<f64, A, MAX_DEPTH>::sequential(&layers).unwrap();
+            let transformer = Transformer::<_, MAX_DEPTH>::sequential(&layers).unwrap();
             let (mut w, mut want) = (linalg::zeros(), vec![]);
             for c_l in &c {
                 w = td::average_reward::update(&w, c_l, &transitions).unwrap();
@@ -173,22 +171,20 @@ fn two_heads_are_average_reward_td_on_every_task_at_every_depth() {
             }
             let mut prompt = Prompt::<f64, A, N>::average_reward(&transitions, &query).unwrap();
             let mut literal = vec![];
-            transformer.forward(&mut prompt, |z| literal.push(z.output())).unwrap();
+            transformer.forward(&mut prompt, &AverageReward, |z| literal.push(z.output())).unwrap();
             assert_close(&literal, &want, task);
-            let mut context = TwoHeadContext {
-                head1: Growing::<f64, D, A, MeanCentred>::new(1.0, MeanCentred).unwrap(),
-                head2: Growing::<f64, D, A, Td0>::new(1.0, Td0).unwrap(),
-            };
+            let mut context = AverageRewardContext::<D, Growing, f64>::new();
             for t in &transitions {
                 context.observe(&t.phi, t.reward, &t.phi_next).unwrap();
             }
-            let value = transformer.value_function(&context).unwrap();
+            let value: ValueFunction<f64, D> =
+                transformer.value_function(&context.statistics::<A>().unwrap()).unwrap();
             assert_close(value.weights.as_slice(), w.as_slice(), task);
         }
     }
 }
 
-fn random_transformer(rng: &mut Rng, depth: usize) -> Transformer<f64, K, MAX_DEPTH> {
+fn random_transformer(rng: &mut Rng, depth: usize) -> Transformer<Layer<f64, K>, MAX_DEPTH> {
     let layers: Vec<_> =
         (0..depth).map(|_| Layer { p: random(rng, 0.3), q: random(rng, 0.3) }).collect();
     Transformer::sequential(&layers).unwrap()
@@ -200,7 +196,9 @@ fn dense_prompt(rng: &mut Rng, n: usize) -> Prompt<f64, K, N> {
     Prompt::from_columns(&columns, random(rng, 1.0)).unwrap()
 }
 
-fn streaming_equals_literal_under<M: Mask<f64, K>>(mask: M) {
+fn streaming_equals_literal_under<M: Mask<f64> + Attention<f64, K, Layer = Layer<f64, K>>>(
+    mask: M,
+) {
     let rng = &mut Rng::new(21);
     for n in [1, 2, 13, N] {
         for depth in [1, 2, 3, 5] {
@@ -208,9 +206,7 @@ fn streaming_equals_literal_under<M: Mask<f64, K>>(mask: M) {
             let prompt = dense_prompt(rng, n);
             let mut literal = vec![];
             let mut z = prompt.clone();
-            transformer
-                .forward(&mut z, &LinearAttention(mask), |z| literal.push(z.output()))
-                .unwrap();
+            transformer.forward(&mut z, &mask, |z| literal.push(z.output())).unwrap();
             let statistic = Statistic::of_prompt(&prompt, &mask).unwrap();
             let mut streaming = vec![];
             transformer.values_by_layer(&statistic, prompt.query(), |v| streaming.push(v));
@@ -244,9 +240,9 @@ fn streaming_equals_literal() {
 
 #[test]
 fn value_is_linear_in_the_query() {
-    fn value<B: Attention<f64, K>>(
+    fn value<B: Attention<f64, K, Layer = Layer<f64, K>>>(
         attention: &B,
-        transformer: &Transformer<f64, K, MAX_DEPTH>,
+        transformer: &Transformer<Layer<f64, K>, MAX_DEPTH>,
         transitions: &[Transition<f64, D>],
         query: &Phi,
     ) -> f64 {
@@ -260,9 +256,9 @@ fn value_is_linear_in_the_query() {
             let (x, y): (Phi, Phi) = (random(rng, 1.0), random(rng, 1.0));
             let (a, b) = (rng.uniform_in(-2.0, 2.0), rng.uniform_in(-2.0, 2.0));
             let mixed = a * x + b * y;
-            let v = |query| value(&LinearAttention(Td0), &transformer, &transitions, query);
+            let v = |query| value(&Td0, &transformer, &transitions, query);
             assert_close(&[v(&mixed)], &[a * v(&x) + b * v(&y)], task);
-            let mask = LinearAttention(TdLambda::new(0.5).unwrap());
+            let mask = TdLambda::new(0.5).unwrap();
             let v = |query| value(&mask, &transformer, &transitions, query);
             assert_close(&[v(&mixed)], &[a * v(&x) + b * v(&y)], task);
             // Softmax attention is not: the query enters every row's normalisation.
@@ -283,15 +279,18 @@ fn lstd_is_the_limit_of_the_iterations() {
         let transitions = task.trajectory::<N>(N, rng).unwrap();
         let limit = td::lstd::solve(&transitions, GAMMA, lambda).unwrap();
         let mask = TdLambda::new(lambda).unwrap();
-        let mut context = Growing::<f64, D, K, _>::new(GAMMA, mask).unwrap();
+        let mut context = Context::<D, _, _, f64>::with(mask, Growing);
         for t in &transitions {
             context.observe_transition(t).unwrap();
         }
         let layer = constructions::td_lambda(&constructions::learning_rate::<f64, D>(0.3));
         let mut distance = f64::INFINITY;
         for depth in [1, 10, 100, 1_000, 10_000] {
-            let transformer = Transformer::<f64, K, 1>::autoregressive(layer, depth).unwrap();
-            let weights = transformer.value_function(&context).unwrap().weights;
+            let transformer = Transformer::<_, 1>::autoregressive(layer, depth).unwrap();
+            let weights: Phi = transformer
+                .value_function(&context.statistic::<K>(GAMMA, 0).unwrap())
+                .unwrap()
+                .weights;
             let now = (weights - limit).norm();
             assert!(now < distance || now < 1e-9, "depth {depth}: {now} after {distance}");
             distance = now;
@@ -302,15 +301,15 @@ fn lstd_is_the_limit_of_the_iterations() {
 
 #[test]
 fn a_sliding_context_is_the_prompt_of_its_last_transitions() {
-    fn check<M: ictd_core::context::SlidingMask<f64, K>>(mask: M) {
-        let mut window = Sliding::<f64, D, K, 16, M>::new(GAMMA, mask).unwrap();
+    fn check(mask: impl Mask<f64>) {
+        let mut window = Context::<D, _, _, f64>::with(mask, Sliding::<16>);
         let (_, transitions) = trajectories(51).swap_remove(0);
         for (i, t) in transitions.iter().enumerate() {
             window.observe_transition(t).unwrap();
             let last = &transitions[(i + 1).saturating_sub(16)..=i];
             let prompt = Prompt::<f64, K, 16>::discounted(last, GAMMA, &linalg::zeros()).unwrap();
             let want = Statistic::of_prompt(&prompt, &mask).unwrap();
-            let got = window.statistic().unwrap();
+            let got = window.statistic::<K>(GAMMA, 0).unwrap();
             assert_eq!(got.inverse_len, want.inverse_len);
             assert_close(got.g.as_slice(), want.g.as_slice(), "G");
         }
@@ -322,7 +321,7 @@ fn a_sliding_context_is_the_prompt_of_its_last_transitions() {
 }
 
 /// The mask as the (n + 1, n + 1) matrix of the paper, n = 6.
-fn mask_matrix<M: Mask<f64, K>>(mask: &M) -> SMatrix<f64, 7, 7> {
+fn mask_matrix<M: Mask<f64>>(mask: &M) -> SMatrix<f64, 7, 7> {
     SMatrix::from_fn(|r, c| mask.entry(r, c, 6))
 }
 
@@ -359,14 +358,14 @@ fn masks_are_the_papers_matrices() {
 
 #[test]
 fn linear_attention_is_the_papers_matrix_expression() {
-    fn check<M: Mask<f64, K>>(mask: M) {
+    fn check<M: Mask<f64> + Attention<f64, K, Layer = Layer<f64, K>>>(mask: M) {
         let rng = &mut Rng::new(61);
         let layer = Layer { p: random(rng, 1.0), q: random(rng, 1.0) };
         let mut prompt = dense_prompt(rng, 6);
         let (z, m) = (z_matrix(&prompt), mask_matrix(&mask));
         // Z + (1/n) P Z M (Z^T Q Z).
         let want = z + layer.p * z * m * (z.transpose() * layer.q * z) / 6.0;
-        LinearAttention(mask).apply(&layer, &mut prompt).unwrap();
+        mask.apply(&layer, &mut prompt).unwrap();
         assert_close(z_matrix(&prompt).as_slice(), want.as_slice(), "Z");
         let statistic = z * m * z.transpose();
         prompt = Prompt::from_columns(
@@ -420,7 +419,7 @@ fn a_two_head_layer_is_the_papers_matrix_expression() {
     w.fixed_columns_mut::<K>(0).copy_from(&layer.w1);
     w.fixed_columns_mut::<K>(K).copy_from(&layer.w2);
     let want = z + w * both / 6.0;
-    layer.apply(&mut prompt).unwrap();
+    AverageReward.apply(&layer, &mut prompt).unwrap();
     assert_close(z_matrix(&prompt).as_slice(), want.as_slice(), "Z");
 }
 

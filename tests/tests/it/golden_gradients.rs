@@ -1,12 +1,13 @@
 //! Golden family gradients: the value of a prompt, and its derivatives by hand, for linear and softmax
 //! attention; and the literal forward pass of both.
 
-use ictd_core::attention::{Attention, LinearAttention, SoftmaxAttention, Td0};
+use ictd_core::attention::{Attention, SoftmaxAttention, Td0};
 use ictd_core::gradient::{Gradient, linear, softmax};
+use ictd_core::layer::Layer;
 use ictd_core::prompt::Prompt;
 use ictd_core::scalar::Scalar;
 use ictd_core::statistic::Statistic;
-use ictd_core::transformer::{Layer, Transformer};
+use ictd_core::transformer::Transformer;
 use tests::with_dimension_few_lanes;
 use tests::{Case, Computation, MAX_LANE_DIMENSION, Outputs, check_family};
 
@@ -39,7 +40,7 @@ fn gradients<S: Scalar, const D: usize, const K: usize>(
     let mut out = Outputs::new();
     match case.word("activation") {
         "identity" => {
-            literal(&transformer, &prompt, &LinearAttention(Td0), case, &mut out);
+            literal(&transformer, &prompt, &Td0, case, &mut out);
             let statistic = Statistic::of_prompt(&prompt, &Td0).unwrap();
             let y = -ictd_core::linalg::dot(&transformer.readout(&statistic), query);
             out.field("y", "readout", [y]);
@@ -57,9 +58,9 @@ fn gradients<S: Scalar, const D: usize, const K: usize>(
 }
 
 fn literal<S: Scalar, const K: usize>(
-    transformer: &Transformer<S, K, L>,
+    transformer: &Transformer<Layer<S, K>, L>,
     prompt: &Prompt<S, K, N>,
-    attention: &impl Attention<S, K>,
+    attention: &impl Attention<S, K, Layer = Layer<S, K>>,
     case: &Case,
     out: &mut Outputs<S>,
 ) {

@@ -4,8 +4,8 @@ use ictd_core::invariant_set::{
     FeatureTrajectory, Projection, SignedPermutation, group_averaged_update, step, theta_star,
     update,
 };
+use ictd_core::layer::Layer;
 use ictd_core::scalar::Real;
-use ictd_core::transformer::Layer;
 use nalgebra::{SMatrix, SVector};
 use tests::{Case, Outputs, RealComputation, check_real_family};
 

@@ -1,6 +1,6 @@
 //! Golden family linear_forward: eqs. "Z_l update", "tf output convention".
 
-use ictd_core::attention::{LinearAttention, Td0};
+use ictd_core::attention::Td0;
 use ictd_core::context::{Context, Growing, Sliding};
 use ictd_core::linalg;
 use ictd_core::prompt::Prompt;
@@ -41,7 +41,7 @@ fn forward<S: Scalar, const D: usize, const K: usize>(
     let mut z = prompt.clone();
     let (mut all, mut y) = (Vec::new(), Vec::new());
     transformer
-        .forward(&mut z, &LinearAttention(Td0), |z| {
+        .forward(&mut z, &Td0, |z| {
             all.extend(tests::rows(&tests::columns_of(z)));
             y.push(z.output());
         })
@@ -64,15 +64,17 @@ fn forward<S: Scalar, const D: usize, const K: usize>(
     transformer.values_by_layer(&statistic, query, |v| y.push(v));
     out.field("y_layers", "streaming", y);
 
-    let mut growing = Growing::<S, D, K, Td0>::new(half::<S>(), Td0).unwrap();
-    let mut sliding = Sliding::<S, D, K, MAX_CONTEXT, Td0>::new(half::<S>(), Td0).unwrap();
+    let mut growing = Context::<D, _, _, S>::with(Td0, Growing);
+    let mut sliding = Context::<D, _, _, S>::with(Td0, Sliding::<MAX_CONTEXT>);
     for z in context {
         let transition = transition_of(z);
         growing.observe_transition(&transition).unwrap();
         sliding.observe_transition(&transition).unwrap();
     }
     // As all layers' values: the last one alone may be near 0, and its tolerance with it.
-    for (form, statistic) in [("growing", growing.statistic()), ("sliding", sliding.statistic())] {
+    for (form, statistic) in
+        [("growing", growing.statistic::<K>(half(), 0)), ("sliding", sliding.statistic(half(), 0))]
+    {
         let mut y = Vec::new();
         transformer.values_by_layer(&statistic.unwrap(), query, |v| y.push(v));
         out.field("y_layers", form, y);

@@ -4,6 +4,7 @@ use ictd_core::Error;
 use ictd_core::attention::Td0;
 use ictd_core::constructions::{learning_rate, td0};
 use ictd_core::gradient::softmax;
+use ictd_core::layer::Layer;
 use ictd_core::linalg::zeros;
 use ictd_core::metrics::{Comparison, Elements, EvaluationStates, ValueSample};
 use ictd_core::metrics::{compare_linear_transformer, compare_softmax_transformer, elements};
@@ -56,7 +57,7 @@ fn metrics<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
     out.field("grad_td", "batch TD", gradients(&evaluation.sample_linear(&v_td), states));
     out.field("w_td", "batch TD", v_td.weights.iter().copied());
     let theta_td =
-        Transformer::<R, K, 1>::autoregressive(td0::<R, D, K>(&learning_rate(alpha)), depth);
+        Transformer::<_, 1>::autoregressive(td0::<R, D, K>(&learning_rate(alpha)), depth);
     let by_theorem_1 = linear::<R, D, K, 1>(&theta_td.unwrap(), &statistic);
     out.field("w_td", "theta_TD", by_theorem_1.weights.iter().copied());
 
@@ -132,7 +133,7 @@ fn compared<R: Real>(out: &mut Outputs<R>, comparison: Result<Comparison<R>, Err
 }
 
 fn linear<R: Real, const D: usize, const K: usize, const C: usize>(
-    transformer: &Transformer<R, K, C>,
+    transformer: &Transformer<Layer<R, K>, C>,
     statistic: &Statistic<R, K>,
 ) -> ValueFunction<R, D> {
     let u = transformer.readout(statistic);

@@ -150,9 +150,8 @@ fn demo<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
         .collect();
     let layers = case.count("L");
     let c = constructions::learning_rate(alpha);
-    let transformer =
-        Transformer::<R, K, 1>::autoregressive(constructions::td0(&c), layers).unwrap();
-    let mut context = Growing::<R, D, K, Td0>::new(gamma, Td0).unwrap();
+    let transformer = Transformer::<_, 1>::autoregressive(constructions::td0(&c), layers).unwrap();
+    let mut context = Context::<D, _, _, R>::with(Td0, Growing);
     let (mut seen, mut streamed, mut classical) = (0, Vec::new(), Vec::new());
     for n in case.list("context_lengths") {
         let n = n as usize;
@@ -160,7 +159,9 @@ fn demo<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
             context.observe_transition(t).unwrap();
         }
         seen = n;
-        streamed.push(transformer.value_function(&context).unwrap().weights);
+        streamed.push(
+            transformer.value_function(&context.statistic::<K>(gamma, 0).unwrap()).unwrap().weights,
+        );
         let mut w = linalg::zeros();
         for _ in 0..layers {
             w = td::td0::update(&w, &c, &transitions[..n], gamma).unwrap();

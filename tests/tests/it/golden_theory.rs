@@ -1,13 +1,14 @@
 //! Golden family theory: Theorem 1, its corollaries, and the average-reward theorem, layer by layer.
 
-use ictd_core::attention::{LinearAttention, Mask, MeanCentred, Td0, TdLambda};
-use ictd_core::context::{Context, Growing, Sliding, SlidingMask};
+use ictd_core::attention::{Attention, AverageReward, Mask, MeanCentred, Td0, TdLambda};
+use ictd_core::context::{Context, Growing, Sliding, Window};
+use ictd_core::layer::Layer;
+use ictd_core::layer::TwoHeadLayer;
 use ictd_core::prompt::Prompt;
 use ictd_core::scalar::Scalar;
 use ictd_core::statistic::Statistic;
-use ictd_core::transformer::{Layer, Transformer};
+use ictd_core::transformer::Transformer;
 use ictd_core::transition::Transition;
-use ictd_core::two_head::{TwoHeadLayer, TwoHeadTransformer};
 use ictd_core::{constructions, linalg, td};
 use nalgebra::{SMatrix, SVector};
 use std::iter::once;
@@ -171,33 +172,35 @@ fn discounted<S: Scalar, const D: usize, const K: usize>(
 }
 
 /// The literal pass, and the streaming one from each way to the statistic.
-fn forms<S: Scalar, const D: usize, const K: usize, M: SlidingMask<S, K>>(
+fn forms<S: Scalar, const D: usize, const K: usize, M>(
     data: &Data<S, D, K>,
     mask: M,
     layer: impl Fn(&SMatrix<S, D, D>) -> Layer<S, K>,
     out: &mut Outputs<S>,
-) {
+) where
+    M: Mask<S> + Attention<S, K, Layer = Layer<S, K>>,
+{
     let layers: Vec<_> = data.c.iter().map(layer).collect();
-    let transformer = Transformer::<S, K, MAX_LAYERS>::sequential(&layers).unwrap();
+    let transformer = Transformer::<_, MAX_LAYERS>::sequential(&layers).unwrap();
     let mut pass = Pass::from(&data.columns);
     transformer
-        .forward(&mut data.prompt.clone(), &LinearAttention(mask), |z| {
+        .forward(&mut data.prompt.clone(), &mask, |z| {
             pass.show(&tests::columns_of(z));
         })
         .unwrap();
     pass.report("literal", out);
 
     let half = S::from_f64(0.5);
-    let mut growing = Growing::<S, D, K, M>::new(half, mask).unwrap();
-    let mut sliding = Sliding::<S, D, K, MAX_CONTEXT, M>::new(half, mask).unwrap();
+    let mut growing = Context::<D, _, _, S>::with(mask, Growing);
+    let mut sliding = Context::<D, _, _, S>::with(mask, Sliding::<MAX_CONTEXT>);
     for t in data.transitions(0.5) {
         growing.observe_transition(&t).unwrap();
         sliding.observe_transition(&t).unwrap();
     }
     for (form, statistic) in [
         ("streaming", Statistic::of_prompt(&data.prompt, &mask).unwrap()),
-        ("growing", growing.statistic().unwrap()),
-        ("sliding", sliding.statistic().unwrap()),
+        ("growing", growing.statistic(half, 0).unwrap()),
+        ("sliding", sliding.statistic(half, 0).unwrap()),
     ] {
         report_maps(data, &tests::column_maps(&transformer, &statistic), form, out);
         let values = tests::values(&transformer, &statistic, data.prompt.query());
@@ -215,9 +218,11 @@ fn average_reward<S: Scalar, const D: usize, const K: usize>(
 
     let layers: Vec<TwoHeadLayer<S, K>> =
         data.c.iter().map(constructions::average_reward).collect();
-    let transformer = TwoHeadTransformer::<S, K, MAX_LAYERS>::sequential(&layers).unwrap();
+    let transformer = Transformer::<_, MAX_LAYERS>::sequential(&layers).unwrap();
     let mut pass = Pass::from(&data.columns);
-    transformer.forward(&mut data.prompt.clone(), |z| pass.show(&tests::columns_of(z))).unwrap();
+    transformer
+        .forward(&mut data.prompt.clone(), &AverageReward, |z| pass.show(&tests::columns_of(z)))
+        .unwrap();
     pass.report("literal", &mut out);
 
     let transitions = data.transitions(1.0);
@@ -227,40 +232,35 @@ fn average_reward<S: Scalar, const D: usize, const K: usize>(
             Statistic::of_prompt(&data.prompt, &MeanCentred).unwrap(),
             Statistic::of_prompt(&data.prompt, &Td0).unwrap(),
         ),
-        ("growing", grown::<S, D, K, _>(MeanCentred, &transitions), grown(Td0, &transitions)),
-        ("sliding", slid::<S, D, K, _>(MeanCentred, &transitions), slid(Td0, &transitions)),
+        ("growing", fed(MeanCentred, Growing, &transitions), fed(Td0, Growing, &transitions)),
+        (
+            "sliding",
+            fed(MeanCentred, Sliding::<MAX_CONTEXT>, &transitions),
+            fed(Td0, Sliding::<MAX_CONTEXT>, &transitions),
+        ),
     ];
     for (form, head1, head2) in statistics {
         let mut maps = Vec::new();
-        transformer.column_maps(&head1, &head2, |b| maps.push(*b));
+        let heads = [head1, head2];
+        transformer.column_maps(&heads, |b| maps.push(*b));
         report_maps(&data, &maps, form, &mut out);
         let mut y = vec![S::ZERO];
-        transformer.values_by_layer(&head1, &head2, data.prompt.query(), |v| y.push(-v));
+        transformer.values_by_layer(&heads, data.prompt.query(), |v| y.push(-v));
         out.field("y_query", form, y);
     }
     out
 }
 
-fn grown<S: Scalar, const D: usize, const K: usize, M: Mask<S, K>>(
-    mask: M,
+fn fed<S: Scalar, const D: usize, const K: usize>(
+    mask: impl Mask<S>,
+    window: impl Window<S>,
     transitions: &[Transition<S, D>],
 ) -> Statistic<S, K> {
-    let mut context = Growing::<S, D, K, M>::new(S::ONE, mask).unwrap();
+    let mut context = Context::<D, _, _, S>::with(mask, window);
     for t in transitions {
         context.observe_transition(t).unwrap();
     }
-    context.statistic().unwrap()
-}
-
-fn slid<S: Scalar, const D: usize, const K: usize, M: SlidingMask<S, K>>(
-    mask: M,
-    transitions: &[Transition<S, D>],
-) -> Statistic<S, K> {
-    let mut context = Sliding::<S, D, K, MAX_CONTEXT, M>::new(S::ONE, mask).unwrap();
-    for t in transitions {
-        context.observe_transition(t).unwrap();
-    }
-    context.statistic().unwrap()
+    context.statistic(S::ONE, 0).unwrap()
 }
 
 #[test]

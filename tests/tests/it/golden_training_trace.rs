@@ -1,12 +1,12 @@
 //! Golden family training_trace: three batches of the semi-gradient with Adam, Algorithm 1's plain TD
 //! window by window, and the batch-TD reference with its trained step size.
 
+use ictd_core::layer::Layer;
 use ictd_core::scalar::Scalar;
 use ictd_core::training::{
     Adam, AdamSettings, AttentionParameters, BatchTd, LinearNetwork, Network, Parameters,
     SoftmaxNetwork, Targets, Windows, td_step,
 };
-use ictd_core::transformer::Layer;
 use nalgebra::{SMatrix, SVector};
 use tests::{Case, Computation, Outputs, check_family};
 

@@ -7,7 +7,6 @@ use crate::error::Error;
 use crate::mask::{Mask, MeanCentred, Td0, TdLambda};
 use crate::scalar::Scalar;
 use crate::transformer::Transformer;
-use nalgebra::SVector;
 
 const D: usize = 2;
 const K: usize = 2 * D + 1;
@@ -18,34 +17,19 @@ pub(super) fn contexts<S: Scalar<Element = f32>>(
     seeds: Seeds<S>,
     digests: &mut LaneDigests,
 ) -> Result<(), Error> {
-    windows(seeds, digests, Td0, Td0)?;
-    windows(seeds, digests, TdLambda::new(S::splat(0.5))?, TdLambda::new(0.5)?)?;
-    windows(seeds, digests, MeanCentred, MeanCentred)
+    windows(seeds, digests, Td0)?;
+    windows(seeds, digests, TdLambda::new(S::splat(0.5))?)?;
+    windows(seeds, digests, MeanCentred)
 }
 
-/// `of_lane` is the mask for one lane alone, as sliding windows are.
 fn windows<S: Scalar<Element = f32>>(
     seeds: Seeds<S>,
     digests: &mut LaneDigests,
     mask: impl Mask<S>,
-    of_lane: impl Mask<f32>,
 ) -> Result<(), Error> {
     stream(seeds, digests, Context::<D, _, _, S>::with(mask, Growing))?;
     stream(seeds, digests, Context::<D, _, _, S>::with(mask, Forgetting::new(S::splat(0.97))?))?;
-    seeds.each(digests, |rng, digest| {
-        let mut context = Context::<D, _, _>::with(of_lane, Sliding::<20>);
-        for t in 0..600 {
-            let mut draw = || SVector::<f32, D>::from_fn(|_, _| rng.normal());
-            let (phi, phi_next) = (draw(), draw());
-            context.observe(&phi, rng.normal::<f32>(), &phi_next)?;
-            if t % 75 == 0 {
-                let statistic = context.statistic::<K>(0.9, 0)?;
-                append(digest, &statistic.g);
-                digest.number(statistic.inverse_len);
-            }
-        }
-        Ok(())
-    })
+    stream(seeds, digests, Context::<D, _, _, S>::with(mask, Sliding::<20>))
 }
 
 fn stream<S: Scalar<Element = f32>, M: Mask<S>, W: Window<S>>(

@@ -7,14 +7,13 @@ use crate::formats::parameters::{Attention, Parameters};
 use crate::formats::trajectory::{Features, Trajectory};
 use ictd_core::attention::{SoftmaxAttention, TdLambda};
 use ictd_core::constructions;
-use ictd_core::context::{Context, Growing, TwoHeadContext};
+use ictd_core::context::{AverageRewardContext, Context, Growing};
+use ictd_core::layer::Layer;
 use ictd_core::linalg::linear_system;
-use ictd_core::mask::{MeanCentred, Td0};
 use ictd_core::prompt::Prompt;
 use ictd_core::td;
 use ictd_core::transformer::Transformer;
 use ictd_core::transition::{Transition, query_token};
-use ictd_core::two_head::TwoHeadTransformer;
 use ictd_core::value_function::ValueFunction;
 use nalgebra::{SMatrix, SVector};
 use std::path::PathBuf;
@@ -75,12 +74,11 @@ pub(super) fn evaluate<const D: usize, const K: usize, const A: usize>(
                 Construction::ResidualGradient => constructions::residual_gradient::<_, D, K>(&c),
                 _ => constructions::td0(&c),
             };
-            let transformer =
-                Transformer::<f64, K, { model_file::MAX_STORED_LAYERS }>::autoregressive(
-                    layer,
-                    input.layers,
-                )
-                .doing("the construction")?;
+            let transformer = Transformer::<_, { model_file::MAX_STORED_LAYERS }>::autoregressive(
+                layer,
+                input.layers,
+            )
+            .doing("the construction")?;
             data.linear(input, &value_function(input, &data, &transformer)?)
         }
         Method::Trained { file, parameters, attention } => {
@@ -164,15 +162,16 @@ const BLOW_UP: &str = "the forward pass (scale the features to about [-1, 1], or
 fn value_function<const D: usize, const K: usize>(
     input: &Input,
     data: &Data<D>,
-    transformer: &Transformer<f64, K, { model_file::MAX_STORED_LAYERS }>,
+    transformer: &Transformer<Layer<f64, K>, { model_file::MAX_STORED_LAYERS }>,
 ) -> Result<ValueFunction<f64, D>, Error> {
     // Trace decay 0 is TD(0)'s mask.
     let mask = TdLambda::new(input.lambda).doing("--lambda")?;
-    let mut context = Growing::<f64, D, K, _>::new(input.gamma, mask).doing("--gamma")?;
+    let mut context = Context::<D, _, _, f64>::with(mask, Growing);
     for transition in &data.transitions {
         context.observe_transition(transition).doing("the data")?;
     }
-    transformer.value_function(&context).doing(BLOW_UP)
+    let statistic = context.statistic::<K>(input.gamma, 0).doing("the data")?;
+    transformer.value_function(&statistic).doing(BLOW_UP)
 }
 
 fn average_reward<const D: usize, const A: usize>(
@@ -181,22 +180,20 @@ fn average_reward<const D: usize, const A: usize>(
 ) -> Result<ValueFunction<f64, D>, Error> {
     let layer =
         constructions::average_reward::<f64, D, A>(&constructions::learning_rate(input.alpha));
-    let transformer = TwoHeadTransformer::<f64, A, 1>::autoregressive(layer, input.layers)
-        .doing("the construction")?;
-    let mut context = TwoHeadContext {
-        head1: Growing::<f64, D, A, _>::new(1.0, MeanCentred).doing("the context")?,
-        head2: Growing::<f64, D, A, _>::new(1.0, Td0).doing("the context")?,
-    };
+    let transformer =
+        Transformer::<_, 1>::autoregressive(layer, input.layers).doing("the construction")?;
+    let mut context = AverageRewardContext::<D, Growing, f64>::new();
     for t in &data.transitions {
         context.observe(&t.phi, t.reward, &t.phi_next).doing("the data")?;
     }
-    transformer.value_function(&context).doing(BLOW_UP)
+    let heads = context.statistics::<A>().doing("the data")?;
+    transformer.value_function(&heads).doing(BLOW_UP)
 }
 
 fn softmax<const D: usize, const K: usize>(
     input: &Input,
     data: &Data<D>,
-    transformer: &Transformer<f64, K, { model_file::MAX_STORED_LAYERS }>,
+    transformer: &Transformer<Layer<f64, K>, { model_file::MAX_STORED_LAYERS }>,
 ) -> Result<Column, Error> {
     if data.transitions.len() > SOFTMAX_CONTEXT {
         return Err(Error::Option {

@@ -4,15 +4,15 @@ use crate::commands::model_file::{self, MAX_STORED_LAYERS};
 use crate::error::{Doing, Error};
 use crate::formats::parameters::{Attention, LayerParameters, Parameters};
 use ictd_core::attention::{SoftmaxAttention, Td0};
+use ictd_core::layer::Layer;
 use ictd_core::metrics::comparison::{Comparison, EvaluationStates};
 use ictd_core::metrics::elements::Elements;
-use ictd_core::model::{AttentionKind, Model};
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::statistic::Statistic;
 use ictd_core::tasks::{Task, boyan_chain};
 use ictd_core::td::td0;
-use ictd_core::transformer::{Layer, Transformer};
+use ictd_core::transformer::Transformer;
 use ictd_core::transition::query_token;
 use ictd_core::value_function::ValueFunction;
 use nalgebra::SVector;
@@ -49,20 +49,12 @@ pub(super) fn stored_model<const D: usize, const K: usize, const A: usize>(
     let layers: Vec<Layer<f32, K>> =
         settings.parameters.layers.iter().filter_map(LayerParameters::to_layer).collect();
     let transformer = match layers.as_slice() {
-        [layer] => Transformer::<f32, K, MAX_STORED_LAYERS>::autoregressive(*layer, settings.depth),
+        [layer] => Transformer::<_, MAX_STORED_LAYERS>::autoregressive(*layer, settings.depth),
         layers => Transformer::sequential(layers),
     };
-    let attention = match settings.attention {
-        Attention::Linear => AttentionKind::Linear,
-        Attention::Softmax => AttentionKind::Softmax,
-    };
     let transformer = transformer.doing("the stored model")?;
-    let (gamma, lambda) = (settings.gamma as f32, settings.lambda as f32);
-    let model = Model::<f32, D, K, _>::new(transformer, attention, gamma, lambda)
-        .doing("the stored model")?;
-    let mut buffer = vec![0; model.byte_len()];
-    let bytes = model.write(&mut buffer).map_err(|e| Error::file(settings.file, e))?;
-    Ok(bytes.to_vec())
+    let Settings { attention, gamma, lambda, .. } = *settings;
+    model_file::to_bytes::<D, K, MAX_STORED_LAYERS>(transformer, attention, gamma, lambda)
 }
 
 /// VD, IWS and SS against batch TD on a fresh Boyan's chain and a fresh context.
