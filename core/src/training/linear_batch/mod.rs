@@ -34,9 +34,9 @@ mod slide;
 
 use super::network::BatchLoss;
 use super::{Targets, Windows};
+use crate::layer::Layer;
 use crate::linalg::padded::{Columns, TwoSided, add, add_outers, dot, mul_vector, scaled, zeros};
 use crate::scalar::{Scalar, kernel};
-use crate::transformer::Layer;
 use formed::Step;
 use last_two::{LastRow, LastTwo};
 use slide::Slide;
