@@ -12,6 +12,7 @@
 
 pub mod cli;
 pub mod commands;
+pub mod construction;
 pub mod digests;
 pub mod dimension;
 pub mod dispatch;

@@ -2,6 +2,14 @@
 
 use std::ops::{Bound, RangeBounds, RangeInclusive};
 
+/// A command's options as typed in a line, among them what is said nowhere else: the defaults.
+pub fn parsed<T: clap::Args>(line: &str) -> T {
+    let command = T::augment_args(clap::Command::new("ictd").no_binary_name(true));
+    let parsed = command.try_get_matches_from(line.split_whitespace());
+    // The lines are the program's own.
+    parsed.and_then(|found| T::from_arg_matches(&found)).unwrap_or_else(|e| e.exit())
+}
+
 /// An integer in a range.
 pub fn integer(
     range: RangeInclusive<usize>,

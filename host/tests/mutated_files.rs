@@ -5,7 +5,7 @@
 //! (`ICTD_FUZZ_SEED`, default 0); a failure prints the bytes that caused it.
 
 use ictd::commands::model_file;
-use ictd::experiments::learning::MatrixRecords;
+use ictd::experiments::panels::MatrixRecords;
 use ictd::figures::Figure;
 use ictd::formats::npz::Npz;
 use ictd::formats::parameters::Parameters;
@@ -318,7 +318,7 @@ fn read_matrices(bytes: &[u8]) -> bool {
     let mut records = Records::new();
     records.put("matrices.csv", bytes);
     let Ok(matrices) = MatrixRecords::read(&records) else { return false };
-    let panels = matrices.final_pair("train", 0).to_vec();
+    let panels = vec![matrices.heatmap("train", "P", 0, 10, true)];
     !Figure { panels, ..Figure::default() }.to_svg().is_empty()
 }
 

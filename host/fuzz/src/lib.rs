@@ -29,11 +29,10 @@ use ictd::formats::seed_run::{PartialParams, SeedLog};
 use ictd::formats::trajectory::{Features, Trajectory};
 use ictd::run::records::Records;
 use ictd::train::checkpoint::Checkpoint;
-use ictd::train::directory::{ElementRow, MetricRow};
 use ictd::train::{Train, shapes};
+use ictd::experiments::{learning, panels};
 use ictd::cli::config_file;
 use ictd::commands::model_file;
-use ictd::experiments::learning;
 use ictd::run::{config, info};
 use std::io::{Cursor, Write};
 use std::path::Path;
@@ -178,16 +177,14 @@ pub fn csv(bytes: &[u8]) {
     let _ = records.csv::<learning::CurveRow>(FILE);
     let _ = records.csv::<learning::MatrixRow>(FILE);
     let _ = records.csv::<learning::SeedRow>(FILE);
-    let _ = records.csv::<MetricRow>(FILE);
-    let _ = records.csv::<ElementRow>(FILE);
     records.put("curves.csv", bytes);
-    if let Ok(curves) = learning::CurveRecords::read(&records) {
+    if let Ok(curves) = panels::CurveRecords::read(&records) {
         curves.layers("train");
         draw(curves.comparison("train", "").to_vec());
     }
     records.put("matrices.csv", bytes);
-    if let Ok(matrices) = learning::MatrixRecords::read(&records) {
-        draw(matrices.final_pair("train", 0).to_vec());
+    if let Ok(matrices) = panels::MatrixRecords::read(&records) {
+        draw(vec![matrices.heatmap("train", "P", 0, 10, true)]);
     }
 }
 

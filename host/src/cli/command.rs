@@ -8,11 +8,9 @@ use crate::commands::{
     shell, stored_model, train_run,
 };
 use crate::error::Error;
-use crate::experiments::{self, Catalogue, demo::Demo, verify::Verify};
 use crate::experiments::{
-    autoregressive::Autoregressive, cart_pole::CartPole, comparison::Comparison, figure_2::Figure2,
-    invariant_set::InvariantSet, rnn_context::RnnContext, rnn_learning::RnnLearning,
-    sequential::Sequential, softmax::Softmax,
+    self, Catalogue, TrainedCommand, demo::Demo, invariant_set::InvariantSet,
+    rnn_context::RnnContext, verify::Verify,
 };
 use crate::run::report::Report;
 use crate::run::session::{Session, SessionOptions};
@@ -66,20 +64,8 @@ pub enum Command {
     Verify(Verify),
     Train(Train),
     Reproduce(reproduce::Reproduce),
-    #[command(name = "figure-2", hide = true)]
-    Figure2(Figure2),
-    #[command(name = "autoregressive", hide = true)]
-    Autoregressive(Autoregressive),
-    #[command(name = "comparison", hide = true)]
-    Comparison(Comparison),
-    #[command(name = "sequential", hide = true)]
-    Sequential(Sequential),
-    #[command(name = "softmax", hide = true)]
-    Softmax(Softmax),
-    #[command(name = "cart-pole", hide = true)]
-    CartPole(CartPole),
-    #[command(name = "rnn-learning", hide = true)]
-    RnnLearning(RnnLearning),
+    #[command(flatten)]
+    Trained(TrainedCommand),
     #[command(name = "rnn-context", hide = true)]
     RnnContext(RnnContext),
     #[command(name = "invariant-set", hide = true)]
@@ -109,13 +95,7 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
         Some(Command::Verify(options)) => experiments::run(options, session),
         Some(Command::Train(options)) => train_run::run(options, session),
         Some(Command::Reproduce(options)) => reproduce::run(options, session, &catalogue),
-        Some(Command::Figure2(options)) => experiments::run(options, session),
-        Some(Command::Autoregressive(options)) => experiments::run(options, session),
-        Some(Command::Comparison(options)) => experiments::run(options, session),
-        Some(Command::Sequential(options)) => experiments::run(options, session),
-        Some(Command::Softmax(options)) => experiments::run(options, session),
-        Some(Command::CartPole(options)) => experiments::run(options, session),
-        Some(Command::RnnLearning(options)) => experiments::run(options, session),
+        Some(Command::Trained(command)) => command.run(session),
         Some(Command::RnnContext(options)) => experiments::run(options, session),
         Some(Command::InvariantSet(options)) => experiments::run(options, session),
         Some(Command::List(_)) => Ok(list::run()),

@@ -79,12 +79,9 @@ pub fn run(options: &Compare) -> Result<Report, Error> {
     let mut report = Report::of("compare", &found);
     report.text = found.text();
     let files_equal = files_compared - found.differences.len();
-    report.claims.push(Claim {
-        claim: "A and B are bit-equal".into(),
-        paper: "—".into(),
-        measured: format!("{files_equal} of {files_compared} files equal"),
-        verdict: Verdict::of(equal),
-    });
+    let measured = format!("{files_equal} of {files_compared} files equal");
+    let verdict = Verdict::of(equal);
+    report.claims.push(Claim::new("A and B are bit-equal", "—", measured, verdict));
     Ok(report)
 }
 

@@ -34,11 +34,11 @@ pub fn run() -> Result<Report, Error> {
     }));
     let mut report = Report::of("digest", &Found { equal, kernels: &list });
     report.text = table(&rows);
-    report.claims.push(Claim {
-        claim: "the same bits as on every other platform".into(),
-        paper: "tests/digests.txt".into(),
-        measured: if equal { "all digests equal" } else { "digests differ" }.into(),
-        verdict: Verdict::of(equal),
-    });
+    report.claims.push(Claim::new(
+        "the same bits as on every other platform",
+        "tests/digests.txt",
+        if equal { "all digests equal" } else { "digests differ" },
+        Verdict::of(equal),
+    ));
     Ok(report)
 }

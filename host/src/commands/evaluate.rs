@@ -2,11 +2,11 @@
 
 mod values;
 
-use crate::commands::construction::{Construction, LAMBDA};
 use crate::commands::model_file;
+use crate::construction::{Construction, LAMBDA};
 use crate::dimension::{self, for_dimension};
 use crate::error::Error;
-use crate::experiments::{self, Experiment, Findings};
+use crate::experiments::experiment::{self, Entry, Experiment, Measured, Run};
 use crate::figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use crate::formats::parameters::Attention;
 use crate::formats::trajectory::{Features, Trajectory};
@@ -15,7 +15,7 @@ use crate::run::records::Records;
 use crate::run::report::{self, Report};
 use crate::run::session::Session;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use values::{Column, Input, Method, Output};
 
@@ -80,26 +80,7 @@ pub struct Evaluate {
     /// Attention of the model, for a file that does not say
     #[arg(long, value_enum)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub attention: Option<AttentionOption>,
-}
-
-/// The attention mechanisms.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum AttentionOption {
-    /// Linear attention
-    Linear,
-    /// Softmax attention
-    Softmax,
-}
-
-impl From<AttentionOption> for Attention {
-    fn from(option: AttentionOption) -> Self {
-        match option {
-            AttentionOption::Linear => Attention::Linear,
-            AttentionOption::Softmax => Attention::Softmax,
-        }
-    }
+    pub attention: Option<Attention>,
 }
 
 /// One row of `values.csv` (states of the data) and `queries.csv`.
@@ -133,33 +114,35 @@ pub struct WeightRow {
 /// # Errors
 /// Those of the files, of the options and of writing.
 pub fn run(options: &Evaluate, session: &Session) -> Result<Report, Error> {
-    let mut report = experiments::run(options, session)?;
+    let mut report = experiment::run(options, session)?;
     report.text = text(&report);
     report.text.push_str(&report.place());
     Ok(report)
 }
 
 impl Experiment for Evaluate {
-    const ID: &'static str = "evaluate";
-    const FIGURE: &'static str = "none: the user's own data";
+    const ENTRY: Entry =
+        Entry { id: "evaluate", figure: "none: the user's own data", figures, run: Run::ByCommand };
+
+    type Found = Map<String, Value>;
 
     fn check(&self) -> Result<(), Error> {
         Construction::check(self.construction, self.lambda, self.gamma)?;
-        if self.model.is_none() && self.attention == Some(AttentionOption::Softmax) {
+        if self.model.is_none() && self.attention == Some(Attention::Softmax) {
             let reason = "softmax: the constructions are of linear attention".into();
             return Err(Error::Option { option: "--attention", reason });
         }
         Ok(())
     }
 
-    fn measure(&self, session: &Session, records: &mut Records) -> Result<Findings, Error> {
+    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Self::Found> {
         let input = self.input(session.seed)?;
         let d = input.trajectory.phi.dimension;
         let output = session
             .on_thread(|| for_dimension!(d, evaluate(&input)))
             .unwrap_or_else(|| Err(Error::file(&self.data, refuse_dimension(d))))?;
         put_records(&output, input.query.is_some(), d, records)?;
-        let mut findings = Findings::default();
+        let mut found = Map::new();
         let algorithm = output.algorithm.as_ref();
         let lstd = output.lstd.as_ref();
         for (name, value) in [
@@ -178,42 +161,42 @@ impl Experiment for Evaluate {
             ("difference_from_lstd", json!(lstd.map(|c| rms(&output.transformer, c)))),
             ("query_values", json!(non_empty(&output.transformer.query_values))),
         ] {
-            findings.results.insert(name.into(), value);
+            found.insert(name.into(), value);
         }
-        Ok(findings)
+        Ok((found, Vec::new()))
     }
+}
 
-    fn figures(records: &Records) -> Result<NamedFigures, Error> {
-        let mut rows: Vec<ValueRow> = records.csv("values.csv")?;
-        rows.sort_by(|a, b| a.transformer.total_cmp(&b.transformer));
-        let step = rows.len().div_ceil(ROWS_IN_FIGURE).max(1);
-        let shown: Vec<_> = rows.iter().enumerate().step_by(step).collect();
-        let x: Vec<f64> = shown.iter().map(|(rank, _)| (rank + 1) as f64).collect();
-        let curve = |label: &str, value: &dyn Fn(&ValueRow) -> Option<f64>, dashed| {
-            let y = shown.iter().map(|(_, row)| value(row).unwrap_or(f64::NAN)).collect();
-            Curve { dashed, ..Curve::plain(label, x.clone(), y) }
-        };
-        let panel = Curves {
-            x: Axis::linear("states, in the order of the transformer's values"),
-            y: Axis::linear("value"),
-            curves: vec![
-                curve("LSTD", &|r| r.lstd, false),
-                curve("transformer", &|r| Some(r.transformer), false),
-                curve("algorithm", &|r| r.algorithm, true),
-            ],
-            ..Default::default()
-        };
-        let figure = Figure {
-            title: "Values of the states in the data".into(),
-            subtitle: match step {
-                1 => format!("{} rows", rows.len()),
-                _ => format!("every {step}th of {} rows", rows.len()),
-            },
-            panels: vec![Panel::Curves(panel)],
-            ..Default::default()
-        };
-        Ok(vec![("values".into(), figure)])
-    }
+fn figures(records: &Records) -> Result<NamedFigures, Error> {
+    let mut rows: Vec<ValueRow> = records.csv("values.csv")?;
+    rows.sort_by(|a, b| a.transformer.total_cmp(&b.transformer));
+    let step = rows.len().div_ceil(ROWS_IN_FIGURE).max(1);
+    let shown: Vec<_> = rows.iter().enumerate().step_by(step).collect();
+    let x: Vec<f64> = shown.iter().map(|(rank, _)| (rank + 1) as f64).collect();
+    let curve = |label: &str, value: &dyn Fn(&ValueRow) -> Option<f64>, dashed| {
+        let y = shown.iter().map(|(_, row)| value(row).unwrap_or(f64::NAN)).collect();
+        Curve { dashed, ..Curve::plain(label, x.clone(), y) }
+    };
+    let panel = Curves {
+        x: Axis::linear("states, in the order of the transformer's values"),
+        y: Axis::linear("value"),
+        curves: vec![
+            curve("LSTD", &|r| r.lstd, false),
+            curve("transformer", &|r| Some(r.transformer), false),
+            curve("algorithm", &|r| r.algorithm, true),
+        ],
+        ..Default::default()
+    };
+    let figure = Figure {
+        title: "Values of the states in the data".into(),
+        subtitle: match step {
+            1 => format!("{} rows", rows.len()),
+            _ => format!("every {step}th of {} rows", rows.len()),
+        },
+        panels: vec![Panel::Curves(panel)],
+        ..Default::default()
+    };
+    Ok(vec![("values".into(), figure)])
 }
 
 impl Evaluate {
@@ -268,7 +251,7 @@ impl Evaluate {
             let reason = format!("{layers}; accepted is {stored}, the layers of the model");
             return Err(Error::Option { option: "--layers", reason });
         }
-        let attention = self.attention.map(Attention::from).or(parameters.attention);
+        let attention = self.attention.or(parameters.attention);
         Ok(Input {
             trajectory,
             query,

@@ -2,13 +2,13 @@
 
 mod measure;
 
-use super::evaluate::AttentionOption;
 use crate::commands::model_file::{self, MAX_STORED_LAYERS, ModelFile, PARAMETERS_FILE};
 use crate::dimension::{self, for_dimension};
 use crate::error::Error;
-use crate::experiments::{self, Experiment, Findings, mean_and_stderr};
+use crate::experiments::experiment::{self, Entry, Experiment, Measured, Run};
+use crate::experiments::statistics::mean_and_stderr;
 use crate::figures::{Axis, Curve, Curves, Figure, Heatmap, NamedFigures, Panel};
-use crate::formats::parameters::{LayerParameters, Mode, Parameters};
+use crate::formats::parameters::{Attention, LayerParameters, Mode, Parameters};
 use crate::formats::seed_run::DATA_FILE;
 use crate::options;
 use crate::run::records::Records;
@@ -16,7 +16,7 @@ use crate::run::report::{self, Report};
 use crate::run::session::Session;
 use measure::{CONTEXT, STATES, Settings};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
 /// The name of the stored model in the run's folder.
@@ -59,7 +59,7 @@ pub struct Import {
     /// Attention [default: the file's]
     #[arg(long, value_enum)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub attention: Option<AttentionOption>,
+    pub attention: Option<Attention>,
     /// Learning rate of batch TD [default: alpha at the file's log point; 1 without a log]
     #[arg(long, value_parser = options::real(0.0..))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,17 +115,23 @@ pub struct ComparisonRow {
 pub fn run(options: &Import, session: &Session) -> Result<Report, Error> {
     let mut options = options.clone();
     options.file = options.path.take().or(options.file);
-    let mut report = experiments::run(&options, session)?;
+    let mut report = experiment::run(&options, session)?;
     report.text = text(&report);
     report.text.push_str(&report.place());
     Ok(report)
 }
 
 impl Experiment for Import {
-    const ID: &'static str = "import";
-    const FIGURE: &'static str = "App. Element-wise Convergence Metrics, of imported parameters";
+    const ENTRY: Entry = Entry {
+        id: "import",
+        figure: "App. Element-wise Convergence Metrics, of imported parameters",
+        figures,
+        run: Run::ByCommand,
+    };
 
-    fn measure(&self, session: &Session, records: &mut Records) -> Result<Findings, Error> {
+    type Found = Map<String, Value>;
+
+    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Self::Found> {
         let missing = |option, accepted: &str| Error::Option {
             option,
             reason: format!("the file does not say; accepted is {accepted}"),
@@ -144,7 +150,7 @@ impl Experiment for Import {
         let settings = Settings {
             file,
             parameters: &model.parameters,
-            attention: (self.attention.map(Into::into).or(parameters.attention))
+            attention: (self.attention.or(parameters.attention))
                 .ok_or_else(|| missing("--attention", "linear or softmax"))?,
             depth: self.depth(&parameters, &missing)?,
             gamma: (self.gamma.or(parameters.gamma))
@@ -178,8 +184,8 @@ impl Experiment for Import {
             .collect();
         records.put_csv("comparison.csv", &rows)?;
 
-        let mut findings = Findings::default();
-        let mut put = |name: &str, value: Value| findings.results.insert(name.into(), value);
+        let mut found = Map::new();
+        let mut put = |name: &str, value: Value| found.insert(name.into(), value);
         let last = &elements[elements.len() - parameters.layers.len()..];
         put("dimension", json!(d));
         put("layers", json!(settings.depth));
@@ -197,19 +203,19 @@ impl Experiment for Import {
             let (mean, stderr) = mean_and_stderr(rows.iter().map(value));
             put(name, json!({ "mean": mean, "stderr": stderr }));
         }
-        Ok(findings)
+        Ok((found, Vec::new()))
     }
+}
 
-    fn figures(records: &Records) -> Result<NamedFigures, Error> {
-        let bytes = records.get(PARAMETERS_FILE)?;
-        let parameters = Parameters::from_safetensors(Path::new(PARAMETERS_FILE), &bytes)?;
-        let rows: Vec<ElementRow> = records.csv("elements.csv")?;
-        let mut figures = vec![("parameters".into(), heatmaps(&parameters))];
-        if rows.iter().any(|row| row.mrps != rows[0].mrps) {
-            figures.push(("elements".into(), element_curves(&rows)));
-        }
-        Ok(figures)
+fn figures(records: &Records) -> Result<NamedFigures, Error> {
+    let bytes = records.get(PARAMETERS_FILE)?;
+    let parameters = Parameters::from_safetensors(Path::new(PARAMETERS_FILE), &bytes)?;
+    let rows: Vec<ElementRow> = records.csv("elements.csv")?;
+    let mut figures = vec![("parameters".into(), heatmaps(&parameters))];
+    if rows.iter().any(|row| row.mrps != rows[0].mrps) {
+        figures.push(("elements".into(), element_curves(&rows)));
     }
+    Ok(figures)
 }
 
 impl Import {

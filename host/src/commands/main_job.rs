@@ -1,9 +1,8 @@
 //! `ictd` without a command: what the paper claims, measured, in one run.
 
 use crate::error::Error;
-use crate::experiments::{
-    self, Catalogue, Experiment, demo::Demo, figure_2::Figure2, verify::Verify,
-};
+use crate::experiments::learning::Scale;
+use crate::experiments::{Catalogue, Experiment, demo::Demo, trained::FIGURE_2, verify::Verify};
 use crate::page;
 use crate::run::config;
 use crate::run::info::{Outcome, RunInfo};
@@ -24,25 +23,15 @@ pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let directory = RunDirectory::claim(session.out.clone())?;
     let mut info = RunInfo::new("main", session);
     let started = std::time::Instant::now();
-    let mut parts = [
-        (Verify::ID, experiments::run(&Verify::default(), session)?),
-        (Demo::ID, experiments::run(&Demo::default(), session)?),
-        (Figure2::ID, experiments::run(&Figure2::default(), session)?),
-    ];
     let mut report = Report::new("main");
     report.results.insert("seed".into(), json!(session.seed));
     // The same bytes for the same seed on any machine: no times, no paths.
     let mut written = report.clone();
-    for (id, part) in &mut parts {
-        let files = std::mem::take(&mut part.files);
-        let seconds = part.results.remove("seconds");
-        written.results.insert((*id).into(), part.to_value());
+    for entry in [Verify::ENTRY, Demo::ENTRY, FIGURE_2] {
+        let part = entry.run(&Scale::default(), session)?;
+        written.results.insert(entry.id.into(), part.reproducible().to_value());
         written.claims.extend_from_slice(&part.claims);
-        part.results.extend(seconds.map(|s| ("seconds".into(), s)));
-        part.files = files;
-    }
-    for (id, part) in parts {
-        report.results.insert(id.into(), part.to_value());
+        report.results.insert(entry.id.into(), part.to_value());
         report.claims.extend(part.claims);
         report.files.extend(part.files);
     }

@@ -1,7 +1,6 @@
 //! The commands that are no single figure of the paper.
 
 pub mod compare;
-pub mod construction;
 pub mod digest;
 pub mod evaluate;
 pub mod import;
@@ -15,17 +14,8 @@ pub mod shell;
 pub mod stored_model;
 pub mod train_run;
 
-use crate::experiments::Entry;
+use crate::experiments::experiment::{Entry, Experiment};
 
 /// The commands here whose runs have figures.
-pub(crate) const WITH_FIGURES: &[Entry] = &[
-    Entry::of::<evaluate::Evaluate>(),
-    Entry::of::<import::Import>(),
-    Entry {
-        id: "train",
-        figure: "P and Q of a training run, and their learning progress",
-        pictures: train_run::pictures,
-        run: None,
-        trains: false,
-    },
-];
+pub(crate) const WITH_FIGURES: &[Entry] =
+    &[evaluate::Evaluate::ENTRY, import::Import::ENTRY, train_run::ENTRY];

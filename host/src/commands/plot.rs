@@ -32,7 +32,7 @@ pub fn run(options: &Plot, catalogue: &Catalogue) -> Result<Report, Error> {
             let reason = format!("command: `{id}` has no figures: known are {}", known.join(", "));
             return Err(Error::file(&run.join("config.toml"), reason));
         };
-        records.draw(&(entry.pictures)(&records)?)?;
+        records.draw(&entry.pictures(&records)?)?;
         report.files.extend(RunDirectory::claim(run)?.write(records.files())?);
     }
     for file in &report.files {

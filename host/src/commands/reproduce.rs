@@ -35,8 +35,7 @@ pub fn run(options: &Reproduce, session: &Session, catalogue: &Catalogue) -> Res
     report.results.insert("seed".into(), json!(session.seed));
     check_scale(&options.scale, &chosen)?;
     for entry in chosen {
-        let Some(run) = entry.run else { continue };
-        let part = run(&options.scale, session)?;
+        let part = entry.run(&options.scale, session)?;
         report.results.insert(entry.id.into(), part.to_value());
         report.claims.extend(part.claims);
         report.files.extend(part.files);
@@ -48,7 +47,7 @@ pub fn run(options: &Reproduce, session: &Session, catalogue: &Catalogue) -> Res
 
 /// Refuses a scale that would be ignored.
 fn check_scale(scale: &Scale, chosen: &[&Entry]) -> Result<(), Error> {
-    if chosen.iter().any(|e| e.trains) {
+    if chosen.iter().any(|e| e.trains()) {
         return Ok(());
     }
     let given = [

@@ -1,7 +1,7 @@
 //! `ictd export` and `ictd inspect`: models as the bytes that firmware links.
 
-use crate::commands::construction::{Construction, LAMBDA};
 use crate::commands::model_file::{self, ModelFile};
+use crate::construction::{Construction, LAMBDA};
 use crate::dimension::for_dimension;
 use crate::error::{Doing, Error};
 use crate::formats::parameters::{Attention, LayerParameters, Mode};

@@ -1,14 +1,18 @@
 //! `ictd train`.
 
 use crate::error::Error;
-use crate::experiments::learning::{CAPTION, CurveRecords, MatrixRecords, put_records};
-use crate::figures::{Figure, Panel, Picture, Pictures};
+use crate::experiments::experiment::{Entry, Run};
+use crate::experiments::learning::put_records;
+use crate::experiments::panels::{CAPTION, CurveRecords, MatrixRecords, SHORT_CAPTION};
+use crate::figures::{Figure, NamedFigures, Panel};
 use crate::run::config;
 use crate::run::records::Records;
 use crate::run::report::{self, Report, table};
 use crate::run::session::Session;
 use crate::train::directory::{CONFIG, Found, RESULTS, TrainDirectory};
-use crate::train::log::{Point, SeedRun};
+use crate::train::log::{
+    IWS, LOSS, MSVE, Metric, P_BOTTOM_RIGHT, Point, Q_LEFT, Q_RIGHT, SS, SeedRun, VD,
+};
 use crate::train::options::{Mode, Model, Train};
 use crate::train::run::{Trained, train};
 use clap::ValueEnum;
@@ -18,6 +22,14 @@ use std::path::Path;
 
 /// The run's name in its records, and its figure's.
 const RUN: &str = "train";
+
+/// What is known of its runs.
+pub(crate) const ENTRY: Entry = Entry {
+    id: RUN,
+    figure: "P and Q of a training run, and their learning progress",
+    figures,
+    run: Run::ByCommand,
+};
 
 /// Trains, or goes on with a run.
 ///
@@ -45,7 +57,7 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     report.results.insert("cpu_seconds".into(), json!(trained.cpu_seconds));
     report.text = summary(&options, &trained);
     put_records(&[(RUN, trained.runs)], &mut records)?;
-    records.draw(&pictures(&records)?)?;
+    records.draw(&ENTRY.pictures(&records)?)?;
     report.files = directory.write(&records)?;
     report.text.push_str(&report.place());
     Ok(report)
@@ -86,7 +98,7 @@ fn diverged(runs: &[SeedRun]) -> Vec<String> {
 ///
 /// # Errors
 /// [`Error::File`] if a record is missing or damaged.
-pub(crate) fn pictures(records: &Records) -> Result<Pictures, Error> {
+fn figures(records: &Records) -> Result<NamedFigures, Error> {
     let text = String::from_utf8_lossy(&records.get(CONFIG)?).into_owned();
     let (_, options) = config::run_of_text::<Train>(Path::new(CONFIG), "train", &text)?;
     let curves = CurveRecords::read(records)?;
@@ -109,11 +121,8 @@ pub(crate) fn pictures(records: &Records) -> Result<Pictures, Error> {
         panels,
         columns: if layers > 0 { 4 } else { 2 },
     };
-    Ok(vec![(RUN.to_owned(), Picture::Still(figure))])
+    Ok(vec![(RUN.into(), figure)])
 }
-
-/// The caption of a figure without P and Q.
-const SHORT_CAPTION: &str = "mean over seeds; bands are standard errors";
 
 /// What was trained, in one line.
 fn title(options: &Train) -> String {
@@ -166,35 +175,26 @@ fn resume(
 
 /// A table of the seeds' final metrics, without those that no seed has.
 fn summary(options: &Train, trained: &Trained) -> String {
-    type Metric = fn(&SeedRun) -> f64;
-    fn last(run: &SeedRun, metric: fn(&Point) -> f64) -> f64 {
-        run.last().map_or(f64::NAN, metric)
-    }
-    let has = |(_, of): &(&str, Metric)| trained.runs.iter().any(|run| of(run).is_finite());
-    let elements: [(&str, Metric); 3] = [
-        ("P[-1,-1]", |r| r.element(0, |e| e.p_bottom_right)),
-        ("tr Q[:d,:d]", |r| r.element(0, |e| e.q_trace_upper_left)),
-        ("tr Q[:d,d:2d]", |r| r.element(0, |e| e.q_trace_upper_right)),
-    ];
-    let comparison: [(&str, Metric); 3] = [
-        ("VD", |r| last(r, |p| p.vd)),
-        ("IWS", |r| last(r, |p| p.iws)),
-        ("SS", |r| last(r, |p| p.ss)),
-    ];
-    let errors: [(&str, Metric); 2] =
-        [("loss", |r| last(r, |p| p.loss)), ("MSVE", |r| last(r, |p| p.msve))];
-    let compared = comparison.iter().any(has);
-    let metrics: Vec<_> = elements
-        .into_iter()
-        .chain(if compared { comparison.to_vec() } else { errors.to_vec() })
-        .filter(has)
+    let runs = &trained.runs;
+    let column = |label: &str, of: &dyn Fn(&SeedRun) -> f64| {
+        let numbers: Vec<f64> = runs.iter().map(of).collect();
+        numbers.iter().any(|x| x.is_finite()).then(|| (label.to_owned(), numbers))
+    };
+    let last =
+        |metric: Metric<Point>| column(metric.label, &|run| run.last().map_or(f64::NAN, metric.of));
+    let mut columns: Vec<_> = [P_BOTTOM_RIGHT, Q_LEFT, Q_RIGHT]
+        .iter()
+        .filter_map(|metric| column(metric.label, &|run| run.element(0, metric)))
         .collect();
+    let compared: Vec<_> = [VD, IWS, SS].into_iter().filter_map(last).collect();
+    let errors = [LOSS, MSVE].into_iter().filter_map(last);
+    columns.extend(if compared.is_empty() { errors.collect() } else { compared });
 
-    let head = ["seed", "digest"].into_iter().chain(metrics.iter().map(|m| m.0));
-    let mut rows: Vec<Vec<String>> = vec![head.map(str::to_owned).collect()];
+    let head = ["seed", "digest"].map(str::to_owned).into_iter();
+    let mut rows: Vec<Vec<_>> = vec![head.chain(columns.iter().map(|c| c.0.clone())).collect()];
     let number = |x: f64| if x.is_nan() { "-".to_owned() } else { report::number(x, 4) };
-    rows.extend(trained.runs.iter().map(|run| {
-        let numbers = metrics.iter().map(|(_, of)| number(of(run)));
+    rows.extend(runs.iter().enumerate().map(|(i, run)| {
+        let numbers = columns.iter().map(|(_, of_seeds)| number(of_seeds[i]));
         [run.seed.to_string(), run.digest.clone()].into_iter().chain(numbers).collect()
     }));
     let mut text = table(&rows);

@@ -1,8 +1,11 @@
 //! Figure 1: one transformer evaluates the policies of many tasks in context.
 
-use super::{Experiment, Findings, mean_and_stderr};
+use super::experiment::{Entry, Experiment, Measured, Run, run};
+use super::panels;
+use super::statistics::mean_and_stderr;
+use crate::dimension::{self, for_dimension};
 use crate::error::{Doing, Error};
-use crate::figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
+use crate::figures::{Axis, Curves, NamedFigures};
 use crate::options;
 use crate::run::records::Records;
 use crate::run::report::{Claim, Verdict, number};
@@ -15,7 +18,6 @@ use ictd_core::tasks::{self, Mrp, Task as _};
 use ictd_core::transformer::Transformer;
 use nalgebra::SVector;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 /// The most states that fit a task's fixed capacity.
 const STATES: usize = 32;
@@ -44,7 +46,7 @@ pub struct Demo {
     #[arg(long, default_value = "15", value_parser = options::integer(1..=1000))]
     pub layers: usize,
     /// Feature dimension d (the paper: 5)
-    #[arg(long, default_value = "5", value_parser = options::one_of(&[1, 2, 3, 4, 5, 8]))]
+    #[arg(long, default_value = "5", value_parser = options::one_of(dimension::FEW))]
     pub dim: usize,
     /// Fewest states of a task (the paper: 5)
     #[arg(long, default_value = "5", value_parser = options::integer(2..=STATES))]
@@ -99,21 +101,7 @@ pub enum Trajectory {
 
 impl Default for Demo {
     fn default() -> Self {
-        Demo {
-            task: TaskKind::Mdp,
-            tasks: 300,
-            layers: 15,
-            dim: 5,
-            min_states: 5,
-            max_states: 10,
-            actions: 3,
-            gamma: 0.9,
-            alpha: 0.2,
-            min_context: 1,
-            max_context: 39,
-            context_step: 2,
-            trajectory: Trajectory::Fresh,
-        }
+        options::parsed("")
     }
 }
 
@@ -147,9 +135,23 @@ impl Demo {
     }
 }
 
+/// The curve of [`MeanRow`]s.
+#[derive(Serialize)]
+pub struct Found {
+    context_lengths: Vec<usize>,
+    msve_mean: Vec<f64>,
+    msve_stderr: Vec<f64>,
+}
+
 impl Experiment for Demo {
-    const ID: &'static str = "demo";
-    const FIGURE: &'static str = "Figure 1";
+    const ENTRY: Entry = Entry {
+        id: "demo",
+        figure: "Figure 1",
+        figures,
+        run: Run::Fixed(|session| run(&Demo::default(), session)),
+    };
+
+    type Found = Found;
 
     fn check(&self) -> Result<(), Error> {
         if self.min_states > self.max_states {
@@ -165,17 +167,13 @@ impl Experiment for Demo {
         Ok(())
     }
 
-    fn measure(&self, session: &Session, records: &mut Records) -> Result<Findings, Error> {
+    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Found> {
         // Each task has a seed of its own, so that threads can take them in any order.
         let mut seeds = Rng::stream(session.seed, Stream::Tasks);
         let tasks: Vec<_> = (0..self.tasks).map(|i| (i, seeds.next_u64())).collect();
-        let per_task = session.map("demo", &tasks, |&(index, seed)| match self.dim {
-            1 => one_task::<1, 3>(self, index, seed),
-            2 => one_task::<2, 5>(self, index, seed),
-            3 => one_task::<3, 7>(self, index, seed),
-            4 => one_task::<4, 9>(self, index, seed),
-            5 => one_task::<5, 11>(self, index, seed),
-            _ => one_task::<8, 17>(self, index, seed),
+        let per_task = session.map("demo", &tasks, |&(index, seed)| {
+            let task = for_dimension!(few self.dim, one_task(self, index, seed));
+            task.unwrap_or(Ok(OneTask::default())).doing(format!("demo, task {index}"))
         })?;
         let (of_zero, _) = mean_and_stderr(per_task.iter().map(|task| task.of_zero));
         let rows: Vec<TaskRow> = per_task.into_iter().flat_map(|task| task.rows).collect();
@@ -191,12 +189,7 @@ impl Experiment for Demo {
             .collect();
         records.put_csv("msve.csv", &means)?;
 
-        let mut findings = Findings::default();
-        let lengths: Vec<_> = means.iter().map(|r| r.context_length).collect();
-        findings.results.insert("context_lengths".into(), json!(lengths));
-        let column = |f: fn(&MeanRow) -> f64| json!(means.iter().map(f).collect::<Vec<_>>());
-        findings.results.insert("msve_mean".into(), column(|r| r.mean));
-        findings.results.insert("msve_stderr".into(), column(|r| r.stderr));
+        let mut claims = Vec::new();
         if let [first, .., last] = means.as_slice() {
             let (short, long) = (first.context_length, last.context_length);
             let (ratio, change) = if last.mean > first.mean {
@@ -204,86 +197,62 @@ impl Experiment for Demo {
             } else {
                 (first.mean / last.mean, "less")
             };
-            findings.claims.push(Claim {
-                claim: format!("value error falls, context {short} to {long}"),
-                paper: "MSVE drops with the context length".into(),
-                measured: format!(
-                    "{} ± {} to {} ± {}, {} times {change}",
-                    number(first.mean, 3),
-                    number(first.stderr, 3),
-                    number(last.mean, 3),
-                    number(last.stderr, 3),
-                    number(ratio, 1)
-                ),
-                verdict: match first.mean - last.mean {
-                    // Iterates that diverge may also fall, by chance.
-                    _ if last.mean.is_nan() || last.mean > of_zero => Verdict::DoesNotHold,
-                    // Too few tasks leave it open.
-                    fall if fall > 3.0 * libm::hypot(first.stderr, last.stderr) => Verdict::Holds,
-                    fall if fall > 0.0 => Verdict::HoldsInPart,
-                    _ => Verdict::DoesNotHold,
-                },
-            });
+            let measured = format!(
+                "{} ± {} to {} ± {}, {} times {change}",
+                number(first.mean, 3),
+                number(first.stderr, 3),
+                number(last.mean, 3),
+                number(last.stderr, 3),
+                number(ratio, 1)
+            );
+            let verdict = match first.mean - last.mean {
+                // Iterates that diverge may also fall, by chance.
+                _ if last.mean.is_nan() || last.mean > of_zero => Verdict::DoesNotHold,
+                // Too few tasks leave it open.
+                fall if fall > 3.0 * libm::hypot(first.stderr, last.stderr) => Verdict::Holds,
+                fall if fall > 0.0 => Verdict::HoldsInPart,
+                _ => Verdict::DoesNotHold,
+            };
+            let claim = format!("value error falls, context {short} to {long}");
+            claims.push(Claim::new(claim, "MSVE drops with the context length", measured, verdict));
         }
-        Ok(findings)
-    }
-
-    fn figures(records: &Records) -> Result<NamedFigures, Error> {
-        let rows: Vec<MeanRow> = records.csv("msve.csv")?;
-        let curve = Curve::with_stderr(
-            "",
-            rows.iter().map(|r| r.context_length as f64).collect(),
-            rows.iter().map(|r| r.mean).collect(),
-            &rows.iter().map(|r| r.stderr).collect::<Vec<_>>(),
-        );
-        let panel = Curves {
-            x: Axis::linear("context length t"),
-            y: Axis::from_zero("MSVE"),
-            curves: vec![curve],
-            ..Default::default()
+        let found = Found {
+            context_lengths: means.iter().map(|r| r.context_length).collect(),
+            msve_mean: means.iter().map(|r| r.mean).collect(),
+            msve_stderr: means.iter().map(|r| r.stderr).collect(),
         };
-        let figure = Figure {
-            title: "Policy evaluation in context".into(),
-            subtitle: "value error of one fixed transformer, mean over tasks with standard error"
-                .into(),
-            panels: vec![Panel::Curves(panel)],
-            ..Default::default()
-        };
-        Ok(vec![("demo".into(), figure)])
+        Ok((found, claims))
     }
 }
 
+fn figures(records: &Records) -> Result<NamedFigures, Error> {
+    let rows: Vec<MeanRow> = records.csv("msve.csv")?;
+    let points = rows.iter().map(|r| (r.context_length as f64, r.mean, r.stderr));
+    let panel = Curves {
+        x: Axis::linear("context length t"),
+        y: Axis::from_zero("MSVE"),
+        curves: vec![panels::curve("", points)],
+        ..Default::default()
+    };
+    let title = "Policy evaluation in context";
+    let subtitle = "value error of one fixed transformer, mean over tasks with standard error";
+    Ok(vec![("demo".into(), panels::single(title, subtitle, panel))])
+}
+
 /// What one task gives.
+#[derive(Default)]
 struct OneTask {
+    /// The error at each context length.
     rows: Vec<TaskRow>,
     /// The error of predicting 0 everywhere.
     of_zero: f64,
 }
 
-/// The errors of one task at each context length.
-fn one_task<const D: usize, const K: usize>(
+fn one_task<const D: usize, const K: usize, const A: usize>(
     options: &Demo,
     index: usize,
     seed: u64,
-) -> Result<OneTask, Error> {
-    msve_by_context::<D, K>(options, seed)
-        .map(|Errors { states, of_zero, by_context }| {
-            let row = |(n, msve)| TaskRow { task: index, states, context_length: n, msve };
-            OneTask { rows: by_context.into_iter().map(row).collect(), of_zero }
-        })
-        .doing(format!("demo, task {index}"))
-}
-
-struct Errors {
-    states: usize,
-    of_zero: f64,
-    by_context: Vec<(usize, f64)>,
-}
-
-fn msve_by_context<const D: usize, const K: usize>(
-    options: &Demo,
-    seed: u64,
-) -> Result<Errors, ictd_core::Error> {
+) -> Result<OneTask, ictd_core::Error> {
     let mut rng = Rng::new(seed);
     let span = (options.max_states - options.min_states + 1) as u32;
     let states = options.min_states + rng.below(span) as usize;
@@ -305,7 +274,7 @@ fn msve_by_context<const D: usize, const K: usize>(
     let mut context = Context::<D, _, _, f64>::with(Td0, Growing);
     let mut state = task.initial_state(&mut rng);
     let of_zero = task.msve(&d, &SVector::zeros(), &v);
-    let mut by_context = Vec::new();
+    let mut rows = Vec::new();
     for n in options.context_lengths() {
         if options.trajectory == Trajectory::Fresh {
             context.clear();
@@ -316,7 +285,8 @@ fn msve_by_context<const D: usize, const K: usize>(
         }
         let value = transformer.value_function::<D>(&context.statistic::<K>(gamma, 0)?)?;
         let v_tf = SVector::from_fn(|s, _| value.at(&task.feature_map()[s]));
-        by_context.push((n, task.msve(&d, &v_tf, &v)));
+        let msve = task.msve(&d, &v_tf, &v);
+        rows.push(TaskRow { task: index, states, context_length: n, msve });
     }
-    Ok(Errors { states, of_zero, by_context })
+    Ok(OneTask { rows, of_zero })
 }

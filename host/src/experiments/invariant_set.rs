@@ -1,8 +1,10 @@
 //! Theorem 2: the parameters that implement TD form an invariant set of the training.
 
-use super::{Experiment, Findings};
+use super::experiment::{Entry, Experiment, Measured, Run, run};
+use super::panels;
+use super::statistics::quartiles;
 use crate::error::{Doing, Error};
-use crate::figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
+use crate::figures::{Axis, Curve, Curves, NamedFigures};
 use crate::options;
 use crate::run::records::Records;
 use crate::run::report::{Claim, Verdict};
@@ -15,7 +17,6 @@ use ictd_core::rng::Rng;
 use ictd_core::tasks::{Mrp, Task as _, boyan_chain};
 use nalgebra::{SMatrix, SVector};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 const D: usize = 3;
 const K: usize = 7;
@@ -46,7 +47,7 @@ pub struct InvariantSet {
 
 impl Default for InvariantSet {
     fn default() -> Self {
-        InvariantSet { steps: 40, alpha: 0.1, seeds: 30 }
+        options::parsed("")
     }
 }
 
@@ -65,86 +66,89 @@ pub struct DepartureRow {
     pub outside: f64,
 }
 
-impl Experiment for InvariantSet {
-    const ID: &'static str = "invariant-set";
-    const FIGURE: &'static str = "Theorem 2: the invariant set of TD pretraining";
+/// How far the parameters go from the set.
+#[derive(Serialize)]
+pub struct Found {
+    max_departure: f64,
+    min_departure_without_average: f64,
+    min_departure_outside: f64,
+}
 
-    fn measure(&self, session: &Session, records: &mut Records) -> Result<Findings, Error> {
+impl Experiment for InvariantSet {
+    const ENTRY: Entry = Entry {
+        id: "invariant-set",
+        figure: "Theorem 2: the invariant set of TD pretraining",
+        figures,
+        run: Run::Fixed(|session| run(&InvariantSet::default(), session)),
+    };
+
+    type Found = Found;
+
+    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Found> {
         let seeds: Vec<u64> = (0..self.seeds as u64).map(|i| session.seed + i).collect();
         let per_seed = session.map("invariant", &seeds, |&seed| {
             departures(self, seed).doing(format!("invariant-set, seed {seed}"))
         })?;
         let rows: Vec<DepartureRow> = per_seed.into_iter().flatten().collect();
         records.put_csv("departures.csv", &rows)?;
-        let largest = |of: fn(&DepartureRow) -> f64| rows.iter().map(of).fold(0.0, f64::max);
         let smallest = |of: fn(&DepartureRow) -> f64| {
             let ends = rows.iter().filter(|r| r.step == self.steps).map(of);
             ends.fold(f64::INFINITY, f64::min)
         };
-        let (inside, single) = (largest(|r| r.averaged), smallest(|r| r.single));
-        let outside = smallest(|r| r.outside);
-        let mut findings = Findings::default();
-        findings.results.insert("max_departure".into(), json!(inside));
-        findings.results.insert("min_departure_without_average".into(), json!(single));
-        findings.results.insert("min_departure_outside".into(), json!(outside));
-        findings.claims = vec![
-            Claim {
-                claim: "updates stay in the invariant set".into(),
-                paper: "theta_k in Theta_* for all k".into(),
-                measured: format!(
-                    "{} seeds, {} updates: largest departure {inside:.1e}",
-                    self.seeds, self.steps
-                ),
-                verdict: Verdict::of(inside < 1e-12),
-            },
-            Claim {
-                claim: "the symmetry of the features is needed".into(),
-                paper: "Assumption 2".into(),
-                measured: format!("one trajectory alone departs by at least {single:.1e}"),
-                verdict: Verdict::of(single > 1e-6),
-            },
+        let inside = rows.iter().map(|r| r.averaged).fold(0.0, f64::max);
+        let single = smallest(|r| r.single);
+        let (seeds, steps) = (self.seeds, self.steps);
+        let claims = vec![
+            Claim::new(
+                "updates stay in the invariant set",
+                "theta_k in Theta_* for all k",
+                format!("{seeds} seeds, {steps} updates: largest departure {inside:.1e}"),
+                Verdict::of(inside < 1e-12),
+            ),
+            Claim::new(
+                "the symmetry of the features is needed",
+                "Assumption 2",
+                format!("one trajectory alone departs by at least {single:.1e}"),
+                Verdict::of(single > 1e-6),
+            ),
         ];
-        Ok(findings)
+        let found = Found {
+            max_departure: inside,
+            min_departure_without_average: single,
+            min_departure_outside: smallest(|r| r.outside),
+        };
+        Ok((found, claims))
     }
+}
 
-    fn figures(records: &Records) -> Result<NamedFigures, Error> {
-        let rows: Vec<DepartureRow> = records.csv("departures.csv")?;
-        let steps = rows.iter().map(|r| r.step).max().unwrap_or(0);
-        let curve = |label: &str, of: fn(&DepartureRow) -> f64| {
-            let at = |k: usize| -> [f64; 3] {
-                let values = rows.iter().filter(|r| r.step == k).map(of).collect();
-                super::learning::quartiles(values)
-            };
-            let quartiles: Vec<_> = (0..=steps).map(at).collect();
-            Curve {
-                label: label.into(),
-                x: (0..=steps).map(|k| k as f64).collect(),
-                // What is exactly on the set is drawn at the bottom.
-                y: quartiles.iter().map(|q| q[1].max(1e-18)).collect(),
-                band: quartiles.iter().map(|q| (q[0].max(1e-18), q[2].max(1e-18))).collect(),
-                dashed: false,
-            }
-        };
-        let panel = Curves {
-            x: Axis::linear("update k"),
-            y: Axis::log("largest entry off the set's form"),
-            curves: vec![
-                curve("from θ*, averaged", |r| r.averaged),
-                curve("from θ*, one trajectory", |r| r.single),
-                curve("from elsewhere, averaged", |r| r.outside),
-            ],
-            ..Default::default()
-        };
-        let figure = Figure {
-            title: "Theorem 2: the invariant set".into(),
-            subtitle:
-                "median over seeds with quartiles; one layer, d = 3, all 48 signed permutations"
-                    .into(),
-            panels: vec![Panel::Curves(panel)],
-            ..Default::default()
-        };
-        Ok(vec![("invariant-set".into(), figure)])
-    }
+fn figures(records: &Records) -> Result<NamedFigures, Error> {
+    let rows: Vec<DepartureRow> = records.csv("departures.csv")?;
+    let steps = rows.iter().map(|r| r.step).max().unwrap_or(0);
+    let curve = |label: &str, of: fn(&DepartureRow) -> f64| {
+        let at = |k: usize| quartiles(rows.iter().filter(|r| r.step == k).map(of).collect());
+        // What is exactly on the set is drawn at the bottom.
+        let quartiles: Vec<_> = (0..=steps).map(|k| at(k).map(|x| x.max(1e-18))).collect();
+        Curve {
+            label: label.into(),
+            x: (0..=steps).map(|k| k as f64).collect(),
+            y: quartiles.iter().map(|q| q[1]).collect(),
+            band: quartiles.iter().map(|q| (q[0], q[2])).collect(),
+            dashed: false,
+        }
+    };
+    let panel = Curves {
+        x: Axis::linear("update k"),
+        y: Axis::log("largest entry off the set's form"),
+        curves: vec![
+            curve("from θ*, averaged", |r| r.averaged),
+            curve("from θ*, one trajectory", |r| r.single),
+            curve("from elsewhere, averaged", |r| r.outside),
+        ],
+        ..Default::default()
+    };
+    let title = "Theorem 2: the invariant set";
+    let subtitle = "median over seeds with quartiles; one layer, d = 3, all 48 signed permutations";
+    Ok(vec![("invariant-set".into(), panels::single(title, subtitle, panel))])
 }
 
 /// The three ways of one seed.

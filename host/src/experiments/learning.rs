@@ -1,25 +1,18 @@
-//! What the figures about learning share: training runs, the numbers averaged over seeds, and the
-//! [`panels`] drawn from them.
+//! What the figures about learning share: training runs, and their numbers averaged over seeds.
 //!
 //! A run that several figures show is trained once: it lives in `runs/NAME` beside the figures'
 //! directories, and is taken from there if its config is the same.
 
-pub mod panels;
-
-pub use panels::{CAPTION, CurveRecords, MatrixRecords};
-
-use super::mean_and_stderr;
+use super::statistics::{mean_and_stderr, quartiles};
 use crate::error::Error;
 use crate::options;
 use crate::run::config;
 use crate::run::records::Records;
-use crate::run::report::{Claim, Verdict};
 use crate::run::session::Session;
 use crate::train::directory::TrainDirectory;
-use crate::train::log::{ELEMENTS, Element, Point, SeedRun};
+use crate::train::log::{ELEMENTS, METRICS, Point, SeedRun};
 use crate::train::options::Train;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 /// How many pictures the animation of P and Q has.
 const FRAMES: usize = 40;
@@ -123,19 +116,6 @@ pub struct SeedRow {
     pub value: f64,
 }
 
-/// A metric of a log point.
-type PointMetric = fn(&Point) -> f64;
-
-/// The metrics that are no element of P or Q.
-const SCALARS: [(&str, PointMetric); 6] = [
-    ("vd", |p| p.vd),
-    ("iws", |p| p.iws),
-    ("ss", |p| p.ss),
-    ("msve", |p| p.msve),
-    ("alpha", |p| p.alpha),
-    ("loss", |p| p.loss),
-];
-
 /// The records of runs: `curves.csv`, `matrices.csv`, `seeds.csv`.
 ///
 /// # Errors
@@ -177,13 +157,13 @@ type Metric = Box<dyn Fn(&Point) -> f64>;
 fn metrics(run: &[SeedRun]) -> Vec<(String, Metric)> {
     let stored = run.first().and_then(SeedRun::last).map_or(0, |p| p.layers.len());
     let mut all: Vec<(String, Metric)> = Vec::new();
-    for (name, value) in SCALARS {
-        all.push((name.into(), Box::new(value)));
+    for metric in METRICS {
+        all.push((metric.name.into(), Box::new(metric.of)));
     }
     for l in 0..stored {
-        for (name, value) in ELEMENTS {
-            let of_layer = move |p: &Point| p.layers.get(l).map_or(f64::NAN, |m| value(&m.element));
-            all.push((format!("{name}_{l}"), Box::new(of_layer)));
+        for metric in ELEMENTS {
+            let of = move |p: &Point| p.layers.get(l).map_or(f64::NAN, |m| (metric.of)(&m.element));
+            all.push((format!("{}_{l}", metric.name), Box::new(of)));
         }
     }
     all
@@ -223,157 +203,5 @@ fn put_matrices(name: &str, run: &[SeedRun], t: usize, rows: &mut Vec<MatrixRow>
                 value,
             }));
         }
-    }
-}
-
-/// Lower quartile, median and upper quartile, by linear interpolation; NaN of nothing.
-pub fn quartiles(mut values: Vec<f64>) -> [f64; 3] {
-    values.retain(|x| x.is_finite());
-    values.sort_by(f64::total_cmp);
-    [0.25, 0.5, 0.75].map(|share| {
-        let Some(last) = values.len().checked_sub(1) else { return f64::NAN };
-        let place = share * last as f64;
-        let below = place as usize;
-        let above = (below + 1).min(last);
-        values[below] + (place - below as f64) * (values[above] - values[below])
-    })
-}
-
-/// The median with its quartiles, as text.
-pub fn spread(values: &[f64]) -> String {
-    let [lower, median, upper] = quartiles(values.to_vec());
-    format!("{median:.3} ({lower:.3} to {upper:.3})")
-}
-
-/// A metric averaged over the last tenth of a seed's log, since one fresh context says little.
-pub fn settled(run: &SeedRun, metric: fn(&Point) -> f64) -> f64 {
-    let tail = run.points.len().div_ceil(10);
-    mean_and_stderr(run.points.iter().rev().take(tail).map(metric)).0
-}
-
-/// A metric averaged over the first tenth of a seed's log.
-pub fn early(run: &SeedRun, metric: fn(&Point) -> f64) -> f64 {
-    let head = run.points.len().div_ceil(10);
-    mean_and_stderr(run.points.iter().take(head).map(metric)).0
-}
-
-/// Whether layer l of a seed has Theorem 1's form, up to scale and sign: P is dominated by
-/// P[-1, -1]; Q by the two diagonals, the left one negative and the right one positive. "Dominated"
-/// means: the mean absolute value of the other entries is below a tenth of P[-1, -1], and below a
-/// fifth of the mean absolute value on the diagonals.
-pub fn has_theorem_1_form(run: &SeedRun, l: usize) -> bool {
-    has_form(run, l, true)
-}
-
-/// As [`has_theorem_1_form`], for the corollary on one layer, whose Q has the left diagonal only: the
-/// right one counts among the other entries.
-pub fn has_one_layer_form(run: &SeedRun, l: usize) -> bool {
-    has_form(run, l, false)
-}
-
-fn has_form(run: &SeedRun, l: usize, both: bool) -> bool {
-    let d = ((run.token_size - 1) / 2) as f64;
-    let e = |metric: fn(&Element) -> f64| run.element(l, metric);
-    let (left, right) = (e(|e| e.q_trace_upper_left) / d, e(|e| e.q_trace_upper_right) / d);
-    let diagonal = if both { (left.abs() + right.abs()) / 2.0 } else { left.abs() };
-    e(|e| e.p_avg_abs_others) < 0.1 * e(|e| e.p_bottom_right)
-        && e(|e| e.q_avg_abs_others) < 0.2 * diagonal
-        && left < 0.0
-        && if both { right > 0.0 } else { right.abs() < 0.2 * diagonal }
-}
-
-/// The verdict for a claim about every seed: it holds for at least 90 % of them, or in part for at
-/// least 10 %.
-pub fn verdict_of_share(holding: usize, seeds: usize) -> Verdict {
-    match holding as f64 / seeds.max(1) as f64 {
-        share if share >= 0.9 => Verdict::Holds,
-        share if share >= 0.1 => Verdict::HoldsInPart,
-        _ => Verdict::DoesNotHold,
-    }
-}
-
-/// The claim that P_l and Q_l converge to a form, counted over seeds.
-pub fn form_claim(
-    what: &str,
-    paper: &str,
-    runs: &[SeedRun],
-    l: usize,
-    holds: fn(&SeedRun, usize) -> bool,
-) -> Claim {
-    let converged = runs.iter().filter(|r| holds(r, l)).count();
-    let of = |metric: fn(&Element) -> f64| -> String {
-        spread(&runs.iter().map(|r| r.element(l, metric)).collect::<Vec<_>>())
-    };
-    Claim {
-        claim: what.into(),
-        paper: paper.into(),
-        measured: format!(
-            "{converged} of {} seeds; P[-1,-1] {}, tr Q[:d,:d] {}, tr Q[:d,d:2d] {}",
-            runs.len(),
-            of(|e| e.p_bottom_right),
-            of(|e| e.q_trace_upper_left),
-            of(|e| e.q_trace_upper_right),
-        ),
-        verdict: verdict_of_share(converged, runs.len()),
-    }
-}
-
-/// The claim that a cosine ends near 1: above 0.9 when settled, counted over seeds.
-pub fn near_one_claim(
-    what: &str,
-    paper: &str,
-    runs: &[SeedRun],
-    metric: fn(&Point) -> f64,
-) -> Claim {
-    let ends: Vec<f64> = runs.iter().map(|r| settled(r, metric)).collect();
-    let near = ends.iter().filter(|x| **x > 0.9).count();
-    Claim {
-        claim: what.into(),
-        paper: paper.into(),
-        measured: format!("{}; above 0.9 in {near} of {} seeds", spread(&ends), runs.len()),
-        verdict: verdict_of_share(near, runs.len()),
-    }
-}
-
-/// The claim that the value difference falls: in the last tenth of the log below a fifth of what
-/// it was in the first, counted over seeds.
-pub fn vd_claim(what: &str, paper: &str, runs: &[SeedRun]) -> Claim {
-    let ends: Vec<f64> = runs.iter().map(|r| settled(r, |p| p.vd)).collect();
-    let starts: Vec<f64> = runs.iter().map(|r| early(r, |p| p.vd)).collect();
-    let fallen = ends.iter().zip(&starts).filter(|(end, start)| **end < 0.2 * **start).count();
-    Claim {
-        claim: what.into(),
-        paper: paper.into(),
-        measured: format!(
-            "from {} to {}; to below a fifth in {fallen} of {} seeds",
-            spread(&starts),
-            spread(&ends),
-            runs.len()
-        ),
-        verdict: verdict_of_share(fallen, runs.len()),
-    }
-}
-
-/// Every seed's final metrics, for `--json`.
-pub fn seeds_value(runs: &[SeedRun], sequential: bool) -> Value {
-    json!(runs.iter().map(|r| r.to_value(sequential)).collect::<Vec<_>>())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn quartiles_interpolate_and_skip_what_is_not_finite() {
-        assert_eq!(quartiles(vec![4.0, 1.0, 3.0, 2.0, 5.0, f64::NAN]), [2.0, 3.0, 4.0]);
-        assert_eq!(quartiles(vec![1.0, 2.0]), [1.25, 1.5, 1.75]);
-        assert!(quartiles(Vec::new())[1].is_nan());
-    }
-
-    #[test]
-    fn a_share_decides_the_verdict() {
-        assert_eq!(verdict_of_share(27, 30), Verdict::Holds);
-        assert_eq!(verdict_of_share(26, 30), Verdict::HoldsInPart);
-        assert_eq!(verdict_of_share(2, 30), Verdict::DoesNotHold);
     }
 }

@@ -1,8 +1,12 @@
 //! App. "Numerical Verification of Proofs": the four constructions against their algorithms.
 
-use super::{Experiment, Findings, mean_and_stderr};
+use super::experiment::{Entry, Experiment, Measured, Run, run};
+use super::panels;
+use super::statistics::mean_and_stderr;
+use crate::construction::Construction;
+use crate::dimension::{self, for_dimension};
 use crate::error::{Doing, Error};
-use crate::figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
+use crate::figures::{Axis, Curves, NamedFigures};
 use crate::options;
 use crate::run::records::Records;
 use crate::run::report::{Claim, Verdict};
@@ -18,8 +22,7 @@ use ictd_core::td;
 use ictd_core::transformer::Transformer;
 use ictd_core::transition::{Transition, query_token};
 use nalgebra::{SMatrix, SVector};
-use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The most layers, and the longest context, that fit the fixed capacities.
 const LAYERS: usize = 128;
@@ -51,7 +54,7 @@ pub struct Verify {
     #[arg(long, default_value = "40", value_parser = options::integer(1..=LAYERS))]
     pub layers: usize,
     /// Feature dimension d (the authors' code: 3)
-    #[arg(long, default_value = "3", value_parser = options::one_of(&[1, 2, 3, 4, 8]))]
+    #[arg(long, default_value = "3", value_parser = options::one_of(dimension::FEW))]
     pub dim: usize,
     /// Context length n (the authors' code: 100)
     #[arg(long, default_value = "100", value_parser = options::integer(1..=CONTEXT))]
@@ -82,25 +85,16 @@ pub enum Successors {
 
 impl Default for Verify {
     fn default() -> Self {
-        Verify {
-            seeds: 30,
-            layers: 40,
-            dim: 3,
-            context: 100,
-            gamma: 0.9,
-            lambda: 0.5,
-            c_norm: 0.3,
-            successors: Successors::Independent,
-        }
+        options::parsed("")
     }
 }
 
 /// The constructions: name in the records, name in the figure.
-const CONSTRUCTIONS: [(&str, &str); 4] = [
-    ("td0", "TD(0)"),
-    ("td_lambda", "TD(λ)"),
-    ("residual_gradient", "residual gradient"),
-    ("average_reward", "average-reward TD"),
+const CONSTRUCTIONS: [(Construction, &str, &str); 4] = [
+    (Construction::Td0, "td0", "TD(0)"),
+    (Construction::TdLambda, "td_lambda", "TD(λ)"),
+    (Construction::ResidualGradient, "residual_gradient", "residual gradient"),
+    (Construction::AverageReward, "average_reward", "average-reward TD"),
 ];
 
 /// One row of `errors.csv`.
@@ -133,28 +127,51 @@ pub struct MeanRow {
     pub stderr: f64,
 }
 
-impl Experiment for Verify {
-    const ID: &'static str = "verify";
-    const FIGURE: &'static str = "App. Numerical Verification of Proofs";
+/// What is found of a construction.
+#[derive(Serialize)]
+struct OfConstruction {
+    max_abs_error: f64,
+    mean_error_per_layer: Vec<f64>,
+    stderr_per_layer: Vec<f64>,
+    streaming_max_abs_error: f64,
+    max_abs_value: f64,
+}
 
-    fn measure(&self, session: &Session, records: &mut Records) -> Result<Findings, Error> {
+/// What is found.
+#[derive(Serialize)]
+pub struct Found {
+    #[serde(serialize_with = "by_name")]
+    constructions: Vec<OfConstruction>,
+    max_abs_error: f64,
+    streaming_max_abs_error: f64,
+}
+
+fn by_name<S: Serializer>(of: &[OfConstruction], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(CONSTRUCTIONS.iter().map(|c| c.1).zip(of))
+}
+
+impl Experiment for Verify {
+    const ENTRY: Entry = Entry {
+        id: "verify",
+        figure: "App. Numerical Verification of Proofs",
+        figures,
+        run: Run::Fixed(|session| run(&Verify::default(), session)),
+    };
+
+    type Found = Found;
+
+    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Found> {
         let seeds: Vec<u64> =
             (0..self.seeds as u64).map(|i| session.seed.wrapping_add(i)).collect();
-        let per_seed = session.map("verify", &seeds, |&seed| match self.dim {
-            1 => one_seed::<1, 3, 4>(self, seed),
-            2 => one_seed::<2, 5, 6>(self, seed),
-            3 => one_seed::<3, 7, 8>(self, seed),
-            4 => one_seed::<4, 9, 10>(self, seed),
-            _ => one_seed::<8, 17, 18>(self, seed),
+        let per_seed = session.map("verify", &seeds, |&seed| {
+            let rows = for_dimension!(few self.dim, one_seed(self, seed));
+            rows.unwrap_or(Ok(Vec::new())).doing(format!("verify, seed {seed}"))
         })?;
         let rows: Vec<ErrorRow> = per_seed.into_iter().flatten().collect();
         records.put_csv("errors.csv", &rows)?;
 
-        let mut findings = Findings::default();
-        let mut means = Vec::new();
-        let mut by_name = serde_json::Map::new();
-        let (mut worst, mut worst_streaming) = (0.0_f64, 0.0_f64);
-        for (name, label) in CONSTRUCTIONS {
+        let (mut claims, mut means, mut constructions) = (Vec::new(), Vec::new(), Vec::new());
+        for (_, name, label) in CONSTRUCTIONS {
             let of_this = || rows.iter().filter(|r| r.construction == name);
             let at = |layer| of_this().filter(move |r| r.layer == layer);
             let summary: Vec<MeanRow> = (1..=self.layers)
@@ -165,58 +182,48 @@ impl Experiment for Verify {
                 .collect();
             let max_error = largest(of_this().map(|r| r.error));
             let max_streaming = largest(of_this().map(|r| r.streaming_error));
-            worst = largest([worst, max_error].into_iter());
-            worst_streaming = largest([worst_streaming, max_streaming].into_iter());
-            by_name.insert(
-                name.into(),
-                json!({
-                    "max_abs_error": max_error,
-                    "mean_error_per_layer": summary.iter().map(|r| r.mean).collect::<Vec<_>>(),
-                    "stderr_per_layer": summary.iter().map(|r| r.stderr).collect::<Vec<_>>(),
-                    "streaming_max_abs_error": max_streaming,
-                    "max_abs_value": largest(of_this().map(|r| r.value.abs())),
-                }),
-            );
-            findings.claims.push(Claim {
-                claim: format!("{label} in {} layers", self.layers),
-                paper: "|error| in the order of 1e-10".into(),
-                measured: format!("at most {max_error:.1e} (streaming {max_streaming:.1e})"),
-                verdict: Verdict::of(max_error <= BOUND && max_streaming <= BOUND),
+            constructions.push(OfConstruction {
+                max_abs_error: max_error,
+                mean_error_per_layer: summary.iter().map(|r| r.mean).collect(),
+                stderr_per_layer: summary.iter().map(|r| r.stderr).collect(),
+                streaming_max_abs_error: max_streaming,
+                max_abs_value: largest(of_this().map(|r| r.value.abs())),
             });
+            claims.push(Claim::new(
+                format!("{label} in {} layers", self.layers),
+                "|error| in the order of 1e-10",
+                format!("at most {max_error:.1e} (streaming {max_streaming:.1e})"),
+                Verdict::of(max_error <= BOUND && max_streaming <= BOUND),
+            ));
             means.extend(summary);
         }
         records.put_csv("mean_errors.csv", &means)?;
-        findings.results.insert("constructions".into(), by_name.into());
-        findings.results.insert("max_abs_error".into(), json!(worst));
-        findings.results.insert("streaming_max_abs_error".into(), json!(worst_streaming));
-        Ok(findings)
+        let found = Found {
+            max_abs_error: largest(constructions.iter().map(|c| c.max_abs_error)),
+            streaming_max_abs_error: largest(
+                constructions.iter().map(|c| c.streaming_max_abs_error),
+            ),
+            constructions,
+        };
+        Ok((found, claims))
     }
+}
 
-    fn figures(records: &Records) -> Result<NamedFigures, Error> {
-        let rows: Vec<MeanRow> = records.csv("mean_errors.csv")?;
-        let curves = CONSTRUCTIONS.map(|(name, label)| {
-            let of_this = || rows.iter().filter(|r| r.construction == name);
-            Curve::with_stderr(
-                label,
-                of_this().map(|r| r.layer as f64).collect(),
-                of_this().map(|r| r.mean).collect(),
-                &of_this().map(|r| r.stderr).collect::<Vec<_>>(),
-            )
-        });
-        let panel = Curves {
-            x: Axis::linear("layer"),
-            y: Axis::log("|φ_n · w_l + y_l|"),
-            curves: curves.into(),
-            ..Default::default()
-        };
-        let figure = Figure {
-            title: "Transformer layers are TD iterations".into(),
-            subtitle: "mean over seeds with standard error, double precision".into(),
-            panels: vec![Panel::Curves(panel)],
-            ..Default::default()
-        };
-        Ok(vec![("verify".into(), figure)])
-    }
+fn figures(records: &Records) -> Result<NamedFigures, Error> {
+    let rows: Vec<MeanRow> = records.csv("mean_errors.csv")?;
+    let curves = CONSTRUCTIONS.map(|(_, name, label)| {
+        let of_this = rows.iter().filter(|r| r.construction == name);
+        panels::curve(label, of_this.map(|r| (r.layer as f64, r.mean, r.stderr)))
+    });
+    let panel = Curves {
+        x: Axis::linear("layer"),
+        y: Axis::log("|φ_n · w_l + y_l|"),
+        curves: curves.into(),
+        ..Default::default()
+    };
+    let title = "Transformer layers are TD iterations";
+    let subtitle = "mean over seeds with standard error, double precision";
+    Ok(vec![("verify".into(), panels::single(title, subtitle, panel))])
 }
 
 /// The largest number; NaN if there is one, so that no comparison hides it.
@@ -228,46 +235,38 @@ fn largest(values: impl Iterator<Item = f64>) -> f64 {
 fn one_seed<const D: usize, const K: usize, const K2: usize>(
     options: &Verify,
     seed: u64,
-) -> Result<Vec<ErrorRow>, Error> {
-    let doing = || format!("verify, seed {seed}");
+) -> Result<Vec<ErrorRow>, ictd_core::Error> {
     let mut rng = Rng::new(seed);
     let problem = Problem::<D>::random(options, &mut rng);
     let Problem { transitions, query, gamma, lambda } = &problem;
     let mut rows = Vec::new();
-    for (name, _) in CONSTRUCTIONS {
+    for (construction, name, _) in CONSTRUCTIONS {
         let c: Vec<_> =
             (0..options.layers).map(|_| preconditioner(options.c_norm, &mut rng)).collect();
         let iterate = |update: &dyn Fn(&SVector<f64, D>, &C<D>) -> Step<D>| iterates(&c, update);
-        let (weights, outputs) = match name {
-            "td0" => (
-                iterate(&|w, c| td::td0::update(w, c, transitions, *gamma)),
-                problem.outputs::<K, _>(Td0, &c, constructions::td0),
+        let (weights, [literal, streaming]) = match construction {
+            Construction::Td0 => (
+                iterate(&|w, c| td::td0::update(w, c, transitions, *gamma))?,
+                problem.outputs::<K, _>(Td0, &c, constructions::td0)?,
             ),
-            "td_lambda" => (
-                iterate(&|w, c| td::td_lambda::update(w, c, transitions, *gamma, *lambda)),
-                TdLambda::new(*lambda)
-                    .and_then(|mask| problem.outputs::<K, _>(mask, &c, constructions::td_lambda)),
+            Construction::TdLambda => (
+                iterate(&|w, c| td::td_lambda::update(w, c, transitions, *gamma, *lambda))?,
+                problem.outputs::<K, _>(TdLambda::new(*lambda)?, &c, constructions::td_lambda)?,
             ),
-            "residual_gradient" => (
-                iterate(&|w, c| td::residual_gradient::update(w, c, transitions, *gamma)),
-                problem.outputs::<K, _>(Td0, &c, constructions::residual_gradient),
+            Construction::ResidualGradient => (
+                iterate(&|w, c| td::residual_gradient::update(w, c, transitions, *gamma))?,
+                problem.outputs::<K, _>(Td0, &c, constructions::residual_gradient)?,
             ),
-            _ => (
-                iterate(&|w, c| td::average_reward::update(w, c, transitions)),
-                problem.two_head_outputs::<K2>(&c),
+            Construction::AverageReward => (
+                iterate(&|w, c| td::average_reward::update(w, c, transitions))?,
+                problem.two_head_outputs::<K2>(&c)?,
             ),
         };
-        let (weights, outputs) = (weights.doing(doing())?, outputs.doing(doing())?);
-        for (l, (w, y)) in weights.iter().zip(outputs).enumerate() {
+        for (l, w) in weights.iter().enumerate() {
             let value = linalg::dot(query, w);
-            rows.push(ErrorRow {
-                construction: name.into(),
-                seed,
-                layer: l + 1,
-                value,
-                error: (value + y.literal).abs(),
-                streaming_error: (value + y.streaming).abs(),
-            });
+            let [error, streaming_error] = [literal[l], streaming[l]].map(|y| (value + y).abs());
+            let construction = name.into();
+            rows.push(ErrorRow { construction, seed, layer: l + 1, value, error, streaming_error });
         }
     }
     Ok(rows)
@@ -312,11 +311,8 @@ struct Problem<const D: usize> {
     lambda: f64,
 }
 
-/// y_l of one layer, in the two forms.
-struct Output {
-    literal: f64,
-    streaming: f64,
-}
+/// y_1, ..., y_L, literal and streaming.
+type Outputs = [Vec<f64>; 2];
 
 impl<const D: usize> Problem<D> {
     fn random(options: &Verify, rng: &mut Rng) -> Self {
@@ -348,7 +344,7 @@ impl<const D: usize> Problem<D> {
         mask: M,
         c: &[C<D>],
         construction: fn(&C<D>) -> Layer<f64, K>,
-    ) -> Result<Vec<Output>, ictd_core::Error> {
+    ) -> Result<Outputs, ictd_core::Error> {
         let layers: Vec<_> = c.iter().map(construction).collect();
         let transformer = Transformer::<_, LAYERS>::sequential(&layers)?;
         let mut prompt = Prompt::<f64, K, CONTEXT>::from_columns(
@@ -365,14 +361,11 @@ impl<const D: usize> Problem<D> {
         let mut streaming = Vec::new();
         let statistic = context.statistic(self.gamma, 0)?;
         transformer.values_by_layer(&statistic, &query_token(&self.query), |v| streaming.push(-v));
-        Ok(paired(literal, streaming))
+        Ok([literal, streaming])
     }
 
     /// y_1, ..., y_L of the two-head transformer of average-reward TD.
-    fn two_head_outputs<const K: usize>(
-        &self,
-        c: &[C<D>],
-    ) -> Result<Vec<Output>, ictd_core::Error> {
+    fn two_head_outputs<const K: usize>(&self, c: &[C<D>]) -> Result<Outputs, ictd_core::Error> {
         let layers: Vec<_> = c.iter().map(constructions::average_reward).collect();
         let transformer = Transformer::<_, LAYERS>::sequential(&layers)?;
         let mut prompt =
@@ -387,18 +380,10 @@ impl<const D: usize> Problem<D> {
         let mut streaming = Vec::new();
         let query = query_token::<f64, D, K>(&self.query);
         transformer.values_by_layer(&context.statistics()?, &query, |v| streaming.push(-v));
-        Ok(paired(literal, streaming))
+        Ok([literal, streaming])
     }
 
     fn columns<const K: usize>(&self, gamma: f64) -> Vec<SVector<f64, K>> {
         self.transitions.iter().map(|t| ictd_core::transition::token(t, gamma)).collect()
     }
-}
-
-fn paired(literal: Vec<f64>, streaming: Vec<f64>) -> Vec<Output> {
-    literal
-        .into_iter()
-        .zip(streaming)
-        .map(|(literal, streaming)| Output { literal, streaming })
-        .collect()
 }

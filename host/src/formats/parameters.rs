@@ -20,6 +20,7 @@ use ictd_core::layer::Layer;
 use ictd_core::scalar::{Real, Scalar};
 use nalgebra::SMatrix;
 use safetensors::{Dtype, SafeTensors};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,20 +31,25 @@ use std::str::FromStr;
 pub const MAX_TOKEN_SIZE: usize = 129;
 
 /// Whether the layers share their parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// One pair (P, Q) for all layers; `auto` in files.
+    /// Autoregressive: one pair (P, Q), used L times
+    #[value(name = "auto")]
+    #[serde(rename = "auto")]
     Autoregressive,
-    /// A pair per layer; `sequential` in files.
+    /// L pairs (P_l, Q_l)
     Sequential,
 }
 
 /// The attention that the parameters were trained for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Attention {
-    /// Linear attention; `linear` in files, `identity` in `params.json`.
+    /// Linear attention
+    // `identity` in `params.json`.
     Linear,
-    /// Softmax attention; `softmax` in files.
+    /// Softmax attention (App. "Nonlinear Attention")
     Softmax,
 }
 

@@ -2,8 +2,7 @@
 
 use super::table::table;
 use super::text::{label, short, text};
-use crate::experiments::learning::quartiles;
-use crate::experiments::mean_and_stderr;
+use crate::experiments::statistics::{mean_and_stderr, quartiles};
 use maud::{Markup, html};
 use serde_json::{Map, Value};
 

@@ -93,7 +93,7 @@ impl Run {
             changes: changes(&catalogue.command, &command, &config),
             claims,
             numbers,
-            pictures: entry.map_or(Ok(Pictures::new()), |entry| (entry.pictures)(&records))?,
+            pictures: entry.map_or(Ok(Pictures::new()), |entry| entry.pictures(&records))?,
             records: names.into_iter().filter(|name| name.ends_with(".csv")).collect(),
             command,
         })

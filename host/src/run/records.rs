@@ -48,7 +48,31 @@ impl Records {
     /// # Errors
     /// [`Error::File`] if a row is no flat record.
     pub fn put_csv<T: Serialize>(&mut self, name: &str, rows: &[T]) -> Result<(), Error> {
-        let mut writer = csv::Writer::from_writer(Vec::new());
+        self.put_rows(name, csv::Writer::from_writer(Vec::new()), rows)
+    }
+
+    /// As [`Records::put_csv`], with the names of the columns: a row is a tuple, and a list in it as many
+    /// columns.
+    ///
+    /// # Errors
+    /// [`Error::File`] if a row has another length.
+    pub fn put_table<T: Serialize>(
+        &mut self,
+        name: &str,
+        head: &[&str],
+        rows: &[T],
+    ) -> Result<(), Error> {
+        let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
+        writer.write_record(head).map_err(|e| Error::file(Path::new(name), e))?;
+        self.put_rows(name, writer, rows)
+    }
+
+    fn put_rows<T: Serialize>(
+        &mut self,
+        name: &str,
+        mut writer: csv::Writer<Vec<u8>>,
+        rows: &[T],
+    ) -> Result<(), Error> {
         let refuse = |e: String| Error::file(Path::new(name), e);
         for row in rows {
             writer.serialize(row).map_err(|e| refuse(e.to_string()))?;

@@ -15,13 +15,18 @@ pub struct Claim {
     pub measured: String,
     /// Whether the claim holds.
     pub verdict: Verdict,
+    /// [`Verdict::DoesNotHold`] if the claim is known not to hold: that it does not is then the expected
+    /// result, reported like any other, but not as a failure. In files only if it is so.
+    #[serde(default, skip_serializing_if = "Verdict::holds")]
+    pub expected: Verdict,
 }
 
 /// Whether a claim holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// It does.
+    #[default]
     Holds,
     /// For some seeds, for some of its parts, or within the spread only.
     HoldsInPart,
@@ -30,9 +35,20 @@ pub enum Verdict {
 }
 
 impl Claim {
-    /// True for one of [`REFUTED`] that does not hold, as expected.
+    /// A claim that is expected to hold.
+    pub fn new(
+        claim: impl Into<String>,
+        paper: &str,
+        measured: impl Into<String>,
+        verdict: Verdict,
+    ) -> Self {
+        let (claim, paper, measured) = (claim.into(), paper.into(), measured.into());
+        Claim { claim, paper, measured, verdict, expected: Verdict::Holds }
+    }
+
+    /// True for a claim that does not hold, as expected.
     pub fn is_refuted(&self) -> bool {
-        self.verdict == Verdict::DoesNotHold && REFUTED.contains(&self.claim.as_str())
+        self.verdict == Verdict::DoesNotHold && self.expected == Verdict::DoesNotHold
     }
 
     fn words(&self) -> &'static str {
@@ -60,6 +76,10 @@ impl Verdict {
         if holds { Verdict::Holds } else { Verdict::DoesNotHold }
     }
 
+    fn holds(&self) -> bool {
+        *self == Verdict::Holds
+    }
+
     fn words(self) -> &'static str {
         match self {
             Verdict::Holds => "holds",
@@ -68,17 +88,6 @@ impl Verdict {
         }
     }
 }
-
-/// Claims of the paper that are known not to hold: that they do not is the expected result, reported
-/// like any other, but not as a failure.
-pub const REFUTED: [&str; 3] = [
-    // The mask keeps the query out of the keys.
-    "v_TF is not linear in the query",
-    // On the chains that it was trained on, the RNN's error falls with the context's length: not by policy
-    // evaluation, as the one whose layers are delayed, and which never sees the query, does the same.
-    "RNN, Boyan's chain: no policy evaluation in context",
-    "delayed RNN, Boyan's chain: no policy evaluation in context",
-];
 
 /// What one command found.
 #[derive(Clone, Debug, Default)]
@@ -95,6 +104,8 @@ pub struct Report {
     pub closing: String,
     /// The files written.
     pub files: Vec<PathBuf>,
+    /// Wall-clock seconds, if they are reported.
+    pub seconds: Option<f64>,
 }
 
 impl Report {
@@ -114,8 +125,12 @@ impl Report {
         report
     }
 
-    /// False if something failed, or a claim does not hold, other than those of [`REFUTED`]: exit
-    /// code 1.
+    /// Without times and paths: the same for the same config on any machine.
+    pub fn reproducible(&self) -> Self {
+        Report { files: Vec::new(), seconds: None, ..self.clone() }
+    }
+
+    /// False if something failed, or a claim does not hold that was expected to: exit code 1.
     pub fn holds(&self) -> bool {
         self.failures.is_empty()
             && self.claims.iter().all(|c| c.verdict != Verdict::DoesNotHold || c.is_refuted())
@@ -124,6 +139,7 @@ impl Report {
     /// The results with claims and files, as a JSON object.
     pub fn to_value(&self) -> Value {
         let mut object = self.results.clone();
+        object.extend(self.seconds.map(|s| ("seconds".into(), json!(s))));
         object.insert("holds".into(), json!(self.holds()));
         if !self.failures.is_empty() {
             object.insert("failures".into(), json!(self.failures));
@@ -244,8 +260,7 @@ mod tests {
     use super::*;
 
     fn report(claim: &str, measured: &str, verdict: Verdict) -> Report {
-        let [claim, paper, measured] = [claim, "falls", measured].map(str::to_owned);
-        let claims = vec![Claim { claim, paper, measured, verdict }];
+        let claims = vec![Claim::new(claim, "falls", measured, verdict)];
         Report { claims, ..Report::default() }
     }
 
@@ -275,12 +290,20 @@ mod tests {
 
     #[test]
     fn a_claim_that_is_known_not_to_hold_says_so_and_is_no_failure() {
-        let known = report(REFUTED[0], "-", Verdict::DoesNotHold);
-        assert!(known.to_text(100).contains("does not hold (as known)") && known.holds());
-        let unknown = report("another", "-", Verdict::DoesNotHold);
-        assert!(unknown.to_text(100).contains("DOES NOT HOLD") && !unknown.holds());
-        let other = report(REFUTED[0], "-", Verdict::Holds);
-        assert!(!other.to_text(100).contains("as known") && other.holds());
+        for (expected, verdict, words, holds) in [
+            (Verdict::DoesNotHold, Verdict::DoesNotHold, "does not hold (as known)", true),
+            (Verdict::DoesNotHold, Verdict::Holds, "holds", true),
+            (Verdict::Holds, Verdict::DoesNotHold, "DOES NOT HOLD", false),
+        ] {
+            let mut report = report("the error falls", "-", verdict);
+            report.claims[0].expected = expected;
+            assert!(report.to_text(100).contains(&format!("  {words}\n")), "{words}");
+            assert_eq!(report.holds(), holds, "{words}");
+            // What files say is what was expected, whatever the claim is called.
+            let mut read: Claim = serde_json::from_value(json!(report.claims[0])).unwrap();
+            read.claim = "reworded".into();
+            assert_eq!(Report { claims: vec![read], ..Report::default() }.holds(), holds);
+        }
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! | file | content |
 //! |---|---|
 //! | `checkpoint.bin` | the seed's whole state ([`Checkpoint`]), also after its end |
-//! | `metrics.csv` | a row per log point ([`MetricRow`]) |
-//! | `elements.csv` | a row per log point and stored layer ([`ElementRow`]) |
+//! | `metrics.csv` | a row per log point: tasks and [`METRICS`] |
+//! | `elements.csv` | a row per log point and stored layer: tasks, layer, the sign that P and Q were multiplied with, and [`ELEMENTS`] |
 //! | `data.npz`, `params.json` | the log as the authors' code writes and reads it |
 //! | `parameters.safetensors` | the final P and Q |
 //! | `events.out.tfevents.0.ictd` | the log for TensorBoard, if asked for ([`EventFiles`]) |
@@ -14,10 +14,10 @@
 
 use super::checkpoint::Checkpoint;
 use super::events::EventFiles;
-use super::log::SeedRun;
-use super::options::{Attention, Mode, Model, TaskKind, Train};
+use super::log::{ELEMENTS, METRICS, Matrices, Point, SeedRun};
+use super::options::{Attention, Model, TaskKind, Train};
 use crate::error::Error;
-use crate::formats::parameters::{self, LayerParameters, Parameters};
+use crate::formats::parameters::{LayerParameters, Parameters};
 use crate::formats::seed_run::{DATA_FILE, LogPoint, PARAMS_FILE, SeedLog, SeedParams};
 use crate::formats::tensorboard;
 use crate::run::info;
@@ -25,7 +25,6 @@ use crate::run::lock::remove_leftovers;
 use crate::run::progress;
 use crate::run::records::{Records, RunDirectory, write_atomic};
 use crate::run::session::Session;
-use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// The options of the run, as `--config` takes them.
@@ -49,46 +48,6 @@ const OF_A_SEED: [&str; 7] = [
     tensorboard::FILE_NAME,
     CHECKPOINT,
 ];
-
-/// One row of `metrics.csv`. What a network or task does not have is NaN.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct MetricRow {
-    /// Tasks trained on so far.
-    pub tasks: u64,
-    /// The batch-TD reference's learning rate.
-    pub alpha: f64,
-    /// The last batch's loss.
-    pub loss: f64,
-    /// Value difference.
-    pub vd: f64,
-    /// Implicit weight similarity.
-    pub iws: f64,
-    /// Sensitivity similarity.
-    pub ss: f64,
-    /// Mean squared value error.
-    pub msve: f64,
-}
-
-/// One row of `elements.csv`, sign-aligned, unscaled.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ElementRow {
-    /// Tasks trained on so far.
-    pub tasks: u64,
-    /// The stored layer.
-    pub layer: usize,
-    /// What P and Q were multiplied with.
-    pub sign: f64,
-    /// P[-1, -1].
-    pub p_bottom_right: f64,
-    /// Mean |P| elsewhere.
-    pub p_avg_abs_others: f64,
-    /// tr Q[:d, :d].
-    pub q_trace_upper_left: f64,
-    /// tr Q[:d, d:2d].
-    pub q_trace_upper_right: f64,
-    /// Mean |Q| off both diagonals.
-    pub q_avg_abs_others: f64,
-}
 
 /// How far a run with the same config had come in its directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -244,38 +203,23 @@ impl TrainDirectory {
             return Ok(());
         }
         let mut records = Records::new();
-        let metrics: Vec<_> = run
-            .points
-            .iter()
-            .map(|p| MetricRow {
-                tasks: p.tasks,
-                alpha: p.alpha,
-                loss: p.loss,
-                vd: p.vd,
-                iws: p.iws,
-                ss: p.ss,
-                msve: p.msve,
-            })
-            .collect();
-        records.put_csv("metrics.csv", &metrics)?;
-        let elements: Vec<_> = run
-            .points
-            .iter()
-            .flat_map(|p| {
-                p.layers.iter().enumerate().map(|(layer, m)| ElementRow {
-                    tasks: p.tasks,
-                    layer,
-                    sign: m.element.sign,
-                    p_bottom_right: m.element.p_bottom_right,
-                    p_avg_abs_others: m.element.p_avg_abs_others,
-                    q_trace_upper_left: m.element.q_trace_upper_left,
-                    q_trace_upper_right: m.element.q_trace_upper_right,
-                    q_avg_abs_others: m.element.q_avg_abs_others,
-                })
-            })
-            .collect();
-        if !elements.is_empty() {
-            records.put_csv("elements.csv", &elements)?;
+        let row = |p: &Point| (p.tasks, METRICS.map(|m| (m.of)(p)));
+        let rows: Vec<_> = run.points.iter().map(row).collect();
+        records.put_table(
+            "metrics.csv",
+            &[&["tasks"][..], &METRICS.map(|m| m.name)].concat(),
+            &rows,
+        )?;
+        let rows = run.points.iter().flat_map(|p| {
+            let row = |(layer, m): (usize, &Matrices)| {
+                (p.tasks, layer, m.element.sign, ELEMENTS.map(|e| (e.of)(&m.element)))
+            };
+            p.layers.iter().enumerate().map(row).collect::<Vec<_>>()
+        });
+        let rows: Vec<_> = rows.collect();
+        if !rows.is_empty() {
+            let head = [&["tasks", "layer", "sign"][..], &ELEMENTS.map(|e| e.name)].concat();
+            records.put_table("elements.csv", &head, &rows)?;
         }
         if options.model == Model::Transformer {
             put_interchange(options, run, &mut records)?;
@@ -295,11 +239,7 @@ impl TrainDirectory {
 
 /// The files that other tools read.
 fn put_interchange(options: &Train, run: &SeedRun, records: &mut Records) -> Result<(), Error> {
-    let mode = match options.mode {
-        Mode::Auto => parameters::Mode::Autoregressive,
-        Mode::Sequential => parameters::Mode::Sequential,
-    };
-    let layers = |p: &super::log::Point| -> Vec<_> {
+    let layers = |p: &Point| -> Vec<_> {
         p.layers.iter().map(|m| LayerParameters { p: m.p.clone(), q: m.q.clone() }).collect()
     };
     let points = run.points.iter().map(|p| LogPoint {
@@ -310,7 +250,7 @@ fn put_interchange(options: &Train, run: &SeedRun, records: &mut Records) -> Res
         sensitivity_similarity: p.ss,
         layers: layers(p),
     });
-    let log = SeedLog { token_size: run.token_size, mode, points: points.collect() };
+    let log = SeedLog { token_size: run.token_size, mode: options.mode, points: points.collect() };
     let data = log.to_npz().map_err(|e| Error::file(Path::new(DATA_FILE), e))?;
     records.put(DATA_FILE, data);
     records.put(PARAMS_FILE, seed_params(options, run.seed).to_json());
@@ -318,12 +258,9 @@ fn put_interchange(options: &Train, run: &SeedRun, records: &mut Records) -> Res
         let parameters = Parameters {
             token_size: run.token_size,
             layers: layers(last),
-            mode,
+            mode: options.mode,
             depth: Some(options.layers),
-            attention: Some(match options.attention {
-                Attention::Linear => parameters::Attention::Linear,
-                Attention::Softmax => parameters::Attention::Softmax,
-            }),
+            attention: Some(options.attention),
             gamma: Some(options.gamma),
             context_length: Some(options.context),
         };
@@ -348,7 +285,7 @@ fn seed_params(options: &Train, seed: u64) -> SeedParams {
         gamma: options.gamma,
         activation: if linear { "identity" } else { "softmax" }.into(),
         sample_weight: options.is_representable(),
-        mode: if options.mode == Mode::Auto { "auto" } else { "sequential" }.into(),
+        mode: options.mode.to_string(),
         n_mrps: options.mrps as u64,
         mini_batch_size: options.batch_size as u64,
         n_batch_per_mrp: options.batches as u64,

@@ -2,15 +2,15 @@
 //!
 //! | tag | what |
 //! |---|---|
-//! | `metrics/loss`, `vd`, `iws`, `ss`, `msve`, `alpha` | a number per log point, where it is defined |
-//! | `layer_0/p_bottom_right`, ... | the element-wise metrics of each stored layer |
+//! | `metrics/loss`, ... | each of [`METRICS`] at a log point where it is defined |
+//! | `layer_0/p_bottom_right`, ... | each of [`ELEMENTS`] of each stored layer |
 //! | `layer_0/P`, `layer_0/Q` | pictures: sign-aligned, divided by the largest absolute entry |
 //!
 //! Steps are tasks. A seed's events follow from its log alone: the same bytes for the same config on
 //! any machine, after any interruption, and for a run that was finished before it was asked for them.
 //! So they bear no time of day. The file grows with each checkpoint, and TensorBoard follows it.
 
-use super::log::{ELEMENTS, Point, SeedRun};
+use super::log::{ELEMENTS, METRICS, Metric, Point, SeedRun};
 use super::options::Train;
 use crate::error::Error;
 use crate::figures;
@@ -84,21 +84,16 @@ impl EventFiles {
     }
 
     fn point(&self, events: &mut Events, k: usize, point: &Point) {
-        let scalars = [
-            ("loss", point.loss),
-            ("vd", point.vd),
-            ("iws", point.iws),
-            ("ss", point.ss),
-            ("msve", point.msve),
-            ("alpha", point.alpha),
-        ];
-        for (name, value) in scalars.into_iter().filter(|s| !s.1.is_nan()) {
-            events.scalar(point.tasks, &format!("metrics/{name}"), value as f32);
+        for Metric { name, of, .. } in METRICS {
+            let value = of(point);
+            if !value.is_nan() {
+                events.scalar(point.tasks, &format!("metrics/{name}"), value as f32);
+            }
         }
         let pictured = point.tasks.is_multiple_of(self.picture_every) || point.tasks == self.mrps;
         for (layer, matrices) in point.layers.iter().enumerate() {
-            for (name, metric) in ELEMENTS {
-                let value = metric(&matrices.element) as f32;
+            for Metric { name, of, .. } in ELEMENTS {
+                let value = of(&matrices.element) as f32;
                 events.scalar(point.tasks, &format!("layer_{layer}/{name}"), value);
             }
             for (name, entries) in [("P", &matrices.p), ("Q", &matrices.q)] {

@@ -3,6 +3,7 @@
 use super::capacity::{SHORT_CONTEXT, STATES, TRAJECTORY};
 use super::log::{Element, Matrices, Point};
 use super::options::Train;
+
 use super::tasks::{AnyTask, AnyTasks};
 use ictd_core::Error;
 use ictd_core::digest::Digest;

@@ -38,6 +38,7 @@ pub struct Matrices {
 
 /// The element-wise metrics of a layer, sign-aligned, unscaled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Element {
     /// 1 or -1: what P and Q were multiplied with.
     pub sign: f64,
@@ -83,9 +84,9 @@ impl SeedRun {
     }
 
     /// An element-wise metric of layer l at the end of the run; NaN if there is no such layer.
-    pub fn element(&self, l: usize, metric: fn(&Element) -> f64) -> f64 {
+    pub fn element(&self, l: usize, metric: &Metric<Element>) -> f64 {
         let layer = self.last().and_then(|p| p.layers.get(l));
-        layer.map_or(f64::NAN, |m| metric(&m.element))
+        layer.map_or(f64::NAN, |m| (metric.of)(&m.element))
     }
 
     /// If parameters are NaN or infinite at the end of the run: the tasks trained on by the first log
@@ -111,8 +112,8 @@ impl SeedRun {
             object.insert("diverged".into(), json!(true));
         }
         let Some(last) = self.last() else { return Value::Object(object) };
-        for (name, metric) in ELEMENTS {
-            let mut values = last.layers.iter().map(|m| json!(metric(&m.element)));
+        for Metric { name, of, .. } in ELEMENTS {
+            let mut values = last.layers.iter().map(|m| json!(of(&m.element)));
             let value = if sequential {
                 Value::Array(values.collect())
             } else {
@@ -120,28 +121,48 @@ impl SeedRun {
             };
             object.insert(name.into(), value);
         }
-        for (name, value) in [
-            ("alpha", last.alpha),
-            ("vd", last.vd),
-            ("iws", last.iws),
-            ("ss", last.ss),
-            ("msve", last.msve),
-            ("loss", last.loss),
-        ] {
-            object.insert(name.into(), json!(value));
+        for Metric { name, of, .. } in METRICS {
+            object.insert(name.into(), json!(of(last)));
         }
         Value::Object(object)
     }
 }
 
-/// A number of an element-wise metric.
-pub type ElementMetric = fn(&Element) -> f64;
+/// A number that is measured of a T: a [`Point`], or the [`Element`]s of a layer.
+pub struct Metric<T> {
+    /// Its name in every file.
+    pub name: &'static str,
+    /// What figures and tables call it.
+    pub label: &'static str,
+    /// Its value; NaN where it is not defined.
+    pub of: fn(&T) -> f64,
+}
 
-/// The element-wise metrics by name.
-pub const ELEMENTS: [(&str, ElementMetric); 5] = [
-    ("p_bottom_right", |e| e.p_bottom_right),
-    ("p_avg_abs_others", |e| e.p_avg_abs_others),
-    ("q_trace_upper_left", |e| e.q_trace_upper_left),
-    ("q_trace_upper_right", |e| e.q_trace_upper_right),
-    ("q_avg_abs_others", |e| e.q_avg_abs_others),
-];
+macro_rules! metrics {
+    ($all:ident: [$t:ty; $count:literal], $about:literal, $($metric:ident $name:ident $label:literal)*) => {
+        $(
+            #[doc = concat!("[`", stringify!($t), "::", stringify!($name), "`].")]
+            pub const $metric: Metric<$t> =
+                Metric { name: stringify!($name), label: $label, of: |x| x.$name };
+        )*
+        #[doc = $about]
+        pub const $all: [Metric<$t>; $count] = [$($metric),*];
+    };
+}
+
+metrics! { METRICS: [Point; 6], "The metrics of a log point.",
+    ALPHA alpha "alpha"
+    LOSS loss "loss"
+    VD vd "VD"
+    IWS iws "IWS"
+    SS ss "SS"
+    MSVE msve "MSVE"
+}
+
+metrics! { ELEMENTS: [Element; 5], "The element-wise metrics of a layer.",
+    P_BOTTOM_RIGHT p_bottom_right "P[−1, −1]"
+    P_OTHERS p_avg_abs_others "mean |others|"
+    Q_LEFT q_trace_upper_left "tr Q[:d, :d]"
+    Q_RIGHT q_trace_upper_right "tr Q[:d, d:2d]"
+    Q_OTHERS q_avg_abs_others "mean |others|"
+}

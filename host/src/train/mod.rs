@@ -3,8 +3,8 @@
 //!
 //! | file | part |
 //! |---|---|
+//! | [`capacity`] | how large what is compiled is |
 //! | [`options`] | what can be asked for |
-//! | [`capacity`] | the room that they have |
 //! | [`shapes`] | which networks are compiled, chosen at run time |
 //! | [`tasks`] | every distribution of tasks as one type |
 //! | [`group`] | seeds that train side by side in the lanes of a register |
@@ -29,6 +29,6 @@ pub mod shapes;
 pub mod tasks;
 pub mod terminal_view;
 
-pub use log::{Element, Point, SeedRun};
+pub use log::{Point, SeedRun};
 pub use options::Train;
 pub use run::train;

@@ -2,6 +2,7 @@
 
 use super::capacity;
 use crate::error::Error;
+pub use crate::formats::parameters::{Attention, Mode};
 use crate::options;
 use ictd_core::rnn::LayerInput;
 use ictd_core::tasks::MAX_ACTIONS;
@@ -93,7 +94,7 @@ pub struct Train {
     pub log_every: usize,
     /// Seconds between two checkpoints
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = options::real(0.0..=1e9))]
-    #[serde(skip, default = "checkpoint_every")]
+    #[serde(skip)]
     pub checkpoint_every: f64,
     /// Write event files for TensorBoard: metrics, P and Q, in each seed's folder
     #[arg(long)]
@@ -113,26 +114,6 @@ pub enum Model {
     Transformer,
     /// A tanh RNN with 4 hidden units per layer
     Rnn,
-}
-
-/// The transformer's attention.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Attention {
-    /// Linear attention
-    Linear,
-    /// Softmax attention (App. "Nonlinear Attention")
-    Softmax,
-}
-
-/// Whether layers share their parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// Autoregressive: one pair (P, Q), used L times
-    Auto,
-    /// L pairs (P_l, Q_l)
-    Sequential,
 }
 
 /// What an RNN's layers above the first read.
@@ -194,120 +175,98 @@ pub enum LossKind {
     MonteCarlo,
 }
 
-fn checkpoint_every() -> f64 {
-    5.0
-}
-
 impl Default for Train {
     fn default() -> Self {
-        Train {
-            model: Model::Transformer,
-            attention: Attention::Linear,
-            mode: Mode::Auto,
-            rnn_input: RnnInput::Current,
-            layers: 3,
-            dim: 4,
-            context: 30,
-            task: TaskKind::Boyan,
-            states: 10,
-            actions: 3,
-            mrps: 4000,
-            batches: 5,
-            batch_size: 64,
-            optimizer: OptimizerKind::Adam,
-            loss: LossKind::Td,
-            lr: 1e-3,
-            weight_decay: 1e-6,
-            gamma: 0.9,
-            seeds: 1,
-            first_seed: None,
-            log_every: 10,
-            checkpoint_every: checkpoint_every(),
-            tensorboard: false,
-            resume: None,
-        }
+        options::parsed("")
     }
 }
 
 impl Train {
+    /// What is asked for, in words, and the feature dimensions it is compiled for ([`shapes`](super::shapes)).
+    pub fn dims(&self) -> (&'static str, &'static [usize]) {
+        match (self.model, self.attention) {
+            (Model::Rnn, _) => ("an RNN", &[capacity::RNN_DIM]),
+            (_, Attention::Softmax) => ("softmax attention", &[4]),
+            (_, Attention::Linear) => ("linear attention", &[2, 4, 8]),
+        }
+    }
+
     /// Refuses options that no compiled network has, that do not fit together, or that would be
     /// ignored; the first seed is `seed` unless the options have their own.
     ///
     /// # Errors
     /// [`Error::Option`], naming the option and what is accepted.
     pub fn check(&self, seed: u64) -> Result<(), Error> {
-        let refuse = |option, reason: String| Err(Error::Option { option, reason });
+        let Train { dim, layers, context, batch_size, seeds, weight_decay, .. } = self;
         let (what, dims) = self.dims();
-        if !dims.contains(&self.dim) {
-            let list: Vec<_> = dims.iter().map(usize::to_string).collect();
-            let reason = format!("{}: accepted for {what} is one of {}", self.dim, list.join(", "));
-            return refuse("--dim", reason);
-        }
-        if self.model == Model::Rnn {
-            if self.mode == Mode::Sequential {
-                let reason = "sequential: an RNN's layers always have their own parameters";
-                return refuse("--mode", reason.into());
-            }
-            if self.attention == Attention::Softmax {
-                let reason = "softmax: accepted with --model transformer; an RNN has no attention";
-                return refuse("--attention", reason.into());
-            }
-            if self.layers != capacity::RNN_LAYERS {
-                let reason =
-                    format!("{}: accepted for an RNN is {}", self.layers, capacity::RNN_LAYERS);
-                return refuse("--layers", reason);
-            }
-        }
-        if self.model == Model::Transformer && self.rnn_input == RnnInput::Delayed {
-            return refuse("--rnn-input", "delayed: accepted with --model rnn".into());
-        }
-        let keeps_context = self.model == Model::Rnn || self.attention == Attention::Softmax;
-        if keeps_context && self.context > capacity::SHORT_CONTEXT {
-            let most = capacity::SHORT_CONTEXT;
-            let reason = format!("{}: accepted for {what} is 1 to {most}", self.context);
-            return refuse("--context", reason);
-        }
-        let softmax = self.model == Model::Transformer && self.attention == Attention::Softmax;
-        if softmax && self.layers > capacity::SOFTMAX_LAYERS {
-            let most = capacity::SOFTMAX_LAYERS;
-            let reason = format!("{}: accepted for {what} is 1 to {most}", self.layers);
-            return refuse("--layers", reason);
-        }
-        let room = capacity::TRAJECTORY - 2;
-        if self.context + self.batch_size > room {
-            let reason = format!(
-                "{} + --batch-size {}: accepted is a sum of at most {room}",
-                self.context, self.batch_size
-            );
-            return refuse("--context", reason);
-        }
-        if self.loss == LossKind::TrueValue && self.is_cart_pole() {
-            return refuse("--loss", "true-value: CartPole's true values are not known".into());
-        }
-        let default = Train::default().weight_decay;
-        if self.optimizer == OptimizerKind::Td && self.weight_decay != default {
-            let reason = format!("{}: accepted with --optimizer adam", self.weight_decay);
-            return refuse("--weight-decay", reason);
-        }
-        let (option, first) = match self.first_seed {
+        let dims_in_words: Vec<_> = dims.iter().map(usize::to_string).collect();
+        let rnn = self.model == Model::Rnn;
+        let softmax = self.attention == Attention::Softmax;
+        let (short, room) = (capacity::SHORT_CONTEXT, capacity::TRAJECTORY - 2);
+        let (first_option, first) = match self.first_seed {
             Some(first) => ("--first-seed", first),
             None => ("--seed", seed),
         };
-        if first.checked_add(self.seeds as u64).is_none_or(|end| end > i64::MAX as u64) {
-            let reason = format!("{first}: with --seeds {} all must stay below 2^63", self.seeds);
-            return refuse(option, reason);
-        }
-        Ok(())
-    }
-
-    /// What the options ask for, in words, and the feature dimensions it is compiled for.
-    pub fn dims(&self) -> (&'static str, &'static [usize]) {
-        match (self.model, self.attention, self.mode) {
-            (Model::Rnn, ..) => ("an RNN", &[capacity::RNN_DIM]),
-            (_, Attention::Softmax, Mode::Auto) => ("softmax attention", &[4]),
-            (_, Attention::Softmax, Mode::Sequential) => ("sequential softmax attention", &[4]),
-            (_, Attention::Linear, Mode::Auto) => ("linear attention", &[2, 4, 8]),
-            (_, Attention::Linear, Mode::Sequential) => ("sequential linear attention", &[4]),
+        let end = first.checked_add(*seeds as u64);
+        // What is refused, if it is so, and why.
+        let rules = [
+            (
+                "--dim",
+                !dims.contains(dim),
+                format!("{dim}: accepted for {what} is one of {}", dims_in_words.join(", ")),
+            ),
+            (
+                "--mode",
+                rnn && self.mode == Mode::Sequential,
+                "sequential: an RNN's layers always have their own parameters".into(),
+            ),
+            (
+                "--attention",
+                rnn && softmax,
+                "softmax: accepted with --model transformer; an RNN has no attention".into(),
+            ),
+            (
+                "--layers",
+                rnn && *layers != capacity::RNN_LAYERS,
+                format!("{layers}: accepted for an RNN is {}", capacity::RNN_LAYERS),
+            ),
+            (
+                "--rnn-input",
+                !rnn && self.rnn_input == RnnInput::Delayed,
+                "delayed: accepted with --model rnn".into(),
+            ),
+            (
+                "--context",
+                (rnn || softmax) && *context > short,
+                format!("{context}: accepted for {what} is 1 to {short}"),
+            ),
+            (
+                "--context",
+                context + batch_size > room,
+                format!(
+                    "{context} + --batch-size {batch_size}: accepted is a sum of at most {room}"
+                ),
+            ),
+            (
+                "--loss",
+                self.loss == LossKind::TrueValue && self.is_cart_pole(),
+                "true-value: CartPole's true values are not known".into(),
+            ),
+            (
+                "--weight-decay",
+                self.optimizer == OptimizerKind::Td
+                    && *weight_decay != Train::default().weight_decay,
+                format!("{weight_decay}: accepted with --optimizer adam"),
+            ),
+            (
+                first_option,
+                end.is_none_or(|end| end > i64::MAX as u64),
+                format!("{first}: with --seeds {seeds} all must stay below 2^63"),
+            ),
+        ];
+        match rules.into_iter().find(|(_, refused, _)| *refused) {
+            Some((option, _, reason)) => Err(Error::Option { option, reason }),
+            None => Ok(()),
         }
     }
 

@@ -72,13 +72,13 @@ pub fn train(
     if let Some((info, path)) = &info {
         info.write(path, None)?;
     }
-    let live = TerminalView::new(label, options, &jobs, session.quiet);
+    let view = TerminalView::new(label, options, &jobs, session.quiet);
     let work = |(width, seeds): (usize, Vec<Started>)| {
-        train_group(options, width, seeds, directory, &live)
+        train_group(options, width, seeds, directory, &view)
     };
     let finished: Vec<_> =
         session.on_thread(|| jobs.into_par_iter().with_max_len(1).map(work).collect());
-    live.finish();
+    view.finish();
     let mut outcome = Ok(());
     for group in finished {
         match group {
@@ -110,7 +110,7 @@ fn train_group(
     width: usize,
     seeds: Vec<Started>,
     directory: Option<&TrainDirectory>,
-    live: &TerminalView,
+    view: &TerminalView,
 ) -> Result<Vec<SeedRun>, Error> {
     let numbers: Vec<u64> = seeds.iter().map(|s| s.0).collect();
     let doing = || format!("training seeds {numbers:?}");
@@ -152,9 +152,9 @@ fn train_group(
             for (lane, log) in logs.iter_mut().enumerate() {
                 log.push(group.measure(lane));
             }
-            live.show(&numbers, &logs);
+            view.show(&numbers, &logs);
         }
-        live.advance(numbers.len());
+        view.advance(numbers.len());
         if saved.elapsed() >= every && done < options.mrps as u64 {
             save(&*group, &logs)?;
             saved = Instant::now();

@@ -23,7 +23,7 @@ fn a_bad_value_is_answered_with_the_option_and_what_is_accepted() {
         ("verify --layers 0", "--layers 0", "from 1 to 128"),
         ("verify --layers -1", "--layers -1", "from 1 to 128"),
         ("verify --layers 1.5", "--layers 1.5", "an integer"),
-        ("verify --dim 6", "--dim 6", "one of 1, 2, 3, 4, 8"),
+        ("verify --dim 6", "--dim 6", "one of 1, 2, 3, 4, 5, 8"),
         ("verify --context 100000", "--context 100000", "from 1 to 1024"),
         ("verify --gamma 1", "--gamma 1", "[0, 1)"),
         ("verify --gamma NaN", "--gamma NaN", "[0, 1)"),

@@ -1,6 +1,8 @@
 //! In-context TD emerges: whole training runs, whose ends are compared over seeds, never seed by seed
 //! (some seeds stay stuck, here as in every implementation).
 
+use ictd::experiments::claims::Form;
+use ictd::train::log::Element;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -19,10 +21,9 @@ fn trained(arguments: &[&str]) -> Vec<Value> {
     result["seeds"].as_array().unwrap().clone()
 }
 
-/// A metric of every seed; of layer l where it is a list.
-fn metric(seeds: &[Value], name: &str, l: usize) -> Vec<f64> {
-    let of = |value: &Value| value.get(l).unwrap_or(value).as_f64().unwrap();
-    seeds.iter().map(|seed| of(&seed[name])).collect()
+/// A metric of every seed.
+fn metric(seeds: &[Value], name: &str) -> Vec<f64> {
+    seeds.iter().map(|seed| seed[name].as_f64().unwrap()).collect()
 }
 
 /// The standard score of the Mann-Whitney test, ties counted half: beyond 3.29 in either direction
@@ -55,12 +56,12 @@ fn thirty_seeds_end_as_those_of_another_implementation() {
     ] {
         let expected = peer[theirs]["final_per_seed"].as_array().unwrap();
         let expected: Vec<f64> = expected.iter().map(|x| x.as_f64().unwrap()).collect();
-        let z = mann_whitney(&metric(&seeds, ours, 0), &expected);
+        let z = mann_whitney(&metric(&seeds, ours), &expected);
         println!("{ours}: z = {z:.2}");
         assert!(z.abs() < 3.29, "{ours} ends elsewhere than the peer's: z = {z:.2}");
     }
     // Exactly linear in the query: what differs is rounding.
-    for (iws, ss) in metric(&seeds, "iws", 0).iter().zip(metric(&seeds, "ss", 0)) {
+    for (iws, ss) in metric(&seeds, "iws").iter().zip(metric(&seeds, "ss")) {
         assert!((iws - ss).abs() < 1e-4, "IWS {iws} and SS {ss} of linear attention");
     }
 }
@@ -73,34 +74,24 @@ fn two_samples_of_two_distributions_are_told_apart() {
     assert_eq!(mann_whitney(&a, &a), 0.0);
 }
 
-/// How many of the seeds have, in layer l, a P dominated by its last entry and a Q dominated by its
-/// left diagonal (negative) and, with `both`, its right one (positive).
-fn with_form(seeds: &[Value], l: usize, both: bool) -> usize {
-    let d = 4.0;
-    let of = |name| metric(seeds, name, l);
-    let (p, p_others) = (of("p_bottom_right"), of("p_avg_abs_others"));
-    let (left, right) = (of("q_trace_upper_left"), of("q_trace_upper_right"));
-    let q_others = of("q_avg_abs_others");
-    (0..seeds.len())
-        .filter(|i| {
-            let (left, right) = (left[*i] / d, right[*i] / d);
-            let diagonal = if both { (right - left) / 2.0 } else { -left };
-            p_others[*i] < 0.1 * p[*i]
-                && q_others[*i] < 0.2 * diagonal
-                && left < 0.0
-                && if both { right > 0.0 } else { right.abs() < 0.2 * diagonal }
-        })
-        .count()
+/// How many of the seeds have a form.
+fn with_form(seeds: &[Value], form: Form) -> usize {
+    let fits = |seed: &&Value| {
+        let element: Element = serde_json::from_value((*seed).clone()).unwrap();
+        form.fits(&element, 4)
+    };
+    seeds.iter().filter(fits).count()
 }
 
 #[test]
 fn one_layer_ends_at_the_corollarys_form_and_more_at_theorem_1s() {
-    for (layers, both) in [("1", false), ("2", true), ("4", true)] {
+    let expected = [("1", Form::OneLayer), ("2", Form::Theorem1), ("4", Form::Theorem1)];
+    for (layers, form) in expected {
         let seeds = trained(&["--seeds", "16", "--layers", layers]);
-        let count = with_form(&seeds, 0, both);
+        let count = with_form(&seeds, form);
         println!("L = {layers}: {count} of {} seeds", seeds.len());
         assert!(count >= 10, "L = {layers}: only {count} of {} seeds have the form", seeds.len());
         // With a right diagonal they do not have the corollary's form.
-        assert!(!both || with_form(&seeds, 0, false) < 4);
+        assert!(form == Form::OneLayer || with_form(&seeds, Form::OneLayer) < 4);
     }
 }

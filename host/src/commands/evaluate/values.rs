@@ -1,7 +1,7 @@
 //! Value functions of a user's transitions: the transformer's, its algorithm's, and LSTD's.
 
-use crate::commands::construction::Construction;
 use crate::commands::model_file;
+use crate::construction::Construction;
 use crate::error::{Doing, Error};
 use crate::formats::parameters::{Attention, Parameters};
 use crate::formats::trajectory::{Features, Trajectory};

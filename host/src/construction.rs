@@ -4,7 +4,7 @@ use crate::error::Error;
 use serde::{Deserialize, Serialize};
 
 /// The trace decay of `td-lambda`, unless said otherwise.
-pub(super) const LAMBDA: f64 = 0.5;
+pub(crate) const LAMBDA: f64 = 0.5;
 
 /// A construction of the paper.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ impl Construction {
     ///
     /// # Errors
     /// [`Error::Option`].
-    pub(super) fn check(
+    pub(crate) fn check(
         construction: Option<Self>,
         lambda: f64,
         gamma: Option<f64>,

@@ -1,9 +1,12 @@
 //! The panels about learning, drawn from `curves.csv` and `matrices.csv` alone.
 
-use super::{CurveRow, MatrixRow};
+use super::learning::{CurveRow, MatrixRow};
 use crate::error::Error;
 use crate::figures::{Axis, Curve, Curves, Figure, Heatmap, Panel};
 use crate::run::records::Records;
+use crate::train::log::{
+    Element, IWS, LOSS, MSVE, Metric, P_BOTTOM_RIGHT, P_OTHERS, Q_LEFT, Q_OTHERS, Q_RIGHT, SS, VD,
+};
 use std::path::Path;
 
 /// The most rows that a matrix of the records has.
@@ -24,87 +27,78 @@ impl CurveRecords {
     /// How many stored layers of a run there are curves of.
     pub fn layers(&self, run: &str) -> usize {
         let of_layer = |l: usize| {
-            let metric = format!("p_bottom_right_{l}");
+            let metric = of_layer(&P_BOTTOM_RIGHT, l);
             self.0.iter().any(|r| r.run == run && r.metric == metric)
         };
         (0..).take_while(|l| of_layer(*l)).count()
     }
 
     /// The curve of a metric: mean with standard error.
-    pub fn curve(&self, run: &str, metric: &str, label: &str) -> Curve {
-        let rows: Vec<_> = self.0.iter().filter(|r| r.run == run && r.metric == metric).collect();
-        Curve::with_stderr(
-            label,
-            rows.iter().map(|r| r.tasks as f64).collect(),
-            rows.iter().map(|r| r.mean).collect(),
-            &rows.iter().map(|r| r.stderr).collect::<Vec<_>>(),
-        )
+    fn curve(&self, run: &str, metric: &str, label: &str) -> Curve {
+        let rows = self.0.iter().filter(|r| r.run == run && r.metric == metric);
+        curve(label, rows.map(|r| (r.tasks as f64, r.mean, r.stderr)))
     }
 
-    /// P[-1,-1] and the rest of P_l.
-    pub fn p_elements(&self, run: &str, l: usize) -> Panel {
-        Panel::Curves(Curves {
-            title: format!("Elements of P{}", subscript(l)),
-            x: Axis::linear("number of MRPs"),
-            y: Axis::linear(""),
-            curves: vec![
-                self.curve(run, &format!("p_bottom_right_{l}"), "P[−1, −1]"),
-                self.curve(run, &format!("p_avg_abs_others_{l}"), "mean |others|"),
-            ],
-            ..Default::default()
-        })
+    /// A metric on an axis of its own.
+    pub fn metric<T>(&self, title: &str, run: &str, metric: &Metric<T>) -> Panel {
+        over_tasks(title, Axis::from_zero(metric.label), vec![self.curve(run, metric.name, "")])
     }
 
-    /// The traces of Q_l's blocks and the rest of Q_l.
-    pub fn q_elements(&self, run: &str, l: usize) -> Panel {
-        Panel::Curves(Curves {
-            title: format!("Elements of Q{}", subscript(l)),
-            x: Axis::linear("number of MRPs"),
-            y: Axis::linear(""),
-            curves: vec![
-                self.curve(run, &format!("q_trace_upper_left_{l}"), "tr Q[:d, :d]"),
-                self.curve(run, &format!("q_trace_upper_right_{l}"), "tr Q[:d, d:2d]"),
-                self.curve(run, &format!("q_avg_abs_others_{l}"), "mean |others|"),
-            ],
-            ..Default::default()
-        })
+    fn elements<const N: usize>(
+        &self,
+        matrix: &str,
+        run: &str,
+        l: usize,
+        metrics: [Metric<Element>; N],
+    ) -> Panel {
+        let curves = metrics.map(|m| self.curve(run, &of_layer(&m, l), m.label));
+        let title = format!("Elements of {matrix}{}", subscript(l));
+        over_tasks(&title, Axis::linear(""), curves.into())
     }
 
     /// IWS and SS, and VD on an axis of its own.
     pub fn comparison(&self, run: &str, title: &str) -> [Panel; 2] {
-        let iws = self.curve(run, "iws", "IWS");
-        let mut ss = self.curve(run, "ss", "SS");
-        ss.dashed = true;
-        let similarity = Curves {
-            title: format!("{title}: similarity to batch TD"),
-            x: Axis::linear("number of MRPs"),
-            y: Axis::fixed("cosine", lowest_cosine(&[&iws, &ss]), 1.05),
-            curves: vec![iws, ss],
-            ..Default::default()
-        };
-        let difference = Curves {
-            title: format!("{title}: value difference"),
-            x: Axis::linear("number of MRPs"),
-            y: Axis::from_zero("VD"),
-            curves: vec![self.curve(run, "vd", "")],
-            ..Default::default()
-        };
-        [Panel::Curves(similarity), Panel::Curves(difference)]
+        let iws = self.curve(run, IWS.name, IWS.label);
+        let ss = Curve { dashed: true, ..self.curve(run, SS.name, SS.label) };
+        let cosine = Axis::fixed("cosine", lowest_cosine(&[&iws, &ss]), 1.05);
+        let similarity = format!("{title}: similarity to batch TD");
+        [
+            over_tasks(&similarity, cosine, vec![iws, ss]),
+            self.metric(&format!("{title}: value difference"), run, &VD),
+        ]
     }
 
     /// The loss, and the value error on an axis of its own.
     pub fn errors(&self, run: &str) -> [Panel; 2] {
-        let panel = |title: &str, metric: &str, label: &str| {
-            Panel::Curves(Curves {
-                title: title.into(),
-                x: Axis::linear("number of MRPs"),
-                y: Axis::from_zero(label),
-                curves: vec![self.curve(run, metric, "")],
-                ..Default::default()
-            })
-        };
-        [panel("Loss of the last batch", "loss", "loss"), panel("Value error", "msve", "MSVE")]
+        [self.metric("Loss of the last batch", run, &LOSS), self.metric("Value error", run, &MSVE)]
     }
+}
+
+/// A curve of points: x, mean and standard error.
+pub fn curve(label: &str, points: impl Iterator<Item = (f64, f64, f64)>) -> Curve {
+    let (mut x, mut y, mut stderr) = (Vec::new(), Vec::new(), Vec::new());
+    for point in points {
+        x.push(point.0);
+        y.push(point.1);
+        stderr.push(point.2);
+    }
+    Curve::with_stderr(label, x, y, &stderr)
+}
+
+/// A figure of one panel.
+pub fn single(title: &str, subtitle: &str, panel: Curves) -> Figure {
+    let (title, subtitle) = (title.into(), subtitle.into());
+    Figure { title, subtitle, panels: vec![Panel::Curves(panel)], ..Default::default() }
+}
+
+/// The name of a layer's metric in the records.
+fn of_layer(metric: &Metric<Element>, l: usize) -> String {
+    format!("{}_{l}", metric.name)
+}
+
+fn over_tasks(title: &str, y: Axis, curves: Vec<Curve>) -> Panel {
+    let x = Axis::linear("number of MRPs");
+    Panel::Curves(Curves { title: title.into(), x, y, curves, ..Default::default() })
 }
 
 /// Where an axis of cosines starts: at 0, or below the curves and their bands if a curve is negative.
@@ -163,26 +157,15 @@ impl MatrixRecords {
         Panel::Heatmap(Heatmap { title, rows, blocks: vec![d, 2 * d], colour_bar: bar })
     }
 
-    /// P_l and Q_l of a run at its end.
-    pub fn final_pair(&self, run: &str, l: usize) -> [Panel; 2] {
-        let last = self.times(run).last().copied().unwrap_or(0);
-        [self.heatmap(run, "P", l, last, false), self.heatmap(run, "Q", l, last, true)]
-    }
-
     /// A row of a figure: P_l and Q_l of a run at its end, and their elements on the way.
     pub fn layer_row(&self, curves: &CurveRecords, run: &str, l: usize) -> [Panel; 4] {
-        let [p, q] = self.final_pair(run, l);
-        [p, q, curves.p_elements(run, l), curves.q_elements(run, l)]
-    }
-
-    /// The figure of a run whose layers share P and Q.
-    pub fn one_layer_figure(&self, curves: &CurveRecords, run: &str, title: &str) -> Figure {
-        Figure {
-            title: title.into(),
-            subtitle: CAPTION.into(),
-            panels: self.layer_row(curves, run, 0).to_vec(),
-            columns: 4,
-        }
+        let last = self.times(run).last().copied().unwrap_or(0);
+        [
+            self.heatmap(run, "P", l, last, false),
+            self.heatmap(run, "Q", l, last, true),
+            curves.elements("P", run, l, [P_BOTTOM_RIGHT, P_OTHERS]),
+            curves.elements("Q", run, l, [Q_LEFT, Q_RIGHT, Q_OTHERS]),
+        ]
     }
 
     /// P_0 and Q_0 of a run as they emerge, one figure per time.
@@ -203,6 +186,13 @@ impl MatrixRecords {
 /// What the captions of all these figures say.
 pub const CAPTION: &str = "mean over seeds; bands are standard errors; P and Q are sign-aligned per \
                            seed, averaged, and divided by the largest entry";
+
+/// The caption of a figure without P and Q.
+pub const SHORT_CAPTION: &str = "mean over seeds; bands are standard errors";
+
+/// The caption of a value error.
+pub const ERROR_CAPTION: &str =
+    "value error on the task just trained on, mean over seeds with standard error";
 
 fn subscript(l: usize) -> String {
     l.to_string()
