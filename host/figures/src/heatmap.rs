@@ -23,14 +23,16 @@ const BOTTOM: f64 = 22.0;
 const BAR: f64 = 62.0;
 
 impl Heatmap {
+    fn columns(&self) -> usize {
+        self.rows.iter().map(Vec::len).max().unwrap_or(0)
+    }
+
     fn cell(&self) -> f64 {
-        let widest = self.rows.iter().map(Vec::len).max().unwrap_or(0).max(self.rows.len()).max(1);
-        (SIDE / widest as f64).floor().max(1.0)
+        (SIDE / self.columns().max(self.rows.len()).max(1) as f64).floor().max(1.0)
     }
 
     fn extent(&self) -> Size {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
-        (self.cell() * columns as f64, self.cell() * self.rows.len() as f64)
+        (self.cell() * self.columns() as f64, self.cell() * self.rows.len() as f64)
     }
 
     pub(crate) fn size(&self) -> Size {
@@ -70,13 +72,12 @@ impl Heatmap {
             }
         }
         scene.frame((left, top), (w, h), Colour::Axis);
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let step = |count: usize| if count > 12 { 2 } else { 1 };
         for i in (0..self.rows.len()).step_by(step(self.rows.len())) {
             let at = top + (i as f64 + 0.5) * cell;
             scene.text((left - 6.0, at + 4.0), &i.to_string(), Anchor::End, style::TICK);
         }
-        for j in (0..columns).step_by(step(columns)) {
+        for j in (0..self.columns()).step_by(step(self.columns())) {
             let at = left + (j as f64 + 0.5) * cell;
             scene.text((at, top + h + 15.0), &j.to_string(), Anchor::Middle, style::TICK);
         }

@@ -256,9 +256,33 @@ mod tests {
     }
 
     #[test]
-    fn text_is_escaped_in_svg() {
-        let figure = Figure { title: "a < b & \"c\"".into(), ..Default::default() };
-        assert!(figure.to_svg().contains("a &lt; b &amp; &quot;c&quot;"));
+    fn on_a_page_a_figure_has_its_colours_names_of_its_own_and_no_markup_of_others() {
+        let curve = Curve::plain("<script>\"", vec![0.0, 1.0], vec![0.0, 1.0]);
+        let curves = Panel::Curves(Curves { curves: vec![curve], ..Default::default() });
+        let mut figure = heatmap(vec![vec![-1.0]]);
+        figure.title = "a < b & \"c\"".into();
+        figure.panels.push(curves);
+        let element = figure.to_element("f");
+        for text in [element.as_str(), &figure.to_svg()] {
+            assert!(text.contains("a &lt; b &amp; &quot;c&quot;") && !text.contains("<script"));
+        }
+        for name in ["paper", "ink", "faint-ink", "axis", "grid", "curve-0"] {
+            assert!(element.contains(&format!("=\"var(--figure-{name})\"")), "{name}");
+        }
+        assert!(element.contains("fill=\"#123f7d\""), "a number keeps its colour");
+        let (_, id) = element.split_once("<clipPath id=\"f-clip").unwrap();
+        let (number, _) = id.split_once('"').unwrap();
+        assert!(element.contains(&format!("url(#f-clip{number})")));
+    }
+
+    #[test]
+    fn a_picture_of_many_panels_does_not_fill_the_memory() {
+        let panel = heatmap(vec![vec![0.5]]).panels.remove(0);
+        let figure = Figure { panels: vec![panel; 2000], columns: 1, ..Default::default() };
+        let scene = figure.scene();
+        assert!(scene.width * scene.height > 1.5e8);
+        let page = scene.to_pixels(2.0).unwrap();
+        assert!(f64::from(page.width()) * f64::from(page.height()) < 1.01e8);
     }
 
     #[test]

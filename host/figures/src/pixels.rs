@@ -11,9 +11,14 @@ use tiny_skia::{
 /// A quarter turn to the left. `Transform::from_rotate` would ask the platform for its sine.
 const UPWARD: Transform = Transform { sx: 0.0, ky: -1.0, kx: 1.0, sy: 0.0, tx: 0.0, ty: 0.0 };
 
+/// The most pixels of a picture: beyond them it is drawn smaller, so that the number of panels, which may
+/// come from elsewhere, does not decide how much memory a picture takes.
+const MOST: f64 = 1e8;
+
 impl Scene {
     /// The page in pixels, `zoom` of them for one of the page's.
     pub(crate) fn to_pixels(&self, zoom: f64) -> Result<Pixmap, Error> {
+        let zoom = zoom.min((MOST / (self.width * self.height)).sqrt());
         let pixels = |length: f64| (length * zoom).round() as u32;
         let mut page =
             Pixmap::new(pixels(self.width), pixels(self.height)).ok_or(Error::TooLarge)?;

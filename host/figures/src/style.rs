@@ -60,23 +60,24 @@ impl Colour {
         }
     }
 
-    /// On a page whose style sheet names the theme's colours, for example `--figure-ink`.
-    pub(crate) fn on_page(self) -> String {
-        match self {
-            Colour::Ink => "var(--figure-ink)".into(),
-            Colour::FaintInk => "var(--figure-faint-ink)".into(),
-            Colour::Axis => "var(--figure-axis)".into(),
-            Colour::Grid => "var(--figure-grid)".into(),
-            Colour::Paper => "var(--figure-paper)".into(),
-            Colour::Curve(index) => format!("var(--figure-curve-{})", index % CURVES.len()),
-            Colour::Value(_) => self.hex(),
-        }
-    }
-
     /// On white paper, as `#rrggbb`.
     pub(crate) fn hex(self) -> String {
         let [r, g, b] = self.rgb();
         format!("#{r:02x}{g:02x}{b:02x}")
+    }
+
+    /// On a page whose style sheet names the theme's colours, for example `--figure-ink`.
+    pub(crate) fn on_page(self) -> String {
+        let name = match self {
+            Colour::Ink => "ink",
+            Colour::FaintInk => "faint-ink",
+            Colour::Axis => "axis",
+            Colour::Grid => "grid",
+            Colour::Paper => "paper",
+            Colour::Curve(index) => &format!("curve-{}", index % CURVES.len()),
+            Colour::Value(_) => return self.hex(),
+        };
+        format!("var(--figure-{name})")
     }
 }
 
