@@ -17,6 +17,7 @@ use crate::run::session::Session;
 use measure::{CONTEXT, STATES, Settings};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// The name of the stored model in the run's folder.
@@ -326,15 +327,17 @@ fn heatmaps(parameters: &Parameters) -> Figure {
 
 /// The element-wise metrics over training, a panel of P and one of Q for each layer.
 fn element_curves(rows: &[ElementRow]) -> Figure {
-    let layers = rows.iter().map(|row| row.layer).max().unwrap_or(0) + 1;
+    let mut layers = BTreeMap::<usize, Vec<&ElementRow>>::new();
+    for row in rows {
+        layers.entry(row.layer).or_default().push(row);
+    }
     let mut panels = Vec::new();
-    for layer in 0..layers {
-        let of_layer: Vec<_> = rows.iter().filter(|row| row.layer == layer).collect();
+    for (layer, of_layer) in &layers {
         let x: Vec<f64> = of_layer.iter().map(|row| row.mrps as f64).collect();
         let curve = |label: &str, value: fn(&ElementRow) -> f64| {
             Curve::plain(label, x.clone(), of_layer.iter().map(|row| value(row)).collect())
         };
-        let title = |name: &str| match layers {
+        let title = |name: &str| match layers.len() {
             1 => name.to_owned(),
             _ => format!("{name}, layer {layer}"),
         };
