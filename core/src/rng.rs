@@ -13,7 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// let mut rng = Rng::stream(7, Stream::Tasks);
 /// assert_eq!(rng.next_u64(), Rng::new(7).next_u64());
 /// let (x, y): (f32, f64) = (rng.uniform_in(-1.0, 1.0), rng.normal());
-/// let mut again = Rng::from_state(rng.state());
+/// let mut again = Rng::from_state(rng.state()).unwrap();
 /// assert_eq!((again.below(6), again.categorical([0.5, 0.5])), (rng.below(6), rng.categorical([0.5, 0.5])));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,9 +52,10 @@ impl Rng {
         self.0.state()
     }
 
-    /// The stream that continues from a stored [`Rng::state`].
-    pub fn from_state(state: [u8; 32]) -> Self {
-        Rng(Xoshiro256PlusPlus::from_seed(state))
+    /// The stream that continues from a stored [`Rng::state`]. None for zeros alone: no stream has that
+    /// state (it would stay there), so what is stored is damaged.
+    pub fn from_state(state: [u8; 32]) -> Option<Self> {
+        (state != [0; 32]).then(|| Rng(Xoshiro256PlusPlus::from_seed(state)))
     }
 
     /// The next 64 random bits.
@@ -136,8 +137,9 @@ mod tests {
     fn a_stored_state_continues_the_stream() {
         let mut rng = Rng::stream(9, Stream::Evaluation);
         rng.next_u64();
-        let mut resumed = Rng::from_state(rng.state());
+        let mut resumed = Rng::from_state(rng.state()).unwrap();
         assert_eq!(resumed.next_u64(), rng.next_u64());
+        assert_eq!(Rng::from_state([0; 32]), None);
     }
 
     #[test]

@@ -364,6 +364,17 @@ fn checkpoints() {
 }
 
 #[test]
+fn a_checkpoint_without_a_random_stream_is_refused() {
+    let mut record = Checkpoint::from_bytes(Path::new(FILE), &checkpoint()).unwrap().record;
+    record[28..60].fill(0);
+    let mut group = group();
+    let before = group.save(0);
+    let error = group.restore(&[record]).unwrap_err();
+    assert!(error.to_string().contains("not all zeros"), "{error}");
+    assert_eq!(group.save(0), before);
+}
+
+#[test]
 fn records() {
     survives(&[MATRICES], unchanged, read_matrices);
     survives(&[RUN_JSON], unchanged, |bytes| !info::processes(bytes).is_empty());

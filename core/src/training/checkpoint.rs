@@ -106,7 +106,8 @@ where
     ///
     /// # Errors
     /// [`Error::OutOfRange`], naming the checkpoint, if a record has another shape, version or number
-    /// type, or if the lanes have done different numbers of tasks. Nothing has changed then.
+    /// type, if its task stream's state is all zeros, or if the lanes have done different numbers of tasks. Nothing
+    /// has changed then.
     pub fn restore<'a>(&mut self, record: impl Fn(usize) -> &'a [u8]) -> Result<(), Error> {
         let header = self.header();
         let mut tasks_done = None;
@@ -116,7 +117,12 @@ where
                 let accepted = "a record of this version, number type, network and optimiser";
                 return Err(Error::OutOfRange { parameter: "checkpoint", accepted });
             }
-            let done = ByteReader::new(&bytes[20..]).u64();
+            let mut reader = ByteReader::new(&bytes[20..]);
+            let done = reader.u64();
+            if Rng::from_state(reader.take()).is_none() {
+                let accepted = "a task stream whose state is not all zeros";
+                return Err(Error::OutOfRange { parameter: "checkpoint", accepted });
+            }
             if *tasks_done.get_or_insert(done) != done {
                 let accepted = "lanes that have done the same number of tasks";
                 return Err(Error::OutOfRange { parameter: "checkpoint", accepted });
@@ -129,7 +135,9 @@ where
             reader.take::<12>();
             self.seeds.as_mut()[lane] = reader.u64();
             reader.u64();
-            self.rngs.as_mut()[lane] = Rng::from_state(reader.take());
+            if let Some(rng) = Rng::from_state(reader.take()) {
+                self.rngs.as_mut()[lane] = rng;
+            }
             take_lane(self.network.parameters_mut(), lane, &mut reader);
             if let Some(adam) = &mut self.adam {
                 take_adam::<S, _>(adam, lane, &mut reader);

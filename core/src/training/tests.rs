@@ -96,6 +96,9 @@ fn a_foreign_record_is_refused_and_changes_nothing() {
     let other = record(&longer, 1);
     assert!(a.restore(|lane| if lane == 1 { &other } else { &before }).is_err());
     assert!(a.restore(|_| &before[1..]).is_err());
+    let mut no_stream = before.clone();
+    no_stream[28..60].fill(0);
+    assert!(a.restore(|lane| if lane == 2 { &no_stream } else { &before }).is_err());
     let td = Settings { optimizer: Optimizer::Td { step_size: 0.1 }, ..settings() };
     assert!(trainer::<Lanes4>(&[1], td).restore(|_| &before).is_err());
     assert_eq!(record(&a, 0), before);

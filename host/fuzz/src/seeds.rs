@@ -73,8 +73,12 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let few: Vec<_> = matrices.lines().take(30).collect();
     put("csv", "matrices", few.join("\n").as_bytes())?;
     let checkpoint = fs::read(train.join("seed_0/checkpoint.bin"))?;
-    let record = ictd::train::checkpoint::Checkpoint::from_bytes(Path::new("seed"), &checkpoint)?;
-    put("checkpoint", "record", &record.record)?;
+    let mut record =
+        ictd::train::checkpoint::Checkpoint::from_bytes(Path::new("seed"), &checkpoint)?.record;
+    put("checkpoint", "record", &record)?;
+    // Once accepted, with another random stream than the one stored.
+    record[28..60].fill(0);
+    put("checkpoint", "record_without_stream", &record)?;
 
     let mut archive = zip::ZipArchive::new(fs::File::open(train.join("seed_0/data.npz"))?)?;
     for at in 0..archive.len() {
