@@ -1,19 +1,22 @@
 # Sourced, not run. `cargo_for TARGET SUBCOMMAND ...` calls cargo for a target that may not be
-# installed, and sets TARGET_DIR and COMPILER:
+# installed, and sets COMPILER:
 # 1. with the installed standard library, if there is one;
 # 2. after `rustup target add`, if that works within a minute;
 # 3. else with a rustc that carries its library's source (Debian: rustc-web rust-web-src), which
 #    builds core for the target.
 
-apt_install() {
-    command -v apt-get >/dev/null || return 1
+needed_rust=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "${BASH_SOURCE[0]%/*}/../../Cargo.toml")
+
+apt_get() {
     local sudo=
     [ "$(id -u)" = 0 ] || sudo="sudo -n"
-    DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends "$@" \
-        >/dev/null 2>&1 ||
-        { $sudo apt-get update -qq >/dev/null 2>&1 &&
-            DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends "$@" \
-                >/dev/null 2>&1; }
+    DEBIAN_FRONTEND=noninteractive $sudo apt-get -qq "$@" >/dev/null 2>&1
+}
+
+apt_install() {
+    command -v apt-get >/dev/null || return 1
+    apt_get install -y --no-install-recommends "$@" ||
+        { apt_get update && apt_get install -y --no-install-recommends "$@"; }
 }
 
 # need PROGRAM PACKAGE...: installs what is missing.
@@ -32,6 +35,19 @@ has_target() {
         -print -quit 2>/dev/null)" ]
 }
 
+# version_of RUSTC: such as 1.96.0; nothing if there is none.
+version_of() {
+    "$1" -V 2>/dev/null | cut -d' ' -f2
+}
+
+# builds_core RUSTC: it is new enough for the workspace, and carries its library's source.
+builds_core() {
+    local version
+    version=$(version_of "$1")
+    [ -n "$version" ] && printf '%s\n' "$needed_rust" "$version" | sort -CV &&
+        [ -e "$("$1" --print sysroot)/lib/rustlib/src/rust/library/core" ]
+}
+
 cargo_for() {
     local target=$1
     shift
@@ -45,13 +61,18 @@ cargo_for() {
         return
     fi
     local rustc=${RUSTC_WITH_SOURCE:-/usr/bin/rustc}
-    if ! [ -e "$("$rustc" --print sysroot 2>/dev/null)/lib/rustlib/src/rust/library/core" ]; then
+    if ! builds_core "$rustc" && [ -z "${APT_TRIED:-}" ]; then
+        APT_TRIED=1
         echo "installing a rustc with source for $target" >&2
-        apt_install rustc-web rust-web-src
+        # The package lists of a new machine may offer one that is too old.
+        { apt_get update; apt_install rustc-web rust-web-src; } || true
     fi
-    if ! [ -e "$("$rustc" --print sysroot 2>/dev/null)/lib/rustlib/src/rust/library/core" ]; then
-        echo "no standard library for $target: rustup target add $target," \
-            "or on Debian apt-get install rustc-web rust-web-src" >&2
+    if ! builds_core "$rustc"; then
+        local found
+        found=$(version_of "$rustc" || true)
+        echo "no standard library for $target, and to build it rustc $needed_rust or later with its source" \
+            "is needed; $rustc is ${found:-missing}: rustup target add $target, or on Debian" \
+            "apt-get update && apt-get install rustc-web rust-web-src" >&2
         return 1
     fi
     local host lld
