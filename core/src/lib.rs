@@ -75,7 +75,7 @@
 //! | App. "Element-wise Convergence Metrics" | [`metrics::Elements`] |
 //! | VD, IWS, SS (App. "Trained Transformer and Batch TD Comparison Metrics") | [`metrics::Comparison`], [`metrics::EvaluationStates`] |
 //! | MSVE, weighted by d_p | [`EvaluationStates::squared_difference`](metrics::EvaluationStates::squared_difference) |
-//! | App. "Investigation of In-Context TD with RNN" | [`rnn::Rnn`]; what no linear one can do: [`rnn::linear`] |
+//! | App. "Investigation of In-Context TD with RNN" | [`rnn::Rnn`] |
 //! | Algorithms 2 and 3 | [`tasks::boyan_chain`], [`tasks::boyan_chain_representable`] |
 //! | Algorithm 4 (CartPole) | [`tasks::cart_pole()`], its tile coding [`tasks::cart_pole::TileCoding`] |
 //! | App. on Figure 1 | [`tasks::random_mdp`] |

@@ -4,9 +4,9 @@ use crate::log::log;
 use ictd_core::digest::Digest;
 use ictd_core::error::Error;
 use ictd_core::rng::Rng;
-use ictd_core::tasks::{Mrp, Task, random_mdp};
+use ictd_core::tasks::{FiniteTask, FiniteTasks, Mrp, Task, random_mdp};
 use ictd_core::training::{
-    AdamSettings, Autoregressive, FiniteTask, FiniteTasks, MultiTaskTd, Optimizer, Settings,
+    AdamSettings, Autoregressive, BatchTdReference, MultiTaskTd, Optimizer, Settings,
 };
 use ictd_core::{Context, Model};
 
@@ -127,8 +127,18 @@ pub(crate) fn damage() -> bool {
     rejected == tried && intact
 }
 
-/// The trainer of the demo: the paper's task and network, a smaller batch.
-pub(crate) type Trainer = MultiTaskTd<f32, Autoregressive<f32, 4, 9, 3>, FiniteTasks<10>, 4, 26>;
+/// The trainer of the demo: the paper's task and network, a smaller batch; and batch TD beside it.
+pub(crate) struct Trainer {
+    network: MultiTaskTd<f32, Autoregressive<f32, 4, 9, 3>, FiniteTasks<10>, 4, 26>,
+    reference: BatchTdReference<f32, 4>,
+}
+
+impl Trainer {
+    pub(crate) fn train_task(&mut self) -> Result<(), Error> {
+        let Trainer { network, reference } = self;
+        network.train_task_beside(|windows, targets| reference.train(windows, targets))
+    }
+}
 
 /// Windows in a batch of the demo's training.
 pub(crate) const WINDOWS: usize = 8;
@@ -144,7 +154,10 @@ pub(crate) fn trainer() -> Result<Trainer, Error> {
         ..Default::default()
     };
     let tasks = FiniteTasks { kind: FiniteTask::BoyanChain, states: 10 };
-    MultiTaskTd::new(settings, tasks, Autoregressive::autoregressive(3)?, 3, &[0])
+    Ok(Trainer {
+        reference: BatchTdReference::new(3, &settings.optimizer)?,
+        network: MultiTaskTd::new(settings, tasks, Autoregressive::autoregressive(3)?, &[0])?,
+    })
 }
 
 /// A short training run, by the host's own trainer.
@@ -154,14 +167,15 @@ pub(crate) fn train(trainer: &mut Trainer, digest: &mut Digest) -> Result<(), Er
     let mut loss = 0.0;
     for task in 1..=TASKS {
         trainer.train_task()?;
-        loss += trainer.loss();
+        loss += trainer.network.loss();
         if task % 10 == 0 {
             log!("  after {} tasks: mean loss {}", task, decimals(loss / 10.0));
             loss = 0.0;
         }
     }
     let mut trained = Digest::EMPTY;
-    trainer.save(0, |bytes| trained.bytes(bytes));
+    trainer.network.save(0, |bytes| trained.bytes(bytes));
+    trainer.reference.save(0, |bytes| trained.bytes(bytes));
     log!("  digest of the checkpoint: {}", Hex(trained.value()));
     digest.word(trained.value());
     Ok(())

@@ -15,9 +15,9 @@ use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::scalar::{Kernel, Scalar};
 use ictd_core::statistic::Statistic;
-use ictd_core::tasks::{Mrp, Task, boyan_chain};
+use ictd_core::tasks::{FiniteTask, FiniteTasks, Mrp, Task, boyan_chain};
 use ictd_core::training::{
-    Adam, AdamSettings, AttentionParameters, Autoregressive, BatchTd, FiniteTask, FiniteTasks,
+    Adam, AdamSettings, AttentionParameters, Autoregressive, BatchTd,
     MultiTaskTd, Network, Parameters, Settings, SoftmaxNetwork, Targets, Trajectory,
 };
 use ictd_core::transformer::Transformer;
@@ -294,7 +294,7 @@ impl Report {
         let seeds: Vec<u64> = (1..=S::LANES as u64).collect();
         let settings = Settings { context_len, ..Settings::default() };
         let Ok(trainer) =
-            MultiTaskTd::<S, _, _, D, T>::new(settings, tasks, network, DEPTH, &seeds)
+            MultiTaskTd::<S, _, _, D, T>::new(settings, tasks, network, &seeds)
         else {
             return;
         };

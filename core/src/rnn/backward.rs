@@ -1,6 +1,6 @@
-use super::{LayerInput, Rnn, add_product, step};
+use super::layer::add_transposed_product;
+use super::{LayerInput, Rnn, step};
 use crate::error::Error;
-use crate::linalg::keep_apart;
 use crate::scalar::{Scalar, kernel};
 
 /// A forward pass over a prompt, kept for the backward pass through time: the hidden states after
@@ -43,9 +43,9 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize>
     ///
     /// # Errors
     /// [`Error::CapacityExceeded`] beyond N context tokens.
-    pub fn forward<const C: usize>(
+    pub fn forward(
         &mut self,
-        rnn: &Rnn<S, X, H, L, C>,
+        rnn: &Rnn<S, X, H, L>,
         context: impl IntoIterator<Item = [S; X]>,
         query: [S; X],
     ) -> Result<S, Error> {
@@ -73,26 +73,21 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize>
     }
 
     /// Backward through time from v-bar = `seed`: adds `seed` dv/dtheta to `gradient`.
-    pub fn backward<const C: usize>(
-        &self,
-        rnn: &Rnn<S, X, H, L, C>,
-        seed: S,
-        gradient: &mut Rnn<S, X, H, L, C>,
-    ) {
+    pub fn backward(&self, rnn: &Rnn<S, X, H, L>, seed: S, gradient: &mut Rnn<S, X, H, L>) {
         self.walk_back(rnn, seed, gradient, |_, _| ());
     }
 
     /// As [`Self::backward`], and the adjoints of the tokens (the columns of Z).
-    pub fn backward_to_tokens<const C: usize>(
+    pub fn backward_to_tokens(
         &self,
-        rnn: &Rnn<S, X, H, L, C>,
+        rnn: &Rnn<S, X, H, L>,
         seed: S,
-        gradient: &mut Rnn<S, X, H, L, C>,
+        gradient: &mut Rnn<S, X, H, L>,
     ) -> RnnAdjoints<S, X, N> {
         let mut adjoints = RnnAdjoints { context: [[S::ZERO; X]; N], query: [S::ZERO; X] };
         self.walk_back(rnn, seed, gradient, |t, first_layer_bar| {
             let mut x_bar = [S::ZERO; X];
-            add_transposed_product(&mut x_bar, rnn.input_weights(0), first_layer_bar);
+            add_transposed_product(&mut x_bar, &rnn.first.input.data.0, first_layer_bar);
             match adjoints.context[..self.n].get_mut(t) {
                 Some(adjoint) => *adjoint = x_bar,
                 None => adjoints.query = x_bar,
@@ -102,18 +97,18 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize>
     }
 
     /// Shows, for each token t from the last to the first, the adjoint of layer 0's pre-activation.
-    fn walk_back<const C: usize>(
+    fn walk_back(
         &self,
-        rnn: &Rnn<S, X, H, L, C>,
+        rnn: &Rnn<S, X, H, L>,
         seed: S,
-        gradient: &mut Rnn<S, X, H, L, C>,
+        gradient: &mut Rnn<S, X, H, L>,
         mut observe_first_layer: impl FnMut(usize, &[S; H]),
     ) {
         // Adjoints of the hidden states after token t.
         let mut a_bar = [[S::ZERO; H]; L];
         for i in 0..H {
-            a_bar[L - 1][i] = seed * rnn.output_weights()[i];
-            gradient.columns[C - 1][i] += seed * self.last[L - 1][i];
+            a_bar[L - 1][i] = seed * rnn.output[i];
+            gradient.output[i] += seed * self.last[L - 1][i];
         }
         let none = [[S::ZERO; H]; L];
         for t in (0..=self.n).rev() {
@@ -131,49 +126,39 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize>
 kernel! {
     /// One token back: turns the adjoints of the hidden states after it into those before it, adds to
     /// `gradient`, and gives the adjoint of layer 0's pre-activation.
-    fn token_back as TokenBack<
-        'a,
-        S: Scalar,
-        const X: usize,
-        const H: usize,
-        const L: usize,
-        const C: usize,
-    >(
-        rnn: &'a Rnn<S, X, H, L, C>,
-        gradient: &'a mut Rnn<S, X, H, L, C>,
+    fn token_back as TokenBack<'a, S: Scalar, const X: usize, const H: usize, const L: usize>(
+        rnn: &'a Rnn<S, X, H, L>,
+        gradient: &'a mut Rnn<S, X, H, L>,
         a_bar: &'a mut [[S; H]; L],
         before: &'a [[S; H]; L],
         after: &'a [[S; H]; L],
         token: &'a [S; X],
     ) -> [S; H] {
         let mut before_bar = [[S::ZERO; H]; L];
-        let mut first_layer_bar = [S::ZERO; H];
-        for l in (0..L).rev() {
-            // Of the pre-activation: tanh' = 1 - tanh^2.
-            let mut g = a_bar[l];
-            for i in 0..H {
-                g[i] *= S::ONE - after[l][i] * after[l][i];
-            }
-            let (start, recurrent) =
-                (Rnn::<S, X, H, L, C>::start(l), Rnn::<S, X, H, L, C>::recurrent_start(l));
-            if l == 0 {
-                add_outer(&mut gradient.columns[start..recurrent], &g, token);
-                first_layer_bar = g;
-            } else {
-                let (below, below_bar) = match rnn.layer_input {
-                    LayerInput::Current => (&after[l - 1], &mut a_bar[l - 1]),
-                    LayerInput::Delayed => (&before[l - 1], &mut before_bar[l - 1]),
-                };
-                add_outer(&mut gradient.columns[start..recurrent], &g, below);
-                add_transposed_product(below_bar, rnn.input_weights(l), &g);
-            }
-            add_outer(&mut gradient.columns[recurrent..recurrent + H], &g, &before[l]);
-            add_product(&mut gradient.columns[recurrent + H], &[g], &[S::ONE]);
-            add_transposed_product(&mut before_bar[l], rnn.recurrent_weights(l), &g);
+        for (l, (layer, gradient)) in (1..L).zip(rnn.upper.iter().zip(&mut gradient.upper)).rev() {
+            let g = through_tanh(&a_bar[l], &after[l]);
+            let (below, below_bar) = match rnn.layer_input {
+                LayerInput::Current => (&after[l - 1], &mut a_bar[l - 1]),
+                LayerInput::Delayed => (&before[l - 1], &mut before_bar[l - 1]),
+            };
+            add_transposed_product(below_bar, &layer.input.data.0, &g);
+            layer.backward(&g, below, &before[l], gradient, &mut before_bar[l]);
         }
+        let g = through_tanh(&a_bar[0], &after[0]);
+        rnn.first.backward(&g, token, &before[0], &mut gradient.first, &mut before_bar[0]);
         *a_bar = before_bar;
-        first_layer_bar
+        g
     }
+}
+
+/// The adjoint of x from that of a = tanh(x): tanh' = 1 - tanh^2.
+#[inline(always)]
+fn through_tanh<S: Scalar, const H: usize>(a_bar: &[S; H], a: &[S; H]) -> [S; H] {
+    let mut g = *a_bar;
+    for i in 0..H {
+        g[i] *= S::ONE - a[i] * a[i];
+    }
+    g
 }
 
 impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> Default
@@ -184,38 +169,14 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
     }
 }
 
-/// W-bar += g x^T, by columns.
-#[inline(always)]
-fn add_outer<S: Scalar, const H: usize>(w_bar: &mut [[S; H]], g: &[S; H], x: &[S]) {
-    for (column, x_j) in w_bar.iter_mut().zip(x) {
-        for i in 0..H {
-            keep_apart::<S>();
-            column[i] += g[i] * *x_j;
-        }
-    }
-}
-
-/// x-bar += W^T g, W by columns.
-#[inline(always)]
-fn add_transposed_product<S: Scalar, const H: usize>(x_bar: &mut [S], w: &[[S; H]], g: &[S; H]) {
-    for (x, column) in x_bar.iter_mut().zip(w) {
-        let mut sum = column[0] * g[0];
-        for i in 1..H {
-            keep_apart::<S>();
-            sum += column[i] * g[i];
-        }
-        *x += sum;
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::{PaperRnn, parameter_columns};
+    use super::super::PaperRnn;
     use super::*;
     use crate::rng::Rng;
     use crate::scalar::Lanes8;
 
-    type Small = Rnn<f64, 6, 4, 3, { parameter_columns(6, 4, 3) }>;
+    type Small = Rnn<f64, 6, 4, 3>;
 
     fn setting(layer_input: LayerInput, seed: u64) -> (Small, [[f64; 6]; 6]) {
         let mut rng = Rng::new(seed);
@@ -234,14 +195,13 @@ mod tests {
             let mut gradient = Small::zeros(layer_input);
             let adjoints = tape.backward_to_tokens(&rnn, 2.0, &mut gradient);
             let h = 1e-6;
-            for i in 0..rnn.as_slice().len() {
+            for (i, got) in gradient.slices().flatten().enumerate() {
                 let at = |h: f64| {
                     let mut moved = rnn.clone();
-                    moved.as_mut_slice()[i] += h;
+                    *moved.slices_mut().flatten().nth(i).unwrap() += h;
                     2.0 * moved.value(&tokens)
                 };
                 let want = (at(h) - at(-h)) / (2.0 * h);
-                let got = gradient.as_slice()[i];
                 assert!((got - want).abs() < 1e-8, "{layer_input:?} {i}: {got} and {want}");
             }
             for t in 0..6 {
@@ -275,9 +235,9 @@ mod tests {
     fn initial_parameters_are_uniform_within_1_over_sqrt_h() {
         let mut rnn = PaperRnn::<f32>::zeros(LayerInput::Current);
         rnn.initialise_lane(0, &mut Rng::new(3));
-        let largest = rnn.as_slice().iter().fold(0.0f32, |m, x| m.max(x.abs()));
+        let largest = rnn.slices().flatten().fold(0.0f32, |m, x| m.max(x.abs()));
         assert!(largest < 0.5 && largest > 0.45, "{largest}");
-        assert_eq!(rnn.as_slice().len(), 10 * 4 + 2 * 16 + 3 * 16 + 3 * 4 + 4);
+        assert_eq!(rnn.slices().flatten().count(), 10 * 4 + 2 * 16 + 3 * 16 + 3 * 4 + 4);
     }
 
     #[test]

@@ -10,18 +10,18 @@
 //! and v = <W_o, a_T^(L-1)> after the last token, the query. A token is the transformer's with a flag
 //! row below: (phi; gamma phi'; R; 0) for a transition, (phi; 0; 0; 1) for the query; X = 2 d + 2
 //! entries.
-//!
-//! [`Rnn`] is the network with its forward and backward passes; [`linear`] shows what no linear one
-//! can do.
 
 mod backward;
-pub mod linear;
+mod layer;
 
 pub use backward::{RnnAdjoints, RnnTape};
+pub use layer::RnnLayer;
 
+use crate::linalg::zeros;
 use crate::rng::Rng;
 use crate::scalar::{Scalar, kernel};
-use nalgebra::{ArrayStorage, SMatrix, SVector};
+use heapless::Vec;
+use nalgebra::SVector;
 
 /// What layer l >= 1 reads at step t.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,35 +36,40 @@ pub enum LayerInput {
     Delayed,
 }
 
-/// The number of parameters of an [`Rnn`] divided by h: how many columns of h numbers it has.
-pub const fn parameter_columns(inputs: usize, hidden: usize, layers: usize) -> usize {
-    // W_ax^(0), then W_ax^(l) for the other layers, W_aa^(l) and b^(l) for all, W_o.
-    inputs + layers.saturating_sub(1) * hidden + layers * (hidden + 1) + 1
-}
-
-/// A deep recurrent network: X inputs, L layers of H units, C = [`parameter_columns`]`(X, H, L)`.
+/// A deep recurrent network: X inputs, L layers of H units.
 ///
-/// Its parameters are C columns of H numbers, in the order W_ax^(0), W_aa^(0), b^(0), W_ax^(1), ...,
-/// W_o, the matrices column by column: one flat array, as optimisers and files want it.
+/// ```
+/// use ictd_core::rng::Rng;
+/// use ictd_core::rnn::{LayerInput, PaperRnn};
+///
+/// let mut rnn = PaperRnn::<f32>::zeros(LayerInput::Current);
+/// rnn.initialise_lane(0, &mut Rng::new(1));
+/// let transition = [0.5, -0.25, 1.0, 0.0, 0.9, 0.45, -0.45, 0.0, 0.75, 0.0];
+/// let query = [0.5, -0.25, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0];
+/// assert!(rnn.value(&[transition, query]).is_finite());
+/// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rnn<S: Scalar, const X: usize, const H: usize, const L: usize, const C: usize> {
-    columns: [[S; H]; C],
+pub struct Rnn<S: Scalar, const X: usize, const H: usize, const L: usize> {
+    /// Layer 0, which reads the tokens.
+    pub first: RnnLayer<S, X, H>,
+    /// Layers 1 to L - 1.
+    upper: Vec<RnnLayer<S, H, H>, L>,
+    /// W_o, (H).
+    pub output: SVector<S, H>,
     layer_input: LayerInput,
 }
 
 /// The 3-layer network of the paper with h = 4, for features of dimension d = 4.
-pub type PaperRnn<S> = Rnn<S, 10, 4, 3, { parameter_columns(10, 4, 3) }>;
+pub type PaperRnn<S> = Rnn<S, 10, 4, 3>;
 
-impl<S: Scalar, const X: usize, const H: usize, const L: usize, const C: usize> Rnn<S, X, H, L, C> {
+impl<S: Scalar, const X: usize, const H: usize, const L: usize> Rnn<S, X, H, L> {
     /// A network of zeros.
     pub fn zeros(layer_input: LayerInput) -> Self {
         const {
-            assert!(
-                X >= 1 && H >= 1 && L >= 1 && C == parameter_columns(X, H, L),
-                "C does not fit X inputs, H units and L layers: write C = parameter_columns(X, H, L)"
-            );
+            assert!(X >= 1 && H >= 1 && L >= 1, "a network has inputs, units and layers");
         }
-        Rnn { columns: [[S::ZERO; H]; C], layer_input }
+        let upper = (1..L).map(|_| RnnLayer::ZERO).collect();
+        Rnn { first: RnnLayer::ZERO, upper, output: zeros(), layer_input }
     }
 
     /// Draws the parameters of one lane from U(-1/sqrt(h), 1/sqrt(h)), all of them: PyTorch's
@@ -72,7 +77,7 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const C: usize> 
     pub fn initialise_lane(&mut self, lane: usize, rng: &mut Rng) {
         let bound = <S::Element as Scalar>::from_count(H as u64);
         let bound = <S::Element as Scalar>::ONE / Scalar::sqrt(bound);
-        for x in self.as_mut_slice() {
+        for x in self.slices_mut().flatten() {
             x.set_lane(lane, rng.uniform_in(-bound, bound));
         }
     }
@@ -82,118 +87,38 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const C: usize> 
         self.layer_input
     }
 
-    /// All parameters.
-    #[inline(always)]
-    pub fn as_slice(&self) -> &[S] {
-        self.columns.as_flattened()
+    /// Layers 1 to L - 1.
+    pub fn upper(&self) -> &[RnnLayer<S, H, H>] {
+        &self.upper
     }
 
-    /// All parameters.
-    #[inline(always)]
-    pub fn as_mut_slice(&mut self) -> &mut [S] {
-        self.columns.as_flattened_mut()
+    /// [`Rnn::upper`], to be changed.
+    pub fn upper_mut(&mut self) -> &mut [RnnLayer<S, H, H>] {
+        &mut self.upper
+    }
+
+    /// All parameters: W_ax^(0), W_aa^(0), b^(0), W_ax^(1), ..., W_o, each column by column.
+    pub fn slices(&self) -> impl Iterator<Item = &[S]> {
+        let layers = self.first.slices().into_iter();
+        let layers = layers.chain(self.upper.iter().flat_map(RnnLayer::slices));
+        layers.chain([self.output.as_slice()])
+    }
+
+    /// [`Rnn::slices`], to be changed.
+    pub fn slices_mut(&mut self) -> impl Iterator<Item = &mut [S]> {
+        let layers = self.first.slices_mut().into_iter();
+        let layers = layers.chain(self.upper.iter_mut().flat_map(RnnLayer::slices_mut));
+        layers.chain([self.output.as_mut_slice()])
     }
 
     /// The network that one lane has learned.
-    pub fn lane(&self, lane: usize) -> Rnn<S::Element, X, H, L, C> {
+    pub fn lane(&self, lane: usize) -> Rnn<S::Element, X, H, L> {
         Rnn {
-            columns: self.columns.map(|column| column.map(|x| x.lane(lane))),
+            first: self.first.lane(lane),
+            upper: self.upper.iter().map(|layer| layer.lane(lane)).collect(),
+            output: self.output.map(|x| x.lane(lane)),
             layer_input: self.layer_input,
         }
-    }
-
-    /// The first column of layer l's parameters.
-    #[inline(always)]
-    fn start(l: usize) -> usize {
-        if l == 0 { 0 } else { X + H + 1 + (l - 1) * (2 * H + 1) }
-    }
-
-    /// Where W_aa of layer l starts, behind W_ax.
-    #[inline(always)]
-    fn recurrent_start(l: usize) -> usize {
-        Self::start(l) + if l == 0 { X } else { H }
-    }
-
-    /// The columns of W_ax^(l): X of them for layer 0, H for the others.
-    #[inline(always)]
-    fn input_weights(&self, l: usize) -> &[[S; H]] {
-        &self.columns[Self::start(l)..Self::recurrent_start(l)]
-    }
-
-    /// The columns of W_aa^(l).
-    #[inline(always)]
-    fn recurrent_weights(&self, l: usize) -> &[[S; H]] {
-        &self.columns[Self::recurrent_start(l)..Self::recurrent_start(l) + H]
-    }
-
-    /// b^(l).
-    #[inline(always)]
-    fn bias(&self, l: usize) -> &[S; H] {
-        &self.columns[Self::recurrent_start(l) + H]
-    }
-
-    /// W_o.
-    #[inline(always)]
-    fn output_weights(&self) -> &[S; H] {
-        &self.columns[C - 1]
-    }
-
-    /// Layer 0's parameters, to read or set: W_ax, (H, X), W_aa, (H, H), b, (H).
-    pub fn first_layer(&self) -> (SMatrix<S, H, X>, SMatrix<S, H, H>, SVector<S, H>) {
-        (matrix(self.input_weights(0)), matrix(self.recurrent_weights(0)), vector(self.bias(0)))
-    }
-
-    /// Parameters of layer `l` >= 1 (0 counts as 1, beyond L as the last): W_ax and W_aa, (H, H),
-    /// b, (H); none if there is only one layer.
-    pub fn upper_layer(
-        &self,
-        l: usize,
-    ) -> Option<(SMatrix<S, H, H>, SMatrix<S, H, H>, SVector<S, H>)> {
-        if L == 1 {
-            return None;
-        }
-        let l = l.clamp(1, L - 1);
-        let wax = matrix(self.input_weights(l));
-        Some((wax, matrix(self.recurrent_weights(l)), vector(self.bias(l))))
-    }
-
-    /// W_o, (H).
-    pub fn output_layer(&self) -> SVector<S, H> {
-        vector(self.output_weights())
-    }
-
-    /// Sets layer 0: W_ax, (H, X), W_aa, (H, H), b, (H).
-    pub fn set_first_layer(
-        &mut self,
-        wax: &SMatrix<S, H, X>,
-        waa: &SMatrix<S, H, H>,
-        b: &SVector<S, H>,
-    ) {
-        self.columns[..X].copy_from_slice(&wax.data.0);
-        self.columns[X..X + H].copy_from_slice(&waa.data.0);
-        self.columns[X + H] = b.data.0[0];
-    }
-
-    /// Sets layer `l` from 1 to L - 1 (others are ignored): W_ax and W_aa, (H, H), b, (H).
-    pub fn set_upper_layer(
-        &mut self,
-        l: usize,
-        wax: &SMatrix<S, H, H>,
-        waa: &SMatrix<S, H, H>,
-        b: &SVector<S, H>,
-    ) {
-        if !(1..L).contains(&l) {
-            return;
-        }
-        let (start, recurrent) = (Self::start(l), Self::recurrent_start(l));
-        self.columns[start..start + H].copy_from_slice(&wax.data.0);
-        self.columns[recurrent..recurrent + H].copy_from_slice(&waa.data.0);
-        self.columns[recurrent + H] = b.data.0[0];
-    }
-
-    /// Sets W_o, (H).
-    pub fn set_output_layer(&mut self, wo: &SVector<S, H>) {
-        self.columns[C - 1] = wo.data.0[0];
     }
 
     /// The hidden states after one more token. `before` and the result hold one state per layer.
@@ -206,12 +131,7 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const C: usize> 
     /// v = <W_o, a^(L-1)>.
     #[inline(always)]
     pub fn output(&self, hidden: &[[S; H]; L]) -> S {
-        let (wo, a) = (self.output_weights(), &hidden[L - 1]);
-        let mut v = wo[0] * a[0];
-        for i in 1..H {
-            v += wo[i] * a[i];
-        }
-        v
+        crate::linalg::dot_arrays(&self.output.data.0[0], &hidden[L - 1])
     }
 
     /// The value of the last token, the query, after all tokens; from hidden states of 0.
@@ -226,56 +146,19 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const C: usize> 
 
 kernel! {
     /// The hidden states after one more token.
-    fn step as Step<
-        'a,
-        S: Scalar,
-        const X: usize,
-        const H: usize,
-        const L: usize,
-        const C: usize,
-    >(
-        rnn: &'a Rnn<S, X, H, L, C>,
+    fn step as Step<'a, S: Scalar, const X: usize, const H: usize, const L: usize>(
+        rnn: &'a Rnn<S, X, H, L>,
         before: &'a [[S; H]; L],
         token: &'a [S; X],
         after: &'a mut [[S; H]; L],
     ) {
-        for l in 0..L {
-            let mut sum = *rnn.bias(l);
-            if l == 0 {
-                add_product(&mut sum, rnn.input_weights(0), token);
-            } else {
-                let below = match rnn.layer_input {
-                    LayerInput::Current => after[l - 1],
-                    LayerInput::Delayed => before[l - 1],
-                };
-                add_product(&mut sum, rnn.input_weights(l), &below);
-            }
-            add_product(&mut sum, rnn.recurrent_weights(l), &before[l]);
-            for i in 0..H {
-                after[l][i] = sum[i].tanh();
-            }
+        after[0] = rnn.first.forward(token, &before[0]);
+        for (l, layer) in (1..L).zip(&rnn.upper) {
+            let below = match rnn.layer_input {
+                LayerInput::Current => after[l - 1],
+                LayerInput::Delayed => before[l - 1],
+            };
+            after[l] = layer.forward(&below, &before[l]);
         }
     }
-}
-
-/// y += W x, in ascending order of x, W by columns.
-#[inline(always)]
-fn add_product<S: Scalar, const H: usize>(y: &mut [S; H], w: &[[S; H]], x: &[S]) {
-    for (column, x_j) in w.iter().zip(x) {
-        for i in 0..H {
-            y[i] += column[i] * *x_j;
-        }
-    }
-}
-
-fn matrix<S: Scalar, const H: usize, const B: usize>(columns: &[[S; H]]) -> SMatrix<S, H, B> {
-    let mut m = crate::linalg::zeros::<S, H, B>();
-    for (to, from) in m.data.0.iter_mut().zip(columns) {
-        *to = *from;
-    }
-    m
-}
-
-fn vector<S: Scalar, const H: usize>(column: &[S; H]) -> SVector<S, H> {
-    SVector::from_array_storage(ArrayStorage([*column]))
 }

@@ -33,12 +33,14 @@
 
 mod boyan_chain;
 pub mod cart_pole;
+mod distribution;
 mod loop_mrp;
 mod mrp;
 mod random_mdp;
 
 pub use boyan_chain::{BoyanDraws, boyan_chain, boyan_chain_representable};
 pub use cart_pole::{CartPole, cart_pole, cart_pole_single_grid};
+pub use distribution::{CartPoleTasks, FiniteTask, FiniteTasks, TaskDistribution};
 pub use loop_mrp::{LoopDraws, loop_mrp};
 pub use mrp::Mrp;
 pub use random_mdp::{MAX_ACTIONS, random_mdp};

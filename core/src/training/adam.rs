@@ -127,8 +127,11 @@ impl<P> Adam<P> {
         let (epsilon, weight_decay) = (S::from_f64(epsilon), S::from_f64(weight_decay));
         let factors =
             Factors { step_size, root_correction, rest1, rest2, beta2, epsilon, weight_decay };
-        let (mean, square) = (self.mean.as_mut_slice(), self.square.as_mut_slice());
-        step(factors, parameters.as_mut_slice(), gradient.as_slice(), mean, square);
+        let numbers = parameters.slices_mut().zip(gradient.slices());
+        let moments = self.mean.slices_mut().zip(self.square.slices_mut());
+        for ((theta, g), (mean, square)) in numbers.zip(moments) {
+            step(factors, theta, g, mean, square);
+        }
     }
 }
 

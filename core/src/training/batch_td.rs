@@ -1,5 +1,6 @@
 use super::network::BatchLoss;
-use super::{Network, Targets, Window, Windows};
+use super::{Adam, AdamSettings, Network, Optimizer, Targets, Window, Windows};
+use crate::error::Error;
 use crate::linalg::padded::{Columns, add, add_mul_vector, add_outers, dot, scaled, zeros};
 use crate::linalg::{self, add_outer, add_scaled, mul_vector};
 use crate::rng::Rng;
@@ -10,7 +11,7 @@ use nalgebra::{SMatrix, SVector};
 /// parameter alpha is trained alongside the network that is compared with it.
 ///
 /// Its value is that of L steps of batch TD(0), w <- w + alpha (b - A w) from w = 0, with
-/// A = (1/n) sum phi (phi - gamma phi')^T and b = (1/n) sum R phi; and dw/dalpha follows
+/// A = (1/n) sum phi (phi - gamma phi')^T (phi' = 0 after an episode's end) and b = (1/n) sum R phi; and dw/dalpha follows
 /// w-dot <- w-dot + (b - A w) - alpha A w-dot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchTd<S: Scalar, const D: usize> {
@@ -36,7 +37,7 @@ impl<S: Scalar, const D: usize> BatchTd<S, D> {
 
     /// The weights w after L steps on a context, and dw/dalpha.
     #[inline(always)]
-    pub fn weights(&self, system: &TdSystem<S, D>) -> [SVector<S, D>; 2] {
+    fn weights(&self, system: &TdSystem<S, D>) -> [SVector<S, D>; 2] {
         let mut w = linalg::zeros::<S, D, 1>();
         let mut w_dot = linalg::zeros::<S, D, 1>();
         for _ in 0..self.layers {
@@ -51,24 +52,60 @@ impl<S: Scalar, const D: usize> BatchTd<S, D> {
     }
 }
 
+/// A [`BatchTd`] that learns its step size from the batches that a network learns from
+/// ([`MultiTaskTd::train_task_beside`](super::MultiTaskTd::train_task_beside)), with an Adam of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BatchTdReference<S: Scalar, const D: usize> {
+    pub(super) network: BatchTd<S, D>,
+    pub(super) adam: Adam<[S; 1]>,
+}
+
+impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
+    /// alpha_0 = 1 and L layers, beside a network with this optimiser: its Adam's settings, or the
+    /// default ones beside plain TD.
+    ///
+    /// # Errors
+    /// As [`AdamSettings::check`].
+    pub fn new(layers: usize, optimizer: &Optimizer) -> Result<Self, Error> {
+        let settings = match optimizer {
+            Optimizer::Adam(settings) => *settings,
+            Optimizer::Td { .. } => AdamSettings::default(),
+        };
+        let network = BatchTd::new(layers);
+        Ok(BatchTdReference { adam: Adam::new(settings, network.parameters())?, network })
+    }
+
+    /// A step of Adam on a batch.
+    pub fn train(&mut self, windows: &Windows<S, D>, targets: Targets<S>) {
+        let mut gradient = [S::ZERO];
+        self.network.batch_gradient(windows, targets, &mut gradient);
+        self.adam.step(self.network.parameters_mut(), &gradient);
+    }
+
+    /// The step size alpha.
+    pub fn alpha(&self) -> S {
+        self.network.alpha()
+    }
+}
+
 /// The linear system that TD solves on a context: its fixed point is A w = b.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TdSystem<S: Scalar, const D: usize> {
+struct TdSystem<S: Scalar, const D: usize> {
     /// A = (1/n) sum phi (phi - gamma phi')^T, (D, D).
-    pub a: SMatrix<S, D, D>,
+    a: SMatrix<S, D, D>,
     /// b = (1/n) sum R phi, (D).
-    pub b: SVector<S, D>,
+    b: SVector<S, D>,
 }
 
 impl<S: Scalar, const D: usize> TdSystem<S, D> {
     /// The system of a window's context.
     #[inline(always)]
-    pub fn of_window(window: &Window<S, D>) -> Self {
+    fn of_window(window: &Window<S, D>) -> Self {
         let mut system = TdSystem { a: linalg::zeros(), b: linalg::zeros() };
         let features = window.context_features();
         for (j, reward) in window.rewards().iter().enumerate() {
             let mut difference = features[j];
-            add_scaled(&mut difference, -window.gamma(), &features[j + 1]);
+            add_scaled(&mut difference, -window.discount(j), &features[j + 1]);
             add_outer(&mut system.a, &features[j], &difference);
             add_scaled(&mut system.b, *reward, &features[j]);
         }
@@ -174,7 +211,7 @@ fn add_transition<S: Scalar, const D: usize>(
 ) {
     let j = j.min(windows.rewards().len() - 1);
     let phi = &windows.features()[j].data.0[0];
-    let mut difference = scaled(-windows.gamma(), &windows.features()[j + 1].data.0[0]);
+    let mut difference = scaled(-windows.discount(j), &windows.features()[j + 1].data.0[0]);
     add(&mut difference, phi);
     let s_phi = scaled(s, phi);
     add_outers(a, [(&s_phi, &difference)]);

@@ -14,34 +14,32 @@
 //! | state of the task stream | 32 |
 //! | parameters | p floats |
 //! | Adam: steps, beta_1^k, beta_2^k (`f64`), means, squares | 24 + 2 p floats |
-//! | the reference: alpha, then its Adam's steps, powers, mean, square | 24 + 3 floats |
+//!
+//! A [`BatchTdReference`] has a record of its own: alpha, then its Adam's steps, powers, mean and square,
+//! 24 bytes and 3 floats.
 
-use super::{Adam, MultiTaskTd, Network, Parameters, TaskDistribution};
+use super::trainer::Update;
+use super::{Adam, BatchTdReference, MultiTaskTd, Network, Parameters};
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::scalar::{Real, Scalar};
+use crate::tasks::TaskDistribution;
 
 const MAGIC: [u8; 4] = *b"ICTR";
 const VERSION: u8 = 1;
 
 /// Hands the bytes of a number to `put`: its bits, little-endian, as wide as the number.
-pub fn put_scalar<R: Real>(x: R, put: &mut impl FnMut(&[u8])) {
+fn put_scalar<R: Real>(x: R, put: &mut impl FnMut(&[u8])) {
     let bytes = x.bits().to_le_bytes();
     put(&bytes[..size_of::<R>().min(8)]);
 }
 
 /// Reads little-endian numbers from bytes whose length was checked; past the end it reads zeros.
-#[derive(Clone, Debug)]
-pub struct ByteReader<'a>(&'a [u8]);
+struct ByteReader<'a>(&'a [u8]);
 
 impl<'a> ByteReader<'a> {
-    /// From the first byte.
-    pub fn new(bytes: &'a [u8]) -> Self {
-        ByteReader(bytes)
-    }
-
     /// The next N bytes.
-    pub fn take<const N: usize>(&mut self) -> [u8; N] {
+    fn take<const N: usize>(&mut self) -> [u8; N] {
         let mut out = [0; N];
         let n = N.min(self.0.len());
         out[..n].copy_from_slice(&self.0[..n]);
@@ -50,12 +48,12 @@ impl<'a> ByteReader<'a> {
     }
 
     /// The next 8 bytes as an integer.
-    pub fn u64(&mut self) -> u64 {
+    fn u64(&mut self) -> u64 {
         u64::from_le_bytes(self.take())
     }
 
     /// The next number, from its bits.
-    pub fn scalar<R: Real>(&mut self) -> R {
+    fn scalar<R: Real>(&mut self) -> R {
         if size_of::<R>() == 4 {
             R::from_bits(u32::from_le_bytes(self.take()) as u64)
         } else {
@@ -73,20 +71,46 @@ where
     /// The length of a lane's record in bytes.
     pub fn record_len(&self) -> usize {
         let float = size_of::<S::Element>();
-        let p = self.network.parameters().as_slice().len();
-        let adam = if self.adam.is_some() { 24 + 2 * p * float } else { 0 };
-        12 + 16 + 32 + p * float + adam + 24 + 3 * float
+        let p = self.network.parameters().numbers().count();
+        let adam = if self.adam().is_some() { 24 + 2 * p * float } else { 0 };
+        12 + 16 + 32 + p * float + adam
+    }
+
+    fn adam(&self) -> Option<&Adam<N::Parameters>> {
+        match &self.update {
+            Update::Adam(adam) => Some(adam),
+            Update::Td { .. } => None,
+        }
     }
 
     fn header(&self) -> [u8; 12] {
-        let p = (self.network.parameters().as_slice().len() as u32).to_le_bytes();
+        let p = (self.network.parameters().numbers().count() as u32).to_le_bytes();
         let float = size_of::<S::Element>() as u8;
         let [a, b, c, d] = MAGIC;
-        [a, b, c, d, VERSION, float, self.adam.is_some() as u8, 0, p[0], p[1], p[2], p[3]]
+        [a, b, c, d, VERSION, float, self.adam().is_some() as u8, 0, p[0], p[1], p[2], p[3]]
     }
 
     /// Hands the record of one lane, piece by piece, to `put`. To be called between tasks; restored
     /// by [`MultiTaskTd::restore`], the run goes on as if it had never stopped.
+    ///
+    /// ```
+    /// # use ictd_core::tasks::{FiniteTask, FiniteTasks};
+    /// # use ictd_core::training::{Autoregressive, MultiTaskTd, Settings};
+    /// # let network = Autoregressive::<f32, 2, 5, 3>::autoregressive(3)?;
+    /// # let tasks = FiniteTasks::<5> { kind: FiniteTask::BoyanChain, states: 5 };
+    /// # let settings = Settings { context_len: 6, windows: 4, ..Settings::default() };
+    /// # let mut trainer = MultiTaskTd::<f32, _, _, 2, 12>::new(settings, tasks, network, &[1])?;
+    /// trainer.train_task()?;
+    /// let mut record = Vec::new();
+    /// trainer.save(0, |bytes| record.extend_from_slice(bytes));
+    ///
+    /// let mut resumed = trainer.clone();
+    /// trainer.train_task()?;
+    /// resumed.restore(|_lane| &record)?;
+    /// resumed.train_task()?;
+    /// assert_eq!(resumed.loss(), trainer.loss());
+    /// # Ok::<(), ictd_core::Error>(())
+    /// ```
     pub fn save(&self, lane: usize, mut put: impl FnMut(&[u8])) {
         let lane = lane % S::LANES;
         put(&self.header());
@@ -94,11 +118,9 @@ where
         put(&self.tasks_done.to_le_bytes());
         put(&self.rngs.as_ref()[lane].state());
         put_lane(self.network.parameters(), lane, &mut put);
-        if let Some(adam) = &self.adam {
+        if let Some(adam) = self.adam() {
             put_adam::<S, _>(adam, lane, &mut put);
         }
-        put_lane(self.reference.parameters(), lane, &mut put);
-        put_adam::<S, _>(&self.reference_adam, lane, &mut put);
     }
 
     /// Takes up the state that [`MultiTaskTd::save`] gave: `record(lane)` is the record of each lane.
@@ -117,7 +139,7 @@ where
                 let accepted = "a record of this version, number type, network and optimiser";
                 return Err(Error::OutOfRange { parameter: "checkpoint", accepted });
             }
-            let mut reader = ByteReader::new(&bytes[20..]);
+            let mut reader = ByteReader(&bytes[20..]);
             let done = reader.u64();
             if Rng::from_state(reader.take()).is_none() {
                 let accepted = "a task stream whose state is not all zeros";
@@ -131,7 +153,7 @@ where
         self.tasks_done = tasks_done.unwrap_or_default();
         self.forget_tasks();
         for lane in 0..S::LANES {
-            let mut reader = ByteReader::new(record(lane));
+            let mut reader = ByteReader(record(lane));
             reader.take::<12>();
             self.seeds.as_mut()[lane] = reader.u64();
             reader.u64();
@@ -139,18 +161,46 @@ where
                 self.rngs.as_mut()[lane] = rng;
             }
             take_lane(self.network.parameters_mut(), lane, &mut reader);
-            if let Some(adam) = &mut self.adam {
+            if let Update::Adam(adam) = &mut self.update {
                 take_adam::<S, _>(adam, lane, &mut reader);
             }
-            take_lane(self.reference.parameters_mut(), lane, &mut reader);
-            take_adam::<S, _>(&mut self.reference_adam, lane, &mut reader);
+        }
+        Ok(())
+    }
+}
+
+impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
+    /// The length of a lane's record in bytes.
+    pub fn record_len(&self) -> usize {
+        24 + 3 * size_of::<S::Element>()
+    }
+
+    /// As [`MultiTaskTd::save`].
+    pub fn save(&self, lane: usize, mut put: impl FnMut(&[u8])) {
+        put_lane(self.network.parameters(), lane, &mut put);
+        put_adam::<S, _>(&self.adam, lane, &mut put);
+    }
+
+    /// As [`MultiTaskTd::restore`].
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] for a record of another length. Nothing has changed then.
+    pub fn restore<'a>(&mut self, record: impl Fn(usize) -> &'a [u8]) -> Result<(), Error> {
+        if (0..S::LANES).any(|lane| record(lane).len() != self.record_len()) {
+            let accepted = "a record of a batch-TD reference and of this number type";
+            return Err(Error::OutOfRange { parameter: "checkpoint", accepted });
+        }
+        for lane in 0..S::LANES {
+            let mut reader = ByteReader(record(lane));
+            take_lane(self.network.parameters_mut(), lane, &mut reader);
+            take_adam::<S, _>(&mut self.adam, lane, &mut reader);
         }
         Ok(())
     }
 }
 
 fn put_lane<S: Scalar>(parameters: &impl Parameters<S>, lane: usize, put: &mut impl FnMut(&[u8])) {
-    for x in parameters.as_slice() {
+    for x in parameters.numbers() {
         put_scalar(x.lane(lane), put);
     }
 }
@@ -164,7 +214,7 @@ fn put_adam<S: Scalar, P: Parameters<S>>(adam: &Adam<P>, lane: usize, put: &mut 
 }
 
 fn take_lane<S: Scalar>(parameters: &mut impl Parameters<S>, lane: usize, from: &mut ByteReader) {
-    for x in parameters.as_mut_slice() {
+    for x in parameters.numbers_mut() {
         x.set_lane(lane, from.scalar());
     }
 }

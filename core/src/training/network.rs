@@ -144,7 +144,7 @@ pub fn td_step<S: Scalar, const D: usize, N: Network<S, D> + ?Sized>(
     step_size: S,
     gradient: &mut N::Parameters,
 ) -> S {
-    gradient.as_mut_slice().fill(S::ZERO);
+    gradient.slices_mut().for_each(|slice| slice.fill(S::ZERO));
     let v_next = match targets {
         Targets::Bootstrapped => network.value(&windows.window(t + 1)),
         Targets::Given(_) => S::ZERO,
@@ -152,8 +152,7 @@ pub fn td_step<S: Scalar, const D: usize, N: Network<S, D> + ?Sized>(
     let target = targets.of(windows, t, v_next);
     let adjoint = |v: S| step_size * (target - v);
     let v = network.value_and_gradient(&windows.window(t), adjoint, gradient);
-    let parameters = network.parameters_mut().as_mut_slice().iter_mut();
-    for (theta, g) in parameters.zip(gradient.as_slice()) {
+    for (theta, g) in network.parameters_mut().numbers_mut().zip(gradient.numbers()) {
         *theta += *g;
     }
     target - v

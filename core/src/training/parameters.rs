@@ -4,29 +4,44 @@ use crate::scalar::Scalar;
 use core::fmt::Debug;
 use nalgebra::{ArrayStorage, SMatrix};
 
-/// All trainable numbers of a network in one written order: what optimisers and checkpoints see.
+/// All trainable numbers of a network, slice after slice in one written order: what optimisers and
+/// checkpoints see.
 pub trait Parameters<S: Scalar>: Clone + Debug {
     /// As many zeros.
     fn zeros_like(&self) -> Self;
 
-    /// The numbers.
-    fn as_slice(&self) -> &[S];
+    /// The numbers, matrix after matrix.
+    fn slices(&self) -> impl Iterator<Item = &[S]>;
 
-    /// The numbers.
-    fn as_mut_slice(&mut self) -> &mut [S];
+    /// The numbers, to be changed.
+    fn slices_mut(&mut self) -> impl Iterator<Item = &mut [S]>;
+
+    /// The numbers, one after the other.
+    fn numbers<'a>(&'a self) -> impl Iterator<Item = &'a S>
+    where
+        S: 'a,
+    {
+        self.slices().flatten()
+    }
+
+    /// The numbers, to be changed.
+    fn numbers_mut<'a>(&'a mut self) -> impl Iterator<Item = &'a mut S>
+    where
+        S: 'a,
+    {
+        self.slices_mut().flatten()
+    }
 }
 
 impl<S: Scalar, const N: usize> Parameters<S> for [S; N] {
     fn zeros_like(&self) -> Self {
         [S::ZERO; N]
     }
-    #[inline(always)]
-    fn as_slice(&self) -> &[S] {
-        self
+    fn slices(&self) -> impl Iterator<Item = &[S]> {
+        core::iter::once(self.as_slice())
     }
-    #[inline(always)]
-    fn as_mut_slice(&mut self) -> &mut [S] {
-        self
+    fn slices_mut(&mut self) -> impl Iterator<Item = &mut [S]> {
+        core::iter::once(self.as_mut_slice())
     }
 }
 
@@ -111,7 +126,7 @@ impl<S: Scalar, const K: usize, const C: usize> AttentionParameters<S, K, C> {
     pub fn initialise_lane(&mut self, lane: usize, gain: f64, rng: &mut Rng) {
         let k = <S::Element as Scalar>::from_count(K as u64);
         let deviation = <S::Element as Scalar>::from_f64(gain) / Scalar::sqrt(k);
-        for x in self.as_mut_slice() {
+        for x in self.numbers_mut() {
             x.set_lane(lane, deviation * rng.normal::<S::Element>());
         }
     }
@@ -121,13 +136,11 @@ impl<S: Scalar, const K: usize, const C: usize> Parameters<S> for AttentionParam
     fn zeros_like(&self) -> Self {
         Self::zeros(self.stored)
     }
-    #[inline(always)]
-    fn as_slice(&self) -> &[S] {
-        self.layers[..self.stored].as_flattened().as_flattened().as_flattened()
+    fn slices(&self) -> impl Iterator<Item = &[S]> {
+        self.layers[..self.stored].as_flattened().iter().map(|m| m.as_flattened())
     }
-    #[inline(always)]
-    fn as_mut_slice(&mut self) -> &mut [S] {
-        self.layers[..self.stored].as_flattened_mut().as_flattened_mut().as_flattened_mut()
+    fn slices_mut(&mut self) -> impl Iterator<Item = &mut [S]> {
+        self.layers[..self.stored].as_flattened_mut().iter_mut().map(|m| m.as_flattened_mut())
     }
 }
 
@@ -139,7 +152,7 @@ mod tests {
     fn initial_parameters_have_xaviers_deviation() {
         let mut parameters = AttentionParameters::<f32, 17, 3>::zeros(3);
         parameters.initialise_lane(0, 0.1, &mut Rng::new(4));
-        let numbers = parameters.as_slice();
+        let numbers: std::vec::Vec<f32> = parameters.numbers().copied().collect();
         assert_eq!(numbers.len(), 3 * 2 * 17 * 17);
         let mean_square =
             numbers.iter().map(|x| (*x as f64) * (*x as f64)).sum::<f64>() / numbers.len() as f64;
@@ -152,7 +165,7 @@ mod tests {
         let p = SMatrix::<f32, 3, 3>::from_fn(|i, j| (10 * i + j) as f32);
         let q = -p;
         let parameters = AttentionParameters::<f32, 3, 2>::from_layers(&[Layer { p, q }]);
-        let numbers = parameters.as_slice();
+        let numbers: std::vec::Vec<f32> = parameters.numbers().copied().collect();
         assert_eq!(&numbers[..4], &[0.0, 10.0, 20.0, 1.0]);
         assert_eq!(&numbers[9..13], &[-0.0, -10.0, -20.0, -1.0]);
         assert_eq!(parameters.layers()[0], Layer { p, q });

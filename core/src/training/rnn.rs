@@ -6,7 +6,7 @@ use crate::rnn::{LayerInput, Rnn, RnnTape};
 use crate::scalar::Scalar;
 
 /// The deep recurrent network in training: X = 2 D + 2 inputs (the token and its flag), L layers of H
-/// units, C = [`crate::rnn::parameter_columns`]`(X, H, L)`, contexts of at most N transitions.
+/// units, contexts of at most N transitions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RnnNetwork<
     S: Scalar,
@@ -14,21 +14,13 @@ pub struct RnnNetwork<
     const X: usize,
     const H: usize,
     const L: usize,
-    const C: usize,
     const N: usize,
 > {
-    rnn: Rnn<S, X, H, L, C>,
+    rnn: Rnn<S, X, H, L>,
 }
 
-impl<
-    S: Scalar,
-    const D: usize,
-    const X: usize,
-    const H: usize,
-    const L: usize,
-    const C: usize,
-    const N: usize,
-> RnnNetwork<S, D, X, H, L, C, N>
+impl<S: Scalar, const D: usize, const X: usize, const H: usize, const L: usize, const N: usize>
+    RnnNetwork<S, D, X, H, L, N>
 {
     /// A network of zeros.
     pub fn new(layer_input: LayerInput) -> Self {
@@ -36,7 +28,7 @@ impl<
     }
 
     /// From given parameters.
-    pub fn from_rnn(rnn: Rnn<S, X, H, L, C>) -> Self {
+    pub fn from_rnn(rnn: Rnn<S, X, H, L>) -> Self {
         const {
             assert!(X == 2 * D + 2, "a token with its flag has X = 2 * D + 2 entries");
         }
@@ -44,7 +36,7 @@ impl<
     }
 
     /// The network of all lanes.
-    pub fn rnn(&self) -> &Rnn<S, X, H, L, C> {
+    pub fn rnn(&self) -> &Rnn<S, X, H, L> {
         &self.rnn
     }
 
@@ -74,33 +66,22 @@ impl<
     }
 }
 
-impl<S: Scalar, const X: usize, const H: usize, const L: usize, const C: usize> Parameters<S>
-    for Rnn<S, X, H, L, C>
-{
+impl<S: Scalar, const X: usize, const H: usize, const L: usize> Parameters<S> for Rnn<S, X, H, L> {
     fn zeros_like(&self) -> Self {
         Rnn::zeros(self.layer_input())
     }
-    #[inline(always)]
-    fn as_slice(&self) -> &[S] {
-        Rnn::as_slice(self)
+    fn slices(&self) -> impl Iterator<Item = &[S]> {
+        Rnn::slices(self)
     }
-    #[inline(always)]
-    fn as_mut_slice(&mut self) -> &mut [S] {
-        Rnn::as_mut_slice(self)
+    fn slices_mut(&mut self) -> impl Iterator<Item = &mut [S]> {
+        Rnn::slices_mut(self)
     }
 }
 
-impl<
-    S: Scalar,
-    const D: usize,
-    const X: usize,
-    const H: usize,
-    const L: usize,
-    const C: usize,
-    const N: usize,
-> Network<S, D> for RnnNetwork<S, D, X, H, L, C, N>
+impl<S: Scalar, const D: usize, const X: usize, const H: usize, const L: usize, const N: usize>
+    Network<S, D> for RnnNetwork<S, D, X, H, L, N>
 {
-    type Parameters = Rnn<S, X, H, L, C>;
+    type Parameters = Rnn<S, X, H, L>;
 
     fn parameters(&self) -> &Self::Parameters {
         &self.rnn
@@ -163,10 +144,9 @@ impl<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rnn::parameter_columns;
     use nalgebra::SVector;
 
-    type Small = RnnNetwork<f64, 2, 6, 4, 3, { parameter_columns(6, 4, 3) }, 4>;
+    type Small = RnnNetwork<f64, 2, 6, 4, 3, 4>;
 
     #[test]
     fn a_window_becomes_tokens_with_a_flag_and_its_gradient_descends_the_loss() {
@@ -191,10 +171,10 @@ mod tests {
         let given = Targets::Given(&targets);
         let loss = network.batch_gradient(&windows, given, &mut gradient);
         let mut moved = network.clone();
-        for (x, g) in moved.parameters_mut().as_mut_slice().iter_mut().zip(gradient.as_slice()) {
+        for (x, g) in moved.parameters_mut().numbers_mut().zip(gradient.numbers()) {
             *x -= 1e-3 * g;
         }
-        let squares: f64 = gradient.as_slice().iter().map(|g| g * g).sum();
+        let squares: f64 = gradient.numbers().map(|g| g * g).sum();
         let after = moved.batch_gradient(&windows, given, &mut gradient);
         let predicted = loss - 1e-3 * squares;
         assert!((after - predicted).abs() < 0.05 * (loss - after), "{loss} {after} {predicted}");

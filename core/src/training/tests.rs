@@ -2,6 +2,7 @@ use super::*;
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::scalar::{Lanes4, Lanes8, Lanes16, Real, Scalar};
+use crate::tasks::{FiniteTask, FiniteTasks};
 use nalgebra::SVector;
 use std::vec::Vec;
 
@@ -19,7 +20,7 @@ fn settings() -> Settings {
 }
 
 fn trainer<S: Scalar>(seeds: &[u64], settings: Settings) -> Trainer<S> {
-    Trainer::new(settings, TASKS, Auto::autoregressive(3).unwrap(), 3, seeds).unwrap()
+    Trainer::new(settings, TASKS, Auto::autoregressive(3).unwrap(), seeds).unwrap()
 }
 
 fn train<S: Scalar>(trainer: &mut Trainer<S>, tasks: usize) {
@@ -125,7 +126,7 @@ fn training_lowers_the_td_error() {
     let settings = Settings { batches: 5, windows: 8, optimizer, ..settings() };
     let tasks = FiniteTasks { kind: FiniteTask::BoyanChainRepresentable, states: 5 };
     let network = Auto::autoregressive(3).unwrap();
-    let mut trainer = Trainer::<Lanes8>::new(settings, tasks, network, 3, &seeds).unwrap();
+    let mut trainer = Trainer::<Lanes8>::new(settings, tasks, network, &seeds).unwrap();
     let mut mean_loss = |tasks: usize| {
         let mut sum = 0.0;
         for _ in 0..tasks {
@@ -151,7 +152,23 @@ fn random_windows<R: Real>(rng: &mut Rng) -> ([SVector<R, 2>; 13], [R; 12]) {
 /// The derivative of (1/W) sum_t (target_t - v_t)^2 with constant targets, by central differences.
 fn batch_gradient_agrees_with_differences<N: Network<f64, 2> + Clone>(network: N, what: &str) {
     let (features, rewards) = random_windows(&mut Rng::new(11));
-    let windows = Windows::new(&features, &rewards, 6, 0.9).unwrap();
+    // Once in one episode, once in four.
+    let mut continues = [1.0; 12];
+    gradient_agrees_on(&network, &features, &rewards, &continues, what);
+    for end in [2, 8, 9] {
+        continues[end] = 0.0;
+    }
+    gradient_agrees_on(&network, &features, &rewards, &continues, what);
+}
+
+fn gradient_agrees_on<N: Network<f64, 2> + Clone>(
+    network: &N,
+    features: &[SVector<f64, 2>],
+    rewards: &[f64],
+    continues: &[f64],
+    what: &str,
+) {
+    let windows = Windows::of_episodes(features, rewards, continues, 6, 0.9).unwrap();
     assert_eq!(windows.count(), 5);
     let values: Vec<f64> = (0..6).map(|t| network.value(&windows.window(t))).collect();
     let targets: Vec<f64> = (0..5).map(|t| windows.td_target(t, values[t + 1])).collect();
@@ -163,20 +180,20 @@ fn batch_gradient_agrees_with_differences<N: Network<f64, 2> + Clone>(network: N
     // The reference: one window at a time.
     let mut by_window = network.parameters().zeros_like();
     let loss_by_window =
-        batch_gradient_by_window(&network, &windows, Targets::Bootstrapped, &mut by_window);
+        batch_gradient_by_window(network, &windows, Targets::Bootstrapped, &mut by_window);
     assert!((loss - loss_by_window).abs() < 1e-12 * loss, "{what}: loss");
-    for i in 0..gradient.as_slice().len() {
+    let others = given.numbers().zip(by_window.numbers());
+    for (i, (got, (given, by_window))) in gradient.numbers().zip(others).enumerate() {
         let at = |h: f64| {
             let mut moved = network.clone();
-            moved.parameters_mut().as_mut_slice()[i] += h;
+            *moved.parameters_mut().numbers_mut().nth(i).unwrap() += h;
             let error = |t: usize| targets[t] - moved.value(&windows.window(t));
             (0..5).map(|t| error(t) * error(t)).sum::<f64>() / 5.0
         };
         let want = (at(1e-6) - at(-1e-6)) / 2e-6;
-        let got = gradient.as_slice()[i];
         assert!((got - want).abs() < 1e-7 * (1.0 + want.abs()), "{what} {i}: {got} and {want}");
-        assert!((given.as_slice()[i] - got).abs() < 1e-12 * (1.0 + got.abs()));
-        assert!((by_window.as_slice()[i] - got).abs() < 1e-12 * (1.0 + got.abs()), "{what} {i}");
+        assert!((given - got).abs() < 1e-12 * (1.0 + got.abs()));
+        assert!((by_window - got).abs() < 1e-12 * (1.0 + got.abs()), "{what} {i}");
     }
 }
 
@@ -188,10 +205,10 @@ fn batch_gradients_agree_with_the_reference_and_with_finite_differences() {
         auto.initialise_lane(0, &mut rng);
         let mut sequential = Sequential::<f64, 2, 5, 4>::sequential(depth).unwrap();
         sequential.initialise_lane(0, &mut rng);
-        for x in auto.parameters_mut().as_mut_slice() {
+        for x in auto.parameters_mut().numbers_mut() {
             *x *= 8.0;
         }
-        for x in sequential.parameters_mut().as_mut_slice() {
+        for x in sequential.parameters_mut().numbers_mut() {
             *x *= 8.0 * depth as f64;
         }
         batch_gradient_agrees_with_differences(auto, "autoregressive");
@@ -199,7 +216,7 @@ fn batch_gradients_agree_with_the_reference_and_with_finite_differences() {
         batch_gradient_agrees_with_differences(BatchTd::<f64, 2>::new(depth), "batch TD");
         let mut softmax = SoftmaxNetwork::<f64, 2, 5, 4, 4, 6>::sequential(depth).unwrap();
         softmax.initialise_lane(0, &mut rng);
-        for x in softmax.parameters_mut().as_mut_slice() {
+        for x in softmax.parameters_mut().numbers_mut() {
             *x *= 8.0 * depth as f64;
         }
         batch_gradient_agrees_with_differences(softmax, "softmax");
@@ -274,7 +291,7 @@ fn targets_belong_to_the_querys_own_state() {
 fn a_lane_without_a_task_has_no_evaluation() {
     use crate::Error;
     let network = Auto::<f32>::autoregressive(3).unwrap();
-    let mut trainer = Trainer::new(settings(), TASKS, network, 3, &[1]).unwrap();
+    let mut trainer = Trainer::new(settings(), TASKS, network, &[1]).unwrap();
     let none = Some(Error::Empty { parameter: "task" });
     let mut rng = trainer.evaluation_rng(0);
     assert_eq!(trainer.evaluation_trajectory(0, &mut rng).err(), none);
@@ -288,7 +305,7 @@ fn a_lane_without_a_task_has_no_evaluation() {
 fn bad_settings_are_named() {
     let make = |settings: Settings, seeds: &[u64]| {
         let network = Auto::<f32>::autoregressive(3).unwrap();
-        Trainer::new(settings, TASKS, network, 3, seeds).err()
+        Trainer::new(settings, TASKS, network, seeds).err()
     };
     use crate::Error;
     let one = [1];
@@ -324,7 +341,7 @@ fn a_context_longer_than_the_network_takes_is_refused() {
     let trainer = |context_len| {
         let network = SoftmaxNetwork::<f32, 2, 5, 1, 3, 6>::autoregressive(3)?;
         let settings = Settings { context_len, windows: 4, ..settings() };
-        MultiTaskTd::<f32, _, _, 2, CAPACITY>::new(settings, TASKS, network, 3, &[1])
+        MultiTaskTd::<f32, _, _, 2, CAPACITY>::new(settings, TASKS, network, &[1])
     };
     assert!(trainer(6).is_ok());
     let refused = Error::CapacityExceeded { parameter: "context_len", capacity: 6 };
@@ -336,10 +353,30 @@ fn counts_of_a_damaged_record_do_not_overflow() {
     let mut trainer = trainer::<f32>(&[1], settings());
     let mut bytes = record(&trainer, 0);
     bytes[20..28].fill(0xff);
-    let parameters = trainer.network().parameters().as_slice().len();
+    let parameters = trainer.network().parameters().numbers().count();
     let steps = 12 + 16 + 32 + 4 * parameters;
     bytes[steps..steps + 8].fill(0xff);
     trainer.restore(|_| &bytes).unwrap();
     trainer.train_task().unwrap();
     assert_eq!(trainer.tasks_done(), u64::MAX);
+}
+
+#[test]
+fn the_reference_learns_beside_the_network_and_is_resumed_like_it() {
+    let mut trainer = trainer::<Lanes4>(&[1, 2, 3, 4], settings());
+    let mut reference = BatchTdReference::new(3, &settings().optimizer).unwrap();
+    let mut learn = |reference: &mut BatchTdReference<Lanes4, 2>| {
+        trainer.train_task_beside(|windows, targets| reference.train(windows, targets)).unwrap();
+    };
+    learn(&mut reference);
+    assert!((0..4).all(|lane| reference.alpha().lane(lane) != 1.0));
+    let records = [0, 1, 2, 3].map(|lane| {
+        let mut bytes = Vec::new();
+        reference.save(lane, |piece| bytes.extend_from_slice(piece));
+        bytes
+    });
+    let mut resumed = BatchTdReference::new(3, &settings().optimizer).unwrap();
+    assert!(resumed.restore(|lane| &records[lane][1..]).is_err());
+    resumed.restore(|lane| &records[lane]).unwrap();
+    assert_eq!(resumed, reference);
 }

@@ -1,22 +1,34 @@
 use super::{
-    Adam, AdamSettings, BatchTd, Loss, Network, Optimizer, Parameters, Settings, Targets,
-    TaskDistribution, Trajectory, td_step,
+    Adam, Loss, Network, Optimizer, Parameters, Settings, Targets, Trajectory, Windows, td_step,
 };
 use crate::error::Error;
 use crate::rng::{Rng, Stream};
 use crate::scalar::Scalar;
-use crate::tasks::Task;
+use crate::tasks::{Task, TaskDistribution};
 use heapless::Vec;
 
 /// Multi-task TD (Algorithm 1), one seed in each lane of the scalar.
 ///
 /// For each task it draws a task per lane and trains the network on [`Settings::batches`] fresh
-/// trajectories of it, together with the batch-TD reference ([`BatchTd`]), whose step size has an
-/// Adam of its own: with the same settings, or the default ones where the network has plain TD. T is the capacity for a trajectory,
-/// n + W + 2 feature vectors.
+/// trajectories of it. T is the capacity for a trajectory, n + W + 2 feature vectors.
 ///
 /// Lane i is bit for bit the trainer of its seed alone: each lane has its own random streams, and
 /// no control flow depends on a lane's numbers.
+///
+/// ```
+/// use ictd_core::tasks::{FiniteTask, FiniteTasks};
+/// use ictd_core::training::{Autoregressive, MultiTaskTd, Settings};
+///
+/// // Three shared layers for two features, on Boyan's chains of 5 states; batches of 4 windows of
+/// // 6 transitions, so trajectories of 6 + 4 + 2 states.
+/// let network = Autoregressive::<f32, 2, 5, 3>::autoregressive(3)?;
+/// let tasks = FiniteTasks::<5> { kind: FiniteTask::BoyanChain, states: 5 };
+/// let settings = Settings { context_len: 6, windows: 4, ..Settings::default() };
+/// let mut trainer = MultiTaskTd::<f32, _, _, 2, 12>::new(settings, tasks, network, &[1])?;
+/// trainer.train_task()?;
+/// assert!(trainer.loss().is_finite() && trainer.tasks_done() == 1);
+/// # Ok::<(), ictd_core::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct MultiTaskTd<S, N, E, const D: usize, const T: usize>
 where
@@ -26,10 +38,7 @@ where
 {
     pub(super) settings: Settings,
     pub(super) network: N,
-    pub(super) reference: BatchTd<S, D>,
-    /// Adam's state for the network; unused by plain TD.
-    pub(super) adam: Option<Adam<N::Parameters>>,
-    pub(super) reference_adam: Adam<[S; 1]>,
+    pub(super) update: Update<N::Parameters>,
     distribution: E,
     pub(super) seeds: S::PerLane<u64>,
     pub(super) rngs: S::PerLane<Rng>,
@@ -38,6 +47,13 @@ where
     trajectory: Trajectory<S, D, T>,
     gradient: N::Parameters,
     loss: S,
+}
+
+/// What a trainer's [`Optimizer`] keeps.
+#[derive(Clone, Debug)]
+pub(super) enum Update<P> {
+    Adam(Adam<P>),
+    Td { step_size: f64 },
 }
 
 impl<S, N, E, const D: usize, const T: usize> MultiTaskTd<S, N, E, D, T>
@@ -49,16 +65,14 @@ where
     /// A trainer whose lane i has seed `seeds[i]`: it draws the lane's initial parameters and its
     /// tasks. With fewer seeds than lanes the last one fills the rest; more are refused.
     ///
-    /// `reference_layers` is the depth of the batch-TD reference, L.
-    ///
     /// # Errors
     /// As [`Settings::check`]; [`Error::CapacityExceeded`] for a longer context than the network takes
-    /// ([`Network::context_capacity`]) and for more seeds than lanes; [`Error::Empty`] without a seed; whatever the distribution's settings are refused for.
+    /// ([`Network::context_capacity`]) and for more seeds than lanes; [`Error::Empty`] without a seed;
+    /// whatever the distribution's settings are refused for.
     pub fn new(
         settings: Settings,
         distribution: E,
         mut network: N,
-        reference_layers: usize,
         seeds: &[u64],
     ) -> Result<Self, Error> {
         for (lane, seed) in seeds.iter().enumerate() {
@@ -70,7 +84,7 @@ where
                 network.initialise_lane(lane, &mut Rng::stream(*last, Stream::Parameters));
             }
         }
-        Self::from_network(settings, distribution, network, reference_layers, seeds)
+        Self::from_network(settings, distribution, network, seeds)
     }
 
     /// As [`MultiTaskTd::new`], but starting from the network's parameters as they are.
@@ -81,7 +95,6 @@ where
         settings: Settings,
         distribution: E,
         network: N,
-        reference_layers: usize,
         seeds: &[u64],
     ) -> Result<Self, Error> {
         settings.check(T)?;
@@ -99,19 +112,16 @@ where
         // A distribution that refuses its settings does so at once, not in the middle of a run.
         let gamma = <S::Element as Scalar>::from_f64(settings.gamma);
         distribution.draw(gamma, &mut Rng::new(last))?;
-        let (adam, adam_settings) = match settings.optimizer {
-            Optimizer::Adam(adam) => (Some(Adam::new(adam, network.parameters())?), adam),
-            Optimizer::Td { .. } => (None, AdamSettings::default()),
+        let update = match settings.optimizer {
+            Optimizer::Adam(adam) => Update::Adam(Adam::new(adam, network.parameters())?),
+            Optimizer::Td { step_size } => Update::Td { step_size },
         };
-        let reference = BatchTd::new(reference_layers);
         let seed = |lane: usize| seeds.get(lane).copied().unwrap_or(last);
         Ok(MultiTaskTd {
             settings,
             gradient: network.parameters().zeros_like(),
-            reference_adam: Adam::new(adam_settings, reference.parameters())?,
             network,
-            reference,
-            adam,
+            update,
             distribution,
             seeds: S::per_lane(seed),
             rngs: S::per_lane(|lane| Rng::stream(seed(lane), Stream::Tasks)),
@@ -127,6 +137,17 @@ where
     /// # Errors
     /// If a task cannot be drawn, or the loss is [`Loss::TrueValue`] and the task has no true value.
     pub fn train_task(&mut self) -> Result<(), Error> {
+        self.train_task_beside(|_, _| ())
+    }
+
+    /// As [`MultiTaskTd::train_task`], and shows each batch: what else is to learn from it does.
+    ///
+    /// # Errors
+    /// As [`MultiTaskTd::train_task`].
+    pub fn train_task_beside(
+        &mut self,
+        mut show_batch: impl FnMut(&Windows<S, D>, Targets<S>),
+    ) -> Result<(), Error> {
         let gamma = <S::Element as Scalar>::from_f64(self.settings.gamma);
         for lane in 0..S::LANES {
             let rng = &mut self.rngs.as_mut()[lane];
@@ -134,7 +155,7 @@ where
         }
         for _ in 0..self.settings.batches {
             self.sample_batch()?;
-            self.train_batch()?;
+            self.train_batch(&mut show_batch)?;
         }
         // A count that was restored may be anything.
         self.tasks_done = self.tasks_done.saturating_add(1);
@@ -148,8 +169,11 @@ where
         self.trajectory.sample(&self.settings, &self.distribution, tasks, rngs)
     }
 
-    /// One batch of the network and of the reference.
-    fn train_batch(&mut self) -> Result<(), Error> {
+    /// One batch.
+    fn train_batch(
+        &mut self,
+        show_batch: &mut impl FnMut(&Windows<S, D>, Targets<S>),
+    ) -> Result<(), Error> {
         let Settings { context_len, windows, gamma, .. } = self.settings;
         let windows = self.trajectory.windows(context_len, windows, S::from_f64(gamma))?;
         let targets = match self.settings.loss {
@@ -158,27 +182,23 @@ where
                 Targets::Given(&self.trajectory.targets[..windows.count()])
             }
         };
-        let mut alpha_gradient = [S::ZERO];
-        self.reference.batch_gradient(&windows, targets, &mut alpha_gradient);
-        self.reference_adam.step(self.reference.parameters_mut(), &alpha_gradient);
-        match (self.settings.optimizer, &mut self.adam) {
-            (Optimizer::Td { step_size }, _) => {
-                let step_size = S::from_f64(step_size);
+        show_batch(&windows, targets);
+        let (network, gradient) = (&mut self.network, &mut self.gradient);
+        match &mut self.update {
+            Update::Td { step_size } => {
+                let step_size = S::from_f64(*step_size);
                 let mut sum = S::ZERO;
                 for t in 0..windows.count() {
-                    let (network, gradient) = (&mut self.network, &mut self.gradient);
                     let delta = td_step(network, &windows, t, targets, step_size, gradient);
                     sum += delta * delta;
                 }
                 self.loss = sum / S::from_count(windows.count() as u64);
             }
-            (Optimizer::Adam(_), Some(adam)) => {
-                self.gradient.as_mut_slice().fill(S::ZERO);
-                self.loss = self.network.batch_gradient(&windows, targets, &mut self.gradient);
-                adam.step(self.network.parameters_mut(), &self.gradient);
+            Update::Adam(adam) => {
+                gradient.slices_mut().for_each(|slice| slice.fill(S::ZERO));
+                self.loss = network.batch_gradient(&windows, targets, gradient);
+                adam.step(network.parameters_mut(), gradient);
             }
-            // Not reached: the constructor gives Adam its state.
-            (Optimizer::Adam(_), None) => return Err(Error::Empty { parameter: "optimizer" }),
         }
         Ok(())
     }
@@ -191,11 +211,6 @@ where
     /// The network in training.
     pub fn network(&self) -> &N {
         &self.network
-    }
-
-    /// The batch-TD reference with its trained alpha.
-    pub fn reference(&self) -> &BatchTd<S, D> {
-        &self.reference
     }
 
     /// How many tasks it has trained on.

@@ -5,7 +5,7 @@ use crate::scalar::Scalar;
 use crate::statistic::Statistic;
 use crate::transition::{check_gamma, check_token_size, query_token};
 use heapless::Vec;
-use nalgebra::SVector;
+use nalgebra::{ArrayStorage, SVector};
 
 /// A trajectory phi_0, R_1, phi_1, ..., seen as W + 1 windows of n transitions that slide by one.
 ///
@@ -13,10 +13,17 @@ use nalgebra::SVector;
 /// (phi_{t+n-1}, R_{t+n}, phi_{t+n}) and the query phi_{t+n+1}: the transition from phi_{t+n} to
 /// the query is in no context. Its TD error is
 /// delta_t = R_{t+n+2} + gamma v_{t+1} - v_t, for t = 0 to W - 1; window W only bootstraps.
+///
+/// A trajectory may hold several episodes, one behind the other. The transition that ends an episode
+/// counts as one to a state with features 0 and value 0, and phi_{j+1} is the next episode's first
+/// state: with c_{j+1} = 0 if transition j ends an episode and 1 otherwise, gamma c_{j+1} takes gamma's
+/// place in token j and in the TD error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Windows<'a, S: Scalar, const D: usize> {
     features: &'a [SVector<S, D>],
     rewards: &'a [S],
+    /// c_1, c_2, ...; none for 1 throughout.
+    continues: &'a [S],
     context_len: usize,
     gamma: S,
 }
@@ -24,15 +31,12 @@ pub struct Windows<'a, S: Scalar, const D: usize> {
 /// One window: a context and its query, without a copy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window<'a, S: Scalar, const D: usize> {
-    /// phi_t to phi_{t+n+1}, n + 2 of them; the last is the query.
-    features: &'a [SVector<S, D>],
-    /// R_{t+1} to R_{t+n}, n of them.
-    rewards: &'a [S],
-    gamma: S,
+    /// The trajectory from phi_t on.
+    from: Windows<'a, S, D>,
 }
 
 impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
-    /// The windows of a trajectory: phi_0 to phi_{n+W+1} and R_1 to R_{n+W+1} for contexts of
+    /// The windows of one episode: phi_0 to phi_{n+W+1} and R_1 to R_{n+W+1} for contexts of
     /// n = `context_len` transitions. W >= 1 follows from the length.
     ///
     /// # Errors
@@ -45,6 +49,34 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
         context_len: usize,
         gamma: S,
     ) -> Result<Self, Error> {
+        Self::of_episodes(features, rewards, &[], context_len, gamma)
+    }
+
+    /// The windows of several episodes, one behind the other: c_1 to c_{n+W+1}, 0 for a transition that
+    /// ends an episode (in that lane) and 1 for the others.
+    ///
+    /// ```
+    /// use ictd_core::training::Windows;
+    /// # let features = [ictd_core::nalgebra::SVector::from([0.5, -0.25]); 6];
+    /// # let rewards = [0.75; 5];
+    ///
+    /// // phi_0 to phi_2 are the states of one episode; its third transition has no next state.
+    /// let continues = [1.0, 1.0, 0.0, 1.0, 1.0];
+    /// let windows = Windows::of_episodes(&features, &rewards, &continues, 3, 0.9)?;
+    /// let end = windows.window(0).token::<5>(2);
+    /// assert_eq!([end[2], end[3]], [0.0, 0.0]);
+    /// # Ok::<(), ictd_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Windows::new`]; [`Error::OutOfRange`] unless there is one c for each step, 0 or 1.
+    pub fn of_episodes(
+        features: &'a [SVector<S, D>],
+        rewards: &'a [S],
+        continues: &'a [S],
+        context_len: usize,
+        gamma: S,
+    ) -> Result<Self, Error> {
         if context_len == 0 {
             return Err(Error::Empty { parameter: "context" });
         }
@@ -54,6 +86,12 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
         if rewards.len() + 1 != features.len() {
             let accepted = "one reward for each step of the trajectory";
             return Err(Error::OutOfRange { parameter: "rewards", accepted });
+        }
+        let is_mark = |c: &S| *c * (*c - S::ONE) == S::ZERO;
+        let one_each = continues.is_empty() || continues.len() == rewards.len();
+        if !(one_each && continues.iter().all(is_mark)) {
+            let accepted = "0 or 1 for each step of the trajectory";
+            return Err(Error::OutOfRange { parameter: "continues", accepted });
         }
         let gamma = check_gamma(gamma)?;
         // Summed up times 0, NaN and infinities give NaN: one comparison for all.
@@ -72,7 +110,7 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
         if !zero.is_finite() {
             return Err(Error::NonFinite { parameter: "rewards" });
         }
-        Ok(Windows { features, rewards, context_len, gamma })
+        Ok(Windows { features, rewards, continues, context_len, gamma })
     }
 
     /// W, the number of windows with a TD error.
@@ -105,38 +143,54 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
         self.rewards
     }
 
-    /// Window t, for t = 0 to W (a larger t counts as W).
+    /// Window t, for t = 0 to W.
     #[inline(always)]
     pub fn window(&self, t: usize) -> Window<'a, S, D> {
+        debug_assert!(t <= self.count(), "window {t} of {}", self.count());
         let t = t.min(self.count());
         let n = self.context_len;
         Window {
-            features: &self.features[t..t + n + 2],
-            rewards: &self.rewards[t..t + n],
-            gamma: self.gamma,
+            from: Windows {
+                features: &self.features[t..t + n + 2],
+                rewards: &self.rewards[t..t + n],
+                continues: self.continues.get(t..t + n).unwrap_or_default(),
+                ..*self
+            },
         }
     }
 
-    /// Context token j of the trajectory, (phi_j; gamma phi_{j+1}; R_{j+1}) and zeros up to R >= 2D + 1
-    /// rows (a larger j counts as the last).
+    /// gamma c_{j+1}: what the state after transition j counts.
+    #[inline(always)]
+    pub fn discount(&self, j: usize) -> S {
+        match self.continues.get(j) {
+            Some(c) => self.gamma * *c,
+            None => self.gamma,
+        }
+    }
+
+    /// Context token j of the trajectory, (phi_j; gamma c_{j+1} phi_{j+1}; R_{j+1}) and zeros up to
+    /// R >= 2D + 1 rows.
     #[inline(always)]
     pub(super) fn token<const R: usize>(&self, j: usize) -> [S; R] {
+        debug_assert!(j < self.rewards.len(), "token {j} of {}", self.rewards.len());
         let j = j.min(self.rewards.len() - 1);
-        let (phi, phi_next) = (&self.features[j], &self.features[j + 1]);
+        let (phi, phi_next, discount) =
+            (&self.features[j], &self.features[j + 1], self.discount(j));
         let mut z = [S::ZERO; R];
         for i in 0..D {
             z[i] = phi[i];
-            z[D + i] = self.gamma * phi_next[i];
+            z[D + i] = discount * phi_next[i];
         }
         z[2 * D] = self.rewards[j];
         z
     }
 
-    /// R_{t+n+2} + gamma v_{t+1}, what v_t should have been, for t = 0 to W - 1.
+    /// R_{t+n+2} + gamma c_{t+n+2} v_{t+1}, what v_t should have been, for t = 0 to W - 1.
     #[inline(always)]
     pub fn td_target(&self, t: usize, v_next: S) -> S {
-        let t = t.min(self.count() - 1);
-        self.rewards[t + self.context_len + 1] + self.gamma * v_next
+        debug_assert!(t < self.count(), "window {t} of {}", self.count());
+        let j = (t + self.context_len + 1).min(self.rewards.len() - 1);
+        self.rewards[j] + self.discount(j) * v_next
     }
 }
 
@@ -144,45 +198,44 @@ impl<'a, S: Scalar, const D: usize> Window<'a, S, D> {
     /// n.
     #[inline(always)]
     pub fn context_len(&self) -> usize {
-        self.rewards.len()
+        self.from.context_len
     }
 
     /// phi_t to phi_{t+n}: the features that the context's transitions pass through.
     #[inline(always)]
     pub fn context_features(&self) -> &'a [SVector<S, D>] {
-        &self.features[..self.rewards.len() + 1]
+        &self.from.features[..self.from.rewards.len() + 1]
     }
 
     /// R_{t+1} to R_{t+n}.
     #[inline(always)]
     pub fn rewards(&self) -> &'a [S] {
-        self.rewards
+        self.from.rewards
     }
 
     /// The query's features phi_{t+n+1}, (D).
     #[inline(always)]
     pub fn query(&self) -> &'a SVector<S, D> {
-        &self.features[self.features.len() - 1]
+        &self.from.features[self.from.features.len() - 1]
     }
 
     /// The discount gamma.
     #[inline(always)]
     pub fn gamma(&self) -> S {
-        self.gamma
+        self.from.gamma
     }
 
-    /// Context column j = 0 to n - 1: (phi_{t+j}; gamma phi_{t+j+1}; R_{t+j+1}), (K).
+    /// gamma c_{t+j+1}: what the state after the context's transition j counts.
+    #[inline(always)]
+    pub fn discount(&self, j: usize) -> S {
+        self.from.discount(j)
+    }
+
+    /// Context column j = 0 to n - 1: (phi_{t+j}; gamma c_{t+j+1} phi_{t+j+1}; R_{t+j+1}), (K).
     #[inline(always)]
     pub fn token<const K: usize>(&self, j: usize) -> SVector<S, K> {
         check_token_size::<D, K>();
-        let j = j.min(self.rewards.len() - 1);
-        let mut z = zeros::<S, K, 1>();
-        for i in 0..D {
-            z[i] = self.features[j][i];
-            z[D + i] = self.gamma * self.features[j + 1][i];
-        }
-        z[2 * D] = self.rewards[j];
-        z
+        SVector::from_array_storage(ArrayStorage([self.from.token(j)]))
     }
 
     /// The query column (phi_{t+n+1}; 0; 0), (K).
@@ -195,11 +248,11 @@ impl<'a, S: Scalar, const D: usize> Window<'a, S, D> {
     #[inline(always)]
     pub fn statistic<const K: usize>(&self) -> Statistic<S, K> {
         let mut g = zeros();
-        for j in 0..self.rewards.len() {
+        for j in 0..self.context_len() {
             let z = self.token::<K>(j);
             add_outer(&mut g, &z, &z);
         }
-        Statistic { g, inverse_len: S::ONE / S::from_count(self.rewards.len() as u64) }
+        Statistic { g, inverse_len: S::ONE / S::from_count(self.context_len() as u64) }
     }
 
     /// The whole prompt Z_0, (K, n + 1).
@@ -208,7 +261,7 @@ impl<'a, S: Scalar, const D: usize> Window<'a, S, D> {
     /// [`Error::CapacityExceeded`] if the window has more than N transitions.
     pub fn prompt<const K: usize, const N: usize>(&self) -> Result<Prompt<S, K, N>, Error> {
         let mut columns = Vec::<SVector<S, K>, N>::new();
-        for j in 0..self.rewards.len() {
+        for j in 0..self.context_len() {
             columns
                 .push(self.token(j))
                 .map_err(|_| Error::CapacityExceeded { parameter: "context", capacity: N })?;
@@ -217,22 +270,30 @@ impl<'a, S: Scalar, const D: usize> Window<'a, S, D> {
     }
 }
 
-/// Storage for one trajectory: up to T feature vectors, T - 1 rewards, and a target for each window
-/// where the loss needs one.
+/// Storage for one trajectory: up to T feature vectors, T - 1 rewards, where episodes end, and a target
+/// for each window where the loss needs one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory<S: Scalar, const D: usize, const T: usize> {
     /// phi_0, phi_1, ..., (D) each.
     pub features: [SVector<S, D>; T],
     /// R_1, R_2, ...: the reward of step k at index k.
     pub rewards: [S; T],
+    /// 1, or 0 where the step of that index ends an episode; the next state is then the first of another
+    /// ([`Windows::of_episodes`]).
+    pub continues: [S; T],
     /// The target of each window's value, for losses whose targets are given.
     pub targets: [S; T],
 }
 
 impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
-    /// Zeros everywhere.
+    /// Zeros everywhere, in one episode.
     pub fn new() -> Self {
-        Trajectory { features: [zeros(); T], rewards: [S::ZERO; T], targets: [S::ZERO; T] }
+        Trajectory {
+            features: [zeros(); T],
+            rewards: [S::ZERO; T],
+            continues: [S::ONE; T],
+            targets: [S::ZERO; T],
+        }
     }
 
     /// The windows of the first n + W + 2 feature vectors.
@@ -250,7 +311,8 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
         if len > T {
             return Err(Error::CapacityExceeded { parameter: "trajectory", capacity: T });
         }
-        Windows::new(&self.features[..len], &self.rewards[..len - 1], context_len, gamma)
+        let (rewards, continues) = (&self.rewards[..len - 1], &self.continues[..len - 1]);
+        Windows::of_episodes(&self.features[..len], rewards, continues, context_len, gamma)
     }
 }
 
@@ -292,6 +354,42 @@ mod tests {
         assert_eq!(windows(4, &[0.0; 3], 2), Err(Error::Empty { parameter: "windows" }));
         assert_eq!(windows(5, &[0.0; 4], 0), Err(Error::Empty { parameter: "context" }));
         assert!(matches!(windows(5, &[0.0; 5], 2), Err(Error::OutOfRange { .. })));
+    }
+
+    #[test]
+    fn an_episodes_end_leaves_no_next_state_and_no_bootstrap() {
+        // Two transitions of one episode, three of another, then a third one.
+        let features: [SVector<f64, 1>; 8] = core::array::from_fn(|k| SVector::from([k as f64]));
+        let rewards = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
+        let continues = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0];
+        let windows = Windows::of_episodes(&features, &rewards, &continues, 3, 0.5).unwrap();
+        assert_eq!(windows.count(), 3);
+        // Z_0 by hand: columns (phi; gamma phi' or 0; R), and the query four states on.
+        let prompts = [
+            [[0.0, 0.5, 1.0], [1.0, 0.0, 2.0], [2.0, 1.5, 3.0], [4.0, 0.0, 0.0]],
+            [[1.0, 0.0, 2.0], [2.0, 1.5, 3.0], [3.0, 2.0, 4.0], [5.0, 0.0, 0.0]],
+            [[2.0, 1.5, 3.0], [3.0, 2.0, 4.0], [4.0, 0.0, 5.0], [6.0, 0.0, 0.0]],
+            [[3.0, 2.0, 4.0], [4.0, 0.0, 5.0], [5.0, 3.0, 6.0], [7.0, 0.0, 0.0]],
+        ];
+        for (t, columns) in prompts.iter().enumerate() {
+            let prompt = windows.window(t).prompt::<3, 3>().unwrap();
+            for (c, column) in columns.iter().enumerate() {
+                assert_eq!(prompt.column(c), &SVector::from(*column), "window {t}, column {c}");
+            }
+            let statistic = Statistic::of_prompt(&prompt, &crate::mask::Td0).unwrap();
+            assert_eq!(windows.window(t).statistic::<3>(), statistic);
+        }
+        // From phi_4, whose transition ends the second episode; from phi_5 and phi_6.
+        let targets = [0, 1, 2].map(|t| windows.td_target(t, 100.0));
+        assert_eq!(targets, [5.0, 6.0 + 50.0, 7.0 + 50.0]);
+        for bad in [0.5, -1.0, f64::NAN] {
+            let mut continues = continues;
+            continues[3] = bad;
+            let windows = Windows::of_episodes(&features, &rewards, &continues, 3, 0.5);
+            assert!(matches!(windows, Err(Error::OutOfRange { parameter: "continues", .. })));
+        }
+        let short = Windows::of_episodes(&features, &rewards, &continues[1..], 3, 0.5);
+        assert!(matches!(short, Err(Error::OutOfRange { parameter: "continues", .. })));
     }
 
     #[test]

@@ -15,8 +15,8 @@ use ictd_core::rnn::LayerInput;
 use ictd_core::scalar::Scalar;
 use ictd_core::tasks::Mrp;
 use ictd_core::training::{
-    AttentionParameters, LinearNetwork, MultiTaskTd, Network, Parameters, RnnNetwork,
-    SoftmaxNetwork, Window, Windows,
+    AttentionParameters, BatchTdReference, LinearNetwork, MultiTaskTd, Network, Parameters,
+    RnnNetwork, SoftmaxNetwork, Window, Windows,
 };
 use nalgebra::{SMatrix, SVector};
 
@@ -66,6 +66,8 @@ where
     N: Network<S, D>,
 {
     trainer: Trainer<S, N, D>,
+    /// Batch TD, whose step size learns from the same batches.
+    reference: BatchTdReference<S, D>,
 }
 
 /// How far a value function is from batch TD's and from the true one.
@@ -110,9 +112,9 @@ where
     /// The core's.
     pub fn boxed(options: &Train, network: N, seeds: &[u64]) -> Result<Box<dyn Group>, Error> {
         let settings = options.settings();
-        let trainer =
-            MultiTaskTd::new(settings, AnyTasks::new(options), network, options.layers, seeds)?;
-        Ok(Box::new(Lanes { trainer }))
+        let reference = BatchTdReference::new(options.layers, &settings.optimizer)?;
+        let trainer = MultiTaskTd::new(settings, AnyTasks::new(options), network, seeds)?;
+        Ok(Box::new(Lanes { trainer, reference }))
     }
 
     fn evaluate(&self, lane: usize, alpha: f32) -> Result<Scores, Error> {
@@ -131,7 +133,8 @@ where
     N: Measured<S, D> + 'static,
 {
     fn train_task(&mut self) -> Result<(), Error> {
-        self.trainer.train_task()
+        let Lanes { trainer, reference } = self;
+        trainer.train_task_beside(|windows, targets| reference.train(windows, targets))
     }
 
     fn tasks_done(&self) -> u64 {
@@ -139,7 +142,7 @@ where
     }
 
     fn measure(&self, lane: usize) -> Point {
-        let alpha = self.trainer.reference().alpha().lane(lane);
+        let alpha = self.reference.alpha().lane(lane);
         // A seed that diverged, or a degenerate task, has no metrics; the others go on.
         let scores = self.evaluate(lane, alpha).unwrap_or(Scores::NONE);
         Point {
@@ -155,12 +158,14 @@ where
     }
 
     fn parameters(&self, lane: usize) -> Vec<f32> {
-        self.trainer.network().parameters().as_slice().iter().map(|x| x.lane(lane)).collect()
+        self.trainer.network().parameters().numbers().map(|x| x.lane(lane)).collect()
     }
 
     fn save(&self, lane: usize) -> Vec<u8> {
-        let mut record = Vec::with_capacity(self.trainer.record_len());
+        let len = self.trainer.record_len() + self.reference.record_len();
+        let mut record = Vec::with_capacity(len);
         self.trainer.save(lane, |piece| record.extend_from_slice(piece));
+        self.reference.save(lane, |piece| record.extend_from_slice(piece));
         record
     }
 
@@ -168,7 +173,13 @@ where
         let Some(last) = records.last() else {
             return Err(Error::Empty { parameter: "checkpoint" });
         };
-        self.trainer.restore(|lane| records.get(lane).unwrap_or(last))
+        let len = self.trainer.record_len();
+        let parts = |lane: usize| {
+            let record = records.get(lane).unwrap_or(last);
+            record.split_at(len.min(record.len()))
+        };
+        self.trainer.restore(|lane| parts(lane).0)?;
+        self.reference.restore(|lane| parts(lane).1)
     }
 }
 
@@ -293,8 +304,8 @@ where
     }
 }
 
-impl<S, const D: usize, const X: usize, const H: usize, const L: usize, const C: usize>
-    Measured<S, D> for RnnNetwork<S, D, X, H, L, C, SHORT_CONTEXT>
+impl<S, const D: usize, const X: usize, const H: usize, const L: usize> Measured<S, D>
+    for RnnNetwork<S, D, X, H, L, SHORT_CONTEXT>
 where
     S: Scalar<Element = f32>,
 {
@@ -310,21 +321,19 @@ where
         task: &Mrp<f32, D, STATES>,
     ) -> Result<Scores, Error> {
         let states = EvaluationStates::of(task)?;
-        let parameters: Vec<f32> =
-            Network::<S, D>::parameters(self).as_slice().iter().map(|x| x.lane(lane)).collect();
-        let alone = rnn::<D, X, H, L, C>(self.rnn().layer_input(), &parameters);
+        let alone = RnnNetwork::<f32, D, X, H, L, SHORT_CONTEXT>::from_rnn(self.rnn().lane(lane));
         Ok(Scores { msve: msve(&alone, context, task, &states)?, ..Scores::NONE })
     }
 }
 
 /// An RNN with given parameters, in the core's order (missing ones are 0).
-pub fn rnn<const D: usize, const X: usize, const H: usize, const L: usize, const C: usize>(
+pub fn rnn<const D: usize, const X: usize, const H: usize, const L: usize>(
     input: LayerInput,
     parameters: &[f32],
-) -> RnnNetwork<f32, D, X, H, L, C, SHORT_CONTEXT> {
+) -> RnnNetwork<f32, D, X, H, L, SHORT_CONTEXT> {
     let mut network = RnnNetwork::new(input);
-    let numbers = Network::<f32, D>::parameters_mut(&mut network).as_mut_slice();
-    for (to, from) in numbers.iter_mut().zip(parameters) {
+    let numbers = Network::<f32, D>::parameters_mut(&mut network).numbers_mut();
+    for (to, from) in numbers.zip(parameters) {
         *to = *from;
     }
     network

@@ -9,7 +9,7 @@ use super::schedule::Width;
 use crate::dispatch;
 use crate::dispatch::{Level, WithScalar};
 use ictd_core::Error;
-use ictd_core::rnn::{LayerInput, parameter_columns};
+use ictd_core::rnn::LayerInput;
 use ictd_core::scalar::Scalar;
 use ictd_core::training::{LinearNetwork, RnnNetwork, SoftmaxNetwork};
 use nalgebra::SVector;
@@ -21,7 +21,6 @@ type Rnn<S> = RnnNetwork<
     { 2 * RNN_DIM + 2 },
     RNN_HIDDEN,
     RNN_LAYERS,
-    { parameter_columns(2 * RNN_DIM + 2, RNN_HIDDEN, RNN_LAYERS) },
     SHORT_CONTEXT,
 >;
 

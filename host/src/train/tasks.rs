@@ -5,8 +5,10 @@ use super::options::{TaskKind, Train};
 use ictd_core::Error;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::cart_pole::{CodedState, TileCoding};
-use ictd_core::tasks::{CartPole, Mrp, Task, cart_pole, cart_pole_single_grid};
-use ictd_core::training::{FiniteTask, FiniteTasks, TaskDistribution};
+use ictd_core::tasks::{
+    CartPole, FiniteTask, FiniteTasks, Mrp, Task, TaskDistribution, cart_pole,
+    cart_pole_single_grid,
+};
 use nalgebra::SVector;
 
 /// Bins per dimension of the authors' CartPole grid: 2^4 cells.

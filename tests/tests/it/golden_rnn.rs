@@ -1,8 +1,7 @@
 //! Golden family rnn: values, hidden states, and gradients through time.
 
-use ictd_core::rnn::{LayerInput, Rnn, RnnTape, parameter_columns};
+use ictd_core::rnn::{LayerInput, Rnn, RnnLayer, RnnTape};
 use ictd_core::scalar::Scalar;
-use nalgebra::{SMatrix, SVector};
 use tests::{Case, Computation, MAX_CONTEXT, Outputs, check_family};
 
 struct RecurrentNetwork;
@@ -11,9 +10,7 @@ struct RecurrentNetwork;
 macro_rules! with_shape {
     ($case:expr, $lane:expr, [$(($d:literal, $h:literal, $l:literal)),*]) => {
         match ($case.count("d"), $case.count("h"), $case.count("L")) {
-            $(($d, $h, $l) => rnn::<
-                S, { 2 * $d + 2 }, $h, $l, { parameter_columns(2 * $d + 2, $h, $l) },
-            >($case, $lane),)*
+            $(($d, $h, $l) => rnn::<S, { 2 * $d + 2 }, $h, $l>($case, $lane),)*
             shape => panic!("(d, h, L) = {shape:?} is not compiled in"),
         }
     };
@@ -45,7 +42,7 @@ impl Computation for RecurrentNetwork {
     }
 }
 
-fn rnn<S: Scalar, const X: usize, const H: usize, const L: usize, const C: usize>(
+fn rnn<S: Scalar, const X: usize, const H: usize, const L: usize>(
     case: &Case,
     lane: usize,
 ) -> Outputs<S> {
@@ -54,19 +51,12 @@ fn rnn<S: Scalar, const X: usize, const H: usize, const L: usize, const C: usize
         "a_t^(l-1)" => LayerInput::Delayed,
         other => panic!("{}: layer_input {other}", case.label()),
     };
-    let input = |name: &str, l: usize| case.input(&format!("{name}_{l}"));
-    let vector = |name: &str, l: usize| tests::vector::<S, H>(&tests::load(&input(name, l), lane));
-    let mut network = Rnn::<S, X, H, L, C>::zeros(layer_input);
-    for l in 0..L {
-        let waa = tests::matrices(&input("Waa", l), lane)[0];
-        let wax = input("Wax", l);
-        if l == 0 {
-            network.set_first_layer(&tests::matrices(&wax, lane)[0], &waa, &vector("b", 0));
-        } else {
-            network.set_upper_layer(l, &tests::matrices(&wax, lane)[0], &waa, &vector("b", l));
-        }
+    let mut network = Rnn::<S, X, H, L>::zeros(layer_input);
+    network.first = layer(case, 0, lane);
+    for (l, to) in (1..L).zip(network.upper_mut()) {
+        *to = layer(case, l, lane);
     }
-    network.set_output_layer(&tests::vector(&tests::load(&case.input("Wo"), lane)));
+    network.output = tests::vector(&tests::load(&case.input("Wo"), lane));
     let tokens: Vec<[S; X]> =
         tests::columns::<S, X>(&case.input("Z"), lane).iter().map(|z| z.data.0[0]).collect();
     let (query, context) = tokens.split_last().expect("a prompt has its query");
@@ -74,20 +64,18 @@ fn rnn<S: Scalar, const X: usize, const H: usize, const L: usize, const C: usize
 
     let mut tape = RnnTape::<S, X, H, L, MAX_CONTEXT>::new();
     let v = tape.forward(&network, context.iter().copied(), *query).unwrap();
-    let mut gradient = Rnn::<S, X, H, L, C>::zeros(layer_input);
+    let mut gradient = Rnn::<S, X, H, L>::zeros(layer_input);
     let adjoints = tape.backward_to_tokens(&network, S::ONE, &mut gradient);
 
     let mut out = Outputs::new();
     out.field("v", "tape", [v]);
     out.field("v", "step by step", [network.value(&tokens)]);
     out.field("final_hidden", "tape", tape.final_hidden().iter().flatten().copied());
-    let (wax, waa, b) = gradient.first_layer();
-    layer(&mut out, 0, &wax, &waa, &b);
-    for l in 1..L {
-        let (wax, waa, b) = gradient.upper_layer(l).expect("a layer above the first");
-        layer(&mut out, l, &wax, &waa, &b);
+    fields(&mut out, 0, &gradient.first);
+    for (l, layer) in (1..L).zip(gradient.upper()) {
+        fields(&mut out, l, layer);
     }
-    out.field("dv_dWo", "tape", gradient.output_layer().iter().copied());
+    out.field("dv_dWo", "tape", gradient.output.iter().copied());
     let mut columns = adjoints.context[..context.len()].to_vec();
     columns.push(adjoints.query);
     out.field("dv_dZ", "tape", (0..X).flat_map(|i| columns.iter().map(move |z| z[i])));
@@ -95,15 +83,26 @@ fn rnn<S: Scalar, const X: usize, const H: usize, const L: usize, const C: usize
 }
 
 fn layer<S: Scalar, const I: usize, const H: usize>(
+    case: &Case,
+    l: usize,
+    lane: usize,
+) -> RnnLayer<S, I, H> {
+    let given = |name: &str| case.input(&format!("{name}_{l}"));
+    RnnLayer {
+        input: tests::matrices(&given("Wax"), lane)[0],
+        recurrent: tests::matrices(&given("Waa"), lane)[0],
+        bias: tests::vector(&tests::load(&given("b"), lane)),
+    }
+}
+
+fn fields<S: Scalar, const I: usize, const H: usize>(
     out: &mut Outputs<S>,
     l: usize,
-    wax: &SMatrix<S, H, I>,
-    waa: &SMatrix<S, H, H>,
-    b: &SVector<S, H>,
+    layer: &RnnLayer<S, I, H>,
 ) {
-    out.field(format!("dv_dWax_{l}"), "tape", wax.transpose().iter().copied());
-    out.field(format!("dv_dWaa_{l}"), "tape", waa.transpose().iter().copied());
-    out.field(format!("dv_db_{l}"), "tape", b.iter().copied());
+    out.field(format!("dv_dWax_{l}"), "tape", layer.input.transpose().iter().copied());
+    out.field(format!("dv_dWaa_{l}"), "tape", layer.recurrent.transpose().iter().copied());
+    out.field(format!("dv_db_{l}"), "tape", layer.bias.iter().copied());
 }
 
 #[test]

@@ -2,11 +2,12 @@
 
 use crate::digest::{LaneDigests, MAX_LANES, Seeds};
 use crate::error::Error;
-use crate::rnn::{LayerInput, parameter_columns};
+use crate::rnn::LayerInput;
 use crate::scalar::Scalar;
+use crate::tasks::{CartPoleTasks, FiniteTask, FiniteTasks, TaskDistribution};
 use crate::training::{
-    AdamSettings, Autoregressive, CartPoleTasks, FiniteTask, FiniteTasks, Loss, MultiTaskTd,
-    Network, Optimizer, RnnNetwork, Sequential, Settings, SoftmaxNetwork, TaskDistribution,
+    AdamSettings, Autoregressive, BatchTdReference, Loss, MultiTaskTd, Network, Optimizer,
+    RnnNetwork, Sequential, Settings, SoftmaxNetwork,
 };
 
 const D: usize = 2;
@@ -23,7 +24,8 @@ fn settings() -> Settings {
     Settings { context_len: 6, windows: 4, batches: 2, optimizer, ..Default::default() }
 }
 
-/// Trains on three tasks: the loss after each, then the checkpoint of every lane.
+/// Trains on three tasks, with the batch-TD reference beside: the loss after each, then the checkpoints
+/// of every lane.
 fn train<S, N, E>(
     seeds: Seeds<S>,
     digests: &mut LaneDigests,
@@ -38,13 +40,15 @@ where
 {
     let list: [u64; MAX_LANES] = core::array::from_fn(|i| seeds.first.wrapping_add(i as u64));
     let list = list.get(..S::LANES).unwrap_or(&list);
-    let mut trainer = MultiTaskTd::<S, N, E, D, T>::new(settings, distribution, network, 2, list)?;
+    let mut trainer = MultiTaskTd::<S, N, E, D, T>::new(settings, distribution, network, list)?;
+    let mut reference = BatchTdReference::new(2, &settings.optimizer)?;
     for _ in 0..3 {
-        trainer.train_task()?;
+        trainer.train_task_beside(|windows, targets| reference.train(windows, targets))?;
         digests.number(trainer.loss());
     }
     for (lane, digest) in digests.lanes_mut().enumerate().take(S::LANES) {
         trainer.save(lane, |bytes| digest.bytes(bytes));
+        reference.save(lane, |bytes| digest.bytes(bytes));
     }
     Ok(())
 }
@@ -79,8 +83,7 @@ pub(super) fn rnn<S: Scalar<Element = f32>>(
     const X: usize = 2 * D + 2;
     const H: usize = 3;
     const L: usize = 2;
-    let network =
-        RnnNetwork::<S, D, X, H, L, { parameter_columns(X, H, L) }, 6>::new(LayerInput::Current);
+    let network = RnnNetwork::<S, D, X, H, L, 6>::new(LayerInput::Current);
     train(seeds, digests, settings(), BOYAN, network)
 }
 

@@ -140,10 +140,8 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
 mod tests {
     use super::*;
     use crate::scalar::Lanes8;
-    use crate::training::{
-        CartPoleTasks, FiniteTask, FiniteTasks, MultiTaskTd, Parameters, Settings,
-        batch_gradient_by_window,
-    };
+    use crate::tasks::{CartPoleTasks, FiniteTask, FiniteTasks};
+    use crate::training::{MultiTaskTd, Parameters, Settings, batch_gradient_by_window};
     use nalgebra::SVector;
 
     type Network3<S> = SoftmaxNetwork<S, 2, 5, 3, 3, 6>;
@@ -171,7 +169,7 @@ mod tests {
                 let loss = network.batch_gradient(&windows, targets, &mut together);
                 let want = batch_gradient_by_window(&network, &windows, targets, &mut one_by_one);
                 assert!((loss - want).abs() < 1e-13 * want, "{n} {depth} {stored}");
-                for (a, b) in together.as_slice().iter().zip(one_by_one.as_slice()) {
+                for (a, b) in together.numbers().zip(one_by_one.numbers()) {
                     assert!((a - b).abs() < 1e-12, "{n} {depth} {stored}: {a} {b}");
                 }
             }
@@ -189,15 +187,15 @@ mod tests {
         // Scores in the tens, where each window is still itself; then in the thousands, where all but one
         // exponential of a row are at the lower end.
         for (size, same) in [(30.0, true), (3000.0, false)] {
-            let (p, q) = network.parameters_mut().as_mut_slice().split_at_mut(25);
-            p.fill_with(|| 0.1 * rng.uniform_in(-1.0, 1.0));
-            q.fill_with(|| size * rng.uniform_in(-1.0, 1.0));
+            for (m, size) in network.parameters_mut().slices_mut().zip([0.1, size]) {
+                m.fill_with(|| size * rng.uniform_in(-1.0, 1.0));
+            }
             let mut together = network.parameters().zeros_like();
             let mut one_by_one = together.clone();
             let targets = Targets::Bootstrapped;
             let loss = network.batch_gradient(&windows, targets, &mut together);
             let want = batch_gradient_by_window(&network, &windows, targets, &mut one_by_one);
-            assert!(loss.is_finite() && together.as_slice().iter().all(|g| g.is_finite()));
+            assert!(loss.is_finite() && together.numbers().all(|g| g.is_finite()));
             assert!(!same || (loss - want).abs() < 1e-5 * want, "{loss} {want}");
         }
     }
@@ -214,7 +212,7 @@ mod tests {
         assert_eq!(network.value(&window), 0.0);
         assert_eq!(network.value_and_gradient(&window, |_| 1.0, &mut gradient), 0.0);
         assert_eq!(network.batch_gradient(&windows, Targets::Bootstrapped, &mut gradient), 0.0);
-        assert!(gradient.as_slice().iter().all(|g| *g == 0.0));
+        assert!(gradient.numbers().all(|g| *g == 0.0));
     }
 
     #[test]
@@ -224,10 +222,10 @@ mod tests {
         let tasks = FiniteTasks { kind: FiniteTask::BoyanChain, states: 5 };
         let network = Network3::autoregressive(3).unwrap();
         let seeds = [1, 2, 3, 4, 5, 6, 7, 8];
-        let mut wide = Trainer::<Lanes8>::new(settings, tasks, network, 3, &seeds).unwrap();
+        let mut wide = Trainer::<Lanes8>::new(settings, tasks, network, &seeds).unwrap();
         (0..5).for_each(|_| wide.train_task().unwrap());
         let network = Network3::autoregressive(3).unwrap();
-        let mut alone = Trainer::<f32>::new(settings, tasks, network, 3, &seeds[4..5]).unwrap();
+        let mut alone = Trainer::<f32>::new(settings, tasks, network, &seeds[4..5]).unwrap();
         (0..5).for_each(|_| alone.train_task().unwrap());
         let (a, b) = (wide.network().transformer(4), alone.network().transformer(0));
         assert_eq!(a.unwrap(), b.unwrap());
@@ -241,12 +239,12 @@ mod tests {
             [CartPoleTasks::Tilings { tilings: 4, tiles: 2 }, CartPoleTasks::SingleGrid { bins: 2 }]
         {
             let network = Network3::autoregressive(3).unwrap();
-            let mut trainer = Trainer::new(settings, tasks, network, 3, &[7]).unwrap();
+            let mut trainer = Trainer::new(settings, tasks, network, &[7]).unwrap();
             trainer.train_task().unwrap();
             assert!(trainer.loss() > 0.0 && trainer.loss().is_finite());
         }
         let too_fine = CartPoleTasks::SingleGrid { bins: 5 };
         let network = Network3::autoregressive(3).unwrap();
-        assert!(Trainer::new(settings, too_fine, network, 3, &[7]).is_err());
+        assert!(Trainer::new(settings, too_fine, network, &[7]).is_err());
     }
 }

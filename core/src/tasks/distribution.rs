@@ -1,11 +1,11 @@
-use crate::error::Error;
-use crate::rng::Rng;
-use crate::scalar::Real;
-use crate::tasks::cart_pole::TileCoding;
-use crate::tasks::{
+use super::cart_pole::TileCoding;
+use super::{
     CartPole, Mrp, Task, boyan_chain, boyan_chain_representable, cart_pole, cart_pole_single_grid,
     loop_mrp, random_mdp,
 };
+use crate::error::Error;
+use crate::rng::Rng;
+use crate::scalar::Real;
 use core::fmt::Debug;
 
 /// d_task: a distribution over policy evaluation tasks.
@@ -19,7 +19,7 @@ pub trait TaskDistribution<R: Real, const D: usize>: Clone + Debug {
     /// If the distribution's own settings are out of range.
     fn draw(&self, gamma: R, rng: &mut Rng) -> Result<Self::Task, Error>;
 
-    /// The true values v(s) of states of a task, written to `values`, for [`super::Loss::TrueValue`].
+    /// The true values v(s) of states of a task, written to `values`.
     ///
     /// # Errors
     /// By default [`Error::OutOfRange`]: the task has no value function in closed form.
