@@ -1,6 +1,7 @@
 use super::layer::add_transposed_product;
 use super::{LayerInput, Rnn, step};
 use crate::error::Error;
+use crate::linalg::keep_apart;
 use crate::scalar::{Scalar, kernel};
 
 /// A forward pass over a prompt, kept for the backward pass through time: the hidden states after
@@ -156,6 +157,7 @@ kernel! {
 fn through_tanh<S: Scalar, const H: usize>(a_bar: &[S; H], a: &[S; H]) -> [S; H] {
     let mut g = *a_bar;
     for i in 0..H {
+        keep_apart::<S>();
         g[i] *= S::ONE - a[i] * a[i];
     }
     g

@@ -62,8 +62,9 @@ impl<S: Scalar, const I: usize, const H: usize> RnnLayer<S, I, H> {
     ) {
         add_outer(&mut gradient.input.data.0, g, x);
         add_outer(&mut gradient.recurrent.data.0, g, a);
-        for (bar, g) in gradient.bias.iter_mut().zip(g) {
-            *bar += *g;
+        for i in 0..H {
+            keep_apart::<S>();
+            gradient.bias.data.0[0][i] += g[i];
         }
         add_transposed_product(a_bar, &self.recurrent.data.0, g);
     }
@@ -78,6 +79,7 @@ fn add_product<S: Scalar, const H: usize, const I: usize>(
 ) {
     for (column, x_j) in w.iter().zip(x) {
         for i in 0..H {
+            keep_apart::<S>();
             y[i] += column[i] * *x_j;
         }
     }
