@@ -125,6 +125,17 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
         self.layers.get(..self.stored).unwrap_or(&self.layers)
     }
 
+    /// The stored layers, to be changed by training.
+    pub(crate) fn layers_mut(&mut self) -> &mut [L] {
+        let stored = self.stored.min(C);
+        &mut self.layers[..stored]
+    }
+
+    /// As many layers, of zeros.
+    pub(crate) fn zeros_like(&self) -> Self {
+        Transformer { layers: [L::ZERO; C], ..*self }
+    }
+
     /// The layers in the order of the forward pass, L of them.
     pub(crate) fn pass(&self) -> impl DoubleEndedIterator<Item = &L> + ExactSizeIterator {
         // Sequential layers each come once, the one autoregressive layer L times.

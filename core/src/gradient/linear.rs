@@ -42,7 +42,7 @@ struct Step<S: Scalar, const K: usize> {
 
 /// A forward pass that can be walked backwards. L is the capacity for layers in the pass.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tape<S: Scalar, const K: usize, const L: usize> {
+pub(crate) struct Tape<S: Scalar, const K: usize, const L: usize> {
     steps: Vec<Step<S, K>, L>,
     inverse_len: S,
     output: S,
@@ -50,48 +50,44 @@ pub struct Tape<S: Scalar, const K: usize, const L: usize> {
 
 /// Adjoints of a linear transformer's inputs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct InputAdjoints<S: Scalar, const K: usize> {
+pub(crate) struct InputAdjoints<S: Scalar, const K: usize> {
     /// G-bar_0 = dTF_L/dG_0, (K, K).
-    pub statistic: SMatrix<S, K, K>,
+    statistic: SMatrix<S, K, K>,
     /// z-bar_0 = dTF_L/dz_q, (K).
-    pub query: SVector<S, K>,
+    query: SVector<S, K>,
 }
 
 impl<S: Scalar, const K: usize, const L: usize> Tape<S, K, L> {
-    /// The forward pass.
-    ///
-    /// # Errors
-    /// [`Error::CapacityExceeded`] if the transformer is deeper than L.
-    pub fn forward<const C: usize>(
+    /// The forward pass of a transformer of at most L layers.
+    pub(crate) fn forward<const C: usize>(
         transformer: &Transformer<Layer<S, K>, C>,
         statistic: &Statistic<S, K>,
         query: &SVector<S, K>,
-    ) -> Result<Self, Error> {
+    ) -> Self {
+        debug_assert!(transformer.depth() <= L, "{} layers on a tape for {L}", transformer.depth());
         let mut tape =
             Tape { steps: Vec::new(), inverse_len: statistic.inverse_len, output: S::ZERO };
         let mut statistic = *statistic;
         let mut z = *query;
         for layer in transformer.pass() {
             let b = layer.column_map(&statistic);
-            tape.steps
-                .push(Step { g: statistic.g, b, z })
-                .map_err(|_| Error::CapacityExceeded { parameter: "layers", capacity: L })?;
+            let _ = tape.steps.push(Step { g: statistic.g, b, z });
             statistic.g = mul_transpose(&mul(&b, &statistic.g), &b);
             z = mul_vector(&b, &z);
         }
         tape.output = -z[K - 1];
-        Ok(tape)
+        tape
     }
 
     /// TF_L.
     #[inline(always)]
-    pub fn value(&self) -> S {
+    pub(crate) fn value(&self) -> S {
         self.output
     }
 
     /// Walks back from TF_L-bar = `seed`, adding `seed` dTF_L/dP_l and `seed` dTF_L/dQ_l to
     /// `gradient` (as many layers as the transformer stores).
-    pub fn backward<const C: usize>(
+    pub(crate) fn backward<const C: usize>(
         &self,
         transformer: &Transformer<Layer<S, K>, C>,
         seed: S,
@@ -138,8 +134,11 @@ pub fn value_and_gradient<
     transformer: &Transformer<Layer<S, K>, C>,
     prompt: &Prompt<S, K, N>,
 ) -> Result<Gradient<S, K, C, N>, Error> {
+    if transformer.depth() > L {
+        return Err(Error::CapacityExceeded { parameter: "layers", capacity: L });
+    }
     let statistic = Statistic::of_prompt(prompt, &Td0)?;
-    let tape = Tape::<S, K, L>::forward(transformer, &statistic, prompt.query())?;
+    let tape = Tape::<S, K, L>::forward(transformer, &statistic, prompt.query());
     let mut layers = zero_layers(transformer.layers());
     let adjoints = tape.backward(transformer, S::ONE, &mut layers);
     let mut symmetric = adjoints.statistic;

@@ -15,6 +15,11 @@ pub struct Layer<S: Scalar, const K: usize> {
 }
 
 impl<S: Scalar, const K: usize> Layer<S, K> {
+    /// The parameters in one lane.
+    pub fn lane(&self, lane: usize) -> Layer<S::Element, K> {
+        Layer { p: self.p.map(|x| x.lane(lane)), q: self.q.map(|x| x.lane(lane)) }
+    }
+
     /// B_l = I + (1/n) P_l G_l Q_l: the map that this layer applies to every column of Z.
     pub fn column_map(&self, statistic: &Statistic<S, K>) -> SMatrix<S, K, K> {
         let mut b = zeros();

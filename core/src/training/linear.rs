@@ -1,20 +1,19 @@
 use super::linear_batch::batch_gradient;
-use super::{AttentionNetwork, AttentionParameters, Network, Targets, Window, Windows};
+use super::{Network, Targets, TransformerNetwork, Window, Windows};
 use crate::gradient::linear::Tape;
 use crate::layer::Layer;
-use crate::linalg::{dot, padded, zeros};
+use crate::linalg::{dot, padded};
 use crate::rng::Rng;
 use crate::scalar::Scalar;
 use crate::transformer::Transformer;
-use heapless::Vec;
 
-/// Linear attention, as a kind of [`AttentionNetwork`].
+/// Linear attention, as a kind of [`TransformerNetwork`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Linear;
 
 /// A linear transformer in training. C is the capacity for stored layers, L for layers in the pass.
 pub type LinearNetwork<S, const D: usize, const K: usize, const C: usize, const L: usize> =
-    AttentionNetwork<Linear, S, D, K, C, L>;
+    TransformerNetwork<Linear, S, D, K, C, L>;
 
 /// A linear transformer whose layers share one pair (P, Q), of depth at most L.
 pub type Autoregressive<S, const D: usize, const K: usize, const L: usize> =
@@ -24,26 +23,17 @@ pub type Autoregressive<S, const D: usize, const K: usize, const L: usize> =
 pub type Sequential<S, const D: usize, const K: usize, const L: usize> =
     LinearNetwork<S, D, K, L, L>;
 
-impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize>
-    LinearNetwork<S, D, K, C, L>
-{
-    #[inline(always)]
-    fn all_lanes(&self) -> Transformer<Layer<S, K>, C> {
-        Transformer::unchecked(self.parameters.layers(), self.parameters.stored(), self.depth)
-    }
-}
-
 impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize> Network<S, D>
     for LinearNetwork<S, D, K, C, L>
 {
-    type Parameters = AttentionParameters<S, K, C>;
+    type Parameters = Transformer<Layer<S, K>, C>;
 
     fn parameters(&self) -> &Self::Parameters {
-        &self.parameters
+        &self.transformer
     }
 
     fn parameters_mut(&mut self) -> &mut Self::Parameters {
-        &mut self.parameters
+        &mut self.transformer
     }
 
     /// Xavier normal with gain 0.1, and 0.1/L if sequential.
@@ -53,7 +43,7 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize> 
 
     // The simple form, one window at a time: plain TD and the tests use it, no batch does.
     fn value(&self, window: &Window<S, D>) -> S {
-        let readout = self.all_lanes().readout(&window.statistic());
+        let readout = self.transformer.readout(&window.statistic());
         -dot(&readout, &window.query_token())
     }
 
@@ -63,16 +53,10 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize> 
         adjoint: impl FnOnce(S) -> S,
         gradient: &mut Self::Parameters,
     ) -> S {
-        let transformer = self.all_lanes();
         let statistic = window.statistic();
-        let Ok(tape) = Tape::<S, K, L>::forward(&transformer, &statistic, &window.query_token())
-        else {
-            // Not reached: every constructor checks the depth against L.
-            return S::ZERO;
-        };
-        let mut layers: Vec<_, C> = crate::gradient::zero_layers(transformer.layers());
-        tape.backward(&transformer, adjoint(tape.value()), &mut layers);
-        gradient.add_layers(&layers);
+        let query = window.query_token();
+        let tape = Tape::<S, K, L>::forward(&self.transformer, &statistic, &query);
+        tape.backward(&self.transformer, adjoint(tape.value()), gradient.layers_mut());
         tape.value()
     }
 
@@ -82,17 +66,13 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize> 
         targets: Targets<S>,
         gradient: &mut Self::Parameters,
     ) -> S {
-        let LinearNetwork { parameters, depth, .. } = self;
-        let layers = parameters.layers();
-        let layers = &layers[..parameters.stored()];
-        let mut sums = [Layer { p: zeros(), q: zeros() }; C];
+        let (stored, depth) = (self.transformer.layers(), self.transformer.depth());
+        let gradient = gradient.layers_mut();
         // Of these calls each kind of number has one.
-        let loss = match const { padded::rows::<S>(K) } {
-            16 => batch_gradient::<S, D, K, C, L, 16>(layers, *depth, windows, targets, &mut sums),
-            24 => batch_gradient::<S, D, K, C, L, 24>(layers, *depth, windows, targets, &mut sums),
-            _ => batch_gradient::<S, D, K, C, L, K>(layers, *depth, windows, targets, &mut sums),
-        };
-        gradient.add_layers(&sums);
-        loss
+        match const { padded::rows::<S>(K) } {
+            16 => batch_gradient::<S, D, K, C, L, 16>(stored, depth, windows, targets, gradient),
+            24 => batch_gradient::<S, D, K, C, L, 24>(stored, depth, windows, targets, gradient),
+            _ => batch_gradient::<S, D, K, C, L, K>(stored, depth, windows, targets, gradient),
+        }
     }
 }

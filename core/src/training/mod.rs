@@ -40,7 +40,7 @@
 //! |---|---|
 //! | trajectories and windows | `windows` |
 //! | what is trained: parameters, values, gradients | `network`, `parameters` |
-//! | transformers of either attention | `attention_network` |
+//! | transformers of either attention | `transformer_network` |
 //! | linear attention, and its batch at speed | `linear`, `linear_batch` |
 //! | softmax attention, and what a batch's windows share | `softmax` |
 //! | the recurrent network | `rnn` |
@@ -50,7 +50,6 @@
 //! | saved and restored state | `checkpoint` |
 
 mod adam;
-mod attention_network;
 mod batch_td;
 mod checkpoint;
 mod linear;
@@ -61,18 +60,19 @@ mod rnn;
 mod settings;
 mod softmax;
 mod trainer;
+mod transformer_network;
 mod windows;
 
 pub use adam::{Adam, AdamSettings};
-pub use attention_network::AttentionNetwork;
 pub use batch_td::{BatchTd, BatchTdReference};
 pub use linear::{Autoregressive, Linear, LinearNetwork, Sequential};
 pub use network::{Network, Targets, batch_gradient_by_window, td_step};
-pub use parameters::{AttentionParameters, Parameters};
+pub use parameters::Parameters;
 pub use rnn::RnnNetwork;
 pub use settings::{Loss, Optimizer, Settings};
 pub use softmax::{Softmax, SoftmaxNetwork};
 pub use trainer::MultiTaskTd;
+pub use transformer_network::TransformerNetwork;
 pub use windows::{Trajectory, Window, Windows};
 
 #[cfg(test)]

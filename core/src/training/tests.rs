@@ -327,16 +327,6 @@ fn bad_settings_are_named() {
 }
 
 #[test]
-fn stored_layers_are_one_or_as_many_as_the_pass_has() {
-    let network = |stored, depth| {
-        Sequential::<f64, 2, 5, 4>::from_parameters(AttentionParameters::zeros(stored), depth)
-    };
-    assert!(network(1, 4).is_ok() && network(4, 4).is_ok());
-    assert!(matches!(network(2, 4), Err(Error::OutOfRange { parameter: "layers", .. })));
-    assert!(matches!(network(4, 3), Err(Error::OutOfRange { parameter: "layers", .. })));
-}
-
-#[test]
 fn a_context_longer_than_the_network_takes_is_refused() {
     let trainer = |context_len| {
         let network = SoftmaxNetwork::<f32, 2, 5, 1, 3, 6>::autoregressive(3)?;

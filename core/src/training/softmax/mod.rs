@@ -1,15 +1,15 @@
 mod first_layer;
 
 use super::network::BatchLoss;
-use super::{AttentionNetwork, AttentionParameters, Network, Targets, Window, Windows};
+use super::{Network, Targets, TransformerNetwork, Window, Windows};
 use crate::gradient::softmax::Tape;
 use crate::layer::Layer;
-use crate::linalg::zeros;
 use crate::rng::Rng;
 use crate::scalar::Scalar;
+use crate::transformer::Transformer;
 use first_layer::FirstLayer;
 
-/// Softmax attention over at most N context columns, as a kind of [`AttentionNetwork`].
+/// Softmax attention over at most N context columns, as a kind of [`TransformerNetwork`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Softmax<const N: usize>;
 
@@ -17,7 +17,7 @@ pub struct Softmax<const N: usize>;
 /// for context columns.
 ///
 /// A batch needs a tape of the layers and the rows of the first, O(N^2 + K N) numbers each, on the stack:
-/// [`BATCH_BYTES`](AttentionNetwork::BATCH_BYTES).
+/// [`BATCH_BYTES`](TransformerNetwork::BATCH_BYTES).
 pub type SoftmaxNetwork<
     S,
     const D: usize,
@@ -25,7 +25,7 @@ pub type SoftmaxNetwork<
     const C: usize,
     const L: usize,
     const N: usize,
-> = AttentionNetwork<Softmax<N>, S, D, K, C, L>;
+> = TransformerNetwork<Softmax<N>, S, D, K, C, L>;
 
 impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, const N: usize>
     SoftmaxNetwork<S, D, K, C, L, N>
@@ -35,33 +35,29 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
 
     /// TF_L of a window, left on the tape; none if the window has more than N context columns.
     #[inline(always)]
-    fn forward(
-        &self,
-        tape: &mut Tape<S, K, L, N>,
-        layers: &[Layer<S, K>],
-        window: &Window<S, D>,
-    ) -> Option<S> {
+    fn forward(&self, tape: &mut Tape<S, K, L, N>, window: &Window<S, D>) -> Option<S> {
         let n = window.context_len();
-        let z = tape.input(n, self.depth).ok()?;
+        debug_assert!(n <= N, "{n} context columns on a tape for {N}");
+        let z = tape.input(n, self.transformer.depth()).ok()?;
         for (j, column) in z.context[..n].iter_mut().enumerate() {
             *column = window.token::<K>(j).data.0[0];
         }
         z.query = window.query_token::<K>().data.0[0];
-        Some(tape.forward::<false>(layers, 0))
+        Some(tape.forward::<false>(self.transformer.layers(), 0))
     }
 }
 
 impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, const N: usize>
     Network<S, D> for SoftmaxNetwork<S, D, K, C, L, N>
 {
-    type Parameters = AttentionParameters<S, K, C>;
+    type Parameters = Transformer<Layer<S, K>, C>;
 
     fn parameters(&self) -> &Self::Parameters {
-        &self.parameters
+        &self.transformer
     }
 
     fn parameters_mut(&mut self) -> &mut Self::Parameters {
-        &mut self.parameters
+        &mut self.transformer
     }
 
     fn context_capacity(&self) -> Option<usize> {
@@ -73,11 +69,9 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
         self.initialise(lane, rng);
     }
 
-    /// 0 for a window of more than N context columns, of which nothing can be learned.
+    /// NaN for a window of more than N context columns, of which nothing can be learned.
     fn value(&self, window: &Window<S, D>) -> S {
-        let layers = self.parameters.layers();
-        let layers = &layers[..self.parameters.stored()];
-        self.forward(&mut Tape::new(), layers, window).unwrap_or(S::ZERO)
+        self.forward(&mut Tape::new(), window).unwrap_or(S::from_f64(f64::NAN))
     }
 
     fn value_and_gradient(
@@ -86,12 +80,9 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
         adjoint: impl FnOnce(S) -> S,
         gradient: &mut Self::Parameters,
     ) -> S {
-        let (layers, mut tape) = (self.parameters.layers(), Tape::new());
-        let layers = &layers[..self.parameters.stored()];
-        let Some(v) = self.forward(&mut tape, layers, window) else { return S::ZERO };
-        let mut sum = [Layer { p: zeros(), q: zeros() }; C];
-        tape.backward::<false>(layers, 0, adjoint(v), &mut sum);
-        gradient.add_layers(&sum);
+        let mut tape = Tape::new();
+        let Some(v) = self.forward(&mut tape, window) else { return S::from_f64(f64::NAN) };
+        tape.backward::<false>(self.transformer.layers(), 0, adjoint(v), gradient.layers_mut());
         v
     }
 
@@ -103,35 +94,34 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
         gradient: &mut Self::Parameters,
     ) -> S {
         let n = windows.context_len();
+        debug_assert!(n <= N, "{n} context columns on a tape for {N}");
         if n > N {
-            return S::ZERO;
+            return S::from_f64(f64::NAN);
         }
-        let layers = self.parameters.layers();
-        let layers = &layers[..self.parameters.stored()];
-        let mut sum = [Layer { p: zeros(), q: zeros() }; C];
+        let (layers, depth) = (self.transformer.layers(), self.transformer.depth());
+        let sum = gradient.layers_mut();
         let mut tape = Tape::<S, K, L, N>::new();
         let mut loss = BatchLoss::new(windows, targets);
-        if self.depth == 1 {
+        if depth == 1 {
             for t in loss.times() {
-                let Some(v) = self.forward(&mut tape, layers, &windows.window(t)) else { continue };
+                let Some(v) = self.forward(&mut tape, &windows.window(t)) else { continue };
                 if let Some(v_bar) = loss.take(t, v) {
-                    tape.backward::<false>(layers, 0, v_bar, &mut sum);
+                    tape.backward::<false>(layers, 0, v_bar, sum);
                 }
             }
         } else {
             // The tape is of the layers after the first.
             let mut first = FirstLayer::new();
             for t in loss.times() {
-                let Ok(second) = tape.input(n, self.depth - 1) else { continue };
+                let Ok(second) = tape.input(n, depth - 1) else { continue };
                 first.forward(windows, &layers[0], t, second);
                 let v = tape.forward::<true>(layers, 1);
                 if let Some(v_bar) = loss.take(t, v) {
-                    let x_bar = tape.backward::<true>(layers, 1, v_bar, &mut sum);
+                    let x_bar = tape.backward::<true>(layers, 1, v_bar, sum);
                     first.backward(windows, t, x_bar, &mut sum[0]);
                 }
             }
         }
-        gradient.add_layers(&sum);
         loss.mean()
     }
 }
@@ -160,9 +150,11 @@ mod tests {
         for (n, depth, stored) in [(5, 3, 1), (1, 3, 1), (6, 2, 2), (4, 1, 1), (3, 3, 3), (6, 3, 1)]
         {
             let windows = Windows::new(&features, &rewards, n, 0.9).unwrap();
-            let parameters = AttentionParameters::zeros(stored);
-            let mut network = Network3::<f64>::from_parameters(parameters, depth).unwrap();
-            network.parameters_mut().initialise_lane(0, 2.0, &mut rng);
+            let zeros = Network3::<f64>::autoregressive(depth);
+            let mut network =
+                if stored == 1 { zeros } else { Network3::<f64>::sequential(depth) }.unwrap();
+            network.initialise_lane(0, &mut rng);
+            network.parameters_mut().numbers_mut().for_each(|x| *x *= 20.0 * stored as f64);
             for targets in [Targets::Bootstrapped, Targets::Given(&given)] {
                 let mut together = network.parameters().zeros_like();
                 let mut one_by_one = together.clone();
@@ -198,21 +190,6 @@ mod tests {
             assert!(loss.is_finite() && together.numbers().all(|g| g.is_finite()));
             assert!(!same || (loss - want).abs() < 1e-5 * want, "{loss} {want}");
         }
-    }
-
-    #[test]
-    fn a_context_beyond_the_capacity_teaches_nothing() {
-        let mut rng = Rng::new(2);
-        let (features, rewards) = windows_of(&mut rng);
-        let windows = Windows::new(&features, &rewards, 7, 0.9).unwrap();
-        let mut network = Network3::<f64>::autoregressive(3).unwrap();
-        network.parameters_mut().initialise_lane(0, 2.0, &mut rng);
-        let mut gradient = network.parameters().zeros_like();
-        let window = windows.window(0);
-        assert_eq!(network.value(&window), 0.0);
-        assert_eq!(network.value_and_gradient(&window, |_| 1.0, &mut gradient), 0.0);
-        assert_eq!(network.batch_gradient(&windows, Targets::Bootstrapped, &mut gradient), 0.0);
-        assert!(gradient.numbers().all(|g| *g == 0.0));
     }
 
     #[test]
