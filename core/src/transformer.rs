@@ -131,11 +131,6 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
         &mut self.layers[..stored]
     }
 
-    /// As many layers, of zeros.
-    pub(crate) fn zeros_like(&self) -> Self {
-        Transformer { layers: [L::ZERO; C], ..*self }
-    }
-
     /// The layers in the order of the forward pass, L of them.
     pub(crate) fn pass(&self) -> impl DoubleEndedIterator<Item = &L> + ExactSizeIterator {
         // Sequential layers each come once, the one autoregressive layer L times.

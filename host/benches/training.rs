@@ -17,8 +17,8 @@ use ictd_core::scalar::{Kernel, Scalar};
 use ictd_core::statistic::Statistic;
 use ictd_core::tasks::{FiniteTask, FiniteTasks, Mrp, Task, boyan_chain};
 use ictd_core::training::{
-    Adam, AdamSettings, AttentionParameters, Autoregressive, BatchTd,
-    MultiTaskTd, Network, Parameters, Settings, SoftmaxNetwork, Targets, Trajectory,
+    Adam, AdamSettings, Autoregressive, BatchTd, MultiTaskTd, Network, Parameters, Settings,
+    SoftmaxNetwork, Targets, Trajectory,
 };
 use ictd_core::transformer::Transformer;
 use nalgebra::{SMatrix, SVector};
@@ -138,9 +138,9 @@ impl<const K: usize> Repeated for Literal<K> {
 }
 
 struct AdamStep<S: Scalar, const K: usize> {
-    adam: Adam<AttentionParameters<S, K, 1>>,
-    parameters: AttentionParameters<S, K, 1>,
-    gradient: AttentionParameters<S, K, 1>,
+    adam: Adam<Transformer<Layer<S, K>, 1>>,
+    parameters: Transformer<Layer<S, K>, 1>,
+    gradient: Transformer<Layer<S, K>, 1>,
 }
 
 impl<S: Scalar, const K: usize> Repeated for AdamStep<S, K> {
@@ -231,8 +231,8 @@ impl Report {
         let draw = |rng: &mut Rng, s: f32| S::splat(rng.uniform_in(-s, s));
         let matrix = |rng: &mut Rng| SMatrix::<S, K, K>::from_fn(|_, _| draw(rng, 0.1));
         let layer = Layer { p: matrix(rng), q: matrix(rng) };
-        let parameters = AttentionParameters::from_layers(&[layer]);
         let Ok(transformer) = Transformer::<_, 1>::autoregressive(layer, DEPTH) else { return };
+        let parameters = transformer.clone();
 
         let context = Context::<D, Td0, Growing, S>::new();
         let phi = [(); 2].map(|()| SVector::from_fn(|_, _| draw(rng, 1.0)));
@@ -256,16 +256,14 @@ impl Report {
             trajectory.features[k] = SVector::from_fn(|_, _| draw(rng, 1.0));
             trajectory.rewards[k] = draw(rng, 1.0);
         }
-        let Ok(network) =
-            Autoregressive::<S, D, K, DEPTH>::from_parameters(parameters.clone(), DEPTH)
-        else {
+        let Ok(network) = Autoregressive::<S, D, K, DEPTH>::new(parameters.clone()) else {
             return;
         };
         let gradient = parameters.zeros_like();
         let mut batch =
             Box::new(Batch { network, trajectory: trajectory.clone(), context_len, gradient });
         self.row("batch", K, S::LANES, &mut *batch, WINDOWS as f64 * window_macs(kf));
-        let Ok(network) = Softmax::<S, D, K>::from_parameters(parameters.clone(), DEPTH) else {
+        let Ok(network) = Softmax::<S, D, K>::new(parameters.clone()) else {
             return;
         };
         let gradient = parameters.zeros_like();
@@ -293,8 +291,7 @@ impl Report {
         let Ok(network) = Autoregressive::<S, D, K, DEPTH>::autoregressive(DEPTH) else { return };
         let seeds: Vec<u64> = (1..=S::LANES as u64).collect();
         let settings = Settings { context_len, ..Settings::default() };
-        let Ok(trainer) =
-            MultiTaskTd::<S, _, _, D, T>::new(settings, tasks, network, &seeds)
+        let Ok(trainer) = MultiTaskTd::<S, _, _, D, T>::new(settings, tasks, network, &seeds)
         else {
             return;
         };

@@ -47,7 +47,9 @@ impl<S: Scalar, const N: usize> Parameters<S> for [S; N] {
 /// P_0, Q_0, P_1, Q_1, ... of the stored layers, each matrix column by column.
 impl<L: LayerParameters, const C: usize> Parameters<L::Scalar> for Transformer<L, C> {
     fn zeros_like(&self) -> Self {
-        Transformer::zeros_like(self)
+        let mut zeros = self.clone();
+        zeros.layers_mut().fill(L::ZERO);
+        zeros
     }
     fn slices(&self) -> impl Iterator<Item = &[L::Scalar]> {
         self.layers().iter().flat_map(|layer| layer.matrices())

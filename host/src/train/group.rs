@@ -15,9 +15,10 @@ use ictd_core::rnn::LayerInput;
 use ictd_core::scalar::Scalar;
 use ictd_core::tasks::Mrp;
 use ictd_core::training::{
-    AttentionParameters, BatchTdReference, LinearNetwork, MultiTaskTd, Network, Parameters,
-    RnnNetwork, SoftmaxNetwork, Window, Windows,
+    BatchTdReference, LinearNetwork, MultiTaskTd, Network, Parameters, RnnNetwork, SoftmaxNetwork,
+    Window, Windows,
 };
+use ictd_core::transformer::Transformer;
 use nalgebra::{SMatrix, SVector};
 
 /// A group of seeds, whatever its network and its number of lanes.
@@ -191,7 +192,7 @@ impl From<Comparison<f32>> for Scores {
 
 /// P and Q of a lane's stored layers, with their element-wise metrics.
 fn stored_matrices<S: Scalar<Element = f32>, const K: usize, const C: usize>(
-    parameters: &AttentionParameters<S, K, C>,
+    transformer: &Transformer<Layer<S, K>, C>,
     lane: usize,
 ) -> Vec<Matrices> {
     let row_major = |m: &SMatrix<f32, K, K>| m.transpose().as_slice().to_vec();
@@ -207,7 +208,7 @@ fn stored_matrices<S: Scalar<Element = f32>, const K: usize, const C: usize>(
         };
         Matrices { p: row_major(&layer.p), q: row_major(&layer.q), element }
     };
-    parameters.lane_layers(lane)[..parameters.stored()].iter().map(of_layer).collect()
+    transformer.layers().iter().map(|layer| of_layer(&layer.lane(lane))).collect()
 }
 
 /// The mean squared value error of a network on the states of a task.
@@ -264,8 +265,7 @@ where
         let states = EvaluationStates::of(task)?;
         let prompt = context.prompt::<K, TRAJECTORY>()?;
         let comparison = compare_linear_transformer(&transformer, alpha, &prompt, &states)?;
-        let parameters = AttentionParameters::<f32, K, C>::from_layers(transformer.layers());
-        let alone = LinearNetwork::<f32, D, K, C, L>::from_parameters(parameters, self.depth())?;
+        let alone = LinearNetwork::<f32, D, K, C, L>::new(transformer)?;
         Ok(Scores { msve: msve(&alone, context, task, &states)?, ..comparison.into() })
     }
 }
@@ -295,11 +295,7 @@ where
             &prompt,
             &states,
         )?;
-        let parameters = AttentionParameters::<f32, K, C>::from_layers(transformer.layers());
-        let alone = SoftmaxNetwork::<f32, D, K, C, L, SHORT_CONTEXT>::from_parameters(
-            parameters,
-            self.depth(),
-        )?;
+        let alone = SoftmaxNetwork::<f32, D, K, C, L, SHORT_CONTEXT>::new(transformer)?;
         Ok(Scores { msve: msve(&alone, context, task, &states)?, ..comparison.into() })
     }
 }

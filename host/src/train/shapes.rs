@@ -15,14 +15,7 @@ use ictd_core::training::{LinearNetwork, RnnNetwork, SoftmaxNetwork};
 use nalgebra::SVector;
 
 /// An RNN in training.
-type Rnn<S> = RnnNetwork<
-    S,
-    RNN_DIM,
-    { 2 * RNN_DIM + 2 },
-    RNN_HIDDEN,
-    RNN_LAYERS,
-    SHORT_CONTEXT,
->;
+type Rnn<S> = RnnNetwork<S, RNN_DIM, { 2 * RNN_DIM + 2 }, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT>;
 
 /// The value that an RNN with these parameters gives features phi in a context.
 ///

@@ -4,9 +4,10 @@
 use ictd_core::layer::Layer;
 use ictd_core::scalar::Scalar;
 use ictd_core::training::{
-    Adam, AdamSettings, AttentionParameters, BatchTd, LinearNetwork, Network, Parameters,
-    SoftmaxNetwork, Targets, Windows, td_step,
+    Adam, AdamSettings, BatchTd, LinearNetwork, Network, Parameters, SoftmaxNetwork, Targets,
+    Windows, td_step,
 };
+use ictd_core::transformer::Transformer;
 use nalgebra::{SMatrix, SVector};
 use tests::{Case, Computation, Outputs, check_family};
 
@@ -40,17 +41,21 @@ fn trace<S: Scalar, const D: usize, const K: usize>(case: &Case, first_lane: usi
     let layers = tests::layers::<S, K>(&case.input("P0"), &case.input("Q0"), first_lane);
     let stored = if case.word("mode") == "auto" { 1 } else { case.count("L") };
     assert_eq!(layers.len(), stored, "{}: stored layers", case.label());
-    let parameters = AttentionParameters::<S, K, L>::from_layers(&layers);
     let depth = case.count("L");
+    let transformer = match &layers[..] {
+        [layer] => Transformer::autoregressive(*layer, depth),
+        layers => Transformer::sequential(layers),
+    };
+    let transformer: Transformer<Layer<S, K>, L> = transformer.unwrap();
     let batches = Batches::<S, D>::read(case, first_lane);
     let mut out = Outputs::new();
     match case.word("activation") {
         "identity" => {
-            let network = LinearNetwork::<S, D, K, L, L>::from_parameters(parameters, depth);
+            let network = LinearNetwork::<S, D, K, L, L>::new(transformer);
             learn::<S, D, K, _>(case, &batches, network.unwrap(), &mut out);
         }
         "softmax" => {
-            let network = SoftmaxNetwork::<S, D, K, L, L, N>::from_parameters(parameters, depth);
+            let network = SoftmaxNetwork::<S, D, K, L, L, N>::new(transformer);
             learn::<S, D, K, _>(case, &batches, network.unwrap(), &mut out);
         }
         other => panic!("{}: activation {other}", case.label()),
@@ -103,11 +108,10 @@ fn adam_settings(case: &Case) -> AdamSettings {
 }
 
 fn flat<S: Scalar, const K: usize>(
-    parameters: &AttentionParameters<S, K, L>,
-    pick: fn(Layer<S, K>) -> SMatrix<S, K, K>,
+    transformer: &Transformer<Layer<S, K>, L>,
+    pick: fn(&Layer<S, K>) -> SMatrix<S, K, K>,
 ) -> Vec<S> {
-    let layers = 0..parameters.stored();
-    layers.flat_map(|l| tests::row_major(&pick(parameters.layer(l)))).collect()
+    transformer.layers().iter().flat_map(|layer| tests::row_major(&pick(layer))).collect()
 }
 
 /// The network's values, TD errors, losses, gradients and updates.
@@ -118,7 +122,7 @@ fn learn<S, const D: usize, const K: usize, N>(
     out: &mut Outputs<S>,
 ) where
     S: Scalar,
-    N: Network<S, D, Parameters = AttentionParameters<S, K, L>> + Clone,
+    N: Network<S, D, Parameters = Transformer<Layer<S, K>, L>> + Clone,
 {
     let mut network = start.clone();
     let mut adam = Adam::new::<S>(adam_settings(case), network.parameters()).unwrap();
