@@ -1,6 +1,7 @@
 //! What can go wrong for a user: always one line that names the option, parameter or file.
 
 use crate::formats::FormatError;
+use crate::program::{self, quoted};
 use std::path::{Path, PathBuf};
 
 /// Why a command stopped.
@@ -97,7 +98,10 @@ impl Error {
 /// The command that goes on with an interrupted run.
 fn way_on(resume: &Option<PathBuf>) -> String {
     match resume {
-        Some(directory) => format!("`ictd train --resume {}`", directory.display()),
+        Some(directory) => {
+            let directory = quoted(&directory.to_string_lossy());
+            format!("`{}`", program::call(&format!("train --resume {directory}")))
+        }
         None => "the same command".to_owned(),
     }
 }

@@ -22,6 +22,7 @@ pub mod formats;
 pub mod guide;
 pub mod options;
 pub mod page;
+pub mod program;
 pub mod run;
 pub mod train;
 

@@ -1,11 +1,7 @@
 //! The command line that repeats a run.
 
+use crate::program::quoted;
 use serde_json::{Map, Value};
-
-/// How this program is called: `cargo run` says so in the environment.
-pub(super) fn program() -> &'static str {
-    if std::env::var_os("CARGO").is_some() { "cargo run -p host --" } else { "ictd" }
-}
 
 /// The options of a run that differ from the defaults: name and value, none if it is a switch.
 pub(super) fn changes(
@@ -64,16 +60,6 @@ pub(super) fn repeats(
         None => format!("--{}", quoted(&key)),
     }));
     words.join(" ")
-}
-
-/// A word for a shell.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! The page around its runs.
 
-use super::Content;
-use super::command_line::program;
+use super::content::Content;
 use super::run::Run;
-use super::section::section;
+use super::section::{command, section};
 use super::table::table;
 use super::verdict::{VERDICTS, badge, claims, class};
+use crate::program;
 use crate::run::report::Verdict;
 use crate::{digests, figures};
 use base64::Engine;
@@ -128,11 +128,6 @@ fn entry(run: &Run) -> Markup {
     }
 }
 
-/// The command line with these arguments.
-pub(super) fn command(arguments: &str) -> Markup {
-    html! { p.command { code { (program()) " " (arguments) } } }
-}
-
 fn digests(content: &Content) -> Markup {
     let row = |row: &digests::Row| -> Vec<String> {
         let equal = if row.equal { "equal" } else { "NOT EQUAL" };
@@ -162,7 +157,7 @@ fn digests(content: &Content) -> Markup {
 
 fn commands(content: &Content) -> Markup {
     let row = |run: &Run| {
-        let command = format!("{} {}", program(), run.repeats);
+        let command = program::call(&run.repeats);
         vec![run.title().to_owned(), command, run.records.join(", ")]
     };
     let rows: Vec<_> = content.runs.iter().map(row).collect();
@@ -172,7 +167,7 @@ fn commands(content: &Content) -> Markup {
             p {
                 "Equal seeds give equal bits. Each command writes its figures, and the records that they are \
                  drawn from, into a directory of its name; "
-                code { (program()) " report DIR" }
+                code { (program::call("report DIR")) }
                 " makes this page of them again."
             }
             (table("Commands", &["what", "command", "records"], &rows))

@@ -1,18 +1,17 @@
 //! Which runs a page shows.
 
-use super::Damaged;
-use super::run::{RESULTS, place, results};
+use super::run::{RESULTS, RunFiles, place, results};
 use crate::error::Error;
 use crate::experiments::Catalogue;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-/// Where a run is.
-#[derive(Clone, Debug)]
-pub struct RunFiles {
-    /// The directory's name.
-    pub name: String,
-    /// Its path.
-    pub path: PathBuf,
+/// What to do about a run that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damaged {
+    /// Stop: the report was asked for.
+    Refuse,
+    /// Leave it out, and say so on the page: the report comes with other runs.
+    LeaveOut,
 }
 
 /// The run of a directory, or the runs in it, by name. A training run that is not finished has no

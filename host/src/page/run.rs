@@ -1,7 +1,6 @@
 //! What a page shows of one run, read from its directory.
 
 use super::command_line::{changes, repeats};
-use super::find::RunFiles;
 use super::made::Made;
 use crate::error::Error;
 use crate::experiments::Catalogue;
@@ -10,7 +9,16 @@ use crate::run::records::Records;
 use crate::run::report::{Claim, Verdict};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Where a run is.
+#[derive(Clone, Debug)]
+pub struct RunFiles {
+    /// The directory's name.
+    pub name: String,
+    /// Its path.
+    pub path: PathBuf,
+}
 
 /// A finished run.
 #[derive(Clone, Debug)]

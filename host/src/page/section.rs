@@ -1,10 +1,10 @@
 //! A run on the page: its claims, pictures and numbers.
 
-use super::document::command;
 use super::numbers;
 use super::run::{Run, anchor};
 use super::verdict::{badge, class, worded_badge};
 use crate::figures::{Figure, Panel, Picture};
+use crate::program;
 use crate::run::report::Claim;
 use maud::{Markup, PreEscaped, html};
 use serde_json::json;
@@ -96,6 +96,11 @@ fn cells(frames: &[Figure]) -> String {
         json!([figure.title, cells])
     };
     json!(frames.iter().map(frame).collect::<Vec<_>>()).to_string()
+}
+
+/// The command line with these arguments.
+pub(super) fn command(arguments: &str) -> Markup {
+    html! { p.command { code { (program::call(arguments)) } } }
 }
 
 #[cfg(test)]

@@ -236,9 +236,8 @@ fn temporary(directory: &Path) -> Result<tempfile::NamedTempFile, io::Error> {
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     builder.tempfile_in(directory).map_err(|error| {
-        let system = |e: &(dyn std::error::Error + Send + Sync)| {
-            e.source()?.downcast_ref::<io::Error>()?.raw_os_error()
-        };
-        error.get_ref().and_then(system).map_or(error, io::Error::from_raw_os_error)
+        let text = error.to_string();
+        let reason = text.split_once(" at path ").map_or(text.as_str(), |(reason, _)| reason);
+        io::Error::new(error.kind(), reason)
     })
 }

@@ -288,6 +288,7 @@ fn a_file_that_cannot_be_written_is_named_and_leaves_nothing() {
         let line = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), line.lines().count()), (Some(2), 1), "{line}");
         assert!(line.contains("--out: cannot write"), "{line}");
+        assert!(!line.contains(".ictd-"), "a temporary file, for which nobody asked: {line}");
         assert_eq!(files(directory.path()), [""; 0]);
     }
 }

@@ -1,0 +1,44 @@
+//! What a page shows.
+
+use super::find::{Damaged, find};
+use super::run::Run;
+use crate::digests;
+use crate::error::{Doing, Error};
+use crate::experiments::Catalogue;
+use std::path::Path;
+
+/// What the page shows.
+pub struct Content {
+    /// In the paper's order.
+    pub runs: Vec<Run>,
+    /// Directories whose runs could not be read, with the reason.
+    pub left_out: Vec<(String, String)>,
+    /// The kernels' digests of this machine.
+    pub digests: Vec<digests::Row>,
+    /// [`live::story`] on this machine.
+    pub story: u64,
+}
+
+impl Content {
+    /// Reads the run of a directory, or the runs in it.
+    ///
+    /// # Errors
+    /// [`Error::File`] if there is no run, or a damaged one that is not to be left out;
+    /// [`Error::Core`] if a kernel fails.
+    pub fn read(directory: &Path, damaged: Damaged, catalogue: &Catalogue) -> Result<Self, Error> {
+        let (mut runs, mut left_out) = (Vec::new(), Vec::new());
+        for files in find(directory, damaged, catalogue)? {
+            match Run::read(&files, catalogue) {
+                Ok(run) => runs.push(run),
+                Err(Error::File { path, reason }) if damaged == Damaged::LeaveOut => {
+                    let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                    left_out.push((files.name, format!("{file}: {reason}")));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        runs.sort_by_key(|run| run.order(catalogue));
+        let story = live::story().doing("the report's live part")?;
+        Ok(Content { runs, left_out, digests: digests::rows()?, story })
+    }
+}
