@@ -7,15 +7,14 @@ use crate::construction::{Construction, LAMBDA};
 use crate::dimension::{self, for_dimension};
 use crate::error::Error;
 use crate::experiments::experiment::{self, Entry, Experiment, Measured, Run};
-use crate::figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use crate::formats::parameters::Attention;
 use crate::formats::trajectory::{Features, Trajectory};
 use crate::options;
 use crate::run::records::Records;
 use crate::run::report::{self, Report};
 use crate::run::session::Session;
+use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use values::{Column, Input, Method, Output};
 
@@ -37,10 +36,13 @@ const ROWS_IN_FIGURE: usize = 500;
 ///   phi_0 ... phi_{d-1}            features of the state, d = 1 to 8, 10, 12 or 16
 ///   reward                         the reward on leaving it
 ///   phi_next_0 ... phi_next_{d-1}  features of the next state
-/// Without the phi_next columns the rows are one trajectory: the next row holds the next state, and
-/// the last row only ends it (its reward may be empty). Lines that begin with # are skipped.
+///   terminal                       optional, 1: the next state ends the episode, its value is 0
+///   end                            optional, 1: the episode is cut here, though it could go on
+/// Without the phi_next columns the next row holds the next state; a row marked `end`, and the last
+/// one, then only ends its episode (its reward may be empty). Lines that begin with # are skipped.
 ///
-/// npz arrays: phi (n, d), reward (n), phi_next (n, d); query (m, d) if there are states to ask for.
+/// npz arrays: phi (n, d), reward (n), phi_next (n, d), terminal (n), end (n); query (m, d) if there
+/// are states to ask for.
 ///
 /// Scale the features to about [-1, 1]; with larger ones lower --alpha.
 #[derive(Clone, Debug, clap::Args, Serialize, Deserialize)]
@@ -109,13 +111,34 @@ pub struct WeightRow {
     pub lstd: Option<f64>,
 }
 
+/// What is found: the transformer's value function, the algorithm's and LSTD's.
+#[derive(Debug, Serialize)]
+pub struct Found {
+    dimension: usize,
+    transitions: usize,
+    /// If there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    episodes: Option<usize>,
+    layers: usize,
+    gamma: f64,
+    algorithm: &'static str,
+    weights: Option<Vec<f64>>,
+    algorithm_weights: Option<Vec<f64>>,
+    lstd_weights: Option<Vec<f64>>,
+    td_error: f64,
+    algorithm_td_error: Option<f64>,
+    lstd_td_error: Option<f64>,
+    difference_from_algorithm: Option<f64>,
+    difference_from_lstd: Option<f64>,
+    query_values: Option<Vec<f64>>,
+}
+
 /// Runs the command.
 ///
 /// # Errors
 /// Those of the files, of the options and of writing.
 pub fn run(options: &Evaluate, session: &Session) -> Result<Report, Error> {
     let mut report = experiment::run(options, session)?;
-    report.text = text(&report);
     report.text.push_str(&report.place());
     Ok(report)
 }
@@ -124,7 +147,7 @@ impl Experiment for Evaluate {
     const ENTRY: Entry =
         Entry { id: "evaluate", figure: "none: the user's own data", figures, run: Run::ByCommand };
 
-    type Found = Map<String, Value>;
+    type Found = Found;
 
     fn check(&self) -> Result<(), Error> {
         Construction::check(self.construction, self.lambda, self.gamma)?;
@@ -142,28 +165,33 @@ impl Experiment for Evaluate {
             .on_thread(|| for_dimension!(d, evaluate(&input)))
             .unwrap_or_else(|| Err(Error::file(&self.data, refuse_dimension(d))))?;
         put_records(&output, input.query.is_some(), d, records)?;
-        let mut found = Map::new();
-        let algorithm = output.algorithm.as_ref();
-        let lstd = output.lstd.as_ref();
-        for (name, value) in [
-            ("dimension", json!(d)),
-            ("transitions", json!(input.trajectory.len())),
-            ("layers", json!(input.layers)),
-            ("gamma", json!(input.gamma)),
-            ("algorithm", json!(self.algorithm())),
-            ("weights", json!(non_empty(&output.transformer.weights))),
-            ("algorithm_weights", json!(algorithm.map(|c| &c.weights))),
-            ("lstd_weights", json!(lstd.map(|c| &c.weights))),
-            ("td_error", json!(output.transformer.td_error)),
-            ("algorithm_td_error", json!(algorithm.map(|c| c.td_error))),
-            ("lstd_td_error", json!(lstd.map(|c| c.td_error))),
-            ("difference_from_algorithm", json!(algorithm.map(|c| rms(&output.transformer, c)))),
-            ("difference_from_lstd", json!(lstd.map(|c| rms(&output.transformer, c)))),
-            ("query_values", json!(non_empty(&output.transformer.query_values))),
-        ] {
-            found.insert(name.into(), value);
-        }
+        let Output { transformer, algorithm, lstd } = &output;
+        let from = |column: &Option<Column>| column.as_ref().map(|c| rms(transformer, c));
+        let weights_of = |column: &Option<Column>| column.as_ref().map(|c| c.weights.clone());
+        let error_of = |column: &Option<Column>| column.as_ref().map(|c| c.td_error);
+        let episodes = input.trajectory.episodes().len();
+        let found = Found {
+            dimension: d,
+            transitions: input.trajectory.len(),
+            episodes: (episodes > 1).then_some(episodes),
+            layers: input.layers,
+            gamma: input.gamma,
+            algorithm: self.algorithm(),
+            weights: non_empty(&transformer.weights),
+            algorithm_weights: weights_of(algorithm),
+            lstd_weights: weights_of(lstd),
+            td_error: transformer.td_error,
+            algorithm_td_error: error_of(algorithm),
+            lstd_td_error: error_of(lstd),
+            difference_from_algorithm: from(algorithm),
+            difference_from_lstd: from(lstd),
+            query_values: non_empty(&transformer.query_values),
+        };
         Ok((found, Vec::new()))
+    }
+
+    fn text(found: &Found) -> String {
+        found.text()
     }
 }
 
@@ -216,6 +244,10 @@ impl Evaluate {
             }
             None => trajectory.query.clone(),
         };
+        if self.construction == Some(Construction::AverageReward) && trajectory.has_terminal {
+            let reason = "average-reward: accepted with data without `terminal`, as it never ends";
+            return Err(Error::Option { option: "--construction", reason: reason.into() });
+        }
         let Some(path) = &self.model else {
             let construction = self.construction.unwrap_or(Construction::Td0);
             let lambda = if construction == Construction::TdLambda { self.lambda } else { 0.0 };
@@ -333,62 +365,64 @@ fn rms(a: &Column, b: &Column) -> f64 {
     (sum / a.values.len() as f64).sqrt()
 }
 
-fn non_empty(numbers: &[f64]) -> Option<&[f64]> {
-    (!numbers.is_empty()).then_some(numbers)
+fn non_empty(numbers: &[f64]) -> Option<Vec<f64>> {
+    (!numbers.is_empty()).then(|| numbers.to_vec())
 }
 
-/// The report for a human.
-fn text(report: &Report) -> String {
-    let number = |name: &str| match report.results.get(name).and_then(Value::as_f64) {
-        Some(x) => report::number(x, 6),
-        None => "—".to_owned(),
-    };
-    let weights = |name: &str| match report.results.get(name).and_then(Value::as_array) {
-        Some(w) => {
-            let shown: Vec<_> = w
-                .iter()
-                .take(6)
-                .map(|x| report::number(x.as_f64().unwrap_or(f64::NAN), 4))
-                .collect();
-            let more = if w.len() > shown.len() { ", …" } else { "" };
-            format!("({}{more})", shown.join(", "))
+/// A number, or a dash for none.
+fn number(x: Option<f64>, decimals: usize) -> String {
+    x.filter(|x| x.is_finite()).map_or("—".to_owned(), |x| report::number(x, decimals))
+}
+
+/// The first weights.
+fn weights(weights: &Option<Vec<f64>>) -> String {
+    let Some(weights) = weights else { return "—".to_owned() };
+    let shown: Vec<_> = weights.iter().take(6).map(|x| report::number(*x, 4)).collect();
+    let more = if weights.len() > shown.len() { ", …" } else { "" };
+    format!("({}{more})", shown.join(", "))
+}
+
+impl Found {
+    fn text(&self) -> String {
+        let row = |name: &str, of: &Option<Vec<f64>>, error: Option<f64>, difference: String| {
+            [name.to_owned(), weights(of), number(error, 6), difference]
+        };
+        let difference = |x: Option<f64>| number(x, 6);
+        let mut out = report::table(&[
+            ["value function", "weights", "TD error (rms)", "difference of values (rms)"]
+                .map(str::to_owned),
+            row("transformer", &self.weights, Some(self.td_error), String::new()),
+            row(
+                self.algorithm,
+                &self.algorithm_weights,
+                self.algorithm_td_error,
+                difference(self.difference_from_algorithm),
+            ),
+            row(
+                "LSTD",
+                &self.lstd_weights,
+                self.lstd_td_error,
+                difference(self.difference_from_lstd),
+            ),
+        ]);
+        if let Some(episodes) = self.episodes {
+            out.push_str(&format!("{} transitions in {episodes} episodes\n", self.transitions));
         }
-        None => "—".to_owned(),
-    };
-    let algorithm = report.results.get("algorithm").and_then(Value::as_str).unwrap_or_default();
-    let row = |name: &str, weights_of: &str, error: &str, difference: String| {
-        [name.to_owned(), weights(weights_of), number(error), difference]
-    };
-    let mut out = report::table(&[
-        ["value function", "weights", "TD error (rms)", "difference of values (rms)"]
-            .map(str::to_owned),
-        row("transformer", "weights", "td_error", String::new()),
-        row(
-            algorithm,
-            "algorithm_weights",
-            "algorithm_td_error",
-            number("difference_from_algorithm"),
-        ),
-        row("LSTD", "lstd_weights", "lstd_td_error", number("difference_from_lstd")),
-    ]);
-    if report.results.get("lstd_weights").is_some_and(Value::is_null) {
-        out.push_str("LSTD: the transitions do not determine all weights.\n");
-    }
-    if report.results.get("algorithm_weights").is_some_and(Value::is_null) {
-        out.push_str("The algorithm's iterates overflow: lower --alpha.\n");
-    }
-    if let Some(values) = report.results.get("query_values").and_then(Value::as_array) {
-        out.push_str("\nvalues of the queries\n");
-        for (i, value) in values.iter().take(20).enumerate() {
-            out.push_str(&format!(
-                "{:>6}  {}\n",
-                i + 1,
-                report::number(value.as_f64().unwrap_or(f64::NAN), 6)
-            ));
+        if self.lstd_weights.is_none() {
+            out.push_str("LSTD: the transitions do not determine all weights.\n");
         }
-        if values.len() > 20 {
-            out.push_str(&format!("and {} more in queries.csv\n", values.len() - 20));
+        if self.algorithm_weights.is_none() {
+            out.push_str("The algorithm's iterates overflow: lower --alpha.\n");
         }
+        if let Some(values) = &self.query_values {
+            out.push_str("\nvalues of the queries\n");
+            for (i, value) in values.iter().take(20).enumerate() {
+                out.push_str(&format!("{:>6}  {}\n", i + 1, number(Some(*value), 6)));
+            }
+            if values.len() > 20 {
+                out.push_str(&format!("and {} more in queries.csv\n", values.len() - 20));
+            }
+        }
+        out
     }
-    out
 }

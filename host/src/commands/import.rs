@@ -7,16 +7,15 @@ use crate::dimension::{self, for_dimension};
 use crate::error::Error;
 use crate::experiments::experiment::{self, Entry, Experiment, Measured, Run};
 use crate::experiments::statistics::mean_and_stderr;
-use crate::figures::{Axis, Curve, Curves, Figure, Heatmap, NamedFigures, Panel};
 use crate::formats::parameters::{Attention, LayerParameters, Mode, Parameters};
 use crate::formats::seed_run::DATA_FILE;
 use crate::options;
 use crate::run::records::Records;
 use crate::run::report::{self, Report};
 use crate::run::session::Session;
+use figures::{Axis, Curve, Curves, Figure, Heatmap, NamedFigures, Panel};
 use measure::{CONTEXT, STATES, Settings};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -109,6 +108,30 @@ pub struct ComparisonRow {
     pub ss: f64,
 }
 
+/// What is found.
+#[derive(Debug, Serialize)]
+pub struct Found {
+    dimension: usize,
+    layers: usize,
+    mode: String,
+    attention: String,
+    gamma: f64,
+    alpha: f64,
+    context: usize,
+    /// At the chosen log point.
+    elements: Vec<ElementRow>,
+    vd: Spread,
+    iws: Spread,
+    ss: Spread,
+}
+
+/// A metric over the tasks.
+#[derive(Debug, Serialize)]
+struct Spread {
+    mean: f64,
+    stderr: f64,
+}
+
 /// Runs the command.
 ///
 /// # Errors
@@ -117,7 +140,6 @@ pub fn run(options: &Import, session: &Session) -> Result<Report, Error> {
     let mut options = options.clone();
     options.file = options.path.take().or(options.file);
     let mut report = experiment::run(&options, session)?;
-    report.text = text(&report);
     report.text.push_str(&report.place());
     Ok(report)
 }
@@ -130,7 +152,7 @@ impl Experiment for Import {
         run: Run::ByCommand,
     };
 
-    type Found = Map<String, Value>;
+    type Found = Found;
 
     fn measure(&self, session: &Session, records: &mut Records) -> Measured<Self::Found> {
         let missing = |option, accepted: &str| Error::Option {
@@ -185,26 +207,28 @@ impl Experiment for Import {
             .collect();
         records.put_csv("comparison.csv", &rows)?;
 
-        let mut found = Map::new();
-        let mut put = |name: &str, value: Value| found.insert(name.into(), value);
-        let last = &elements[elements.len() - parameters.layers.len()..];
-        put("dimension", json!(d));
-        put("layers", json!(settings.depth));
-        put("mode", json!(parameters.mode.to_string()));
-        put("attention", json!(settings.attention.to_string()));
-        put("gamma", json!(settings.gamma));
-        put("alpha", json!(settings.alpha));
-        put("context", json!(settings.context));
-        put("elements", json!(last));
-        for (name, value) in [
-            ("vd", (|row| row.vd) as fn(&ComparisonRow) -> f64),
-            ("iws", |row| row.iws),
-            ("ss", |row| row.ss),
-        ] {
-            let (mean, stderr) = mean_and_stderr(rows.iter().map(value));
-            put(name, json!({ "mean": mean, "stderr": stderr }));
-        }
+        let spread = |metric: fn(&ComparisonRow) -> f64| {
+            let (mean, stderr) = mean_and_stderr(rows.iter().map(metric));
+            Spread { mean, stderr }
+        };
+        let found = Found {
+            dimension: d,
+            layers: settings.depth,
+            mode: parameters.mode.to_string(),
+            attention: settings.attention.to_string(),
+            gamma: settings.gamma,
+            alpha: settings.alpha,
+            context: settings.context,
+            elements: elements[elements.len() - parameters.layers.len()..].to_vec(),
+            vd: spread(|row| row.vd),
+            iws: spread(|row| row.iws),
+            ss: spread(|row| row.ss),
+        };
         Ok((found, Vec::new()))
+    }
+
+    fn text(found: &Found) -> String {
+        found.text()
     }
 }
 
@@ -371,52 +395,46 @@ fn element_curves(rows: &[ElementRow]) -> Figure {
     }
 }
 
-/// The report for a human.
-fn text(report: &Report) -> String {
-    let results = &report.results;
-    let word = |name: &str| match results.get(name) {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Number(x)) if x.is_f64() => report::shortest(x.as_f64().unwrap_or(f64::NAN)),
-        Some(value) => value.to_string(),
-        None => String::new(),
-    };
-    let mut out = format!(
-        "{} attention, {}, L = {}, d = {}, gamma = {}\n\n",
-        word("attention"),
-        word("mode"),
-        word("layers"),
-        word("dimension"),
-        word("gamma")
-    );
-    let number = |value: Option<&Value>| {
-        value.and_then(Value::as_f64).map_or("—".to_owned(), |x| report::number(x, 4))
-    };
-    let mut rows = vec![
-        ["layer", "P[-1,-1]", "mean |P others|", "tr Q[:d,:d]", "tr Q[:d,d:2d]", "mean |Q others|"]
+impl Found {
+    fn text(&self) -> String {
+        let Found { attention, mode, layers, dimension, context, .. } = self;
+        let (gamma, alpha) = (report::shortest(self.gamma), report::shortest(self.alpha));
+        let number = |x: f64| match x.is_finite() {
+            true => report::number(x, 4),
+            false => "—".to_owned(),
+        };
+        let mut elements = vec![
+            [
+                "layer",
+                "P[-1,-1]",
+                "mean |P others|",
+                "tr Q[:d,:d]",
+                "tr Q[:d,d:2d]",
+                "mean |Q others|",
+            ]
             .map(str::to_owned),
-    ];
-    for element in results.get("elements").and_then(Value::as_array).into_iter().flatten() {
-        let of = |name: &str| number(element.get(name));
-        rows.push([
-            element.get("layer").map(Value::to_string).unwrap_or_default(),
-            of("p_bottom_right"),
-            of("p_avg_abs_others"),
-            of("q_trace_upper_left"),
-            of("q_trace_upper_right"),
-            of("q_avg_abs_others"),
-        ]);
+        ];
+        elements.extend(self.elements.iter().map(|e| {
+            [
+                e.layer.to_string(),
+                number(e.p_bottom_right),
+                number(e.p_avg_abs_others),
+                number(e.q_trace_upper_left),
+                number(e.q_trace_upper_right),
+                number(e.q_avg_abs_others),
+            ]
+        }));
+        let mut metrics = vec![["metric", "mean", "standard error"].map(str::to_owned)];
+        for (name, Spread { mean, stderr }) in
+            [("VD", &self.vd), ("IWS", &self.iws), ("SS", &self.ss)]
+        {
+            metrics.push([name.to_owned(), number(*mean), number(*stderr)]);
+        }
+        format!(
+            "{attention} attention, {mode}, L = {layers}, d = {dimension}, gamma = {gamma}\n\n{}\n\
+             against batch TD (alpha = {alpha}, context {context}), on tasks not trained on\n{}",
+            report::table(&elements),
+            report::table(&metrics)
+        )
     }
-    out.push_str(&report::table(&rows));
-    out.push_str(&format!(
-        "\nagainst batch TD (alpha = {}, context {}), on tasks not trained on\n",
-        word("alpha"),
-        word("context")
-    ));
-    let mut rows = vec![["metric", "mean", "standard error"].map(str::to_owned)];
-    for (name, key) in [("VD", "vd"), ("IWS", "iws"), ("SS", "ss")] {
-        let of = |part: &str| number(results.get(key).and_then(|v| v.get(part)));
-        rows.push([name.to_owned(), of("mean"), of("stderr")]);
-    }
-    out.push_str(&report::table(&rows));
-    out
 }

@@ -4,7 +4,6 @@ use crate::error::Error;
 use crate::experiments::experiment::{Entry, Run};
 use crate::experiments::learning::put_records;
 use crate::experiments::panels::{CAPTION, CurveRecords, MatrixRecords, SHORT_CAPTION};
-use crate::figures::{Figure, NamedFigures, Panel};
 use crate::run::config;
 use crate::run::records::Records;
 use crate::run::report::{self, Report, table};
@@ -16,6 +15,7 @@ use crate::train::log::{
 use crate::train::options::{Mode, Model, Train};
 use crate::train::run::{Trained, train};
 use clap::ValueEnum;
+use figures::{Figure, NamedFigures, Panel};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -4,7 +4,6 @@ use super::claims::JudgedClaim;
 use super::learning::{Scale, put_records, trained};
 use super::panels::{CAPTION, CurveRecords, ERROR_CAPTION, MatrixRecords};
 use crate::error::Error;
-use crate::figures::{Figure, NamedFigures, Picture, Pictures};
 use crate::options;
 use crate::run::config;
 use crate::run::info::{self, Outcome, RunInfo};
@@ -13,6 +12,7 @@ use crate::run::report::{Claim, Report};
 use crate::run::session::Session;
 use crate::train::log::MSVE;
 use crate::train::options::Mode;
+use figures::{Figure, NamedFigures, Picture, Pictures};
 use serde::Serialize;
 use serde_json::Map;
 
@@ -134,22 +134,29 @@ impl Entry {
 
 impl Training {
     fn run(&self, entry: &Entry, scale: &Scale, session: &Session) -> Result<Report, Error> {
-        write(entry, scale, session, |records| {
-            let (mut found, mut claims, mut all) = (Map::new(), Vec::new(), Vec::new());
-            for run in self.runs {
-                let options = scale.apply(options::parsed(run.options));
-                let seeds = trained(run.name, &options, session)?;
-                let key = if self.runs.len() == 1 { "seeds" } else { run.name };
-                let sequential = options.mode == Mode::Sequential;
-                found.insert(key.into(), seeds.iter().map(|r| r.to_value(sequential)).collect());
-                claims.extend(run.claims.iter().map(|claim| claim.judge(run.subject, &seeds)));
-                all.push((run.name, seeds));
-            }
-            put_records(&all, records)?;
-            let seeds: Vec<_> = all.into_iter().flat_map(|(_, seeds)| seeds).collect();
-            claims.extend(self.claims.iter().map(|claim| claim.judge("", &seeds)));
-            Ok((found, claims))
-        })
+        write(
+            entry,
+            scale,
+            session,
+            |records| {
+                let (mut found, mut claims, mut all) = (Map::new(), Vec::new(), Vec::new());
+                for run in self.runs {
+                    let options = scale.apply(options::parsed(run.options));
+                    let seeds = trained(run.name, &options, session)?;
+                    let key = if self.runs.len() == 1 { "seeds" } else { run.name };
+                    let sequential = options.mode == Mode::Sequential;
+                    found
+                        .insert(key.into(), seeds.iter().map(|r| r.to_value(sequential)).collect());
+                    claims.extend(run.claims.iter().map(|claim| claim.judge(run.subject, &seeds)));
+                    all.push((run.name, seeds));
+                }
+                put_records(&all, records)?;
+                let seeds: Vec<_> = all.into_iter().flat_map(|(_, seeds)| seeds).collect();
+                claims.extend(self.claims.iter().map(|claim| claim.judge("", &seeds)));
+                Ok((found, claims))
+            },
+            |_| String::new(),
+        )
     }
 
     fn figures(&self, records: &Records) -> Result<NamedFigures, Error> {
@@ -202,6 +209,11 @@ pub trait Experiment: Serialize {
     /// # Errors
     /// Those of the computation.
     fn measure(&self, session: &Session, records: &mut Records) -> Measured<Self::Found>;
+
+    /// What is found, for a human; claims and the place of the files follow it.
+    fn text(_found: &Self::Found) -> String {
+        String::new()
+    }
 }
 
 /// Runs an experiment and writes its directory: config.toml, results.json, records, figures, run.json.
@@ -210,7 +222,8 @@ pub trait Experiment: Serialize {
 /// Those of the options, of the computation and of writing.
 pub fn run<E: Experiment>(experiment: &E, session: &Session) -> Result<Report, Error> {
     experiment.check()?;
-    write(&E::ENTRY, experiment, session, |records| experiment.measure(session, records))
+    let measure = |records: &mut Records| experiment.measure(session, records);
+    write(&E::ENTRY, experiment, session, measure, E::text)
 }
 
 /// What every experiment says with `--json`, and in results.json.
@@ -220,7 +233,7 @@ struct Results<'a, O, F> {
     seed: u64,
     config: &'a O,
     #[serde(flatten)]
-    found: F,
+    found: &'a F,
 }
 
 /// Measures, and writes the directory.
@@ -229,6 +242,7 @@ fn write<O: Serialize, F: Serialize>(
     options: &O,
     session: &Session,
     measure: impl FnOnce(&mut Records) -> Measured<F>,
+    text: impl FnOnce(&F) -> String,
 ) -> Result<Report, Error> {
     let directory = RunDirectory::claim(session.out.join(entry.id))?;
     let mut run_info = RunInfo::new(entry.id, session);
@@ -237,7 +251,9 @@ fn write<O: Serialize, F: Serialize>(
     let (found, claims) = measure(&mut records)?;
 
     let (figure, seed) = (entry.figure, session.seed);
-    let mut report = Report::of(entry.id, &Results { figure, seed, config: options, found });
+    let mut report =
+        Report::of(entry.id, &Results { figure, seed, config: options, found: &found });
+    report.text = text(&found);
     report.claims = claims;
     records.put("config.toml", config::to_text(entry.id, session.seed, options)?);
     // The same bytes for the same config on any machine: no times, no paths.

@@ -4,11 +4,11 @@ use super::experiment::{Entry, Experiment, Measured, Run, run};
 use super::panels;
 use super::statistics::quartiles;
 use crate::error::{Doing, Error};
-use crate::figures::{Axis, Curve, Curves, NamedFigures};
 use crate::options;
 use crate::run::records::Records;
 use crate::run::report::{Claim, Verdict};
 use crate::run::session::Session;
+use figures::{Axis, Curve, Curves, NamedFigures};
 use ictd_core::invariant_set::{
     FeatureTrajectory, Projection, group_averaged_update, step, theta_star, update,
 };

@@ -2,11 +2,11 @@
 
 use super::learning::{CurveRow, MatrixRow};
 use crate::error::Error;
-use crate::figures::{Axis, Curve, Curves, Figure, Heatmap, Panel};
 use crate::run::records::Records;
 use crate::train::log::{
     Element, IWS, LOSS, MSVE, Metric, P_BOTTOM_RIGHT, P_OTHERS, Q_LEFT, Q_OTHERS, Q_RIGHT, SS, VD,
 };
+use figures::{Axis, Curve, Curves, Figure, Heatmap, Panel};
 use std::path::Path;
 
 /// The most rows that a matrix of the records has.

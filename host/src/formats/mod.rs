@@ -20,6 +20,7 @@ pub mod parameters;
 pub mod seed_run;
 pub mod tensorboard;
 pub mod trajectory;
+mod transition_table;
 
 pub use error::{FormatError, Problem};
 pub use npy::{Array, Data};

@@ -4,29 +4,35 @@
 //! |---|---|---|
 //! | `phi_0`, ..., `phi_{d-1}` | `phi`, (n, d) | features of the state |
 //! | `reward` | `reward`, (n) | the reward on leaving it |
-//! | `phi_next_0`, ..., `phi_next_{d-1}` | `phi_next`, (n, d) | features of the next state |
+//! | `phi_next_0`, ..., `phi_next_{d-1}` | `phi_next`, (n, d), optional | features of the next state |
+//! | `terminal` | `terminal`, (n), optional | 1: the next state is the end of an episode, of value 0 |
+//! | `end` | `end`, (n), optional | 1: the episode is cut here, though it could go on |
 //! | | `query`, (m, d), optional | features of states whose values are asked for |
 //!
 //! The columns stand in any order under a header line; separators are `,`, `;` or tabs; lines that begin
-//! with `#` and a column without a name (an index) are skipped. Without the `phi_next` columns the rows
-//! are one trajectory: the next row holds the next state, and the last row only ends it (its reward may
-//! be empty). Queries for a CSV stand in a second file with the `phi` columns only.
+//! with `#` and a column without a name (an index) are skipped. Queries for a CSV stand in a second file
+//! with the `phi` columns only.
+//!
+//! Without `phi_next` the next row holds the next state. A row marked `end`, and the last row, then only
+//! ends an episode: no transition leaves it, and its reward may be empty. A row marked `terminal` needs
+//! no next state. With `phi_next` every row is a transition, and the features of the next state count as
+//! 0 where it is terminal. Either mark ends the episode: what follows it belongs to another one.
 
-use super::error::excerpt;
+use super::error::{FormatError, Problem};
+use super::npy::Array;
 use super::npz::Npz;
-use super::{Array, FormatError, Problem};
+pub use super::transition_table::MAX_DIMENSION;
+use super::transition_table::{Table, column_problem};
 use ictd_core::scalar::Scalar;
 use ictd_core::transition::Transition;
 use nalgebra::SVector;
 use std::fs;
 use std::io::{Read, Seek};
+use std::ops::Range;
 use std::path::Path;
 
 /// The most bytes that a CSV file may have: 1 GiB.
 pub const MAX_CSV_BYTES: u64 = 1 << 30;
-
-/// The largest feature dimension that a file may have.
-pub const MAX_DIMENSION: usize = 64;
 
 /// Feature vectors of states, (rows, d).
 #[derive(Clone, Debug, PartialEq)]
@@ -40,14 +46,26 @@ pub struct Features {
 /// Transitions in the order in which they were observed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory {
-    /// phi of every row of the file, (rows, d): n, or n + 1 if the next row is the next state.
+    /// phi of every row of the file, (rows, d).
     pub phi: Features,
+    /// The row of `phi` that each transition leaves, (n).
+    pub from: Vec<usize>,
     /// The rewards, (n).
     pub reward: Vec<f64>,
-    /// The next features, (n, d).
+    /// The next features, (n, d): 0 for a terminal state.
     pub phi_next: Features,
+    /// True for the last transition of an episode, (n).
+    pub ends: Vec<bool>,
+    /// True if a state is marked as terminal.
+    pub has_terminal: bool,
     /// The states whose values are asked for, if the file has any, (m, d).
     pub query: Option<Features>,
+}
+
+/// Which rows are marked, (rows) each.
+struct Marks {
+    terminal: Vec<bool>,
+    end: Vec<bool>,
 }
 
 impl Features {
@@ -91,11 +109,11 @@ impl Features {
     pub fn from_csv(file: &Path, bytes: &[u8]) -> Result<Self, FormatError> {
         let read = || {
             let table = Table::parse(bytes)?;
-            if let Some(column) = table.header.first_other_than_phi() {
+            if let Some(column) = table.other {
                 let accepted = "only `phi_0`, ..., `phi_{d-1}` in a file of queries";
                 return Err(column_problem(&column, "not a feature", accepted));
             }
-            Ok(table.phi)
+            Ok(Features { dimension: table.dimension, numbers: table.phi })
         };
         read().map_err(|problem| problem.in_file(file))
     }
@@ -117,12 +135,19 @@ impl Trajectory {
         (0..self.len())
             .map(|i| {
                 Some(Transition {
-                    phi: self.phi.row(i)?,
+                    phi: self.phi.row(self.from[i])?,
                     reward: S::from_f64(self.reward[i]),
                     phi_next: self.phi_next.row(i)?,
                 })
             })
             .collect()
+    }
+
+    /// The transitions of each episode.
+    pub fn episodes(&self) -> Vec<Range<usize>> {
+        let mut start = 0;
+        let ends = self.ends.iter().enumerate().filter(|(_, ends)| **ends);
+        ends.map(|(i, _)| std::mem::replace(&mut start, i + 1)..i + 1).collect()
     }
 
     /// Reads a file: `.npz` by its name, CSV otherwise.
@@ -150,7 +175,10 @@ impl Trajectory {
                 let accepted = "`phi_0`, ..., `phi_{d-1}`, `reward`, and `phi_next_0`, ...";
                 return Err(column_problem("reward", "missing", accepted));
             };
-            assemble(table.phi, reward, table.phi_next, None)
+            let features = |numbers| Features { dimension: table.dimension, numbers };
+            let marks = Marks { terminal: table.terminal, end: table.end };
+            let phi_next = table.phi_next.map(features);
+            assemble(features(table.phi), reward, phi_next, marks, None)
         };
         read().map_err(|problem| problem.in_file(file))
     }
@@ -162,6 +190,7 @@ impl Trajectory {
     pub fn from_npz<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Self, FormatError> {
         let (phi, reward) = (npz.array("phi")?, npz.array("reward")?);
         let (phi_next, query) = (npz.optional_array("phi_next")?, npz.optional_array("query")?);
+        let (terminal, end) = (npz.optional_array("terminal")?, npz.optional_array("end")?);
         let read = || {
             let phi = features("phi", &phi)?;
             let optional = |name, array: Option<Array>| {
@@ -177,7 +206,10 @@ impl Trajectory {
             };
             let (phi_next, query) = (optional("phi_next", phi_next)?, optional("query", query)?);
             let n = phi.len();
-            let lengths = if phi_next.is_some() { n..=n } else { n - 1..=n };
+            let marks =
+                Marks { terminal: marked("terminal", terminal, n)?, end: marked("end", end, n)? };
+            let every_row = phi_next.is_some() || marks.terminal.last() == Some(&true);
+            let lengths = if every_row { n..=n } else { n - 1..=n };
             let flat = matches!(*reward.shape, [_] | [_, 1]);
             let reward_numbers = reward.to_f64();
             if !flat || !lengths.contains(&reward_numbers.len()) {
@@ -193,31 +225,66 @@ impl Trajectory {
                 return Err(Problem::array("phi_next", format!("{} rows", next.len()), accepted));
             }
             let reward = reward_numbers.into_iter().map(Some).collect();
-            assemble(phi, reward, phi_next, query)
+            assemble(phi, reward, phi_next, marks, query)
         };
         read().map_err(|problem| problem.in_file(npz.file()))
     }
 }
 
-/// Without next features the next row is the next state, and the last row has no transition.
+/// Without next features the next row is the next state, and the last row of an episode has no transition
+/// unless it is terminal.
 fn assemble(
     phi: Features,
     reward: Vec<Option<f64>>,
     phi_next: Option<Features>,
+    marks: Marks,
     query: Option<Features>,
 ) -> Result<Trajectory, Problem> {
-    let d = phi.dimension;
-    let phi_next = match phi_next {
-        Some(phi_next) => phi_next,
-        None if phi.len() < 2 => {
-            let accepted = "two rows or more, or the columns (arrays) of next features";
-            return Err(Problem::entry("phi_next", "missing in a file of one row", accepted));
+    let (d, rows) = (phi.dimension, phi.len());
+    let mut next = Features { dimension: d, numbers: Vec::new() };
+    let (mut from, mut rewards, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+    for row in 0..rows {
+        let (terminal, end) = (marks.terminal[row], marks.end[row]);
+        // The numbers of the next state, which are there unless this row only ends an episode.
+        let (of, at) = phi_next.as_ref().map_or((&phi, row + 1), |next| (next, row));
+        let numbers = of.numbers.get(at * d..(at + 1) * d).filter(|_| phi_next.is_some() || !end);
+        match (terminal, numbers) {
+            (true, _) => next.numbers.resize(next.numbers.len() + d, 0.0),
+            (false, Some(numbers)) => next.numbers.extend_from_slice(numbers),
+            (false, None) => {
+                if let Some(ends) = ends.last_mut() {
+                    *ends = true;
+                }
+                continue;
+            }
         }
-        None => Features { dimension: d, numbers: phi.numbers[d..].to_vec() },
-    };
-    // Every reward that belongs to a transition is there: only the last row of a trajectory lacks it.
-    let reward: Vec<f64> = reward.into_iter().take(phi_next.len()).flatten().collect();
-    Ok(Trajectory { phi, reward, phi_next, query })
+        from.push(row);
+        // Every reward that belongs to a transition is there: the readers saw to it.
+        rewards.extend(reward[row]);
+        ends.push(terminal || end || row + 1 == rows);
+    }
+    if from.is_empty() {
+        let reason =
+            format!("missing in a file of {rows} rows, each of which only ends an episode");
+        let accepted = "a row that another follows, or the columns (arrays) of next features";
+        return Err(Problem::entry("phi_next", reason, accepted));
+    }
+    let has_terminal = marks.terminal.contains(&true);
+    Ok(Trajectory { phi, from, reward: rewards, phi_next: next, ends, has_terminal, query })
+}
+
+/// The rows that an optional array of marks names.
+fn marked(name: &str, array: Option<Array>, rows: usize) -> Result<Vec<bool>, Problem> {
+    let Some(array) = array else { return Ok(vec![false; rows]) };
+    let numbers = array.to_f64();
+    if !matches!(*array.shape, [_] | [_, 1]) || numbers.len() != rows {
+        let accepted = format!("({rows},): one mark for each row of `phi`");
+        return Err(Problem::array(name, array.describe(), accepted));
+    }
+    if let Some(row) = numbers.iter().position(|x| ![0.0, 1.0].contains(x)) {
+        return Err(Problem::array(name, format!("{} in row {row}", numbers[row]), "0 or 1"));
+    }
+    Ok(numbers.into_iter().map(|x| x == 1.0).collect())
 }
 
 /// A finite (rows, d) array with at least one row.
@@ -236,193 +303,6 @@ fn features(name: &str, array: &Array) -> Result<Features, Problem> {
         return Err(Problem::array(name, place, "finite numbers"));
     }
     Ok(Features { dimension, numbers })
-}
-
-/// What a column of a CSV file holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Column {
-    Phi(usize),
-    Reward,
-    PhiNext(usize),
-    /// A column without a name.
-    Index,
-}
-
-struct Header {
-    columns: Vec<Column>,
-    names: Vec<String>,
-    dimension: usize,
-}
-
-/// The numbers of a CSV file.
-struct Table {
-    header: Header,
-    phi: Features,
-    /// None for the column; None in it for an empty cell in the last row of a trajectory.
-    reward: Option<Vec<Option<f64>>>,
-    phi_next: Option<Features>,
-}
-
-const ACCEPTED_COLUMNS: &str =
-    "`phi_0`, ..., `phi_{d-1}`, `reward`, `phi_next_0`, ..., `phi_next_{d-1}`";
-
-fn column_problem(column: &str, reason: &str, accepted: &str) -> Problem {
-    Problem::Column {
-        column: excerpt(column),
-        reason: reason.to_owned(),
-        accepted: accepted.to_owned(),
-    }
-}
-
-impl Header {
-    fn parse(record: &csv::ByteRecord) -> Result<Self, Problem> {
-        let mut names: Vec<String> =
-            record.iter().map(|cell| String::from_utf8_lossy(cell).trim().to_owned()).collect();
-        if let Some(first) = names.first_mut() {
-            // Some editors begin a file with a byte-order mark.
-            *first = first.trim_start_matches('\u{feff}').to_owned();
-        }
-        let mut columns = Vec::with_capacity(names.len());
-        for name in &names {
-            let index = |digits: &str| digits.parse().ok().filter(|&i: &usize| i < MAX_DIMENSION);
-            let column = if name == "reward" {
-                Some(Column::Reward)
-            } else if name.is_empty() {
-                Some(Column::Index)
-            } else if let Some(digits) = name.strip_prefix("phi_next_") {
-                index(digits).map(Column::PhiNext)
-            } else {
-                name.strip_prefix("phi_").and_then(index).map(Column::Phi)
-            };
-            let Some(column) = column else {
-                return Err(column_problem(name, "unknown", ACCEPTED_COLUMNS));
-            };
-            if column != Column::Index && columns.contains(&column) {
-                return Err(column_problem(name, "there twice", "each column once"));
-            }
-            columns.push(column);
-        }
-        let count = |kind: fn(&Column) -> bool| columns.iter().filter(|c| kind(c)).count();
-        let dimension = count(|c| matches!(c, Column::Phi(_)));
-        let next = count(|c| matches!(c, Column::PhiNext(_)));
-        // Distinct indices: the count tells whether one below it is missing.
-        let missing = |kind: fn(usize) -> Column| {
-            (0..dimension.max(1)).find(|&i| !columns.contains(&kind(i)))
-        };
-        if let Some(i) = missing(Column::Phi) {
-            return Err(column_problem(&format!("phi_{i}"), "missing", ACCEPTED_COLUMNS));
-        }
-        if let Some(i) = missing(Column::PhiNext).filter(|_| next > 0) {
-            return Err(column_problem(&format!("phi_next_{i}"), "missing", ACCEPTED_COLUMNS));
-        }
-        if next > dimension {
-            let name = format!("phi_next_{dimension}");
-            let accepted = format!("as many `phi_next` columns as `phi` columns, {dimension}");
-            return Err(column_problem(&name, "too many", &accepted));
-        }
-        Ok(Header { columns, names, dimension })
-    }
-
-    fn has_next(&self) -> bool {
-        self.columns.iter().any(|c| matches!(c, Column::PhiNext(_)))
-    }
-
-    fn first_other_than_phi(&self) -> Option<String> {
-        let other = |c: &Column| matches!(c, Column::Reward | Column::PhiNext(_));
-        self.columns.iter().position(other).map(|i| self.names[i].clone())
-    }
-}
-
-impl Table {
-    fn parse(bytes: &[u8]) -> Result<Self, Problem> {
-        let mut reader = csv::ReaderBuilder::new()
-            .delimiter(delimiter(bytes))
-            .comment(Some(b'#'))
-            .flexible(true)
-            .from_reader(bytes);
-        let malformed = |e: csv::Error| Problem::malformed("CSV", e);
-        let header = Header::parse(reader.byte_headers().map_err(malformed)?)?;
-        let d = header.dimension;
-        let (mut phi, mut phi_next, mut reward) = (Vec::new(), Vec::new(), Vec::new());
-        let mut record = csv::ByteRecord::new();
-        let mut row = 0;
-        // The row whose reward is empty: an error as soon as another row follows.
-        let mut unrewarded: Option<Problem> = None;
-        while reader.read_byte_record(&mut record).map_err(malformed)? {
-            if let Some(problem) = unrewarded.take() {
-                return Err(problem);
-            }
-            row += 1;
-            let line = record.position().map_or(0, csv::Position::line);
-            if record.len() != header.columns.len() {
-                return Err(Problem::Row {
-                    row,
-                    line,
-                    reason: format!("{} cells", record.len()),
-                    accepted: format!("{}, as in the header", header.columns.len()),
-                });
-            }
-            let (start, start_next) = (phi.len(), phi_next.len());
-            phi.resize(start + d, 0.0);
-            phi_next.resize(start_next + if header.has_next() { d } else { 0 }, 0.0);
-            for ((cell, column), name) in record.iter().zip(&header.columns).zip(&header.names) {
-                let number = || {
-                    number(cell).map_err(|reason| Problem::Cell {
-                        row,
-                        line,
-                        column: name.clone(),
-                        reason,
-                        accepted: "a finite number such as -0.25 or 1e-3".to_owned(),
-                    })
-                };
-                match *column {
-                    Column::Phi(i) => phi[start + i] = number()?,
-                    Column::PhiNext(i) => phi_next[start_next + i] = number()?,
-                    Column::Reward => match number() {
-                        Ok(x) => reward.push(Some(x)),
-                        Err(problem) if cell.trim_ascii().is_empty() && !header.has_next() => {
-                            reward.push(None);
-                            unrewarded = Some(problem);
-                        }
-                        Err(problem) => return Err(problem),
-                    },
-                    Column::Index => {}
-                }
-            }
-        }
-        if row == 0 {
-            let reason = "no rows below the header".to_owned();
-            let accepted = "at least one".to_owned();
-            return Err(Problem::Row { row: 1, line: 2, reason, accepted });
-        }
-        let rewarded = header.columns.contains(&Column::Reward);
-        let next = header.has_next();
-        Ok(Table {
-            header,
-            phi: Features { dimension: d, numbers: phi },
-            reward: rewarded.then_some(reward),
-            phi_next: next.then_some(Features { dimension: d, numbers: phi_next }),
-        })
-    }
-}
-
-/// The separator that the header uses.
-fn delimiter(bytes: &[u8]) -> u8 {
-    let header = bytes
-        .split(|&b| b == b'\n')
-        .find(|line| !line.trim_ascii().is_empty() && !line.starts_with(b"#"))
-        .unwrap_or_default();
-    [b';', b'\t'].into_iter().find(|separator| header.contains(separator)).unwrap_or(b',')
-}
-
-fn number(cell: &[u8]) -> Result<f64, String> {
-    let text = String::from_utf8_lossy(cell);
-    let text = text.trim();
-    match text.parse::<f64>() {
-        Ok(x) if x.is_finite() => Ok(x),
-        _ if text.is_empty() => Err("empty".to_owned()),
-        _ => Err(format!("`{}`", excerpt(text))),
-    }
 }
 
 fn is_npz(file: &Path) -> bool {
@@ -467,6 +347,9 @@ mod tests {
             phi: features(2, &[1.0, 0.5, 0.0, 1.0]),
             reward: vec![-2.0, 0.001],
             phi_next: features(2, &[0.0, 1.0, 1.0, 1.0]),
+            from: vec![0, 1],
+            ends: vec![false, true],
+            has_terminal: false,
             query: None,
         };
         assert_eq!(read(CSV).unwrap(), expected);
@@ -493,6 +376,23 @@ mod tests {
     }
 
     #[test]
+    fn no_transition_crosses_the_end_of_an_episode() {
+        let trajectory =
+            read("phi_0,reward,terminal,end\n1,10,0,0\n2,20,1,0\n3,30,0,0\n4,,0,1\n5,50,True,1\n")
+                .unwrap();
+        assert_eq!(trajectory.from, [0, 1, 2, 4]);
+        assert_eq!(trajectory.reward, [10.0, 20.0, 30.0, 50.0]);
+        assert_eq!(trajectory.phi_next, features(1, &[2.0, 0.0, 4.0, 0.0]));
+        assert_eq!(trajectory.episodes(), [0..2, 2..3, 3..4]);
+        // With next features every row is a transition.
+        let with_next = "phi_0,reward,phi_next_0,terminal,end\n1,10,2,0,0\n2,20,9,1,0\n3,30,4,0,1\n5,50,8,1,0\n";
+        let same = read(with_next).unwrap();
+        assert_eq!((&same.reward, &same.ends), (&trajectory.reward, &trajectory.ends));
+        assert_eq!(same.phi_next, trajectory.phi_next);
+        assert_eq!(same.transitions::<f64, 1>(), trajectory.transitions::<f64, 1>());
+    }
+
+    #[test]
     fn messages_name_row_line_and_column() {
         assert_eq!(
             message(&CSV.replace("1e-3", "abc")),
@@ -512,7 +412,10 @@ mod tests {
             (CSV.replace("phi_1", "Phi_1"), "column `Phi_1`: unknown"),
             (CSV.replace("phi_0,", "phi_7,"), "column `phi_0`: missing"),
             ("phi_0\n1\n".into(), "column `reward`: missing"),
-            ("phi_0,reward\n1,2\n".into(), "`phi_next`: missing in a file of one row"),
+            ("phi_0,reward\n1,2\n".into(), "`phi_next`: missing in a file of 1 rows"),
+            ("phi_0,reward,terminal\n1,2,2\n".into(), "row 1 (line 2), column `terminal`: `2`"),
+            ("phi_0,reward,terminal\n1,,1\n".into(), "row 1 (line 2), column `reward`: empty"),
+            ("phi_0,reward,end\n1,2,\n".into(), "row 1 (line 2), column `end`: empty"),
             ("phi_0,reward\n".into(), "no rows"),
             (String::new(), "column `phi_0`: missing"),
         ] {
@@ -542,6 +445,27 @@ mod tests {
     #[test]
     fn npz_and_csv_give_the_same() {
         assert_eq!(read_npz(&npz_example()).unwrap(), read(CSV).unwrap());
+    }
+
+    #[test]
+    fn marks_of_npz_and_csv_give_the_same() {
+        let numbers = |x: &[i64]| Array { shape: vec![x.len()], data: Data::I64(x.to_vec()) };
+        let phi = Array { shape: vec![4, 1], data: Data::I64(vec![1, 2, 3, 4]) };
+        let read = |marks: &[i64]| {
+            let (reward, end) = (numbers(&[10, 20, 30, 40]), numbers(&[0, 1, 0, 0]));
+            let arrays =
+                [("phi", &phi), ("reward", &reward), ("end", &end), ("terminal", &numbers(marks))];
+            read_npz(&npz::to_bytes(&arrays).unwrap())
+        };
+        let csv = "phi_0,reward,end,terminal\n1,10,0,0\n2,,1,0\n3,30,0,0\n4,40,0,1\n";
+        assert_eq!(
+            read(&[0, 0, 0, 1]).unwrap(),
+            Trajectory::from_csv(Path::new(FILE), csv.as_bytes()).unwrap()
+        );
+        let bad = read(&[0, 3, 0, 0]).unwrap_err().to_string();
+        assert!(bad.contains("array `terminal`: 3 in row 1; accepted is 0 or 1"), "{bad}");
+        let bad = read(&[0, 0]).unwrap_err().to_string();
+        assert!(bad.contains("array `terminal`: int64 of shape (2,)"), "{bad}");
     }
 
     #[test]

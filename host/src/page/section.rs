@@ -3,9 +3,9 @@
 use super::numbers;
 use super::run::{Run, anchor};
 use super::verdict::{badge, class, worded_badge};
-use crate::figures::{Figure, Panel, Picture};
 use crate::program;
 use crate::run::report::Claim;
+use figures::{Figure, Panel, Picture};
 use maud::{Markup, PreEscaped, html};
 use serde_json::json;
 
@@ -106,7 +106,7 @@ pub(super) fn command(arguments: &str) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::Heatmap;
+    use figures::Heatmap;
 
     #[test]
     fn frames_are_in_order_row_by_row_and_what_is_not_finite_is_none() {

@@ -6,8 +6,8 @@
 //! temporary names first and renamed when all of them are complete.
 
 use crate::error::Error;
-use crate::figures::Pictures;
 use crate::run::lock::{RunLock, TEMPORARY_PREFIX};
+use figures::Pictures;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;

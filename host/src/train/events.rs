@@ -13,7 +13,6 @@
 use super::log::{ELEMENTS, METRICS, Metric, Point, SeedRun};
 use super::options::Train;
 use crate::error::Error;
-use crate::figures;
 use crate::formats::tensorboard::{Events, FILE_NAME};
 use crate::run::records::write_atomic;
 use std::collections::BTreeMap;

@@ -8,6 +8,7 @@ mod common;
 mod context_drift;
 mod emergence;
 mod export;
+mod floors;
 mod interchange;
 #[cfg(unix)]
 mod interruptions;

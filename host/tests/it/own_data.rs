@@ -69,6 +69,47 @@ fn every_construction_equals_its_algorithm_on_a_users_data() {
 }
 
 #[test]
+fn nothing_crosses_the_end_of_an_episode() {
+    let directory = tempfile::tempdir().unwrap();
+    let evaluate = |data: &str, more: &str| {
+        write(&directory, "data.csv", data);
+        let options = "--construction td-lambda --gamma 0.5 --json";
+        let arguments = ["evaluate", "--data", "data.csv"].into_iter();
+        let arguments: Vec<_> =
+            arguments.chain(options.split(' ')).chain(more.split(' ')).collect();
+        json(ictd(&directory, 0, &arguments))
+    };
+    let near = |result: &Value, names: &[&str], want: [f64; 2]| {
+        for name in names {
+            for (got, want) in numbers(&result[name]).iter().zip(want) {
+                assert!((got - want).abs() < 1e-12, "{name}: {result}");
+            }
+        }
+    };
+    // Two episodes of two states: reward 1, then 2, then the end.
+    let twice = "phi_0,phi_1,reward,terminal\n1,0,1,0\n0,1,2,1\n1,0,1,0\n0,1,2,1\n";
+    let result = evaluate(twice, "--layers 2000 --alpha 0.5");
+    assert_eq!((&result["transitions"], &result["episodes"]), (&4.into(), &2.into()));
+    near(&result, &["weights", "algorithm_weights", "lstd_weights"], [2.0, 2.0]);
+    // One step from w = 0 is alpha/n sum_i r_i e_i, where e restarts with each episode.
+    let result = evaluate(twice, "--layers 1 --alpha 0.2");
+    near(&result, &["weights", "algorithm_weights"], [0.2, 0.2]);
+    // The same cut short: no reward follows the second state, and no transition leaves it.
+    let cut = "phi_0,phi_1,reward,end\n1,0,1,0\n0,1,,1\n1,0,1,0\n0,1,,1\n";
+    let result = evaluate(cut, "--layers 1 --alpha 0.2");
+    assert_eq!((&result["transitions"], &result["episodes"]), (&2.into(), &2.into()));
+    near(&result, &["weights", "algorithm_weights"], [0.2, 0.0]);
+
+    write(&directory, "data.csv", twice.replace("1,2,1\n1", "1,2,yes\n1"));
+    let refused = ictd(&directory, 2, &["evaluate", "--data", "data.csv"]);
+    let line = "error: data.csv: row 2 (line 3), column `terminal`: `yes`; accepted is 0 or 1\n";
+    assert_eq!(stderr(&refused), line);
+    write(&directory, "data.csv", twice);
+    let average_reward = ["evaluate", "--data", "data.csv", "--construction", "average-reward"];
+    assert!(stderr(&ictd(&directory, 2, &average_reward)).contains("without `terminal`"));
+}
+
+#[test]
 fn bad_data_are_refused_in_one_line_that_names_row_and_column() {
     let directory = tempfile::tempdir().unwrap();
     write(&directory, "data.csv", CYCLE.replace("0,0,1,0", "0,oops,1,0"));

@@ -16,6 +16,7 @@ use ictd_core::transformer::Transformer;
 use ictd_core::transition::{Transition, query_token};
 use ictd_core::value_function::ValueFunction;
 use nalgebra::{SMatrix, SVector};
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// The most transitions that a softmax transformer takes: its cost grows with their square.
@@ -104,6 +105,8 @@ pub(super) fn evaluate<const D: usize, const K: usize, const A: usize>(
 /// The data with their dimension as a type.
 struct Data<const D: usize> {
     transitions: Vec<Transition<f64, D>>,
+    /// The transitions of each episode.
+    episodes: Vec<Range<usize>>,
     rows: Vec<SVector<f64, D>>,
     queries: Vec<SVector<f64, D>>,
 }
@@ -114,9 +117,14 @@ impl<const D: usize> Data<D> {
             |features: &Features| (0..features.len()).filter_map(|i| features.row(i)).collect();
         Data {
             transitions: input.trajectory.transitions().unwrap_or_default(),
+            episodes: input.trajectory.episodes(),
             rows: rows(&input.trajectory.phi),
             queries: input.query.as_ref().map(rows).unwrap_or_default(),
         }
+    }
+
+    fn episodes(&self) -> impl Iterator<Item = &[Transition<f64, D>]> {
+        self.episodes.iter().filter_map(|episode| self.transitions.get(episode.clone()))
     }
 
     fn linear(&self, input: &Input, v: &ValueFunction<f64, D>) -> Column {
@@ -167,8 +175,11 @@ fn value_function<const D: usize, const K: usize>(
     // Trace decay 0 is TD(0)'s mask.
     let mask = TdLambda::new(input.lambda).doing("--lambda")?;
     let mut context = Context::<D, _, _, f64>::with(mask, Growing);
-    for transition in &data.transitions {
-        context.observe_transition(transition).doing("the data")?;
+    for episode in data.episodes() {
+        for transition in episode {
+            context.observe_transition(transition).doing("the data")?;
+        }
+        context.end_episode();
     }
     let statistic = context.statistic::<K>(input.gamma, 0).doing("the data")?;
     transformer.value_function(&statistic).doing(BLOW_UP)
@@ -245,7 +256,7 @@ fn algorithm<const D: usize>(input: &Input, data: &Data<D>) -> Option<SVector<f6
             Method::Construction(Construction::ResidualGradient) => {
                 td::residual_gradient::update(&w, &c, transitions, input.gamma)
             }
-            _ => td::td_lambda::update(&w, &c, transitions, input.gamma, input.lambda),
+            _ => td_lambda(&w, &c, data, input),
         }
         .ok()?;
     }
@@ -261,6 +272,36 @@ fn lstd<const D: usize>(input: &Input, data: &Data<D>) -> Option<SVector<f64, D>
             let transitions: Vec<_> = data.transitions.iter().map(centred).collect();
             td::lstd::solve(&transitions, 1.0, 0.0).ok()
         }
-        _ => td::lstd::solve(&data.transitions, input.gamma, input.lambda).ok(),
+        _ => lstd_lambda(data, input),
     }
+}
+
+/// TD(lambda) with a trace of its own in each episode: the mean of the episodes' new w, weighted by their
+/// numbers of transitions.
+fn td_lambda<const D: usize>(
+    w: &SVector<f64, D>,
+    c: &SMatrix<f64, D, D>,
+    data: &Data<D>,
+    input: &Input,
+) -> Result<SVector<f64, D>, ictd_core::error::Error> {
+    let mut mean = SVector::zeros();
+    for episode in data.episodes() {
+        let share = episode.len() as f64 / data.transitions.len() as f64;
+        mean += td::td_lambda::update(w, c, episode, input.gamma, input.lambda)? * share;
+    }
+    Ok(mean)
+}
+
+/// LSTD(lambda) with a trace of its own in each episode.
+fn lstd_lambda<const D: usize>(data: &Data<D>, input: &Input) -> Option<SVector<f64, D>> {
+    let (mut a, mut b) = (SMatrix::<f64, D, D>::zeros(), SVector::zeros());
+    for episode in data.episodes() {
+        let mut trace = SVector::<f64, D>::zeros();
+        for t in episode {
+            trace = trace * input.lambda + t.phi;
+            a += trace * (t.phi - t.phi_next * input.gamma).transpose();
+            b += trace * t.reward;
+        }
+    }
+    linear_system::solve(a, b, D, "the LSTD system").ok()
 }

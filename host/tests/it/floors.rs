@@ -1,0 +1,251 @@
+//! The modules of a crate stand on floors: each imports those below it alone, and no files import each other
+//! in a circle. Tests and comments may name whatever they like.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The modules of this crate, from the ground up.
+const HOST: &[&str] = &[
+    "options",
+    "dimension",
+    "program",
+    "dispatch",
+    "formats",
+    "error",
+    "construction",
+    "digests",
+    "run",
+    "train",
+    "experiments",
+    "page",
+    "commands",
+    "cli",
+    "guide",
+];
+
+#[test]
+fn every_arrow_between_modules_of_the_host_runs_down() {
+    let house = House::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    assert_eq!(house.faults(HOST), [""; 0]);
+}
+
+#[test]
+fn an_arrow_up_and_a_circle_are_found() {
+    let faults = |files: &[(&str, &str)]| {
+        let mut house = House::default();
+        files.iter().for_each(|(file, text)| house.add(Path::new(file), text));
+        house.faults(&["low", "high"])
+    };
+    let low_alone =
+        ("low.rs", "#[cfg(test)]\nmod tests {\n    use crate::high::H;\n}\n// crate::high\n");
+    let high = ("high.rs", "use crate::low::{self, Low};\n");
+    assert_eq!(faults(&[low_alone, high]), [""; 0]);
+    let low = ("low/mod.rs", "pub use a::A;\nmacro_rules! h { () => { $crate::high::h() } }\n");
+    let files =
+        [low, ("low/a.rs", "use std::{fs,\n io::{self, Read}};\nuse super::{B, c::C};\n"), high];
+    let up = "low imports high, which stands above it";
+    assert_eq!(faults(&files), [up, "in a circle: high, low, low::a"]);
+    let ring = [
+        ("low/mod.rs", "mod a;\nmod b;\n"),
+        ("low/a.rs", "fn f() -> u8 { super::b::g::<u8>() }\n"),
+        ("low/b.rs", "use crate::low::a::{f as h};\n"),
+        ("high.rs", ""),
+    ];
+    assert_eq!(faults(&ring), ["in a circle: low::a, low::b"]);
+    assert_eq!(
+        faults(&[
+            ("low.rs", "use crate::Low;\n"),
+            ("lib.rs", "pub use low::Low;\n"),
+            ("top.rs", "")
+        ]),
+        [
+            "the table names high, which is no module",
+            "the table does not name top",
+            "low imports the crate's root: a module has what it needs",
+        ]
+    );
+}
+
+/// The code of a crate by module (`train::log`; the root has no name), without tests and comments.
+#[derive(Default)]
+struct House {
+    code: BTreeMap<String, String>,
+    tests: BTreeSet<String>,
+}
+
+impl House {
+    fn read(src: &Path) -> Self {
+        let mut house = House::default();
+        let mut waiting = vec![PathBuf::new()];
+        while let Some(below) = waiting.pop() {
+            for entry in fs::read_dir(src.join(&below)).unwrap() {
+                let path = below.join(entry.unwrap().file_name());
+                if src.join(&path).is_dir() {
+                    waiting.push(path);
+                } else if path.extension().is_some_and(|e| e == "rs") {
+                    house.add(&path, &fs::read_to_string(src.join(&path)).unwrap());
+                }
+            }
+        }
+        house
+    }
+
+    fn add(&mut self, file: &Path, text: &str) {
+        let names: Vec<_> =
+            file.with_extension("").iter().map(|n| n.to_str().unwrap().to_owned()).collect();
+        let module = match names.split_last() {
+            Some((last, folders)) if ["mod", "lib"].contains(&last.as_str()) => folders.join("::"),
+            _ => names.join("::"),
+        };
+        let mut code = String::new();
+        let mut lines = text.lines();
+        while let Some(line) = lines.next() {
+            let item = line.trim_start();
+            if item.starts_with("#[cfg(test)]") || item.starts_with("#[cfg(all(test") {
+                // What it stands before ends with a line of its own depth.
+                let depth = line.len() - item.len();
+                let at_depth = |l: &str| l.len() - l.trim_start().len() == depth;
+                let end =
+                    lines.find(|l| at_depth(l) && l.ends_with([';', '}'])).unwrap_or_default();
+                if let Some(name) = end.trim().strip_prefix("mod ") {
+                    self.tests.insert(joined(&module, name.trim_end_matches(';')));
+                }
+            } else if !item.starts_with("//") {
+                code.push_str(line);
+                code.push('\n');
+            }
+        }
+        self.code.insert(module, code);
+    }
+
+    /// What is against the order `floors`, the lowest first.
+    fn faults(&self, floors: &[&str]) -> Vec<String> {
+        let floor = |module: &str| floors.iter().position(|name| *name == top(module));
+        let modules = || self.code.keys().filter(|m| !self.tests.contains(*m) && *m != "main");
+        let tops: BTreeSet<_> = modules().map(|m| top(m)).filter(|m| !m.is_empty()).collect();
+        let mut faults = Vec::new();
+        for name in floors.iter().filter(|name| !tops.contains(**name)) {
+            faults.push(format!("the table names {name}, which is no module"));
+        }
+        for name in tops.iter().filter(|name| floor(name).is_none()) {
+            faults.push(format!("the table does not name {name}"));
+        }
+        // The root shows what the crate offers, and stands above everything.
+        let arrows: Vec<_> = modules()
+            .filter(|from| !from.is_empty())
+            .flat_map(|from| self.imports(from).into_iter().map(move |to| (from.as_str(), to)))
+            .collect();
+        for (from, to) in &arrows {
+            if to.is_empty() {
+                faults.push(format!("{from} imports the crate's root: a module has what it needs"));
+            } else if floor(to) > floor(from) {
+                faults.push(format!("{from} imports {to}, which stands above it"));
+            }
+        }
+        let mut reached: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for module in modules() {
+            let mut waiting = vec![module.as_str()];
+            while let Some(at) = waiting.pop() {
+                let next = arrows.iter().filter(|(from, _)| *from == at).map(|(_, to)| *to);
+                let of_module = reached.entry(module).or_default();
+                waiting.extend(next.filter(|to| of_module.insert(to)));
+            }
+        }
+        let mut circles = BTreeSet::new();
+        for (module, others) in reached.iter().filter(|(module, others)| others.contains(*module)) {
+            let back: Vec<_> =
+                others.iter().filter(|other| reached[**other].contains(module)).copied().collect();
+            circles.insert(format!("in a circle: {}", back.join(", ")));
+        }
+        faults.extend(circles);
+        faults
+    }
+
+    /// The modules whose items a module's code names.
+    fn imports(&self, module: &str) -> BTreeSet<&str> {
+        let paths = paths(&self.code[module]);
+        let found = paths.iter().filter_map(|path| self.module_of(module, path));
+        found.filter(|found| *found != module).collect()
+    }
+
+    /// The module that a path in the code of `module` leads to; none if it leaves the crate.
+    fn module_of(&self, module: &str, path: &str) -> Option<&str> {
+        let parent =
+            |module: &str| module.rsplit_once("::").map_or("", |(parent, _)| parent).to_owned();
+        let mut place = module.to_owned();
+        for (i, name) in path.split("::").enumerate() {
+            place = match name {
+                "crate" => String::new(),
+                "self" => place,
+                "super" => parent(&place),
+                name if i == 0 && !self.code.contains_key(&joined(module, name)) => return None,
+                name => joined(&place, name),
+            };
+        }
+        while !self.code.contains_key(&place) {
+            place = parent(&place);
+        }
+        self.code.get_key_value(&place).map(|(found, _)| found.as_str())
+    }
+}
+
+fn top(module: &str) -> &str {
+    module.split("::").next().unwrap_or_default()
+}
+
+fn joined(module: &str, name: &str) -> String {
+    if module.is_empty() { name.to_owned() } else { format!("{module}::{name}") }
+}
+
+/// Every path of two names or more; those of a group in braces each for itself.
+fn paths(code: &str) -> Vec<String> {
+    let (mut paths, mut rest) = (Vec::new(), code);
+    while let Some(start) = rest.find(is_word) {
+        rest = &rest[start..];
+        let first = word(rest);
+        if rest[first.len()..].starts_with("::") {
+            rest = tree(rest, "", &mut paths);
+        } else {
+            rest = &rest[first.len()..];
+        }
+    }
+    paths
+}
+
+/// Reads a path, or a group in braces of such, and returns what follows.
+fn tree<'a>(text: &'a str, before: &str, paths: &mut Vec<String>) -> &'a str {
+    let Some(mut rest) = text.strip_prefix('{') else {
+        let name = word(text);
+        let rest = &text[name.len()..];
+        if name.is_empty() {
+            paths.push(before.to_owned());
+            return rest.strip_prefix('*').unwrap_or(rest);
+        }
+        let path = joined(before, name);
+        if let Some(below) = rest.strip_prefix("::") {
+            return tree(below, &path, paths);
+        }
+        paths.push(path);
+        return rest;
+    };
+    while let Some(next) = rest.find(|c| is_word(c) || "{}*".contains(c)) {
+        rest = &rest[next..];
+        if let Some(after) = rest.strip_prefix('}') {
+            return after;
+        }
+        rest = tree(rest, before, paths);
+        if let Some(renamed) = rest.trim_start().strip_prefix("as ") {
+            rest = &renamed[word(renamed).len()..];
+        }
+    }
+    ""
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn word(text: &str) -> &str {
+    &text[..text.find(|c| !is_word(c)).unwrap_or(text.len())]
+}
