@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The modules of this crate, from the ground up.
+/// The modules of the host, from the ground up.
 const HOST: &[&str] = &[
     "options",
     "dimension",
@@ -24,10 +24,37 @@ const HOST: &[&str] = &[
     "guide",
 ];
 
+/// The modules of the core from which firmware computes values, from the ground up.
+const INFERENCE: &[&str] = &[
+    "error",
+    "scalar",
+    "linalg",
+    "mask",
+    "transition",
+    "prompt",
+    "statistic",
+    "value_function",
+    "layer",
+    "attention",
+    "transformer",
+    "constructions",
+    "stored",
+    "context",
+    "td",
+    "model",
+    "shapes",
+];
+
+/// Those above it: what trains, draws and judges. That no arrow runs up is also that inference knows nothing
+/// of them.
+const RESEARCH: &[&str] =
+    &["rng", "tasks", "gradient", "rnn", "metrics", "training", "invariant_set", "digest"];
+
 #[test]
-fn every_arrow_between_modules_of_the_host_runs_down() {
-    let house = House::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
-    assert_eq!(house.faults(HOST), [""; 0]);
+fn every_arrow_between_modules_runs_down() {
+    let house = |src| House::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join(src));
+    assert_eq!(house("src").faults(HOST), [""; 0]);
+    assert_eq!(house("../core/src").faults(&[INFERENCE, RESEARCH].concat()), [""; 0]);
 }
 
 #[test]
@@ -45,7 +72,7 @@ fn an_arrow_up_and_a_circle_are_found() {
     let files =
         [low, ("low/a.rs", "use std::{fs,\n io::{self, Read}};\nuse super::{B, c::C};\n"), high];
     let up = "low imports high, which stands above it";
-    assert_eq!(faults(&files), [up, "in a circle: high, low, low::a"]);
+    assert_eq!(faults(&files), [up, "in a circle: high, low"]);
     let ring = [
         ("low/mod.rs", "mod a;\nmod b;\n"),
         ("low/a.rs", "fn f() -> u8 { super::b::g::<u8>() }\n"),
@@ -147,9 +174,11 @@ impl House {
         for module in modules() {
             let mut waiting = vec![module.as_str()];
             while let Some(at) = waiting.pop() {
-                let next = arrows.iter().filter(|(from, _)| *from == at).map(|(_, to)| *to);
+                // A folder's own module may build on its files: it is their roof.
+                let below = |to: &str| to.starts_with(&format!("{at}::"));
+                let next = arrows.iter().filter(|(from, to)| *from == at && !below(to));
                 let of_module = reached.entry(module).or_default();
-                waiting.extend(next.filter(|to| of_module.insert(to)));
+                waiting.extend(next.map(|(_, to)| *to).filter(|to| of_module.insert(to)));
             }
         }
         let mut circles = BTreeSet::new();
