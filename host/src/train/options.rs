@@ -184,10 +184,11 @@ impl Default for Train {
 impl Train {
     /// What is asked for, in words, and the feature dimensions it is compiled for ([`shapes`](super::shapes)).
     pub fn dims(&self) -> (&'static str, &'static [usize]) {
-        match (self.model, self.attention) {
-            (Model::Rnn, _) => ("an RNN", &[capacity::RNN_DIM]),
-            (_, Attention::Softmax) => ("softmax attention", &[4]),
-            (_, Attention::Linear) => ("linear attention", &[2, 4, 8]),
+        match (self.model, self.attention, self.mode) {
+            (Model::Rnn, ..) => ("an RNN", &[capacity::RNN_DIM]),
+            (_, Attention::Softmax, _) => ("softmax attention", &[4]),
+            (_, Attention::Linear, Mode::Autoregressive) => ("linear attention", &[2, 4, 8]),
+            (_, Attention::Linear, Mode::Sequential) => ("sequential linear attention", &[4]),
         }
     }
 
