@@ -108,25 +108,38 @@ impl<S: Scalar, const D: usize, const C: usize> Token<S, D, C> {
     #[cold]
     #[inline(never)]
     fn refusal(&self, limit: S) -> Error {
-        let mut square = S::ZERO;
         let parts =
             [("phi", self.phi.as_slice()), ("reward", &self.rewards), ("phi_next", &self.phi_next)];
+        let mut square = S::ZERO;
         for (parameter, part) in parts {
-            for x in part {
-                square += *x * *x;
-            }
-            if !part.iter().all(|x| x.is_finite()) {
-                return Error::NonFinite { parameter };
-            }
-            if !can_be_summed(square) {
-                return Error::OutOfRange { parameter, accepted: TOKEN_LENGTH };
-            }
-            if limit != S::ZERO && !all_within(part, limit) {
-                return Error::OutOfRange { parameter, accepted: "the limit of the context" };
+            if let Some(error) = refusal_of(parameter, part, &mut square, limit) {
+                return error;
             }
         }
         // The check summed up in another order: the last one tipped the balance.
         Error::OutOfRange { parameter: "phi_next", accepted: TOKEN_LENGTH }
+    }
+}
+
+/// Why a part of a token is refused; `square` is that of the parts before it.
+#[inline(never)]
+fn refusal_of<S: Scalar>(
+    parameter: &'static str,
+    part: &[S],
+    square: &mut S,
+    limit: S,
+) -> Option<Error> {
+    for x in part {
+        *square += *x * *x;
+    }
+    if !part.iter().all(|x| x.is_finite()) {
+        Some(Error::NonFinite { parameter })
+    } else if !can_be_summed(*square) {
+        Some(Error::OutOfRange { parameter, accepted: TOKEN_LENGTH })
+    } else if limit != S::ZERO && !all_within(part, limit) {
+        Some(Error::OutOfRange { parameter, accepted: "the limit of the context" })
+    } else {
+        None
     }
 }
 

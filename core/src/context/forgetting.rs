@@ -1,4 +1,4 @@
-use super::moments::Moments;
+use super::moments::{Moments, read};
 use super::stored::Visit;
 use super::{Entries, Sums, Window};
 use crate::error::Error;
@@ -94,7 +94,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
 
     #[inline(always)]
     fn read(&self, _mask: &M, gamma: S, cumulant: usize, out: &mut impl Entries<S>) -> bool {
-        Moments::read([&self.moments], |[g]| g, M::SYMMETRIC, gamma, cumulant, out)
+        read::<S, D>(&self.moments, M::SYMMETRIC, gamma, cumulant, out)
     }
 
     fn fields(&mut self, visit: &mut impl Visit<S>) {

@@ -368,15 +368,16 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
         if self.is_empty() {
             return Err(Error::Empty { parameter: "context" });
         }
-        out.inverse_len = S::ONE / self.weight();
-        if self.sums.read(&self.mask, gamma, cumulant, &mut out.g) {
-            return Ok(());
-        }
         if cumulant >= C {
             let accepted = "0 to the number of cumulants - 1";
             return Err(Error::OutOfRange { parameter: "cumulant", accepted });
         }
-        Err(Error::NonFinite { parameter: "context" })
+        out.inverse_len = S::ONE / self.weight();
+        if self.sums.read(&self.mask, gamma, cumulant, &mut out.g) {
+            Ok(())
+        } else {
+            Err(Error::NonFinite { parameter: "context" })
+        }
     }
 
     /// A step size for which TD on this context converges, or nearly: 1 over the (Frobenius) norm of

@@ -18,6 +18,47 @@ pub struct Moments<S, const D: usize, const C: usize> {
     rewards: [Token<S, D, 1>; C],
 }
 
+/// A block of rows or columns of G_u.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Block {
+    Phi,
+    PhiNext,
+    Reward,
+}
+use Block::{Phi, PhiNext, Reward};
+
+/// Moments, or parts of which they are the sum.
+pub(super) trait Entry<S: Scalar> {
+    /// The entry of a cumulant's G_u at a row and a column.
+    fn entry(&self, row: (Block, usize), column: (Block, usize), cumulant: usize) -> S;
+}
+
+impl<S: Scalar, const D: usize, const C: usize> Entry<S> for Moments<S, D, C> {
+    #[inline(always)]
+    fn entry(&self, (row, i): (Block, usize), (column, j): (Block, usize), cumulant: usize) -> S {
+        let features = match column {
+            Phi => &self.phi[j],
+            PhiNext => &self.phi_next[j],
+            Reward => {
+                let Some(column) = self.rewards.get(cumulant) else { return S::ZERO };
+                return match row {
+                    Phi => column.phi[i],
+                    PhiNext => column.phi_next[i],
+                    Reward => column.rewards[0],
+                };
+            }
+        };
+        match row {
+            Phi => features.phi[i],
+            PhiNext => features.phi_next[i],
+            Reward => match features.rewards.get(cumulant) {
+                Some(x) => *x,
+                None => S::ZERO,
+            },
+        }
+    }
+}
+
 impl<S: Scalar, const D: usize, const C: usize> Moments<S, D, C> {
     /// How many columns there are.
     pub(super) const COLUMNS: usize = 2 * D + C;
@@ -98,59 +139,77 @@ impl<S: Scalar, const D: usize, const C: usize> Moments<S, D, C> {
             close(total, error, full);
         }
     }
+}
 
-    /// Shows the entries of G(gamma) = S G_u S of a cumulant, where an entry of G_u is `sum` of the entries
-    /// of its parts. False if it overflowed, or there is no such cumulant.
-    #[must_use]
+/// Shows the entries of G(gamma) = S G_u S of a cumulant. False if it overflowed.
+#[must_use]
+#[inline(always)]
+pub(super) fn read<S: Scalar, const D: usize>(
+    parts: &impl Entry<S>,
+    symmetric: bool,
+    gamma: S,
+    cumulant: usize,
+    out: &mut impl Entries<S>,
+) -> bool {
+    let mut read = Read { parts, symmetric, cumulant, out, zero: S::ZERO };
+    read.block::<D, D, D>(Phi, Phi, S::ONE);
+    read.block::<D, D, D>(Phi, PhiNext, gamma);
+    read.block::<D, D, D>(PhiNext, PhiNext, gamma * gamma);
+    read.block::<D, D, 1>(Phi, Reward, S::ONE);
+    read.block::<D, D, 1>(PhiNext, Reward, gamma);
+    read.block::<D, 1, 1>(Reward, Reward, S::ONE);
+    if !symmetric {
+        read.block::<D, D, D>(PhiNext, Phi, gamma);
+        read.block::<D, 1, D>(Reward, Phi, S::ONE);
+        read.block::<D, 1, D>(Reward, PhiNext, gamma);
+    }
+    read.zero.is_finite()
+}
+
+/// Moments on their way into a matrix.
+struct Read<'a, P, E, S> {
+    parts: &'a P,
+    symmetric: bool,
+    cumulant: usize,
+    out: &'a mut E,
+    /// A finite number times 0 is 0, NaN and infinities give NaN: one comparison for all.
+    zero: S,
+}
+
+impl<P: Entry<S>, E: Entries<S>, S: Scalar> Read<'_, P, E, S> {
+    /// Shows a block of ROWS rows and COLUMNS columns, times `scale`, and if G is symmetric its mirror
+    /// image.
     #[inline(always)]
-    pub(super) fn read<const N: usize>(
-        parts: [&Self; N],
-        sum: impl Fn([S; N]) -> S,
-        symmetric: bool,
-        gamma: S,
-        cumulant: usize,
-        out: &mut impl Entries<S>,
-    ) -> bool {
-        if cumulant >= C {
-            return false;
-        }
-        let mut zero = S::ZERO;
-        let mut put = |row: usize, column: usize, x: S| {
-            // A finite number times 0 is 0, NaN and infinities give NaN: one comparison for all.
-            zero += x * S::ZERO;
-            out.put(row, column, x);
-            if symmetric && row != column {
-                out.put(column, row, x);
-            }
-        };
-        let gamma_square = gamma * gamma;
-        for j in 0..D {
-            let rows = if symmetric { j + 1 } else { D };
+    fn block<const D: usize, const ROWS: usize, const COLUMNS: usize>(
+        &mut self,
+        row: Block,
+        column: Block,
+        scale: S,
+    ) {
+        for j in 0..COLUMNS {
+            let rows = if self.symmetric && row == column { j + 1 } else { ROWS };
             for i in 0..rows {
-                put(i, j, sum(parts.map(|g| g.phi[j].phi[i])));
-            }
-            for i in 0..D {
-                put(i, D + j, gamma * sum(parts.map(|g| g.phi_next[j].phi[i])));
-            }
-            for i in 0..rows {
-                put(D + i, D + j, gamma_square * sum(parts.map(|g| g.phi_next[j].phi_next[i])));
-            }
-            if !symmetric {
-                for i in 0..D {
-                    put(D + i, j, gamma * sum(parts.map(|g| g.phi[j].phi_next[i])));
+                let x = scale * self.parts.entry((row, i), (column, j), self.cumulant);
+                self.zero += x * S::ZERO;
+                let (i, j) = (i + row.start::<D>(), j + column.start::<D>());
+                self.out.put(i, j, x);
+                if self.symmetric && i != j {
+                    self.out.put(j, i, x);
                 }
-                put(2 * D, j, sum(parts.map(|g| g.phi[j].rewards[cumulant])));
-                put(2 * D, D + j, gamma * sum(parts.map(|g| g.phi_next[j].rewards[cumulant])));
             }
         }
-        for i in 0..D {
-            put(i, 2 * D, sum(parts.map(|g| g.rewards[cumulant].phi[i])));
+    }
+}
+
+impl Block {
+    /// The first row or column of G that belongs to the block.
+    #[inline(always)]
+    const fn start<const D: usize>(self) -> usize {
+        match self {
+            Phi => 0,
+            PhiNext => D,
+            Reward => 2 * D,
         }
-        for i in 0..D {
-            put(D + i, 2 * D, gamma * sum(parts.map(|g| g.rewards[cumulant].phi_next[i])));
-        }
-        put(2 * D, 2 * D, sum(parts.map(|g| g.rewards[cumulant].rewards[0])));
-        zero.is_finite()
     }
 }
 
@@ -172,6 +231,7 @@ impl<S: Scalar, const D: usize, const C: usize> Vector<S> for Moments<S, D, C> {
 }
 
 /// total += full, each rounding error into `error` (TwoSum, Knuth); full = 0.
+#[inline(never)]
 fn close<S: Scalar, V: Vector<S>>(total: &mut V, error: &mut V, full: &mut V) {
     V::zip(total, error, full, |total, error, x| {
         let sum = *total + x;

@@ -1,4 +1,4 @@
-use super::moments::Moments;
+use super::moments::{Moments, read};
 use super::stored::Visit;
 use super::{Entries, Sums, Window};
 use crate::error::Error;
@@ -165,7 +165,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Sums
 
     fn read(&self, mask: &M, gamma: S, cumulant: usize, out: &mut impl Entries<S>) -> bool {
         let sum = if M::SLIDES { self.current } else { self.of_window(mask) };
-        Moments::read([&sum.moments], |[g]| g, M::SYMMETRIC, gamma, cumulant, out)
+        read::<S, D>(&sum.moments, M::SYMMETRIC, gamma, cumulant, out)
     }
 
     fn fields(&mut self, visit: &mut impl Visit<S>) {
