@@ -227,28 +227,3 @@ pub(crate) fn dot_arrays<S: Scalar, const K: usize>(x: &[S; K], y: &[S; K]) -> S
     }
     sum
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::rng::Rng;
-
-    fn random<const R: usize, const C: usize>(rng: &mut Rng) -> SMatrix<f32, R, C> {
-        SMatrix::from_fn(|_, _| rng.uniform_in(-1.0, 1.0))
-    }
-
-    #[test]
-    fn products_are_nalgebras_own_bits() {
-        let mut rng = Rng::new(3);
-        for _ in 0..50 {
-            let (a, b) = (random::<9, 9>(&mut rng), random::<9, 9>(&mut rng));
-            let x = random::<9, 1>(&mut rng);
-            assert_eq!(mul_transpose(&a, &b), a * b.transpose());
-            assert_eq!(transpose_mul(&a, &b), a.transpose() * b);
-            assert_eq!(transpose_mul_vector(&a, &x), a.transpose() * x);
-            let mut outer = a;
-            add_outer(&mut outer, &x, &x);
-            assert_eq!(outer, a + x * x.transpose());
-        }
-    }
-}

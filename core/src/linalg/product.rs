@@ -104,6 +104,7 @@ fn tile<const I: usize, const J: usize, S: Scalar, const R: usize, const K: usiz
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::linalg::{add_outer, mul_transpose, transpose, transpose_mul, transpose_mul_vector};
     use crate::rng::Rng;
 
     #[test]
@@ -121,6 +122,15 @@ mod tests {
                 let x = SVector::<f32, K>::from_fn(|_, _| number());
                 assert_eq!(mul(&a, &b).map(f32::to_bits), (a * b).map(f32::to_bits));
                 assert_eq!(mul_vector(&a, &x).map(f32::to_bits), (a * x).map(f32::to_bits));
+                let (a_t, b_t) = (transpose(&a), transpose(&b));
+                assert_eq!((a_t, b_t), (a.transpose(), b.transpose()));
+                assert_eq!(mul_transpose(&a, &b_t), a * b);
+                assert_eq!(transpose_mul(&a_t, &b), a * b);
+                assert_eq!(transpose_mul_vector(&a_t, &x), a * x);
+                let mut outer = b;
+                let y: SVector<f32, C> = b_t.column(0).into();
+                add_outer(&mut outer, &x, &y);
+                assert_eq!(outer, b + x * y.transpose());
             }
         }
         check::<9, 9, 9>();

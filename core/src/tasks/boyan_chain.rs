@@ -1,6 +1,5 @@
 use super::{
-    Mrp, check_states, normalised, positive_uniform, random_distribution, random_features,
-    uniform_vector,
+    Mrp, check_states, positive_uniform, random_distribution, random_features, uniform_vector,
 };
 use crate::error::Error;
 use crate::linalg::zeros;
@@ -9,37 +8,28 @@ use crate::scalar::Real;
 use crate::transition::check_gamma;
 use nalgebra::{SMatrix, SVector};
 
-/// What the transition function of a Boyan chain with m states is made from (Algorithm 2): draws in
-/// (0, 1).
-#[derive(Clone, Debug, PartialEq)]
-pub struct BoyanDraws<R: Real, const M: usize> {
-    /// epsilon_s, the probability of s -> s + 1 rather than s + 2, for s = 0 to m - 3.
-    pub epsilon: SVector<R, M>,
-    /// The last state's weights before they are normalised, for s = 0 to m - 1.
-    pub last_row: SVector<R, M>,
-}
-
-impl<R: Real, const M: usize> BoyanDraws<R, M> {
-    /// The transition function p, (M, M): s -> s + 1 with probability epsilon_s and s -> s + 2
-    /// otherwise, the last but one to the last, the last to a random state.
-    pub fn transition(&self, states: usize) -> SMatrix<R, M, M> {
-        let mut p = zeros::<R, M, M>();
-        debug_assert!(states <= M, "{states} states of {M}");
-        let states = states.min(M);
-        for s in 0..states.saturating_sub(2) {
-            p[(s, s + 1)] = self.epsilon[s];
-            p[(s, s + 2)] = R::ONE - self.epsilon[s];
-        }
-        if states >= 2 {
-            p[(states - 2, states - 1)] = R::ONE;
-        }
-        if states >= 1 {
-            let mut last_row = self.last_row;
-            last_row.iter_mut().skip(states).for_each(|weight| *weight = R::ZERO);
-            p.set_row(states - 1, &normalised(last_row).transpose());
-        }
-        p
+/// The transition function p, (M, M), of a Boyan chain (Algorithm 2): s -> s + 1 with probability
+/// epsilon_s and s -> s + 2 otherwise, the last but one to the last, the last to a random state, with
+/// probabilities proportional to `last_row`.
+pub fn boyan_transition<R: Real, const M: usize>(
+    states: usize,
+    epsilon: &SVector<R, M>,
+    last_row: &SVector<R, M>,
+) -> SMatrix<R, M, M> {
+    debug_assert!(states <= M, "{states} states of {M}");
+    let (mut p, states) = (zeros::<R, M, M>(), states.min(M));
+    for s in 0..states.saturating_sub(2) {
+        p[(s, s + 1)] = epsilon[s];
+        p[(s, s + 2)] = R::ONE - epsilon[s];
     }
+    if states >= 2 {
+        p[(states - 2, states - 1)] = R::ONE;
+    }
+    let total = last_row.iter().take(states).fold(R::ZERO, |total, weight| total + *weight);
+    for next in 0..states {
+        p[(states - 1, next)] = last_row[next] / total;
+    }
+    p
 }
 
 /// Boyan's chain with random transition probabilities, rewards and features (Algorithm 2):
@@ -57,8 +47,8 @@ pub fn boyan_chain<R: Real, const D: usize, const M: usize>(
     let initial = random_distribution(states, rng);
     let reward = uniform_vector(states, rng);
     let epsilon = positive_uniform(states - 2, rng);
-    let draws = BoyanDraws { epsilon, last_row: positive_uniform(states, rng) };
-    Ok(Mrp::from_parts(states, features, initial, &draws.transition(states), reward))
+    let p = boyan_transition(states, &epsilon, &positive_uniform(states, rng));
+    Ok(Mrp::from_parts(states, features, initial, &p, reward))
 }
 
 /// Boyan's chain whose true value function is <w*, phi(s)> with w* ~ U(-1, 1)^d (Algorithm 3).

@@ -6,38 +6,30 @@ use crate::scalar::Real;
 use crate::transition::check_gamma;
 use nalgebra::SMatrix;
 
-/// What a Loop's transition function is made from: draws in (0, 1), (M, M) each.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LoopDraws<R: Real, const M: usize> {
-    /// An edge s -> s' is there if its draw exceeds the threshold.
-    pub connect: SMatrix<R, M, M>,
-    /// The edges' weights before each row is normalised.
-    pub weight: SMatrix<R, M, M>,
-}
-
-impl<R: Real, const M: usize> LoopDraws<R, M> {
-    /// The transition function p, (M, M): no self loops, s -> s + 1 (mod m) always, every other
-    /// edge where `connect` exceeds the threshold.
-    pub fn transition(&self, states: usize, threshold: R) -> SMatrix<R, M, M> {
-        let mut p = zeros::<R, M, M>();
-        debug_assert!(states <= M, "{states} states of {M}");
-        let states = states.min(M);
-        for s in 0..states {
-            let successor = (s + 1) % states;
-            let mut total = R::ZERO;
-            for next in 0..states {
-                let edge = next == successor || (next != s && self.connect[(s, next)] > threshold);
-                if edge {
-                    p[(s, next)] = self.weight[(s, next)];
-                    total += self.weight[(s, next)];
-                }
-            }
-            for next in 0..states {
-                p[(s, next)] = p[(s, next)] / total;
+/// The transition function p, (M, M), of a Loop: no self loops, s -> s + 1 (mod m) always, every other
+/// edge where `connect`, (M, M), exceeds the threshold; probabilities proportional to `weight`, (M, M).
+pub fn loop_transition<R: Real, const M: usize>(
+    states: usize,
+    connect: &SMatrix<R, M, M>,
+    weight: &SMatrix<R, M, M>,
+    threshold: R,
+) -> SMatrix<R, M, M> {
+    debug_assert!(states <= M, "{states} states of {M}");
+    let (mut p, states) = (zeros::<R, M, M>(), states.min(M));
+    for s in 0..states {
+        let successor = (s + 1) % states;
+        let mut total = R::ZERO;
+        for next in 0..states {
+            if next == successor || (next != s && connect[(s, next)] > threshold) {
+                p[(s, next)] = weight[(s, next)];
+                total += weight[(s, next)];
             }
         }
-        p
+        for next in 0..states {
+            p[(s, next)] = p[(s, next)] / total;
+        }
     }
+    p
 }
 
 /// The Loop MRP of the authors' `demo.py`, which the paper does not describe: random edges of
@@ -64,8 +56,7 @@ pub fn loop_mrp<R: Real, const D: usize, const M: usize>(
         w[i] = rng.normal();
     }
     let connect = positive_matrix(states, rng);
-    let p =
-        LoopDraws { connect, weight: positive_matrix(states, rng) }.transition(states, threshold);
+    let p = loop_transition(states, &connect, &positive_matrix(states, rng), threshold);
     let initial = random_distribution(states, rng);
     let mrp = Mrp::from_parts(states, features, initial, &p, zeros());
     Ok(mrp.with_representable_value(&w, gamma))

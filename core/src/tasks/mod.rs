@@ -38,10 +38,10 @@ mod loop_mrp;
 mod mrp;
 mod random_mdp;
 
-pub use boyan_chain::{BoyanDraws, boyan_chain, boyan_chain_representable};
+pub use boyan_chain::{boyan_chain, boyan_chain_representable, boyan_transition};
 pub use cart_pole::{CartPole, cart_pole, cart_pole_single_grid};
 pub use distribution::{CartPoleTasks, FiniteTask, FiniteTasks, TaskDistribution};
-pub use loop_mrp::{LoopDraws, loop_mrp};
+pub use loop_mrp::{loop_mrp, loop_transition};
 pub use mrp::Mrp;
 pub use random_mdp::{MAX_ACTIONS, random_mdp};
 
@@ -120,13 +120,9 @@ fn positive_uniform<R: Real, const N: usize>(len: usize, rng: &mut Rng) -> SVect
     v
 }
 
-/// A probability distribution over `len` outcomes: such numbers, normalised.
+/// A probability distribution over `len` outcomes: such numbers, divided by their sum.
 fn random_distribution<R: Real, const N: usize>(len: usize, rng: &mut Rng) -> SVector<R, N> {
-    normalised(positive_uniform(len, rng))
-}
-
-/// The numbers divided by their sum.
-fn normalised<R: Real, const N: usize>(weights: SVector<R, N>) -> SVector<R, N> {
+    let weights = positive_uniform::<R, N>(len, rng);
     let total = weights.iter().fold(R::ZERO, |total, w| total + *w);
     weights.map(|w| w / total)
 }

@@ -3,7 +3,7 @@
 use ictd_core::context::{Context, Growing};
 use ictd_core::linalg::linear_system::least_squares;
 use ictd_core::scalar::Real;
-use ictd_core::tasks::{BoyanDraws, LoopDraws, Mrp};
+use ictd_core::tasks::{Mrp, boyan_transition, loop_transition};
 use ictd_core::td;
 use ictd_core::transformer::Transformer;
 use ictd_core::transition::Transition;
@@ -52,14 +52,10 @@ fn process<R: Real, const D: usize>(case: &Case) -> Outputs<R> {
     let m = case.count("m");
     let gamma = R::from_f64(case.number("gamma"));
     let p: SMatrix<R, M, M> = match case.word("env") {
-        "boyan" => {
-            let epsilon = start(case, "eps");
-            BoyanDraws { epsilon, last_row: start(case, "last_row_unnormalised") }.transition(m)
-        }
+        "boyan" => boyan_transition(m, &start(case, "eps"), &start(case, "last_row_unnormalised")),
         "loop" => {
-            let connect = corner(case, "connect_draws");
-            let threshold = R::from_f64(case.number("threshold"));
-            LoopDraws { connect, weight: corner(case, "weight_draws") }.transition(m, threshold)
+            let (connect, weight) = (corner(case, "connect_draws"), corner(case, "weight_draws"));
+            loop_transition(m, &connect, &weight, R::from_f64(case.number("threshold")))
         }
         other => panic!("{}: env {other}", case.label()),
     };

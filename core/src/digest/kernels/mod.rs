@@ -8,7 +8,7 @@ mod words;
 use super::{Digest, Kernel, LaneDigests, MAX_LANES, Seeds};
 use crate::error::Error;
 use crate::layer::Layer;
-use crate::linalg::zeros;
+use crate::linalg::{columns_mut, zeros};
 use crate::rng::Rng;
 use crate::scalar::{Real, Scalar};
 use crate::transition::Transition;
@@ -20,69 +20,28 @@ pub(super) const COUNT: usize = 16;
 
 /// All kernels, on scalars S (`f32` or lanes of it): the digests are the same for each S.
 pub fn kernels<S: Scalar<Element = f32>>() -> [Kernel<S>; COUNT] {
-    let kernel = |name, about, seeds, run| Kernel { name, about, seeds, run };
+    let kernel = |name, run, about| Kernel { name, about, seeds: 16, run };
+    let linear = Kernel {
+        seeds: 32,
+        ..kernel("linear_forward", forward::linear, "dense linear layers, literal and streaming")
+    };
     [
-        kernel(
-            "random_streams",
-            "streams, floats, integers, normals, choices",
-            16,
-            words::random_streams,
-        ),
-        kernel(
-            "elementary",
-            "exp, tanh, sqrt, ln, sin, cos; subnormal numbers",
-            16,
-            words::elementary,
-        ),
-        kernel("stored_model", "the bytes of stored models, f32 and f64", 16, words::stored_model),
-        kernel(
-            "tasks",
-            "values, distributions and paths of the tasks, f32 and f64",
-            16,
-            words::tasks,
-        ),
-        kernel(
-            "linear_forward",
-            "dense linear transformers, all columns and streaming",
-            32,
-            forward::linear,
-        ),
-        kernel("linear_forward_f64", "the same in f64", 16, forward::linear_f64),
-        kernel("softmax_forward", "dense softmax transformers", 16, forward::softmax),
-        kernel(
-            "td_constructions",
-            "TD(0), residual gradient, TD(lambda), and the algorithms",
-            16,
-            forward::constructions,
-        ),
-        kernel(
-            "average_reward",
-            "the two-head construction and its algorithm",
-            16,
-            forward::average_reward,
-        ),
-        kernel(
-            "streaming_contexts",
-            "growing, forgetting, sliding; 600 transitions",
-            16,
-            streaming::contexts,
-        ),
-        kernel(
-            "episodes",
-            "terminal transitions, three cumulants and discounts, stored contexts",
-            16,
-            streaming::episodes,
-        ),
-        kernel(
-            "value_functions",
-            "a device's context and model, 300 transitions",
-            16,
-            streaming::device,
-        ),
-        kernel("linear_training", "two short runs, losses and checkpoints", 16, training::linear),
-        kernel("softmax_training", "a short run of softmax attention", 16, training::softmax),
-        kernel("rnn_training", "a short run of the recurrent network", 16, training::rnn),
-        kernel("cart_pole_training", "short runs on CartPole", 16, training::cart_pole),
+        kernel("random_streams", words::random_streams, "streams, floats, integers, choices"),
+        kernel("elementary", words::elementary, "elementary functions; subnormal numbers"),
+        kernel("stored_model", words::stored_model, "the bytes of stored models, f32 and f64"),
+        kernel("tasks", words::tasks, "values and paths of the tasks, f32 and f64"),
+        linear,
+        kernel("linear_forward_f64", forward::linear_f64, "the same in f64"),
+        kernel("softmax_forward", forward::softmax, "dense softmax transformers"),
+        kernel("td_constructions", forward::constructions, "the algorithms, as layers and as such"),
+        kernel("average_reward", forward::average_reward, "two heads, as layer and algorithm"),
+        kernel("streaming_contexts", streaming::contexts, "growing, forgetting, sliding"),
+        kernel("episodes", streaming::episodes, "terminal marks, cumulants, stored contexts"),
+        kernel("value_functions", streaming::device, "a device's context and model"),
+        kernel("linear_training", training::linear, "two short runs, losses and checkpoints"),
+        kernel("softmax_training", training::softmax, "a short run of softmax attention"),
+        kernel("rnn_training", training::rnn, "a short run of the recurrent network"),
+        kernel("cart_pole_training", training::cart_pole, "short runs on CartPole"),
     ]
 }
 
@@ -132,10 +91,8 @@ impl<S: Scalar<Element = f32>> Draws<S> {
 
     fn matrix<const R: usize, const C: usize>(&mut self) -> SMatrix<S, R, C> {
         let mut m = zeros::<S, R, C>();
-        for column in &mut m.data.0 {
-            for x in column {
-                *x = self.number();
-            }
+        for x in columns_mut(&mut m).as_flattened_mut() {
+            *x = self.number();
         }
         m
     }
