@@ -108,20 +108,27 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
 
     /// A linear value function on these states: its sensitivity is its weight vector everywhere.
     pub fn sample_linear(&self, v: &ValueFunction<R, D>) -> ValueSample<R, D, M> {
-        self.sample(|phi| (v.at(phi), v.weights))
+        let mut sample = ValueSample { values: zeros(), sensitivities: [v.weights; M] };
+        for (value, phi) in sample.values.iter_mut().zip(self.features()) {
+            *value = v.at(phi);
+        }
+        sample
     }
 
     /// A value function on these states, from v(s) and its gradient with respect to phi(s) as
     /// functions of phi(s).
+    ///
+    /// # Errors
+    /// What the function gives.
     pub fn sample(
         &self,
-        mut value_and_gradient: impl FnMut(&SVector<R, D>) -> (R, SVector<R, D>),
-    ) -> ValueSample<R, D, M> {
+        mut value_and_gradient: impl FnMut(&SVector<R, D>) -> Result<(R, SVector<R, D>), Error>,
+    ) -> Result<ValueSample<R, D, M>, Error> {
         let mut sample = ValueSample { values: zeros(), sensitivities: [zeros(); M] };
         for s in 0..self.states {
-            (sample.values[s], sample.sensitivities[s]) = value_and_gradient(&self.features[s]);
+            (sample.values[s], sample.sensitivities[s]) = value_and_gradient(&self.features[s])?;
         }
-        sample
+        Ok(sample)
     }
 
     /// ||v - u||^2 under d_p, sum_s d_p(s) (v(s) - u(s))^2: the value difference of two value

@@ -85,19 +85,10 @@ pub fn compare_softmax_transformer<
     let statistic = Statistic::of_prompt(prompt, &Td0)?;
     let v_td = td0::value_function::<R, D, K>(&statistic, alpha, transformer.depth())?;
     let mut prompt = prompt.clone();
-    let mut refused = None;
     let v_tf = states.sample(|phi| {
         prompt.set_query(query_token(phi));
-        match softmax::value_and_gradient::<R, K, C, L, N>(transformer, &prompt) {
-            Ok(gradient) => (gradient.value, gradient.query_features()),
-            Err(error) => {
-                refused = Some(error);
-                (R::ZERO, zeros())
-            }
-        }
-    });
-    match refused {
-        Some(error) => Err(error),
-        None => states.compare(&v_tf, &v_td),
-    }
+        let gradient = softmax::value_and_gradient::<R, K, C, L, N>(transformer, &prompt)?;
+        Ok((gradient.value, gradient.query_features()))
+    })?;
+    states.compare(&v_tf, &v_td)
 }

@@ -6,6 +6,24 @@
 //!
 //! [`compare_linear_transformer`], [`compare_softmax_transformer`]: both together, in one context.
 //!
+//! ```
+//! use ictd_core::constructions::{learning_rate, td0};
+//! use ictd_core::metrics::{EvaluationStates, compare_linear_transformer};
+//! use ictd_core::tasks::{Mrp, Task, boyan_chain};
+//! use ictd_core::{prompt::Prompt, rng::Rng, transformer::Transformer};
+//!
+//! let rng = &mut Rng::new(1);
+//! let chain: Mrp<f32, 2, 10> = boyan_chain(10, rng)?;
+//! let transitions = chain.trajectory::<30>(30, rng)?;
+//! let prompt = Prompt::<f32, 5, 30>::discounted(&transitions, 0.9, &chain.feature_map()[0])?;
+//! // Theorem 1's transformer is batch TD.
+//! let transformer = Transformer::<f32, 5, 1>::autoregressive(td0::<_, 2, 5>(&learning_rate(0.5)), 3)?;
+//! let states = EvaluationStates::of(&chain)?;
+//! let comparison = compare_linear_transformer(&transformer, 0.5, &prompt, &states)?;
+//! assert!(comparison.vd < 1e-20 && comparison.iws > 0.999_999);
+//! # Ok::<(), ictd_core::Error>(())
+//! ```
+//!
 //! Metrics only read: they draw no random number of the training and change nothing in it.
 
 pub mod comparison;

@@ -84,16 +84,16 @@ fn metrics<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
                     &evaluation,
                 ),
             );
-            evaluation.sample(|phi| {
+            let sampled = evaluation.sample(|phi| {
                 let mut prompt = prompt.clone();
                 prompt.set_query(query_token(phi));
                 let gradient = softmax::value_and_gradient::<R, K, MAX_LAYERS, DEPTH, MAX_CONTEXT>(
                     &transformer,
                     &prompt,
                 );
-                let gradient = gradient.unwrap();
-                (gradient.value, gradient.query_features())
-            })
+                gradient.map(|gradient| (gradient.value, gradient.query_features()))
+            });
+            sampled.unwrap()
         }
         other => panic!("{}: activation {other}", case.label()),
     };

@@ -96,8 +96,9 @@ pub(super) fn compare<const D: usize, const K: usize, const A: usize>(
                     (value(&up) - value(&down)) / (2.0 * STEP)
                 };
                 let gradient = SVector::from_iterator((0..D).map(slope));
-                (value(phi), gradient)
+                Ok((value(phi), gradient))
             });
+            let sample = sample.doing("the sample")?;
             states.compare(&sample, &v_td).doing("the implicit weights")
         }
     }
