@@ -146,6 +146,7 @@ impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
     }
 
     /// r(s).
+    #[inline(always)]
     pub fn reward(&self, state: &CodedState<R>) -> R {
         let mut sum = R::ZERO;
         for tile in self.active(state) {
@@ -155,6 +156,7 @@ impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
     }
 
     /// The indices of the active tiles.
+    #[inline(always)]
     fn active(&self, state: &CodedState<R>) -> impl Iterator<Item = usize> {
         let tilings = self.coding.tilings();
         state.tiles.into_iter().take(tilings).map(|tile| {
@@ -165,6 +167,7 @@ impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
     }
 
     /// A state with the tiles it lies in.
+    #[inline(always)]
     pub fn coded(&self, state: CartPoleState<R>) -> CodedState<R> {
         CodedState { state, tiles: self.coding.active_tiles(&state) }
     }
@@ -177,6 +180,7 @@ impl<R: Real, const D: usize, const M: usize> Task<R, D> for CartPole<R, D, M> {
         self.coded(CartPoleState::sample(rng))
     }
 
+    #[inline(always)]
     fn step(&self, state: CodedState<R>, rng: &mut Rng) -> (R, CodedState<R>) {
         let push_right = rng.uniform::<R>() < self.epsilon;
         let mut next = self.physics.step(&state.state, push_right);
@@ -191,6 +195,7 @@ impl<R: Real, const D: usize, const M: usize> Task<R, D> for CartPole<R, D, M> {
         (reward, next)
     }
 
+    #[inline(always)]
     fn features(&self, state: CodedState<R>) -> SVector<R, D> {
         let mut phi = zeros::<R, D, 1>();
         for tile in self.active(&state) {

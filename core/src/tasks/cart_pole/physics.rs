@@ -32,6 +32,7 @@ impl<R: Real> CartPoleState<R> {
     }
 
     /// True if the cart left the track or the pole fell, so that the state is reset.
+    #[inline(always)]
     pub fn has_failed(&self) -> bool {
         let (x, theta) = (R::from_f64(POSITION_LIMIT), R::from_f64(ANGLE_LIMIT));
         !(self.position.abs() <= x && self.angle.abs() <= theta)
@@ -91,6 +92,7 @@ impl<R: Real> CartPolePhysics<R> {
     /// theta'' = (g sin theta - h cos theta) / (l (4/3 - m_pole cos^2 theta / m))
     /// x''     = h - m_pole l theta'' cos theta / m
     /// ```
+    #[inline(always)]
     pub fn step(&self, s: &CartPoleState<R>, push_right: bool) -> CartPoleState<R> {
         let (sin, cos) = sin_cos(s.angle);
         // A table, not a branch: half of all branches on a random push would be mispredicted.
@@ -116,6 +118,7 @@ impl<R: Real> CartPolePhysics<R> {
 
 /// The sine and the cosine of an angle: by their series where a standing pole is, up to 0.25 radians
 /// (14 degrees), within rounding of `f64` and faster than the general functions.
+#[inline(always)]
 fn sin_cos<R: Real>(x: R) -> (R, R) {
     if !(x.abs() <= R::from_f64(0.25)) {
         return (x.sin(), x.cos());

@@ -83,6 +83,7 @@ impl<R: Real> TileCoding<R> {
     }
 
     /// The number of tilings, which is the number of active tiles.
+    #[inline(always)]
     pub fn tilings(&self) -> usize {
         self.tilings as usize
     }
@@ -109,6 +110,7 @@ impl<R: Real> TileCoding<R> {
 
     /// The index of the active tile of each tiling; the first [`Self::tilings`] numbers count. Within
     /// a tiling the position varies slowest and the angular velocity fastest.
+    #[inline(always)]
     pub fn active_tiles(&self, s: &CartPoleState<R>) -> [u16; MAX_TILINGS] {
         let mut active = [0; MAX_TILINGS];
         let variables = [s.position, s.velocity, s.angle, s.angular_velocity];
