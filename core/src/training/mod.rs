@@ -12,7 +12,7 @@
 //!
 //! ```
 //! use ictd_core::Model;
-//! use ictd_core::model::AttentionKind;
+//! use ictd_core::attention::Td0;
 //! use ictd_core::rng::Rng;
 //! use ictd_core::training::{
 //!     Adam, AdamSettings, Autoregressive, Network, Parameters, Targets, Windows,
@@ -32,7 +32,7 @@
 //! adam.step(network.parameters_mut(), &gradient);
 //!
 //! assert!(loss.is_finite() && windows.count() == 4);
-//! let model = Model::<2>::new(network.transformer(0)?, AttentionKind::Linear, 0.9, 0.0)?;
+//! let model = Model::<2>::new(network.transformer(0)?, Td0, 0.9)?;
 //! # Ok::<(), ictd_core::Error>(())
 //! ```
 //!
