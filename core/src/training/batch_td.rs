@@ -2,10 +2,8 @@ use super::network::BatchLoss;
 use super::{Adam, AdamSettings, Network, Optimizer, Targets, Window, Windows};
 use crate::error::Error;
 use crate::linalg::padded::{Columns, add, add_mul_vector, add_outers, dot, scaled, zeros};
-use crate::linalg::{self, add_outer, add_scaled, mul_vector};
 use crate::rng::Rng;
 use crate::scalar::{Scalar, kernel};
-use nalgebra::{SMatrix, SVector};
 
 /// The batch-TD reference transformer: Theorem 1's construction with C_l = alpha I, whose only
 /// parameter alpha is trained alongside the network that is compared with it.
@@ -35,20 +33,31 @@ impl<S: Scalar, const D: usize> BatchTd<S, D> {
         self.layers
     }
 
-    /// The weights w after L steps on a context, and dw/dalpha.
+    /// The weights w after L steps, and dw/dalpha.
     #[inline(always)]
-    fn weights(&self, system: &TdSystem<S, D>) -> [SVector<S, D>; 2] {
-        let mut w = linalg::zeros::<S, D, 1>();
-        let mut w_dot = linalg::zeros::<S, D, 1>();
+    fn weights(&self, a: &Columns<S, D, D>, b: &[S; D]) -> [[S; D]; 2] {
+        let alpha = self.alpha[0];
+        let mut w = [S::ZERO; D];
+        let mut w_dot = [S::ZERO; D];
         for _ in 0..self.layers {
-            let mut residual = system.b;
-            add_scaled(&mut residual, -S::ONE, &mul_vector(&system.a, &w));
-            let mut change = residual;
-            add_scaled(&mut change, -self.alpha[0], &mul_vector(&system.a, &w_dot));
-            add_scaled(&mut w, self.alpha[0], &residual);
-            add_scaled(&mut w_dot, S::ONE, &change);
+            // b - A w, then the change of dw/dalpha, then of w.
+            let residual = add_mul_vector(b, a, &scaled(-S::ONE, &w));
+            let change = add_mul_vector(&residual, a, &scaled(-alpha, &w_dot));
+            add(&mut w_dot, &change);
+            add(&mut w, &scaled(alpha, &residual));
         }
         [w, w_dot]
+    }
+
+    /// The value of a window's query, and its derivative by alpha.
+    fn value_and_slope(&self, window: &Window<S, D>) -> [S; 2] {
+        let inverse_len = S::ONE / S::from_count(window.context_len() as u64);
+        let mut a: Columns<S, D, D> = zeros();
+        let mut b = [S::ZERO; D];
+        for j in 0..window.context_len() {
+            add_transition(&mut a, &mut b, &window.from, j, inverse_len);
+        }
+        self.weights(&a, &b).map(|w| dot::<D, S, D>(&w, &window.query().data.0[0]))
     }
 }
 
@@ -88,34 +97,6 @@ impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
     }
 }
 
-/// The linear system that TD solves on a context: its fixed point is A w = b.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct TdSystem<S: Scalar, const D: usize> {
-    /// A = (1/n) sum phi (phi - gamma phi')^T, (D, D).
-    a: SMatrix<S, D, D>,
-    /// b = (1/n) sum R phi, (D).
-    b: SVector<S, D>,
-}
-
-impl<S: Scalar, const D: usize> TdSystem<S, D> {
-    /// The system of a window's context.
-    #[inline(always)]
-    fn of_window(window: &Window<S, D>) -> Self {
-        let mut system = TdSystem { a: linalg::zeros(), b: linalg::zeros() };
-        let features = window.context_features();
-        for (j, reward) in window.rewards().iter().enumerate() {
-            let mut difference = features[j];
-            add_scaled(&mut difference, -window.discount(j), &features[j + 1]);
-            add_outer(&mut system.a, &features[j], &difference);
-            add_scaled(&mut system.b, *reward, &features[j]);
-        }
-        let inverse_len = S::ONE / S::from_count(window.context_len() as u64);
-        system.a = linalg::scale(inverse_len, &system.a);
-        system.b = linalg::scale(inverse_len, &system.b);
-        system
-    }
-}
-
 impl<S: Scalar, const D: usize> Network<S, D> for BatchTd<S, D> {
     type Parameters = [S; 1];
 
@@ -131,22 +112,18 @@ impl<S: Scalar, const D: usize> Network<S, D> for BatchTd<S, D> {
         self.alpha[0].set_lane(lane, Scalar::ONE);
     }
 
-    #[inline(always)]
     fn value(&self, window: &Window<S, D>) -> S {
-        let [w, _] = self.weights(&TdSystem::of_window(window));
-        linalg::dot(&w, window.query())
+        self.value_and_slope(window)[0]
     }
 
-    #[inline(always)]
     fn value_and_gradient(
         &self,
         window: &Window<S, D>,
         adjoint: impl FnOnce(S) -> S,
         gradient: &mut [S; 1],
     ) -> S {
-        let [w, w_dot] = self.weights(&TdSystem::of_window(window));
-        let v = linalg::dot(&w, window.query());
-        gradient[0] += adjoint(v) * linalg::dot(&w_dot, window.query());
+        let [v, slope] = self.value_and_slope(window);
+        gradient[0] += adjoint(v) * slope;
         v
     }
 
@@ -170,7 +147,6 @@ kernel! {
     ) -> S {
         let (count, n) = (windows.count(), windows.context_len());
         let inverse_len = S::ONE / S::from_count(n as u64);
-        let alpha = network.alpha[0];
         let mut a: Columns<S, D, D> = zeros();
         let mut b = [S::ZERO; D];
         for j in count..count + n {
@@ -182,15 +158,7 @@ kernel! {
                 add_transition(&mut a, &mut b, windows, t, inverse_len);
                 add_transition(&mut a, &mut b, windows, t + n, -inverse_len);
             }
-            let mut w = [S::ZERO; D];
-            let mut w_dot = [S::ZERO; D];
-            for _ in 0..network.layers {
-                // b - A w, then the change of dw/dalpha, then of w.
-                let residual = add_mul_vector(&b, &a, &scaled(-S::ONE, &w));
-                let change = add_mul_vector(&residual, &a, &scaled(-alpha, &w_dot));
-                add(&mut w_dot, &change);
-                add(&mut w, &scaled(alpha, &residual));
-            }
+            let [w, w_dot] = network.weights(&a, &b);
             let query = &windows.window(t).query().data.0[0];
             if let Some(v_bar) = loss.take(t, dot::<D, S, D>(&w, query)) {
                 *gradient += v_bar * dot::<D, S, D>(&w_dot, query);

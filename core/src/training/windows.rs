@@ -32,7 +32,7 @@ pub struct Windows<'a, S: Scalar, const D: usize> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window<'a, S: Scalar, const D: usize> {
     /// The trajectory from phi_t on.
-    from: Windows<'a, S, D>,
+    pub(super) from: Windows<'a, S, D>,
 }
 
 impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
