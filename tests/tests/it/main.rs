@@ -2,6 +2,7 @@
 //! `cargo test -p tests --test it NAME` runs the tests of a file.
 
 mod bad_input;
+mod contexts;
 mod equivalence;
 mod golden_cartpole;
 mod golden_coverage;

@@ -1,0 +1,362 @@
+//! Contexts: episodes, several cumulants, every discount, spikes, and what is stored of them.
+
+use ictd_core::context::{AverageRewardContext, Context, Forgetting, Growing, Sliding, Window};
+use ictd_core::mask::{Mask, MeanCentred, Td0, TdLambda};
+use ictd_core::rng::Rng;
+use ictd_core::{Error, Model, StoredError, ValueFunction, constructions, linalg, td, transition};
+use nalgebra::SVector;
+use transition::Transition;
+
+const D: usize = 3;
+const K: usize = 2 * D + 1;
+const GAMMA: f64 = 0.9;
+type Phi = SVector<f64, D>;
+
+fn phi(rng: &mut Rng) -> Phi {
+    Phi::from_fn(|_, _| rng.uniform_in(-1.0, 1.0))
+}
+
+/// Episodes of 1 to 12 transitions, the last of each without a next state.
+fn episodes(seed: u64) -> Vec<Vec<Transition<f64, D>>> {
+    let rng = &mut Rng::new(seed);
+    (0..20)
+        .map(|i| {
+            let n = 1 + (7 * i) % 12;
+            (0..n)
+                .map(|t| Transition {
+                    phi: phi(rng),
+                    reward: rng.uniform_in(-1.0, 1.0),
+                    phi_next: if t + 1 == n { Phi::zeros() } else { phi(rng) },
+                })
+                .collect()
+        })
+        .collect()
+}
+
+/// L iterations of TD(lambda) whose sums over the transitions are made episode by episode, each trace from 0.
+fn td_lambda(episodes: &[Vec<Transition<f64, D>>], lambda: f64, alpha: f64, layers: usize) -> Phi {
+    let n: usize = episodes.iter().map(Vec::len).sum();
+    let mut w = Phi::zeros();
+    for _ in 0..layers {
+        let mut step = Phi::zeros();
+        for episode in episodes {
+            // The algorithm's own step on one episode, (alpha/m) sum_i delta_i e_i, of its m transitions.
+            let c = constructions::learning_rate(alpha);
+            let alone = td::td_lambda::update(&w, &c, episode, GAMMA, lambda).unwrap();
+            step += (alone - w) * (episode.len() as f64 / n as f64);
+        }
+        w += step;
+    }
+    w
+}
+
+#[test]
+fn td_lambda_over_many_episodes_is_the_classical_algorithm_run_episode_by_episode() {
+    let episodes = episodes(1);
+    for lambda in [0.0, 0.5, 0.9, 1.0] {
+        for layers in [1, 3, 15] {
+            let model = ictd_core::model::Model::<f64, D, K, 1, _>::td_lambda(
+                0.2,
+                layers as u16,
+                GAMMA,
+                lambda,
+            )
+            .unwrap();
+            let mut context = model.context();
+            // As many transitions as a window of the same length, which so forgets nothing.
+            let mut window = Context::<D, _, _, f64>::with(*context.mask(), Sliding::<200>);
+            for t in episodes.iter().flatten() {
+                if t.phi_next == Phi::zeros() {
+                    context.observe_terminal(&t.phi, t.reward).unwrap();
+                    window.observe_terminal(&t.phi, t.reward).unwrap();
+                } else {
+                    context.observe_transition(t).unwrap();
+                    window.observe_transition(t).unwrap();
+                }
+            }
+            let want = td_lambda(&episodes, lambda, 0.2, layers);
+            for got in
+                [model.value_function(&context).unwrap(), model.value_function(&window).unwrap()]
+            {
+                assert!((got.weights - want).amax() < 1e-12, "{lambda}, {layers}: {got:?} {want}");
+            }
+            // It matters: one trace through all of them gives another function.
+            let one = [episodes.concat()];
+            if lambda > 0.0 {
+                assert!((td_lambda(&one, lambda, 0.2, layers) - want).amax() > 1e-3);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_episode_that_is_cut_off_keeps_its_bootstrap_and_ends_its_trace() {
+    let mask = TdLambda::new(0.75).unwrap();
+    let rng = &mut Rng::new(3);
+    let transitions: Vec<_> =
+        (0..10).map(|_| Transition { phi: phi(rng), reward: 0.5, phi_next: phi(rng) }).collect();
+    let mut context = Context::<D, _, _, f64>::with(mask, Growing);
+    let mut halves = linalg::zeros::<f64, K, K>();
+    for half in transitions.chunks(5) {
+        let mut alone = Context::<D, _, _, f64>::with(mask, Growing);
+        for t in half {
+            context.observe_transition(t).unwrap();
+            alone.observe_transition(t).unwrap();
+        }
+        context.end_episode();
+        halves += alone.statistic::<K>(GAMMA, 0).unwrap().g;
+    }
+    let whole = context.statistic::<K>(GAMMA, 0).unwrap();
+    assert_eq!(whole.inverse_len, 0.1);
+    assert!((whole.g - halves).amax() < 1e-14);
+}
+
+#[test]
+fn a_sliding_window_that_leaves_episodes_behind_is_made_of_those_within() {
+    let mask = TdLambda::new(0.8).unwrap();
+    let episodes = episodes(5);
+    let mut window = Context::<D, _, _, f64>::with(mask, Sliding::<16>);
+    let mut seen: Vec<(Transition<f64, D>, bool)> = Vec::new();
+    for episode in &episodes {
+        for (i, t) in episode.iter().enumerate() {
+            let ends = i + 1 == episode.len();
+            window.observe_transition(t).unwrap();
+            if ends {
+                window.end_episode();
+            }
+            seen.push((*t, ends));
+            let mut alone = Context::<D, _, _, f64>::with(mask, Growing);
+            for (t, ends) in &seen[seen.len().saturating_sub(16)..] {
+                alone.observe_transition(t).unwrap();
+                if *ends {
+                    alone.end_episode();
+                }
+            }
+            let got = window.statistic::<K>(GAMMA, 0).unwrap();
+            let want = alone.statistic::<K>(GAMMA, 0).unwrap();
+            assert_eq!(got.inverse_len, want.inverse_len);
+            assert!((got.g - want.g).amax() < 1e-12, "{} transitions", seen.len());
+        }
+    }
+}
+
+#[test]
+fn each_cumulant_is_bit_for_bit_the_context_of_its_reward_alone() {
+    fn check<M: Mask<f32>, W: Window<f32>>(mask: M, window: W) {
+        let rng = &mut Rng::new(7);
+        let mut number = || rng.uniform_in::<f32>(-1.0, 1.0);
+        let mut together = Context::<D, M, W, f32, 4>::with(mask, window);
+        let mut alone = [(); 4].map(|()| Context::<D, M, W>::with(mask, window));
+        for t in 0..300 {
+            let (phi, phi_next) = ([(); D].map(|()| number()), [(); D].map(|()| number()));
+            let rewards = [(); 4].map(|()| number());
+            together.observe(&phi, rewards, &phi_next).unwrap();
+            for (context, reward) in alone.iter_mut().zip(rewards) {
+                context.observe(&phi, reward, &phi_next).unwrap();
+            }
+            if t % 11 == 10 {
+                together.end_episode();
+                alone.iter_mut().for_each(Context::end_episode);
+            }
+        }
+        for (cumulant, context) in alone.iter().enumerate() {
+            for gamma in [0.0, 0.5, 0.99] {
+                assert_eq!(together.statistic::<K>(gamma, cumulant), context.statistic(gamma, 0));
+            }
+        }
+        let refused = together.statistic::<K>(0.9, 4).unwrap_err();
+        assert!(matches!(refused, Error::OutOfRange { parameter: "cumulant", .. }));
+    }
+    let lambda = TdLambda::new(0.5).unwrap();
+    check(Td0, Growing);
+    check(lambda, Growing);
+    check(MeanCentred, Growing);
+    check(lambda, Forgetting::new(0.95).unwrap());
+    check(Td0, Sliding::<20>);
+    check(lambda, Sliding::<20>);
+}
+
+#[test]
+fn cumulants_cost_what_the_documentation_says() {
+    let floats = |bytes: usize| bytes / size_of::<f32>();
+    // Four copies of (2 d)^2 + C (4 d + 1) numbers, and 32 bytes beside them.
+    let of = |context: usize, d: usize, c: usize| {
+        let numbers = 4 * ((2 * d) * (2 * d) + c * (4 * d + 1));
+        assert!((numbers..=numbers + 8).contains(&floats(context)), "d = {d}, C = {c}: {context}");
+    };
+    of(size_of::<Context<4>>(), 4, 1);
+    of(size_of::<Context<4, Td0, Growing, f32, 8>>(), 4, 8);
+    of(size_of::<Context<20>>(), 20, 1);
+}
+
+#[test]
+fn a_spike_leaves_a_sliding_window_as_if_it_had_not_been() {
+    fn check(mask: impl Mask<f32>) {
+        let rng = &mut Rng::new(11);
+        let mut window = Context::<2, _, _>::with(mask, Sliding::<64>);
+        let mut recent = std::collections::VecDeque::new();
+        for t in 0..400 {
+            let mut number = || rng.uniform_in::<f32>(-1.0, 1.0);
+            let (mut phi, phi_next, reward) =
+                ([number(), number()], [number(), number()], number());
+            if t == 150 {
+                phi[0] = 65_535.0;
+            }
+            window.observe(&phi, reward, &phi_next).unwrap();
+            recent.push_back((phi, reward, phi_next));
+            if recent.len() > 64 {
+                recent.pop_front();
+            }
+            let got = window.statistic::<5>(0.9, 0).unwrap().g;
+            let mut alone = Context::<2, _, _>::with(mask, Growing);
+            for (phi, reward, phi_next) in &recent {
+                alone.observe(phi, *reward, phi_next).unwrap();
+            }
+            let want = alone.statistic::<5>(0.9, 0).unwrap().g;
+            let error = (got - want).amax() / want.amax();
+            assert!(error < 1e-4, "after {t}: off by {error} of the largest entry");
+        }
+    }
+    check(Td0);
+    check(TdLambda::new(0.9).unwrap());
+    check(TdLambda::new(1.0).unwrap());
+}
+
+#[test]
+fn a_limit_refuses_what_is_larger_and_keeps_the_context() {
+    let mut context = Context::<2>::new().with_limit(4.0).unwrap();
+    context.observe(&[4.0, -4.0], 4.0, &[0.0, 1.0]).unwrap();
+    let before = context;
+    for (phi, reward, phi_next, name) in [
+        ([4.1, 0.0], 0.0, [0.0, 0.0], "phi"),
+        ([0.0, 0.0], -4.1, [0.0, 0.0], "reward"),
+        ([0.0, 0.0], 0.0, [0.0, 65_535.0], "phi_next"),
+    ] {
+        match context.observe(&phi, reward, &phi_next) {
+            Err(Error::OutOfRange { parameter, .. }) => assert_eq!(parameter, name),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(context, before);
+    }
+}
+
+/// A context after n transitions, fed on from the same stream.
+fn stream<M: Mask<f32>, W: Window<f32>, const C: usize>(
+    context: &mut Context<D, M, W, f32, C>,
+    rng: &mut Rng,
+    n: usize,
+) {
+    for t in 0..n {
+        let mut number = || rng.uniform_in::<f32>(-1.0, 1.0);
+        let (phi, phi_next) = ([(); D].map(|()| number()), [(); D].map(|()| number()));
+        context.observe(&phi, [(); C].map(|()| number()), &phi_next).unwrap();
+        if t % 17 == 16 {
+            context.end_episode();
+        }
+    }
+}
+
+#[test]
+fn a_stored_context_goes_on_bit_for_bit_where_it_stopped() {
+    fn check<M: Mask<f32>, W: Window<f32>, const C: usize>(context: Context<D, M, W, f32, C>) {
+        let (mut awake, mut rng) = (context.clone(), Rng::new(5));
+        // 259: a block of the sums is full, and moved in part.
+        for n in [0, 1, 18, 240, 5] {
+            stream(&mut awake, &mut rng, n);
+            let mut buffer = vec![0; awake.byte_len()];
+            assert_eq!(awake.write(&mut buffer).unwrap().len(), awake.byte_len());
+            let mut woken = Context::<D, M, W, f32, C>::from_bytes(&buffer).unwrap();
+            assert_eq!(woken, awake);
+            stream(&mut woken, &mut rng.clone(), 300);
+            let mut other = awake.clone();
+            stream(&mut other, &mut rng.clone(), 300);
+            assert_eq!(woken, other);
+        }
+    }
+    let lambda = TdLambda::new(0.5).unwrap();
+    check(Context::<D>::new().with_limit(8.0).unwrap());
+    check(Context::<D, _, _, f32, 3>::with(lambda, Growing));
+    check(Context::<D, _, _, f32, 1>::with(MeanCentred, Growing));
+    check(Context::<D, _, _, f32, 2>::with(lambda, Forgetting::new(0.97).unwrap()));
+    check(Context::<D, _, _, f32, 2>::with(Td0, Sliding::<20>));
+    check(Context::<D, _, _, f32, 1>::with(lambda, Sliding::<20>));
+}
+
+#[test]
+fn stored_bytes_of_another_kind_or_damaged_are_refused() {
+    let lambda = TdLambda::new(0.5).unwrap();
+    let mut context = Context::<D, _, _>::with(lambda, Sliding::<4>);
+    stream(&mut context, &mut Rng::new(9), 7);
+    let mut bytes = vec![0; context.byte_len()];
+    context.write(&mut bytes).unwrap();
+    let read = Context::<D, TdLambda, Sliding<4>>::from_bytes;
+    assert_eq!(read(&bytes), Ok(context.clone()));
+    for i in 0..bytes.len() {
+        for flip in (0..8).map(|bit| 1 << bit).chain([0xff]) {
+            bytes[i] ^= flip;
+            assert!(read(&bytes).is_err(), "byte {i}, bits {flip:08b}");
+            bytes[i] ^= flip;
+        }
+        assert!(read(&bytes[..i]).is_err(), "{i} bytes");
+    }
+    let longer = [bytes.as_slice(), &[0]].concat();
+    assert!(matches!(read(&longer), Err(Error::Stored(StoredError::Length { .. }))));
+    fn part<T: std::fmt::Debug>(read: Result<T, Error>) -> &'static str {
+        match read {
+            Err(Error::Stored(StoredError::Mismatch { part, .. })) => {
+                part.split(" (").next().unwrap()
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(part(Context::<2, TdLambda, Sliding<4>>::from_bytes(&bytes)), "feature dimension");
+    assert_eq!(part(Context::<D, Td0, Sliding<4>>::from_bytes(&bytes)), "mask");
+    assert_eq!(part(Context::<D, TdLambda, Growing>::from_bytes(&bytes)), "window");
+    assert_eq!(
+        part(Context::<D, TdLambda, Sliding<5>>::from_bytes(&bytes)),
+        "capacity of the window"
+    );
+    assert_eq!(
+        part(Context::<D, TdLambda, Sliding<4>, f32, 2>::from_bytes(&bytes)),
+        "number of cumulants"
+    );
+    assert_eq!(
+        part(Context::<D, TdLambda<f64>, Sliding<4>, f64>::from_bytes(&bytes)),
+        "scalar type"
+    );
+    assert!(matches!(
+        Model::<D, TdLambda>::from_bytes(&bytes),
+        Err(Error::Stored(StoredError::Magic))
+    ));
+}
+
+#[test]
+fn the_average_reward_pair_is_stored_too() {
+    let mut context = AverageRewardContext::<2>::new();
+    for t in 0..300 {
+        let x = (t as f32 * 0.7) % 1.0;
+        context.observe(&[x, 1.0], x - 0.5, &[1.0 - x, 1.0]).unwrap();
+    }
+    let mut bytes = vec![0; context.byte_len()];
+    context.write(&mut bytes).unwrap();
+    assert_eq!(AverageRewardContext::<2>::from_bytes(&bytes), Ok(context));
+    for i in 0..bytes.len() {
+        bytes[i] ^= 1;
+        assert!(AverageRewardContext::<2>::from_bytes(&bytes).is_err(), "byte {i}");
+        bytes[i] ^= 1;
+    }
+}
+
+#[test]
+fn one_context_answers_every_discount() {
+    let mut context = Context::<D>::new();
+    stream(&mut context, &mut Rng::new(13), 40);
+    for gamma in [0.0, 0.3, 0.9, 0.99] {
+        let model = Model::<D>::td0(0.2, 15, gamma).unwrap();
+        let of_model = model.value_function(&context).unwrap();
+        let asked = Model::<D>::td0(0.2, 15, 0.9).unwrap();
+        let of_question: ValueFunction<f32, D> =
+            asked.value_function_of(&context, 0, gamma).unwrap();
+        assert_eq!(of_model, of_question);
+    }
+}
