@@ -7,10 +7,16 @@ use crate::layer::{Layer, LayerParameters, TwoHeadLayer};
 use crate::linalg::zeros;
 use crate::transformer::Transformer;
 
-/// Refuses a step size that is not above 0, and depth 0.
-const fn check(alpha: f64, depth: u16) -> Result<(), Error> {
+/// Refuses a step size that is not above 0, depth 0, and a discount outside [0, 1).
+const fn check(alpha: f64, depth: u16, gamma: f64) -> Result<(), Error> {
     if !alpha.is_finite() {
         return Err(Error::NonFinite { parameter: "alpha" });
+    }
+    if !gamma.is_finite() {
+        return Err(Error::NonFinite { parameter: "gamma" });
+    }
+    if gamma < 0.0 || gamma >= 1.0 {
+        return Err(Error::OutOfRange { parameter: "gamma", accepted: "[0, 1)" });
     }
     if alpha <= 0.0 {
         return Err(Error::OutOfRange { parameter: "alpha", accepted: "above 0" });
@@ -72,6 +78,9 @@ macro_rules! constructed {
                 gamma: $t,
                 lambda: $t,
             ) -> Result<Self, Error> {
+                if !lambda.is_finite() {
+                    return Err(Error::NonFinite { parameter: "lambda" });
+                }
                 if !(lambda >= 0.0 && lambda <= 1.0) {
                     return Err(Error::OutOfRange { parameter: "lambda", accepted: "[0, 1]" });
                 }
@@ -95,11 +104,8 @@ macro_rules! constructed {
                 const {
                     assert!(K == 2 * D + 1, "a stored model has tokens of size K = 2 * D + 1");
                 }
-                if let Err(error) = check(alpha as f64, depth) {
+                if let Err(error) = check(alpha as f64, depth, gamma as f64) {
                     return Err(error);
-                }
-                if !(gamma >= 0.0 && gamma < 1.0) {
-                    return Err(Error::OutOfRange { parameter: "gamma", accepted: "[0, 1)" });
                 }
                 let (mut p, mut q) = (zeros::<$t, K, K>(), zeros::<$t, K, K>());
                 p.data.0[2 * D][2 * D] = 1.0;
@@ -136,7 +142,7 @@ macro_rules! constructed {
                         "an average-reward model has tokens of size K = 2 * D + 2"
                     );
                 }
-                if let Err(error) = check(alpha as f64, depth) {
+                if let Err(error) = check(alpha as f64, depth, 0.0) {
                     return Err(error);
                 }
                 let (reward, memory) = (2 * D, 2 * D + 1);
