@@ -79,7 +79,7 @@ pub trait Vector<S: Scalar>: Copy + Debug + PartialEq {
     /// a - b.
     fn minus(&self, b: &Self) -> Self {
         let (mut out, mut unused) = (*self, Self::ZERO);
-        Self::zip(&mut out, &mut unused, b, |a, _, b| *a = *a - b);
+        Self::zip(&mut out, &mut unused, b, |a, _, b| *a -= b);
         out
     }
 

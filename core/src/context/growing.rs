@@ -113,7 +113,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
         self.state.end_episode();
     }
 
-    fn len(&self) -> u64 {
+    fn transitions(&self) -> u64 {
         self.len
     }
 

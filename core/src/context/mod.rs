@@ -121,7 +121,7 @@ pub trait Sums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     fn end_episode(&mut self);
 
     /// How many transitions they stand for.
-    fn len(&self) -> u64;
+    fn transitions(&self) -> u64;
 
     /// The sum of the transitions' weights.
     fn weight(&self) -> S;
@@ -312,7 +312,7 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
 
     /// How many transitions the context stands for: all observed, or those in the window.
     pub fn len(&self) -> u64 {
-        self.sums.len()
+        self.sums.transitions()
     }
 
     /// True before the first transition.

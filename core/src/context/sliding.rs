@@ -155,7 +155,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Sums
         }
     }
 
-    fn len(&self) -> u64 {
+    fn transitions(&self) -> u64 {
         self.window.len() as u64
     }
 

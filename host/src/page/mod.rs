@@ -33,7 +33,7 @@ pub const NAME: &str = "report.html";
 /// Adds the page of the runs in a directory to a command's report.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn add(report: &mut Report, directory: &Path, catalogue: &Catalogue) -> Result<(), Error> {
     let (path, _) = write(directory, Damaged::LeaveOut, catalogue)?;
     report.closing = format!("report, for a browser: {}\n", path.display());
