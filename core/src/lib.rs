@@ -25,6 +25,17 @@
 //! # Ok::<(), ictd_core::Error>(())
 //! ```
 //!
+//! What a device needs stands in [`transition`], [`context`] (windows, episodes, several cumulants,
+//! what it costs), [`model`] and [`value_function`]; the modules that train are research, and nothing
+//! of these imports them.
+//!
+//! # How large a step, how large a feature
+//!
+//! TD moves by the step size times the features' square: features ten times larger need a step size a
+//! hundred times smaller, else the layers diverge ([`Error::Diverges`]). Features of about 1 and a step
+//! size of 0.2 are a start; [`Context::suggested_step_size`] is one for what was observed. A model that
+//! was trained wants the scale of features and rewards that it was trained on.
+//!
 //! # Notation
 //!
 //! | symbol | code | meaning | shape |
@@ -46,7 +57,7 @@
 //! | G_l | [`Statistic`](statistic::Statistic) | Z_l M Z_l^T, all that a linear transformer needs of Z_l | (K, K) |
 //! | B_l | [`Layer::column_map`](layer::Layer::column_map) | I + (1/n) P_l G_l Q_l | (K, K) |
 //! | C_l | `c` | preconditioner of TD's update, alpha I for plain TD | (d, d) |
-//! | w | [`ValueFunction`](value_function::ValueFunction) | weights of v(s) = <w, phi(s)> | (d) |
+//! | w | [`ValueFunction`] | weights of v(s) = <w, phi(s)> | (d) |
 //! | theta | [`Parameters`](training::Parameters) | everything that is trained | |
 //! | (S_0, R_1, S_1, ...) | [`Trajectory`](training::Trajectory) | a trajectory, of which each window of n transitions is a context | |
 //! | a^(l) | [`Rnn`](rnn::Rnn) | hidden state of a recurrent layer | (h) |
