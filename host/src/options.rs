@@ -10,6 +10,11 @@ pub fn parsed<T: clap::Args>(line: &str) -> T {
     parsed.and_then(|found| T::from_arg_matches(&found)).unwrap_or_else(|e| e.exit())
 }
 
+/// A value as it is typed, and as files have it.
+pub fn typed(value: &impl clap::ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned())
+}
+
 /// An integer in a range.
 pub fn integer(
     range: RangeInclusive<usize>,

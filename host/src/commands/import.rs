@@ -9,7 +9,7 @@ use crate::experiments::experiment::{self, Entry, Experiment, Measured, Run};
 use crate::experiments::statistics::mean_and_stderr;
 use crate::formats::parameters::{Attention, LayerParameters, Mode, Parameters};
 use crate::formats::seed_run::DATA_FILE;
-use crate::options;
+use crate::options::{self, typed};
 use crate::run::records::Records;
 use crate::run::report::{self, Report};
 use crate::run::session::Session;
@@ -214,8 +214,8 @@ impl Experiment for Import {
         let found = Found {
             dimension: d,
             layers: settings.depth,
-            mode: parameters.mode.to_string(),
-            attention: settings.attention.to_string(),
+            mode: typed(&parameters.mode),
+            attention: typed(&settings.attention),
             gamma: settings.gamma,
             alpha: settings.alpha,
             context: settings.context,

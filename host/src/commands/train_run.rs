@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::experiments::experiment::{Entry, Run};
 use crate::experiments::learning::put_records;
 use crate::experiments::panels::{CAPTION, CurveRecords, MatrixRecords, SHORT_CAPTION};
+use crate::options::typed;
 use crate::run::config;
 use crate::run::records::Records;
 use crate::run::report::{self, Report, table};
@@ -14,7 +15,6 @@ use crate::train::log::{
 };
 use crate::train::options::{Mode, Model, Train};
 use crate::train::run::{Trained, train};
-use clap::ValueEnum;
 use figures::{Figure, NamedFigures, Panel};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -143,11 +143,6 @@ fn title(options: &Train) -> String {
         "Training by multi-task TD: {network}, L = {layers}, d = {dim}, n = {context}, task {task}, \
          {seeds} seed{plural}"
     )
-}
-
-/// A value as it is typed.
-fn typed(value: &impl ValueEnum) -> String {
-    value.to_possible_value().map_or_else(String::new, |v| v.get_name().to_owned())
 }
 
 /// The options and the directory of a run that was begun.

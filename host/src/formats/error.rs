@@ -55,37 +55,11 @@ pub enum Problem {
         /// What it should be.
         accepted: String,
     },
-    /// The columns of a table are not usable.
-    #[error("column `{column}`: {reason}; accepted is {accepted}")]
-    Column {
-        /// The column, by its name in the header.
-        column: String,
-        /// What is wrong.
-        reason: String,
-        /// What is accepted.
-        accepted: String,
-    },
-    /// A row of a table is not usable.
-    #[error("row {row} (line {line}): {reason}; accepted is {accepted}")]
-    Row {
-        /// The row, counted from 1 after the header.
-        row: u64,
-        /// The line in the file, counted from 1.
-        line: u64,
-        /// What is wrong.
-        reason: String,
-        /// What is accepted.
-        accepted: String,
-    },
-    /// One cell of a table is not usable.
-    #[error("row {row} (line {line}), column `{column}`: {reason}; accepted is {accepted}")]
-    Cell {
-        /// The row, counted from 1 after the header.
-        row: u64,
-        /// The line in the file, counted from 1.
-        line: u64,
-        /// The column, by its name in the header.
-        column: String,
+    /// A column, a row or a cell of a table is not usable.
+    #[error("{place}: {reason}; accepted is {accepted}")]
+    Table {
+        /// The column by its name in the header, the row counted from 1 after it, the line of the file.
+        place: String,
         /// What is wrong.
         reason: String,
         /// What is accepted.
@@ -126,6 +100,18 @@ impl Problem {
     ) -> Self {
         Problem::Array {
             array: array.to_owned(),
+            reason: reason.to_string(),
+            accepted: accepted.to_string(),
+        }
+    }
+
+    pub(crate) fn table(
+        place: impl fmt::Display,
+        reason: impl fmt::Display,
+        accepted: impl fmt::Display,
+    ) -> Self {
+        Problem::Table {
+            place: place.to_string(),
             reason: reason.to_string(),
             accepted: accepted.to_string(),
         }

@@ -45,22 +45,22 @@ impl Array {
         }
     }
 
+    /// The dtype's name and its type string.
+    fn dtype(&self) -> (&'static str, &'static str) {
+        match self.data {
+            Data::F32(_) => ("float32", "<f4"),
+            Data::F64(_) => ("float64", "<f8"),
+            Data::I64(_) => ("int64", "<i8"),
+        }
+    }
+
     /// The dtype and the shape, as NumPy writes them.
     pub fn describe(&self) -> String {
-        let dtype = match self.data {
-            Data::F32(_) => "float32",
-            Data::F64(_) => "float64",
-            Data::I64(_) => "int64",
-        };
-        format!("{dtype} of shape {}", tuple(&self.shape))
+        format!("{} of shape {}", self.dtype().0, tuple(&self.shape))
     }
 
     pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        let descr = match self.data {
-            Data::F32(_) => "<f4",
-            Data::F64(_) => "<f8",
-            Data::I64(_) => "<i8",
-        };
+        let (_, descr) = self.dtype();
         let shape = tuple(&self.shape);
         let mut header =
             format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
@@ -95,20 +95,14 @@ impl Array {
                 "a floating-point, integer or boolean dtype",
             )
         })?;
-        let needed = header
-            .shape
-            .iter()
-            .try_fold(element.size, |bytes, &extent| bytes.checked_mul(extent))
-            .filter(|&needed| needed == data.len())
-            .ok_or_else(|| {
-                malformed(&format!(
-                    "{} bytes of data for {} elements of {} bytes",
-                    data.len(),
-                    tuple(&header.shape),
-                    element.size
-                ))
-            })?;
-        debug_assert_eq!(needed, data.len());
+        let size = element.size;
+        let needed = header.shape.iter().try_fold(size, |bytes, &n| bytes.checked_mul(n));
+        if needed != Some(data.len()) {
+            let (there, shape) = (data.len(), tuple(&header.shape));
+            return Err(malformed(&format!(
+                "{there} bytes of data for {shape} elements of {size} bytes"
+            )));
+        }
         let data = element.decode(data).ok_or_else(|| {
             Problem::array(name, "an integer above 2^63 - 1", "integers that fit in 64 bits")
         })?;
@@ -200,21 +194,9 @@ impl<'a> Header<'a> {
             let (key, after) = string(rest)?;
             rest = after.trim_start().strip_prefix(':')?.trim_start();
             rest = match key {
-                "descr" if descr.is_none() => {
-                    let (value, after) = string(rest)?;
-                    descr = Some(value);
-                    after
-                }
-                "fortran_order" if fortran_order.is_none() => {
-                    let (value, after) = boolean(rest)?;
-                    fortran_order = Some(value);
-                    after
-                }
-                "shape" if shape.is_none() => {
-                    let (value, after) = integers(rest)?;
-                    shape = Some(value);
-                    after
-                }
+                "descr" => once(&mut descr, string(rest)?)?,
+                "fortran_order" => once(&mut fortran_order, boolean(rest)?)?,
+                "shape" => once(&mut shape, integers(rest)?)?,
                 _ => return None,
             };
             rest = rest.trim_start();
@@ -227,6 +209,11 @@ impl<'a> Header<'a> {
         (rest == "}").then_some(())?;
         Some(Header { descr: descr?, fortran_order: fortran_order?, shape: shape? })
     }
+}
+
+/// Keeps the value of a key, which must not have one yet; what follows it.
+fn once<'a, T>(kept: &mut Option<T>, (value, rest): (T, &'a str)) -> Option<&'a str> {
+    kept.replace(value).is_none().then_some(rest)
 }
 
 fn string(text: &str) -> Option<(&str, &str)> {

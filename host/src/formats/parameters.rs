@@ -16,6 +16,8 @@
 
 use super::error::Names;
 use super::{FormatError, Problem};
+use crate::options::typed;
+use clap::ValueEnum;
 use ictd_core::layer::Layer;
 use ictd_core::scalar::{Real, Scalar};
 use nalgebra::SMatrix;
@@ -23,7 +25,6 @@ use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -79,6 +80,21 @@ pub struct Parameters {
     pub gamma: Option<f64>,
     /// n, the context length that was trained with, if the file says so.
     pub context_length: Option<usize>,
+}
+
+impl Mode {
+    /// The mode of that name; otherwise what is accepted.
+    pub(super) fn named(text: &str) -> Result<Self, &'static str> {
+        Mode::from_str(text, false).map_err(|_| "auto or sequential")
+    }
+}
+
+impl Attention {
+    /// The attention of that name, also by the authors'; otherwise what is accepted.
+    pub(super) fn named(text: &str) -> Result<Self, &'static str> {
+        let text = if text == "identity" { "linear" } else { text };
+        Attention::from_str(text, false).map_err(|_| "linear (or identity) or softmax")
+    }
 }
 
 impl LayerParameters {
@@ -155,9 +171,12 @@ impl Parameters {
     /// Refuses parameters that no transformer of the core can have.
     ///
     /// # Errors
-    /// [`Problem::Array`] for a token size that is not 2d + 1, a wrong number of numbers, or NaN or an
-    /// infinity (with its row and column).
+    /// [`Problem::Entry`] for a discount outside [0, 1); [`Problem::Array`] for a token size that is not
+    /// 2d + 1, a wrong number of numbers, or NaN or an infinity (with its row and column).
     pub fn check(&self) -> Result<(), Problem> {
+        if let Some(gamma) = self.gamma.filter(|g| !(0.0..1.0).contains(g)) {
+            return Err(Problem::entry("gamma", gamma, "a number in [0, 1)"));
+        }
         let k = self.token_size;
         check_token_size("P", k)?;
         for (l, layer) in self.layers.iter().enumerate() {
@@ -183,7 +202,7 @@ impl Parameters {
         let mut metadata = BTreeMap::from([
             ("format".to_owned(), "pt".to_owned()),
             ("d".to_owned(), self.feature_dimension().to_string()),
-            ("mode".to_owned(), self.mode.to_string()),
+            ("mode".to_owned(), typed(&self.mode)),
         ]);
         let mut put = |key: &str, value: Option<String>| {
             if let Some(value) = value {
@@ -191,7 +210,7 @@ impl Parameters {
             }
         };
         put("L", self.depth.map(|x| x.to_string()));
-        put("attention", self.attention.map(|x| x.to_string()));
+        put("attention", self.attention.as_ref().map(typed));
         put("gamma", self.gamma.map(|x| x.to_string()));
         put("n", self.context_length.map(|x| x.to_string()));
         metadata
@@ -236,10 +255,10 @@ fn read(bytes: &[u8]) -> Result<Parameters, Problem> {
         return Err(Problem::entry("d", other, format!("{d}, as the tensors have it")));
     }
     if let Some(mode) = entry("mode") {
-        let mode: Mode = named("mode", mode)?;
+        let mode = named("mode", mode, Mode::named)?;
         if mode != parameters.mode {
-            let accepted = format!("`{}`, as the tensors' names have it", parameters.mode);
-            return Err(Problem::entry("mode", format!("`{mode}`"), accepted));
+            let accepted = format!("`{}`, as the tensors' names have it", typed(&parameters.mode));
+            return Err(Problem::entry("mode", format!("`{}`", typed(&mode)), accepted));
         }
     }
     let depth = number("L", entry("L"), "an integer from 1")?.filter(|&l: &usize| l > 0);
@@ -249,11 +268,9 @@ fn read(bytes: &[u8]) -> Result<Parameters, Problem> {
         return Err(Problem::entry("L", depth, format!("{stored}, as there are tensors")));
     }
     parameters.depth = parameters.depth.or(depth);
-    parameters.attention = entry("attention").map(|x| named("attention", x)).transpose()?;
+    let attention = entry("attention").map(|x| named("attention", x, Attention::named));
+    parameters.attention = attention.transpose()?;
     parameters.gamma = number("gamma", entry("gamma"), "a number in [0, 1)")?;
-    if let Some(gamma) = parameters.gamma.filter(|g| !(0.0..1.0).contains(g)) {
-        return Err(Problem::entry("gamma", gamma, "a number in [0, 1)"));
-    }
     parameters.context_length = number("n", entry("n"), "an integer")?;
     parameters.check()?;
     Ok(parameters)
@@ -331,9 +348,12 @@ fn number<T: FromStr>(key: &str, text: Option<&str>, accepted: &str) -> Result<O
     text.map(|text| text.parse().map_err(|_| refuse(text))).transpose()
 }
 
-fn named<T: FromStr<Err = &'static str>>(key: &str, text: &str) -> Result<T, Problem> {
-    let refuse = |accepted| Problem::entry(key, super::error::excerpt(text), accepted);
-    text.parse().map_err(refuse)
+fn named<T>(
+    key: &str,
+    text: &str,
+    read: fn(&str) -> Result<T, &'static str>,
+) -> Result<T, Problem> {
+    read(text).map_err(|accepted| Problem::entry(key, super::error::excerpt(text), accepted))
 }
 
 fn sorted(tensors: &[(String, Vec<u8>)]) -> Vec<&(String, Vec<u8>)> {
@@ -369,48 +389,6 @@ impl Checksum {
 
     fn finish(self) -> String {
         format!("{:08x}", self.0.finalize())
-    }
-}
-
-impl fmt::Display for Mode {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Mode::Autoregressive => "auto",
-            Mode::Sequential => "sequential",
-        })
-    }
-}
-
-impl FromStr for Mode {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "auto" => Ok(Mode::Autoregressive),
-            "sequential" => Ok(Mode::Sequential),
-            _ => Err("auto or sequential"),
-        }
-    }
-}
-
-impl fmt::Display for Attention {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Attention::Linear => "linear",
-            Attention::Softmax => "softmax",
-        })
-    }
-}
-
-impl FromStr for Attention {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "linear" | "identity" => Ok(Attention::Linear),
-            "softmax" => Ok(Attention::Softmax),
-            _ => Err("linear (or identity) or softmax"),
-        }
     }
 }
 

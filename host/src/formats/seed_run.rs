@@ -18,7 +18,7 @@ use super::npy::tuple;
 use super::npz::{self, Npz};
 use super::parameters::{self, Attention, LayerParameters, Mode, Parameters};
 use super::{Array, Data, FormatError, Problem};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use std::io::{self, Read, Seek};
 use std::path::Path;
 
@@ -56,45 +56,6 @@ pub struct LogPoint {
     pub layers: Vec<LayerParameters>,
 }
 
-/// The settings of a seed's training, with the names of the authors' code.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SeedParams {
-    /// d, the feature dimension.
-    pub d: usize,
-    /// The number of states.
-    pub s: usize,
-    /// n, the context length.
-    pub n: usize,
-    /// L, the number of layers.
-    pub l: usize,
-    /// The discount.
-    pub gamma: f64,
-    /// `identity` (linear attention) or `softmax`.
-    pub activation: String,
-    /// True if the value functions were representable (a true weight vector was sampled).
-    pub sample_weight: bool,
-    /// `auto` or `sequential`.
-    pub mode: String,
-    /// The number of tasks.
-    pub n_mrps: u64,
-    /// Windows in a mini-batch.
-    pub mini_batch_size: u64,
-    /// Mini-batches per task.
-    pub n_batch_per_mrp: u64,
-    /// Adam's step size.
-    pub lr: f64,
-    /// L2 weight decay.
-    pub weight_decay: f64,
-    /// Tasks between log points.
-    pub log_interval: u64,
-    /// The seed.
-    pub random_seed: u64,
-    /// True for linear attention.
-    pub linear: bool,
-    /// The task: `boyan`, `loop`, `cartpole`, ...
-    pub mrp_class: String,
-}
-
 /// What a foreign `params.json` says of what is needed here; each may be absent.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct PartialParams {
@@ -110,14 +71,6 @@ pub struct PartialParams {
     pub activation: Option<String>,
     /// `auto` or `sequential`.
     pub mode: Option<String>,
-}
-
-impl SeedParams {
-    /// The content of `params.json`.
-    pub fn to_json(&self) -> String {
-        // A flat structure of numbers and strings always has a JSON form.
-        serde_json::to_string(self).unwrap_or_default()
-    }
 }
 
 impl PartialParams {
@@ -228,7 +181,9 @@ impl SeedLog {
         let quoted = |text: &str| format!("`{}`", excerpt(text));
         let mode = match &settings.mode {
             // One layer of its own looks like one that all share.
-            Some(text) => text.parse().map_err(|ok| Problem::entry("mode", quoted(text), ok))?,
+            Some(text) => {
+                Mode::named(text).map_err(|ok| Problem::entry("mode", quoted(text), ok))?
+            }
             None => self.mode,
         };
         let stored = point.layers.len();
@@ -245,22 +200,15 @@ impl SeedLog {
         {
             return Err(Problem::entry("l", l, format!("{stored}, the layers of `P`")));
         }
-        let attention = match &settings.activation {
-            Some(text) => Some(
-                text.parse::<Attention>()
-                    .map_err(|ok| Problem::entry("activation", quoted(text), ok))?,
-            ),
-            None => None,
-        };
-        if let Some(gamma) = settings.gamma.filter(|g| !(0.0..1.0).contains(g)) {
-            return Err(Problem::entry("gamma", gamma, "a number in [0, 1)"));
-        }
+        let attention = settings.activation.as_ref().map(|text| {
+            Attention::named(text).map_err(|ok| Problem::entry("activation", quoted(text), ok))
+        });
         let parameters = Parameters {
             token_size: self.token_size,
             layers: point.layers.clone(),
             mode,
             depth,
-            attention,
+            attention: attention.transpose()?,
             gamma: settings.gamma,
             context_length: settings.n,
         };
@@ -387,30 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn params_have_the_names_of_the_authors_code_in_their_order() {
-        let params = SeedParams {
-            d: 4,
-            s: 10,
-            n: 30,
-            l: 3,
-            gamma: 0.9,
-            activation: "identity".into(),
-            sample_weight: false,
-            mode: "auto".into(),
-            n_mrps: 4000,
-            mini_batch_size: 64,
-            n_batch_per_mrp: 5,
-            lr: 0.001,
-            weight_decay: 1e-6,
-            log_interval: 10,
-            random_seed: 1,
-            linear: true,
-            mrp_class: "boyan".into(),
-        };
-        let json = params.to_json();
-        assert!(json.starts_with(r#"{"d":4,"s":10,"n":30,"l":3,"gamma":0.9,"activation":"#));
-        let read = PartialParams::from_json(Path::new(FILE), json.as_bytes()).unwrap();
-        assert_eq!((read.l, read.mode.as_deref()), (Some(3), Some("auto")));
+    fn settings_that_are_no_numbers_are_named_by_their_place() {
         let message = PartialParams::from_json(Path::new(FILE), b"{\"d\": -1}").unwrap_err();
         assert!(message.to_string().contains("line 1 column"), "{message}");
     }

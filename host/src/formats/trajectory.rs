@@ -166,8 +166,8 @@ impl Trajectory {
     /// Reads the content of a CSV file; `file` is for messages.
     ///
     /// # Errors
-    /// [`Problem::Column`] for columns that are missing, unknown or there twice, [`Problem::Row`] for a
-    /// row of another length, [`Problem::Cell`] for what is no finite number.
+    /// [`Problem::Table`] for columns that are missing, unknown or there twice, for a row of another
+    /// length, and for what is no finite number.
     pub fn from_csv(file: &Path, bytes: &[u8]) -> Result<Self, FormatError> {
         let read = || {
             let table = Table::parse(bytes)?;

@@ -45,11 +45,7 @@ const ACCEPTED_COLUMNS: &str =
     "`phi_0`, ..., `phi_{d-1}`, `reward`, `phi_next_0`, ..., `phi_next_{d-1}`, `terminal`, `end`";
 
 pub(super) fn column_problem(column: &str, reason: &str, accepted: &str) -> Problem {
-    Problem::Column {
-        column: excerpt(column),
-        reason: reason.to_owned(),
-        accepted: accepted.to_owned(),
-    }
+    Problem::table(format_args!("column `{}`", excerpt(column)), reason, accepted)
 }
 
 impl Header {
@@ -116,7 +112,7 @@ impl Table {
     /// Reads the content of a file.
     ///
     /// # Errors
-    /// [`Problem::Column`], [`Problem::Row`], [`Problem::Cell`].
+    /// [`Problem::Table`].
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, Problem> {
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(delimiter(bytes))
@@ -138,13 +134,11 @@ impl Table {
             }
             row += 1;
             let line = record.position().map_or(0, csv::Position::line);
+            let place = format_args!("row {row} (line {line})");
             if record.len() != header.columns.len() {
-                return Err(Problem::Row {
-                    row,
-                    line,
-                    reason: format!("{} cells", record.len()),
-                    accepted: format!("{}, as in the header", header.columns.len()),
-                });
+                let reason = format!("{} cells", record.len());
+                let accepted = format!("{}, as in the header", header.columns.len());
+                return Err(Problem::table(place, reason, accepted));
             }
             let (start, start_next) = (phi.len(), phi_next.len());
             phi.resize(start + d, 0.0);
@@ -152,12 +146,8 @@ impl Table {
             terminal.push(false);
             end.push(false);
             for ((cell, column), name) in record.iter().zip(&header.columns).zip(&header.names) {
-                let refuse = |reason: String, accepted: &str| Problem::Cell {
-                    row,
-                    line,
-                    column: name.clone(),
-                    reason,
-                    accepted: accepted.to_owned(),
+                let refuse = |reason: String, accepted: &str| {
+                    Problem::table(format_args!("{place}, column `{name}`"), reason, accepted)
                 };
                 let number =
                     || number(cell).map_err(|e| refuse(e, "a finite number such as -0.25 or 1e-3"));
@@ -173,8 +163,8 @@ impl Table {
                         }
                         Err(problem) => return Err(problem),
                     },
-                    Column::Terminal => terminal[row as usize - 1] = mark()?,
-                    Column::End => end[row as usize - 1] = mark()?,
+                    Column::Terminal => terminal[row - 1] = mark()?,
+                    Column::End => end[row - 1] = mark()?,
                     Column::Index => {}
                 }
             }
@@ -187,9 +177,8 @@ impl Table {
             }
         }
         if row == 0 {
-            let reason = "no rows below the header".to_owned();
-            let accepted = "at least one".to_owned();
-            return Err(Problem::Row { row: 1, line: 2, reason, accepted });
+            let reason = "no rows below the header";
+            return Err(Problem::table("row 1 (line 2)", reason, "at least one"));
         }
         Ok(Table {
             dimension: d,

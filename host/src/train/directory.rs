@@ -18,13 +18,15 @@ use super::log::{ELEMENTS, METRICS, Matrices, Point, SeedRun};
 use super::options::{Attention, Model, TaskKind, Train};
 use crate::error::Error;
 use crate::formats::parameters::{LayerParameters, Parameters};
-use crate::formats::seed_run::{DATA_FILE, LogPoint, PARAMS_FILE, SeedLog, SeedParams};
+use crate::formats::seed_run::{DATA_FILE, LogPoint, PARAMS_FILE, SeedLog};
 use crate::formats::tensorboard;
+use crate::options::typed;
 use crate::run::info;
 use crate::run::lock::remove_leftovers;
 use crate::run::progress;
 use crate::run::records::{Records, RunDirectory, write_atomic};
 use crate::run::session::Session;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// The options of the run, as `--config` takes them.
@@ -253,7 +255,7 @@ fn put_interchange(options: &Train, run: &SeedRun, records: &mut Records) -> Res
     let log = SeedLog { token_size: run.token_size, mode: options.mode, points: points.collect() };
     let data = log.to_npz().map_err(|e| Error::file(Path::new(DATA_FILE), e))?;
     records.put(DATA_FILE, data);
-    records.put(PARAMS_FILE, seed_params(options, run.seed).to_json());
+    records.put(PARAMS_FILE, seed_params(options, run.seed).to_string());
     if let Some(last) = run.last() {
         let parameters = Parameters {
             token_size: run.token_size,
@@ -269,33 +271,35 @@ fn put_interchange(options: &Train, run: &SeedRun, records: &mut Records) -> Res
     Ok(())
 }
 
-fn seed_params(options: &Train, seed: u64) -> SeedParams {
+/// The content of `params.json`, with the names of the authors' code in their order.
+pub fn seed_params(options: &Train, seed: u64) -> Value {
     let linear = options.attention == Attention::Linear;
-    let mrp_class = match options.task {
-        TaskKind::Boyan | TaskKind::BoyanRepresentable => "boyan",
-        TaskKind::Mdp => "mdp",
-        TaskKind::Loop => "loop",
-        TaskKind::Cartpole | TaskKind::CartpoleAuthors => "cartpole",
+    let (mrp_class, representable) = match options.task {
+        TaskKind::Boyan => ("boyan", false),
+        TaskKind::BoyanRepresentable => ("boyan", true),
+        TaskKind::Mdp => ("mdp", true),
+        TaskKind::Loop => ("loop", true),
+        TaskKind::Cartpole | TaskKind::CartpoleAuthors => ("cartpole", false),
     };
-    SeedParams {
-        d: options.dim,
-        s: options.states,
-        n: options.context,
-        l: options.layers,
-        gamma: options.gamma,
-        activation: if linear { "identity" } else { "softmax" }.into(),
-        sample_weight: options.is_representable(),
-        mode: options.mode.to_string(),
-        n_mrps: options.mrps as u64,
-        mini_batch_size: options.batch_size as u64,
-        n_batch_per_mrp: options.batches as u64,
-        lr: options.lr,
-        weight_decay: options.weight_decay,
-        log_interval: options.log_every as u64,
-        random_seed: seed,
-        linear,
-        mrp_class: mrp_class.into(),
-    }
+    json!({
+        "d": options.dim,
+        "s": options.states,
+        "n": options.context,
+        "l": options.layers,
+        "gamma": options.gamma,
+        "activation": if linear { "identity" } else { "softmax" },
+        "sample_weight": representable,
+        "mode": typed(&options.mode),
+        "n_mrps": options.mrps,
+        "mini_batch_size": options.batch_size,
+        "n_batch_per_mrp": options.batches,
+        "lr": options.lr,
+        "weight_decay": options.weight_decay,
+        "log_interval": options.log_every,
+        "random_seed": seed,
+        "linear": linear,
+        "mrp_class": mrp_class,
+    })
 }
 
 /// The folders of seeds that have begun.
@@ -380,4 +384,18 @@ fn remove_files(directory: &Path, names: &[&str]) -> Result<(), std::io::Error> 
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::seed_run::PartialParams;
+
+    #[test]
+    fn params_have_the_names_of_the_authors_code_in_their_order() {
+        let json = seed_params(&Train::default(), 1).to_string();
+        assert!(json.starts_with(r#"{"d":4,"s":10,"n":30,"l":3,"gamma":0.9,"activation":"#));
+        let read = PartialParams::from_json(Path::new(PARAMS_FILE), json.as_bytes()).unwrap();
+        assert_eq!((read.l, read.mode.as_deref()), (Some(3), Some("auto")));
+    }
 }

@@ -71,36 +71,38 @@ where
     reference: BatchTdReference<S, D>,
 }
 
-/// How far a value function is from batch TD's and from the true one.
-#[derive(Clone, Copy, Debug)]
-pub struct Scores {
-    vd: f64,
-    iws: f64,
-    ss: f64,
-    msve: f64,
-}
-
-impl Scores {
-    const NONE: Scores = Scores { vd: f64::NAN, iws: f64::NAN, ss: f64::NAN, msve: f64::NAN };
-}
-
 /// A network whose learning can be measured.
 pub trait Measured<S: Scalar<Element = f32>, const D: usize>: Network<S, D> {
-    /// P and Q of the stored layers of a lane.
-    fn matrices(&self, lane: usize) -> Vec<Matrices>;
+    /// The network of one lane.
+    type Alone: Network<f32, D>;
 
-    /// Its value function in a context against batch TD's and the true one.
+    /// It, with its parameters.
+    ///
+    /// # Errors
+    /// The core's.
+    fn alone(&self, lane: usize) -> Result<Self::Alone, Error>;
+
+    /// P and Q of the stored layers of a lane; none of an RNN.
+    fn matrices(&self, _lane: usize) -> Vec<Matrices> {
+        Vec::new()
+    }
+
+    /// A lane's value function in a context against batch TD's; NaN for an RNN.
     ///
     /// # Errors
     /// If the parameters blew up, or the task has no such metric.
-    fn scores(
+    fn comparison(
         &self,
-        lane: usize,
-        alpha: f32,
-        context: &Window<f32, D>,
-        task: &Mrp<f32, D, STATES>,
-    ) -> Result<Scores, Error>;
+        _lane: usize,
+        _alpha: f32,
+        _context: &Window<f32, D>,
+        _states: &EvaluationStates<f32, D, STATES>,
+    ) -> Result<Comparison<f32>, Error> {
+        Ok(NOT_COMPARED)
+    }
 }
+
+const NOT_COMPARED: Comparison<f32> = Comparison { vd: f32::NAN, iws: f32::NAN, ss: f32::NAN };
 
 impl<S, N, const D: usize> Lanes<S, N, D>
 where
@@ -118,13 +120,19 @@ where
         Ok(Box::new(Lanes { trainer, reference }))
     }
 
-    fn evaluate(&self, lane: usize, alpha: f32) -> Result<Scores, Error> {
-        let Some(AnyTask::Finite(task)) = self.trainer.task(lane) else { return Ok(Scores::NONE) };
+    /// How far the value function is from batch TD's, and its mean squared error.
+    fn evaluate(&self, lane: usize, alpha: f32) -> Result<(Comparison<f32>, f64), Error> {
+        let Some(AnyTask::Finite(task)) = self.trainer.task(lane) else {
+            return Ok((NOT_COMPARED, f64::NAN));
+        };
         let settings = self.trainer.settings();
         let mut rng = self.trainer.evaluation_rng(lane);
         let trajectory = self.trainer.evaluation_trajectory(lane, &mut rng)?;
         let windows = trajectory.windows(settings.context_len, 1, settings.gamma as f32)?;
-        self.trainer.network().scores(lane, alpha, &windows.window(0), task)
+        let (context, states) = (windows.window(0), EvaluationStates::of(task)?);
+        let network = self.trainer.network();
+        let comparison = network.comparison(lane, alpha, &context, &states)?;
+        Ok((comparison, msve(&network.alone(lane)?, &context, task, &states)?))
     }
 }
 
@@ -145,15 +153,15 @@ where
     fn measure(&self, lane: usize) -> Point {
         let alpha = self.reference.alpha().lane(lane);
         // A seed that diverged, or a degenerate task, has no metrics; the others go on.
-        let scores = self.evaluate(lane, alpha).unwrap_or(Scores::NONE);
+        let (comparison, msve) = self.evaluate(lane, alpha).unwrap_or((NOT_COMPARED, f64::NAN));
         Point {
             tasks: self.trainer.tasks_done(),
             alpha: alpha.into(),
             loss: self.trainer.loss().lane(lane).into(),
-            vd: scores.vd,
-            iws: scores.iws,
-            ss: scores.ss,
-            msve: scores.msve,
+            vd: comparison.vd.into(),
+            iws: comparison.iws.into(),
+            ss: comparison.ss.into(),
+            msve,
             layers: self.trainer.network().matrices(lane),
         }
     }
@@ -181,12 +189,6 @@ where
         };
         self.trainer.restore(|lane| parts(lane).0)?;
         self.reference.restore(|lane| parts(lane).1)
-    }
-}
-
-impl From<Comparison<f32>> for Scores {
-    fn from(Comparison { vd, iws, ss }: Comparison<f32>) -> Self {
-        Scores { vd: vd.into(), iws: iws.into(), ss: ss.into(), ..Scores::NONE }
     }
 }
 
@@ -250,23 +252,25 @@ impl<S, const D: usize, const K: usize, const C: usize, const L: usize> Measured
 where
     S: Scalar<Element = f32>,
 {
+    type Alone = LinearNetwork<f32, D, K, C, L>;
+
+    fn alone(&self, lane: usize) -> Result<Self::Alone, Error> {
+        LinearNetwork::new(self.transformer(lane)?)
+    }
+
     fn matrices(&self, lane: usize) -> Vec<Matrices> {
         stored_matrices(Network::<S, D>::parameters(self), lane)
     }
 
-    fn scores(
+    fn comparison(
         &self,
         lane: usize,
         alpha: f32,
         context: &Window<f32, D>,
-        task: &Mrp<f32, D, STATES>,
-    ) -> Result<Scores, Error> {
-        let transformer = self.transformer(lane)?;
-        let states = EvaluationStates::of(task)?;
+        states: &EvaluationStates<f32, D, STATES>,
+    ) -> Result<Comparison<f32>, Error> {
         let prompt = context.prompt::<K, TRAJECTORY>()?;
-        let comparison = compare_linear_transformer(&transformer, alpha, &prompt, &states)?;
-        let alone = LinearNetwork::<f32, D, K, C, L>::new(transformer)?;
-        Ok(Scores { msve: msve(&alone, context, task, &states)?, ..comparison.into() })
+        compare_linear_transformer(&self.transformer(lane)?, alpha, &prompt, states)
     }
 }
 
@@ -275,28 +279,29 @@ impl<S, const D: usize, const K: usize, const C: usize, const L: usize> Measured
 where
     S: Scalar<Element = f32>,
 {
+    type Alone = SoftmaxNetwork<f32, D, K, C, L, SHORT_CONTEXT>;
+
+    fn alone(&self, lane: usize) -> Result<Self::Alone, Error> {
+        SoftmaxNetwork::new(self.transformer(lane)?)
+    }
+
     fn matrices(&self, lane: usize) -> Vec<Matrices> {
         stored_matrices(Network::<S, D>::parameters(self), lane)
     }
 
-    fn scores(
+    fn comparison(
         &self,
         lane: usize,
         alpha: f32,
         context: &Window<f32, D>,
-        task: &Mrp<f32, D, STATES>,
-    ) -> Result<Scores, Error> {
-        let transformer = self.transformer(lane)?;
-        let states = EvaluationStates::of(task)?;
-        let prompt = context.prompt::<K, SHORT_CONTEXT>()?;
-        let comparison = compare_softmax_transformer::<f32, D, K, C, L, SHORT_CONTEXT, STATES>(
-            &transformer,
+        states: &EvaluationStates<f32, D, STATES>,
+    ) -> Result<Comparison<f32>, Error> {
+        compare_softmax_transformer::<f32, D, K, C, L, SHORT_CONTEXT, STATES>(
+            &self.transformer(lane)?,
             alpha,
-            &prompt,
-            &states,
-        )?;
-        let alone = SoftmaxNetwork::<f32, D, K, C, L, SHORT_CONTEXT>::new(transformer)?;
-        Ok(Scores { msve: msve(&alone, context, task, &states)?, ..comparison.into() })
+            &context.prompt()?,
+            states,
+        )
     }
 }
 
@@ -305,20 +310,10 @@ impl<S, const D: usize, const X: usize, const H: usize, const L: usize> Measured
 where
     S: Scalar<Element = f32>,
 {
-    fn matrices(&self, _lane: usize) -> Vec<Matrices> {
-        Vec::new()
-    }
+    type Alone = RnnNetwork<f32, D, X, H, L, SHORT_CONTEXT>;
 
-    fn scores(
-        &self,
-        lane: usize,
-        _alpha: f32,
-        context: &Window<f32, D>,
-        task: &Mrp<f32, D, STATES>,
-    ) -> Result<Scores, Error> {
-        let states = EvaluationStates::of(task)?;
-        let alone = RnnNetwork::<f32, D, X, H, L, SHORT_CONTEXT>::from_rnn(self.rnn().lane(lane));
-        Ok(Scores { msve: msve(&alone, context, task, &states)?, ..Scores::NONE })
+    fn alone(&self, lane: usize) -> Result<Self::Alone, Error> {
+        Ok(RnnNetwork::from_rnn(self.rnn().lane(lane)))
     }
 }
 

@@ -203,6 +203,7 @@ impl Train {
         let dims_in_words: Vec<_> = dims.iter().map(usize::to_string).collect();
         let rnn = self.model == Model::Rnn;
         let softmax = self.attention == Attention::Softmax;
+        let cart_pole = matches!(self.task, TaskKind::Cartpole | TaskKind::CartpoleAuthors);
         let (short, room) = (capacity::SHORT_CONTEXT, capacity::TRAJECTORY - 2);
         let (first_option, first) = match self.first_seed {
             Some(first) => ("--first-seed", first),
@@ -250,7 +251,7 @@ impl Train {
             ),
             (
                 "--loss",
-                self.loss == LossKind::TrueValue && self.is_cart_pole(),
+                self.loss == LossKind::TrueValue && cart_pole,
                 "true-value: CartPole's true values are not known".into(),
             ),
             (
@@ -269,16 +270,6 @@ impl Train {
             Some((option, _, reason)) => Err(Error::Option { option, reason }),
             None => Ok(()),
         }
-    }
-
-    /// True for both CartPole tasks, whose states are not finite.
-    pub fn is_cart_pole(&self) -> bool {
-        matches!(self.task, TaskKind::Cartpole | TaskKind::CartpoleAuthors)
-    }
-
-    /// True if every value function of the task is linear in the features.
-    pub fn is_representable(&self) -> bool {
-        matches!(self.task, TaskKind::BoyanRepresentable | TaskKind::Mdp | TaskKind::Loop)
     }
 
     /// The seeds to train, of a session whose first seed is `seed`.

@@ -5,7 +5,9 @@
 //! plotting code and model take part.
 
 use ictd::formats::parameters::{LayerParameters, Mode};
-use ictd::formats::seed_run::{self, LogPoint, SeedLog, SeedParams};
+use ictd::formats::seed_run::{self, LogPoint, SeedLog};
+use ictd::train::Train;
+use ictd::train::directory::seed_params;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -61,29 +63,11 @@ fn write_seeds(directory: &Path) {
         };
         let points = vec![point(0), point(1), point(2)];
         let log = SeedLog { token_size: 7, mode: Mode::Autoregressive, points };
-        let params = SeedParams {
-            d: 3,
-            s: 10,
-            n: 30,
-            l: 3,
-            gamma: 0.9,
-            activation: "identity".into(),
-            sample_weight: false,
-            mode: "auto".into(),
-            n_mrps: 30,
-            mini_batch_size: 64,
-            n_batch_per_mrp: 5,
-            lr: 0.001,
-            weight_decay: 1e-6,
-            log_interval: 10,
-            random_seed: seed,
-            linear: true,
-            mrp_class: "boyan".into(),
-        };
+        let params = seed_params(&Train { dim: 3, mrps: 30, ..Train::default() }, seed);
         let folder = directory.join(format!("seed_{seed}"));
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join(seed_run::DATA_FILE), log.to_npz().unwrap()).unwrap();
-        fs::write(folder.join(seed_run::PARAMS_FILE), params.to_json()).unwrap();
+        fs::write(folder.join(seed_run::PARAMS_FILE), params.to_string()).unwrap();
     }
 }
 
