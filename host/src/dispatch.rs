@@ -127,46 +127,32 @@ pub fn available() -> impl Iterator<Item = (Level, usize)> {
     pairs.into_iter().filter(|(level, _)| level.is_available())
 }
 
-/// Kernels compiled for AVX2. Named by a type only where AVX2 was detected.
+/// A type whose kernels are compiled for these features. Named only where they were detected.
 #[cfg(target_arch = "x86_64")]
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Avx2;
+macro_rules! instruction_set {
+    ($name:ident, $features:literal) => {
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        struct $name;
 
-/// Kernels compiled for AVX-512. Named by a type only where AVX-512 was detected.
-#[cfg(target_arch = "x86_64")]
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Avx512;
-
-#[cfg(target_arch = "x86_64")]
-impl InstructionSet for Avx2 {
-    #[inline(always)]
-    fn run<K: Kernel>(kernel: K) -> K::Output {
-        #[target_feature(enable = "avx2")]
-        #[inline(never)]
-        fn compiled<K: Kernel>(kernel: K) -> K::Output {
-            kernel.run()
+        impl InstructionSet for $name {
+            #[inline(always)]
+            fn run<K: Kernel>(kernel: K) -> K::Output {
+                #[target_feature(enable = $features)]
+                #[inline(never)]
+                fn compiled<K: Kernel>(kernel: K) -> K::Output {
+                    kernel.run()
+                }
+                // SAFETY: `with_scalar` found that the instructions exist.
+                #[allow(unsafe_code)]
+                unsafe {
+                    compiled(kernel)
+                }
+            }
         }
-        // SAFETY: `with_scalar` found that the instructions exist.
-        #[allow(unsafe_code)]
-        unsafe {
-            compiled(kernel)
-        }
-    }
+    };
 }
 
 #[cfg(target_arch = "x86_64")]
-impl InstructionSet for Avx512 {
-    #[inline(always)]
-    fn run<K: Kernel>(kernel: K) -> K::Output {
-        #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw")]
-        #[inline(never)]
-        fn compiled<K: Kernel>(kernel: K) -> K::Output {
-            kernel.run()
-        }
-        // SAFETY: as above.
-        #[allow(unsafe_code)]
-        unsafe {
-            compiled(kernel)
-        }
-    }
-}
+instruction_set!(Avx2, "avx2");
+#[cfg(target_arch = "x86_64")]
+instruction_set!(Avx512, "avx512f,avx512vl,avx512dq,avx512bw");

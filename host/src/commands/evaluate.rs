@@ -16,7 +16,7 @@ use crate::run::session::Session;
 use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
-use values::{Column, Input, Method, Output};
+use values::{Column, Input, Method, Output, evaluate};
 
 /// The most layers, and iterations of the algorithm beside them.
 const LAYERS: usize = 100_000;
@@ -161,9 +161,11 @@ impl Experiment for Evaluate {
     fn measure(&self, session: &Session, records: &mut Records) -> Measured<Self::Found> {
         let input = self.input(session.seed)?;
         let d = input.trajectory.phi.dimension;
-        let output = session
-            .on_thread(|| for_dimension!(d, evaluate(&input)))
-            .unwrap_or_else(|| Err(Error::file(&self.data, refuse_dimension(d))))?;
+        let output =
+            session.on_thread(|| for_dimension!(d, evaluate(&input))).unwrap_or_else(|| {
+                let reason = format!("{d} features; accepted is {}", dimension::ACCEPTED);
+                Err(Error::file(&self.data, reason))
+            })?;
         put_records(&output, input.query.is_some(), d, records)?;
         let Output { transformer, algorithm, lstd } = &output;
         let from = |column: &Option<Column>| column.as_ref().map(|c| rms(transformer, c));
@@ -311,16 +313,6 @@ impl Evaluate {
             Some(Construction::Td0) | None => "batch TD(0)",
         }
     }
-}
-
-fn evaluate<const D: usize, const K: usize, const A: usize>(
-    input: &Input,
-) -> Result<Output, Error> {
-    values::evaluate::<D, K, A>(input)
-}
-
-fn refuse_dimension(d: usize) -> String {
-    format!("{d} features; accepted is {}", dimension::ACCEPTED)
 }
 
 fn put_records(

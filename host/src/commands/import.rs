@@ -14,7 +14,7 @@ use crate::run::records::Records;
 use crate::run::report::{self, Report};
 use crate::run::session::Session;
 use figures::{Axis, Curve, Curves, Figure, Heatmap, NamedFigures, Panel};
-use measure::{CONTEXT, STATES, Settings};
+use measure::{CONTEXT, STATES, Settings, compare, elements, stored_model};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -270,25 +270,6 @@ impl Import {
     }
 }
 
-fn stored_model<const D: usize, const K: usize, const A: usize>(
-    settings: &Settings,
-) -> Result<Vec<u8>, Error> {
-    measure::stored_model::<D, K, A>(settings)
-}
-
-fn compare<const D: usize, const K: usize, const A: usize>(
-    settings: &Settings,
-    seed: u64,
-) -> Result<ictd_core::metrics::Comparison<f64>, Error> {
-    measure::compare::<D, K, A>(settings, seed)
-}
-
-fn elements<const D: usize, const K: usize, const A: usize>(
-    layer: &LayerParameters,
-) -> Option<ictd_core::metrics::Elements<f64>> {
-    measure::elements::<D, K, A>(layer)
-}
-
 /// The learning rate of the batch-TD reference transformer that was trained alongside.
 fn logged_alpha(model: &ModelFile) -> Option<f64> {
     let alpha = model.log.as_ref()?.points.get(model.point)?.alpha;
@@ -365,26 +346,18 @@ fn element_curves(rows: &[ElementRow]) -> Figure {
             1 => name.to_owned(),
             _ => format!("{name}, layer {layer}"),
         };
-        panels.push(Panel::Curves(Curves {
-            title: title("P"),
-            x: Axis::linear("tasks (MRPs)"),
-            y: Axis::linear(""),
-            curves: vec![
-                curve("P[-1, -1]", |row| row.p_bottom_right),
-                curve("mean |others|", |row| row.p_avg_abs_others),
-            ],
-            ..Default::default()
-        }));
-        panels.push(Panel::Curves(Curves {
-            title: title("Q"),
-            x: Axis::linear("tasks (MRPs)"),
-            y: Axis::linear(""),
-            curves: vec![
-                curve("tr Q[:d, :d]", |row| row.q_trace_upper_left),
-                curve("tr Q[:d, d:2d]", |row| row.q_trace_upper_right),
-                curve("mean |others|", |row| row.q_avg_abs_others),
-            ],
-            ..Default::default()
+        let of_p = vec![
+            curve("P[-1, -1]", |row| row.p_bottom_right),
+            curve("mean |others|", |row| row.p_avg_abs_others),
+        ];
+        let of_q = vec![
+            curve("tr Q[:d, :d]", |row| row.q_trace_upper_left),
+            curve("tr Q[:d, d:2d]", |row| row.q_trace_upper_right),
+            curve("mean |others|", |row| row.q_avg_abs_others),
+        ];
+        panels.extend([("P", of_p), ("Q", of_q)].map(|(name, curves)| {
+            let (x, y) = (Axis::linear("tasks (MRPs)"), Axis::linear(""));
+            Panel::Curves(Curves { title: title(name), x, y, curves, ..Default::default() })
         }));
     }
     Figure {

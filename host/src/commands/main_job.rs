@@ -11,10 +11,6 @@ use crate::run::report::Report;
 use crate::run::session::Session;
 use serde_json::json;
 
-/// The main job has no options of its own.
-#[derive(serde::Serialize)]
-struct Defaults {}
-
 /// Runs `verify`, `demo` and `figure-2` with their defaults.
 ///
 /// # Errors
@@ -36,7 +32,8 @@ pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
         report.files.extend(part.files);
     }
     report.results.insert("seconds".into(), json!(started.elapsed().as_secs_f64()));
-    let config = config::to_text("main", session.seed, &Defaults {})?;
+    // No options of its own.
+    let config = config::to_text("main", session.seed, &json!({}))?;
     let results = format!("{:#}\n", written.to_value());
     let files = [("config.toml", config.as_bytes()), ("results.json", results.as_bytes())];
     info.files(files);

@@ -14,6 +14,7 @@ use ictd_core::layer::Layer;
 use ictd_core::model::{AttentionKind, Header, Model};
 use ictd_core::transformer::Transformer;
 use serde::Serialize;
+use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
 
 /// The most layers of a sequential model that this command stores.
@@ -228,7 +229,8 @@ fn describe(file: &Path, bytes: &[u8], command: &str) -> Result<Report, Error> {
         largest_parameter: largest,
         crc32: format!("{checksum:08x}"),
     };
-    Ok(Report { text: found.text(), ..Report::of(command, &found) })
+    let report = Report::of(command, &found);
+    Ok(Report { text: text(&report.results), ..report })
 }
 
 /// What a stored model holds.
@@ -249,24 +251,13 @@ struct Found<'a> {
     crc32: String,
 }
 
-impl Found<'_> {
-    /// For a human.
-    fn text(&self) -> String {
-        let rows = [
-            ("file", self.file.display().to_string()),
-            ("bytes", self.bytes.to_string()),
-            ("scalar", self.scalar.to_owned()),
-            ("attention", self.attention.to_owned()),
-            ("mode", self.mode.clone()),
-            ("dim", self.dim.to_string()),
-            ("layers", self.layers.to_string()),
-            ("gamma", shortest(self.gamma)),
-            ("lambda", shortest(self.lambda)),
-            ("parameters", self.parameters.to_string()),
-            ("nonzero_parameters", self.nonzero_parameters.to_string()),
-            ("largest_parameter", shortest(self.largest_parameter)),
-            ("crc32", self.crc32.clone()),
-        ];
-        rows.iter().map(|(name, value)| format!("{name:<20}{value}\n")).collect()
-    }
+/// What was found, for a human.
+fn text(found: &Map<String, Value>) -> String {
+    let shown = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        Value::Number(x) if x.is_f64() => x.as_f64().map_or_else(String::new, shortest),
+        other => other.to_string(),
+    };
+    let results = found.iter().filter(|(name, _)| *name != "command");
+    results.map(|(name, value)| format!("{name:<20}{}\n", shown(value))).collect()
 }

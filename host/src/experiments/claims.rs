@@ -72,11 +72,8 @@ impl Form {
 /// The verdict for a claim about every seed: it holds for at least 90 % of them, or in part for at
 /// least 10 %.
 fn of_share(holding: usize, seeds: usize) -> Verdict {
-    match holding as f64 / seeds.max(1) as f64 {
-        share if share >= 0.9 => Verdict::Holds,
-        share if share >= 0.1 => Verdict::HoldsInPart,
-        _ => Verdict::DoesNotHold,
-    }
+    let share = holding as f64 / seeds.max(1) as f64;
+    Verdict::graded(share >= 0.9, share >= 0.1)
 }
 
 /// A metric averaged over the i-th tenth of a seed's log, since one fresh context says little.
@@ -124,13 +121,7 @@ fn right_over_left(runs: &[SeedRun], l: usize) -> impl Iterator<Item = f64> {
 pub fn is_balanced(runs: &[SeedRun]) -> Judgement {
     let ratios: Vec<f64> = right_over_left(runs, 0).map(|x| -x).collect();
     let [_, median, _] = quartiles(ratios.clone());
-    let verdict = if (0.9..=1.1).contains(&median) {
-        Verdict::Holds
-    } else if (0.5..=2.0).contains(&median) {
-        Verdict::HoldsInPart
-    } else {
-        Verdict::DoesNotHold
-    };
+    let verdict = Verdict::graded((0.9..=1.1).contains(&median), (0.5..=2.0).contains(&median));
     (format!("ratio of their sizes {}", spread(&ratios)), verdict)
 }
 
@@ -139,13 +130,7 @@ pub fn fades_with_depth(runs: &[SeedRun]) -> Judgement {
     let strengths = [0, 1, 2].map(|l| right_over_left(runs, l).map(f64::abs).collect::<Vec<_>>());
     let texts = strengths.each_ref().map(|s| spread(s));
     let [first, second, third] = strengths.map(|s| quartiles(s)[1]);
-    let verdict = if first > second && second > third {
-        Verdict::Holds
-    } else if first > third {
-        Verdict::HoldsInPart
-    } else {
-        Verdict::DoesNotHold
-    };
+    let verdict = Verdict::graded(first > second && second > third, first > third);
     (format!("relative to the left one: {}", texts.join(", ")), verdict)
 }
 

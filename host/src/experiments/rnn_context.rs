@@ -17,6 +17,7 @@ use ictd_core::rng::{Rng, Stream};
 use ictd_core::tasks::{Mrp, Task as _, boyan_chain, loop_mrp};
 use nalgebra::SVector;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 const STATES: usize = 16;
 
@@ -72,12 +73,6 @@ const INPUTS: [(&str, &str, &str, &str); 2] = [
     ("--model rnn --rnn-input delayed", "rnn-delayed", "delayed", "delayed RNN"),
 ];
 
-/// The curves.
-#[derive(Serialize)]
-pub struct Found {
-    msve: Vec<MsveRow>,
-}
-
 impl Experiment for RnnContext {
     const ENTRY: Entry = Entry {
         id: "rnn-context",
@@ -88,9 +83,9 @@ impl Experiment for RnnContext {
         }),
     };
 
-    type Found = Found;
+    type Found = Value;
 
-    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Found> {
+    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Value> {
         let lengths: Vec<usize> = (1..=self.max_context).step_by(3).collect();
         let (mut msve, mut claims) = (Vec::new(), Vec::new());
         for (typed, name, input, label) in INPUTS {
@@ -122,7 +117,7 @@ impl Experiment for RnnContext {
             }
         }
         records.put_csv("msve.csv", &msve)?;
-        Ok((Found { msve }, claims))
+        Ok((json!({ "msve": msve }), claims))
     }
 }
 
@@ -161,14 +156,8 @@ fn claim(title: &str, first: &MsveRow, last: &MsveRow) -> Claim {
         "{:.3} ± {:.3} at length {}, {:.3} ± {:.3} at {}",
         first.mean, first.stderr, first.context_length, last.mean, last.stderr, last.context_length
     );
-    let verdict = if rise > joint {
-        Verdict::Holds
-    } else if rise > -3.0 * joint {
-        // It does not fall either: there is no policy evaluation.
-        Verdict::HoldsInPart
-    } else {
-        Verdict::DoesNotHold
-    };
+    // In part if it does not fall either: there is no policy evaluation.
+    let verdict = Verdict::graded(rise > joint, rise > -3.0 * joint);
     let paper = "MSVE increases with the context length";
     let claim =
         Claim::new(format!("{title}: no policy evaluation in context"), paper, measured, verdict);

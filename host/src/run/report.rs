@@ -76,6 +76,11 @@ impl Verdict {
         if holds { Verdict::Holds } else { Verdict::DoesNotHold }
     }
 
+    /// The first of [`Verdict::Holds`], [`Verdict::HoldsInPart`] that is the case.
+    pub fn graded(holds: bool, in_part: bool) -> Self {
+        if !holds && in_part { Verdict::HoldsInPart } else { Verdict::of(holds) }
+    }
+
     fn holds(&self) -> bool {
         *self == Verdict::Holds
     }

@@ -11,7 +11,6 @@ use ictd_core::layer::Layer;
 use ictd_core::metrics::{
     Comparison, Elements, EvaluationStates, compare_linear_transformer, compare_softmax_transformer,
 };
-use ictd_core::rnn::LayerInput;
 use ictd_core::scalar::Scalar;
 use ictd_core::tasks::Mrp;
 use ictd_core::training::{
@@ -315,17 +314,4 @@ where
     fn alone(&self, lane: usize) -> Result<Self::Alone, Error> {
         Ok(RnnNetwork::from_rnn(self.rnn().lane(lane)))
     }
-}
-
-/// An RNN with given parameters, in the core's order (missing ones are 0).
-pub fn rnn<const D: usize, const X: usize, const H: usize, const L: usize>(
-    input: LayerInput,
-    parameters: &[f32],
-) -> RnnNetwork<f32, D, X, H, L, SHORT_CONTEXT> {
-    let mut network = RnnNetwork::new(input);
-    let numbers = Network::<f32, D>::parameters_mut(&mut network).numbers_mut();
-    for (to, from) in numbers.zip(parameters) {
-        *to = *from;
-    }
-    network
 }

@@ -11,13 +11,13 @@ use crate::dispatch::{Level, WithScalar};
 use ictd_core::Error;
 use ictd_core::rnn::LayerInput;
 use ictd_core::scalar::Scalar;
-use ictd_core::training::{LinearNetwork, RnnNetwork, SoftmaxNetwork};
+use ictd_core::training::{LinearNetwork, Network, Parameters, RnnNetwork, SoftmaxNetwork};
 use nalgebra::SVector;
 
 /// An RNN in training.
 type Rnn<S> = RnnNetwork<S, RNN_DIM, { 2 * RNN_DIM + 2 }, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT>;
 
-/// The value that an RNN with these parameters gives features phi in a context.
+/// The value that an RNN with these parameters (missing ones are 0) gives features phi in a context.
 ///
 /// # Errors
 /// As [`super::group::value`].
@@ -29,7 +29,9 @@ pub fn rnn_value(
     gamma: f32,
     phi: &SVector<f32, RNN_DIM>,
 ) -> Result<f32, Error> {
-    let network: Rnn<f32> = super::group::rnn(input, parameters);
+    let mut network = Rnn::<f32>::new(input);
+    let numbers = Network::<f32, RNN_DIM>::parameters_mut(&mut network).numbers_mut();
+    numbers.zip(parameters).for_each(|(to, from)| *to = *from);
     super::group::value(&network, features, rewards, gamma, phi)
 }
 

@@ -143,13 +143,12 @@ fn in_json(a: &[u8], b: &[u8]) -> Option<String> {
         match (a, b) {
             (Value::Object(x), Value::Object(y)) => {
                 for (key, x) in x {
-                    match y.get(key) {
-                        Some(y) => {
-                            if let Some(difference) = walk(&below(key), x, y) {
-                                return Some(difference);
-                            }
-                        }
-                        None => return Some(format!("`{}`: only in A", below(key))),
+                    let place = below(key);
+                    let Some(y) = y.get(key) else {
+                        return Some(format!("`{place}`: only in A"));
+                    };
+                    if let Some(difference) = walk(&place, x, y) {
+                        return Some(difference);
                     }
                 }
                 let only_b = y.keys().find(|key| !x.contains_key(*key))?;
