@@ -65,9 +65,13 @@ struct Metric {
 /// [`Error::File`] or [`Error::Format`] for a path that cannot be read.
 pub fn run(options: &Compare) -> Result<Report, Error> {
     let Compare { a, b } = options;
-    let (files_compared, differences) = match (kind(a)?, kind(b)?) {
-        (Kind::Directory, Kind::Directory) => directories(a, b)?,
-        (Kind::File, Kind::File) => {
+    let is_directory = |path: &Path| match fs::metadata(path) {
+        Ok(metadata) => Ok(metadata.is_dir()),
+        Err(e) => Err(Error::file(path, e)),
+    };
+    let (files_compared, differences) = match (is_directory(a)?, is_directory(b)?) {
+        (true, true) => directories(a, b)?,
+        (false, false) => {
             let file = a.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let difference = |first_difference| Difference { file, first_difference };
             (1, first_difference(a, b)?.map(difference).into_iter().collect())
@@ -83,17 +87,6 @@ pub fn run(options: &Compare) -> Result<Report, Error> {
     let verdict = Verdict::of(equal);
     report.claims.push(Claim::new("A and B are bit-equal", "—", measured, verdict));
     Ok(report)
-}
-
-#[derive(PartialEq)]
-enum Kind {
-    Directory,
-    File,
-}
-
-fn kind(path: &Path) -> Result<Kind, Error> {
-    let metadata = fs::metadata(path).map_err(|e| Error::file(path, e))?;
-    Ok(if metadata.is_dir() { Kind::Directory } else { Kind::File })
 }
 
 /// How many files there are on either side, and those that differ, in the order of their names.

@@ -25,8 +25,8 @@ pub struct Events {
 }
 
 impl Events {
-    /// A file that begins at this time, in seconds since 1970, which all its events bear until it is
-    /// set anew. Equal times and events make equal bytes.
+    /// A file that begins at this time, in seconds since 1970, which all its events bear. Equal times and
+    /// events make equal bytes.
     pub fn new(wall_time: f64) -> Self {
         let mut events = Events { bytes: Vec::new(), wall_time };
         let mut event = Message::default();
@@ -39,11 +39,6 @@ impl Events {
     /// Events to be appended to a file that has begun.
     pub fn continued(wall_time: f64) -> Self {
         Events { bytes: Vec::new(), wall_time }
-    }
-
-    /// The time of the events that follow.
-    pub fn set_wall_time(&mut self, seconds: f64) {
-        self.wall_time = seconds;
     }
 
     /// A number under a tag; slashes in tags make groups.

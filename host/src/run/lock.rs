@@ -26,28 +26,24 @@ impl RunLock {
     /// # Errors
     /// [`Problem::InUse`] if another process holds it, [`Problem::Io`].
     pub fn acquire(directory: &Path) -> Result<Self, FormatError> {
-        let path = directory.join(FILE_NAME);
-        let in_directory = |problem: Problem| problem.in_file(directory);
-        fs::create_dir_all(directory).map_err(|e| in_directory(e.into()))?;
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(|e| in_directory(e.into()))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(in_directory(Problem::InUse { holder: holder(&content(&mut file)) }));
+        let acquire = || -> Result<Self, Problem> {
+            fs::create_dir_all(directory)?;
+            let mut options = OpenOptions::new();
+            options.read(true).write(true).create(true).truncate(false);
+            let mut file = options.open(directory.join(FILE_NAME))?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    return Err(Problem::InUse { holder: holder(&content(&mut file)) });
+                }
+                Err(TryLockError::Error(e)) => return Err(e.into()),
             }
-            Err(TryLockError::Error(e)) => return Err(in_directory(e.into())),
-        }
-        file.set_len(0)
-            .and_then(|()| write!(file, "process {}", process::id()))
-            .map_err(|e| in_directory(e.into()))?;
-        remove_leftovers(directory).map_err(|e| in_directory(e.into()))?;
-        Ok(RunLock { file })
+            file.set_len(0)?;
+            write!(file, "process {}", process::id())?;
+            remove_leftovers(directory)?;
+            Ok(RunLock { file })
+        };
+        acquire().map_err(|problem| problem.in_file(directory))
     }
 }
 
