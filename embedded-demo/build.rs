@@ -47,6 +47,9 @@ fn main() {
     println!("cargo:rustc-link-arg-bins=--nmagic");
     println!("cargo:rustc-link-arg-bins=-Tlink.x");
     println!("cargo:rustc-link-arg-bin=embedded-demo=-Tdefmt.x");
+    println!("cargo:rustc-link-arg-bin=table=-Tdefmt.x");
     println!("cargo:rustc-env=ICTD_BOARD={name}");
     println!("cargo:rustc-env=ICTD_SYSTICK_HZ={systick}");
+    let opt_level = env::var("OPT_LEVEL").expect("cargo sets OPT_LEVEL");
+    println!("cargo:rustc-env=ICTD_OPT_LEVEL={opt_level}");
 }

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Builds the demo for a board and runs it in QEMU: embedded-demo/run.sh [BOARD]
+# Builds the demo for a board and runs it in QEMU: embedded-demo/run.sh [BOARD | table]
 #
 #   mps2-an386  Cortex-M4F (default): runs, and holds the operations to their budgets
 #   stm32f405   STM32F405 (Cortex-M4F): the same ELF runs in QEMU's netduinoplus2
 #   microbit    micro:bit v1 (Cortex-M0, 16 KiB RAM): inference alone runs
 #   rp2350      Raspberry Pi RP2350 (Cortex-M33): builds, and checks what its boot ROM looks for;
 #               QEMU has no such machine
+#   table       the costs by feature dimension, layers and optimisation level, on the mps2-an386:
+#               README.md's tables
 #
 # The target need not be installed. For a real board see README.md (probe-rs, feature rtt).
 set -euo pipefail
@@ -13,12 +15,28 @@ cd "$(dirname "$0")/.."
 . tests/platforms/cargo-for.sh
 
 board=${1:-mps2-an386}
+if [ "$board" = table ]; then
+    need qemu-system-arm qemu-system-arm
+    cargo build -q -p runner --target-dir target/runner
+    target=thumbv7em-none-eabihf
+    rows=
+    for level in 3 '"s"'; do
+        BOARD=mps2-an386 cargo_for $target build -q --release -p embedded-demo --bin table \
+            --config "profile.release.opt-level=$level" --target-dir target/embedded/table
+        rows+=$(target/runner/debug/runner target/embedded/table/$target/release/table)$'\n'
+    done
+    for table in instructions bytes; do
+        printf '\n%s, %s\n' "$table" "$COMPILER"
+        sed -n "s/^$table //p" <<<"$rows" | sort -s -t'|' -k2,2n
+    done
+    exit 0
+fi
 case $board in
 mps2-an386 | stm32f405) target=thumbv7em-none-eabihf ;;
 microbit) target=thumbv6m-none-eabi ;;
 rp2350) target=thumbv8m.main-none-eabihf ;;
 *)
-    echo "unknown board $board: accepted are mps2-an386, stm32f405, microbit, rp2350" >&2
+    echo "unknown board $board: accepted are mps2-an386, stm32f405, microbit, rp2350, table" >&2
     exit 2
     ;;
 esac

@@ -44,12 +44,16 @@ impl Counter {
         let start = SYST::get_current();
         let result = program();
         let stop = SYST::get_current();
-        (result, start.wrapping_sub(stop) & 0x00ff_ffff)
+        let ticks = start.wrapping_sub(stop) & 0x00ff_ffff;
+        (result, if self.systick.has_wrapped() { u32::MAX } else { ticks })
     }
 
-    /// The program's result, and its cost (up to 2^24 ticks).
+    /// The program's result, and its cost; `u32::MAX` if the timer went round, after 2^24 ticks.
     pub(crate) fn measure<T>(&mut self, program: impl FnOnce() -> T) -> (T, u32) {
         let (result, ticks) = self.ticks(program);
+        if ticks == u32::MAX {
+            return (result, ticks);
+        }
         let ticks = u64::from(ticks.saturating_sub(self.overhead));
         if cfg!(feature = "rtt") {
             return (result, ticks as u32);
@@ -61,40 +65,24 @@ impl Counter {
 }
 
 unsafe extern "C" {
-    static __sdata: u32;
-    static __edata: u32;
-    static __sbss: u32;
-    static __ebss: u32;
-    static __sidata: u32;
-    static __vector_table: u32;
     static _stack_end: u32;
     static _stack_start: u32;
 }
 
-/// Bytes of static RAM.
-pub(crate) fn static_ram() -> u32 {
-    let data = (&raw const __edata).addr() - (&raw const __sdata).addr();
-    let bss = (&raw const __ebss).addr() - (&raw const __sbss).addr();
-    (data + bss) as u32
-}
+/// What the runtime paints the stack with before `main`.
+pub(crate) const PAINT: u32 = 0xcccc_cccc;
 
-/// Bytes of flash: from the vector table to the end of the initial values of static RAM.
-pub(crate) fn flash() -> u32 {
-    let data = (&raw const __edata).addr() - (&raw const __sdata).addr();
-    ((&raw const __sidata).addr() + data - (&raw const __vector_table).addr()) as u32
-}
-
-/// Bytes of stack used so far at most: the runtime painted it before `main`.
-pub(crate) fn stack_high_water() -> u32 {
-    const PAINT: u32 = 0xcccc_cccc;
-    let (mut lowest, top) = (&raw const _stack_end, &raw const _stack_start);
+/// Bytes of stack used at most since it was painted, below an address or in all.
+pub(crate) fn stack_used(below: Option<usize>) -> u32 {
+    let mut lowest = &raw const _stack_end;
+    let top = below.unwrap_or((&raw const _stack_start).addr());
     // SAFETY: the linker reserves `_stack_end.._stack_start` for the stack, in whole words.
     unsafe {
-        while lowest < top && lowest.read_volatile() == PAINT {
+        while lowest.addr() < top && lowest.read_volatile() == PAINT {
             lowest = lowest.add(1);
         }
     }
-    (top.addr() - lowest.addr()) as u32
+    (top - lowest.addr()) as u32
 }
 
 /// Ends the emulation with an exit code; a board stops for its debugger.

@@ -56,5 +56,14 @@ pub(crate) fn check(path: &str) -> Result<()> {
         }
     }
     println!("inference alone: no allocator, no panic, no f64 arithmetic");
+    let is_context = |name: &str| name.contains("CONTEXT");
+    let context = file.symbols().find(|symbol| symbol.name().is_ok_and(is_context));
+    let context = context.with_context(|| format!("{path} has no static CONTEXT"))?;
+    let section = context.section_index().context("CONTEXT lies in no section")?;
+    let section = file.section_by_index(section)?;
+    if section.kind() != SectionKind::UninitializedData {
+        bail!("the empty CONTEXT takes flash: it lies in {}", section.name()?);
+    }
+    println!("inference alone: the empty context of {} bytes lies in .bss", context.size());
     Ok(())
 }
