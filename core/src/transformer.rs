@@ -15,8 +15,8 @@ use crate::attention::Attention;
 use crate::error::Error;
 use crate::layer::{Layer, LayerParameters, TwoHeadLayer};
 use crate::linalg::{
-    add_scaled, dot_arrays, identity, mul, mul_to, mul_transpose, mul_vector, transpose,
-    transpose_mul_vector, zeros,
+    add_scaled, dot_arrays, identity, mul, mul_to, mul_transpose, mul_vector, transpose_mul_vector,
+    zeros,
 };
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
@@ -34,6 +34,14 @@ fn first_of_transpose_mul_vector<S: Scalar, const K: usize, const N: usize>(
         *out = dot_arrays(a, &x.data.0[0]);
     }
     out
+}
+
+/// Row i of A. On a chip a call: unrolled copies of it would take half a KiB.
+#[cfg_attr(target_os = "none", inline(never))]
+fn row_to<S: Scalar, const K: usize>(a: &SMatrix<S, K, K>, i: usize, row: &mut [S; K]) {
+    for (to, column) in row.iter_mut().zip(&a.data.0) {
+        *to = column.get(i).copied().unwrap_or(S::ZERO);
+    }
 }
 
 /// The first N entries of x.
@@ -229,12 +237,15 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
     fn deep_readout(&self, statistic: &Statistic<S, K>, formed: usize) -> SVector<S, K> {
         let mut statistic = *statistic;
         let mut product = identity();
-        let (mut b, mut x) = (zeros(), zeros());
+        let (mut b, mut b_transposed, mut x) = (zeros(), zeros(), zeros());
         let mut layers = self.pass();
         for layer in layers.by_ref().take(formed) {
             layer.column_map_to(&statistic, &mut b);
             mul_to(&b, &statistic.g, &mut x);
-            mul_to(&x, &transpose(&b), &mut statistic.g);
+            for (i, column) in b_transposed.data.0.iter_mut().enumerate() {
+                row_to(&b, i, column);
+            }
+            mul_to(&x, &b_transposed, &mut statistic.g);
             mul_to(&b, &product, &mut x);
             product = x;
         }

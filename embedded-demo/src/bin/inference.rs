@@ -17,6 +17,7 @@ const EXPECTED: u32 = 0xbea8_5ad5;
 struct Sensor(u32);
 
 impl Sensor {
+    #[inline(never)]
     fn read(&mut self) -> [f32; 4] {
         core::array::from_fn(|_| {
             self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
