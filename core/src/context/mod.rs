@@ -45,7 +45,7 @@
 //! use ictd_core::context::{Forgetting, Growing};
 //! use ictd_core::mask::Td0;
 //!
-//! let m = |d, c| (2 * d) * (2 * d) + c * (4 * d + 1);
+//! let m = |d: usize, c: usize| (2 * d) * (2 * d) + c * (4 * d + 1);
 //! assert_eq!(size_of::<Context<4>>(), 16 * m(4, 1) + 24);
 //! assert_eq!(size_of::<Context<8, Td0, Growing, f32, 8>>(), 16 * m(8, 8) + 24);
 //! assert_eq!(size_of::<Context<4, Td0, Forgetting>>(), 4 * m(4, 1) + 20);

@@ -244,7 +244,7 @@ fn layers_that_diverge_are_refused() {
         crate::Model::<2>::td0(0.2, 15, 0.9).unwrap().value_function(&context)
     };
     assert!(observe(1.0).is_ok());
-    assert_eq!(observe(5.0), Err(Error::Diverges));
+    assert_eq!(observe(7.0), Err(Error::Diverges));
     let alpha = context.suggested_step_size(0.9).unwrap();
     let model = crate::Model::<2>::td0(alpha, 15, 0.9).unwrap();
     assert!(model.value_function(&context).is_ok());
