@@ -58,8 +58,11 @@ pub enum Error {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
 pub enum StoredError {
-    /// The first four bytes are not those of what was asked for.
-    Magic,
+    /// The first four bytes are not the name of what was asked for.
+    Magic {
+        /// The name.
+        expected: &'static str,
+    },
     /// No such thing has this code.
     Unknown {
         /// What the code stands for.
@@ -108,8 +111,8 @@ impl From<StoredError> for Error {
 impl fmt::Display for StoredError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            StoredError::Magic => {
-                write!(f, "not what was to be read: it does not start with its name")
+            StoredError::Magic { expected } => {
+                write!(f, "not what is read here: it does not start with {expected}")
             }
             StoredError::Unknown { part, found } => write!(f, "{part} {found} is not known"),
             StoredError::Mismatch { part, found, expected } => {

@@ -147,7 +147,7 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
     /// The context at the front of the bytes, and what follows it.
     pub(super) fn from_prefix(bytes: &[u8]) -> Result<(Self, &[u8]), Error> {
         if !bytes.starts_with(&MAGIC) {
-            return Err(StoredError::Magic.into());
+            return Err(StoredError::Magic { expected: "ICTC" }.into());
         }
         let found = count(bytes);
         let too_short = |expected| Error::from(StoredError::Length { found, expected });

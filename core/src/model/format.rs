@@ -41,13 +41,13 @@ impl Header {
         let Some((header, _)) = bytes.split_first_chunk::<HEADER>() else {
             // Something shorter that begins with the magic is a truncated model.
             if bytes.len() >= MAGIC.len() && !bytes.starts_with(&MAGIC) {
-                return Err(StoredError::Magic);
+                return Err(StoredError::Magic { expected: "ICTD" });
             }
             return Err(StoredError::Length { found: count(bytes), expected: HEADER as u32 });
         };
         let [m0, m1, m2, m3, version, scalar, attention, mode, d0, d1, l0, l1] = *header;
         if [m0, m1, m2, m3] != MAGIC {
-            return Err(StoredError::Magic);
+            return Err(StoredError::Magic { expected: "ICTD" });
         }
         if version != VERSION {
             return Err(StoredError::Mismatch {

@@ -105,7 +105,7 @@ fn each_mismatch_has_its_own_error() {
         crate::Model::<2>::from_bytes(&buffer[..len])
     }
     let stored = |error: StoredError| Err(Error::Stored(error));
-    assert_eq!(with_byte(0, b'i'), stored(StoredError::Magic));
+    assert_eq!(with_byte(0, b'i'), stored(StoredError::Magic { expected: "ICTD" }));
     let version = StoredError::Mismatch { part: "format version", found: 2, expected: 1 };
     assert_eq!(with_byte(4, 2), stored(version));
     let unknown = |at, code, name: &str| match with_byte(at, code) {

@@ -187,6 +187,6 @@ fn a_context_takes_constant_memory() {
     assert!(growing <= 4 * 4 * K * K + 32, "{growing}");
     assert!(trace <= growing + 2 * 4 * K + 8, "{trace}");
     assert!(forgetting <= 4 * K * K + 32, "{forgetting}");
-    // The window's tokens and two statistics.
-    assert!(sliding <= 4 * K * N + 2 * 4 * K * K + 96, "{sliding}");
+    // The window's tokens, each with the mark of an episode's end, and two statistics.
+    assert!(sliding <= 4 * (K + 1) * N + 2 * 4 * K * K + 96, "{sliding}");
 }

@@ -71,8 +71,8 @@ fn each_construction_is_written_as_the_constant_that_firmware_has() {
     assert_eq!(export("td0"), example);
     assert_eq!(export("td0"), bytes_of!(Model::td0(0.2, 15, 0.9)));
     assert_eq!(
-        export("residual-gradient --alpha -0.5 --layers 65535 --gamma 0.5"),
-        bytes_of!(Model::residual_gradient(-0.5, 65535, 0.5))
+        export("residual-gradient --alpha 0.5 --layers 65535 --gamma 0.5"),
+        bytes_of!(Model::residual_gradient(0.5, 65535, 0.5))
     );
     assert_eq!(
         export("td-lambda --lambda 0.25 --layers 2"),

@@ -326,7 +326,7 @@ fn stored_bytes_of_another_kind_or_damaged_are_refused() {
     );
     assert!(matches!(
         Model::<D, TdLambda>::from_bytes(&bytes),
-        Err(Error::Stored(StoredError::Magic))
+        Err(Error::Stored(StoredError::Magic { expected: "ICTD" }))
     ));
 }
 
