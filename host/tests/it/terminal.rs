@@ -42,7 +42,7 @@ fn has_colour(text: &str) -> bool {
 fn a_terminal_shows_the_matrices_in_colour_unless_none_is_wanted() {
     let Some(coloured) = on_a_terminal(TRAIN, None) else { return };
     assert!(has_colour(&coloured) && coloured.contains("\x1b[48;2;"));
-    for shown in ["loss", "VD", "IWS", "tasks, mean of", "(left ", "P[-1,-1]"] {
+    for shown in ["loss", "VD", "IWS", "tasks, mean of", "(left ", "P[−1, −1]"] {
         assert!(coloured.contains(shown), "{shown}");
     }
     // An empty NO_COLOR is none.

@@ -244,10 +244,10 @@ fn the_figure_and_the_table_have_what_was_recorded() {
     assert!(figure.contains("value difference") && !figure.contains("Value error"));
     assert!(figure.contains("linear transformer, L = 3, d = 4, n = 10, task boyan, 1 seed"));
     let (text, figure) = shown(&["--model", "rnn"]);
-    assert!(!text.contains("IWS") && !text.contains("P[-1") && text.contains("MSVE"), "{text}");
+    assert!(!text.contains("IWS") && !text.contains("P[−1") && text.contains("MSVE"), "{text}");
     assert!(!figure.contains("value difference") && figure.contains("Value error"));
     let (text, figure) = shown(&["--task", "cartpole"]);
-    assert!(text.contains("P[-1") && text.contains("loss") && !text.contains("MSVE"), "{text}");
+    assert!(text.contains("P[−1") && text.contains("loss") && !text.contains("MSVE"), "{text}");
     assert!(figure.contains("Loss") && !figure.contains("Value error"));
 }
 
