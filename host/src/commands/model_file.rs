@@ -246,11 +246,8 @@ fn from_npz(file: &Path, point: Option<usize>) -> Result<ModelFile, FormatError>
         let accepted = format!("an integer from 0 to {last}");
         return Err(Problem::entry("--log-point", point, accepted).in_file(file));
     };
-    let parameters = log.parameters(chosen, &settings).map_err(|problem| {
-        // Contradictions are found in the settings, bad numbers in the arrays.
-        let settings_at_fault = matches!(problem, Problem::Entry { .. });
-        problem.in_file(if settings_at_fault { &beside } else { file })
-    })?;
+    let parameters = log.parameters(chosen, &settings).map_err(|e| e.in_file(&beside))?;
+    parameters.check().map_err(|e| e.in_file(file))?;
     Ok(ModelFile { parameters, lambda: 0.0, log: Some(log), point })
 }
 

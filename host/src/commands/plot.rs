@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::experiments::Catalogue;
+use crate::run::config::command_of;
 use crate::run::records::{Records, RunDirectory};
 use crate::run::report::Report;
 use std::path::{Path, PathBuf};
@@ -55,13 +56,4 @@ fn runs(directory: &Path) -> Result<Vec<PathBuf>, Error> {
         return Err(Error::file(directory, reason));
     }
     Ok(runs)
-}
-
-/// The `command` of a run's config.toml.
-fn command_of(run: &Path) -> Result<String, Error> {
-    let path = run.join("config.toml");
-    let text = std::fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
-    let table: toml::Table = text.parse().map_err(|e: toml::de::Error| Error::file(&path, e))?;
-    let command = table.get("command").and_then(|c| c.as_str()).map(str::to_owned);
-    command.ok_or_else(|| Error::file(&path, "command is missing: accepted is a run's config.toml"))
 }

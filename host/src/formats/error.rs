@@ -45,32 +45,12 @@ pub enum Problem {
         /// The arrays that are there.
         present: Names,
     },
-    /// An array (or tensor) is not usable.
-    #[error("array `{array}`: {reason}; accepted is {accepted}")]
-    Array {
-        /// The array.
-        array: String,
-        /// What it is.
-        reason: String,
-        /// What it should be.
-        accepted: String,
-    },
-    /// A column, a row or a cell of a table is not usable.
+    /// An array (or tensor), a column, a row or a cell of a table, or a named entry is not usable.
     #[error("{place}: {reason}; accepted is {accepted}")]
-    Table {
-        /// The column by its name in the header, the row counted from 1 after it, the line of the file.
+    Unusable {
+        /// The array, the column or the entry by its name; the row counted from 1 after the header.
         place: String,
         /// What is wrong.
-        reason: String,
-        /// What is accepted.
-        accepted: String,
-    },
-    /// A named entry of a parameter file is not usable.
-    #[error("`{entry}`: {reason}; accepted is {accepted}")]
-    Entry {
-        /// The entry.
-        entry: String,
-        /// What it is.
         reason: String,
         /// What is accepted.
         accepted: String,
@@ -93,28 +73,21 @@ impl Problem {
         Problem::Malformed { format, reason: reason.to_string() }
     }
 
+    pub(crate) fn unusable(
+        place: impl fmt::Display,
+        reason: impl fmt::Display,
+        accepted: impl fmt::Display,
+    ) -> Self {
+        let (place, reason) = (place.to_string(), reason.to_string());
+        Problem::Unusable { place, reason, accepted: accepted.to_string() }
+    }
+
     pub(crate) fn array(
         array: &str,
         reason: impl fmt::Display,
         accepted: impl fmt::Display,
     ) -> Self {
-        Problem::Array {
-            array: array.to_owned(),
-            reason: reason.to_string(),
-            accepted: accepted.to_string(),
-        }
-    }
-
-    pub(crate) fn table(
-        place: impl fmt::Display,
-        reason: impl fmt::Display,
-        accepted: impl fmt::Display,
-    ) -> Self {
-        Problem::Table {
-            place: place.to_string(),
-            reason: reason.to_string(),
-            accepted: accepted.to_string(),
-        }
+        Problem::unusable(format_args!("array `{array}`"), reason, accepted)
     }
 
     pub(crate) fn entry(
@@ -122,11 +95,7 @@ impl Problem {
         reason: impl fmt::Display,
         accepted: impl fmt::Display,
     ) -> Self {
-        Problem::Entry {
-            entry: entry.to_owned(),
-            reason: reason.to_string(),
-            accepted: accepted.to_string(),
-        }
+        Problem::unusable(format_args!("`{entry}`"), reason, accepted)
     }
 }
 

@@ -69,7 +69,7 @@ impl<R: Read + Seek> Npz<R> {
     /// An array that must be there.
     ///
     /// # Errors
-    /// [`Problem::MissingArray`], [`Problem::Array`], [`Problem::TooLarge`], [`Problem::Malformed`].
+    /// [`Problem::MissingArray`], [`Problem::Unusable`], [`Problem::TooLarge`], [`Problem::Malformed`].
     pub fn array(&mut self, name: &str) -> Result<Array, FormatError> {
         match self.optional_array(name)? {
             Some(array) => Ok(array),

@@ -163,7 +163,7 @@ impl Parameters {
     /// Reads the content of a `.safetensors` file; `file` is for messages.
     ///
     /// # Errors
-    /// [`Problem::Malformed`], [`Problem::MissingArray`], [`Problem::Array`], [`Problem::Entry`].
+    /// [`Problem::Malformed`], [`Problem::MissingArray`], [`Problem::Unusable`].
     pub fn from_safetensors(file: &Path, bytes: &[u8]) -> Result<Self, FormatError> {
         read(bytes).map_err(|problem| problem.in_file(file))
     }
@@ -171,12 +171,9 @@ impl Parameters {
     /// Refuses parameters that no transformer of the core can have.
     ///
     /// # Errors
-    /// [`Problem::Entry`] for a discount outside [0, 1); [`Problem::Array`] for a token size that is not
-    /// 2d + 1, a wrong number of numbers, or NaN or an infinity (with its row and column).
+    /// [`Problem::Unusable`] for a token size that is not 2d + 1, a wrong number of numbers, or NaN or an
+    /// infinity (with its row and column).
     pub fn check(&self) -> Result<(), Problem> {
-        if let Some(gamma) = self.gamma.filter(|g| !(0.0..1.0).contains(g)) {
-            return Err(Problem::entry("gamma", gamma, "a number in [0, 1)"));
-        }
         let k = self.token_size;
         check_token_size("P", k)?;
         for (l, layer) in self.layers.iter().enumerate() {
@@ -214,6 +211,14 @@ impl Parameters {
         put("gamma", self.gamma.map(|x| x.to_string()));
         put("n", self.context_length.map(|x| x.to_string()));
         metadata
+    }
+}
+
+/// Refuses a discount outside [0, 1).
+pub(super) fn check_gamma(gamma: Option<f64>) -> Result<(), Problem> {
+    match gamma.filter(|g| !(0.0..1.0).contains(g)) {
+        Some(gamma) => Err(Problem::entry("gamma", gamma, "a number in [0, 1)")),
+        None => Ok(()),
     }
 }
 
@@ -272,6 +277,7 @@ fn read(bytes: &[u8]) -> Result<Parameters, Problem> {
     parameters.attention = attention.transpose()?;
     parameters.gamma = number("gamma", entry("gamma"), "a number in [0, 1)")?;
     parameters.context_length = number("n", entry("n"), "an integer")?;
+    check_gamma(parameters.gamma)?;
     parameters.check()?;
     Ok(parameters)
 }

@@ -131,7 +131,7 @@ impl SeedLog {
     /// Metrics that are not there are NaN, `xs` the index of the log point.
     ///
     /// # Errors
-    /// [`Problem::MissingArray`], [`Problem::Array`], and those of [`Npz`].
+    /// [`Problem::MissingArray`], [`Problem::Unusable`], and those of [`Npz`].
     pub fn from_npz<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Self, FormatError> {
         let p = Stack::new(npz, "P")?;
         let q = Stack::new(npz, "Q")?;
@@ -167,8 +167,8 @@ impl SeedLog {
     /// The parameters at a log point, with what `params.json` says about them.
     ///
     /// # Errors
-    /// [`Problem::Entry`] for settings that contradict the arrays or that no transformer of the core
-    /// has; [`Problem::Array`] for a parameter that is not finite.
+    /// [`Problem::Unusable`] for settings that contradict the arrays or that no transformer of the core
+    /// has. The numbers are not looked at: [`Parameters::check`].
     pub fn parameters(
         &self,
         point: &LogPoint,
@@ -203,7 +203,8 @@ impl SeedLog {
         let attention = settings.activation.as_ref().map(|text| {
             Attention::named(text).map_err(|ok| Problem::entry("activation", quoted(text), ok))
         });
-        let parameters = Parameters {
+        parameters::check_gamma(settings.gamma)?;
+        Ok(Parameters {
             token_size: self.token_size,
             layers: point.layers.clone(),
             mode,
@@ -211,9 +212,7 @@ impl SeedLog {
             attention: attention.transpose()?,
             gamma: settings.gamma,
             context_length: settings.n,
-        };
-        parameters.check()?;
-        Ok(parameters)
+        })
     }
 }
 

@@ -166,7 +166,7 @@ impl Trajectory {
     /// Reads the content of a CSV file; `file` is for messages.
     ///
     /// # Errors
-    /// [`Problem::Table`] for columns that are missing, unknown or there twice, for a row of another
+    /// [`Problem::Unusable`] for columns that are missing, unknown or there twice, for a row of another
     /// length, and for what is no finite number.
     pub fn from_csv(file: &Path, bytes: &[u8]) -> Result<Self, FormatError> {
         let read = || {
@@ -186,7 +186,7 @@ impl Trajectory {
     /// Reads the arrays of an `.npz` file.
     ///
     /// # Errors
-    /// [`Problem::MissingArray`], [`Problem::Array`], and those of [`Npz`].
+    /// [`Problem::MissingArray`], [`Problem::Unusable`], and those of [`Npz`].
     pub fn from_npz<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Self, FormatError> {
         let (phi, reward) = (npz.array("phi")?, npz.array("reward")?);
         let (phi_next, query) = (npz.optional_array("phi_next")?, npz.optional_array("query")?);

@@ -45,7 +45,7 @@ const ACCEPTED_COLUMNS: &str =
     "`phi_0`, ..., `phi_{d-1}`, `reward`, `phi_next_0`, ..., `phi_next_{d-1}`, `terminal`, `end`";
 
 pub(super) fn column_problem(column: &str, reason: &str, accepted: &str) -> Problem {
-    Problem::table(format_args!("column `{}`", excerpt(column)), reason, accepted)
+    Problem::unusable(format_args!("column `{}`", excerpt(column)), reason, accepted)
 }
 
 impl Header {
@@ -112,7 +112,7 @@ impl Table {
     /// Reads the content of a file.
     ///
     /// # Errors
-    /// [`Problem::Table`].
+    /// [`Problem::Unusable`].
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, Problem> {
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(delimiter(bytes))
@@ -138,7 +138,7 @@ impl Table {
             if record.len() != header.columns.len() {
                 let reason = format!("{} cells", record.len());
                 let accepted = format!("{}, as in the header", header.columns.len());
-                return Err(Problem::table(place, reason, accepted));
+                return Err(Problem::unusable(place, reason, accepted));
             }
             let (start, start_next) = (phi.len(), phi_next.len());
             phi.resize(start + d, 0.0);
@@ -147,7 +147,7 @@ impl Table {
             end.push(false);
             for ((cell, column), name) in record.iter().zip(&header.columns).zip(&header.names) {
                 let refuse = |reason: String, accepted: &str| {
-                    Problem::table(format_args!("{place}, column `{name}`"), reason, accepted)
+                    Problem::unusable(format_args!("{place}, column `{name}`"), reason, accepted)
                 };
                 let number =
                     || number(cell).map_err(|e| refuse(e, "a finite number such as -0.25 or 1e-3"));
@@ -178,7 +178,7 @@ impl Table {
         }
         if row == 0 {
             let reason = "no rows below the header";
-            return Err(Problem::table("row 1 (line 2)", reason, "at least one"));
+            return Err(Problem::unusable("row 1 (line 2)", reason, "at least one"));
         }
         Ok(Table {
             dimension: d,

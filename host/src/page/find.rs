@@ -3,6 +3,7 @@
 use super::run::{RESULTS, RunFiles, place, results};
 use crate::error::Error;
 use crate::experiments::Catalogue;
+use crate::run::config::command_of;
 use std::path::Path;
 
 /// What to do about a run that cannot be read.
@@ -55,10 +56,7 @@ pub(super) fn find(
 
 /// A run of an experiment without results: its other files are there.
 fn is_damaged(path: &Path, catalogue: &Catalogue) -> bool {
-    let text = std::fs::read_to_string(path.join("config.toml")).unwrap_or_default();
-    let Ok(config) = text.parse::<toml::Table>() else { return false };
-    let command = config.get("command").and_then(toml::Value::as_str);
-    command.is_some_and(|c| place(c, catalogue).is_some())
+    command_of(path).is_ok_and(|command| place(&command, catalogue).is_some())
 }
 
 fn name_of(path: &Path) -> String {

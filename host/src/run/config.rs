@@ -56,3 +56,15 @@ pub fn run_of_text<T: serde::de::DeserializeOwned>(
     let options = table.try_into().map_err(|e: toml::de::Error| Error::file(path, e.message()))?;
     Ok((seed, options))
 }
+
+/// The `command` of a run's config.toml.
+///
+/// # Errors
+/// [`Error::File`] if there is none.
+pub fn command_of(run: &Path) -> Result<String, Error> {
+    let path = run.join("config.toml");
+    let text = std::fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
+    let table: Table = text.parse().map_err(|e: toml::de::Error| Error::file(&path, e))?;
+    let command = table.get("command").and_then(|c| c.as_str()).map(str::to_owned);
+    command.ok_or_else(|| Error::file(&path, "command is missing: accepted is a run's config.toml"))
+}
