@@ -13,8 +13,7 @@ use ictd_core::attention::{AverageReward, TdLambda};
 use ictd_core::layer::Layer;
 use ictd_core::model::{AttentionKind, Header, Model};
 use ictd_core::transformer::Transformer;
-use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
 /// The most layers of a sequential model that this command stores.
@@ -214,44 +213,26 @@ fn describe(file: &Path, bytes: &[u8], command: &str) -> Result<Report, Error> {
     let largest = parameters.iter().fold(0.0f64, |a, x| a.max(x.abs()));
     let nonzero = parameters.iter().filter(|x| **x != 0.0).count();
     let checksum = ictd_core::model::crc32(&bytes[..bytes.len() - 4]);
-    let found = Found {
-        file,
-        bytes: bytes.len(),
-        scalar: if width == 4 { "f32" } else { "f64" },
-        attention,
-        mode: format!("{:?}", header.mode).to_lowercase(),
-        dim: header.feature_dimension,
-        layers: header.depth,
-        gamma,
-        lambda,
-        parameters: parameters.len(),
-        nonzero_parameters: nonzero,
-        largest_parameter: largest,
-        crc32: format!("{checksum:08x}"),
-    };
+    let found = json!({
+        "file": file,
+        "bytes": bytes.len(),
+        "scalar": if width == 4 { "f32" } else { "f64" },
+        "attention": attention,
+        "mode": format!("{:?}", header.mode).to_lowercase(),
+        "dim": header.feature_dimension,
+        "layers": header.depth,
+        "gamma": gamma,
+        "lambda": lambda,
+        "parameters": parameters.len(),
+        "nonzero_parameters": nonzero,
+        "largest_parameter": largest,
+        "crc32": format!("{checksum:08x}"),
+    });
     let report = Report::of(command, &found);
     Ok(Report { text: text(&report.results), ..report })
 }
 
-/// What a stored model holds.
-#[derive(Serialize)]
-struct Found<'a> {
-    file: &'a Path,
-    bytes: usize,
-    scalar: &'a str,
-    attention: &'a str,
-    mode: String,
-    dim: u16,
-    layers: u16,
-    gamma: f64,
-    lambda: f64,
-    parameters: usize,
-    nonzero_parameters: usize,
-    largest_parameter: f64,
-    crc32: String,
-}
-
-/// What was found, for a human.
+/// What a stored model holds, for a human.
 fn text(found: &Map<String, Value>) -> String {
     let shown = |value: &Value| match value {
         Value::String(text) => text.clone(),

@@ -124,10 +124,15 @@ impl Report {
     /// As [`Report::new`], with the fields of `results`.
     pub fn of(command: &str, results: &impl Serialize) -> Self {
         let mut report = Report::new(command);
-        if let Value::Object(object) = json!(results) {
-            report.results.extend(object);
-        }
+        report.add(results);
         report
+    }
+
+    /// Adds the fields of `results`.
+    pub fn add(&mut self, results: &impl Serialize) {
+        if let Value::Object(object) = json!(results) {
+            self.results.extend(object);
+        }
     }
 
     /// Without times and paths: the same for the same config on any machine.
