@@ -5,7 +5,7 @@ use crate::error::{Doing, Error};
 use crate::formats::npz::Npz;
 use crate::formats::parameters::{Attention, LayerParameters, Mode, Parameters};
 use crate::formats::seed_run::{self, PartialParams, SeedLog};
-use crate::formats::{FormatError, Problem};
+use crate::formats::{FormatError, Problem, read_at_most};
 use ictd_core::attention::{self, SoftmaxAttention, TdLambda};
 use ictd_core::layer::Layer;
 use ictd_core::model::{self, AttentionKind, Header, Model};
@@ -45,7 +45,6 @@ pub fn open(path: &Path, point: Option<usize>) -> Result<ModelFile, Error> {
     let file = file_of(path)?;
     let refuse = |problem: Problem| problem.in_file(&file);
     let mut magic = Vec::new();
-    let length = fs::metadata(&file).map_err(|e| refuse(e.into()))?.len();
     fs::File::open(&file)
         .and_then(|f| f.take(4).read_to_end(&mut magic))
         .map_err(|e| refuse(e.into()))?;
@@ -53,11 +52,7 @@ pub fn open(path: &Path, point: Option<usize>) -> Result<ModelFile, Error> {
     if magic.starts_with(b"PK") {
         return Ok(from_npz(&file, point)?);
     }
-    if length > MAX_BYTES {
-        let what = "the file".to_owned();
-        return Err(refuse(Problem::TooLarge { what, bytes: length, limit: MAX_BYTES }).into());
-    }
-    let bytes = fs::read(&file).map_err(|e| refuse(e.into()))?;
+    let bytes = read_at_most(MAX_BYTES, &file).map_err(refuse)?;
     if let Some(point) = point {
         let problem = Problem::entry("--log-point", point, "left out: this file has no log");
         return Err(refuse(problem).into());

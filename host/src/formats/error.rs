@@ -1,4 +1,5 @@
 use std::fmt;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -103,6 +104,15 @@ impl From<io::Error> for Problem {
     fn from(error: io::Error) -> Self {
         Problem::Io(error)
     }
+}
+
+/// The content of a file that is not larger than it may be.
+pub(crate) fn read_at_most(limit: u64, file: &Path) -> Result<Vec<u8>, Problem> {
+    let bytes = fs::metadata(file)?.len();
+    if bytes > limit {
+        return Err(Problem::TooLarge { what: "the file".to_owned(), bytes, limit });
+    }
+    Ok(fs::read(file)?)
 }
 
 /// The names in a file, shown as a list of bounded length.

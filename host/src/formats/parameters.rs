@@ -137,7 +137,9 @@ impl Parameters {
             .collect();
         let mut metadata = self.metadata();
         let mut checksum = Checksum::new(&metadata);
-        for (name, bytes) in sorted(&tensors) {
+        let mut by_name: Vec<_> = tensors.iter().collect();
+        by_name.sort_unstable();
+        for (name, bytes) in by_name {
             checksum.add_tensor(name, Dtype::F32, &shape, bytes);
         }
         metadata.insert(CHECKSUM.to_owned(), checksum.finish());
@@ -360,12 +362,6 @@ fn named<T>(
     read: fn(&str) -> Result<T, &'static str>,
 ) -> Result<T, Problem> {
     read(text).map_err(|accepted| Problem::entry(key, super::error::excerpt(text), accepted))
-}
-
-fn sorted(tensors: &[(String, Vec<u8>)]) -> Vec<&(String, Vec<u8>)> {
-    let mut sorted: Vec<_> = tensors.iter().collect();
-    sorted.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-    sorted
 }
 
 /// CRC-32 over the metadata and the tensors, in the order of their names.

@@ -133,23 +133,19 @@ impl SeedLog {
     /// # Errors
     /// [`Problem::MissingArray`], [`Problem::Unusable`], and those of [`Npz`].
     pub fn from_npz<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Self, FormatError> {
-        let p = Stack::new(npz, "P")?;
-        let q = Stack::new(npz, "Q")?;
-        if p.shape != q.shape {
-            let problem = Problem::array(
-                "Q",
-                format!("shape {}", tuple(&q.shape)),
-                format!("{}, the shape of `P`", tuple(&p.shape)),
-            );
-            return Err(problem.in_file(npz.file()));
+        let (shape, p) = stack(npz, "P")?;
+        let (shape_of_q, q) = stack(npz, "Q")?;
+        if shape != shape_of_q {
+            let reason = format!("shape {}", tuple(&shape_of_q));
+            let accepted = format!("{}, the shape of `P`", tuple(&shape));
+            return Err(Problem::array("Q", reason, accepted).in_file(npz.file()));
         }
-        let [points, stored, k] = p.shape;
+        let [points, stored, k] = shape;
         let xs = column(npz, XS, points)?;
         let mut metric = |name| Ok(column(npz, name, points)?.unwrap_or(vec![f64::NAN; points]));
         let (alpha, vd, iws, ss) = (metric(ALPHA)?, metric(VD)?, metric(IWS)?, metric(SS)?);
-        let matrix = |stack: &Stack, t: usize, l: usize| {
-            let start = (t * stored + l) * k * k;
-            stack.numbers[start..start + k * k].to_vec()
+        let matrix = |numbers: &[f32], t: usize, l: usize| {
+            numbers[(t * stored + l) * k * k..][..k * k].to_vec()
         };
         let layer = |t, l| LayerParameters { p: matrix(&p, t, l), q: matrix(&q, t, l) };
         let points = (0..points).map(|t| LogPoint {
@@ -222,29 +218,25 @@ const VD: &str = "v_tf v_td msve";
 const IWS: &str = "implicit_weight_sim";
 const SS: &str = "sensitivity cos sim";
 
-/// P or Q at every log point: shape (T, l, K, K).
-struct Stack {
-    shape: [usize; 3],
-    numbers: Vec<f32>,
-}
-
-impl Stack {
-    fn new<R: Read + Seek>(npz: &mut Npz<R>, name: &str) -> Result<Self, FormatError> {
-        let array = npz.array(name)?;
-        let refuse =
-            |accepted: &str| Problem::array(name, array.describe(), accepted).in_file(npz.file());
-        let shape = match *array.shape {
-            [t, l, a, b] if a == b => [t, l, a],
-            [l, a, b] if a == b => [1, l, a],
-            [a, b] if a == b => [1, 1, a],
-            _ => return Err(refuse("(T, l, K, K), (l, K, K) or (K, K), with K = 2d + 1")),
-        };
-        if shape.contains(&0) {
-            return Err(refuse("at least one log point and one layer"));
-        }
-        parameters::check_token_size(name, shape[2]).map_err(|e| e.in_file(npz.file()))?;
-        Ok(Stack { shape, numbers: array.to_f32() })
+/// P or Q at every log point, of shape (T, l, K, K): T, l and K, and the numbers.
+fn stack<R: Read + Seek>(
+    npz: &mut Npz<R>,
+    name: &str,
+) -> Result<([usize; 3], Vec<f32>), FormatError> {
+    let array = npz.array(name)?;
+    let refuse =
+        |accepted: &str| Problem::array(name, array.describe(), accepted).in_file(npz.file());
+    let shape = match *array.shape {
+        [t, l, a, b] if a == b => [t, l, a],
+        [l, a, b] if a == b => [1, l, a],
+        [a, b] if a == b => [1, 1, a],
+        _ => return Err(refuse("(T, l, K, K), (l, K, K) or (K, K), with K = 2d + 1")),
+    };
+    if shape.contains(&0) {
+        return Err(refuse("at least one log point and one layer"));
     }
+    parameters::check_token_size(name, shape[2]).map_err(|e| e.in_file(npz.file()))?;
+    Ok((shape, array.to_f32()))
 }
 
 fn column<R: Read + Seek>(

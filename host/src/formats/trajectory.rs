@@ -18,7 +18,7 @@
 //! no next state. With `phi_next` every row is a transition, and the features of the next state count as
 //! 0 where it is terminal. Either mark ends the episode: what follows it belongs to another one.
 
-use super::error::{FormatError, Problem};
+use super::error::{FormatError, Problem, read_at_most};
 use super::npy::Array;
 use super::npz::Npz;
 pub use super::transition_table::MAX_DIMENSION;
@@ -26,7 +26,6 @@ use super::transition_table::{Table, column_problem};
 use ictd_core::scalar::Scalar;
 use ictd_core::transition::Transition;
 use nalgebra::SVector;
-use std::fs;
 use std::io::{Read, Seek};
 use std::ops::Range;
 use std::path::Path;
@@ -310,15 +309,7 @@ fn is_npz(file: &Path) -> bool {
 }
 
 fn read_file(file: &Path) -> Result<Vec<u8>, FormatError> {
-    let read = || {
-        let bytes = fs::metadata(file)?.len();
-        if bytes > MAX_CSV_BYTES {
-            let what = "the file".to_owned();
-            return Err(Problem::TooLarge { what, bytes, limit: MAX_CSV_BYTES });
-        }
-        Ok(fs::read(file)?)
-    };
-    read().map_err(|problem| problem.in_file(file))
+    read_at_most(MAX_CSV_BYTES, file).map_err(|problem| problem.in_file(file))
 }
 
 #[cfg(test)]
