@@ -3,7 +3,7 @@
 use crate::digests;
 use crate::error::Error;
 use crate::run::report::{Claim, Report, Verdict, table};
-use serde_json::json;
+use serde::Serialize;
 
 /// Run the determinism kernels and show this machine's digests beside the expected ones
 ///
@@ -12,6 +12,13 @@ use serde_json::json;
 /// every result is what it is on every other platform. Exit code 1 if one differs.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DigestOptions {}
+
+/// What is found.
+#[derive(Serialize)]
+struct Found<'a> {
+    equal: bool,
+    kernels: &'a [digests::Row],
+}
 
 /// Shows them.
 ///
@@ -25,7 +32,7 @@ pub fn run() -> Result<Report, Error> {
         let verdict = if row.equal { "yes" } else { "NO" };
         [row.kernel, &row.digest, row.expected, verdict].map(str::to_owned)
     }));
-    let mut report = Report::of("digest", &json!({ "equal": equal, "kernels": list }));
+    let mut report = Report::of("digest", &Found { equal, kernels: &list });
     report.text = table(&rows);
     report.claims.push(Claim::new(
         "the same bits as on every other platform",

@@ -2,19 +2,31 @@
 
 use crate::experiments;
 use crate::run::report::{Report, table};
-use serde_json::json;
+use serde::Serialize;
 
 /// List the experiments and the figures of the paper that they repeat
 #[derive(Clone, Debug, clap::Args)]
 pub struct List {}
 
+/// What is found.
+#[derive(Serialize)]
+struct Found {
+    experiments: Vec<Listed>,
+}
+
+#[derive(Serialize)]
+struct Listed {
+    id: &'static str,
+    figure: &'static str,
+}
+
 /// Lists them.
 pub fn run() -> Report {
     let mut rows = vec![["command", "figure of the paper"].map(str::to_owned)];
     rows.extend(experiments::ALL.iter().map(|e| [e.id, e.figure].map(str::to_owned)));
-    let listed: Vec<_> =
-        experiments::ALL.iter().map(|e| json!({ "id": e.id, "figure": e.figure })).collect();
-    let mut report = Report::of("list", &json!({ "experiments": listed }));
+    let listed = |e: &experiments::Entry| Listed { id: e.id, figure: e.figure };
+    let found = Found { experiments: experiments::ALL.iter().map(listed).collect() };
+    let mut report = Report::of("list", &found);
     report.text = table(&rows);
     report
 }

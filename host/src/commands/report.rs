@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::experiments::Catalogue;
 use crate::page::{self, Damaged};
 use crate::run::report::{Report, Verdict};
-use serde_json::json;
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// Write the report of finished runs: one HTML file with claims, figures, numbers and a live part
@@ -19,6 +19,15 @@ pub struct ReportOptions {
     pub directory: PathBuf,
 }
 
+/// What the page shows.
+#[derive(Serialize)]
+struct Found<'a> {
+    runs: Vec<&'a str>,
+    claims_hold: usize,
+    claims_hold_in_part: usize,
+    claims_do_not_hold: usize,
+}
+
 /// Writes the page.
 ///
 /// # Errors
@@ -26,13 +35,12 @@ pub struct ReportOptions {
 pub fn run(options: &ReportOptions, catalogue: &Catalogue) -> Result<Report, Error> {
     let (path, content) = page::write(&options.directory, Damaged::Refuse, catalogue)?;
     let count = |v: Verdict| content.runs.iter().map(|run| run.count(v)).sum::<usize>();
-    let runs: Vec<_> = content.runs.iter().map(|run| run.name.as_str()).collect();
-    let found = json!({
-        "runs": runs,
-        "claims_hold": count(Verdict::Holds),
-        "claims_hold_in_part": count(Verdict::HoldsInPart),
-        "claims_do_not_hold": count(Verdict::DoesNotHold),
-    });
+    let found = Found {
+        runs: content.runs.iter().map(|run| run.name.as_str()).collect(),
+        claims_hold: count(Verdict::Holds),
+        claims_hold_in_part: count(Verdict::HoldsInPart),
+        claims_do_not_hold: count(Verdict::DoesNotHold),
+    };
     let mut report = Report::of("report", &found);
     report.text = format!("{}\n", path.display());
     report.files.push(path);

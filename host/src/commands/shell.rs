@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::run::report::Report;
-use serde_json::json;
+use serde::Serialize;
 
 /// Print a completion script for a shell
 ///
@@ -19,6 +19,12 @@ pub struct Completions {
 /// For example `ictd man > ictd.1 && man ./ictd.1`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Man {}
+
+/// What is printed.
+#[derive(Serialize)]
+struct Found {
+    text: String,
+}
 
 /// The completion script.
 ///
@@ -50,6 +56,5 @@ pub fn man(command: clap::Command) -> Result<Report, Error> {
 
 fn text_report(command: &str, text: Vec<u8>) -> Result<Report, Error> {
     let text = String::from_utf8(text).map_err(|e| Error::Usage(e.to_string()))?;
-    let report = Report::of(command, &json!({ "text": text }));
-    Ok(Report { text, ..report })
+    Ok(Report { text: text.clone(), ..Report::of(command, &Found { text }) })
 }

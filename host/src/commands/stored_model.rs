@@ -13,7 +13,7 @@ use ictd_core::attention::{AverageReward, TdLambda};
 use ictd_core::layer::Layer;
 use ictd_core::model::{AttentionKind, Header, Model};
 use ictd_core::transformer::Transformer;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// The most layers of a sequential model that this command stores.
@@ -213,32 +213,60 @@ fn describe(file: &Path, bytes: &[u8], command: &str) -> Result<Report, Error> {
     let largest = parameters.iter().fold(0.0f64, |a, x| a.max(x.abs()));
     let nonzero = parameters.iter().filter(|x| **x != 0.0).count();
     let checksum = ictd_core::model::crc32(&bytes[..bytes.len() - 4]);
-    let found = json!({
-        "file": file,
-        "bytes": bytes.len(),
-        "scalar": if width == 4 { "f32" } else { "f64" },
-        "attention": attention,
-        "mode": format!("{:?}", header.mode).to_lowercase(),
-        "dim": header.feature_dimension,
-        "layers": header.depth,
-        "gamma": gamma,
-        "lambda": lambda,
-        "parameters": parameters.len(),
-        "nonzero_parameters": nonzero,
-        "largest_parameter": largest,
-        "crc32": format!("{checksum:08x}"),
-    });
-    let report = Report::of(command, &found);
-    Ok(Report { text: text(&report.results), ..report })
+    let found = Found {
+        file,
+        bytes: bytes.len(),
+        scalar: if width == 4 { "f32" } else { "f64" },
+        attention,
+        mode: format!("{:?}", header.mode).to_lowercase(),
+        dim: header.feature_dimension,
+        layers: header.depth,
+        gamma,
+        lambda,
+        parameters: parameters.len(),
+        nonzero_parameters: nonzero,
+        largest_parameter: largest,
+        crc32: format!("{checksum:08x}"),
+    };
+    Ok(Report { text: found.text(), ..Report::of(command, &found) })
 }
 
-/// What a stored model holds, for a human.
-fn text(found: &Map<String, Value>) -> String {
-    let shown = |value: &Value| match value {
-        Value::String(text) => text.clone(),
-        Value::Number(x) if x.is_f64() => x.as_f64().map_or_else(String::new, shortest),
-        other => other.to_string(),
-    };
-    let results = found.iter().filter(|(name, _)| *name != "command");
-    results.map(|(name, value)| format!("{name:<20}{}\n", shown(value))).collect()
+/// What a stored model holds.
+#[derive(Serialize)]
+struct Found<'a> {
+    file: &'a Path,
+    bytes: usize,
+    scalar: &'a str,
+    attention: &'a str,
+    mode: String,
+    dim: u16,
+    layers: u16,
+    gamma: f64,
+    lambda: f64,
+    parameters: usize,
+    nonzero_parameters: usize,
+    largest_parameter: f64,
+    crc32: String,
+}
+
+impl Found<'_> {
+    /// For a human.
+    fn text(&self) -> String {
+        let rows = [
+            ("file", self.file.display().to_string()),
+            ("bytes", self.bytes.to_string()),
+            ("scalar", self.scalar.to_owned()),
+            ("attention", self.attention.to_owned()),
+            ("mode", self.mode.clone()),
+            ("dim", self.dim.to_string()),
+            ("layers", self.layers.to_string()),
+            ("gamma", shortest(self.gamma)),
+            ("lambda", shortest(self.lambda)),
+            ("parameters", self.parameters.to_string()),
+            ("nonzero_parameters", self.nonzero_parameters.to_string()),
+            ("largest_parameter", shortest(self.largest_parameter)),
+            ("crc32", self.crc32.clone()),
+        ];
+        rows.iter().map(|(name, value)| format!("{name:<20}{value}\n")).collect()
+    }
 }

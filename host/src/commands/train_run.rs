@@ -16,7 +16,8 @@ use crate::train::log::{
 use crate::train::options::{Mode, Model, Train};
 use crate::train::run::{Trained, train};
 use figures::{Figure, NamedFigures, Panel};
-use serde_json::json;
+use serde::Serialize;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -31,6 +32,14 @@ pub(crate) const ENTRY: Entry = Entry {
     run: Run::ByCommand,
 };
 
+/// What every run of the same config finds.
+#[derive(Serialize)]
+struct Results<'a> {
+    seed: u64,
+    config: &'a Train,
+    seeds: Vec<Value>,
+}
+
 /// Trains, or goes on with a run.
 ///
 /// # Errors
@@ -44,9 +53,7 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     let sequential = options.mode == Mode::Sequential;
     let seeds: Vec<_> = trained.runs.iter().map(|r| r.to_value(sequential)).collect();
 
-    // What every run of the same config finds.
-    let results = json!({ "seed": seed, "config": options, "seeds": seeds });
-    let mut report = Report::of(RUN, &results);
+    let mut report = Report::of(RUN, &Results { seed, config: &options, seeds });
     report.failures = diverged(&trained.runs);
     // The same bytes for the same config on any machine and after any interruption.
     let mut records = Records::new();

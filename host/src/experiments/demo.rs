@@ -18,7 +18,6 @@ use ictd_core::tasks::{self, Mrp, Task as _};
 use ictd_core::transformer::Transformer;
 use nalgebra::SVector;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 /// The most states that fit a task's fixed capacity.
 const STATES: usize = 32;
@@ -136,6 +135,14 @@ impl Demo {
     }
 }
 
+/// The curve of [`MeanRow`]s.
+#[derive(Serialize)]
+pub struct Found {
+    context_lengths: Vec<usize>,
+    msve_mean: Vec<f64>,
+    msve_stderr: Vec<f64>,
+}
+
 impl Experiment for Demo {
     const ENTRY: Entry = Entry {
         id: "demo",
@@ -144,23 +151,23 @@ impl Experiment for Demo {
         run: Run::Fixed(|session| run(&Demo::default(), session)),
     };
 
-    type Found = Value;
+    type Found = Found;
 
     fn check(&self) -> Result<(), Error> {
-        let ranges = [
-            ("--min-states", self.min_states, "--max-states", self.max_states),
-            ("--min-context", self.min_context, "--max-context", self.max_context),
-        ];
-        match ranges.into_iter().find(|(_, least, _, most)| least > most) {
-            Some((option, least, other, most)) => Err(Error::Option {
-                option,
-                reason: format!("{least} is more than {other} {most}"),
-            }),
-            None => Ok(()),
+        if self.min_states > self.max_states {
+            let reason =
+                format!("{} is more than --max-states {}", self.min_states, self.max_states);
+            return Err(Error::Option { option: "--min-states", reason });
         }
+        if self.min_context > self.max_context {
+            let reason =
+                format!("{} is more than --max-context {}", self.min_context, self.max_context);
+            return Err(Error::Option { option: "--min-context", reason });
+        }
+        Ok(())
     }
 
-    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Value> {
+    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Found> {
         // Each task has a seed of its own, so that threads can take them in any order.
         let mut seeds = Rng::stream(session.seed, Stream::Tasks);
         let tasks: Vec<_> = (0..self.tasks).map(|i| (i, seeds.next_u64())).collect();
@@ -209,12 +216,11 @@ impl Experiment for Demo {
             let claim = format!("value error falls, context {short} to {long}");
             claims.push(Claim::new(claim, "MSVE drops with the context length", measured, verdict));
         }
-        let column = |of: fn(&MeanRow) -> f64| means.iter().map(of).collect::<Vec<_>>();
-        let found = json!({
-            "context_lengths": self.context_lengths(),
-            "msve_mean": column(|r| r.mean),
-            "msve_stderr": column(|r| r.stderr),
-        });
+        let found = Found {
+            context_lengths: means.iter().map(|r| r.context_length).collect(),
+            msve_mean: means.iter().map(|r| r.mean).collect(),
+            msve_stderr: means.iter().map(|r| r.stderr).collect(),
+        };
         Ok((found, claims))
     }
 }

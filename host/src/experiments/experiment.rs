@@ -14,7 +14,7 @@ use crate::train::log::MSVE;
 use crate::train::options::Mode;
 use figures::{Figure, NamedFigures, Picture, Pictures};
 use serde::Serialize;
-use serde_json::{Map, json};
+use serde_json::Map;
 
 /// What is known of an experiment without running it.
 pub struct Entry {
@@ -226,6 +226,16 @@ pub fn run<E: Experiment>(experiment: &E, session: &Session) -> Result<Report, E
     write(&E::ENTRY, experiment, session, measure, E::text)
 }
 
+/// What every experiment says with `--json`, and in results.json.
+#[derive(Serialize)]
+struct Results<'a, O, F> {
+    figure: &'a str,
+    seed: u64,
+    config: &'a O,
+    #[serde(flatten)]
+    found: &'a F,
+}
+
 /// Measures, and writes the directory.
 fn write<O: Serialize, F: Serialize>(
     entry: &Entry,
@@ -240,11 +250,9 @@ fn write<O: Serialize, F: Serialize>(
     let mut records = Records::new();
     let (found, claims) = measure(&mut records)?;
 
-    // What every experiment says with `--json`, and in results.json.
     let (figure, seed) = (entry.figure, session.seed);
     let mut report =
-        Report::of(entry.id, &json!({ "figure": figure, "seed": seed, "config": options }));
-    report.add(&found);
+        Report::of(entry.id, &Results { figure, seed, config: options, found: &found });
     report.text = text(&found);
     report.claims = claims;
     records.put("config.toml", config::to_text(entry.id, session.seed, options)?);

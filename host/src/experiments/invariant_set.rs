@@ -17,7 +17,6 @@ use ictd_core::rng::Rng;
 use ictd_core::tasks::{Mrp, Task as _, boyan_chain};
 use nalgebra::{SMatrix, SVector};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 const D: usize = 3;
 const K: usize = 7;
@@ -67,6 +66,14 @@ pub struct DepartureRow {
     pub outside: f64,
 }
 
+/// How far the parameters go from the set.
+#[derive(Serialize)]
+pub struct Found {
+    max_departure: f64,
+    min_departure_without_average: f64,
+    min_departure_outside: f64,
+}
+
 impl Experiment for InvariantSet {
     const ENTRY: Entry = Entry {
         id: "invariant-set",
@@ -75,9 +82,9 @@ impl Experiment for InvariantSet {
         run: Run::Fixed(|session| run(&InvariantSet::default(), session)),
     };
 
-    type Found = Value;
+    type Found = Found;
 
-    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Value> {
+    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Found> {
         let seeds: Vec<u64> = (0..self.seeds as u64).map(|i| session.seed + i).collect();
         let per_seed = session.map("invariant", &seeds, |&seed| {
             departures(self, seed).doing(format!("invariant-set, seed {seed}"))
@@ -105,11 +112,11 @@ impl Experiment for InvariantSet {
                 Verdict::of(single > 1e-6),
             ),
         ];
-        let found = json!({
-            "max_departure": inside,
-            "min_departure_without_average": single,
-            "min_departure_outside": smallest(|r| r.outside),
-        });
+        let found = Found {
+            max_departure: inside,
+            min_departure_without_average: single,
+            min_departure_outside: smallest(|r| r.outside),
+        };
         Ok((found, claims))
     }
 }

@@ -17,7 +17,6 @@ use ictd_core::rng::{Rng, Stream};
 use ictd_core::tasks::{Mrp, Task as _, boyan_chain, loop_mrp};
 use nalgebra::SVector;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 const STATES: usize = 16;
 
@@ -73,6 +72,12 @@ const INPUTS: [(&str, &str, &str, &str); 2] = [
     ("--model rnn --rnn-input delayed", "rnn-delayed", "delayed", "delayed RNN"),
 ];
 
+/// The curves.
+#[derive(Serialize)]
+pub struct Found {
+    msve: Vec<MsveRow>,
+}
+
 impl Experiment for RnnContext {
     const ENTRY: Entry = Entry {
         id: "rnn-context",
@@ -83,9 +88,9 @@ impl Experiment for RnnContext {
         }),
     };
 
-    type Found = Value;
+    type Found = Found;
 
-    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Value> {
+    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Found> {
         let lengths: Vec<usize> = (1..=self.max_context).step_by(3).collect();
         let (mut msve, mut claims) = (Vec::new(), Vec::new());
         for (typed, name, input, label) in INPUTS {
@@ -117,7 +122,7 @@ impl Experiment for RnnContext {
             }
         }
         records.put_csv("msve.csv", &msve)?;
-        Ok((json!({ "msve": msve }), claims))
+        Ok((Found { msve }, claims))
     }
 }
 
@@ -156,8 +161,14 @@ fn claim(title: &str, first: &MsveRow, last: &MsveRow) -> Claim {
         "{:.3} ± {:.3} at length {}, {:.3} ± {:.3} at {}",
         first.mean, first.stderr, first.context_length, last.mean, last.stderr, last.context_length
     );
-    // In part if it does not fall either: there is no policy evaluation.
-    let verdict = Verdict::graded(rise > joint, rise > -3.0 * joint);
+    let verdict = if rise > joint {
+        Verdict::Holds
+    } else if rise > -3.0 * joint {
+        // It does not fall either: there is no policy evaluation.
+        Verdict::HoldsInPart
+    } else {
+        Verdict::DoesNotHold
+    };
     let paper = "MSVE increases with the context length";
     let claim =
         Claim::new(format!("{title}: no policy evaluation in context"), paper, measured, verdict);

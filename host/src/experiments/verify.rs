@@ -20,10 +20,9 @@ use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::td;
 use ictd_core::transformer::Transformer;
-use ictd_core::transition::{Transition, query_token, token};
+use ictd_core::transition::{Transition, query_token};
 use nalgebra::{SMatrix, SVector};
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The most layers, and the longest context, that fit the fixed capacities.
 const LAYERS: usize = 128;
@@ -128,6 +127,29 @@ pub struct MeanRow {
     pub stderr: f64,
 }
 
+/// What is found of a construction.
+#[derive(Serialize)]
+struct OfConstruction {
+    max_abs_error: f64,
+    mean_error_per_layer: Vec<f64>,
+    stderr_per_layer: Vec<f64>,
+    streaming_max_abs_error: f64,
+    max_abs_value: f64,
+}
+
+/// What is found.
+#[derive(Serialize)]
+pub struct Found {
+    #[serde(serialize_with = "by_name")]
+    constructions: Vec<OfConstruction>,
+    max_abs_error: f64,
+    streaming_max_abs_error: f64,
+}
+
+fn by_name<S: Serializer>(of: &[OfConstruction], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(CONSTRUCTIONS.iter().map(|c| c.1).zip(of))
+}
+
 impl Experiment for Verify {
     const ENTRY: Entry = Entry {
         id: "verify",
@@ -136,9 +158,9 @@ impl Experiment for Verify {
         run: Run::Fixed(|session| run(&Verify::default(), session)),
     };
 
-    type Found = Value;
+    type Found = Found;
 
-    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Value> {
+    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Found> {
         let seeds: Vec<u64> =
             (0..self.seeds as u64).map(|i| session.seed.wrapping_add(i)).collect();
         let per_seed = session.map("verify", &seeds, |&seed| {
@@ -148,7 +170,7 @@ impl Experiment for Verify {
         let rows: Vec<ErrorRow> = per_seed.into_iter().flatten().collect();
         records.put_csv("errors.csv", &rows)?;
 
-        let (mut claims, mut means, mut constructions) = (Vec::new(), Vec::new(), Map::new());
+        let (mut claims, mut means, mut constructions) = (Vec::new(), Vec::new(), Vec::new());
         for (_, name, label) in CONSTRUCTIONS {
             let of_this = || rows.iter().filter(|r| r.construction == name);
             let at = |layer| of_this().filter(move |r| r.layer == layer);
@@ -160,15 +182,13 @@ impl Experiment for Verify {
                 .collect();
             let max_error = largest(of_this().map(|r| r.error));
             let max_streaming = largest(of_this().map(|r| r.streaming_error));
-            let column = |of: fn(&MeanRow) -> f64| summary.iter().map(of).collect::<Vec<_>>();
-            let found = json!({
-                "max_abs_error": max_error,
-                "mean_error_per_layer": column(|r| r.mean),
-                "stderr_per_layer": column(|r| r.stderr),
-                "streaming_max_abs_error": max_streaming,
-                "max_abs_value": largest(of_this().map(|r| r.value.abs())),
+            constructions.push(OfConstruction {
+                max_abs_error: max_error,
+                mean_error_per_layer: summary.iter().map(|r| r.mean).collect(),
+                stderr_per_layer: summary.iter().map(|r| r.stderr).collect(),
+                streaming_max_abs_error: max_streaming,
+                max_abs_value: largest(of_this().map(|r| r.value.abs())),
             });
-            constructions.insert(name.into(), found);
             claims.push(Claim::new(
                 format!("{label} in {} layers", self.layers),
                 "|error| in the order of 1e-10",
@@ -178,11 +198,13 @@ impl Experiment for Verify {
             means.extend(summary);
         }
         records.put_csv("mean_errors.csv", &means)?;
-        let found = json!({
-            "constructions": constructions,
-            "max_abs_error": largest(rows.iter().map(|r| r.error)),
-            "streaming_max_abs_error": largest(rows.iter().map(|r| r.streaming_error)),
-        });
+        let found = Found {
+            max_abs_error: largest(constructions.iter().map(|c| c.max_abs_error)),
+            streaming_max_abs_error: largest(
+                constructions.iter().map(|c| c.streaming_max_abs_error),
+            ),
+            constructions,
+        };
         Ok((found, claims))
     }
 }
@@ -325,7 +347,13 @@ impl<const D: usize> Problem<D> {
     ) -> Result<Outputs, ictd_core::Error> {
         let layers: Vec<_> = c.iter().map(construction).collect();
         let transformer = Transformer::<_, LAYERS>::sequential(&layers)?;
-        let literal = self.literal(&transformer, &mask, self.gamma)?;
+        let mut prompt = Prompt::<f64, K, CONTEXT>::from_columns(
+            &self.columns(self.gamma),
+            query_token(&self.query),
+        )?;
+        let mut literal = Vec::new();
+        transformer.forward(&mut prompt, &mask, |z| literal.push(z.query()[K - 1]))?;
+
         let mut context = Context::<D, _, _, f64>::with(mask, Growing);
         for transition in &self.transitions {
             context.observe_transition(transition)?;
@@ -340,7 +368,11 @@ impl<const D: usize> Problem<D> {
     fn two_head_outputs<const K: usize>(&self, c: &[C<D>]) -> Result<Outputs, ictd_core::Error> {
         let layers: Vec<_> = c.iter().map(constructions::average_reward).collect();
         let transformer = Transformer::<_, LAYERS>::sequential(&layers)?;
-        let literal = self.literal(&transformer, &AverageReward, 1.0)?;
+        let mut prompt =
+            Prompt::<f64, K, CONTEXT>::from_columns(&self.columns(1.0), query_token(&self.query))?;
+        let mut literal = Vec::new();
+        transformer.forward(&mut prompt, &AverageReward, |z| literal.push(z.query()[K - 1]))?;
+
         let mut context = AverageRewardContext::<D, Growing, f64>::new();
         for t in &self.transitions {
             context.observe(&t.phi, t.reward, &t.phi_next)?;
@@ -351,18 +383,7 @@ impl<const D: usize> Problem<D> {
         Ok([literal, streaming])
     }
 
-    /// y_1, ..., y_L, layer by layer.
-    fn literal<const K: usize, A: Attention<f64, K>>(
-        &self,
-        transformer: &Transformer<A::Layer, LAYERS>,
-        attention: &A,
-        gamma: f64,
-    ) -> Result<Vec<f64>, ictd_core::Error> {
-        let columns: Vec<_> = self.transitions.iter().map(|t| token(t, gamma)).collect();
-        let query = query_token(&self.query);
-        let mut prompt = Prompt::<f64, K, CONTEXT>::from_columns(&columns, query)?;
-        let mut outputs = Vec::new();
-        transformer.forward(&mut prompt, attention, |z| outputs.push(z.query()[K - 1]))?;
-        Ok(outputs)
+    fn columns<const K: usize>(&self, gamma: f64) -> Vec<SVector<f64, K>> {
+        self.transitions.iter().map(|t| ictd_core::transition::token(t, gamma)).collect()
     }
 }

@@ -124,15 +124,10 @@ impl Report {
     /// As [`Report::new`], with the fields of `results`.
     pub fn of(command: &str, results: &impl Serialize) -> Self {
         let mut report = Report::new(command);
-        report.add(results);
-        report
-    }
-
-    /// Adds the fields of `results`.
-    pub fn add(&mut self, results: &impl Serialize) {
         if let Value::Object(object) = json!(results) {
-            self.results.extend(object);
+            report.results.extend(object);
         }
+        report
     }
 
     /// Without times and paths: the same for the same config on any machine.
