@@ -7,6 +7,14 @@ use crate::transition::FeatureVector;
 use nalgebra::SVector;
 
 /// v(s) = <w, phi(s)>: what a linear transformer computes from a context, and what linear TD learns.
+///
+/// ```
+/// use ictd_core::ValueFunction;
+/// use ictd_core::nalgebra::SVector;
+///
+/// let value = ValueFunction { weights: SVector::from([2.0, -1.0]) };
+/// assert_eq!(value.at(&[0.5, 3.0]), -2.0);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ValueFunction<S: Scalar, const D: usize> {

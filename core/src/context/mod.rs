@@ -293,6 +293,18 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
     /// O(K^2) operations, however many came before. `rewards` is a number, or an array with one for
     /// each cumulant.
     ///
+    /// ```
+    /// use ictd_core::Context;
+    /// use ictd_core::context::Growing;
+    /// use ictd_core::mask::Td0;
+    ///
+    /// let mut context = Context::<2, Td0, Growing, f32, 3>::new();
+    /// context.observe(&[1.0, 0.5], [0.25, -1.0, 8.0], &[0.5, -1.0])?;
+    /// assert!(context.observe(&[f32::NAN, 0.0], [0.0; 3], &[0.0; 2]).is_err());
+    /// assert_eq!(context.len(), 1);
+    /// # Ok::<(), ictd_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Transition::check`], and [`Error::OutOfRange`] beyond the context's limit; the context stays
     /// as it was.
@@ -315,6 +327,19 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
     /// [`Context::observe`] of the last transition of an episode: there is no next state, whose value
     /// counts as 0, and the next transition observed begins another episode.
     ///
+    /// ```
+    /// use ictd_core::{Context, Model};
+    ///
+    /// // One step to the end, again and again: the value is the reward, whatever gamma is.
+    /// let mut context = Context::<1>::new();
+    /// for _ in 0..10 {
+    ///     context.observe_terminal(&[1.0], 0.5)?;
+    /// }
+    /// let value = Model::<1>::td0(0.5, 15, 0.9)?.value_function(&context)?;
+    /// assert!((value.at(&[1.0]) - 0.5).abs() < 1e-4);
+    /// # Ok::<(), ictd_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`Context::observe`].
     pub fn observe_terminal(
@@ -329,6 +354,19 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
 
     /// The next transition observed begins another episode: a trace starts again at 0, the statistic
     /// stays. After a terminal transition [`Context::observe_terminal`] has done it.
+    ///
+    /// ```
+    /// use ictd_core::Context;
+    /// use ictd_core::context::Growing;
+    /// use ictd_core::mask::TdLambda;
+    ///
+    /// let mut context = Context::<1, TdLambda>::with(TdLambda::new(0.9)?, Growing);
+    /// context.observe(&[1.0], 0.0, &[1.0])?; // the robot is picked up here
+    /// context.end_episode();
+    /// context.observe(&[1.0], 1.0, &[1.0])?; // this reward is no merit of the first state
+    /// assert_eq!(context.statistic::<3>(0.9, 0)?.g[(2, 0)], 1.0);
+    /// # Ok::<(), ictd_core::Error>(())
+    /// ```
     pub fn end_episode(&mut self) {
         self.sums.end_episode();
     }
@@ -349,7 +387,15 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
         self.sums.weight()
     }
 
-    /// Forgets everything.
+    /// Forgets everything but the limit.
+    ///
+    /// ```
+    /// let mut context = ictd_core::Context::<1>::new();
+    /// context.observe(&[1.0], 0.5, &[0.0])?;
+    /// context.clear();
+    /// assert_eq!(context, ictd_core::Context::<1>::new());
+    /// # Ok::<(), ictd_core::Error>(())
+    /// ```
     pub fn clear(&mut self) {
         self.sums = W::Sums::<M, D, C>::EMPTY;
     }
