@@ -10,7 +10,7 @@ use nalgebra::{SMatrix, SVector};
 /// The prompt Z, (K, n + 1): n context columns and the query as the last column.
 ///
 /// ```
-/// use ictd_core::attention::{LinearAttention, Td0};
+/// use ictd_core::attention::Td0;
 /// use ictd_core::constructions::{learning_rate, td0};
 /// use ictd_core::nalgebra::SVector;
 /// use ictd_core::{prompt::Prompt, transformer::Transformer, transition::Transition};
@@ -21,8 +21,8 @@ use nalgebra::{SMatrix, SVector};
 /// assert_eq!((prompt.column(0)[1], prompt.column(0)[2]), (0.5, 1.0));
 ///
 /// // One step of TD(0) with alpha = 0.25, by the paper's equations.
-/// let transformer = Transformer::<f64, 3, 1>::autoregressive(td0(&learning_rate::<_, 1>(0.25)), 1)?;
-/// assert_eq!(transformer.value(&prompt, &LinearAttention(Td0))?, 0.25);
+/// let transformer = Transformer::<_, 1>::autoregressive(td0(&learning_rate::<_, 1>(0.25)), 1)?;
+/// assert_eq!(transformer.value(&prompt, &Td0)?, 0.25);
 /// # Ok::<(), ictd_core::Error>(())
 /// ```
 ///

@@ -2,10 +2,10 @@
 //! of [`crate::td`]. The files of the two folders bear the same names.
 //!
 //! ```
-//! use ictd_core::attention::{Attention, LinearAttention, Td0, TdLambda};
+//! use ictd_core::attention::{Attention, Td0, TdLambda};
 //! use ictd_core::constructions::{learning_rate, one_layer, residual_gradient, td_lambda, td0};
 //! use ictd_core::nalgebra::SVector;
-//! use ictd_core::{Error, prompt::Prompt, td, transformer::Layer, transformer::Transformer};
+//! use ictd_core::{Error, layer::Layer, prompt::Prompt, td, transformer::Transformer};
 //! use ictd_core::transition::Transition;
 //!
 //! let phi = [[1.0, 0.5], [-0.5, 1.0], [0.25, -1.0]].map(SVector::from);
@@ -15,8 +15,8 @@
 //!
 //! // The value of the query by L layers ...
 //! let prompt = Prompt::<f64, 5, 2>::discounted(&transitions, gamma, &query)?;
-//! fn value(layer: Layer<f64, 5>, depth: usize, of: &Prompt<f64, 5, 2>, mask: impl Attention<f64, 5>) -> Result<f64, Error> {
-//!     Transformer::<f64, 5, 1>::autoregressive(layer, depth)?.value(of, &mask)
+//! fn value(layer: Layer<f64, 5>, depth: usize, of: &Prompt<f64, 5, 2>, mask: impl Attention<f64, 5, Layer = Layer<f64, 5>>) -> Result<f64, Error> {
+//!     Transformer::<_, 1>::autoregressive(layer, depth)?.value(of, &mask)
 //! }
 //! // ... is that of L updates of the weights from 0.
 //! let updated = |update: &dyn Fn(&SVector<f64, 2>) -> Result<SVector<f64, 2>, Error>| {
@@ -24,13 +24,13 @@
 //! };
 //! let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
 //!
-//! let td0_mask = LinearAttention(Td0);
+//! let td0_mask = Td0;
 //! let by_td0 = updated(&|w| td::td0::update(w, &c, &transitions, gamma))?;
 //! close(value(td0(&c), 2, &prompt, td0_mask)?, by_td0);
 //! close(value(one_layer(&c), 1, &prompt, td0_mask)?, value(td0(&c), 1, &prompt, td0_mask)?);
 //! let by_gradient = updated(&|w| td::residual_gradient::update(w, &c, &transitions, gamma))?;
 //! close(value(residual_gradient(&c), 2, &prompt, td0_mask)?, by_gradient);
-//! let trace_mask = LinearAttention(TdLambda::new(0.5)?);
+//! let trace_mask = TdLambda::new(0.5)?;
 //! let by_td_lambda = updated(&|w| td::td_lambda::update(w, &c, &transitions, gamma, 0.5))?;
 //! close(value(td_lambda(&c), 2, &prompt, trace_mask)?, by_td_lambda);
 //! # Ok::<(), Error>(())

@@ -17,7 +17,7 @@
 //! let transitions = chain.trajectory::<30>(30, rng)?;
 //! let prompt = Prompt::<f32, 5, 30>::discounted(&transitions, 0.9, &chain.feature_map()[0])?;
 //! // Theorem 1's transformer is batch TD.
-//! let transformer = Transformer::<f32, 5, 1>::autoregressive(td0::<_, 2, 5>(&learning_rate(0.5)), 3)?;
+//! let transformer = Transformer::<_, 1>::autoregressive(td0::<_, 2, 5>(&learning_rate(0.5)), 3)?;
 //! let states = EvaluationStates::of(&chain)?;
 //! let comparison = compare_linear_transformer(&transformer, 0.5, &prompt, &states)?;
 //! assert!(comparison.vd < 1e-20 && comparison.iws > 0.999_999);
