@@ -21,10 +21,6 @@ impl<S: Scalar, const K: usize> Attention<S, K> for AverageReward {
         crate::mask::only_zero(lambda, AverageReward)
     }
 
-    fn trace_decay(&self) -> S {
-        S::ZERO
-    }
-
     /// Eq. "Z two-head update":
     /// Z + (1/n) W \[LinAttn(Z; P1, Q1, M1); LinAttn(Z; P2, Q2, M2)\].
     fn apply<const N: usize>(

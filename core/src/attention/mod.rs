@@ -55,7 +55,9 @@ pub trait Attention<S: Scalar, const K: usize>: Copy + Debug + PartialEq {
     fn of_trace_decay(lambda: S) -> Result<Self, Error>;
 
     /// The trace decay lambda of the mask, 0 without a trace.
-    fn trace_decay(&self) -> S;
+    fn trace_decay(&self) -> S {
+        S::ZERO
+    }
 
     /// Z <- Z + (1/n) Attn(Z; theta_l), in place.
     ///

@@ -24,10 +24,6 @@ impl<S: Scalar, const K: usize> Attention<S, K> for SoftmaxAttention {
         crate::mask::only_zero(lambda, SoftmaxAttention)
     }
 
-    fn trace_decay(&self) -> S {
-        S::ZERO
-    }
-
     /// Z + (1/n) P Z M softmax(Z^T Q Z).
     fn apply<const N: usize>(
         &self,

@@ -44,7 +44,6 @@ impl<S: Scalar, const K: usize> Layer<S, K> {
 
 impl<S: Scalar, const K: usize> LayerParameters for Layer<S, K> {
     type Scalar = S;
-    const TOKEN_SIZE: usize = K;
     const NAMES: &'static [&'static str] = &["P", "Q"];
     const ZERO: Self = Layer { p: zeros(), q: zeros() };
 

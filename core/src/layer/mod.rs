@@ -16,9 +16,6 @@ pub trait LayerParameters: Copy + Debug + PartialEq {
     /// Their numbers.
     type Scalar: Scalar;
 
-    /// K, the token size.
-    const TOKEN_SIZE: usize;
-
     /// What each matrix is called, in order.
     const NAMES: &'static [&'static str];
 

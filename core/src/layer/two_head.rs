@@ -39,7 +39,6 @@ impl<S: Scalar, const K: usize> TwoHeadLayer<S, K> {
 
 impl<S: Scalar, const K: usize> LayerParameters for TwoHeadLayer<S, K> {
     type Scalar = S;
-    const TOKEN_SIZE: usize = K;
     const NAMES: &'static [&'static str] = &["P1", "Q1", "W", "P2", "Q2", "W"];
     const ZERO: Self = TwoHeadLayer {
         p1: zeros(),
