@@ -3,16 +3,16 @@
 
 use std::{env, fs, path::PathBuf};
 
-/// Name, flash origin and KiB, RAM origin and KiB, and the Hz of SysTick's clock in QEMU.
-const BOARDS: &[(&str, u32, u32, u32, u32, u32)] = &[
+/// Name, flash origin and KiB, RAM origin and KiB, the Hz of SysTick's clock in QEMU, and the interrupts.
+const BOARDS: &[(&str, u32, u32, u32, u32, u32, usize)] = &[
     // ARM's MPS2 FPGA board with the Cortex-M4F image AN386.
-    ("mps2-an386", 0x0000_0000, 4096, 0x2000_0000, 4096, 25_000_000),
+    ("mps2-an386", 0x0000_0000, 4096, 0x2000_0000, 4096, 25_000_000, 32),
     // STM32F405RG, Cortex-M4F.
-    ("stm32f405", 0x0800_0000, 1024, 0x2000_0000, 128, 168_000_000),
+    ("stm32f405", 0x0800_0000, 1024, 0x2000_0000, 128, 168_000_000, 82),
     // micro:bit v1: nRF51822, Cortex-M0.
-    ("microbit", 0x0000_0000, 256, 0x2000_0000, 16, 16_000_000),
+    ("microbit", 0x0000_0000, 256, 0x2000_0000, 16, 16_000_000, 32),
     // Raspberry Pi RP2350, Cortex-M33; flash is mapped for execution in place.
-    ("rp2350", 0x1000_0000, 2048, 0x2000_0000, 512, 150_000_000),
+    ("rp2350", 0x1000_0000, 2048, 0x2000_0000, 512, 150_000_000, 52),
 ];
 
 fn main() {
@@ -22,7 +22,7 @@ fn main() {
         return;
     }
     let name = env::var("BOARD").unwrap_or_else(|_| "mps2-an386".to_owned());
-    let Some(&(_, flash, flash_kib, ram, ram_kib, systick)) =
+    let Some(&(_, flash, flash_kib, ram, ram_kib, systick, interrupts)) =
         BOARDS.iter().find(|board| board.0 == name)
     else {
         let names: Vec<_> = BOARDS.iter().map(|board| board.0).collect();
@@ -43,6 +43,10 @@ fn main() {
                    _stext = ADDR(.start_block) + SIZEOF(.start_block);\n";
     }
     fs::write(out.join("memory.x"), memory).expect("OUT_DIR is writable");
+    // The vector table as long as the chip's, which a device crate would bring; cortex-m-rt's own has room for
+    // all that the architecture may have, on a Cortex-M33 480.
+    fs::write(out.join("device.x"), "").expect("OUT_DIR is writable");
+    println!("cargo:rustc-env=ICTD_INTERRUPTS={interrupts}");
     println!("cargo:rustc-link-search={}", out.display());
     println!("cargo:rustc-link-arg-bins=--nmagic");
     println!("cargo:rustc-link-arg-bins=-Tlink.x");

@@ -42,7 +42,7 @@ rp2350) target=thumbv8m.main-none-eabihf ;;
 esac
 
 out=target/embedded/$board
-bins=(--bin inference)
+bins=(--bin inference --bin universal)
 [ "$board" = microbit ] || bins+=(--bin embedded-demo)
 # Software floating point unrolled for speed would not fit the flash budget.
 [ "$board" != microbit ] || bins+=(--config 'profile.release.opt-level="s"')
@@ -54,15 +54,19 @@ echo "$board, $target, $COMPILER"
 cargo build -q -p runner --target-dir target/runner
 runner=target/runner/debug/runner
 "$runner" --footprint "$elf/inference"
+"$runner" --footprint "$elf/universal"
 if [ "$board" = rp2350 ]; then
     "$runner" --boot-block "$elf/inference"
+    "$runner" --boot-block "$elf/universal"
     "$runner" --boot-block "$elf/embedded-demo"
     exit 0
 fi
 
 need qemu-system-arm qemu-system-arm
-"$runner" --board "$board" "$elf/inference"
-echo "inference alone: the host's value, stack within its budget"
+for alone in inference universal; do
+    "$runner" --board "$board" "$elf/$alone"
+    echo "$alone alone: the host's value, stack within its budget"
+done
 [ "$board" != microbit ] || exit 0
 
 "$runner" --board "$board" "$elf/embedded-demo" | tee "$out/chip.log"

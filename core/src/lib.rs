@@ -25,15 +25,18 @@
 //! # Ok::<(), ictd_core::Error>(())
 //! ```
 //!
+//! Without a model of one's own, [`UniversalModel::universal`] is one for every number of features, every length of
+//! a context and every unit, from the first transition on.
+//!
 //! What that costs on a Cortex-M4F, in `f32` with a dense layer, as `embedded-demo/run.sh table` measures
 //! it (rustc 1.95.0, opt-level 3; [`context`] has the bytes of the other windows):
 //!
-//! | d | `Context`: 16 (2 d + 1)^2 + 24 bytes | `Model`: 8 (2 d + 1)^2 + 16 bytes | observe: instructions | value function, L = 3: instructions | its stack: bytes |
+//! | d | `Context`: 16 (2 d + 1)^2 + 32 bytes | `Model`: 8 (2 d + 1)^2 + 20 bytes | observe: instructions | value function, L = 3: instructions | its stack: bytes |
 //! |---|---|---|---|---|---|
-//! | 4 | 1,320 | 664 | 243 | 7,835 | 1,728 |
-//! | 6 | 2,728 | 1,368 | 515 | 20,652 | 2,472 |
-//! | 8 | 4,648 | 2,328 | 1,072 | 39,937 | 4,112 |
-//! | 16 | 17,448 | 8,728 | 3,724 | 246,613 | 16,028 |
+//! | 4 | 1,328 | 668 | 248 | 7,945 | 1,712 |
+//! | 6 | 2,736 | 1,372 | 522 | 20,564 | 2,512 |
+//! | 8 | 4,656 | 2,332 | 1,079 | 40,714 | 4,232 |
+//! | 16 | 17,456 | 8,732 | 3,732 | 246,650 | 16,228 |
 //!
 //! A query takes 14 instructions at d = 4. Built for size (`"s"`) loops over matrices are not
 //! unrolled: observing takes up to two and a half times, a value function about six times as long.
@@ -71,6 +74,7 @@
 //! | B_l | [`Layer::column_map`](layer::Layer::column_map) | I + (1/n) P_l G_l Q_l | (K, K) |
 //! | C_l | `c` | preconditioner of TD's update, alpha I for plain TD | (d, d) |
 //! | w | [`ValueFunction`] | weights of v(s) = <w, phi(s)> | (d) |
+//! | p1 ... p5, q1 ... q5 | [`EquivariantLayer`](layer::EquivariantLayer) | a layer of ten numbers | |
 //! | theta | [`Parameters`](training::Parameters) | everything that is trained | |
 //! | (S_0, R_1, S_1, ...) | [`Trajectory`](training::Trajectory) | a trajectory, of which each window of n transitions is a context | |
 //! | a^(l) | [`Rnn`](rnn::Rnn) | hidden state of a recurrent layer | (h) |
@@ -95,7 +99,7 @@
 //! | App. "Nonlinear Attention" | [`attention::SoftmaxAttention`], its gradient by hand [`gradient::softmax`] |
 //! | Algorithm 1 | [`training::MultiTaskTd`] with [`Optimizer::Td`](training::Optimizer::Td): an update per window |
 //! | its mini-batch form (the authors' code) | the same with [`Optimizer::Adam`](training::Optimizer::Adam): a step per batch of windows; [`gradient::linear`] |
-//! | Theorem 2, its invariant set and expected update | [`invariant_set::theta_star`], [`invariant_set::group_averaged_update`] |
+//! | Theorem 2, its invariant set and expected update | [`invariant_set::theta_star`], [`invariant_set::averaged_update`]; for any depth, mask and optimiser: [`invariant_set`] |
 //! | App. "Element-wise Convergence Metrics" | [`metrics::Elements`] |
 //! | VD, IWS, SS (App. "Trained Transformer and Batch TD Comparison Metrics") | [`metrics::Comparison`], [`metrics::EvaluationStates`] |
 //! | MSVE, weighted by d_p | [`EvaluationStates::squared_difference`](metrics::EvaluationStates::squared_difference) |
@@ -130,6 +134,7 @@
 extern crate std;
 
 pub mod attention;
+pub mod block_matrix;
 pub mod constructions;
 pub mod context;
 pub mod digest;
@@ -141,10 +146,12 @@ pub mod linalg;
 pub mod mask;
 pub mod metrics;
 pub mod model;
+pub mod normalised;
 pub mod prompt;
 pub mod rng;
 pub mod rnn;
 pub mod scalar;
+pub mod second_moments;
 pub mod shapes;
 pub mod statistic;
 mod stored;
@@ -154,9 +161,11 @@ pub mod training;
 pub mod transformer;
 pub mod transition;
 pub mod value_function;
+pub mod vector;
 
 pub use context::Context;
 pub use error::{Error, StoredError};
+pub use model::UniversalModel;
 /// The vectors and matrices of the public types.
 pub use nalgebra;
 pub use shapes::{AverageRewardModel, Features, Model};

@@ -11,15 +11,18 @@
 //! | [`MeanCentred`] | sum_j (z_j - mean_{i<=j} z_i) z_j^T | the running mean |
 
 use crate::error::Error;
-use crate::linalg::zeros;
 use crate::scalar::{Scalar, check_lanes};
+use crate::second_moments::{Beside, SecondMoments};
+pub use crate::vector::Vector;
 use core::fmt::Debug;
-use nalgebra::SVector;
 
 /// A mask M, (n + 1, n + 1), and the recurrence of its statistic.
 pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
     /// What the recurrence remembers beside G, of tokens of type V.
     type State<V: Vector<S>>: State<S>;
+
+    /// What a context sums up beside G: [`SecondMoments`], or nothing where G has them itself.
+    type Beside<const D: usize, const C: usize>: Beside<S, D, C>;
 
     /// True if G is symmetric, so that half of it needs to be computed.
     const SYMMETRIC: bool;
@@ -56,63 +59,17 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
     /// The window comes newest first; a token of which `ends` is true was the last of its episode.
     fn oldest_factors<'a, V: Vector<S> + 'a>(
         &self,
-        state: &mut Self::State<V>,
-        newest_first: impl Iterator<Item = (&'a V, bool)>,
-    ) -> Option<(V, V)>;
+        _state: &mut Self::State<V>,
+        _newest_first: impl Iterator<Item = (&'a V, bool)>,
+    ) -> Option<(V, V)> {
+        None
+    }
 }
 
 /// What a mask remembers between tokens; all zeros before the first.
 pub trait State<S: Scalar>: Vector<S> {
     /// An episode has ended: a trace starts again at 0.
     fn end_episode(&mut self) {}
-}
-
-/// Numbers in one order, taken entry by entry: the columns of Z or the unscaled tokens of a context, which a
-/// mask combines, and what is summed up of them.
-pub trait Vector<S: Scalar>: Copy + Debug + PartialEq {
-    /// The vector of zeros.
-    const ZERO: Self;
-
-    /// Entry by entry, `f(a, b, z)`.
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, f: impl FnMut(&mut S, &mut S, S));
-
-    /// a - b.
-    fn minus(&self, b: &Self) -> Self {
-        let (mut out, mut unused) = (*self, Self::ZERO);
-        Self::zip(&mut out, &mut unused, b, |a, _, b| *a -= b);
-        out
-    }
-
-    /// Shows each number, in order.
-    fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
-        let (mut unused, zero) = (Self::ZERO, Self::ZERO);
-        Self::zip(self, &mut unused, &zero, |x, _, _| visit(x));
-    }
-
-    /// <x, x>.
-    #[inline(always)]
-    fn square(&self) -> S {
-        let (mut copy, mut unused, mut sum) = (*self, Self::ZERO, S::ZERO);
-        Self::zip(&mut copy, &mut unused, self, |_, _, x| sum += x * x);
-        sum
-    }
-
-    /// self += s x.
-    fn add_scaled(&mut self, s: S, x: &Self) {
-        let mut unused = Self::ZERO;
-        Self::zip(self, &mut unused, x, |a, _, x| *a += s * x);
-    }
-}
-
-impl<S: Scalar, const K: usize> Vector<S> for SVector<S, K> {
-    const ZERO: Self = zeros();
-
-    #[inline(always)]
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
-        for i in 0..K {
-            f(&mut a.data.0[0][i], &mut b.data.0[0][i], z.data.0[0][i]);
-        }
-    }
 }
 
 /// The mask of TD(0) (eq. "td0 mask"): the identity on the context.
@@ -123,6 +80,7 @@ pub struct Td0;
 
 impl<S: Scalar> Mask<S> for Td0 {
     type State<V: Vector<S>> = ();
+    type Beside<const D: usize, const C: usize> = ();
     const SYMMETRIC: bool = true;
     const CODE: u8 = 1;
 
@@ -148,16 +106,11 @@ impl<S: Scalar> Mask<S> for Td0 {
     }
 }
 
-impl<S: Scalar> Vector<S> for () {
-    const ZERO: Self = ();
-    fn zip(_: &mut Self, _: &mut Self, _: &Self, _: impl FnMut(&mut S, &mut S, S)) {}
-}
-
 impl<S: Scalar> State<S> for () {}
 
 /// The mask, if the trace decay is the one that it has.
 pub(crate) fn only_zero<S: Scalar, M>(lambda: S, mask: M) -> Result<M, Error> {
-    let accepted = "0 for a mask without a trace (TdLambda has one)";
+    let accepted = "0 without a trace";
     check_lanes(lambda, "lambda", |l| l == Scalar::ZERO, accepted).map(|_| mask)
 }
 
@@ -195,6 +148,7 @@ pub struct Trace<V> {
 
 impl<S: Scalar> Mask<S> for TdLambda<S> {
     type State<V: Vector<S>> = Trace<V>;
+    type Beside<const D: usize, const C: usize> = SecondMoments<S, D, C>;
     const SYMMETRIC: bool = false;
     const CODE: u8 = 2;
 
@@ -292,6 +246,7 @@ fn add_compensated<S: Scalar>(sum: S, x: S, compensation: &mut S) -> S {
 
 impl<S: Scalar> Mask<S> for MeanCentred {
     type State<V: Vector<S>> = RunningMean<S, V>;
+    type Beside<const D: usize, const C: usize> = SecondMoments<S, D, C>;
     const SYMMETRIC: bool = false;
     /// Every running mean of a window changes when its first token goes: no update in O(K^2).
     const SLIDES: bool = false;
@@ -320,14 +275,6 @@ impl<S: Scalar> Mask<S> for MeanCentred {
             *mean = add_compensated(*mean, step, compensation);
         });
         (z.minus(&state.mean), *z)
-    }
-
-    fn oldest_factors<'a, V: Vector<S> + 'a>(
-        &self,
-        _: &mut RunningMean<S, V>,
-        _: impl Iterator<Item = (&'a V, bool)>,
-    ) -> Option<(V, V)> {
-        None
     }
 }
 

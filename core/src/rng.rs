@@ -30,6 +30,9 @@ pub enum Stream {
     Parameters = 1,
     /// Evaluation: contexts drawn for metrics.
     Evaluation = 2,
+    /// What a task is trained with: its discount and the lengths of its contexts, of a stream whose seed is
+    /// the task's number.
+    Schedule = 3,
 }
 
 impl Rng {

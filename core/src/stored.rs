@@ -12,7 +12,8 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = u32::MAX;
     for byte in bytes {
         crc ^= u32::from(*byte);
-        for _ in 0..8 {
+        // Not unrolled on a chip, for its flash.
+        for _ in 0..if cfg!(target_os = "none") { core::hint::black_box(8) } else { 8 } {
             let divide = (crc & 1).wrapping_neg();
             crc = crc >> 1 ^ 0xedb8_8320 & divide;
         }
@@ -77,6 +78,12 @@ pub(crate) struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    pub(crate) fn take<const N: usize>(&mut self) -> [u8; N] {
+        let (taken, rest) = self.rest.split_first_chunk().unwrap_or((&[0; N], &[]));
+        self.rest = rest;
+        *taken
+    }
+
     pub(crate) fn integer(&mut self, bytes: usize) -> u64 {
         let (taken, rest) = self.rest.split_at_checked(bytes).unwrap_or((&[], &[]));
         self.rest = rest;

@@ -1,9 +1,9 @@
 //! A transition of a Markov reward process, seen through features, and the tokens made of it.
 
 use crate::error::Error;
-use crate::linalg::zeros;
-use crate::mask::Vector;
+use crate::linalg::{keep_apart, zeros};
 use crate::scalar::{Scalar, check_lanes};
+use crate::vector::Vector;
 use nalgebra::{ArrayStorage, SVector};
 
 /// Features phi(s), (D): an array `[S; D]` or nalgebra's `SVector<S, D>`.
@@ -53,7 +53,8 @@ impl<S: Scalar, const D: usize> Transition<S, D> {
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `phi`, `reward` or `phi_next`.
     pub fn check(&self) -> Result<(), Error> {
         let (phi, phi_next) = (self.phi.data.0[0], self.phi_next.data.0[0]);
-        Token { phi, phi_next, rewards: [self.reward] }.check(S::ZERO)
+        let token = Token { phi, phi_next, rewards: [self.reward] };
+        if token.is_accepted(S::ZERO) { Ok(()) } else { token.refuse(S::ZERO) }
     }
 }
 
@@ -76,9 +77,11 @@ impl<S: Scalar, const D: usize, const C: usize> Vector<S> for Token<S, D, C> {
     #[inline(always)]
     fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
         for i in 0..D {
+            keep_apart::<S>();
             f(&mut a.phi[i], &mut b.phi[i], z.phi[i]);
         }
         for i in 0..D {
+            keep_apart::<S>();
             f(&mut a.phi_next[i], &mut b.phi_next[i], z.phi_next[i]);
         }
         for m in 0..C {
@@ -88,16 +91,12 @@ impl<S: Scalar, const D: usize, const C: usize> Vector<S> for Token<S, D, C> {
 }
 
 impl<S: Scalar, const D: usize, const C: usize> Token<S, D, C> {
-    /// Refuses what cannot be summed ([`Transition::check`]), or has a number larger than the limit (0: no
+    /// False for what cannot be summed ([`Transition::check`]), or has a number larger than the limit (0: no
     /// limit).
     #[inline(always)]
-    pub(crate) fn check(&self, limit: S) -> Result<(), Error> {
+    pub(crate) fn is_accepted(&self, limit: S) -> bool {
         // One comparison for all: NaN and infinities stay what they are in a sum of squares.
-        if can_be_summed(self.square()) && (limit == S::ZERO || self.is_within(limit)) {
-            Ok(())
-        } else {
-            Err(self.refusal(limit))
-        }
+        can_be_summed(self.square()) && (limit == S::ZERO || self.is_within(limit))
     }
 
     fn is_within(&self, limit: S) -> bool {
@@ -105,19 +104,20 @@ impl<S: Scalar, const D: usize, const C: usize> Token<S, D, C> {
         parts.into_iter().all(|part| all_within(part, limit))
     }
 
+    /// The error of a token that is not accepted.
     #[cold]
     #[inline(never)]
-    fn refusal(&self, limit: S) -> Error {
+    pub(crate) fn refuse(&self, limit: S) -> Result<(), Error> {
         let parts =
             [("phi", self.phi.as_slice()), ("reward", &self.rewards), ("phi_next", &self.phi_next)];
         let mut square = S::ZERO;
         for (parameter, part) in parts {
             if let Some(error) = refusal_of(parameter, part, &mut square, limit) {
-                return error;
+                return Err(error);
             }
         }
         // The check summed up in another order: the last one tipped the balance.
-        Error::OutOfRange { parameter: "phi_next", accepted: TOKEN_LENGTH }
+        Err(Error::OutOfRange { parameter: "phi_next", accepted: TOKEN_LENGTH })
     }
 }
 
@@ -137,7 +137,7 @@ fn refusal_of<S: Scalar>(
     } else if !can_be_summed(*square) {
         Some(Error::OutOfRange { parameter, accepted: TOKEN_LENGTH })
     } else if limit != S::ZERO && !all_within(part, limit) {
-        Some(Error::OutOfRange { parameter, accepted: "the limit of the context" })
+        Some(Error::OutOfRange { parameter, accepted: "the limit" })
     } else {
         None
     }
@@ -150,7 +150,7 @@ fn all_within<S: Scalar>(part: &[S], limit: S) -> bool {
 }
 
 /// What [`Transition::check`] accepts.
-const TOKEN_LENGTH: &str = "a length below 2.8e14 of (phi; reward; phi_next), in f64 2e149";
+const TOKEN_LENGTH: &str = "a length below 2.8e14 (f64: 2e149)";
 
 /// True if 2^32 such squares can be added up.
 #[inline(always)]

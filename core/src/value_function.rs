@@ -25,10 +25,10 @@ pub struct ValueFunction<S: Scalar, const D: usize> {
 impl<S: Scalar, const D: usize> ValueFunction<S, D> {
     /// From the vector u with TF_L = -<u, z_q>, or its first D entries at least: the query
     /// (phi; 0; 0) meets no other.
-    pub(crate) fn from_readout<const K: usize>(u: &SVector<S, K>) -> Result<Self, Error> {
+    pub(crate) fn from_readout(u: &[S]) -> Result<Self, Error> {
         let mut weights = zeros::<S, D, 1>();
-        for i in 0..D {
-            weights[i] = -u[i];
+        for (weight, u) in weights.iter_mut().zip(u) {
+            *weight = -*u;
         }
         if is_finite(&weights) {
             Ok(ValueFunction { weights })
@@ -42,4 +42,51 @@ impl<S: Scalar, const D: usize> ValueFunction<S, D> {
     pub fn at(&self, phi: &impl FeatureVector<S, D>) -> S {
         dot_arrays(&self.weights.data.0[0], phi.as_array())
     }
+}
+
+/// A value function kept within what its context has seen: each feature of a query within a reach, and the
+/// value within a bound.
+///
+/// ```
+/// use ictd_core::nalgebra::SVector;
+/// use ictd_core::value_function::{BoundedValueFunction, ValueFunction};
+///
+/// let value_function = ValueFunction { weights: SVector::from([2.0, -1.0]) };
+/// let value = BoundedValueFunction { value_function, reach: [3.0, 5.0], bound: 4.0 };
+/// assert_eq!(value.at(&[0.5, 3.0]), -2.0);
+/// assert_eq!(value.at(&[-1.0, 99.0]), -4.0); // by reach -7, by the bound -4
+/// assert_eq!(value.value_function.at(&[-1.0, 99.0]), -101.0); // without them
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BoundedValueFunction<S: Scalar, const D: usize> {
+    /// The value function without them.
+    pub value_function: ValueFunction<S, D>,
+    /// The largest size of each feature; larger ones count as that.
+    pub reach: [S; D],
+    /// The largest size of a value.
+    pub bound: S,
+}
+
+impl<S: Scalar, const D: usize> BoundedValueFunction<S, D> {
+    /// The value of the state with features phi, (D).
+    #[inline(always)]
+    pub fn at(&self, phi: &impl FeatureVector<S, D>) -> S {
+        clamp(self.value_function.at(&within(phi.as_array(), &self.reach)), self.bound)
+    }
+}
+
+/// Features within their reach.
+#[inline(always)]
+pub(crate) fn within<S: Scalar, const D: usize>(phi: &[S; D], reach: &[S; D]) -> [S; D] {
+    let mut within = *phi;
+    for i in 0..D {
+        within[i] = clamp(within[i], reach[i]);
+    }
+    within
+}
+
+/// x within [-bound, bound].
+#[inline(always)]
+fn clamp<S: Scalar>(x: S, bound: S) -> S {
+    -(-x.max(-bound)).max(-bound)
 }

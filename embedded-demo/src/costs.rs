@@ -10,7 +10,7 @@ use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Task as _, random_mdp};
 use ictd_core::transition::{FeatureVector as _, Transition};
-use ictd_core::{Context, Model};
+use ictd_core::{Context, Model, UniversalModel};
 
 /// The budgets of the Cortex-M4F at d = 4, L = 3, dense weights, in instructions.
 const OBSERVE: u32 = 260;
@@ -18,6 +18,8 @@ const DEAREST_OBSERVE: u32 = 460;
 const OBSERVE_CUMULANTS: u32 = 220 + 45 * CUMULANTS as u32;
 const VALUE_FUNCTION: u32 = 8_000;
 const QUERY: u32 = 14;
+const CONSTRUCTED: u32 = 1_000;
+const UNIVERSAL: u32 = 10_000;
 
 /// Rewards that are observed with each transition of [`other_contexts`].
 const CUMULANTS: usize = 8;
@@ -83,7 +85,9 @@ pub(crate) fn report(mut counter: Counter) -> Result<bool, Error> {
         unit
     );
     let (_, constructed) = counter.measure(|| demo::CONSTRUCTED.value_function(&context));
+    within &= constructed <= CONSTRUCTED;
     defmt::info!("chip: value function, constructed, 15 layers: {=u32} {=str}", constructed, unit);
+    within &= universal(&mut counter, unit)?;
     defmt::info!(
         "chip: stack at most {=u32} bytes, static RAM {=u32}, flash {=u32}",
         stack_used(None),
@@ -104,6 +108,36 @@ pub(crate) fn report(mut counter: Counter) -> Result<bool, Error> {
         );
     }
     Ok(within || !has_budgets)
+}
+
+/// The model that ships; false if its value function is over budget.
+#[inline(never)]
+fn universal(counter: &mut Counter, unit: &str) -> Result<bool, Error> {
+    let mut rng = Rng::new(1);
+    let task = random_mdp::<f32, 4, 5>(5, 4, GAMMA, &mut rng)?;
+    let mut state = task.initial_state(&mut rng);
+    let model = UniversalModel::<f32>::universal(GAMMA)?;
+    let mut context = model.context::<4>();
+    let mut observe = 0;
+    for _ in 0..100 {
+        let t = task.transition(&mut state, &mut rng);
+        let (result, cost) = counter.measure(|| context.observe(&t.phi, t.reward, &t.phi_next));
+        result?;
+        observe = observe.max(cost);
+    }
+    let (value, value_function) = counter.measure(|| model.value_function(&context));
+    let value = black_box(value?);
+    let phi = black_box([0.5, -0.25, 1.0, 0.75]);
+    let (v, query) = counter.measure(|| black_box(&value).at(black_box(&phi)));
+    black_box(v);
+    defmt::info!(
+        "chip: universal: observe {=u32}, value function {=u32}, query {=u32} {=str}",
+        observe,
+        value_function,
+        query,
+        unit
+    );
+    Ok(value_function <= UNIVERSAL)
 }
 
 /// Contexts of several cumulants and of TD(lambda); false if the former are over budget.

@@ -11,6 +11,8 @@ mod chip;
 #[cfg(target_os = "none")]
 mod costs;
 mod demo;
+#[cfg(target_os = "none")]
+mod interrupts;
 mod log;
 
 use demo::{CONSTRUCTED, EXPECTED, Hex, TRAINED};

@@ -1,13 +1,13 @@
 //! The paper's constructions, by name.
 
 use crate::error::Error;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// The trace decay of `td-lambda`, unless said otherwise.
 pub(crate) const LAMBDA: f64 = 0.5;
 
 /// A construction of the paper.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Construction {
     /// Batch TD(0) (Theorem 1)
@@ -22,21 +22,17 @@ pub enum Construction {
 
 impl Construction {
     /// Refuses a trace decay or a discount for a construction without; a trained model has no construction.
-    ///
-    /// # Errors
-    /// [`Error::Option`].
+    /// Errors: [`Error::Option`].
     pub(crate) fn check(
         construction: Option<Self>,
         lambda: f64,
         gamma: Option<f64>,
     ) -> Result<(), Error> {
         if construction != Some(Construction::TdLambda) && lambda != LAMBDA {
-            let reason = format!("{lambda}: accepted with td-lambda");
-            return Err(Error::Option { option: "--lambda", reason });
+            return Err(Error::option("--lambda", format!("{lambda}: accepted with td-lambda")));
         }
         if construction == Some(Construction::AverageReward) && gamma.is_some() {
-            let reason = "average-reward has no discount".into();
-            return Err(Error::Option { option: "--gamma", reason });
+            return Err(Error::option("--gamma", "average-reward has no discount"));
         }
         Ok(())
     }

@@ -66,6 +66,11 @@ pub enum Error {
 }
 
 impl Error {
+    /// An option whose value cannot be used.
+    pub fn option(option: &'static str, reason: impl ToString) -> Self {
+        Error::Option { option, reason: reason.to_string() }
+    }
+
     /// A file that does not hold what it should.
     pub fn file(path: &Path, reason: impl ToString) -> Self {
         Error::File { path: path.to_owned(), reason: reason.to_string() }

@@ -1,6 +1,9 @@
 //! Value parsers: each says in one phrase what it accepts.
 
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::fmt;
 use std::ops::{Bound, RangeBounds, RangeInclusive};
+use std::str::FromStr;
 
 /// A command's options as typed in a line, among them what is said nowhere else: the defaults.
 pub fn parsed<T: clap::Args>(line: &str) -> T {
@@ -45,6 +48,46 @@ pub fn one_of(
             let list: Vec<_> = accepted.iter().map(usize::to_string).collect();
             Err(format!("accepted is one of {}", list.join(", ")))
         }
+    }
+}
+
+/// From one number to another, `A..B`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span<T>(pub [T; 2]);
+
+impl<T: fmt::Display> fmt::Display for Span<T> {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}..{}", self.0[0], self.0[1])
+    }
+}
+
+/// A span of what a parser takes, its ends in order.
+pub fn span<T: PartialOrd>(
+    parse: impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static,
+) -> impl Fn(&str) -> Result<Span<T>, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let (low, high) = text.split_once("..").ok_or("accepted is FROM..TO")?;
+        let (low, high) = (parse(low)?, parse(high)?);
+        if low <= high {
+            Ok(Span([low, high]))
+        } else {
+            Err("accepted is FROM..TO in order".into())
+        }
+    }
+}
+
+impl<T: fmt::Display> Serialize for Span<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'a, T: FromStr> Deserialize<'a> for Span<T> {
+    fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let ends = text.split_once("..");
+        let ends = ends.and_then(|(low, high)| Some([low.parse().ok()?, high.parse().ok()?]));
+        ends.map(Span).ok_or_else(|| de::Error::custom("accepted is FROM..TO"))
     }
 }
 

@@ -44,18 +44,14 @@ impl<const D: usize, W: Window<S>, S: Scalar> AverageRewardContext<D, W, S> {
     }
 
     /// The same context, which from now on refuses larger numbers: [`Context::with_limit`].
-    ///
-    /// # Errors
-    /// As [`Context::with_limit`].
+    /// Errors: as [`Context::with_limit`].
     pub fn with_limit(self, limit: S) -> Result<Self, Error> {
         let head1 = self.head1.with_limit(limit)?;
         Ok(AverageRewardContext { head1, head2: self.head2.with_limit(limit)? })
     }
 
     /// Adds the transition from a state with features `phi`, (D), to one with features `phi_next`.
-    ///
-    /// # Errors
-    /// As [`Context::observe`]; the context stays as it was.
+    /// Errors: as [`Context::observe`]; the context stays as it was.
     pub fn observe(
         &mut self,
         phi: &impl FeatureVector<S, D>,
@@ -83,9 +79,7 @@ impl<const D: usize, W: Window<S>, S: Scalar> AverageRewardContext<D, W, S> {
     }
 
     /// G_0 and 1/n of the two heads, for tokens of size K = 2 D + 2.
-    ///
-    /// # Errors
-    /// As [`Context::statistic`].
+    /// Errors: as [`Context::statistic`].
     pub fn statistics<const K: usize>(&self) -> Result<[Statistic<S, K>; 2], Error> {
         const {
             assert!(K == 2 * D + 2, "the average-reward setting has tokens of size K = 2 * D + 2");
@@ -101,9 +95,7 @@ impl<const D: usize, W: Window<R>, R: Real> AverageRewardContext<D, W, R> {
     }
 
     /// Writes the two contexts, one after the other, each as [`Context::write`] does.
-    ///
-    /// # Errors
-    /// As [`Context::write`].
+    /// Errors: as [`Context::write`].
     pub fn write<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a [u8], Error> {
         let len = self.head1.write(buffer)?.len();
         self.head2.write(buffer.get_mut(len..).unwrap_or(&mut []))?;
@@ -111,9 +103,7 @@ impl<const D: usize, W: Window<R>, R: Real> AverageRewardContext<D, W, R> {
     }
 
     /// Reads a stored context.
-    ///
-    /// # Errors
-    /// As [`Context::from_bytes`].
+    /// Errors: as [`Context::from_bytes`].
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let (head1, rest) = Context::from_prefix(bytes)?;
         let head2 = Context::from_bytes(rest)?;

@@ -1,3 +1,4 @@
+use super::largest_reward::LargestReward;
 use super::moments::{Moments, read};
 use super::stored::Visit;
 use super::{Entries, Sums, Window};
@@ -42,7 +43,7 @@ impl<S: Scalar> Forgetting<S> {
 
 impl<S: Scalar> Window<S> for Forgetting<S> {
     type Sums<M: Mask<S>, const D: usize, const C: usize> =
-        DecayingSums<M::State<Token<S, D, C>>, D, C, S>;
+        DecayingSums<M::State<Token<S, D, C>>, M::Beside<D, C>, D, C, S>;
     const CODE: u8 = 2;
 
     fn retention(&self) -> S {
@@ -56,26 +57,34 @@ impl<S: Scalar> Window<S> for Forgetting<S> {
 
 /// The sums of a forgetting context: G <- retention G + left right^T.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DecayingSums<T, const D: usize, const C: usize, S> {
+pub struct DecayingSums<T, B, const D: usize, const C: usize, S> {
     state: T,
-    moments: Moments<S, D, C>,
+    largest_reward: LargestReward<S, C>,
+    moments: Moments<S, B, D, C>,
     /// The sum of the weights.
     weight: S,
     len: u64,
 }
 
 impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
-    for DecayingSums<M::State<Token<S, D, C>>, D, C, S>
+    for DecayingSums<M::State<Token<S, D, C>>, M::Beside<D, C>, D, C, S>
 {
-    const EMPTY: Self =
-        DecayingSums { state: Vector::ZERO, moments: Moments::ZERO, weight: S::ZERO, len: 0 };
+    const EMPTY: Self = DecayingSums {
+        state: Vector::ZERO,
+        largest_reward: LargestReward::ZERO,
+        moments: Moments::ZERO,
+        weight: S::ZERO,
+        len: 0,
+    };
 
     #[inline(always)]
     fn add(&mut self, mask: &M, retention: S, token: &Token<S, D, C>) {
         let factors = mask.factors(&mut self.state, token, retention);
-        self.moments.update(&factors, M::SYMMETRIC, |g, left, right| {
+        self.moments.update(&factors, token, M::SYMMETRIC, |g, left, right| {
             *g = retention * *g + left * right;
         });
+        self.largest_reward.shrink(retention);
+        self.largest_reward.take(&token.rewards);
         self.weight = retention * self.weight + S::ONE;
         self.len = self.len.saturating_add(1);
     }
@@ -92,13 +101,18 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
         self.weight
     }
 
+    fn largest_reward(&self) -> LargestReward<S, C> {
+        self.largest_reward
+    }
+
     #[inline(always)]
-    fn read(&self, _mask: &M, gamma: S, cumulant: usize, out: &mut impl Entries<S>) -> bool {
+    fn read(&self, _mask: &M, gamma: S, cumulant: usize, out: &mut impl Entries<S>) {
         read::<S, D>(&self.moments, M::SYMMETRIC, gamma, cumulant, out)
     }
 
     fn fields(&mut self, visit: &mut impl Visit<S>) {
         self.state.numbers(&mut |x| visit.number(x));
+        self.largest_reward.numbers(&mut |x| visit.number(x));
         self.moments.numbers(&mut |x| visit.number(x));
         visit.number(&mut self.weight);
         visit.count(&mut self.len, u64::MAX);

@@ -1,9 +1,11 @@
+use super::largest_reward::LargestReward;
 use super::moments::{Block, Entry, Moments, read};
 use super::stored::Visit;
 use super::{Entries, Sums, Window};
 use crate::error::Error;
 use crate::mask::{Mask, State, Vector};
 use crate::scalar::Scalar;
+use crate::second_moments::Beside;
 use crate::transition::Token;
 
 /// Every transition counts, equally.
@@ -28,20 +30,25 @@ const BLOCK: u16 = 256;
 /// A full block goes into the total column by column, one with each of the next terms: a device
 /// has a deadline for every term, and no term takes much longer than the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BlockedSums<T, const D: usize, const C: usize, S> {
+pub struct BlockedSums<T, B, const D: usize, const C: usize, S> {
     state: T,
-    total: Moments<S, D, C>,
-    error: Moments<S, D, C>,
+    largest_reward: LargestReward<S, C>,
+    total: Moments<S, B, D, C>,
+    error: Moments<S, B, D, C>,
     /// The open block, and what is left of the full one: its first `columns_left` columns, the
     /// others are 0. `swapped` says that the full one comes first. The sum is that of all four.
-    blocks: [Moments<S, D, C>; 2],
+    blocks: [Moments<S, B, D, C>; 2],
     swapped: bool,
     in_block: u16,
     columns_left: u16,
     len: u64,
 }
 
-impl<T, const D: usize, const C: usize, S: Scalar> BlockedSums<T, D, C, S> {
+impl<T, B, const D: usize, const C: usize, S> BlockedSums<T, B, D, C, S>
+where
+    S: Scalar,
+    B: Beside<S, D, C>,
+{
     /// Moves column j of the full block into the total.
     #[cold]
     #[inline(never)]
@@ -52,19 +59,38 @@ impl<T, const D: usize, const C: usize, S: Scalar> BlockedSums<T, D, C, S> {
     }
 }
 
-/// What is closed, with its rounding errors, and both blocks.
-impl<T, const D: usize, const C: usize, S: Scalar> Entry<S> for BlockedSums<T, D, C, S> {
+/// The sum of what is closed, with its rounding errors, and both blocks. (A closure would be a call where a chip
+/// builds for size.)
+macro_rules! sum {
+    ($sums:ident.$part:ident($($argument:expr),*)) => {{
+        let [first, second] = &$sums.blocks;
+        let blocks = first.$part($($argument),*) + second.$part($($argument),*);
+        $sums.total.$part($($argument),*) + ($sums.error.$part($($argument),*) + blocks)
+    }};
+}
+
+impl<T, B, const D: usize, const C: usize, S> Entry<S> for BlockedSums<T, B, D, C, S>
+where
+    S: Scalar,
+    B: Beside<S, D, C>,
+{
     #[inline(always)]
     fn entry(&self, row: (Block, usize), column: (Block, usize), cumulant: usize) -> S {
-        let [first, second] = &self.blocks;
-        let blocks = first.entry(row, column, cumulant) + second.entry(row, column, cumulant);
-        self.total.entry(row, column, cumulant) + (self.error.entry(row, column, cumulant) + blocks)
+        sum!(self.entry(row, column, cumulant))
+    }
+    #[inline(always)]
+    fn second_moment(&self, i: usize, j: usize) -> S {
+        sum!(self.second_moment(i, j))
+    }
+    #[inline(always)]
+    fn squared_rewards(&self, cumulant: usize) -> S {
+        sum!(self.squared_rewards(cumulant))
     }
 }
 
 impl<S: Scalar> Window<S> for Growing {
     type Sums<M: Mask<S>, const D: usize, const C: usize> =
-        BlockedSums<M::State<Token<S, D, C>>, D, C, S>;
+        BlockedSums<M::State<Token<S, D, C>>, M::Beside<D, C>, D, C, S>;
     const CODE: u8 = 1;
 
     fn of_retention(_: S) -> Result<Self, Error> {
@@ -73,12 +99,13 @@ impl<S: Scalar> Window<S> for Growing {
 }
 
 impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
-    for BlockedSums<M::State<Token<S, D, C>>, D, C, S>
+    for BlockedSums<M::State<Token<S, D, C>>, M::Beside<D, C>, D, C, S>
 {
     const EMPTY: Self = {
         assert!(2 * D + C < BLOCK as usize, "too many features and cumulants: 2 D + C < 256");
         BlockedSums {
             state: Vector::ZERO,
+            largest_reward: LargestReward::ZERO,
             total: Moments::ZERO,
             error: Moments::ZERO,
             blocks: [Moments::ZERO; 2],
@@ -98,14 +125,15 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
         let factors = mask.factors(&mut self.state, token, S::ONE);
         let [first, second] = &mut self.blocks;
         let open = if self.swapped { second } else { first };
-        open.add_outer(&factors, M::SYMMETRIC);
+        open.add_outer(&factors, token, M::SYMMETRIC);
+        self.largest_reward.take(&token.rewards);
         self.len = self.len.saturating_add(1);
         self.in_block += 1;
         if self.in_block >= BLOCK {
             // The other block is 0 again.
             self.swapped = !self.swapped;
             self.in_block = 0;
-            self.columns_left = Moments::<S, D, C>::COLUMNS as u16;
+            self.columns_left = Moments::<S, M::Beside<D, C>, D, C>::COLUMNS as u16;
         }
     }
 
@@ -121,20 +149,25 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
         S::from_count(self.len)
     }
 
+    fn largest_reward(&self) -> LargestReward<S, C> {
+        self.largest_reward
+    }
+
     #[inline(always)]
-    fn read(&self, _mask: &M, gamma: S, cumulant: usize, out: &mut impl Entries<S>) -> bool {
+    fn read(&self, _mask: &M, gamma: S, cumulant: usize, out: &mut impl Entries<S>) {
         read::<S, D>(self, M::SYMMETRIC, gamma, cumulant, out)
     }
 
     fn fields(&mut self, visit: &mut impl Visit<S>) {
         self.state.numbers(&mut |x| visit.number(x));
+        self.largest_reward.numbers(&mut |x| visit.number(x));
         let [first, second] = &mut self.blocks;
         for moments in [&mut self.total, &mut self.error, first, second] {
             moments.numbers(&mut |x| visit.number(x));
         }
         visit.count(&mut self.len, u64::MAX);
         let mut counts = [self.swapped.into(), self.in_block.into(), self.columns_left.into()];
-        let most = [1, u64::from(BLOCK) - 1, Moments::<S, D, C>::COLUMNS as u64];
+        let most = [1, u64::from(BLOCK) - 1, Moments::<S, M::Beside<D, C>, D, C>::COLUMNS as u64];
         for (count, most) in counts.iter_mut().zip(most) {
             visit.count(count, most);
         }
@@ -147,7 +180,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::context::Context;
+    use crate::context::{Columns, Context};
     use crate::linalg::zeros;
     use crate::mask::{Td0, TdLambda};
     use crate::rng::Rng;
@@ -158,7 +191,7 @@ mod tests {
         fn check<M: Mask<f32> + Copy, N: Mask<f64>>(mask: M, mask64: N) {
             let mut rng = Rng::new(1);
             let mut context = Context::<2, M>::with(mask, Growing);
-            let (mut state, mut plain) = (Vector::ZERO, Moments::<f64, 2, 1>::ZERO);
+            let (mut state, mut plain) = (Vector::ZERO, Moments::<f64, (), 2, 1>::ZERO);
             for n in 1..=3 * u32::from(BLOCK) + 7 {
                 let mut number = || rng.uniform_in::<f32>(-1.0, 2.0);
                 let (phi, phi_next, reward) =
@@ -166,13 +199,14 @@ mod tests {
                 context.observe(&phi, reward, &phi_next).unwrap();
                 let (phi, phi_next) = (phi.map(f64::from), phi_next.map(f64::from));
                 let token = Token { phi, phi_next, rewards: [reward.into()] };
-                plain.add_outer(&mask64.factors(&mut state, &token, 1.0), N::SYMMETRIC);
+                plain.add_outer(&mask64.factors(&mut state, &token, 1.0), &token, N::SYMMETRIC);
                 let left = (u32::from(BLOCK) + 5 - n % u32::from(BLOCK)) % u32::from(BLOCK);
                 let left = if n > u32::from(BLOCK) && left <= 5 { left } else { 0 };
                 let open = n >= u32::from(BLOCK) && n % u32::from(BLOCK) == 0;
                 assert_eq!(u32::from(context.sums.columns_left), if open { 5 } else { left });
                 let mut want = zeros::<f64, 5, 5>();
-                assert!(read::<f64, 2>(&plain, N::SYMMETRIC, 0.5, 0, &mut want));
+                let columns = &mut Columns { g: &mut want, of_phi_alone: false };
+                read::<f64, 2>(&plain, N::SYMMETRIC, 0.5, 0, columns);
                 let got: Statistic<f32, 5> = context.statistic(0.5, 0).unwrap();
                 let error = (got.g.map(f64::from) - want).amax() / want.amax();
                 assert!(error < 1e-5, "{n} terms, {mask:?}: {error}");

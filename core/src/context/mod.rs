@@ -31,24 +31,27 @@
 //!
 //! # Memory
 //!
-//! With m = (2 d)^2 + C (4 d + 1) numbers in a statistic of C cumulants, a context in `f32` under TD(0)'s
-//! mask takes so many bytes on a 32-bit device; under TD(lambda)'s its trace comes to that:
+//! With m = (2 d)^2 + C (4 d + 1) numbers in a statistic of C cumulants (under TD(lambda)'s mask d^2 + C more,
+//! and its trace of 4 d + 2 C), a context in `f32` takes so many bytes on a 32-bit device, rounded up to a
+//! multiple of 8:
 //!
 //! | window | bytes | d = 4, C = 1 | d = 8 | d = 16 |
 //! |---|---|---|---|---|
-//! | [`Growing`] | 16 m + 24 | 1,320 | 4,648 | 17,448 |
-//! | [`Forgetting`] | 4 m + 20 | 344 | 1,176 | 4,376 |
+//! | [`Growing`] | 16 m + 4 C + 24 | 1,328 | 4,656 | 17,456 |
+//! | [`Forgetting`] | 4 m + 4 C + 20 | 352 | 1,184 | 4,384 |
 //! | [`Sliding`] over N | 8 m + N (8 d + 4 C + 4) + 36 | N = 64: 3,244 | 6,956 | 17,452 |
 //!
 //! ```
 //! use ictd_core::Context;
 //! use ictd_core::context::{Forgetting, Growing};
-//! use ictd_core::mask::Td0;
+//! use ictd_core::mask::{Td0, TdLambda};
 //!
 //! let m = |d: usize, c: usize| (2 * d) * (2 * d) + c * (4 * d + 1);
-//! assert_eq!(size_of::<Context<4>>(), 16 * m(4, 1) + 24);
-//! assert_eq!(size_of::<Context<8, Td0, Growing, f32, 8>>(), 16 * m(8, 8) + 24);
-//! assert_eq!(size_of::<Context<4, Td0, Forgetting>>(), 4 * m(4, 1) + 20);
+//! let bytes = |numbers: usize, others: usize| (4 * numbers + others).next_multiple_of(8);
+//! assert_eq!(size_of::<Context<4>>(), bytes(4 * m(4, 1) + 1, 24));
+//! assert_eq!(size_of::<Context<8, Td0, Growing, f32, 8>>(), bytes(4 * m(8, 8) + 8, 24));
+//! assert_eq!(size_of::<Context<4, Td0, Forgetting>>(), bytes(m(4, 1) + 1, 20));
+//! assert_eq!(size_of::<Context<4, TdLambda>>(), bytes(4 * (m(4, 1) + 17) + 18 + 1, 24));
 //! ```
 //!
 //! # Tokens without a discount
@@ -87,20 +90,23 @@
 mod average_reward;
 mod forgetting;
 mod growing;
+mod largest_reward;
 mod moments;
+
 mod sliding;
 mod stored;
 
 pub use average_reward::AverageRewardContext;
 pub use forgetting::{DecayingSums, Forgetting};
 pub use growing::{BlockedSums, Growing};
-pub use moments::Moments;
+pub use largest_reward::LargestReward;
+pub use moments::{Block, Moments};
 pub use sliding::{Sliding, SlidingSums};
 pub use stored::Visit;
 
 use crate::error::Error;
-use crate::linalg::zeros;
-use crate::mask::{Mask, Td0};
+use crate::linalg::{is_finite, zeros};
+use crate::mask::{Mask, Td0, Vector};
 use crate::scalar::{Scalar, check_lanes};
 use crate::statistic::Statistic;
 use crate::transition::{FeatureVector, Token, Transition};
@@ -149,24 +155,54 @@ pub trait Sums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     /// The sum of the transitions' weights.
     fn weight(&self) -> S;
 
-    /// Shows every entry of G(gamma) of a cumulant. False if the sums overflowed.
-    #[must_use]
-    fn read(&self, mask: &M, gamma: S, cumulant: usize, out: &mut impl Entries<S>) -> bool;
+    /// The largest rewards among them.
+    fn largest_reward(&self) -> LargestReward<S, C>;
+
+    /// Shows every entry of G(gamma) of a cumulant that is wanted.
+    fn read(&self, mask: &M, gamma: S, cumulant: usize, out: &mut impl Entries<S>);
 
     /// Shows every field in one order: to be stored, or read.
     fn fields(&mut self, visit: &mut impl Visit<S>);
 }
 
-/// What takes the entries of a statistic G, (K, K).
+/// What takes the entries of a statistic G, (K, K), by block and place in the block.
 pub trait Entries<S> {
+    /// True if it takes the second moments, too.
+    const SECOND_MOMENTS: bool = false;
+
+    /// False for a block that it leaves.
+    #[inline(always)]
+    fn wants(&self, _row: Block, _column: Block) -> bool {
+        true
+    }
+
     /// The entry at a row and a column.
-    fn put(&mut self, row: usize, column: usize, x: S);
+    fn put(&mut self, row: (Block, usize), column: (Block, usize), x: S);
+
+    /// sum (phi phi^T + phi' phi'^T) at (i, j), i <= j.
+    fn put_second_moment(&mut self, _i: usize, _j: usize, _x: S) {}
+
+    /// sum r^2 of the cumulant.
+    fn put_squared_rewards(&mut self, _x: S) {}
 }
 
-impl<S, const K: usize> Entries<S> for SMatrix<S, K, K> {
+/// G on its way into a matrix: all of it, or the rows and columns of phi alone.
+struct Columns<'a, S, const K: usize> {
+    g: &'a mut SMatrix<S, K, K>,
+    of_phi_alone: bool,
+}
+
+impl<S, const K: usize> Entries<S> for Columns<'_, S, K> {
     #[inline(always)]
-    fn put(&mut self, row: usize, column: usize, x: S) {
-        self.data.0[column][row] = x;
+    fn wants(&self, row: Block, column: Block) -> bool {
+        row == Block::Phi || column == Block::Phi || !self.of_phi_alone
+    }
+
+    #[inline(always)]
+    fn put(&mut self, (row, i): (Block, usize), (column, j): (Block, usize), x: S) {
+        // d, whether K is 2 d + 1 or 2 d + 2.
+        let d = (K - 1) / 2;
+        self.g.data.0[column.start(d) + j][row.start(d) + i] = x;
     }
 }
 
@@ -174,12 +210,15 @@ impl<S, const K: usize> Entries<S> for SMatrix<S, K, K> {
 struct TdMatrix<S, const D: usize>([[S; D]; D]);
 
 impl<S: Scalar, const D: usize> Entries<S> for TdMatrix<S, D> {
-    fn put(&mut self, row: usize, column: usize, x: S) {
-        let Some(column) = self.0.get_mut(column) else { return };
-        if let Some(entry) = column.get_mut(row) {
-            *entry += x;
-        } else if let Some(entry) = column.get_mut(row - D) {
-            *entry -= x;
+    fn wants(&self, _row: Block, column: Block) -> bool {
+        column == Block::Phi
+    }
+
+    fn put(&mut self, (row, i): (Block, usize), (_, j): (Block, usize), x: S) {
+        match row {
+            Block::Phi => self.0[j][i] += x,
+            Block::PhiNext => self.0[j][i] -= x,
+            Block::Reward => {}
         }
     }
 }
@@ -253,9 +292,7 @@ impl<const D: usize, S: Scalar, const C: usize> Default for Context<D, Td0, Grow
 
 impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar> Context<D, M, W, S> {
     /// [`Context::observe`] of a transition.
-    ///
-    /// # Errors
-    /// As [`Context::observe`].
+    /// Errors: as [`Context::observe`].
     #[inline(always)]
     pub fn observe_transition(&mut self, transition: &Transition<S, D>) -> Result<(), Error> {
         self.observe(&transition.phi, transition.reward, &transition.phi_next)
@@ -319,7 +356,9 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
     ) -> Result<(), Error> {
         let rewards = rewards.to_array();
         let token = Token { phi: *phi.as_array(), phi_next: *phi_next.as_array(), rewards };
-        token.check(self.limit)?;
+        if !token.is_accepted(self.limit) {
+            return token.refuse(self.limit);
+        }
         self.sums.add(&self.mask, self.window.retention(), &token);
         Ok(())
     }
@@ -339,9 +378,7 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
     /// assert!((value.at(&[1.0]) - 0.5).abs() < 1e-4);
     /// # Ok::<(), ictd_core::Error>(())
     /// ```
-    ///
-    /// # Errors
-    /// As [`Context::observe`].
+    /// Errors: as [`Context::observe`].
     pub fn observe_terminal(
         &mut self,
         phi: &impl FeatureVector<S, D>,
@@ -421,19 +458,38 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
         cumulant: usize,
     ) -> Result<Statistic<S, K>, Error> {
         let mut statistic = Statistic { g: zeros(), inverse_len: S::ZERO };
-        self.statistic_to(gamma, cumulant, &mut statistic)?;
-        Ok(statistic)
+        self.statistic_to(gamma, cumulant, false, &mut statistic)?;
+        if is_finite(&statistic.g) {
+            Ok(statistic)
+        } else {
+            Err(Error::NonFinite { parameter: "context" })
+        }
     }
 
-    /// [`Context::statistic`] into one whose matrix is 0: a chip copies no result.
+    /// [`Context::statistic`], or of its G the rows and columns of phi alone, into one whose matrix is 0: a chip copies
+    /// no result.
     #[inline(always)]
     pub(crate) fn statistic_to<const K: usize>(
         &self,
         gamma: S,
         cumulant: usize,
+        of_phi_alone: bool,
         out: &mut Statistic<S, K>,
     ) -> Result<(), Error> {
         crate::transition::check_token_size::<D, K>();
+        out.inverse_len = S::ONE / self.weight();
+        self.read_to(gamma, cumulant, &mut Columns { g: &mut out.g, of_phi_alone })
+    }
+
+    /// Shows the entries of a cumulant's G(gamma), which may have overflowed: what is computed of them is then
+    /// not finite.
+    #[inline(always)]
+    pub(crate) fn read_to(
+        &self,
+        gamma: S,
+        cumulant: usize,
+        out: &mut impl Entries<S>,
+    ) -> Result<(), Error> {
         if self.is_empty() {
             return Err(Error::Empty { parameter: "context" });
         }
@@ -441,12 +497,13 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
             let accepted = "0 to the number of cumulants - 1";
             return Err(Error::OutOfRange { parameter: "cumulant", accepted });
         }
-        out.inverse_len = S::ONE / self.weight();
-        if self.sums.read(&self.mask, gamma, cumulant, &mut out.g) {
-            Ok(())
-        } else {
-            Err(Error::NonFinite { parameter: "context" })
-        }
+        self.sums.read(&self.mask, gamma, cumulant, out);
+        Ok(())
+    }
+
+    /// The largest rewards of the context.
+    pub fn largest_reward(&self) -> LargestReward<S, C> {
+        self.sums.largest_reward()
     }
 
     /// A step size for which TD on this context converges, or nearly: 1 over the (Frobenius) norm of
@@ -464,14 +521,10 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
     /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the sums overflowed;
     /// [`Error::Singular`] if all features are 0.
     pub fn suggested_step_size(&self, gamma: S) -> Result<S, Error> {
-        if self.is_empty() {
-            return Err(Error::Empty { parameter: "context" });
-        }
         let mut a = TdMatrix([[S::ZERO; D]; D]);
-        let is_finite = self.sums.read(&self.mask, gamma, 0, &mut a);
-        let square = a.0.as_flattened().iter().fold(S::ZERO, |sum, x| sum + *x * *x);
-        let norm = square.sqrt() / self.weight();
-        if !is_finite || !norm.is_finite() {
+        self.read_to(gamma, 0, &mut a)?;
+        let norm = a.0.square().sqrt() / self.weight();
+        if !norm.is_finite() {
             return Err(Error::NonFinite { parameter: "context" });
         }
         if (0..S::LANES).any(|lane| norm.lane(lane) == Scalar::ZERO) {

@@ -2,27 +2,33 @@
 
 use super::Entries;
 use crate::linalg::keep_apart;
-use crate::mask::Vector;
 use crate::scalar::Scalar;
+use crate::second_moments::Beside;
 use crate::transition::Token;
+use crate::vector::{Vector, close};
 
 /// G_u = sum left right^T over tokens, column by column: each column has the shape of a token.
 ///
 /// C cumulants share the feature columns, so that it takes (2 D)^2 + C (4 D + 1) numbers. Products of
-/// two different cumulants are nobody's. Under a symmetric mask only the upper triangle is kept.
+/// two different cumulants are nobody's. Under a symmetric mask only the upper triangle is kept; under
+/// another B holds the second moments.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moments<S, const D: usize, const C: usize> {
+pub struct Moments<S, B, const D: usize, const C: usize> {
     phi: [Token<S, D, C>; D],
     phi_next: [Token<S, D, C>; D],
     /// Of its own cumulant alone.
     rewards: [Token<S, D, 1>; C],
+    beside: B,
 }
 
-/// A block of rows or columns of G_u.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Block {
+/// A block of rows or columns of G.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// Those of phi.
     Phi,
+    /// Those of phi'.
     PhiNext,
+    /// The reward's.
     Reward,
 }
 use Block::{Phi, PhiNext, Reward};
@@ -31,9 +37,19 @@ use Block::{Phi, PhiNext, Reward};
 pub(super) trait Entry<S: Scalar> {
     /// The entry of a cumulant's G_u at a row and a column.
     fn entry(&self, row: (Block, usize), column: (Block, usize), cumulant: usize) -> S;
+
+    /// F at (i, j), i <= j.
+    fn second_moment(&self, i: usize, j: usize) -> S;
+
+    /// sum r^2 of a cumulant.
+    fn squared_rewards(&self, cumulant: usize) -> S;
 }
 
-impl<S: Scalar, const D: usize, const C: usize> Entry<S> for Moments<S, D, C> {
+impl<S, B, const D: usize, const C: usize> Entry<S> for Moments<S, B, D, C>
+where
+    S: Scalar,
+    B: Beside<S, D, C>,
+{
     #[inline(always)]
     fn entry(&self, (row, i): (Block, usize), (column, j): (Block, usize), cumulant: usize) -> S {
         let features = match column {
@@ -57,17 +73,31 @@ impl<S: Scalar, const D: usize, const C: usize> Entry<S> for Moments<S, D, C> {
             },
         }
     }
+
+    #[inline(always)]
+    fn second_moment(&self, i: usize, j: usize) -> S {
+        let in_g = || self.entry((Phi, i), (Phi, j), 0) + self.entry((PhiNext, i), (PhiNext, j), 0);
+        self.beside.phi(i, j).unwrap_or_else(in_g)
+    }
+
+    #[inline(always)]
+    fn squared_rewards(&self, cumulant: usize) -> S {
+        let in_g = || self.entry((Reward, 0), (Reward, 0), cumulant);
+        self.beside.rewards(cumulant).unwrap_or_else(in_g)
+    }
 }
 
-impl<S: Scalar, const D: usize, const C: usize> Moments<S, D, C> {
+impl<S: Scalar, B: Beside<S, D, C>, const D: usize, const C: usize> Moments<S, B, D, C> {
     /// How many columns there are.
     pub(super) const COLUMNS: usize = 2 * D + C;
 
-    /// `f(g, left_i, right_j)` for each entry that is kept.
+    /// `f(g, left_i, right_j)` for each entry that is kept, and as much of the second moments of the
+    /// token that the factors are made of.
     #[inline(always)]
     pub(super) fn update(
         &mut self,
         (left, right): &(Token<S, D, C>, Token<S, D, C>),
+        token: &Token<S, D, C>,
         symmetric: bool,
         f: impl Fn(&mut S, S, S),
     ) {
@@ -107,6 +137,7 @@ impl<S: Scalar, const D: usize, const C: usize> Moments<S, D, C> {
             }
             f(&mut column.rewards[0], left.rewards[m], r);
         }
+        self.beside.update(token, f);
     }
 
     /// += left right^T.
@@ -114,9 +145,10 @@ impl<S: Scalar, const D: usize, const C: usize> Moments<S, D, C> {
     pub(super) fn add_outer(
         &mut self,
         factors: &(Token<S, D, C>, Token<S, D, C>),
+        token: &Token<S, D, C>,
         symmetric: bool,
     ) {
-        self.update(factors, symmetric, |g, left, right| *g += left * right);
+        self.update(factors, token, symmetric, |g, left, right| *g += left * right);
     }
 
     fn feature_column(&mut self, index: usize) -> Option<&mut Token<S, D, C>> {
@@ -130,6 +162,10 @@ impl<S: Scalar, const D: usize, const C: usize> Moments<S, D, C> {
     /// Adds column `index` of `full` to this sum, of which `error` keeps the rounding errors, and
     /// leaves zeros in `full`.
     pub(super) fn close_column(&mut self, error: &mut Self, full: &mut Self, index: usize) {
+        if !(D..2 * D).contains(&index) {
+            let index = if index < D { index } else { index - D };
+            self.beside.close_column(&mut error.beside, &mut full.beside, index);
+        }
         let features = self.feature_column(index).zip(error.feature_column(index));
         if let Some(((total, error), full)) = features.zip(full.feature_column(index)) {
             return close(total, error, full);
@@ -141,8 +177,7 @@ impl<S: Scalar, const D: usize, const C: usize> Moments<S, D, C> {
     }
 }
 
-/// Shows the entries of G(gamma) = S G_u S of a cumulant. False if it overflowed.
-#[must_use]
+/// Shows the entries of G(gamma) = S G_u S of a cumulant, and the second moments if they are wanted.
 #[inline(always)]
 pub(super) fn read<S: Scalar, const D: usize>(
     parts: &impl Entry<S>,
@@ -150,72 +185,100 @@ pub(super) fn read<S: Scalar, const D: usize>(
     gamma: S,
     cumulant: usize,
     out: &mut impl Entries<S>,
-) -> bool {
-    let mut read = Read { parts, symmetric, cumulant, out, zero: S::ZERO };
-    read.block::<D, D, D>(Phi, Phi, S::ONE);
-    read.block::<D, D, D>(Phi, PhiNext, gamma);
-    read.block::<D, D, D>(PhiNext, PhiNext, gamma * gamma);
-    read.block::<D, D, 1>(Phi, Reward, S::ONE);
-    read.block::<D, D, 1>(PhiNext, Reward, gamma);
-    read.block::<D, 1, 1>(Reward, Reward, S::ONE);
+) {
+    let mut read = Read { parts, symmetric, cumulant, out };
+    read.block(Phi, Phi, [D, D], S::ONE);
+    read.block(Phi, PhiNext, [D, D], gamma);
+    read.block(PhiNext, PhiNext, [D, D], gamma * gamma);
+    read.block(Phi, Reward, [D, 1], S::ONE);
+    read.block(PhiNext, Reward, [D, 1], gamma);
+    read.block(Reward, Reward, [1, 1], S::ONE);
     if !symmetric {
-        read.block::<D, D, D>(PhiNext, Phi, gamma);
-        read.block::<D, 1, D>(Reward, Phi, S::ONE);
-        read.block::<D, 1, D>(Reward, PhiNext, gamma);
+        read.block(PhiNext, Phi, [D, D], gamma);
+        read.block(Reward, Phi, [1, D], S::ONE);
+        read.block(Reward, PhiNext, [1, D], gamma);
     }
-    read.zero.is_finite()
+    read.second_moments::<S, D>();
 }
 
 /// Moments on their way into a matrix.
-struct Read<'a, P, E, S> {
+struct Read<'a, P, E> {
     parts: &'a P,
     symmetric: bool,
     cumulant: usize,
     out: &'a mut E,
-    /// A finite number times 0 is 0, NaN and infinities give NaN: one comparison for all.
-    zero: S,
 }
 
-impl<P: Entry<S>, E: Entries<S>, S: Scalar> Read<'_, P, E, S> {
-    /// Shows a block of ROWS rows and COLUMNS columns, times `scale`, and if G is symmetric its mirror
-    /// image.
+impl<P, E> Read<'_, P, E> {
+    /// Shows a block, times `scale`, and if G is symmetric its mirror image.
     #[inline(always)]
-    fn block<const D: usize, const ROWS: usize, const COLUMNS: usize>(
-        &mut self,
-        row: Block,
-        column: Block,
-        scale: S,
-    ) {
-        for j in 0..COLUMNS {
-            let rows = if self.symmetric && row == column { j + 1 } else { ROWS };
+    fn block<S: Scalar>(&mut self, row: Block, column: Block, [rows, columns]: [usize; 2], scale: S)
+    where
+        P: Entry<S>,
+        E: Entries<S>,
+    {
+        let wanted = self.out.wants(row, column);
+        let mirrored = self.symmetric && self.out.wants(column, row);
+        if !(wanted || mirrored) {
+            return;
+        }
+        for j in 0..columns {
+            let rows = if self.symmetric && row == column { j + 1 } else { rows };
             for i in 0..rows {
                 let x = scale * self.parts.entry((row, i), (column, j), self.cumulant);
-                self.zero += x * S::ZERO;
-                let (i, j) = (i + row.start::<D>(), j + column.start::<D>());
-                self.out.put(i, j, x);
-                if self.symmetric && i != j {
-                    self.out.put(j, i, x);
+                if wanted {
+                    self.out.put((row, i), (column, j), x);
+                }
+                if mirrored && (i != j || row != column) {
+                    self.out.put((column, j), (row, i), x);
                 }
             }
         }
+    }
+
+    #[inline(always)]
+    fn second_moments<S: Scalar, const D: usize>(&mut self)
+    where
+        P: Entry<S>,
+        E: Entries<S>,
+    {
+        if !E::SECOND_MOMENTS {
+            return;
+        }
+        for j in 0..D {
+            for i in 0..=j {
+                let x = self.parts.second_moment(i, j);
+                self.out.put_second_moment(i, j, x);
+            }
+        }
+        let x = self.parts.squared_rewards(self.cumulant);
+        self.out.put_squared_rewards(x);
     }
 }
 
 impl Block {
     /// The first row or column of G that belongs to the block.
     #[inline(always)]
-    const fn start<const D: usize>(self) -> usize {
+    pub(super) const fn start(self, d: usize) -> usize {
         match self {
             Phi => 0,
-            PhiNext => D,
-            Reward => 2 * D,
+            PhiNext => d,
+            Reward => 2 * d,
         }
     }
 }
 
-impl<S: Scalar, const D: usize, const C: usize> Vector<S> for Moments<S, D, C> {
-    const ZERO: Self =
-        Moments { phi: [Token::ZERO; D], phi_next: [Token::ZERO; D], rewards: [Token::ZERO; C] };
+impl<S, B, const D: usize, const C: usize> Vector<S> for Moments<S, B, D, C>
+where
+    S: Scalar,
+    B: Beside<S, D, C>,
+{
+    const ZERO: Self = Moments {
+        phi: [Token::ZERO; D],
+        phi_next: [Token::ZERO; D],
+        rewards: [Token::ZERO; C],
+        beside: B::ZERO,
+    };
 
     fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
         for j in 0..D {
@@ -227,18 +290,6 @@ impl<S: Scalar, const D: usize, const C: usize> Vector<S> for Moments<S, D, C> {
         for m in 0..C {
             Token::zip(&mut a.rewards[m], &mut b.rewards[m], &z.rewards[m], &mut f);
         }
+        B::zip(&mut a.beside, &mut b.beside, &z.beside, f);
     }
-}
-
-/// total += full, each rounding error into `error` (TwoSum, Knuth); full = 0.
-#[inline(never)]
-fn close<S: Scalar, V: Vector<S>>(total: &mut V, error: &mut V, full: &mut V) {
-    V::zip(total, error, full, |total, error, x| {
-        let sum = *total + x;
-        let x_part = sum - *total;
-        let total_part = sum - x_part;
-        *error += (*total - total_part) + (x - x_part);
-        *total = sum;
-    });
-    *full = V::ZERO;
 }

@@ -1,9 +1,11 @@
+use super::largest_reward::LargestReward;
 use super::moments::{Moments, read};
 use super::stored::Visit;
 use super::{Entries, Sums, Window};
 use crate::error::Error;
 use crate::mask::{Mask, State, Vector};
 use crate::scalar::Scalar;
+use crate::second_moments::Beside;
 use crate::transition::Token;
 use heapless::Deque;
 
@@ -26,7 +28,7 @@ const SPIKE: f64 = 4096.0;
 
 impl<S: Scalar, const N: usize> Window<S> for Sliding<N> {
     type Sums<M: Mask<S>, const D: usize, const C: usize> =
-        SlidingSums<M::State<Token<S, D, C>>, D, C, S, N>;
+        SlidingSums<M::State<Token<S, D, C>>, M::Beside<D, C>, D, C, S, N>;
     const CODE: u8 = 3;
     const CAPACITY: u32 = N as u32;
 
@@ -37,12 +39,12 @@ impl<S: Scalar, const N: usize> Window<S> for Sliding<N> {
 
 /// The sums of a sliding context.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SlidingSums<T, const D: usize, const C: usize, S, const N: usize> {
+pub struct SlidingSums<T, B, const D: usize, const C: usize, S, const N: usize> {
     /// Oldest first.
     window: Deque<Kept<S, D, C>, N>,
-    current: Sum<T, D, C, S>,
+    current: Sum<T, B, D, C, S>,
     /// The transitions since the last replacement.
-    fresh: Sum<T, D, C, S>,
+    fresh: Sum<T, B, D, C, S>,
     fresh_len: usize,
 }
 
@@ -54,15 +56,20 @@ struct Kept<S, const D: usize, const C: usize> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Sum<T, const D: usize, const C: usize, S> {
-    moments: Moments<S, D, C>,
+struct Sum<T, B, const D: usize, const C: usize, S> {
+    moments: Moments<S, B, D, C>,
     state: T,
     /// The sum of the tokens' squares, and the largest of those that ever went into it.
     square: S,
     largest: S,
 }
 
-impl<S: Scalar, T: State<S>, const D: usize, const C: usize> Vector<S> for Sum<T, D, C, S> {
+impl<S, T, B, const D: usize, const C: usize> Vector<S> for Sum<T, B, D, C, S>
+where
+    S: Scalar,
+    T: State<S>,
+    B: Beside<S, D, C>,
+{
     const ZERO: Self =
         Sum { moments: Moments::ZERO, state: T::ZERO, square: S::ZERO, largest: S::ZERO };
 
@@ -74,25 +81,34 @@ impl<S: Scalar, T: State<S>, const D: usize, const C: usize> Vector<S> for Sum<T
     }
 }
 
-impl<S: Scalar, T: State<S>, const D: usize, const C: usize> Sum<T, D, C, S> {
+impl<S, T, B, const D: usize, const C: usize> Sum<T, B, D, C, S>
+where
+    S: Scalar,
+    T: State<S>,
+    B: Beside<S, D, C>,
+{
     #[inline(always)]
     fn add<M: Mask<S, State<Token<S, D, C>> = T>>(&mut self, mask: &M, token: &Token<S, D, C>) {
         let factors = mask.factors(&mut self.state, token, S::ONE);
-        self.moments.add_outer(&factors, M::SYMMETRIC);
+        self.moments.add_outer(&factors, token, M::SYMMETRIC);
         let square = token.square();
         self.square += square;
         self.largest = self.largest.max(square);
     }
 }
 
-impl<S: Scalar, T: State<S>, const D: usize, const C: usize, const N: usize>
-    SlidingSums<T, D, C, S, N>
+impl<S, T, B, const D: usize, const C: usize, const N: usize> SlidingSums<T, B, D, C, S, N>
+where
+    S: Scalar,
+    T: State<S>,
+    B: Beside<S, D, C>,
 {
     fn drop_oldest<M: Mask<S, State<Token<S, D, C>> = T>>(&mut self, mask: &M) {
         let newest_first = self.window.iter().rev().map(|kept| (&kept.token, kept.ends));
         let factors = mask.oldest_factors(&mut self.current.state, newest_first);
         let Some((oldest, factors)) = self.window.pop_front().zip(factors) else { return };
-        self.current.moments.update(&factors, M::SYMMETRIC, |g, left, right| *g -= left * right);
+        let subtract = |g: &mut S, left, right| *g -= left * right;
+        self.current.moments.update(&factors, &oldest.token, M::SYMMETRIC, subtract);
         self.current.square -= oldest.token.square();
         let excess = self.current.largest - S::from_f64(SPIKE) * self.current.square;
         let spiked = |lane: &usize| excess.lane(*lane) > Scalar::ZERO;
@@ -109,7 +125,7 @@ impl<S: Scalar, T: State<S>, const D: usize, const C: usize, const N: usize>
     /// The sum of the window's tokens by addition alone.
     #[cold]
     #[inline(never)]
-    fn of_window<M: Mask<S, State<Token<S, D, C>> = T>>(&self, mask: &M) -> Sum<T, D, C, S> {
+    fn of_window<M: Mask<S, State<Token<S, D, C>> = T>>(&self, mask: &M) -> Sum<T, B, D, C, S> {
         let mut sum = Sum::ZERO;
         for kept in &self.window {
             sum.add(mask, &kept.token);
@@ -122,7 +138,7 @@ impl<S: Scalar, T: State<S>, const D: usize, const C: usize, const N: usize>
 }
 
 impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Sums<S, M, D, C>
-    for SlidingSums<M::State<Token<S, D, C>>, D, C, S, N>
+    for SlidingSums<M::State<Token<S, D, C>>, M::Beside<D, C>, D, C, S, N>
 {
     const EMPTY: Self = {
         assert!(N > 0, "a sliding window needs room for one transition: N >= 1");
@@ -163,7 +179,13 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Sums
         S::from_count(self.window.len() as u64)
     }
 
-    fn read(&self, mask: &M, gamma: S, cumulant: usize, out: &mut impl Entries<S>) -> bool {
+    fn largest_reward(&self) -> LargestReward<S, C> {
+        let mut largest = LargestReward::ZERO;
+        self.window.iter().for_each(|kept| largest.take(&kept.token.rewards));
+        largest
+    }
+
+    fn read(&self, mask: &M, gamma: S, cumulant: usize, out: &mut impl Entries<S>) {
         let sum = if M::SLIDES { self.current } else { self.of_window(mask) };
         read::<S, D>(&sum.moments, M::SYMMETRIC, gamma, cumulant, out)
     }

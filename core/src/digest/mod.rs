@@ -58,13 +58,13 @@ pub struct Kernel<S: Scalar> {
     pub about: &'static str,
     /// How many seeds it runs, a multiple of [`MAX_LANES`] so that every lane width divides it.
     pub seeds: u64,
-    run: fn(Seeds<S>, &mut LaneDigests) -> Result<(), Error>,
+    run: fn(&mut Run<S>) -> Result<(), Error>,
 }
 
-/// The seeds of one run: lane i has seed `first` + i.
-#[derive(Clone, Copy)]
-struct Seeds<S> {
+/// One run: lane i has seed `first` + i, and a digest of its own.
+struct Run<'a, S> {
     first: u64,
+    digests: &'a mut LaneDigests,
     scalar: core::marker::PhantomData<S>,
 }
 
@@ -75,15 +75,14 @@ impl<S: Scalar> Kernel<S> {
     /// None for the kernels of this crate; the type of what they call.
     pub fn seed_digests(&self, first: u64) -> Result<LaneDigests, Error> {
         let mut digests = LaneDigests::new();
-        (self.run)(Seeds { first, scalar: core::marker::PhantomData }, &mut digests)?;
+        let scalar = core::marker::PhantomData;
+        (self.run)(&mut Run { first, digests: &mut digests, scalar })?;
         Ok(digests)
     }
 
     /// The digest over all seeds: that of the seeds' digests, in the order of the seeds. Whoever
     /// spreads the seeds over threads combines theirs in the same way ([`combine`]).
-    ///
-    /// # Errors
-    /// As [`Kernel::seed_digests`].
+    /// Errors: as [`Kernel::seed_digests`].
     pub fn digest(&self) -> Result<Digest, Error> {
         let mut all = Digest::EMPTY;
         for first in (0..self.seeds).step_by(S::LANES) {

@@ -151,11 +151,62 @@ pub fn value_and_gradient<
     Ok(Gradient { value: tape.value(), layers, prompt: prompt_bar })
 }
 
+/// TF_L and its derivatives with respect to the parameters alone, under any mask: its G_0 stands for the
+/// context. C and L as in [`value_and_gradient`].
+///
+/// # Errors
+/// [`Error::CapacityExceeded`] if the transformer is deeper than L; [`Error::NonFinite`] if a derivative is
+/// not finite.
+pub fn value_and_parameter_gradient<S: Scalar, const K: usize, const C: usize, const L: usize>(
+    transformer: &Transformer<Layer<S, K>, C>,
+    statistic: &Statistic<S, K>,
+    query: &SVector<S, K>,
+) -> Result<(S, Transformer<Layer<S, K>, C>), Error> {
+    if transformer.depth() > L {
+        return Err(Error::CapacityExceeded { parameter: "layers", capacity: L });
+    }
+    let tape = Tape::<S, K, L>::forward(transformer, statistic, query);
+    let mut layers: Vec<_, C> = zero_layers(transformer.layers());
+    tape.backward(transformer, S::ONE, &mut layers);
+    Ok((tape.value(), Transformer::sequential(&layers)?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gradient::finite_differences::{agree, random_layer, random_prompt};
+    use crate::attention::Attention;
+    use crate::gradient::tests::{agree, random_layer, random_prompt};
+    use crate::mask::{Mask, MeanCentred, TdLambda};
     use crate::rng::Rng;
+    use crate::training::Parameters as _;
+
+    #[test]
+    fn parameter_gradient_agrees_with_finite_differences_under_any_mask() {
+        fn agree(mask: impl Mask<f64> + Attention<f64, 5, Layer = Layer<f64, 5>>) {
+            let mut rng = Rng::new(5);
+            let layers = [(); 2].map(|()| random_layer(&mut rng));
+            let transformer = Transformer::<_, 3>::sequential(&layers).unwrap();
+            let prompt = random_prompt(&mut rng);
+            let statistic = Statistic::of_prompt(&prompt, &mask).unwrap();
+            let query = prompt.query();
+            let (value, gradient) =
+                value_and_parameter_gradient::<_, 5, 3, 3>(&transformer, &statistic, query)
+                    .unwrap();
+            let literal = transformer.value(&prompt, &mask).unwrap();
+            assert!((value - literal).abs() < 1e-13);
+            for (i, got) in gradient.numbers().enumerate() {
+                let at = |h: f64| {
+                    let mut moved = transformer.clone();
+                    *moved.numbers_mut().nth(i).unwrap() += h;
+                    moved.value(&prompt, &mask).unwrap()
+                };
+                let want = (at(1e-6) - at(-1e-6)) / 2e-6;
+                assert!((got - want).abs() < 1e-7 * (1.0 + want.abs()), "{got} and {want}");
+            }
+        }
+        agree(TdLambda::new(0.7).unwrap());
+        agree(MeanCentred);
+    }
 
     #[test]
     fn gradient_agrees_with_finite_differences() {

@@ -3,10 +3,11 @@
 //!
 //! Notation: a bar is an adjoint, X-bar = dTF_L/dX.
 
-#[cfg(test)]
-mod finite_differences;
+pub mod equivariant;
 pub mod linear;
 pub mod softmax;
+#[cfg(test)]
+mod tests;
 
 use crate::layer::Layer;
 use crate::linalg::zeros;

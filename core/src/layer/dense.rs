@@ -1,8 +1,8 @@
-use super::LayerParameters;
-use crate::linalg::{add_identity, mul_to, zeros};
+use super::{Form, LayerParameters, LinearLayer};
+use crate::linalg::{add_identity, mul_to, mul_vector, transpose_mul_vector, zeros};
 use crate::scalar::Scalar;
 use crate::statistic::Statistic;
-use nalgebra::SMatrix;
+use nalgebra::{SMatrix, SVector};
 
 /// The parameters of one attention layer, theta_l = (P_l, Q_l), each (K, K).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,20 +23,51 @@ impl<S: Scalar, const K: usize> Layer<S, K> {
     /// B_l = I + (1/n) P_l G_l Q_l: the map that this layer applies to every column of Z.
     pub fn column_map(&self, statistic: &Statistic<S, K>) -> SMatrix<S, K, K> {
         let mut b = zeros();
-        self.column_map_to(statistic, &mut b);
+        self.column_map_to(&statistic.g, statistic.inverse_len, &mut b);
         b
     }
+}
 
-    /// [`Layer::column_map`] into a matrix that is there: a chip copies no result.
+impl<S: Scalar, const K: usize> LinearLayer<SMatrix<S, K, K>> for Layer<S, K> {
+    #[inline(always)]
+    fn p(&self, x: &SVector<S, K>) -> SVector<S, K> {
+        mul_vector(&self.p, x)
+    }
+
+    #[inline(always)]
+    fn p_transposed(&self, x: &SVector<S, K>) -> SVector<S, K> {
+        transpose_mul_vector(&self.p, x)
+    }
+
+    #[inline(always)]
+    fn q(&self, x: &SVector<S, K>) -> SVector<S, K> {
+        mul_vector(&self.q, x)
+    }
+
+    #[inline(always)]
+    fn q_transposed(&self, x: &SVector<S, K>) -> SVector<S, K> {
+        transpose_mul_vector(&self.q, x)
+    }
+
+    #[inline(always)]
+    fn last_row_of_p(&self) -> SVector<S, K> {
+        let mut row = zeros::<S, K, 1>();
+        for j in 0..K {
+            row[j] = self.p.data.0[j][K - 1];
+        }
+        row
+    }
+
+    /// Into a matrix that is there: a chip copies no result.
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub(crate) fn column_map_to(&self, statistic: &Statistic<S, K>, b: &mut SMatrix<S, K, K>) {
+    fn column_map_to(&self, g: &SMatrix<S, K, K>, inverse_len: S, b: &mut SMatrix<S, K, K>) {
         // (1/n) P stands in b until b itself does.
         let entries = b.data.0.as_flattened_mut().iter_mut();
         for (scaled, p) in entries.zip(self.p.data.0.as_flattened()) {
-            *scaled = statistic.inverse_len * *p;
+            *scaled = inverse_len * *p;
         }
         let mut p_g = zeros();
-        mul_to(b, &statistic.g, &mut p_g);
+        mul_to(b, g, &mut p_g);
         mul_to(&p_g, &self.q, b);
         add_identity(b);
     }
@@ -47,6 +78,25 @@ impl<S: Scalar, const K: usize> LayerParameters for Layer<S, K> {
     const NAMES: &'static [&'static str] = &["P", "Q"];
     const ZERO: Self = Layer { p: zeros(), q: zeros() };
 
+    fn form(&self) -> Form {
+        let (p, (phi, rest)) = (self.p.data.0.as_flattened(), self.q.data.0.split_at(K / 2));
+        let last = p.split_last().map_or(p, |(_, others)| others);
+        let opposite = are_opposite(phi.as_flattened(), rest.as_flattened());
+        let zeros = rest.last().is_some_and(|column| are_zero(column)) && are_zero(last);
+        // The reward's row, of phi's columns, and so of those opposite.
+        let row = phi.iter().all(|column| column.last() == Some(&S::ZERO));
+        if K.is_multiple_of(2) || !(opposite && zeros && row) {
+            return Form::Dense;
+        }
+        let alpha = phi.first().and_then(|column| column.first());
+        // Down the diagonal the next alpha comes K + 1 numbers later.
+        let plain = phi.as_flattened().chunks(K + 1).all(|diagonal| {
+            let (first, others) = (diagonal.first(), diagonal.get(1..).unwrap_or(&[]));
+            first == alpha && are_zero(others)
+        });
+        if plain { Form::Td } else { Form::PreconditionedTd }
+    }
+
     #[inline(always)]
     fn matrices(&self) -> impl Iterator<Item = &[S]> {
         [&self.p, &self.q].into_iter().map(|m| m.data.0.as_flattened())
@@ -56,4 +106,21 @@ impl<S: Scalar, const K: usize> LayerParameters for Layer<S, K> {
     fn matrices_mut(&mut self) -> impl Iterator<Item = &mut [S]> {
         [&mut self.p, &mut self.q].into_iter().map(|m| m.data.0.as_flattened_mut())
     }
+}
+
+// Two small functions on a chip: their loops, with something in them that LLVM cannot see, are not unrolled.
+#[cfg_attr(target_os = "none", inline(never))]
+fn are_zero<S: Scalar>(x: &[S]) -> bool {
+    x.iter().all(|x| {
+        core::hint::black_box(&());
+        *x == S::ZERO
+    })
+}
+
+#[cfg_attr(target_os = "none", inline(never))]
+fn are_opposite<S: Scalar>(x: &[S], y: &[S]) -> bool {
+    x.iter().zip(y).all(|(x, y)| {
+        core::hint::black_box(&());
+        *x == -*y
+    })
 }

@@ -1,11 +1,15 @@
 //! The parameters of a layer, theta_l, and the map that it applies to every column of Z.
 
 mod dense;
+mod equivariant;
 mod two_head;
 
 pub use dense::Layer;
+pub use equivariant::{EquivariantLayer, UniversalLayer};
+pub(crate) use equivariant::{mul_left, mul_right, transposed};
 pub use two_head::TwoHeadLayer;
 
+use crate::block_matrix::SquareMatrix;
 use crate::error::Error;
 use crate::scalar::Scalar;
 use core::fmt::Debug;
@@ -28,6 +32,11 @@ pub trait LayerParameters: Copy + Debug + PartialEq {
     /// [`LayerParameters::matrices`], to be changed.
     fn matrices_mut(&mut self) -> impl Iterator<Item = &mut [Self::Scalar]>;
 
+    /// What the parameters have the form of.
+    fn form(&self) -> Form {
+        Form::Dense
+    }
+
     /// Refuses NaN and infinities.
     ///
     /// # Errors
@@ -41,4 +50,39 @@ pub trait LayerParameters: Copy + Debug + PartialEq {
         }
         Ok(())
     }
+}
+
+/// What a layer's parameters have the form of. Layers that share parameters of Theorem 1's form are iterated
+/// in O(D^2) each ([`crate::transformer`]), others are multiplied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum Form {
+    /// Any.
+    Dense,
+    /// TD(0)'s and TD(lambda)'s with C = alpha I: P has its bottom-right entry alone, Q has -alpha I and
+    /// alpha I in its first row of blocks. Of two heads, average-reward TD with such a C.
+    Td,
+    /// Theorem 1's with any C, or the residual gradient's: Q = \[X -X 0; Y -Y 0; 0 0 0\].
+    PreconditionedTd,
+}
+
+/// A layer of linear attention as its streaming form sees it: acting on columns, and on a statistic G.
+pub trait LinearLayer<G: SquareMatrix<Self::Scalar>>: LayerParameters {
+    /// P x.
+    fn p(&self, x: &G::Column) -> G::Column;
+
+    /// P^T x.
+    fn p_transposed(&self, x: &G::Column) -> G::Column;
+
+    /// Q x.
+    fn q(&self, x: &G::Column) -> G::Column;
+
+    /// Q^T x.
+    fn q_transposed(&self, x: &G::Column) -> G::Column;
+
+    /// P^T e_K.
+    fn last_row_of_p(&self) -> G::Column;
+
+    /// b = I + (1/n) P G Q, the map that the layer applies to every column of Z.
+    fn column_map_to(&self, g: &G, inverse_len: Self::Scalar, b: &mut G);
 }

@@ -1,4 +1,4 @@
-use super::LayerParameters;
+use super::{Form, LayerParameters};
 use crate::linalg::{add_identity, add_scaled, mul, scale, zeros};
 use crate::scalar::Scalar;
 use crate::statistic::Statistic;
@@ -48,6 +48,33 @@ impl<S: Scalar, const K: usize> LayerParameters for TwoHeadLayer<S, K> {
         q2: zeros(),
         w2: zeros(),
     };
+
+    fn form(&self) -> Form {
+        let unit = |m: &SMatrix<S, K, K>, row: usize, column: usize| {
+            let mut rest = *m;
+            let entry = core::mem::replace(&mut rest[(row, column)], S::ZERO);
+            entry == S::ONE && rest == zeros::<S, K, K>()
+        };
+        let (reward, memory) = (K - 2, K - 1);
+        let heads = unit(&self.p1, reward, reward)
+            && unit(&self.w1, memory, reward)
+            && unit(&self.p2, memory, memory)
+            && unit(&self.w2, memory, memory);
+        let (d, columns) = (reward / 2, &self.q1.data.0);
+        let fits = columns.iter().enumerate().all(|(j, column)| {
+            column.iter().enumerate().all(|(i, x)| {
+                let alpha = -columns[0][0];
+                *x == if j == i && i < d {
+                    -alpha
+                } else if j == i + d && i < d {
+                    alpha
+                } else {
+                    S::ZERO
+                }
+            })
+        });
+        if heads && fits && self.q1 == self.q2 { Form::Td } else { Form::Dense }
+    }
 
     fn matrices(&self) -> impl Iterator<Item = &[S]> {
         [&self.p1, &self.q1, &self.w1, &self.p2, &self.q2, &self.w2]

@@ -15,6 +15,7 @@
 //! assert_eq!(dot(&x, &x), 2.5);
 //! ```
 
+pub(crate) mod arrays;
 pub mod linear_system;
 pub(crate) mod padded;
 mod product;
@@ -125,10 +126,7 @@ kernel! {
         y: &'a SVector<S, C>,
     ) {
         for (column, y_j) in columns_mut(m).iter_mut().zip(entries(y)) {
-            for i in 0..R {
-                keep_apart::<S>();
-                column[i] += entries(x)[i] * *y_j;
-            }
+            arrays::add_scaled(column, *y_j, entries(x));
         }
     }
 }
@@ -141,10 +139,7 @@ kernel! {
         b: &'a SMatrix<S, R, C>,
     ) {
         for (to, from) in columns_mut(a).iter_mut().zip(columns(b)) {
-            for i in 0..R {
-                keep_apart::<S>();
-                to[i] += s * from[i];
-            }
+            arrays::add_scaled(to, s, from);
         }
     }
 }

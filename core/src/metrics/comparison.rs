@@ -157,9 +157,7 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
 
     /// VD, IWS and SS of any value function v_TF against batch TD's, which is linear with weights
     /// w_TD.
-    ///
-    /// # Errors
-    /// As [`Self::implicit_weights`].
+    /// Errors: as [`Self::implicit_weights`].
     pub fn compare(
         &self,
         v_tf: &ValueSample<R, D, M>,

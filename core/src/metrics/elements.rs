@@ -39,33 +39,40 @@ pub struct Elements<R: Real> {
 impl<R: Real> Elements<R> {
     /// The metrics of a layer.
     pub fn of<const K: usize>(layer: &Layer<R, K>) -> Self {
-        let sign = sign(layer);
-        let layer = sign_aligned(layer);
-        let d = (K - 1) / 2;
+        Self::of_columns(K, layer.p.data.0.as_flattened(), layer.q.data.0.as_flattened())
+    }
+
+    /// The metrics of P and Q given column by column, (k, k) numbers each; missing ones are 0.
+    pub fn of_columns(k: usize, p: &[R], q: &[R]) -> Self {
+        let d = k.saturating_sub(1) / 2;
+        let entry = |m: &[R], i: usize, j: usize| m.get(j * k + i).copied().unwrap_or(R::ZERO);
+        let last = k.saturating_sub(1);
+        let sign = if entry(p, last, last) < R::ZERO { -R::ONE } else { R::ONE };
         let count = |n: usize| R::from_count(n as u64);
         let (mut p_others, mut q_others) = (R::ZERO, R::ZERO);
         let (mut upper_left, mut upper_right) = (R::ZERO, R::ZERO);
-        for i in 0..K {
-            for j in 0..K {
-                if (i, j) != (K - 1, K - 1) {
-                    p_others += layer.p[(i, j)].abs();
+        for i in 0..k {
+            for j in 0..k {
+                let (p, q) = (sign * entry(p, i, j), sign * entry(q, i, j));
+                if (i, j) != (last, last) {
+                    p_others += p.abs();
                 }
                 if i < d && j == i {
-                    upper_left += layer.q[(i, j)];
+                    upper_left += q;
                 } else if i < d && j == d + i {
-                    upper_right += layer.q[(i, j)];
+                    upper_right += q;
                 } else {
-                    q_others += layer.q[(i, j)].abs();
+                    q_others += q.abs();
                 }
             }
         }
         Elements {
             sign,
-            p_bottom_right: layer.p[(K - 1, K - 1)],
-            p_avg_abs_others: p_others / count((K * K - 1).max(1)),
+            p_bottom_right: sign * entry(p, last, last),
+            p_avg_abs_others: p_others / count((k * k).saturating_sub(1).max(1)),
             q_trace_upper_left: upper_left,
             q_trace_upper_right: upper_right,
-            q_avg_abs_others: q_others / count(K * K - 2 * d),
+            q_avg_abs_others: q_others / count((k * k).saturating_sub(2 * d).max(1)),
         }
     }
 }

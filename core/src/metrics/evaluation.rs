@@ -5,7 +5,8 @@ use crate::attention::Td0;
 use crate::error::Error;
 use crate::gradient::softmax;
 use crate::layer::Layer;
-use crate::linalg::{add_outer, to_f64, zeros};
+use crate::linalg::{add_outer, to_f64, transpose, zeros};
+use crate::mask::{Mask, Vector};
 use crate::prompt::Prompt;
 use crate::scalar::Real;
 use crate::statistic::Statistic;
@@ -15,7 +16,7 @@ use crate::transition::query_token;
 use crate::value_function::ValueFunction;
 
 /// VD, IWS and SS of a linear transformer against L iterations of batch TD with learning rate alpha,
-/// in the context of a prompt (its query does not matter).
+/// in the context of a prompt (its query does not matter), both under one mask: TD(0)'s, or TD(lambda)'s.
 ///
 /// Computed in `f64` whatever R is: near the end of a training VD is the difference of two nearly
 /// equal functions, and would be rounding in `f32`.
@@ -31,6 +32,7 @@ pub fn compare_linear_transformer<
     const M: usize,
 >(
     transformer: &Transformer<Layer<R, K>, C>,
+    mask: &impl Mask<f64>,
     alpha: R,
     prompt: &Prompt<R, K, N>,
     states: &EvaluationStates<R, D, M>,
@@ -39,9 +41,10 @@ pub fn compare_linear_transformer<
         return Err(Error::Empty { parameter: "context" });
     }
     let mut g = zeros::<f64, K, K>();
+    let mut state = Vector::ZERO;
     for z in prompt.context() {
-        let z = to_f64(z);
-        add_outer(&mut g, &z, &z);
+        let (left, right) = mask.factors(&mut state, &to_f64(z), 1.0);
+        add_outer(&mut g, &left, &right);
     }
     let statistic = Statistic { g, inverse_len: 1.0 / prompt.context_len() as f64 };
     let mut layers = [Layer { p: zeros::<f64, K, K>(), q: zeros() }; C];
@@ -50,7 +53,9 @@ pub fn compare_linear_transformer<
         *to = Layer { p: to_f64(&from.p), q: to_f64(&from.q) };
     }
     let wide = Transformer::<_, C>::from_stored(layers, stored.len(), transformer.depth())?;
-    let v_tf = ValueFunction::from_readout(&wide.readout(&statistic))?;
+    let v_tf = ValueFunction::from_readout(wide.readout(&statistic).as_slice())?;
+    // Batch TD(lambda)'s A = sum e (phi - gamma phi')^T has the trace on the left, G on the right.
+    let statistic = Statistic { g: transpose(&g), ..statistic };
     let v_td = td0::value_function::<f64, D, K>(&statistic, alpha.to_f64(), transformer.depth())?;
     let wide = states.in_f64().compare_linear(&v_tf, &v_td);
     Ok(Comparison {

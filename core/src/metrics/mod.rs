@@ -8,6 +8,7 @@
 //!
 //! ```
 //! use ictd_core::constructions::{learning_rate, td0};
+//! use ictd_core::mask::Td0;
 //! use ictd_core::metrics::{EvaluationStates, compare_linear_transformer};
 //! use ictd_core::tasks::{Mrp, Task, boyan_chain};
 //! use ictd_core::{prompt::Prompt, rng::Rng, transformer::Transformer};
@@ -19,7 +20,7 @@
 //! // Theorem 1's transformer is batch TD.
 //! let transformer = Transformer::<_, 1>::autoregressive(td0::<_, 2, 5>(&learning_rate(0.5)), 3)?;
 //! let states = EvaluationStates::of(&chain)?;
-//! let comparison = compare_linear_transformer(&transformer, 0.5, &prompt, &states)?;
+//! let comparison = compare_linear_transformer(&transformer, &Td0, 0.5, &prompt, &states)?;
 //! assert!(comparison.vd < 1e-20 && comparison.iws > 0.999_999);
 //! # Ok::<(), ictd_core::Error>(())
 //! ```

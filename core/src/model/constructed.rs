@@ -3,7 +3,7 @@
 use super::{Mode, Model};
 use crate::attention::{Attention, AverageReward, Td0, TdLambda};
 use crate::error::Error;
-use crate::layer::{Layer, LayerParameters, TwoHeadLayer};
+use crate::layer::{Form, Layer, LayerParameters, TwoHeadLayer};
 use crate::linalg::zeros;
 use crate::transformer::Transformer;
 
@@ -54,9 +54,7 @@ macro_rules! constructed {
 
             /// The corollary for the residual gradient with C = alpha I
             /// ([`crate::constructions::residual_gradient()`]).
-            ///
-            /// # Errors
-            /// As [`Self::td0`].
+            /// Errors: as [`Self::td0`].
             pub const fn residual_gradient(
                 alpha: $t,
                 depth: u16,
@@ -107,6 +105,7 @@ macro_rules! constructed {
                 if let Err(error) = check(alpha as f64, depth, gamma as f64) {
                     return Err(error);
                 }
+                let form = if signs[1][0] == 0 { Form::Td } else { Form::PreconditionedTd };
                 let (mut p, mut q) = (zeros::<$t, K, K>(), zeros::<$t, K, K>());
                 p.data.0[2 * D][2 * D] = 1.0;
                 let mut block = 0;
@@ -121,7 +120,7 @@ macro_rules! constructed {
                     block += 1;
                 }
                 Ok(Model {
-                    transformer: Transformer::constant(Layer { p, q }, depth as usize),
+                    transformer: Transformer::constant(Layer { p, q }, depth as usize, form),
                     attention: mask,
                     mode: Mode::Autoregressive,
                     gamma,
@@ -159,7 +158,7 @@ macro_rules! constructed {
                 }
                 layer.q2 = layer.q1;
                 Ok(Model {
-                    transformer: Transformer::constant(layer, depth as usize),
+                    transformer: Transformer::constant(layer, depth as usize, Form::Td),
                     attention: AverageReward,
                     mode: Mode::Autoregressive,
                     gamma: 1.0,

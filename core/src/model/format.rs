@@ -1,6 +1,6 @@
 //! Bytes of a stored model: the header, numbers and the checksum.
 
-use super::{MAGIC, Mode, VERSION};
+use super::{MAGIC, Mode};
 use crate::attention::AttentionKind;
 use crate::error::StoredError;
 use crate::scalar::Real;
@@ -9,10 +9,10 @@ use crate::stored::{CHECKSUM, Reader, check_crc, count};
 /// Bytes before the first number.
 pub(super) const HEADER: usize = 12;
 
-/// What a stored attention's code stands for.
-const ATTENTION: &str = "attention (1: linear, 2: softmax, 3: two heads)";
+/// What a stored attention's code stands for; short, for a chip's flash.
+const ATTENTION: &str = "attention";
 /// The scalar type's.
-const SCALAR: &str = "scalar type (4: f32, 8: f64)";
+const SCALAR: &str = "scalar type";
 
 /// What the first 12 bytes of a stored model say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +25,11 @@ pub struct Header {
     pub attention: AttentionKind,
     /// One shared layer or layers of their own.
     pub mode: Mode,
-    /// d.
+    /// d; 0 for any, of layers of ten numbers.
     pub feature_dimension: u16,
+    /// How often ten numbers a layer has: 1, or 2 if they change while a context is short; 0 for a layer of
+    /// P and Q.
+    pub number_sets: u8,
     /// L.
     pub depth: u16,
 }
@@ -34,10 +37,14 @@ pub struct Header {
 impl Header {
     /// Reads the header of a stored model of any shape and checks the bytes as a whole: their
     /// length and their checksum. The numbers are not looked at.
-    ///
-    /// # Errors
-    /// As [`super::Model::from_bytes`].
+    /// Errors: as [`super::Model::from_bytes`].
     pub fn of(bytes: &[u8]) -> Result<Self, StoredError> {
+        Self::of_kind(bytes, bytes.get(MAGIC.len()) == Some(&2))
+    }
+
+    /// [`Header::of`] of a universal model, or of one that is not: a firmware reads one kind.
+    #[inline(always)]
+    pub(super) fn of_kind(bytes: &[u8], universal: bool) -> Result<Self, StoredError> {
         let Some((header, _)) = bytes.split_first_chunk::<HEADER>() else {
             // Something shorter that begins with the magic is a truncated model.
             if bytes.len() >= MAGIC.len() && !bytes.starts_with(&MAGIC) {
@@ -49,12 +56,10 @@ impl Header {
         if [m0, m1, m2, m3] != MAGIC {
             return Err(StoredError::Magic { expected: "ICTD" });
         }
-        if version != VERSION {
-            return Err(StoredError::Mismatch {
-                part: "format version",
-                found: version.into(),
-                expected: VERSION.into(),
-            });
+        let expected = if universal { 2 } else { 1 };
+        if version != expected {
+            let (found, expected) = (version.into(), expected.into());
+            return Err(StoredError::Mismatch { part: "format version", found, expected });
         }
         if scalar != 4 && scalar != 8 {
             return Err(StoredError::Unknown { part: SCALAR, found: scalar });
@@ -63,10 +68,16 @@ impl Header {
             scalar_bytes: scalar,
             attention: attention_of(attention)?,
             mode: Mode::of(mode)?,
-            feature_dimension: u16::from_le_bytes([d0, d1]),
+            feature_dimension: if universal { 0 } else { u16::from_le_bytes([d0, d1]) },
+            number_sets: if universal { d0 } else { 0 },
             depth: u16::from_le_bytes([l0, l1]),
         };
-        if header.feature_dimension == 0 {
+        if universal
+            && (header.attention != AttentionKind::Linear || !matches!([d0, d1], [1 | 2, 0]))
+        {
+            return Err(StoredError::Unknown { part: "kind of universal model", found: d0 });
+        }
+        if !universal && header.feature_dimension == 0 {
             return Err(StoredError::Mismatch { part: "feature dimension", found: 0, expected: 1 });
         }
         if header.depth == 0 {
@@ -79,6 +90,16 @@ impl Header {
         }
         check_crc(bytes)?;
         Ok(header)
+    }
+
+    /// True for layers of ten numbers, which have no feature dimension.
+    pub fn is_universal(&self) -> bool {
+        self.feature_dimension == 0
+    }
+
+    /// The format version that such a model has.
+    pub fn version(&self) -> u8 {
+        if self.is_universal() { 2 } else { 1 }
     }
 
     /// How many layers are stored: 1 if autoregressive, L if sequential.
@@ -107,6 +128,7 @@ impl Header {
     }
 
     /// Refuses a model of another attention, scalar or feature dimension, or with more layers than fit.
+    #[inline(always)]
     pub(super) fn expect<R: Real>(
         &self,
         attention: AttentionKind,
@@ -131,19 +153,27 @@ impl Header {
     }
 
     /// Bytes of the whole model.
+    #[inline(always)]
     pub fn byte_len(&self) -> u64 {
         let k = u64::from(self.token_size());
-        let matrices = u64::from(self.stored_layers()) * u64::from(self.matrices_per_layer());
-        let numbers = 2 + matrices * k * k;
+        let layers = u64::from(self.stored_layers());
+        let numbers = if self.is_universal() {
+            3 + layers * 10 * u64::from(self.number_sets)
+        } else {
+            2 + layers * u64::from(self.matrices_per_layer()) * k * k
+        };
         (HEADER + CHECKSUM) as u64 + numbers * self.scalar_bytes as u64
     }
 
     pub(super) fn to_bytes(self) -> [u8; HEADER] {
         let [m0, m1, m2, m3] = MAGIC;
-        let [d0, d1] = self.feature_dimension.to_le_bytes();
+        let [d0, d1] = match self.number_sets {
+            0 => self.feature_dimension.to_le_bytes(),
+            sets => [sets, 0],
+        };
         let [l0, l1] = self.depth.to_le_bytes();
         let (attention, mode) = (self.attention as u8, self.mode as u8);
-        [m0, m1, m2, m3, VERSION, self.scalar_bytes, attention, mode, d0, d1, l0, l1]
+        [m0, m1, m2, m3, self.version(), self.scalar_bytes, attention, mode, d0, d1, l0, l1]
     }
 }
 

@@ -1,22 +1,24 @@
 //! A trained or constructed transformer as bytes: what the host writes and firmware links.
 //!
-//! # Format, version 1
+//! # Format
 //!
 //! Every number is little-endian, whatever the platform; nothing is aligned or padded.
 //!
 //! | offset | bytes | content |
 //! |---|---|---|
 //! | 0 | 4 | `ICTD` |
-//! | 4 | 1 | format version: 1 |
+//! | 4 | 1 | format version: 1; of a [`UniversalModel`] 2 |
 //! | 5 | 1 | scalar type by its size b: 4 is `f32`, 8 is `f64` |
 //! | 6 | 1 | attention: 1 linear, 2 softmax, 3 the two linear heads of the average-reward setting |
 //! | 7 | 1 | mode: 1 autoregressive (one layer, used L times), 2 sequential (L layers) |
-//! | 8 | 2 | d, the feature dimension |
+//! | 8 | 2 | d, the feature dimension; in version 2 the sets of ten numbers that a layer has, 1 or 2 |
 //! | 10 | 2 | L, the number of layers |
 //! | 12 | b | gamma, the discount; two heads: 1 |
 //! | 12 + b | b | lambda, the trace decay of the mask: 0 is TD(0)'s mask; two heads: 0 |
 //! | 12 + 2 b | 2 K K b per stored layer | P_l, then Q_l, row by row, K = 2 d + 1 |
 //! | (two heads) | 6 K K b per stored layer | P, Q and W's columns of head 1, then of head 2, K = 2 d + 2 |
+//! | (version 2) | b | the prior count n_0, and then, instead of P and Q: |
+//! | (version 2) | 10 b or 20 b per stored layer | p1 to p5, q1 to q5; and, of two sets, what is added early |
 //! | last 4 | 4 | CRC-32 (IEEE 802.3) of all bytes before it |
 //!
 //! Numbers are IEEE 754 bits: what is read is bit for bit what was written.
@@ -41,15 +43,17 @@
 
 mod constructed;
 mod format;
+mod universal;
 
 pub use crate::stored::crc32;
 pub use format::Header;
+pub use universal::UniversalModel;
 
 pub use crate::attention::AttentionKind;
 use crate::attention::{Attention, AverageReward, Mask, Td0};
 use crate::context::{AverageRewardContext, Context, Growing, Window};
 use crate::error::{Error, StoredError};
-use crate::layer::{Layer, LayerParameters};
+use crate::layer::{Form, Layer, LayerParameters};
 use crate::linalg::zeros;
 use crate::prompt::Prompt;
 use crate::scalar::Real;
@@ -62,8 +66,8 @@ use crate::value_function::ValueFunction;
 /// The first four bytes of a stored model.
 pub const MAGIC: [u8; 4] = *b"ICTD";
 
-/// The format version that is written and read.
-pub const VERSION: u8 = 1;
+/// The latest format version, of a [`UniversalModel`]; other models have version 1.
+pub const VERSION: u8 = 2;
 
 /// How a model's layers get their parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +87,7 @@ impl Mode {
             1 => Ok(Mode::Autoregressive),
             2 => Ok(Mode::Sequential),
             found => {
-                let part = "mode (1: autoregressive, 2: sequential)";
+                let part = "mode";
                 Err(StoredError::Unknown { part, found })
             }
         }
@@ -146,7 +150,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: Attention<R, K>
     /// dimension and capacity; [`Error::NonFinite`] and [`Error::OutOfRange`] for parameters that are not
     /// finite, a gamma outside [0, 1), a lambda that the attention cannot have.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let header = Header::of(bytes)?;
+        let header = Header::of_kind(bytes, false)?;
         header.expect::<R>(A::KIND, D, C)?;
         let stored = usize::from(header.stored_layers());
         let mut reader = Reader { rest: bytes.get(format::HEADER..).unwrap_or(&[]) };
@@ -191,6 +195,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: Attention<R, K>
             attention: A::KIND,
             mode: self.mode,
             feature_dimension: D as u16,
+            number_sets: 0,
             depth: self.transformer.depth() as u16,
         }
     }
@@ -292,7 +297,8 @@ where
         cumulant: usize,
         gamma: R,
     ) -> Result<ValueFunction<R, D>, Error> {
-        if gamma != self.gamma && !self.holds_for_every_discount() {
+        let td = |layer: &Layer<R, K>| layer.form() != Form::Dense;
+        if gamma != self.gamma && !self.transformer.layers().iter().all(td) {
             let accepted = "the model's own, for which its parameters were trained";
             return Err(Error::OutOfRange { parameter: "gamma", accepted });
         }
@@ -310,27 +316,11 @@ where
             return Err(Error::Mismatch { parameter: "lambda of model and context" });
         }
         let mut statistic = Statistic { g: zeros(), inverse_len: R::ZERO };
-        context.statistic_to(gamma, cumulant, &mut statistic)?;
-        let value = self.transformer.value_function(&statistic)?;
-        if is_possible(&value, &statistic, gamma) { Ok(value) } else { Err(Error::Diverges) }
-    }
-
-    /// True if P has Theorem 1's form, its bottom-right entry alone, and Q's blocks read TD errors
-    /// (phi - gamma phi'): then the layers run TD whatever the discount is.
-    fn holds_for_every_discount(&self) -> bool {
-        self.transformer.layers().iter().all(|Layer { p, q }| {
-            (0..K).all(|i| {
-                (0..K).all(|j| {
-                    let in_p = p[(i, j)] == R::ZERO || (i == K - 1 && j == K - 1);
-                    let opposite = if i >= 2 * D || j >= 2 * D {
-                        R::ZERO
-                    } else {
-                        -q[(i, if j < D { j + D } else { j - D })]
-                    };
-                    in_p && q[(i, j)] == opposite
-                })
-            })
-        })
+        let td = self.transformer.form() == Form::Td;
+        context.statistic_to(gamma, cumulant, td, &mut statistic)?;
+        let value = self.transformer.judged_value_function::<D, true>(&statistic)?;
+        // Of what TD reads there is no more than its updates to judge by.
+        if td || is_possible(&value, &statistic, gamma) { Ok(value) } else { Err(Error::Diverges) }
     }
 }
 

@@ -1,4 +1,5 @@
-use crate::linalg::{keep_apart, zeros};
+use crate::linalg::arrays::{add, add_scaled, dot};
+use crate::linalg::zeros;
 use crate::scalar::Scalar;
 use nalgebra::{SMatrix, SVector};
 
@@ -62,10 +63,7 @@ impl<S: Scalar, const I: usize, const H: usize> RnnLayer<S, I, H> {
     ) {
         add_outer(&mut gradient.input.data.0, g, x);
         add_outer(&mut gradient.recurrent.data.0, g, a);
-        for i in 0..H {
-            keep_apart::<S>();
-            gradient.bias.data.0[0][i] += g[i];
-        }
+        add(&mut gradient.bias.data.0[0], g);
         add_transposed_product(a_bar, &self.recurrent.data.0, g);
     }
 }
@@ -78,10 +76,7 @@ fn add_product<S: Scalar, const H: usize, const I: usize>(
     x: &[S; I],
 ) {
     for (column, x_j) in w.iter().zip(x) {
-        for i in 0..H {
-            keep_apart::<S>();
-            y[i] += column[i] * *x_j;
-        }
+        add_scaled(y, *x_j, column);
     }
 }
 
@@ -93,12 +88,7 @@ pub(super) fn add_transposed_product<S: Scalar, const H: usize, const I: usize>(
     g: &[S; H],
 ) {
     for (x, column) in x_bar.iter_mut().zip(w) {
-        let mut sum = column[0] * g[0];
-        for i in 1..H {
-            keep_apart::<S>();
-            sum += column[i] * g[i];
-        }
-        *x += sum;
+        *x += dot(column, g);
     }
 }
 
@@ -110,9 +100,6 @@ fn add_outer<S: Scalar, const H: usize, const I: usize>(
     x: &[S; I],
 ) {
     for (column, x_j) in w_bar.iter_mut().zip(x) {
-        for i in 0..H {
-            keep_apart::<S>();
-            column[i] += g[i] * *x_j;
-        }
+        add_scaled(column, *x_j, g);
     }
 }

@@ -42,8 +42,17 @@ pub fn boyan_chain<R: Real, const D: usize, const M: usize>(
     states: usize,
     rng: &mut Rng,
 ) -> Result<Mrp<R, D, M>, Error> {
+    chain(states, D, rng)
+}
+
+/// [`boyan_chain`] with `dim` <= D features.
+pub(super) fn chain<R: Real, const D: usize, const M: usize>(
+    states: usize,
+    dim: usize,
+    rng: &mut Rng,
+) -> Result<Mrp<R, D, M>, Error> {
     check_states::<M>(states, 2)?;
-    let features = random_features(states, rng);
+    let features = random_features(states, dim, rng);
     let initial = random_distribution(states, rng);
     let reward = uniform_vector(states, rng);
     let epsilon = positive_uniform(states - 2, rng);
@@ -60,7 +69,17 @@ pub fn boyan_chain_representable<R: Real, const D: usize, const M: usize>(
     gamma: R,
     rng: &mut Rng,
 ) -> Result<Mrp<R, D, M>, Error> {
+    representable_chain(states, D, gamma, rng)
+}
+
+/// [`boyan_chain_representable`] with `dim` <= D features.
+pub(super) fn representable_chain<R: Real, const D: usize, const M: usize>(
+    states: usize,
+    dim: usize,
+    gamma: R,
+    rng: &mut Rng,
+) -> Result<Mrp<R, D, M>, Error> {
     check_gamma(gamma)?;
-    let w = uniform_vector(D, rng);
-    Ok(boyan_chain(states, rng)?.with_representable_value(&w, gamma))
+    let w = uniform_vector(dim, rng);
+    Ok(chain(states, dim, rng)?.with_representable_value(&w, gamma))
 }

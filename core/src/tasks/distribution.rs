@@ -1,8 +1,5 @@
 use super::cart_pole::TileCoding;
-use super::{
-    CartPole, Mrp, Task, boyan_chain, boyan_chain_representable, cart_pole, cart_pole_single_grid,
-    loop_mrp, random_mdp,
-};
+use super::{CartPole, Mrp, Task, boyan_chain, cart_pole, loop_mrp, random_mdp};
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::scalar::Real;
@@ -13,11 +10,25 @@ pub trait TaskDistribution<R: Real, const D: usize>: Clone + Debug {
     /// What is drawn.
     type Task: Task<R, D> + Clone + Debug;
 
+    /// d <= D: how many features its tasks have; zeros beyond.
+    fn dim(&self) -> usize {
+        D
+    }
+
     /// A task for discount gamma.
     ///
     /// # Errors
     /// If the distribution's own settings are out of range.
     fn draw(&self, gamma: R, rng: &mut Rng) -> Result<Self::Task, Error>;
+
+    /// The task of that number in a run; a distribution of several kinds takes them in turn.
+    ///
+    /// # Errors
+    /// As [`TaskDistribution::draw`].
+    fn draw_in_turn(&self, number: u64, gamma: R, rng: &mut Rng) -> Result<Self::Task, Error> {
+        let _ = number;
+        self.draw(gamma, rng)
+    }
 
     /// The true values v(s) of states of a task, written to `values`.
     ///
@@ -66,20 +77,42 @@ pub struct FiniteTasks<const M: usize> {
     pub states: usize,
 }
 
+impl<const M: usize> FiniteTasks<M> {
+    /// A task of `dim` features, with zeros beyond; its random numbers are those of the task that has no
+    /// more.
+    ///
+    /// # Errors
+    /// As [`TaskDistribution::draw`]; [`Error::OutOfRange`] unless 1 <= `dim` <= D.
+    pub fn draw_of_dim<R: Real, const D: usize>(
+        &self,
+        dim: usize,
+        gamma: R,
+        rng: &mut Rng,
+    ) -> Result<Mrp<R, D, M>, Error> {
+        let (dim, states) = (check_dim::<D>(dim)?, self.states);
+        match self.kind {
+            FiniteTask::BoyanChain => boyan_chain::chain(states, dim, rng),
+            FiniteTask::BoyanChainRepresentable => {
+                boyan_chain::representable_chain(states, dim, gamma, rng)
+            }
+            FiniteTask::RandomMdp { actions } => random_mdp::draw(states, dim, actions, gamma, rng),
+            FiniteTask::Loop { threshold } => {
+                loop_mrp::draw(states, dim, R::from_f64(threshold), gamma, rng)
+            }
+        }
+    }
+}
+
+fn check_dim<const D: usize>(dim: usize) -> Result<usize, Error> {
+    let refused = Error::CapacityExceeded { parameter: "dim", capacity: D };
+    if (1..=D).contains(&dim) { Ok(dim) } else { Err(refused) }
+}
+
 impl<R: Real, const D: usize, const M: usize> TaskDistribution<R, D> for FiniteTasks<M> {
     type Task = Mrp<R, D, M>;
 
     fn draw(&self, gamma: R, rng: &mut Rng) -> Result<Mrp<R, D, M>, Error> {
-        match self.kind {
-            FiniteTask::BoyanChain => boyan_chain(self.states, rng),
-            FiniteTask::BoyanChainRepresentable => {
-                boyan_chain_representable(self.states, gamma, rng)
-            }
-            FiniteTask::RandomMdp { actions } => random_mdp(self.states, actions, gamma, rng),
-            FiniteTask::Loop { threshold } => {
-                loop_mrp(self.states, R::from_f64(threshold), gamma, rng)
-            }
-        }
+        self.draw_of_dim(D, gamma, rng)
     }
 
     fn true_values(
@@ -115,15 +148,30 @@ pub enum CartPoleTasks<const M: usize> {
     },
 }
 
+impl<const M: usize> CartPoleTasks<M> {
+    /// As [`FiniteTasks::draw_of_dim`].
+    ///
+    /// # Errors
+    /// As [`FiniteTasks::draw_of_dim`].
+    pub fn draw_of_dim<R: Real, const D: usize>(
+        &self,
+        dim: usize,
+        rng: &mut Rng,
+    ) -> Result<CartPole<R, D, M>, Error> {
+        let dim = check_dim::<D>(dim)?;
+        match *self {
+            CartPoleTasks::Tilings { tilings, tiles } => {
+                cart_pole::draw(TileCoding::new(tilings, tiles)?, dim, rng)
+            }
+            CartPoleTasks::SingleGrid { bins } => cart_pole::draw_single_grid(bins, dim, rng),
+        }
+    }
+}
+
 impl<R: Real, const D: usize, const M: usize> TaskDistribution<R, D> for CartPoleTasks<M> {
     type Task = CartPole<R, D, M>;
 
     fn draw(&self, _gamma: R, rng: &mut Rng) -> Result<CartPole<R, D, M>, Error> {
-        match *self {
-            CartPoleTasks::Tilings { tilings, tiles } => {
-                cart_pole(TileCoding::new(tilings, tiles)?, rng)
-            }
-            CartPoleTasks::SingleGrid { bins } => cart_pole_single_grid(bins, rng),
-        }
+        self.draw_of_dim(D, rng)
     }
 }

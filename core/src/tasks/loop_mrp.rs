@@ -45,15 +45,26 @@ pub fn loop_mrp<R: Real, const D: usize, const M: usize>(
     gamma: R,
     rng: &mut Rng,
 ) -> Result<Mrp<R, D, M>, Error> {
+    draw(states, D, threshold, gamma, rng)
+}
+
+/// [`loop_mrp`] with `dim` <= D features.
+pub(super) fn draw<R: Real, const D: usize, const M: usize>(
+    states: usize,
+    dim: usize,
+    threshold: R,
+    gamma: R,
+    rng: &mut Rng,
+) -> Result<Mrp<R, D, M>, Error> {
     check_states::<M>(states, 1)?;
     if !(threshold > R::ZERO && threshold < R::ONE) {
         return Err(Error::OutOfRange { parameter: "threshold", accepted: "(0, 1)" });
     }
     check_gamma(gamma)?;
-    let features = random_features(states, rng);
+    let features = random_features(states, dim, rng);
     let mut w = zeros::<R, D, 1>();
-    for i in 0..D {
-        w[i] = rng.normal();
+    for w_i in w.iter_mut().take(dim) {
+        *w_i = rng.normal();
     }
     let connect = positive_matrix(states, rng);
     let p = loop_transition(states, &connect, &positive_matrix(states, rng), threshold);

@@ -127,14 +127,15 @@ fn random_distribution<R: Real, const N: usize>(len: usize, rng: &mut Rng) -> SV
     weights.map(|w| w / total)
 }
 
-/// Features phi(s) ~ U(-1, 1)^d for each of the states.
+/// Features phi(s) ~ U(-1, 1)^d for each of the states; zeros beyond d = `dim`.
 fn random_features<R: Real, const D: usize, const M: usize>(
     states: usize,
+    dim: usize,
     rng: &mut Rng,
 ) -> [SVector<R, D>; M] {
     let mut features = [zeros(); M];
     for phi in features.iter_mut().take(states) {
-        *phi = uniform_vector(D, rng);
+        *phi = uniform_vector(dim, rng);
     }
     features
 }

@@ -26,13 +26,24 @@ pub fn random_mdp<R: Real, const D: usize, const M: usize>(
     gamma: R,
     rng: &mut Rng,
 ) -> Result<Mrp<R, D, M>, Error> {
+    draw(states, D, actions, gamma, rng)
+}
+
+/// [`random_mdp`] with `dim` <= D features.
+pub(super) fn draw<R: Real, const D: usize, const M: usize>(
+    states: usize,
+    dim: usize,
+    actions: usize,
+    gamma: R,
+    rng: &mut Rng,
+) -> Result<Mrp<R, D, M>, Error> {
     check_states::<M>(states, 1)?;
     if !(1..=MAX_ACTIONS).contains(&actions) {
         return Err(Error::OutOfRange { parameter: "actions", accepted: "1 to 8" });
     }
     check_gamma(gamma)?;
-    let w = uniform_vector(D, rng);
-    let features = random_features(states, rng);
+    let w = uniform_vector(dim, rng);
+    let features = random_features(states, dim, rng);
     let initial = random_distribution(states, rng);
     let mut p = zeros::<R, M, M>();
     for s in 0..states {

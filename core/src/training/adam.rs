@@ -82,9 +82,7 @@ pub struct Adam<P> {
 
 impl<P> Adam<P> {
     /// Before the first step.
-    ///
-    /// # Errors
-    /// As [`AdamSettings::check`].
+    /// Errors: as [`AdamSettings::check`].
     pub fn new<S: Scalar>(settings: AdamSettings, parameters: &P) -> Result<Self, Error>
     where
         P: Parameters<S>,
@@ -103,6 +101,11 @@ impl<P> Adam<P> {
     /// Its constants.
     pub fn settings(&self) -> &AdamSettings {
         &self.settings
+    }
+
+    /// For the next steps.
+    pub(super) fn set_learning_rate(&mut self, learning_rate: f64) {
+        self.settings.learning_rate = learning_rate;
     }
 
     /// How many steps it has taken.

@@ -1,7 +1,9 @@
 use super::network::BatchLoss;
+use super::sides::{Sides, gained_and_lost, next_token};
 use super::{Adam, AdamSettings, Network, Optimizer, Targets, Window, Windows};
 use crate::error::Error;
-use crate::linalg::padded::{Columns, add, add_mul_vector, add_outers, dot, scaled, zeros};
+use crate::linalg::keep_apart;
+use crate::mask::{Mask, TdLambda};
 use crate::rng::Rng;
 use crate::scalar::{Scalar, kernel};
 
@@ -15,12 +17,26 @@ use crate::scalar::{Scalar, kernel};
 pub struct BatchTd<S: Scalar, const D: usize> {
     alpha: [S; 1],
     layers: usize,
+    /// The trace decay of TD(lambda); none for TD(0).
+    lambda: Option<S>,
 }
 
 impl<S: Scalar, const D: usize> BatchTd<S, D> {
     /// alpha_0 = 1 and L layers.
     pub fn new(layers: usize) -> Self {
-        BatchTd { alpha: [S::ONE], layers }
+        BatchTd { alpha: [S::ONE], layers, lambda: None }
+    }
+
+    /// The system of the context that begins at transition `start`.
+    #[inline(always)]
+    fn system(&self, windows: &Windows<S, D>, start: usize) -> System<S, D> {
+        let mut system = System::zeros(windows);
+        let [mut z, mut e] = [[[S::ZERO; D]; 3]; 2];
+        for i in start..start + windows.context_len() {
+            let room = [z.as_flattened_mut(), e.as_flattened_mut()];
+            system.add(S::ONE, next_token(windows, start, i, self.lambda, room));
+        }
+        system
     }
 
     /// The step size alpha.
@@ -33,31 +49,90 @@ impl<S: Scalar, const D: usize> BatchTd<S, D> {
         self.layers
     }
 
-    /// The weights w after L steps, and dw/dalpha.
+    /// The value of a query, and its derivative by alpha.
     #[inline(always)]
-    fn weights(&self, a: &Columns<S, D, D>, b: &[S; D]) -> [[S; D]; 2] {
-        let alpha = self.alpha[0];
-        let mut w = [S::ZERO; D];
-        let mut w_dot = [S::ZERO; D];
-        for _ in 0..self.layers {
-            // b - A w, then the change of dw/dalpha, then of w.
-            let residual = add_mul_vector(b, a, &scaled(-S::ONE, &w));
-            let change = add_mul_vector(&residual, a, &scaled(-alpha, &w_dot));
-            add(&mut w_dot, &change);
-            add(&mut w, &scaled(alpha, &residual));
+    fn value_and_slope(&self, system: &System<S, D>, query: &[S]) -> [S; 2] {
+        let [w, w_dot] = system.weights(self.alpha[0], self.layers);
+        let mut values = [S::ZERO; 2];
+        for i in 0..system.dim {
+            values[0] += w[i] * query[i];
+            values[1] += w_dot[i] * query[i];
         }
-        [w, w_dot]
+        values
+    }
+}
+
+/// What batch TD iterates on: A = (1/n) sum e (phi - gamma phi')^T, (d, d), and b = (1/n) sum R e, with
+/// e = phi or the trace of TD(lambda).
+struct System<S, const D: usize> {
+    dim: usize,
+    inverse_len: S,
+    /// Column by column.
+    a: [[S; D]; D],
+    b: [S; D],
+}
+
+impl<S: Scalar, const D: usize> System<S, D> {
+    #[inline(always)]
+    fn zeros(windows: &Windows<S, D>) -> Self {
+        let inverse_len = S::ONE / S::from_count(windows.context_len() as u64);
+        System { dim: windows.dim(), inverse_len, a: [[S::ZERO; D]; D], b: [S::ZERO; D] }
     }
 
-    /// The value of a window's query, and its derivative by alpha.
-    fn value_and_slope(&self, window: &Window<S, D>) -> [S; 2] {
-        let inverse_len = S::ONE / S::from_count(window.context_len() as u64);
-        let mut a: Columns<S, D, D> = zeros();
-        let mut b = [S::ZERO; D];
-        for j in 0..window.context_len() {
-            add_transition(&mut a, &mut b, &window.from, j, inverse_len);
+    /// Adds a token x, seen by the trace of tokens x', times s.
+    #[inline(always)]
+    fn add(&mut self, s: S, [x, right]: Sides<S>) {
+        let d = self.dim;
+        let (here, rest) = x.split_at(d);
+        let (next, rest) = rest.split_at(d);
+        let (scale, reward, right) = (s * self.inverse_len, rest[0], &right[..d]);
+        let mut trace = [S::ZERO; D];
+        for i in 0..d {
+            keep_apart::<S>();
+            trace[i] = scale * right[i];
         }
-        self.weights(&a, &b).map(|w| dot::<D, S, D>(&w, &window.query().data.0[0]))
+        for j in 0..d {
+            let difference = here[j] - next[j];
+            for i in 0..d {
+                keep_apart::<S>();
+                self.a[j][i] += trace[i] * difference;
+            }
+        }
+        for i in 0..d {
+            keep_apart::<S>();
+            self.b[i] += reward * trace[i];
+        }
+    }
+
+    /// y - s A x.
+    #[inline(always)]
+    fn minus_a_times(&self, y: &[S; D], s: S, x: &[S; D]) -> [S; D] {
+        let mut out = *y;
+        for j in 0..self.dim {
+            let x_j = -s * x[j];
+            for i in 0..self.dim {
+                keep_apart::<S>();
+                out[i] += self.a[j][i] * x_j;
+            }
+        }
+        out
+    }
+
+    /// The weights w after L steps, and dw/dalpha.
+    #[inline(always)]
+    fn weights(&self, alpha: S, layers: usize) -> [[S; D]; 2] {
+        let [mut w, mut w_dot] = [[S::ZERO; D]; 2];
+        for _ in 0..layers {
+            // b - A w, then the change of dw/dalpha, then of w.
+            let residual = self.minus_a_times(&self.b, S::ONE, &w);
+            let change = self.minus_a_times(&residual, alpha, &w_dot);
+            for i in 0..self.dim {
+                keep_apart::<S>();
+                w_dot[i] += change[i];
+                w[i] += alpha * residual[i];
+            }
+        }
+        [w, w_dot]
     }
 }
 
@@ -72,9 +147,7 @@ pub struct BatchTdReference<S: Scalar, const D: usize> {
 impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
     /// alpha_0 = 1 and L layers, beside a network with this optimiser: its Adam's settings, or the
     /// default ones beside plain TD.
-    ///
-    /// # Errors
-    /// As [`AdamSettings::check`].
+    /// Errors: as [`AdamSettings::check`].
     pub fn new(layers: usize, optimizer: &Optimizer) -> Result<Self, Error> {
         let settings = match optimizer {
             Optimizer::Adam(settings) => *settings,
@@ -82,6 +155,16 @@ impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
         };
         let network = BatchTd::new(layers);
         Ok(BatchTdReference { adam: Adam::new(settings, network.parameters())?, network })
+    }
+
+    /// Beside a network under TD(lambda)'s mask: batch TD(lambda), for 0 TD(0).
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] unless 0 <= lambda <= 1 in every lane.
+    pub fn with_lambda(mut self, lambda: S) -> Result<Self, Error> {
+        let lambda = TdLambda::new(lambda)?.lambda();
+        self.network.lambda = (lambda != S::ZERO).then_some(lambda);
+        Ok(self)
     }
 
     /// A step of Adam on a batch.
@@ -112,24 +195,26 @@ impl<S: Scalar, const D: usize> Network<S, D> for BatchTd<S, D> {
         self.alpha[0].set_lane(lane, Scalar::ONE);
     }
 
-    fn value(&self, window: &Window<S, D>) -> S {
-        self.value_and_slope(window)[0]
+    fn value(&mut self, window: &Window<S, D>) -> S {
+        let system = self.system(&window.from, 0);
+        self.value_and_slope(&system, &window.query().data.0[0])[0]
     }
 
     fn value_and_gradient(
-        &self,
+        &mut self,
         window: &Window<S, D>,
         adjoint: impl FnOnce(S) -> S,
         gradient: &mut [S; 1],
     ) -> S {
-        let [v, slope] = self.value_and_slope(window);
+        let system = self.system(&window.from, 0);
+        let [v, slope] = self.value_and_slope(&system, &window.query().data.0[0]);
         gradient[0] += adjoint(v) * slope;
         v
     }
 
     /// The windows in reverse time, the system sliding along: one token gained, one lost.
-    fn batch_gradient(
-        &self,
+    fn sliding_batch_gradient(
+        &mut self,
         windows: &Windows<S, D>,
         targets: Targets<S>,
         gradient: &mut [S; 1],
@@ -145,43 +230,40 @@ kernel! {
         targets: Targets<'a, S>,
         gradient: &'a mut S,
     ) -> S {
-        let (count, n) = (windows.count(), windows.context_len());
-        let inverse_len = S::ONE / S::from_count(n as u64);
-        let mut a: Columns<S, D, D> = zeros();
-        let mut b = [S::ZERO; D];
-        for j in count..count + n {
-            add_transition(&mut a, &mut b, windows, j, inverse_len);
+        // With all features that there is room for, their number is known to the compiler.
+        if windows.dim() == D {
+            reverse_pass(network, &windows.with_dim(D), targets, gradient)
+        } else {
+            reverse_pass(network, windows, targets, gradient)
         }
-        let mut loss = BatchLoss::new(windows, targets);
-        for t in loss.times() {
-            if t < count {
-                add_transition(&mut a, &mut b, windows, t, inverse_len);
-                add_transition(&mut a, &mut b, windows, t + n, -inverse_len);
-            }
-            let [w, w_dot] = network.weights(&a, &b);
-            let query = &windows.window(t).query().data.0[0];
-            if let Some(v_bar) = loss.take(t, dot::<D, S, D>(&w, query)) {
-                *gradient += v_bar * dot::<D, S, D>(&w_dot, query);
-            }
-        }
-        loss.mean()
     }
 }
 
-/// A += s phi (phi - gamma phi')^T and b += s R phi for transition j of the trajectory.
+/// The windows in reverse time.
 #[inline(always)]
-fn add_transition<S: Scalar, const D: usize>(
-    a: &mut Columns<S, D, D>,
-    b: &mut [S; D],
+fn reverse_pass<S: Scalar, const D: usize>(
+    network: &BatchTd<S, D>,
     windows: &Windows<S, D>,
-    j: usize,
-    s: S,
-) {
-    let j = j.min(windows.rewards().len() - 1);
-    let phi = &windows.features()[j].data.0[0];
-    let mut difference = scaled(-windows.discount(j), &windows.features()[j + 1].data.0[0]);
-    add(&mut difference, phi);
-    let s_phi = scaled(s, phi);
-    add_outers(a, [(&s_phi, &difference)]);
-    add(b, &scaled(windows.rewards()[j], &s_phi));
+    targets: Targets<S>,
+    gradient: &mut S,
+) -> S {
+    let count = windows.count();
+    let mut system = network.system(windows, count);
+    let [mut room @ .., mut z] = [[[S::ZERO; D]; 3]; 5];
+    let mut loss = BatchLoss::new(windows, targets);
+    for t in loss.times() {
+        if t < count {
+            let room = room.each_mut().map(|room| room.as_flattened_mut());
+            let [gained, lost] =
+                gained_and_lost(windows, t, network.lambda, room, z.as_flattened_mut());
+            system.add(S::ONE, gained);
+            system.add(-S::ONE, lost);
+        }
+        let query = &windows.window(t).query().data.0[0];
+        let [v, slope] = network.value_and_slope(&system, query);
+        if let Some(v_bar) = loss.take(t, v) {
+            *gradient += v_bar * slope;
+        }
+    }
+    loss.mean()
 }

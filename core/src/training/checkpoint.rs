@@ -23,6 +23,7 @@ use super::{Adam, BatchTdReference, MultiTaskTd, Network, Parameters};
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::scalar::{Real, Scalar};
+use crate::stored::Reader;
 use crate::tasks::TaskDistribution;
 
 const MAGIC: [u8; 4] = *b"ICTR";
@@ -31,35 +32,7 @@ const VERSION: u8 = 1;
 /// Hands the bytes of a number to `put`: its bits, little-endian, as wide as the number.
 fn put_scalar<R: Real>(x: R, put: &mut impl FnMut(&[u8])) {
     let bytes = x.bits().to_le_bytes();
-    put(&bytes[..size_of::<R>().min(8)]);
-}
-
-/// Reads little-endian numbers from bytes whose length was checked; past the end it reads zeros.
-struct ByteReader<'a>(&'a [u8]);
-
-impl<'a> ByteReader<'a> {
-    /// The next N bytes.
-    fn take<const N: usize>(&mut self) -> [u8; N] {
-        let mut out = [0; N];
-        let n = N.min(self.0.len());
-        out[..n].copy_from_slice(&self.0[..n]);
-        self.0 = &self.0[n..];
-        out
-    }
-
-    /// The next 8 bytes as an integer.
-    fn u64(&mut self) -> u64 {
-        u64::from_le_bytes(self.take())
-    }
-
-    /// The next number, from its bits.
-    fn scalar<R: Real>(&mut self) -> R {
-        if size_of::<R>() == 4 {
-            R::from_bits(u32::from_le_bytes(self.take()) as u64)
-        } else {
-            R::from_bits(self.u64())
-        }
-    }
+    put(&bytes[..R::BYTES]);
 }
 
 impl<S, N, E, const D: usize, const T: usize> MultiTaskTd<S, N, E, D, T>
@@ -139,8 +112,8 @@ where
                 let accepted = "a record of this version, number type, network and optimiser";
                 return Err(Error::OutOfRange { parameter: "checkpoint", accepted });
             }
-            let mut reader = ByteReader(&bytes[20..]);
-            let done = reader.u64();
+            let mut reader = Reader { rest: &bytes[20..] };
+            let done = reader.integer(8);
             if Rng::from_state(reader.take()).is_none() {
                 let accepted = "a task stream whose state is not all zeros";
                 return Err(Error::OutOfRange { parameter: "checkpoint", accepted });
@@ -153,10 +126,9 @@ where
         self.tasks_done = tasks_done.unwrap_or_default();
         self.forget_tasks();
         for lane in 0..S::LANES {
-            let mut reader = ByteReader(record(lane));
-            reader.take::<12>();
-            self.seeds.as_mut()[lane] = reader.u64();
-            reader.u64();
+            let mut reader = Reader { rest: &record(lane)[12..] };
+            self.seeds.as_mut()[lane] = reader.integer(8);
+            reader.integer(8);
             if let Some(rng) = Rng::from_state(reader.take()) {
                 self.rngs.as_mut()[lane] = rng;
             }
@@ -191,7 +163,7 @@ impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
             return Err(Error::OutOfRange { parameter: "checkpoint", accepted });
         }
         for lane in 0..S::LANES {
-            let mut reader = ByteReader(record(lane));
+            let mut reader = Reader { rest: record(lane) };
             take_lane(self.network.parameters_mut(), lane, &mut reader);
             take_adam::<S, _>(&mut self.adam, lane, &mut reader);
         }
@@ -213,16 +185,16 @@ fn put_adam<S: Scalar, P: Parameters<S>>(adam: &Adam<P>, lane: usize, put: &mut 
     put_lane(&adam.square, lane, put);
 }
 
-fn take_lane<S: Scalar>(parameters: &mut impl Parameters<S>, lane: usize, from: &mut ByteReader) {
+fn take_lane<S: Scalar>(parameters: &mut impl Parameters<S>, lane: usize, from: &mut Reader) {
     for x in parameters.numbers_mut() {
-        x.set_lane(lane, from.scalar());
+        x.set_lane(lane, from.number());
     }
 }
 
-fn take_adam<S: Scalar, P: Parameters<S>>(adam: &mut Adam<P>, lane: usize, from: &mut ByteReader) {
-    adam.steps = from.u64();
-    adam.beta1_power = from.scalar();
-    adam.beta2_power = from.scalar();
+fn take_adam<S: Scalar, P: Parameters<S>>(adam: &mut Adam<P>, lane: usize, from: &mut Reader) {
+    adam.steps = from.integer(8);
+    adam.beta1_power = from.number();
+    adam.beta2_power = from.number();
     take_lane(&mut adam.mean, lane, from);
     take_lane(&mut adam.square, lane, from);
 }

@@ -1,8 +1,11 @@
-use super::linear_batch::batch_gradient;
-use super::{Network, Targets, TransformerNetwork, Window, Windows};
+use super::linear_batch::{
+    Shape, VECTORS, Work, batch_gradient, layer_matrices, load, matrices, unload,
+};
+use super::{Network, Parameters, Targets, TransformerNetwork, Window, Windows};
 use crate::gradient::linear::Tape;
 use crate::layer::Layer;
-use crate::linalg::{dot, padded};
+use crate::linalg::dot;
+use crate::linalg::padded::Size;
 use crate::rng::Rng;
 use crate::scalar::Scalar;
 use crate::transformer::Transformer;
@@ -42,13 +45,13 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize> 
     }
 
     // The simple form, one window at a time: plain TD and the tests use it, no batch does.
-    fn value(&self, window: &Window<S, D>) -> S {
+    fn value(&mut self, window: &Window<S, D>) -> S {
         let readout = self.transformer.readout(&window.statistic());
         -dot(&readout, &window.query_token())
     }
 
     fn value_and_gradient(
-        &self,
+        &mut self,
         window: &Window<S, D>,
         adjoint: impl FnOnce(S) -> S,
         gradient: &mut Self::Parameters,
@@ -60,19 +63,62 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize> 
         tape.value()
     }
 
-    fn batch_gradient(
-        &self,
+    fn sliding_batch_gradient(
+        &mut self,
         windows: &Windows<S, D>,
         targets: Targets<S>,
         gradient: &mut Self::Parameters,
     ) -> S {
-        let (stored, depth) = (self.transformer.layers(), self.transformer.depth());
-        let gradient = gradient.layers_mut();
         // Of these calls each kind of number has one.
-        match const { padded::rows::<S>(K) } {
-            16 => batch_gradient::<S, D, K, C, L, 16>(stored, depth, windows, targets, gradient),
-            24 => batch_gradient::<S, D, K, C, L, 24>(stored, depth, windows, targets, gradient),
-            _ => batch_gradient::<S, D, K, C, L, K>(stored, depth, windows, targets, gradient),
+        match const { Size::of::<S>(K).rows } {
+            8 => batch_gradient_on_stack::<S, D, K, C, L, 8>(self, windows, targets, gradient),
+            16 => batch_gradient_on_stack::<S, D, K, C, L, 16>(self, windows, targets, gradient),
+            24 => batch_gradient_on_stack::<S, D, K, C, L, 24>(self, windows, targets, gradient),
+            _ => batch_gradient_on_stack::<S, D, K, C, L, K>(self, windows, targets, gradient),
         }
     }
+}
+
+/// The batch's gradient, computed on the stack; R is the length of a padded column.
+fn batch_gradient_on_stack<
+    S: Scalar,
+    const D: usize,
+    const K: usize,
+    const C: usize,
+    const L: usize,
+    const R: usize,
+>(
+    network: &LinearNetwork<S, D, K, C, L>,
+    windows: &Windows<S, D>,
+    targets: Targets<S>,
+    gradient: &mut Transformer<Layer<S, K>, C>,
+) -> S {
+    // R < K in arms that are never taken, but compiled.
+    const { assert!(layer_matrices::<S>() <= 4 && matrices::<S>() <= 7) };
+    let transformer = &network.transformer;
+    let (stored, depth) = (transformer.layers().len(), transformer.depth());
+    let size = Size { k: K, rows: R, known: false };
+    let shape = Shape { size, stored, depth, lambda: None };
+    let mut layers = [[[[S::ZERO; R]; K]; 4]; C];
+    let mut sums = [[[[S::ZERO; R]; K]; 2]; C];
+    let mut steps = [[[[S::ZERO; R]; K]; 3]; L];
+    let mut columns = [[S::ZERO; R]; L];
+    let mut scratch = [[[S::ZERO; R]; K]; 7];
+    let mut vectors = [[S::ZERO; R]; VECTORS];
+    let layers = &mut layers.as_flattened_mut().as_flattened_mut().as_flattened_mut()
+        [..stored * layer_matrices::<S>() * size.matrix()];
+    let sums = &mut sums.as_flattened_mut().as_flattened_mut().as_flattened_mut()
+        [..stored * 2 * size.matrix()];
+    load(&shape, layers, transformer.slices());
+    let work = Work {
+        layers,
+        sums,
+        steps: steps.as_flattened_mut().as_flattened_mut().as_flattened_mut(),
+        columns: columns.as_flattened_mut(),
+        matrices: scratch.as_flattened_mut().as_flattened_mut(),
+        vectors: vectors.as_flattened_mut(),
+    };
+    let loss = batch_gradient(shape, work, windows, targets);
+    unload(&shape, sums, gradient.slices_mut());
+    loss
 }

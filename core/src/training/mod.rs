@@ -47,9 +47,11 @@
 //! | the batch-TD reference with its trained step size | `batch_td` |
 //! | Adam, plain TD | `adam`, `settings` |
 //! | Algorithm 1, mini-batch and per-window | `trainer` |
+//! | ten numbers a layer, on contexts of all lengths | `universal` |
 //! | saved and restored state | `checkpoint` |
 
 mod adam;
+mod any_linear;
 mod batch_td;
 mod checkpoint;
 mod linear;
@@ -58,12 +60,15 @@ mod network;
 mod parameters;
 mod rnn;
 mod settings;
+mod sides;
 mod softmax;
 mod trainer;
 mod transformer_network;
+mod universal;
 mod windows;
 
 pub use adam::{Adam, AdamSettings};
+pub use any_linear::{AnyLinear, Numbers, Storage};
 pub use batch_td::{BatchTd, BatchTdReference};
 pub use linear::{Autoregressive, Linear, LinearNetwork, Sequential};
 pub use network::{Network, Targets, batch_gradient_by_window, td_step};
@@ -73,6 +78,7 @@ pub use settings::{Loss, Optimizer, Settings};
 pub use softmax::{Softmax, SoftmaxNetwork};
 pub use trainer::MultiTaskTd;
 pub use transformer_network::TransformerNetwork;
+pub use universal::{LENGTHS, UniversalSettings, UniversalTraining};
 pub use windows::{Trajectory, Window, Windows};
 
 #[cfg(test)]

@@ -14,6 +14,11 @@ pub trait Network<S: Scalar, const D: usize> {
     /// The parameters, to change them.
     fn parameters_mut(&mut self) -> &mut Self::Parameters;
 
+    /// d <= D: how many features its tokens have.
+    fn dim(&self) -> usize {
+        D
+    }
+
     /// How many transitions a context may have; none if any number.
     fn context_capacity(&self) -> Option<usize> {
         None
@@ -23,11 +28,11 @@ pub trait Network<S: Scalar, const D: usize> {
     fn initialise_lane(&mut self, lane: usize, rng: &mut Rng);
 
     /// v: the value of the window's query.
-    fn value(&self, window: &Window<S, D>) -> S;
+    fn value(&mut self, window: &Window<S, D>) -> S;
 
     /// v, and gradient += v-bar dv/dtheta, where v-bar = `adjoint(v)` may depend on v.
     fn value_and_gradient(
-        &self,
+        &mut self,
         window: &Window<S, D>,
         adjoint: impl FnOnce(S) -> S,
         gradient: &mut Self::Parameters,
@@ -37,10 +42,24 @@ pub trait Network<S: Scalar, const D: usize> {
     /// (semi-gradient).
     ///
     /// The loss is (1/W) sum_t (target_t - v_t)^2, so the gradient is
-    /// (1/W) sum_t -2 (target_t - v_t) dv_t/dtheta. By default one window at a time; a network that
-    /// can share work between windows replaces this.
+    /// (1/W) sum_t -2 (target_t - v_t) dv_t/dtheta.
     fn batch_gradient(
-        &self,
+        &mut self,
+        windows: &Windows<S, D>,
+        targets: Targets<S>,
+        gradient: &mut Self::Parameters,
+    ) -> S {
+        if windows.slide() {
+            self.sliding_batch_gradient(windows, targets, gradient)
+        } else {
+            batch_gradient_by_window(self, windows, targets, gradient)
+        }
+    }
+
+    /// [`Network::batch_gradient`] of windows that slide. By default one window at a time; a network that
+    /// can share work between windows replaces this.
+    fn sliding_batch_gradient(
+        &mut self,
         windows: &Windows<S, D>,
         targets: Targets<S>,
         gradient: &mut Self::Parameters,
@@ -116,12 +135,22 @@ impl<'a, S: Scalar, const D: usize> BatchLoss<'a, S, D> {
 
 /// [`Network::batch_gradient`] window by window.
 pub fn batch_gradient_by_window<S: Scalar, const D: usize, N: Network<S, D> + ?Sized>(
-    network: &N,
+    network: &mut N,
     windows: &Windows<S, D>,
     targets: Targets<S>,
     gradient: &mut N::Parameters,
 ) -> S {
     let mut loss = BatchLoss::new(windows, targets);
+    if !windows.slide() {
+        for t in (0..windows.count()).rev() {
+            if targets == Targets::Bootstrapped {
+                loss.v_next = network.value(&windows.successor(t));
+            }
+            let adjoint = |v| loss.take(t, v).unwrap_or(S::ZERO);
+            network.value_and_gradient(&windows.window(t), adjoint, gradient);
+        }
+        return loss.mean();
+    }
     for t in loss.times() {
         let window = windows.window(t);
         let mut adjoint = |v| loss.take(t, v).unwrap_or(S::ZERO);
@@ -146,7 +175,7 @@ pub fn td_step<S: Scalar, const D: usize, N: Network<S, D> + ?Sized>(
 ) -> S {
     gradient.slices_mut().for_each(|slice| slice.fill(S::ZERO));
     let v_next = match targets {
-        Targets::Bootstrapped => network.value(&windows.window(t + 1)),
+        Targets::Bootstrapped => network.value(&windows.successor(t)),
         Targets::Given(_) => S::ZERO,
     };
     let target = targets.of(windows, t, v_next);

@@ -101,7 +101,7 @@ impl<S: Scalar, const D: usize, const X: usize, const H: usize, const L: usize, 
     }
 
     /// For windows of any length.
-    fn value(&self, window: &Window<S, D>) -> S {
+    fn value(&mut self, window: &Window<S, D>) -> S {
         let mut hidden = [[S::ZERO; H]; L];
         for j in 0..window.context_len() {
             hidden = self.rnn.step(&hidden, &Self::token(window, j));
@@ -111,7 +111,7 @@ impl<S: Scalar, const D: usize, const X: usize, const H: usize, const L: usize, 
 
     /// A window of more than N transitions has value 0 here, and nothing can be learned of it.
     fn value_and_gradient(
-        &self,
+        &mut self,
         window: &Window<S, D>,
         adjoint: impl FnOnce(S) -> S,
         gradient: &mut Self::Parameters,
@@ -123,8 +123,8 @@ impl<S: Scalar, const D: usize, const X: usize, const H: usize, const L: usize, 
     }
 
     /// On one tape.
-    fn batch_gradient(
-        &self,
+    fn sliding_batch_gradient(
+        &mut self,
         windows: &Windows<S, D>,
         targets: Targets<S>,
         gradient: &mut Self::Parameters,

@@ -1,5 +1,7 @@
 use super::AdamSettings;
 use crate::error::Error;
+use crate::rng::{Rng, Stream};
+use crate::scalar::{Real, Scalar};
 
 /// What a batch's windows are trained towards. Each is a squared error of v_t, the value that window
 /// t's query gets, averaged over the windows; its target is a constant.
@@ -42,12 +44,17 @@ pub enum Optimizer {
 pub struct Settings {
     /// n: transitions in a context.
     pub context_len: usize,
+    /// If there are any, contexts that grow instead of sliding: the least and the largest length
+    /// ([`Windows::growing`](super::Windows::growing)). n is then that of evaluations alone.
+    pub lengths: Option<[usize; 2]>,
     /// W: windows (TD errors) in a batch.
     pub windows: usize,
     /// Batches for each task, each a fresh trajectory.
     pub batches: usize,
     /// The discount, in [0, 1).
     pub gamma: f64,
+    /// If there are any, a discount for each task, uniform between these; gamma is then for nothing.
+    pub gammas: Option<[f64; 2]>,
     /// The loss.
     pub loss: Loss,
     /// The optimiser.
@@ -59,9 +66,11 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             context_len: 30,
+            lengths: None,
             windows: 64,
             batches: 5,
             gamma: 0.9,
+            gammas: None,
             loss: Loss::TdError,
             optimizer: Optimizer::Adam(AdamSettings::default()),
         }
@@ -69,6 +78,33 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// The discount of a task, by its number: the same for every seed, so that lanes stay equal to seeds alone.
+    pub fn gamma_of(&self, task: u64) -> f64 {
+        match self.gammas {
+            None => self.gamma,
+            Some([low, high]) => Rng::stream(task, Stream::Schedule).uniform_in(low, high),
+        }
+    }
+
+    /// The lengths of a batch's contexts, likewise: log-uniform between the least and the largest, one from
+    /// each of as many equal parts as there are windows, so that they ascend. None if contexts slide.
+    pub(super) fn write_lengths(&self, task: u64, batch: usize, lengths: &mut [usize]) -> bool {
+        let Some([least, largest]) = self.lengths else { return false };
+        let mut rng = Rng::stream(task, Stream::Schedule);
+        // The first number is the discount's.
+        for _ in 0..=batch * lengths.len() {
+            rng.next_u64();
+        }
+        let ratio = (largest as f64 + 1.0) / least as f64;
+        let (doublings, parts) = (Real::ln(ratio) / core::f64::consts::LN_2, lengths.len() as f64);
+        for (part, length) in lengths.iter_mut().enumerate() {
+            let u = (part as f64 + rng.uniform::<f64>()) / parts;
+            let n = least as f64 * Scalar::exp2(u * doublings);
+            *length = (n as usize).clamp(least, largest);
+        }
+        true
+    }
+
     /// Refuses settings outside their ranges, and trajectories longer than `capacity` feature vectors.
     ///
     /// # Errors
@@ -82,6 +118,19 @@ impl Settings {
             if count == 0 {
                 return Err(Error::OutOfRange { parameter, accepted: "at least 1" });
             }
+        }
+        let [least, largest] = self.lengths.unwrap_or([1, 1]);
+        if least == 0 || least > largest {
+            let accepted = "1 or more, the least before the largest";
+            return Err(Error::OutOfRange { parameter: "lengths", accepted });
+        }
+        if largest.saturating_add(3) > capacity {
+            return Err(Error::CapacityExceeded { parameter: "lengths + 3", capacity });
+        }
+        let [low, high] = self.gammas.unwrap_or_default();
+        if !(low >= 0.0 && low <= high && high < 1.0) {
+            let accepted = "[0, 1), the least before the largest";
+            return Err(Error::OutOfRange { parameter: "gammas", accepted });
         }
         if !(self.gamma >= 0.0 && self.gamma < 1.0) {
             return Err(Error::OutOfRange { parameter: "gamma", accepted: "[0, 1)" });

@@ -2,8 +2,9 @@ use super::*;
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::scalar::{Lanes4, Lanes8, Lanes16, Real, Scalar};
-use crate::tasks::{FiniteTask, FiniteTasks};
+use crate::tasks::{FiniteTask, FiniteTasks, Mrp, TaskDistribution};
 use nalgebra::SVector;
+use std::vec;
 use std::vec::Vec;
 
 const CAPACITY: usize = 6 + 8 + 2;
@@ -150,19 +151,19 @@ fn random_windows<R: Real>(rng: &mut Rng) -> ([SVector<R, 2>; 13], [R; 12]) {
 }
 
 /// The derivative of (1/W) sum_t (target_t - v_t)^2 with constant targets, by central differences.
-fn batch_gradient_agrees_with_differences<N: Network<f64, 2> + Clone>(network: N, what: &str) {
+fn batch_gradient_agrees_with_differences<N: Network<f64, 2> + Clone>(mut network: N, what: &str) {
     let (features, rewards) = random_windows(&mut Rng::new(11));
     // Once in one episode, once in four.
     let mut continues = [1.0; 12];
-    gradient_agrees_on(&network, &features, &rewards, &continues, what);
+    gradient_agrees_on(&mut network, &features, &rewards, &continues, what);
     for end in [2, 8, 9] {
         continues[end] = 0.0;
     }
-    gradient_agrees_on(&network, &features, &rewards, &continues, what);
+    gradient_agrees_on(&mut network, &features, &rewards, &continues, what);
 }
 
 fn gradient_agrees_on<N: Network<f64, 2> + Clone>(
-    network: &N,
+    network: &mut N,
     features: &[SVector<f64, 2>],
     rewards: &[f64],
     continues: &[f64],
@@ -187,8 +188,8 @@ fn gradient_agrees_on<N: Network<f64, 2> + Clone>(
         let at = |h: f64| {
             let mut moved = network.clone();
             *moved.parameters_mut().numbers_mut().nth(i).unwrap() += h;
-            let error = |t: usize| targets[t] - moved.value(&windows.window(t));
-            (0..5).map(|t| error(t) * error(t)).sum::<f64>() / 5.0
+            let mut error = |t: usize| targets[t] - moved.value(&windows.window(t));
+            (0..5).map(&mut error).map(|error| error * error).sum::<f64>() / 5.0
         };
         let want = (at(1e-6) - at(-1e-6)) / 2e-6;
         assert!((got - want).abs() < 1e-7 * (1.0 + want.abs()), "{what} {i}: {got} and {want}");
@@ -251,7 +252,7 @@ fn plain_td_moves_along_delta_times_the_gradient_of_the_value() {
     let (features, rewards) = random_windows::<f64>(&mut Rng::new(6));
     let windows = Windows::new(&features, &rewards, 6, 0.9).unwrap();
     let mut reference = BatchTd::new(2);
-    let before = reference.clone();
+    let mut before = reference.clone();
     let mut scratch = [0.0];
     let delta = td_step(&mut reference, &windows, 1, Targets::Bootstrapped, 0.1, &mut scratch);
     let (v, v_next) = (before.value(&windows.window(1)), before.value(&windows.window(2)));
@@ -265,7 +266,7 @@ fn plain_td_moves_along_delta_times_the_gradient_of_the_value() {
 fn targets_belong_to_the_querys_own_state() {
     // One-step returns are R of the query's own state, and true values solve v = r + gamma p v there.
     let rng = &mut Rng::new(8);
-    let tasks: [Option<crate::tasks::Mrp<f64, 2, 5>>; 1] = [crate::tasks::boyan_chain(5, rng).ok()];
+    let tasks: [Option<Mrp<f64, 2, 5>>; 1] = [crate::tasks::boyan_chain(5, rng).ok()];
     let settings = Settings { context_len: 3, windows: 4, ..settings() };
     let sample = |loss| {
         let mut trajectory = Trajectory::<f64, 2, 9>::new();
@@ -369,4 +370,178 @@ fn the_reference_learns_beside_the_network_and_is_resumed_like_it() {
     assert!(resumed.restore(|lane| &records[lane][1..]).is_err());
     resumed.restore(|lane| &records[lane]).unwrap();
     assert_eq!(resumed, reference);
+}
+
+/// [`TASKS`] with fewer features than there is room for.
+#[derive(Clone, Copy, Debug)]
+struct OfDim(usize);
+
+impl<R: Real, const D: usize> TaskDistribution<R, D> for OfDim {
+    type Task = Mrp<R, D, 5>;
+
+    fn dim(&self) -> usize {
+        self.0
+    }
+
+    fn draw(&self, gamma: R, rng: &mut Rng) -> Result<Mrp<R, D, 5>, Error> {
+        TASKS.draw_of_dim(self.0, gamma, rng)
+    }
+
+    fn true_values(
+        &self,
+        task: &Mrp<R, D, 5>,
+        gamma: R,
+        states: &[usize],
+        values: &mut [R],
+    ) -> Result<(), Error> {
+        TASKS.true_values(task, gamma, states, values)
+    }
+}
+
+type Any<S, const D: usize, const K: usize> = AnyLinear<S, Vec<S>, D, K>;
+
+fn any<S: Scalar, const D: usize, const K: usize>(
+    dim: usize,
+    stored: usize,
+    depth: usize,
+) -> Any<S, D, K> {
+    AnyLinear::new(dim, stored, depth, |len| vec![S::ZERO; len]).unwrap()
+}
+
+/// Trains networks of 2 features where there is room for 2 and for 4, beside one whose shape is a type: the
+/// same bits, whatever the depth, the optimiser and the kind of number.
+fn any_shape_is_the_shape_of_the_type<S: Scalar<Element = f32>, const C: usize>(depth: usize) {
+    let seeds: Vec<u64> = (10..10 + S::LANES as u64).collect();
+    let fixed = LinearNetwork::<S, 2, 5, C, 4>::sequential(depth);
+    let fixed = if C == 1 { LinearNetwork::autoregressive(depth) } else { fixed }.unwrap();
+    for optimizer in [settings().optimizer, Optimizer::Td { step_size: 0.1 }] {
+        let settings = Settings { optimizer, ..settings() };
+        let mut of_type = Trainer::<S, _>::new(settings, TASKS, fixed.clone(), &seeds).unwrap();
+        (0..3).for_each(|_| of_type.train_task().unwrap());
+        let exact = any::<S, 2, 5>(2, C.min(depth), depth);
+        let mut exact = Trainer::<S, _>::new(settings, TASKS, exact, &seeds).unwrap();
+        (0..3).for_each(|_| exact.train_task().unwrap());
+        let roomy = any::<S, 4, 9>(2, C.min(depth), depth);
+        let tasks = OfDim(2);
+        let mut roomy =
+            MultiTaskTd::<S, _, _, 4, CAPACITY>::new(settings, tasks, roomy, &seeds).unwrap();
+        (0..3).for_each(|_| roomy.train_task().unwrap());
+        for lane in 0..S::LANES {
+            let mut records = [Vec::new(), Vec::new()];
+            exact.save(lane, |piece| records[0].extend_from_slice(piece));
+            roomy.save(lane, |piece| records[1].extend_from_slice(piece));
+            let mut want = Vec::new();
+            of_type.save(lane, |piece| want.extend_from_slice(piece));
+            assert!(records.iter().all(|record| *record == want), "{depth} layers, lane {lane}");
+        }
+    }
+}
+
+#[test]
+fn a_shape_that_is_a_value_trains_to_the_bits_of_the_one_that_is_a_type() {
+    for depth in 1..=4 {
+        any_shape_is_the_shape_of_the_type::<f32, 1>(depth);
+        any_shape_is_the_shape_of_the_type::<Lanes4, 1>(depth);
+    }
+    any_shape_is_the_shape_of_the_type::<f32, 4>(3);
+    any_shape_is_the_shape_of_the_type::<Lanes8, 4>(4);
+}
+
+#[test]
+fn gradients_under_td_lambdas_mask_agree_with_finite_differences() {
+    for (depth, stored) in [(1, 1), (2, 1), (2, 2), (3, 1), (4, 1), (4, 4), (6, 1)] {
+        let mut rng = Rng::new(depth as u64);
+        for lambda in [0.9, 1.0] {
+            let network = any::<f64, 2, 5>(2, stored, depth);
+            let room = |len| vec![0.0; len];
+            let mut network = network.with_lambda(lambda, room).unwrap();
+            network.initialise_lane(0, &mut rng);
+            for x in network.parameters_mut().numbers_mut() {
+                *x *= 16.0 * stored as f64 / depth as f64;
+            }
+            batch_gradient_agrees_with_differences(network, "TD(lambda)");
+        }
+    }
+}
+
+#[test]
+fn the_statistic_of_a_trace_is_td_lambdas() {
+    let mut rng = Rng::new(3);
+    let (features, rewards) = random_windows::<f64>(&mut rng);
+    let windows = Windows::new(&features, &rewards, 6, 0.9).unwrap();
+    let mut network = any::<f64, 2, 5>(2, 1, 3).with_lambda(0.7, |len| vec![0.0; len]).unwrap();
+    network.initialise_lane(0, &mut rng);
+    network.parameters_mut().numbers_mut().for_each(|x| *x *= 8.0);
+    let transformer = network.transformer::<1>(0).unwrap();
+    let mask = crate::mask::TdLambda::new(0.7).unwrap();
+    for t in 0..5 {
+        let prompt = windows.window(t).prompt::<5, 6>().unwrap();
+        let want = transformer.value(&prompt, &mask).unwrap();
+        let got = network.value(&windows.window(t));
+        assert!((got - want).abs() < 1e-13, "{got} {want}");
+    }
+}
+
+#[test]
+fn a_growing_window_holds_the_first_transitions_and_bootstraps_from_one_more() {
+    let features: [SVector<f64, 1>; 8] = core::array::from_fn(|k| SVector::from([k as f64]));
+    let rewards = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
+    let windows = Windows::new(&features, &rewards, 5, 0.5).unwrap().growing(&[1, 3, 5]).unwrap();
+    assert_eq!(windows.count(), 3);
+    let window = windows.window(1);
+    assert_eq!((window.context_len(), window.query()[0]), (3, 4.0));
+    assert_eq!(window.token::<3>(0), SVector::from([0.0, 0.5, 1.0]));
+    let next = windows.successor(1);
+    assert_eq!((next.context_len(), next.query()[0], next.token::<3>(0)[2]), (4, 5.0, 1.0));
+    // From phi_4 to phi_5.
+    assert_eq!(windows.td_target(1, 2.0), 6.0);
+    let windows = Windows::new(&features, &rewards, 5, 0.5).unwrap();
+    assert!(windows.growing(&[]).is_err() && windows.growing(&[0]).is_err());
+    assert!(windows.growing(&[6]).is_err());
+}
+
+#[test]
+fn gradients_on_growing_windows_agree_with_finite_differences() {
+    let mut rng = Rng::new(5);
+    let (features, rewards) = random_windows::<f64>(&mut rng);
+    let windows =
+        Windows::new(&features, &rewards, 6, 0.9).unwrap().growing(&[1, 2, 5, 10]).unwrap();
+    for lambda in [0.0, 0.9] {
+        let mut network =
+            any::<f64, 2, 5>(2, 1, 3).with_lambda(lambda, |len| vec![0.0; len]).unwrap();
+        network.initialise_lane(0, &mut rng);
+        network.parameters_mut().numbers_mut().for_each(|x| *x *= 5.0);
+        let mut gradient = network.parameters().zeros_like();
+        network.batch_gradient(&windows, Targets::Bootstrapped, &mut gradient);
+        let next: Vec<f64> = (0..4).map(|t| network.value(&windows.successor(t))).collect();
+        for i in 0..50 {
+            let at = |h: f64| {
+                let mut moved = network.clone();
+                *moved.parameters_mut().numbers_mut().nth(i).unwrap() += h;
+                let error = |t| windows.td_target(t, next[t]) - moved.value(&windows.window(t));
+                (0..4).map(error).map(|error| error * error).sum::<f64>() / 4.0
+            };
+            let want = (at(1e-6) - at(-1e-6)) / 2e-6;
+            let got = gradient.numbers().nth(i).unwrap();
+            assert!((got - want).abs() < 1e-7 * (1.0 + want.abs()), "{lambda}, {i}: {got} {want}");
+        }
+    }
+}
+
+#[test]
+fn lengths_and_discounts_are_the_same_for_every_seed() {
+    let settings = Settings { lengths: Some([1, 13]), gammas: Some([0.5, 0.95]), ..settings() };
+    for loss in [Loss::TdError, Loss::TrueValue, Loss::MonteCarlo { horizon: 5 }] {
+        lanes_are_the_scalar_run::<Lanes4>(Settings { loss, ..settings });
+    }
+    let mut seen = [false; 14];
+    for task in 0..20 {
+        let mut lengths = [0; 8];
+        assert!(settings.write_lengths(task, 1, &mut lengths));
+        assert!(lengths.is_sorted() && lengths[0] == 1 && lengths[7] >= 10, "{lengths:?}");
+        lengths.iter().for_each(|n| seen[*n] = true);
+        assert!((0.5..0.95).contains(&settings.gamma_of(task)));
+    }
+    assert!(seen[1..].iter().all(|seen| *seen));
+    assert!(settings.gamma_of(0) != settings.gamma_of(1));
 }

@@ -47,6 +47,8 @@ where
     trajectory: Trajectory<S, D, T>,
     gradient: N::Parameters,
     loss: S,
+    /// The discount of the last task.
+    gamma: f64,
 }
 
 /// What a trainer's [`Optimizer`] keeps.
@@ -109,6 +111,10 @@ where
         if seeds.len() > S::LANES {
             return Err(Error::CapacityExceeded { parameter: "seeds", capacity: S::LANES });
         }
+        if network.dim() != distribution.dim() {
+            let accepted = "as many features as the tasks have";
+            return Err(Error::OutOfRange { parameter: "dim", accepted });
+        }
         // A distribution that refuses its settings does so at once, not in the middle of a run.
         let gamma = <S::Element as Scalar>::from_f64(settings.gamma);
         distribution.draw(gamma, &mut Rng::new(last))?;
@@ -117,6 +123,7 @@ where
             Optimizer::Td { step_size } => Update::Td { step_size },
         };
         let seed = |lane: usize| seeds.get(lane).copied().unwrap_or(last);
+        let trajectory = Trajectory { dim: network.dim(), ..Trajectory::new() };
         Ok(MultiTaskTd {
             settings,
             gradient: network.parameters().zeros_like(),
@@ -127,8 +134,9 @@ where
             rngs: S::per_lane(|lane| Rng::stream(seed(lane), Stream::Tasks)),
             tasks: S::per_lane(|_| None),
             tasks_done: 0,
-            trajectory: Trajectory::new(),
+            trajectory,
             loss: S::ZERO,
+            gamma: settings.gamma,
         })
     }
 
@@ -148,12 +156,16 @@ where
         &mut self,
         mut show_batch: impl FnMut(&Windows<S, D>, Targets<S>),
     ) -> Result<(), Error> {
-        let gamma = <S::Element as Scalar>::from_f64(self.settings.gamma);
+        let number = self.tasks_done;
+        self.gamma = self.settings.gamma_of(number);
+        let gamma = <S::Element as Scalar>::from_f64(self.gamma);
         for lane in 0..S::LANES {
             let rng = &mut self.rngs.as_mut()[lane];
-            self.tasks.as_mut()[lane] = Some(self.distribution.draw(gamma, rng)?);
+            self.tasks.as_mut()[lane] = Some(self.distribution.draw_in_turn(number, gamma, rng)?);
         }
-        for _ in 0..self.settings.batches {
+        for batch in 0..self.settings.batches {
+            let lengths = &mut self.trajectory.lengths[..self.settings.windows];
+            self.settings.write_lengths(number, batch, lengths);
             self.sample_batch()?;
             self.train_batch(&mut show_batch)?;
         }
@@ -166,7 +178,8 @@ where
     #[inline(always)]
     fn sample_batch(&mut self) -> Result<(), Error> {
         let (tasks, rngs) = (self.tasks.as_ref(), self.rngs.as_mut());
-        self.trajectory.sample(&self.settings, &self.distribution, tasks, rngs)
+        let settings = Settings { gamma: self.gamma, ..self.settings };
+        self.trajectory.sample(&settings, &self.distribution, tasks, rngs)
     }
 
     /// One batch.
@@ -174,8 +187,12 @@ where
         &mut self,
         show_batch: &mut impl FnMut(&Windows<S, D>, Targets<S>),
     ) -> Result<(), Error> {
-        let Settings { context_len, windows, gamma, .. } = self.settings;
-        let windows = self.trajectory.windows(context_len, windows, S::from_f64(gamma))?;
+        let Settings { context_len, windows, lengths, .. } = self.settings;
+        let gamma = S::from_f64(self.gamma);
+        let windows = match lengths {
+            None => self.trajectory.windows(context_len, windows, gamma)?,
+            Some(_) => self.trajectory.growing_windows(windows, gamma)?,
+        };
         let targets = match self.settings.loss {
             Loss::TdError => Targets::Bootstrapped,
             Loss::TrueValue | Loss::MonteCarlo { .. } => {
@@ -223,6 +240,11 @@ where
         self.loss
     }
 
+    /// The discount of the last task: that of the settings, or one drawn for the task.
+    pub fn gamma(&self) -> f64 {
+        self.gamma
+    }
+
     /// The seed of each lane.
     pub fn seeds(&self) -> &[u64] {
         self.seeds.as_ref()
@@ -265,8 +287,9 @@ where
         rng: &mut Rng,
     ) -> Result<Trajectory<S::Element, D, T>, Error> {
         let task = self.tasks.as_ref().get(lane..).unwrap_or_default();
-        let settings = Settings { windows: 1, loss: Loss::TdError, ..self.settings };
+        let settings = Settings { windows: 1, lengths: None, loss: Loss::TdError, ..self.settings };
         let mut trajectory = Trajectory::<S::Element, D, T>::new();
+        trajectory.dim = self.trajectory.dim;
         trajectory.sample(&settings, &self.distribution, task, core::slice::from_mut(rng))?;
         Ok(trajectory)
     }
@@ -286,7 +309,17 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
         rngs: &mut [Rng],
     ) -> Result<(), Error> {
         let first_query = settings.context_len + 1;
-        let last = (first_query + settings.windows).min(T.saturating_sub(1));
+        let lengths = &self.lengths[..settings.windows.min(T)];
+        let steps = match settings.lengths {
+            None => first_query + settings.windows,
+            Some([_, largest]) => largest + 2,
+        };
+        let last = steps.min(T.saturating_sub(1));
+        // How many windows ask for state k.
+        let asked = |k: usize| match settings.lengths {
+            None => usize::from((first_query..last).contains(&k)),
+            Some(_) => lengths.iter().filter(|n| **n + 1 == k).count(),
+        };
         let keep_states = settings.loss != Loss::TdError;
         let no_task = Error::Empty { parameter: "task" };
         let (Some(tasks), Some(rngs)) = (tasks.get(..S::LANES), rngs.get_mut(..S::LANES)) else {
@@ -303,11 +336,11 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
             for (lane, ((task, rng), state)) in lanes {
                 let (Some(task), Some(state)) = (task, state) else { return Err(no_task) };
                 let phi = task.features(*state);
-                for i in 0..D {
+                for i in 0..self.dim.min(D) {
                     self.features[k][i].set_lane(lane, phi[i]);
                 }
-                if keep_states && (first_query..last).contains(&k) {
-                    // Cannot overflow: k < T.
+                for _ in 0..if keep_states { asked(k) } else { 0 } {
+                    // Cannot overflow: there are at most T windows.
                     let _ = queries.as_mut()[lane].push(*state);
                 }
                 if k < last {

@@ -73,11 +73,23 @@ impl<A, S: Scalar, const D: usize, const K: usize, const C: usize, const L: usiz
     /// Draws the initial parameters of one lane, in the order in which they are stored: Xavier normal
     /// with gain 0.1, and 0.1/L if sequential, N(0, (gain sqrt(2 / (K + K)))^2).
     pub(super) fn initialise(&mut self, lane: usize, rng: &mut Rng) {
-        let gain = 0.1 / self.transformer.layers().len() as f64;
-        let k = <S::Element as Scalar>::from_count(K as u64);
-        let deviation = <S::Element as Scalar>::from_f64(gain) / Scalar::sqrt(k);
-        for x in self.transformer.numbers_mut() {
-            x.set_lane(lane, deviation * rng.normal::<S::Element>());
-        }
+        let stored = self.transformer.layers().len();
+        initialise(&mut self.transformer, stored, K, lane, rng);
+    }
+}
+
+/// Draws the parameters of one lane for `stored` layers and tokens of size k.
+pub(super) fn initialise<S: Scalar>(
+    parameters: &mut impl Parameters<S>,
+    stored: usize,
+    k: usize,
+    lane: usize,
+    rng: &mut Rng,
+) {
+    let gain = 0.1 / stored as f64;
+    let k = <S::Element as Scalar>::from_count(k as u64);
+    let deviation = <S::Element as Scalar>::from_f64(gain) / Scalar::sqrt(k);
+    for x in parameters.numbers_mut() {
+        x.set_lane(lane, deviation * rng.normal::<S::Element>());
     }
 }

@@ -1,5 +1,5 @@
 use crate::error::Error;
-use crate::linalg::{add_outer, zeros};
+use crate::linalg::{add_outer, keep_apart, zeros};
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
 use crate::statistic::Statistic;
@@ -7,7 +7,8 @@ use crate::transition::{check_gamma, check_token_size, query_token};
 use heapless::Vec;
 use nalgebra::{ArrayStorage, SVector};
 
-/// A trajectory phi_0, R_1, phi_1, ..., seen as W + 1 windows of n transitions that slide by one.
+/// A trajectory phi_0, R_1, phi_1, ..., seen as W + 1 windows of n transitions that slide by one, or as W
+/// windows that grow ([`Windows::growing`]).
 ///
 /// Window t has the context transitions (phi_t, R_{t+1}, phi_{t+1}) to
 /// (phi_{t+n-1}, R_{t+n}, phi_{t+n}) and the query phi_{t+n+1}: the transition from phi_{t+n} to
@@ -25,7 +26,11 @@ pub struct Windows<'a, S: Scalar, const D: usize> {
     /// c_1, c_2, ...; none for 1 throughout.
     continues: &'a [S],
     context_len: usize,
+    /// The contexts' lengths if they grow; none if they slide.
+    lengths: &'a [usize],
     gamma: S,
+    /// d <= D: how many features there are; zeros beyond.
+    dim: usize,
 }
 
 /// One window: a context and its query, without a copy.
@@ -110,19 +115,64 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
         if !zero.is_finite() {
             return Err(Error::NonFinite { parameter: "rewards" });
         }
-        Ok(Windows { features, rewards, continues, context_len, gamma })
+        Ok(Windows { features, rewards, continues, context_len, lengths: &[], gamma, dim: D })
+    }
+
+    /// The same trajectory, seen as one window for each of the lengths: the context of window t is its first
+    /// n_t transitions, the query the state one further, phi_{n_t + 1}, and the TD error bootstraps from the
+    /// context that is one transition longer.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] without a length, or if one is 0; [`Error::CapacityExceeded`] if the trajectory is
+    /// shorter than n_t + 3 states.
+    pub fn growing(&self, lengths: &'a [usize]) -> Result<Self, Error> {
+        if lengths.is_empty() || lengths.contains(&0) {
+            return Err(Error::Empty { parameter: "lengths" });
+        }
+        let capacity = self.features.len() - 3;
+        if lengths.iter().any(|n| *n > capacity) {
+            return Err(Error::CapacityExceeded { parameter: "lengths", capacity });
+        }
+        Ok(Windows { lengths, ..*self })
+    }
+
+    /// True if contexts are of one length and slide, false if they grow.
+    #[inline(always)]
+    pub fn slide(&self) -> bool {
+        self.lengths.is_empty()
     }
 
     /// W, the number of windows with a TD error.
     #[inline(always)]
     pub fn count(&self) -> usize {
-        self.features.len() - self.context_len - 2
+        if self.slide() { self.features.len() - self.context_len - 2 } else { self.lengths.len() }
+    }
+
+    /// The first transition of window t's context, and how many there are.
+    #[inline(always)]
+    fn span(&self, t: usize) -> [usize; 2] {
+        match self.lengths.get(t.min(self.lengths.len().saturating_sub(1))) {
+            None => [t, self.context_len],
+            Some(n) => [0, *n],
+        }
     }
 
     /// n, the number of context transitions in a window.
     #[inline(always)]
     pub fn context_len(&self) -> usize {
         self.context_len
+    }
+
+    /// d, the number of features: D unless [`Trajectory::dim`] says less.
+    #[inline(always)]
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// The same windows, of which only the first `dim` features count.
+    #[inline(always)]
+    pub fn with_dim(&self, dim: usize) -> Self {
+        Windows { dim: if dim < D { dim } else { D }, ..*self }
     }
 
     /// The discount gamma.
@@ -147,13 +197,25 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
     #[inline(always)]
     pub fn window(&self, t: usize) -> Window<'a, S, D> {
         debug_assert!(t <= self.count(), "window {t} of {}", self.count());
-        let t = t.min(self.count());
-        let n = self.context_len;
+        self.of_span(self.span(t.min(self.count())))
+    }
+
+    /// The window whose value the TD error of window t bootstraps from.
+    #[inline(always)]
+    pub fn successor(&self, t: usize) -> Window<'a, S, D> {
+        let [start, n] = self.span(t);
+        self.of_span(if self.slide() { [start + 1, n] } else { [start, n + 1] })
+    }
+
+    #[inline(always)]
+    fn of_span(&self, [t, n]: [usize; 2]) -> Window<'a, S, D> {
         Window {
             from: Windows {
                 features: &self.features[t..t + n + 2],
                 rewards: &self.rewards[t..t + n],
                 continues: self.continues.get(t..t + n).unwrap_or_default(),
+                context_len: n,
+                lengths: &[],
                 ..*self
             },
         }
@@ -168,20 +230,36 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
         }
     }
 
-    /// Context token j of the trajectory, (phi_j; gamma c_{j+1} phi_{j+1}; R_{j+1}) and zeros up to
-    /// R >= 2D + 1 rows.
+    /// 1, or 0 where transition j ends an episode.
     #[inline(always)]
-    pub(super) fn token<const R: usize>(&self, j: usize) -> [S; R] {
+    pub(super) fn carries_on(&self, j: usize) -> S {
+        self.continues.get(j).copied().unwrap_or(S::ONE)
+    }
+
+    /// Writes context token j of the trajectory, (phi_j; gamma c_{j+1} phi_{j+1}; R_{j+1}), to the first
+    /// 2d + 1 numbers of z.
+    #[inline(always)]
+    pub(super) fn write_token(&self, j: usize, z: &mut [S]) {
         debug_assert!(j < self.rewards.len(), "token {j} of {}", self.rewards.len());
         let j = j.min(self.rewards.len() - 1);
-        let (phi, phi_next, discount) =
-            (&self.features[j], &self.features[j + 1], self.discount(j));
-        let mut z = [S::ZERO; R];
-        for i in 0..D {
-            z[i] = phi[i];
-            z[D + i] = discount * phi_next[i];
+        let dim = self.dim;
+        let (phi, phi_next) = (&self.features[j].data.0[0], &self.features[j + 1].data.0[0]);
+        let (phi, phi_next, discount) = (&phi[..dim], &phi_next[..dim], self.discount(j));
+        let (here, rest) = z.split_at_mut(dim);
+        let (next, rest) = rest.split_at_mut(dim);
+        for i in 0..dim {
+            keep_apart::<S>();
+            here[i] = phi[i];
+            next[i] = discount * phi_next[i];
         }
-        z[2 * D] = self.rewards[j];
+        rest[0] = self.rewards[j];
+    }
+
+    /// Context token j of the trajectory and zeros up to R >= 2D + 1 rows.
+    #[inline(always)]
+    pub(super) fn token<const R: usize>(&self, j: usize) -> [S; R] {
+        let mut z = [S::ZERO; R];
+        self.with_dim(D).write_token(j, &mut z);
         z
     }
 
@@ -189,7 +267,8 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
     #[inline(always)]
     pub fn td_target(&self, t: usize, v_next: S) -> S {
         debug_assert!(t < self.count(), "window {t} of {}", self.count());
-        let j = (t + self.context_len + 1).min(self.rewards.len() - 1);
+        let [start, n] = self.span(t);
+        let j = (start + n + 1).min(self.rewards.len() - 1);
         self.rewards[j] + self.discount(j) * v_next
     }
 }
@@ -217,6 +296,14 @@ impl<'a, S: Scalar, const D: usize> Window<'a, S, D> {
     #[inline(always)]
     pub fn query(&self) -> &'a SVector<S, D> {
         &self.from.features[self.from.features.len() - 1]
+    }
+
+    /// Writes the query column (phi; 0; 0), of which z already has the zeros.
+    #[inline(always)]
+    pub(super) fn write_query(&self, z: &mut [S]) {
+        for (to, from) in z.iter_mut().zip(&self.query().data.0[0]).take(self.from.dim) {
+            *to = *from;
+        }
     }
 
     /// The discount gamma.
@@ -274,6 +361,8 @@ impl<'a, S: Scalar, const D: usize> Window<'a, S, D> {
 /// for each window where the loss needs one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory<S: Scalar, const D: usize, const T: usize> {
+    /// d <= D: how many features count; zeros beyond.
+    pub dim: usize,
     /// phi_0, phi_1, ..., (D) each.
     pub features: [SVector<S, D>; T],
     /// R_1, R_2, ...: the reward of step k at index k.
@@ -283,17 +372,31 @@ pub struct Trajectory<S: Scalar, const D: usize, const T: usize> {
     pub continues: [S; T],
     /// The target of each window's value, for losses whose targets are given.
     pub targets: [S; T],
+    /// The lengths of contexts that grow.
+    pub lengths: [usize; T],
 }
 
 impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
     /// Zeros everywhere, in one episode.
     pub fn new() -> Self {
         Trajectory {
+            dim: D,
             features: [zeros(); T],
             rewards: [S::ZERO; T],
             continues: [S::ONE; T],
             targets: [S::ZERO; T],
+            lengths: [0; T],
         }
+    }
+
+    /// The windows that grow to [`Trajectory::lengths`], the first `windows` of them, the largest last.
+    ///
+    /// # Errors
+    /// As [`Trajectory::windows`] and [`Windows::growing`].
+    pub fn growing_windows(&self, windows: usize, gamma: S) -> Result<Windows<'_, S, D>, Error> {
+        let lengths = self.lengths.get(..windows).unwrap_or(&self.lengths);
+        let largest = lengths.last().copied().unwrap_or_default();
+        self.windows(largest, 1, gamma)?.growing(lengths)
     }
 
     /// The windows of the first n + W + 2 feature vectors.
@@ -312,7 +415,9 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
             return Err(Error::CapacityExceeded { parameter: "trajectory", capacity: T });
         }
         let (rewards, continues) = (&self.rewards[..len - 1], &self.continues[..len - 1]);
-        Windows::of_episodes(&self.features[..len], rewards, continues, context_len, gamma)
+        let features = &self.features[..len];
+        let windows = Windows::of_episodes(features, rewards, continues, context_len, gamma)?;
+        Ok(windows.with_dim(self.dim))
     }
 }
 

@@ -3,8 +3,9 @@
 use anyhow::{Context as _, Result, bail};
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionFlags, SectionKind, elf};
 
-/// The budgets of inference alone, in bytes.
+/// The budgets of inference alone, in bytes: with a stored model, and with the model that ships.
 const FLASH: u64 = 16 * 1024;
+const FLASH_UNIVERSAL: u64 = 21 * 1024;
 const STATIC_RAM: u64 = 2 * 1024;
 
 /// Parts of the names of an allocator, of a panic, and of `f64` arithmetic in software.
@@ -23,6 +24,7 @@ const FORBIDDEN: &[&str] = &[
 
 /// Prints the footprint of the inference-only firmware; an error if it is over its budgets.
 pub(crate) fn check(path: &str) -> Result<()> {
+    let name = std::path::Path::new(path).file_name().unwrap_or_default().display();
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {path}"))?;
     let file = object::File::parse(&*bytes)?;
     let (mut flash, mut ram) = (0, 0);
@@ -39,11 +41,12 @@ pub(crate) fn check(path: &str) -> Result<()> {
             ram += section.size();
         }
     }
+    let budget = if path.ends_with("universal") { FLASH_UNIVERSAL } else { FLASH };
     println!(
-        "inference alone: {flash} bytes of flash (budget {FLASH}), {ram} of static RAM \
+        "{name} alone: {flash} bytes of flash (budget {budget}), {ram} of static RAM \
          (budget {STATIC_RAM})"
     );
-    if flash > FLASH || ram > STATIC_RAM {
+    if flash > budget || ram > STATIC_RAM {
         bail!("over budget");
     }
     let symbols: Vec<_> = file.symbols().filter_map(|symbol| symbol.name().ok()).collect();
@@ -55,15 +58,19 @@ pub(crate) fn check(path: &str) -> Result<()> {
             bail!("the firmware contains {symbol}");
         }
     }
-    println!("inference alone: no allocator, no panic, no f64 arithmetic");
+    println!("{name} alone: no allocator, no panic, no f64 arithmetic");
     let is_context = |name: &str| name.contains("CONTEXT");
     let context = file.symbols().find(|symbol| symbol.name().is_ok_and(is_context));
+    // A trace decay is a number: an empty context that has one is not all zeros, and lives on the stack.
+    if path.ends_with("universal") && context.is_none() {
+        return Ok(());
+    }
     let context = context.with_context(|| format!("{path} has no static CONTEXT"))?;
     let section = context.section_index().context("CONTEXT lies in no section")?;
     let section = file.section_by_index(section)?;
     if section.kind() != SectionKind::UninitializedData {
         bail!("the empty CONTEXT takes flash: it lies in {}", section.name()?);
     }
-    println!("inference alone: the empty context of {} bytes lies in .bss", context.size());
+    println!("{name} alone: the empty context of {} bytes lies in .bss", context.size());
     Ok(())
 }

@@ -5,6 +5,9 @@
 #[cfg(target_os = "none")]
 #[path = "../chip.rs"]
 mod chip;
+#[cfg(target_os = "none")]
+#[path = "../interrupts.rs"]
+mod interrupts;
 
 #[cfg(not(target_os = "none"))]
 fn main() {

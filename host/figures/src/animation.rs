@@ -6,9 +6,8 @@ use std::collections::BTreeMap;
 
 /// A GIF of figures of one size, each shown for `centiseconds`, the last one for two seconds more;
 /// it repeats for ever.
-///
-/// # Errors
-/// [`Error::NoFrames`], [`Error::FramesDiffer`], or [`Error::TooLarge`] beyond 65535 pixels.
+/// Errors: [`Error::NoFrames`], [`Error::FramesDiffer`], or [`Error::TooLarge`] beyond 65535
+/// pixels.
 pub fn animation(frames: &[Figure], centiseconds: u16) -> Result<Vec<u8>, Error> {
     let encoding = |e: gif::EncodingError| Error::Encoding(e.to_string());
     let pictures: Vec<_> =

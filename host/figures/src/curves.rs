@@ -1,7 +1,7 @@
 //! Curves with bands over a common x axis.
 
 use crate::scale::{Scale, power_of_ten};
-use crate::scene::{Anchor, Point, Scene, Size};
+use crate::scene::{Anchor, Item, Point, Scene, Size};
 use crate::style::Colour;
 use crate::{font, style};
 
@@ -132,12 +132,8 @@ impl Curves {
         for (at, row, index) in self.legend(right - left) {
             let curve = &self.curves[index];
             let (at, row) = (left + at, y + self.title_height() + 8.0 + LEGEND_ROW * row as f64);
-            scene.polyline(
-                vec![(at, row), (at + 18.0, row)],
-                Colour::Curve(index),
-                2.5,
-                curve.dashed,
-            );
+            let line = vec![(at, row), (at + 18.0, row)];
+            scene.polyline(line, Colour::Curve(index), 2.5, curve.dashed);
             scene.text((at + SWATCH, row + 4.2), &curve.label, Anchor::Start, style::LABEL);
         }
         let top = y + head + 2.0;
@@ -156,7 +152,8 @@ impl Curves {
             scene.line((at, bottom), (at, bottom + 4.0), Colour::Axis, 1.0);
             scene.text((at, bottom + 17.0), &label, Anchor::Middle, style::TICK);
         }
-        scene.begin_clip((left, top - 2.0), (right - left + 2.0, bottom - top + 4.0));
+        let (at, size) = ((left, top - 2.0), (right - left + 2.0, bottom - top + 4.0));
+        scene.items.push(Item::Clip { at, size });
         for line in &self.lines {
             let at = ys.at(line.y);
             scene.polyline(vec![(left, at), (right, at)], Colour::Axis, 1.2, true);
@@ -168,23 +165,15 @@ impl Curves {
         for (index, curve) in self.curves.iter().enumerate() {
             curve.draw_line(scene, &xs, &ys, Colour::Curve(index));
         }
-        scene.end_clip();
+        scene.items.push(Item::EndClip);
         for line in &self.lines {
             scene.text((right - 4.0, ys.at(line.y) - 5.0), &line.label, Anchor::End, style::TICK);
         }
         scene.line((left, bottom), (right, bottom), Colour::Axis, 1.0);
-        scene.text(
-            ((left + right) / 2.0, bottom + 37.0),
-            &self.x.label,
-            Anchor::Middle,
-            style::LABEL,
-        );
-        scene.upward_text(
-            (x + 13.0, (top + bottom) / 2.0),
-            &self.y.label,
-            Anchor::Middle,
-            style::LABEL,
-        );
+        let (centre, middle) = ((left + right) / 2.0, (top + bottom) / 2.0);
+        scene.text((centre, bottom + 37.0), &self.x.label, Anchor::Middle, style::LABEL);
+        let (at, text, style) = ((x + 13.0, middle), self.y.label.clone(), style::LABEL);
+        scene.items.push(Item::Text { at, upward: true, text, anchor: Anchor::Middle, style });
     }
 
     fn x_range(&self) -> (f64, f64) {
@@ -225,7 +214,7 @@ impl Curve {
         let lower = points.iter().rev().map(|p| (p.0, p.1));
         let outline: Vec<_> = upper.chain(lower).collect();
         if outline.len() > 2 {
-            scene.polygon(outline, colour, 0.18);
+            scene.items.push(Item::Polygon { points: outline, fill: colour, opacity: 0.18 });
         }
     }
 
@@ -235,7 +224,9 @@ impl Curve {
             let points: Vec<_> = run.iter().map(|(x, y)| (xs.at(**x), ys.at(**y))).collect();
             match points.as_slice() {
                 [] => {}
-                [point] => scene.circle(*point, 3.0, colour),
+                [point] => {
+                    scene.items.push(Item::Circle { centre: *point, radius: 3.0, fill: colour });
+                }
                 _ => scene.polyline(points, colour, 2.0, self.dashed),
             }
         }

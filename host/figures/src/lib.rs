@@ -79,9 +79,7 @@ pub const FRAME: u16 = 15;
 
 impl Picture {
     /// Its files: ending and content.
-    ///
-    /// # Errors
-    /// As [`Figure::to_png`] and [`animation`].
+    /// Errors: as [`Figure::to_png`] and [`animation`].
     pub fn files(&self) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
         Ok(match self {
             Picture::Still(figure) => {
@@ -152,9 +150,7 @@ impl Figure {
     }
 
     /// The figure as a PNG image, twice the SVG's size.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`].
+    /// Errors: [`Error::TooLarge`].
     pub fn to_png(&self) -> Result<Vec<u8>, Error> {
         self.scene().to_png(2.0)
     }

@@ -53,9 +53,7 @@ impl Scene {
 
 /// Pixels as PNG: red, green and blue of each, row by row. Filter and level are ours, as a library's
 /// defaults may change; the compressor is the one that the workspace's `flate2` names.
-///
-/// # Errors
-/// [`Error::Encoding`], also if the numbers of pixels and of bytes do not fit together.
+/// Errors: [`Error::Encoding`], also if the numbers of pixels and of bytes do not fit together.
 pub fn png(width: u32, height: u32, rgb: &[u8]) -> Result<Vec<u8>, Error> {
     let mut data = Vec::new();
     let mut encoder = png::Encoder::new(&mut data, width, height);

@@ -92,28 +92,7 @@ impl Scene {
         self.items.push(Item::Line { points, stroke, width, dashed });
     }
 
-    pub(crate) fn polygon(&mut self, points: Vec<Point>, fill: Colour, opacity: f64) {
-        self.items.push(Item::Polygon { points, fill, opacity });
-    }
-
-    pub(crate) fn circle(&mut self, centre: Point, radius: f64, fill: Colour) {
-        self.items.push(Item::Circle { centre, radius, fill });
-    }
-
     pub(crate) fn text(&mut self, at: Point, text: &str, anchor: Anchor, style: TextStyle) {
         self.items.push(Item::Text { at, upward: false, text: text.into(), anchor, style });
-    }
-
-    /// Text that reads upwards.
-    pub(crate) fn upward_text(&mut self, at: Point, text: &str, anchor: Anchor, style: TextStyle) {
-        self.items.push(Item::Text { at, upward: true, text: text.into(), anchor, style });
-    }
-
-    pub(crate) fn begin_clip(&mut self, at: Point, size: Size) {
-        self.items.push(Item::Clip { at, size });
-    }
-
-    pub(crate) fn end_clip(&mut self) {
-        self.items.push(Item::EndClip);
     }
 }

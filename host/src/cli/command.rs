@@ -10,7 +10,7 @@ use crate::commands::{
 use crate::error::Error;
 use crate::experiments::{
     self, Catalogue, TrainedCommand, demo::Demo, invariant_set::InvariantSet,
-    rnn_context::RnnContext, verify::Verify,
+    rnn_context::RnnContext, universal::Universal, verify::Verify,
 };
 use crate::run::report::Report;
 use crate::run::session::{Session, SessionOptions};
@@ -70,6 +70,8 @@ pub enum Command {
     RnnContext(RnnContext),
     #[command(name = "invariant-set", hide = true)]
     InvariantSet(InvariantSet),
+    #[command(hide = true)]
+    Universal(Universal),
     List(list::List),
     Plot(plot::Plot),
     Report(report::ReportOptions),
@@ -84,9 +86,6 @@ pub enum Command {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// The command's.
 pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, Error> {
     let catalogue = catalogue();
     match command {
@@ -98,6 +97,7 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
         Some(Command::Trained(command)) => command.run(session),
         Some(Command::RnnContext(options)) => experiments::run(options, session),
         Some(Command::InvariantSet(options)) => experiments::run(options, session),
+        Some(Command::Universal(options)) => experiments::run(options, session),
         Some(Command::List(_)) => Ok(list::run()),
         Some(Command::Plot(options)) => plot::run(options, &catalogue),
         Some(Command::Report(options)) => report::run(options, &catalogue),

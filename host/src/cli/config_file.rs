@@ -9,9 +9,8 @@ use std::path::Path;
 use toml::{Table, Value};
 
 /// The arguments with those of the config file they name, if any, before the typed ones.
-///
-/// # Errors
-/// [`Error::File`] for a file that cannot be read, that is no TOML, or whose options are refused.
+/// Errors: [`Error::File`] for a file that cannot be read, that is no TOML, or whose options are
+/// refused.
 pub fn insert(arguments: Vec<OsString>) -> Result<Vec<OsString>, Error> {
     let Some(path) = typed(&clap_command(), &arguments).config else { return Ok(arguments) };
     let text = std::fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
@@ -19,9 +18,6 @@ pub fn insert(arguments: Vec<OsString>) -> Result<Vec<OsString>, Error> {
 }
 
 /// As [`insert`], with the content of the config file.
-///
-/// # Errors
-/// As [`insert`].
 pub fn insert_text(
     arguments: Vec<OsString>,
     path: &Path,
@@ -80,32 +76,4 @@ fn to_arguments(path: &Path, name: &str, value: &Value) -> Result<Option<OsStrin
         }
     };
     Ok(Some(format!("--{name}={text}").into()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn inserted(typed: &str, text: &str) -> Result<String, String> {
-        let arguments = typed.split(' ').map(OsString::from).collect();
-        insert_text(arguments, Path::new("c.toml"), text)
-            .map(|found| found.join(" ".as_ref()).into_string().unwrap())
-            .map_err(|e| e.to_string())
-    }
-
-    #[test]
-    fn a_value_with_the_name_of_a_command_is_a_value() {
-        let text = "command = \"train\"\nmrps = 20\n";
-        for (typed, want) in [
-            ("ictd train --out train", "ictd train --mrps=20 --out train"),
-            ("ictd --out demo", "ictd train --mrps=20 --out demo"),
-            ("ictd --out=demo", "ictd train --mrps=20 --out=demo"),
-            ("ictd --json --out train train", "ictd train --mrps=20 --json --out train"),
-            ("ictd --seed 1 train --out demo", "ictd train --mrps=20 --seed 1 --out demo"),
-        ] {
-            assert_eq!(inserted(typed, text).as_deref(), Ok(want));
-        }
-        let refused = inserted("ictd --out train demo", text).unwrap_err();
-        assert!(refused.contains("this file is of `train`, not of `demo`"), "{refused}");
-    }
 }

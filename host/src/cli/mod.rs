@@ -19,9 +19,7 @@ pub enum Parsed {
 }
 
 /// Parses arguments, with those of a `--config` file put before the typed ones.
-///
-/// # Errors
-/// [`Error::Usage`] in one line; [`Error::File`] for a bad config file.
+/// Errors: [`Error::Usage`] in one line; [`Error::File`] for a bad config file.
 pub fn parse(mut arguments: Vec<OsString>) -> Result<Parsed, Error> {
     // `ictd help train` is what many type for `ictd train --help`.
     if arguments.get(1).is_some_and(|a| a == "help") {

@@ -60,9 +60,7 @@ struct Metric {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// [`Error::File`] or [`Error::Format`] for a path that cannot be read.
+/// Errors: [`Error::File`] or [`Error::Format`] for a path that cannot be read.
 pub fn run(options: &Compare) -> Result<Report, Error> {
     let Compare { a, b } = options;
     let is_directory = |path: &Path| match fs::metadata(path) {

@@ -21,9 +21,7 @@ struct Found<'a> {
 }
 
 /// Shows them.
-///
-/// # Errors
-/// [`Error::Core`] if a kernel fails.
+/// Errors: [`Error::Core`] if a kernel fails.
 pub fn run() -> Result<Report, Error> {
     let list = digests::rows()?;
     let equal = list.iter().all(|row| row.equal);

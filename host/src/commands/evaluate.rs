@@ -14,6 +14,7 @@ use crate::run::records::Records;
 use crate::run::report::{self, Report};
 use crate::run::session::Session;
 use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
+use ictd_core::mask::Mask;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use values::{Column, Input, Method, Output, evaluate};
@@ -44,44 +45,39 @@ const ROWS_IN_FIGURE: usize = 500;
 /// npz arrays: phi (n, d), reward (n), phi_next (n, d), terminal (n), end (n); query (m, d) if there
 /// are states to ask for.
 ///
-/// Scale the features to about [-1, 1]; with larger ones lower --alpha.
-#[derive(Clone, Debug, clap::Args, Serialize, Deserialize)]
+/// With `--model universal` any scale of features and rewards will do, and values are there from the first
+/// transition on. Otherwise scale the features to about [-1, 1]; with larger ones lower --alpha.
+#[derive(Clone, Debug, clap::Args, Serialize)]
 #[command(verbatim_doc_comment)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all = "kebab-case")]
 pub struct Evaluate {
     /// The transitions
     #[arg(long, value_name = "FILE.csv|FILE.npz")]
     pub data: PathBuf,
     /// States to predict the values of: a CSV with the phi columns alone, or an npz with `query`
     #[arg(long, value_name = "FILE.csv|FILE.npz")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub queries: Option<PathBuf>,
-    /// Trained parameters: .safetensors, data.npz (with params.json beside it), a stored model, the folder
-    /// of a run (its seed --seed is taken), or that of a seed
-    #[arg(long, value_name = "FILE|DIR", conflicts_with = "construction")]
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// `universal`, the model that ships; or trained parameters: .safetensors, data.npz (with params.json
+    /// beside it), a stored model, the folder of a run (its seed --seed is taken), or that of a seed
+    #[arg(long, value_name = "universal|FILE|DIR", conflicts_with = "construction")]
     pub model: Option<PathBuf>,
     /// Constructed parameters (C = alpha I) [default: td0, without --model]
     #[arg(long, value_enum)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub construction: Option<Construction>,
     /// Layers L [default: the model's; 15 of a construction]
     #[arg(long, value_parser = options::integer(1..=LAYERS))]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub layers: Option<usize>,
     /// Learning rate alpha of the construction, and of the algorithm beside it
     #[arg(long, default_value = "0.2", value_parser = options::real(0.0..))]
     pub alpha: f64,
     /// Discount factor gamma; average reward has none [default: the model's; 0.9 of a construction]
     #[arg(long, value_parser = options::real(0.0..1.0))]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub gamma: Option<f64>,
     /// Trace decay lambda of the construction td-lambda
     #[arg(long, default_value_t = LAMBDA, value_parser = options::real(0.0..=1.0))]
     pub lambda: f64,
     /// Attention of the model, for a file that does not say
     #[arg(long, value_enum)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub attention: Option<Attention>,
 }
 
@@ -134,9 +130,6 @@ pub struct Found {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// Those of the files, of the options and of writing.
 pub fn run(options: &Evaluate, session: &Session) -> Result<Report, Error> {
     let mut report = experiment::run(options, session)?;
     report.text.push_str(&report.place());
@@ -152,8 +145,8 @@ impl Experiment for Evaluate {
     fn check(&self) -> Result<(), Error> {
         Construction::check(self.construction, self.lambda, self.gamma)?;
         if self.model.is_none() && self.attention == Some(Attention::Softmax) {
-            let reason = "softmax: the constructions are of linear attention".into();
-            return Err(Error::Option { option: "--attention", reason });
+            let reason = "softmax: the constructions are of linear attention";
+            return Err(Error::option("--attention", reason));
         }
         Ok(())
     }
@@ -178,7 +171,7 @@ impl Experiment for Evaluate {
             episodes: (episodes > 1).then_some(episodes),
             layers: input.layers,
             gamma: input.gamma,
-            algorithm: self.algorithm(),
+            algorithm: self.algorithm(input.lambda),
             weights: non_empty(&transformer.weights),
             algorithm_weights: weights_of(algorithm),
             lstd_weights: weights_of(lstd),
@@ -248,7 +241,7 @@ impl Evaluate {
         };
         if self.construction == Some(Construction::AverageReward) && trajectory.has_terminal {
             let reason = "average-reward: accepted with data without `terminal`, as it never ends";
-            return Err(Error::Option { option: "--construction", reason: reason.into() });
+            return Err(Error::option("--construction", reason));
         }
         let Some(path) = &self.model else {
             let construction = self.construction.unwrap_or(Construction::Td0);
@@ -263,6 +256,28 @@ impl Evaluate {
                 lambda,
             });
         };
+        if let Some(model) = model_file::universal(path, self.gamma)? {
+            let layers = model.transformer().depth();
+            let refuse = |option, reason: String| Err(Error::Option { option, reason });
+            if self.layers.is_some_and(|l| l != layers) {
+                return refuse(
+                    "--layers",
+                    format!("accepted is {layers}, the layers of the model"),
+                );
+            }
+            if self.attention == Some(Attention::Softmax) {
+                return refuse("--attention", "softmax: the model's attention is linear".into());
+            }
+            return Ok(Input {
+                trajectory,
+                query,
+                layers,
+                alpha: self.alpha,
+                gamma: model.gamma(),
+                lambda: model.mask().lambda(),
+                method: Method::Universal(Box::new(model)),
+            });
+        }
         let path = &model_file::seed_of_run(path, seed)?;
         let model = model_file::open(path, None)?;
         let parameters = model.parameters;
@@ -271,11 +286,10 @@ impl Evaluate {
                 "d = {} in the model, {d} in the data: the same is accepted",
                 parameters.feature_dimension()
             );
-            return Err(Error::Option { option: "--model", reason });
+            return Err(Error::option("--model", reason));
         }
-        let missing = |option, accepted: &str| Error::Option {
-            option,
-            reason: format!("the model's file does not say; accepted is {accepted}"),
+        let missing = |option, accepted: &str| {
+            Error::option(option, format!("the model's file does not say; accepted is {accepted}"))
         };
         let layers =
             self.layers.or(parameters.depth).ok_or_else(|| missing("--layers", "an integer"))?;
@@ -283,7 +297,7 @@ impl Evaluate {
             && layers != stored
         {
             let reason = format!("{layers}; accepted is {stored}, the layers of the model");
-            return Err(Error::Option { option: "--layers", reason });
+            return Err(Error::option("--layers", reason));
         }
         let attention = self.attention.or(parameters.attention);
         Ok(Input {
@@ -295,7 +309,7 @@ impl Evaluate {
                 .gamma
                 .or(parameters.gamma)
                 .ok_or_else(|| missing("--gamma", "a number in [0, 1)"))?,
-            lambda: model.lambda,
+            lambda: parameters.lambda,
             method: Method::Trained {
                 file: path.clone(),
                 attention: attention.ok_or_else(|| missing("--attention", "linear or softmax"))?,
@@ -305,8 +319,9 @@ impl Evaluate {
     }
 
     /// The classical algorithm that stands beside the transformer.
-    fn algorithm(&self) -> &'static str {
+    fn algorithm(&self, lambda: f64) -> &'static str {
         match self.construction {
+            _ if lambda > 0.0 => "batch TD(lambda)",
             Some(Construction::TdLambda) => "batch TD(lambda)",
             Some(Construction::ResidualGradient) => "batch residual gradient",
             Some(Construction::AverageReward) => "batch average-reward TD",

@@ -33,8 +33,8 @@ const MODEL_FILE: &str = "model.ictd";
 /// Written are parameters.safetensors, model.ictd (f32, for firmware), the element-wise metrics of
 /// every log point, and VD, IWS and SS against batch TD with as many iterations as layers, on --tasks
 /// Boyan's chains that nothing was trained on, in f64.
-#[derive(Clone, Debug, clap::Args, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[derive(Clone, Debug, clap::Args, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Import {
     /// The parameters
     #[arg(value_name = "FILE", required_unless_present = "file")]
@@ -42,31 +42,24 @@ pub struct Import {
     pub path: Option<PathBuf>,
     /// The parameters, as an option (for config files)
     #[arg(long, value_name = "FILE", hide = true, conflicts_with = "path")]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
     /// The log point of a data.npz, from 0 [default: the last]
     #[arg(long, value_name = "INDEX", value_parser = options::integer(0..=usize::MAX))]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub log_point: Option<usize>,
     /// Layers L [default: the file's]
     #[arg(long, value_parser = options::integer(1..=65_535))]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub layers: Option<usize>,
     /// Discount factor gamma [default: the file's]
     #[arg(long, value_parser = options::real(0.0..1.0))]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub gamma: Option<f64>,
     /// Attention [default: the file's]
     #[arg(long, value_enum)]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub attention: Option<Attention>,
     /// Learning rate of batch TD [default: alpha at the file's log point; 1 without a log]
     #[arg(long, value_parser = options::real(0.0..))]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub alpha: Option<f64>,
     /// Context length of the tasks [default: the file's n; 30 if it does not say]
     #[arg(long, value_parser = options::integer(1..=CONTEXT))]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub context: Option<usize>,
     /// States of the tasks
     #[arg(long, default_value = "10", value_parser = options::integer(2..=STATES))]
@@ -133,9 +126,6 @@ struct Spread {
 }
 
 /// Runs the command.
-///
-/// # Errors
-/// Those of the file, of the options and of writing.
 pub fn run(options: &Import, session: &Session) -> Result<Report, Error> {
     let mut options = options.clone();
     options.file = options.path.take().or(options.file);
@@ -155,13 +145,11 @@ impl Experiment for Import {
     type Found = Found;
 
     fn measure(&self, session: &Session, records: &mut Records) -> Measured<Self::Found> {
-        let missing = |option, accepted: &str| Error::Option {
-            option,
-            reason: format!("the file does not say; accepted is {accepted}"),
+        let missing = |option, accepted: &str| {
+            Error::option(option, format!("the file does not say; accepted is {accepted}"))
         };
-        let file = self.file.as_deref().ok_or_else(|| Error::Option {
-            option: "FILE",
-            reason: "accepted is a .safetensors, .npz or stored model file".into(),
+        let file = self.file.as_deref().ok_or_else(|| {
+            Error::option("FILE", "accepted is a .safetensors, .npz or stored model file")
         })?;
         let folder = model_file::seed_of_run(file, session.seed)?;
         let log = folder.join(DATA_FILE);
@@ -178,14 +166,14 @@ impl Experiment for Import {
             depth: self.depth(&parameters, &missing)?,
             gamma: (self.gamma.or(parameters.gamma))
                 .ok_or_else(|| missing("--gamma", "a number in [0, 1)"))?,
-            lambda: model.lambda,
+            lambda: parameters.lambda,
             alpha: self.alpha.or_else(|| logged_alpha(&model)).unwrap_or(1.0),
             context: self.context.or(parameters.context_length).unwrap_or(30),
             states: self.states,
         };
         if settings.context > CONTEXT {
             let reason = format!("{} in the file; accepted is 1 to {CONTEXT}", settings.context);
-            return Err(Error::Option { option: "--context", reason });
+            return Err(Error::option("--context", reason));
         }
         let refused = || Error::file(file, format!("d = {d}; accepted is {}", dimension::ACCEPTED));
         let stored = for_dimension!(d, stored_model(&settings)).ok_or_else(refused)??;
@@ -250,9 +238,8 @@ impl Import {
         missing: &dyn Fn(&'static str, &str) -> Error,
     ) -> Result<usize, Error> {
         let stored = parameters.layers.len();
-        let refuse = |l: usize, accepted: String| Error::Option {
-            option: "--layers",
-            reason: format!("{l}; accepted is {accepted}"),
+        let refuse = |l: usize, accepted: String| {
+            Error::option("--layers", format!("{l}; accepted is {accepted}"))
         };
         if stored > MAX_STORED_LAYERS {
             return Err(refuse(stored, format!("at most {MAX_STORED_LAYERS} layers of their own")));

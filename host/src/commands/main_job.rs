@@ -12,9 +12,7 @@ use crate::run::session::Session;
 use serde_json::json;
 
 /// Runs `verify`, `demo` and `figure-2` with their defaults.
-///
-/// # Errors
-/// Theirs, and [`Error::Write`].
+/// Errors: Theirs, and [`Error::Write`].
 pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let directory = RunDirectory::claim(session.out.clone())?;
     let mut info = RunInfo::new("main", session);

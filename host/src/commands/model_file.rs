@@ -6,9 +6,11 @@ use crate::formats::npz::Npz;
 use crate::formats::parameters::{Attention, LayerParameters, Mode, Parameters};
 use crate::formats::seed_run::{self, PartialParams, SeedLog};
 use crate::formats::{FormatError, Problem, read_at_most};
-use ictd_core::attention::{self, SoftmaxAttention, TdLambda};
-use ictd_core::layer::Layer;
+use ictd_core::UniversalModel;
+use ictd_core::attention::{self, Mask, SoftmaxAttention, TdLambda};
+use ictd_core::layer::{EquivariantLayer, Layer, UniversalLayer};
 use ictd_core::model::{self, AttentionKind, Header, Model};
+use ictd_core::scalar::{Real, Scalar};
 use ictd_core::transformer::Transformer;
 use std::fs;
 use std::io::Read;
@@ -23,13 +25,65 @@ const MAX_BYTES: u64 = 256 << 20;
 /// The name of the parameters in a run's folder.
 pub const PARAMETERS_FILE: &str = "parameters.safetensors";
 
+/// What stands for the model that ships, where a model's file is asked for.
+pub const UNIVERSAL: &str = "universal";
+
+/// A model without a feature dimension, in the precision of the commands.
+pub type Universal = UniversalModel<f64, TdLambda<f64>, MAX_STORED_LAYERS>;
+
+/// The model that ships, or a stored model without a feature dimension; none for a source of another kind.
+/// `gamma` goes before that of the file; of the model that ships it is 0.9 by default.
+///
+/// # Errors
+/// [`Error::Format`] for a damaged file; the core's refusals.
+pub fn universal(path: &Path, gamma: Option<f64>) -> Result<Option<Universal>, Error> {
+    let model = if path == Path::new(UNIVERSAL) && !path.exists() {
+        let gamma = gamma.unwrap_or(0.9);
+        let model = UniversalModel::<f64>::universal(gamma).doing("the model")?;
+        let transformer = Transformer::sequential(model.transformer().layers());
+        let transformer = transformer.doing("the model")?;
+        UniversalModel::new(transformer, *model.mask(), model.prior_count(), gamma)
+    } else {
+        let mut front = [0; 5];
+        let is_read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut front)).is_ok();
+        if path.is_dir() || !is_read || front[..4] != model::MAGIC || front[4] != 2 {
+            return Ok(None);
+        }
+        let bytes = read_at_most(MAX_BYTES, path).map_err(|e| e.in_file(path))?;
+        let stored: UniversalModel<f32, TdLambda, MAX_STORED_LAYERS> =
+            UniversalModel::from_bytes(&bytes)
+                .map_err(|e| Problem::malformed("stored model", e).in_file(path))?;
+        converted(&stored, gamma.unwrap_or(stored.gamma().into()), f64::from)
+    };
+    model.doing("the model").map(Some)
+}
+
+/// The model in another precision, for a discount.
+pub fn converted<A: Real, B: Real>(
+    model: &UniversalModel<A, TdLambda<A>, MAX_STORED_LAYERS>,
+    gamma: B,
+    number: impl Fn(A) -> B + Copy,
+) -> Result<UniversalModel<B, TdLambda<B>, MAX_STORED_LAYERS>, ictd_core::Error> {
+    let ten = |layer: EquivariantLayer<A>| EquivariantLayer {
+        p: layer.p.map(number),
+        q: layer.q.map(number),
+    };
+    let layers: Vec<_> = (model.transformer().layers().iter())
+        .map(|layer| UniversalLayer { base: ten(layer.base), early: ten(layer.early) })
+        .collect();
+    let transformer = match layers.as_slice() {
+        [layer] => Transformer::autoregressive(*layer, model.transformer().depth())?,
+        layers => Transformer::sequential(layers)?,
+    };
+    let mask = TdLambda::new(number(Mask::lambda(model.mask())))?;
+    UniversalModel::new(transformer, mask, number(model.prior_count()), gamma)
+}
+
 /// A transformer as a file has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelFile {
     /// The parameters, and what the file says about them.
     pub parameters: Parameters,
-    /// The trace decay of the mask that they were made for.
-    pub lambda: f64,
     /// The log that they are the end (or the chosen point) of, if the file has one.
     pub log: Option<SeedLog>,
     /// The index of that point.
@@ -38,9 +92,7 @@ pub struct ModelFile {
 
 /// Reads a file by its content, or a folder by the file in it. `point` chooses a log point of a
 /// `data.npz` (default: the last), whose settings are read from the `params.json` beside it.
-///
-/// # Errors
-/// [`Error::Format`].
+/// Errors: [`Error::Format`].
 pub fn open(path: &Path, point: Option<usize>) -> Result<ModelFile, Error> {
     let file = file_of(path)?;
     let refuse = |problem: Problem| problem.in_file(&file);
@@ -57,10 +109,10 @@ pub fn open(path: &Path, point: Option<usize>) -> Result<ModelFile, Error> {
         let problem = Problem::entry("--log-point", point, "left out: this file has no log");
         return Err(refuse(problem).into());
     }
-    let (parameters, lambda) = if magic == model::MAGIC {
+    let parameters = if magic == model::MAGIC {
         from_stored_model(&file, &bytes)?
     } else {
-        let parameters = Parameters::from_safetensors(&file, &bytes).map_err(|error| {
+        Parameters::from_safetensors(&file, &bytes).map_err(|error| {
             match error.problem {
                 // Neither its first bytes nor its name say what it was meant to be.
                 Problem::Malformed { .. }
@@ -71,16 +123,13 @@ pub fn open(path: &Path, point: Option<usize>) -> Result<ModelFile, Error> {
                 }
                 _ => error,
             }
-        })?;
-        (parameters, 0.0)
+        })?
     };
-    Ok(ModelFile { parameters, lambda, log: None, point: 0 })
+    Ok(ModelFile { parameters, log: None, point: 0 })
 }
 
 /// The folder of a seed if the source is a training run, the source itself otherwise.
-///
-/// # Errors
-/// [`Error::Option`] if the run has no such seed.
+/// Errors: [`Error::Option`] if the run has no such seed.
 pub fn seed_of_run(source: &Path, seed: u64) -> Result<PathBuf, Error> {
     let mut seeds: Vec<u64> = fs::read_dir(source)
         .into_iter()
@@ -96,43 +145,39 @@ pub fn seed_of_run(source: &Path, seed: u64) -> Result<PathBuf, Error> {
     if seeds.contains(&seed) {
         return Ok(source.join(format!("seed_{seed}")));
     }
-    let accepted: Vec<_> = seeds.iter().map(u64::to_string).collect();
-    Err(Error::Option {
-        option: "--seed",
-        reason: format!(
-            "{} has no seed {seed}; accepted is one of {}",
-            source.display(),
-            accepted.join(", ")
-        ),
-    })
+    let accepted = seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    let reason = format!("{} has no seed {seed}; accepted is one of {accepted}", source.display());
+    Err(Error::option("--seed", reason))
 }
 
 /// The layers as a transformer of the core; `depth` is for an autoregressive one.
-///
-/// # Errors
-/// [`Error::Format`] for more layers than fit.
-pub fn transformer<const K: usize>(
+/// Errors: the core's.
+pub fn transformer<S: Scalar, const K: usize, const C: usize>(
+    parameters: &Parameters,
+    depth: usize,
+) -> Result<Transformer<Layer<S, K>, C>, ictd_core::Error> {
+    let layers: Vec<_> = parameters.layers.iter().filter_map(LayerParameters::to_layer).collect();
+    match (parameters.mode, layers.first()) {
+        (Mode::Autoregressive, Some(&layer)) => Transformer::autoregressive(layer, depth),
+        _ => Transformer::sequential(&layers),
+    }
+}
+
+/// [`transformer`] of a file, in `f64`.
+/// Errors: [`Error::Format`] for more layers than fit.
+pub fn transformer_of<const K: usize>(
     file: &Path,
     parameters: &Parameters,
     depth: usize,
 ) -> Result<Transformer<Layer<f64, K>, MAX_STORED_LAYERS>, Error> {
-    let refuse = |problem: Problem| Error::from(problem.in_file(file));
-    let layers: Option<Vec<Layer<f64, K>>> =
-        parameters.layers.iter().map(LayerParameters::to_layer).collect();
-    let layers = layers.unwrap_or_default();
-    let built = match (parameters.mode, layers.first()) {
-        (Mode::Autoregressive, Some(&layer)) => Transformer::autoregressive(layer, depth),
-        _ => Transformer::sequential(&layers),
-    };
     let accepted = format!("finite parameters of 1 to {MAX_STORED_LAYERS} layers");
-    built.map_err(|error| refuse(Problem::entry("layers", error, accepted)))
+    let refuse = |error| Problem::entry("layers", error, accepted).in_file(file).into();
+    transformer(parameters, depth).map_err(refuse)
 }
 
 /// Reads the content of a stored model; `file` is for messages.
-///
-/// # Errors
-/// [`Problem::Malformed`] with the core's reason.
-pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<(Parameters, f64), FormatError> {
+/// Errors: [`Problem::Malformed`] with the core's reason.
+pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<Parameters, FormatError> {
     let malformed =
         |reason: &dyn std::fmt::Display| Problem::malformed("stored model", reason).in_file(file);
     let header = Header::of(bytes).map_err(|e| malformed(&e))?;
@@ -144,7 +189,7 @@ pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<(Parameters, f64),
 
 fn read_stored_model<const D: usize, const K: usize, const A: usize>(
     bytes: &[u8],
-) -> Result<(Parameters, f64), ictd_core::Error> {
+) -> Result<Parameters, ictd_core::Error> {
     match Header::of(bytes)?.attention {
         AttentionKind::Softmax => of_type::<D, K, SoftmaxAttention>(Attention::Softmax, bytes),
         // Trace decay 0 is TD(0)'s mask. Two heads are refused by name.
@@ -155,13 +200,13 @@ fn read_stored_model<const D: usize, const K: usize, const A: usize>(
 fn of_type<const D: usize, const K: usize, A>(
     attention: Attention,
     bytes: &[u8],
-) -> Result<(Parameters, f64), ictd_core::Error>
+) -> Result<Parameters, ictd_core::Error>
 where
     A: attention::Attention<f32, K, Layer = Layer<f32, K>>,
 {
     let model = Model::<f32, D, K, MAX_STORED_LAYERS, A>::from_bytes(bytes)?;
     let header = model.header();
-    let parameters = Parameters {
+    Ok(Parameters {
         token_size: K,
         layers: model.transformer().layers().iter().map(LayerParameters::from_layer).collect(),
         mode: match header.mode {
@@ -172,14 +217,12 @@ where
         attention: Some(attention),
         gamma: Some(model.gamma().into()),
         context_length: None,
-    };
-    Ok((parameters, model.attention().trace_decay().into()))
+        lambda: model.attention().trace_decay().into(),
+    })
 }
 
 /// The stored model, in f32, that firmware links.
-///
-/// # Errors
-/// [`Error::Usage`] naming what cannot be stored.
+/// Errors: [`Error::Usage`] naming what cannot be stored.
 pub fn to_bytes<const D: usize, const K: usize, const C: usize>(
     transformer: Transformer<Layer<f32, K>, C>,
     attention: Attention,
@@ -202,9 +245,7 @@ pub fn to_bytes<const D: usize, const K: usize, const C: usize>(
 }
 
 /// What a model stores.
-///
-/// # Errors
-/// [`Error::Usage`] naming what is wrong with the model.
+/// Errors: [`Error::Usage`] naming what is wrong with the model.
 pub fn stored<const D: usize, const K: usize, const C: usize, A: attention::Attention<f32, K>>(
     model: Result<Model<f32, D, K, C, A>, ictd_core::Error>,
 ) -> Result<Vec<u8>, Error> {
@@ -243,7 +284,7 @@ fn from_npz(file: &Path, point: Option<usize>) -> Result<ModelFile, FormatError>
     };
     let parameters = log.parameters(chosen, &settings).map_err(|e| e.in_file(&beside))?;
     parameters.check().map_err(|e| e.in_file(file))?;
-    Ok(ModelFile { parameters, lambda: 0.0, log: Some(log), point })
+    Ok(ModelFile { parameters, log: Some(log), point })
 }
 
 #[cfg(test)]

@@ -19,9 +19,7 @@ pub struct Plot {
 }
 
 /// Draws the run's figures, or those of the runs inside.
-///
-/// # Errors
-/// [`Error::File`] if there is no run or a record is damaged, [`Error::Write`].
+/// Errors: [`Error::File`] if there is no run or a record is damaged, [`Error::Write`].
 pub fn run(options: &Plot, catalogue: &Catalogue) -> Result<Report, Error> {
     let mut report = Report::new("plot");
     for run in runs(&options.directory)? {

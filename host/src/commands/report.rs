@@ -29,9 +29,7 @@ struct Found<'a> {
 }
 
 /// Writes the page.
-///
-/// # Errors
-/// [`Error::File`] if there is no run or one is damaged, [`Error::Write`].
+/// Errors: [`Error::File`] if there is no run or one is damaged, [`Error::Write`].
 pub fn run(options: &ReportOptions, catalogue: &Catalogue) -> Result<Report, Error> {
     let (path, content) = page::write(&options.directory, Damaged::Refuse, catalogue)?;
     let count = |v: Verdict| content.runs.iter().map(|run| run.count(v)).sum::<usize>();

@@ -27,9 +27,7 @@ struct Found {
 }
 
 /// The completion script.
-///
-/// # Errors
-/// [`Error::Usage`] if the script is no text.
+/// Errors: [`Error::Usage`] if the script is no text.
 pub fn completions(options: &Completions, mut command: clap::Command) -> Result<Report, Error> {
     let mut script = Vec::new();
     clap_complete::generate(options.shell, &mut command, "ictd", &mut script);
@@ -37,9 +35,7 @@ pub fn completions(options: &Completions, mut command: clap::Command) -> Result<
 }
 
 /// The manual page: `ictd` with its global options, then each command.
-///
-/// # Errors
-/// [`Error::Usage`] if the page cannot be rendered.
+/// Errors: [`Error::Usage`] if the page cannot be rendered.
 pub fn man(command: clap::Command) -> Result<Report, Error> {
     let refuse = |e: std::io::Error| Error::Usage(e.to_string());
     let mut page = Vec::new();

@@ -4,16 +4,15 @@ use crate::commands::model_file::{self, ModelFile};
 use crate::construction::{Construction, LAMBDA};
 use crate::dimension::for_dimension;
 use crate::error::{Doing, Error};
-use crate::formats::parameters::{Attention, LayerParameters, Mode};
+use crate::formats::parameters::{Attention, Mode};
 use crate::options;
 use crate::run::records;
 use crate::run::report::{Report, shortest};
 use crate::run::session::Session;
 use ictd_core::attention::{AverageReward, TdLambda};
-use ictd_core::layer::Layer;
 use ictd_core::model::{AttentionKind, Header, Model};
-use ictd_core::transformer::Transformer;
 use serde::Serialize;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// The most layers of a sequential model that this command stores.
@@ -21,13 +20,14 @@ const LAYERS: usize = 32;
 
 /// Write a model as the bytes that firmware links with `include_bytes!`
 ///
-/// From a trained model (RUN_DIR), or from a construction of the paper. The byte format stands in the
+/// The model that ships (`universal`), a trained one, or a construction of the paper. The byte format stands in the
 /// documentation of `ictd_core::model`.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Export {
-    /// A training run (its seed --seed is taken), one seed's folder, or a file of parameters
+    /// `universal`, the model that ships; or a training run (its seed --seed is taken), one seed's folder, or
+    /// a file of parameters
     #[arg(
-        value_name = "RUN_DIR",
+        value_name = "universal|RUN_DIR",
         required_unless_present = "construction",
         conflicts_with_all = ["construction", "dim", "alpha", "lambda"]
     )]
@@ -65,26 +65,20 @@ pub struct Inspect {
 }
 
 /// Writes the model.
-///
-/// # Errors
-/// [`Error::File`] or [`Error::Format`] for a source that holds no model, or one that cannot be
-/// stored; [`Error::Option`]; [`Error::Write`].
+/// Errors: [`Error::File`] or [`Error::Format`] for a source that holds no model, or one that
+/// cannot be stored; [`Error::Option`]; [`Error::Write`].
 pub fn export(options: &Export, session: &Session) -> Result<Report, Error> {
     let bytes = match (&options.source, options.construction) {
         (None, Some(construction)) => {
             Construction::check(Some(construction), options.lambda, options.gamma)?;
             for_dimension!(stored options.dim, constructed(construction, options)).unwrap_or_else(
-                || {
-                    let reason = "accepted is an integer from 1 to 16".into();
-                    Err(Error::Option { option: "--dim", reason })
-                },
+                || Err(Error::option("--dim", "accepted is an integer from 1 to 16")),
             )
         }
         (Some(source), _) => trained(source, session.seed, options),
-        (None, None) => Err(Error::Option {
-            option: "RUN_DIR",
-            reason: "a trained model or --construction is needed".into(),
-        }),
+        (None, None) => {
+            Err(Error::option("RUN_DIR", "a trained model or --construction is needed"))
+        }
     }?;
     records::write_atomic(&options.out, &bytes)?;
     let mut report = describe(&options.out, &bytes, "export")?;
@@ -116,10 +110,28 @@ fn constructed<const D: usize, const K: usize, const A: usize>(
 
 fn trained(source: &Path, seed: u64, options: &Export) -> Result<Vec<u8>, Error> {
     let source = model_file::seed_of_run(source, seed)?;
+    if let Some(model) = model_file::universal(&source, options.gamma)? {
+        agree(
+            "--layers",
+            "L =",
+            options.layers.map(|l| l as f64),
+            Some(model.transformer().depth() as f64),
+        )?;
+        return universal(&model);
+    }
     let model = model_file::open(&source, None)?;
     let d = model.parameters.feature_dimension();
     for_dimension!(stored d, trained_of(&source, &model, options))
         .unwrap_or_else(|| Err(Error::file(&source, format!("d = {d}: 1 to 16 can be stored"))))
+}
+
+/// The model in the precision of a chip.
+fn universal(model: &model_file::Universal) -> Result<Vec<u8>, Error> {
+    let model = model_file::converted(model, model.gamma() as f32, |x| x as f32);
+    let model = model.doing("the model")?;
+    let mut bytes = vec![0; model.byte_len()];
+    model.write(&mut bytes).doing("the model")?;
+    Ok(bytes)
 }
 
 /// Refuses an option that contradicts the source, rather than write what was not asked for. Compared, and
@@ -131,10 +143,10 @@ fn agree(
     said: Option<f64>,
 ) -> Result<(), Error> {
     match (typed.map(|x| x as f32), said.map(|x| x as f32)) {
-        (Some(typed), Some(said)) if typed != said => Err(Error::Option {
-            option,
-            reason: format!("{typed}: the source says {name} {said}; accepted is the same"),
-        }),
+        (Some(typed), Some(said)) if typed != said => {
+            let reason = format!("{typed}: the source says {name} {said}; accepted is the same");
+            Err(Error::option(option, reason))
+        }
         _ => Ok(()),
     }
 }
@@ -145,40 +157,22 @@ fn trained_of<const D: usize, const K: usize, const A: usize>(
     options: &Export,
 ) -> Result<Vec<u8>, Error> {
     let parameters = &model.parameters;
-    let layers: Option<Vec<Layer<f32, K>>> =
-        parameters.layers.iter().map(LayerParameters::to_layer).collect();
-    let layers = layers.ok_or_else(|| Error::file(file, "layers of different sizes"))?;
     let attention = parameters.attention.unwrap_or(Attention::Linear);
     let sequential = parameters.mode == Mode::Sequential;
-    let depth = if sequential { Some(layers.len()) } else { parameters.depth };
+    let depth = if sequential { Some(parameters.layers.len()) } else { parameters.depth };
     let number = |layers: Option<usize>| layers.map(|l| l as f64);
     agree("--gamma", "gamma", options.gamma, parameters.gamma)?;
     agree("--layers", "L =", number(options.layers), number(depth))?;
     let gamma = parameters.gamma.or(options.gamma).unwrap_or(0.9);
-    let depth = depth.or(options.layers);
-    match (parameters.mode, layers.as_slice()) {
-        (Mode::Autoregressive, [layer, ..]) => {
-            let depth = depth
-                .ok_or_else(|| Error::file(file, "does not say how many layers: pass --layers"))?;
-            let transformer = Transformer::<_, 1>::autoregressive(*layer, depth);
-            model_file::to_bytes::<D, K, 1>(
-                transformer.doing("the model")?,
-                attention,
-                gamma,
-                model.lambda,
-            )
-        }
-        _ => {
-            let transformer = Transformer::<_, LAYERS>::sequential(&layers).doing("the model")?;
-            model_file::to_bytes::<D, K, LAYERS>(transformer, attention, gamma, model.lambda)
-        }
-    }
+    let depth = depth
+        .or(options.layers)
+        .ok_or_else(|| Error::file(file, "does not say how many layers: pass --layers"))?;
+    let transformer = model_file::transformer(parameters, depth).doing("the model")?;
+    model_file::to_bytes::<D, K, LAYERS>(transformer, attention, gamma, parameters.lambda)
 }
 
 /// Checks a stored model and says what it holds.
-///
-/// # Errors
-/// [`Error::File`], naming what is wrong with the file.
+/// Errors: [`Error::File`], naming what is wrong with the file.
 pub fn inspect(options: &Inspect) -> Result<Report, Error> {
     let bytes = std::fs::read(&options.file).map_err(|e| Error::file(&options.file, e))?;
     describe(&options.file, &bytes, "inspect")
@@ -197,7 +191,8 @@ fn describe(file: &Path, bytes: &[u8], command: &str) -> Result<Report, Error> {
     if let Some(at) = numbers.iter().position(|x| !x.is_finite()) {
         return Err(Error::file(file, format!("number {at} is NaN or infinite")));
     }
-    let (gamma, lambda, parameters) = (numbers[0], numbers[1], &numbers[2..]);
+    let (gamma, lambda) = (numbers[0], numbers[1]);
+    let (prior, parameters) = numbers[2..].split_at(usize::from(header.is_universal()));
     let (attention, in_range, accepted) = match header.attention {
         AttentionKind::TwoHead => ("two-head", gamma == 1.0 && lambda == 0.0, "1 and 0"),
         kind => {
@@ -219,7 +214,11 @@ fn describe(file: &Path, bytes: &[u8], command: &str) -> Result<Report, Error> {
         scalar: if width == 4 { "f32" } else { "f64" },
         attention,
         mode: format!("{:?}", header.mode).to_lowercase(),
-        dim: header.feature_dimension,
+        dim: (!header.is_universal()).then_some(header.feature_dimension),
+        prior_count: prior.first().copied(),
+        numbers: header.is_universal().then(|| {
+            parameters.chunks(10 * usize::from(header.number_sets)).map(<[f64]>::to_vec).collect()
+        }),
         layers: header.depth,
         gamma,
         lambda,
@@ -228,7 +227,17 @@ fn describe(file: &Path, bytes: &[u8], command: &str) -> Result<Report, Error> {
         largest_parameter: largest,
         crc32: format!("{checksum:08x}"),
     };
-    Ok(Report { text: found.text(), ..Report::of(command, &found) })
+    let mut report = Report::of(command, &found);
+    for (name, value) in report.results.iter().filter(|(name, _)| *name != "command") {
+        let value = match value {
+            Value::String(text) => text.clone(),
+            Value::Null => "any".into(),
+            number if number.is_f64() => number.as_f64().map_or_else(String::new, shortest),
+            other => other.to_string(),
+        };
+        report.text.push_str(&format!("{name:<20}{value}\n"));
+    }
+    Ok(report)
 }
 
 /// What a stored model holds.
@@ -239,7 +248,8 @@ struct Found<'a> {
     scalar: &'a str,
     attention: &'a str,
     mode: String,
-    dim: u16,
+    /// None if any will do.
+    dim: Option<u16>,
     layers: u16,
     gamma: f64,
     lambda: f64,
@@ -247,26 +257,10 @@ struct Found<'a> {
     nonzero_parameters: usize,
     largest_parameter: f64,
     crc32: String,
-}
-
-impl Found<'_> {
-    /// For a human.
-    fn text(&self) -> String {
-        let rows = [
-            ("file", self.file.display().to_string()),
-            ("bytes", self.bytes.to_string()),
-            ("scalar", self.scalar.to_owned()),
-            ("attention", self.attention.to_owned()),
-            ("mode", self.mode.clone()),
-            ("dim", self.dim.to_string()),
-            ("layers", self.layers.to_string()),
-            ("gamma", shortest(self.gamma)),
-            ("lambda", shortest(self.lambda)),
-            ("parameters", self.parameters.to_string()),
-            ("nonzero_parameters", self.nonzero_parameters.to_string()),
-            ("largest_parameter", shortest(self.largest_parameter)),
-            ("crc32", self.crc32.clone()),
-        ];
-        rows.iter().map(|(name, value)| format!("{name:<20}{value}\n")).collect()
-    }
+    /// n_0 of a universal model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prior_count: Option<f64>,
+    /// Of its layers p1 to p5 and q1 to q5, and if there are twenty what is added early.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    numbers: Option<Vec<Vec<f64>>>,
 }

@@ -41,9 +41,6 @@ struct Results<'a> {
 }
 
 /// Trains, or goes on with a run.
-///
-/// # Errors
-/// Those of the options, the training and the files.
 pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     let (options, seed, directory) = match &options.resume {
         Some(path) => resume(options, path, session)?,
@@ -101,9 +98,7 @@ fn diverged(runs: &[SeedRun]) -> Vec<String> {
 
 /// The run's figure, from `config.toml`, `curves.csv` and `matrices.csv`. Panels without data are left
 /// out; a run without IWS, SS and VD shows its errors in their place.
-///
-/// # Errors
-/// [`Error::File`] if a record is missing or damaged.
+/// Errors: [`Error::File`] if a record is missing or damaged.
 fn figures(records: &Records) -> Result<NamedFigures, Error> {
     let text = String::from_utf8_lossy(&records.get(CONFIG)?).into_owned();
     let (_, options) = config::run_of_text::<Train>(Path::new(CONFIG), "train", &text)?;
@@ -137,7 +132,7 @@ fn title(options: &Train) -> String {
         Model::Rnn => "RNN".to_owned(),
     };
     let Train { layers, dim, context, seeds, .. } = options;
-    let task = typed(&options.task);
+    let task = options.task.to_string();
     let plural = if *seeds == 1 { "" } else { "s" };
     format!(
         "Training by multi-task TD: {network}, L = {layers}, d = {dim}, n = {context}, task {task}, \
@@ -152,8 +147,7 @@ fn resume(
     session: &Session,
 ) -> Result<(Train, u64, TrainDirectory), Error> {
     if session.overwrite {
-        let reason = "goes on with a run; accepted without --overwrite";
-        return Err(Error::Option { option: "--resume", reason: reason.into() });
+        return Err(Error::option("--resume", "goes on with a run; accepted without --overwrite"));
     }
     let plain = Train {
         resume: typed.resume.clone(),
@@ -164,7 +158,7 @@ fn resume(
     if *typed != plain {
         let reason = "takes all options from the run's config.toml; accepted beside it are \
                       --threads, --checkpoint-every, --tensorboard and --json";
-        return Err(Error::Option { option: "--resume", reason: reason.into() });
+        return Err(Error::option("--resume", reason));
     }
     let (text, seed, options) = config::read_run::<Train>(path, "train")?;
     options.check(seed)?;

@@ -33,8 +33,8 @@ const STATES: usize = 32;
 /// `--task loop --min-states 5 --max-states 15` is what the authors' code runs (with TD itself in
 /// the transformer's place): Loop MRPs with threshold ~ U(0.1, 0.9) and w* ~ N(0, I).
 /// `--task boyan` is Boyan's chain (Algorithm 3). In all of them the value is representable.
-#[derive(Clone, Debug, clap::Args, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+#[derive(Clone, Debug, clap::Args, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Demo {
     /// The distribution of tasks
     #[arg(long, value_enum, default_value = "mdp")]
@@ -78,7 +78,7 @@ pub struct Demo {
 }
 
 /// The distribution that tasks are drawn from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TaskKind {
     /// A random MDP under a random policy (the paper's text)
@@ -90,19 +90,13 @@ pub enum TaskKind {
 }
 
 /// Where the contexts of a task come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trajectory {
     /// A new trajectory for each context length
     Fresh,
     /// One trajectory, evaluated as it grows
     Growing,
-}
-
-impl Default for Demo {
-    fn default() -> Self {
-        options::parsed("")
-    }
 }
 
 /// One row of `tasks.csv`.
@@ -148,21 +142,20 @@ impl Experiment for Demo {
         id: "demo",
         figure: "Figure 1",
         figures,
-        run: Run::Fixed(|session| run(&Demo::default(), session)),
+        run: Run::Fixed(|session| run(&options::parsed::<Demo>(""), session)),
     };
 
     type Found = Found;
 
     fn check(&self) -> Result<(), Error> {
-        if self.min_states > self.max_states {
-            let reason =
-                format!("{} is more than --max-states {}", self.min_states, self.max_states);
-            return Err(Error::Option { option: "--min-states", reason });
+        let Demo { min_states, max_states, min_context, max_context, .. } = self;
+        if min_states > max_states {
+            let reason = format!("{min_states} is more than --max-states {max_states}");
+            return Err(Error::option("--min-states", reason));
         }
-        if self.min_context > self.max_context {
-            let reason =
-                format!("{} is more than --max-context {}", self.min_context, self.max_context);
-            return Err(Error::Option { option: "--min-context", reason });
+        if min_context > max_context {
+            let reason = format!("{min_context} is more than --max-context {max_context}");
+            return Err(Error::option("--min-context", reason));
         }
         Ok(())
     }

@@ -101,9 +101,7 @@ impl Entry {
     }
 
     /// Runs it.
-    ///
-    /// # Errors
-    /// As [`run`]; [`Error::Usage`] for one that its command runs.
+    /// Errors: as [`run`]; [`Error::Usage`] for one that its command runs.
     pub fn run(&self, scale: &Scale, session: &Session) -> Result<Report, Error> {
         match &self.run {
             Run::Fixed(run) => run(session),
@@ -114,9 +112,7 @@ impl Entry {
     }
 
     /// What its run shows, from its records alone.
-    ///
-    /// # Errors
-    /// [`Error::File`] if a record is missing or damaged.
+    /// Errors: [`Error::File`] if a record is missing or damaged.
     pub fn pictures(&self, records: &Records) -> Result<Pictures, Error> {
         let mut figures = (self.figures)(records)?;
         let mut moving = None;
@@ -197,17 +193,12 @@ pub trait Experiment: Serialize {
     type Found: Serialize;
 
     /// Refuses options that do not fit together, before anything is written.
-    ///
-    /// # Errors
-    /// [`Error::Option`], naming the option.
+    /// Errors: [`Error::Option`], naming the option.
     fn check(&self) -> Result<(), Error> {
         Ok(())
     }
 
     /// Computes, puts the numbers behind the figures into `records`, and judges the paper's claims.
-    ///
-    /// # Errors
-    /// Those of the computation.
     fn measure(&self, session: &Session, records: &mut Records) -> Measured<Self::Found>;
 
     /// What is found, for a human; claims and the place of the files follow it.
@@ -217,9 +208,6 @@ pub trait Experiment: Serialize {
 }
 
 /// Runs an experiment and writes its directory: config.toml, results.json, records, figures, run.json.
-///
-/// # Errors
-/// Those of the options, of the computation and of writing.
 pub fn run<E: Experiment>(experiment: &E, session: &Session) -> Result<Report, Error> {
     experiment.check()?;
     let measure = |records: &mut Records| experiment.measure(session, records);
@@ -228,10 +216,10 @@ pub fn run<E: Experiment>(experiment: &E, session: &Session) -> Result<Report, E
 
 /// What every experiment says with `--json`, and in results.json.
 #[derive(Serialize)]
-struct Results<'a, O, F> {
+struct Results<'a, F> {
     figure: &'a str,
     seed: u64,
-    config: &'a O,
+    config: toml::Table,
     #[serde(flatten)]
     found: &'a F,
 }
@@ -250,12 +238,11 @@ fn write<O: Serialize, F: Serialize>(
     let mut records = Records::new();
     let (found, claims) = measure(&mut records)?;
 
-    let (figure, seed) = (entry.figure, session.seed);
-    let mut report =
-        Report::of(entry.id, &Results { figure, seed, config: options, found: &found });
+    let (figure, seed, config) = (entry.figure, session.seed, config::table(options)?);
+    let mut report = Report::of(entry.id, &Results { figure, seed, config, found: &found });
     report.text = text(&found);
     report.claims = claims;
-    records.put("config.toml", config::to_text(entry.id, session.seed, options)?);
+    records.put("config.toml", config::to_text(entry.id, seed, options)?);
     // The same bytes for the same config on any machine: no times, no paths.
     records.put("results.json", format!("{:#}\n", report.to_value()));
     records.draw(&entry.pictures(&records)?)?;

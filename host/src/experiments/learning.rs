@@ -18,16 +18,14 @@ use serde::{Deserialize, Serialize};
 const FRAMES: usize = 40;
 
 /// How much is trained; the figure's own numbers unless told otherwise.
-#[derive(Clone, Debug, Default, PartialEq, clap::Args, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, PartialEq, clap::Args, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Scale {
     /// How many seeds [default: 30]
     #[arg(long, value_parser = options::integer(1..=100_000))]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub seeds: Option<usize>,
     /// How many tasks each is trained on [default: the paper's]
     #[arg(long, value_parser = options::integer(1..=100_000_000))]
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub mrps: Option<usize>,
     /// Write event files for TensorBoard into the folders of the training runs
     #[arg(long)]
@@ -45,9 +43,6 @@ impl Scale {
 }
 
 /// The seeds of a run, from `runs/NAME` if they were trained before.
-///
-/// # Errors
-/// Those of the training and of the files.
 pub fn trained(name: &str, options: &Train, session: &Session) -> Result<Vec<SeedRun>, Error> {
     options.check(session.seed)?;
     let config = config::to_text("train", session.seed, options)?;
@@ -117,9 +112,6 @@ pub struct SeedRow {
 }
 
 /// The records of runs: `curves.csv`, `matrices.csv`, `seeds.csv`.
-///
-/// # Errors
-/// Those of the files.
 pub fn put_records(runs: &[(&str, Vec<SeedRun>)], records: &mut Records) -> Result<(), Error> {
     let (mut curves, mut matrices, mut seeds) = (Vec::new(), Vec::new(), Vec::new());
     for (name, run) in runs {

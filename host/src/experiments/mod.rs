@@ -10,6 +10,7 @@ pub mod panels;
 pub mod rnn_context;
 pub mod statistics;
 pub mod trained;
+pub mod universal;
 pub mod verify;
 
 pub use experiment::{Entry, Experiment, run};
@@ -53,6 +54,7 @@ pub const ALL: &[Entry] = &[
     trained::RNN_LEARNING,
     rnn_context::RnnContext::ENTRY,
     verify::Verify::ENTRY,
+    universal::Universal::ENTRY,
 ];
 
 /// One of the experiments that are data, as a hidden command whose options are a scale.
@@ -64,9 +66,6 @@ pub struct TrainedCommand {
 
 impl TrainedCommand {
     /// Runs the experiment.
-    ///
-    /// # Errors
-    /// Those of the run.
     pub fn run(&self, session: &Session) -> Result<Report, Error> {
         let entry = ALL.iter().find(|e| e.id == self.id);
         entry.map_or(Ok(Report::default()), |entry| entry.run(&self.scale, session))
@@ -110,25 +109,5 @@ impl Subcommand for TrainedCommand {
 
     fn has_subcommand(name: &str) -> bool {
         trained().any(|(entry, _)| entry.id == name)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::options;
-    use crate::train::Train;
-    use std::collections::BTreeMap;
-
-    #[test]
-    fn runs_of_one_name_are_one_run_that_can_be_trained() {
-        let mut known = BTreeMap::new();
-        for run in trained().flat_map(|(_, training)| training.runs) {
-            let options: Train = options::parsed(run.options);
-            options.check(0).unwrap();
-            let same = known.entry(run.name).or_insert_with(|| options.clone());
-            assert_eq!(*same, options, "{}", run.name);
-        }
-        assert!(known.len() >= 12, "{known:?}");
     }
 }

@@ -17,9 +17,7 @@ pub struct CurveRecords(Vec<CurveRow>);
 
 impl CurveRecords {
     /// Reads them.
-    ///
-    /// # Errors
-    /// [`Error::File`].
+    /// Errors: [`Error::File`].
     pub fn read(records: &Records) -> Result<Self, Error> {
         Ok(CurveRecords(records.csv("curves.csv")?))
     }
@@ -116,9 +114,7 @@ pub struct MatrixRecords(Vec<MatrixRow>);
 
 impl MatrixRecords {
     /// Reads them.
-    ///
-    /// # Errors
-    /// [`Error::File`].
+    /// Errors: [`Error::File`].
     pub fn read(records: &Records) -> Result<Self, Error> {
         let rows: Vec<MatrixRow> = records.csv("matrices.csv")?;
         // Their size decides how much memory a picture takes.

@@ -28,8 +28,8 @@ const STATES: usize = 16;
 ///
 /// For two readings of the paper's RNN: its layers pass their new state up, as in every framework; or
 /// their previous one, as the paper's formula has it, so that three layers never see the query.
-#[derive(Clone, Debug, PartialEq, clap::Args, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", default)]
+#[derive(Clone, Debug, PartialEq, clap::Args, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct RnnContext {
     /// How much is trained.
     #[command(flatten)]
@@ -41,12 +41,6 @@ pub struct RnnContext {
     /// Longest context
     #[arg(long, default_value = "40", value_parser = parse::integer(2..=10_000))]
     pub max_context: usize,
-}
-
-impl Default for RnnContext {
-    fn default() -> Self {
-        parse::parsed("")
-    }
 }
 
 /// One row of `msve.csv`.
@@ -84,7 +78,7 @@ impl Experiment for RnnContext {
         figure: "App. figure: MSVE of the trained RNN against context length",
         figures,
         run: Run::Scaled(|scale, session| {
-            run(&RnnContext { scale: scale.clone(), ..RnnContext::default() }, session)
+            run(&RnnContext { scale: scale.clone(), ..parse::parsed("") }, session)
         }),
     };
 

@@ -44,8 +44,8 @@ const BOUND: f64 = 1e-10;
 /// iterates stay bounded (`max_abs_value` in the results says how far they went). The
 /// authors' code uses C_l = I, but N(0, 1) entries for average reward, with which the iterates grow to
 /// 1e12 and the absolute error with them.
-#[derive(Clone, Debug, clap::Args, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
+#[derive(Clone, Debug, clap::Args, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub struct Verify {
     /// Seeds, each with a new prompt and new C_l: SEED, SEED + 1, ... (the paper: 30)
     #[arg(long, default_value = "30", value_parser = options::integer(1..=100_000))]
@@ -74,19 +74,13 @@ pub struct Verify {
 }
 
 /// Where a transition's next features come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Successors {
     /// Their own draws.
     Independent,
     /// The next column's features: a trajectory, as in Theorem 1's Z_0.
     Trajectory,
-}
-
-impl Default for Verify {
-    fn default() -> Self {
-        options::parsed("")
-    }
 }
 
 /// The constructions: name in the records, name in the figure.
@@ -155,7 +149,7 @@ impl Experiment for Verify {
         id: "verify",
         figure: "App. Numerical Verification of Proofs",
         figures,
-        run: Run::Fixed(|session| run(&Verify::default(), session)),
+        run: Run::Fixed(|session| run(&options::parsed::<Verify>(""), session)),
     };
 
     type Found = Found;
@@ -291,14 +285,8 @@ fn iterates<const D: usize>(
 
 /// A random matrix of the given Frobenius norm.
 fn preconditioner<const D: usize>(norm: f64, rng: &mut Rng) -> C<D> {
-    let mut c: C<D> = linalg::zeros();
-    let mut squares = 0.0;
-    for j in 0..D {
-        for i in 0..D {
-            c[(i, j)] = rng.normal();
-            squares += c[(i, j)] * c[(i, j)];
-        }
-    }
+    let c = C::<D>::from_fn(|_, _| rng.normal());
+    let squares: f64 = c.iter().fold(0.0, |sum, x| sum + x * x);
     // Drawn 0 with probability 0; the matrix then stays 0.
     linalg::scale(if squares > 0.0 { norm / squares.sqrt() } else { 0.0 }, &c)
 }
@@ -316,13 +304,7 @@ type Outputs = [Vec<f64>; 2];
 
 impl<const D: usize> Problem<D> {
     fn random(options: &Verify, rng: &mut Rng) -> Self {
-        fn features<const D: usize>(rng: &mut Rng) -> SVector<f64, D> {
-            let mut phi = linalg::zeros();
-            for i in 0..D {
-                phi[i] = rng.normal();
-            }
-            phi
-        }
+        let features = |rng: &mut Rng| SVector::from_fn(|_, _| rng.normal());
         let mut phi = features(rng);
         let mut transitions = Vec::new();
         for _ in 0..options.context {

@@ -1,4 +1,4 @@
-use std::fmt;
+use std::fmt::{self, Display};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -70,32 +70,24 @@ impl Problem {
         FormatError { file: file.to_owned(), problem: self }
     }
 
-    pub(crate) fn malformed(format: &'static str, reason: impl fmt::Display) -> Self {
+    pub(crate) fn malformed(format: &'static str, reason: impl Display) -> Self {
         Problem::Malformed { format, reason: reason.to_string() }
     }
 
     pub(crate) fn unusable(
-        place: impl fmt::Display,
-        reason: impl fmt::Display,
-        accepted: impl fmt::Display,
+        place: impl Display,
+        reason: impl Display,
+        accepted: impl Display,
     ) -> Self {
         let (place, reason) = (place.to_string(), reason.to_string());
         Problem::Unusable { place, reason, accepted: accepted.to_string() }
     }
 
-    pub(crate) fn array(
-        array: &str,
-        reason: impl fmt::Display,
-        accepted: impl fmt::Display,
-    ) -> Self {
+    pub(crate) fn array(array: &str, reason: impl Display, accepted: impl Display) -> Self {
         Problem::unusable(format_args!("array `{array}`"), reason, accepted)
     }
 
-    pub(crate) fn entry(
-        entry: &str,
-        reason: impl fmt::Display,
-        accepted: impl fmt::Display,
-    ) -> Self {
+    pub(crate) fn entry(entry: &str, reason: impl Display, accepted: impl Display) -> Self {
         Problem::unusable(format_args!("`{entry}`"), reason, accepted)
     }
 }
@@ -119,7 +111,7 @@ pub(crate) fn read_at_most(limit: u64, file: &Path) -> Result<Vec<u8>, Problem> 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names(pub Vec<String>);
 
-impl fmt::Display for Names {
+impl Display for Names {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SHOWN: usize = 12;
         if self.0.is_empty() {

@@ -27,4 +27,4 @@ pub use error::{FormatError, Problem};
 pub use npy::{Array, Data};
 
 #[cfg(test)]
-mod corruption;
+mod tests;

@@ -1,9 +1,10 @@
 //! One array in NumPy's `.npy` format, versions 1 to 3.
 //!
-//! Own code, because the header is a Python literal: a general parser of those recurses as deep as
-//! the file likes. Here a fixed grammar reads the three keys that every header has.
+//! The header is a Python literal, of which JSON's parser reads the three keys that every one has: a general
+//! parser of those recurses as deep as the file likes.
 
 use super::error::{Problem, excerpt};
+use serde::Deserialize;
 use std::io::{self, Write};
 
 /// An array in row-major (C) order.
@@ -88,10 +89,10 @@ impl Array {
         };
         let (header, data) = split(bytes).ok_or_else(|| malformed("no .npy header"))?;
         let header = Header::parse(header).ok_or_else(|| malformed("an unreadable .npy header"))?;
-        let element = Element::from_descr(header.descr).ok_or_else(|| {
+        let element = Element::from_descr(&header.descr).ok_or_else(|| {
             Problem::array(
                 name,
-                format!("dtype `{}`", excerpt(header.descr)),
+                format!("dtype `{}`", excerpt(&header.descr)),
                 "a floating-point, integer or boolean dtype",
             )
         })?;
@@ -180,71 +181,27 @@ fn split(bytes: &[u8]) -> Option<(&str, &[u8])> {
 }
 
 /// `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`, the keys in any order.
-struct Header<'a> {
-    descr: &'a str,
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    descr: String,
     fortran_order: bool,
     shape: Vec<usize>,
 }
 
-impl<'a> Header<'a> {
-    fn parse(text: &'a str) -> Option<Self> {
-        let (mut descr, mut fortran_order, mut shape) = (None, None, None);
-        let mut rest = text.trim().strip_prefix('{')?.trim_start();
-        while !rest.starts_with('}') {
-            let (key, after) = string(rest)?;
-            rest = after.trim_start().strip_prefix(':')?.trim_start();
-            rest = match key {
-                "descr" => once(&mut descr, string(rest)?)?,
-                "fortran_order" => once(&mut fortran_order, boolean(rest)?)?,
-                "shape" => once(&mut shape, integers(rest)?)?,
-                _ => return None,
-            };
-            rest = rest.trim_start();
-            match rest.strip_prefix(',') {
-                Some(after) => rest = after.trim_start(),
-                None if rest.starts_with('}') => {}
-                None => return None,
-            }
+impl Header {
+    /// The Python literal is JSON but for its quotes, brackets, names and last commas; Python 2 wrote long
+    /// integers with an L.
+    fn parse(text: &str) -> Option<Self> {
+        let mut json: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+        let replaced = [("'", "\""), ("(", "["), (")", "]"), ("False", "false"), ("True", "true")];
+        let dropped = [("L,", ","), ("L]", "]"), (",]", "]"), (",}", "}")];
+        for (python, ours) in replaced.into_iter().chain(dropped) {
+            json = json.replace(python, ours);
         }
-        (rest == "}").then_some(())?;
-        Some(Header { descr: descr?, fortran_order: fortran_order?, shape: shape? })
+        let header: Header = serde_json::from_str(&json).ok()?;
+        (header.shape.len() <= MAX_DIMENSIONS).then_some(header)
     }
-}
-
-/// Keeps the value of a key, which must not have one yet; what follows it.
-fn once<'a, T>(kept: &mut Option<T>, (value, rest): (T, &'a str)) -> Option<&'a str> {
-    kept.replace(value).is_none().then_some(rest)
-}
-
-fn string(text: &str) -> Option<(&str, &str)> {
-    let quote = text.chars().next().filter(|&c| c == '\'' || c == '"')?;
-    let (value, rest) = text[1..].split_once(quote)?;
-    (!value.contains('\\')).then_some((value, rest))
-}
-
-fn boolean(text: &str) -> Option<(bool, &str)> {
-    match text.strip_prefix("False") {
-        Some(rest) => Some((false, rest)),
-        None => Some((true, text.strip_prefix("True")?)),
-    }
-}
-
-fn integers(text: &str) -> Option<(Vec<usize>, &str)> {
-    let (list, rest) = text.strip_prefix('(')?.split_once(')')?;
-    let list = list.trim();
-    let mut shape = Vec::new();
-    for extent in list.strip_suffix(',').unwrap_or(list).split(',') {
-        let extent = extent.trim();
-        if extent.is_empty() && list.is_empty() {
-            break;
-        }
-        // Python 2 wrote long integers with an L.
-        shape.push(extent.strip_suffix('L').unwrap_or(extent).parse().ok()?);
-        if shape.len() > MAX_DIMENSIONS {
-            return None;
-        }
-    }
-    Some((shape, rest))
 }
 
 /// The type of an element, from NumPy's type string.

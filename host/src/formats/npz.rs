@@ -24,9 +24,7 @@ pub struct Npz<R> {
 
 impl Npz<BufReader<File>> {
     /// Opens a file.
-    ///
-    /// # Errors
-    /// [`Problem::Io`]; [`Problem::Malformed`] if it is not a consistent archive.
+    /// Errors: [`Problem::Io`]; [`Problem::Malformed`] if it is not a consistent archive.
     pub fn open(file: &Path) -> Result<Self, FormatError> {
         let reader = File::open(file).map_err(|e| Problem::Io(e).in_file(file))?;
         Self::new(file, BufReader::new(reader))
@@ -35,9 +33,7 @@ impl Npz<BufReader<File>> {
 
 impl<'a> Npz<Cursor<&'a [u8]>> {
     /// Reads from bytes; `file` is for messages.
-    ///
-    /// # Errors
-    /// [`Problem::Malformed`] if they are not a consistent archive.
+    /// Errors: [`Problem::Malformed`] if they are not a consistent archive.
     pub fn from_bytes(file: &Path, bytes: &'a [u8]) -> Result<Self, FormatError> {
         Self::new(file, Cursor::new(bytes))
     }
@@ -67,9 +63,8 @@ impl<R: Read + Seek> Npz<R> {
     }
 
     /// An array that must be there.
-    ///
-    /// # Errors
-    /// [`Problem::MissingArray`], [`Problem::Unusable`], [`Problem::TooLarge`], [`Problem::Malformed`].
+    /// Errors: [`Problem::MissingArray`], [`Problem::Unusable`], [`Problem::TooLarge`],
+    /// [`Problem::Malformed`].
     pub fn array(&mut self, name: &str) -> Result<Array, FormatError> {
         match self.optional_array(name)? {
             Some(array) => Ok(array),
@@ -79,9 +74,7 @@ impl<R: Read + Seek> Npz<R> {
     }
 
     /// An array that may be there.
-    ///
-    /// # Errors
-    /// As [`Npz::array`], except for the missing one.
+    /// Errors: as [`Npz::array`], except for the missing one.
     pub fn optional_array(&mut self, name: &str) -> Result<Option<Array>, FormatError> {
         self.read(name).map_err(|problem| problem.in_file(&self.file))
     }
@@ -116,9 +109,7 @@ impl<R: Read + Seek> Npz<R> {
 }
 
 /// Arrays as an uncompressed file, as `numpy.savez` writes it. Equal arrays make equal bytes.
-///
-/// # Errors
-/// [`io::Error`] beyond the 65,536 bytes that a name or a header may have.
+/// Errors: [`io::Error`] beyond the 65,536 bytes that a name or a header may have.
 pub fn to_bytes(arrays: &[(&str, &Array)]) -> io::Result<Vec<u8>> {
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     // The date is fixed (1980): a file shall not depend on when it was written.
@@ -147,7 +138,7 @@ fn malformed(reason: impl std::fmt::Display) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::super::Data;
-    use super::super::corruption::{FILE, assert_survives_corruption};
+    use super::super::tests::{FILE, assert_survives_corruption};
     use super::*;
 
     fn example() -> Vec<u8> {

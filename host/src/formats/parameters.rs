@@ -9,7 +9,7 @@
 //! | `layers.0.P`, `layers.0.Q`, `layers.1.P`, ... | F32 (2d+1, 2d+1) | sequential: a pair per layer |
 //!
 //! The file's metadata (all strings) say the rest: `d`, `L`, `mode` (`auto`, `sequential`),
-//! `attention` (`linear`, `softmax`), `gamma`, `n` (the context length trained with), and `crc32` over
+//! `attention` (`linear`, `softmax`), `gamma`, `n` (the context length trained with), `lambda` (of TD(lambda)'s mask), and `crc32` over
 //! all of it, since the format has no checksum of its own. The reader also takes files without
 //! metadata, F64 tensors (rounded to F32), and the plain names `P` and `Q` with shape (2d+1, 2d+1) or
 //! (L, 2d+1, 2d+1).
@@ -80,6 +80,8 @@ pub struct Parameters {
     pub gamma: Option<f64>,
     /// n, the context length that was trained with, if the file says so.
     pub context_length: Option<usize>,
+    /// The trace decay of the mask that they were made for; 0 if the file says nothing.
+    pub lambda: f64,
 }
 
 impl Mode {
@@ -163,18 +165,14 @@ impl Parameters {
     }
 
     /// Reads the content of a `.safetensors` file; `file` is for messages.
-    ///
-    /// # Errors
-    /// [`Problem::Malformed`], [`Problem::MissingArray`], [`Problem::Unusable`].
+    /// Errors: [`Problem::Malformed`], [`Problem::MissingArray`], [`Problem::Unusable`].
     pub fn from_safetensors(file: &Path, bytes: &[u8]) -> Result<Self, FormatError> {
         read(bytes).map_err(|problem| problem.in_file(file))
     }
 
     /// Refuses parameters that no transformer of the core can have.
-    ///
-    /// # Errors
-    /// [`Problem::Unusable`] for a token size that is not 2d + 1, a wrong number of numbers, or NaN or an
-    /// infinity (with its row and column).
+    /// Errors: [`Problem::Unusable`] for a token size that is not 2d + 1, a wrong number of
+    /// numbers, or NaN or an infinity (with its row and column).
     pub fn check(&self) -> Result<(), Problem> {
         let k = self.token_size;
         check_token_size("P", k)?;
@@ -212,6 +210,7 @@ impl Parameters {
         put("attention", self.attention.as_ref().map(typed));
         put("gamma", self.gamma.map(|x| x.to_string()));
         put("n", self.context_length.map(|x| x.to_string()));
+        put("lambda", (self.lambda != 0.0).then(|| self.lambda.to_string()));
         metadata
     }
 }
@@ -222,6 +221,15 @@ pub(super) fn check_gamma(gamma: Option<f64>) -> Result<(), Problem> {
         Some(gamma) => Err(Problem::entry("gamma", gamma, "a number in [0, 1)")),
         None => Ok(()),
     }
+}
+
+/// A trace decay from a file; 0 if it says nothing.
+pub(super) fn check_lambda(lambda: Option<f64>) -> Result<f64, Problem> {
+    let lambda = lambda.unwrap_or_default();
+    if (0.0..=1.0).contains(&lambda) {
+        return Ok(lambda);
+    }
+    Err(Problem::entry("lambda", lambda, "a number in [0, 1]"))
 }
 
 /// K = 2d + 1 for a d from 1 to 64.
@@ -280,6 +288,7 @@ fn read(bytes: &[u8]) -> Result<Parameters, Problem> {
     parameters.gamma = number("gamma", entry("gamma"), "a number in [0, 1)")?;
     parameters.context_length = number("n", entry("n"), "an integer")?;
     check_gamma(parameters.gamma)?;
+    parameters.lambda = check_lambda(number("lambda", entry("lambda"), "a number in [0, 1]")?)?;
     parameters.check()?;
     Ok(parameters)
 }
@@ -320,6 +329,7 @@ fn find_layers(tensors: &SafeTensors) -> Result<Parameters, Problem> {
         attention: None,
         gamma: None,
         context_length: None,
+        lambda: 0.0,
     })
 }
 
@@ -396,7 +406,7 @@ impl Checksum {
 
 #[cfg(test)]
 mod tests {
-    use super::super::corruption::{FILE, assert_survives_corruption};
+    use super::super::tests::{FILE, assert_survives_corruption};
     use super::*;
 
     fn example(mode: Mode) -> Parameters {
@@ -416,6 +426,7 @@ mod tests {
             attention: Some(Attention::Softmax),
             gamma: Some(0.9),
             context_length: Some(30),
+            lambda: if mode == Mode::Sequential { 0.5 } else { 0.0 },
         }
     }
 

@@ -67,6 +67,8 @@ pub struct PartialParams {
     pub l: Option<usize>,
     /// The discount.
     pub gamma: Option<f64>,
+    /// The trace decay of TD(lambda)'s mask; absent for TD(0)'s.
+    pub lambda: Option<f64>,
     /// `identity` or `softmax`.
     pub activation: Option<String>,
     /// `auto` or `sequential`.
@@ -75,9 +77,7 @@ pub struct PartialParams {
 
 impl PartialParams {
     /// Reads the content of a `params.json`; `file` is for messages.
-    ///
-    /// # Errors
-    /// [`Problem::Malformed`], saying line and column.
+    /// Errors: [`Problem::Malformed`], saying line and column.
     pub fn from_json(file: &Path, bytes: &[u8]) -> Result<Self, FormatError> {
         serde_json::from_slice(bytes)
             .map_err(|error| Problem::malformed("params.json", error).in_file(file))
@@ -86,9 +86,8 @@ impl PartialParams {
 
 impl SeedLog {
     /// The content of `data.npz`. Equal logs make equal bytes.
-    ///
-    /// # Errors
-    /// [`io::ErrorKind::InvalidInput`] if the points differ in their number of layers or in size.
+    /// Errors: [`io::ErrorKind::InvalidInput`] if the points differ in their number of layers or in
+    /// size.
     pub fn to_npz(&self) -> io::Result<Vec<u8>> {
         let points = &self.points;
         let (k, stored) = (self.token_size, points.first().map_or(1, |p| p.layers.len()));
@@ -129,9 +128,7 @@ impl SeedLog {
 
     /// Reads `data.npz`, or any `.npz` with P and Q of shape (T, l, K, K), (l, K, K) or (K, K).
     /// Metrics that are not there are NaN, `xs` the index of the log point.
-    ///
-    /// # Errors
-    /// [`Problem::MissingArray`], [`Problem::Unusable`], and those of [`Npz`].
+    /// Errors: [`Problem::MissingArray`], [`Problem::Unusable`], and those of [`Npz`].
     pub fn from_npz<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Self, FormatError> {
         let (shape, p) = stack(npz, "P")?;
         let (shape_of_q, q) = stack(npz, "Q")?;
@@ -161,10 +158,8 @@ impl SeedLog {
     }
 
     /// The parameters at a log point, with what `params.json` says about them.
-    ///
-    /// # Errors
-    /// [`Problem::Unusable`] for settings that contradict the arrays or that no transformer of the core
-    /// has. The numbers are not looked at: [`Parameters::check`].
+    /// Errors: [`Problem::Unusable`] for settings that contradict the arrays or that no transformer
+    /// of the core has. The numbers are not looked at: [`Parameters::check`].
     pub fn parameters(
         &self,
         point: &LogPoint,
@@ -208,6 +203,7 @@ impl SeedLog {
             attention: attention.transpose()?,
             gamma: settings.gamma,
             context_length: settings.n,
+            lambda: parameters::check_lambda(settings.lambda)?,
         })
     }
 }
@@ -256,7 +252,7 @@ fn column<R: Read + Seek>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::corruption::{FILE, assert_survives_corruption};
+    use super::super::tests::{FILE, assert_survives_corruption};
     use super::*;
 
     fn example() -> SeedLog {

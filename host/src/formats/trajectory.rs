@@ -86,9 +86,7 @@ impl Features {
 
     /// Reads feature rows from a CSV file with the columns `phi_0`, ..., `phi_{d-1}` alone, or from
     /// the array `query` or `phi` of an `.npz` file.
-    ///
-    /// # Errors
-    /// As [`Trajectory::open`].
+    /// Errors: as [`Trajectory::open`].
     pub fn open(file: &Path) -> Result<Self, FormatError> {
         if !is_npz(file) {
             return Self::from_csv(file, &read_file(file)?);
@@ -102,9 +100,7 @@ impl Features {
     }
 
     /// Reads feature rows from the content of a CSV file; `file` is for messages.
-    ///
-    /// # Errors
-    /// As [`Trajectory::from_csv`].
+    /// Errors: as [`Trajectory::from_csv`].
     pub fn from_csv(file: &Path, bytes: &[u8]) -> Result<Self, FormatError> {
         let read = || {
             let table = Table::parse(bytes)?;
@@ -150,9 +146,7 @@ impl Trajectory {
     }
 
     /// Reads a file: `.npz` by its name, CSV otherwise.
-    ///
-    /// # Errors
-    /// [`Problem::Io`], [`Problem::TooLarge`], and those of [`Trajectory::from_csv`] or
+    /// Errors: [`Problem::Io`], [`Problem::TooLarge`], and those of [`Trajectory::from_csv`] or
     /// [`Trajectory::from_npz`].
     pub fn open(file: &Path) -> Result<Self, FormatError> {
         if is_npz(file) {
@@ -163,10 +157,8 @@ impl Trajectory {
     }
 
     /// Reads the content of a CSV file; `file` is for messages.
-    ///
-    /// # Errors
-    /// [`Problem::Unusable`] for columns that are missing, unknown or there twice, for a row of another
-    /// length, and for what is no finite number.
+    /// Errors: [`Problem::Unusable`] for columns that are missing, unknown or there twice, for a
+    /// row of another length, and for what is no finite number.
     pub fn from_csv(file: &Path, bytes: &[u8]) -> Result<Self, FormatError> {
         let read = || {
             let table = Table::parse(bytes)?;
@@ -183,9 +175,7 @@ impl Trajectory {
     }
 
     /// Reads the arrays of an `.npz` file.
-    ///
-    /// # Errors
-    /// [`Problem::MissingArray`], [`Problem::Unusable`], and those of [`Npz`].
+    /// Errors: [`Problem::MissingArray`], [`Problem::Unusable`], and those of [`Npz`].
     pub fn from_npz<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Self, FormatError> {
         let (phi, reward) = (npz.array("phi")?, npz.array("reward")?);
         let (phi_next, query) = (npz.optional_array("phi_next")?, npz.optional_array("query")?);
@@ -314,7 +304,7 @@ fn read_file(file: &Path) -> Result<Vec<u8>, FormatError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::corruption::{FILE, assert_never_panics, assert_survives_corruption};
+    use super::super::tests::{FILE, assert_never_panics, assert_survives_corruption};
     use super::super::{Data, npz};
     use super::*;
 

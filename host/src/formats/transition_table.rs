@@ -110,9 +110,7 @@ impl Header {
 
 impl Table {
     /// Reads the content of a file.
-    ///
-    /// # Errors
-    /// [`Problem::Unusable`].
+    /// Errors: [`Problem::Unusable`].
     pub(super) fn parse(bytes: &[u8]) -> Result<Self, Problem> {
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(delimiter(bytes))

@@ -13,32 +13,11 @@
 //! | [`board`] | adding a board |
 //! | [`testing`] | the tests that take longer: kills, fuzzing, soaks |
 
-#[doc = include_str!("run_directory.md")]
-pub mod run_directory {}
+macro_rules! pages {
+    ($($page:ident)*) => {$(
+        #[doc = include_str!(concat!(stringify!($page), ".md"))]
+        pub mod $page {}
+    )*};
+}
 
-#[doc = include_str!("errors.md")]
-pub mod errors {}
-
-#[doc = include_str!("findings.md")]
-pub mod findings {}
-
-#[doc = include_str!("same_bits.md")]
-pub mod same_bits {}
-
-#[doc = include_str!("task.md")]
-pub mod task {}
-
-#[doc = include_str!("algorithm.md")]
-pub mod algorithm {}
-
-#[doc = include_str!("figure.md")]
-pub mod figure {}
-
-#[doc = include_str!("platform.md")]
-pub mod platform {}
-
-#[doc = include_str!("board.md")]
-pub mod board {}
-
-#[doc = include_str!("testing.md")]
-pub mod testing {}
+pages!(run_directory errors findings same_bits task algorithm figure platform board testing);

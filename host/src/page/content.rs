@@ -21,9 +21,7 @@ pub struct Content {
 
 impl Content {
     /// Reads the run of a directory, or the runs in it.
-    ///
-    /// # Errors
-    /// [`Error::File`] if there is no run, or a damaged one that is not to be left out;
+    /// Errors: [`Error::File`] if there is no run, or a damaged one that is not to be left out;
     /// [`Error::Core`] if a kernel fails.
     pub fn read(directory: &Path, damaged: Damaged, catalogue: &Catalogue) -> Result<Self, Error> {
         let (mut runs, mut left_out) = (Vec::new(), Vec::new());

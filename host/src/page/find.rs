@@ -17,9 +17,7 @@ pub enum Damaged {
 
 /// The run of a directory, or the runs in it, by name. A training run that is not finished has no
 /// results, and is none yet.
-///
-/// # Errors
-/// [`Error::File`] if there is none, or the directory's own results are damaged.
+/// Errors: [`Error::File`] if there is none, or the directory's own results are damaged.
 pub(super) fn find(
     directory: &Path,
     damaged: Damaged,

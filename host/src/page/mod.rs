@@ -31,9 +31,6 @@ use std::path::{Path, PathBuf};
 pub const NAME: &str = "report.html";
 
 /// Adds the page of the runs in a directory to a command's report.
-///
-/// # Errors
-/// As [`write()`].
 pub fn add(report: &mut Report, directory: &Path, catalogue: &Catalogue) -> Result<(), Error> {
     let (path, _) = write(directory, Damaged::LeaveOut, catalogue)?;
     report.closing = format!("report, for a browser: {}\n", path.display());
@@ -42,9 +39,7 @@ pub fn add(report: &mut Report, directory: &Path, catalogue: &Catalogue) -> Resu
 }
 
 /// Writes the page into the directory of the runs; where it is.
-///
-/// # Errors
-/// As [`Content::read`], and [`Error::Write`].
+/// Errors: as [`Content::read`], and [`Error::Write`].
 pub fn write(
     directory: &Path,
     damaged: Damaged,

@@ -4,25 +4,27 @@ use crate::error::Error;
 use std::path::Path;
 use toml::{Table, Value};
 
+/// Options by their long names, without those that are not given.
+/// Errors: [`Error::Usage`] if an option has no TOML form.
+pub fn table(options: &impl serde::Serialize) -> Result<Table, Error> {
+    Table::try_from(options).map_err(|e| Error::Usage(e.to_string()))
+}
+
 /// The text of a run's `config.toml`.
-///
-/// # Errors
-/// [`Error::Usage`] if an option has no TOML form.
+/// Errors: as [`table`].
 pub fn to_text(command: &str, seed: u64, options: &impl serde::Serialize) -> Result<String, Error> {
     let mut table = Table::new();
     table.insert("command".into(), Value::String(command.into()));
     // Seeds stay below 2^63 (see `options::seed`).
     table.insert("seed".into(), Value::Integer(seed as i64));
-    let options = Table::try_from(options).map_err(|e| Error::Usage(e.to_string()))?;
-    table.extend(options);
+    table.extend(self::table(options)?);
     let body = toml::to_string(&table).map_err(|e| Error::Usage(e.to_string()))?;
     Ok(format!("# Repeats this run: ictd --config config.toml\n{body}"))
 }
 
 /// The `config.toml` of a run: its text, its first seed, and the options of a command in it.
-///
-/// # Errors
-/// [`Error::File`] if it cannot be read, is of another command, or holds options that are refused.
+/// Errors: [`Error::File`] if it cannot be read, is of another command, or holds options that are
+/// refused.
 pub fn read_run<T: serde::de::DeserializeOwned>(
     directory: &Path,
     command: &str,
@@ -34,9 +36,6 @@ pub fn read_run<T: serde::de::DeserializeOwned>(
 }
 
 /// As [`read_run`], of the file's content.
-///
-/// # Errors
-/// As [`read_run`].
 pub fn run_of_text<T: serde::de::DeserializeOwned>(
     path: &Path,
     command: &str,
@@ -58,9 +57,7 @@ pub fn run_of_text<T: serde::de::DeserializeOwned>(
 }
 
 /// The `command` of a run's config.toml.
-///
-/// # Errors
-/// [`Error::File`] if there is none.
+/// Errors: [`Error::File`] if there is none.
 pub fn command_of(run: &Path) -> Result<String, Error> {
     let path = run.join("config.toml");
     let text = std::fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;

@@ -151,9 +151,7 @@ impl RunInfo {
     }
 
     /// Writes the file.
-    ///
-    /// # Errors
-    /// [`Error::Write`].
+    /// Errors: [`Error::Write`].
     pub fn write(&self, directory: &Path, outcome: Option<&Outcome>) -> Result<PathBuf, Error> {
         let path = directory.join(FILE_NAME);
         write_atomic(&path, self.to_text(outcome).as_bytes())?;

@@ -22,9 +22,7 @@ pub struct RunLock {
 impl RunLock {
     /// Claims the directory, which is made if it does not exist, and removes what a killed process
     /// left half-written in it.
-    ///
-    /// # Errors
-    /// [`Problem::InUse`] if another process holds it, [`Problem::Io`].
+    /// Errors: [`Problem::InUse`] if another process holds it, [`Problem::Io`].
     pub fn acquire(directory: &Path) -> Result<Self, FormatError> {
         let acquire = || -> Result<Self, Problem> {
             fs::create_dir_all(directory)?;

@@ -28,9 +28,7 @@ impl Records {
     }
 
     /// The records of a finished run.
-    ///
-    /// # Errors
-    /// [`Error::File`] if there is no such directory.
+    /// Errors: [`Error::File`] if there is no such directory.
     pub fn open(directory: &Path) -> Result<Self, Error> {
         if !directory.is_dir() {
             return Err(Error::file(directory, "accepted is the directory of a run"));
@@ -44,18 +42,14 @@ impl Records {
     }
 
     /// Adds a CSV file with a head and one line per row.
-    ///
-    /// # Errors
-    /// [`Error::File`] if a row is no flat record.
+    /// Errors: [`Error::File`] if a row is no flat record.
     pub fn put_csv<T: Serialize>(&mut self, name: &str, rows: &[T]) -> Result<(), Error> {
         self.put_rows(name, csv::Writer::from_writer(Vec::new()), rows)
     }
 
     /// As [`Records::put_csv`], with the names of the columns: a row is a tuple, and a list in it as many
     /// columns.
-    ///
-    /// # Errors
-    /// [`Error::File`] if a row has another length.
+    /// Errors: [`Error::File`] if a row has another length.
     pub fn put_table<T: Serialize>(
         &mut self,
         name: &str,
@@ -83,9 +77,7 @@ impl Records {
     }
 
     /// Draws pictures among the files: `NAME.svg` and `NAME.png`, or `NAME.gif`.
-    ///
-    /// # Errors
-    /// [`Error::Figure`] if one cannot be drawn.
+    /// Errors: [`Error::Figure`] if one cannot be drawn.
     pub fn draw(&mut self, pictures: &Pictures) -> Result<(), Error> {
         for (name, picture) in pictures {
             let refuse = |source| Error::Figure { name: name.clone(), source };
@@ -97,9 +89,7 @@ impl Records {
     }
 
     /// The content of a file.
-    ///
-    /// # Errors
-    /// [`Error::File`] if it cannot be read.
+    /// Errors: [`Error::File`] if it cannot be read.
     pub fn get(&self, name: &str) -> Result<Vec<u8>, Error> {
         match self.files.get(name) {
             Some(content) => Ok(content.clone()),
@@ -112,10 +102,8 @@ impl Records {
 
     /// The rows of a CSV file, at least one. No run writes a table without rows, and a figure drawn from
     /// one would be empty.
-    ///
-    /// # Errors
-    /// [`Error::File`], naming the line and column that cannot be read; without rows, and for other
-    /// columns than [`Records::put_csv`] writes.
+    /// Errors: [`Error::File`], naming the line and column that cannot be read; without rows, and
+    /// for other columns than [`Records::put_csv`] writes.
     pub fn csv<T: Serialize + DeserializeOwned>(&self, name: &str) -> Result<Vec<T>, Error> {
         let content = self.get(name)?;
         let refuse = |reason: String| Error::file(&self.directory.join(name), reason);
@@ -154,9 +142,7 @@ pub struct RunDirectory {
 
 impl RunDirectory {
     /// Makes the directory and tries it, so that a run does not compute for nothing.
-    ///
-    /// # Errors
-    /// [`Error::Write`] if it cannot be made or written to.
+    /// Errors: [`Error::Write`] if it cannot be made or written to.
     pub fn create(path: PathBuf) -> Result<Self, Error> {
         std::fs::create_dir_all(&path).map_err(|e| Error::write(&path, e))?;
         temporary(&path).map_err(|e| Error::write(&path, e))?;
@@ -165,9 +151,7 @@ impl RunDirectory {
 
     /// As [`RunDirectory::create`], for this process alone: another one that claims the directory is
     /// refused until this claim is dropped.
-    ///
-    /// # Errors
-    /// Also [`Error::Format`] if another process works on it.
+    /// Errors: also [`Error::Format`] if another process works on it.
     pub fn claim(path: PathBuf) -> Result<Self, Error> {
         let directory = RunDirectory::create(path)?;
         let lock = RunLock::acquire(directory.path())?;
@@ -180,9 +164,7 @@ impl RunDirectory {
     }
 
     /// Writes all files to temporary names, then renames them: on a full disk none of them changes.
-    ///
-    /// # Errors
-    /// [`Error::Write`], naming the file.
+    /// Errors: [`Error::Write`], naming the file.
     pub fn write<'a>(
         &self,
         files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
@@ -203,9 +185,7 @@ impl RunDirectory {
 }
 
 /// Writes one file atomically: to a temporary name in its directory, then renamed.
-///
-/// # Errors
-/// [`Error::Write`], naming the file.
+/// Errors: [`Error::Write`], naming the file.
 pub fn write_atomic(path: &Path, content: &[u8]) -> Result<(), Error> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,

@@ -46,15 +46,13 @@ pub struct Session {
 
 impl Session {
     /// Starts the threads.
-    ///
-    /// # Errors
-    /// [`Error::Option`] if the system refuses the threads.
+    /// Errors: [`Error::Option`] if the system refuses the threads.
     pub fn new(options: &SessionOptions) -> Result<Self, Error> {
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(options.threads.unwrap_or(0))
             .stack_size(STACK)
             .build()
-            .map_err(|e| Error::Option { option: "--threads", reason: e.to_string() })?;
+            .map_err(|e| Error::option("--threads", e))?;
         Ok(Session {
             seed: options.seed,
             out: options.out.clone(),
@@ -71,9 +69,7 @@ impl Session {
 
     /// `f` of every item, in order, with a progress bar. Threads take whole items, so the results
     /// do not depend on how many threads there are.
-    ///
-    /// # Errors
-    /// The error of the first item that fails, [`Error::Interrupted`] after Ctrl-C.
+    /// Errors: the error of the first item that fails, [`Error::Interrupted`] after Ctrl-C.
     pub fn map<T: Sync, R: Send>(
         &self,
         label: &str,

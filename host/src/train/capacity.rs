@@ -1,13 +1,21 @@
 //! How large what is compiled is: capacities live in types.
 
-/// Layers.
-pub const LAYERS: usize = 4;
+/// Features.
+pub const DIM: usize = 32;
+/// Layers of linear attention.
+pub const LAYERS: usize = 16;
+/// Layers of softmax attention.
+pub const SOFTMAX_LAYERS: usize = 4;
 /// The states of a finite task.
 pub const STATES: usize = 32;
 /// CartPole's tiles.
 pub const TILES: usize = 324;
 /// A trajectory: n + windows + 2 feature vectors.
-pub const TRAJECTORY: usize = 512;
+pub const TRAJECTORY: usize = 1100;
+/// The context of linear attention.
+pub const CONTEXT: usize = 1024;
+/// Windows in a batch.
+pub const WINDOWS: usize = 512;
 /// The context of softmax attention and of an RNN, which keep all of it.
 pub const SHORT_CONTEXT: usize = 64;
 /// Layers of an RNN.

@@ -31,9 +31,7 @@ pub struct Checkpoint {
 
 impl Checkpoint {
     /// The content of the file.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] if memory ran out.
+    /// Errors: [`Error::Usage`] if memory ran out.
     pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
         let body = postcard::to_allocvec(self).map_err(|e| Error::Usage(e.to_string()))?;
         let mut bytes = Vec::with_capacity(16 + body.len());
@@ -45,9 +43,7 @@ impl Checkpoint {
     }
 
     /// Reads a file's content; `path` is for messages.
-    ///
-    /// # Errors
-    /// [`Error::File`] for anything but a whole checkpoint of this version.
+    /// Errors: [`Error::File`] for anything but a whole checkpoint of this version.
     pub fn from_bytes(path: &Path, bytes: &[u8]) -> Result<Self, Error> {
         let refuse =
             |reason: &str| Error::file(path, format!("{reason}; accepted is a checkpoint"));

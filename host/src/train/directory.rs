@@ -75,9 +75,7 @@ impl TrainDirectory {
     /// Makes the directory ready for a run with this `config.toml`. A run with the same config stays
     /// as it is; another one is kept under another name (`NAME-1`), or removed if the session says
     /// `--overwrite`.
-    ///
-    /// # Errors
-    /// [`Error::File`], [`Error::Write`]; [`Error::Format`] if another process works on it.
+    /// Errors: [`Error::File`], [`Error::Write`]; [`Error::Format`] if another process works on it.
     pub fn create(path: PathBuf, config: String, session: &Session) -> Result<Self, Error> {
         let mut directory = RunDirectory::claim(path.clone())?;
         let there = std::fs::read(path.join(CONFIG)).unwrap_or_default();
@@ -94,8 +92,9 @@ impl TrainDirectory {
             stands = false;
         }
         if !same {
-            let remove = if stands { remove_run } else { remove_info };
-            remove(&path).map_err(|e| Error::write(&path, e))?;
+            let how_it_went = &[info::FILE_NAME];
+            let removed = if stands { remove_run(&path) } else { remove_files(&path, how_it_went) };
+            removed.map_err(|e| Error::write(&path, e))?;
             write_atomic(&path.join(CONFIG), config.as_bytes())?;
         }
         let found = match (stands && same, info::is_finished(&path)) {
@@ -121,9 +120,7 @@ impl TrainDirectory {
     }
 
     /// Forgets what was found, so that every seed is trained again.
-    ///
-    /// # Errors
-    /// [`Error::Write`].
+    /// Errors: [`Error::Write`].
     pub fn clear(&mut self) -> Result<(), Error> {
         self.found = Found::Nothing;
         remove_run(self.path()).map_err(|e| Error::write(self.path(), e))
@@ -150,9 +147,7 @@ impl TrainDirectory {
 
     /// Where a seed stands, if it has begun. What a killed process left half-written in its folder is
     /// removed.
-    ///
-    /// # Errors
-    /// [`Error::File`] for a damaged checkpoint, or one of another run.
+    /// Errors: [`Error::File`] for a damaged checkpoint, or one of another run.
     pub fn load(&self, seed: u64) -> Result<Option<Checkpoint>, Error> {
         let folder = self.seed_path(seed);
         if folder.is_dir() {
@@ -173,9 +168,7 @@ impl TrainDirectory {
     }
 
     /// Writes where a seed stands.
-    ///
-    /// # Errors
-    /// [`Error::Write`].
+    /// Errors: [`Error::Write`].
     pub fn save(&self, tasks_done: u64, record: Vec<u8>, run: SeedRun) -> Result<(), Error> {
         let path = self.seed_path(run.seed);
         std::fs::create_dir_all(&path).map_err(|e| Error::write(&path, e))?;
@@ -187,9 +180,7 @@ impl TrainDirectory {
     }
 
     /// Writes a finished seed's records, unless they are there.
-    ///
-    /// # Errors
-    /// [`Error::Write`].
+    /// Errors: [`Error::Write`].
     pub fn finish(&self, options: &Train, run: &SeedRun) -> Result<(), Error> {
         let path = self.seed_path(run.seed);
         if let Some(events) = &self.events {
@@ -227,9 +218,7 @@ impl TrainDirectory {
     }
 
     /// Writes files of the whole run.
-    ///
-    /// # Errors
-    /// [`Error::Write`].
+    /// Errors: [`Error::Write`].
     pub fn write(&self, records: &Records) -> Result<Vec<PathBuf>, Error> {
         self.directory.write(records.files())
     }
@@ -261,6 +250,7 @@ fn put_interchange(options: &Train, run: &SeedRun, records: &mut Records) -> Res
             attention: Some(options.attention),
             gamma: Some(options.gamma),
             context_length: Some(options.context),
+            lambda: options.lambda,
         };
         records.put(PARAMETERS, parameters.to_safetensors());
     }
@@ -270,14 +260,15 @@ fn put_interchange(options: &Train, run: &SeedRun, records: &mut Records) -> Res
 /// The content of `params.json`, with the names of the authors' code in their order.
 pub fn seed_params(options: &Train, seed: u64) -> Value {
     let linear = options.attention == Attention::Linear;
-    let (mrp_class, representable) = match options.task {
+    // Theirs know one class; of several the first.
+    let (mrp_class, representable) = match options.task.0[..].first().unwrap_or(&TaskKind::Boyan) {
         TaskKind::Boyan => ("boyan", false),
         TaskKind::BoyanRepresentable => ("boyan", true),
         TaskKind::Mdp => ("mdp", true),
         TaskKind::Loop => ("loop", true),
         TaskKind::Cartpole | TaskKind::CartpoleAuthors => ("cartpole", false),
     };
-    json!({
+    let mut params = json!({
         "d": options.dim,
         "s": options.states,
         "n": options.context,
@@ -295,7 +286,11 @@ pub fn seed_params(options: &Train, seed: u64) -> Value {
         "random_seed": seed,
         "linear": linear,
         "mrp_class": mrp_class,
-    })
+    });
+    if options.lambda != 0.0 {
+        params["lambda"] = json!(options.lambda);
+    }
+    params
 }
 
 /// The folders of seeds that have begun.
@@ -364,11 +359,6 @@ fn remove_run(directory: &Path) -> Result<(), std::io::Error> {
         }
     }
     Ok(())
-}
-
-/// Removes what says how a run went, where there is no run.
-fn remove_info(directory: &Path) -> Result<(), std::io::Error> {
-    remove_files(directory, &[info::FILE_NAME])
 }
 
 /// Removes those of the files that are there.

@@ -46,9 +46,7 @@ impl EventFiles {
     }
 
     /// Brings the event file in a seed's folder up to its log.
-    ///
-    /// # Errors
-    /// [`Error::Write`].
+    /// Errors: [`Error::Write`].
     pub fn write(&self, folder: &Path, run: &SeedRun) -> Result<(), Error> {
         let path = folder.join(FILE_NAME);
         // Other seeds write other files; only the counts are shared.

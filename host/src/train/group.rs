@@ -1,6 +1,6 @@
 //! Seeds that train side by side, one in each lane of a register.
 
-use super::capacity::{SHORT_CONTEXT, STATES, TRAJECTORY};
+use super::capacity::{CONTEXT, LAYERS, SHORT_CONTEXT, STATES, TRAJECTORY};
 use super::log::{Element, Matrices, Point};
 use super::options::Train;
 
@@ -8,17 +8,18 @@ use super::tasks::{AnyTask, AnyTasks};
 use ictd_core::Error;
 use ictd_core::digest::Digest;
 use ictd_core::layer::Layer;
+use ictd_core::mask::TdLambda;
 use ictd_core::metrics::{
     Comparison, Elements, EvaluationStates, compare_linear_transformer, compare_softmax_transformer,
 };
 use ictd_core::scalar::Scalar;
 use ictd_core::tasks::Mrp;
 use ictd_core::training::{
-    BatchTdReference, LinearNetwork, MultiTaskTd, Network, Parameters, RnnNetwork, SoftmaxNetwork,
-    Window, Windows,
+    AnyLinear, BatchTdReference, MultiTaskTd, Network, Optimizer, Parameters, RnnNetwork,
+    SoftmaxNetwork, Window, Windows,
 };
 use ictd_core::transformer::Transformer;
-use nalgebra::{SMatrix, SVector};
+use nalgebra::SVector;
 
 /// A group of seeds, whatever its network and its number of lanes.
 pub trait Group {
@@ -81,6 +82,18 @@ pub trait Measured<S: Scalar<Element = f32>, const D: usize>: Network<S, D> {
     /// The core's.
     fn alone(&self, lane: usize) -> Result<Self::Alone, Error>;
 
+    /// Batch TD beside it, of so many layers.
+    ///
+    /// # Errors
+    /// The core's.
+    fn reference(
+        &self,
+        layers: usize,
+        optimizer: &Optimizer,
+    ) -> Result<BatchTdReference<S, D>, Error> {
+        BatchTdReference::new(layers, optimizer)
+    }
+
     /// P and Q of the stored layers of a lane; none of an RNN.
     fn matrices(&self, _lane: usize) -> Vec<Matrices> {
         Vec::new()
@@ -114,7 +127,7 @@ where
     /// The core's.
     pub fn boxed(options: &Train, network: N, seeds: &[u64]) -> Result<Box<dyn Group>, Error> {
         let settings = options.settings();
-        let reference = BatchTdReference::new(options.layers, &settings.optimizer)?;
+        let reference = network.reference(options.layers, &settings.optimizer)?;
         let trainer = MultiTaskTd::new(settings, AnyTasks::new(options), network, seeds)?;
         Ok(Box::new(Lanes { trainer, reference }))
     }
@@ -127,11 +140,11 @@ where
         let settings = self.trainer.settings();
         let mut rng = self.trainer.evaluation_rng(lane);
         let trajectory = self.trainer.evaluation_trajectory(lane, &mut rng)?;
-        let windows = trajectory.windows(settings.context_len, 1, settings.gamma as f32)?;
+        let windows = trajectory.windows(settings.context_len, 1, self.trainer.gamma() as f32)?;
         let (context, states) = (windows.window(0), EvaluationStates::of(task)?);
         let network = self.trainer.network();
         let comparison = network.comparison(lane, alpha, &context, &states)?;
-        Ok((comparison, msve(&network.alone(lane)?, &context, task, &states)?))
+        Ok((comparison, msve(&mut network.alone(lane)?, &context, task, &states)?))
     }
 }
 
@@ -196,25 +209,29 @@ fn stored_matrices<S: Scalar<Element = f32>, const K: usize, const C: usize>(
     transformer: &Transformer<Layer<S, K>, C>,
     lane: usize,
 ) -> Vec<Matrices> {
-    let row_major = |m: &SMatrix<f32, K, K>| m.transpose().as_slice().to_vec();
-    let of_layer = |layer: &Layer<f32, K>| {
-        let e = Elements::of(layer);
-        let element = Element {
-            sign: e.sign.into(),
-            p_bottom_right: e.p_bottom_right.into(),
-            p_avg_abs_others: e.p_avg_abs_others.into(),
-            q_trace_upper_left: e.q_trace_upper_left.into(),
-            q_trace_upper_right: e.q_trace_upper_right.into(),
-            q_avg_abs_others: e.q_avg_abs_others.into(),
-        };
-        Matrices { p: row_major(&layer.p), q: row_major(&layer.q), element }
+    let of_layer =
+        |layer: Layer<f32, K>| matrices_of_columns(K, layer.p.as_slice(), layer.q.as_slice());
+    transformer.layers().iter().map(|layer| of_layer(layer.lane(lane))).collect()
+}
+
+/// P and Q of a layer, (k, k) numbers each, column by column, with their element-wise metrics.
+fn matrices_of_columns(k: usize, p: &[f32], q: &[f32]) -> Matrices {
+    let row_major = |m: &[f32]| (0..k * k).map(|at| m[at % k * k + at / k]).collect();
+    let e = Elements::of_columns(k, p, q);
+    let element = Element {
+        sign: e.sign.into(),
+        p_bottom_right: e.p_bottom_right.into(),
+        p_avg_abs_others: e.p_avg_abs_others.into(),
+        q_trace_upper_left: e.q_trace_upper_left.into(),
+        q_trace_upper_right: e.q_trace_upper_right.into(),
+        q_avg_abs_others: e.q_avg_abs_others.into(),
     };
-    transformer.layers().iter().map(|layer| of_layer(&layer.lane(lane))).collect()
+    Matrices { p: row_major(p), q: row_major(q), element }
 }
 
 /// The mean squared value error of a network on the states of a task.
 fn msve<const D: usize>(
-    network: &impl Network<f32, D>,
+    network: &mut impl Network<f32, D>,
     context: &Window<f32, D>,
     task: &Mrp<f32, D, STATES>,
     states: &EvaluationStates<f32, D, STATES>,
@@ -232,7 +249,7 @@ fn msve<const D: usize>(
 /// # Errors
 /// [`Error::Empty`] without a transition; [`Error::OutOfRange`] unless there is one reward for each.
 pub fn value<const D: usize>(
-    network: &impl Network<f32, D>,
+    network: &mut impl Network<f32, D>,
     features: &[SVector<f32, D>],
     rewards: &[f32],
     gamma: f32,
@@ -246,19 +263,31 @@ pub fn value<const D: usize>(
     Ok(network.value(&Windows::new(&features, &rewards, context_len, gamma)?.window(0)))
 }
 
-impl<S, const D: usize, const K: usize, const C: usize, const L: usize> Measured<S, D>
-    for LinearNetwork<S, D, K, C, L>
+impl<S, const D: usize, const K: usize> Measured<S, D> for AnyLinear<S, Vec<S>, D, K>
 where
     S: Scalar<Element = f32>,
 {
-    type Alone = LinearNetwork<f32, D, K, C, L>;
+    type Alone = AnyLinear<f32, Vec<f32>, D, K>;
 
     fn alone(&self, lane: usize) -> Result<Self::Alone, Error> {
-        LinearNetwork::new(self.transformer(lane)?)
+        AnyLinear::alone(self, lane, |len| vec![0.0; len])
+    }
+
+    fn reference(
+        &self,
+        layers: usize,
+        optimizer: &Optimizer,
+    ) -> Result<BatchTdReference<S, D>, Error> {
+        BatchTdReference::new(layers, optimizer)?.with_lambda(self.lambda())
     }
 
     fn matrices(&self, lane: usize) -> Vec<Matrices> {
-        stored_matrices(Network::<S, D>::parameters(self), lane)
+        let numbers: Vec<Vec<f32>> =
+            self.matrices().map(|m| m.iter().map(|x| x.lane(lane)).collect()).collect();
+        let of_layer = |pair: &[Vec<f32>]| {
+            matrices_of_columns(2 * Network::<S, D>::dim(self) + 1, &pair[0], &pair[1])
+        };
+        numbers.chunks_exact(2).map(of_layer).collect()
     }
 
     fn comparison(
@@ -268,8 +297,10 @@ where
         context: &Window<f32, D>,
         states: &EvaluationStates<f32, D, STATES>,
     ) -> Result<Comparison<f32>, Error> {
-        let prompt = context.prompt::<K, TRAJECTORY>()?;
-        compare_linear_transformer(&self.transformer(lane)?, alpha, &prompt, states)
+        let prompt = context.prompt::<K, CONTEXT>()?;
+        let transformer = self.transformer::<LAYERS>(lane)?;
+        let mask = TdLambda::new(f64::from(self.lambda().lane(lane)))?;
+        compare_linear_transformer(&transformer, &mask, alpha, &prompt, states)
     }
 }
 

@@ -3,13 +3,16 @@
 use super::capacity;
 use crate::error::Error;
 pub use crate::formats::parameters::{Attention, Mode};
-use crate::options;
+use crate::options::{self, Span};
+use clap::ValueEnum;
 use ictd_core::rnn::LayerInput;
 use ictd_core::tasks::MAX_ACTIONS;
 use ictd_core::training::{AdamSettings, Loss, Optimizer, Settings};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::fmt;
 use std::ops::Bound;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 /// How many rewards a sampled return has (`--loss monte-carlo`), as in the authors' code.
 const HORIZON: u32 = 40;
@@ -44,14 +47,20 @@ pub struct Train {
     #[arg(long, default_value = "3", value_parser = options::integer(1..=capacity::LAYERS))]
     pub layers: usize,
     /// Feature dimension d
-    #[arg(long, default_value = "4", value_parser = options::integer(1..=1000))]
+    #[arg(long, default_value = "4", value_parser = options::integer(1..=capacity::DIM))]
     pub dim: usize,
     /// Context length n
-    #[arg(long, default_value = "30", value_parser = options::integer(1..=capacity::TRAJECTORY))]
+    #[arg(long, default_value = "30", value_parser = options::integer(1..=capacity::CONTEXT))]
     pub context: usize,
-    /// The distribution of tasks
-    #[arg(long, value_enum, default_value = "boyan")]
-    pub task: TaskKind,
+    /// Context lengths MIN..MAX: a batch's windows then begin where its trajectory does and grow, with
+    /// lengths drawn log-uniformly; --context is that of the metrics
+    #[arg(long, value_name = "MIN..MAX", value_parser = options::span(options::integer(1..=capacity::CONTEXT)))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lengths: Option<Span<usize>>,
+    /// The distribution of tasks: boyan, boyan-representable, mdp, loop, cartpole or cartpole-authors; of
+    /// several, separated by commas, each in turn
+    #[arg(long, value_name = "TASK[,TASK]", default_value = "boyan")]
+    pub task: Tasks,
     /// States of a finite task
     #[arg(long, default_value = "10", value_parser = options::integer(2..=capacity::STATES))]
     pub states: usize,
@@ -65,7 +74,7 @@ pub struct Train {
     #[arg(long, default_value = "5", value_parser = options::integer(1..=100_000))]
     pub batches: usize,
     /// Windows (TD errors) per batch
-    #[arg(long, default_value = "64", value_parser = options::integer(1..=capacity::TRAJECTORY))]
+    #[arg(long, default_value = "64", value_parser = options::integer(1..=capacity::WINDOWS))]
     pub batch_size: usize,
     /// Adam on each batch, or Algorithm 1 to the letter: plain TD after each window
     #[arg(long, value_enum, default_value = "adam")]
@@ -82,6 +91,14 @@ pub struct Train {
     /// Discount factor gamma
     #[arg(long, default_value = "0.9", value_parser = options::real(0.0..1.0))]
     pub gamma: f64,
+    /// Trace decay lambda of the mask of TD(lambda) [0: TD(0)'s mask]
+    #[arg(long, default_value = "0", value_parser = options::real(0.0..=1.0))]
+    #[serde(skip_serializing_if = "is_zero")]
+    pub lambda: f64,
+    /// A discount for each task, uniform in A..B, instead of --gamma
+    #[arg(long, value_name = "A..B", value_parser = options::span(options::real(0.0..1.0)))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gammas: Option<Span<f64>>,
     /// How many seeds (the paper: 30)
     #[arg(long, default_value = "1", value_parser = options::integer(1..=100_000))]
     pub seeds: usize,
@@ -153,6 +170,45 @@ pub enum TaskKind {
     CartpoleAuthors,
 }
 
+/// Distributions of tasks, taken in turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tasks(pub Vec<TaskKind>);
+
+impl From<TaskKind> for Tasks {
+    fn from(kind: TaskKind) -> Self {
+        Tasks(vec![kind])
+    }
+}
+
+impl fmt::Display for Tasks {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let names: Vec<_> = self.0.iter().map(options::typed).collect();
+        f.write_str(&names.join(","))
+    }
+}
+
+impl FromStr for Tasks {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let kinds: Result<_, _> = text.split(',').map(|x| TaskKind::from_str(x, false)).collect();
+        let all: Vec<_> = TaskKind::value_variants().iter().map(options::typed).collect();
+        kinds.map(Tasks).map_err(|_| format!("accepted is a list of {}", all.join(", ")))
+    }
+}
+
+impl Serialize for Tasks {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'a> Deserialize<'a> for Tasks {
+    fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
 /// How a gradient changes the parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -175,6 +231,10 @@ pub enum LossKind {
     MonteCarlo,
 }
 
+fn is_zero(x: &f64) -> bool {
+    *x == 0.0
+}
+
 impl Default for Train {
     fn default() -> Self {
         options::parsed("")
@@ -182,28 +242,19 @@ impl Default for Train {
 }
 
 impl Train {
-    /// What is asked for, in words, and the feature dimensions it is compiled for ([`shapes`](super::shapes)).
-    pub fn dims(&self) -> (&'static str, &'static [usize]) {
-        match (self.model, self.attention, self.mode) {
-            (Model::Rnn, ..) => ("an RNN", &[capacity::RNN_DIM]),
-            (_, Attention::Softmax, _) => ("softmax attention", &[4]),
-            (_, Attention::Linear, Mode::Autoregressive) => ("linear attention", &[2, 4, 8]),
-            (_, Attention::Linear, Mode::Sequential) => ("sequential linear attention", &[4]),
-        }
-    }
-
     /// Refuses options that no compiled network has, that do not fit together, or that would be
     /// ignored; the first seed is `seed` unless the options have their own.
     ///
     /// # Errors
     /// [`Error::Option`], naming the option and what is accepted.
     pub fn check(&self, seed: u64) -> Result<(), Error> {
-        let Train { dim, layers, context, batch_size, seeds, weight_decay, .. } = self;
-        let (what, dims) = self.dims();
-        let dims_in_words: Vec<_> = dims.iter().map(usize::to_string).collect();
+        let Train { dim, layers, context, batch_size, seeds, weight_decay, lambda, .. } = self;
         let rnn = self.model == Model::Rnn;
         let softmax = self.attention == Attention::Softmax;
-        let cart_pole = matches!(self.task, TaskKind::Cartpole | TaskKind::CartpoleAuthors);
+        let what = if rnn { "an RNN" } else { "softmax attention" };
+        let is_cart_pole = |kind| matches!(kind, TaskKind::Cartpole | TaskKind::CartpoleAuthors);
+        let cart_pole = self.task.0.iter().copied().any(is_cart_pole);
+        let largest = self.lengths.map_or(0, |Span([_, largest])| largest);
         let (short, room) = (capacity::SHORT_CONTEXT, capacity::TRAJECTORY - 2);
         let (first_option, first) = match self.first_seed {
             Some(first) => ("--first-seed", first),
@@ -214,8 +265,8 @@ impl Train {
         let rules = [
             (
                 "--dim",
-                !dims.contains(dim),
-                format!("{dim}: accepted for {what} is one of {}", dims_in_words.join(", ")),
+                (rnn || softmax) && *dim != capacity::RNN_DIM,
+                format!("{dim}: accepted for {what} is {}", capacity::RNN_DIM),
             ),
             (
                 "--mode",
@@ -233,6 +284,16 @@ impl Train {
                 format!("{layers}: accepted for an RNN is {}", capacity::RNN_LAYERS),
             ),
             (
+                "--layers",
+                softmax && *layers > capacity::SOFTMAX_LAYERS,
+                format!("{layers}: accepted for {what} is 1 to {}", capacity::SOFTMAX_LAYERS),
+            ),
+            (
+                "--lambda",
+                (rnn || softmax) && *lambda != 0.0,
+                format!("{lambda}: accepted for {what} is 0"),
+            ),
+            (
                 "--rnn-input",
                 !rnn && self.rnn_input == RnnInput::Delayed,
                 "delayed: accepted with --model rnn".into(),
@@ -241,6 +302,11 @@ impl Train {
                 "--context",
                 (rnn || softmax) && *context > short,
                 format!("{context}: accepted for {what} is 1 to {short}"),
+            ),
+            (
+                "--lengths",
+                (rnn || softmax) && largest >= short,
+                format!("up to {largest}: accepted for {what} is up to {}", short - 1),
             ),
             (
                 "--context",
@@ -282,9 +348,11 @@ impl Train {
     pub fn settings(&self) -> Settings {
         Settings {
             context_len: self.context,
+            lengths: self.lengths.map(|span| span.0),
             windows: self.batch_size,
             batches: self.batches,
             gamma: self.gamma,
+            gammas: self.gammas.map(|span| span.0),
             loss: match self.loss {
                 LossKind::Td => Loss::TdError,
                 LossKind::TrueValue => Loss::TrueValue,

@@ -1,7 +1,8 @@
 //! The networks that are compiled: shapes live in types, so a shape asked for at run time must be
-//! one of a list. Each adds to the build time; a new one is a line below and in [`Train::dims`].
+//! one of a list. Each adds to the build time; of linear attention the shape is a value, and only the room
+//! for features is a type.
 
-use super::capacity::{LAYERS, RNN_DIM, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT};
+use super::capacity::{DIM, RNN_DIM, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT, SOFTMAX_LAYERS};
 use super::group::{Group, Lanes};
 use super::options::{Attention, Mode, Model, Train};
 use super::schedule::Width;
@@ -11,7 +12,7 @@ use crate::dispatch::{Level, WithScalar};
 use ictd_core::Error;
 use ictd_core::rnn::LayerInput;
 use ictd_core::scalar::Scalar;
-use ictd_core::training::{LinearNetwork, Network, Parameters, RnnNetwork, SoftmaxNetwork};
+use ictd_core::training::{AnyLinear, Network, Parameters, RnnNetwork, SoftmaxNetwork};
 use nalgebra::SVector;
 
 /// An RNN in training.
@@ -32,7 +33,7 @@ pub fn rnn_value(
     let mut network = Rnn::<f32>::new(input);
     let numbers = Network::<f32, RNN_DIM>::parameters_mut(&mut network).numbers_mut();
     numbers.zip(parameters).for_each(|(to, from)| *to = *from);
-    super::group::value(&network, features, rewards, gamma, phi)
+    super::group::value(&mut network, features, rewards, gamma, phi)
 }
 
 /// The numbers of lanes that groups may have on this machine, with the time of a task relative to
@@ -89,23 +90,13 @@ impl WithScalar for OfShape<'_> {
 
     fn run<S: Scalar<Element = f32>>(self) -> Self::Output {
         let OfShape { options, seeds } = self;
-        // With room for one stored layer alone, linear attention is 5 % faster.
-        type Shared<S, const D: usize, const K: usize> = LinearNetwork<S, D, K, 1, LAYERS>;
-        type Linear<S> = LinearNetwork<S, 4, 9, LAYERS, LAYERS>;
-        type Softmax<S> = SoftmaxNetwork<S, 4, 9, LAYERS, LAYERS, SHORT_CONTEXT>;
+        type Softmax<S> = SoftmaxNetwork<S, 4, 9, SOFTMAX_LAYERS, SOFTMAX_LAYERS, SHORT_CONTEXT>;
         let depth = options.layers;
         match (options.model, options.attention, options.mode, options.dim) {
-            (Model::Transformer, Attention::Linear, Mode::Autoregressive, 2) => {
-                Lanes::<S, _, 2>::boxed(options, Shared::<S, 2, 5>::autoregressive(depth)?, seeds)
-            }
-            (Model::Transformer, Attention::Linear, Mode::Autoregressive, 4) => {
-                Lanes::<S, _, 4>::boxed(options, Shared::<S, 4, 9>::autoregressive(depth)?, seeds)
-            }
-            (Model::Transformer, Attention::Linear, Mode::Autoregressive, 8) => {
-                Lanes::<S, _, 8>::boxed(options, Shared::<S, 8, 17>::autoregressive(depth)?, seeds)
-            }
-            (Model::Transformer, Attention::Linear, Mode::Sequential, 4) => {
-                Lanes::<S, _, 4>::boxed(options, Linear::<S>::sequential(depth)?, seeds)
+            // Room for few features beside that for all: what a task reads of them stays close together.
+            (Model::Transformer, Attention::Linear, _, 1..=4) => linear::<S, 4, 9>(options, seeds),
+            (Model::Transformer, Attention::Linear, _, 5..=DIM) => {
+                linear::<S, DIM, { 2 * DIM + 1 }>(options, seeds)
             }
             (Model::Transformer, Attention::Softmax, mode, 4) => {
                 let network = match mode {
@@ -121,4 +112,16 @@ impl WithScalar for OfShape<'_> {
             _ => Err(Error::OutOfRange { parameter: "dim", accepted: "a compiled shape" }),
         }
     }
+}
+
+/// Linear attention of any shape, with room for D features.
+fn linear<S: Scalar<Element = f32>, const D: usize, const K: usize>(
+    options: &Train,
+    seeds: &[u64],
+) -> Result<Box<dyn Group>, Error> {
+    let stored = if options.mode == Mode::Sequential { options.layers } else { 1 };
+    let zeros = |len| vec![S::ZERO; len];
+    let network = AnyLinear::<S, _, D, K>::new(options.dim, stored, options.layers, zeros)?;
+    let network = network.with_lambda(options.lambda as f32, zeros)?;
+    Lanes::<S, _, D>::boxed(options, network, seeds)
 }

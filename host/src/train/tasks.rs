@@ -4,10 +4,9 @@ use super::capacity::{STATES, TILES};
 use super::options::{TaskKind, Train};
 use ictd_core::Error;
 use ictd_core::rng::Rng;
-use ictd_core::tasks::cart_pole::{CodedState, TileCoding};
+use ictd_core::tasks::cart_pole::CodedState;
 use ictd_core::tasks::{
-    CartPole, FiniteTask, FiniteTasks, Mrp, Task, TaskDistribution, cart_pole,
-    cart_pole_single_grid,
+    CartPole, CartPoleTasks, FiniteTask, FiniteTasks, Mrp, Task, TaskDistribution,
 };
 use nalgebra::SVector;
 
@@ -15,14 +14,17 @@ use nalgebra::SVector;
 const AUTHORS_BINS: u16 = 2;
 
 /// A distribution of tasks chosen at run time.
+#[derive(Clone, Debug)]
+pub struct AnyTasks {
+    dim: usize,
+    /// Taken in turn.
+    kinds: Vec<Kind>,
+}
+
 #[derive(Clone, Copy, Debug)]
-pub enum AnyTasks {
-    /// A finite state space.
+enum Kind {
     Finite(FiniteTasks<STATES>),
-    /// CartPole (Algorithm 4).
-    CartPole,
-    /// CartPole of the authors' code.
-    CartPoleAuthors,
+    CartPole(CartPoleTasks<TILES>),
 }
 
 /// A task of [`AnyTasks`].
@@ -48,28 +50,43 @@ pub enum AnyState {
 impl AnyTasks {
     /// The distribution that the options ask for.
     pub fn new(options: &Train) -> Self {
-        let kind = match options.task {
-            TaskKind::Boyan => FiniteTask::BoyanChain,
-            TaskKind::BoyanRepresentable => FiniteTask::BoyanChainRepresentable,
-            TaskKind::Mdp => FiniteTask::RandomMdp { actions: options.actions },
-            TaskKind::Loop => FiniteTask::Loop { threshold: 0.5 },
-            TaskKind::Cartpole => return AnyTasks::CartPole,
-            TaskKind::CartpoleAuthors => return AnyTasks::CartPoleAuthors,
-        };
-        AnyTasks::Finite(FiniteTasks { kind, states: options.states })
+        let kinds = options.task.0.iter().map(|kind| {
+            let finite = |kind| Kind::Finite(FiniteTasks { kind, states: options.states });
+            match kind {
+                TaskKind::Boyan => finite(FiniteTask::BoyanChain),
+                TaskKind::BoyanRepresentable => finite(FiniteTask::BoyanChainRepresentable),
+                TaskKind::Mdp => finite(FiniteTask::RandomMdp { actions: options.actions }),
+                TaskKind::Loop => finite(FiniteTask::Loop { threshold: 0.5 }),
+                TaskKind::Cartpole => {
+                    Kind::CartPole(CartPoleTasks::Tilings { tilings: 4, tiles: 2 })
+                }
+                TaskKind::CartpoleAuthors => {
+                    Kind::CartPole(CartPoleTasks::SingleGrid { bins: AUTHORS_BINS })
+                }
+            }
+        });
+        AnyTasks { dim: options.dim, kinds: kinds.collect() }
     }
 }
 
 impl<const D: usize> TaskDistribution<f32, D> for AnyTasks {
     type Task = AnyTask<D>;
 
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
     fn draw(&self, gamma: f32, rng: &mut Rng) -> Result<AnyTask<D>, Error> {
-        Ok(match self {
-            AnyTasks::Finite(tasks) => AnyTask::Finite(tasks.draw(gamma, rng)?),
-            AnyTasks::CartPole => AnyTask::CartPole(cart_pole(TileCoding::standard(), rng)?),
-            AnyTasks::CartPoleAuthors => {
-                AnyTask::CartPole(cart_pole_single_grid(AUTHORS_BINS, rng)?)
-            }
+        self.draw_in_turn(0, gamma, rng)
+    }
+
+    fn draw_in_turn(&self, number: u64, gamma: f32, rng: &mut Rng) -> Result<AnyTask<D>, Error> {
+        let Some(kind) = self.kinds.get((number % self.kinds.len().max(1) as u64) as usize) else {
+            return Err(Error::Empty { parameter: "tasks" });
+        };
+        Ok(match kind {
+            Kind::Finite(tasks) => AnyTask::Finite(tasks.draw_of_dim(self.dim, gamma, rng)?),
+            Kind::CartPole(tasks) => AnyTask::CartPole(tasks.draw_of_dim(self.dim, rng)?),
         })
     }
 

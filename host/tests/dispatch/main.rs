@@ -4,6 +4,7 @@
 mod instructions;
 
 use ictd::dispatch::{self, Level};
+use ictd::options::Span;
 use ictd::train::group::Group;
 use ictd::train::options::{Attention, Mode, Model, RnnInput, TaskKind};
 use ictd::train::{Train, shapes};
@@ -12,9 +13,9 @@ use std::time::{Duration, Instant};
 /// How long a level that seems slow is measured again.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Softmax attention over 64 columns takes more stack than a test has.
+/// Room for 32 features in 16 lanes takes more stack than a test has.
 fn with_stack(test: fn()) {
-    let thread = std::thread::Builder::new().stack_size(16 << 20).spawn(test).unwrap();
+    let thread = std::thread::Builder::new().stack_size(64 << 20).spawn(test).unwrap();
     thread.join().unwrap();
 }
 
@@ -51,7 +52,10 @@ fn compare_levels_and_widths() {
         Train { attention: Attention::Softmax, layers: 1, ..small() },
         Train { model: Model::Rnn, ..small() },
         Train { model: Model::Rnn, rnn_input: RnnInput::Delayed, ..small() },
-        Train { task: TaskKind::Cartpole, ..small() },
+        Train { task: TaskKind::Cartpole.into(), ..small() },
+        Train { dim: 5, layers: 6, ..small() },
+        Train { dim: 3, lambda: 0.9, ..small() },
+        Train { lengths: Some(Span([1, 9])), gammas: Some(Span([0.5, 0.95])), ..small() },
     ];
     for options in configurations {
         let want = checkpoints(&options, Level::Baseline, 4, &seeds);

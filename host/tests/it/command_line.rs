@@ -1,6 +1,8 @@
 //! Wrong use: one line that names the option and what is accepted, exit code 2, nothing written.
 
 use crate::common::{files, ictd, json};
+use ictd::cli::config_file::insert_text;
+use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
@@ -48,7 +50,7 @@ fn a_bad_value_is_answered_with_the_option_and_what_is_accepted() {
         ("demo --colour", "--colour", "--alpha"),
         ("--gamma 0.5", "--gamma", "--seed"),
         ("dome", "dome", "demo, verify"),
-        ("reproduce invariant-set --seeds 3", "--seeds", "an experiment that trains"),
+        ("reproduce verify --seeds 3", "--seeds", "an experiment that trains"),
         ("reproduce demo verify --mrps 3", "--mrps", "unlike demo, verify"),
         ("plot /nowhere", "/nowhere", "No such file"),
         ("completions tcsh", "tcsh", "bash"),
@@ -187,4 +189,27 @@ fn an_interruption_leaves_no_files() {
     // The lock, whose content is empty.
     assert_eq!(files(out.path()), ["demo/.lock"]);
     assert_eq!(std::fs::read(out.path().join("demo/.lock")).unwrap(), b"");
+}
+
+fn inserted(typed: &str, text: &str) -> Result<String, String> {
+    let arguments = typed.split(' ').map(OsString::from).collect();
+    insert_text(arguments, Path::new("c.toml"), text)
+        .map(|found| found.join(" ".as_ref()).into_string().unwrap())
+        .map_err(|e| e.to_string())
+}
+
+#[test]
+fn a_value_with_the_name_of_a_command_is_a_value() {
+    let text = "command = \"train\"\nmrps = 20\n";
+    for (typed, want) in [
+        ("ictd train --out train", "ictd train --mrps=20 --out train"),
+        ("ictd --out demo", "ictd train --mrps=20 --out demo"),
+        ("ictd --out=demo", "ictd train --mrps=20 --out=demo"),
+        ("ictd --json --out train train", "ictd train --mrps=20 --json --out train"),
+        ("ictd --seed 1 train --out demo", "ictd train --mrps=20 --seed 1 --out demo"),
+    ] {
+        assert_eq!(inserted(typed, text).as_deref(), Ok(want));
+    }
+    let refused = inserted("ictd --out train demo", text).unwrap_err();
+    assert!(refused.contains("this file is of `train`, not of `demo`"), "{refused}");
 }

@@ -185,7 +185,8 @@ fn a_context_takes_constant_memory() {
         "bytes: growing {growing}, with trace {trace}, forgetting {forgetting}, sliding {sliding}"
     );
     assert!(growing <= 4 * 4 * K * K + 32, "{growing}");
-    assert!(trace <= growing + 2 * 4 * K + 8, "{trace}");
+    // The trace, and the second moments of features and reward, as often as G.
+    assert!(trace <= growing + 2 * 4 * K + 4 * 4 * (D * D + 1) + 8, "{trace}");
     assert!(forgetting <= 4 * K * K + 32, "{forgetting}");
     // The window's tokens, each with the mark of an episode's end, and two statistics.
     assert!(sliding <= 4 * (K + 1) * N + 2 * 4 * K * K + 96, "{sliding}");

@@ -37,6 +37,7 @@ fn parameters(seed: u64, mode: Mode) -> Parameters {
         attention: Some(Attention::Linear),
         gamma: Some(0.75),
         context_length: Some(30),
+        lambda: 0.0,
     }
 }
 
@@ -249,7 +250,7 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
         ("short.safetensors", "not a readable .safetensors file"),
         ("text.safetensors", "not a readable .safetensors file"),
         ("damaged.ictd", "damaged: the bytes have the checksum"),
-        ("two-head.ictd", "two heads"),
+        ("two-head.ictd", "attention 3: 1 is expected"),
     ] {
         let line = refused(&format!("export {}", path(source)));
         assert!(line.contains(source) && line.contains(reason), "{source}: {line}");

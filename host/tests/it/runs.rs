@@ -1,7 +1,12 @@
 //! What the runs show, and that they can be repeated.
 
 use crate::common::{files, ictd, json};
+use ictd::commands::reproduce::choose;
+use ictd::experiments::{ALL, experiment::Run};
+use ictd::train::Train;
+use ictd::{Error, options};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 fn numbers(value: &Value) -> Vec<f64> {
@@ -47,6 +52,27 @@ fn value_error_falls_to_a_quarter_as_the_context_grows() {
         assert_eq!((lengths[0], lengths[19], lengths.len()), (1.0, 39.0, 20));
         let mean = numbers(&result["msve_mean"]);
         assert!(mean[19] <= 0.25 * mean[0], "{task}: {} to {}", mean[0], mean[19]);
+    }
+}
+
+#[test]
+fn networks_of_ten_numbers_a_layer_stay_such_and_trained_ones_are_compared_with_them() {
+    let out = tempfile::tempdir().unwrap();
+    let small = "invariant-set --seeds 2 --mrps 20 --steps 3 --tasks 4 --json";
+    let result = json(&ictd(out.path(), small));
+    let networks = result["networks"].as_array().unwrap();
+    assert_eq!(networks.len(), 12);
+    for network in networks {
+        let of = |name: &str| network[name].as_f64().unwrap();
+        assert!(of("td") < 1e-12 && of("adam") < 1e-12 && of("single") > 1e-6, "{network}");
+    }
+    let trained = result["trained"].as_array().unwrap();
+    assert_eq!(trained.len(), 9);
+    for run in trained {
+        let of = |name: &str| run[name].as_f64().unwrap();
+        let shares = [of("outside_p"), of("outside_q")];
+        assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)), "{run}");
+        assert!(of("ten_numbers") > 0.0 && of("random") > 0.8, "{run}");
     }
 }
 
@@ -147,4 +173,31 @@ fn the_main_job_writes_figures_numbers_and_a_config() {
         assert!(written.iter().any(|w| w == file), "{file} is missing: {written:?}");
     }
     assert!(written.iter().all(|w| !w.contains(".ictd-")), "temporary files: {written:?}");
+}
+
+#[test]
+fn runs_of_one_name_are_one_run_that_can_be_trained() {
+    let mut known = BTreeMap::new();
+    let trained = ALL.iter().filter_map(|entry| match &entry.run {
+        Run::Trained(training) => Some(training),
+        _ => None,
+    });
+    for run in trained.flat_map(|training| training.runs) {
+        let options: Train = options::parsed(run.options);
+        options.check(0).unwrap();
+        let same = known.entry(run.name).or_insert_with(|| options.clone());
+        assert_eq!(*same, options, "{}", run.name);
+    }
+    assert!(known.len() >= 12, "{known:?}");
+}
+
+#[test]
+fn ids_are_chosen_once_in_the_papers_order() {
+    let names = |ids: &[&str]| -> Result<Vec<&str>, Error> {
+        let ids: Vec<String> = ids.iter().map(|id| id.to_string()).collect();
+        Ok(choose(&ids)?.into_iter().map(|e| e.id).collect())
+    };
+    assert_eq!(names(&["theory", "figure-1", "demo"]).unwrap(), ["demo", "verify"]);
+    assert_eq!(names(&["all"]).unwrap().len(), ALL.len());
+    assert!(names(&["figure-9"]).unwrap_err().to_string().starts_with("figure-9: accepted is "));
 }

@@ -120,7 +120,7 @@ fn bash_completes_commands_and_options() {
     for option in ["--tensorboard", "--resume", "--checkpoint-every", "--json"] {
         assert!(options.split_whitespace().any(|o| o == option), "{option} in {options}");
     }
-    assert!(complete(&["ictd", "train", "--task", "cart"]).unwrap().contains("cartpole-authors"));
+    assert!(complete(&["ictd", "train", "--attention", "soft"]).unwrap().contains("softmax"));
     for shell in ["zsh", "fish", "elvish", "powershell"] {
         let script = text(&ictd(Path::new("unused"), &format!("completions {shell}")));
         assert!(script.contains("tensorboard") && script.contains("reproduce"), "{shell}");

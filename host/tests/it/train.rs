@@ -271,7 +271,7 @@ fn a_damaged_or_foreign_checkpoint_is_named() {
 fn what_cannot_be_trained_is_refused_in_one_line() {
     let out = tempfile::tempdir().unwrap();
     for (arguments, named) in [
-        (&["--dim", "6"][..], "--dim: 6: accepted for linear attention is one of "),
+        (&["--dim", "33"][..], "--dim 33: accepted is an integer from 1 to 32"),
         (&["--context", "500"], "--context: 500 + --batch-size 64: accepted is a sum of at most "),
         (&["--gamma", "1"], "--gamma 1: accepted is a number in [0, 1)"),
         (&["--layers", "0"], "--layers 0: accepted is an integer from 1 to "),
@@ -299,4 +299,29 @@ fn what_cannot_be_trained_is_refused_in_one_line() {
 fn a_group_has_room_for_its_seeds() {
     let widths = [schedule::Width { lanes: 8, cost: 2.0 }, schedule::Width { lanes: 1, cost: 1.0 }];
     assert_eq!(schedule::groups(9, 2, &widths), [(8, 8), (1, 1)]);
+}
+
+#[test]
+fn a_trace_growing_contexts_and_families_in_turn_go_into_the_runs_files() {
+    let out = tempfile::tempdir().unwrap();
+    let asked =
+        ["--lambda", "0.5", "--lengths", "1..9", "--gammas", "0.5..0.9", "--task", "boyan,loop"];
+    let result = json(out.path(), &[&SMALL[..], &asked, &["--dim", "3", "--layers", "5"]].concat());
+    let run = out.path().join("train");
+    let config = std::fs::read_to_string(run.join("config.toml")).unwrap();
+    for line in
+        ["lambda = 0.5", "lengths = \"1..9\"", "gammas = \"0.5..0.9\"", "task = \"boyan,loop\""]
+    {
+        assert!(config.lines().any(|l| l == line), "{line} in {config}");
+    }
+    let again = fresh(&["--config", run.join("config.toml").to_str().unwrap()]);
+    assert_eq!(again["seeds"], result["seeds"]);
+    let alone = fresh(&["--config", run.join("config.toml").to_str().unwrap(), "--seeds", "1"]);
+    assert_eq!(alone["seeds"][0], result["seeds"][0]);
+    let params = std::fs::read_to_string(run.join("seed_0/params.json")).unwrap();
+    assert!(params.contains("\"lambda\":0.5"), "{params}");
+    let model = out.path().join("model.ictd");
+    json(&model, &["export", run.to_str().unwrap()]);
+    let inspected = fresh(&["inspect", model.to_str().unwrap()]);
+    assert_eq!(inspected["lambda"], 0.5, "{inspected}");
 }

@@ -71,13 +71,16 @@ fn run<S: Scalar<Element = f32>>(threads: usize) -> Result<(), Error> {
     Ok(())
 }
 
+/// Bytes of a thread's stack: a kernel keeps a network for each lane on it.
+const STACK: usize = 64 << 20;
+
 /// Thread t takes the groups of lanes t, t + threads, ...; the digests are combined by seed.
 fn in_threads<S: Scalar>(kernel: &Kernel<S>, threads: usize) -> Result<Digest, Error> {
     let groups = kernel.seeds / S::LANES as u64;
     let mut parts: Vec<(u64, Vec<Digest>)> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads as u64)
             .map(|t| {
-                scope.spawn(move || {
+                let work = move || {
                     (t..groups)
                         .step_by(threads)
                         .map(|group| {
@@ -86,7 +89,9 @@ fn in_threads<S: Scalar>(kernel: &Kernel<S>, threads: usize) -> Result<Digest, E
                             Ok((first, digests.lanes(S::LANES).to_vec()))
                         })
                         .collect::<Result<Vec<_>, Error>>()
-                })
+                };
+                let thread = std::thread::Builder::new().stack_size(STACK);
+                thread.spawn_scoped(scope, work).expect("a thread can be made")
             })
             .collect();
         let mut parts = Vec::new();

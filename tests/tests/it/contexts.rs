@@ -179,10 +179,13 @@ fn each_cumulant_is_bit_for_bit_the_context_of_its_reward_alone() {
 #[test]
 fn cumulants_cost_what_the_documentation_says() {
     let floats = |bytes: usize| bytes / size_of::<f32>();
-    // Four copies of (2 d)^2 + C (4 d + 1) numbers, and 32 bytes beside them.
+    // Four copies of (2 d)^2 + C (4 d + 1) numbers, C largest rewards, and 32 bytes beside them.
     let of = |context: usize, d: usize, c: usize| {
         let numbers = 4 * ((2 * d) * (2 * d) + c * (4 * d + 1));
-        assert!((numbers..=numbers + 8).contains(&floats(context)), "d = {d}, C = {c}: {context}");
+        assert!(
+            (numbers + c..=numbers + c + 8).contains(&floats(context)),
+            "d = {d}, C = {c}: {context}"
+        );
     };
     of(size_of::<Context<4>>(), 4, 1);
     of(size_of::<Context<4, Td0, Growing, f32, 8>>(), 4, 8);

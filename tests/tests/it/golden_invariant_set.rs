@@ -1,11 +1,13 @@
 //! Golden family invariant_set: Theorem 2.
 
 use ictd_core::invariant_set::{
-    FeatureTrajectory, Projection, SignedPermutation, group_averaged_update, step, theta_star,
-    update,
+    FeatureTrajectory, Projection, SignedPermutation, averaged_update, linear_update, step,
+    theta_star,
 };
 use ictd_core::layer::Layer;
+use ictd_core::mask::Td0;
 use ictd_core::scalar::Real;
+use ictd_core::transformer::Transformer;
 use nalgebra::{SMatrix, SVector};
 use tests::{Case, Outputs, RealComputation, check_real_family};
 
@@ -46,19 +48,25 @@ fn invariant_set<R: Real, const D: usize, const K: usize>(case: &Case) -> Output
         })
         .collect();
     let gamma = number("gamma");
-    let averaged = |theta: &Layer<R, K>| {
-        group_averaged_update::<R, D, K, T>(theta, &trajectories, gamma).unwrap()
+    let update = |theta: &Transformer<_, 1>, trajectory: &FeatureTrajectory<R, D>| {
+        linear_update::<R, D, K, 1, T>(theta, &Td0, gamma, trajectory)
     };
+    let averaged = |theta: &Transformer<Layer<R, K>, 1>| {
+        let group = SignedPermutation::<D>::all();
+        averaged_update::<R, D, T, _>(&trajectories, group, |moved| update(theta, moved)).unwrap()
+    };
+    let one_layer = |layer| Transformer::<Layer<R, K>, 1>::autoregressive(layer, 1).unwrap();
 
     let mut out = Outputs::new();
-    let theta = theta_star::<R, D, K>(number("eta"), number("c"), number("c_prime"));
-    let delta = averaged(&theta);
+    let star = theta_star::<R, D, K>(number("eta"), number("c"), number("c_prime"));
+    let mut theta = one_layer(star);
+    let delta = averaged(&theta).layers()[0];
     matrices(&mut out, ["Delta_P", "Delta_Q"], &delta);
     let projection = Projection::of::<D, K>(&delta);
     out.field("rho", "averaged", [projection.eta]);
     out.field("delta", "averaged", [projection.c]);
     out.field("delta_prime", "averaged", [projection.c_prime]);
-    let alone = update::<R, D, K>(&theta, &trajectories[0], gamma).unwrap();
+    let alone = update(&theta, &trajectories[0]).unwrap().layers()[0];
     let names = ["control_no_averaging_Delta_P", "control_no_averaging_Delta_Q"];
     matrices(&mut out, names, &alone);
     let outside = Layer {
@@ -66,12 +74,13 @@ fn invariant_set<R: Real, const D: usize, const K: usize>(case: &Case) -> Output
         q: tests::matrices(&case.input("control_outside_Q"), 0)[0],
     };
     let names = ["control_outside_Delta_P", "control_outside_Delta_Q"];
-    matrices(&mut out, names, &averaged(&outside));
+    matrices(&mut out, names, &averaged(&one_layer(outside)).layers()[0]);
 
-    let (mut theta, mut iterates) = (theta, Vec::new());
+    let mut iterates = Vec::new();
     for _ in 0..case.count("iterates") {
-        theta = step(&theta, number("iterate_lr"), &averaged(&theta));
-        let at = Projection::of::<D, K>(&theta);
+        let delta = averaged(&theta);
+        step(&mut theta, number("iterate_lr"), &delta);
+        let at = Projection::of::<D, K>(&theta.layers()[0]);
         iterates.extend([at.eta, at.c, at.c_prime]);
         let rounding = if size_of::<R>() == 8 { 1e-12 } else { 1e-4 };
         assert!(at.departure.to_f64() < rounding, "{}: {at:?}", case.label());

@@ -69,7 +69,7 @@ fn metrics<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
             out.field("SS", "exact weights", [exact.ss]);
             compared(
                 &mut out,
-                compare_linear_transformer(&transformer, alpha, &prompt, &evaluation),
+                compare_linear_transformer(&transformer, &Td0, alpha, &prompt, &evaluation),
             );
             out.field("w_tf", "exact weights", v_tf.weights.iter().copied());
             evaluation.sample_linear(&v_tf)

@@ -3,9 +3,10 @@
 mod forward;
 mod streaming;
 mod training;
+mod universal;
 mod words;
 
-use super::{Digest, Kernel, LaneDigests, MAX_LANES, Seeds};
+use super::{Digest, Kernel, MAX_LANES, Run};
 use crate::error::Error;
 use crate::layer::Layer;
 use crate::linalg::{columns_mut, zeros};
@@ -16,7 +17,7 @@ use core::marker::PhantomData;
 use nalgebra::SMatrix;
 
 /// How many kernels there are.
-pub(super) const COUNT: usize = 16;
+pub(super) const COUNT: usize = 19;
 
 /// All kernels, on scalars S (`f32` or lanes of it): the digests are the same for each S.
 pub fn kernels<S: Scalar<Element = f32>>() -> [Kernel<S>; COUNT] {
@@ -38,7 +39,14 @@ pub fn kernels<S: Scalar<Element = f32>>() -> [Kernel<S>; COUNT] {
         kernel("streaming_contexts", streaming::contexts, "growing, forgetting, sliding"),
         kernel("episodes", streaming::episodes, "terminal marks, cumulants, stored contexts"),
         kernel("value_functions", streaming::device, "a device's context and model"),
+        kernel("theorem_1_form", universal::theorem_1, "layers that iterate TD, from contexts"),
+        kernel(
+            "universal",
+            universal::universal,
+            "ten numbers a layer, normalised; their gradient",
+        ),
         kernel("linear_training", training::linear, "two short runs, losses and checkpoints"),
+        kernel("any_shape_training", training::any_shape, "a trace; contexts that grow; discounts"),
         kernel("softmax_training", training::softmax, "a short run of softmax attention"),
         kernel("rnn_training", training::rnn, "a short run of the recurrent network"),
         kernel("cart_pole_training", training::cart_pole, "short runs on CartPole"),
@@ -51,8 +59,8 @@ struct Draws<S> {
     scalar: PhantomData<S>,
 }
 
-impl<S: Scalar<Element = f32>> Seeds<S> {
-    fn draws(self) -> Draws<S> {
+impl<S: Scalar<Element = f32>> Run<'_, S> {
+    fn draws(&self) -> Draws<S> {
         let streams = core::array::from_fn(|i| Rng::new(self.first.wrapping_add(i as u64)));
         Draws { streams, scalar: PhantomData }
     }
@@ -60,11 +68,10 @@ impl<S: Scalar<Element = f32>> Seeds<S> {
     /// Runs a program that lanes cannot do (or that has nothing to do with lanes) for one seed
     /// after the other.
     fn each(
-        self,
-        digests: &mut LaneDigests,
+        &mut self,
         mut program: impl FnMut(&mut Rng, &mut Digest) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        for (i, digest) in digests.lanes_mut().enumerate().take(S::LANES) {
+        for (i, digest) in self.digests.lanes_mut().enumerate().take(S::LANES) {
             program(&mut Rng::new(self.first.wrapping_add(i as u64)), digest)?;
         }
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::append;
 use crate::context::{Context, Forgetting, Growing, Sliding, Window};
-use crate::digest::{Digest, LaneDigests, Seeds};
+use crate::digest::{Digest, Run};
 use crate::error::Error;
 use crate::mask::{Mask, MeanCentred, Td0, TdLambda};
 use crate::scalar::Scalar;
@@ -13,47 +13,36 @@ const K: usize = 2 * D + 1;
 
 /// Each window with each mask, over more transitions than a block of the growing sum or than
 /// several windows hold.
-pub(super) fn contexts<S: Scalar<Element = f32>>(
-    seeds: Seeds<S>,
-    digests: &mut LaneDigests,
-) -> Result<(), Error> {
-    windows(seeds, digests, Td0)?;
-    windows(seeds, digests, TdLambda::new(S::splat(0.5))?)?;
-    windows(seeds, digests, MeanCentred)
+pub(super) fn contexts<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+    windows(run, Td0)?;
+    windows(run, TdLambda::new(S::splat(0.5))?)?;
+    windows(run, MeanCentred)
 }
 
-fn windows<S: Scalar<Element = f32>>(
-    seeds: Seeds<S>,
-    digests: &mut LaneDigests,
-    mask: impl Mask<S>,
-) -> Result<(), Error> {
-    stream(seeds, digests, Context::<D, _, _, S>::with(mask, Growing))?;
-    stream(seeds, digests, Context::<D, _, _, S>::with(mask, Forgetting::new(S::splat(0.97))?))?;
-    stream(seeds, digests, Context::<D, _, _, S>::with(mask, Sliding::<20>))
+fn windows<S: Scalar<Element = f32>>(run: &mut Run<S>, mask: impl Mask<S>) -> Result<(), Error> {
+    stream(run, Context::<D, _, _, S>::with(mask, Growing))?;
+    stream(run, Context::<D, _, _, S>::with(mask, Forgetting::new(S::splat(0.97))?))?;
+    stream(run, Context::<D, _, _, S>::with(mask, Sliding::<20>))
 }
 
 fn stream<S: Scalar<Element = f32>, M: Mask<S>, W: Window<S>>(
-    seeds: Seeds<S>,
-    digests: &mut LaneDigests,
+    run: &mut Run<S>,
     mut context: Context<D, M, W, S>,
 ) -> Result<(), Error> {
-    let mut draws = seeds.draws();
+    let mut draws = run.draws();
     for t in 0..600 {
         context.observe_transition(&draws.transition())?;
         if t % 75 == 0 {
             let statistic = context.statistic::<K>(S::splat(0.9), 0)?;
-            digests.numbers(&statistic.g);
-            digests.number(statistic.inverse_len);
+            run.digests.numbers(&statistic.g);
+            run.digests.number(statistic.inverse_len);
         }
     }
     Ok(())
 }
 
 /// Episodes and three cumulants, read for several discounts, and the context as it is stored.
-pub(super) fn episodes<S: Scalar<Element = f32>>(
-    seeds: Seeds<S>,
-    digests: &mut LaneDigests,
-) -> Result<(), Error> {
+pub(super) fn episodes<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
     fn stream<M: Mask<f32>, W: Window<f32>>(
         mut context: Context<D, M, W, f32, 3>,
         mut number: impl FnMut() -> f32,
@@ -76,7 +65,7 @@ pub(super) fn episodes<S: Scalar<Element = f32>>(
         digest.bytes(context.write(&mut buffer)?);
         Ok(())
     }
-    seeds.each(digests, |rng, digest| {
+    run.each(|rng, digest| {
         let mask = TdLambda::new(0.75)?;
         stream(Context::with(Td0, Growing), || rng.normal(), digest)?;
         stream(Context::with(mask, Growing), || rng.normal(), digest)?;
@@ -86,12 +75,9 @@ pub(super) fn episodes<S: Scalar<Element = f32>>(
 }
 
 /// What a device does: observe, compute the value function, ask it for values.
-pub(super) fn device<S: Scalar<Element = f32>>(
-    seeds: Seeds<S>,
-    digests: &mut LaneDigests,
-) -> Result<(), Error> {
+pub(super) fn device<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
     const D: usize = 4;
-    let mut draws = seeds.draws();
+    let mut draws = run.draws();
     let shared = Transformer::<_, 1>::autoregressive(draws.layer(), 3)?;
     let mut context = Context::<D, Td0, Growing, S>::new();
     for t in 0..300 {
@@ -100,8 +86,8 @@ pub(super) fn device<S: Scalar<Element = f32>>(
         if t % 30 == 0 {
             let statistic = context.statistic::<9>(S::splat(0.9), 0)?;
             let value = shared.value_function::<D>(&statistic)?;
-            digests.numbers(&value.weights);
-            digests.number(value.at(&transition.phi));
+            run.digests.numbers(&value.weights);
+            run.digests.number(value.at(&transition.phi));
         }
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::append;
 use crate::attention::{Attention, SoftmaxAttention, Td0};
-use crate::digest::{Digest, LaneDigests, Seeds};
+use crate::digest::{Digest, Run};
 use crate::error::Error;
 use crate::layer::Layer;
 use crate::model::{Model, crc32};
@@ -17,11 +17,8 @@ use crate::transition::Transition;
 use nalgebra::SMatrix;
 
 /// Every kind of random number, from each stream of the seed.
-pub(super) fn random_streams<S: Scalar<Element = f32>>(
-    seeds: Seeds<S>,
-    digests: &mut LaneDigests,
-) -> Result<(), Error> {
-    seeds.each(digests, |seed_rng, digest| {
+pub(super) fn random_streams<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+    run.each(|seed_rng, digest| {
         let seed = seed_rng.next_u64();
         for stream in [Stream::Tasks, Stream::Parameters, Stream::Evaluation] {
             let mut rng = Rng::stream(seed, stream);
@@ -40,25 +37,22 @@ pub(super) fn random_streams<S: Scalar<Element = f32>>(
 }
 
 /// The elementary functions over their ranges, and arithmetic on subnormal numbers.
-pub(super) fn elementary<S: Scalar<Element = f32>>(
-    seeds: Seeds<S>,
-    digests: &mut LaneDigests,
-) -> Result<(), Error> {
-    let mut draws = seeds.draws();
+pub(super) fn elementary<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+    let mut draws = run.draws();
     for exponent in 0..12 {
         // Magnitudes 2^-7 to 2^4 reach all branches of tanh; exp2 has none but its lower end, at -125.
         let size = S::splat((1u32 << exponent) as f32 / 128.0);
         for _ in 0..8 {
             let x = draws.number() * size;
             let powers = [x.exp2(), (-(x * S::splat(8.0)).abs()).exp2()];
-            digests.numbers(&powers);
-            digests.numbers(&[x.tanh(), x.abs().sqrt(), S::ONE / x, x.max(-x)]);
+            run.digests.numbers(&powers);
+            run.digests.numbers(&[x.tanh(), x.abs().sqrt(), S::ONE / x, x.max(-x)]);
             // 1e-38 x is subnormal, and so are its sums: flushing them to 0 changes the digest.
             let tiny = x * S::splat(1e-20) * S::splat(1e-20);
-            digests.numbers(&[tiny, tiny + S::splat(1e-40), tiny * S::splat(0.3)]);
+            run.digests.numbers(&[tiny, tiny + S::splat(1e-40), tiny * S::splat(0.3)]);
         }
     }
-    seeds.each(digests, |rng, digest| {
+    run.each(|rng, digest| {
         for scale in [0.01, 1.0, 40.0] {
             for _ in 0..8 {
                 reals::<f32>(rng, digest, scale as f32);
@@ -78,10 +72,7 @@ fn reals<R: Real>(rng: &mut Rng, digest: &mut Digest, scale: R) {
 }
 
 /// Stored models of each kind, written and read again.
-pub(super) fn stored_model<S: Scalar<Element = f32>>(
-    seeds: Seeds<S>,
-    digests: &mut LaneDigests,
-) -> Result<(), Error> {
+pub(super) fn stored_model<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
     fn layer<R: Real, const K: usize>(rng: &mut Rng) -> Layer<R, K> {
         let mut matrix = || SMatrix::from_fn(|_, _| rng.normal());
         Layer { p: matrix(), q: matrix() }
@@ -106,7 +97,7 @@ pub(super) fn stored_model<S: Scalar<Element = f32>>(
         }
         Ok(())
     }
-    seeds.each(digests, |rng, digest| {
+    run.each(|rng, digest| {
         let shared = Transformer::<_, 1>::autoregressive(layer(rng), 15)?;
         stored::<f32, 4, 9, 1, _>(shared, Td0, digest)?;
         let own = Transformer::<_, 3>::sequential(&[layer(rng), layer(rng), layer(rng)])?;
@@ -115,11 +106,8 @@ pub(super) fn stored_model<S: Scalar<Element = f32>>(
 }
 
 /// Each task: its numbers, its true values, and a path through it.
-pub(super) fn tasks<S: Scalar<Element = f32>>(
-    seeds: Seeds<S>,
-    digests: &mut LaneDigests,
-) -> Result<(), Error> {
-    seeds.each(digests, |rng, digest| {
+pub(super) fn tasks<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+    run.each(|rng, digest| {
         in_scalar::<f32>(rng, digest)?;
         in_scalar::<f64>(rng, digest)
     })

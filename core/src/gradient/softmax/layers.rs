@@ -2,12 +2,10 @@
 
 #![allow(clippy::manual_memcpy, reason = "a call of memcpy, where a loop is a few registers")]
 
-use super::rows::{
-    TILE, Workspace, add, add_outers, add_scaled, binary, combinations, dot, exponentials, scale,
-    scatter, tile, vector,
-};
+use super::rows::{TILE, Workspace, add_outers, binary, combinations, exponentials, scatter, tile};
 use super::{Columns, LayerTape};
 use crate::layer::Layer;
+use crate::linalg::arrays::{add, add_scaled, dot, scale, vector};
 use crate::linalg::{mul_vector, transpose_mul_vector};
 use crate::scalar::{Scalar, kernel};
 

@@ -37,12 +37,12 @@ mod tests;
 use super::{Gradient, zero_layers};
 use crate::error::Error;
 use crate::layer::Layer;
+use crate::linalg::arrays::{add_scaled, scale, vector};
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
 use crate::transformer::Transformer;
 use heapless::Vec;
 use layers::{LastLayer, backward_layer, forward_layer, last_layer};
-use rows::{add_scaled, scale, vector};
 
 /// The columns of Z, or their adjoints: n context columns (N is the capacity) and the query's.
 #[derive(Clone, Debug, PartialEq)]

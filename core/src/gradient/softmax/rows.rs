@@ -3,9 +3,8 @@
 //! A tile holds for each of n context columns, and for the query's, one number per row.
 
 use super::Columns;
-use crate::linalg::keep_apart;
+use crate::linalg::arrays::{add_scaled, dot, scale};
 use crate::scalar::{Scalar, kernel};
-use nalgebra::{ArrayStorage, SVector};
 
 /// How many rows of the scores are worked on at a time: what they accumulate stays in registers, and
 /// a column is loaded once for all of them. Sums keep their order.
@@ -121,49 +120,6 @@ pub(crate) fn binary<S: Scalar, const K: usize>(key: &[S; K]) -> [S; K] {
     let mut key = *key;
     scale(&mut key, S::from_f64(core::f64::consts::LOG2_E));
     key
-}
-
-#[inline(always)]
-pub(crate) fn add<S: Scalar, const K: usize>(x: &mut [S; K], y: &[S; K]) {
-    for i in 0..K {
-        keep_apart::<S>();
-        x[i] += y[i];
-    }
-}
-
-#[inline(always)]
-pub(crate) fn vector<S: Scalar, const K: usize>(x: [S; K]) -> SVector<S, K> {
-    SVector::from_array_storage(ArrayStorage([x]))
-}
-
-#[inline(always)]
-pub(crate) fn dot<S: Scalar, const K: usize>(x: &[S; K], y: &[S; K]) -> S {
-    let mut sum = S::ZERO;
-    for i in 0..K {
-        keep_apart::<S>();
-        if i == 0 {
-            sum = x[0] * y[0];
-        } else {
-            sum += x[i] * y[i];
-        }
-    }
-    sum
-}
-
-#[inline(always)]
-pub(crate) fn add_scaled<S: Scalar, const K: usize>(x: &mut [S; K], s: S, y: &[S; K]) {
-    for i in 0..K {
-        keep_apart::<S>();
-        x[i] += s * y[i];
-    }
-}
-
-#[inline(always)]
-pub(crate) fn scale<S: Scalar, const K: usize>(x: &mut [S; K], s: S) {
-    for i in 0..K {
-        keep_apart::<S>();
-        x[i] *= s;
-    }
 }
 
 kernel! {

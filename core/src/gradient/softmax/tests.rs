@@ -1,6 +1,6 @@
 use super::*;
 use crate::attention::SoftmaxAttention;
-use crate::gradient::finite_differences::{agree, random_layer, random_prompt, transformer};
+use crate::gradient::tests::{agree, random_layer, random_prompt, transformer};
 use crate::rng::Rng;
 use crate::scalar::Lanes8;
 use heapless::Vec;

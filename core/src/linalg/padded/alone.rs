@@ -1,110 +1,157 @@
 //! The products for one number, whose columns are padded to whole registers: they run along a column.
+//!
+//! Each first cuts what it is given to its size, so that a compiler that knows the size doubts no bound later.
 
-use super::{Columns, Onto};
+use super::{Onto, Size, from, numbers_at, set_numbers};
 use crate::scalar::Scalar;
 
-#[inline(always)]
-pub(super) fn scaled<S: Scalar, const R: usize>(s: S, x: &[S; R]) -> [S; R] {
-    let mut out = *x;
-    for i in 0..R {
-        out[i] = s * x[i];
-    }
-    out
-}
-
-#[inline(always)]
-pub(super) fn add<S: Scalar, const R: usize>(x: &mut [S; R], y: &[S; R]) {
-    for i in 0..R {
-        x[i] += y[i];
-    }
-}
-
-#[inline(always)]
-pub(super) fn add_mul_vector<S: Scalar, const R: usize, const K: usize>(
-    y: &[S; R],
-    a: &Columns<S, R, K>,
-    x: &[S; R],
-) -> [S; R] {
-    let mut sum = *y;
-    for (column, x_k) in a.iter().zip(x) {
-        for i in 0..R {
-            sum[i] += column[i] * *x_k;
-        }
-    }
-    sum
-}
-
-#[inline(always)]
-pub(super) fn mul_onto<S: Scalar, const R: usize, const K: usize>(
-    m: &mut Columns<S, R, K>,
-    onto: Onto<S, R, K>,
-    a: &Columns<S, R, K>,
-    b: &Columns<S, R, K>,
-) {
-    for (j, (out, b)) in m.iter_mut().zip(b).enumerate() {
-        let y = onto.rows(out, j, 0);
-        *out = add_mul_vector(&y, a, b);
-    }
-}
-
-#[inline(always)]
-pub(super) fn mul_transpose_onto<S: Scalar, const R: usize, const K: usize>(
-    m: &mut Columns<S, R, K>,
-    onto: Onto<S, R, K>,
-    a: &Columns<S, R, K>,
-    b: &Columns<S, R, K>,
-) {
-    for (j, out) in m.iter_mut().enumerate() {
-        let mut sum = onto.rows(out, j, 0);
-        for (a_k, b_k) in a.iter().zip(b) {
-            for i in 0..R {
-                sum[i] += a_k[i] * b_k[j];
+/// Runs the body for tiles of N rows: two registers, one, then number by number where columns are not
+/// padded.
+macro_rules! tiles {
+    ($rows:expr, $i:ident, $N:ident, $body:expr) => {
+        let mut $i = 0;
+        tiles!(@ $rows, $i, $N, $body, 16);
+        tiles!(@ $rows, $i, $N, $body, 8);
+        tiles!(@ $rows, $i, $N, $body, 4);
+        tiles!(@ $rows, $i, $N, $body, 1);
+    };
+    (@ $rows:expr, $i:ident, $N:ident, $body:expr, $n:literal) => {
+        {
+            const $N: usize = $n;
+            while $i + $N <= $rows {
+                $body;
+                $i += $N;
             }
         }
-        *out = sum;
+    };
+}
+
+#[inline(always)]
+pub(super) fn scaled<S: Scalar>(out: &mut [S], s: S, x: &[S]) {
+    for (out, x) in out.iter_mut().zip(x) {
+        *out = s * *x;
+    }
+}
+
+#[inline(always)]
+pub(super) fn add<S: Scalar>(x: &mut [S], y: &[S]) {
+    for (x, y) in x.iter_mut().zip(y) {
+        *x += *y;
+    }
+}
+
+#[inline(always)]
+pub(super) fn mul_vector<S: Scalar>(
+    Size { k, rows, .. }: Size,
+    out: &mut [S],
+    onto: Onto<S>,
+    a: &[S],
+    x: &[S],
+) {
+    let (out, onto, a) = (&mut out[..rows], onto.cut(0, rows), &a[..k * rows]);
+    tiles!(rows, i, N, {
+        let mut sums = onto.numbers::<N>(out, i);
+        let mut columns = &a[i..];
+        for x_k in &x[..k] {
+            let column = numbers_at::<N, S>(columns, 0);
+            for n in 0..N {
+                sums[n] += column[n] * *x_k;
+            }
+            columns = from(columns, rows);
+        }
+        set_numbers(out, i, &sums)
+    });
+}
+
+#[inline(always)]
+pub(super) fn mul<S: Scalar>(size: Size, m: &mut [S], onto: Onto<S>, a: &[S], b: &[S]) {
+    let Size { k, rows, .. } = size;
+    let (m, onto, b) = (&mut m[..k * rows], onto.cut(0, k * rows), &b[..k * rows]);
+    for j in 0..k {
+        let column = j * rows;
+        let x = &b[column..][..rows];
+        mul_vector(size, &mut m[column..][..rows], onto.cut(column, rows), a, x);
+    }
+}
+
+#[inline(always)]
+pub(super) fn mul_transpose<S: Scalar>(
+    Size { k, rows, .. }: Size,
+    m: &mut [S],
+    onto: Onto<S>,
+    a: &[S],
+    b: &[S],
+) {
+    let (m, onto, len) = (&mut m[..k * rows], onto.cut(0, k * rows), k * rows);
+    let (a, b) = (&a[..len], &b[..len]);
+    for j in 0..k {
+        tiles!(rows, i, N, {
+            let mut sums = onto.numbers::<N>(m, j * rows + i);
+            let (mut columns, mut xs) = (&a[i..], &b[j..]);
+            for _ in 0..k {
+                let (column, x_k) = (numbers_at::<N, S>(columns, 0), xs[0]);
+                for n in 0..N {
+                    sums[n] += column[n] * x_k;
+                }
+                (columns, xs) = (from(columns, rows), from(xs, rows));
+            }
+            set_numbers(m, j * rows + i, &sums)
+        });
     }
 }
 
 /// A whole column costs what its upper part does.
 #[inline(always)]
-pub(super) fn mul_transpose_onto_symmetric<S: Scalar, const R: usize, const K: usize>(
-    m: &mut Columns<S, R, K>,
-    onto: Onto<S, R, K>,
-    a: &Columns<S, R, K>,
-    b: &Columns<S, R, K>,
+pub(super) fn mul_transpose_upper<S: Scalar>(
+    size: Size,
+    m: &mut [S],
+    onto: Onto<S>,
+    a: &[S],
+    b: &[S],
 ) {
-    mul_transpose_onto(m, onto, a, b);
+    mul_transpose(size, m, onto, a, b);
 }
 
 #[inline(always)]
-pub(super) fn add_outers<S: Scalar, const R: usize, const K: usize, const N: usize>(
-    m: &mut Columns<S, R, K>,
-    pairs: [(&[S; R], &[S; R]); N],
+pub(super) fn add_outers<S: Scalar, const N: usize>(
+    Size { k, rows, .. }: Size,
+    m: &mut [S],
+    pairs: [(&[S], &[S]); N],
 ) {
-    for (j, column) in m.iter_mut().enumerate() {
-        // Written at the end: for all that the compiler knows, x lies in the column.
-        let mut sum = *column;
-        for (x, y) in pairs {
-            for i in 0..R {
-                sum[i] += x[i] * y[j];
+    let m = &mut m[..k * rows];
+    for j in 0..k {
+        let column = &mut m[j * rows..][..rows];
+        tiles!(rows, i, T, {
+            let mut sums = numbers_at::<T, S>(column, i);
+            for p in 0..N {
+                let (x, y_j) = (numbers_at::<T, S>(&pairs[p].0[..rows], i), pairs[p].1[..rows][j]);
+                for n in 0..T {
+                    sums[n] += x[n] * y_j;
+                }
             }
-        }
-        *column = sum;
+            set_numbers(column, i, &sums)
+        });
     }
 }
 
 #[inline(always)]
-pub(super) fn symmetric_outers<S: Scalar, const R: usize, const K: usize, const N: usize>(
-    m: &mut Columns<S, R, K>,
-    pairs: [(&[S; R], &[S; R]); N],
+pub(super) fn symmetric_outers<S: Scalar, const N: usize>(
+    Size { k, rows, .. }: Size,
+    m: &mut [S],
+    pairs: [(&[S], &[S]); N],
 ) {
-    for (j, column) in m.iter_mut().enumerate() {
-        let mut sum = [S::ZERO; R];
-        for (x, y) in pairs {
-            for i in 0..R {
-                sum[i] += x[i] * y[j] + y[i] * x[j];
+    let m = &mut m[..k * rows];
+    for j in 0..k {
+        tiles!(rows, i, T, {
+            let mut sums = [S::ZERO; T];
+            for p in 0..N {
+                let (x, y) = (&pairs[p].0[..rows], &pairs[p].1[..rows]);
+                let (x_i, y_i) = (numbers_at::<T, S>(x, i), numbers_at::<T, S>(y, i));
+                for n in 0..T {
+                    sums[n] += x_i[n] * y[j] + y_i[n] * x[j];
+                }
             }
-        }
-        *column = sum;
+            set_numbers(m, j * rows + i, &sums)
+        });
     }
 }

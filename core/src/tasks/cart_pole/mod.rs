@@ -74,9 +74,18 @@ pub fn cart_pole<R: Real, const D: usize, const M: usize>(
     coding: TileCoding<R>,
     rng: &mut Rng,
 ) -> Result<CartPole<R, D, M>, Error> {
+    draw(coding, D, rng)
+}
+
+/// [`cart_pole`] with `dim` <= D features.
+pub(super) fn draw<R: Real, const D: usize, const M: usize>(
+    coding: TileCoding<R>,
+    dim: usize,
+    rng: &mut Rng,
+) -> Result<CartPole<R, D, M>, Error> {
     let physics = CartPolePhysics::sample(rng);
     let epsilon = rng.uniform();
-    CartPole::new(physics, epsilon, coding, RewardOf::CurrentState, rng)
+    CartPole::of_dim(dim, physics, epsilon, coding, RewardOf::CurrentState, rng)
 }
 
 /// A CartPole MRP as in the authors' code: a light pole ([`CartPolePhysics::sample_light_pole`]), one
@@ -89,10 +98,19 @@ pub fn cart_pole_single_grid<R: Real, const D: usize, const M: usize>(
     bins: u16,
     rng: &mut Rng,
 ) -> Result<CartPole<R, D, M>, Error> {
+    draw_single_grid(bins, D, rng)
+}
+
+/// [`cart_pole_single_grid`] with `dim` <= D features.
+pub(super) fn draw_single_grid<R: Real, const D: usize, const M: usize>(
+    bins: u16,
+    dim: usize,
+    rng: &mut Rng,
+) -> Result<CartPole<R, D, M>, Error> {
     let coding = TileCoding::new(1, bins)?;
     let physics = CartPolePhysics::sample_light_pole(rng);
     let epsilon = rng.uniform();
-    CartPole::new(physics, epsilon, coding, RewardOf::NextState, rng)
+    CartPole::of_dim(dim, physics, epsilon, coding, RewardOf::NextState, rng)
 }
 
 impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
@@ -103,6 +121,17 @@ impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
     /// [`Error::CapacityExceeded`] if the coding has more than M tiles; [`Error::OutOfRange`] for
     /// epsilon outside [0, 1].
     pub fn new(
+        physics: CartPolePhysics<R>,
+        epsilon: R,
+        coding: TileCoding<R>,
+        reward_of: RewardOf,
+        rng: &mut Rng,
+    ) -> Result<Self, Error> {
+        Self::of_dim(D, physics, epsilon, coding, reward_of, rng)
+    }
+
+    fn of_dim(
+        dim: usize,
         physics: CartPolePhysics<R>,
         epsilon: R,
         coding: TileCoding<R>,
@@ -126,7 +155,7 @@ impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
             reward: [R::ZERO; M],
         };
         for i in 0..tiles {
-            let w: SVector<R, D> = uniform_vector(D, rng);
+            let w: SVector<R, D> = uniform_vector(dim, rng);
             add_scaled(&mut task.projection[i], scale, &w);
         }
         for i in 0..tiles {

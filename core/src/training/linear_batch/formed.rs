@@ -1,96 +1,203 @@
 //! The layers before the last two, whose maps B = I + A are formed.
 //!
 //! ```text
-//! A = P G Q      V = G + A G      G' = B G B^T = V + V A^T      z' = B z
+//! A = P G Q      V = G + A G      U = G^T + A G^T      G' = B G B^T = V + V A^T      z' = B z
 //! ```
 //!
-//! and back, with H = G-bar + G-bar^T (G is symmetric, so no more of G-bar is needed):
+//! and back, with H = G-bar:
 //!
 //! ```text
-//! A-bar = H V + z-bar z^T        P-bar += A-bar (G Q)^T      Q-bar += G P^T A-bar
-//! H <- B^T H B + E + E^T, E = P^T A-bar Q^T                  z-bar <- B^T z-bar
+//! A-bar = H U + H^T V + z-bar z^T      P-bar += A-bar (G Q)^T      Q-bar += G^T P^T A-bar
+//! H <- B^T H B + E, E = P^T A-bar Q^T                              z-bar <- B^T z-bar
+//! ```
+//!
+//! If G is symmetric no more is needed than H = G-bar + G-bar^T:
+//!
+//! ```text
+//! A-bar = H V + z-bar z^T              H <- B^T H B + E + E^T
 //! ```
 
-use super::{BatchLayer, LayerSum};
+use super::work::{BatchLayer, LayerSum, split};
+use crate::linalg::keep_apart;
 use crate::linalg::padded::{
-    Columns, Onto, TwoSided, add_mul_vector, add_outers, mirror, mul_onto, mul_transpose_onto,
-    mul_transpose_onto_symmetric, zeros,
+    Onto, Size, TwoSided, add, add_outers, mirror, mul, mul_transpose, mul_transpose_symmetric,
+    short_mul_vector, transpose,
 };
 use crate::scalar::Scalar;
 
 /// A layer's pass.
-#[derive(Clone, Copy)]
-pub(super) struct Step<S: Scalar, const R: usize, const K: usize> {
-    pub(super) g: Columns<S, R, K>,
-    pub(super) a: Columns<S, R, K>,
-    v: Columns<S, R, K>,
-    pub(super) z: [S; R],
+pub(super) struct Step<'a, S> {
+    pub(super) g: &'a mut [S],
+    pub(super) a: &'a mut [S],
+    v: &'a mut [S],
+    /// G^T; empty if G is symmetric.
+    g_t: &'a mut [S],
+    /// U; empty if it is V.
+    u: &'a mut [S],
+    pub(super) z: &'a mut [S],
 }
 
-impl<S: Scalar, const R: usize, const K: usize> Step<S, R, K> {
-    pub(super) const ZEROS: Self = {
-        let zeros = [[S::ZERO; R]; K];
-        Step { g: zeros, a: zeros, v: zeros, z: [S::ZERO; R] }
-    };
+/// Those of all layers in the pass.
+pub(super) struct Steps<'a, S> {
+    size: Size,
+    has_trace: bool,
+    matrices: &'a mut [S],
+    columns: &'a mut [S],
+}
+
+impl<'a, S: Scalar> Steps<'a, S> {
+    #[inline(always)]
+    pub(super) fn new(
+        size: Size,
+        has_trace: bool,
+        matrices: &'a mut [S],
+        columns: &'a mut [S],
+    ) -> Self {
+        Steps { size, has_trace, matrices, columns }
+    }
+
+    /// Layers l and l + 1.
+    #[inline(always)]
+    pub(super) fn pair(&mut self, l: usize) -> (Step<'_, S>, Step<'_, S>) {
+        let rows = self.size.rows;
+        let one = super::step_matrices(self.has_trace) * self.size.matrix();
+        let (matrices, next_matrices) = self.matrices[l * one..][..2 * one].split_at_mut(one);
+        let (z, next_z) = self.columns[l * rows..][..2 * rows].split_at_mut(rows);
+        let (size, has_trace) = (self.size, self.has_trace);
+        (
+            Step::within(size, has_trace, matrices, z),
+            Step::within(size, has_trace, next_matrices, next_z),
+        )
+    }
+
+    #[inline(always)]
+    pub(super) fn at(&mut self, l: usize) -> Step<'_, S> {
+        let rows = self.size.rows;
+        let one = super::step_matrices(self.has_trace) * self.size.matrix();
+        let (matrices, z) =
+            (&mut self.matrices[l * one..][..one], &mut self.columns[l * rows..][..rows]);
+        Step::within(self.size, self.has_trace, matrices, z)
+    }
+}
+
+impl<'a, S: Scalar> Step<'a, S> {
+    #[inline(always)]
+    fn within(size: Size, has_trace: bool, matrices: &'a mut [S], z: &'a mut [S]) -> Self {
+        let of_trace = if has_trace { size.matrix() } else { 0 };
+        let (matrices, rest) = matrices.split_at_mut(3 * size.matrix());
+        let ([g, a, v], [g_t, u]) = (split(matrices, size.matrix()), split(rest, of_trace));
+        Step { g, a, v, g_t, u, z }
+    }
+
+    /// G^T.
+    #[inline(always)]
+    pub(super) fn g_t(&self) -> &[S] {
+        if self.is_symmetric() { self.g } else { self.g_t }
+    }
+
+    #[inline(always)]
+    pub(super) fn is_symmetric(&self) -> bool {
+        self.g_t.is_empty()
+    }
+
+    /// To be called after every change of G.
+    #[inline(always)]
+    pub(super) fn update(&mut self, size: Size) {
+        if !self.is_symmetric() {
+            transpose(size, self.g_t, self.g);
+        }
+    }
 
     /// A from G.
     #[inline(always)]
-    pub(super) fn form(&mut self, layer: &BatchLayer<S, R, K>, g_q: &mut Columns<S, R, K>) {
-        mul_onto(g_q, Onto::Zeros, &self.g, &layer.q.m);
-        mul_onto(&mut self.a, Onto::Zeros, &layer.p.m, g_q);
+    pub(super) fn form(&mut self, size: Size, layer: &BatchLayer<S>, g_q: &mut [S]) {
+        mul(size, g_q, Onto::Zeros, self.g, layer.q.m);
+        mul(size, self.a, Onto::Zeros, layer.p.m, g_q);
     }
 
     /// G and z of the next layer.
     #[inline(always)]
-    pub(super) fn forward(&mut self, next: &mut Self) {
-        mul_onto(&mut self.v, Onto::Matrix(&self.g), &self.a, &self.g);
-        mul_transpose_onto_symmetric(&mut next.g, Onto::Matrix(&self.v), &self.v, &self.a);
-        next.z = add_mul_vector(&self.z, &self.a, &self.z);
+    pub(super) fn forward(&mut self, size: Size, next: &mut Step<S>) {
+        mul(size, self.v, Onto::Other(self.g), self.a, self.g);
+        if self.is_symmetric() {
+            mul_transpose_symmetric(size, next.g, Onto::Other(self.v), self.v, self.a);
+        } else {
+            mul(size, self.u, Onto::Other(self.g_t), self.a, self.g_t);
+            mul_transpose(size, next.g, Onto::Other(self.v), self.v, self.a);
+            next.update(size);
+        }
+        short_mul_vector(size, next.z, Onto::Other(self.z), self.a, self.z);
     }
 
-    /// A-bar = onto + H V + z-bar z^T, from H and z-bar of the next layer.
+    /// A-bar = onto + H U + H^T V + z-bar z^T, from H and z-bar of the next layer.
     #[inline(always)]
     pub(super) fn a_bar(
         &self,
-        a_bar: &mut Columns<S, R, K>,
-        onto: Onto<S, R, K>,
-        h: &Columns<S, R, K>,
-        z_bar: &[S; R],
+        size: Size,
+        a_bar: &mut [S],
+        onto: Onto<S>,
+        h: &[S],
+        z_bar: &[S],
+        h_t: &mut [S],
     ) {
-        mul_onto(a_bar, onto, h, &self.v);
-        add_outers(a_bar, [(z_bar, &self.z)]);
+        if self.is_symmetric() {
+            mul(size, a_bar, onto, h, self.v);
+        } else {
+            mul(size, a_bar, onto, h, self.u);
+            transpose(size, h_t, h);
+            mul(size, a_bar, Onto::Itself, h_t, self.v);
+        }
+        add_outers(size, a_bar, [(z_bar, &*self.z)]);
     }
 
     /// Turns H and z-bar of the next layer into this one's, and adds to its parameters' adjoints.
     #[inline(always)]
     pub(super) fn backward(
         &self,
-        layer: &BatchLayer<S, R, K>,
-        sum: &mut LayerSum<S, R, K>,
-        h: &mut Columns<S, R, K>,
-        z_bar: &mut [S; R],
-        [a_bar, product]: &mut [Columns<S, R, K>; 2],
+        size: Size,
+        layer: &BatchLayer<S>,
+        sum: LayerSum<S>,
+        h: &mut [S],
+        z_bar: &mut [S],
+        [a_bar, product, h_b, scratch]: &mut [&mut [S]; 4],
     ) {
-        self.a_bar(a_bar, Onto::Zeros, h, z_bar);
+        self.a_bar(size, a_bar, Onto::Zeros, h, z_bar, scratch);
         // G Q
-        mul_onto(product, Onto::Zeros, &self.g, &layer.q.m);
-        mul_transpose_onto(&mut sum.p, Onto::Itself, a_bar, product);
+        mul(size, product, Onto::Zeros, self.g, layer.q.m);
+        mul_transpose(size, sum.p, Onto::Itself, a_bar, product);
         // P^T A-bar
-        layer.p.transpose_mul(product, a_bar);
-        mul_onto(&mut sum.q, Onto::Itself, &self.g, product);
+        layer.p.transpose_mul(size, product, Onto::Zeros, a_bar);
+        mul(size, sum.q, Onto::Itself, self.g_t(), product);
         let e = a_bar;
-        mul_transpose_onto(e, Onto::Zeros, product, &layer.q.m);
+        mul_transpose(size, e, Onto::Zeros, product, layer.q.m);
 
-        let a = TwoSided::of(self.a);
-        let mut h_b = zeros();
-        mul_onto(&mut h_b, Onto::Matrix(h), h, &a.m);
-        for j in 0..K {
-            h[j] = a.add_transpose_mul_vector(&h_b[j], &h_b[j]);
-            for i in 0..K {
-                h[j][i] += e[j][i] + e[i][j];
-            }
+        if S::LANES == 1 {
+            transpose(size, scratch, self.a);
         }
-        mirror(h);
-        *z_bar = a.add_transpose_mul_vector(z_bar, z_bar);
+        let a = TwoSided::of(self.a, scratch);
+        mul(size, h_b, Onto::Other(h), h, self.a);
+        a.transpose_mul(size, h, Onto::Other(h_b), h_b);
+        if self.is_symmetric() {
+            add_symmetric(size, h, e);
+        } else {
+            add(h, e);
+        }
+        // z-bar + A^T z-bar.
+        let z_next = &mut product[..size.rows];
+        a.transpose_mul_vector(size, z_next, Onto::Other(z_bar), z_bar);
+        z_bar.copy_from_slice(z_next);
     }
+}
+
+/// H += E + E^T for a symmetric H: exactly symmetric again.
+#[inline(always)]
+fn add_symmetric<S: Scalar>(size: Size, h: &mut [S], e: &[S]) {
+    let Size { k, rows, .. } = size;
+    for j in 0..k {
+        for i in 0..=j {
+            keep_apart::<S>();
+            h[j * rows + i] += e[j * rows + i] + e[i * rows + j];
+        }
+    }
+    mirror(size, h);
 }

@@ -3,143 +3,186 @@
 //!
 //! ```text
 //! TF_L = -(z_b + P_b G_b Q_b z_b)[K] = -(z_b[K] + <w, u>)
-//! z_b = B_a z      s = Q_b z_b      u = B_a^T s      r = B_a^T p      w = G r
+//! z_b = B_a z      s = Q_b z_b      u = B_a^T s      r = B_a^T p      w = G^T r
 //! ```
 
-use super::{BatchLayer, LayerSum};
+use super::formed::Step;
+use super::work::{BatchLayer, Sums, product, split};
 use crate::linalg::padded::{
-    Columns, add, add_mul_vector, add_outers, dot, mul_vector, scaled, symmetric_outers,
+    Onto, Size, add, add_outers, dot, scaled, short_mul_vector, symmetric_outers,
 };
 use crate::scalar::Scalar;
 
 /// What the last two layers take from the parameters alone, or its adjoint.
-#[derive(Clone, Copy)]
-pub(super) struct LastRow<S: Scalar, const R: usize> {
+pub(super) struct LastRow<'a, S> {
     /// p = P_b^T e_K.
-    pub(super) p: [S; R],
+    pub(super) p: &'a mut [S],
     /// P_a^T p.
-    p_p: [S; R],
+    p_p: &'a mut [S],
 }
 
-impl<S: Scalar, const R: usize> LastRow<S, R> {
-    pub(super) const ZEROS: Self = LastRow { p: [S::ZERO; R], p_p: [S::ZERO; R] };
+impl<'a, S: Scalar> LastRow<'a, S> {
+    /// Vectors that it takes.
+    pub(super) const VECTORS: usize = 2;
 
     #[inline(always)]
-    pub(super) fn of<const K: usize>([a, b]: [&BatchLayer<S, R, K>; 2]) -> Self {
-        let p = b.p.transpose_mul_vector(&e_k::<K, S, R>(S::ONE));
-        LastRow { p, p_p: a.p.transpose_mul_vector(&p) }
+    pub(super) fn zeros(size: Size, vectors: &'a mut [S]) -> Self {
+        vectors.fill(S::ZERO);
+        let [p, p_p] = split(vectors, size.rows);
+        LastRow { p, p_p }
+    }
+
+    #[inline(always)]
+    pub(super) fn form(&mut self, size: Size, [a, b]: &[BatchLayer<S>; 2], e_k: &mut [S]) {
+        set_e_k(size, e_k, S::ONE);
+        b.p.transpose_mul_vector(size, self.p, Onto::Zeros, e_k);
+        a.p.transpose_mul_vector(size, self.p_p, Onto::Zeros, self.p);
     }
 
     /// P-bar of a and b += what `self_bar`, complete after the last window, passes back.
     #[inline(always)]
-    pub(super) fn backward<const K: usize>(
+    pub(super) fn backward(
         &self,
-        self_bar: &LastRow<S, R>,
-        a: &BatchLayer<S, R, K>,
-        sums: &mut [LayerSum<S, R, K>],
+        size: Size,
+        self_bar: &LastRow<S>,
+        a: &BatchLayer<S>,
+        sums: &mut Sums<S>,
         [at_a, at_b]: [usize; 2],
+        [e_k, p_bar]: [&mut [S]; 2],
     ) {
-        let p_bar = add_mul_vector(&self_bar.p, &a.p.m, &self_bar.p_p);
-        add_outers(&mut sums[at_a].p, [(&self.p, &self_bar.p_p)]);
-        add_outers(&mut sums[at_b].p, [(&e_k::<K, S, R>(S::ONE), &p_bar)]);
+        set_e_k(size, e_k, S::ONE);
+        short_mul_vector(size, p_bar, Onto::Other(self_bar.p), a.p.m, self_bar.p_p);
+        add_outers(size, sums.at(at_a).p, [(&*self.p, &*self_bar.p_p)]);
+        add_outers(size, sums.at(at_b).p, [(&*e_k, &*p_bar)]);
     }
 }
 
 /// A window's pass through layers a and b, (K) each.
-pub(super) struct LastTwo<S: Scalar, const R: usize> {
+pub(super) struct LastTwo<'a, S> {
     /// Q_a z.
-    q_z: [S; R],
+    q_z: &'a mut [S],
     /// G Q_a z.
-    g_q_z: [S; R],
-    z_b: [S; R],
-    /// G P_a^T p.
-    g_p_p: [S; R],
-    r: [S; R],
-    w: [S; R],
-    s: [S; R],
+    g_q_z: &'a mut [S],
+    z_b: &'a mut [S],
+    /// G^T P_a^T p.
+    g_p_p: &'a mut [S],
+    r: &'a mut [S],
+    w: &'a mut [S],
+    s: &'a mut [S],
     /// P_a^T s.
-    p_s: [S; R],
-    /// G P_a^T s.
-    g_p_s: [S; R],
-    u: [S; R],
+    p_s: &'a mut [S],
+    /// G^T P_a^T s.
+    g_p_s: &'a mut [S],
+    u: &'a mut [S],
+    /// Room for the adjoints.
+    bars: &'a mut [S],
 }
 
-impl<S: Scalar, const R: usize> LastTwo<S, R> {
+impl<'a, S: Scalar> LastTwo<'a, S> {
+    /// Vectors that it takes.
+    pub(super) const VECTORS: usize = 10 + 11;
+
     #[inline(always)]
-    pub(super) fn forward<const K: usize>(
-        [a, b]: [&BatchLayer<S, R, K>; 2],
-        row: &LastRow<S, R>,
-        g: &Columns<S, R, K>,
-        z: &[S; R],
-    ) -> Self {
-        let g_p_p = mul_vector(g, &row.p_p);
-        let q_z = mul_vector(&a.q.m, z);
-        let g_q_z = mul_vector(g, &q_z);
-        let z_b = add_mul_vector(z, &a.p.m, &g_q_z);
-        let r = a.q.add_transpose_mul_vector(&row.p, &g_p_p);
-        let w = mul_vector(g, &r);
-        let s = mul_vector(&b.q.m, &z_b);
-        let p_s = a.p.transpose_mul_vector(&s);
-        let g_p_s = mul_vector(g, &p_s);
-        let u = a.q.add_transpose_mul_vector(&s, &g_p_s);
-        LastTwo { q_z, g_q_z, z_b, g_p_p, r, w, s, p_s, g_p_s, u }
+    pub(super) fn within(size: Size, vectors: &'a mut [S]) -> Self {
+        vectors.fill(S::ZERO);
+        let (forward, bars) = vectors.split_at_mut(10 * size.rows);
+        let [q_z, g_q_z, z_b, g_p_p, r, w, s, p_s, g_p_s, u] = split(forward, size.rows);
+        LastTwo { q_z, g_q_z, z_b, g_p_p, r, w, s, p_s, g_p_s, u, bars }
     }
 
     /// TF_L.
     #[inline(always)]
-    pub(super) fn value<const K: usize>(&self) -> S {
-        -(self.z_b[K - 1] + dot::<K, S, R>(&self.w, &self.u))
+    pub(super) fn forward(
+        &mut self,
+        size: Size,
+        [a, b]: &[BatchLayer<S>; 2],
+        row: &LastRow<S>,
+        step: &Step<S>,
+    ) -> S {
+        let (g, g_t, z) = (&*step.g, step.g_t(), &*step.z);
+        product(size, self.g_p_p, g_t, row.p_p);
+        product(size, self.q_z, a.q.m, z);
+        product(size, self.g_q_z, g, self.q_z);
+        short_mul_vector(size, self.z_b, Onto::Other(z), a.p.m, self.g_q_z);
+        a.q.transpose_mul_vector(size, self.r, Onto::Other(row.p), self.g_p_p);
+        product(size, self.w, g_t, self.r);
+        product(size, self.s, b.q.m, self.z_b);
+        a.p.transpose_mul_vector(size, self.p_s, Onto::Zeros, self.s);
+        product(size, self.g_p_s, g_t, self.p_s);
+        a.q.transpose_mul_vector(size, self.u, Onto::Other(self.s), self.g_p_s);
+        -(self.z_b[size.k - 1] + dot(size, self.w, self.u))
     }
 
     /// From the value's adjoint: adds to those of the parameters; writes H, if it is wanted, and
-    /// returns z-bar.
+    /// z-bar.
     #[inline(always)]
     #[allow(clippy::too_many_arguments, reason = "what a pass has read, and where its adjoints go")]
-    pub(super) fn backward<const K: usize>(
-        &self,
+    pub(super) fn backward(
+        &mut self,
+        size: Size,
         v_bar: S,
-        [a, b]: [&BatchLayer<S, R, K>; 2],
-        row: &LastRow<S, R>,
-        g: &Columns<S, R, K>,
-        z: &[S; R],
-        sums: &mut [LayerSum<S, R, K>],
+        [a, b]: &[BatchLayer<S>; 2],
+        row: &LastRow<S>,
+        step: &Step<S>,
+        sums: &mut Sums<S>,
         [at_a, at_b]: [usize; 2],
-        row_bar: &mut LastRow<S, R>,
-        h: Option<&mut Columns<S, R, K>>,
-    ) -> [S; R] {
-        let LastTwo { q_z, g_q_z, z_b, g_p_p, r, w, s, p_s, g_p_s, u } = self;
+        row_bar: &mut LastRow<S>,
+        h: Option<&mut [S]>,
+        z_bar: &mut [S],
+    ) {
+        let LastTwo { q_z, g_q_z, z_b, g_p_p, r, w, s, p_s, g_p_s, u, bars } = self;
+        let (g, g_t, z) = (&*step.g, step.g_t(), &*step.z);
+        let [
+            u_bar,
+            w_bar,
+            r_bar,
+            g_p_s_bar,
+            p_s_bar,
+            s_bar,
+            g_p_p_bar,
+            z_b_bar,
+            g_q_z_bar,
+            q_z_bar,
+            e_k,
+        ] = split(bars, size.rows);
         // w and u.
-        let (u_bar, w_bar) = (scaled(-v_bar, w), scaled(-v_bar, u));
-        let r_bar = mul_vector(g, &w_bar);
-        let g_p_s_bar = mul_vector(&a.q.m, &u_bar);
-        let p_s_bar = mul_vector(g, &g_p_s_bar);
-        let s_bar = add_mul_vector(&u_bar, &a.p.m, &p_s_bar);
+        scaled(u_bar, -v_bar, w);
+        scaled(w_bar, -v_bar, u);
+        product(size, r_bar, g, w_bar);
+        product(size, g_p_s_bar, a.q.m, u_bar);
+        product(size, p_s_bar, g, g_p_s_bar);
+        short_mul_vector(size, s_bar, Onto::Other(u_bar), a.p.m, p_s_bar);
         // r.
-        add(&mut row_bar.p, &r_bar);
-        let g_p_p_bar = mul_vector(&a.q.m, &r_bar);
-        row_bar.p_p = add_mul_vector(&row_bar.p_p, g, &g_p_p_bar);
+        add(row_bar.p, r_bar);
+        product(size, g_p_p_bar, a.q.m, r_bar);
+        short_mul_vector(size, row_bar.p_p, Onto::Itself, g, g_p_p_bar);
         // s and z_b.
-        let z_b_bar = b.q.add_transpose_mul_vector(&e_k::<K, S, R>(-v_bar), &s_bar);
-        let g_q_z_bar = a.p.transpose_mul_vector(&z_b_bar);
-        let q_z_bar = mul_vector(g, &g_q_z_bar);
-        let z_bar = a.q.add_transpose_mul_vector(&z_b_bar, &q_z_bar);
+        set_e_k(size, e_k, -v_bar);
+        b.q.transpose_mul_vector(size, z_b_bar, Onto::Other(e_k), s_bar);
+        a.p.transpose_mul_vector(size, g_q_z_bar, Onto::Zeros, z_b_bar);
+        product(size, q_z_bar, g_t, g_q_z_bar);
+        a.q.transpose_mul_vector(size, z_bar, Onto::Other(z_b_bar), q_z_bar);
 
-        add_outers(&mut sums[at_a].p, [(s, &p_s_bar), (&z_b_bar, g_q_z)]);
-        add_outers(&mut sums[at_a].q, [(g_p_s, &u_bar), (g_p_p, &r_bar), (&q_z_bar, z)]);
-        add_outers(&mut sums[at_b].q, [(&s_bar, z_b)]);
+        let of_a = sums.at(at_a);
+        add_outers(size, of_a.p, [(&**s, &*p_s_bar), (z_b_bar, g_q_z)]);
+        add_outers(size, of_a.q, [(&**g_p_s, &*u_bar), (g_p_p, r_bar), (q_z_bar, z)]);
+        add_outers(size, sums.at(at_b).q, [(&*s_bar, &**z_b)]);
         if let Some(h) = h {
-            let g_bars =
-                [(r, &w_bar), (&g_p_s_bar, p_s), (&g_p_p_bar, &row.p_p), (&g_q_z_bar, q_z)];
-            symmetric_outers(h, g_bars);
+            let g_bars: [(&[S], &[S]); 4] =
+                [(r, w_bar), (p_s, g_p_s_bar), (row.p_p, g_p_p_bar), (g_q_z_bar, q_z)];
+            if step.is_symmetric() {
+                symmetric_outers(size, h, g_bars);
+            } else {
+                h.fill(S::ZERO);
+                add_outers(size, h, g_bars);
+            }
         }
-        z_bar
     }
 }
 
 /// s e_K.
 #[inline(always)]
-fn e_k<const K: usize, S: Scalar, const R: usize>(s: S) -> [S; R] {
-    let mut e_k = [S::ZERO; R];
-    e_k[K - 1] = s;
-    e_k
+fn set_e_k<S: Scalar>(size: Size, e_k: &mut [S], s: S) {
+    e_k.fill(S::ZERO);
+    e_k[size.k - 1] = s;
 }

@@ -16,154 +16,146 @@
 //! | letter | meaning | shape |
 //! |---|---|---|
 //! | P, Q | a layer's parameters, **P times 1/n throughout** | (K, K) |
-//! | G | the statistic that a layer meets; symmetric under TD(0)'s mask | (K, K) |
+//! | G | the statistic that a layer meets; symmetric under TD(0)'s mask, not under TD(lambda)'s | (K, K) |
 //! | A | P G Q, so that the layer maps every column by B = I + A | (K, K) |
 //! | V | B G = G + A G | (K, K) |
+//! | U | B G^T; V if G is symmetric | (K, K) |
 //! | z | the query's column that a layer meets | (K) |
 //! | a, b | as an index: the last layer but one, and the last; G and z without one are layer a's | |
 //! | p | P_b^T e_K, the last row of P_b | (K) |
 //! | C | the sum of A_0-bar over the windows so far | (K, K) |
-//! | H | G-bar + G-bar^T | (K, K) |
+//! | H | G-bar; if G is symmetric G-bar + G-bar^T, as no more of G-bar is needed | (K, K) |
 //! | X-bar | the adjoint of X: the loss's derivative with respect to it | as X |
 //!
-//! K vectors and the columns of matrices are padded to R >= K rows ([`padded`](crate::linalg::padded)).
+//! K and the number of layers are known when it runs only: there is one kernel for all shapes, and where it
+//! computes is handed to it ([`Work`]). K vectors and the columns of matrices are padded
+//! ([`padded`](crate::linalg::padded)).
 
 mod formed;
 mod last_two;
 mod slide;
+mod work;
 
 use super::network::BatchLoss;
 use super::{Targets, Windows};
-use crate::layer::Layer;
-use crate::linalg::padded::{Columns, TwoSided, add, add_outers, dot, mul_vector, scaled, zeros};
+use crate::linalg::padded::{Size, add, add_outers, dot, scaled};
 use crate::scalar::{Scalar, kernel};
-use formed::Step;
+use formed::Steps;
 use last_two::{LastRow, LastTwo};
 use slide::Slide;
-
-/// What a batch needs of one stored layer: P and Q.
-#[derive(Clone, Copy)]
-struct BatchLayer<S: Scalar, const R: usize, const K: usize> {
-    p: TwoSided<S, R, K>,
-    q: TwoSided<S, R, K>,
-}
-
-/// P-bar and Q-bar of one stored layer, summed over the windows.
-#[derive(Clone, Copy)]
-struct LayerSum<S: Scalar, const R: usize, const K: usize> {
-    p: Columns<S, R, K>,
-    q: Columns<S, R, K>,
-}
+use work::{Layers, Sums, product};
+pub(super) use work::{
+    Shape, VECTORS, Work, layer_matrices, load, matrices, split, step_matrices, unload,
+};
 
 kernel! {
-    /// The loss of a batch for the stored layers, `depth` of them in the pass (at most L), and
-    /// gradient += its gradient. C >= the number of stored layers, R >= K.
-    pub(super) fn batch_gradient as BatchGradient<
-        'a,
-        S: Scalar,
-        const D: usize,
-        const K: usize,
-        const C: usize,
-        const L: usize,
-        const R: usize,
-    >(
-        stored: &'a [Layer<S, K>],
-        depth: usize,
+    /// The loss of a batch for the layers in `work`, whose sums become its gradient ([`load`],
+    /// [`unload`]).
+    pub(super) fn batch_gradient as BatchGradient<'a, S: Scalar, const D: usize>(
+        shape: Shape<S>,
+        work: Work<'a, S>,
         windows: &'a Windows<'a, S, D>,
         targets: Targets<'a, S>,
-        gradient: &'a mut [Layer<S, K>],
     ) -> S {
-        debug_assert!((1..=L).contains(&depth) && (1..=C).contains(&stored.len()));
-        let inverse_len = S::ONE / S::from_count(windows.context_len() as u64);
-        let layers = batch_layers::<S, K, C, R>(stored, inverse_len);
-        let mut sums = [LayerSum { p: zeros::<S, R, K>(), q: zeros::<S, R, K>() }; C];
-        let at = |l: usize| l % stored.len().clamp(1, C);
-
-        let formed = depth.saturating_sub(2).min(L - 1);
-        let last = [at(formed), at(depth - 1)];
-        let [a, b] = last.map(|l| &layers[l]);
-        let row = LastRow::of([a, b]);
-        let mut row_bar = LastRow::ZEROS;
-        // The step after the last one formed holds the G and z of layer a.
-        let mut tape = [Step::ZEROS; L];
-        let mut scratch = [zeros::<S, R, K>(); 2];
-        let mut slide = Slide::start(windows, formed > 0, &layers[0], &mut tape[0], &mut scratch[0]);
-        let mut h = zeros::<S, R, K>();
-
-        let mut loss = BatchLoss::new(windows, targets);
-        for t in loss.times() {
-            if t < windows.count() {
-                slide.slide(windows, t, &layers[0], &mut tape[0], &mut sums[0]);
-            }
-            tape[0].z = query(windows, t);
-            for l in 0..formed {
-                let (before, after) = tape.split_at_mut(l + 1);
-                if l > 0 {
-                    before[l].form(&layers[at(l)], &mut scratch[0]);
-                }
-                before[l].forward(&mut after[0]);
-            }
-            let Step { g, z, .. } = &tape[formed];
-
-            if depth == 1 {
-                let (w, s) = (mul_vector(g, &row.p), mul_vector(&b.q.m, z));
-                let value = -(z[K - 1] + dot::<K, S, R>(&w, &s));
-                let Some(v_bar) = loss.take(t, value) else { continue };
-                add_outers(&mut sums[0].q, [(&scaled(-v_bar, &w), z)]);
-                add(&mut row_bar.p, &mul_vector(g, &scaled(-v_bar, &s)));
-                continue;
-            }
-            let pass = LastTwo::forward([a, b], &row, g, z);
-            let Some(v_bar) = loss.take(t, pass.value::<K>()) else { continue };
-            let h_wanted = (formed > 0).then_some(&mut h);
-            let mut z_bar =
-                pass.backward(v_bar, [a, b], &row, g, z, &mut sums, last, &mut row_bar, h_wanted);
-            for l in (1..formed).rev() {
-                let sum = &mut sums[at(l)];
-                tape[l].backward(&layers[at(l)], sum, &mut h, &mut z_bar, &mut scratch);
-            }
-            if formed > 0 {
-                slide.backward(&tape[0], &h, &z_bar);
-            }
+        // For one number, whose products are short, a copy for the size of the paper's tokens.
+        let Size { k, rows, .. } = shape.size;
+        if S::LANES == 1 && D == 4 && k == Size::PAPER.k && rows == Size::PAPER.rows {
+            reverse_pass(Shape { size: Size::PAPER, ..shape }, work, windows, targets)
+        } else {
+            reverse_pass(Shape { size: Size { k, rows, known: false }, ..shape }, work, windows, targets)
         }
-        slide.finish(&tape[0], &layers[0], &mut sums[0], &mut scratch);
-        row.backward(&row_bar, a, &mut sums, last);
-        for (to, sum) in gradient.iter_mut().zip(&sums) {
-            for j in 0..K {
-                for i in 0..K {
-                    to.p.data.0[j][i] += inverse_len * sum.p[j][i];
-                    to.q.data.0[j][i] += sum.q[j][i];
-                }
-            }
-        }
-        loss.mean()
     }
 }
 
+/// The windows in reverse time.
 #[inline(always)]
-fn batch_layers<S: Scalar, const K: usize, const C: usize, const R: usize>(
-    stored: &[Layer<S, K>],
-    inverse_len: S,
-) -> [BatchLayer<S, R, K>; C] {
-    let mut layers = [BatchLayer { p: TwoSided::zeros(), q: TwoSided::zeros() }; C];
-    for (to, from) in layers.iter_mut().zip(stored) {
-        for j in 0..K {
-            for i in 0..K {
-                to.p.m[j][i] = inverse_len * from.p.data.0[j][i];
-                to.q.m[j][i] = from.q.data.0[j][i];
-            }
-        }
-        to.p.update();
-        to.q.update();
-    }
-    layers
-}
+fn reverse_pass<S: Scalar, const D: usize>(
+    shape: Shape<S>,
+    work: Work<S>,
+    windows: &Windows<S, D>,
+    targets: Targets<S>,
+) -> S {
+    let Shape { size, stored, depth, lambda } = shape;
+    let rows = size.rows;
+    let inverse_len = S::ONE / S::from_count(windows.context_len() as u64);
+    let layers = Layers::of(&shape, inverse_len, work.layers);
+    let mut sums = Sums::zeros(size, work.sums);
+    let mut steps = Steps::new(size, lambda.is_some(), work.steps, work.columns);
+    let at = |l: usize| l % stored;
+    let formed = depth.saturating_sub(2);
+    let last = [at(formed), at(depth - 1)];
+    let [a, b] = [layers.at(last[0]), layers.at(last[1])];
+    let (ab, first) = ([a, b], layers.at(0));
 
-#[inline(always)]
-fn query<S: Scalar, const D: usize, const R: usize>(windows: &Windows<S, D>, t: usize) -> [S; R] {
-    let mut z = [S::ZERO; R];
-    for i in 0..D {
-        z[i] = windows.window(t).query()[i];
+    let (c, rest) = work.matrices.split_at_mut(Slide::<S>::MATRICES * size.matrix());
+    let (h, rest) = rest.split_at_mut(size.matrix());
+    let mut scratch = split::<4, S>(rest, size.matrix());
+    let (of_slide, rest) = work.vectors.split_at_mut(Slide::<S>::VECTORS * rows);
+    let (of_row, rest) = rest.split_at_mut(LastRow::<S>::VECTORS * rows);
+    let (of_row_bar, rest) = rest.split_at_mut(LastRow::<S>::VECTORS * rows);
+    let (of_pass, rest) = rest.split_at_mut(LastTwo::<S>::VECTORS * rows);
+    let [z_bar, w, s] = split::<3, S>(rest, rows);
+    z_bar.fill(S::ZERO);
+
+    let mut row = LastRow::zeros(size, of_row);
+    row.form(size, &ab, w);
+    let mut row_bar = LastRow::zeros(size, of_row_bar);
+    let mut pass = LastTwo::within(size, of_pass);
+    let mut slide =
+        Slide::start(shape, windows, formed > 0, &first, &mut steps.at(0), c, of_slide, scratch[0]);
+
+    let mut loss = BatchLoss::new(windows, targets);
+    for t in loss.times() {
+        if t < windows.count() {
+            slide.slide(windows, t, &first, &mut steps.at(0), sums.at(0));
+        }
+        windows.window(t).write_query(steps.at(0).z);
+        for l in 0..formed {
+            let (mut step, mut next) = steps.pair(l);
+            if l > 0 {
+                step.form(size, &layers.at(at(l)), scratch[0]);
+            }
+            step.forward(size, &mut next);
+        }
+        let step = steps.at(formed);
+
+        if depth == 1 {
+            product(size, w, step.g_t(), row.p);
+            product(size, s, b.q.m, step.z);
+            let value = -(step.z[size.k - 1] + dot(size, w, s));
+            let Some(v_bar) = loss.take(t, value) else { continue };
+            scaled(z_bar, -v_bar, w);
+            add_outers(size, sums.at(0).q, [(&*z_bar, &*step.z)]);
+            scaled(z_bar, -v_bar, s);
+            product(size, w, step.g, z_bar);
+            add(row_bar.p, w);
+            continue;
+        }
+        let value = pass.forward(size, &ab, &row, &step);
+        let Some(v_bar) = loss.take(t, value) else { continue };
+        let h_wanted = (formed > 0).then_some(&mut *h);
+        pass.backward(
+            size,
+            v_bar,
+            &ab,
+            &row,
+            &step,
+            &mut sums,
+            last,
+            &mut row_bar,
+            h_wanted,
+            z_bar,
+        );
+        for l in (1..formed).rev() {
+            let layer = layers.at(at(l));
+            steps.at(l).backward(size, &layer, sums.at(at(l)), h, z_bar, &mut scratch);
+        }
+        if formed > 0 {
+            slide.backward(&steps.at(0), h, z_bar, scratch[0]);
+        }
     }
-    z
+    slide.finish(&steps.at(0), &first, sums.at(0), &mut scratch);
+    row.backward(size, &row_bar, &a, &mut sums, last, [w, s]);
+    sums.finish(inverse_len);
+    loss.mean()
 }

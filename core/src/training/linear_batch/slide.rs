@@ -2,104 +2,135 @@
 //! change by rank two.
 //!
 //! ```text
-//! G_t = G_{t+1} + x x^T - y y^T          A_t = P G_t Q = A_{t+1} + (P x) (Q^T x)^T - (P y) (Q^T y)^T
+//! G_t = G_{t+1} + x x'^T - y y'^T        A_t = P G_t Q = A_{t+1} + (P x) (Q^T x')^T - (P y) (Q^T y')^T
 //! ```
 //!
-//! What they pass back, P-bar = sum_t A-bar_t Q^T G_t and Q-bar = sum_t G_t P^T A-bar_t, follows by
+//! ([`gained_and_lost`]; the update rounds, and a batch is short.) What G and A pass back, P-bar = sum_t A-bar_t Q^T G_t^T and Q-bar = sum_t G_t^T P^T A-bar_t, follows by
 //! Abel summation with C_s = sum_{t >= s} A-bar_t, in just that order of time:
 //!
 //! ```text
-//! P-bar = C_0 Q^T G_0 - sum_s C_{s+1} Q^T (G_s - G_{s+1})      (Q-bar likewise)
+//! P-bar = C_0 Q^T G_0^T - sum_s C_{s+1} Q^T (G_s - G_{s+1})^T     (Q-bar likewise)
 //! ```
 
-use super::{BatchLayer, LayerSum, Step};
-use crate::linalg::padded::{
-    Columns, Onto, TwoSided, add_outers, mul_onto, mul_transpose_onto, mul_vector, scaled,
-};
+use super::formed::Step;
+use super::work::{BatchLayer, LayerSum, Shape, product, split};
+use crate::linalg::padded::{Onto, TwoSided, add_outers, mul, mul_transpose, scaled};
 use crate::scalar::Scalar;
 use crate::training::Windows;
+use crate::training::sides::{gained_and_lost, next_token};
 
 /// The first layer on windows that slide, if it is formed; only its G otherwise.
-pub(super) struct Slide<S: Scalar, const R: usize, const K: usize> {
+pub(super) struct Slide<'a, S> {
+    shape: Shape<S>,
     formed: bool,
     /// C.
-    c: TwoSided<S, R, K>,
+    c: &'a mut [S],
+    vectors: &'a mut [S],
 }
 
-impl<S: Scalar, const R: usize, const K: usize> Slide<S, R, K> {
+impl<'a, S: Scalar> Slide<'a, S> {
+    /// Matrices that it takes.
+    pub(super) const MATRICES: usize = TwoSided::<S>::MATRICES;
+    /// Vectors that it takes.
+    pub(super) const VECTORS: usize = 14;
+
     /// At window W: its G, and A if the layer is formed.
     #[inline(always)]
     pub(super) fn start<const D: usize>(
+        shape: Shape<S>,
         windows: &Windows<S, D>,
         formed: bool,
-        layer: &BatchLayer<S, R, K>,
-        step: &mut Step<S, R, K>,
-        scratch: &mut Columns<S, R, K>,
+        layer: &BatchLayer<S>,
+        step: &mut Step<S>,
+        c: &'a mut [S],
+        vectors: &'a mut [S],
+        scratch: &mut [S],
     ) -> Self {
-        for j in windows.count()..windows.count() + windows.context_len() {
-            let z = windows.token(j);
-            add_outers(&mut step.g, [(&z, &z)]);
+        let size = shape.size;
+        step.g.fill(S::ZERO);
+        vectors.fill(S::ZERO);
+        c.fill(S::ZERO);
+        let [z, e] = split(vectors, size.rows);
+        let (start, end) = (windows.count(), windows.count() + windows.context_len());
+        for i in start..end {
+            let [z, right] = next_token(windows, start, i, shape.lambda, [&mut *z, &mut *e]);
+            add_outers(size, step.g, [(z, right)]);
         }
+        step.update(size);
         if formed {
-            step.form(layer, scratch);
+            step.form(size, layer, scratch);
         }
-        Slide { formed, c: TwoSided::zeros() }
+        Slide { shape, formed, c, vectors }
     }
 
     /// From window t + 1 to window t, with the terms of the sum over s = t.
     #[inline(always)]
     pub(super) fn slide<const D: usize>(
-        &self,
+        &mut self,
         windows: &Windows<S, D>,
         t: usize,
-        layer: &BatchLayer<S, R, K>,
-        step: &mut Step<S, R, K>,
-        sum: &mut LayerSum<S, R, K>,
+        layer: &BatchLayer<S>,
+        step: &mut Step<S>,
+        sum: LayerSum<S>,
     ) {
-        let (x, y) = (windows.token(t), windows.token(t + windows.context_len()));
-        let minus_y = scaled(-S::ONE, &y);
-        add_outers(&mut step.g, [(&x, &x), (&minus_y, &y)]);
+        let Slide { shape: Shape { size, lambda, .. }, c, vectors, .. } = self;
+        let size = *size;
+        let [x, y, trace_x, trace_y, rest @ ..] = split::<14, S>(vectors, size.rows);
+        let [minus_x, minus_y, p_x, minus_p_y, q_x, q_y, c_q_x, c_q_y, c_p_x, c_p_y] = rest;
+        let room = [x, y, trace_x, trace_y];
+        let [[x, right_x], [y, right_y]] = gained_and_lost(windows, t, *lambda, room, minus_x);
+        scaled(minus_y, -S::ONE, y);
+        add_outers(size, step.g, [(x, right_x), (&*minus_y, right_y)]);
+        step.update(size);
         if !self.formed {
             return;
         }
-        let (p_x, minus_p_y) = (mul_vector(&layer.p.m, &x), mul_vector(&layer.p.m, &minus_y));
-        let (q_x, q_y) = (layer.q.transpose_mul_vector(&x), layer.q.transpose_mul_vector(&y));
-        add_outers(&mut step.a, [(&p_x, &q_x), (&minus_p_y, &q_y)]);
+        product(size, p_x, layer.p.m, x);
+        product(size, minus_p_y, layer.p.m, minus_y);
+        layer.q.transpose_mul_vector(size, q_x, Onto::Zeros, right_x);
+        layer.q.transpose_mul_vector(size, q_y, Onto::Zeros, right_y);
+        add_outers(size, step.a, [(&*p_x, &*q_x), (&*minus_p_y, &*q_y)]);
         if t + 1 == windows.count() {
             // C is 0 yet.
             return;
         }
-        let minus_c_q_x = mul_vector(&self.c.m, &scaled(-S::ONE, &q_x));
-        let c_q_y = mul_vector(&self.c.m, &q_y);
-        let c_p_x = self.c.transpose_mul_vector(&p_x);
-        let minus_c_p_y = self.c.transpose_mul_vector(&minus_p_y);
-        let minus_x = scaled(-S::ONE, &x);
-        add_outers(&mut sum.p, [(&minus_c_q_x, &x), (&c_q_y, &y)]);
-        add_outers(&mut sum.q, [(&minus_x, &c_p_x), (&minus_y, &minus_c_p_y)]);
+        let c = TwoSided::within(size, c);
+        scaled(minus_x, -S::ONE, q_x);
+        product(size, c_q_x, c.m, minus_x);
+        product(size, c_q_y, c.m, q_y);
+        c.transpose_mul_vector(size, c_p_x, Onto::Zeros, p_x);
+        c.transpose_mul_vector(size, c_p_y, Onto::Zeros, minus_p_y);
+        add_outers(size, sum.p, [(&*c_q_x, x), (&*c_q_y, y)]);
+        scaled(minus_x, -S::ONE, right_x);
+        scaled(minus_y, -S::ONE, right_y);
+        add_outers(size, sum.q, [(&*minus_x, &*c_p_x), (&*minus_y, &*c_p_y)]);
     }
 
     /// C += A-bar of a window, from H and z-bar of the second layer.
     #[inline(always)]
-    pub(super) fn backward(&mut self, step: &Step<S, R, K>, h: &Columns<S, R, K>, z_bar: &[S; R]) {
-        step.a_bar(&mut self.c.m, Onto::Itself, h, z_bar);
-        self.c.update();
+    pub(super) fn backward(&mut self, step: &Step<S>, h: &[S], z_bar: &[S], scratch: &mut [S]) {
+        let size = self.shape.size;
+        step.a_bar(size, self.c, Onto::Itself, h, z_bar, scratch);
+        TwoSided::update(size, self.c);
     }
 
     /// The sum's first term, at window 0.
     #[inline(always)]
     pub(super) fn finish(
         &self,
-        step: &Step<S, R, K>,
-        layer: &BatchLayer<S, R, K>,
-        sum: &mut LayerSum<S, R, K>,
-        [g_q, p_c]: &mut [Columns<S, R, K>; 2],
+        step: &Step<S>,
+        layer: &BatchLayer<S>,
+        sum: LayerSum<S>,
+        [g_q, p_c, ..]: &mut [&mut [S]; 4],
     ) {
         if !self.formed {
             return;
         }
-        mul_onto(g_q, Onto::Zeros, &step.g, &layer.q.m);
-        layer.p.transpose_mul(p_c, &self.c.m);
-        mul_transpose_onto(&mut sum.p, Onto::Itself, &self.c.m, g_q);
-        mul_onto(&mut sum.q, Onto::Itself, &step.g, p_c);
+        let size = self.shape.size;
+        let c = &self.c[..size.matrix()];
+        mul(size, g_q, Onto::Zeros, step.g, layer.q.m);
+        layer.p.transpose_mul(size, p_c, Onto::Zeros, c);
+        mul_transpose(size, sum.p, Onto::Itself, c, g_q);
+        mul(size, sum.q, Onto::Itself, step.g_t(), p_c);
     }
 }

@@ -20,10 +20,9 @@
 
 use super::super::Windows;
 use crate::gradient::softmax::Columns;
-use crate::gradient::softmax::rows::{
-    TILE, add, add_outers, add_scaled, binary, dot, scale, vector,
-};
+use crate::gradient::softmax::rows::{TILE, add_outers, binary};
 use crate::layer::Layer;
+use crate::linalg::arrays::{add, add_scaled, dot, scale, vector};
 use crate::linalg::{mul_vector, transpose_mul_vector};
 use crate::scalar::{Scalar, kernel};
 use heapless::Vec;

@@ -70,12 +70,12 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
     }
 
     /// NaN for a window of more than N context columns, of which nothing can be learned.
-    fn value(&self, window: &Window<S, D>) -> S {
+    fn value(&mut self, window: &Window<S, D>) -> S {
         self.forward(&mut Tape::new(), window).unwrap_or(S::from_f64(f64::NAN))
     }
 
     fn value_and_gradient(
-        &self,
+        &mut self,
         window: &Window<S, D>,
         adjoint: impl FnOnce(S) -> S,
         gradient: &mut Self::Parameters,
@@ -87,8 +87,8 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
     }
 
     /// On one tape. The windows share the first layer's scores.
-    fn batch_gradient(
-        &self,
+    fn sliding_batch_gradient(
+        &mut self,
         windows: &Windows<S, D>,
         targets: Targets<S>,
         gradient: &mut Self::Parameters,
@@ -159,7 +159,8 @@ mod tests {
                 let mut together = network.parameters().zeros_like();
                 let mut one_by_one = together.clone();
                 let loss = network.batch_gradient(&windows, targets, &mut together);
-                let want = batch_gradient_by_window(&network, &windows, targets, &mut one_by_one);
+                let want =
+                    batch_gradient_by_window(&mut network, &windows, targets, &mut one_by_one);
                 assert!((loss - want).abs() < 1e-13 * want, "{n} {depth} {stored}");
                 for (a, b) in together.numbers().zip(one_by_one.numbers()) {
                     assert!((a - b).abs() < 1e-12, "{n} {depth} {stored}: {a} {b}");
@@ -186,7 +187,7 @@ mod tests {
             let mut one_by_one = together.clone();
             let targets = Targets::Bootstrapped;
             let loss = network.batch_gradient(&windows, targets, &mut together);
-            let want = batch_gradient_by_window(&network, &windows, targets, &mut one_by_one);
+            let want = batch_gradient_by_window(&mut network, &windows, targets, &mut one_by_one);
             assert!(loss.is_finite() && together.numbers().all(|g| g.is_finite()));
             assert!(!same || (loss - want).abs() < 1e-5 * want, "{loss} {want}");
         }

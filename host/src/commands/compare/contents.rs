@@ -10,9 +10,7 @@ use std::path::Path;
 
 /// The first difference, in the terms of the format if both files have it; none if the files are
 /// equal byte for byte.
-///
-/// # Errors
-/// [`Error::File`] if one cannot be read.
+/// Errors: [`Error::File`] if one cannot be read.
 pub(super) fn first_difference(a: &Path, b: &Path) -> Result<Option<String>, Error> {
     let read = |path: &Path| fs::read(path).map_err(|e| Error::file(path, e));
     let (bytes_a, bytes_b) = (read(a)?, read(b)?);

@@ -1,6 +1,6 @@
 //! Value functions of a user's transitions: the transformer's, its algorithm's, and LSTD's.
 
-use crate::commands::model_file;
+use crate::commands::model_file::{self, Universal};
 use crate::construction::Construction;
 use crate::error::{Doing, Error};
 use crate::formats::parameters::{Attention, Parameters};
@@ -37,6 +37,7 @@ pub(super) struct Input {
 pub(super) enum Method {
     Construction(Construction),
     Trained { file: PathBuf, parameters: Box<Parameters>, attention: Attention },
+    Universal(Box<Universal>),
 }
 
 /// Three value functions on the rows and the queries. The transformer's is always there; the
@@ -83,13 +84,17 @@ pub(super) fn evaluate<const D: usize, const K: usize, const A: usize>(
             data.linear(input, &value_function(input, &data, &transformer)?)
         }
         Method::Trained { file, parameters, attention } => {
-            let transformer = model_file::transformer::<K>(file, parameters, input.layers)?;
+            let transformer = model_file::transformer_of::<K>(file, parameters, input.layers)?;
             match attention {
                 Attention::Linear => {
                     data.linear(input, &value_function(input, &data, &transformer)?)
                 }
                 Attention::Softmax => softmax(input, &data, &transformer)?,
             }
+        }
+        Method::Universal(model) => {
+            let value = model.value_function(&data.context(*model.mask())?).doing("the data")?;
+            data.column(input, value.value_function.weights, |phi| value.at(phi))
         }
     };
     let column = |weights: Option<SVector<f64, D>>| {
@@ -128,13 +133,37 @@ impl<const D: usize> Data<D> {
     }
 
     fn linear(&self, input: &Input, v: &ValueFunction<f64, D>) -> Column {
-        let at = |rows: &[SVector<f64, D>]| rows.iter().map(|phi| v.at(phi)).collect();
+        self.column(input, v.weights, |phi| v.at(phi))
+    }
+
+    fn column(
+        &self,
+        input: &Input,
+        weights: SVector<f64, D>,
+        value: impl Fn(&SVector<f64, D>) -> f64,
+    ) -> Column {
+        let at = |rows: &[SVector<f64, D>]| rows.iter().map(&value).collect();
         Column {
-            weights: v.weights.iter().copied().collect(),
+            weights: weights.iter().copied().collect(),
             values: at(&self.rows),
             query_values: at(&self.queries),
-            td_error: self.td_error(input, |phi| Ok::<_, Error>(v.at(phi))).unwrap_or(f64::NAN),
+            td_error: self.td_error(input, |phi| Ok::<_, Error>(value(phi))).unwrap_or(f64::NAN),
         }
+    }
+
+    /// The context of all episodes.
+    fn context(
+        &self,
+        mask: TdLambda<f64>,
+    ) -> Result<Context<D, TdLambda<f64>, Growing, f64>, Error> {
+        let mut context = Context::<D, _, _, f64>::with(mask, Growing);
+        for episode in self.episodes() {
+            for transition in episode {
+                context.observe_transition(transition).doing("the data")?;
+            }
+            context.end_episode();
+        }
+        Ok(context)
     }
 
     /// Root mean square of R + gamma v(s') - v(s), or of R - mean R + v(s') - v(s).
@@ -174,14 +203,7 @@ fn value_function<const D: usize, const K: usize>(
 ) -> Result<ValueFunction<f64, D>, Error> {
     // Trace decay 0 is TD(0)'s mask.
     let mask = TdLambda::new(input.lambda).doing("--lambda")?;
-    let mut context = Context::<D, _, _, f64>::with(mask, Growing);
-    for episode in data.episodes() {
-        for transition in episode {
-            context.observe_transition(transition).doing("the data")?;
-        }
-        context.end_episode();
-    }
-    let statistic = context.statistic::<K>(input.gamma, 0).doing("the data")?;
+    let statistic = data.context(mask)?.statistic::<K>(input.gamma, 0).doing("the data")?;
     transformer.value_function(&statistic).doing(BLOW_UP)
 }
 
@@ -207,13 +229,9 @@ fn softmax<const D: usize, const K: usize>(
     transformer: &Transformer<Layer<f64, K>, { model_file::MAX_STORED_LAYERS }>,
 ) -> Result<Column, Error> {
     if data.transitions.len() > SOFTMAX_CONTEXT {
-        return Err(Error::Option {
-            option: "--data",
-            reason: format!(
-                "{} transitions; accepted for softmax attention are at most {SOFTMAX_CONTEXT}",
-                data.transitions.len()
-            ),
-        });
+        let accepted = format!("accepted for softmax attention are at most {SOFTMAX_CONTEXT}");
+        let reason = format!("{} transitions; {accepted}", data.transitions.len());
+        return Err(Error::option("--data", reason));
     }
     let nothing = SVector::zeros();
     let mut prompt =

@@ -3,8 +3,7 @@
 use crate::commands::model_file::{self, MAX_STORED_LAYERS};
 use crate::error::{Doing, Error};
 use crate::formats::parameters::{Attention, LayerParameters, Parameters};
-use ictd_core::attention::{SoftmaxAttention, Td0};
-use ictd_core::layer::Layer;
+use ictd_core::attention::{SoftmaxAttention, TdLambda};
 use ictd_core::metrics::comparison::{Comparison, EvaluationStates};
 use ictd_core::metrics::elements::Elements;
 use ictd_core::prompt::Prompt;
@@ -12,7 +11,6 @@ use ictd_core::rng::Rng;
 use ictd_core::statistic::Statistic;
 use ictd_core::tasks::{Task, boyan_chain};
 use ictd_core::td::td0;
-use ictd_core::transformer::Transformer;
 use ictd_core::transition::query_token;
 use ictd_core::value_function::ValueFunction;
 use nalgebra::SVector;
@@ -46,14 +44,8 @@ pub(super) fn elements<const D: usize, const K: usize, const A: usize>(
 pub(super) fn stored_model<const D: usize, const K: usize, const A: usize>(
     settings: &Settings,
 ) -> Result<Vec<u8>, Error> {
-    let layers: Vec<Layer<f32, K>> =
-        settings.parameters.layers.iter().filter_map(LayerParameters::to_layer).collect();
-    let transformer = match layers.as_slice() {
-        [layer] => Transformer::<_, MAX_STORED_LAYERS>::autoregressive(*layer, settings.depth),
-        layers => Transformer::sequential(layers),
-    };
-    let transformer = transformer.doing("the stored model")?;
-    let Settings { attention, gamma, lambda, .. } = *settings;
+    let Settings { parameters, depth, attention, gamma, lambda, .. } = *settings;
+    let transformer = model_file::transformer(parameters, depth).doing("the stored model")?;
     model_file::to_bytes::<D, K, MAX_STORED_LAYERS>(transformer, attention, gamma, lambda)
 }
 
@@ -63,7 +55,7 @@ pub(super) fn compare<const D: usize, const K: usize, const A: usize>(
     seed: u64,
 ) -> Result<Comparison<f64>, Error> {
     let transformer =
-        model_file::transformer::<K>(settings.file, settings.parameters, settings.depth)?;
+        model_file::transformer_of::<K>(settings.file, settings.parameters, settings.depth)?;
     let mut rng = Rng::new(seed);
     let chain = boyan_chain::<f64, D, STATES>(settings.states, &mut rng).doing("--states")?;
     let transitions = chain.trajectory::<CONTEXT>(settings.context, &mut rng).doing("--context")?;
@@ -71,8 +63,11 @@ pub(super) fn compare<const D: usize, const K: usize, const A: usize>(
     let prompt =
         Prompt::<f64, K, CONTEXT>::discounted(&transitions, settings.gamma, &SVector::zeros())
             .doing("the prompt")?;
-    let statistic = Statistic::of_prompt(&prompt, &Td0).doing("the prompt")?;
-    let v_td = td0::value_function::<f64, D, K>(&statistic, settings.alpha, settings.depth)
+    let mask = TdLambda::new(settings.lambda).doing("the model")?;
+    let statistic = Statistic::of_prompt(&prompt, &mask).doing("the prompt")?;
+    // Batch TD(lambda) has the trace on the left, G on the right.
+    let transposed = Statistic { g: statistic.g.transpose(), ..statistic };
+    let v_td = td0::value_function::<f64, D, K>(&transposed, settings.alpha, settings.depth)
         .doing("batch TD (lower --alpha)")?;
     match settings.attention {
         Attention::Linear => {

@@ -11,47 +11,23 @@
 //! w = -(first d entries of) (B_{L-1} ... B_0)^T e_K. One pass over the layers gives w; each
 //! further query is a dot product. The literal equations stand in [`crate::attention`].
 
+mod td_form;
+
+use td_form::{iterate, iterate_preconditioned};
+
 use crate::attention::Attention;
+use crate::block_matrix::SquareMatrix;
 use crate::error::Error;
-use crate::layer::{Layer, LayerParameters, TwoHeadLayer};
-use crate::linalg::{
-    add_scaled, dot_arrays, identity, mul, mul_to, mul_transpose, mul_vector, transpose_mul_vector,
-    zeros,
+use crate::layer::{
+    EquivariantLayer, Form, Layer, LayerParameters, LinearLayer, TwoHeadLayer, UniversalLayer,
 };
+use crate::linalg::{identity, mul, mul_transpose, mul_vector, transpose_mul_vector, zeros};
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
 use crate::statistic::Statistic;
 use crate::value_function::ValueFunction;
+use crate::vector::Vector;
 use nalgebra::{SMatrix, SVector};
-
-/// The first N entries of A^T x.
-fn first_of_transpose_mul_vector<S: Scalar, const K: usize, const N: usize>(
-    a: &SMatrix<S, K, K>,
-    x: &SVector<S, K>,
-) -> SVector<S, N> {
-    let mut out = zeros::<S, N, 1>();
-    for (out, a) in out.data.0[0].iter_mut().zip(&a.data.0) {
-        *out = dot_arrays(a, &x.data.0[0]);
-    }
-    out
-}
-
-/// Row i of A. On a chip a call: unrolled copies of it would take half a KiB.
-#[cfg_attr(target_os = "none", inline(never))]
-fn row_to<S: Scalar, const K: usize>(a: &SMatrix<S, K, K>, i: usize, row: &mut [S; K]) {
-    for (to, column) in row.iter_mut().zip(&a.data.0) {
-        *to = column.get(i).copied().unwrap_or(S::ZERO);
-    }
-}
-
-/// The first N entries of x.
-fn first<S: Scalar, const K: usize, const N: usize>(x: &SVector<S, K>) -> SVector<S, N> {
-    let mut out = zeros::<S, N, 1>();
-    for (out, x) in out.data.0[0].iter_mut().zip(&x.data.0[0]) {
-        *out = *x;
-    }
-    out
-}
 
 /// A transformer of stored layers: one that every layer of the pass shares (autoregressive), or one
 /// for each (sequential).
@@ -64,13 +40,22 @@ pub struct Transformer<L, const C: usize> {
     layers: [L; C],
     stored: usize,
     depth: usize,
+    /// Dense unless all layers share their parameters.
+    form: Form,
 }
 
 impl<L> Transformer<L, 1> {
     /// [`Transformer::autoregressive`] for a constant; the caller has checked the layer and that
     /// `depth` > 0.
-    pub(crate) const fn constant(layer: L, depth: usize) -> Self {
-        Transformer { layers: [layer], stored: 1, depth }
+    pub(crate) const fn constant(layer: L, depth: usize, form: Form) -> Self {
+        Transformer { layers: [layer], stored: 1, depth, form }
+    }
+}
+
+impl<L, const C: usize> Transformer<L, C> {
+    /// [`Transformer::sequential`] for a constant; the caller has checked the layers, of which there is one.
+    pub(crate) const fn constant_sequential(layers: [L; C]) -> Self {
+        Transformer { layers, stored: C, depth: C, form: Form::Dense }
     }
 }
 
@@ -112,7 +97,8 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
         for layer in layers.iter().take(stored) {
             layer.check()?;
         }
-        Ok(Self::unchecked(layers, stored, depth))
+        let form = if stored == 1 { layers[0].form() } else { Form::Dense };
+        Ok(Self { form, ..Self::unchecked(layers, stored, depth) })
     }
 
     /// Layers used `depth` times in turn, without looking at their numbers: a training run that
@@ -120,7 +106,7 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
     #[inline(always)]
     pub(crate) fn unchecked(layers: [L; C], stored: usize, depth: usize) -> Self {
         debug_assert!(0 < stored && stored <= C && (stored == 1 || stored == depth));
-        Transformer { layers, stored, depth }
+        Transformer { layers, stored, depth, form: Form::Dense }
     }
 
     /// L.
@@ -135,8 +121,14 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
 
     /// The stored layers, to be changed by training.
     pub(crate) fn layers_mut(&mut self) -> &mut [L] {
+        self.form = Form::Dense;
         let stored = self.stored.min(C);
         &mut self.layers[..stored]
+    }
+
+    /// The form that the layers share.
+    pub(crate) fn form(&self) -> Form {
+        self.form
     }
 
     /// The layers in the order of the forward pass, L of them.
@@ -178,6 +170,114 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
     }
 }
 
+impl<S: Scalar, const C: usize> Transformer<UniversalLayer<S>, C> {
+    /// The same transformer with other layers.
+    pub(crate) fn map<T: Scalar>(
+        &self,
+        f: impl Fn(UniversalLayer<S>) -> UniversalLayer<T>,
+    ) -> Transformer<UniversalLayer<T>, C> {
+        Transformer::unchecked(self.layers.map(f), self.stored, self.depth)
+    }
+
+    /// The layers of ten numbers that these are when d / (n + d) is `share`.
+    pub fn at(&self, share: S) -> Transformer<EquivariantLayer<S>, C> {
+        Transformer::unchecked(self.layers.map(|layer| layer.at(share)), self.stored, self.depth)
+    }
+}
+
+/// The streaming form of linear attention.
+impl<L: LayerParameters, const C: usize> Transformer<L, C> {
+    /// (B_{L-1} ... B_0)^T e_K, from G_0 and 1/n; of `features` alone its first D entries, if that is less
+    /// work.
+    ///
+    /// The last two layers act on vectors only. Of the layer before them B is formed, but its
+    /// B G B^T is applied factor by factor; of the layers before that G, B and their product are
+    /// formed.
+    pub(crate) fn readout_of<G>(&self, g: &G, inverse_len: L::Scalar, features: bool) -> G::Column
+    where
+        G: SquareMatrix<L::Scalar>,
+        L: LinearLayer<G>,
+    {
+        match self.depth.checked_sub(3) {
+            None => self.last_two_layers(g, inverse_len, None),
+            Some(0) => {
+                let mut b = G::ZERO;
+                self.layers[0].column_map_to(g, inverse_len, &mut b);
+                let u = self.last_two_layers(g, inverse_len, Some(&b));
+                if features {
+                    b.features_of_transpose_mul_vector(&u)
+                } else {
+                    b.transpose_mul_vector(&u)
+                }
+            }
+            Some(formed) => self.deep_readout(g, inverse_len, formed),
+        }
+    }
+
+    /// The readout of more than three layers, of which the first `formed` form G, B and their
+    /// product.
+    #[cfg_attr(target_os = "none", inline(never))]
+    fn deep_readout<G>(&self, g: &G, inverse_len: L::Scalar, formed: usize) -> G::Column
+    where
+        G: SquareMatrix<L::Scalar>,
+        L: LinearLayer<G>,
+    {
+        let (mut g, mut product) = (*g, G::ZERO);
+        product.add_identity();
+        let (mut b, mut x) = (G::ZERO, G::ZERO);
+        let mut layers = self.pass();
+        for layer in layers.by_ref().take(formed) {
+            layer.column_map_to(&g, inverse_len, &mut b);
+            b.mul_to(&g, &mut x);
+            x.mul_transpose_to(&b, &mut g);
+            b.mul_to(&product, &mut x);
+            product = x;
+        }
+        layers.next().unwrap_or(&self.layers[0]).column_map_to(&g, inverse_len, &mut b);
+        let u = self.last_two_layers(&g, inverse_len, Some(&b));
+        product.transpose_mul_vector(&b.transpose_mul_vector(&u))
+    }
+
+    /// (B_{L-1} B_{L-2})^T e_K, or B_0^T e_K of a single layer, from G_{L-2} = B G B^T with the
+    /// B and G of the layer before (no B: G itself).
+    #[cfg_attr(target_os = "none", inline(never))]
+    fn last_two_layers<G>(&self, g: &G, inverse_len: L::Scalar, b: Option<&G>) -> G::Column
+    where
+        G: SquareMatrix<L::Scalar>,
+        L: LinearLayer<G>,
+    {
+        let times_g = |x: &_| match b {
+            None => g.mul_vector(x),
+            Some(b) => b.mul_vector(&g.mul_vector(&b.transpose_mul_vector(x))),
+        };
+        let times_g_transposed = |x: &_| match b {
+            None => g.transpose_mul_vector(x),
+            Some(b) => b.mul_vector(&g.transpose_mul_vector(&b.transpose_mul_vector(x))),
+        };
+        // x + (1/n) a
+        let plus = |x: &G::Column, a: &G::Column| {
+            let mut out = *x;
+            out.add_scaled(inverse_len, a);
+            out
+        };
+        let mut layers = self.pass().rev();
+        let e_k = G::e_k();
+        let Some(last) = layers.next() else { return e_k };
+        let p = last.last_row_of_p();
+        let Some(before) = layers.next() else {
+            return plus(&e_k, &last.q_transposed(&times_g_transposed(&p)));
+        };
+        let b_x = |x: &_| plus(x, &before.p(&times_g(&before.q(x))));
+        let b_transposed_x = |x: &_| {
+            let read = times_g_transposed(&before.p_transposed(x));
+            plus(x, &before.q_transposed(&read))
+        };
+        // G_{L-1}^T p = B_{L-2} G_{L-2}^T B_{L-2}^T p
+        let read = b_x(&times_g_transposed(&b_transposed_x(&p)));
+        b_transposed_x(&plus(&e_k, &last.q_transposed(&read)))
+    }
+}
+
 impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
     /// The streaming forward pass of linear attention: shows, layer by layer, G_l before the layer
     /// and the map B_l that the layer applies to every column.
@@ -209,99 +309,13 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
     }
 
     /// (B_{L-1} ... B_0)^T e_K, the vector u with TF_L = -<u, z_q> for every query column z_q.
-    ///
-    /// The last two layers act on vectors only. Of the layer before them B is formed, but its
-    /// B G B^T is applied factor by factor; of the layers before that G, B and their product are
-    /// formed.
     pub fn readout(&self, statistic: &Statistic<S, K>) -> SVector<S, K> {
-        self.first_of_readout(statistic)
-    }
-
-    /// The first N entries of the readout: a value function needs those of the features.
-    fn first_of_readout<const N: usize>(&self, statistic: &Statistic<S, K>) -> SVector<S, N> {
-        match self.depth.checked_sub(3) {
-            None => first(&self.last_two_layers(statistic, None)),
-            Some(0) => {
-                let mut b = zeros();
-                self.layers[0].column_map_to(statistic, &mut b);
-                let u = self.last_two_layers(statistic, Some(&b));
-                first_of_transpose_mul_vector(&b, &u)
-            }
-            Some(formed) => first(&self.deep_readout(statistic, formed)),
-        }
-    }
-
-    /// The readout of more than three layers, of which the first `formed` form G, B and their
-    /// product.
-    #[cfg_attr(target_os = "none", inline(never))]
-    fn deep_readout(&self, statistic: &Statistic<S, K>, formed: usize) -> SVector<S, K> {
-        let mut statistic = *statistic;
-        let mut product = identity();
-        let (mut b, mut b_transposed, mut x) = (zeros(), zeros(), zeros());
-        let mut layers = self.pass();
-        for layer in layers.by_ref().take(formed) {
-            layer.column_map_to(&statistic, &mut b);
-            mul_to(&b, &statistic.g, &mut x);
-            for (i, column) in b_transposed.data.0.iter_mut().enumerate() {
-                row_to(&b, i, column);
-            }
-            mul_to(&x, &b_transposed, &mut statistic.g);
-            mul_to(&b, &product, &mut x);
-            product = x;
-        }
-        layers.next().unwrap_or(&self.layers[0]).column_map_to(&statistic, &mut b);
-        let u = self.last_two_layers(&statistic, Some(&b));
-        transpose_mul_vector(&product, &transpose_mul_vector(&b, &u))
-    }
-
-    /// (B_{L-1} B_{L-2})^T e_K, or B_0^T e_K of a single layer, from G_{L-2} = B G B^T with the
-    /// B and G of the layer before (no B: G itself).
-    #[cfg_attr(target_os = "none", inline(never))]
-    fn last_two_layers(
-        &self,
-        statistic: &Statistic<S, K>,
-        b: Option<&SMatrix<S, K, K>>,
-    ) -> SVector<S, K> {
-        let g = |x: &_| match b {
-            None => mul_vector(&statistic.g, x),
-            Some(b) => mul_vector(b, &mul_vector(&statistic.g, &transpose_mul_vector(b, x))),
-        };
-        let g_transposed = |x: &_| match b {
-            None => transpose_mul_vector(&statistic.g, x),
-            Some(b) => {
-                mul_vector(b, &transpose_mul_vector(&statistic.g, &transpose_mul_vector(b, x)))
-            }
-        };
-        // x + (1/n) a
-        let plus = |x: &SVector<S, K>, a: &SVector<S, K>| {
-            let mut out = *x;
-            add_scaled(&mut out, statistic.inverse_len, a);
-            out
-        };
-        let mut layers = self.pass().rev();
-        let mut e_k = zeros::<S, K, 1>();
-        e_k[K - 1] = S::ONE;
-        let Some(last) = layers.next() else { return e_k };
-        // P^T e_K, the last row of P.
-        let mut p = zeros::<S, K, 1>();
-        for j in 0..K {
-            p[j] = last.p.data.0[j][K - 1];
-        }
-        let Some(before) = layers.next() else {
-            return plus(&e_k, &transpose_mul_vector(&last.q, &g_transposed(&p)));
-        };
-        let b_x = |x: &_| plus(x, &mul_vector(&before.p, &g(&mul_vector(&before.q, x))));
-        let b_transposed_x = |x: &_| {
-            let read = g_transposed(&transpose_mul_vector(&before.p, x));
-            plus(x, &transpose_mul_vector(&before.q, &read))
-        };
-        // G_{L-1}^T p = B_{L-2} G_{L-2}^T B_{L-2}^T p
-        let read = b_x(&g_transposed(&b_transposed_x(&p)));
-        b_transposed_x(&plus(&e_k, &transpose_mul_vector(&last.q, &read)))
+        self.readout_of(&statistic.g, statistic.inverse_len, false)
     }
 
     /// The value function that linear attention reads out of a statistic: exactly linear in the
-    /// features, v(s) = <w, phi(s)>.
+    /// features, v(s) = <w, phi(s)>. Layers that share parameters of Theorem 1's form ([`Form`]) iterate w,
+    /// others are read out.
     ///
     /// # Errors
     /// [`Error::NonFinite`] if the layers blow up.
@@ -309,7 +323,25 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
         &self,
         statistic: &Statistic<S, K>,
     ) -> Result<ValueFunction<S, D>, Error> {
-        ValueFunction::from_readout(&self.first_of_readout::<D>(statistic))
+        self.judged_value_function::<D, false>(statistic)
+    }
+
+    /// [`Self::value_function`]; if JUDGED, iterations that diverge are refused.
+    #[inline(always)]
+    pub(crate) fn judged_value_function<const D: usize, const JUDGED: bool>(
+        &self,
+        statistic: &Statistic<S, K>,
+    ) -> Result<ValueFunction<S, D>, Error> {
+        crate::transition::check_token_size::<D, K>();
+        let (Statistic { g, inverse_len }, Layer { p, q }) = (statistic, &self.layers[0]);
+        let step = *inverse_len * p.data.0[K - 1][K - 1];
+        match self.form {
+            Form::Td => iterate::<S, D, K, JUDGED>([g; 2], q.data.0[0][0], step, self.depth),
+            Form::PreconditionedTd => iterate_preconditioned(g, q, step, self.depth),
+            Form::Dense => {
+                ValueFunction::from_readout(&self.readout_of(g, *inverse_len, true).data.0[0])
+            }
+        }
     }
 }
 
@@ -353,10 +385,15 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<TwoHeadLayer<S, K>, 
         &self,
         heads: &[Statistic<S, K>; 2],
     ) -> Result<ValueFunction<S, D>, Error> {
+        if self.form == Form::Td {
+            let [Statistic { g: g1, inverse_len }, Statistic { g: g2, .. }] = heads;
+            let x = self.layers[0].q1.data.0[0][0];
+            return iterate::<S, D, K, false>([g1, g2], x, *inverse_len, self.depth);
+        }
         let mut product = identity();
         self.column_maps(heads, |b| product = mul(b, &product));
         let mut e_k = zeros::<S, K, 1>();
         e_k[K - 1] = S::ONE;
-        ValueFunction::from_readout(&transpose_mul_vector(&product, &e_k))
+        ValueFunction::from_readout(&transpose_mul_vector(&product, &e_k).data.0[0])
     }
 }

@@ -1,0 +1,215 @@
+//! (K, K) matrices in blocks: what a transformer needs that knows no K.
+
+use crate::linalg::{add_identity, mul_to, mul_vector, transpose_mul_vector, zeros};
+use crate::scalar::Scalar;
+use crate::transition::Token;
+use crate::vector::Vector;
+use nalgebra::{SMatrix, SVector};
+
+/// A (K, K) matrix, in whatever layout, with columns of one.
+pub trait SquareMatrix<S: Scalar>: Copy {
+    /// A K vector.
+    type Column: Vector<S>;
+
+    /// The matrix of zeros.
+    const ZERO: Self;
+
+    /// A x.
+    fn mul_vector(&self, x: &Self::Column) -> Self::Column;
+
+    /// A^T x.
+    fn transpose_mul_vector(&self, x: &Self::Column) -> Self::Column;
+
+    /// The first D entries of A^T x; the others may be 0.
+    fn features_of_transpose_mul_vector(&self, x: &Self::Column) -> Self::Column;
+
+    /// e_K, the unit vector of the reward's row.
+    fn e_k() -> Self::Column;
+
+    /// A += I.
+    fn add_identity(&mut self);
+
+    /// out = A B.
+    fn mul_to(&self, b: &Self, out: &mut Self);
+
+    /// out = A B^T.
+    fn mul_transpose_to(&self, b: &Self, out: &mut Self);
+}
+
+impl<S: Scalar, const K: usize> SquareMatrix<S> for SMatrix<S, K, K> {
+    type Column = SVector<S, K>;
+    const ZERO: Self = zeros();
+
+    #[inline(always)]
+    fn mul_vector(&self, x: &Self::Column) -> Self::Column {
+        mul_vector(self, x)
+    }
+
+    #[inline(always)]
+    fn transpose_mul_vector(&self, x: &Self::Column) -> Self::Column {
+        transpose_mul_vector(self, x)
+    }
+
+    #[inline(always)]
+    fn features_of_transpose_mul_vector(&self, x: &Self::Column) -> Self::Column {
+        let mut out = zeros::<S, K, 1>();
+        for j in 0..(K - 1) / 2 {
+            out[j] = crate::linalg::dot_arrays(&self.data.0[j], &x.data.0[0]);
+        }
+        out
+    }
+
+    fn e_k() -> Self::Column {
+        let mut e_k = zeros::<S, K, 1>();
+        e_k[K - 1] = S::ONE;
+        e_k
+    }
+
+    fn add_identity(&mut self) {
+        add_identity(self);
+    }
+
+    #[inline(always)]
+    fn mul_to(&self, b: &Self, out: &mut Self) {
+        mul_to(self, b, out);
+    }
+
+    fn mul_transpose_to(&self, b: &Self, out: &mut Self) {
+        let mut transposed = zeros();
+        for (i, column) in transposed.data.0.iter_mut().enumerate() {
+            row_to(b, i, column);
+        }
+        mul_to(self, &transposed, out);
+    }
+}
+
+/// Row i of A. On a chip a call: unrolled copies of it would take half a KiB.
+#[cfg_attr(target_os = "none", inline(never))]
+fn row_to<S: Scalar, const K: usize>(a: &SMatrix<S, K, K>, i: usize, row: &mut [S; K]) {
+    for (to, column) in row.iter_mut().zip(&a.data.0) {
+        *to = column.get(i).copied().unwrap_or(S::ZERO);
+    }
+}
+
+/// A (K, K) matrix, K = 2 D + 1, column by column, each in the blocks of a token.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BlockMatrix<S, const D: usize> {
+    /// The columns of phi.
+    pub phi: [Token<S, D, 1>; D],
+    /// The columns of phi'.
+    pub phi_next: [Token<S, D, 1>; D],
+    /// The reward's column.
+    pub reward: Token<S, D, 1>,
+}
+
+impl<S: Scalar, const D: usize> BlockMatrix<S, D> {
+    /// Its K columns.
+    pub(crate) fn columns(&self) -> impl Iterator<Item = &Token<S, D, 1>> {
+        self.phi.iter().chain(&self.phi_next).chain(core::iter::once(&self.reward))
+    }
+
+    /// Its K columns, to be changed.
+    pub(crate) fn columns_mut(&mut self) -> impl Iterator<Item = &mut Token<S, D, 1>> {
+        self.phi.iter_mut().chain(&mut self.phi_next).chain(core::iter::once(&mut self.reward))
+    }
+
+    /// += M.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, m: &Self) {
+        for (to, from) in self.columns_mut().zip(m.columns()) {
+            to.add_scaled(S::ONE, from);
+        }
+    }
+
+    /// A^T B.
+    #[inline(always)]
+    pub(crate) fn transpose_mul(&self, b: &Self) -> Self {
+        let mut out = Self::ZERO;
+        for (out, b) in out.columns_mut().zip(b.columns()) {
+            *out = self.transpose_mul_vector(b);
+        }
+        out
+    }
+
+    /// += x y^T.
+    #[cfg_attr(target_os = "none", inline(never))]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    pub(crate) fn add_outer(&mut self, x: &Token<S, D, 1>, y: &Token<S, D, 1>) {
+        for j in 0..D {
+            self.phi[j].add_scaled(y.phi[j], x);
+        }
+        for j in 0..D {
+            self.phi_next[j].add_scaled(y.phi_next[j], x);
+        }
+        self.reward.add_scaled(y.rewards[0], x);
+    }
+}
+
+impl<S: Scalar, const D: usize> SquareMatrix<S> for BlockMatrix<S, D> {
+    type Column = Token<S, D, 1>;
+    const ZERO: Self =
+        BlockMatrix { phi: [Token::ZERO; D], phi_next: [Token::ZERO; D], reward: Token::ZERO };
+
+    #[cfg_attr(target_os = "none", inline(never))]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn mul_vector(&self, x: &Token<S, D, 1>) -> Token<S, D, 1> {
+        let mut out = Token::ZERO;
+        for j in 0..D {
+            out.add_scaled(x.phi[j], &self.phi[j]);
+        }
+        for j in 0..D {
+            out.add_scaled(x.phi_next[j], &self.phi_next[j]);
+        }
+        out.add_scaled(x.rewards[0], &self.reward);
+        out
+    }
+
+    #[cfg_attr(target_os = "none", inline(never))]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn transpose_mul_vector(&self, x: &Token<S, D, 1>) -> Token<S, D, 1> {
+        let mut out = self.features_of_transpose_mul_vector(x);
+        for j in 0..D {
+            out.phi_next[j] = self.phi_next[j].dot(x);
+        }
+        out.rewards[0] = self.reward.dot(x);
+        out
+    }
+
+    #[inline(always)]
+    fn features_of_transpose_mul_vector(&self, x: &Token<S, D, 1>) -> Token<S, D, 1> {
+        let mut out = Token::ZERO;
+        for j in 0..D {
+            out.phi[j] = self.phi[j].dot(x);
+        }
+        out
+    }
+
+    #[inline(always)]
+    fn e_k() -> Self::Column {
+        Token { rewards: [S::ONE], ..Token::ZERO }
+    }
+
+    #[inline(always)]
+    fn add_identity(&mut self) {
+        for j in 0..D {
+            self.phi[j].phi[j] += S::ONE;
+            self.phi_next[j].phi_next[j] += S::ONE;
+        }
+        self.reward.rewards[0] += S::ONE;
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn mul_to(&self, b: &Self, out: &mut Self) {
+        for (out, b) in out.columns_mut().zip(b.columns()) {
+            *out = self.mul_vector(b);
+        }
+    }
+
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn mul_transpose_to(&self, b: &Self, out: &mut Self) {
+        *out = Self::ZERO;
+        for (a, b) in self.columns().zip(b.columns()) {
+            out.add_outer(a, b);
+        }
+    }
+}

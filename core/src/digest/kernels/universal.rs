@@ -1,0 +1,102 @@
+//! What costs as much as its structure: layers that iterate TD, layers of ten numbers.
+
+use crate::constructions;
+use crate::context::{AverageRewardContext, Context, Forgetting, Growing, Sliding, Window};
+use crate::digest::Run;
+use crate::error::Error;
+use crate::gradient::equivariant::Tape;
+use crate::layer::EquivariantLayer;
+use crate::linalg::scale;
+use crate::mask::{Mask, Td0, TdLambda};
+use crate::model::UniversalModel;
+use crate::normalised::{Normalised, Unnormalised};
+use crate::scalar::Scalar;
+use crate::transformer::Transformer;
+
+const D: usize = 3;
+const K: usize = 2 * D + 1;
+
+/// The constructions with C = alpha I and with any C, and of two heads, on a context's statistic.
+pub(super) fn theorem_1<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+    let (mut draws, gamma) = (run.draws(), S::splat(0.9));
+    let alpha = constructions::learning_rate::<S, D>(S::splat(0.125));
+    let c = scale(S::splat(0.125), &draws.matrix::<D, D>());
+    let mut traces = Context::<D, _, _, S>::with(TdLambda::new(S::splat(0.75))?, Growing);
+    let mut both = AverageRewardContext::<D, Growing, S>::new();
+    for t in 0..100 {
+        let transition = draws.transition::<D>();
+        traces.observe_transition(&transition)?;
+        both.observe(&transition.phi, transition.reward, &transition.phi_next)?;
+        if t % 20 > 0 {
+            continue;
+        }
+        let statistic = traces.statistic::<K>(gamma, 0)?;
+        for layer in [
+            constructions::td0(&alpha),
+            constructions::td0(&c),
+            constructions::residual_gradient(&alpha),
+        ] {
+            let transformer = Transformer::<_, 1>::autoregressive(layer, 15)?;
+            run.digests.numbers(&transformer.value_function::<D>(&statistic)?.weights);
+        }
+        let layer = constructions::average_reward::<S, D, { 2 * D + 2 }>(&alpha);
+        let transformer = Transformer::<_, 1>::autoregressive(layer, 15)?;
+        run.digests.numbers(&transformer.value_function::<D>(&both.statistics()?)?.weights);
+    }
+    Ok(())
+}
+
+/// The shipped numbers on each window from the first transition on; and other numbers, normalised statistics and
+/// gradients in lanes.
+pub(super) fn universal<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+    run.each(|rng, digest| {
+        fn stream<M: Mask<f32>, W: Window<f32>>(
+            model: &UniversalModel<f32, M>,
+            window: W,
+            mut number: impl FnMut() -> f32,
+            mut show: impl FnMut(f32),
+        ) -> Result<(), Error> {
+            let mut context = Context::<D, M, W>::with(*model.mask(), window);
+            for t in 0..60 {
+                let phi = [number(), 256.0 * number(), 1.0];
+                match t % 20 {
+                    11 => context.observe_terminal(&phi, number())?,
+                    _ => context.observe(&phi, number(), &[number(), 256.0 * number(), 1.0])?,
+                }
+                let value = model.value_function(&context)?;
+                value.value_function.weights.iter().for_each(|w| show(*w));
+                show(value.at(&phi));
+            }
+            Ok(())
+        }
+        for gamma in [0.0, 0.5, 0.9, 0.99] {
+            let model = UniversalModel::<f32>::universal(gamma)?;
+            stream(&model, Growing, || rng.normal(), |x| digest.number(x))?;
+            stream(&model, Forgetting::new(0.95)?, || rng.normal(), |x| digest.number(x))?;
+            stream(&model, Sliding::<9>, || rng.normal(), |x| digest.number(x))?;
+        }
+        Ok(())
+    })?;
+    let mut draws = run.draws();
+    let layers: [EquivariantLayer<S>; 4] = core::array::from_fn(|_| {
+        let mut five = || core::array::from_fn(|_| S::splat(0.5) * draws.number());
+        EquivariantLayer { p: five(), q: five() }
+    });
+    let transformer = Transformer::<_, 4>::sequential(&layers)?;
+    let mut context = Context::<D, Td0, Growing, S>::new();
+    for n in 1..=20 {
+        context.observe_transition(&draws.transition())?;
+        let mut unnormalised = Unnormalised::ZERO;
+        context.read_to(S::splat(0.9), 0, &mut unnormalised)?;
+        let statistic = Normalised::new(&unnormalised, S::from_count(n), S::splat(6.0));
+        run.digests.numbers(&transformer.value_function(&statistic)?.weights);
+        let tape = Tape::<S, D, 4>::forward(&transformer, &statistic);
+        let mut gradient = [EquivariantLayer { p: [S::ZERO; 5], q: [S::ZERO; 5] }; 4];
+        tape.backward(&transformer, &tape.weights(), &mut gradient);
+        gradient
+            .iter()
+            .flat_map(|g| g.p.into_iter().chain(g.q))
+            .for_each(|x| run.digests.number(x));
+    }
+    Ok(())
+}

@@ -1,0 +1,237 @@
+use super::{LayerParameters, LinearLayer};
+use crate::block_matrix::{BlockMatrix, SquareMatrix};
+use crate::layer::Layer;
+use crate::linalg::zeros;
+use crate::scalar::Scalar;
+use crate::transition::{Token, check_token_size};
+use crate::vector::Vector;
+use nalgebra::SMatrix;
+
+/// A layer of ten numbers, which mean the same for every feature dimension:
+///
+/// ```text
+/// P = [ p1 I  p2 I   0 ]      Q = [ q1 I  q2 I   0 ]
+///     [ p3 I  p4 I   0 ]          [ q3 I  q4 I   0 ]
+///     [  0     0    p5 ]          [  0     0    q5 ]
+/// ```
+///
+/// These are the matrices that commute with every change of the features' signs and order, and with every
+/// rotation of them: where the tasks do not change under those, training never leaves them, and the network
+/// does not care in which orthonormal basis its features are written. TD(0) with step size alpha is
+/// p5 = 1, q1 = -alpha, q2 = alpha (Theorem 1).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct EquivariantLayer<S> {
+    /// p1 to p5; p5 is the paper's eta.
+    pub p: [S; 5],
+    /// q1 to q5.
+    pub q: [S; 5],
+}
+
+impl<S: Scalar> EquivariantLayer<S> {
+    /// P and Q for D features, (K, K) each: the literal form.
+    ///
+    /// ```
+    /// use ictd_core::layer::EquivariantLayer;
+    ///
+    /// let layer = EquivariantLayer { p: [0.0, 0.0, 0.0, 0.0, 1.0], q: [-0.5, 0.5, 0.0, 0.0, 0.0] };
+    /// let td0 = ictd_core::constructions::td0(&ictd_core::constructions::learning_rate::<f64, 3>(0.5));
+    /// assert_eq!(layer.dense::<3, 7>(), td0);
+    /// ```
+    pub fn dense<const D: usize, const K: usize>(&self) -> Layer<S, K> {
+        Layer { p: dense::<S, D, K>(&self.p), q: dense::<S, D, K>(&self.q) }
+    }
+
+    /// The nearest layer of ten numbers: the mean of each block's diagonal.
+    pub fn project<const D: usize, const K: usize>(layer: &Layer<S, K>) -> Self {
+        let d = S::ONE / S::from_count(D as u64);
+        let mean = |[x1, x2, x3, x4, x5]: [S; 5]| [d * x1, d * x2, d * x3, d * x4, x5];
+        let sums = Self::contract::<D, K>(layer);
+        EquivariantLayer { p: mean(sums.p), q: mean(sums.q) }
+    }
+
+    /// The gradient with respect to the ten numbers, from that with respect to P and Q.
+    pub fn contract<const D: usize, const K: usize>(gradient: &Layer<S, K>) -> Self {
+        EquivariantLayer { p: traces::<S, D, K>(&gradient.p), q: traces::<S, D, K>(&gradient.q) }
+    }
+
+    /// The numbers in one lane.
+    pub fn lane(&self, lane: usize) -> EquivariantLayer<S::Element> {
+        EquivariantLayer { p: self.p.map(|x| x.lane(lane)), q: self.q.map(|x| x.lane(lane)) }
+    }
+}
+
+fn dense<S: Scalar, const D: usize, const K: usize>(x: &[S; 5]) -> SMatrix<S, K, K> {
+    check_token_size::<D, K>();
+    let mut m = zeros::<S, K, K>();
+    for i in 0..D {
+        m[(i, i)] = x[0];
+        m[(i, D + i)] = x[1];
+        m[(D + i, i)] = x[2];
+        m[(D + i, D + i)] = x[3];
+    }
+    m[(2 * D, 2 * D)] = x[4];
+    m
+}
+
+/// The trace of each block.
+fn traces<S: Scalar, const D: usize, const K: usize>(m: &SMatrix<S, K, K>) -> [S; 5] {
+    check_token_size::<D, K>();
+    let mut x = [S::ZERO; 5];
+    for i in 0..D {
+        x[0] += m[(i, i)];
+        x[1] += m[(i, D + i)];
+        x[2] += m[(D + i, i)];
+        x[3] += m[(D + i, D + i)];
+    }
+    x[4] = m[(2 * D, 2 * D)];
+    x
+}
+
+/// The product of such a matrix with a column.
+#[inline(always)]
+fn product<S: Scalar, const D: usize>(
+    [m1, m2, m3, m4, m5]: [S; 5],
+    x: &Token<S, D, 1>,
+) -> Token<S, D, 1> {
+    let mut out = Token::ZERO;
+    for i in 0..D {
+        out.phi[i] = m1 * x.phi[i] + m2 * x.phi_next[i];
+        out.phi_next[i] = m3 * x.phi[i] + m4 * x.phi_next[i];
+    }
+    out.rewards[0] = m5 * x.rewards[0];
+    out
+}
+
+/// The numbers of the transposed matrix.
+pub(crate) fn transposed<S: Copy>([m1, m2, m3, m4, m5]: [S; 5]) -> [S; 5] {
+    [m1, m3, m2, m4, m5]
+}
+
+/// G M for such a matrix M.
+#[cfg_attr(not(target_os = "none"), inline(always))]
+pub(crate) fn mul_right<S: Scalar, const D: usize>(
+    g: &BlockMatrix<S, D>,
+    [m1, m2, m3, m4, m5]: [S; 5],
+) -> BlockMatrix<S, D> {
+    let mut out = BlockMatrix::ZERO;
+    for j in 0..D {
+        out.phi[j].add_scaled(m1, &g.phi[j]);
+        out.phi[j].add_scaled(m3, &g.phi_next[j]);
+        out.phi_next[j].add_scaled(m2, &g.phi[j]);
+        out.phi_next[j].add_scaled(m4, &g.phi_next[j]);
+    }
+    out.reward.add_scaled(m5, &g.reward);
+    out
+}
+
+/// M G for such a matrix M.
+#[cfg_attr(not(target_os = "none"), inline(always))]
+pub(crate) fn mul_left<S: Scalar, const D: usize>(
+    m: [S; 5],
+    g: &BlockMatrix<S, D>,
+) -> BlockMatrix<S, D> {
+    let mut out = *g;
+    for column in out.columns_mut() {
+        *column = product(m, column);
+    }
+    out
+}
+
+impl<S: Scalar, const D: usize> LinearLayer<BlockMatrix<S, D>> for EquivariantLayer<S> {
+    #[inline(always)]
+    fn p(&self, x: &Token<S, D, 1>) -> Token<S, D, 1> {
+        product(self.p, x)
+    }
+
+    #[inline(always)]
+    fn p_transposed(&self, x: &Token<S, D, 1>) -> Token<S, D, 1> {
+        product(transposed(self.p), x)
+    }
+
+    #[inline(always)]
+    fn q(&self, x: &Token<S, D, 1>) -> Token<S, D, 1> {
+        product(self.q, x)
+    }
+
+    #[inline(always)]
+    fn q_transposed(&self, x: &Token<S, D, 1>) -> Token<S, D, 1> {
+        product(transposed(self.q), x)
+    }
+
+    fn last_row_of_p(&self) -> Token<S, D, 1> {
+        Token { rewards: [self.p[4]], ..Token::ZERO }
+    }
+
+    /// O(K^2): P G Q is a combination of G's blocks.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    fn column_map_to(&self, g: &BlockMatrix<S, D>, inverse_len: S, b: &mut BlockMatrix<S, D>) {
+        *b = mul_left(self.p.map(|p| inverse_len * p), &mul_right(g, self.q));
+        b.add_identity();
+    }
+}
+
+impl<S: Scalar> LayerParameters for EquivariantLayer<S> {
+    type Scalar = S;
+    const NAMES: &'static [&'static str] = &["P", "Q"];
+    const ZERO: Self = EquivariantLayer { p: [S::ZERO; 5], q: [S::ZERO; 5] };
+
+    fn matrices(&self) -> impl Iterator<Item = &[S]> {
+        [self.p.as_slice(), &self.q].into_iter()
+    }
+
+    fn matrices_mut(&mut self) -> impl Iterator<Item = &mut [S]> {
+        [self.p.as_mut_slice(), &mut self.q].into_iter()
+    }
+}
+
+/// Ten numbers that move from one layer to another while a context grows: theta = base + d / (n + d) early, for d
+/// features after n transitions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct UniversalLayer<S> {
+    /// Those of a long context.
+    pub base: EquivariantLayer<S>,
+    /// What is added while it is short; zeros for a layer that does not change.
+    pub early: EquivariantLayer<S>,
+}
+
+impl<S: Scalar> UniversalLayer<S> {
+    /// Each number changed.
+    pub fn map<T>(self, f: impl Fn(S) -> T + Copy) -> UniversalLayer<T> {
+        let ten =
+            |layer: EquivariantLayer<S>| EquivariantLayer { p: layer.p.map(f), q: layer.q.map(f) };
+        UniversalLayer { base: ten(self.base), early: ten(self.early) }
+    }
+
+    /// base + share early.
+    pub fn at(&self, share: S) -> EquivariantLayer<S> {
+        let mut layer = self.base;
+        layer.p.add_scaled(share, &self.early.p);
+        layer.q.add_scaled(share, &self.early.q);
+        layer
+    }
+
+    /// += what the gradient with respect to [`UniversalLayer::at`] passes back.
+    pub(crate) fn add_adjoint(&mut self, share: S, gradient: &EquivariantLayer<S>) {
+        self.base.p.add_scaled(S::ONE, &gradient.p);
+        self.base.q.add_scaled(S::ONE, &gradient.q);
+        self.early.p.add_scaled(share, &gradient.p);
+        self.early.q.add_scaled(share, &gradient.q);
+    }
+}
+
+impl<S: Scalar> LayerParameters for UniversalLayer<S> {
+    type Scalar = S;
+    const NAMES: &'static [&'static str] = &["P", "Q", "early P", "early Q"];
+    const ZERO: Self =
+        UniversalLayer { base: EquivariantLayer::ZERO, early: EquivariantLayer::ZERO };
+
+    fn matrices(&self) -> impl Iterator<Item = &[S]> {
+        self.base.matrices().chain(self.early.matrices())
+    }
+
+    fn matrices_mut(&mut self) -> impl Iterator<Item = &mut [S]> {
+        self.base.matrices_mut().chain(self.early.matrices_mut())
+    }
+}

@@ -1,0 +1,53 @@
+//! Columns as arrays, row by row ([`keep_apart`]).
+
+use super::keep_apart;
+use crate::scalar::Scalar;
+use nalgebra::{ArrayStorage, SVector};
+
+/// x += y.
+#[inline(always)]
+pub(crate) fn add<S: Scalar, const K: usize>(x: &mut [S; K], y: &[S; K]) {
+    for i in 0..K {
+        keep_apart::<S>();
+        x[i] += y[i];
+    }
+}
+
+/// As a vector.
+#[inline(always)]
+pub(crate) fn vector<S: Scalar, const K: usize>(x: [S; K]) -> SVector<S, K> {
+    SVector::from_array_storage(ArrayStorage([x]))
+}
+
+/// <x, y>, as [`super::dot_arrays`].
+#[inline(always)]
+pub(crate) fn dot<S: Scalar, const K: usize>(x: &[S; K], y: &[S; K]) -> S {
+    let mut sum = S::ZERO;
+    for i in 0..K {
+        keep_apart::<S>();
+        if i == 0 {
+            sum = x[0] * y[0];
+        } else {
+            sum += x[i] * y[i];
+        }
+    }
+    sum
+}
+
+/// x += s y.
+#[inline(always)]
+pub(crate) fn add_scaled<S: Scalar, const K: usize>(x: &mut [S; K], s: S, y: &[S; K]) {
+    for i in 0..K {
+        keep_apart::<S>();
+        x[i] += s * y[i];
+    }
+}
+
+/// x *= s.
+#[inline(always)]
+pub(crate) fn scale<S: Scalar, const K: usize>(x: &mut [S; K], s: S) {
+    for i in 0..K {
+        keep_apart::<S>();
+        x[i] *= s;
+    }
+}

@@ -1,0 +1,368 @@
+//! A model without a feature dimension: ten numbers a layer, read from a context in units of its own.
+
+use super::format::{self, Header};
+use super::{AttentionKind, Mode, Model};
+use crate::context::{Context, Growing, Window};
+use crate::error::Error;
+use crate::layer::{EquivariantLayer, LayerParameters, UniversalLayer};
+use crate::mask::{Mask, TdLambda};
+use crate::normalised::{Normalised, Unnormalised};
+use crate::scalar::{Real, Scalar, check_lanes};
+use crate::stored::{Reader, write};
+use crate::transformer::Transformer;
+use crate::transition::check_gamma;
+use crate::value_function::BoundedValueFunction;
+
+/// How many root mean squares of its context a feature may reach; uniform and binary features stay below. (After
+/// one or two transitions a feature that happened to be small there would count a hundredfold.)
+const REACH: f64 = 2.0;
+
+/// Layers of ten numbers, a mask and a discount: one model for every number of features, every length of a
+/// context and every unit ([`crate::normalised`]), at most C layers of their own.
+///
+/// ```
+/// use ictd_core::UniversalModel;
+///
+/// let model = UniversalModel::<f32>::universal(0.9)?;
+/// let mut context = model.context::<4>(); // or any other number of features
+/// context.observe(&[0.5, -0.25, 1.0, 0.0], 0.75, &[1.0, 0.5, -0.5, 0.25])?;
+/// let value = model.value_function(&context)?;
+/// assert!(value.at(&[0.5, -0.25, 1.0, 0.0]) > 0.0);
+/// # Ok::<(), ictd_core::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct UniversalModel<R: Real = f32, M: Mask<R> = TdLambda<R>, const C: usize = 3> {
+    transformer: Transformer<UniversalLayer<R>, C>,
+    mask: M,
+    prior_count: R,
+    gamma: R,
+}
+
+impl<R: Real, M: Mask<R>, const C: usize> UniversalModel<R, M, C> {
+    /// A model of its parts.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `prior_count` (above 0), `gamma` (in \[0, 1)) or
+    /// `depth` (at most 65535).
+    pub fn new(
+        transformer: Transformer<UniversalLayer<R>, C>,
+        mask: M,
+        prior_count: R,
+        gamma: R,
+    ) -> Result<Self, Error> {
+        let above_0 = |n| n > Scalar::ZERO;
+        let prior_count = check_lanes(prior_count, "prior_count", above_0, "above 0")?;
+        if transformer.depth() > usize::from(u16::MAX) {
+            return Err(Error::OutOfRange { parameter: "depth", accepted: "1 to 65535" });
+        }
+        Ok(UniversalModel { transformer, mask, prior_count, gamma: check_gamma(gamma)? })
+    }
+
+    /// An empty context of the model's mask, for D features, that remembers every transition. Any other
+    /// context of this mask will do, with any window and any number of cumulants.
+    pub const fn context<const D: usize>(&self) -> Context<D, M, Growing, R> {
+        Context::<D, M, Growing, R>::with(self.mask, Growing)
+    }
+
+    /// The value function that the layers compute from a context, v(s) = <w, phi(s)>, for its first
+    /// cumulant. From the first transition on there is one, whatever was observed.
+    ///
+    /// Of features beyond twice their root mean square that much counts, and values are held to what the
+    /// largest reward max |r| could add up to, max |r| n / (n (1 - gamma) + gamma) n / (n + 1): half a reward
+    /// after one transition, max |r| / (1 - gamma) after many.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have two
+    /// trace decays; [`Error::NonFinite`] if sums or layers left the range of the scalar.
+    pub fn value_function<const D: usize, W: Window<R>, const CUMULANTS: usize>(
+        &self,
+        context: &Context<D, M, W, R, CUMULANTS>,
+    ) -> Result<BoundedValueFunction<R, D>, Error> {
+        self.value_function_of(context, 0)
+    }
+
+    /// [`UniversalModel::value_function`] of one of the context's cumulants (0 to C - 1).
+    ///
+    /// # Errors
+    /// As [`UniversalModel::value_function`]; [`Error::OutOfRange`], naming `cumulant`.
+    pub fn value_function_of<const D: usize, W: Window<R>, const CUMULANTS: usize>(
+        &self,
+        context: &Context<D, M, W, R, CUMULANTS>,
+        cumulant: usize,
+    ) -> Result<BoundedValueFunction<R, D>, Error> {
+        if self.mask != *context.mask() {
+            return Err(Error::Mismatch { parameter: "lambda of model and context" });
+        }
+        let mut unnormalised = Unnormalised::ZERO;
+        context.read_to(self.gamma, cumulant, &mut unnormalised)?;
+        let (n, gamma) = (context.weight(), self.gamma);
+        let statistic = Normalised::new(&unnormalised, n, self.prior_count);
+        let d = statistic.features_seen();
+        let value_function = self.transformer.at(d / (n + d)).value_function(&statistic)?;
+        let horizon = n / (n * (R::ONE - gamma) + gamma) * (n / (n + R::ONE));
+        let bound = context.largest_reward().of(cumulant) * horizon;
+        Ok(BoundedValueFunction { value_function, reach: UniversalModel::reach(&statistic), bound })
+    }
+
+    /// Reads a stored model.
+    ///
+    /// # Errors
+    /// [`Error::Stored`] for anything that is not an intact universal model of this scalar type and capacity;
+    /// [`Error::NonFinite`] and [`Error::OutOfRange`] for parameters that are not finite, a discount, prior or
+    /// lambda that the model cannot have.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        let header = Header::of_kind(bytes, true)?;
+        header.expect::<R>(AttentionKind::Linear, 0, C)?;
+        let mut reader = Reader { rest: bytes.get(format::HEADER..).unwrap_or(&[]) };
+        let (gamma, lambda) = (reader.number(), reader.number());
+        let prior_count = reader.number();
+        let (mut layers, stored) = ([UniversalLayer::ZERO; C], header.stored_layers().into());
+        for layer in layers.iter_mut().take(stored) {
+            let matrices = layer.matrices_mut().take(2 * usize::from(header.number_sets));
+            matrices.flatten().for_each(|x| *x = reader.number());
+        }
+        let transformer = Transformer::from_stored(layers, stored, header.depth.into())?;
+        Self::new(transformer, M::of_lambda(lambda)?, prior_count, gamma)
+    }
+
+    /// How many bytes the stored model takes: in `f32` 28, and 40 or 80 for each layer.
+    pub fn byte_len(&self) -> usize {
+        self.header().byte_len() as usize
+    }
+
+    /// Writes the stored model to the front of a buffer and returns the bytes written.
+    ///
+    /// ```
+    /// use ictd_core::UniversalModel;
+    ///
+    /// let mut bytes = [0; 300];
+    /// let model = UniversalModel::<f32>::universal(0.9)?;
+    /// let bytes = model.write(&mut bytes)?;
+    /// assert_eq!((bytes.len(), UniversalModel::<f32>::from_bytes(bytes)?), (268, model));
+    /// # Ok::<(), ictd_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`StoredError::Length`](crate::StoredError::Length) if the buffer is shorter than
+    /// [`UniversalModel::byte_len`].
+    pub fn write<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a [u8], Error> {
+        write(buffer, self.header().byte_len(), |writer| {
+            writer.bytes(&self.header().to_bytes());
+            for x in [self.gamma, self.mask.lambda(), self.prior_count] {
+                writer.number(x);
+            }
+            let sets = usize::from(self.header().number_sets);
+            let layers = self.transformer.layers().iter();
+            for x in layers.flat_map(|layer| layer.matrices().take(2 * sets)).flatten() {
+                writer.number(*x);
+            }
+        })
+    }
+
+    /// What the first bytes of the stored model say.
+    pub fn header(&self) -> Header {
+        let shared = self.transformer.layers().len() == 1;
+        Header {
+            scalar_bytes: R::BYTES as u8,
+            attention: AttentionKind::Linear,
+            mode: if shared { Mode::Autoregressive } else { Mode::Sequential },
+            feature_dimension: 0,
+            number_sets: if self
+                .transformer
+                .layers()
+                .iter()
+                .all(|l| l.early == EquivariantLayer::ZERO)
+            {
+                1
+            } else {
+                2
+            },
+            depth: self.transformer.depth() as u16,
+        }
+    }
+
+    /// The layers.
+    pub fn transformer(&self) -> &Transformer<UniversalLayer<R>, C> {
+        &self.transformer
+    }
+
+    /// The mask.
+    pub fn mask(&self) -> &M {
+        &self.mask
+    }
+
+    /// n_0 of the normalised read.
+    pub fn prior_count(&self) -> R {
+        self.prior_count
+    }
+
+    /// The discount.
+    pub fn gamma(&self) -> R {
+        self.gamma
+    }
+}
+
+/// The numbers that ship, trained by `ictd reproduce universal`: of each layer p1 to p5 and q1 to q5, then what
+/// is added while a context is short.
+#[rustfmt::skip]
+const SHIPPED: [[[f32; 10]; 2]; 3] = [
+    [
+        [-0.10457752, -0.11526745, 0.21014303, -0.47902137, 0.53479046, -0.60247815, 0.6566264, -0.31122473, 0.4863055, -0.27486464],
+        [0.6440347, 0.065037996, -0.07642224, 0.86379856, -0.3351496, -0.36277103, -0.43246704, -0.1326558, -0.38323894, 0.010167328],
+    ],
+    [
+        [0.5928607, -0.37315634, -0.09756525, 0.5370843, 0.2057758, -0.26732722, 0.40999067, -0.13945185, -0.3205509, -0.15303221],
+        [0.42740193, -0.0036849186, -0.66996145, -1.3481545, -0.6442291, -0.07255425, -0.26379624, 0.5387384, 0.61282897, 4.303564],
+    ],
+    [
+        [0.0, 0.0, 0.0, 0.0, 1.0755671, -1.3636259, 0.056798518, 0.5867794, 0.4988135, 0.93443096],
+        [0.0, 0.0, 0.0, 0.0, -0.378342, 0.04661956, 1.2146388, -0.025976393, -0.068271264, 0.7915638],
+    ],
+];
+
+impl<R: Real> UniversalModel<R> {
+    /// n_0 of the model that ships.
+    pub const PRIOR_COUNT: f64 = 6.0;
+
+    /// The trace decay of the model that ships, over the discount: its mask's lambda is 0.95 gamma.
+    pub const TRACE: f64 = 0.95;
+
+    /// How far the features of a query reach.
+    pub(crate) fn reach<const D: usize>(statistic: &Normalised<R, D>) -> [R; D] {
+        let reach = R::from_f64(REACH);
+        statistic.root_mean_squares().map(|rms| reach * rms)
+    }
+}
+
+macro_rules! shipped {
+    ($t:ident) => {
+        impl UniversalModel<$t> {
+            /// The model that ships, for a discount.
+            ///
+            /// Usable in a constant, where a bad argument fails the build:
+            ///
+            /// ```
+            /// use ictd_core::UniversalModel;
+            ///
+            /// const MODEL: UniversalModel = match UniversalModel::<f32>::universal(0.9) {
+            ///     Ok(model) => model,
+            ///     Err(_) => panic!("gamma is out of range"),
+            /// };
+            /// assert_eq!(MODEL.transformer().depth(), 3);
+            /// ```
+            ///
+            /// # Errors
+            /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (in \[0, 1)).
+            pub const fn universal(gamma: $t) -> Result<Self, Error> {
+                if !gamma.is_finite() {
+                    return Err(Error::NonFinite { parameter: "gamma" });
+                }
+                if !(gamma >= 0.0 && gamma < 1.0) {
+                    return Err(Error::OutOfRange { parameter: "gamma", accepted: "[0, 1)" });
+                }
+                let zero = EquivariantLayer { p: [0.0; 5], q: [0.0; 5] };
+                let mut layers = [UniversalLayer { base: zero, early: zero }; 3];
+                let mut l = 0;
+                while l < 3 {
+                    let [base, early] = SHIPPED[l];
+                    let mut i = 0;
+                    while i < 5 {
+                        layers[l].base.p[i] = base[i] as $t;
+                        layers[l].base.q[i] = base[5 + i] as $t;
+                        layers[l].early.p[i] = early[i] as $t;
+                        layers[l].early.q[i] = early[5 + i] as $t;
+                        i += 1;
+                    }
+                    l += 1;
+                }
+                Ok(UniversalModel {
+                    transformer: Transformer::constant_sequential(layers),
+                    mask: TdLambda::unchecked(Self::TRACE as $t * gamma),
+                    prior_count: Self::PRIOR_COUNT as $t,
+                    gamma,
+                })
+            }
+        }
+
+        impl<const D: usize, const K: usize> Model<$t, D, K, 1> {
+            /// The model that ships, for a discount: [`UniversalModel::universal`]. It is the same for every D.
+            ///
+            /// ```
+            /// let model = ictd_core::Model::<4>::universal(0.9)?;
+            /// assert_eq!(model, ictd_core::UniversalModel::<f32>::universal(0.9)?);
+            /// # Ok::<(), ictd_core::Error>(())
+            /// ```
+            ///
+            /// # Errors
+            /// As [`UniversalModel::universal`].
+            pub const fn universal(gamma: $t) -> Result<UniversalModel<$t>, Error> {
+                UniversalModel::<$t>::universal(gamma)
+            }
+        }
+    };
+}
+
+shipped!(f32);
+shipped!(f64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Context;
+    use crate::error::StoredError;
+    use crate::model::crc32;
+
+    #[test]
+    fn every_damage_to_a_stored_model_is_found() {
+        let model = UniversalModel::<f32>::universal(0.9).unwrap();
+        let mut buffer = [0; 300];
+        let len = model.write(&mut buffer).unwrap().len();
+        let stored = &buffer[..len];
+        assert_eq!(UniversalModel::from_bytes(stored), Ok(model));
+        for at in 0..len {
+            for bit in 0..8 {
+                let mut damaged = buffer;
+                damaged[at] ^= 1 << bit;
+                assert!(UniversalModel::<f32>::from_bytes(&damaged[..len]).is_err(), "{at} {bit}");
+            }
+            assert!(UniversalModel::<f32>::from_bytes(&stored[..at]).is_err(), "{at} bytes");
+        }
+        // Whole and undamaged, and yet not a model of the type that reads it, or of none.
+        let changed = |at: usize, to: u8| {
+            let mut bytes = buffer;
+            bytes[at] = to;
+            let crc = crc32(&bytes[..len - 4]).to_le_bytes();
+            bytes[len - 4..len].copy_from_slice(&crc);
+            UniversalModel::<f32>::from_bytes(&bytes[..len])
+        };
+        let mismatch = |part, found, expected| {
+            Err(Error::Stored(StoredError::Mismatch { part, found, expected }))
+        };
+        assert_eq!(changed(4, 3), mismatch("format version", 3, 2));
+        assert_eq!(changed(4, 1), mismatch("format version", 1, 2));
+        assert!(matches!(changed(8, 4), Err(Error::Stored(StoredError::Unknown { .. }))));
+        assert!(changed(9, 1).is_err());
+        assert!(matches!(changed(6, 2), Err(Error::Stored(StoredError::Unknown { .. }))));
+        // gamma = 0.9 becomes about 2e38.
+        assert!(matches!(changed(15, 0x7f), Err(Error::OutOfRange { parameter: "gamma", .. })));
+        let none = UniversalModel::<f32, TdLambda, 2>::from_bytes(stored);
+        assert!(matches!(none, Err(Error::Stored(StoredError::Layers { found: 3, capacity: 2 }))));
+        assert!(UniversalModel::<f64>::from_bytes(stored).is_err());
+        assert!(crate::Model::<4>::from_bytes(stored).is_err());
+    }
+
+    #[test]
+    fn a_context_of_another_mask_or_without_transitions_is_refused() {
+        let model = UniversalModel::<f32>::universal(0.9).unwrap();
+        let empty = model.context::<2>();
+        assert_eq!(model.value_function(&empty), Err(Error::Empty { parameter: "context" }));
+        let other = TdLambda::new(0.5).unwrap();
+        let mut other = Context::<2, TdLambda>::with(other, Growing);
+        other.observe(&[1.0, 0.0], 1.0, &[0.0, 1.0]).unwrap();
+        let mismatch = Error::Mismatch { parameter: "lambda of model and context" };
+        assert_eq!(model.value_function(&other), Err(mismatch));
+        assert!(UniversalModel::<f32>::universal(1.0).is_err());
+        let layers = model.transformer().clone();
+        assert!(UniversalModel::new(layers, *model.mask(), 0.0, 0.9).is_err());
+    }
+}

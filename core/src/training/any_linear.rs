@@ -1,0 +1,288 @@
+//! A linear transformer in training whose shape is known at run time only: one type, compiled once, for
+//! every number of features and layers.
+
+mod pass;
+
+use super::linear_batch::{
+    Shape, VECTORS, Work, batch_gradient, layer_matrices, load, matrices, step_matrices, unload,
+};
+use super::{Network, Parameters, Targets, Window, Windows};
+use crate::error::Error;
+use crate::layer::{Layer, LayerParameters};
+use crate::linalg::padded::Size;
+use crate::mask::{Mask, TdLambda};
+use crate::rng::Rng;
+use crate::scalar::Scalar;
+use crate::transformer::Transformer;
+use core::fmt::Debug;
+use pass::Pass;
+
+/// Where a network of any shape keeps its numbers: an array or, where there is a heap, a `Vec`.
+pub trait Storage<S>: AsRef<[S]> + AsMut<[S]> + Clone + Debug {}
+
+impl<S, B: AsRef<[S]> + AsMut<[S]> + Clone + Debug> Storage<S> for B {}
+
+/// A linear transformer in training, of d <= D features and any number of layers; K = 2D + 1. It is bit for bit the
+/// [`LinearNetwork`](super::LinearNetwork) of its shape.
+///
+/// ```
+/// use ictd_core::training::{AnyLinear, Network, Parameters};
+/// use ictd_core::rng::Rng;
+///
+/// // Three features where there is room for four, five layers that share one pair (P, Q).
+/// let mut network = AnyLinear::<f32, Vec<f32>, 4, 9>::new(3, 1, 5, |len| vec![0.0; len])?;
+/// network.initialise_lane(0, &mut Rng::new(1));
+/// assert_eq!(network.parameters().numbers().count(), 2 * 7 * 7);
+/// # Ok::<(), ictd_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct AnyLinear<S: Scalar, B, const D: usize, const K: usize> {
+    shape: Shape<S>,
+    parameters: Numbers<B>,
+    work: B,
+}
+
+/// The numbers of a network of any shape: P_0, Q_0, P_1, ..., (2d + 1, 2d + 1) each, column by column.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Numbers<B> {
+    numbers: B,
+    len: usize,
+}
+
+impl<B> Numbers<B> {
+    fn matrices<S: 'static>(&self, k: usize) -> impl Iterator<Item = &[S]>
+    where
+        B: AsRef<[S]>,
+    {
+        self.numbers.as_ref()[..self.len].chunks_exact(k * k)
+    }
+}
+
+impl<S: Scalar, B: Storage<S>> Parameters<S> for Numbers<B> {
+    fn zeros_like(&self) -> Self {
+        let mut zeros = self.clone();
+        zeros.numbers.as_mut().fill(S::ZERO);
+        zeros
+    }
+
+    fn slices(&self) -> impl Iterator<Item = &[S]> {
+        core::iter::once(&self.numbers.as_ref()[..self.len])
+    }
+
+    fn slices_mut(&mut self) -> impl Iterator<Item = &mut [S]> {
+        core::iter::once(&mut self.numbers.as_mut()[..self.len])
+    }
+}
+
+impl<S: Scalar, B: Storage<S>, const D: usize, const K: usize> AnyLinear<S, B, D, K> {
+    /// `depth` layers for tokens of `dim` features: one stored pair (P, Q) of zeros that they share, or
+    /// one for each. `zeros` makes room for so many numbers.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] unless 1 <= `dim` <= D; [`Error::Empty`] for depth 0;
+    /// [`Error::CapacityExceeded`] if there is less room than that, or `stored` is neither 1 nor `depth`.
+    pub fn new(
+        dim: usize,
+        stored: usize,
+        depth: usize,
+        zeros: impl Fn(usize) -> B,
+    ) -> Result<Self, Error> {
+        crate::transition::check_token_size::<D, K>();
+        if !(1..=D).contains(&dim) {
+            return Err(Error::CapacityExceeded { parameter: "dim", capacity: D });
+        }
+        if depth == 0 {
+            return Err(Error::Empty { parameter: "layers" });
+        }
+        if stored != 1 && stored != depth {
+            let accepted = "one stored layer, or one for each in the pass";
+            return Err(Error::OutOfRange { parameter: "layers", accepted });
+        }
+        let shape = Shape { size: Size::of::<S>(2 * dim + 1), stored, depth, lambda: None };
+        let len = 2 * stored * shape.size.k * shape.size.k;
+        let parameters = Numbers { numbers: zeros(len), len };
+        let network = AnyLinear { work: zeros(work_len(&shape)), shape, parameters };
+        network.with_room()
+    }
+
+    /// The same network under TD(lambda)'s mask, for 0 TD(0)'s.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] unless 0 <= lambda <= 1; as [`AnyLinear::new`].
+    pub fn with_lambda(
+        mut self,
+        lambda: S::Element,
+        zeros: impl Fn(usize) -> B,
+    ) -> Result<Self, Error> {
+        let lambda = TdLambda::new(lambda)?.lambda();
+        self.shape.lambda = (lambda != Scalar::ZERO).then(|| S::splat(lambda));
+        self.work = zeros(work_len(&self.shape));
+        self.with_room()
+    }
+
+    fn with_room(self) -> Result<Self, Error> {
+        let room = |storage: &B, len: usize| storage.as_ref().len() >= len;
+        let fits = room(&self.parameters.numbers, self.parameters.len)
+            && room(&self.work, work_len(&self.shape));
+        let refused =
+            Error::OutOfRange { parameter: "room", accepted: "as many numbers as asked for" };
+        if fits { Ok(self) } else { Err(refused) }
+    }
+
+    /// The trace decay of its mask.
+    pub fn lambda(&self) -> S {
+        self.shape.lambda.unwrap_or(S::ZERO)
+    }
+
+    /// L.
+    pub fn depth(&self) -> usize {
+        self.shape.depth
+    }
+
+    /// P_0, Q_0, P_1, ... of the stored layers, (2d + 1, 2d + 1) numbers each, column by column.
+    pub fn matrices(&self) -> impl Iterator<Item = &[S]> {
+        self.parameters.matrices(self.shape.size.k)
+    }
+
+    /// The network of one lane.
+    ///
+    /// # Errors
+    /// As [`AnyLinear::new`].
+    pub fn alone<C: Storage<S::Element>>(
+        &self,
+        lane: usize,
+        zeros: impl Fn(usize) -> C,
+    ) -> Result<AnyLinear<S::Element, C, D, K>, Error> {
+        let Shape { stored, depth, .. } = self.shape;
+        let lambda = self.lambda().lane(lane);
+        let mut alone = AnyLinear::new(Network::dim(self), stored, depth, &zeros)?
+            .with_lambda(lambda, &zeros)?;
+        let numbers = alone.parameters.numbers.as_mut();
+        for (to, from) in numbers.iter_mut().zip(self.parameters.numbers.as_ref()) {
+            *to = from.lane(lane);
+        }
+        Ok(alone)
+    }
+
+    /// The transformer that one lane has learned, among D features: with zeros for the tokens' entries
+    /// that it does not have. C is the capacity for stored layers.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] if its parameters blew up; [`Error::CapacityExceeded`] for more than C.
+    pub fn transformer<const C: usize>(
+        &self,
+        lane: usize,
+    ) -> Result<Transformer<Layer<S::Element, K>, C>, Error> {
+        if self.shape.stored > C {
+            return Err(Error::CapacityExceeded { parameter: "layers", capacity: C });
+        }
+        let (d, k) = (Network::dim(self), self.shape.size.k);
+        // phi, phi' and r of the small token among those of the large one.
+        let place = |i: usize| {
+            if i < d {
+                i
+            } else if i < 2 * d {
+                D + i - d
+            } else {
+                2 * D
+            }
+        };
+        let mut layers = [Layer::ZERO; C];
+        let rooms =
+            layers.iter_mut().flat_map(|layer: &mut Layer<S::Element, K>| layer.matrices_mut());
+        for (to, from) in rooms.zip(self.matrices()) {
+            for j in 0..k {
+                for i in 0..k {
+                    to[place(j) * K + place(i)] = from[j * k + i].lane(lane);
+                }
+            }
+        }
+        Transformer::from_stored(layers, self.shape.stored, self.shape.depth)
+    }
+
+    /// Loads the parameters into the room for a pass over one window.
+    fn pass(&mut self, windows: &mut Windows<S, D>) -> Pass<'_, S> {
+        *windows = windows.with_dim(Network::dim(self));
+        let work = cut(&self.shape, self.work.as_mut());
+        load(&self.shape, work.layers, self.parameters.matrices(self.shape.size.k));
+        Pass::new(self.shape, work)
+    }
+}
+
+/// The numbers of [`Work`].
+fn work_len<S: Scalar>(shape: &Shape<S>) -> usize {
+    let Shape { size, stored, depth, lambda } = shape;
+    let steps = depth * step_matrices(lambda.is_some());
+    let whole = stored * (layer_matrices::<S>() + 2) + steps + matrices::<S>();
+    whole * size.matrix() + (depth + VECTORS) * size.rows
+}
+
+fn cut<'a, S: Scalar>(shape: &Shape<S>, room: &'a mut [S]) -> Work<'a, S> {
+    let Shape { size, stored, depth, lambda } = shape;
+    let matrix = size.matrix();
+    let (layers, room) = room.split_at_mut(stored * layer_matrices::<S>() * matrix);
+    let (sums, room) = room.split_at_mut(stored * 2 * matrix);
+    let (steps, room) = room.split_at_mut(depth * step_matrices(lambda.is_some()) * matrix);
+    let (columns, room) = room.split_at_mut(depth * size.rows);
+    let (matrices, room) = room.split_at_mut(matrices::<S>() * matrix);
+    Work { layers, sums, steps, columns, matrices, vectors: &mut room[..VECTORS * size.rows] }
+}
+
+impl<S: Scalar, B: Storage<S>, const D: usize, const K: usize> Network<S, D>
+    for AnyLinear<S, B, D, K>
+{
+    type Parameters = Numbers<B>;
+
+    fn parameters(&self) -> &Numbers<B> {
+        &self.parameters
+    }
+
+    fn parameters_mut(&mut self) -> &mut Numbers<B> {
+        &mut self.parameters
+    }
+
+    fn dim(&self) -> usize {
+        (self.shape.size.k - 1) / 2
+    }
+
+    /// Xavier normal with gain 0.1, and 0.1/L if sequential.
+    fn initialise_lane(&mut self, lane: usize, rng: &mut Rng) {
+        let Shape { size, stored, .. } = self.shape;
+        super::transformer_network::initialise(&mut self.parameters, stored, size.k, lane, rng);
+    }
+
+    fn value(&mut self, window: &Window<S, D>) -> S {
+        let mut window = *window;
+        self.pass(&mut window.from).value(&window)
+    }
+
+    fn value_and_gradient(
+        &mut self,
+        window: &Window<S, D>,
+        adjoint: impl FnOnce(S) -> S,
+        gradient: &mut Numbers<B>,
+    ) -> S {
+        let mut window = *window;
+        let mut pass = self.pass(&mut window.from);
+        let value = pass.forward(&window);
+        pass.backward(adjoint(value), &mut gradient.numbers.as_mut()[..gradient.len]);
+        value
+    }
+
+    fn sliding_batch_gradient(
+        &mut self,
+        windows: &Windows<S, D>,
+        targets: Targets<S>,
+        gradient: &mut Numbers<B>,
+    ) -> S {
+        let (k, dim) = (self.shape.size.k, Network::dim(self));
+        let Work { layers, sums, steps, columns, matrices, vectors } =
+            cut(&self.shape, self.work.as_mut());
+        load(&self.shape, layers, self.parameters.matrices(k));
+        let work = Work { layers, sums, steps, columns, matrices, vectors };
+        let loss = batch_gradient(self.shape, work, &windows.with_dim(dim), targets);
+        let gradient = gradient.numbers.as_mut()[..gradient.len].chunks_exact_mut(k * k);
+        unload(&self.shape, sums, gradient);
+        loss
+    }
+}

@@ -1,0 +1,178 @@
+//! The shape of a batch's network, and where a batch computes: slices that the caller has room for.
+
+use crate::linalg::padded::{Onto, Size, TwoSided, short_mul_vector};
+use crate::scalar::Scalar;
+
+/// What a batch is computed for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::training) struct Shape<S> {
+    /// K.
+    pub(in crate::training) size: Size,
+    /// Stored layers.
+    pub(in crate::training) stored: usize,
+    /// Layers in the pass, L.
+    pub(in crate::training) depth: usize,
+    /// The trace decay of TD(lambda)'s mask; none for TD(0)'s.
+    pub(in crate::training) lambda: Option<S>,
+}
+
+/// Matrices for each stored layer: P and Q, from both sides.
+pub(in crate::training) const fn layer_matrices<S: Scalar>() -> usize {
+    2 * TwoSided::<S>::MATRICES
+}
+
+/// Matrices for each layer in the pass: G, A and V; with a trace also G^T and U.
+pub(in crate::training) const fn step_matrices(has_trace: bool) -> usize {
+    if has_trace { 5 } else { 3 }
+}
+
+/// Matrices beside them: C, H and scratch.
+pub(in crate::training) const fn matrices<S: Scalar>() -> usize {
+    TwoSided::<S>::MATRICES + 1 + SCRATCH
+}
+
+const SCRATCH: usize = 4;
+
+/// Vectors beside the column of each layer in the pass.
+pub(in crate::training) const VECTORS: usize = 14 + 2 * 2 + 21 + 3;
+
+/// Where a batch computes.
+pub(in crate::training) struct Work<'a, S> {
+    /// [`layer_matrices`] for each stored layer.
+    pub(in crate::training) layers: &'a mut [S],
+    /// Two matrices for each stored layer.
+    pub(in crate::training) sums: &'a mut [S],
+    /// [`step_matrices`] for each layer in the pass.
+    pub(in crate::training) steps: &'a mut [S],
+    /// A vector for each layer in the pass.
+    pub(in crate::training) columns: &'a mut [S],
+    /// [`matrices`].
+    pub(in crate::training) matrices: &'a mut [S],
+    /// [`VECTORS`].
+    pub(in crate::training) vectors: &'a mut [S],
+}
+
+/// Writes P and Q of each stored layer, K x K numbers each, column by column, to [`Work::layers`].
+pub(in crate::training) fn load<'a, S: Scalar>(
+    shape: &Shape<S>,
+    layers: &mut [S],
+    parameters: impl Iterator<Item = &'a [S]>,
+) {
+    let Size { k, rows, .. } = shape.size;
+    let rooms = layers.chunks_exact_mut(TwoSided::<S>::MATRICES * shape.size.matrix());
+    for (to, from) in rooms.zip(parameters) {
+        for (to, from) in to.chunks_exact_mut(rows).zip(from.chunks_exact(k)) {
+            to[..k].copy_from_slice(from);
+        }
+    }
+}
+
+/// gradient += what a batch left in [`Work::sums`].
+pub(in crate::training) fn unload<'a, S: Scalar>(
+    shape: &Shape<S>,
+    sums: &[S],
+    gradient: impl Iterator<Item = &'a mut [S]>,
+) {
+    let Size { k, rows, .. } = shape.size;
+    for (to, from) in gradient.zip(sums.chunks_exact(shape.size.matrix())) {
+        for (to, from) in to.chunks_exact_mut(k).zip(from.chunks_exact(rows)) {
+            for i in 0..k {
+                to[i] += from[i];
+            }
+        }
+    }
+}
+
+/// What a batch needs of one stored layer.
+#[derive(Clone, Copy)]
+pub(super) struct BatchLayer<'a, S> {
+    pub(super) p: TwoSided<'a, S>,
+    pub(super) q: TwoSided<'a, S>,
+}
+
+/// The stored layers.
+#[derive(Clone, Copy)]
+pub(super) struct Layers<'a, S> {
+    size: Size,
+    numbers: &'a [S],
+}
+
+impl<'a, S: Scalar> Layers<'a, S> {
+    /// Folds 1/n into P.
+    #[inline(always)]
+    pub(super) fn of(shape: &Shape<S>, inverse_len: S, numbers: &'a mut [S]) -> Self {
+        let size = shape.size;
+        let one = TwoSided::<S>::MATRICES * size.matrix();
+        for m in 0..2 * shape.stored {
+            let both = &mut numbers[m * one..][..one];
+            if m % 2 == 0 {
+                for x in &mut both[..size.matrix()] {
+                    *x = inverse_len * *x;
+                }
+            }
+            TwoSided::update(size, both);
+        }
+        Layers { size, numbers }
+    }
+
+    #[inline(always)]
+    pub(super) fn at(&self, l: usize) -> BatchLayer<'a, S> {
+        let one = TwoSided::<S>::MATRICES * self.size.matrix();
+        let (p, q) = self.numbers[2 * l * one..][..2 * one].split_at(one);
+        BatchLayer { p: TwoSided::within(self.size, p), q: TwoSided::within(self.size, q) }
+    }
+}
+
+/// P-bar and Q-bar of one stored layer, summed over the windows.
+pub(super) struct LayerSum<'a, S> {
+    pub(super) p: &'a mut [S],
+    pub(super) q: &'a mut [S],
+}
+
+/// Those of all stored layers.
+pub(super) struct Sums<'a, S> {
+    matrix: usize,
+    numbers: &'a mut [S],
+}
+
+impl<'a, S: Scalar> Sums<'a, S> {
+    #[inline(always)]
+    pub(super) fn zeros(size: Size, numbers: &'a mut [S]) -> Self {
+        numbers.fill(S::ZERO);
+        Sums { matrix: size.matrix(), numbers }
+    }
+
+    #[inline(always)]
+    pub(super) fn at(&mut self, l: usize) -> LayerSum<'_, S> {
+        let both = &mut self.numbers[2 * l * self.matrix..][..2 * self.matrix];
+        let (p, q) = both.split_at_mut(self.matrix);
+        LayerSum { p, q }
+    }
+
+    /// The factor 1/n that P-bar still lacks.
+    #[inline(always)]
+    pub(super) fn finish(self, inverse_len: S) {
+        for p in self.numbers.chunks_exact_mut(2 * self.matrix) {
+            for x in &mut p[..self.matrix] {
+                *x = inverse_len * *x;
+            }
+        }
+    }
+}
+
+/// N pieces of the same length.
+#[inline(always)]
+pub(in crate::training) fn split<const N: usize, S>(from: &mut [S], len: usize) -> [&mut [S]; N] {
+    let mut rest = from;
+    core::array::from_fn(|_| {
+        let (piece, others) = core::mem::take(&mut rest).split_at_mut(len);
+        rest = others;
+        piece
+    })
+}
+
+/// out = A x.
+#[inline(always)]
+pub(super) fn product<S: Scalar>(size: Size, out: &mut [S], a: &[S], x: &[S]) {
+    short_mul_vector(size, out, Onto::Zeros, a, x);
+}

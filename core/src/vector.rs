@@ -1,0 +1,100 @@
+//! Vectors in one order of their entries, whatever their shape.
+
+use crate::linalg::zeros;
+use crate::scalar::Scalar;
+use core::fmt::Debug;
+use nalgebra::SVector;
+
+/// Numbers in one order, taken entry by entry: the columns of Z or the unscaled tokens of a context, which a
+/// mask combines, and what is summed up of them.
+pub trait Vector<S: Scalar>: Copy + Debug + PartialEq {
+    /// The vector of zeros.
+    const ZERO: Self;
+
+    /// Entry by entry, `f(a, b, z)`.
+    fn zip(a: &mut Self, b: &mut Self, z: &Self, f: impl FnMut(&mut S, &mut S, S));
+
+    /// a - b.
+    fn minus(&self, b: &Self) -> Self {
+        let (mut out, mut unused) = (*self, Self::ZERO);
+        Self::zip(&mut out, &mut unused, b, |a, _, b| *a -= b);
+        out
+    }
+
+    /// Shows each number, in order.
+    fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
+        let (mut unused, zero) = (Self::ZERO, Self::ZERO);
+        Self::zip(self, &mut unused, &zero, |x, _, _| visit(x));
+    }
+
+    /// <x, x>.
+    #[inline(always)]
+    fn square(&self) -> S {
+        let (mut copy, mut unused, mut sum) = (*self, Self::ZERO, S::ZERO);
+        Self::zip(&mut copy, &mut unused, self, |_, _, x| sum += x * x);
+        sum
+    }
+
+    /// <x, y>.
+    #[inline(always)]
+    fn dot(&self, y: &Self) -> S {
+        let (mut copy, mut other, mut sum) = (*self, Self::ZERO, S::ZERO);
+        Self::zip(&mut copy, &mut other, y, |x, _, y| sum += *x * y);
+        sum
+    }
+
+    /// self += s x.
+    fn add_scaled(&mut self, s: S, x: &Self) {
+        let mut unused = Self::ZERO;
+        Self::zip(self, &mut unused, x, |a, _, x| *a += s * x);
+    }
+}
+
+impl<S: Scalar, const N: usize> Vector<S> for [S; N] {
+    const ZERO: Self = [S::ZERO; N];
+
+    #[inline(always)]
+    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
+        for i in 0..N {
+            f(&mut a[i], &mut b[i], z[i]);
+        }
+    }
+}
+
+impl<S: Scalar, const R: usize, const C: usize> Vector<S> for [[S; R]; C] {
+    const ZERO: Self = [[S::ZERO; R]; C];
+
+    #[inline(always)]
+    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
+        for j in 0..C {
+            Vector::zip(&mut a[j], &mut b[j], &z[j], &mut f);
+        }
+    }
+}
+
+impl<S: Scalar, const K: usize> Vector<S> for SVector<S, K> {
+    const ZERO: Self = zeros();
+
+    #[inline(always)]
+    fn zip(a: &mut Self, b: &mut Self, z: &Self, f: impl FnMut(&mut S, &mut S, S)) {
+        Vector::zip(&mut a.data.0[0], &mut b.data.0[0], &z.data.0[0], f);
+    }
+}
+
+impl<S: Scalar> Vector<S> for () {
+    const ZERO: Self = ();
+    fn zip(_: &mut Self, _: &mut Self, _: &Self, _: impl FnMut(&mut S, &mut S, S)) {}
+}
+
+/// total += full, each rounding error into `error` (TwoSum, Knuth); full = 0.
+#[inline(never)]
+pub(crate) fn close<S: Scalar, V: Vector<S>>(total: &mut V, error: &mut V, full: &mut V) {
+    V::zip(total, error, full, |total, error, x| {
+        let sum = *total + x;
+        let x_part = sum - *total;
+        let total_part = sum - x_part;
+        *error += (*total - total_part) + (x - x_part);
+        *total = sum;
+    });
+    *full = V::ZERO;
+}

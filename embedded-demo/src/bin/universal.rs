@@ -1,0 +1,47 @@
+//! The model that ships and nothing else: predictions from the first transition on, without a file, a scale
+//! or a step size. Otherwise as `inference`.
+#![cfg_attr(target_os = "none", no_std, no_main)]
+
+#[cfg(target_os = "none")]
+#[path = "../interrupts.rs"]
+mod interrupts;
+#[path = "../product.rs"]
+mod product;
+
+use ictd_core::{Error, UniversalModel};
+use product::Sensor;
+
+/// The bits that every platform must compute: of the values after 1, 2, 3 and 1,000 transitions, one upon
+/// another.
+const EXPECTED: u32 = 0x00e1_076e;
+
+fn infer() -> Result<u32, Error> {
+    let model = UniversalModel::<f32>::universal(0.9)?;
+    let mut context = model.context::<4>();
+    let (mut sensor, mut bits) = (Sensor(1), 0u32);
+    let mut phi = sensor.read();
+    for n in 1..=1000 {
+        let phi_next = sensor.read();
+        let reward = phi[0] - 0.5 * phi_next[1];
+        context.observe(&phi, reward, &phi_next)?;
+        phi = phi_next;
+        if n <= 3 || n == 1000 {
+            let value = model.value_function(&context)?;
+            bits = bits.rotate_left(8) ^ value.at(&phi).to_bits();
+        }
+    }
+    Ok(bits)
+}
+
+#[cfg(not(target_os = "none"))]
+fn main() -> Result<(), Error> {
+    product::report(infer()?, EXPECTED);
+    Ok(())
+}
+
+#[cfg(target_os = "none")]
+#[cortex_m_rt::entry]
+fn main() -> ! {
+    // The context lies on it, too.
+    product::exit(infer().ok(), EXPECTED, 2)
+}

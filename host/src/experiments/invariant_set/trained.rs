@@ -1,0 +1,287 @@
+//! What trained parameters have beside ten numbers a layer: of P and Q, and of the function.
+
+use super::InvariantSet;
+use super::updates::NOT_IN_THE_PAPER;
+use crate::error::{Doing, Error};
+use crate::experiments::experiment::{Measured, Run, TrainingRun};
+use crate::experiments::learning;
+use crate::experiments::statistics::{quartiles, spread};
+use crate::experiments::trained::{AUTOREGRESSIVE, CART_POLE, COMPARISON, FIGURE_2, SEQUENTIAL};
+use crate::options as parse;
+use crate::run::records::Records;
+use crate::run::report::{Claim, Verdict};
+use crate::run::session::Session;
+use crate::train::log::{Matrices, SeedRun};
+use crate::train::options::{Mode, Train};
+use crate::train::tasks::AnyTasks;
+use figures::{Axis, Curve, Curves, Figure, Panel};
+use ictd_core::invariant_set::{commuting_part, share_outside};
+use ictd_core::layer::{Layer, LayerParameters as _};
+use ictd_core::mask::Td0;
+use ictd_core::prompt::Prompt;
+use ictd_core::rng::{Rng, Stream};
+use ictd_core::statistic::Statistic;
+use ictd_core::tasks::{Task, TaskDistribution};
+use ictd_core::transformer::Transformer;
+use ictd_core::transition::Transition;
+use nalgebra::{SMatrix, SVector};
+use serde::{Deserialize, Serialize};
+
+/// Layers, and transitions of a context with the queries after it: at most.
+const LAYERS: usize = 4;
+const LENGTH: usize = 300;
+/// States that are asked for after each context.
+const QUERIES: usize = 16;
+
+/// One row of `trained.csv`: a trained seed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct SeedRow {
+    run: String,
+    seed: u64,
+    /// The share of the energy of P, of all stored layers together, outside of the set.
+    outside_p: f64,
+    /// And of Q.
+    outside_q: f64,
+    /// The share of |v|^2 that is lost by projecting on ten numbers a layer.
+    ten_numbers: f64,
+    /// By keeping those three alone that Theorem 1 has.
+    theorem_1: f64,
+    /// By projecting random layers, whose P and Q have the size of the trained ones.
+    random: f64,
+}
+
+/// A run, in medians over its seeds.
+#[derive(Serialize)]
+pub(super) struct Found {
+    run: &'static str,
+    outside_p: f64,
+    outside_q: f64,
+    ten_numbers: f64,
+    theorem_1: f64,
+    random: f64,
+}
+
+/// The paper's linear transformers, each run once.
+fn runs() -> Vec<&'static TrainingRun> {
+    let mut runs: Vec<&TrainingRun> = Vec::new();
+    for entry in [&FIGURE_2, &AUTOREGRESSIVE, &COMPARISON, &SEQUENTIAL, &CART_POLE] {
+        let Run::Trained(training) = &entry.run else { continue };
+        runs.extend(training.runs);
+    }
+    let mut names = std::collections::BTreeSet::new();
+    runs.retain(|run| names.insert(run.name));
+    runs
+}
+
+pub(super) fn measure(
+    options: &InvariantSet,
+    session: &Session,
+    records: &mut Records,
+) -> Measured<Vec<Found>> {
+    let (mut rows, mut found, mut claims) = (Vec::new(), Vec::new(), Vec::new());
+    for run in runs() {
+        let train: Train = options.scale.apply(parse::parsed(run.options));
+        let seeds = learning::trained(run.name, &train, session)?;
+        let of_run = match train.dim {
+            8 => of_seeds::<8, 17>(run.name, &train, &seeds, options.tasks, session)?,
+            _ => of_seeds::<4, 9>(run.name, &train, &seeds, options.tasks, session)?,
+        };
+        let all = |of: fn(&SeedRow) -> f64| of_run.iter().map(of).collect::<Vec<f64>>();
+        let median = |of| quartiles(all(of))[1];
+        let of = Found {
+            run: run.name,
+            outside_p: median(|r| r.outside_p),
+            outside_q: median(|r| r.outside_q),
+            ten_numbers: median(|r| r.ten_numbers),
+            theorem_1: median(|r| r.theorem_1),
+            random: median(|r| r.random),
+        };
+        let (ten, three) = (all(|r| r.ten_numbers), all(|r| r.theorem_1));
+        let few = ten.iter().filter(|share| **share < 0.05).count();
+        claims.push(Claim::new(
+            format!("{}: ten numbers a layer are most of the function", run.name),
+            NOT_IN_THE_PAPER,
+            format!(
+                "lost of |v|^2: {}, below 5 % in {few} of {} seeds; with Theorem 1's entries alone {}; \
+                 of random layers {:.2}",
+                spread(&ten),
+                ten.len(),
+                spread(&three),
+                of.random
+            ),
+            Verdict::graded(of.ten_numbers < 0.05, of.ten_numbers < 0.5 * of.random),
+        ));
+        found.push(of);
+        rows.extend(of_run);
+    }
+    records.put_csv("trained.csv", &rows)?;
+    Ok((found, claims))
+}
+
+/// A context, and features of states that are asked for.
+struct Asked<const D: usize, const K: usize> {
+    statistic: Statistic<f64, K>,
+    queries: Vec<SVector<f64, D>>,
+}
+
+fn of_seeds<const D: usize, const K: usize>(
+    name: &str,
+    train: &Train,
+    runs: &[SeedRun],
+    tasks: usize,
+    session: &Session,
+) -> Result<Vec<SeedRow>, Error> {
+    let mut rng = Rng::stream(session.seed, Stream::Evaluation);
+    let asked: Result<Vec<Asked<D, K>>, _> = (0..tasks).map(|_| ask(train, &mut rng)).collect();
+    let asked = asked.doing(format!("invariant-set, contexts of {name}"))?;
+    session.map(name, runs, |run| {
+        of_seed(name, train, run, &asked).doing(format!("invariant-set, {name}, seed {}", run.seed))
+    })
+}
+
+fn ask<const D: usize, const K: usize>(
+    train: &Train,
+    rng: &mut Rng,
+) -> Result<Asked<D, K>, ictd_core::Error> {
+    let task = TaskDistribution::<f32, D>::draw(&AnyTasks::new(train), train.gamma as f32, rng)?;
+    let transitions: Vec<_> = task
+        .trajectory::<LENGTH>(train.context + QUERIES, rng)?
+        .into_iter()
+        .map(|t: Transition<f32, D>| Transition {
+            phi: t.phi.map(f64::from),
+            reward: f64::from(t.reward),
+            phi_next: t.phi_next.map(f64::from),
+        })
+        .collect();
+    let (context, after) = transitions.split_at(train.context);
+    let prompt = Prompt::<f64, K, LENGTH>::discounted(context, train.gamma, &SVector::zeros())?;
+    let statistic = Statistic::of_prompt(&prompt, &Td0)?;
+    Ok(Asked { statistic, queries: after.iter().map(|t| t.phi_next).collect() })
+}
+
+fn of_seed<const D: usize, const K: usize>(
+    name: &str,
+    train: &Train,
+    run: &SeedRun,
+    asked: &[Asked<D, K>],
+) -> Result<SeedRow, ictd_core::Error> {
+    let stored: &[Matrices] = run.last().map_or(&[], |p| &p.layers);
+    let matrix =
+        |m: &[f32]| SMatrix::<f64, K, K>::from_row_iterator(m.iter().map(|x| f64::from(*x)));
+    let layers: Vec<_> =
+        stored.iter().map(|m| Layer { p: matrix(&m.p), q: matrix(&m.q) }).collect();
+    let mut rng = Rng::stream(run.seed, Stream::Evaluation);
+    let mut like = |m: &SMatrix<f64, K, K>| {
+        let normal = SMatrix::<f64, K, K>::from_fn(|_, _| rng.normal());
+        normal * (m.norm() / normal.norm())
+    };
+    let random: Vec<_> = layers.iter().map(|l| Layer { p: like(&l.p), q: like(&l.q) }).collect();
+    let ten_numbers = |layers: &[_]| layers.iter().map(commuting_part::<D, _>).collect::<Vec<_>>();
+    let projected = ten_numbers(&layers);
+    let theorem_1: Vec<_> = projected.iter().map(theorem_1s_entries::<D, K>).collect();
+
+    // A seed that has diverged has no function.
+    let finite = run.diverged().is_none();
+    let lost = |of: &[_], kept: &[_]| {
+        if finite { share_lost(train, of, kept, asked) } else { Ok(f64::NAN) }
+    };
+    let zero = SMatrix::zeros();
+    let of = |layers: Vec<Layer<f64, K>>| share_outside::<D, _>(&layers);
+    Ok(SeedRow {
+        run: name.into(),
+        seed: run.seed,
+        outside_p: of(layers.iter().map(|l| Layer { q: zero, ..*l }).collect()),
+        outside_q: of(layers.iter().map(|l| Layer { p: zero, ..*l }).collect()),
+        ten_numbers: lost(&layers, &projected)?,
+        theorem_1: lost(&layers, &theorem_1)?,
+        random: lost(&random, &ten_numbers(&random))?,
+    })
+}
+
+/// Of ten numbers those of Theorem 1: eta, and the multiples of I in Q's upper blocks.
+fn theorem_1s_entries<const D: usize, const K: usize>(layer: &Layer<f64, K>) -> Layer<f64, K> {
+    let mut kept = Layer { p: SMatrix::zeros(), q: SMatrix::zeros() };
+    kept.p[(2 * D, 2 * D)] = layer.p[(2 * D, 2 * D)];
+    for i in 0..D {
+        for j in [i, D + i] {
+            kept.q[(i, j)] = layer.q[(i, j)];
+        }
+    }
+    kept
+}
+
+/// The sum of (v - v_kept)^2 over that of v^2, on all contexts and queries.
+fn share_lost<const D: usize, const K: usize>(
+    train: &Train,
+    layers: &[Layer<f64, K>],
+    kept: &[Layer<f64, K>],
+    asked: &[Asked<D, K>],
+) -> Result<f64, ictd_core::Error> {
+    let transformer = |layers: &[Layer<f64, K>]| match train.mode {
+        Mode::Autoregressive => {
+            let first = layers.first().copied().unwrap_or(Layer::ZERO);
+            Transformer::<_, LAYERS>::autoregressive(first, train.layers)
+        }
+        Mode::Sequential => Transformer::sequential(layers),
+    };
+    let [v, v_kept] = [transformer(layers)?, transformer(kept)?];
+    let (mut lost, mut all) = (0.0, 0.0);
+    for Asked { statistic, queries } in asked {
+        let [w, w_kept] = [&v, &v_kept].map(|v| v.readout(statistic));
+        for phi in queries {
+            let at = |w: &SVector<f64, K>| -w.fixed_rows::<D>(0).dot(phi);
+            let (v, difference) = (at(&w), at(&w) - at(&w_kept));
+            lost += difference * difference;
+            all += v * v;
+        }
+    }
+    Ok(lost / all)
+}
+
+/// The table for a human: medians over seeds.
+pub(super) fn rows(found: &[Found]) -> Vec<[String; 6]> {
+    let head =
+        ["run", "outside: P", "Q", "lost: ten numbers", "Theorem 1's entries", "random layers"];
+    let row = |f: &Found| {
+        let [p, q, ten, three, random] =
+            [f.outside_p, f.outside_q, f.ten_numbers, f.theorem_1, f.random]
+                .map(|share| format!("{share:.4}"));
+        [f.run.into(), p, q, ten, three, random]
+    };
+    std::iter::once(head.map(str::to_owned)).chain(found.iter().map(row)).collect()
+}
+
+pub(super) fn figure(records: &Records) -> Result<Figure, Error> {
+    let rows: Vec<SeedRow> = records.csv("trained.csv")?;
+    let mut runs: Vec<&str> = rows.iter().map(|r| r.run.as_str()).collect();
+    runs.dedup();
+    let panel = |run: &&str| {
+        let curve = |label: &str, of: fn(&SeedRow) -> f64| {
+            let mut y: Vec<f64> = rows.iter().filter(|r| r.run == *run).map(of).collect();
+            y.sort_by(f64::total_cmp);
+            Curve::plain(label, (1..=y.len()).map(|i| i as f64).collect(), y)
+        };
+        Panel::Curves(Curves {
+            title: run.to_string(),
+            x: Axis::linear("seeds, each curve in its own order"),
+            y: Axis { low: Some(1e-3), high: Some(1e3), ..Axis::log("share") },
+            curves: vec![
+                curve("ten numbers", |r| r.ten_numbers),
+                curve("Theorem 1's", |r| r.theorem_1),
+                curve("random layers", |r| r.random),
+                Curve { dashed: true, ..curve("outside: P", |r| r.outside_p) },
+                Curve { dashed: true, ..curve("outside: Q", |r| r.outside_q) },
+            ],
+            ..Default::default()
+        })
+    };
+    Ok(Figure {
+        title: "What trained layers are beside ten numbers each".into(),
+        subtitle:
+            "share of |v|² that is lost by keeping those alone, or Theorem 1's three, or ten of \
+                   random layers; dashed: share of P's and Q's squares outside"
+                .into(),
+        panels: runs.iter().map(panel).collect(),
+        columns: 3,
+    })
+}
