@@ -272,7 +272,11 @@ fn what_cannot_be_trained_is_refused_in_one_line() {
     let out = tempfile::tempdir().unwrap();
     for (arguments, named) in [
         (&["--dim", "33"][..], "--dim 33: accepted is an integer from 1 to 32"),
-        (&["--context", "500"], "--context: 500 + --batch-size 64: accepted is a sum of at most "),
+        (&["--context", "1025"], "--context 1025: accepted is an integer from 1 to 1024"),
+        (
+            &["--context", "1000", "--attention", "softmax"],
+            "--context: 1000: accepted for softmax attention is 1 to 64",
+        ),
         (&["--gamma", "1"], "--gamma 1: accepted is a number in [0, 1)"),
         (&["--layers", "0"], "--layers 0: accepted is an integer from 1 to "),
         (&["--model", "rnn", "--mode", "sequential"], "--mode: sequential: "),
