@@ -1,8 +1,9 @@
 use super::{Context, Growing, Window};
-use crate::error::Error;
+use crate::error::{Error, StoredError};
 use crate::mask::{MeanCentred, Td0};
 use crate::scalar::{Real, Scalar};
 use crate::statistic::Statistic;
+use crate::stored::count;
 use crate::transition::FeatureVector;
 
 /// The contexts of the average-reward transformer's two heads, fed together.
@@ -97,16 +98,23 @@ impl<const D: usize, W: Window<R>, R: Real> AverageRewardContext<D, W, R> {
     /// Writes the two contexts, one after the other, each as [`Context::write`] does.
     /// Errors: as [`Context::write`].
     pub fn write<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a [u8], Error> {
-        let len = self.head1.write(buffer)?.len();
-        self.head2.write(buffer.get_mut(len..).unwrap_or(&mut []))?;
-        Ok(buffer.get(..self.byte_len()).unwrap_or(buffer))
+        let (found, expected) = (count(buffer), self.byte_len() as u32);
+        let bytes =
+            buffer.get_mut(..self.byte_len()).ok_or(StoredError::Length { found, expected })?;
+        let (of_head1, of_head2) = bytes.split_at_mut(self.head1.byte_len());
+        self.head1.write(of_head1)?;
+        self.head2.write(of_head2)?;
+        Ok(bytes)
     }
 
     /// Reads a stored context.
-    /// Errors: as [`Context::from_bytes`].
+    /// Errors: as [`Context::from_bytes`]; [`Error::Mismatch`] if the two are not of one stream.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let (head1, rest) = Context::from_prefix(bytes)?;
-        let head2 = Context::from_bytes(rest)?;
+        let (head1, rest) = Context::<D, MeanCentred, W, R>::from_prefix(bytes)?;
+        let head2 = Context::<D, Td0, W, R>::from_bytes(rest)?;
+        if head1.len() != head2.len() {
+            return Err(Error::Mismatch { parameter: "number of transitions of the two heads" });
+        }
         Ok(AverageRewardContext { head1, head2 })
     }
 }

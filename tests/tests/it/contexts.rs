@@ -342,12 +342,24 @@ fn the_average_reward_pair_is_stored_too() {
     }
     let mut bytes = vec![0; context.byte_len()];
     context.write(&mut bytes).unwrap();
-    assert_eq!(AverageRewardContext::<2>::from_bytes(&bytes), Ok(context));
+    assert_eq!(AverageRewardContext::<2>::from_bytes(&bytes), Ok(context.clone()));
     for i in 0..bytes.len() {
         bytes[i] ^= 1;
         assert!(AverageRewardContext::<2>::from_bytes(&bytes).is_err(), "byte {i}");
         bytes[i] ^= 1;
     }
+    // A buffer that is too short is left as it was.
+    let mut short = vec![7; bytes.len() - 1];
+    assert!(context.write(&mut short).is_err());
+    assert!(short.iter().all(|byte| *byte == 7));
+    // Head 1 of this stream, head 2 of a longer one.
+    context.observe(&[0.5, 1.0], 0.0, &[0.25, 1.0]).unwrap();
+    let mut longer = vec![0; context.byte_len()];
+    context.write(&mut longer).unwrap();
+    let head2 = longer.len() - longer[1..].windows(4).position(|x| x == b"ICTC").unwrap() - 1;
+    let at = bytes.len() - head2;
+    bytes[at..].copy_from_slice(&longer[longer.len() - head2..]);
+    assert!(AverageRewardContext::<2>::from_bytes(&bytes).is_err());
 }
 
 #[test]
