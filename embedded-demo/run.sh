@@ -25,7 +25,7 @@ if [ "$board" = table ]; then
             --config "profile.release.opt-level=$level" --target-dir target/embedded/table
         rows+=$(target/runner/debug/runner target/embedded/table/$target/release/table)$'\n'
     done
-    for table in instructions bytes; do
+    for table in instructions bytes universal; do
         printf '\n%s, %s\n' "$table" "$COMPILER"
         sed -n "s/^$table //p" <<<"$rows" | sort -s -t'|' -k2,2n
     done

@@ -4,7 +4,7 @@ use crate::linalg::{add_identity, mul_to, mul_vector, transpose_mul_vector, zero
 use crate::scalar::Scalar;
 use crate::transition::Token;
 use crate::vector::Vector;
-use nalgebra::{SMatrix, SVector};
+use nalgebra::{ArrayStorage, SMatrix, SVector};
 
 /// A (K, K) matrix, in whatever layout, with columns of one.
 pub trait SquareMatrix<S: Scalar>: Copy {
@@ -31,6 +31,11 @@ pub trait SquareMatrix<S: Scalar>: Copy {
 
     /// out = A B.
     fn mul_to(&self, b: &Self, out: &mut Self);
+
+    /// Of out = A B the columns of phi; the others may stay what they are.
+    fn mul_features_to(&self, b: &Self, out: &mut Self) {
+        self.mul_to(b, out);
+    }
 
     /// out = A B^T.
     fn mul_transpose_to(&self, b: &Self, out: &mut Self);
@@ -74,6 +79,15 @@ impl<S: Scalar, const K: usize> SquareMatrix<S> for SMatrix<S, K, K> {
         mul_to(self, b, out);
     }
 
+    fn mul_features_to(&self, b: &Self, out: &mut Self) {
+        for j in 0..(K - 1) / 2 {
+            // Not unrolled, for a chip's flash.
+            core::hint::black_box(&());
+            let column = SVector::from_array_storage(ArrayStorage([b.data.0[j]]));
+            out.data.0[j] = mul_vector(self, &column).data.0[0];
+        }
+    }
+
     fn mul_transpose_to(&self, b: &Self, out: &mut Self) {
         let mut transposed = zeros();
         for (i, column) in transposed.data.0.iter_mut().enumerate() {
@@ -113,6 +127,46 @@ impl<S: Scalar, const D: usize> BlockMatrix<S, D> {
         self.phi.iter_mut().chain(&mut self.phi_next).chain(core::iter::once(&mut self.reward))
     }
 
+    /// A x + y.
+    #[cfg_attr(target_os = "none", inline(never))]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    pub(crate) fn mul_add(&self, x: &Token<S, D, 1>, y: &Token<S, D, 1>) -> Token<S, D, 1> {
+        let mut out = *y;
+        for j in 0..D {
+            out.add_scaled(x.phi[j], &self.phi[j]);
+        }
+        for j in 0..D {
+            out.add_scaled(x.phi_next[j], &self.phi_next[j]);
+        }
+        out.add_scaled(x.rewards[0], &self.reward);
+        out
+    }
+
+    /// A^T e_K.
+    #[inline(always)]
+    pub(crate) fn last_row(&self) -> Token<S, D, 1> {
+        self.row(|column| column.rewards[0])
+    }
+
+    /// Of each column an entry.
+    #[inline(always)]
+    fn row(&self, entry: impl Fn(&Token<S, D, 1>) -> S) -> Token<S, D, 1> {
+        Token {
+            phi: self.phi.each_ref().map(&entry),
+            phi_next: self.phi_next.each_ref().map(&entry),
+            rewards: [entry(&self.reward)],
+        }
+    }
+
+    /// A^T.
+    pub(crate) fn transpose(&self) -> Self {
+        BlockMatrix {
+            phi: core::array::from_fn(|i| self.row(|column| column.phi[i])),
+            phi_next: core::array::from_fn(|i| self.row(|column| column.phi_next[i])),
+            reward: self.last_row(),
+        }
+    }
+
     /// += M.
     #[inline(always)]
     pub(crate) fn add(&mut self, m: &Self) {
@@ -150,18 +204,9 @@ impl<S: Scalar, const D: usize> SquareMatrix<S> for BlockMatrix<S, D> {
     const ZERO: Self =
         BlockMatrix { phi: [Token::ZERO; D], phi_next: [Token::ZERO; D], reward: Token::ZERO };
 
-    #[cfg_attr(target_os = "none", inline(never))]
-    #[cfg_attr(not(target_os = "none"), inline(always))]
+    #[inline(always)]
     fn mul_vector(&self, x: &Token<S, D, 1>) -> Token<S, D, 1> {
-        let mut out = Token::ZERO;
-        for j in 0..D {
-            out.add_scaled(x.phi[j], &self.phi[j]);
-        }
-        for j in 0..D {
-            out.add_scaled(x.phi_next[j], &self.phi_next[j]);
-        }
-        out.add_scaled(x.rewards[0], &self.reward);
-        out
+        self.mul_add(x, &Token::ZERO)
     }
 
     #[cfg_attr(target_os = "none", inline(never))]

@@ -22,8 +22,13 @@
 //! - C exists for n < d, constant and equal features: n_0 keeps it away from singular, and where n_0 is
 //!   lost beside n, a pivot below 2^-20 counts as 2^-20.
 
+mod metric;
+mod pass;
+
+pub use metric::Metric;
+
 use crate::block_matrix::{BlockMatrix, SquareMatrix};
-use crate::context::{Block, Entries};
+use crate::context::{Block, Entries, Entry, Read};
 use crate::error::Error;
 use crate::layer::EquivariantLayer;
 use crate::scalar::Scalar;
@@ -54,6 +59,16 @@ impl<S: Scalar, const D: usize> Unnormalised<S, D> {
         squared_rewards: S::ZERO,
     };
 
+    /// The root mean square of each feature.
+    pub fn root_mean_squares(&self, n: S) -> [S; D] {
+        let share = S::from_f64(0.5) / n;
+        let mut out = [S::ZERO; D];
+        for i in 0..D {
+            out[i] = (share * self.second_moments[i][i]).sqrt();
+        }
+        out
+    }
+
     /// Replaces what is in one lane.
     pub(crate) fn set_lane(&mut self, lane: usize, of: &Unnormalised<S::Element, D>) {
         for (to, from) in self.g.columns_mut().zip(of.g.columns()) {
@@ -72,31 +87,40 @@ impl<S: Scalar, const D: usize> Unnormalised<S, D> {
     }
 }
 
-impl<S: Scalar, const D: usize> Entries<S> for Unnormalised<S, D> {
-    const SECOND_MOMENTS: bool = true;
+/// Reads a context into an [`Unnormalised`].
+pub(crate) struct Whole;
+
+impl<S: Scalar, const D: usize> Entries<S, D> for Whole {
+    type Output = Unnormalised<S, D>;
 
     #[inline(always)]
-    fn put(&mut self, (row, i): (Block, usize), (column, j): (Block, usize), x: S) {
-        let column = match column {
-            Block::Phi => &mut self.g.phi[j],
-            Block::PhiNext => &mut self.g.phi_next[j],
-            Block::Reward => &mut self.g.reward,
+    fn take(self, read: &Read<'_, S, impl Entry<S, D>>) -> Unnormalised<S, D> {
+        let reward = read.column((Block::Reward, 0));
+        let mut out = Unnormalised {
+            g: BlockMatrix { phi: [reward; D], phi_next: [reward; D], reward },
+            second_moments: [[S::ZERO; D]; D],
+            squared_rewards: read.squared_rewards(),
         };
-        match row {
-            Block::Phi => column.phi[i] = x,
-            Block::PhiNext => column.phi_next[i] = x,
-            Block::Reward => column.rewards[0] = x,
+        for j in 0..D {
+            out.g.phi[j] = read.column((Block::Phi, j));
         }
+        for j in 0..D {
+            out.g.phi_next[j] = read.column((Block::PhiNext, j));
+        }
+        for j in 0..D {
+            for i in 0..=j {
+                out.second_moments[j][i] = read.second_moment(i, j);
+            }
+        }
+        out
     }
+}
 
-    #[inline(always)]
-    fn put_second_moment(&mut self, i: usize, j: usize, x: S) {
-        self.second_moments[j][i] = x;
-    }
+impl<S: Scalar, const D: usize> Entries<S, D> for &mut Unnormalised<S, D> {
+    type Output = ();
 
-    #[inline(always)]
-    fn put_squared_rewards(&mut self, x: S) {
-        self.squared_rewards = x;
+    fn take(self, read: &Read<'_, S, impl Entry<S, D>>) {
+        *self = Whole.take(read);
     }
 }
 
@@ -135,12 +159,12 @@ struct Units<S, const D: usize> {
     seen: S,
 }
 
-/// 1 / x; 0 where x is 0.
+/// 1 / x of x >= 0; 0 where that is not finite.
 #[inline(always)]
 fn inverse<S: Scalar>(x: S) -> S {
     let mut out = S::ONE / x;
     for lane in 0..S::LANES {
-        if x.lane(lane) <= Scalar::ZERO {
+        if !out.lane(lane).is_finite() {
             out.set_lane(lane, Scalar::ZERO);
         }
     }
@@ -288,7 +312,7 @@ impl<S: Scalar, const C: usize> Transformer<EquivariantLayer<S>, C> {
         &self,
         statistic: &Normalised<S, D>,
     ) -> Result<ValueFunction<S, D>, Error> {
-        let mut u = self.readout_of(&statistic.g, S::ONE, true).phi;
+        let mut u = self.readout_of::<_, true>(&statistic.g, S::ONE).phi;
         statistic.denormalise(&mut u);
         ValueFunction::from_readout(&u)
     }

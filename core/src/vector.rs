@@ -43,6 +43,12 @@ pub trait Vector<S: Scalar>: Copy + Debug + PartialEq {
         sum
     }
 
+    /// self = s self.
+    fn scale(&mut self, s: S) {
+        let (copy, mut unused) = (*self, Self::ZERO);
+        Self::zip(self, &mut unused, &copy, |x, _, _| *x = s * *x);
+    }
+
     /// self += s x.
     fn add_scaled(&mut self, s: S, x: &Self) {
         let mut unused = Self::ZERO;

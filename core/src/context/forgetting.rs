@@ -1,5 +1,5 @@
 use super::largest_reward::LargestReward;
-use super::moments::{Moments, read};
+use super::moments::{Moments, Read};
 use super::stored::Visit;
 use super::{Entries, Sums, Window};
 use crate::error::Error;
@@ -106,8 +106,8 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
     }
 
     #[inline(always)]
-    fn read(&self, _mask: &M, gamma: S, cumulant: usize, out: &mut impl Entries<S>) {
-        read::<S, D>(&self.moments, M::SYMMETRIC, gamma, cumulant, out)
+    fn read<E: Entries<S, D>>(&self, _mask: &M, gamma: S, cumulant: usize, out: E) -> E::Output {
+        out.take(&Read { parts: &self.moments, symmetric: M::SYMMETRIC, gamma, cumulant })
     }
 
     fn fields(&mut self, visit: &mut impl Visit<S>) {

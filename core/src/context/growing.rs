@@ -1,5 +1,5 @@
 use super::largest_reward::LargestReward;
-use super::moments::{Block, Entry, Moments, read};
+use super::moments::{Block, Entry, Moments, Read};
 use super::stored::Visit;
 use super::{Entries, Sums, Window};
 use crate::error::Error;
@@ -69,11 +69,20 @@ macro_rules! sum {
     }};
 }
 
-impl<T, B, const D: usize, const C: usize, S> Entry<S> for BlockedSums<T, B, D, C, S>
+impl<T, B, const D: usize, const C: usize, S> Entry<S, D> for BlockedSums<T, B, D, C, S>
 where
     S: Scalar,
     B: Beside<S, D, C>,
 {
+    #[inline(always)]
+    fn column(&self, column: (Block, usize), cumulant: usize) -> Token<S, D, 1> {
+        let [first, second] = &self.blocks;
+        let mut sum = first.column(column, cumulant);
+        for part in [second, &self.error, &self.total] {
+            sum.add_scaled(S::ONE, &part.column(column, cumulant));
+        }
+        sum
+    }
     #[inline(always)]
     fn entry(&self, row: (Block, usize), column: (Block, usize), cumulant: usize) -> S {
         sum!(self.entry(row, column, cumulant))
@@ -154,8 +163,8 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
     }
 
     #[inline(always)]
-    fn read(&self, _mask: &M, gamma: S, cumulant: usize, out: &mut impl Entries<S>) {
-        read::<S, D>(self, M::SYMMETRIC, gamma, cumulant, out)
+    fn read<E: Entries<S, D>>(&self, _mask: &M, gamma: S, cumulant: usize, out: E) -> E::Output {
+        out.take(&Read { parts: self, symmetric: M::SYMMETRIC, gamma, cumulant })
     }
 
     fn fields(&mut self, visit: &mut impl Visit<S>) {
@@ -206,7 +215,8 @@ mod tests {
                 assert_eq!(u32::from(context.sums.columns_left), if open { 5 } else { left });
                 let mut want = zeros::<f64, 5, 5>();
                 let columns = &mut Columns { g: &mut want, of_phi_alone: false };
-                read::<f64, 2>(&plain, N::SYMMETRIC, 0.5, 0, columns);
+                Read { parts: &plain, symmetric: N::SYMMETRIC, gamma: 0.5, cumulant: 0 }
+                    .blocks::<2>(columns);
                 let got: Statistic<f32, 5> = context.statistic(0.5, 0).unwrap();
                 let error = (got.g.map(f64::from) - want).amax() / want.amax();
                 assert!(error < 1e-5, "{n} terms, {mask:?}: {error}");

@@ -100,7 +100,7 @@ pub use average_reward::AverageRewardContext;
 pub use forgetting::{DecayingSums, Forgetting};
 pub use growing::{BlockedSums, Growing};
 pub use largest_reward::LargestReward;
-pub use moments::{Block, Moments};
+pub use moments::{Block, Entry, Moments, Read};
 pub use sliding::{Sliding, SlidingSums};
 pub use stored::Visit;
 
@@ -158,32 +158,29 @@ pub trait Sums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     /// The largest rewards among them.
     fn largest_reward(&self) -> LargestReward<S, C>;
 
-    /// Shows every entry of G(gamma) of a cumulant that is wanted.
-    fn read(&self, mask: &M, gamma: S, cumulant: usize, out: &mut impl Entries<S>);
+    /// Reads G(gamma) of a cumulant.
+    fn read<E: Entries<S, D>>(&self, mask: &M, gamma: S, cumulant: usize, out: E) -> E::Output;
 
     /// Shows every field in one order: to be stored, or read.
     fn fields(&mut self, visit: &mut impl Visit<S>);
 }
 
-/// What takes the entries of a statistic G, (K, K), by block and place in the block.
-pub trait Entries<S> {
-    /// True if it takes the second moments, too.
-    const SECOND_MOMENTS: bool = false;
+/// What a statistic G, (K, K), is read into.
+pub trait Entries<S: Scalar, const D: usize> {
+    /// What comes of it.
+    type Output;
 
+    /// Takes what it wants of G.
+    fn take(self, read: &Read<'_, S, impl Entry<S, D>>) -> Self::Output;
+}
+
+/// What takes G block by block.
+trait Blocks<S> {
     /// False for a block that it leaves.
-    #[inline(always)]
-    fn wants(&self, _row: Block, _column: Block) -> bool {
-        true
-    }
+    fn wants(&self, row: Block, column: Block) -> bool;
 
     /// The entry at a row and a column.
     fn put(&mut self, row: (Block, usize), column: (Block, usize), x: S);
-
-    /// sum (phi phi^T + phi' phi'^T) at (i, j), i <= j.
-    fn put_second_moment(&mut self, _i: usize, _j: usize, _x: S) {}
-
-    /// sum r^2 of the cumulant.
-    fn put_squared_rewards(&mut self, _x: S) {}
 }
 
 /// G on its way into a matrix: all of it, or the rows and columns of phi alone.
@@ -192,7 +189,16 @@ struct Columns<'a, S, const K: usize> {
     of_phi_alone: bool,
 }
 
-impl<S, const K: usize> Entries<S> for Columns<'_, S, K> {
+impl<S: Scalar, const D: usize, const K: usize> Entries<S, D> for Columns<'_, S, K> {
+    type Output = ();
+
+    #[inline(always)]
+    fn take(mut self, read: &Read<'_, S, impl Entry<S, D>>) {
+        read.blocks(&mut self);
+    }
+}
+
+impl<S, const K: usize> Blocks<S> for Columns<'_, S, K> {
     #[inline(always)]
     fn wants(&self, row: Block, column: Block) -> bool {
         row == Block::Phi || column == Block::Phi || !self.of_phi_alone
@@ -209,7 +215,16 @@ impl<S, const K: usize> Entries<S> for Columns<'_, S, K> {
 /// A^T = sum (phi - gamma phi') e^T, (D, D), of which each entry of G adds its part.
 struct TdMatrix<S, const D: usize>([[S; D]; D]);
 
-impl<S: Scalar, const D: usize> Entries<S> for TdMatrix<S, D> {
+impl<S: Scalar, const D: usize> Entries<S, D> for TdMatrix<S, D> {
+    type Output = Self;
+
+    fn take(mut self, read: &Read<'_, S, impl Entry<S, D>>) -> Self {
+        read.blocks(&mut self);
+        self
+    }
+}
+
+impl<S: Scalar, const D: usize> Blocks<S> for TdMatrix<S, D> {
     fn wants(&self, _row: Block, column: Block) -> bool {
         column == Block::Phi
     }
@@ -478,18 +493,24 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
     ) -> Result<(), Error> {
         crate::transition::check_token_size::<D, K>();
         out.inverse_len = S::ONE / self.weight();
-        self.read_to(gamma, cumulant, &mut Columns { g: &mut out.g, of_phi_alone })
+        self.read_to(gamma, cumulant, Columns { g: &mut out.g, of_phi_alone })
     }
 
-    /// Shows the entries of a cumulant's G(gamma), which may have overflowed: what is computed of them is then
-    /// not finite.
+    /// Reads a cumulant's G(gamma), which may have overflowed: what is computed of it is then not finite.
     #[inline(always)]
-    pub(crate) fn read_to(
+    pub(crate) fn read_to<E: Entries<S, D>>(
         &self,
         gamma: S,
         cumulant: usize,
-        out: &mut impl Entries<S>,
-    ) -> Result<(), Error> {
+        out: E,
+    ) -> Result<E::Output, Error> {
+        self.check_readable(cumulant)?;
+        Ok(self.read(gamma, cumulant, out))
+    }
+
+    /// Refuses an empty context, and a cumulant that there is none of.
+    #[inline(always)]
+    pub(crate) fn check_readable(&self, cumulant: usize) -> Result<(), Error> {
         if self.is_empty() {
             return Err(Error::Empty { parameter: "context" });
         }
@@ -497,8 +518,13 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
             let accepted = "0 to the number of cumulants - 1";
             return Err(Error::OutOfRange { parameter: "cumulant", accepted });
         }
-        self.sums.read(&self.mask, gamma, cumulant, out);
         Ok(())
+    }
+
+    /// [`Context::read_to`] of what is readable: a chip copies no result.
+    #[inline(always)]
+    pub(crate) fn read<E: Entries<S, D>>(&self, gamma: S, cumulant: usize, out: E) -> E::Output {
+        self.sums.read(&self.mask, gamma, cumulant, out)
     }
 
     /// The largest rewards of the context.
@@ -521,8 +547,7 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
     /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the sums overflowed;
     /// [`Error::Singular`] if all features are 0.
     pub fn suggested_step_size(&self, gamma: S) -> Result<S, Error> {
-        let mut a = TdMatrix([[S::ZERO; D]; D]);
-        self.read_to(gamma, 0, &mut a)?;
+        let a = self.read_to(gamma, 0, TdMatrix([[S::ZERO; D]; D]))?;
         let norm = a.0.square().sqrt() / self.weight();
         if !norm.is_finite() {
             return Err(Error::NonFinite { parameter: "context" });

@@ -1,6 +1,6 @@
 //! Sums of outer products of unscaled tokens, in blocks.
 
-use super::Entries;
+use super::Blocks;
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
 use crate::second_moments::Beside;
@@ -34,7 +34,10 @@ pub enum Block {
 use Block::{Phi, PhiNext, Reward};
 
 /// Moments, or parts of which they are the sum.
-pub(super) trait Entry<S: Scalar> {
+pub trait Entry<S: Scalar, const D: usize> {
+    /// A column of a cumulant's G_u; under a symmetric mask zeros below the diagonal.
+    fn column(&self, column: (Block, usize), cumulant: usize) -> Token<S, D, 1>;
+
     /// The entry of a cumulant's G_u at a row and a column.
     fn entry(&self, row: (Block, usize), column: (Block, usize), cumulant: usize) -> S;
 
@@ -45,11 +48,22 @@ pub(super) trait Entry<S: Scalar> {
     fn squared_rewards(&self, cumulant: usize) -> S;
 }
 
-impl<S, B, const D: usize, const C: usize> Entry<S> for Moments<S, B, D, C>
+impl<S, B, const D: usize, const C: usize> Entry<S, D> for Moments<S, B, D, C>
 where
     S: Scalar,
     B: Beside<S, D, C>,
 {
+    #[inline(always)]
+    fn column(&self, (column, j): (Block, usize), cumulant: usize) -> Token<S, D, 1> {
+        let Token { phi, phi_next, rewards } = match column {
+            Phi => &self.phi[j],
+            PhiNext => &self.phi_next[j],
+            Reward => return self.rewards.get(cumulant).copied().unwrap_or(Token::ZERO),
+        };
+        let reward = rewards.get(cumulant).copied().unwrap_or(S::ZERO);
+        Token { phi: *phi, phi_next: *phi_next, rewards: [reward] }
+    }
+
     #[inline(always)]
     fn entry(&self, (row, i): (Block, usize), (column, j): (Block, usize), cumulant: usize) -> S {
         let features = match column {
@@ -177,48 +191,50 @@ impl<S: Scalar, B: Beside<S, D, C>, const D: usize, const C: usize> Moments<S, B
     }
 }
 
-/// Shows the entries of G(gamma) = S G_u S of a cumulant, and the second moments if they are wanted.
-#[inline(always)]
-pub(super) fn read<S: Scalar, const D: usize>(
-    parts: &impl Entry<S>,
-    symmetric: bool,
-    gamma: S,
-    cumulant: usize,
-    out: &mut impl Entries<S>,
-) {
-    let mut read = Read { parts, symmetric, cumulant, out };
-    read.block(Phi, Phi, [D, D], S::ONE);
-    read.block(Phi, PhiNext, [D, D], gamma);
-    read.block(PhiNext, PhiNext, [D, D], gamma * gamma);
-    read.block(Phi, Reward, [D, 1], S::ONE);
-    read.block(PhiNext, Reward, [D, 1], gamma);
-    read.block(Reward, Reward, [1, 1], S::ONE);
-    if !symmetric {
-        read.block(PhiNext, Phi, [D, D], gamma);
-        read.block(Reward, Phi, [1, D], S::ONE);
-        read.block(Reward, PhiNext, [1, D], gamma);
+/// G(gamma) = S G_u S of a cumulant, of the parts that it is the sum of.
+#[derive(Clone, Copy)]
+pub struct Read<'a, S, P> {
+    pub(super) parts: &'a P,
+    pub(super) symmetric: bool,
+    pub(super) gamma: S,
+    pub(super) cumulant: usize,
+}
+
+impl<S: Scalar, P> Read<'_, S, P> {
+    /// Shows its entries, block by block.
+    #[inline(always)]
+    pub(super) fn blocks<const D: usize>(&self, out: &mut impl Blocks<S>)
+    where
+        P: Entry<S, D>,
+    {
+        let gamma = self.gamma;
+        self.block(Phi, Phi, [D, D], S::ONE, out);
+        self.block(Phi, PhiNext, [D, D], gamma, out);
+        self.block(PhiNext, PhiNext, [D, D], gamma * gamma, out);
+        self.block(Phi, Reward, [D, 1], S::ONE, out);
+        self.block(PhiNext, Reward, [D, 1], gamma, out);
+        self.block(Reward, Reward, [1, 1], S::ONE, out);
+        if !self.symmetric {
+            self.block(PhiNext, Phi, [D, D], gamma, out);
+            self.block(Reward, Phi, [1, D], S::ONE, out);
+            self.block(Reward, PhiNext, [1, D], gamma, out);
+        }
     }
-    read.second_moments::<S, D>();
-}
 
-/// Moments on their way into a matrix.
-struct Read<'a, P, E> {
-    parts: &'a P,
-    symmetric: bool,
-    cumulant: usize,
-    out: &'a mut E,
-}
-
-impl<P, E> Read<'_, P, E> {
     /// Shows a block, times `scale`, and if G is symmetric its mirror image.
     #[inline(always)]
-    fn block<S: Scalar>(&mut self, row: Block, column: Block, [rows, columns]: [usize; 2], scale: S)
-    where
-        P: Entry<S>,
-        E: Entries<S>,
+    fn block<const D: usize>(
+        &self,
+        row: Block,
+        column: Block,
+        [rows, columns]: [usize; 2],
+        scale: S,
+        out: &mut impl Blocks<S>,
+    ) where
+        P: Entry<S, D>,
     {
-        let wanted = self.out.wants(row, column);
-        let mirrored = self.symmetric && self.out.wants(column, row);
+        let wanted = out.wants(row, column);
+        let mirrored = self.symmetric && out.wants(column, row);
         if !(wanted || mirrored) {
             return;
         }
@@ -227,32 +243,72 @@ impl<P, E> Read<'_, P, E> {
             for i in 0..rows {
                 let x = scale * self.parts.entry((row, i), (column, j), self.cumulant);
                 if wanted {
-                    self.out.put((row, i), (column, j), x);
+                    out.put((row, i), (column, j), x);
                 }
                 if mirrored && (i != j || row != column) {
-                    self.out.put((column, j), (row, i), x);
+                    out.put((column, j), (row, i), x);
                 }
             }
         }
     }
 
+    /// A column.
     #[inline(always)]
-    fn second_moments<S: Scalar, const D: usize>(&mut self)
+    pub(crate) fn column<const D: usize>(&self, column: (Block, usize)) -> Token<S, D, 1>
     where
-        P: Entry<S>,
-        E: Entries<S>,
+        P: Entry<S, D>,
     {
-        if !E::SECOND_MOMENTS {
-            return;
+        let mut of_gamma = self.parts.column(column, self.cumulant);
+        if self.symmetric {
+            self.mirror(column, &mut of_gamma);
         }
-        for j in 0..D {
-            for i in 0..=j {
-                let x = self.parts.second_moment(i, j);
-                self.out.put_second_moment(i, j, x);
+        let gamma = self.gamma;
+        if column.0 == PhiNext {
+            of_gamma.phi.scale(gamma);
+            of_gamma.phi_next.scale(gamma * gamma);
+            of_gamma.rewards.scale(gamma);
+        } else {
+            of_gamma.phi_next.scale(gamma);
+        }
+        of_gamma
+    }
+
+    /// The entries of a column below the diagonal, which a symmetric mask does not keep.
+    #[inline(always)]
+    fn mirror<const D: usize>(&self, column: (Block, usize), out: &mut Token<S, D, 1>)
+    where
+        P: Entry<S, D>,
+    {
+        let (block, j) = column;
+        for i in 0..D {
+            if block == Phi && i > j {
+                out.phi[i] = self.parts.entry(column, (Phi, i), self.cumulant);
+            }
+            if block == Phi || block == PhiNext && i > j {
+                out.phi_next[i] = self.parts.entry(column, (PhiNext, i), self.cumulant);
             }
         }
-        let x = self.parts.squared_rewards(self.cumulant);
-        self.out.put_squared_rewards(x);
+        if block != Reward {
+            out.rewards[0] = self.parts.entry(column, (Reward, 0), self.cumulant);
+        }
+    }
+
+    /// 2 F at (i, j), i <= j.
+    #[inline(always)]
+    pub(crate) fn second_moment<const D: usize>(&self, i: usize, j: usize) -> S
+    where
+        P: Entry<S, D>,
+    {
+        self.parts.second_moment(i, j)
+    }
+
+    /// sum r^2.
+    #[inline(always)]
+    pub(crate) fn squared_rewards<const D: usize>(&self) -> S
+    where
+        P: Entry<S, D>,
+    {
+        self.parts.squared_rewards(self.cumulant)
     }
 }
 

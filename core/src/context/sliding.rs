@@ -1,5 +1,5 @@
 use super::largest_reward::LargestReward;
-use super::moments::{Moments, read};
+use super::moments::{Moments, Read};
 use super::stored::Visit;
 use super::{Entries, Sums, Window};
 use crate::error::Error;
@@ -185,9 +185,9 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Sums
         largest
     }
 
-    fn read(&self, mask: &M, gamma: S, cumulant: usize, out: &mut impl Entries<S>) {
+    fn read<E: Entries<S, D>>(&self, mask: &M, gamma: S, cumulant: usize, out: E) -> E::Output {
         let sum = if M::SLIDES { self.current } else { self.of_window(mask) };
-        read::<S, D>(&sum.moments, M::SYMMETRIC, gamma, cumulant, out)
+        out.take(&Read { parts: &sum.moments, symmetric: M::SYMMETRIC, gamma, cumulant })
     }
 
     fn fields(&mut self, visit: &mut impl Visit<S>) {

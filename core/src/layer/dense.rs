@@ -59,6 +59,7 @@ impl<S: Scalar, const K: usize> LinearLayer<SMatrix<S, K, K>> for Layer<S, K> {
     }
 
     /// Into a matrix that is there: a chip copies no result.
+    #[cfg_attr(target_os = "none", inline(never))]
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn column_map_to(&self, g: &SMatrix<S, K, K>, inverse_len: S, b: &mut SMatrix<S, K, K>) {
         // (1/n) P stands in b until b itself does.

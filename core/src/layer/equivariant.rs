@@ -1,7 +1,7 @@
 use super::{LayerParameters, LinearLayer};
 use crate::block_matrix::{BlockMatrix, SquareMatrix};
 use crate::layer::Layer;
-use crate::linalg::zeros;
+use crate::linalg::{keep_apart, zeros};
 use crate::scalar::Scalar;
 use crate::transition::{Token, check_token_size};
 use crate::vector::Vector;
@@ -90,11 +90,11 @@ fn traces<S: Scalar, const D: usize, const K: usize>(m: &SMatrix<S, K, K>) -> [S
 
 /// The product of such a matrix with a column.
 #[inline(always)]
-fn product<S: Scalar, const D: usize>(
+pub(crate) fn product<S: Scalar, const D: usize>(
     [m1, m2, m3, m4, m5]: [S; 5],
     x: &Token<S, D, 1>,
 ) -> Token<S, D, 1> {
-    let mut out = Token::ZERO;
+    let mut out = *x;
     for i in 0..D {
         out.phi[i] = m1 * x.phi[i] + m2 * x.phi_next[i];
         out.phi_next[i] = m3 * x.phi[i] + m4 * x.phi_next[i];
@@ -136,6 +136,32 @@ pub(crate) fn mul_left<S: Scalar, const D: usize>(
         *column = product(m, column);
     }
     out
+}
+
+impl<S: Scalar> EquivariantLayer<S> {
+    /// P G Q, O(K^2): a combination of G's blocks.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    pub(crate) fn p_g_q<const D: usize>(&self, g: &BlockMatrix<S, D>) -> BlockMatrix<S, D> {
+        let ([p1, p2, p3, p4, p5], [q1, q2, q3, q4, q5]) = (self.p, self.q);
+        let rows = |x, x_next| [p1 * x + p2 * x_next, p3 * x + p4 * x_next];
+        let columns = |x, x_next| [q1 * x + q3 * x_next, q2 * x + q4 * x_next];
+        let mut reward = product(self.p, &g.reward);
+        reward.scale(q5);
+        let mut out = BlockMatrix { phi: [reward; D], phi_next: [reward; D], reward };
+        for j in 0..D {
+            let (phi, phi_next) = (&g.phi[j], &g.phi_next[j]);
+            for i in 0..D {
+                keep_apart::<S>();
+                let [x11, x12] = columns(phi.phi[i], phi_next.phi[i]);
+                let [x21, x22] = columns(phi.phi_next[i], phi_next.phi_next[i]);
+                [out.phi[j].phi[i], out.phi[j].phi_next[i]] = rows(x11, x21);
+                [out.phi_next[j].phi[i], out.phi_next[j].phi_next[i]] = rows(x12, x22);
+            }
+            let [x1, x2] = columns(phi.rewards[0], phi_next.rewards[0]);
+            (out.phi[j].rewards[0], out.phi_next[j].rewards[0]) = (p5 * x1, p5 * x2);
+        }
+        out
+    }
 }
 
 impl<S: Scalar, const D: usize> LinearLayer<BlockMatrix<S, D>> for EquivariantLayer<S> {

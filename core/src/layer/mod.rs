@@ -6,7 +6,7 @@ mod two_head;
 
 pub use dense::Layer;
 pub use equivariant::{EquivariantLayer, UniversalLayer};
-pub(crate) use equivariant::{mul_left, mul_right, transposed};
+pub(crate) use equivariant::{mul_left, mul_right, product, transposed};
 pub use two_head::TwoHeadLayer;
 
 use crate::block_matrix::SquareMatrix;

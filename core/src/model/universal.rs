@@ -6,7 +6,7 @@ use crate::context::{Context, Growing, Window};
 use crate::error::Error;
 use crate::layer::{EquivariantLayer, LayerParameters, UniversalLayer};
 use crate::mask::{Mask, TdLambda};
-use crate::normalised::{Normalised, Unnormalised};
+use crate::normalised::{Metric, Unnormalised, Whole};
 use crate::scalar::{Real, Scalar, check_lanes};
 use crate::stored::{Reader, write};
 use crate::transformer::Transformer;
@@ -52,8 +52,8 @@ impl<R: Real, M: Mask<R>, const C: usize> UniversalModel<R, M, C> {
     ) -> Result<Self, Error> {
         let above_0 = |n| n > Scalar::ZERO;
         let prior_count = check_lanes(prior_count, "prior_count", above_0, "above 0")?;
-        if transformer.depth() > usize::from(u16::MAX) {
-            return Err(Error::OutOfRange { parameter: "depth", accepted: "1 to 65535" });
+        if transformer.depth() > C {
+            return Err(Error::CapacityExceeded { parameter: "layers", capacity: C });
         }
         Ok(UniversalModel { transformer, mask, prior_count, gamma: check_gamma(gamma)? })
     }
@@ -93,15 +93,17 @@ impl<R: Real, M: Mask<R>, const C: usize> UniversalModel<R, M, C> {
         if self.mask != *context.mask() {
             return Err(Error::Mismatch { parameter: "lambda of model and context" });
         }
-        let mut unnormalised = Unnormalised::ZERO;
-        context.read_to(self.gamma, cumulant, &mut unnormalised)?;
+        context.check_readable(cumulant)?;
+        let unnormalised = context.read(self.gamma, cumulant, Whole);
         let (n, gamma) = (context.weight(), self.gamma);
-        let statistic = Normalised::new(&unnormalised, n, self.prior_count);
-        let d = statistic.features_seen();
-        let value_function = self.transformer.at(d / (n + d)).value_function(&statistic)?;
+        let metric = Metric::new(&unnormalised, n, self.prior_count);
+        let reach = UniversalModel::reach(&unnormalised, n);
+        let d = metric.features_seen();
+        let share = d / (n + d);
+        let value_function = self.transformer.value_function(share, &unnormalised.g, &metric)?;
         let horizon = n / (n * (R::ONE - gamma) + gamma) * (n / (n + R::ONE));
         let bound = context.largest_reward().of(cumulant) * horizon;
-        Ok(BoundedValueFunction { value_function, reach: UniversalModel::reach(&statistic), bound })
+        Ok(BoundedValueFunction { value_function, reach, bound })
     }
 
     /// Reads a stored model.
@@ -228,9 +230,9 @@ impl<R: Real> UniversalModel<R> {
     pub const TRACE: f64 = 0.95;
 
     /// How far the features of a query reach.
-    pub(crate) fn reach<const D: usize>(statistic: &Normalised<R, D>) -> [R; D] {
+    pub(crate) fn reach<const D: usize>(of: &Unnormalised<R, D>, n: R) -> [R; D] {
         let reach = R::from_f64(REACH);
-        statistic.root_mean_squares().map(|rms| reach * rms)
+        of.root_mean_squares(n).map(|rms| reach * rms)
     }
 }
 

@@ -4,6 +4,7 @@ use crate::layer::{EquivariantLayer, Layer, LayerParameters, UniversalLayer};
 use crate::linalg::zeros;
 use crate::mask::{Mask, Td0, TdLambda, Vector};
 use crate::model::UniversalModel;
+use crate::normalised::{Normalised, Whole};
 use crate::rng::Rng;
 use crate::scalar::Real;
 use crate::statistic::Statistic;
@@ -263,4 +264,24 @@ fn blocks_multiply_as_the_whole() {
     let product = blocks(&b).transpose_mul_vector(&x_blocks);
     let want = blocks(&SMatrix::from_columns(&[b.transpose() * x; 7])).phi[0];
     assert!(product.minus(&want).square() < 1e-24);
+}
+
+#[test]
+fn it_is_what_the_layers_read_out_of_the_statistic_in_units_of_its_own() {
+    fn check<const L: usize>(n: usize) {
+        let trace = TdLambda::new(0.8).unwrap();
+        let (model, seen) = (model::<f64, _, L>(trace, 11), transitions::<f64, 4>(n, 12));
+        let context = context(trace, Growing, &seen);
+        let unnormalised = context.read_to(model.gamma(), 0, Whole).unwrap();
+        let statistic = Normalised::new(&unnormalised, n as f64, model.prior_count());
+        let layers = model.transformer().at(4.0 / (n as f64 + 4.0));
+        let want = layers.value_function(&statistic).unwrap().weights;
+        assert!((weights(&model, &context) - want).amax() < 1e-11 * want.amax(), "{L} {n}");
+    }
+    for n in [4, 30] {
+        check::<1>(n);
+        check::<2>(n);
+        check::<3>(n);
+        check::<5>(n);
+    }
 }

@@ -210,8 +210,8 @@ impl<const D: usize> Contexts<D> {
         context.read_to(gamma, 0, &mut of_lane)?;
         self.unnormalised.set_lane(lane, &of_lane);
         self.n.set_lane(lane, context.weight());
-        let statistic = Normalised::new(&of_lane, context.weight(), 1.0);
-        for (to, from) in self.reach.iter_mut().zip(UniversalModel::reach(&statistic)) {
+        let reach = UniversalModel::reach(&of_lane, context.weight());
+        for (to, from) in self.reach.iter_mut().zip(reach) {
             to.set_lane(lane, from);
         }
         Ok(())

@@ -133,8 +133,12 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
 
     /// The layers in the order of the forward pass, L of them.
     pub(crate) fn pass(&self) -> impl DoubleEndedIterator<Item = &L> + ExactSizeIterator {
-        // Sequential layers each come once, the one autoregressive layer L times.
-        (0..self.depth).map(|l| self.layers().get(l).unwrap_or(&self.layers[0]))
+        (0..self.depth).map(|l| self.layer(l))
+    }
+
+    /// Layer l of the pass: sequential layers each come once, the one autoregressive layer L times.
+    pub(crate) fn layer(&self, l: usize) -> &L {
+        self.layers().get(l).unwrap_or(&self.layers[0])
     }
 
     /// The literal forward pass on all columns: applies each layer to the prompt and shows Z_1 to
@@ -187,13 +191,17 @@ impl<S: Scalar, const C: usize> Transformer<UniversalLayer<S>, C> {
 
 /// The streaming form of linear attention.
 impl<L: LayerParameters, const C: usize> Transformer<L, C> {
-    /// (B_{L-1} ... B_0)^T e_K, from G_0 and 1/n; of `features` alone its first D entries, if that is less
+    /// (B_{L-1} ... B_0)^T e_K, from G_0 and 1/n; of FEATURES alone its first D entries, if that is less
     /// work.
     ///
     /// The last two layers act on vectors only. Of the layer before them B is formed, but its
     /// B G B^T is applied factor by factor; of the layers before that G, B and their product are
     /// formed.
-    pub(crate) fn readout_of<G>(&self, g: &G, inverse_len: L::Scalar, features: bool) -> G::Column
+    pub(crate) fn readout_of<G, const FEATURES: bool>(
+        &self,
+        g: &G,
+        inverse_len: L::Scalar,
+    ) -> G::Column
     where
         G: SquareMatrix<L::Scalar>,
         L: LinearLayer<G>,
@@ -204,34 +212,44 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
                 let mut b = G::ZERO;
                 self.layers[0].column_map_to(g, inverse_len, &mut b);
                 let u = self.last_two_layers(g, inverse_len, Some(&b));
-                if features {
+                if FEATURES {
                     b.features_of_transpose_mul_vector(&u)
                 } else {
                     b.transpose_mul_vector(&u)
                 }
             }
-            Some(formed) => self.deep_readout(g, inverse_len, formed),
+            Some(formed) => self.deep_readout::<G, FEATURES>(g, inverse_len, formed),
         }
     }
 
     /// The readout of more than three layers, of which the first `formed` form G, B and their
-    /// product.
+    /// product; of FEATURES alone its first D columns.
     #[cfg_attr(target_os = "none", inline(never))]
-    fn deep_readout<G>(&self, g: &G, inverse_len: L::Scalar, formed: usize) -> G::Column
+    fn deep_readout<G, const FEATURES: bool>(
+        &self,
+        g: &G,
+        inverse_len: L::Scalar,
+        formed: usize,
+    ) -> G::Column
     where
         G: SquareMatrix<L::Scalar>,
         L: LinearLayer<G>,
     {
-        let (mut g, mut product) = (*g, G::ZERO);
-        product.add_identity();
-        let (mut b, mut x) = (G::ZERO, G::ZERO);
+        let (mut g, mut b, mut identity, mut zeros) = (*g, G::ZERO, G::ZERO, G::ZERO);
+        identity.add_identity();
+        // References, which swap without a copy.
+        let (mut product, mut other) = (&mut identity, &mut zeros);
         let mut layers = self.pass();
         for layer in layers.by_ref().take(formed) {
             layer.column_map_to(&g, inverse_len, &mut b);
-            b.mul_to(&g, &mut x);
-            x.mul_transpose_to(&b, &mut g);
-            b.mul_to(&product, &mut x);
-            product = x;
+            b.mul_to(&g, other);
+            other.mul_transpose_to(&b, &mut g);
+            if FEATURES {
+                b.mul_features_to(product, other);
+            } else {
+                b.mul_to(product, other);
+            }
+            core::mem::swap(&mut product, &mut other);
         }
         layers.next().unwrap_or(&self.layers[0]).column_map_to(&g, inverse_len, &mut b);
         let u = self.last_two_layers(&g, inverse_len, Some(&b));
@@ -310,7 +328,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
 
     /// (B_{L-1} ... B_0)^T e_K, the vector u with TF_L = -<u, z_q> for every query column z_q.
     pub fn readout(&self, statistic: &Statistic<S, K>) -> SVector<S, K> {
-        self.readout_of(&statistic.g, statistic.inverse_len, false)
+        self.readout_of::<_, false>(&statistic.g, statistic.inverse_len)
     }
 
     /// The value function that linear attention reads out of a statistic: exactly linear in the
@@ -339,7 +357,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
             Form::Td => iterate::<S, D, K, JUDGED>([g; 2], q.data.0[0][0], step, self.depth),
             Form::PreconditionedTd => iterate_preconditioned(g, q, step, self.depth),
             Form::Dense => {
-                ValueFunction::from_readout(&self.readout_of(g, *inverse_len, true).data.0[0])
+                ValueFunction::from_readout(&self.readout_of::<_, true>(g, *inverse_len).data.0[0])
             }
         }
     }

@@ -21,12 +21,14 @@ mod table {
     use core::hint::black_box;
     use ictd_core::context::{Forgetting, Growing, Sliding, Window};
     use ictd_core::layer::Layer;
-    use ictd_core::linalg::zeros;
-    use ictd_core::mask::Td0;
+    use ictd_core::linalg::{add_outer, add_scaled, linear_system, zeros};
+    use ictd_core::mask::{Mask, Td0, TdLambda};
     use ictd_core::model::Model;
+    use ictd_core::nalgebra::{SMatrix, SVector};
     use ictd_core::rng::Rng;
     use ictd_core::transformer::Transformer;
-    use ictd_core::{Context, Error, ValueFunction};
+    use ictd_core::value_function::BoundedValueFunction;
+    use ictd_core::{Context, Error, UniversalModel, ValueFunction};
 
     const OPT_LEVEL: &str = env!("ICTD_OPT_LEVEL");
     const GAMMA: f32 = 0.9;
@@ -78,12 +80,13 @@ mod table {
 
     /// A context of 1,000 transitions, and what another one costs: no block is being closed, a sliding
     /// window is full.
-    fn observe<const D: usize, W: Window<f32>>(
+    fn observe<const D: usize, M: Mask<f32>, W: Window<f32>>(
         counter: &mut Counter,
+        mask: M,
         window: W,
-    ) -> Result<(Context<D, Td0, W>, Cost), Error> {
+    ) -> Result<(Context<D, M, W>, Cost), Error> {
         let mut rng = Rng::new(1);
-        let mut context = Context::<D, Td0, W>::with(Td0, window);
+        let mut context = Context::<D, M, W>::with(mask, window);
         let mut phi = features(&mut rng);
         for _ in 0..1_000 {
             let phi_next = features(&mut rng);
@@ -122,9 +125,9 @@ mod table {
 
     #[inline(never)]
     fn rows<const D: usize, const K: usize>(counter: &mut Counter) -> Result<(), Error> {
-        let (context, growing) = observe::<D, _>(counter, Growing)?;
-        let (_, forgetting) = observe::<D, _>(counter, Forgetting::new(0.99)?)?;
-        let (_, sliding) = observe::<D, _>(counter, Sliding::<64>)?;
+        let (context, growing) = observe::<D, _, _>(counter, Td0, Growing)?;
+        let (_, forgetting) = observe::<D, _, _>(counter, Td0, Forgetting::new(0.99)?)?;
+        let (_, sliding) = observe::<D, _, _>(counter, Td0, Sliding::<64>)?;
         let mut values = [Cost::default(); 3];
         for (value, depth) in values.iter_mut().zip([1, 3, 15]) {
             let layers = Transformer::autoregressive(dense::<D, K>(), depth)?;
@@ -162,6 +165,91 @@ mod table {
         Ok(())
     }
 
+    #[inline(never)]
+    fn universal_value_function<const D: usize>(
+        model: &UniversalModel,
+        context: &Context<D, TdLambda>,
+    ) -> Result<BoundedValueFunction<f32, D>, Error> {
+        model.value_function(context)
+    }
+
+    /// LSTD(lambda) by hand: A and b summed plainly, with a ridge.
+    struct Lstd<const D: usize> {
+        a: SMatrix<f32, D, D>,
+        b: SVector<f32, D>,
+        trace: SVector<f32, D>,
+    }
+
+    impl<const D: usize> Lstd<D> {
+        #[inline(never)]
+        fn observe(&mut self, phi: &SVector<f32, D>, reward: f32, phi_next: &SVector<f32, D>) {
+            let (mut trace, mut difference) = (*phi, *phi);
+            add_scaled(&mut trace, GAMMA * 0.9, &self.trace);
+            add_scaled(&mut difference, -GAMMA, phi_next);
+            add_outer(&mut self.a, &trace, &difference);
+            add_scaled(&mut self.b, reward, &trace);
+            self.trace = trace;
+        }
+
+        #[inline(never)]
+        fn value_function(&self) -> Result<SVector<f32, D>, Error> {
+            let mut a = self.a;
+            for i in 0..D {
+                a[(i, i)] += 0.1;
+            }
+            linear_system::solve(a, self.b, D, "LSTD")
+        }
+    }
+
+    /// The model that ships beside dense layers and LSTD(lambda).
+    #[inline(never)]
+    fn universal<const D: usize, const K: usize>(counter: &mut Counter) -> Result<(), Error> {
+        let model = UniversalModel::<f32>::universal(GAMMA)?;
+        let (context, observed) = observe::<D, _, _>(counter, *model.mask(), Growing)?;
+        let phi = features::<D>(&mut Rng::new(3));
+        let (value, read) =
+            cost(counter, || universal_value_function(black_box(&model), black_box(&context)));
+        let value = value?;
+        let (_, query) = cost(counter, || black_box(black_box(&value).at(black_box(&phi))));
+
+        let (dense_context, dense_observed) = observe::<D, _, _>(counter, Td0, Growing)?;
+        let layers = Transformer::autoregressive(dense::<D, K>(), 3)?;
+        let dense = Model::<f32, D, K, 1>::new(layers, Td0, GAMMA)?;
+        let (value, dense_read) =
+            cost(counter, || value_function(black_box(&dense), black_box(&dense_context)));
+        let value = value?;
+        let (_, dense_query) = cost(counter, || black_box(black_box(&value).at(black_box(&phi))));
+
+        let mut lstd = Lstd::<D> { a: zeros(), b: zeros(), trace: zeros() };
+        let mut rng = Rng::new(1);
+        let mut lstd_observed = Cost::default();
+        for _ in 0..100 {
+            let (phi, phi_next) = (features(&mut rng).into(), features(&mut rng).into());
+            let observe =
+                || black_box(&mut lstd).observe(black_box(&phi), 0.5, black_box(&phi_next));
+            (_, lstd_observed) = cost(counter, observe);
+        }
+        let (weights, lstd_read) = cost(counter, || black_box(&lstd).value_function());
+        weights?;
+        defmt::info!(
+            "universal | {=usize} | {=str} | {=u32}, {=u32}, {=u32} | {=u32}, {=u32}, {=u32} | {=u32}, {=u32} | {=usize} | {=u32}, {=u32} |",
+            D,
+            OPT_LEVEL,
+            observed.instructions,
+            read.instructions,
+            query.instructions,
+            dense_observed.instructions,
+            dense_read.instructions,
+            dense_query.instructions,
+            lstd_observed.instructions,
+            lstd_read.instructions,
+            size_of::<Context<D, TdLambda>>(),
+            observed.stack,
+            read.stack
+        );
+        Ok(())
+    }
+
     fn all() -> Option<Result<(), Error>> {
         let mut counter = Counter::new()?;
         let counter = &mut counter;
@@ -169,7 +257,10 @@ mod table {
             rows::<4, 9>(counter)
                 .and_then(|()| rows::<6, 13>(counter))
                 .and_then(|()| rows::<8, 17>(counter))
-                .and_then(|()| rows::<16, 33>(counter)),
+                .and_then(|()| rows::<16, 33>(counter))
+                .and_then(|()| universal::<4, 9>(counter))
+                .and_then(|()| universal::<8, 17>(counter))
+                .and_then(|()| universal::<16, 33>(counter)),
         )
     }
 
