@@ -28,17 +28,24 @@ mod pass;
 pub use metric::Metric;
 
 use crate::block_matrix::{BlockMatrix, SquareMatrix};
-use crate::context::{Block, Entries, Entry, Read};
+use crate::context::{Block, Context, Entries, Entry, Read, Window};
 use crate::error::Error;
-use crate::layer::EquivariantLayer;
+use crate::layer::{EquivariantLayer, Layer};
+use crate::linalg::zeros;
+use crate::mask::Mask;
 use crate::scalar::Scalar;
+use crate::statistic::Statistic;
 use crate::transformer::Transformer;
-use crate::transition::Token;
-use crate::value_function::ValueFunction;
+use crate::transition::{Token, check_token_size};
+use crate::value_function::{BoundedValueFunction, ValueFunction, within};
 use crate::vector::Vector;
 
 /// The least pivot of the Cholesky decomposition, of features with unit second moment.
 const LEAST_PIVOT: f64 = 1.0 / 1_048_576.0;
+
+/// How many root mean squares of its context a feature may reach; uniform and binary features stay below. (After
+/// one or two transitions a feature that happened to be small there would count a hundredfold.)
+const REACH: f64 = 2.0;
 
 /// What a normalised read needs of a context: G(gamma), F and sum r^2.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,6 +91,31 @@ impl<S: Scalar, const D: usize> Unnormalised<S, D> {
             }
         }
         self.squared_rewards.set_lane(lane, of.squared_rewards);
+    }
+}
+
+/// How far the features of a query reach.
+#[inline(always)]
+pub(crate) fn reach<S: Scalar, const D: usize>(root_mean_squares: [S; D]) -> [S; D] {
+    let reach = S::from_f64(REACH);
+    root_mean_squares.map(|rms| reach * rms)
+}
+
+/// A value function of n transitions kept within what they have shown: features within twice their root mean
+/// square, values within what the largest reward max |r| could add up to.
+#[inline(always)]
+pub(crate) fn bounded<S: Scalar, const D: usize>(
+    value_function: ValueFunction<S, D>,
+    root_mean_squares: [S; D],
+    n: S,
+    gamma: S,
+    largest_reward: S,
+) -> BoundedValueFunction<S, D> {
+    let horizon = n / (n * (S::ONE - gamma) + gamma) * (n / (n + S::ONE));
+    BoundedValueFunction {
+        value_function,
+        reach: reach(root_mean_squares),
+        bound: largest_reward * horizon,
     }
 }
 
@@ -172,6 +204,7 @@ fn inverse<S: Scalar>(x: S) -> S {
 }
 
 impl<S: Scalar, const D: usize> Units<S, D> {
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn new(of: &Unnormalised<S, D>, n: S, n_and_prior: S) -> Self {
         let (f, inverse_len, half) = (&of.second_moments, S::ONE / n, S::from_f64(0.5));
         let mean_square = of.squared_rewards * inverse_len;
@@ -220,6 +253,7 @@ impl<S: Scalar, const D: usize> Units<S, D> {
     }
 
     /// T z, in place.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     #[cfg_attr(target_os = "none", inline(never))]
     fn normalise(&self, z: &mut Token<S, D, 1>) {
         for part in [&mut z.phi, &mut z.phi_next] {
@@ -232,6 +266,7 @@ impl<S: Scalar, const D: usize> Units<S, D> {
     }
 
     /// M T^T of the columns that belong to phi, or to phi', in place.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     #[cfg_attr(target_os = "none", inline(never))]
     fn normalise_columns(&self, columns: &mut [Token<S, D, 1>; D]) {
         for j in 0..D {
@@ -248,6 +283,7 @@ impl<S: Scalar, const D: usize> Units<S, D> {
 
 impl<S: Scalar, const D: usize> Normalised<S, D> {
     /// Of n transitions (or weights that add up to n), with a prior count n_0 > 0.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     pub fn new(of: &Unnormalised<S, D>, n: S, prior_count: S) -> Self {
         let n_and_prior = n + prior_count;
         let units = Units::new(of, n, n_and_prior);
@@ -268,12 +304,40 @@ impl<S: Scalar, const D: usize> Normalised<S, D> {
         Normalised { g, units }
     }
 
+    /// A value function that layers computed from this statistic of n transitions, kept within what the
+    /// context has seen: [`bounded`].
+    #[inline(always)]
+    pub fn bounded(
+        &self,
+        value_function: ValueFunction<S, D>,
+        n: S,
+        gamma: S,
+        largest_reward: S,
+    ) -> BoundedValueFunction<S, D> {
+        bounded(value_function, self.root_mean_squares(), n, gamma, largest_reward)
+    }
+
+    /// How far the features of a query reach.
+    #[inline(always)]
+    pub(crate) fn reach(&self) -> [S; D] {
+        reach(self.root_mean_squares())
+    }
+
+    /// The query (phi; 0; 0) in these units, rho C^-1 D phi, of features within their reach.
+    #[inline(always)]
+    pub(crate) fn query(&self, phi: &[S; D]) -> [S; D] {
+        let mut query = within(phi, &self.reach());
+        self.adjoint_of_denormalise(&mut query);
+        query
+    }
+
     /// How many features were ever seen.
     pub fn features_seen(&self) -> S {
         self.units.seen
     }
 
     /// The root mean square of each feature, 0 of one that was never seen.
+    #[inline(always)]
     pub fn root_mean_squares(&self) -> [S; D] {
         self.units.scale.map(inverse)
     }
@@ -294,11 +358,29 @@ impl<S: Scalar, const D: usize> Normalised<S, D> {
     }
 
     /// The adjoint of [`Normalised::denormalise`]: of w-bar, C^-1 D rho w-bar, in place.
+    #[inline(always)]
     pub fn adjoint_of_denormalise(&self, w_bar: &mut [S; D]) {
         for i in 0..D {
             w_bar[i] = self.units.rho * (self.units.scale[i] * w_bar[i]);
         }
         self.units.whiten(w_bar);
+    }
+}
+
+impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Context<D, M, W, S, C> {
+    /// The statistic of a cumulant (0 to C - 1) in units of the context's own, with a prior count n_0 > 0.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] before the first transition; [`Error::OutOfRange`], naming `cumulant`.
+    pub fn normalised(
+        &self,
+        gamma: S,
+        cumulant: usize,
+        prior_count: S,
+    ) -> Result<Normalised<S, D>, Error> {
+        let mut unnormalised = Unnormalised::ZERO;
+        self.read_to(gamma, cumulant, &mut unnormalised)?;
+        Ok(Normalised::new(&unnormalised, self.weight(), prior_count))
     }
 }
 
@@ -313,6 +395,28 @@ impl<S: Scalar, const C: usize> Transformer<EquivariantLayer<S>, C> {
         statistic: &Normalised<S, D>,
     ) -> Result<ValueFunction<S, D>, Error> {
         let mut u = self.readout_of::<_, true>(&statistic.g, S::ONE).phi;
+        statistic.denormalise(&mut u);
+        ValueFunction::from_readout(&u)
+    }
+}
+
+impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
+    /// The value function that dense layers compute from a normalised statistic, in the units of the context.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] if the layers blow up.
+    pub fn normalised_value_function<const D: usize>(
+        &self,
+        statistic: &Normalised<S, D>,
+    ) -> Result<ValueFunction<S, D>, Error> {
+        check_token_size::<D, K>();
+        let mut g = zeros::<S, K, K>();
+        for (to, from) in g.data.0.iter_mut().zip(statistic.g.columns()) {
+            let numbers = from.phi.iter().chain(&from.phi_next).chain(&from.rewards);
+            to.iter_mut().zip(numbers).for_each(|(to, from)| *to = *from);
+        }
+        let readout = self.readout(&Statistic { g, inverse_len: S::ONE });
+        let mut u = core::array::from_fn(|i| readout[i]);
         statistic.denormalise(&mut u);
         ValueFunction::from_readout(&u)
     }

@@ -44,10 +44,10 @@ impl<S: Scalar> EquivariantLayer<S> {
 
     /// The nearest layer of ten numbers: the mean of each block's diagonal.
     pub fn project<const D: usize, const K: usize>(layer: &Layer<S, K>) -> Self {
-        let d = S::ONE / S::from_count(D as u64);
-        let mean = |[x1, x2, x3, x4, x5]: [S; 5]| [d * x1, d * x2, d * x3, d * x4, x5];
-        let sums = Self::contract::<D, K>(layer);
-        EquivariantLayer { p: mean(sums.p), q: mean(sums.q) }
+        let mut sums = Self::contract::<D, K>(layer);
+        means_of_traces(D, &mut sums.p);
+        means_of_traces(D, &mut sums.q);
+        sums
     }
 
     /// The gradient with respect to the ten numbers, from that with respect to P and Q.
@@ -64,28 +64,46 @@ impl<S: Scalar> EquivariantLayer<S> {
 fn dense<S: Scalar, const D: usize, const K: usize>(x: &[S; 5]) -> SMatrix<S, K, K> {
     check_token_size::<D, K>();
     let mut m = zeros::<S, K, K>();
-    for i in 0..D {
-        m[(i, i)] = x[0];
-        m[(i, D + i)] = x[1];
-        m[(D + i, i)] = x[2];
-        m[(D + i, D + i)] = x[3];
-    }
-    m[(2 * D, 2 * D)] = x[4];
+    write_dense(D, K, x, m.as_mut_slice());
     m
 }
 
-/// The trace of each block.
 fn traces<S: Scalar, const D: usize, const K: usize>(m: &SMatrix<S, K, K>) -> [S; 5] {
     check_token_size::<D, K>();
     let mut x = [S::ZERO; 5];
-    for i in 0..D {
-        x[0] += m[(i, i)];
-        x[1] += m[(i, D + i)];
-        x[2] += m[(D + i, i)];
-        x[3] += m[(D + i, D + i)];
-    }
-    x[4] = m[(2 * D, 2 * D)];
+    add_traces(D, K, m.as_slice(), &mut x);
     x
+}
+
+/// Writes the matrix of five numbers for d features, column by column of `rows` >= 2d + 1 numbers.
+pub(crate) fn write_dense<S: Scalar>(d: usize, rows: usize, x: &[S], m: &mut [S]) {
+    m.fill(S::ZERO);
+    for i in 0..d {
+        m[i * rows + i] = x[0];
+        m[(d + i) * rows + i] = x[1];
+        m[i * rows + d + i] = x[2];
+        m[(d + i) * rows + d + i] = x[3];
+    }
+    m[2 * d * rows + 2 * d] = x[4];
+}
+
+/// From the traces of blocks to the means of their diagonals.
+pub(crate) fn means_of_traces<S: Scalar>(d: usize, x: &mut [S]) {
+    let inverse_d = S::ONE / S::from_count(d as u64);
+    for x in &mut x[..4] {
+        *x = inverse_d * *x;
+    }
+}
+
+/// Adds to five numbers the trace of each block of such a matrix.
+pub(crate) fn add_traces<S: Scalar>(d: usize, rows: usize, m: &[S], x: &mut [S]) {
+    for i in 0..d {
+        x[0] += m[i * rows + i];
+        x[1] += m[(d + i) * rows + i];
+        x[2] += m[i * rows + d + i];
+        x[3] += m[(d + i) * rows + d + i];
+    }
+    x[4] += m[2 * d * rows + 2 * d];
 }
 
 /// The product of such a matrix with a column.

@@ -6,6 +6,7 @@ mod two_head;
 
 pub use dense::Layer;
 pub use equivariant::{EquivariantLayer, UniversalLayer};
+pub(crate) use equivariant::{add_traces, means_of_traces, write_dense};
 pub(crate) use equivariant::{mul_left, mul_right, product, transposed};
 pub use two_head::TwoHeadLayer;
 

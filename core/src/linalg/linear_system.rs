@@ -68,20 +68,35 @@ pub fn solve<R: Real, const M: usize>(
 /// [`Error::CapacityExceeded`] if `rows` > M, [`Error::NonFinite`] if A or b holds NaN or an
 /// infinity, [`Error::Singular`] if A lacks full column rank. All name `system`.
 pub fn least_squares<R: Real, const M: usize, const N: usize>(
-    mut a: SMatrix<R, M, N>,
-    mut b: SVector<R, M>,
+    a: SMatrix<R, M, N>,
+    b: SVector<R, M>,
     rows: usize,
     system: &'static str,
 ) -> Result<SVector<R, N>, Error> {
-    if rows > M {
-        return Err(Error::CapacityExceeded { parameter: system, capacity: M });
+    least_squares_of_size(a, b, [rows, N], system)
+}
+
+/// [`least_squares`] over the leading rows and columns of A (entries beyond are ignored, and 0 in x).
+///
+/// # Errors
+/// As [`least_squares`].
+pub fn least_squares_of_size<R: Real, const M: usize, const N: usize>(
+    mut a: SMatrix<R, M, N>,
+    mut b: SVector<R, M>,
+    [rows, columns]: [usize; 2],
+    system: &'static str,
+) -> Result<SVector<R, N>, Error> {
+    for (size, capacity) in [(rows, M), (columns, N)] {
+        if size > capacity {
+            return Err(Error::CapacityExceeded { parameter: system, capacity });
+        }
     }
-    if rows < N {
+    if rows < columns {
         return Err(Error::Singular { system });
     }
-    let smallest_pivot = largest_entry(&a, rows, N, &b, system)? * epsilon(rows);
+    let smallest_pivot = largest_entry(&a, rows, columns, &b, system)? * epsilon(rows);
     let mut diagonal = zeros::<R, N, 1>();
-    for k in 0..N {
+    for k in 0..columns {
         let mut squares = R::ZERO;
         for i in k..rows {
             squares += a[(i, k)] * a[(i, k)];
@@ -95,7 +110,7 @@ pub fn least_squares<R: Real, const M: usize, const N: usize>(
         a[(k, k)] -= diagonal[k];
         // v^T v = -2 diagonal_k v_k for this v.
         let half_squares = -(diagonal[k] * a[(k, k)]);
-        for j in k + 1..N {
+        for j in k + 1..columns {
             let mut projection = R::ZERO;
             for i in k..rows {
                 projection += a[(i, k)] * a[(i, j)];
@@ -116,7 +131,7 @@ pub fn least_squares<R: Real, const M: usize, const N: usize>(
             b[i] -= factor * v_i;
         }
     }
-    back_substitution(&a, &diagonal, &b, N, system)
+    back_substitution(&a, &diagonal, &b, columns, system)
 }
 
 /// The solution of U x = b for the leading `size` rows of U, which stands above A's diagonal.

@@ -26,6 +26,8 @@ use nalgebra::SVector;
 #[derive(Clone, Debug, PartialEq)]
 pub struct EvaluationStates<R: Real, const D: usize, const M: usize> {
     states: usize,
+    /// d <= D: how many features there are; zeros beyond.
+    dim: usize,
     /// 0 beyond `states`.
     weights: SVector<R, M>,
     features: [SVector<R, D>; M],
@@ -70,7 +72,8 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         if states > M {
             return Err(Error::CapacityExceeded { parameter: "states", capacity: M });
         }
-        let mut evaluation = EvaluationStates { states, weights: zeros(), features: *features };
+        let mut evaluation =
+            EvaluationStates { states, dim: D, weights: zeros(), features: *features };
         for s in 0..states {
             check_finite(&features[s], "phi")?;
             evaluation.weights[s] = weights[s];
@@ -98,7 +101,13 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
     /// The same states in `f64`.
     pub(super) fn in_f64(&self) -> EvaluationStates<f64, D, M> {
         let features = self.features.map(|phi| to_f64(&phi));
-        EvaluationStates { states: self.states, weights: to_f64(&self.weights), features }
+        let weights = to_f64(&self.weights);
+        EvaluationStates { states: self.states, dim: self.dim, weights, features }
+    }
+
+    /// The same states, of which only the first `dim` features count: the others are 0.
+    pub fn with_dim(self, dim: usize) -> Self {
+        EvaluationStates { dim: dim.min(D), ..self }
     }
 
     /// phi(s), (D), for each state.
@@ -152,7 +161,8 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
                 a[(s, i)] = root * self.features[s][i];
             }
         }
-        linear_system::least_squares(a, b, self.states, "the implicit weights")
+        let size = [self.states, self.dim];
+        linear_system::least_squares_of_size(a, b, size, "the implicit weights")
     }
 
     /// VD, IWS and SS of any value function v_TF against batch TD's, which is linear with weights

@@ -37,6 +37,42 @@ pub fn compare_linear_transformer<
     prompt: &Prompt<R, K, N>,
     states: &EvaluationStates<R, D, M>,
 ) -> Result<Comparison<R>, Error> {
+    let statistic = statistic_of(prompt, mask)?;
+    let mut layers = [Layer { p: zeros::<f64, K, K>(), q: zeros() }; C];
+    let stored = transformer.layers();
+    for (to, from) in layers.iter_mut().zip(stored) {
+        *to = Layer { p: to_f64(&from.p), q: to_f64(&from.q) };
+    }
+    let wide = Transformer::<_, C>::from_stored(layers, stored.len(), transformer.depth())?;
+    let v_tf = ValueFunction::from_readout(wide.readout(&statistic).as_slice())?;
+    compare_with_batch_td(&v_tf, &statistic, alpha, transformer.depth(), states)
+}
+
+/// As [`compare_linear_transformer`], of any linear value function v_TF against `depth` iterations of batch TD.
+///
+/// # Errors
+/// As [`compare_linear_transformer`].
+pub fn compare_value_function<
+    R: Real,
+    const D: usize,
+    const K: usize,
+    const N: usize,
+    const M: usize,
+>(
+    v_tf: &ValueFunction<f64, D>,
+    mask: &impl Mask<f64>,
+    alpha: R,
+    depth: usize,
+    prompt: &Prompt<R, K, N>,
+    states: &EvaluationStates<R, D, M>,
+) -> Result<Comparison<R>, Error> {
+    compare_with_batch_td(v_tf, &statistic_of(prompt, mask)?, alpha, depth, states)
+}
+
+fn statistic_of<R: Real, const K: usize, const N: usize>(
+    prompt: &Prompt<R, K, N>,
+    mask: &impl Mask<f64>,
+) -> Result<Statistic<f64, K>, Error> {
     if prompt.context_len() == 0 {
         return Err(Error::Empty { parameter: "context" });
     }
@@ -46,18 +82,20 @@ pub fn compare_linear_transformer<
         let (left, right) = mask.factors(&mut state, &to_f64(z), 1.0);
         add_outer(&mut g, &left, &right);
     }
-    let statistic = Statistic { g, inverse_len: 1.0 / prompt.context_len() as f64 };
-    let mut layers = [Layer { p: zeros::<f64, K, K>(), q: zeros() }; C];
-    let stored = transformer.layers();
-    for (to, from) in layers.iter_mut().zip(stored) {
-        *to = Layer { p: to_f64(&from.p), q: to_f64(&from.q) };
-    }
-    let wide = Transformer::<_, C>::from_stored(layers, stored.len(), transformer.depth())?;
-    let v_tf = ValueFunction::from_readout(wide.readout(&statistic).as_slice())?;
+    Ok(Statistic { g, inverse_len: 1.0 / prompt.context_len() as f64 })
+}
+
+fn compare_with_batch_td<R: Real, const D: usize, const K: usize, const M: usize>(
+    v_tf: &ValueFunction<f64, D>,
+    statistic: &Statistic<f64, K>,
+    alpha: R,
+    depth: usize,
+    states: &EvaluationStates<R, D, M>,
+) -> Result<Comparison<R>, Error> {
     // Batch TD(lambda)'s A = sum e (phi - gamma phi')^T has the trace on the left, G on the right.
-    let statistic = Statistic { g: transpose(&g), ..statistic };
-    let v_td = td0::value_function::<f64, D, K>(&statistic, alpha.to_f64(), transformer.depth())?;
-    let wide = states.in_f64().compare_linear(&v_tf, &v_td);
+    let statistic = Statistic { g: transpose(&statistic.g), ..*statistic };
+    let v_td = td0::value_function::<f64, D, K>(&statistic, alpha.to_f64(), depth)?;
+    let wide = states.in_f64().compare_linear(v_tf, &v_td);
     Ok(Comparison {
         vd: R::from_f64(wide.vd),
         iws: R::from_f64(wide.iws),

@@ -33,4 +33,6 @@ mod evaluation;
 
 pub use comparison::{Comparison, EvaluationStates, ValueSample};
 pub use elements::Elements;
-pub use evaluation::{compare_linear_transformer, compare_softmax_transformer};
+pub use evaluation::{
+    compare_linear_transformer, compare_softmax_transformer, compare_value_function,
+};

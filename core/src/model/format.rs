@@ -165,7 +165,8 @@ impl Header {
         (HEADER + CHECKSUM) as u64 + numbers * self.scalar_bytes as u64
     }
 
-    pub(super) fn to_bytes(self) -> [u8; HEADER] {
+    /// The first bytes of such a model.
+    pub fn to_bytes(self) -> [u8; HEADER] {
         let [m0, m1, m2, m3] = MAGIC;
         let [d0, d1] = match self.number_sets {
             0 => self.feature_dimension.to_le_bytes(),

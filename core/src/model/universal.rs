@@ -6,16 +6,12 @@ use crate::context::{Context, Growing, Window};
 use crate::error::Error;
 use crate::layer::{EquivariantLayer, LayerParameters, UniversalLayer};
 use crate::mask::{Mask, TdLambda};
-use crate::normalised::{Metric, Unnormalised, Whole};
+use crate::normalised::{Metric, Whole, bounded};
 use crate::scalar::{Real, Scalar, check_lanes};
 use crate::stored::{Reader, write};
 use crate::transformer::Transformer;
 use crate::transition::check_gamma;
 use crate::value_function::BoundedValueFunction;
-
-/// How many root mean squares of its context a feature may reach; uniform and binary features stay below. (After
-/// one or two transitions a feature that happened to be small there would count a hundredfold.)
-const REACH: f64 = 2.0;
 
 /// Layers of ten numbers, a mask and a discount: one model for every number of features, every length of a
 /// context and every unit ([`crate::normalised`]), at most C layers of their own.
@@ -97,13 +93,11 @@ impl<R: Real, M: Mask<R>, const C: usize> UniversalModel<R, M, C> {
         let unnormalised = context.read(self.gamma, cumulant, Whole);
         let (n, gamma) = (context.weight(), self.gamma);
         let metric = Metric::new(&unnormalised, n, self.prior_count);
-        let reach = UniversalModel::reach(&unnormalised, n);
         let d = metric.features_seen();
         let share = d / (n + d);
         let value_function = self.transformer.value_function(share, &unnormalised.g, &metric)?;
-        let horizon = n / (n * (R::ONE - gamma) + gamma) * (n / (n + R::ONE));
-        let bound = context.largest_reward().of(cumulant) * horizon;
-        Ok(BoundedValueFunction { value_function, reach, bound })
+        let largest_reward = context.largest_reward().of(cumulant);
+        Ok(bounded(value_function, unnormalised.root_mean_squares(n), n, gamma, largest_reward))
     }
 
     /// Reads a stored model.
@@ -228,12 +222,6 @@ impl<R: Real> UniversalModel<R> {
 
     /// The trace decay of the model that ships, over the discount: its mask's lambda is 0.95 gamma.
     pub const TRACE: f64 = 0.95;
-
-    /// How far the features of a query reach.
-    pub(crate) fn reach<const D: usize>(of: &Unnormalised<R, D>, n: R) -> [R; D] {
-        let reach = R::from_f64(REACH);
-        of.root_mean_squares(n).map(|rms| reach * rms)
-    }
 }
 
 macro_rules! shipped {

@@ -4,15 +4,19 @@
 mod pass;
 
 use super::linear_batch::{
-    Shape, VECTORS, Work, batch_gradient, layer_matrices, load, matrices, step_matrices, unload,
+    ParameterSet, Shape, VECTORS, Work, batch_gradient, layer_matrices, load, matrices,
+    step_matrices, unload,
 };
-use super::{Network, Parameters, Targets, Window, Windows};
+use super::read::NORMALISED;
+use super::transformer_network::{deviation, initialise};
+use super::{Network, Parameters, Targets, Window, Windows, batch_gradient_by_window};
 use crate::error::Error;
-use crate::layer::{Layer, LayerParameters};
+use crate::layer::{Layer, LayerParameters, add_traces, means_of_traces};
+use crate::linalg;
 use crate::linalg::padded::Size;
 use crate::mask::{Mask, TdLambda};
 use crate::rng::Rng;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, check_lanes};
 use crate::transformer::Transformer;
 use core::fmt::Debug;
 use pass::Pass;
@@ -42,7 +46,8 @@ pub struct AnyLinear<S: Scalar, B, const D: usize, const K: usize> {
     work: B,
 }
 
-/// The numbers of a network of any shape: P_0, Q_0, P_1, ..., (2d + 1, 2d + 1) each, column by column.
+/// The numbers of a network of any shape: P_0, Q_0, P_1, ..., (2d + 1, 2d + 1) each, column by column; or
+/// five for each of them ([`ParameterSet`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers<B> {
     numbers: B,
@@ -50,11 +55,12 @@ pub struct Numbers<B> {
 }
 
 impl<B> Numbers<B> {
-    fn matrices<S: 'static>(&self, k: usize) -> impl Iterator<Item = &[S]>
+    /// Those of each matrix.
+    fn of_matrices<S: 'static>(&self, len: usize) -> impl Iterator<Item = &[S]>
     where
         B: AsRef<[S]>,
     {
-        self.numbers.as_ref()[..self.len].chunks_exact(k * k)
+        self.numbers.as_ref()[..self.len].chunks_exact(len)
     }
 }
 
@@ -98,11 +104,40 @@ impl<S: Scalar, B: Storage<S>, const D: usize, const K: usize> AnyLinear<S, B, D
             let accepted = "one stored layer, or one for each in the pass";
             return Err(Error::OutOfRange { parameter: "layers", accepted });
         }
-        let shape = Shape { size: Size::of::<S>(2 * dim + 1), stored, depth, lambda: None };
-        let len = 2 * stored * shape.size.k * shape.size.k;
-        let parameters = Numbers { numbers: zeros(len), len };
+        let (size, parameters) = (Size::of::<S>(2 * dim + 1), ParameterSet::Full);
+        let shape = Shape { size, stored, depth, lambda: None, prior_count: None, parameters };
+        let parameters = Numbers { numbers: zeros(0), len: 0 };
         let network = AnyLinear { work: zeros(work_len(&shape)), shape, parameters };
-        network.with_room()
+        network.with_parameters(ParameterSet::Full, zeros)
+    }
+
+    /// The same network, whose trained numbers are these, zeros at first.
+    ///
+    /// # Errors
+    /// As [`AnyLinear::new`].
+    pub fn with_parameters(
+        mut self,
+        parameters: ParameterSet,
+        zeros: impl Fn(usize) -> B,
+    ) -> Result<Self, Error> {
+        let len = 2 * self.shape.stored * parameters.len(self.shape.size.k);
+        self.shape.parameters = parameters;
+        self.parameters = Numbers { numbers: zeros(len), len };
+        self.with_room()
+    }
+
+    /// The same network, which reads contexts without units ([`crate::normalised`]), with a prior count n_0.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] unless n_0 > 0; [`Error::CapacityExceeded`] for more than 32 features.
+    pub fn normalised(mut self, prior_count: S::Element) -> Result<Self, Error> {
+        let above_0 = |n| n > Scalar::ZERO;
+        let prior_count = check_lanes(prior_count, "prior_count", above_0, "above 0")?;
+        if Network::dim(&self) > NORMALISED {
+            return Err(Error::CapacityExceeded { parameter: "dim", capacity: NORMALISED });
+        }
+        self.shape.prior_count = Some(S::splat(prior_count));
+        Ok(self)
     }
 
     /// The same network under TD(lambda)'s mask, for 0 TD(0)'s.
@@ -134,14 +169,32 @@ impl<S: Scalar, B: Storage<S>, const D: usize, const K: usize> AnyLinear<S, B, D
         self.shape.lambda.unwrap_or(S::ZERO)
     }
 
+    /// n_0 of the normalised read; none if contexts are read as they are.
+    pub fn prior_count(&self) -> Option<S> {
+        self.shape.prior_count
+    }
+
     /// L.
     pub fn depth(&self) -> usize {
         self.shape.depth
     }
 
-    /// P_0, Q_0, P_1, ... of the stored layers, (2d + 1, 2d + 1) numbers each, column by column.
-    pub fn matrices(&self) -> impl Iterator<Item = &[S]> {
-        self.parameters.matrices(self.shape.size.k)
+    /// The stored layers, each of which has P and Q.
+    pub fn stored(&self) -> usize {
+        self.shape.stored
+    }
+
+    /// Writes matrix m of P_0, Q_0, P_1, ..., (2d + 1, 2d + 1) numbers, column by column.
+    pub fn write_matrix(&self, m: usize, to: &mut [S]) {
+        let Shape { size: Size { k, .. }, parameters, .. } = self.shape;
+        let size = Size { k, rows: k, known: false };
+        if let Some(numbers) = self.of_matrices().nth(m) {
+            parameters.write(size, numbers, &mut to[..k * k]);
+        }
+    }
+
+    fn of_matrices(&self) -> impl Iterator<Item = &[S]> {
+        self.parameters.of_matrices(self.shape.parameters.len(self.shape.size.k))
     }
 
     /// The network of one lane.
@@ -153,10 +206,12 @@ impl<S: Scalar, B: Storage<S>, const D: usize, const K: usize> AnyLinear<S, B, D
         lane: usize,
         zeros: impl Fn(usize) -> C,
     ) -> Result<AnyLinear<S::Element, C, D, K>, Error> {
-        let Shape { stored, depth, .. } = self.shape;
+        let Shape { stored, depth, parameters, prior_count, .. } = self.shape;
         let lambda = self.lambda().lane(lane);
         let mut alone = AnyLinear::new(Network::dim(self), stored, depth, &zeros)?
+            .with_parameters(parameters, &zeros)?
             .with_lambda(lambda, &zeros)?;
+        alone.shape.prior_count = prior_count.map(|n| n.lane(lane));
         let numbers = alone.parameters.numbers.as_mut();
         for (to, from) in numbers.iter_mut().zip(self.parameters.numbers.as_ref()) {
             *to = from.lane(lane);
@@ -190,7 +245,10 @@ impl<S: Scalar, B: Storage<S>, const D: usize, const K: usize> AnyLinear<S, B, D
         let mut layers = [Layer::ZERO; C];
         let rooms =
             layers.iter_mut().flat_map(|layer: &mut Layer<S::Element, K>| layer.matrices_mut());
-        for (to, from) in rooms.zip(self.matrices()) {
+        let mut of_lanes = linalg::zeros::<S, K, K>();
+        for (m, to) in rooms.take(2 * self.shape.stored).enumerate() {
+            let from = of_lanes.as_mut_slice();
+            self.write_matrix(m, from);
             for j in 0..k {
                 for i in 0..k {
                     to[place(j) * K + place(i)] = from[j * k + i].lane(lane);
@@ -204,21 +262,22 @@ impl<S: Scalar, B: Storage<S>, const D: usize, const K: usize> AnyLinear<S, B, D
     fn pass(&mut self, windows: &mut Windows<S, D>) -> Pass<'_, S> {
         *windows = windows.with_dim(Network::dim(self));
         let work = cut(&self.shape, self.work.as_mut());
-        load(&self.shape, work.layers, self.parameters.matrices(self.shape.size.k));
+        let len = self.shape.parameters.len(self.shape.size.k);
+        load(&self.shape, work.layers, self.parameters.of_matrices(len));
         Pass::new(self.shape, work)
     }
 }
 
 /// The numbers of [`Work`].
 fn work_len<S: Scalar>(shape: &Shape<S>) -> usize {
-    let Shape { size, stored, depth, lambda } = shape;
+    let Shape { size, stored, depth, lambda, .. } = shape;
     let steps = depth * step_matrices(lambda.is_some());
     let whole = stored * (layer_matrices::<S>() + 2) + steps + matrices::<S>();
     whole * size.matrix() + (depth + VECTORS) * size.rows
 }
 
 fn cut<'a, S: Scalar>(shape: &Shape<S>, room: &'a mut [S]) -> Work<'a, S> {
-    let Shape { size, stored, depth, lambda } = shape;
+    let Shape { size, stored, depth, lambda, .. } = shape;
     let matrix = size.matrix();
     let (layers, room) = room.split_at_mut(stored * layer_matrices::<S>() * matrix);
     let (sums, room) = room.split_at_mut(stored * 2 * matrix);
@@ -245,10 +304,24 @@ impl<S: Scalar, B: Storage<S>, const D: usize, const K: usize> Network<S, D>
         (self.shape.size.k - 1) / 2
     }
 
-    /// Xavier normal with gain 0.1, and 0.1/L if sequential.
+    /// Xavier normal with gain 0.1, and 0.1/L if sequential; of layers of ten numbers that, projected
+    /// ([`EquivariantLayer::project`](crate::layer::EquivariantLayer::project)).
     fn initialise_lane(&mut self, lane: usize, rng: &mut Rng) {
-        let Shape { size, stored, .. } = self.shape;
-        super::transformer_network::initialise(&mut self.parameters, stored, size.k, lane, rng);
+        let Shape { size, stored, parameters, .. } = self.shape;
+        if parameters == ParameterSet::Full {
+            return initialise(&mut self.parameters, stored, size.k, lane, rng);
+        }
+        let (k, mut matrix) = (size.k, linalg::zeros::<S::Element, K, K>());
+        let matrix = &mut matrix.as_mut_slice()[..k * k];
+        for numbers in self.parameters.slices_mut().flat_map(|all| all.chunks_exact_mut(5)) {
+            for x in &mut *matrix {
+                *x = deviation::<S::Element>(stored, k) * rng.normal::<S::Element>();
+            }
+            let mut five = [Scalar::ZERO; 5];
+            add_traces((k - 1) / 2, k, matrix, &mut five);
+            means_of_traces((k - 1) / 2, &mut five);
+            numbers.iter_mut().zip(five).for_each(|(to, from)| to.set_lane(lane, from));
+        }
     }
 
     fn value(&mut self, window: &Window<S, D>) -> S {
@@ -269,20 +342,42 @@ impl<S: Scalar, B: Storage<S>, const D: usize, const K: usize> Network<S, D>
         value
     }
 
+    /// Windows that grow share no work; read without units, they are at least kernels of their own.
+    fn batch_gradient(
+        &mut self,
+        windows: &Windows<S, D>,
+        targets: Targets<S>,
+        gradient: &mut Numbers<B>,
+    ) -> S {
+        if windows.slide() || self.shape.prior_count.is_some() {
+            self.sliding_batch_gradient(windows, targets, gradient)
+        } else {
+            batch_gradient_by_window(self, windows, targets, gradient)
+        }
+    }
+
     fn sliding_batch_gradient(
         &mut self,
         windows: &Windows<S, D>,
         targets: Targets<S>,
         gradient: &mut Numbers<B>,
     ) -> S {
-        let (k, dim) = (self.shape.size.k, Network::dim(self));
+        let (len, dim) = (self.shape.parameters.len(self.shape.size.k), Network::dim(self));
         let Work { layers, sums, steps, columns, matrices, vectors } =
             cut(&self.shape, self.work.as_mut());
-        load(&self.shape, layers, self.parameters.matrices(k));
+        load(&self.shape, layers, self.parameters.of_matrices(len));
         let work = Work { layers, sums, steps, columns, matrices, vectors };
-        let loss = batch_gradient(self.shape, work, &windows.with_dim(dim), targets);
-        let gradient = gradient.numbers.as_mut()[..gradient.len].chunks_exact_mut(k * k);
+        let (shape, windows) = (self.shape, windows.with_dim(dim));
+        let loss = if shape.prior_count.is_some() {
+            batch_gradient::<S, D, true>(shape, work, &windows, targets)
+        } else {
+            batch_gradient::<S, D, false>(shape, work, &windows, targets)
+        };
+        let gradient = gradient.numbers.as_mut()[..gradient.len].chunks_exact_mut(len);
         unload(&self.shape, sums, gradient);
         loss
     }
 }
+
+#[cfg(test)]
+mod tests;

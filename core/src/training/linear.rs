@@ -1,5 +1,5 @@
 use super::linear_batch::{
-    Shape, VECTORS, Work, batch_gradient, layer_matrices, load, matrices, unload,
+    ParameterSet, Shape, VECTORS, Work, batch_gradient, layer_matrices, load, matrices, unload,
 };
 use super::{Network, Parameters, Targets, TransformerNetwork, Window, Windows};
 use crate::gradient::linear::Tape;
@@ -98,7 +98,8 @@ fn batch_gradient_on_stack<
     let transformer = &network.transformer;
     let (stored, depth) = (transformer.layers().len(), transformer.depth());
     let size = Size { k: K, rows: R, known: false };
-    let shape = Shape { size, stored, depth, lambda: None };
+    let parameters = ParameterSet::Full;
+    let shape = Shape { size, stored, depth, lambda: None, prior_count: None, parameters };
     let mut layers = [[[[S::ZERO; R]; K]; 4]; C];
     let mut sums = [[[[S::ZERO; R]; K]; 2]; C];
     let mut steps = [[[[S::ZERO; R]; K]; 3]; L];
@@ -118,7 +119,7 @@ fn batch_gradient_on_stack<
         matrices: scratch.as_flattened_mut().as_flattened_mut(),
         vectors: vectors.as_flattened_mut(),
     };
-    let loss = batch_gradient(shape, work, windows, targets);
+    let loss = batch_gradient::<S, D, false>(shape, work, windows, targets);
     unload(&shape, sums, gradient.slices_mut());
     loss
 }

@@ -106,11 +106,34 @@ impl<'a, S: Scalar, const D: usize> BatchLoss<'a, S, D> {
         BatchLoss { windows, targets, inverse_count, v_next: S::ZERO, squares: S::ZERO }
     }
 
-    /// The windows to value: window W, which only bootstraps, if the targets do; then W - 1 to 0.
+    /// The windows to value, if they slide: window W, which only bootstraps, if the targets do; then W - 1
+    /// to 0.
     #[inline(always)]
     pub(super) fn times(&self) -> core::iter::Rev<core::ops::Range<usize>> {
         let bootstraps = matches!(self.targets, Targets::Bootstrapped);
         (0..self.windows.count() + usize::from(bootstraps)).rev()
+    }
+
+    /// The windows to value, slide they or grow: [`Self::pass`] of each.
+    #[inline(always)]
+    pub(super) fn passes(&self) -> core::iter::Rev<core::ops::Range<usize>> {
+        let once_more = matches!(self.targets, Targets::Bootstrapped);
+        let more = if self.windows.slide() { 1 } else { self.windows.count() };
+        (0..self.windows.count() + if once_more { more } else { 0 }).rev()
+    }
+
+    /// A window to value, and the t to [`take`](Self::take) it as: as [`Self::times`]; of windows that grow, if
+    /// the targets bootstrap, before each its successor as W.
+    #[inline(always)]
+    pub(super) fn pass(&self, i: usize) -> (Window<'a, S, D>, usize) {
+        let windows = self.windows;
+        if windows.slide() || matches!(self.targets, Targets::Given(_)) {
+            (windows.window(i), i)
+        } else if i % 2 == 0 {
+            (windows.window(i / 2), i / 2)
+        } else {
+            (windows.successor(i / 2), windows.count())
+        }
     }
 
     /// Takes v_t, the next of [`Self::times`]; gives v_t-bar = (1/W) -2 (target_t - v_t), and none for
@@ -141,18 +164,8 @@ pub fn batch_gradient_by_window<S: Scalar, const D: usize, N: Network<S, D> + ?S
     gradient: &mut N::Parameters,
 ) -> S {
     let mut loss = BatchLoss::new(windows, targets);
-    if !windows.slide() {
-        for t in (0..windows.count()).rev() {
-            if targets == Targets::Bootstrapped {
-                loss.v_next = network.value(&windows.successor(t));
-            }
-            let adjoint = |v| loss.take(t, v).unwrap_or(S::ZERO);
-            network.value_and_gradient(&windows.window(t), adjoint, gradient);
-        }
-        return loss.mean();
-    }
-    for t in loss.times() {
-        let window = windows.window(t);
+    for i in loss.passes() {
+        let (window, t) = loss.pass(i);
         let mut adjoint = |v| loss.take(t, v).unwrap_or(S::ZERO);
         if t == windows.count() {
             adjoint(network.value(&window));

@@ -7,13 +7,13 @@ use nalgebra::SVector;
 use std::vec;
 use std::vec::Vec;
 
-const CAPACITY: usize = 6 + 8 + 2;
+pub(super) const CAPACITY: usize = 6 + 8 + 2;
 type Auto<S> = Autoregressive<S, 2, 5, 3>;
 type Trainer<S, N = Auto<S>> = MultiTaskTd<S, N, FiniteTasks<5>, 2, CAPACITY>;
 
-const TASKS: FiniteTasks<5> = FiniteTasks { kind: FiniteTask::BoyanChain, states: 5 };
+pub(super) const TASKS: FiniteTasks<5> = FiniteTasks { kind: FiniteTask::BoyanChain, states: 5 };
 
-fn settings() -> Settings {
+pub(super) fn settings() -> Settings {
     // A large learning rate, so that a few tasks move the parameters far.
     let adam = AdamSettings { learning_rate: 0.02, ..Default::default() };
     let optimizer = Optimizer::Adam(adam);
@@ -143,7 +143,7 @@ fn training_lowers_the_td_error() {
 }
 
 /// Random windows for networks of D = 2: (features, rewards) of n = 6 and W = 5.
-fn random_windows<R: Real>(rng: &mut Rng) -> ([SVector<R, 2>; 13], [R; 12]) {
+pub(super) fn random_windows<R: Real>(rng: &mut Rng) -> ([SVector<R, 2>; 13], [R; 12]) {
     let features = core::array::from_fn(|_| {
         SVector::from([rng.uniform_in(-R::ONE, R::ONE), rng.uniform_in(-R::ONE, R::ONE)])
     });
@@ -151,7 +151,10 @@ fn random_windows<R: Real>(rng: &mut Rng) -> ([SVector<R, 2>; 13], [R; 12]) {
 }
 
 /// The derivative of (1/W) sum_t (target_t - v_t)^2 with constant targets, by central differences.
-fn batch_gradient_agrees_with_differences<N: Network<f64, 2> + Clone>(mut network: N, what: &str) {
+pub(super) fn batch_gradient_agrees_with_differences<N: Network<f64, 2> + Clone>(
+    mut network: N,
+    what: &str,
+) {
     let (features, rewards) = random_windows(&mut Rng::new(11));
     // Once in one episode, once in four.
     let mut continues = [1.0; 12];
@@ -398,9 +401,9 @@ impl<R: Real, const D: usize> TaskDistribution<R, D> for OfDim {
     }
 }
 
-type Any<S, const D: usize, const K: usize> = AnyLinear<S, Vec<S>, D, K>;
+pub(super) type Any<S, const D: usize, const K: usize> = AnyLinear<S, Vec<S>, D, K>;
 
-fn any<S: Scalar, const D: usize, const K: usize>(
+pub(super) fn any<S: Scalar, const D: usize, const K: usize>(
     dim: usize,
     stored: usize,
     depth: usize,

@@ -392,7 +392,7 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
 }
 
 /// R_1 + gamma R_2 + ... of one trajectory from a state, cut off after `horizon` rewards.
-fn sampled_return<R: crate::scalar::Real, const D: usize, E: Task<R, D>>(
+pub(super) fn sampled_return<R: crate::scalar::Real, const D: usize, E: Task<R, D>>(
     task: &E,
     mut state: E::State,
     gamma: R,

@@ -1,7 +1,7 @@
 use crate::error::Error;
 use crate::layer::{Layer, LayerParameters};
 use crate::rng::Rng;
-use crate::scalar::Scalar;
+use crate::scalar::{Real, Scalar};
 use crate::training::Parameters;
 use crate::transformer::Transformer;
 use core::marker::PhantomData;
@@ -86,10 +86,14 @@ pub(super) fn initialise<S: Scalar>(
     lane: usize,
     rng: &mut Rng,
 ) {
-    let gain = 0.1 / stored as f64;
-    let k = <S::Element as Scalar>::from_count(k as u64);
-    let deviation = <S::Element as Scalar>::from_f64(gain) / Scalar::sqrt(k);
+    let deviation = deviation::<S::Element>(stored, k);
     for x in parameters.numbers_mut() {
         x.set_lane(lane, deviation * rng.normal::<S::Element>());
     }
+}
+
+/// That of the initial parameters.
+pub(super) fn deviation<R: Real>(stored: usize, k: usize) -> R {
+    let gain = 0.1 / stored as f64;
+    R::from_f64(gain) / Scalar::sqrt(R::from_count(k as u64))
 }

@@ -1,13 +1,15 @@
 //! Training of a [`UniversalModel`]: tasks of any kind and size, contexts of all lengths, one step of Adam each.
 
+use super::trainer::sampled_return;
 use super::{Adam, AdamSettings, Loss};
 use crate::context::{Context, Growing};
 use crate::error::Error;
 use crate::gradient::equivariant::Tape;
 use crate::layer::{EquivariantLayer, LayerParameters, UniversalLayer};
+use crate::linalg::zeros;
 use crate::mask::TdLambda;
 use crate::model::UniversalModel;
-use crate::normalised::{Normalised, Unnormalised};
+use crate::normalised::{self, Normalised, Unnormalised};
 use crate::rng::Rng;
 use crate::scalar::{Lanes4, Real, Scalar};
 use crate::tasks::{Mrp, Task};
@@ -30,8 +32,8 @@ pub struct UniversalSettings {
     pub longest: usize,
     /// [`Loss::TrueValue`]: of each context the mean squared value error e over that of predicting 0, weighted by
     /// the stationary distribution, and of those the mean of 3 log(1 + e / 3), so that no context outweighs
-    /// the others. [`Loss::TdError`]: its semi-gradient takes the place of the former, in expectation over
-    /// the stationary distribution.
+    /// the others. [`Loss::MonteCarlo`]: the same against one sampled return from each state. [`Loss::TdError`]:
+    /// its semi-gradient, in expectation over the stationary distribution, and no logarithm.
     pub loss: Loss,
 }
 
@@ -65,7 +67,7 @@ impl<const C: usize> UniversalTraining<C> {
     /// Before the first step: each layer is half a step of TD(0).
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] for no steps, no learning rate, contexts of length 0, or another loss.
+    /// [`Error::OutOfRange`] for no steps, no learning rate, contexts of length 0, or returns of no reward.
     pub fn new(settings: UniversalSettings) -> Result<Self, Error> {
         let at_least_1 = "at least 1";
         if settings.steps == 0 {
@@ -74,9 +76,8 @@ impl<const C: usize> UniversalTraining<C> {
         if settings.longest == 0 {
             return Err(Error::OutOfRange { parameter: "longest", accepted: at_least_1 });
         }
-        if !matches!(settings.loss, Loss::TrueValue | Loss::TdError) {
-            let accepted = "the true value or the TD error";
-            return Err(Error::OutOfRange { parameter: "loss", accepted });
+        if settings.loss == (Loss::MonteCarlo { horizon: 0 }) {
+            return Err(Error::OutOfRange { parameter: "horizon", accepted: at_least_1 });
         }
         let (p, q) = ([0.0, 0.0, 0.0, 0.0, 0.5], [-0.4, 0.4, 0.0, 0.0, 0.0]);
         let layer =
@@ -110,7 +111,7 @@ impl<const C: usize> UniversalTraining<C> {
         gamma: f32,
         rng: &mut Rng,
     ) -> Result<f32, Error> {
-        let judge = Judge::new(task, gamma, self.settings.loss)?;
+        let judge = Judge::new(task, gamma, self.settings.loss, rng)?;
         let lanes = self.transformer.map(|layer| layer.map(S::splat));
         let lengths = self.lengths(rng);
         let mask = TdLambda::new(UniversalModel::<f32>::TRACE as f32 * gamma)?;
@@ -175,8 +176,17 @@ struct Judge<'a, const D: usize, const M: usize> {
 }
 
 impl<'a, const D: usize, const M: usize> Judge<'a, D, M> {
-    fn new(task: &'a Mrp<f32, D, M>, gamma: f32, loss: Loss) -> Result<Self, Error> {
-        let (value, distribution) = (task.true_value(gamma)?, task.stationary_distribution()?);
+    fn new(task: &'a Mrp<f32, D, M>, gamma: f32, loss: Loss, rng: &mut Rng) -> Result<Self, Error> {
+        let distribution = task.stationary_distribution()?;
+        let value = if let Loss::MonteCarlo { horizon } = loss {
+            let mut returns = zeros::<f32, M, 1>();
+            for s in 0..task.states() {
+                returns[s] = sampled_return(task, s, gamma, horizon, rng);
+            }
+            returns
+        } else {
+            task.true_value(gamma)?
+        };
         let square = task.msve(&distribution, &Vector::ZERO, &value);
         if !(square > 0.0) {
             return Err(Error::Empty { parameter: "value" });
@@ -210,7 +220,7 @@ impl<const D: usize> Contexts<D> {
         context.read_to(gamma, 0, &mut of_lane)?;
         self.unnormalised.set_lane(lane, &of_lane);
         self.n.set_lane(lane, context.weight());
-        let reach = UniversalModel::reach(&of_lane, context.weight());
+        let reach = normalised::reach(of_lane.root_mean_squares(context.weight()));
         for (to, from) in self.reach.iter_mut().zip(reach) {
             to.set_lane(lane, from);
         }

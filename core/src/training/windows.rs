@@ -255,6 +255,16 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
         rest[0] = self.rewards[j];
     }
 
+    /// Writes c phi_j to the first d numbers of x.
+    #[inline(always)]
+    pub(super) fn write_phi(&self, j: usize, c: S, x: &mut [S]) {
+        let phi = &self.features[j.min(self.features.len() - 1)].data.0[0];
+        for (to, from) in x.iter_mut().zip(phi).take(self.dim) {
+            keep_apart::<S>();
+            *to = c * *from;
+        }
+    }
+
     /// Context token j of the trajectory and zeros up to R >= 2D + 1 rows.
     #[inline(always)]
     pub(super) fn token<const R: usize>(&self, j: usize) -> [S; R] {

@@ -34,7 +34,7 @@ const ROWS_IN_FIGURE: usize = 500;
 /// function's TD error on the data. All in f64.
 ///
 /// CSV columns, in any order under a header line, separated by `,`, `;` or tabs:
-///   phi_0 ... phi_{d-1}            features of the state, d = 1 to 8, 10, 12 or 16
+///   phi_0 ... phi_{d-1}            features of the state, d = 1 to 32
 ///   reward                         the reward on leaving it
 ///   phi_next_0 ... phi_next_{d-1}  features of the next state
 ///   terminal                       optional, 1: the next state ends the episode, its value is 0
@@ -243,7 +243,7 @@ impl Evaluate {
             let reason = "average-reward: accepted with data without `terminal`, as it never ends";
             return Err(Error::option("--construction", reason));
         }
-        let Some(path) = &self.model else {
+        let Some(source) = &self.model else {
             let construction = self.construction.unwrap_or(Construction::Td0);
             let lambda = if construction == Construction::TdLambda { self.lambda } else { 0.0 };
             return Ok(Input {
@@ -256,6 +256,7 @@ impl Evaluate {
                 lambda,
             });
         };
+        let path = &model_file::seed_of_run(source, seed)?;
         if let Some(model) = model_file::universal(path, self.gamma)? {
             let layers = model.transformer().depth();
             let refuse = |option, reason: String| Err(Error::Option { option, reason });
@@ -278,7 +279,6 @@ impl Evaluate {
                 method: Method::Universal(Box::new(model)),
             });
         }
-        let path = &model_file::seed_of_run(path, seed)?;
         let model = model_file::open(path, None)?;
         let parameters = model.parameters;
         if parameters.feature_dimension() != d {

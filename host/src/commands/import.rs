@@ -14,7 +14,7 @@ use crate::run::records::Records;
 use crate::run::report::{self, Report};
 use crate::run::session::Session;
 use figures::{Axis, Curve, Curves, Figure, Heatmap, NamedFigures, Panel};
-use measure::{CONTEXT, STATES, Settings, compare, elements, stored_model};
+use measure::{CONTEXT, STATES, Settings, compare, elements};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -156,6 +156,11 @@ impl Experiment for Import {
         // The log says alpha, and all its points; the final parameters are the same.
         let file = if log.is_file() { &log } else { &folder };
         let model = model_file::open(file, self.log_point)?;
+        if model.parameters.prior_count.is_some() {
+            let reason =
+                "reads contexts without units; accepted by `ictd evaluate` and `ictd export`";
+            return Err(Error::file(file, reason));
+        }
         let mut parameters = model.parameters.clone();
         let d = parameters.feature_dimension();
         let settings = Settings {
@@ -176,7 +181,8 @@ impl Experiment for Import {
             return Err(Error::option("--context", reason));
         }
         let refused = || Error::file(file, format!("d = {d}; accepted is {}", dimension::ACCEPTED));
-        let stored = for_dimension!(d, stored_model(&settings)).ok_or_else(refused)??;
+        let Settings { depth, attention, gamma, .. } = settings;
+        let stored = model_file::to_bytes(&parameters, depth, attention, gamma)?;
         let seeds: Vec<u64> =
             (0..self.tasks as u64).map(|i| session.seed.wrapping_add(i)).collect();
         let comparisons = session.map("import", &seeds, |&seed| {
@@ -265,10 +271,9 @@ fn logged_alpha(model: &ModelFile) -> Option<f64> {
 
 /// The element-wise metrics of every log point up to the chosen one, which comes last.
 fn element_rows(model: &ModelFile) -> Vec<ElementRow> {
-    let d = model.parameters.feature_dimension();
     let row = |mrps: u64, layer: usize, parameters: &LayerParameters| {
-        let e = for_dimension!(d, elements(parameters))??;
-        Some(ElementRow {
+        let e = elements(parameters);
+        ElementRow {
             mrps,
             layer,
             p_bottom_right: e.p_bottom_right,
@@ -276,10 +281,10 @@ fn element_rows(model: &ModelFile) -> Vec<ElementRow> {
             q_trace_upper_left: e.q_trace_upper_left,
             q_trace_upper_right: e.q_trace_upper_right,
             q_avg_abs_others: e.q_avg_abs_others,
-        })
+        }
     };
     let of = |mrps: u64, layers: &[LayerParameters]| -> Vec<ElementRow> {
-        layers.iter().enumerate().filter_map(|(l, x)| row(mrps, l, x)).collect()
+        layers.iter().enumerate().map(|(l, x)| row(mrps, l, x)).collect()
     };
     match &model.log {
         Some(log) => {

@@ -1,17 +1,18 @@
 //! A transformer from a file of any kind: `.safetensors`, `data.npz`, a stored model, a run's folder.
 
-use crate::dimension::{self, for_dimension};
 use crate::error::{Doing, Error};
 use crate::formats::npz::Npz;
-use crate::formats::parameters::{Attention, LayerParameters, Mode, Parameters};
+use crate::formats::parameters::{
+    self, Attention, LayerParameters, Mode, ParameterSet, Parameters,
+};
 use crate::formats::seed_run::{self, PartialParams, SeedLog};
 use crate::formats::{FormatError, Problem, read_at_most};
-use ictd_core::UniversalModel;
 use ictd_core::attention::{self, Mask, SoftmaxAttention, TdLambda};
-use ictd_core::layer::{EquivariantLayer, Layer, UniversalLayer};
+use ictd_core::layer::{EquivariantLayer, Layer, LayerParameters as _, UniversalLayer};
 use ictd_core::model::{self, AttentionKind, Header, Model};
 use ictd_core::scalar::{Real, Scalar};
 use ictd_core::transformer::Transformer;
+use ictd_core::{StoredError, UniversalModel};
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -31,7 +32,8 @@ pub const UNIVERSAL: &str = "universal";
 /// A model without a feature dimension, in the precision of the commands.
 pub type Universal = UniversalModel<f64, TdLambda<f64>, MAX_STORED_LAYERS>;
 
-/// The model that ships, or a stored model without a feature dimension; none for a source of another kind.
+/// The model that ships, a stored model without a feature dimension, or the parameters of one that was trained
+/// (ten numbers a layer, contexts read without units); none for a source of another kind.
 /// `gamma` goes before that of the file; of the model that ships it is 0.9 by default.
 ///
 /// # Errors
@@ -47,7 +49,9 @@ pub fn universal(path: &Path, gamma: Option<f64>) -> Result<Option<Universal>, E
         let mut front = [0; 5];
         let is_read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut front)).is_ok();
         if path.is_dir() || !is_read || front[..4] != model::MAGIC || front[4] != 2 {
-            return Ok(None);
+            // What is wrong with a file says who reads it next.
+            let read = open(path, None).ok();
+            return read.and_then(|m| trained_universal(&m.parameters, gamma)).transpose();
         }
         let bytes = read_at_most(MAX_BYTES, path).map_err(|e| e.in_file(path))?;
         let stored: UniversalModel<f32, TdLambda, MAX_STORED_LAYERS> =
@@ -56,6 +60,28 @@ pub fn universal(path: &Path, gamma: Option<f64>) -> Result<Option<Universal>, E
         converted(&stored, gamma.unwrap_or(stored.gamma().into()), f64::from)
     };
     model.doing("the model").map(Some)
+}
+
+fn trained_universal(
+    parameters: &Parameters,
+    gamma: Option<f64>,
+) -> Option<Result<Universal, Error>> {
+    let (prior_count, layers) = (parameters.prior_count?, parameters.ten_numbers()?);
+    let (depth, gamma) = (parameters.depth?, gamma.or(parameters.gamma)?);
+    let number = |layer: &EquivariantLayer<f32>| UniversalLayer {
+        base: EquivariantLayer { p: layer.p.map(f64::from), q: layer.q.map(f64::from) },
+        early: EquivariantLayer::ZERO,
+    };
+    let layers: Vec<_> = layers.iter().map(number).collect();
+    let model = || {
+        let transformer = match parameters.mode {
+            Mode::Autoregressive => Transformer::autoregressive(*layers.first()?, depth),
+            Mode::Sequential => Transformer::sequential(&layers),
+        };
+        let mask = TdLambda::new(parameters.lambda);
+        Some(transformer.and_then(|t| UniversalModel::new(t, mask?, prior_count, gamma)))
+    };
+    model().map(|model| model.doing("the model"))
 }
 
 /// The model in another precision, for a discount.
@@ -181,67 +207,93 @@ pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<Parameters, Format
     let malformed =
         |reason: &dyn std::fmt::Display| Problem::malformed("stored model", reason).in_file(file);
     let header = Header::of(bytes).map_err(|e| malformed(&e))?;
-    let d = usize::from(header.feature_dimension);
-    for_dimension!(d, read_stored_model(bytes))
-        .ok_or_else(|| malformed(&format!("d = {d}; accepted is {}", dimension::ACCEPTED)))?
-        .map_err(|e| malformed(&e))
-}
-
-fn read_stored_model<const D: usize, const K: usize, const A: usize>(
-    bytes: &[u8],
-) -> Result<Parameters, ictd_core::Error> {
-    match Header::of(bytes)?.attention {
-        AttentionKind::Softmax => of_type::<D, K, SoftmaxAttention>(Attention::Softmax, bytes),
-        // Trace decay 0 is TD(0)'s mask. Two heads are refused by name.
-        _ => of_type::<D, K, TdLambda>(Attention::Linear, bytes),
+    let mismatch = |part, found: u8, expected: u8| {
+        let (found, expected) = (found.into(), expected.into());
+        malformed(&StoredError::Mismatch { part, found, expected })
+    };
+    let attention = match header.attention {
+        _ if header.is_universal() => return Err(mismatch("format version", 2, 1)),
+        AttentionKind::Linear => Attention::Linear,
+        AttentionKind::Softmax => Attention::Softmax,
+        kind => return Err(mismatch("attention", kind as u8, AttentionKind::Linear as u8)),
+    };
+    if header.scalar_bytes != 4 {
+        return Err(mismatch("bytes per number", header.scalar_bytes, 4));
     }
-}
-
-fn of_type<const D: usize, const K: usize, A>(
-    attention: Attention,
-    bytes: &[u8],
-) -> Result<Parameters, ictd_core::Error>
-where
-    A: attention::Attention<f32, K, Layer = Layer<f32, K>>,
-{
-    let model = Model::<f32, D, K, MAX_STORED_LAYERS, A>::from_bytes(bytes)?;
-    let header = model.header();
-    Ok(Parameters {
-        token_size: K,
-        layers: model.transformer().layers().iter().map(LayerParameters::from_layer).collect(),
+    let token_size = header.token_size() as usize;
+    let mut numbers =
+        bytes[12..bytes.len() - 4].as_chunks().0.iter().map(|x| f32::from_le_bytes(*x));
+    let mut take = |count: usize| numbers.by_ref().take(count).collect::<Vec<_>>();
+    let beside = take(2);
+    let layers = (0..header.stored_layers()).map(|_| LayerParameters {
+        p: take(token_size * token_size),
+        q: take(token_size * token_size),
+    });
+    let parameters = Parameters {
+        token_size,
+        layers: layers.collect(),
         mode: match header.mode {
             model::Mode::Autoregressive => Mode::Autoregressive,
             model::Mode::Sequential => Mode::Sequential,
         },
         depth: Some(usize::from(header.depth)),
         attention: Some(attention),
-        gamma: Some(model.gamma().into()),
+        gamma: Some(beside[0].into()),
         context_length: None,
-        lambda: model.attention().trace_decay().into(),
-    })
+        lambda: beside[1].into(),
+        set: ParameterSet::Full,
+        prior_count: None,
+    };
+    parameters::check_gamma(parameters.gamma)
+        .and_then(|()| parameters::check_lambda(Some(parameters.lambda)))
+        .and_then(|_| parameters.check())
+        .map_err(|problem| problem.in_file(file))?;
+    Ok(parameters)
 }
 
-/// The stored model, in f32, that firmware links.
+/// The stored model, in f32, that firmware links, of so many layers.
 /// Errors: [`Error::Usage`] naming what cannot be stored.
-pub fn to_bytes<const D: usize, const K: usize, const C: usize>(
-    transformer: Transformer<Layer<f32, K>, C>,
+pub fn to_bytes(
+    parameters: &Parameters,
+    depth: usize,
     attention: Attention,
     gamma: f64,
-    lambda: f64,
 ) -> Result<Vec<u8>, Error> {
-    let (gamma, lambda) = (gamma as f32, lambda as f32);
-    match attention {
+    let (gamma, lambda) = (gamma as f32, parameters.lambda as f32);
+    let depth = u16::try_from(depth)
+        .map_err(|_| Error::Usage(format!("the model: {depth} layers; accepted is 1 to 65535")))?;
+    // The core judges what stands beside P and Q.
+    let (kind, judged) = match attention {
         Attention::Linear => {
-            // Trace decay 0 is TD(0)'s mask.
-            let mask = TdLambda::new(lambda).doing("the model")?;
-            stored(Model::<f32, D, K, C, _>::new(transformer, mask, gamma))
+            let model = Model::<f32, 1, 3, 1, TdLambda>::td_lambda(0.0, depth, gamma, lambda);
+            (AttentionKind::Linear, model.map(drop))
         }
         Attention::Softmax => {
             let softmax: Result<SoftmaxAttention, _> =
-                attention::Attention::<f32, K>::of_trace_decay(lambda);
-            stored(Model::<f32, D, K, C, _>::new(transformer, softmax.doing("the model")?, gamma))
+                attention::Attention::<f32, 3>::of_trace_decay(lambda);
+            let model = Model::<f32, 1, 3, 1>::td0(0.0, depth, gamma);
+            (AttentionKind::Softmax, softmax.and(model).map(drop))
         }
+    };
+    judged.doing("the model")?;
+    let header = Header {
+        scalar_bytes: 4,
+        attention: kind,
+        mode: match parameters.mode {
+            Mode::Autoregressive => model::Mode::Autoregressive,
+            Mode::Sequential => model::Mode::Sequential,
+        },
+        feature_dimension: parameters.feature_dimension() as u16,
+        number_sets: 0,
+        depth,
+    };
+    let mut bytes = header.to_bytes().to_vec();
+    let layers = parameters.layers.iter().flat_map(|layer| layer.p.iter().chain(&layer.q));
+    for x in [gamma, lambda].iter().chain(layers) {
+        bytes.extend(x.to_le_bytes());
     }
+    bytes.extend(model::crc32(&bytes).to_le_bytes());
+    Ok(bytes)
 }
 
 /// What a model stores.

@@ -15,9 +15,6 @@ use serde::Serialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// The most layers of a sequential model that this command stores.
-const LAYERS: usize = 32;
-
 /// Write a model as the bytes that firmware links with `include_bytes!`
 ///
 /// The model that ships (`universal`), a trained one, or a construction of the paper. The byte format stands in the
@@ -120,9 +117,12 @@ fn trained(source: &Path, seed: u64, options: &Export) -> Result<Vec<u8>, Error>
         return universal(&model);
     }
     let model = model_file::open(&source, None)?;
-    let d = model.parameters.feature_dimension();
-    for_dimension!(stored d, trained_of(&source, &model, options))
-        .unwrap_or_else(|| Err(Error::file(&source, format!("d = {d}: 1 to 16 can be stored"))))
+    if model.parameters.prior_count.is_some() {
+        let reason = "reads contexts without units; accepted for export are ten numbers a layer \
+                      (ictd train --parameters equivariant --normalise)";
+        return Err(Error::file(&source, reason));
+    }
+    trained_of(&source, &model, options)
 }
 
 /// The model in the precision of a chip.
@@ -151,11 +151,7 @@ fn agree(
     }
 }
 
-fn trained_of<const D: usize, const K: usize, const A: usize>(
-    file: &Path,
-    model: &ModelFile,
-    options: &Export,
-) -> Result<Vec<u8>, Error> {
+fn trained_of(file: &Path, model: &ModelFile, options: &Export) -> Result<Vec<u8>, Error> {
     let parameters = &model.parameters;
     let attention = parameters.attention.unwrap_or(Attention::Linear);
     let sequential = parameters.mode == Mode::Sequential;
@@ -167,8 +163,7 @@ fn trained_of<const D: usize, const K: usize, const A: usize>(
     let depth = depth
         .or(options.layers)
         .ok_or_else(|| Error::file(file, "does not say how many layers: pass --layers"))?;
-    let transformer = model_file::transformer(parameters, depth).doing("the model")?;
-    model_file::to_bytes::<D, K, LAYERS>(transformer, attention, gamma, parameters.lambda)
+    model_file::to_bytes(parameters, depth, attention, gamma)
 }
 
 /// Checks a stored model and says what it holds.

@@ -13,7 +13,7 @@ use crate::train::directory::{CONFIG, Found, RESULTS, TrainDirectory};
 use crate::train::log::{
     IWS, LOSS, MSVE, Metric, P_BOTTOM_RIGHT, Point, Q_LEFT, Q_RIGHT, SS, SeedRun, VD,
 };
-use crate::train::options::{Mode, Model, Train};
+use crate::train::options::{Mode, Model, ParameterSet, Train};
 use crate::train::run::{Trained, train};
 use figures::{Figure, NamedFigures, Panel};
 use serde::Serialize;
@@ -48,7 +48,16 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     };
     let trained = train(&options, seed, session, "train", Some(&directory))?;
     let sequential = options.mode == Mode::Sequential;
-    let seeds: Vec<_> = trained.runs.iter().map(|r| r.to_value(sequential)).collect();
+    let seeds: Vec<_> = (trained.runs.iter())
+        .map(|run| {
+            let mut value = run.to_value(sequential);
+            if options.parameters == ParameterSet::Equivariant {
+                // Of each stored layer p1 to p5 and q1 to q5.
+                value["numbers"] = json!(run.parameters.chunks(10).collect::<Vec<_>>());
+            }
+            value
+        })
+        .collect();
 
     let mut report = Report::of(RUN, &Results { seed, config: &options, seeds });
     report.failures = diverged(&trained.runs);

@@ -8,6 +8,7 @@ use crate::run::progress;
 use crate::run::records::Records;
 use crate::run::report::{Claim, Verdict, number, table};
 use crate::run::session::Session;
+use crate::train::options::LossKind;
 use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use ictd_core::UniversalModel;
 use ictd_core::context::{Context, Growing};
@@ -16,7 +17,7 @@ use ictd_core::linalg::linear_system;
 use ictd_core::mask::TdLambda;
 use ictd_core::rng::{Rng, Stream};
 use ictd_core::tasks::{self, Mrp, Task as _};
-use ictd_core::training::{Loss, UniversalSettings, UniversalTraining};
+use ictd_core::training::{UniversalSettings, UniversalTraining};
 use ictd_core::transformer::Transformer;
 use nalgebra::{SMatrix, SVector};
 use serde::{Deserialize, Serialize};
@@ -60,16 +61,6 @@ pub struct Universal {
     /// Discount factor gamma of the fresh tasks
     #[arg(long, default_value = "0.9", value_parser = options::real(0.0..1.0))]
     pub gamma: f64,
-}
-
-/// What the model is trained towards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LossKind {
-    /// The true values of all states
-    TrueValue,
-    /// The TD error alone, as in the paper
-    Td,
 }
 
 impl Default for Universal {
@@ -256,11 +247,7 @@ impl Experiment for Universal {
 impl Universal {
     /// The layers after training, and the mean loss of its last tenth.
     fn train(&self, session: &Session) -> Result<(Vec<UniversalLayer<f32>>, Option<f32>), Error> {
-        let loss = match self.loss {
-            LossKind::TrueValue => Loss::TrueValue,
-            LossKind::Td => Loss::TdError,
-        };
-        let steps = self.steps as u64;
+        let (steps, loss) = (self.steps as u64, self.loss.into());
         let settings = UniversalSettings { steps, loss, ..Default::default() };
         let mut training = UniversalTraining::<LAYERS>::new(settings).doing("training")?;
         let mut rng = Rng::stream(session.seed, Stream::Tasks);

@@ -9,8 +9,9 @@
 //! | `layers.0.P`, `layers.0.Q`, `layers.1.P`, ... | F32 (2d+1, 2d+1) | sequential: a pair per layer |
 //!
 //! The file's metadata (all strings) say the rest: `d`, `L`, `mode` (`auto`, `sequential`),
-//! `attention` (`linear`, `softmax`), `gamma`, `n` (the context length trained with), `lambda` (of TD(lambda)'s mask), and `crc32` over
-//! all of it, since the format has no checksum of its own. The reader also takes files without
+//! `attention` (`linear`, `softmax`), `gamma`, `n` (the context length trained with), `lambda` (of TD(lambda)'s
+//! mask), `parameters` (`equivariant`: each layer is the dense form of ten numbers), `prior_count` (of contexts
+//! that are read without units), and `crc32` over all of it, since the format has no checksum of its own. The reader also takes files without
 //! metadata, F64 tensors (rounded to F32), and the plain names `P` and `Q` with shape (2d+1, 2d+1) or
 //! (L, 2d+1, 2d+1).
 
@@ -18,7 +19,7 @@ use super::error::Names;
 use super::{FormatError, Problem};
 use crate::options::typed;
 use clap::ValueEnum;
-use ictd_core::layer::Layer;
+use ictd_core::layer::{EquivariantLayer, Layer};
 use ictd_core::scalar::{Real, Scalar};
 use nalgebra::SMatrix;
 use safetensors::{Dtype, SafeTensors};
@@ -54,6 +55,18 @@ pub enum Attention {
     Softmax,
 }
 
+/// What is trained of a layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ParameterSet {
+    /// All numbers of P and Q
+    #[default]
+    Full,
+    /// Ten numbers, the same for every feature dimension: P = [p1 I, p2 I; p3 I, p4 I] and p5 on the
+    /// reward's row, Q likewise
+    Equivariant,
+}
+
 /// The parameters of one layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LayerParameters {
@@ -82,6 +95,10 @@ pub struct Parameters {
     pub context_length: Option<usize>,
     /// The trace decay of the mask that they were made for; 0 if the file says nothing.
     pub lambda: f64,
+    /// What was trained of each layer; of ten numbers P and Q are the dense form.
+    pub set: ParameterSet,
+    /// n_0 of contexts that are read without units; none for contexts as they are.
+    pub prior_count: Option<f64>,
 }
 
 impl Mode {
@@ -99,7 +116,29 @@ impl Attention {
     }
 }
 
+impl ParameterSet {
+    /// The set of that name; otherwise what is accepted.
+    pub(super) fn named(text: &str) -> Result<Self, &'static str> {
+        ParameterSet::from_str(text, false).map_err(|_| "full or equivariant")
+    }
+}
+
 impl LayerParameters {
+    /// p1 to p5 and q1 to q5, if P and Q are exactly their dense form.
+    pub fn ten_numbers(&self, d: usize) -> Option<EquivariantLayer<f32>> {
+        let k = 2 * d + 1;
+        let five = |m: &[f32]| {
+            let at = |i: usize, j: usize| m[i * k + j];
+            let x = [at(0, 0), at(0, d), at(d, 0), at(d, d), at(2 * d, 2 * d)];
+            let entry = |i: usize, j: usize| match (i, j) {
+                _ if i == 2 * d && j == 2 * d => x[4],
+                _ if i == 2 * d || j == 2 * d || i % d != j % d => 0.0,
+                _ => x[i / d * 2 + j / d],
+            };
+            (0..k * k).all(|at| m[at] == entry(at / k, at % k)).then_some(x)
+        };
+        Some(EquivariantLayer { p: five(&self.p)?, q: five(&self.q)? })
+    }
     /// From a layer of the core, rounded to `f32`.
     pub fn from_layer<R: Real, const K: usize>(layer: &Layer<R, K>) -> Self {
         let row_major = |m: &SMatrix<R, K, K>| -> Vec<f32> {
@@ -108,13 +147,24 @@ impl LayerParameters {
         LayerParameters { p: row_major(&layer.p), q: row_major(&layer.q) }
     }
 
-    /// As a layer of the core; none if K is not the token size.
+    /// As a layer of the core for the token size K or more, with zeros for the features that it does not have;
+    /// none for less.
     pub fn to_layer<S: Scalar, const K: usize>(&self) -> Option<Layer<S, K>> {
+        let k = self.p.len().isqrt();
+        if !(3..=K).contains(&k) || [&self.p, &self.q].iter().any(|x| x.len() != k * k) {
+            return None;
+        }
+        let d = (k - 1) / 2;
+        // phi, phi' and r of the small token among those of the large one.
+        let place = |i: usize| i + i / d * ((K - k) / 2);
         let matrix = |x: &[f32]| {
-            (x.len() == K * K)
-                .then(|| SMatrix::from_fn(|row, column| S::from_f64(x[row * K + column].into())))
+            let mut m = SMatrix::from_element(S::ZERO);
+            for (at, x) in x.iter().enumerate() {
+                m[(place(at / k), place(at % k))] = S::from_f64((*x).into());
+            }
+            m
         };
-        Some(Layer { p: matrix(&self.p)?, q: matrix(&self.q)? })
+        Some(Layer { p: matrix(&self.p), q: matrix(&self.q) })
     }
 }
 
@@ -170,9 +220,17 @@ impl Parameters {
         read(bytes).map_err(|problem| problem.in_file(file))
     }
 
+    /// The ten numbers of each layer, if those were trained.
+    pub fn ten_numbers(&self) -> Option<Vec<EquivariantLayer<f32>>> {
+        let d = self.feature_dimension();
+        let of_ten = self.set == ParameterSet::Equivariant;
+        of_ten.then(|| self.layers.iter().map(|layer| layer.ten_numbers(d)).collect())?
+    }
+
     /// Refuses parameters that no transformer of the core can have.
     /// Errors: [`Problem::Unusable`] for a token size that is not 2d + 1, a wrong number of
-    /// numbers, or NaN or an infinity (with its row and column).
+    /// numbers, NaN or an infinity (with its row and column), or matrices that are not of the ten numbers
+    /// that the file speaks of.
     pub fn check(&self) -> Result<(), Problem> {
         let k = self.token_size;
         check_token_size("P", k)?;
@@ -191,6 +249,10 @@ impl Parameters {
                     return Err(Problem::array(&name, reason, "finite numbers (in f32)"));
                 }
             }
+        }
+        if self.set == ParameterSet::Equivariant && self.ten_numbers().is_none() {
+            let accepted = "full, as P and Q are not the dense form of ten numbers";
+            return Err(Problem::entry("parameters", "equivariant", accepted));
         }
         Ok(())
     }
@@ -211,12 +273,14 @@ impl Parameters {
         put("gamma", self.gamma.map(|x| x.to_string()));
         put("n", self.context_length.map(|x| x.to_string()));
         put("lambda", (self.lambda != 0.0).then(|| self.lambda.to_string()));
+        put("parameters", (self.set != ParameterSet::Full).then(|| typed(&self.set)));
+        put("prior_count", self.prior_count.map(|x| x.to_string()));
         metadata
     }
 }
 
 /// Refuses a discount outside [0, 1).
-pub(super) fn check_gamma(gamma: Option<f64>) -> Result<(), Problem> {
+pub(crate) fn check_gamma(gamma: Option<f64>) -> Result<(), Problem> {
     match gamma.filter(|g| !(0.0..1.0).contains(g)) {
         Some(gamma) => Err(Problem::entry("gamma", gamma, "a number in [0, 1)")),
         None => Ok(()),
@@ -224,12 +288,20 @@ pub(super) fn check_gamma(gamma: Option<f64>) -> Result<(), Problem> {
 }
 
 /// A trace decay from a file; 0 if it says nothing.
-pub(super) fn check_lambda(lambda: Option<f64>) -> Result<f64, Problem> {
+pub(crate) fn check_lambda(lambda: Option<f64>) -> Result<f64, Problem> {
     let lambda = lambda.unwrap_or_default();
     if (0.0..=1.0).contains(&lambda) {
         return Ok(lambda);
     }
     Err(Problem::entry("lambda", lambda, "a number in [0, 1]"))
+}
+
+/// A prior count from a file, if it has one.
+pub(super) fn check_prior_count(prior_count: Option<f64>) -> Result<Option<f64>, Problem> {
+    match prior_count.filter(|n| !(*n > 0.0 && *n < f64::INFINITY)) {
+        Some(n) => Err(Problem::entry("prior_count", n, "a number above 0")),
+        None => Ok(prior_count),
+    }
 }
 
 /// K = 2d + 1 for a d from 1 to 64.
@@ -289,6 +361,11 @@ fn read(bytes: &[u8]) -> Result<Parameters, Problem> {
     parameters.context_length = number("n", entry("n"), "an integer")?;
     check_gamma(parameters.gamma)?;
     parameters.lambda = check_lambda(number("lambda", entry("lambda"), "a number in [0, 1]")?)?;
+    if let Some(set) = entry("parameters") {
+        parameters.set = named("parameters", set, ParameterSet::named)?;
+    }
+    let prior_count = number("prior_count", entry("prior_count"), "a number above 0")?;
+    parameters.prior_count = check_prior_count(prior_count)?;
     parameters.check()?;
     Ok(parameters)
 }
@@ -330,6 +407,8 @@ fn find_layers(tensors: &SafeTensors) -> Result<Parameters, Problem> {
         gamma: None,
         context_length: None,
         lambda: 0.0,
+        set: ParameterSet::Full,
+        prior_count: None,
     })
 }
 
@@ -427,7 +506,44 @@ mod tests {
             gamma: Some(0.9),
             context_length: Some(30),
             lambda: if mode == Mode::Sequential { 0.5 } else { 0.0 },
+            set: ParameterSet::Full,
+            prior_count: None,
         }
+    }
+
+    /// The dense form of ten numbers a layer, for d = 2.
+    fn equivariant() -> Parameters {
+        let layer = |x: f32| EquivariantLayer {
+            p: [x, -0.5, 0.25, 0.75, 1.5],
+            q: [0.0, x, 0.0, -1.0, 0.125],
+        };
+        let dense = |x| LayerParameters::from_layer(&layer(x).dense::<2, 5>());
+        Parameters {
+            token_size: 5,
+            layers: vec![dense(0.5), dense(-2.0)],
+            attention: Some(Attention::Linear),
+            set: ParameterSet::Equivariant,
+            prior_count: Some(6.0),
+            ..example(Mode::Sequential)
+        }
+    }
+
+    #[test]
+    fn ten_numbers_are_read_back_from_their_dense_form_and_from_no_other() {
+        let parameters = equivariant();
+        assert_eq!(read(&parameters.to_safetensors()).unwrap(), parameters);
+        let numbers = parameters.ten_numbers().unwrap();
+        assert_eq!((numbers[1].p[0], numbers[1].p[1], numbers[0].q[1]), (-2.0, -0.5, 0.5));
+        for at in 0..25 {
+            let mut other = parameters.clone();
+            other.layers[1].q[at] += 1.0;
+            let is_read = read(&other.to_safetensors()).is_ok();
+            // q5 stands alone.
+            assert_eq!(is_read, at == 24, "{at}");
+        }
+        let negative = Parameters { prior_count: Some(-1.0), ..parameters };
+        let message = read(&negative.to_safetensors()).unwrap_err().to_string();
+        assert!(message.contains("`prior_count`: -1; accepted is a number above 0"), "{message}");
     }
 
     fn read(bytes: &[u8]) -> Result<Parameters, FormatError> {
@@ -455,6 +571,7 @@ mod tests {
             assert_survives_corruption(&example(mode).to_safetensors(), read_layers);
             assert_survives_corruption(&example(mode).to_safetensors(), read);
         }
+        assert_survives_corruption(&equivariant().to_safetensors(), read);
     }
 
     #[test]

@@ -16,7 +16,7 @@
 use super::error::excerpt;
 use super::npy::tuple;
 use super::npz::{self, Npz};
-use super::parameters::{self, Attention, LayerParameters, Mode, Parameters};
+use super::parameters::{self, Attention, LayerParameters, Mode, ParameterSet, Parameters};
 use super::{Array, Data, FormatError, Problem};
 use serde::Deserialize;
 use std::io::{self, Read, Seek};
@@ -69,6 +69,10 @@ pub struct PartialParams {
     pub gamma: Option<f64>,
     /// The trace decay of TD(lambda)'s mask; absent for TD(0)'s.
     pub lambda: Option<f64>,
+    /// `equivariant` if ten numbers a layer were trained; absent for all of P and Q.
+    pub parameters: Option<String>,
+    /// n_0 of contexts that are read without units; absent for contexts as they are.
+    pub prior_count: Option<f64>,
     /// `identity` or `softmax`.
     pub activation: Option<String>,
     /// `auto` or `sequential`.
@@ -194,6 +198,9 @@ impl SeedLog {
         let attention = settings.activation.as_ref().map(|text| {
             Attention::named(text).map_err(|ok| Problem::entry("activation", quoted(text), ok))
         });
+        let set = settings.parameters.as_ref().map(|text| {
+            ParameterSet::named(text).map_err(|ok| Problem::entry("parameters", quoted(text), ok))
+        });
         parameters::check_gamma(settings.gamma)?;
         Ok(Parameters {
             token_size: self.token_size,
@@ -204,6 +211,8 @@ impl SeedLog {
             gamma: settings.gamma,
             context_length: settings.n,
             lambda: parameters::check_lambda(settings.lambda)?,
+            set: set.transpose()?.unwrap_or_default(),
+            prior_count: parameters::check_prior_count(settings.prior_count)?,
         })
     }
 }

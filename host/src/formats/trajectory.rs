@@ -81,7 +81,8 @@ impl Features {
     /// Row i as a vector; none beyond the last row or if D is not the dimension.
     pub fn row<S: Scalar, const D: usize>(&self, i: usize) -> Option<SVector<S, D>> {
         let row = self.numbers.chunks_exact(self.dimension).nth(i)?;
-        (row.len() == D).then(|| SVector::from_fn(|j, _| S::from_f64(row[j])))
+        let at = |j: usize, _| row.get(j).map_or(S::ZERO, |x| S::from_f64(*x));
+        (row.len() <= D).then(|| SVector::from_fn(at))
     }
 
     /// Reads feature rows from a CSV file with the columns `phi_0`, ..., `phi_{d-1}` alone, or from

@@ -15,7 +15,7 @@
 use super::checkpoint::Checkpoint;
 use super::events::EventFiles;
 use super::log::{ELEMENTS, METRICS, Matrices, Point, SeedRun};
-use super::options::{Attention, Model, TaskKind, Train};
+use super::options::{Attention, Model, ParameterSet, TaskKind, Train};
 use crate::error::Error;
 use crate::formats::parameters::{LayerParameters, Parameters};
 use crate::formats::seed_run::{DATA_FILE, LogPoint, PARAMS_FILE, SeedLog};
@@ -251,6 +251,8 @@ fn put_interchange(options: &Train, run: &SeedRun, records: &mut Records) -> Res
             gamma: Some(options.gamma),
             context_length: Some(options.context),
             lambda: options.lambda,
+            set: options.parameters,
+            prior_count: options.prior_count(),
         };
         records.put(PARAMETERS, parameters.to_safetensors());
     }
@@ -289,6 +291,12 @@ pub fn seed_params(options: &Train, seed: u64) -> Value {
     });
     if options.lambda != 0.0 {
         params["lambda"] = json!(options.lambda);
+    }
+    if options.parameters != ParameterSet::Full {
+        params["parameters"] = json!(typed(&options.parameters));
+    }
+    if let Some(prior_count) = options.prior_count() {
+        params["prior_count"] = json!(prior_count);
     }
     params
 }

@@ -6,11 +6,13 @@ use super::options::Train;
 
 use super::tasks::{AnyTask, AnyTasks};
 use ictd_core::Error;
+use ictd_core::context::{Context, Growing};
 use ictd_core::digest::Digest;
 use ictd_core::layer::Layer;
 use ictd_core::mask::TdLambda;
 use ictd_core::metrics::{
-    Comparison, Elements, EvaluationStates, compare_linear_transformer, compare_softmax_transformer,
+    Comparison, Elements, EvaluationStates, compare_linear_transformer,
+    compare_softmax_transformer, compare_value_function,
 };
 use ictd_core::scalar::Scalar;
 use ictd_core::tasks::Mrp;
@@ -19,6 +21,7 @@ use ictd_core::training::{
     SoftmaxNetwork, Window, Windows,
 };
 use ictd_core::transformer::Transformer;
+use ictd_core::value_function::ValueFunction;
 use nalgebra::SVector;
 
 /// A group of seeds, whatever its network and its number of lanes.
@@ -282,12 +285,14 @@ where
     }
 
     fn matrices(&self, lane: usize) -> Vec<Matrices> {
-        let numbers: Vec<Vec<f32>> =
-            self.matrices().map(|m| m.iter().map(|x| x.lane(lane)).collect()).collect();
-        let of_layer = |pair: &[Vec<f32>]| {
-            matrices_of_columns(2 * Network::<S, D>::dim(self) + 1, &pair[0], &pair[1])
+        let k = 2 * Network::<S, D>::dim(self) + 1;
+        let matrix = |m: usize| {
+            let mut of_lanes = vec![S::ZERO; k * k];
+            self.write_matrix(m, &mut of_lanes);
+            of_lanes.iter().map(|x| x.lane(lane)).collect::<Vec<f32>>()
         };
-        numbers.chunks_exact(2).map(of_layer).collect()
+        let of_layer = |l: usize| matrices_of_columns(k, &matrix(2 * l), &matrix(2 * l + 1));
+        (0..self.stored()).map(of_layer).collect()
     }
 
     fn comparison(
@@ -299,8 +304,19 @@ where
     ) -> Result<Comparison<f32>, Error> {
         let prompt = context.prompt::<K, CONTEXT>()?;
         let transformer = self.transformer::<LAYERS>(lane)?;
-        let mask = TdLambda::new(f64::from(self.lambda().lane(lane)))?;
-        compare_linear_transformer(&transformer, &mask, alpha, &prompt, states)
+        let lambda = self.lambda().lane(lane);
+        let mask = TdLambda::new(f64::from(lambda))?;
+        let Some(prior_count) = self.prior_count() else {
+            return compare_linear_transformer(&transformer, &mask, alpha, &prompt, states);
+        };
+        let mut own = Context::<D, _>::with(TdLambda::new(lambda)?, Growing);
+        for (phi, reward) in context.context_features().windows(2).zip(context.rewards()) {
+            own.observe(&phi[0], *reward, &phi[1])?;
+        }
+        let statistic = own.normalised(context.gamma(), 0, prior_count.lane(lane))?;
+        let ValueFunction { weights } = transformer.normalised_value_function(&statistic)?;
+        let v_tf = ValueFunction { weights: weights.map(f64::from) };
+        compare_value_function(&v_tf, &mask, alpha, self.depth(), &prompt, states)
     }
 }
 

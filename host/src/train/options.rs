@@ -2,13 +2,16 @@
 
 use super::capacity;
 use crate::error::Error;
-pub use crate::formats::parameters::{Attention, Mode};
+pub use crate::formats::parameters::{Attention, Mode, ParameterSet};
 use crate::options::{self, Span};
 use clap::ValueEnum;
+use clap::builder::{PossibleValue, TypedValueParser};
+use ictd_core::UniversalModel;
 use ictd_core::rnn::LayerInput;
 use ictd_core::tasks::MAX_ACTIONS;
 use ictd_core::training::{AdamSettings, Loss, Optimizer, Settings};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::ffi::OsStr;
 use std::fmt;
 use std::ops::Bound;
 use std::path::PathBuf;
@@ -40,6 +43,14 @@ pub struct Train {
     /// One pair (P, Q) for all layers, or one for each
     #[arg(long, value_enum, default_value = "auto")]
     pub mode: Mode,
+    /// What is trained of each layer, with linear attention
+    #[arg(long, value_enum, default_value = "full")]
+    #[serde(skip_serializing_if = "is_default")]
+    pub parameters: ParameterSet,
+    /// Read contexts without units, in a scale and basis of their own, with linear attention
+    #[arg(long)]
+    #[serde(skip_serializing_if = "is_default")]
+    pub normalise: bool,
     /// What an RNN's layers above the first read
     #[arg(long, value_enum, default_value = "current")]
     pub rnn_input: RnnInput,
@@ -57,9 +68,8 @@ pub struct Train {
     #[arg(long, value_name = "MIN..MAX", value_parser = options::span(options::integer(1..=capacity::CONTEXT)))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lengths: Option<Span<usize>>,
-    /// The distribution of tasks: boyan, boyan-representable, mdp, loop, cartpole or cartpole-authors; of
-    /// several, separated by commas, each in turn
-    #[arg(long, value_name = "TASK[,TASK]", default_value = "boyan")]
+    /// The distribution of tasks; of several, separated by commas, each in turn
+    #[arg(long, value_name = "TASK[,TASK]", default_value = "boyan", value_parser = TaskList)]
     pub task: Tasks,
     /// States of a finite task
     #[arg(long, default_value = "10", value_parser = options::integer(2..=capacity::STATES))]
@@ -93,7 +103,7 @@ pub struct Train {
     pub gamma: f64,
     /// Trace decay lambda of the mask of TD(lambda) [0: TD(0)'s mask]
     #[arg(long, default_value = "0", value_parser = options::real(0.0..=1.0))]
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_default")]
     pub lambda: f64,
     /// A discount for each task, uniform in A..B, instead of --gamma
     #[arg(long, value_name = "A..B", value_parser = options::span(options::real(0.0..1.0)))]
@@ -197,6 +207,27 @@ impl FromStr for Tasks {
     }
 }
 
+/// Parses [`Tasks`]; help and completion know each of them.
+#[derive(Clone)]
+struct TaskList;
+
+impl TypedValueParser for TaskList {
+    type Value = Tasks;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Tasks, clap::Error> {
+        Tasks::from_str.parse_ref(command, argument, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(TaskKind::value_variants().iter().filter_map(ValueEnum::to_possible_value)))
+    }
+}
+
 impl Serialize for Tasks {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
@@ -231,8 +262,18 @@ pub enum LossKind {
     MonteCarlo,
 }
 
-fn is_zero(x: &f64) -> bool {
-    *x == 0.0
+fn is_default<T: Default + PartialEq>(x: &T) -> bool {
+    *x == T::default()
+}
+
+impl From<LossKind> for Loss {
+    fn from(kind: LossKind) -> Self {
+        match kind {
+            LossKind::Td => Loss::TdError,
+            LossKind::TrueValue => Loss::TrueValue,
+            LossKind::MonteCarlo => Loss::MonteCarlo { horizon: HORIZON },
+        }
+    }
 }
 
 impl Default for Train {
@@ -294,6 +335,12 @@ impl Train {
                 format!("{lambda}: accepted for {what} is 0"),
             ),
             (
+                "--parameters",
+                (rnn || softmax) && self.parameters != ParameterSet::Full,
+                format!("equivariant: accepted for {what} is full"),
+            ),
+            ("--normalise", (rnn || softmax) && self.normalise, format!("accepted without {what}")),
+            (
                 "--rnn-input",
                 !rnn && self.rnn_input == RnnInput::Delayed,
                 "delayed: accepted with --model rnn".into(),
@@ -338,6 +385,11 @@ impl Train {
         }
     }
 
+    /// n_0 of contexts that are read without units: that of the model that ships.
+    pub fn prior_count(&self) -> Option<f64> {
+        self.normalise.then_some(UniversalModel::<f32>::PRIOR_COUNT)
+    }
+
     /// The seeds to train, of a session whose first seed is `seed`.
     pub fn seed_list(&self, seed: u64) -> Vec<u64> {
         let first = self.first_seed.unwrap_or(seed);
@@ -353,11 +405,7 @@ impl Train {
             batches: self.batches,
             gamma: self.gamma,
             gammas: self.gammas.map(|span| span.0),
-            loss: match self.loss {
-                LossKind::Td => Loss::TdError,
-                LossKind::TrueValue => Loss::TrueValue,
-                LossKind::MonteCarlo => Loss::MonteCarlo { horizon: HORIZON },
-            },
+            loss: self.loss.into(),
             optimizer: match self.optimizer {
                 OptimizerKind::Td => Optimizer::Td { step_size: self.lr },
                 OptimizerKind::Adam => Optimizer::Adam(AdamSettings {

@@ -4,7 +4,7 @@
 
 use super::capacity::{DIM, RNN_DIM, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT, SOFTMAX_LAYERS};
 use super::group::{Group, Lanes};
-use super::options::{Attention, Mode, Model, Train};
+use super::options::{Attention, Mode, Model, ParameterSet as Set, Train};
 use super::schedule::Width;
 #[cfg(not(test))]
 use crate::dispatch;
@@ -12,7 +12,9 @@ use crate::dispatch::{Level, WithScalar};
 use ictd_core::Error;
 use ictd_core::rnn::LayerInput;
 use ictd_core::scalar::Scalar;
-use ictd_core::training::{AnyLinear, Network, Parameters, RnnNetwork, SoftmaxNetwork};
+use ictd_core::training::{
+    AnyLinear, Network, ParameterSet, Parameters, RnnNetwork, SoftmaxNetwork,
+};
 use nalgebra::SVector;
 
 /// An RNN in training.
@@ -123,5 +125,16 @@ fn linear<S: Scalar<Element = f32>, const D: usize, const K: usize>(
     let zeros = |len| vec![S::ZERO; len];
     let network = AnyLinear::<S, _, D, K>::new(options.dim, stored, options.layers, zeros)?;
     let network = network.with_lambda(options.lambda as f32, zeros)?;
+    let network = network.with_parameters(
+        match options.parameters {
+            Set::Full => ParameterSet::Full,
+            Set::Equivariant => ParameterSet::Equivariant,
+        },
+        zeros,
+    )?;
+    let network = match options.prior_count() {
+        Some(prior_count) => network.normalised(prior_count as f32)?,
+        None => network,
+    };
     Lanes::<S, _, D>::boxed(options, network, seeds)
 }

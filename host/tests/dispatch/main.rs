@@ -6,7 +6,7 @@ mod instructions;
 use ictd::dispatch::{self, Level};
 use ictd::options::Span;
 use ictd::train::group::Group;
-use ictd::train::options::{Attention, Mode, Model, RnnInput, TaskKind};
+use ictd::train::options::{Attention, Mode, Model, ParameterSet, RnnInput, TaskKind};
 use ictd::train::{Train, shapes};
 use std::time::{Duration, Instant};
 
@@ -56,6 +56,14 @@ fn compare_levels_and_widths() {
         Train { dim: 5, layers: 6, ..small() },
         Train { dim: 3, lambda: 0.9, ..small() },
         Train { lengths: Some(Span([1, 9])), gammas: Some(Span([0.5, 0.95])), ..small() },
+        Train { parameters: ParameterSet::Equivariant, lambda: 0.9, ..small() },
+        Train { dim: 6, normalise: true, ..small() },
+        Train {
+            parameters: ParameterSet::Equivariant,
+            normalise: true,
+            lengths: Some(Span([1, 9])),
+            ..small()
+        },
     ];
     for options in configurations {
         let want = checkpoints(&options, Level::Baseline, 4, &seeds);

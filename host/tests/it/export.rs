@@ -1,7 +1,7 @@
 //! Stored models: what `export` writes is what firmware would write itself, and `inspect` shows it.
 
 use crate::common::{files, ictd, json};
-use ictd::formats::parameters::{Attention, LayerParameters, Mode, Parameters};
+use ictd::formats::parameters::{Attention, LayerParameters, Mode, ParameterSet, Parameters};
 use ictd_core::Error;
 use std::fs;
 use std::path::Path;
@@ -38,6 +38,8 @@ fn parameters(seed: u64, mode: Mode) -> Parameters {
         gamma: Some(0.75),
         context_length: Some(30),
         lambda: 0.0,
+        set: ParameterSet::Full,
+        prior_count: None,
     }
 }
 

@@ -17,6 +17,7 @@ mod report;
 mod report_page;
 mod run_directory;
 mod runs;
+mod ten_numbers;
 mod tensorboard;
 #[cfg(unix)]
 mod terminal;

@@ -1,5 +1,6 @@
 //! `ictd train`: what it prints, and that nothing but its options changes a bit.
 
+use ictd::train::options::ParameterSet;
 use ictd::train::{Train, group, schedule, shapes};
 use serde_json::Value;
 use std::path::Path;
@@ -45,11 +46,23 @@ const SMALL: [&str; 11] = [
 
 #[test]
 fn lanes_and_threads_change_no_bit() {
-    let options = Train { mrps: 6, batches: 2, batch_size: 8, context: 10, ..Train::default() };
+    let full = Train { mrps: 6, batches: 2, batch_size: 8, context: 10, ..Train::default() };
+    let ten = Train { parameters: ParameterSet::Equivariant, normalise: true, ..full.clone() };
+    for options in [full, ten] {
+        lanes_change_no_bit(&options);
+    }
+    let one = fresh(&[&SMALL[..], &["--threads", "1"]].concat());
+    for threads in ["2", "3"] {
+        let many = fresh(&[&SMALL[..], &["--threads", threads]].concat());
+        assert_eq!(many["seeds"], one["seeds"]);
+    }
+}
+
+fn lanes_change_no_bit(options: &Train) {
     let seeds: Vec<u64> = (20..36).collect();
     let of_width = |width: usize| -> Vec<_> {
         let of_group = |seeds: &[u64]| -> Vec<_> {
-            let mut group = shapes::group(&options, width, seeds).unwrap();
+            let mut group = shapes::group(options, width, seeds).unwrap();
             for _ in 0..options.mrps {
                 group.train_task().unwrap();
             }
@@ -61,11 +74,6 @@ fn lanes_and_threads_change_no_bit() {
     let first = of_width(widths[0].lanes);
     for width in &widths[1..] {
         assert_eq!(of_width(width.lanes), first, "{} lanes", width.lanes);
-    }
-    let one = fresh(&[&SMALL[..], &["--threads", "1"]].concat());
-    for threads in ["2", "3"] {
-        let many = fresh(&[&SMALL[..], &["--threads", threads]].concat());
-        assert_eq!(many["seeds"], one["seeds"]);
     }
 }
 

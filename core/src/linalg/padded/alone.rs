@@ -6,10 +6,13 @@ use super::{Onto, Size, from, numbers_at, set_numbers};
 use crate::scalar::Scalar;
 
 /// Runs the body for tiles of N rows: two registers, one, then number by number where columns are not
-/// padded.
+/// padded; on a microcontroller a whole column of the paper's tokens.
 macro_rules! tiles {
     ($rows:expr, $i:ident, $N:ident, $body:expr) => {
         let mut $i = 0;
+        if cfg!(target_os = "none") {
+            tiles!(@ $rows, $i, $N, $body, 9);
+        }
         tiles!(@ $rows, $i, $N, $body, 16);
         tiles!(@ $rows, $i, $N, $body, 8);
         tiles!(@ $rows, $i, $N, $body, 4);
@@ -64,43 +67,88 @@ pub(super) fn mul_vector<S: Scalar>(
 }
 
 #[inline(always)]
-pub(super) fn mul<S: Scalar>(size: Size, m: &mut [S], onto: Onto<S>, a: &[S], b: &[S]) {
-    let Size { k, rows, .. } = size;
-    let (m, onto, b) = (&mut m[..k * rows], onto.cut(0, k * rows), &b[..k * rows]);
-    for j in 0..k {
-        let column = j * rows;
-        let x = &b[column..][..rows];
-        mul_vector(size, &mut m[column..][..rows], onto.cut(column, rows), a, x);
-    }
+pub(super) fn mul_vectors<S: Scalar>(
+    Size { k, rows, .. }: Size,
+    [out, other_out]: [&mut [S]; 2],
+    [onto, other_onto]: [Onto<S>; 2],
+    a: &[S],
+    [x, y]: [&[S]; 2],
+) {
+    let (out, onto, a) = (&mut out[..rows], onto.cut(0, rows), &a[..k * rows]);
+    let (other_out, other_onto) = (&mut other_out[..rows], other_onto.cut(0, rows));
+    let (x, y) = (&x[..k], &y[..k]);
+    tiles!(rows, i, N, {
+        let mut sums = onto.numbers::<N>(out, i);
+        let mut others = other_onto.numbers::<N>(other_out, i);
+        let mut columns = &a[i..];
+        for l in 0..k {
+            let column = numbers_at::<N, S>(columns, 0);
+            for n in 0..N {
+                sums[n] += column[n] * x[l];
+            }
+            for n in 0..N {
+                others[n] += column[n] * y[l];
+            }
+            columns = from(columns, rows);
+        }
+        set_numbers(out, i, &sums);
+        set_numbers(other_out, i, &others)
+    });
+}
+
+/// Runs the body for M columns side by side, threes as far as they go (on a microcontroller, whose registers
+/// are few, ones), and tiles of N rows.
+macro_rules! columns {
+    ($k:expr, $j:ident, $M:ident, $rows:expr, $i:ident, $N:ident, $body:expr) => {
+        let mut $j = 0;
+        if !cfg!(target_os = "none") {
+            columns!(@ $k, $j, $M, $rows, $i, $N, $body, 3);
+        }
+        columns!(@ $k, $j, $M, $rows, $i, $N, $body, 1);
+    };
+    (@ $k:expr, $j:ident, $M:ident, $rows:expr, $i:ident, $N:ident, $body:expr, $m:literal) => {
+        {
+            const $M: usize = $m;
+            while $j + $M <= $k {
+                tiles!($rows, $i, $N, $body);
+                $j += $M;
+            }
+        }
+    };
 }
 
 #[inline(always)]
-pub(super) fn mul_transpose<S: Scalar>(
-    Size { k, rows, .. }: Size,
-    m: &mut [S],
-    onto: Onto<S>,
-    a: &[S],
-    b: &[S],
-) {
+pub(super) fn mul<S: Scalar>(size: Size, m: &mut [S], onto: Onto<S>, a: &[S], b: &[S]) {
+    let Size { k, rows, .. } = size;
     let (m, onto, len) = (&mut m[..k * rows], onto.cut(0, k * rows), k * rows);
     let (a, b) = (&a[..len], &b[..len]);
-    for j in 0..k {
-        tiles!(rows, i, N, {
-            let mut sums = onto.numbers::<N>(m, j * rows + i);
-            let (mut columns, mut xs) = (&a[i..], &b[j..]);
-            for _ in 0..k {
-                let (column, x_k) = (numbers_at::<N, S>(columns, 0), xs[0]);
+    columns!(k, j, M, rows, i, N, {
+        let mut sums = onto.square::<N, M>(m, i, j, rows);
+        let (mut columns, mut xs) = (&a[i..], [b; M]);
+        for c in 0..M {
+            xs[c] = &b[(j + c) * rows..][..k];
+        }
+        for l in 0..k {
+            let column = numbers_at::<N, S>(columns, 0);
+            for c in 0..M {
+                let x = xs[c][l];
                 for n in 0..N {
-                    sums[n] += column[n] * x_k;
+                    sums[c][n] += column[n] * x;
                 }
-                (columns, xs) = (from(columns, rows), from(xs, rows));
             }
-            set_numbers(m, j * rows + i, &sums)
-        });
-    }
+            columns = from(columns, rows);
+        }
+        for c in 0..M {
+            set_numbers(m, (j + c) * rows + i, &sums[c]);
+        }
+    });
 }
 
-/// A whole column costs what its upper part does.
+#[inline(always)]
+pub(super) fn mul_transpose<S: Scalar>(size: Size, m: &mut [S], onto: Onto<S>, a: &[S], b: &[S]) {
+    mul_transpose_part::<false, S>(size, m, onto, a, b);
+}
+
 #[inline(always)]
 pub(super) fn mul_transpose_upper<S: Scalar>(
     size: Size,
@@ -109,7 +157,36 @@ pub(super) fn mul_transpose_upper<S: Scalar>(
     a: &[S],
     b: &[S],
 ) {
-    mul_transpose(size, m, onto, a, b);
+    mul_transpose_part::<true, S>(size, m, onto, a, b);
+}
+
+/// M = onto + A B^T, only the upper triangle if `UPPER` (and what its registers reach beyond).
+#[inline(always)]
+fn mul_transpose_part<const UPPER: bool, S: Scalar>(
+    Size { k, rows, .. }: Size,
+    m: &mut [S],
+    onto: Onto<S>,
+    a: &[S],
+    b: &[S],
+) {
+    let (m, onto, len) = (&mut m[..k * rows], onto.cut(0, k * rows), k * rows);
+    let (a, b) = (&a[..len], &b[..len]);
+    columns!(k, j, M, if UPPER { rows.min((j + M).next_multiple_of(8)) } else { rows }, i, N, {
+        let mut sums = onto.square::<N, M>(m, i, j, rows);
+        let (mut columns, mut xs) = (&a[i..], &b[j..]);
+        for _ in 0..k {
+            let (column, x) = (numbers_at::<N, S>(columns, 0), numbers_at::<M, S>(xs, 0));
+            for c in 0..M {
+                for n in 0..N {
+                    sums[c][n] += column[n] * x[c];
+                }
+            }
+            (columns, xs) = (from(columns, rows), from(xs, rows));
+        }
+        for c in 0..M {
+            set_numbers(m, (j + c) * rows + i, &sums[c]);
+        }
+    });
 }
 
 #[inline(always)]

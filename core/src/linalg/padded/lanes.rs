@@ -88,6 +88,59 @@ pub(super) fn mul_vector<S: Scalar>(
 }
 
 #[inline(always)]
+pub(super) fn mul_vectors<S: Scalar>(
+    Size { k, rows, .. }: Size,
+    [out, other_out]: [&mut [S]; 2],
+    [onto, other_onto]: [Onto<S>; 2],
+    a: &[S],
+    [x, y]: [&[S]; 2],
+) {
+    let (x, y) = (&x[..k], &y[..k]);
+    tiles!(rows, i, N, {
+        let (mut sums, mut others) =
+            (onto.numbers::<N>(out, i), other_onto.numbers::<N>(other_out, i));
+        let mut columns = &a[i..];
+        for l in 0..k {
+            let column = numbers_at::<N, S>(columns, 0);
+            for n in 0..N {
+                sums[n] += column[n] * x[l];
+                others[n] += column[n] * y[l];
+            }
+            columns = from(columns, rows);
+        }
+        set_numbers(out, i, &sums);
+        set_numbers(other_out, i, &others)
+    });
+}
+
+#[inline(always)]
+pub(super) fn transpose_mul_vectors<S: Scalar>(
+    Size { k, rows, .. }: Size,
+    [out, other_out]: [&mut [S]; 2],
+    [onto, other_onto]: [Onto<S>; 2],
+    a: &[S],
+    [x, y]: [&[S]; 2],
+) {
+    let (x, y) = (&x[..k], &y[..k]);
+    tiles!(rows, i, N, {
+        let (mut sums, mut others) =
+            (onto.numbers::<N>(out, i), other_onto.numbers::<N>(other_out, i));
+        let mut columns = [x; N];
+        for n in 0..N {
+            columns[n] = &a[(i + n) * rows..][..k];
+        }
+        for l in 0..k {
+            for n in 0..N {
+                sums[n] += columns[n][l] * x[l];
+                others[n] += columns[n][l] * y[l];
+            }
+        }
+        set_numbers(out, i, &sums);
+        set_numbers(other_out, i, &others)
+    });
+}
+
+#[inline(always)]
 pub(super) fn transpose_mul_vector<S: Scalar>(
     Size { k, rows, .. }: Size,
     out: &mut [S],

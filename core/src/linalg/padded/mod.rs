@@ -192,6 +192,35 @@ kernel! {
     }
 }
 
+/// [`mul_vectors`], likewise.
+#[inline(always)]
+pub(crate) fn short_mul_vectors<S: Scalar>(
+    size: Size,
+    outs: [&mut [S]; 2],
+    ontos: [Onto<S>; 2],
+    a: &[S],
+    xs: [&[S]; 2],
+) {
+    if size.known {
+        by_kind!(S, mul_vectors(size, outs, ontos, a, xs))
+    } else {
+        mul_vectors(size, outs, ontos, a, xs)
+    }
+}
+
+kernel! {
+    /// [`mul_vector`] with two vectors: A is read once.
+    pub(crate) fn mul_vectors as MulVectors<'a, S: Scalar>(
+        size: Size,
+        outs: [&'a mut [S]; 2],
+        ontos: [Onto<'a, S>; 2],
+        a: &'a [S],
+        xs: [&'a [S]; 2],
+    ) {
+        by_size!(S, size, mul_vectors(size, outs, ontos, a, xs))
+    }
+}
+
 kernel! {
     /// M = onto + A B.
     pub(crate) fn mul as Mul<'a, S: Scalar>(
@@ -325,6 +354,17 @@ impl<'a, S: Scalar> TwoSided<'a, S> {
         }
     }
 
+    /// [`TwoSided::transpose_mul_vector`] onto zeros, with two vectors.
+    #[inline(always)]
+    pub(crate) fn transpose_mul_vectors(&self, size: Size, outs: [&mut [S]; 2], xs: [&[S]; 2]) {
+        let ontos = [Onto::Zeros; 2];
+        if S::LANES == 1 {
+            short_mul_vectors(size, outs, ontos, self.transpose, xs)
+        } else {
+            transpose_mul_vectors(size, outs, ontos, self.m, xs)
+        }
+    }
+
     /// M = onto + A^T B.
     #[inline(always)]
     pub(crate) fn transpose_mul(&self, size: Size, m: &mut [S], onto: Onto<S>, b: &[S]) {
@@ -346,6 +386,51 @@ kernel! {
         x: &'a [S],
     ) {
         lanes::transpose_mul_vector(size, out, onto, a, x)
+    }
+}
+
+kernel! {
+    /// [`transpose_mul_vector`] with two vectors.
+    fn transpose_mul_vectors as TransposeMulVectors<'a, S: Scalar>(
+        size: Size,
+        outs: [&'a mut [S]; 2],
+        ontos: [Onto<'a, S>; 2],
+        a: &'a [S],
+        xs: [&'a [S]; 2],
+    ) {
+        lanes::transpose_mul_vectors(size, outs, ontos, a, xs)
+    }
+}
+
+/// out = onto + A x for a symmetric A: by whichever is faster.
+#[inline(always)]
+pub(crate) fn symmetric_mul_vector<S: Scalar>(
+    size: Size,
+    out: &mut [S],
+    onto: Onto<S>,
+    a: &[S],
+    x: &[S],
+) {
+    if S::LANES == 1 {
+        short_mul_vector(size, out, onto, a, x)
+    } else {
+        transpose_mul_vector(size, out, onto, a, x)
+    }
+}
+
+/// [`symmetric_mul_vector`] with two vectors.
+#[inline(always)]
+pub(crate) fn symmetric_mul_vectors<S: Scalar>(
+    size: Size,
+    outs: [&mut [S]; 2],
+    ontos: [Onto<S>; 2],
+    a: &[S],
+    xs: [&[S]; 2],
+) {
+    if S::LANES == 1 {
+        short_mul_vectors(size, outs, ontos, a, xs)
+    } else {
+        transpose_mul_vectors(size, outs, ontos, a, xs)
     }
 }
 

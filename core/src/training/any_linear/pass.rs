@@ -6,9 +6,8 @@ use crate::linalg::padded::{
 };
 use crate::scalar::Scalar;
 use crate::training::Window;
-use crate::training::linear_batch::{Shape, Work};
-use crate::training::linear_batch::{split, step_matrices};
-use crate::training::sides::next_token;
+use crate::training::linear_batch::{Shape, Work, split, step_matrices};
+use crate::training::read::read;
 
 /// Room for a pass, with the parameters.
 pub(super) struct Pass<'a, S> {
@@ -31,24 +30,17 @@ impl<'a, S: Scalar> Pass<'a, S> {
         Pass { shape, inverse_len: S::ONE, layers, steps, columns, matrices, vectors }
     }
 
-    /// The context's statistic, to G of the first step; 1/n.
+    /// The context's statistic, to G of the first step, and the query's column; 1/n.
     fn read<const D: usize>(&mut self, window: &Window<S, D>) {
-        let (size, n) = (self.shape.size, window.context_len());
-        self.inverse_len = S::ONE / S::from_count(n as u64);
-        let [z, e] = split(self.vectors, size.rows);
-        let g = &mut self.steps[..size.matrix()];
-        g.fill(S::ZERO);
-        for i in 0..n {
-            let room = [&mut *z, &mut *e];
-            let [z, right] = next_token(&window.from, 0, i, self.shape.lambda, room);
-            add_outers(size, g, [(z, right)]);
-        }
+        let Pass { shape, steps, columns, matrices: [f, ..], vectors, .. } = self;
+        let (g, z) = (&mut steps[..shape.size.matrix()], &mut columns[..shape.size.rows]);
+        self.inverse_len = read(shape, window, g, z, [f, vectors]);
     }
 
     /// TF_L by the readout.
     pub(super) fn value<const D: usize>(&mut self, window: &Window<S, D>) -> S {
         self.read(window);
-        let Pass { shape, inverse_len, layers, steps, matrices, vectors, .. } = self;
+        let Pass { shape, inverse_len, layers, steps, columns, matrices, vectors } = self;
         let Shape { size, depth, .. } = *shape;
         let layer = |l| layer(shape, layers, l);
         let g = &mut steps[..size.matrix()];
@@ -68,7 +60,7 @@ impl<'a, S: Scalar> Pass<'a, S> {
             }
         }
         let last = [layer(depth.saturating_sub(2)), layer(depth - 1)];
-        let [u, v, query, rest @ ..] = split::<7, S>(vectors, size.rows);
+        let [u, v, rest @ ..] = split::<6, S>(vectors, size.rows);
         let last_two =
             LastTwo { size, inverse_len: *inverse_len, g, b: (formed > 0).then_some(&*b) };
         last_two.readout(depth, last, u, t, rest);
@@ -78,9 +70,7 @@ impl<'a, S: Scalar> Pass<'a, S> {
                 u.copy_from_slice(v);
             }
         }
-        query.fill(S::ZERO);
-        window.write_query(query);
-        -dot(size, u, query)
+        -dot(size, u, &columns[..size.rows])
     }
 
     /// TF_L by all layers, to be walked backwards.
@@ -90,8 +80,6 @@ impl<'a, S: Scalar> Pass<'a, S> {
         let Shape { size, depth, lambda, .. } = *shape;
         let (matrix, one) = (size.matrix(), step_matrices(lambda.is_some()) * size.matrix());
         let [x, y, ..] = matrices.each_mut().map(|m| &mut **m);
-        columns.fill(S::ZERO);
-        window.write_query(&mut columns[..size.rows]);
         for l in 0..depth {
             let (step, next) = steps[l * one..].split_at_mut(one);
             let (g, b) = step[..2 * matrix].split_at_mut(matrix);
@@ -112,11 +100,11 @@ impl<'a, S: Scalar> Pass<'a, S> {
     /// Walks back from TF_L-bar = `seed`, adding to the gradient of the stored layers.
     pub(super) fn backward(&mut self, seed: S, gradient: &mut [S]) {
         let Pass { shape, inverse_len, layers, steps, columns, matrices, vectors } = self;
-        let Shape { size, stored, depth, lambda } = *shape;
+        let Shape { size, stored, depth, lambda, parameters, .. } = *shape;
         let (matrix, one) = (size.matrix(), step_matrices(lambda.is_some()) * size.matrix());
         let [g_bar, b_bar, x, y, t] = matrices.each_mut().map(|m| &mut **m);
         let [z_bar, v] = split(vectors, size.rows);
-        let of_layer = 2 * size.k * size.k;
+        let of_matrix = parameters.len(size.k);
         g_bar.fill(S::ZERO);
         z_bar.fill(S::ZERO);
         z_bar[size.k - 1] = -seed;
@@ -141,13 +129,13 @@ impl<'a, S: Scalar> Pass<'a, S> {
             mul(size, y, Onto::Zeros, t, b_bar);
             scaled(b_bar, *inverse_len, y);
             let (b_q, p_b) = (&*x, &*b_bar);
-            let (sum_p, sum_q) =
-                gradient[l % stored * of_layer..][..of_layer].split_at_mut(of_layer / 2);
+            let of_layer = &mut gradient[2 * (l % stored) * of_matrix..][..2 * of_matrix];
+            let (sum_p, sum_q) = of_layer.split_at_mut(of_matrix);
             mul_transpose(size, y, Onto::Zeros, b_q, g);
-            add_compact(size, sum_p, y);
+            parameters.add_adjoint(size, y, sum_p);
             transpose(size, t, g);
             mul(size, y, Onto::Zeros, t, p_b);
-            add_compact(size, sum_q, y);
+            parameters.add_adjoint(size, y, sum_q);
             // G-bar <- B^T G-bar B + (1/n) P^T B-bar Q^T, z-bar <- B^T z-bar.
             transpose(size, t, b);
             mul(size, y, Onto::Zeros, t, g_bar);
@@ -188,13 +176,6 @@ fn column_map<S: Scalar>(
 fn transpose_mul_vector<S: Scalar>(size: Size, out: &mut [S], a: &[S], x: &[S], t: &mut [S]) {
     transpose(size, t, a);
     mul_vector(size, out, Onto::Zeros, t, x);
-}
-
-/// Adds a matrix to one whose columns are not padded.
-fn add_compact<S: Scalar>(Size { k, rows, .. }: Size, to: &mut [S], from: &[S]) {
-    for (to, from) in to.chunks_exact_mut(k).zip(from.chunks_exact(rows)) {
-        add(to, &from[..k]);
-    }
 }
 
 /// The last two layers, of which only the last row of the output is wanted, on vectors: from the

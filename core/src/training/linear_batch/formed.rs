@@ -21,7 +21,7 @@ use super::work::{BatchLayer, LayerSum, split};
 use crate::linalg::keep_apart;
 use crate::linalg::padded::{
     Onto, Size, TwoSided, add, add_outers, mirror, mul, mul_transpose, mul_transpose_symmetric,
-    short_mul_vector, transpose,
+    short_mul_vector, short_mul_vectors, symmetric_mul_vector, symmetric_mul_vectors, transpose,
 };
 use crate::scalar::Scalar;
 
@@ -100,6 +100,43 @@ impl<'a, S: Scalar> Step<'a, S> {
         self.g_t.is_empty()
     }
 
+    /// out = onto + G^T x.
+    #[inline(always)]
+    pub(super) fn g_t_times(&self, size: Size, out: &mut [S], onto: Onto<S>, x: &[S]) {
+        if self.is_symmetric() {
+            symmetric_mul_vector(size, out, onto, self.g, x);
+        } else {
+            short_mul_vector(size, out, onto, self.g_t, x);
+        }
+    }
+
+    /// out = onto + G x.
+    #[inline(always)]
+    pub(super) fn g_times(&self, size: Size, out: &mut [S], onto: Onto<S>, x: &[S]) {
+        if self.is_symmetric() {
+            symmetric_mul_vector(size, out, onto, self.g, x);
+        } else {
+            short_mul_vector(size, out, onto, self.g, x);
+        }
+    }
+
+    /// [`Step::g_times`], or [`Step::g_t_times`] if TRANSPOSED, with two vectors.
+    #[inline(always)]
+    pub(super) fn g_times_both<const TRANSPOSED: bool>(
+        &self,
+        size: Size,
+        outs: [&mut [S]; 2],
+        ontos: [Onto<S>; 2],
+        xs: [&[S]; 2],
+    ) {
+        if self.is_symmetric() {
+            symmetric_mul_vectors(size, outs, ontos, self.g, xs);
+        } else {
+            let g = if TRANSPOSED { &*self.g_t } else { &*self.g };
+            short_mul_vectors(size, outs, ontos, g, xs);
+        }
+    }
+
     /// To be called after every change of G.
     #[inline(always)]
     pub(super) fn update(&mut self, size: Size) {
@@ -150,7 +187,8 @@ impl<'a, S: Scalar> Step<'a, S> {
         add_outers(size, a_bar, [(z_bar, &*self.z)]);
     }
 
-    /// Turns H and z-bar of the next layer into this one's, and adds to its parameters' adjoints.
+    /// Adds to its parameters' adjoints, from H and z-bar of the next layer; turns these into its own if there
+    /// is a layer before.
     #[inline(always)]
     pub(super) fn backward(
         &self,
@@ -160,6 +198,7 @@ impl<'a, S: Scalar> Step<'a, S> {
         h: &mut [S],
         z_bar: &mut [S],
         [a_bar, product, h_b, scratch]: &mut [&mut [S]; 4],
+        passes_on: bool,
     ) {
         self.a_bar(size, a_bar, Onto::Zeros, h, z_bar, scratch);
         // G Q
@@ -168,6 +207,9 @@ impl<'a, S: Scalar> Step<'a, S> {
         // P^T A-bar
         layer.p.transpose_mul(size, product, Onto::Zeros, a_bar);
         mul(size, sum.q, Onto::Itself, self.g_t(), product);
+        if !passes_on {
+            return;
+        }
         let e = a_bar;
         mul_transpose(size, e, Onto::Zeros, product, layer.q.m);
 

@@ -7,7 +7,7 @@
 //! ```
 
 use super::formed::Step;
-use super::work::{BatchLayer, Sums, product, split};
+use super::work::{BatchLayer, Sums, product, products, split};
 use crate::linalg::padded::{
     Onto, Size, add, add_outers, dot, scaled, short_mul_vector, symmetric_outers,
 };
@@ -99,16 +99,21 @@ impl<'a, S: Scalar> LastTwo<'a, S> {
         row: &LastRow<S>,
         step: &Step<S>,
     ) -> S {
-        let (g, g_t, z) = (&*step.g, step.g_t(), &*step.z);
-        product(size, self.g_p_p, g_t, row.p_p);
+        let z = &*step.z;
         product(size, self.q_z, a.q.m, z);
-        product(size, self.g_q_z, g, self.q_z);
+        if step.is_symmetric() {
+            let both = [&mut *self.g_p_p, &mut *self.g_q_z];
+            step.g_times_both::<false>(size, both, [Onto::Zeros; 2], [row.p_p, self.q_z]);
+        } else {
+            step.g_t_times(size, self.g_p_p, Onto::Zeros, row.p_p);
+            step.g_times(size, self.g_q_z, Onto::Zeros, self.q_z);
+        }
         short_mul_vector(size, self.z_b, Onto::Other(z), a.p.m, self.g_q_z);
         a.q.transpose_mul_vector(size, self.r, Onto::Other(row.p), self.g_p_p);
-        product(size, self.w, g_t, self.r);
         product(size, self.s, b.q.m, self.z_b);
         a.p.transpose_mul_vector(size, self.p_s, Onto::Zeros, self.s);
-        product(size, self.g_p_s, g_t, self.p_s);
+        let both = [&mut *self.w, &mut *self.g_p_s];
+        step.g_times_both::<true>(size, both, [Onto::Zeros; 2], [self.r, self.p_s]);
         a.q.transpose_mul_vector(size, self.u, Onto::Other(self.s), self.g_p_s);
         -(self.z_b[size.k - 1] + dot(size, self.w, self.u))
     }
@@ -131,7 +136,7 @@ impl<'a, S: Scalar> LastTwo<'a, S> {
         z_bar: &mut [S],
     ) {
         let LastTwo { q_z, g_q_z, z_b, g_p_p, r, w, s, p_s, g_p_s, u, bars } = self;
-        let (g, g_t, z) = (&*step.g, step.g_t(), &*step.z);
+        let z = &*step.z;
         let [
             u_bar,
             w_bar,
@@ -148,19 +153,19 @@ impl<'a, S: Scalar> LastTwo<'a, S> {
         // w and u.
         scaled(u_bar, -v_bar, w);
         scaled(w_bar, -v_bar, u);
-        product(size, r_bar, g, w_bar);
-        product(size, g_p_s_bar, a.q.m, u_bar);
-        product(size, p_s_bar, g, g_p_s_bar);
+        step.g_times(size, r_bar, Onto::Zeros, w_bar);
+        products(size, [&mut *g_p_s_bar, &mut *g_p_p_bar], a.q.m, [u_bar, r_bar]);
+        let both = [&mut *p_s_bar, &mut *row_bar.p_p];
+        let ontos = [Onto::Zeros, Onto::Itself];
+        step.g_times_both::<false>(size, both, ontos, [g_p_s_bar, g_p_p_bar]);
         short_mul_vector(size, s_bar, Onto::Other(u_bar), a.p.m, p_s_bar);
         // r.
         add(row_bar.p, r_bar);
-        product(size, g_p_p_bar, a.q.m, r_bar);
-        short_mul_vector(size, row_bar.p_p, Onto::Itself, g, g_p_p_bar);
         // s and z_b.
         set_e_k(size, e_k, -v_bar);
         b.q.transpose_mul_vector(size, z_b_bar, Onto::Other(e_k), s_bar);
         a.p.transpose_mul_vector(size, g_q_z_bar, Onto::Zeros, z_b_bar);
-        product(size, q_z_bar, g_t, g_q_z_bar);
+        step.g_t_times(size, q_z_bar, Onto::Zeros, g_q_z_bar);
         a.q.transpose_mul_vector(size, z_bar, Onto::Other(z_b_bar), q_z_bar);
 
         let of_a = sums.at(at_a);

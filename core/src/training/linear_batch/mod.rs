@@ -43,6 +43,7 @@ use crate::scalar::{Scalar, kernel};
 use formed::Steps;
 use last_two::{LastRow, LastTwo};
 use slide::Slide;
+pub use work::ParameterSet;
 use work::{Layers, Sums, product};
 pub(super) use work::{
     Shape, VECTORS, Work, layer_matrices, load, matrices, split, step_matrices, unload,
@@ -51,7 +52,7 @@ pub(super) use work::{
 kernel! {
     /// The loss of a batch for the layers in `work`, whose sums become its gradient ([`load`],
     /// [`unload`]).
-    pub(super) fn batch_gradient as BatchGradient<'a, S: Scalar, const D: usize>(
+    pub(super) fn batch_gradient as BatchGradient<'a, S: Scalar, const D: usize, const ANEW: bool>(
         shape: Shape<S>,
         work: Work<'a, S>,
         windows: &'a Windows<'a, S, D>,
@@ -59,30 +60,36 @@ kernel! {
     ) -> S {
         // For one number, whose products are short, a copy for the size of the paper's tokens.
         let Size { k, rows, .. } = shape.size;
-        if S::LANES == 1 && D == 4 && k == Size::PAPER.k && rows == Size::PAPER.rows {
-            reverse_pass(Shape { size: Size::PAPER, ..shape }, work, windows, targets)
+        if S::LANES == 1 && D == 4 && !ANEW && k == Size::PAPER.k && rows == Size::PAPER.rows {
+            reverse_pass::<S, D, ANEW>(Shape { size: Size::PAPER, ..shape }, work, windows, targets)
         } else {
-            reverse_pass(Shape { size: Size { k, rows, known: false }, ..shape }, work, windows, targets)
+            reverse_pass::<S, D, ANEW>(Shape { size: Size { k, rows, known: false }, ..shape }, work, windows, targets)
         }
     }
 }
 
 /// The windows in reverse time.
 #[inline(always)]
-fn reverse_pass<S: Scalar, const D: usize>(
+fn reverse_pass<S: Scalar, const D: usize, const ANEW: bool>(
     shape: Shape<S>,
     work: Work<S>,
     windows: &Windows<S, D>,
     targets: Targets<S>,
 ) -> S {
-    let Shape { size, stored, depth, lambda } = shape;
+    let Shape { size, stored, depth, lambda, prior_count, .. } = shape;
     let rows = size.rows;
-    let inverse_len = S::ONE / S::from_count(windows.context_len() as u64);
+    let inverse_len = match prior_count {
+        None => S::ONE / S::from_count(windows.context_len() as u64),
+        // It is in the statistic.
+        Some(_) => S::ONE,
+    };
     let layers = Layers::of(&shape, inverse_len, work.layers);
     let mut sums = Sums::zeros(size, work.sums);
     let mut steps = Steps::new(size, lambda.is_some(), work.steps, work.columns);
     let at = |l: usize| l % stored;
     let formed = depth.saturating_sub(2);
+    // Of each window's own units, G and A of the first layer have nothing in common with its neighbour's.
+    let shared = if ANEW { 0 } else { formed.min(1) };
     let last = [at(formed), at(depth - 1)];
     let [a, b] = [layers.at(last[0]), layers.at(last[1])];
     let (ab, first) = ([a, b], layers.at(0));
@@ -102,17 +109,22 @@ fn reverse_pass<S: Scalar, const D: usize>(
     let mut row_bar = LastRow::zeros(size, of_row_bar);
     let mut pass = LastTwo::within(size, of_pass);
     let mut slide =
-        Slide::start(shape, windows, formed > 0, &first, &mut steps.at(0), c, of_slide, scratch[0]);
+        Slide::start(shape, windows, shared > 0, &first, &mut steps.at(0), c, of_slide, scratch[0]);
 
     let mut loss = BatchLoss::new(windows, targets);
-    for t in loss.times() {
-        if t < windows.count() {
-            slide.slide(windows, t, &first, &mut steps.at(0), sums.at(0));
+    for i in loss.passes() {
+        let (window, t) = loss.pass(i);
+        if ANEW {
+            slide.read(&window, &mut steps.at(0), scratch[0]);
+        } else {
+            if t < windows.count() {
+                slide.slide(windows, t, &first, &mut steps.at(0), sums.at(0));
+            }
+            window.write_query(steps.at(0).z);
         }
-        windows.window(t).write_query(steps.at(0).z);
         for l in 0..formed {
             let (mut step, mut next) = steps.pair(l);
-            if l > 0 {
+            if l >= shared {
                 step.form(size, &layers.at(at(l)), scratch[0]);
             }
             step.forward(size, &mut next);
@@ -146,11 +158,12 @@ fn reverse_pass<S: Scalar, const D: usize>(
             h_wanted,
             z_bar,
         );
-        for l in (1..formed).rev() {
+        for l in (shared..formed).rev() {
             let layer = layers.at(at(l));
-            steps.at(l).backward(size, &layer, sums.at(at(l)), h, z_bar, &mut scratch);
+            let (step, sum) = (steps.at(l), sums.at(at(l)));
+            step.backward(size, &layer, sum, h, z_bar, &mut scratch, l > 0);
         }
-        if formed > 0 {
+        if shared > 0 {
             slide.backward(&steps.at(0), h, z_bar, scratch[0]);
         }
     }

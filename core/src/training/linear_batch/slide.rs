@@ -13,13 +13,14 @@
 //! ```
 
 use super::formed::Step;
-use super::work::{BatchLayer, LayerSum, Shape, product, split};
+use super::work::{BatchLayer, LayerSum, Shape, products, split};
 use crate::linalg::padded::{Onto, TwoSided, add_outers, mul, mul_transpose, scaled};
 use crate::scalar::Scalar;
-use crate::training::Windows;
+use crate::training::read::{VECTORS, read};
 use crate::training::sides::{gained_and_lost, next_token};
+use crate::training::{Window, Windows};
 
-/// The first layer on windows that slide, if it is formed; only its G otherwise.
+/// The first layer on windows that slide, if it is formed and they share its G; only G otherwise.
 pub(super) struct Slide<'a, S> {
     shape: Shape<S>,
     formed: bool,
@@ -51,7 +52,8 @@ impl<'a, S: Scalar> Slide<'a, S> {
         vectors.fill(S::ZERO);
         c.fill(S::ZERO);
         let [z, e] = split(vectors, size.rows);
-        let (start, end) = (windows.count(), windows.count() + windows.context_len());
+        let start = windows.count();
+        let end = if shape.prior_count.is_none() { start + windows.context_len() } else { start };
         for i in start..end {
             let [z, right] = next_token(windows, start, i, shape.lambda, [&mut *z, &mut *e]);
             add_outers(size, step.g, [(z, right)]);
@@ -61,6 +63,19 @@ impl<'a, S: Scalar> Slide<'a, S> {
             step.form(size, layer, scratch);
         }
         Slide { shape, formed, c, vectors }
+    }
+
+    /// G and z of a window that shares nothing with its neighbour.
+    #[inline(always)]
+    pub(super) fn read<const D: usize>(
+        &mut self,
+        window: &Window<S, D>,
+        step: &mut Step<S>,
+        f: &mut [S],
+    ) {
+        let vectors = &mut self.vectors[..VECTORS * self.shape.size.rows];
+        read(&self.shape, window, step.g, step.z, [f, vectors]);
+        step.update(self.shape.size);
     }
 
     /// From window t + 1 to window t, with the terms of the sum over s = t.
@@ -85,10 +100,8 @@ impl<'a, S: Scalar> Slide<'a, S> {
         if !self.formed {
             return;
         }
-        product(size, p_x, layer.p.m, x);
-        product(size, minus_p_y, layer.p.m, minus_y);
-        layer.q.transpose_mul_vector(size, q_x, Onto::Zeros, right_x);
-        layer.q.transpose_mul_vector(size, q_y, Onto::Zeros, right_y);
+        products(size, [&mut *p_x, &mut *minus_p_y], layer.p.m, [x, minus_y]);
+        layer.q.transpose_mul_vectors(size, [&mut *q_x, &mut *q_y], [right_x, right_y]);
         add_outers(size, step.a, [(&*p_x, &*q_x), (&*minus_p_y, &*q_y)]);
         if t + 1 == windows.count() {
             // C is 0 yet.
@@ -96,10 +109,8 @@ impl<'a, S: Scalar> Slide<'a, S> {
         }
         let c = TwoSided::within(size, c);
         scaled(minus_x, -S::ONE, q_x);
-        product(size, c_q_x, c.m, minus_x);
-        product(size, c_q_y, c.m, q_y);
-        c.transpose_mul_vector(size, c_p_x, Onto::Zeros, p_x);
-        c.transpose_mul_vector(size, c_p_y, Onto::Zeros, minus_p_y);
+        products(size, [&mut *c_q_x, &mut *c_q_y], c.m, [minus_x, q_y]);
+        c.transpose_mul_vectors(size, [&mut *c_p_x, &mut *c_p_y], [p_x, minus_p_y]);
         add_outers(size, sum.p, [(&*c_q_x, x), (&*c_q_y, y)]);
         scaled(minus_x, -S::ONE, right_x);
         scaled(minus_y, -S::ONE, right_y);

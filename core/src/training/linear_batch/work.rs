@@ -1,7 +1,62 @@
 //! The shape of a batch's network, and where a batch computes: slices that the caller has room for.
 
-use crate::linalg::padded::{Onto, Size, TwoSided, short_mul_vector};
+use crate::layer::{add_traces, write_dense};
+use crate::linalg::padded::{Onto, Size, TwoSided, short_mul_vector, short_mul_vectors};
 use crate::scalar::Scalar;
+
+/// What the trained numbers of a network are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ParameterSet {
+    /// P and Q, (K, K) each.
+    #[default]
+    Full,
+    /// p1 to p5 and q1 to q5 of an [`EquivariantLayer`](crate::layer::EquivariantLayer).
+    Equivariant,
+}
+
+impl ParameterSet {
+    /// The numbers of P, and of Q.
+    #[inline(always)]
+    pub(in crate::training) fn len(self, k: usize) -> usize {
+        match self {
+            ParameterSet::Full => k * k,
+            ParameterSet::Equivariant => 5,
+        }
+    }
+
+    /// Writes the matrix of these numbers, in columns that may be padded.
+    pub(in crate::training) fn write<S: Scalar>(self, size: Size, numbers: &[S], m: &mut [S]) {
+        let Size { k, rows, .. } = size;
+        match self {
+            ParameterSet::Full => {
+                for (to, from) in m.chunks_exact_mut(rows).zip(numbers.chunks_exact(k)) {
+                    to[..k].copy_from_slice(from);
+                }
+            }
+            ParameterSet::Equivariant => write_dense((k - 1) / 2, rows, numbers, m),
+        }
+    }
+
+    /// Adds to the adjoint of the numbers what the adjoint of such a matrix passes back.
+    pub(in crate::training) fn add_adjoint<S: Scalar>(
+        self,
+        size: Size,
+        m_bar: &[S],
+        numbers_bar: &mut [S],
+    ) {
+        let Size { k, rows, .. } = size;
+        match self {
+            ParameterSet::Full => {
+                for (to, from) in numbers_bar.chunks_exact_mut(k).zip(m_bar.chunks_exact(rows)) {
+                    for i in 0..k {
+                        to[i] += from[i];
+                    }
+                }
+            }
+            ParameterSet::Equivariant => add_traces((k - 1) / 2, rows, m_bar, numbers_bar),
+        }
+    }
+}
 
 /// What a batch is computed for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,6 +69,10 @@ pub(in crate::training) struct Shape<S> {
     pub(in crate::training) depth: usize,
     /// The trace decay of TD(lambda)'s mask; none for TD(0)'s.
     pub(in crate::training) lambda: Option<S>,
+    /// n_0 of the normalised read; none if contexts are read as they are.
+    pub(in crate::training) prior_count: Option<S>,
+    /// What its parameters are.
+    pub(in crate::training) parameters: ParameterSet,
 }
 
 /// Matrices for each stored layer: P and Q, from both sides.
@@ -52,18 +111,16 @@ pub(in crate::training) struct Work<'a, S> {
     pub(in crate::training) vectors: &'a mut [S],
 }
 
-/// Writes P and Q of each stored layer, K x K numbers each, column by column, to [`Work::layers`].
+/// Writes P and Q of each stored layer, from the parameters of each, to [`Work::layers`].
 pub(in crate::training) fn load<'a, S: Scalar>(
     shape: &Shape<S>,
     layers: &mut [S],
     parameters: impl Iterator<Item = &'a [S]>,
 ) {
-    let Size { k, rows, .. } = shape.size;
-    let rooms = layers.chunks_exact_mut(TwoSided::<S>::MATRICES * shape.size.matrix());
+    let matrix = shape.size.matrix();
+    let rooms = layers.chunks_exact_mut(TwoSided::<S>::MATRICES * matrix);
     for (to, from) in rooms.zip(parameters) {
-        for (to, from) in to.chunks_exact_mut(rows).zip(from.chunks_exact(k)) {
-            to[..k].copy_from_slice(from);
-        }
+        shape.parameters.write(shape.size, from, &mut to[..matrix]);
     }
 }
 
@@ -73,13 +130,8 @@ pub(in crate::training) fn unload<'a, S: Scalar>(
     sums: &[S],
     gradient: impl Iterator<Item = &'a mut [S]>,
 ) {
-    let Size { k, rows, .. } = shape.size;
     for (to, from) in gradient.zip(sums.chunks_exact(shape.size.matrix())) {
-        for (to, from) in to.chunks_exact_mut(k).zip(from.chunks_exact(rows)) {
-            for i in 0..k {
-                to[i] += from[i];
-            }
-        }
+        shape.parameters.add_adjoint(shape.size, from, to);
     }
 }
 
@@ -163,12 +215,17 @@ impl<'a, S: Scalar> Sums<'a, S> {
 /// N pieces of the same length.
 #[inline(always)]
 pub(in crate::training) fn split<const N: usize, S>(from: &mut [S], len: usize) -> [&mut [S]; N] {
-    let mut rest = from;
-    core::array::from_fn(|_| {
-        let (piece, others) = core::mem::take(&mut rest).split_at_mut(len);
-        rest = others;
-        piece
-    })
+    let (mut rest, mut pieces) = (from, core::array::from_fn(|_| Default::default()));
+    for piece in &mut pieces {
+        (*piece, rest) = rest.split_at_mut(len);
+    }
+    pieces
+}
+
+/// out = A x and out' = A x'.
+#[inline(always)]
+pub(super) fn products<S: Scalar>(size: Size, outs: [&mut [S]; 2], a: &[S], xs: [&[S]; 2]) {
+    short_mul_vectors(size, outs, [Onto::Zeros; 2], a, xs);
 }
 
 /// out = A x.

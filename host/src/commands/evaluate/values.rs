@@ -61,7 +61,7 @@ pub(super) struct Column {
     pub(super) td_error: f64,
 }
 
-/// Evaluates on data of dimension D; K = 2 D + 1, A = 2 D + 2.
+/// Evaluates on data of at most D features; K = 2 D + 1, A = 2 D + 2.
 pub(super) fn evaluate<const D: usize, const K: usize, const A: usize>(
     input: &Input,
 ) -> Result<Output, Error> {
@@ -85,11 +85,14 @@ pub(super) fn evaluate<const D: usize, const K: usize, const A: usize>(
         }
         Method::Trained { file, parameters, attention } => {
             let transformer = model_file::transformer_of::<K>(file, parameters, input.layers)?;
-            match attention {
-                Attention::Linear => {
+            match (attention, parameters.prior_count) {
+                (Attention::Linear, Some(prior_count)) => {
+                    normalised(input, &data, &transformer, prior_count)?
+                }
+                (Attention::Linear, None) => {
                     data.linear(input, &value_function(input, &data, &transformer)?)
                 }
-                Attention::Softmax => softmax(input, &data, &transformer)?,
+                (Attention::Softmax, _) => softmax(input, &data, &transformer)?,
             }
         }
         Method::Universal(model) => {
@@ -107,8 +110,10 @@ pub(super) fn evaluate<const D: usize, const K: usize, const A: usize>(
     })
 }
 
-/// The data with their dimension as a type.
+/// The data with room for D features as a type.
 struct Data<const D: usize> {
+    /// d.
+    dim: usize,
     transitions: Vec<Transition<f64, D>>,
     /// The transitions of each episode.
     episodes: Vec<Range<usize>>,
@@ -121,6 +126,7 @@ impl<const D: usize> Data<D> {
         let rows =
             |features: &Features| (0..features.len()).filter_map(|i| features.row(i)).collect();
         Data {
+            dim: input.trajectory.phi.dimension,
             transitions: input.trajectory.transitions().unwrap_or_default(),
             episodes: input.trajectory.episodes(),
             rows: rows(&input.trajectory.phi),
@@ -144,7 +150,7 @@ impl<const D: usize> Data<D> {
     ) -> Column {
         let at = |rows: &[SVector<f64, D>]| rows.iter().map(&value).collect();
         Column {
-            weights: weights.iter().copied().collect(),
+            weights: weights.iter().take(self.dim).copied().collect(),
             values: at(&self.rows),
             query_values: at(&self.queries),
             td_error: self.td_error(input, |phi| Ok::<_, Error>(value(phi))).unwrap_or(f64::NAN),
@@ -207,6 +213,21 @@ fn value_function<const D: usize, const K: usize>(
     transformer.value_function(&statistic).doing(BLOW_UP)
 }
 
+/// The values of layers that read the context without units.
+fn normalised<const D: usize, const K: usize>(
+    input: &Input,
+    data: &Data<D>,
+    transformer: &Transformer<Layer<f64, K>, { model_file::MAX_STORED_LAYERS }>,
+    prior_count: f64,
+) -> Result<Column, Error> {
+    let context = data.context(TdLambda::new(input.lambda).doing("--lambda")?)?;
+    let statistic = context.normalised(input.gamma, 0, prior_count).doing("the data")?;
+    let value = transformer.normalised_value_function(&statistic).doing("the data")?;
+    let largest = context.largest_reward().of(0);
+    let bounded = statistic.bounded(value, context.weight(), input.gamma, largest);
+    Ok(data.column(input, value.weights, |phi| bounded.at(phi)))
+}
+
 fn average_reward<const D: usize, const A: usize>(
     input: &Input,
     data: &Data<D>,
@@ -251,9 +272,10 @@ fn softmax<const D: usize, const K: usize>(
         a.set_row(i, &t.phi.transpose());
         b[i] = *v;
     }
-    let weights = linear_system::least_squares(a, b, n, "the implicit weights");
+    let size = [n, data.dim];
+    let weights = linear_system::least_squares_of_size(a, b, size, "the implicit weights");
     Ok(Column {
-        weights: weights.map(|w| w.iter().copied().collect()).unwrap_or_default(),
+        weights: weights.map(|w| w.iter().take(data.dim).copied().collect()).unwrap_or_default(),
         td_error: data.td_error(input, value)?,
         values,
         query_values,
@@ -281,19 +303,6 @@ fn algorithm<const D: usize>(input: &Input, data: &Data<D>) -> Option<SVector<f6
     w.iter().all(|x| x.is_finite()).then_some(w)
 }
 
-/// LSTD(lambda), for average reward with the rewards centred; none if the data do not determine it.
-fn lstd<const D: usize>(input: &Input, data: &Data<D>) -> Option<SVector<f64, D>> {
-    match input.method {
-        Method::Construction(Construction::AverageReward) => {
-            let mean = data.mean_reward();
-            let centred = |t: &Transition<f64, D>| Transition { reward: t.reward - mean, ..*t };
-            let transitions: Vec<_> = data.transitions.iter().map(centred).collect();
-            td::lstd::solve(&transitions, 1.0, 0.0).ok()
-        }
-        _ => lstd_lambda(data, input),
-    }
-}
-
 /// TD(lambda) with a trace of its own in each episode: the mean of the episodes' new w, weighted by their
 /// numbers of transitions.
 fn td_lambda<const D: usize>(
@@ -310,16 +319,21 @@ fn td_lambda<const D: usize>(
     Ok(mean)
 }
 
-/// LSTD(lambda) with a trace of its own in each episode.
-fn lstd_lambda<const D: usize>(data: &Data<D>, input: &Input) -> Option<SVector<f64, D>> {
+/// LSTD(lambda) with a trace of its own in each episode, for average reward with the rewards centred; none if the
+/// data do not determine it.
+fn lstd<const D: usize>(input: &Input, data: &Data<D>) -> Option<SVector<f64, D>> {
+    let (gamma, lambda, mean) = match input.method {
+        Method::Construction(Construction::AverageReward) => (1.0, 0.0, data.mean_reward()),
+        _ => (input.gamma, input.lambda, 0.0),
+    };
     let (mut a, mut b) = (SMatrix::<f64, D, D>::zeros(), SVector::zeros());
     for episode in data.episodes() {
         let mut trace = SVector::<f64, D>::zeros();
         for t in episode {
-            trace = trace * input.lambda + t.phi;
-            a += trace * (t.phi - t.phi_next * input.gamma).transpose();
-            b += trace * t.reward;
+            trace = trace * lambda + t.phi;
+            a += trace * (t.phi - t.phi_next * gamma).transpose();
+            b += trace * (t.reward - mean);
         }
     }
-    linear_system::solve(a, b, D, "the LSTD system").ok()
+    linear_system::solve(a, b, data.dim, "the LSTD system").ok()
 }

@@ -1,6 +1,6 @@
 //! What imported parameters look like, and what they compute on tasks that they have not seen.
 
-use crate::commands::model_file::{self, MAX_STORED_LAYERS};
+use crate::commands::model_file;
 use crate::error::{Doing, Error};
 use crate::formats::parameters::{Attention, LayerParameters, Parameters};
 use ictd_core::attention::{SoftmaxAttention, TdLambda};
@@ -9,7 +9,7 @@ use ictd_core::metrics::elements::Elements;
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::statistic::Statistic;
-use ictd_core::tasks::{Task, boyan_chain};
+use ictd_core::tasks::{FiniteTask, FiniteTasks, Task};
 use ictd_core::td::td0;
 use ictd_core::transition::query_token;
 use ictd_core::value_function::ValueFunction;
@@ -34,19 +34,11 @@ pub(super) struct Settings<'a> {
 }
 
 /// The element-wise metrics of a layer.
-pub(super) fn elements<const D: usize, const K: usize, const A: usize>(
-    layer: &LayerParameters,
-) -> Option<Elements<f64>> {
-    layer.to_layer::<f64, K>().map(|layer| Elements::of(&layer))
-}
-
-/// The stored model, in f32, that firmware links.
-pub(super) fn stored_model<const D: usize, const K: usize, const A: usize>(
-    settings: &Settings,
-) -> Result<Vec<u8>, Error> {
-    let Settings { parameters, depth, attention, gamma, lambda, .. } = *settings;
-    let transformer = model_file::transformer(parameters, depth).doing("the stored model")?;
-    model_file::to_bytes::<D, K, MAX_STORED_LAYERS>(transformer, attention, gamma, lambda)
+pub(super) fn elements(layer: &LayerParameters) -> Elements<f64> {
+    let k = layer.p.len().isqrt();
+    let columns =
+        |m: &[f32]| -> Vec<f64> { (0..m.len()).map(|at| m[at % k * k + at / k].into()).collect() };
+    Elements::of_columns(k, &columns(&layer.p), &columns(&layer.q))
 }
 
 /// VD, IWS and SS against batch TD on a fresh Boyan's chain and a fresh context.
@@ -57,9 +49,11 @@ pub(super) fn compare<const D: usize, const K: usize, const A: usize>(
     let transformer =
         model_file::transformer_of::<K>(settings.file, settings.parameters, settings.depth)?;
     let mut rng = Rng::new(seed);
-    let chain = boyan_chain::<f64, D, STATES>(settings.states, &mut rng).doing("--states")?;
+    let tasks = FiniteTasks::<STATES> { kind: FiniteTask::BoyanChain, states: settings.states };
+    let d = settings.parameters.feature_dimension();
+    let chain = tasks.draw_of_dim::<f64, D>(d, settings.gamma, &mut rng).doing("--states")?;
     let transitions = chain.trajectory::<CONTEXT>(settings.context, &mut rng).doing("--context")?;
-    let states = EvaluationStates::of(&chain).doing("the stationary distribution")?;
+    let states = EvaluationStates::of(&chain).doing("the stationary distribution")?.with_dim(d);
     let prompt =
         Prompt::<f64, K, CONTEXT>::discounted(&transitions, settings.gamma, &SVector::zeros())
             .doing("the prompt")?;

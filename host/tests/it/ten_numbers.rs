@@ -1,0 +1,200 @@
+//! `ictd train --parameters equivariant` and `--normalise`: what is trained, and where it is used.
+
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Small but whole, under a trace, on contexts that grow.
+const SMALL: &str = "train --mrps 12 --batches 2 --batch-size 8 --context 10 --seeds 2 --lambda 0.5 \
+                     --lengths 1..9 --task boyan,loop --json";
+
+fn ictd(directory: &Path, line: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
+    command.current_dir(directory).args(line.split_whitespace()).output().unwrap()
+}
+
+fn json(directory: &Path, line: &str) -> Value {
+    let output = ictd(directory, line);
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn refused(directory: &Path, line: &str) -> String {
+    let output = ictd(directory, line);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), error.lines().count()), (Some(2), 1), "{line}: {error}");
+    error
+}
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
+}
+
+/// A CSV of 60 transitions of d features, each `scale` times as large.
+fn data(d: usize, scale: f64) -> String {
+    let row = |name: &str| (0..d).map(|i| format!("{name}_{i}")).collect::<Vec<_>>().join(",");
+    let mut csv = format!("{},reward\n", row("phi"));
+    let mut state = 1_u64;
+    let mut draw = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 40) as f64 / 8_388_608.0 - 1.0
+    };
+    for _ in 0..=60 {
+        let features: Vec<_> = (0..d).map(|_| (scale * draw()).to_string()).collect();
+        writeln!(csv, "{},{}", features.join(","), draw()).unwrap();
+    }
+    csv
+}
+
+#[test]
+fn runs_repeat_from_their_config_and_their_model_is_used_everywhere() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    for (d, scale, name) in [(4, 1.0, "four.csv"), (4, 1024.0, "large.csv"), (2, 1.0, "two.csv")] {
+        std::fs::write(here.join(name), data(d, scale)).unwrap();
+    }
+    let value = |model: &str, data: &str| {
+        let result = json(here, &format!("evaluate --model {model} --data {data} --json"));
+        numbers(&result["weights"])
+    };
+    for (name, options) in [
+        ("ten", "--parameters equivariant"),
+        ("units", "--normalise --loss monte-carlo"),
+        ("both", "--parameters equivariant --normalise --mode sequential --loss true-value"),
+    ] {
+        let run = format!("{name}/train");
+        let result = json(here, &format!("{SMALL} {options} --out {name}"));
+        let config = std::fs::read_to_string(here.join(&run).join("config.toml")).unwrap();
+        assert_eq!(config.contains("parameters = \"equivariant\""), name != "units", "{config}");
+        assert_eq!(config.contains("normalise = true"), name != "ten", "{config}");
+        let again = format!("--config {run}/config.toml --threads 1 --out again-{name} --json");
+        assert_eq!(json(here, &again)["seeds"], result["seeds"]);
+        let layers = if name == "both" { 3 } else { 1 };
+        let seed = &result["seeds"][0];
+        let ten = seed["numbers"].as_array().map(|layers| layers.iter().map(numbers).collect());
+        let ten: Vec<Vec<f64>> = ten.unwrap_or_default();
+        assert_eq!(ten.len(), if name == "units" { 0 } else { layers });
+        assert!(ten.iter().flatten().all(|x| *x != 0.0) && ten.iter().all(|x| x.len() == 10));
+        assert!(seed["iws"].is_f64() && seed["vd"].is_f64(), "{seed}");
+
+        let (weights, large) = (value(&run, "four.csv"), value(&run, "large.csv"));
+        assert!(weights.iter().all(|w| *w != 0.0), "{name}: {weights:?}");
+        let without_units: Vec<f64> = large.iter().map(|w| 1024.0 * w).collect();
+        assert_eq!(weights == without_units, name != "ten", "{weights:?} {without_units:?}");
+        // All files of a seed say the same.
+        for file in ["parameters.safetensors", "data.npz"] {
+            assert_eq!(value(&format!("{run}/seed_0/{file}"), "four.csv"), weights, "{name}");
+        }
+        let export = format!("export {run} --out {name}.ictd --json");
+        let (import, two) =
+            (format!("import {run}"), format!("evaluate --model {run} --data two.csv"));
+        if name == "both" {
+            assert_eq!(value(&run, "two.csv").len(), 2);
+            let exported = json(here, &export);
+            assert_eq!((&exported["dim"], &exported["prior_count"]), (&Value::Null, &6.0.into()));
+            let stored: Vec<Vec<f64>> =
+                exported["numbers"].as_array().unwrap().iter().map(numbers).collect();
+            assert_eq!((stored, &exported["lambda"]), (ten, &0.5.into()));
+            // gamma is stored in f32.
+            for (a, b) in value("both.ictd", "four.csv").iter().zip(&weights) {
+                assert!((a - b).abs() < 1e-6 * b.abs(), "{a} {b}");
+            }
+        } else {
+            assert!(refused(here, &two).contains("--model: d = 4 in the model, 2 in the data"));
+        }
+        match name {
+            "ten" => assert_eq!(json(here, &export)["parameters"], 162),
+            "units" => {
+                assert!(
+                    refused(here, &export).contains("accepted for export are ten numbers a layer")
+                )
+            }
+            _ => {}
+        }
+        if name != "ten" {
+            assert!(refused(here, &import).contains("reads contexts without units"));
+        }
+    }
+    for (options, reason) in [
+        (
+            "--model rnn --parameters equivariant",
+            "--parameters: equivariant: accepted for an RNN is full",
+        ),
+        ("--attention softmax --normalise", "--normalise: accepted without softmax attention"),
+    ] {
+        let line = refused(here, &format!("train {options}"));
+        assert!(line.contains(reason), "{line}");
+    }
+}
+
+#[test]
+fn a_users_data_may_have_any_number_of_features_up_to_32() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    for d in [1, 6, 9, 17, 32] {
+        std::fs::write(here.join("data.csv"), data(d, 1.0)).unwrap();
+        for construction in ["td-lambda", "average-reward"] {
+            let line = format!(
+                "evaluate --data data.csv --construction {construction} --alpha 0.05 --json"
+            );
+            let result = json(here, &line);
+            for weights in ["weights", "algorithm_weights", "lstd_weights"] {
+                assert_eq!(numbers(&result[weights]).len(), d, "{weights}: {result}");
+            }
+            let difference = result["difference_from_algorithm"].as_f64().unwrap();
+            assert!(difference < 1e-13, "{d} {construction}: {difference}");
+        }
+        let universal = json(here, "evaluate --data data.csv --model universal --json");
+        assert_eq!(numbers(&universal["weights"]).len(), d);
+    }
+    std::fs::write(here.join("data.csv"), data(33, 1.0)).unwrap();
+    let line = refused(here, "evaluate --data data.csv");
+    assert!(line.contains("33 features; accepted is a feature dimension of 1 to 32"), "{line}");
+}
+
+#[test]
+fn a_model_of_any_dimension_is_imported_and_stored() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    for (d, attention) in [(3, "linear"), (6, "softmax"), (20, "linear")] {
+        // The transformer of TD(0), as another tool would write it.
+        let k = 2 * d + 1;
+        let (mut p, mut q) = (vec![0.0_f32; k * k], vec![0.0_f32; k * k]);
+        p[k * k - 1] = 1.0;
+        for i in 0..d {
+            (q[k * i + i], q[k * i + d + i]) = (-0.125, 0.125);
+        }
+        let half = 4 * k * k;
+        let header = format!(
+            r#"{{"P":{{"dtype":"F32","shape":[{k},{k}],"data_offsets":[0,{half}]}},"Q":{{"dtype":"F32","shape":[{k},{k}],"data_offsets":[{half},{}]}}}}"#,
+            2 * half
+        );
+        let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(header.as_bytes());
+        p.iter().chain(&q).for_each(|x| bytes.extend(x.to_le_bytes()));
+        std::fs::write(here.join("model.safetensors"), bytes).unwrap();
+        let options = format!("--attention {attention} --layers 3 --gamma 0.9 --alpha 0.125");
+        let more = format!("--states {} --tasks 2 --json --overwrite", d + 2);
+        let result = json(here, &format!("import model.safetensors {options} {more}"));
+        assert_eq!(result["dimension"], d, "{result}");
+        assert!(result["iws"]["mean"].is_f64(), "{result}");
+        if attention == "linear" {
+            assert!(result["vd"]["mean"].as_f64().unwrap() < 1e-20, "{result}");
+        }
+        // The stored model is the same parameters.
+        let stored = json(here, "inspect results/import/model.ictd --json");
+        assert_eq!(
+            (&stored["dim"], &stored["nonzero_parameters"]),
+            (&d.into(), &(2 * d + 1).into())
+        );
+        std::fs::write(here.join("data.csv"), data(d, 0.1)).unwrap();
+        let weights = |model: &str| {
+            let line = format!("evaluate --data data.csv --model {model} --gamma 0.9 --json");
+            json(here, &line)["weights"].clone()
+        };
+        let of_stored = weights("results/import/model.ictd");
+        assert_eq!(weights("results/import/parameters.safetensors"), of_stored);
+        assert_eq!(numbers(&of_stored).len(), d);
+    }
+}
