@@ -153,6 +153,7 @@ pub mod rnn;
 pub mod scalar;
 pub mod second_moments;
 pub mod shapes;
+pub mod signal;
 pub mod statistic;
 mod stored;
 pub mod tasks;

@@ -87,6 +87,6 @@ pub(crate) fn within<S: Scalar, const D: usize>(phi: &[S; D], reach: &[S; D]) ->
 
 /// x within [-bound, bound].
 #[inline(always)]
-fn clamp<S: Scalar>(x: S, bound: S) -> S {
+pub(crate) fn clamp<S: Scalar>(x: S, bound: S) -> S {
     -(-x.max(-bound)).max(-bound)
 }

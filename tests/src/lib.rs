@@ -19,7 +19,7 @@ mod shapes;
 
 pub use check::{Computation, Outputs, Precision, RealComputation, check_case, check_family};
 pub use check::{check_real_family, on_a_large_stack};
-pub use golden::{Array, Case, FAMILIES, Family, INFORMATIONAL, folder};
+pub use golden::{Array, Case, FAMILIES, Family, INFORMATIONAL, OWN_FAMILY, folder};
 pub use shapes::{MAX_CONTEXT, MAX_LAYERS, layers, load, load_vectors, matrices, matrix, vector};
 pub use shapes::{
     MAX_LANE_DIMENSION, column_maps, columns, columns_of, row_major, rows, transformer, values,

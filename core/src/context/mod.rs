@@ -92,9 +92,9 @@ mod forgetting;
 mod growing;
 mod largest_reward;
 mod moments;
-
 mod sliding;
 mod stored;
+mod td_system;
 
 pub use average_reward::AverageRewardContext;
 pub use forgetting::{DecayingSums, Forgetting};
@@ -103,6 +103,7 @@ pub use largest_reward::LargestReward;
 pub use moments::{Block, Entry, Moments, Read};
 pub use sliding::{Sliding, SlidingSums};
 pub use stored::Visit;
+pub(crate) use td_system::TdSystem;
 
 use crate::error::Error;
 use crate::linalg::{is_finite, zeros};
@@ -209,32 +210,6 @@ impl<S, const K: usize> Blocks<S> for Columns<'_, S, K> {
         // d, whether K is 2 d + 1 or 2 d + 2.
         let d = (K - 1) / 2;
         self.g.data.0[column.start(d) + j][row.start(d) + i] = x;
-    }
-}
-
-/// A^T = sum (phi - gamma phi') e^T, (D, D), of which each entry of G adds its part.
-struct TdMatrix<S, const D: usize>([[S; D]; D]);
-
-impl<S: Scalar, const D: usize> Entries<S, D> for TdMatrix<S, D> {
-    type Output = Self;
-
-    fn take(mut self, read: &Read<'_, S, impl Entry<S, D>>) -> Self {
-        read.blocks(&mut self);
-        self
-    }
-}
-
-impl<S: Scalar, const D: usize> Blocks<S> for TdMatrix<S, D> {
-    fn wants(&self, _row: Block, column: Block) -> bool {
-        column == Block::Phi
-    }
-
-    fn put(&mut self, (row, i): (Block, usize), (_, j): (Block, usize), x: S) {
-        match row {
-            Block::Phi => self.0[j][i] += x,
-            Block::PhiNext => self.0[j][i] -= x,
-            Block::Reward => {}
-        }
     }
 }
 
@@ -547,8 +522,8 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
     /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the sums overflowed;
     /// [`Error::Singular`] if all features are 0.
     pub fn suggested_step_size(&self, gamma: S) -> Result<S, Error> {
-        let a = self.read_to(gamma, 0, TdMatrix([[S::ZERO; D]; D]))?;
-        let norm = a.0.square().sqrt() / self.weight();
+        let system = self.read_to(gamma, 0, TdSystem::<S, D>::ZERO)?;
+        let norm = system.a.square().sqrt() / self.weight();
         if !norm.is_finite() {
             return Err(Error::NonFinite { parameter: "context" });
         }

@@ -1,4 +1,26 @@
-//! The classical algorithms, on transitions: the references that the constructions of
+//! The classical algorithms. Four take the place of a transformer, with one changed line:
+//!
+//! | | algorithm | learns | for d features and C cumulants |
+//! |---|---|---|---|
+//! | [`OnlineTd`] | online TD(lambda), accumulating or true online | with each transition, in O(d) | (C + 1) d + C numbers |
+//! | [`RecursiveLstd`] | LSTD(lambda) that forgets, with a ridge | with each transition, in O(d^2) | 2 d^2 + (2 C + 1) d |
+//! | [`BatchTd`] | L iterations of TD(lambda) | when a [context](crate::context) is read, in O(L d^2) | the context |
+//! | [`Lstd`] | LSTD(lambda) with a ridge | when a [context](crate::context) is read, in O(d^3) | the context |
+//!
+//! ```
+//! use ictd_core::td::OnlineTd;
+//!
+//! let model = OnlineTd::new(0.9, 0.5, 0.1)?; // or UniversalModel::<f32>::universal(0.9)?
+//! let mut context = model.context::<2>();
+//! context.observe(&[0.5, -0.25], 0.75, &[1.0, 0.5])?;
+//! assert!(model.value_function(&context)?.at(&[0.5, -0.25]) > 0.0);
+//! # Ok::<(), ictd_core::Error>(())
+//! ```
+//!
+//! Their lambda is Sutton and Barto's: the trace decays by gamma lambda. (The lambda of [`crate::mask::TdLambda`], and of
+//! the functions below, is the decay itself, as in the paper.)
+//!
+//! The functions of the modules below are the paper's updates on transitions: the references that the constructions of
 //! [`crate::constructions`] are tested against (the files of the two folders bear the same names),
 //! and LSTD, the limit that their iterations approach.
 //!
@@ -18,14 +40,27 @@
 //! for which no alpha converges.
 
 pub mod average_reward;
+mod batch;
+mod learner;
 pub mod lstd;
+mod online;
+mod recursive_lstd;
 pub mod residual_gradient;
 pub mod td0;
 pub mod td_lambda;
 
+pub use batch::BatchTd;
+pub use learner::{Algorithm, Learner};
+pub use lstd::Lstd;
+pub use online::{OnlineTd, OnlineTdState};
+pub use recursive_lstd::{RecursiveLstd, RecursiveLstdState};
+
+use crate::context::{Context, TdSystem, Window};
 use crate::error::Error;
 use crate::linalg::{add_scaled, check_finite, mul_vector};
-use crate::scalar::Scalar;
+use crate::mask::Mask;
+use crate::scalar::{Scalar, check_lanes};
+use crate::transition::check_gamma;
 use nalgebra::{SMatrix, SVector};
 
 /// w + (1/n) C sum: the preconditioned batch step that all algorithms share.
@@ -42,4 +77,23 @@ fn batch_step<S: Scalar, const D: usize>(
     add_scaled(&mut next, S::ONE / S::from_count(n as u64), &mul_vector(c, sum));
     check_finite(&next, "w")?;
     Ok(next)
+}
+
+/// gamma lambda, of a gamma in [0, 1) and a lambda in [0, 1].
+fn trace_decay<S: Scalar>(gamma: S, lambda: S) -> Result<S, Error> {
+    let within = |l| l >= Scalar::ZERO && l <= Scalar::ONE;
+    Ok(check_gamma(gamma)? * check_lanes(lambda, "lambda", within, "[0, 1]")?)
+}
+
+/// A and b of a context that has the mask of the algorithm.
+fn system<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize>(
+    mask: &M,
+    gamma: S,
+    context: &Context<D, M, W, S, C>,
+    cumulant: usize,
+) -> Result<TdSystem<S, D>, Error> {
+    if mask != context.mask() {
+        return Err(Error::Mismatch { parameter: "the trace decay of algorithm and context" });
+    }
+    context.read_to(gamma, cumulant, TdSystem::ZERO)
 }

@@ -4,8 +4,8 @@
 //! otherwise), one variant of [`Command`], and one line of [`dispatch`].
 
 use crate::commands::{
-    WITH_FIGURES, compare, digest, evaluate, import, list, main_job, plot, report, reproduce,
-    shell, stored_model, train_run,
+    WITH_FIGURES, compare, digest, evaluate, import, list, main_job, plot, predict, report,
+    reproduce, shell, stored_model, train_run,
 };
 use crate::error::Error;
 use crate::experiments::{
@@ -81,6 +81,7 @@ pub enum Command {
     Completions(shell::Completions),
     Man(shell::Man),
     Evaluate(evaluate::Evaluate),
+    Predict(predict::Predict),
     Import(import::Import),
     Compare(compare::Compare),
 }
@@ -107,6 +108,7 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
         Some(Command::Completions(options)) => shell::completions(options, catalogue.command),
         Some(Command::Man(_)) => shell::man(catalogue.command),
         Some(Command::Evaluate(options)) => evaluate::run(options, session),
+        Some(Command::Predict(options)) => predict::run(options, session),
         Some(Command::Import(options)) => import::run(options, session),
         Some(Command::Compare(options)) => compare::run(options),
     }

@@ -50,8 +50,25 @@ pub fn insert_text(
     if table.contains_key("config") {
         return Err(Error::file(path, "config: a config file cannot name another one"));
     }
+    let of_command = command.as_ref().and_then(|name| root.find_subcommand(name));
     for (name, value) in &table {
-        from_file.extend(to_arguments(path, name, value)?);
+        let argument = of_command.and_then(|c| c.get_arguments().find(|a| is_named(a, name)));
+        match value {
+            // What is typed beside it wins, as for other options.
+            Value::Array(values) if argument.is_some_and(is_repeatable) => {
+                let is_typed = |a: &OsString| {
+                    let option = a.to_str().and_then(|a| a.strip_prefix("--"));
+                    option.is_some_and(|a| a.split('=').next() == Some(name))
+                };
+                if arguments.iter().any(is_typed) {
+                    continue;
+                }
+                for value in values {
+                    from_file.extend(to_arguments(path, name, value)?);
+                }
+            }
+            value => from_file.extend(to_arguments(path, name, value)?),
+        }
     }
     // Refused here, the file is named in the message.
     if let Err(e) = try_parse(&from_file) {
@@ -61,6 +78,14 @@ pub fn insert_text(
     let rest = arguments.into_iter().enumerate().skip(1);
     from_file.extend(rest.filter(|(index, _)| *index != place).map(|(_, a)| a));
     Ok(from_file)
+}
+
+fn is_named(argument: &clap::Arg, name: &str) -> bool {
+    argument.get_long() == Some(name)
+}
+
+fn is_repeatable(argument: &clap::Arg) -> bool {
+    matches!(argument.get_action(), clap::ArgAction::Append)
 }
 
 fn to_arguments(path: &Path, name: &str, value: &Value) -> Result<Option<OsString>, Error> {

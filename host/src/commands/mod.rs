@@ -8,6 +8,7 @@ pub mod list;
 pub mod main_job;
 pub mod model_file;
 pub mod plot;
+pub mod predict;
 pub mod report;
 pub mod reproduce;
 pub mod shell;
@@ -18,4 +19,4 @@ use crate::experiments::experiment::{Entry, Experiment};
 
 /// The commands here whose runs have figures.
 pub(crate) const WITH_FIGURES: &[Entry] =
-    &[evaluate::Evaluate::ENTRY, import::Import::ENTRY, train_run::ENTRY];
+    &[evaluate::Evaluate::ENTRY, predict::Predict::ENTRY, import::Import::ENTRY, train_run::ENTRY];

@@ -39,27 +39,32 @@ pub type Universal = UniversalModel<f64, TdLambda<f64>, MAX_STORED_LAYERS>;
 /// # Errors
 /// [`Error::Format`] for a damaged file; the core's refusals.
 pub fn universal(path: &Path, gamma: Option<f64>) -> Result<Option<Universal>, Error> {
-    let model = if path == Path::new(UNIVERSAL) && !path.exists() {
-        let gamma = gamma.unwrap_or(0.9);
-        let model = UniversalModel::<f64>::universal(gamma).doing("the model")?;
-        let transformer = Transformer::sequential(model.transformer().layers());
-        let transformer = transformer.doing("the model")?;
-        UniversalModel::new(transformer, *model.mask(), model.prior_count(), gamma)
-    } else {
-        let mut front = [0; 5];
-        let is_read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut front)).is_ok();
-        if path.is_dir() || !is_read || front[..4] != model::MAGIC || front[4] != 2 {
-            // What is wrong with a file says who reads it next.
-            let read = open(path, None).ok();
-            return read.and_then(|m| trained_universal(&m.parameters, gamma)).transpose();
-        }
-        let bytes = read_at_most(MAX_BYTES, path).map_err(|e| e.in_file(path))?;
-        let stored: UniversalModel<f32, TdLambda, MAX_STORED_LAYERS> =
-            UniversalModel::from_bytes(&bytes)
-                .map_err(|e| Problem::malformed("stored model", e).in_file(path))?;
-        converted(&stored, gamma.unwrap_or(stored.gamma().into()), f64::from)
-    };
+    if path == Path::new(UNIVERSAL) && !path.exists() {
+        return shipped(gamma.unwrap_or(0.9)).map(Some);
+    }
+    let mut front = [0; 5];
+    let is_read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut front)).is_ok();
+    if path.is_dir() || !is_read || front[..4] != model::MAGIC || front[4] != 2 {
+        // What is wrong with a file says who reads it next.
+        let read = open(path, None).ok();
+        return read.and_then(|m| trained_universal(&m.parameters, gamma)).transpose();
+    }
+    let bytes = read_at_most(MAX_BYTES, path).map_err(|e| e.in_file(path))?;
+    let stored: UniversalModel<f32, TdLambda, MAX_STORED_LAYERS> =
+        UniversalModel::from_bytes(&bytes)
+            .map_err(|e| Problem::malformed("stored model", e).in_file(path))?;
+    let model = converted(&stored, gamma.unwrap_or(stored.gamma().into()), f64::from);
     model.doing("the model").map(Some)
+}
+
+/// The model that ships, for a discount.
+///
+/// # Errors
+/// The core's refusals.
+pub fn shipped(gamma: f64) -> Result<Universal, Error> {
+    let model = UniversalModel::<f64>::universal(gamma).doing("the model")?;
+    let transformer = Transformer::sequential(model.transformer().layers()).doing("the model")?;
+    UniversalModel::new(transformer, *model.mask(), model.prior_count(), gamma).doing("the model")
 }
 
 fn trained_universal(

@@ -235,7 +235,7 @@ fn write<O: Serialize, F: Serialize>(
     let directory = RunDirectory::claim(session.out.join(entry.id))?;
     let mut run_info = RunInfo::new(entry.id, session);
     let started = std::time::Instant::now();
-    let mut records = Records::new();
+    let mut records = Records::streaming_to(&directory);
     let (found, claims) = measure(&mut records)?;
 
     let (figure, seed, config) = (entry.figure, session.seed, config::table(options)?);
@@ -247,9 +247,10 @@ fn write<O: Serialize, F: Serialize>(
     records.put("results.json", format!("{:#}\n", report.to_value()));
     records.draw(&entry.pictures(&records)?)?;
     run_info.files(records.files());
+    records.streamed().for_each(|(name, digest)| run_info.digest(name, digest));
     run_info.verdicts(&report.claims);
     records.put(info::FILE_NAME, run_info.to_text(Some(&Outcome::Finished)));
-    report.files = directory.write(records.files())?;
+    report.files = directory.write_records(records)?;
     report.seconds = Some(started.elapsed().as_secs_f64());
     Ok(report)
 }

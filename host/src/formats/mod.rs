@@ -7,6 +7,7 @@
 //! | [`parameters`] | P and Q (`.safetensors`) | PyTorch, JAX |
 //! | [`tensorboard`] | scalars and pictures (`events.out.tfevents.*`) | TensorBoard |
 //! | [`trajectory`] | transitions (`.csv`, `.npz`) | spreadsheets, NumPy, pandas |
+//! | [`signal_table`] | columns of signals, read row by row (`.csv`) | spreadsheets, loggers |
 //!
 //! The writers make bytes, equal ones of equal values. Every reader returns a [`FormatError`] that
 //! names the file, the array or the row and column, and what is accepted. None panics, and none
@@ -18,6 +19,7 @@ mod npy;
 pub mod npz;
 pub mod parameters;
 pub mod seed_run;
+pub mod signal_table;
 pub mod tensorboard;
 pub mod trajectory;
 mod transition_table;

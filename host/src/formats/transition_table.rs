@@ -191,7 +191,7 @@ impl Table {
 }
 
 /// The separator that the header uses.
-fn delimiter(bytes: &[u8]) -> u8 {
+pub(super) fn delimiter(bytes: &[u8]) -> u8 {
     let header = bytes
         .split(|&b| b == b'\n')
         .find(|line| !line.trim_ascii().is_empty() && !line.starts_with(b"#"))
@@ -199,7 +199,7 @@ fn delimiter(bytes: &[u8]) -> u8 {
     [b';', b'\t'].into_iter().find(|separator| header.contains(separator)).unwrap_or(b',')
 }
 
-fn number(cell: &[u8]) -> Result<f64, String> {
+pub(super) fn number(cell: &[u8]) -> Result<f64, String> {
     let text = String::from_utf8_lossy(cell);
     let text = text.trim();
     match text.parse::<f64>() {
@@ -210,7 +210,7 @@ fn number(cell: &[u8]) -> Result<f64, String> {
 }
 
 /// A mark: 0 or 1, also as other tools write them: 1.0, True.
-fn mark(cell: &[u8]) -> Result<bool, String> {
+pub(super) fn mark(cell: &[u8]) -> Result<bool, String> {
     match cell.trim_ascii().to_ascii_lowercase().as_slice() {
         b"true" => Ok(true),
         b"false" => Ok(false),

@@ -10,26 +10,33 @@ pub(super) fn changes(
     config: &Map<String, Value>,
 ) -> Vec<(String, Option<String>)> {
     let known = root.find_subcommand(command);
-    let default = |key: &str| -> Option<String> {
-        let argument = known?.get_arguments().find(|a| a.get_long() == Some(key))?;
-        Some(argument.get_default_values().first()?.to_string_lossy().into_owned())
+    let defaults = |key: &str| -> Vec<String> {
+        let argument = known.and_then(|c| c.get_arguments().find(|a| a.get_long() == Some(key)));
+        let values = argument.into_iter().flat_map(clap::Arg::get_default_values);
+        values.map(|value| value.to_string_lossy().into_owned()).collect()
+    };
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
     };
     let mut changes = Vec::new();
     for (key, value) in config {
-        let text = match value {
+        let texts: Vec<_> = match value {
             Value::Null | Value::Bool(false) => continue,
             Value::Bool(true) => {
                 changes.push((key.clone(), None));
                 continue;
             }
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
+            // An option that was given several times.
+            Value::Array(values) => values.iter().map(text).collect(),
+            other => vec![text(other)],
         };
         let number = |text: &str| text.parse::<f64>().ok();
-        let same = default(key)
-            .is_some_and(|d| d == text || (number(&d).is_some() && number(&d) == number(&text)));
-        if !same {
-            changes.push((key.clone(), Some(text)));
+        let same =
+            |(a, b): (&String, &String)| a == b || (number(a).is_some() && number(a) == number(b));
+        let defaults = defaults(key);
+        if defaults.len() != texts.len() || !defaults.iter().zip(&texts).all(same) {
+            changes.extend(texts.into_iter().map(|text| (key.clone(), Some(text))));
         }
     }
     changes

@@ -110,8 +110,13 @@ impl RunInfo {
         for (name, content) in files {
             let mut digest = Digest::EMPTY;
             digest.bytes(content);
-            self.files.insert(name.to_owned(), json!(digest.to_string()));
+            self.digest(name, digest);
         }
+    }
+
+    /// The digest of a file.
+    pub fn digest(&mut self, name: &str, digest: Digest) {
+        self.files.insert(name.to_owned(), json!(digest.to_string()));
     }
 
     /// Claims that were judged.

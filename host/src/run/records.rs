@@ -8,6 +8,7 @@
 use crate::error::Error;
 use crate::run::lock::{RunLock, TEMPORARY_PREFIX};
 use figures::Pictures;
+use ictd_core::digest::Digest;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -15,10 +16,38 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 /// The files of a run: in memory, or read from its directory when asked for.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Records {
     directory: PathBuf,
     files: BTreeMap<String, Vec<u8>>,
+    /// Where files too large for the memory are written to meanwhile.
+    streams_to: PathBuf,
+    streamed: Vec<StreamedFile>,
+}
+
+/// A file under a temporary name in the directory of its run, complete.
+#[derive(Debug)]
+struct StreamedFile {
+    name: String,
+    file: tempfile::NamedTempFile,
+    digest: Digest,
+}
+
+/// A file of a run that is written piece by piece.
+pub struct Stream {
+    name: String,
+    path: PathBuf,
+    writer: io::BufWriter<tempfile::NamedTempFile>,
+    digest: Digest,
+}
+
+impl Stream {
+    /// Appends bytes.
+    /// Errors: [`Error::Write`].
+    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.digest.bytes(bytes);
+        self.writer.write_all(bytes).map_err(|e| Error::write(&self.path, e))
+    }
 }
 
 impl Records {
@@ -27,13 +56,37 @@ impl Records {
         Self::default()
     }
 
+    /// No records yet, of a run that may write piece by piece in this directory.
+    pub fn streaming_to(directory: &RunDirectory) -> Self {
+        Records { streams_to: directory.path.clone(), ..Self::default() }
+    }
+
+    /// Begins a file that need not fit the memory.
+    /// Errors: [`Error::Write`].
+    pub fn stream(&self, name: &str) -> Result<Stream, Error> {
+        let path = self.streams_to.join(name);
+        let file = temporary(&self.streams_to).map_err(|e| Error::write(&path, e))?;
+        let writer = io::BufWriter::with_capacity(1 << 16, file);
+        Ok(Stream { name: name.to_owned(), path, writer, digest: Digest::EMPTY })
+    }
+
+    /// Adds a file that was written piece by piece.
+    /// Errors: [`Error::Write`].
+    pub fn put_stream(&mut self, stream: Stream) -> Result<(), Error> {
+        let Stream { name, path, writer, digest } = stream;
+        let file = writer.into_inner().map_err(|e| Error::write(&path, e.into_error()))?;
+        file.as_file().sync_all().map_err(|e| Error::write(&path, e))?;
+        self.streamed.push(StreamedFile { name, file, digest });
+        Ok(())
+    }
+
     /// The records of a finished run.
     /// Errors: [`Error::File`] if there is no such directory.
     pub fn open(directory: &Path) -> Result<Self, Error> {
         if !directory.is_dir() {
             return Err(Error::file(directory, "accepted is the directory of a run"));
         }
-        Ok(Records { directory: directory.to_owned(), files: BTreeMap::new() })
+        Ok(Records { directory: directory.to_owned(), ..Self::default() })
     }
 
     /// Adds a file.
@@ -132,6 +185,11 @@ impl Records {
     pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.files.iter().map(|(name, content)| (name.as_str(), content.as_slice()))
     }
+
+    /// The digests of the files that were written piece by piece.
+    pub fn streamed(&self) -> impl Iterator<Item = (&str, Digest)> {
+        self.streamed.iter().map(|file| (file.name.as_str(), file.digest))
+    }
 }
 
 /// A directory that a run may write to.
@@ -163,25 +221,46 @@ impl RunDirectory {
         &self.path
     }
 
+    /// Writes all records.
+    /// Errors: [`Error::Write`], naming the file.
+    pub fn write_records(&self, mut records: Records) -> Result<Vec<PathBuf>, Error> {
+        let streamed = std::mem::take(&mut records.streamed);
+        let mut complete = self.complete(records.files())?;
+        complete.extend(streamed.into_iter().map(|s| (s.file, self.path.join(s.name))));
+        renamed(complete)
+    }
+
     /// Writes all files to temporary names, then renames them: on a full disk none of them changes.
     /// Errors: [`Error::Write`], naming the file.
     pub fn write<'a>(
         &self,
         files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
     ) -> Result<Vec<PathBuf>, Error> {
+        renamed(self.complete(files)?)
+    }
+
+    /// The files under temporary names, with those that they are to have.
+    fn complete<'a>(
+        &self,
+        files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
+    ) -> Result<Vec<(tempfile::NamedTempFile, PathBuf)>, Error> {
         let mut complete = Vec::new();
         for (name, content) in files {
             let path = self.path.join(name);
             let file = write_temporary(&self.path, content).map_err(|e| Error::write(&path, e))?;
             complete.push((file, path));
         }
-        let mut written = Vec::new();
-        for (file, path) in complete {
-            file.persist(&path).map_err(|e| Error::write(&path, e.error))?;
-            written.push(path);
-        }
-        Ok(written)
+        Ok(complete)
     }
+}
+
+fn renamed(complete: Vec<(tempfile::NamedTempFile, PathBuf)>) -> Result<Vec<PathBuf>, Error> {
+    let mut written = Vec::new();
+    for (file, path) in complete {
+        file.persist(&path).map_err(|e| Error::write(&path, e.error))?;
+        written.push(path);
+    }
+    Ok(written)
 }
 
 /// Writes one file atomically: to a temporary name in its directory, then renamed.

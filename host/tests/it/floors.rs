@@ -37,6 +37,7 @@ const INFERENCE: &[&str] = &[
     "prompt",
     "statistic",
     "value_function",
+    "signal",
     "layer",
     "attention",
     "transformer",

@@ -12,7 +12,9 @@ mod floors;
 mod interchange;
 #[cfg(unix)]
 mod interruptions;
+mod lstd_drift;
 mod own_data;
+mod predict;
 mod report;
 mod report_page;
 mod run_directory;

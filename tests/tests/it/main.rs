@@ -5,6 +5,7 @@ mod bad_input;
 mod contexts;
 mod equivalence;
 mod golden_cartpole;
+mod golden_classical;
 mod golden_coverage;
 mod golden_gradients;
 mod golden_invariant_set;

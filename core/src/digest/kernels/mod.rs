@@ -1,5 +1,6 @@
 //! The kernels, in the order of the table of digests.
 
+mod classical;
 mod forward;
 mod streaming;
 mod training;
@@ -17,7 +18,7 @@ use core::marker::PhantomData;
 use nalgebra::SMatrix;
 
 /// How many kernels there are.
-pub(super) const COUNT: usize = 19;
+pub(super) const COUNT: usize = 20;
 
 /// All kernels, on scalars S (`f32` or lanes of it): the digests are the same for each S.
 pub fn kernels<S: Scalar<Element = f32>>() -> [Kernel<S>; COUNT] {
@@ -45,6 +46,7 @@ pub fn kernels<S: Scalar<Element = f32>>() -> [Kernel<S>; COUNT] {
             universal::universal,
             "ten numbers a layer, normalised; their gradient",
         ),
+        kernel("classical", classical::classical, "online TD, LSTD; features of a signal"),
         kernel("linear_training", training::linear, "two short runs, losses and checkpoints"),
         kernel("any_shape_training", training::any_shape, "a trace; contexts that grow; discounts"),
         kernel("softmax_training", training::softmax, "a short run of softmax attention"),

@@ -1,0 +1,60 @@
+//! The classical algorithms on a stream, and the features of a signal.
+
+use crate::context::{Context, Forgetting};
+use crate::digest::Run;
+use crate::error::Error;
+use crate::scalar::Scalar;
+use crate::signal::{Scale, Signal};
+use crate::td::{BatchTd, Learner, Lstd, OnlineTd, RecursiveLstd};
+
+const D: usize = 3;
+
+/// Online TD with both traces, batch TD, and both forms of LSTD, over episodes.
+pub(super) fn classical<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+    let number = S::splat;
+    let (gamma, lambda, mut draws) = (number(0.9), number(0.75), run.draws());
+    let batch = BatchTd::new(gamma, lambda, number(0.25), 10)?;
+    let mut context = batch.context::<D>();
+    let td = [
+        OnlineTd::new(gamma, lambda, number(0.125))?,
+        OnlineTd::true_online(gamma, lambda, number(0.125))?,
+    ];
+    let mut learners = td.map(Learner::<D, _, S>::with);
+    let (mut signal, mut scale) = (Signal::<5, S>::new(), Scale::<5, S>::new(number(0.97))?);
+    for t in 0..200 {
+        let transition = draws.transition::<D>();
+        context.observe_transition(&transition)?;
+        for learner in &mut learners {
+            learner.observe_transition(&transition)?;
+            if t % 40 == 39 {
+                learner.end_episode();
+            }
+            run.digests.numbers(&learner.algorithm().value_function(learner)?.weights);
+        }
+        run.digests.numbers(&batch.value_function(&context)?.weights);
+        run.digests.numbers(&scale.scaled(&signal.features(draws.number())?));
+    }
+    run.each(|rng, digest| {
+        let recursive = RecursiveLstd::new(0.9, 0.75, 0.97, 0.5)?;
+        let mut learner = recursive.context::<D>();
+        let lstd = Lstd::new(0.9, 0.75, 0.5)?;
+        let window = Forgetting::new(0.97)?;
+        let mut context = Context::<D, _, Forgetting>::with(*lstd.mask(), window);
+        for t in 0..200 {
+            let mut number = || rng.uniform_in::<f32>(-1.0, 1.0);
+            let phi = [number(), number(), number()];
+            if t % 40 == 39 {
+                let reward = number();
+                learner.observe_terminal(&phi, reward)?;
+                context.observe_terminal(&phi, reward)?;
+            } else {
+                let (reward, next) = (number(), [number(), number(), number()]);
+                learner.observe(&phi, reward, &next)?;
+                context.observe(&phi, reward, &next)?;
+            }
+            let values = [recursive.value_function(&learner)?, lstd.value_function(&context)?];
+            values.iter().flat_map(|v| &v.weights).for_each(|w| digest.number(*w));
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,133 @@
+//! Online TD(lambda).
+
+use super::learner::{Algorithm, Learner, in_place_of_a_model};
+use super::trace_decay;
+use crate::error::Error;
+use crate::linalg::{arrays::add_scaled, dot_arrays};
+use crate::scalar::{Scalar, check_lanes};
+use crate::transition::Token;
+use crate::value_function::ValueFunction;
+
+/// How a trace takes new features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trace {
+    Accumulating,
+    Dutch,
+}
+
+/// Online TD(lambda), linear, in O(d) per transition (Sutton and Barto, *Reinforcement Learning*, 2nd edition, ch. 12),
+/// with x = phi and z the trace, both 0 at an episode's start:
+///
+/// | trace | update |
+/// |---|---|
+/// | accumulating ([`OnlineTd::new`]) | z <- gamma lambda z + x, w <- w + alpha delta z, delta = R + gamma w^T x' - w^T x |
+/// | dutch ([`OnlineTd::true_online`]) | z <- gamma lambda z + (1 - alpha gamma lambda z^T x) x, w <- w + alpha (delta + V - V_old) z - alpha (V - V_old) x, V = w^T x, V_old <- V' = w^T x' before the update |
+///
+/// It takes the place of a model and a context with one changed line:
+///
+/// ```
+/// use ictd_core::td::OnlineTd;
+///
+/// let model = OnlineTd::true_online(0.9, 0.5, 0.1)?; // instead of UniversalModel::<f32>::universal(0.9)?
+/// let mut context = model.context::<4>();
+/// context.observe(&[0.5, -0.25, 1.0, 0.0], 0.75, &[1.0, 0.5, -0.5, 0.25])?;
+/// let value = model.value_function(&context)?;
+/// assert!(value.at(&[0.5, -0.25, 1.0, 0.0]) > 0.0);
+/// # Ok::<(), ictd_core::Error>(())
+/// ```
+///
+/// The step size has units: about 0.1 / (mean of |x|^2) is a start, and features k times as large need one k^2 times
+/// smaller. [`Scale`](crate::signal::Scale) divides features by their root mean square, so that |x|^2 is about d.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OnlineTd<S: Scalar = f32> {
+    gamma: S,
+    /// gamma lambda.
+    decay: S,
+    alpha: S,
+    trace: Trace,
+}
+
+impl<S: Scalar> OnlineTd<S> {
+    /// With an accumulating trace: of a discount gamma in [0, 1), a lambda in [0, 1] and a step size alpha above 0.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the parameter.
+    pub fn new(gamma: S, lambda: S, alpha: S) -> Result<Self, Error> {
+        let alpha = check_lanes(alpha, "alpha", |x| x > Scalar::ZERO, "above 0")?;
+        Ok(OnlineTd {
+            gamma,
+            decay: trace_decay(gamma, lambda)?,
+            alpha,
+            trace: Trace::Accumulating,
+        })
+    }
+
+    /// True online TD(lambda), with a dutch trace.
+    ///
+    /// # Errors
+    /// As [`OnlineTd::new`].
+    pub fn true_online(gamma: S, lambda: S, alpha: S) -> Result<Self, Error> {
+        Ok(OnlineTd { trace: Trace::Dutch, ..Self::new(gamma, lambda, alpha)? })
+    }
+}
+
+in_place_of_a_model!(OnlineTd, Scalar);
+
+/// What online TD keeps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OnlineTdState<S, const D: usize, const C: usize> {
+    weights: [[S; D]; C],
+    trace: [S; D],
+    /// V_old of each cumulant.
+    old_value: [S; C],
+}
+
+impl<S: Scalar> Algorithm<S> for OnlineTd<S> {
+    type State<const D: usize, const C: usize> = OnlineTdState<S, D, C>;
+    const WEIGHTS: &'static str = "online TD's weights";
+
+    fn empty<const D: usize, const C: usize>(&self) -> OnlineTdState<S, D, C> {
+        let weights = [[S::ZERO; D]; C];
+        OnlineTdState { weights, trace: [S::ZERO; D], old_value: [S::ZERO; C] }
+    }
+
+    fn learn<const D: usize, const C: usize>(
+        &self,
+        state: &mut OnlineTdState<S, D, C>,
+        token: &Token<S, D, C>,
+    ) {
+        let (x, z) = (&token.phi, &mut state.trace);
+        let taken = match self.trace {
+            Trace::Accumulating => S::ONE,
+            Trace::Dutch => S::ONE - self.alpha * (self.decay * dot_arrays(z, x)),
+        };
+        for i in 0..D {
+            z[i] = self.decay * z[i] + taken * x[i];
+        }
+        for m in 0..C {
+            let w = &mut state.weights[m];
+            let (value, next) = (dot_arrays(w, x), dot_arrays(w, &token.phi_next));
+            let delta = token.rewards[m] + self.gamma * next - value;
+            match self.trace {
+                Trace::Accumulating => add_scaled(w, self.alpha * delta, z),
+                Trace::Dutch => {
+                    let change = value - state.old_value[m];
+                    add_scaled(w, self.alpha * (delta + change), z);
+                    add_scaled(w, -(self.alpha * change), x);
+                    state.old_value[m] = next;
+                }
+            }
+        }
+    }
+
+    fn end_episode<const D: usize, const C: usize>(&self, state: &mut OnlineTdState<S, D, C>) {
+        (state.trace, state.old_value) = ([S::ZERO; D], [S::ZERO; C]);
+    }
+
+    fn weights<'a, const D: usize, const C: usize>(
+        &self,
+        state: &'a OnlineTdState<S, D, C>,
+    ) -> Result<&'a [[S; D]; C], Error> {
+        Ok(&state.weights)
+    }
+}

@@ -1,0 +1,224 @@
+//! Recursive LSTD(lambda).
+
+use super::learner::{Algorithm, Learner, in_place_of_a_model};
+use super::lstd::SYSTEM;
+use super::trace_decay;
+use crate::error::Error;
+use crate::linalg::{arrays::add_scaled, dot_arrays, linear_system};
+use crate::scalar::{Real, Scalar, check_lanes};
+use crate::transition::Token;
+use crate::value_function::ValueFunction;
+use nalgebra::{SMatrix, SVector};
+
+/// Recursive LSTD(lambda) that forgets, with a ridge that does not, in O(d^2) per transition: after each of them
+/// A w = b for
+///
+/// A <- retention A + e (phi - gamma phi')^T + R,  b <- retention b + r e,  e <- gamma lambda e + phi,
+///
+/// where A starts as ridge I, and transition k adds R = ridge (1 - retention^d) to A's entry (k mod d, k mod d) alone.
+///
+/// # What holds it up
+///
+/// The textbook form keeps A^-1 alone, by the formula of Sherman and Morrison. Where the stream does not excite a
+/// direction, forgetting lets the ridge fade there and A^-1 grow without bound ("wind-up"); R puts back on one
+/// coordinate after the other what all have lost. And what rounding once does to A^-1, above all when A was nearly
+/// singular for a moment, stays. So A and b are kept, whose roundings are forgotten with the data. A^-1 is still updated
+/// by Sherman and Morrison, but beside it one of its columns in turn takes a step of Newton's iteration,
+/// c <- c + A^-1 (1 - A c), and the weights take one of iterative refinement, w <- w + A^-1 (b - A w): errors of A^-1
+/// are corrected faster than they come, and w is as good as A and b. A column that is far off
+/// (|1 - A c| > 1/2) is one of an A that was next to singular: A^-1 is computed anew, in O(d^3), which is rare; while A
+/// is singular the value function is refused ([`Error::Singular`]). Held against `f64` over 10^8 transitions:
+/// `lstd_drift`.
+///
+/// A retention of 1 is refused: sums in `f32` stop growing at 2^24 transitions. To forget nothing,
+/// [`Lstd`](super::Lstd) reads a growing context, whose sums are compensated; up to d = 30 or so it is also the cheaper
+/// one, unless values are asked for more often than every few transitions.
+///
+/// The ridge has the units of a feature's square: [`Scale`](crate::signal::Scale) makes that of all features 1.
+///
+/// ```
+/// use ictd_core::td::RecursiveLstd;
+///
+/// let model = RecursiveLstd::new(0.5, 0.9, 0.999, 0.001)?; // instead of UniversalModel::<f32>::universal(0.5)?
+/// let mut context = model.context::<1>();
+/// for _ in 0..100 {
+///     context.observe(&[1.0], 1.0, &[1.0])?; // a state that leads to itself with reward 1
+/// }
+/// let value = model.value_function(&context)?.at(&[1.0]);
+/// assert!((value - 2.0f32).abs() < 1e-3);
+/// # Ok::<(), ictd_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RecursiveLstd<R: Real = f32> {
+    gamma: R,
+    /// gamma lambda.
+    decay: R,
+    retention: R,
+    ridge: R,
+}
+
+impl<R: Real> RecursiveLstd<R> {
+    /// Of a discount gamma in [0, 1), a lambda in [0, 1], a retention in (0, 1), by which the past shrinks with each
+    /// transition, and a ridge above 0.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the parameter.
+    pub fn new(gamma: R, lambda: R, retention: R, ridge: R) -> Result<Self, Error> {
+        let within = |x| x > Scalar::ZERO && x < Scalar::ONE;
+        Ok(RecursiveLstd {
+            gamma,
+            decay: trace_decay(gamma, lambda)?,
+            retention: check_lanes(retention, "retention", within, "(0, 1)")?,
+            ridge: check_lanes(ridge, "ridge", |x| x > Scalar::ZERO, "above 0")?,
+        })
+    }
+}
+
+in_place_of_a_model!(RecursiveLstd, Real);
+
+/// What recursive LSTD keeps: 2 d^2 + d (2 C + 1) numbers and three beside them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RecursiveLstdState<R, const D: usize, const C: usize> {
+    /// Row by row.
+    a: [[R; D]; D],
+    /// A^-1, row by row; zeros if A is singular.
+    inverse: [[R; D]; D],
+    b: [[R; D]; C],
+    weights: [[R; D]; C],
+    trace: [R; D],
+    /// What the ridge gets back at a time: ridge (1 - retention^d).
+    returned: R,
+    /// The coordinate whose turn it is.
+    turn: u32,
+    singular: bool,
+}
+
+/// M x of a matrix row by row.
+fn product<R: Real, const D: usize>(m: &[[R; D]; D], x: &[R; D]) -> [R; D] {
+    core::array::from_fn(|i| dot_arrays(&m[i], x))
+}
+
+/// A diagonal matrix with one number on it.
+fn diagonal<R: Real, const D: usize>(x: R) -> [[R; D]; D] {
+    core::array::from_fn(|i| core::array::from_fn(|j| if i == j { x } else { R::ZERO }))
+}
+
+impl<R: Real, const D: usize, const C: usize> RecursiveLstdState<R, D, C> {
+    /// The inverse of retention A + x y^T, of that of A (Sherman and Morrison).
+    fn update_inverse(&mut self, retention: R, x: &[R; D], y: &[R; D]) {
+        let left = product(&self.inverse, x);
+        let mut right = [R::ZERO; D];
+        for i in 0..D {
+            add_scaled(&mut right, y[i], &self.inverse[i]);
+        }
+        let denominator = retention + dot_arrays(y, &left);
+        for i in 0..D {
+            add_scaled(&mut self.inverse[i], -(left[i] / denominator), &right);
+            for x in &mut self.inverse[i] {
+                *x = *x / retention;
+            }
+        }
+    }
+
+    /// A step of Newton's iteration for column k of the inverse, or all of it anew.
+    fn correct_inverse(&mut self, k: usize) {
+        let column: [R; D] = core::array::from_fn(|i| self.inverse[i][k]);
+        let mut residual = product(&self.a, &column).map(|x| -x);
+        residual[k] += R::ONE;
+        let half = R::from_f64(0.5);
+        if residual.iter().all(|x| x.abs() <= half) {
+            let step = product(&self.inverse, &residual);
+            for i in 0..D {
+                self.inverse[i][k] += step[i];
+            }
+            return;
+        }
+        self.singular = false;
+        for j in 0..D {
+            let unit = SVector::<R, D>::from_fn(|i, _| if i == j { R::ONE } else { R::ZERO });
+            let a = SMatrix::<R, D, D>::from_fn(|i, j| self.a[i][j]);
+            let Ok(column) = linear_system::solve(a, unit, D, SYSTEM) else {
+                (self.inverse, self.singular) = ([[R::ZERO; D]; D], true);
+                return;
+            };
+            for i in 0..D {
+                self.inverse[i][j] = column[i];
+            }
+        }
+    }
+}
+
+impl<R: Real> Algorithm<R> for RecursiveLstd<R> {
+    type State<const D: usize, const C: usize> = RecursiveLstdState<R, D, C>;
+    const WEIGHTS: &'static str = "recursive LSTD's weights";
+
+    fn empty<const D: usize, const C: usize>(&self) -> RecursiveLstdState<R, D, C> {
+        let mut kept = R::ONE;
+        for _ in 0..D {
+            kept *= self.retention;
+        }
+        RecursiveLstdState {
+            a: diagonal(self.ridge),
+            inverse: diagonal(R::ONE / self.ridge),
+            b: [[R::ZERO; D]; C],
+            weights: [[R::ZERO; D]; C],
+            trace: [R::ZERO; D],
+            returned: self.ridge * (R::ONE - kept),
+            turn: 0,
+            singular: false,
+        }
+    }
+
+    fn learn<const D: usize, const C: usize>(
+        &self,
+        state: &mut RecursiveLstdState<R, D, C>,
+        token: &Token<R, D, C>,
+    ) {
+        let (retention, k) = (self.retention, state.turn as usize % D);
+        state.turn = (k as u32 + 1) % D as u32;
+        let mut difference = token.phi;
+        add_scaled(&mut difference, -self.gamma, &token.phi_next);
+        for i in 0..D {
+            state.trace[i] = self.decay * state.trace[i] + token.phi[i];
+        }
+        let e = state.trace;
+        for i in 0..D {
+            for j in 0..D {
+                state.a[i][j] = retention * state.a[i][j] + e[i] * difference[j];
+            }
+        }
+        state.a[k][k] += state.returned;
+        state.update_inverse(retention, &e, &difference);
+        let (mut put, mut back) = ([R::ZERO; D], [R::ZERO; D]);
+        (put[k], back[k]) = (state.returned, R::ONE);
+        state.update_inverse(R::ONE, &put, &back);
+        state.correct_inverse(k);
+        for m in 0..C {
+            let (b, w) = (&mut state.b[m], &mut state.weights[m]);
+            let mut residual = [R::ZERO; D];
+            for i in 0..D {
+                b[i] = retention * b[i] + token.rewards[m] * e[i];
+                residual[i] = b[i] - dot_arrays(&state.a[i], w);
+            }
+            let step = product(&state.inverse, &residual);
+            for i in 0..D {
+                w[i] += step[i];
+            }
+            // An overflow while A was singular: solved again from 0.
+            if !w.iter().all(|x| x.is_finite()) {
+                *w = [R::ZERO; D];
+            }
+        }
+    }
+
+    fn end_episode<const D: usize, const C: usize>(&self, state: &mut RecursiveLstdState<R, D, C>) {
+        state.trace = [R::ZERO; D];
+    }
+
+    fn weights<'a, const D: usize, const C: usize>(
+        &self,
+        state: &'a RecursiveLstdState<R, D, C>,
+    ) -> Result<&'a [[R; D]; C], Error> {
+        if state.singular { Err(Error::Singular { system: SYSTEM }) } else { Ok(&state.weights) }
+    }
+}

@@ -1,0 +1,296 @@
+//! `ictd predict`: predictions of a user's signals, and how good they are beside the classical algorithms.
+
+mod found;
+mod learners;
+mod returns;
+mod task;
+
+use crate::dimension::{self, for_dimension};
+use crate::error::Error;
+use crate::experiments::experiment::{self, Entry, Experiment, Measured, Run};
+use crate::formats::signal_table::SignalTable;
+use crate::options;
+use crate::run::progress;
+use crate::run::records::Records;
+use crate::run::report::Report;
+use crate::run::session::Session;
+use found::{CumulantFound, Found, LeftOut};
+use learners::{Estimator, Given, Settings, estimators, learners};
+use rayon::prelude::*;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use task::{Source, Task, UNJUDGED};
+
+/// The largest discount: some hundred thousand rows wait for what follows them.
+const LARGEST_GAMMA: f64 = 0.9999;
+/// Rows that are read at a time.
+const BLOCK: usize = 8192;
+
+/// Predict the signals of a CSV file as firmware would, and say how good the predictions are
+///
+/// Reads the file row by row, of any length. Of each column it predicts, in each row and before what it
+/// predicts is seen, the discounted sum of the values that follow, sum_k gamma^k x_{t+1+k}: about the
+/// next 1 / (1 - gamma) rows. Afterwards each prediction is judged by what followed:
+///   normalised_error = mean (prediction - followed)^2 / mean followed^2
+/// over the rows whose return is known to 1e-3 (so many rows k follow that gamma^k <= 1e-3), the first 50
+/// rows left out. 1 is as bad as predicting 0.
+///
+/// Estimators:
+///   universal    the model that ships, on a context that forgets (--retention); and each --model
+///   td           online TD(lambda), of features divided by their root mean square (which retains 0.999), at
+///                most 2 in size: step size 0.01, 0.03, 0.1, 0.3 (over the number of features), lambda 0, 0.5, 0.9
+///   lstd         LSTD(0.9) with ridge 0.03, 0.3, 3 (in transitions) that retains 0.99, 0.998, 0.9998
+///   persistence  the latest value stays: x_t / (1 - gamma)
+///   zero         0
+/// What was best of td and lstd is known in hindsight alone; the model has no settings to choose.
+///
+/// The features of a signal are made as it comes: 0.5, the value, its difference from the last one, a slow
+/// average, and more lags with --features. Or the file has its own, phi_0 ... phi_{d-1}.
+///
+/// CSV: a header line; separators `,`, `;` or tabs; lines that begin with # are skipped. Columns `terminal`
+/// (1: the row is the last of its episode, and nothing follows it) and `end` (1: it is cut here) mark
+/// episodes. A column `reward` is, as for `evaluate`, the cumulant on leaving its row; any other is predicted
+/// from the next row on.
+///
+/// Writes predictions.csv (row, cumulant, gamma, what followed, one column for each estimator; in f32, an
+/// empty cell where nothing is known), errors.csv, and a figure of the last rows. All is computed in f64.
+#[derive(Clone, Debug, clap::Args, Serialize)]
+#[command(verbatim_doc_comment)]
+#[serde(rename_all = "kebab-case")]
+pub struct Predict {
+    /// The signals
+    #[arg(value_name = "FILE.csv", required_unless_present = "file")]
+    #[serde(skip)]
+    pub path: Option<PathBuf>,
+    /// The signals, as an option (for config files)
+    #[arg(long, value_name = "FILE.csv", hide = true, conflicts_with = "path")]
+    pub file: Option<PathBuf>,
+    /// A column to predict; may be given several times [default: each numeric column]
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub column: Vec<String>,
+    /// Predict this column instead, from the features of the one --column, or from the phi columns
+    #[arg(long, value_name = "NAME")]
+    pub cumulant: Option<String>,
+    /// Discount factor gamma; may be given several times
+    #[arg(long, default_value = "0.9", value_parser = options::real(0.0..=LARGEST_GAMMA))]
+    pub gamma: Vec<f64>,
+    /// Features made of a signal: 1 to 8, 10, 12 or 16 [default: 4]
+    #[arg(long, value_name = "D", value_parser = options::one_of(&[1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16]))]
+    pub features: Option<usize>,
+    /// What the models' contexts retain of the past with each row
+    #[arg(long, default_value = "0.99", value_parser = retention)]
+    pub retention: f64,
+    /// A model beside the one that ships: a stored model, .safetensors, data.npz, or the folder of a run; may
+    /// be given several times
+    #[arg(long, value_name = "FILE|DIR")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub model: Vec<PathBuf>,
+    /// Skip rows with a cell that is no finite number, and begin anew after them
+    #[arg(long)]
+    pub skip_gaps: bool,
+}
+
+fn retention(text: &str) -> Result<f64, String> {
+    let accepted = "accepted is a number in (0, 1)";
+    options::real(0.0..1.0)(text).ok().filter(|x| *x > 0.0).ok_or(accepted.into())
+}
+
+/// Runs the command.
+pub fn run(options: &Predict, session: &Session) -> Result<Report, Error> {
+    let file = options.file.clone().or_else(|| options.path.clone());
+    let options = Predict { file, ..options.clone() };
+    let mut report = experiment::run(&options, session)?;
+    report.text.push_str(&report.place());
+    Ok(report)
+}
+
+/// A cumulant, and what it is predicted from.
+struct Predicted {
+    cumulant: String,
+    /// The columns of the state.
+    state: Vec<String>,
+}
+
+impl Experiment for Predict {
+    const ENTRY: Entry = Entry {
+        id: "predict",
+        figure: "none: the user's own signals",
+        figures: found::figures,
+        run: Run::ByCommand,
+    };
+
+    type Found = Found;
+
+    fn check(&self) -> Result<(), Error> {
+        let twice = |i: usize| self.gamma[..i].contains(&self.gamma[i]);
+        if let Some(i) = (0..self.gamma.len()).find(|&i| twice(i)) {
+            let reason = format!("{} there twice; accepted is each once", self.gamma[i]);
+            return Err(Error::option("--gamma", reason));
+        }
+        Ok(())
+    }
+
+    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Found> {
+        // The command line asks for one of the two.
+        let file = self.file.as_deref().unwrap_or(Path::new(""));
+        let mut table = SignalTable::open(file, self.skip_gaps)?;
+        let (predicted, left_out) = self.predicted(file, &table)?;
+        let features = table.features();
+        let d = if features > 0 { features } else { self.features.unwrap_or(4) };
+        let given: Result<Vec<_>, _> = self.model.iter().map(|path| Given::open(path, d)).collect();
+        let given = given?;
+        let estimators = estimators(self.retention, &given);
+        let columns: Vec<_> = estimators.iter().map(Estimator::column).collect();
+        if let Some(i) = (0..columns.len()).find(|&i| columns[..i].contains(&columns[i])) {
+            let reason = format!("{}: there already; accepted is another file", columns[i]);
+            return Err(Error::option("--model", reason));
+        }
+
+        let mut places = Vec::new();
+        let mut tasks = Vec::new();
+        for Predicted { cumulant, state } in &predicted {
+            let mut place = |name: &String| -> Result<usize, Error> {
+                let column = table.column(name)?;
+                let found = places.iter().position(|at| *at == column);
+                Ok(found.unwrap_or_else(|| {
+                    places.push(column);
+                    places.len() - 1
+                }))
+            };
+            let source = Source {
+                state: state.iter().map(&mut place).collect::<Result<_, _>>()?,
+                cumulant: place(cumulant)?,
+                is_reward: cumulant == "reward",
+            };
+            for &gamma in &self.gamma {
+                let settings = Settings {
+                    gamma,
+                    retention: self.retention,
+                    given: &given,
+                    of_signal: features == 0,
+                };
+                let learners = for_dimension!(d, learners(&settings)).ok_or_else(|| {
+                    let reason = format!("{d} features; accepted is {}", dimension::ACCEPTED);
+                    Error::file(file, reason)
+                })??;
+                let name = cumulant.clone();
+                let source = source.clone();
+                tasks.push(Task::new(name, gamma, source, learners, estimators.len()));
+            }
+        }
+
+        let mut stream = records.stream("predictions.csv")?;
+        let head = ["row", "cumulant", "gamma", "followed"].into_iter().map(str::to_owned);
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        let refuse = |e: &dyn std::fmt::Display| Error::file(Path::new("predictions.csv"), e);
+        writer.write_record(head.chain(columns)).map_err(|e| refuse(&e))?;
+        stream.write(&writer.into_inner().map_err(|e| refuse(&e))?)?;
+        let bytes = std::fs::metadata(file).map_err(|e| Error::file(file, e))?.len();
+        let bar = progress::bar("bytes", bytes, session.quiet);
+        let mut rows_read = 0;
+        loop {
+            if progress::interrupted() {
+                return Err(Error::Interrupted);
+            }
+            let rows = table.read(&places, BLOCK)?;
+            rows_read += rows.len() as u64;
+            let done: Result<(), Error> = session
+                .on_thread(|| tasks.par_iter_mut().try_for_each(|task| task.take(file, &rows)));
+            done?;
+            if rows.is_empty() {
+                tasks.iter_mut().for_each(Task::end);
+            }
+            for task in &mut tasks {
+                stream.write(&task.lines)?;
+                task.lines.clear();
+            }
+            bar.set_position(table.bytes_read());
+            if rows.is_empty() {
+                break;
+            }
+        }
+        bar.finish_and_clear();
+        check_judged(file, &tasks)?;
+        records.put_stream(stream)?;
+
+        let state_of = |p: &Predicted| if features > 0 { "phi".into() } else { p.state[0].clone() };
+        let cumulants = (predicted.iter().zip(tasks.chunks(self.gamma.len())))
+            .map(|(p, tasks)| CumulantFound::new(state_of(p), tasks, &estimators))
+            .collect();
+        let found = Found::new(rows_read, d, left_out, cumulants);
+        found.put_records(&tasks, records)?;
+        Ok((found, Vec::new()))
+    }
+
+    fn text(found: &Found) -> String {
+        found.text()
+    }
+}
+
+/// Refuses a stream of which nothing can be judged.
+fn check_judged(file: &Path, tasks: &[Task]) -> Result<(), Error> {
+    let Some(task) = tasks.iter().find(|task| task.judged.judged == 0) else { return Ok(()) };
+    let rows = match task.judged.rows {
+        1 => "1 row".to_owned(),
+        n => format!("{n} rows"),
+    };
+    let least = UNJUDGED as usize + 1 + task.horizon();
+    let reason = format!(
+        "column `{}`: {rows}, no prediction can be judged; accepted is at least {least} for gamma = {} \
+         (the first {UNJUDGED} are left out, and {} follow the last one that is judged)",
+        task.name,
+        task.gamma,
+        task.horizon(),
+    );
+    Err(Error::file(file, reason))
+}
+
+impl Predict {
+    /// What is predicted from what, and the columns that are left.
+    fn predicted(
+        &self,
+        file: &Path,
+        table: &SignalTable,
+    ) -> Result<(Vec<Predicted>, Vec<LeftOut>), Error> {
+        let features: Vec<_> = (0..table.features()).map(|i| format!("phi_{i}")).collect();
+        if let Some(d) = self.features.filter(|_| !features.is_empty()) {
+            let reason = format!("{d}: accepted is without it, as the file has phi columns");
+            return Err(Error::option("--features", reason));
+        }
+        let (numeric, words) = table.signals();
+        let mut left_out = Vec::new();
+        let columns = if !self.column.is_empty() {
+            self.column.clone()
+        } else {
+            left_out
+                .extend(words.into_iter().map(|column| LeftOut { column, reason: "no numbers" }));
+            numeric
+        };
+        if let Some(i) = (0..columns.len()).find(|&i| columns[..i].contains(&columns[i])) {
+            let reason = format!("{} there twice; accepted is each once", columns[i]);
+            return Err(Error::option("--column", reason));
+        }
+        let of_column = |column: &String, cumulant: &String| {
+            let state = if features.is_empty() { vec![column.clone()] } else { features.clone() };
+            Predicted { cumulant: cumulant.clone(), state }
+        };
+        let predicted: Vec<_> = match &self.cumulant {
+            Some(cumulant) if !features.is_empty() => vec![of_column(cumulant, cumulant)],
+            Some(cumulant) => match columns.as_slice() {
+                [column] => vec![of_column(column, cumulant)],
+                _ => {
+                    let reason = format!(
+                        "{cumulant}: accepted beside one --column, whose features predict it"
+                    );
+                    return Err(Error::option("--cumulant", reason));
+                }
+            },
+            None => columns.iter().map(|column| of_column(column, column)).collect(),
+        };
+        if predicted.is_empty() {
+            return Err(Error::file(file, "no column of numbers; accepted is at least one"));
+        }
+        Ok((predicted, left_out))
+    }
+}

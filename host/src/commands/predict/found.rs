@@ -1,0 +1,359 @@
+//! What `ictd predict` says: errors, what was best, what to take, and a figure.
+
+use super::learners::Estimator;
+use super::task::Task;
+use crate::error::Error;
+use crate::run::records::Records;
+use crate::run::report::{number, table};
+use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// More panels than this are not drawn.
+const PANELS: usize = 12;
+
+/// What is found.
+#[derive(Debug, Serialize)]
+pub struct Found {
+    rows: u64,
+    dimension: usize,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<LeftOut>,
+    cumulants: Vec<CumulantFound>,
+    /// Over all cumulants and discounts, the best first.
+    single_settings: Vec<Single>,
+    /// What did best with one setting for all of them.
+    recommended: String,
+}
+
+/// A column that is not predicted.
+#[derive(Debug, Serialize)]
+pub(super) struct LeftOut {
+    pub(super) column: String,
+    pub(super) reason: &'static str,
+}
+
+/// A cumulant.
+#[derive(Debug, Serialize)]
+pub(super) struct CumulantFound {
+    name: String,
+    /// The column that the features are made of, or `phi`.
+    features_of: String,
+    rows: u64,
+    gaps: u64,
+    /// Its value, if it never changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    constant: Option<f64>,
+    gammas: Vec<GammaFound>,
+}
+
+/// A cumulant and a discount.
+#[derive(Debug, Serialize)]
+struct GammaFound {
+    gamma: f64,
+    /// The rows that it looks ahead: 1 / (1 - gamma).
+    horizon: f64,
+    judged_rows: u64,
+    rms_return: f64,
+    estimators: Vec<EstimatorFound>,
+    /// The columns of what was best, of all and of each algorithm, in hindsight.
+    best: String,
+    best_td: String,
+    best_lstd: String,
+}
+
+/// An estimator on a cumulant and a discount.
+#[derive(Clone, Debug, Serialize)]
+struct EstimatorFound {
+    name: String,
+    settings: Map<String, Value>,
+    /// Its column in predictions.csv.
+    column: String,
+    /// None if it diverged, or nothing but 0 followed.
+    normalised_error: Option<f64>,
+}
+
+/// An estimator with one setting for all cumulants and discounts.
+#[derive(Clone, Debug, Serialize)]
+struct Single {
+    name: String,
+    settings: Map<String, Value>,
+    column: String,
+    /// Of the normalised errors.
+    geometric_mean: Option<f64>,
+}
+
+/// One row of `errors.csv`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct ErrorRow {
+    cumulant: String,
+    gamma: f64,
+    estimator: String,
+    normalised_error: Option<f64>,
+}
+
+/// One row of `shown.csv`: what the figure shows.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct ShownRow {
+    cumulant: String,
+    gamma: f64,
+    row: u64,
+    value: f64,
+    followed: f32,
+    universal: f32,
+    best_td: f32,
+    best_lstd: f32,
+}
+
+/// The place of the least error, if there is any.
+fn least(errors: impl Iterator<Item = Option<f64>>) -> Option<usize> {
+    let size = |x: Option<f64>| x.unwrap_or(f64::INFINITY);
+    let least = errors.enumerate().min_by(|a, b| size(a.1).total_cmp(&size(b.1)));
+    least.filter(|(_, error)| error.is_some()).map(|(i, _)| i)
+}
+
+impl CumulantFound {
+    /// Of the tasks of one cumulant.
+    pub(super) fn new(features_of: String, tasks: &[Task], estimators: &[Estimator]) -> Self {
+        let gammas: Vec<_> = tasks.iter().map(|task| GammaFound::new(task, estimators)).collect();
+        let task = &tasks[0];
+        let constant = task.judged.range.filter(|(low, high)| low == high).map(|(x, _)| x);
+        let (rows, gaps) = (task.judged.rows, task.judged.gaps);
+        CumulantFound { name: task.name.clone(), features_of, rows, gaps, constant, gammas }
+    }
+}
+
+impl GammaFound {
+    fn new(task: &Task, estimators: &[Estimator]) -> Self {
+        let found: Vec<_> = (estimators.iter().zip(task.judged.normalised_errors()))
+            .map(|(estimator, normalised_error)| EstimatorFound {
+                name: estimator.name.clone(),
+                settings: estimator.settings.clone(),
+                column: estimator.column(),
+                normalised_error,
+            })
+            .collect();
+        let best = |name: &str| {
+            let of: Vec<_> = found.iter().filter(|e| name.is_empty() || e.name == name).collect();
+            let best = least(of.iter().map(|e| e.normalised_error)).and_then(|i| of.get(i));
+            best.map_or(String::new(), |e| e.column.clone())
+        };
+        GammaFound {
+            gamma: task.gamma,
+            horizon: 1.0 / (1.0 - task.gamma),
+            judged_rows: task.judged.judged,
+            rms_return: task.judged.rms_return(),
+            best: best(""),
+            best_td: best("td"),
+            best_lstd: best("lstd"),
+            estimators: found,
+        }
+    }
+
+    fn error(&self, column: &str) -> Option<f64> {
+        self.estimators.iter().find(|e| e.column == column)?.normalised_error
+    }
+}
+
+impl Found {
+    /// Of all cumulants.
+    pub(super) fn new(
+        rows: u64,
+        dimension: usize,
+        left_out: Vec<LeftOut>,
+        cumulants: Vec<CumulantFound>,
+    ) -> Self {
+        // A cumulant of which nothing but 0 followed says nothing about anyone.
+        let all: Vec<_> = (cumulants.iter().flat_map(|c| &c.gammas))
+            .filter(|g| g.rms_return > 0.0 || cumulants.len() == 1)
+            .collect();
+        let first = cumulants.iter().flat_map(|c| &c.gammas).next();
+        let mut single_settings: Vec<_> = (first.into_iter().flat_map(|g| &g.estimators))
+            .map(|e| {
+                let errors: Option<Vec<_>> = all.iter().map(|g| g.error(&e.column)).collect();
+                let logarithms = errors.unwrap_or_default();
+                let sum: f64 = logarithms.iter().map(|x| libm::log(*x)).sum();
+                let mean = libm::exp(sum / logarithms.len() as f64);
+                Single {
+                    name: e.name.clone(),
+                    settings: e.settings.clone(),
+                    column: e.column.clone(),
+                    geometric_mean: Some(mean).filter(|x| x.is_finite()),
+                }
+            })
+            .collect();
+        let size = |s: &Single| s.geometric_mean.unwrap_or(f64::INFINITY);
+        single_settings.sort_by(|a, b| size(a).total_cmp(&size(b)));
+        let best = single_settings.first().filter(|s| s.geometric_mean.is_some());
+        let recommended = best.map_or(String::new(), |s| s.column.clone());
+        Found { rows, dimension, left_out, cumulants, single_settings, recommended }
+    }
+
+    /// The tables behind the figure.
+    pub(super) fn put_records(&self, tasks: &[Task], records: &mut Records) -> Result<(), Error> {
+        let (mut errors, mut shown) = (Vec::new(), Vec::new());
+        let gammas = self.cumulants.iter().flat_map(|c| c.gammas.iter().map(move |g| (c, g)));
+        for ((cumulant, found), task) in gammas.zip(tasks) {
+            errors.extend(found.estimators.iter().map(|e| ErrorRow {
+                cumulant: cumulant.name.clone(),
+                gamma: found.gamma,
+                estimator: e.column.clone(),
+                normalised_error: e.normalised_error,
+            }));
+            let place = |column: &str| found.estimators.iter().position(|e| e.column == column);
+            let places = [place("universal"), place(&found.best_td), place(&found.best_lstd)];
+            shown.extend(task.shown.iter().map(|s| {
+                let [universal, best_td, best_lstd] = places
+                    .map(|at| at.and_then(|at| s.predictions.get(at)).map_or(f32::NAN, |x| *x));
+                ShownRow {
+                    cumulant: cumulant.name.clone(),
+                    gamma: found.gamma,
+                    row: s.row,
+                    value: s.value,
+                    followed: s.followed,
+                    universal,
+                    best_td,
+                    best_lstd,
+                }
+            }));
+        }
+        records.put_csv("errors.csv", &errors)?;
+        records.put_csv("shown.csv", &shown)
+    }
+
+    /// The single setting of a name that was best.
+    fn single(&self, name: &str) -> Option<&Single> {
+        self.single_settings.iter().find(|s| s.name == name)
+    }
+
+    /// For a human.
+    pub(super) fn text(&self) -> String {
+        let error = |x: Option<f64>| x.map_or("—".to_owned(), |x| number(x, 3));
+        let names: Vec<&str> = (self.single_settings.iter())
+            .map(|s| s.name.as_str())
+            .filter(|name| !["universal", "td", "lstd", "persistence", "zero"].contains(name))
+            .collect();
+        let mut head =
+            vec!["cumulant".to_owned(), "gamma".into(), "rows".into(), "universal".into()];
+        head.extend(names.iter().map(|name| (*name).to_owned()));
+        let others = ["td, best in hindsight", "lstd, best in hindsight", "persistence", "zero"];
+        head.extend(others.map(str::to_owned));
+        let mut rows = vec![head];
+        for cumulant in &self.cumulants {
+            for found in &cumulant.gammas {
+                let of = |column: &str| error(found.error(column));
+                let mut row = vec![
+                    cumulant.name.clone(),
+                    found.gamma.to_string(),
+                    found.judged_rows.to_string(),
+                    of("universal"),
+                ];
+                row.extend(names.iter().map(|name| of(name)));
+                for best in [&found.best_td, &found.best_lstd] {
+                    let settings = best.split_once(' ').map_or("", |(_, settings)| settings);
+                    row.push(format!("{} ({settings})", of(best)));
+                }
+                row.extend(["persistence", "zero"].map(of));
+                rows.push(row);
+            }
+        }
+        let mut out =
+            String::from("normalised errors: mean (prediction - followed)^2 / mean followed^2\n");
+        out.push_str(&table(&rows));
+        if rows.len() > 2 {
+            out.push_str("\none setting for all, geometric means:\n");
+        } else {
+            out.push('\n');
+        }
+        for name in ["universal", "td", "lstd", "persistence"] {
+            if let Some(single) = self.single(name) {
+                out.push_str(&format!("  {}: {}\n", single.column, error(single.geometric_mean)));
+            }
+        }
+        for cumulant in &self.cumulants {
+            if let Some(x) = cumulant.constant {
+                out.push_str(&format!("`{}` is {x} in every row.\n", cumulant.name));
+            }
+            if cumulant.gaps > 0 {
+                out.push_str(&format!("`{}`: {} rows skipped.\n", cumulant.name, cumulant.gaps));
+            }
+        }
+        for LeftOut { column, reason } in &self.left_out {
+            out.push_str(&format!("`{column}` is left out: {reason}.\n"));
+        }
+        out.push_str(&self.recommendation());
+        out
+    }
+
+    /// What to take.
+    fn recommendation(&self) -> String {
+        let judged = |s: &&Single| s.geometric_mean.is_some();
+        let Some(best) = self.single_settings.first().filter(judged) else {
+            return "nothing to recommend: nothing but 0 followed\n".into();
+        };
+        let hindsight = match best.name.as_str() {
+            "td" | "lstd" => ", with settings that were chosen after the fact",
+            _ => "",
+        };
+        let universal = self.single("universal").and_then(|s| s.geometric_mean);
+        let share = match (best.geometric_mean, universal) {
+            (Some(best_mean), Some(universal)) if best.name != "universal" && universal > 0.0 => {
+                format!(": {} of the error of universal", number(best_mean / universal, 2))
+            }
+            _ => String::new(),
+        };
+        format!("recommended here: {}{share}{hindsight}\n", best.column)
+    }
+}
+
+/// The last rows of each cumulant and discount, in the signal's units: predictions and what followed, times
+/// 1 - gamma, are means of the values ahead.
+pub(super) fn figures(records: &Records) -> Result<NamedFigures, Error> {
+    let rows: Vec<ShownRow> = records.csv("shown.csv")?;
+    let mut groups: Vec<(String, f64, Vec<&ShownRow>)> = Vec::new();
+    let mut places = BTreeMap::new();
+    for row in &rows {
+        let key = (row.cumulant.clone(), row.gamma.to_bits());
+        let at = *places.entry(key).or_insert_with(|| {
+            groups.push((row.cumulant.clone(), row.gamma, Vec::new()));
+            groups.len() - 1
+        });
+        groups[at].2.push(row);
+    }
+    let panels = groups.iter().take(PANELS).map(|(name, gamma, rows)| {
+        let x: Vec<f64> = rows.iter().map(|r| r.row as f64).collect();
+        let curve = |label: &str, y: &dyn Fn(&ShownRow) -> f64, dashed| {
+            let y = rows.iter().map(|r| y(r)).collect();
+            Curve { dashed, ..Curve::plain(label, x.clone(), y) }
+        };
+        let mean = |x: f32| f64::from(x) * (1.0 - gamma);
+        let low = rows.iter().map(|r| r.value).fold(f64::INFINITY, f64::min);
+        let (start, horizon) = (x.first().copied().unwrap_or(0.0), 1.0 / (1.0 - gamma));
+        let label = format!("horizon, {} rows", number(horizon, 0));
+        Panel::Curves(Curves {
+            // An underscore would lower what follows it.
+            title: format!("{}, gamma = {gamma}", name.replace('_', " ")),
+            x: Axis::linear("row"),
+            y: Axis::linear("value, and mean of the values ahead"),
+            curves: vec![
+                curve("signal", &|r| r.value, true),
+                curve("what followed", &|r| mean(r.followed), false),
+                curve("universal", &|r| mean(r.universal), false),
+                curve("td", &|r| mean(r.best_td), false),
+                curve("lstd", &|r| mean(r.best_lstd), false),
+                Curve::plain(&label, vec![start, start + horizon], vec![low, low]),
+            ],
+            ..Default::default()
+        })
+    });
+    let figure = Figure {
+        title: "Predictions, and what followed".into(),
+        subtitle: "the last rows; times 1 - gamma, so that the units are the signal's; \
+                   td and lstd with the settings that were best in hindsight"
+            .into(),
+        panels: panels.collect(),
+        columns: 1,
+    };
+    Ok(vec![("predictions".into(), figure)])
+}

@@ -1,0 +1,381 @@
+//! `ictd predict`: a user's signals, from the command line.
+
+use crate::common::{files, ictd, json};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use tempfile::TempDir;
+
+/// A column of predictions.csv.
+const LSTD_THAT_REMEMBERS: &str = "lstd ridge=0.03 retention=0.9998";
+
+/// A signal that is worth predicting: an oscillation of drifting frequency, and noise.
+fn signal(rows: usize) -> Vec<f64> {
+    let mut noise = 1_u64;
+    let mut phase = 0.0;
+    (0..rows)
+        .map(|t| {
+            noise = noise
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            phase += 0.3 + 0.1 * libm::sin(t as f64 / 500.0);
+            let noise = (noise >> 40) as f64 / 16_777_216.0 - 0.5;
+            ((libm::sin(phase) + 0.3 * noise) * 1000.0).round() / 1000.0
+        })
+        .collect()
+}
+
+fn csv(head: &str, rows: impl Iterator<Item = String>) -> String {
+    std::iter::once(head.to_owned()).chain(rows).fold(String::new(), |text, row| text + &row + "\n")
+}
+
+/// Writes a file into a directory and predicts it.
+fn predict(directory: &TempDir, content: &str, arguments: &str) -> std::process::Output {
+    let file = directory.path().join("data.csv");
+    fs::write(&file, content).unwrap();
+    ictd(&directory.path().join("out"), &format!("predict {} {arguments}", file.display()))
+}
+
+/// The one line of a refusal.
+fn refused(content: &str, arguments: &str) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let output = predict(&directory, content, arguments);
+    let line = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{arguments}: {line}");
+    assert!(line.starts_with("error: ") && line.lines().count() == 1, "{line}");
+    assert!(output.stdout.is_empty());
+    let left = files(&directory.path().join("out"));
+    assert!(left.iter().all(|file| file.ends_with(".lock")), "{left:?}");
+    line
+}
+
+/// Each line of predictions.csv that belongs to a cumulant and a discount: the row, what followed, and the rest by
+/// column.
+fn predictions(
+    out: &Path,
+    cumulant: &str,
+    gamma: f64,
+) -> Vec<(u64, Option<f64>, BTreeMap<String, f64>)> {
+    let mut reader = csv::Reader::from_path(out.join("predict/predictions.csv")).unwrap();
+    let head = reader.headers().unwrap().clone();
+    assert_eq!(head.iter().take(4).collect::<Vec<_>>(), ["row", "cumulant", "gamma", "followed"]);
+    let records = reader.records().map(Result::unwrap);
+    let of = records.filter(|r| &r[1] == cumulant && r[2].parse::<f64>().unwrap() == gamma);
+    of.map(|r| {
+        let numbers = head.iter().zip(&r).skip(4);
+        let numbers = numbers.filter_map(|(name, x)| Some((name.to_owned(), x.parse().ok()?)));
+        (r[0].parse().unwrap(), r[3].parse().ok(), numbers.collect())
+    })
+    .collect()
+}
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-6 * a.abs().max(b.abs()).max(1e-3)
+}
+
+#[test]
+fn errors_are_those_of_the_predictions_and_of_what_the_file_says_followed() {
+    let directory = tempfile::tempdir().unwrap();
+    let x = signal(1500);
+    let y: Vec<f64> = x.iter().map(|x| 5.0 - 2.0 * x * x).collect();
+    let rows = x.iter().zip(&y).enumerate().map(|(t, (x, y))| format!("{t}s,{x},{y}"));
+    let content = csv("time,x,y", rows);
+    let output = predict(&directory, &content, "--gamma 0.5 --gamma 0.95 --json");
+    let result = json(&output);
+    assert_eq!(result["rows"], 1500);
+    assert_eq!(result["left_out"][0]["column"], "time");
+    let cumulants = result["cumulants"].as_array().unwrap();
+    assert_eq!(cumulants.iter().map(|c| &c["name"]).collect::<Vec<_>>(), ["x", "y"]);
+    for (cumulant, signal) in cumulants.iter().zip([x, y]) {
+        let gammas = cumulant["gammas"].as_array().unwrap();
+        assert_eq!(gammas.len(), 2);
+        for found in gammas {
+            let gamma = found["gamma"].as_f64().unwrap();
+            let name = cumulant["name"].as_str().unwrap();
+            let lines = predictions(&directory.path().join("out"), name, gamma);
+            assert_eq!(lines.len(), signal.len());
+            // What followed, from the file alone.
+            let mut returns = vec![0.0; signal.len()];
+            for t in (0..signal.len() - 1).rev() {
+                returns[t] = signal[t + 1] + gamma * returns[t + 1];
+            }
+            let mut judged = 0;
+            let mut squares = 0.0;
+            let mut errors: BTreeMap<&str, f64> = BTreeMap::new();
+            for (t, (row, followed, numbers)) in lines.iter().enumerate() {
+                assert_eq!(*row, t as u64 + 1);
+                let known = libm::pow(gamma, (signal.len() - 1 - t) as f64) <= 1e-3;
+                assert_eq!(followed.is_some(), known, "row {row}");
+                let Some(followed) = followed else { continue };
+                assert!((followed - returns[t]).abs() < 1e-5 * (1.0 + returns[t].abs()));
+                if *row > 50 {
+                    judged += 1;
+                    squares += followed * followed;
+                    for (name, x) in numbers {
+                        *errors.entry(name).or_default() += (x - followed) * (x - followed);
+                    }
+                }
+            }
+            assert_eq!(found["judged_rows"], judged);
+            let estimators = found["estimators"].as_array().unwrap();
+            assert_eq!(estimators.len(), errors.len());
+            let mut of_algorithms: BTreeMap<&str, f64> = BTreeMap::new();
+            for estimator in estimators {
+                let column = estimator["column"].as_str().unwrap();
+                let error = estimator["normalised_error"].as_f64().unwrap();
+                assert!(close(error, errors[column] / squares), "{column}: {error}");
+                let least =
+                    of_algorithms.entry(estimator["name"].as_str().unwrap()).or_insert(error);
+                *least = least.min(error);
+            }
+            let names: Vec<_> = of_algorithms.keys().copied().collect();
+            assert_eq!(names, ["lstd", "persistence", "td", "universal", "zero"]);
+            assert_eq!(of_algorithms["zero"], 1.0);
+            for name in ["universal", "td", "lstd"] {
+                assert!(of_algorithms[name] < 1.0, "{name}: {found}");
+            }
+            for (best, name) in [("best_td", "td"), ("best_lstd", "lstd")] {
+                let column = found[best].as_str().unwrap();
+                assert!(close(errors[column] / squares, of_algorithms[name]), "{best}");
+            }
+        }
+    }
+    // The single setting that is recommended has the least geometric mean.
+    let mean = |column: &str| {
+        let of = |c: &Value| -> Vec<f64> {
+            let gammas = c["gammas"].as_array().unwrap().iter();
+            let of_gamma = |g: &Value| {
+                let estimators = g["estimators"].as_array().unwrap();
+                let found = estimators.iter().find(|e| e["column"] == column).unwrap();
+                found["normalised_error"].as_f64().unwrap()
+            };
+            gammas.map(of_gamma).collect()
+        };
+        let all: Vec<f64> = cumulants.iter().flat_map(of).collect();
+        libm::exp(all.iter().map(|x| libm::log(*x)).sum::<f64>() / all.len() as f64)
+    };
+    let singles = result["single_settings"].as_array().unwrap();
+    let means: Vec<_> = singles.iter().map(|s| s["geometric_mean"].as_f64().unwrap()).collect();
+    assert!(means.is_sorted());
+    for (single, expected) in singles.iter().zip(&means) {
+        assert!(close(mean(single["column"].as_str().unwrap()), *expected));
+    }
+    assert_eq!(result["recommended"], singles[0]["column"]);
+}
+
+#[test]
+fn a_prediction_is_made_before_what_it_predicts_is_seen() {
+    // Two files that are equal up to row 200: so are the predictions up to there.
+    let first = signal(400);
+    let second: Vec<f64> =
+        first.iter().enumerate().map(|(t, x)| if t < 200 { *x } else { 9.0 - x }).collect();
+    let [a, b] = [first, second].map(|signal| {
+        let directory = tempfile::tempdir().unwrap();
+        let content = csv("x", signal.iter().map(f64::to_string));
+        assert!(predict(&directory, &content, "--json").status.success());
+        predictions(&directory.path().join("out"), "x", 0.9)
+    });
+    for t in 0..400 {
+        assert_eq!(a[t].2 == b[t].2, t < 200, "row {}", t + 1);
+    }
+}
+
+#[test]
+fn a_stream_is_read_to_the_same_predictions_in_any_pieces() {
+    // More rows than are read at a time, and than wait for their returns, against the first of them alone.
+    let x = signal(20_000);
+    let directory = tempfile::tempdir().unwrap();
+    let content = csv("x", x.iter().map(f64::to_string));
+    let result = json(&predict(&directory, &content, "--json"));
+    let lines = predictions(&directory.path().join("out"), "x", 0.9);
+    assert_eq!(lines.len(), x.len());
+    let short = tempfile::tempdir().unwrap();
+    let content = csv("x", x[..9000].iter().map(f64::to_string));
+    predict(&short, &content, "--json --threads 1");
+    let of_short = predictions(&short.path().join("out"), "x", 0.9);
+    for (a, b) in lines.iter().zip(&of_short) {
+        assert_eq!((a.0, &a.2), (b.0, &b.2));
+        assert!(b.1.is_none() || (a.1.unwrap() - b.1.unwrap()).abs() < 1e-2);
+    }
+    assert_eq!(result["cumulants"][0]["gammas"][0]["judged_rows"], 20_000 - 50 - 66);
+}
+
+#[test]
+fn features_of_the_users_own_episodes_and_a_reward_are_those_of_evaluate() {
+    // A ring of three states with rewards 1, 0, 0: v = (1, gamma^2, gamma) / (1 - gamma^3).
+    let directory = tempfile::tempdir().unwrap();
+    let state = |t: usize| ["1,0,0,1", "0,1,0,0", "0,0,1,0"][t % 3].to_owned();
+    let content = csv("phi_0,phi_1,phi_2,reward", (0..600).map(state));
+    let result = json(&predict(&directory, &content, "--gamma 0.5 --json"));
+    assert_eq!(result["cumulants"][0]["features_of"], "phi");
+    let lines = predictions(&directory.path().join("out"), "reward", 0.5);
+    let v = [1.0 / 0.875, 0.25 / 0.875, 0.5 / 0.875];
+    for (row, followed, numbers) in &lines[300..500] {
+        let want = v[(*row as usize - 1) % 3];
+        assert!((followed.unwrap() - want).abs() < 1e-6);
+        let within = [
+            ("universal", 0.3),
+            ("td step_size=0.3 lambda=0.5", 0.05),
+            (LSTD_THAT_REMEMBERS, 0.05),
+        ];
+        for (name, error) in within {
+            assert!((numbers[name] - want).abs() < error, "{name} in row {row}: {numbers:?}");
+        }
+    }
+    // Two states to the end, again and again: 1 + 2 gamma, and 2. Nothing crosses an episode's end.
+    let state = |t: usize| ["1,0,1,0", "0,1,2,1"][t % 2].to_owned();
+    let content = csv("phi_0,phi_1,reward,terminal", (0..600).map(state));
+    predict(&directory, &content, "--gamma 0.5 --json");
+    for (row, followed, numbers) in
+        &predictions(&directory.path().join("out"), "reward", 0.5)[300..]
+    {
+        assert_eq!(followed.unwrap(), 2.0, "row {row}");
+        assert!((numbers[LSTD_THAT_REMEMBERS] - 2.0).abs() < 0.01, "{numbers:?}");
+    }
+    // The next value of another column: 2, 3, 2, 3, ... cut in pieces of forty.
+    let cell = |t: usize| format!("{},{},{}", t % 2, 2 + t % 2, u8::from(t % 40 == 39));
+    let content = csv("x,y,end", (0..600).map(cell));
+    predict(&directory, &content, "--column x --cumulant y --gamma 0.5 --json");
+    for (row, followed, _) in predictions(&directory.path().join("out"), "y", 0.5) {
+        // In the last ten rows of an episode what follows is not known to 1e-3.
+        assert_eq!(followed.is_some(), (row - 1) % 40 < 30, "row {row}");
+        let want = [3.0 + 0.5 * 2.0, 2.0 + 0.5 * 3.0][(row as usize - 1) % 2] / 0.75;
+        assert!(followed.is_none_or(|x| (x - want).abs() < 0.01), "row {row}: {followed:?}");
+    }
+}
+
+#[test]
+fn gaps_are_named_or_skipped() {
+    let mut cells: Vec<String> = signal(400).iter().map(f64::to_string).collect();
+    cells[99] = "nan".into();
+    cells[199] = String::new();
+    let rows = |cells: &[String]| csv("x,y", cells.iter().map(|x| format!("{x},1")));
+    let line = refused(&rows(&cells), "");
+    assert!(
+        line.contains("data.csv: row 100 (line 101), column `x`: `nan`; accepted is"),
+        "{line}"
+    );
+    assert!(line.contains("--skip-gaps"));
+    let directory = tempfile::tempdir().unwrap();
+    let result =
+        json(&predict(&directory, &rows(&cells), "--column x --skip-gaps --gamma 0.5 --json"));
+    assert_eq!(result["cumulants"][0]["gaps"], 2);
+    let lines = predictions(&directory.path().join("out"), "x", 0.5);
+    assert_eq!(lines.len(), 398);
+    assert!(lines.iter().all(|(row, ..)| ![100, 200].contains(row)));
+    // What follows row 90 is known up to the gap alone.
+    assert_eq!([88, 89].map(|i| lines[i].1.is_some()), [true, false]);
+    // Another column has no gap.
+    assert!(predict(&directory, &rows(&cells), "--column y --json").status.success());
+}
+
+#[test]
+fn what_cannot_be_predicted_is_one_line() {
+    let x = csv("x", signal(200).iter().map(f64::to_string));
+    for (content, arguments, part) in [
+        (x.as_str(), "--column y", "column `y`: missing; accepted is one of `x`"),
+        (&x, "--column x --column x", "--column: x there twice"),
+        (&x, "--gamma 0.9 --gamma 0.9", "--gamma: 0.9 there twice"),
+        (&x, "--gamma 1", "--gamma 1: accepted is a number in [0, 0.9999]"),
+        (&x, "--retention 0", "--retention 0: accepted is a number in (0, 1)"),
+        (&x, "--features 9", "--features 9: accepted is one of 1, 2"),
+        (&x, "--model nothing", "nothing: "),
+        (
+            &x,
+            "--gamma 0.99",
+            "column `x`: 200 rows, no prediction can be judged; accepted is at least 739",
+        ),
+        ("x\n1\n", "", "column `x`: 1 row, no prediction can be judged; accepted is at least 117"),
+        ("x\n", "", "row 1 (line 2): no rows below the header"),
+        ("1\n2\n", "", "line 1: no names"),
+        ("day\nMonday\n", "", "no column of numbers"),
+        ("x,y\n1,2\n1,2\n", "--cumulant y", "--cumulant: y: accepted beside one --column"),
+        ("phi_0,x\n1,2\n1,2\n", "--features 4", "--features: 4: accepted is without it"),
+        ("x\n1\n1e300\n1\n", "", "row 2, column `x`: reward is out of range"),
+    ] {
+        let line = refused(content, arguments);
+        assert!(line.contains(part), "{arguments}: {line}");
+    }
+    let none = tempfile::tempdir().unwrap();
+    let output = ictd(none.path(), "predict /nowhere.csv");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("/nowhere.csv: No such file"));
+}
+
+#[test]
+fn a_constant_column_has_an_answer() {
+    let directory = tempfile::tempdir().unwrap();
+    let result = json(&predict(&directory, &csv("x,y", (0..300).map(|_| "5,0".into())), "--json"));
+    let [five, zero] = [0, 1].map(|i| &result["cumulants"][i]);
+    assert_eq!((five["constant"].as_f64(), zero["constant"].as_f64()), (Some(5.0), Some(0.0)));
+    let estimators = |c: &Value| c["gammas"][0]["estimators"].as_array().unwrap().clone();
+    for estimator in estimators(five) {
+        let error = estimator["normalised_error"].as_f64().unwrap();
+        match estimator["name"].as_str().unwrap() {
+            "zero" => assert_eq!(error, 1.0),
+            // Of the last rows that are judged a thousandth has not been seen.
+            "persistence" => assert!(error < 1e-6, "{error}"),
+            _ => assert!(error < 1.0, "{estimator}"),
+        }
+    }
+    assert!(estimators(zero).iter().all(|e| e["normalised_error"].is_null()));
+    let output = predict(&directory, &csv("x", (0..300).map(|_| "0".into())), "");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("`x` is 0 in every row") && text.contains("nothing to recommend"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_run_is_repeated_from_its_config_drawn_again_and_takes_models() {
+    let directory = tempfile::tempdir().unwrap();
+    let content = csv("x", signal(400).iter().map(f64::to_string));
+    let model = directory.path().join("universal.ictd");
+    assert!(ictd(&model, "export universal").status.success());
+    let model = model.display().to_string();
+    let arguments =
+        format!("--column x --gamma 0.5 --gamma 0.9 --features 6 --model {model} --json");
+    let result = json(&predict(&directory, &content, &arguments));
+    let run = directory.path().join("out/predict");
+    assert_eq!(
+        files(&run),
+        [
+            ".lock",
+            "config.toml",
+            "errors.csv",
+            "predictions.csv",
+            "predictions.png",
+            "predictions.svg",
+            "results.json",
+            "run.json",
+            "shown.csv"
+        ]
+    );
+    // The model that ships, from a file in f32: nearly the same predictions.
+    for found in result["cumulants"][0]["gammas"].as_array().unwrap() {
+        let estimators = found["estimators"].as_array().unwrap();
+        let [shipped, given] = [&estimators[0], &estimators[1]];
+        assert_eq!(
+            (&shipped["name"], &given["name"]),
+            (&"universal".into(), &model.as_str().into())
+        );
+        assert!(given["normalised_error"].as_f64().unwrap() < 2.0, "{given}");
+    }
+    let again = directory.path().join("again");
+    let config = run.join("config.toml");
+    let output = ictd(&again, &format!("--config {} --threads 2", config.display()));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    for name in ["config.toml", "predictions.csv", "results.json", "predictions.png"] {
+        let [a, b] = [&run, &again.join("predict")].map(|run| fs::read(run.join(name)).unwrap());
+        assert!(a == b, "{name}");
+    }
+    // An option that is typed goes before that of the file.
+    let other = json(&ictd(&again, &format!("--config {} --gamma 0.7 --json", config.display())));
+    assert_eq!(other["config"]["gamma"], serde_json::json!([0.7]));
+    let figure = fs::read(run.join("predictions.png")).unwrap();
+    fs::remove_file(run.join("predictions.png")).unwrap();
+    assert!(ictd(directory.path(), &format!("plot {}", run.display())).status.success());
+    assert_eq!(fs::read(run.join("predictions.png")).unwrap(), figure);
+}

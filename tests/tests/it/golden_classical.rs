@@ -1,0 +1,142 @@
+//! Golden family classical: the classical algorithms that take a transformer's place.
+
+use ictd_core::context::{Context, Forgetting, Growing, Window};
+use ictd_core::mask::TdLambda;
+use ictd_core::scalar::Real;
+use ictd_core::td::{Algorithm, BatchTd, Learner, Lstd, OnlineTd, RecursiveLstd};
+use nalgebra::SVector;
+use tests::{Case, OWN_FAMILY, Outputs, RealComputation, check_real_family, with_dimension};
+
+/// The cumulants.
+const C: usize = 2;
+
+struct Classical;
+
+impl RealComputation for Classical {
+    fn run<R: Real>(&self, case: &Case) -> Outputs<R> {
+        with_dimension!(case.count("d"), +1, classical::<R>(case))
+    }
+}
+
+struct Row<R: Real, const D: usize> {
+    phi: SVector<R, D>,
+    phi_next: SVector<R, D>,
+    rewards: [R; C],
+    terminal: bool,
+    end: bool,
+}
+
+fn rows<R: Real, const D: usize>(case: &Case) -> Vec<Row<R, D>> {
+    let numbers = |name: &str| -> Vec<R> { tests::load(&case.input(name), 0) };
+    let (phi, phi_next, rewards) = (numbers("phi"), numbers("phi_next"), numbers("rewards"));
+    let (terminal, end) = (case.input("terminal").indices(), case.input("end").indices());
+    (0..case.count("n"))
+        .map(|t| Row {
+            phi: SVector::from_column_slice(&phi[t * D..(t + 1) * D]),
+            phi_next: SVector::from_column_slice(&phi_next[t * D..(t + 1) * D]),
+            rewards: [rewards[C * t], rewards[C * t + 1]],
+            terminal: terminal[t] == 1,
+            end: end[t] == 1,
+        })
+        .collect()
+}
+
+fn classical<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
+    let number = |name: &str| R::from_f64(case.number(name));
+    let (gamma, lambda) = (number("gamma"), number("lambda"));
+    let rows = rows::<R, D>(case);
+    match case.word("kind") {
+        "online_td" => {
+            let td = OnlineTd::new(gamma, lambda, number("alpha")).unwrap();
+            learned(td, &rows, |learner, m| td.value_function_of(learner, m).unwrap().weights)
+        }
+        "true_online_td" => {
+            let td = OnlineTd::true_online(gamma, lambda, number("alpha")).unwrap();
+            learned(td, &rows, |learner, m| td.value_function_of(learner, m).unwrap().weights)
+        }
+        "recursive_lstd" => {
+            let lstd = RecursiveLstd::new(gamma, lambda, number("retention"), number("ridge"));
+            let lstd = lstd.unwrap();
+            learned(lstd, &rows, |learner, m| lstd.value_function_of(learner, m).unwrap().weights)
+        }
+        "batch_td" => {
+            let td = BatchTd::new(gamma, lambda, number("alpha"), case.count("iterations"));
+            let td = td.unwrap();
+            let forgetting = Forgetting::new(number("retention")).unwrap();
+            let mut out = Outputs::new();
+            let grown = observed(td.mask(), Growing, &rows);
+            let faded = observed(td.mask(), forgetting, &rows);
+            let of = |m| td.value_function_of(&grown, m).unwrap().weights;
+            out.field("weights", "growing", weights(of));
+            let of = |m| td.value_function_of(&faded, m).unwrap().weights;
+            out.field("forgetting", "forgetting", weights(of));
+            out
+        }
+        "lstd" => {
+            let lstd = Lstd::new(gamma, lambda, number("ridge")).unwrap();
+            let forgetting = Forgetting::new(number("retention")).unwrap();
+            let mut out = Outputs::new();
+            let grown = observed(lstd.mask(), Growing, &rows);
+            let faded = observed(lstd.mask(), forgetting, &rows);
+            let of = |m| lstd.value_function_of(&grown, m).unwrap().weights;
+            out.field("weights", "growing", weights(of));
+            let of = |m| lstd.value_function_of(&faded, m).unwrap().weights;
+            out.field("forgetting", "forgetting", weights(of));
+            out
+        }
+        other => panic!("{}: kind {other}", case.label()),
+    }
+}
+
+fn weights<R: Real, const D: usize>(of: impl Fn(usize) -> SVector<R, D>) -> Vec<R> {
+    (0..C).flat_map(|m| of(m).data.0[0]).collect()
+}
+
+fn observed<R: Real, W: Window<R>, const D: usize>(
+    mask: &TdLambda<R>,
+    window: W,
+    rows: &[Row<R, D>],
+) -> Context<D, TdLambda<R>, W, R, C> {
+    let mut context = Context::with(*mask, window);
+    for row in rows {
+        if row.terminal {
+            context.observe_terminal(&row.phi, row.rewards).unwrap();
+        } else {
+            context.observe(&row.phi, row.rewards, &row.phi_next).unwrap();
+        }
+        if row.end {
+            context.end_episode();
+        }
+    }
+    context
+}
+
+fn learned<R: Real, A: Algorithm<R>, const D: usize>(
+    algorithm: A,
+    rows: &[Row<R, D>],
+    of: impl Fn(&Learner<D, A, R, C>, usize) -> SVector<R, D>,
+) -> Outputs<R> {
+    let mut learner = Learner::<D, A, R, C>::with(algorithm);
+    let mut path = Vec::new();
+    for row in rows {
+        if row.terminal {
+            learner.observe_terminal(&row.phi, row.rewards).unwrap();
+        } else {
+            learner.observe(&row.phi, row.rewards, &row.phi_next).unwrap();
+        }
+        if row.end {
+            learner.end_episode();
+        }
+        path.extend(of(&learner, 0).data.0[0]);
+    }
+    assert_eq!(learner.len(), rows.len() as u64);
+    let mut out = Outputs::new();
+    out.field("weights", "recursive", weights(|m| of(&learner, m)));
+    out.field("path", "recursive", path);
+    out
+}
+
+#[test]
+fn golden_classical() {
+    check_real_family(OWN_FAMILY, &Classical);
+}
