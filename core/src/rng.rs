@@ -79,6 +79,11 @@ impl Rng {
         low + (high - low) * self.uniform::<R>()
     }
 
+    /// A number in [low, high) whose logarithm is uniform; 0 < low <= high.
+    pub fn log_uniform(&mut self, low: f32, high: f32) -> f32 {
+        libm::expf(self.uniform_in(libm::logf(low), libm::logf(high)))
+    }
+
     /// A uniform integer in 0..bound (bound 0 counts as 1), without modulo bias: Lemire's
     /// multiply-and-shift on 32-bit words, with rejection.
     pub fn below(&mut self, bound: u32) -> u32 {

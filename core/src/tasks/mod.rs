@@ -10,6 +10,8 @@
 //! | CartPole | Algorithm 4 | [`cart_pole()`] |
 //! | CartPole, one grid | the authors' code | [`cart_pole_single_grid`] |
 //!
+//! Beside them: signals as sensors might show them, [`random_signal`].
+//!
 //! ```
 //! use ictd_core::rng::Rng;
 //! use ictd_core::tasks::{self, Mrp, Task, cart_pole::TileCoding};
@@ -37,6 +39,7 @@ mod distribution;
 mod loop_mrp;
 mod mrp;
 mod random_mdp;
+mod signals;
 
 pub use boyan_chain::{boyan_chain, boyan_chain_representable, boyan_transition};
 pub use cart_pole::{CartPole, cart_pole, cart_pole_single_grid};
@@ -44,6 +47,7 @@ pub use distribution::{CartPoleTasks, FiniteTask, FiniteTasks, TaskDistribution}
 pub use loop_mrp::{loop_mrp, loop_transition};
 pub use mrp::Mrp;
 pub use random_mdp::{MAX_ACTIONS, random_mdp};
+pub use signals::random_signal;
 
 use crate::error::Error;
 use crate::linalg::zeros;

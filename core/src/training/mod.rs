@@ -80,7 +80,7 @@ pub use settings::{Loss, Optimizer, Settings};
 pub use softmax::{Softmax, SoftmaxNetwork};
 pub use trainer::MultiTaskTd;
 pub use transformer_network::TransformerNetwork;
-pub use universal::{LENGTHS, UniversalSettings, UniversalTraining};
+pub use universal::{CELLS, Kind, LENGTHS, UniversalSettings, UniversalTraining};
 pub use windows::{Trajectory, Window, Windows};
 
 #[cfg(test)]

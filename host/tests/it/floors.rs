@@ -45,6 +45,7 @@ const INFERENCE: &[&str] = &[
     "stored",
     "context",
     "normalised",
+    "deviations",
     "td",
     "model",
     "shapes",
