@@ -21,6 +21,10 @@
 //!   are all 0.
 //! - C exists for n < d, constant and equal features: n_0 keeps it away from singular, and where n_0 is
 //!   lost beside n, a pivot below 2^-20 counts as 2^-20.
+//!
+//! [`Normalised`] is this as it stands: what training and dense layers read. A [`UniversalModel`](crate::UniversalModel)
+//! computes its values in the units of the context, by products with vectors and [`Metric`]: the same but for
+//! roundings.
 
 mod metric;
 mod pass;
@@ -40,7 +44,7 @@ use crate::transition::{Token, check_token_size};
 use crate::value_function::{BoundedValueFunction, ValueFunction, within};
 use crate::vector::Vector;
 
-/// The least pivot of the Cholesky decomposition, of features with unit second moment.
+/// The least pivot of the decompositions, of features with unit second moment.
 const LEAST_PIVOT: f64 = 1.0 / 1_048_576.0;
 
 /// How many root mean squares of its context a feature may reach; uniform and binary features stay below. (After
@@ -127,6 +131,7 @@ impl<S: Scalar, const D: usize> Entries<S, D> for Whole {
 
     #[inline(always)]
     fn take(self, read: &Read<'_, S, impl Entry<S, D>>) -> Unnormalised<S, D> {
+        // Columns that are there: zeros would be a call on a chip. And no reference: what is returned would be copied.
         let reward = read.column((Block::Reward, 0));
         let mut out = Unnormalised {
             g: BlockMatrix { phi: [reward; D], phi_next: [reward; D], reward },

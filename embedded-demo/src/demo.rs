@@ -62,7 +62,7 @@ pub(crate) fn figure_1(name: &str, model: &Model<4>, digest: &mut Digest) -> Res
         let msve = task.msve(&d, &task.values_of(&value.weights), &v);
         digest.number(predicted);
         digest.number(msve);
-        if [1, 2, 5, 10, 20, 50, 100].contains(&n) {
+        if [1, 2, 3, 5, 10, 20, 50, 100].contains(&n) {
             log!(
                 "  context {} state {} value {} true {} MSVE {}",
                 n,

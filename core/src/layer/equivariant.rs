@@ -165,6 +165,7 @@ impl<S: Scalar> EquivariantLayer<S> {
         let columns = |x, x_next| [q1 * x + q3 * x_next, q2 * x + q4 * x_next];
         let mut reward = product(self.p, &g.reward);
         reward.scale(q5);
+        // Columns that are there: zeros would be a call on a chip.
         let mut out = BlockMatrix { phi: [reward; D], phi_next: [reward; D], reward };
         for j in 0..D {
             let (phi, phi_next) = (&g.phi[j], &g.phi_next[j]);

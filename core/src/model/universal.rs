@@ -14,7 +14,7 @@ use crate::transition::check_gamma;
 use crate::value_function::BoundedValueFunction;
 
 /// Layers of ten numbers, a mask and a discount: one model for every number of features, every length of a
-/// context and every unit ([`crate::normalised`]), at most C layers of their own.
+/// context and every unit ([`crate::normalised`]), in at most C layers.
 ///
 /// ```
 /// use ictd_core::UniversalModel;
@@ -38,8 +38,8 @@ impl<R: Real, M: Mask<R>, const C: usize> UniversalModel<R, M, C> {
     /// A model of its parts.
     ///
     /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `prior_count` (above 0), `gamma` (in \[0, 1)) or
-    /// `depth` (at most 65535).
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `prior_count` (above 0) or `gamma` (in \[0, 1));
+    /// [`Error::CapacityExceeded`] for more layers in the pass than C.
     pub fn new(
         transformer: Transformer<UniversalLayer<R>, C>,
         mask: M,

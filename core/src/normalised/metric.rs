@@ -1,12 +1,9 @@
-use super::{Unnormalised, inverse, is_positive};
+use super::{LEAST_PIVOT, Unnormalised, inverse, is_positive};
 use crate::block_matrix::BlockMatrix;
 use crate::layer::product;
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
 use crate::transition::Token;
-
-/// The least pivot of a decomposition, beside the feature's own second moment.
-const LEAST_PIVOT: f64 = 1.0 / 1_048_576.0;
 
 /// T^T T / (n + n_0), in the units of the context: the inverse of diag(F', F', (1 + n_0 / n) sum r^2), where F' is
 /// F with its diagonal 1 + n_0 / n times as large. A product with it costs O(D^2).

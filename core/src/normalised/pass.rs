@@ -6,8 +6,8 @@
 //! B_l = I + P_l G_l Q_l M      G_{l+1} = B_l G_l B_l^T      w = -(first d entries of) (B_{L-1} ... B_0)^T e_K
 //! ```
 //!
-//! Of three layers every product is one with a vector, O(D^2), where T G T^T takes O(D^3). Of more the first L - 3
-//! form B and G.
+//! Of three layers the first forms P G Q, a combination of blocks, and every product is one with a vector: O(D^2), where
+//! T G T^T takes O(D^3). Of more the first L - 3 form B and G.
 
 use super::Metric;
 use crate::block_matrix::{BlockMatrix, SquareMatrix};
