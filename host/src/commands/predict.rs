@@ -47,8 +47,8 @@ const BLOCK: usize = 8192;
 /// The features of a signal are made as it comes: 0.5, the value, its difference from the last one, a slow
 /// average, and more lags with --features. Or the file has its own, phi_0 ... phi_{d-1}.
 ///
-/// CSV: a header line; separators `,`, `;` or tabs; lines that begin with # are skipped. Columns `terminal`
-/// (1: the row is the last of its episode, and nothing follows it) and `end` (1: it is cut here) mark
+/// CSV: a header line; separators `,`, `;` or tabs; empty lines and those that begin with # are skipped.
+/// Columns `terminal` (1: the row is the last of its episode, and nothing follows it) and `end` (1: it is cut here) mark
 /// episodes. A column `reward` is, as for `evaluate`, the cumulant on leaving its row; any other is predicted
 /// from the next row on.
 ///

@@ -1,7 +1,7 @@
 //! Columns of numbers of a CSV file, read row by row: the file need not fit the memory.
 //!
-//! Columns are found by their names in the header line; separators are `,`, `;` or tabs; lines that begin with `#`
-//! are skipped. `terminal` and `end` mark episodes and `phi_0`, ..., `phi_{d-1}` are features, as in
+//! Columns are found by their names in the header line; separators are `,`, `;` or tabs; empty lines and
+//! those that begin with `#` are skipped. `terminal` and `end` mark episodes and `phi_0`, ..., `phi_{d-1}` are features, as in
 //! [`super::trajectory`]. A cell that is no finite number is a gap.
 
 use super::error::{FormatError, Problem, excerpt};
@@ -270,7 +270,7 @@ mod tests {
                 "x,y\n1,2\n,2\n",
                 "row 2 (line 3), column `x`: empty; accepted is a finite number, or",
             ),
-            ("# a\nx\n1\n\ninf\n", "row 2 (line 5), column `x`: `inf`"),
+            ("# a\nx\n1\ninf\n", "row 2 (line 4), column `x`: `inf`"),
             ("x,end\n1,2\n", "row 1 (line 2), column `end`: `2`; accepted is 0 or 1"),
         ] {
             let message = message(text);
