@@ -42,6 +42,7 @@
 //! | what is trained: parameters, values, gradients | `network`, `parameters` |
 //! | transformers of either attention | `transformer_network` |
 //! | linear attention, and its batch at speed | `linear`, `linear_batch` |
+//! | of any shape; ten numbers a layer; contexts without units | `any_linear`, `read` |
 //! | softmax attention, and what a batch's windows share | `softmax` |
 //! | the recurrent network | `rnn` |
 //! | the batch-TD reference with its trained step size | `batch_td` |

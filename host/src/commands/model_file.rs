@@ -270,13 +270,13 @@ pub fn to_bytes(
     // The core judges what stands beside P and Q.
     let (kind, judged) = match attention {
         Attention::Linear => {
-            let model = Model::<f32, 1, 3, 1, TdLambda>::td_lambda(0.0, depth, gamma, lambda);
+            let model = Model::<f32, 1, 3, 1, TdLambda>::td_lambda(1.0, depth, gamma, lambda);
             (AttentionKind::Linear, model.map(drop))
         }
         Attention::Softmax => {
             let softmax: Result<SoftmaxAttention, _> =
                 attention::Attention::<f32, 3>::of_trace_decay(lambda);
-            let model = Model::<f32, 1, 3, 1>::td0(0.0, depth, gamma);
+            let model = Model::<f32, 1, 3, 1>::td0(1.0, depth, gamma);
             (AttentionKind::Softmax, softmax.and(model).map(drop))
         }
     };

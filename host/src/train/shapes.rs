@@ -116,7 +116,9 @@ impl WithScalar for OfShape<'_> {
     }
 }
 
-/// Linear attention of any shape, with room for D features.
+/// Linear attention of any shape, with room for D features. A call of its own: on the stack it makes a trainer
+/// with all that room.
+#[inline(never)]
 fn linear<S: Scalar<Element = f32>, const D: usize, const K: usize>(
     options: &Train,
     seeds: &[u64],

@@ -49,7 +49,9 @@ fn lanes_and_threads_change_no_bit() {
     let full = Train { mrps: 6, batches: 2, batch_size: 8, context: 10, ..Train::default() };
     let ten = Train { parameters: ParameterSet::Equivariant, normalise: true, ..full.clone() };
     for options in [full, ten] {
-        lanes_change_no_bit(&options);
+        // A group is made on the stack, with room for long trajectories in each lane.
+        let thread = std::thread::Builder::new().stack_size(64 << 20);
+        thread.spawn(move || lanes_change_no_bit(&options)).unwrap().join().unwrap();
     }
     let one = fresh(&[&SMALL[..], &["--threads", "1"]].concat());
     for threads in ["2", "3"] {

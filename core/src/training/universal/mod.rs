@@ -286,13 +286,13 @@ fn of_task(error: f32, level: &mut f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tasks::boyan_chain;
+    use crate::tasks::{boyan_chain, random_mdp};
 
     const KIND: Kind = Kind { cell: 0, early: 1.0 };
 
     #[test]
     fn every_loss_learns_from_tasks_and_from_signals() {
-        let steps = 600;
+        let steps = 800;
         for loss in [Loss::TrueValue, Loss::MonteCarlo { horizon: 50 }, Loss::TdError] {
             for of_signals in [false, true] {
                 let settings = UniversalSettings { steps, loss, ..Default::default() };
@@ -303,16 +303,19 @@ mod tests {
                     let of_step = if of_signals {
                         training.step_on_signal(0.9, &mut rng).unwrap()
                     } else {
-                        let task: Mrp<f32, 4, 10> = boyan_chain(10, &mut rng).unwrap();
+                        let task: Mrp<f32, 2, 8> = random_mdp(8, 3, 0.9, &mut rng).unwrap();
                         training.step(KIND, &task, 0.9, &mut rng).unwrap()
                     };
                     match step {
-                        0..100 => first += of_step,
-                        500.. => last += of_step,
+                        0..200 => first += of_step,
+                        600.. => last += of_step,
                         _ => (),
                     }
                 }
-                assert!(last < 0.95 * first, "{loss:?} {of_signals}: {first} {last}");
+                // Most of an error against one sampled return is that return's own noise.
+                let is_noisy = !of_signals && matches!(loss, Loss::MonteCarlo { .. });
+                let most = if is_noisy { 0.99 } else { 0.95 };
+                assert!(last < most * first, "{loss:?} {of_signals}: {first} {last}");
                 assert_eq!(training.steps(), steps);
                 assert_ne!(training.transformer().layers(), training.transformer.layers());
             }
