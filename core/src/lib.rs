@@ -137,7 +137,6 @@ pub mod attention;
 pub mod block_matrix;
 pub mod constructions;
 pub mod context;
-pub mod deviations;
 pub mod digest;
 pub mod error;
 pub mod gradient;

@@ -1,4 +1,16 @@
-//! Features of a signal, made as it comes, and features without units.
+//! A signal seen from its slow average: features, and cumulants whose values give the discounted sum of what
+//! follows, whatever the signal's level.
+//!
+//! A sensor's values are often a large constant and small changes. With a slow average
+//! a_t = a_{t-1} + beta (x_t - a_{t-1}), and deviations c_{t+1} = x_{t+1} - a_t in the place of rewards,
+//!
+//! ```text
+//! sum_k gamma^k x_{t+1+k} = a_t / (1 - gamma) + (1 + gamma beta / (1 - gamma)) sum_k gamma^k c_{t+1+k}
+//! ```
+//!
+//! exactly (the sum telescopes: it is potential-based shaping with the potential a_t / (1 - gamma)). So what is
+//! learned is the second sum alone. It does not know the level, c knows no gamma, and so one context answers every
+//! discount. Any estimator can be used in this way: a model, TD, LSTD.
 //!
 //! ```
 //! use ictd_core::UniversalModel;
@@ -7,15 +19,17 @@
 //!
 //! // Predicts the discounted sum of a sensor's next values, again after each of them.
 //! let model = UniversalModel::<f32>::universal(0.9)?;
-//! let mut context = Context::<4, _, Forgetting>::with(*model.mask(), Forgetting::new(0.99)?);
+//! let mut context = Context::<4, _, Forgetting>::with(*model.mask(), Forgetting::new(0.995)?);
 //! let mut signal = Signal::new();
-//! let mut phi = signal.features(20.5)?;
+//! let (mut phi, _) = signal.observe(20.5)?;
 //! for value in [20.75, 21.0, 21.5, 21.25] {
-//!     let phi_next = signal.features(value)?;
-//!     context.observe(&phi, value, &phi_next)?;
+//!     let (phi_next, deviation) = signal.observe(value)?;
+//!     context.observe(&phi, deviation, &phi_next)?;
 //!     phi = phi_next;
 //! }
-//! assert!(model.value_function(&context)?.at(&phi) > 0.0);
+//! let value = model.value_function(&context)?.at(&phi);
+//! let prediction = signal.level().discounted_sum(0.9, value);
+//! assert!(prediction > 200.0 && prediction < 230.0);
 //! # Ok::<(), ictd_core::Error>(())
 //! ```
 
@@ -24,86 +38,143 @@ use crate::scalar::{Scalar, check_lanes};
 use crate::transition::FeatureVector;
 use crate::value_function::clamp;
 
-/// The feature that never changes.
-const BIAS: f64 = 0.5;
-/// How much of the way to a new value the slow average goes.
-const SLOW_RATE: f64 = 1.0 / 32.0;
+/// beta: how much of the way to a new value the slow average goes.
+const SLOW: f64 = 0.04;
+/// The same of two more averages among the features.
+const FAST: f64 = 0.2;
+const SLOWEST: f64 = 0.01;
 /// How many root mean squares a scaled feature may reach, as in the queries of the universal model.
 const REACH: f64 = 2.0;
 
-/// D features of a scalar signal x_t, made as it comes:
-///
-/// | feature | |
-/// |---|---|
-/// | 0 | 0.5, the bias |
-/// | 1 | x_t, the value |
-/// | 2 | x_t - x_{t-1}, the difference |
-/// | 3 | the slow average, a <- a + (x_t - a) / 32, which starts as the first value |
-/// | 4, 5, ... | x_{t-2}, x_{t-3}, ..., more lags |
-///
-/// The first D of them are taken. At the start, and after [`Signal::end_episode`], what has not been seen counts as the
-/// value itself. A model that reads contexts in units of their own needs no scale ([`crate::normalised`]).
+/// The slow average a_t of a cumulant, from which its deviations are seen.
 ///
 /// ```
-/// use ictd_core::signal::Signal;
+/// use ictd_core::signal::Level;
 ///
-/// let mut signal = Signal::<6>::new();
-/// assert_eq!(signal.features(8.0)?, [0.5, 8.0, 0.0, 8.0, 8.0, 8.0]);
-/// assert_eq!(signal.features(40.0)?, [0.5, 40.0, 32.0, 9.0, 8.0, 8.0]);
-/// assert!(signal.features(f32::NAN).is_err());
+/// let mut level = Level::new();
+/// assert_eq!((level.observe(8.0_f64)?, level.observe(8.5)?), (0.0, 0.5));
+/// // A cumulant that stays where its average is has deviations of 0.
+/// assert_eq!(level.discounted_sum(0.5, 0.0), 2.0 * 8.02);
 /// # Ok::<(), ictd_core::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level<S: Scalar = f32> {
+    average: S,
+    has_average: bool,
+}
+
+impl<S: Scalar> Level<S> {
+    /// Of a cumulant that has not begun; its average starts as the first value.
+    pub const fn new() -> Self {
+        Level { average: S::ZERO, has_average: false }
+    }
+
+    /// Takes the next value: its deviation from the average before it, 0 for the first.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`], naming `value`; the level stays as it was.
+    pub fn observe(&mut self, value: S) -> Result<S, Error> {
+        if !value.is_finite() {
+            return Err(Error::NonFinite { parameter: "value" });
+        }
+        if !self.has_average {
+            (self.average, self.has_average) = (value, true);
+        }
+        let deviation = value - self.average;
+        self.average += S::from_f64(SLOW) * deviation;
+        Ok(deviation)
+    }
+
+    /// The discounted sum of the values that follow, from that of the deviations that follow.
+    pub fn discounted_sum(&self, gamma: S, of_deviations: S) -> S {
+        let horizon = S::ONE / (S::ONE - gamma);
+        self.average * horizon + (S::ONE + gamma * S::from_f64(SLOW) * horizon) * of_deviations
+    }
+
+    /// The inverse of [`Level::discounted_sum`].
+    pub fn of_deviations(&self, gamma: S, discounted_sum: S) -> S {
+        let horizon = S::ONE / (S::ONE - gamma);
+        let deviation = discounted_sum - self.average * horizon;
+        deviation / (S::ONE + gamma * S::from_f64(SLOW) * horizon)
+    }
+}
+
+impl<S: Scalar> Default for Level<S> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Features of a signal x_t and its deviations, made as it comes; D features of
+///
+/// | feature | |
+/// |---|---|
+/// | 0 | x_t - a_t, from the slow average (beta = 0.04) |
+/// | 1 | x_t - x_{t-1}, the difference |
+/// | 2 | a fast average (0.2) - a_t |
+/// | 3 | a_t - the slowest average (0.01) |
+/// | 4, 5, ... | x_{t-2} - a_t, x_{t-3} - a_t, ..., more lags |
+///
+/// The averages start as the first value. At the start, and after [`Signal::end_episode`], lags that have not
+/// been seen count as the value itself. A model that reads contexts in units of its own needs no scale
+/// ([`crate::normalised`]).
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Signal<const D: usize = 4, S: Scalar = f32> {
+    level: Level<S>,
+    fast: S,
+    slowest: S,
     /// The values before, the latest first.
     lags: [S; D],
-    slow: S,
-    /// Without it the next value is the first one of all.
-    has_average: bool,
-    /// Without it the next value is the first one of an episode.
     has_lags: bool,
 }
 
 impl<const D: usize, S: Scalar> Signal<D, S> {
     /// Of a signal that has not begun.
     pub const fn new() -> Self {
-        const {
-            assert!(D > 0, "a signal has at least one feature");
-        }
-        Signal { lags: [S::ZERO; D], slow: S::ZERO, has_average: false, has_lags: false }
+        let (fast, slowest, lags) = (S::ZERO, S::ZERO, [S::ZERO; D]);
+        Signal { level: Level::new(), fast, slowest, lags, has_lags: false }
     }
 
-    /// Takes the next value and returns the features after it, (D).
+    /// Takes the next value: the features after it, (D), and its deviation from the slow average before it, the
+    /// cumulant of the transition to it (0 for the first value).
     ///
     /// # Errors
     /// [`Error::NonFinite`], naming `value`; the signal stays as it was.
-    pub fn features(&mut self, value: S) -> Result<[S; D], Error> {
-        if !value.is_finite() {
-            return Err(Error::NonFinite { parameter: "value" });
-        }
-        if !self.has_average {
-            (self.slow, self.has_average) = (value, true);
+    pub fn observe(&mut self, value: S) -> Result<([S; D], S), Error> {
+        let is_first = !self.level.has_average;
+        let deviation = self.level.observe(value)?;
+        if is_first {
+            (self.fast, self.slowest) = (value, value);
         }
         if !self.has_lags {
             (self.lags, self.has_lags) = ([value; D], true);
         }
-        self.slow += S::from_f64(SLOW_RATE) * (value - self.slow);
+        self.fast += S::from_f64(FAST) * (value - self.fast);
+        self.slowest += S::from_f64(SLOWEST) * (value - self.slowest);
+        let slow = self.level.average;
         let mut features = [S::ZERO; D];
         for i in 0..D {
             features[i] = match i {
-                0 => S::from_f64(BIAS),
-                1 => value,
-                2 => value - self.lags[0],
-                3 => self.slow,
-                _ => self.lags[i - 3],
+                0 => value - slow,
+                1 => value - self.lags[0],
+                2 => self.fast - slow,
+                3 => slow - self.slowest,
+                _ => self.lags[i - 3] - slow,
             };
         }
-        self.lags.copy_within(..D - 1, 1);
-        self.lags[0] = value;
-        Ok(features)
+        self.lags.copy_within(..D.saturating_sub(1), 1.min(D));
+        if let Some(latest) = self.lags.first_mut() {
+            *latest = value;
+        }
+        Ok((features, deviation))
     }
 
-    /// The next value does not follow the last one: its lags are forgotten, the slow average stays.
+    /// The slow average.
+    pub fn level(&self) -> &Level<S> {
+        &self.level
+    }
+
+    /// The next value does not follow the last one: its lags are forgotten, the averages stay.
     pub fn end_episode(&mut self) {
         self.has_lags = false;
     }
@@ -167,19 +238,49 @@ impl<const D: usize, S: Scalar> Scale<D, S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rng::Rng;
+    use std::vec::Vec;
 
     #[test]
-    fn after_an_episode_lags_begin_anew_and_the_slow_average_stays() {
-        let mut signal = Signal::<5>::new();
-        signal.features(32.0).unwrap();
-        signal.end_episode();
-        assert_eq!(signal.features(0.0), Ok([0.5, 0.0, 0.0, 31.0, 0.0]));
-        let before = signal;
-        assert!(signal.features(f32::INFINITY).is_err());
-        assert_eq!(signal, before);
-        // Fewer features are the first ones.
-        assert_eq!(Signal::<2>::new().features(3.0_f32), Ok([0.5, 3.0]));
-        assert_eq!(Signal::<1, f64>::new().features(3.0), Ok([0.5]));
+    fn the_discounted_sum_of_deviations_gives_that_of_the_values() {
+        let (mut rng, mut signal) = (Rng::new(2), Signal::<1, f64>::new());
+        let values: Vec<f64> = (0..600).map(|_| 1e3 + rng.normal::<f64>()).collect();
+        let (mut seen, mut deviations) = (Vec::new(), Vec::new());
+        for value in &values {
+            deviations.push(signal.observe(*value).unwrap().1);
+            seen.push(signal);
+        }
+        for gamma in [0.0, 0.5, 0.9] {
+            for t in [0, 1, 17] {
+                let sum = |of: &[f64]| of[t + 1..].iter().rev().fold(0.0, |sum, x| x + gamma * sum);
+                let want = sum(&values);
+                let got = seen[t].level().discounted_sum(gamma, sum(&deviations));
+                assert!((got - want).abs() < 1e-9 * want, "{gamma} {t}: {got}, not {want}");
+                let back = seen[t].level().of_deviations(gamma, got);
+                assert!((back - sum(&deviations)).abs() < 1e-9, "{gamma} {t}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_level_changes_no_feature_and_an_episode_forgets_lags_alone() {
+        let (mut here, mut there) = (Signal::<6>::new(), Signal::<6>::new());
+        for value in [0.0, 1.0, -2.0, 5.0] {
+            let (here, there) =
+                (here.observe(value).unwrap(), there.observe(value + 64.0).unwrap());
+            for (x, y) in here.0.iter().zip(&there.0) {
+                assert!((x - y).abs() < 1e-4, "{value}: {x} {y}");
+            }
+            assert!((here.1 - there.1).abs() < 1e-4);
+        }
+        here.end_episode();
+        let (features, _) = here.observe(8.0).unwrap();
+        assert_eq!(features[1], 0.0);
+        assert_eq!(features[4], features[0]);
+        let before = here;
+        assert!(here.observe(f32::NAN).is_err());
+        assert_eq!(here, before);
+        assert_eq!(Signal::<1>::new().observe(3.0), Ok(([0.0], 0.0)));
     }
 
     #[test]

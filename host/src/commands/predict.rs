@@ -44,8 +44,10 @@ const BLOCK: usize = 8192;
 ///   zero         0
 /// What was best of td and lstd is known in hindsight alone; the model has no settings to choose.
 ///
-/// The features of a signal are made as it comes: 0.5, the value, its difference from the last one, a slow
-/// average, and more lags with --features. Or the file has its own, phi_0 ... phi_{d-1}.
+/// All but a `reward` is seen as deviations from its slow average, x_{t+1} - a_t, by the model and by the
+/// algorithms beside it: the discounted sum of the values follows from theirs exactly. The features of a
+/// signal are made as it comes: the value, a fast average and a slower one, seen from the slow average, the
+/// difference from the last value, and more lags with --features. Or the file has its own, phi_0 ... phi_{d-1}.
 ///
 /// CSV: a header line; separators `,`, `;` or tabs; empty lines and those that begin with # are skipped.
 /// Columns `terminal` (1: the row is the last of its episode, and nothing follows it) and `end` (1: it is cut here) mark
@@ -79,7 +81,7 @@ pub struct Predict {
     #[arg(long, value_name = "D", value_parser = options::one_of(&[1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16]))]
     pub features: Option<usize>,
     /// What the models' contexts retain of the past with each row
-    #[arg(long, default_value = "0.99", value_parser = retention)]
+    #[arg(long, default_value = "0.995", value_parser = retention)]
     pub retention: f64,
     /// A model beside the one that ships: a stored model, .safetensors, data.npz, or the folder of a run; may
     /// be given several times
@@ -169,6 +171,7 @@ impl Experiment for Predict {
                     retention: self.retention,
                     given: &given,
                     of_signal: features == 0,
+                    is_reward: source.is_reward,
                 };
                 let learners = for_dimension!(d, learners(&settings)).ok_or_else(|| {
                     let reason = format!("{d} features; accepted is {}", dimension::ACCEPTED);

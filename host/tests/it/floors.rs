@@ -45,7 +45,6 @@ const INFERENCE: &[&str] = &[
     "stored",
     "context",
     "normalised",
-    "deviations",
     "td",
     "model",
     "shapes",

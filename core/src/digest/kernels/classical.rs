@@ -32,7 +32,9 @@ pub(super) fn classical<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<()
             run.digests.numbers(&learner.algorithm().value_function(learner)?.weights);
         }
         run.digests.numbers(&batch.value_function(&context)?.weights);
-        run.digests.numbers(&scale.scaled(&signal.features(draws.number())?));
+        let (features, deviation) = signal.observe(draws.number())?;
+        run.digests.numbers(&scale.scaled(&features));
+        run.digests.numbers(&[signal.level().discounted_sum(gamma, deviation)]);
     }
     run.each(|rng, digest| {
         let recursive = RecursiveLstd::new(0.9, 0.75, 0.97, 0.5)?;

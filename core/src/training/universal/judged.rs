@@ -1,10 +1,10 @@
 //! What the predictions of a step are judged by: the states of a task, or what followed in a signal.
 
 use super::S;
-use crate::deviations::Deviations;
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::scalar::Scalar;
+use crate::signal;
 use crate::tasks::{Mrp, random_signal};
 use crate::training::Loss;
 use crate::training::trainer::sampled_return;
@@ -102,12 +102,12 @@ impl Signal {
         let features = [[0.0; SIGNAL_FEATURES]; SAMPLES];
         let (deviations, returns) = ([0.0; SAMPLES], [0.0; SAMPLES]);
         let mut signal = Signal { len, features, deviations, returns, weight: 0.0 };
-        let mut seen = Deviations::new();
+        let mut seen = signal::Signal::new();
         for t in 0..=last {
             (signal.features[t], signal.deviations[t]) = seen.observe(values[t])?;
         }
         // As if the last value stayed.
-        signal.returns[last] = seen.of_deviations(gamma, values[last] / (1.0 - gamma));
+        signal.returns[last] = seen.level().of_deviations(gamma, values[last] / (1.0 - gamma));
         for t in (0..last).rev() {
             signal.returns[t] = signal.deviations[t + 1] + gamma * signal.returns[t + 1];
         }

@@ -6,7 +6,7 @@ use crate::formats::parameters::{Attention, Parameters};
 use ictd_core::context::{Context, Forgetting};
 use ictd_core::layer::Layer;
 use ictd_core::mask::TdLambda;
-use ictd_core::signal::{Scale, Signal};
+use ictd_core::signal::{Level, Scale, Signal};
 use ictd_core::td::{Learner, Lstd, OnlineTd};
 use ictd_core::transformer::Transformer;
 use serde_json::{Map, Value, json};
@@ -39,6 +39,8 @@ pub(super) struct Settings<'a> {
     pub(super) given: &'a [Given],
     /// The features are made of a signal, or there are such columns.
     pub(super) of_signal: bool,
+    /// The cumulant is a reward, which is predicted as it is; others are seen from their slow average.
+    pub(super) is_reward: bool,
 }
 
 /// An estimator, by name and settings.
@@ -122,19 +124,21 @@ impl Given {
 
 /// Learns from a stream, and predicts.
 pub(super) trait Learners: Send {
-    /// Takes the next state, (1) or (d), with the cumulant on the way to it, none at the start of an episode; then
-    /// appends the prediction of each estimator, NaN where it has none.
+    /// Takes the next state, (1) or (d), with the cumulant on the way to it (at the start of an episode, where
+    /// `follows` is not set, it is but the signal's first value); then appends the prediction of each estimator,
+    /// NaN where it has none.
     ///
     /// # Errors
     /// The core's, for numbers that are too large.
     fn step(
         &mut self,
         state: &[f64],
-        cumulant: Option<f64>,
+        cumulant: f64,
+        follows: bool,
         predictions: &mut Vec<f32>,
     ) -> Result<(), ictd_core::Error>;
 
-    /// The state was the last one, and left with a cumulant.
+    /// The state was the last one, and left with a cumulant, after which nothing follows.
     ///
     /// # Errors
     /// As [`Learners::step`].
@@ -154,6 +158,7 @@ enum Model<const K: usize> {
 struct All<const D: usize, const K: usize> {
     gamma: f64,
     signal: Option<Signal<D, f64>>,
+    level: Option<Level<f64>>,
     /// The latest state of the episode, and the same without units.
     phi: Option<([f64; D], [f64; D])>,
     models: Vec<(Model<K>, Forgetful<D>)>,
@@ -208,6 +213,7 @@ pub(super) fn learners<const D: usize, const K: usize, const A: usize>(
     Ok(Box::new(All::<D, K> {
         gamma,
         signal: settings.of_signal.then(Signal::new),
+        level: (!settings.is_reward).then(Level::new),
         phi: None,
         models,
         scale: Scale::new(SCALE_RETENTION).doing("the features' scale")?,
@@ -236,15 +242,20 @@ impl<const D: usize, const K: usize> Learners for All<D, K> {
     fn step(
         &mut self,
         state: &[f64],
-        cumulant: Option<f64>,
+        cumulant: f64,
+        follows: bool,
         predictions: &mut Vec<f32>,
     ) -> Result<(), ictd_core::Error> {
         let phi = match &mut self.signal {
-            Some(signal) => signal.features(state[0])?,
+            Some(signal) => signal.observe(state[0])?.0,
             None => std::array::from_fn(|i| state[i]),
         };
+        let cumulant = match &mut self.level {
+            Some(level) => level.observe(cumulant)?,
+            None => cumulant,
+        };
         let scaled = self.scale.scaled(&phi);
-        if let (Some((before, scaled_before)), Some(cumulant)) = (self.phi, cumulant) {
+        if let (Some((before, scaled_before)), true) = (self.phi, follows) {
             for context in self.contexts() {
                 context.observe(&before, cumulant, &phi)?;
             }
@@ -253,8 +264,11 @@ impl<const D: usize, const K: usize> Learners for All<D, K> {
             }
         }
         self.phi = Some((phi, scaled));
-        // Before the first transition everything predicts 0.
-        let value = |x: Option<f64>, is_new: bool| x.unwrap_or(if is_new { 0.0 } else { f64::NAN });
+        // Before the first transition every value is 0.
+        let value = |x: Option<f64>, is_new: bool| {
+            let x = x.unwrap_or(if is_new { 0.0 } else { f64::NAN });
+            self.level.map_or(x, |level| level.discounted_sum(self.gamma, x))
+        };
         for (model, context) in &self.models {
             let x = value(self.value(model, context, &phi), context.is_empty());
             predictions.push(x as f32);
@@ -273,6 +287,8 @@ impl<const D: usize, const K: usize> Learners for All<D, K> {
     }
 
     fn terminal(&mut self, cumulant: f64) -> Result<(), ictd_core::Error> {
+        let cumulant =
+            self.level.map_or(cumulant, |level| level.of_deviations(self.gamma, cumulant));
         if let Some((phi, scaled)) = self.phi {
             for context in self.contexts() {
                 context.observe_terminal(&phi, cumulant)?;

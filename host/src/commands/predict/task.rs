@@ -155,7 +155,8 @@ impl Task {
         }
         let incoming = if *is_reward { self.before } else { self.before.map(|_| value) };
         self.predictions.clear();
-        self.learners.step(&state, incoming, &mut self.predictions)?;
+        let (cumulant, follows) = (incoming.unwrap_or(value), incoming.is_some());
+        self.learners.step(&state, cumulant, follows, &mut self.predictions)?;
         if let Some(cumulant) = incoming {
             self.returns.leave(cumulant, false);
         }
