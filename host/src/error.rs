@@ -1,7 +1,7 @@
 //! What can go wrong for a user: always one line that names the option, parameter or file.
 
 use crate::formats::FormatError;
-use crate::program::{self, quoted};
+use crate::program::{self, printable, quoted};
 use std::path::{Path, PathBuf};
 
 /// Why a command stopped.
@@ -63,6 +63,17 @@ pub enum Error {
     /// Ctrl-C.
     #[error("interrupted: nothing of this run was written")]
     Interrupted,
+    /// Ctrl-C twice, or in the middle of something long.
+    #[error(
+        "interrupted at once: the same command goes on from what is on the disk, or starts over"
+    )]
+    Stopped,
+    /// Stdout cannot be written.
+    #[error("stdout: {0}")]
+    Stdout(std::io::Error),
+    /// A panic.
+    #[error("a defect of ictd, please report it: {0}")]
+    Defect(String),
 }
 
 impl Error {
@@ -81,17 +92,20 @@ impl Error {
         Error::Write { path: path.to_owned(), source }
     }
 
-    /// 2 for wrong use or bad input, 130 for an interruption.
+    /// 2 for wrong use or bad input, 101 for a defect, 130 for an interruption.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Interrupted | Error::Paused { .. } => 130,
+            Error::Interrupted | Error::Paused { .. } | Error::Stopped => 130,
+            Error::Defect(_) => 101,
             _ => 2,
         }
     }
 
-    /// The message without line breaks.
+    /// The message without line breaks, as a terminal may show it.
     pub fn one_line(&self) -> String {
-        self.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+        let text = self.to_string();
+        let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        printable(&lines.join(" "))
     }
 
     /// The error as the one JSON object of `--json`.

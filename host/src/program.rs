@@ -1,4 +1,4 @@
-//! How this program is called, in what it tells its user to type.
+//! How this program is called, in what it tells its user to type, and what it shows of anybody's text.
 
 /// A command line: the program's name before the arguments, which are words for a shell already.
 pub fn call(arguments: &str) -> String {
@@ -12,7 +12,80 @@ pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
+    } else if word.chars().any(is_hidden) {
+        // What `printable` would replace, in the notation of bash, zsh and POSIX since 2024.
+        let byte = |b: u8| match b {
+            b'\'' | b'\\' => format!("\\{}", b as char),
+            b' '..=b'~' => char::from(b).to_string(),
+            _ => format!("\\{b:03o}"),
+        };
+        format!("$'{}'", word.bytes().map(byte).collect::<String>())
     } else {
         format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// Characters that a terminal obeys, or that hide or turn around what stands beside them.
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// Text that may come from anybody, as lines that a terminal shows and does not obey: `\u{1b}` for ESC.
+pub fn printable(text: &str) -> String {
+    if !text.chars().any(|c| is_hidden(c) && c != '\n') {
+        return text.to_owned();
+    }
+    let shown = |c: char| match c {
+        '\n' => "\n".to_owned(),
+        c if is_hidden(c) => c.escape_unicode().to_string(),
+        c => c.to_string(),
+    };
+    text.chars().map(shown).collect()
+}
+
+/// JSON that a terminal shows and does not obey, of the same value.
+pub fn printable_json(json: &str) -> String {
+    let shown = |c: char| match c {
+        // Only ever in a string; JSON escapes those of ASCII but DEL itself.
+        c if is_hidden(c) && c != '\n' => format!("\\u{:04x}", u32::from(c)),
+        c => c.to_string(),
+    };
+    if json.chars().any(|c| is_hidden(c) && c != '\n') {
+        json.chars().map(shown).collect()
+    } else {
+        json.to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_a_quoted_word_back() {
+        for word in [
+            "a",
+            "two  spaces",
+            "it's",
+            "$(x) `y` \"z\" \\",
+            "",
+            "esc\u{1b}[31m\nline\t'\\",
+            "ä\u{202e}",
+        ] {
+            let output = std::process::Command::new("bash")
+                .args(["-c", &format!("printf %s {}", quoted(word))])
+                .output()
+                .expect("bash starts");
+            assert_eq!(String::from_utf8(output.stdout).unwrap(), word);
+            assert_eq!(printable(&quoted(word)), quoted(word), "a suggestion is printed as it is");
+        }
+    }
+
+    #[test]
+    fn nothing_that_a_terminal_obeys_is_printed() {
+        assert_eq!(printable("a\u{1b}[2Jb\u{9b}c\rd\ne"), "a\\u{1b}[2Jb\\u{9b}c\\u{d}d\ne");
+        assert_eq!(printable("safe\u{202e}cod.exe"), "safe\\u{202e}cod.exe");
+        assert_eq!(printable_json("{\"a\":\"\u{9b}\u{7f}\"}"), "{\"a\":\"\\u009b\\u007f\"}");
     }
 }

@@ -5,15 +5,17 @@
 //! (`ICTD_FUZZ_SEED`, default 0); a failure prints the bytes that caused it.
 
 use ictd::commands::model_file;
+use ictd::experiments::Catalogue;
 use ictd::experiments::panels::MatrixRecords;
 use ictd::figures::Figure;
 use ictd::formats::npz::Npz;
 use ictd::formats::parameters::Parameters;
 use ictd::formats::seed_run::{PartialParams, SeedLog};
 use ictd::formats::trajectory::{Features, Trajectory};
+use ictd::page::{Run, RunFiles};
 use ictd::run::info;
-use ictd::run::lock;
 use ictd::run::records::Records;
+use ictd::run::{lock, transaction};
 use ictd::train::checkpoint::Checkpoint;
 use ictd::train::group::Group;
 use ictd::train::{SeedRun, Train, shapes};
@@ -380,6 +382,90 @@ fn records() {
     survives(&[RUN_JSON], unchanged, |bytes| !info::processes(bytes).is_empty());
 }
 
+/// A finished run of each command that is quick, in a directory of its own.
+fn runs() -> tempfile::TempDir {
+    let out = tempfile::tempdir().unwrap();
+    let train = "train --mrps 4 --batches 1 --batch-size 4 --context 6 --log-every 2 --tensorboard";
+    for arguments in [train, "demo --tasks 2 --max-context 9", "verify --seeds 2 --layers 3"] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_ictd"));
+        command.args(arguments.split(' ')).arg("--out").arg(out.path());
+        assert!(command.output().unwrap().status.code().is_some_and(|code| code < 2));
+    }
+    out
+}
+
+/// Everything that reads a run's directory.
+fn read_run(run: &RunFiles, catalogue: &Catalogue) -> bool {
+    let settled = transaction::settle_unclaimed(&run.path).is_ok();
+    let Ok(mut records) = Records::open(&run.path) else { return false };
+    let shown = Run::read(run, catalogue);
+    let _ = info::files(&run.path);
+    info::is_finished(&run.path);
+    let entries = catalogue.entries().filter(|entry| entry.id == run.name);
+    let drawn = entries.map(|entry| entry.pictures(&records).and_then(|p| records.draw(&p)));
+    let resumed = ictd::run::config::read_run::<Train>(&run.path, "train");
+    let resumed = resumed.is_ok_and(|(_, seed, options)| options.check(seed).is_ok());
+    settled
+        & shown.is_ok()
+        & drawn.into_iter().all(|drawn| drawn.is_ok())
+        & (run.name != "train" || resumed)
+}
+
+#[test]
+fn run_directories() {
+    let (out, catalogue) = (runs(), ictd::cli::command::catalogue());
+    let mut rng = Rng::new(environment("ICTD_FUZZ_SEED", 0));
+    let names = ["demo", "train", "verify"];
+    let all = names.map(|name| RunFiles { name: name.into(), path: out.path().join(name) });
+    assert!(all.iter().all(|run| read_run(run, &catalogue)), "a real run is refused");
+    let read = |name: &str, file: &str| std::fs::read(out.path().join(name).join(file)).unwrap();
+    let entries = all.iter().flat_map(|run| std::fs::read_dir(&run.path).unwrap());
+    let paths = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
+    let whole: Vec<_> = paths.map(|path| (path.clone(), std::fs::read(path).unwrap())).collect();
+    let of_all = ["config.toml", "run.json", "results.json", ".lock"];
+    let records: [&[&str]; 3] = [
+        &["msve.csv", "tasks.csv"],
+        &["curves.csv", "matrices.csv", "seeds.csv"],
+        &["mean_errors.csv"],
+    ];
+    let end = Instant::now() + Duration::from_secs(environment("ICTD_FUZZ_SECONDS", 1));
+    let (mut tried, mut accepted) = (0_u64, 0_u64);
+    while Instant::now() < end {
+        let which = (rng.next_u64() % 3) as usize;
+        let files: Vec<&str> = of_all.iter().chain(records[which]).copied().collect();
+        let file = files[(rng.next_u64() % files.len() as u64) as usize];
+        let (run, path) = (&all[which], all[which].path.join(file));
+        let intact = read(names[which], file);
+        // The journal of a change is made up.
+        let journal = b"remove demo.svg\nput msve.csv\nput run.json\n";
+        let is_journal = rng.next_u64().is_multiple_of(8);
+        let damaged =
+            if is_journal { mutate(&[journal], &mut rng) } else { mutate(&[&intact], &mut rng) };
+        let target = if is_journal { run.path.join(transaction::JOURNAL) } else { path.clone() };
+        std::fs::write(&target, &damaged).unwrap();
+        LARGEST.with(|largest| largest.set(0));
+        let outcome = panic::catch_unwind(panic::AssertUnwindSafe(|| read_run(run, &catalogue)));
+        let largest = LARGEST.with(Cell::get);
+        match outcome {
+            Ok(read) => accepted += u64::from(read),
+            Err(_) => panic!("{file}: panicked on {:?}", damaged.escape_ascii().to_string()),
+        }
+        // The pixels of a picture, whatever the records.
+        let most = 64 << 20;
+        let shown = || damaged.escape_ascii().to_string();
+        assert!(largest <= most, "{file}: {largest} bytes on {:?}", shown());
+        if is_journal {
+            let _ = std::fs::remove_file(&target);
+            // It may have said that a file goes.
+            whole.iter().for_each(|(path, content)| std::fs::write(path, content).unwrap());
+        }
+        std::fs::write(&path, &intact).unwrap();
+        tried += 1;
+    }
+    println!("{tried} damaged runs, {accepted} of them read");
+    assert!(tried > 20 && accepted > 0 && accepted < tried, "{tried} {accepted}");
+}
+
 #[test]
 fn run_locks() {
     survives(&[b"process 4711"], unchanged, |bytes| {
@@ -462,6 +548,6 @@ fn stored_models() {
 #[test]
 fn configs() {
     let verify: &[u8] = b"command = \"verify\"\nseed = 3\nlayers = 12\ngamma = 0.5\n";
-    let demo: &[u8] = b"# a comment\ncommand = \"demo\"\nseed = 0\nout = \"results\"\n";
+    let demo: &[u8] = b"# a comment\ncommand = \"demo\"\nseed = 0\ntasks = 3\n";
     survives(&[verify, demo, CONFIG], unchanged, |bytes| read_config(bytes).is_some());
 }

@@ -129,7 +129,7 @@ impl<'a, S: Scalar, const D: usize> BatchLoss<'a, S, D> {
         let windows = self.windows;
         if windows.slide() || matches!(self.targets, Targets::Given(_)) {
             (windows.window(i), i)
-        } else if i % 2 == 0 {
+        } else if i.is_multiple_of(2) {
             (windows.window(i / 2), i / 2)
         } else {
             (windows.successor(i / 2), windows.count())

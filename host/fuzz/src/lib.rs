@@ -16,6 +16,8 @@
 //! | `csv` | transitions, queries, and the records that figures are drawn from |
 //! | `json` | `params.json`, `run.json` |
 //! | `run_lock` | the name of a lock's holder |
+//! | `run_directory` | a directory of a run: what `report`, `plot`, `train --resume` and the next run read of it |
+//! | `report` | the records and results of every command, as the page shows them |
 //!
 //! The tests `mutated_files` do the same with fewer mutations, and with every truncation and every
 //! bit of a real file.
@@ -27,11 +29,14 @@ use ictd::formats::parameters::Parameters;
 use ictd::run::lock;
 use ictd::formats::seed_run::{PartialParams, SeedLog};
 use ictd::formats::trajectory::{Features, Trajectory};
-use ictd::run::records::Records;
+use ictd::experiments::Catalogue;
+use ictd::page::{Run, RunFiles};
+use ictd::run::records::{Records, RunDirectory};
+use ictd::run::transaction;
 use ictd::train::checkpoint::Checkpoint;
 use ictd::train::{Train, shapes};
 use ictd::experiments::{learning, panels};
-use ictd::cli::config_file;
+use ictd::cli::{command, config_file};
 use ictd::commands::model_file;
 use ictd::run::{config, info};
 use std::io::{Cursor, Write};
@@ -52,7 +57,7 @@ pub fn initialize() {
 pub type Target = fn(&[u8]);
 
 /// Every target.
-pub const TARGETS: [(&str, Target); 10] = [
+pub const TARGETS: [(&str, Target); 12] = [
     ("config", config),
     ("run_config", run_config),
     ("stored_model", stored_model),
@@ -63,6 +68,8 @@ pub const TARGETS: [(&str, Target); 10] = [
     ("csv", csv),
     ("json", json),
     ("run_lock", run_lock),
+    ("run_directory", run_directory),
+    ("report", report),
 ];
 
 /// Options read from a config file are typed options.
@@ -197,6 +204,73 @@ fn draw(panels: Vec<ictd::figures::Panel>) {
 pub fn json(bytes: &[u8]) {
     let _ = PartialParams::from_json(Path::new(FILE), bytes);
     info::processes(bytes);
+}
+
+/// The files of a run, and what of them comes first in the bytes.
+const OF_A_RUN: [&str; 8] = [
+    "config.toml",
+    "run.json",
+    "results.json",
+    ".lock",
+    transaction::JOURNAL,
+    "curves.csv",
+    "matrices.csv",
+    "msve.csv",
+];
+
+/// A directory whose files are the parts of the bytes between `\n---\n`; the first byte of each says which.
+pub fn run_directory(bytes: &[u8]) {
+    thread_local! {
+        static PLACE: std::path::PathBuf =
+            std::env::temp_dir().join(format!("ictd-fuzz-{}", std::process::id()));
+        static CATALOGUE: Catalogue = command::catalogue();
+    }
+    PLACE.with(|place| {
+        let _ = std::fs::remove_dir_all(place);
+        std::fs::create_dir_all(place).expect("a temporary directory");
+        for part in parts(bytes) {
+            let Some((which, content)) = part.split_first() else { continue };
+            let name = OF_A_RUN[usize::from(*which) % OF_A_RUN.len()];
+            std::fs::write(place.join(name), content).expect("a temporary file");
+        }
+        let _ = transaction::settle_unclaimed(place);
+        let _ = config::read_run::<Train>(place, "train").map(|(_, seed, o)| o.check(seed));
+        info::is_finished(place);
+        let _ = info::files(place);
+        let run = RunFiles { name: "run".into(), path: place.clone() };
+        CATALOGUE.with(|catalogue| drop(Run::read(&run, catalogue)));
+        let _ = RunDirectory::claim(place.clone());
+    });
+}
+
+fn parts(bytes: &[u8]) -> Vec<&[u8]> {
+    const BETWEEN: &[u8] = b"\n---\n";
+    let (mut parts, mut rest) = (Vec::new(), bytes);
+    while let Some(at) = rest.windows(BETWEEN.len()).position(|text| text == BETWEEN) {
+        parts.push(&rest[..at]);
+        rest = &rest[at + BETWEEN.len()..];
+    }
+    parts.push(rest);
+    parts
+}
+
+/// Every command's figures from the same bytes as each of its records.
+pub fn report(bytes: &[u8]) {
+    let mut records = Records::new();
+    let names = ["msve.csv", "mean_errors.csv", "curves.csv", "matrices.csv", "values.csv"];
+    let others = ["elements.csv", "errors.csv", "parameters.safetensors", "config.toml", "results.json"];
+    for (name, part) in names.iter().chain(&others).zip(parts(bytes).into_iter().cycle()) {
+        records.put(name, part);
+    }
+    for entry in command::catalogue().entries() {
+        if let Ok(pictures) = entry.pictures(&records) {
+            for (_, picture) in pictures {
+                if let ictd::figures::Picture::Still(figure) = picture {
+                    assert!(figure.to_svg().starts_with("<svg"));
+                }
+            }
+        }
+    }
 }
 
 /// One printable line.

@@ -68,6 +68,24 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     ] {
         put(target, &file.replace(['/', '.'], "_"), &fs::read(train.join(file))?)?;
     }
+    for (run, files) in [
+        ("train", ["0config.toml", "1run.json", "2results.json", "5curves.csv"].as_slice()),
+        ("demo", &["0config.toml", "1run.json", "2results.json", "7msve.csv"]),
+        ("verify", &["0config.toml", "1run.json", "2results.json"]),
+    ] {
+        let mut parts = Vec::new();
+        for file in files {
+            // `0` is 48, and eight files are told apart.
+            let (which, name) = file.split_at(1);
+            parts.push([which.as_bytes(), &fs::read(results.join(run).join(name))?].concat());
+        }
+        put("run_directory", run, &parts.join(b"\n---\n".as_slice()))?;
+    }
+    put("run_directory", "journal", b"4remove old.csv\nput msve.csv\n\n---\n0x\n---\n3ictd\n")?;
+    let record = |name: &str| fs::read(results.join(name));
+    put("report", "demo", &record("demo/msve.csv")?)?;
+    put("report", "verify", &record("verify/mean_errors.csv")?)?;
+    put("report", "curves", &record("train/curves.csv")?)?;
     // The whole table has thousands of rows.
     let matrices = fs::read_to_string(train.join("matrices.csv"))?;
     let few: Vec<_> = matrices.lines().take(30).collect();

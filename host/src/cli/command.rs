@@ -36,7 +36,7 @@ use std::path::PathBuf;
     disable_help_subcommand = true,
     max_term_width = 100,
     after_help = "Exit codes: 0 done, 1 a claim or check failed, 2 wrong use or bad input, \
-                  130 interrupted.\n\
+                  101 a defect, 130 interrupted.\n\
                   Each run writes its config.toml: `ictd --config results/demo/config.toml` \
                   repeats it bit for bit."
 )]

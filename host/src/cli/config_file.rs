@@ -1,19 +1,29 @@
 //! `--config`: the options of a config file are put before the typed ones on the command line, so that
 //! they pass the same checks and the typed ones win.
 
-use super::command::{clap_command, try_parse};
+use super::command::{catalogue, clap_command, try_parse};
 use super::usage::{one_line, typed};
 use crate::error::Error;
+use crate::files;
 use std::ffi::OsString;
 use std::path::Path;
 use toml::{Table, Value};
+
+/// What a file from elsewhere may not decide: where to write, and what to remove.
+const TYPED_ONLY: [&str; 4] = ["config", "out", "overwrite", "resume"];
+
+/// True for a command whose runs are repeated by their config.toml.
+fn writes_configs(name: &str) -> bool {
+    catalogue().entries().any(|entry| entry.id == name)
+}
 
 /// The arguments with those of the config file they name, if any, before the typed ones.
 /// Errors: [`Error::File`] for a file that cannot be read, that is no TOML, or whose options are
 /// refused.
 pub fn insert(arguments: Vec<OsString>) -> Result<Vec<OsString>, Error> {
     let Some(path) = typed(&clap_command(), &arguments).config else { return Ok(arguments) };
-    let text = std::fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
+    let bytes = files::read(&path, files::TEXT).map_err(|e| Error::file(&path, e))?;
+    let text = String::from_utf8(bytes).map_err(|_| Error::file(&path, "accepted is UTF-8"))?;
     insert_text(arguments, &path, &text)
 }
 
@@ -47,8 +57,13 @@ pub fn insert_text(
     let program = arguments.first().cloned().unwrap_or_else(|| "ictd".into());
     let mut from_file = vec![program];
     from_file.extend(command.as_ref().map(OsString::from));
-    if table.contains_key("config") {
-        return Err(Error::file(path, "config: a config file cannot name another one"));
+    if let Some(key) = TYPED_ONLY.iter().find(|key| table.contains_key(**key)) {
+        let reason = format!("{key}: accepted is --{key} as typed, not in a config file");
+        return Err(Error::file(path, reason));
+    }
+    if command.as_ref().is_some_and(|name| !writes_configs(name)) && typed.is_none() {
+        let reason = "command: accepted is one whose runs write a config.toml";
+        return Err(Error::file(path, reason));
     }
     let of_command = command.as_ref().and_then(|name| root.find_subcommand(name));
     for (name, value) in &table {

@@ -21,6 +21,11 @@ pub enum Parsed {
 /// Parses arguments, with those of a `--config` file put before the typed ones.
 /// Errors: [`Error::Usage`] in one line; [`Error::File`] for a bad config file.
 pub fn parse(mut arguments: Vec<OsString>) -> Result<Parsed, Error> {
+    // A config.toml, and the object of --json, hold text.
+    if let Some(argument) = arguments.iter().find(|argument| argument.to_str().is_none()) {
+        let shown = argument.to_string_lossy();
+        return Err(Error::Usage(format!("{shown}: accepted are arguments in UTF-8")));
+    }
     // `ictd help train` is what many type for `ictd train --help`.
     if arguments.get(1).is_some_and(|a| a == "help") {
         arguments.remove(1);

@@ -3,18 +3,25 @@
 mod contents;
 
 use crate::error::Error;
+use crate::files::{self, Kind};
 use crate::page;
-use crate::run::info;
 use crate::run::report::{self, Claim, Report, Verdict};
+use crate::run::{info, lock, transaction};
 use contents::first_difference;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Files that say how a run went, not what came out; the page shows what `run.json` says.
-const NOT_COMPARED: [&str; 3] = [".lock", info::FILE_NAME, page::NAME];
+const NOT_COMPARED: [&str; 3] = [lock::FILE_NAME, info::FILE_NAME, page::NAME];
+
+/// The most folders within each other, and the most files.
+const DEEPEST: usize = 16;
+const MOST_FILES: usize = 1_000_000;
+
+/// The longest name of a metric.
+const LONGEST_NAME: usize = 1000;
 
 /// The most rows of a table on the terminal.
 const SHOWN: usize = 20;
@@ -63,9 +70,10 @@ struct Metric {
 /// Errors: [`Error::File`] or [`Error::Format`] for a path that cannot be read.
 pub fn run(options: &Compare) -> Result<Report, Error> {
     let Compare { a, b } = options;
-    let is_directory = |path: &Path| match fs::metadata(path) {
-        Ok(metadata) => Ok(metadata.is_dir()),
-        Err(e) => Err(Error::file(path, e)),
+    let is_directory = |path: &Path| match files::is_folder(path) {
+        true => Ok(true),
+        // Says what is wrong with it, if it is no file either.
+        false => files::open(path).map(|_| false).map_err(|e| Error::file(path, e)),
     };
     let (files_compared, differences) = match (is_directory(a)?, is_directory(b)?) {
         (true, true) => directories(a, b)?,
@@ -97,7 +105,16 @@ fn directories(a: &Path, b: &Path) -> Result<(usize, Vec<Difference>), Error> {
     let mut differences = Vec::new();
     for name in &all {
         let first = match (in_a.contains(*name), in_b.contains(*name)) {
-            (true, true) => first_difference(&a.join(name), &b.join(name))?,
+            (true, true) => {
+                let [a, b] = [a.join(name), b.join(name)];
+                match [&a, &b].into_iter().find(|path| files::kind(path) != Kind::File) {
+                    Some(path) => {
+                        let reason = "a link, or no regular file: not followed in a run";
+                        return Err(Error::file(path, reason));
+                    }
+                    None => first_difference(&a, &b)?,
+                }
+            }
             (true, false) => Some("only in A".to_owned()),
             _ => Some("only in B".to_owned()),
         };
@@ -108,31 +125,38 @@ fn directories(a: &Path, b: &Path) -> Result<(usize, Vec<Difference>), Error> {
 }
 
 fn files_below(directory: &Path) -> Result<BTreeSet<PathBuf>, Error> {
-    let mut files = BTreeSet::new();
+    let mut found = BTreeSet::new();
     let mut waiting = vec![PathBuf::new()];
     while let Some(below) = waiting.pop() {
         let path = directory.join(&below);
         let refuse = |e| Error::file(&path, e);
-        for entry in fs::read_dir(&path).map_err(refuse)? {
-            let entry = entry.map_err(refuse)?;
-            let name = entry.file_name();
-            let kind = entry.file_type().map_err(refuse)?;
+        transaction::settle_unclaimed(&path)?;
+        for (name, kind) in files::list(&path).map_err(refuse)? {
             let text = name.to_string_lossy();
-            if kind.is_dir() {
+            if kind == Kind::Folder {
                 waiting.push(below.join(&name));
             } else if !NOT_COMPARED.contains(&text.as_ref()) {
-                files.insert(below.join(&name));
+                found.insert(below.join(&name));
             }
         }
+        if below.components().count() > DEEPEST || found.len() > MOST_FILES {
+            let reason =
+                format!("accepted are {MOST_FILES} files in {DEEPEST} folders within each other");
+            return Err(Error::file(&path, reason));
+        }
     }
-    Ok(files)
+    Ok(found)
 }
 
 /// The numbers that both sides' results have under the same name.
 fn metrics(a: &Path, b: &Path) -> Vec<Metric> {
     let numbers = |path: &Path| {
-        let file = if path.is_dir() { path.join("results.json") } else { path.to_owned() };
-        let value = fs::read(file).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let bytes = if files::is_folder(path) {
+            files::read_below(path, "results.json", files::RECORD)
+        } else {
+            files::read(path, files::RECORD)
+        };
+        let value = bytes.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
         let mut numbers = Vec::new();
         flatten("", &value.unwrap_or(Value::Null), &mut numbers);
         numbers
@@ -149,6 +173,7 @@ fn flatten(name: &str, value: &Value, numbers: &mut Vec<(String, f64)>) {
     let below =
         |part: &str| if name.is_empty() { part.to_owned() } else { format!("{name}.{part}") };
     match value {
+        _ if name.len() > LONGEST_NAME => {}
         Value::Number(number) => numbers.extend(number.as_f64().map(|x| (name.to_owned(), x))),
         Value::Array(items) => {
             items.iter().enumerate().for_each(|(i, x)| flatten(&below(&i.to_string()), x, numbers));

@@ -117,6 +117,12 @@ pub struct Found {
     episodes: Option<usize>,
     layers: usize,
     gamma: f64,
+    /// If it is not 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lambda: Option<f64>,
+    /// If it is not linear.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attention: Option<Attention>,
     algorithm: &'static str,
     weights: Option<Vec<f64>>,
     algorithm_weights: Option<Vec<f64>>,
@@ -171,6 +177,11 @@ impl Experiment for Evaluate {
             episodes: (episodes > 1).then_some(episodes),
             layers: input.layers,
             gamma: input.gamma,
+            lambda: Some(input.lambda).filter(|lambda| *lambda > 0.0),
+            attention: match input.method {
+                Method::Trained { attention: Attention::Softmax, .. } => Some(Attention::Softmax),
+                _ => None,
+            },
             algorithm: self.algorithm(input.lambda),
             weights: non_empty(&transformer.weights),
             algorithm_weights: weights_of(algorithm),
@@ -299,7 +310,7 @@ impl Evaluate {
             let reason = format!("{layers}; accepted is {stored}, the layers of the model");
             return Err(Error::option("--layers", reason));
         }
-        let attention = self.attention.or(parameters.attention);
+        let attention = model_file::attention(self.attention, parameters.attention)?;
         Ok(Input {
             trajectory,
             query,
@@ -312,7 +323,7 @@ impl Evaluate {
             lambda: parameters.lambda,
             method: Method::Trained {
                 file: path.clone(),
-                attention: attention.ok_or_else(|| missing("--attention", "linear or softmax"))?,
+                attention,
                 parameters: Box::new(parameters),
             },
         })
@@ -412,6 +423,12 @@ impl Found {
                 difference(self.difference_from_lstd),
             ),
         ]);
+        if let Some(lambda) = self.lambda {
+            out.push_str(&format!("lambda = {}\n", report::shortest(lambda)));
+        }
+        if let Some(attention) = &self.attention {
+            out.push_str(&format!("{} attention\n", options::typed(attention)));
+        }
         if let Some(episodes) = self.episodes {
             out.push_str(&format!("{} transitions in {episodes} episodes\n", self.transitions));
         }

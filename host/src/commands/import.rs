@@ -7,6 +7,8 @@ use crate::dimension::{self, for_dimension};
 use crate::error::Error;
 use crate::experiments::experiment::{self, Entry, Experiment, Measured, Run};
 use crate::experiments::statistics::mean_and_stderr;
+use crate::files::{self, Kind};
+use crate::formats::Problem;
 use crate::formats::parameters::{Attention, LayerParameters, Mode, Parameters};
 use crate::formats::seed_run::DATA_FILE;
 use crate::options::{self, typed};
@@ -109,6 +111,9 @@ pub struct Found {
     mode: String,
     attention: String,
     gamma: f64,
+    /// If it is not 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lambda: Option<f64>,
     alpha: f64,
     context: usize,
     /// At the chosen log point.
@@ -154,7 +159,7 @@ impl Experiment for Import {
         let folder = model_file::seed_of_run(file, session.seed)?;
         let log = folder.join(DATA_FILE);
         // The log says alpha, and all its points; the final parameters are the same.
-        let file = if log.is_file() { &log } else { &folder };
+        let file = if files::kind(&log) == Kind::File { &log } else { &folder };
         let model = model_file::open(file, self.log_point)?;
         if model.parameters.prior_count.is_some() {
             let reason =
@@ -166,13 +171,12 @@ impl Experiment for Import {
         let settings = Settings {
             file,
             parameters: &model.parameters,
-            attention: (self.attention.or(parameters.attention))
-                .ok_or_else(|| missing("--attention", "linear or softmax"))?,
+            attention: model_file::attention(self.attention, parameters.attention)?,
             depth: self.depth(&parameters, &missing)?,
             gamma: (self.gamma.or(parameters.gamma))
                 .ok_or_else(|| missing("--gamma", "a number in [0, 1)"))?,
             lambda: parameters.lambda,
-            alpha: self.alpha.or_else(|| logged_alpha(&model)).unwrap_or(1.0),
+            alpha: self.alpha.map_or_else(|| logged_alpha(file, &model), Ok)?,
             context: self.context.or(parameters.context_length).unwrap_or(30),
             states: self.states,
         };
@@ -211,6 +215,7 @@ impl Experiment for Import {
             mode: typed(&parameters.mode),
             attention: typed(&settings.attention),
             gamma: settings.gamma,
+            lambda: Some(settings.lambda).filter(|lambda| *lambda > 0.0),
             alpha: settings.alpha,
             context: settings.context,
             elements: elements[elements.len() - parameters.layers.len()..].to_vec(),
@@ -230,6 +235,10 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
     let bytes = records.get(PARAMETERS_FILE)?;
     let parameters = Parameters::from_safetensors(Path::new(PARAMETERS_FILE), &bytes)?;
     let rows: Vec<ElementRow> = records.csv("elements.csv")?;
+    if let Some(row) = rows.iter().find(|row| row.layer >= MAX_STORED_LAYERS) {
+        let reason = format!("layer {}: accepted is 0 to {}", row.layer, MAX_STORED_LAYERS - 1);
+        return Err(Error::file(Path::new("elements.csv"), reason));
+    }
     let mut figures = vec![("parameters".into(), heatmaps(&parameters))];
     if rows.iter().any(|row| row.mrps != rows[0].mrps) {
         figures.push(("elements".into(), element_curves(&rows)));
@@ -263,10 +272,18 @@ impl Import {
     }
 }
 
-/// The learning rate of the batch-TD reference transformer that was trained alongside.
-fn logged_alpha(model: &ModelFile) -> Option<f64> {
-    let alpha = model.log.as_ref()?.points.get(model.point)?.alpha;
-    (alpha.is_finite() && alpha >= 0.0).then_some(alpha)
+/// The learning rate of the batch-TD reference transformer that was trained alongside; 1 if no log says it.
+fn logged_alpha(file: &Path, model: &ModelFile) -> Result<f64, Error> {
+    let point = model.log.as_ref().and_then(|log| log.points.get(model.point));
+    match point.map_or(f64::NAN, |point| point.alpha) {
+        // A log without it is read so.
+        alpha if alpha.is_nan() => Ok(1.0),
+        alpha if (0.0..f64::INFINITY).contains(&alpha) => Ok(alpha),
+        alpha => {
+            let accepted = "a finite number of at least 0, or --alpha";
+            Err(Problem::array("alpha", alpha, accepted).in_file(file).into())
+        }
+    }
 }
 
 /// The element-wise metrics of every log point up to the chosen one, which comes last.
@@ -395,9 +412,13 @@ impl Found {
         {
             metrics.push([name.to_owned(), number(*mean), number(*stderr)]);
         }
+        let (lambda, algorithm) = match self.lambda.map(report::shortest) {
+            Some(lambda) => (format!(", lambda = {lambda}"), "TD(lambda)"),
+            None => (String::new(), "TD"),
+        };
         format!(
-            "{attention} attention, {mode}, L = {layers}, d = {dimension}, gamma = {gamma}\n\n{}\n\
-             against batch TD (alpha = {alpha}, context {context}), on tasks not trained on\n{}",
+            "{attention} attention, {mode}, L = {layers}, d = {dimension}, gamma = {gamma}{lambda}\n\n{}\n\
+             against batch {algorithm} (alpha = {alpha}, context {context}), on tasks not trained on\n{}",
             report::table(&elements),
             report::table(&metrics)
         )

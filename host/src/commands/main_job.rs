@@ -5,7 +5,7 @@ use crate::experiments::learning::Scale;
 use crate::experiments::{Catalogue, Experiment, demo::Demo, trained::FIGURE_2, verify::Verify};
 use crate::page;
 use crate::run::config;
-use crate::run::info::{Outcome, RunInfo};
+use crate::run::info::{FILE_NAME as RUN_INFO, Outcome, RunInfo};
 use crate::run::records::RunDirectory;
 use crate::run::report::Report;
 use crate::run::session::Session;
@@ -36,8 +36,9 @@ pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let files = [("config.toml", config.as_bytes()), ("results.json", results.as_bytes())];
     info.files(files);
     info.verdicts(&report.claims);
-    report.files.splice(0..0, directory.write(files)?);
-    report.files.push(info.write(directory.path(), Some(&Outcome::Finished))?);
+    let info = info.to_text(Some(&Outcome::Finished));
+    let files = files.into_iter().chain([(RUN_INFO, info.as_bytes())]);
+    report.files.splice(0..0, directory.replace(files)?);
     page::add(&mut report, directory.path(), catalogue)?;
     Ok(report)
 }

@@ -1,20 +1,20 @@
 //! A transformer from a file of any kind: `.safetensors`, `data.npz`, a stored model, a run's folder.
 
 use crate::error::{Doing, Error};
+use crate::files::{self, Kind};
 use crate::formats::npz::Npz;
 use crate::formats::parameters::{
     self, Attention, LayerParameters, Mode, ParameterSet, Parameters,
 };
 use crate::formats::seed_run::{self, PartialParams, SeedLog};
-use crate::formats::{FormatError, Problem, read_at_most};
+use crate::formats::{FormatError, Problem};
+use crate::options;
 use ictd_core::attention::{self, Mask, SoftmaxAttention, TdLambda};
 use ictd_core::layer::{EquivariantLayer, Layer, LayerParameters as _, UniversalLayer};
 use ictd_core::model::{self, AttentionKind, Header, Model};
 use ictd_core::scalar::{Real, Scalar};
 use ictd_core::transformer::Transformer;
 use ictd_core::{StoredError, UniversalModel};
-use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The most layers with parameters of their own.
@@ -39,17 +39,16 @@ pub type Universal = UniversalModel<f64, TdLambda<f64>, MAX_STORED_LAYERS>;
 /// # Errors
 /// [`Error::Format`] for a damaged file; the core's refusals.
 pub fn universal(path: &Path, gamma: Option<f64>) -> Result<Option<Universal>, Error> {
-    if path == Path::new(UNIVERSAL) && !path.exists() {
+    if path == Path::new(UNIVERSAL) && files::kind(path) == Kind::Nothing {
         return shipped(gamma.unwrap_or(0.9)).map(Some);
     }
-    let mut front = [0; 5];
-    let is_read = fs::File::open(path).and_then(|mut file| file.read_exact(&mut front)).is_ok();
-    if path.is_dir() || !is_read || front[..4] != model::MAGIC || front[4] != 2 {
+    let front = files::open(path).and_then(|file| files::first_bytes(&file, 5));
+    if !front.is_ok_and(|front| front.starts_with(&model::MAGIC) && front.get(4) == Some(&2)) {
         // What is wrong with a file says who reads it next.
         let read = open(path, None).ok();
         return read.and_then(|m| trained_universal(&m.parameters, gamma)).transpose();
     }
-    let bytes = read_at_most(MAX_BYTES, path).map_err(|e| e.in_file(path))?;
+    let bytes = files::read(path, MAX_BYTES).map_err(|e| Problem::Io(e).in_file(path))?;
     let stored: UniversalModel<f32, TdLambda, MAX_STORED_LAYERS> =
         UniversalModel::from_bytes(&bytes)
             .map_err(|e| Problem::malformed("stored model", e).in_file(path))?;
@@ -127,15 +126,13 @@ pub struct ModelFile {
 pub fn open(path: &Path, point: Option<usize>) -> Result<ModelFile, Error> {
     let file = file_of(path)?;
     let refuse = |problem: Problem| problem.in_file(&file);
-    let mut magic = Vec::new();
-    fs::File::open(&file)
-        .and_then(|f| f.take(4).read_to_end(&mut magic))
-        .map_err(|e| refuse(e.into()))?;
+    let magic = files::open(&file).and_then(|file| files::first_bytes(&file, 4));
+    let magic = magic.map_err(|e| refuse(e.into()))?;
     // ZIP files, and so .npz, begin with these two letters.
     if magic.starts_with(b"PK") {
         return Ok(from_npz(&file, point)?);
     }
-    let bytes = read_at_most(MAX_BYTES, &file).map_err(refuse)?;
+    let bytes = files::read(&file, MAX_BYTES).map_err(|e| refuse(e.into()))?;
     if let Some(point) = point {
         let problem = Problem::entry("--log-point", point, "left out: this file has no log");
         return Err(refuse(problem).into());
@@ -162,12 +159,10 @@ pub fn open(path: &Path, point: Option<usize>) -> Result<ModelFile, Error> {
 /// The folder of a seed if the source is a training run, the source itself otherwise.
 /// Errors: [`Error::Option`] if the run has no such seed.
 pub fn seed_of_run(source: &Path, seed: u64) -> Result<PathBuf, Error> {
-    let mut seeds: Vec<u64> = fs::read_dir(source)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| entry.path().is_dir())
-        .filter_map(|entry| entry.file_name().to_str()?.strip_prefix("seed_")?.parse().ok())
+    let inside = if files::is_folder(source) { files::list(source) } else { Ok(Vec::new()) };
+    let mut seeds: Vec<u64> = (inside.map_err(|e| Error::file(source, e))?.into_iter())
+        .filter(|(_, kind)| *kind == Kind::Folder)
+        .filter_map(|(name, _)| name.to_str()?.strip_prefix("seed_")?.parse().ok())
         .collect();
     if seeds.is_empty() {
         return Ok(source.to_owned());
@@ -179,6 +174,21 @@ pub fn seed_of_run(source: &Path, seed: u64) -> Result<PathBuf, Error> {
     let accepted = seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
     let reason = format!("{} has no seed {seed}; accepted is one of {accepted}", source.display());
     Err(Error::option("--seed", reason))
+}
+
+/// The attention of a model: as its file says, or as typed if the file does not say.
+/// Errors: [`Error::Option`] if nobody says it, or the two contradict each other.
+pub fn attention(typed: Option<Attention>, stored: Option<Attention>) -> Result<Attention, Error> {
+    let refuse = |reason: String| Err(Error::option("--attention", reason));
+    match (typed, stored) {
+        (Some(typed), Some(stored)) if typed != stored => refuse(format!(
+            "{}: the model's file says {}; accepted is the same",
+            options::typed(&typed),
+            options::typed(&stored)
+        )),
+        (None, None) => refuse("the file does not say; accepted is linear or softmax".into()),
+        (typed, stored) => Ok(typed.or(stored).unwrap_or(Attention::Linear)),
+    }
 }
 
 /// The layers as a transformer of the core; `depth` is for an autoregressive one.
@@ -314,11 +324,12 @@ pub fn stored<const D: usize, const K: usize, const C: usize, A: attention::Atte
 
 /// The file meant by a path: itself, or the first of the known names in a folder.
 fn file_of(path: &Path) -> Result<PathBuf, FormatError> {
-    if !path.is_dir() {
+    if !files::is_folder(path) {
         return Ok(path.to_owned());
     }
     let names = [PARAMETERS_FILE, seed_run::DATA_FILE];
-    names.into_iter().map(|name| path.join(name)).find(|file| file.is_file()).ok_or_else(|| {
+    let is_there = |file: &PathBuf| files::kind(file) == Kind::File;
+    names.into_iter().map(|name| path.join(name)).find(is_there).ok_or_else(|| {
         let accepted = format!("a folder with {} or {}", names[0], names[1]);
         Problem::entry("model", "a folder without parameters", accepted).in_file(path)
     })
@@ -327,7 +338,7 @@ fn file_of(path: &Path) -> Result<PathBuf, FormatError> {
 fn from_npz(file: &Path, point: Option<usize>) -> Result<ModelFile, FormatError> {
     let log = SeedLog::from_npz(&mut Npz::open(file)?)?;
     let beside = file.with_file_name(seed_run::PARAMS_FILE);
-    let settings = match fs::read(&beside) {
+    let settings = match files::read(&beside, files::TEXT) {
         Ok(bytes) => PartialParams::from_json(&beside, &bytes)?,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => PartialParams::default(),
         Err(e) => return Err(Problem::Io(e).in_file(&beside)),
@@ -355,14 +366,14 @@ mod tests {
         let bytes = model.write(&mut buffer).unwrap();
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("model.ictd");
-        fs::write(&path, bytes).unwrap();
+        std::fs::write(&path, bytes).unwrap();
         let read = open(&path, None).unwrap();
         assert_eq!(read.parameters.depth, Some(15));
         assert_eq!(read.parameters.layers[0].p[24], 1.0);
         assert_eq!(read.parameters.attention, Some(Attention::Linear));
         assert_eq!(read.parameters.gamma, Some(f64::from(0.9_f32)));
         // A truncated one is named, with the core's reason.
-        fs::write(&path, &bytes[..40]).unwrap();
+        std::fs::write(&path, &bytes[..40]).unwrap();
         let message = open(&path, None).unwrap_err().to_string();
         assert!(
             message.contains("model.ictd: not a readable stored model file: 40 bytes"),

@@ -2,9 +2,12 @@
 
 use crate::error::Error;
 use crate::experiments::Catalogue;
+use crate::files;
+use crate::page::Made;
 use crate::run::config::command_of;
 use crate::run::records::{Records, RunDirectory};
 use crate::run::report::Report;
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// Draw the figures of a finished run again, from its records, without computing
@@ -21,9 +24,13 @@ pub struct Plot {
 /// Draws the run's figures, or those of the runs inside.
 /// Errors: [`Error::File`] if there is no run or a record is damaged, [`Error::Write`].
 pub fn run(options: &Plot, catalogue: &Catalogue) -> Result<Report, Error> {
-    let mut report = Report::new("plot");
+    let (mut report, mut changed) = (Report::new("plot"), Vec::new());
     for run in runs(&options.directory)? {
+        let directory = RunDirectory::claim(run.clone())?;
         let mut records = Records::open(&run)?;
+        if let Some(made) = Made::read(&run, &records)? {
+            changed.extend(made.changed.into_iter().map(|name| run.join(name)));
+        }
         let id = command_of(&run)?;
         let mut entries = catalogue.entries();
         let Some(entry) = entries.clone().find(|e| e.id == id) else {
@@ -32,7 +39,12 @@ pub fn run(options: &Plot, catalogue: &Catalogue) -> Result<Report, Error> {
             return Err(Error::file(&run.join("config.toml"), reason));
         };
         records.draw(&entry.pictures(&records)?)?;
-        report.files.extend(RunDirectory::claim(run)?.write(records.files())?);
+        report.files.extend(directory.write(records.files())?);
+    }
+    if !changed.is_empty() {
+        let names: Vec<_> = changed.iter().map(|path| path.to_string_lossy()).collect();
+        report.text = format!("Not as the run wrote it: {}.\n", names.join(", "));
+        report.results.insert("changed".into(), json!(names));
     }
     for file in &report.files {
         report.text.push_str(&format!("{}\n", file.display()));
@@ -43,12 +55,12 @@ pub fn run(options: &Plot, catalogue: &Catalogue) -> Result<Report, Error> {
 /// The directory itself if it is a run's, else the runs in it, sorted.
 fn runs(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let is_run = |d: &Path| command_of(d).is_ok_and(|id| id != "main");
-    let entries = std::fs::read_dir(directory).map_err(|e| Error::file(directory, e))?;
+    let entries = files::list(directory).map_err(|e| Error::file(directory, e))?;
     if is_run(directory) {
         return Ok(vec![directory.to_owned()]);
     }
-    let mut runs: Vec<_> = entries.flatten().map(|e| e.path()).filter(|d| is_run(d)).collect();
-    runs.sort();
+    let paths = entries.into_iter().map(|(name, _)| directory.join(name));
+    let runs: Vec<_> = paths.filter(|d| is_run(d)).collect();
     if runs.is_empty() {
         let reason = "holds no run: accepted is a directory with the config.toml that a run wrote";
         return Err(Error::file(directory, reason));

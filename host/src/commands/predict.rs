@@ -8,6 +8,7 @@ mod task;
 use crate::dimension::{self, for_dimension};
 use crate::error::Error;
 use crate::experiments::experiment::{self, Entry, Experiment, Measured, Run};
+use crate::files;
 use crate::formats::signal_table::SignalTable;
 use crate::options;
 use crate::run::progress;
@@ -189,7 +190,8 @@ impl Experiment for Predict {
         let refuse = |e: &dyn std::fmt::Display| Error::file(Path::new("predictions.csv"), e);
         writer.write_record(head.chain(columns)).map_err(|e| refuse(&e))?;
         stream.write(&writer.into_inner().map_err(|e| refuse(&e))?)?;
-        let bytes = std::fs::metadata(file).map_err(|e| Error::file(file, e))?.len();
+        let bytes =
+            files::open(file).and_then(|f| f.metadata()).map_err(|e| Error::file(file, e))?.len();
         let bar = progress::bar("bytes", bytes, session.quiet);
         let mut rows_read = 0;
         loop {

@@ -26,6 +26,9 @@ struct Found<'a> {
     claims_hold: usize,
     claims_hold_in_part: usize,
     claims_do_not_hold: usize,
+    /// Files that are not as their run wrote them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    changed: Vec<String>,
 }
 
 /// Writes the page.
@@ -38,9 +41,13 @@ pub fn run(options: &ReportOptions, catalogue: &Catalogue) -> Result<Report, Err
         claims_hold: count(Verdict::Holds),
         claims_hold_in_part: count(Verdict::HoldsInPart),
         claims_do_not_hold: count(Verdict::DoesNotHold),
+        changed: content.changed().collect(),
     };
     let mut report = Report::of("report", &found);
     report.text = format!("{}\n", path.display());
+    if !found.changed.is_empty() {
+        report.text.push_str(&format!("Not as the run wrote it: {}.\n", found.changed.join(", ")));
+    }
     report.files.push(path);
     Ok(report)
 }

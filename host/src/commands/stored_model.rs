@@ -4,6 +4,7 @@ use crate::commands::model_file::{self, ModelFile};
 use crate::construction::{Construction, LAMBDA};
 use crate::dimension::for_dimension;
 use crate::error::{Doing, Error};
+use crate::files;
 use crate::formats::parameters::{Attention, Mode};
 use crate::options;
 use crate::run::records;
@@ -169,7 +170,8 @@ fn trained_of(file: &Path, model: &ModelFile, options: &Export) -> Result<Vec<u8
 /// Checks a stored model and says what it holds.
 /// Errors: [`Error::File`], naming what is wrong with the file.
 pub fn inspect(options: &Inspect) -> Result<Report, Error> {
-    let bytes = std::fs::read(&options.file).map_err(|e| Error::file(&options.file, e))?;
+    let bytes =
+        files::read(&options.file, files::TEXT).map_err(|e| Error::file(&options.file, e))?;
     describe(&options.file, &bytes, "inspect")
 }
 

@@ -70,7 +70,7 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     report.text = summary(&options, &trained);
     put_records(&[(RUN, trained.runs)], &mut records)?;
     records.draw(&ENTRY.pictures(&records)?)?;
-    report.files = directory.write(&records)?;
+    report.files = directory.complete(trained.info, &records)?;
     report.text.push_str(&report.place());
     Ok(report)
 }

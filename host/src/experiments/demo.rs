@@ -153,6 +153,10 @@ impl Experiment for Demo {
             let reason = format!("{min_states} is more than --max-states {max_states}");
             return Err(Error::option("--min-states", reason));
         }
+        if self.task != TaskKind::Mdp && self.actions != options::parsed::<Demo>("").actions {
+            let reason = format!("{}: accepted with --task mdp", self.actions);
+            return Err(Error::option("--actions", reason));
+        }
         if min_context > max_context {
             let reason = format!("{min_context} is more than --max-context {max_context}");
             return Err(Error::option("--min-context", reason));

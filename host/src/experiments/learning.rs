@@ -50,7 +50,10 @@ pub fn trained(name: &str, options: &Train, session: &Session) -> Result<Vec<See
     let directory = TrainDirectory::create(path, config, session)?.with_events(options);
     directory.note_unfinished(session);
     match crate::train::train(options, session.seed, session, name, Some(&directory)) {
-        Ok(trained) => Ok(trained.runs),
+        Ok(trained) => {
+            directory.complete(trained.info, &Records::new())?;
+            Ok(trained.runs)
+        }
         // `train --resume` would leave files there that this command does not.
         Err(Error::Paused { .. }) => Err(Error::Paused { resume: None }),
         Err(e) => Err(e),

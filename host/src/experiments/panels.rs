@@ -3,14 +3,17 @@
 use super::learning::{CurveRow, MatrixRow};
 use crate::error::Error;
 use crate::run::records::Records;
+use crate::train::capacity::LAYERS;
 use crate::train::log::{
     Element, IWS, LOSS, MSVE, Metric, P_BOTTOM_RIGHT, P_OTHERS, Q_LEFT, Q_OTHERS, Q_RIGHT, SS, VD,
 };
 use figures::{Axis, Curve, Curves, Figure, Heatmap, Panel};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-/// The most rows that a matrix of the records has.
-const LARGEST_TOKEN: usize = 256;
+/// The most rows that a matrix of the records has, and the most pictures of a run's.
+const LARGEST_TOKEN: usize = 129;
+const MOST_TIMES: usize = 64;
 
 /// The rows of `curves.csv` that the panels need.
 pub struct CurveRecords(Vec<CurveRow>);
@@ -19,7 +22,10 @@ impl CurveRecords {
     /// Reads them.
     /// Errors: [`Error::File`].
     pub fn read(records: &Records) -> Result<Self, Error> {
-        Ok(CurveRecords(records.csv("curves.csv")?))
+        let rows: Vec<CurveRow> = records.csv("curves.csv")?;
+        let layer = |r: &CurveRow| r.metric.rsplit_once('_').and_then(|(_, l)| l.parse().ok());
+        check_layers("curves.csv", rows.iter().filter_map(layer))?;
+        Ok(CurveRecords(rows))
     }
 
     /// How many stored layers of a run there are curves of.
@@ -109,6 +115,17 @@ fn lowest_cosine(curves: &[&Curve]) -> f64 {
     (1.05 * edge).max(-1.05)
 }
 
+/// Refuses records of more layers than are trained: each has panels of its own.
+fn check_layers(file: &str, mut layers: impl Iterator<Item = usize>) -> Result<(), Error> {
+    match layers.find(|layer| *layer >= LAYERS) {
+        Some(layer) => {
+            let reason = format!("layer {layer}: accepted is 0 to {}", LAYERS - 1);
+            Err(Error::file(Path::new(file), reason))
+        }
+        None => Ok(()),
+    }
+}
+
 /// The rows of `matrices.csv` that the panels need.
 pub struct MatrixRecords(Vec<MatrixRow>);
 
@@ -121,6 +138,15 @@ impl MatrixRecords {
         if rows.iter().any(|r| r.row.max(r.column) >= LARGEST_TOKEN) {
             let reason = format!("row, column: accepted are 0 to {}", LARGEST_TOKEN - 1);
             return Err(Error::file(Path::new("matrices.csv"), reason));
+        }
+        check_layers("matrices.csv", rows.iter().map(|r| r.layer))?;
+        let mut times = BTreeMap::<&str, BTreeSet<u64>>::new();
+        for row in &rows {
+            let of_run = times.entry(&row.run).or_default();
+            if of_run.insert(row.tasks) && of_run.len() > MOST_TIMES {
+                let reason = format!("tasks: accepted are at most {MOST_TIMES} numbers for a run");
+                return Err(Error::file(Path::new("matrices.csv"), reason));
+            }
         }
         Ok(MatrixRecords(rows))
     }

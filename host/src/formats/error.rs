@@ -1,5 +1,5 @@
+use crate::program::printable;
 use std::fmt::{self, Display};
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -57,10 +57,12 @@ pub enum Problem {
         accepted: String,
     },
     /// Another process works on this run directory.
-    #[error("in use by {holder}: wait until it ends, or choose another directory")]
+    #[error("in use by {holder}: {advice}")]
     InUse {
         /// The process, as far as it is known.
         holder: String,
+        /// What to do.
+        advice: String,
     },
 }
 
@@ -98,15 +100,6 @@ impl From<io::Error> for Problem {
     }
 }
 
-/// The content of a file that is not larger than it may be.
-pub(crate) fn read_at_most(limit: u64, file: &Path) -> Result<Vec<u8>, Problem> {
-    let bytes = fs::metadata(file)?.len();
-    if bytes > limit {
-        return Err(Problem::TooLarge { what: "the file".to_owned(), bytes, limit });
-    }
-    Ok(fs::read(file)?)
-}
-
 /// The names in a file, shown as a list of bounded length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names(pub Vec<String>);
@@ -130,11 +123,8 @@ impl Display for Names {
 /// A piece of a file as it may stand in a message: one line, printable, at most 40 characters.
 pub(crate) fn excerpt(text: &str) -> String {
     const SHOWN: usize = 40;
-    let mut out: String = text
-        .chars()
-        .take(SHOWN)
-        .map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c })
-        .collect();
+    let line: String = text.chars().take(SHOWN).collect();
+    let mut out = printable(&line).replace('\n', " ");
     if text.chars().nth(SHOWN).is_some() {
         out.push('…');
     }

@@ -24,7 +24,6 @@ pub mod tensorboard;
 pub mod trajectory;
 mod transition_table;
 
-pub(crate) use error::read_at_most;
 pub use error::{FormatError, Problem};
 pub use npy::{Array, Data};
 

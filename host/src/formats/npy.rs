@@ -82,8 +82,9 @@ impl Array {
         }
     }
 
-    /// Reads an array from the whole content of a `.npy` file; `name` is for messages.
-    pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Self, Problem> {
+    /// Reads an array of at most so many numbers from the whole content of a `.npy` file; `name` is for
+    /// messages.
+    pub(super) fn parse(name: &str, bytes: &[u8], most: u64) -> Result<Self, Problem> {
         let malformed = |reason: &str| {
             Problem::array(name, reason, "an array as numpy.save writes it (.npy version 1 to 3)")
         };
@@ -93,7 +94,7 @@ impl Array {
             Problem::array(
                 name,
                 format!("dtype `{}`", excerpt(&header.descr)),
-                "a floating-point, integer or boolean dtype",
+                "a floating-point (float16, float32, float64), integer or boolean dtype",
             )
         })?;
         let size = element.size;
@@ -103,6 +104,11 @@ impl Array {
             return Err(malformed(&format!(
                 "{there} bytes of data for {shape} elements of {size} bytes"
             )));
+        }
+        let numbers = (data.len() / size) as u64;
+        if numbers > most {
+            let accepted = format!("at most {most} in a file of this size");
+            return Err(Problem::array(name, format!("{numbers} numbers"), accepted));
         }
         let data = element.decode(data).ok_or_else(|| {
             Problem::array(name, "an integer above 2^63 - 1", "integers that fit in 64 bits")
@@ -225,7 +231,7 @@ impl Element {
         };
         let ordered = matches!(order, '<' | '>') || (order == '|' && size == 1);
         let known = match kind {
-            'f' => size >= 4,
+            'f' => size >= 2,
             'i' | 'u' => true,
             'b' => size == 1,
             _ => false,
@@ -246,6 +252,7 @@ impl Element {
         });
         let unused_bits = 64 - 8 * self.size as u32;
         Some(match (self.kind, self.size) {
+            ('f', 2) => Data::F32(words.map(|w| float16(w as u16)).collect()),
             ('f', 4) => Data::F32(words.map(|w| f32::from_bits(w as u32)).collect()),
             ('f', _) => Data::F64(words.map(f64::from_bits).collect()),
             ('i', _) => {
@@ -255,6 +262,18 @@ impl Element {
             _ => Data::I64(words.map(|w| i64::try_from(w).ok()).collect::<Option<_>>()?),
         })
     }
+}
+
+/// A number in half precision (IEEE 754 binary16), exactly.
+pub(super) fn float16(bits: u16) -> f32 {
+    let (exponent, fraction) = (u32::from(bits >> 10 & 0x1f), u32::from(bits & 0x3ff));
+    let size = match exponent {
+        // 2^-24: subnormal numbers.
+        0 => fraction as f32 * f32::from_bits((127 - 24) << 23),
+        0x1f => f32::from_bits(0xff << 23 | fraction << 13),
+        _ => f32::from_bits((exponent + 127 - 15) << 23 | fraction << 13),
+    };
+    if bits >> 15 == 1 { -size } else { size }
 }
 
 #[cfg(test)]
@@ -280,7 +299,7 @@ mod tests {
         ] {
             let mut bytes = Vec::new();
             array.write(&mut bytes).unwrap();
-            assert_eq!(Array::parse("a", &bytes).unwrap(), array);
+            assert_eq!(Array::parse("a", &bytes, 100).unwrap(), array);
         }
     }
 
@@ -298,7 +317,7 @@ mod tests {
     fn big_endian_and_column_major_arrays_are_turned_around() {
         let header = "{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }\n";
         let bytes = npy(header, &[0, 1, 0, 4, 0, 2, 0, 5, 0xff, 0xfd, 0, 6]);
-        let array = Array::parse("a", &bytes).unwrap();
+        let array = Array::parse("a", &bytes, 100).unwrap();
         assert_eq!(array, Array { shape: vec![2, 3], data: Data::I64(vec![1, 2, -3, 4, 5, 6]) });
     }
 
@@ -306,14 +325,38 @@ mod tests {
     fn a_huge_shape_is_refused_before_memory_is_asked_for() {
         for shape in ["(99999999999,)", "(4294967296, 4294967296, 16)", "(18446744073709551616,)"] {
             let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}");
-            assert!(Array::parse("a", &npy(&header, &[0; 8])).is_err(), "{shape}");
+            assert!(Array::parse("a", &npy(&header, &[0; 8]), 100).is_err(), "{shape}");
         }
+    }
+
+    #[test]
+    fn half_precision_is_read_exactly() {
+        for (bits, x) in [
+            (0x0000, 0.0),
+            (0x3c00, 1.0),
+            (0xc000, -2.0),
+            (0x3555, 0.333_251_95),
+            (0x7bff, 65504.0),
+            (0x0001, 5.960_464_5e-8),
+            (0x03ff, 6.097_555e-5),
+            (0x0400, 6.103_515_6e-5),
+            (0xfc00, f32::NEG_INFINITY),
+        ] {
+            assert_eq!(float16(bits), x, "{bits:#06x}");
+        }
+        assert!(float16(0x7e01).is_nan() && float16(0x8000).is_sign_negative());
+        let bytes =
+            npy("{'descr': '>f2', 'fortran_order': False, 'shape': (2,), }", &[0x3c, 0, 0xc0, 0]);
+        let array = Array { shape: vec![2], data: Data::F32(vec![1.0, -2.0]) };
+        assert_eq!(Array::parse("a", &bytes, 2).unwrap(), array);
+        let message = Array::parse("a", &bytes, 1).unwrap_err().to_string();
+        assert!(message.contains("2 numbers; accepted is at most 1"), "{message}");
     }
 
     #[test]
     fn other_dtypes_are_named() {
         let header = "{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }";
-        let message = Array::parse("P", &npy(header, &[0; 8])).unwrap_err().to_string();
+        let message = Array::parse("P", &npy(header, &[0; 8]), 100).unwrap_err().to_string();
         assert!(message.contains("`P`") && message.contains("<c8"), "{message}");
         assert!(message.contains("floating-point"), "{message}");
     }
@@ -321,6 +364,6 @@ mod tests {
     #[test]
     fn a_deeply_nested_header_is_an_error() {
         let header = format!("{{'descr': {}", "(".repeat(60_000));
-        assert!(Array::parse("a", &npy(&header, &[])).is_err());
+        assert!(Array::parse("a", &npy(&header, &[]), 100).is_err());
     }
 }

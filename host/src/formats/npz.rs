@@ -2,8 +2,8 @@
 
 use super::error::Names;
 use super::{Array, FormatError, Problem};
-use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read, Seek};
+use crate::files::{self, File};
+use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
@@ -15,18 +15,28 @@ pub const MAX_ARRAY_BYTES: u64 = 1 << 30;
 /// Deflate cannot compress better than this.
 const MAX_COMPRESSION: u64 = 1032;
 
+/// The most arrays of an archive.
+const MAX_ARRAYS: usize = 4096;
+
+/// As many numbers an archive may hold whatever its size: 32 MiB of doubles. Larger ones hold at most
+/// [`NUMBERS_PER_BYTE`] for each byte, compressed or not.
+const FEW_NUMBERS: u64 = 1 << 22;
+const NUMBERS_PER_BYTE: u64 = 4;
+
 /// An open `.npz` file, whose arrays are read one by one.
 #[derive(Debug)]
 pub struct Npz<R> {
     file: PathBuf,
     archive: ZipArchive<R>,
+    /// How many more numbers may be read.
+    numbers_left: u64,
 }
 
 impl Npz<BufReader<File>> {
     /// Opens a file.
     /// Errors: [`Problem::Io`]; [`Problem::Malformed`] if it is not a consistent archive.
     pub fn open(file: &Path) -> Result<Self, FormatError> {
-        let reader = File::open(file).map_err(|e| Problem::Io(e).in_file(file))?;
+        let reader = files::open(file).map_err(|e| Problem::Io(e).in_file(file))?;
         Self::new(file, BufReader::new(reader))
     }
 }
@@ -40,15 +50,22 @@ impl<'a> Npz<Cursor<&'a [u8]>> {
 }
 
 impl<R: Read + Seek> Npz<R> {
-    fn new(file: &Path, reader: R) -> Result<Self, FormatError> {
+    fn new(file: &Path, mut reader: R) -> Result<Self, FormatError> {
         let open = || {
+            let bytes = reader.seek(SeekFrom::End(0))?;
             let mut archive = ZipArchive::new(reader)?;
             // A name or a size that differs between an array and the directory is damage.
             archive.validate_header_consistency()?;
-            Ok(archive)
+            Ok((bytes, archive))
         };
-        let archive = open().map_err(|e| zip_problem(e).in_file(file))?;
-        Ok(Npz { file: file.to_owned(), archive })
+        let (bytes, archive) = open().map_err(|e| zip_problem(e).in_file(file))?;
+        if archive.len() > MAX_ARRAYS {
+            let reason = format!("{} arrays: accepted are at most {MAX_ARRAYS}", archive.len());
+            return Err(malformed(reason).in_file(file));
+        }
+        let numbers_left =
+            FEW_NUMBERS.max(NUMBERS_PER_BYTE.saturating_mul(bytes.min(MAX_ARRAY_BYTES)));
+        Ok(Npz { file: file.to_owned(), archive, numbers_left })
     }
 
     /// The file, as the caller named it.
@@ -87,8 +104,9 @@ impl<R: Read + Seek> Npz<R> {
         };
         let size = entry.size();
         let what = || format!("array `{name}`");
-        if size > MAX_ARRAY_BYTES {
-            let limit = MAX_ARRAY_BYTES;
+        // What is inflated counts, too: a number has at most eight bytes, and its header a few.
+        let limit = MAX_ARRAY_BYTES.min(8 * self.numbers_left + (1 << 16));
+        if size > limit {
             return Err(Problem::TooLarge { what: what(), bytes: size, limit });
         }
         if size / MAX_COMPRESSION > entry.compressed_size() {
@@ -104,7 +122,10 @@ impl<R: Read + Seek> Npz<R> {
         if bytes.len() as u64 != size {
             return Err(malformed(format!("{} is not of the {size} bytes it claims", what())));
         }
-        Array::parse(name, &bytes).map(Some)
+        // A number may have one byte in the file, and takes eight in memory.
+        let array = Array::parse(name, &bytes, self.numbers_left)?;
+        self.numbers_left -= array.shape.iter().product::<usize>() as u64;
+        Ok(Some(array))
     }
 }
 
@@ -163,6 +184,25 @@ mod tests {
         let mut npz = Npz::from_bytes(Path::new("a/data.npz"), &bytes).unwrap();
         let message = npz.array("Q").unwrap_err().to_string();
         assert_eq!(message, "a/data.npz: array `Q` is missing: the file holds `P`, `xs`");
+    }
+
+    #[test]
+    fn what_is_inflated_is_counted_over_all_arrays() {
+        let zeros = Array { shape: vec![3 << 20], data: Data::I64(vec![0; 3 << 20]) };
+        let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+        for name in ["a.npy", "b.npy"] {
+            archive.start_file(name, SimpleFileOptions::default()).unwrap();
+            zeros.write(&mut archive).unwrap();
+        }
+        let bytes = archive.finish().unwrap().into_inner();
+        assert!(bytes.len() < 1 << 20);
+        let mut npz = Npz::from_bytes(Path::new(FILE), &bytes).unwrap();
+        assert_eq!(npz.array("a").unwrap(), zeros);
+        let message = npz.array("b").unwrap_err().to_string();
+        assert!(
+            message.contains("array `b` needs 25165952 bytes: accepted are at most"),
+            "{message}"
+        );
     }
 
     #[test]

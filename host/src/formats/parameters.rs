@@ -11,11 +11,13 @@
 //! The file's metadata (all strings) say the rest: `d`, `L`, `mode` (`auto`, `sequential`),
 //! `attention` (`linear`, `softmax`), `gamma`, `n` (the context length trained with), `lambda` (of TD(lambda)'s
 //! mask), `parameters` (`equivariant`: each layer is the dense form of ten numbers), `prior_count` (of contexts
-//! that are read without units), and `crc32` over all of it, since the format has no checksum of its own. The reader also takes files without
-//! metadata, F64 tensors (rounded to F32), and the plain names `P` and `Q` with shape (2d+1, 2d+1) or
+//! that are read without units), and `crc32` over all of it, since the format has no checksum of its own. The
+//! reader also takes files without metadata, F64 tensors (rounded to F32), F16 and BF16 ones, and the plain
+//! names `P` and `Q` with shape (2d+1, 2d+1) or
 //! (L, 2d+1, 2d+1).
 
 use super::error::Names;
+use super::npy::float16;
 use super::{FormatError, Problem};
 use crate::options::typed;
 use clap::ValueEnum;
@@ -25,7 +27,7 @@ use nalgebra::SMatrix;
 use safetensors::{Dtype, SafeTensors};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::str::FromStr;
 
@@ -279,6 +281,19 @@ impl Parameters {
     }
 }
 
+/// The most layers that a file may say: as many as a stored model can have.
+const MOST_LAYERS: usize = 65_535;
+
+/// Refuses a number of layers that no model has; 0 says nothing.
+pub(super) fn check_depth(entry: &str, depth: Option<usize>) -> Result<Option<usize>, Problem> {
+    match depth.filter(|l| *l > 0) {
+        Some(l) if l > MOST_LAYERS => {
+            Err(Problem::entry(entry, l, format!("an integer from 1 to {MOST_LAYERS}")))
+        }
+        depth => Ok(depth),
+    }
+}
+
 /// Refuses a discount outside [0, 1).
 pub(crate) fn check_gamma(gamma: Option<f64>) -> Result<(), Problem> {
     match gamma.filter(|g| !(0.0..1.0).contains(g)) {
@@ -348,7 +363,7 @@ fn read(bytes: &[u8]) -> Result<Parameters, Problem> {
             return Err(Problem::entry("mode", format!("`{}`", typed(&mode)), accepted));
         }
     }
-    let depth = number("L", entry("L"), "an integer from 1")?.filter(|&l: &usize| l > 0);
+    let depth = check_depth("L", number("L", entry("L"), "an integer from 1")?)?;
     if let (Some(depth), Some(stored)) = (depth, parameters.depth)
         && depth != stored
     {
@@ -372,9 +387,13 @@ fn read(bytes: &[u8]) -> Result<Parameters, Problem> {
 
 /// The layers under the names of the authors' module, or under plain ones.
 fn find_layers(tensors: &SafeTensors) -> Result<Parameters, Problem> {
-    let has = |name: &str| tensors.names().contains(&name);
-    let pair =
-        |p: &str, q: &str| -> Result<_, Problem> { Ok((stack(tensors, p)?, stack(tensors, q)?)) };
+    let names: BTreeSet<&str> = tensors.names().into_iter().collect();
+    let has = |name: &str| names.contains(name);
+    let mut read = Vec::new();
+    let mut pair = |p: &str, q: &str| -> Result<_, Problem> {
+        read.extend([p.to_owned(), q.to_owned()]);
+        Ok((stack(tensors, p)?, stack(tensors, q)?))
+    };
     let (mode, (ps, qs)) = if has("layers.0.P") {
         let (mut ps, mut qs) = (Vec::new(), Vec::new());
         while has(&format!("layers.{}.P", ps.len())) {
@@ -390,6 +409,11 @@ fn find_layers(tensors: &SafeTensors) -> Result<Parameters, Problem> {
         let (ps, qs) = pair("P", "Q")?;
         (if ps.len() > 1 { Mode::Sequential } else { Mode::Autoregressive }, (ps, qs))
     };
+    // A layer that is left out, half a layer or another naming is no part of this model.
+    if let Some(other) = names.iter().find(|name| !read.iter().any(|read| read == *name)) {
+        let accepted = format!("{} alone", Names(read));
+        return Err(Problem::array(other, "not part of the model", accepted));
+    }
     let token_size = ps.first().map_or(0, |p| p.0);
     let same = ps.len() == qs.len() && ps.iter().chain(&qs).all(|m| m.0 == token_size);
     if !same || (mode == Mode::Autoregressive && ps.len() != 1) {
@@ -429,9 +453,15 @@ fn stack(tensors: &SafeTensors, name: &str) -> Result<Vec<(usize, Vec<f32>)>, Pr
     };
     check_token_size(name, k)?;
     let numbers: Vec<f32> = match tensor.dtype() {
+        Dtype::F16 => decode(tensor.data(), |b| float16(u16::from_le_bytes(b))),
+        Dtype::BF16 => {
+            decode(tensor.data(), |b| f32::from_bits(u32::from(u16::from_le_bytes(b)) << 16))
+        }
         Dtype::F32 => decode(tensor.data(), f32::from_le_bytes),
         Dtype::F64 => decode(tensor.data(), |b| f64::from_le_bytes(b) as f32),
-        other => return Err(Problem::array(name, format!("dtype {other:?}"), "F32 or F64")),
+        other => {
+            return Err(Problem::array(name, format!("dtype {other:?}"), "F16, BF16, F32 or F64"));
+        }
     };
     Ok(numbers.chunks_exact(k * k).map(|m| (k, m.to_vec())).collect())
 }

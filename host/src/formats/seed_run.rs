@@ -184,7 +184,7 @@ impl SeedLog {
         let stored = point.layers.len();
         let depth = match mode {
             Mode::Sequential => Some(stored),
-            Mode::Autoregressive if stored == 1 => settings.l.filter(|&l| l > 0),
+            Mode::Autoregressive if stored == 1 => parameters::check_depth("l", settings.l)?,
             Mode::Autoregressive => {
                 let accepted = format!("sequential, since `P` has {stored} layers");
                 return Err(Problem::entry("mode", "`auto`", accepted));

@@ -6,7 +6,7 @@
 
 use super::error::{FormatError, Problem, excerpt};
 use super::transition_table::{column_problem, delimiter, mark, number};
-use std::fs::File;
+use crate::files::{self, File};
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 
@@ -57,7 +57,7 @@ impl SignalTable {
     /// [`Problem::Io`], [`Problem::Malformed`]; [`Problem::Unusable`] without a header or a row.
     pub fn open(file: &Path, skip_gaps: bool) -> Result<Self, FormatError> {
         let open = || -> Result<Self, Problem> {
-            let mut source = File::open(file)?;
+            let mut source = files::open(file)?;
             let mut front = Vec::new();
             (&mut source).take(FRONT).read_to_end(&mut front)?;
             source.rewind()?;

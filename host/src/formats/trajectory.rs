@@ -10,7 +10,7 @@
 //! | | `query`, (m, d), optional | features of states whose values are asked for |
 //!
 //! The columns stand in any order under a header line; separators are `,`, `;` or tabs; lines that begin
-//! with `#` and a column without a name (an index) are skipped. Queries for a CSV stand in a second file
+//! with `#` and a first column without a name (an index) are skipped. Queries for a CSV stand in a second file
 //! with the `phi` columns only.
 //!
 //! Without `phi_next` the next row holds the next state. A row marked `end`, and the last row, then only
@@ -18,11 +18,12 @@
 //! no next state. With `phi_next` every row is a transition, and the features of the next state count as
 //! 0 where it is terminal. Either mark ends the episode: what follows it belongs to another one.
 
-use super::error::{FormatError, Problem, read_at_most};
+use super::error::{FormatError, Problem};
 use super::npy::Array;
 use super::npz::Npz;
 pub use super::transition_table::MAX_DIMENSION;
 use super::transition_table::{Table, column_problem};
+use crate::files;
 use ictd_core::scalar::Scalar;
 use ictd_core::transition::Transition;
 use nalgebra::SVector;
@@ -300,7 +301,7 @@ fn is_npz(file: &Path) -> bool {
 }
 
 fn read_file(file: &Path) -> Result<Vec<u8>, FormatError> {
-    read_at_most(MAX_CSV_BYTES, file).map_err(|problem| problem.in_file(file))
+    files::read(file, MAX_CSV_BYTES).map_err(|e| Problem::Io(e).in_file(file))
 }
 
 #[cfg(test)]
@@ -343,6 +344,13 @@ mod tests {
         );
         assert_eq!(read(&other.replace('\u{feff}', "")).unwrap(), expected);
         assert_eq!(read(&CSV.replace(',', "\t")).unwrap(), expected);
+    }
+
+    #[test]
+    fn an_index_and_a_last_separator_are_skipped() {
+        let plain = read("phi_0,reward\n1,10\n2,20\n").unwrap();
+        assert_eq!(read(",phi_0,reward\n7,1,10\n8,2,20\n").unwrap(), plain);
+        assert_eq!(read("phi_0,reward,\n1,10,\n2,20, \n").unwrap(), plain);
     }
 
     #[test]
@@ -398,6 +406,7 @@ mod tests {
             ("phi_0,reward,terminal\n1,2,2\n".into(), "row 1 (line 2), column `terminal`: `2`"),
             ("phi_0,reward,terminal\n1,,1\n".into(), "row 1 (line 2), column `reward`: empty"),
             ("phi_0,reward,end\n1,2,\n".into(), "row 1 (line 2), column `end`: empty"),
+            ("phi_0,reward,\n0,5,2\n0,5,\n".into(), "row 1 (line 2), column ``: `2` without"),
             ("phi_0,reward\n".into(), "no rows"),
             (String::new(), "column `phi_0`: missing"),
         ] {

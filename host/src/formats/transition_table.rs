@@ -13,8 +13,10 @@ enum Column {
     PhiNext(usize),
     Terminal,
     End,
-    /// A column without a name.
+    /// The first column, without a name: an index.
     Index,
+    /// Another column without a name, which must be empty: a separator at the end of each line.
+    Empty,
 }
 
 struct Header {
@@ -63,7 +65,8 @@ impl Header {
                 "reward" => Some(Column::Reward),
                 "terminal" => Some(Column::Terminal),
                 "end" => Some(Column::End),
-                "" => Some(Column::Index),
+                "" if columns.is_empty() => Some(Column::Index),
+                "" => Some(Column::Empty),
                 name => match name.strip_prefix("phi_next_") {
                     Some(digits) => index(digits).map(Column::PhiNext),
                     None => name.strip_prefix("phi_").and_then(index).map(Column::Phi),
@@ -72,7 +75,7 @@ impl Header {
             let Some(column) = column else {
                 return Err(column_problem(name, "unknown", ACCEPTED_COLUMNS));
             };
-            if column != Column::Index && columns.contains(&column) {
+            if column != Column::Empty && columns.contains(&column) {
                 return Err(column_problem(name, "there twice", "each column once"));
             }
             columns.push(column);
@@ -103,7 +106,7 @@ impl Header {
     }
 
     fn first_other_than_phi(&self) -> Option<String> {
-        let other = |c: &Column| !matches!(c, Column::Phi(_) | Column::Index);
+        let other = |c: &Column| !matches!(c, Column::Phi(_) | Column::Index | Column::Empty);
         self.columns.iter().position(other).map(|i| self.names[i].clone())
     }
 }
@@ -164,6 +167,12 @@ impl Table {
                     Column::Terminal => terminal[row - 1] = mark()?,
                     Column::End => end[row - 1] = mark()?,
                     Column::Index => {}
+                    Column::Empty if cell.trim_ascii().is_empty() => {}
+                    Column::Empty => {
+                        let cell = excerpt(&String::from_utf8_lossy(cell));
+                        let accepted = "a name in the header, or an empty cell";
+                        return Err(refuse(format!("`{cell}` without a column's name"), accepted));
+                    }
                 }
             }
             // No transition leaves the last state of an episode that is cut.

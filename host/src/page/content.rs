@@ -39,4 +39,12 @@ impl Content {
         let story = live::story().doing("the report's live part")?;
         Ok(Content { runs, left_out, digests: digests::rows()?, story })
     }
+
+    /// The files that are not as their run wrote them.
+    pub fn changed(&self) -> impl Iterator<Item = String> {
+        self.runs.iter().flat_map(|run| {
+            let changed = run.made.iter().flat_map(|made| &made.changed);
+            changed.map(|name| format!("{}/{name}", run.name))
+        })
+    }
 }

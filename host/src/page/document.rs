@@ -35,7 +35,7 @@ pub(super) fn document(content: &Content) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="color-scheme" content="light dark";
-                title { "In-context TD: claims and measurements" }
+                title { (super::TITLE) }
                 link rel="icon" href="data:,";
                 style {
                     (font(400, figures::REGULAR)) (font(600, figures::SEMI_BOLD)) (PreEscaped(STYLE))

@@ -3,6 +3,7 @@
 use super::run::{RESULTS, RunFiles, place, results};
 use crate::error::Error;
 use crate::experiments::Catalogue;
+use crate::files::{self, Kind};
 use crate::run::config::command_of;
 use std::path::Path;
 
@@ -23,26 +24,28 @@ pub(super) fn find(
     damaged: Damaged,
     catalogue: &Catalogue,
 ) -> Result<Vec<RunFiles>, Error> {
-    let entries = std::fs::read_dir(directory).map_err(|e| Error::file(directory, e))?;
-    let is_run = |path: &Path| path.join(RESULTS).exists() || is_damaged(path, catalogue);
-    if directory.join(RESULTS).exists() {
+    let entries = files::list(directory).map_err(|e| Error::file(directory, e))?;
+    let has_results = |path: &Path| files::kind(&path.join(RESULTS)) != Kind::Nothing;
+    let is_run = |path: &Path| has_results(path) || is_damaged(path, catalogue);
+    if has_results(directory) {
         match results(directory) {
             // The main job's are those of the runs inside.
             Ok(results) if results.command == "main" => {}
             Err(_) if damaged == Damaged::LeaveOut => {}
             Err(error) => return Err(error),
             Ok(_) => {
-                // "." has a name, too.
-                let path = directory.canonicalize().map_err(|e| Error::file(directory, e))?;
-                return Ok(vec![RunFiles { name: name_of(&path), path: directory.to_owned() }]);
+                let name = files::name_of(directory);
+                return Ok(vec![RunFiles { name, path: directory.to_owned() }]);
             }
         }
     }
     let mut runs: Vec<_> = entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| is_run(path))
-        .map(|path| RunFiles { name: name_of(&path), path })
+        .into_iter()
+        .map(|(name, _)| RunFiles {
+            path: directory.join(&name),
+            name: name.to_string_lossy().into_owned(),
+        })
+        .filter(|run| is_run(&run.path))
         .collect();
     runs.sort_by(|a, b| a.name.cmp(&b.name));
     if runs.is_empty() {
@@ -55,8 +58,4 @@ pub(super) fn find(
 /// A run of an experiment without results: its other files are there.
 fn is_damaged(path: &Path, catalogue: &Catalogue) -> bool {
     command_of(path).is_ok_and(|command| place(&command, catalogue).is_some())
-}
-
-fn name_of(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -1,12 +1,13 @@
 //! With what a run was made, from its `run.json`.
 
 use crate::error::Error;
+use crate::files::{self, Kind};
 use crate::run::info;
 use crate::run::records::Records;
-use ictd_core::digest::Digest;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::io::ErrorKind::{FileTooLarge, InvalidInput, NotFound};
 use std::path::Path;
 
 /// The part of a run.json that is shown.
@@ -37,12 +38,9 @@ pub struct Made {
 
 impl Made {
     /// From the run's run.json; none in a directory without one.
-    pub(super) fn read(
-        directory: &Path,
-        records: &Records,
-        names: &[String],
-    ) -> Result<Option<Self>, Error> {
-        if !names.iter().any(|name| name == info::FILE_NAME) {
+    /// Errors: [`Error::File`] for a damaged one.
+    pub fn read(directory: &Path, records: &Records) -> Result<Option<Self>, Error> {
+        if files::kind(&directory.join(info::FILE_NAME)) == Kind::Nothing {
             return Ok(None);
         }
         let info: Info = serde_json::from_slice(&records.get(info::FILE_NAME)?).map_err(|e| {
@@ -66,13 +64,14 @@ impl Made {
         );
         let mut changed = Vec::new();
         for (name, digest) in info.digests.files {
-            // A name leads nowhere but into the directory.
-            let mut now = Digest::EMPTY;
-            let is_there = names.contains(&name);
-            if is_there {
-                now.bytes(&records.get(&name)?);
-            }
-            if !is_there || now.to_string() != digest {
+            let found = files::read_below(directory, &name, files::RECORD);
+            let is_as_written = match &found {
+                Ok(content) => info::digest(content) == digest,
+                // Gone, or something else.
+                Err(e) if [NotFound, InvalidInput, FileTooLarge].contains(&e.kind()) => false,
+                Err(e) => return Err(Error::file(&directory.join(name), e)),
+            };
+            if !is_as_written {
                 changed.push(name);
             }
         }

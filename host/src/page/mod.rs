@@ -23,12 +23,16 @@ pub use run::{Run, RunFiles};
 
 use crate::error::Error;
 use crate::experiments::Catalogue;
-use crate::run::records::RunDirectory;
+use crate::files::{self, Kind};
+use crate::run::records::write_atomic;
 use crate::run::report::Report;
 use std::path::{Path, PathBuf};
 
 /// The file's name.
 pub const NAME: &str = "report.html";
+
+/// Its title.
+const TITLE: &str = "In-context TD: claims and measurements";
 
 /// Adds the page of the runs in a directory to a command's report.
 pub fn add(report: &mut Report, directory: &Path, catalogue: &Catalogue) -> Result<(), Error> {
@@ -47,6 +51,19 @@ pub fn write(
 ) -> Result<(PathBuf, Content), Error> {
     let content = Content::read(directory, damaged, catalogue)?;
     let html = document::document(&content);
-    RunDirectory::create(directory.to_owned())?.write([(NAME, html.as_bytes())])?;
-    Ok((directory.join(NAME), content))
+    let path = directory.join(NAME);
+    if files::kind(&path) == Kind::File {
+        let found = files::read_below(directory, NAME, files::RECORD);
+        let found = found.map_err(|e| Error::file(&path, e))?;
+        // Near its beginning.
+        let is_ours = found.windows(TITLE.len()).take(4096).any(|text| text == TITLE.as_bytes());
+        if !is_ours {
+            return Err(Error::file(
+                &path,
+                "ictd did not write it; accepted is a page that it wrote",
+            ));
+        }
+    }
+    write_atomic(&path, html.as_bytes())?;
+    Ok((path, content))
 }

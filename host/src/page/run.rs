@@ -4,6 +4,7 @@ use super::command_line::{changes, repeats};
 use super::made::Made;
 use crate::error::Error;
 use crate::experiments::Catalogue;
+use crate::files;
 use crate::run::records::Records;
 use crate::run::report::{Claim, Verdict};
 use figures::Pictures;
@@ -70,10 +71,35 @@ pub(super) fn place(command: &str, catalogue: &Catalogue) -> Option<usize> {
 
 pub(super) fn results(directory: &Path) -> Result<Results, Error> {
     let records = Records::open(directory)?;
-    serde_json::from_slice(&records.get(RESULTS)?).map_err(|e| {
-        let reason = format!("{e}; accepted is what a run wrote");
+    let refuse = |reason: String| {
+        let reason = format!("{reason}; accepted is what a run wrote");
         Error::file(&directory.join(RESULTS), reason)
-    })
+    };
+    let results: Results =
+        serde_json::from_slice(&records.get(RESULTS)?).map_err(|e| refuse(e.to_string()))?;
+    if !(has_few_names(&results.numbers, 0) && has_few_names(&results.config, 0)) {
+        return Err(refuse(format!("more than {MOST_NAMES} names or numbers side by side")));
+    }
+    Ok(results)
+}
+
+/// The most columns of a table, which may have as many rows.
+const MOST_NAMES: usize = 1000;
+
+/// What is shown of results grows with the square of how many names stand side by side in them. Lists at the
+/// top are rows.
+fn has_few_names(object: &Map<String, Value>, depth: usize) -> bool {
+    fn of_value(value: &Value, depth: usize) -> bool {
+        match value {
+            Value::Object(object) => has_few_names(object, depth + 1),
+            Value::Array(items) => {
+                (depth == 0 || items.len() <= MOST_NAMES)
+                    && items.iter().all(|item| of_value(item, depth + 1))
+            }
+            _ => true,
+        }
+    }
+    object.len() <= MOST_NAMES && object.values().all(|value| of_value(value, depth))
 }
 
 impl Run {
@@ -95,7 +121,7 @@ impl Run {
             name: files.name.clone(),
             figure,
             repeats: repeats(&catalogue.command, &command, seed, &config),
-            made: Made::read(&files.path, &records, &names)?,
+            made: Made::read(&files.path, &records)?,
             changes: changes(&catalogue.command, &command, &config),
             claims,
             numbers,
@@ -127,12 +153,8 @@ impl Run {
 }
 
 fn file_names(path: &Path) -> Result<Vec<String>, Error> {
-    let entries = std::fs::read_dir(path).map_err(|e| Error::file(path, e))?;
-    let mut names: Vec<_> =
-        entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    // Other than a directory's, this order is the same everywhere.
-    names.sort();
-    Ok(names)
+    let entries = files::list(path).map_err(|e| Error::file(path, e))?;
+    Ok(entries.into_iter().filter_map(|(name, _)| name.into_string().ok()).collect())
 }
 
 /// A name as an id.

@@ -1,8 +1,12 @@
 //! `config.toml`: the command of a run, its first seed, and its options by their long names.
 
 use crate::error::Error;
-use std::path::Path;
+use crate::files;
+use std::path::{Path, PathBuf};
 use toml::{Table, Value};
+
+/// How a `config.toml` of a run begins.
+pub const FIRST_LINE: &str = "# Repeats this run: ictd --config config.toml\n";
 
 /// Options by their long names, without those that are not given.
 /// Errors: [`Error::Usage`] if an option has no TOML form.
@@ -19,7 +23,16 @@ pub fn to_text(command: &str, seed: u64, options: &impl serde::Serialize) -> Res
     table.insert("seed".into(), Value::Integer(seed as i64));
     table.extend(self::table(options)?);
     let body = toml::to_string(&table).map_err(|e| Error::Usage(e.to_string()))?;
-    Ok(format!("# Repeats this run: ictd --config config.toml\n{body}"))
+    Ok(format!("{FIRST_LINE}{body}"))
+}
+
+/// Where a run's `config.toml` is, and its text.
+fn text_of(run: &Path) -> Result<(PathBuf, String), Error> {
+    let path = run.join("config.toml");
+    let bytes =
+        files::read_below(run, "config.toml", files::TEXT).map_err(|e| Error::file(&path, e))?;
+    let text = String::from_utf8(bytes).map_err(|_| Error::file(&path, "accepted is UTF-8"))?;
+    Ok((path, text))
 }
 
 /// The `config.toml` of a run: its text, its first seed, and the options of a command in it.
@@ -29,8 +42,7 @@ pub fn read_run<T: serde::de::DeserializeOwned>(
     directory: &Path,
     command: &str,
 ) -> Result<(String, u64, T), Error> {
-    let path = directory.join("config.toml");
-    let text = std::fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
+    let (path, text) = text_of(directory)?;
     let (seed, options) = run_of_text(&path, command, &text)?;
     Ok((text, seed, options))
 }
@@ -59,8 +71,7 @@ pub fn run_of_text<T: serde::de::DeserializeOwned>(
 /// The `command` of a run's config.toml.
 /// Errors: [`Error::File`] if there is none.
 pub fn command_of(run: &Path) -> Result<String, Error> {
-    let path = run.join("config.toml");
-    let text = std::fs::read_to_string(&path).map_err(|e| Error::file(&path, e))?;
+    let (path, text) = text_of(run)?;
     let table: Table = text.parse().map_err(|e: toml::de::Error| Error::file(&path, e))?;
     let command = table.get("command").and_then(|c| c.as_str()).map(str::to_owned);
     command.ok_or_else(|| Error::file(&path, "command is missing: accepted is a run's config.toml"))

@@ -11,7 +11,7 @@
 //! | `platform` | `target`, `instructions` (the best set of vector instructions found: baseline, avx2, avx512), `threads`, `cores` |
 //! | `processes` | a training run: each process that worked on it (one more after each interruption); otherwise the one that made it. `started` (UTC), `seconds` and `cpu_seconds` (null if it was killed), `outcome` |
 //! | `digests.seeds` | of a training run: the digest of each seed's final parameters |
-//! | `digests.files` | of the other runs: the digest of each file, FNV-1a with 64 bits of its bytes |
+//! | `digests.files` | the digest of each file that the run wrote, FNV-1a with 64 bits of its bytes |
 //! | `verdicts` | the claims that were judged: `claim`, `paper`, `measured`, `verdict` |
 //!
 //! An `outcome` is `finished`, `interrupted` (Ctrl-C, SIGTERM), `failed: ` with the error, or
@@ -19,13 +19,13 @@
 
 use crate::dispatch::Level;
 use crate::error::Error;
-use crate::run::records::write_atomic;
+use crate::files;
 use crate::run::report::Claim;
 use crate::run::session::Session;
 use ictd_core::digest::Digest;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 /// The file's name.
 pub const FILE_NAME: &str = "run.json";
@@ -96,7 +96,7 @@ impl RunInfo {
     /// One more process on the run in a directory. What cannot be read there is not worth refusing
     /// to go on: the list of processes begins anew.
     pub fn continued(directory: &Path, command: &str, session: &Session) -> Self {
-        let bytes = std::fs::read(directory.join(FILE_NAME)).unwrap_or_default();
+        let bytes = content(directory);
         RunInfo { earlier: processes(&bytes), ..RunInfo::new(command, session) }
     }
 
@@ -108,9 +108,7 @@ impl RunInfo {
     /// The digests of files.
     pub fn files<'a>(&mut self, files: impl IntoIterator<Item = (&'a str, &'a [u8])>) {
         for (name, content) in files {
-            let mut digest = Digest::EMPTY;
-            digest.bytes(content);
-            self.digest(name, digest);
+            self.files.insert(name.to_owned(), json!(digest(content)));
         }
     }
 
@@ -129,7 +127,7 @@ impl RunInfo {
         let ended = |seconds: f64| outcome.map(|_| (seconds * 1000.0).round() / 1000.0);
         let mut processes = self.earlier.clone();
         processes.push(json!({
-            "started": humantime::format_rfc3339_seconds(self.started).to_string(),
+            "started": time_of_day(self.started),
             "seconds": ended(self.clock.elapsed().as_secs_f64()),
             "cpu_seconds": ended(self.cpu.elapsed().as_secs_f64()),
             "outcome": outcome.map_or("running".into(), Outcome::text),
@@ -159,9 +157,16 @@ impl RunInfo {
     /// Errors: [`Error::Write`].
     pub fn write(&self, directory: &Path, outcome: Option<&Outcome>) -> Result<PathBuf, Error> {
         let path = directory.join(FILE_NAME);
-        write_atomic(&path, self.to_text(outcome).as_bytes())?;
+        let text = self.to_text(outcome);
+        files::replace(&path, text.as_bytes()).map_err(|e| Error::write(&path, e))?;
         Ok(path)
     }
+}
+
+/// A time as text; a clock that is before 1970 or after 9999 shows the end that it is beyond.
+fn time_of_day(time: SystemTime) -> String {
+    let latest = SystemTime::UNIX_EPOCH + Duration::from_secs(253_402_300_799);
+    humantime::format_rfc3339_seconds(time.clamp(SystemTime::UNIX_EPOCH, latest)).to_string()
 }
 
 /// The processes in a `run.json`, the latest `PROCESSES` of them; none in what is no such file.
@@ -173,10 +178,34 @@ pub fn processes(bytes: &[u8]) -> Vec<Value> {
     list.split_off(surplus)
 }
 
+/// The file of a run; nothing if it cannot be read.
+fn content(directory: &Path) -> Vec<u8> {
+    files::read_below(directory, FILE_NAME, files::TEXT).unwrap_or_default()
+}
+
+/// The digest of a file's content.
+pub fn digest(content: &[u8]) -> String {
+    let mut digest = Digest::EMPTY;
+    digest.bytes(content);
+    digest.to_string()
+}
+
+/// The names of the files that the run in this directory says it wrote, itself among them.
+/// Errors: [`Error::File`] if that cannot be read; what is no such file names none.
+pub fn files(directory: &Path) -> Result<Vec<String>, Error> {
+    let content = match files::read_below(directory, FILE_NAME, files::TEXT) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        found => found.map_err(|e| Error::file(&directory.join(FILE_NAME), e))?,
+    };
+    let value = serde_json::from_slice::<Value>(&content).unwrap_or_default();
+    let files = value["digests"]["files"].as_object();
+    let names = files.into_iter().flat_map(|files| files.keys().cloned());
+    Ok(names.chain([FILE_NAME.to_owned()]).collect())
+}
+
 /// True if the last process on the run in this directory finished it.
 pub fn is_finished(directory: &Path) -> bool {
-    let bytes = std::fs::read(directory.join(FILE_NAME)).unwrap_or_default();
-    processes(&bytes).last().is_some_and(|p| p["outcome"] == "finished")
+    processes(&content(directory)).last().is_some_and(|p| p["outcome"] == "finished")
 }
 
 #[cfg(test)]
@@ -189,6 +218,13 @@ mod tests {
         assert_eq!(Outcome::of::<()>(&Err(Error::Interrupted)), Outcome::Interrupted);
         let failed = Outcome::of::<()>(&Err(Error::Usage("no\nroom".into())));
         assert_eq!(failed.text(), "failed: no room");
+    }
+
+    #[test]
+    fn a_clock_before_1970_is_no_reason_to_stop() {
+        let year = Duration::from_secs(366 * 24 * 3600);
+        assert_eq!(time_of_day(SystemTime::UNIX_EPOCH - year), "1970-01-01T00:00:00Z");
+        assert_eq!(time_of_day(SystemTime::UNIX_EPOCH + 9000 * year), "9999-12-31T23:59:59Z");
     }
 
     #[test]

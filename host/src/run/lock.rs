@@ -1,121 +1,137 @@
 //! One process at a time on a run directory.
 
+use crate::files::{self, File, Locked};
 use crate::formats::{FormatError, Problem};
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Write};
+use crate::program::printable;
+use std::io;
 use std::path::Path;
 use std::process;
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// The name of the lock file in a run directory.
+/// The name of the lock file in a run directory. It also marks the directory as one of this program's.
 pub const FILE_NAME: &str = ".lock";
 
-/// How the names of half-written files begin.
-pub(crate) const TEMPORARY_PREFIX: &str = ".ictd-";
+/// The file's first line; the process that holds it stands in the second.
+const MARK: &str = "ictd";
+
+/// The locks of this process.
+static HELD: Mutex<Vec<Arc<File>>> = Mutex::new(Vec::new());
 
 /// The claim of this process on a run directory, until it is dropped or the process ends however it
 /// ends: the operating system releases it.
 #[derive(Debug)]
 pub struct RunLock {
-    file: File,
+    file: Arc<File>,
 }
 
 impl RunLock {
-    /// Claims the directory, which is made if it does not exist, and removes what a killed process
-    /// left half-written in it.
-    /// Errors: [`Problem::InUse`] if another process holds it, [`Problem::Io`].
+    /// Claims the directory.
+    /// Errors: [`Problem::InUse`] if another process holds it, or one on another machine has held it last
+    /// and not said that it ended (not every network file system knows of locks); [`Problem::Io`].
     pub fn acquire(directory: &Path) -> Result<Self, FormatError> {
+        let path = directory.join(FILE_NAME);
         let acquire = || -> Result<Self, Problem> {
-            fs::create_dir_all(directory)?;
-            let mut options = OpenOptions::new();
-            options.read(true).write(true).create(true).truncate(false);
-            let mut file = options.open(directory.join(FILE_NAME))?;
-            match file.try_lock() {
-                Ok(()) => {}
-                Err(TryLockError::WouldBlock) => {
-                    return Err(Problem::InUse { holder: holder(&content(&mut file)) });
+            let file = match files::lock(&path).map_err(named)? {
+                Locked::Mine(file) => file,
+                Locked::Held(content) => {
+                    let advice = "wait until it ends, or choose another directory".to_owned();
+                    return Err(Problem::InUse { holder: holder(&content), advice });
                 }
-                Err(TryLockError::Error(e)) => return Err(e.into()),
+            };
+            let content = files::first_bytes(&file, 256)?;
+            if is_elsewhere(&content) {
+                let advice = format!("if it has ended, remove {}", path.display());
+                return Err(Problem::InUse { holder: holder(&content), advice });
             }
-            file.set_len(0)?;
-            write!(file, "process {}", process::id())?;
-            remove_leftovers(directory)?;
+            let here = format!("{MARK}\nprocess {} on {}\n", process::id(), files::host());
+            files::overwrite(&file, here.as_bytes())?;
+            let file = Arc::new(file);
+            HELD.lock().unwrap_or_else(PoisonError::into_inner).push(file.clone());
             Ok(RunLock { file })
         };
         acquire().map_err(|problem| problem.in_file(directory))
     }
 }
 
+/// Names the file within the directory, which stands before.
+fn named(error: io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{FILE_NAME}: {error}"))
+}
+
 impl Drop for RunLock {
     fn drop(&mut self) {
-        // The file stays, empty: removing it would let two processes lock two files of one name.
-        let _ = self.file.set_len(0);
-        let _ = self.file.unlock();
+        // The file stays: removing it would let two processes lock two files of one name.
+        release(&self.file);
+        let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+        held.retain(|file| !Arc::ptr_eq(file, &self.file));
     }
 }
 
-/// Removes the temporary files of a process that was killed while it wrote: under the lock no other
-/// process has any here.
-pub(crate) fn remove_leftovers(directory: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        let temporary = entry.file_name().to_string_lossy().starts_with(TEMPORARY_PREFIX);
-        if temporary && entry.file_type()?.is_file() {
-            fs::remove_file(entry.path())?;
-        }
-    }
-    Ok(())
+fn release(file: &File) {
+    let _ = files::overwrite(file, format!("{MARK}\n").as_bytes());
+    let _ = file.unlock();
 }
 
-/// The first bytes of a lock file; none of one that cannot be read.
-fn content(file: &mut File) -> Vec<u8> {
-    let mut content = vec![0; 64];
-    let length = file.read(&mut content).unwrap_or(0);
-    content.truncate(length);
-    content
+/// Releases every lock of this process, which is about to end.
+pub fn release_all() {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|file| release(file));
+}
+
+/// True if a lock file's content is this program's.
+pub fn is_marked(content: &[u8]) -> bool {
+    content.strip_prefix(MARK.as_bytes()).is_some_and(|rest| rest.starts_with(b"\n"))
+}
+
+/// True if a process of another machine has not said that it ended.
+fn is_elsewhere(content: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(content);
+    text.trim().rsplit_once(" on ").is_some_and(|(_, host)| host != files::host())
 }
 
 /// Who holds the lock, from the file's content: a line that can be shown.
 pub fn holder(content: &[u8]) -> String {
-    let text: String =
-        String::from_utf8_lossy(content).chars().filter(|c| !c.is_control()).collect();
-    if text.is_empty() { "another process".to_owned() } else { text }
+    let text = String::from_utf8_lossy(content);
+    let line = text.lines().map(str::trim).rfind(|line| !line.is_empty() && *line != MARK);
+    printable(line.unwrap_or("another process"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn the_second_claim_is_refused_and_names_the_first() {
         let directory = tempfile::tempdir().unwrap();
-        let run = directory.path().join("run");
-        let first = RunLock::acquire(&run).unwrap();
-        let refusal = RunLock::acquire(&run).unwrap_err();
+        let first = RunLock::acquire(directory.path()).unwrap();
+        let refusal = RunLock::acquire(directory.path()).unwrap_err();
         let message = refusal.to_string();
         assert!(matches!(refusal.problem, Problem::InUse { .. }), "{message}");
-        assert!(message.contains(&format!("process {}", process::id())), "{message}");
+        let holder = format!("in use by process {} on {}", process::id(), files::host());
+        assert!(message.contains(&holder), "{message}");
         drop(first);
-        RunLock::acquire(&run).unwrap();
+        RunLock::acquire(directory.path()).unwrap();
     }
 
     #[test]
     fn a_lock_file_that_a_killed_process_left_does_not_block() {
         let directory = tempfile::tempdir().unwrap();
-        fs::write(directory.path().join(FILE_NAME), "process 1").unwrap();
-        RunLock::acquire(directory.path()).unwrap();
+        let of_this_host = format!("ictd\nprocess 1 on {}\n", files::host());
+        for left in ["process 1", "ictd\n", "", &of_this_host] {
+            fs::write(directory.path().join(FILE_NAME), left).unwrap();
+            RunLock::acquire(directory.path()).unwrap();
+        }
     }
 
     #[test]
-    fn leftovers_of_a_killed_process_are_removed_and_nothing_else() {
+    fn a_lock_of_another_machine_is_named_with_the_way_on() {
         let directory = tempfile::tempdir().unwrap();
-        for name in [".ictd-a1b2", "results.json", ".hidden"] {
-            fs::write(directory.path().join(name), "half").unwrap();
-        }
-        let lock = RunLock::acquire(directory.path()).unwrap();
-        let mut left: Vec<_> =
-            fs::read_dir(directory.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
-        left.sort();
-        assert_eq!(left, [".hidden", FILE_NAME, "results.json"]);
-        drop(lock);
+        let path = directory.path().join(FILE_NAME);
+        fs::write(&path, "ictd\nprocess 4711 on node-17\n").unwrap();
+        let message = RunLock::acquire(directory.path()).unwrap_err().to_string();
+        assert!(message.contains("in use by process 4711 on node-17"), "{message}");
+        assert!(message.contains(&format!("remove {}", path.display())), "{message}");
+        fs::remove_file(path).unwrap();
+        RunLock::acquire(directory.path()).unwrap();
     }
 }

@@ -5,6 +5,7 @@
 //! | [`session`] | the seed, the place and the threads that a command is given |
 //! | [`config`] | `config.toml`, which repeats a run |
 //! | [`records`] | the files that a run leaves, written all or none |
+//! | [`transaction`] | several files that change together |
 //! | [`lock`] | the claim of one process on a run directory |
 //! | [`info`] | `run.json`, how a run went |
 //! | [`report`] | what a command found |
@@ -17,3 +18,4 @@ pub mod progress;
 pub mod records;
 pub mod report;
 pub mod session;
+pub mod transaction;

@@ -1,20 +1,15 @@
 //! Progress bars on stderr: silent with `--json` and when stderr is not a terminal.
 
+use crate::program::printable;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// From now on the first Ctrl-C (or SIGTERM) asks the run to stop at the next task, without leaving
-/// half-written files; the second stops at once.
-pub fn catch_interrupts() {
-    // Fails only if a handler is there already: then it is this one, from an earlier run.
-    let _ = ctrlc::set_handler(|| {
-        if INTERRUPTED.swap(true, Ordering::SeqCst) {
-            std::process::exit(130);
-        }
-    });
+/// Asks the run to stop at the next task; true if it was asked before.
+pub fn interrupt() -> bool {
+    INTERRUPTED.swap(true, Ordering::SeqCst)
 }
 
 /// True after Ctrl-C.
@@ -25,7 +20,7 @@ pub fn interrupted() -> bool {
 /// A line on stderr about what is done, on a terminal or not.
 pub fn note(text: &str, silent: bool) {
     if !silent {
-        let _ = writeln!(std::io::stderr(), "{text}");
+        let _ = writeln!(std::io::stderr(), "{}", printable(text));
     }
 }
 

@@ -2,17 +2,19 @@
 //!
 //! A run directory holds `config.toml` (reproduces the run), `results.json` (what `--json` prints),
 //! CSV files with one row per measurement, and the figures: the same bytes for the same config on any
-//! machine. How the run went stands in `run.json` ([`crate::run::info`]). All files are written to
-//! temporary names first and renamed when all of them are complete.
+//! machine. How the run went stands in `run.json` ([`crate::run::info`]). All files change together, or none
+//! does ([`transaction`]).
 
 use crate::error::Error;
-use crate::run::lock::{RunLock, TEMPORARY_PREFIX};
+use crate::files::{self, Kind, Staged};
+use crate::run::lock::{self, RunLock};
+use crate::run::{config, info, transaction};
 use figures::Pictures;
 use ictd_core::digest::Digest;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The files of a run: in memory, or read from its directory when asked for.
@@ -29,7 +31,7 @@ pub struct Records {
 #[derive(Debug)]
 struct StreamedFile {
     name: String,
-    file: tempfile::NamedTempFile,
+    file: Staged,
     digest: Digest,
 }
 
@@ -37,16 +39,28 @@ struct StreamedFile {
 pub struct Stream {
     name: String,
     path: PathBuf,
-    writer: io::BufWriter<tempfile::NamedTempFile>,
+    file: Staged,
+    /// What is not in the file yet.
+    buffer: Vec<u8>,
     digest: Digest,
 }
 
 impl Stream {
+    /// Bytes that are written at once.
+    const BUFFER: usize = 1 << 16;
+
     /// Appends bytes.
     /// Errors: [`Error::Write`].
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.digest.bytes(bytes);
-        self.writer.write_all(bytes).map_err(|e| Error::write(&self.path, e))
+        self.buffer.extend_from_slice(bytes);
+        if self.buffer.len() < Self::BUFFER { Ok(()) } else { self.flush() }
+    }
+
+    fn flush(&mut self) -> Result<(), Error> {
+        self.file.append(&self.buffer).map_err(|e| Error::write(&self.path, e))?;
+        self.buffer.clear();
+        Ok(())
     }
 }
 
@@ -65,17 +79,17 @@ impl Records {
     /// Errors: [`Error::Write`].
     pub fn stream(&self, name: &str) -> Result<Stream, Error> {
         let path = self.streams_to.join(name);
-        let file = temporary(&self.streams_to).map_err(|e| Error::write(&path, e))?;
-        let writer = io::BufWriter::with_capacity(1 << 16, file);
-        Ok(Stream { name: name.to_owned(), path, writer, digest: Digest::EMPTY })
+        let file = files::begin(&path).map_err(|e| Error::write(&path, e))?;
+        let (name, buffer) = (name.to_owned(), Vec::new());
+        Ok(Stream { name, path, file, buffer, digest: Digest::EMPTY })
     }
 
     /// Adds a file that was written piece by piece.
     /// Errors: [`Error::Write`].
-    pub fn put_stream(&mut self, stream: Stream) -> Result<(), Error> {
-        let Stream { name, path, writer, digest } = stream;
-        let file = writer.into_inner().map_err(|e| Error::write(&path, e.into_error()))?;
-        file.as_file().sync_all().map_err(|e| Error::write(&path, e))?;
+    pub fn put_stream(&mut self, mut stream: Stream) -> Result<(), Error> {
+        stream.flush()?;
+        let Stream { name, path, file, digest, .. } = stream;
+        file.sync().map_err(|e| Error::write(&path, e))?;
         self.streamed.push(StreamedFile { name, file, digest });
         Ok(())
     }
@@ -83,9 +97,10 @@ impl Records {
     /// The records of a finished run.
     /// Errors: [`Error::File`] if there is no such directory.
     pub fn open(directory: &Path) -> Result<Self, Error> {
-        if !directory.is_dir() {
+        if !files::is_folder(directory) {
             return Err(Error::file(directory, "accepted is the directory of a run"));
         }
+        transaction::settle_unclaimed(directory)?;
         Ok(Records { directory: directory.to_owned(), ..Self::default() })
     }
 
@@ -147,8 +162,8 @@ impl Records {
         match self.files.get(name) {
             Some(content) => Ok(content.clone()),
             None => {
-                let path = self.directory.join(name);
-                std::fs::read(&path).map_err(|e| Error::file(&path, e))
+                let found = files::read_below(&self.directory, name, files::RECORD);
+                found.map_err(|e| Error::file(&self.directory.join(name), e))
             }
         }
     }
@@ -195,25 +210,38 @@ impl Records {
 /// A directory that a run may write to.
 pub struct RunDirectory {
     path: PathBuf,
-    _lock: Option<RunLock>,
+    _lock: RunLock,
 }
 
 impl RunDirectory {
-    /// Makes the directory and tries it, so that a run does not compute for nothing.
-    /// Errors: [`Error::Write`] if it cannot be made or written to.
-    pub fn create(path: PathBuf) -> Result<Self, Error> {
-        std::fs::create_dir_all(&path).map_err(|e| Error::write(&path, e))?;
-        temporary(&path).map_err(|e| Error::write(&path, e))?;
-        Ok(RunDirectory { path, _lock: None })
-    }
-
-    /// As [`RunDirectory::create`], for this process alone: another one that claims the directory is
-    /// refused until this claim is dropped.
-    /// Errors: also [`Error::Format`] if another process works on it.
+    /// Makes the directory and claims it for this process alone, so that a run does not compute for nothing:
+    /// another one that claims it is refused until this claim is dropped. What a killed process left
+    /// is brought to its end ([`transaction`]).
+    /// Errors: [`Error::Write`] if it cannot be made or written to; [`Error::File`] if it holds what this
+    /// program did not write; [`Error::Format`] if another process works on it.
     pub fn claim(path: PathBuf) -> Result<Self, Error> {
-        let directory = RunDirectory::create(path)?;
-        let lock = RunLock::acquire(directory.path())?;
-        Ok(RunDirectory { _lock: Some(lock), ..directory })
+        let refuse = |e| Error::write(&path, e);
+        let lock = loop {
+            files::make_folders(&path).map_err(refuse)?;
+            let found = match foreign(&path) {
+                // Another process has just renamed the directory.
+                Err(_) if !files::is_folder(&path) => continue,
+                found => found.map_err(refuse)?,
+            };
+            if let Some(name) = found {
+                let reason = format!(
+                    "holds {name}, which ictd did not write; accepted is a directory that is new, \
+                     empty, or was made by ictd"
+                );
+                return Err(Error::file(&path, reason));
+            }
+            match RunLock::acquire(&path) {
+                Err(_) if !files::is_folder(&path) => {}
+                lock => break lock?,
+            }
+        };
+        transaction::settle(&path).map_err(refuse)?;
+        Ok(RunDirectory { path, _lock: lock })
     }
 
     /// Where it is.
@@ -221,82 +249,80 @@ impl RunDirectory {
         &self.path
     }
 
-    /// Writes all records.
+    /// Writes all records, or none of the files changes; those of the run that stands there go.
     /// Errors: [`Error::Write`], naming the file.
     pub fn write_records(&self, mut records: Records) -> Result<Vec<PathBuf>, Error> {
         let streamed = std::mem::take(&mut records.streamed);
-        let mut complete = self.complete(records.files())?;
-        complete.extend(streamed.into_iter().map(|s| (s.file, self.path.join(s.name))));
-        renamed(complete)
+        let streamed = streamed.into_iter().map(|s| (s.name, s.file)).collect();
+        let old = info::files(&self.path)?;
+        transaction::commit(&self.path, records.files().collect(), streamed, &old)
     }
 
-    /// Writes all files to temporary names, then renames them: on a full disk none of them changes.
+    /// Writes all files, or none of them changes; where they are, `run.json` last.
     /// Errors: [`Error::Write`], naming the file.
     pub fn write<'a>(
         &self,
         files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
     ) -> Result<Vec<PathBuf>, Error> {
-        renamed(self.complete(files)?)
+        transaction::commit(&self.path, files.into_iter().collect(), Vec::new(), &[])
     }
 
-    /// The files under temporary names, with those that they are to have.
-    fn complete<'a>(
+    /// As [`RunDirectory::write`], and the other files of the run that stands there go.
+    /// Errors: as there.
+    pub fn replace<'a>(
         &self,
         files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
-    ) -> Result<Vec<(tempfile::NamedTempFile, PathBuf)>, Error> {
-        let mut complete = Vec::new();
-        for (name, content) in files {
-            let path = self.path.join(name);
-            let file = write_temporary(&self.path, content).map_err(|e| Error::write(&path, e))?;
-            complete.push((file, path));
-        }
-        Ok(complete)
+    ) -> Result<Vec<PathBuf>, Error> {
+        transaction::commit(
+            &self.path,
+            files.into_iter().collect(),
+            Vec::new(),
+            &info::files(&self.path)?,
+        )
     }
 }
 
-fn renamed(complete: Vec<(tempfile::NamedTempFile, PathBuf)>) -> Result<Vec<PathBuf>, Error> {
-    let mut written = Vec::new();
-    for (file, path) in complete {
-        file.persist(&path).map_err(|e| Error::write(&path, e.error))?;
-        written.push(path);
+/// The first file in a directory that is no run's, if it is not marked as one.
+fn foreign(path: &Path) -> io::Result<Option<String>> {
+    let begins = |name, is_ours: fn(&[u8]) -> bool| {
+        files::read_below(path, name, files::TEXT).is_ok_and(|content| is_ours(&content))
+    };
+    // The first edition's directories have a config, and an empty lock.
+    if begins(lock::FILE_NAME, lock::is_marked)
+        || begins("config.toml", |text| text.starts_with(config::FIRST_LINE.as_bytes()))
+    {
+        return Ok(None);
     }
-    Ok(written)
+    let is_ours = |name: &str| {
+        [lock::FILE_NAME, "report.html"].contains(&name) || name.starts_with(files::TEMPORARY)
+    };
+    let found = files::list(path)?.into_iter().find_map(|(name, kind)| {
+        let name = name.to_string_lossy().into_owned();
+        (kind != Kind::Folder && !is_ours(&name)).then_some(name)
+    });
+    Ok(found)
+}
+
+/// Writes several files of a folder in a run directory, each whole.
+/// Errors: [`Error::Write`], naming the file.
+pub fn write_all<'a>(
+    folder: &Path,
+    files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
+) -> Result<(), Error> {
+    files::make_folder(folder).map_err(|e| Error::write(folder, e))?;
+    let mut complete = Vec::new();
+    for (name, content) in files {
+        let path = folder.join(name);
+        complete.push((files::stage(&path, content).map_err(|e| Error::write(&path, e))?, path));
+    }
+    for (file, path) in complete {
+        file.publish().map_err(|e| Error::write(&path, e))?;
+    }
+    Ok(())
 }
 
 /// Writes one file atomically: to a temporary name in its directory, then renamed.
 /// Errors: [`Error::Write`], naming the file.
 pub fn write_atomic(path: &Path, content: &[u8]) -> Result<(), Error> {
-    let directory = match path.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    write_temporary(directory, content)
-        .and_then(|file| file.persist(path).map_err(|e| e.error))
-        .map_err(|e| Error::write(path, e))?;
-    Ok(())
-}
-
-/// Flushed to the disk, so that a full one is noticed before anything is renamed.
-fn write_temporary(directory: &Path, content: &[u8]) -> Result<tempfile::NamedTempFile, io::Error> {
-    let mut file = temporary(directory)?;
-    file.as_file_mut().write_all(content)?;
-    file.as_file().sync_all()?;
-    Ok(file)
-}
-
-/// An empty file under a temporary name, which no error names: nobody has asked for it.
-fn temporary(directory: &Path) -> Result<tempfile::NamedTempFile, io::Error> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(TEMPORARY_PREFIX);
-    #[cfg(unix)]
-    {
-        // As any new file: the umask takes away what it should.
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    builder.tempfile_in(directory).map_err(|error| {
-        let text = error.to_string();
-        let reason = text.split_once(" at path ").map_or(text.as_str(), |(reason, _)| reason);
-        io::Error::new(error.kind(), reason)
-    })
+    files::replace(path, content).map_err(|e| Error::write(path, e))
 }

@@ -234,11 +234,16 @@ pub fn number(x: f64, decimals: usize) -> String {
     }
 }
 
+/// The widest column of a table.
+const WIDEST: usize = 1000;
+
 /// Rows in columns of equal width; the first row is the head.
 pub fn table<R: AsRef<[String]>>(rows: &[R]) -> String {
     let columns = rows.first().map_or(0, |r| r.as_ref().len());
     let width = |i: usize| {
-        rows.iter().filter_map(|r| r.as_ref().get(i)).map(|c| c.chars().count()).max().unwrap_or(0)
+        let widest = rows.iter().filter_map(|r| r.as_ref().get(i)).map(|c| c.chars().count()).max();
+        // Wider cells are not padded: somebody's names may be of any length.
+        widest.unwrap_or(0).min(WIDEST)
     };
     let widths: Vec<_> = (0..columns).map(width).collect();
     let mut out = String::new();

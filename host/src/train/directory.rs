@@ -17,14 +17,14 @@ use super::events::EventFiles;
 use super::log::{ELEMENTS, METRICS, Matrices, Point, SeedRun};
 use super::options::{Attention, Model, ParameterSet, TaskKind, Train};
 use crate::error::Error;
+use crate::files::{self, Kind};
 use crate::formats::parameters::{LayerParameters, Parameters};
 use crate::formats::seed_run::{DATA_FILE, LogPoint, PARAMS_FILE, SeedLog};
 use crate::formats::tensorboard;
 use crate::options::typed;
-use crate::run::info;
-use crate::run::lock::remove_leftovers;
+use crate::run::info::{self, Outcome, RunInfo};
 use crate::run::progress;
-use crate::run::records::{Records, RunDirectory, write_atomic};
+use crate::run::records::{Records, RunDirectory, write_all, write_atomic};
 use crate::run::session::Session;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -78,11 +78,14 @@ impl TrainDirectory {
     /// Errors: [`Error::File`], [`Error::Write`]; [`Error::Format`] if another process works on it.
     pub fn create(path: PathBuf, config: String, session: &Session) -> Result<Self, Error> {
         let mut directory = RunDirectory::claim(path.clone())?;
-        let there = std::fs::read(path.join(CONFIG)).unwrap_or_default();
+        let there = match files::read_below(&path, CONFIG, files::TEXT) {
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+            found => found.map_err(|e| Error::file(&path.join(CONFIG), e))?,
+        };
         let same = there == config.as_bytes();
         let mut stands = holds_run(&path).map_err(|e| Error::file(&path, e))?;
         if stands && !same && !session.overwrite {
-            drop(directory);
+            // The claim goes with the directory: nobody works on what is renamed.
             let aside = set_aside(&path).map_err(|e| Error::write(&path, e))?;
             let which = difference(&String::from_utf8_lossy(&there), &config);
             let text =
@@ -150,11 +153,13 @@ impl TrainDirectory {
     /// Errors: [`Error::File`] for a damaged checkpoint, or one of another run.
     pub fn load(&self, seed: u64) -> Result<Option<Checkpoint>, Error> {
         let folder = self.seed_path(seed);
-        if folder.is_dir() {
-            remove_leftovers(&folder).map_err(|e| Error::write(&folder, e))?;
+        match files::kind(&folder) {
+            Kind::Folder => files::sweep(&folder).map_err(|e| Error::write(&folder, e))?,
+            Kind::Nothing => return Ok(None),
+            _ => return Err(Error::file(&folder, "a link or a file; accepted is a folder")),
         }
         let path = folder.join(CHECKPOINT);
-        let bytes = match std::fs::read(&path) {
+        let bytes = match files::read_below(&folder, CHECKPOINT, files::RECORD) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(Error::file(&path, e)),
@@ -171,7 +176,7 @@ impl TrainDirectory {
     /// Errors: [`Error::Write`].
     pub fn save(&self, tasks_done: u64, record: Vec<u8>, run: SeedRun) -> Result<(), Error> {
         let path = self.seed_path(run.seed);
-        std::fs::create_dir_all(&path).map_err(|e| Error::write(&path, e))?;
+        files::make_folder(&path).map_err(|e| Error::write(&path, e))?;
         if let Some(events) = &self.events {
             events.write(&path, &run)?;
         }
@@ -188,7 +193,7 @@ impl TrainDirectory {
         }
         // Each appears after all were written, so that one of them might be missing.
         let records = if options.model == Model::Transformer { 5 } else { 1 };
-        if OF_A_SEED[..records].iter().all(|file| path.join(file).is_file()) {
+        if OF_A_SEED[..records].iter().all(|file| files::kind(&path.join(file)) == Kind::File) {
             return Ok(());
         }
         let mut records = Records::new();
@@ -213,14 +218,38 @@ impl TrainDirectory {
         if options.model == Model::Transformer {
             put_interchange(options, run, &mut records)?;
         }
-        RunDirectory::create(path)?.write(records.files())?;
-        Ok(())
+        write_all(&path, records.files())
     }
 
-    /// Writes files of the whole run.
-    /// Errors: [`Error::Write`].
-    pub fn write(&self, records: &Records) -> Result<Vec<PathBuf>, Error> {
-        self.directory.write(records.files())
+    /// Writes files of the whole run, of which it then says that it is finished, with the digest of every
+    /// file that it wrote; without `info` that was said before.
+    /// Errors: [`Error::File`], [`Error::Write`].
+    pub fn complete(
+        &self,
+        info: Option<RunInfo>,
+        records: &Records,
+    ) -> Result<Vec<PathBuf>, Error> {
+        let Some(mut info) = info else { return self.directory.write(records.files()) };
+        let complete = |info: &mut RunInfo| {
+            info.files([(CONFIG, self.config.as_bytes())]);
+            info.files(records.files());
+            for folder in seed_folders(self.path()).map_err(|e| Error::file(self.path(), e))? {
+                let seed = files::name_of(&folder);
+                for name in OF_A_SEED.iter().map(|name| format!("{seed}/{name}")) {
+                    match files::read_below(self.path(), &name, files::RECORD) {
+                        Ok(content) => info.files([(name.as_str(), content.as_slice())]),
+                        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+                        Err(e) => return Err(Error::file(&self.path().join(name), e)),
+                    }
+                }
+            }
+            let text = info.to_text(Some(&Outcome::Finished));
+            self.directory.write(records.files().chain([(info::FILE_NAME, text.as_bytes())]))
+        };
+        complete(&mut info).inspect_err(|error| {
+            // If that cannot be written either, the file says `running`.
+            let _ = info.write(self.path(), Some(&Outcome::Failed(error.one_line())));
+        })
     }
 }
 
@@ -304,12 +333,12 @@ pub fn seed_params(options: &Train, seed: u64) -> Value {
 /// The folders of seeds that have begun.
 fn seed_folders(directory: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
     let mut folders = Vec::new();
-    for entry in std::fs::read_dir(directory)? {
-        let entry = entry?;
-        let name = entry.file_name();
+    for (name, kind) in files::list(directory)? {
         let number = name.to_str().and_then(|n| n.strip_prefix("seed_")?.parse::<u64>().ok());
-        if number.is_some() && entry.path().join(CHECKPOINT).is_file() {
-            folders.push(entry.path());
+        let folder = directory.join(&name);
+        let has_begun = || files::kind(&folder.join(CHECKPOINT)) == Kind::File;
+        if number.is_some() && kind == Kind::Folder && has_begun() {
+            folders.push(folder);
         }
     }
     Ok(folders)
@@ -317,7 +346,8 @@ fn seed_folders(directory: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
 
 /// True if there is something of a run that could be lost.
 fn holds_run(directory: &Path) -> Result<bool, std::io::Error> {
-    Ok(directory.join(RESULTS).is_file() || !seed_folders(directory)?.is_empty())
+    Ok(files::kind(&directory.join(RESULTS)) != Kind::Nothing
+        || !seed_folders(directory)?.is_empty())
 }
 
 /// Renames a run's directory to the first free NAME-1, NAME-2, ... beside it, and says which.
@@ -328,9 +358,14 @@ fn set_aside(directory: &Path) -> Result<PathBuf, std::io::Error> {
         let mut numbered = name.clone();
         numbered.push(number.to_string());
         let aside = PathBuf::from(numbered);
-        if !aside.exists() {
-            std::fs::rename(directory, &aside)?;
-            return Ok(aside);
+        if files::kind(&aside) != Kind::Nothing {
+            continue;
+        }
+        match files::rename(directory, &aside) {
+            Ok(()) => return Ok(aside),
+            // Another process was faster.
+            Err(e) if e.kind() == std::io::ErrorKind::DirectoryNotEmpty => {}
+            Err(e) => return Err(e),
         }
     }
     Err(std::io::ErrorKind::AlreadyExists.into())
@@ -360,24 +395,16 @@ fn difference(there: &str, here: &str) -> String {
 fn remove_run(directory: &Path) -> Result<(), std::io::Error> {
     remove_files(directory, &OF_THE_RUN)?;
     for folder in seed_folders(directory)? {
-        remove_leftovers(&folder)?;
+        files::sweep(&folder)?;
         remove_files(&folder, &OF_A_SEED)?;
-        if std::fs::read_dir(&folder)?.next().is_none() {
-            std::fs::remove_dir(&folder)?;
-        }
+        files::remove_empty_folder(&folder)?;
     }
-    Ok(())
+    files::sync_folder(directory)
 }
 
 /// Removes those of the files that are there.
 fn remove_files(directory: &Path, names: &[&str]) -> Result<(), std::io::Error> {
-    for name in names {
-        match std::fs::remove_file(directory.join(name)) {
-            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
-            _ => {}
-        }
-    }
-    Ok(())
+    names.iter().try_for_each(|name| files::remove(&directory.join(name)))
 }
 
 #[cfg(test)]

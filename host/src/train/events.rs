@@ -13,11 +13,10 @@
 use super::log::{ELEMENTS, METRICS, Metric, Point, SeedRun};
 use super::options::Train;
 use crate::error::Error;
+use crate::files;
 use crate::formats::tensorboard::{Events, FILE_NAME};
 use crate::run::records::write_atomic;
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
-use std::io::Write;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -61,7 +60,7 @@ impl EventFiles {
                 let events = self.of_points(Events::new(0.0), run, 0);
                 // What an earlier process wrote is kept, so that a TensorBoard that reads it does not
                 // lose its place; half an event at its end is completed.
-                let found = fs::read(&path).unwrap_or_default();
+                let found = files::read_below(folder, FILE_NAME, files::RECORD).unwrap_or_default();
                 match events.as_bytes().strip_prefix(found.as_slice()) {
                     Some(rest) if !found.is_empty() => append(&path, rest)?,
                     _ => write_atomic(&path, events.as_bytes())?,
@@ -104,8 +103,7 @@ impl EventFiles {
 }
 
 fn append(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let file = OpenOptions::new().append(true).open(path);
-    file.and_then(|mut file| file.write_all(bytes)).map_err(|e| Error::write(path, e))
+    files::append(path, bytes).map_err(|e| Error::write(path, e))
 }
 
 /// A (K, K) matrix as a PNG, row 0 on top.

@@ -290,6 +290,7 @@ impl Train {
     /// [`Error::Option`], naming the option and what is accepted.
     pub fn check(&self, seed: u64) -> Result<(), Error> {
         let Train { dim, layers, context, batch_size, seeds, weight_decay, lambda, .. } = self;
+        let defaults = Train::default();
         let rnn = self.model == Model::Rnn;
         let softmax = self.attention == Attention::Softmax;
         let what = if rnn { "an RNN" } else { "softmax attention" };
@@ -363,14 +364,23 @@ impl Train {
                 ),
             ),
             (
+                "--actions",
+                self.actions != defaults.actions && !self.task.0.contains(&TaskKind::Mdp),
+                format!("{}: accepted with --task mdp", self.actions),
+            ),
+            (
+                "--states",
+                self.states != defaults.states && self.task.0.iter().copied().all(is_cart_pole),
+                format!("{}: accepted with a finite task, unlike CartPole", self.states),
+            ),
+            (
                 "--loss",
                 self.loss == LossKind::TrueValue && cart_pole,
                 "true-value: CartPole's true values are not known".into(),
             ),
             (
                 "--weight-decay",
-                self.optimizer == OptimizerKind::Td
-                    && *weight_decay != Train::default().weight_decay,
+                self.optimizer == OptimizerKind::Td && *weight_decay != defaults.weight_decay,
                 format!("{weight_decay}: accepted with --optimizer adam"),
             ),
             (

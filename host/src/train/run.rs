@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 /// What a run found.
-#[derive(Clone, Debug)]
 pub struct Trained {
     /// Every seed, in ascending order.
     pub runs: Vec<SeedRun>,
@@ -24,6 +23,8 @@ pub struct Trained {
     pub seconds: f64,
     /// CPU seconds of all threads of this process.
     pub cpu_seconds: f64,
+    /// For [`TrainDirectory::complete`], unless the run was finished before.
+    pub info: Option<RunInfo>,
 }
 
 /// A seed, and where it stands if it has begun.
@@ -89,9 +90,10 @@ pub fn train(
     runs.sort_by_key(|r| r.seed);
     if let Some((info, path)) = &mut info {
         runs.iter().for_each(|run| info.seed(run.seed, &run.digest));
-        let written = info.write(path, Some(&Outcome::of(&outcome)));
-        // On a full disk, what went wrong first is what the user should read.
-        outcome = outcome.and(written.map(drop));
+        if outcome.is_err() {
+            // On a full disk, what went wrong first is what the user should read.
+            let _ = info.write(path, Some(&Outcome::of(&outcome)));
+        }
     }
     outcome.map_err(|e| match (e, directory) {
         (Error::Interrupted, Some(d)) => Error::Paused { resume: Some(d.path().to_owned()) },
@@ -101,6 +103,7 @@ pub fn train(
         runs,
         seconds: started.elapsed().as_secs_f64(),
         cpu_seconds: cpu.elapsed().as_secs_f64(),
+        info: info.map(|(info, _)| info),
     })
 }
 

@@ -186,9 +186,9 @@ fn an_interruption_leaves_no_files() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(130));
     assert!(String::from_utf8(output.stderr).unwrap().contains("interrupted"));
-    // The lock, whose content is empty.
+    // The lock, which nobody holds.
     assert_eq!(files(out.path()), ["demo/.lock"]);
-    assert_eq!(std::fs::read(out.path().join("demo/.lock")).unwrap(), b"");
+    assert_eq!(std::fs::read(out.path().join("demo/.lock")).unwrap(), b"ictd\n");
 }
 
 fn inserted(typed: &str, text: &str) -> Result<String, String> {

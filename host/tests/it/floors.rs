@@ -10,12 +10,14 @@ const HOST: &[&str] = &[
     "options",
     "dimension",
     "program",
+    "files",
     "dispatch",
     "formats",
     "error",
     "construction",
     "digests",
     "run",
+    "exit",
     "train",
     "experiments",
     "page",
@@ -97,6 +99,39 @@ fn an_arrow_up_and_a_circle_are_found() {
             "low imports the crate's root: a module has what it needs",
         ]
     );
+}
+
+#[test]
+fn one_module_touches_files() {
+    let house = House::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    let touches = [
+        "std::fs",
+        "fs::",
+        "File::",
+        "OpenOptions",
+        "tempfile",
+        ".exists()",
+        ".is_file()",
+        ".is_dir()",
+        ".is_symlink()",
+        ".symlink_metadata()",
+        ".canonicalize()",
+        ".read_dir()",
+        ".read_link()",
+        "std::os",
+    ];
+    let of_module = |name: &str| {
+        let code = &house.code[name];
+        touches.into_iter().filter(|touch| code.contains(touch)).count()
+    };
+    let elsewhere: Vec<_> = house
+        .code
+        .keys()
+        .filter(|name| !house.tests.contains(*name) && top(name) != "files")
+        .filter(|name| of_module(name) > 0)
+        .collect();
+    assert_eq!(elsewhere, [""; 0]);
+    assert!(of_module("files") > 5);
 }
 
 /// The code of a crate by module (`train::log`; the root has no name), without tests and comments.

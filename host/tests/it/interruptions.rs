@@ -54,7 +54,9 @@ fn command(out: &Path) -> Command {
 
 fn contents(out: &Path) -> BTreeMap<String, Vec<u8>> {
     let run = out.join("train");
-    let names = files(&run).into_iter().filter(|name| name != "run.json");
+    // How the run went, and who is at work on it.
+    let is_result = |name: &String| !["run.json", ".lock"].contains(&name.as_str());
+    let names = files(&run).into_iter().filter(is_result);
     names.map(|name| (name.clone(), fs::read(run.join(name)).unwrap())).collect()
 }
 

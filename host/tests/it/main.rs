@@ -13,6 +13,8 @@ mod interchange;
 #[cfg(unix)]
 mod interruptions;
 mod lstd_drift;
+#[cfg(unix)]
+mod one_way_out;
 mod own_data;
 mod predict;
 mod report;
@@ -24,3 +26,6 @@ mod tensorboard;
 #[cfg(unix)]
 mod terminal;
 mod train;
+#[cfg(unix)]
+mod transactions;
+mod untrusted;

@@ -155,6 +155,7 @@ fn a_directory_that_another_process_works_on_is_refused_in_one_line() {
     for (directory, command) in commands {
         let claimed = out.path().join(directory);
         // This test is the first process.
+        fs::create_dir_all(&claimed).unwrap();
         let lock = RunLock::acquire(&claimed).unwrap();
         let before = contents(out.path());
         let output = ictd(out.path(), command);

@@ -1,18 +1,18 @@
 //! Where the contents of two files first differ.
 
 use crate::error::Error;
+use crate::files;
 use crate::formats::npz::Npz;
 use crate::formats::{Array, Data};
 use safetensors::SafeTensors;
 use serde_json::Value;
-use std::fs;
 use std::path::Path;
 
 /// The first difference, in the terms of the format if both files have it; none if the files are
 /// equal byte for byte.
 /// Errors: [`Error::File`] if one cannot be read.
 pub(super) fn first_difference(a: &Path, b: &Path) -> Result<Option<String>, Error> {
-    let read = |path: &Path| fs::read(path).map_err(|e| Error::file(path, e));
+    let read = |path: &Path| read_file(path).map_err(|e| Error::file(path, e));
     let (bytes_a, bytes_b) = (read(a)?, read(b)?);
     if bytes_a == bytes_b {
         return Ok(None);
@@ -28,6 +28,11 @@ pub(super) fn first_difference(a: &Path, b: &Path) -> Result<Option<String>, Err
     };
     // Files that differ in form alone, or that are damaged, are compared as bytes.
     Ok(Some(place.unwrap_or_else(|| in_bytes(&bytes_a, &bytes_b))))
+}
+
+/// A file that was named, or one of a run.
+fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
+    files::read(path, files::RECORD)
 }
 
 fn in_bytes(a: &[u8], b: &[u8]) -> String {
@@ -134,33 +139,35 @@ fn in_tables(a: &[u8], b: &[u8]) -> Option<String> {
 }
 
 fn in_json(a: &[u8], b: &[u8]) -> Option<String> {
-    fn walk(place: &str, a: &Value, b: &Value) -> Option<String> {
-        let below = |part: &str| {
-            if place.is_empty() { part.to_owned() } else { format!("{place}.{part}") }
+    /// The place, innermost name first, and what differs there.
+    fn walk(a: &Value, b: &Value) -> Option<(Vec<String>, String)> {
+        let below = |name: &str, x: &Value, y: Option<&Value>| {
+            let (mut place, what) = match y {
+                Some(y) => walk(x, y)?,
+                None => (Vec::new(), "only in A".to_owned()),
+            };
+            place.push(name.to_owned());
+            Some((place, what))
         };
         match (a, b) {
             (Value::Object(x), Value::Object(y)) => {
-                for (key, x) in x {
-                    let place = below(key);
-                    let Some(y) = y.get(key) else {
-                        return Some(format!("`{place}`: only in A"));
-                    };
-                    if let Some(difference) = walk(&place, x, y) {
-                        return Some(difference);
-                    }
-                }
-                let only_b = y.keys().find(|key| !x.contains_key(*key))?;
-                Some(format!("`{}`: only in B", below(only_b)))
+                let only_b = || y.keys().find(|key| !x.contains_key(*key));
+                let of_b = || Some((vec![only_b()?.clone()], "only in B".to_owned()));
+                x.iter().find_map(|(key, x)| below(key, x, y.get(key))).or_else(of_b)
             }
-            (Value::Array(x), Value::Array(y)) if x.len() == y.len() => (x.iter().zip(y))
-                .enumerate()
-                .find_map(|(i, (x, y))| walk(&below(&i.to_string()), x, y)),
+            (Value::Array(x), Value::Array(y)) if x.len() == y.len() => {
+                (x.iter().zip(y)).enumerate().find_map(|(i, (x, y))| {
+                    if x == y { None } else { below(&i.to_string(), x, Some(y)) }
+                })
+            }
             _ if a == b => None,
-            _ => Some(format!("`{place}`: {a} against {b}")),
+            _ => Some((Vec::new(), format!("{a} against {b}"))),
         }
     }
     let (a, b) = (serde_json::from_slice(a).ok()?, serde_json::from_slice(b).ok()?);
-    walk("", &a, &b)
+    let (mut place, what) = walk(&a, &b)?;
+    place.reverse();
+    Some(format!("`{}`: {what}", place.join(".")))
 }
 
 fn in_lines(a: &[u8], b: &[u8]) -> Option<String> {
@@ -191,8 +198,8 @@ mod tests {
     fn difference(name: &str, a: &[u8], b: &[u8]) -> Option<String> {
         let directory = tempfile::tempdir().unwrap();
         let paths = ["a", "b"].map(|side| directory.path().join(format!("{side}-{name}")));
-        fs::write(&paths[0], a).unwrap();
-        fs::write(&paths[1], b).unwrap();
+        std::fs::write(&paths[0], a).unwrap();
+        std::fs::write(&paths[1], b).unwrap();
         first_difference(&paths[0], &paths[1]).unwrap()
     }
 

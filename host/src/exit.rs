@@ -1,0 +1,174 @@
+//! The one way out: whatever happens, one exit code of the table and, with `--json`, one object on stdout.
+//!
+//! | code | |
+//! |---|---|
+//! | 0 | done |
+//! | 1 | done, and a claim or check failed |
+//! | 2 | wrong use or bad input, a file that cannot be read or written (stdout is one), a directory in use |
+//! | 101 | a defect of this program |
+//! | 130 | interrupted |
+
+use crate::error::Error;
+use crate::program::{printable, printable_json};
+use crate::run::{lock, progress};
+use std::any::Any;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// Whether stdout is for one JSON object.
+static JSON: AtomicBool = AtomicBool::new(false);
+/// Held while the answer is printed; true once it was, so that there is one.
+static ANSWERED: Mutex<bool> = Mutex::new(false);
+/// Where a thread panicked.
+static PANICKED: Mutex<Option<String>> = Mutex::new(None);
+
+/// How long a command may take to stop by itself: most stop after the task at hand. What is
+/// on the disk is whole at any moment.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Before a command begins.
+pub fn begin(json: bool) {
+    JSON.store(json, Ordering::Relaxed);
+    *ANSWERED.lock().unwrap_or_else(PoisonError::into_inner) = false;
+}
+
+/// Says what the command found, and with which code the process ends. A reader that went away
+/// (`ictd | head`) is no error.
+pub fn answer(text: &str, code: u8) -> ExitCode {
+    let text = if is_json() { printable_json(text) } else { printable(text) };
+    said_once(&text, code)
+}
+
+/// As [`answer`], for text of this program's own, with its colours.
+pub fn answer_styled(text: &str) -> ExitCode {
+    said_once(text, 0)
+}
+
+fn said_once(text: &str, code: u8) -> ExitCode {
+    let mut answered = ANSWERED.lock().unwrap_or_else(PoisonError::into_inner);
+    if std::mem::replace(&mut *answered, true) {
+        return ExitCode::from(code);
+    }
+    match print(text) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            line(&Error::Stdout(error));
+            ExitCode::from(2)
+        }
+        _ => ExitCode::from(code),
+    }
+}
+
+/// Says why the command failed.
+pub fn fail(error: &Error) -> ExitCode {
+    let code = error.exit_code();
+    line(error);
+    if JSON.load(Ordering::Relaxed) {
+        return answer(&error.to_json(), code);
+    }
+    *ANSWERED.lock().unwrap_or_else(PoisonError::into_inner) = true;
+    ExitCode::from(code)
+}
+
+fn is_json() -> bool {
+    JSON.load(Ordering::Relaxed)
+}
+
+fn line(error: &Error) {
+    let _ = writeln!(io::stderr(), "error: {}", error.one_line());
+}
+
+fn print(text: &str) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        stdout.write_all(b"\n")?;
+    }
+    stdout.flush()
+}
+
+/// Remembers where a thread panics, instead of printing it.
+pub fn catch_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(|at| format!(" ({}:{})", at.file(), at.line()));
+        let text = format!("{}{}", said(panic.payload()), place.unwrap_or_default());
+        PANICKED.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(text);
+    }));
+}
+
+/// What a panic is for the user.
+pub fn panicked(payload: &(dyn Any + Send)) -> Error {
+    let place = PANICKED.lock().unwrap_or_else(PoisonError::into_inner).take();
+    Error::Defect(place.unwrap_or_else(|| said(payload)))
+}
+
+fn said(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no reason".into())
+}
+
+/// From now on the first Ctrl-C (SIGTERM, SIGHUP) asks the command to stop; if it does not within two
+/// seconds, or at the second one, the process ends. A signal that is ignored stays so: `nohup`.
+pub fn catch_interrupts() {
+    static CAUGHT: AtomicBool = AtomicBool::new(false);
+    if CAUGHT.swap(true, Ordering::SeqCst) {
+        return;
+    }
+    let interrupted = move || {
+        if progress::interrupt() {
+            stop();
+        }
+        std::thread::spawn(move || {
+            std::thread::sleep(GRACE);
+            stop();
+        });
+    };
+    #[cfg(unix)]
+    {
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        let caught = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
+        // Without a handler a signal ends the process at once.
+        let Ok(mut signals) = signal_hook::iterator::Signals::new(caught) else { return };
+        std::thread::spawn(move || signals.forever().for_each(|_| interrupted()));
+    }
+    #[cfg(not(unix))]
+    {
+        let flag = std::sync::Arc::new(AtomicBool::new(false));
+        let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, flag.clone());
+        std::thread::spawn(move || {
+            loop {
+                std::thread::sleep(Duration::from_millis(50));
+                if flag.swap(false, Ordering::SeqCst) {
+                    interrupted();
+                }
+            }
+        });
+    }
+}
+
+/// Ends the process wherever it is, unless it has said what it found and ends by itself.
+fn stop() {
+    for _ in 0..20 {
+        let answered = ANSWERED.try_lock().map(|answered| *answered);
+        if let Ok(false) = answered {
+            fail(&Error::Stopped);
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    lock::release_all();
+    std::process::exit(130);
+}
+
+/// Whether a signal was ignored when the process began, as far as the system says.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = crate::files::read("/proc/self/status".as_ref(), crate::files::TEXT);
+    let status = String::from_utf8(status.unwrap_or_default()).unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // Where nobody says it, a terminal that hangs up ends the process, as it does by default.
+    mask.map_or(signal == signal_hook::consts::SIGHUP, |mask| mask >> (signal - 1) & 1 == 1)
+}

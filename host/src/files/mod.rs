@@ -1,0 +1,421 @@
+//! The only module that opens, reads, writes, locks, renames, removes or lists files.
+//!
+//! What is read may come from anybody. So only regular files are opened, none larger than the reader says;
+//! and in a run directory ([`read_below`], [`stage`], [`append`], [`lock`]) no link is followed, nor a file
+//! changed that has another name elsewhere. A file appears whole or not at all ([`Staged`]).
+
+mod faults;
+
+use std::ffi::OsString;
+pub use std::fs::File;
+use std::fs::{self, OpenOptions, TryLockError};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// The most bytes of a text that people write or read: a config, a lock, a run.json.
+pub const TEXT: u64 = 64 << 20;
+/// The most bytes of a record of a run.
+pub const RECORD: u64 = 1 << 32;
+/// How the names of files begin that are not complete yet.
+pub const TEMPORARY: &str = ".ictd-";
+
+/// The most names in a folder that are listed.
+const ENTRIES: usize = 1_000_000;
+
+/// What stands at a path; a link is something else, wherever it leads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Nothing, or what cannot be seen.
+    Nothing,
+    /// A regular file.
+    File,
+    /// A folder.
+    Folder,
+    /// A link, a device, a pipe.
+    Other,
+}
+
+impl Kind {
+    fn of(kind: fs::FileType) -> Self {
+        match (kind.is_file(), kind.is_dir()) {
+            (true, _) => Kind::File,
+            (_, true) => Kind::Folder,
+            _ => Kind::Other,
+        }
+    }
+}
+
+/// What stands at a path.
+pub fn kind(path: &Path) -> Kind {
+    fs::symlink_metadata(path).map_or(Kind::Nothing, |found| Kind::of(found.file_type()))
+}
+
+/// True for a folder, and for a link to one: of paths that the user named.
+pub fn is_folder(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.is_dir())
+}
+
+/// The last name of a folder's path; "." has one, too.
+pub fn name_of(folder: &Path) -> String {
+    let path = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn refused(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("{what}; accepted is a regular file"))
+}
+
+/// Opens a regular file, and waits for nobody: the other end of a pipe may never come.
+fn opened(path: &Path, links: bool, options: &mut OpenOptions) -> io::Result<File> {
+    faults::before()?;
+    let link = || refused("a link");
+    #[cfg(unix)]
+    let file = {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt;
+        let follow = if links { OFlags::empty() } else { OFlags::NOFOLLOW };
+        options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY | follow).bits() as i32);
+        let is_link =
+            |e: &io::Error| e.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
+        options.open(path).map_err(|e| if !links && is_link(&e) { link() } else { e })?
+    };
+    #[cfg(not(unix))]
+    let file = match kind(path) {
+        Kind::Other if !links => return Err(link()),
+        _ => options.open(path)?,
+    };
+    if file.metadata()?.is_file() { Ok(file) } else { Err(refused("no regular file")) }
+}
+
+/// Opens a file that the user named.
+/// Errors: the system's; for anything but a regular file.
+pub fn open(path: &Path) -> io::Result<File> {
+    opened(path, true, OpenOptions::new().read(true))
+}
+
+/// The content of a file that the user named.
+/// Errors: as [`open`]; for more bytes than `limit`.
+pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    content(open(path)?, limit)
+}
+
+/// The content of a file by its name (`NAME`, `FOLDER/NAME`) in a folder that may come from elsewhere.
+/// Errors: as [`read`]; for a link on the way, and for a name that leads out of the folder.
+pub fn read_below(folder: &Path, name: &str, limit: u64) -> io::Result<Vec<u8>> {
+    let mut path = folder.to_owned();
+    let mut parts = name.split('/').peekable();
+    while let Some(part) = parts.next() {
+        if !is_plain(part) && !part.starts_with('.') || part == ".." || part == "." {
+            return Err(refused("a name that leads elsewhere"));
+        }
+        path.push(part);
+        if parts.peek().is_some() && kind(&path) == Kind::Other {
+            return Err(refused("in a link"));
+        }
+    }
+    content(opened(&path, false, OpenOptions::new().read(true))?, limit)
+}
+
+fn content(file: File, limit: u64) -> io::Result<Vec<u8>> {
+    faults::before()?;
+    let too_large = |bytes: u64| {
+        let reason = format!("{bytes} bytes: accepted are at most {limit}");
+        io::Error::new(io::ErrorKind::FileTooLarge, reason)
+    };
+    let bytes = file.metadata()?.len();
+    if bytes > limit {
+        return Err(too_large(bytes));
+    }
+    let mut content = Vec::new();
+    file.take(limit.saturating_add(1)).read_to_end(&mut content)?;
+    // It may have grown since.
+    if content.len() as u64 > limit { Err(too_large(content.len() as u64)) } else { Ok(content) }
+}
+
+/// The names in a folder that the user named, in order, and what stands there.
+/// Errors: the system's; for more names than anybody has.
+pub fn list(folder: &Path) -> io::Result<Vec<(OsString, Kind)>> {
+    faults::before()?;
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        found.push((entry.file_name(), Kind::of(entry.file_type()?)));
+        if found.len() > ENTRIES {
+            let reason = format!("more than {ENTRIES} entries");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+        }
+    }
+    // Other than a folder's, this order is the same everywhere.
+    found.sort();
+    Ok(found)
+}
+
+/// A name of letters, digits, `_`, `-` and `.`, which does not begin with `.`: as the program's outputs have.
+pub fn is_plain(name: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+    !name.is_empty() && !name.starts_with('.') && name.chars().all(plain)
+}
+
+/// Makes a folder that the user named, and those above it.
+/// Errors: the system's.
+pub fn make_folders(path: &Path) -> io::Result<()> {
+    if is_folder(path) {
+        return Ok(());
+    }
+    faults::before()?;
+    fs::create_dir_all(path)?;
+    sync_folder(parent(path))
+}
+
+/// Makes a folder in a run directory.
+/// Errors: the system's; if something else stands there, among them a link to a folder.
+pub fn make_folder(path: &Path) -> io::Result<()> {
+    match kind(path) {
+        Kind::Folder => Ok(()),
+        Kind::Nothing => {
+            faults::before()?;
+            fs::create_dir(path)
+        }
+        _ => {
+            let reason = "a link or a file; accepted is a folder";
+            Err(io::Error::new(io::ErrorKind::NotADirectory, reason))
+        }
+    }
+}
+
+/// Removes a file, or a link and not where it leads, if it is there.
+/// Errors: the system's.
+pub fn remove(path: &Path) -> io::Result<()> {
+    faults::before()?;
+    match fs::remove_file(path) {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// Removes a folder if it is empty.
+/// Errors: the system's.
+pub fn remove_empty_folder(path: &Path) -> io::Result<()> {
+    faults::before()?;
+    match fs::remove_dir(path) {
+        Err(e) if e.kind() != io::ErrorKind::DirectoryNotEmpty => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// Renames a file or a folder.
+/// Errors: the system's.
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    faults::before()?;
+    fs::rename(from, to)
+}
+
+/// What was made, renamed and removed in a folder is on the disk from now on.
+/// Errors: the system's, but for file systems that cannot.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    faults::before()?;
+    #[cfg(unix)]
+    match File::open(folder)?.sync_all() {
+        Err(e)
+            if ![io::ErrorKind::InvalidInput, io::ErrorKind::Unsupported].contains(&e.kind()) =>
+        {
+            return Err(e);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The folder of a file.
+pub fn parent(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// A file that this process alone may write, or the content of one that another process has.
+pub enum Locked {
+    /// From now on, until it is closed.
+    Mine(File),
+    /// Its first bytes.
+    Held(Vec<u8>),
+}
+
+/// Makes a file if it is not there, and locks it.
+/// Errors: the system's; for a link, and for a file with another name elsewhere.
+pub fn lock(path: &Path) -> io::Result<Locked> {
+    loop {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = opened(path, false, &mut options)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut content = Vec::new();
+                file.take(256).read_to_end(&mut content)?;
+                return Ok(Locked::Held(content));
+            }
+            Err(TryLockError::Error(e)) if e.kind() == io::ErrorKind::Unsupported => {}
+            Err(TryLockError::Error(e)) => return Err(e),
+        }
+        match identity(&file.metadata()?) {
+            (_, _, names) if names > 1 => return Err(refused("a file with several names")),
+            // Another process may have renamed it before it was locked.
+            here if fs::symlink_metadata(path).is_ok_and(|found| identity(&found) == here) => {
+                return Ok(Locked::Mine(file));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A file's device and number, and how many names it has.
+#[cfg(unix)]
+fn identity(found: &fs::Metadata) -> (u64, u64, u64) {
+    use std::os::unix::fs::MetadataExt;
+    (found.dev(), found.ino(), found.nlink())
+}
+
+#[cfg(not(unix))]
+fn identity(_found: &fs::Metadata) -> (u64, u64, u64) {
+    (0, 0, 1)
+}
+
+/// Replaces a file's content in place: for a lock's few bytes.
+/// Errors: the system's.
+pub fn overwrite(mut file: &File, content: &[u8]) -> io::Result<()> {
+    use std::io::Seek;
+    file.set_len(0)?;
+    file.rewind()?;
+    faults::write(file, content)
+}
+
+/// The first bytes of an open file.
+/// Errors: the system's.
+pub fn first_bytes(mut file: &File, count: u64) -> io::Result<Vec<u8>> {
+    use std::io::Seek;
+    let mut content = Vec::new();
+    file.rewind()?;
+    file.take(count).read_to_end(&mut content)?;
+    Ok(content)
+}
+
+/// Adds to the end of a file that is there.
+/// Errors: the system's; for a link.
+pub fn append(path: &Path, content: &[u8]) -> io::Result<()> {
+    let file = opened(path, false, OpenOptions::new().append(true))?;
+    if identity(&file.metadata()?).2 > 1 {
+        return Err(refused("a file with several names"));
+    }
+    faults::write(&file, content)
+}
+
+/// A file under a temporary name in its folder, in the end complete and on the disk; if it is dropped, it goes.
+#[derive(Debug)]
+pub struct Staged {
+    path: PathBuf,
+    /// None once it has its name, or shall stay.
+    temporary: Option<PathBuf>,
+    /// Holds the lock.
+    file: File,
+}
+
+/// The temporary name of a file. It is always the same, so that what a killed process left is used by the
+/// next one.
+pub fn temporary(path: &Path) -> PathBuf {
+    let mut name = OsString::from(format!("{TEMPORARY}new-"));
+    name.push(path.file_name().unwrap_or_default());
+    path.with_file_name(name)
+}
+
+/// Writes a file under a temporary name.
+/// Errors: as [`begin`].
+pub fn stage(path: &Path, content: &[u8]) -> io::Result<Staged> {
+    let staged = begin(path)?;
+    staged.append(content)?;
+    staged.sync()?;
+    Ok(staged)
+}
+
+/// Begins a file under a temporary name, empty.
+/// Errors: the system's; if something else than a regular file stands there; if another process writes it.
+pub fn begin(path: &Path) -> io::Result<Staged> {
+    if !matches!(kind(path), Kind::Nothing | Kind::File) {
+        return Err(refused("no regular file stands there"));
+    }
+    let temporary = temporary(path);
+    let Locked::Mine(file) = lock(&temporary)? else {
+        return Err(io::Error::new(io::ErrorKind::ResourceBusy, "another process writes it"));
+    };
+    let staged = Staged { path: path.to_owned(), temporary: Some(temporary), file };
+    staged.file.set_len(0)?;
+    Ok(staged)
+}
+
+impl Staged {
+    /// Adds to its end.
+    /// Errors: the system's.
+    pub fn append(&self, content: &[u8]) -> io::Result<()> {
+        faults::write(&self.file, content)
+    }
+
+    /// What was written is on the disk.
+    /// Errors: the system's.
+    pub fn sync(&self) -> io::Result<()> {
+        faults::before()?;
+        self.file.sync_all()
+    }
+
+    /// Gives it its name.
+    /// Errors: the system's.
+    pub fn publish(mut self) -> io::Result<()> {
+        if let Some(temporary) = &self.temporary {
+            rename(temporary, &self.path)?;
+            self.temporary = None;
+        }
+        Ok(())
+    }
+
+    /// Leaves it under its temporary name.
+    pub fn keep(mut self) {
+        self.temporary = None;
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            let _ = remove(temporary);
+        }
+    }
+}
+
+/// Writes one file: it is the old one or the new one at any moment.
+/// Errors: as [`stage`].
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    stage(path, content)?.publish()
+}
+
+/// Removes what killed processes left half-written in a folder.
+/// Errors: the system's.
+pub fn sweep(folder: &Path) -> io::Result<()> {
+    for (name, kind) in list(folder)? {
+        if kind == Kind::File && name.as_encoded_bytes().starts_with(TEMPORARY.as_bytes()) {
+            let path = folder.join(name);
+            // Unless one is still at it.
+            if let Ok(Locked::Mine(_)) = lock(&path) {
+                remove(&path)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The name of this machine.
+pub fn host() -> String {
+    #[cfg(unix)]
+    return rustix::system::uname().nodename().to_string_lossy().into_owned();
+    #[cfg(not(unix))]
+    std::env::var("COMPUTERNAME").unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+use super::*;
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+#[test]
+fn a_staged_file_is_there_once_it_is_published_and_leaves_nothing_otherwise() {
+    let folder = folder();
+    let path = folder.path().join("a");
+    drop(stage(&path, b"half").unwrap());
+    assert_eq!(list(folder.path()).unwrap(), []);
+    stage(&path, b"whole").unwrap().publish().unwrap();
+    assert_eq!(list(folder.path()).unwrap(), [("a".into(), Kind::File)]);
+    assert_eq!(read(&path, 5).unwrap(), b"whole");
+}
+
+#[test]
+fn what_a_killed_process_left_is_used_or_swept_unless_another_is_at_it() {
+    let folder = folder();
+    let path = folder.path().join("a");
+    fs::write(temporary(&path), "a longer left-over").unwrap();
+    let staged = stage(&path, b"new").unwrap();
+    assert_eq!(fs::read(temporary(&path)).unwrap(), b"new");
+    assert!(stage(&path, b"other").is_err(), "two at once");
+    sweep(folder.path()).unwrap();
+    staged.publish().unwrap();
+    fs::write(temporary(&path), "left").unwrap();
+    sweep(folder.path()).unwrap();
+    assert_eq!(list(folder.path()).unwrap(), [("a".into(), Kind::File)]);
+}
+
+#[test]
+fn a_file_larger_than_accepted_is_refused_with_both_sizes() {
+    let folder = folder();
+    fs::write(folder.path().join("a"), "12345").unwrap();
+    let error = read(&folder.path().join("a"), 4).unwrap_err().to_string();
+    assert_eq!(error, "5 bytes: accepted are at most 4");
+}
+
+#[test]
+fn a_name_below_a_folder_leads_nowhere_else() {
+    let folder = folder();
+    fs::create_dir(folder.path().join("in")).unwrap();
+    fs::write(folder.path().join("in/a"), "1").unwrap();
+    let inside = folder.path().join("in");
+    assert_eq!(read_below(folder.path(), "in/a", 1).unwrap(), b"1");
+    for name in ["../in/a", "/etc/hostname", "", ".", "..", "a/../a", "a\0b"] {
+        assert!(read_below(&inside, name, 1000).is_err(), "{name}");
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::symlink;
+        symlink(&inside, folder.path().join("link")).unwrap();
+        symlink(inside.join("a"), inside.join("b")).unwrap();
+        for name in ["link/a", "in/b"] {
+            let error = read_below(folder.path(), name, 1000).unwrap_err().to_string();
+            assert!(error.contains("a link"), "{name}: {error}");
+        }
+        assert!(make_folder(&folder.path().join("link")).is_err());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_a_second_name_a_pipe_and_a_device_are_refused() {
+    use std::os::unix::fs::symlink;
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("mine"), "precious").unwrap();
+    symlink(at("mine"), at("link")).unwrap();
+    fs::hard_link(at("mine"), at("second")).unwrap();
+    let pipe = std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap();
+    assert!(pipe.success());
+    for name in ["link", "second", "pipe"] {
+        assert!(lock(&at(name)).is_err(), "{name}");
+        assert!(append(&at(name), b"x").is_err(), "{name}");
+    }
+    for name in [at("pipe"), "/dev/full".into(), "/dev/zero".into(), "/dev".into()] {
+        let error = read(&name, 10).unwrap_err().to_string();
+        assert!(error.contains("no regular file"), "{error}");
+        assert!(stage(&name, b"x").is_err());
+    }
+    assert!(stage(&at("link"), b"x").is_err());
+    assert_eq!(fs::read(at("mine")).unwrap(), b"precious");
+}

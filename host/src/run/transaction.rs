@@ -1,0 +1,154 @@
+//! The files of a run directory change together, or none does.
+//!
+//! All new files are written under temporary names. Then a journal, `.ictd-commit`, says what is to be renamed
+//! and what to be removed; it appears at once, and from then on the directory counts as changed: whoever comes
+//! next does what is left of it. Before that it counts as unchanged, and what was left is swept away.
+
+use super::lock::RunLock;
+use crate::error::Error;
+use crate::files::{self, Kind, Staged};
+use crate::formats::Problem;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The journal's name.
+pub const JOURNAL: &str = ".ictd-commit";
+
+/// Puts new files in place, those that are staged already first and `run.json` last, and removes those of `old`
+/// that are not among them; the directory is this process' alone. Where the new ones are.
+/// Errors: [`Error::Write`], naming the file.
+pub(super) fn commit(
+    directory: &Path,
+    mut new: Vec<(&str, &[u8])>,
+    streamed: Vec<(String, Staged)>,
+    old: &[String],
+) -> Result<Vec<PathBuf>, Error> {
+    new.sort_by_key(|(name, _)| *name == super::info::FILE_NAME);
+    let mut journal = String::new();
+    let is_new = |old: &str| {
+        let streamed = streamed.iter().map(|(name, _)| name.as_str());
+        new.iter().map(|(name, _)| *name).chain(streamed).any(|name| name == old)
+    };
+    for name in old.iter().filter(|old| files::is_plain(old) && !is_new(old)) {
+        journal.push_str(&format!("remove {name}\n"));
+    }
+    let (mut staged, mut written) = (Vec::new(), Vec::new());
+    for (name, file) in streamed {
+        journal.push_str(&format!("put {name}\n"));
+        written.push(directory.join(name));
+        staged.push(file);
+    }
+    for (name, content) in new {
+        let path = directory.join(name);
+        staged.push(files::stage(&path, content).map_err(|e| Error::write(&path, e))?);
+        journal.push_str(&format!("put {name}\n"));
+        written.push(path);
+    }
+    let refuse = |e| Error::write(directory, e);
+    let journal = files::stage(&directory.join(JOURNAL), journal.as_bytes()).map_err(refuse)?;
+    journal.publish().map_err(refuse)?;
+    staged.into_iter().for_each(Staged::keep);
+    // The names are on the disk before one of them is changed.
+    files::sync_folder(directory).and_then(|()| finish(directory)).map_err(refuse)?;
+    Ok(written)
+}
+
+/// Does what the journal says, as far as it is not done.
+fn finish(directory: &Path) -> io::Result<()> {
+    let journal = files::read_below(directory, JOURNAL, files::TEXT)?;
+    for line in String::from_utf8_lossy(&journal).lines() {
+        match line.split_once(' ').filter(|(_, name)| files::is_plain(name)) {
+            Some(("remove", name)) => files::remove(&directory.join(name))?,
+            Some(("put", name)) => {
+                let path = directory.join(name);
+                let new = files::temporary(&path);
+                if files::kind(&new) == Kind::File {
+                    files::rename(&new, &path)?;
+                }
+            }
+            _ => {
+                let reason = format!("{JOURNAL}: `{line}` is nothing that ictd wrote");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+            }
+        }
+    }
+    files::sync_folder(directory)?;
+    files::remove(&directory.join(JOURNAL))
+}
+
+/// Brings to its end what a killed process left in a directory that is this process' alone.
+/// Errors: the system's; for a journal of somebody else.
+pub(crate) fn settle(directory: &Path) -> io::Result<()> {
+    if files::kind(&directory.join(JOURNAL)) != Kind::Nothing {
+        finish(directory)?;
+    }
+    files::sweep(directory)
+}
+
+/// Brings to its end what a killed process left in a directory that is only to be read, unless a process is at
+/// work on it.
+/// Errors: [`Error::Write`]; [`Error::Format`] if the directory cannot be claimed.
+pub fn settle_unclaimed(directory: &Path) -> Result<(), Error> {
+    if files::kind(&directory.join(JOURNAL)) == Kind::Nothing {
+        return Ok(());
+    }
+    match RunLock::acquire(directory) {
+        Ok(_lock) => settle(directory).map_err(|e| Error::write(directory, e)),
+        Err(e) if matches!(e.problem, Problem::InUse { .. }) => Ok(()),
+        Err(e) => Err(e.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let found = files::list(directory).unwrap().into_iter();
+        found.map(|(name, _)| name.into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn new_files_come_and_those_of_the_run_before_go() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        for name in ["a.csv", "b.csv", "mine.txt"] {
+            fs::write(at(name), "old").unwrap();
+        }
+        let old = ["a.csv", "b.csv", "../x", ".lock"].map(str::to_owned);
+        let new: Vec<(&str, &[u8])> = vec![("run.json", b"{}"), ("b.csv", b"new")];
+        let written = commit(directory.path(), new, Vec::new(), &old).unwrap();
+        assert_eq!(written, [at("b.csv"), at("run.json")]);
+        assert_eq!(names(directory.path()), ["b.csv", "mine.txt", "run.json"]);
+        assert_eq!(fs::read(at("b.csv")).unwrap(), b"new");
+    }
+
+    #[test]
+    fn what_is_left_of_a_change_is_done_and_what_had_not_begun_is_swept() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        fs::write(at(JOURNAL), "remove old.csv\nput a.csv\nput b.csv\n").unwrap();
+        for (name, content) in [("old.csv", "1"), ("a.csv", "done"), (".ictd-new-b.csv", "new")] {
+            fs::write(at(name), content).unwrap();
+        }
+        settle_unclaimed(directory.path()).unwrap();
+        assert_eq!(names(directory.path()), [".lock", "a.csv", "b.csv"]);
+        fs::write(at(".ictd-new-c.csv"), "half").unwrap();
+        settle(directory.path()).unwrap();
+        assert_eq!(names(directory.path()), [".lock", "a.csv", "b.csv"]);
+    }
+
+    #[test]
+    fn a_journal_from_elsewhere_reaches_nothing_outside() {
+        let outside = tempfile::tempdir().unwrap();
+        let directory = outside.path().join("run");
+        fs::create_dir(&directory).unwrap();
+        fs::write(outside.path().join("mine"), "precious").unwrap();
+        for line in ["remove ../mine", "put ../mine", "remove .lock", "remove /etc/passwd", "x"] {
+            fs::write(directory.join(JOURNAL), format!("{line}\n")).unwrap();
+            assert!(settle(&directory).is_err(), "{line}");
+        }
+        assert!(outside.path().join("mine").is_file());
+    }
+}

@@ -1,0 +1,243 @@
+//! Whatever happens, a command ends in a documented exit code and, with `--json`, in one JSON object; what it
+//! prints of anybody's text is shown by a terminal and not obeyed.
+
+use crate::common::{files, ictd};
+use serde_json::Value;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const TRAIN: &str = "train --mrps 4 --batches 1 --batch-size 4 --context 6 --log-every 2";
+
+fn start(out: &Path, arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
+    command.args(arguments.split_whitespace()).current_dir(out);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args(["-s", name, &child.id().to_string()]).status();
+    assert!(status.unwrap().success());
+}
+
+/// The one object on stdout, of a process that ended with this code.
+#[track_caller]
+fn object(output: &Output, code: i32) -> Value {
+    assert_eq!(output.status.code(), Some(code), "{output:?}");
+    let object: Value = serde_json::from_slice(&output.stdout).expect("one JSON object");
+    if code != 0 {
+        assert_eq!(object["exit_code"], code, "{object}");
+    }
+    object
+}
+
+fn wait_for(what: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(60);
+    while !what() {
+        assert!(Instant::now() < end, "it never came");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_full_stdout_is_an_error() {
+    let out = tempfile::tempdir().unwrap();
+    fs::write(out.path().join("a.csv"), "x\n1\n").unwrap();
+    for arguments in ["list", "digest", "compare a.csv a.csv --json", "--help", "nothing --json"] {
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let output = start(out.path(), arguments).stdout(full).output().unwrap();
+        let line = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{arguments}: {line}");
+        assert!(line.contains("stdout: No space left"), "{arguments}: {line}");
+    }
+    // A reader that went away is none.
+    let mut child = start(out.path(), "list").spawn().unwrap();
+    drop(child.stdout.take());
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn an_argument_that_is_not_utf_8_is_refused_in_words() {
+    let out = tempfile::tempdir().unwrap();
+    let path = OsStr::from_bytes(b"caf\xe9");
+    for arguments in ["demo --tasks 2 --json --out", "plot --json", "evaluate --json --data"] {
+        let output = start(out.path(), arguments).arg(path).output().unwrap();
+        let error = object(&output, 2)["error"].to_string();
+        assert!(error.contains("UTF-8"), "{error}");
+    }
+    // In such a directory everything works.
+    let folder = out.path().join(path);
+    fs::create_dir(&folder).unwrap();
+    object(&start(&folder, "demo --tasks 2 --json --out .").output().unwrap(), 0);
+    object(&start(&folder, "plot . --json").output().unwrap(), 0);
+    object(&start(&folder, "report . --json").output().unwrap(), 0);
+}
+
+#[test]
+fn a_defect_is_one_line_one_object_and_a_code_of_its_own() {
+    let out = tempfile::tempdir().unwrap();
+    for (fault, arguments) in [("3 panic", "demo --tasks 2 --json"), ("9 panic", TRAIN)] {
+        let arguments = format!("{arguments} --json");
+        let output = start(out.path(), &arguments).env("ICTD_FAULT", fault).output().unwrap();
+        let error = object(&output, 101)["error"].to_string();
+        assert!(
+            error.contains("a defect of ictd, please report it: a fault on purpose"),
+            "{error}"
+        );
+        assert!(error.contains("faults.rs:"), "where it is: {error}");
+        assert_eq!(String::from_utf8(output.stderr).unwrap().lines().count(), 1);
+    }
+}
+
+#[test]
+fn a_signal_that_is_ignored_stays_so() {
+    let out = tempfile::tempdir().unwrap();
+    for name in ["HUP", "INT", "TERM"] {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", &format!("trap '' {name}; exec \"$@\""), "sh", env!("CARGO_BIN_EXE_ictd")])
+            .args([
+                "train",
+                "--mrps",
+                "2000",
+                "--batches",
+                "1",
+                "--batch-size",
+                "4",
+                "--json",
+                "--out",
+                name,
+            ])
+            .current_dir(out.path());
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        wait_for(|| out.path().join(name).join("train/run.json").exists());
+        for _ in 0..3 {
+            signal(&child, name);
+        }
+        object(&child.wait_with_output().unwrap(), 0);
+    }
+}
+
+#[test]
+fn ctrl_c_ends_whatever_takes_long() {
+    let out = tempfile::tempdir().unwrap();
+    let rows: String = (0..200_000).map(|i| format!("{},{}\n", i % 7, i % 3)).collect();
+    fs::write(out.path().join("data.csv"), format!("phi_0,reward\n{rows}")).unwrap();
+    for (arguments, begun) in [
+        ("evaluate --data data.csv --layers 100000 --alpha 1e-9", "results/evaluate/.lock"),
+        (
+            "demo --tasks 1 --max-context 100000 --context-step 1 --layers 1000",
+            "results/demo/.lock",
+        ),
+        ("train --mrps 1 --batches 100000", "results/train/run.json"),
+    ] {
+        for signals in [1, 2] {
+            let child = start(out.path(), &format!("{arguments} --json")).spawn().unwrap();
+            wait_for(|| fs::read(out.path().join(begun)).is_ok_and(|text| text.len() > 6));
+            sleep(Duration::from_millis(100));
+            let sent = Instant::now();
+            for _ in 0..signals {
+                signal(&child, "INT");
+                sleep(Duration::from_millis(100));
+            }
+            let output = child.wait_with_output().unwrap();
+            assert!(sent.elapsed() < Duration::from_secs(5), "{arguments}: {:?}", sent.elapsed());
+            let error = object(&output, 130)["error"].to_string();
+            assert!(error.contains("interrupted"), "{error}");
+            // It has said that it ended: another machine may go on.
+            let lock = out.path().join(begun).with_file_name(".lock");
+            assert_eq!(fs::read(lock).unwrap(), b"ictd\n");
+        }
+    }
+}
+
+#[test]
+fn what_came_from_elsewhere_is_printed_and_not_obeyed() {
+    let out = tempfile::tempdir().unwrap();
+    let evil = "\u{1b}[2J\u{1b}]0;x\u{7}\u{9b}31m\u{202e}";
+    let toml_evil = "\\u001b[2J\\u009b31m\\u202e";
+    ictd(out.path(), TRAIN);
+    ictd(out.path(), "demo --tasks 2");
+    let write = |name: &str, text: String| fs::write(out.path().join(name), text).unwrap();
+    write("key.toml", format!("\"{toml_evil}\" = 1\n"));
+    write("value.toml", format!("command = \"demo\"\ntask = \"{toml_evil}\"\n"));
+    write("command.toml", format!("command = \"{toml_evil}\"\n"));
+    write("broken.toml", format!("{evil} = \n"));
+    write("cell.csv", format!("phi_0,reward\n1,{evil}\n"));
+    write("head.csv", format!("phi_0,{evil}\n1,1\n"));
+    write(&format!("{evil}.csv"), "x\n1\n".into());
+    write("a.csv", format!("x,{evil}\n1,{evil}\n"));
+    write("b.csv", format!("x,{evil}\n1,2\n"));
+    write(
+        "demo/results.json",
+        format!("{{\"command\":\"demo\",\"\\u001b[2J\":\"{}\"}}", "\\u009b"),
+    );
+    write("demo/msve.csv", format!("{evil}\n1\n"));
+    write("train/.lock", format!("{evil}\nprocess {evil} on elsewhere\n"));
+    let config = out.path().join("train/config.toml");
+    let text = fs::read_to_string(&config).unwrap().replace("boyan", toml_evil);
+    fs::write(config, text).unwrap();
+    let mut shown = 0;
+    for arguments in [
+        "--config key.toml",
+        "--config value.toml",
+        "--config command.toml",
+        "--config broken.toml",
+        "evaluate --data cell.csv",
+        "evaluate --data head.csv",
+        "compare a.csv b.csv",
+        &format!("compare a.csv {evil}.csv"),
+        &format!("evaluate --data {evil}.csv"),
+        evil,
+        &format!("plot {evil}"),
+        "report demo",
+        "report .",
+        "plot demo",
+        "compare demo train",
+        "train --out . --resume train",
+        "train --out . --mrps 2",
+    ] {
+        for json in ["", " --json"] {
+            let output = start(out.path(), &format!("{arguments}{json}")).output().unwrap();
+            assert!(output.status.code().is_some_and(|code| code <= 2), "{arguments}: {output:?}");
+            let printed = [output.stdout, output.stderr].concat();
+            let text = String::from_utf8(printed).expect("UTF-8");
+            let obeyed = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+            assert!(!text.contains(obeyed), "{arguments}{json}: {text:?}");
+            shown += usize::from(text.contains("\\u"));
+        }
+    }
+    assert!(shown > 15, "it was printed: {shown}");
+}
+
+#[test]
+fn the_command_that_goes_on_can_be_pasted() {
+    for name in ["two  spaces", "it's $(x)", "esc\u{1b}"] {
+        let out = tempfile::tempdir().unwrap();
+        let mut command = start(out.path(), "train --mrps 100000 --checkpoint-every 0");
+        command.args(["--out", name]).env_remove("CARGO");
+        let child = command.spawn().unwrap();
+        wait_for(|| files(&out.path().join(name)).iter().any(|file| file.contains("checkpoint")));
+        signal(&child, "INT");
+        let output = child.wait_with_output().unwrap();
+        let line = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(130), "{line}");
+        let suggested = line.split('`').nth(1).expect("a command");
+        let program = Path::new(env!("CARGO_BIN_EXE_ictd")).parent().unwrap();
+        let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+        let mut pasted = Command::new("bash");
+        pasted.args(["-c", &format!("exec {suggested}")]).env("PATH", path).current_dir(out.path());
+        let pasted = pasted.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let begun = out.path().join(name).join("train/run.json");
+        let processes =
+            || fs::read_to_string(&begun).unwrap_or_default().matches("started").count();
+        wait_for(|| processes() == 2);
+        signal(&pasted, "KILL");
+        pasted.wait_with_output().unwrap();
+    }
+}

@@ -1,0 +1,373 @@
+//! A run directory is a transaction: a fault at any operation on its files loses nothing.
+//!
+//! `ICTD_FAULTS=all cargo test -p host --test it transactions -- --nocapture` strikes at every operation in
+//! every way, and prints how often (default: each operation in one way).
+
+use crate::common::{files, ictd};
+use ictd::run::{info, transaction};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use tempfile::TempDir;
+
+const TRAIN: &str =
+    "train --mrps 4 --batches 1 --batch-size 4 --context 6 --log-every 2 --checkpoint-every 0";
+const DATA: &str = "phi_0,reward\n1,1\n2,-1\n0.5,0.5\n";
+
+type Contents = BTreeMap<String, Vec<u8>>;
+
+/// Every file but those that say how the run went.
+fn contents(directory: &Path) -> Contents {
+    let names = files(directory).into_iter();
+    let names = names.filter(|name| !name.ends_with("run.json") && !name.ends_with(".lock"));
+    names.map(|name| (name.clone(), fs::read(directory.join(name)).unwrap())).collect()
+}
+
+fn run_json(run: &Path) -> Value {
+    serde_json::from_slice(&fs::read(run.join("run.json")).unwrap_or_default()).unwrap_or_default()
+}
+
+fn is_finished(run: &Path) -> bool {
+    run_json(run)["processes"]
+        .as_array()
+        .and_then(|all| all.last()?["outcome"].as_str().map(str::to_owned))
+        == Some("finished".into())
+}
+
+/// Every file that run.json lists is there, as it says.
+#[track_caller]
+fn assert_as_recorded(run: &Path) {
+    let recorded = run_json(run);
+    let recorded = recorded["digests"]["files"].as_object().expect("digests");
+    let written = files(run).into_iter();
+    let written = written.filter(|n| ![".lock", "run.json", "report.html"].contains(&n.as_str()));
+    let written: Vec<_> = written.filter(|name| !name.contains(".ictd-")).collect();
+    let names: Vec<_> = recorded.keys().cloned().collect();
+    let mut sorted = names.clone();
+    sorted.sort();
+    assert_eq!(sorted, written);
+    for name in names {
+        let digest = info::digest(&fs::read(run.join(&name)).unwrap());
+        assert_eq!(recorded[&name], digest, "{name}");
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for name in files(from) {
+        let path = to.join(&name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::copy(from.join(name), path).unwrap();
+    }
+}
+
+fn run(directory: &Path, arguments: &str, fault: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
+    command.args(arguments.split_whitespace()).args(["--threads", "1"]).current_dir(directory);
+    command.env("ICTD_FAULT", fault).stdin(Stdio::null());
+    command.output().unwrap()
+}
+
+/// Strikes at every operation of a command in turn, in a copy of `before`, and returns at how many. After each
+/// the directory reads as before or as after; then the same command ends in the same bytes.
+fn strike(before: &Path, arguments: &str, is_resumed: bool) -> (u64, u64) {
+    let all = std::env::var("ICTD_FAULTS").is_ok_and(|x| x == "all");
+    let after = tempfile::tempdir().unwrap();
+    copy(before, after.path());
+    let undisturbed = run(after.path(), arguments, "");
+    assert!(undisturbed.status.code() < Some(2), "{undisturbed:?}");
+    let (old, new) = (contents(before), contents(after.path()));
+    let (mut operations, mut faults) = (0, 0);
+    let kinds = ["error", "short", "broken", "kill"];
+    for number in 1.. {
+        let mut is_over = false;
+        for (index, kind) in kinds.into_iter().enumerate() {
+            if !all && number % kinds.len() as u64 != index as u64 {
+                continue;
+            }
+            let what = format!("{arguments}: {kind} at operation {number}");
+            let directory = tempfile::tempdir().unwrap();
+            copy(before, directory.path());
+            let struck = run(directory.path(), arguments, &format!("{number} {kind}"));
+            let code = struck.status.code();
+            assert!(matches!(code, Some(0 | 1 | 2 | 137)), "{what}: {struck:?}");
+            if code == Some(2) {
+                let line = String::from_utf8(struck.stderr).unwrap();
+                assert_eq!(line.lines().count(), 1, "{what}: {line}");
+            }
+            is_over |= kind != "broken" && contents(directory.path()) == new && code < Some(2);
+            faults += 1;
+            // Whoever reads it next sees all of one state.
+            for folder in folders(directory.path()) {
+                transaction::settle_unclaimed(&folder).unwrap();
+            }
+            let mut found = contents(directory.path());
+            found.retain(|name, _| !name.contains(".ictd-"));
+            if is_resumed {
+                for (name, content) in &found {
+                    // What grows along the way may be behind.
+                    let grows = name.ends_with("checkpoint.bin") || name.contains("tfevents");
+                    // The page says which run it could not read.
+                    let grows = grows || name.ends_with("report.html");
+                    let whole = old.get(name) == Some(content) || new.get(name) == Some(content);
+                    assert!(grows || whole, "{what}: {name}");
+                }
+            } else {
+                let names = |found: &Contents| found.keys().cloned().collect::<Vec<_>>();
+                assert!(
+                    found == old || found == new,
+                    "{what}: {:?} is neither {:?} nor {:?}",
+                    names(&found),
+                    names(&old),
+                    names(&new)
+                );
+            }
+            let writes_runs =
+                !["report", "plot", "export"].iter().any(|c| arguments.starts_with(c));
+            for folder in folders(directory.path()) {
+                if writes_runs && is_finished(&folder) && found == new {
+                    assert_as_recorded(&folder);
+                }
+            }
+            let again = run(directory.path(), arguments, "");
+            assert_eq!(again.status.code(), undisturbed.status.code(), "{what}: {again:?}");
+            assert!(contents(directory.path()) == new, "{what}: other bytes, or leftovers");
+        }
+        operations = number;
+        // Beyond the last operation nothing is struck; the turns of all kinds have come.
+        if is_over && !strikes(before, arguments, number) {
+            break;
+        }
+    }
+    (operations - 1, faults)
+}
+
+/// True if a command still has an operation of that number.
+fn strikes(before: &Path, arguments: &str, number: u64) -> bool {
+    let directory = tempfile::tempdir().unwrap();
+    copy(before, directory.path());
+    run(directory.path(), arguments, &format!("{number} kill")).status.code() == Some(137)
+}
+
+/// The folders of runs.
+fn folders(directory: &Path) -> Vec<std::path::PathBuf> {
+    let inside = |folder: &str| {
+        let entries = fs::read_dir(directory.join(folder)).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect::<Vec<_>>()
+    };
+    [vec![directory.to_owned()], inside("results"), inside("results/runs")].concat()
+}
+
+fn prepared(commands: &[&str]) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("data.csv"), DATA).unwrap();
+    fs::write(directory.path().join("queries.csv"), "phi_0\n3\n").unwrap();
+    for command in commands {
+        let output = run(directory.path(), command, "");
+        assert!(output.status.code() < Some(2), "{command}: {output:?}");
+    }
+    directory
+}
+
+#[test]
+fn a_fault_at_any_operation_of_training_loses_nothing() {
+    let fresh = prepared(&[]);
+    let trained = strike(fresh.path(), &format!("{TRAIN} --tensorboard"), true);
+    let reproduced = strike(fresh.path(), "reproduce rnn-learning --seeds 1 --mrps 2", true);
+    println!("train: {trained:?}, reproduce: {reproduced:?} operations and faults");
+    assert!(trained.0 > 40 && reproduced.0 > 40);
+}
+
+#[test]
+fn a_fault_at_any_operation_of_a_run_leaves_the_old_one_or_the_new_one() {
+    let old = "evaluate --data data.csv --queries queries.csv";
+    let evaluated = strike(prepared(&[old]).path(), "evaluate --data data.csv --layers 3", false);
+    let demo = strike(prepared(&["demo --tasks 2"]).path(), "demo --tasks 3", false);
+    let first = strike(prepared(&[]).path(), "demo --tasks 2", false);
+    println!(
+        "evaluate: {evaluated:?}, demo again: {demo:?}, demo: {first:?} operations and faults"
+    );
+    assert!(evaluated.0 > 30 && demo.0 > 30 && first.0 > 30);
+}
+
+#[test]
+fn a_fault_at_any_operation_of_a_report_leaves_the_old_one_or_the_new_one() {
+    let directory = prepared(&["demo --tasks 2", "report results", TRAIN]);
+    let reported = strike(directory.path(), "report results", false);
+    fs::remove_file(directory.path().join("results/demo/demo.svg")).unwrap();
+    let plotted = strike(directory.path(), "plot results/demo", false);
+    let exported = strike(directory.path(), "export results/train --out model.ictd", false);
+    println!("report: {reported:?}, plot: {plotted:?}, export: {exported:?} operations and faults");
+    assert!(reported.0 > 20 && plotted.0 > 15 && exported.0 > 5);
+}
+
+#[test]
+fn nothing_of_the_run_before_is_left() {
+    let directory = prepared(&[
+        "evaluate --data data.csv --queries queries.csv",
+        "evaluate --data data.csv",
+        TRAIN,
+        "import results/train --tasks 2",
+    ]);
+    let results = directory.path().join("results");
+    assert!(!files(&results.join("evaluate")).contains(&"queries.csv".to_owned()));
+    assert!(results.join("import/elements.svg").exists());
+    let mine = results.join("import/mine.txt");
+    fs::write(&mine, "mine").unwrap();
+    let export = "export --construction td0 --dim 4 --out m.ictd";
+    for command in [export, "import m.ictd --tasks 2"] {
+        assert!(run(directory.path(), command, "").status.code() < Some(2));
+    }
+    assert!(!results.join("import/elements.svg").exists() && mine.exists());
+    fs::remove_file(mine).unwrap();
+    for folder in ["evaluate", "import", "train"] {
+        assert_as_recorded(&results.join(folder));
+    }
+}
+
+#[test]
+fn a_run_whose_last_write_fails_is_not_finished_and_goes_on() {
+    let directory = prepared(&[]);
+    let train = directory.path().join("results/train");
+    let wanted = prepared(&[TRAIN]);
+    fs::create_dir_all(train.join("curves.csv")).unwrap();
+    let refused = run(directory.path(), TRAIN, "");
+    let line = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!((refused.status.code(), line.contains("curves.csv")), (Some(2), true), "{line}");
+    let outcome = run_json(&train)["processes"][0]["outcome"].to_string();
+    assert!(outcome.contains("failed: ") && outcome.contains("curves.csv"), "{outcome}");
+    fs::remove_dir(train.join("curves.csv")).unwrap();
+    let checkpoint = train.join("seed_0/checkpoint.bin");
+    let trained = fs::metadata(&checkpoint).unwrap().modified().unwrap();
+    let again = run(directory.path(), TRAIN, "");
+    let line = String::from_utf8(again.stderr).unwrap();
+    assert!(again.status.success() && line.contains("an unfinished run"), "{line}");
+    assert_eq!(fs::metadata(&checkpoint).unwrap().modified().unwrap(), trained, "trained again");
+    assert!(contents(&train) == contents(&wanted.path().join("results/train")));
+    assert_as_recorded(&train);
+}
+
+#[test]
+fn trains_into_one_place_at_once_never_share_a_folder() {
+    for _ in 0..3 {
+        let directory = prepared(&[TRAIN]);
+        let start = |seed: u64| {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
+            command.args(TRAIN.split_whitespace()).args(["--threads", "1"]);
+            command.args(["--first-seed", &seed.to_string()]).current_dir(directory.path());
+            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        let all: Vec<_> = (1..7).map(start).collect();
+        for child in all {
+            let output = child.wait_with_output().unwrap();
+            let line = String::from_utf8(output.stderr).unwrap();
+            assert!(matches!(output.status.code(), Some(0 | 2)), "{line}");
+            assert!(output.status.success() || line.contains("in use by "), "{line}");
+        }
+        for entry in fs::read_dir(directory.path().join("results")).unwrap() {
+            let folder = entry.unwrap().path();
+            // One that lost a race may have made its directory, and no more.
+            if folder.join("config.toml").exists() {
+                assert!(is_finished(&folder), "{}", folder.display());
+                assert_as_recorded(&folder);
+                let seeds = files(&folder).into_iter().filter(|n| n.ends_with("checkpoint.bin"));
+                assert_eq!(seeds.count(), 1, "{}", folder.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_changed_file_of_any_run_is_named_by_report_and_plot() {
+    let directory = prepared(&[TRAIN, "demo --tasks 2"]);
+    let edits = [
+        ("train", "curves.csv"),
+        ("train", "results.json"),
+        ("train", "seed_0/checkpoint.bin"),
+        ("demo", "tasks.csv"),
+    ];
+    for (run_name, file) in edits {
+        let path = directory.path().join("results").join(run_name).join(file);
+        let intact = fs::read(&path).unwrap();
+        let mut edited = intact.clone();
+        edited.push(b'\n');
+        for content in [Some(edited), None] {
+            match &content {
+                Some(content) => fs::write(&path, content).unwrap(),
+                None => fs::remove_file(&path).unwrap(),
+            }
+            for command in ["report results", "plot results"] {
+                let output = run(directory.path(), command, "");
+                let needed = ["curves.csv", "results.json"].contains(&file);
+                if content.is_none() && needed {
+                    continue;
+                }
+                let text = String::from_utf8(output.stdout).unwrap();
+                assert!(text.contains("Not as the run wrote it: "), "{command} {file}: {text}");
+                assert!(text.contains(&format!("{run_name}/{file}")), "{command} {file}: {text}");
+            }
+        }
+        fs::write(&path, intact).unwrap();
+    }
+    for command in ["report results", "plot results"] {
+        let output = run(directory.path(), command, "");
+        assert!(!String::from_utf8(output.stdout).unwrap().contains("Not as"), "{command}");
+    }
+}
+
+#[test]
+fn what_a_killed_report_or_export_left_is_gone_after_the_next() {
+    let directory = prepared(&["demo --tasks 2"]);
+    let export = "export --construction td0 --out model.ictd";
+    for command in ["report results", export] {
+        let mut left = 0;
+        for number in 1..40 {
+            run(directory.path(), command, &format!("{number} kill"));
+            left += files(directory.path()).iter().filter(|name| name.contains(".ictd-")).count();
+            assert_eq!(run(directory.path(), command, "").status.code(), Some(0));
+            assert!(files(directory.path()).iter().all(|name| !name.contains(".ictd-")));
+        }
+        assert!(left > 0, "{command}: no kill came in between");
+    }
+}
+
+#[test]
+fn a_directory_in_use_on_another_machine_is_refused_with_its_name() {
+    let directory = prepared(&["demo --tasks 2", TRAIN]);
+    let resume = "train --resume results/train";
+    for (name, command) in [("demo", "demo --tasks 2"), ("train", TRAIN), ("train", resume)] {
+        let lock = directory.path().join("results").join(name).join(".lock");
+        let before = contents(directory.path());
+        fs::write(&lock, "ictd\nprocess 4711 on node-17\n").unwrap();
+        let output = run(directory.path(), command, "");
+        let line = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{line}");
+        assert!(
+            line.contains("in use by process 4711 on node-17: if it has ended, remove"),
+            "{line}"
+        );
+        assert!(contents(directory.path()) == before);
+        fs::remove_file(&lock).unwrap();
+        assert_eq!(run(directory.path(), command, "").status.code(), Some(0), "{command}");
+    }
+}
+
+#[test]
+fn a_journal_of_somebody_else_is_refused_and_reaches_nothing() {
+    let directory = prepared(&["demo --tasks 2"]);
+    ictd(directory.path(), "list");
+    let mine = directory.path().join("data.csv");
+    for line in ["remove ../../data.csv", "put ../../data.csv", "remove .lock", "nothing"] {
+        let journal = directory.path().join("results/demo/.ictd-commit");
+        fs::write(&journal, format!("{line}\n")).unwrap();
+        for command in ["demo --tasks 2", "report results", "plot results/demo"] {
+            let output = run(directory.path(), command, "");
+            let text = String::from_utf8(output.stderr).unwrap();
+            assert_eq!(output.status.code(), Some(2), "{command}: {text}");
+            assert!(text.contains("is nothing that ictd wrote"), "{command}: {text}");
+        }
+        assert_eq!(fs::read_to_string(&mine).unwrap(), DATA);
+    }
+}

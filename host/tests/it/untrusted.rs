@@ -1,0 +1,515 @@
+//! What comes from elsewhere: files, run directories and configs that were made to do harm, or by mistake.
+
+use crate::common::{files, ictd, json};
+use std::fs;
+use std::io::{Cursor, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+const TRAIN: &str = "train --mrps 4 --batches 1 --batch-size 4 --context 6 --log-every 2";
+const DATA: &str = "phi_0,phi_1,reward\n1,0,1\n0,1,-1\n1,1,0.5\n0.5,1,2\n1,0,0\n";
+
+fn directory() -> TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+fn code(output: &Output) -> Option<i32> {
+    output.status.code()
+}
+
+/// The line of a refusal.
+#[track_caller]
+fn refusal(output: &Output) -> String {
+    let line = String::from_utf8(output.stderr.clone()).unwrap();
+    assert_eq!((code(output), line.lines().count()), (Some(2), 1), "{line}");
+    line
+}
+
+/// A command that ends within ten seconds and 768 MiB of addresses, of which stacks and arenas reserve
+/// more than 256 that they do not use.
+fn bounded(out: &Path, arguments: &str) -> Output {
+    let started = Instant::now();
+    let output = Command::new("sh")
+        .args(["-c", "ulimit -v 786432; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_ictd")])
+        .args(arguments.split_whitespace())
+        .args(["--threads", "1"])
+        .current_dir(out)
+        .output()
+        .unwrap();
+    assert!(started.elapsed() < Duration::from_secs(10), "{arguments}: {:?}", started.elapsed());
+    assert!(code(&output).is_some_and(|code| code <= 2), "{arguments}: {output:?}");
+    output
+}
+
+/// A `.safetensors` file of (3, 3) tensors.
+fn safetensors(names: &[&str], metadata: &[(&str, &str)]) -> Vec<u8> {
+    let mut header = serde_json::Map::new();
+    let metadata = metadata.iter().map(|(k, v)| ((*k).to_owned(), (*v).into()));
+    header.insert("__metadata__".into(), serde_json::Value::Object(metadata.collect()));
+    for (i, name) in names.iter().enumerate() {
+        let place = [36 * i, 36 * (i + 1)];
+        let tensor = serde_json::json!({ "dtype": "F32", "shape": [3, 3], "data_offsets": place });
+        header.insert((*name).into(), tensor);
+    }
+    let header = serde_json::Value::Object(header).to_string();
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header.into_bytes());
+    bytes.extend(std::iter::repeat_n(0.125_f32.to_le_bytes(), 9 * names.len()).flatten());
+    bytes
+}
+
+/// An array as NumPy writes it.
+fn npy(dtype: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let header = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}\n");
+    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.into_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+/// A compressed `.npz`.
+fn npz(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    for (name, array) in arrays {
+        let options = zip::write::SimpleFileOptions::default();
+        archive.start_file(format!("{name}.npy"), options).unwrap();
+        archive.write_all(array).unwrap();
+    }
+    archive.finish().unwrap().into_inner()
+}
+
+fn doubles(numbers: &[f64]) -> Vec<u8> {
+    numbers.iter().flat_map(|x| x.to_le_bytes()).collect()
+}
+
+#[cfg(unix)]
+fn pipe(path: &Path) {
+    assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_lock_that_is_a_link_is_refused_and_what_it_leads_to_stays() {
+    use std::os::unix::fs::symlink;
+    let out = directory();
+    let precious = out.path().join("precious");
+    ictd(out.path(), TRAIN);
+    ictd(out.path(), "demo --tasks 2");
+    for (run, command) in [
+        ("demo", "demo --tasks 2".to_owned()),
+        ("demo", format!("plot {}", out.path().join("demo").display())),
+        ("train", format!("train --resume {}", out.path().join("train").display())),
+        ("train", TRAIN.to_owned()),
+    ] {
+        let lock = out.path().join(run).join(".lock");
+        for make in [symlink::<&Path, &Path>, |from: &Path, to: &Path| fs::hard_link(from, to)] {
+            fs::write(&precious, "precious").unwrap();
+            fs::remove_file(&lock).unwrap();
+            make(&precious, &lock).unwrap();
+            let line = refusal(&ictd(out.path(), &command));
+            assert!(line.contains(".lock: a "), "{line}");
+            assert_eq!(fs::read(&precious).unwrap(), b"precious", "{command}");
+        }
+        fs::remove_file(&lock).unwrap();
+        fs::write(&lock, "").unwrap();
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_seeds_folder_that_is_a_link_is_neither_emptied_nor_written_to() {
+    use std::os::unix::fs::symlink;
+    let (out, outside) = (directory(), directory());
+    ictd(out.path(), TRAIN);
+    let run = out.path().join("train");
+    for (name, content) in [("checkpoint.bin", "mine"), ("metrics.csv", "mine"), ("a.txt", "mine")]
+    {
+        fs::write(outside.path().join(name), content).unwrap();
+    }
+    fs::remove_dir_all(run.join("seed_0")).unwrap();
+    symlink(outside.path(), run.join("seed_0")).unwrap();
+    for arguments in [
+        format!("{TRAIN} --overwrite"),
+        format!("{TRAIN} --lr 0.01 --overwrite"),
+        format!("train --resume {}", run.display()),
+        TRAIN.to_owned(),
+    ] {
+        let line = refusal(&ictd(out.path(), &arguments));
+        assert!(line.contains("seed_0: a link"), "{arguments}: {line}");
+        assert_eq!(files(outside.path()), ["a.txt", "checkpoint.bin", "metrics.csv"]);
+        for name in files(outside.path()) {
+            assert_eq!(fs::read(outside.path().join(name)).unwrap(), b"mine", "{arguments}");
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_model_is_exported_to_a_regular_file_or_not_at_all() {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    let out = directory();
+    let at = |name: &str| out.path().join(name);
+    pipe(&at("pipe"));
+    symlink("/dev/full", at("device")).unwrap();
+    fs::create_dir(at("folder")).unwrap();
+    for name in ["pipe", "device", "folder"] {
+        let line = refusal(&ictd(&at(name), "export --construction td0"));
+        assert!(line.contains(name) && line.contains("regular file"), "{line}");
+    }
+    assert!(fs::metadata(at("pipe")).unwrap().file_type().is_fifo());
+    assert!(fs::symlink_metadata(at("device")).unwrap().is_symlink());
+    assert_eq!(code(&ictd(&at("model"), "export --construction td0")), Some(0));
+}
+
+#[test]
+fn a_directory_that_ictd_did_not_make_is_left_alone() {
+    let out = directory();
+    let mine = [("config.toml", "[package]\n"), ("run.json", "{}"), ("seeds.csv", "1,2\n")];
+    for run in ["train", "demo", "runs/rnn", "."] {
+        let folder = out.path().join(run);
+        fs::create_dir_all(&folder).unwrap();
+        mine.iter().for_each(|(name, content)| fs::write(folder.join(name), content).unwrap());
+    }
+    let commands =
+        [TRAIN, "demo --tasks 2", "reproduce rnn-learning --seeds 1 --mrps 2", "--threads 1"];
+    for command in commands {
+        for overwrite in ["", " --overwrite"] {
+            let line = refusal(&ictd(out.path(), &format!("{command}{overwrite}")));
+            assert!(line.contains("config.toml, which ictd did not write"), "{line}");
+        }
+    }
+    for run in ["train", "demo", "runs/rnn", "."] {
+        for (name, content) in mine {
+            assert_eq!(fs::read_to_string(out.path().join(run).join(name)).unwrap(), content);
+        }
+        assert!(!out.path().join(run).join(".lock").exists(), "{run}");
+    }
+    // What it made itself, and an empty directory, it takes.
+    let other = directory();
+    fs::create_dir(other.path().join("demo")).unwrap();
+    for _ in 0..2 {
+        assert!(code(&ictd(other.path(), "demo --tasks 2")) < Some(2));
+    }
+    // A page that somebody else wrote stays, too.
+    let page = other.path().join("report.html");
+    fs::write(&page, "<html>mine</html>").unwrap();
+    let report = format!("report {}", other.path().display());
+    assert!(refusal(&ictd(other.path(), &report)).contains("report.html: ictd did not write it"));
+    fs::remove_file(&page).unwrap();
+    for _ in 0..2 {
+        assert_eq!(code(&ictd(other.path(), &report)), Some(0));
+    }
+}
+
+#[test]
+fn a_config_cannot_say_where_to_write_and_what_to_remove() {
+    let out = directory();
+    ictd(out.path(), TRAIN);
+    let config = out.path().join("received.toml");
+    for (text, key) in [
+        ("command = \"train\"\nout = \"/tmp/x\"\n", "out"),
+        ("command = \"train\"\noverwrite = true\n", "overwrite"),
+        ("command = \"train\"\nresume = \"train\"\n", "resume"),
+        ("command = \"train\"\nconfig = \"other.toml\"\n", "config"),
+        ("command = \"export\"\nconstruction = \"td0\"\n", "command"),
+        ("command = \"report\"\n", "command"),
+    ] {
+        fs::write(&config, text).unwrap();
+        let line = refusal(&ictd(out.path(), &format!("--config {}", config.display())));
+        assert!(line.contains(&format!("received.toml: {key}: accepted is")), "{line}");
+    }
+    // A run's own is what it was.
+    let again = format!("--config {}", out.path().join("train/config.toml").display());
+    assert_eq!(code(&ictd(out.path(), &again)), Some(0));
+}
+
+#[test]
+fn a_model_with_more_layers_than_can_be_typed_is_refused() {
+    let out = directory();
+    ictd(out.path(), TRAIN);
+    fs::write(out.path().join("data.csv"), DATA).unwrap();
+    let many = [("L", "4000000000"), ("gamma", "0.9"), ("attention", "linear")];
+    fs::write(out.path().join("m.safetensors"), safetensors(&["P", "Q"], &many)).unwrap();
+    let params = out.path().join("train/seed_0/params.json");
+    let text = fs::read_to_string(&params).unwrap().replace("\"l\":3", "\"l\":4000000000");
+    fs::write(&params, text).unwrap();
+    for command in [
+        "evaluate --data data.csv --model m.safetensors",
+        "import m.safetensors",
+        "import train/seed_0/data.npz",
+        "export train/seed_0/data.npz --out x",
+        "evaluate --data data.csv --model train/seed_0/data.npz",
+    ] {
+        let line = refusal(&bounded(out.path(), command));
+        assert!(line.contains("4000000000; accepted is an integer from 1 to 65535"), "{line}");
+    }
+}
+
+#[test]
+fn half_a_layer_and_two_namings_are_refused_by_name() {
+    let out = directory();
+    let model = out.path().join("m.safetensors");
+    let layers = |l: &[usize]| -> Vec<String> {
+        l.iter().flat_map(|l| [format!("layers.{l}.P"), format!("layers.{l}.Q")]).collect()
+    };
+    let named = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+    let mut half = layers(&[0, 1]);
+    half.push("layers.2.Q".into());
+    let cases: [(Vec<String>, &str); 6] = [
+        (layers(&[0, 1, 3]), "layers.3.P"),
+        (half, "layers.2.Q"),
+        (named(&["Q"]), "attn.P"),
+        (named(&["P", "Q", "attn.P", "attn.Q"]), "`P`"),
+        (named(&["layers.0.P", "layers.0.Q", "P", "Q"]), "`P`"),
+        (named(&["P", "Q", "R"]), "`R`"),
+    ];
+    for (names, culprit) in cases {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let metadata = [("gamma", "0.9"), ("attention", "linear"), ("L", "1")];
+        fs::write(&model, safetensors(&names, &metadata[..2])).unwrap();
+        let line = refusal(&ictd(out.path(), &format!("import {} --layers 1", model.display())));
+        assert!(line.contains(culprit), "{names:?}: {line}");
+        assert!(line.contains("array `"), "{names:?}: {line}");
+    }
+}
+
+#[test]
+fn pictures_of_somebody_else_cost_the_report_nothing() {
+    let out = directory();
+    ictd(out.path(), "demo --tasks 2");
+    let run = out.path().join("demo");
+    fs::write(run.join("nested.svg"), "<g>".repeat(20_000)).unwrap();
+    fs::write(run.join("huge.gif"), [b"GIF89a".as_slice(), &[0x2c; 1_900_000]].concat()).unwrap();
+    assert_eq!(code(&bounded(out.path(), "report demo")), Some(0));
+    assert_eq!(code(&bounded(out.path(), "plot demo")), Some(0));
+}
+
+#[test]
+fn what_an_archive_inflates_to_is_bounded() {
+    let out = directory();
+    let (millions, one) = (200_usize << 20, npy("<f8", "(1,)", &doubles(&[1.0])));
+    let phi = npy("|i1", &format!("({}, 1)", millions), &vec![1; millions]);
+    let many = npy("|i1", &format!("({}, 1)", 4 << 20), &vec![1; 4 << 20]);
+    let ends = npy("|i1", &format!("({},)", 4 << 20), &vec![0; 4 << 20]);
+    let log = npy("|i1", &format!("({}, 1, 3, 3)", millions / 9), &vec![1; millions / 9 * 9]);
+    for (name, arrays) in [
+        ("a.npz", vec![("phi", phi), ("reward", one)]),
+        ("b.npz", vec![("phi", many.clone()), ("reward", ends.clone()), ("phi_next", many)]),
+        ("c.npz", vec![("P", log.clone()), ("Q", log)]),
+    ] {
+        let bytes = npz(&arrays);
+        assert!(bytes.len() < 1 << 20, "{name}: {}", bytes.len());
+        fs::write(out.path().join(name), bytes).unwrap();
+        for command in ["evaluate --data", "evaluate --model universal --data", "import"] {
+            let line = refusal(&bounded(out.path(), &format!("{command} {name}")));
+            let named = ["accepted are at most", "accepted is at most", "is missing"];
+            assert!(named.iter().any(|text| line.contains(text)), "{line}");
+        }
+        fs::copy(out.path().join(name), out.path().join("other.npz")).unwrap();
+        assert_eq!(code(&bounded(out.path(), &format!("compare {name} other.npz"))), Some(0));
+    }
+}
+
+#[test]
+fn a_record_cannot_ask_for_more_panels_than_a_run_has() {
+    let out = directory();
+    ictd(out.path(), &format!("{TRAIN} --seeds 2"));
+    let imported = format!("import {} --tasks 2", out.path().join("train").display());
+    assert!(code(&ictd(out.path(), &imported)).is_some_and(|code| code < 2));
+    let (matrices, curves) = (b"run,tasks,layer,matrix,row,column,value\n", b"run,metric,tasks,");
+    let frames: String = (0..30_000).map(|t| format!("train,{t},0,P,128,128,1\n")).collect();
+    let all_layers: String =
+        (0..20_000).map(|l| format!("train,p_bottom_right_{l},1,1,0,1,1,1\n")).collect();
+    let columns: String = (0..60_000).map(|i| format!("\"a{i}\":{{\"b{i}\":1}},")).collect();
+    let curves_head = [curves.as_slice(), b"mean,stderr,median,lower,upper\n"].concat();
+    for (run, record, content) in [
+        ("train", "matrices.csv", [matrices.as_slice(), frames.as_bytes()].concat()),
+        ("train", "curves.csv", [curves_head.as_slice(), all_layers.as_bytes()].concat()),
+        ("import", "elements.csv", {
+            let head = "mrps,layer,p_bottom_right,p_avg_abs_others,q_trace_upper_left,\
+                        q_trace_upper_right,q_avg_abs_others\n";
+            format!("{head}1,100000,1,1,1,1,1\n2,0,1,1,1,1,1\n").into_bytes()
+        }),
+        ("import", "results.json", {
+            format!("{{\"command\":\"import\",\"x\":{{{}}}}}", columns.trim_end_matches(',')).into()
+        }),
+    ] {
+        let path = out.path().join(run).join(record);
+        let intact = fs::read(&path).unwrap();
+        fs::write(&path, content).unwrap();
+        for command in ["report", "plot"] {
+            let output = bounded(out.path(), &format!("{command} {run}"));
+            if command == "report" || record != "results.json" {
+                assert!(refusal(&output).contains(record), "{output:?}");
+            }
+        }
+        fs::write(&path, intact).unwrap();
+    }
+}
+
+#[test]
+fn two_results_of_long_names_are_compared_in_bounded_memory() {
+    let out = directory();
+    for (name, last) in [("a.json", 1), ("b.json", 2)] {
+        let numbers = vec!["1"; 200_000].join(",");
+        let text = format!("{{\"{}\":[{numbers},{last}]}}", "k".repeat(500_000));
+        fs::write(out.path().join(name), text).unwrap();
+    }
+    assert_eq!(code(&bounded(out.path(), "compare a.json b.json")), Some(1));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_a_file_is_refused_at_once() {
+    let out = directory();
+    ictd(out.path(), "demo --tasks 2");
+    fs::write(out.path().join("data.csv"), DATA).unwrap();
+    pipe(&out.path().join("pipe"));
+    for command in [
+        "--config pipe",
+        "evaluate --data pipe",
+        "evaluate --data data.csv --model pipe",
+        "evaluate --data data.csv --queries pipe",
+        "import pipe",
+        "inspect pipe",
+        "compare pipe data.csv",
+        "export pipe --out x",
+    ] {
+        let line = refusal(&bounded(out.path(), command));
+        assert!(line.contains("pipe: no regular file"), "{command}: {line}");
+    }
+    for name in ["results.json", "config.toml", "run.json", "msve.csv", "demo.svg", ".lock"] {
+        let path = out.path().join("demo").join(name);
+        let aside = out.path().join("aside");
+        fs::rename(&path, &aside).unwrap();
+        pipe(&path);
+        for command in ["report demo", "plot demo", "demo --tasks 2 --out .", "compare demo demo"] {
+            bounded(out.path(), command);
+        }
+        fs::remove_file(&path).unwrap();
+        fs::rename(&aside, &path).unwrap();
+    }
+}
+
+#[test]
+fn an_option_that_does_not_apply_is_refused() {
+    let out = directory();
+    fs::write(out.path().join("data.csv"), "phi_0,reward\n1,1\n0.5,-1\n").unwrap();
+    let linear = [("L", "3"), ("gamma", "0.9"), ("attention", "linear"), ("n", "6")];
+    let names = ["attn.P", "attn.Q"];
+    fs::write(out.path().join("m.safetensors"), safetensors(&names, &linear)).unwrap();
+    let data = out.path().join("data.csv").display().to_string();
+    let model = out.path().join("m.safetensors").display().to_string();
+    for (command, option, accepted) in [
+        ("train --actions 4".to_owned(), "--actions", "--task mdp"),
+        ("train --task loop --actions 4".to_owned(), "--actions", "--task mdp"),
+        ("demo --task loop --actions 4".to_owned(), "--actions", "--task mdp"),
+        ("train --task cartpole --states 12".to_owned(), "--states", "CartPole"),
+        (
+            format!("evaluate --data {data} --model {model} --attention softmax"),
+            "--attention",
+            "linear",
+        ),
+        (format!("import {model} --attention softmax"), "--attention", "linear"),
+        (format!("evaluate --data {data} --model {model} --lambda 0.3"), "--lambda", "td-lambda"),
+    ] {
+        let line = refusal(&ictd(out.path(), &command));
+        assert!(line.contains(option) && line.contains(accepted), "{command}: {line}");
+    }
+    let same = format!("import {model} --attention linear --tasks 2");
+    assert!(code(&ictd(out.path(), &same)) < Some(2));
+}
+
+#[test]
+fn a_stored_lambda_is_used_and_named() {
+    let out = directory();
+    let data = out.path().join("data.csv");
+    fs::write(&data, DATA).unwrap();
+    let mut found = Vec::new();
+    for lambda in ["0", "0.8", "1"] {
+        let model = out.path().join(format!("m{lambda}"));
+        let export = format!("export --construction td-lambda --dim 2 --lambda {lambda}");
+        assert_eq!(code(&ictd(&model, &export)), Some(0));
+        let evaluated = ictd(
+            out.path(),
+            &format!("evaluate --data {} --model {} --json", data.display(), model.display()),
+        );
+        let evaluated = json(&evaluated);
+        let constructed = ictd(
+            out.path(),
+            &format!(
+                "evaluate --data {} --construction td-lambda --lambda {lambda} --json",
+                data.display()
+            ),
+        );
+        let close = |a: &serde_json::Value, b: &serde_json::Value| {
+            a.as_array()
+                .unwrap()
+                .iter()
+                .zip(b.as_array().unwrap())
+                .all(|(a, b)| (a.as_f64().unwrap() - b.as_f64().unwrap()).abs() < 1e-5)
+        };
+        // The stored model has single precision.
+        assert!(close(&evaluated["weights"], &json(&constructed)["weights"]), "{evaluated}");
+        assert!(evaluated["difference_from_algorithm"].as_f64().unwrap() < 1e-5, "{evaluated}");
+        let imported = json(&ictd(
+            out.path(),
+            &format!("import {} --tasks 3 --alpha 0.2 --json", model.display()),
+        ));
+        assert!(imported["vd"]["mean"].as_f64().unwrap() < 1e-9, "{imported}");
+        for object in [&evaluated, &imported] {
+            let said = object["lambda"].as_f64().unwrap_or(0.0);
+            assert!((said - lambda.parse::<f64>().unwrap()).abs() < 1e-7, "{object}");
+        }
+        if lambda != "0" {
+            assert_eq!(evaluated["algorithm"], "batch TD(lambda)");
+        }
+        found.push(evaluated["weights"].to_string());
+    }
+    assert!(found[0] != found[1] && found[1] != found[2], "{found:?}");
+}
+
+#[test]
+fn a_column_without_a_name_is_not_dropped() {
+    let out = directory();
+    let data = out.path().join("data.csv");
+    fs::write(&data, "phi_0,reward,\n0,5,2\n1,5,2\n").unwrap();
+    let line = refusal(&ictd(out.path(), &format!("evaluate --data {}", data.display())));
+    assert!(line.contains("row 1 (line 2)") && line.contains("without a column's name"), "{line}");
+}
+
+#[test]
+fn a_logged_alpha_that_is_none_is_refused_and_half_precision_is_read() {
+    let out = directory();
+    let file = |name: &str, bytes: Vec<u8>| -> PathBuf {
+        fs::write(out.path().join(name), bytes).unwrap();
+        out.path().join(name)
+    };
+    let p = npy("<f4", "(1, 1, 3, 3)", &0.5_f32.to_le_bytes().repeat(9));
+    let rest = "--layers 2 --gamma 0.9 --attention linear --tasks 2";
+    for alpha in [f64::INFINITY, -0.5] {
+        let alpha = npy("<f8", "(1,)", &doubles(&[alpha]));
+        let log = file("data.npz", npz(&[("P", p.clone()), ("Q", p.clone()), ("alpha", alpha)]));
+        let line = refusal(&ictd(out.path(), &format!("import {} {rest}", log.display())));
+        assert!(
+            line.contains("array `alpha`: ") && line.contains("at least 0, or --alpha"),
+            "{line}"
+        );
+        let typed = ictd(out.path(), &format!("import {} {rest} --alpha 0.2", log.display()));
+        assert!(code(&typed) < Some(2), "{typed:?}");
+    }
+    // Half of 1, -2, 0.5.
+    let halves = |bits: &[u16]| bits.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<_>>();
+    let phi = npy("<f2", "(3, 1)", &halves(&[0x3c00, 0xc000, 0x3800]));
+    let reward = npy("<f2", "(3,)", &halves(&[0x3c00, 0xc000, 0x3800]));
+    let half = file("half.npz", npz(&[("phi", phi), ("reward", reward)]));
+    let whole = file("whole.csv", b"phi_0,reward\n1,1\n-2,-2\n0.5,0.5\n".to_vec());
+    let values = |data: &Path| {
+        json(&ictd(out.path(), &format!("evaluate --data {} --json", data.display())))["weights"]
+            .clone()
+    };
+    assert_eq!(values(&half), values(&whole));
+}
