@@ -44,12 +44,14 @@ pub trait Vector<S: Scalar>: Copy + Debug + PartialEq {
     }
 
     /// self = s self.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn scale(&mut self, s: S) {
         let (copy, mut unused) = (*self, Self::ZERO);
         Self::zip(self, &mut unused, &copy, |x, _, _| *x = s * *x);
     }
 
     /// self += s x.
+    #[cfg_attr(not(target_os = "none"), inline(always))]
     fn add_scaled(&mut self, s: S, x: &Self) {
         let mut unused = Self::ZERO;
         Self::zip(self, &mut unused, x, |a, _, x| *a += s * x);

@@ -1,6 +1,6 @@
 //! Wrong use: one line that names the option and what is accepted, exit code 2, nothing written.
 
-use crate::common::{files, ictd, json};
+use crate::common::{files, ictd, json, with_default_signals};
 use ictd::cli::config_file::insert_text;
 use std::ffi::OsString;
 use std::path::Path;
@@ -171,7 +171,7 @@ fn a_full_disk_leaves_the_previous_run_as_it_was() {
 fn an_interruption_leaves_no_files() {
     use std::process::Stdio;
     let out = tempfile::tempdir().unwrap();
-    let child = Command::new(env!("CARGO_BIN_EXE_ictd"))
+    let child = with_default_signals(Command::new(env!("CARGO_BIN_EXE_ictd")))
         .args(["demo", "--tasks", "1000000", "--max-context", "20000", "--out"])
         .arg(out.path())
         .stderr(Stdio::piped())

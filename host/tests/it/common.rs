@@ -31,3 +31,20 @@ pub(crate) fn files(directory: &Path) -> Vec<String> {
     found.sort();
     found
 }
+
+/// A command on whose process signals act, whatever this one was told to ignore: SIGINT, if it runs in the
+/// background.
+#[cfg(unix)]
+pub fn with_default_signals(mut command: Command) -> Command {
+    use std::os::unix::process::CommandExt;
+    // SAFETY: between fork and exec, `signal` is one of the functions that may be called.
+    unsafe {
+        command.pre_exec(|| {
+            for number in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+                libc::signal(number, libc::SIG_DFL);
+            }
+            Ok(())
+        });
+    }
+    command
+}

@@ -3,7 +3,7 @@
 //! `ICTD_KILLS=200 cargo test -p host --test it interruptions -- --nocapture` kills 200 times (default: 8)
 //! and prints what happened. `ICTD_FUZZ_SEED` chooses other moments.
 
-use crate::common::files;
+use crate::common::{files, with_default_signals};
 use ictd_core::rng::Rng;
 use std::collections::BTreeMap;
 use std::fs;
@@ -41,7 +41,7 @@ fn environment(name: &str, default: u64) -> u64 {
 
 /// The run from the beginning, or the rest of it.
 fn command(out: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
+    let mut command = with_default_signals(Command::new(env!("CARGO_BIN_EXE_ictd")));
     let run = out.join("train");
     if run.join("config.toml").is_file() {
         command.args(["train", "--resume"]).arg(run).args(&RUN[13..]);
@@ -152,7 +152,7 @@ fn a_run_killed_at_random_moments_ends_in_the_bytes_of_an_uninterrupted_one() {
 #[test]
 fn an_interrupted_figure_goes_on_by_the_same_command() {
     let start = |out: &Path| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
+        let mut command = with_default_signals(Command::new(env!("CARGO_BIN_EXE_ictd")));
         command.args(["reproduce", "figure-2", "--seeds", "2", "--mrps", "3000", "--out"]).arg(out);
         command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     };

@@ -1,7 +1,7 @@
 //! Whatever happens, a command ends in a documented exit code and, with `--json`, in one JSON object; what it
 //! prints of anybody's text is shown by a terminal and not obeyed.
 
-use crate::common::{files, ictd};
+use crate::common::{files, ictd, with_default_signals};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const TRAIN: &str = "train --mrps 4 --batches 1 --batch-size 4 --context 6 --log-every 2";
 
 fn start(out: &Path, arguments: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
+    let mut command = with_default_signals(Command::new(env!("CARGO_BIN_EXE_ictd")));
     command.args(arguments.split_whitespace()).current_dir(out);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
