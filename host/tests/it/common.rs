@@ -35,7 +35,7 @@ pub(crate) fn files(directory: &Path) -> Vec<String> {
 /// A command on whose process signals act, whatever this one was told to ignore: SIGINT, if it runs in the
 /// background.
 #[cfg(unix)]
-pub fn with_default_signals(mut command: Command) -> Command {
+pub(crate) fn with_default_signals(mut command: Command) -> Command {
     use std::os::unix::process::CommandExt;
     // SAFETY: between fork and exec, `signal` is one of the functions that may be called.
     unsafe {
