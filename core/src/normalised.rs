@@ -105,8 +105,7 @@ pub(crate) fn reach<S: Scalar, const D: usize>(root_mean_squares: [S; D]) -> [S;
     root_mean_squares.map(|rms| reach * rms)
 }
 
-/// A value function of n transitions kept within what they have shown: features within twice their root mean
-/// square, values within what the largest reward max |r| could add up to.
+/// [`Normalised::bounded`], of the features' root mean squares.
 #[inline(always)]
 pub(crate) fn bounded<S: Scalar, const D: usize>(
     value_function: ValueFunction<S, D>,
@@ -310,7 +309,8 @@ impl<S: Scalar, const D: usize> Normalised<S, D> {
     }
 
     /// A value function that layers computed from this statistic of n transitions, kept within what the
-    /// context has seen: [`bounded`].
+    /// context has seen: features within twice their root mean square, values within what the largest reward
+    /// max |r| could add up to.
     #[inline(always)]
     pub fn bounded(
         &self,

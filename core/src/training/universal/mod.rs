@@ -180,7 +180,7 @@ impl<const C: usize> UniversalTraining<C> {
         Ok(loss)
     }
 
-    /// One step, on contexts of a [`random_signal`] of 60 to 700 samples, seen as deviations ([`crate::signal`]) with 4 features, which
+    /// One step, on contexts of a [`random_signal`](crate::tasks::random_signal) of 60 to 700 samples, seen as deviations ([`crate::signal`]) with 4 features, which
     /// forget the past with a retention of 0.98 to 0.998: predictions of the 12 next steps, against the returns
     /// that followed. The loss is the logarithm of the mean of e over the contexts, e the mean squared error
     /// over the mean squared return of the signal. Returns the mean of log(1 + e).
