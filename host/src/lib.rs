@@ -21,6 +21,7 @@ pub mod experiments;
 pub mod files;
 pub mod formats;
 pub mod guide;
+pub mod model_file;
 pub mod options;
 pub mod page;
 pub mod program;

@@ -4,7 +4,6 @@
 //! Seconds per reader: `ICTD_FUZZ_SECONDS` (default 1). The mutations follow from a seed
 //! (`ICTD_FUZZ_SEED`, default 0); a failure prints the bytes that caused it.
 
-use ictd::commands::model_file;
 use ictd::experiments::Catalogue;
 use ictd::experiments::panels::MatrixRecords;
 use ictd::figures::Figure;
@@ -12,6 +11,7 @@ use ictd::formats::npz::Npz;
 use ictd::formats::parameters::Parameters;
 use ictd::formats::seed_run::{PartialParams, SeedLog};
 use ictd::formats::trajectory::{Features, Trajectory};
+use ictd::model_file;
 use ictd::page::{Run, RunFiles};
 use ictd::run::info;
 use ictd::run::records::Records;

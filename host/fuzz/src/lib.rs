@@ -37,7 +37,7 @@ use ictd::train::checkpoint::Checkpoint;
 use ictd::train::{Train, shapes};
 use ictd::experiments::{learning, panels};
 use ictd::cli::{command, config_file};
-use ictd::commands::model_file;
+use ictd::model_file;
 use ictd::run::{config, info};
 use std::io::{Cursor, Write};
 use std::path::Path;

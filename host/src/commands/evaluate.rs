@@ -2,13 +2,13 @@
 
 mod values;
 
-use crate::commands::model_file;
 use crate::construction::{Construction, LAMBDA};
 use crate::dimension::{self, for_dimension};
 use crate::error::Error;
 use crate::experiments::experiment::{self, Entry, Experiment, Measured, Run};
 use crate::formats::parameters::Attention;
 use crate::formats::trajectory::{Features, Trajectory};
+use crate::model_file;
 use crate::options;
 use crate::run::records::Records;
 use crate::run::report::{self, Report};

@@ -2,7 +2,6 @@
 
 mod measure;
 
-use crate::commands::model_file::{self, MAX_STORED_LAYERS, ModelFile, PARAMETERS_FILE};
 use crate::dimension::{self, for_dimension};
 use crate::error::Error;
 use crate::experiments::experiment::{self, Entry, Experiment, Measured, Run};
@@ -11,6 +10,7 @@ use crate::files::{self, Kind};
 use crate::formats::Problem;
 use crate::formats::parameters::{Attention, LayerParameters, Mode, Parameters};
 use crate::formats::seed_run::DATA_FILE;
+use crate::model_file::{self, MAX_STORED_LAYERS, ModelFile, PARAMETERS_FILE};
 use crate::options::{self, typed};
 use crate::run::records::Records;
 use crate::run::report::{self, Report};

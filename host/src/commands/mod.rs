@@ -6,7 +6,6 @@ pub mod evaluate;
 pub mod import;
 pub mod list;
 pub mod main_job;
-pub mod model_file;
 pub mod plot;
 pub mod predict;
 pub mod report;

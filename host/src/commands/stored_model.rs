@@ -1,11 +1,11 @@
 //! `ictd export` and `ictd inspect`: models as the bytes that firmware links.
 
-use crate::commands::model_file::{self, ModelFile};
 use crate::construction::{Construction, LAMBDA};
 use crate::dimension::for_dimension;
 use crate::error::{Doing, Error};
 use crate::files;
 use crate::formats::parameters::{Attention, Mode};
+use crate::model_file::{self, ModelFile};
 use crate::options;
 use crate::run::records;
 use crate::run::report::{Report, shortest};

@@ -5,6 +5,8 @@ use super::panels;
 use super::statistics::mean_and_stderr;
 use crate::dimension::{self, for_dimension};
 use crate::error::{Doing, Error};
+use crate::formats::parameters::{Attention, Parameters};
+use crate::model_file::{self, MAX_STORED_LAYERS, Universal};
 use crate::options;
 use crate::run::records::Records;
 use crate::run::report::{Claim, Verdict, number};
@@ -12,12 +14,13 @@ use crate::run::session::Session;
 use figures::{Axis, Curves, NamedFigures};
 use ictd_core::constructions;
 use ictd_core::context::{Context, Growing};
-use ictd_core::mask::Td0;
+use ictd_core::mask::{Mask, Td0, TdLambda};
 use ictd_core::rng::{Rng, Stream};
 use ictd_core::tasks::{self, Mrp, Task as _};
 use ictd_core::transformer::Transformer;
 use nalgebra::SVector;
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// The most states that fit a task's fixed capacity.
 const STATES: usize = 32;
@@ -33,6 +36,8 @@ const STATES: usize = 32;
 /// `--task loop --min-states 5 --max-states 15` is what the authors' code runs (with TD itself in
 /// the transformer's place): Loop MRPs with threshold ~ U(0.1, 0.9) and w* ~ N(0, I).
 /// `--task boyan` is Boyan's chain (Algorithm 3). In all of them the value is representable.
+///
+/// `--model` puts another transformer in its place: `universal`, or a trained one of d features.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Demo {
@@ -45,6 +50,11 @@ pub struct Demo {
     /// Layers L (the paper: 15)
     #[arg(long, default_value = "15", value_parser = options::integer(1..=1000))]
     pub layers: usize,
+    /// Instead of Theorem 1's layers: `universal`, a stored model, .safetensors, data.npz, or a run's folder
+    /// (of its seeds that of --seed)
+    #[arg(long, value_name = "FILE|DIR")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<PathBuf>,
     /// Feature dimension d (the paper: 5)
     #[arg(long, default_value = "5", value_parser = options::one_of(dimension::FEW))]
     pub dim: usize,
@@ -123,7 +133,38 @@ pub struct MeanRow {
     pub stderr: f64,
 }
 
+/// Whose values are judged.
+enum Method {
+    Constructed,
+    Universal(Box<Universal>),
+    Trained(Box<Parameters>),
+}
+
 impl Demo {
+    /// Opens the model.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for what is no model; [`Error::Option`] for one that cannot stream, or of another
+    /// dimension.
+    fn model(&self, seed: u64) -> Result<Method, Error> {
+        let Some(path) = &self.model else { return Ok(Method::Constructed) };
+        let path = model_file::seed_of_run(path, seed)?;
+        if let Some(model) = model_file::universal(&path, Some(self.gamma))? {
+            return Ok(Method::Universal(Box::new(model)));
+        }
+        let parameters = model_file::open(&path, None)?.parameters;
+        let refuse =
+            |reason| Err(Error::option("--model", format!("{}: {reason}", path.display())));
+        let d = parameters.feature_dimension();
+        if d != self.dim {
+            return refuse(format!("d = {d}; accepted is {}, that of --dim", self.dim));
+        }
+        if parameters.attention == Some(Attention::Softmax) || parameters.prior_count.is_some() {
+            return refuse("accepted is linear attention on contexts as they are".into());
+        }
+        Ok(Method::Trained(Box::new(parameters)))
+    }
+
     fn context_lengths(&self) -> Vec<usize> {
         (self.min_context..=self.max_context).step_by(self.context_step).collect()
     }
@@ -168,8 +209,9 @@ impl Experiment for Demo {
         // Each task has a seed of its own, so that threads can take them in any order.
         let mut seeds = Rng::stream(session.seed, Stream::Tasks);
         let tasks: Vec<_> = (0..self.tasks).map(|i| (i, seeds.next_u64())).collect();
+        let model = self.model(session.seed)?;
         let per_task = session.map("demo", &tasks, |&(index, seed)| {
-            let task = for_dimension!(few self.dim, one_task(self, index, seed));
+            let task = for_dimension!(few self.dim, one_task(self, &model, index, seed));
             task.unwrap_or(Ok(OneTask::default())).doing(format!("demo, task {index}"))
         })?;
         let (of_zero, _) = mean_and_stderr(per_task.iter().map(|task| task.of_zero));
@@ -247,6 +289,7 @@ struct OneTask {
 
 fn one_task<const D: usize, const K: usize, const A: usize>(
     options: &Demo,
+    model: &Method,
     index: usize,
     seed: u64,
 ) -> Result<OneTask, ictd_core::Error> {
@@ -262,28 +305,65 @@ fn one_task<const D: usize, const K: usize, const A: usize>(
         }
         TaskKind::Boyan => tasks::boyan_chain_representable(states, gamma, &mut rng)?,
     };
-    let d = task.stationary_distribution()?;
-    let v = task.true_value(gamma)?;
-    let alpha = constructions::learning_rate::<f64, D>(options.alpha);
-    let layer = constructions::td0::<f64, D, K>(&alpha);
-    let transformer = Transformer::<_, 1>::autoregressive(layer, options.layers)?;
-
-    let mut context = Context::<D, _, _, f64>::with(Td0, Growing);
-    let mut state = task.initial_state(&mut rng);
-    let of_zero = task.msve(&d, &SVector::zeros(), &v);
-    let mut rows = Vec::new();
-    for n in options.context_lengths() {
-        if options.trajectory == Trajectory::Fresh {
-            context.clear();
-            state = task.initial_state(&mut rng);
+    let judged = Judged { options, index, task: &task };
+    match model {
+        Method::Constructed => {
+            let alpha = constructions::learning_rate::<f64, D>(options.alpha);
+            let layer = constructions::td0::<f64, D, K>(&alpha);
+            let layers = Transformer::<_, 1>::autoregressive(layer, options.layers)?;
+            judged.rows(Td0, &mut rng, |context| {
+                let value = layers.value_function::<D>(&context.statistic::<K>(gamma, 0)?)?;
+                Ok(SVector::from_fn(|s, _| value.at(&task.feature_map()[s])))
+            })
         }
-        while context.len() < n as u64 {
-            context.observe_transition(&task.transition(&mut state, &mut rng))?;
+        Method::Universal(model) => judged.rows(*model.mask(), &mut rng, |context| {
+            let value = model.value_function(context)?;
+            Ok(SVector::from_fn(|s, _| value.at(&task.feature_map()[s])))
+        }),
+        Method::Trained(parameters) => {
+            let depth = parameters.depth.unwrap_or(options.layers);
+            let layers = model_file::transformer::<f64, K, MAX_STORED_LAYERS>(parameters, depth)?;
+            judged.rows(TdLambda::new(parameters.lambda)?, &mut rng, |context| {
+                let value = layers.value_function::<D>(&context.statistic::<K>(gamma, 0)?)?;
+                Ok(SVector::from_fn(|s, _| value.at(&task.feature_map()[s])))
+            })
         }
-        let value = transformer.value_function::<D>(&context.statistic::<K>(gamma, 0)?)?;
-        let v_tf = SVector::from_fn(|s, _| value.at(&task.feature_map()[s]));
-        let msve = task.msve(&d, &v_tf, &v);
-        rows.push(TaskRow { task: index, states, context_length: n, msve });
     }
-    Ok(OneTask { rows, of_zero })
+}
+
+/// A task, and how it is judged.
+struct Judged<'a, const D: usize> {
+    options: &'a Demo,
+    index: usize,
+    task: &'a Mrp<f64, D, STATES>,
+}
+
+impl<const D: usize> Judged<'_, D> {
+    /// The errors of the values that a model gives the states after each context.
+    fn rows<M: Mask<f64>>(
+        &self,
+        mask: M,
+        rng: &mut Rng,
+        values: impl Fn(&Context<D, M, Growing, f64>) -> Result<SVector<f64, STATES>, ictd_core::Error>,
+    ) -> Result<OneTask, ictd_core::Error> {
+        let Judged { options, index, task } = *self;
+        let d = task.stationary_distribution()?;
+        let v = task.true_value(options.gamma)?;
+        let mut context = Context::<D, M, _, f64>::with(mask, Growing);
+        let mut state = task.initial_state(rng);
+        let of_zero = task.msve(&d, &SVector::zeros(), &v);
+        let mut rows = Vec::new();
+        for n in options.context_lengths() {
+            if options.trajectory == Trajectory::Fresh {
+                context.clear();
+                state = task.initial_state(rng);
+            }
+            while context.len() < n as u64 {
+                context.observe_transition(&task.transition(&mut state, rng))?;
+            }
+            let msve = task.msve(&d, &values(&context)?, &v);
+            rows.push(TaskRow { task: index, states: task.states(), context_length: n, msve });
+        }
+        Ok(OneTask { rows, of_zero })
+    }
 }

@@ -15,6 +15,7 @@ const HOST: &[&str] = &[
     "formats",
     "error",
     "construction",
+    "model_file",
     "digests",
     "run",
     "exit",

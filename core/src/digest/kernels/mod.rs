@@ -18,7 +18,7 @@ use core::marker::PhantomData;
 use nalgebra::SMatrix;
 
 /// How many kernels there are.
-pub(super) const COUNT: usize = 20;
+pub(super) const COUNT: usize = 21;
 
 /// All kernels, on scalars S (`f32` or lanes of it): the digests are the same for each S.
 pub fn kernels<S: Scalar<Element = f32>>() -> [Kernel<S>; COUNT] {
@@ -49,6 +49,7 @@ pub fn kernels<S: Scalar<Element = f32>>() -> [Kernel<S>; COUNT] {
         kernel("classical", classical::classical, "online TD, LSTD; features of a signal"),
         kernel("linear_training", training::linear, "two short runs, losses and checkpoints"),
         kernel("any_shape_training", training::any_shape, "a trace; contexts that grow; discounts"),
+        kernel("training_without_units", training::without_units, "ten numbers a layer, and dense"),
         kernel("softmax_training", training::softmax, "a short run of softmax attention"),
         kernel("rnn_training", training::rnn, "a short run of the recurrent network"),
         kernel("cart_pole_training", training::cart_pole, "short runs on CartPole"),

@@ -7,7 +7,7 @@ use crate::scalar::Scalar;
 use crate::tasks::{CartPoleTasks, FiniteTask, FiniteTasks, TaskDistribution};
 use crate::training::{
     AdamSettings, AnyLinear, Autoregressive, BatchTdReference, Loss, MultiTaskTd, Network,
-    Optimizer, RnnNetwork, Sequential, Settings, SoftmaxNetwork,
+    Optimizer, ParameterSet, RnnNetwork, Sequential, Settings, SoftmaxNetwork,
 };
 
 const D: usize = 2;
@@ -74,6 +74,16 @@ pub(super) fn any_shape<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<()
     let loss = Loss::MonteCarlo { horizon: 5 };
     let settings = Settings { lengths, gammas, loss, ..settings() };
     train(run, settings, BOYAN, AnyShape::new(D, 2, 2, zeros)?)
+}
+
+/// Ten numbers a layer on contexts without units, under TD(lambda)'s mask; and dense layers on such contexts.
+pub(super) fn without_units<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+    const ROOM: usize = 1536;
+    let zeros = |_| [S::ZERO; ROOM];
+    let network = || AnyLinear::<S, [S; ROOM], D, K>::new(D, 2, 2, zeros)?.normalised(6.0);
+    let ten_numbers = network()?.with_parameters(ParameterSet::Equivariant, zeros)?;
+    train(run, settings(), BOYAN, ten_numbers.with_lambda(0.9, zeros)?)?;
+    train(run, Settings { lengths: Some([1, 9]), ..settings() }, BOYAN, network()?)
 }
 
 /// Softmax attention on Boyan's chain.

@@ -1,10 +1,10 @@
 //! Value functions of a user's transitions: the transformer's, its algorithm's, and LSTD's.
 
-use crate::commands::model_file::{self, Universal};
 use crate::construction::Construction;
 use crate::error::{Doing, Error};
 use crate::formats::parameters::{Attention, Parameters};
 use crate::formats::trajectory::{Features, Trajectory};
+use crate::model_file::{self, Universal};
 use ictd_core::attention::{SoftmaxAttention, TdLambda};
 use ictd_core::constructions;
 use ictd_core::context::{AverageRewardContext, Context, Growing};

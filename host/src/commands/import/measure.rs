@@ -1,8 +1,8 @@
 //! What imported parameters look like, and what they compute on tasks that they have not seen.
 
-use crate::commands::model_file;
 use crate::error::{Doing, Error};
 use crate::formats::parameters::{Attention, LayerParameters, Parameters};
+use crate::model_file;
 use ictd_core::attention::{SoftmaxAttention, TdLambda};
 use ictd_core::metrics::comparison::{Comparison, EvaluationStates};
 use ictd_core::metrics::elements::Elements;

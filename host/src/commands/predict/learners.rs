@@ -1,8 +1,8 @@
 //! The estimators of a stream of one dimension: the models, online TD and LSTD over their grids.
 
-use crate::commands::model_file::{self, MAX_STORED_LAYERS, Universal};
 use crate::error::{Doing, Error};
 use crate::formats::parameters::{Attention, Parameters};
+use crate::model_file::{self, MAX_STORED_LAYERS, Universal};
 use ictd_core::context::{Context, Forgetting};
 use ictd_core::layer::Layer;
 use ictd_core::mask::TdLambda;
