@@ -100,9 +100,12 @@ impl<S: Scalar, const D: usize> Unnormalised<S, D> {
 
 /// How far the features of a query reach.
 #[inline(always)]
-pub(crate) fn reach<S: Scalar, const D: usize>(root_mean_squares: [S; D]) -> [S; D] {
-    let reach = S::from_f64(REACH);
-    root_mean_squares.map(|rms| reach * rms)
+pub(crate) fn reach<S: Scalar, const D: usize>(mut root_mean_squares: [S; D]) -> [S; D] {
+    // (`map` may stay a call, which a kernel must not make.)
+    for x in &mut root_mean_squares {
+        *x *= S::from_f64(REACH);
+    }
+    root_mean_squares
 }
 
 /// [`Normalised::bounded`], of the features' root mean squares.
@@ -344,7 +347,11 @@ impl<S: Scalar, const D: usize> Normalised<S, D> {
     /// The root mean square of each feature, 0 of one that was never seen.
     #[inline(always)]
     pub fn root_mean_squares(&self) -> [S; D] {
-        self.units.scale.map(inverse)
+        let mut out = self.units.scale;
+        for x in &mut out {
+            *x = inverse(*x);
+        }
+        out
     }
 
     /// w = rho D C^-T w~, in place.
