@@ -169,6 +169,7 @@ impl Experiment for Predict {
             for &gamma in &self.gamma {
                 let settings = Settings {
                     gamma,
+                    d,
                     retention: self.retention,
                     given: &given,
                     of_signal: features == 0,

@@ -92,7 +92,8 @@ fn runs_repeat_from_their_config_and_their_model_is_used_everywhere() {
         if name == "both" {
             assert_eq!(value(&run, "two.csv").len(), 2);
             let exported = json(here, &export);
-            assert_eq!((&exported["dim"], &exported["prior_count"]), (&Value::Null, &6.0.into()));
+            let prior_count = ictd_core::UniversalModel::<f64>::PRIOR_COUNT.into();
+            assert_eq!((&exported["dim"], &exported["prior_count"]), (&Value::Null, &prior_count));
             let stored: Vec<Vec<f64>> =
                 exported["numbers"].as_array().unwrap().iter().map(numbers).collect();
             assert_eq!((stored, &exported["lambda"]), (ten, &0.5.into()));

@@ -35,6 +35,8 @@ pub(super) enum Given {
 /// What is run on a stream.
 pub(super) struct Settings<'a> {
     pub(super) gamma: f64,
+    /// The number of features; there may be room for more, which are 0.
+    pub(super) d: usize,
     pub(super) retention: f64,
     pub(super) given: &'a [Given],
     /// The features are made of a signal, or there are such columns.
@@ -157,6 +159,7 @@ enum Model<const K: usize> {
 
 struct All<const D: usize, const K: usize> {
     gamma: f64,
+    d: usize,
     signal: Option<Signal<D, f64>>,
     level: Option<Level<f64>>,
     /// The latest state of the episode, and the same without units.
@@ -168,7 +171,7 @@ struct All<const D: usize, const K: usize> {
     lstd: Vec<(Forgetful<D>, Vec<Lstd<f64>>)>,
 }
 
-/// The learners of a stream with D features.
+/// The learners of a stream with at most D features.
 pub(super) fn learners<const D: usize, const K: usize, const A: usize>(
     settings: &Settings,
 ) -> Result<Box<dyn Learners>, Error> {
@@ -199,7 +202,8 @@ pub(super) fn learners<const D: usize, const K: usize, const A: usize>(
     let mut td = Vec::new();
     for lambda in TD_LAMBDAS {
         for step_size in STEP_SIZES {
-            let td_of = OnlineTd::new(gamma, lambda, step_size / D as f64).doing("online TD")?;
+            let td_of =
+                OnlineTd::new(gamma, lambda, step_size / settings.d as f64).doing("online TD")?;
             td.push(td_of.context());
         }
     }
@@ -212,6 +216,7 @@ pub(super) fn learners<const D: usize, const K: usize, const A: usize>(
     }
     Ok(Box::new(All::<D, K> {
         gamma,
+        d: settings.d,
         signal: settings.of_signal.then(Signal::new),
         level: (!settings.is_reward).then(Level::new),
         phi: None,
@@ -246,10 +251,12 @@ impl<const D: usize, const K: usize> Learners for All<D, K> {
         follows: bool,
         predictions: &mut Vec<f32>,
     ) -> Result<(), ictd_core::Error> {
-        let phi = match &mut self.signal {
-            Some(signal) => signal.observe(state[0])?.0,
-            None => std::array::from_fn(|i| state[i]),
-        };
+        let (mut phi, mut of_signal) = ([0.0; D], [0.0; D]);
+        if let Some(signal) = &mut self.signal {
+            of_signal = signal.observe(state[0])?.0;
+        }
+        let features = if self.signal.is_some() { &of_signal } else { state };
+        phi[..self.d].copy_from_slice(&features[..self.d]);
         let cumulant = match &mut self.level {
             Some(level) => level.observe(cumulant)?,
             None => cumulant,
