@@ -430,7 +430,7 @@ fn run_directories() {
     ];
     let end = Instant::now() + Duration::from_secs(environment("ICTD_FUZZ_SECONDS", 1));
     let (mut tried, mut accepted) = (0_u64, 0_u64);
-    while Instant::now() < end {
+    while Instant::now() < end || tried < 40 {
         let which = (rng.next_u64() % 3) as usize;
         let files: Vec<&str> = of_all.iter().chain(records[which]).copied().collect();
         let file = files[(rng.next_u64() % files.len() as u64) as usize];
