@@ -55,6 +55,14 @@ pub(super) fn read<S: Scalar, const D: usize>(
         9..=16 => normalise::<S, 16>(dim, size, sums, f, g, z),
         _ => normalise::<S, NORMALISED>(dim, size, sums, f, g, z),
     }
+    // Without a trace G is symmetric, on which the products count, and which roundings of T G T^T leave.
+    if lambda.is_none() {
+        for j in 0..size.k {
+            for i in j + 1..size.k {
+                g[j * size.rows + i] = g[i * size.rows + j];
+            }
+        }
+    }
     S::ONE
 }
 
