@@ -6,7 +6,6 @@
 //! additions in full registers, without memory). Times are the best of several repetitions.
 //! Words after `--` choose rows: `-- batch "1, avx2"`.
 
-use ictd::dispatch::{Level, WithScalar, available, with_scalar};
 use ictd_core::attention::Td0;
 use ictd_core::context::{Context, Growing};
 use ictd_core::gradient::linear::value_and_gradient;
@@ -24,6 +23,7 @@ use ictd_core::transformer::Transformer;
 use nalgebra::{SMatrix, SVector};
 use std::hint::black_box;
 use std::time::Instant;
+use trainer::dispatch::{Level, WithScalar, available, with_scalar};
 
 /// L, the number of layers.
 const DEPTH: usize = 3;

@@ -2,6 +2,7 @@
 
 use crate::formats::FormatError;
 use crate::program::{self, printable, quoted};
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// Why a command stopped.
@@ -14,7 +15,7 @@ pub enum Error {
     #[error("{option}: {reason}")]
     Option {
         /// The option as typed, for example `--max-states`.
-        option: &'static str,
+        option: Cow<'static, str>,
         /// What is wrong, and what is accepted.
         reason: String,
     },
@@ -78,8 +79,8 @@ pub enum Error {
 
 impl Error {
     /// An option whose value cannot be used.
-    pub fn option(option: &'static str, reason: impl ToString) -> Self {
-        Error::Option { option, reason: reason.to_string() }
+    pub fn option(option: impl Into<Cow<'static, str>>, reason: impl ToString) -> Self {
+        Error::Option { option: option.into(), reason: reason.to_string() }
     }
 
     /// A file that does not hold what it should.
@@ -111,6 +112,12 @@ impl Error {
     /// The error as the one JSON object of `--json`.
     pub fn to_json(&self) -> String {
         serde_json::json!({ "error": self.one_line(), "exit_code": self.exit_code() }).to_string()
+    }
+}
+
+impl From<trainer::Refused> for Error {
+    fn from(refused: trainer::Refused) -> Self {
+        Error::option(format!("--{}", refused.setting), refused.reason)
     }
 }
 

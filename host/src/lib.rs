@@ -6,15 +6,13 @@
 //! One file per figure of the paper in [`experiments`]; each run computes, writes its
 //! [`records`](run::records), and draws its [`figures`] from those records alone. Results go to stdout, progress
 //! and errors to stderr. Exit codes: [`exit`].
-// Only the module `dispatch` calls functions by the processor's instructions.
-#![deny(unsafe_code)]
+#![forbid(unsafe_code)]
 
 pub mod cli;
 pub mod commands;
 pub mod construction;
 pub mod digests;
 pub mod dimension;
-pub mod dispatch;
 pub mod error;
 pub mod exit;
 pub mod experiments;

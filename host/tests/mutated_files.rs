@@ -18,7 +18,7 @@ use ictd::run::records::Records;
 use ictd::run::{lock, transaction};
 use ictd::train::checkpoint::Checkpoint;
 use ictd::train::group::Group;
-use ictd::train::{SeedRun, Train, shapes};
+use ictd::train::{Recipe, SeedRun, Train, shapes};
 use ictd_core::rng::Rng;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
@@ -242,7 +242,7 @@ fn damage_to_a_file_with_a_checksum_is_noticed() {
     every_damage(model, true, |bytes| {
         model_file::from_stored_model(Path::new(FILE), bytes).ok().map(|m| format!("{m:?}"))
     });
-    every_damage(&checkpoint(), true, |bytes| Checkpoint::from_bytes(Path::new(FILE), bytes).ok());
+    every_damage(&checkpoint(), true, |bytes| Checkpoint::from_bytes(bytes).ok());
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn damage_to_a_file_without_a_checksum_is_refused_or_read_as_another_file() {
     every_damage(CONFIG, false, read_config);
     every_damage(MATRICES, false, |bytes| read_matrices(bytes).then_some(()));
     every_damage(RUN_JSON, false, |bytes| Some(info::processes(bytes)).filter(|p| !p.is_empty()));
-    let record = Checkpoint::from_bytes(Path::new(FILE), &checkpoint()).unwrap().record;
+    let record = Checkpoint::from_bytes(&checkpoint()).unwrap().record;
     let group = RefCell::new(group());
     every_damage(&record, false, |bytes| {
         let mut group = group.borrow_mut();
@@ -274,8 +274,16 @@ fn damage_to_a_file_without_a_checksum_is_refused_or_read_as_another_file() {
     });
 }
 
-fn options() -> Train {
-    Train { dim: 2, layers: 1, context: 4, batches: 1, batch_size: 4, mrps: 2, ..Train::default() }
+fn options() -> Recipe {
+    Recipe {
+        dim: 2,
+        layers: 1,
+        context: 4,
+        batches: 1,
+        batch_size: 4,
+        mrps: 2,
+        ..Recipe::default()
+    }
 }
 
 fn group() -> Box<dyn Group> {
@@ -295,7 +303,7 @@ fn checkpoint() -> Vec<u8> {
     };
     let config = ictd::run::config::to_text("train", 3, &options()).unwrap();
     let tasks_done = group.tasks_done();
-    Checkpoint { config, tasks_done, record: group.save(0), run }.to_bytes().unwrap()
+    Checkpoint { config, tasks_done, record: group.save(0), run }.to_bytes()
 }
 
 const PARAMS: &[u8] = br#"{"d": 4, "n": 30, "l": 3, "gamma": 0.9, "activation": "identity"}"#;
@@ -336,17 +344,16 @@ fn a_record_cannot_ask_for_a_matrix_that_fills_the_memory() {
 
 #[test]
 fn a_checkpoint_with_a_right_checksum_and_wrong_matrices_is_refused() {
-    let path = Path::new(FILE);
-    let whole = Checkpoint::from_bytes(path, &checkpoint()).unwrap();
+    let whole = Checkpoint::from_bytes(&checkpoint()).unwrap();
     for token_size in [0, 4, 6, usize::MAX] {
         let mut wrong = whole.clone();
         wrong.run.token_size = token_size;
-        let error = Checkpoint::from_bytes(path, &wrong.to_bytes().unwrap()).unwrap_err();
+        let error = Checkpoint::from_bytes(&wrong.to_bytes()).unwrap_err();
         assert!(error.to_string().contains("not K x K"), "{error}");
     }
     let mut wrong = whole;
     wrong.run.points[0].layers[0].q.pop();
-    assert!(Checkpoint::from_bytes(path, &wrong.to_bytes().unwrap()).is_err());
+    assert!(Checkpoint::from_bytes(&wrong.to_bytes()).is_err());
 }
 
 #[test]
@@ -360,14 +367,14 @@ fn checkpoints() {
     };
     let group = RefCell::new(group());
     survives(&[&checkpoint()], seal, |bytes| {
-        let read = Checkpoint::from_bytes(Path::new(FILE), bytes);
+        let read = Checkpoint::from_bytes(bytes);
         read.is_ok_and(|c| group.borrow_mut().restore(&[c.record]).is_ok())
     });
 }
 
 #[test]
 fn a_checkpoint_without_a_random_stream_is_refused() {
-    let mut record = Checkpoint::from_bytes(Path::new(FILE), &checkpoint()).unwrap().record;
+    let mut record = Checkpoint::from_bytes(&checkpoint()).unwrap().record;
     record[28..60].fill(0);
     let mut group = group();
     let before = group.save(0);

@@ -34,7 +34,7 @@ use ictd::page::{Run, RunFiles};
 use ictd::run::records::{Records, RunDirectory};
 use ictd::run::transaction;
 use ictd::train::checkpoint::Checkpoint;
-use ictd::train::{Train, shapes};
+use ictd::train::{Recipe, Train, shapes};
 use ictd::experiments::{learning, panels};
 use ictd::cli::{command, config_file};
 use ictd::model_file;
@@ -105,14 +105,14 @@ pub fn stored_model(bytes: &[u8]) {
 }
 
 /// The options of the seed corpus' run.
-pub fn small_run() -> Train {
-    Train { mrps: 4, batches: 2, batch_size: 4, context: 6, log_every: 2, ..Train::default() }
+pub fn small_run() -> Recipe {
+    Recipe { mrps: 4, batches: 2, batch_size: 4, context: 6, log_every: 2, ..Recipe::default() }
 }
 
 /// As it is, with the right checksum, and as a trainer's record.
 pub fn checkpoint(bytes: &[u8]) {
     let read = |bytes: &[u8]| {
-        let checkpoint = Checkpoint::from_bytes(Path::new(FILE), bytes);
+        let checkpoint = Checkpoint::from_bytes(bytes);
         checkpoint.map(|c| restore(&c.record)).is_ok()
     };
     read(bytes);

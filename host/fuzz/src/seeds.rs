@@ -92,7 +92,7 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     put("csv", "matrices", few.join("\n").as_bytes())?;
     let checkpoint = fs::read(train.join("seed_0/checkpoint.bin"))?;
     let mut record =
-        ictd::train::checkpoint::Checkpoint::from_bytes(Path::new("seed"), &checkpoint)?.record;
+        ictd::train::checkpoint::Checkpoint::from_bytes(&checkpoint)?.record;
     put("checkpoint", "record", &record)?;
     // Once accepted, with another random stream than the one stored.
     record[28..60].fill(0);

@@ -270,7 +270,7 @@ impl Evaluate {
         let path = &model_file::seed_of_run(source, seed)?;
         if let Some(model) = model_file::universal(path, self.gamma)? {
             let layers = model.transformer().depth();
-            let refuse = |option, reason: String| Err(Error::Option { option, reason });
+            let refuse = |option, reason: String| Err(Error::option(option, reason));
             if self.layers.is_some_and(|l| l != layers) {
                 return refuse(
                     "--layers",

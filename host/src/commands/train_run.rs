@@ -13,7 +13,7 @@ use crate::train::directory::{CONFIG, Found, RESULTS, TrainDirectory};
 use crate::train::log::{
     IWS, LOSS, MSVE, Metric, P_BOTTOM_RIGHT, Point, Q_LEFT, Q_RIGHT, SS, SeedRun, VD,
 };
-use crate::train::options::{Mode, Model, ParameterSet, Train};
+use crate::train::options::{Mode, Model, ParameterSet, Recipe, Train};
 use crate::train::run::{Trained, train};
 use figures::{Figure, NamedFigures, Panel};
 use serde::Serialize;
@@ -47,11 +47,11 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
         None => (options.clone(), session.seed, begin(options, session)?),
     };
     let trained = train(&options, seed, session, "train", Some(&directory))?;
-    let sequential = options.mode == Mode::Sequential;
+    let sequential = options.recipe.mode == Mode::Sequential;
     let seeds: Vec<_> = (trained.runs.iter())
         .map(|run| {
             let mut value = run.to_value(sequential);
-            if options.parameters == ParameterSet::Equivariant {
+            if options.recipe.parameters == ParameterSet::Equivariant {
                 // Of each stored layer p1 to p5 and q1 to q5.
                 value["numbers"] = json!(run.parameters.chunks(10).collect::<Vec<_>>());
             }
@@ -136,12 +136,12 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
 
 /// What was trained, in one line.
 fn title(options: &Train) -> String {
-    let network = match options.model {
-        Model::Transformer => format!("{} {}", typed(&options.attention), typed(&options.model)),
+    let Train { recipe, seeds, .. } = options;
+    let network = match recipe.model {
+        Model::Transformer => format!("{} {}", typed(&recipe.attention), typed(&recipe.model)),
         Model::Rnn => "RNN".to_owned(),
     };
-    let Train { layers, dim, context, seeds, .. } = options;
-    let task = options.task.to_string();
+    let Recipe { layers, dim, context, task, .. } = recipe;
     let plural = if *seeds == 1 { "" } else { "s" };
     format!(
         "Training by multi-task TD: {network}, L = {layers}, d = {dim}, n = {context}, task {task}, \
@@ -202,7 +202,7 @@ fn summary(options: &Train, trained: &Trained) -> String {
         [run.seed.to_string(), run.digest.clone()].into_iter().chain(numbers).collect()
     }));
     let mut text = table(&rows);
-    if options.mode == Mode::Sequential {
+    if options.recipe.mode == Mode::Sequential {
         text.push_str("(P and Q of layer 0; all layers are in the records)\n");
     }
     let (seconds, cpu) = (trained.seconds, trained.cpu_seconds);

@@ -140,7 +140,7 @@ impl Training {
                     let options = scale.apply(options::parsed(run.options));
                     let seeds = trained(run.name, &options, session)?;
                     let key = if self.runs.len() == 1 { "seeds" } else { run.name };
-                    let sequential = options.mode == Mode::Sequential;
+                    let sequential = options.recipe.mode == Mode::Sequential;
                     found
                         .insert(key.into(), seeds.iter().map(|r| r.to_value(sequential)).collect());
                     claims.extend(run.claims.iter().map(|claim| claim.judge(run.subject, &seeds)));

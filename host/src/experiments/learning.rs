@@ -11,7 +11,7 @@ use crate::run::records::Records;
 use crate::run::session::Session;
 use crate::train::directory::TrainDirectory;
 use crate::train::log::{ELEMENTS, METRICS, Point, SeedRun};
-use crate::train::options::Train;
+use crate::train::options::{Recipe, Train};
 use serde::{Deserialize, Serialize};
 
 /// How many pictures the animation of P and Q has.
@@ -36,9 +36,10 @@ pub struct Scale {
 impl Scale {
     /// Options at this scale.
     pub fn apply(&self, options: Train) -> Train {
-        let mrps = self.mrps.unwrap_or(options.mrps);
+        let mrps = self.mrps.unwrap_or(options.recipe.mrps);
+        let recipe = Recipe { mrps, ..options.recipe };
         let tensorboard = self.tensorboard || options.tensorboard;
-        Train { seeds: self.seeds.unwrap_or(30), mrps, tensorboard, ..options }
+        Train { recipe, seeds: self.seeds.unwrap_or(30), tensorboard, ..options }
     }
 }
 

@@ -95,7 +95,7 @@ impl Experiment for RnnContext {
                 let tasks: Vec<_> = (0..self.tasks).map(|i| (i, seeds.next_u64())).collect();
                 let errors = session.map(environment, &tasks, |&(i, seed)| {
                     let parameters = &runs[i % runs.len()].parameters;
-                    instance(environment, options.rnn_input, parameters, &lengths, seed)
+                    instance(environment, options.recipe.rnn_input, parameters, &lengths, seed)
                         .doing(format!("rnn-context, {environment} {i}"))
                 })?;
                 let row = |(at, n): (usize, &usize)| {

@@ -25,49 +25,14 @@ use ictd_core::layer::{EquivariantLayer, Layer};
 use ictd_core::scalar::{Real, Scalar};
 use nalgebra::SMatrix;
 use safetensors::{Dtype, SafeTensors};
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::str::FromStr;
+pub use trainer::recipe::{Attention, Mode, ParameterSet};
 
 /// The largest token size that a reader accepts: d = 64.
 pub const MAX_TOKEN_SIZE: usize = 129;
-
-/// Whether the layers share their parameters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Mode {
-    /// Autoregressive: one pair (P, Q), used L times
-    #[value(name = "auto")]
-    #[serde(rename = "auto")]
-    Autoregressive,
-    /// L pairs (P_l, Q_l)
-    Sequential,
-}
-
-/// The attention that the parameters were trained for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Attention {
-    /// Linear attention
-    // `identity` in `params.json`.
-    Linear,
-    /// Softmax attention (App. "Nonlinear Attention")
-    Softmax,
-}
-
-/// What is trained of a layer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ParameterSet {
-    /// All numbers of P and Q
-    #[default]
-    Full,
-    /// Ten numbers, the same for every feature dimension: P = [p1 I, p2 I; p3 I, p4 I] and p5 on the
-    /// reward's row, Q likewise
-    Equivariant,
-}
 
 /// The parameters of one layer.
 #[derive(Clone, Debug, PartialEq)]
@@ -103,26 +68,20 @@ pub struct Parameters {
     pub prior_count: Option<f64>,
 }
 
-impl Mode {
-    /// The mode of that name; otherwise what is accepted.
-    pub(super) fn named(text: &str) -> Result<Self, &'static str> {
-        Mode::from_str(text, false).map_err(|_| "auto or sequential")
-    }
+/// The mode of that name; otherwise what is accepted.
+pub(super) fn mode_named(text: &str) -> Result<Mode, &'static str> {
+    Mode::from_str(text, false).map_err(|_| "auto or sequential")
 }
 
-impl Attention {
-    /// The attention of that name, also by the authors'; otherwise what is accepted.
-    pub(super) fn named(text: &str) -> Result<Self, &'static str> {
-        let text = if text == "identity" { "linear" } else { text };
-        Attention::from_str(text, false).map_err(|_| "linear (or identity) or softmax")
-    }
+/// The attention of that name, also by the authors'; otherwise what is accepted.
+pub(super) fn attention_named(text: &str) -> Result<Attention, &'static str> {
+    let text = if text == "identity" { "linear" } else { text };
+    Attention::from_str(text, false).map_err(|_| "linear (or identity) or softmax")
 }
 
-impl ParameterSet {
-    /// The set of that name; otherwise what is accepted.
-    pub(super) fn named(text: &str) -> Result<Self, &'static str> {
-        ParameterSet::from_str(text, false).map_err(|_| "full or equivariant")
-    }
+/// The set of that name; otherwise what is accepted.
+pub(super) fn set_named(text: &str) -> Result<ParameterSet, &'static str> {
+    ParameterSet::from_str(text, false).map_err(|_| "full or equivariant")
 }
 
 impl LayerParameters {
@@ -357,7 +316,7 @@ fn read(bytes: &[u8]) -> Result<Parameters, Problem> {
         return Err(Problem::entry("d", other, format!("{d}, as the tensors have it")));
     }
     if let Some(mode) = entry("mode") {
-        let mode = named("mode", mode, Mode::named)?;
+        let mode = named("mode", mode, mode_named)?;
         if mode != parameters.mode {
             let accepted = format!("`{}`, as the tensors' names have it", typed(&parameters.mode));
             return Err(Problem::entry("mode", format!("`{}`", typed(&mode)), accepted));
@@ -370,14 +329,14 @@ fn read(bytes: &[u8]) -> Result<Parameters, Problem> {
         return Err(Problem::entry("L", depth, format!("{stored}, as there are tensors")));
     }
     parameters.depth = parameters.depth.or(depth);
-    let attention = entry("attention").map(|x| named("attention", x, Attention::named));
+    let attention = entry("attention").map(|x| named("attention", x, attention_named));
     parameters.attention = attention.transpose()?;
     parameters.gamma = number("gamma", entry("gamma"), "a number in [0, 1)")?;
     parameters.context_length = number("n", entry("n"), "an integer")?;
     check_gamma(parameters.gamma)?;
     parameters.lambda = check_lambda(number("lambda", entry("lambda"), "a number in [0, 1]")?)?;
     if let Some(set) = entry("parameters") {
-        parameters.set = named("parameters", set, ParameterSet::named)?;
+        parameters.set = named("parameters", set, set_named)?;
     }
     let prior_count = number("prior_count", entry("prior_count"), "a number above 0")?;
     parameters.prior_count = check_prior_count(prior_count)?;

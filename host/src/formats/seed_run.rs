@@ -16,7 +16,9 @@
 use super::error::excerpt;
 use super::npy::tuple;
 use super::npz::{self, Npz};
-use super::parameters::{self, Attention, LayerParameters, Mode, ParameterSet, Parameters};
+use super::parameters::{
+    self, LayerParameters, Mode, Parameters, attention_named, mode_named, set_named,
+};
 use super::{Array, Data, FormatError, Problem};
 use serde::Deserialize;
 use std::io::{self, Read, Seek};
@@ -177,7 +179,7 @@ impl SeedLog {
         let mode = match &settings.mode {
             // One layer of its own looks like one that all share.
             Some(text) => {
-                Mode::named(text).map_err(|ok| Problem::entry("mode", quoted(text), ok))?
+                mode_named(text).map_err(|ok| Problem::entry("mode", quoted(text), ok))?
             }
             None => self.mode,
         };
@@ -196,10 +198,10 @@ impl SeedLog {
             return Err(Problem::entry("l", l, format!("{stored}, the layers of `P`")));
         }
         let attention = settings.activation.as_ref().map(|text| {
-            Attention::named(text).map_err(|ok| Problem::entry("activation", quoted(text), ok))
+            attention_named(text).map_err(|ok| Problem::entry("activation", quoted(text), ok))
         });
         let set = settings.parameters.as_ref().map(|text| {
-            ParameterSet::named(text).map_err(|ok| Problem::entry("parameters", quoted(text), ok))
+            set_named(text).map_err(|ok| Problem::entry("parameters", quoted(text), ok))
         });
         parameters::check_gamma(settings.gamma)?;
         Ok(Parameters {

@@ -17,7 +17,6 @@
 //! An `outcome` is `finished`, `interrupted` (Ctrl-C, SIGTERM), `failed: ` with the error, or
 //! `running`: a process that holds no lock on the directory and is `running` was killed.
 
-use crate::dispatch::Level;
 use crate::error::Error;
 use crate::files;
 use crate::run::report::Claim;
@@ -26,6 +25,7 @@ use ictd_core::digest::Digest;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
+use trainer::dispatch::Level;
 
 /// The file's name.
 pub const FILE_NAME: &str = "run.json";

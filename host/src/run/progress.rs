@@ -12,6 +12,11 @@ pub fn interrupt() -> bool {
     INTERRUPTED.swap(true, Ordering::SeqCst)
 }
 
+/// What Ctrl-C sets.
+pub fn flag() -> &'static AtomicBool {
+    &INTERRUPTED
+}
+
 /// True after Ctrl-C.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)

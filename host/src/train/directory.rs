@@ -12,10 +12,8 @@
 //!
 //! `elements.csv`, `data.npz`, `params.json` and the parameters are written for transformers. One process at a time may work on a run.
 
-use super::checkpoint::Checkpoint;
 use super::events::EventFiles;
-use super::log::{ELEMENTS, METRICS, Matrices, Point, SeedRun};
-use super::options::{Attention, Model, ParameterSet, TaskKind, Train};
+use super::options::{Attention, Model, ParameterSet, Recipe, TaskKind, Train};
 use crate::error::Error;
 use crate::files::{self, Kind};
 use crate::formats::parameters::{LayerParameters, Parameters};
@@ -28,6 +26,8 @@ use crate::run::records::{Records, RunDirectory, write_all, write_atomic};
 use crate::run::session::Session;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use trainer::checkpoint::Checkpoint;
+use trainer::log::{ELEMENTS, METRICS, Matrices, Point, SeedRun};
 
 /// The options of the run, as `--config` takes them.
 pub const CONFIG: &str = "config.toml";
@@ -136,7 +136,10 @@ impl TrainDirectory {
 
     /// With event files, if the options ask for them.
     pub fn with_events(self, options: &Train) -> Self {
-        TrainDirectory { events: options.tensorboard.then(|| EventFiles::new(options)), ..self }
+        TrainDirectory {
+            events: options.tensorboard.then(|| EventFiles::new(&options.recipe)),
+            ..self
+        }
     }
 
     /// Where it is.
@@ -164,7 +167,7 @@ impl TrainDirectory {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(Error::file(&path, e)),
         };
-        let checkpoint = Checkpoint::from_bytes(&path, &bytes)?;
+        let checkpoint = Checkpoint::from_bytes(&bytes).map_err(|e| Error::file(&path, e))?;
         if checkpoint.config != self.config || checkpoint.run.seed != seed {
             let reason = "belongs to another run; accepted is a checkpoint of this config.toml";
             return Err(Error::file(&path, reason));
@@ -174,25 +177,24 @@ impl TrainDirectory {
 
     /// Writes where a seed stands.
     /// Errors: [`Error::Write`].
-    pub fn save(&self, tasks_done: u64, record: Vec<u8>, run: SeedRun) -> Result<(), Error> {
-        let path = self.seed_path(run.seed);
+    pub fn save(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
+        let path = self.seed_path(checkpoint.run.seed);
         files::make_folder(&path).map_err(|e| Error::write(&path, e))?;
         if let Some(events) = &self.events {
-            events.write(&path, &run)?;
+            events.write(&path, &checkpoint.run)?;
         }
-        let checkpoint = Checkpoint { config: self.config.clone(), tasks_done, record, run };
-        write_atomic(&path.join(CHECKPOINT), &checkpoint.to_bytes()?)
+        write_atomic(&path.join(CHECKPOINT), &checkpoint.to_bytes())
     }
 
     /// Writes a finished seed's records, unless they are there.
     /// Errors: [`Error::Write`].
-    pub fn finish(&self, options: &Train, run: &SeedRun) -> Result<(), Error> {
+    pub fn finish(&self, recipe: &Recipe, run: &SeedRun) -> Result<(), Error> {
         let path = self.seed_path(run.seed);
         if let Some(events) = &self.events {
             events.write(&path, run)?;
         }
         // Each appears after all were written, so that one of them might be missing.
-        let records = if options.model == Model::Transformer { 5 } else { 1 };
+        let records = if recipe.model == Model::Transformer { 5 } else { 1 };
         if OF_A_SEED[..records].iter().all(|file| files::kind(&path.join(file)) == Kind::File) {
             return Ok(());
         }
@@ -215,8 +217,8 @@ impl TrainDirectory {
             let head = [&["tasks", "layer", "sign"][..], &ELEMENTS.map(|e| e.name)].concat();
             records.put_table("elements.csv", &head, &rows)?;
         }
-        if options.model == Model::Transformer {
-            put_interchange(options, run, &mut records)?;
+        if recipe.model == Model::Transformer {
+            put_interchange(recipe, run, &mut records)?;
         }
         write_all(&path, records.files())
     }
@@ -254,7 +256,7 @@ impl TrainDirectory {
 }
 
 /// The files that other tools read.
-fn put_interchange(options: &Train, run: &SeedRun, records: &mut Records) -> Result<(), Error> {
+fn put_interchange(recipe: &Recipe, run: &SeedRun, records: &mut Records) -> Result<(), Error> {
     let layers = |p: &Point| -> Vec<_> {
         p.layers.iter().map(|m| LayerParameters { p: m.p.clone(), q: m.q.clone() }).collect()
     };
@@ -266,22 +268,22 @@ fn put_interchange(options: &Train, run: &SeedRun, records: &mut Records) -> Res
         sensitivity_similarity: p.ss,
         layers: layers(p),
     });
-    let log = SeedLog { token_size: run.token_size, mode: options.mode, points: points.collect() };
+    let log = SeedLog { token_size: run.token_size, mode: recipe.mode, points: points.collect() };
     let data = log.to_npz().map_err(|e| Error::file(Path::new(DATA_FILE), e))?;
     records.put(DATA_FILE, data);
-    records.put(PARAMS_FILE, seed_params(options, run.seed).to_string());
+    records.put(PARAMS_FILE, seed_params(recipe, run.seed).to_string());
     if let Some(last) = run.last() {
         let parameters = Parameters {
             token_size: run.token_size,
             layers: layers(last),
-            mode: options.mode,
-            depth: Some(options.layers),
-            attention: Some(options.attention),
-            gamma: Some(options.gamma),
-            context_length: Some(options.context),
-            lambda: options.lambda,
-            set: options.parameters,
-            prior_count: options.prior_count(),
+            mode: recipe.mode,
+            depth: Some(recipe.layers),
+            attention: Some(recipe.attention),
+            gamma: Some(recipe.gamma),
+            context_length: Some(recipe.context),
+            lambda: recipe.lambda,
+            set: recipe.parameters,
+            prior_count: recipe.prior_count(),
         };
         records.put(PARAMETERS, parameters.to_safetensors());
     }
@@ -289,10 +291,10 @@ fn put_interchange(options: &Train, run: &SeedRun, records: &mut Records) -> Res
 }
 
 /// The content of `params.json`, with the names of the authors' code in their order.
-pub fn seed_params(options: &Train, seed: u64) -> Value {
-    let linear = options.attention == Attention::Linear;
+pub fn seed_params(recipe: &Recipe, seed: u64) -> Value {
+    let linear = recipe.attention == Attention::Linear;
     // Theirs know one class; of several the first.
-    let (mrp_class, representable) = match options.task.0[..].first().unwrap_or(&TaskKind::Boyan) {
+    let (mrp_class, representable) = match recipe.task.0[..].first().unwrap_or(&TaskKind::Boyan) {
         TaskKind::Boyan => ("boyan", false),
         TaskKind::BoyanRepresentable => ("boyan", true),
         TaskKind::Mdp => ("mdp", true),
@@ -300,31 +302,31 @@ pub fn seed_params(options: &Train, seed: u64) -> Value {
         TaskKind::Cartpole | TaskKind::CartpoleAuthors => ("cartpole", false),
     };
     let mut params = json!({
-        "d": options.dim,
-        "s": options.states,
-        "n": options.context,
-        "l": options.layers,
-        "gamma": options.gamma,
+        "d": recipe.dim,
+        "s": recipe.states,
+        "n": recipe.context,
+        "l": recipe.layers,
+        "gamma": recipe.gamma,
         "activation": if linear { "identity" } else { "softmax" },
         "sample_weight": representable,
-        "mode": typed(&options.mode),
-        "n_mrps": options.mrps,
-        "mini_batch_size": options.batch_size,
-        "n_batch_per_mrp": options.batches,
-        "lr": options.lr,
-        "weight_decay": options.weight_decay,
-        "log_interval": options.log_every,
+        "mode": typed(&recipe.mode),
+        "n_mrps": recipe.mrps,
+        "mini_batch_size": recipe.batch_size,
+        "n_batch_per_mrp": recipe.batches,
+        "lr": recipe.lr,
+        "weight_decay": recipe.weight_decay,
+        "log_interval": recipe.log_every,
         "random_seed": seed,
         "linear": linear,
         "mrp_class": mrp_class,
     });
-    if options.lambda != 0.0 {
-        params["lambda"] = json!(options.lambda);
+    if recipe.lambda != 0.0 {
+        params["lambda"] = json!(recipe.lambda);
     }
-    if options.parameters != ParameterSet::Full {
-        params["parameters"] = json!(typed(&options.parameters));
+    if recipe.parameters != ParameterSet::Full {
+        params["parameters"] = json!(typed(&recipe.parameters));
     }
-    if let Some(prior_count) = options.prior_count() {
+    if let Some(prior_count) = recipe.prior_count() {
         params["prior_count"] = json!(prior_count);
     }
     params
@@ -414,7 +416,7 @@ mod tests {
 
     #[test]
     fn params_have_the_names_of_the_authors_code_in_their_order() {
-        let json = seed_params(&Train::default(), 1).to_string();
+        let json = seed_params(&Recipe::default(), 1).to_string();
         assert!(json.starts_with(r#"{"d":4,"s":10,"n":30,"l":3,"gamma":0.9,"activation":"#));
         let read = PartialParams::from_json(Path::new(PARAMS_FILE), json.as_bytes()).unwrap();
         assert_eq!((read.l, read.mode.as_deref()), (Some(3), Some("auto")));

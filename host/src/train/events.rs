@@ -10,8 +10,6 @@
 //! any machine, after any interruption, and for a run that was finished before it was asked for them.
 //! So they bear no time of day. The file grows with each checkpoint, and TensorBoard follows it.
 
-use super::log::{ELEMENTS, METRICS, Metric, Point, SeedRun};
-use super::options::Train;
 use crate::error::Error;
 use crate::files;
 use crate::formats::tensorboard::{Events, FILE_NAME};
@@ -19,6 +17,8 @@ use crate::run::records::write_atomic;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+use trainer::Recipe;
+use trainer::log::{ELEMENTS, METRICS, Metric, Point, SeedRun};
 
 /// About how many pictures a run has of each matrix.
 const PICTURES: u64 = 40;
@@ -36,9 +36,9 @@ pub struct EventFiles {
 }
 
 impl EventFiles {
-    /// Those of a run with these options.
-    pub fn new(options: &Train) -> Self {
-        let (mrps, log_every) = (options.mrps as u64, options.log_every as u64);
+    /// Those of a run of this recipe.
+    pub fn new(recipe: &Recipe) -> Self {
+        let (mrps, log_every) = (recipe.mrps as u64, recipe.log_every as u64);
         let points = mrps.div_ceil(log_every);
         let picture_every = log_every * points.div_ceil(PICTURES);
         EventFiles { mrps, picture_every, written: Mutex::default() }

@@ -1,7 +1,5 @@
 //! What a terminal shows while a run trains: a bar, and Q as it emerges.
 
-use super::log::Point;
-use super::options::Train;
 use crate::run::progress;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
@@ -9,6 +7,7 @@ use std::fmt::Write;
 use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
+use trainer::Point;
 
 /// Time between two pictures.
 const FRAME: Duration = Duration::from_millis(300);
@@ -33,10 +32,10 @@ struct State {
 }
 
 impl TerminalView {
-    /// A view of `jobs`, which is silent if asked for or if stderr is not a terminal.
-    pub fn new<T>(label: &str, options: &Train, jobs: &[(usize, Vec<T>)], silent: bool) -> Self {
-        let seeds: usize = jobs.iter().map(|j| j.1.len()).sum();
-        let bar = progress::bar(label, (seeds * options.mrps) as u64, silent);
+    /// A view of so many tasks with d = `dim` features, which is silent if asked for or if stderr is not a
+    /// terminal.
+    pub fn new(label: &str, dim: usize, tasks: u64, silent: bool) -> Self {
+        let bar = progress::bar(label, tasks, silent);
         let view = (!silent && std::io::stderr().is_terminal()).then(|| {
             let all = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
             let style = ProgressStyle::with_template("{msg}")
@@ -47,7 +46,7 @@ impl TerminalView {
             View {
                 below,
                 colour: std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
-                dim: options.dim,
+                dim,
                 state: Mutex::new(State { drawn: None, latest: BTreeMap::new() }),
             }
         });
@@ -59,16 +58,12 @@ impl TerminalView {
         self.bar.inc(seeds as u64);
     }
 
-    /// New log points.
-    pub fn show(&self, seeds: &[u64], logs: &[Vec<Point>]) {
+    /// A seed's new log point.
+    pub fn show(&self, seed: u64, point: &Point) {
         let Some(view) = &self.view else { return };
         // A view that another thread is drawing is not worth waiting for.
         let Ok(mut state) = view.state.try_lock() else { return };
-        for (seed, log) in seeds.iter().zip(logs) {
-            if let Some(point) = log.last() {
-                state.latest.insert(*seed, point.clone());
-            }
-        }
+        state.latest.insert(seed, point.clone());
         if state.drawn.is_none_or(|t| t.elapsed() >= FRAME) {
             state.drawn = Some(Instant::now());
             view.below.set_message(view.picture(&state.latest));

@@ -11,7 +11,6 @@ const HOST: &[&str] = &[
     "dimension",
     "program",
     "files",
-    "dispatch",
     "formats",
     "error",
     "construction",

@@ -6,7 +6,7 @@
 
 use ictd::formats::parameters::{LayerParameters, Mode};
 use ictd::formats::seed_run::{self, LogPoint, SeedLog};
-use ictd::train::Train;
+use ictd::train::Recipe;
 use ictd::train::directory::seed_params;
 use serde_json::Value;
 use std::fs;
@@ -63,7 +63,7 @@ fn write_seeds(directory: &Path) {
         };
         let points = vec![point(0), point(1), point(2)];
         let log = SeedLog { token_size: 7, mode: Mode::Autoregressive, points };
-        let params = seed_params(&Train { dim: 3, mrps: 30, ..Train::default() }, seed);
+        let params = seed_params(&Recipe { dim: 3, mrps: 30, ..Recipe::default() }, seed);
         let folder = directory.join(format!("seed_{seed}"));
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join(seed_run::DATA_FILE), log.to_npz().unwrap()).unwrap();

@@ -1,7 +1,7 @@
 //! `ictd train`: what it prints, and that nothing but its options changes a bit.
 
 use ictd::train::options::ParameterSet;
-use ictd::train::{Train, group, schedule, shapes};
+use ictd::train::{Recipe, group, schedule, shapes};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -46,8 +46,8 @@ const SMALL: [&str; 11] = [
 
 #[test]
 fn lanes_and_threads_change_no_bit() {
-    let full = Train { mrps: 6, batches: 2, batch_size: 8, context: 10, ..Train::default() };
-    let ten = Train { parameters: ParameterSet::Equivariant, normalise: true, ..full.clone() };
+    let full = Recipe { mrps: 6, batches: 2, batch_size: 8, context: 10, ..Recipe::default() };
+    let ten = Recipe { parameters: ParameterSet::Equivariant, normalise: true, ..full.clone() };
     for options in [full, ten] {
         // A group is made on the stack, with room for long trajectories in each lane.
         let thread = std::thread::Builder::new().stack_size(64 << 20);
@@ -60,7 +60,7 @@ fn lanes_and_threads_change_no_bit() {
     }
 }
 
-fn lanes_change_no_bit(options: &Train) {
+fn lanes_change_no_bit(options: &Recipe) {
     let seeds: Vec<u64> = (20..36).collect();
     let of_width = |width: usize| -> Vec<_> {
         let of_group = |seeds: &[u64]| -> Vec<_> {

@@ -3,7 +3,7 @@
 
 // The host program's file, not a copy: what it dispatches to is what is tested. (Its crate has all of
 // the program's dependencies.)
-#[path = "../../../host/src/dispatch.rs"]
+#[path = "../../../host/trainer/src/dispatch.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod dispatch;
 

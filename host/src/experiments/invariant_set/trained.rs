@@ -12,7 +12,7 @@ use crate::run::records::Records;
 use crate::run::report::{Claim, Verdict};
 use crate::run::session::Session;
 use crate::train::log::{Matrices, SeedRun};
-use crate::train::options::{Mode, Train};
+use crate::train::options::{Mode, Recipe, Train};
 use crate::train::tasks::AnyTasks;
 use figures::{Axis, Curve, Curves, Figure, Panel};
 use ictd_core::invariant_set::{commuting_part, share_outside};
@@ -82,9 +82,9 @@ pub(super) fn measure(
     for run in runs() {
         let train: Train = options.scale.apply(parse::parsed(run.options));
         let seeds = learning::trained(run.name, &train, session)?;
-        let of_run = match train.dim {
-            8 => of_seeds::<8, 17>(run.name, &train, &seeds, options.tasks, session)?,
-            _ => of_seeds::<4, 9>(run.name, &train, &seeds, options.tasks, session)?,
+        let of_run = match train.recipe.dim {
+            8 => of_seeds::<8, 17>(run.name, &train.recipe, &seeds, options.tasks, session)?,
+            _ => of_seeds::<4, 9>(run.name, &train.recipe, &seeds, options.tasks, session)?,
         };
         let all = |of: fn(&SeedRow) -> f64| of_run.iter().map(of).collect::<Vec<f64>>();
         let median = |of| quartiles(all(of))[1];
@@ -126,26 +126,27 @@ struct Asked<const D: usize, const K: usize> {
 
 fn of_seeds<const D: usize, const K: usize>(
     name: &str,
-    train: &Train,
+    recipe: &Recipe,
     runs: &[SeedRun],
     tasks: usize,
     session: &Session,
 ) -> Result<Vec<SeedRow>, Error> {
     let mut rng = Rng::stream(session.seed, Stream::Evaluation);
-    let asked: Result<Vec<Asked<D, K>>, _> = (0..tasks).map(|_| ask(train, &mut rng)).collect();
+    let asked: Result<Vec<Asked<D, K>>, _> = (0..tasks).map(|_| ask(recipe, &mut rng)).collect();
     let asked = asked.doing(format!("invariant-set, contexts of {name}"))?;
     session.map(name, runs, |run| {
-        of_seed(name, train, run, &asked).doing(format!("invariant-set, {name}, seed {}", run.seed))
+        of_seed(name, recipe, run, &asked)
+            .doing(format!("invariant-set, {name}, seed {}", run.seed))
     })
 }
 
 fn ask<const D: usize, const K: usize>(
-    train: &Train,
+    recipe: &Recipe,
     rng: &mut Rng,
 ) -> Result<Asked<D, K>, ictd_core::Error> {
-    let task = TaskDistribution::<f32, D>::draw(&AnyTasks::new(train), train.gamma as f32, rng)?;
+    let task = TaskDistribution::<f32, D>::draw(&AnyTasks::new(recipe), recipe.gamma as f32, rng)?;
     let transitions: Vec<_> = task
-        .trajectory::<LENGTH>(train.context + QUERIES, rng)?
+        .trajectory::<LENGTH>(recipe.context + QUERIES, rng)?
         .into_iter()
         .map(|t: Transition<f32, D>| Transition {
             phi: t.phi.map(f64::from),
@@ -153,15 +154,15 @@ fn ask<const D: usize, const K: usize>(
             phi_next: t.phi_next.map(f64::from),
         })
         .collect();
-    let (context, after) = transitions.split_at(train.context);
-    let prompt = Prompt::<f64, K, LENGTH>::discounted(context, train.gamma, &SVector::zeros())?;
+    let (context, after) = transitions.split_at(recipe.context);
+    let prompt = Prompt::<f64, K, LENGTH>::discounted(context, recipe.gamma, &SVector::zeros())?;
     let statistic = Statistic::of_prompt(&prompt, &Td0)?;
     Ok(Asked { statistic, queries: after.iter().map(|t| t.phi_next).collect() })
 }
 
 fn of_seed<const D: usize, const K: usize>(
     name: &str,
-    train: &Train,
+    recipe: &Recipe,
     run: &SeedRun,
     asked: &[Asked<D, K>],
 ) -> Result<SeedRow, ictd_core::Error> {
@@ -183,7 +184,7 @@ fn of_seed<const D: usize, const K: usize>(
     // A seed that has diverged has no function.
     let finite = run.diverged().is_none();
     let lost = |of: &[_], kept: &[_]| {
-        if finite { share_lost(train, of, kept, asked) } else { Ok(f64::NAN) }
+        if finite { share_lost(recipe, of, kept, asked) } else { Ok(f64::NAN) }
     };
     let zero = SMatrix::zeros();
     let of = |layers: Vec<Layer<f64, K>>| share_outside::<D, _>(&layers);
@@ -212,15 +213,15 @@ fn theorem_1s_entries<const D: usize, const K: usize>(layer: &Layer<f64, K>) -> 
 
 /// The sum of (v - v_kept)^2 over that of v^2, on all contexts and queries.
 fn share_lost<const D: usize, const K: usize>(
-    train: &Train,
+    recipe: &Recipe,
     layers: &[Layer<f64, K>],
     kept: &[Layer<f64, K>],
     asked: &[Asked<D, K>],
 ) -> Result<f64, ictd_core::Error> {
-    let transformer = |layers: &[Layer<f64, K>]| match train.mode {
+    let transformer = |layers: &[Layer<f64, K>]| match recipe.mode {
         Mode::Autoregressive => {
             let first = layers.first().copied().unwrap_or(Layer::ZERO);
-            Transformer::<_, LAYERS>::autoregressive(first, train.layers)
+            Transformer::<_, LAYERS>::autoregressive(first, recipe.layers)
         }
         Mode::Sequential => Transformer::sequential(layers),
     };

@@ -152,7 +152,7 @@ impl Experiment for Universal {
         let model = Model::new(transformer, mask, Model::PRIOR_COUNT, self.gamma);
         let model = model.doing("the trained model")?;
         let train = self.scale.apply(options::parsed(""));
-        let papers = papers(&learning::trained("linear-l3", &train, session)?, train.layers);
+        let papers = papers(&learning::trained("linear-l3", &train, session)?, train.recipe.layers);
         let mut errors = Vec::new();
         for (family, d) in CELLS {
             let mut seeds = Rng::stream(session.seed ^ (d as u64) << 32, Stream::Evaluation);

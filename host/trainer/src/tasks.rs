@@ -1,7 +1,8 @@
-//! Every distribution of tasks as one type, so that the trainer is compiled once for all of them.
+//! Every distribution of tasks as one type, so that the trainer is compiled once for all of them; among them
+//! the user's own.
 
-use super::capacity::{STATES, TILES};
-use super::options::{TaskKind, Train};
+use crate::capacity::{STATES, TILES};
+use crate::recipe::{Recipe, TaskKind};
 use ictd_core::Error;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::cart_pole::CodedState;
@@ -9,9 +10,37 @@ use ictd_core::tasks::{
     CartPole, CartPoleTasks, FiniteTask, FiniteTasks, Mrp, Task, TaskDistribution,
 };
 use nalgebra::SVector;
+use std::fmt::Debug;
+use std::sync::Arc;
 
 /// Bins per dimension of the authors' CartPole grid: 2^4 cells.
 const AUTHORS_BINS: u16 = 2;
+
+/// A state of a task of the user's own: up to 6 numbers; a finite task's number is one of them.
+pub type OwnState = [f32; 6];
+
+/// A distribution of tasks of the user's own, for [`Trainer::on`](crate::Trainer::on).
+///
+/// Its bits are those of every machine if those of its arithmetic are: `libm` rather than `f32::exp`.
+pub trait OwnTasks: Debug + Send + Sync {
+    /// Draws a task with d = `dim` features, for discount gamma.
+    ///
+    /// # Errors
+    /// If there is none, for example for so many features.
+    fn draw(&self, dim: usize, gamma: f32, rng: &mut Rng) -> Result<Arc<dyn OwnTask>, Error>;
+}
+
+/// A task of the user's own: a Markov reward process seen through features.
+pub trait OwnTask: Debug + Send + Sync {
+    /// S_0 ~ p_0.
+    fn initial_state(&self, rng: &mut Rng) -> OwnState;
+
+    /// R_{t+1} and S_{t+1} from S_t.
+    fn step(&self, state: OwnState, rng: &mut Rng) -> (f32, OwnState);
+
+    /// Writes phi(s), (d), over zeros.
+    fn features(&self, state: OwnState, phi: &mut [f32]);
+}
 
 /// A distribution of tasks chosen at run time.
 #[derive(Clone, Debug)]
@@ -21,10 +50,11 @@ pub struct AnyTasks {
     kinds: Vec<Kind>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Kind {
     Finite(FiniteTasks<STATES>),
     CartPole(CartPoleTasks<TILES>),
+    Own(Arc<dyn OwnTasks>),
 }
 
 /// A task of [`AnyTasks`].
@@ -36,6 +66,8 @@ pub enum AnyTask<const D: usize> {
     Finite(Mrp<f32, D, STATES>),
     /// A CartPole MRP.
     CartPole(CartPole<f32, D, TILES>),
+    /// The user's own, with so many features.
+    Own(Arc<dyn OwnTask>, usize),
 }
 
 /// A state of [`AnyTask`].
@@ -45,17 +77,24 @@ pub enum AnyState {
     Finite(usize),
     /// Of CartPole.
     CartPole(CodedState<f32>),
+    /// Of the user's own.
+    Own(OwnState),
 }
 
 impl AnyTasks {
-    /// The distribution that the options ask for.
-    pub fn new(options: &Train) -> Self {
-        let kinds = options.task.0.iter().map(|kind| {
-            let finite = |kind| Kind::Finite(FiniteTasks { kind, states: options.states });
+    /// The user's own, with the recipe's number of features.
+    pub fn own(recipe: &Recipe, tasks: Arc<dyn OwnTasks>) -> Self {
+        AnyTasks { dim: recipe.dim, kinds: vec![Kind::Own(tasks)] }
+    }
+
+    /// The distribution that the recipe asks for.
+    pub fn new(recipe: &Recipe) -> Self {
+        let kinds = recipe.task.0.iter().map(|kind| {
+            let finite = |kind| Kind::Finite(FiniteTasks { kind, states: recipe.states });
             match kind {
                 TaskKind::Boyan => finite(FiniteTask::BoyanChain),
                 TaskKind::BoyanRepresentable => finite(FiniteTask::BoyanChainRepresentable),
-                TaskKind::Mdp => finite(FiniteTask::RandomMdp { actions: options.actions }),
+                TaskKind::Mdp => finite(FiniteTask::RandomMdp { actions: recipe.actions }),
                 TaskKind::Loop => finite(FiniteTask::Loop { threshold: 0.5 }),
                 TaskKind::Cartpole => {
                     Kind::CartPole(CartPoleTasks::Tilings { tilings: 4, tiles: 2 })
@@ -65,7 +104,7 @@ impl AnyTasks {
                 }
             }
         });
-        AnyTasks { dim: options.dim, kinds: kinds.collect() }
+        AnyTasks { dim: recipe.dim, kinds: kinds.collect() }
     }
 }
 
@@ -87,6 +126,7 @@ impl<const D: usize> TaskDistribution<f32, D> for AnyTasks {
         Ok(match kind {
             Kind::Finite(tasks) => AnyTask::Finite(tasks.draw_of_dim(self.dim, gamma, rng)?),
             Kind::CartPole(tasks) => AnyTask::CartPole(tasks.draw_of_dim(self.dim, rng)?),
+            Kind::Own(tasks) => AnyTask::Own(tasks.draw(self.dim, gamma, rng)?, self.dim),
         })
     }
 
@@ -98,7 +138,7 @@ impl<const D: usize> TaskDistribution<f32, D> for AnyTasks {
         values: &mut [f32],
     ) -> Result<(), Error> {
         let AnyTask::Finite(mrp) = task else {
-            let accepted = "the TD error or sampled returns: CartPole's true values are not known";
+            let accepted = "the TD error or sampled returns: this task's true values are not known";
             return Err(Error::OutOfRange { parameter: "loss", accepted });
         };
         let v = mrp.true_value(gamma)?;
@@ -118,6 +158,7 @@ impl<const D: usize> Task<f32, D> for AnyTask<D> {
         match self {
             AnyTask::Finite(task) => AnyState::Finite(task.initial_state(rng)),
             AnyTask::CartPole(task) => AnyState::CartPole(task.initial_state(rng)),
+            AnyTask::Own(task, _) => AnyState::Own(task.initial_state(rng)),
         }
     }
 
@@ -132,6 +173,10 @@ impl<const D: usize> Task<f32, D> for AnyTask<D> {
                 let (reward, next) = task.step(s, rng);
                 (reward, AnyState::CartPole(next))
             }
+            (AnyTask::Own(task, _), AnyState::Own(s)) => {
+                let (reward, next) = task.step(s, rng);
+                (reward, AnyState::Own(next))
+            }
             // Another task's state: this one starts anew.
             _ => (0.0, self.initial_state(rng)),
         }
@@ -142,6 +187,11 @@ impl<const D: usize> Task<f32, D> for AnyTask<D> {
         match (self, state) {
             (AnyTask::Finite(task), AnyState::Finite(s)) => task.features(s),
             (AnyTask::CartPole(task), AnyState::CartPole(s)) => task.features(s),
+            (AnyTask::Own(task, dim), AnyState::Own(s)) => {
+                let mut phi = SVector::<f32, D>::zeros();
+                task.features(s, &mut phi.as_mut_slice()[..(*dim).min(D)]);
+                phi
+            }
             _ => SVector::zeros(),
         }
     }

@@ -1,10 +1,9 @@
 //! Seeds that train side by side, one in each lane of a register.
 
-use super::capacity::{CONTEXT, LAYERS, SHORT_CONTEXT, STATES, TRAJECTORY};
-use super::log::{Element, Matrices, Point};
-use super::options::Train;
-
-use super::tasks::{AnyTask, AnyTasks};
+use crate::capacity::{CONTEXT, LAYERS, SHORT_CONTEXT, STATES, TRAJECTORY};
+use crate::log::{Element, Matrices, Point};
+use crate::recipe::Recipe;
+use crate::tasks::{AnyTask, AnyTasks};
 use ictd_core::Error;
 use ictd_core::context::{Context, Growing};
 use ictd_core::digest::Digest;
@@ -38,6 +37,20 @@ pub trait Group {
     /// The metrics of a seed on the task just trained on, with a fresh context. Nothing of the
     /// training changes.
     fn measure(&self, lane: usize) -> Point;
+
+    /// The value that a seed's network gives features phi, (d), in the context of the transitions through
+    /// `features`, (n + 1, d), whose rewards, (n), are discounted by gamma.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] without a transition; [`Error::OutOfRange`] for another number of features; the core's.
+    fn value(
+        &self,
+        lane: usize,
+        features: &[&[f32]],
+        rewards: &[f32],
+        gamma: f32,
+        phi: &[f32],
+    ) -> Result<f32, Error>;
 
     /// The final parameters of a seed.
     fn parameters(&self, lane: usize) -> Vec<f32>;
@@ -124,14 +137,19 @@ where
     S: Scalar<Element = f32> + 'static,
     N: Measured<S, D> + 'static,
 {
-    /// Seeds (at most as many as S has lanes) of a network, with what the options ask for.
+    /// Seeds (at most as many as S has lanes) of a network, with what the recipe asks for.
     ///
     /// # Errors
     /// The core's.
-    pub fn boxed(options: &Train, network: N, seeds: &[u64]) -> Result<Box<dyn Group>, Error> {
-        let settings = options.settings();
-        let reference = network.reference(options.layers, &settings.optimizer)?;
-        let trainer = MultiTaskTd::new(settings, AnyTasks::new(options), network, seeds)?;
+    pub fn boxed(
+        recipe: &Recipe,
+        tasks: &AnyTasks,
+        network: N,
+        seeds: &[u64],
+    ) -> Result<Box<dyn Group>, Error> {
+        let settings = recipe.settings();
+        let reference = network.reference(recipe.layers, &settings.optimizer)?;
+        let trainer = MultiTaskTd::new(settings, tasks.clone(), network, seeds)?;
         Ok(Box::new(Lanes { trainer, reference }))
     }
 
@@ -179,6 +197,26 @@ where
             msve,
             layers: self.trainer.network().matrices(lane),
         }
+    }
+
+    fn value(
+        &self,
+        lane: usize,
+        features: &[&[f32]],
+        rewards: &[f32],
+        gamma: f32,
+        phi: &[f32],
+    ) -> Result<f32, Error> {
+        let network = self.trainer.network();
+        let vector = |phi: &[f32]| {
+            if phi.len() != network.dim() {
+                let accepted = "as many features as the network has";
+                return Err(Error::OutOfRange { parameter: "phi", accepted });
+            }
+            Ok(SVector::from_fn(|i, _| phi.get(i).copied().unwrap_or(0.0)))
+        };
+        let features: Vec<_> = features.iter().map(|phi| vector(phi)).collect::<Result<_, _>>()?;
+        value(&mut network.alone(lane)?, &features, rewards, gamma, &vector(phi)?)
     }
 
     fn parameters(&self, lane: usize) -> Vec<f32> {

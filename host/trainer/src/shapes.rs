@@ -2,13 +2,12 @@
 //! one of a list. Each adds to the build time; of linear attention the shape is a value, and only the room
 //! for features is a type.
 
-use super::capacity::{DIM, RNN_DIM, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT, SOFTMAX_LAYERS};
-use super::group::{Group, Lanes};
-use super::options::{Attention, Mode, Model, ParameterSet as Set, Train};
-use super::schedule::Width;
-#[cfg(not(test))]
-use crate::dispatch;
-use crate::dispatch::{Level, WithScalar};
+use crate::capacity::{DIM, RNN_DIM, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT, SOFTMAX_LAYERS};
+use crate::dispatch::{self, Level, WithScalar};
+use crate::group::{Group, Lanes};
+use crate::recipe::{Attention, Mode, Model, ParameterSet as Set, Recipe};
+use crate::schedule::Width;
+use crate::tasks::AnyTasks;
 use ictd_core::Error;
 use ictd_core::rnn::LayerInput;
 use ictd_core::scalar::Scalar;
@@ -53,10 +52,23 @@ pub fn widths() -> Vec<Width> {
 /// Seeds that train side by side: `width` is one of [`widths`], `seeds` at most as many.
 ///
 /// # Errors
-/// [`Error::OutOfRange`] for a shape that is not compiled (see [`Train::check`]), and the core's
+/// [`Error::OutOfRange`] for a shape that is not compiled (see [`Recipe::check`]), and the core's
 /// refusals.
-pub fn group(options: &Train, width: usize, seeds: &[u64]) -> Result<Box<dyn Group>, Error> {
-    group_at(options, Level::for_lanes(width), width, seeds)
+pub fn group(recipe: &Recipe, width: usize, seeds: &[u64]) -> Result<Box<dyn Group>, Error> {
+    group_on(recipe, &AnyTasks::new(recipe), width, seeds)
+}
+
+/// As [`group`], on given tasks.
+///
+/// # Errors
+/// As there.
+pub fn group_on(
+    recipe: &Recipe,
+    tasks: &AnyTasks,
+    width: usize,
+    seeds: &[u64],
+) -> Result<Box<dyn Group>, Error> {
+    group_of(recipe, tasks, Level::for_lanes(width), width, seeds)
 }
 
 /// As [`group`], with the instructions of a given level.
@@ -64,26 +76,31 @@ pub fn group(options: &Train, width: usize, seeds: &[u64]) -> Result<Box<dyn Gro
 /// # Errors
 /// [`Error::OutOfRange`] also if the level has no registers of that width ([`dispatch::available`]).
 pub fn group_at(
-    options: &Train,
+    recipe: &Recipe,
+    level: Level,
+    width: usize,
+    seeds: &[u64],
+) -> Result<Box<dyn Group>, Error> {
+    group_of(recipe, &AnyTasks::new(recipe), level, width, seeds)
+}
+
+fn group_of(
+    recipe: &Recipe,
+    tasks: &AnyTasks,
     level: Level,
     width: usize,
     seeds: &[u64],
 ) -> Result<Box<dyn Group>, Error> {
     let accepted = "a number of lanes that this machine has instructions for";
     let refused = Err(Error::OutOfRange { parameter: "lanes", accepted });
-    let shape = OfShape { options, seeds };
-    // Unit tests train nothing: networks of one kind of number are enough to compile.
-    #[cfg(test)]
-    let group = (level.is_available() && width == 1).then(|| shape.run::<f32>());
-    #[cfg(not(test))]
-    let group = dispatch::with_scalar(level, width, shape);
-    group.unwrap_or(refused)
+    dispatch::with_scalar(level, width, OfShape { recipe, tasks, seeds }).unwrap_or(refused)
 }
 
-/// Makes a group of the options' shape. The number of stored layers is a value, so that softmax networks
+/// Makes a group of the recipe's shape. The number of stored layers is a value, so that softmax networks
 /// whose layers share their parameters, and those whose layers do not, are of one type.
 struct OfShape<'a> {
-    options: &'a Train,
+    recipe: &'a Recipe,
+    tasks: &'a AnyTasks,
     seeds: &'a [u64],
 }
 
@@ -91,25 +108,27 @@ impl WithScalar for OfShape<'_> {
     type Output = Result<Box<dyn Group>, Error>;
 
     fn run<S: Scalar<Element = f32>>(self) -> Self::Output {
-        let OfShape { options, seeds } = self;
+        let OfShape { recipe, tasks, seeds } = self;
         type Softmax<S> = SoftmaxNetwork<S, 4, 9, SOFTMAX_LAYERS, SOFTMAX_LAYERS, SHORT_CONTEXT>;
-        let depth = options.layers;
-        match (options.model, options.attention, options.mode, options.dim) {
+        let depth = recipe.layers;
+        match (recipe.model, recipe.attention, recipe.mode, recipe.dim) {
             // Room for few features beside that for all: what a task reads of them stays close together.
-            (Model::Transformer, Attention::Linear, _, 1..=4) => linear::<S, 4, 9>(options, seeds),
+            (Model::Transformer, Attention::Linear, _, 1..=4) => {
+                linear::<S, 4, 9>(recipe, tasks, seeds)
+            }
             (Model::Transformer, Attention::Linear, _, 5..=DIM) => {
-                linear::<S, DIM, { 2 * DIM + 1 }>(options, seeds)
+                linear::<S, DIM, { 2 * DIM + 1 }>(recipe, tasks, seeds)
             }
             (Model::Transformer, Attention::Softmax, mode, 4) => {
                 let network = match mode {
                     Mode::Autoregressive => Softmax::<S>::autoregressive(depth)?,
                     Mode::Sequential => Softmax::<S>::sequential(depth)?,
                 };
-                Lanes::<S, _, 4>::boxed(options, network, seeds)
+                Lanes::<S, _, 4>::boxed(recipe, tasks, network, seeds)
             }
             (Model::Rnn, _, _, RNN_DIM) => {
-                let network = Rnn::<S>::new(options.rnn_input.into());
-                Lanes::<S, _, RNN_DIM>::boxed(options, network, seeds)
+                let network = Rnn::<S>::new(recipe.rnn_input.into());
+                Lanes::<S, _, RNN_DIM>::boxed(recipe, tasks, network, seeds)
             }
             _ => Err(Error::OutOfRange { parameter: "dim", accepted: "a compiled shape" }),
         }
@@ -120,23 +139,24 @@ impl WithScalar for OfShape<'_> {
 /// with all that room.
 #[inline(never)]
 fn linear<S: Scalar<Element = f32>, const D: usize, const K: usize>(
-    options: &Train,
+    recipe: &Recipe,
+    tasks: &AnyTasks,
     seeds: &[u64],
 ) -> Result<Box<dyn Group>, Error> {
-    let stored = if options.mode == Mode::Sequential { options.layers } else { 1 };
+    let stored = if recipe.mode == Mode::Sequential { recipe.layers } else { 1 };
     let zeros = |len| vec![S::ZERO; len];
-    let network = AnyLinear::<S, _, D, K>::new(options.dim, stored, options.layers, zeros)?;
-    let network = network.with_lambda(options.lambda as f32, zeros)?;
+    let network = AnyLinear::<S, _, D, K>::new(recipe.dim, stored, recipe.layers, zeros)?;
+    let network = network.with_lambda(recipe.lambda as f32, zeros)?;
     let network = network.with_parameters(
-        match options.parameters {
+        match recipe.parameters {
             Set::Full => ParameterSet::Full,
             Set::Equivariant => ParameterSet::Equivariant,
         },
         zeros,
     )?;
-    let network = match options.prior_count() {
+    let network = match recipe.prior_count() {
         Some(prior_count) => network.normalised(prior_count as f32)?,
         None => network,
     };
-    Lanes::<S, _, D>::boxed(options, network, seeds)
+    Lanes::<S, _, D>::boxed(recipe, tasks, network, seeds)
 }

@@ -3,12 +3,12 @@
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod instructions;
 
-use ictd::dispatch::{self, Level};
-use ictd::options::Span;
-use ictd::train::group::Group;
-use ictd::train::options::{Attention, Mode, Model, ParameterSet, RnnInput, TaskKind};
-use ictd::train::{Train, shapes};
 use std::time::{Duration, Instant};
+use trainer::dispatch::{self, Level};
+use trainer::group::Group;
+use trainer::options::Span;
+use trainer::recipe::{Attention, Mode, Model, ParameterSet, Recipe, RnnInput, TaskKind};
+use trainer::shapes;
 
 /// How long a level that seems slow is measured again.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -19,12 +19,12 @@ fn with_stack(test: fn()) {
     thread.join().unwrap();
 }
 
-fn small() -> Train {
-    Train { mrps: 3, batches: 2, batch_size: 6, context: 8, ..Train::default() }
+fn small() -> Recipe {
+    Recipe { mrps: 3, batches: 2, batch_size: 6, context: 8, ..Recipe::default() }
 }
 
 /// The state of each seed after training: parameters, optimiser, random streams, position.
-fn checkpoints(options: &Train, level: Level, lanes: usize, seeds: &[u64]) -> Vec<Vec<u8>> {
+fn checkpoints(options: &Recipe, level: Level, lanes: usize, seeds: &[u64]) -> Vec<Vec<u8>> {
     let of_group = |seeds: &[u64]| -> Vec<Vec<u8>> {
         let mut group = shapes::group_at(options, level, lanes, seeds).unwrap();
         for _ in 0..options.mrps {
@@ -44,21 +44,21 @@ fn compare_levels_and_widths() {
     let seeds: Vec<u64> = (3..20).collect();
     let configurations = [
         small(),
-        Train { dim: 2, layers: 1, ..small() },
-        Train { dim: 8, states: 20, layers: 4, ..small() },
-        Train { mode: Mode::Sequential, ..small() },
-        Train { attention: Attention::Softmax, ..small() },
-        Train { attention: Attention::Softmax, mode: Mode::Sequential, layers: 2, ..small() },
-        Train { attention: Attention::Softmax, layers: 1, ..small() },
-        Train { model: Model::Rnn, ..small() },
-        Train { model: Model::Rnn, rnn_input: RnnInput::Delayed, ..small() },
-        Train { task: TaskKind::Cartpole.into(), ..small() },
-        Train { dim: 5, layers: 6, ..small() },
-        Train { dim: 3, lambda: 0.9, ..small() },
-        Train { lengths: Some(Span([1, 9])), gammas: Some(Span([0.5, 0.95])), ..small() },
-        Train { parameters: ParameterSet::Equivariant, lambda: 0.9, ..small() },
-        Train { dim: 6, normalise: true, ..small() },
-        Train {
+        Recipe { dim: 2, layers: 1, ..small() },
+        Recipe { dim: 8, states: 20, layers: 4, ..small() },
+        Recipe { mode: Mode::Sequential, ..small() },
+        Recipe { attention: Attention::Softmax, ..small() },
+        Recipe { attention: Attention::Softmax, mode: Mode::Sequential, layers: 2, ..small() },
+        Recipe { attention: Attention::Softmax, layers: 1, ..small() },
+        Recipe { model: Model::Rnn, ..small() },
+        Recipe { model: Model::Rnn, rnn_input: RnnInput::Delayed, ..small() },
+        Recipe { task: TaskKind::Cartpole.into(), ..small() },
+        Recipe { dim: 5, layers: 6, ..small() },
+        Recipe { dim: 3, lambda: 0.9, ..small() },
+        Recipe { lengths: Some(Span([1, 9])), gammas: Some(Span([0.5, 0.95])), ..small() },
+        Recipe { parameters: ParameterSet::Equivariant, lambda: 0.9, ..small() },
+        Recipe { dim: 6, normalise: true, ..small() },
+        Recipe {
             parameters: ParameterSet::Equivariant,
             normalise: true,
             lengths: Some(Span([1, 9])),
@@ -83,7 +83,7 @@ struct Timed {
 }
 
 impl Timed {
-    fn new(options: &Train, level: Level) -> Timed {
+    fn new(options: &Recipe, level: Level) -> Timed {
         let seeds: Vec<u64> = (0..level.lanes() as u64).collect();
         let group = shapes::group_at(options, level, level.lanes(), &seeds).unwrap();
         Timed { level, group, shortest: f64::INFINITY }
@@ -104,9 +104,9 @@ fn each_level_is_faster_than_the_baseline() {
 }
 
 fn time_levels() {
-    let softmax = Train { attention: Attention::Softmax, batches: 1, ..Train::default() };
-    let rnn = Train { model: Model::Rnn, ..Train::default() };
-    for (name, options) in [("linear", Train::default()), ("softmax", softmax), ("RNN", rnn)] {
+    let softmax = Recipe { attention: Attention::Softmax, batches: 1, ..Recipe::default() };
+    let rnn = Recipe { model: Model::Rnn, ..Recipe::default() };
+    for (name, options) in [("linear", Recipe::default()), ("softmax", softmax), ("RNN", rnn)] {
         let levels = Level::ALL.into_iter().filter(|level| level.is_available());
         let mut timed: Vec<Timed> = levels.map(|level| Timed::new(&options, level)).collect();
         // The levels take turns, so that what else the machine does meets them all. A level that is
