@@ -176,6 +176,20 @@ pub fn seed_of_run(source: &Path, seed: u64) -> Result<PathBuf, Error> {
     Err(Error::option("--seed", reason))
 }
 
+/// Refuses a seed that chooses nothing: of these models none is a folder.
+/// Errors: [`Error::Option`].
+pub fn check_seed<'a>(
+    models: impl IntoIterator<Item = &'a PathBuf>,
+    seed: u64,
+) -> Result<(), Error> {
+    if seed == 0 || models.into_iter().any(|path| files::is_folder(path)) {
+        return Ok(());
+    }
+    let reason =
+        format!("{seed}: chooses one of a run's models; accepted with the folder of a run");
+    Err(Error::option("--seed", reason))
+}
+
 /// The attention of a model: as its file says, or as typed if the file does not say.
 /// Errors: [`Error::Option`] if nobody says it, or the two contradict each other.
 pub fn attention(typed: Option<Attention>, stored: Option<Attention>) -> Result<Attention, Error> {

@@ -26,7 +26,7 @@ pub fn quoted(word: &str) -> String {
 }
 
 /// Characters that a terminal obeys, or that hide or turn around what stands beside them.
-fn is_hidden(c: char) -> bool {
+pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

@@ -129,17 +129,53 @@ pub fn clap_command() -> clap::Command {
             })
             .mut_subcommands(accept_negative_numbers)
     }
-    accept_negative_numbers(Cli::command())
+    let root = accept_negative_numbers(Cli::command());
+    let shared: Vec<_> = root.get_arguments().filter(|arg| arg.is_global_set()).cloned().collect();
+    root.mut_subcommands(|command| {
+        let refused = without_effect(command.get_name());
+        let refused = shared.iter().filter(|arg| refused.contains(&arg.get_id().as_str()));
+        refused.fold(command, |command, arg| command.arg(arg.clone().hide(true)))
+    })
+}
+
+/// The options of every command that change nothing of this one: they are refused, and its help does not
+/// show them.
+pub(super) fn without_effect(command: &str) -> &'static [&'static str] {
+    let entry = experiments::ALL.iter().chain(WITH_FIGURES).find(|entry| entry.id == command);
+    match (command, entry) {
+        ("train" | "reproduce", _) => &[],
+        // One thread does it all.
+        ("evaluate" | "export", _) => &["overwrite", "threads"],
+        (_, Some(entry)) if entry.trains() => &[],
+        (_, Some(_)) => &["overwrite"],
+        _ => &["seed", "out", "overwrite", "threads", "config"],
+    }
 }
 
 /// Parses without config file.
 pub(crate) fn try_parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     let mut root = clap_command();
     let matches = root.try_get_matches_from_mut(arguments)?;
-    let out = matches.value_source("out") == Some(ValueSource::CommandLine);
-    if out && matches.subcommand_name().is_some_and(|name| ["plot", "report"].contains(&name)) {
-        let reason = "--out: this command writes into DIR; accepted is DIR alone";
-        return Err(root.error(ErrorKind::ArgumentConflict, reason));
+    let is_typed = |option: &str| matches.value_source(option) == Some(ValueSource::CommandLine);
+    let (name, options) = matches.subcommand().unzip();
+    let refused = name.map_or(&[][..], without_effect);
+    let mut conflict = |reason: String| Err(root.error(ErrorKind::ArgumentConflict, reason));
+    if let (Some(name), Some(option)) = (name, refused.iter().find(|option| is_typed(option))) {
+        return conflict(match (name, *option) {
+            ("plot" | "report", "out") => {
+                "--out: this command writes into DIR; accepted is DIR alone".into()
+            }
+            _ => format!("--{option}: changes nothing of `{name}`: accepted is without it"),
+        });
     }
-    Cli::from_arg_matches(&matches)
+    let resumes = name == Some("train")
+        && options.is_some_and(|options| options.value_source("resume").is_some());
+    if let Some(option) = ["seed", "out"].into_iter().find(|option| resumes && is_typed(option)) {
+        return conflict(format!("--{option}: accepted without --resume, which has a run's own"));
+    }
+    let mut cli = Cli::from_arg_matches(&matches)?;
+    if refused.contains(&"threads") {
+        cli.session.threads = Some(1);
+    }
+    Ok(cli)
 }

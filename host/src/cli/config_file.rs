@@ -1,7 +1,7 @@
 //! `--config`: the options of a config file are put before the typed ones on the command line, so that
 //! they pass the same checks and the typed ones win.
 
-use super::command::{catalogue, clap_command, try_parse};
+use super::command::{catalogue, clap_command, try_parse, without_effect};
 use super::usage::{one_line, typed};
 use crate::error::Error;
 use crate::files;
@@ -21,7 +21,16 @@ fn writes_configs(name: &str) -> bool {
 /// Errors: [`Error::File`] for a file that cannot be read, that is no TOML, or whose options are
 /// refused.
 pub fn insert(arguments: Vec<OsString>) -> Result<Vec<OsString>, Error> {
-    let Some(path) = typed(&clap_command(), &arguments).config else { return Ok(arguments) };
+    let root = clap_command();
+    let found = typed(&root, &arguments);
+    let Some(path) = found.config else { return Ok(arguments) };
+    if found
+        .command
+        .is_some_and(|(_, command)| without_effect(command.get_name()).contains(&"config"))
+    {
+        // The parser says so.
+        return Ok(arguments);
+    }
     let bytes = files::read(&path, files::TEXT).map_err(|e| Error::file(&path, e))?;
     let text = String::from_utf8(bytes).map_err(|_| Error::file(&path, "accepted is UTF-8"))?;
     insert_text(arguments, &path, &text)

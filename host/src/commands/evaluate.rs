@@ -22,6 +22,12 @@ use values::{Column, Input, Method, Output, evaluate};
 /// The most layers, and iterations of the algorithm beside them.
 const LAYERS: usize = 100_000;
 
+/// So many layers take any number of transitions; more take transitions up to a product of [`WORK`].
+const FEW_LAYERS: usize = 1000;
+
+/// Layers times transitions times features: some seconds for the algorithm beside the transformer.
+const WORK: usize = 1_000_000_000;
+
 /// More rows than this are not told apart in a figure.
 const ROWS_IN_FIGURE: usize = 500;
 
@@ -160,6 +166,7 @@ impl Experiment for Evaluate {
     fn measure(&self, session: &Session, records: &mut Records) -> Measured<Self::Found> {
         let input = self.input(session.seed)?;
         let d = input.trajectory.phi.dimension;
+        check_work(input.layers, input.trajectory.len(), d)?;
         let output =
             session.on_thread(|| for_dimension!(d, evaluate(&input))).unwrap_or_else(|| {
                 let reason = format!("{d} features; accepted is {}", dimension::ACCEPTED);
@@ -236,6 +243,7 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
 impl Evaluate {
     /// Reads the files and settles what options and files leave open; `seed` is that of a run's model.
     fn input(&self, seed: u64) -> Result<Input, Error> {
+        model_file::check_seed(&self.model, seed)?;
         let trajectory = Trajectory::open(&self.data)?;
         let d = trajectory.phi.dimension;
         let query = match &self.queries {
@@ -339,6 +347,16 @@ impl Evaluate {
             Some(Construction::Td0) | None => "batch TD(0)",
         }
     }
+}
+
+/// Refuses layers that would take minutes: a file may say that it has any number of them.
+fn check_work(layers: usize, transitions: usize, d: usize) -> Result<(), Error> {
+    let most = (WORK / transitions.saturating_mul(d).max(1)).max(FEW_LAYERS);
+    if layers <= most {
+        return Ok(());
+    }
+    let reason = format!("{layers}; accepted with {transitions} transitions are at most {most}");
+    Err(Error::option("--layers", reason))
 }
 
 fn put_records(

@@ -10,6 +10,7 @@ use crate::error::Error;
 use crate::experiments::experiment::{self, Entry, Experiment, Measured, Run};
 use crate::files;
 use crate::formats::signal_table::SignalTable;
+use crate::model_file;
 use crate::options;
 use crate::run::progress;
 use crate::run::records::Records;
@@ -141,8 +142,10 @@ impl Experiment for Predict {
         let (predicted, left_out) = self.predicted(file, &table)?;
         let features = table.features();
         let d = if features > 0 { features } else { self.features.unwrap_or(4) };
-        let given: Result<Vec<_>, _> = self.model.iter().map(|path| Given::open(path, d)).collect();
-        let given = given?;
+        model_file::check_seed(&self.model, session.seed)?;
+        let given = (self.model.iter())
+            .map(|path| Given::open(&model_file::seed_of_run(path, session.seed)?, d))
+            .collect::<Result<Vec<_>, _>>()?;
         let estimators = estimators(self.retention, &given);
         let columns: Vec<_> = estimators.iter().map(Estimator::column).collect();
         if let Some(i) = (0..columns.len()).find(|&i| columns[..i].contains(&columns[i])) {

@@ -31,7 +31,7 @@ pub fn run(options: &Reproduce, session: &Session, catalogue: &Catalogue) -> Res
     let chosen = choose(&options.ids)?;
     let mut report = Report::new("reproduce");
     report.results.insert("seed".into(), json!(session.seed));
-    check_scale(&options.scale, &chosen)?;
+    check_scale(&options.scale, session, &chosen)?;
     for entry in chosen {
         let part = entry.run(&options.scale, session)?;
         report.results.insert(entry.id.into(), part.to_value());
@@ -43,8 +43,8 @@ pub fn run(options: &Reproduce, session: &Session, catalogue: &Catalogue) -> Res
     Ok(report)
 }
 
-/// Refuses a scale that would be ignored.
-fn check_scale(scale: &Scale, chosen: &[&Entry]) -> Result<(), Error> {
+/// Refuses options that would be ignored.
+fn check_scale(scale: &Scale, session: &Session, chosen: &[&Entry]) -> Result<(), Error> {
     if chosen.iter().any(|e| e.trains()) {
         return Ok(());
     }
@@ -52,6 +52,7 @@ fn check_scale(scale: &Scale, chosen: &[&Entry]) -> Result<(), Error> {
         ("--seeds", scale.seeds.is_some()),
         ("--mrps", scale.mrps.is_some()),
         ("--tensorboard", scale.tensorboard),
+        ("--overwrite", session.overwrite),
     ];
     let Some((option, _)) = given.into_iter().find(|(_, given)| *given) else { return Ok(()) };
     let ids = chosen.iter().map(|e| e.id).collect::<Vec<_>>().join(", ");

@@ -66,6 +66,7 @@ pub struct Inspect {
 /// Errors: [`Error::File`] or [`Error::Format`] for a source that holds no model, or one that
 /// cannot be stored; [`Error::Option`]; [`Error::Write`].
 pub fn export(options: &Export, session: &Session) -> Result<Report, Error> {
+    model_file::check_seed(&options.source, session.seed)?;
     let bytes = match (&options.source, options.construction) {
         (None, Some(construction)) => {
             Construction::check(Some(construction), options.lambda, options.gamma)?;

@@ -56,8 +56,8 @@ pub(super) fn document(content: &Content) -> String {
             }
         }
     };
-    // What no page may hold.
-    let stray = |c: char| c.is_control() && !c.is_ascii_whitespace();
+    // What no page may hold, and what turns around the text beside it.
+    let stray = |c: char| program::is_hidden(c) && !c.is_ascii_whitespace();
     page.into_string().replace(stray, "\u{fffd}")
 }
 

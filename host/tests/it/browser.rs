@@ -109,6 +109,7 @@ impl Browser {
                 self.problems.push(format!("exception: {}", parameters["exceptionDetails"]));
             }
             "Runtime.consoleAPICalled" => self.problems.push(format!("console: {parameters}")),
+            "Page.javascriptDialogOpening" => self.problems.push(format!("dialog: {parameters}")),
             "Log.entryAdded" => self.problems.push(format!("log: {}", parameters["entry"])),
             "Network.requestWillBeSent" => {
                 let address = parameters["request"]["url"].as_str().unwrap_or_default();

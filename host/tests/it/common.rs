@@ -3,11 +3,16 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs `ictd` with arguments separated by spaces, writing to `out` (`plot` and `report`: to what they read).
+/// What takes no `--out`.
+const WITHOUT_OUT: [&str; 8] =
+    ["plot", "report", "list", "digest", "inspect", "compare", "completions", "man"];
+
+/// Runs `ictd` with arguments separated by spaces, writing to `out` if it is not said otherwise.
 pub(crate) fn ictd(out: &Path, arguments: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
     command.args(arguments.split_whitespace());
-    if !arguments.starts_with("plot ") && !arguments.starts_with("report ") {
+    let name = arguments.split_whitespace().next().unwrap_or_default();
+    if !WITHOUT_OUT.contains(&name) && !arguments.contains("--resume ") {
         command.arg("--out").arg(out);
     }
     command.output().expect("ictd starts")

@@ -16,11 +16,13 @@ mod lstd_drift;
 #[cfg(unix)]
 mod one_way_out;
 mod own_data;
+mod page_of_others;
 mod predict;
 mod report;
 mod report_page;
 mod run_directory;
 mod runs;
+mod shared_options;
 mod ten_numbers;
 mod tensorboard;
 #[cfg(unix)]

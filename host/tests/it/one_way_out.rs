@@ -126,10 +126,12 @@ fn a_signal_that_is_ignored_stays_so() {
 #[test]
 fn ctrl_c_ends_whatever_takes_long() {
     let out = tempfile::tempdir().unwrap();
-    let rows: String = (0..200_000).map(|i| format!("{},{}\n", i % 7, i % 3)).collect();
-    fs::write(out.path().join("data.csv"), format!("phi_0,reward\n{rows}")).unwrap();
+    let row = |i: u32| format!("{},1,1,1,1,1,1,1,{}\n", i % 7, i % 3);
+    let head = "phi_0,phi_1,phi_2,phi_3,phi_4,phi_5,phi_6,phi_7,reward\n";
+    let rows: String = (0..300_000).map(row).collect();
+    fs::write(out.path().join("data.csv"), format!("{head}{rows}")).unwrap();
     for (arguments, begun) in [
-        ("evaluate --data data.csv --layers 100000 --alpha 1e-9", "results/evaluate/.lock"),
+        ("evaluate --data data.csv --layers 1000 --alpha 1e-9", "results/evaluate/.lock"),
         (
             "demo --tasks 1 --max-context 100000 --context-step 1 --layers 1000",
             "results/demo/.lock",
@@ -239,5 +241,171 @@ fn the_command_that_goes_on_can_be_pasted() {
         wait_for(|| processes() == 2);
         signal(&pasted, "KILL");
         pasted.wait_with_output().unwrap();
+    }
+}
+
+/// Small command lines of every kind: what works, what finds something, and what is wrong.
+const LINES: [&str; 24] = [
+    "demo --tasks 2",
+    "demo --tasks 2 --max-context 5 --task loop",
+    "verify --seeds 2 --layers 2",
+    TRAIN,
+    "train --mrps 2 --batches 1 --model rnn --tensorboard",
+    "train --resume results/train",
+    "reproduce rnn-learning --seeds 1 --mrps 2",
+    "reproduce theory",
+    "evaluate --data data.csv --layers 3",
+    "evaluate --data data.csv --construction average-reward --queries queries.csv",
+    "predict data.csv --gamma 0.5",
+    "import results/train --tasks 2",
+    "export --construction td0 --dim 4",
+    "export results/train --out results/model.ictd",
+    "inspect results/model.ictd",
+    "compare data.csv queries.csv",
+    "compare results/demo results/train",
+    "plot results/demo",
+    "report results",
+    "list",
+    "completions bash",
+    "man",
+    "--config results/demo/config.toml",
+    "--config data.csv",
+];
+
+/// What may stand in the place of a value, or anywhere.
+const WORDS: [&str; 22] = [
+    "",
+    "0",
+    "-1",
+    "1e400",
+    "NaN",
+    "inf",
+    "18446744073709551616",
+    "--",
+    "-",
+    "--json",
+    "--help",
+    "-x",
+    "--nothing=1",
+    "nothing",
+    "results/..",
+    "/dev/null",
+    "/dev/full",
+    "/proc/self/mem",
+    "data.csv",
+    "results",
+    "caf\u{e9}",
+    "\u{1b}[2J",
+];
+
+/// A generator of its own, so that a failure can be repeated: xorshift.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % n
+    }
+}
+
+/// A line changed in up to two places. What bounds its size stays: a word is never taken from it.
+fn changed(line: &str, random: &mut Random) -> Vec<String> {
+    let mut words: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
+    for _ in 0..random.below(3) {
+        let word = WORDS[random.below(WORDS.len())].to_owned();
+        let place = random.below(words.len() + 1);
+        match random.below(3) {
+            // Twice the same.
+            0 if place < words.len() => words.insert(place, words[place].clone()),
+            1 if place > 0 && !words[place - 1].starts_with('-') => words[place - 1] = word,
+            _ => words.insert(place, word),
+        }
+    }
+    words
+}
+
+#[test]
+fn any_command_line_ends_in_a_documented_code_and_one_object_whatever_fails() {
+    let rounds = std::env::var("ICTD_ROUNDS").map_or(150, |n| n.parse().expect("a number"));
+    let out = tempfile::tempdir().unwrap();
+    let row = |i: u32| format!("{},{}\n", i % 7, i % 3);
+    let rows: String = (0..80).map(row).collect();
+    fs::write(out.path().join("data.csv"), format!("phi_0,reward\n{rows}")).unwrap();
+    fs::write(out.path().join("queries.csv"), "phi_0\n3\n").unwrap();
+    let mut seen = std::collections::BTreeMap::<i32, usize>::new();
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    for round in 0..rounds {
+        let mut arguments = changed(LINES[round % LINES.len()], &mut random);
+        // The main job takes too long for this.
+        if arguments.iter().all(|argument| argument.starts_with('-')) {
+            arguments.push("list".into());
+        }
+        let json = random.below(2) == 0;
+        if json {
+            arguments.insert(random.below(arguments.len() + 1), "--json".into());
+        }
+        let json = arguments.iter().any(|argument| argument == "--json");
+        let kind = ["error", "short", "broken", "kill", "panic", "", ""][random.below(7)];
+        let fault = format!("{} {kind}", 1 + random.below(60));
+        let full = random.below(8) == 0;
+        let what = format!("{round}: ictd {arguments:?}, fault {fault}, full stdout {full}");
+        let mut command = start(out.path(), "");
+        command.args(&arguments);
+        if !kind.is_empty() {
+            command.env("ICTD_FAULT", &fault);
+        }
+        if full {
+            command.stdout(File::options().write(true).open("/dev/full").unwrap());
+        }
+        let output = command.output().unwrap();
+        let code = output.status.code().unwrap_or_else(|| panic!("{what}: {output:?}"));
+        *seen.entry(code).or_default() += 1;
+        let line = String::from_utf8(output.stderr).expect("UTF-8");
+        let errors = line.lines().filter(|line| line.starts_with("error: ")).count();
+        match code {
+            0 | 1 => assert_eq!(errors, 0, "{what}: {line}"),
+            2 => assert!(errors == 1 || full, "{what}: {line}"),
+            101 => {
+                assert!(kind == "panic" && line.contains("a fault on purpose"), "{what}: {line}");
+            }
+            137 => assert_eq!(kind, "kill", "{what}: {line}"),
+            _ => panic!("{what}: code {code}: {line}"),
+        }
+        if full || code == 137 {
+            continue;
+        }
+        // Help and version are text for people, whatever else is typed.
+        let is_help = output.stdout.starts_with(b"Transformers") || {
+            let text = String::from_utf8_lossy(&output.stdout);
+            text.contains("Usage: ictd") || text.starts_with("ictd ")
+        };
+        if json && !is_help {
+            let found: Value = serde_json::from_slice(&output.stdout)
+                .unwrap_or_else(|e| panic!("{what}: {e}: {:?}", output.stdout));
+            assert!(found.is_object(), "{what}");
+            if code > 1 {
+                assert_eq!(found["exit_code"], code, "{what}: {found}");
+                let error = found["error"].as_str().expect("a line");
+                assert!(line.contains(error), "{what}: {line}: {error}");
+            }
+        } else if code > 1 {
+            assert!(output.stdout.is_empty(), "{what}: {:?}", output.stdout);
+        }
+    }
+    println!("exit codes: {seen:?}");
+    for code in [0, 2, 101, 137] {
+        assert!(seen.contains_key(&code), "{code} never came: {seen:?}");
+    }
+}
+
+#[test]
+fn the_documented_exit_codes_are_those_that_are_used() {
+    let help = start(Path::new("."), "--help").output().unwrap();
+    let help = String::from_utf8(help.stdout).unwrap();
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    for code in ["0 done", "1 a claim", "2 wrong use", "101 a defect", "130 interrupted"] {
+        assert!(help.contains(code), "{code}: {help}");
     }
 }

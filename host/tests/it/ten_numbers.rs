@@ -181,7 +181,7 @@ fn a_model_of_any_dimension_is_imported_and_stored() {
         p.iter().chain(&q).for_each(|x| bytes.extend(x.to_le_bytes()));
         std::fs::write(here.join("model.safetensors"), bytes).unwrap();
         let options = format!("--attention {attention} --layers 3 --gamma 0.9 --alpha 0.125");
-        let more = format!("--states {} --tasks 2 --json --overwrite", d + 2);
+        let more = format!("--states {} --tasks 2 --json", d + 2);
         let result = json(here, &format!("import model.safetensors {options} {more}"));
         assert_eq!(result["dimension"], d, "{result}");
         assert!(result["iws"]["mean"].is_f64(), "{result}");

@@ -2,14 +2,17 @@
 //!
 //! `ICTD_FAULTS=all cargo test -p host --test it transactions -- --nocapture` strikes at every operation in
 //! every way, and prints how often (default: each operation in one way).
+//! A state of the files from which the command has come to its end once is not tried again.
 
 use crate::common::{files, ictd};
 use ictd::run::{info, transaction};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tempfile::TempDir;
 
 const TRAIN: &str =
@@ -65,92 +68,163 @@ fn copy(from: &Path, to: &Path) {
 
 fn run(directory: &Path, arguments: &str, fault: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
-    command.args(arguments.split_whitespace()).args(["--threads", "1"]).current_dir(directory);
+    command.args(arguments.split_whitespace()).current_dir(directory);
+    // So that the operations come in one order.
+    if ["train", "reproduce", "demo", "import"].iter().any(|name| arguments.starts_with(name)) {
+        command.args(["--threads", "1"]);
+    }
     command.env("ICTD_FAULT", fault).stdin(Stdio::null());
     command.output().unwrap()
 }
 
-/// Strikes at every operation of a command in turn, in a copy of `before`, and returns at how many. After each
-/// the directory reads as before or as after; then the same command ends in the same bytes.
-fn strike(before: &Path, arguments: &str, is_resumed: bool) -> (u64, u64) {
+/// The number of operations of a command: those at which it can be killed.
+fn operations(before: &Path, arguments: &str) -> usize {
+    let is_one = |number: usize| {
+        let directory = tempfile::tempdir().unwrap();
+        copy(before, directory.path());
+        let killed = run(directory.path(), arguments, &format!("{number} kill"));
+        killed.status.code() == Some(137)
+    };
+    let (mut some, mut none) = (0, 64);
+    while is_one(none) {
+        (some, none) = (none, 2 * none);
+    }
+    while none - some > 1 {
+        let middle = (some + none) / 2;
+        if is_one(middle) { some = middle } else { none = middle }
+    }
+    some
+}
+
+/// The digest of what the next process finds: every file, without the times of processes and their numbers.
+fn state(directory: &Path) -> String {
+    let content = |name: String| {
+        let content = fs::read(directory.join(&name)).unwrap();
+        let shown = if name.ends_with("run.json") {
+            let mut info: Value = serde_json::from_slice(&content).unwrap_or_default();
+            for process in info["processes"].as_array_mut().into_iter().flatten() {
+                process["started"] = Value::Null;
+                process["seconds"] = process["seconds"].is_null().into();
+                process["cpu_seconds"] = Value::Null;
+            }
+            info.to_string().into_bytes()
+        } else if name.ends_with(".lock") {
+            vec![u8::from(content.len() > 5)]
+        } else {
+            content
+        };
+        (name, shown)
+    };
+    let all: Contents = files(directory).into_iter().map(content).collect();
+    let parts = all.iter().flat_map(|(name, content)| [name.as_bytes(), b"\0", content, b"\0"]);
+    info::digest(&parts.collect::<Vec<_>>().concat())
+}
+
+/// A command that is struck in a directory.
+struct Struck<'a> {
+    before: &'a Path,
+    arguments: &'a str,
+    /// It goes on from where it was; another begins anew.
+    is_resumed: bool,
+    /// What is there before, and after the command undisturbed, with its exit code.
+    old: Contents,
+    new: Contents,
+    code: Option<i32>,
+    /// The states from which the same command came to the same end.
+    passed: Mutex<BTreeSet<String>>,
+}
+
+/// Strikes at every operation of a command in turn, in a copy of `before`, and returns at how many, and how
+/// often. After each the directory reads as before or as after; then the same command ends in the same bytes.
+fn strike(before: &Path, arguments: &str, is_resumed: bool) -> (usize, usize) {
     let all = std::env::var("ICTD_FAULTS").is_ok_and(|x| x == "all");
     let after = tempfile::tempdir().unwrap();
     copy(before, after.path());
     let undisturbed = run(after.path(), arguments, "");
     assert!(undisturbed.status.code() < Some(2), "{undisturbed:?}");
-    let (old, new) = (contents(before), contents(after.path()));
-    let (mut operations, mut faults) = (0, 0);
+    let struck = Struck {
+        before,
+        arguments,
+        is_resumed,
+        old: contents(before),
+        new: contents(after.path()),
+        code: undisturbed.status.code(),
+        passed: Mutex::default(),
+    };
+    let operations = operations(before, arguments);
     let kinds = ["error", "short", "broken", "kill"];
-    // What draws the page computes for a while: there every fourth.
-    let stride = if !all && arguments.starts_with("reproduce") { 4 } else { 1 };
-    for number in (1..).step_by(stride as usize) {
-        let mut is_over = false;
-        for (index, kind) in kinds.into_iter().enumerate() {
-            if !all && number / stride % kinds.len() as u64 != index as u64 {
-                continue;
-            }
-            let what = format!("{arguments}: {kind} at operation {number}");
-            let directory = tempfile::tempdir().unwrap();
-            copy(before, directory.path());
-            let struck = run(directory.path(), arguments, &format!("{number} {kind}"));
-            let code = struck.status.code();
-            assert!(matches!(code, Some(0 | 1 | 2 | 137)), "{what}: {struck:?}");
-            if code == Some(2) {
-                let line = String::from_utf8(struck.stderr).unwrap();
-                assert_eq!(line.lines().count(), 1, "{what}: {line}");
-            }
-            is_over |= kind != "broken" && contents(directory.path()) == new && code < Some(2);
-            faults += 1;
-            // Whoever reads it next sees all of one state.
-            for folder in folders(directory.path()) {
-                transaction::settle_unclaimed(&folder).unwrap();
-            }
-            let mut found = contents(directory.path());
-            found.retain(|name, _| !name.contains(".ictd-"));
-            if is_resumed {
-                for (name, content) in &found {
-                    // What grows along the way may be behind.
-                    let grows = name.ends_with("checkpoint.bin") || name.contains("tfevents");
-                    // The page says which run it could not read.
-                    let grows = grows || name.ends_with("report.html");
-                    let whole = old.get(name) == Some(content) || new.get(name) == Some(content);
-                    assert!(grows || whole, "{what}: {name}");
+    let faults: Vec<_> = (1..=operations)
+        .flat_map(|number| kinds.into_iter().enumerate().map(move |(i, kind)| (number, i, kind)))
+        .filter(|(number, i, _)| all || number % kinds.len() == *i)
+        .collect();
+    let next = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(|| {
+                while let Some((number, _, kind)) = faults.get(next.fetch_add(1, Ordering::SeqCst))
+                {
+                    struck.once(*number, kind);
                 }
-            } else {
-                let names = |found: &Contents| found.keys().cloned().collect::<Vec<_>>();
-                assert!(
-                    found == old || found == new,
-                    "{what}: {:?} is neither {:?} nor {:?}",
-                    names(&found),
-                    names(&old),
-                    names(&new)
-                );
-            }
-            let writes_runs =
-                !["report", "plot", "export"].iter().any(|c| arguments.starts_with(c));
-            for folder in folders(directory.path()) {
-                if writes_runs && is_finished(&folder) && found == new {
-                    assert_as_recorded(&folder);
-                }
-            }
-            let again = run(directory.path(), arguments, "");
-            assert_eq!(again.status.code(), undisturbed.status.code(), "{what}: {again:?}");
-            assert!(contents(directory.path()) == new, "{what}: other bytes, or leftovers");
+            });
         }
-        operations = number;
-        // Beyond the last operation nothing is struck; the turns of all kinds have come.
-        if is_over && !strikes(before, arguments, number) {
-            break;
-        }
-    }
-    (operations - 1, faults)
+    });
+    (operations, faults.len())
 }
 
-/// True if a command still has an operation of that number.
-fn strikes(before: &Path, arguments: &str, number: u64) -> bool {
-    let directory = tempfile::tempdir().unwrap();
-    copy(before, directory.path());
-    run(directory.path(), arguments, &format!("{number} kill")).status.code() == Some(137)
+impl Struck<'_> {
+    fn once(&self, number: usize, kind: &str) {
+        let Struck { arguments, old, new, .. } = self;
+        let what = format!("{arguments}: {kind} at operation {number}");
+        let directory = tempfile::tempdir().unwrap();
+        copy(self.before, directory.path());
+        let struck = run(directory.path(), arguments, &format!("{number} {kind}"));
+        let code = struck.status.code();
+        assert!(matches!(code, Some(0 | 1 | 2 | 137)), "{what}: {struck:?}");
+        assert_eq!(code == Some(137), kind == "kill", "{what}: {struck:?}");
+        if code == Some(2) {
+            let line = String::from_utf8(struck.stderr).unwrap();
+            assert_eq!(line.lines().count(), 1, "{what}: {line}");
+        }
+        let left = state(directory.path());
+        if self.passed.lock().unwrap().contains(&left) {
+            return;
+        }
+        // Whoever reads it next sees all of one state.
+        for folder in folders(directory.path()) {
+            transaction::settle_unclaimed(&folder).unwrap();
+        }
+        let mut found = contents(directory.path());
+        found.retain(|name, _| !name.contains(".ictd-"));
+        if self.is_resumed {
+            for (name, content) in &found {
+                // What grows along the way may be behind.
+                let grows = name.ends_with("checkpoint.bin") || name.contains("tfevents");
+                // The page says which run it could not read.
+                let grows = grows || name.ends_with("report.html");
+                let whole = old.get(name) == Some(content) || new.get(name) == Some(content);
+                assert!(grows || whole, "{what}: {name}");
+            }
+        } else {
+            let names = |found: &Contents| found.keys().cloned().collect::<Vec<_>>();
+            assert!(
+                found == *old || found == *new,
+                "{what}: {:?} is neither {:?} nor {:?}",
+                names(&found),
+                names(old),
+                names(new)
+            );
+        }
+        let writes_runs = !["report", "plot", "export"].iter().any(|c| arguments.starts_with(c));
+        for folder in folders(directory.path()) {
+            if writes_runs && is_finished(&folder) && found == *new {
+                assert_as_recorded(&folder);
+            }
+        }
+        let again = run(directory.path(), arguments, "");
+        assert_eq!(again.status.code(), self.code, "{what}: {again:?}");
+        assert!(contents(directory.path()) == *new, "{what}: other bytes, or leftovers");
+        self.passed.lock().unwrap().insert(left);
+    }
 }
 
 /// The folders of runs.

@@ -2,9 +2,9 @@
 
 use crate::common::{files, ictd, json};
 use std::fs;
-use std::io::{Cursor, Write};
+use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
@@ -27,20 +27,69 @@ fn refusal(output: &Output) -> String {
     line
 }
 
-/// A command that ends within ten seconds and 768 MiB of addresses, of which stacks and arenas reserve
-/// more than 256 that they do not use.
+/// The most that a command may take of a file of at most 1 MB: memory in KiB, seconds of a processor.
+const MEMORY: u64 = 512 << 10;
+const SECONDS: f64 = 10.0;
+
+/// What a process has used so far, while it runs: its largest memory in KiB, and seconds of a processor.
+#[cfg(target_os = "linux")]
+fn used(process: u32) -> Option<(u64, f64)> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // After the name in brackets, which may hold spaces: user and system ticks, of a hundredth.
+    let (_, rest) = stat.rsplit_once(')')?;
+    let ticks = rest.split_whitespace().skip(11).take(2).map(|x| x.parse::<f64>());
+    let seconds = ticks.sum::<Result<f64, _>>().ok()? / 100.0;
+    Some((peak.split_whitespace().next()?.parse().ok()?, seconds))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn used(_process: u32) -> Option<(u64, f64)> {
+    None
+}
+
+/// A command that takes no more than [`MEMORY`] and [`SECONDS`], whatever else the machine does.
 fn bounded(out: &Path, arguments: &str) -> Output {
-    let started = Instant::now();
-    let output = Command::new("sh")
-        .args(["-c", "ulimit -v 786432; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_ictd")])
+    measured(out, arguments).0
+}
+
+/// As [`bounded`], with what it took.
+fn measured(out: &Path, arguments: &str) -> (Output, (u64, f64)) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_ictd"))
         .args(arguments.split_whitespace())
-        .args(["--threads", "1"])
         .current_dir(out)
-        .output()
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
         .unwrap();
-    assert!(started.elapsed() < Duration::from_secs(10), "{arguments}: {:?}", started.elapsed());
+    let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
+    let reader = |mut from: Box<dyn Read + Send>| {
+        std::thread::spawn(move || {
+            let mut all = Vec::new();
+            from.read_to_end(&mut all).map(|_| all).unwrap_or_default()
+        })
+    };
+    let readers = [reader(Box::new(stdout)), reader(Box::new(stderr))];
+    let started = Instant::now();
+    let mut most = (0, 0.0);
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        most = used(child.id()).unwrap_or(most);
+        let is_too_much = most.0 > MEMORY || most.1 > SECONDS;
+        if is_too_much || started.elapsed() > Duration::from_secs(120) {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("{arguments}: {} KiB, {} s of a processor", most.0, most.1);
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    };
+    let [stdout, stderr] = readers.map(|reader| reader.join().unwrap());
+    let output = Output { status, stdout, stderr };
     assert!(code(&output).is_some_and(|code| code <= 2), "{arguments}: {output:?}");
-    output
+    (output, most)
 }
 
 /// A `.safetensors` file of (3, 3) tensors.
@@ -512,4 +561,346 @@ fn a_logged_alpha_that_is_none_is_refused_and_half_precision_is_read() {
             .clone()
     };
     assert_eq!(values(&half), values(&whole));
+}
+
+/// Runs of every command that draws, whose records are then grown.
+const WITH_RECORDS: [&str; 9] = [
+    "demo --tasks 2",
+    "verify --seeds 2 --layers 2",
+    TRAIN,
+    "evaluate --data data.csv",
+    "predict data.csv --gamma 0.5",
+    "import train --tasks 2",
+    "reproduce figure-2 rnn-context --seeds 1 --mrps 2",
+    "invariant-set --seeds 1 --mrps 2 --steps 2 --tasks 2",
+    "universal --seeds 1 --mrps 2 --steps 0 --tasks 2",
+];
+
+/// The bytes of a hostile file.
+const MEGABYTE: usize = 1_000_000;
+
+/// A record of at most 1 MB whose last row is repeated: as it is, and with each number or text replaced by what
+/// asks for most.
+fn grown(record: &str) -> Vec<String> {
+    let (head, rows) = record.split_once('\n').unwrap();
+    let last = rows.lines().last().unwrap();
+    let of = |cell: &dyn Fn(usize, &str) -> String| {
+        let mut text = format!("{head}\n{}\n", rows.lines().next().unwrap());
+        for i in 0.. {
+            let row: Vec<_> = last.split(',').map(|old| cell(i, old)).collect();
+            let row = row.join(",");
+            if text.len() + row.len() >= MEGABYTE {
+                break;
+            }
+            text.push_str(&row);
+            text.push('\n');
+        }
+        text
+    };
+    let is_integer = |cell: &str| cell.parse::<i64>().is_ok();
+    let is_number = |cell: &str| cell.is_empty() || cell.parse::<f64>().is_ok();
+    vec![
+        of(&|_, old| old.to_owned()),
+        of(&|i, old| if is_number(old) { old.to_owned() } else { format!("{old}{i}") }),
+        of(&|i, old| if is_integer(old) { i.to_string() } else { old.to_owned() }),
+        of(&|i, old| if is_integer(old) { (i << 32).to_string() } else { old.to_owned() }),
+        of(&|i, old| {
+            if is_integer(old) || !is_number(old) { old.into() } else { format!("{i}e300") }
+        }),
+    ]
+}
+
+#[test]
+fn a_record_of_a_megabyte_costs_the_report_and_the_figures_little() {
+    let out = directory();
+    let row = |i: u32| format!("{},{},{}\n", i % 3, i % 5, i % 2);
+    let rows: String = (0..100).map(row).collect();
+    fs::write(out.path().join("data.csv"), format!("phi_0,phi_1,reward\n{rows}")).unwrap();
+    for command in WITH_RECORDS {
+        let mut ictd = Command::new(env!("CARGO_BIN_EXE_ictd"));
+        let made = ictd.args(command.split_whitespace()).args(["--out", "."]);
+        let made = made.current_dir(out.path()).output().unwrap();
+        assert!(code(&made).is_some_and(|code| code < 2), "{command}: {made:?}");
+    }
+    let (mut tried, mut most, mut longest) = (0, 0, 0.0_f64);
+    for name in files(out.path()) {
+        let Some((run, record)) = name.split_once('/').filter(|(_, f)| f.ends_with(".csv")) else {
+            continue;
+        };
+        if record.contains('/') {
+            continue;
+        }
+        let path = out.path().join(&name);
+        let intact = fs::read_to_string(&path).unwrap();
+        for content in grown(&intact) {
+            fs::write(&path, content).unwrap();
+            for command in ["report", "plot"] {
+                let (_, (memory, seconds)) = measured(out.path(), &format!("{command} {run}"));
+                (tried, most) = (tried + 1, memory.max(most));
+                longest = longest.max(seconds);
+            }
+        }
+        fs::write(&path, intact).unwrap();
+    }
+    println!("{tried} reports and figures: at most {} MiB, {longest:.1} s", most >> 10);
+    assert!(tried > 100, "{tried}");
+}
+
+/// Files of at most 1 MB that ask for as much as they can, by what they are.
+fn worst_files(at: &Path) -> Vec<(&'static str, Vec<&'static str>)> {
+    let write = |name: &str, bytes: &[u8]| {
+        assert!(bytes.len() <= 1 << 20, "{name}: {}", bytes.len());
+        fs::write(at.join(name), bytes).unwrap();
+    };
+    let many = |text: &str| text.repeat(MEGABYTE / text.len());
+    let table = |head: &str, row: &str| {
+        format!("{head}\n{}", row.repeat((MEGABYTE - head.len() - 1) / row.len()))
+    };
+    let columns = |count: usize, name: &str| -> String {
+        (0..count).map(|i| format!("{name}{i}")).collect::<Vec<_>>().join(",")
+    };
+    let row = |count: usize| format!("{}\n", vec!["1"; count].join(","));
+    let mut tables = Vec::new();
+    for (name, text) in [
+        ("rows.csv", table("phi_0,reward", "0,1\n1,2\n")),
+        ("signals.csv", table("a,b", "0,1\n1,2\n")),
+        ("features.csv", table(&format!("{},reward", columns(32, "phi_")), &row(33))),
+        ("all_features.csv", table(&format!("{},reward", columns(64, "phi_")), &row(65))),
+        ("wide.csv", format!("{}\n{}", columns(70_000, "c"), row(70_000).repeat(2))),
+        ("columns.csv", table(&columns(2000, "c"), &row(2000))),
+        ("some_columns.csv", table(&columns(300, "c"), &row(300))),
+        ("episodes.csv", table("phi_0,reward,terminal,end", "0,1,1,0\n1,1,0,1\n")),
+        ("empty_lines.csv", table("phi_0,reward\n1,1", "\n")),
+        ("comments.csv", table("phi_0,reward\n1,1", "#\n")),
+        ("one_line.csv", many("1,")),
+        ("quotes.csv", table("phi_0,reward", "\"\"\"\",1\n")),
+        ("open_quote.csv", format!("phi_0,\"{}", many("a\n"))),
+        ("digits.csv", format!("phi_0,reward\n1,{}\n", "1".repeat(MEGABYTE - 100))),
+        ("nul.csv", many("\0")),
+    ] {
+        write(name, text.as_bytes());
+        tables.push(name);
+    }
+    let mut models = Vec::new();
+    let tensors = |count: usize, k: usize, depth: &str| {
+        let (mut header, half) = (serde_json::Map::new(), 4 * k * k);
+        let metadata = [("L", depth), ("gamma", "0.9"), ("attention", "linear"), ("n", "30")];
+        let metadata = metadata.map(|(key, value)| (key.to_owned(), value.into()));
+        header.insert(
+            "__metadata__".into(),
+            serde_json::Value::Object(metadata.into_iter().collect()),
+        );
+        for i in 0..2 * count {
+            let name = format!("layers.{}.{}", i / 2, ["P", "Q"][i % 2]);
+            let name = if count == 1 { ["P", "Q"][i].to_owned() } else { name };
+            let place = [half * i, half * (i + 1)];
+            header.insert(
+                name,
+                serde_json::json!({ "dtype": "F32", "shape": [k, k], "data_offsets": place }),
+            );
+        }
+        let header = serde_json::Value::Object(header).to_string();
+        let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(header.into_bytes());
+        bytes
+            .extend((0..2 * count * k * k).flat_map(|i| (1e-3 / (1 + i % 7) as f32).to_le_bytes()));
+        bytes
+    };
+    let deep = |open: &str| {
+        let header = many(open);
+        [&(header.len() as u64).to_le_bytes(), header.as_bytes()].concat()
+    };
+    let huge = |shape: &str| {
+        npz(&[("P", npy("<f8", shape, &[0; 800])), ("Q", npy("<f8", shape, &[0; 800]))])
+    };
+    let log = |points: usize, k: usize| {
+        let shape = format!("({points}, 1, {k}, {k})");
+        let zeros = npy("<f4", &shape, &vec![0; 4 * points * k * k]);
+        npz(&[("P", zeros.clone()), ("Q", zeros)])
+    };
+    for (name, bytes) in [
+        ("deep_65.safetensors", tensors(1, 65, "65535")),
+        ("deep_33.safetensors", tensors(1, 33, "65535")),
+        ("deep_3.safetensors", tensors(1, 3, "65535")),
+        ("layers_3.safetensors", tensors(3000, 3, "3000")),
+        ("layers_65.safetensors", tensors(16, 65, "16")),
+        ("nested.safetensors", deep("[")),
+        ("named.safetensors", deep("{\"a\":")),
+        ("header.safetensors", u64::MAX.to_le_bytes().to_vec()),
+        ("huge.npz", huge("(1000000000000, 1, 9, 9)")),
+        ("overflow.npz", huge("(4611686018427387904, 4, 9, 9)")),
+        ("negative.npz", huge("(-1, 1, 9, 9)")),
+        ("dimensions.npz", huge(&format!("({})", many("1,").get(..60_000).unwrap()))),
+        ("log.npz", log(2_000_000, 3)),
+        ("log_65.npz", log(4000, 65)),
+        ("stored.ictd", [b"ICTD".as_slice(), &[0xff; 900_000]].concat()),
+    ] {
+        write(name, &bytes);
+        models.push(name);
+    }
+    // A stored model of as many layers as its header can say.
+    let export = "export --construction td0 --dim 16 --layers 65535 --out deep.ictd";
+    let made =
+        Command::new(env!("CARGO_BIN_EXE_ictd")).args(export.split(' ')).current_dir(at).output();
+    assert_eq!(code(&made.unwrap()), Some(0));
+    models.push("deep.ictd");
+    let mut configs = Vec::new();
+    let list: Vec<_> = (0..100_000).map(|i| format!("0.{i:05}")).collect();
+    for (name, text) in [
+        ("nested.toml", many("a=[").replace("[a=", "[")),
+        ("tables.toml", format!("{}=1", many("a."))),
+        ("brackets.toml", many("[[a]]\n")),
+        ("keys.toml", (0..60_000).map(|i| format!("k{i}=1\n")).collect::<String>()),
+        (
+            "gammas.toml",
+            format!("command=\"predict\"\nfile=\"rows.csv\"\ngamma=[{}]\n", list.join(",")),
+        ),
+        (
+            "columns.toml",
+            format!(
+                "command=\"predict\"\nfile=\"columns.csv\"\ngamma=[{}]\n",
+                list[..100].join(",")
+            ),
+        ),
+        ("string.toml", format!("command=\"demo\"\ntask=\"{}\"\n", many("x"))),
+    ] {
+        let text = text.get(..text.len().min(MEGABYTE)).unwrap();
+        write(name, text.as_bytes());
+        configs.push(name);
+    }
+    vec![("table", tables), ("model", models), ("config", configs)]
+}
+
+#[test]
+fn a_file_of_a_megabyte_costs_any_command_little() {
+    let out = directory();
+    fs::write(out.path().join("data.csv"), DATA).unwrap();
+    let of_kind = |kind: &str| -> Vec<&str> {
+        match kind {
+            "table" => vec![
+                "evaluate --data",
+                "evaluate --layers 100000 --data",
+                "evaluate --layers 1000 --construction average-reward --data",
+                "evaluate --layers 1000 --construction td-lambda --lambda 0.9 --data",
+                "evaluate --model universal --data",
+                "evaluate --data data.csv --queries",
+                "predict",
+                "predict --gamma 0.9999",
+                "predict --features 16 --model deep.ictd",
+                "compare data.csv",
+            ],
+            "model" => vec![
+                "evaluate --data data.csv --model",
+                "evaluate --data rows.csv --model",
+                "evaluate --data features.csv --model",
+                "predict data.csv --model",
+                "predict rows.csv --model",
+                "import --tasks 2 --layers 1",
+                "import --tasks 2",
+                "export --out exported",
+                "inspect",
+                "compare data.csv",
+                "demo --tasks 2 --model",
+                "evaluate --data",
+            ],
+            _ => vec!["--config", "train --config", "demo --config", "compare data.csv"],
+        }
+    };
+    let (mut tried, mut most, mut longest) = (0, (0, String::new()), (0.0, String::new()));
+    for (kind, names) in worst_files(out.path()) {
+        for name in names {
+            for command in of_kind(kind) {
+                let command = format!("{command} {name}");
+                let (_, (memory, seconds)) = measured(out.path(), &command);
+                tried += 1;
+                if memory > most.0 {
+                    most = (memory, command.clone());
+                }
+                if seconds > longest.0 {
+                    longest = (seconds, command);
+                }
+            }
+        }
+    }
+    println!(
+        "{tried} commands: at most {} MiB ({}), {:.1} s ({})",
+        most.0 >> 10,
+        most.1,
+        longest.0,
+        longest.1
+    );
+}
+
+#[test]
+fn a_run_directory_with_files_of_a_megabyte_costs_any_command_little() {
+    let out = directory();
+    for command in [TRAIN, "demo --tasks 2"] {
+        assert!(code(&ictd(out.path(), command)) < Some(2));
+    }
+    let many = |text: &str| text.repeat(MEGABYTE / text.len());
+    let names: String = (0..30_000).map(|i| format!("\"name {i}\":\"0\",")).collect();
+    let claims = many("{\"claim\":\"\",\"paper\":\"\",\"measured\":\"\",\"verdict\":\"holds\"},");
+    let seeds = many("{\"seed\":1,\"a\":1,\"b\":2,\"c\":[1,2,3]},");
+    let lists: String = (0..900).map(|i| format!("\"l{i}\":[{}],", ["1"; 400].join(","))).collect();
+    let cut = |text: &str| text.trim_end_matches(',').to_owned();
+    let results = |rest: &str| format!("{{\"command\":\"demo\",{}}}", cut(rest));
+    let contents: Vec<(&str, String)> = vec![
+        ("results.json", many("[")),
+        ("results.json", many("{\"a\":")),
+        ("results.json", results(&format!("\"claims\":[{}]", cut(&claims)))),
+        ("results.json", results(&format!("\"x\":[{}]", cut(&seeds)))),
+        ("results.json", results(&lists)),
+        ("results.json", results(&format!("\"config\":{{{}}}", cut(&names)))),
+        ("results.json", results(&format!("\"x\":[{}]", cut(&many("1,"))))),
+        ("results.json", results(&format!("\"x\":\"{}\"", many("<")))),
+        ("run.json", many("[")),
+        ("run.json", format!("{{\"digests\":{{\"files\":{{{}}}}}}}", cut(&names))),
+        (
+            "run.json",
+            format!(
+                "{{\"processes\":[{}]}}",
+                cut(&many("{\"started\":\"\",\"outcome\":\"running\"},"))
+            ),
+        ),
+        ("config.toml", format!("command = \"demo\"\na = {}", many("["))),
+        ("config.toml", format!("command = \"train\"\n{}=1", many("a."))),
+        (".lock", many("ictd\n")),
+        (".ictd-commit", many("remove a\n")),
+        (".ictd-commit", many("put a\n")),
+        ("seed_0/checkpoint.bin", many("\0")),
+        ("seed_0/metrics.csv", many("1,")),
+        ("seed_0/events.out.tfevents.0.ictd", many("\0")),
+    ];
+    let (mut tried, mut most, mut longest) = (0, 0, 0.0_f64);
+    for (name, content) in contents {
+        for run in ["train", "demo"] {
+            let path = out.path().join(run).join(name);
+            if !path.parent().unwrap().exists() {
+                continue;
+            }
+            let intact = fs::read(&path);
+            for command in [
+                format!("report {run}"),
+                "report .".to_owned(),
+                format!("plot {run}"),
+                format!("compare {run} {run}"),
+                format!("--config {run}/config.toml --out ."),
+                "demo --tasks 2 --out .".to_owned(),
+                format!("{TRAIN} --out ."),
+                format!("train --resume {run} --tensorboard"),
+                format!("import {run} --tasks 2 --out ."),
+                format!("export {run} --out exported"),
+                format!("demo --tasks 2 --model {run} --out ."),
+            ] {
+                fs::write(&path, &content).unwrap();
+                let (_, (memory, seconds)) = measured(out.path(), &command);
+                (tried, most, longest) = (tried + 1, memory.max(most), longest.max(seconds));
+            }
+            match intact {
+                Ok(intact) => fs::write(&path, intact).unwrap(),
+                Err(_) => drop(fs::remove_file(&path)),
+            }
+        }
+    }
+    println!("{tried} commands: at most {} MiB, {longest:.1} s", most >> 10);
 }

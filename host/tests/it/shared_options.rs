@@ -1,0 +1,208 @@
+//! Each of the options of every command changes something of a command, or that command refuses it by name.
+//!
+//! The commands and the options are those of the command line itself: a new one without a line here fails.
+
+use crate::common::files;
+use ictd::cli::command::clap_command;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+const TRAIN: &str = "train --mrps 4 --batches 1 --batch-size 4 --context 6 --log-every 2";
+
+/// A small run of every command, with the options of every command that it takes.
+const SMALL: [(&str, &str, &[&str]); 22] = [
+    ("demo", "demo --tasks 2", COMPUTES),
+    ("verify", "verify --seeds 2 --layers 2", COMPUTES),
+    ("train", TRAIN, ALL),
+    ("reproduce", "reproduce rnn-learning --seeds 1 --mrps 2", ALL),
+    ("figure-2", "figure-2 --seeds 1 --mrps 2", ALL),
+    ("autoregressive", "autoregressive --seeds 1 --mrps 2", ALL),
+    ("comparison", "comparison --seeds 1 --mrps 2", ALL),
+    ("sequential", "sequential --seeds 1 --mrps 2", ALL),
+    ("softmax", "softmax --seeds 1 --mrps 2", ALL),
+    ("cart-pole", "cart-pole --seeds 1 --mrps 2", ALL),
+    ("rnn-learning", "rnn-learning --seeds 1 --mrps 2", ALL),
+    ("rnn-context", "rnn-context --seeds 1 --mrps 2", ALL),
+    ("invariant-set", "invariant-set --seeds 1 --mrps 2 --steps 2 --tasks 2", ALL),
+    ("universal", "universal --seeds 1 --mrps 2 --steps 0 --tasks 2", ALL),
+    ("evaluate", "evaluate --data data.csv --model run", &["seed", "out", "json", "config"]),
+    ("predict", "predict data.csv --gamma 0.5 --model run", COMPUTES),
+    ("import", "import run --tasks 2", COMPUTES),
+    ("export", "export run", &["seed", "out", "json", "config"]),
+    ("list", "list", JSON),
+    ("digest", "digest", JSON),
+    ("inspect", "inspect model.ictd", JSON),
+    ("compare", "compare data.csv data.csv", JSON),
+];
+/// Those that are run elsewhere: their own directory, or what they print.
+const OTHERS: [(&str, &str, &[&str]); 4] = [
+    ("plot", "plot run", JSON),
+    ("report", "report run", JSON),
+    ("completions", "completions bash", JSON),
+    ("man", "man", JSON),
+];
+const ALL: &[&str] = &["seed", "out", "overwrite", "threads", "json", "config"];
+const COMPUTES: &[&str] = &["seed", "out", "threads", "json", "config"];
+const JSON: &[&str] = &["json"];
+
+fn run(place: &Path, arguments: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
+    command.args(arguments.split_whitespace()).current_dir(place).output().unwrap()
+}
+
+/// A place with transitions and signals in data.csv, a training run of two seeds, and a stored model.
+fn place() -> TempDir {
+    let place = tempfile::tempdir().unwrap();
+    let row = |i: u32| format!("{},{},{},{}\n", i % 3, i % 5, i % 7, i % 2);
+    let rows: String = (0..200).map(row).collect();
+    let text = format!("phi_0,phi_1,phi_2,reward\n{rows}");
+    fs::write(place.path().join("data.csv"), text).unwrap();
+    for command in [
+        format!("{TRAIN} --dim 3 --seeds 2 --lr 0.01"),
+        "export --construction td0 --out model.ictd".to_owned(),
+    ] {
+        let made = run(place.path(), &command);
+        assert!(made.status.code() < Some(2), "{made:?}");
+    }
+    fs::rename(place.path().join("results/train"), place.path().join("run")).unwrap();
+    fs::remove_dir(place.path().join("results")).unwrap();
+    place
+}
+
+/// What `--json` prints, without what differs from run to run.
+fn object(output: &Output, what: &str) -> Value {
+    assert!(output.status.code() < Some(2), "{what}: {output:?}");
+    let mut object: Value = serde_json::from_slice(&output.stdout).expect(what);
+    fn strip(value: &mut Value) {
+        match value {
+            Value::Object(entries) => {
+                entries.retain(|key, _| {
+                    !["seed", "seconds", "files", "cpu_seconds", "file"].contains(&key.as_str())
+                });
+                entries.values_mut().for_each(strip);
+            }
+            Value::Array(items) => items.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    strip(&mut object);
+    object
+}
+
+/// The numbers of threads that the runs below a directory say they had.
+fn threads(directory: &Path) -> Vec<u64> {
+    let names = files(directory).into_iter().filter(|name| name.ends_with("run.json"));
+    let read = |name: String| {
+        let bytes = fs::read(directory.join(name)).unwrap();
+        serde_json::from_slice::<Value>(&bytes).unwrap()["platform"]["threads"].as_u64().unwrap()
+    };
+    names.map(read).collect()
+}
+
+#[test]
+fn every_command_refuses_the_options_of_every_command_that_change_nothing_of_it() {
+    let root = clap_command();
+    let options: Vec<_> = root.get_arguments().filter(|arg| arg.is_global_set()).collect();
+    assert_eq!(options.len(), ALL.len());
+    let place = place();
+    let mut commands = 0;
+    for command in root.get_subcommands() {
+        let name = command.get_name();
+        let mut known = SMALL.iter().chain(&OTHERS);
+        let (_, line, taken) = known.find(|row| row.0 == name).expect(name);
+        commands += 1;
+        for option in &options {
+            let id = option.get_id().as_str();
+            let value = match id {
+                "seed" | "threads" => "1",
+                "out" => "elsewhere",
+                "config" => "nowhere.toml",
+                _ => "",
+            };
+            // Before the command and after it.
+            for line in [format!("--{id} {value} {line}"), format!("{line} --{id} {value}")] {
+                if taken.contains(&id) {
+                    if id == "config" {
+                        let refused = run(place.path(), &line);
+                        let text = String::from_utf8(refused.stderr).unwrap();
+                        assert!(text.contains("nowhere.toml"), "{line}: {text}");
+                    }
+                    continue;
+                }
+                let refused = run(place.path(), &format!("{line} --json"));
+                assert_eq!(refused.status.code(), Some(2), "{line}: {refused:?}");
+                let text = String::from_utf8(refused.stderr).unwrap();
+                assert!(text.contains(&format!("--{id}: ")), "{line}: {text}");
+                assert!(text.contains("accepted is"), "{line}: {text}");
+                let object: Value = serde_json::from_slice(&refused.stdout).unwrap();
+                assert_eq!(object["exit_code"], 2, "{object}");
+            }
+            let shown = command.get_arguments().find(|arg| arg.get_id() == id);
+            let is_shown = shown.is_none_or(|arg| !arg.is_hide_set());
+            assert_eq!(is_shown, taken.contains(&id), "the help of {name} on --{id}");
+        }
+    }
+    assert_eq!(commands, SMALL.len() + OTHERS.len(), "a line of a command that is none");
+    assert!(!place.path().join("elsewhere").exists());
+}
+
+#[test]
+fn the_options_of_every_command_that_are_taken_change_something() {
+    let place = place();
+    for (name, line, taken) in SMALL {
+        let plain = run(place.path(), &format!("{line} --json"));
+        let plain = object(&plain, line);
+        if taken == JSON {
+            continue;
+        }
+        let elsewhere = place.path().join("elsewhere");
+        let more = if taken.contains(&"threads") { "--threads 3" } else { "" };
+        let typed = format!("{line} --seed 1 --out elsewhere {more} --json");
+        let other = object(&run(place.path(), &typed), &typed);
+        assert!(elsewhere.exists(), "{typed}: --out");
+        // A file that is named alike has the same name; what it holds differs.
+        assert_ne!(other, plain, "{typed}: --seed");
+        if taken.contains(&"threads") {
+            let threads = threads(&elsewhere);
+            assert!(!threads.is_empty() && threads.iter().all(|n| *n == 3), "{typed}: {threads:?}");
+        }
+        if taken.contains(&"overwrite") {
+            let kept = || files(&elsewhere).iter().any(|file| file.contains("-1/"));
+            let another = |more| {
+                let typed = format!("{line} --mrps {more} --out elsewhere --json");
+                object(&run(place.path(), &typed), &typed);
+            };
+            another("3 --overwrite");
+            assert!(!kept(), "{name}: --overwrite");
+            another("5");
+            assert!(kept(), "{name}: without --overwrite");
+        }
+        match fs::metadata(&elsewhere).unwrap().is_dir() {
+            true => fs::remove_dir_all(&elsewhere).unwrap(),
+            false => fs::remove_file(&elsewhere).unwrap(),
+        }
+    }
+}
+
+#[test]
+fn a_seed_that_chooses_nothing_and_an_option_of_a_run_that_goes_on_are_refused() {
+    let place = place();
+    for (line, option) in [
+        ("evaluate --data data.csv --seed 1", "--seed"),
+        ("evaluate --data data.csv --model model.ictd --seed 1", "--seed"),
+        ("predict data.csv --seed 1", "--seed"),
+        ("export --construction td0 --seed 1", "--seed"),
+        ("reproduce demo --overwrite", "--overwrite"),
+        ("train --resume run --seed 1", "--seed"),
+        ("train --resume run --out elsewhere", "--out"),
+        ("train --resume run --overwrite", "--resume"),
+    ] {
+        let refused = run(place.path(), line);
+        let text = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{line}: {text}");
+        assert!(text.contains(&format!("{option}: ")) && text.contains("accepted"), "{text}");
+    }
+}
