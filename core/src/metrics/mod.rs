@@ -1,4 +1,7 @@
-//! How close a trained transformer is to TD.
+//! How close a trained transformer is to TD, and to which.
+//!
+//! [`form`]: which construction P and Q are, block by block. [`function`]: which algorithm its value function is,
+//! by the share of it that the algorithm explains on fresh tasks.
 //!
 //! [`elements`]: what its parameters look like (App. "Element-wise Convergence Metrics").
 //! [`comparison`]: what its value function does, against batch TD's (App. "Trained Transformer and
@@ -30,9 +33,13 @@
 pub mod comparison;
 pub mod elements;
 mod evaluation;
+pub mod form;
+pub mod function;
 
 pub use comparison::{Comparison, EvaluationStates, ValueSample};
 pub use elements::Elements;
 pub use evaluation::{
     compare_linear_transformer, compare_softmax_transformer, compare_value_function,
 };
+pub use form::{BlockForm, Blocks, FORM_SHARE, LayerBlocks, Pattern};
+pub use function::{Algorithm, Fitted, Iteration, Preconditioner, Target};

@@ -50,13 +50,13 @@ pub struct AnyLinear<S: Scalar, B, const D: usize, const K: usize> {
 /// five for each of them ([`ParameterSet`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Numbers<B> {
-    numbers: B,
-    len: usize,
+    pub(super) numbers: B,
+    pub(super) len: usize,
 }
 
 impl<B> Numbers<B> {
     /// Those of each matrix.
-    fn of_matrices<S: 'static>(&self, len: usize) -> impl Iterator<Item = &[S]>
+    pub(super) fn of_matrices<S: 'static>(&self, len: usize) -> impl Iterator<Item = &[S]>
     where
         B: AsRef<[S]>,
     {

@@ -43,6 +43,7 @@
 //! | transformers of either attention | `transformer_network` |
 //! | linear attention, and its batch at speed | `linear`, `linear_batch` |
 //! | of any shape; ten numbers a layer; contexts without units | `any_linear`, `read` |
+//! | two heads, of average-reward TD | `two_heads` |
 //! | softmax attention, and what a batch's windows share | `softmax` |
 //! | the recurrent network | `rnn` |
 //! | the batch-TD reference with its trained step size | `batch_td` |
@@ -66,6 +67,7 @@ mod sides;
 mod softmax;
 mod trainer;
 mod transformer_network;
+mod two_heads;
 mod universal;
 mod windows;
 
@@ -74,13 +76,14 @@ pub use any_linear::{AnyLinear, Numbers, Storage};
 pub use batch_td::{BatchTd, BatchTdReference};
 pub use linear::{Autoregressive, Linear, LinearNetwork, Sequential};
 pub use linear_batch::ParameterSet;
-pub use network::{Network, Targets, batch_gradient_by_window, td_step};
+pub use network::{Network, Targets, batch_gradient_by_window, td_errors, td_step};
 pub use parameters::Parameters;
 pub use rnn::RnnNetwork;
 pub use settings::{Loss, Optimizer, Settings};
 pub use softmax::{Softmax, SoftmaxNetwork};
 pub use trainer::MultiTaskTd;
 pub use transformer_network::TransformerNetwork;
+pub use two_heads::TwoHeads;
 pub use universal::{CELLS, Kind, LENGTHS, UniversalSettings, UniversalTraining};
 pub use windows::{Trajectory, Window, Windows};
 

@@ -75,6 +75,11 @@ pub enum Targets<'a, S: Scalar> {
     Bootstrapped,
     /// Given numbers, one for each window (missing ones count as 0).
     Given(&'a [S]),
+    /// R_{t+n+2} - r-bar + v_{t+1}, of differential values ([`Windows::differential_target`]).
+    Differential,
+    /// As [`Targets::Bootstrapped`], no constant: the gradient passes through v_{t+1}, too (the residual
+    /// gradient). For it a batch needs its TD errors, [`td_errors`], before its first window.
+    Residual(&'a [S]),
 }
 
 impl<S: Scalar> Targets<'_, S> {
@@ -82,9 +87,35 @@ impl<S: Scalar> Targets<'_, S> {
     #[inline(always)]
     pub fn of<const D: usize>(&self, windows: &Windows<S, D>, t: usize, v_next: S) -> S {
         match self {
-            Targets::Bootstrapped => windows.td_target(t, v_next),
+            Targets::Bootstrapped | Targets::Residual(_) => windows.td_target(t, v_next),
+            Targets::Differential => windows.differential_target(t, v_next),
             Targets::Given(targets) => targets.get(t).copied().unwrap_or(S::ZERO),
         }
+    }
+
+    /// True if they need the value of the window that follows.
+    #[inline(always)]
+    fn bootstrap(&self) -> bool {
+        !matches!(self, Targets::Given(_))
+    }
+}
+
+/// delta_t = R_{t+n+2} + gamma v_{t+1} - v_t of each window.
+pub fn td_errors<S: Scalar, const D: usize, N: Network<S, D> + ?Sized>(
+    network: &mut N,
+    windows: &Windows<S, D>,
+    errors: &mut [S],
+) {
+    let mut v_next = S::ZERO;
+    for t in (0..windows.count()).rev() {
+        if !windows.slide() || t + 1 == windows.count() {
+            v_next = network.value(&windows.successor(t));
+        }
+        let v = network.value(&windows.window(t));
+        if let Some(error) = errors.get_mut(t) {
+            *error = windows.td_target(t, v_next) - v;
+        }
+        v_next = v;
     }
 }
 
@@ -96,6 +127,8 @@ pub(super) struct BatchLoss<'a, S: Scalar, const D: usize> {
     /// 1/W.
     inverse_count: S,
     v_next: S,
+    /// The last window taken, W at first.
+    later: usize,
     squares: S,
 }
 
@@ -103,23 +136,22 @@ impl<'a, S: Scalar, const D: usize> BatchLoss<'a, S, D> {
     #[inline(always)]
     pub(super) fn new(windows: &'a Windows<'a, S, D>, targets: Targets<'a, S>) -> Self {
         let inverse_count = S::ONE / S::from_count(windows.count() as u64);
-        BatchLoss { windows, targets, inverse_count, v_next: S::ZERO, squares: S::ZERO }
+        let later = windows.count();
+        BatchLoss { windows, targets, inverse_count, v_next: S::ZERO, later, squares: S::ZERO }
     }
 
     /// The windows to value, if they slide: window W, which only bootstraps, if the targets do; then W - 1
     /// to 0.
     #[inline(always)]
     pub(super) fn times(&self) -> core::iter::Rev<core::ops::Range<usize>> {
-        let bootstraps = matches!(self.targets, Targets::Bootstrapped);
-        (0..self.windows.count() + usize::from(bootstraps)).rev()
+        (0..self.windows.count() + usize::from(self.targets.bootstrap())).rev()
     }
 
     /// The windows to value, slide they or grow: [`Self::pass`] of each.
     #[inline(always)]
     pub(super) fn passes(&self) -> core::iter::Rev<core::ops::Range<usize>> {
-        let once_more = matches!(self.targets, Targets::Bootstrapped);
         let more = if self.windows.slide() { 1 } else { self.windows.count() };
-        (0..self.windows.count() + if once_more { more } else { 0 }).rev()
+        (0..self.windows.count() + if self.targets.bootstrap() { more } else { 0 }).rev()
     }
 
     /// A window to value, and the t to [`take`](Self::take) it as: as [`Self::times`]; of windows that grow, if
@@ -127,7 +159,7 @@ impl<'a, S: Scalar, const D: usize> BatchLoss<'a, S, D> {
     #[inline(always)]
     pub(super) fn pass(&self, i: usize) -> (Window<'a, S, D>, usize) {
         let windows = self.windows;
-        if windows.slide() || matches!(self.targets, Targets::Given(_)) {
+        if windows.slide() || !self.targets.bootstrap() {
             (windows.window(i), i)
         } else if i.is_multiple_of(2) {
             (windows.window(i / 2), i / 2)
@@ -137,15 +169,31 @@ impl<'a, S: Scalar, const D: usize> BatchLoss<'a, S, D> {
     }
 
     /// Takes v_t, the next of [`Self::times`]; gives v_t-bar = (1/W) -2 (target_t - v_t), and none for
-    /// window W.
+    /// window W. For a residual gradient v_t-bar is (1/W) -2 (delta_t - gamma delta_{t-1}), as delta_{t-1}
+    /// has v_t in its target, and window W has one.
     #[inline(always)]
     pub(super) fn take(&mut self, t: usize, v: S) -> Option<S> {
         let v_next = core::mem::replace(&mut self.v_next, v);
-        if t == self.windows.count() {
+        let bootstraps_only = t == self.windows.count();
+        let mut error = S::ZERO;
+        if !bootstraps_only {
+            error = self.targets.of(self.windows, t, v_next) - v;
+            self.squares += error * error;
+        }
+        if let Targets::Residual(errors) = self.targets {
+            // The window whose target this one's value is in.
+            let earlier = if bootstraps_only { self.later } else { t }.checked_sub(1);
+            if let Some(t) = earlier
+                && (bootstraps_only || self.windows.slide())
+            {
+                error -= self.windows.td_discount(t) * errors.get(t).copied().unwrap_or(S::ZERO);
+            }
+        } else if bootstraps_only {
             return None;
         }
-        let error = self.targets.of(self.windows, t, v_next) - v;
-        self.squares += error * error;
+        if !bootstraps_only {
+            self.later = t;
+        }
         Some(-(self.inverse_count + self.inverse_count) * error)
     }
 
@@ -167,7 +215,7 @@ pub fn batch_gradient_by_window<S: Scalar, const D: usize, N: Network<S, D> + ?S
     for i in loss.passes() {
         let (window, t) = loss.pass(i);
         let mut adjoint = |v| loss.take(t, v).unwrap_or(S::ZERO);
-        if t == windows.count() {
+        if t == windows.count() && !matches!(targets, Targets::Residual(_)) {
             adjoint(network.value(&window));
         } else {
             network.value_and_gradient(&window, adjoint, gradient);
@@ -177,7 +225,8 @@ pub fn batch_gradient_by_window<S: Scalar, const D: usize, N: Network<S, D> + ?S
 }
 
 /// One update of Algorithm 1: theta += step_size delta_t grad v_t with v_t and v_{t+1} of the
-/// current theta. Returns delta_t. `gradient` is scratch space.
+/// current theta; the residual gradient's is step_size delta_t (grad v_t - gamma grad v_{t+1}). Returns
+/// delta_t. `gradient` is scratch space.
 pub fn td_step<S: Scalar, const D: usize, N: Network<S, D> + ?Sized>(
     network: &mut N,
     windows: &Windows<S, D>,
@@ -187,13 +236,14 @@ pub fn td_step<S: Scalar, const D: usize, N: Network<S, D> + ?Sized>(
     gradient: &mut N::Parameters,
 ) -> S {
     gradient.slices_mut().for_each(|slice| slice.fill(S::ZERO));
-    let v_next = match targets {
-        Targets::Bootstrapped => network.value(&windows.successor(t)),
-        Targets::Given(_) => S::ZERO,
-    };
+    let v_next = if targets.bootstrap() { network.value(&windows.successor(t)) } else { S::ZERO };
     let target = targets.of(windows, t, v_next);
     let adjoint = |v: S| step_size * (target - v);
     let v = network.value_and_gradient(&windows.window(t), adjoint, gradient);
+    if let Targets::Residual(_) = targets {
+        let adjoint = -windows.td_discount(t) * (step_size * (target - v));
+        network.value_and_gradient(&windows.successor(t), |_| adjoint, gradient);
+    }
     for (theta, g) in network.parameters_mut().numbers_mut().zip(gradient.numbers()) {
         *theta += *g;
     }

@@ -4,7 +4,7 @@ use crate::rng::{Rng, Stream};
 use crate::scalar::{Real, Scalar};
 
 /// What a batch's windows are trained towards. Each is a squared error of v_t, the value that window
-/// t's query gets, averaged over the windows; its target is a constant.
+/// t's query gets, averaged over the windows; its target is a constant but for the residual gradient's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -20,6 +20,18 @@ pub enum Loss {
         /// How many rewards the return has.
         horizon: u32,
     },
+    /// The squared TD error of differential values: target R_{t+n+2} - r-bar_{t+n+2} + v_{t+1}, with the mean
+    /// r-bar of the rewards received so far; of average-reward TD ([`TwoHeads`](super::TwoHeads)).
+    DifferentialTdError,
+    /// The squared TD error and its whole gradient, through v_{t+1}, too: the residual gradient (Baird, 1995).
+    ResidualGradient,
+}
+
+impl Loss {
+    /// True if its targets are of the queries' states, and sampled with the trajectory.
+    pub(super) fn has_targets(self) -> bool {
+        matches!(self, Loss::TrueValue | Loss::MonteCarlo { .. })
+    }
 }
 
 /// How a gradient changes the parameters.

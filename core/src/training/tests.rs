@@ -199,6 +199,37 @@ fn gradient_agrees_on<N: Network<f64, 2> + Clone>(
         assert!((given - got).abs() < 1e-12 * (1.0 + got.abs()));
         assert!((by_window - got).abs() < 1e-12 * (1.0 + got.abs()), "{what} {i}");
     }
+    residual_gradient_agrees(network, &windows, what);
+}
+
+/// The whole derivative of (1/W) sum_t delta_t^2, whose targets move, too; the batch and the windows one by one.
+fn residual_gradient_agrees<N: Network<f64, 2> + Clone>(
+    network: &mut N,
+    windows: &Windows<f64, 2>,
+    what: &str,
+) {
+    let loss = |network: &mut N| {
+        let mut errors = [0.0; 5];
+        td_errors(network, windows, &mut errors);
+        (errors, errors.iter().map(|error| error * error).sum::<f64>() / 5.0)
+    };
+    let (errors, want) = loss(network);
+    let mut gradients = [(); 2].map(|()| network.parameters().zeros_like());
+    let [batch, by_window] = &mut gradients;
+    let targets = Targets::Residual(&errors);
+    let of_batch = network.batch_gradient(windows, targets, batch);
+    assert!((of_batch - want).abs() < 1e-12 * want, "{what}: {of_batch} {want}");
+    batch_gradient_by_window(network, windows, targets, by_window);
+    for (i, (got, by_window)) in batch.numbers().zip(by_window.numbers()).enumerate() {
+        let at = |h: f64| {
+            let mut moved = network.clone();
+            *moved.parameters_mut().numbers_mut().nth(i).unwrap() += h;
+            loss(&mut moved).1
+        };
+        let want = (at(1e-6) - at(-1e-6)) / 2e-6;
+        assert!((got - want).abs() < 1e-7 * (1.0 + want.abs()), "{what} {i}: {got} and {want}");
+        assert!((by_window - got).abs() < 1e-12 * (1.0 + got.abs()), "{what} {i}");
+    }
 }
 
 #[test]

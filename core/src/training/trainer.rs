@@ -1,5 +1,6 @@
 use super::{
-    Adam, Loss, Network, Optimizer, Parameters, Settings, Targets, Trajectory, Windows, td_step,
+    Adam, Loss, Network, Optimizer, Parameters, Settings, Targets, Trajectory, Windows, td_errors,
+    td_step,
 };
 use crate::error::Error;
 use crate::rng::{Rng, Stream};
@@ -195,9 +196,11 @@ where
         };
         let targets = match self.settings.loss {
             Loss::TdError => Targets::Bootstrapped,
+            Loss::DifferentialTdError => Targets::Differential,
             Loss::TrueValue | Loss::MonteCarlo { .. } => {
                 Targets::Given(&self.trajectory.targets[..windows.count()])
             }
+            Loss::ResidualGradient => Targets::Residual(&[]),
         };
         show_batch(&windows, targets);
         let (network, gradient) = (&mut self.network, &mut self.gradient);
@@ -213,7 +216,12 @@ where
             }
             Update::Adam(adam) => {
                 gradient.slices_mut().for_each(|slice| slice.fill(S::ZERO));
-                self.loss = network.batch_gradient(&windows, targets, gradient);
+                self.loss = match targets {
+                    Targets::Residual(_) => {
+                        residual_gradient::<S, D, T, N>(network, &windows, gradient)
+                    }
+                    targets => network.batch_gradient(&windows, targets, gradient),
+                };
                 adam.step(network.parameters_mut(), gradient);
             }
         }
@@ -295,6 +303,19 @@ where
     }
 }
 
+/// The loss of a batch and, added to `gradient`, its residual gradient. A call of its own: on the stack it has
+/// T errors.
+#[inline(never)]
+fn residual_gradient<S: Scalar, const D: usize, const T: usize, N: Network<S, D>>(
+    network: &mut N,
+    windows: &Windows<S, D>,
+    gradient: &mut N::Parameters,
+) -> S {
+    let mut errors = [S::ZERO; T];
+    td_errors(network, windows, &mut errors);
+    network.batch_gradient(windows, Targets::Residual(&errors), gradient)
+}
+
 impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
     /// Samples phi_0 to phi_{n+W+1} and R_1 to R_{n+W+1} of each lane's task, and then what the loss
     /// needs.
@@ -320,7 +341,7 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
             None => usize::from((first_query..last).contains(&k)),
             Some(_) => lengths.iter().filter(|n| **n + 1 == k).count(),
         };
-        let keep_states = settings.loss != Loss::TdError;
+        let keep_states = settings.loss.has_targets();
         let no_task = Error::Empty { parameter: "task" };
         let (Some(tasks), Some(rngs)) = (tasks.get(..S::LANES), rngs.get_mut(..S::LANES)) else {
             return Err(no_task);
@@ -373,7 +394,7 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
     ) -> Result<(), Error> {
         let gamma = <S::Element as Scalar>::from_f64(settings.gamma);
         match settings.loss {
-            Loss::TdError => {}
+            Loss::TdError | Loss::DifferentialTdError | Loss::ResidualGradient => {}
             Loss::TrueValue => {
                 let mut values = [<S::Element as Scalar>::ZERO; T];
                 distribution.true_values(task, gamma, queries, &mut values[..queries.len()])?;

@@ -273,13 +273,38 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
         z
     }
 
+    /// The transition from window t's query, for t = 0 to W - 1.
+    #[inline(always)]
+    fn query_transition(&self, t: usize) -> usize {
+        debug_assert!(t < self.count(), "window {t} of {}", self.count());
+        let [start, n] = self.span(t);
+        (start + n + 1).min(self.rewards.len() - 1)
+    }
+
     /// R_{t+n+2} + gamma c_{t+n+2} v_{t+1}, what v_t should have been, for t = 0 to W - 1.
     #[inline(always)]
     pub fn td_target(&self, t: usize, v_next: S) -> S {
-        debug_assert!(t < self.count(), "window {t} of {}", self.count());
-        let [start, n] = self.span(t);
-        let j = (start + n + 1).min(self.rewards.len() - 1);
+        let j = self.query_transition(t);
         self.rewards[j] + self.discount(j) * v_next
+    }
+
+    /// gamma c_{t+n+2}, what v_{t+1} counts in the target of v_t.
+    #[inline(always)]
+    pub(super) fn td_discount(&self, t: usize) -> S {
+        self.discount(self.query_transition(t))
+    }
+
+    /// R_{t+n+2} - r-bar_{t+n+2} + c_{t+n+2} v_{t+1}, what a differential value v_t should have been: average-reward
+    /// TD's target, with r-bar_i = (1/i) (R_1 + ... + R_i) of the rewards received so far on the trajectory. The
+    /// discount is for nothing.
+    #[inline(always)]
+    pub fn differential_target(&self, t: usize, v_next: S) -> S {
+        let j = self.query_transition(t);
+        let mut sum = S::ZERO;
+        for reward in &self.rewards[..=j] {
+            sum += *reward;
+        }
+        self.rewards[j] - sum / S::from_count(j as u64 + 1) + self.carries_on(j) * v_next
     }
 }
 

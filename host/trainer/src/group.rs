@@ -17,7 +17,7 @@ use ictd_core::scalar::Scalar;
 use ictd_core::tasks::Mrp;
 use ictd_core::training::{
     AnyLinear, BatchTdReference, MultiTaskTd, Network, Optimizer, Parameters, RnnNetwork,
-    SoftmaxNetwork, Window, Windows,
+    SoftmaxNetwork, Targets, TwoHeads, Window, Windows,
 };
 use ictd_core::transformer::Transformer;
 use ictd_core::value_function::ValueFunction;
@@ -92,6 +92,9 @@ pub trait Measured<S: Scalar<Element = f32>, const D: usize>: Network<S, D> {
     /// The network of one lane.
     type Alone: Network<f32, D>;
 
+    /// True if its values are discounted, as are batch TD's, which learns beside it, and the true ones.
+    const DISCOUNTED: bool = true;
+
     /// It, with its parameters.
     ///
     /// # Errors
@@ -155,7 +158,7 @@ where
 
     /// How far the value function is from batch TD's, and its mean squared error.
     fn evaluate(&self, lane: usize, alpha: f32) -> Result<(Comparison<f32>, f64), Error> {
-        let Some(AnyTask::Finite(task)) = self.trainer.task(lane) else {
+        let Some(AnyTask::Finite(task)) = self.trainer.task(lane).filter(|_| N::DISCOUNTED) else {
             return Ok((NOT_COMPARED, f64::NAN));
         };
         let settings = self.trainer.settings();
@@ -176,7 +179,12 @@ where
 {
     fn train_task(&mut self) -> Result<(), Error> {
         let Lanes { trainer, reference } = self;
-        trainer.train_task_beside(|windows, targets| reference.train(windows, targets))
+        trainer.train_task_beside(|windows, targets| match targets {
+            // It learns by TD, whatever it is compared with.
+            Targets::Residual(_) => reference.train(windows, Targets::Bootstrapped),
+            targets if N::DISCOUNTED => reference.train(windows, targets),
+            _ => {}
+        })
     }
 
     fn tasks_done(&self) -> u64 {
@@ -189,7 +197,7 @@ where
         let (comparison, msve) = self.evaluate(lane, alpha).unwrap_or((NOT_COMPARED, f64::NAN));
         Point {
             tasks: self.trainer.tasks_done(),
-            alpha: alpha.into(),
+            alpha: if N::DISCOUNTED { alpha.into() } else { f64::NAN },
             loss: self.trainer.loss().lane(lane).into(),
             vd: comparison.vd.into(),
             iws: comparison.iws.into(),
@@ -386,6 +394,18 @@ where
             &context.prompt()?,
             states,
         )
+    }
+}
+
+impl<S, const D: usize> Measured<S, D> for TwoHeads<S, Vec<S>, D>
+where
+    S: Scalar<Element = f32>,
+{
+    type Alone = TwoHeads<f32, Vec<f32>, D>;
+    const DISCOUNTED: bool = false;
+
+    fn alone(&self, lane: usize) -> Result<Self::Alone, Error> {
+        TwoHeads::alone(self, lane, |len| vec![0.0; len])
     }
 }
 

@@ -57,6 +57,11 @@ pub struct Recipe {
     /// The transformer's attention
     #[arg(long, value_enum, default_value = "linear")]
     pub attention: Attention,
+    /// Heads of linear attention: 2 are those of average-reward TD, whose values are differential, and
+    /// are trained by the differential TD error
+    #[arg(long, default_value = "1", value_parser = options::one_of(&[1, 2]))]
+    #[serde(skip_serializing_if = "is_one")]
+    pub heads: usize,
     /// One pair (P, Q) for all layers, or one for each
     #[arg(long, value_enum, default_value = "auto")]
     pub mode: Mode,
@@ -293,6 +298,12 @@ pub enum LossKind {
     TrueValue,
     /// The squared error against a sampled return of 40 rewards
     MonteCarlo,
+    /// The squared TD error, and its gradient through the bootstrap target, too
+    ResidualGradient,
+}
+
+fn is_one(x: &usize) -> bool {
+    *x == 1
 }
 
 fn is_default<T: Default + PartialEq>(x: &T) -> bool {
@@ -305,6 +316,7 @@ impl From<LossKind> for Loss {
             LossKind::Td => Loss::TdError,
             LossKind::TrueValue => Loss::TrueValue,
             LossKind::MonteCarlo => Loss::MonteCarlo { horizon: HORIZON },
+            LossKind::ResidualGradient => Loss::ResidualGradient,
         }
     }
 }
@@ -327,6 +339,7 @@ impl Recipe {
         let defaults = Recipe::default();
         let rnn = self.model == Model::Rnn;
         let softmax = self.attention == Attention::Softmax;
+        let two_heads = self.heads == 2;
         let what = if rnn { "an RNN" } else { "softmax attention" };
         let is_cart_pole = |kind| matches!(kind, TaskKind::Cartpole | TaskKind::CartpoleAuthors);
         let cart_pole = self.task.0.iter().copied().any(is_cart_pole);
@@ -370,6 +383,34 @@ impl Recipe {
                 format!("equivariant: accepted for {what} is full"),
             ),
             ("normalise", (rnn || softmax) && self.normalise, format!("accepted without {what}")),
+            ("heads", (rnn || softmax) && two_heads, format!("2: accepted for {what} is 1")),
+            (
+                "dim",
+                two_heads && *dim > capacity::TWO_HEAD_DIM,
+                format!("{dim}: accepted for two heads is 1 to {}", capacity::TWO_HEAD_DIM),
+            ),
+            (
+                "lambda",
+                two_heads && *lambda != 0.0,
+                format!("{lambda}: accepted with --heads 1; two heads have masks of their own"),
+            ),
+            (
+                "parameters",
+                two_heads && self.parameters != ParameterSet::Full,
+                "equivariant: accepted with --heads 1".into(),
+            ),
+            ("normalise", two_heads && self.normalise, "accepted with --heads 1".into()),
+            (
+                "loss",
+                two_heads && self.loss != LossKind::Td,
+                format!("{}: accepted for two heads is td", options::typed(&self.loss)),
+            ),
+            (
+                "gamma",
+                two_heads && self.gamma != defaults.gamma,
+                format!("{}: accepted with --heads 1; differential values have none", self.gamma),
+            ),
+            ("gammas", two_heads && self.gammas.is_some(), "accepted with --heads 1".into()),
             (
                 "rnn-input",
                 !rnn && self.rnn_input == RnnInput::Delayed,
@@ -423,6 +464,7 @@ impl Recipe {
     fn check_ranges(&self) -> Result<(), Refused> {
         let [fewest, most] = self.lengths.map_or([1, 1], |span| span.0);
         let integers = [
+            ("heads", self.heads, 1..=2),
             ("layers", self.layers, range::LAYERS),
             ("dim", self.dim, range::DIM),
             ("context", self.context, range::CONTEXT),
@@ -470,7 +512,7 @@ impl Recipe {
             batches: self.batches,
             gamma: self.gamma,
             gammas: self.gammas.map(|span| span.0),
-            loss: self.loss.into(),
+            loss: if self.heads == 2 { Loss::DifferentialTdError } else { self.loss.into() },
             optimizer: match self.optimizer {
                 OptimizerKind::Td => Optimizer::Td { step_size: self.lr },
                 OptimizerKind::Adam => Optimizer::Adam(AdamSettings {

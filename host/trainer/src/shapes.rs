@@ -2,7 +2,8 @@
 //! one of a list. Each adds to the build time; of linear attention the shape is a value, and only the room
 //! for features is a type.
 
-use crate::capacity::{DIM, RNN_DIM, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT, SOFTMAX_LAYERS};
+use crate::capacity::{DIM, RNN_DIM, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT, SOFTMAX_LAYERS,
+    TWO_HEAD_DIM};
 use crate::dispatch::{self, Level, WithScalar};
 use crate::group::{Group, Lanes};
 use crate::recipe::{Attention, Mode, Model, ParameterSet as Set, Recipe};
@@ -12,7 +13,7 @@ use ictd_core::Error;
 use ictd_core::rnn::LayerInput;
 use ictd_core::scalar::Scalar;
 use ictd_core::training::{
-    AnyLinear, Network, ParameterSet, Parameters, RnnNetwork, SoftmaxNetwork,
+    AnyLinear, Network, ParameterSet, Parameters, RnnNetwork, SoftmaxNetwork, TwoHeads,
 };
 use nalgebra::SVector;
 
@@ -111,6 +112,9 @@ impl WithScalar for OfShape<'_> {
         let OfShape { recipe, tasks, seeds } = self;
         type Softmax<S> = SoftmaxNetwork<S, 4, 9, SOFTMAX_LAYERS, SOFTMAX_LAYERS, SHORT_CONTEXT>;
         let depth = recipe.layers;
+        if recipe.heads == 2 {
+            return two_heads::<S>(recipe, tasks, seeds);
+        }
         match (recipe.model, recipe.attention, recipe.mode, recipe.dim) {
             // Room for few features beside that for all: what a task reads of them stays close together.
             (Model::Transformer, Attention::Linear, _, 1..=4) => {
@@ -133,6 +137,20 @@ impl WithScalar for OfShape<'_> {
             _ => Err(Error::OutOfRange { parameter: "dim", accepted: "a compiled shape" }),
         }
     }
+}
+
+/// Two heads of linear attention, likewise.
+#[inline(never)]
+fn two_heads<S: Scalar<Element = f32>>(
+    recipe: &Recipe,
+    tasks: &AnyTasks,
+    seeds: &[u64],
+) -> Result<Box<dyn Group>, Error> {
+    let stored = if recipe.mode == Mode::Sequential { recipe.layers } else { 1 };
+    let zeros = |len| vec![S::ZERO; len];
+    let network =
+        TwoHeads::<S, _, TWO_HEAD_DIM>::new(recipe.dim, stored, recipe.layers, zeros)?;
+    Lanes::<S, _, TWO_HEAD_DIM>::boxed(recipe, tasks, network, seeds)
 }
 
 /// Linear attention of any shape, with room for D features. A call of its own: on the stack it makes a trainer

@@ -26,6 +26,8 @@ pub(super) struct Slide<'a, S> {
     formed: bool,
     /// C.
     c: &'a mut [S],
+    /// True while C is 0.
+    empty: bool,
     vectors: &'a mut [S],
 }
 
@@ -62,7 +64,7 @@ impl<'a, S: Scalar> Slide<'a, S> {
         if formed {
             step.form(size, layer, scratch);
         }
-        Slide { shape, formed, c, vectors }
+        Slide { shape, formed, c, empty: true, vectors }
     }
 
     /// G and z of a window that shares nothing with its neighbour.
@@ -88,7 +90,7 @@ impl<'a, S: Scalar> Slide<'a, S> {
         step: &mut Step<S>,
         sum: LayerSum<S>,
     ) {
-        let Slide { shape: Shape { size, lambda, .. }, c, vectors, .. } = self;
+        let Slide { shape: Shape { size, lambda, .. }, c, empty, vectors, .. } = self;
         let size = *size;
         let [x, y, trace_x, trace_y, rest @ ..] = split::<14, S>(vectors, size.rows);
         let [minus_x, minus_y, p_x, minus_p_y, q_x, q_y, c_q_x, c_q_y, c_p_x, c_p_y] = rest;
@@ -103,8 +105,7 @@ impl<'a, S: Scalar> Slide<'a, S> {
         products(size, [&mut *p_x, &mut *minus_p_y], layer.p.m, [x, minus_y]);
         layer.q.transpose_mul_vectors(size, [&mut *q_x, &mut *q_y], [right_x, right_y]);
         add_outers(size, step.a, [(&*p_x, &*q_x), (&*minus_p_y, &*q_y)]);
-        if t + 1 == windows.count() {
-            // C is 0 yet.
+        if *empty {
             return;
         }
         let c = TwoSided::within(size, c);
@@ -123,6 +124,7 @@ impl<'a, S: Scalar> Slide<'a, S> {
         let size = self.shape.size;
         step.a_bar(size, self.c, Onto::Itself, h, z_bar, scratch);
         TwoSided::update(size, self.c);
+        self.empty = false;
     }
 
     /// The sum's first term, at window 0.

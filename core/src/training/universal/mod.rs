@@ -100,6 +100,10 @@ impl<const C: usize> UniversalTraining<C> {
         if settings.longest == 0 {
             return Err(Error::OutOfRange { parameter: "longest", accepted: at_least_1 });
         }
+        if matches!(settings.loss, Loss::DifferentialTdError | Loss::ResidualGradient) {
+            let accepted = "true values, sampled returns, or the TD error";
+            return Err(Error::OutOfRange { parameter: "loss", accepted });
+        }
         let (p, q) = ([0.0, 0.0, 0.0, 0.0, 0.5], [-0.4, 0.4, 0.0, 0.0, 0.0]);
         let layer =
             UniversalLayer { base: EquivariantLayer { p, q }, early: EquivariantLayer::ZERO };
