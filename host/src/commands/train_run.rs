@@ -68,7 +68,7 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     report.results.insert("seconds".into(), json!(trained.seconds));
     report.results.insert("cpu_seconds".into(), json!(trained.cpu_seconds));
     report.text = summary(&options, &trained);
-    put_records(&[(RUN, trained.runs)], &mut records)?;
+    put_records(&[(RUN, trained.runs)], Default::default(), &mut records)?;
     records.draw(&ENTRY.pictures(&records)?)?;
     report.files = directory.complete(trained.info, &records)?;
     report.text.push_str(&report.place());

@@ -1,8 +1,9 @@
 //! What an experiment is: known without running it, run, and written into its directory.
 
 use super::claims::JudgedClaim;
+use super::fresh::{self, JudgedRun};
 use super::learning::{Scale, put_records, trained};
-use super::panels::{CAPTION, CurveRecords, ERROR_CAPTION, MatrixRecords};
+use super::panels::{self, CAPTION, CurveRecords, ERROR_CAPTION, EXPLAINED_CAPTION, MatrixRecords};
 use crate::error::Error;
 use crate::options;
 use crate::run::config;
@@ -47,7 +48,7 @@ pub struct Training {
     /// The runs.
     pub runs: &'static [TrainingRun],
     /// What the paper claims of all of them together.
-    pub claims: &'static [JudgedClaim],
+    pub claims: &'static [JudgedClaim<[JudgedRun]>],
     /// What is drawn.
     pub figures: &'static [Shown],
     /// The run whose P and Q are shown as they emerge.
@@ -90,6 +91,8 @@ pub enum Shown {
     Parameters(&'static str, &'static str, &'static str),
     /// All runs against batch TD: file, title, subtitle.
     Comparison(&'static str, &'static str, &'static str),
+    /// What the classical algorithms explain of each run's function: file, title.
+    Explained(&'static str, &'static str),
     /// The value error of a run on the way: file, run, title.
     ValueError(&'static str, &'static str, &'static str),
 }
@@ -135,7 +138,8 @@ impl Training {
             scale,
             session,
             |records| {
-                let (mut found, mut claims, mut all) = (Map::new(), Vec::new(), Vec::new());
+                let (mut found, mut claims) = (Map::new(), Vec::new());
+                let mut judged: Vec<JudgedRun> = Vec::new();
                 for run in self.runs {
                     let options = scale.apply(options::parsed(run.options));
                     let seeds = trained(run.name, &options, session)?;
@@ -143,12 +147,15 @@ impl Training {
                     let sequential = options.recipe.mode == Mode::Sequential;
                     found
                         .insert(key.into(), seeds.iter().map(|r| r.to_value(sequential)).collect());
-                    claims.extend(run.claims.iter().map(|claim| claim.judge(run.subject, &seeds)));
-                    all.push((run.name, seeds));
+                    let fresh = fresh::measure(run.name, &options, &seeds, session)?;
+                    let of = JudgedRun { name: run.name, train: options, seeds, fresh };
+                    claims.extend(run.claims.iter().map(|claim| claim.judge(run.subject, &of)));
+                    judged.push(of);
                 }
-                put_records(&all, records)?;
-                let seeds: Vec<_> = all.into_iter().flat_map(|(_, seeds)| seeds).collect();
-                claims.extend(self.claims.iter().map(|claim| claim.judge("", &seeds)));
+                claims.extend(self.claims.iter().map(|claim| claim.judge("", &judged[..])));
+                let on_fresh_tasks = fresh::rows(&judged);
+                let all: Vec<_> = judged.into_iter().map(|run| (run.name, run.seeds)).collect();
+                put_records(&all, on_fresh_tasks, records)?;
                 Ok((found, claims))
             },
             |_| String::new(),
@@ -169,6 +176,12 @@ impl Training {
                     let of_run = |run: &TrainingRun| curves.comparison(run.name, run.title);
                     let panels = self.runs.iter().flat_map(of_run).collect();
                     (file, title, *subtitle, panels, 2)
+                }
+                Shown::Explained(file, title) => {
+                    let of_run =
+                        |run: &TrainingRun| panels::explained(records, run.name, run.title);
+                    let panels = self.runs.iter().map(of_run).collect::<Result<_, _>>()?;
+                    (file, title, EXPLAINED_CAPTION, panels, 3)
                 }
                 Shown::ValueError(file, run, title) => {
                     (file, title, ERROR_CAPTION, vec![curves.metric("", run, &MSVE)], 3)

@@ -115,8 +115,15 @@ pub struct SeedRow {
     pub value: f64,
 }
 
-/// The records of runs: `curves.csv`, `matrices.csv`, `seeds.csv`.
-pub fn put_records(runs: &[(&str, Vec<SeedRun>)], records: &mut Records) -> Result<(), Error> {
+/// The records of runs: `curves.csv`, `matrices.csv`, `seeds.csv`, with more rows of the first and the last.
+///
+/// # Errors
+/// As [`Records::put_csv`].
+pub fn put_records(
+    runs: &[(&str, Vec<SeedRun>)],
+    (more_curves, more_seeds): (Vec<CurveRow>, Vec<SeedRow>),
+    records: &mut Records,
+) -> Result<(), Error> {
     let (mut curves, mut matrices, mut seeds) = (Vec::new(), Vec::new(), Vec::new());
     for (name, run) in runs {
         let Some(points) = run.first().map(|r| r.points.len()) else { continue };
@@ -140,6 +147,8 @@ pub fn put_records(runs: &[(&str, Vec<SeedRun>)], records: &mut Records) -> Resu
             put_matrices(name, run, t, &mut matrices);
         }
     }
+    curves.extend(more_curves);
+    seeds.extend(more_seeds);
     records.put_csv("curves.csv", &curves)?;
     if !matrices.is_empty() {
         records.put_csv("matrices.csv", &matrices)?;
@@ -165,7 +174,8 @@ fn metrics(run: &[SeedRun]) -> Vec<(String, Metric)> {
     all
 }
 
-fn curve_row(run: &str, metric: &str, tasks: u64, values: Vec<f64>) -> CurveRow {
+/// A row of values that are finite, one per seed.
+pub fn curve_row(run: &str, metric: &str, tasks: u64, values: Vec<f64>) -> CurveRow {
     let (mean, stderr) = mean_and_stderr(values.iter().copied());
     let [lower, median, upper] = quartiles(values);
     CurveRow { run: run.into(), metric: metric.into(), tasks, mean, stderr, median, lower, upper }

@@ -4,6 +4,7 @@
 pub mod claims;
 pub mod demo;
 pub mod experiment;
+pub mod fresh;
 pub mod invariant_set;
 pub mod learning;
 pub mod panels;

@@ -1,6 +1,8 @@
 //! The panels about learning, drawn from `curves.csv` and `matrices.csv` alone.
 
-use super::learning::{CurveRow, MatrixRow};
+use super::fresh::{CANDIDATES, CONVERGED, explained_by};
+use super::learning::{CurveRow, MatrixRow, SeedRow};
+use super::statistics::quartiles;
 use crate::error::Error;
 use crate::run::records::Records;
 use crate::train::capacity::LAYERS;
@@ -8,6 +10,7 @@ use crate::train::log::{
     Element, IWS, LOSS, MSVE, Metric, P_BOTTOM_RIGHT, P_OTHERS, Q_LEFT, Q_OTHERS, Q_RIGHT, SS, VD,
 };
 use figures::{Axis, Curve, Curves, Figure, Heatmap, Panel};
+use ictd_core::metrics::Algorithm;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -60,15 +63,27 @@ impl CurveRecords {
         over_tasks(&title, Axis::linear(""), curves.into())
     }
 
-    /// IWS and SS, and VD on an axis of its own.
+    /// IWS and SS, and VD on an axis of its own: as logged, and with the converged learning rate.
     pub fn comparison(&self, run: &str, title: &str) -> [Panel; 2] {
         let iws = self.curve(run, IWS.name, IWS.label);
         let ss = Curve { dashed: true, ..self.curve(run, SS.name, SS.label) };
-        let cosine = Axis::fixed("cosine", lowest_cosine(&[&iws, &ss]), 1.05);
-        let similarity = format!("{title}: similarity to batch TD");
+        let [(vd, _), (cosines, _)] = CONVERGED;
+        let iws_converged = self.curve(run, cosines, "IWS, converged α");
+        let lowest = lowest_cosine(&[&iws, &ss, &iws_converged]);
+        let cosine = Axis::fixed("cosine", lowest, 1.05);
+        let differences =
+            vec![self.curve(run, VD.name, "running α"), self.curve(run, vd, "converged α")];
         [
-            over_tasks(&similarity, cosine, vec![iws, ss]),
-            self.metric(&format!("{title}: value difference"), run, &VD),
+            over_tasks(
+                &format!("{title}: similarity to batch TD"),
+                cosine,
+                vec![iws, ss, iws_converged],
+            ),
+            over_tasks(
+                &format!("{title}: value difference"),
+                Axis::from_zero(VD.label),
+                differences,
+            ),
         ]
     }
 
@@ -204,6 +219,46 @@ impl MatrixRecords {
         self.times(run).into_iter().map(figure).collect()
     }
 }
+
+/// What the classical algorithms explain of a run's function: TD(lambda) against lambda, the residual gradient
+/// as a line; medians over seeds with quartiles.
+///
+/// # Errors
+/// [`Error::File`].
+pub fn explained(records: &Records, run: &str, title: &str) -> Result<Panel, Error> {
+    let rows: Vec<SeedRow> = records.csv("seeds.csv")?;
+    let of = |name: &str| {
+        let metric = explained_by(name);
+        let of_run = rows.iter().filter(|r| r.run == run && r.metric == metric);
+        quartiles(of_run.map(|r| r.value).collect())
+    };
+    let curve = |label: &str, points: Vec<(f64, [f64; 3])>, dashed| Curve {
+        label: label.into(),
+        x: points.iter().map(|p| p.0).collect(),
+        y: points.iter().map(|p| p.1[1]).collect(),
+        band: points.iter().map(|p| (p.1[0], p.1[2])).collect(),
+        dashed,
+    };
+    let (mut lambdas, mut residual) = (Vec::new(), Vec::new());
+    for (algorithm, name) in CANDIDATES {
+        match algorithm {
+            Algorithm::TdLambda(lambda) => lambdas.push((lambda, of(name))),
+            Algorithm::Td0 => lambdas.push((0.0, of(name))),
+            _ => residual.extend([0.0, 0.9].map(|x| (x, of(name)))),
+        }
+    }
+    Ok(Panel::Curves(Curves {
+        title: title.into(),
+        x: Axis::linear("λ"),
+        y: Axis::fixed("share of v explained", 0.0, 1.05),
+        curves: vec![curve("TD(λ)", lambdas, false), curve("residual gradient", residual, true)],
+        ..Default::default()
+    }))
+}
+
+/// The caption of what algorithms explain.
+pub const EXPLAINED_CAPTION: &str = "preconditioner fitted on 60 tasks, judged on 60 others; median over seeds with \
+                                     quartiles";
 
 /// What the captions of all these figures say.
 pub const CAPTION: &str = "mean over seeds; bands are standard errors; P and Q are sign-aligned per \

@@ -1,5 +1,7 @@
 //! Numbers of many seeds or tasks in a few.
 
+use ictd_core::rng::Rng;
+
 /// The mean and its standard error, std(ddof = 0) / sqrt(count), summed in order.
 pub fn mean_and_stderr(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     let (mut count, mut sum) = (0.0, 0.0);
@@ -34,9 +36,92 @@ pub fn spread(values: &[f64]) -> String {
     format!("{median:.3} ({lower:.3} to {upper:.3})")
 }
 
+/// A number of a sample, with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Interval {
+    /// Of the sample itself.
+    pub estimate: f64,
+    /// 2.5 % of the resamples are below.
+    pub low: f64,
+    /// 2.5 % are above.
+    pub high: f64,
+}
+
+impl std::fmt::Display for Interval {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let decimals = f.precision().unwrap_or(3);
+        let Interval { estimate, low, high } = self;
+        write!(f, "{estimate:.decimals$} [{low:.decimals$}, {high:.decimals$}]")
+    }
+}
+
+const RESAMPLES: usize = 2000;
+
+/// The percentile bootstrap: the statistic of samples of the same size, drawn from each group with
+/// replacement, by random numbers that are always the same. NaN if the statistic of some sample is.
+pub fn bootstrap<const G: usize>(
+    groups: [&[f64]; G],
+    statistic: impl Fn([&[f64]; G]) -> f64,
+) -> Interval {
+    let estimate = statistic(groups);
+    if groups.iter().any(|group| group.is_empty()) {
+        return Interval { estimate: f64::NAN, low: f64::NAN, high: f64::NAN };
+    }
+    let mut rng = Rng::new(0);
+    let mut resampled = groups.map(<[f64]>::to_vec);
+    let mut found: Vec<f64> = (0..RESAMPLES)
+        .map(|_| {
+            for (to, from) in resampled.iter_mut().zip(groups) {
+                to.iter_mut().for_each(|x| *x = from[rng.below(from.len() as u32) as usize]);
+            }
+            statistic(resampled.each_ref().map(Vec::as_slice))
+        })
+        .collect();
+    if found.iter().any(|x| x.is_nan()) {
+        return Interval { estimate, low: f64::NAN, high: f64::NAN };
+    }
+    found.sort_by(f64::total_cmp);
+    let tail = RESAMPLES / 40;
+    Interval { estimate, low: found[tail], high: found[RESAMPLES - 1 - tail] }
+}
+
+/// The mean, with its interval.
+pub fn mean_interval(values: &[f64]) -> Interval {
+    bootstrap([values], |[sample]| mean_and_stderr(sample.iter().copied()).0)
+}
+
+/// The median of what is finite, with its interval.
+pub fn median_interval(values: &[f64]) -> Interval {
+    bootstrap([values], |[sample]| median(sample))
+}
+
+/// The median of what is finite.
+pub fn median(values: &[f64]) -> f64 {
+    quartiles(values.to_vec())[1]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interval_holds_the_mean_in_about_95_of_100_samples() {
+        let mut rng = Rng::new(3);
+        let held = (0..400)
+            .filter(|_| {
+                let sample: Vec<f64> = (0..30).map(|_| 1.0 + rng.normal::<f64>()).collect();
+                let Interval { low, high, .. } = mean_interval(&sample);
+                low < 1.0 && 1.0 < high
+            })
+            .count();
+        assert!((360..=395).contains(&held), "{held}");
+        // Twice the same, and without a spread a point.
+        let sample = [1.0, 2.0, 4.0];
+        assert_eq!(median_interval(&sample), median_interval(&sample));
+        assert_eq!(mean_interval(&[2.0; 5]), Interval { estimate: 2.0, low: 2.0, high: 2.0 });
+        assert!(mean_interval(&[1.0, f64::NAN, 2.0]).low.is_nan());
+        assert!(mean_interval(&[]).estimate.is_nan());
+    }
 
     #[test]
     fn standard_error_is_that_of_the_mean_with_ddof_0() {

@@ -2,13 +2,17 @@
 //! what is drawn.
 
 use super::claims::{
-    Form, JudgedClaim, claim, drops, ends_near_one, error_falls, fades_with_depth, has_form,
-    is_balanced, is_not_linear, rises, vd_falls, vd_stays_small,
+    JudgedClaim, aligns_as_layers_grow, alpha_converges_quickly, claim, drops, error_falls,
+    fades_with_depth, function_is_td0, is_balanced, is_not_linear, iws_ends_near_one, p_has_form,
+    p_has_form_in_every_layer, p_is_closest_in_the_last_layer, q_has_form, rises, vd_falls_below,
+    vd_stays_small,
 };
-use super::experiment::Shown::{Comparison, Parameters, ValueError};
+use super::experiment::Shown::{Comparison, Explained, Parameters, ValueError};
 use super::experiment::{Entry, Run, Training, training_run as run};
+use super::fresh::JudgedRun;
 use super::panels::SHORT_CAPTION;
 use crate::train::log::{IWS, SS};
+use ictd_core::metrics::BlockForm;
 
 /// Section 4, Figure 2.
 pub const FIGURE_2: Entry = trained(
@@ -16,8 +20,14 @@ pub const FIGURE_2: Entry = trained(
     "Figure 2: P and Q learned with L = 3, and their learning progress",
     Training {
         about: "Section 4. Multi-task TD on 4000 Boyan chains of 10 states, d = 4, n = 30, 30 seeds; no \
-                entry of P or Q is fixed. Theorem 1's form appears, up to a scale and a common sign.",
-        runs: &[run("linear-l3", "", "L = 3", &[TAKE_FORM, BALANCED, IWS_NEAR_1, VD_VANISHES])],
+                entry of P or Q is fixed. Q takes Theorem 1's form, up to a scale and a common sign; P has \
+                diagonals besides.",
+        runs: &[run(
+            "linear-l3",
+            "",
+            "L = 3",
+            &[P_TAKES_FORM, Q_TAKES_FORM, BALANCED, IS_TD0, IWS_NEAR_1, VD_VANISHES],
+        )],
         figures: &[Parameters(
             "figure-2",
             "linear-l3",
@@ -28,16 +38,27 @@ pub const FIGURE_2: Entry = trained(
     },
 );
 
-const TAKE_FORM: JudgedClaim = claim(
-    "P, Q take Theorem 1's form",
-    "P[-1,-1] grows, traces near -d and d up to a scale, others near 0",
-    |runs| has_form(runs, Form::Theorem1),
+const P_TAKES_FORM: JudgedClaim = claim(
+    "P takes Theorem 1's form",
+    "P[-1,-1] approaches one, the others remain close to zero",
+    |run: &JudgedRun| p_has_form(&run.seeds, 0),
 );
-const BALANCED: JudgedClaim =
-    claim("Q's two diagonals are C and -C", "traces -d and d, up to a common scale", is_balanced);
-const IWS_NEAR_1: JudgedClaim = claim("IWS near 1", "near one", |runs| ends_near_one(runs, &IWS));
-const SS_NEAR_1: JudgedClaim = claim("SS near 1", "near one", |runs| ends_near_one(runs, &SS));
-const VD_VANISHES: JudgedClaim = claim("VD vanishes", "approaches zero", vd_falls);
+const Q_TAKES_FORM: JudgedClaim = claim(
+    "Q takes Theorem 1's form",
+    "traces near -d and d up to a scale, others near 0",
+    |run: &JudgedRun| q_has_form(&run.seeds, 0, BlockForm::Td),
+);
+const BALANCED: JudgedClaim = claim(
+    "Q's two diagonals are C and -C",
+    "traces -d and d, up to a common scale",
+    |run: &JudgedRun| is_balanced(&run.seeds),
+);
+const IS_TD0: JudgedClaim =
+    claim("its function is batch TD(0)'s", "learn to implement TD(0)", function_is_td0);
+const IWS_NEAR_1: JudgedClaim =
+    claim("IWS (= SS) near 1", "near one, as are the sensitivities", iws_ends_near_one);
+const VD_VANISHES: JudgedClaim =
+    claim("VD vanishes", "approaches zero", |run: &JudgedRun| vd_falls_below(run, 0.1));
 
 /// App. "Autoregressive Linear Transformers".
 pub const AUTOREGRESSIVE: Entry = trained(
@@ -48,9 +69,9 @@ pub const AUTOREGRESSIVE: Entry = trained(
                 gets no gradient, since the weights start at 0, and weight decay empties it), more \
                 layers Theorem 1's.",
         runs: &[
-            run("linear-l1", "--layers 1", "L = 1", &[COROLLARYS_FORM]),
-            run("linear-l2", "--layers 2", "L = 2", &[THEOREM_1S_FORM]),
-            run("linear-l4", "--layers 4", "L = 4", &[THEOREM_1S_FORM]),
+            run("linear-l1", "--layers 1", "L = 1", &[P_TAKES_FORM, COROLLARYS_FORM]),
+            run("linear-l2", "--layers 2", "L = 2", &[P_TAKES_FORM, Q_TAKES_FORM]),
+            run("linear-l4", "--layers 4", "L = 4", &[P_TAKES_FORM, Q_TAKES_FORM]),
         ],
         figures: &[
             Parameters(
@@ -73,14 +94,11 @@ pub const AUTOREGRESSIVE: Entry = trained(
     },
 );
 
-const COROLLARYS_FORM: JudgedClaim =
-    claim("the corollary's form", "converges to the corollary's construction", |runs| {
-        has_form(runs, Form::OneLayer)
-    });
-const THEOREM_1S_FORM: JudgedClaim =
-    claim("Theorem 1's form", "converges to Theorem 1's construction", |runs| {
-        has_form(runs, Form::Theorem1)
-    });
+const COROLLARYS_FORM: JudgedClaim = claim(
+    "Q takes the corollary's form",
+    "converges to the corollary's construction",
+    |run: &JudgedRun| q_has_form(&run.seeds, 0, BlockForm::OneLayerTd),
+);
 
 /// App. figure "comparison with batch TD".
 pub const COMPARISON: Entry = trained(
@@ -96,16 +114,29 @@ pub const COMPARISON: Entry = trained(
             run("linear-l4", "--layers 4", "L = 4", NEAR_BATCH_TD),
             run("linear-l3-d8", LARGER, "L = 3, d = 8, n = 60", NEAR_BATCH_TD),
         ],
-        claims: &[NOT_LINEAR],
-        figures: &[Comparison("comparison", "Linear transformers against batch TD", EQUAL_COSINES)],
+        claims: &[ALIGNS, NOT_LINEAR],
+        figures: &[
+            Comparison("comparison", "Linear transformers against batch TD", EQUAL_COSINES),
+            Explained("functions", "Which algorithm linear transformers are"),
+        ],
         ..NOTHING
     },
 );
 
 const LARGER: &str = "--dim 8 --context 60 --states 20";
-const NEAR_BATCH_TD: &[JudgedClaim] = &[IWS_NEAR_1, SS_NEAR_1, VD_VANISHES];
+const NEAR_BATCH_TD: &[JudgedClaim] = &[ALPHA_CONVERGES, IS_TD0, IWS_NEAR_1, VD_VANISHES];
+const ALPHA_CONVERGES: JudgedClaim = claim(
+    "batch TD's learning rate converges quickly",
+    "alpha quickly converges",
+    alpha_converges_quickly,
+);
+const ALIGNS: JudgedClaim<[JudgedRun]> = claim(
+    "P and Q align with C = I as L grows",
+    "as L increases, more aligned with the construction with C = I",
+    aligns_as_layers_grow,
+);
 /// The mask keeps the query out of the keys.
-const NOT_LINEAR: JudgedClaim = claim(
+const NOT_LINEAR: JudgedClaim<[JudgedRun]> = claim(
     "v_TF is not linear in the query",
     "not linear even with a linear transformer",
     is_not_linear,
@@ -126,21 +157,21 @@ pub const SEQUENTIAL: Entry = trained(
                 "sequential-l2",
                 "--mode sequential --layers 2",
                 "sequential, L = 2",
-                &[GROWS, FALLS],
+                SEQUENTIAL_CLAIMS,
             )
             .titled("L = 2"),
             run(
                 "sequential-l3",
                 "--mode sequential --layers 3",
                 "sequential, L = 3",
-                &[GROWS, FALLS, FIRST_LAYER, FADES],
+                &[IS_TD0, GROWS, FALLS, FIRST_P, FIRST_LAYER, FADES, P_FOLLOWS, P_LAST],
             )
             .titled("L = 3"),
             run(
                 "sequential-l4",
                 "--mode sequential --layers 4",
                 "sequential, L = 4",
-                &[GROWS, FALLS],
+                SEQUENTIAL_CLAIMS,
             )
             .titled("L = 4"),
         ],
@@ -150,6 +181,7 @@ pub const SEQUENTIAL: Entry = trained(
                 "Sequential linear transformers against batch TD",
                 EQUAL_COSINES,
             ),
+            Explained("functions", "Which algorithm sequential linear transformers are"),
             Parameters(
                 "sequential-l3",
                 "sequential-l3",
@@ -160,17 +192,35 @@ pub const SEQUENTIAL: Entry = trained(
     },
 );
 
+const SEQUENTIAL_CLAIMS: &[JudgedClaim] = &[IS_TD0, GROWS, FALLS];
 const GROWS: JudgedClaim =
-    claim("IWS near 1", "grow drastically to near 1", |runs| ends_near_one(runs, &IWS));
-const FALLS: JudgedClaim = claim("VD falls", "drops considerably", vd_falls);
-const FIRST_LAYER: JudgedClaim =
-    claim("first layer", "a pattern very close to Theorem 1's", |runs| {
-        has_form(runs, Form::Theorem1)
-    });
+    claim("IWS (= SS) near 1", "grow drastically to near 1", iws_ends_near_one);
+const FALLS: JudgedClaim =
+    claim("VD falls", "drops considerably", |run: &JudgedRun| vd_falls_below(run, 0.2));
+const FIRST_P: JudgedClaim = claim(
+    "P of the first layer has Theorem 1's form",
+    "a pattern very close to Theorem 1's",
+    |run: &JudgedRun| p_has_form(&run.seeds, 0),
+);
+const FIRST_LAYER: JudgedClaim = claim(
+    "Q of the first layer has Theorem 1's form",
+    "a pattern very close to Theorem 1's",
+    |run: &JudgedRun| q_has_form(&run.seeds, 0, BlockForm::Td),
+);
 const FADES: JudgedClaim = claim(
     "Q's right diagonal fades with depth",
     "the deeper the layer, the more it fades",
-    fades_with_depth,
+    |run: &JudgedRun| fades_with_depth(&run.seeds),
+);
+const P_FOLLOWS: JudgedClaim = claim(
+    "P has Theorem 1's form in every layer",
+    "the P matrices follow our configuration closely",
+    |run: &JudgedRun| p_has_form_in_every_layer(&run.seeds),
+);
+const P_LAST: JudgedClaim = claim(
+    "P follows it most closely in the last layer",
+    "especially for the final layer",
+    |run: &JudgedRun| p_is_closest_in_the_last_layer(&run.seeds),
 );
 
 /// App. "Nonlinear Attention".
@@ -185,7 +235,7 @@ pub const SOFTMAX: Entry = trained(
                 "softmax-general",
                 "--attention softmax",
                 "softmax",
-                &[VD_SMALL, IWS_RISES, SS_DROPS],
+                &[VD_SMALL, IWS_RISES, SS_DROPS, SOFTMAX_NOT_LINEAR],
             )
             .titled("general value function"),
             run(
@@ -206,9 +256,15 @@ pub const SOFTMAX: Entry = trained(
 );
 
 const VD_SMALL: JudgedClaim = claim("VD remains small", "remains small", vd_stays_small);
-const IWS_RISES: JudgedClaim = claim("IWS increases", "increases", |runs| rises(runs, &IWS));
-const SS_RISES: JudgedClaim = claim("SS increases", "now increases", |runs| rises(runs, &SS));
-const SS_DROPS: JudgedClaim = claim("SS drops", "drops", |runs| drops(runs, &SS));
+const IWS_RISES: JudgedClaim =
+    claim("IWS increases", "increases", |run: &JudgedRun| rises(&run.seeds, &IWS));
+const SS_RISES: JudgedClaim =
+    claim("SS increases", "now increases", |run: &JudgedRun| rises(&run.seeds, &SS));
+const SS_DROPS: JudgedClaim = claim("SS drops", "drops", |run: &JudgedRun| drops(&run.seeds, &SS));
+const SOFTMAX_NOT_LINEAR: JudgedClaim =
+    claim("v_TF is not linear in the query", "not linear", |run: &JudgedRun| {
+        is_not_linear(std::slice::from_ref(run))
+    });
 
 /// App. "Experiments with CartPole Environment".
 pub const CART_POLE: Entry = trained(
@@ -221,7 +277,7 @@ pub const CART_POLE: Entry = trained(
             "cart-pole",
             "--task cartpole --context 250 --mrps 10000",
             "CartPole",
-            &[STILL_TAKE_FORM],
+            &[STILL_P, STILL_Q, IS_TD0],
         )],
         figures: &[Parameters(
             "cart-pole",
@@ -233,10 +289,15 @@ pub const CART_POLE: Entry = trained(
     },
 );
 
-const STILL_TAKE_FORM: JudgedClaim = claim(
-    "P, Q take Theorem 1's form",
+const STILL_P: JudgedClaim = claim(
+    "P takes Theorem 1's form",
     "still converge to Theorem 1's construction, up to some noise",
-    |runs| has_form(runs, Form::Theorem1),
+    |run: &JudgedRun| p_has_form(&run.seeds, 0),
+);
+const STILL_Q: JudgedClaim = claim(
+    "Q takes Theorem 1's form",
+    "still converge to Theorem 1's construction, up to some noise",
+    |run: &JudgedRun| q_has_form(&run.seeds, 0, BlockForm::Td),
 );
 
 /// App. "Multi-task TD with Deep RNN": the learning curve.
@@ -255,7 +316,7 @@ pub const RNN_LEARNING: Entry = trained(
 const ERROR_FALLS: JudgedClaim = claim(
     "the value error falls and stays low",
     "decreases for the first 1,000 MRPs and stays low",
-    error_falls,
+    |run: &JudgedRun| error_falls(&run.seeds),
 );
 
 const NOTHING: Training =

@@ -4,6 +4,7 @@ use super::InvariantSet;
 use super::updates::NOT_IN_THE_PAPER;
 use crate::error::{Doing, Error};
 use crate::experiments::experiment::{Measured, Run, TrainingRun};
+use crate::experiments::fresh::{self, FreshContext};
 use crate::experiments::learning;
 use crate::experiments::statistics::{quartiles, spread};
 use crate::experiments::trained::{AUTOREGRESSIVE, CART_POLE, COMPARISON, FIGURE_2, SEQUENTIAL};
@@ -11,27 +12,14 @@ use crate::options as parse;
 use crate::run::records::Records;
 use crate::run::report::{Claim, Verdict};
 use crate::run::session::Session;
-use crate::train::log::{Matrices, SeedRun};
-use crate::train::options::{Mode, Recipe, Train};
-use crate::train::tasks::AnyTasks;
+use crate::train::log::SeedRun;
+use crate::train::options::{Recipe, Train};
 use figures::{Axis, Curve, Curves, Figure, Panel};
 use ictd_core::invariant_set::{commuting_part, share_outside};
-use ictd_core::layer::{Layer, LayerParameters as _};
-use ictd_core::mask::Td0;
-use ictd_core::prompt::Prompt;
+use ictd_core::layer::Layer;
 use ictd_core::rng::{Rng, Stream};
-use ictd_core::statistic::Statistic;
-use ictd_core::tasks::{Task, TaskDistribution};
-use ictd_core::transformer::Transformer;
-use ictd_core::transition::Transition;
 use nalgebra::{SMatrix, SVector};
 use serde::{Deserialize, Serialize};
-
-/// Layers, and transitions of a context with the queries after it: at most.
-const LAYERS: usize = 4;
-const LENGTH: usize = 300;
-/// States that are asked for after each context.
-const QUERIES: usize = 16;
 
 /// One row of `trained.csv`: a trained seed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -118,12 +106,6 @@ pub(super) fn measure(
     Ok((found, claims))
 }
 
-/// A context, and features of states that are asked for.
-struct Asked<const D: usize, const K: usize> {
-    statistic: Statistic<f64, K>,
-    queries: Vec<SVector<f64, D>>,
-}
-
 fn of_seeds<const D: usize, const K: usize>(
     name: &str,
     recipe: &Recipe,
@@ -132,7 +114,7 @@ fn of_seeds<const D: usize, const K: usize>(
     session: &Session,
 ) -> Result<Vec<SeedRow>, Error> {
     let mut rng = Rng::stream(session.seed, Stream::Evaluation);
-    let asked: Result<Vec<Asked<D, K>>, _> = (0..tasks).map(|_| ask(recipe, &mut rng)).collect();
+    let asked = fresh::contexts::<D, K>(recipe, tasks, &mut rng);
     let asked = asked.doing(format!("invariant-set, contexts of {name}"))?;
     session.map(name, runs, |run| {
         of_seed(name, recipe, run, &asked)
@@ -140,37 +122,13 @@ fn of_seeds<const D: usize, const K: usize>(
     })
 }
 
-fn ask<const D: usize, const K: usize>(
-    recipe: &Recipe,
-    rng: &mut Rng,
-) -> Result<Asked<D, K>, ictd_core::Error> {
-    let task = TaskDistribution::<f32, D>::draw(&AnyTasks::new(recipe), recipe.gamma as f32, rng)?;
-    let transitions: Vec<_> = task
-        .trajectory::<LENGTH>(recipe.context + QUERIES, rng)?
-        .into_iter()
-        .map(|t: Transition<f32, D>| Transition {
-            phi: t.phi.map(f64::from),
-            reward: f64::from(t.reward),
-            phi_next: t.phi_next.map(f64::from),
-        })
-        .collect();
-    let (context, after) = transitions.split_at(recipe.context);
-    let prompt = Prompt::<f64, K, LENGTH>::discounted(context, recipe.gamma, &SVector::zeros())?;
-    let statistic = Statistic::of_prompt(&prompt, &Td0)?;
-    Ok(Asked { statistic, queries: after.iter().map(|t| t.phi_next).collect() })
-}
-
 fn of_seed<const D: usize, const K: usize>(
     name: &str,
     recipe: &Recipe,
     run: &SeedRun,
-    asked: &[Asked<D, K>],
+    asked: &[FreshContext<D, K>],
 ) -> Result<SeedRow, ictd_core::Error> {
-    let stored: &[Matrices] = run.last().map_or(&[], |p| &p.layers);
-    let matrix =
-        |m: &[f32]| SMatrix::<f64, K, K>::from_row_iterator(m.iter().map(|x| f64::from(*x)));
-    let layers: Vec<_> =
-        stored.iter().map(|m| Layer { p: matrix(&m.p), q: matrix(&m.q) }).collect();
+    let layers = run.last().map_or(Vec::new(), fresh::layers::<K>);
     let mut rng = Rng::stream(run.seed, Stream::Evaluation);
     let mut like = |m: &SMatrix<f64, K, K>| {
         let normal = SMatrix::<f64, K, K>::from_fn(|_, _| rng.normal());
@@ -216,18 +174,11 @@ fn share_lost<const D: usize, const K: usize>(
     recipe: &Recipe,
     layers: &[Layer<f64, K>],
     kept: &[Layer<f64, K>],
-    asked: &[Asked<D, K>],
+    asked: &[FreshContext<D, K>],
 ) -> Result<f64, ictd_core::Error> {
-    let transformer = |layers: &[Layer<f64, K>]| match recipe.mode {
-        Mode::Autoregressive => {
-            let first = layers.first().copied().unwrap_or(Layer::ZERO);
-            Transformer::<_, LAYERS>::autoregressive(first, recipe.layers)
-        }
-        Mode::Sequential => Transformer::sequential(layers),
-    };
-    let [v, v_kept] = [transformer(layers)?, transformer(kept)?];
+    let [v, v_kept] = [fresh::transformer(recipe, layers)?, fresh::transformer(recipe, kept)?];
     let (mut lost, mut all) = (0.0, 0.0);
-    for Asked { statistic, queries } in asked {
+    for FreshContext { statistic, queries, .. } in asked {
         let [w, w_kept] = [&v, &v_kept].map(|v| v.readout(statistic));
         for phi in queries {
             let at = |w: &SVector<f64, K>| -w.fixed_rows::<D>(0).dot(phi);
