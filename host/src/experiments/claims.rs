@@ -233,7 +233,7 @@ fn settled_after(run: &SeedRun, end: f64) -> f64 {
 pub fn alpha_converges_quickly(run: &JudgedRun) -> Judgement {
     let after: Vec<f64> =
         run.seeds.iter().zip(&run.fresh).map(|(seed, f)| settled_after(seed, f.alpha)).collect();
-    let quarter = run.train.mrps as f64 / 4.0;
+    let quarter = run.recipe.mrps as f64 / 4.0;
     let (seeds, verdict) = of_seeds(after.iter().map(|tasks| *tasks <= quarter));
     let ends: Vec<f64> = run.fresh.iter().map(|f| f.alpha).collect();
     let [lower, middle, upper] = quartiles(after);

@@ -147,8 +147,8 @@ impl Training {
                     let sequential = options.recipe.mode == Mode::Sequential;
                     found
                         .insert(key.into(), seeds.iter().map(|r| r.to_value(sequential)).collect());
-                    let fresh = fresh::measure(run.name, &options, &seeds, session)?;
-                    let of = JudgedRun { name: run.name, train: options, seeds, fresh };
+                    let fresh = fresh::measure(run.name, &options.recipe, &seeds, session)?;
+                    let of = JudgedRun { name: run.name, recipe: options.recipe, seeds, fresh };
                     claims.extend(run.claims.iter().map(|claim| claim.judge(run.subject, &of)));
                     judged.push(of);
                 }
