@@ -1,0 +1,15 @@
+"""In-context temporal-difference learning: models with fixed weights that read a trajectory and predict values.
+
+    >>> import ictd
+    >>> task = ictd.Task("boyan", seed=1)
+    >>> phi, reward = task.sample(100)
+    >>> ictd.Model.universal(gamma=0.9).values(phi, reward, query=task.phi).shape
+    (10,)
+
+The same numbers, to the bit, as the command line's on every machine.
+"""
+
+from ._ictd import Context, Model, Task
+from .runs import SeedRun, load_run, table, train
+
+__all__ = ["Context", "Model", "SeedRun", "Task", "load_run", "table", "train"]

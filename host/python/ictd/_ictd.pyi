@@ -1,0 +1,175 @@
+from os import PathLike
+from collections.abc import Callable
+from typing import Any, Literal, final, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+
+@final
+class Model:
+    """A transformer with fixed weights, or a classical algorithm in its place.
+
+    It takes 1 to 32 features. Errors are `ValueError`, naming the argument, and `FloatingPointError` in a thread
+    whose arithmetic is not IEEE 754's (a library has set flush-to-zero).
+    """
+
+    @staticmethod
+    def universal(d: int | None = None, gamma: float = 0.9) -> Model:
+        """The model that ships: ten numbers a layer, for any number of features, length of context and unit."""
+    @staticmethod
+    def td0(d: int, alpha: float = 0.2, layers: int = 15, gamma: float = 0.9) -> Model:
+        """Theorem 1: each layer is a step of batch TD(0) with C = alpha I. Features should be within about [-1, 1]."""
+    @staticmethod
+    def td_lambda(
+        d: int, lambda_: float = 0.5, alpha: float = 0.2, layers: int = 15, gamma: float = 0.9
+    ) -> Model:
+        """Each layer is a step of batch TD(lambda), under the mask with that trace decay."""
+    @staticmethod
+    def residual_gradient(d: int, alpha: float = 0.2, layers: int = 15, gamma: float = 0.9) -> Model:
+        """Each layer is a step of the residual gradient."""
+    @staticmethod
+    def average_reward(d: int, alpha: float = 0.2, layers: int = 15) -> Model:
+        """Each layer, of two heads, is a step of average-reward TD: differential values."""
+    @staticmethod
+    def online_td(
+        lambda_: float = 0.9, alpha: float = 0.1, gamma: float = 0.9, true_online: bool = True
+    ) -> Model:
+        """Online TD(lambda) with step size alpha (Sutton & Barto, 12.5), or with accumulating traces (12.2)."""
+    @staticmethod
+    def recursive_lstd(
+        lambda_: float = 0.9, ridge: float = 0.3, retention: float = 0.9998, gamma: float = 0.9
+    ) -> Model:
+        """Recursive LSTD(lambda): the past shrinks by `retention` with each transition."""
+    @staticmethod
+    def batch_td(
+        lambda_: float = 0.0, alpha: float = 0.2, iterations: int = 15, gamma: float = 0.9
+    ) -> Model:
+        """So many steps of batch TD(lambda) from w = 0."""
+    @staticmethod
+    def lstd(lambda_: float = 0.9, ridge: float = 0.3, gamma: float = 0.9) -> Model:
+        """LSTD(lambda), each feature in units of its root mean square, with a ridge on the diagonal."""
+    @staticmethod
+    def linear(
+        p: ArrayLike, q: ArrayLike, gamma: float = 0.9, layers: int | None = None, lambda_: float = 0.0
+    ) -> Model:
+        """A transformer with linear attention and the parameters P, Q: (2 d + 1, 2 d + 1) of a layer that is applied
+        `layers` times, or (L, 2 d + 1, 2 d + 1); taken in float32. lambda_: of the mask of TD(lambda)."""
+    @staticmethod
+    def load(
+        path: str | PathLike[str],
+        gamma: float | None = None,
+        layers: int | None = None,
+        seed: int = 0,
+    ) -> Model:
+        """A trained model: .safetensors, data.npz, a stored model, or the folder of a run (its seed `seed`) or seed.
+
+        Raises `FileNotFoundError`, or `ValueError` naming the file and what it should hold.
+        """
+    @property
+    def gamma(self) -> float | None:
+        """The discount; None for average reward."""
+    @property
+    def layers(self) -> int | None:
+        """Layers L, or iterations; None of an algorithm without."""
+    @property
+    def d(self) -> int | None:
+        """The number of features, if it is not any."""
+    def values(
+        self,
+        phi: ArrayLike,
+        reward: ArrayLike,
+        phi_next: ArrayLike | None = None,
+        query: ArrayLike | None = None,
+        gamma: float | None = None,
+        terminal: ArrayLike | None = None,
+        end: ArrayLike | None = None,
+    ) -> Array:
+        """The values, (m,), of the states `query`, (m, d), or of all rows of `phi`, in the context of n transitions.
+
+        phi: (n, d) with phi_next (n, d); or (n + 1, d) alone, a trajectory whose every row follows the one before.
+        reward: (n,). terminal, end: (n,), true where the next state ends the episode (its value is 0), or where the
+        episode is cut. gamma: another discount than the model's.
+        """
+    def weights(
+        self,
+        phi: ArrayLike,
+        reward: ArrayLike,
+        phi_next: ArrayLike | None = None,
+        gamma: float | None = None,
+        terminal: ArrayLike | None = None,
+        end: ArrayLike | None = None,
+    ) -> Array:
+        """w, (d,), of the value function v(s) = <w, phi(s)> in that context."""
+
+@final
+class Context:
+    """What a model has read of a stream, in memory that does not depend on how much.
+
+    d: the number of features, 1 to 32. model: the universal one, with gamma = 0.9, by default. retention: in (0, 1),
+    the past shrinks by that with each transition; by default all is remembered.
+    """
+
+    def __new__(cls, d: int, model: Model | None = None, retention: float | None = None) -> Context: ...
+    def observe(self, phi: ArrayLike, reward: float, phi_next: ArrayLike | None) -> None:
+        """Takes a transition: (d,), a number, (d,). None for phi_next: the episode ended, no value follows."""
+    def end_episode(self) -> None:
+        """The next transition does not follow the last one."""
+    def clear(self) -> None:
+        """Forgets everything."""
+    def copy(self) -> Context:
+        """Another context that has read the same."""
+    def __len__(self) -> int:
+        """How many transitions there were."""
+    def weights(self) -> Array:
+        """w, (d,), of v(s) = <w, phi(s)>. `ValueError` before the first transition."""
+    @overload
+    def values(self, query: list[float]) -> float: ...
+    @overload
+    def values(self, query: ArrayLike) -> Array: ...
+
+@final
+class Task:
+    """A random policy evaluation task of the paper: a Markov reward process with features.
+
+    kind: "boyan" (Boyan's chain, random features and rewards), "boyan-representable" (values linear in the features),
+    "mdp" (a random MDP under a random policy) or "loop". d: features, 1 to 32. states: up to 64.
+    """
+
+    def __new__(
+        cls,
+        kind: Literal["boyan", "boyan-representable", "mdp", "loop"] = "boyan",
+        seed: int = 0,
+        d: int = 4,
+        states: int = 10,
+        gamma: float = 0.9,
+        actions: int = 3,
+    ) -> Task: ...
+    @property
+    def phi(self) -> Array:
+        """Features, (states, d)."""
+    @property
+    def p(self) -> Array:
+        """Transition probabilities, (states, states), from row to column."""
+    @property
+    def p0(self) -> Array:
+        """Initial distribution, (states,)."""
+    @property
+    def reward(self) -> Array:
+        """The reward on leaving a state, (states,)."""
+    @property
+    def value(self) -> Array:
+        """True values, (states,)."""
+    @property
+    def distribution(self) -> Array:
+        """The stationary distribution, (states,)."""
+    def sample(self, n: int, seed: int = 0) -> tuple[Array, Array]:
+        """A trajectory of n transitions: features (n + 1, d), rewards (n,)."""
+
+def train(
+    recipe: str,
+    seeds: list[int],
+    threads: int,
+    on_log: Callable[[int, dict[str, float]], object] | None,
+) -> list[dict[str, Any]]: ...

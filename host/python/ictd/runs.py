@@ -1,0 +1,91 @@
+"""Training runs: made here, or read from the folder of one that the command line made."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _ictd
+
+__all__ = ["SeedRun", "load_run", "table", "train"]
+
+
+@dataclass(frozen=True, eq=False)
+class SeedRun:
+    """What one seed of a run has learned, with the T points of its log and its S stored layers (1 or L)."""
+
+    seed: int
+    #: Of the final parameters' bits: equal on every machine.
+    digest: str
+    #: Columns of length T: `tasks`, `alpha`, `loss`, `vd`, `iws`, `ss`, `msve`; for `pandas.DataFrame`.
+    metrics: dict[str, NDArray[Any]]
+    #: P, (T, S, 2 d + 1, 2 d + 1); S is 0 for an RNN.
+    p: NDArray[np.float32]
+    #: Q, of the same shape.
+    q: NDArray[np.float32]
+
+    def model(self, gamma: float = 0.9, layers: int | None = None, lambda_: float = 0.0) -> _ictd.Model:
+        """The transformer with linear attention that was trained. layers: L, where all share one layer."""
+        return _ictd.Model.linear(self.p[-1], self.q[-1], gamma=gamma, layers=layers, lambda_=lambda_)
+
+
+def train(
+    recipe: Mapping[str, Any] | None = None,
+    seeds: Iterable[int] = (0,),
+    *,
+    threads: int | None = None,
+    on_log: Callable[[int, dict[str, float]], object] | None = None,
+) -> list[SeedRun]:
+    """Trains by multi-task TD (Algorithm 1): one result for each seed, in ascending order.
+
+    recipe: the options of the command line's `train` by name (`{"layers": 1, "batch_size": 32}`); what is left out is
+    the paper's main experiment. threads: by default one for each processor; no bit depends on it. on_log: called with
+    a seed and its metrics at each point of its log, from other threads; an exception in it ends the run, and so does
+    Ctrl-C, with `KeyboardInterrupt`. `ValueError` names the setting that cannot be used.
+    """
+    text = json.dumps({key.replace("_", "-"): value for key, value in (recipe or {}).items()})
+    threads = threads if threads is not None else len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return [SeedRun(**run) for run in _ictd.train(text, list(seeds), threads, on_log)]
+
+
+def load_run(path: str | os.PathLike[str]) -> list[SeedRun]:
+    """The seeds in the folder of a run of the command line's `train`, in ascending order.
+
+    Raises `FileNotFoundError` if the folder or a seed's log is not there, `ValueError` if it is no run's.
+    """
+    folder = Path(path)
+    digests = json.loads((folder / "run.json").read_text()).get("digests", {}).get("seeds", {})
+    seeds = sorted(int(f.name.removeprefix("seed_")) for f in folder.glob("seed_*") if f.name[5:].isdigit())
+    if not seeds:
+        raise ValueError(f"path: {folder} has no folder seed_N; accepted is the folder of a run of `train`")
+    runs = []
+    for seed in seeds:
+        inside = folder / f"seed_{seed}"
+        with open(inside / "metrics.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        names = list(rows[0]) if rows else []
+        metrics: dict[str, NDArray[Any]] = {
+            name: np.array([float(row[name] or "nan") for row in rows], np.int64 if name == "tasks" else float)
+            for name in names
+        }
+        with np.load(inside / "data.npz") as data:
+            p, q = data["P"], data["Q"]
+        runs.append(SeedRun(seed, digests.get(str(seed), ""), metrics, p, q))
+    return runs
+
+
+def table(runs: Iterable[SeedRun]) -> dict[str, NDArray[Any]]:
+    """The metrics of all seeds under each other, with a column `seed`: for `pandas.DataFrame`."""
+    runs = list(runs)
+    columns = {"seed": np.concatenate([np.full(len(run.metrics["tasks"]), run.seed) for run in runs])}
+    for name in runs[0].metrics:
+        columns[name] = np.concatenate([run.metrics[name] for run in runs])
+    return columns

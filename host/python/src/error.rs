@@ -1,0 +1,31 @@
+//! The errors of the library as Python's.
+
+use ictd::Error;
+use ictd::formats::Problem;
+use pyo3::PyErr;
+use pyo3::exceptions::{
+    PyFileNotFoundError, PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError,
+};
+
+/// `ValueError` naming the argument or file, `OSError` for what the system refused.
+pub(crate) fn python(error: Error) -> PyErr {
+    match &error {
+        Error::Option { option, reason } => {
+            let argument = option.trim_start_matches('-').replace('-', "_");
+            PyValueError::new_err(format!("{argument}: {reason}"))
+        }
+        Error::Format(format) => match &format.problem {
+            Problem::Io(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                PyFileNotFoundError::new_err(error.one_line())
+            }
+            Problem::Io(_) => PyOSError::new_err(error.one_line()),
+            _ => PyValueError::new_err(error.one_line()),
+        },
+        Error::Write { .. } => PyOSError::new_err(error.one_line()),
+        Error::Paused { .. } | Error::Interrupted | Error::Stopped => {
+            PyKeyboardInterrupt::new_err(error.one_line())
+        }
+        Error::Defect(_) => PyRuntimeError::new_err(error.one_line()),
+        _ => PyValueError::new_err(error.one_line()),
+    }
+}

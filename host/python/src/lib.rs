@@ -1,0 +1,20 @@
+//! In-context temporal-difference learning for Python: what `ictd/_ictd.pyi` documents.
+
+mod arithmetic;
+mod error;
+mod estimator;
+mod model;
+mod task;
+mod train;
+
+use pyo3::prelude::*;
+
+#[pymodule(gil_used = false)]
+mod _ictd {
+    #[pymodule_export]
+    use crate::model::{Context, Model};
+    #[pymodule_export]
+    use crate::task::Task;
+    #[pymodule_export]
+    use crate::train::train;
+}

@@ -1,0 +1,111 @@
+//! Random policy evaluation tasks.
+
+use crate::arithmetic;
+use crate::error::python;
+use crate::estimator::MAX_FEATURES;
+use ictd::error::Doing as _;
+use ictd_core::rng::{Rng, Stream};
+use ictd_core::tasks::{FiniteTask, FiniteTasks, Mrp, Task as _};
+use numpy::ndarray::Array2;
+use numpy::{PyArray1, PyArray2, ToPyArray};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// The most states.
+const STATES: usize = 64;
+
+/// A Markov reward process with features.
+#[pyclass(frozen, module = "ictd")]
+pub(crate) struct Task {
+    d: usize,
+    gamma: f64,
+    mrp: Box<Mrp<f64, MAX_FEATURES, STATES>>,
+}
+
+type Trajectory<'py> = (Bound<'py, PyArray2<f64>>, Bound<'py, PyArray1<f64>>);
+
+#[pymethods]
+impl Task {
+    #[new]
+    #[pyo3(signature = (kind = "boyan", seed = 0, d = 4, states = 10, gamma = 0.9, actions = 3))]
+    fn new(
+        kind: &str,
+        seed: u64,
+        d: usize,
+        states: usize,
+        gamma: f64,
+        actions: usize,
+    ) -> PyResult<Self> {
+        arithmetic::check()?;
+        let kind = match kind {
+            "boyan" => FiniteTask::BoyanChain,
+            "boyan-representable" => FiniteTask::BoyanChainRepresentable,
+            "mdp" => FiniteTask::RandomMdp { actions },
+            "loop" => FiniteTask::Loop { threshold: 0.5 },
+            _ => {
+                let accepted = "boyan, boyan-representable, mdp or loop";
+                return Err(PyValueError::new_err(format!(
+                    "kind: {kind:?}; accepted is {accepted}"
+                )));
+            }
+        };
+        if !(0.0..1.0).contains(&gamma) {
+            return Err(PyValueError::new_err(format!(
+                "gamma: {gamma}; accepted is a number in [0, 1)"
+            )));
+        }
+        let tasks = FiniteTasks::<STATES> { kind, states };
+        let mrp = tasks.draw_of_dim(d, gamma, &mut Rng::stream(seed, Stream::Tasks));
+        Ok(Task { d, gamma, mrp: Box::new(mrp.doing("the task").map_err(python)?) })
+    }
+
+    /// Features, (states, d).
+    #[getter]
+    fn phi<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+        let features = self.mrp.feature_map();
+        Array2::from_shape_fn((self.mrp.states(), self.d), |(s, i)| features[s][i]).to_pyarray(py)
+    }
+
+    #[getter]
+    fn p<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray2<f64>> {
+        let m = self.mrp.states();
+        let rows: Vec<_> = (0..m).map(|s| self.mrp.transition_from(s)).collect();
+        Array2::from_shape_fn((m, m), |(s, t)| rows[s][t]).to_pyarray(py)
+    }
+
+    #[getter]
+    fn p0<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.mrp.initial().as_slice()[..self.mrp.states()].to_pyarray(py)
+    }
+
+    #[getter]
+    fn reward<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
+        self.mrp.reward().as_slice()[..self.mrp.states()].to_pyarray(py)
+    }
+
+    #[getter]
+    fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let v = self.mrp.true_value(self.gamma).doing("the true value").map_err(python)?;
+        Ok(v.as_slice()[..self.mrp.states()].to_pyarray(py))
+    }
+
+    #[getter]
+    fn distribution<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let d = self.mrp.stationary_distribution().doing("the stationary distribution");
+        Ok(d.map_err(python)?.as_slice()[..self.mrp.states()].to_pyarray(py))
+    }
+
+    #[pyo3(signature = (n, seed = 0))]
+    fn sample<'py>(&self, py: Python<'py>, n: usize, seed: u64) -> Trajectory<'py> {
+        let mut rng = Rng::stream(seed, Stream::Evaluation);
+        let (mut states, mut rewards) = (vec![self.mrp.initial_state(&mut rng)], Vec::new());
+        for t in 0..n {
+            let (reward, next) = self.mrp.step(states[t], &mut rng);
+            rewards.push(reward);
+            states.push(next);
+        }
+        let features = self.mrp.feature_map();
+        let phi = Array2::from_shape_fn((n + 1, self.d), |(t, i)| features[states[t]][i]);
+        (phi.to_pyarray(py), rewards.to_pyarray(py))
+    }
+}

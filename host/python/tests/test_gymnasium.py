@@ -1,0 +1,76 @@
+"""Values in context for any environment with vector observations."""
+
+import gymnasium as gym
+import ictd
+import numpy as np
+import pytest
+from ictd.gymnasium import PredictValue
+
+
+class Ring(gym.Env):
+    """Five states in a ring, each with an own feature; state 4 pays 1."""
+
+    observation_space = gym.spaces.Box(0.0, 1.0, (5,))
+    action_space = gym.spaces.Discrete(1)
+
+    def __init__(self, length=None):
+        self.length = length
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.at, self.steps = 0, 0
+        return np.eye(5)[0], {"own": 1}
+
+    def step(self, action):
+        reward = float(self.at == 4)
+        self.at, self.steps = (self.at + 1) % 5, self.steps + 1
+        return np.eye(5)[self.at], reward, self.steps == self.length, False, {}
+
+
+def test_values_approach_the_true_ones():
+    env = PredictValue(Ring(), gamma=0.9, model=ictd.Model.lstd(lambda_=0.0, ridge=1e-6), features=lambda s: s)
+    _, info = env.reset()
+    assert info == {"own": 1, "value": 0.0}
+    for _ in range(200):
+        info = env.step(0)[-1]
+    true = np.linalg.solve(np.eye(5) - 0.9 * np.roll(np.eye(5), 1, axis=1), np.eye(5)[4])
+    assert abs(info["value"] - true[env.unwrapped.at]) < 1e-3
+
+
+def test_it_is_the_context_fed_by_hand():
+    env, by_hand = PredictValue(Ring(length=7)), ictd.Context(6)
+    phi = lambda state: np.concatenate(([1.0], state))  # noqa: E731
+    before, _ = env.reset()
+    for _ in range(30):
+        after, reward, terminated, _, info = env.step(0)
+        by_hand.observe(phi(before), reward, None if terminated else phi(after))
+        assert info["value"] == (0.0 if terminated else by_hand.values(phi(after)))
+        before = after
+        if terminated:
+            before, info = env.reset()
+            by_hand.end_episode()
+            assert info["value"] == by_hand.values(phi(before))
+    assert len(env.context) == 30
+
+
+def test_a_real_environment_passes_gymnasiums_own_checks():
+    from gymnasium.wrappers import PassiveEnvChecker
+
+    env = PassiveEnvChecker(PredictValue(gym.make("CartPole-v1"), retention=0.99))
+    env.reset(seed=1)
+    env.action_space.seed(1)
+    values = []
+    for _ in range(300):
+        _, _, terminated, truncated, info = env.step(env.action_space.sample())
+        values.append(info["value"])
+        if terminated or truncated:
+            env.reset()
+    # A reward of 1 at each step, and episodes of about 20: between 1 and 1 / (1 - gamma).
+    assert 4.0 < np.mean(values[100:]) < 10.0
+
+
+def test_observations_that_are_no_vectors_are_named():
+    with pytest.raises(ValueError, match=r"env: observations of Discrete\(16\)"):
+        PredictValue(gym.make("FrozenLake-v1"))
+    env = PredictValue(gym.make("FrozenLake-v1"), features=lambda s: np.eye(16)[s])
+    assert env.reset()[1]["value"] == 0.0

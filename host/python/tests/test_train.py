@@ -1,0 +1,135 @@
+"""Training from Python: the command line's bits, watched and interrupted."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import ictd
+import numpy as np
+import pandas
+import pytest
+
+SMALL = {"mrps": 20, "layers": 2, "dim": 2, "context": 8, "states": 5}
+
+
+def test_seeds_are_the_command_lines_to_the_bit(program, tmp_path):
+    options = [part for key, value in SMALL.items() for part in (f"--{key}", str(value))]
+    subprocess.run([program, "train", *options, "--seeds", "3", "--out", tmp_path / "out"], check=True, capture_output=True)
+    (folder,) = {path.parent.parent for path in tmp_path.rglob("seed_0/data.npz")}
+    read, trained = ictd.load_run(folder), ictd.train(SMALL, range(3))
+    assert [run.seed for run in read] == [run.seed for run in trained] == [0, 1, 2]
+    for a, b in zip(read, trained):
+        assert a.digest == b.digest
+        assert a.p.tobytes() == b.p.tobytes() and a.q.tobytes() == b.q.tobytes()
+        assert a.metrics.keys() == b.metrics.keys()
+        assert all(np.array_equal(a.metrics[name], b.metrics[name], equal_nan=True) for name in a.metrics)
+
+
+def test_threads_and_company_do_not_change_a_seed():
+    alone = [ictd.train(SMALL, [seed])[0].digest for seed in (4, 7)]
+    for threads in (1, 3):
+        assert [run.digest for run in ictd.train(SMALL, [7, 4, 4], threads=threads)] == alone
+
+
+def test_every_log_point_is_told():
+    seen = {}
+    runs = ictd.train(SMALL, range(5), on_log=lambda seed, log: seen.setdefault(seed, []).append(log))
+    for run in runs:
+        assert [log["tasks"] for log in seen[run.seed]] == run.metrics["tasks"].tolist() == [10, 20]
+        assert [log["loss"] for log in seen[run.seed]] == run.metrics["loss"].tolist()
+
+
+def test_an_exception_in_on_log_ends_the_run():
+    def fail(seed, log):
+        raise LookupError(f"seed {seed}")
+
+    with pytest.raises(LookupError, match="seed 1"):
+        ictd.train({"mrps": 10**8}, [1], on_log=fail)
+
+
+def test_the_model_that_was_trained_predicts():
+    (run,) = ictd.train(SMALL, [0])
+    task = ictd.Task(d=2, states=5)
+    values = run.model(gamma=0.9, layers=2).values(*task.sample(8), query=task.phi)
+    by_hand = forward(run.p[-1, 0], run.q[-1, 0], *task.sample(8), task.phi)
+    np.testing.assert_allclose(values, by_hand, rtol=1e-9)
+
+
+def forward(p, q, phi, reward, query):
+    """The paper's equation (1), twice: Z + P Z M (Z^T Q Z) / n, and minus the last entry."""
+    p, q, n = p.astype(float), q.astype(float), len(reward)
+    values = []
+    for state in query:
+        z = np.zeros((5, n + 1))
+        z[:2, :n], z[2:4, :n], z[4, :n], z[:2, n] = phi[:-1].T, 0.9 * phi[1:].T, reward, state
+        mask = np.diag([1.0] * n + [0.0])
+        for _ in range(2):
+            z = z + p @ z @ mask @ (z.T @ q @ z) / n
+        values.append(-z[4, n])
+    return values
+
+
+def test_the_table_is_long():
+    runs = ictd.train(SMALL, range(2))
+    frame = pandas.DataFrame(ictd.table(runs))
+    assert frame.groupby("seed").tasks.max().tolist() == [20, 20]
+    assert list(frame.columns[:3]) == ["seed", "tasks", "alpha"]
+
+
+@pytest.mark.parametrize(
+    "recipe, message",
+    [
+        ({"layer": 1}, "recipe: unknown field `layer`"),
+        ({"layers": 0}, "layers"),
+        ({"gamma": 1.0}, "gamma"),
+        ({"attention": "hard"}, "hard"),
+        ({"dim": 2.5}, "2.5"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named(recipe, message):
+    with pytest.raises(ValueError, match=message):
+        ictd.train(recipe)
+
+
+def test_a_folder_that_is_no_run(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        ictd.load_run(tmp_path)
+    (tmp_path / "run.json").write_text("{}")
+    with pytest.raises(ValueError, match="path: .* has no folder seed_N"):
+        ictd.load_run(tmp_path)
+
+
+def test_ctrl_c_is_a_keyboard_interrupt():
+    program = """
+        import ictd, signal
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        try:
+            ictd.train({"mrps": 10**8}, [0], on_log=lambda seed, log: print("begun", flush=True))
+        except KeyboardInterrupt:
+            print("interrupted")
+    """
+    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "begun\n"
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert out.splitlines()[-1] == "interrupted" and process.returncode == 0
+
+
+def test_other_threads_run_while_it_trains():
+    counted, done = [], threading.Event()
+
+    def count():
+        while not done.is_set():
+            counted.append(time.monotonic())
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    ictd.train({"mrps": 100}, range(os.cpu_count() or 1))
+    done.set()
+    thread.join()
+    assert len(counted) > 3 and max(np.diff(counted)) < 1.0

@@ -1,0 +1,190 @@
+"""Models and contexts: their values are the command line's, their errors name the argument."""
+
+import json
+import subprocess
+import threading
+
+import ictd
+import numpy as np
+import pytest
+
+
+def trajectory(n=50, d=4, seed=1):
+    return ictd.Task("boyan", seed=seed, d=d).sample(n, seed=seed)
+
+
+MODELS = {
+    "td0": (ictd.Model.td0(4), ["--construction", "td0"]),
+    "td_lambda": (ictd.Model.td_lambda(4, lambda_=0.5), ["--construction", "td-lambda"]),
+    "residual_gradient": (ictd.Model.residual_gradient(4), ["--construction", "residual-gradient"]),
+    "average_reward": (ictd.Model.average_reward(4), ["--construction", "average-reward"]),
+    "universal": (ictd.Model.universal(gamma=0.9), ["--model", "universal"]),
+}
+
+
+# Average reward is of what never ends.
+STREAMS = [(name, episodes) for name in MODELS for episodes in (False, True) if (name, episodes) != ("average_reward", True)]
+
+
+@pytest.mark.parametrize("name, episodes", STREAMS)
+def test_values_are_the_command_lines_to_the_bit(name, episodes, program, tmp_path):
+    model, options = MODELS[name]
+    phi, reward = trajectory()
+    following, terminal = phi[1:].copy(), np.zeros(50, bool)
+    if episodes:
+        terminal[[9, 30]] = True
+    names = [f"phi_{i}" for i in range(4)] + ["reward"] + [f"phi_next_{i}" for i in range(4)]
+    columns = [phi[:-1], reward[:, None], following]
+    if episodes:
+        names.append("terminal")
+        columns.append(terminal[:, None].astype(int))
+    rows = [",".join(repr(float(x)) for x in row) for row in np.hstack(columns)]
+    (tmp_path / "data.csv").write_text("\n".join([",".join(names), *rows]))
+    arguments = ["evaluate", "--data", tmp_path / "data.csv", *options, "--json", "--out", tmp_path / "out"]
+    found = json.loads(subprocess.run([program, *arguments], capture_output=True, check=True).stdout)
+    marks = {"terminal": terminal} if episodes else {}
+    weights = model.weights(phi[:-1], reward, following, **marks)
+    assert weights.tolist() == (found.get("weights") or found["found"]["weights"])
+
+
+def test_a_stream_and_an_array_give_the_same_bits():
+    phi, reward = trajectory()
+    models = [model for model, _ in MODELS.values()]
+    models += [ictd.Model.batch_td(), ictd.Model.lstd(), ictd.Model.online_td(), ictd.Model.recursive_lstd()]
+    for model in models:
+        context = ictd.Context(4, model)
+        for now, r, following in zip(phi, reward, phi[1:]):
+            context.observe(now, r, following)
+        assert len(context) == 50
+        assert context.values(phi).tobytes() == model.values(phi, reward).tobytes()
+        assert context.weights().tobytes() == model.weights(phi, reward).tobytes()
+        assert context.values(phi[3]) == context.values(phi)[3]
+
+
+def test_batch_td_is_what_the_layers_of_theorem_1_compute():
+    phi, reward = trajectory()
+    transformer = ictd.Model.td0(4, alpha=0.2, layers=15).weights(phi, reward)
+    w = np.zeros(4)
+    for _ in range(15):
+        delta = reward + 0.9 * phi[1:] @ w - phi[:-1] @ w
+        w = w + 0.2 * (delta @ phi[:-1]) / 50
+    np.testing.assert_allclose(transformer, w, rtol=1e-12)
+    np.testing.assert_allclose(ictd.Model.batch_td(alpha=0.2).weights(phi, reward), w, rtol=1e-12)
+
+
+def test_lstd_is_the_textbooks():
+    phi, reward = trajectory(200)
+    phi_t, phi_next = phi[:-1], phi[1:]
+    a, b = phi_t.T @ (phi_t - 0.9 * phi_next), phi_t.T @ reward
+    np.testing.assert_allclose(
+        ictd.Model.lstd(lambda_=0.0, ridge=0.0).weights(phi, reward), np.linalg.solve(a, b), rtol=1e-9
+    )
+
+
+def test_terminal_states_have_no_value_and_cuts_reset_the_trace():
+    phi, reward = trajectory(20)
+    terminal = np.zeros(20, bool)
+    terminal[7] = True
+    following = phi[1:].copy()
+    zero = following.copy()
+    zero[7] = 0.0
+    model = ictd.Model.td_lambda(4)
+    marked = model.weights(phi[:-1], reward, following, terminal=terminal)
+    assert (marked == model.weights(phi[:-1], reward, zero, end=terminal)).all()
+    assert (marked != model.weights(phi[:-1], reward, zero)).any()
+
+
+def test_another_discount_is_another_value():
+    phi, reward = trajectory()
+    model = ictd.Model.universal(gamma=0.9)
+    half = model.values(phi, reward, gamma=0.5)
+    assert half.tobytes() == ictd.Model.universal(gamma=0.5).values(phi, reward).tobytes()
+    assert (half != model.values(phi, reward)).any()
+    assert model.gamma == 0.9
+
+
+def test_a_context_that_forgets_prefers_the_present():
+    context = ictd.Context(1, ictd.Model.lstd(lambda_=0.0, ridge=1e-9, gamma=0.0), retention=0.5)
+    for reward in [100.0] * 20 + [1.0] * 20:
+        context.observe([1.0], reward, [1.0])
+    assert abs(context.values([1.0]) - 1.0) < 1e-3
+    copied = context.copy()
+    context.clear()
+    assert (len(context), len(copied)) == (0, 40)
+
+
+def test_lists_other_dtypes_and_layouts_are_taken():
+    phi, reward = trajectory()
+    model = ictd.Model.universal()
+    expected = model.values(phi, reward).tolist()
+    assert model.values(phi.tolist(), reward.tolist()).tolist() == expected
+    assert model.values(np.asfortranarray(phi), reward).tolist() == expected
+    single = phi.astype(np.float32)
+    assert model.values(single, reward).tolist() == model.values(single.astype(float), reward).tolist()
+
+
+def test_threads_do_not_change_results():
+    phi, reward = trajectory(2000)
+    model = ictd.Model.universal()
+    expected, found = model.values(phi, reward).tobytes(), []
+    work = lambda: found.append(model.values(phi, reward).tobytes())  # noqa: E731
+    threads = [threading.Thread(target=work) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 8
+
+
+PHI, REWARD = np.ones((3, 4)), np.ones(2)
+REFUSED = [
+    (lambda: ictd.Model.universal(gamma=1.0), r"gamma is out of range: accepted is \[0, 1\)"),
+    (lambda: ictd.Model.universal(d=33), "d: 33; accepted is 1 to 32"),
+    (lambda: ictd.Model.td0(0), "d: 0; accepted is 1 to 32"),
+    (lambda: ictd.Model.td0(4, layers=0), "layers"),
+    (lambda: ictd.Model.td_lambda(4, lambda_=2.0), "lambda"),
+    (lambda: ictd.Model.lstd(ridge=-1.0), "ridge"),
+    (lambda: ictd.Model.online_td(alpha=float("nan")), "alpha"),
+    (lambda: ictd.Model.recursive_lstd(retention=1.0), "retention"),
+    (lambda: ictd.Model.universal().values(PHI, np.ones(3)), r"phi: shape \[3, 4\] with 3 rewards; accepted is \(4, d\)"),
+    (lambda: ictd.Model.universal().values(PHI, np.ones(3), PHI[:2]), "phi_next: shape"),
+    (lambda: ictd.Model.universal().values(PHI, REWARD, query=np.ones((2, 3))), r"query: shape \[2, 3\]; accepted is \(m, 4\)"),
+    (lambda: ictd.Model.universal().values(PHI, REWARD, terminal=[True]), "terminal: 1 marks; accepted is 2"),
+    (lambda: ictd.Model.universal().values(PHI * np.nan, REWARD), "phi is NaN or infinite"),
+    (lambda: ictd.Model.universal().values(PHI, REWARD, gamma=-0.1), "gamma"),
+    (lambda: ictd.Model.td0(3).values(PHI, REWARD), "phi: 4 features; accepted is 3"),
+    (lambda: ictd.Model.average_reward(4).values(PHI, REWARD, gamma=0.5), "gamma: average reward has no discount"),
+    (lambda: ictd.Model.universal().values(np.ones((3, 40)), REWARD), "phi: 40 features; accepted is 1 to 32"),
+    (lambda: ictd.Context(0), "d: 0; accepted is 1 to 32"),
+    (lambda: ictd.Context(3, ictd.Model.td0(4)), "d: 3; accepted is 4"),
+    (lambda: ictd.Context(3, retention=1.5), "retention"),
+    (lambda: ictd.Context(3, ictd.Model.online_td(), retention=0.5), "retention: accepted for what reads a context"),
+    (lambda: ictd.Context(3).observe([1.0], 0.0, [1.0] * 3), "phi: 1 features; accepted is 3"),
+    (lambda: ictd.Context(3).weights(), "empty"),
+    (lambda: ictd.Task("chain"), "kind: \"chain\"; accepted is boyan"),
+    (lambda: ictd.Task(states=65), "states"),
+    (lambda: ictd.Task(gamma=1.5), "gamma: 1.5"),
+]
+
+
+@pytest.mark.parametrize("call, message", REFUSED, ids=[message for _, message in REFUSED])
+def test_what_is_wrong_is_a_value_error_that_names_the_argument(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_a_wrong_type_names_the_argument():
+    with pytest.raises(ValueError, match="phi"):
+        ictd.Model.universal().values("abc", [1.0])
+    with pytest.raises(TypeError, match="retention"):
+        ictd.Context(3, retention="all")
+
+
+def test_files_that_are_not_there_or_no_models(tmp_path):
+    with pytest.raises(FileNotFoundError, match="nothing.safetensors"):
+        ictd.Model.load(tmp_path / "nothing.safetensors")
+    (tmp_path / "text.safetensors").write_text("no model")
+    with pytest.raises(ValueError, match="text.safetensors"):
+        ictd.Model.load(tmp_path / "text.safetensors")
+    with pytest.raises(ValueError, match="a folder with parameters.safetensors"):
+        ictd.Model.load(tmp_path)
