@@ -18,6 +18,10 @@ const BOARDS: &[(&str, u32, u32, u32, u32, u32, usize)] = &[
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=BOARD");
+    println!("cargo:rerun-if-env-changed=ALGORITHM");
+    let algorithm = env::var("ALGORITHM").unwrap_or_else(|_| "LSTD".to_owned());
+    println!("cargo:rustc-env=ICTD_ALGORITHM={algorithm}");
+    recording();
     if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("none") {
         return;
     }
@@ -51,9 +55,39 @@ fn main() {
     println!("cargo:rustc-link-arg-bins=--nmagic");
     println!("cargo:rustc-link-arg-bins=-Tlink.x");
     println!("cargo:rustc-link-arg-bin=embedded-demo=-Tdefmt.x");
+    println!("cargo:rustc-link-arg-bin=nexting=-Tdefmt.x");
     println!("cargo:rustc-link-arg-bin=table=-Tdefmt.x");
     println!("cargo:rustc-env=ICTD_BOARD={name}");
     println!("cargo:rustc-env=ICTD_SYSTICK_HZ={systick}");
     let opt_level = env::var("OPT_LEVEL").expect("cargo sets OPT_LEVEL");
     println!("cargo:rustc-env=ICTD_OPT_LEVEL={opt_level}");
+}
+
+/// The recording, with the lines that say whose it is.
+const RECORDING: &str = "../host/assets/signals/gait.csv";
+/// Which of its samples the flash holds: standing, then walking.
+const SAMPLES: std::ops::Range<usize> = 1_200..3_200;
+
+/// Writes the recording that `nexting` carries, as Rust.
+fn recording() {
+    println!("cargo:rerun-if-changed={RECORDING}");
+    let text = fs::read_to_string(RECORDING).expect("the recording is there");
+    let (comments, lines): (Vec<_>, Vec<_>) = text.lines().partition(|line| line.starts_with('#'));
+    let licence: Vec<_> = comments.iter().map(|line| line.trim_start_matches("# ")).collect();
+    let names: Vec<_> = lines[0].split(',').collect();
+    let sample = |line: &&str| -> Vec<i16> {
+        line.split(',').map(|x| x.parse().expect("thousandths of g")).collect()
+    };
+    let samples: Vec<_> = lines[1..][SAMPLES].iter().map(sample).collect();
+    let code = format!(
+        "/// Whose recording it is.\npub(crate) const LICENCE: &str = {:?};\n\
+         /// Its signals.\npub(crate) const NAMES: [&str; {}] = {names:?};\n\
+         /// Its samples, in thousandths of g.\npub(crate) static RECORDING: [[i16; {}]; {}] = {samples:?};\n",
+        licence.join(" "),
+        names.len(),
+        names.len(),
+        samples.len(),
+    );
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
+    fs::write(out.join("recording.rs"), code).expect("OUT_DIR is writable");
 }

@@ -75,6 +75,11 @@ typedef struct ictd_forgetting_1 {
   uint64_t private_[13];
 } ictd_forgetting_1;
 
+// A signal that is seen from its slow average, as 1 features.
+typedef struct ictd_signal_1 {
+  uint64_t private_[4];
+} ictd_signal_1;
+
 // A model of layers that share their parameters, of d = 2: as `ictd train` and `ictd export` store it.
 typedef struct ictd_model_2 {
   uint64_t private_[30];
@@ -99,6 +104,11 @@ typedef struct ictd_growing_2 {
 typedef struct ictd_forgetting_2 {
   uint64_t private_[25];
 } ictd_forgetting_2;
+
+// A signal that is seen from its slow average, as 2 features.
+typedef struct ictd_signal_2 {
+  uint64_t private_[4];
+} ictd_signal_2;
 
 // A model of layers that share their parameters, of d = 3: as `ictd train` and `ictd export` store it.
 typedef struct ictd_model_3 {
@@ -125,6 +135,11 @@ typedef struct ictd_forgetting_3 {
   uint64_t private_[41];
 } ictd_forgetting_3;
 
+// A signal that is seen from its slow average, as 3 features.
+typedef struct ictd_signal_3 {
+  uint64_t private_[5];
+} ictd_signal_3;
+
 // A model of layers that share their parameters, of d = 4: as `ictd train` and `ictd export` store it.
 typedef struct ictd_model_4 {
   uint64_t private_[86];
@@ -149,6 +164,11 @@ typedef struct ictd_growing_4 {
 typedef struct ictd_forgetting_4 {
   uint64_t private_[63];
 } ictd_forgetting_4;
+
+// A signal that is seen from its slow average, as 4 features.
+typedef struct ictd_signal_4 {
+  uint64_t private_[5];
+} ictd_signal_4;
 
 // A model of layers that share their parameters, of d = 5: as `ictd train` and `ictd export` store it.
 typedef struct ictd_model_5 {
@@ -175,6 +195,11 @@ typedef struct ictd_forgetting_5 {
   uint64_t private_[89];
 } ictd_forgetting_5;
 
+// A signal that is seen from its slow average, as 5 features.
+typedef struct ictd_signal_5 {
+  uint64_t private_[6];
+} ictd_signal_5;
+
 // A model of layers that share their parameters, of d = 6: as `ictd train` and `ictd export` store it.
 typedef struct ictd_model_6 {
   uint64_t private_[174];
@@ -199,6 +224,11 @@ typedef struct ictd_growing_6 {
 typedef struct ictd_forgetting_6 {
   uint64_t private_[121];
 } ictd_forgetting_6;
+
+// A signal that is seen from its slow average, as 6 features.
+typedef struct ictd_signal_6 {
+  uint64_t private_[6];
+} ictd_signal_6;
 
 // A model of layers that share their parameters, of d = 7: as `ictd train` and `ictd export` store it.
 typedef struct ictd_model_7 {
@@ -225,6 +255,11 @@ typedef struct ictd_forgetting_7 {
   uint64_t private_[157];
 } ictd_forgetting_7;
 
+// A signal that is seen from its slow average, as 7 features.
+typedef struct ictd_signal_7 {
+  uint64_t private_[7];
+} ictd_signal_7;
+
 // A model of layers that share their parameters, of d = 8: as `ictd train` and `ictd export` store it.
 typedef struct ictd_model_8 {
   uint64_t private_[294];
@@ -249,6 +284,11 @@ typedef struct ictd_growing_8 {
 typedef struct ictd_forgetting_8 {
   uint64_t private_[199];
 } ictd_forgetting_8;
+
+// A signal that is seen from its slow average, as 8 features.
+typedef struct ictd_signal_8 {
+  uint64_t private_[7];
+} ictd_signal_8;
 
 // A model of layers that share their parameters, of d = 9: as `ictd train` and `ictd export` store it.
 typedef struct ictd_model_9 {
@@ -275,6 +315,11 @@ typedef struct ictd_forgetting_9 {
   uint64_t private_[245];
 } ictd_forgetting_9;
 
+// A signal that is seen from its slow average, as 9 features.
+typedef struct ictd_signal_9 {
+  uint64_t private_[8];
+} ictd_signal_9;
+
 // A model of layers that share their parameters, of d = 10: as `ictd train` and `ictd export` store it.
 typedef struct ictd_model_10 {
   uint64_t private_[446];
@@ -299,6 +344,11 @@ typedef struct ictd_growing_10 {
 typedef struct ictd_forgetting_10 {
   uint64_t private_[297];
 } ictd_forgetting_10;
+
+// A signal that is seen from its slow average, as 10 features.
+typedef struct ictd_signal_10 {
+  uint64_t private_[8];
+} ictd_signal_10;
 
 // A model of layers that share their parameters, of d = 11: as `ictd train` and `ictd export` store it.
 typedef struct ictd_model_11 {
@@ -325,6 +375,11 @@ typedef struct ictd_forgetting_11 {
   uint64_t private_[353];
 } ictd_forgetting_11;
 
+// A signal that is seen from its slow average, as 11 features.
+typedef struct ictd_signal_11 {
+  uint64_t private_[9];
+} ictd_signal_11;
+
 // A model of layers that share their parameters, of d = 12: as `ictd train` and `ictd export` store it.
 typedef struct ictd_model_12 {
   uint64_t private_[630];
@@ -349,6 +404,11 @@ typedef struct ictd_growing_12 {
 typedef struct ictd_forgetting_12 {
   uint64_t private_[415];
 } ictd_forgetting_12;
+
+// A signal that is seen from its slow average, as 12 features.
+typedef struct ictd_signal_12 {
+  uint64_t private_[9];
+} ictd_signal_12;
 
 // A model of layers that share their parameters, of d = 13: as `ictd train` and `ictd export` store it.
 typedef struct ictd_model_13 {
@@ -375,6 +435,11 @@ typedef struct ictd_forgetting_13 {
   uint64_t private_[481];
 } ictd_forgetting_13;
 
+// A signal that is seen from its slow average, as 13 features.
+typedef struct ictd_signal_13 {
+  uint64_t private_[10];
+} ictd_signal_13;
+
 // A model of layers that share their parameters, of d = 14: as `ictd train` and `ictd export` store it.
 typedef struct ictd_model_14 {
   uint64_t private_[846];
@@ -399,6 +464,11 @@ typedef struct ictd_growing_14 {
 typedef struct ictd_forgetting_14 {
   uint64_t private_[553];
 } ictd_forgetting_14;
+
+// A signal that is seen from its slow average, as 14 features.
+typedef struct ictd_signal_14 {
+  uint64_t private_[10];
+} ictd_signal_14;
 
 // A model of layers that share their parameters, of d = 15: as `ictd train` and `ictd export` store it.
 typedef struct ictd_model_15 {
@@ -425,6 +495,11 @@ typedef struct ictd_forgetting_15 {
   uint64_t private_[629];
 } ictd_forgetting_15;
 
+// A signal that is seen from its slow average, as 15 features.
+typedef struct ictd_signal_15 {
+  uint64_t private_[11];
+} ictd_signal_15;
+
 // A model of layers that share their parameters, of d = 16: as `ictd train` and `ictd export` store it.
 typedef struct ictd_model_16 {
   uint64_t private_[1094];
@@ -449,6 +524,31 @@ typedef struct ictd_growing_16 {
 typedef struct ictd_forgetting_16 {
   uint64_t private_[711];
 } ictd_forgetting_16;
+
+// A signal that is seen from its slow average, as 16 features.
+typedef struct ictd_signal_16 {
+  uint64_t private_[11];
+} ictd_signal_16;
+
+// Predicts 1 of a sensor's signals at once, each for 4 discounts, from one context of 4 features that forgets.
+typedef struct ictd_nexting_1 {
+  uint64_t private_[130];
+} ictd_nexting_1;
+
+// Predicts 2 of a sensor's signals at once, each for 4 discounts, from one context of 6 features that forgets.
+typedef struct ictd_nexting_2 {
+  uint64_t private_[243];
+} ictd_nexting_2;
+
+// Predicts 3 of a sensor's signals at once, each for 4 discounts, from one context of 6 features that forgets.
+typedef struct ictd_nexting_3 {
+  uint64_t private_[288];
+} ictd_nexting_3;
+
+// Predicts 4 of a sensor's signals at once, each for 4 discounts, from one context of 8 features that forgets.
+typedef struct ictd_nexting_4 {
+  uint64_t private_[457];
+} ictd_nexting_4;
 
 #ifdef __cplusplus
 extern "C" {
@@ -529,6 +629,22 @@ enum ictd_status ictd_forgetting_1_predict_by(const struct ictd_forgetting_1 *co
                                               const struct ictd_model_1 *model,
                                               struct ictd_value_function_1 *value_function);
 
+// A signal that has not begun.
+enum ictd_status ictd_signal_1_init(struct ictd_signal_1 *signal);
+
+// Takes the next value, and writes the 1 features after it and its deviation from the slow average before it: the
+// reward of the transition to these features.
+enum ictd_status ictd_signal_1_observe(struct ictd_signal_1 *signal, float value, float *phi, float *deviation);
+
+// The next value does not follow the last one.
+enum ictd_status ictd_signal_1_end_episode(struct ictd_signal_1 *signal);
+
+// The discounted sum of the values that follow, from that of the deviations, which is what a value function says of the
+// latest features; NaN if the pointer is null.
+float ictd_signal_1_discounted_sum(const struct ictd_signal_1 *signal,
+                                   float gamma,
+                                   float of_deviations);
+
 // Reads a stored model: `len` bytes, which are needed no longer afterwards.
 enum ictd_status ictd_model_2_read(struct ictd_model_2 *model, const uint8_t *bytes, size_t len);
 
@@ -590,6 +706,22 @@ enum ictd_status ictd_forgetting_2_predict(const struct ictd_forgetting_2 *conte
 enum ictd_status ictd_forgetting_2_predict_by(const struct ictd_forgetting_2 *context,
                                               const struct ictd_model_2 *model,
                                               struct ictd_value_function_2 *value_function);
+
+// A signal that has not begun.
+enum ictd_status ictd_signal_2_init(struct ictd_signal_2 *signal);
+
+// Takes the next value, and writes the 2 features after it and its deviation from the slow average before it: the
+// reward of the transition to these features.
+enum ictd_status ictd_signal_2_observe(struct ictd_signal_2 *signal, float value, float *phi, float *deviation);
+
+// The next value does not follow the last one.
+enum ictd_status ictd_signal_2_end_episode(struct ictd_signal_2 *signal);
+
+// The discounted sum of the values that follow, from that of the deviations, which is what a value function says of the
+// latest features; NaN if the pointer is null.
+float ictd_signal_2_discounted_sum(const struct ictd_signal_2 *signal,
+                                   float gamma,
+                                   float of_deviations);
 
 // Reads a stored model: `len` bytes, which are needed no longer afterwards.
 enum ictd_status ictd_model_3_read(struct ictd_model_3 *model, const uint8_t *bytes, size_t len);
@@ -653,6 +785,22 @@ enum ictd_status ictd_forgetting_3_predict_by(const struct ictd_forgetting_3 *co
                                               const struct ictd_model_3 *model,
                                               struct ictd_value_function_3 *value_function);
 
+// A signal that has not begun.
+enum ictd_status ictd_signal_3_init(struct ictd_signal_3 *signal);
+
+// Takes the next value, and writes the 3 features after it and its deviation from the slow average before it: the
+// reward of the transition to these features.
+enum ictd_status ictd_signal_3_observe(struct ictd_signal_3 *signal, float value, float *phi, float *deviation);
+
+// The next value does not follow the last one.
+enum ictd_status ictd_signal_3_end_episode(struct ictd_signal_3 *signal);
+
+// The discounted sum of the values that follow, from that of the deviations, which is what a value function says of the
+// latest features; NaN if the pointer is null.
+float ictd_signal_3_discounted_sum(const struct ictd_signal_3 *signal,
+                                   float gamma,
+                                   float of_deviations);
+
 // Reads a stored model: `len` bytes, which are needed no longer afterwards.
 enum ictd_status ictd_model_4_read(struct ictd_model_4 *model, const uint8_t *bytes, size_t len);
 
@@ -714,6 +862,22 @@ enum ictd_status ictd_forgetting_4_predict(const struct ictd_forgetting_4 *conte
 enum ictd_status ictd_forgetting_4_predict_by(const struct ictd_forgetting_4 *context,
                                               const struct ictd_model_4 *model,
                                               struct ictd_value_function_4 *value_function);
+
+// A signal that has not begun.
+enum ictd_status ictd_signal_4_init(struct ictd_signal_4 *signal);
+
+// Takes the next value, and writes the 4 features after it and its deviation from the slow average before it: the
+// reward of the transition to these features.
+enum ictd_status ictd_signal_4_observe(struct ictd_signal_4 *signal, float value, float *phi, float *deviation);
+
+// The next value does not follow the last one.
+enum ictd_status ictd_signal_4_end_episode(struct ictd_signal_4 *signal);
+
+// The discounted sum of the values that follow, from that of the deviations, which is what a value function says of the
+// latest features; NaN if the pointer is null.
+float ictd_signal_4_discounted_sum(const struct ictd_signal_4 *signal,
+                                   float gamma,
+                                   float of_deviations);
 
 // Reads a stored model: `len` bytes, which are needed no longer afterwards.
 enum ictd_status ictd_model_5_read(struct ictd_model_5 *model, const uint8_t *bytes, size_t len);
@@ -777,6 +941,22 @@ enum ictd_status ictd_forgetting_5_predict_by(const struct ictd_forgetting_5 *co
                                               const struct ictd_model_5 *model,
                                               struct ictd_value_function_5 *value_function);
 
+// A signal that has not begun.
+enum ictd_status ictd_signal_5_init(struct ictd_signal_5 *signal);
+
+// Takes the next value, and writes the 5 features after it and its deviation from the slow average before it: the
+// reward of the transition to these features.
+enum ictd_status ictd_signal_5_observe(struct ictd_signal_5 *signal, float value, float *phi, float *deviation);
+
+// The next value does not follow the last one.
+enum ictd_status ictd_signal_5_end_episode(struct ictd_signal_5 *signal);
+
+// The discounted sum of the values that follow, from that of the deviations, which is what a value function says of the
+// latest features; NaN if the pointer is null.
+float ictd_signal_5_discounted_sum(const struct ictd_signal_5 *signal,
+                                   float gamma,
+                                   float of_deviations);
+
 // Reads a stored model: `len` bytes, which are needed no longer afterwards.
 enum ictd_status ictd_model_6_read(struct ictd_model_6 *model, const uint8_t *bytes, size_t len);
 
@@ -838,6 +1018,22 @@ enum ictd_status ictd_forgetting_6_predict(const struct ictd_forgetting_6 *conte
 enum ictd_status ictd_forgetting_6_predict_by(const struct ictd_forgetting_6 *context,
                                               const struct ictd_model_6 *model,
                                               struct ictd_value_function_6 *value_function);
+
+// A signal that has not begun.
+enum ictd_status ictd_signal_6_init(struct ictd_signal_6 *signal);
+
+// Takes the next value, and writes the 6 features after it and its deviation from the slow average before it: the
+// reward of the transition to these features.
+enum ictd_status ictd_signal_6_observe(struct ictd_signal_6 *signal, float value, float *phi, float *deviation);
+
+// The next value does not follow the last one.
+enum ictd_status ictd_signal_6_end_episode(struct ictd_signal_6 *signal);
+
+// The discounted sum of the values that follow, from that of the deviations, which is what a value function says of the
+// latest features; NaN if the pointer is null.
+float ictd_signal_6_discounted_sum(const struct ictd_signal_6 *signal,
+                                   float gamma,
+                                   float of_deviations);
 
 // Reads a stored model: `len` bytes, which are needed no longer afterwards.
 enum ictd_status ictd_model_7_read(struct ictd_model_7 *model, const uint8_t *bytes, size_t len);
@@ -901,6 +1097,22 @@ enum ictd_status ictd_forgetting_7_predict_by(const struct ictd_forgetting_7 *co
                                               const struct ictd_model_7 *model,
                                               struct ictd_value_function_7 *value_function);
 
+// A signal that has not begun.
+enum ictd_status ictd_signal_7_init(struct ictd_signal_7 *signal);
+
+// Takes the next value, and writes the 7 features after it and its deviation from the slow average before it: the
+// reward of the transition to these features.
+enum ictd_status ictd_signal_7_observe(struct ictd_signal_7 *signal, float value, float *phi, float *deviation);
+
+// The next value does not follow the last one.
+enum ictd_status ictd_signal_7_end_episode(struct ictd_signal_7 *signal);
+
+// The discounted sum of the values that follow, from that of the deviations, which is what a value function says of the
+// latest features; NaN if the pointer is null.
+float ictd_signal_7_discounted_sum(const struct ictd_signal_7 *signal,
+                                   float gamma,
+                                   float of_deviations);
+
 // Reads a stored model: `len` bytes, which are needed no longer afterwards.
 enum ictd_status ictd_model_8_read(struct ictd_model_8 *model, const uint8_t *bytes, size_t len);
 
@@ -963,6 +1175,22 @@ enum ictd_status ictd_forgetting_8_predict_by(const struct ictd_forgetting_8 *co
                                               const struct ictd_model_8 *model,
                                               struct ictd_value_function_8 *value_function);
 
+// A signal that has not begun.
+enum ictd_status ictd_signal_8_init(struct ictd_signal_8 *signal);
+
+// Takes the next value, and writes the 8 features after it and its deviation from the slow average before it: the
+// reward of the transition to these features.
+enum ictd_status ictd_signal_8_observe(struct ictd_signal_8 *signal, float value, float *phi, float *deviation);
+
+// The next value does not follow the last one.
+enum ictd_status ictd_signal_8_end_episode(struct ictd_signal_8 *signal);
+
+// The discounted sum of the values that follow, from that of the deviations, which is what a value function says of the
+// latest features; NaN if the pointer is null.
+float ictd_signal_8_discounted_sum(const struct ictd_signal_8 *signal,
+                                   float gamma,
+                                   float of_deviations);
+
 // Reads a stored model: `len` bytes, which are needed no longer afterwards.
 enum ictd_status ictd_model_9_read(struct ictd_model_9 *model, const uint8_t *bytes, size_t len);
 
@@ -1024,6 +1252,22 @@ enum ictd_status ictd_forgetting_9_predict(const struct ictd_forgetting_9 *conte
 enum ictd_status ictd_forgetting_9_predict_by(const struct ictd_forgetting_9 *context,
                                               const struct ictd_model_9 *model,
                                               struct ictd_value_function_9 *value_function);
+
+// A signal that has not begun.
+enum ictd_status ictd_signal_9_init(struct ictd_signal_9 *signal);
+
+// Takes the next value, and writes the 9 features after it and its deviation from the slow average before it: the
+// reward of the transition to these features.
+enum ictd_status ictd_signal_9_observe(struct ictd_signal_9 *signal, float value, float *phi, float *deviation);
+
+// The next value does not follow the last one.
+enum ictd_status ictd_signal_9_end_episode(struct ictd_signal_9 *signal);
+
+// The discounted sum of the values that follow, from that of the deviations, which is what a value function says of the
+// latest features; NaN if the pointer is null.
+float ictd_signal_9_discounted_sum(const struct ictd_signal_9 *signal,
+                                   float gamma,
+                                   float of_deviations);
 
 // Reads a stored model: `len` bytes, which are needed no longer afterwards.
 enum ictd_status ictd_model_10_read(struct ictd_model_10 *model, const uint8_t *bytes, size_t len);
@@ -1091,6 +1335,22 @@ enum ictd_status ictd_forgetting_10_predict_by(const struct ictd_forgetting_10 *
                                                const struct ictd_model_10 *model,
                                                struct ictd_value_function_10 *value_function);
 
+// A signal that has not begun.
+enum ictd_status ictd_signal_10_init(struct ictd_signal_10 *signal);
+
+// Takes the next value, and writes the 10 features after it and its deviation from the slow average before it: the
+// reward of the transition to these features.
+enum ictd_status ictd_signal_10_observe(struct ictd_signal_10 *signal, float value, float *phi, float *deviation);
+
+// The next value does not follow the last one.
+enum ictd_status ictd_signal_10_end_episode(struct ictd_signal_10 *signal);
+
+// The discounted sum of the values that follow, from that of the deviations, which is what a value function says of the
+// latest features; NaN if the pointer is null.
+float ictd_signal_10_discounted_sum(const struct ictd_signal_10 *signal,
+                                    float gamma,
+                                    float of_deviations);
+
 // Reads a stored model: `len` bytes, which are needed no longer afterwards.
 enum ictd_status ictd_model_11_read(struct ictd_model_11 *model, const uint8_t *bytes, size_t len);
 
@@ -1156,6 +1416,22 @@ enum ictd_status ictd_forgetting_11_predict(const struct ictd_forgetting_11 *con
 enum ictd_status ictd_forgetting_11_predict_by(const struct ictd_forgetting_11 *context,
                                                const struct ictd_model_11 *model,
                                                struct ictd_value_function_11 *value_function);
+
+// A signal that has not begun.
+enum ictd_status ictd_signal_11_init(struct ictd_signal_11 *signal);
+
+// Takes the next value, and writes the 11 features after it and its deviation from the slow average before it: the
+// reward of the transition to these features.
+enum ictd_status ictd_signal_11_observe(struct ictd_signal_11 *signal, float value, float *phi, float *deviation);
+
+// The next value does not follow the last one.
+enum ictd_status ictd_signal_11_end_episode(struct ictd_signal_11 *signal);
+
+// The discounted sum of the values that follow, from that of the deviations, which is what a value function says of the
+// latest features; NaN if the pointer is null.
+float ictd_signal_11_discounted_sum(const struct ictd_signal_11 *signal,
+                                    float gamma,
+                                    float of_deviations);
 
 // Reads a stored model: `len` bytes, which are needed no longer afterwards.
 enum ictd_status ictd_model_12_read(struct ictd_model_12 *model, const uint8_t *bytes, size_t len);
@@ -1223,6 +1499,22 @@ enum ictd_status ictd_forgetting_12_predict_by(const struct ictd_forgetting_12 *
                                                const struct ictd_model_12 *model,
                                                struct ictd_value_function_12 *value_function);
 
+// A signal that has not begun.
+enum ictd_status ictd_signal_12_init(struct ictd_signal_12 *signal);
+
+// Takes the next value, and writes the 12 features after it and its deviation from the slow average before it: the
+// reward of the transition to these features.
+enum ictd_status ictd_signal_12_observe(struct ictd_signal_12 *signal, float value, float *phi, float *deviation);
+
+// The next value does not follow the last one.
+enum ictd_status ictd_signal_12_end_episode(struct ictd_signal_12 *signal);
+
+// The discounted sum of the values that follow, from that of the deviations, which is what a value function says of the
+// latest features; NaN if the pointer is null.
+float ictd_signal_12_discounted_sum(const struct ictd_signal_12 *signal,
+                                    float gamma,
+                                    float of_deviations);
+
 // Reads a stored model: `len` bytes, which are needed no longer afterwards.
 enum ictd_status ictd_model_13_read(struct ictd_model_13 *model, const uint8_t *bytes, size_t len);
 
@@ -1288,6 +1580,22 @@ enum ictd_status ictd_forgetting_13_predict(const struct ictd_forgetting_13 *con
 enum ictd_status ictd_forgetting_13_predict_by(const struct ictd_forgetting_13 *context,
                                                const struct ictd_model_13 *model,
                                                struct ictd_value_function_13 *value_function);
+
+// A signal that has not begun.
+enum ictd_status ictd_signal_13_init(struct ictd_signal_13 *signal);
+
+// Takes the next value, and writes the 13 features after it and its deviation from the slow average before it: the
+// reward of the transition to these features.
+enum ictd_status ictd_signal_13_observe(struct ictd_signal_13 *signal, float value, float *phi, float *deviation);
+
+// The next value does not follow the last one.
+enum ictd_status ictd_signal_13_end_episode(struct ictd_signal_13 *signal);
+
+// The discounted sum of the values that follow, from that of the deviations, which is what a value function says of the
+// latest features; NaN if the pointer is null.
+float ictd_signal_13_discounted_sum(const struct ictd_signal_13 *signal,
+                                    float gamma,
+                                    float of_deviations);
 
 // Reads a stored model: `len` bytes, which are needed no longer afterwards.
 enum ictd_status ictd_model_14_read(struct ictd_model_14 *model, const uint8_t *bytes, size_t len);
@@ -1355,6 +1663,22 @@ enum ictd_status ictd_forgetting_14_predict_by(const struct ictd_forgetting_14 *
                                                const struct ictd_model_14 *model,
                                                struct ictd_value_function_14 *value_function);
 
+// A signal that has not begun.
+enum ictd_status ictd_signal_14_init(struct ictd_signal_14 *signal);
+
+// Takes the next value, and writes the 14 features after it and its deviation from the slow average before it: the
+// reward of the transition to these features.
+enum ictd_status ictd_signal_14_observe(struct ictd_signal_14 *signal, float value, float *phi, float *deviation);
+
+// The next value does not follow the last one.
+enum ictd_status ictd_signal_14_end_episode(struct ictd_signal_14 *signal);
+
+// The discounted sum of the values that follow, from that of the deviations, which is what a value function says of the
+// latest features; NaN if the pointer is null.
+float ictd_signal_14_discounted_sum(const struct ictd_signal_14 *signal,
+                                    float gamma,
+                                    float of_deviations);
+
 // Reads a stored model: `len` bytes, which are needed no longer afterwards.
 enum ictd_status ictd_model_15_read(struct ictd_model_15 *model, const uint8_t *bytes, size_t len);
 
@@ -1421,6 +1745,22 @@ enum ictd_status ictd_forgetting_15_predict_by(const struct ictd_forgetting_15 *
                                                const struct ictd_model_15 *model,
                                                struct ictd_value_function_15 *value_function);
 
+// A signal that has not begun.
+enum ictd_status ictd_signal_15_init(struct ictd_signal_15 *signal);
+
+// Takes the next value, and writes the 15 features after it and its deviation from the slow average before it: the
+// reward of the transition to these features.
+enum ictd_status ictd_signal_15_observe(struct ictd_signal_15 *signal, float value, float *phi, float *deviation);
+
+// The next value does not follow the last one.
+enum ictd_status ictd_signal_15_end_episode(struct ictd_signal_15 *signal);
+
+// The discounted sum of the values that follow, from that of the deviations, which is what a value function says of the
+// latest features; NaN if the pointer is null.
+float ictd_signal_15_discounted_sum(const struct ictd_signal_15 *signal,
+                                    float gamma,
+                                    float of_deviations);
+
 // Reads a stored model: `len` bytes, which are needed no longer afterwards.
 enum ictd_status ictd_model_16_read(struct ictd_model_16 *model, const uint8_t *bytes, size_t len);
 
@@ -1486,6 +1826,66 @@ enum ictd_status ictd_forgetting_16_predict(const struct ictd_forgetting_16 *con
 enum ictd_status ictd_forgetting_16_predict_by(const struct ictd_forgetting_16 *context,
                                                const struct ictd_model_16 *model,
                                                struct ictd_value_function_16 *value_function);
+
+// A signal that has not begun.
+enum ictd_status ictd_signal_16_init(struct ictd_signal_16 *signal);
+
+// Takes the next value, and writes the 16 features after it and its deviation from the slow average before it: the
+// reward of the transition to these features.
+enum ictd_status ictd_signal_16_observe(struct ictd_signal_16 *signal, float value, float *phi, float *deviation);
+
+// The next value does not follow the last one.
+enum ictd_status ictd_signal_16_end_episode(struct ictd_signal_16 *signal);
+
+// The discounted sum of the values that follow, from that of the deviations, which is what a value function says of the
+// latest features; NaN if the pointer is null.
+float ictd_signal_16_discounted_sum(const struct ictd_signal_16 *signal,
+                                    float gamma,
+                                    float of_deviations);
+
+// A predictor that has seen nothing, of 4 discounts in [0, 1), in which the past counts `retention` times as much, in
+// (0, 1), after each sample: 0.998 remembers about 500.
+enum ictd_status ictd_nexting_1_init(struct ictd_nexting_1 *nexting, const float *discounts, float retention);
+
+// Takes the next sample, 1 floats, and writes 1 * 4 floats: of each signal, for each discount, the sum over k of
+// discount^k times the value k + 1 samples later. One value function is computed anew; each has its turn.
+enum ictd_status ictd_nexting_1_observe(struct ictd_nexting_1 *nexting, const float *values, float *predictions);
+
+// The next sample does not follow the last one.
+enum ictd_status ictd_nexting_1_end_episode(struct ictd_nexting_1 *nexting);
+
+// A predictor that has seen nothing, of 4 discounts in [0, 1), in which the past counts `retention` times as much, in
+// (0, 1), after each sample: 0.998 remembers about 500.
+enum ictd_status ictd_nexting_2_init(struct ictd_nexting_2 *nexting, const float *discounts, float retention);
+
+// Takes the next sample, 2 floats, and writes 2 * 4 floats: of each signal, for each discount, the sum over k of
+// discount^k times the value k + 1 samples later. One value function is computed anew; each has its turn.
+enum ictd_status ictd_nexting_2_observe(struct ictd_nexting_2 *nexting, const float *values, float *predictions);
+
+// The next sample does not follow the last one.
+enum ictd_status ictd_nexting_2_end_episode(struct ictd_nexting_2 *nexting);
+
+// A predictor that has seen nothing, of 4 discounts in [0, 1), in which the past counts `retention` times as much, in
+// (0, 1), after each sample: 0.998 remembers about 500.
+enum ictd_status ictd_nexting_3_init(struct ictd_nexting_3 *nexting, const float *discounts, float retention);
+
+// Takes the next sample, 3 floats, and writes 3 * 4 floats: of each signal, for each discount, the sum over k of
+// discount^k times the value k + 1 samples later. One value function is computed anew; each has its turn.
+enum ictd_status ictd_nexting_3_observe(struct ictd_nexting_3 *nexting, const float *values, float *predictions);
+
+// The next sample does not follow the last one.
+enum ictd_status ictd_nexting_3_end_episode(struct ictd_nexting_3 *nexting);
+
+// A predictor that has seen nothing, of 4 discounts in [0, 1), in which the past counts `retention` times as much, in
+// (0, 1), after each sample: 0.998 remembers about 500.
+enum ictd_status ictd_nexting_4_init(struct ictd_nexting_4 *nexting, const float *discounts, float retention);
+
+// Takes the next sample, 4 floats, and writes 4 * 4 floats: of each signal, for each discount, the sum over k of
+// discount^k times the value k + 1 samples later. One value function is computed anew; each has its turn.
+enum ictd_status ictd_nexting_4_observe(struct ictd_nexting_4 *nexting, const float *values, float *predictions);
+
+// The next sample does not follow the last one.
+enum ictd_status ictd_nexting_4_end_episode(struct ictd_nexting_4 *nexting);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -52,6 +52,42 @@ int main(void) {
     EXPECT(ictd_forgetting_2_predict_by(&context, &td, &value) == ICTD_STATUS_OK);
     EXPECT(ictd_value_2(&value, phi) > 0.0f);
 
+    /* Signals: the features and deviations of a level that stays are 0, and its discounted sum is its horizon. */
+    ictd_signal_2 signal;
+    float features[2], deviation = 7.0f;
+    EXPECT(ictd_signal_2_init(NULL) == ICTD_STATUS_NULL);
+    EXPECT(ictd_signal_2_init(&signal) == ICTD_STATUS_OK);
+    EXPECT(ictd_signal_2_observe(&signal, NAN, features, &deviation) == ICTD_STATUS_NON_FINITE && deviation == 7.0f);
+    EXPECT(ictd_signal_2_observe(&signal, 3.0f, features, NULL) == ICTD_STATUS_NULL);
+    EXPECT(ictd_signal_2_observe(&signal, 3.0f, features, &deviation) == ICTD_STATUS_OK);
+    EXPECT(features[0] == 0.0f && features[1] == 0.0f && deviation == 0.0f);
+    EXPECT(ictd_signal_2_discounted_sum(&signal, 0.5f, 0.0f) == 6.0f);
+    EXPECT(ictd_signal_2_end_episode(&signal) == ICTD_STATUS_OK && ictd_signal_2_end_episode(NULL) == ICTD_STATUS_NULL);
+    EXPECT(isnan(ictd_signal_2_discounted_sum(NULL, 0.5f, 0.0f)));
+
+    /* Predictions of two signals, one that alternates and one that stays. */
+    const float discounts[4] = {0.5f, 0.8f, 0.9f, 0.95f}, no_discounts[4] = {0.5f, 0.8f, 0.9f, 1.0f};
+    float predictions[2][4] = {{-1.0f}};
+    ictd_nexting_2 *nexting = malloc(sizeof *nexting);
+    EXPECT(nexting && ictd_nexting_2_init(nexting, NULL, 0.99f) == ICTD_STATUS_NULL);
+    EXPECT(ictd_nexting_2_init(nexting, no_discounts, 0.99f) == ICTD_STATUS_OUT_OF_RANGE);
+    EXPECT(ictd_nexting_2_init(nexting, discounts, 1.0f) == ICTD_STATUS_OUT_OF_RANGE);
+    EXPECT(ictd_nexting_2_init(nexting, discounts, 0.99f) == ICTD_STATUS_OK);
+    EXPECT(ictd_nexting_2_observe(nexting, bad, predictions[0]) == ICTD_STATUS_NON_FINITE && predictions[0][0] == -1.0f);
+    EXPECT(ictd_nexting_2_observe(nexting, phi, NULL) == ICTD_STATUS_NULL);
+    for (int t = 0; t < 200; t++) {
+        const float values[2] = {(float)(t % 2), 4.0f};
+        EXPECT(ictd_nexting_2_observe(nexting, values, predictions[0]) == ICTD_STATUS_OK);
+    }
+    /* 0, 1, 0, ... follows: gamma / (1 - gamma^2). */
+    EXPECT(fabsf(predictions[0][0] - 0.5f / 0.75f) < 0.1f && fabsf(predictions[1][0] - 8.0f) < 1e-3f);
+    EXPECT(ictd_nexting_2_end_episode(nexting) == ICTD_STATUS_OK);
+    EXPECT(ictd_nexting_2_end_episode(NULL) == ICTD_STATUS_NULL);
+    free(nexting);
+    ictd_nexting_4 *four = malloc(sizeof *four);
+    EXPECT(four && ictd_nexting_4_init(four, discounts, 0.5f) == ICTD_STATUS_OK);
+    free(four);
+
     /* Every struct has room for what the library writes: on the heap, where a sanitizer sees one byte too many. */
     ictd_growing_16 *large = malloc(sizeof *large);
     ictd_model_16 *dense = malloc(sizeof *dense);

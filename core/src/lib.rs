@@ -146,6 +146,7 @@ pub mod linalg;
 pub mod mask;
 pub mod metrics;
 pub mod model;
+pub mod nexting;
 pub mod normalised;
 pub mod prompt;
 pub mod rng;

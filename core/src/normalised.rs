@@ -47,9 +47,9 @@ use crate::vector::Vector;
 /// The least pivot of the decompositions, of features with unit second moment.
 const LEAST_PIVOT: f64 = 1.0 / 1_048_576.0;
 
-/// How many root mean squares of its context a feature may reach; uniform and binary features stay below. (After
+/// How many root mean squares of what was seen a feature may reach; uniform and binary features stay below. (After
 /// one or two transitions a feature that happened to be small there would count a hundredfold.)
-const REACH: f64 = 2.0;
+pub(crate) const REACH: f64 = 2.0;
 
 /// What a normalised read needs of a context: G(gamma), F and sum r^2.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -34,6 +34,7 @@
 //! ```
 
 use crate::error::Error;
+use crate::normalised::REACH;
 use crate::scalar::{Scalar, check_lanes};
 use crate::transition::FeatureVector;
 use crate::value_function::clamp;
@@ -43,8 +44,6 @@ const SLOW: f64 = 0.04;
 /// The same of two more averages among the features.
 const FAST: f64 = 0.2;
 const SLOWEST: f64 = 0.01;
-/// How many root mean squares a scaled feature may reach, as in the queries of the universal model.
-const REACH: f64 = 2.0;
 
 /// The slow average a_t of a cumulant, from which its deviations are seen.
 ///

@@ -1,7 +1,8 @@
 //! What the operations cost on this chip.
 
-use crate::chip::{Counter, stack_used};
+use crate::chip::{Counter, flash, stack_used, static_ram};
 use crate::demo::{self, GAMMA, TRAINED};
+use crate::log::decimals;
 use core::hint::black_box;
 use ictd_core::Error;
 use ictd_core::context::Growing;
@@ -202,30 +203,8 @@ fn literal(counter: &mut Counter, model: &Model<4>, unit: &str) -> Result<(), Er
         LITERAL,
         cost,
         unit,
-        demo::decimals(all_columns?),
-        demo::decimals(streaming)
+        decimals(all_columns?),
+        decimals(streaming)
     );
     Ok(())
-}
-
-unsafe extern "C" {
-    static __sdata: u32;
-    static __edata: u32;
-    static __sbss: u32;
-    static __ebss: u32;
-    static __sidata: u32;
-    static __vector_table: u32;
-}
-
-/// Bytes of static RAM.
-fn static_ram() -> u32 {
-    let data = (&raw const __edata).addr() - (&raw const __sdata).addr();
-    let bss = (&raw const __ebss).addr() - (&raw const __sbss).addr();
-    (data + bss) as u32
-}
-
-/// Bytes of flash: from the vector table to the end of the initial values of static RAM.
-fn flash() -> u32 {
-    let data = (&raw const __edata).addr() - (&raw const __sdata).addr();
-    ((&raw const __sidata).addr() + data - (&raw const __vector_table).addr()) as u32
 }

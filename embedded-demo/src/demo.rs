@@ -1,6 +1,6 @@
 //! The demo, the same on the chip and on the host.
 
-use crate::log::log;
+use crate::log::{Hex, decimals, log};
 use ictd_core::digest::Digest;
 use ictd_core::error::Error;
 use ictd_core::rng::Rng;
@@ -179,57 +179,4 @@ pub(crate) fn train(trainer: &mut Trainer, digest: &mut Digest) -> Result<(), Er
     log!("  digest of the checkpoint: {}", Hex(trained.value()));
     digest.word(trained.value());
     Ok(())
-}
-
-/// Rounded to four decimals, for a log.
-pub(crate) fn decimals(x: f32) -> Decimals {
-    let scaled = x * 10_000.0 + if x < 0.0 { -0.5 } else { 0.5 };
-    Decimals { negative: scaled as i32 <= -1, digits: (scaled as i32).unsigned_abs() }
-}
-
-/// A number with four decimals.
-#[derive(Clone, Copy)]
-pub(crate) struct Decimals {
-    negative: bool,
-    digits: u32,
-}
-
-/// 64 bits in hexadecimal.
-#[derive(Clone, Copy)]
-pub(crate) struct Hex(pub u64);
-
-#[cfg(target_os = "none")]
-impl defmt::Format for Decimals {
-    fn format(&self, f: defmt::Formatter) {
-        let sign = if self.negative { "-" } else { "" };
-        defmt::write!(
-            f,
-            "{=str}{=u32}.{=u32:04}",
-            sign,
-            self.digits / 10_000,
-            self.digits % 10_000
-        );
-    }
-}
-
-#[cfg(target_os = "none")]
-impl defmt::Format for Hex {
-    fn format(&self, f: defmt::Formatter) {
-        defmt::write!(f, "{=u64:016x}", self.0);
-    }
-}
-
-#[cfg(not(target_os = "none"))]
-impl std::fmt::Display for Decimals {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let sign = if self.negative { "-" } else { "" };
-        write!(f, "{sign}{}.{:04}", self.digits / 10_000, self.digits % 10_000)
-    }
-}
-
-#[cfg(not(target_os = "none"))]
-impl std::fmt::Display for Hex {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:016x}", self.0)
-    }
 }

@@ -15,11 +15,11 @@ mod demo;
 mod interrupts;
 mod log;
 
-use demo::{CONSTRUCTED, EXPECTED, Hex, TRAINED};
+use demo::{CONSTRUCTED, EXPECTED, TRAINED};
 use ictd_core::Error;
 use ictd_core::Model;
 use ictd_core::digest::Digest;
-use log::log;
+use log::{Hex, log};
 
 /// Everything that is the same on every platform; the digest of all numbers in it.
 fn run() -> Result<Digest, Error> {

@@ -1,8 +1,8 @@
 //! The C interface of ictd-core: contexts and models as opaque structs that the caller owns, of 1 to 16
 //! features, without allocation. `ictd.h` beside this crate's README is its header.
 //!
-//! C has no generics, so `build.rs` writes the items of each feature dimension from `dimension.rs.in` and
-//! `context.rs.in`.
+//! C has no generics, so `build.rs` writes the items of each feature dimension from `dimension.rs.in`, `context.rs.in`
+//! and `signal.rs.in`, and those of each number of signals from `nexting.rs.in`.
 #![cfg_attr(target_os = "none", no_std)]
 #![deny(missing_docs, unsafe_op_in_unsafe_fn)]
 #![allow(non_camel_case_types)]
@@ -14,6 +14,8 @@ use core::ffi::{CStr, c_char};
 use ictd_core::context::{Context, Forgetting, Growing, Window};
 use ictd_core::mask::TdLambda;
 use ictd_core::nalgebra::SVector;
+use ictd_core::nexting::Nexting;
+use ictd_core::signal::Signal;
 use ictd_core::value_function::{BoundedValueFunction, ValueFunction};
 use ictd_core::{Error, Model, StoredError, UniversalModel};
 

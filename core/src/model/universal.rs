@@ -54,6 +54,12 @@ impl<R: Real, M: Mask<R>, const C: usize> UniversalModel<R, M, C> {
         Ok(UniversalModel { transformer, mask, prior_count, gamma: check_gamma(gamma)? })
     }
 
+    /// The same layers under another mask: contexts of one trace decay can then serve several discounts
+    /// ([`UniversalModel::value_function_for`]).
+    pub fn with_mask(self, mask: M) -> Self {
+        UniversalModel { mask, ..self }
+    }
+
     /// An empty context of the model's mask, for D features, that remembers every transition. Any other
     /// context of this mask will do, with any window and any number of cumulants.
     pub const fn context<const D: usize>(&self) -> Context<D, M, Growing, R> {
@@ -86,12 +92,27 @@ impl<R: Real, M: Mask<R>, const C: usize> UniversalModel<R, M, C> {
         context: &Context<D, M, W, R, CUMULANTS>,
         cumulant: usize,
     ) -> Result<BoundedValueFunction<R, D>, Error> {
+        self.value_function_for(context, cumulant, self.gamma)
+    }
+
+    /// [`UniversalModel::value_function_of`] for another discount gamma in \[0, 1) than the model's. The trace decay stays
+    /// that of the mask, so gamma should not be below it.
+    ///
+    /// # Errors
+    /// As [`UniversalModel::value_function_of`]; [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma`.
+    pub fn value_function_for<const D: usize, W: Window<R>, const CUMULANTS: usize>(
+        &self,
+        context: &Context<D, M, W, R, CUMULANTS>,
+        cumulant: usize,
+        gamma: R,
+    ) -> Result<BoundedValueFunction<R, D>, Error> {
         if self.mask != *context.mask() {
             return Err(Error::Mismatch { parameter: "lambda of model and context" });
         }
+        check_gamma(gamma)?;
         context.check_readable(cumulant)?;
-        let unnormalised = context.read(self.gamma, cumulant, Whole);
-        let (n, gamma) = (context.weight(), self.gamma);
+        let unnormalised = context.read(gamma, cumulant, Whole);
+        let n = context.weight();
         let metric = Metric::new(&unnormalised, n, self.prior_count);
         let d = metric.features_seen();
         let share = d / (n + d);

@@ -26,12 +26,15 @@ mod table {
     use ictd_core::model::Model;
     use ictd_core::nalgebra::{SMatrix, SVector};
     use ictd_core::rng::Rng;
+    use ictd_core::td::{Algorithm, BatchTd, Learner, Lstd, OnlineTd, RecursiveLstd};
     use ictd_core::transformer::Transformer;
     use ictd_core::value_function::BoundedValueFunction;
     use ictd_core::{Context, Error, UniversalModel, ValueFunction};
 
     const OPT_LEVEL: &str = env!("ICTD_OPT_LEVEL");
     const GAMMA: f32 = 0.9;
+    /// Of batch TD, as many as the constructed model has layers.
+    const ITERATIONS: usize = 15;
 
     /// What a call takes.
     #[derive(Clone, Copy, Default)]
@@ -250,6 +253,71 @@ mod table {
         Ok(())
     }
 
+    /// What an algorithm costs that learns with each transition: a transition, and its weights.
+    fn learned<const D: usize, A: Algorithm<f32>>(
+        counter: &mut Counter,
+        algorithm: A,
+        mut read: impl FnMut(&Learner<D, A>) -> Result<ValueFunction<f32, D>, Error>,
+    ) -> Result<[Cost; 2], Error> {
+        let mut rng = Rng::new(1);
+        let mut learner = Learner::<D, A>::with(algorithm);
+        let mut observed = Cost::default();
+        for _ in 0..100 {
+            let (phi, phi_next) = (features::<D>(&mut rng), features::<D>(&mut rng));
+            let (result, cost) = cost(counter, || {
+                black_box(&mut learner).observe(
+                    black_box(&phi),
+                    black_box(0.5),
+                    black_box(&phi_next),
+                )
+            });
+            result?;
+            observed = cost;
+        }
+        let (weights, read) = cost(counter, || read(black_box(&learner)));
+        weights?;
+        Ok([observed, read])
+    }
+
+    /// The classical algorithms, each in the place of a model.
+    #[inline(never)]
+    fn classical<const D: usize>(counter: &mut Counter) -> Result<(), Error> {
+        let show = |name: &str, bytes: usize, [observe, read]: [Cost; 2]| {
+            defmt::info!(
+                "classical | {=usize} | {=str} | {=str} | {=u32} | {=u32} | {=usize} | {=u32}, {=u32} |",
+                D,
+                OPT_LEVEL,
+                name,
+                observe.instructions,
+                read.instructions,
+                bytes,
+                observe.stack,
+                read.stack
+            );
+        };
+        let td = OnlineTd::new(GAMMA, 0.9, 0.01)?;
+        let costs = learned::<D, _>(counter, td, |learner| td.value_function(learner))?;
+        show("online TD", size_of::<Learner<D, OnlineTd>>(), costs);
+        let td = OnlineTd::true_online(GAMMA, 0.9, 0.01)?;
+        let costs = learned::<D, _>(counter, td, |learner| td.value_function(learner))?;
+        show("true online TD", size_of::<Learner<D, OnlineTd>>(), costs);
+        let lstd = RecursiveLstd::new(GAMMA, 0.9, 0.99, 0.1)?;
+        let costs = learned::<D, _>(counter, lstd, |learner| lstd.value_function(learner))?;
+        show("recursive LSTD", size_of::<Learner<D, RecursiveLstd>>(), costs);
+        let td = BatchTd::new(GAMMA, 0.9, 0.1, ITERATIONS)?;
+        let (context, observed) = observe::<D, _, _>(counter, *td.mask(), Growing)?;
+        let (weights, read) = cost(counter, || black_box(&td).value_function(black_box(&context)));
+        weights?;
+        show("batch TD, 15 iterations", size_of_val(&context), [observed, read]);
+        let lstd = Lstd::new(GAMMA, 0.9, 0.1)?;
+        let (context, observed) = observe::<D, _, _>(counter, *lstd.mask(), Growing)?;
+        let (weights, read) =
+            cost(counter, || black_box(&lstd).value_function(black_box(&context)));
+        weights?;
+        show("LSTD", size_of_val(&context), [observed, read]);
+        Ok(())
+    }
+
     fn all() -> Option<Result<(), Error>> {
         let mut counter = Counter::new()?;
         let counter = &mut counter;
@@ -260,7 +328,10 @@ mod table {
                 .and_then(|()| rows::<16, 33>(counter))
                 .and_then(|()| universal::<4, 9>(counter))
                 .and_then(|()| universal::<8, 17>(counter))
-                .and_then(|()| universal::<16, 33>(counter)),
+                .and_then(|()| universal::<16, 33>(counter))
+                .and_then(|()| classical::<4>(counter))
+                .and_then(|()| classical::<8>(counter))
+                .and_then(|()| classical::<16>(counter)),
         )
     }
 

@@ -1,5 +1,6 @@
 //! The model that ships and nothing else: predictions from the first transition on, without a file, a scale
-//! or a step size. It prints those after 1, 2, 3 and 1,000 transitions; otherwise it is as `inference`.
+//! or a step size. It prints those after 1, 2, 3 and 1,000 transitions and their digest, which is that of the same
+//! program in C (`core/c/example.c`); otherwise it is as `inference`.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 #[cfg(target_os = "none")]
@@ -37,6 +38,15 @@ fn digits(x: u32, mut unit: u32) {
     }
 }
 
+/// Prints the digest, in the words of the program in C.
+fn show_digest(digest: u32) {
+    b"done, digest ".iter().for_each(|c| put(*c));
+    for place in (0..8).rev() {
+        put(b"0123456789abcdef"[(digest >> (4 * place) & 15) as usize]);
+    }
+    put(b'\n');
+}
+
 #[cfg(target_os = "none")]
 fn put(character: u8) {
     semihosting::sys::arm_compat::sys_writec(character);
@@ -63,6 +73,7 @@ fn infer() -> Result<u32, Error> {
             bits = bits.rotate_left(8) ^ value.to_bits();
         }
     }
+    show_digest(bits);
     Ok(bits)
 }
 

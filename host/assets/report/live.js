@@ -340,4 +340,5 @@
   $("story-verdict").innerHTML = equal ? '<span class="badge holds">equal to the core’s</span>' : '<span class="badge fails">NOT EQUAL to the core’s</span>';
   $("live-app").hidden = false;
   if (done(core.reset())) fresh();
+  signalsPart(core);
 })();

@@ -1,16 +1,17 @@
 //! What the page calls. Codes: 0 done, else a refusal whose words the page has.
 
-use crate::{Kind, Live, MAX_STATES};
+use crate::{Kind, Live, MAX_STATES, Signals};
 use core::cell::RefCell;
 use core::sync::atomic::{AtomicU32, Ordering};
 use ictd_core::error::Error;
 
-struct Page(RefCell<Option<Live>>);
+struct Page<T>(RefCell<Option<T>>);
 
 // SAFETY: a WebAssembly module without threads: there is one caller at a time.
-unsafe impl Sync for Page {}
+unsafe impl<T> Sync for Page<T> {}
 
-static PAGE: Page = Page(RefCell::new(None));
+static PAGE: Page<Live> = Page(RefCell::new(None));
+static SIGNALS: Page<Signals> = Page(RefCell::new(None));
 
 /// The weights of the row that [`edit`] will set, as bits.
 static ROW: [AtomicU32; MAX_STATES] = [const { AtomicU32::new(0) }; MAX_STATES];
@@ -24,16 +25,30 @@ fn code(result: Result<(), Error>) -> u32 {
     }
 }
 
-fn change(f: impl FnOnce(&mut Live) -> Result<(), Error>) -> u32 {
-    let Ok(mut page) = PAGE.0.try_borrow_mut() else { return 3 };
-    if page.is_none() {
-        *page = Live::new().ok();
+impl<T> Page<T> {
+    fn change(
+        &self,
+        new: impl FnOnce() -> Result<T, Error>,
+        f: impl FnOnce(&mut T) -> Result<(), Error>,
+    ) -> u32 {
+        let Ok(mut page) = self.0.try_borrow_mut() else { return 3 };
+        if page.is_none() {
+            *page = new().ok();
+        }
+        page.as_mut().map_or(3, |it| code(f(it)))
     }
-    page.as_mut().map_or(3, |live| code(f(live)))
+
+    fn read<R: Default>(&self, f: impl FnOnce(&T) -> R) -> R {
+        self.0.try_borrow().ok().and_then(|page| page.as_ref().map(f)).unwrap_or_default()
+    }
+}
+
+fn change(f: impl FnOnce(&mut Live) -> Result<(), Error>) -> u32 {
+    PAGE.change(Live::new, f)
 }
 
 fn read<T: Default>(f: impl FnOnce(&Live) -> T) -> T {
-    PAGE.0.try_borrow().ok().and_then(|page| page.as_ref().map(f)).unwrap_or_default()
+    PAGE.read(f)
 }
 
 #[unsafe(no_mangle)]
@@ -137,6 +152,44 @@ extern "C" fn statistic(i: u32, j: u32) -> f32 {
 #[unsafe(no_mangle)]
 extern "C" fn digest() -> u64 {
     read(Live::digest)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn signals_reset(seed: u32) -> u32 {
+    let Ok(mut page) = SIGNALS.0.try_borrow_mut() else { return 3 };
+    *page = Signals::new(seed).ok();
+    if page.is_some() { 0 } else { 3 }
+}
+
+/// The next sample of the random signals.
+#[unsafe(no_mangle)]
+extern "C" fn signals_next() -> u32 {
+    SIGNALS.change(|| Signals::new(0), Signals::next)
+}
+
+/// The next sample is (x, y).
+#[unsafe(no_mangle)]
+extern "C" fn signals_observe(x: f32, y: f32) -> u32 {
+    SIGNALS.change(|| Signals::new(0), |signals| signals.observe([x, y]))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn signals_value(s: u32) -> f32 {
+    SIGNALS.read(|signals| signals.values().get(s as usize).copied().unwrap_or(f32::NAN))
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn signals_prediction(s: u32, discount: u32) -> f32 {
+    SIGNALS.read(|signals| {
+        let predictions = signals.predictions();
+        let of_signal = predictions.get(s as usize);
+        of_signal.and_then(|p| p.get(discount as usize)).copied().unwrap_or(f32::NAN)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn signals_digest() -> u64 {
+    SIGNALS.read(Signals::digest)
 }
 
 /// See [`crate::story`].

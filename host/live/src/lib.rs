@@ -1,5 +1,5 @@
-//! The live part of the report: one Markov chain, one trajectory, and what two transformers with fixed
-//! weights make of it, step by step.
+//! The live parts of the report: one Markov chain, one trajectory, and what two transformers with fixed
+//! weights make of it, step by step; and signals, predicted as they come.
 //!
 //! The browser runs it as WebAssembly (`browser`), the host as a library; [`Live::digest`]
 //! covers every number that is shown, and is the same in both.
@@ -10,8 +10,10 @@
 #[cfg(target_family = "wasm")]
 mod browser;
 mod chain;
+mod signals;
 
 pub use chain::{Kind, MAX_STATES};
+pub use signals::{DISCOUNTS, Predictions, SIGNALS, Signals};
 
 use chain::Chain;
 use ictd_core::digest::Digest;
@@ -247,7 +249,8 @@ impl Live {
     }
 }
 
-/// The digest of a fixed story: a random MDP, an edit, another depth, Boyan's chain, 36 steps in all.
+/// The digest of a fixed story: a random MDP, an edit, another depth, Boyan's chain, 36 steps in all; and 36 samples
+/// of two random signals.
 /// Whoever tells it must end with the same digest.
 ///
 /// # Errors
@@ -269,6 +272,11 @@ pub fn story() -> Result<u64, Error> {
     steps(&mut live)?;
     live.sample(Kind::BoyanChain, MAX_STATES, 7)?;
     steps(&mut live)?;
+    let mut signals = Signals::new(1)?;
+    for _ in 0..36 {
+        signals.next()?;
+    }
+    all.word(signals.digest());
     Ok(all.value())
 }
 

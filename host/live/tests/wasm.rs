@@ -1,6 +1,6 @@
 //! The committed WebAssembly computes what the core computes here, bit for bit.
 
-use live::{K, Kind, Live, MAX_STATES, MODELS};
+use live::{DISCOUNTS, K, Kind, Live, MAX_STATES, MODELS, SIGNALS, Signals};
 use wasmi::{Engine, Instance, Linker, Module, Store, WasmParams, WasmResults};
 
 /// What to do when the core or the trained model changed.
@@ -105,6 +105,34 @@ fn every_number_of_the_module_is_the_cores_to_the_bit() {
         browser.done("step", ());
     }
     assert_same(&mut browser, &live);
+}
+
+#[test]
+fn predictions_of_signals_are_the_cores_to_the_bit() {
+    let (mut browser, mut signals) = (Browser::new(), Signals::new(5).unwrap());
+    browser.done("signals_reset", 5u32);
+    for t in 0..40 {
+        if t < 20 {
+            signals.next().unwrap();
+            browser.done("signals_next", ());
+        } else {
+            let (x, y) = (t as f32 / 7.0, 1.0 - (t % 6) as f32);
+            signals.observe([x, y]).unwrap();
+            browser.done("signals_observe", (x, y));
+        }
+        for s in 0..SIGNALS {
+            let value: f32 = browser.call("signals_value", s as u32);
+            assert_eq!(value.to_bits(), signals.values()[s].to_bits(), "{HOW}");
+            for g in 0..DISCOUNTS.len() {
+                let got: f32 = browser.call("signals_prediction", (s as u32, g as u32));
+                assert_eq!(got.to_bits(), signals.predictions()[s][g].to_bits(), "{HOW}");
+            }
+        }
+    }
+    // What is no number is refused, and changes nothing.
+    assert_eq!(browser.call::<_, u32>("signals_observe", (0.0f32, f32::NAN)), 2);
+    assert!(signals.observe([0.0, f32::NAN]).is_err());
+    assert_eq!(browser.call::<_, u64>("signals_digest", ()), signals.digest(), "{HOW}");
 }
 
 #[test]

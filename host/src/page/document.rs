@@ -16,6 +16,7 @@ const STYLE: &str = include_str!("../../assets/report/style.css");
 const LIVE: &str = include_str!("../../assets/report/live.html");
 const SCRIPT: &str = concat!(
     include_str!("../../assets/report/figures.js"),
+    include_str!("../../assets/report/signals.js"),
     include_str!("../../assets/report/live.js")
 );
 const MODULE: &[u8] = include_bytes!("../../assets/report/live.wasm");
@@ -98,6 +99,7 @@ fn overview(content: &Content) -> Markup {
             h2 #contents { "Contents" }
             ol {
                 li { a href="#live" { "Watch it learn in context" } }
+                li { a href="#signals" { "Watch it predict a signal" } }
                 @for run in &content.runs { (entry(run)) }
                 li { a href="#digests" { "The same bits everywhere" } }
                 li { a href="#commands" { "How to repeat it" } }

@@ -246,6 +246,56 @@ fn features_of_the_users_own_episodes_and_a_reward_are_those_of_evaluate() {
 }
 
 #[test]
+fn another_column_is_predicted_from_the_features_of_the_signal() {
+    // In other units and on another level: so are its predictions, by every estimator but persistence's of the start.
+    let directory = tempfile::tempdir().unwrap();
+    let x = signal(700);
+    let rows = x.iter().map(|x| format!("{x},{},{}", 8.0 - 4.0 * x, 3.0 * x));
+    let content = csv("x,y,reward", rows);
+    let out = directory.path().join("out");
+    let of = |arguments: &str, cumulant: &str| {
+        let result = json(&predict(&directory, &content, arguments));
+        let found = &result["cumulants"][0];
+        assert_eq!(result["cumulants"].as_array().unwrap().len(), 1, "{arguments}");
+        assert_eq!((&found["name"], &found["features_of"]), (&cumulant.into(), &"x".into()));
+        predictions(&out, cumulant, 0.9)
+    };
+    let of_x = of("--column x --json", "x");
+    let of_y = of("--column x --cumulant y --json", "y");
+    for ((row, followed, of_x), (_, also_followed, of_y)) in of_x.iter().zip(&of_y).skip(1) {
+        let mapped = |x: f64| 80.0 - 4.0 * x;
+        for (x, y) in followed.iter().zip(also_followed) {
+            assert!((mapped(*x) - y).abs() < 1e-3, "row {row}: {x} {y}");
+        }
+        for (name, x) in of_x.iter().filter(|(name, _)| *name != "zero") {
+            assert!(
+                (mapped(*x) - of_y[name]).abs() < 1e-2,
+                "row {row}, {name}: {x} {}",
+                of_y[name]
+            );
+        }
+    }
+    // A reward is that of leaving its row, so that it is not known when it is predicted.
+    let of_reward = of("--column x --cumulant reward --json", "reward");
+    for t in [100, 400] {
+        let (_, followed, numbers) = &of_reward[t];
+        let want = (x[t..].iter().rev()).fold(0.0, |sum, x| 3.0 * x + 0.9 * sum);
+        assert!(
+            (followed.unwrap() - want).abs() < 1e-3 * (1.0 + want.abs()),
+            "{followed:?} {want}"
+        );
+        assert!((numbers["persistence"] - 30.0 * x[t - 1]).abs() < 1e-4, "{numbers:?}");
+    }
+    // From features of the user's own.
+    let rows = x.iter().map(|x| format!("{x},1,{}", 8.0 - 4.0 * x));
+    let result = json(&predict(&directory, &csv("phi_0,phi_1,y", rows), "--cumulant y --json"));
+    assert_eq!(result["cumulants"][0]["features_of"], "phi");
+    assert_eq!(result["cumulants"][0]["gammas"][0]["judged_rows"], 700 - 50 - 66);
+    let line = refused(&content, "--column x --cumulant z");
+    assert!(line.contains("column `z`: missing; accepted is one of"), "{line}");
+}
+
+#[test]
 fn gaps_are_named_or_skipped() {
     let mut cells: Vec<String> = signal(400).iter().map(f64::to_string).collect();
     cells[99] = "nan".into();

@@ -6,7 +6,7 @@
 
 use crate::browser::Browser;
 use crate::common::ictd;
-use live::{Kind, Live, MAX_STATES};
+use live::{Kind, Live, MAX_STATES, Signals};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -242,4 +242,60 @@ fn clicking_the_live_part_computes_what_the_core_computes() {
         assert_shows(&mut browser, &live);
         assert_eq!(browser.problems(), [""; 0]);
     }
+}
+
+#[test]
+fn the_page_predicts_signals_and_the_readers_hand_as_the_core_does() {
+    let Some(mut browser) = browser("the report's signals") else { return };
+    let out = tempfile::tempdir().unwrap();
+    assert_eq!(ictd(out.path(), "demo --tasks 2 --max-context 3").status.code(), Some(0));
+    let made = ictd(out.path(), &format!("report {}", out.path().display()));
+    assert_eq!(made.status.code(), Some(0), "{made:?}");
+    browser.set_screen(1280, 800, false);
+    browser.open(&out.path().join("report.html"));
+    browser.wait_for("!document.getElementById('signals-app').hidden");
+    let play = |browser: &mut Browser, samples: usize| -> usize {
+        browser.click("#signals-play");
+        let length = "Number(document.getElementById('signals-length').textContent)";
+        browser.wait_for(&format!("{length} >= {samples}"));
+        browser.click("#signals-play");
+        assert_eq!(browser.text("#signals-play"), "Play");
+        browser.text("#signals-length").parse().unwrap()
+    };
+    let length = play(&mut browser, 150);
+    let mut signals = Signals::new(1).unwrap();
+    for _ in 0..length {
+        signals.next().unwrap();
+    }
+    assert_eq!(browser.text("#signals-digest"), format!("{:016x}", signals.digest()));
+    for s in 0..2 {
+        // Judged against what followed; each horizon on its own.
+        let error: f64 = browser.text(&format!("#signals-error-{s}")).parse().unwrap();
+        assert!(error > 0.0 && error < 3.0, "{error}");
+    }
+    if let Some(directory) = std::env::var_os("ICTD_SCREENSHOTS").map(PathBuf::from) {
+        browser.evaluate("document.getElementById('signals').scrollIntoView()");
+        browser.screenshot(&directory.join("signals.png"), false);
+    }
+    // Other signals begin anew.
+    let before = browser.text("#signal-name-0");
+    browser.click("#signals-new");
+    assert_eq!(browser.text("#signals-length"), "0");
+    // The reader's hand, which lies still in the middle of the button.
+    browser.evaluate(
+        "(() => { const kind = document.getElementById('signals-kind'); kind.value = 'hand'; \
+         kind.dispatchEvent(new Event('change')); \
+         dispatchEvent(new PointerEvent('pointermove', { clientX: innerWidth / 4, clientY: 0 })); })()",
+    );
+    assert_ne!(browser.text("#signal-name-0"), before);
+    browser.evaluate("document.getElementById('signals-play').click()");
+    browser.wait_for("Number(document.getElementById('signals-length').textContent) >= 5");
+    browser.evaluate("document.getElementById('signals-play').click()");
+    let length: usize = browser.text("#signals-length").parse().unwrap();
+    let mut hand = Signals::new(2).unwrap();
+    for _ in 0..length {
+        hand.observe([0.25, 1.0]).unwrap();
+    }
+    assert_eq!(browser.text("#signals-digest"), format!("{:016x}", hand.digest()));
+    assert_eq!(browser.problems(), [""; 0]);
 }

@@ -18,7 +18,7 @@ use core::marker::PhantomData;
 use nalgebra::SMatrix;
 
 /// How many kernels there are.
-pub(super) const COUNT: usize = 21;
+pub(super) const COUNT: usize = 22;
 
 /// All kernels, on scalars S (`f32` or lanes of it): the digests are the same for each S.
 pub fn kernels<S: Scalar<Element = f32>>() -> [Kernel<S>; COUNT] {
@@ -47,6 +47,7 @@ pub fn kernels<S: Scalar<Element = f32>>() -> [Kernel<S>; COUNT] {
             "ten numbers a layer, normalised; their gradient",
         ),
         kernel("classical", classical::classical, "online TD, LSTD; features of a signal"),
+        kernel("nexting", universal::nexting, "predictions of several signals, in turn"),
         kernel("linear_training", training::linear, "two short runs, losses and checkpoints"),
         kernel("any_shape_training", training::any_shape, "a trace; contexts that grow; discounts"),
         kernel("training_without_units", training::without_units, "ten numbers a layer, and dense"),

@@ -9,6 +9,7 @@ use crate::layer::EquivariantLayer;
 use crate::linalg::scale;
 use crate::mask::{Mask, Td0, TdLambda};
 use crate::model::UniversalModel;
+use crate::nexting::Nexting;
 use crate::normalised::{Normalised, Unnormalised};
 use crate::scalar::Scalar;
 use crate::transformer::Transformer;
@@ -99,4 +100,25 @@ pub(super) fn universal<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<()
             .for_each(|x| run.digests.number(x));
     }
     Ok(())
+}
+
+/// Two random walks, one with a level, for four discounts; cut once, and refreshed more often for a while.
+pub(super) fn nexting<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+    run.each(|rng, digest| {
+        let mut nexting = Nexting::<2, 6, 4>::new([0.8, 0.9, 0.95, 0.975], 0.97)?;
+        let (mut x, mut y) = (0.0_f32, 0.0_f32);
+        for t in 0..120 {
+            x = 0.75 * x + rng.normal::<f32>();
+            y = 0.5 * y + x;
+            for prediction in nexting.observe(&[x, 100.0 + y])?.as_flattened() {
+                digest.number(*prediction);
+            }
+            match t {
+                50 => nexting.end_episode(),
+                80.. => nexting.refresh()?,
+                _ => (),
+            }
+        }
+        Ok(())
+    })
 }

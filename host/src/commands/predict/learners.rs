@@ -251,11 +251,9 @@ impl<const D: usize, const K: usize> Learners for All<D, K> {
         follows: bool,
         predictions: &mut Vec<f32>,
     ) -> Result<(), ictd_core::Error> {
-        let (mut phi, mut of_signal) = ([0.0; D], [0.0; D]);
-        if let Some(signal) = &mut self.signal {
-            of_signal = signal.observe(state[0])?.0;
-        }
-        let features = if self.signal.is_some() { &of_signal } else { state };
+        let made = self.signal.as_mut().map(|signal| signal.observe(state[0])).transpose()?;
+        let features = made.as_ref().map_or(state, |(features, _)| features);
+        let mut phi = [0.0; D];
         phi[..self.d].copy_from_slice(&features[..self.d]);
         let cumulant = match &mut self.level {
             Some(level) => level.observe(cumulant)?,

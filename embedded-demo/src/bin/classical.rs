@@ -1,0 +1,57 @@
+//! One classical algorithm and nothing else, in the place of a model: what it takes of flash. It is as `universal`, with
+//! the algorithm that ALGORITHM named when it was built; `embedded-demo/run.sh table` builds each.
+#![cfg_attr(target_os = "none", no_std, no_main)]
+
+#[cfg(target_os = "none")]
+#[path = "../interrupts.rs"]
+mod interrupts;
+#[path = "../product.rs"]
+mod product;
+
+use ictd_core::Error;
+use ictd_core::td::{BatchTd, Lstd, OnlineTd, RecursiveLstd};
+use product::Sensor;
+
+const GAMMA: f32 = 0.9;
+const LAMBDA: f32 = 0.9;
+
+/// The value after 1,000 transitions, of an algorithm that is one line.
+macro_rules! learn {
+    ($model:expr) => {{
+        let model = $model;
+        let mut context = model.context::<4>();
+        let mut sensor = Sensor(1);
+        let mut phi = sensor.read();
+        for _ in 0..1000 {
+            let phi_next = sensor.read();
+            let reward = phi[0] - 0.5 * phi_next[1];
+            context.observe(&phi, reward, &phi_next)?;
+            phi = phi_next;
+        }
+        Ok(model.value_function(&context)?.at(&phi))
+    }};
+}
+
+fn infer() -> Result<f32, Error> {
+    match env!("ICTD_ALGORITHM").as_bytes() {
+        b"online TD" => learn!(OnlineTd::new(GAMMA, LAMBDA, 0.01)?),
+        b"true online TD" => learn!(OnlineTd::true_online(GAMMA, LAMBDA, 0.01)?),
+        b"recursive LSTD" => learn!(RecursiveLstd::new(GAMMA, LAMBDA, 0.99, 0.1)?),
+        b"batch TD" => learn!(BatchTd::new(GAMMA, LAMBDA, 0.1, 15)?),
+        _ => learn!(Lstd::new(GAMMA, LAMBDA, 0.1)?),
+    }
+}
+
+#[cfg(not(target_os = "none"))]
+fn main() -> Result<(), Error> {
+    println!("{}: {}", env!("ICTD_ALGORITHM"), infer()?);
+    Ok(())
+}
+
+#[cfg(target_os = "none")]
+#[cortex_m_rt::entry]
+fn main() -> ! {
+    let bits = infer().ok().map(f32::to_bits);
+    // Any value: it is the flash that is asked for.
+    product::exit(bits, bits.unwrap_or(0), 2)
+}
