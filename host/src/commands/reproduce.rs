@@ -12,8 +12,9 @@ use std::time::Instant;
 ///
 /// Each ID (see `ictd list`) writes its figures, the records behind them and a verdict for each claim
 /// into a directory of its name. Training runs that several figures share are kept in runs/ and are
-/// trained once; after Ctrl-C the same command goes on. A claim that does not hold makes exit code 1,
-/// unless it is one of the three that are known not to hold: those are shown as "does not hold (as known)".
+/// trained once; after Ctrl-C the same command goes on. A claim about seeds is judged by the 95 % interval of
+/// its share or mean over them, which is shown beside the threshold. A claim that does not hold makes exit code
+/// 1, unless it is known not to hold: that is shown as "does not hold (as known)".
 #[derive(Clone, Debug, clap::Args)]
 pub struct Reproduce {
     /// Experiments, or `all`; also figure-1 (demo) and theory (verify)

@@ -6,7 +6,8 @@
 
 use super::fresh::{CANDIDATES, Fresh, FreshPoint, JudgedRun};
 use super::statistics::{
-    Interval, bootstrap, mean_and_stderr, mean_interval, median, median_interval, quartiles, spread,
+    Interval, bootstrap, mean_and_stderr, mean_interval, median, median_interval, nan_or_larger,
+    quartiles, spread,
 };
 use crate::run::report::{Claim, Verdict, number};
 use crate::train::log::{IWS, MSVE, Matrices, Metric, Point, SeedRun};
@@ -307,11 +308,6 @@ pub fn vd_stays_small(run: &JudgedRun) -> Judgement {
     (measured, verdict)
 }
 
-/// The larger; NaN if one is.
-fn nan_or_larger(a: f64, b: f64) -> f64 {
-    if a.is_nan() || b <= a { a } else { b }
-}
-
 /// Batch TD(0) is what the trained function is: of the classical algorithms, each with a preconditioner fitted on
 /// other tasks, it explains most of v_TF, and at least nine tenths.
 pub fn function_is_td0(run: &JudgedRun) -> Judgement {
@@ -409,3 +405,6 @@ pub fn is_not_linear(runs: &[JudgedRun]) -> Judgement {
     );
     (measured, Verdict::of(median(&left) > ROUNDING))
 }
+
+#[cfg(test)]
+mod tests;

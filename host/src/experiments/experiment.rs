@@ -65,7 +65,8 @@ pub struct TrainingRun {
     subject: &'static str,
     /// What a comparison calls it.
     title: &'static str,
-    claims: &'static [JudgedClaim],
+    /// What the paper claims of it.
+    pub claims: &'static [JudgedClaim],
 }
 
 /// A run with what is claimed of a subject.

@@ -1,7 +1,7 @@
 //! Fresh tasks, that no training saw: trained transformers on them, beside the classical algorithms.
 
 use super::learning::{CurveRow, SeedRow, curve_row};
-use super::statistics::mean_and_stderr;
+use super::statistics::{mean_and_stderr, nan_or_larger};
 use crate::error::{Doing, Error};
 use crate::run::session::Session;
 use crate::train::log::{Matrices, Point, SeedRun};
@@ -347,7 +347,7 @@ impl<const D: usize, const K: usize> Judge<'_, D, K> {
             let queries: Vec<SVector<f64, D>> = (0..RANDOM_QUERIES).map(feature).collect();
             let values = self.literal(transformer, context, &queries)?;
             let w = best_weights::<D, RANDOM_QUERIES>(&queries, &values)?;
-            largest = f64::max(largest, share_left(&queries, &values, &w));
+            largest = nan_or_larger(largest, share_left(&queries, &values, &w));
         }
         Ok(largest)
     }

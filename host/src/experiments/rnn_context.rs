@@ -208,3 +208,24 @@ fn instance(
     };
     lengths.iter().map(error).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_verdict_goes_with_the_rise() {
+        let row = |mean, stderr| MsveRow {
+            rnn_input: "current".into(),
+            environment: "loop".into(),
+            context_length: 1,
+            mean,
+            stderr,
+        };
+        for (last, expected) in
+            [(2.0, Verdict::Holds), (1.0, Verdict::HoldsInPart), (0.2, Verdict::DoesNotHold)]
+        {
+            assert_eq!(claim("RNN", &row(1.0, 0.1), &row(last, 0.1)).verdict, expected);
+        }
+    }
+}

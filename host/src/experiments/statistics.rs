@@ -95,6 +95,11 @@ pub fn median_interval(values: &[f64]) -> Interval {
     bootstrap([values], |[sample]| median(sample))
 }
 
+/// The larger of two numbers; NaN if one is, so that no comparison hides it.
+pub fn nan_or_larger(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b <= a { a } else { b }
+}
+
 /// The median of what is finite.
 pub fn median(values: &[f64]) -> f64 {
     quartiles(values.to_vec())[1]

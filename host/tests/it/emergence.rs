@@ -1,18 +1,22 @@
 //! In-context TD emerges: whole training runs, whose ends are compared over seeds, never seed by seed
 //! (some seeds stay stuck, here as in every implementation).
 
-use ictd::experiments::claims::Form;
-use ictd::train::log::Element;
+use ictd::formats::npz::Npz;
+use ictd::formats::seed_run::SeedLog;
+use ictd_core::metrics::{BlockForm, Blocks, FORM_SHARE, LayerBlocks};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
 /// Every seed at the end of a full run: 4000 tasks.
 fn trained(arguments: &[&str]) -> Vec<Value> {
-    let out = tempfile::tempdir().unwrap();
+    trained_into(tempfile::tempdir().unwrap().path(), arguments)
+}
+
+fn trained_into(out: &Path, arguments: &[&str]) -> Vec<Value> {
     let output = Command::new(env!("CARGO_BIN_EXE_ictd"))
         .args(["train", "--json", "--out"])
-        .arg(out.path())
+        .arg(out)
         .args(arguments)
         .output()
         .unwrap();
@@ -74,24 +78,31 @@ fn two_samples_of_two_distributions_are_told_apart() {
     assert_eq!(mann_whitney(&a, &a), 0.0);
 }
 
-/// How many of the seeds have a form.
-fn with_form(seeds: &[Value], form: Form) -> usize {
-    let fits = |seed: &&Value| {
-        let element: Element = serde_json::from_value((*seed).clone()).unwrap();
-        form.fits(&element, 4)
+/// P and Q of the first layer of each seed, by blocks.
+fn blocks(out: &Path, seeds: u64) -> Vec<LayerBlocks> {
+    let of_seed = |seed: u64| {
+        let path = out.join(format!("seed_{seed}/data.npz"));
+        let bytes = std::fs::read(&path).unwrap();
+        let log = SeedLog::from_npz(&mut Npz::from_bytes(&path, &bytes).unwrap()).unwrap();
+        let layer = &log.points.last().unwrap().layers[0];
+        let of = |m: &[f32]| Blocks::of(4, 9, |i, j| m[9 * i + j].into());
+        LayerBlocks::new(of(&layer.p), of(&layer.q))
     };
-    seeds.iter().filter(fits).count()
+    (0..seeds).map(of_seed).collect()
 }
 
 #[test]
-fn one_layer_ends_at_the_corollarys_form_and_more_at_theorem_1s() {
-    let expected = [("1", Form::OneLayer), ("2", Form::Theorem1), ("4", Form::Theorem1)];
+fn q_of_one_layer_ends_at_the_corollarys_form_and_of_more_at_theorem_1s() {
+    let expected = [("1", BlockForm::OneLayerTd), ("2", BlockForm::Td), ("4", BlockForm::Td)];
     for (layers, form) in expected {
-        let seeds = trained(&["--seeds", "16", "--layers", layers]);
-        let count = with_form(&seeds, form);
-        println!("L = {layers}: {count} of {} seeds", seeds.len());
-        assert!(count >= 10, "L = {layers}: only {count} of {} seeds have the form", seeds.len());
-        // With a right diagonal they do not have the corollary's form.
-        assert!(form == Form::OneLayer || with_form(&seeds, Form::OneLayer) < 4);
+        let out = tempfile::tempdir().unwrap();
+        trained_into(out.path(), &["--seeds", "16", "--layers", layers]);
+        let seeds = blocks(out.path(), 16);
+        let count = |form| seeds.iter().filter(|b| b.shares(form)[1] >= FORM_SHARE).count();
+        println!("L = {layers}: {} of {} seeds", count(form), seeds.len());
+        assert!(count(form) >= 10, "L = {layers}: {} of {} seeds", count(form), seeds.len());
+        for other in [BlockForm::OneLayerTd, BlockForm::Td, BlockForm::ResidualGradient] {
+            assert!(other == form || count(other) < 4, "L = {layers}: {other:?}");
+        }
     }
 }

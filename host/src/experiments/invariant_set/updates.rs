@@ -5,6 +5,7 @@ use super::theorem_2::{GAMMA, Sample};
 use crate::error::{Doing, Error};
 use crate::experiments::experiment::Measured;
 use crate::experiments::panels;
+use crate::experiments::statistics::nan_or_larger;
 use crate::run::records::Records;
 use crate::run::report::{Claim, Verdict};
 use crate::run::session::Session;
@@ -197,7 +198,7 @@ fn energy_outside<L: LayerParameters<Scalar = f64>>(theta: &Theta<L>) -> f64 {
 }
 
 fn claims(networks: &[Network]) -> Vec<Claim> {
-    let largest = |of: fn(&Network) -> f64| networks.iter().map(of).fold(0.0, f64::max);
+    let largest = |of: fn(&Network) -> f64| networks.iter().map(of).fold(0.0, nan_or_larger);
     let (td, adam) = (largest(|n| n.td), largest(|n| n.adam));
     let single = networks.iter().map(|n| n.single).fold(f64::INFINITY, f64::min);
     let exponents: Vec<f64> = networks.iter().map(|n| n.exponent).collect();
@@ -213,7 +214,7 @@ fn claims(networks: &[Network]) -> Vec<Claim> {
                  by Adam; at least {single:.1e} by one trajectory",
                 networks.len()
             ),
-            Verdict::of(td.max(adam) < 1e-10 && single > 1e-6),
+            Verdict::of(td < 1e-10 && adam < 1e-10 && single > 1e-6),
         ),
         Claim::new(
             "mean updates of N trajectories approach the set as 1 / sqrt(N)",
@@ -264,4 +265,24 @@ pub(super) fn figure(records: &Records) -> Result<Figure, Error> {
     let subtitle =
         "three layers that share their numbers, d = 2; root mean square over starting points";
     Ok(panels::single(title, subtitle, panel))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_verdicts_go_with_distances_and_exponents() {
+        let verdicts = |td, adam, single, exponent| {
+            let network = Network { attention: "linear", layers: "1", td, adam, single, exponent };
+            claims(&[network]).iter().map(|claim| claim.verdict).collect::<Vec<_>>()
+        };
+        let (yes, part, no) = (Verdict::Holds, Verdict::HoldsInPart, Verdict::DoesNotHold);
+        assert_eq!(verdicts(1e-14, 1e-14, 0.1, -0.5), [yes, yes]);
+        assert_eq!(verdicts(1e-3, 1e-14, 0.1, -0.7), [no, part]);
+        assert_eq!(verdicts(1e-14, 1e-3, 0.1, 0.0), [no, no]);
+        // What nothing moves shows nothing.
+        assert_eq!(verdicts(1e-14, 1e-14, 1e-9, -1.0), [no, no]);
+        assert_eq!(verdicts(f64::NAN, 1e-14, 0.1, f64::NAN), [no, no]);
+    }
 }

@@ -6,6 +6,7 @@ mod tasks;
 
 use super::experiment::{Entry, Experiment, Measured, Run, run};
 use super::learning::{self, Scale};
+use super::statistics::nan_or_larger;
 use crate::error::{Doing, Error};
 use crate::options;
 use crate::run::progress;
@@ -245,7 +246,7 @@ impl Universal {
         let mut claims = Vec::new();
         let share = |rows: &[&ErrorRow], reference: fn(&ErrorRow) -> f64| {
             let ratios: Vec<f64> = rows.iter().map(|r| r.universal / reference(r)).collect();
-            let worst = ratios.iter().fold(0.0, |a: f64, b| a.max(*b));
+            let worst = ratios.iter().copied().fold(0.0, nan_or_larger);
             let mean = ratios.iter().map(|x| libm::log(*x)).sum::<f64>() / ratios.len() as f64;
             (libm::exp(mean), worst)
         };
@@ -272,7 +273,7 @@ impl Universal {
                 claims.push(claim);
             }
         }
-        let worst = errors.iter().map(|row| row.percentile_99_9).fold(0.0, f64::max);
+        let worst = errors.iter().map(|row| row.percentile_99_9).fold(0.0, nan_or_larger);
         claims.push(Claim::new(
             "no context explodes",
             "99.9th percentile at most 5 times predicting 0",
@@ -365,4 +366,36 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
         columns: 4,
     };
     Ok(vec![("universal".into(), figure)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_verdicts_go_with_the_errors() {
+        let verdicts = |universal, percentile_99_9, ships| {
+            let row = |family: Family| ErrorRow {
+                family: family.name().into(),
+                dimension: 4,
+                transitions: 30,
+                universal,
+                stderr: 0.01,
+                median: universal,
+                percentile_99_9,
+                lstd_hindsight: 0.5,
+                lstd_one_ridge: 0.5,
+                td_hindsight: 0.5,
+                batch_td_hindsight: 0.5,
+                paper: None,
+                paper_median: None,
+            };
+            let claims =
+                Universal::default().claims(&[row(Family::Boyan), row(Family::Mdp)], ships);
+            claims.iter().map(|claim| claim.verdict).collect::<Vec<_>>()
+        };
+        assert_eq!(verdicts(0.4, 2.0, true), [Verdict::Holds; 8]);
+        assert_eq!(verdicts(0.6, 9.0, false), [Verdict::DoesNotHold; 8]);
+        assert_eq!(verdicts(f64::NAN, f64::NAN, false), [Verdict::DoesNotHold; 8]);
+    }
 }
