@@ -9,8 +9,8 @@ use crate::commands::{
 };
 use crate::error::Error;
 use crate::experiments::{
-    self, Catalogue, TrainedCommand, demo::Demo, invariant_set::InvariantSet,
-    rnn_context::RnnContext, universal::Universal, verify::Verify,
+    self, Catalogue, TrainedCommand, demo::Demo, emergence::Emergence, invariant_set::InvariantSet,
+    ratio::Ratio, rnn_context::RnnContext, stuck::Stuck, universal::Universal, verify::Verify,
 };
 use crate::run::report::Report;
 use crate::run::session::{Session, SessionOptions};
@@ -72,6 +72,12 @@ pub enum Command {
     InvariantSet(InvariantSet),
     #[command(hide = true)]
     Universal(Universal),
+    #[command(hide = true)]
+    Emergence(Emergence),
+    #[command(hide = true)]
+    Stuck(Stuck),
+    #[command(hide = true)]
+    Ratio(Ratio),
     List(list::List),
     Plot(plot::Plot),
     Report(report::ReportOptions),
@@ -99,6 +105,9 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
         Some(Command::RnnContext(options)) => experiments::run(options, session),
         Some(Command::InvariantSet(options)) => experiments::run(options, session),
         Some(Command::Universal(options)) => experiments::run(options, session),
+        Some(Command::Emergence(options)) => experiments::run(options, session),
+        Some(Command::Stuck(options)) => experiments::run(options, session),
+        Some(Command::Ratio(options)) => experiments::run(options, session),
         Some(Command::List(_)) => Ok(list::run()),
         Some(Command::Plot(options)) => plot::run(options, &catalogue),
         Some(Command::Report(options)) => report::run(options, &catalogue),

@@ -3,13 +3,17 @@
 
 pub mod claims;
 pub mod demo;
+pub mod emergence;
 pub mod experiment;
 pub mod fresh;
+pub mod function;
 pub mod invariant_set;
 pub mod learning;
 pub mod panels;
+pub mod ratio;
 pub mod rnn_context;
 pub mod statistics;
+pub mod stuck;
 pub mod trained;
 pub mod universal;
 pub mod verify;
@@ -56,6 +60,9 @@ pub const ALL: &[Entry] = &[
     rnn_context::RnnContext::ENTRY,
     verify::Verify::ENTRY,
     universal::Universal::ENTRY,
+    emergence::Emergence::ENTRY,
+    stuck::Stuck::ENTRY,
+    ratio::Ratio::ENTRY,
 ];
 
 /// One of the experiments that are data, as a hidden command whose options are a scale.

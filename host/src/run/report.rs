@@ -46,6 +46,11 @@ impl Claim {
         Claim { claim, paper, measured, verdict, expected: Verdict::Holds }
     }
 
+    /// The same claim about what is an open question: that it does not hold is an answer, not a failure.
+    pub fn open(self) -> Self {
+        Claim { expected: Verdict::DoesNotHold, ..self }
+    }
+
     /// True for a claim that does not hold, as expected.
     pub fn is_refuted(&self) -> bool {
         self.verdict == Verdict::DoesNotHold && self.expected == Verdict::DoesNotHold

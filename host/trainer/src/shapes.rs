@@ -2,8 +2,7 @@
 //! one of a list. Each adds to the build time; of linear attention the shape is a value, and only the room
 //! for features is a type.
 
-use crate::capacity::{DIM, RNN_DIM, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT, SOFTMAX_LAYERS,
-    TWO_HEAD_DIM};
+use crate::capacity::{DIM, RNN_DIM, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT, SOFTMAX_LAYERS, TWO_HEAD_DIM};
 use crate::dispatch::{self, Level, WithScalar};
 use crate::group::{Group, Lanes};
 use crate::recipe::{Attention, Mode, Model, ParameterSet as Set, Recipe};
