@@ -28,9 +28,6 @@ pub fn run(options: &Plot, catalogue: &Catalogue) -> Result<Report, Error> {
     for run in runs(&options.directory)? {
         let directory = RunDirectory::claim(run.clone())?;
         let mut records = Records::open(&run)?;
-        if let Some(made) = Made::read(&run, &records)? {
-            changed.extend(made.changed.into_iter().map(|name| run.join(name)));
-        }
         let id = command_of(&run)?;
         let mut entries = catalogue.entries();
         let Some(entry) = entries.clone().find(|e| e.id == id) else {
@@ -38,7 +35,12 @@ pub fn run(options: &Plot, catalogue: &Catalogue) -> Result<Report, Error> {
             let reason = format!("command: `{id}` has no figures: known are {}", known.join(", "));
             return Err(Error::file(&run.join("config.toml"), reason));
         };
-        records.draw(&entry.pictures(&records)?)?;
+        let (made, drawn) =
+            rayon::join(|| Made::read(&run), || records.draw(&entry.pictures(&records)?));
+        if let Some(made) = made? {
+            changed.extend(made.changed.into_iter().map(|name| run.join(name)));
+        }
+        drawn?;
         report.files.extend(directory.write(records.files())?);
     }
     if !changed.is_empty() {

@@ -178,7 +178,8 @@ impl Experiment for Predict {
                     of_signal: features == 0,
                     is_reward: source.is_reward,
                 };
-                let learners = for_dimension!(d, learners(&settings)).ok_or_else(|| {
+                let learners = session.on_thread(|| for_dimension!(d, learners(&settings)));
+                let learners = learners.ok_or_else(|| {
                     let reason = format!("{d} features; accepted is {}", dimension::ACCEPTED);
                     Error::file(file, reason)
                 })??;

@@ -70,11 +70,12 @@ pub fn export(options: &Export, session: &Session) -> Result<Report, Error> {
     let bytes = match (&options.source, options.construction) {
         (None, Some(construction)) => {
             Construction::check(Some(construction), options.lambda, options.gamma)?;
-            for_dimension!(stored options.dim, constructed(construction, options)).unwrap_or_else(
-                || Err(Error::option("--dim", "accepted is an integer from 1 to 16")),
-            )
+            let made = || for_dimension!(stored options.dim, constructed(construction, options));
+            session.on_thread(made).unwrap_or_else(|| {
+                Err(Error::option("--dim", "accepted is an integer from 1 to 16"))
+            })
         }
-        (Some(source), _) => trained(source, session.seed, options),
+        (Some(source), _) => session.on_thread(|| trained(source, session.seed, options)),
         (None, None) => {
             Err(Error::option("RUN_DIR", "a trained model or --construction is needed"))
         }

@@ -19,11 +19,24 @@ pub struct Content {
     pub story: u64,
 }
 
+/// Runs, and the names of those that could not be read with the reasons.
+type Found = (Vec<Run>, Vec<(String, String)>);
+
 impl Content {
     /// Reads the run of a directory, or the runs in it.
     /// Errors: [`Error::File`] if there is no run, or a damaged one that is not to be left out;
     /// [`Error::Core`] if a kernel fails.
     pub fn read(directory: &Path, damaged: Damaged, catalogue: &Catalogue) -> Result<Self, Error> {
+        let (read, of_machine) = rayon::join(
+            || Self::runs(directory, damaged, catalogue),
+            || Ok::<_, Error>((live::story().doing("the report's live part")?, digests::rows()?)),
+        );
+        let ((runs, left_out), (story, digests)) = (read?, of_machine?);
+        Ok(Content { runs, left_out, digests, story })
+    }
+
+    /// The runs, and those that are left out.
+    fn runs(directory: &Path, damaged: Damaged, catalogue: &Catalogue) -> Result<Found, Error> {
         let (mut runs, mut left_out) = (Vec::new(), Vec::new());
         for files in find(directory, damaged, catalogue)? {
             match Run::read(&files, catalogue) {
@@ -36,8 +49,7 @@ impl Content {
             }
         }
         runs.sort_by_key(|run| run.order(catalogue));
-        let story = live::story().doing("the report's live part")?;
-        Ok(Content { runs, left_out, digests: digests::rows()?, story })
+        Ok((runs, left_out))
     }
 
     /// The files that are not as their run wrote them.

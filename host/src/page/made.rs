@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::files::{self, Kind};
 use crate::run::info;
 use crate::run::records::Records;
+use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -39,11 +40,12 @@ pub struct Made {
 impl Made {
     /// From the run's run.json; none in a directory without one.
     /// Errors: [`Error::File`] for a damaged one.
-    pub fn read(directory: &Path, records: &Records) -> Result<Option<Self>, Error> {
+    pub fn read(directory: &Path) -> Result<Option<Self>, Error> {
         if files::kind(&directory.join(info::FILE_NAME)) == Kind::Nothing {
             return Ok(None);
         }
-        let info: Info = serde_json::from_slice(&records.get(info::FILE_NAME)?).map_err(|e| {
+        let content = Records::open(directory)?.get(info::FILE_NAME)?;
+        let info: Info = serde_json::from_slice(&content).map_err(|e| {
             let reason = format!("{e}; accepted is what a run wrote");
             Error::file(&directory.join(info::FILE_NAME), reason)
         })?;
@@ -62,8 +64,7 @@ impl Made {
             platform("instructions"),
             platform("threads"),
         );
-        let mut changed = Vec::new();
-        for (name, digest) in info.digests.files {
+        let changed = |(name, digest): (String, String)| {
             let found = files::read_below(directory, &name, files::RECORD);
             let is_as_written = match &found {
                 Ok(content) => info::digest(content) == digest,
@@ -71,10 +72,12 @@ impl Made {
                 Err(e) if [NotFound, InvalidInput, FileTooLarge].contains(&e.kind()) => false,
                 Err(e) => return Err(Error::file(&directory.join(name), e)),
             };
-            if !is_as_written {
-                changed.push(name);
-            }
-        }
+            Ok((!is_as_written).then_some(name))
+        };
+        // Many files, on all cores; in order.
+        let files: Vec<_> = info.digests.files.into_iter().collect();
+        let changed = files.into_par_iter().map(changed).collect::<Result<Vec<_>, _>>()?;
+        let changed = changed.into_iter().flatten().collect();
         Ok(Some(Made { by, changed }))
     }
 }

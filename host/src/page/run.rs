@@ -117,15 +117,19 @@ impl Run {
             let shows = figure.strip_prefix("none: ").map(|it| format!("{}: {it}", files.name));
             shows.unwrap_or(figure)
         });
+        let (made, pictures) = rayon::join(
+            || Made::read(&files.path),
+            || entry.map_or(Ok(Pictures::new()), |entry| entry.pictures(&records)),
+        );
         Ok(Run {
             name: files.name.clone(),
             figure,
             repeats: repeats(&catalogue.command, &command, seed, &config),
-            made: Made::read(&files.path, &records)?,
+            made: made?,
             changes: changes(&catalogue.command, &command, &config),
             claims,
             numbers,
-            pictures: entry.map_or(Ok(Pictures::new()), |entry| entry.pictures(&records))?,
+            pictures: pictures?,
             records: names.into_iter().filter(|name| name.ends_with(".csv")).collect(),
             command,
         })
