@@ -4,10 +4,11 @@
 //! ([`Algorithm::iteration`]). As many iterations as the transformer has layers are fitted to its values on the
 //! contexts of some tasks, and judged on those of others ([`Fitted::explained`]).
 //!
-//! What is fitted is the preconditioner. Theorem 1 allows any C_l, so the default is the widest that can be told
-//! from data, one (d, d) matrix that all layers share ([`Preconditioner::Matrix`]). Where features are distributed
-//! alike up to signed permutations, the best such matrix is a multiple of I (it commutes with all of them), and
-//! one step size for each layer ([`Preconditioner::StepSizes`]) says more with fewer numbers.
+//! What is fitted is the preconditioner. Theorem 1 allows any C_l. Where features are distributed alike up to signed
+//! permutations, the best that tasks can share is a multiple of I, since it commutes with all of them, so that one
+//! step size for each layer ([`Preconditioner::StepSizes`]) is all there is to fit. A whole matrix
+//! ([`Preconditioner::Matrix`], D^2 numbers that all layers share) is for features that are not alike, and wants
+//! many tasks: one that fits a few is too large a step on others.
 //!
 //! ```
 //! use ictd_core::metrics::{Algorithm, Fitted, Preconditioner, Target};

@@ -225,8 +225,8 @@ pub fn aligns_as_layers_grow(runs: &[JudgedRun]) -> Judgement {
 
 /// The number of tasks from which on a seed's learning rate stays within a tenth of where it ends.
 fn settled_after(run: &SeedRun, end: f64) -> f64 {
-    let away = |p: &&Point| !((p.alpha - end).abs() <= 0.1 * end.abs());
-    run.points.iter().rev().find(away).map_or(0.0, |p| p.tasks as f64)
+    let stays = |p: &Point| (p.alpha - end).abs() <= 0.1 * end.abs();
+    run.points.iter().rev().find(|p| !stays(p)).map_or(0.0, |p| p.tasks as f64)
 }
 
 /// The learning rate of the batch-TD reference converges quickly: within the first quarter of the training it

@@ -4,7 +4,7 @@ use super::learning::{CurveRow, SeedRow, curve_row};
 use super::statistics::{mean_and_stderr, nan_or_larger};
 use crate::error::{Doing, Error};
 use crate::run::session::Session;
-use crate::train::log::{Matrices, Point, SeedRun};
+use crate::train::log::{Matrices, Metric, Point, SeedRun};
 use crate::train::options::{Attention, Mode, Model, Recipe};
 use crate::train::tasks::AnyTasks;
 use ictd_core::attention::SoftmaxAttention;
@@ -29,7 +29,7 @@ const LENGTH: usize = 300;
 const QUERIES: usize = 16;
 /// Contexts that algorithms are fitted in, as many that they are judged in, and those of the latter that whole
 /// logs are judged in.
-const FITTED: usize = 60;
+const FITTED: usize = 200;
 const OF_LOG: usize = 20;
 /// Log points that are judged again.
 const POINTS: usize = 40;
@@ -161,15 +161,17 @@ pub struct FreshPoint {
 }
 
 /// VD and IWS with the converged learning rate, in the records.
-pub const CONVERGED: [(&str, fn(&FreshPoint) -> f64); 2] =
-    [("vd_converged", |p| p.vd), ("iws_converged", |p| p.iws)];
+pub const CONVERGED: [Metric<FreshPoint>; 2] = [
+    Metric { name: "vd_converged", label: "converged α", of: |p| p.vd },
+    Metric { name: "iws_converged", label: "IWS, converged α", of: |p| p.iws },
+];
 
 /// The records of runs on fresh tasks: rows of `curves.csv` and of `seeds.csv`.
 pub fn rows(runs: &[JudgedRun]) -> (Vec<CurveRow>, Vec<SeedRow>) {
     let (mut curves, mut seeds) = (Vec::new(), Vec::new());
     for JudgedRun { name, seeds: of_run, fresh, .. } in runs {
         let points = fresh.iter().map(|f| f.log.len()).max().unwrap_or(0);
-        for (metric, of) in CONVERGED {
+        for Metric { name: metric, of, .. } in CONVERGED {
             for at in 0..points {
                 let here: Vec<&FreshPoint> = fresh.iter().filter_map(|f| f.log.get(at)).collect();
                 let values: Vec<f64> =
@@ -212,13 +214,13 @@ pub fn measure(
     session: &Session,
 ) -> Result<Vec<Fresh>, Error> {
     match (recipe.model, recipe.dim) {
-        (Model::Transformer, 4) => of_seeds::<4, 9, 16>(name, recipe, seeds, session),
-        (Model::Transformer, 8) => of_seeds::<8, 17, 64>(name, recipe, seeds, session),
+        (Model::Transformer, 4) => of_seeds::<4, 9>(name, recipe, seeds, session),
+        (Model::Transformer, 8) => of_seeds::<8, 17>(name, recipe, seeds, session),
         _ => Ok(Vec::new()),
     }
 }
 
-fn of_seeds<const D: usize, const K: usize, const P: usize>(
+fn of_seeds<const D: usize, const K: usize>(
     name: &str,
     recipe: &Recipe,
     seeds: &[SeedRun],
@@ -233,7 +235,7 @@ fn of_seeds<const D: usize, const K: usize, const P: usize>(
     let iterations: Result<Vec<Vec<Iteration<D>>>, _> =
         CANDIDATES.map(|c| of(c.0)).into_iter().collect();
     let judge = Judge::<D, K> { recipe, contexts, iterations: iterations.doing(doing())? };
-    session.map(name, seeds, |run| judge.seed::<P>(run).doing(format!("{name}, seed {}", run.seed)))
+    session.map(name, seeds, |run| judge.seed(run).doing(format!("{name}, seed {}", run.seed)))
 }
 
 struct Judge<'a, const D: usize, const K: usize> {
@@ -246,7 +248,7 @@ struct Judge<'a, const D: usize, const K: usize> {
 type Judged<T> = Result<T, ictd_core::Error>;
 
 impl<const D: usize, const K: usize> Judge<'_, D, K> {
-    fn seed<const P: usize>(&self, run: &SeedRun) -> Judged<Fresh> {
+    fn seed(&self, run: &SeedRun) -> Judged<Fresh> {
         let tenth = run.points.len().div_ceil(10);
         let last = run.points.iter().rev().take(tenth).map(|p| p.alpha);
         let (alpha, _) = mean_and_stderr(last);
@@ -260,7 +262,7 @@ impl<const D: usize, const K: usize> Judge<'_, D, K> {
         };
         let (Some(end), None) = (run.last(), run.diverged()) else { return Ok(fresh) };
         let step = (run.points.len() - 1).div_ceil(POINTS).max(1);
-        let of_log = |at: &usize| (run.points.len() - 1 - at) % step == 0;
+        let of_log = |at: &usize| (run.points.len() - 1 - at).is_multiple_of(step);
         let judged = FITTED..FITTED + OF_LOG;
         for point in (0..run.points.len()).filter(of_log).map(|at| &run.points[at]) {
             let transformer = transformer(self.recipe, &layers::<K>(point))?;
@@ -284,7 +286,7 @@ impl<const D: usize, const K: usize> Judge<'_, D, K> {
         let transformer = transformer(self.recipe, &layers::<K>(end))?;
         (fresh.td_energy, fresh.one_step) = self.references(alpha);
         fresh.nonlinear = self.nonlinear(&transformer, run.seed)?;
-        fresh.explained = self.explained::<P>(&transformer)?;
+        fresh.explained = self.explained(&transformer)?;
         Ok(fresh)
     }
 
@@ -353,7 +355,7 @@ impl<const D: usize, const K: usize> Judge<'_, D, K> {
     }
 
     /// What each candidate explains of v_TF in the second half of the contexts, fitted in the first.
-    fn explained<const P: usize>(
+    fn explained(
         &self,
         transformer: &Transformer<Layer<f64, K>, LAYERS>,
     ) -> Judged<[f64; CANDIDATES.len()]> {
@@ -369,8 +371,10 @@ impl<const D: usize, const K: usize> Judge<'_, D, K> {
         let (fitted, judged) = targets.split_at(FITTED);
         let mut explained = [f64::NAN; CANDIDATES.len()];
         for (explained, iterations) in explained.iter_mut().zip(&self.iterations) {
-            let what = Preconditioner::Matrix;
-            let fit = Fitted::<D, P>::new(&iterations[..FITTED], fitted, self.recipe.layers, what)?;
+            // A step size for each layer: a whole matrix fits these tasks better, and others worse than 0.
+            let what = Preconditioner::StepSizes;
+            let fit =
+                Fitted::<D, LAYERS>::new(&iterations[..FITTED], fitted, self.recipe.layers, what)?;
             *explained = fit.explained(&iterations[FITTED..], judged);
         }
         Ok(explained)

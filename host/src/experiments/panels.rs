@@ -67,12 +67,12 @@ impl CurveRecords {
     pub fn comparison(&self, run: &str, title: &str) -> [Panel; 2] {
         let iws = self.curve(run, IWS.name, IWS.label);
         let ss = Curve { dashed: true, ..self.curve(run, SS.name, SS.label) };
-        let [(vd, _), (cosines, _)] = CONVERGED;
-        let iws_converged = self.curve(run, cosines, "IWS, converged α");
+        let [vd, cosines] = CONVERGED;
+        let iws_converged = self.curve(run, cosines.name, cosines.label);
         let lowest = lowest_cosine(&[&iws, &ss, &iws_converged]);
         let cosine = Axis::fixed("cosine", lowest, 1.05);
         let differences =
-            vec![self.curve(run, VD.name, "running α"), self.curve(run, vd, "converged α")];
+            vec![self.curve(run, VD.name, "running α"), self.curve(run, vd.name, vd.label)];
         [
             over_tasks(
                 &format!("{title}: similarity to batch TD"),
@@ -257,7 +257,7 @@ pub fn explained(records: &Records, run: &str, title: &str) -> Result<Panel, Err
 }
 
 /// The caption of what algorithms explain.
-pub const EXPLAINED_CAPTION: &str = "preconditioner fitted on 60 tasks, judged on 60 others; median over seeds with \
+pub const EXPLAINED_CAPTION: &str = "step sizes fitted on 200 tasks, judged on 200 others; median over seeds with \
                                      quartiles";
 
 /// What the captions of all these figures say.
