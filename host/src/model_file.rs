@@ -176,6 +176,22 @@ pub fn seed_of_run(source: &Path, seed: u64) -> Result<PathBuf, Error> {
     Err(Error::option("--seed", reason))
 }
 
+/// Refuses a depth that would take minutes, which a file of a few bytes may say. A layer costs about the cube of the
+/// token size, and `more`; layers of their own, each in the file, are accepted.
+/// Errors: [`Error::Option`].
+pub fn check_depth(
+    option: &'static str,
+    (layers, d, more): (usize, usize, usize),
+    work: usize,
+) -> Result<(), Error> {
+    let most = (work / ((2 * d + 1).pow(3) + more)).max(MAX_STORED_LAYERS);
+    if layers <= most {
+        return Ok(());
+    }
+    let reason = format!("{layers} layers; accepted with {d} features are at most {most} here");
+    Err(Error::option(option, reason))
+}
+
 /// Refuses a seed that chooses nothing: of these models none is a folder.
 /// Errors: [`Error::Option`].
 pub fn check_seed<'a>(

@@ -22,11 +22,11 @@ use values::{Column, Input, Method, Output, evaluate};
 /// The most layers, and iterations of the algorithm beside them.
 const LAYERS: usize = 100_000;
 
-/// So many layers take any number of transitions; more take transitions up to a product of [`WORK`].
+/// So many layers take any number of transitions; more layers take fewer ([`WORK`]).
 const FEW_LAYERS: usize = 1000;
 
-/// Layers times transitions times features: some seconds for the algorithm beside the transformer.
-const WORK: usize = 1_000_000_000;
+/// Multiplications of some seconds: layers times what one costs, and what the algorithm's step beside it does.
+const WORK: usize = 300_000_000;
 
 /// More rows than this are not told apart in a figure.
 const ROWS_IN_FIGURE: usize = 500;
@@ -351,11 +351,13 @@ impl Evaluate {
 
 /// Refuses layers that would take minutes: a file may say that it has any number of them.
 fn check_work(layers: usize, transitions: usize, d: usize) -> Result<(), Error> {
-    let most = (WORK / transitions.saturating_mul(d).max(1)).max(FEW_LAYERS);
+    let layer = transitions.saturating_mul(d).saturating_add((2 * d + 1).pow(3));
+    let most = (WORK / layer).max(FEW_LAYERS);
     if layers <= most {
         return Ok(());
     }
-    let reason = format!("{layers}; accepted with {transitions} transitions are at most {most}");
+    let data = format!("{transitions} transitions of {d} features");
+    let reason = format!("{layers}; accepted with {data} are at most {most}");
     Err(Error::option("--layers", reason))
 }
 

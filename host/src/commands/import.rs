@@ -24,6 +24,9 @@ use std::path::{Path, PathBuf};
 /// The name of the stored model in the run's folder.
 const MODEL_FILE: &str = "model.ictd";
 
+/// Multiplications of a task's comparison: some hundredths of a second.
+const WORK: usize = 50_000_000;
+
 /// Take P and Q that were trained elsewhere: metrics, figures, a stored model for firmware
 ///
 /// FILE is a `.safetensors` file (tensors `attn.P`, `attn.Q`, or `layers.0.P`, ..., or `P`, `Q`), the
@@ -184,6 +187,9 @@ impl Experiment for Import {
             let reason = format!("{} in the file; accepted is 1 to {CONTEXT}", settings.context);
             return Err(Error::option("--context", reason));
         }
+        // Each task's iterations run over its transitions.
+        let layers = (settings.depth, d, 64 * settings.context);
+        model_file::check_depth("--layers", layers, WORK)?;
         let refused = || Error::file(file, format!("d = {d}; accepted is {}", dimension::ACCEPTED));
         let Settings { depth, attention, gamma, .. } = settings;
         let stored = model_file::to_bytes(&parameters, depth, attention, gamma)?;

@@ -133,6 +133,9 @@ pub struct MeanRow {
     pub stderr: f64,
 }
 
+/// Multiplications of a model's value function: about a thousandth of a second.
+const WORK: usize = 1_000_000;
+
 /// Whose values are judged.
 enum Method {
     Constructed,
@@ -149,7 +152,9 @@ impl Demo {
     fn model(&self, seed: u64) -> Result<Method, Error> {
         let Some(path) = &self.model else { return Ok(Method::Constructed) };
         let path = model_file::seed_of_run(path, seed)?;
+        let check = |layers| model_file::check_depth("--model", (layers, self.dim, 0), WORK);
         if let Some(model) = model_file::universal(&path, Some(self.gamma))? {
+            check(model.transformer().depth())?;
             return Ok(Method::Universal(Box::new(model)));
         }
         let parameters = model_file::open(&path, None)?.parameters;
@@ -162,6 +167,7 @@ impl Demo {
         if parameters.attention == Some(Attention::Softmax) || parameters.prior_count.is_some() {
             return refuse("accepted is linear attention on contexts as they are".into());
         }
+        check(parameters.depth.unwrap_or(1))?;
         Ok(Method::Trained(Box::new(parameters)))
     }
 

@@ -25,6 +25,9 @@ const LSTD_LAMBDA: f64 = 0.9;
 /// What the features' root mean squares retain.
 const SCALE_RETENTION: f64 = 0.999;
 
+/// Multiplications of a model's prediction: about a thousandth of a second.
+const WORK: usize = 1_000_000;
+
 /// A model of the user's.
 #[derive(Clone)]
 pub(super) enum Given {
@@ -102,7 +105,8 @@ impl Given {
     /// with softmax attention.
     pub(super) fn open(path: &Path, d: usize) -> Result<Self, Error> {
         let file = path.to_owned();
-        if model_file::universal(path, None)?.is_some() {
+        if let Some(model) = model_file::universal(path, None)? {
+            model_file::check_depth("--model", (model.transformer().depth(), d, 0), WORK)?;
             return Ok(Given::Universal(file));
         }
         let parameters = Box::new(model_file::open(path, None)?.parameters);
@@ -115,11 +119,12 @@ impl Given {
         if parameters.attention == Some(Attention::Softmax) {
             return refuse("softmax attention; accepted is linear attention, which can stream");
         }
-        if parameters.depth.is_none() {
+        let Some(depth) = parameters.depth else {
             return refuse(
                 "its file does not say how many layers it has; accepted is one that does",
             );
-        }
+        };
+        model_file::check_depth("--model", (depth, d, 0), WORK)?;
         Ok(Given::Dense { file, parameters })
     }
 }
