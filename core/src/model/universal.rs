@@ -92,7 +92,18 @@ impl<R: Real, M: Mask<R>, const C: usize> UniversalModel<R, M, C> {
         context: &Context<D, M, W, R, CUMULANTS>,
         cumulant: usize,
     ) -> Result<BoundedValueFunction<R, D>, Error> {
-        self.value_function_for(context, cumulant, self.gamma)
+        if self.mask != *context.mask() {
+            return Err(Error::Mismatch { parameter: "lambda of model and context" });
+        }
+        context.check_readable(cumulant)?;
+        let unnormalised = context.read(self.gamma, cumulant, Whole);
+        let (n, gamma) = (context.weight(), self.gamma);
+        let metric = Metric::new(&unnormalised, n, self.prior_count);
+        let d = metric.features_seen();
+        let share = d / (n + d);
+        let value_function = self.transformer.value_function(share, &unnormalised.g, &metric)?;
+        let largest_reward = context.largest_reward().of(cumulant);
+        Ok(bounded(value_function, unnormalised.root_mean_squares(n), n, gamma, largest_reward))
     }
 
     /// [`UniversalModel::value_function_of`] for another discount gamma in \[0, 1) than the model's. The trace decay stays
@@ -106,19 +117,8 @@ impl<R: Real, M: Mask<R>, const C: usize> UniversalModel<R, M, C> {
         cumulant: usize,
         gamma: R,
     ) -> Result<BoundedValueFunction<R, D>, Error> {
-        if self.mask != *context.mask() {
-            return Err(Error::Mismatch { parameter: "lambda of model and context" });
-        }
-        check_gamma(gamma)?;
-        context.check_readable(cumulant)?;
-        let unnormalised = context.read(gamma, cumulant, Whole);
-        let n = context.weight();
-        let metric = Metric::new(&unnormalised, n, self.prior_count);
-        let d = metric.features_seen();
-        let share = d / (n + d);
-        let value_function = self.transformer.value_function(share, &unnormalised.g, &metric)?;
-        let largest_reward = context.largest_reward().of(cumulant);
-        Ok(bounded(value_function, unnormalised.root_mean_squares(n), n, gamma, largest_reward))
+        let model = UniversalModel { gamma: check_gamma(gamma)?, ..self.clone() };
+        model.value_function_of(context, cumulant)
     }
 
     /// Reads a stored model.

@@ -177,13 +177,13 @@ mod table {
     }
 
     /// LSTD(lambda) by hand: A and b summed plainly, with a ridge.
-    struct Lstd<const D: usize> {
+    struct LstdByHand<const D: usize> {
         a: SMatrix<f32, D, D>,
         b: SVector<f32, D>,
         trace: SVector<f32, D>,
     }
 
-    impl<const D: usize> Lstd<D> {
+    impl<const D: usize> LstdByHand<D> {
         #[inline(never)]
         fn observe(&mut self, phi: &SVector<f32, D>, reward: f32, phi_next: &SVector<f32, D>) {
             let (mut trace, mut difference) = (*phi, *phi);
@@ -223,7 +223,7 @@ mod table {
         let value = value?;
         let (_, dense_query) = cost(counter, || black_box(black_box(&value).at(black_box(&phi))));
 
-        let mut lstd = Lstd::<D> { a: zeros(), b: zeros(), trace: zeros() };
+        let mut lstd = LstdByHand::<D> { a: zeros(), b: zeros(), trace: zeros() };
         let mut rng = Rng::new(1);
         let mut lstd_observed = Cost::default();
         for _ in 0..100 {

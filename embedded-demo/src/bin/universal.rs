@@ -1,6 +1,6 @@
 //! The model that ships and nothing else: predictions from the first transition on, without a file, a scale
-//! or a step size. It prints those after 1, 2, 3 and 1,000 transitions and their digest, which is that of the same
-//! program in C (`core/c/example.c`); otherwise it is as `inference`.
+//! or a step size. It prints the digest of those after 1, 2, 3 and 1,000 transitions, which is that of the same program
+//! in C (`core/c/example.c`); otherwise it is as `inference`.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 #[cfg(target_os = "none")]
@@ -16,33 +16,15 @@ use product::Sensor;
 /// another.
 const EXPECTED: u32 = 0x4089_ca1b;
 
-/// Prints the value of a state after n transitions: `0003: -0.125`.
-fn show(n: u32, value: f32) {
-    let thousandths = (value.abs() * 1000.0 + 0.5) as u32;
-    digits(n, 1000);
-    put(b':');
-    put(b' ');
-    put(if value < 0.0 { b'-' } else { b'+' });
-    digits(thousandths / 1000, 1);
-    put(b'.');
-    digits(thousandths, 100);
-    put(b'\n');
-}
-
-/// Prints the last digits of x, the first of them that of `unit`.
-#[inline(never)]
-fn digits(x: u32, mut unit: u32) {
-    while unit > 0 {
-        put(b'0' + (x / unit % 10) as u8);
-        unit /= 10;
-    }
-}
-
-/// Prints the digest, in the words of the program in C.
-fn show_digest(digest: u32) {
-    b"done, digest ".iter().for_each(|c| put(*c));
-    for place in (0..8).rev() {
-        put(b"0123456789abcdef"[(digest >> (4 * place) & 15) as usize]);
+/// Prints the digest: `digest 0123cdef`.
+fn show_digest(mut digest: u32) {
+    // (Black boxes, so that the loops are not unrolled.)
+    core::hint::black_box(b"digest ").iter().for_each(|c| put(*c));
+    let mut left = core::hint::black_box(8);
+    while left > 0 {
+        let digit = (digest >> 28) as u8;
+        put(digit + if digit < 10 { b'0' } else { b'a' - 10 });
+        (digest, left) = (digest << 4, left - 1);
     }
     put(b'\n');
 }
@@ -69,7 +51,6 @@ fn infer() -> Result<u32, Error> {
         phi = phi_next;
         if n <= 3 || n == 1000 {
             let value = model.value_function(&context)?.at(&phi);
-            show(n, value);
             bits = bits.rotate_left(8) ^ value.to_bits();
         }
     }
