@@ -63,6 +63,9 @@ fn every_lane_is_its_seed_alone_for_every_loss_and_optimiser() {
     }
     let optimizer = Optimizer::Td { step_size: 0.05 };
     lanes_are_the_scalar_run::<Lanes4>(Settings { optimizer, ..settings() });
+    let loss = Loss::ResidualGradient;
+    lanes_are_the_scalar_run::<Lanes4>(Settings { loss, ..settings() });
+    lanes_are_the_scalar_run::<Lanes4>(Settings { loss, optimizer, ..settings() });
 }
 
 #[test]
@@ -294,6 +297,14 @@ fn plain_td_moves_along_delta_times_the_gradient_of_the_value() {
     let mut slope = [0.0];
     before.value_and_gradient(&windows.window(1), |_| 1.0, &mut slope);
     assert!((reference.alpha() - (1.0 + 0.1 * delta * slope[0])).abs() < 1e-15);
+    // The residual gradient also moves v_{t+1}, away.
+    let mut residual = before.clone();
+    let targets = Targets::Residual(&[]);
+    assert_eq!(td_step(&mut residual, &windows, 1, targets, 0.1, &mut scratch), delta);
+    let mut slope_next = [0.0];
+    before.value_and_gradient(&windows.window(2), |_| 1.0, &mut slope_next);
+    let want = 1.0 + 0.1 * delta * (slope[0] - 0.9 * slope_next[0]);
+    assert!((residual.alpha() - want).abs() < 1e-15);
 }
 
 #[test]

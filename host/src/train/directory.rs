@@ -8,6 +8,7 @@
 //! | `elements.csv` | a row per log point and stored layer: tasks, layer, the sign that P and Q were multiplied with, and [`ELEMENTS`] |
 //! | `data.npz`, `params.json` | the log as the authors' code writes and reads it |
 //! | `parameters.safetensors` | the final P and Q |
+//! | `two_heads.npz` | of two heads, in the place of these three: the final P1, Q1, W1, P2, Q2, W2, float32 (l, 2d+2, 2d+2) |
 //! | `events.out.tfevents.0.ictd` | the log for TensorBoard, if asked for ([`EventFiles`]) |
 //!
 //! `elements.csv`, `data.npz`, `params.json` and the parameters are written for transformers. One process at a time may work on a run.
@@ -18,7 +19,7 @@ use crate::error::Error;
 use crate::files::{self, Kind};
 use crate::formats::parameters::{LayerParameters, Parameters};
 use crate::formats::seed_run::{DATA_FILE, LogPoint, PARAMS_FILE, SeedLog};
-use crate::formats::tensorboard;
+use crate::formats::{Array, Data, npz, tensorboard};
 use crate::options::typed;
 use crate::run::info::{self, Outcome, RunInfo};
 use crate::run::progress;
@@ -33,6 +34,7 @@ use trainer::log::{ELEMENTS, METRICS, Matrices, Point, SeedRun};
 pub const CONFIG: &str = "config.toml";
 const CHECKPOINT: &str = "checkpoint.bin";
 const PARAMETERS: &str = "parameters.safetensors";
+const TWO_HEADS: &str = "two_heads.npz";
 /// What `--json` says, written at the end of the run.
 pub const RESULTS: &str = "results.json";
 
@@ -42,12 +44,13 @@ const OF_THE_RUN: [&str; 7] =
 
 /// What it leaves in a seed's folder: first its records, of an RNN the metrics alone. The checkpoint comes
 /// last: a folder without it is no seed's.
-const OF_A_SEED: [&str; 7] = [
+const OF_A_SEED: [&str; 8] = [
     "metrics.csv",
     "elements.csv",
     DATA_FILE,
     PARAMS_FILE,
     PARAMETERS,
+    TWO_HEADS,
     tensorboard::FILE_NAME,
     CHECKPOINT,
 ];
@@ -194,8 +197,13 @@ impl TrainDirectory {
             events.write(&path, run)?;
         }
         // Each appears after all were written, so that one of them might be missing.
-        let records = if recipe.model == Model::Transformer { 5 } else { 1 };
-        if OF_A_SEED[..records].iter().all(|file| files::kind(&path.join(file)) == Kind::File) {
+        let two_heads = recipe.heads == 2;
+        let expected = match recipe.model {
+            Model::Transformer if two_heads => &[OF_A_SEED[0], TWO_HEADS],
+            Model::Transformer => &OF_A_SEED[..5],
+            Model::Rnn => &OF_A_SEED[..1],
+        };
+        if expected.iter().all(|file| files::kind(&path.join(file)) == Kind::File) {
             return Ok(());
         }
         let mut records = Records::new();
@@ -217,7 +225,11 @@ impl TrainDirectory {
             let head = [&["tasks", "layer", "sign"][..], &ELEMENTS.map(|e| e.name)].concat();
             records.put_table("elements.csv", &head, &rows)?;
         }
-        if recipe.model == Model::Transformer {
+        if two_heads {
+            let parameters = two_heads_npz(2 * recipe.dim + 2, &run.parameters);
+            let parameters = parameters.map_err(|e| Error::write(&path.join(TWO_HEADS), e))?;
+            records.put(TWO_HEADS, parameters);
+        } else if recipe.model == Model::Transformer {
             put_interchange(recipe, run, &mut records)?;
         }
         write_all(&path, records.files())
@@ -253,6 +265,25 @@ impl TrainDirectory {
             let _ = info.write(self.path(), Some(&Outcome::Failed(error.one_line())));
         })
     }
+}
+
+/// P, Q and W of both heads of each stored layer, (k, k) each, row by row.
+fn two_heads_npz(k: usize, parameters: &[f32]) -> std::io::Result<Vec<u8>> {
+    let names = ["P1", "Q1", "W1", "P2", "Q2", "W2"];
+    let stored = parameters.len() / (names.len() * k * k);
+    let matrix = |m: usize| {
+        let of_layer = |l: usize| {
+            let at = (l * names.len() + m) * k * k;
+            // The core's columns as rows.
+            (0..k * k).map(move |i| parameters[at + i % k * k + i / k])
+        };
+        Array {
+            shape: vec![stored, k, k],
+            data: Data::F32((0..stored).flat_map(of_layer).collect()),
+        }
+    };
+    let matrices: Vec<_> = (0..names.len()).map(matrix).collect();
+    npz::to_bytes(&names.into_iter().zip(&matrices).collect::<Vec<_>>())
 }
 
 /// The files that other tools read.

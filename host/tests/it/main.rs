@@ -15,6 +15,7 @@ mod interruptions;
 mod lstd_drift;
 #[cfg(unix)]
 mod one_way_out;
+mod open_questions;
 mod own_data;
 mod page_of_others;
 mod predict;
