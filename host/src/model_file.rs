@@ -23,6 +23,9 @@ pub const MAX_STORED_LAYERS: usize = 16;
 /// A file of parameters beyond this size is none: 256 MiB.
 const MAX_BYTES: u64 = 256 << 20;
 
+/// Multiplications of a streaming model's value function: about a thousandth of a second.
+const STREAMING_WORK: usize = 1_000_000;
+
 /// The name of the parameters in a run's folder.
 pub const PARAMETERS_FILE: &str = "parameters.safetensors";
 
@@ -86,6 +89,53 @@ fn trained_universal(
         Some(transformer.and_then(|t| UniversalModel::new(t, mask?, prior_count, gamma)))
     };
     model().map(|model| model.doing("the model"))
+}
+
+/// A model that values a stream.
+#[derive(Clone, Debug)]
+pub enum StreamingModel {
+    /// One without a feature dimension.
+    Universal(Box<Universal>),
+    /// P and Q for d features, of so many layers.
+    Dense {
+        /// Of linear attention on contexts as they are.
+        parameters: Box<Parameters>,
+        /// L.
+        depth: usize,
+    },
+}
+
+/// A model for a stream of d features and a discount: a source as for [`open`] or [`universal`], or the folder of
+/// one seed of a run.
+///
+/// # Errors
+/// [`Error::Format`] for what is no model; [`Error::Option`] (`--model`) for one of another d, of softmax attention,
+/// that does not say its depth or is too deep to stream, or whose contexts are read without units by parameters other than ten a layer.
+pub fn streaming(path: &Path, d: usize, gamma: f64) -> Result<StreamingModel, Error> {
+    let check = |layers| check_depth("--model", (layers, d, 0), STREAMING_WORK);
+    if let Some(model) = universal(path, Some(gamma))? {
+        check(model.transformer().depth())?;
+        return Ok(StreamingModel::Universal(Box::new(model)));
+    }
+    let parameters = Box::new(open(path, None)?.parameters);
+    let refuse =
+        |reason: &str| Err(Error::option("--model", format!("{}: {reason}", path.display())));
+    let of_model = parameters.feature_dimension();
+    if of_model != d {
+        return refuse(&format!("d = {of_model}; accepted is {d}, the number of features here"));
+    }
+    if parameters.attention == Some(Attention::Softmax) {
+        return refuse("softmax attention; accepted is linear attention, which can stream");
+    }
+    if parameters.prior_count.is_some() {
+        return refuse(
+            "full parameters for contexts without units; accepted are those of contexts as they are, or equivariant ones",
+        );
+    }
+    match parameters.depth {
+        Some(depth) => check(depth).map(|()| StreamingModel::Dense { parameters, depth }),
+        None => refuse("its file does not say how many layers it has; accepted is one that does"),
+    }
 }
 
 /// The model in another precision, for a discount.
@@ -159,21 +209,33 @@ pub fn open(path: &Path, point: Option<usize>) -> Result<ModelFile, Error> {
 /// The folder of a seed if the source is a training run, the source itself otherwise.
 /// Errors: [`Error::Option`] if the run has no such seed.
 pub fn seed_of_run(source: &Path, seed: u64) -> Result<PathBuf, Error> {
+    let seeds = seeds_of_run(source)?;
+    if seeds.is_empty() {
+        return Ok(source.to_owned());
+    }
+    if seeds.contains(&seed) {
+        return Ok(seed_folder(source, seed));
+    }
+    let accepted = seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    let reason = format!("{} has no seed {seed}; accepted is one of {accepted}", source.display());
+    Err(Error::option("--seed", reason))
+}
+
+/// The seeds of a training run in ascending order; none of a source of another kind.
+/// Errors: [`Error::File`] for a folder that cannot be read.
+pub fn seeds_of_run(source: &Path) -> Result<Vec<u64>, Error> {
     let inside = if files::is_folder(source) { files::list(source) } else { Ok(Vec::new()) };
     let mut seeds: Vec<u64> = (inside.map_err(|e| Error::file(source, e))?.into_iter())
         .filter(|(_, kind)| *kind == Kind::Folder)
         .filter_map(|(name, _)| name.to_str()?.strip_prefix("seed_")?.parse().ok())
         .collect();
-    if seeds.is_empty() {
-        return Ok(source.to_owned());
-    }
     seeds.sort_unstable();
-    if seeds.contains(&seed) {
-        return Ok(source.join(format!("seed_{seed}")));
-    }
-    let accepted = seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-    let reason = format!("{} has no seed {seed}; accepted is one of {accepted}", source.display());
-    Err(Error::option("--seed", reason))
+    Ok(seeds)
+}
+
+/// The folder of a seed of a training run.
+pub fn seed_folder(run: &Path, seed: u64) -> PathBuf {
+    run.join(format!("seed_{seed}"))
 }
 
 /// Refuses a depth that would take minutes, which a file of a few bytes may say. A layer costs about the cube of the

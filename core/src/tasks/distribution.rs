@@ -21,12 +21,19 @@ pub trait TaskDistribution<R: Real, const D: usize>: Clone + Debug {
     /// If the distribution's own settings are out of range.
     fn draw(&self, gamma: R, rng: &mut Rng) -> Result<Self::Task, Error>;
 
-    /// The task of that number in a run; a distribution of several kinds takes them in turn.
+    /// The task of that number in the run of a seed: a distribution of several kinds takes them in turn,
+    /// one that keeps a part of its tasks fixed keeps that of the seed.
     ///
     /// # Errors
     /// As [`TaskDistribution::draw`].
-    fn draw_in_turn(&self, number: u64, gamma: R, rng: &mut Rng) -> Result<Self::Task, Error> {
-        let _ = number;
+    fn draw_in_turn(
+        &self,
+        seed: u64,
+        number: u64,
+        gamma: R,
+        rng: &mut Rng,
+    ) -> Result<Self::Task, Error> {
+        let _ = (seed, number);
         self.draw(gamma, rng)
     }
 

@@ -132,6 +132,45 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         self
     }
 
+    /// The same process with the start and the transitions (p_0, p) of another, of as many states.
+    ///
+    /// ```
+    /// use ictd_core::{rng::Rng, tasks::{Mrp, boyan_chain}};
+    ///
+    /// let mut rng = Rng::new(1);
+    /// let [a, b] = [(); 2].map(|()| boyan_chain::<f64, 2, 6>(6, &mut rng));
+    /// let (a, b): (Mrp<f64, 2, 6>, Mrp<f64, 2, 6>) = (a?, b?);
+    /// let both = a.clone().with_dynamics_of(&b)?;
+    /// assert_eq!((both.initial(), both.transition_from(0)), (b.initial(), b.transition_from(0)));
+    /// assert_eq!((both.reward(), both.feature_map()), (a.reward(), a.feature_map()));
+    /// assert_eq!(both.with_dynamics_of(&a)?.with_features_of(&b)?.feature_map(), b.feature_map());
+    /// assert!(a.with_dynamics_of(&boyan_chain(5, &mut rng)?).is_err());
+    /// # Ok::<(), ictd_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] unless both have the same number of states.
+    pub fn with_dynamics_of(self, other: &Self) -> Result<Self, Error> {
+        self.check_like(other)?;
+        let Mrp { initial, transition, cumulative, .. } = *other;
+        Ok(Mrp { initial, transition, cumulative, ..self })
+    }
+
+    /// The same process with the feature map phi of another, of as many states.
+    ///
+    /// # Errors
+    /// As [`Mrp::with_dynamics_of`].
+    pub fn with_features_of(self, other: &Self) -> Result<Self, Error> {
+        self.check_like(other)?;
+        Ok(Mrp { features: other.features, ..self })
+    }
+
+    fn check_like(&self, other: &Self) -> Result<(), Error> {
+        let accepted = "processes of as many states";
+        let refused = Error::OutOfRange { parameter: "states", accepted };
+        if self.states == other.states { Ok(()) } else { Err(refused) }
+    }
+
     /// The number of states m.
     pub fn states(&self) -> usize {
         self.states

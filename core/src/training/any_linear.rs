@@ -8,7 +8,7 @@ use super::linear_batch::{
     step_matrices, unload,
 };
 use super::read::NORMALISED;
-use super::transformer_network::{deviation, initialise};
+use super::transformer_network::{deviation, initial_gain, initialise};
 use super::{Network, Parameters, Targets, Window, Windows, batch_gradient_by_window};
 use crate::error::Error;
 use crate::layer::{Layer, LayerParameters, add_traces, means_of_traces};
@@ -44,6 +44,8 @@ pub struct AnyLinear<S: Scalar, B, const D: usize, const K: usize> {
     shape: Shape<S>,
     parameters: Numbers<B>,
     work: B,
+    /// Of the initial parameters.
+    gain: f64,
 }
 
 /// The numbers of a network of any shape: P_0, Q_0, P_1, ..., (2d + 1, 2d + 1) each, column by column; or
@@ -107,7 +109,8 @@ impl<S: Scalar, B: Storage<S>, const D: usize, const K: usize> AnyLinear<S, B, D
         let (size, parameters) = (Size::of::<S>(2 * dim + 1), ParameterSet::Full);
         let shape = Shape { size, stored, depth, lambda: None, prior_count: None, parameters };
         let parameters = Numbers { numbers: zeros(0), len: 0 };
-        let network = AnyLinear { work: zeros(work_len(&shape)), shape, parameters };
+        let (work, gain) = (zeros(work_len(&shape)), initial_gain(stored));
+        let network = AnyLinear { work, shape, parameters, gain };
         network.with_parameters(ParameterSet::Full, zeros)
     }
 
@@ -153,6 +156,17 @@ impl<S: Scalar, B: Storage<S>, const D: usize, const K: usize> AnyLinear<S, B, D
         self.shape.lambda = (lambda != Scalar::ZERO).then(|| S::splat(lambda));
         self.work = zeros(work_len(&self.shape));
         self.with_room()
+    }
+
+    /// The same network, whose initial parameters are drawn with this gain of Xavier's, not 0.1 (0.1 / L if each
+    /// layer has its own).
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] unless it is a number above 0.
+    pub fn with_initial_gain(self, gain: f64) -> Result<Self, Error> {
+        let above_0 = |gain: f64| gain > 0.0 && gain.is_finite();
+        let gain = check_lanes(gain, "gain", above_0, "above 0")?;
+        Ok(AnyLinear { gain, ..self })
     }
 
     fn with_room(self) -> Result<Self, Error> {
@@ -304,18 +318,18 @@ impl<S: Scalar, B: Storage<S>, const D: usize, const K: usize> Network<S, D>
         (self.shape.size.k - 1) / 2
     }
 
-    /// Xavier normal with gain 0.1, and 0.1/L if sequential; of layers of ten numbers that, projected
-    /// ([`EquivariantLayer::project`](crate::layer::EquivariantLayer::project)).
+    /// Xavier normal with gain 0.1, and 0.1/L if sequential, or with [`AnyLinear::with_initial_gain`]'s; of layers
+    /// of ten numbers that, projected ([`EquivariantLayer::project`](crate::layer::EquivariantLayer::project)).
     fn initialise_lane(&mut self, lane: usize, rng: &mut Rng) {
-        let Shape { size, stored, parameters, .. } = self.shape;
+        let Shape { size, parameters, .. } = self.shape;
         if parameters == ParameterSet::Full {
-            return initialise(&mut self.parameters, stored, size.k, lane, rng);
+            return initialise(&mut self.parameters, self.gain, size.k, lane, rng);
         }
         let (k, mut matrix) = (size.k, linalg::zeros::<S::Element, K, K>());
         let matrix = &mut matrix.as_mut_slice()[..k * k];
         for numbers in self.parameters.slices_mut().flat_map(|all| all.chunks_exact_mut(5)) {
             for x in &mut *matrix {
-                *x = deviation::<S::Element>(stored, k) * rng.normal::<S::Element>();
+                *x = deviation::<S::Element>(self.gain, k) * rng.normal::<S::Element>();
             }
             let mut five = [Scalar::ZERO; 5];
             add_traces((k - 1) / 2, k, matrix, &mut five);

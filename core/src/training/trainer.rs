@@ -161,8 +161,9 @@ where
         self.gamma = self.settings.gamma_of(number);
         let gamma = <S::Element as Scalar>::from_f64(self.gamma);
         for lane in 0..S::LANES {
-            let rng = &mut self.rngs.as_mut()[lane];
-            self.tasks.as_mut()[lane] = Some(self.distribution.draw_in_turn(number, gamma, rng)?);
+            let (seed, rng) = (self.seeds.as_ref()[lane], &mut self.rngs.as_mut()[lane]);
+            let task = self.distribution.draw_in_turn(seed, number, gamma, rng)?;
+            self.tasks.as_mut()[lane] = Some(task);
         }
         for batch in 0..self.settings.batches {
             let lengths = &mut self.trajectory.lengths[..self.settings.windows];

@@ -74,26 +74,30 @@ impl<A, S: Scalar, const D: usize, const K: usize, const C: usize, const L: usiz
     /// with gain 0.1, and 0.1/L if sequential, N(0, (gain sqrt(2 / (K + K)))^2).
     pub(super) fn initialise(&mut self, lane: usize, rng: &mut Rng) {
         let stored = self.transformer.layers().len();
-        initialise(&mut self.transformer, stored, K, lane, rng);
+        initialise(&mut self.transformer, initial_gain(stored), K, lane, rng);
     }
 }
 
-/// Draws the parameters of one lane for `stored` layers and tokens of size k.
+/// That of `stored` layers unless told otherwise: 0.1, and 0.1 / L if each has parameters of its own.
+pub(super) fn initial_gain(stored: usize) -> f64 {
+    0.1 / stored as f64
+}
+
+/// Draws the parameters of one lane for tokens of size k.
 pub(super) fn initialise<S: Scalar>(
     parameters: &mut impl Parameters<S>,
-    stored: usize,
+    gain: f64,
     k: usize,
     lane: usize,
     rng: &mut Rng,
 ) {
-    let deviation = deviation::<S::Element>(stored, k);
+    let deviation = deviation::<S::Element>(gain, k);
     for x in parameters.numbers_mut() {
         x.set_lane(lane, deviation * rng.normal::<S::Element>());
     }
 }
 
 /// That of the initial parameters.
-pub(super) fn deviation<R: Real>(stored: usize, k: usize) -> R {
-    let gain = 0.1 / stored as f64;
+pub(super) fn deviation<R: Real>(gain: f64, k: usize) -> R {
     R::from_f64(gain) / Scalar::sqrt(R::from_count(k as u64))
 }

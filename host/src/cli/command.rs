@@ -9,8 +9,9 @@ use crate::commands::{
 };
 use crate::error::Error;
 use crate::experiments::{
-    self, Catalogue, TrainedCommand, demo::Demo, emergence::Emergence, invariant_set::InvariantSet,
-    ratio::Ratio, rnn_context::RnnContext, stuck::Stuck, universal::Universal, verify::Verify,
+    self, Catalogue, TrainedCommand, demo::Demo, demo_trained::DemoTrained, emergence::Emergence,
+    fixed_point::FixedPoint, invariant_set::InvariantSet, ratio::Ratio, rnn_context::RnnContext,
+    stuck::Stuck, universal::Universal, verify::Verify,
 };
 use crate::run::report::Report;
 use crate::run::session::{Session, SessionOptions};
@@ -66,6 +67,10 @@ pub enum Command {
     Reproduce(reproduce::Reproduce),
     #[command(flatten)]
     Trained(TrainedCommand),
+    #[command(name = "demo-trained", hide = true)]
+    DemoTrained(DemoTrained),
+    #[command(name = "fixed-point", hide = true)]
+    FixedPoint(FixedPoint),
     #[command(name = "rnn-context", hide = true)]
     RnnContext(RnnContext),
     #[command(name = "invariant-set", hide = true)]
@@ -102,6 +107,8 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
         Some(Command::Train(options)) => train_run::run(options, session),
         Some(Command::Reproduce(options)) => reproduce::run(options, session, &catalogue),
         Some(Command::Trained(command)) => command.run(session),
+        Some(Command::DemoTrained(options)) => experiments::run(options, session),
+        Some(Command::FixedPoint(options)) => experiments::run(options, session),
         Some(Command::RnnContext(options)) => experiments::run(options, session),
         Some(Command::InvariantSet(options)) => experiments::run(options, session),
         Some(Command::Universal(options)) => experiments::run(options, session),

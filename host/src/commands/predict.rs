@@ -85,8 +85,8 @@ pub struct Predict {
     /// What the models' contexts retain of the past with each row
     #[arg(long, default_value = "0.995", value_parser = retention)]
     pub retention: f64,
-    /// A model beside the one that ships: a stored model, .safetensors, data.npz, or the folder of a run; may
-    /// be given several times
+    /// A model beside the one that ships: a stored model, .safetensors, data.npz, or a run's folder (of its
+    /// seeds that of --seed); may be given several times
     #[arg(long, value_name = "FILE|DIR")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub model: Vec<PathBuf>,
@@ -143,9 +143,13 @@ impl Experiment for Predict {
         let features = table.features();
         let d = if features > 0 { features } else { self.features.unwrap_or(4) };
         model_file::check_seed(&self.model, session.seed)?;
-        let given = (self.model.iter())
-            .map(|path| Given::open(&model_file::seed_of_run(path, session.seed)?, d))
-            .collect::<Result<Vec<_>, _>>()?;
+        let open = |source: &PathBuf| {
+            let path = model_file::seed_of_run(source, session.seed)?;
+            // Each discount reads it anew.
+            let model = model_file::streaming(&path, d, 0.0)?;
+            Ok(Given { name: source.display().to_string(), model })
+        };
+        let given = self.model.iter().map(open).collect::<Result<Vec<_>, Error>>()?;
         let estimators = estimators(self.retention, &given);
         let columns: Vec<_> = estimators.iter().map(Estimator::column).collect();
         if let Some(i) = (0..columns.len()).find(|&i| columns[..i].contains(&columns[i])) {

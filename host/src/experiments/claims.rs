@@ -99,6 +99,29 @@ pub fn p_has_form(runs: &[SeedRun], l: usize) -> Judgement {
     (measured, verdict)
 }
 
+/// Q of a layer has not a form.
+pub fn q_lacks_form(runs: &[SeedRun], l: usize, form: BlockForm) -> Judgement {
+    let own = column(&shares(runs, l, form), 1);
+    let (seeds, verdict) = of_seeds(own.iter().map(|share| *share < FORM_SHARE));
+    (
+        format!("{} of Q's energy is the form's, needs < {FORM_SHARE} in {seeds}", spread(&own)),
+        verdict,
+    )
+}
+
+/// No parameter of any seed becomes infinite or NaN.
+pub fn stays_finite(runs: &[SeedRun]) -> Judgement {
+    let mut ends: Vec<u64> = runs.iter().filter_map(SeedRun::diverged).collect();
+    ends.sort_unstable();
+    let (mut measured, verdict) = of_seeds(runs.iter().map(|run| run.diverged().is_none()));
+    if let [first, .., last] = ends.as_slice() {
+        measured.push_str(&format!(
+            "; the first diverges within {first} tasks, the last within {last}"
+        ));
+    }
+    (format!("finite in {measured}"), verdict)
+}
+
 /// The blocks' mean diagonals relative to what is largest in the construction, in medians over seeds.
 fn mean_blocks(runs: &[SeedRun], l: usize, of: fn(&LayerBlocks) -> Blocks) -> String {
     let all: Vec<Blocks> = blocks(runs, l).flatten().map(|b| of(&b)).collect();
@@ -308,26 +331,35 @@ pub fn vd_stays_small(run: &JudgedRun) -> Judgement {
     (measured, verdict)
 }
 
+/// The least share of v_TF that an algorithm explains, for v_TF to be its values.
+const MOST_OF_V: f64 = 0.9;
+
 /// Batch TD(0) is what the trained function is: of the classical algorithms, each with a preconditioner fitted on
 /// other tasks, it explains most of v_TF, and at least nine tenths.
 pub fn function_is_td0(run: &JudgedRun) -> Judgement {
-    const MOST_OF_V: f64 = 0.9;
-    let of = |at: usize| run.fresh.iter().map(move |f| f.explained[at]).collect::<Vec<f64>>();
     let is_td0 = |f: &Fresh| {
         let best = f.explained.iter().copied().fold(f64::NEG_INFINITY, nan_or_larger);
         f.explained[0] >= MOST_OF_V && f.explained[0] >= best
     };
     let (seeds, verdict) = of_seeds(run.fresh.iter().map(is_td0));
+    let explained = explained(run);
+    (format!("{explained}; needs TD(0) best and >= {MOST_OF_V} in {seeds}"), verdict)
+}
+
+/// Batch TD(0) is not what the trained function is: it explains less than nine tenths of v_TF.
+pub fn function_is_not_td0(run: &JudgedRun) -> Judgement {
+    let (seeds, verdict) = of_seeds(run.fresh.iter().map(|f| f.explained[0] < MOST_OF_V));
+    (format!("{}; needs TD(0) < {MOST_OF_V} in {seeds}", explained(run)), verdict)
+}
+
+fn explained(run: &JudgedRun) -> String {
+    let of = |at: usize| run.fresh.iter().map(move |f| f.explained[at]).collect::<Vec<f64>>();
     let texts: Vec<_> = CANDIDATES
         .iter()
         .enumerate()
         .map(|(at, (_, name))| format!("{name} {}", spread(&of(at))))
         .collect();
-    let measured = format!(
-        "share of v_TF explained on fresh tasks: {}; needs TD(0) best and >= {MOST_OF_V} in {seeds}",
-        texts.join(", ")
-    );
-    (measured, verdict)
+    format!("share of v_TF explained on fresh tasks: {}", texts.join(", "))
 }
 
 /// A metric averaged over the i-th tenth of a seed's log, since one fresh context says little.

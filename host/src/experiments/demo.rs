@@ -2,16 +2,15 @@
 
 use super::experiment::{Entry, Experiment, Measured, Run, run};
 use super::panels;
-use super::statistics::mean_and_stderr;
+use super::statistics::{mean_and_stderr, quartiles, spread};
 use crate::dimension::{self, for_dimension};
 use crate::error::{Doing, Error};
-use crate::formats::parameters::{Attention, Parameters};
-use crate::model_file::{self, MAX_STORED_LAYERS, Universal};
+use crate::model_file::{self, MAX_STORED_LAYERS, StreamingModel};
 use crate::options;
 use crate::run::records::Records;
 use crate::run::report::{Claim, Verdict, number};
 use crate::run::session::Session;
-use figures::{Axis, Curves, NamedFigures};
+use figures::{Axis, Curve, Curves, NamedFigures};
 use ictd_core::constructions;
 use ictd_core::context::{Context, Growing};
 use ictd_core::mask::{Mask, Td0, TdLambda};
@@ -20,7 +19,8 @@ use ictd_core::tasks::{self, Mrp, Task as _};
 use ictd_core::transformer::Transformer;
 use nalgebra::SVector;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// The most states that fit a task's fixed capacity.
 const STATES: usize = 32;
@@ -37,7 +37,8 @@ const STATES: usize = 32;
 /// the transformer's place): Loop MRPs with threshold ~ U(0.1, 0.9) and w* ~ N(0, I).
 /// `--task boyan` is Boyan's chain (Algorithm 3). In all of them the value is representable.
 ///
-/// `--model` puts another transformer in its place: `universal`, or a trained one of d features.
+/// `--model` puts another transformer in its place: `universal`, or a trained one of d features; or all seeds of
+/// a run, whose median is shown with its quartiles, beside predicting 0.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Demo {
@@ -50,8 +51,8 @@ pub struct Demo {
     /// Layers L (the paper: 15)
     #[arg(long, default_value = "15", value_parser = options::integer(1..=1000))]
     pub layers: usize,
-    /// Instead of Theorem 1's layers: `universal`, a stored model, .safetensors, data.npz, or a run's folder
-    /// (of its seeds that of --seed)
+    /// Instead of Theorem 1's layers: `universal`, a stored model, .safetensors, data.npz, a run's folder (all
+    /// of its seeds), or that of one of its seeds
     #[arg(long, value_name = "FILE|DIR")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<PathBuf>,
@@ -133,42 +134,109 @@ pub struct MeanRow {
     pub stderr: f64,
 }
 
-/// Multiplications of a model's value function: about a thousandth of a second.
-const WORK: usize = 1_000_000;
+/// One row of `seeds.csv`, of a run with several seeds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct SeedRow {
+    /// The seed.
+    pub seed: u64,
+    /// Context length n.
+    pub context_length: usize,
+    /// Mean squared value error, mean over tasks.
+    pub msve: f64,
+    /// That of predicting 0 on the same tasks.
+    pub of_zero: f64,
+}
 
 /// Whose values are judged.
-enum Method {
+pub enum Method {
+    /// Theorem 1's layers.
     Constructed,
-    Universal(Box<Universal>),
-    Trained(Box<Parameters>),
+    /// A model from a file.
+    Model(StreamingModel),
 }
 
 impl Demo {
-    /// Opens the model.
+    fn open(&self, path: &Path) -> Result<StreamingModel, Error> {
+        model_file::streaming(path, self.dim, self.gamma)
+    }
+
+    /// What a method gives on each task. Tasks have seeds of their own, so that threads can take them in any order,
+    /// and all methods see the same.
     ///
     /// # Errors
-    /// [`Error::Format`] for what is no model; [`Error::Option`] for one that cannot stream, or of another
-    /// dimension.
-    fn model(&self, seed: u64) -> Result<Method, Error> {
-        let Some(path) = &self.model else { return Ok(Method::Constructed) };
-        let path = model_file::seed_of_run(path, seed)?;
-        let check = |layers| model_file::check_depth("--model", (layers, self.dim, 0), WORK);
-        if let Some(model) = model_file::universal(&path, Some(self.gamma))? {
-            check(model.transformer().depth())?;
-            return Ok(Method::Universal(Box::new(model)));
+    /// The core's; [`Error::Interrupted`].
+    pub(super) fn errors(
+        &self,
+        method: &Method,
+        label: &str,
+        session: &Session,
+    ) -> Result<Vec<OneTask>, Error> {
+        let mut seeds = Rng::stream(session.seed, Stream::Tasks);
+        let tasks: Vec<_> = (0..self.tasks).map(|i| (i, seeds.next_u64())).collect();
+        session.map(label, &tasks, |&(index, seed)| {
+            let task = for_dimension!(few self.dim, one_task(self, method, index, seed));
+            task.unwrap_or(Ok(OneTask::default())).doing(format!("{label}, task {index}"))
+        })
+    }
+
+    /// Their mean at each context length.
+    pub(super) fn means(&self, per_task: &[OneTask]) -> Vec<MeanRow> {
+        let rows = || per_task.iter().flat_map(|task| &task.rows);
+        let of_length = |n: usize| {
+            let at_n = rows().filter(|r| r.context_length == n).map(|r| r.msve);
+            let (mean, stderr) = mean_and_stderr(at_n);
+            MeanRow { context_length: n, mean, stderr }
+        };
+        self.context_lengths().into_iter().map(of_length).collect()
+    }
+
+    /// The errors of trained seeds; NaN without a model, for one that diverged.
+    ///
+    /// # Errors
+    /// As [`Demo::errors`].
+    pub(super) fn errors_of_seeds(
+        &self,
+        models: Vec<(u64, Option<StreamingModel>)>,
+        session: &Session,
+    ) -> Result<Vec<SeedRow>, Error> {
+        let mut rows = Vec::new();
+        for (seed, model) in models {
+            let row =
+                |context_length, msve, of_zero| SeedRow { seed, context_length, msve, of_zero };
+            let Some(model) = model else {
+                let lengths = self.context_lengths().into_iter();
+                rows.extend(lengths.map(|n| row(n, f64::NAN, f64::NAN)));
+                continue;
+            };
+            let per_task = self.errors(&Method::Model(model), &format!("seed {seed}"), session)?;
+            let (of_zero, _) = mean_and_stderr(per_task.iter().map(|task| task.of_zero));
+            let means = self.means(&per_task).into_iter();
+            rows.extend(means.map(|r| row(r.context_length, r.mean, of_zero)));
         }
-        let parameters = model_file::open(&path, None)?.parameters;
-        let refuse =
-            |reason| Err(Error::option("--model", format!("{}: {reason}", path.display())));
-        let d = parameters.feature_dimension();
-        if d != self.dim {
-            return refuse(format!("d = {d}; accepted is {}, that of --dim", self.dim));
-        }
-        if parameters.attention == Some(Attention::Softmax) || parameters.prior_count.is_some() {
-            return refuse("accepted is linear attention on contexts as they are".into());
-        }
-        check(parameters.depth.unwrap_or(1))?;
-        Ok(Method::Trained(Box::new(parameters)))
+        Ok(rows)
+    }
+
+    /// All seeds of a run.
+    fn measure_run(
+        &self,
+        run: &Path,
+        seeds: &[u64],
+        session: &Session,
+        records: &mut Records,
+    ) -> Measured<Found> {
+        let open = |&seed: &u64| Ok((seed, Some(self.open(&model_file::seed_folder(run, seed))?)));
+        // All are opened before the first is judged.
+        let models = seeds.iter().map(open).collect::<Result<Vec<_>, Error>>()?;
+        let rows = self.errors_of_seeds(models, session)?;
+        records.put_csv("seeds.csv", &rows)?;
+        let of_length = |n: usize| {
+            let at_n = rows.iter().filter(|r| r.context_length == n).map(|r| r.msve);
+            let (mean, stderr) = mean_and_stderr(at_n);
+            MeanRow { context_length: n, mean, stderr }
+        };
+        let means: Vec<_> = self.context_lengths().into_iter().map(of_length).collect();
+        records.put_csv("msve.csv", &means)?;
+        Ok((Found::new(&means), vec![claim_of_seeds("", &rows)]))
     }
 
     fn context_lengths(&self) -> Vec<usize> {
@@ -196,13 +264,23 @@ impl Experiment for Demo {
 
     fn check(&self) -> Result<(), Error> {
         let Demo { min_states, max_states, min_context, max_context, .. } = self;
+        let defaults = options::parsed::<Demo>("");
         if min_states > max_states {
             let reason = format!("{min_states} is more than --max-states {max_states}");
             return Err(Error::option("--min-states", reason));
         }
-        if self.task != TaskKind::Mdp && self.actions != options::parsed::<Demo>("").actions {
+        if self.task != TaskKind::Mdp && self.actions != defaults.actions {
             let reason = format!("{}: accepted with --task mdp", self.actions);
             return Err(Error::option("--actions", reason));
+        }
+        if let Some(model) = &self.model {
+            let reason = format!("accepted without --model; {} has its own", model.display());
+            if self.layers != defaults.layers {
+                return Err(Error::option("--layers", reason));
+            }
+            if self.alpha != defaults.alpha {
+                return Err(Error::option("--alpha", reason));
+            }
         }
         if min_context > max_context {
             let reason = format!("{min_context} is more than --max-context {max_context}");
@@ -212,26 +290,18 @@ impl Experiment for Demo {
     }
 
     fn measure(&self, session: &Session, records: &mut Records) -> Measured<Found> {
-        // Each task has a seed of its own, so that threads can take them in any order.
-        let mut seeds = Rng::stream(session.seed, Stream::Tasks);
-        let tasks: Vec<_> = (0..self.tasks).map(|i| (i, seeds.next_u64())).collect();
-        let model = self.model(session.seed)?;
-        let per_task = session.map("demo", &tasks, |&(index, seed)| {
-            let task = for_dimension!(few self.dim, one_task(self, &model, index, seed));
-            task.unwrap_or(Ok(OneTask::default())).doing(format!("demo, task {index}"))
-        })?;
+        let method = match &self.model {
+            None => Method::Constructed,
+            Some(source) => match model_file::seeds_of_run(source)?.as_slice() {
+                [] => Method::Model(self.open(source)?),
+                seeds => return self.measure_run(source, seeds, session, records),
+            },
+        };
+        let per_task = self.errors(&method, "demo", session)?;
         let (of_zero, _) = mean_and_stderr(per_task.iter().map(|task| task.of_zero));
+        let means = self.means(&per_task);
         let rows: Vec<TaskRow> = per_task.into_iter().flat_map(|task| task.rows).collect();
         records.put_csv("tasks.csv", &rows)?;
-        let means: Vec<MeanRow> = self
-            .context_lengths()
-            .into_iter()
-            .map(|n| {
-                let at_n = rows.iter().filter(|r| r.context_length == n).map(|r| r.msve);
-                let (mean, stderr) = mean_and_stderr(at_n);
-                MeanRow { context_length: n, mean, stderr }
-            })
-            .collect();
         records.put_csv("msve.csv", &means)?;
 
         let mut claims = Vec::new();
@@ -258,16 +328,78 @@ impl Experiment for Demo {
             let verdict = falls(first, last, of_zero);
             claims.push(Claim::new(claim, "MSVE drops with the context length", measured, verdict));
         }
-        let found = Found {
-            context_lengths: means.iter().map(|r| r.context_length).collect(),
-            msve_mean: means.iter().map(|r| r.mean).collect(),
-            msve_stderr: means.iter().map(|r| r.stderr).collect(),
-        };
-        Ok((found, claims))
+        Ok((Found::new(&means), claims))
     }
 }
 
+impl Found {
+    fn new(means: &[MeanRow]) -> Self {
+        Found {
+            context_lengths: means.iter().map(|r| r.context_length).collect(),
+            msve_mean: means.iter().map(|r| r.mean).collect(),
+            msve_stderr: means.iter().map(|r| r.stderr).collect(),
+        }
+    }
+}
+
+/// The claim of Figure 1 of trained seeds, each judged by itself: its error is less at the longest context than at
+/// the shortest, and less than that of predicting 0.
+pub(super) fn claim_of_seeds(subject: &str, rows: &[SeedRow]) -> Claim {
+    let lengths = || rows.iter().map(|r| r.context_length);
+    let (short, long) = (lengths().min().unwrap_or(0), lengths().max().unwrap_or(0));
+    let at = |n: usize| rows.iter().filter(move |r| r.context_length == n);
+    let falls = |(first, last): &(&SeedRow, &SeedRow)| last.msve < first.msve;
+    let informs = |(_, last): &(&SeedRow, &SeedRow)| last.msve < last.of_zero;
+    let pairs: Vec<_> = at(short).zip(at(long)).collect();
+    let falling = pairs.iter().filter(|p| falls(p)).count();
+    let below = pairs.iter().filter(|p| informs(p)).count();
+    let both = pairs.iter().filter(|p| falls(p) && informs(p)).count() as f64;
+    let of_zero = |n| spread(&at(n).map(|r| r.msve / r.of_zero).collect::<Vec<_>>());
+    let measured = format!(
+        "over that of predicting 0: {} at {short}, {} at {long}; falls in {falling} of {} seeds, to below 1 in \
+         {below}",
+        of_zero(short),
+        of_zero(long),
+        pairs.len(),
+    );
+    let seeds = pairs.len() as f64;
+    let verdict =
+        Verdict::graded(both >= 0.9 * seeds && both > 0.0, both >= 0.5 * seeds && both > 0.0);
+    let claim = format!("{subject}value error falls, context {short} to {long}");
+    Claim::new(claim, "MSVE drops with the context length", measured, verdict)
+}
+
+/// The caption of [`curves_of_seeds`].
+pub(super) const SEEDS_CAPTION: &str =
+    "value error, mean over tasks; median over trained seeds with quartiles";
+
+/// The median over seeds with its quartiles, beside predicting 0.
+pub(super) fn curves_of_seeds(label: &str, rows: &[SeedRow]) -> Vec<Curve> {
+    let lengths: BTreeSet<usize> = rows.iter().map(|r| r.context_length).collect();
+    let at = |n: usize| rows.iter().filter(move |r| r.context_length == n);
+    let x: Vec<f64> = lengths.iter().map(|n| *n as f64).collect();
+    let errors: Vec<[f64; 3]> =
+        lengths.iter().map(|n| quartiles(at(*n).map(|r| r.msve).collect())).collect();
+    let of_zero = |n: &usize| at(*n).map(|r| r.of_zero).find(|x| x.is_finite()).unwrap_or(f64::NAN);
+    let zero = Curve::plain("predicting 0", x.clone(), lengths.iter().map(of_zero).collect());
+    let seeds = Curve {
+        band: errors.iter().map(|q| (q[0], q[2])).collect(),
+        ..Curve::plain(label, x, errors.iter().map(|q| q[1]).collect())
+    };
+    vec![seeds, Curve { dashed: true, ..zero }]
+}
+
 fn figures(records: &Records) -> Result<NamedFigures, Error> {
+    if records.has("seeds.csv") {
+        let panel = Curves {
+            x: Axis::linear("context length t"),
+            y: Axis::log("MSVE"),
+            curves: curves_of_seeds("trained", &records.csv::<SeedRow>("seeds.csv")?),
+            ..Default::default()
+        };
+        let title = "Policy evaluation in context, by trained transformers";
+        return Ok(vec![("demo".into(), panels::single(title, SEEDS_CAPTION, panel))]);
+    }
     let rows: Vec<MeanRow> = records.csv("msve.csv")?;
     let points = rows.iter().map(|r| (r.context_length as f64, r.mean, r.stderr));
     let panel = Curves {
@@ -291,7 +423,7 @@ fn falls(first: &MeanRow, last: &MeanRow, of_zero: f64) -> Verdict {
 
 /// What one task gives.
 #[derive(Default)]
-struct OneTask {
+pub(super) struct OneTask {
     /// The error at each context length.
     rows: Vec<TaskRow>,
     /// The error of predicting 0 everywhere.
@@ -327,13 +459,14 @@ fn one_task<const D: usize, const K: usize, const A: usize>(
                 Ok(SVector::from_fn(|s, _| value.at(&task.feature_map()[s])))
             })
         }
-        Method::Universal(model) => judged.rows(*model.mask(), &mut rng, |context| {
-            let value = model.value_function(context)?;
-            Ok(SVector::from_fn(|s, _| value.at(&task.feature_map()[s])))
-        }),
-        Method::Trained(parameters) => {
-            let depth = parameters.depth.unwrap_or(options.layers);
-            let layers = model_file::transformer::<f64, K, MAX_STORED_LAYERS>(parameters, depth)?;
+        Method::Model(StreamingModel::Universal(model)) => {
+            judged.rows(*model.mask(), &mut rng, |context| {
+                let value = model.value_function(context)?;
+                Ok(SVector::from_fn(|s, _| value.at(&task.feature_map()[s])))
+            })
+        }
+        Method::Model(StreamingModel::Dense { parameters, depth }) => {
+            let layers = model_file::transformer::<f64, K, MAX_STORED_LAYERS>(parameters, *depth)?;
             judged.rows(TdLambda::new(parameters.lambda)?, &mut rng, |context| {
                 let value = layers.value_function::<D>(&context.statistic::<K>(gamma, 0)?)?;
                 Ok(SVector::from_fn(|s, _| value.at(&task.feature_map()[s])))

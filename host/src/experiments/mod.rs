@@ -3,8 +3,10 @@
 
 pub mod claims;
 pub mod demo;
+pub mod demo_trained;
 pub mod emergence;
 pub mod experiment;
+pub mod fixed_point;
 pub mod fresh;
 pub mod function;
 pub mod invariant_set;
@@ -49,13 +51,19 @@ impl Catalogue {
 /// Every experiment, in the paper's order.
 pub const ALL: &[Entry] = &[
     demo::Demo::ENTRY,
+    demo_trained::DemoTrained::ENTRY,
     trained::FIGURE_2,
+    trained::ALGORITHM_1,
+    trained::ABLATION,
     invariant_set::InvariantSet::ENTRY,
+    fixed_point::FixedPoint::ENTRY,
     trained::AUTOREGRESSIVE,
     trained::COMPARISON,
     trained::SEQUENTIAL,
+    trained::SEQUENTIAL_GAIN,
     trained::SOFTMAX,
     trained::CART_POLE,
+    trained::CART_POLE_UNIFORM,
     trained::RNN_LEARNING,
     rnn_context::RnnContext::ENTRY,
     verify::Verify::ENTRY,

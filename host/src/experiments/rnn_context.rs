@@ -12,9 +12,9 @@ use crate::run::session::Session;
 use crate::train::capacity::RNN_DIM;
 use crate::train::options::RnnInput;
 use crate::train::shapes::rnn_value;
-use figures::{Axis, Curves, Figure, NamedFigures, Panel};
+use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use ictd_core::rng::{Rng, Stream};
-use ictd_core::tasks::{Mrp, Task as _, boyan_chain, loop_mrp};
+use ictd_core::tasks::{Mrp, Task as _, boyan_chain, boyan_chain_representable, loop_mrp};
 use nalgebra::SVector;
 use serde::{Deserialize, Serialize};
 
@@ -23,11 +23,15 @@ const STATES: usize = 16;
 /// App. "Multi-task TD with Deep RNN": the RNN's value error against the context's length
 ///
 /// The experiment of Figure 1 with the trained RNN, on 500 Loop MRPs (5 to 15 states, value
-/// representable, as in the authors' demo) and 500 Boyan chains (10 states); instances are shared out
-/// among the seeds.
+/// representable, as in the authors' demo) and 500 Boyan chains (10 states) with random rewards (Algorithm 2)
+/// and as many with representable values (Algorithm 3, as in Figure 1); instances are shared out among the seeds.
 ///
-/// For two readings of the paper's RNN: its layers pass their new state up, as in every framework; or
-/// their previous one, as the paper's formula has it, so that three layers never see the query.
+/// For three readings of the paper's RNN: its layers pass their new state up, as in every framework; or
+/// their previous one, as the paper's formula has it, so that three layers never see the query; or it is trained
+/// on Algorithm 3's chains.
+///
+/// Beside them two estimates that never see the query: 0, and the discounted sum of the rewards seen, the latest
+/// first, whose mean is that of the values.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct RnnContext {
@@ -46,9 +50,9 @@ pub struct RnnContext {
 /// One row of `msve.csv`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct MsveRow {
-    /// What the upper layers read: `current` or `delayed`.
-    pub rnn_input: String,
-    /// `loop` or `boyan`.
+    /// `current`, `delayed`, `representable` (trained on such chains), `zero` or `rewards`.
+    pub estimator: String,
+    /// `loop`, `boyan` or `boyan-representable`.
     pub environment: String,
     /// Context length.
     pub context_length: usize,
@@ -58,13 +62,58 @@ pub struct MsveRow {
     pub stderr: f64,
 }
 
-const ENVIRONMENTS: [(&str, &str); 2] = [("loop", "Loop"), ("boyan", "Boyan's chain")];
+/// Instances.
+#[derive(Clone, Copy, PartialEq)]
+enum Instances {
+    Loop,
+    Boyan,
+    Representable,
+}
 
-/// The readings: the options of their runs, the runs' names, and what records and claims call them.
-const INPUTS: [(&str, &str, &str, &str); 2] = [
-    ("--model rnn", "rnn", "current", "RNN"),
-    ("--model rnn --rnn-input delayed", "rnn-delayed", "delayed", "delayed RNN"),
+const ENVIRONMENTS: [(Instances, &str, &str); 3] = [
+    (Instances::Loop, "loop", "Loop"),
+    (Instances::Boyan, "boyan", "Boyan's chain, random rewards"),
+    (Instances::Representable, "boyan-representable", "Boyan's chain, representable values"),
 ];
+
+/// A reading of the paper's RNN.
+struct Reading {
+    /// The options of its run, and the run's name.
+    options: &'static str,
+    run: &'static str,
+    /// What records and claims call it.
+    name: &'static str,
+    label: &'static str,
+    /// Whether its error is known to rise in each environment.
+    rises: [Verdict; 3],
+}
+
+const READINGS: [Reading; 3] = [
+    Reading {
+        options: "--model rnn",
+        run: "rnn",
+        name: "current",
+        label: "RNN",
+        rises: [Verdict::Holds, Verdict::DoesNotHold, Verdict::Holds],
+    },
+    Reading {
+        options: "--model rnn --rnn-input delayed",
+        run: "rnn-delayed",
+        name: "delayed",
+        label: "delayed RNN",
+        rises: [Verdict::Holds, Verdict::DoesNotHold, Verdict::Holds],
+    },
+    Reading {
+        options: "--model rnn --task boyan-representable",
+        run: "rnn-representable",
+        name: "representable",
+        label: "RNN of Algorithm 3",
+        rises: [Verdict::Holds, Verdict::Holds, Verdict::Holds],
+    },
+];
+
+/// The estimates without a query: their names in the records, and their labels.
+const BASELINES: [(&str, &str); 2] = [("zero", "predicting 0"), ("rewards", "sum of rewards")];
 
 /// The curves.
 #[derive(Serialize)]
@@ -87,33 +136,43 @@ impl Experiment for RnnContext {
     fn measure(&self, session: &Session, records: &mut Records) -> Measured<Found> {
         let lengths: Vec<usize> = (1..=self.max_context).step_by(3).collect();
         let (mut msve, mut claims) = (Vec::new(), Vec::new());
-        for (typed, name, input, label) in INPUTS {
-            let options = self.scale.apply(parse::parsed(typed));
-            let runs = trained(name, &options, session)?;
-            for (environment, title) in ENVIRONMENTS {
+        for Reading { options, run, name, label, rises } in &READINGS {
+            let options = self.scale.apply(parse::parsed(options));
+            let runs = trained(run, &options, session)?;
+            let mut reading = Vec::new();
+            for ((instances, environment, title), expected) in ENVIRONMENTS.into_iter().zip(rises) {
                 let mut seeds = Rng::stream(session.seed, Stream::Tasks);
                 let tasks: Vec<_> = (0..self.tasks).map(|i| (i, seeds.next_u64())).collect();
                 let errors = session.map(environment, &tasks, |&(i, seed)| {
                     let parameters = &runs[i % runs.len()].parameters;
-                    instance(environment, options.recipe.rnn_input, parameters, &lengths, seed)
+                    instance(instances, options.recipe.rnn_input, parameters, &lengths, seed)
                         .doing(format!("rnn-context, {environment} {i}"))
                 })?;
-                let row = |(at, n): (usize, &usize)| {
-                    let (mean, stderr) = mean_and_stderr(errors.iter().map(|e| e[at]));
-                    MsveRow {
-                        rnn_input: input.into(),
-                        environment: environment.into(),
-                        context_length: *n,
-                        mean,
-                        stderr,
-                    }
+                let rows = |estimator: &str, which: usize| {
+                    let row = |(at, n): (usize, &usize)| {
+                        let (mean, stderr) = mean_and_stderr(errors.iter().map(|e| e[at][which]));
+                        MsveRow {
+                            estimator: estimator.into(),
+                            environment: environment.into(),
+                            context_length: *n,
+                            mean,
+                            stderr,
+                        }
+                    };
+                    lengths.iter().enumerate().map(row).collect::<Vec<_>>()
                 };
-                let of_environment: Vec<MsveRow> = lengths.iter().enumerate().map(row).collect();
-                if let [first, .., last] = of_environment.as_slice() {
-                    claims.push(claim(&format!("{label}, {title}"), first, last));
+                let (of_rnn, of_rewards) = (rows(name, 0), rows(BASELINES[1].0, 2));
+                let title = format!("{label}, {title}");
+                claims.push(claim_of_trend(&title, *expected, &of_rnn));
+                reading.push((title, of_rnn.clone(), of_rewards.clone()));
+                // The contexts are the same for each reading.
+                if *run == READINGS[0].run {
+                    msve.extend(rows(BASELINES[0].0, 1));
+                    msve.extend(of_rewards);
                 }
-                msve.extend(of_environment);
+                msve.extend(of_rnn);
             }
+            claims.push(claim_of_evaluation(label, &reading));
         }
         records.put_csv("msve.csv", &msve)?;
         Ok((Found { msve }, claims))
@@ -122,70 +181,94 @@ impl Experiment for RnnContext {
 
 fn figures(records: &Records) -> Result<NamedFigures, Error> {
     let rows: Vec<MsveRow> = records.csv("msve.csv")?;
-    let panel = |(environment, title): (&str, &str)| {
-        let curve = |(_, _, input, label): (&str, &str, &str, &str)| {
-            let of_curve = |r: &&MsveRow| r.environment == environment && r.rnn_input == input;
+    let panel = |(_, environment, title): (Instances, &str, &str)| {
+        let curve = |label: &str, estimator: &str| {
+            let of_curve = |r: &&MsveRow| r.environment == environment && r.estimator == estimator;
             let points = rows.iter().filter(of_curve);
             panels::curve(label, points.map(|r| (r.context_length as f64, r.mean, r.stderr)))
         };
+        let rnns = READINGS.iter().map(|reading| curve(reading.label, reading.name));
+        let baselines = BASELINES.into_iter().map(|(name, label)| curve(label, name));
         Panel::Curves(Curves {
             title: title.into(),
             x: Axis::linear("context length t"),
             y: Axis::from_zero("MSVE"),
-            curves: INPUTS.into_iter().map(curve).collect(),
+            curves: rnns.chain(baselines.map(|c| Curve { dashed: true, ..c })).collect(),
             ..Default::default()
         })
     };
     let figure = Figure {
         title: "The trained RNN against the length of its context".into(),
-        subtitle: "value error, mean over instances with standard error".into(),
+        subtitle: "value error, mean over instances with standard error; dashed: estimates that never see the query"
+            .into(),
         panels: ENVIRONMENTS.into_iter().map(panel).collect(),
-        columns: 2,
+        columns: 3,
     };
     Ok(vec![("rnn-context".into(), figure)])
 }
 
-/// The paper: the error increases with the context's length. On the chains that the RNN was trained on it
-/// falls: not by policy evaluation, as the one whose layers are delayed, and which never sees the query,
-/// does the same.
-fn claim(title: &str, first: &MsveRow, last: &MsveRow) -> Claim {
-    let joint = (first.stderr * first.stderr + last.stderr * last.stderr).sqrt();
-    let rise = last.mean - first.mean;
-    let measured = format!(
-        "{:.3} ± {:.3} at length {}, {:.3} ± {:.3} at {}",
-        first.mean, first.stderr, first.context_length, last.mean, last.stderr, last.context_length
-    );
-    let verdict = if rise > joint {
-        Verdict::Holds
-    } else if rise > -3.0 * joint {
-        // It does not fall either: there is no policy evaluation.
-        Verdict::HoldsInPart
-    } else {
-        Verdict::DoesNotHold
-    };
-    let paper = "MSVE increases with the context length";
-    let claim =
-        Claim::new(format!("{title}: no policy evaluation in context"), paper, measured, verdict);
-    let trained_on = first.environment == "boyan";
-    Claim { expected: if trained_on { Verdict::DoesNotHold } else { Verdict::Holds }, ..claim }
+/// b - a, and three joint standard errors.
+fn change(a: &MsveRow, b: &MsveRow) -> (f64, f64) {
+    (b.mean - a.mean, 3.0 * libm::hypot(a.stderr, b.stderr))
 }
 
-/// The errors of one instance at each context length, a fresh trajectory each.
+fn at(row: &MsveRow) -> String {
+    format!("{:.3} ± {:.3} at length {}", row.mean, row.stderr, row.context_length)
+}
+
+/// The paper: the error increases with the context's length, from the shortest to the longest by more than three
+/// joint standard errors.
+fn claim_of_trend(title: &str, expected: Verdict, rows: &[MsveRow]) -> Claim {
+    let (claim, paper) =
+        (format!("{title}: the value error rises"), "MSVE increases with the context length");
+    let [first, .., last] = rows else {
+        return Claim::new(claim, paper, "one length", Verdict::HoldsInPart);
+    };
+    let (rise, limit) = change(first, last);
+    let verdict = Verdict::graded(rise > limit, rise.abs() <= limit);
+    Claim { expected, ..Claim::new(claim, paper, format!("{}, {}", at(first), at(last)), verdict) }
+}
+
+/// The paper's conclusion. An estimate that evaluates policies beats one that never sees the query, at the longest
+/// context, by more than three joint standard errors.
+fn claim_of_evaluation(label: &str, reading: &[(String, Vec<MsveRow>, Vec<MsveRow>)]) -> Claim {
+    let (mut measured, mut beaten) = (Vec::new(), 0);
+    for (title, rnn, rewards) in reading {
+        let (Some(rnn), Some(rewards)) = (rnn.last(), rewards.last()) else { continue };
+        let (gap, limit) = change(rewards, rnn);
+        beaten += usize::from(gap < -limit);
+        measured.push(format!("{title}: {} (sum of rewards {:.3})", at(rnn), rewards.mean));
+    }
+    let verdict = Verdict::graded(beaten == 0, beaten < reading.len());
+    let claim =
+        format!("{label}: no policy evaluation, nothing that a sum of rewards does not give");
+    Claim::new(
+        claim,
+        "the absence of any in-context policy evaluation",
+        measured.join("; "),
+        verdict,
+    )
+}
+
+/// The errors of one instance at each context length, a fresh trajectory each: the RNN's, and those of
+/// [`BASELINES`].
 fn instance(
-    environment: &str,
+    instances: Instances,
     input: RnnInput,
     parameters: &[f32],
     lengths: &[usize],
     seed: u64,
-) -> Result<Vec<f64>, ictd_core::Error> {
+) -> Result<Vec<[f64; 3]>, ictd_core::Error> {
     const GAMMA: f32 = 0.9;
     let mut rng = Rng::new(seed);
-    let task: Mrp<f32, RNN_DIM, STATES> = if environment == "loop" {
-        let states = 5 + rng.below(11) as usize;
-        let threshold = rng.uniform_in(0.1, 0.9);
-        loop_mrp(states, threshold, GAMMA, &mut rng)?
-    } else {
-        boyan_chain(10, &mut rng)?
+    let task: Mrp<f32, RNN_DIM, STATES> = match instances {
+        Instances::Loop => {
+            let states = 5 + rng.below(11) as usize;
+            let threshold = rng.uniform_in(0.1, 0.9);
+            loop_mrp(states, threshold, GAMMA, &mut rng)?
+        }
+        Instances::Boyan => boyan_chain(10, &mut rng)?,
+        Instances::Representable => boyan_chain_representable(10, GAMMA, &mut rng)?,
     };
     let d = task.stationary_distribution()?;
     let v = task.true_value(GAMMA)?;
@@ -204,7 +287,10 @@ fn instance(
             let phi = &task.feature_map()[s];
             *value = rnn_value(input, parameters, &features, &rewards, GAMMA, phi)?;
         }
-        Ok(f64::from(task.msve(&d, &v_hat, &v)))
+        let sum = rewards.iter().fold(0.0, |sum, reward| reward + GAMMA * sum);
+        let of_constant = |x: f32| task.msve(&d, &SVector::repeat(x), &v);
+        let errors = [task.msve(&d, &v_hat, &v), of_constant(0.0), of_constant(sum)];
+        Ok(errors.map(f64::from))
     };
     lengths.iter().map(error).collect()
 }
@@ -213,19 +299,29 @@ fn instance(
 mod tests {
     use super::*;
 
+    fn row(context_length: usize, mean: f64) -> MsveRow {
+        let (estimator, environment) = (String::new(), String::new());
+        MsveRow { estimator, environment, context_length, mean, stderr: 0.1 }
+    }
+
     #[test]
-    fn the_verdict_goes_with_the_rise() {
-        let row = |mean, stderr| MsveRow {
-            rnn_input: "current".into(),
-            environment: "loop".into(),
-            context_length: 1,
-            mean,
-            stderr,
+    fn an_error_may_rise_fall_or_stay() {
+        let verdict = |last| {
+            claim_of_trend("", Verdict::Holds, &[row(1, 2.0), row(10, 9.0), row(40, last)]).verdict
         };
-        for (last, expected) in
-            [(2.0, Verdict::Holds), (1.0, Verdict::HoldsInPart), (0.2, Verdict::DoesNotHold)]
-        {
-            assert_eq!(claim("RNN", &row(1.0, 0.1), &row(last, 0.1)).verdict, expected);
-        }
+        assert_eq!(verdict(3.0), Verdict::Holds);
+        assert_eq!(verdict(2.1), Verdict::HoldsInPart);
+        assert_eq!(verdict(1.0), Verdict::DoesNotHold);
+    }
+
+    #[test]
+    fn an_rnn_that_beats_a_sum_of_rewards_evaluates_policies() {
+        let verdict = |rnn: [f64; 2]| {
+            let of = |mean| (String::new(), vec![row(40, mean)], vec![row(40, 1.0)]);
+            claim_of_evaluation("", &rnn.map(of)).verdict
+        };
+        assert_eq!(verdict([1.3, 0.9]), Verdict::Holds);
+        assert_eq!(verdict([1.3, 0.4]), Verdict::HoldsInPart);
+        assert_eq!(verdict([0.3, 0.4]), Verdict::DoesNotHold);
     }
 }

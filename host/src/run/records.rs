@@ -156,6 +156,13 @@ impl Records {
         Ok(())
     }
 
+    /// True if there is a file of that name.
+    pub fn has(&self, name: &str) -> bool {
+        let is_run = self.directory != Path::new("");
+        self.files.contains_key(name)
+            || (is_run && files::kind(&self.directory.join(name)) == Kind::File)
+    }
+
     /// The content of a file.
     /// Errors: [`Error::File`] if it cannot be read.
     pub fn get(&self, name: &str) -> Result<Vec<u8>, Error> {

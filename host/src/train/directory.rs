@@ -288,9 +288,6 @@ fn two_heads_npz(k: usize, parameters: &[f32]) -> std::io::Result<Vec<u8>> {
 
 /// The files that other tools read.
 fn put_interchange(recipe: &Recipe, run: &SeedRun, records: &mut Records) -> Result<(), Error> {
-    let layers = |p: &Point| -> Vec<_> {
-        p.layers.iter().map(|m| LayerParameters { p: m.p.clone(), q: m.q.clone() }).collect()
-    };
     let points = run.points.iter().map(|p| LogPoint {
         mrps: p.tasks,
         alpha: p.alpha,
@@ -303,22 +300,30 @@ fn put_interchange(recipe: &Recipe, run: &SeedRun, records: &mut Records) -> Res
     let data = log.to_npz().map_err(|e| Error::file(Path::new(DATA_FILE), e))?;
     records.put(DATA_FILE, data);
     records.put(PARAMS_FILE, seed_params(recipe, run.seed).to_string());
-    if let Some(last) = run.last() {
-        let parameters = Parameters {
-            token_size: run.token_size,
-            layers: layers(last),
-            mode: recipe.mode,
-            depth: Some(recipe.layers),
-            attention: Some(recipe.attention),
-            gamma: Some(recipe.gamma),
-            context_length: Some(recipe.context),
-            lambda: recipe.lambda,
-            set: recipe.parameters,
-            prior_count: recipe.prior_count(),
-        };
+    if let Some(parameters) = final_parameters(recipe, run) {
         records.put(PARAMETERS, parameters.to_safetensors());
     }
     Ok(())
+}
+
+fn layers(point: &Point) -> Vec<LayerParameters> {
+    point.layers.iter().map(|m| LayerParameters { p: m.p.clone(), q: m.q.clone() }).collect()
+}
+
+/// The transformer that a seed ended with; none of an empty log.
+pub fn final_parameters(recipe: &Recipe, run: &SeedRun) -> Option<Parameters> {
+    Some(Parameters {
+        token_size: run.token_size,
+        layers: layers(run.last()?),
+        mode: recipe.mode,
+        depth: Some(recipe.layers),
+        attention: Some(recipe.attention),
+        gamma: Some(recipe.gamma),
+        context_length: Some(recipe.context),
+        lambda: recipe.lambda,
+        set: recipe.parameters,
+        prior_count: recipe.prior_count(),
+    })
 }
 
 /// The content of `params.json`, with the names of the authors' code in their order.
@@ -330,7 +335,9 @@ pub fn seed_params(recipe: &Recipe, seed: u64) -> Value {
         TaskKind::BoyanRepresentable => ("boyan", true),
         TaskKind::Mdp => ("mdp", true),
         TaskKind::Loop => ("loop", true),
-        TaskKind::Cartpole | TaskKind::CartpoleAuthors => ("cartpole", false),
+        TaskKind::Cartpole | TaskKind::CartpoleAuthors | TaskKind::CartpoleUniform => {
+            ("cartpole", false)
+        }
     };
     let mut params = json!({
         "d": recipe.dim,

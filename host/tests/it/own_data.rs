@@ -236,3 +236,76 @@ fn a_run_means_the_folder_of_its_seed_wherever_a_model_is_read() {
     assert_eq!(import("results/train/seed_0/parameters.safetensors"), 1.0);
     assert_ne!(import("results/train/seed_0"), 1.0);
 }
+
+#[test]
+fn models_that_stream_are_opened_in_one_way() {
+    let directory = tempfile::tempdir().unwrap();
+    let rows: Vec<String> = (0..150_u32).map(|i| (i * i % 17).to_string()).collect();
+    write(&directory, "x.csv", &format!("x\n{}\n", rows.join("\n")));
+    let train = |out: &str, more: &str| {
+        let short =
+            "train --mrps 3 --batches 1 --batch-size 8 --context 10 --log-every 1 --seeds 2";
+        let line = format!("{short} --out {out} {more}");
+        ictd(&directory, 0, &line.split_whitespace().collect::<Vec<_>>());
+    };
+    train("run", "");
+    train("softmax", "--attention softmax");
+    train("units", "--normalise");
+    train("both", "--normalise --parameters equivariant");
+    let line = |code: i32, line: &str| ictd(&directory, code, &line.split(' ').collect::<Vec<_>>());
+
+    // What one of the two refuses, the other does, too.
+    let (predict, demo) = ("predict x.csv --model", "demo --tasks 2 --max-context 5 --dim");
+    for (model, d, reason) in [
+        ("run/train", 5, "d = 4; accepted is 5"),
+        ("softmax/train", 4, "softmax attention; accepted is linear attention"),
+        ("units/train", 4, "full parameters for contexts without units"),
+    ] {
+        let refused = stderr(&line(2, &format!("{demo} {d} --model {model}")));
+        assert!(refused.contains("--model: ") && refused.contains(reason), "{refused}");
+        let refused = stderr(&line(2, &format!("{predict} {model} --features {d}")));
+        assert!(refused.contains("--model: ") && refused.contains(reason), "{refused}");
+    }
+    for (option, reason) in [("--alpha 0.5", "--alpha: "), ("--layers 3", "--layers: ")] {
+        let refused = stderr(&line(2, &format!("{demo} 4 --model run/train {option}")));
+        assert!(
+            refused.contains(reason) && refused.contains("accepted without --model"),
+            "{refused}"
+        );
+    }
+
+    // predict takes the seed of --seed, demo all of them, or that of the folder.
+    line(0, &format!("{predict} run/train --seed 1"));
+    let of_seed = |out: &str, column: &str| -> Vec<String> {
+        let path = directory.path().join(out).join("predict/predictions.csv");
+        let text = fs::read_to_string(path).unwrap();
+        let head: Vec<&str> = text.lines().next().unwrap().split(',').collect();
+        let place = head.iter().position(|name| *name == column).unwrap();
+        text.lines().skip(1).map(|l| l.split(',').nth(place).unwrap().to_owned()).collect()
+    };
+    let second = of_seed("results", "run/train");
+    line(0, &format!("{predict} run/train/seed_1"));
+    assert_eq!(of_seed("results", "run/train/seed_1"), second);
+    line(0, &format!("{predict} run/train"));
+    assert_ne!(of_seed("results", "run/train"), second);
+
+    let demo_of = |model: &str| {
+        let text = format!("{demo} 4 --model {model} --json --out of-model");
+        let output = Command::new(env!("CARGO_BIN_EXE_ictd"))
+            .current_dir(directory.path())
+            .args(text.split(' '))
+            .output()
+            .unwrap();
+        // Three tasks of training make no claim hold.
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{}", stderr(&output));
+        numbers(&json(output)["msve_mean"])
+    };
+    let [first, second, all] = ["run/train/seed_0", "run/train/seed_1", "run/train"].map(demo_of);
+    assert_ne!(first, second);
+    for ((first, second), mean) in first.iter().zip(&second).zip(&all) {
+        assert!(((first + second) / 2.0 - mean).abs() < 1e-12 * mean.abs());
+    }
+    let rows = fs::read_to_string(directory.path().join("of-model/demo/seeds.csv")).unwrap();
+    assert_eq!(rows.lines().count(), 1 + 2 * all.len());
+    assert_eq!(demo_of("both/train/seed_0").len(), all.len());
+}

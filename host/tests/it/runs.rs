@@ -201,3 +201,22 @@ fn ids_are_chosen_once_in_the_papers_order() {
     assert_eq!(names(&["all"]).unwrap().len(), ALL.len());
     assert!(names(&["figure-9"]).unwrap_err().to_string().starts_with("figure-9: accepted is "));
 }
+
+#[test]
+fn the_experiments_about_what_the_paper_leaves_open_write_the_same_bytes_twice() {
+    let [one, two] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    for line in [
+        "demo-trained --seeds 2 --mrps 10 --tasks 2",
+        "rnn-context --seeds 2 --mrps 10 --tasks 2 --max-context 5",
+        "fixed-point --seeds 2 --mrps 10 --samples 64 --trajectories 60",
+    ] {
+        let run = line.split(' ').next().unwrap();
+        for (out, threads) in [(&one, 1), (&two, 3)] {
+            let output = ictd(out.path(), &format!("{line} --threads {threads}"));
+            // So little training makes no claim hold.
+            assert!(matches!(output.status.code(), Some(0 | 1)), "{line}");
+        }
+        let [a, b] = [&one, &two].map(|out| contents(&out.path().join(run)));
+        assert!(a.len() >= 6 && a == b, "{line}: {:?}", files(one.path()));
+    }
+}

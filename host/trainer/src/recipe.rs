@@ -29,6 +29,7 @@ mod range {
 
     type Reals = (Bound<f64>, Bound<f64>);
     pub(super) const LR: Reals = (Bound::Excluded(0.0), Bound::Included(1000.0));
+    pub(super) const GAIN: Reals = LR;
     pub(super) const WEIGHT_DECAY: Reals = (Bound::Included(0.0), Bound::Included(1000.0));
     pub(super) const GAMMA: Reals = (Bound::Included(0.0), Bound::Excluded(1.0));
     pub(super) const LAMBDA: Reals = (Bound::Included(0.0), Bound::Included(1.0));
@@ -96,6 +97,10 @@ pub struct Recipe {
     /// States of a finite task
     #[arg(long, default_value = "10", value_parser = options::integer(range::STATES))]
     pub states: usize,
+    /// What is the same in all tasks of a seed: that of its first
+    #[arg(long, value_enum)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fixed: Option<Fixed>,
     /// Actions of a random MDP (--task mdp)
     #[arg(long, default_value = "3", value_parser = options::integer(range::ACTIONS))]
     pub actions: usize,
@@ -131,6 +136,10 @@ pub struct Recipe {
     #[arg(long, value_name = "A..B", value_parser = options::span(options::real(range::GAMMA)))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gammas: Option<Span<f64>>,
+    /// Gain of the initial parameters (Xavier normal) [default: 0.1, and 0.1 / L with --mode sequential]
+    #[arg(long, value_parser = options::real(range::GAIN))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gain: Option<f64>,
     /// Tasks between two log points
     #[arg(long, default_value = "10", value_parser = options::integer(range::TASKS))]
     pub log_every: usize,
@@ -216,6 +225,25 @@ pub enum TaskKind {
     Cartpole,
     /// CartPole as in the authors' code: one grid of 16 cells, reward of the next state
     CartpoleAuthors,
+    /// CartPole with one tiling of 256 tiles, so that features and rewards are uniform in (-1, 1)
+    CartpoleUniform,
+}
+
+impl TaskKind {
+    fn is_cart_pole(self) -> bool {
+        use TaskKind::{Cartpole, CartpoleAuthors, CartpoleUniform};
+        matches!(self, Cartpole | CartpoleAuthors | CartpoleUniform)
+    }
+}
+
+/// What is the same in all tasks of a seed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fixed {
+    /// The start and the transitions (p_0, p); features and rewards are drawn anew
+    Dynamics,
+    /// The features phi; the start, the transitions and the rewards are drawn anew
+    Features,
 }
 
 /// Distributions of tasks, taken in turn.
@@ -341,8 +369,7 @@ impl Recipe {
         let softmax = self.attention == Attention::Softmax;
         let two_heads = self.heads == 2;
         let what = if rnn { "an RNN" } else { "softmax attention" };
-        let is_cart_pole = |kind| matches!(kind, TaskKind::Cartpole | TaskKind::CartpoleAuthors);
-        let cart_pole = self.task.0.iter().copied().any(is_cart_pole);
+        let cart_pole = self.task.0.iter().any(|kind| kind.is_cart_pole());
         let largest = self.lengths.map_or(0, |Span([_, largest])| largest);
         let (short, room) = (capacity::SHORT_CONTEXT, capacity::TRAJECTORY - 2);
         // What is refused, if it is so, and why.
@@ -440,9 +467,16 @@ impl Recipe {
             ),
             (
                 "states",
-                self.states != defaults.states && self.task.0.iter().copied().all(is_cart_pole),
+                self.states != defaults.states
+                    && self.task.0.iter().all(|kind| kind.is_cart_pole()),
                 format!("{}: accepted with a finite task, unlike CartPole", self.states),
             ),
+            (
+                "fixed",
+                self.fixed.is_some() && self.task != TaskKind::Boyan.into(),
+                "accepted with --task boyan, whose rewards depend on nothing else".into(),
+            ),
+            ("gain", (rnn || softmax) && self.gain.is_some(), format!("accepted without {what}")),
             (
                 "loss",
                 self.loss == LossKind::TrueValue && cart_pole,
@@ -486,6 +520,7 @@ impl Recipe {
         let reals = [
             ("lr", self.lr, range::LR),
             ("weight-decay", self.weight_decay, range::WEIGHT_DECAY),
+            ("gain", self.gain.unwrap_or(0.1), range::GAIN),
             ("gamma", self.gamma, range::GAMMA),
             ("lambda", self.lambda, range::LAMBDA),
             ("gammas", least, range::GAMMA),

@@ -171,6 +171,10 @@ fn linear<S: Scalar<Element = f32>, const D: usize, const K: usize>(
         },
         zeros,
     )?;
+    let network = match recipe.gain {
+        Some(gain) => network.with_initial_gain(gain)?,
+        None => network,
+    };
     let network = match recipe.prior_count() {
         Some(prior_count) => network.normalised(prior_count as f32)?,
         None => network,

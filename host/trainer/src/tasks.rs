@@ -2,9 +2,9 @@
 //! the user's own.
 
 use crate::capacity::{STATES, TILES};
-use crate::recipe::{Recipe, TaskKind};
+use crate::recipe::{Fixed, Recipe, TaskKind};
 use ictd_core::Error;
-use ictd_core::rng::Rng;
+use ictd_core::rng::{Rng, Stream};
 use ictd_core::tasks::cart_pole::CodedState;
 use ictd_core::tasks::{
     CartPole, CartPoleTasks, FiniteTask, FiniteTasks, Mrp, Task, TaskDistribution,
@@ -48,6 +48,7 @@ pub struct AnyTasks {
     dim: usize,
     /// Taken in turn.
     kinds: Vec<Kind>,
+    fixed: Option<Fixed>,
 }
 
 #[derive(Clone, Debug)]
@@ -84,7 +85,7 @@ pub enum AnyState {
 impl AnyTasks {
     /// The user's own, with the recipe's number of features.
     pub fn own(recipe: &Recipe, tasks: Arc<dyn OwnTasks>) -> Self {
-        AnyTasks { dim: recipe.dim, kinds: vec![Kind::Own(tasks)] }
+        AnyTasks { dim: recipe.dim, kinds: vec![Kind::Own(tasks)], fixed: None }
     }
 
     /// The distribution that the recipe asks for.
@@ -102,9 +103,28 @@ impl AnyTasks {
                 TaskKind::CartpoleAuthors => {
                     Kind::CartPole(CartPoleTasks::SingleGrid { bins: AUTHORS_BINS })
                 }
+                TaskKind::CartpoleUniform => {
+                    Kind::CartPole(CartPoleTasks::Tilings { tilings: 1, tiles: 4 })
+                }
             }
         });
-        AnyTasks { dim: recipe.dim, kinds: kinds.collect() }
+        AnyTasks { dim: recipe.dim, kinds: kinds.collect(), fixed: recipe.fixed }
+    }
+
+    fn draw_kind<const D: usize>(
+        &self,
+        number: u64,
+        gamma: f32,
+        rng: &mut Rng,
+    ) -> Result<AnyTask<D>, Error> {
+        let Some(kind) = self.kinds.get((number % self.kinds.len().max(1) as u64) as usize) else {
+            return Err(Error::Empty { parameter: "tasks" });
+        };
+        Ok(match kind {
+            Kind::Finite(tasks) => AnyTask::Finite(tasks.draw_of_dim(self.dim, gamma, rng)?),
+            Kind::CartPole(tasks) => AnyTask::CartPole(tasks.draw_of_dim(self.dim, rng)?),
+            Kind::Own(tasks) => AnyTask::Own(tasks.draw(self.dim, gamma, rng)?, self.dim),
+        })
     }
 }
 
@@ -116,18 +136,25 @@ impl<const D: usize> TaskDistribution<f32, D> for AnyTasks {
     }
 
     fn draw(&self, gamma: f32, rng: &mut Rng) -> Result<AnyTask<D>, Error> {
-        self.draw_in_turn(0, gamma, rng)
+        self.draw_kind(0, gamma, rng)
     }
 
-    fn draw_in_turn(&self, number: u64, gamma: f32, rng: &mut Rng) -> Result<AnyTask<D>, Error> {
-        let Some(kind) = self.kinds.get((number % self.kinds.len().max(1) as u64) as usize) else {
-            return Err(Error::Empty { parameter: "tasks" });
-        };
-        Ok(match kind {
-            Kind::Finite(tasks) => AnyTask::Finite(tasks.draw_of_dim(self.dim, gamma, rng)?),
-            Kind::CartPole(tasks) => AnyTask::CartPole(tasks.draw_of_dim(self.dim, rng)?),
-            Kind::Own(tasks) => AnyTask::Own(tasks.draw(self.dim, gamma, rng)?, self.dim),
-        })
+    fn draw_in_turn(
+        &self,
+        seed: u64,
+        number: u64,
+        gamma: f32,
+        rng: &mut Rng,
+    ) -> Result<AnyTask<D>, Error> {
+        let task = self.draw_kind(number, gamma, rng)?;
+        let (Some(fixed), AnyTask::Finite(task)) = (self.fixed, &task) else { return Ok(task) };
+        // The seed's first task, wherever the run stands.
+        let first = self.draw_kind(0, gamma, &mut Rng::stream(seed, Stream::Tasks))?;
+        let AnyTask::Finite(first) = first else { return Ok(first) };
+        Ok(AnyTask::Finite(match fixed {
+            Fixed::Dynamics => task.clone().with_dynamics_of(&first)?,
+            Fixed::Features => task.clone().with_features_of(&first)?,
+        }))
     }
 
     fn true_values(
@@ -194,5 +221,61 @@ impl<const D: usize> Task<f32, D> for AnyTask<D> {
             }
             _ => SVector::zeros(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options;
+
+    /// The first tasks of a run of seed 7, and of those after it the third, as a run that goes on draws it.
+    fn tasks(typed: &str) -> [Mrp<f32, 4, STATES>; 3] {
+        let distribution = AnyTasks::new(&options::parsed(typed));
+        let mut rng = Rng::stream(7, Stream::Tasks);
+        [0, 1, 2].map(|number| match distribution.draw_in_turn(7, number, 0.9, &mut rng).unwrap() {
+            AnyTask::Finite(task) => task,
+            _ => panic!("a finite task"),
+        })
+    }
+
+    #[test]
+    fn what_is_fixed_is_that_of_the_first_task_and_the_rest_is_drawn_anew() {
+        let free = tasks("");
+        assert!(free[0].feature_map() != free[1].feature_map());
+        for (typed, features, dynamics) in [("--fixed features", 0, 1), ("--fixed dynamics", 1, 0)]
+        {
+            let fixed = tasks(typed);
+            assert_eq!(fixed[0], free[0]);
+            for number in [1, 2] {
+                let of = |fixed: usize| if fixed == 0 { &free[0] } else { &free[number] };
+                let task = &fixed[number];
+                assert_eq!(task.feature_map(), of(features).feature_map(), "{typed}");
+                assert_eq!(task.transition_from(3), of(dynamics).transition_from(3), "{typed}");
+                assert_eq!(task.reward(), free[number].reward(), "{typed}");
+            }
+        }
+    }
+
+    #[test]
+    fn features_and_rewards_of_one_tiling_are_uniform() {
+        // The mean over tasks of the fourth moment is 1/5 of a uniform number, and larger of sums of four.
+        let moments = |typed: &str| {
+            let distribution = AnyTasks::new(&options::parsed(typed));
+            let mut rng = Rng::new(3);
+            let (mut largest, mut fourth) = (0.0_f32, 0.0);
+            for _ in 0..2000 {
+                let task: AnyTask<4> = distribution.draw_in_turn(3, 0, 0.9, &mut rng).unwrap();
+                let state = task.initial_state(&mut rng);
+                let phi = task.features(state);
+                largest = largest.max(phi.amax());
+                fourth += phi.map(|x| f64::from(x * x * x * x)).mean() / 2000.0;
+            }
+            (largest, fourth)
+        };
+        let (largest, fourth) = moments("--task cartpole-uniform");
+        assert!(largest < 1.0 && (fourth - 0.2).abs() < 0.02, "{largest} {fourth}");
+        let (largest, fourth) = moments("--task cartpole");
+        assert!(largest > 1.0 && fourth > 0.25, "{largest} {fourth}");
     }
 }

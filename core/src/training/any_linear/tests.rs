@@ -217,3 +217,25 @@ fn lanes_and_resumed_runs_are_seeds_alone() {
     let settings = Settings { loss: Loss::TrueValue, ..settings() };
     lanes_are_seeds_alone::<Lanes16>(settings, 0.9, ParameterSet::Equivariant, Some(6.0));
 }
+
+#[test]
+fn an_initial_gain_scales_the_first_parameters() {
+    for parameters in [ParameterSet::Full, ParameterSet::Equivariant] {
+        let drawn = |network: Any<f32>| {
+            let mut network = network;
+            network.initialise_lane(0, &mut Rng::new(9));
+            network.parameters().numbers().copied().collect::<Vec<f32>>()
+        };
+        let own = || network([2, 2], 0.0, parameters, None);
+        // Two layers of their own start with a gain of 0.1 / 2.
+        let halved = own().with_initial_gain(0.05).unwrap();
+        assert_eq!(drawn(own()), drawn(halved));
+        let twice = drawn(own().with_initial_gain(0.1).unwrap());
+        assert_eq!(twice, drawn(own()).iter().map(|x| 2.0 * x).collect::<Vec<f32>>());
+    }
+    for gain in [0.0, -0.1, f64::NAN, f64::INFINITY] {
+        assert!(
+            network::<f32>([1, 1], 0.0, ParameterSet::Full, None).with_initial_gain(gain).is_err()
+        );
+    }
+}

@@ -1,8 +1,7 @@
 //! The estimators of a stream of one dimension: the models, online TD and LSTD over their grids.
 
 use crate::error::{Doing, Error};
-use crate::formats::parameters::{Attention, Parameters};
-use crate::model_file::{self, MAX_STORED_LAYERS, Universal};
+use crate::model_file::{self, MAX_STORED_LAYERS, StreamingModel, Universal};
 use ictd_core::context::{Context, Forgetting};
 use ictd_core::layer::Layer;
 use ictd_core::mask::TdLambda;
@@ -10,7 +9,7 @@ use ictd_core::signal::{Level, Scale, Signal};
 use ictd_core::td::{Learner, Lstd, OnlineTd};
 use ictd_core::transformer::Transformer;
 use serde_json::{Map, Value, json};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The step sizes of online TD, over the number of features, whose units [`Scale`] takes away.
 const STEP_SIZES: [f64; 4] = [0.01, 0.03, 0.1, 0.3];
@@ -25,14 +24,11 @@ const LSTD_LAMBDA: f64 = 0.9;
 /// What the features' root mean squares retain.
 const SCALE_RETENTION: f64 = 0.999;
 
-/// Multiplications of a model's prediction: about a thousandth of a second.
-const WORK: usize = 1_000_000;
-
 /// A model of the user's.
-#[derive(Clone)]
-pub(super) enum Given {
-    Universal(PathBuf),
-    Dense { file: PathBuf, parameters: Box<Parameters> },
+pub(super) struct Given {
+    /// What it is called in results: the source as typed.
+    pub(super) name: String,
+    pub(super) model: StreamingModel,
 }
 
 /// What is run on a stream.
@@ -75,7 +71,7 @@ impl Estimator {
 /// All estimators, in the order of [`Learners::step`]; persistence and 0 follow them.
 pub(super) fn estimators(retention: f64, given: &[Given]) -> Vec<Estimator> {
     let mut all = vec![Estimator::new("universal", &[("retention", retention)])];
-    all.extend(given.iter().map(|g| Estimator::new(&g.name(), &[("retention", retention)])));
+    all.extend(given.iter().map(|g| Estimator::new(&g.name, &[("retention", retention)])));
     for lambda in TD_LAMBDAS {
         for step_size in STEP_SIZES {
             all.push(Estimator::new("td", &[("step_size", step_size), ("lambda", lambda)]));
@@ -88,45 +84,6 @@ pub(super) fn estimators(retention: f64, given: &[Given]) -> Vec<Estimator> {
     }
     all.extend(["persistence", "zero"].map(|name| Estimator::new(name, &[])));
     all
-}
-
-impl Given {
-    /// What it is called in results: the file as typed.
-    pub(super) fn name(&self) -> String {
-        match self {
-            Given::Universal(file) | Given::Dense { file, .. } => file.display().to_string(),
-        }
-    }
-
-    /// Opens a model of a user's.
-    ///
-    /// # Errors
-    /// [`Error::Format`] for what is no model; [`Error::Option`] for one with another number of features than d, or
-    /// with softmax attention.
-    pub(super) fn open(path: &Path, d: usize) -> Result<Self, Error> {
-        let file = path.to_owned();
-        if let Some(model) = model_file::universal(path, None)? {
-            model_file::check_depth("--model", (model.transformer().depth(), d, 0), WORK)?;
-            return Ok(Given::Universal(file));
-        }
-        let parameters = Box::new(model_file::open(path, None)?.parameters);
-        let refuse =
-            |reason: &str| Err(Error::option("--model", format!("{}: {reason}", path.display())));
-        let of_model = parameters.feature_dimension();
-        if of_model != d {
-            return refuse(&format!("d = {of_model}; accepted is {d}, the features of the data"));
-        }
-        if parameters.attention == Some(Attention::Softmax) {
-            return refuse("softmax attention; accepted is linear attention, which can stream");
-        }
-        let Some(depth) = parameters.depth else {
-            return refuse(
-                "its file does not say how many layers it has; accepted is one that does",
-            );
-        };
-        model_file::check_depth("--model", (depth, d, 0), WORK)?;
-        Ok(Given::Dense { file, parameters })
-    }
 }
 
 /// Learns from a stream, and predicts.
@@ -191,14 +148,13 @@ pub(super) fn learners<const D: usize, const K: usize, const A: usize>(
     };
     let mut models = vec![universal(model_file::shipped(gamma)?)?];
     for given in settings.given {
-        models.push(match given {
-            Given::Universal(file) => match model_file::universal(file, Some(gamma))? {
-                Some(model) => universal(model)?,
-                None => return Err(Error::file(file, "changed while it was read")),
-            },
-            Given::Dense { file, parameters } => {
-                let depth = parameters.depth.unwrap_or(1);
-                let transformer = model_file::transformer_of(file, parameters, depth)?;
+        models.push(match &given.model {
+            StreamingModel::Universal(model) => {
+                universal(model_file::converted(model, gamma, |x| x).doing("--model")?)?
+            }
+            StreamingModel::Dense { parameters, depth } => {
+                let file = Path::new(&given.name);
+                let transformer = model_file::transformer_of(file, parameters, *depth)?;
                 let mask = TdLambda::new(parameters.lambda).doing("--model")?;
                 (Model::Dense(Box::new(transformer)), context(mask, settings.retention)?)
             }
