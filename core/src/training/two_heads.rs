@@ -19,6 +19,7 @@
 use super::any_linear::Numbers;
 use super::linear_batch::{ParameterSet, split};
 use super::network::BatchLoss;
+use super::transformer_network::{deviation, initial_gain};
 use super::{Network, Parameters, Storage, Targets, Window, Windows};
 use crate::error::Error;
 use crate::layer::{LayerParameters as _, TwoHeadLayer};
@@ -192,7 +193,7 @@ impl<S: Scalar, B: Storage<S>, const D: usize> Network<S, D> for TwoHeads<S, B, 
     /// (K, 2K).
     fn initialise_lane(&mut self, lane: usize, rng: &mut Rng) {
         let Shape { size: Size { k, .. }, stored, .. } = self.shape;
-        let deviation = super::transformer_network::deviation::<S::Element>(stored, k);
+        let deviation = deviation::<S::Element>(initial_gain(stored), k);
         let of_w = deviation * Scalar::sqrt(<S::Element as Scalar>::from_f64(2.0 / 3.0));
         let numbers = &mut self.parameters.numbers.as_mut()[..self.parameters.len];
         for (m, matrix) in numbers.chunks_exact_mut(k * k).enumerate() {

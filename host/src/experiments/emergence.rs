@@ -205,7 +205,7 @@ impl Experiment for Emergence {
             for depth in DEPTHS {
                 let (name, train) = (family.run(depth), family.options(depth, &self.scale));
                 let seeds = learning::trained(&name, &train, session)?;
-                let judge = Judge::new(&train, family.candidates, self.tasks, session.seed)?;
+                let judge = Judge::new(&train.recipe, family.candidates, self.tasks, session.seed)?;
                 let explained: Vec<Explained> =
                     session.map(&name, &seeds, |run| judge.explain(run))?;
                 let forms: Vec<_> = seeds.iter().map(|run| family.form(depth, run)).collect();

@@ -17,7 +17,7 @@ use crate::run::records::Records;
 use crate::run::report::{Claim, Verdict, table};
 use crate::run::session::Session;
 use crate::train::log::{Matrices, SeedRun};
-use crate::train::options::Train;
+use crate::train::options::{Recipe, Train};
 use crate::train::tasks::AnyTasks;
 use figures::{Axis, Curve, Curves, Figure, HorizontalLine, NamedFigures, Panel};
 use ictd_core::invariant_set::{FeatureTrajectory, Projection, linear_update, theta_star};
@@ -187,7 +187,7 @@ impl Experiment for FixedPoint {
         for family in &FAMILIES {
             let train: Train = self.scale.apply(parse::parsed(family.options));
             let seeds = trained(family.run, &train, session)?;
-            let point = self.fixed_point(&train, session)?;
+            let point = self.fixed_point(&train.recipe, session)?;
             let rows: Vec<SeedRow> = seeds.iter().map(|seed| seed_row(family.run, seed)).collect();
             let found = FamilyFound::new(family.run, &point, &rows);
             claims.extend(found.claims(family, &rows));
@@ -371,13 +371,13 @@ impl System {
 
 impl FixedPoint {
     /// The systems of equal parts of the sample.
-    fn fixed_point(&self, train: &Train, session: &Session) -> Result<Vec<System>, Error> {
-        let tasks = AnyTasks::new(train);
+    fn fixed_point(&self, recipe: &Recipe, session: &Session) -> Result<Vec<System>, Error> {
+        let tasks = AnyTasks::new(recipe);
         let of_block = |&block: &u64| -> Result<System, Error> {
             let mut rng = Rng::stream(session.seed.wrapping_add(block), Stream::Evaluation);
             let mut system = System::zero();
             for _ in 0..self.trajectories / BLOCKS {
-                sample(&tasks, train, &mut rng, &mut system).doing("fixed-point")?;
+                sample(&tasks, recipe, &mut rng, &mut system).doing("fixed-point")?;
             }
             Ok(system)
         };
@@ -389,21 +389,21 @@ impl FixedPoint {
 /// Adds the windows of one batch, as training draws it.
 fn sample(
     tasks: &AnyTasks,
-    train: &Train,
+    recipe: &Recipe,
     rng: &mut Rng,
     system: &mut System,
 ) -> Result<(), ictd_core::Error> {
-    let gamma = train.gamma as f32;
+    let gamma = recipe.gamma as f32;
     let task = TaskDistribution::<f32, D>::draw(tasks, gamma, rng)?;
     let mut state = task.initial_state(rng);
     let (mut features, mut rewards) = (Vec::new(), Vec::new());
-    for _ in 0..train.context + train.batch_size + 2 {
+    for _ in 0..recipe.context + recipe.batch_size + 2 {
         features.push(task.features(state).map(f64::from));
         let (reward, next) = task.step(state, rng);
         rewards.push(f64::from(reward));
         state = next;
     }
-    system.add(&features, &rewards, train.context, train.gamma);
+    system.add(&features, &rewards, recipe.context, recipe.gamma);
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 
 use crate::error::{Doing, Error};
 use crate::train::log::SeedRun;
-use crate::train::options::Train;
+use crate::train::options::Recipe;
 use crate::train::tasks::{AnyTask, AnyTasks};
 use ictd_core::invariant_set::{commuting_part, share_outside};
 use ictd_core::layer::{Layer, LayerParameters, TwoHeadLayer};
@@ -67,7 +67,7 @@ impl Explained {
 
 /// Judges the seeds of a run.
 pub struct Judge<'a> {
-    train: &'a Train,
+    recipe: &'a Recipe,
     asked: Vec<Asked>,
     /// Of each candidate, in each context.
     iterations: Vec<Vec<Iteration<D>>>,
@@ -77,13 +77,13 @@ impl<'a> Judge<'a> {
     /// On so many fresh tasks, the same for the same seed. Half of them fit the candidates' step sizes, the others
     /// judge.
     pub fn new(
-        train: &'a Train,
+        recipe: &'a Recipe,
         candidates: &[Candidate],
         tasks: usize,
         seed: u64,
     ) -> Result<Self, Error> {
         let mut rng = Rng::stream(seed, Stream::Evaluation);
-        let asked: Result<Vec<_>, _> = (0..tasks.max(2)).map(|_| ask(train, &mut rng)).collect();
+        let asked: Result<Vec<_>, _> = (0..tasks.max(2)).map(|_| ask(recipe, &mut rng)).collect();
         let asked = asked.doing("fresh tasks")?;
         let of = |candidate: &Candidate| {
             let Candidate { algorithm, gamma, .. } = candidate;
@@ -91,12 +91,12 @@ impl<'a> Judge<'a> {
         };
         let iterations: Result<Vec<Vec<_>>, _> = candidates.iter().map(of).collect();
         let iterations = iterations.doing("fresh tasks")?;
-        Ok(Judge { train, asked, iterations })
+        Ok(Judge { recipe, asked, iterations })
     }
 
     /// What a seed is.
     pub fn explain(&self, run: &SeedRun) -> Result<Explained, Error> {
-        let of = || match self.train.heads {
+        let of = || match self.recipe.heads {
             2 => {
                 let layers = two_head_layers(run);
                 let of = |layers: &[_]| self.two_head_weights(layers);
@@ -137,7 +137,7 @@ impl<'a> Judge<'a> {
             let fitted = Fitted::<D, LAYERS>::new(
                 &of[..half],
                 &targets[..half],
-                self.train.layers,
+                self.recipe.layers,
                 Preconditioner::StepSizes,
             )?;
             Ok(fitted.explained(&of[half..], &targets[half..]))
@@ -148,10 +148,10 @@ impl<'a> Judge<'a> {
 
     /// v's weights in each context.
     fn weights(&self, layers: &[Layer<f64, K>]) -> Result<Vec<SVector<f64, D>>, ictd_core::Error> {
-        let transformer = transformer(layers, self.train.layers)?;
-        let mask = TdLambda::new(self.train.lambda)?;
+        let transformer = transformer(layers, self.recipe.layers)?;
+        let mask = TdLambda::new(self.recipe.lambda)?;
         let of = |asked: &Asked| {
-            let gamma = self.train.gamma;
+            let gamma = self.recipe.gamma;
             let prompt =
                 Prompt::<f64, K, LENGTH>::discounted(&asked.context, gamma, &SVector::zeros())?;
             let v = transformer.value_function::<D>(&Statistic::of_prompt(&prompt, &mask)?)?;
@@ -165,7 +165,7 @@ impl<'a> Judge<'a> {
         &self,
         layers: &[TwoHeadLayer<f64, TWO_HEAD_K>],
     ) -> Result<Vec<SVector<f64, D>>, ictd_core::Error> {
-        let transformer = transformer(layers, self.train.layers)?;
+        let transformer = transformer(layers, self.recipe.layers)?;
         let of = |asked: &Asked| {
             let prompt = Prompt::<f64, TWO_HEAD_K, LENGTH>::average_reward(
                 &asked.context,
@@ -229,10 +229,10 @@ fn target(asked: &Asked, w: &SVector<f64, D>) -> Target<D> {
     target
 }
 
-fn ask(train: &Train, rng: &mut Rng) -> Result<Asked, ictd_core::Error> {
-    let task = TaskDistribution::<f32, D>::draw(&AnyTasks::new(train), train.gamma as f32, rng)?;
+fn ask(recipe: &Recipe, rng: &mut Rng) -> Result<Asked, ictd_core::Error> {
+    let task = TaskDistribution::<f32, D>::draw(&AnyTasks::new(recipe), recipe.gamma as f32, rng)?;
     let wide = |phi: &SVector<f32, D>| phi.map(f64::from);
-    let context = task.trajectory::<LENGTH>(train.context, rng)?;
+    let context = task.trajectory::<LENGTH>(recipe.context, rng)?;
     let context = context.iter().map(|t| Transition {
         phi: wide(&t.phi),
         reward: f64::from(t.reward),
@@ -286,8 +286,8 @@ mod tests {
 
     #[test]
     fn a_function_is_the_algorithm_that_it_was_made_from() {
-        let train: Train = options::parsed("");
-        let judge = Judge::new(&train, &CANDIDATES, 40, 1).unwrap();
+        let recipe: Recipe = options::parsed("");
+        let judge = Judge::new(&recipe, &CANDIDATES, 40, 1).unwrap();
         let c = learning_rate::<f64, D>(0.3);
         for (layer, which) in [(td0(&c), 0), (residual_gradient(&c), 1)] {
             let found = judge.explain(&run_of(&layer)).unwrap();
@@ -304,12 +304,12 @@ mod tests {
 
     #[test]
     fn two_heads_are_average_reward_td() {
-        let train: Train = options::parsed("--heads 2");
+        let recipe: Recipe = options::parsed("--heads 2");
         let candidates = [
             Candidate { name: "", algorithm: Algorithm::AverageReward, gamma: 1.0 },
             Candidate { name: "", algorithm: Algorithm::Td0, gamma: 0.9 },
         ];
-        let judge = Judge::new(&train, &candidates, 40, 1).unwrap();
+        let judge = Judge::new(&recipe, &candidates, 40, 1).unwrap();
         let layer = ictd_core::constructions::average_reward(&learning_rate::<f64, D>(0.3));
         let layer: TwoHeadLayer<f64, TWO_HEAD_K> = layer;
         let parameters = layer.matrices().flatten().map(|x| *x as f32).collect();

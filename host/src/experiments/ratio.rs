@@ -9,7 +9,7 @@ use crate::options;
 use crate::run::records::Records;
 use crate::run::report::{Claim, Verdict, table};
 use crate::run::session::Session;
-use crate::train::options::Train;
+use crate::train::options::{Recipe, Train};
 use crate::train::tasks::AnyTasks;
 use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use ictd_core::rng::{Rng, Stream};
@@ -135,7 +135,7 @@ impl Experiment for Ratio {
             let samples: Vec<u64> = (0..SAMPLES).collect();
             let points = session.map(name, &samples, |sample| {
                 let mut rng = Rng::stream(session.seed + sample, Stream::Evaluation);
-                fixed_point(&train, self.tasks, &mut rng).doing(format!("{name}, sample {sample}"))
+                fixed_point(&train.recipe, self.tasks, &mut rng).doing(format!("{name}, sample {sample}"))
             })?;
             let found_at = |i: usize| points.iter().map(move |p| p[i]).filter(|x| x.is_finite());
             let rho: Vec<f64> = found_at(1).collect();
@@ -268,9 +268,9 @@ impl Window {
 /// A trajectory's windows, and the reward from each query.
 type Trajectory = (Vec<Window>, Vec<f64>);
 
-fn sample(train: &Train, rng: &mut Rng) -> Result<Trajectory, ictd_core::Error> {
-    let task = TaskDistribution::<f32, D>::draw(&AnyTasks::new(train), train.gamma as f32, rng)?;
-    let n = train.context;
+fn sample(recipe: &Recipe, rng: &mut Rng) -> Result<Trajectory, ictd_core::Error> {
+    let task = TaskDistribution::<f32, D>::draw(&AnyTasks::new(recipe), recipe.gamma as f32, rng)?;
+    let n = recipe.context;
     let transitions: Vec<_> = task
         .trajectory::<LENGTH>(n + WINDOWS + 2, rng)?
         .iter()
@@ -281,19 +281,19 @@ fn sample(train: &Train, rng: &mut Rng) -> Result<Trajectory, ictd_core::Error> 
         })
         .collect();
     let at =
-        |t: usize| Window::new(&transitions[t..t + n], train.gamma, transitions[t + n + 1].phi);
+        |t: usize| Window::new(&transitions[t..t + n], recipe.gamma, transitions[t + n + 1].phi);
     let rewards = (0..WINDOWS).map(|t| transitions[t + n + 1].reward).collect();
     Ok(((0..=WINDOWS).map(at).collect(), rewards))
 }
 
 /// E[delta dv/dalpha] and E[delta dv/drho].
-fn update(trajectories: &[Trajectory], train: &Train, theta: [f64; 2]) -> [f64; 2] {
+fn update(trajectories: &[Trajectory], recipe: &Recipe, theta: [f64; 2]) -> [f64; 2] {
     let mut sum = [0.0; 2];
     for (windows, rewards) in trajectories {
         let values: Vec<_> =
-            windows.iter().map(|window| window.value(train.layers, theta)).collect();
+            windows.iter().map(|window| window.value(recipe.layers, theta)).collect();
         for (pair, reward) in values.windows(2).zip(rewards) {
-            let delta = reward + train.gamma * pair[1][0] - pair[0][0];
+            let delta = reward + recipe.gamma * pair[1][0] - pair[0][0];
             sum[0] += delta * pair[0][1];
             sum[1] += delta * pair[0][2];
         }
@@ -302,19 +302,19 @@ fn update(trajectories: &[Trajectory], train: &Train, theta: [f64; 2]) -> [f64; 
 }
 
 /// (alpha, rho) at which the expected update is 0, by Newton's method with halved steps; NaN where it finds none.
-fn fixed_point(train: &Train, tasks: usize, rng: &mut Rng) -> Result<[f64; 2], ictd_core::Error> {
-    let trajectories: Result<Vec<_>, _> = (0..tasks).map(|_| sample(train, rng)).collect();
+fn fixed_point(recipe: &Recipe, tasks: usize, rng: &mut Rng) -> Result<[f64; 2], ictd_core::Error> {
+    let trajectories: Result<Vec<_>, _> = (0..tasks).map(|_| sample(recipe, rng)).collect();
     let trajectories = trajectories?;
     let size = |f: [f64; 2]| f[0] * f[0] + f[1] * f[1];
     let mut theta = [1.5, 0.8];
-    let mut f = update(&trajectories, train, theta);
+    let mut f = update(&trajectories, recipe, theta);
     for _ in 0..50 {
         const H: f64 = 1e-5;
         let column = |i: usize| {
             let at = |h: f64| {
                 let mut moved = theta;
                 moved[i] += h;
-                update(&trajectories, train, moved)
+                update(&trajectories, recipe, moved)
             };
             let [up, down] = [at(H), at(-H)];
             [0, 1].map(|j| (up[j] - down[j]) / (2.0 * H))
@@ -328,7 +328,7 @@ fn fixed_point(train: &Train, tasks: usize, rng: &mut Rng) -> Result<[f64; 2], i
         let mut length = 1.0;
         let better = loop {
             let next = [theta[0] + length * step[0], theta[1] + length * step[1]];
-            let f_next = update(&trajectories, train, next);
+            let f_next = update(&trajectories, recipe, next);
             if size(f_next) < size(f) {
                 break Some((next, f_next));
             }
@@ -384,8 +384,8 @@ mod tests {
 
     #[test]
     fn a_value_and_its_derivatives_are_those_of_differences() {
-        let train: Train = options::parsed("");
-        let (windows, _) = sample(&train, &mut Rng::new(1)).unwrap();
+        let recipe: Recipe = options::parsed("");
+        let (windows, _) = sample(&recipe, &mut Rng::new(1)).unwrap();
         let theta = [0.9, 0.7];
         let [_, by_alpha, by_rho] = windows[0].value(3, theta);
         let at = |alpha: f64, rho: f64| windows[0].value(3, [alpha, rho])[0];
@@ -397,11 +397,11 @@ mod tests {
 
     #[test]
     fn at_the_fixed_point_the_expected_update_is_0() {
-        let train: Train = options::parsed("");
-        let [alpha, rho] = fixed_point(&train, 100, &mut Rng::new(2)).unwrap();
+        let recipe: Recipe = options::parsed("");
+        let [alpha, rho] = fixed_point(&recipe, 100, &mut Rng::new(2)).unwrap();
         let mut rng = Rng::new(2);
-        let trajectories: Vec<_> = (0..100).map(|_| sample(&train, &mut rng).unwrap()).collect();
-        let f = update(&trajectories, &train, [alpha, rho]);
+        let trajectories: Vec<_> = (0..100).map(|_| sample(&recipe, &mut rng).unwrap()).collect();
+        let f = update(&trajectories, &recipe, [alpha, rho]);
         assert!(f[0].abs() < 1e-9 && f[1].abs() < 1e-9, "{f:?} at {alpha}, {rho}");
     }
 

@@ -122,8 +122,8 @@ impl Experiment for Stuck {
         let mut changes = Vec::new();
         let mut claims = vec![decided_early(&first, &held_out)];
         for change in CHANGES {
-            let options: Train = self.scale.apply(options::parsed(change.options));
-            let options = Train { mrps: options.mrps * change.longer, ..options };
+            let mut options: Train = self.scale.apply(options::parsed(change.options));
+            options.recipe.mrps *= change.longer;
             let of = Seeds::of(change.run, &options, self, session)?;
             let (changed, claim) = frees(change, &first, &of);
             changes.push(changed);
@@ -177,7 +177,7 @@ impl Seeds {
         session: &Session,
     ) -> Result<Self, Error> {
         let runs = learning::trained(run, train, session)?;
-        let judge = Judge::new(train, TD, options.tasks, session.seed)?;
+        let judge = Judge::new(&train.recipe, TD, options.tasks, session.seed)?;
         let explained = session.map(run, &runs, |run| judge.explain(run))?;
         let row = |(of, found): (&SeedRun, &super::function::Explained)| {
             let last = of.last().map_or(0, |point| point.tasks);

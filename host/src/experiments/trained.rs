@@ -465,9 +465,9 @@ const fn trained(id: &'static str, figure: &'static str, training: Training) -> 
 mod tests {
     use super::*;
     use crate::experiments::fresh::{CANDIDATES, Fresh};
-    use crate::options;
     use crate::run::report::Verdict;
     use crate::train::log::{Element, Matrices, Point, SeedRun};
+    use crate::train::options::Recipe;
 
     /// Twelve seeds of d = 2 with Theorem 1's Q and, off its diagonals, `noise`; of whose function TD(0) explains
     /// a share. `finite` of them did not diverge.
@@ -490,7 +490,7 @@ mod tests {
         let fresh = Fresh { alpha, log: Vec::new(), td_energy, one_step, nonlinear, explained };
         let seeds: Vec<_> = (0..12).map(seed).collect();
         let fresh = vec![fresh; 12];
-        JudgedRun { name: "", train: options::parsed(""), seeds, fresh }
+        JudgedRun { name: "", recipe: Recipe::default(), seeds, fresh }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::super::experiment::Run;
 use super::super::fresh::FreshPoint;
 use super::*;
-use crate::options;
+use crate::train::options::Recipe;
 use ictd_core::constructions::{learning_rate, one_layer, residual_gradient, td0};
 use ictd_core::invariant_set::theta_star;
 use ictd_core::layer::Layer;
@@ -88,7 +88,7 @@ fn world(log: Log, layer: impl Fn(usize, usize, &mut Rng) -> TestLayer) -> Vec<J
             nonlinear: log.nonlinear,
             explained: log.explained,
         });
-        JudgedRun { name, train: options::parsed(""), fresh: fresh.collect(), seeds }
+        JudgedRun { name, recipe: Recipe::default(), fresh: fresh.collect(), seeds }
     };
     names.into_iter().enumerate().map(run).collect()
 }
