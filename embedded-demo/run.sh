@@ -29,14 +29,6 @@ if [ "$board" = table ]; then
         printf '\n%s, %s\n' "$table" "$COMPILER"
         sed -n "s/^$table //p" <<<"$rows" | sort -s -t'|' -k2,2n
     done
-    printf '\nflash of one algorithm alone, d = 4, opt-level 3, %s\n' "$COMPILER"
-    for algorithm in 'online TD' 'true online TD' 'recursive LSTD' 'batch TD' LSTD; do
-        BOARD=mps2-an386 ALGORITHM=$algorithm cargo_for $target build -q --release -p embedded-demo \
-            --bin classical --target-dir target/embedded/table
-        printf '| %s | ' "$algorithm"
-        target/runner/debug/runner --footprint target/embedded/table/$target/release/classical |
-            sed -n 's/^classical alone: \([0-9]*\) bytes of flash.*/\1 |/p'
-    done
     exit 0
 fi
 case $board in
@@ -73,6 +65,14 @@ if [ "$board" = rp2350 ]; then
     "$runner" --boot-block "$elf/nexting"
     "$runner" --boot-block "$elf/embedded-demo"
     exit 0
+fi
+
+if [ "$board" = mps2-an386 ]; then
+    for algorithm in 'online TD' 'true online TD' 'recursive LSTD' 'batch TD' LSTD; do
+        ALGORITHM=$algorithm build --bin classical
+        echo "$algorithm:"
+        "$runner" --footprint "$elf/classical"
+    done
 fi
 
 need qemu-system-arm qemu-system-arm

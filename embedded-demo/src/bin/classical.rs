@@ -1,5 +1,5 @@
 //! One classical algorithm and nothing else, in the place of a model: what it takes of flash. It is as `universal`, with
-//! the algorithm that ALGORITHM named when it was built; `embedded-demo/run.sh table` builds each.
+//! the algorithm that ALGORITHM named when it was built; `embedded-demo/run.sh` builds each.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 #[cfg(target_os = "none")]
