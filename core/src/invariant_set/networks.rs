@@ -57,8 +57,8 @@ pub fn softmax_update<R: Real, const D: usize, const K: usize, const C: usize, c
     update::<R, D, T, _>(trajectory, Setting::Discounted { gamma }, value, gradient)
 }
 
-/// As [`linear_update`], of the two heads of average-reward TD, with central differences for the gradient, as
-/// nothing trains them here. Their step needs not be small: a signed permutation moves one entry of a matrix
+/// As [`linear_update`], of the two heads of average-reward TD, with central differences for the gradient
+/// ([`TwoHeads`](crate::training::TwoHeads) has it in closed form). Their step needs not be small: a signed permutation moves one entry of a matrix
 /// to one other, so that the differences, too, change with theta as the gradient does.
 ///
 /// # Errors

@@ -71,7 +71,7 @@ fn the_construction_performs_average_reward_td() {
         let c = learning_rate(0.3);
         w = td::average_reward::update(&w, &c, &transitions(&window)).unwrap();
     }
-    let (got, want) = (network.value(&window), w.dot(window.query()));
+    let (got, want) = (network.value(&window), crate::linalg::dot(&w, window.query()));
     assert!((got - want).abs() < 1e-14, "{got} {want}");
 }
 
