@@ -19,7 +19,7 @@ fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=BOARD");
     println!("cargo:rerun-if-env-changed=ALGORITHM");
-    let algorithm = env::var("ALGORITHM").unwrap_or_else(|_| "LSTD".to_owned());
+    let algorithm = env::var("ALGORITHM").unwrap_or_else(|_| "batch TD".to_owned());
     println!("cargo:rustc-env=ICTD_ALGORITHM={algorithm}");
     recording();
     if env::var("CARGO_CFG_TARGET_OS").as_deref() != Ok("none") {

@@ -36,22 +36,18 @@ pub fn solve<R: Real, const M: usize>(
     }
     let smallest_pivot = largest_entry(&a, size, size, &b, system)? * epsilon(size);
     for k in 0..size {
-        let (mut pivot, mut largest) = (k, a[(k, k)].abs());
+        let mut pivot = k;
         for i in k + 1..size {
-            let entry = a[(i, k)].abs();
-            if entry > largest {
-                (pivot, largest) = (i, entry);
+            if a[(i, k)].abs() > a[(pivot, k)].abs() {
+                pivot = i;
             }
         }
-        if largest <= smallest_pivot {
+        if a[(pivot, k)].abs() <= smallest_pivot {
             return Err(Error::Singular { system });
         }
-        // No index is the result of the search: its check would be a panic, which firmware may refuse to link.
-        for i in (k + 1..size).filter(|i| *i == pivot) {
-            for j in 0..size {
-                (a[(i, j)], a[(k, j)]) = (a[(k, j)], a[(i, j)]);
-            }
-            (b[i], b[k]) = (b[k], b[i]);
+        if pivot != k {
+            a.swap_rows(pivot, k);
+            b.swap_rows(pivot, k);
         }
         for i in k + 1..size {
             let factor = a[(i, k)] / a[(k, k)];

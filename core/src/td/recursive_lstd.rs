@@ -120,9 +120,8 @@ impl<R: Real, const D: usize, const C: usize> RecursiveLstdState<R, D, C> {
         }
     }
 
-    /// A step of Newton's iteration for the column of the inverse whose turn it is, or all of it anew.
-    fn correct_inverse(&mut self) {
-        let k = self.turn as usize % D;
+    /// A step of Newton's iteration for column k of the inverse, or all of it anew.
+    fn correct_inverse(&mut self, k: usize) {
         let column: [R; D] = core::array::from_fn(|i| self.inverse[i][k]);
         let mut residual = product(&self.a, &column).map(|x| -x);
         residual[k] += R::ONE;
@@ -176,6 +175,7 @@ impl<R: Real> Algorithm<R> for RecursiveLstd<R> {
         token: &Token<R, D, C>,
     ) {
         let (retention, k) = (self.retention, state.turn as usize % D);
+        state.turn = (k as u32 + 1) % D as u32;
         let mut difference = token.phi;
         add_scaled(&mut difference, -self.gamma, &token.phi_next);
         for i in 0..D {
@@ -192,8 +192,7 @@ impl<R: Real> Algorithm<R> for RecursiveLstd<R> {
         let (mut put, mut back) = ([R::ZERO; D], [R::ZERO; D]);
         (put[k], back[k]) = (state.returned, R::ONE);
         state.update_inverse(R::ONE, &put, &back);
-        state.correct_inverse();
-        state.turn = (k as u32 + 1) % D as u32;
+        state.correct_inverse(k);
         for m in 0..C {
             let (b, w) = (&mut state.b[m], &mut state.weights[m]);
             let mut residual = [R::ZERO; D];

@@ -274,7 +274,7 @@ mod table {
             result?;
             observed = cost;
         }
-        let (weights, read) = cost(counter, || read(black_box(&learner)));
+        let (weights, read) = cost(counter, || black_box(read(black_box(&learner))));
         weights?;
         Ok([observed, read])
     }

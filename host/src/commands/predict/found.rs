@@ -276,7 +276,8 @@ impl Found {
                 out.push_str(&format!("`{}` is {x} in every row.\n", cumulant.name));
             }
             if cumulant.gaps > 0 {
-                out.push_str(&format!("`{}`: {} rows skipped.\n", cumulant.name, cumulant.gaps));
+                let rows = if cumulant.gaps == 1 { "row" } else { "rows" };
+                out.push_str(&format!("`{}`: {} {rows} skipped.\n", cumulant.name, cumulant.gaps));
             }
         }
         for LeftOut { column, reason } in &self.left_out {
