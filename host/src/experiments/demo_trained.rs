@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::model_file::StreamingModel;
 use crate::options as parse;
 use crate::run::records::Records;
+use crate::run::report::{Claim, Verdict};
 use crate::run::session::Session;
 use crate::train::directory::final_parameters;
 use crate::train::log::SeedRun;
@@ -102,7 +103,10 @@ impl Experiment for DemoTrained {
             let models = seeds.iter().map(|run| (run.seed, model(run))).collect();
             let rows = demo.errors_of_seeds(models, session)?;
             let theorem = demo.means(&demo.errors(&Method::Constructed, name, session)?);
-            claims.push(claim_of_seeds(&format!("trained, {title}: "), &rows));
+            let claim = claim_of_seeds(&format!("trained, {title}: "), &rows);
+            // On Loops, unlike those tasks that were trained on, values blow up.
+            let expected = if name == "loop" { Verdict::DoesNotHold } else { Verdict::Holds };
+            claims.push(Claim { expected, ..claim });
             families.push(Family::new(name, &rows, &theorem));
             theorem_rows.extend(theorem.into_iter().map(|r| TheoremRow {
                 family: name.into(),

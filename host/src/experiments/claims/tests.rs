@@ -148,9 +148,19 @@ fn one_layer_from_the_beginning() -> Vec<JudgedRun> {
     world(log, |_, _, rng| noisy(&one_layer(&learning_rate::<_, 4>(0.3)), [0.02; 2], rng))
 }
 
+/// The opposite, of no algorithm's values, and every seed diverged.
+fn diverged() -> Vec<JudgedRun> {
+    let mut runs = the_opposite();
+    for run in &mut runs {
+        run.seeds.iter_mut().for_each(|seed| seed.parameters = vec![f32::NAN]);
+        run.fresh.iter_mut().for_each(|fresh| fresh.explained = [0.3; CANDIDATES.len()]);
+    }
+    runs
+}
+
 #[test]
 fn every_claim_of_every_training_comes_out_either_way() {
-    let worlds = [as_the_paper_says(), the_opposite(), one_layer_from_the_beginning()];
+    let worlds = [as_the_paper_says(), the_opposite(), one_layer_from_the_beginning(), diverged()];
     let mut claims = 0;
     let mut check = |id: &str, found: Vec<Claim>| {
         claims += 1;
