@@ -5,7 +5,7 @@
 //! use ictd_core::constructions::{learning_rate, residual_gradient, td0};
 //! use ictd_core::metrics::{BlockForm, LayerBlocks};
 //!
-//! let c = learning_rate::<f64, 4>(0.3);
+//! let c = learning_rate::<f64, 4>(0.5);
 //! assert_eq!(LayerBlocks::of::<4, 9>(&td0(&c)).form(), Some(BlockForm::Td));
 //! // Half of the residual gradient's Q is TD's, and half is not.
 //! let residual = LayerBlocks::of::<4, 9>(&residual_gradient(&c));

@@ -67,23 +67,20 @@ impl CurveRecords {
     pub fn comparison(&self, run: &str, title: &str) -> [Panel; 2] {
         let iws = self.curve(run, IWS.name, IWS.label);
         let ss = Curve { dashed: true, ..self.curve(run, SS.name, SS.label) };
-        let [vd, cosines] = CONVERGED;
-        let iws_converged = self.curve(run, cosines.name, cosines.label);
-        let lowest = lowest_cosine(&[&iws, &ss, &iws_converged]);
+        let [mut similarity, mut difference] = [vec![iws, ss], vec![self.curve(run, VD.name, "")]];
+        // A run that is not judged has no curves on fresh tasks.
+        let [vd, cosines] = CONVERGED.map(|metric| self.curve(run, metric.name, metric.label));
+        if !vd.x.is_empty() {
+            difference[0].label = "running α".into();
+            similarity.push(cosines);
+            difference.push(vd);
+        }
+        let lowest = lowest_cosine(&similarity.iter().collect::<Vec<_>>());
         let cosine = Axis::fixed("cosine", lowest, 1.05);
-        let differences =
-            vec![self.curve(run, VD.name, "running α"), self.curve(run, vd.name, vd.label)];
+        let difference_title = format!("{title}: value difference");
         [
-            over_tasks(
-                &format!("{title}: similarity to batch TD"),
-                cosine,
-                vec![iws, ss, iws_converged],
-            ),
-            over_tasks(
-                &format!("{title}: value difference"),
-                Axis::from_zero(VD.label),
-                differences,
-            ),
+            over_tasks(&format!("{title}: similarity to batch TD"), cosine, similarity),
+            over_tasks(&difference_title, Axis::from_zero(VD.label), difference),
         ]
     }
 

@@ -5,7 +5,7 @@ use super::claims::{
     JudgedClaim, aligns_as_layers_grow, alpha_converges_quickly, claim, drops, error_falls,
     fades_with_depth, function_is_not_td0, function_is_td0, is_balanced, is_not_linear,
     iws_ends_near_one, p_has_form, p_has_form_in_every_layer, p_is_closest_in_the_last_layer,
-    q_has_form, q_lacks_form, rises, stays_finite, vd_falls_below, vd_stays_small,
+    q_has_form, q_lacks_form, rises, stays_finite, vd_ends_small, vd_falls_below,
 };
 use super::experiment::Shown::{Comparison, Explained, Parameters, ValueError};
 use super::experiment::{Entry, Run, Training, training_run as run};
@@ -59,8 +59,9 @@ const IS_TD0: JudgedClaim =
     claim("its function is batch TD(0)'s", "learn to implement TD(0)", function_is_td0);
 const IWS_NEAR_1: JudgedClaim =
     claim("IWS (= SS) near 1", "near one, as are the sensitivities", iws_ends_near_one);
+/// It falls to 7 % of the mean square of v_TD, in the median, and in too many seeds to more than 10 %.
 const VD_VANISHES: JudgedClaim =
-    claim("VD vanishes", "approaches zero", |run: &JudgedRun| vd_falls_below(run, 0.1));
+    claim("VD vanishes", "approaches zero", |run: &JudgedRun| vd_falls_below(run, 0.1)).refuted();
 
 /// Section 4, Algorithm 1 as it is printed.
 pub const ALGORITHM_1: Entry = trained(
@@ -190,9 +191,9 @@ pub const COMPARISON: Entry = trained(
                 has d = 8, n = 60 and 20 states.",
         runs: &[
             run("linear-l1", "--layers 1", "L = 1", NEAR_BATCH_TD),
-            run("linear-l2", "--layers 2", "L = 2", NEAR_BATCH_TD),
+            run("linear-l2", "--layers 2", "L = 2", LESS_NEAR),
             run("linear-l3", "", "L = 3", NEAR_BATCH_TD),
-            run("linear-l4", "--layers 4", "L = 4", NEAR_BATCH_TD),
+            run("linear-l4", "--layers 4", "L = 4", LESS_NEAR),
             run("linear-l3-d8", LARGER, "L = 3, d = 8, n = 60", NEAR_BATCH_TD),
         ],
         claims: &[ALIGNS, NOT_LINEAR],
@@ -206,6 +207,9 @@ pub const COMPARISON: Entry = trained(
 
 const LARGER: &str = "--dim 8 --context 60 --states 20";
 const NEAR_BATCH_TD: &[JudgedClaim] = &[ALPHA_CONVERGES, IS_TD0, IWS_NEAR_1, VD_VANISHES];
+/// TD(0) is best, and explains less than nine tenths in too many seeds.
+const LESS_NEAR: &[JudgedClaim] = &[ALPHA_CONVERGES, MOST_OF_IT, IWS_NEAR_1, VD_VANISHES];
+const MOST_OF_IT: JudgedClaim = IS_TD0.refuted();
 const ALPHA_CONVERGES: JudgedClaim = claim(
     "batch TD's learning rate converges quickly",
     "alpha quickly converges",
@@ -239,7 +243,7 @@ pub const SEQUENTIAL: Entry = trained(
                 "sequential-l2",
                 "--mode sequential --layers 2",
                 "sequential, L = 2",
-                SEQUENTIAL_CLAIMS,
+                &[MOST_OF_IT, GROWS, FALLS],
             )
             .titled("L = 2"),
             run(
@@ -369,7 +373,7 @@ pub const SOFTMAX: Entry = trained(
     },
 );
 
-const VD_SMALL: JudgedClaim = claim("VD remains small", "remains small", vd_stays_small);
+const VD_SMALL: JudgedClaim = claim("VD remains small", "remains small", vd_ends_small);
 const IWS_RISES: JudgedClaim =
     claim("IWS increases", "increases", |run: &JudgedRun| rises(&run.seeds, &IWS));
 const SS_RISES: JudgedClaim =
@@ -391,7 +395,7 @@ pub const CART_POLE: Entry = trained(
             "cart-pole",
             "--task cartpole --context 250 --mrps 10000",
             "CartPole",
-            &[STILL_P, STILL_Q, IS_TD0],
+            &[STILL_P, STILL_Q, MOST_OF_IT],
         )],
         figures: &[Parameters(
             "cart-pole",
