@@ -48,6 +48,8 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
         "ictd train --mrps {} --batches {} --batch-size {} --context {} --log-every {} --json",
         options.mrps, options.batches, options.batch_size, options.context, options.log_every
     ));
+    // A run is the same wherever it is.
+    fs::rename(fs::read_dir(&results)?.next().ok_or("no run")??.path(), results.join("train"))?;
     run("ictd demo --tasks 2 --json");
     run("ictd verify --seeds 2 --json");
     let train = results.join("train");

@@ -13,8 +13,9 @@ use crate::experiments::{
     fixed_point::FixedPoint, invariant_set::InvariantSet, ratio::Ratio, rnn_context::RnnContext,
     stuck::Stuck, universal::Universal, verify::Verify,
 };
+use crate::options;
 use crate::run::report::Report;
-use crate::run::session::{Session, SessionOptions};
+use crate::run::session::{self, Session, SessionOptions};
 use crate::train::Train;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
@@ -173,7 +174,7 @@ pub(crate) fn try_parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     let mut root = clap_command();
     let matches = root.try_get_matches_from_mut(arguments)?;
     let is_typed = |option: &str| matches.value_source(option) == Some(ValueSource::CommandLine);
-    let (name, options) = matches.subcommand().unzip();
+    let (name, typed) = matches.subcommand().unzip();
     let refused = name.map_or(&[][..], without_effect);
     let mut conflict = |reason: String| Err(root.error(ErrorKind::ArgumentConflict, reason));
     if let (Some(name), Some(option)) = (name, refused.iter().find(|option| is_typed(option))) {
@@ -185,13 +186,26 @@ pub(crate) fn try_parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
         });
     }
     let resumes = name == Some("train")
-        && options.is_some_and(|options| options.value_source("resume").is_some());
+        && typed.is_some_and(|typed| typed.value_source("resume").is_some());
     if let Some(option) = ["seed", "out"].into_iter().find(|option| resumes && is_typed(option)) {
         return conflict(format!("--{option}: accepted without --resume, which has a run's own"));
     }
     let mut cli = Cli::from_arg_matches(&matches)?;
+    // What is typed wins.
+    let said = |option: &str, variable: &str| {
+        std::env::var_os(variable).filter(|value| !is_typed(option) && !value.is_empty())
+    };
+    if let Some(out) = said("out", "ICTD_OUT") {
+        cli.session.out = out.into();
+    }
     if refused.contains(&"threads") {
         cli.session.threads = Some(1);
+    } else if let Some(threads) = said("threads", "ICTD_THREADS") {
+        let text = threads.to_string_lossy();
+        let refuse = |accepted| {
+            root.error(ErrorKind::ArgumentConflict, format!("ICTD_THREADS {text}: {accepted}"))
+        };
+        cli.session.threads = Some(options::integer(session::THREADS)(&text).map_err(refuse)?);
     }
     Ok(cli)
 }

@@ -9,12 +9,12 @@ use crate::run::config;
 use crate::run::records::Records;
 use crate::run::report::{self, Report, table};
 use crate::run::session::Session;
-use crate::train::directory::{CONFIG, Found, RESULTS, TrainDirectory};
+use crate::train::directory::{CONFIG, RESULTS, TrainDirectory};
 use crate::train::log::{
     IWS, LOSS, MSVE, Metric, P_BOTTOM_RIGHT, Point, Q_LEFT, Q_RIGHT, SS, SeedRun, VD,
 };
 use crate::train::options::{Mode, Model, ParameterSet, Recipe, Train};
-use crate::train::run::{Trained, train};
+use crate::train::run::train;
 use figures::{Figure, NamedFigures, Panel};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -40,18 +40,25 @@ struct Results<'a> {
     seeds: Vec<Value>,
 }
 
-/// Trains, or goes on with a run.
+/// Trains, goes on with a run, or adds seeds to it.
 pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     let (options, seed, directory) = match &options.resume {
         Some(path) => resume(options, path, session)?,
-        None => (options.clone(), session.seed, begin(options, session)?),
+        None => {
+            options.check(session.seed)?;
+            let (out, anew) = (&session.out, session.overwrite);
+            let directory = TrainDirectory::create(out, options, session.seed, anew)?;
+            (options.clone(), session.seed, directory)
+        }
     };
-    let trained = train(&options, seed, session, "train", Some(&directory))?;
-    let sequential = options.recipe.mode == Mode::Sequential;
-    let seeds: Vec<_> = (trained.runs.iter())
+    let trained = train(&options, seed, session, RUN, &directory)?;
+    let mut summary = directory.summary(&options)?;
+    let recipe = &summary.options.recipe;
+    let sequential = recipe.mode == Mode::Sequential;
+    let seeds: Vec<_> = (summary.runs.iter())
         .map(|run| {
             let mut value = run.to_value(sequential);
-            if options.recipe.parameters == ParameterSet::Equivariant {
+            if recipe.parameters == ParameterSet::Equivariant {
                 // Of each stored layer p1 to p5 and q1 to q5.
                 value["numbers"] = json!(run.parameters.chunks(10).collect::<Vec<_>>());
             }
@@ -59,33 +66,31 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
         })
         .collect();
 
-    let mut report = Report::of(RUN, &Results { seed, config: &options, seeds });
-    report.failures = diverged(&trained.runs);
-    // The same bytes for the same config on any machine and after any interruption.
+    let results = Results { seed: summary.seed, config: &summary.options, seeds };
+    let mut report = Report::of(RUN, &results);
+    let diverged = diverged(&summary.runs);
+    // The same bytes for the same recipe and seeds on any machine, after any interruption, however the seeds came.
     let mut records = Records::new();
-    records.put(CONFIG, directory.config());
+    records.put(CONFIG, summary.config.as_str());
     records.put(RESULTS, format!("{:#}\n", report.to_value()));
     report.results.insert("seconds".into(), json!(trained.seconds));
     report.results.insert("cpu_seconds".into(), json!(trained.cpu_seconds));
-    report.text = summary(&options, &trained);
-    put_records(&[(RUN, trained.runs)], Default::default(), &mut records)?;
+    report.text = text(recipe, &summary.runs);
+    if options.check {
+        report.failures = diverged;
+    } else {
+        diverged.iter().for_each(|line| report.text.push_str(&format!("\n{line}\n")));
+    }
+    let (seconds, cpu) = (trained.seconds, trained.cpu_seconds);
+    report.text.push_str(&format!("\n{seconds:.2} s, {cpu:.2} CPU s\n"));
+    let runs = [(RUN, std::mem::take(&mut summary.runs))];
+    put_records(&runs, Default::default(), &mut records)?;
+    let [(_, runs)] = runs;
+    summary.runs = runs;
     records.draw(&ENTRY.pictures(&records)?)?;
-    report.files = directory.complete(trained.info, &records)?;
+    report.files = summary.write(trained.info, &records)?;
     report.text.push_str(&report.place());
     Ok(report)
-}
-
-/// The directory of a run. What an interrupted one with the same options has done counts; a finished
-/// one is trained again.
-fn begin(options: &Train, session: &Session) -> Result<TrainDirectory, Error> {
-    options.check(session.seed)?;
-    let config = config::to_text("train", session.seed, options)?;
-    let mut directory = TrainDirectory::create(session.out.join("train"), config, session)?;
-    if directory.found() == Found::Finished || session.overwrite {
-        directory.clear()?;
-    }
-    directory.note_unfinished(session);
-    Ok(directory.with_events(options))
 }
 
 /// A line for the seeds that diverged by the same task.
@@ -142,7 +147,8 @@ fn title(options: &Train) -> String {
         Model::Rnn => "RNN".to_owned(),
     };
     let Recipe { layers, dim, context, task, .. } = recipe;
-    let plural = if *seeds == 1 { "" } else { "s" };
+    let seeds = seeds.count();
+    let plural = if seeds == 1 { "" } else { "s" };
     format!(
         "Training by multi-task TD: {network}, L = {layers}, d = {dim}, n = {context}, task {task}, \
          {seeds} seed{plural}"
@@ -158,28 +164,28 @@ fn resume(
     if session.overwrite {
         return Err(Error::option("--resume", "goes on with a run; accepted without --overwrite"));
     }
-    let plain = Train {
+    let Train { checkpoint_every, tensorboard, check, .. } = *typed;
+    let beside = |options| Train {
+        checkpoint_every,
+        tensorboard,
+        check,
         resume: typed.resume.clone(),
-        checkpoint_every: typed.checkpoint_every,
-        tensorboard: typed.tensorboard,
-        ..Train::default()
+        ..options
     };
-    if *typed != plain {
+    if *typed != beside(Train::default()) {
         let reason = "takes all options from the run's config.toml; accepted beside it are \
-                      --threads, --checkpoint-every, --tensorboard and --json";
+                      --threads, --checkpoint-every, --tensorboard, --check and --json";
         return Err(Error::option("--resume", reason));
     }
-    let (text, seed, options) = config::read_run::<Train>(path, "train")?;
+    let (_, seed, options) = config::read_run::<Train>(path, "train")?;
     options.check(seed)?;
-    let Train { checkpoint_every, tensorboard, .. } = *typed;
-    let options = Train { checkpoint_every, tensorboard, ..options };
-    let directory = TrainDirectory::create(path.to_owned(), text, session)?.with_events(&options);
+    let options = beside(options);
+    let directory = TrainDirectory::open(path.to_owned(), &options, seed, false)?;
     Ok((options, seed, directory))
 }
 
 /// A table of the seeds' final metrics, without those that no seed has.
-fn summary(options: &Train, trained: &Trained) -> String {
-    let runs = &trained.runs;
+fn text(recipe: &Recipe, runs: &[SeedRun]) -> String {
     let column = |label: &str, of: &dyn Fn(&SeedRun) -> f64| {
         let numbers: Vec<f64> = runs.iter().map(of).collect();
         numbers.iter().any(|x| x.is_finite()).then(|| (label.to_owned(), numbers))
@@ -202,10 +208,8 @@ fn summary(options: &Train, trained: &Trained) -> String {
         [run.seed.to_string(), run.digest.clone()].into_iter().chain(numbers).collect()
     }));
     let mut text = table(&rows);
-    if options.recipe.mode == Mode::Sequential {
+    if recipe.mode == Mode::Sequential {
         text.push_str("(P and Q of layer 0; all layers are in the records)\n");
     }
-    let (seconds, cpu) = (trained.seconds, trained.cpu_seconds);
-    text.push_str(&format!("\n{seconds:.2} s, {cpu:.2} CPU s\n"));
     text
 }

@@ -1,12 +1,11 @@
 //! What the figures about learning share: training runs, and their numbers averaged over seeds.
 //!
-//! A run that several figures show is trained once: it lives in `runs/NAME` beside the figures'
-//! directories, and is taken from there if its config is the same.
+//! A run that several figures show is trained once: it lives in `runs/`, in the folder of its recipe, beside the
+//! figures' directories, and its seeds are taken from there.
 
 use super::statistics::{mean_and_stderr, quartiles};
 use crate::error::Error;
 use crate::options;
-use crate::run::config;
 use crate::run::records::Records;
 use crate::run::session::Session;
 use crate::train::directory::TrainDirectory;
@@ -39,20 +38,18 @@ impl Scale {
         let mrps = self.mrps.unwrap_or(options.recipe.mrps);
         let recipe = Recipe { mrps, ..options.recipe };
         let tensorboard = self.tensorboard || options.tensorboard;
-        Train { recipe, seeds: self.seeds.unwrap_or(30), tensorboard, ..options }
+        Train { recipe, seeds: self.seeds.unwrap_or(30).into(), tensorboard, ..options }
     }
 }
 
-/// The seeds of a run, from `runs/NAME` if they were trained before.
+/// The seeds of a run, from the folder of its recipe in `runs/` if they were trained before.
 pub fn trained(name: &str, options: &Train, session: &Session) -> Result<Vec<SeedRun>, Error> {
     options.check(session.seed)?;
-    let config = config::to_text("train", session.seed, options)?;
-    let path = session.out.join("runs").join(name);
-    let directory = TrainDirectory::create(path, config, session)?.with_events(options);
-    directory.note_unfinished(session);
-    match crate::train::train(options, session.seed, session, name, Some(&directory)) {
+    let place = session.out.join("runs");
+    let directory = TrainDirectory::create(&place, options, session.seed, false)?;
+    match crate::train::train(options, session.seed, session, name, &directory) {
         Ok(trained) => {
-            directory.complete(trained.info, &Records::new())?;
+            directory.summary(options)?.write(trained.info, &Records::new())?;
             Ok(trained.runs)
         }
         // `train --resume` would leave files there that this command does not.

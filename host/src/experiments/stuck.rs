@@ -47,6 +47,7 @@ const fn change(run: &'static str, title: &'static str, options: &'static str) -
 
 const CHANGES: &[Change] = &[
     Change { longer: 3, ..change("stuck-longer", "three times as many tasks", "--log-every 30") },
+    change("stuck-gain", "initial parameters ten times larger", "--gain 1"),
     change("stuck-lr", "a learning rate of 0.003", "--lr 0.003"),
     change("stuck-batch", "batches of 256 windows", "--batch-size 256"),
     change("equivariant-l3", "ten numbers a layer", "--parameters equivariant"),
@@ -115,7 +116,7 @@ impl Experiment for Stuck {
     fn measure(&self, session: &Session, records: &mut Records) -> Measured<Found> {
         let train: Train = self.scale.apply(options::parsed(""));
         let first = Seeds::of("linear-l3", &train, self, session)?;
-        let others = Some(train.first_seed.unwrap_or(session.seed) + train.seeds as u64);
+        let others = Some(train.first_seed.unwrap_or(session.seed) + train.seeds.count() as u64);
         let others = Train { first_seed: others, ..train.clone() };
         let held_out = Seeds::of("linear-l3-others", &others, self, session)?;
         let mut seeds = vec![];

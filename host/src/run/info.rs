@@ -100,6 +100,27 @@ impl RunInfo {
         RunInfo { earlier: processes(&bytes), ..RunInfo::new(command, session) }
     }
 
+    /// Takes up what other processes have written since; the directory is this process' alone.
+    pub fn refresh(&mut self, directory: &Path) {
+        let mut found = processes(&content(directory));
+        let own = self.process(None);
+        if let Some(at) = found.iter().rposition(|process| *process == own) {
+            found.remove(at);
+        }
+        self.earlier = found;
+    }
+
+    /// This process.
+    fn process(&self, outcome: Option<&Outcome>) -> Value {
+        let ended = |seconds: f64| outcome.map(|_| (seconds * 1000.0).round() / 1000.0);
+        json!({
+            "started": time_of_day(self.started),
+            "seconds": ended(self.clock.elapsed().as_secs_f64()),
+            "cpu_seconds": ended(self.cpu.elapsed().as_secs_f64()),
+            "outcome": outcome.map_or("running".into(), Outcome::text),
+        })
+    }
+
     /// The digest of a seed's parameters.
     pub fn seed(&mut self, seed: u64, digest: &str) {
         self.seeds.insert(seed.to_string(), json!(digest));
@@ -124,14 +145,8 @@ impl RunInfo {
 
     /// The content of the file; without an outcome, that of a process that is at work.
     pub fn to_text(&self, outcome: Option<&Outcome>) -> String {
-        let ended = |seconds: f64| outcome.map(|_| (seconds * 1000.0).round() / 1000.0);
         let mut processes = self.earlier.clone();
-        processes.push(json!({
-            "started": time_of_day(self.started),
-            "seconds": ended(self.clock.elapsed().as_secs_f64()),
-            "cpu_seconds": ended(self.cpu.elapsed().as_secs_f64()),
-            "outcome": outcome.map_or("running".into(), Outcome::text),
-        }));
+        processes.push(self.process(outcome));
         let value = json!({
             "format": 1,
             "command": self.command,

@@ -88,6 +88,11 @@ fn is_elsewhere(content: &[u8]) -> bool {
     text.trim().rsplit_once(" on ").is_some_and(|(_, host)| host != files::host())
 }
 
+/// True if a lock is held by a process of this machine, as far as is known: it may end at any moment.
+pub fn is_held_here(problem: &Problem) -> bool {
+    matches!(problem, Problem::InUse { holder, .. } if !is_elsewhere(holder.as_bytes()))
+}
+
 /// Who holds the lock, from the file's content: a line that can be shown.
 pub fn holder(content: &[u8]) -> String {
     let text = String::from_utf8_lossy(content);

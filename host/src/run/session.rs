@@ -4,10 +4,14 @@ use crate::error::Error;
 use crate::options;
 use crate::run::progress;
 use rayon::prelude::*;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 /// Room for the largest fixed-capacity transformer on a thread's stack; reserved, not used, memory.
 const STACK: usize = 64 << 20;
+
+/// How many threads may be asked for.
+pub const THREADS: RangeInclusive<usize> = 1..=1024;
 
 /// The options of every command.
 #[derive(Clone, Debug, clap::Args)]
@@ -16,15 +20,15 @@ pub struct SessionOptions {
     /// The (first) random seed; equal seeds give equal bits on every machine
     #[arg(long, global = true, default_value = "0", value_parser = options::seed)]
     pub seed: u64,
-    /// Where to write: each command into the directory of its name
+    /// Where to write: each command into the directory of its name, `train` into that of its recipe [env: ICTD_OUT]
     #[arg(long, global = true, value_name = "DIR", default_value = "results")]
     pub out: PathBuf,
-    /// Remove a training run with other options that stands where this one goes, instead of renaming its
-    /// directory to NAME-1, NAME-2, ...; `train` also starts an unfinished one anew
+    /// Let `train` begin anew: remove the recipe's seeds, instead of keeping those that have finished and going on
+    /// with the others
     #[arg(long, global = true)]
     pub overwrite: bool,
-    /// Threads, each taking whole seeds or tasks, so that results do not depend on it [default: all cores]
-    #[arg(long, global = true, value_name = "N", value_parser = options::integer(1..=1024))]
+    /// Threads, each taking whole seeds or tasks, so that results do not depend on it [default: all cores] [env: ICTD_THREADS]
+    #[arg(long, global = true, value_name = "N", value_parser = options::integer(THREADS))]
     pub threads: Option<usize>,
     /// Print one JSON object with all results on stdout, and nothing else
     #[arg(long, global = true)]
@@ -37,7 +41,7 @@ pub struct Session {
     pub seed: u64,
     /// The directory that holds one directory per run.
     pub out: PathBuf,
-    /// A training run that stands where another one is to be written is removed, not renamed.
+    /// A training run begins anew.
     pub overwrite: bool,
     /// No progress bars.
     pub quiet: bool,

@@ -1,5 +1,5 @@
-//! A training run's directory: its `config.toml`, its `run.json` ([`info`]), its `results.json` and
-//! figures at its end, and for each seed a folder `seed_N/` with
+//! A training run's directory, named after its recipe ([`folder_of`]): its `config.toml`, its `run.json`
+//! ([`info`]), its `results.json` and figures once seeds have finished, and for each seed a folder `seed_N/` with
 //!
 //! | file | content |
 //! |---|---|
@@ -11,22 +11,34 @@
 //! | `two_heads.npz` | of two heads, in the place of these three: the final P1, Q1, W1, P2, Q2, W2, float32 (l, 2d+2, 2d+2) |
 //! | `events.out.tfevents.0.ictd` | the log for TensorBoard, if asked for ([`EventFiles`]) |
 //!
-//! `elements.csv`, `data.npz`, `params.json` and the parameters are written for transformers. One process at a time may work on a run.
+//! `elements.csv`, `data.npz`, `params.json` and the parameters are written for transformers.
+//!
+//! The recipe is a run's identity; seeds come to it in any order, from any number of processes at once: each
+//! claims the folders of its seeds, and the whole directory only while it writes what is said of all seeds. That
+//! depends on which seeds have finished, not on how they came: adding seeds, going on after an interruption and
+//! copying folders of seeds that were trained elsewhere are one thing.
 
 use super::events::EventFiles;
-use super::options::{Attention, Model, ParameterSet, Recipe, TaskKind, Train};
+use super::options::{
+    Attention, Model, ParameterSet, Recipe, TaskKind, Train, folder_of, recipe_named, recipe_text,
+};
 use crate::error::Error;
 use crate::files::{self, Kind};
 use crate::formats::parameters::{LayerParameters, Parameters};
 use crate::formats::seed_run::{DATA_FILE, LogPoint, PARAMS_FILE, SeedLog};
 use crate::formats::{Array, Data, npz, tensorboard};
 use crate::options::typed;
+use crate::run::config;
 use crate::run::info::{self, Outcome, RunInfo};
+use crate::run::lock::{self, RunLock};
 use crate::run::progress;
 use crate::run::records::{Records, RunDirectory, write_all, write_atomic};
-use crate::run::session::Session;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 use trainer::checkpoint::Checkpoint;
 use trainer::log::{ELEMENTS, METRICS, Matrices, Point, SeedRun};
 
@@ -55,124 +67,155 @@ const OF_A_SEED: [&str; 8] = [
     CHECKPOINT,
 ];
 
-/// How far a run with the same config had come in its directory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
-    /// No seed has a checkpoint.
-    Nothing,
-    /// It goes on.
-    Unfinished,
-    /// Nothing is left to do, unless [`TrainDirectory::clear`] is called.
-    Finished,
-}
+/// How long another process may take to write what is said of all seeds.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The directory of a run.
 pub struct TrainDirectory {
-    directory: RunDirectory,
-    config: String,
-    found: Found,
+    path: PathBuf,
+    recipe: Recipe,
+    /// The recipe, as checkpoints name it.
+    name: String,
     events: Option<EventFiles>,
 }
 
 impl TrainDirectory {
-    /// Makes the directory ready for a run with this `config.toml`. A run with the same config stays
-    /// as it is; another one is kept under another name (`NAME-1`), or removed if the session says
-    /// `--overwrite`.
-    /// Errors: [`Error::File`], [`Error::Write`]; [`Error::Format`] if another process works on it.
-    pub fn create(path: PathBuf, config: String, session: &Session) -> Result<Self, Error> {
-        let mut directory = RunDirectory::claim(path.clone())?;
-        let there = match files::read_below(&path, CONFIG, files::TEXT) {
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-            found => found.map_err(|e| Error::file(&path.join(CONFIG), e))?,
-        };
-        let same = there == config.as_bytes();
-        let mut stands = holds_run(&path).map_err(|e| Error::file(&path, e))?;
-        if stands && !same && !session.overwrite {
-            // The claim goes with the directory: nobody works on what is renamed.
-            let aside = set_aside(&path).map_err(|e| Error::write(&path, e))?;
-            let which = difference(&String::from_utf8_lossy(&there), &config);
-            let text =
-                format!("{}: another run{which} is kept as {}", path.display(), aside.display());
-            progress::note(&text, session.quiet);
-            directory = RunDirectory::claim(path.clone())?;
-            stands = false;
+    /// The directory of a recipe below `out`, made ready for the seeds of some options.
+    /// Errors: as [`TrainDirectory::open`].
+    pub fn create(out: &Path, options: &Train, seed: u64, anew: bool) -> Result<Self, Error> {
+        Self::open(out.join(folder_of(&options.recipe)?), options, seed, anew)
+    }
+
+    /// A run's directory, wherever it is, made ready for the seeds of some options; `anew`: without those that are
+    /// there.
+    /// Errors: [`Error::File`], also if it is of another recipe; [`Error::Write`]; [`Error::Format`] if another
+    /// process holds it.
+    pub fn open(path: PathBuf, options: &Train, seed: u64, anew: bool) -> Result<Self, Error> {
+        let recipe = options.recipe.clone();
+        let name = recipe_text(&recipe)?;
+        let directory = TrainDirectory { path, recipe, name, events: None };
+        let claimed = directory.claim()?;
+        if anew {
+            directory.clear()?;
         }
-        if !same {
-            let how_it_went = &[info::FILE_NAME];
-            let removed = if stands { remove_run(&path) } else { remove_files(&path, how_it_went) };
-            removed.map_err(|e| Error::write(&path, e))?;
-            write_atomic(&path.join(CONFIG), config.as_bytes())?;
+        let mut seeds = options.seed_set(seed);
+        if let Some((text, first, there)) = directory.config()? {
+            if there.recipe != directory.recipe {
+                let which = difference(&text, &directory.name);
+                let reason = format!("another recipe{which}; accepted is a directory of this one");
+                return Err(Error::file(&directory.path.join(CONFIG), reason));
+            }
+            seeds.extend(there.seed_set(first));
         }
-        let found = match (stands && same, info::is_finished(&path)) {
-            (false, _) => Found::Nothing,
-            (true, false) => Found::Unfinished,
-            (true, true) => Found::Finished,
-        };
-        Ok(TrainDirectory { directory, config, found, events: None })
+        directory.write_config(&claimed, options, &seeds)?;
+        if options.tensorboard {
+            let events = Some(EventFiles::new(&directory.recipe));
+            return Ok(TrainDirectory { events, ..directory });
+        }
+        Ok(directory)
     }
 
-    /// How far the run had come when the directory was made ready.
-    pub fn found(&self) -> Found {
-        self.found
-    }
-
-    /// Says so if an earlier process' run goes on.
-    pub fn note_unfinished(&self, session: &Session) {
-        if self.found == Found::Unfinished {
-            let path = self.path().display();
-            let text = format!("{path}: an unfinished run with the same options goes on");
-            progress::note(&text, session.quiet);
+    /// Claims the whole directory, as soon as another process has written what it says of all seeds.
+    /// Errors: as [`RunDirectory::claim`].
+    pub fn claim(&self) -> Result<RunDirectory, Error> {
+        let started = Instant::now();
+        loop {
+            match RunDirectory::claim(self.path.clone()) {
+                Err(Error::Format(e))
+                    if lock::is_held_here(&e.problem)
+                        && started.elapsed() < PATIENCE
+                        && !progress::interrupted() =>
+                {
+                    thread::sleep(Duration::from_millis(50));
+                }
+                claimed => return claimed,
+            }
         }
     }
 
-    /// Forgets what was found, so that every seed is trained again.
-    /// Errors: [`Error::Write`].
-    pub fn clear(&mut self) -> Result<(), Error> {
-        self.found = Found::Nothing;
-        remove_run(self.path()).map_err(|e| Error::write(self.path(), e))
-    }
-
-    /// The run's `config.toml`.
-    pub fn config(&self) -> &str {
-        &self.config
-    }
-
-    /// With event files, if the options ask for them.
-    pub fn with_events(self, options: &Train) -> Self {
-        TrainDirectory {
-            events: options.tensorboard.then(|| EventFiles::new(&options.recipe)),
-            ..self
+    /// The `config.toml`: its text, its first seed and its options; none if there is none yet.
+    fn config(&self) -> Result<Option<(String, u64, Train)>, Error> {
+        match files::read_below(&self.path, CONFIG, files::TEXT) {
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(Error::file(&self.path.join(CONFIG), e)),
+            Ok(_) => config::read_run(&self.path, "train").map(Some),
         }
+    }
+
+    /// Says which seeds the run has.
+    fn write_config(
+        &self,
+        _claimed: &RunDirectory,
+        options: &Train,
+        seeds: &BTreeSet<u64>,
+    ) -> Result<(u64, Train, String), Error> {
+        let (first, options) = options.with_seeds(seeds);
+        let text = config::to_text("train", first, &options)?;
+        let there = files::read_below(&self.path, CONFIG, files::TEXT).unwrap_or_default();
+        if there != text.as_bytes() {
+            write_atomic(&self.path.join(CONFIG), text.as_bytes())?;
+        }
+        Ok((first, options, text))
+    }
+
+    /// Removes every seed, and what is said of them.
+    /// Errors: [`Error::Format`] if another process trains one; [`Error::Write`].
+    fn clear(&self) -> Result<(), Error> {
+        let refuse = |e| Error::write(&self.path, e);
+        remove_files(&self.path, &OF_THE_RUN).map_err(refuse)?;
+        remove_files(&self.path, &[CONFIG]).map_err(refuse)?;
+        for folder in seed_folders(&self.path).map_err(refuse)? {
+            let _lock = RunLock::acquire(&folder)?;
+            files::sweep(&folder).map_err(refuse)?;
+            remove_files(&folder, &OF_A_SEED).map_err(refuse)?;
+        }
+        files::sync_folder(&self.path).map_err(refuse)
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        self.directory.path()
+        &self.path
+    }
+
+    /// The recipe, as checkpoints name it.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     fn seed_path(&self, seed: u64) -> PathBuf {
-        self.path().join(format!("seed_{seed}"))
+        self.path.join(format!("seed_{seed}"))
     }
 
-    /// Where a seed stands, if it has begun. What a killed process left half-written in its folder is
-    /// removed.
+    /// Claims a seed for this process alone. What a killed one left half-written in its folder is removed.
+    /// Errors: [`Error::Format`] if another process trains it, or one of another machine has and did not say that
+    /// it ended; [`Error::File`], [`Error::Write`].
+    pub fn claim_seed(&self, seed: u64) -> Result<RunLock, Error> {
+        let folder = self.seed_path(seed);
+        match files::kind(&folder) {
+            Kind::Folder => {}
+            Kind::Nothing => files::make_folder(&folder).map_err(|e| Error::write(&folder, e))?,
+            _ => return Err(Error::file(&folder, "a link or a file; accepted is a folder")),
+        }
+        let lock = RunLock::acquire(&folder)?;
+        files::sweep(&folder).map_err(|e| Error::write(&folder, e))?;
+        Ok(lock)
+    }
+
+    /// Where a seed stands, if it has begun.
     /// Errors: [`Error::File`] for a damaged checkpoint, or one of another run.
     pub fn load(&self, seed: u64) -> Result<Option<Checkpoint>, Error> {
         let folder = self.seed_path(seed);
-        match files::kind(&folder) {
-            Kind::Folder => files::sweep(&folder).map_err(|e| Error::write(&folder, e))?,
-            Kind::Nothing => return Ok(None),
-            _ => return Err(Error::file(&folder, "a link or a file; accepted is a folder")),
-        }
         let path = folder.join(CHECKPOINT);
         let bytes = match files::read_below(&folder, CHECKPOINT, files::RECORD) {
             Ok(bytes) => bytes,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(Error::file(&path, e)),
         };
         let checkpoint = Checkpoint::from_bytes(&bytes).map_err(|e| Error::file(&path, e))?;
-        if checkpoint.config != self.config || checkpoint.run.seed != seed {
-            let reason = "belongs to another run; accepted is a checkpoint of this config.toml";
+        let same_recipe = checkpoint.config == self.name
+            || recipe_named(&checkpoint.config).is_some_and(|recipe| recipe == self.recipe);
+        if !same_recipe || checkpoint.run.seed != seed {
+            let reason = "belongs to another run; accepted is a checkpoint of this recipe and seed";
             return Err(Error::file(&path, reason));
         }
         Ok(Some(checkpoint))
@@ -189,21 +232,27 @@ impl TrainDirectory {
         write_atomic(&path.join(CHECKPOINT), &checkpoint.to_bytes())
     }
 
+    /// True if a finished seed's records are there. Each appears after all were written, so that one of them might
+    /// be missing.
+    fn is_recorded(&self, seed: u64) -> bool {
+        let folder = self.seed_path(seed);
+        let expected = match self.recipe.model {
+            Model::Transformer if self.recipe.heads == 2 => &[OF_A_SEED[0], TWO_HEADS],
+            Model::Transformer => &OF_A_SEED[..5],
+            Model::Rnn => &OF_A_SEED[..1],
+        };
+        expected.iter().all(|file| files::kind(&folder.join(file)) == Kind::File)
+    }
+
     /// Writes a finished seed's records, unless they are there.
     /// Errors: [`Error::Write`].
-    pub fn finish(&self, recipe: &Recipe, run: &SeedRun) -> Result<(), Error> {
+    pub fn finish(&self, run: &SeedRun) -> Result<(), Error> {
+        let recipe = &self.recipe;
         let path = self.seed_path(run.seed);
         if let Some(events) = &self.events {
             events.write(&path, run)?;
         }
-        // Each appears after all were written, so that one of them might be missing.
-        let two_heads = recipe.heads == 2;
-        let expected = match recipe.model {
-            Model::Transformer if two_heads => &[OF_A_SEED[0], TWO_HEADS],
-            Model::Transformer => &OF_A_SEED[..5],
-            Model::Rnn => &OF_A_SEED[..1],
-        };
-        if expected.iter().all(|file| files::kind(&path.join(file)) == Kind::File) {
+        if self.is_recorded(run.seed) {
             return Ok(());
         }
         let mut records = Records::new();
@@ -225,7 +274,7 @@ impl TrainDirectory {
             let head = [&["tasks", "layer", "sign"][..], &ELEMENTS.map(|e| e.name)].concat();
             records.put_table("elements.csv", &head, &rows)?;
         }
-        if two_heads {
+        if recipe.heads == 2 {
             let parameters = two_heads_npz(2 * recipe.dim + 2, &run.parameters);
             let parameters = parameters.map_err(|e| Error::write(&path.join(TWO_HEADS), e))?;
             records.put(TWO_HEADS, parameters);
@@ -235,34 +284,82 @@ impl TrainDirectory {
         write_all(&path, records.files())
     }
 
+    /// What is there to be said of all seeds that have finished, whoever trained them.
+    /// Errors: [`Error::File`], [`Error::Write`]; [`Error::Format`] if another process holds the directory.
+    pub fn summary(&self, options: &Train) -> Result<Summary<'_>, Error> {
+        let claimed = self.claim()?;
+        let mut seeds =
+            self.config()?.map_or_else(BTreeSet::new, |(_, first, there)| there.seed_set(first));
+        let mut runs = Vec::new();
+        for seed in self.seeds()? {
+            // One whose process is about to write its records is that process' to tell of.
+            let claimed = (!self.is_recorded(seed)).then(|| self.claim_seed(seed));
+            if let Some(Err(_)) = claimed {
+                continue;
+            }
+            match self.load(seed)? {
+                Some(found) if found.tasks_done >= self.recipe.mrps as u64 => {
+                    self.finish(&found.run)?;
+                    runs.push(found.run);
+                }
+                _ => {}
+            }
+        }
+        seeds.extend(runs.iter().map(|run| run.seed));
+        let (seed, options, config) = self.write_config(&claimed, options, &seeds)?;
+        Ok(Summary { directory: self, claimed, runs, seed, options, config })
+    }
+
+    /// The seeds that have begun, in ascending order.
+    fn seeds(&self) -> Result<Vec<u64>, Error> {
+        let folders = seed_folders(&self.path).map_err(|e| Error::file(&self.path, e))?;
+        let mut seeds: Vec<u64> = folders.iter().filter_map(|folder| seed_of(folder)).collect();
+        seeds.sort_unstable();
+        Ok(seeds)
+    }
+}
+
+/// What is said of all seeds that have finished; meanwhile the directory is this process' alone.
+pub struct Summary<'a> {
+    directory: &'a TrainDirectory,
+    claimed: RunDirectory,
+    /// The seeds that have finished, in ascending order.
+    pub runs: Vec<SeedRun>,
+    /// The first seed of the run.
+    pub seed: u64,
+    /// Its recipe, and all its seeds.
+    pub options: Train,
+    /// Its `config.toml`.
+    pub config: String,
+}
+
+impl Summary<'_> {
     /// Writes files of the whole run, of which it then says that it is finished, with the digest of every
     /// file that it wrote; without `info` that was said before.
     /// Errors: [`Error::File`], [`Error::Write`].
-    pub fn complete(
-        &self,
-        info: Option<RunInfo>,
-        records: &Records,
-    ) -> Result<Vec<PathBuf>, Error> {
-        let Some(mut info) = info else { return self.directory.write(records.files()) };
+    pub fn write(&self, info: Option<RunInfo>, records: &Records) -> Result<Vec<PathBuf>, Error> {
+        let path = self.directory.path();
+        let Some(mut info) = info else { return self.claimed.write(records.files()) };
+        info.refresh(path);
         let complete = |info: &mut RunInfo| {
+            self.runs.iter().for_each(|run| info.seed(run.seed, &run.digest));
             info.files([(CONFIG, self.config.as_bytes())]);
             info.files(records.files());
-            for folder in seed_folders(self.path()).map_err(|e| Error::file(self.path(), e))? {
-                let seed = files::name_of(&folder);
-                for name in OF_A_SEED.iter().map(|name| format!("{seed}/{name}")) {
-                    match files::read_below(self.path(), &name, files::RECORD) {
+            for run in &self.runs {
+                for name in OF_A_SEED.iter().map(|name| format!("seed_{}/{name}", run.seed)) {
+                    match files::read_below(path, &name, files::RECORD) {
                         Ok(content) => info.files([(name.as_str(), content.as_slice())]),
-                        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
-                        Err(e) => return Err(Error::file(&self.path().join(name), e)),
+                        Err(e) if e.kind() == ErrorKind::NotFound => {}
+                        Err(e) => return Err(Error::file(&path.join(name), e)),
                     }
                 }
             }
             let text = info.to_text(Some(&Outcome::Finished));
-            self.directory.write(records.files().chain([(info::FILE_NAME, text.as_bytes())]))
+            self.claimed.write(records.files().chain([(info::FILE_NAME, text.as_bytes())]))
         };
         complete(&mut info).inspect_err(|error| {
             // If that cannot be written either, the file says `running`.
-            let _ = info.write(self.path(), Some(&Outcome::Failed(error.one_line())));
+            let _ = info.write(path, Some(&Outcome::Failed(error.one_line())));
         })
     }
 }
@@ -370,45 +467,22 @@ pub fn seed_params(recipe: &Recipe, seed: u64) -> Value {
     params
 }
 
+/// The seed of a folder's name.
+fn seed_of(folder: &Path) -> Option<u64> {
+    folder.file_name()?.to_str()?.strip_prefix("seed_")?.parse().ok()
+}
+
 /// The folders of seeds that have begun.
 fn seed_folders(directory: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
     let mut folders = Vec::new();
     for (name, kind) in files::list(directory)? {
-        let number = name.to_str().and_then(|n| n.strip_prefix("seed_")?.parse::<u64>().ok());
         let folder = directory.join(&name);
         let has_begun = || files::kind(&folder.join(CHECKPOINT)) == Kind::File;
-        if number.is_some() && kind == Kind::Folder && has_begun() {
+        if seed_of(&folder).is_some() && kind == Kind::Folder && has_begun() {
             folders.push(folder);
         }
     }
     Ok(folders)
-}
-
-/// True if there is something of a run that could be lost.
-fn holds_run(directory: &Path) -> Result<bool, std::io::Error> {
-    Ok(files::kind(&directory.join(RESULTS)) != Kind::Nothing
-        || !seed_folders(directory)?.is_empty())
-}
-
-/// Renames a run's directory to the first free NAME-1, NAME-2, ... beside it, and says which.
-fn set_aside(directory: &Path) -> Result<PathBuf, std::io::Error> {
-    let mut name = directory.as_os_str().to_owned();
-    name.push("-");
-    for number in 1_u32.. {
-        let mut numbered = name.clone();
-        numbered.push(number.to_string());
-        let aside = PathBuf::from(numbered);
-        if files::kind(&aside) != Kind::Nothing {
-            continue;
-        }
-        match files::rename(directory, &aside) {
-            Ok(()) => return Ok(aside),
-            // Another process was faster.
-            Err(e) if e.kind() == std::io::ErrorKind::DirectoryNotEmpty => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Err(std::io::ErrorKind::AlreadyExists.into())
 }
 
 /// The first option that two configs differ in, in brackets; nothing if they cannot be compared.
@@ -428,18 +502,6 @@ fn difference(there: &str, here: &str) -> String {
         }
         _ => String::new(),
     }
-}
-
-/// Removes an earlier run, and nothing that the program does not write: a seed's folder goes if it is
-/// empty then.
-fn remove_run(directory: &Path) -> Result<(), std::io::Error> {
-    remove_files(directory, &OF_THE_RUN)?;
-    for folder in seed_folders(directory)? {
-        files::sweep(&folder)?;
-        remove_files(&folder, &OF_A_SEED)?;
-        files::remove_empty_folder(&folder)?;
-    }
-    files::sync_folder(directory)
 }
 
 /// Removes those of the files that are there.

@@ -2,8 +2,12 @@
 
 use crate::error::Error;
 use crate::options;
-use serde::{Deserialize, Deserializer, Serialize, de};
+use crate::run::info;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::collections::BTreeSet;
+use std::fmt;
 use std::path::PathBuf;
+use std::str::FromStr;
 pub use trainer::recipe::{
     Attention, LossKind, Mode, Model, OptimizerKind, ParameterSet, Recipe, RnnInput, TaskKind,
     Tasks,
@@ -18,8 +22,10 @@ pub use trainer::recipe::{
 /// Every --log-every tasks the network is compared with batch TD in a fresh context of the last
 /// task, from random numbers of their own: P and Q element-wise, and VD, IWS, SS.
 ///
-/// While it runs, finished seeds are written at once and the others every few seconds; after
-/// Ctrl-C or a crash the same command, or `ictd train --resume DIR`, goes on to the same final bytes.
+/// A run is its recipe: all options but the seeds name its folder in --out. While it runs, finished seeds are written
+/// at once and the others every few seconds. Finished seeds are kept: the same command, or `ictd train --resume DIR`,
+/// goes on after Ctrl-C or a crash, one with other seeds adds them, also at the same time from another process or
+/// machine, and the final bytes are those of one run with all seeds. A seed that diverges is recorded as such.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Train {
@@ -27,9 +33,9 @@ pub struct Train {
     #[command(flatten)]
     #[serde(flatten)]
     pub recipe: Recipe,
-    /// How many seeds (the paper: 30)
-    #[arg(long, default_value = "1", value_parser = options::integer(1..=100_000))]
-    pub seeds: usize,
+    /// How many seeds (the paper: 30), or which: 0..9,20
+    #[arg(long, value_name = "N|LIST", default_value = "1")]
+    pub seeds: Seeds,
     /// The first seed [default: --seed]
     #[arg(long, value_parser = options::seed)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,6 +48,10 @@ pub struct Train {
     #[arg(long)]
     #[serde(skip)]
     pub tensorboard: bool,
+    /// Exit code 1 if a seed diverged
+    #[arg(long)]
+    #[serde(skip)]
+    pub check: bool,
     /// Continue the run in this directory, with its own options
     #[arg(long, value_name = "DIR")]
     #[serde(skip)]
@@ -54,17 +64,93 @@ impl Default for Train {
     }
 }
 
-/// Beside the recipe, the keys of a `config.toml`.
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case", default)]
-struct Seeds {
-    seeds: usize,
-    first_seed: Option<u64>,
+/// Which seeds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seeds {
+    /// So many from the first on.
+    Count(usize),
+    /// These.
+    List(BTreeSet<u64>),
 }
 
-impl Default for Seeds {
-    fn default() -> Self {
-        Seeds { seeds: 1, first_seed: None }
+impl Seeds {
+    /// The most seeds of a run.
+    const MOST: usize = 100_000;
+
+    /// The first of some seeds, and the shortest way to say which they are.
+    pub fn of(seeds: &BTreeSet<u64>) -> (u64, Self) {
+        let (Some(first), Some(last)) = (seeds.first(), seeds.last()) else {
+            return (0, Seeds::Count(0));
+        };
+        let is_span = last - first == seeds.len() as u64 - 1;
+        (*first, if is_span { Seeds::Count(seeds.len()) } else { Seeds::List(seeds.clone()) })
+    }
+
+    /// How many.
+    pub fn count(&self) -> usize {
+        match self {
+            Seeds::Count(count) => *count,
+            Seeds::List(seeds) => seeds.len(),
+        }
+    }
+}
+
+impl From<usize> for Seeds {
+    fn from(count: usize) -> Self {
+        Seeds::Count(count)
+    }
+}
+
+impl FromStr for Seeds {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if !text.contains([',', '.']) {
+            return options::integer(1..=Self::MOST)(text).map(Seeds::Count);
+        }
+        let mut seeds = BTreeSet::new();
+        for part in text.split(',') {
+            let (from, to) = part.split_once("..").unwrap_or((part, part));
+            let (from, to) = (options::seed(from.trim())?, options::seed(to.trim())?);
+            if to < from || to - from >= (Self::MOST - seeds.len()) as u64 {
+                return Err(format!(
+                    "accepted are at most {} seeds, as FROM..TO in order",
+                    Self::MOST
+                ));
+            }
+            seeds.extend(from..=to);
+        }
+        Ok(Seeds::List(seeds))
+    }
+}
+
+impl fmt::Display for Seeds {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let seeds = match self {
+            Seeds::Count(count) => return write!(f, "{count}"),
+            Seeds::List(seeds) => seeds,
+        };
+        let mut spans: Vec<[u64; 2]> = Vec::new();
+        for seed in seeds {
+            match spans.last_mut() {
+                Some([_, to]) if *to + 1 == *seed => *to = *seed,
+                _ => spans.push([*seed, *seed]),
+            }
+        }
+        let alone = spans.len() == 1;
+        let span = |[from, to]: &[u64; 2]| {
+            if from == to && !alone { from.to_string() } else { format!("{from}..{to}") }
+        };
+        f.write_str(&spans.iter().map(span).collect::<Vec<_>>().join(","))
+    }
+}
+
+impl Serialize for Seeds {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Seeds::Count(count) => serializer.serialize_u64(*count as u64),
+            Seeds::List(_) => serializer.collect_str(self),
+        }
     }
 }
 
@@ -72,11 +158,20 @@ impl<'a> Deserialize<'a> for Train {
     fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
         // Each part refuses keys that it does not know, which serde does not do for parts of one table.
         let mut recipe = toml::Table::deserialize(deserializer)?;
-        let keys = ["seeds", "first-seed"];
-        let seeds: toml::Table = keys.iter().filter_map(|key| recipe.remove_entry(*key)).collect();
-        let Seeds { seeds, first_seed } = seeds.try_into().map_err(de::Error::custom)?;
-        let recipe = recipe.try_into().map_err(de::Error::custom)?;
-        Ok(Train { recipe, seeds, first_seed, ..Train::default() })
+        let mut taken = |key: &str| {
+            recipe.remove(key).map(|value| match value {
+                toml::Value::String(text) => text,
+                value => value.to_string(),
+            })
+        };
+        let refuse = |key: &str, reason: String| de::Error::custom(format!("{key}: {reason}"));
+        let seeds = taken("seeds").map(|text| text.parse()).transpose();
+        let first_seed = taken("first-seed").map(|text| options::seed(&text)).transpose();
+        Ok(Train {
+            seeds: seeds.map_err(|e| refuse("seeds", e))?.unwrap_or(Seeds::Count(1)),
+            first_seed: first_seed.map_err(|e| refuse("first-seed", e))?,
+            ..Train::from(Recipe::deserialize(recipe).map_err(de::Error::custom)?)
+        })
     }
 }
 
@@ -98,17 +193,69 @@ impl Train {
             Some(first) => ("--first-seed", first),
             None => ("--seed", seed),
         };
-        let end = first.checked_add(self.seeds as u64);
-        if end.is_none_or(|end| end > i64::MAX as u64) {
-            let reason = format!("{first}: with --seeds {} all must stay below 2^63", self.seeds);
-            return Err(Error::option(option, reason));
+        match &self.seeds {
+            Seeds::List(_) if self.first_seed.is_some() => {
+                Err(Error::option(option, format!("{first}: accepted with a number of --seeds")))
+            }
+            Seeds::Count(count)
+                if first.checked_add(*count as u64).is_none_or(|end| end > i64::MAX as u64) =>
+            {
+                let reason = format!("{first}: with --seeds {count} all must stay below 2^63");
+                Err(Error::option(option, reason))
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// The seeds to train, of a session whose first seed is `seed`.
-    pub fn seed_list(&self, seed: u64) -> Vec<u64> {
+    pub fn seed_set(&self, seed: u64) -> BTreeSet<u64> {
         let first = self.first_seed.unwrap_or(seed);
-        (0..self.seeds as u64).map(|i| first + i).collect()
+        match &self.seeds {
+            Seeds::Count(count) => (first..).take(*count).collect(),
+            Seeds::List(seeds) => seeds.clone(),
+        }
     }
+
+    /// The same recipe with given seeds, and the first of them: equal for equal sets.
+    pub fn with_seeds(&self, seeds: &BTreeSet<u64>) -> (u64, Self) {
+        let (first, seeds) = Seeds::of(seeds);
+        (first, Train { seeds, first_seed: None, ..self.clone() })
+    }
+}
+
+/// The folder of a recipe: in a few words what it is, then its digest.
+/// Errors: [`Error::Usage`] if it has no TOML form.
+pub fn folder_of(recipe: &Recipe) -> Result<String, Error> {
+    let network = match (recipe.model, recipe.attention) {
+        (Model::Rnn, _) => "rnn-",
+        (_, Attention::Softmax) => "softmax-",
+        _ => "",
+    };
+    let mut tasks = recipe.task.0.iter().map(options::typed);
+    let task = tasks.next().unwrap_or_default();
+    let more = if tasks.len() > 0 { format!("+{}", tasks.len()) } else { String::new() };
+    Ok(format!("{network}{task}{more}-L{}-{}", recipe.layers, digest_of(recipe)?))
+}
+
+/// The digest of a recipe's settings, 8 hexadecimal digits.
+/// Errors: as [`folder_of`].
+pub fn digest_of(recipe: &Recipe) -> Result<String, Error> {
+    let mut digest = info::digest(recipe_text(recipe)?.as_bytes());
+    digest.truncate(8);
+    Ok(digest)
+}
+
+/// A recipe's settings, as checkpoints name it.
+/// Errors: as [`folder_of`].
+pub fn recipe_text(recipe: &Recipe) -> Result<String, Error> {
+    toml::to_string(recipe).map_err(|e| Error::Usage(e.to_string()))
+}
+
+/// The recipe that a text names: that of a checkpoint, or a `config.toml`, which the checkpoints of earlier
+/// versions hold.
+pub fn recipe_named(text: &str) -> Option<Recipe> {
+    let mut table: toml::Table = text.parse().ok()?;
+    table.remove("command");
+    table.remove("seed");
+    Train::deserialize(table).ok().map(|options| options.recipe)
 }

@@ -18,14 +18,14 @@ pub struct Trained {
     pub seconds: f64,
     /// CPU seconds of all threads of this process.
     pub cpu_seconds: f64,
-    /// For [`TrainDirectory::complete`], unless the run was finished before.
+    /// For [`Summary::write`](super::directory::Summary::write), unless the run was finished before.
     pub info: Option<RunInfo>,
 }
 
 /// Shows a run, and writes what it leaves.
 struct Watch<'a> {
     options: &'a Train,
-    directory: Option<&'a TrainDirectory>,
+    directory: &'a TrainDirectory,
     view: TerminalView,
 }
 
@@ -33,7 +33,7 @@ impl Observer for Watch<'_> {
     type Error = Error;
 
     fn checkpoint_every(&self) -> Option<Duration> {
-        self.directory.map(|_| Duration::from_secs_f64(self.options.checkpoint_every))
+        Some(Duration::from_secs_f64(self.options.checkpoint_every))
     }
 
     fn advanced(&self, seeds: usize) {
@@ -46,72 +46,105 @@ impl Observer for Watch<'_> {
     }
 
     fn checkpoint(&self, checkpoint: Checkpoint) -> Result<(), Error> {
-        self.directory.map_or(Ok(()), |d| d.save(&checkpoint))
+        self.directory.save(&checkpoint)
     }
 
     fn finished(&self, run: &SeedRun) -> Result<(), Error> {
-        self.directory.map_or(Ok(()), |d| d.finish(&self.options.recipe, run))
+        self.directory.finish(run)
     }
 }
 
-/// Trains every seed, the first of them `seed` unless the options have their own. With a directory, seeds that
-/// have finished there are not trained again, those that have begun go on, and all leave their files there as
-/// they finish.
+/// Seeds that are claimed, hence files that are open, at once.
+const SEEDS_AT_ONCE: usize = 512;
+
+/// Trains every seed, the first of them `seed` unless the options have their own. Seeds that have finished in the
+/// directory are not trained again, those that have begun go on, and all leave their files there as they finish.
 ///
 /// # Errors
-/// As [`Train::check`]; [`Error::Interrupted`] or [`Error::Paused`] after Ctrl-C; errors of the
-/// files and of the core.
+/// As [`Train::check`]; [`Error::Paused`] after Ctrl-C; [`Error::Format`] if another process trains one of the
+/// seeds; errors of the files and of the core.
 pub fn train(
     options: &Train,
     seed: u64,
     session: &Session,
     label: &str,
-    directory: Option<&TrainDirectory>,
+    directory: &TrainDirectory,
 ) -> Result<Trained, Error> {
     options.check(seed)?;
     let (started, cpu) = (Instant::now(), cpu_time::ProcessTime::now());
-    let seeds = options.seed_list(seed);
-    let mut found = Vec::new();
-    for seed in &seeds {
-        found.extend(directory.map_or(Ok(None), |d| d.load(*seed))?);
-    }
-    for ended in found.iter().filter(|found| found.tasks_done >= options.recipe.mrps as u64) {
-        directory.map_or(Ok(()), |d| d.finish(&options.recipe, &ended.run))?;
-    }
-    let trainer = Trainer::new(options.recipe.clone(), seeds)?
-        .named(directory.map_or("", |d| d.config()))
-        .resume(found)
-        .threads(session.threads())
-        .cancelled_by(progress::flag());
-    let left = trainer.tasks_left();
-    let mut info = directory
-        .filter(|d| left > 0 || !info::is_finished(d.path()))
-        .map(|d| (RunInfo::continued(d.path(), "train", session), d.path()));
-    if let Some((info, path)) = &info {
-        info.write(path, None)?;
-    }
-    let view = TerminalView::new(label, options.recipe.dim, left, session.quiet);
+    let seeds: Vec<u64> = options.seed_set(seed).into_iter().collect();
+    let tasks = (seeds.len() * options.recipe.mrps) as u64;
+    let view = TerminalView::new(label, options.recipe.dim, tasks, session.quiet);
     let watch = Watch { options, directory, view };
-    let outcome = trainer.run(&watch).map_err(|stopped| match (stopped, directory) {
-        (Stopped::Cancelled, Some(d)) => Error::Paused { resume: Some(d.path().to_owned()) },
-        (Stopped::Cancelled, None) => Error::Interrupted,
-        (Stopped::Observer(error), _) => error,
-        (Stopped::Core { seeds, source }, _) => {
-            Error::Core { doing: format!("training seeds {seeds:?}"), source }
-        }
+    let (mut runs, mut info) = (Vec::new(), None);
+    let outcome = seeds.chunks(SEEDS_AT_ONCE).try_for_each(|seeds| {
+        runs.extend(watch.train(seeds, session, &mut info)?);
+        Ok(())
     });
     watch.view.finish();
-    if let Some((info, path)) = &mut info {
-        outcome.iter().flatten().for_each(|run| info.seed(run.seed, &run.digest));
-        if outcome.is_err() {
-            // On a full disk, what went wrong first is what the user should read.
-            let _ = info.write(path, Some(&Outcome::of(&outcome)));
-        }
+    let path = directory.path();
+    if let (Some(info), Err(_)) = (&mut info, &outcome) {
+        // On a full disk, what went wrong first is what the user should read.
+        let _ = directory.claim().and_then(|_claimed| {
+            info.refresh(path);
+            info.write(path, Some(&Outcome::of(&outcome)))
+        });
+    }
+    outcome?;
+    if info.is_none() && !info::is_finished(path) {
+        info = Some(RunInfo::continued(path, "train", session));
     }
     Ok(Trained {
-        runs: outcome?,
+        runs,
         seconds: started.elapsed().as_secs_f64(),
         cpu_seconds: cpu.elapsed().as_secs_f64(),
-        info: info.map(|(info, _)| info),
+        info,
     })
+}
+
+impl Watch<'_> {
+    /// Trains seeds that are claimed meanwhile, from where they stand.
+    fn train(
+        &self,
+        seeds: &[u64],
+        session: &Session,
+        info: &mut Option<RunInfo>,
+    ) -> Result<Vec<SeedRun>, Error> {
+        let directory = self.directory;
+        let (mut claims, mut found) = (Vec::new(), Vec::new());
+        for seed in seeds {
+            claims.push(directory.claim_seed(*seed)?);
+            found.extend(directory.load(*seed)?);
+        }
+        let last = self.options.recipe.mrps as u64;
+        let mut ended = found.iter().filter(|found| found.tasks_done >= last);
+        ended.try_for_each(|ended| directory.finish(&ended.run))?;
+        let goes_on = !found.is_empty() && !info::is_finished(directory.path());
+        let trainer = Trainer::new(self.options.recipe.clone(), seeds.iter().copied())?
+            .named(directory.name())
+            .resume(found)
+            .threads(session.threads())
+            .cancelled_by(progress::flag());
+        let left = trainer.tasks_left();
+        self.view.skip(seeds.len() as u64 * last - left);
+        if info.is_none() {
+            if goes_on && self.options.resume.is_none() {
+                let path = directory.path().display();
+                let text = format!("{path}: an unfinished run with the same options goes on");
+                progress::note(&text, session.quiet);
+            }
+            if left > 0 {
+                let _claimed = directory.claim()?;
+                let begun = info.insert(RunInfo::continued(directory.path(), "train", session));
+                begun.write(directory.path(), None)?;
+            }
+        }
+        trainer.run(self).map_err(|stopped| match stopped {
+            Stopped::Cancelled => Error::Paused { resume: Some(directory.path().to_owned()) },
+            Stopped::Observer(error) => error,
+            Stopped::Core { seeds, source } => {
+                Error::Core { doing: format!("training seeds {seeds:?}"), source }
+            }
+        })
+    }
 }

@@ -53,6 +53,12 @@ impl TerminalView {
         TerminalView { bar, view }
     }
 
+    /// So many tasks were done before.
+    pub fn skip(&self, tasks: u64) {
+        let len = self.bar.length().unwrap_or_default();
+        self.bar.set_length(len.saturating_sub(tasks));
+    }
+
     /// A task of so many seeds is done.
     pub fn advance(&self, seeds: usize) {
         self.bar.inc(seeds as u64);

@@ -1,6 +1,6 @@
 //! Running the program, and reading what it says.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// What takes no `--out`.
@@ -35,6 +35,25 @@ pub(crate) fn files(directory: &Path) -> Vec<String> {
     }
     found.sort();
     found
+}
+
+/// The folder of the one training run in a directory, named after its recipe; before there is one, a folder that
+/// is not there.
+pub(crate) fn trained(out: &Path) -> PathBuf {
+    let inside = std::fs::read_dir(out).into_iter().flatten().flatten();
+    let mut found = inside.map(|entry| entry.path()).filter(|path| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        let of_recipe = name.split_once("-L").and_then(|(_, rest)| rest.split_once('-'));
+        of_recipe.is_some_and(|(_, digest)| digest.len() == 8)
+    });
+    let first = found.next();
+    assert!(found.next().is_none(), "more than one run in {}", out.display());
+    first.unwrap_or_else(|| out.join("no-run"))
+}
+
+/// Gives the one training run in a directory the name `train`: a run is the same wherever it is.
+pub(crate) fn as_train(out: &Path) {
+    std::fs::rename(trained(out), out.join("train")).unwrap();
 }
 
 /// A command on whose process signals act, whatever this one was told to ignore: SIGINT, if it runs in the

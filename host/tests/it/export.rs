@@ -1,6 +1,6 @@
 //! Stored models: what `export` writes is what firmware would write itself, and `inspect` shows it.
 
-use crate::common::{files, ictd, json};
+use crate::common::{files, ictd, json, trained};
 use ictd::formats::parameters::{Attention, LayerParameters, Mode, ParameterSet, Parameters};
 use ictd_core::Error;
 use std::fs;
@@ -123,7 +123,7 @@ fn a_seed_of_a_run_is_written_bit_for_bit() {
 fn the_firmwares_model_is_what_training_and_export_give() {
     let directory = tempfile::tempdir().unwrap();
     assert_eq!(ictd(directory.path(), "train --seeds 1 --first-seed 0").status.code(), Some(0));
-    let (run, file) = (directory.path().join("train"), directory.path().join("trained.ictd"));
+    let (run, file) = (trained(directory.path()), directory.path().join("trained.ictd"));
     assert_eq!(ictd(&file, &format!("export {}", run.display())).status.code(), Some(0));
     let committed = include_bytes!("../../../embedded-demo/src/trained.ictd");
     assert!(fs::read(&file).unwrap() == committed, "embedded-demo/README.md says how to renew it");

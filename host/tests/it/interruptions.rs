@@ -3,7 +3,7 @@
 //! `ICTD_KILLS=200 cargo test -p host --test it interruptions -- --nocapture` kills 200 times (default: 8)
 //! and prints what happened. `ICTD_FUZZ_SEED` chooses other moments.
 
-use crate::common::{files, with_default_signals};
+use crate::common::{files, trained, with_default_signals};
 use ictd_core::rng::Rng;
 use std::collections::BTreeMap;
 use std::fs;
@@ -42,7 +42,7 @@ fn environment(name: &str, default: u64) -> u64 {
 /// The run from the beginning, or the rest of it.
 fn command(out: &Path) -> Command {
     let mut command = with_default_signals(Command::new(env!("CARGO_BIN_EXE_ictd")));
-    let run = out.join("train");
+    let run = trained(out);
     if run.join("config.toml").is_file() {
         command.args(["train", "--resume"]).arg(run).args(&RUN[13..]);
     } else {
@@ -53,9 +53,9 @@ fn command(out: &Path) -> Command {
 }
 
 fn contents(out: &Path) -> BTreeMap<String, Vec<u8>> {
-    let run = out.join("train");
+    let run = trained(out);
     // How the run went, and who is at work on it.
-    let is_result = |name: &String| !["run.json", ".lock"].contains(&name.as_str());
+    let is_result = |name: &String| !name.ends_with("run.json") && !name.ends_with(".lock");
     let names = files(&run).into_iter().filter(is_result);
     names.map(|name| (name.clone(), fs::read(run.join(name)).unwrap())).collect()
 }
@@ -126,14 +126,14 @@ fn a_run_killed_at_random_moments_ends_in_the_bytes_of_an_uninterrupted_one() {
                 _ => panic!("{name}: {:?}: {}", output.status, stderr(&output)),
             };
             *tally.entry(format!("{name} {what}")).or_default() += 1;
-            let left = files(&out.path().join("train"));
+            let left = files(&trained(out.path()));
             half_written += left.iter().filter(|file| file.contains(".ictd-")).count();
             if output.status.success() {
                 break;
             }
         }
         assert_same(&contents(out.path()), &expected);
-        let info = fs::read(out.path().join("train/run.json")).unwrap();
+        let info = fs::read(trained(out.path()).join("run.json")).unwrap();
         let info: serde_json::Value = serde_json::from_slice(&info).unwrap();
         let processes = info["processes"].as_array().unwrap();
         assert_eq!(processes.last().unwrap()["outcome"], "finished");
@@ -162,8 +162,8 @@ fn an_interrupted_figure_goes_on_by_the_same_command() {
     let interrupted = || {
         let out = tempfile::tempdir().unwrap();
         let mut child = start(out.path());
-        let begun = out.path().join("runs/linear-l3/run.json");
-        while !begun.is_file() && child.try_wait().unwrap().is_none() {
+        let begun = || trained(&out.path().join("runs")).join("run.json").is_file();
+        while !begun() && child.try_wait().unwrap().is_none() {
             sleep(Duration::from_millis(2));
         }
         if child.try_wait().unwrap().is_none() {
@@ -176,7 +176,9 @@ fn an_interrupted_figure_goes_on_by_the_same_command() {
     assert!(line.contains("the same command goes on") && !line.contains("--resume"), "{line}");
     let line = stderr(&start(out.path()).wait_with_output().unwrap());
     assert!(
-        line.contains("runs/linear-l3: an unfinished run") && line.lines().count() == 1,
+        line.contains("runs/boyan-L3-")
+            && line.contains(": an unfinished run")
+            && line.lines().count() == 1,
         "{line}"
     );
     let written = |out: &Path| -> BTreeMap<_, _> {

@@ -1,7 +1,7 @@
 //! Whatever happens, a command ends in a documented exit code and, with `--json`, in one JSON object; what it
 //! prints of anybody's text is shown by a terminal and not obeyed.
 
-use crate::common::{files, ictd, with_default_signals};
+use crate::common::{as_train, files, ictd, trained, with_default_signals};
 use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -115,7 +115,7 @@ fn a_signal_that_is_ignored_stays_so() {
             ])
             .current_dir(out.path());
         let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        wait_for(|| out.path().join(name).join("train/run.json").exists());
+        wait_for(|| trained(&out.path().join(name)).join("run.json").exists());
         for _ in 0..3 {
             signal(&child, name);
         }
@@ -136,11 +136,15 @@ fn ctrl_c_ends_whatever_takes_long() {
             "demo --tasks 1 --max-context 100000 --context-step 1 --layers 1000",
             "results/demo/.lock",
         ),
-        ("train --mrps 1 --batches 100000", "results/train/run.json"),
+        ("train --mrps 1 --batches 100000", ""),
     ] {
         for signals in [1, 2] {
             let child = start(out.path(), &format!("{arguments} --json")).spawn().unwrap();
-            wait_for(|| fs::read(out.path().join(begun)).is_ok_and(|text| text.len() > 6));
+            let begun = || match begun {
+                "" => trained(&out.path().join("results")).join("run.json"),
+                begun => out.path().join(begun),
+            };
+            wait_for(|| fs::read(begun()).is_ok_and(|text| text.len() > 6));
             sleep(Duration::from_millis(100));
             let sent = Instant::now();
             for _ in 0..signals {
@@ -152,7 +156,7 @@ fn ctrl_c_ends_whatever_takes_long() {
             let error = object(&output, 130)["error"].to_string();
             assert!(error.contains("interrupted"), "{error}");
             // It has said that it ended: another machine may go on.
-            let lock = out.path().join(begun).with_file_name(".lock");
+            let lock = begun().with_file_name(".lock");
             assert_eq!(fs::read(lock).unwrap(), b"ictd\n");
         }
     }
@@ -164,6 +168,7 @@ fn what_came_from_elsewhere_is_printed_and_not_obeyed() {
     let evil = "\u{1b}[2J\u{1b}]0;x\u{7}\u{9b}31m\u{202e}";
     let toml_evil = "\\u001b[2J\\u009b31m\\u202e";
     ictd(out.path(), TRAIN);
+    as_train(out.path());
     ictd(out.path(), "demo --tasks 2");
     let write = |name: &str, text: String| fs::write(out.path().join(name), text).unwrap();
     write("key.toml", format!("\"{toml_evil}\" = 1\n"));
@@ -235,7 +240,7 @@ fn the_command_that_goes_on_can_be_pasted() {
         let mut pasted = Command::new("bash");
         pasted.args(["-c", &format!("exec {suggested}")]).env("PATH", path).current_dir(out.path());
         let pasted = pasted.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let begun = out.path().join(name).join("train/run.json");
+        let begun = trained(&out.path().join(name)).join("run.json");
         let processes =
             || fs::read_to_string(&begun).unwrap_or_default().matches("started").count();
         wait_for(|| processes() == 2);

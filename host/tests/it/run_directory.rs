@@ -1,6 +1,6 @@
 //! What a run directory says of itself, and that one process at a time works on it.
 
-use crate::common::{files, ictd, json};
+use crate::common::{files, ictd, json, trained};
 use ictd::run::lock::RunLock;
 use serde_json::Value;
 use std::fs;
@@ -16,8 +16,8 @@ fn run_json(run: &Path) -> Value {
 #[test]
 fn run_json_has_versions_platform_times_digests_and_verdicts() {
     let out = tempfile::tempdir().unwrap();
-    let trained = json(&ictd(out.path(), &format!("{TRAIN} --threads 2")));
-    let info = run_json(&out.path().join("train"));
+    let result = json(&ictd(out.path(), &format!("{TRAIN} --threads 2")));
+    let info = run_json(&trained(out.path()));
     assert_eq!((&info["format"], &info["command"]), (&1.into(), &"train".into()));
     assert_eq!(info["versions"]["ictd"], env!("CARGO_PKG_VERSION"));
     assert!(info["versions"]["rustc"].as_str().unwrap().starts_with("rustc 1."));
@@ -28,7 +28,7 @@ fn run_json_has_versions_platform_times_digests_and_verdicts() {
     assert_eq!((processes.len(), &processes[0]["outcome"]), (1, &"finished".into()));
     assert!(processes[0]["seconds"].as_f64().unwrap() >= 0.0);
     assert!(processes[0]["started"].as_str().unwrap().ends_with('Z'));
-    for seed in trained["seeds"].as_array().unwrap() {
+    for seed in result["seeds"].as_array().unwrap() {
         assert_eq!(info["digests"]["seeds"][seed["seed"].to_string()], seed["digest"]);
     }
 
@@ -58,12 +58,12 @@ fn a_training_run_leaves_everything_that_its_directory_promises() {
         expected.extend(
             ["checkpoint.bin", "metrics.csv", "elements.csv", "data.npz", "params.json"]
                 .into_iter()
-                .chain(["parameters.safetensors", "events.out.tfevents.0.ictd"])
+                .chain(["parameters.safetensors", "events.out.tfevents.0.ictd", ".lock"])
                 .map(|name| format!("seed_{seed}/{name}")),
         );
     }
     expected.sort();
-    let run = out.path().join("train");
+    let run = trained(out.path());
     assert_eq!(files(&run), expected);
     // Its figure is drawn again from its records.
     let picture = fs::read(run.join("train.svg")).unwrap();
@@ -86,53 +86,45 @@ fn results_of_the_main_job_hold_no_times_and_no_paths() {
 }
 
 #[test]
-fn another_run_in_the_same_directory_is_kept_or_replaced() {
+fn another_recipe_has_a_folder_of_its_own_and_the_same_one_begins_anew_if_told_to() {
     let out = tempfile::tempdir().unwrap();
     json(&ictd(out.path(), TRAIN));
-    let run = out.path().join("train");
+    let run = trained(out.path());
     fs::write(run.join("seed_1/analysis.py"), "mine").unwrap();
     let first = contents(&run);
-    let second = TRAIN.replace("--seeds 2", "--seeds 1 --first-seed 7 --model rnn");
-    let output = ictd(out.path(), &second.replace(" --json", ""));
+    json(&ictd(out.path(), &TRAIN.replace("--seeds 2", "--seeds 1 --model rnn")));
+    assert_eq!(fs::read_dir(out.path()).unwrap().count(), 2);
+    assert!(contents(&run) == first);
+    // Another folder of that name is not written to.
+    let config = run.join("config.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, text.replace("lr = 0.001", "lr = 0.01")).unwrap();
+    let output = ictd(out.path(), TRAIN);
     let line = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success() && line.lines().count() == 1, "{line}");
-    assert!(line.contains("--model: transformer there, rnn here"), "{line}");
-    assert!(line.contains("kept as") && line.contains("train-1"), "{line}");
-    assert!(contents(&out.path().join("train-1")) == first);
-    assert!(files(&run).iter().all(|name| !name.contains("seed_1")));
-    // The next one has the next number.
-    ictd(out.path(), TRAIN);
-    assert!(out.path().join("train-2/seed_7/metrics.csv").is_file());
+    assert_eq!(output.status.code(), Some(2), "{line}");
+    assert!(line.contains("another recipe (--lr: 0.01 there, 0.001 here)"), "{line}");
 
-    fs::write(run.join("seed_1/analysis.py"), "mine").unwrap();
-    json(&ictd(out.path(), &format!("{second} --overwrite")));
-    assert!(!out.path().join("train-3").exists());
+    json(&ictd(out.path(), &format!("{TRAIN} --overwrite").replace("--seeds 2", "--seeds 1")));
     let names = files(&run);
-    let left: Vec<_> =
-        names.iter().filter(|n| n.contains("seed_0") || n.contains("seed_1")).collect();
-    assert_eq!(left, ["seed_1/analysis.py"]);
-    assert!(!names.contains(&"matrices.csv".to_owned()), "of the first run: {names:?}");
+    let left: Vec<_> = names.iter().filter(|n| n.contains("seed_1")).collect();
+    assert_eq!(left, ["seed_1/.lock", "seed_1/analysis.py"]);
     let info = run_json(&run);
     assert_eq!(info["processes"].as_array().unwrap().len(), 1);
     assert_eq!(info["digests"]["seeds"].as_object().unwrap().len(), 1);
 }
 
 #[test]
-fn a_shared_run_of_another_scale_is_kept_or_replaced() {
+fn a_shared_run_keeps_its_seeds_at_another_scale() {
     let out = tempfile::tempdir().unwrap();
     let scale = "reproduce rnn-learning --mrps 20 --seeds";
     ictd(out.path(), &format!("{scale} 2"));
-    let first = contents(&out.path().join("runs/rnn"));
-    let output = ictd(out.path(), &format!("{scale} 1"));
-    let line = String::from_utf8(output.stderr).unwrap();
-    assert!(line.contains("runs/rnn") && line.contains("--seeds: 2 there, 1 here"), "{line}");
-    assert!(contents(&out.path().join("runs/rnn-1")) == first);
-    ictd(out.path(), &format!("{scale} 2 --overwrite"));
-    assert!(!out.path().join("runs/rnn-2").exists());
-    assert!(
-        contents(&out.path().join("runs/rnn/seed_1"))
-            == contents(&out.path().join("runs/rnn-1/seed_1"))
-    );
+    let results = || fs::read(out.path().join("rnn-learning/results.json")).unwrap();
+    let (run, two) = (trained(&out.path().join("runs")), results());
+    let first = contents(&run);
+    ictd(out.path(), &format!("{scale} 1"));
+    assert!(contents(&run) == first && results() != two);
+    ictd(out.path(), &format!("{scale} 2"));
+    assert!(contents(&run) == first && results() == two);
 }
 
 #[test]
@@ -140,15 +132,19 @@ fn a_directory_that_another_process_works_on_is_refused_in_one_line() {
     let out = tempfile::tempdir().unwrap();
     json(&ictd(out.path(), TRAIN));
     json(&ictd(out.path(), "demo --tasks 3 --json"));
-    let resume = format!("train --resume {}", out.path().join("train").display());
+    let run = trained(out.path());
+    let resume = format!("train --resume {}", run.display());
+    ictd(out.path(), "reproduce figure-2 --seeds 1 --mrps 10");
+    let shared = trained(&out.path().join("runs"));
+    let [of_run, of_shared] = [run, shared].map(|run| run.join("seed_0"));
     let plot = format!("plot {}", out.path().join("demo").display());
     let commands = [
-        ("train", TRAIN),
-        ("train", resume.as_str()),
+        (of_run.to_str().unwrap(), TRAIN),
+        (of_run.to_str().unwrap(), resume.as_str()),
         ("demo", "demo --tasks 3"),
         ("verify", "verify --seeds 2"),
         ("figure-2", "reproduce figure-2 --seeds 1 --mrps 10"),
-        ("runs/linear-l3", "reproduce figure-2 --seeds 1 --mrps 10"),
+        (of_shared.to_str().unwrap(), "reproduce figure-2 --seeds 1 --mrps 10"),
         ("", "--threads 1"),
         ("demo", plot.as_str()),
     ];

@@ -65,6 +65,7 @@ fn runs_repeat_from_their_config_and_their_model_is_used_everywhere() {
     ] {
         let run = format!("{name}/train");
         let result = json(here, &format!("{SMALL} {options} --out {name}"));
+        crate::common::as_train(&here.join(name));
         let config = std::fs::read_to_string(here.join(&run).join("config.toml")).unwrap();
         assert_eq!(config.contains("parameters = \"equivariant\""), name != "units", "{config}");
         assert_eq!(config.contains("normalise = true"), name != "ten", "{config}");

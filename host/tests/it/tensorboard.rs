@@ -1,7 +1,7 @@
 //! `--tensorboard`: event files that hold a run's log, read here by the format's description and by
 //! the `tensorboard` package where `python3` has it (another Python: `ICTD_PYTHON`).
 
-use crate::common::{files, ictd, json};
+use crate::common::{files, ictd, json, trained};
 use ictd::formats::npz::Npz;
 use ictd::formats::seed_run::SeedLog;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ const RUN: &str = "train --mrps 30 --batches 2 --batch-size 8 --context 10 --see
 const FILE: &str = "events.out.tfevents.0.ictd";
 
 fn event_file(out: &Path, seed: u64) -> PathBuf {
-    out.join(format!("train/seed_{seed}")).join(FILE)
+    trained(out).join(format!("seed_{seed}")).join(FILE)
 }
 
 /// The fields of a message: number, and a number's bits or bytes.
@@ -101,7 +101,7 @@ fn event_files_hold_the_metrics_and_the_matrices_of_the_log() {
     json(&ictd(out.path(), &format!("{RUN} --tensorboard")));
     for seed in [0, 1] {
         let log = read(&event_file(out.path(), seed));
-        let folder = out.path().join(format!("train/seed_{seed}"));
+        let folder = trained(out.path()).join(format!("seed_{seed}"));
         let mut metrics = csv::Reader::from_path(folder.join("metrics.csv")).unwrap();
         let rows: Vec<BTreeMap<String, f64>> =
             metrics.deserialize().collect::<Result<_, _>>().unwrap();
@@ -150,7 +150,7 @@ fn event_files_are_the_same_bytes_when_asked_for_after_the_end() {
     json(&ictd(first.path(), &format!("{RUN} --tensorboard --checkpoint-every 0")));
     json(&ictd(later.path(), RUN));
     assert!(!files(later.path()).iter().any(|name| name.contains("tfevents")));
-    let run = later.path().join("train");
+    let run = trained(later.path());
     let resume = format!("train --json --tensorboard --resume {}", run.display());
     json(&ictd(later.path(), &resume));
     for seed in [0, 1] {

@@ -1,6 +1,6 @@
 //! What comes from elsewhere: files, run directories and configs that were made to do harm, or by mistake.
 
-use crate::common::{files, ictd, json};
+use crate::common::{as_train, files, ictd, json, trained};
 use std::fs;
 use std::io::{Cursor, Read, Write};
 use std::path::{Path, PathBuf};
@@ -147,13 +147,15 @@ fn a_lock_that_is_a_link_is_refused_and_what_it_leads_to_stays() {
     let precious = out.path().join("precious");
     ictd(out.path(), TRAIN);
     ictd(out.path(), "demo --tasks 2");
+    let (run, demo) = (trained(out.path()), out.path().join("demo"));
     for (run, command) in [
-        ("demo", "demo --tasks 2".to_owned()),
-        ("demo", format!("plot {}", out.path().join("demo").display())),
-        ("train", format!("train --resume {}", out.path().join("train").display())),
-        ("train", TRAIN.to_owned()),
+        (demo.clone(), "demo --tasks 2".to_owned()),
+        (demo.clone(), format!("plot {}", demo.display())),
+        (run.clone(), format!("train --resume {}", run.display())),
+        (run.clone(), TRAIN.to_owned()),
+        (run.join("seed_0"), TRAIN.to_owned()),
     ] {
-        let lock = out.path().join(run).join(".lock");
+        let lock = run.join(".lock");
         for make in [symlink::<&Path, &Path>, |from: &Path, to: &Path| fs::hard_link(from, to)] {
             fs::write(&precious, "precious").unwrap();
             fs::remove_file(&lock).unwrap();
@@ -173,7 +175,7 @@ fn a_seeds_folder_that_is_a_link_is_neither_emptied_nor_written_to() {
     use std::os::unix::fs::symlink;
     let (out, outside) = (directory(), directory());
     ictd(out.path(), TRAIN);
-    let run = out.path().join("train");
+    let run = trained(out.path());
     for (name, content) in [("checkpoint.bin", "mine"), ("metrics.csv", "mine"), ("a.txt", "mine")]
     {
         fs::write(outside.path().join(name), content).unwrap();
@@ -182,7 +184,6 @@ fn a_seeds_folder_that_is_a_link_is_neither_emptied_nor_written_to() {
     symlink(outside.path(), run.join("seed_0")).unwrap();
     for arguments in [
         format!("{TRAIN} --overwrite"),
-        format!("{TRAIN} --lr 0.01 --overwrite"),
         format!("train --resume {}", run.display()),
         TRAIN.to_owned(),
     ] {
@@ -217,20 +218,27 @@ fn a_model_is_exported_to_a_regular_file_or_not_at_all() {
 fn a_directory_that_ictd_did_not_make_is_left_alone() {
     let out = directory();
     let mine = [("config.toml", "[package]\n"), ("run.json", "{}"), ("seeds.csv", "1,2\n")];
-    for run in ["train", "demo", "runs/rnn", "."] {
+    let rnn = "reproduce rnn-learning --seeds 1 --mrps 2";
+    let names = {
+        let made = directory();
+        [TRAIN, rnn].iter().for_each(|command| drop(ictd(made.path(), command)));
+        let name = |path: PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();
+        let shared = format!("runs/{}", name(trained(&made.path().join("runs"))));
+        [name(trained(made.path())), "demo".into(), shared, ".".into()]
+    };
+    for run in &names {
         let folder = out.path().join(run);
         fs::create_dir_all(&folder).unwrap();
         mine.iter().for_each(|(name, content)| fs::write(folder.join(name), content).unwrap());
     }
-    let commands =
-        [TRAIN, "demo --tasks 2", "reproduce rnn-learning --seeds 1 --mrps 2", "--threads 1"];
+    let commands = [TRAIN, "demo --tasks 2", rnn, "--threads 1"];
     for command in commands {
         for overwrite in ["", " --overwrite"] {
             let line = refusal(&ictd(out.path(), &format!("{command}{overwrite}")));
             assert!(line.contains("config.toml, which ictd did not write"), "{line}");
         }
     }
-    for run in ["train", "demo", "runs/rnn", "."] {
+    for run in &names {
         for (name, content) in mine {
             assert_eq!(fs::read_to_string(out.path().join(run).join(name)).unwrap(), content);
         }
@@ -271,7 +279,7 @@ fn a_config_cannot_say_where_to_write_and_what_to_remove() {
         assert!(line.contains(&format!("received.toml: {key}: accepted is")), "{line}");
     }
     // A run's own is what it was.
-    let again = format!("--config {}", out.path().join("train/config.toml").display());
+    let again = format!("--config {}", trained(out.path()).join("config.toml").display());
     assert_eq!(code(&ictd(out.path(), &again)), Some(0));
 }
 
@@ -279,6 +287,7 @@ fn a_config_cannot_say_where_to_write_and_what_to_remove() {
 fn a_model_with_more_layers_than_can_be_typed_is_refused() {
     let out = directory();
     ictd(out.path(), TRAIN);
+    as_train(out.path());
     fs::write(out.path().join("data.csv"), DATA).unwrap();
     let many = [("L", "4000000000"), ("gamma", "0.9"), ("attention", "linear")];
     fs::write(out.path().join("m.safetensors"), safetensors(&["P", "Q"], &many)).unwrap();
@@ -366,6 +375,7 @@ fn what_an_archive_inflates_to_is_bounded() {
 fn a_record_cannot_ask_for_more_panels_than_a_run_has() {
     let out = directory();
     ictd(out.path(), &format!("{TRAIN} --seeds 2"));
+    as_train(out.path());
     let imported = format!("import {} --tasks 2", out.path().join("train").display());
     assert!(code(&ictd(out.path(), &imported)).is_some_and(|code| code < 2));
     let (matrices, curves) = (b"run,tasks,layer,matrix,row,column,value\n", b"run,metric,tasks,");
