@@ -2,7 +2,6 @@
 //!
 //! The commands and the options are those of the command line itself: a new one without a line here fails.
 
-use crate::common::files;
 use ictd::cli::command::clap_command;
 use serde_json::Value;
 use std::fs;
@@ -72,36 +71,6 @@ fn place() -> TempDir {
     place
 }
 
-/// What `--json` prints, without what differs from run to run.
-fn object(output: &Output, what: &str) -> Value {
-    assert!(output.status.code() < Some(2), "{what}: {output:?}");
-    let mut object: Value = serde_json::from_slice(&output.stdout).expect(what);
-    fn strip(value: &mut Value) {
-        match value {
-            Value::Object(entries) => {
-                entries.retain(|key, _| {
-                    !["seed", "seconds", "files", "cpu_seconds", "file"].contains(&key.as_str())
-                });
-                entries.values_mut().for_each(strip);
-            }
-            Value::Array(items) => items.iter_mut().for_each(strip),
-            _ => {}
-        }
-    }
-    strip(&mut object);
-    object
-}
-
-/// The numbers of threads that the runs below a directory say they had.
-fn threads(directory: &Path) -> Vec<u64> {
-    let names = files(directory).into_iter().filter(|name| name.ends_with("run.json"));
-    let read = |name: String| {
-        let bytes = fs::read(directory.join(name)).unwrap();
-        serde_json::from_slice::<Value>(&bytes).unwrap()["platform"]["threads"].as_u64().unwrap()
-    };
-    names.map(read).collect()
-}
-
 #[test]
 fn every_command_refuses_the_options_of_every_command_that_change_nothing_of_it() {
     let root = clap_command();
@@ -147,50 +116,6 @@ fn every_command_refuses_the_options_of_every_command_that_change_nothing_of_it(
     }
     assert_eq!(commands, SMALL.len() + OTHERS.len(), "a line of a command that is none");
     assert!(!place.path().join("elsewhere").exists());
-}
-
-#[test]
-fn the_options_of_every_command_that_are_taken_change_something() {
-    let place = place();
-    for (name, line, taken) in SMALL {
-        // `reproduce` above them.
-        let is_alike =
-            ["figure-2", "autoregressive", "comparison", "sequential", "softmax", "cart-pole"];
-        if is_alike.contains(&name) {
-            continue;
-        }
-        let plain = object(&run(place.path(), &format!("{line} --json")), line);
-        if taken == JSON {
-            continue;
-        }
-        let elsewhere = place.path().join("elsewhere");
-        let more = if taken.contains(&"threads") { "--threads 3" } else { "" };
-        let typed = format!("{line} --seed 1 --out elsewhere {more} --json");
-        let other = object(&run(place.path(), &typed), &typed);
-        assert!(elsewhere.exists(), "{typed}: --out");
-        // A file that is named alike has the same name; what it holds differs.
-        assert_ne!(other, plain, "{typed}: --seed");
-        if taken.contains(&"threads") {
-            let threads = threads(&elsewhere);
-            assert!(!threads.is_empty() && threads.iter().all(|n| *n == 3), "{typed}: {threads:?}");
-        }
-        // The experiments that are data have one way to train.
-        if ["train", "reproduce", "rnn-context"].contains(&name) {
-            let kept = || files(&elsewhere).iter().any(|file| file.contains("-1/"));
-            let another = |more| {
-                let typed = format!("{line} --mrps {more} --out elsewhere --json");
-                object(&run(place.path(), &typed), &typed);
-            };
-            another("3 --overwrite");
-            assert!(!kept(), "{name}: --overwrite");
-            another("5");
-            assert!(kept(), "{name}: without --overwrite");
-        }
-        match fs::metadata(&elsewhere).unwrap().is_dir() {
-            true => fs::remove_dir_all(&elsewhere).unwrap(),
-            false => fs::remove_file(&elsewhere).unwrap(),
-        }
-    }
 }
 
 #[test]
