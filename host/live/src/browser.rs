@@ -164,7 +164,7 @@ extern "C" fn signals_reset(seed: u32) -> u32 {
 /// The next sample of the random signals.
 #[unsafe(no_mangle)]
 extern "C" fn signals_next() -> u32 {
-    SIGNALS.change(|| Signals::new(0), Signals::next)
+    SIGNALS.change(|| Signals::new(0), Signals::advance)
 }
 
 /// The next sample is (x, y).

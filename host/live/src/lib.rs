@@ -274,7 +274,7 @@ pub fn story() -> Result<u64, Error> {
     steps(&mut live)?;
     let mut signals = Signals::new(1)?;
     for _ in 0..36 {
-        signals.next()?;
+        signals.advance()?;
     }
     all.word(signals.digest());
     Ok(all.value())

@@ -54,7 +54,7 @@ impl Signals {
     ///
     /// # Errors
     /// As [`Signals::observe`].
-    pub fn next(&mut self) -> Result<(), Error> {
+    pub fn advance(&mut self) -> Result<(), Error> {
         let t = self.len % LONGEST;
         self.observe(self.random.each_ref().map(|signal| signal.get(t).copied().unwrap_or(0.0)))
     }

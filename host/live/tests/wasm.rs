@@ -113,7 +113,7 @@ fn predictions_of_signals_are_the_cores_to_the_bit() {
     browser.done("signals_reset", 5u32);
     for t in 0..40 {
         if t < 20 {
-            signals.next().unwrap();
+            signals.advance().unwrap();
             browser.done("signals_next", ());
         } else {
             let (x, y) = (t as f32 / 7.0, 1.0 - (t % 6) as f32);

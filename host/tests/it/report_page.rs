@@ -265,7 +265,7 @@ fn the_page_predicts_signals_and_the_readers_hand_as_the_core_does() {
     let length = play(&mut browser, 150);
     let mut signals = Signals::new(1).unwrap();
     for _ in 0..length {
-        signals.next().unwrap();
+        signals.advance().unwrap();
     }
     assert_eq!(browser.text("#signals-digest"), format!("{:016x}", signals.digest()));
     for s in 0..2 {
