@@ -59,10 +59,10 @@ pub struct FixedPoint {
     #[serde(flatten)]
     pub scale: Scale,
     /// Trajectories in a mean update
-    #[arg(long, default_value = "16384", value_parser = parse::integer(64..=100_000_000))]
+    #[arg(long, default_value = "4096", value_parser = parse::integer(64..=100_000_000))]
     pub samples: usize,
     /// Trajectories, of 64 windows each, for a system
-    #[arg(long, default_value = "60000", value_parser = parse::integer(BLOCKS..=100_000_000))]
+    #[arg(long, default_value = "30000", value_parser = parse::integer(BLOCKS..=100_000_000))]
     pub trajectories: usize,
 }
 

@@ -108,7 +108,7 @@ const READINGS: [Reading; 3] = [
         run: "rnn-representable",
         name: "representable",
         label: "RNN of Algorithm 3",
-        rises: [Verdict::Holds, Verdict::Holds, Verdict::Holds],
+        rises: [Verdict::Holds, Verdict::Holds, Verdict::DoesNotHold],
     },
 ];
 
@@ -164,10 +164,14 @@ impl Experiment for RnnContext {
                 let (of_rnn, of_rewards) = (rows(name, 0), rows(BASELINES[1].0, 2));
                 let title = format!("{label}, {title}");
                 claims.push(claim_of_trend(&title, *expected, &of_rnn));
-                reading.push((title, of_rnn.clone(), of_rewards.clone()));
+                let last = |rows: &[MsveRow]| rows.last().map_or(f64::NAN, |r| r.mean);
+                let of_zero = rows(BASELINES[0].0, 1);
+                let zero_is_better = last(&of_zero) < last(&of_rewards);
+                let best = if zero_is_better { &of_zero } else { &of_rewards };
+                reading.push((title, of_rnn.clone(), best.clone()));
                 // The contexts are the same for each reading.
                 if *run == READINGS[0].run {
-                    msve.extend(rows(BASELINES[0].0, 1));
+                    msve.extend(of_zero);
                     msve.extend(of_rewards);
                 }
                 msve.extend(of_rnn);
@@ -229,7 +233,7 @@ fn claim_of_trend(title: &str, expected: Verdict, rows: &[MsveRow]) -> Claim {
     Claim { expected, ..Claim::new(claim, paper, format!("{}, {}", at(first), at(last)), verdict) }
 }
 
-/// The paper's conclusion. An estimate that evaluates policies beats one that never sees the query, at the longest
+/// The paper's conclusion. An estimate that evaluates policies beats the best that never sees the query, at the longest
 /// context, by more than three joint standard errors.
 fn claim_of_evaluation(label: &str, reading: &[(String, Vec<MsveRow>, Vec<MsveRow>)]) -> Claim {
     let (mut measured, mut beaten) = (Vec::new(), 0);
@@ -237,11 +241,11 @@ fn claim_of_evaluation(label: &str, reading: &[(String, Vec<MsveRow>, Vec<MsveRo
         let (Some(rnn), Some(rewards)) = (rnn.last(), rewards.last()) else { continue };
         let (gap, limit) = change(rewards, rnn);
         beaten += usize::from(gap < -limit);
-        measured.push(format!("{title}: {} (sum of rewards {:.3})", at(rnn), rewards.mean));
+        measured.push(format!("{title}: {} ({} {:.3})", at(rnn), rewards.estimator, rewards.mean));
     }
     let verdict = Verdict::graded(beaten == 0, beaten < reading.len());
     let claim =
-        format!("{label}: no policy evaluation, nothing that a sum of rewards does not give");
+        format!("{label}: no policy evaluation, nothing that 0 or a sum of rewards does not give");
     Claim::new(
         claim,
         "the absence of any in-context policy evaluation",
