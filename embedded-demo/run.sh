@@ -68,7 +68,7 @@ if [ "$board" = rp2350 ]; then
 fi
 
 if [ "$board" = mps2-an386 ]; then
-    for algorithm in 'online TD' 'true online TD' 'batch TD'; do
+    for algorithm in 'online TD' 'true online TD' 'batch TD' LSTD 'recursive LSTD'; do
         ALGORITHM=$algorithm build --bin classical
         echo "$algorithm:"
         "$runner" --footprint "$elf/classical"

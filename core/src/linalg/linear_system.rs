@@ -36,18 +36,23 @@ pub fn solve<R: Real, const M: usize>(
     }
     let smallest_pivot = largest_entry(&a, size, size, &b, system)? * epsilon(size);
     for k in 0..size {
-        let mut pivot = k;
+        let (mut pivot, mut largest) = (k, a[(k, k)].abs());
         for i in k + 1..size {
-            if a[(i, k)].abs() > a[(pivot, k)].abs() {
-                pivot = i;
+            if a[(i, k)].abs() > largest {
+                (pivot, largest) = (i, a[(i, k)].abs());
             }
         }
-        if a[(pivot, k)].abs() <= smallest_pivot {
+        if largest <= smallest_pivot {
             return Err(Error::Singular { system });
         }
-        if pivot != k {
-            a.swap_rows(pivot, k);
-            b.swap_rows(pivot, k);
+        // In a loop, so that every index is seen to be within bounds: on a chip there is no panic.
+        for i in k + 1..size {
+            if i == pivot {
+                for j in k..size {
+                    (a[(i, j)], a[(k, j)]) = (a[(k, j)], a[(i, j)]);
+                }
+                (b[i], b[k]) = (b[k], b[i]);
+            }
         }
         for i in k + 1..size {
             let factor = a[(i, k)] / a[(k, k)];
@@ -142,6 +147,8 @@ fn back_substitution<R: Real, const M: usize, const N: usize>(
     size: usize,
     system: &'static str,
 ) -> Result<SVector<R, N>, Error> {
+    debug_assert!(size <= M && size <= N);
+    let size = size.min(M).min(N);
     let mut x = zeros::<R, N, 1>();
     for i in (0..size).rev() {
         let mut sum = b[i];
@@ -170,6 +177,8 @@ fn largest_entry<R: Real, const M: usize, const N: usize>(
     b: &SVector<R, M>,
     system: &'static str,
 ) -> Result<R, Error> {
+    debug_assert!(rows <= M && columns <= N);
+    let (rows, columns) = (rows.min(M), columns.min(N));
     let mut largest = R::ZERO;
     let mut finite = true;
     for i in 0..rows {

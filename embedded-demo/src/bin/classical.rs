@@ -9,7 +9,7 @@ mod interrupts;
 mod product;
 
 use ictd_core::Error;
-use ictd_core::td::{BatchTd, OnlineTd};
+use ictd_core::td::{BatchTd, Lstd, OnlineTd, RecursiveLstd};
 use product::Sensor;
 
 const GAMMA: f32 = 0.9;
@@ -36,6 +36,8 @@ fn infer() -> Result<f32, Error> {
     match env!("ICTD_ALGORITHM").as_bytes() {
         b"online TD" => learn!(OnlineTd::new(GAMMA, LAMBDA, 0.01)?),
         b"true online TD" => learn!(OnlineTd::true_online(GAMMA, LAMBDA, 0.01)?),
+        b"LSTD" => learn!(Lstd::new(GAMMA, LAMBDA, 0.3)?),
+        b"recursive LSTD" => learn!(RecursiveLstd::new(GAMMA, LAMBDA, 0.998, 0.3)?),
         _ => learn!(BatchTd::new(GAMMA, LAMBDA, 0.1, 15)?),
     }
 }
