@@ -305,6 +305,7 @@ struct Pass<'a, S> {
 
 impl<'a, S: Scalar> Pass<'a, S> {
     /// With P, Q and W of each head of each stored layer, (k, k) each, column by column.
+    #[inline(always)]
     fn new<'b>(shape: Shape, parameters: impl Iterator<Item = &'b [S]>, work: &'a mut [S]) -> Self {
         let Shape { size, stored, depth } = shape;
         let (matrix, both) = (size.matrix(), TwoSided::<S>::MATRICES * size.matrix());
@@ -523,6 +524,7 @@ impl<'a, S: Scalar> Pass<'a, S> {
     }
 
     /// From U-bar and Q-bar to the gradient, to which it is added.
+    #[inline(always)]
     fn finish(self, gradient: &mut [S]) {
         let Pass { shape, heads, sums, matrices, of_heads, .. } = self;
         let Shape { size, stored, .. } = shape;

@@ -185,8 +185,8 @@ pub(crate) fn try_parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
             _ => format!("--{option}: changes nothing of `{name}`: accepted is without it"),
         });
     }
-    let resumes = name == Some("train")
-        && typed.is_some_and(|typed| typed.value_source("resume").is_some());
+    let resumes =
+        name == Some("train") && typed.is_some_and(|typed| typed.value_source("resume").is_some());
     if let Some(option) = ["seed", "out"].into_iter().find(|option| resumes && is_typed(option)) {
         return conflict(format!("--{option}: accepted without --resume, which has a run's own"));
     }

@@ -96,7 +96,8 @@ impl Experiment for DemoTrained {
         for (typed, name, title) in FAMILIES {
             let demo = Demo { tasks: self.tasks, ..parse::parsed(typed) };
             let model = |run: &SeedRun| {
-                let parameters = final_parameters(&train.recipe, run).filter(|p| p.check().is_ok())?;
+                let parameters =
+                    final_parameters(&train.recipe, run).filter(|p| p.check().is_ok())?;
                 let (parameters, depth) = (Box::new(parameters), train.recipe.layers);
                 Some(StreamingModel::Dense { parameters, depth })
             };

@@ -158,7 +158,7 @@ struct SeedRow {
 
 /// A run, in medians over its seeds.
 #[derive(Serialize)]
-pub struct Found {
+struct RunFound {
     run: String,
     expected: &'static str,
     /// The share that the expected algorithm explains, and of how many seeds it is the one that does.
@@ -185,6 +185,12 @@ struct Judged {
     lost: Vec<f64>,
 }
 
+/// What is found.
+#[derive(Serialize)]
+pub struct Found {
+    runs: Vec<RunFound>,
+}
+
 impl Experiment for Emergence {
     const ENTRY: Entry = Entry {
         id: "emergence",
@@ -195,9 +201,9 @@ impl Experiment for Emergence {
         }),
     };
 
-    type Found = Vec<Found>;
+    type Found = Found;
 
-    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Vec<Found>> {
+    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Found> {
         let (mut found, mut claims) = (Vec::new(), Vec::new());
         let (mut functions, mut rows) = (Vec::new(), Vec::new());
         for family in FAMILIES {
@@ -244,14 +250,14 @@ impl Experiment for Emergence {
         }
         records.put_csv("functions.csv", &functions)?;
         records.put_csv("seeds.csv", &rows)?;
-        Ok((found, claims))
+        Ok((Found { runs: found }, claims))
     }
 
-    fn text(found: &Vec<Found>) -> String {
+    fn text(found: &Found) -> String {
         let head =
             ["run", "expected", "explains", "seeds", "best other", "explains", "form: P", "Q"]
                 .map(str::to_owned);
-        let row = |f: &Found| {
+        let row = |f: &RunFound| {
             let number = |x: f64| format!("{x:.3}");
             [
                 f.run.clone(),
@@ -264,7 +270,7 @@ impl Experiment for Emergence {
                 number(f.form_q),
             ]
         };
-        let rows: Vec<_> = std::iter::once(head).chain(found.iter().map(row)).collect();
+        let rows: Vec<_> = std::iter::once(head).chain(found.runs.iter().map(row)).collect();
         format!("{}\n", table(&rows))
     }
 }
@@ -278,14 +284,14 @@ fn of_expected(family: &Family, explained: &[Explained]) -> Vec<f64> {
     explained.iter().map(|of| of.shares[place(family)]).collect()
 }
 
-fn of_run(family: &Family, run: String, explained: &[Explained], forms: &[[f64; 2]]) -> Found {
+fn of_run(family: &Family, run: String, explained: &[Explained], forms: &[[f64; 2]]) -> RunFound {
     let median = |values: Vec<f64>| quartiles(values)[1];
     let at = place(family);
     let of = |i: usize| median(explained.iter().map(|of| of.shares[i]).collect());
     let others = (0..family.candidates.len()).filter(|i| *i != at);
     let other = others.max_by(|a, b| of(*a).total_cmp(&of(*b))).unwrap_or(at);
     let has_form = |form: &&[f64; 2]| form.iter().all(|share| *share >= FORM_SHARE);
-    Found {
+    RunFound {
         run,
         expected: family.expected,
         explained: of(at),

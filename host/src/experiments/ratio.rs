@@ -97,13 +97,19 @@ struct RatioRow {
 
 /// What is found of a setting: medians over seeds, the mean over samples.
 #[derive(Serialize)]
-pub struct Found {
+struct SettingFound {
     setting: &'static str,
     full: f64,
     ten: Option<f64>,
     fixed_point: f64,
     fixed_point_stderr: f64,
     alpha: f64,
+}
+
+/// What is found.
+#[derive(Serialize)]
+pub struct Found {
+    settings: Vec<SettingFound>,
 }
 
 impl Experiment for Ratio {
@@ -116,9 +122,9 @@ impl Experiment for Ratio {
         }),
     };
 
-    type Found = Vec<Found>;
+    type Found = Found;
 
-    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Vec<Found>> {
+    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Found> {
         let (mut rows, mut found, mut claims, mut medians) = (vec![], vec![], vec![], vec![]);
         for setting in &SETTINGS {
             let Setting { name, layers, task, .. } = setting;
@@ -135,7 +141,8 @@ impl Experiment for Ratio {
             let samples: Vec<u64> = (0..SAMPLES).collect();
             let points = session.map(name, &samples, |sample| {
                 let mut rng = Rng::stream(session.seed + sample, Stream::Evaluation);
-                fixed_point(&train.recipe, self.tasks, &mut rng).doing(format!("{name}, sample {sample}"))
+                fixed_point(&train.recipe, self.tasks, &mut rng)
+                    .doing(format!("{name}, sample {sample}"))
             })?;
             let found_at = |i: usize| points.iter().map(move |p| p[i]).filter(|x| x.is_finite());
             let rho: Vec<f64> = found_at(1).collect();
@@ -163,7 +170,7 @@ impl Experiment for Ratio {
                 claims.push(predicts(name, "training ten numbers a layer", &full, median, error));
             }
             medians.push(quartiles(full.clone())[1]);
-            found.push(Found {
+            found.push(SettingFound {
                 setting: name,
                 full: quartiles(full)[1],
                 ten: ten.map(|ten| quartiles(ten)[1]),
@@ -174,12 +181,12 @@ impl Experiment for Ratio {
         }
         records.put_csv("ratios.csv", &rows)?;
         claims.push(nearer_to_1(medians[1], medians[3]));
-        Ok((found, claims))
+        Ok((Found { settings: found }, claims))
     }
 
-    fn text(found: &Vec<Found>) -> String {
+    fn text(found: &Found) -> String {
         let head = ["", "all parameters", "ten numbers", "fixed point", "its alpha"];
-        let row = |f: &Found| {
+        let row = |f: &SettingFound| {
             [
                 f.setting.to_owned(),
                 format!("{:.3}", f.full),
@@ -188,8 +195,9 @@ impl Experiment for Ratio {
                 format!("{:.3}", f.alpha),
             ]
         };
-        let rows: Vec<_> =
-            std::iter::once(head.map(str::to_owned)).chain(found.iter().map(row)).collect();
+        let rows: Vec<_> = std::iter::once(head.map(str::to_owned))
+            .chain(found.settings.iter().map(row))
+            .collect();
         format!("{}\n", table(&rows))
     }
 }

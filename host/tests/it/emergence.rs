@@ -81,7 +81,7 @@ fn two_samples_of_two_distributions_are_told_apart() {
 /// P and Q of the first layer of each seed, by blocks.
 fn blocks(out: &Path, seeds: u64) -> Vec<LayerBlocks> {
     let of_seed = |seed: u64| {
-        let path = out.join(format!("seed_{seed}/data.npz"));
+        let path = crate::common::trained(out).join(format!("seed_{seed}/data.npz"));
         let bytes = std::fs::read(&path).unwrap();
         let log = SeedLog::from_npz(&mut Npz::from_bytes(&path, &bytes).unwrap()).unwrap();
         let layer = &log.points.last().unwrap().layers[0];

@@ -39,7 +39,6 @@ const INFERENCE: &[&str] = &[
     "prompt",
     "statistic",
     "value_function",
-    "signal",
     "layer",
     "attention",
     "transformer",
@@ -47,8 +46,10 @@ const INFERENCE: &[&str] = &[
     "stored",
     "context",
     "normalised",
+    "signal",
     "td",
     "model",
+    "nexting",
     "shapes",
 ];
 

@@ -1,5 +1,6 @@
 //! `evaluate`, `import` and `compare`: a user's own data and parameters, from the command line.
 
+use crate::common::as_train;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -210,7 +211,7 @@ fn a_run_means_the_folder_of_its_seed_wherever_a_model_is_read() {
     write(&directory, "data.csv", "phi_0,phi_1,reward\n1,0,1\n0,1,0\n1,0,\n");
     let short = "train --dim 2 --mrps 20 --batches 1 --batch-size 8 --context 10 --seeds 2";
     ictd(&directory, 0, &short.split(' ').collect::<Vec<_>>());
-    crate::common::as_train(&directory.path().join("results"));
+    as_train(&directory.path().join("results"));
     for command in [&["evaluate", "--data", "data.csv", "--model"][..], &["import", "--tasks", "2"]]
     {
         let results = ["results/train", "results/train/seed_1"].map(|source| {
@@ -248,6 +249,7 @@ fn models_that_stream_are_opened_in_one_way() {
             "train --mrps 3 --batches 1 --batch-size 8 --context 10 --log-every 1 --seeds 2";
         let line = format!("{short} --out {out} {more}");
         ictd(&directory, 0, &line.split_whitespace().collect::<Vec<_>>());
+        as_train(&directory.path().join(out));
     };
     train("run", "");
     train("softmax", "--attention softmax");

@@ -2,6 +2,7 @@
 //!
 //! The commands and the options are those of the command line itself: a new one without a line here fails.
 
+use crate::common::trained;
 use ictd::cli::command::clap_command;
 use serde_json::Value;
 use std::fs;
@@ -12,7 +13,7 @@ use tempfile::TempDir;
 const TRAIN: &str = "train --mrps 4 --batches 1 --batch-size 4 --context 6 --log-every 2";
 
 /// A small run of every command, with the options of every command that it takes.
-const SMALL: [(&str, &str, &[&str]); 22] = [
+const SMALL: [(&str, &str, &[&str]); 31] = [
     ("demo", "demo --tasks 2", COMPUTES),
     ("verify", "verify --seeds 2 --layers 2", COMPUTES),
     ("train", TRAIN, ALL),
@@ -27,6 +28,15 @@ const SMALL: [(&str, &str, &[&str]); 22] = [
     ("rnn-context", "rnn-context --seeds 1 --mrps 2", ALL),
     ("invariant-set", "invariant-set --seeds 1 --mrps 2 --steps 2 --tasks 2", ALL),
     ("universal", "universal --seeds 1 --mrps 2 --steps 0 --tasks 2", ALL),
+    ("algorithm-1", "algorithm-1 --seeds 1 --mrps 2", ALL),
+    ("ablation", "ablation --seeds 1 --mrps 2", ALL),
+    ("sequential-gain", "sequential-gain --seeds 1 --mrps 2", ALL),
+    ("cart-pole-uniform", "cart-pole-uniform --seeds 1 --mrps 2", ALL),
+    ("demo-trained", "demo-trained --seeds 1 --mrps 2 --tasks 2", ALL),
+    ("fixed-point", "fixed-point --seeds 1 --mrps 2 --samples 64 --trajectories 32", ALL),
+    ("emergence", "emergence --seeds 1 --mrps 2 --tasks 2", ALL),
+    ("stuck", "stuck --seeds 1 --mrps 2 --tasks 2", ALL),
+    ("ratio", "ratio --seeds 1 --mrps 2 --tasks 2", ALL),
     ("evaluate", "evaluate --data data.csv --model run", &["seed", "out", "json", "config"]),
     ("predict", "predict data.csv --gamma 0.5 --model run", COMPUTES),
     ("import", "import run --tasks 2", COMPUTES),
@@ -66,7 +76,7 @@ fn place() -> TempDir {
         let made = run(place.path(), &command);
         assert!(made.status.code() < Some(2), "{made:?}");
     }
-    fs::rename(place.path().join("results/train"), place.path().join("run")).unwrap();
+    fs::rename(trained(&place.path().join("results")), place.path().join("run")).unwrap();
     fs::remove_dir(place.path().join("results")).unwrap();
     place
 }

@@ -10,7 +10,10 @@ use std::time::Duration;
 
 fn ictd(out: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
-    command.args(arguments).arg("--out").arg(out);
+    command.args(arguments);
+    if !arguments.contains(&"--resume") && arguments[0] != "inspect" {
+        command.arg("--out").arg(out);
+    }
     command
 }
 

@@ -2,7 +2,9 @@
 //! one of a list. Each adds to the build time; of linear attention the shape is a value, and only the room
 //! for features is a type.
 
-use crate::capacity::{DIM, RNN_DIM, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT, SOFTMAX_LAYERS, TWO_HEAD_DIM};
+use crate::capacity::{
+    DIM, RNN_DIM, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT, SOFTMAX_LAYERS, TWO_HEAD_DIM,
+};
 use crate::dispatch::{self, Level, WithScalar};
 use crate::group::{Group, Lanes};
 use crate::recipe::{Attention, Mode, Model, ParameterSet as Set, Recipe};
@@ -147,8 +149,7 @@ fn two_heads<S: Scalar<Element = f32>>(
 ) -> Result<Box<dyn Group>, Error> {
     let stored = if recipe.mode == Mode::Sequential { recipe.layers } else { 1 };
     let zeros = |len| vec![S::ZERO; len];
-    let network =
-        TwoHeads::<S, _, TWO_HEAD_DIM>::new(recipe.dim, stored, recipe.layers, zeros)?;
+    let network = TwoHeads::<S, _, TWO_HEAD_DIM>::new(recipe.dim, stored, recipe.layers, zeros)?;
     Lanes::<S, _, TWO_HEAD_DIM>::boxed(recipe, tasks, network, seeds)
 }
 

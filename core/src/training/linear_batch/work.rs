@@ -38,6 +38,7 @@ impl ParameterSet {
     }
 
     /// Adds to the adjoint of the numbers what the adjoint of such a matrix passes back.
+    #[inline(always)]
     pub(in crate::training) fn add_adjoint<S: Scalar>(
         self,
         size: Size,
