@@ -67,7 +67,10 @@ impl<const N: usize, const D: usize, const G: usize> Nexting<N, D, G> {
     pub fn new(discounts: [f32; G], retention: f32) -> Result<Self, Error> {
         const {
             assert!(N > 0 && G > 0, "there is at least one signal and one discount");
-            assert!(D % N == 0 && D / N >= 1 && D / N <= 4, "1 to 4 features of each signal");
+            assert!(
+                D.is_multiple_of(N) && D / N >= 1 && D / N <= 4,
+                "1 to 4 features of each signal"
+            );
         }
         let mut least = 1.0;
         for gamma in discounts {

@@ -5,6 +5,8 @@
 #[cfg(target_os = "none")]
 #[path = "../interrupts.rs"]
 mod interrupts;
+// No value is expected of it.
+#[allow(dead_code)]
 #[path = "../product.rs"]
 mod product;
 

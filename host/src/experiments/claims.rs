@@ -1,7 +1,7 @@
 //! What the paper claims of training runs, judged over seeds: never by a single one.
 //!
 //! A claim about seeds is judged by the 95 % interval (bootstrap over the seeds) of the share of them of which
-//! it is true ([`of_seeds`]); a claim about a change, or a difference, by the interval of its mean or median,
+//! it is true; a claim about a change, or a difference, by the interval of its mean or median,
 //! seed by seed. Every threshold stands in what is reported beside the number that decided.
 
 use super::fresh::{CANDIDATES, Fresh, FreshPoint, JudgedRun};

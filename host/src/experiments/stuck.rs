@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 
 /// Why some seeds stay stuck
 ///
-/// Of the seeds of Figure 2 a few never become TD. Their overlap with TD's direction, (P[-1,-1] - mean diagonal of
-/// Q[:d,:d]) / 2, is followed through the training, a rule from those seeds is tried on as many others, and five
+/// Of the seeds of Figure 2 a few never become TD. Their overlap with TD's direction, (P[-1,-1] less the mean
+/// diagonal of Q's upper left block) / 2, is followed through the training, a rule from those seeds is tried on as many others, and six
 /// changes of the training say what frees them. A seed is TD if TD(0) explains 0.9 of |v|^2 on fresh tasks.
 #[derive(Clone, Debug, PartialEq, clap::Args, Serialize)]
 #[serde(rename_all = "kebab-case")]

@@ -243,7 +243,7 @@ fn a_run_means_the_folder_of_its_seed_wherever_a_model_is_read() {
 fn models_that_stream_are_opened_in_one_way() {
     let directory = tempfile::tempdir().unwrap();
     let rows: Vec<String> = (0..150_u32).map(|i| (i * i % 17).to_string()).collect();
-    write(&directory, "x.csv", &format!("x\n{}\n", rows.join("\n")));
+    write(&directory, "x.csv", format!("x\n{}\n", rows.join("\n")));
     let train = |out: &str, more: &str| {
         let short =
             "train --mrps 3 --batches 1 --batch-size 8 --context 10 --log-every 1 --seeds 2";
