@@ -82,7 +82,7 @@ pub const ALGORITHM_1: Entry = trained(
                 "algorithm-1-adams",
                 "--optimizer td --batches 1 --batch-size 317 --lr 0.001 --mrps 1600",
                 "plain TD, Adam's step size 0.001",
-                &[NO_SEED_DIVERGES],
+                &[SEEDS_DIVERGE],
             ),
         ],
         figures: &[
@@ -101,6 +101,9 @@ const NO_SEED_DIVERGES: JudgedClaim =
     claim("no seed diverges", "(the paper says nothing of it)", |run: &JudgedRun| {
         stays_finite(&run.seeds)
     });
+
+/// With Adam's step size.
+const SEEDS_DIVERGE: JudgedClaim = NO_SEED_DIVERGES.refuted();
 
 /// Section 4: "if (p_0, p) or phi are always fixed, we did not observe the emergence of in-context TD".
 pub const ABLATION: Entry = trained(
@@ -373,7 +376,7 @@ pub const SOFTMAX: Entry = trained(
     },
 );
 
-const VD_SMALL: JudgedClaim = claim("VD remains small", "remains small", vd_ends_small);
+const VD_SMALL: JudgedClaim = claim("VD remains small", "remains small", vd_ends_small).refuted();
 const IWS_RISES: JudgedClaim =
     claim("IWS increases", "increases", |run: &JudgedRun| rises(&run.seeds, &IWS));
 const SS_RISES: JudgedClaim =
@@ -419,7 +422,7 @@ pub const CART_POLE_UNIFORM: Entry = trained(
             "cart-pole-uniform",
             "--task cartpole-uniform --context 250 --mrps 10000",
             "CartPole, one tiling",
-            &[STILL_P, STILL_Q, IS_TD0],
+            &[STILL_P, STILL_Q, MOST_OF_IT],
         )],
         figures: &[Parameters(
             "cart-pole-uniform",
