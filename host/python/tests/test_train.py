@@ -103,7 +103,7 @@ def test_a_folder_that_is_no_run(tmp_path):
         ictd.load_run(tmp_path)
 
 
-def test_ctrl_c_is_a_keyboard_interrupt():
+def test_ctrl_c_is_a_keyboard_interrupt(tmp_path):
     program = """
         import ictd, signal
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -112,7 +112,9 @@ def test_ctrl_c_is_a_keyboard_interrupt():
         except KeyboardInterrupt:
             print("interrupted")
     """
-    process = subprocess.Popen([sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(program)], stdout=subprocess.PIPE, text=True, cwd=tmp_path
+    )
     assert process.stdout.readline() == "begun\n"
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)
