@@ -17,7 +17,7 @@ cd "$(dirname "$0")/.."
 board=${1:-mps2-an386}
 if [ "$board" = table ]; then
     need qemu-system-arm qemu-system-arm
-    cargo build -q -p runner --target-dir target/runner
+    cargo build -q --manifest-path embedded-demo/runner/Cargo.toml --target-dir target/runner
     target=thumbv7em-none-eabihf
     rows=
     for level in 3 '"s"'; do
@@ -55,7 +55,7 @@ fi
 elf=$out/$target/release
 
 echo "$board, $target, $COMPILER"
-cargo build -q -p runner --target-dir target/runner
+cargo build -q --manifest-path embedded-demo/runner/Cargo.toml --target-dir target/runner
 runner=target/runner/debug/runner
 "$runner" --footprint "$elf/inference"
 "$runner" --footprint "$elf/universal"

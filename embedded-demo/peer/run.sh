@@ -21,7 +21,7 @@ if ! [ -d "$source/Source" ]; then
 fi
 
 # ictd: the firmware of embedded-demo/run.sh, with its log.
-cargo build -q -p runner --target-dir target/runner
+cargo build -q --manifest-path embedded-demo/runner/Cargo.toml --target-dir target/runner
 runner=target/runner/debug/runner
 target=thumbv7em-none-eabihf
 firmware=target/embedded/mps2-an386
