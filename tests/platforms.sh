@@ -12,6 +12,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 . tests/platforms/cargo-for.sh
+exec 3>&1
 
 expected=tests/digests.txt
 out=target/platforms
@@ -28,19 +29,28 @@ if [ "${1:-}" = --bless ]; then
 fi
 
 wanted=("$@")
-equal=0
-failed=0
+rows=$out/rows
+rm -rf "$rows" && mkdir -p "$rows"
+count=0
+jobs=$(nproc 2>/dev/null || sysctl -n hw.ncpu)
 printf '%-34s %-42s %-14s %7s  %-16s  %s\n' platform how compiler seconds digest equal
 
-# row NAME HOW FUNCTION [ARGUMENT...]: FUNCTION sets COMPILER and prints the digests to $log.
+# row NAME HOW FUNCTION [ARGUMENT...]: FUNCTION sets COMPILER and prints the digests to $log. As many rows at
+# once as there are processors (of builds in one directory the second waits): emulators use one each.
 row() {
-    local name=$1 how=$2 word chosen=$((${#wanted[@]} == 0))
-    shift 2
+    local name=$1 word chosen=$((${#wanted[@]} == 0))
     for word in "${wanted[@]}"; do
         case $name in *"$word"*) chosen=1 ;; esac
     done
     [ "$chosen" = 1 ] || return 0
-    local start=$SECONDS verdict digest
+    while [ "$(jobs -rp | wc -l)" -ge "$jobs" ]; do sleep 0.2; done
+    count=$((count + 1))
+    one_row "$@" >"$rows/$count" &
+}
+
+one_row() {
+    local name=$1 how=$2 start=$SECONDS verdict digest line
+    shift 2
     log=$out/$(tr -c 'a-z0-9\n' - <<<"${name,,}").log
     COMPILER=$(rustc -V | cut -d' ' -f1,2)
     if ! "$@" 2>"$log.err" || ! [ -s "$log" ]; then
@@ -50,21 +60,16 @@ row() {
     else
         verdict=equal
     fi
+    echo "$verdict"
     digest=$(sed -n 's/^all //p' "$log" 2>/dev/null)
-    printf '%-34s %-42s %-14s %7d  %-16s  %s\n' \
-        "$name" "$how" "$COMPILER" $((SECONDS - start)) "${digest:--}" "$verdict"
+    line=$(printf '%-34s %-42s %-14s %7d  %-16s  %s' \
+        "$name" "$how" "$COMPILER" $((SECONDS - start)) "${digest:--}" "$verdict")
     case $verdict in
-    equal) equal=$((equal + 1)) ;;
-    DIFFERENT)
-        failed=$((failed + 1))
-        # The kernels that differ, by name.
-        sed -n 's/^> /    differs: /p' "$log.diff"
-        ;;
-    MISSING)
-        failed=$((failed + 1))
-        tail -n 5 "$log.err" | sed 's/^/    /'
-        ;;
+    # The kernels that differ, by name.
+    DIFFERENT) line+=$'\n'$(sed -n 's/^> /    differs: /p' "$log.diff") ;;
+    MISSING) line+=$'\n'$(tail -n 5 "$log.err" | sed 's/^/    /') ;;
     esac
+    echo "$line" >&3
 }
 
 # host DIRECTORY RUSTFLAGS CARGO_ARGUMENTS -- PROGRAM_ARGUMENTS
@@ -157,6 +162,13 @@ figures_row() {
     fi
 }
 
+# One try for all rows: without the server each would wait in vain.
+if [ ${#wanted[@]} = 0 ] && command -v rustup >/dev/null; then
+    timeout 60 rustup -q target add thumbv6m-none-eabi thumbv7m-none-eabi thumbv7em-none-eabihf \
+        thumbv8m.main-none-eabihf riscv32imac-unknown-none-elf riscv32imafc-unknown-none-elf \
+        aarch64-unknown-none wasm32-unknown-unknown armebv7r-none-eabihf >/dev/null 2>&1 ||
+        export RUSTUP_TRIED=1
+fi
 if [ "$(uname -m)" = x86_64 ]; then
     row "x86-64 unoptimised" "opt-level 0" host host "" --profile unoptimised -- --lanes 1
     row "x86-64 release" "release" host host "" --release -- --lanes 1
@@ -212,6 +224,9 @@ need node nodejs
 export CARGO_TARGET_WASM32_WASIP1_RUNNER="node --no-warnings $PWD/tests/platforms/wasi.mjs"
 figures_row "figures, WebAssembly" "node, WASI" wasm32-wasip1 "" --release
 
+wait
+equal=$(cat "$rows"/* 2>/dev/null | grep -c '^equal$')
+failed=$((count - equal))
 if [ "$failed" -gt 0 ] || [ "$equal" = 0 ]; then
     echo "$failed platforms differ or are missing, $equal are equal"
     exit 1

@@ -10,7 +10,9 @@ needed_rust=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' "${BASH_SOURCE[0]%/*}/../
 apt_get() {
     local sudo=
     [ "$(id -u)" = 0 ] || sudo="sudo -n"
-    DEBIAN_FRONTEND=noninteractive $sudo apt-get -qq "$@" >/dev/null 2>&1
+    # One at a time, whoever asks.
+    DEBIAN_FRONTEND=noninteractive flock "${TMPDIR:-/tmp}/ictd-apt.lock" \
+        $sudo apt-get -qq "$@" >/dev/null 2>&1
 }
 
 apt_install() {
