@@ -17,8 +17,14 @@ coverage='-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4
 RUSTFLAGS="$coverage --cfg fuzzing" \
   cargo build --release --target "$host" --target-dir "$work/build" --bins
 binaries=$work/build/$host/release
-ICTD_FUZZ_SEEDS=$work/seeds "$binaries/config" >/dev/null
+ICTD_FUZZ_SEEDS=$work/seeds "$binaries/toml" >/dev/null
 
+# Run directories are made in memory where there is a place for it.
+if [ -w /dev/shm ]; then
+  TMPDIR=$(mktemp -d -p /dev/shm)
+  export TMPDIR
+  trap 'rm -r "$TMPDIR"' EXIT
+fi
 targets=("$@")
 if [ $# = 0 ]; then
   for target in fuzz_targets/*.rs; do targets+=("$(basename "$target" .rs)"); done

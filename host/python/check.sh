@@ -3,13 +3,16 @@
 #   host/python/check.sh [PYTHON]
 set -euo pipefail
 cd "$(dirname "$0")"
-environment=target/environment
+target=$(cd ../.. && pwd)/target
+environment=$target/python/environment
 "${1:-python3}" -m venv --clear "$environment"
 . "$environment/bin/activate"
-pip install --quiet ".[tests]"
-cargo build --quiet -p host --manifest-path ../Cargo.toml
+# Both beside one another: most of the time one crate is compiled by one core.
+CARGO_TARGET_DIR=$target/python pip install --quiet --disable-pip-version-check ".[tests]" &
+cargo build --quiet --workspace --manifest-path ../../Cargo.toml
+wait $!
 cargo fmt --check
-cargo clippy --quiet -- -D warnings
+CARGO_TARGET_DIR=$target/python cargo clippy --quiet -- -D warnings
 mypy --strict ictd
 # Not from this folder, where the sources would be found in place of what was installed.
-pytest tests --import-mode=importlib -p no:cacheprovider
+ICTD_PROGRAM=$target/debug/ictd pytest tests --import-mode=importlib -p no:cacheprovider

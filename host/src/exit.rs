@@ -13,7 +13,6 @@ use crate::program::{printable, printable_json};
 use crate::run::{lock, progress};
 use std::any::Any;
 use std::io::{self, Write};
-use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -37,39 +36,39 @@ pub fn begin(json: bool) {
 
 /// Says what the command found, and with which code the process ends. A reader that went away
 /// (`ictd | head`) is no error.
-pub fn answer(text: &str, code: u8) -> ExitCode {
+pub fn answer(text: &str, code: u8) -> u8 {
     let text = if is_json() { printable_json(text) } else { printable(text) };
     said_once(&text, code)
 }
 
 /// As [`answer`], for text of this program's own, with its colours.
-pub fn answer_styled(text: &str) -> ExitCode {
+pub fn answer_styled(text: &str) -> u8 {
     said_once(text, 0)
 }
 
-fn said_once(text: &str, code: u8) -> ExitCode {
+fn said_once(text: &str, code: u8) -> u8 {
     let mut answered = ANSWERED.lock().unwrap_or_else(PoisonError::into_inner);
     if std::mem::replace(&mut *answered, true) {
-        return ExitCode::from(code);
+        return code;
     }
     match print(text) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             line(&Error::Stdout(error));
-            ExitCode::from(2)
+            2
         }
-        _ => ExitCode::from(code),
+        _ => code,
     }
 }
 
 /// Says why the command failed.
-pub fn fail(error: &Error) -> ExitCode {
+pub fn fail(error: &Error) -> u8 {
     let code = error.exit_code();
     line(error);
     if JSON.load(Ordering::Relaxed) {
         return answer(&error.to_json(), code);
     }
     *ANSWERED.lock().unwrap_or_else(PoisonError::into_inner) = true;
-    ExitCode::from(code)
+    code
 }
 
 fn is_json() -> bool {

@@ -24,6 +24,7 @@ pub mod options;
 pub mod page;
 pub mod program;
 pub mod run;
+pub mod sweep;
 pub mod train;
 
 pub use error::Error;
@@ -33,11 +34,10 @@ use cli::command;
 use run::{report, session::Session};
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process::ExitCode;
 
 /// Parses the arguments (the first is the program's name), runs the command, prints its report, and
-/// returns the exit code.
-pub fn run(arguments: Vec<OsString>) -> ExitCode {
+/// returns the exit code ([`exit`]).
+pub fn run(arguments: Vec<OsString>) -> u8 {
     // Known before parsing, so that errors of parsing are JSON too.
     exit::begin(arguments.iter().any(|a| a == "--json"));
     let ended = catch_unwind(AssertUnwindSafe(|| command(arguments)));
@@ -47,7 +47,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-fn command(arguments: Vec<OsString>) -> Result<ExitCode, Error> {
+fn command(arguments: Vec<OsString>) -> Result<u8, Error> {
     let cli = match cli::parse(arguments)? {
         cli::Parsed::Text(text) => return Ok(exit::answer_styled(&text)),
         cli::Parsed::Command(cli) => cli,

@@ -1,4 +1,6 @@
-fn main() -> std::process::ExitCode {
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
     ictd::exit::catch_panics();
-    ictd::run(std::env::args_os().collect())
+    ExitCode::from(ictd::run(std::env::args_os().collect()))
 }

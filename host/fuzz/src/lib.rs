@@ -6,16 +6,13 @@
 //!
 //! | target | reader |
 //! |---|---|
-//! | `config` | `--config FILE.toml` |
-//! | `run_config` | the `config.toml` of a run that is resumed |
+//! | `toml` | options: `--config FILE.toml`, the `config.toml` of a run that is resumed, the recipe in a checkpoint, a plan |
 //! | `stored_model` | stored models, of any dimension and of one |
 //! | `checkpoint` | a seed's checkpoint, and the trainer's record in it |
-//! | `npz` | archives of arrays: training logs, transitions |
-//! | `npy` | an array in an intact archive |
+//! | `npz` | archives of arrays: training logs, transitions; an array in an intact archive |
 //! | `safetensors` | parameters |
 //! | `csv` | transitions, queries, and the records that figures are drawn from |
-//! | `json` | `params.json`, `run.json` |
-//! | `run_lock` | the name of a lock's holder |
+//! | `json` | `params.json`, `run.json`, a recipe as Python gives it; the line that names a lock's holder |
 //! | `run_directory` | a directory of a run: what `report`, `plot`, `train --resume` and the next run read of it |
 //! | `report` | the records and results of every command, as the page shows them |
 //!
@@ -24,21 +21,20 @@
 
 pub mod seeds;
 
+use ictd::cli::{command, config_file};
+use ictd::experiments::{Catalogue, learning, panels};
 use ictd::formats::npz::Npz;
 use ictd::formats::parameters::Parameters;
-use ictd::run::lock;
 use ictd::formats::seed_run::{PartialParams, SeedLog};
 use ictd::formats::trajectory::{Features, Trajectory};
-use ictd::experiments::Catalogue;
+use ictd::model_file;
 use ictd::page::{Run, RunFiles};
 use ictd::run::records::{Records, RunDirectory};
-use ictd::run::transaction;
+use ictd::run::{config, info, lock, transaction};
+use ictd::sweep::plan::Plan;
 use ictd::train::checkpoint::Checkpoint;
+use ictd::train::options::{recipe_named, recipe_text};
 use ictd::train::{Recipe, Train, shapes};
-use ictd::experiments::{learning, panels};
-use ictd::cli::{command, config_file};
-use ictd::model_file;
-use ictd::run::{config, info};
 use std::io::{Cursor, Write};
 use std::path::Path;
 
@@ -57,34 +53,33 @@ pub fn initialize() {
 pub type Target = fn(&[u8]);
 
 /// Every target.
-pub const TARGETS: [(&str, Target); 12] = [
-    ("config", config),
-    ("run_config", run_config),
+pub const TARGETS: [(&str, Target); 9] = [
+    ("toml", toml),
     ("stored_model", stored_model),
     ("checkpoint", checkpoint),
     ("npz", npz),
-    ("npy", npy),
     ("safetensors", safetensors),
     ("csv", csv),
     ("json", json),
-    ("run_lock", run_lock),
     ("run_directory", run_directory),
     ("report", report),
 ];
 
-/// Options read from a config file are typed options.
-pub fn config(bytes: &[u8]) {
+/// Options of a config file, which go through the parser of typed ones; of a run that is resumed, which are checked
+/// as typed ones are; of a checkpoint; of the runs of a plan, which can be trained. A recipe that can be trained is written as a text that reads as the same.
+pub fn toml(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let arguments = vec!["ictd".into(), "--config".into(), FILE.into()];
-    // What is accepted has been through the same parser as typed options.
     let _ = config_file::insert_text(arguments, Path::new(FILE), text);
-}
-
-/// The options of a run that is resumed, which are checked as typed ones are.
-pub fn run_config(bytes: &[u8]) {
-    let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Ok((seed, options)) = config::run_of_text::<Train>(Path::new(FILE), "train", text) {
         let _ = options.check(seed);
+    }
+    if let Some(recipe) = recipe_named(text).filter(|recipe| recipe.check().is_ok()) {
+        let again = recipe_text(&recipe).expect("what was read can be written");
+        assert_eq!(recipe_named(&again), Some(recipe));
+    }
+    if let Ok(plan) = Plan::of_text(text, 0) {
+        assert!(plan.runs.iter().all(|run| run.recipe.check().is_ok()));
     }
 }
 
@@ -137,8 +132,24 @@ fn restore(record: &[u8]) {
     });
 }
 
-/// Every array of an archive, and what is made of them.
+/// As an archive, and as an array whose archive is intact.
 pub fn npz(bytes: &[u8]) {
+    archive(bytes);
+    archive(&stored("P.npy", bytes).expect("memory is writable"));
+}
+
+/// An archive of one file.
+fn stored(name: &str, bytes: &[u8]) -> zip::result::ZipResult<Vec<u8>> {
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    let options =
+        zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
+    archive.start_file(name, options)?;
+    archive.write_all(bytes)?;
+    Ok(archive.finish()?.into_inner())
+}
+
+/// Every array of an archive, and what is made of them.
+fn archive(bytes: &[u8]) {
     let open = || Npz::from_bytes(Path::new(FILE), bytes);
     if let Ok(mut archive) = open() {
         for name in archive.names().0 {
@@ -150,19 +161,6 @@ pub fn npz(bytes: &[u8]) {
     }
     let _ = open().and_then(|mut archive| SeedLog::from_npz(&mut archive));
     let _ = open().and_then(|mut archive| Trajectory::from_npz(&mut archive));
-}
-
-/// An array whose archive is intact.
-pub fn npy(bytes: &[u8]) {
-    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
-    let options =
-        zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
-    let write = |archive: &mut zip::ZipWriter<Cursor<Vec<u8>>>| {
-        archive.start_file("P.npy", options)?;
-        archive.write_all(bytes).map_err(zip::result::ZipError::Io)
-    };
-    write(&mut archive).expect("memory is writable");
-    npz(&archive.finish().expect("memory is writable").into_inner());
 }
 
 /// Parameters.
@@ -200,10 +198,12 @@ fn draw(panels: Vec<ictd::figures::Panel>) {
     assert!(figure.to_svg().starts_with("<svg"));
 }
 
-/// Objects.
+/// Objects; and one printable line of whatever it is.
 pub fn json(bytes: &[u8]) {
     let _ = PartialParams::from_json(Path::new(FILE), bytes);
     info::processes(bytes);
+    let _ = serde_json::from_slice::<Recipe>(bytes).map(|recipe| recipe.check());
+    assert!(!lock::holder(bytes).chars().any(char::is_control));
 }
 
 /// The files of a run, and what of them comes first in the bytes.
@@ -258,7 +258,14 @@ fn parts(bytes: &[u8]) -> Vec<&[u8]> {
 pub fn report(bytes: &[u8]) {
     let mut records = Records::new();
     let names = ["msve.csv", "mean_errors.csv", "curves.csv", "matrices.csv", "values.csv"];
-    let others = ["elements.csv", "errors.csv", "parameters.safetensors", "config.toml", "results.json"];
+    let others = [
+        "elements.csv",
+        "summary.csv",
+        "errors.csv",
+        "parameters.safetensors",
+        "config.toml",
+        "results.json",
+    ];
     for (name, part) in names.iter().chain(&others).zip(parts(bytes).into_iter().cycle()) {
         records.put(name, part);
     }
@@ -271,9 +278,4 @@ pub fn report(bytes: &[u8]) {
             }
         }
     }
-}
-
-/// One printable line.
-pub fn run_lock(bytes: &[u8]) {
-    assert!(!lock::holder(bytes).chars().any(char::is_control));
 }

@@ -2,6 +2,7 @@
 //! NumPy and pandas wrote.
 
 use crate::{TARGETS, small_run};
+use ictd::train::options::recipe_text;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -22,6 +23,19 @@ const FILES: [(&str, &str, &[u8]); 8] = [
     ),
 ];
 
+/// A small sweep.
+const PLAN: &str = "seeds = 2
+[settings]
+mrps = 2
+batch-size = 4
+context = 6
+[grid]
+lr = [0.001, 0.01]
+[[runs]]
+name = \"two\"
+layers = 2
+";
+
 /// Writes them.
 ///
 /// # Errors
@@ -35,7 +49,7 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     for (target, name, bytes) in FILES {
         put(target, name, bytes)?;
     }
-    put("run_lock", "process", b"process 4711")?;
+    put("json", "lock", b"ictd\nprocess 4711 on node-17\n")?;
 
     // A run of each kind of directory.
     let results = out.join("results");
@@ -52,12 +66,16 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     fs::rename(fs::read_dir(&results)?.next().ok_or("no run")??.path(), results.join("train"))?;
     run("ictd demo --tasks 2 --json");
     run("ictd verify --seeds 2 --json");
+    fs::write(results.join("plan.toml"), PLAN)?;
+    let plan = results.join("plan.toml");
+    let plan = plan.to_str().ok_or("a path that is no text")?;
+    run(&format!("ictd sweep --plan {plan} --json"));
+    run(&format!("ictd sweep --plan {plan} --collect --json"));
     let train = results.join("train");
     for (target, file) in [
-        ("config", "config.toml"),
-        ("config", "../demo/config.toml"),
-        ("config", "../verify/config.toml"),
-        ("run_config", "config.toml"),
+        ("toml", "config.toml"),
+        ("toml", "../demo/config.toml"),
+        ("toml", "../verify/config.toml"),
         ("checkpoint", "seed_0/checkpoint.bin"),
         ("npz", "seed_0/data.npz"),
         ("safetensors", "seed_0/parameters.safetensors"),
@@ -87,15 +105,19 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let record = |name: &str| fs::read(results.join(name));
     put("report", "demo", &record("demo/msve.csv")?)?;
     put("report", "verify", &record("verify/mean_errors.csv")?)?;
+    let sweep = [record("sweep/summary.csv")?, record("sweep/config.toml")?];
+    put("report", "sweep", &sweep.join(b"\n---\n".as_slice()))?;
     put("report", "curves", &record("train/curves.csv")?)?;
     // The whole table has thousands of rows.
     let matrices = fs::read_to_string(train.join("matrices.csv"))?;
     let few: Vec<_> = matrices.lines().take(30).collect();
     put("csv", "matrices", few.join("\n").as_bytes())?;
     let checkpoint = fs::read(train.join("seed_0/checkpoint.bin"))?;
-    let mut record =
-        ictd::train::checkpoint::Checkpoint::from_bytes(&checkpoint)?.record;
+    let mut record = ictd::train::checkpoint::Checkpoint::from_bytes(&checkpoint)?.record;
     put("checkpoint", "record", &record)?;
+    put("toml", "plan", PLAN.as_bytes())?;
+    put("toml", "recipe", recipe_text(&options)?.as_bytes())?;
+    put("json", "recipe", &serde_json::to_vec(&options)?)?;
     // Once accepted, with another random stream than the one stored.
     record[28..60].fill(0);
     put("checkpoint", "record_without_stream", &record)?;
@@ -104,7 +126,7 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     for at in 0..archive.len() {
         let mut array = Vec::new();
         archive.by_index(at)?.read_to_end(&mut array)?;
-        put("npy", &format!("array_{at}"), &array)?;
+        put("npz", &format!("array_{at}"), &array)?;
     }
     let mut buffer = [0; 4096];
     let dense = ictd_core::Model::<2>::td0(0.2, 3, 0.9)?;

@@ -1,6 +1,6 @@
 from os import PathLike
 from collections.abc import Callable
-from typing import Any, Literal, final, overload
+from typing import Any, Literal, NoReturn, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -173,3 +173,6 @@ def train(
     threads: int,
     on_log: Callable[[int, dict[str, float]], object] | None,
 ) -> list[dict[str, Any]]: ...
+
+def main() -> NoReturn:
+    """The command line `ictd`, of the arguments in `sys.argv`; ends the process with its exit code."""

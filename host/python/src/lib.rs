@@ -1,6 +1,7 @@
 //! In-context temporal-difference learning for Python: what `ictd/_ictd.pyi` documents.
 
 mod arithmetic;
+mod command_line;
 mod error;
 mod estimator;
 mod model;
@@ -11,6 +12,8 @@ use pyo3::prelude::*;
 
 #[pymodule(gil_used = false)]
 mod _ictd {
+    #[pymodule_export]
+    use crate::command_line::main;
     #[pymodule_export]
     use crate::model::{Context, Model};
     #[pymodule_export]

@@ -4,8 +4,8 @@
 //! otherwise), one variant of [`Command`], and one line of [`dispatch`].
 
 use crate::commands::{
-    WITH_FIGURES, compare, digest, evaluate, import, list, main_job, plot, predict, report,
-    reproduce, shell, stored_model, train_run,
+    WITH_FIGURES, compare, digest, evaluate, import, list, main_job, merge, plot, predict, report,
+    reproduce, shell, stored_model, sweep, train_run,
 };
 use crate::error::Error;
 use crate::experiments::{
@@ -65,6 +65,8 @@ pub enum Command {
     Demo(Demo),
     Verify(Verify),
     Train(Train),
+    Sweep(sweep::Sweep),
+    Merge(merge::Merge),
     Reproduce(reproduce::Reproduce),
     #[command(flatten)]
     Trained(TrainedCommand),
@@ -106,6 +108,8 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
         Some(Command::Demo(options)) => experiments::run(options, session),
         Some(Command::Verify(options)) => experiments::run(options, session),
         Some(Command::Train(options)) => train_run::run(options, session),
+        Some(Command::Sweep(options)) => sweep::run(options, session),
+        Some(Command::Merge(options)) => merge::run(options, session),
         Some(Command::Reproduce(options)) => reproduce::run(options, session, &catalogue),
         Some(Command::Trained(command)) => command.run(session),
         Some(Command::DemoTrained(options)) => experiments::run(options, session),
@@ -163,6 +167,7 @@ pub(super) fn without_effect(command: &str) -> &'static [&'static str] {
         ("train" | "reproduce", _) => &[],
         // One thread does it all.
         ("evaluate" | "export", _) => &["overwrite", "threads"],
+        ("merge", _) => &["seed", "overwrite", "threads", "config"],
         (_, Some(entry)) if entry.trains() => &[],
         (_, Some(_)) => &["overwrite"],
         _ => &["seed", "out", "overwrite", "threads", "config"],

@@ -6,16 +6,23 @@ pub mod evaluate;
 pub mod import;
 pub mod list;
 pub mod main_job;
+pub mod merge;
 pub mod plot;
 pub mod predict;
 pub mod report;
 pub mod reproduce;
 pub mod shell;
 pub mod stored_model;
+pub mod sweep;
 pub mod train_run;
 
 use crate::experiments::experiment::{Entry, Experiment};
 
 /// The commands here whose runs have figures.
-pub(crate) const WITH_FIGURES: &[Entry] =
-    &[evaluate::Evaluate::ENTRY, predict::Predict::ENTRY, import::Import::ENTRY, train_run::ENTRY];
+pub(crate) const WITH_FIGURES: &[Entry] = &[
+    evaluate::Evaluate::ENTRY,
+    predict::Predict::ENTRY,
+    import::Import::ENTRY,
+    train_run::ENTRY,
+    sweep::Collect::ENTRY,
+];

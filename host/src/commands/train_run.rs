@@ -6,6 +6,7 @@ use crate::experiments::learning::put_records;
 use crate::experiments::panels::{CAPTION, CurveRecords, MatrixRecords, SHORT_CAPTION};
 use crate::options::typed;
 use crate::run::config;
+use crate::run::info::RunInfo;
 use crate::run::records::Records;
 use crate::run::report::{self, Report, table};
 use crate::run::session::Session;
@@ -52,7 +53,28 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
         }
     };
     let trained = train(&options, seed, session, RUN, &directory)?;
-    let mut summary = directory.summary(&options)?;
+    let (mut report, diverged) = summarise(&directory, &options, trained.info)?;
+    report.results.insert("seconds".into(), json!(trained.seconds));
+    report.results.insert("cpu_seconds".into(), json!(trained.cpu_seconds));
+    if options.check {
+        report.failures = diverged;
+    } else {
+        diverged.iter().for_each(|line| report.text.push_str(&format!("\n{line}\n")));
+    }
+    let (seconds, cpu) = (trained.seconds, trained.cpu_seconds);
+    report.text.push_str(&format!("\n{seconds:.2} s, {cpu:.2} CPU s\n"));
+    report.text.push_str(&report.place());
+    Ok(report)
+}
+
+/// Writes what is said of all seeds that have finished: the report, and a line for those that diverged by the same task.
+/// Errors: as [`TrainDirectory::summary`] and [`Summary::write`](crate::train::directory::Summary::write).
+pub(super) fn summarise(
+    directory: &TrainDirectory,
+    options: &Train,
+    info: Option<RunInfo>,
+) -> Result<(Report, Vec<String>), Error> {
+    let mut summary = directory.summary(options)?;
     let recipe = &summary.options.recipe;
     let sequential = recipe.mode == Mode::Sequential;
     let seeds: Vec<_> = (summary.runs.iter())
@@ -73,24 +95,14 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     let mut records = Records::new();
     records.put(CONFIG, summary.config.as_str());
     records.put(RESULTS, format!("{:#}\n", report.to_value()));
-    report.results.insert("seconds".into(), json!(trained.seconds));
-    report.results.insert("cpu_seconds".into(), json!(trained.cpu_seconds));
     report.text = text(recipe, &summary.runs);
-    if options.check {
-        report.failures = diverged;
-    } else {
-        diverged.iter().for_each(|line| report.text.push_str(&format!("\n{line}\n")));
-    }
-    let (seconds, cpu) = (trained.seconds, trained.cpu_seconds);
-    report.text.push_str(&format!("\n{seconds:.2} s, {cpu:.2} CPU s\n"));
     let runs = [(RUN, std::mem::take(&mut summary.runs))];
     put_records(&runs, Default::default(), &mut records)?;
     let [(_, runs)] = runs;
     summary.runs = runs;
     records.draw(&ENTRY.pictures(&records)?)?;
-    report.files = summary.write(trained.info, &records)?;
-    report.text.push_str(&report.place());
-    Ok(report)
+    report.files = summary.write(info, &records)?;
+    Ok((report, diverged))
 }
 
 /// A line for the seeds that diverged by the same task.

@@ -3,6 +3,8 @@
 //! | page | |
 //! |---|---|
 //! | [`run_directory`] | what a run leaves behind, file by file, and who reads it |
+//! | [`sweep`] | many recipes, on one machine or a thousand |
+//! | [`engines`] | a sweep on GNU parallel, Slurm, Ray, submitit, Snakemake: recipes that are tested |
 //! | [`errors`] | exit codes, and what an error looks like |
 //! | [`findings`] | what this project found about the paper, each with the command that shows it |
 //! | [`same_bits`] | what "the same bits everywhere" covers, and what it does not |
@@ -20,4 +22,4 @@ macro_rules! pages {
     )*};
 }
 
-pages!(run_directory errors findings same_bits task algorithm figure platform board testing);
+pages!(run_directory sweep engines errors findings same_bits task algorithm figure platform board testing);

@@ -20,7 +20,8 @@ pub struct SessionOptions {
     /// The (first) random seed; equal seeds give equal bits on every machine
     #[arg(long, global = true, default_value = "0", value_parser = options::seed)]
     pub seed: u64,
-    /// Where to write: each command into the directory of its name, `train` into that of its recipe [env: ICTD_OUT]
+    /// Where to write: each command into the directory of its name, training runs into those of their recipes [env:
+    /// ICTD_OUT]
     #[arg(long, global = true, value_name = "DIR", default_value = "results")]
     pub out: PathBuf,
     /// Let `train` begin anew: remove the recipe's seeds, instead of keeping those that have finished and going on

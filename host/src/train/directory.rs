@@ -26,7 +26,7 @@ use crate::error::Error;
 use crate::files::{self, Kind};
 use crate::formats::parameters::{LayerParameters, Parameters};
 use crate::formats::seed_run::{DATA_FILE, LogPoint, PARAMS_FILE, SeedLog};
-use crate::formats::{Array, Data, npz, tensorboard};
+use crate::formats::{Array, Data, Problem, npz, tensorboard};
 use crate::options::typed;
 use crate::run::config;
 use crate::run::info::{self, Outcome, RunInfo};
@@ -70,6 +70,19 @@ const OF_A_SEED: [&str; 8] = [
 /// How long another process may take to write what is said of all seeds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// How far a seed has come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SeedProgress {
+    /// It has not begun.
+    New,
+    /// It has a checkpoint.
+    Begun,
+    /// Its lock names this process, which trains it or was killed.
+    InUse(String),
+    /// Its records are there.
+    Finished,
+}
+
 /// The directory of a run.
 pub struct TrainDirectory {
     path: PathBuf,
@@ -91,9 +104,7 @@ impl TrainDirectory {
     /// Errors: [`Error::File`], also if it is of another recipe; [`Error::Write`]; [`Error::Format`] if another
     /// process holds it.
     pub fn open(path: PathBuf, options: &Train, seed: u64, anew: bool) -> Result<Self, Error> {
-        let recipe = options.recipe.clone();
-        let name = recipe_text(&recipe)?;
-        let directory = TrainDirectory { path, recipe, name, events: None };
+        let directory = Self::at(path, &options.recipe)?;
         let claimed = directory.claim()?;
         if anew {
             directory.clear()?;
@@ -115,6 +126,39 @@ impl TrainDirectory {
         Ok(directory)
     }
 
+    /// The directory of a recipe, wherever it is, to be read.
+    /// Errors: [`Error::Usage`] if the recipe has no TOML form.
+    pub fn at(path: PathBuf, recipe: &Recipe) -> Result<Self, Error> {
+        let name = recipe_text(recipe)?;
+        Ok(TrainDirectory { path, recipe: recipe.clone(), name, events: None })
+    }
+
+    /// As [`TrainDirectory::create`], beside any number of processes that do the same on any machines: whoever
+    /// comes first says which seeds the run has, and the others need no claim.
+    /// Errors: as there.
+    pub fn join(out: &Path, options: &Train, seed: u64) -> Result<Self, Error> {
+        let directory = Self::at(out.join(folder_of(&options.recipe)?), &options.recipe)?;
+        let started = Instant::now();
+        loop {
+            if let Some((_, first, there)) = directory.config()?
+                && there.recipe == options.recipe
+                && there.seed_set(first).is_superset(&options.seed_set(seed))
+            {
+                return Ok(directory);
+            }
+            match Self::create(out, options, seed, false) {
+                Err(Error::Format(e))
+                    if matches!(e.problem, Problem::InUse { .. })
+                        && started.elapsed() < PATIENCE
+                        && !progress::interrupted() =>
+                {
+                    thread::sleep(Duration::from_millis(50));
+                }
+                joined => return joined,
+            }
+        }
+    }
+
     /// Claims the whole directory, as soon as another process has written what it says of all seeds.
     /// Errors: as [`RunDirectory::claim`].
     pub fn claim(&self) -> Result<RunDirectory, Error> {
@@ -134,7 +178,8 @@ impl TrainDirectory {
     }
 
     /// The `config.toml`: its text, its first seed and its options; none if there is none yet.
-    fn config(&self) -> Result<Option<(String, u64, Train)>, Error> {
+    /// Errors: [`Error::File`] if it cannot be read, or is none of `train`.
+    pub fn config(&self) -> Result<Option<(String, u64, Train)>, Error> {
         match files::read_below(&self.path, CONFIG, files::TEXT) {
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
             Err(e) => Err(Error::file(&self.path.join(CONFIG), e)),
@@ -182,7 +227,8 @@ impl TrainDirectory {
         &self.name
     }
 
-    fn seed_path(&self, seed: u64) -> PathBuf {
+    /// The folder of a seed.
+    pub fn seed_path(&self, seed: u64) -> PathBuf {
         self.path.join(format!("seed_{seed}"))
     }
 
@@ -232,9 +278,28 @@ impl TrainDirectory {
         write_atomic(&path.join(CHECKPOINT), &checkpoint.to_bytes())
     }
 
+    /// How far a seed has come, from the names of its files.
+    pub fn progress(&self, seed: u64) -> SeedProgress {
+        let folder = self.seed_path(seed);
+        if files::kind(&folder) != Kind::Folder {
+            return SeedProgress::New;
+        }
+        if self.is_recorded(seed) {
+            return SeedProgress::Finished;
+        }
+        let lock = files::read_below(&folder, lock::FILE_NAME, files::TEXT).unwrap_or_default();
+        if lock::names_a_process(&lock) {
+            return SeedProgress::InUse(lock::holder(&lock));
+        }
+        match files::kind(&folder.join(CHECKPOINT)) {
+            Kind::File => SeedProgress::Begun,
+            _ => SeedProgress::New,
+        }
+    }
+
     /// True if a finished seed's records are there. Each appears after all were written, so that one of them might
     /// be missing.
-    fn is_recorded(&self, seed: u64) -> bool {
+    pub fn is_recorded(&self, seed: u64) -> bool {
         let folder = self.seed_path(seed);
         let expected = match self.recipe.model {
             Model::Transformer if self.recipe.heads == 2 => &[OF_A_SEED[0], TWO_HEADS],
@@ -310,8 +375,14 @@ impl TrainDirectory {
         Ok(Summary { directory: self, claimed, runs, seed, options, config })
     }
 
+    /// True if a seed has event files.
+    pub fn has_events(&self, seed: u64) -> bool {
+        files::kind(&self.seed_path(seed).join(tensorboard::FILE_NAME)) == Kind::File
+    }
+
     /// The seeds that have begun, in ascending order.
-    fn seeds(&self) -> Result<Vec<u64>, Error> {
+    /// Errors: [`Error::File`] if the directory cannot be read.
+    pub fn seeds(&self) -> Result<Vec<u64>, Error> {
         let folders = seed_folders(&self.path).map_err(|e| Error::file(&self.path, e))?;
         let mut seeds: Vec<u64> = folders.iter().filter_map(|folder| seed_of(folder)).collect();
         seeds.sort_unstable();

@@ -20,6 +20,7 @@ const HOST: &[&str] = &[
     "exit",
     "train",
     "experiments",
+    "sweep",
     "page",
     "commands",
     "cli",

@@ -24,6 +24,8 @@ mod report_page;
 mod run_directory;
 mod runs;
 mod shared_options;
+#[cfg(unix)]
+mod sweep;
 mod ten_numbers;
 mod tensorboard;
 #[cfg(unix)]

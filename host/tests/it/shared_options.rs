@@ -13,10 +13,11 @@ use tempfile::TempDir;
 const TRAIN: &str = "train --mrps 4 --batches 1 --batch-size 4 --context 6 --log-every 2";
 
 /// A small run of every command, with the options of every command that it takes.
-const SMALL: [(&str, &str, &[&str]); 31] = [
+const SMALL: [(&str, &str, &[&str]); 32] = [
     ("demo", "demo --tasks 2", COMPUTES),
     ("verify", "verify --seeds 2 --layers 2", COMPUTES),
     ("train", TRAIN, ALL),
+    ("sweep", "sweep plan.toml", COMPUTES),
     ("reproduce", "reproduce rnn-learning --seeds 1 --mrps 2", ALL),
     ("figure-2", "figure-2 --seeds 1 --mrps 2", ALL),
     ("autoregressive", "autoregressive --seeds 1 --mrps 2", ALL),
@@ -47,7 +48,8 @@ const SMALL: [(&str, &str, &[&str]); 31] = [
     ("compare", "compare data.csv data.csv", JSON),
 ];
 /// Those that are run elsewhere: their own directory, or what they print.
-const OTHERS: [(&str, &str, &[&str]); 4] = [
+const OTHERS: [(&str, &str, &[&str]); 5] = [
+    ("merge", "merge run", &["out", "json"]),
     ("plot", "plot run", JSON),
     ("report", "report run", JSON),
     ("completions", "completions bash", JSON),

@@ -304,6 +304,69 @@ fn a_model_with_more_layers_than_can_be_typed_is_refused() {
 }
 
 #[test]
+fn a_plan_of_somebody_else_is_bounded() {
+    let out = directory();
+    let many = |count: usize, of: &dyn Fn(usize) -> String| (0..count).map(of).collect::<String>();
+    let list = |count: usize| many(count, &|i| format!("{}.5,", i + 1));
+    let run = |i: usize| format!("[[runs]]\nname = \"r{i}\"\nlr = 0.{:05}\n", i + 1);
+    for (plan, code) in [
+        (format!("seeds = 100000\n{}", many(100, &run)), 0),
+        (format!("seeds = 1\n{}", many(10_000, &run)), 0),
+        (format!("seeds = 1\n{}", many(25_000, &run)), 2),
+        (format!("seeds = [{}]\n", many(150_000, &|i| format!("{i},"))), 2),
+        (format!("seeds = \"{}\"\n", many(150_000, &|i| format!("{i},"))), 2),
+        (format!("seeds = 1\n[grid]\nlr = [{0}]\ngain = [{0}]\n", list(999)), 2),
+        (format!("seeds = 1\n[grid]\nlr = [{}]\n", list(100_000)), 2),
+        (format!("seeds = 1\n[settings]\ntask = \"{}\"\n", "boyan,".repeat(150_000)), 2),
+        (format!("seeds = 1\n[settings]\nlr = {}\n", "[".repeat(1_000_000)), 2),
+        (format!("seeds = 1\na{} = 1\n", ".a".repeat(400_000)), 2),
+        ("seeds = 1\n".repeat(100_000), 2),
+        ("\u{0}".repeat(1_000_000), 2),
+    ] {
+        fs::write(out.path().join("plan.toml"), &plan).unwrap();
+        let listed = bounded(out.path(), "sweep plan.toml --list");
+        let line = String::from_utf8_lossy(&listed.stderr);
+        assert_eq!(self::code(&listed), Some(code), "{}: {line}", &plan[..60]);
+        assert!(code == 0 || line.lines().count() == 1 && line.len() < 1000, "{line}");
+    }
+    // More than a plan may have.
+    fs::write(out.path().join("plan.toml"), "#".repeat(5 << 20)).unwrap();
+    let line = refusal(&bounded(out.path(), "sweep plan.toml"));
+    assert!(line.contains("plan.toml: ") && line.contains("accepted are at most"), "{line}");
+}
+
+#[cfg(unix)]
+#[test]
+fn folders_of_somebody_else_are_merged_without_following_a_link() {
+    use std::os::unix::fs::symlink;
+    let (out, from) = (directory(), directory());
+    ictd(from.path(), &format!("{TRAIN} --seeds 2"));
+    let run = trained(from.path());
+    fs::rename(run.join("seed_1"), out.path().join("seed_1")).unwrap();
+    symlink(out.path().join("seed_1"), run.join("seed_1")).unwrap();
+    fs::write(run.join("seed_0/metrics.csv"), "mine").unwrap();
+    fs::write(run.join("seed_0/more.txt"), "mine").unwrap();
+    symlink(&run, from.path().join("link")).unwrap();
+    let to = out.path().join("to");
+    let merged = ictd(&to, &format!("merge {}", from.path().display()));
+    assert_eq!(code(&merged), Some(0), "{merged:?}");
+    let seeds = files(&trained(&to)).into_iter().filter(|name| name.starts_with("seed_"));
+    assert!(
+        seeds.clone().all(|name| name.starts_with("seed_0/")),
+        "{:?}",
+        seeds.collect::<Vec<_>>()
+    );
+    assert!(!trained(&to).join("seed_0/more.txt").exists());
+    let metrics = fs::read_to_string(trained(&to).join("seed_0/metrics.csv")).unwrap();
+    assert!(metrics.starts_with("tasks,alpha,"), "{metrics}");
+    // And none is written through.
+    fs::remove_dir_all(trained(&to).join("seed_0")).unwrap();
+    symlink(out.path().join("seed_1"), trained(&to).join("seed_0")).unwrap();
+    let line = refusal(&ictd(&to, &format!("merge {}", from.path().display())));
+    assert!(line.contains("seed_0: a link"), "{line}");
+}
+
+#[test]
 fn half_a_layer_and_two_namings_are_refused_by_name() {
     let out = directory();
     let model = out.path().join("m.safetensors");

@@ -1,0 +1,15 @@
+//! The program `ictd`, which comes with the package.
+
+use crate::arithmetic;
+use pyo3::prelude::*;
+use std::ffi::OsString;
+
+/// Runs the command line in `sys.argv`, and ends the process: what comes back to Python after Ctrl-C would be a
+/// traceback.
+#[pyfunction]
+pub(crate) fn main(py: Python<'_>) -> PyResult<()> {
+    arithmetic::check()?;
+    let arguments: Vec<OsString> = py.import("sys")?.getattr("argv")?.extract()?;
+    ictd::exit::catch_panics();
+    py.detach(|| std::process::exit(ictd::run(arguments).into()))
+}

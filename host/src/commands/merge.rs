@@ -1,0 +1,245 @@
+//! `ictd merge`: training runs that were computed apart, in one folder.
+
+use super::train_run::summarise;
+use crate::error::Error;
+use crate::files::{self, Kind};
+use crate::run::config::command_of;
+use crate::run::info::{self, RunInfo};
+use crate::run::progress;
+use crate::run::report::Report;
+use crate::run::session::Session;
+use crate::train::checkpoint::Checkpoint;
+use crate::train::directory::{CONFIG, RESULTS, TrainDirectory};
+use crate::train::log::SeedRun;
+use crate::train::options::{Recipe, Train, folder_of};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Join training runs and sweeps that were computed apart: their seeds, each in the folder of its recipe in --out
+///
+/// A DIR is a training run, or holds some, as the --out of `ictd train` and `ictd sweep` does. What --out holds stays. Of a
+/// seed that is in several places the one that has come furthest is taken; two that disagree on what both have are
+/// refused, before anything is written. So is a folder that is not what its name and recipe say.
+///
+/// Taken are checkpoints; all other files are written anew from them, so that --out has the bytes of one run with all
+/// seeds. What is said of all seeds of a run (results.json, figures) is written where one of the DIRs has it. The same
+/// command once more changes nothing, and goes on if it was interrupted.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Merge {
+    /// Runs, or folders that hold runs
+    #[arg(value_name = "DIR", required = true)]
+    pub directories: Vec<PathBuf>,
+}
+
+/// A recipe, and where it was trained: first where all is joined.
+struct Joined {
+    recipe: Recipe,
+    places: Vec<TrainDirectory>,
+    /// Those that the runs have, begun or not.
+    seeds: BTreeSet<u64>,
+    /// What is taken: a seed, and the number of its place.
+    taken: Vec<(u64, usize)>,
+}
+
+/// Joins the runs.
+/// Errors: [`Error::File`] for a folder without a run, a damaged file, and for what disagrees; [`Error::Write`];
+/// [`Error::Format`] if another process trains one of the seeds in `--out`; [`Error::Interrupted`].
+pub fn run(options: &Merge, session: &Session) -> Result<Report, Error> {
+    let mut found = BTreeMap::<String, Joined>::new();
+    for directory in &options.directories {
+        for place in runs(directory)? {
+            put(&mut found, place, &session.out)?;
+        }
+    }
+    for joined in found.values_mut() {
+        joined.choose(session)?;
+    }
+    let taken: usize = found.values().map(|joined| joined.taken.len()).sum();
+    let bar = progress::bar("merge", taken as u64, session.quiet);
+    for joined in found.values() {
+        joined.write(session, || bar.inc(1))?;
+    }
+    bar.finish_and_clear();
+    let mut report = Report::new("merge");
+    report.results.insert("runs".into(), json!(found.keys().collect::<Vec<_>>()));
+    report.results.insert("seeds".into(), json!(taken));
+    let (runs, out) = (found.len(), session.out.display());
+    report.text = format!("{taken} seeds of {runs} runs were added to {out}\n");
+    Ok(report)
+}
+
+/// The directory itself if it is a training run's, else those in it.
+fn runs(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    let is_run = |path: &Path| match files::kind(&path.join(CONFIG)) {
+        Kind::Nothing => Ok(false),
+        _ => command_of(path).map(|command| command == "train"),
+    };
+    let entries = files::list(directory).map_err(|e| Error::file(directory, e))?;
+    if is_run(directory)? {
+        return Ok(vec![directory.to_owned()]);
+    }
+    let mut runs = Vec::new();
+    for (name, kind) in entries {
+        let path = directory.join(name);
+        if kind == Kind::Folder && is_run(&path)? {
+            runs.push(path);
+        }
+    }
+    if runs.is_empty() {
+        let reason = "holds no training run; accepted is the --out of `ictd train` or `ictd sweep`";
+        return Err(Error::file(directory, reason));
+    }
+    Ok(runs)
+}
+
+/// Puts a run beside those of its recipe.
+fn put(found: &mut BTreeMap<String, Joined>, place: PathBuf, out: &Path) -> Result<(), Error> {
+    // Whose recipe it is stands in the config.
+    let place = TrainDirectory::at(place, &Recipe::default())?;
+    let Some((_, first, options)) = place.config()? else { return Ok(()) };
+    let config = place.path().join(CONFIG);
+    options.check(first).map_err(|e| Error::file(&config, e))?;
+    let recipe = &options.recipe;
+    let folder = folder_of(recipe)?;
+    let refuse = |path: &Path, other: &Path| {
+        let reason =
+            format!("another recipe than that of {}, whose folder is {folder}", other.display());
+        Err(Error::file(path, reason))
+    };
+    let joined = match found.get_mut(&folder) {
+        Some(joined) if joined.recipe != *recipe => {
+            return refuse(&config, joined.places[0].path());
+        }
+        Some(joined) => joined,
+        None => {
+            let whole = TrainDirectory::at(out.join(&folder), recipe)?;
+            let mut seeds = BTreeSet::new();
+            if let Some((_, first, there)) = whole.config()? {
+                if there.recipe != *recipe {
+                    return refuse(&whole.path().join(CONFIG), place.path());
+                }
+                seeds = there.seed_set(first);
+            }
+            let joined =
+                Joined { recipe: recipe.clone(), places: vec![whole], seeds, taken: Vec::new() };
+            found.entry(folder).or_insert(joined)
+        }
+    };
+    joined.seeds.extend(options.seed_set(first));
+    joined.places.push(TrainDirectory::at(place.path().to_owned(), recipe)?);
+    Ok(())
+}
+
+impl Joined {
+    /// Decides where each seed is taken from. Every checkpoint is read.
+    fn choose(&mut self, session: &Session) -> Result<(), Error> {
+        let mut all = BTreeMap::<u64, Vec<usize>>::new();
+        for (number, place) in self.places.iter().enumerate() {
+            if files::is_folder(place.path()) {
+                place
+                    .seeds()?
+                    .into_iter()
+                    .for_each(|seed| all.entry(seed).or_default().push(number));
+            }
+        }
+        let bar = progress::bar("read", all.len() as u64, session.quiet);
+        for (seed, places) in all {
+            let mut furthest: Option<(usize, Checkpoint)> = None;
+            for number in places {
+                if progress::interrupted() {
+                    return Err(Error::Interrupted);
+                }
+                let Some(found) = self.places[number].load(seed)? else { continue };
+                if let Some((other, before)) = &furthest {
+                    if !agree(before, &found) {
+                        let path = |number: usize| self.places[number].seed_path(seed);
+                        let other = path(*other);
+                        let reason = format!(
+                            "other numbers than in {}; accepted are equal ones",
+                            other.display()
+                        );
+                        return Err(Error::file(&path(number), reason));
+                    }
+                    if before.tasks_done >= found.tasks_done {
+                        continue;
+                    }
+                }
+                furthest = Some((number, found));
+            }
+            let Some((number, found)) = furthest else { continue };
+            // A process that was killed may have left a finished seed without its records.
+            let is_half = self.is_finished(&found) && !self.places[0].is_recorded(seed);
+            if number > 0 || is_half {
+                self.taken.push((seed, number));
+            }
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        Ok(())
+    }
+
+    fn is_finished(&self, found: &Checkpoint) -> bool {
+        found.tasks_done >= self.recipe.mrps as u64
+    }
+
+    /// Writes what was taken, and what is said of all seeds if one of the places says it.
+    fn write(&self, session: &Session, advanced: impl Fn()) -> Result<(), Error> {
+        let Some(whole) = self.places.first() else { return Ok(()) };
+        let is_said =
+            |place: &TrainDirectory| files::kind(&place.path().join(RESULTS)) == Kind::File;
+        let says_all = self.places.iter().any(is_said);
+        let is_said_here = is_said(whole) && info::is_finished(whole.path());
+        let is_news = !self.taken.is_empty() || says_all && !is_said_here;
+        let is_known =
+            whole.config()?.is_some_and(|(_, first, there)| there.seed_set(first) == self.seeds);
+        if !is_news && is_known {
+            return Ok(());
+        }
+        let tensorboard =
+            self.taken.iter().any(|(seed, number)| self.places[*number].has_events(*seed));
+        let (first, options) = Train::from(self.recipe.clone()).with_seeds(&self.seeds);
+        let options = Train { tensorboard, ..options };
+        let out = TrainDirectory::open(whole.path().to_owned(), &options, first, false)?;
+        let begun = says_all.then(|| RunInfo::continued(out.path(), "train", session));
+        if let Some(begun) = &begun {
+            let _claimed = out.claim()?;
+            begun.write(out.path(), None)?;
+        }
+        for (seed, number) in &self.taken {
+            if progress::interrupted() {
+                return Err(Error::Interrupted);
+            }
+            let _claim = out.claim_seed(*seed)?;
+            if let Some(found) = self.places[*number].load(*seed)? {
+                let found = Checkpoint { config: out.name().to_owned(), ..found };
+                out.save(&found)?;
+                if self.is_finished(&found) {
+                    out.finish(&found.run)?;
+                }
+            }
+            advanced();
+        }
+        if begun.is_some() {
+            summarise(&out, &options, begun)?;
+        }
+        Ok(())
+    }
+}
+
+/// True if two states of a seed may be of one run: equal, or one later than the other with the same log up to there.
+fn agree(a: &Checkpoint, b: &Checkpoint) -> bool {
+    if a.tasks_done == b.tasks_done {
+        // As bytes, where NaN equals itself.
+        let bytes = |c: &Checkpoint| Checkpoint { config: String::new(), ..c.clone() }.to_bytes();
+        return bytes(a) == bytes(b);
+    }
+    let count = a.run.points.len().min(b.run.points.len());
+    let log = |c: &Checkpoint| {
+        let points = c.run.points[..count].to_vec();
+        let run =
+            SeedRun { digest: String::new(), parameters: Vec::new(), points, ..c.run.clone() };
+        Checkpoint { config: String::new(), tasks_done: 0, record: Vec::new(), run }.to_bytes()
+    };
+    log(a) == log(b)
+}

@@ -1,0 +1,211 @@
+//! `ictd sweep`.
+
+use crate::error::Error;
+use crate::experiments::experiment::{self, Entry, Experiment, Measured, Run};
+use crate::options;
+use crate::run::records::Records;
+use crate::run::report::{Report, table};
+use crate::run::session::Session;
+use crate::sweep::collect::{self, Collected};
+use crate::sweep::figure;
+use crate::sweep::plan::Plan;
+use crate::sweep::shards::{self, Shard};
+use crate::sweep::work::{self, Found};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// The most names of seeds in a line.
+const NAMED: usize = 8;
+
+/// Train what a plan says: recipes over a grid of settings, each with the same seeds; here or in shards anywhere
+///
+/// PLAN.toml, with the names of `ictd train`'s options:
+///   seeds = 8                # or a list, or text as for --seeds: "0..9,20"
+///   [settings]               # of all runs
+///   mrps = 1000
+///   [grid]                   # lists of values: every combination is a run
+///   lr = [0.001, 0.003, 0.01]
+///   layers = [1, 3]
+///   [[runs]]                 # runs beside the grid
+///   name = "softmax"
+///   attention = "softmax"
+///
+/// Each run is a folder of --out, named after its recipe as `ictd train` does, so that nothing is trained twice. The same
+/// command goes on after Ctrl-C or a crash. It may run several times at once, on any machines that share the folder: seeds
+/// that another process trains are left to it, and told. Or each process does a part of its own, --shard I/N, on
+/// machines that share nothing: `ictd merge` joins their folders.
+///
+/// A shard of --list is up to 16 seeds of one run, which train side by side for little more than the time of one. The
+/// last step is --collect: one table of everything in --out/sweep, the same bytes whatever did the shards.
+///
+/// Exit code 0 also if a seed diverged, is in use elsewhere or, for --collect, is missing; 1 with --check.
+#[derive(Clone, Debug, clap::Args, Serialize)]
+#[command(verbatim_doc_comment)]
+#[serde(rename_all = "kebab-case")]
+pub struct Sweep {
+    /// The plan
+    #[arg(value_name = "PLAN.toml", required_unless_present = "plan")]
+    #[serde(skip)]
+    pub path: Option<PathBuf>,
+    /// The plan, as an option (for config files)
+    #[arg(long, value_name = "PLAN.toml", hide = true, conflicts_with = "path")]
+    pub plan: Option<PathBuf>,
+    /// Train nothing: print a line for each shard, and how far it has come; with --shard I/N those that it does
+    #[arg(long)]
+    #[serde(skip)]
+    pub list: bool,
+    /// Do part I of N, I from 1 to N: the shards I, I + N, ... of the list; with N above their number they are halved
+    #[arg(long, value_name = "I/N")]
+    #[serde(skip)]
+    pub shard: Option<Shard>,
+    /// Train nothing: write --out/sweep, sweep.csv (a row for each run, seed and log point), seeds.csv, summary.csv and
+    /// figures, of the seeds that have finished
+    #[arg(long, conflicts_with_all = ["list", "shard"])]
+    pub collect: bool,
+    /// What the figures of --collect show, at the end of the runs: a column of sweep.csv
+    #[arg(long, value_name = "NAME", default_value = "msve", requires = "collect", value_parser = figure::metric)]
+    pub metric: String,
+    /// Seconds between two checkpoints
+    #[arg(long, value_name = "SECONDS", default_value = "5", conflicts_with_all = ["list", "collect"], value_parser = options::real(0.0..=1e9))]
+    #[serde(skip)]
+    pub checkpoint_every: f64,
+    /// Exit code 1 if a seed diverged, or did not finish
+    #[arg(long, conflicts_with = "list")]
+    #[serde(skip)]
+    pub check: bool,
+}
+
+/// What is to be collected.
+#[derive(Serialize)]
+#[serde(transparent)]
+pub struct Collect<'a> {
+    options: &'a Sweep,
+    #[serde(skip)]
+    plan: &'a Plan,
+    #[serde(skip)]
+    out: &'a Path,
+}
+
+impl Experiment for Collect<'_> {
+    const ENTRY: Entry = Entry {
+        id: "sweep",
+        figure: "none: a sweep over settings",
+        figures: figure::figures,
+        run: Run::ByCommand,
+    };
+
+    type Found = Collected;
+
+    fn check(&self) -> Result<(), Error> {
+        if collect::has_something(self.plan, self.out)? {
+            return Ok(());
+        }
+        Err(Error::file(self.out, "no seed of the plan has finished here; accepted is its folder"))
+    }
+
+    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Collected> {
+        Ok((collect::collect(self.plan, session, records)?, Vec::new()))
+    }
+}
+
+fn collect(collect: &Collect<'_>, session: &Session) -> Result<Report, Error> {
+    let mut report = experiment::run(collect, session)?;
+    let number = |key: &str| report.results.get(key).and_then(Value::as_u64).unwrap_or(0);
+    let (seeds, finished, diverged) = (number("seeds"), number("finished"), number("diverged"));
+    let examples = |key: &str| {
+        let names = report.results.get(key).and_then(Value::as_array).into_iter().flatten();
+        names.filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+    };
+    let mut failures = Vec::new();
+    if finished < seeds {
+        let missing = examples("missing_for_example");
+        failures.push(format!("{} seeds are missing: {missing}", seeds - finished));
+    }
+    if diverged > 0 {
+        failures.push(format!("{diverged} seeds diverged: {}", examples("diverged_for_example")));
+    }
+    report.text = format!("{finished} of {seeds} seeds\n");
+    if collect.options.check {
+        report.failures = failures;
+    } else {
+        failures.iter().for_each(|line| report.text.push_str(&format!("{line}\n")));
+    }
+    report.text.push_str(&report.place());
+    Ok(report)
+}
+
+/// Lists, trains, or collects.
+/// Errors: [`Error::File`] for a plan that is refused; as [`work::train`]; [`Error::File`] too if runs could not be
+/// read, after the others have been trained.
+pub fn run(options: &Sweep, session: &Session) -> Result<Report, Error> {
+    let path = options.plan.as_ref().or(options.path.as_ref()).cloned().unwrap_or_default();
+    let plan = Plan::read(&path, session.seed)?;
+    if options.collect {
+        let options = Sweep { plan: Some(path), ..options.clone() };
+        return collect(&Collect { options: &options, plan: &plan, out: &session.out }, session);
+    }
+    let shard = options.shard.unwrap_or(Shard::ALL);
+    if options.list { list(&plan, shard, session) } else { train(&plan, shard, options, session) }
+}
+
+fn list(plan: &Plan, shard: Shard, session: &Session) -> Result<Report, Error> {
+    let lines = shards::list(plan, shard, &session.out)?;
+    let mut report = Report::new("sweep");
+    let head = ["shard", "run", "settings", "seeds", "finished", "state"].map(str::to_owned);
+    let row = |line: &shards::Line| {
+        let by = line.by.as_ref().map_or(String::new(), |by| format!(" by {by}"));
+        [
+            line.shard.to_string(),
+            line.run.clone(),
+            line.settings.clone(),
+            line.seeds.clone(),
+            format!("{}/{}", line.finished, line.count),
+            format!("{}{by}", line.state),
+        ]
+    };
+    report.text = table(&[head].into_iter().chain(lines.iter().map(row)).collect::<Vec<_>>());
+    report.results.insert("shards".into(), json!(lines));
+    Ok(report)
+}
+
+fn train(plan: &Plan, shard: Shard, options: &Sweep, session: &Session) -> Result<Report, Error> {
+    let groups = plan.groups(shard);
+    let seeds: usize = groups.iter().map(|group| group.seeds.len()).sum();
+    let Found { finished, diverged, in_use, failed } =
+        work::train(plan, &groups, options.checkpoint_every, session)?;
+    let shown = |all: &[String], between: &str| {
+        let more = if all.len() > NAMED { ", ..." } else { "" };
+        format!("{}{more}", all[..all.len().min(NAMED)].join(between))
+    };
+    if !failed.is_empty() {
+        let failed = shown(&failed, "; ");
+        let reason = format!("{finished} of {seeds} seeds have finished; {failed}");
+        return Err(Error::file(&session.out, reason));
+    }
+    let mut report = Report::new("sweep");
+    let mut failures = Vec::new();
+    if !diverged.is_empty() {
+        let all: Vec<_> =
+            diverged.iter().map(|(run, seed, _)| format!("{run}/seed_{seed}")).collect();
+        let line = "parameters are NaN or infinite: lower lr";
+        failures.push(format!("{} seeds diverged: {}: {line}", all.len(), shown(&all, ", ")));
+    }
+    if let Some(first) = in_use.first() {
+        failures.push(format!("{} seeds are left to other processes: {first}", in_use.len()));
+    }
+    report.results.insert("seeds".into(), json!(seeds));
+    report.results.insert("finished".into(), json!(finished));
+    let value =
+        |(run, seed, tasks): &(String, u64, u64)| json!({ "run": run, "seed": seed, "by": tasks });
+    report.results.insert("diverged".into(), diverged.iter().map(value).collect());
+    report.results.insert("in_use".into(), json!(in_use));
+    report.text =
+        format!("{finished} of {seeds} seeds have finished in {}\n", session.out.display());
+    if options.check {
+        report.failures = failures;
+    } else {
+        failures.iter().for_each(|line| report.text.push_str(&format!("{line}\n")));
+    }
+    Ok(report)
+}

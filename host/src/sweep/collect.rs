@@ -1,0 +1,213 @@
+//! What a sweep found: three tables over all of its seeds, read seed by seed from their checkpoints.
+//!
+//! | file | a row for each |
+//! |---|---|
+//! | `sweep.csv` | run, seed and log point: `run` (its folder), `name`, the plan's axes, `seed`, `tasks`, and a column for each metric |
+//! | `seeds.csv` | run and seed: `digest` of its parameters, by which task it `diverged`, and each metric at its end |
+//! | `summary.csv` | run and metric: over how many seeds it is finite at their end, mean, standard error, quartiles |
+//!
+//! An axis that has a metric's name (`loss`) has the column `--loss`.
+
+use super::plan::{Plan, Run};
+use crate::error::Error;
+use crate::experiments::statistics::{mean_and_stderr, quartiles};
+use crate::run::progress;
+use crate::run::records::Records;
+use crate::run::session::Session;
+use crate::train::checkpoint::Checkpoint;
+use crate::train::directory::TrainDirectory;
+use crate::train::log::{ELEMENTS, METRICS, Point, SeedRun};
+use crate::train::options::{Mode, Model, Recipe};
+use rayon::prelude::*;
+use serde::Serialize;
+use std::path::Path;
+
+/// The table over all log points.
+const POINTS: &str = "sweep.csv";
+/// The table over all seeds.
+const SEEDS: &str = "seeds.csv";
+/// The table over all runs.
+pub(super) const SUMMARY: &str = "summary.csv";
+
+/// What a row of [`SUMMARY`] says after the axes and the metric.
+pub(super) const STATISTICS: [&str; 6] = ["seeds", "mean", "stderr", "lower", "median", "upper"];
+
+/// What was collected.
+#[derive(Debug, Serialize)]
+pub struct Collected {
+    /// How many runs the plan has.
+    pub runs: usize,
+    /// How many seeds all of them have.
+    pub seeds: usize,
+    /// How many of these have finished.
+    pub finished: usize,
+    /// How many of those diverged.
+    pub diverged: usize,
+    /// The first seeds that have not finished, and that diverged.
+    pub missing_for_example: Vec<String>,
+    /// As text.
+    pub diverged_for_example: Vec<String>,
+}
+
+/// How many examples are named.
+const EXAMPLES: usize = 8;
+
+/// The metrics of a log point, by name: of every run, and of so many stored layers.
+pub fn metrics(layers: usize) -> Vec<String> {
+    let of_layer = |l: usize| ELEMENTS.map(|metric| format!("{}_{l}", metric.name));
+    let of_run = METRICS.map(|metric| metric.name.to_owned());
+    of_run.into_iter().chain((0..layers).flat_map(of_layer)).collect()
+}
+
+/// How many layers of a run's parameters the log has.
+fn stored(recipe: &Recipe) -> usize {
+    match (recipe.model, recipe.heads, recipe.mode) {
+        (Model::Rnn, ..) | (_, 2, _) => 0,
+        (_, _, Mode::Sequential) => recipe.layers,
+        (_, _, Mode::Autoregressive) => 1,
+    }
+}
+
+/// The columns of a table: those of a run, and what follows.
+fn columns<'a>(plan: &Plan, rest: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let all = metrics(0);
+    let axis = |axis: &String| if all.contains(axis) { format!("--{axis}") } else { axis.clone() };
+    let of_run = ["run", "name"].map(str::to_owned).into_iter().chain(plan.axes.iter().map(axis));
+    of_run.chain(rest.into_iter().map(str::to_owned)).collect()
+}
+
+/// Rows of CSV.
+fn csv(rows: impl IntoIterator<Item = impl Serialize>) -> Result<Vec<u8>, Error> {
+    let refuse = |e: String| Error::file(Path::new(POINTS), e);
+    let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
+    for row in rows {
+        writer.serialize(row).map_err(|e| refuse(e.to_string()))?;
+    }
+    writer.into_inner().map_err(|e| refuse(e.to_string()))
+}
+
+/// A point's metrics; none where its run has fewer layers.
+fn values(point: &Point, layers: usize) -> Vec<Option<f64>> {
+    let of_run = METRICS.map(|metric| Some((metric.of)(point)));
+    let of_layer = |l: usize| {
+        ELEMENTS.map(|metric| point.layers.get(l).map(|layer| (metric.of)(&layer.element)))
+    };
+    of_run.into_iter().chain((0..layers).flat_map(of_layer)).collect()
+}
+
+/// A seed's part of the tables.
+struct Seed {
+    points: Vec<u8>,
+    end: Vec<u8>,
+    last: Vec<Option<f64>>,
+    diverged: bool,
+}
+
+impl Seed {
+    fn of(run: &Run, seed: &SeedRun, layers: usize) -> Result<Self, Error> {
+        let of_run = (&run.folder, &run.name, &run.values);
+        let point = |p: &Point| (of_run, seed.seed, p.tasks, values(p, layers));
+        let last = seed.last().map(|p| values(p, layers)).unwrap_or_default();
+        let diverged = seed.diverged();
+        Ok(Seed {
+            points: csv(seed.points.iter().map(point))?,
+            end: csv([(of_run, seed.seed, &seed.digest, diverged, &last)])?,
+            last,
+            diverged: diverged.is_some(),
+        })
+    }
+}
+
+/// The first seed's checkpoint that has come to its end, if there is one below `out`.
+/// Errors: [`Error::File`] for a damaged one.
+fn finished(directory: &TrainDirectory, run: &Run, seed: u64) -> Result<Option<Checkpoint>, Error> {
+    let there = directory.load(seed)?;
+    Ok(there.filter(|there| there.tasks_done >= run.recipe.mrps as u64))
+}
+
+/// True if a seed of the plan has finished below `out`.
+/// Errors: [`Error::Usage`] if a recipe has no TOML form.
+pub fn has_something(plan: &Plan, out: &Path) -> Result<bool, Error> {
+    for run in &plan.runs {
+        let directory = TrainDirectory::at(out.join(&run.folder), &run.recipe)?;
+        if plan.seeds.iter().any(|seed| directory.is_recorded(*seed)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Puts the tables of what is below `out` into the records: as many seeds are in memory as there are threads.
+///
+/// # Errors
+/// [`Error::File`] for a damaged checkpoint, or one of another run; [`Error::Write`]; [`Error::Interrupted`].
+pub fn collect(plan: &Plan, session: &Session, records: &mut Records) -> Result<Collected, Error> {
+    let layers = plan.runs.iter().map(|run| stored(&run.recipe)).max().unwrap_or(0);
+    let metrics = metrics(layers);
+    let names = || metrics.iter().map(String::as_str);
+    let (mut points, mut seeds) = (records.stream(POINTS)?, records.stream(SEEDS)?);
+    points.write(&csv([columns(plan, ["seed", "tasks"].into_iter().chain(names()))])?)?;
+    let of_seed = ["seed", "digest", "diverged"];
+    seeds.write(&csv([columns(plan, of_seed.into_iter().chain(names()))])?)?;
+    let mut summary = csv([columns(plan, ["metric"].into_iter().chain(STATISTICS))])?;
+    let all = plan.runs.len() * plan.seeds.len();
+    let (mut missing, mut diverged) = (Vec::new(), Vec::new());
+    let mut collected = Collected {
+        runs: plan.runs.len(),
+        seeds: all,
+        finished: 0,
+        diverged: 0,
+        missing_for_example: Vec::new(),
+        diverged_for_example: Vec::new(),
+    };
+    let bar = progress::bar("collect", all as u64, session.quiet);
+    for run in &plan.runs {
+        let directory = TrainDirectory::at(session.out.join(&run.folder), &run.recipe)?;
+        let mut ends = vec![Vec::new(); metrics.len()];
+        for block in plan.seeds.chunks(session.threads()) {
+            if progress::interrupted() {
+                return Err(Error::Interrupted);
+            }
+            let read = |seed: &u64| -> Result<(u64, Option<Seed>), Error> {
+                let there = finished(&directory, run, *seed)?;
+                let found = there.map(|there| Seed::of(run, &there.run, layers)).transpose()?;
+                Ok((*seed, found))
+            };
+            let read: Vec<_> = session.on_thread(|| block.par_iter().map(read).collect());
+            for found in read {
+                let (seed, found) = found?;
+                let name = || format!("{}/seed_{seed}", run.folder);
+                bar.inc(1);
+                let Some(found) = found else {
+                    if missing.len() < EXAMPLES {
+                        missing.push(name());
+                    }
+                    continue;
+                };
+                points.write(&found.points)?;
+                seeds.write(&found.end)?;
+                collected.finished += 1;
+                if found.diverged {
+                    collected.diverged += 1;
+                    if diverged.len() < EXAMPLES {
+                        diverged.push(name());
+                    }
+                }
+                for (end, value) in ends.iter_mut().zip(found.last) {
+                    end.extend(value.filter(|x| x.is_finite()));
+                }
+            }
+        }
+        for (metric, ends) in metrics.iter().zip(ends).filter(|(_, ends)| !ends.is_empty()) {
+            let (count, (mean, stderr)) = (ends.len(), mean_and_stderr(ends.iter().copied()));
+            let of_run = (&run.folder, &run.name, &run.values);
+            let row = (of_run, metric, count, mean, stderr, quartiles(ends));
+            summary.extend(csv([row])?);
+        }
+    }
+    bar.finish_and_clear();
+    records.put_stream(points)?;
+    records.put_stream(seeds)?;
+    records.put(SUMMARY, summary);
+    Ok(Collected { missing_for_example: missing, diverged_for_example: diverged, ..collected })
+}

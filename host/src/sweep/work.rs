@@ -1,0 +1,175 @@
+//! The trainer at work on a plan: groups of seeds, each claimed, from where they stand to their end.
+
+use super::plan::{Plan, Run};
+use super::shards::Group;
+use crate::error::Error;
+use crate::formats::Problem;
+use crate::run::lock::RunLock;
+use crate::run::progress;
+use crate::run::session::Session;
+use crate::train::directory::TrainDirectory;
+use indicatif::ProgressBar;
+use rayon::prelude::*;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+use trainer::{Checkpoint, Observer, SeedRun, Stopped, Trainer};
+
+/// What became of seeds.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// How many have finished, now or before.
+    pub finished: usize,
+    /// Those of them whose parameters are not finite: the run's folder, the seed, and the task by which.
+    pub diverged: Vec<(String, u64, u64)>,
+    /// Those that other processes train, with what is known of these.
+    pub in_use: Vec<String>,
+    /// Groups that could not be trained, and why.
+    pub failed: Vec<String>,
+}
+
+impl Found {
+    fn put(&mut self, run: &Run, seed: &SeedRun) {
+        self.finished += 1;
+        self.diverged.extend(seed.diverged().map(|tasks| (run.folder.clone(), seed.seed, tasks)));
+    }
+}
+
+/// Trains groups, as many at once as there are threads; what has finished is kept, what has begun goes on. Seeds that
+/// other processes train are left to them, and a run that cannot be read does not stop the others.
+///
+/// # Errors
+/// [`Error::Paused`] after Ctrl-C; [`Error::Write`] for what cannot be written; [`Error::Core`].
+pub fn train(
+    plan: &Plan,
+    groups: &[Group<'_>],
+    checkpoint_every: f64,
+    session: &Session,
+) -> Result<Found, Error> {
+    let tasks = groups.iter().map(|group| (group.seeds.len() * group.run.recipe.mrps) as u64);
+    let bar = progress::bar("sweep", tasks.sum(), session.quiet);
+    let every = Duration::from_secs_f64(checkpoint_every);
+    let threads = session.threads() / groups.len().clamp(1, session.threads());
+    let found = Mutex::new(Found::default());
+    let work = |group: &Group<'_>| {
+        if progress::interrupted() {
+            return Err(Error::Paused { resume: None });
+        }
+        let watch = Watch { run: group.run, session, bar: &bar, every, threads, found: &found };
+        match watch.group(plan, group.seeds) {
+            Err(e @ (Error::File { .. } | Error::Format(_))) => {
+                watch.found(|found| found.failed.push(e.one_line()));
+                Ok(())
+            }
+            ended => ended,
+        }
+    };
+    let ended = session.on_thread(|| groups.par_iter().with_max_len(1).try_for_each(work));
+    bar.finish_and_clear();
+    ended?;
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // Groups end in any order.
+    found.diverged.sort();
+    found.in_use.sort();
+    found.failed.sort();
+    Ok(found)
+}
+
+/// A group at work.
+struct Watch<'a> {
+    run: &'a Run,
+    session: &'a Session,
+    bar: &'a ProgressBar,
+    every: Duration,
+    threads: usize,
+    found: &'a Mutex<Found>,
+}
+
+impl Watch<'_> {
+    fn found(&self, put: impl FnOnce(&mut Found)) {
+        put(&mut self.found.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn group(&self, plan: &Plan, seeds: &[u64]) -> Result<(), Error> {
+        let (first, options) = plan.train(self.run);
+        let recipe = &options.recipe;
+        let directory = TrainDirectory::join(&self.session.out, &options, first)?;
+        let last = recipe.mrps as u64;
+        let (mut claims, mut begun, mut ours) = (Vec::<RunLock>::new(), Vec::new(), Vec::new());
+        for seed in seeds {
+            let ended = |there: &Checkpoint| there.tasks_done >= last;
+            let mut there =
+                if directory.is_recorded(*seed) { directory.load(*seed)? } else { None };
+            if !there.as_ref().is_some_and(ended) {
+                match directory.claim_seed(*seed) {
+                    Ok(claim) => claims.push(claim),
+                    Err(Error::Format(e)) if matches!(e.problem, Problem::InUse { .. }) => {
+                        self.found(|found| found.in_use.push(Error::Format(e).one_line()));
+                        self.bar.inc(last);
+                        continue;
+                    }
+                    Err(e) => return Err(e),
+                }
+                there = directory.load(*seed)?;
+            }
+            match there {
+                Some(there) if ended(&there) => {
+                    directory.finish(&there.run)?;
+                    self.found(|found| found.put(self.run, &there.run));
+                    self.bar.inc(last);
+                }
+                there => {
+                    self.bar.inc(there.as_ref().map_or(0, |there| there.tasks_done));
+                    begun.extend(there);
+                    ours.push(*seed);
+                }
+            }
+        }
+        if ours.is_empty() {
+            return Ok(());
+        }
+        let trainer = Trainer::new(recipe.clone(), ours)?
+            .named(directory.name())
+            .resume(begun)
+            .threads(self.threads)
+            .cancelled_by(progress::flag());
+        let runs =
+            trainer.run(&Files { watch: self, directory: &directory }).map_err(|stopped| {
+                match stopped {
+                    Stopped::Cancelled => Error::Paused { resume: None },
+                    Stopped::Observer(error) => error,
+                    Stopped::Core { seeds, source } => {
+                        let doing = format!("training {}, seeds {seeds:?}", self.run.folder);
+                        Error::Core { doing, source }
+                    }
+                }
+            })?;
+        self.found(|found| runs.iter().for_each(|seed| found.put(self.run, seed)));
+        Ok(())
+    }
+}
+
+/// Writes what a group leaves, and moves the bar.
+struct Files<'a> {
+    watch: &'a Watch<'a>,
+    directory: &'a TrainDirectory,
+}
+
+impl Observer for Files<'_> {
+    type Error = Error;
+
+    fn checkpoint_every(&self) -> Option<Duration> {
+        Some(self.watch.every)
+    }
+
+    fn advanced(&self, seeds: usize) {
+        self.watch.bar.inc(seeds as u64);
+    }
+
+    fn checkpoint(&self, checkpoint: Checkpoint) -> Result<(), Error> {
+        self.directory.save(&checkpoint)
+    }
+
+    fn finished(&self, run: &SeedRun) -> Result<(), Error> {
+        self.directory.finish(run)
+    }
+}

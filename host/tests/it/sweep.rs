@@ -1,0 +1,484 @@
+//! Sweeps: the same bytes whatever does the shards, and nothing that is not in the plan.
+
+use crate::common::{files, ictd, json, trained, with_default_signals};
+use ictd::run::lock::RunLock;
+use ictd::sweep::plan::Plan;
+use ictd::sweep::shards::Shard;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Six settings, eight seeds.
+const PLAN: &str = "seeds = 8\n\
+    [settings]\nmrps = 40\nbatches = 2\nbatch-size = 16\ncontext = 12\nlog-every = 10\nlayers = 2\n\
+    [grid]\nlr = [0.001, 0.01, 0.1]\nmode = [\"auto\", \"sequential\"]\n";
+const TINY: &str =
+    "[settings]\nmrps = 4\nbatches = 1\nbatch-size = 4\ncontext = 6\nlog-every = 2\n";
+const TRAIN: &str = "train --mrps 4 --batches 1 --batch-size 4 --context 6 --log-every 2";
+
+/// A plan, and where to work on it.
+struct Place {
+    directory: TempDir,
+    plan: String,
+}
+
+impl Place {
+    fn new(text: &str) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("plan.toml");
+        fs::write(&path, text).unwrap();
+        let plan = path.display().to_string();
+        Place { directory, plan }
+    }
+
+    fn out(&self, name: &str) -> std::path::PathBuf {
+        self.directory.path().join(name)
+    }
+
+    fn sweep(&self, out: &str, options: &str) -> Output {
+        ictd(&self.out(out), &format!("sweep {} {options}", self.plan))
+    }
+
+    #[track_caller]
+    fn done(&self, out: &str, options: &str) -> String {
+        let output = self.sweep(out, options);
+        assert_eq!(output.status.code(), Some(0), "{options}: {output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+}
+
+/// Every file but those that say how it went.
+fn contents(out: &Path) -> BTreeMap<String, Vec<u8>> {
+    let is_result = |name: &String| !name.ends_with("run.json") && !name.ends_with(".lock");
+    let names = files(out).into_iter().filter(is_result);
+    names.map(|name| (name.clone(), fs::read(out.join(name)).unwrap())).collect()
+}
+
+#[track_caller]
+fn assert_same(found: &Path, expected: &Path) {
+    let (found, expected) = (contents(found), contents(expected));
+    let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&found), names(&expected));
+    for (name, content) in found {
+        assert!(content == expected[&name], "{name} differs");
+    }
+}
+
+fn text(output: &Output) -> String {
+    let all = [&output.stdout[..], &output.stderr[..]].concat();
+    String::from_utf8(all).unwrap()
+}
+
+#[test]
+fn one_process_killed_shards_and_merged_folders_give_the_same_bytes() {
+    let place = Place::new(PLAN);
+    place.done("one", "");
+    let collected = place.done("one", "--collect --metric loss --check");
+    assert!(collected.starts_with("48 of 48 seeds\n"), "{collected}");
+    let found = contents(&place.out("one"));
+    let of_sweep: Vec<_> = found.into_keys().filter(|name| name.starts_with("sweep/")).collect();
+    let names = ["config.toml", "loss-by-lr.png", "loss-by-lr.svg", "results.json"];
+    let tables = ["seeds.csv", "summary.csv", "sweep.csv"];
+    assert_eq!(
+        of_sweep,
+        names.iter().chain(&tables).map(|n| format!("sweep/{n}")).collect::<Vec<_>>()
+    );
+
+    // Four at once, two of which are killed until they have come to their end.
+    let four = place.out("four");
+    let start = |number: usize| {
+        let mut command = with_default_signals(Command::new(env!("CARGO_BIN_EXE_ictd")));
+        command.args(["sweep", &place.plan, "--checkpoint-every", "0", "--threads", "1"]);
+        command.args(["--shard", &format!("{number}/4"), "--out"]).arg(&four);
+        command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let mut killed = 0;
+    std::thread::scope(|scope| {
+        let shard = |number: usize| {
+            let mut kills = 0;
+            for patience in 1.. {
+                let mut child = start(number);
+                if number <= 2 && kills < 3 {
+                    sleep(Duration::from_millis(30 * patience));
+                    let _ = child.kill();
+                }
+                let output = child.wait_with_output().unwrap();
+                match output.status.code() {
+                    Some(0) => break,
+                    None => kills += 1,
+                    code => panic!("{code:?}: {}", text(&output)),
+                }
+            }
+            kills
+        };
+        let all: Vec<_> = (1..=4).map(|number| scope.spawn(move || shard(number))).collect();
+        killed += all.into_iter().map(|thread| thread.join().unwrap()).sum::<usize>();
+    });
+    assert!(killed >= 2, "{killed} kills hit a running process");
+    place.done("four", "--collect --metric loss --check");
+    assert_same(&four, &place.out("one"));
+
+    // Two that share nothing.
+    place.done("left", "--shard 1/2");
+    place.done("right", "--shard 2/2");
+    let incomplete = place.done("left", "--collect --metric loss");
+    assert!(incomplete.contains("24 seeds are missing: boyan-L2-"), "{incomplete}");
+    let [left, right, both] = ["left", "right", "both"].map(|name| place.out(name));
+    for _ in 0..2 {
+        let merge = format!("merge {} {}", left.display(), right.display());
+        let merged = ictd(&both, &merge);
+        assert_eq!(merged.status.code(), Some(0), "{}", text(&merged));
+    }
+    place.done("both", "--collect --metric loss --check");
+    assert_same(&both, &place.out("one"));
+
+    // Drawn again from the tables, and shown.
+    let figure = both.join("sweep/loss-by-lr.svg");
+    let drawn = fs::read(&figure).unwrap();
+    fs::remove_file(&figure).unwrap();
+    let plot = ictd(&both, &format!("plot {}", both.join("sweep").display()));
+    assert_eq!((plot.status.code(), fs::read(&figure).unwrap() == drawn), (Some(0), true));
+    let config = both.join("sweep/config.toml");
+    let again = ictd(&place.out("one"), &format!("--config {}", config.display()));
+    assert_eq!(again.status.code(), Some(0), "{}", text(&again));
+    assert_eq!(ictd(&both, &format!("report {}", both.display())).status.code(), Some(0));
+}
+
+#[test]
+fn the_tables_have_the_numbers_of_the_runs() {
+    let place =
+        Place::new(&format!("seeds = [7, 3]\n{TINY}[grid]\nloss = [\"td\", \"monte-carlo\"]\n"));
+    place.done("out", "");
+    place.done("out", "--collect --metric p_bottom_right_0");
+    let read = |name: &str| fs::read_to_string(place.out("out").join(name)).unwrap();
+    let sweep = read("sweep/sweep.csv");
+    let head = "run,name,--loss,seed,tasks,alpha,loss,vd,iws,ss,msve,p_bottom_right_0,";
+    assert!(sweep.starts_with(head), "{sweep}");
+    assert_eq!(sweep.lines().count(), 1 + 2 * 2 * 2);
+    let run = fs::read_dir(place.out("out")).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut found = 0;
+    for run in run.map(|name| name.into_string().unwrap()).filter(|name| name.starts_with("boyan"))
+    {
+        for seed in [3, 7] {
+            let metrics = read(&format!("{run}/seed_{seed}/metrics.csv"));
+            for row in metrics.lines().skip(1) {
+                let rows = sweep.lines().filter(|line| line.starts_with(&run));
+                found += rows.filter(|line| line.contains(&format!(",{seed},{row},"))).count();
+            }
+            let log = fs::read(place.out("out").join(format!("{run}/seed_{seed}/checkpoint.bin")));
+            let log = ictd::train::checkpoint::Checkpoint::from_bytes(&log.unwrap()).unwrap().run;
+            assert!(read("sweep/seeds.csv").contains(&format!(",{seed},{},", log.digest)));
+        }
+    }
+    assert_eq!(found, 8);
+    let summary = read("sweep/summary.csv");
+    assert!(summary.starts_with("run,name,--loss,metric,seeds,mean,stderr,lower,median,upper\n"));
+    // One axis, and that without numbers: no figure.
+    assert!(!files(&place.out("out")).iter().any(|name| name.ends_with(".svg")));
+}
+
+#[test]
+fn a_plan_that_is_refused_is_named_with_the_key_and_nothing_is_written() {
+    let grid = |text: &str| format!("seeds = 1\n[grid]\n{text}\n");
+    let many = format!("lr = [{}]\n", (1..200).map(|i| format!("{i}.5, ")).collect::<String>());
+    for (plan, words) in [
+        ("seeds = \n".into(), "line 1: "),
+        ("[settings]\nlayers = 1\n".into(), "seeds: accepted is a number, a list"),
+        ("seeds = 0\n".into(), "seeds: accepted is an integer from 1"),
+        ("seeds = []\n".into(), "seeds: accepted is a list that names each seed once"),
+        ("seeds = [1, 1]\n".into(), "seeds: accepted is a list that names each seed once"),
+        ("seeds = [-1]\n".into(), "seeds: accepted is an integer from 0"),
+        ("seeds = \"3..1\"\n".into(), "seeds: accepted are at most"),
+        ("seeds = 1\nmrps = 5\n".into(), "mrps: accepted are seeds, settings, grid and runs"),
+        ("seeds = 1\nsettings = 3\n".into(), "settings: accepted is a table"),
+        (
+            "seeds = 1\n[settings]\nlayer = 3\n".into(),
+            "settings: layer: no setting of a run: accepted are model",
+        ),
+        ("seeds = 1\n[settings]\nseeds = 3\n".into(), "settings: seeds: no setting of a run"),
+        (
+            "seeds = 1\n[settings]\nlayers = 0\n".into(),
+            "settings: layers 0: accepted is an integer from 1",
+        ),
+        (
+            "seeds = 1\n[settings]\nlayers = 1.5\n".into(),
+            "settings: layers 1.5: accepted is an integer",
+        ),
+        (
+            "seeds = 1\n[settings]\nmode = \"x\"\n".into(),
+            "settings: mode x: accepted is one of auto, sequential",
+        ),
+        (
+            "seeds = 1\n[settings]\nnormalise = 1\n".into(),
+            "settings: normalise 1: accepted is true or false",
+        ),
+        (
+            "seeds = 1\n[settings]\nlr = [1]\n".into(),
+            "settings: lr: accepted is a string or a number",
+        ),
+        (
+            "seeds = 1\n[settings]\nmodel = \"rnn\"\nlayers = 5\n".into(),
+            "the run: --layers: 5: accepted for an RNN is 3",
+        ),
+        ("seeds = 1\ngrid = {}\n".into(), "grid: accepted is a table with a list"),
+        (grid("lr = 0.1"), "grid: lr: accepted is a list of at least one value"),
+        (grid("lr = []"), "grid: lr: accepted is a list of at least one value"),
+        (grid("lr = [0.1, 0.0]"), "grid: lr 0: accepted is a number in (0, 1000]"),
+        (grid("lr = [0.1, nan]"), "grid: lr NaN: accepted is a number in"),
+        (grid("lr = [0.1, 0.1]"), "lr = 0.1: the recipe of lr = 0.1; accepted is each recipe once"),
+        (grid("lr = [0.1, \"1e-1\"]"), "the recipe of lr = 0.1; accepted is each recipe once"),
+        (
+            grid("lr = [0.1]\n[settings]\nlr = 0.2"),
+            "grid: lr: accepted here or in settings, not in both",
+        ),
+        (
+            grid("lr = [0.1]\n[[runs]]\nlr = 0.1"),
+            "runs: name of the run 1: accepted is a text of letters",
+        ),
+        (grid("lr = [0.1]\n[[runs]]\nname = \"../a\""), "runs: name of the run 1"),
+        (grid("lr = [0.1]\n[[runs]]\nname = \"a\"\nlr = 0.1"), "run `a`: the recipe of lr = 0.1"),
+        (
+            grid("lr = [0.1]\n[[runs]]\nname = \"a\"\n[[runs]]\nname = \"a\""),
+            "runs: name a: accepted is each name once",
+        ),
+        (
+            grid("lr = [0.1]\n[[runs]]\nname = \"a\"\nmodel = \"rnn\"\ndim = 3"),
+            "run `a`: --dim: 3: accepted",
+        ),
+        (grid(&(many.clone() + &many.replace("lr", "gain"))), "accepted are at most 10000 runs"),
+        (format!("seeds = 100000\n[grid]\n{many}"), "10000000 seeds of all runs"),
+    ] {
+        let place = Place::new(&plan);
+        for options in ["", "--list", "--collect", "--shard 1/2"] {
+            let refused = place.sweep("out", options);
+            let line = text(&refused);
+            assert_eq!(
+                (refused.status.code(), line.lines().count()),
+                (Some(2), 1),
+                "{plan}: {line}"
+            );
+            assert!(line.contains("plan.toml: ") && line.contains(words), "{plan}: {line}");
+            assert!(!place.out("out").exists(), "{plan}");
+        }
+    }
+    let place = Place::new("seeds = 1\n");
+    for (options, words) in [
+        ("--shard 0/2", "--shard 0/2: accepted is I/N with I from 1 to N"),
+        ("--shard 3/2", "--shard 3/2: accepted is"),
+        ("--shard 1", "--shard 1: accepted is"),
+        ("--collect --shard 1/2", "cannot be used with"),
+        ("--metric vd", "--collect"),
+        ("--collect --metric width", "--metric width: accepted is one of alpha, loss, vd"),
+        ("--collect", "no seed of the plan has finished here"),
+    ] {
+        let refused = place.sweep("out", options);
+        let line = text(&refused);
+        assert_eq!(
+            (refused.status.code(), line.lines().count()),
+            (Some(2), 1),
+            "{options}: {line}"
+        );
+        assert!(line.contains(words), "{options}: {line}");
+        assert!(!place.out("out").exists(), "{options}");
+    }
+    let line = text(&ictd(&place.out("out"), "sweep /nowhere.toml"));
+    assert!(line.contains("/nowhere.toml: No such file"), "{line}");
+}
+
+#[test]
+fn shards_of_any_number_do_every_seed_once_and_the_list_says_which() {
+    let text = format!("seeds = 40\n{TINY}[grid]\nlr = [0.1, 0.2, 0.3]\n[[runs]]\nname = \"a\"\n");
+    let plan = Plan::of_text(&text, 5).unwrap();
+    let titles: Vec<_> = plan.runs.iter().map(|run| run.title(&plan.axes)).collect();
+    assert_eq!(titles, ["lr = 0.1", "lr = 0.2", "lr = 0.3", "run `a`"]);
+    assert_eq!((plan.runs[3].values[0].as_str(), plan.seeds[0], plan.seeds[39]), ("0.001", 5, 44));
+    let key = |run: &str, seed: u64| (run.to_owned(), seed);
+    let all: Vec<_> =
+        plan.runs.iter().flat_map(|run| plan.seeds.iter().map(|s| key(&run.folder, *s))).collect();
+    for of in [1, 2, 3, 4, 7, 12, 13, 64, 160, 161, 1000] {
+        let mut done = Vec::new();
+        for number in 1..=of {
+            let groups = plan.groups(Shard { number, of });
+            assert!(groups.len() <= 12_usize.max(of).div_ceil(of) + 1, "{number}/{of}");
+            assert!(of < 160 || groups.iter().all(|group| group.seeds.len() == 1));
+            for group in groups {
+                assert!(group.seeds.len() <= 16);
+                done.extend(group.seeds.iter().map(|seed| key(&group.run.folder, *seed)));
+            }
+        }
+        let mut wanted = all.clone();
+        (done.sort(), wanted.sort());
+        assert_eq!(done, wanted, "{of}");
+    }
+    // As many as there are lines are the lines.
+    let place = Place::new(&text);
+    let listed = json(&place.sweep("out", "--list --json"));
+    let lines = listed["shards"].as_array().unwrap();
+    assert_eq!(lines.len(), 12);
+    for (number, line) in (1..).zip(lines) {
+        let of = lines.len();
+        let [group] = plan.groups(Shard { number, of })[..] else { panic!("{number}") };
+        assert_eq!((&line["shard"], &line["state"]), (&number.into(), &"new".into()));
+        assert_eq!(
+            (&line["run"], line["count"].as_u64()),
+            (&group.run.folder[..].into(), Some(group.seeds.len() as u64))
+        );
+    }
+    assert!(!place.out("out").exists());
+    place.done("out", "--shard 2/12");
+    let listed = place.done("out", "--list --shard 2/3");
+    let rows: Vec<Vec<&str>> =
+        listed.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows.iter().map(|row| row[0]).collect::<Vec<_>>(), ["2", "5", "8", "11"]);
+    assert_eq!((rows[0][5], rows[0].last()), ("16..31", Some(&"finished")));
+}
+
+#[test]
+fn seeds_that_others_train_are_left_to_them_and_told() {
+    let place = Place::new(&format!("seeds = 4\n{TINY}"));
+    place.done("out", "--shard 1/4");
+    let run = trained(&place.out("out"));
+    for seed in [1, 2] {
+        fs::create_dir(run.join(format!("seed_{seed}"))).unwrap();
+    }
+    let ours = RunLock::acquire(&run.join("seed_1")).unwrap();
+    fs::write(run.join("seed_2/.lock"), "ictd\nprocess 4711 on node-17\n").unwrap();
+    let found = place.done("out", "");
+    let words = "2 of 4 seeds have finished in ";
+    assert!(
+        found.starts_with(words) && found.contains("2 seeds are left to other processes"),
+        "{found}"
+    );
+    assert!(found.contains("in use by process"), "{found}");
+    let checked = place.sweep("out", "--check --json");
+    assert_eq!((checked.status.code(), json(&checked)["finished"].as_u64()), (Some(1), Some(2)));
+    assert!(
+        json(&checked)["in_use"][1].as_str().unwrap().contains("in use by process 4711 on node-17")
+    );
+    let lines = json(&place.sweep("out", "--list --json"));
+    assert_eq!(lines["shards"][0]["state"], "in use");
+    let collected = place.done("out", "--collect");
+    assert!(collected.contains("2 seeds are missing"), "{collected}");
+    assert_eq!(place.sweep("out", "--collect --check").status.code(), Some(1));
+    drop(ours);
+    fs::remove_file(run.join("seed_2/.lock")).unwrap();
+    place.done("out", "--check");
+}
+
+#[test]
+fn a_seed_that_diverges_is_told_and_a_damaged_one_stops_no_other() {
+    let place = Place::new(&format!("seeds = 2\n{TINY}[grid]\nlr = [0.1, 1000.0]\n"));
+    let found = place.done("out", "");
+    assert!(found.contains("4 of 4") && found.contains("seeds diverged: boyan-"), "{found}");
+    assert_eq!(place.sweep("out", "--check").status.code(), Some(1));
+    let collected = place.done("out", "--collect --metric loss");
+    assert!(collected.contains("seeds diverged: boyan-"), "{collected}");
+    assert_eq!(place.sweep("out", "--collect --check").status.code(), Some(1));
+
+    let other = Place::new(&format!("seeds = 2\n{TINY}[grid]\nlr = [0.1, 0.2, 0.3]\n"));
+    other.done("out", "--shard 1/3");
+    let damaged = trained(&other.out("out")).join("seed_0/checkpoint.bin");
+    let intact = fs::read(&damaged).unwrap();
+    fs::write(&damaged, "ictdseed").unwrap();
+    let refused = other.sweep("out", "");
+    let line = text(&refused);
+    assert_eq!((refused.status.code(), line.lines().count()), (Some(2), 1), "{line}");
+    assert!(
+        line.contains("4 of 6 seeds have finished; ") && line.contains("checkpoint.bin: "),
+        "{line}"
+    );
+    fs::write(&damaged, intact).unwrap();
+    other.done("out", "--check");
+}
+
+#[test]
+fn an_interrupted_sweep_goes_on() {
+    let place = Place::new(&PLAN.replace("mrps = 40", "mrps = 4000"));
+    let out = place.out("out");
+    let child = with_default_signals(Command::new(env!("CARGO_BIN_EXE_ictd")))
+        .args(["sweep", &place.plan, "--shard", "1/48", "--out"])
+        .arg(&out)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !trained(&out).join("seed_0/.lock").exists() {
+        sleep(Duration::from_millis(5));
+    }
+    let kill = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    let line = text(&output);
+    assert!(kill.success() && output.status.code() == Some(130), "{line}");
+    assert!(line.contains("the same command goes on"), "{line}");
+    assert!(trained(&out).join("seed_0/checkpoint.bin").is_file());
+    let listed = json(&place.sweep("out", "--list --shard 1/48 --json"));
+    assert_eq!(listed["shards"][0]["state"], "begun");
+}
+
+#[test]
+fn merged_runs_are_one_run_and_what_disagrees_is_refused_before_anything_is_written() {
+    let place = tempfile::tempdir().unwrap();
+    let at = |name: &str| place.path().join(name);
+    for (out, seeds) in [("whole", "0..3"), ("a", "0..1"), ("b", "1..3")] {
+        let output = ictd(&at(out), &format!("{TRAIN} --seeds {seeds}"));
+        assert!(output.status.success(), "{}", text(&output));
+    }
+    let merge = |out: &str, from: &[&str]| {
+        let from: Vec<_> = from.iter().map(|name| at(name).display().to_string()).collect();
+        ictd(&at(out), &format!("merge {}", from.join(" ")))
+    };
+    let refused = |from: &[&str], words: &str| {
+        let output = merge("refused", from);
+        let line = text(&output);
+        assert_eq!((output.status.code(), line.lines().count()), (Some(2), 1), "{line}");
+        assert!(line.contains(words), "{line}");
+        assert!(!at("refused").exists());
+    };
+    // Also by the run's own folder, and into one of them.
+    let name = trained(&at("b")).file_name().unwrap().to_str().unwrap().to_owned();
+    for (out, from) in [("both", ["a", &format!("b/{name}")[..]]), ("a", ["b", "b"])] {
+        for _ in 0..2 {
+            let merged = merge(out, &from);
+            assert!(merged.status.success(), "{}", text(&merged));
+            assert_same(&at(out), &at("whole"));
+        }
+    }
+    refused(&["b", "nowhere"], "nowhere: No such file");
+    fs::create_dir(at("empty")).unwrap();
+    refused(&["b", "empty"], "empty: holds no training run");
+
+    // Another seed under this one's name, another recipe's config, other numbers, half a file.
+    let checkpoint = trained(&at("b")).join("seed_2/checkpoint.bin");
+    let intact = fs::read(&checkpoint).unwrap();
+    fs::copy(trained(&at("b")).join("seed_3/checkpoint.bin"), &checkpoint).unwrap();
+    refused(&["b"], "belongs to another run");
+    let mut other = ictd::train::checkpoint::Checkpoint::from_bytes(&intact).unwrap();
+    other.run.points[0].loss += 1.0;
+    fs::write(&checkpoint, other.to_bytes()).unwrap();
+    refused(&["whole", "b"], "seed_2: other numbers than in ");
+    fs::write(&checkpoint, &intact[..intact.len() / 2]).unwrap();
+    refused(&["b"], "checkpoint.bin: ");
+    fs::write(&checkpoint, &intact).unwrap();
+    let config = trained(&at("b")).join("config.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    fs::write(&config, text.replace("layers = 3", "layers = 2")).unwrap();
+    refused(&["b"], "belongs to another run");
+    fs::write(&config, text.replace("layers = 3", "layers = 0")).unwrap();
+    refused(&["b"], "--layers");
+    fs::write(&config, &text).unwrap();
+    // Here stands another recipe under the name of this one.
+    fs::create_dir_all(at("taken").join(&name)).unwrap();
+    fs::write(
+        at("taken").join(&name).join("config.toml"),
+        text.replace("layers = 3", "layers = 2"),
+    )
+    .unwrap();
+    let before = contents(&at("taken"));
+    let output = merge("taken", &["b"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("another recipe than that of"));
+    assert!(contents(&at("taken")) == before);
+}
