@@ -155,14 +155,6 @@ impl<S: Scalar, const D: usize> Entries<S, D> for Whole {
     }
 }
 
-impl<S: Scalar, const D: usize> Entries<S, D> for &mut Unnormalised<S, D> {
-    type Output = ();
-
-    fn take(self, read: &Read<'_, S, impl Entry<S, D>>) {
-        *self = Whole.take(read);
-    }
-}
-
 /// 1 where x is above 0, 0 elsewhere.
 #[inline(always)]
 fn is_positive<S: Scalar>(x: S) -> S {
@@ -390,8 +382,7 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
         cumulant: usize,
         prior_count: S,
     ) -> Result<Normalised<S, D>, Error> {
-        let mut unnormalised = Unnormalised::ZERO;
-        self.read_to(gamma, cumulant, &mut unnormalised)?;
+        let unnormalised = self.read_to(gamma, cumulant, Whole)?;
         Ok(Normalised::new(&unnormalised, self.weight(), prior_count))
     }
 }

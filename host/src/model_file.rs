@@ -3,9 +3,7 @@
 use crate::error::{Doing, Error};
 use crate::files::{self, Kind};
 use crate::formats::npz::Npz;
-use crate::formats::parameters::{
-    self, Attention, LayerParameters, Mode, ParameterSet, Parameters,
-};
+use crate::formats::parameters::{Attention, LayerParameters, Mode, Parameters};
 use crate::formats::seed_run::{self, PartialParams, SeedLog};
 use crate::formats::{FormatError, Problem};
 use crate::options;
@@ -336,26 +334,20 @@ pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<Parameters, Format
         p: take(token_size * token_size),
         q: take(token_size * token_size),
     });
-    let parameters = Parameters {
-        token_size,
-        layers: layers.collect(),
-        mode: match header.mode {
-            model::Mode::Autoregressive => Mode::Autoregressive,
-            model::Mode::Sequential => Mode::Sequential,
-        },
-        depth: Some(usize::from(header.depth)),
-        attention: Some(attention),
-        gamma: Some(beside[0].into()),
-        context_length: None,
-        lambda: beside[1].into(),
-        set: ParameterSet::Full,
-        prior_count: None,
+    let mode = match header.mode {
+        model::Mode::Autoregressive => Mode::Autoregressive,
+        model::Mode::Sequential => Mode::Sequential,
     };
-    parameters::check_gamma(parameters.gamma)
-        .and_then(|()| parameters::check_lambda(Some(parameters.lambda)))
-        .and_then(|_| parameters.check())
-        .map_err(|problem| problem.in_file(file))?;
-    Ok(parameters)
+    let settings = PartialParams {
+        l: Some(usize::from(header.depth)),
+        gamma: Some(beside[0].into()),
+        lambda: Some(beside[1].into()),
+        ..PartialParams::default()
+    };
+    let described = settings.describe(["L", "attention"], token_size, layers.collect(), mode);
+    let parameters = described.map(|of| Parameters { attention: Some(attention), ..of });
+    let checked = parameters.and_then(|parameters| parameters.check().map(|()| parameters));
+    checked.map_err(|problem| problem.in_file(file))
 }
 
 /// The stored model, in f32, that firmware links, of so many layers.

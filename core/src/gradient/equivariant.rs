@@ -151,7 +151,7 @@ mod tests {
     use crate::layer::{Layer, LayerParameters};
     use crate::linalg::zeros;
     use crate::mask::TdLambda;
-    use crate::normalised::Unnormalised;
+    use crate::normalised::Whole;
     use crate::rng::Rng;
     use crate::statistic::Statistic;
     use nalgebra::{SMatrix, SVector};
@@ -165,8 +165,7 @@ mod tests {
             let (here, next, r) = (phi(), phi(), phi()[0]);
             context.observe(&here, r, &next).unwrap();
         }
-        let mut unnormalised = Unnormalised::ZERO;
-        context.read_to(0.9, 0, &mut unnormalised).unwrap();
+        let unnormalised = context.read_to(0.9, 0, Whole).unwrap();
         Normalised::new(&unnormalised, 7.0, 2.0)
     }
 

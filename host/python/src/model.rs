@@ -71,7 +71,18 @@ impl Model {
         Ok(stream)
     }
 
-    fn check_features(&self, d: usize) -> PyResult<()> {
+    /// Transitions that it can read, by what computes the same bits as the command line.
+    fn transitions(
+        &self,
+        phi: &Numbers2,
+        reward: &Numbers1,
+        phi_next: Option<Numbers2>,
+        terminal: Option<Marks>,
+        end: Option<Marks>,
+    ) -> PyResult<Transitions> {
+        arithmetic::check()?;
+        let data = Transitions::new(phi, reward, phi_next, terminal, end)?;
+        let d = data.d;
         match self.estimator.features() {
             Some(own) if own != d => {
                 Err(refused("phi", format!("{d} features; accepted is {own}, those of the model")))
@@ -79,7 +90,7 @@ impl Model {
             _ if !(1..=MAX_FEATURES).contains(&d) => {
                 Err(refused("phi", format!("{d} features; accepted is 1 to {MAX_FEATURES}")))
             }
-            _ => Ok(()),
+            _ => Ok(data),
         }
     }
 }
@@ -258,9 +269,7 @@ impl Model {
         terminal: Option<Marks<'py>>,
         end: Option<Marks<'py>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        arithmetic::check()?;
-        let data = Transitions::new(&phi, &reward, phi_next, terminal, end)?;
-        self.check_features(data.d)?;
+        let data = self.transitions(&phi, &reward, phi_next, terminal, end)?;
         let queries = match query {
             Some(query) if query.shape()[1] != data.d => {
                 let reason = format!("shape {:?}; accepted is (m, {})", query.shape(), data.d);
@@ -284,9 +293,7 @@ impl Model {
         terminal: Option<Marks<'py>>,
         end: Option<Marks<'py>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        arithmetic::check()?;
-        let data = Transitions::new(&phi, &reward, phi_next, terminal, end)?;
-        self.check_features(data.d)?;
+        let data = self.transitions(&phi, &reward, phi_next, terminal, end)?;
         let weights = py.detach(|| self.read(&data, gamma)?.weights()).map_err(python)?;
         Ok(weights.to_pyarray(py))
     }
@@ -354,15 +361,11 @@ impl Transitions {
     }
 
     fn observed_by(&self, stream: &mut dyn Stream) -> Result<(), Error> {
-        let d = self.d;
-        let row = |numbers: &[f64], i: usize| numbers[i * d..(i + 1) * d].to_vec();
-        for (i, reward) in self.reward.iter().enumerate() {
-            let next = match &self.phi_next {
-                Some(next) => row(next, i),
-                None => row(&self.phi, i + 1),
-            };
-            let next = Some(next.as_slice()).filter(|_| !self.terminal[i]);
-            stream.observe(&row(&self.phi, i), *reward, next)?;
+        let next = self.phi_next.as_deref().unwrap_or_else(|| &self.phi[self.d..]);
+        let rows = self.phi.chunks_exact(self.d).zip(next.chunks_exact(self.d));
+        for (i, ((phi, next), reward)) in rows.zip(&self.reward).enumerate() {
+            let next = Some(next).filter(|_| !self.terminal[i]);
+            stream.observe(phi, *reward, next)?;
             if self.end[i] && !self.terminal[i] {
                 stream.end_episode();
             }

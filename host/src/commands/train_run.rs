@@ -74,7 +74,7 @@ pub(super) fn summarise(
     options: &Train,
     info: Option<RunInfo>,
 ) -> Result<(Report, Vec<String>), Error> {
-    let mut summary = directory.summary(options)?;
+    let summary = directory.summary(options)?;
     let recipe = &summary.options.recipe;
     let sequential = recipe.mode == Mode::Sequential;
     let seeds: Vec<_> = (summary.runs.iter())
@@ -96,10 +96,7 @@ pub(super) fn summarise(
     records.put(CONFIG, summary.config.as_str());
     records.put(RESULTS, format!("{:#}\n", report.to_value()));
     report.text = text(recipe, &summary.runs);
-    let runs = [(RUN, std::mem::take(&mut summary.runs))];
-    put_records(&runs, Default::default(), &mut records)?;
-    let [(_, runs)] = runs;
-    summary.runs = runs;
+    put_records(&[(RUN, summary.runs.as_slice())], Default::default(), &mut records)?;
     records.draw(&ENTRY.pictures(&records)?)?;
     report.files = summary.write(info, &records)?;
     Ok((report, diverged))

@@ -155,7 +155,8 @@ impl Training {
                 }
                 claims.extend(self.claims.iter().map(|claim| claim.judge("", &judged[..])));
                 let on_fresh_tasks = fresh::rows(&judged);
-                let all: Vec<_> = judged.into_iter().map(|run| (run.name, run.seeds)).collect();
+                let all: Vec<_> =
+                    judged.iter().map(|run| (run.name, run.seeds.as_slice())).collect();
                 put_records(&all, on_fresh_tasks, records)?;
                 Ok((found, claims))
             },

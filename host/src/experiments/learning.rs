@@ -117,7 +117,7 @@ pub struct SeedRow {
 /// # Errors
 /// As [`Records::put_csv`].
 pub fn put_records(
-    runs: &[(&str, Vec<SeedRun>)],
+    runs: &[(&str, &[SeedRun])],
     (more_curves, more_seeds): (Vec<CurveRow>, Vec<SeedRow>),
     records: &mut Records,
 ) -> Result<(), Error> {

@@ -162,9 +162,13 @@ pub fn make_folders(path: &Path) -> io::Result<()> {
     if is_folder(path) {
         return Ok(());
     }
+    make_folders(parent(path))?;
     faults::before()?;
-    fs::create_dir_all(path)?;
-    sync_folder(parent(path))
+    match fs::create_dir(path) {
+        // Another process may have been faster.
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists || !is_folder(path) => Err(e),
+        _ => sync_folder(parent(path)),
+    }
 }
 
 /// Makes a folder in a run directory.

@@ -18,6 +18,7 @@ mod error;
 mod npy;
 pub mod npz;
 pub mod parameters;
+mod safetensors;
 pub mod seed_run;
 pub mod signal_table;
 pub mod tensorboard;

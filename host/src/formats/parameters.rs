@@ -1,34 +1,14 @@
-//! P and Q as a `.safetensors` file.
-//!
-//! The tensors bear the names of the authors' PyTorch module, so that its
-//! `load_state_dict(safetensors.torch.load_file(path))` takes the file as it is:
-//!
-//! | tensor | dtype and shape | |
-//! |---|---|---|
-//! | `attn.P`, `attn.Q` | F32 (2d+1, 2d+1) | autoregressive: the one pair that all layers share |
-//! | `layers.0.P`, `layers.0.Q`, `layers.1.P`, ... | F32 (2d+1, 2d+1) | sequential: a pair per layer |
-//!
-//! The file's metadata (all strings) say the rest: `d`, `L`, `mode` (`auto`, `sequential`),
-//! `attention` (`linear`, `softmax`), `gamma`, `n` (the context length trained with), `lambda` (of TD(lambda)'s
-//! mask), `parameters` (`equivariant`: each layer is the dense form of ten numbers), `prior_count` (of contexts
-//! that are read without units), and `crc32` over all of it, since the format has no checksum of its own. The
-//! reader also takes files without metadata, F64 tensors (rounded to F32), F16 and BF16 ones, and the plain
-//! names `P` and `Q` with shape (2d+1, 2d+1) or
-//! (L, 2d+1, 2d+1).
+//! P and Q, and what files say of them beside their numbers, by whatever names: `params.json`, the metadata of a
+//! `.safetensors` file, the header of a stored model.
 
-use super::error::Names;
-use super::npy::float16;
+use super::error::excerpt;
 use super::{FormatError, Problem};
-use crate::options::typed;
 use clap::ValueEnum;
 use ictd_core::layer::{EquivariantLayer, Layer};
 use ictd_core::scalar::{Real, Scalar};
 use nalgebra::SMatrix;
-use safetensors::{Dtype, SafeTensors};
-use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use serde::Deserialize;
 use std::path::Path;
-use std::str::FromStr;
 pub use trainer::recipe::{Attention, Mode, ParameterSet};
 
 /// The largest token size that a reader accepts: d = 64.
@@ -66,22 +46,6 @@ pub struct Parameters {
     pub set: ParameterSet,
     /// n_0 of contexts that are read without units; none for contexts as they are.
     pub prior_count: Option<f64>,
-}
-
-/// The mode of that name; otherwise what is accepted.
-pub(super) fn mode_named(text: &str) -> Result<Mode, &'static str> {
-    Mode::from_str(text, false).map_err(|_| "auto or sequential")
-}
-
-/// The attention of that name, also by the authors'; otherwise what is accepted.
-pub(super) fn attention_named(text: &str) -> Result<Attention, &'static str> {
-    let text = if text == "identity" { "linear" } else { text };
-    Attention::from_str(text, false).map_err(|_| "linear (or identity) or softmax")
-}
-
-/// The set of that name; otherwise what is accepted.
-pub(super) fn set_named(text: &str) -> Result<ParameterSet, &'static str> {
-    ParameterSet::from_str(text, false).map_err(|_| "full or equivariant")
 }
 
 impl LayerParameters {
@@ -135,52 +99,6 @@ impl Parameters {
         (self.token_size - 1) / 2
     }
 
-    /// The content of a `.safetensors` file. Equal parameters make equal bytes.
-    pub fn to_safetensors(&self) -> Vec<u8> {
-        let shape = [self.token_size; 2];
-        let tensors: Vec<_> = (self.layers.iter().enumerate())
-            .flat_map(|(l, layer)| {
-                let prefix = match self.mode {
-                    Mode::Autoregressive => "attn".to_owned(),
-                    Mode::Sequential => format!("layers.{l}"),
-                };
-                [(format!("{prefix}.P"), &layer.p), (format!("{prefix}.Q"), &layer.q)]
-            })
-            .map(|(name, x)| (name, x.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>()))
-            .collect();
-        let mut metadata = self.metadata();
-        let mut checksum = Checksum::new(&metadata);
-        let mut by_name: Vec<_> = tensors.iter().collect();
-        by_name.sort_unstable();
-        for (name, bytes) in by_name {
-            checksum.add_tensor(name, Dtype::F32, &shape, bytes);
-        }
-        metadata.insert(CHECKSUM.to_owned(), checksum.finish());
-
-        // The crate's own writer orders the metadata at random.
-        let mut header = Map::new();
-        header.insert("__metadata__".to_owned(), json!(metadata));
-        let mut end = 0;
-        for (name, bytes) in &tensors {
-            let start = end;
-            end += bytes.len();
-            let info = json!({ "dtype": "F32", "shape": shape, "data_offsets": [start, end] });
-            header.insert(name.clone(), info);
-        }
-        let mut header = Value::Object(header).to_string().into_bytes();
-        header.resize(header.len().next_multiple_of(8), b' ');
-        let mut file = (header.len() as u64).to_le_bytes().to_vec();
-        file.extend(header);
-        tensors.into_iter().for_each(|(_, bytes)| file.extend(bytes));
-        file
-    }
-
-    /// Reads the content of a `.safetensors` file; `file` is for messages.
-    /// Errors: [`Problem::Malformed`], [`Problem::MissingArray`], [`Problem::Unusable`].
-    pub fn from_safetensors(file: &Path, bytes: &[u8]) -> Result<Self, FormatError> {
-        read(bytes).map_err(|problem| problem.in_file(file))
-    }
-
     /// The ten numbers of each layer, if those were trained.
     pub fn ten_numbers(&self) -> Option<Vec<EquivariantLayer<f32>>> {
         let d = self.feature_dimension();
@@ -217,65 +135,112 @@ impl Parameters {
         }
         Ok(())
     }
-
-    fn metadata(&self) -> BTreeMap<String, String> {
-        let mut metadata = BTreeMap::from([
-            ("format".to_owned(), "pt".to_owned()),
-            ("d".to_owned(), self.feature_dimension().to_string()),
-            ("mode".to_owned(), typed(&self.mode)),
-        ]);
-        let mut put = |key: &str, value: Option<String>| {
-            if let Some(value) = value {
-                metadata.insert(key.to_owned(), value);
-            }
-        };
-        put("L", self.depth.map(|x| x.to_string()));
-        put("attention", self.attention.as_ref().map(typed));
-        put("gamma", self.gamma.map(|x| x.to_string()));
-        put("n", self.context_length.map(|x| x.to_string()));
-        put("lambda", (self.lambda != 0.0).then(|| self.lambda.to_string()));
-        put("parameters", (self.set != ParameterSet::Full).then(|| typed(&self.set)));
-        put("prior_count", self.prior_count.map(|x| x.to_string()));
-        metadata
-    }
 }
 
 /// The most layers that a file may say: as many as a stored model can have.
 const MOST_LAYERS: usize = 65_535;
 
-/// Refuses a number of layers that no model has; 0 says nothing.
-pub(super) fn check_depth(entry: &str, depth: Option<usize>) -> Result<Option<usize>, Problem> {
-    match depth.filter(|l| *l > 0) {
-        Some(l) if l > MOST_LAYERS => {
-            Err(Problem::entry(entry, l, format!("an integer from 1 to {MOST_LAYERS}")))
+/// What is needed here of a `params.json`, which may be foreign; each may be absent.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct PartialParams {
+    /// d.
+    pub d: Option<usize>,
+    /// n.
+    pub n: Option<usize>,
+    /// L.
+    pub l: Option<usize>,
+    /// The discount.
+    pub gamma: Option<f64>,
+    /// The trace decay of TD(lambda)'s mask; absent for TD(0)'s.
+    pub lambda: Option<f64>,
+    /// `equivariant` if ten numbers a layer were trained; absent for all of P and Q.
+    pub parameters: Option<String>,
+    /// n_0 of contexts that are read without units; absent for contexts as they are.
+    pub prior_count: Option<f64>,
+    /// `identity` or `softmax`.
+    pub activation: Option<String>,
+    /// `auto` or `sequential`.
+    pub mode: Option<String>,
+}
+
+impl PartialParams {
+    /// Reads the content of a `params.json`; `file` is for messages.
+    /// Errors: [`Problem::Malformed`], saying line and column.
+    pub fn from_json(file: &Path, bytes: &[u8]) -> Result<Self, FormatError> {
+        serde_json::from_slice(bytes)
+            .map_err(|error| Problem::malformed("params.json", error).in_file(file))
+    }
+
+    /// The mode, if it is said.
+    pub(super) fn mode(&self) -> Result<Option<Mode>, Problem> {
+        named("mode", self.mode.as_deref(), "auto or sequential")
+    }
+
+    /// These layers, with what is said of them; `l` and `attention` are the names that the file has for L and
+    /// the attention. The numbers are not looked at: [`Parameters::check`].
+    /// Errors: [`Problem::Unusable`] for what contradicts the layers, or what no transformer of the core has.
+    pub(crate) fn describe(
+        &self,
+        [l, attention]: [&str; 2],
+        token_size: usize,
+        layers: Vec<LayerParameters>,
+        mode: Mode,
+    ) -> Result<Parameters, Problem> {
+        // `d` only repeats what the shapes say; a contradiction means that the file is not what it seems.
+        let d = (token_size - 1) / 2;
+        if let Some(other) = self.d.filter(|x| *x != d) {
+            return Err(Problem::entry("d", other, format!("{d}, as P has it")));
         }
-        depth => Ok(depth),
+        // 0 says nothing.
+        let said = self.l.filter(|l| *l > 0);
+        if let Some(other) = said.filter(|l| *l > MOST_LAYERS) {
+            return Err(Problem::entry(l, other, format!("an integer from 1 to {MOST_LAYERS}")));
+        }
+        let stored = (mode == Mode::Sequential).then_some(layers.len());
+        if let (Some(other), Some(stored)) = (said.filter(|_| said != stored), stored) {
+            return Err(Problem::entry(l, other, format!("{stored}, the layers of P")));
+        }
+        if let Some(gamma) = self.gamma.filter(|g| !(0.0..1.0).contains(g)) {
+            return Err(Problem::entry("gamma", gamma, "a number in [0, 1)"));
+        }
+        let lambda = self.lambda.unwrap_or_default();
+        if !(0.0..=1.0).contains(&lambda) {
+            return Err(Problem::entry("lambda", lambda, "a number in [0, 1]"));
+        }
+        if let Some(n) = self.prior_count.filter(|n| !(*n > 0.0 && *n < f64::INFINITY)) {
+            return Err(Problem::entry("prior_count", n, "a number above 0"));
+        }
+        // The authors' name for it.
+        let activation =
+            self.activation.as_deref().map(|x| if x == "identity" { "linear" } else { x });
+        Ok(Parameters {
+            token_size,
+            layers,
+            mode,
+            depth: stored.or(said),
+            attention: named(attention, activation, "linear (or identity) or softmax")?,
+            gamma: self.gamma,
+            context_length: self.n,
+            lambda,
+            set: named::<ParameterSet>(
+                "parameters",
+                self.parameters.as_deref(),
+                "full or equivariant",
+            )?
+            .unwrap_or_default(),
+            prior_count: self.prior_count,
+        })
     }
 }
 
-/// Refuses a discount outside [0, 1).
-pub(crate) fn check_gamma(gamma: Option<f64>) -> Result<(), Problem> {
-    match gamma.filter(|g| !(0.0..1.0).contains(g)) {
-        Some(gamma) => Err(Problem::entry("gamma", gamma, "a number in [0, 1)")),
-        None => Ok(()),
-    }
-}
-
-/// A trace decay from a file; 0 if it says nothing.
-pub(crate) fn check_lambda(lambda: Option<f64>) -> Result<f64, Problem> {
-    let lambda = lambda.unwrap_or_default();
-    if (0.0..=1.0).contains(&lambda) {
-        return Ok(lambda);
-    }
-    Err(Problem::entry("lambda", lambda, "a number in [0, 1]"))
-}
-
-/// A prior count from a file, if it has one.
-pub(super) fn check_prior_count(prior_count: Option<f64>) -> Result<Option<f64>, Problem> {
-    match prior_count.filter(|n| !(*n > 0.0 && *n < f64::INFINITY)) {
-        Some(n) => Err(Problem::entry("prior_count", n, "a number above 0")),
-        None => Ok(prior_count),
-    }
+/// An option's word, if it is there.
+fn named<T: ValueEnum>(
+    entry: &str,
+    text: Option<&str>,
+    accepted: &str,
+) -> Result<Option<T>, Problem> {
+    let refuse = |text: &str| Problem::entry(entry, format!("`{}`", excerpt(text)), accepted);
+    text.map(|text| T::from_str(text, false).map_err(|_| refuse(text))).transpose()
 }
 
 /// K = 2d + 1 for a d from 1 to 64.
@@ -285,326 +250,4 @@ pub(super) fn check_token_size(array: &str, k: usize) -> Result<(), Problem> {
     }
     let accepted = format!("2d + 1 rows and columns, from 3 to {MAX_TOKEN_SIZE}");
     Err(Problem::array(array, format!("matrices of {k} rows"), accepted))
-}
-
-const FORMAT: &str = ".safetensors";
-const CHECKSUM: &str = "crc32";
-
-fn read(bytes: &[u8]) -> Result<Parameters, Problem> {
-    let tensors = SafeTensors::deserialize(bytes).map_err(|e| Problem::malformed(FORMAT, e))?;
-    let (_, header) =
-        SafeTensors::read_metadata(bytes).map_err(|e| Problem::malformed(FORMAT, e))?;
-    let mut metadata: BTreeMap<String, String> =
-        header.metadata().clone().unwrap_or_default().into_iter().collect();
-    if let Some(expected) = metadata.remove(CHECKSUM) {
-        let mut checksum = Checksum::new(&metadata);
-        let mut names = tensors.names();
-        names.sort_unstable();
-        for name in names {
-            let tensor = tensors.tensor(name).map_err(|e| Problem::malformed(FORMAT, e))?;
-            checksum.add_tensor(name, tensor.dtype(), tensor.shape(), tensor.data());
-        }
-        if checksum.finish() != expected {
-            return Err(Problem::malformed(FORMAT, "its checksum is wrong: the file is damaged"));
-        }
-    }
-    let mut parameters = find_layers(&tensors)?;
-    let entry = |key: &str| metadata.get(key).map(String::as_str);
-    // `d` only repeats what the shapes say; a contradiction means that the file is not what it seems.
-    let d = parameters.feature_dimension();
-    if let Some(other) = number::<usize>("d", entry("d"), "an integer")?.filter(|&x| x != d) {
-        return Err(Problem::entry("d", other, format!("{d}, as the tensors have it")));
-    }
-    if let Some(mode) = entry("mode") {
-        let mode = named("mode", mode, mode_named)?;
-        if mode != parameters.mode {
-            let accepted = format!("`{}`, as the tensors' names have it", typed(&parameters.mode));
-            return Err(Problem::entry("mode", format!("`{}`", typed(&mode)), accepted));
-        }
-    }
-    let depth = check_depth("L", number("L", entry("L"), "an integer from 1")?)?;
-    if let (Some(depth), Some(stored)) = (depth, parameters.depth)
-        && depth != stored
-    {
-        return Err(Problem::entry("L", depth, format!("{stored}, as there are tensors")));
-    }
-    parameters.depth = parameters.depth.or(depth);
-    let attention = entry("attention").map(|x| named("attention", x, attention_named));
-    parameters.attention = attention.transpose()?;
-    parameters.gamma = number("gamma", entry("gamma"), "a number in [0, 1)")?;
-    parameters.context_length = number("n", entry("n"), "an integer")?;
-    check_gamma(parameters.gamma)?;
-    parameters.lambda = check_lambda(number("lambda", entry("lambda"), "a number in [0, 1]")?)?;
-    if let Some(set) = entry("parameters") {
-        parameters.set = named("parameters", set, set_named)?;
-    }
-    let prior_count = number("prior_count", entry("prior_count"), "a number above 0")?;
-    parameters.prior_count = check_prior_count(prior_count)?;
-    parameters.check()?;
-    Ok(parameters)
-}
-
-/// The layers under the names of the authors' module, or under plain ones.
-fn find_layers(tensors: &SafeTensors) -> Result<Parameters, Problem> {
-    let names: BTreeSet<&str> = tensors.names().into_iter().collect();
-    let has = |name: &str| names.contains(name);
-    let mut read = Vec::new();
-    let mut pair = |p: &str, q: &str| -> Result<_, Problem> {
-        read.extend([p.to_owned(), q.to_owned()]);
-        Ok((stack(tensors, p)?, stack(tensors, q)?))
-    };
-    let (mode, (ps, qs)) = if has("layers.0.P") {
-        let (mut ps, mut qs) = (Vec::new(), Vec::new());
-        while has(&format!("layers.{}.P", ps.len())) {
-            let l = ps.len();
-            let (p, q) = pair(&format!("layers.{l}.P"), &format!("layers.{l}.Q"))?;
-            ps.extend(p);
-            qs.extend(q);
-        }
-        (Mode::Sequential, (ps, qs))
-    } else if has("attn.P") || !has("P") {
-        (Mode::Autoregressive, pair("attn.P", "attn.Q")?)
-    } else {
-        let (ps, qs) = pair("P", "Q")?;
-        (if ps.len() > 1 { Mode::Sequential } else { Mode::Autoregressive }, (ps, qs))
-    };
-    // A layer that is left out, half a layer or another naming is no part of this model.
-    if let Some(other) = names.iter().find(|name| !read.iter().any(|read| read == *name)) {
-        let accepted = format!("{} alone", Names(read));
-        return Err(Problem::array(other, "not part of the model", accepted));
-    }
-    let token_size = ps.first().map_or(0, |p| p.0);
-    let same = ps.len() == qs.len() && ps.iter().chain(&qs).all(|m| m.0 == token_size);
-    if !same || (mode == Mode::Autoregressive && ps.len() != 1) {
-        let accepted = format!("P and Q of one shape, ({token_size}, {token_size}) in each layer");
-        return Err(Problem::array("Q", "not of the shape of P", accepted));
-    }
-    let layers: Vec<_> =
-        ps.into_iter().zip(qs).map(|(p, q)| LayerParameters { p: p.1, q: q.1 }).collect();
-    Ok(Parameters {
-        token_size,
-        depth: (mode == Mode::Sequential).then_some(layers.len()),
-        layers,
-        mode,
-        attention: None,
-        gamma: None,
-        context_length: None,
-        lambda: 0.0,
-        set: ParameterSet::Full,
-        prior_count: None,
-    })
-}
-
-/// The square matrices of a tensor of shape (K, K) or (l, K, K): K and the numbers of each.
-fn stack(tensors: &SafeTensors, name: &str) -> Result<Vec<(usize, Vec<f32>)>, Problem> {
-    let Ok(tensor) = tensors.tensor(name) else {
-        let mut present: Vec<String> = tensors.names().into_iter().map(str::to_owned).collect();
-        present.sort_unstable();
-        return Err(Problem::MissingArray { array: name.to_owned(), present: Names(present) });
-    };
-    let k = match *tensor.shape() {
-        [a, b] if a == b => a,
-        [_, a, b] if a == b => a,
-        _ => {
-            let reason = format!("shape {:?}", tensor.shape());
-            return Err(Problem::array(name, reason, "(K, K) or (L, K, K) with K = 2d + 1"));
-        }
-    };
-    check_token_size(name, k)?;
-    let numbers: Vec<f32> = match tensor.dtype() {
-        Dtype::F16 => decode(tensor.data(), |b| float16(u16::from_le_bytes(b))),
-        Dtype::BF16 => {
-            decode(tensor.data(), |b| f32::from_bits(u32::from(u16::from_le_bytes(b)) << 16))
-        }
-        Dtype::F32 => decode(tensor.data(), f32::from_le_bytes),
-        Dtype::F64 => decode(tensor.data(), |b| f64::from_le_bytes(b) as f32),
-        other => {
-            return Err(Problem::array(name, format!("dtype {other:?}"), "F16, BF16, F32 or F64"));
-        }
-    };
-    Ok(numbers.chunks_exact(k * k).map(|m| (k, m.to_vec())).collect())
-}
-
-fn decode<const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> f32) -> Vec<f32> {
-    bytes.as_chunks().0.iter().map(|&chunk| number(chunk)).collect()
-}
-
-fn number<T: FromStr>(key: &str, text: Option<&str>, accepted: &str) -> Result<Option<T>, Problem> {
-    let refuse = |text: &str| Problem::entry(key, super::error::excerpt(text), accepted);
-    text.map(|text| text.parse().map_err(|_| refuse(text))).transpose()
-}
-
-fn named<T>(
-    key: &str,
-    text: &str,
-    read: fn(&str) -> Result<T, &'static str>,
-) -> Result<T, Problem> {
-    read(text).map_err(|accepted| Problem::entry(key, super::error::excerpt(text), accepted))
-}
-
-/// CRC-32 over the metadata and the tensors, in the order of their names.
-struct Checksum(crc32fast::Hasher);
-
-impl Checksum {
-    fn new(metadata: &BTreeMap<String, String>) -> Self {
-        let mut checksum = Checksum(crc32fast::Hasher::new());
-        for (key, value) in metadata {
-            checksum.add(key.as_bytes());
-            checksum.add(value.as_bytes());
-        }
-        checksum
-    }
-
-    fn add_tensor(&mut self, name: &str, dtype: Dtype, shape: &[usize], bytes: &[u8]) {
-        self.add(name.as_bytes());
-        self.add(format!("{dtype:?} {shape:?}").as_bytes());
-        self.add(bytes);
-    }
-
-    /// Each piece with its length, so that no two sequences look alike.
-    fn add(&mut self, bytes: &[u8]) {
-        self.0.update(&(bytes.len() as u64).to_le_bytes());
-        self.0.update(bytes);
-    }
-
-    fn finish(self) -> String {
-        format!("{:08x}", self.0.finalize())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::tests::{FILE, assert_survives_corruption};
-    use super::*;
-
-    fn example(mode: Mode) -> Parameters {
-        let layer = |x: f32| LayerParameters {
-            p: (0..9).map(|i| x + i as f32).collect(),
-            q: (0..9).map(|i| x - i as f32 / 7.0).collect(),
-        };
-        let layers = match mode {
-            Mode::Autoregressive => vec![layer(0.5)],
-            Mode::Sequential => vec![layer(0.5), layer(-3.0)],
-        };
-        Parameters {
-            token_size: 3,
-            depth: Some(2),
-            layers,
-            mode,
-            attention: Some(Attention::Softmax),
-            gamma: Some(0.9),
-            context_length: Some(30),
-            lambda: if mode == Mode::Sequential { 0.5 } else { 0.0 },
-            set: ParameterSet::Full,
-            prior_count: None,
-        }
-    }
-
-    /// The dense form of ten numbers a layer, for d = 2.
-    fn equivariant() -> Parameters {
-        let layer = |x: f32| EquivariantLayer {
-            p: [x, -0.5, 0.25, 0.75, 1.5],
-            q: [0.0, x, 0.0, -1.0, 0.125],
-        };
-        let dense = |x| LayerParameters::from_layer(&layer(x).dense::<2, 5>());
-        Parameters {
-            token_size: 5,
-            layers: vec![dense(0.5), dense(-2.0)],
-            attention: Some(Attention::Linear),
-            set: ParameterSet::Equivariant,
-            prior_count: Some(6.0),
-            ..example(Mode::Sequential)
-        }
-    }
-
-    #[test]
-    fn ten_numbers_are_read_back_from_their_dense_form_and_from_no_other() {
-        let parameters = equivariant();
-        assert_eq!(read(&parameters.to_safetensors()).unwrap(), parameters);
-        let numbers = parameters.ten_numbers().unwrap();
-        assert_eq!((numbers[1].p[0], numbers[1].p[1], numbers[0].q[1]), (-2.0, -0.5, 0.5));
-        for at in 0..25 {
-            let mut other = parameters.clone();
-            other.layers[1].q[at] += 1.0;
-            let is_read = read(&other.to_safetensors()).is_ok();
-            // q5 stands alone.
-            assert_eq!(is_read, at == 24, "{at}");
-        }
-        let negative = Parameters { prior_count: Some(-1.0), ..parameters };
-        let message = read(&negative.to_safetensors()).unwrap_err().to_string();
-        assert!(message.contains("`prior_count`: -1; accepted is a number above 0"), "{message}");
-    }
-
-    fn read(bytes: &[u8]) -> Result<Parameters, FormatError> {
-        Parameters::from_safetensors(Path::new(FILE), bytes)
-    }
-
-    /// P and Q alone: what a damaged name of a metadata entry must not change.
-    fn read_layers(bytes: &[u8]) -> Result<Vec<LayerParameters>, FormatError> {
-        Ok(read(bytes)?.layers)
-    }
-
-    #[test]
-    fn what_is_written_is_read_back() {
-        for mode in [Mode::Autoregressive, Mode::Sequential] {
-            let parameters = example(mode);
-            let bytes = parameters.to_safetensors();
-            assert_eq!(read(&bytes).unwrap(), parameters);
-            assert_eq!(bytes, parameters.to_safetensors());
-        }
-    }
-
-    #[test]
-    fn every_truncation_and_bit_flip_is_an_error_or_changes_nothing() {
-        for mode in [Mode::Autoregressive, Mode::Sequential] {
-            assert_survives_corruption(&example(mode).to_safetensors(), read_layers);
-            assert_survives_corruption(&example(mode).to_safetensors(), read);
-        }
-        assert_survives_corruption(&equivariant().to_safetensors(), read);
-    }
-
-    #[test]
-    fn files_of_others_are_read_without_metadata() {
-        let plain = |name: &str, dtype: &str, numbers: &[f64]| {
-            let data: Vec<u8> = match dtype {
-                "F64" => numbers.iter().flat_map(|x| x.to_le_bytes()).collect(),
-                _ => numbers.iter().flat_map(|&x| (x as f32).to_le_bytes()).collect(),
-            };
-            (name.to_owned(), dtype.to_owned(), data)
-        };
-        let numbers: Vec<f64> = (0..18).map(f64::from).collect();
-        let tensors = [plain("P", "F64", &numbers), plain("Q", "F32", &numbers)];
-        let mut header = Map::new();
-        let mut body: Vec<u8> = Vec::new();
-        for (name, dtype, data) in &tensors {
-            let offsets = [body.len(), body.len() + data.len()];
-            body.extend(data);
-            header.insert(
-                name.clone(),
-                json!({ "dtype": dtype, "shape": [2, 3, 3], "data_offsets": offsets }),
-            );
-        }
-        let header = Value::Object(header).to_string();
-        let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
-        bytes.extend(header.as_bytes());
-        bytes.extend(body);
-        let parameters = read(&bytes).unwrap();
-        assert_eq!((parameters.mode, parameters.depth), (Mode::Sequential, Some(2)));
-        assert_eq!(parameters.layers[1].p[8], 17.0);
-        assert_eq!(parameters.gamma, None);
-    }
-
-    #[test]
-    fn a_number_that_is_not_finite_is_named_by_row_and_column() {
-        let mut parameters = example(Mode::Sequential);
-        parameters.layers[1].q[5] = f32::NAN;
-        let message = read(&parameters.to_safetensors()).unwrap_err().to_string();
-        assert!(message.contains("`Q of layer 1`: NaN in row 1, column 2"), "{message}");
-    }
-
-    #[test]
-    fn missing_tensors_are_named() {
-        let message = read(b"\x02\0\0\0\0\0\0\0{}").unwrap_err().to_string();
-        assert!(message.contains("`attn.P` is missing"), "{message}");
-    }
 }

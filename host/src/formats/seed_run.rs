@@ -13,16 +13,12 @@
 //! | `sensitivity cos sim` | float64 (T) | sensitivity similarity, SS |
 //! | `P`, `Q` | float32 (T, l, 2d+1, 2d+1) | the parameters, unaligned and unscaled |
 
-use super::error::excerpt;
 use super::npy::tuple;
 use super::npz::{self, Npz};
-use super::parameters::{
-    self, LayerParameters, Mode, Parameters, attention_named, mode_named, set_named,
-};
+pub use super::parameters::PartialParams;
+use super::parameters::{LayerParameters, Mode, Parameters, check_token_size};
 use super::{Array, Data, FormatError, Problem};
-use serde::Deserialize;
 use std::io::{self, Read, Seek};
-use std::path::Path;
 
 /// The name of the arrays' file in a seed's folder.
 pub const DATA_FILE: &str = "data.npz";
@@ -56,38 +52,6 @@ pub struct LogPoint {
     pub sensitivity_similarity: f64,
     /// The stored layers: one if autoregressive, L if sequential.
     pub layers: Vec<LayerParameters>,
-}
-
-/// What a foreign `params.json` says of what is needed here; each may be absent.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-pub struct PartialParams {
-    /// d.
-    pub d: Option<usize>,
-    /// n.
-    pub n: Option<usize>,
-    /// L.
-    pub l: Option<usize>,
-    /// The discount.
-    pub gamma: Option<f64>,
-    /// The trace decay of TD(lambda)'s mask; absent for TD(0)'s.
-    pub lambda: Option<f64>,
-    /// `equivariant` if ten numbers a layer were trained; absent for all of P and Q.
-    pub parameters: Option<String>,
-    /// n_0 of contexts that are read without units; absent for contexts as they are.
-    pub prior_count: Option<f64>,
-    /// `identity` or `softmax`.
-    pub activation: Option<String>,
-    /// `auto` or `sequential`.
-    pub mode: Option<String>,
-}
-
-impl PartialParams {
-    /// Reads the content of a `params.json`; `file` is for messages.
-    /// Errors: [`Problem::Malformed`], saying line and column.
-    pub fn from_json(file: &Path, bytes: &[u8]) -> Result<Self, FormatError> {
-        serde_json::from_slice(bytes)
-            .map_err(|error| Problem::malformed("params.json", error).in_file(file))
-    }
 }
 
 impl SeedLog {
@@ -171,51 +135,14 @@ impl SeedLog {
         point: &LogPoint,
         settings: &PartialParams,
     ) -> Result<Parameters, Problem> {
-        let d = (self.token_size - 1) / 2;
-        if let Some(other) = settings.d.filter(|&x| x != d) {
-            return Err(Problem::entry("d", other, format!("{d}, as `P` has it")));
-        }
-        let quoted = |text: &str| format!("`{}`", excerpt(text));
-        let mode = match &settings.mode {
-            // One layer of its own looks like one that all share.
-            Some(text) => {
-                mode_named(text).map_err(|ok| Problem::entry("mode", quoted(text), ok))?
-            }
-            None => self.mode,
-        };
         let stored = point.layers.len();
-        let depth = match mode {
-            Mode::Sequential => Some(stored),
-            Mode::Autoregressive if stored == 1 => parameters::check_depth("l", settings.l)?,
-            Mode::Autoregressive => {
-                let accepted = format!("sequential, since `P` has {stored} layers");
-                return Err(Problem::entry("mode", "`auto`", accepted));
-            }
-        };
-        if let (Mode::Sequential, Some(l)) = (mode, settings.l)
-            && l != stored
-        {
-            return Err(Problem::entry("l", l, format!("{stored}, the layers of `P`")));
+        // One layer of its own looks like one that all share.
+        let mode = settings.mode()?.unwrap_or(self.mode);
+        if mode == Mode::Autoregressive && stored > 1 {
+            let accepted = format!("sequential, since `P` has {stored} layers");
+            return Err(Problem::entry("mode", "`auto`", accepted));
         }
-        let attention = settings.activation.as_ref().map(|text| {
-            attention_named(text).map_err(|ok| Problem::entry("activation", quoted(text), ok))
-        });
-        let set = settings.parameters.as_ref().map(|text| {
-            set_named(text).map_err(|ok| Problem::entry("parameters", quoted(text), ok))
-        });
-        parameters::check_gamma(settings.gamma)?;
-        Ok(Parameters {
-            token_size: self.token_size,
-            layers: point.layers.clone(),
-            mode,
-            depth,
-            attention: attention.transpose()?,
-            gamma: settings.gamma,
-            context_length: settings.n,
-            lambda: parameters::check_lambda(settings.lambda)?,
-            set: set.transpose()?.unwrap_or_default(),
-            prior_count: parameters::check_prior_count(settings.prior_count)?,
-        })
+        settings.describe(["l", "activation"], self.token_size, point.layers.clone(), mode)
     }
 }
 
@@ -242,7 +169,7 @@ fn stack<R: Read + Seek>(
     if shape.contains(&0) {
         return Err(refuse("at least one log point and one layer"));
     }
-    parameters::check_token_size(name, shape[2]).map_err(|e| e.in_file(npz.file()))?;
+    check_token_size(name, shape[2]).map_err(|e| e.in_file(npz.file()))?;
     Ok((shape, array.to_f32()))
 }
 
@@ -265,6 +192,7 @@ fn column<R: Read + Seek>(
 mod tests {
     use super::super::tests::{FILE, assert_survives_corruption};
     use super::*;
+    use std::path::Path;
 
     fn example() -> SeedLog {
         let layer = |x: f32| LayerParameters { p: vec![x; 9], q: vec![-x; 9] };
@@ -324,7 +252,7 @@ mod tests {
             log.parameters(&log.points[0], &settings).unwrap_err().to_string()
         };
         let message = refuse(PartialParams { d: Some(4), ..Default::default() });
-        assert_eq!(message, "`d`: 4; accepted is 1, as `P` has it");
+        assert_eq!(message, "`d`: 4; accepted is 1, as P has it");
         let message = refuse(PartialParams { mode: Some("auto".into()), ..Default::default() });
         assert!(message.contains("sequential, since `P` has 2 layers"), "{message}");
         let message =

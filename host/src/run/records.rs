@@ -310,7 +310,7 @@ fn foreign(path: &Path) -> io::Result<Option<String>> {
     Ok(found)
 }
 
-/// Writes several files of a folder in a run directory, each whole.
+/// Writes several files of a folder in a run directory, each whole; they are on the disk then, under their names.
 /// Errors: [`Error::Write`], naming the file.
 pub fn write_all<'a>(
     folder: &Path,
@@ -325,7 +325,7 @@ pub fn write_all<'a>(
     for (file, path) in complete {
         file.publish().map_err(|e| Error::write(&path, e))?;
     }
-    Ok(())
+    files::sync_folder(folder).map_err(|e| Error::write(folder, e))
 }
 
 /// Writes one file atomically: to a temporary name in its directory, then renamed.

@@ -4,8 +4,8 @@
 //! | file | content |
 //! |---|---|
 //! | `checkpoint.bin` | the seed's whole state ([`Checkpoint`]), also after its end |
-//! | `metrics.csv` | a row per log point: tasks and [`METRICS`] |
-//! | `elements.csv` | a row per log point and stored layer: tasks, layer, the sign that P and Q were multiplied with, and [`ELEMENTS`] |
+//! | `metrics.csv` | a row per log point: tasks and [`METRICS`](trainer::log::METRICS) |
+//! | `elements.csv` | a row per log point and stored layer: tasks, layer, the sign that P and Q were multiplied with, and [`ELEMENTS`](trainer::log::ELEMENTS) |
 //! | `data.npz`, `params.json` | the log as the authors' code writes and reads it |
 //! | `parameters.safetensors` | the final P and Q |
 //! | `two_heads.npz` | of two heads, in the place of these three: the final P1, Q1, W1, P2, Q2, W2, float32 (l, 2d+2, 2d+2) |
@@ -19,34 +19,29 @@
 //! copying folders of seeds that were trained elsewhere are one thing.
 
 use super::events::EventFiles;
-use super::options::{
-    Attention, Model, ParameterSet, Recipe, TaskKind, Train, folder_of, recipe_named, recipe_text,
-};
+use super::options::{Model, Recipe, Train, folder_of, recipe_named, recipe_text};
+use super::seed_files::{self, PARAMETERS, TWO_HEADS};
+pub use super::seed_files::{final_parameters, seed_params};
 use crate::error::Error;
 use crate::files::{self, Kind};
-use crate::formats::parameters::{LayerParameters, Parameters};
-use crate::formats::seed_run::{DATA_FILE, LogPoint, PARAMS_FILE, SeedLog};
-use crate::formats::{Array, Data, Problem, npz, tensorboard};
-use crate::options::typed;
+use crate::formats::seed_run::{DATA_FILE, PARAMS_FILE};
+use crate::formats::{Problem, tensorboard};
 use crate::run::config;
 use crate::run::info::{self, Outcome, RunInfo};
 use crate::run::lock::{self, RunLock};
 use crate::run::progress;
 use crate::run::records::{Records, RunDirectory, write_all, write_atomic};
-use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 use trainer::checkpoint::Checkpoint;
-use trainer::log::{ELEMENTS, METRICS, Matrices, Point, SeedRun};
+use trainer::log::SeedRun;
 
 /// The options of the run, as `--config` takes them.
 pub const CONFIG: &str = "config.toml";
 const CHECKPOINT: &str = "checkpoint.bin";
-const PARAMETERS: &str = "parameters.safetensors";
-const TWO_HEADS: &str = "two_heads.npz";
 /// What `--json` says, written at the end of the run.
 pub const RESULTS: &str = "results.json";
 
@@ -312,7 +307,6 @@ impl TrainDirectory {
     /// Writes a finished seed's records, unless they are there.
     /// Errors: [`Error::Write`].
     pub fn finish(&self, run: &SeedRun) -> Result<(), Error> {
-        let recipe = &self.recipe;
         let path = self.seed_path(run.seed);
         if let Some(events) = &self.events {
             events.write(&path, run)?;
@@ -320,33 +314,7 @@ impl TrainDirectory {
         if self.is_recorded(run.seed) {
             return Ok(());
         }
-        let mut records = Records::new();
-        let row = |p: &Point| (p.tasks, METRICS.map(|m| (m.of)(p)));
-        let rows: Vec<_> = run.points.iter().map(row).collect();
-        records.put_table(
-            "metrics.csv",
-            &[&["tasks"][..], &METRICS.map(|m| m.name)].concat(),
-            &rows,
-        )?;
-        let rows = run.points.iter().flat_map(|p| {
-            let row = |(layer, m): (usize, &Matrices)| {
-                (p.tasks, layer, m.element.sign, ELEMENTS.map(|e| (e.of)(&m.element)))
-            };
-            p.layers.iter().enumerate().map(row).collect::<Vec<_>>()
-        });
-        let rows: Vec<_> = rows.collect();
-        if !rows.is_empty() {
-            let head = [&["tasks", "layer", "sign"][..], &ELEMENTS.map(|e| e.name)].concat();
-            records.put_table("elements.csv", &head, &rows)?;
-        }
-        if recipe.heads == 2 {
-            let parameters = two_heads_npz(2 * recipe.dim + 2, &run.parameters);
-            let parameters = parameters.map_err(|e| Error::write(&path.join(TWO_HEADS), e))?;
-            records.put(TWO_HEADS, parameters);
-        } else if recipe.model == Model::Transformer {
-            put_interchange(recipe, run, &mut records)?;
-        }
-        write_all(&path, records.files())
+        write_all(&path, seed_files::records(&self.recipe, run)?.files())
     }
 
     /// What is there to be said of all seeds that have finished, whoever trained them.
@@ -435,109 +403,6 @@ impl Summary<'_> {
     }
 }
 
-/// P, Q and W of both heads of each stored layer, (k, k) each, row by row.
-fn two_heads_npz(k: usize, parameters: &[f32]) -> std::io::Result<Vec<u8>> {
-    let names = ["P1", "Q1", "W1", "P2", "Q2", "W2"];
-    let stored = parameters.len() / (names.len() * k * k);
-    let matrix = |m: usize| {
-        let of_layer = |l: usize| {
-            let at = (l * names.len() + m) * k * k;
-            // The core's columns as rows.
-            (0..k * k).map(move |i| parameters[at + i % k * k + i / k])
-        };
-        Array {
-            shape: vec![stored, k, k],
-            data: Data::F32((0..stored).flat_map(of_layer).collect()),
-        }
-    };
-    let matrices: Vec<_> = (0..names.len()).map(matrix).collect();
-    npz::to_bytes(&names.into_iter().zip(&matrices).collect::<Vec<_>>())
-}
-
-/// The files that other tools read.
-fn put_interchange(recipe: &Recipe, run: &SeedRun, records: &mut Records) -> Result<(), Error> {
-    let points = run.points.iter().map(|p| LogPoint {
-        mrps: p.tasks,
-        alpha: p.alpha,
-        value_difference: p.vd,
-        implicit_weight_similarity: p.iws,
-        sensitivity_similarity: p.ss,
-        layers: layers(p),
-    });
-    let log = SeedLog { token_size: run.token_size, mode: recipe.mode, points: points.collect() };
-    let data = log.to_npz().map_err(|e| Error::file(Path::new(DATA_FILE), e))?;
-    records.put(DATA_FILE, data);
-    records.put(PARAMS_FILE, seed_params(recipe, run.seed).to_string());
-    if let Some(parameters) = final_parameters(recipe, run) {
-        records.put(PARAMETERS, parameters.to_safetensors());
-    }
-    Ok(())
-}
-
-fn layers(point: &Point) -> Vec<LayerParameters> {
-    point.layers.iter().map(|m| LayerParameters { p: m.p.clone(), q: m.q.clone() }).collect()
-}
-
-/// The transformer that a seed ended with; none of an empty log.
-pub fn final_parameters(recipe: &Recipe, run: &SeedRun) -> Option<Parameters> {
-    Some(Parameters {
-        token_size: run.token_size,
-        layers: layers(run.last()?),
-        mode: recipe.mode,
-        depth: Some(recipe.layers),
-        attention: Some(recipe.attention),
-        gamma: Some(recipe.gamma),
-        context_length: Some(recipe.context),
-        lambda: recipe.lambda,
-        set: recipe.parameters,
-        prior_count: recipe.prior_count(),
-    })
-}
-
-/// The content of `params.json`, with the names of the authors' code in their order.
-pub fn seed_params(recipe: &Recipe, seed: u64) -> Value {
-    let linear = recipe.attention == Attention::Linear;
-    // Theirs know one class; of several the first.
-    let (mrp_class, representable) = match recipe.task.0[..].first().unwrap_or(&TaskKind::Boyan) {
-        TaskKind::Boyan => ("boyan", false),
-        TaskKind::BoyanRepresentable => ("boyan", true),
-        TaskKind::Mdp => ("mdp", true),
-        TaskKind::Loop => ("loop", true),
-        TaskKind::Cartpole | TaskKind::CartpoleAuthors | TaskKind::CartpoleUniform => {
-            ("cartpole", false)
-        }
-    };
-    let mut params = json!({
-        "d": recipe.dim,
-        "s": recipe.states,
-        "n": recipe.context,
-        "l": recipe.layers,
-        "gamma": recipe.gamma,
-        "activation": if linear { "identity" } else { "softmax" },
-        "sample_weight": representable,
-        "mode": typed(&recipe.mode),
-        "n_mrps": recipe.mrps,
-        "mini_batch_size": recipe.batch_size,
-        "n_batch_per_mrp": recipe.batches,
-        "lr": recipe.lr,
-        "weight_decay": recipe.weight_decay,
-        "log_interval": recipe.log_every,
-        "random_seed": seed,
-        "linear": linear,
-        "mrp_class": mrp_class,
-    });
-    if recipe.lambda != 0.0 {
-        params["lambda"] = json!(recipe.lambda);
-    }
-    if recipe.parameters != ParameterSet::Full {
-        params["parameters"] = json!(typed(&recipe.parameters));
-    }
-    if let Some(prior_count) = recipe.prior_count() {
-        params["prior_count"] = json!(prior_count);
-    }
-    params
-}
-
 /// The seed of a folder's name.
 fn seed_of(folder: &Path) -> Option<u64> {
     folder.file_name()?.to_str()?.strip_prefix("seed_")?.parse().ok()
@@ -578,18 +443,4 @@ fn difference(there: &str, here: &str) -> String {
 /// Removes those of the files that are there.
 fn remove_files(directory: &Path, names: &[&str]) -> Result<(), std::io::Error> {
     names.iter().try_for_each(|name| files::remove(&directory.join(name)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::formats::seed_run::PartialParams;
-
-    #[test]
-    fn params_have_the_names_of_the_authors_code_in_their_order() {
-        let json = seed_params(&Recipe::default(), 1).to_string();
-        assert!(json.starts_with(r#"{"d":4,"s":10,"n":30,"l":3,"gamma":0.9,"activation":"#));
-        let read = PartialParams::from_json(Path::new(PARAMS_FILE), json.as_bytes()).unwrap();
-        assert_eq!((read.l, read.mode.as_deref()), (Some(3), Some("auto")));
-    }
 }

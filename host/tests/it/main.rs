@@ -34,3 +34,5 @@ mod train;
 #[cfg(unix)]
 mod transactions;
 mod untrusted;
+#[cfg(target_os = "linux")]
+mod worst_files;

@@ -71,7 +71,7 @@ fn run(directory: &Path, arguments: &str, fault: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
     command.args(arguments.split_whitespace()).current_dir(directory);
     // So that the operations come in one order.
-    if ["train", "sweep", "reproduce", "demo", "import"]
+    if ["train", "sweep", "reproduce", "demo", "import", "predict"]
         .iter()
         .any(|name| arguments.starts_with(name))
     {
@@ -244,6 +244,8 @@ fn prepared(commands: &[&str]) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("data.csv"), DATA).unwrap();
     fs::write(directory.path().join("queries.csv"), "phi_0\n3\n").unwrap();
+    let rows: String = (0..200).map(|i| format!("{}\n", i % 7)).collect();
+    fs::write(directory.path().join("signals.csv"), format!("a\n{rows}")).unwrap();
     for command in commands {
         let output = run(directory.path(), command, "");
         assert!(output.status.code() < Some(2), "{command}: {output:?}");
@@ -290,10 +292,14 @@ fn a_fault_at_any_operation_of_a_run_leaves_the_old_one_or_the_new_one() {
     let evaluated = strike(prepared(&[old]).path(), "evaluate --data data.csv --layers 3", false);
     let demo = strike(prepared(&["demo --tasks 2"]).path(), "demo --tasks 3", false);
     let first = strike(prepared(&[]).path(), "demo --tasks 2", false);
+    // Its predictions are written piece by piece.
+    let predicted = prepared(&["predict signals.csv --gamma 0.5"]);
+    let predicted = strike(predicted.path(), "predict signals.csv --gamma 0.8", false);
     println!(
-        "evaluate: {evaluated:?}, demo again: {demo:?}, demo: {first:?} operations and faults"
+        "evaluate: {evaluated:?}, demo again: {demo:?}, demo: {first:?}, predict: {predicted:?} \
+         operations and faults"
     );
-    assert!(evaluated.0 > 30 && demo.0 > 30 && first.0 > 30);
+    assert!(evaluated.0 > 30 && demo.0 > 30 && first.0 > 30 && predicted.0 > 30);
 }
 
 #[test]

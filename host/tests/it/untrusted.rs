@@ -8,7 +8,8 @@ use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
-const TRAIN: &str = "train --mrps 4 --batches 1 --batch-size 4 --context 6 --log-every 2";
+pub(crate) const TRAIN: &str =
+    "train --mrps 4 --batches 1 --batch-size 4 --context 6 --log-every 2";
 const DATA: &str = "phi_0,phi_1,reward\n1,0,1\n0,1,-1\n1,1,0.5\n0.5,1,2\n1,0,0\n";
 
 fn directory() -> TempDir {
@@ -51,6 +52,11 @@ fn used(_process: u32) -> Option<(u64, f64)> {
 
 /// A command that takes no more than [`MEMORY`] and [`SECONDS`], whatever else the machine does.
 fn bounded(out: &Path, arguments: &str) -> Output {
+    measured(out, arguments).0
+}
+
+/// As [`bounded`], with what it took: KiB, and seconds of a processor.
+pub(crate) fn measured(out: &Path, arguments: &str) -> (Output, (u64, f64)) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_ictd"))
         .args(arguments.split_whitespace())
         .current_dir(out)
@@ -84,7 +90,7 @@ fn bounded(out: &Path, arguments: &str) -> Output {
     let [stdout, stderr] = readers.map(|reader| reader.join().unwrap());
     let output = Output { status, stdout, stderr };
     assert!(code(&output).is_some_and(|code| code <= 2), "{arguments}: {output:?}");
-    output
+    (output, most)
 }
 
 /// A `.safetensors` file of (3, 3) tensors.
@@ -105,7 +111,7 @@ fn safetensors(names: &[&str], metadata: &[(&str, &str)]) -> Vec<u8> {
 }
 
 /// An array as NumPy writes it.
-fn npy(dtype: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+pub(crate) fn npy(dtype: &str, shape: &str, data: &[u8]) -> Vec<u8> {
     let header = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}\n");
     let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
     bytes.extend((header.len() as u16).to_le_bytes());
@@ -115,7 +121,7 @@ fn npy(dtype: &str, shape: &str, data: &[u8]) -> Vec<u8> {
 }
 
 /// A compressed `.npz`.
-fn npz(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
+pub(crate) fn npz(arrays: &[(&str, Vec<u8>)]) -> Vec<u8> {
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for (name, array) in arrays {
         let options = zip::write::SimpleFileOptions::default();

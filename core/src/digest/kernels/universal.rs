@@ -10,7 +10,7 @@ use crate::linalg::scale;
 use crate::mask::{Mask, Td0, TdLambda};
 use crate::model::UniversalModel;
 use crate::nexting::Nexting;
-use crate::normalised::{Normalised, Unnormalised};
+use crate::normalised::{Normalised, Whole};
 use crate::scalar::Scalar;
 use crate::transformer::Transformer;
 
@@ -87,8 +87,7 @@ pub(super) fn universal<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<()
     let mut context = Context::<D, Td0, Growing, S>::new();
     for n in 1..=20 {
         context.observe_transition(&draws.transition())?;
-        let mut unnormalised = Unnormalised::ZERO;
-        context.read_to(S::splat(0.9), 0, &mut unnormalised)?;
+        let unnormalised = context.read_to(S::splat(0.9), 0, Whole)?;
         let statistic = Normalised::new(&unnormalised, S::from_count(n), S::splat(6.0));
         run.digests.numbers(&transformer.value_function(&statistic)?.weights);
         let tape = Tape::<S, D, 4>::forward(&transformer, &statistic);

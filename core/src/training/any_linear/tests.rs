@@ -10,7 +10,7 @@ use super::AnyLinear;
 use crate::context::{Context, Growing};
 use crate::layer::{EquivariantLayer, Layer, LayerParameters};
 use crate::mask::TdLambda;
-use crate::normalised::{Normalised, Unnormalised};
+use crate::normalised::{Normalised, Whole};
 use crate::rng::Rng;
 use crate::scalar::{Lanes4, Lanes16, Scalar};
 use crate::transformer::Transformer;
@@ -152,8 +152,7 @@ fn a_normalised_value_is_that_of_the_layers_on_the_normalised_context() {
             let [here, next] = [i, i + 1].map(|i| window.context_features()[i]);
             context.observe(&here, *reward, &next).unwrap();
         }
-        let mut of = Unnormalised::ZERO;
-        context.read_to(0.9, 0, &mut of).unwrap();
+        let of = context.read_to(0.9, 0, Whole).unwrap();
         let statistic = Normalised::new(&of, 6.0, 6.0);
         let v = transformer.value_function::<2>(&statistic).unwrap();
         let dense = network.transformer::<3>(0).unwrap();

@@ -8,7 +8,7 @@ use crate::gradient::equivariant::Tape;
 use crate::layer::{EquivariantLayer, LayerParameters, UniversalLayer};
 use crate::mask::TdLambda;
 use crate::model::UniversalModel;
-use crate::normalised::{self, Normalised, Unnormalised};
+use crate::normalised::{self, Normalised, Unnormalised, Whole};
 use crate::scalar::Scalar;
 use crate::transformer::Transformer;
 use crate::value_function::within;
@@ -34,8 +34,7 @@ impl<const D: usize> Contexts<D> {
         context: &Context<D, TdLambda, W>,
         gamma: f32,
     ) -> Result<(), Error> {
-        let mut of_lane = Unnormalised::ZERO;
-        context.read_to(gamma, 0, &mut of_lane)?;
+        let of_lane = context.read_to(gamma, 0, Whole)?;
         self.unnormalised.set_lane(lane, &of_lane);
         self.n.set_lane(lane, context.weight());
         let reach = normalised::reach(of_lane.root_mean_squares(context.weight()));

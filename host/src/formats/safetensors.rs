@@ -1,0 +1,257 @@
+//! P and Q as a `.safetensors` file.
+//!
+//! The tensors bear the names of the authors' PyTorch module, so that its
+//! `load_state_dict(safetensors.torch.load_file(path))` takes the file as it is:
+//!
+//! | tensor | dtype and shape | |
+//! |---|---|---|
+//! | `attn.P`, `attn.Q` | F32 (2d+1, 2d+1) | autoregressive: the one pair that all layers share |
+//! | `layers.0.P`, `layers.0.Q`, `layers.1.P`, ... | F32 (2d+1, 2d+1) | sequential: a pair per layer |
+//!
+//! The file's metadata (all strings) say the rest: `d`, `L`, `mode` (`auto`, `sequential`),
+//! `attention` (`linear`, `softmax`), `gamma`, `n` (the context length trained with), `lambda` (of TD(lambda)'s
+//! mask), `parameters` (`equivariant`: each layer is the dense form of ten numbers), `prior_count` (of contexts
+//! that are read without units), and `crc32` over all of it, since the format has no checksum of its own. The
+//! reader also takes files without metadata, F64 tensors (rounded to F32), F16 and BF16 ones, and the plain
+//! names `P` and `Q` with shape (2d+1, 2d+1) or
+//! (L, 2d+1, 2d+1).
+
+use super::error::{Names, excerpt};
+use super::npy::float16;
+use super::parameters::{
+    LayerParameters, Mode, ParameterSet, Parameters, PartialParams, check_token_size,
+};
+use super::{FormatError, Problem};
+use crate::options::typed;
+use safetensors::{Dtype, SafeTensors};
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::str::FromStr;
+
+impl Parameters {
+    /// The content of a `.safetensors` file. Equal parameters make equal bytes.
+    pub fn to_safetensors(&self) -> Vec<u8> {
+        let shape = [self.token_size; 2];
+        let tensors: Vec<_> = (self.layers.iter().enumerate())
+            .flat_map(|(l, layer)| {
+                let prefix = match self.mode {
+                    Mode::Autoregressive => "attn".to_owned(),
+                    Mode::Sequential => format!("layers.{l}"),
+                };
+                [(format!("{prefix}.P"), &layer.p), (format!("{prefix}.Q"), &layer.q)]
+            })
+            .map(|(name, x)| (name, x.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>()))
+            .collect();
+        let mut metadata = self.metadata();
+        let mut checksum = Checksum::new(&metadata);
+        let mut by_name: Vec<_> = tensors.iter().collect();
+        by_name.sort_unstable();
+        for (name, bytes) in by_name {
+            checksum.add_tensor(name, Dtype::F32, &shape, bytes);
+        }
+        metadata.insert(CHECKSUM.to_owned(), checksum.finish());
+
+        // The crate's own writer orders the metadata at random.
+        let mut header = Map::new();
+        header.insert("__metadata__".to_owned(), json!(metadata));
+        let mut end = 0;
+        for (name, bytes) in &tensors {
+            let start = end;
+            end += bytes.len();
+            let info = json!({ "dtype": "F32", "shape": shape, "data_offsets": [start, end] });
+            header.insert(name.clone(), info);
+        }
+        let mut header = Value::Object(header).to_string().into_bytes();
+        header.resize(header.len().next_multiple_of(8), b' ');
+        let mut file = (header.len() as u64).to_le_bytes().to_vec();
+        file.extend(header);
+        tensors.into_iter().for_each(|(_, bytes)| file.extend(bytes));
+        file
+    }
+
+    /// Reads the content of a `.safetensors` file; `file` is for messages.
+    /// Errors: [`Problem::Malformed`], [`Problem::MissingArray`], [`Problem::Unusable`].
+    pub fn from_safetensors(file: &Path, bytes: &[u8]) -> Result<Self, FormatError> {
+        read(bytes).map_err(|problem| problem.in_file(file))
+    }
+
+    fn metadata(&self) -> BTreeMap<String, String> {
+        let mut metadata = BTreeMap::from([
+            ("format".to_owned(), "pt".to_owned()),
+            ("d".to_owned(), self.feature_dimension().to_string()),
+            ("mode".to_owned(), typed(&self.mode)),
+        ]);
+        let mut put = |key: &str, value: Option<String>| {
+            if let Some(value) = value {
+                metadata.insert(key.to_owned(), value);
+            }
+        };
+        put("L", self.depth.map(|x| x.to_string()));
+        put("attention", self.attention.as_ref().map(typed));
+        put("gamma", self.gamma.map(|x| x.to_string()));
+        put("n", self.context_length.map(|x| x.to_string()));
+        put("lambda", (self.lambda != 0.0).then(|| self.lambda.to_string()));
+        put("parameters", (self.set != ParameterSet::Full).then(|| typed(&self.set)));
+        put("prior_count", self.prior_count.map(|x| x.to_string()));
+        metadata
+    }
+}
+
+const FORMAT: &str = ".safetensors";
+const CHECKSUM: &str = "crc32";
+
+fn read(bytes: &[u8]) -> Result<Parameters, Problem> {
+    let tensors = SafeTensors::deserialize(bytes).map_err(|e| Problem::malformed(FORMAT, e))?;
+    let (_, header) =
+        SafeTensors::read_metadata(bytes).map_err(|e| Problem::malformed(FORMAT, e))?;
+    let mut metadata: BTreeMap<String, String> =
+        header.metadata().clone().unwrap_or_default().into_iter().collect();
+    if let Some(expected) = metadata.remove(CHECKSUM) {
+        let mut checksum = Checksum::new(&metadata);
+        let mut names = tensors.names();
+        names.sort_unstable();
+        for name in names {
+            let tensor = tensors.tensor(name).map_err(|e| Problem::malformed(FORMAT, e))?;
+            checksum.add_tensor(name, tensor.dtype(), tensor.shape(), tensor.data());
+        }
+        if checksum.finish() != expected {
+            return Err(Problem::malformed(FORMAT, "its checksum is wrong: the file is damaged"));
+        }
+    }
+    let text = |key: &str| metadata.get(key).map(String::clone);
+    let settings = PartialParams {
+        d: number("d", text("d"), "an integer")?,
+        n: number("n", text("n"), "an integer")?,
+        l: number("L", text("L"), "an integer from 1")?,
+        gamma: number("gamma", text("gamma"), "a number in [0, 1)")?,
+        lambda: number("lambda", text("lambda"), "a number in [0, 1]")?,
+        parameters: text("parameters"),
+        prior_count: number("prior_count", text("prior_count"), "a number above 0")?,
+        activation: text("attention"),
+        mode: text("mode"),
+    };
+    let (mode, token_size, layers) = find_layers(&tensors)?;
+    if let Some(other) = settings.mode()?.filter(|said| *said != mode) {
+        let accepted = format!("`{}`, as the tensors' names have it", typed(&mode));
+        return Err(Problem::entry("mode", format!("`{}`", typed(&other)), accepted));
+    }
+    let parameters = settings.describe(["L", "attention"], token_size, layers, mode)?;
+    parameters.check()?;
+    Ok(parameters)
+}
+
+/// The layers under the names of the authors' module, or under plain ones, with their mode and K.
+fn find_layers(tensors: &SafeTensors) -> Result<(Mode, usize, Vec<LayerParameters>), Problem> {
+    let names: BTreeSet<&str> = tensors.names().into_iter().collect();
+    let has = |name: &str| names.contains(name);
+    let mut read = Vec::new();
+    let mut pair = |p: &str, q: &str| -> Result<_, Problem> {
+        read.extend([p.to_owned(), q.to_owned()]);
+        Ok((stack(tensors, p)?, stack(tensors, q)?))
+    };
+    let (mode, (ps, qs)) = if has("layers.0.P") {
+        let (mut ps, mut qs) = (Vec::new(), Vec::new());
+        while has(&format!("layers.{}.P", ps.len())) {
+            let l = ps.len();
+            let (p, q) = pair(&format!("layers.{l}.P"), &format!("layers.{l}.Q"))?;
+            ps.extend(p);
+            qs.extend(q);
+        }
+        (Mode::Sequential, (ps, qs))
+    } else if has("attn.P") || !has("P") {
+        (Mode::Autoregressive, pair("attn.P", "attn.Q")?)
+    } else {
+        let (ps, qs) = pair("P", "Q")?;
+        (if ps.len() > 1 { Mode::Sequential } else { Mode::Autoregressive }, (ps, qs))
+    };
+    // A layer that is left out, half a layer or another naming is no part of this model.
+    if let Some(other) = names.iter().find(|name| !read.iter().any(|read| read == *name)) {
+        let accepted = format!("{} alone", Names(read));
+        return Err(Problem::array(other, "not part of the model", accepted));
+    }
+    let token_size = ps.first().map_or(0, |p| p.0);
+    let same = ps.len() == qs.len() && ps.iter().chain(&qs).all(|m| m.0 == token_size);
+    if !same || (mode == Mode::Autoregressive && ps.len() != 1) {
+        let accepted = format!("P and Q of one shape, ({token_size}, {token_size}) in each layer");
+        return Err(Problem::array("Q", "not of the shape of P", accepted));
+    }
+    let layers = ps.into_iter().zip(qs).map(|(p, q)| LayerParameters { p: p.1, q: q.1 });
+    Ok((mode, token_size, layers.collect()))
+}
+
+/// The square matrices of a tensor of shape (K, K) or (l, K, K): K and the numbers of each.
+fn stack(tensors: &SafeTensors, name: &str) -> Result<Vec<(usize, Vec<f32>)>, Problem> {
+    let Ok(tensor) = tensors.tensor(name) else {
+        let mut present: Vec<String> = tensors.names().into_iter().map(str::to_owned).collect();
+        present.sort_unstable();
+        return Err(Problem::MissingArray { array: name.to_owned(), present: Names(present) });
+    };
+    let k = match *tensor.shape() {
+        [a, b] if a == b => a,
+        [_, a, b] if a == b => a,
+        _ => {
+            let reason = format!("shape {:?}", tensor.shape());
+            return Err(Problem::array(name, reason, "(K, K) or (L, K, K) with K = 2d + 1"));
+        }
+    };
+    check_token_size(name, k)?;
+    let numbers: Vec<f32> = match tensor.dtype() {
+        Dtype::F16 => decode(tensor.data(), |b| float16(u16::from_le_bytes(b))),
+        Dtype::BF16 => {
+            decode(tensor.data(), |b| f32::from_bits(u32::from(u16::from_le_bytes(b)) << 16))
+        }
+        Dtype::F32 => decode(tensor.data(), f32::from_le_bytes),
+        Dtype::F64 => decode(tensor.data(), |b| f64::from_le_bytes(b) as f32),
+        other => {
+            return Err(Problem::array(name, format!("dtype {other:?}"), "F16, BF16, F32 or F64"));
+        }
+    };
+    Ok(numbers.chunks_exact(k * k).map(|m| (k, m.to_vec())).collect())
+}
+
+fn decode<const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> f32) -> Vec<f32> {
+    bytes.as_chunks().0.iter().map(|&chunk| number(chunk)).collect()
+}
+
+fn number<T: FromStr>(
+    key: &str,
+    text: Option<String>,
+    accepted: &str,
+) -> Result<Option<T>, Problem> {
+    let refuse = |text: &str| Problem::entry(key, excerpt(text), accepted);
+    text.map(|text| text.parse().map_err(|_| refuse(&text))).transpose()
+}
+
+/// CRC-32 over the metadata and the tensors, in the order of their names.
+struct Checksum(crc32fast::Hasher);
+
+impl Checksum {
+    fn new(metadata: &BTreeMap<String, String>) -> Self {
+        let mut checksum = Checksum(crc32fast::Hasher::new());
+        for (key, value) in metadata {
+            checksum.add(key.as_bytes());
+            checksum.add(value.as_bytes());
+        }
+        checksum
+    }
+
+    fn add_tensor(&mut self, name: &str, dtype: Dtype, shape: &[usize], bytes: &[u8]) {
+        self.add(name.as_bytes());
+        self.add(format!("{dtype:?} {shape:?}").as_bytes());
+        self.add(bytes);
+    }
+
+    /// Each piece with its length, so that no two sequences look alike.
+    fn add(&mut self, bytes: &[u8]) {
+        self.0.update(&(bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+    }
+
+    fn finish(self) -> String {
+        format!("{:08x}", self.0.finalize())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+use super::*;
+use crate::formats::parameters::Attention;
+use crate::formats::tests::{FILE, assert_survives_corruption};
+use ictd_core::layer::EquivariantLayer;
+
+fn example(mode: Mode) -> Parameters {
+    let layer = |x: f32| LayerParameters {
+        p: (0..9).map(|i| x + i as f32).collect(),
+        q: (0..9).map(|i| x - i as f32 / 7.0).collect(),
+    };
+    let layers = match mode {
+        Mode::Autoregressive => vec![layer(0.5)],
+        Mode::Sequential => vec![layer(0.5), layer(-3.0)],
+    };
+    Parameters {
+        token_size: 3,
+        depth: Some(2),
+        layers,
+        mode,
+        attention: Some(Attention::Softmax),
+        gamma: Some(0.9),
+        context_length: Some(30),
+        lambda: if mode == Mode::Sequential { 0.5 } else { 0.0 },
+        set: ParameterSet::Full,
+        prior_count: None,
+    }
+}
+
+/// The dense form of ten numbers a layer, for d = 2.
+fn equivariant() -> Parameters {
+    let layer =
+        |x: f32| EquivariantLayer { p: [x, -0.5, 0.25, 0.75, 1.5], q: [0.0, x, 0.0, -1.0, 0.125] };
+    let dense = |x| LayerParameters::from_layer(&layer(x).dense::<2, 5>());
+    Parameters {
+        token_size: 5,
+        layers: vec![dense(0.5), dense(-2.0)],
+        attention: Some(Attention::Linear),
+        set: ParameterSet::Equivariant,
+        prior_count: Some(6.0),
+        ..example(Mode::Sequential)
+    }
+}
+
+#[test]
+fn ten_numbers_are_read_back_from_their_dense_form_and_from_no_other() {
+    let parameters = equivariant();
+    assert_eq!(read(&parameters.to_safetensors()).unwrap(), parameters);
+    let numbers = parameters.ten_numbers().unwrap();
+    assert_eq!((numbers[1].p[0], numbers[1].p[1], numbers[0].q[1]), (-2.0, -0.5, 0.5));
+    for at in 0..25 {
+        let mut other = parameters.clone();
+        other.layers[1].q[at] += 1.0;
+        let is_read = read(&other.to_safetensors()).is_ok();
+        // q5 stands alone.
+        assert_eq!(is_read, at == 24, "{at}");
+    }
+    let negative = Parameters { prior_count: Some(-1.0), ..parameters };
+    let message = read(&negative.to_safetensors()).unwrap_err().to_string();
+    assert!(message.contains("`prior_count`: -1; accepted is a number above 0"), "{message}");
+}
+
+fn read(bytes: &[u8]) -> Result<Parameters, FormatError> {
+    Parameters::from_safetensors(Path::new(FILE), bytes)
+}
+
+/// P and Q alone: what a damaged name of a metadata entry must not change.
+fn read_layers(bytes: &[u8]) -> Result<Vec<LayerParameters>, FormatError> {
+    Ok(read(bytes)?.layers)
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    for mode in [Mode::Autoregressive, Mode::Sequential] {
+        let parameters = example(mode);
+        let bytes = parameters.to_safetensors();
+        assert_eq!(read(&bytes).unwrap(), parameters);
+        assert_eq!(bytes, parameters.to_safetensors());
+    }
+}
+
+#[test]
+fn every_truncation_and_bit_flip_is_an_error_or_changes_nothing() {
+    for mode in [Mode::Autoregressive, Mode::Sequential] {
+        assert_survives_corruption(&example(mode).to_safetensors(), read_layers);
+        assert_survives_corruption(&example(mode).to_safetensors(), read);
+    }
+    assert_survives_corruption(&equivariant().to_safetensors(), read);
+}
+
+#[test]
+fn files_of_others_are_read_without_metadata() {
+    let plain = |name: &str, dtype: &str, numbers: &[f64]| {
+        let data: Vec<u8> = match dtype {
+            "F64" => numbers.iter().flat_map(|x| x.to_le_bytes()).collect(),
+            _ => numbers.iter().flat_map(|&x| (x as f32).to_le_bytes()).collect(),
+        };
+        (name.to_owned(), dtype.to_owned(), data)
+    };
+    let numbers: Vec<f64> = (0..18).map(f64::from).collect();
+    let tensors = [plain("P", "F64", &numbers), plain("Q", "F32", &numbers)];
+    let mut header = Map::new();
+    let mut body: Vec<u8> = Vec::new();
+    for (name, dtype, data) in &tensors {
+        let offsets = [body.len(), body.len() + data.len()];
+        body.extend(data);
+        header.insert(
+            name.clone(),
+            json!({ "dtype": dtype, "shape": [2, 3, 3], "data_offsets": offsets }),
+        );
+    }
+    let header = Value::Object(header).to_string();
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend(header.as_bytes());
+    bytes.extend(body);
+    let parameters = read(&bytes).unwrap();
+    assert_eq!((parameters.mode, parameters.depth), (Mode::Sequential, Some(2)));
+    assert_eq!(parameters.layers[1].p[8], 17.0);
+    assert_eq!(parameters.gamma, None);
+}
+
+#[test]
+fn a_number_that_is_not_finite_is_named_by_row_and_column() {
+    let mut parameters = example(Mode::Sequential);
+    parameters.layers[1].q[5] = f32::NAN;
+    let message = read(&parameters.to_safetensors()).unwrap_err().to_string();
+    assert!(message.contains("`Q of layer 1`: NaN in row 1, column 2"), "{message}");
+}
+
+#[test]
+fn missing_tensors_are_named() {
+    let message = read(b"\x02\0\0\0\0\0\0\0{}").unwrap_err().to_string();
+    assert!(message.contains("`attn.P` is missing"), "{message}");
+}
