@@ -17,10 +17,13 @@ pub struct AdamSettings {
     pub epsilon: f64,
     /// L2 weight decay >= 0: this times the parameter is added to its gradient (not decoupled).
     pub weight_decay: f64,
+    /// The learning rate of step k is k / `warm_up` of itself while k is less; 0 for a constant one.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub warm_up: u64,
 }
 
 impl Default for AdamSettings {
-    /// The experiments' constants: 1e-3, 0.9, 0.999, 1e-8, 1e-6.
+    /// The experiments' constants: 1e-3, 0.9, 0.999, 1e-8, 1e-6, and no warm-up.
     fn default() -> Self {
         AdamSettings {
             learning_rate: 1e-3,
@@ -28,6 +31,7 @@ impl Default for AdamSettings {
             beta2: 0.999,
             epsilon: 1e-8,
             weight_decay: 1e-6,
+            warm_up: 0,
         }
     }
 }
@@ -58,6 +62,15 @@ impl AdamSettings {
         }
         Ok(())
     }
+
+    /// The learning rate of step k, from 1.
+    fn rate_of(&self, k: u64) -> f64 {
+        if k < self.warm_up {
+            self.learning_rate * (k as f64 / self.warm_up as f64)
+        } else {
+            self.learning_rate
+        }
+    }
 }
 
 /// Adam with L2 weight decay (torch.optim.Adam), for parameters stored as `P`:
@@ -65,7 +78,7 @@ impl AdamSettings {
 /// ```text
 /// g <- g + weight_decay theta
 /// m <- m + (1 - beta_1) (g - m)            v <- beta_2 v + (1 - beta_2) g^2
-/// theta <- theta - (lr / (1 - beta_1^k)) m / (sqrt(v) / sqrt(1 - beta_2^k) + epsilon)
+/// theta <- theta - (lr_k / (1 - beta_1^k)) m / (sqrt(v) / sqrt(1 - beta_2^k) + epsilon)
 /// ```
 ///
 /// The powers of beta_1 and beta_2 are running products in `f64`, one multiplication a step, so that
@@ -118,12 +131,13 @@ impl<P> Adam<P> {
     where
         P: Parameters<S>,
     {
-        let AdamSettings { learning_rate, beta1, beta2, epsilon, weight_decay } = self.settings;
+        let AdamSettings { beta1, beta2, epsilon, weight_decay, .. } = self.settings;
         // A count that was restored may be anything.
         self.steps = self.steps.saturating_add(1);
         self.beta1_power *= beta1;
         self.beta2_power *= beta2;
-        let step_size = S::from_f64(learning_rate / (1.0 - self.beta1_power));
+        let rate = self.settings.rate_of(self.steps);
+        let step_size = S::from_f64(rate / (1.0 - self.beta1_power));
         let root_correction = S::from_f64(Scalar::sqrt(1.0 - self.beta2_power));
         let (rest1, rest2) = (S::from_f64(1.0 - beta1), S::from_f64(1.0 - beta2));
         let beta2 = S::from_f64(beta2);
@@ -184,6 +198,19 @@ mod tests {
             assert!((got - want).abs() < 1e-9, "{got} {want}");
         }
         assert_eq!(adam.steps(), 1);
+    }
+
+    #[test]
+    fn a_warm_up_rises_to_the_learning_rate_and_stays_there() {
+        // Of a constant gradient each step is the learning rate of its moment.
+        let mut theta = [0.0f64];
+        let settings = AdamSettings { weight_decay: 0.0, warm_up: 4, ..Default::default() };
+        let mut adam = Adam::new(settings, &theta).unwrap();
+        for share in [0.25, 0.5, 0.75, 1.0, 1.0] {
+            let before = theta[0];
+            adam.step(&mut theta, &[-2.0]);
+            assert!((theta[0] - before - 1e-3 * share).abs() < 1e-10, "{share}: {theta:?}");
+        }
     }
 
     #[test]

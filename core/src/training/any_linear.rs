@@ -96,16 +96,7 @@ impl<S: Scalar, B: Storage<S>, const D: usize, const K: usize> AnyLinear<S, B, D
         zeros: impl Fn(usize) -> B,
     ) -> Result<Self, Error> {
         crate::transition::check_token_size::<D, K>();
-        if !(1..=D).contains(&dim) {
-            return Err(Error::CapacityExceeded { parameter: "dim", capacity: D });
-        }
-        if depth == 0 {
-            return Err(Error::Empty { parameter: "layers" });
-        }
-        if stored != 1 && stored != depth {
-            let accepted = "one stored layer, or one for each in the pass";
-            return Err(Error::OutOfRange { parameter: "layers", accepted });
-        }
+        check_shape::<D>(dim, stored, depth)?;
         let (size, parameters) = (Size::of::<S>(2 * dim + 1), ParameterSet::Full);
         let shape = Shape { size, stored, depth, lambda: None, prior_count: None, parameters };
         let parameters = Numbers { numbers: zeros(0), len: 0 };
@@ -170,12 +161,9 @@ impl<S: Scalar, B: Storage<S>, const D: usize, const K: usize> AnyLinear<S, B, D
     }
 
     fn with_room(self) -> Result<Self, Error> {
-        let room = |storage: &B, len: usize| storage.as_ref().len() >= len;
-        let fits = room(&self.parameters.numbers, self.parameters.len)
-            && room(&self.work, work_len(&self.shape));
-        let refused =
-            Error::OutOfRange { parameter: "room", accepted: "as many numbers as asked for" };
-        if fits { Ok(self) } else { Err(refused) }
+        let Numbers { numbers, len } = &self.parameters;
+        has_room([(numbers, *len), (&self.work, work_len(&self.shape))])?;
+        Ok(self)
     }
 
     /// The trace decay of its mask.
@@ -280,6 +268,33 @@ impl<S: Scalar, B: Storage<S>, const D: usize, const K: usize> AnyLinear<S, B, D
         load(&self.shape, work.layers, self.parameters.of_matrices(len));
         Pass::new(self.shape, work)
     }
+}
+
+/// Refuses other than 1 to D features, no layers, and a number of stored layers that is neither 1 nor `depth`.
+pub(super) fn check_shape<const D: usize>(
+    dim: usize,
+    stored: usize,
+    depth: usize,
+) -> Result<(), Error> {
+    if !(1..=D).contains(&dim) {
+        return Err(Error::CapacityExceeded { parameter: "dim", capacity: D });
+    }
+    if depth == 0 {
+        return Err(Error::Empty { parameter: "layers" });
+    }
+    if stored != 1 && stored != depth {
+        let accepted = "one stored layer, or one for each in the pass";
+        return Err(Error::OutOfRange { parameter: "layers", accepted });
+    }
+    Ok(())
+}
+
+/// Refuses storages with less room than asked for.
+pub(super) fn has_room<S>(storages: [(&impl AsRef<[S]>, usize); 2]) -> Result<(), Error> {
+    if storages.iter().all(|(storage, len)| storage.as_ref().len() >= *len) {
+        return Ok(());
+    }
+    Err(Error::OutOfRange { parameter: "room", accepted: "as many numbers as asked for" })
 }
 
 /// The numbers of [`Work`].

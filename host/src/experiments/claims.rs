@@ -4,7 +4,8 @@
 //! it is true; a claim about a change, or a difference, by the interval of its mean or median,
 //! seed by seed. Every threshold stands in what is reported beside the number that decided.
 
-use super::fresh::{CANDIDATES, Fresh, FreshPoint, JudgedRun};
+use super::fresh::{FreshPoint, JudgedRun};
+use super::function::{self, CANDIDATES, EXPLAINED};
 use super::statistics::{
     Interval, bootstrap, mean_and_stderr, mean_interval, median, median_interval, nan_or_larger,
     quartiles, spread,
@@ -56,7 +57,7 @@ const HALF: f64 = 0.5;
 
 /// The verdict for a claim about every seed, from those of which it is true: it holds if the 95 % interval of
 /// their share is above three quarters (and there are at least 10), in part if it is above one half.
-fn of_seeds(holding: impl IntoIterator<Item = bool>) -> Judgement {
+pub fn of_seeds(holding: impl IntoIterator<Item = bool>) -> Judgement {
     let holding: Vec<f64> = holding.into_iter().map(f64::from).collect();
     let share = mean_interval(&holding);
     let (count, seeds) = (holding.iter().sum::<f64>(), holding.len());
@@ -78,7 +79,7 @@ pub fn blocks(runs: &[SeedRun], l: usize) -> impl Iterator<Item = Option<LayerBl
 }
 
 /// The shares of P's and of Q's energy in layer l that are a form's: NaN of a seed without.
-fn shares(runs: &[SeedRun], l: usize, form: BlockForm) -> Vec<[f64; 2]> {
+pub fn shares(runs: &[SeedRun], l: usize, form: BlockForm) -> Vec<[f64; 2]> {
     blocks(runs, l).map(|b| b.map_or([f64::NAN; 2], |b| b.shares(form))).collect()
 }
 
@@ -330,25 +331,17 @@ pub fn vd_ends_small(run: &JudgedRun) -> Judgement {
     (measured, verdict)
 }
 
-/// The least share of v_TF that an algorithm explains, for v_TF to be its values.
-const MOST_OF_V: f64 = 0.9;
-
-/// Batch TD(0) is what the trained function is: of the classical algorithms, each with a preconditioner fitted on
-/// other tasks, it explains most of v_TF, and at least nine tenths.
+/// Batch TD(0) is what the trained function is: of the classical algorithms, each with step sizes fitted on other
+/// tasks, it explains most of v_TF, and at least nine tenths.
 pub fn function_is_td0(run: &JudgedRun) -> Judgement {
-    let is_td0 = |f: &Fresh| {
-        let best = f.explained.iter().copied().fold(f64::NEG_INFINITY, nan_or_larger);
-        f.explained[0] >= MOST_OF_V && f.explained[0] >= best
-    };
-    let (seeds, verdict) = of_seeds(run.fresh.iter().map(is_td0));
-    let explained = explained(run);
-    (format!("{explained}; needs TD(0) best and >= {MOST_OF_V} in {seeds}"), verdict)
+    let (seeds, verdict) = of_seeds(run.fresh.iter().map(|f| function::is(&f.explained, 0)));
+    (format!("{}; needs TD(0) best and >= {EXPLAINED} in {seeds}", explained(run)), verdict)
 }
 
 /// Batch TD(0) is not what the trained function is: it explains less than nine tenths of v_TF.
 pub fn function_is_not_td0(run: &JudgedRun) -> Judgement {
-    let (seeds, verdict) = of_seeds(run.fresh.iter().map(|f| f.explained[0] < MOST_OF_V));
-    (format!("{}; needs TD(0) < {MOST_OF_V} in {seeds}", explained(run)), verdict)
+    let (seeds, verdict) = of_seeds(run.fresh.iter().map(|f| f.explained[0] < EXPLAINED));
+    (format!("{}; needs TD(0) < {EXPLAINED} in {seeds}", explained(run)), verdict)
 }
 
 fn explained(run: &JudgedRun) -> String {
@@ -356,7 +349,7 @@ fn explained(run: &JudgedRun) -> String {
     let texts: Vec<_> = CANDIDATES
         .iter()
         .enumerate()
-        .map(|(at, (_, name))| format!("{name} {}", spread(&of(at))))
+        .map(|(at, candidate)| format!("{} {}", candidate.name, spread(&of(at))))
         .collect();
     format!("share of v_TF explained on fresh tasks: {}", texts.join(", "))
 }

@@ -1,6 +1,7 @@
 //! The panels about learning, drawn from `curves.csv` and `matrices.csv` alone.
 
-use super::fresh::{CANDIDATES, CONVERGED, explained_by};
+use super::fresh::{CONVERGED, explained_by};
+use super::function::{CANDIDATES, Candidate};
 use super::learning::{CurveRow, MatrixRow, SeedRow};
 use super::statistics::quartiles;
 use crate::error::Error;
@@ -237,8 +238,8 @@ pub fn explained(records: &Records, run: &str, title: &str) -> Result<Panel, Err
         dashed,
     };
     let (mut lambdas, mut residual) = (Vec::new(), Vec::new());
-    for (algorithm, name) in CANDIDATES {
-        match algorithm {
+    for Candidate { algorithm, name, .. } in CANDIDATES {
+        match *algorithm {
             Algorithm::TdLambda(lambda) => lambdas.push((lambda, of(name))),
             Algorithm::Td0 => lambdas.push((0.0, of(name))),
             _ => residual.extend([0.0, 0.9].map(|x| (x, of(name)))),

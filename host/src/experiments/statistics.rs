@@ -1,6 +1,7 @@
 //! Numbers of many seeds or tasks in a few.
 
 use ictd_core::rng::Rng;
+use serde::Serialize;
 
 /// The mean and its standard error, std(ddof = 0) / sqrt(count), summed in order.
 pub fn mean_and_stderr(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
@@ -37,7 +38,7 @@ pub fn spread(values: &[f64]) -> String {
 }
 
 /// A number of a sample, with its 95 % interval.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
     /// Of the sample itself.
     pub estimate: f64,
@@ -93,6 +94,14 @@ pub fn mean_interval(values: &[f64]) -> Interval {
 /// The median of what is finite, with its interval.
 pub fn median_interval(values: &[f64]) -> Interval {
     bootstrap([values], |[sample]| median(sample))
+}
+
+/// A statistic of items, by the bootstrap over them.
+pub fn over_items<T>(items: &[T], statistic: impl Fn(&[&T]) -> f64) -> Interval {
+    let places: Vec<f64> = (0..items.len()).map(|at| at as f64).collect();
+    bootstrap([&places], |[chosen]| {
+        statistic(&chosen.iter().map(|at| &items[*at as usize]).collect::<Vec<_>>())
+    })
 }
 
 /// The larger of two numbers; NaN if one is, so that no comparison hides it.

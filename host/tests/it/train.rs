@@ -298,6 +298,7 @@ fn what_cannot_be_trained_is_refused_in_one_line() {
         (&["--model", "rnn", "--mode", "sequential"], "--mode: sequential: "),
         (&["--model", "rnn", "--attention", "softmax"], "--attention: softmax: accepted with "),
         (&["--optimizer", "td", "--weight-decay", "0.1"], "--weight-decay: 0.1: accepted with "),
+        (&["--optimizer", "td", "--warm-up", "9"], "--warm-up: 9: accepted with "),
         (&["--lr", "0"], "--lr 0: accepted is a number in (0, 1000]"),
         (&["--seed", "9223372036854775807", "--seeds", "2"], "--seed: 9223372036854775807: "),
         (&["--first-seed", "9223372036854775807"], "--first-seed: 9223372036854775807: "),

@@ -24,6 +24,7 @@ mod range {
     pub(super) const STATES: RangeInclusive<usize> = 2..=capacity::STATES;
     pub(super) const ACTIONS: RangeInclusive<usize> = 1..=ictd_core::tasks::MAX_ACTIONS;
     pub(super) const TASKS: RangeInclusive<usize> = 1..=100_000_000;
+    pub(super) const WARM_UP: RangeInclusive<usize> = 0..=100_000_000;
     pub(super) const BATCHES: RangeInclusive<usize> = 1..=100_000;
     pub(super) const BATCH_SIZE: RangeInclusive<usize> = 1..=capacity::WINDOWS;
 
@@ -122,6 +123,10 @@ pub struct Recipe {
     /// Learning rate (of Adam, or plain TD's step size)
     #[arg(long, default_value = "0.001", value_parser = options::real(range::LR))]
     pub lr: f64,
+    /// Steps of Adam in which its learning rate rises linearly to --lr [0: none]
+    #[arg(long, default_value = "0", value_parser = options::integer(range::WARM_UP))]
+    #[serde(skip_serializing_if = "is_default")]
+    pub warm_up: usize,
     /// L2 weight decay, added to Adam's gradient
     #[arg(long, default_value = "0.000001", value_parser = options::real(range::WEIGHT_DECAY))]
     pub weight_decay: f64,
@@ -487,6 +492,11 @@ impl Recipe {
                 self.optimizer == OptimizerKind::Td && *weight_decay != defaults.weight_decay,
                 format!("{weight_decay}: accepted with --optimizer adam"),
             ),
+            (
+                "warm-up",
+                self.optimizer == OptimizerKind::Td && self.warm_up != 0,
+                format!("{}: accepted with --optimizer adam", self.warm_up),
+            ),
         ];
         match rules.into_iter().find(|(_, refused, _)| *refused) {
             Some((setting, _, reason)) => Err(Refused { setting, reason }),
@@ -507,6 +517,7 @@ impl Recipe {
             ("states", self.states, range::STATES),
             ("actions", self.actions, range::ACTIONS),
             ("mrps", self.mrps, range::TASKS),
+            ("warm-up", self.warm_up, range::WARM_UP),
             ("batches", self.batches, range::BATCHES),
             ("batch-size", self.batch_size, range::BATCH_SIZE),
             ("log-every", self.log_every, range::TASKS),
@@ -553,6 +564,7 @@ impl Recipe {
                 OptimizerKind::Adam => Optimizer::Adam(AdamSettings {
                     learning_rate: self.lr,
                     weight_decay: self.weight_decay,
+                    warm_up: self.warm_up as u64,
                     ..Default::default()
                 }),
             },

@@ -1,7 +1,7 @@
 //! Every claim about trained runs, on data that make it come out either way.
 
 use super::super::experiment::Run;
-use super::super::fresh::FreshPoint;
+use super::super::fresh::{Fresh, FreshPoint};
 use super::*;
 use crate::train::options::Recipe;
 use ictd_core::constructions::{learning_rate, one_layer, residual_gradient, td0};
@@ -65,7 +65,7 @@ struct Log {
     msve: [f64; 2],
     vd_on_fresh_tasks: [f64; 2],
     nonlinear: f64,
-    explained: [f64; CANDIDATES.len()],
+    explained: [f64; 5],
 }
 
 /// Runs of 1 to 4 layers; `layer` draws layer l of a run.
@@ -86,7 +86,7 @@ fn world(log: Log, layer: impl Fn(usize, usize, &mut Rng) -> TestLayer) -> Vec<J
             td_energy: 1.0,
             one_step: 0.8,
             nonlinear: log.nonlinear,
-            explained: log.explained,
+            explained: log.explained.into(),
         });
         JudgedRun { name, recipe: Recipe::default(), fresh: fresh.collect(), seeds }
     };
@@ -153,7 +153,7 @@ fn diverged() -> Vec<JudgedRun> {
     let mut runs = the_opposite();
     for run in &mut runs {
         run.seeds.iter_mut().for_each(|seed| seed.parameters = vec![f32::NAN]);
-        run.fresh.iter_mut().for_each(|fresh| fresh.explained = [0.3; CANDIDATES.len()]);
+        run.fresh.iter_mut().for_each(|fresh| fresh.explained = vec![0.3; 5]);
     }
     runs
 }

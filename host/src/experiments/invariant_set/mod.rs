@@ -5,6 +5,8 @@ mod theorem_2;
 mod trained;
 mod updates;
 
+pub use theorem_2::Sample;
+
 use super::experiment::{Entry, Experiment, Measured, Run, run};
 use super::learning::Scale;
 use crate::error::Error;

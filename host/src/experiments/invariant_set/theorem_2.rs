@@ -132,13 +132,13 @@ pub(super) fn figure(records: &Records) -> Result<Figure, Error> {
 }
 
 /// A trajectory of a fresh Boyan chain: T feature vectors, and a reward from each.
-pub(super) struct Sample<const D: usize, const T: usize> {
+pub struct Sample<const D: usize, const T: usize> {
     features: [SVector<f64, D>; T],
     rewards: [f64; T],
 }
 
 impl<const D: usize, const T: usize> Sample<D, T> {
-    pub(super) fn new(rng: &mut Rng) -> Result<Self, ictd_core::Error> {
+    pub fn new(rng: &mut Rng) -> Result<Self, ictd_core::Error> {
         let task: Mrp<f64, D, 10> = boyan_chain(10, rng)?;
         let mut state = task.initial_state(rng);
         let mut sample = Sample { features: [SVector::zeros(); T], rewards: [0.0; T] };
@@ -149,8 +149,14 @@ impl<const D: usize, const T: usize> Sample<D, T> {
         Ok(sample)
     }
 
+    /// With so much added to every feature.
+    pub fn shifted(mut self, by: f64) -> Self {
+        self.features.iter_mut().for_each(|phi| phi.add_scalar_mut(by));
+        self
+    }
+
     /// From the first of the features to the last.
-    pub(super) fn trajectory(&self) -> FeatureTrajectory<'_, f64, D> {
+    pub fn trajectory(&self) -> FeatureTrajectory<'_, f64, D> {
         FeatureTrajectory { features: &self.features, rewards: &self.rewards[..T - 1] }
     }
 }

@@ -4,7 +4,7 @@ use super::InvariantSet;
 use super::updates::NOT_IN_THE_PAPER;
 use crate::error::{Doing, Error};
 use crate::experiments::experiment::{Measured, Run, TrainingRun};
-use crate::experiments::fresh::{self, FreshContext};
+use crate::experiments::function::{Heads, Judge};
 use crate::experiments::learning;
 use crate::experiments::statistics::{median, median_interval, spread};
 use crate::experiments::trained::{AUTOREGRESSIVE, CART_POLE, COMPARISON, FIGURE_2, SEQUENTIAL};
@@ -18,7 +18,7 @@ use figures::{Axis, Curve, Curves, Figure, Panel};
 use ictd_core::invariant_set::{commuting_part, share_outside};
 use ictd_core::layer::Layer;
 use ictd_core::rng::{Rng, Stream};
-use nalgebra::{SMatrix, SVector};
+use nalgebra::SMatrix;
 use serde::{Deserialize, Serialize};
 
 /// One row of `trained.csv`: a trained seed.
@@ -99,22 +99,19 @@ fn of_seeds<const D: usize, const K: usize>(
     tasks: usize,
     session: &Session,
 ) -> Result<Vec<SeedRow>, Error> {
-    let mut rng = Rng::stream(session.seed, Stream::Evaluation);
-    let asked = fresh::contexts::<D, K>(recipe, tasks, &mut rng);
-    let asked = asked.doing(format!("invariant-set, contexts of {name}"))?;
+    let judge = Judge::<Layer<f64, K>, D>::new(recipe, &[], tasks, session.seed);
+    let judge = judge.doing(format!("invariant-set, contexts of {name}"))?;
     session.map(name, runs, |run| {
-        of_seed(name, recipe, run, &asked)
-            .doing(format!("invariant-set, {name}, seed {}", run.seed))
+        of_seed(name, run, &judge).doing(format!("invariant-set, {name}, seed {}", run.seed))
     })
 }
 
 fn of_seed<const D: usize, const K: usize>(
     name: &str,
-    recipe: &Recipe,
     run: &SeedRun,
-    asked: &[FreshContext<D, K>],
+    judge: &Judge<Layer<f64, K>, D>,
 ) -> Result<SeedRow, ictd_core::Error> {
-    let layers = run.last().map_or(Vec::new(), fresh::layers::<K>);
+    let layers = Layer::at_end(run);
     let mut rng = Rng::stream(run.seed, Stream::Evaluation);
     let mut like = |m: &SMatrix<f64, K, K>| {
         let normal = SMatrix::<f64, K, K>::from_fn(|_, _| rng.normal());
@@ -128,7 +125,7 @@ fn of_seed<const D: usize, const K: usize>(
     // A seed that has diverged has no function.
     let finite = run.diverged().is_none();
     let lost = |of: &[_], kept: &[_]| {
-        if finite { share_lost(recipe, of, kept, asked) } else { Ok(f64::NAN) }
+        if finite { judge.lost(of, kept) } else { Ok(f64::NAN) }
     };
     let zero = SMatrix::zeros();
     let of = |layers: Vec<Layer<f64, K>>| share_outside::<D, _>(&layers);
@@ -173,27 +170,6 @@ fn theorem_1s_entries<const D: usize, const K: usize>(layer: &Layer<f64, K>) -> 
         }
     }
     kept
-}
-
-/// The sum of (v - v_kept)^2 over that of v^2, on all contexts and queries.
-fn share_lost<const D: usize, const K: usize>(
-    recipe: &Recipe,
-    layers: &[Layer<f64, K>],
-    kept: &[Layer<f64, K>],
-    asked: &[FreshContext<D, K>],
-) -> Result<f64, ictd_core::Error> {
-    let [v, v_kept] = [fresh::transformer(recipe, layers)?, fresh::transformer(recipe, kept)?];
-    let (mut lost, mut all) = (0.0, 0.0);
-    for FreshContext { statistic, queries, .. } in asked {
-        let [w, w_kept] = [&v, &v_kept].map(|v| v.readout(statistic));
-        for phi in queries {
-            let at = |w: &SVector<f64, K>| -w.fixed_rows::<D>(0).dot(phi);
-            let (v, difference) = (at(&w), at(&w) - at(&w_kept));
-            lost += difference * difference;
-            all += v * v;
-        }
-    }
-    Ok(lost / all)
 }
 
 /// The table for a human: medians over seeds.

@@ -1,5 +1,6 @@
 //! Errors on fresh tasks: of the model, of the classical algorithms, and of the paper's own trained model.
 
+use super::super::function::Heads;
 use super::super::statistics::mean_and_stderr;
 use super::tasks::{Family, STATES, states};
 use crate::train::log::SeedRun;
@@ -61,13 +62,7 @@ pub(super) type Paper = Transformer<Layer<f64, 9>, 1>;
 
 /// The layers of each seed of a run with shared layers; none of a seed that diverged.
 pub(super) fn papers(runs: &[SeedRun], depth: usize) -> Vec<Option<Paper>> {
-    let of = |run: &SeedRun| {
-        let stored = run.last()?.layers.first()?;
-        let matrix =
-            |m: &[f32]| SMatrix::<f64, 9, 9>::from_row_iterator(m.iter().map(|x| f64::from(*x)));
-        let layer = Layer { p: matrix(&stored.p), q: matrix(&stored.q) };
-        Transformer::autoregressive(layer, depth).ok()
-    };
+    let of = |run: &SeedRun| Transformer::autoregressive(*Layer::at_end(run).first()?, depth).ok();
     runs.iter().map(of).collect()
 }
 

@@ -1,29 +1,27 @@
 //! Figure 1: one transformer evaluates the policies of many tasks in context.
 
+mod seeds;
+mod task;
+
+pub use seeds::{SEEDS_CAPTION, SeedRow, claim_of_seeds, curves_of_seeds};
+pub use task::errors_at;
+
 use super::experiment::{Entry, Experiment, Measured, Run, run};
 use super::panels;
-use super::statistics::{mean_and_stderr, quartiles, spread};
+use super::statistics::mean_and_stderr;
 use crate::dimension::{self, for_dimension};
 use crate::error::{Doing, Error};
-use crate::model_file::{self, MAX_STORED_LAYERS, StreamingModel};
+use crate::model_file::{self, StreamingModel};
 use crate::options;
 use crate::run::records::Records;
 use crate::run::report::{Claim, Verdict, number};
 use crate::run::session::Session;
-use figures::{Axis, Curve, Curves, NamedFigures};
-use ictd_core::constructions;
-use ictd_core::context::{Context, Growing};
-use ictd_core::mask::{Mask, Td0, TdLambda};
+use figures::{Axis, Curves, NamedFigures};
 use ictd_core::rng::{Rng, Stream};
-use ictd_core::tasks::{self, Mrp, Task as _};
-use ictd_core::transformer::Transformer;
-use nalgebra::SVector;
+use ictd_core::tasks;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-/// The most states that fit a task's fixed capacity.
-const STATES: usize = 32;
+use task::{OneTask, STATES, one_task};
 
 /// Figure 1: the value error of one fixed transformer falls as its context grows
 ///
@@ -134,19 +132,6 @@ pub struct MeanRow {
     pub stderr: f64,
 }
 
-/// One row of `seeds.csv`, of a run with several seeds.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SeedRow {
-    /// The seed.
-    pub seed: u64,
-    /// Context length n.
-    pub context_length: usize,
-    /// Mean squared value error, mean over tasks.
-    pub msve: f64,
-    /// That of predicting 0 on the same tasks.
-    pub of_zero: f64,
-}
-
 /// Whose values are judged.
 pub enum Method {
     /// Theorem 1's layers.
@@ -179,64 +164,16 @@ impl Demo {
         })
     }
 
-    /// Their mean at each context length.
-    pub(super) fn means(&self, per_task: &[OneTask]) -> Vec<MeanRow> {
-        let rows = || per_task.iter().flat_map(|task| &task.rows);
-        let of_length = |n: usize| {
-            let at_n = rows().filter(|r| r.context_length == n).map(|r| r.msve);
-            let (mean, stderr) = mean_and_stderr(at_n);
-            MeanRow { context_length: n, mean, stderr }
+    /// The mean of numbers at each context length.
+    pub(super) fn means<I: Iterator<Item = f64> + Clone>(
+        &self,
+        at: impl Fn(usize) -> I,
+    ) -> Vec<MeanRow> {
+        let of_length = |context_length| {
+            let (mean, stderr) = mean_and_stderr(at(context_length));
+            MeanRow { context_length, mean, stderr }
         };
         self.context_lengths().into_iter().map(of_length).collect()
-    }
-
-    /// The errors of trained seeds; NaN without a model, for one that diverged.
-    ///
-    /// # Errors
-    /// As [`Demo::errors`].
-    pub(super) fn errors_of_seeds(
-        &self,
-        models: Vec<(u64, Option<StreamingModel>)>,
-        session: &Session,
-    ) -> Result<Vec<SeedRow>, Error> {
-        let mut rows = Vec::new();
-        for (seed, model) in models {
-            let row =
-                |context_length, msve, of_zero| SeedRow { seed, context_length, msve, of_zero };
-            let Some(model) = model else {
-                let lengths = self.context_lengths().into_iter();
-                rows.extend(lengths.map(|n| row(n, f64::NAN, f64::NAN)));
-                continue;
-            };
-            let per_task = self.errors(&Method::Model(model), &format!("seed {seed}"), session)?;
-            let (of_zero, _) = mean_and_stderr(per_task.iter().map(|task| task.of_zero));
-            let means = self.means(&per_task).into_iter();
-            rows.extend(means.map(|r| row(r.context_length, r.mean, of_zero)));
-        }
-        Ok(rows)
-    }
-
-    /// All seeds of a run.
-    fn measure_run(
-        &self,
-        run: &Path,
-        seeds: &[u64],
-        session: &Session,
-        records: &mut Records,
-    ) -> Measured<Found> {
-        let open = |&seed: &u64| Ok((seed, Some(self.open(&model_file::seed_folder(run, seed))?)));
-        // All are opened before the first is judged.
-        let models = seeds.iter().map(open).collect::<Result<Vec<_>, Error>>()?;
-        let rows = self.errors_of_seeds(models, session)?;
-        records.put_csv("seeds.csv", &rows)?;
-        let of_length = |n: usize| {
-            let at_n = rows.iter().filter(|r| r.context_length == n).map(|r| r.msve);
-            let (mean, stderr) = mean_and_stderr(at_n);
-            MeanRow { context_length: n, mean, stderr }
-        };
-        let means: Vec<_> = self.context_lengths().into_iter().map(of_length).collect();
-        records.put_csv("msve.csv", &means)?;
-        Ok((Found::new(&means), vec![claim_of_seeds("", &rows)]))
     }
 
     fn context_lengths(&self) -> Vec<usize> {
@@ -299,7 +236,7 @@ impl Experiment for Demo {
         };
         let per_task = self.errors(&method, "demo", session)?;
         let (of_zero, _) = mean_and_stderr(per_task.iter().map(|task| task.of_zero));
-        let means = self.means(&per_task);
+        let means = self.means(|n| errors_at(&per_task, n));
         let rows: Vec<TaskRow> = per_task.into_iter().flat_map(|task| task.rows).collect();
         records.put_csv("tasks.csv", &rows)?;
         records.put_csv("msve.csv", &means)?;
@@ -342,53 +279,6 @@ impl Found {
     }
 }
 
-/// The claim of Figure 1 of trained seeds, each judged by itself: its error is less at the longest context than at
-/// the shortest, and less than that of predicting 0.
-pub(super) fn claim_of_seeds(subject: &str, rows: &[SeedRow]) -> Claim {
-    let lengths = || rows.iter().map(|r| r.context_length);
-    let (short, long) = (lengths().min().unwrap_or(0), lengths().max().unwrap_or(0));
-    let at = |n: usize| rows.iter().filter(move |r| r.context_length == n);
-    let falls = |(first, last): &(&SeedRow, &SeedRow)| last.msve < first.msve;
-    let informs = |(_, last): &(&SeedRow, &SeedRow)| last.msve < last.of_zero;
-    let pairs: Vec<_> = at(short).zip(at(long)).collect();
-    let falling = pairs.iter().filter(|p| falls(p)).count();
-    let below = pairs.iter().filter(|p| informs(p)).count();
-    let both = pairs.iter().filter(|p| falls(p) && informs(p)).count() as f64;
-    let of_zero = |n| spread(&at(n).map(|r| r.msve / r.of_zero).collect::<Vec<_>>());
-    let measured = format!(
-        "over that of predicting 0: {} at {short}, {} at {long}; falls in {falling} of {} seeds, to below 1 in \
-         {below}",
-        of_zero(short),
-        of_zero(long),
-        pairs.len(),
-    );
-    let seeds = pairs.len() as f64;
-    let verdict =
-        Verdict::graded(both >= 0.9 * seeds && both > 0.0, both >= 0.5 * seeds && both > 0.0);
-    let claim = format!("{subject}value error falls, context {short} to {long}");
-    Claim::new(claim, "MSVE drops with the context length", measured, verdict)
-}
-
-/// The caption of [`curves_of_seeds`].
-pub(super) const SEEDS_CAPTION: &str =
-    "value error, mean over tasks; median over trained seeds with quartiles";
-
-/// The median over seeds with its quartiles, beside predicting 0.
-pub(super) fn curves_of_seeds(label: &str, rows: &[SeedRow]) -> Vec<Curve> {
-    let lengths: BTreeSet<usize> = rows.iter().map(|r| r.context_length).collect();
-    let at = |n: usize| rows.iter().filter(move |r| r.context_length == n);
-    let x: Vec<f64> = lengths.iter().map(|n| *n as f64).collect();
-    let errors: Vec<[f64; 3]> =
-        lengths.iter().map(|n| quartiles(at(*n).map(|r| r.msve).collect())).collect();
-    let of_zero = |n: &usize| at(*n).map(|r| r.of_zero).find(|x| x.is_finite()).unwrap_or(f64::NAN);
-    let zero = Curve::plain("predicting 0", x.clone(), lengths.iter().map(of_zero).collect());
-    let seeds = Curve {
-        band: errors.iter().map(|q| (q[0], q[2])).collect(),
-        ..Curve::plain(label, x, errors.iter().map(|q| q[1]).collect())
-    };
-    vec![seeds, Curve { dashed: true, ..zero }]
-}
-
 fn figures(records: &Records) -> Result<NamedFigures, Error> {
     if records.has("seeds.csv") {
         let panel = Curves {
@@ -419,97 +309,6 @@ fn falls(first: &MeanRow, last: &MeanRow, of_zero: f64) -> Verdict {
     let (fall, stderr) = (first.mean - last.mean, libm::hypot(first.stderr, last.stderr));
     let below = last.mean < of_zero;
     Verdict::graded(below && fall > 3.0 * stderr, below && fall > stderr)
-}
-
-/// What one task gives.
-#[derive(Default)]
-pub(super) struct OneTask {
-    /// The error at each context length.
-    rows: Vec<TaskRow>,
-    /// The error of predicting 0 everywhere.
-    of_zero: f64,
-}
-
-fn one_task<const D: usize, const K: usize, const A: usize>(
-    options: &Demo,
-    model: &Method,
-    index: usize,
-    seed: u64,
-) -> Result<OneTask, ictd_core::Error> {
-    let mut rng = Rng::new(seed);
-    let span = (options.max_states - options.min_states + 1) as u32;
-    let states = options.min_states + rng.below(span) as usize;
-    let gamma = options.gamma;
-    let task: Mrp<f64, D, STATES> = match options.task {
-        TaskKind::Mdp => tasks::random_mdp(states, options.actions, gamma, &mut rng)?,
-        TaskKind::Loop => {
-            let threshold = rng.uniform_in(0.1, 0.9);
-            tasks::loop_mrp(states, threshold, gamma, &mut rng)?
-        }
-        TaskKind::Boyan => tasks::boyan_chain_representable(states, gamma, &mut rng)?,
-    };
-    let judged = Judged { options, index, task: &task };
-    match model {
-        Method::Constructed => {
-            let alpha = constructions::learning_rate::<f64, D>(options.alpha);
-            let layer = constructions::td0::<f64, D, K>(&alpha);
-            let layers = Transformer::<_, 1>::autoregressive(layer, options.layers)?;
-            judged.rows(Td0, &mut rng, |context| {
-                let value = layers.value_function::<D>(&context.statistic::<K>(gamma, 0)?)?;
-                Ok(SVector::from_fn(|s, _| value.at(&task.feature_map()[s])))
-            })
-        }
-        Method::Model(StreamingModel::Universal(model)) => {
-            judged.rows(*model.mask(), &mut rng, |context| {
-                let value = model.value_function(context)?;
-                Ok(SVector::from_fn(|s, _| value.at(&task.feature_map()[s])))
-            })
-        }
-        Method::Model(StreamingModel::Dense { parameters, depth }) => {
-            let layers = model_file::transformer::<f64, K, MAX_STORED_LAYERS>(parameters, *depth)?;
-            judged.rows(TdLambda::new(parameters.lambda)?, &mut rng, |context| {
-                let value = layers.value_function::<D>(&context.statistic::<K>(gamma, 0)?)?;
-                Ok(SVector::from_fn(|s, _| value.at(&task.feature_map()[s])))
-            })
-        }
-    }
-}
-
-/// A task, and how it is judged.
-struct Judged<'a, const D: usize> {
-    options: &'a Demo,
-    index: usize,
-    task: &'a Mrp<f64, D, STATES>,
-}
-
-impl<const D: usize> Judged<'_, D> {
-    /// The errors of the values that a model gives the states after each context.
-    fn rows<M: Mask<f64>>(
-        &self,
-        mask: M,
-        rng: &mut Rng,
-        values: impl Fn(&Context<D, M, Growing, f64>) -> Result<SVector<f64, STATES>, ictd_core::Error>,
-    ) -> Result<OneTask, ictd_core::Error> {
-        let Judged { options, index, task } = *self;
-        let d = task.stationary_distribution()?;
-        let v = task.true_value(options.gamma)?;
-        let mut context = Context::<D, M, _, f64>::with(mask, Growing);
-        let mut state = task.initial_state(rng);
-        let of_zero = task.msve(&d, &SVector::zeros(), &v);
-        let mut rows = Vec::new();
-        for n in options.context_lengths() {
-            if options.trajectory == Trajectory::Fresh {
-                context.clear();
-                state = task.initial_state(rng);
-            }
-            while context.len() < n as u64 {
-                context.observe_transition(&task.transition(&mut state, rng))?;
-            }
-            let msve = task.msve(&d, &values(&context)?, &v);
-            rows.push(TaskRow { task: index, states: task.states(), context_length: n, msve });
-        }
-        Ok(OneTask { rows, of_zero })
-    }
 }
 
 #[cfg(test)]
