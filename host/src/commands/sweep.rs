@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// The most names of seeds in a line.
 const NAMED: usize = 8;
 
-/// Train what a plan says: recipes over a grid of settings, each with the same seeds; here or in shards anywhere
+/// Train what a plan says: recipes over a grid of settings, with the same seeds, here or in shards anywhere
 ///
 /// PLAN.toml, with the names of `ictd train`'s options:
 ///   seeds = 8                # or a list, or text as for --seeds: "0..9,20"
@@ -31,15 +31,18 @@ const NAMED: usize = 8;
 ///   name = "softmax"
 ///   attention = "softmax"
 ///
-/// Each run is a folder of --out, named after its recipe as `ictd train` does, so that nothing is trained twice. The same
-/// command goes on after Ctrl-C or a crash. It may run several times at once, on any machines that share the folder: seeds
-/// that another process trains are left to it, and told. Or each process does a part of its own, --shard I/N, on
-/// machines that share nothing: `ictd merge` joins their folders.
+/// Each run is a folder of --out, named after its recipe as `ictd train` does, so that nothing is
+/// trained twice. The same command goes on after Ctrl-C or a crash. It may run several times at
+/// once, on any machines that share the folder: seeds that another process trains are left to it,
+/// and told. Or each process does a part of its own, --shard I/N, on machines that share nothing:
+/// `ictd merge` joins their folders.
 ///
-/// A shard of --list is up to 16 seeds of one run, which train side by side for little more than the time of one. The
-/// last step is --collect: one table of everything in --out/sweep, the same bytes whatever did the shards.
+/// A shard of --list is up to 16 seeds of one run, which train side by side for little more than
+/// the time of one. The last step is --collect: one table of everything in --out/sweep, the same
+/// bytes whatever did the shards.
 ///
-/// Exit code 0 also if a seed diverged, is in use elsewhere or, for --collect, is missing; 1 with --check.
+/// Exit code 0 also if a seed diverged, is in use elsewhere or, for --collect, is missing; 1 with
+/// --check.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[command(verbatim_doc_comment)]
 #[serde(rename_all = "kebab-case")]

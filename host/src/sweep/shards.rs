@@ -7,6 +7,7 @@
 
 use super::plan::{Plan, Run};
 use crate::error::Error;
+use crate::files;
 use crate::train::directory::{SeedProgress, TrainDirectory};
 use crate::train::options::Seeds;
 use serde::Serialize;
@@ -94,11 +95,21 @@ pub struct Line {
 
 /// The groups of a shard, as they stand below `out`.
 /// Errors: [`Error::Usage`] if a recipe has no TOML form.
-pub fn list(plan: &Plan, shard: Shard, out: &Path) -> Result<Vec<Line>, Error> {
-    let line = |group: &Group<'_>| {
-        let directory = TrainDirectory::at(out.join(&group.run.folder), &group.run.recipe)?;
+pub fn list<'a>(plan: &'a Plan, shard: Shard, out: &Path) -> Result<Vec<Line>, Error> {
+    // The groups of a run follow each other.
+    let mut at: Option<(&'a Run, TrainDirectory, bool)> = None;
+    let line = |group: Group<'a>| {
+        if !at.as_ref().is_some_and(|(run, ..)| std::ptr::eq(*run, group.run)) {
+            let directory = TrainDirectory::at(out.join(&group.run.folder), &group.run.recipe)?;
+            let is_there = files::is_folder(directory.path());
+            at = Some((group.run, directory, is_there));
+        }
         let (mut finished, mut begun, mut by) = (0, false, None);
-        for seed in group.seeds {
+        let there = at.as_ref().filter(|(.., is_there)| *is_there);
+        let seeds = there
+            .iter()
+            .flat_map(|(_, directory, _)| group.seeds.iter().map(move |s| (directory, s)));
+        for (directory, seed) in seeds {
             match directory.progress(*seed) {
                 SeedProgress::New => {}
                 SeedProgress::Begun => begun = true,
@@ -124,5 +135,5 @@ pub fn list(plan: &Plan, shard: Shard, out: &Path) -> Result<Vec<Line>, Error> {
             by,
         })
     };
-    plan.groups(shard).iter().map(line).collect()
+    plan.groups(shard).into_iter().map(line).collect()
 }

@@ -189,7 +189,7 @@ fn a_plan_that_is_refused_is_named_with_the_key_and_nothing_is_written() {
         ("seeds = \n".into(), "line 1: "),
         ("[settings]\nlayers = 1\n".into(), "seeds: accepted is a number, a list"),
         ("seeds = 0\n".into(), "seeds: accepted is an integer from 1"),
-        ("seeds = []\n".into(), "seeds: accepted is a list that names each seed once"),
+        ("seeds = []\n".into(), "seeds: accepted is a number, a list"),
         ("seeds = [1, 1]\n".into(), "seeds: accepted is a list that names each seed once"),
         ("seeds = [-1]\n".into(), "seeds: accepted is an integer from 0"),
         ("seeds = \"3..1\"\n".into(), "seeds: accepted are at most"),
@@ -250,7 +250,7 @@ fn a_plan_that_is_refused_is_named_with_the_key_and_nothing_is_written() {
             "run `a`: --dim: 3: accepted",
         ),
         (grid(&(many.clone() + &many.replace("lr", "gain"))), "accepted are at most 10000 runs"),
-        (format!("seeds = 100000\n[grid]\n{many}"), "10000000 seeds of all runs"),
+        (format!("seeds = 100000\n[grid]\n{many}"), "1000000 seeds of all runs"),
     ] {
         let place = Place::new(&plan);
         for options in ["", "--list", "--collect", "--shard 1/2"] {

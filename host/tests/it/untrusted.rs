@@ -316,7 +316,7 @@ fn a_plan_of_somebody_else_is_bounded() {
     let list = |count: usize| many(count, &|i| format!("{}.5,", i + 1));
     let run = |i: usize| format!("[[runs]]\nname = \"r{i}\"\nlr = 0.{:05}\n", i + 1);
     for (plan, code) in [
-        (format!("seeds = 100000\n{}", many(100, &run)), 0),
+        (format!("seeds = 100000\n{}", many(10, &run)), 0),
         (format!("seeds = 1\n{}", many(10_000, &run)), 0),
         (format!("seeds = 1\n{}", many(25_000, &run)), 2),
         (format!("seeds = [{}]\n", many(150_000, &|i| format!("{i},"))), 2),
