@@ -22,7 +22,7 @@ engines=("$@")
 [ $# -gt 0 ] || engines=(parallel slurm ray submitit snakemake)
 
 if [ -z "${ICTD_PROGRAM:-}" ]; then
-  cargo build -q --workspace
+  cargo build -q -p host
   ICTD_PROGRAM=$root/target/debug/ictd
 fi
 # Checkpoints every tenth of a second, so that there is a middle to be killed in.
@@ -92,7 +92,7 @@ is_gone() {
 killed() {
   is_gone "$worker"
   unfinished || { echo "$seed was finished all the same" >&2; return 1; }
-  echo "    ${seed#results/} was left unfinished: $1"
+  echo "    ${seed#results/} was left unfinished: $1" >&3
 }
 
 parent() { awk '/^PPid:/ { print $2 }' "/proc/$1/status"; }
@@ -107,8 +107,10 @@ on_parallel() {
   catch
   local engine
   engine=$(parent "$worker")
-  kill -9 "$engine" "$worker"
-  killed "kill -9 of parallel, too; the same lines again"
+  # All that it has begun, as a machine that loses its power does.
+  pkill -9 -P "$engine"
+  kill -9 "$engine"
+  killed "kill -9 of parallel and all its processes; the same lines again"
   wait $! || true
   bash -e run.sh
 }
@@ -131,9 +133,8 @@ on_slurm() {
   scontrol requeue "$job"
   killed "scontrol requeue $job"
   # A requeued job waits for two minutes; not here.
-  until scontrol show job "$job" | grep -q Restarts=1 && scontrol update JobId="$job" StartTime=now 2>/dev/null; do
-    sleep 0.2
-  done
+  until [[ $(scontrol show job "$job") == *JobState=PENDING* ]]; do sleep 0.2; done
+  scontrol update JobId="$job" StartTime=now
   wait $!
 }
 
@@ -178,7 +179,7 @@ on_snakemake() {
   killed "kill -9; Snakemake tries it again"
   wait $!
   # Nothing is left to do.
-  snakemake --cores 2 --dry-run 2>&1 | grep -qi 'nothing to be done'
+  [[ $(snakemake --cores 2 --dry-run 2>&1) == *"Nothing to be done"* ]]
 }
 
 # shellcheck disable=SC2317
@@ -230,7 +231,7 @@ for engine in "${engines[@]}"; do
     snakemake) on_snakemake ;;
     *) echo "accepted are parallel, slurm, ray, submitit and snakemake" >&2 && exit 2 ;;
     esac
-  ) 2>"$work/$engine/log"
+  ) 3>&1 >"$work/$engine/log" 2>&1
   code=$?
   set -e
   if [ $code = 3 ] && [ -z "${CI:-}" ]; then
