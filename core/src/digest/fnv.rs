@@ -25,7 +25,6 @@ impl Digest {
     }
 
     /// Appends bytes.
-    #[cfg_attr(not(target_os = "none"), inline)]
     pub const fn bytes(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while let [byte, after @ ..] = rest {
@@ -35,7 +34,6 @@ impl Digest {
     }
 
     /// Appends an integer.
-    #[cfg_attr(not(target_os = "none"), inline)]
     pub const fn word(&mut self, word: u64) {
         self.bytes(&word.to_le_bytes());
     }

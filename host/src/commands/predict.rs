@@ -25,6 +25,9 @@ use task::{Source, Task, UNJUDGED};
 
 /// The largest discount: some hundred thousand rows wait for what follows them.
 const LARGEST_GAMMA: f64 = 0.9999;
+/// The most predictions that may wait for what follows, and as how many the learners of one sum count.
+const MOST_NUMBERS: usize = 1 << 26;
+const NUMBERS_OF_TASK: usize = 1 << 14;
 /// Rows that are read at a time.
 const BLOCK: usize = 8192;
 
@@ -158,7 +161,7 @@ impl Experiment for Predict {
         }
 
         let mut places = Vec::new();
-        let mut tasks = Vec::new();
+        let (mut tasks, mut waiting) = (Vec::new(), 0);
         for Predicted { cumulant, state } in &predicted {
             let mut place = |name: &String| -> Result<usize, Error> {
                 let column = table.column(name)?;
@@ -189,7 +192,17 @@ impl Experiment for Predict {
                 })??;
                 let name = cumulant.clone();
                 let source = source.clone();
-                tasks.push(Task::new(name, gamma, source, learners, estimators.len()));
+                let task = Task::new(name, gamma, source, learners, estimators.len());
+                waiting += task.horizon() * estimators.len() + NUMBERS_OF_TASK;
+                if waiting > MOST_NUMBERS {
+                    let reason = format!(
+                        "{} discounts of {} columns: accepted are as many as {MOST_NUMBERS} predictions wait for",
+                        self.gamma.len(),
+                        predicted.len()
+                    );
+                    return Err(Error::option("--gamma", reason));
+                }
+                tasks.push(task);
             }
         }
 
