@@ -57,15 +57,20 @@ const HALF: f64 = 0.5;
 
 /// The verdict for a claim about every seed, from those of which it is true: it holds if the 95 % interval of
 /// their share is above three quarters (and there are at least 10), in part if it is above one half.
-pub fn of_seeds(holding: impl IntoIterator<Item = bool>) -> Judgement {
+pub fn share_of_seeds(holding: impl IntoIterator<Item = bool>) -> (String, Verdict) {
     let holding: Vec<f64> = holding.into_iter().map(f64::from).collect();
     let share = mean_interval(&holding);
     let (count, seeds) = (holding.iter().sum::<f64>(), holding.len());
-    let few = if seeds < ENOUGH { "; too few to hold for all" } else { "" };
-    let measured = format!(
-        "{count} of {seeds} seeds: share {share:.2}, needs > {MOST} (in part > {HALF}){few}"
-    );
-    (measured, Verdict::graded(share.low > MOST && seeds >= ENOUGH, share.low > HALF))
+    let verdict = Verdict::graded(share.low > MOST && seeds >= ENOUGH, share.low > HALF);
+    (format!("{count} of {seeds} seeds: share {share:.2}"), verdict)
+}
+
+/// [`share_of_seeds`], with what it needs.
+pub fn of_seeds(holding: impl IntoIterator<Item = bool>) -> Judgement {
+    let holding: Vec<bool> = holding.into_iter().collect();
+    let few = if holding.len() < ENOUGH { "; too few to hold for all" } else { "" };
+    let (share, verdict) = share_of_seeds(holding);
+    (format!("{share}, needs > {MOST} (in part > {HALF}){few}"), verdict)
 }
 
 /// Each seed's P and Q of a stored layer after training, by blocks; none of a seed without.
