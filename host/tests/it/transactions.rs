@@ -71,7 +71,7 @@ fn run(directory: &Path, arguments: &str, fault: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
     command.args(arguments.split_whitespace()).current_dir(directory);
     // So that the operations come in one order.
-    if ["train", "reproduce", "demo", "import", "predict"]
+    if ["train", "sweep", "reproduce", "demo", "import", "predict"]
         .iter()
         .any(|name| arguments.starts_with(name))
     {
@@ -260,6 +260,30 @@ fn a_fault_at_any_operation_of_training_loses_nothing() {
     let reproduced = strike(fresh.path(), "reproduce rnn-learning --seeds 1 --mrps 2", true);
     println!("train: {trained:?}, reproduce: {reproduced:?} operations and faults");
     assert!(trained.0 > 40 && reproduced.0 > 40);
+}
+
+#[test]
+fn a_fault_at_any_operation_of_a_sweep_loses_nothing() {
+    let place = || {
+        let directory = prepared(&[]);
+        let text = "seeds = 2\n[settings]\nmrps = 4\nbatches = 1\nbatch-size = 4\ncontext = 6\n\
+                    log-every = 2\n[grid]\nlr = [0.1, 0.2]\n";
+        fs::write(directory.path().join("plan.toml"), text).unwrap();
+        directory
+    };
+    let sweep = "sweep plan.toml --checkpoint-every 0";
+    let swept = strike(place().path(), sweep, true);
+    let directory = place();
+    for command in [sweep, "sweep plan.toml --collect --metric loss"] {
+        assert_eq!(run(directory.path(), command, "").status.code(), Some(0));
+    }
+    let collected = strike(directory.path(), "sweep plan.toml --collect --metric vd", false);
+    let (one, other) = (prepared(&[&format!("{TRAIN} --seeds 2")]), "train-of-others");
+    let seed = format!("{TRAIN} --first-seed 2 --out {other}");
+    assert_eq!(run(one.path(), &seed, "").status.code(), Some(0));
+    let merged = strike(one.path(), &format!("merge {other} --out results"), true);
+    println!("sweep: {swept:?}, collect: {collected:?}, merge: {merged:?} operations and faults");
+    assert!(swept.0 > 100 && collected.0 > 30 && merged.0 > 30);
 }
 
 #[test]
