@@ -33,16 +33,16 @@ const NAMED: usize = 8;
 ///
 /// Each run is a folder of --out, named after its recipe as `ictd train` does, so that nothing is
 /// trained twice. The same command goes on after Ctrl-C or a crash. It may run several times at
-/// once, on any machines that share the folder: seeds that another process trains are left to it,
-/// and told. Or each process does a part of its own, --shard I/N, on machines that share nothing:
+/// once, on any machines that share the folder: a seed that another process of this machine trains
+/// is waited for, one claimed on another machine is left, and told. Or each process does a part of its own, --shard I/N, on machines that share nothing:
 /// `ictd merge` joins their folders.
 ///
 /// A shard of --list is up to 16 seeds of one run, which train side by side for little more than
 /// the time of one. The last step is --collect: one table of everything in --out/sweep, the same
 /// bytes whatever did the shards.
 ///
-/// Exit code 0 also if a seed diverged, is in use elsewhere or, for --collect, is missing; 1 with
-/// --check.
+/// Exit code 0 if all that was asked for is finished, though seeds diverged (1 with --check); 1 if
+/// one is claimed on another machine or, for --collect, is missing.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[command(verbatim_doc_comment)]
 #[serde(rename_all = "kebab-case")]
@@ -73,7 +73,7 @@ pub struct Sweep {
     #[arg(long, value_name = "SECONDS", default_value = "5", conflicts_with_all = ["list", "collect"], value_parser = options::real(0.0..=1e9))]
     #[serde(skip)]
     pub checkpoint_every: f64,
-    /// Exit code 1 if a seed diverged, or did not finish
+    /// Exit code 1 also if a seed diverged
     #[arg(long, conflicts_with = "list")]
     #[serde(skip)]
     pub check: bool,
@@ -120,22 +120,24 @@ fn collect(collect: &Collect<'_>, session: &Session) -> Result<Report, Error> {
         let names = report.results.get(key).and_then(Value::as_array).into_iter().flatten();
         names.filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
     };
-    let mut failures = Vec::new();
-    if finished < seeds {
-        let missing = examples("missing_for_example");
-        failures.push(format!("{} seeds are missing: {missing}", seeds - finished));
-    }
-    if diverged > 0 {
-        failures.push(format!("{diverged} seeds diverged: {}", examples("diverged_for_example")));
-    }
+    let missing = (finished < seeds).then(|| {
+        format!("{} seeds are missing: {}", seeds - finished, examples("missing_for_example"))
+    });
+    let diverged = (diverged > 0)
+        .then(|| format!("{diverged} seeds diverged: {}", examples("diverged_for_example")));
     report.text = format!("{finished} of {seeds} seeds\n");
-    if collect.options.check {
-        report.failures = failures;
-    } else {
-        failures.iter().for_each(|line| report.text.push_str(&format!("{line}\n")));
-    }
+    tell(missing, diverged, collect.options.check, &mut report);
     report.text.push_str(&report.place());
     Ok(report)
+}
+
+/// What is not finished is a failure, what diverged is a result, unless it is asked after.
+fn tell(unfinished: Option<String>, diverged: Option<String>, check: bool, report: &mut Report) {
+    report.failures.extend(unfinished);
+    match diverged {
+        Some(line) if check => report.failures.push(line),
+        line => line.iter().for_each(|line| report.text.push_str(&format!("{line}\n"))),
+    }
 }
 
 /// Lists, trains, or collects.
@@ -187,16 +189,14 @@ fn train(plan: &Plan, shard: Shard, options: &Sweep, session: &Session) -> Resul
         return Err(Error::file(&session.out, reason));
     }
     let mut report = Report::new("sweep");
-    let mut failures = Vec::new();
-    if !diverged.is_empty() {
+    let told = (!diverged.is_empty()).then(|| {
         let all: Vec<_> =
             diverged.iter().map(|(run, seed, _)| format!("{run}/seed_{seed}")).collect();
         let line = "parameters are NaN or infinite: lower lr";
-        failures.push(format!("{} seeds diverged: {}: {line}", all.len(), shown(&all, ", ")));
-    }
-    if let Some(first) = in_use.first() {
-        failures.push(format!("{} seeds are left to other processes: {first}", in_use.len()));
-    }
+        format!("{} seeds diverged: {}: {line}", all.len(), shown(&all, ", "))
+    });
+    let unfinished = (in_use.first())
+        .map(|first| format!("{} seeds are claimed on other machines: {first}", in_use.len()));
     report.results.insert("seeds".into(), json!(seeds));
     report.results.insert("finished".into(), json!(finished));
     let value =
@@ -205,10 +205,6 @@ fn train(plan: &Plan, shard: Shard, options: &Sweep, session: &Session) -> Resul
     report.results.insert("in_use".into(), json!(in_use));
     report.text =
         format!("{finished} of {seeds} seeds have finished in {}\n", session.out.display());
-    if options.check {
-        report.failures = failures;
-    } else {
-        failures.iter().for_each(|line| report.text.push_str(&format!("{line}\n")));
-    }
+    tell(unfinished, told, options.check, &mut report);
     Ok(report)
 }

@@ -4,15 +4,19 @@ use super::plan::{Plan, Run};
 use super::shards::Group;
 use crate::error::Error;
 use crate::formats::Problem;
-use crate::run::lock::RunLock;
+use crate::run::lock::{self, RunLock};
 use crate::run::progress;
 use crate::run::session::Session;
 use crate::train::directory::TrainDirectory;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 use trainer::{Checkpoint, Observer, SeedRun, Stopped, Trainer};
+
+/// How often is looked whether another process has ended.
+const POLL: Duration = Duration::from_millis(500);
 
 /// What became of seeds.
 #[derive(Debug, Default)]
@@ -21,7 +25,7 @@ pub struct Found {
     pub finished: usize,
     /// Those of them whose parameters are not finite: the run's folder, the seed, and the task by which.
     pub diverged: Vec<(String, u64, u64)>,
-    /// Those that other processes train, with what is known of these.
+    /// Those that are claimed on other machines, with what is known of the claims.
     pub in_use: Vec<String>,
     /// Groups that could not be trained, and why.
     pub failed: Vec<String>,
@@ -34,14 +38,18 @@ impl Found {
     }
 }
 
-/// Trains groups, as many at once as there are threads; what has finished is kept, what has begun goes on. Seeds that
-/// other processes train are left to them, and a run that cannot be read does not stop the others.
+/// Trains groups, as many at once as there are threads; what has finished is kept, what has begun goes on. A run that
+/// cannot be read does not stop the others.
+///
+/// Seeds that another process of this machine trains come last: it is waited for, so that they have finished in the
+/// end whatever becomes of it (an engine tries a shard again while a child of the worker that it killed may live).
+/// Seeds claimed on another machine are left, since nobody here can know.
 ///
 /// # Errors
 /// [`Error::Paused`] after Ctrl-C; [`Error::Write`] for what cannot be written; [`Error::Core`].
-pub fn train(
-    plan: &Plan,
-    groups: &[Group<'_>],
+pub fn train<'a>(
+    plan: &'a Plan,
+    groups: &[Group<'a>],
     checkpoint_every: f64,
     session: &Session,
 ) -> Result<Found, Error> {
@@ -50,20 +58,40 @@ pub fn train(
     let every = Duration::from_secs_f64(checkpoint_every);
     let threads = session.threads() / groups.len().clamp(1, session.threads());
     let found = Mutex::new(Found::default());
-    let work = |group: &Group<'_>| {
+    let work = |(run, seeds): (&'a Run, Vec<u64>)| {
         if progress::interrupted() {
             return Err(Error::Paused { resume: None });
         }
-        let watch = Watch { run: group.run, session, bar: &bar, every, threads, found: &found };
-        match watch.group(plan, group.seeds) {
+        let watch = Watch { run, session, bar: &bar, every, threads, found: &found };
+        match watch.group(plan, &seeds) {
+            Ok(held) => Ok((run, held)),
             Err(e @ (Error::File { .. } | Error::Format(_))) => {
                 watch.found(|found| found.failed.push(e.one_line()));
-                Ok(())
+                Ok((run, Vec::new()))
             }
-            ended => ended,
+            Err(e) => Err(e),
         }
     };
-    let ended = session.on_thread(|| groups.par_iter().with_max_len(1).try_for_each(work));
+    let mut left: Vec<_> = groups.iter().map(|group| (group.run, group.seeds.to_vec())).collect();
+    let mut is_told = false;
+    let ended = loop {
+        let passed = session.on_thread(|| left.into_par_iter().with_max_len(1).map(work).collect());
+        match passed {
+            Ok(held) => left = held,
+            Err(e) => break Err(e),
+        }
+        left.retain(|(_, seeds)| !seeds.is_empty());
+        let Some((run, seeds)) = left.first() else { break Ok(()) };
+        if !is_told {
+            let text = format!(
+                "{}, seed {}: another process of this machine trains it; waiting for its end",
+                run.folder, seeds[0]
+            );
+            progress::note(&text, session.quiet);
+            is_told = true;
+        }
+        thread::sleep(POLL);
+    };
     bar.finish_and_clear();
     ended?;
     let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -89,12 +117,14 @@ impl Watch<'_> {
         put(&mut self.found.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    fn group(&self, plan: &Plan, seeds: &[u64]) -> Result<(), Error> {
+    /// Trains seeds side by side; those that another process of this machine trains are left, and returned.
+    fn group(&self, plan: &Plan, seeds: &[u64]) -> Result<Vec<u64>, Error> {
         let (first, options) = plan.train(self.run);
         let recipe = &options.recipe;
         let directory = TrainDirectory::join(&self.session.out, &options, first)?;
         let last = recipe.mrps as u64;
-        let (mut claims, mut begun, mut ours) = (Vec::<RunLock>::new(), Vec::new(), Vec::new());
+        let (mut claims, mut begun) = (Vec::<RunLock>::new(), Vec::new());
+        let (mut ours, mut held) = (Vec::new(), Vec::new());
         for seed in seeds {
             let ended = |there: &Checkpoint| there.tasks_done >= last;
             let mut there =
@@ -102,6 +132,10 @@ impl Watch<'_> {
             if !there.as_ref().is_some_and(ended) {
                 match directory.claim_seed(*seed) {
                     Ok(claim) => claims.push(claim),
+                    Err(Error::Format(e)) if lock::is_held_here(&e.problem) => {
+                        held.push(*seed);
+                        continue;
+                    }
                     Err(Error::Format(e)) if matches!(e.problem, Problem::InUse { .. }) => {
                         self.found(|found| found.in_use.push(Error::Format(e).one_line()));
                         self.bar.inc(last);
@@ -125,7 +159,7 @@ impl Watch<'_> {
             }
         }
         if ours.is_empty() {
-            return Ok(());
+            return Ok(held);
         }
         let trainer = Trainer::new(recipe.clone(), ours)?
             .named(directory.name())
@@ -144,7 +178,7 @@ impl Watch<'_> {
                 }
             })?;
         self.found(|found| runs.iter().for_each(|seed| found.put(self.run, seed)));
-        Ok(())
+        Ok(held)
     }
 }
 

@@ -125,8 +125,9 @@ fn one_process_killed_shards_and_merged_folders_give_the_same_bytes() {
     // Two that share nothing.
     place.done("left", "--shard 1/2");
     place.done("right", "--shard 2/2");
-    let incomplete = place.done("left", "--collect --metric loss");
-    assert!(incomplete.contains("24 seeds are missing: boyan-L2-"), "{incomplete}");
+    let incomplete = place.sweep("left", "--collect --metric loss");
+    assert_eq!(incomplete.status.code(), Some(1));
+    assert!(text(&incomplete).contains("24 seeds are missing: boyan-L2-"), "{incomplete:?}");
     let [left, right, both] = ["left", "right", "both"].map(|name| place.out(name));
     for _ in 0..2 {
         let merge = format!("merge {} {}", left.display(), right.display());
@@ -338,33 +339,36 @@ fn shards_of_any_number_do_every_seed_once_and_the_list_says_which() {
 }
 
 #[test]
-fn seeds_that_others_train_are_left_to_them_and_told() {
+fn seeds_of_others_are_waited_for_here_and_told_elsewhere() {
     let place = Place::new(&format!("seeds = 4\n{TINY}"));
     place.done("out", "--shard 1/4");
     let run = trained(&place.out("out"));
     for seed in [1, 2] {
         fs::create_dir(run.join(format!("seed_{seed}"))).unwrap();
     }
-    let ours = RunLock::acquire(&run.join("seed_1")).unwrap();
     fs::write(run.join("seed_2/.lock"), "ictd\nprocess 4711 on node-17\n").unwrap();
-    let found = place.done("out", "");
-    let words = "2 of 4 seeds have finished in ";
-    assert!(
-        found.starts_with(words) && found.contains("2 seeds are left to other processes"),
-        "{found}"
-    );
-    assert!(found.contains("in use by process"), "{found}");
-    let checked = place.sweep("out", "--check --json");
-    assert_eq!((checked.status.code(), json(&checked)["finished"].as_u64()), (Some(1), Some(2)));
-    assert!(
-        json(&checked)["in_use"][1].as_str().unwrap().contains("in use by process 4711 on node-17")
-    );
-    let lines = json(&place.sweep("out", "--list --json"));
-    assert_eq!(lines["shards"][0]["state"], "in use");
-    let collected = place.done("out", "--collect");
-    assert!(collected.contains("2 seeds are missing"), "{collected}");
-    assert_eq!(place.sweep("out", "--collect --check").status.code(), Some(1));
+    let ours = RunLock::acquire(&run.join("seed_1")).unwrap();
+    assert_eq!(json(&place.sweep("out", "--list --json"))["shards"][0]["state"], "in use");
+    let collected = place.sweep("out", "--collect");
+    assert_eq!(collected.status.code(), Some(1));
+    assert!(text(&collected).contains("3 seeds are missing"), "{collected:?}");
+    let waiting = Command::new(env!("CARGO_BIN_EXE_ictd"))
+        .args(["sweep", "plan.toml", "--out", "out", "--json"])
+        .current_dir(place.directory.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !run.join("seed_3/metrics.csv").exists() {
+        sleep(Duration::from_millis(20));
+    }
+    assert!(!run.join("seed_1/metrics.csv").exists());
     drop(ours);
+    let done = waiting.wait_with_output().unwrap();
+    let found = json(&done);
+    assert_eq!((done.status.code(), found["finished"].as_u64()), (Some(1), Some(3)), "{found}");
+    assert!(found["in_use"][0].as_str().unwrap().contains("process 4711 on node-17"), "{found}");
+    assert!(run.join("seed_1/metrics.csv").exists());
     fs::remove_file(run.join("seed_2/.lock")).unwrap();
     place.done("out", "--check");
 }
