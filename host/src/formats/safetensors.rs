@@ -119,7 +119,7 @@ fn read(bytes: &[u8]) -> Result<Parameters, Problem> {
             return Err(Problem::malformed(FORMAT, "its checksum is wrong: the file is damaged"));
         }
     }
-    let text = |key: &str| metadata.get(key).map(String::clone);
+    let text = |key: &str| metadata.get(key).cloned();
     let settings = PartialParams {
         d: number("d", text("d"), "an integer")?,
         n: number("n", text("n"), "an integer")?,

@@ -22,7 +22,7 @@ const AXES: usize = 24;
 const DECADE: f64 = 10.0;
 
 /// Each with its name.
-type Curves<'a> = Vec<(String, Vec<&'a Row>)>;
+type Points<'a> = Vec<(String, Vec<&'a Row>)>;
 
 /// One of the metrics of a log point, by its name in `sweep.csv`.
 /// Errors: what is accepted.
@@ -108,7 +108,7 @@ fn panels(
     let log = low > 0.0 && high / low >= DECADE;
     // In the plan's order: each panel, in it each curve, in it each point.
     let mut places = BTreeMap::<String, usize>::new();
-    let mut found = Vec::<(String, Curves<'_>)>::new();
+    let mut found = Vec::<(String, Points<'_>)>::new();
     for row in grid {
         let (panel, curve) = (said(row, panels), said(row, series));
         let place = *places.entry(panel.clone()).or_insert(found.len());

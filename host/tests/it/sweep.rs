@@ -312,7 +312,8 @@ fn shards_of_any_number_do_every_seed_once_and_the_list_says_which() {
             }
         }
         let mut wanted = all.clone();
-        (done.sort(), wanted.sort());
+        done.sort();
+        wanted.sort();
         assert_eq!(done, wanted, "{of}");
     }
     // As many as there are lines are the lines.

@@ -88,13 +88,20 @@ const OF_RUNS: &[&str] = &[
 
 /// What the worst files took of each command: KiB and seconds of a processor, and on which file.
 #[derive(Default)]
-struct Worst(BTreeMap<String, (usize, (u64, String), (f64, String))>);
+struct Worst(BTreeMap<String, OfCommand>);
+
+#[derive(Default)]
+struct OfCommand {
+    tried: usize,
+    memory: (u64, String),
+    longest: (f64, String),
+}
 
 impl Worst {
     /// The commands that are tried on the next file: all, or the one whose turn it is.
     fn next<'a>(&self, commands: &'a [&'a str]) -> &'a [&'a str] {
         let all = std::env::var("ICTD_WORST").is_ok_and(|x| x == "all");
-        let turn = self.0.values().map(|of| of.0).sum::<usize>() % commands.len();
+        let turn = self.0.values().map(|of| of.tried).sum::<usize>() % commands.len();
         if all { commands } else { &commands[turn..=turn] }
     }
 
@@ -102,18 +109,18 @@ impl Worst {
         let (_, (memory, seconds)) = measured(at, command);
         let name = command.split(' ').next().unwrap().to_owned();
         let of = self.0.entry(name).or_default();
-        of.0 += 1;
-        if memory >= of.1.0 {
-            of.1 = (memory, file.to_owned());
+        of.tried += 1;
+        if memory >= of.memory.0 {
+            of.memory = (memory, file.to_owned());
         }
-        if seconds >= of.2.0 {
-            of.2 = (seconds, file.to_owned());
+        if seconds >= of.longest.0 {
+            of.longest = (seconds, file.to_owned());
         }
     }
 
     fn show(&self) {
         println!("| command | tried | most memory, on | longest, on |\n|---|---|---|---|");
-        for (command, (tried, memory, longest)) in &self.0 {
+        for (command, OfCommand { tried, memory, longest }) in &self.0 {
             let (mib, seconds) = (memory.0 >> 10, longest.0);
             println!(
                 "| {command} | {tried} | {mib} MiB, {} | {seconds:.1} s, {} |",
