@@ -71,10 +71,12 @@ const OF_MODELS: &[&str] = &[
     "evaluate --data",
     "compare data.csv",
 ];
-const OF_CONFIGS: &[&str] = &["--config", "train --config", "predict --config", "compare data.csv"];
+const OF_CONFIGS: &[&str] =
+    &["--config", "train --config", "predict --config", "compare data.csv", "sweep"];
 /// The run's name in the place of RUN.
 const OF_RUNS: &[&str] = &[
     "report RUN",
+    "merge RUN --out joined",
     "plot RUN",
     "compare RUN RUN",
     "report .",

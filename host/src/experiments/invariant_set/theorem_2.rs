@@ -20,6 +20,7 @@ use ictd_core::tasks::{Mrp, Task, boyan_chain};
 use ictd_core::transformer::Transformer;
 use nalgebra::{SMatrix, SVector};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 const D: usize = 3;
 const K: usize = 7;
@@ -103,14 +104,17 @@ fn claims(found: &Found, seeds: usize, steps: usize) -> Vec<Claim> {
 
 pub(super) fn figure(records: &Records) -> Result<Figure, Error> {
     let rows: Vec<DepartureRow> = records.csv("departures.csv")?;
-    let steps = rows.iter().map(|r| r.step).max().unwrap_or(0);
+    let mut steps = BTreeMap::<usize, Vec<&DepartureRow>>::new();
+    for row in &rows {
+        steps.entry(row.step).or_default().push(row);
+    }
     let curve = |label: &str, of: fn(&DepartureRow) -> f64| {
-        let at = |k: usize| quartiles(rows.iter().filter(|r| r.step == k).map(of).collect());
+        let at = |rows: &Vec<&DepartureRow>| quartiles(rows.iter().map(|r| of(r)).collect());
         // What is exactly on the set is drawn at the bottom.
-        let quartiles: Vec<_> = (0..=steps).map(|k| at(k).map(|x| x.max(1e-18))).collect();
+        let quartiles: Vec<_> = steps.values().map(|rows| at(rows).map(|x| x.max(1e-18))).collect();
         Curve {
             label: label.into(),
-            x: (0..=steps).map(|k| k as f64).collect(),
+            x: steps.keys().map(|k| *k as f64).collect(),
             y: quartiles.iter().map(|q| q[1]).collect(),
             band: quartiles.iter().map(|q| (q[0], q[2])).collect(),
             dashed: false,
