@@ -46,6 +46,8 @@ const NAMED: usize = 8;
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[command(verbatim_doc_comment)]
 #[serde(rename_all = "kebab-case")]
+// The plan's tables are no links.
+#[allow(rustdoc::broken_intra_doc_links)]
 pub struct Sweep {
     /// The plan
     #[arg(value_name = "PLAN.toml", required_unless_present = "plan")]

@@ -32,7 +32,7 @@ impl Demo {
     /// The errors of trained seeds; NaN without a model, for one that diverged.
     ///
     /// # Errors
-    /// As [`Demo::errors`].
+    /// As `Demo::errors`.
     pub fn errors_of_seeds(
         &self,
         models: Vec<(u64, Option<StreamingModel>)>,
