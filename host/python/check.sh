@@ -8,6 +8,8 @@ target=$(cd ../.. && pwd)/target
 environment=$target/python/environment
 "${1:-python3}" -m venv --clear "$environment"
 . "$environment/bin/activate"
+# Quick to build: no bit depends on the level.
+export CARGO_PROFILE_RELEASE_OPT_LEVEL=1
 CARGO_TARGET_DIR=$target/python pip install --quiet --disable-pip-version-check ".[tests]"
 if [ -z "${ICTD_PROGRAM:-}" ]; then
   cargo build --quiet -p host --manifest-path ../Cargo.toml
