@@ -33,8 +33,9 @@ pub fn quartiles(mut values: Vec<f64>) -> [f64; 3] {
 
 /// The median with its quartiles, as text.
 pub fn spread(values: &[f64]) -> String {
-    let [lower, median, upper] = quartiles(values.to_vec());
-    format!("{median:.3} ({lower:.3} to {upper:.3})")
+    let text = |x: f64| if x.abs() < 1e5 { format!("{x:.3}") } else { format!("{x:.1e}") };
+    let [lower, median, upper] = quartiles(values.to_vec()).map(text);
+    format!("{median} ({lower} to {upper})")
 }
 
 /// A number of a sample, with its 95 % interval.
