@@ -78,10 +78,12 @@ impl CurveRecords {
         }
         let lowest = lowest_cosine(&similarity.iter().collect::<Vec<_>>());
         let cosine = Axis::fixed("cosine", lowest, 1.05);
-        let difference_title = format!("{title}: value difference");
+        // With a learning rate that diverges on some tasks nothing else would be seen.
+        let largest = difference.iter().flat_map(|c| &c.y).copied().fold(0.0, f64::max);
+        let vd = if largest < 100.0 { Axis::from_zero(VD.label) } else { Axis::log(VD.label) };
         [
             over_tasks(&format!("{title}: similarity to batch TD"), cosine, similarity),
-            over_tasks(&difference_title, Axis::from_zero(VD.label), difference),
+            over_tasks(&format!("{title}: value difference"), vd, difference),
         ]
     }
 
