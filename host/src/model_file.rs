@@ -438,37 +438,3 @@ fn from_npz(file: &Path, point: Option<usize>) -> Result<ModelFile, FormatError>
     parameters.check().map_err(|e| e.in_file(file))?;
     Ok(ModelFile { parameters, log: Some(log), point })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_stored_model_is_read_as_parameters() {
-        let model = ictd_core::Model::<2>::td0(0.2, 15, 0.9).unwrap();
-        let mut buffer = [0; 1024];
-        let bytes = model.write(&mut buffer).unwrap();
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("model.ictd");
-        std::fs::write(&path, bytes).unwrap();
-        let read = open(&path, None).unwrap();
-        assert_eq!(read.parameters.depth, Some(15));
-        assert_eq!(read.parameters.layers[0].p[24], 1.0);
-        assert_eq!(read.parameters.attention, Some(Attention::Linear));
-        assert_eq!(read.parameters.gamma, Some(f64::from(0.9_f32)));
-        // A truncated one is named, with the core's reason.
-        std::fs::write(&path, &bytes[..40]).unwrap();
-        let message = open(&path, None).unwrap_err().to_string();
-        assert!(
-            message.contains("model.ictd: not a readable stored model file: 40 bytes"),
-            "{message}"
-        );
-    }
-
-    #[test]
-    fn a_folder_without_parameters_is_named() {
-        let directory = tempfile::tempdir().unwrap();
-        let message = open(directory.path(), None).unwrap_err().to_string();
-        assert!(message.contains("a folder with parameters.safetensors or data.npz"), "{message}");
-    }
-}

@@ -57,35 +57,3 @@ pub fn printable_json(json: &str) -> String {
         json.to_owned()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shell_reads_a_quoted_word_back() {
-        for word in [
-            "a",
-            "two  spaces",
-            "it's",
-            "$(x) `y` \"z\" \\",
-            "",
-            "esc\u{1b}[31m\nline\t'\\",
-            "ä\u{202e}",
-        ] {
-            let output = std::process::Command::new("bash")
-                .args(["-c", &format!("printf %s {}", quoted(word))])
-                .output()
-                .expect("bash starts");
-            assert_eq!(String::from_utf8(output.stdout).unwrap(), word);
-            assert_eq!(printable(&quoted(word)), quoted(word), "a suggestion is printed as it is");
-        }
-    }
-
-    #[test]
-    fn nothing_that_a_terminal_obeys_is_printed() {
-        assert_eq!(printable("a\u{1b}[2Jb\u{9b}c\rd\ne"), "a\\u{1b}[2Jb\\u{9b}c\\u{d}d\ne");
-        assert_eq!(printable("safe\u{202e}cod.exe"), "safe\\u{202e}cod.exe");
-        assert_eq!(printable_json("{\"a\":\"\u{9b}\u{7f}\"}"), "{\"a\":\"\\u009b\\u007f\"}");
-    }
-}

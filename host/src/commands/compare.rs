@@ -1,6 +1,6 @@
 //! `ictd compare`: two runs or two files, bit for bit.
 
-mod contents;
+pub mod contents;
 
 use crate::error::Error;
 use crate::files::{self, Kind};

@@ -2,7 +2,7 @@
 
 mod found;
 mod learners;
-mod returns;
+pub mod returns;
 mod task;
 
 use crate::dimension::{self, for_dimension};

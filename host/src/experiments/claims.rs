@@ -253,7 +253,7 @@ pub fn aligns_as_layers_grow(runs: &[JudgedRun]) -> Judgement {
 }
 
 /// The number of tasks from which on a seed's learning rate stays within a tenth of where it ends.
-fn settled_after(run: &SeedRun, end: f64) -> f64 {
+pub fn settled_after(run: &SeedRun, end: f64) -> f64 {
     let stays = |p: &Point| (p.alpha - end).abs() <= 0.1 * end.abs();
     run.points.iter().rev().find(|p| !stays(p)).map_or(0.0, |p| p.tasks as f64)
 }
@@ -434,6 +434,3 @@ pub fn is_not_linear(runs: &[JudgedRun]) -> Judgement {
     );
     (measured, Verdict::of(median(&left) > ROUNDING))
 }
-
-#[cfg(test)]
-mod tests;

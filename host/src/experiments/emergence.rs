@@ -41,7 +41,7 @@ type OneHead = Layer<f64, 9>;
 type TwoHeads = TwoHeadLayer<f64, 10>;
 
 /// A way to train, and what should emerge.
-struct Family {
+pub struct Family {
     /// Its runs' names, before `-l` and the number of layers.
     id: &'static str,
     /// The algorithm that should emerge: which candidate.
@@ -62,7 +62,8 @@ const fn family(id: &'static str, expected: usize, options: &'static str) -> Fam
     Family { id, expected, options, candidates: CANDIDATES }
 }
 
-const FAMILIES: &[Family] = &[
+/// What is trained, each at every depth.
+pub const FAMILIES: &[Family] = &[
     family("linear", 0, ""),
     family("lambda-0.3", 1, "--lambda 0.3"),
     family("lambda-0.6", 2, "--lambda 0.6"),
@@ -113,7 +114,7 @@ impl Family {
 
     /// The shares of P's and Q's energy in the construction's form: the least of the heads, whose P is W P, and of
     /// the stored layers. Negative if they point the other way.
-    fn form(&self, depth: usize, run: &SeedRun) -> [f64; 2] {
+    pub fn form(&self, depth: usize, run: &SeedRun) -> [f64; 2] {
         let corner = |row: usize, column: usize| {
             let mut pattern = Pattern::default();
             pattern.corner[row][column] = 1.0;
@@ -202,10 +203,13 @@ pub struct Found {
 }
 
 /// A run, seed by seed.
-struct Trained {
-    layers: usize,
-    functions: Vec<Function>,
-    forms: Vec<[f64; 2]>,
+pub struct Trained {
+    /// Its layers.
+    pub layers: usize,
+    /// What each seed computes.
+    pub functions: Vec<Function>,
+    /// The shares of P's and Q's energy in the construction's form ([`Family::form`]).
+    pub forms: Vec<[f64; 2]>,
 }
 
 impl Trained {
@@ -326,7 +330,8 @@ fn at_every_depth(runs: &[Trained], of: impl Fn(&Trained) -> (Vec<bool>, Vec<f64
     (texts.join("; "), Verdict::graded(holds, in_part))
 }
 
-fn judge(family: &Family, runs: &[Trained]) -> [Claim; 3] {
+/// Whether the algorithm, its form, and ten numbers a layer emerge at all depths.
+pub fn judge(family: &Family, runs: &[Trained]) -> [Claim; 3] {
     const FEW: f64 = 0.05;
     let (id, expected) = (family.id, family.name());
     let paper = if id == "linear" { "emerges" } else { "left for future work" };
@@ -409,47 +414,4 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
         columns: 3,
     };
     Ok(vec![("emergence".into(), figure)])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::experiments::function::run_of;
-    use ictd_core::constructions::{learning_rate, one_layer, residual_gradient, td0};
-
-    /// Of 30 seeds so many are TD(0.3), have its form, and lose this.
-    fn trained(is_it: usize, has_form: usize, lost: f64) -> Trained {
-        let explained = |i| if i < is_it { vec![0.8, 0.95] } else { vec![0.95, 0.94] };
-        let function = |i| Function { explained: explained(i), outside: 0.0, lost };
-        Trained {
-            layers: 2,
-            functions: (0..30).map(function).collect(),
-            forms: (0..30).map(|i| [if i < has_form { 0.95 } else { 0.5 }, 0.95]).collect(),
-        }
-    }
-
-    #[test]
-    fn verdicts_go_either_way() {
-        let verdicts = |runs: &[Trained]| judge(&FAMILIES[1], runs).map(|claim| claim.verdict);
-        use Verdict::{DoesNotHold, Holds, HoldsInPart};
-        assert_eq!(verdicts(&[trained(28, 28, 0.01), trained(29, 30, 0.02)]), [Holds; 3]);
-        assert_eq!(verdicts(&[trained(28, 2, 0.01), trained(2, 30, 0.2)]), [HoldsInPart; 3]);
-        assert_eq!(verdicts(&[trained(18, 2, 0.1), trained(2, 0, 0.2)]), [DoesNotHold; 3]);
-        assert_eq!(verdicts(&[trained(28, 28, f64::NAN)])[2], DoesNotHold);
-    }
-
-    #[test]
-    fn forms_are_told_apart() {
-        let c = learning_rate::<f64, 4>(0.3);
-        let [td, rg] = [&FAMILIES[1], &FAMILIES[5]];
-        let has = |family: &Family, depth, layer: &OneHead| {
-            family.form(depth, &run_of(layer)).iter().all(|share| *share >= FORM_SHARE)
-        };
-        assert!(has(td, 3, &td0(&c)) && !has(rg, 3, &td0(&c)));
-        assert!(has(rg, 3, &residual_gradient(&c)) && !has(td, 3, &residual_gradient(&c)));
-        assert!(has(td, 1, &one_layer(&c)) && !has(td, 3, &one_layer(&c)));
-        let mut other: OneHead = td0(&c);
-        other.p = -other.p;
-        assert!(!has(td, 3, &other));
-    }
 }

@@ -223,7 +223,10 @@ fn nonlinear<const D: usize, const K: usize>(
 }
 
 /// argmin_w sum (v - <w, phi>)^2; M is how many values there are, at most.
-fn best_weights<const D: usize, const M: usize>(
+///
+/// # Errors
+/// As [`linear_system::least_squares`].
+pub fn best_weights<const D: usize, const M: usize>(
     queries: &[SVector<f64, D>],
     values: &[f64],
 ) -> Judged<SVector<f64, D>> {
@@ -233,7 +236,7 @@ fn best_weights<const D: usize, const M: usize>(
 }
 
 /// The share of the values' energy that a linear function leaves over.
-fn share_left<const D: usize>(
+pub fn share_left<const D: usize>(
     queries: &[SVector<f64, D>],
     values: &[f64],
     w: &SVector<f64, D>,
@@ -244,24 +247,4 @@ fn share_left<const D: usize>(
         all += v * v;
     }
     left / all
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_linear_function_leaves_over_is_found() {
-        let mut rng = Rng::new(1);
-        let queries: Vec<SVector<f64, 4>> = (0..RANDOM_QUERIES)
-            .map(|_| SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0)))
-            .collect();
-        let left = |v: fn(&SVector<f64, 4>) -> f64| {
-            let values: Vec<f64> = queries.iter().map(v).collect();
-            let w = best_weights::<4, RANDOM_QUERIES>(&queries, &values).unwrap();
-            share_left(&queries, &values, &w)
-        };
-        assert!(left(|phi| 2.0 * phi[0] - phi[3]) < 1e-28);
-        assert!(left(|phi| 2.0 * phi[0] - phi[3] + 0.2 * phi[1] * phi[2]) > 1e-4);
-    }
 }

@@ -121,7 +121,7 @@ fn over_tasks(title: &str, y: Axis, curves: Vec<Curve>) -> Panel {
 }
 
 /// Where an axis of cosines starts: at 0, or below the curves and their bands if a curve is negative.
-fn lowest_cosine(curves: &[&Curve]) -> f64 {
+pub fn lowest_cosine(curves: &[&Curve]) -> f64 {
     let lowest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::min);
     if lowest(&mut curves.iter().flat_map(|c| c.y.iter().copied())) == 0.0 {
         return 0.0;
@@ -276,19 +276,4 @@ fn subscript(l: usize) -> String {
         .chars()
         .map(|c| char::from_u32(0x2080 + c as u32 - '0' as u32).unwrap_or(c))
         .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_axis_of_cosines_starts_at_0_unless_a_curve_is_negative() {
-        let curve = |y: [f64; 2]| Curve::with_stderr("", vec![0.0, 1.0], y.to_vec(), &[0.1; 2]);
-        // A band alone changes nothing.
-        assert_eq!(lowest_cosine(&[&curve([0.05, 0.9]), &curve([0.5, f64::NAN])]), 0.0);
-        let lowest = lowest_cosine(&[&curve([0.5, 0.9]), &curve([-0.2, 0.9])]);
-        assert!((-0.35..-0.3).contains(&lowest), "{lowest}");
-        assert_eq!(lowest_cosine(&[&curve([-1.0, 0.0])]), -1.05);
-    }
 }

@@ -187,7 +187,7 @@ impl Experiment for Ratio {
 }
 
 /// The median of predicted ratios is within a tenth of that of trained seeds; in part within a fifth.
-fn predicts(setting: &str, what: &str, trained: &[f64], predicted: &[f64]) -> Claim {
+pub fn predicts(setting: &str, what: &str, trained: &[f64], predicted: &[f64]) -> Claim {
     let off = bootstrap([trained, predicted], |[a, b]| median(b) / median(a) - 1.0);
     let within = |share: f64| -share < off.low && off.high < share;
     Claim::new(
@@ -203,7 +203,8 @@ fn predicts(setting: &str, what: &str, trained: &[f64], predicted: &[f64]) -> Cl
     .open()
 }
 
-fn nearer_to_1(random: &[f64], representable: &[f64]) -> Claim {
+/// Values that the features can represent have less than half the distance to 1; in part less.
+pub fn nearer_to_1(random: &[f64], representable: &[f64]) -> Claim {
     let far = |ratios: &[f64]| (median(ratios) - 1.0).abs();
     let share = bootstrap([random, representable], |[a, b]| far(b) / far(a));
     Claim::new(
@@ -232,7 +233,7 @@ fn ratios(run: &str, train: &Train, session: &Session) -> Result<Vec<f64>, Error
 }
 
 /// A context and what is asked after it.
-struct Window {
+pub struct Window {
     /// (1/n) sum phi phi^T and (gamma/n) sum phi phi'^T.
     a: [SMatrix<f64, D, D>; 2],
     /// (1/n) sum R phi.
@@ -253,7 +254,7 @@ impl Window {
     }
 
     /// v after so many steps w <- w + alpha (b - (A_0 - rho A_1) w), with its derivatives by alpha and rho.
-    fn value(&self, layers: usize, [alpha, rho]: [f64; 2]) -> [f64; 3] {
+    pub fn value(&self, layers: usize, [alpha, rho]: [f64; 2]) -> [f64; 3] {
         let a = self.a[0] - self.a[1] * rho;
         let [mut w, mut by_alpha, mut by_rho] = [SVector::<f64, D>::zeros(); 3];
         for _ in 0..layers {
@@ -267,9 +268,13 @@ impl Window {
 }
 
 /// A trajectory's windows, and the reward from each query.
-type Trajectory = (Vec<Window>, Vec<f64>);
+pub type Trajectory = (Vec<Window>, Vec<f64>);
 
-fn sample(recipe: &Recipe, rng: &mut Rng) -> Result<Trajectory, ictd_core::Error> {
+/// A task's trajectory, drawn as training draws it.
+///
+/// # Errors
+/// The core's.
+pub fn sample(recipe: &Recipe, rng: &mut Rng) -> Result<Trajectory, ictd_core::Error> {
     let task = TaskDistribution::<f32, D>::draw(&AnyTasks::new(recipe), recipe.gamma as f32, rng)?;
     let n = recipe.context;
     let trajectory = task.trajectory::<LENGTH>(n + WINDOWS + 2, rng)?;
@@ -281,7 +286,7 @@ fn sample(recipe: &Recipe, rng: &mut Rng) -> Result<Trajectory, ictd_core::Error
 }
 
 /// E[delta dv/dalpha] and E[delta dv/drho].
-fn update(trajectories: &[Trajectory], recipe: &Recipe, theta: [f64; 2]) -> [f64; 2] {
+pub fn update(trajectories: &[Trajectory], recipe: &Recipe, theta: [f64; 2]) -> [f64; 2] {
     let mut sum = [0.0; 2];
     for (windows, rewards) in trajectories {
         let values: Vec<_> =
@@ -296,7 +301,14 @@ fn update(trajectories: &[Trajectory], recipe: &Recipe, theta: [f64; 2]) -> [f64
 }
 
 /// (alpha, rho) at which the expected update is 0, by Newton's method with halved steps; NaN where it finds none.
-fn fixed_point(recipe: &Recipe, tasks: usize, rng: &mut Rng) -> Result<[f64; 2], ictd_core::Error> {
+///
+/// # Errors
+/// The core's.
+pub fn fixed_point(
+    recipe: &Recipe,
+    tasks: usize,
+    rng: &mut Rng,
+) -> Result<[f64; 2], ictd_core::Error> {
     let trajectories: Result<Vec<_>, _> = (0..tasks).map(|_| sample(recipe, rng)).collect();
     let trajectories = trajectories?;
     let size = |f: [f64; 2]| f[0] * f[0] + f[1] * f[1];
@@ -370,44 +382,4 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
         columns: 2,
     };
     Ok(vec![("ratio".into(), figure)])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_value_and_its_derivatives_are_those_of_differences() {
-        let recipe: Recipe = options::parsed("");
-        let (windows, _) = sample(&recipe, &mut Rng::new(1)).unwrap();
-        let theta = [0.9, 0.7];
-        let [_, by_alpha, by_rho] = windows[0].value(3, theta);
-        let at = |alpha: f64, rho: f64| windows[0].value(3, [alpha, rho])[0];
-        let h = 1e-6;
-        let want_alpha = (at(theta[0] + h, theta[1]) - at(theta[0] - h, theta[1])) / (2.0 * h);
-        let want_rho = (at(theta[0], theta[1] + h) - at(theta[0], theta[1] - h)) / (2.0 * h);
-        assert!((by_alpha - want_alpha).abs() < 1e-8 && (by_rho - want_rho).abs() < 1e-8);
-    }
-
-    #[test]
-    fn at_the_fixed_point_the_expected_update_is_0() {
-        let recipe: Recipe = options::parsed("");
-        let [alpha, rho] = fixed_point(&recipe, 100, &mut Rng::new(2)).unwrap();
-        let mut rng = Rng::new(2);
-        let trajectories: Vec<_> = (0..100).map(|_| sample(&recipe, &mut rng).unwrap()).collect();
-        let f = update(&trajectories, &recipe, [alpha, rho]);
-        assert!(f[0].abs() < 1e-9 && f[1].abs() < 1e-9, "{f:?} at {alpha}, {rho}");
-    }
-
-    #[test]
-    fn verdicts_go_either_way() {
-        use Verdict::{DoesNotHold, Holds, HoldsInPart};
-        let around =
-            |x: f64| (0..30).map(|i| x + 0.002 * f64::from(i) - 0.03).collect::<Vec<f64>>();
-        let verdict = |predicted| predicts("", "", &around(0.81), &around(predicted)).verdict;
-        assert_eq!([0.82, 0.92, 0.4].map(verdict), [Holds, HoldsInPart, DoesNotHold]);
-        assert_eq!(predicts("", "", &around(0.81), &[]).verdict, DoesNotHold);
-        let verdict = |representable| nearer_to_1(&around(0.8), &around(representable)).verdict;
-        assert_eq!([0.98, 0.87, 0.7].map(verdict), [Holds, HoldsInPart, DoesNotHold]);
-    }
 }

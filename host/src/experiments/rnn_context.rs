@@ -222,7 +222,7 @@ fn at(row: &MsveRow) -> String {
 
 /// The paper: the error increases with the context's length, from the shortest to the longest by more than three
 /// joint standard errors.
-fn claim_of_trend(title: &str, expected: Verdict, rows: &[MsveRow]) -> Claim {
+pub fn claim_of_trend(title: &str, expected: Verdict, rows: &[MsveRow]) -> Claim {
     let (claim, paper) =
         (format!("{title}: the value error rises"), "MSVE increases with the context length");
     let [first, .., last] = rows else {
@@ -235,7 +235,7 @@ fn claim_of_trend(title: &str, expected: Verdict, rows: &[MsveRow]) -> Claim {
 
 /// The paper's conclusion. An estimate that evaluates policies beats the best that never sees the query, at the longest
 /// context, by more than three joint standard errors.
-fn claim_of_evaluation(label: &str, reading: &[(String, Vec<MsveRow>, Vec<MsveRow>)]) -> Claim {
+pub fn claim_of_evaluation(label: &str, reading: &[(String, Vec<MsveRow>, Vec<MsveRow>)]) -> Claim {
     let (mut measured, mut beaten) = (Vec::new(), 0);
     for (title, rnn, rewards) in reading {
         let (Some(rnn), Some(rewards)) = (rnn.last(), rewards.last()) else { continue };
@@ -297,35 +297,4 @@ fn instance(
         Ok(errors.map(f64::from))
     };
     lengths.iter().map(error).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn row(context_length: usize, mean: f64) -> MsveRow {
-        let (estimator, environment) = (String::new(), String::new());
-        MsveRow { estimator, environment, context_length, mean, stderr: 0.1 }
-    }
-
-    #[test]
-    fn an_error_may_rise_fall_or_stay() {
-        let verdict = |last| {
-            claim_of_trend("", Verdict::Holds, &[row(1, 2.0), row(10, 9.0), row(40, last)]).verdict
-        };
-        assert_eq!(verdict(3.0), Verdict::Holds);
-        assert_eq!(verdict(2.1), Verdict::HoldsInPart);
-        assert_eq!(verdict(1.0), Verdict::DoesNotHold);
-    }
-
-    #[test]
-    fn an_rnn_that_beats_a_sum_of_rewards_evaluates_policies() {
-        let verdict = |rnn: [f64; 2]| {
-            let of = |mean| (String::new(), vec![row(40, mean)], vec![row(40, 1.0)]);
-            claim_of_evaluation("", &rnn.map(of)).verdict
-        };
-        assert_eq!(verdict([1.3, 0.9]), Verdict::Holds);
-        assert_eq!(verdict([1.3, 0.4]), Verdict::HoldsInPart);
-        assert_eq!(verdict([0.3, 0.4]), Verdict::DoesNotHold);
-    }
 }

@@ -33,7 +33,7 @@ pub struct Stuck {
 }
 
 /// A change of the training, from the same seeds.
-struct Change {
+pub struct Change {
     run: &'static str,
     title: &'static str,
     options: &'static str,
@@ -45,7 +45,8 @@ const fn change(run: &'static str, title: &'static str, options: &'static str) -
     Change { run, title, options, longer: 1 }
 }
 
-const CHANGES: &[Change] = &[
+/// What may free the stuck seeds.
+pub const CHANGES: &[Change] = &[
     Change { longer: 3, ..change("stuck-longer", "three times as many tasks", "--log-every 30") },
     change("stuck-gain", "initial parameters ten times larger", "--gain 1"),
     change("stuck-lr", "a learning rate of 0.003", "--lr 0.003"),
@@ -71,15 +72,17 @@ struct OverlapRow {
 
 /// One row of `seeds.csv`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct SeedRow {
-    run: String,
-    seed: u64,
+pub struct SeedRow {
+    /// The run's name.
+    pub run: String,
+    /// The seed.
+    pub seed: u64,
     /// The share of Q's energy in Theorem 1's form: at least nine tenths of a seed that is TD.
-    form_q: f64,
+    pub form_q: f64,
     /// The share of |v|^2 that TD(0) explains on fresh tasks.
-    explained: f64,
+    pub explained: f64,
     /// The overlap early in the training.
-    early: f64,
+    pub early: f64,
 }
 
 /// What is found.
@@ -95,7 +98,7 @@ pub struct Found {
 
 /// A change: how many of the stuck seeds are TD under it, and how many others are not.
 #[derive(Clone, Serialize)]
-struct Changed {
+pub struct Changed {
     run: &'static str,
     freed: usize,
     lost: usize,
@@ -157,10 +160,13 @@ impl Experiment for Stuck {
 }
 
 /// The seeds of a run, judged.
-struct Seeds {
-    run: &'static str,
-    runs: Vec<SeedRun>,
-    rows: Vec<SeedRow>,
+pub struct Seeds {
+    /// The run's name.
+    pub run: &'static str,
+    /// The log of each.
+    pub runs: Vec<SeedRun>,
+    /// What is judged of each.
+    pub rows: Vec<SeedRow>,
 }
 
 impl SeedRow {
@@ -200,7 +206,7 @@ impl Seeds {
 
     /// Of a seed that is TD and one that is not, how often the first has the larger early overlap, equal ones
     /// half; NaN without such a pair.
-    fn separation(&self) -> Interval {
+    pub fn separation(&self) -> Interval {
         bootstrap([&self.early(true), &self.early(false)], |[td, stuck]| {
             let mut larger = 0.0;
             for x in td {
@@ -234,7 +240,7 @@ fn overlap(point: &Point) -> f64 {
 }
 
 /// The early overlap separates on seeds that it was not found with.
-fn decided_early(first: &Seeds, held_out: &Seeds) -> Claim {
+pub fn decided_early(first: &Seeds, held_out: &Seeds) -> Claim {
     const MOSTLY: f64 = 0.75;
     const CHANCE: f64 = 0.5;
     let stuck = |of: &Seeds| format!("{} of {} stuck", of.stuck().count(), of.rows.len());
@@ -260,7 +266,7 @@ fn decided_early(first: &Seeds, held_out: &Seeds) -> Claim {
 
 /// Of the seeds that are stuck without the change, how many are TD with it, and how many others are not: it frees
 /// them if more are TD than were, seed by seed, and then most are; in part if more are.
-fn frees(change: &Change, first: &Seeds, of: &Seeds) -> (Changed, Claim) {
+pub fn frees(change: &Change, first: &Seeds, of: &Seeds) -> (Changed, Claim) {
     let pairs = || first.rows.iter().zip(&of.rows).map(|(a, b)| [a.is_td(), b.is_td()]);
     let count = |what: [bool; 2]| pairs().filter(|pair| *pair == what).count();
     let (freed, lost) = (count([false, true]), count([true, false]));
@@ -336,56 +342,4 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
         columns: 3,
     };
     Ok(vec![("stuck".into(), figure)])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn seeds(form_and_early: &[(f64, f64)]) -> Seeds {
-        let row = |(i, (form_q, early)): (usize, &(f64, f64))| SeedRow {
-            run: String::new(),
-            seed: i as u64,
-            form_q: *form_q,
-            explained: 0.0,
-            early: *early,
-        };
-        let rows = form_and_early.iter().enumerate().map(row).collect();
-        Seeds { run: "", runs: Vec::new(), rows }
-    }
-
-    #[test]
-    fn an_overlap_separates_or_not() {
-        let rows = |early: fn(usize) -> f64| {
-            let row = |i| (if i < 20 { 0.95 } else { 0.1 }, early(i));
-            seeds(&(0..30).map(row).collect::<Vec<_>>())
-        };
-        let apart = rows(|i| if i < 20 { 0.3 } else { 0.1 });
-        let mixed = rows(|i| if i % 3 > 0 { 0.3 } else { 0.1 + i as f64 / 200.0 });
-        let not = rows(|i| if i < 20 { 0.1 } else { 0.3 });
-        assert_eq!((apart.separation().estimate, not.separation().estimate), (1.0, 0.0));
-        let verdict = |held_out| decided_early(&apart, held_out).verdict;
-        assert_eq!([&apart, &mixed, &not].map(verdict)[0], Verdict::Holds);
-        assert_eq!([&mixed, &not].map(verdict), [Verdict::DoesNotHold; 2]);
-        let in_part = rows(|i| if i < 20 { (i % 4) as f64 } else { (i % 2) as f64 });
-        assert_eq!(verdict(&in_part), Verdict::HoldsInPart, "{}", in_part.separation());
-        // Without a stuck seed there is nothing to be shown.
-        assert_eq!(verdict(&seeds(&[(0.95, 0.3)])), Verdict::DoesNotHold);
-    }
-
-    #[test]
-    fn a_change_frees_all_or_some_or_none() {
-        let before = |i| (if i < 20 { 0.95 } else { 0.1 }, 0.0);
-        let first = seeds(&(0..30).map(before).collect::<Vec<_>>());
-        let verdict = |td: fn(usize) -> bool| {
-            let after = |i| (if td(i) { 0.95 } else { 0.1 }, 0.0);
-            let after = seeds(&(0..30).map(after).collect::<Vec<_>>());
-            frees(&CHANGES[0], &first, &after).1.verdict
-        };
-        assert_eq!(verdict(|_| true), Verdict::Holds);
-        assert_eq!(verdict(|i| i < 25), Verdict::HoldsInPart);
-        // As many are lost as are freed, and none.
-        assert_eq!(verdict(|i| i >= 10), Verdict::DoesNotHold);
-        assert_eq!(verdict(|i| i < 20), Verdict::DoesNotHold);
-    }
 }

@@ -420,6 +420,3 @@ pub fn host() -> String {
     #[cfg(not(unix))]
     std::env::var("COMPUTERNAME").unwrap_or_default()
 }
-
-#[cfg(test)]
-mod tests;

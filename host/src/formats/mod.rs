@@ -27,6 +27,3 @@ mod transition_table;
 
 pub use error::{FormatError, Problem};
 pub use npy::{Array, Data};
-
-#[cfg(test)]
-mod tests;

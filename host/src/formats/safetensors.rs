@@ -252,6 +252,3 @@ impl Checksum {
         format!("{:08x}", self.0.finalize())
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -43,7 +43,7 @@ pub(super) fn changes(
 }
 
 /// The command line of a run, after `ictd`.
-pub(super) fn repeats(
+pub fn repeats(
     root: &clap::Command,
     command: &str,
     seed: u64,
@@ -67,45 +67,4 @@ pub(super) fn repeats(
         None => format!("--{}", quoted(&key)),
     }));
     words.join(" ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::commands::evaluate::Evaluate;
-    use crate::experiments::{demo::Demo, invariant_set::InvariantSet, learning::Scale};
-    use crate::options;
-    use clap::{Args, Command};
-    use serde_json::json;
-
-    #[test]
-    fn a_command_line_has_what_differs_from_the_defaults() {
-        let config = |value: Value| value.as_object().cloned().unwrap_or_default();
-        // The program's own has all commands, and would compile what trains once more.
-        let root = Command::new("ictd").subcommands([
-            Demo::augment_args(Command::new("demo")),
-            Evaluate::augment_args(Command::new("evaluate")),
-            InvariantSet::augment_args(Command::new("invariant-set").hide(true)),
-            Scale::augment_args(Command::new("figure-2").hide(true)),
-        ]);
-        let of = |command, seed, value| repeats(&root, command, seed, &config(value));
-        assert_eq!(of("demo", 0, json!({"tasks": 300, "gamma": 0.9, "task": "mdp"})), "demo");
-        assert_eq!(
-            of("demo", 3, json!({"tasks": 20, "alpha": 0.2, "task": "loop"})),
-            "demo --seed 3 --tasks 20 --task loop"
-        );
-        assert_eq!(
-            of("figure-2", 0, json!({"seeds": 4, "mrps": 400})),
-            "reproduce figure-2 --seeds 4 --mrps 400"
-        );
-        assert_eq!(of("figure-2", 0, json!({})), "reproduce figure-2");
-        let set = |seeds: u64| json!({"seeds": seeds, "steps": 40, "alpha": 0.01});
-        let defaults = serde_json::to_value(options::parsed::<InvariantSet>(""));
-        assert_eq!(of("invariant-set", 0, defaults.unwrap()), "reproduce invariant-set");
-        assert!(of("invariant-set", 0, set(7)).starts_with("invariant-set --seeds 7"));
-        assert_eq!(
-            of("evaluate", 0, json!({"data": "it's; $(x).csv", "quiet": false})),
-            "evaluate --data 'it'\\''s; $(x).csv'"
-        );
-    }
 }

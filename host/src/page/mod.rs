@@ -4,15 +4,15 @@
 //! drawn again from them, in colours that follow the page's theme; text of a file is escaped, and the
 //! page's own policy forbids every request.
 
-mod command_line;
+pub mod command_line;
 mod content;
 mod document;
 mod find;
 mod made;
-mod numbers;
+pub mod numbers;
 mod run;
-mod section;
-mod table;
+pub mod section;
+pub mod table;
 mod text;
 mod verdict;
 

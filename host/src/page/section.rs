@@ -85,7 +85,7 @@ fn picture(picture: &Picture, id: &str) -> Markup {
 }
 
 /// Each frame's title and the cells of its matrices, in hundredths and in the order in which they are drawn.
-fn cells(frames: &[Figure]) -> String {
+pub fn cells(frames: &[Figure]) -> String {
     let hundredths = |x: f64| x.is_finite().then(|| (100.0 * x).round() as i64);
     let frame = |figure: &Figure| {
         let matrices = figure.panels.iter().filter_map(|panel| match panel {
@@ -101,27 +101,4 @@ fn cells(frames: &[Figure]) -> String {
 /// The command line with these arguments.
 pub(super) fn command(arguments: &str) -> Markup {
     html! { p.command { code { (program::call(arguments)) } } }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use figures::Heatmap;
-
-    #[test]
-    fn frames_are_in_order_row_by_row_and_what_is_not_finite_is_none() {
-        let frame = |title: &str, x: f64| {
-            let heatmap =
-                Heatmap { rows: vec![vec![x, 0.5], vec![-1.0, 0.0]], ..Default::default() };
-            Figure {
-                title: title.into(),
-                panels: vec![Panel::Heatmap(heatmap.clone()), Panel::Heatmap(heatmap)],
-                ..Default::default()
-            }
-        };
-        let of_frame =
-            |title: &str, x: &str| format!("[\"{title}\",[{x},50,-100,0,{x},50,-100,0]]");
-        let expected = format!("[{},{}]", of_frame("a", "25"), of_frame("b", "null"));
-        assert_eq!(cells(&[frame("a", 0.25), frame("b", f64::NAN)]), expected);
-    }
 }

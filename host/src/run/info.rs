@@ -54,7 +54,8 @@ impl Outcome {
         }
     }
 
-    fn text(&self) -> String {
+    /// As `run.json` has it.
+    pub fn text(&self) -> String {
         match self {
             Outcome::Finished => "finished".into(),
             Outcome::Interrupted => "interrupted".into(),
@@ -179,7 +180,7 @@ impl RunInfo {
 }
 
 /// A time as text; a clock that is before 1970 or after 9999 shows the end that it is beyond.
-fn time_of_day(time: SystemTime) -> String {
+pub fn time_of_day(time: SystemTime) -> String {
     let latest = SystemTime::UNIX_EPOCH + Duration::from_secs(253_402_300_799);
     humantime::format_rfc3339_seconds(time.clamp(SystemTime::UNIX_EPOCH, latest)).to_string()
 }
@@ -221,33 +222,4 @@ pub fn files(directory: &Path) -> Result<Vec<String>, Error> {
 /// True if the last process on the run in this directory finished it.
 pub fn is_finished(directory: &Path) -> bool {
     processes(&content(directory)).last().is_some_and(|p| p["outcome"] == "finished")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_outcome_is_that_of_the_result() {
-        assert_eq!(Outcome::of(&Ok(())), Outcome::Finished);
-        assert_eq!(Outcome::of::<()>(&Err(Error::Interrupted)), Outcome::Interrupted);
-        let failed = Outcome::of::<()>(&Err(Error::Usage("no\nroom".into())));
-        assert_eq!(failed.text(), "failed: no room");
-    }
-
-    #[test]
-    fn a_clock_before_1970_is_no_reason_to_stop() {
-        let year = Duration::from_secs(366 * 24 * 3600);
-        assert_eq!(time_of_day(SystemTime::UNIX_EPOCH - year), "1970-01-01T00:00:00Z");
-        assert_eq!(time_of_day(SystemTime::UNIX_EPOCH + 9000 * year), "9999-12-31T23:59:59Z");
-    }
-
-    #[test]
-    fn what_is_no_run_json_has_no_processes() {
-        for text in ["", "{", "[]", "{\"processes\": 3}", "{\"processes\": [3, {}]}"] {
-            assert!(processes(text.as_bytes()).is_empty(), "{text}");
-        }
-        let one = br#"{"processes": [{"started": "2026-01-01T00:00:00Z", "outcome": "running"}]}"#;
-        assert_eq!(processes(one).len(), 1);
-    }
 }

@@ -17,7 +17,7 @@ pub const JOURNAL: &str = ".ictd-commit";
 /// Puts new files in place, those that are staged already first and `run.json` last, and removes those of `old`
 /// that are not among them; the directory is this process' alone. Where the new ones are.
 /// Errors: [`Error::Write`], naming the file.
-pub(super) fn commit(
+pub fn commit(
     directory: &Path,
     mut new: Vec<(&str, &[u8])>,
     streamed: Vec<(String, Staged)>,
@@ -78,7 +78,7 @@ fn finish(directory: &Path) -> io::Result<()> {
 
 /// Brings to its end what a killed process left in a directory that is this process' alone.
 /// Errors: the system's; for a journal of somebody else.
-pub(crate) fn settle(directory: &Path) -> io::Result<()> {
+pub fn settle(directory: &Path) -> io::Result<()> {
     if files::kind(&directory.join(JOURNAL)) != Kind::Nothing {
         finish(directory)?;
     }
@@ -96,59 +96,5 @@ pub fn settle_unclaimed(directory: &Path) -> Result<(), Error> {
         Ok(_lock) => settle(directory).map_err(|e| Error::write(directory, e)),
         Err(e) if matches!(e.problem, Problem::InUse { .. }) => Ok(()),
         Err(e) => Err(e.into()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::fs;
-
-    fn names(directory: &Path) -> Vec<String> {
-        let found = files::list(directory).unwrap().into_iter();
-        found.map(|(name, _)| name.into_string().unwrap()).collect()
-    }
-
-    #[test]
-    fn new_files_come_and_those_of_the_run_before_go() {
-        let directory = tempfile::tempdir().unwrap();
-        let at = |name: &str| directory.path().join(name);
-        for name in ["a.csv", "b.csv", "mine.txt"] {
-            fs::write(at(name), "old").unwrap();
-        }
-        let old = ["a.csv", "b.csv", "../x", ".lock"].map(str::to_owned);
-        let new: Vec<(&str, &[u8])> = vec![("run.json", b"{}"), ("b.csv", b"new")];
-        let written = commit(directory.path(), new, Vec::new(), &old).unwrap();
-        assert_eq!(written, [at("b.csv"), at("run.json")]);
-        assert_eq!(names(directory.path()), ["b.csv", "mine.txt", "run.json"]);
-        assert_eq!(fs::read(at("b.csv")).unwrap(), b"new");
-    }
-
-    #[test]
-    fn what_is_left_of_a_change_is_done_and_what_had_not_begun_is_swept() {
-        let directory = tempfile::tempdir().unwrap();
-        let at = |name: &str| directory.path().join(name);
-        fs::write(at(JOURNAL), "remove old.csv\nput a.csv\nput b.csv\n").unwrap();
-        for (name, content) in [("old.csv", "1"), ("a.csv", "done"), (".ictd-new-b.csv", "new")] {
-            fs::write(at(name), content).unwrap();
-        }
-        settle_unclaimed(directory.path()).unwrap();
-        assert_eq!(names(directory.path()), [".lock", "a.csv", "b.csv"]);
-        fs::write(at(".ictd-new-c.csv"), "half").unwrap();
-        settle(directory.path()).unwrap();
-        assert_eq!(names(directory.path()), [".lock", "a.csv", "b.csv"]);
-    }
-
-    #[test]
-    fn a_journal_from_elsewhere_reaches_nothing_outside() {
-        let outside = tempfile::tempdir().unwrap();
-        let directory = outside.path().join("run");
-        fs::create_dir(&directory).unwrap();
-        fs::write(outside.path().join("mine"), "precious").unwrap();
-        for line in ["remove ../mine", "put ../mine", "remove .lock", "remove /etc/passwd", "x"] {
-            fs::write(directory.join(JOURNAL), format!("{line}\n")).unwrap();
-            assert!(settle(&directory).is_err(), "{line}");
-        }
-        assert!(outside.path().join("mine").is_file());
     }
 }

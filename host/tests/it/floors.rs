@@ -104,6 +104,20 @@ fn an_arrow_up_and_a_circle_are_found() {
 }
 
 #[test]
+fn no_test_stands_where_none_is_run() {
+    // The manifests say `test = false` of these libraries.
+    for library in ["src", "trainer/src"] {
+        let src = Path::new(env!("CARGO_MANIFEST_DIR")).join(library);
+        let files = sources(&src);
+        assert!(files.len() > 5, "{library}");
+        for (path, text) in files {
+            let has_test = text.contains("#[test]") || text.contains("cfg(test)");
+            assert!(!has_test, "{library}/{}: in tests/ it would be run", path.display());
+        }
+    }
+}
+
+#[test]
 fn one_module_touches_files() {
     let house = House::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
     let touches = [
@@ -129,11 +143,28 @@ fn one_module_touches_files() {
     let elsewhere: Vec<_> = house
         .code
         .keys()
-        .filter(|name| !house.tests.contains(*name) && top(name) != "files")
+        .filter(|name| top(name) != "files")
         .filter(|name| of_module(name) > 0)
         .collect();
     assert_eq!(elsewhere, [""; 0]);
     assert!(of_module("files") > 5);
+}
+
+/// Every source file below a folder: its path there, and its text.
+fn sources(src: &Path) -> Vec<(PathBuf, String)> {
+    let (mut files, mut waiting) = (Vec::new(), vec![PathBuf::new()]);
+    while let Some(below) = waiting.pop() {
+        for entry in fs::read_dir(src.join(&below)).unwrap() {
+            let path = below.join(entry.unwrap().file_name());
+            if src.join(&path).is_dir() {
+                waiting.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                let text = fs::read_to_string(src.join(&path)).unwrap();
+                files.push((path, text));
+            }
+        }
+    }
+    files
 }
 
 /// The code of a crate by module (`train::log`; the root has no name), without tests and comments.
@@ -146,17 +177,7 @@ struct House {
 impl House {
     fn read(src: &Path) -> Self {
         let mut house = House::default();
-        let mut waiting = vec![PathBuf::new()];
-        while let Some(below) = waiting.pop() {
-            for entry in fs::read_dir(src.join(&below)).unwrap() {
-                let path = below.join(entry.unwrap().file_name());
-                if src.join(&path).is_dir() {
-                    waiting.push(path);
-                } else if path.extension().is_some_and(|e| e == "rs") {
-                    house.add(&path, &fs::read_to_string(src.join(&path)).unwrap());
-                }
-            }
-        }
+        sources(src).iter().for_each(|(path, text)| house.add(path, text));
         house
     }
 

@@ -33,6 +33,7 @@ mod terminal;
 mod train;
 #[cfg(unix)]
 mod transactions;
+mod units;
 mod untrusted;
 #[cfg(target_os = "linux")]
 mod worst_files;

@@ -11,7 +11,7 @@ use std::path::Path;
 /// The first difference, in the terms of the format if both files have it; none if the files are
 /// equal byte for byte.
 /// Errors: [`Error::File`] if one cannot be read.
-pub(super) fn first_difference(a: &Path, b: &Path) -> Result<Option<String>, Error> {
+pub fn first_difference(a: &Path, b: &Path) -> Result<Option<String>, Error> {
     let read = |path: &Path| read_file(path).map_err(|e| Error::file(path, e));
     let (bytes_a, bytes_b) = (read(a)?, read(b)?);
     if bytes_a == bytes_b {
@@ -188,54 +188,4 @@ fn index(shape: &[usize], mut element: usize) -> String {
         element /= extent.max(1);
     }
     format!("[{}]", place.join(", "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::formats::npz;
-
-    fn difference(name: &str, a: &[u8], b: &[u8]) -> Option<String> {
-        let directory = tempfile::tempdir().unwrap();
-        let paths = ["a", "b"].map(|side| directory.path().join(format!("{side}-{name}")));
-        std::fs::write(&paths[0], a).unwrap();
-        std::fs::write(&paths[1], b).unwrap();
-        first_difference(&paths[0], &paths[1]).unwrap()
-    }
-
-    #[test]
-    fn the_first_difference_of_arrays_is_an_element() {
-        let file = |x: f32| {
-            let p = Array { shape: vec![2, 2], data: Data::F32(vec![1.0, 2.0, x, 4.0]) };
-            npz::to_bytes(&[("P", &p)]).unwrap()
-        };
-        assert_eq!(difference("data.npz", &file(3.0), &file(3.0)), None);
-        let found = difference("data.npz", &file(3.0), &file(3.5));
-        assert_eq!(found.as_deref(), Some("array `P`[1, 0]: 3 against 3.5"));
-        // Bits count, not values.
-        let found = difference("data.npz", &file(0.0), &file(-0.0));
-        assert_eq!(found.as_deref(), Some("array `P`[1, 0]: 0 against -0"));
-    }
-
-    #[test]
-    fn the_first_difference_of_tables_and_results_is_named() {
-        let found = difference("t.csv", b"x,y\n1,2\n3,4\n", b"x,y\n1,2\n3,5\n");
-        assert_eq!(found.as_deref(), Some("row 2, column `y`: 4 against 5"));
-        let found = difference("t.csv", b"x\n1\n", b"x\n1\n2\n");
-        assert_eq!(found.as_deref(), Some("row 2: only in B"));
-        let found = difference("r.json", br#"{"a":{"b":[1,2]}}"#, br#"{"a":{"b":[1,3]}}"#);
-        assert_eq!(found.as_deref(), Some("`a.b.1`: 2 against 3"));
-    }
-
-    #[test]
-    fn other_and_damaged_files_are_compared_byte_by_byte() {
-        assert_eq!(
-            difference("f.txt", b"abc", b"abd").as_deref(),
-            Some("byte 2: 0x63 against 0x64")
-        );
-        assert_eq!(
-            difference("f.npz", b"abc", b"ab").as_deref(),
-            Some("3 against 2 bytes, equal as far as both go")
-        );
-    }
 }

@@ -1,14 +1,14 @@
 //! What followed each row: discounted sums, known some time after the row.
 
 /// A return is known when what is not seen of it counts with at most this weight.
-pub(super) const KNOWN: f64 = 1e-3;
+pub const KNOWN: f64 = 1e-3;
 /// A return is final when what is not seen counts with at most this weight, or never comes.
 const FINAL: f64 = 1e-16;
 /// Rows that are settled at a time, at least.
 const BLOCK: usize = 4096;
 
 /// Rows whose returns are not final, with what was predicted of them.
-pub(super) struct Returns {
+pub struct Returns {
     gamma: f64,
     /// The steps after which a return is known.
     pub(super) horizon: usize,
@@ -37,13 +37,15 @@ enum Next {
 }
 
 /// A row and what followed it.
-pub(super) struct Settled<'a> {
-    pub(super) row: u64,
+pub struct Settled<'a> {
+    /// Its number.
+    pub row: u64,
     /// The cumulant's column in this row.
-    pub(super) value: f64,
+    pub value: f64,
     /// If it is known.
-    pub(super) followed: Option<f32>,
-    pub(super) predictions: &'a [f32],
+    pub followed: Option<f32>,
+    /// What was predicted of it.
+    pub predictions: &'a [f32],
 }
 
 /// The fewest steps k with gamma^k of at most this weight.
@@ -56,7 +58,8 @@ fn steps(gamma: f64, weight: f64) -> usize {
 }
 
 impl Returns {
-    pub(super) fn new(gamma: f64, width: usize) -> Self {
+    /// No rows yet; `width` predictions of each.
+    pub fn new(gamma: f64, width: usize) -> Self {
         Returns {
             gamma,
             horizon: steps(gamma, KNOWN),
@@ -68,14 +71,14 @@ impl Returns {
     }
 
     /// A row, with what is predicted of it.
-    pub(super) fn push(&mut self, row: u64, value: f64, predictions: &[f32]) {
+    pub fn push(&mut self, row: u64, value: f64, predictions: &[f32]) {
         debug_assert_eq!(predictions.len(), self.width);
         self.entries.push(Entry { row, value, cumulant: None, next: Next::Unknown });
         self.predictions.extend_from_slice(predictions);
     }
 
     /// The latest row was left with a cumulant: to the next one, or for good.
-    pub(super) fn leave(&mut self, cumulant: f64, is_terminal: bool) {
+    pub fn leave(&mut self, cumulant: f64, is_terminal: bool) {
         if let Some(entry) = self.entries.last_mut() {
             entry.cumulant = Some(cumulant);
             entry.next = if is_terminal { Next::Nothing } else { Next::Follows };
@@ -83,7 +86,7 @@ impl Returns {
     }
 
     /// Shows the rows whose returns are final, if they are many; all rows at the end of the stream.
-    pub(super) fn settle(&mut self, is_end: bool, mut show: impl FnMut(Settled)) {
+    pub fn settle(&mut self, is_end: bool, mut show: impl FnMut(Settled)) {
         let ready = self.entries.len().saturating_sub(if is_end { 0 } else { self.lookahead });
         if !is_end && ready < BLOCK.max(self.lookahead) {
             return;
@@ -106,50 +109,5 @@ impl Returns {
             show(Settled { row: entry.row, value: entry.value, followed, predictions });
         }
         self.predictions.drain(..ready * self.width);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Rewards, and after which rows an episode is over: cut, or for good.
-    fn settled(gamma: f64, rewards: &[f64], cut: usize, over: usize) -> Vec<Option<f32>> {
-        let mut returns = Returns::new(gamma, 1);
-        let mut all = Vec::new();
-        let mut show = |s: Settled| {
-            assert_eq!((s.row, s.predictions), (all.len() as u64, &[s.row as f32][..]));
-            all.push(s.followed);
-        };
-        for (t, r) in rewards.iter().enumerate() {
-            returns.push(t as u64, 0.0, &[t as f32]);
-            if t != cut && t + 1 < rewards.len() {
-                returns.leave(*r, t == over);
-            }
-            returns.settle(false, &mut show);
-        }
-        returns.settle(true, &mut show);
-        all
-    }
-
-    #[test]
-    fn a_stream_settles_to_what_a_file_in_memory_has() {
-        let n = 30_000;
-        let rewards: Vec<f64> = (0..n).map(|t| f64::from(t % 17) - 5.0).collect();
-        let (cut, over) = (20_000, 9_000);
-        for gamma in [0.0, 0.5, 0.9, 0.99] {
-            let got = settled(gamma, &rewards, cut, over);
-            assert_eq!(got.len(), rewards.len());
-            let (mut sum, mut seen) = (0.0, 0.0);
-            for t in (0..rewards.len()).rev() {
-                (sum, seen) = match t {
-                    _ if t == cut || t + 1 == rewards.len() => (0.0, 0.0),
-                    _ if t == over => (rewards[t], f64::INFINITY),
-                    _ => (rewards[t] + gamma * sum, seen + 1.0),
-                };
-                let known = libm::pow(gamma, seen) <= KNOWN;
-                assert_eq!(got[t], known.then_some(sum as f32), "gamma {gamma}, row {t}");
-            }
-        }
     }
 }

@@ -305,29 +305,8 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
 
 /// Whether the error falls, by three standard errors, to below that of predicting 0: iterates that diverge may
 /// also fall, by chance. In part by one: too few tasks leave it open.
-fn falls(first: &MeanRow, last: &MeanRow, of_zero: f64) -> Verdict {
+pub fn falls(first: &MeanRow, last: &MeanRow, of_zero: f64) -> Verdict {
     let (fall, stderr) = (first.mean - last.mean, libm::hypot(first.stderr, last.stderr));
     let below = last.mean < of_zero;
     Verdict::graded(below && fall > 3.0 * stderr, below && fall > stderr)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_verdict_goes_with_the_fall_its_spread_and_what_predicting_0_has() {
-        let row = |mean, stderr| MeanRow { context_length: 1, mean, stderr };
-        for (first, last, of_zero, expected) in [
-            (row(1.0, 0.1), row(0.2, 0.1), 0.9, Verdict::Holds),
-            (row(1.0, 0.1), row(0.7, 0.1), 0.9, Verdict::HoldsInPart),
-            (row(1.0, 0.1), row(0.9, 0.1), 0.95, Verdict::DoesNotHold),
-            (row(0.2, 0.1), row(1.0, 0.1), 2.0, Verdict::DoesNotHold),
-            // It falls, and is worse than nothing.
-            (row(9.0, 0.1), row(2.0, 0.1), 1.0, Verdict::DoesNotHold),
-            (row(1.0, 0.1), row(f64::NAN, 0.1), 1.0, Verdict::DoesNotHold),
-        ] {
-            assert_eq!(falls(&first, &last, of_zero), expected, "{first:?}, {last:?}");
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! Theorem 2 over the real distribution of tasks, and where its three numbers come to rest.
 
-mod system;
-mod updates;
+pub mod system;
+pub mod updates;
 
 use super::claims::of_seeds;
 use super::experiment::{Entry, Experiment, Measured, Run, run};
@@ -85,7 +85,7 @@ pub struct Found {
 
 /// Of a family: (eta c, eta c') and c' / c, with standard errors.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct FamilyFound {
+pub struct FamilyFound {
     run: &'static str,
     fixed_point: [f64; 2],
     fixed_point_stderr: [f64; 2],
@@ -100,13 +100,17 @@ struct FamilyFound {
 
 /// One row of `seeds.csv`: a trained seed, in the mean over the last tenth of its log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct SeedRow {
-    run: String,
-    seed: u64,
-    eta_c: f64,
-    eta_c_prime: f64,
+pub struct SeedRow {
+    /// The run's name.
+    pub run: String,
+    /// The seed.
+    pub seed: u64,
+    /// eta c.
+    pub eta_c: f64,
+    /// eta c'.
+    pub eta_c_prime: f64,
     /// At the end, of P and Q.
-    outside: f64,
+    pub outside: f64,
 }
 
 /// One row of `fixed_points.csv`.
@@ -205,7 +209,8 @@ fn outside(layer: &Layer<f64, K>) -> f64 {
 }
 
 impl FamilyFound {
-    fn new(run: &'static str, systems: &[System], rows: &[SeedRow]) -> Self {
+    /// A run's seeds, beside the fixed point of the systems.
+    pub fn new(run: &'static str, systems: &[System], rows: &[SeedRow]) -> Self {
         let [first, second] = [0, 1].map(|i| jackknife(systems, |u| u[i]));
         let (ratio, ratio_stderr) = jackknife(systems, |u| u[1] / u[0]);
         let median = |of: fn(&SeedRow) -> f64| median(&rows.iter().map(of).collect::<Vec<_>>());
@@ -233,7 +238,8 @@ impl FamilyFound {
         })
     }
 
-    fn claims(&self, title: &str, rows: &[SeedRow]) -> [Claim; 3] {
+    /// Whether training ends in the set, at its fixed point, and in the smaller set with c' = 0.
+    pub fn claims(&self, title: &str, rows: &[SeedRow]) -> [Claim; 3] {
         let of_rows = |of: fn(&SeedRow) -> f64| spread(&rows.iter().map(of).collect::<Vec<_>>());
         let (near, in_set) = of_seeds(rows.iter().map(|r| r.outside < 0.05));
         let set = Claim::new(
@@ -311,29 +317,4 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
         columns: 2,
     };
     Ok(vec![("fixed-point".into(), figure)])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use nalgebra::{SMatrix, SVector};
-
-    #[test]
-    fn layers_in_the_set_at_its_fixed_point_and_elsewhere_are_told_apart() {
-        let verdicts = |trained: f64, ratio: f64, outside: f64| {
-            // Blocks that differ a little, whose solution is (-1, -ratio) in the mean.
-            let systems = [-1e-3, 0.0, 1e-3].map(|e| System {
-                a: SMatrix::identity(),
-                b: SVector::from([-1.0 + e, -ratio + e]),
-            });
-            let (eta_c, eta_c_prime) = (-trained, -ratio * trained);
-            let row = SeedRow { run: String::new(), seed: 1, eta_c, eta_c_prime, outside };
-            let rows = vec![row; 30];
-            FamilyFound::new("", &systems, &rows).claims("", &rows).map(|c| c.verdict)
-        };
-        use Verdict::{DoesNotHold, Holds, HoldsInPart};
-        assert_eq!(verdicts(1.0, 0.0, 0.01), [Holds, Holds, Holds]);
-        assert_eq!(verdicts(1.2, 0.0, 0.01), [Holds, HoldsInPart, Holds]);
-        assert_eq!(verdicts(0.5, 0.1, 0.4), [DoesNotHold, DoesNotHold, DoesNotHold]);
-    }
 }

@@ -22,13 +22,16 @@ pub(super) const BLOCKS: usize = 30;
 
 /// E[x (x - gamma x')^T] and E[R x], summed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct System {
+pub struct System {
+    /// E[x (x - gamma x')^T].
     pub a: SMatrix<f64, 2, 2>,
+    /// E[R x].
     pub b: SVector<f64, 2>,
 }
 
 impl System {
-    fn zero() -> Self {
+    /// Of no trajectory.
+    pub fn zero() -> Self {
         System { a: SMatrix::zeros(), b: SVector::zeros() }
     }
 
@@ -37,7 +40,7 @@ impl System {
     }
 
     /// Adds the windows of a trajectory: phi_0, ..., R_1, ..., contexts of n transitions.
-    fn add(&mut self, features: &[SVector<f64, D>], rewards: &[f64], n: usize, gamma: f64) {
+    pub fn add(&mut self, features: &[SVector<f64, D>], rewards: &[f64], n: usize, gamma: f64) {
         let x = |t: usize| {
             let query = &features[t + n + 1];
             let mut x = SVector::<f64, 2>::zeros();
@@ -97,7 +100,7 @@ fn sample(
 }
 
 /// A statistic of all systems together, with its standard error by leaving out each of them (the jackknife).
-pub(super) fn jackknife(systems: &[System], of: impl Fn(&SVector<f64, 2>) -> f64) -> (f64, f64) {
+pub fn jackknife(systems: &[System], of: impl Fn(&SVector<f64, 2>) -> f64) -> (f64, f64) {
     let sum = |without: Option<usize>| {
         let kept = systems.iter().enumerate().filter(|(i, _)| Some(*i) != without);
         kept.fold(System::zero(), |sum, (_, s)| System { a: sum.a + s.a, b: sum.b + s.b })
@@ -108,47 +111,4 @@ pub(super) fn jackknife(systems: &[System], of: impl Fn(&SVector<f64, 2>) -> f64
     let mean = left_out.iter().sum::<f64>() / blocks;
     let squares: f64 = left_out.iter().map(|x| (x - mean) * (x - mean)).sum();
     (at(None), ((blocks - 1.0) / blocks * squares).sqrt())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::{GAMMA, K, LENGTH};
-    use super::*;
-    use crate::experiments::invariant_set::Sample;
-    use ictd_core::invariant_set::{Projection, linear_update, theta_star};
-    use ictd_core::mask::Td0;
-    use ictd_core::transformer::Transformer;
-
-    /// The gradient of Algorithm 1 at u: what the system's residual says, by a network's own gradient.
-    #[test]
-    fn the_system_is_the_expected_update_in_theta_star() {
-        let (eta, c, c_prime) = (0.5, -0.75, 0.25);
-        let star = theta_star::<f64, D, K>(eta, c, c_prime);
-        let theta = Transformer::<_, 1>::autoregressive(star, 1).unwrap();
-        let mut rng = Rng::new(5);
-        let sample = Sample::<D, LENGTH>::new(&mut rng).unwrap();
-        let trajectory = sample.trajectory();
-        let update =
-            linear_update::<f64, D, K, 1, LENGTH>(&theta, &Td0, GAMMA, &trajectory).unwrap();
-        let mut system = System::zero();
-        system.add(trajectory.features, trajectory.rewards, LENGTH - 3, GAMMA);
-        // One window: delta x, and by the chain rule eta delta x for (c, c') and (c, c') delta x for eta.
-        let residual = system.b - system.a * SVector::from([eta * c, eta * c_prime]);
-        let found = Projection::of::<D, K>(&update.layers()[0]);
-        let d = D as f64;
-        for (found, expected) in [
-            (found.eta, c * residual[0] + c_prime * residual[1]),
-            (d * found.c, eta * residual[0]),
-            (d * found.c_prime, eta * residual[1]),
-        ] {
-            assert!((found - expected).abs() < 1e-12, "{found} {expected}");
-        }
-    }
-
-    #[test]
-    fn the_jackknife_gives_the_error_of_a_mean() {
-        let system = |y: f64| System { a: SMatrix::identity(), b: SVector::from([y, 2.0]) };
-        let (mean, stderr) = jackknife(&[1.0, 2.0, 3.0].map(system), |u| u[0]);
-        assert!((mean - 2.0).abs() < 1e-12 && (stderr - (1.0_f64 / 3.0).sqrt()).abs() < 1e-12);
-    }
 }

@@ -1,9 +1,9 @@
 //! Ten numbers a layer, which training never leaves, and of which Theorem 2 has three: expected updates, those
 //! of samples, and what trained parameters have beside these numbers.
 
-mod theorem_2;
-mod trained;
-mod updates;
+pub mod theorem_2;
+pub mod trained;
+pub mod updates;
 
 pub use theorem_2::Sample;
 

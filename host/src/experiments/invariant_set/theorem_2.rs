@@ -48,10 +48,13 @@ struct DepartureRow {
 
 /// How far the parameters go from the set.
 #[derive(Serialize)]
-pub(super) struct Found {
-    max_departure: f64,
-    min_departure_without_average: f64,
-    min_departure_outside: f64,
+pub struct Found {
+    /// The largest, by averaged updates from theta_*.
+    pub max_departure: f64,
+    /// The smallest by single updates from theta_*.
+    pub min_departure_without_average: f64,
+    /// The smallest by averaged updates from elsewhere.
+    pub min_departure_outside: f64,
 }
 
 pub(super) fn measure(
@@ -80,7 +83,8 @@ pub(super) fn measure(
     Ok((found, claims))
 }
 
-fn claims(found: &Found, seeds: usize, steps: usize) -> Vec<Claim> {
+/// Whether averaged updates stay in the set, and single ones leave it.
+pub fn claims(found: &Found, seeds: usize, steps: usize) -> Vec<Claim> {
     let Found { max_departure: inside, min_departure_without_average: single, .. } = found;
     let outside = found.min_departure_outside;
     vec![
@@ -205,25 +209,4 @@ fn departures(options: &InvariantSet, seed: u64) -> Result<Vec<DepartureRow>, ic
         step(&mut single, options.alpha, &own);
     }
     Ok(rows)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_verdicts_go_with_the_departures() {
-        let verdicts = |inside, single| {
-            let found = Found {
-                max_departure: inside,
-                min_departure_without_average: single,
-                min_departure_outside: 0.1,
-            };
-            claims(&found, 1, 1).iter().map(|claim| claim.verdict).collect::<Vec<_>>()
-        };
-        let (yes, no) = (Verdict::Holds, Verdict::DoesNotHold);
-        assert_eq!(verdicts(1e-15, 1e-3), [yes, yes]);
-        assert_eq!(verdicts(1e-3, 1e-15), [no, no]);
-        assert_eq!(verdicts(f64::NAN, f64::NAN), [no, no]);
-    }
 }

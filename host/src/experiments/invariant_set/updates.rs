@@ -38,18 +38,20 @@ type Update<'a, L> = &'a (
 /// How far a network's parameters are from the set (the root of the share of their energy) after as many
 /// updates, and what updates of samples have outside.
 #[derive(Serialize)]
-pub(super) struct Network {
-    attention: &'static str,
-    layers: &'static str,
+pub struct Network {
+    /// With its mask.
+    pub attention: &'static str,
+    /// How many, and whether they are shared.
+    pub layers: &'static str,
     /// By averaged TD updates, the largest distance over the starting points.
-    td: f64,
+    pub td: f64,
     /// By Adam on these, as large.
-    adam: f64,
+    pub adam: f64,
     /// By TD on one trajectory, the smallest.
-    single: f64,
+    pub single: f64,
     /// The power of the number of trajectories with which what is outside of their mean update falls, over the
     /// starting points.
-    exponent: Interval,
+    pub exponent: Interval,
 }
 
 /// One row of `samples.csv`.
@@ -204,7 +206,8 @@ fn energy_outside<L: LayerParameters<Scalar = f64>>(theta: &Theta<L>) -> f64 {
     share_outside::<D, L>(theta.layers()) * energy
 }
 
-fn claims(networks: &[Network]) -> Vec<Claim> {
+/// Whether expected updates stay in the set, and means of samples approach it as the root of their number.
+pub fn claims(networks: &[Network]) -> Vec<Claim> {
     let largest = |of: fn(&Network) -> f64| networks.iter().map(of).fold(0.0, nan_or_larger);
     let (td, adam) = (largest(|n| n.td), largest(|n| n.adam));
     let single = networks.iter().map(|n| n.single).fold(f64::INFINITY, f64::min);
@@ -276,26 +279,4 @@ pub(super) fn figure(records: &Records) -> Result<Figure, Error> {
     let subtitle =
         "three layers that share their numbers, d = 2; root mean square over starting points";
     Ok(panels::single(title, subtitle, panel))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_verdicts_go_with_distances_and_exponents() {
-        let verdicts = |td, adam, single, exponent: f64| {
-            let exponent =
-                Interval { estimate: exponent, low: exponent - 0.05, high: exponent + 0.05 };
-            let network = Network { attention: "linear", layers: "1", td, adam, single, exponent };
-            claims(&[network]).iter().map(|claim| claim.verdict).collect::<Vec<_>>()
-        };
-        let (yes, part, no) = (Verdict::Holds, Verdict::HoldsInPart, Verdict::DoesNotHold);
-        assert_eq!(verdicts(1e-14, 1e-14, 0.1, -0.5), [yes, yes]);
-        assert_eq!(verdicts(1e-3, 1e-14, 0.1, -0.7), [no, part]);
-        assert_eq!(verdicts(1e-14, 1e-3, 0.1, 0.0), [no, no]);
-        // What nothing moves shows nothing.
-        assert_eq!(verdicts(1e-14, 1e-14, 1e-9, -1.0), [no, no]);
-        assert_eq!(verdicts(f64::NAN, 1e-14, 0.1, f64::NAN), [no, no]);
-    }
 }

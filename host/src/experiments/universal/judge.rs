@@ -28,21 +28,33 @@ const DIVERGED: f64 = 1e3;
 
 /// One row of `errors.csv`: errors over that of predicting 0, means over tasks unless they say otherwise.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct ErrorRow {
-    pub(super) family: String,
-    pub(super) dimension: usize,
-    pub(super) transitions: u64,
-    pub(super) universal: f64,
-    pub(super) stderr: f64,
-    pub(super) median: f64,
-    pub(super) percentile_99_9: f64,
-    pub(super) lstd_hindsight: f64,
-    pub(super) lstd_one_ridge: f64,
-    pub(super) td_hindsight: f64,
-    pub(super) batch_td_hindsight: f64,
+pub struct ErrorRow {
+    /// Its name ([`Family::name`]).
+    pub family: String,
+    /// Features.
+    pub dimension: usize,
+    /// The context's length.
+    pub transitions: u64,
+    /// Of the universal model.
+    pub universal: f64,
+    /// The standard error of that.
+    pub stderr: f64,
+    /// The median over tasks of the same.
+    pub median: f64,
+    /// The error that one task in a thousand exceeds.
+    pub percentile_99_9: f64,
+    /// LSTD(0.9) with the best ridge for each length.
+    pub lstd_hindsight: f64,
+    /// LSTD(0.9) with the one ridge that is best over all lengths.
+    pub lstd_one_ridge: f64,
+    /// Online TD(0.9) with the best step size for each length.
+    pub td_hindsight: f64,
+    /// Batch TD(0) with the best step size for each length.
+    pub batch_td_hindsight: f64,
     /// The paper's own trained model, where it has this dimension.
-    pub(super) paper: Option<f64>,
-    pub(super) paper_median: Option<f64>,
+    pub paper: Option<f64>,
+    /// Its median over tasks.
+    pub paper_median: Option<f64>,
 }
 
 /// An error at each length, for each of the grid.

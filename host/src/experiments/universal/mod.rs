@@ -22,9 +22,11 @@ use ictd_core::rng::{Rng, Stream};
 use ictd_core::tasks::Mrp;
 use ictd_core::training::{Kind, Loss, UniversalSettings, UniversalTraining};
 use ictd_core::transformer::Transformer;
-use judge::{ErrorRow, judge, judge_with_paper, papers, rows};
+pub use judge::ErrorRow;
+use judge::{judge, judge_with_paper, papers, rows};
 use serde::{Deserialize, Serialize};
-use tasks::{Family, STATES, states};
+pub use tasks::Family;
+use tasks::{STATES, states};
 
 /// Layers of the model.
 const LAYERS: usize = 3;
@@ -242,7 +244,8 @@ impl Universal {
         Ok((training.transformer().layers().to_vec(), Some(sum / count)))
     }
 
-    fn claims(&self, errors: &[ErrorRow], ships: bool) -> Vec<Claim> {
+    /// What is claimed of the errors, and of the numbers: whether they are those that the core ships.
+    pub fn claims(&self, errors: &[ErrorRow], ships: bool) -> Vec<Claim> {
         let mut claims = Vec::new();
         let share = |rows: &[&ErrorRow], reference: fn(&ErrorRow) -> f64| {
             let ratios: Vec<f64> = rows.iter().map(|r| r.universal / reference(r)).collect();
@@ -366,36 +369,4 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
         columns: 4,
     };
     Ok(vec![("universal".into(), figure)])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_verdicts_go_with_the_errors() {
-        let verdicts = |universal, percentile_99_9, ships| {
-            let row = |family: Family| ErrorRow {
-                family: family.name().into(),
-                dimension: 4,
-                transitions: 30,
-                universal,
-                stderr: 0.01,
-                median: universal,
-                percentile_99_9,
-                lstd_hindsight: 0.5,
-                lstd_one_ridge: 0.5,
-                td_hindsight: 0.5,
-                batch_td_hindsight: 0.5,
-                paper: None,
-                paper_median: None,
-            };
-            let claims =
-                Universal::default().claims(&[row(Family::Boyan), row(Family::Mdp)], ships);
-            claims.iter().map(|claim| claim.verdict).collect::<Vec<_>>()
-        };
-        assert_eq!(verdicts(0.4, 2.0, true), [Verdict::Holds; 8]);
-        assert_eq!(verdicts(0.6, 9.0, false), [Verdict::DoesNotHold; 8]);
-        assert_eq!(verdicts(f64::NAN, f64::NAN, false), [Verdict::DoesNotHold; 8]);
-    }
 }

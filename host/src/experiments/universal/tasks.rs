@@ -11,16 +11,22 @@ pub(super) const STATES: usize = 32;
 /// A family of tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Family {
+pub enum Family {
+    /// Boyan's chains with random rewards.
     Boyan,
+    /// Boyan's chains whose values the features can represent.
     Representable,
+    /// Random MDPs whose values the features can represent.
     Mdp,
+    /// Loop.
     Loop,
+    /// Random MDPs with random rewards.
     Dense,
 }
 
 impl Family {
-    pub(super) fn name(self) -> &'static str {
+    /// As records and figures call it.
+    pub fn name(self) -> &'static str {
         match self {
             Family::Boyan => "Boyan's chains",
             Family::Representable => "representable chains",

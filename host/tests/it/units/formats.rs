@@ -1,13 +1,21 @@
 //! What every reader must survive: each truncation and each single-bit flip of a real file.
 
-use super::FormatError;
+mod npy;
+mod npz;
+mod safetensors;
+mod seed_run;
+mod signal_table;
+mod tensorboard;
+mod trajectory;
+
+use ictd::formats::FormatError;
 use std::fmt::Debug;
 
 /// The path that readers of bytes are told in tests.
-pub(super) const FILE: &str = "example.file";
+pub(crate) const FILE: &str = "example.file";
 
 /// Of a format with a checksum: each corruption is refused, or gives what the whole file gives.
-pub(super) fn assert_survives_corruption<T: Debug + PartialEq>(
+pub(crate) fn assert_survives_corruption<T: Debug + PartialEq>(
     bytes: &[u8],
     read: impl Fn(&[u8]) -> Result<T, FormatError>,
 ) {
@@ -18,7 +26,7 @@ pub(super) fn assert_survives_corruption<T: Debug + PartialEq>(
 }
 
 /// Of a format without one: each corruption is refused or read. (A panic fails the test by itself.)
-pub(super) fn assert_never_panics<T: Debug>(
+pub(crate) fn assert_never_panics<T: Debug>(
     bytes: &[u8],
     read: impl Fn(&[u8]) -> Result<T, FormatError>,
 ) {

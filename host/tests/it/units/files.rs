@@ -1,4 +1,7 @@
-use super::*;
+use ictd::files::{
+    Kind, append, list, lock, make_folder, read, read_below, stage, sweep, temporary,
+};
+use std::fs;
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()

@@ -1,7 +1,9 @@
-use super::*;
-use crate::formats::parameters::Attention;
-use crate::formats::tests::{FILE, assert_survives_corruption};
+use super::{FILE, assert_survives_corruption};
+use ictd::formats::FormatError;
+use ictd::formats::parameters::{Attention, LayerParameters, Mode, ParameterSet, Parameters};
 use ictd_core::layer::EquivariantLayer;
+use serde_json::{Map, Value, json};
+use std::path::Path;
 
 fn example(mode: Mode) -> Parameters {
     let layer = |x: f32| LayerParameters {

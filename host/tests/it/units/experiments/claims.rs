@@ -1,12 +1,18 @@
 //! Every claim about trained runs, on data that make it come out either way.
 
-use super::super::experiment::Run;
-use super::super::fresh::{Fresh, FreshPoint};
-use super::*;
-use crate::train::options::Recipe;
+use ictd::experiments::claims::{
+    fades_with_depth, is_balanced, of_seeds, p_has_form, p_has_form_in_every_layer,
+    p_is_closest_in_the_last_layer, q_has_form, rises, settled_after,
+};
+use ictd::experiments::experiment::Run;
+use ictd::experiments::fresh::{Fresh, FreshPoint, JudgedRun};
+use ictd::run::report::{Claim, Verdict};
+use ictd::train::log::{IWS, Matrices, Point, SeedRun};
+use ictd::train::options::Recipe;
 use ictd_core::constructions::{learning_rate, one_layer, residual_gradient, td0};
 use ictd_core::invariant_set::theta_star;
 use ictd_core::layer::Layer;
+use ictd_core::metrics::BlockForm;
 use ictd_core::rng::Rng;
 use nalgebra::SMatrix;
 
@@ -169,7 +175,7 @@ fn every_claim_of_every_training_comes_out_either_way() {
             assert!(found_it, "{id}: never {verdict:?}: {found:#?}");
         }
     };
-    for entry in super::super::ALL {
+    for entry in ictd::experiments::ALL {
         let Run::Trained(training) = &entry.run else { continue };
         for claim in training.runs.iter().flat_map(|run| run.claims) {
             // A run of three layers.

@@ -1,0 +1,95 @@
+use ictd::formats::{Array, Data};
+
+fn npy(header: &str, data: &[u8]) -> Vec<u8> {
+    let mut bytes = b"\x93NUMPY".to_vec();
+    bytes.extend([1, 0]);
+    bytes.extend((header.len() as u16).to_le_bytes());
+    bytes.extend(header.as_bytes());
+    bytes.extend(data);
+    bytes
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    for array in [
+        Array { shape: vec![2, 1], data: Data::F32(vec![1.5, -0.0]) },
+        Array { shape: vec![], data: Data::F64(vec![1e300]) },
+        Array { shape: vec![3], data: Data::I64(vec![1, -2, i64::MAX]) },
+        Array { shape: vec![0, 4], data: Data::F32(vec![]) },
+    ] {
+        let mut bytes = Vec::new();
+        array.write(&mut bytes).unwrap();
+        assert_eq!(Array::parse("a", &bytes, 100).unwrap(), array);
+    }
+}
+
+#[test]
+fn the_header_is_numpys_byte_for_byte() {
+    let mut bytes = Vec::new();
+    Array { shape: vec![2], data: Data::F32(vec![1.0, 2.0]) }.write(&mut bytes).unwrap();
+    let expected =
+        format!("{:<117}\n", "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }");
+    assert_eq!(&bytes[..10], b"\x93NUMPY\x01\x00\x76\x00");
+    assert_eq!(std::str::from_utf8(&bytes[10..128]).unwrap(), expected);
+}
+
+#[test]
+fn big_endian_and_column_major_arrays_are_turned_around() {
+    let header = "{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }\n";
+    let bytes = npy(header, &[0, 1, 0, 4, 0, 2, 0, 5, 0xff, 0xfd, 0, 6]);
+    let array = Array::parse("a", &bytes, 100).unwrap();
+    assert_eq!(array, Array { shape: vec![2, 3], data: Data::I64(vec![1, 2, -3, 4, 5, 6]) });
+}
+
+#[test]
+fn a_huge_shape_is_refused_before_memory_is_asked_for() {
+    for shape in ["(99999999999,)", "(4294967296, 4294967296, 16)", "(18446744073709551616,)"] {
+        let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}");
+        assert!(Array::parse("a", &npy(&header, &[0; 8]), 100).is_err(), "{shape}");
+    }
+}
+
+#[test]
+fn half_precision_is_read_exactly() {
+    let float16 = |bits: u16| {
+        let header = "{'descr': '<f2', 'fortran_order': False, 'shape': (1,), }";
+        match Array::parse("a", &npy(header, &bits.to_le_bytes()), 1).unwrap().data {
+            Data::F32(x) => x[0],
+            other => panic!("{other:?}"),
+        }
+    };
+    for (bits, x) in [
+        (0x0000, 0.0),
+        (0x3c00, 1.0),
+        (0xc000, -2.0),
+        (0x3555, 0.333_251_95),
+        (0x7bff, 65504.0),
+        (0x0001, 5.960_464_5e-8),
+        (0x03ff, 6.097_555e-5),
+        (0x0400, 6.103_515_6e-5),
+        (0xfc00, f32::NEG_INFINITY),
+    ] {
+        assert_eq!(float16(bits), x, "{bits:#06x}");
+    }
+    assert!(float16(0x7e01).is_nan() && float16(0x8000).is_sign_negative());
+    let bytes =
+        npy("{'descr': '>f2', 'fortran_order': False, 'shape': (2,), }", &[0x3c, 0, 0xc0, 0]);
+    let array = Array { shape: vec![2], data: Data::F32(vec![1.0, -2.0]) };
+    assert_eq!(Array::parse("a", &bytes, 2).unwrap(), array);
+    let message = Array::parse("a", &bytes, 1).unwrap_err().to_string();
+    assert!(message.contains("2 numbers; accepted is at most 1"), "{message}");
+}
+
+#[test]
+fn other_dtypes_are_named() {
+    let header = "{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }";
+    let message = Array::parse("P", &npy(header, &[0; 8]), 100).unwrap_err().to_string();
+    assert!(message.contains("`P`") && message.contains("<c8"), "{message}");
+    assert!(message.contains("floating-point"), "{message}");
+}
+
+#[test]
+fn a_deeply_nested_header_is_an_error() {
+    let header = format!("{{'descr': {}", "(".repeat(60_000));
+    assert!(Array::parse("a", &npy(&header, &[]), 100).is_err());
+}

@@ -1,0 +1,52 @@
+use super::{FILE, assert_survives_corruption};
+use ictd::formats::npz::{Npz, to_bytes};
+use ictd::formats::{Array, Data, FormatError};
+use std::io::Cursor;
+use std::path::Path;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+fn example() -> Vec<u8> {
+    let p = Array { shape: vec![2, 2], data: Data::F32(vec![1.0, -2.5, 0.0, 1e-30]) };
+    let xs = Array { shape: vec![3], data: Data::I64(vec![10, 20, 30]) };
+    to_bytes(&[("P", &p), ("xs", &xs)]).unwrap()
+}
+
+fn read(bytes: &[u8]) -> Result<(Array, Array), FormatError> {
+    let mut npz = Npz::from_bytes(Path::new(FILE), bytes)?;
+    Ok((npz.array("P")?, npz.array("xs")?))
+}
+
+#[test]
+fn every_truncation_and_bit_flip_is_an_error_or_changes_nothing() {
+    assert_survives_corruption(&example(), read);
+}
+
+#[test]
+fn a_missing_array_is_named_beside_those_that_are_there() {
+    let bytes = example();
+    let mut npz = Npz::from_bytes(Path::new("a/data.npz"), &bytes).unwrap();
+    let message = npz.array("Q").unwrap_err().to_string();
+    assert_eq!(message, "a/data.npz: array `Q` is missing: the file holds `P`, `xs`");
+}
+
+#[test]
+fn what_is_inflated_is_counted_over_all_arrays() {
+    let zeros = Array { shape: vec![3 << 20], data: Data::I64(vec![0; 3 << 20]) };
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    for name in ["a.npy", "b.npy"] {
+        archive.start_file(name, SimpleFileOptions::default()).unwrap();
+        zeros.write(&mut archive).unwrap();
+    }
+    let bytes = archive.finish().unwrap().into_inner();
+    assert!(bytes.len() < 1 << 20);
+    let mut npz = Npz::from_bytes(Path::new(FILE), &bytes).unwrap();
+    assert_eq!(npz.array("a").unwrap(), zeros);
+    let message = npz.array("b").unwrap_err().to_string();
+    assert!(message.contains("array `b` needs 25165952 bytes: accepted are at most"), "{message}");
+}
+
+#[test]
+fn equal_arrays_make_equal_files() {
+    assert_eq!(example(), example());
+}

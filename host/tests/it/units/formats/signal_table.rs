@@ -1,0 +1,51 @@
+use ictd::formats::FormatError;
+use ictd::formats::signal_table::{Mark, SignalTable};
+
+fn table(content: &str, skip_gaps: bool) -> Result<SignalTable, FormatError> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), content).unwrap();
+    SignalTable::open(file.path(), skip_gaps)
+}
+
+#[test]
+fn columns_are_told_apart_and_read_in_pieces() {
+    let text =
+        "\u{feff}time;x;y;phi_0;end\r\n12:00;1;nan;0;0\r\n12:01;2;5;1;1\r\n12:02;-3e1;6;2;0\r\n";
+    let mut table = table(text, true).unwrap();
+    assert_eq!(table.signals(), (vec!["x".into(), "y".into()], vec!["time".into()]));
+    assert_eq!(table.features(), 1);
+    let columns = [table.column("y").unwrap(), table.column("x").unwrap()];
+    let rows = table.read(&columns, 2).unwrap();
+    assert!(rows.row(0)[0].is_nan());
+    assert_eq!((rows.row(0)[1], rows.row(1)), (1.0, &[5.0, 2.0][..]));
+    assert_eq!(rows.marks, [Mark::Continues, Mark::End]);
+    let rows = table.read(&columns, 2).unwrap();
+    assert_eq!((rows.first, rows.row(0)), (3, &[6.0, -30.0][..]));
+    assert!(table.read(&columns, 2).unwrap().is_empty());
+}
+
+#[test]
+fn what_cannot_be_read_is_named() {
+    let message = |text: &str| {
+        let read = || {
+            let mut table = table(text, false)?;
+            let column = table.column("x")?;
+            table.read(&[column], 100)
+        };
+        read().unwrap_err().to_string()
+    };
+    for (text, part) in [
+        ("", "line 1: no names"),
+        ("1,2\n3,4\n", "line 1: no names"),
+        ("x,y\n", "row 1 (line 2): no rows below the header"),
+        ("y,z\n1,2\n", "column `x`: missing; accepted is one of `y`, `z`"),
+        ("x,x\n1,2\n", "column `x`: there twice"),
+        ("x,y\n1,2\n3\n", "row 2 (line 3): 1 cells; accepted is 2"),
+        ("x,y\n1,2\n,2\n", "row 2 (line 3), column `x`: empty; accepted is a finite number, or"),
+        ("# a\nx\n1\ninf\n", "row 2 (line 4), column `x`: `inf`"),
+        ("x,end\n1,2\n", "row 1 (line 2), column `end`: `2`; accepted is 0 or 1"),
+    ] {
+        let message = message(text);
+        assert!(message.contains(part), "{text:?}: {message}");
+    }
+}

@@ -1,0 +1,182 @@
+use super::{FILE, assert_never_panics, assert_survives_corruption};
+use ictd::formats::FormatError;
+use ictd::formats::npz::{self, Npz};
+use ictd::formats::trajectory::{Features, Trajectory};
+use ictd::formats::{Array, Data};
+use std::path::Path;
+
+const CSV: &str = "phi_0,phi_1,reward,phi_next_0,phi_next_1\n1,0.5,-2,0,1\n0,1,1e-3,1,1\n";
+
+fn read(text: &str) -> Result<Trajectory, FormatError> {
+    Trajectory::from_csv(Path::new(FILE), text.as_bytes())
+}
+
+fn message(text: &str) -> String {
+    read(text).unwrap_err().to_string()
+}
+
+fn features(dimension: usize, numbers: &[f64]) -> Features {
+    Features { dimension, numbers: numbers.to_vec() }
+}
+
+#[test]
+fn columns_are_found_by_name_in_any_order_and_notation() {
+    let expected = Trajectory {
+        phi: features(2, &[1.0, 0.5, 0.0, 1.0]),
+        reward: vec![-2.0, 0.001],
+        phi_next: features(2, &[0.0, 1.0, 1.0, 1.0]),
+        from: vec![0, 1],
+        ends: vec![false, true],
+        has_terminal: false,
+        query: None,
+    };
+    assert_eq!(read(CSV).unwrap(), expected);
+    let other = "\u{feff}# made by hand\r\n;reward;phi_next_1;phi_next_0;phi_1;phi_0\r\n\
+                 0;-2;1;0; 0.5 ;1\r\n1;1e-3;1;1;1;0\r\n";
+    assert_eq!(read(&other.replace("\u{feff}# made by hand\r\n", "\u{feff}")).unwrap(), expected);
+    assert_eq!(read(&other.replace('\u{feff}', "")).unwrap(), expected);
+    assert_eq!(read(&CSV.replace(',', "\t")).unwrap(), expected);
+}
+
+#[test]
+fn an_index_and_a_last_separator_are_skipped() {
+    let plain = read("phi_0,reward\n1,10\n2,20\n").unwrap();
+    assert_eq!(read(",phi_0,reward\n7,1,10\n8,2,20\n").unwrap(), plain);
+    assert_eq!(read("phi_0,reward,\n1,10,\n2,20, \n").unwrap(), plain);
+}
+
+#[test]
+fn without_next_features_the_next_row_is_the_next_state() {
+    let trajectory = read("phi_0,reward\n1,10\n2,20\n3,\n").unwrap();
+    assert_eq!(trajectory.phi, features(1, &[1.0, 2.0, 3.0]));
+    assert_eq!(trajectory.reward, [10.0, 20.0]);
+    assert_eq!(trajectory.phi_next, features(1, &[2.0, 3.0]));
+    assert_eq!(read("phi_0,reward\n1,10\n2,20\n3,30\n").unwrap(), trajectory);
+    let transitions = trajectory.transitions::<f32, 1>().unwrap();
+    assert_eq!((transitions.len(), transitions[1].phi_next[0]), (2, 3.0));
+    // There is room for fewer features, not for more.
+    assert!(trajectory.transitions::<f32, 2>().is_some());
+    assert_eq!(read(CSV).unwrap().transitions::<f32, 1>(), None);
+}
+
+#[test]
+fn no_transition_crosses_the_end_of_an_episode() {
+    let trajectory =
+        read("phi_0,reward,terminal,end\n1,10,0,0\n2,20,1,0\n3,30,0,0\n4,,0,1\n5,50,True,1\n")
+            .unwrap();
+    assert_eq!(trajectory.from, [0, 1, 2, 4]);
+    assert_eq!(trajectory.reward, [10.0, 20.0, 30.0, 50.0]);
+    assert_eq!(trajectory.phi_next, features(1, &[2.0, 0.0, 4.0, 0.0]));
+    assert_eq!(trajectory.episodes(), [0..2, 2..3, 3..4]);
+    // With next features every row is a transition.
+    let with_next =
+        "phi_0,reward,phi_next_0,terminal,end\n1,10,2,0,0\n2,20,9,1,0\n3,30,4,0,1\n5,50,8,1,0\n";
+    let same = read(with_next).unwrap();
+    assert_eq!((&same.reward, &same.ends), (&trajectory.reward, &trajectory.ends));
+    assert_eq!(same.phi_next, trajectory.phi_next);
+    assert_eq!(same.transitions::<f64, 1>(), trajectory.transitions::<f64, 1>());
+}
+
+#[test]
+fn messages_name_row_line_and_column() {
+    assert_eq!(
+        message(&CSV.replace("1e-3", "abc")),
+        "example.file: row 2 (line 3), column `reward`: `abc`; accepted is a finite number \
+         such as -0.25 or 1e-3"
+    );
+    assert_eq!(
+        message(&CSV.replace("1,1e-3", "1")),
+        "example.file: row 2 (line 3): 4 cells; accepted is 5, as in the header"
+    );
+    for (bad, place) in [
+        (CSV.replace("0.5", "inf"), "row 1 (line 2), column `phi_1`: `inf`"),
+        (CSV.replace("-2", ""), "row 1 (line 2), column `reward`: empty"),
+        ("phi_0,reward\n1,10\n2,\n3,30\n".into(), "row 2 (line 3), column `reward`: empty"),
+        (CSV.replace("phi_next_1", "phi_2"), "column `phi_next_1`: missing"),
+        (CSV.replace("phi_1", "phi_0"), "column `phi_0`: there twice"),
+        (CSV.replace("phi_1", "Phi_1"), "column `Phi_1`: unknown"),
+        (CSV.replace("phi_0,", "phi_7,"), "column `phi_0`: missing"),
+        ("phi_0\n1\n".into(), "column `reward`: missing"),
+        ("phi_0,reward\n1,2\n".into(), "`phi_next`: missing in a file of 1 rows"),
+        ("phi_0,reward,terminal\n1,2,2\n".into(), "row 1 (line 2), column `terminal`: `2`"),
+        ("phi_0,reward,terminal\n1,,1\n".into(), "row 1 (line 2), column `reward`: empty"),
+        ("phi_0,reward,end\n1,2,\n".into(), "row 1 (line 2), column `end`: empty"),
+        ("phi_0,reward,\n0,5,2\n0,5,\n".into(), "row 1 (line 2), column ``: `2` without"),
+        ("phi_0,reward\n".into(), "no rows"),
+        (String::new(), "column `phi_0`: missing"),
+    ] {
+        assert!(message(&bad).contains(place), "{bad:?}: {}", message(&bad));
+    }
+}
+
+#[test]
+fn queries_have_features_only() {
+    let read = |text: &str| Features::from_csv(Path::new(FILE), text.as_bytes());
+    assert_eq!(read("phi_1,phi_0\n2,1\n").unwrap(), features(2, &[1.0, 2.0]));
+    let message = read("phi_0,reward\n1,2\n").unwrap_err().to_string();
+    assert!(message.contains("column `reward`: not a feature"), "{message}");
+}
+
+fn npz_example() -> Vec<u8> {
+    let phi = Array { shape: vec![2, 2], data: Data::F32(vec![1.0, 0.5, 0.0, 1.0]) };
+    let reward = Array { shape: vec![2], data: Data::F64(vec![-2.0, 0.001]) };
+    let phi_next = Array { shape: vec![2, 2], data: Data::I64(vec![0, 1, 1, 1]) };
+    npz::to_bytes(&[("phi", &phi), ("reward", &reward), ("phi_next", &phi_next)]).unwrap()
+}
+
+fn read_npz(bytes: &[u8]) -> Result<Trajectory, FormatError> {
+    Trajectory::from_npz(&mut Npz::from_bytes(Path::new(FILE), bytes)?)
+}
+
+#[test]
+fn npz_and_csv_give_the_same() {
+    assert_eq!(read_npz(&npz_example()).unwrap(), read(CSV).unwrap());
+}
+
+#[test]
+fn marks_of_npz_and_csv_give_the_same() {
+    let numbers = |x: &[i64]| Array { shape: vec![x.len()], data: Data::I64(x.to_vec()) };
+    let phi = Array { shape: vec![4, 1], data: Data::I64(vec![1, 2, 3, 4]) };
+    let read = |marks: &[i64]| {
+        let (reward, end) = (numbers(&[10, 20, 30, 40]), numbers(&[0, 1, 0, 0]));
+        let arrays =
+            [("phi", &phi), ("reward", &reward), ("end", &end), ("terminal", &numbers(marks))];
+        read_npz(&npz::to_bytes(&arrays).unwrap())
+    };
+    let csv = "phi_0,reward,end,terminal\n1,10,0,0\n2,,1,0\n3,30,0,0\n4,40,0,1\n";
+    assert_eq!(
+        read(&[0, 0, 0, 1]).unwrap(),
+        Trajectory::from_csv(Path::new(FILE), csv.as_bytes()).unwrap()
+    );
+    let bad = read(&[0, 3, 0, 0]).unwrap_err().to_string();
+    assert!(bad.contains("array `terminal`: 3 in row 1; accepted is 0 or 1"), "{bad}");
+    let bad = read(&[0, 0]).unwrap_err().to_string();
+    assert!(bad.contains("array `terminal`: int64 of shape (2,)"), "{bad}");
+}
+
+#[test]
+fn npz_messages_name_the_array_and_the_place() {
+    let phi = |data| Array { shape: vec![2, 1], data: Data::F64(data) };
+    let reward = |n: usize| Array { shape: vec![n], data: Data::F64(vec![0.5; n]) };
+    let message = |phi: &Array, reward: &Array| {
+        let bytes = npz::to_bytes(&[("phi", phi), ("reward", reward)]).unwrap();
+        read_npz(&bytes).unwrap_err().to_string()
+    };
+    let bad = message(&phi(vec![0.0, f64::NAN]), &reward(2));
+    assert!(bad.contains("array `phi`: NaN in row 1, column 0"), "{bad}");
+    let bad = message(&phi(vec![0.0, 1.0]), &reward(3));
+    assert!(bad.contains("array `reward`: float64 of shape (3,)"), "{bad}");
+}
+
+#[test]
+fn every_truncation_and_bit_flip_of_an_npz_is_an_error_or_changes_nothing() {
+    assert_survives_corruption(&npz_example(), read_npz);
+}
+
+#[test]
+fn every_truncation_and_bit_flip_of_a_csv_is_read_or_refused() {
+    let read = |bytes: &[u8]| Trajectory::from_csv(Path::new(FILE), bytes);
+    assert_never_panics(CSV.as_bytes(), read);
+    let read = |bytes: &[u8]| Features::from_csv(Path::new(FILE), bytes);
+    assert_never_panics(b"phi_0,phi_1\n-1,2\n3,4e5\n", read);
+}

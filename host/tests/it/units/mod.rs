@@ -1,0 +1,33 @@
+//! The tests of the library's modules, each at its module's own path. Inside the library they would compile and
+//! optimise all of it once more.
+
+mod commands {
+    mod compare {
+        mod contents;
+    }
+    mod predict {
+        mod returns;
+    }
+}
+mod dimension;
+mod experiments;
+mod files;
+mod formats;
+mod model_file;
+mod page {
+    mod command_line;
+    mod numbers;
+    mod run;
+    mod section;
+    mod table;
+}
+mod program;
+mod run {
+    mod info;
+    mod lock;
+    mod report;
+    mod transaction;
+}
+mod train {
+    mod seed_files;
+}

@@ -1,0 +1,62 @@
+use ictd::run::report::{Claim, Report, Verdict, shortest};
+use serde_json::json;
+use std::path::PathBuf;
+
+fn report(claim: &str, measured: &str, verdict: Verdict) -> Report {
+    let claims = vec![Claim::new(claim, "falls", measured, verdict)];
+    Report { claims, ..Report::default() }
+}
+
+#[test]
+fn a_table_that_is_too_wide_is_printed_as_blocks() {
+    let report = report("the error falls", "0.652 ± 0.083 to 0.097 ± 0.005", Verdict::Holds);
+    let table = report.to_text(64);
+    assert!(table.starts_with("claim "), "{table}");
+    assert!(table.lines().all(|line| line.chars().count() <= 64), "{table}");
+    assert_eq!(
+        report.to_text(40),
+        "holds  the error falls\n    paper     falls\n    measured  0.652 ± 0.083 to 0.097 ±\n              0.005\n"
+    );
+}
+
+#[test]
+fn the_place_of_several_runs_is_the_directory_of_all() {
+    let place = |files: &[&str]| {
+        let files = files.iter().map(PathBuf::from).collect();
+        Report { files, ..Report::default() }.place()
+    };
+    assert_eq!(place(&[]), "");
+    assert_eq!(place(&["out/demo/a.csv"]), "\nfigures and numbers: out/demo\n");
+    let several = ["out/demo/a.csv", "out/verify/b.csv", "out/report.html"];
+    assert_eq!(place(&several), "\nfigures and numbers: out\n");
+}
+
+#[test]
+fn a_claim_that_is_known_not_to_hold_says_so_and_is_no_failure() {
+    for (expected, verdict, words, holds) in [
+        (Verdict::DoesNotHold, Verdict::DoesNotHold, "does not hold (as known)", true),
+        (Verdict::DoesNotHold, Verdict::Holds, "holds", true),
+        (Verdict::Holds, Verdict::DoesNotHold, "DOES NOT HOLD", false),
+    ] {
+        let mut report = report("the error falls", "-", verdict);
+        report.claims[0].expected = expected;
+        assert!(report.to_text(100).contains(&format!("  {words}\n")), "{words}");
+        assert_eq!(report.holds(), holds, "{words}");
+        // What files say is what was expected, whatever the claim is called.
+        let mut read: Claim = serde_json::from_value(json!(report.claims[0])).unwrap();
+        read.claim = "reworded".into();
+        assert_eq!(Report { claims: vec![read], ..Report::default() }.holds(), holds);
+    }
+}
+
+#[test]
+fn a_number_is_as_short_as_its_precision_allows() {
+    for (x, text) in [
+        (f64::from(0.9_f32), "0.9"),
+        (0.9, "0.9"),
+        (1.0, "1.0"),
+        (0.123456789012, "0.123456789012"),
+    ] {
+        assert_eq!(shortest(x), text);
+    }
+}
