@@ -60,10 +60,12 @@ runner=target/runner/debug/runner
 "$runner" --footprint "$elf/inference"
 "$runner" --footprint "$elf/universal"
 if [ "$board" = rp2350 ]; then
-    "$runner" --boot-block "$elf/inference"
-    "$runner" --boot-block "$elf/universal"
-    "$runner" --boot-block "$elf/nexting"
-    "$runner" --boot-block "$elf/embedded-demo"
+    # On the boards that QEMU has they print it themselves.
+    "$runner" --occupied "$elf/nexting"
+    "$runner" --occupied "$elf/embedded-demo"
+    for program in inference universal nexting embedded-demo; do
+        "$runner" --boot-block "$elf/$program"
+    done
     exit 0
 fi
 

@@ -1,8 +1,9 @@
 //! What the operations cost on this chip.
 
-use crate::chip::{Counter, flash, stack_used, static_ram};
+use crate::chip::{Counter, stack_used};
 use crate::demo::{self, GAMMA, TRAINED};
 use crate::log::decimals;
+use crate::occupied::{flash, static_ram};
 use core::hint::black_box;
 use ictd_core::Error;
 use ictd_core::context::Growing;

@@ -33,28 +33,40 @@ pub const UNIVERSAL: &str = "universal";
 /// A model without a feature dimension, in the precision of the commands.
 pub type Universal = UniversalModel<f64, TdLambda<f64>, MAX_STORED_LAYERS>;
 
-/// The model that ships, a stored model without a feature dimension, or the parameters of one that was trained
-/// (ten numbers a layer, contexts read without units); none for a source of another kind.
+/// A model of either kind.
+#[derive(Clone, Debug)]
+pub enum AnyModel {
+    /// One without a feature dimension.
+    Universal(Box<Universal>),
+    /// P and Q for d features.
+    Dense(Box<ModelFile>),
+}
+
+/// A model for a discount. Without a feature dimension are the one that ships, a stored model that says so, and
+/// trained parameters of ten numbers a layer for contexts read without units; every other source is as for [`open`].
 /// `gamma` goes before that of the file; of the model that ships it is 0.9 by default.
 ///
 /// # Errors
-/// [`Error::Format`] for a damaged file; the core's refusals.
-pub fn universal(path: &Path, gamma: Option<f64>) -> Result<Option<Universal>, Error> {
+/// As [`open`]; the core's refusals.
+pub fn model(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
+    let universal = |model: Universal| AnyModel::Universal(Box::new(model));
     if path == Path::new(UNIVERSAL) && files::kind(path) == Kind::Nothing {
-        return shipped(gamma.unwrap_or(0.9)).map(Some);
+        return shipped(gamma.unwrap_or(0.9)).map(universal);
     }
     let front = files::open(path).and_then(|file| files::first_bytes(&file, 5));
     if !front.is_ok_and(|front| front.starts_with(&model::MAGIC) && front.get(4) == Some(&2)) {
-        // What is wrong with a file says who reads it next.
-        let read = open(path, None).ok();
-        return read.and_then(|m| trained_universal(&m.parameters, gamma)).transpose();
+        let read = open(path, None)?;
+        return match trained_universal(&read.parameters, gamma) {
+            Some(model) => model.map(universal),
+            None => Ok(AnyModel::Dense(Box::new(read))),
+        };
     }
     let bytes = files::read(path, MAX_BYTES).map_err(|e| Problem::Io(e).in_file(path))?;
     let stored: UniversalModel<f32, TdLambda, MAX_STORED_LAYERS> =
         UniversalModel::from_bytes(&bytes)
             .map_err(|e| Problem::malformed("stored model", e).in_file(path))?;
     let model = converted(&stored, gamma.unwrap_or(stored.gamma().into()), f64::from);
-    model.doing("the model").map(Some)
+    model.doing("the model").map(universal)
 }
 
 /// The model that ships, for a discount.
@@ -103,7 +115,7 @@ pub enum StreamingModel {
     },
 }
 
-/// A model for a stream of d features and a discount: a source as for [`open`] or [`universal`], or the folder of
+/// A model for a stream of d features and a discount: a source as for [`model`], or the folder of
 /// one seed of a run.
 ///
 /// # Errors
@@ -111,11 +123,13 @@ pub enum StreamingModel {
 /// that does not say its depth or is too deep to stream, or whose contexts are read without units by parameters other than ten a layer.
 pub fn streaming(path: &Path, d: usize, gamma: f64) -> Result<StreamingModel, Error> {
     let check = |layers| check_depth("--model", (layers, d, 0), STREAMING_WORK);
-    if let Some(model) = universal(path, Some(gamma))? {
-        check(model.transformer().depth())?;
-        return Ok(StreamingModel::Universal(Box::new(model)));
-    }
-    let parameters = Box::new(open(path, None)?.parameters);
+    let parameters = match model(path, Some(gamma))? {
+        AnyModel::Universal(model) => {
+            check(model.transformer().depth())?;
+            return Ok(StreamingModel::Universal(model));
+        }
+        AnyModel::Dense(file) => Box::new(file.parameters),
+    };
     let refuse =
         |reason: &str| Err(Error::option("--model", format!("{}: {reason}", path.display())));
     let of_model = parameters.feature_dimension();

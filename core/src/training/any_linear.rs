@@ -3,12 +3,12 @@
 
 mod pass;
 
-use super::linear_batch::{
-    ParameterSet, Shape, VECTORS, Work, batch_gradient, layer_matrices, load, matrices,
-    step_matrices, unload,
-};
+use super::linear_batch::batch_gradient;
 use super::read::NORMALISED;
 use super::transformer_network::{deviation, initial_gain, initialise};
+use super::work::{
+    ParameterSet, Shape, VECTORS, Work, layer_matrices, load, matrices, step_matrices, unload,
+};
 use super::{Network, Parameters, Targets, Window, Windows, batch_gradient_by_window};
 use crate::error::Error;
 use crate::layer::{Layer, LayerParameters, add_traces, means_of_traces};

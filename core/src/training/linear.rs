@@ -1,6 +1,5 @@
-use super::linear_batch::{
-    ParameterSet, Shape, VECTORS, Work, batch_gradient, layer_matrices, load, matrices, unload,
-};
+use super::linear_batch::batch_gradient;
+use super::work::{ParameterSet, Shape, VECTORS, Work, layer_matrices, load, matrices, unload};
 use super::{Network, Parameters, Targets, TransformerNetwork, Window, Windows};
 use crate::gradient::linear::Tape;
 use crate::layer::Layer;

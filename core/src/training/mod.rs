@@ -41,7 +41,7 @@
 //! | trajectories and windows | `windows` |
 //! | what is trained: parameters, values, gradients | `network`, `parameters` |
 //! | transformers of either attention | `transformer_network` |
-//! | linear attention, and its batch at speed | `linear`, `linear_batch` |
+//! | linear attention, its batch at speed, and where it computes | `linear`, `linear_batch`, `work` |
 //! | of any shape; ten numbers a layer; contexts without units | `any_linear`, `read` |
 //! | two heads, of average-reward TD | `two_heads` |
 //! | softmax attention, and what a batch's windows share | `softmax` |
@@ -70,12 +70,12 @@ mod transformer_network;
 mod two_heads;
 mod universal;
 mod windows;
+mod work;
 
 pub use adam::{Adam, AdamSettings};
 pub use any_linear::{AnyLinear, Numbers, Storage};
 pub use batch_td::{BatchTd, BatchTdReference};
 pub use linear::{Autoregressive, Linear, LinearNetwork, Sequential};
-pub use linear_batch::ParameterSet;
 pub use network::{Network, Targets, batch_gradient_by_window, td_errors, td_step};
 pub use parameters::Parameters;
 pub use rnn::RnnNetwork;
@@ -86,6 +86,7 @@ pub use transformer_network::TransformerNetwork;
 pub use two_heads::TwoHeads;
 pub use universal::{CELLS, Kind, LENGTHS, UniversalSettings, UniversalTraining};
 pub use windows::{Trajectory, Window, Windows};
+pub use work::ParameterSet;
 
 #[cfg(test)]
 mod tests;

@@ -2,8 +2,8 @@
 //! context's own ([`crate::normalised`]; these are data: no gradient passes through them).
 
 use super::Window;
-use super::linear_batch::{Shape, split};
 use super::sides::next_token;
+use super::work::{Shape, split};
 use crate::block_matrix::BlockMatrix;
 use crate::linalg::padded::{Size, add_outers};
 use crate::normalised::{Normalised, Unnormalised};

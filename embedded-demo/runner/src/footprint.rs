@@ -21,11 +21,8 @@ const FORBIDDEN: &[&str] = &[
     "__aeabi_ui2d",
 ];
 
-/// Prints the footprint of the inference-only firmware; an error if it is over its budgets.
-pub(crate) fn check(path: &str) -> Result<()> {
-    let name = std::path::Path::new(path).file_name().unwrap_or_default().display();
-    let bytes = std::fs::read(path).with_context(|| format!("cannot read {path}"))?;
-    let file = object::File::parse(&*bytes)?;
+/// Bytes of flash and of static RAM.
+fn occupied(file: &object::File) -> (u64, u64) {
     let (mut flash, mut ram) = (0, 0);
     for section in file.sections() {
         let SectionFlags::Elf { sh_flags } = section.flags() else { continue };
@@ -40,6 +37,27 @@ pub(crate) fn check(path: &str) -> Result<()> {
             ram += section.size();
         }
     }
+    (flash, ram)
+}
+
+fn name(path: &str) -> std::ffi::os_str::Display<'_> {
+    std::path::Path::new(path).file_name().unwrap_or_default().display()
+}
+
+/// Prints the footprint of a firmware that has no budgets here.
+pub(crate) fn show(path: &str) -> Result<()> {
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {path}"))?;
+    let (flash, ram) = occupied(&object::File::parse(&*bytes)?);
+    println!("{}: {flash} bytes of flash, {ram} of static RAM", name(path));
+    Ok(())
+}
+
+/// Prints the footprint of the inference-only firmware; an error if it is over its budgets.
+pub(crate) fn check(path: &str) -> Result<()> {
+    let name = name(path);
+    let bytes = std::fs::read(path).with_context(|| format!("cannot read {path}"))?;
+    let file = object::File::parse(&*bytes)?;
+    let (flash, ram) = occupied(&file);
     println!(
         "{name} alone: {flash} bytes of flash (budget {FLASH}), {ram} of static RAM \
          (budget {STATIC_RAM})"

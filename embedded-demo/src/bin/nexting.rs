@@ -13,6 +13,9 @@ mod chip;
 mod interrupts;
 #[path = "../log.rs"]
 mod log;
+#[cfg(target_os = "none")]
+#[path = "../occupied.rs"]
+mod occupied;
 
 use ictd_core::Error;
 use ictd_core::digest::Digest;
@@ -201,12 +204,12 @@ fn main() -> ! {
         dearest
     );
     let recording = size_of_val(&RECORDING) as u32;
-    let flash = chip::flash() - recording;
+    let flash = occupied::flash() - recording;
     defmt::info!(
         "chip: the predictor {=usize} bytes; stack at most {=u32}, static RAM {=u32}, flash {=u32}, and {=u32} of recording",
         size_of::<Predictor>(),
         chip::stack_used(None),
-        chip::static_ram(),
+        occupied::static_ram(),
         flash,
         recording
     );

@@ -73,13 +73,34 @@ pub struct Curve {
     pub band: Vec<(f64, f64)>,
     /// Drawn with dashes.
     pub dashed: bool,
+    /// Which of the seven colours it has, if not that of its place in the panel: what stands in several panels has
+    /// one.
+    pub colour: Option<usize>,
 }
 
 impl Curve {
     /// A curve with the band y ± stderr.
     pub fn with_stderr(label: &str, x: Vec<f64>, y: Vec<f64>, stderr: &[f64]) -> Self {
         let band = y.iter().zip(stderr).map(|(y, e)| (y - e, y + e)).collect();
-        Curve { label: label.into(), x, y, band, dashed: false }
+        Curve { label: label.into(), x, y, band, ..Default::default() }
+    }
+
+    /// Medians between their quartiles: at each x the first, the median and the third.
+    pub fn with_quartiles(label: &str, points: impl IntoIterator<Item = (f64, [f64; 3])>) -> Self {
+        let mut curve = Curve { label: label.into(), ..Default::default() };
+        for (x, [low, median, high]) in points {
+            curve.x.push(x);
+            curve.y.push(median);
+            curve.band.push((low, high));
+        }
+        curve
+    }
+
+    /// Values in ascending order over 1, 2, ...
+    pub fn sorted(label: &str, values: impl Iterator<Item = f64>) -> Self {
+        let mut y: Vec<f64> = values.collect();
+        y.sort_by(f64::total_cmp);
+        Curve::plain(label, (1..=y.len()).map(|i| i as f64).collect(), y)
     }
 
     /// A curve without a band.
@@ -133,7 +154,7 @@ impl Curves {
             let curve = &self.curves[index];
             let (at, row) = (left + at, y + self.title_height() + 8.0 + LEGEND_ROW * row as f64);
             let line = vec![(at, row), (at + 18.0, row)];
-            scene.polyline(line, Colour::Curve(index), 2.5, curve.dashed);
+            scene.polyline(line, curve.colour(index), 2.5, curve.dashed);
             scene.text((at + SWATCH, row + 4.2), &curve.label, Anchor::Start, style::LABEL);
         }
         let top = y + head + 2.0;
@@ -160,10 +181,10 @@ impl Curves {
         }
         // All bands below all curves.
         for (index, curve) in self.curves.iter().enumerate() {
-            curve.draw_band(scene, &xs, &ys, Colour::Curve(index));
+            curve.draw_band(scene, &xs, &ys, curve.colour(index));
         }
         for (index, curve) in self.curves.iter().enumerate() {
-            curve.draw_line(scene, &xs, &ys, Colour::Curve(index));
+            curve.draw_line(scene, &xs, &ys, curve.colour(index));
         }
         scene.items.push(Item::EndClip);
         for line in &self.lines {
@@ -202,6 +223,10 @@ impl Curves {
 }
 
 impl Curve {
+    fn colour(&self, place: usize) -> Colour {
+        Colour::Curve(self.colour.unwrap_or(place))
+    }
+
     fn draw_band(&self, scene: &mut Scene, xs: &Scale, ys: &Scale, colour: Colour) {
         let points: Vec<_> = self
             .x

@@ -5,7 +5,7 @@ use crate::error::python;
 use crate::estimator::{Error, Estimator, MAX_FEATURES, Method, Stream};
 use ictd::construction::Construction;
 use ictd::formats::parameters::{Attention, LayerParameters, Mode, ParameterSet, Parameters};
-use ictd::model_file;
+use ictd::model_file::{self, AnyModel};
 use numpy::{
     AllowTypeChange, PyArray1, PyArrayLike1, PyArrayLike2, PyArrayLikeDyn,
     PyUntypedArrayMethods as _, ToPyArray,
@@ -217,14 +217,16 @@ impl Model {
     fn load(path: PathBuf, gamma: Option<f64>, layers: Option<usize>, seed: u64) -> PyResult<Self> {
         let name = path.display().to_string();
         let file = model_file::seed_of_run(&path, seed).map_err(python)?;
-        if let Some(model) = model_file::universal(&file, gamma).map_err(python)? {
+        let parameters = match model_file::model(&file, gamma).map_err(python)? {
+            AnyModel::Universal(model) => {
             let (gamma, depth) = (model.gamma(), model.transformer().depth());
             if layers.is_some_and(|layers| layers != depth) {
                 return Err(refused("layers", format!("accepted is {depth}, those of the model")));
             }
-            return Self::new(&name, Method::Universal(Box::new(model)), gamma, depth);
+            return Self::new(&name, Method::Universal(model), gamma, depth);
         }
-        let parameters = Box::new(model_file::open(&file, None).map_err(python)?.parameters);
+            AnyModel::Dense(file) => Box::new(file.parameters),
+        };
         let unsaid = |argument| refused(argument, format!("{name} does not say; it must be given"));
         let gamma = gamma.or(parameters.gamma).ok_or_else(|| unsaid("gamma"))?;
         let depth = layers.or(parameters.depth).ok_or_else(|| unsaid("layers"))?;

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::experiments::experiment::{self, Entry, Experiment, Measured, Run};
 use crate::formats::parameters::Attention;
 use crate::formats::trajectory::{Features, Trajectory};
-use crate::model_file;
+use crate::model_file::{self, AnyModel};
 use crate::options;
 use crate::run::records::Records;
 use crate::run::report::{self, Report};
@@ -276,30 +276,34 @@ impl Evaluate {
             });
         };
         let path = &model_file::seed_of_run(source, seed)?;
-        if let Some(model) = model_file::universal(path, self.gamma)? {
-            let layers = model.transformer().depth();
-            let refuse = |option, reason: String| Err(Error::option(option, reason));
-            if self.layers.is_some_and(|l| l != layers) {
-                return refuse(
-                    "--layers",
-                    format!("accepted is {layers}, the layers of the model"),
-                );
+        let parameters = match model_file::model(path, self.gamma)? {
+            AnyModel::Universal(model) => {
+                let layers = model.transformer().depth();
+                let refuse = |option, reason: String| Err(Error::option(option, reason));
+                if self.layers.is_some_and(|l| l != layers) {
+                    return refuse(
+                        "--layers",
+                        format!("accepted is {layers}, the layers of the model"),
+                    );
+                }
+                if self.attention == Some(Attention::Softmax) {
+                    return refuse(
+                        "--attention",
+                        "softmax: the model's attention is linear".into(),
+                    );
+                }
+                return Ok(Input {
+                    trajectory,
+                    query,
+                    layers,
+                    alpha: self.alpha,
+                    gamma: model.gamma(),
+                    lambda: model.mask().lambda(),
+                    method: Method::Universal(model),
+                });
             }
-            if self.attention == Some(Attention::Softmax) {
-                return refuse("--attention", "softmax: the model's attention is linear".into());
-            }
-            return Ok(Input {
-                trajectory,
-                query,
-                layers,
-                alpha: self.alpha,
-                gamma: model.gamma(),
-                lambda: model.mask().lambda(),
-                method: Method::Universal(Box::new(model)),
-            });
-        }
-        let model = model_file::open(path, None)?;
-        let parameters = model.parameters;
+            AnyModel::Dense(file) => file.parameters,
+        };
         if parameters.feature_dimension() != d {
             let reason = format!(
                 "d = {} in the model, {d} in the data: the same is accepted",

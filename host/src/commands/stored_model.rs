@@ -5,7 +5,7 @@ use crate::dimension::for_dimension;
 use crate::error::{Doing, Error};
 use crate::files;
 use crate::formats::parameters::{Attention, Mode};
-use crate::model_file::{self, ModelFile};
+use crate::model_file::{self, AnyModel, ModelFile};
 use crate::options;
 use crate::run::records;
 use crate::run::report::{Report, shortest};
@@ -110,16 +110,14 @@ fn constructed<const D: usize, const K: usize, const A: usize>(
 
 fn trained(source: &Path, seed: u64, options: &Export) -> Result<Vec<u8>, Error> {
     let source = model_file::seed_of_run(source, seed)?;
-    if let Some(model) = model_file::universal(&source, options.gamma)? {
-        agree(
-            "--layers",
-            "L =",
-            options.layers.map(|l| l as f64),
-            Some(model.transformer().depth() as f64),
-        )?;
-        return universal(&model);
-    }
-    let model = model_file::open(&source, None)?;
+    let model = match model_file::model(&source, options.gamma)? {
+        AnyModel::Universal(model) => {
+            let depth = model.transformer().depth();
+            agree("--layers", "L =", options.layers.map(|l| l as f64), Some(depth as f64))?;
+            return universal(&model);
+        }
+        AnyModel::Dense(file) => file,
+    };
     if model.parameters.prior_count.is_some() {
         let reason = "reads contexts without units; accepted for export are ten numbers a layer \
                       (ictd train --parameters equivariant --normalise)";

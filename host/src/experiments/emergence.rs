@@ -112,30 +112,40 @@ impl Family {
         })
     }
 
-    /// The shares of P's and Q's energy in the construction's form: the least of the heads, whose P is W P, and of
-    /// the stored layers. Negative if they point the other way.
+    /// The shares of P's and Q's energy in the construction's form: the least of the heads and of the stored layers.
+    /// Negative if they point the other way.
     pub fn form(&self, depth: usize, run: &SeedRun) -> [f64; 2] {
-        let corner = |row: usize, column: usize| {
-            let mut pattern = Pattern::default();
-            pattern.corner[row][column] = 1.0;
-            pattern
-        };
-        let mut least = [f64::INFINITY; 2];
-        let mut of = |[p, q]: [Blocks; 2], corner: Pattern| {
-            let [p, q] = [p.along(&corner), q.along(&self.pattern(depth))];
-            // Both negated are the same layer.
-            let aligned = if p < 0.0 { [-p, -q] } else { [p, q] };
-            least = [0, 1].map(|i| f64::min(least[i], aligned[i]));
-        };
-        for layer in OneHead::at_end(run) {
-            of([blocks(&layer.p), blocks(&layer.q)], corner(0, 0));
-        }
-        for layer in TwoHeads::at_end(run).iter().filter(|_| self.candidates == DIFFERENTIAL) {
-            of([blocks(&(layer.w1 * layer.p1)), blocks(&layer.q1)], corner(1, 0));
-            of([blocks(&(layer.w2 * layer.p2)), blocks(&layer.q2)], corner(1, 1));
-        }
-        least
+        let pattern = self.pattern(depth);
+        let of_one = |l: &OneHead| shares([blocks(&l.p), blocks(&l.q)], [Pattern::CORNER, pattern]);
+        let one = OneHead::at_end(run).into_iter().map(|layer| of_one(&layer));
+        let two = TwoHeads::at_end(run).into_iter().filter(|_| self.candidates == DIFFERENTIAL);
+        least(one.chain(two.map(|layer| form_of_two_heads(&layer, pattern))))
     }
+}
+
+/// The shares of the energy of W P, of which the function is made, and of Q in average-reward TD's form with this Q:
+/// the least of the heads.
+pub fn form_of_two_heads(layer: &TwoHeadLayer<f64, 10>, q: Pattern) -> [f64; 2] {
+    let corner = |column: usize| {
+        let mut pattern = Pattern::default();
+        pattern.corner[1][column] = 1.0;
+        pattern
+    };
+    let TwoHeadLayer { p1, q1, w1, p2, q2, w2 } = layer;
+    least([
+        shares([blocks(&(w1 * p1)), blocks(q1)], [corner(0), q]),
+        shares([blocks(&(w2 * p2)), blocks(q2)], [corner(1), q]),
+    ])
+}
+
+fn least(shares: impl IntoIterator<Item = [f64; 2]>) -> [f64; 2] {
+    shares.into_iter().fold([f64::INFINITY; 2], |a, b| [0, 1].map(|i| f64::min(a[i], b[i])))
+}
+
+/// The shares of a head's energy along patterns; both negated are the same layer.
+fn shares([p, q]: [Blocks; 2], patterns: [Pattern; 2]) -> [f64; 2] {
+    let [p, q] = [p.along(&patterns[0]), q.along(&patterns[1])];
+    if p < 0.0 { [-p, -q] } else { [p, q] }
 }
 
 fn functions<L: Heads + Sync>(
@@ -375,33 +385,29 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
     let rows: Vec<FunctionRow> = records.csv("functions.csv")?;
     let mut runs: Vec<&str> = rows.iter().map(|r| r.run.as_str()).collect();
     runs.dedup();
-    let panel = |run: &&str| {
-        let mut names: Vec<&str> = Vec::new();
-        for row in rows.iter().filter(|r| r.run == *run) {
-            if !names.contains(&row.algorithm.as_str()) {
-                names.push(&row.algorithm);
-            }
+    let mut all: Vec<&str> = Vec::new();
+    for row in &rows {
+        if !all.contains(&row.algorithm.as_str()) {
+            all.push(&row.algorithm);
         }
+    }
+    let panel = |run: &&str| {
+        let is_here = |name: &&&str| rows.iter().any(|r| r.run == *run && r.algorithm == **name);
         let curve = |name: &&str| {
             let at = |depth: usize| {
                 let of =
                     |r: &&FunctionRow| r.run == *run && r.layers == depth && r.algorithm == *name;
                 quartiles(rows.iter().filter(of).map(|r| r.share.max(-1.0)).collect())
             };
-            let quartiles = DEPTHS.map(at);
-            Curve {
-                label: (*name).into(),
-                x: DEPTHS.map(|depth| depth as f64).to_vec(),
-                y: quartiles.iter().map(|q| q[1]).collect(),
-                band: quartiles.iter().map(|q| (q[0], q[2])).collect(),
-                dashed: false,
-            }
+            let colour = all.iter().position(|other| other == name);
+            let points = DEPTHS.map(|depth| (depth as f64, at(depth)));
+            Curve { colour, ..Curve::with_quartiles(name, points) }
         };
         Panel::Curves(Curves {
             title: run.to_string(),
             x: Axis::linear("layers L"),
             y: Axis::fixed("share of |v|² explained", 0.0, 1.05),
-            curves: names.iter().map(curve).collect(),
+            curves: all.iter().filter(is_here).map(curve).collect(),
             ..Default::default()
         })
     };

@@ -232,13 +232,6 @@ pub fn explained(records: &Records, run: &str, title: &str) -> Result<Panel, Err
         let of_run = rows.iter().filter(|r| r.run == run && r.metric == metric);
         quartiles(of_run.map(|r| r.value).collect())
     };
-    let curve = |label: &str, points: Vec<(f64, [f64; 3])>, dashed| Curve {
-        label: label.into(),
-        x: points.iter().map(|p| p.0).collect(),
-        y: points.iter().map(|p| p.1[1]).collect(),
-        band: points.iter().map(|p| (p.1[0], p.1[2])).collect(),
-        dashed,
-    };
     let (mut lambdas, mut residual) = (Vec::new(), Vec::new());
     for Candidate { algorithm, name, .. } in CANDIDATES {
         match *algorithm {
@@ -251,7 +244,10 @@ pub fn explained(records: &Records, run: &str, title: &str) -> Result<Panel, Err
         title: title.into(),
         x: Axis::linear("λ"),
         y: Axis::fixed("share of v explained", 0.0, 1.05),
-        curves: vec![curve("TD(λ)", lambdas, false), curve("residual gradient", residual, true)],
+        curves: vec![
+            Curve::with_quartiles("TD(λ)", lambdas),
+            Curve { dashed: true, ..Curve::with_quartiles("residual gradient", residual) },
+        ],
         ..Default::default()
     }))
 }

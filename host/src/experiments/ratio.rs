@@ -352,19 +352,19 @@ pub fn fixed_point(
 fn figures(records: &Records) -> Result<NamedFigures, Error> {
     let rows: Vec<RatioRow> = records.csv("ratios.csv")?;
     let panel = |setting: &Setting| {
-        let curve = |of: &&str| {
-            let of_row = |r: &&RatioRow| r.setting == setting.name && r.of == **of;
+        let curve = |(colour, of): (usize, &str)| {
+            let of_row = |r: &&RatioRow| r.setting == setting.name && r.of == of;
             let mut y: Vec<f64> =
                 rows.iter().filter(of_row).map(|r| r.ratio.clamp(-0.5, 2.0)).collect();
             y.sort_by(f64::total_cmp);
             let last = y.len().saturating_sub(1).max(1) as f64;
             let x = (0..y.len()).map(|i| i as f64 / last).collect();
-            Curve { dashed: *of == "fixed point", ..Curve::plain(of, x, y) }
+            let dashed = of == "fixed point";
+            Curve { dashed, colour: Some(colour), ..Curve::plain(of, x, y) }
         };
-        let names = ["all parameters", "ten numbers", "fixed point"];
-        let names = names
-            .iter()
-            .filter(|of| rows.iter().any(|r| r.setting == setting.name && r.of == ***of));
+        let names = ["all parameters", "ten numbers", "fixed point"].into_iter().enumerate();
+        let names =
+            names.filter(|(_, of)| rows.iter().any(|r| r.setting == setting.name && r.of == *of));
         Panel::Curves(Curves {
             title: setting.name.into(),
             x: Axis::linear("share of the seeds, or samples, each curve in its own order"),

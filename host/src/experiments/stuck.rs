@@ -55,6 +55,9 @@ pub const CHANGES: &[Change] = &[
     change("equivariant-l3", "ten numbers a layer", "--parameters equivariant"),
 ];
 
+/// The run of as many other seeds.
+const OTHERS: &str = "linear-l3-others";
+
 /// The share of the training after which the overlap is looked at: 110 of 4000 tasks.
 const EARLY: f64 = 110.0 / 4000.0;
 
@@ -120,7 +123,7 @@ impl Experiment for Stuck {
         let first = Seeds::of("linear-l3", &train, session)?;
         let others = Some(train.first_seed.unwrap_or(session.seed) + train.seeds.count() as u64);
         let others = Train { first_seed: others, ..train.clone() };
-        let held_out = Seeds::of("linear-l3-others", &others, session)?;
+        let held_out = Seeds::of(OTHERS, &others, session)?;
         let mut seeds = vec![];
         let mut changes = Vec::new();
         let mut claims = vec![decided_early(&first, &held_out)];
@@ -306,11 +309,11 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
             let label = match (named, td) {
                 (true, _) => "",
                 (false, true) => "becomes TD",
-                (false, false) => "stays stuck (dashed)",
+                (false, false) => "stays stuck",
             };
             let x = of_seed.iter().map(|r| r.tasks as f64).collect();
             let y = of_seed.iter().map(|r| r.overlap.max(1e-4)).collect();
-            Curve { dashed: !td, ..Curve::plain(label, x, y) }
+            Curve { dashed: !td, colour: Some(usize::from(!td)), ..Curve::plain(label, x, y) }
         };
         Panel::Curves(Curves {
             title: run.to_string(),
@@ -324,9 +327,13 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
     of_changes.dedup();
     let curve = |run: &&str| {
         let of_run = seeds.iter().filter(|r| r.run == *run);
-        let mut y: Vec<f64> = of_run.map(|r| r.form_q.max(0.0)).collect();
-        y.sort_by(f64::total_cmp);
-        Curve::plain(run, (1..=y.len()).map(|i| i as f64).collect(), y)
+        // Other seeds of the same training have its colour; seven are told apart.
+        let colour = CHANGES.iter().position(|change| change.run == *run).map_or(0, |i| i + 1);
+        Curve {
+            dashed: *run == OTHERS,
+            colour: Some(colour),
+            ..Curve::sorted(run, of_run.map(|r| r.form_q.max(0.0)))
+        }
     };
     let of_changes = Panel::Curves(Curves {
         title: "Theorem 1's form of Q at the end".into(),

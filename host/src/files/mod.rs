@@ -1,8 +1,8 @@
 //! The only module that opens, reads, writes, locks, renames, removes or lists files.
 //!
-//! What is read may come from anybody. So only regular files are opened, none larger than the reader says;
-//! and in a run directory ([`read_below`], [`stage`], [`append`], [`lock`]) no link is followed, nor a file
-//! changed that has another name elsewhere. A file appears whole or not at all ([`Staged`]).
+//! What is read may come from anybody. So only regular files are opened, none larger than the reader says (but part by part);
+//! and in a run directory ([`read_below`], [`parts_below`], [`stage`], [`append`], [`lock`]) no link is followed,
+//! nor a file changed that has another name elsewhere. A file appears whole or not at all ([`Staged`]).
 
 mod faults;
 
@@ -102,6 +102,26 @@ pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 /// The content of a file by its name (`NAME`, `FOLDER/NAME`) in a folder that may come from elsewhere.
 /// Errors: as [`read`]; for a link on the way, and for a name that leads out of the folder.
 pub fn read_below(folder: &Path, name: &str, limit: u64) -> io::Result<Vec<u8>> {
+    content(open_below(folder, name)?, limit)
+}
+
+/// Shows the content of such a file, however large, part by part.
+/// Errors: as [`read_below`].
+pub fn parts_below(folder: &Path, name: &str, mut show: impl FnMut(&[u8])) -> io::Result<()> {
+    faults::before()?;
+    let mut file = open_below(folder, name)?;
+    let mut part = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut part) {
+            Ok(0) => return Ok(()),
+            Ok(count) => show(&part[..count]),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+}
+
+fn open_below(folder: &Path, name: &str) -> io::Result<File> {
     let mut path = folder.to_owned();
     let mut parts = name.split('/').peekable();
     while let Some(part) = parts.next() {
@@ -113,7 +133,7 @@ pub fn read_below(folder: &Path, name: &str, limit: u64) -> io::Result<Vec<u8>> 
             return Err(refused("in a link"));
         }
     }
-    content(opened(&path, false, OpenOptions::new().read(true))?, limit)
+    opened(&path, false, OpenOptions::new().read(true))
 }
 
 fn content(file: File, limit: u64) -> io::Result<Vec<u8>> {

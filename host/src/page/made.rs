@@ -4,11 +4,12 @@ use crate::error::Error;
 use crate::files::{self, Kind};
 use crate::run::info;
 use crate::run::records::Records;
+use ictd_core::digest::Digest;
 use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::ErrorKind::{FileTooLarge, InvalidInput, NotFound};
+use std::io::ErrorKind::{InvalidInput, NotFound};
 use std::path::Path;
 
 /// The part of a run.json that is shown.
@@ -65,11 +66,11 @@ impl Made {
             platform("threads"),
         );
         let changed = |(name, digest): (String, String)| {
-            let found = files::read_below(directory, &name, files::RECORD);
-            let is_as_written = match &found {
-                Ok(content) => info::digest(content) == digest,
+            let mut found = Digest::EMPTY;
+            let is_as_written = match files::parts_below(directory, &name, |p| found.bytes(p)) {
+                Ok(()) => found.to_string() == digest,
                 // Gone, or something else.
-                Err(e) if [NotFound, InvalidInput, FileTooLarge].contains(&e.kind()) => false,
+                Err(e) if [NotFound, InvalidInput].contains(&e.kind()) => false,
                 Err(e) => return Err(Error::file(&directory.join(name), e)),
             };
             Ok((!is_as_written).then_some(name))

@@ -124,13 +124,8 @@ fn panels(
     }
     let curve = |(label, mut rows): (String, Vec<&Row>)| {
         rows.sort_by(|a, b| a.at(x).unwrap_or(f64::NAN).total_cmp(&b.at(x).unwrap_or(f64::NAN)));
-        Curve {
-            label,
-            x: rows.iter().filter_map(|row| row.at(x)).collect(),
-            y: rows.iter().map(|row| row.quartiles[1]).collect(),
-            band: rows.iter().map(|row| (row.quartiles[0], row.quartiles[2])).collect(),
-            dashed: false,
-        }
+        let points = rows.iter().filter_map(|row| Some((row.at(x)?, row.quartiles)));
+        Curve::with_quartiles(&label, points)
     };
     let line = |row: &Row| HorizontalLine { label: row.name.clone(), y: row.quartiles[1] };
     let panel = |(title, curves): (String, Vec<(String, Vec<&Row>)>)| {

@@ -1,5 +1,5 @@
-//! The modules of a crate stand on floors: each imports those below it alone, and no files import each other
-//! in a circle. Tests and comments may name whatever they like.
+//! The modules of a crate stand on floors: each imports those below it alone, and no files or folders of one
+//! folder import each other in a circle, whoever shows what they define. Tests and comments may name whatever they like.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -89,6 +89,23 @@ fn an_arrow_up_and_a_circle_are_found() {
         ("high.rs", ""),
     ];
     assert_eq!(faults(&ring), ["in a circle: low::a, low::b"]);
+    let shown = [
+        ("low/mod.rs", "mod a;\nmod b;\npub use a::f;\npub(super) use b::{\n  g,\n  h,\n};\n"),
+        ("low/a.rs", "use super::h;\n"),
+        ("low/b.rs", "use crate::low::f;\n"),
+        ("high.rs", ""),
+    ];
+    assert_eq!(faults(&shown), ["in a circle: low::a, low::b"]);
+    // No file of the folder imports another that imports it; the folder does.
+    let folder = [
+        ("low/mod.rs", "mod a;\nmod b;\n"),
+        ("low/a/mod.rs", "mod c;\nmod d;\npub(super) use d::D;\n"),
+        ("low/a/c.rs", "use crate::low::b::B;\n"),
+        ("low/a/d.rs", ""),
+        ("low/b.rs", "use super::a::D;\n"),
+        ("high.rs", ""),
+    ];
+    assert_eq!(faults(&folder), ["in a circle: low::a, low::b"]);
     assert_eq!(
         faults(&[
             ("low.rs", "use crate::Low;\n"),
@@ -233,53 +250,86 @@ impl House {
                 faults.push(format!("{from} imports {to}, which stands above it"));
             }
         }
+        let arrows: BTreeSet<_> = arrows.iter().filter_map(|(from, to)| apart(from, to)).collect();
         let mut reached: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        for module in modules() {
-            let mut waiting = vec![module.as_str()];
+        for (module, _) in &arrows {
+            let mut waiting = vec![*module];
             while let Some(at) = waiting.pop() {
-                // A folder's own module may build on its files: it is their roof.
-                let below = |to: &str| to.starts_with(&format!("{at}::"));
-                let next = arrows.iter().filter(|(from, to)| *from == at && !below(to));
+                let next = arrows.iter().filter(|(from, _)| *from == at);
                 let of_module = reached.entry(module).or_default();
                 waiting.extend(next.map(|(_, to)| *to).filter(|to| of_module.insert(to)));
             }
         }
         let mut circles = BTreeSet::new();
         for (module, others) in reached.iter().filter(|(module, others)| others.contains(*module)) {
-            let back: Vec<_> =
-                others.iter().filter(|other| reached[**other].contains(module)).copied().collect();
-            circles.insert(format!("in a circle: {}", back.join(", ")));
+            let back =
+                others.iter().filter(|o| reached.get(*o).is_some_and(|r| r.contains(module)));
+            circles
+                .insert(format!("in a circle: {}", back.copied().collect::<Vec<_>>().join(", ")));
         }
         faults.extend(circles);
         faults
     }
 
-    /// The modules whose items a module's code names.
+    /// The modules whose items a module's code names. What it shows of others under its own name is theirs.
     fn imports(&self, module: &str) -> BTreeSet<&str> {
-        let paths = paths(&self.code[module]);
-        let found = paths.iter().filter_map(|path| self.module_of(module, path));
+        let (uses, code) = uses(&self.code[module]);
+        let used = uses.iter().filter(|(shown, _)| !shown).map(|(_, path)| path);
+        let paths = paths(&code);
+        let found = used.chain(&paths).filter_map(|path| self.module_of(module, path));
         found.filter(|found| *found != module).collect()
     }
 
-    /// The module that a path in the code of `module` leads to; none if it leaves the crate.
+    /// The module that defines what a path in the code of `module` leads to; none if it leaves the crate.
     fn module_of(&self, module: &str, path: &str) -> Option<&str> {
+        let (mut place, mut name) = self.walk(module, path)?;
+        // A folder's own module shows what its files define; the crate's root is for others.
+        while !place.is_empty()
+            && let Some(name_there) = &name
+            && let (uses, _) = uses(&self.code[place])
+            && let Some((_, path)) = uses.iter().find(|(_, path)| last(path) == name_there)
+            && let Some((further, name_there)) = self.walk(place, path)
+            && further != place
+        {
+            (place, name) = (further, name_there);
+        }
+        Some(place)
+    }
+
+    /// The last module on a path, and the name in it that the path goes on with.
+    fn walk(&self, module: &str, path: &str) -> Option<(&str, Option<String>)> {
         let parent =
             |module: &str| module.rsplit_once("::").map_or("", |(parent, _)| parent).to_owned();
         let mut place = module.to_owned();
+        let mut rest = None;
         for (i, name) in path.split("::").enumerate() {
             place = match name {
                 "crate" => String::new(),
                 "self" => place,
                 "super" => parent(&place),
-                name if i == 0 && !self.code.contains_key(&joined(module, name)) => return None,
-                name => joined(&place, name),
+                name if self.code.contains_key(&joined(&place, name)) => joined(&place, name),
+                _ if i == 0 => return None,
+                name => {
+                    rest = Some(name.to_owned());
+                    break;
+                }
             };
         }
-        while !self.code.contains_key(&place) {
-            place = parent(&place);
-        }
-        self.code.get_key_value(&place).map(|(found, _)| found.as_str())
+        let (found, _) = self.code.get_key_value(&place)?;
+        Some((found, rest))
     }
+}
+
+/// An arrow as it is seen from the folder that both ends are in: of each, the file or folder there. None if one
+/// is that folder's own module, which builds on its files and is what they share.
+fn apart<'a>(from: &'a str, to: &'a str) -> Option<(&'a str, &'a str)> {
+    let names = from.split("::").zip(to.split("::"));
+    let shared: usize = names.take_while(|(a, b)| a == b).map(|(a, _)| a.len() + 2).sum();
+    let there = |module: &'a str| {
+        let rest = module.get(shared..)?;
+        Some(&module[..shared + rest.find("::").unwrap_or(rest.len())])
+    };
+    Some((there(from)?, there(to)?))
 }
 
 fn top(module: &str) -> &str {
@@ -288,6 +338,38 @@ fn top(module: &str) -> &str {
 
 fn joined(module: &str, name: &str) -> String {
     if module.is_empty() { name.to_owned() } else { format!("{module}::{name}") }
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit("::").next().unwrap_or_default()
+}
+
+/// The paths of a module's `use`, and whether it shows them as its own; and its code without them.
+fn uses(code: &str) -> (Vec<(bool, String)>, String) {
+    let (mut uses, mut others) = (Vec::new(), String::new());
+    let mut lines = code.lines();
+    while let Some(line) = lines.next() {
+        let shown =
+            line.trim_start().strip_prefix("pub").map(|rest| match rest.strip_prefix('(') {
+                Some(rest) => rest.split_once(") ").map_or("", |(_, rest)| rest),
+                None => rest.trim_start(),
+            });
+        let Some(first) = shown.unwrap_or(line.trim_start()).strip_prefix("use ") else {
+            others.push_str(line);
+            others.push('\n');
+            continue;
+        };
+        let mut text = first.to_owned();
+        while !text.ends_with(';')
+            && let Some(line) = lines.next()
+        {
+            text.push_str(line.trim());
+        }
+        let mut paths = Vec::new();
+        tree(&text, "", &mut paths);
+        uses.extend(paths.into_iter().map(|path| (shown.is_some(), path)));
+    }
+    (uses, others)
 }
 
 /// Every path of two names or more; those of a group in braces each for itself.

@@ -6,8 +6,8 @@ use crate::linalg::padded::{
 };
 use crate::scalar::Scalar;
 use crate::training::Window;
-use crate::training::linear_batch::{Shape, Work, split, step_matrices};
 use crate::training::read::read;
+use crate::training::work::{Shape, Work, split, step_matrices};
 
 /// Room for a pass, with the parameters.
 pub(super) struct Pass<'a, S> {

@@ -17,13 +17,13 @@
 //! A-bar = H V + z-bar z^T              H <- B^T H B + E + E^T
 //! ```
 
-use super::work::{BatchLayer, LayerSum, split};
 use crate::linalg::keep_apart;
 use crate::linalg::padded::{
     Onto, Size, TwoSided, add, add_outers, mirror, mul, mul_transpose, mul_transpose_symmetric,
     short_mul_vector, short_mul_vectors, symmetric_mul_vector, symmetric_mul_vectors, transpose,
 };
 use crate::scalar::Scalar;
+use crate::training::work::{BatchLayer, LayerSum, split, step_matrices};
 
 /// A layer's pass.
 pub(super) struct Step<'a, S> {
@@ -60,7 +60,7 @@ impl<'a, S: Scalar> Steps<'a, S> {
     #[inline(always)]
     pub(super) fn pair(&mut self, l: usize) -> (Step<'_, S>, Step<'_, S>) {
         let rows = self.size.rows;
-        let one = super::step_matrices(self.has_trace) * self.size.matrix();
+        let one = step_matrices(self.has_trace) * self.size.matrix();
         let (matrices, next_matrices) = self.matrices[l * one..][..2 * one].split_at_mut(one);
         let (z, next_z) = self.columns[l * rows..][..2 * rows].split_at_mut(rows);
         let (size, has_trace) = (self.size, self.has_trace);
@@ -73,7 +73,7 @@ impl<'a, S: Scalar> Steps<'a, S> {
     #[inline(always)]
     pub(super) fn at(&mut self, l: usize) -> Step<'_, S> {
         let rows = self.size.rows;
-        let one = super::step_matrices(self.has_trace) * self.size.matrix();
+        let one = step_matrices(self.has_trace) * self.size.matrix();
         let (matrices, z) =
             (&mut self.matrices[l * one..][..one], &mut self.columns[l * rows..][..rows]);
         Step::within(self.size, self.has_trace, matrices, z)

@@ -7,11 +7,11 @@
 //! ```
 
 use super::formed::Step;
-use super::work::{BatchLayer, Sums, product, products, split};
 use crate::linalg::padded::{
     Onto, Size, add, add_outers, dot, scaled, short_mul_vector, symmetric_outers,
 };
 use crate::scalar::Scalar;
+use crate::training::work::{BatchLayer, Sums, product, products, split};
 
 /// What the last two layers take from the parameters alone, or its adjoint.
 pub(super) struct LastRow<'a, S> {

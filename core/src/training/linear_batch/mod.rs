@@ -34,24 +34,19 @@
 mod formed;
 mod last_two;
 mod slide;
-mod work;
 
 use super::network::BatchLoss;
+use super::work::{Layers, Shape, Sums, Work, product, split};
 use super::{Targets, Windows};
 use crate::linalg::padded::{Size, add, add_outers, dot, scaled};
 use crate::scalar::{Scalar, kernel};
 use formed::Steps;
 use last_two::{LastRow, LastTwo};
 use slide::Slide;
-pub use work::ParameterSet;
-use work::{Layers, Sums, product};
-pub(super) use work::{
-    Shape, VECTORS, Work, layer_matrices, load, matrices, split, step_matrices, unload,
-};
 
 kernel! {
-    /// The loss of a batch for the layers in `work`, whose sums become its gradient ([`load`],
-    /// [`unload`]).
+    /// The loss of a batch for the layers in `work`, whose sums become its gradient
+    /// ([`load`](super::work::load), [`unload`](super::work::unload)).
     pub(super) fn batch_gradient as BatchGradient<'a, S: Scalar, const D: usize, const ANEW: bool>(
         shape: Shape<S>,
         work: Work<'a, S>,

@@ -13,11 +13,11 @@
 //! ```
 
 use super::formed::Step;
-use super::work::{BatchLayer, LayerSum, Shape, products, split};
 use crate::linalg::padded::{Onto, TwoSided, add_outers, mul, mul_transpose, scaled};
 use crate::scalar::Scalar;
 use crate::training::read::{VECTORS, read};
 use crate::training::sides::{gained_and_lost, next_token};
+use crate::training::work::{BatchLayer, LayerSum, Shape, products, split};
 use crate::training::{Window, Windows};
 
 /// The first layer on windows that slide, if it is formed and they share its G; only G otherwise.

@@ -20,8 +20,8 @@ use crate::linalg::padded::{
     Onto, Size, TwoSided, add, add_outers, dot, mul, mul_transpose, mul_vector, scaled, transpose,
 };
 use crate::scalar::{Scalar, kernel};
-use crate::training::linear_batch::{ParameterSet, split};
 use crate::training::network::BatchLoss;
+use crate::training::work::{ParameterSet, split};
 use crate::training::{Targets, Window, Windows};
 
 /// Two heads.

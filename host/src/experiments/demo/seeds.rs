@@ -102,14 +102,9 @@ pub const SEEDS_CAPTION: &str =
 pub fn curves_of_seeds(label: &str, rows: &[SeedRow]) -> Vec<Curve> {
     let lengths: BTreeSet<usize> = rows.iter().map(|r| r.context_length).collect();
     let at = |n: usize| rows.iter().filter(move |r| r.context_length == n);
-    let x: Vec<f64> = lengths.iter().map(|n| *n as f64).collect();
-    let errors: Vec<[f64; 3]> =
-        lengths.iter().map(|n| quartiles(at(*n).map(|r| r.msve).collect())).collect();
+    let errors = |n: &usize| (*n as f64, quartiles(at(*n).map(|r| r.msve).collect()));
+    let seeds = Curve::with_quartiles(label, lengths.iter().map(errors));
     let of_zero = |n: &usize| at(*n).map(|r| r.of_zero).find(|x| x.is_finite()).unwrap_or(f64::NAN);
-    let zero = Curve::plain("predicting 0", x.clone(), lengths.iter().map(of_zero).collect());
-    let seeds = Curve {
-        band: errors.iter().map(|q| (q[0], q[2])).collect(),
-        ..Curve::plain(label, x, errors.iter().map(|q| q[1]).collect())
-    };
+    let zero = Curve::plain("predicting 0", seeds.x.clone(), lengths.iter().map(of_zero).collect());
     vec![seeds, Curve { dashed: true, ..zero }]
 }

@@ -292,9 +292,7 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
     for family in &FAMILIES {
         let sorted = |label: &str, of: fn(&SeedRow) -> f64| {
             let of_run = seeds.iter().filter(|r| r.run == family.run);
-            let mut y: Vec<f64> = of_run.map(of).filter(|y| y.is_finite()).collect();
-            y.sort_by(f64::total_cmp);
-            Curve::plain(label, (1..=y.len()).map(|i| i as f64).collect(), y)
+            Curve::sorted(label, of_run.map(of).filter(|y| y.is_finite()))
         };
         let lines = points
             .iter()

@@ -169,15 +169,7 @@ pub(super) fn panel(updates: &[UpdateRow]) -> Panel {
             let rows = updates.iter().filter(|r| r.features == features && r.samples == *n);
             quartiles(rows.map(|r| r.outside).collect())
         };
-        let quartiles: Vec<_> = samples.iter().map(at).collect();
-        Curve {
-            band: quartiles.iter().map(|q| (q[0], q[2])).collect(),
-            ..Curve::plain(
-                label,
-                samples.iter().map(|n| *n as f64).collect(),
-                quartiles.iter().map(|q| q[1]).collect(),
-            )
-        }
+        Curve::with_quartiles(label, samples.iter().map(|n| (*n as f64, at(n))))
     };
     let symmetric = curve("features U(−1, 1)", SYMMETRIC);
     let (x, first) = (symmetric.x.clone(), (symmetric.x[0], symmetric.y[0]));

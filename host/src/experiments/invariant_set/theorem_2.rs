@@ -115,14 +115,8 @@ pub(super) fn figure(records: &Records) -> Result<Figure, Error> {
     let curve = |label: &str, of: fn(&DepartureRow) -> f64| {
         let at = |rows: &Vec<&DepartureRow>| quartiles(rows.iter().map(|r| of(r)).collect());
         // What is exactly on the set is drawn at the bottom.
-        let quartiles: Vec<_> = steps.values().map(|rows| at(rows).map(|x| x.max(1e-18))).collect();
-        Curve {
-            label: label.into(),
-            x: steps.keys().map(|k| *k as f64).collect(),
-            y: quartiles.iter().map(|q| q[1]).collect(),
-            band: quartiles.iter().map(|q| (q[0], q[2])).collect(),
-            dashed: false,
-        }
+        let point = |(step, rows): (&usize, _)| (*step as f64, at(rows).map(|x| x.max(1e-18)));
+        Curve::with_quartiles(label, steps.iter().map(point))
     };
     let panel = Curves {
         x: Axis::linear("update k"),

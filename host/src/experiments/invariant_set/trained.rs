@@ -193,9 +193,7 @@ pub(super) fn figure(records: &Records) -> Result<Figure, Error> {
     runs.dedup();
     let panel = |run: &&str| {
         let curve = |label: &str, of: fn(&SeedRow) -> f64| {
-            let mut y: Vec<f64> = rows.iter().filter(|r| r.run == *run).map(of).collect();
-            y.sort_by(f64::total_cmp);
-            Curve::plain(label, (1..=y.len()).map(|i| i as f64).collect(), y)
+            Curve::sorted(label, rows.iter().filter(|r| r.run == *run).map(of))
         };
         Panel::Curves(Curves {
             title: run.to_string(),

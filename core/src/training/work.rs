@@ -17,7 +17,7 @@ pub enum ParameterSet {
 impl ParameterSet {
     /// The numbers of P, and of Q.
     #[inline(always)]
-    pub(in crate::training) fn len(self, k: usize) -> usize {
+    pub(super) fn len(self, k: usize) -> usize {
         match self {
             ParameterSet::Full => k * k,
             ParameterSet::Equivariant => 5,
@@ -25,7 +25,7 @@ impl ParameterSet {
     }
 
     /// Writes the matrix of these numbers, in columns that may be padded.
-    pub(in crate::training) fn write<S: Scalar>(self, size: Size, numbers: &[S], m: &mut [S]) {
+    pub(super) fn write<S: Scalar>(self, size: Size, numbers: &[S], m: &mut [S]) {
         let Size { k, rows, .. } = size;
         match self {
             ParameterSet::Full => {
@@ -39,12 +39,7 @@ impl ParameterSet {
 
     /// Adds to the adjoint of the numbers what the adjoint of such a matrix passes back.
     #[inline(always)]
-    pub(in crate::training) fn add_adjoint<S: Scalar>(
-        self,
-        size: Size,
-        m_bar: &[S],
-        numbers_bar: &mut [S],
-    ) {
+    pub(super) fn add_adjoint<S: Scalar>(self, size: Size, m_bar: &[S], numbers_bar: &mut [S]) {
         let Size { k, rows, .. } = size;
         match self {
             ParameterSet::Full => {
@@ -61,59 +56,59 @@ impl ParameterSet {
 
 /// What a batch is computed for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::training) struct Shape<S> {
+pub(super) struct Shape<S> {
     /// K.
-    pub(in crate::training) size: Size,
+    pub(super) size: Size,
     /// Stored layers.
-    pub(in crate::training) stored: usize,
+    pub(super) stored: usize,
     /// Layers in the pass, L.
-    pub(in crate::training) depth: usize,
+    pub(super) depth: usize,
     /// The trace decay of TD(lambda)'s mask; none for TD(0)'s.
-    pub(in crate::training) lambda: Option<S>,
+    pub(super) lambda: Option<S>,
     /// n_0 of the normalised read; none if contexts are read as they are.
-    pub(in crate::training) prior_count: Option<S>,
+    pub(super) prior_count: Option<S>,
     /// What its parameters are.
-    pub(in crate::training) parameters: ParameterSet,
+    pub(super) parameters: ParameterSet,
 }
 
 /// Matrices for each stored layer: P and Q, from both sides.
-pub(in crate::training) const fn layer_matrices<S: Scalar>() -> usize {
+pub(super) const fn layer_matrices<S: Scalar>() -> usize {
     2 * TwoSided::<S>::MATRICES
 }
 
 /// Matrices for each layer in the pass: G, A and V; with a trace also G^T and U.
-pub(in crate::training) const fn step_matrices(has_trace: bool) -> usize {
+pub(super) const fn step_matrices(has_trace: bool) -> usize {
     if has_trace { 5 } else { 3 }
 }
 
 /// Matrices beside them: C, H and scratch.
-pub(in crate::training) const fn matrices<S: Scalar>() -> usize {
+pub(super) const fn matrices<S: Scalar>() -> usize {
     TwoSided::<S>::MATRICES + 1 + SCRATCH
 }
 
 const SCRATCH: usize = 4;
 
 /// Vectors beside the column of each layer in the pass.
-pub(in crate::training) const VECTORS: usize = 14 + 2 * 2 + 21 + 3;
+pub(super) const VECTORS: usize = 14 + 2 * 2 + 21 + 3;
 
 /// Where a batch computes.
-pub(in crate::training) struct Work<'a, S> {
+pub(super) struct Work<'a, S> {
     /// [`layer_matrices`] for each stored layer.
-    pub(in crate::training) layers: &'a mut [S],
+    pub(super) layers: &'a mut [S],
     /// Two matrices for each stored layer.
-    pub(in crate::training) sums: &'a mut [S],
+    pub(super) sums: &'a mut [S],
     /// [`step_matrices`] for each layer in the pass.
-    pub(in crate::training) steps: &'a mut [S],
+    pub(super) steps: &'a mut [S],
     /// A vector for each layer in the pass.
-    pub(in crate::training) columns: &'a mut [S],
+    pub(super) columns: &'a mut [S],
     /// [`matrices`].
-    pub(in crate::training) matrices: &'a mut [S],
+    pub(super) matrices: &'a mut [S],
     /// [`VECTORS`].
-    pub(in crate::training) vectors: &'a mut [S],
+    pub(super) vectors: &'a mut [S],
 }
 
 /// Writes P and Q of each stored layer, from the parameters of each, to [`Work::layers`].
-pub(in crate::training) fn load<'a, S: Scalar>(
+pub(super) fn load<'a, S: Scalar>(
     shape: &Shape<S>,
     layers: &mut [S],
     parameters: impl Iterator<Item = &'a [S]>,
@@ -126,7 +121,7 @@ pub(in crate::training) fn load<'a, S: Scalar>(
 }
 
 /// gradient += what a batch left in [`Work::sums`].
-pub(in crate::training) fn unload<'a, S: Scalar>(
+pub(super) fn unload<'a, S: Scalar>(
     shape: &Shape<S>,
     sums: &[S],
     gradient: impl Iterator<Item = &'a mut [S]>,
@@ -215,7 +210,7 @@ impl<'a, S: Scalar> Sums<'a, S> {
 
 /// N pieces of the same length.
 #[inline(always)]
-pub(in crate::training) fn split<const N: usize, S>(from: &mut [S], len: usize) -> [&mut [S]; N] {
+pub(super) fn split<const N: usize, S>(from: &mut [S], len: usize) -> [&mut [S]; N] {
     let (mut rest, mut pieces) = (from, core::array::from_fn(|_| Default::default()));
     for piece in &mut pieces {
         (*piece, rest) = rest.split_at_mut(len);
