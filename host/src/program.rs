@@ -28,7 +28,8 @@ pub fn quoted(word: &str) -> String {
 /// Characters that a terminal obeys, or that hide or turn around what stands beside them.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// Text that may come from anybody, as lines that a terminal shows and does not obey: `\u{1b}` for ESC.
@@ -48,7 +49,9 @@ pub fn printable(text: &str) -> String {
 pub fn printable_json(json: &str) -> String {
     let shown = |c: char| match c {
         // Only ever in a string; JSON escapes those of ASCII but DEL itself.
-        c if is_hidden(c) && c != '\n' => format!("\\u{:04x}", u32::from(c)),
+        c if is_hidden(c) && c != '\n' => {
+            c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
+        }
         c => c.to_string(),
     };
     if json.chars().any(|c| is_hidden(c) && c != '\n') {

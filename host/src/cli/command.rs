@@ -201,7 +201,12 @@ pub(crate) fn try_parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
         std::env::var_os(variable).filter(|value| !is_typed(option) && !value.is_empty())
     };
     if let Some(out) = said("out", "ICTD_OUT") {
-        cli.session.out = out.into();
+        // As of arguments.
+        let text = out.into_string().map_err(|out| {
+            let reason = format!("ICTD_OUT {}: accepted is UTF-8", out.to_string_lossy());
+            root.error(ErrorKind::ArgumentConflict, reason)
+        })?;
+        cli.session.out = text.into();
     }
     if refused.contains(&"threads") {
         cli.session.threads = Some(1);

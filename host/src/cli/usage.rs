@@ -1,7 +1,7 @@
 //! What is typed, before clap sees it, and what clap refuses, in one line that names the option and what
 //! is accepted.
 
-use super::command::clap_command;
+use super::command::{clap_command, without_effect};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -91,9 +91,11 @@ pub(crate) fn one_line(error: &clap::Error, arguments: &[OsString]) -> String {
 fn accepted_options(arguments: &[OsString]) -> String {
     let root = clap_command();
     let command = typed(&root, arguments).command;
+    let refused = command.map_or(&[][..], |(_, command)| without_effect(command.get_name()));
     let own = command.into_iter().flat_map(|(_, command)| command.get_arguments());
     let names: Vec<_> = own
         .chain(root.get_arguments())
+        .filter(|arg| !arg.is_hide_set() && !refused.contains(&arg.get_id().as_str()))
         .filter_map(|arg| arg.get_long().map(|long| format!("--{long}")))
         .collect();
     names.join(", ")

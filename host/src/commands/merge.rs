@@ -6,6 +6,7 @@ use crate::files::{self, Kind};
 use crate::run::config::command_of;
 use crate::run::info::{self, RunInfo};
 use crate::run::progress;
+use crate::run::records;
 use crate::run::report::Report;
 use crate::run::session::Session;
 use crate::train::checkpoint::Checkpoint;
@@ -113,7 +114,7 @@ fn put(found: &mut BTreeMap<String, Joined>, place: PathBuf, out: &Path) -> Resu
         }
         Some(joined) => joined,
         None => {
-            let whole = TrainDirectory::at(out.join(&folder), recipe)?;
+            let whole = TrainDirectory::at(records::place(out, &folder)?, recipe)?;
             let mut seeds = BTreeSet::new();
             if let Some((_, first, there)) = whole.config()? {
                 if there.recipe != *recipe {
@@ -144,6 +145,7 @@ impl Joined {
             }
         }
         let bar = progress::bar("read", all.len() as u64, session.quiet);
+        let mut finished = 0_usize;
         for (seed, places) in all {
             let mut furthest: Option<(usize, Checkpoint)> = None;
             for number in places {
@@ -168,6 +170,7 @@ impl Joined {
                 furthest = Some((number, found));
             }
             let Some((number, found)) = furthest else { continue };
+            finished += usize::from(self.is_finished(&found));
             // A process that was killed may have left a finished seed without its records.
             let is_half = self.is_finished(&found) && !self.places[0].is_recorded(seed);
             if number > 0 || is_half {
@@ -176,7 +179,14 @@ impl Joined {
             bar.inc(1);
         }
         bar.finish_and_clear();
-        Ok(())
+        match self.places.iter().find(|place| is_said(place)) {
+            Some(place) if finished == 0 => {
+                let reason =
+                    "says what was found, and no seed has finished; accepted is it with its seeds";
+                Err(Error::file(&place.path().join(RESULTS), reason))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn is_finished(&self, found: &Checkpoint) -> bool {
@@ -186,8 +196,6 @@ impl Joined {
     /// Writes what was taken, and what is said of all seeds if one of the places says it.
     fn write(&self, session: &Session, advanced: impl Fn()) -> Result<(), Error> {
         let Some(whole) = self.places.first() else { return Ok(()) };
-        let is_said =
-            |place: &TrainDirectory| files::kind(&place.path().join(RESULTS)) == Kind::File;
         let says_all = self.places.iter().any(is_said);
         let is_said_here = is_said(whole) && info::is_finished(whole.path());
         let is_news = !self.taken.is_empty() || says_all && !is_said_here;
@@ -225,6 +233,11 @@ impl Joined {
         }
         Ok(())
     }
+}
+
+/// True if it is said what all seeds of a run have found.
+fn is_said(place: &TrainDirectory) -> bool {
+    files::kind(&place.path().join(RESULTS)) == Kind::File
 }
 
 /// True if two states of a seed may be of one run: equal, or one later than the other with the same log up to there.

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::options;
 use crate::run::config;
 use crate::run::info::{self, Outcome, RunInfo};
-use crate::run::records::{Records, RunDirectory};
+use crate::run::records::{self, Records, RunDirectory};
 use crate::run::report::{Claim, Report};
 use crate::run::session::Session;
 use crate::train::log::MSVE;
@@ -247,7 +247,7 @@ fn write<O: Serialize, F: Serialize>(
     measure: impl FnOnce(&mut Records) -> Measured<F>,
     text: impl FnOnce(&F) -> String,
 ) -> Result<Report, Error> {
-    let directory = RunDirectory::claim(session.out.join(entry.id))?;
+    let directory = RunDirectory::claim(records::place(&session.out, entry.id)?)?;
     let mut run_info = RunInfo::new(entry.id, session);
     let started = std::time::Instant::now();
     let mut records = Records::streaming_to(&directory);

@@ -6,7 +6,7 @@
 use super::statistics::{mean_and_stderr, quartiles};
 use crate::error::Error;
 use crate::options;
-use crate::run::records::Records;
+use crate::run::records::{self, Records};
 use crate::run::session::Session;
 use crate::train::directory::TrainDirectory;
 use crate::train::log::{ELEMENTS, METRICS, Point, SeedRun};
@@ -45,7 +45,7 @@ impl Scale {
 /// The seeds of a run, from the folder of its recipe in `runs/` if they were trained before.
 pub fn trained(name: &str, options: &Train, session: &Session) -> Result<Vec<SeedRun>, Error> {
     options.check(session.seed)?;
-    let place = session.out.join("runs");
+    let place = records::place(&session.out, "runs")?;
     let directory = TrainDirectory::create(&place, options, session.seed, false)?;
     match crate::train::train(options, session.seed, session, name, &directory) {
         Ok(trained) => {

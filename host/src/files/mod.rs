@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 pub const TEXT: u64 = 64 << 20;
 /// The most bytes of a record of a run.
 pub const RECORD: u64 = 1 << 32;
+/// The most bytes of a file that is read piece by piece.
+pub const STREAM: u64 = 1 << 40;
 /// How the names of files begin that are not complete yet.
 pub const TEMPORARY: &str = ".ictd-";
 
@@ -105,18 +107,22 @@ pub fn read_below(folder: &Path, name: &str, limit: u64) -> io::Result<Vec<u8>> 
     content(open_below(folder, name)?, limit)
 }
 
-/// Shows the content of such a file, however large, part by part.
-/// Errors: as [`read_below`].
-pub fn parts_below(folder: &Path, name: &str, mut show: impl FnMut(&[u8])) -> io::Result<()> {
-    faults::before()?;
+/// As [`read_below`], piece by piece, at most [`STREAM`] bytes.
+/// Errors: as there.
+pub fn pieces_below(folder: &Path, name: &str, mut take: impl FnMut(&[u8])) -> io::Result<()> {
     let mut file = open_below(folder, name)?;
-    let mut part = vec![0; 1 << 16];
+    faults::before()?;
+    let (mut piece, mut bytes) = (vec![0; 1 << 16], 0);
     loop {
-        match file.read(&mut part) {
-            Ok(0) => return Ok(()),
-            Ok(count) => show(&part[..count]),
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
+        let count = match file.read(&mut piece) {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+            count => count?,
+        };
+        bytes += count as u64;
+        match count {
+            0 => return Ok(()),
+            _ if bytes > STREAM => return Err(too_large(bytes, STREAM)),
+            _ => take(&piece[..count]),
         }
     }
 }
@@ -136,20 +142,22 @@ fn open_below(folder: &Path, name: &str) -> io::Result<File> {
     opened(&path, false, OpenOptions::new().read(true))
 }
 
+fn too_large(bytes: u64, limit: u64) -> io::Error {
+    let reason = format!("{bytes} bytes: accepted are at most {limit}");
+    io::Error::new(io::ErrorKind::FileTooLarge, reason)
+}
+
 fn content(file: File, limit: u64) -> io::Result<Vec<u8>> {
     faults::before()?;
-    let too_large = |bytes: u64| {
-        let reason = format!("{bytes} bytes: accepted are at most {limit}");
-        io::Error::new(io::ErrorKind::FileTooLarge, reason)
-    };
     let bytes = file.metadata()?.len();
     if bytes > limit {
-        return Err(too_large(bytes));
+        return Err(too_large(bytes, limit));
     }
     let mut content = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut content)?;
     // It may have grown since.
-    if content.len() as u64 > limit { Err(too_large(content.len() as u64)) } else { Ok(content) }
+    let bytes = content.len() as u64;
+    if bytes > limit { Err(too_large(bytes, limit)) } else { Ok(content) }
 }
 
 /// The names in a folder that the user named, in order, and what stands there.
@@ -213,16 +221,6 @@ pub fn remove(path: &Path) -> io::Result<()> {
     faults::before()?;
     match fs::remove_file(path) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
-        _ => Ok(()),
-    }
-}
-
-/// Removes a folder if it is empty.
-/// Errors: the system's.
-pub fn remove_empty_folder(path: &Path) -> io::Result<()> {
-    faults::before()?;
-    match fs::remove_dir(path) {
-        Err(e) if e.kind() != io::ErrorKind::DirectoryNotEmpty => Err(e),
         _ => Ok(()),
     }
 }

@@ -41,9 +41,15 @@ impl Content {
         for files in find(directory, damaged, catalogue)? {
             match Run::read(&files, catalogue) {
                 Ok(run) => runs.push(run),
-                Err(Error::File { path, reason }) if damaged == Damaged::LeaveOut => {
-                    let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-                    left_out.push((files.name, format!("{file}: {reason}")));
+                Err(error) if damaged == Damaged::LeaveOut => {
+                    let reason = match &error {
+                        Error::File { path, reason } => {
+                            let file = path.file_name().unwrap_or_default().to_string_lossy();
+                            format!("{file}: {reason}")
+                        }
+                        other => other.one_line(),
+                    };
+                    left_out.push((files.name, reason));
                 }
                 Err(error) => return Err(error),
             }

@@ -9,8 +9,11 @@ use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::io::ErrorKind::{InvalidInput, NotFound};
+use std::io::ErrorKind::{self, FileTooLarge, InvalidInput, NotADirectory, NotFound};
 use std::path::Path;
+
+/// How it fails to open a file that is not there, or something else.
+const ELSE: [ErrorKind; 4] = [NotFound, NotADirectory, InvalidInput, FileTooLarge];
 
 /// The part of a run.json that is shown.
 #[derive(Deserialize)]
@@ -67,12 +70,13 @@ impl Made {
         );
         let changed = |(name, digest): (String, String)| {
             let mut found = Digest::EMPTY;
-            let is_as_written = match files::parts_below(directory, &name, |p| found.bytes(p)) {
-                Ok(()) => found.to_string() == digest,
-                // Gone, or something else.
-                Err(e) if [NotFound, InvalidInput].contains(&e.kind()) => false,
-                Err(e) => return Err(Error::file(&directory.join(name), e)),
-            };
+            let is_as_written =
+                match files::pieces_below(directory, &name, |piece| found.bytes(piece)) {
+                    Ok(()) => found.to_string() == digest,
+                    // Gone, or something else.
+                    Err(e) if ELSE.contains(&e.kind()) => false,
+                    Err(e) => return Err(Error::file(&directory.join(name), e)),
+                };
             Ok((!is_as_written).then_some(name))
         };
         // Many files, on all cores; in order.

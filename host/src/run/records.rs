@@ -214,6 +214,17 @@ impl Records {
     }
 }
 
+/// Where a run of this name stands in `--out`: that may be a link, as the user named it, and what is found in it
+/// not.
+/// Errors: [`Error::File`] for a link.
+pub fn place(out: &Path, name: &str) -> Result<PathBuf, Error> {
+    let path = out.join(name);
+    match files::kind(&path) {
+        Kind::Other => Err(Error::file(&path, "a link; accepted is a folder")),
+        _ => Ok(path),
+    }
+}
+
 /// A directory that a run may write to.
 pub struct RunDirectory {
     path: PathBuf,

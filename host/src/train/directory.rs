@@ -26,11 +26,12 @@ use crate::error::Error;
 use crate::files::{self, Kind};
 use crate::formats::seed_run::{DATA_FILE, PARAMS_FILE};
 use crate::formats::{Problem, tensorboard};
+use crate::options;
 use crate::run::config;
 use crate::run::info::{self, Outcome, RunInfo};
 use crate::run::lock::{self, RunLock};
 use crate::run::progress;
-use crate::run::records::{Records, RunDirectory, write_all, write_atomic};
+use crate::run::records::{self, Records, RunDirectory, write_all, write_atomic};
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -91,7 +92,7 @@ impl TrainDirectory {
     /// The directory of a recipe below `out`, made ready for the seeds of some options.
     /// Errors: as [`TrainDirectory::open`].
     pub fn create(out: &Path, options: &Train, seed: u64, anew: bool) -> Result<Self, Error> {
-        Self::open(out.join(folder_of(&options.recipe)?), options, seed, anew)
+        Self::open(records::place(out, &folder_of(&options.recipe)?)?, options, seed, anew)
     }
 
     /// A run's directory, wherever it is, made ready for the seeds of some options; `anew`: without those that are
@@ -101,10 +102,14 @@ impl TrainDirectory {
     pub fn open(path: PathBuf, options: &Train, seed: u64, anew: bool) -> Result<Self, Error> {
         let directory = Self::at(path, &options.recipe)?;
         let claimed = directory.claim()?;
+        let mut seeds = options.seed_set(seed);
         if anew {
+            // What is to be refused is, while everything is there.
+            for seed in seeds.iter().copied().chain(directory.seeds()?) {
+                directory.claim_seed(seed)?;
+            }
             directory.clear()?;
         }
-        let mut seeds = options.seed_set(seed);
         if let Some((text, first, there)) = directory.config()? {
             if there.recipe != directory.recipe {
                 let which = difference(&text, &directory.name);
@@ -132,7 +137,8 @@ impl TrainDirectory {
     /// comes first says which seeds the run has, and the others need no claim.
     /// Errors: as there.
     pub fn join(out: &Path, options: &Train, seed: u64) -> Result<Self, Error> {
-        let directory = Self::at(out.join(folder_of(&options.recipe)?), &options.recipe)?;
+        let directory =
+            Self::at(records::place(out, &folder_of(&options.recipe)?)?, &options.recipe)?;
         let started = Instant::now();
         loop {
             if let Some((_, first, there)) = directory.config()?
@@ -405,7 +411,7 @@ impl Summary<'_> {
 
 /// The seed of a folder's name.
 fn seed_of(folder: &Path) -> Option<u64> {
-    folder.file_name()?.to_str()?.strip_prefix("seed_")?.parse().ok()
+    options::seed(folder.file_name()?.to_str()?.strip_prefix("seed_")?).ok()
 }
 
 /// The folders of seeds that have begun.

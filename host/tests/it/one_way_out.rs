@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 const TRAIN: &str = "train --mrps 4 --batches 1 --batch-size 4 --context 6 --log-every 2";
 
+const TRAIN_JSON: &str = "train --mrps 4 --batches 1 --batch-size 4 --context 6 --json";
+
 fn start(out: &Path, arguments: &str) -> Command {
     let mut command = with_default_signals(Command::new(env!("CARGO_BIN_EXE_ictd")));
     command.args(arguments.split_whitespace()).current_dir(out);
@@ -70,6 +72,12 @@ fn an_argument_that_is_not_utf_8_is_refused_in_words() {
         let error = object(&output, 2)["error"].to_string();
         assert!(error.contains("UTF-8"), "{error}");
     }
+    for arguments in ["demo --tasks 2 --json", TRAIN_JSON] {
+        let output = start(out.path(), arguments).env("ICTD_OUT", path).output().unwrap();
+        let error = object(&output, 2)["error"].to_string();
+        assert!(error.contains("ICTD_OUT caf\u{fffd}: accepted is UTF-8"), "{error}");
+    }
+    assert!(files(out.path()).is_empty());
     // In such a directory everything works.
     let folder = out.path().join(path);
     fs::create_dir(&folder).unwrap();
@@ -165,8 +173,9 @@ fn ctrl_c_ends_whatever_takes_long() {
 #[test]
 fn what_came_from_elsewhere_is_printed_and_not_obeyed() {
     let out = tempfile::tempdir().unwrap();
-    let evil = "\u{1b}[2J\u{1b}]0;x\u{7}\u{9b}31m\u{202e}";
-    let toml_evil = "\\u001b[2J\\u009b31m\\u202e";
+    // An Arabic letter mark turns text around, too, and tags are not seen.
+    let evil = "\u{1b}[2J\u{1b}]0;x\u{7}\u{9b}31m\u{202e}\u{61c}\u{e0041}";
+    let toml_evil = "\\u001b[2J\\u009b31m\\u202e\\u061c\\U000e0041";
     ictd(out.path(), TRAIN);
     as_train(out.path());
     ictd(out.path(), "demo --tasks 2");
@@ -214,7 +223,9 @@ fn what_came_from_elsewhere_is_printed_and_not_obeyed() {
             assert!(output.status.code().is_some_and(|code| code <= 2), "{arguments}: {output:?}");
             let printed = [output.stdout, output.stderr].concat();
             let text = String::from_utf8(printed).expect("UTF-8");
-            let obeyed = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
+            let obeyed = |c: char| {
+                c.is_control() && c != '\n' || ['\u{202e}', '\u{61c}', '\u{e0041}'].contains(&c)
+            };
             assert!(!text.contains(obeyed), "{arguments}{json}: {text:?}");
             shown += usize::from(text.contains("\\u"));
         }

@@ -203,12 +203,18 @@ fn the_report_of_other_runs_leaves_a_damaged_one_out_and_says_so() {
     let out = tempfile::tempdir().unwrap();
     runs(out.path());
     std::fs::write(out.path().join("verify/results.json"), "{ <b>").unwrap();
+    // Nor does one that cannot be brought to its end.
+    let received = out.path().join("received");
+    std::fs::create_dir(&received).unwrap();
+    std::fs::write(received.join("results.json"), "{\"command\": \"demo\"}").unwrap();
+    std::fs::write(received.join(".ictd-commit"), "remove ../demo\n").unwrap();
     let output = ictd(out.path(), "reproduce figure-1 --json");
     assert_eq!(output.status.code(), Some(0));
     let listed = json(&output)["files"].to_string();
     assert!(listed.contains("report.html"), "{listed}");
     let html = std::fs::read_to_string(out.path().join("report.html")).unwrap();
     assert!(html.contains("Left out: verify: results.json: "), "the reason is there");
+    assert!(html.contains("Left out: received: ") && html.contains("nothing that ictd wrote"));
     assert!(html.contains("id=\"run-demo\""));
     assert!(!html.contains("id=\"run-verify\""));
 }

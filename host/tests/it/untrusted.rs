@@ -190,11 +190,47 @@ fn a_seeds_folder_that_is_a_link_is_neither_emptied_nor_written_to() {
     ] {
         let line = refusal(&ictd(out.path(), &arguments));
         assert!(line.contains("seed_0: a link"), "{arguments}: {line}");
+        assert!(
+            run.join("results.json").exists(),
+            "{arguments}: refused, and removed what was there"
+        );
         assert_eq!(files(outside.path()), ["a.txt", "checkpoint.bin", "metrics.csv"]);
         for name in files(outside.path()) {
             assert_eq!(fs::read(outside.path().join(name)).unwrap(), b"mine", "{arguments}");
         }
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_directory_that_is_a_link_is_not_written_to() {
+    use std::os::unix::fs::symlink;
+    let (out, mine) = (directory(), directory());
+    ictd(mine.path(), TRAIN);
+    ictd(mine.path(), "demo --tasks 2");
+    let run = trained(mine.path()).file_name().unwrap().to_owned();
+    let before = contents(mine.path());
+    for name in ["demo".as_ref(), run.as_os_str()] {
+        symlink(mine.path().join(name), out.path().join(name)).unwrap();
+    }
+    symlink(mine.path(), out.path().join("runs")).unwrap();
+    let merge = format!("merge {}", mine.path().join(&run).display());
+    let more = format!("{TRAIN} --seeds 2");
+    let rnn = "reproduce rnn-learning --seeds 1 --mrps 2";
+    for command in ["demo --tasks 3", &more, &format!("{TRAIN} --overwrite"), &merge, rnn] {
+        let line = refusal(&ictd(out.path(), command));
+        assert!(line.contains(": a link; accepted is a folder"), "{command}: {line}");
+    }
+    assert_eq!(contents(mine.path()), before);
+    // As the user named it, it is followed.
+    symlink(mine.path(), out.path().join("there")).unwrap();
+    assert!(code(&ictd(&out.path().join("there"), "demo --tasks 2")) < Some(2));
+}
+
+/// Every file below a folder, with its content.
+fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let read = |name: String| fs::read(folder.join(&name)).map(|content| (name, content)).unwrap();
+    files(folder).into_iter().map(read).collect()
 }
 
 #[cfg(unix)]
@@ -370,6 +406,12 @@ fn folders_of_somebody_else_are_merged_without_following_a_link() {
     symlink(out.path().join("seed_1"), trained(&to).join("seed_0")).unwrap();
     let line = refusal(&ictd(&to, &format!("merge {}", from.path().display())));
     assert!(line.contains("seed_0: a link"), "{line}");
+    // Of results whose seeds are nowhere nothing is made.
+    fs::remove_dir_all(run.join("seed_0")).unwrap();
+    let nothing = out.path().join("nothing");
+    let line = refusal(&ictd(&nothing, &format!("merge {}", run.display())));
+    assert!(line.contains("results.json: ") && line.contains("no seed has finished"), "{line}");
+    assert!(!nothing.exists());
 }
 
 #[test]
@@ -409,6 +451,24 @@ fn pictures_of_somebody_else_cost_the_report_nothing() {
     fs::write(run.join("huge.gif"), [b"GIF89a".as_slice(), &[0x2c; 1_900_000]].concat()).unwrap();
     assert_eq!(code(&bounded(out.path(), "report demo")), Some(0));
     assert_eq!(code(&bounded(out.path(), "plot demo")), Some(0));
+}
+
+#[test]
+fn a_file_larger_than_the_memory_is_compared_with_its_digest_piece_by_piece() {
+    let out = directory();
+    ictd(out.path(), "demo --tasks 2");
+    let run = out.path().join("demo");
+    let info = run.join("run.json");
+    let text = fs::read_to_string(&info).unwrap();
+    let listed = "\"files\": {\n      \"large.csv\": \"0000000000000000\",";
+    assert!(text.contains("\"files\": {"), "{text}");
+    fs::write(&info, text.replacen("\"files\": {", listed, 1)).unwrap();
+    fs::File::create(run.join("large.csv")).unwrap().set_len((MEMORY + 100_000) << 10).unwrap();
+    for command in ["report demo", "plot demo"] {
+        let said = String::from_utf8(bounded(out.path(), command).stdout).unwrap();
+        assert!(said.contains("Not as the run wrote it: "), "{command}: {said}");
+        assert!(said.contains("large.csv"), "{command}: {said}");
+    }
 }
 
 #[test]
@@ -540,6 +600,7 @@ fn an_option_that_does_not_apply_is_refused() {
         ),
         (format!("import {model} --attention softmax"), "--attention", "linear"),
         (format!("evaluate --data {data} --model {model} --lambda 0.3"), "--lambda", "td-lambda"),
+        ("train --heads 2 --gain 0.5".to_owned(), "--gain", "--heads 1"),
     ] {
         let line = refusal(&ictd(out.path(), &command));
         assert!(line.contains(option) && line.contains(accepted), "{command}: {line}");

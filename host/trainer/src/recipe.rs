@@ -482,6 +482,7 @@ impl Recipe {
                 "accepted with --task boyan, whose rewards depend on nothing else".into(),
             ),
             ("gain", (rnn || softmax) && self.gain.is_some(), format!("accepted without {what}")),
+            ("gain", two_heads && self.gain.is_some(), "accepted with --heads 1".into()),
             (
                 "loss",
                 self.loss == LossKind::TrueValue && cart_pole,
