@@ -115,7 +115,7 @@ pub enum StreamingModel {
     },
 }
 
-/// A model for a stream of d features and a discount: a source as for [`model`], or the folder of
+/// A model for a stream of d features and a discount: a source as for [`model()`], or the folder of
 /// one seed of a run.
 ///
 /// # Errors

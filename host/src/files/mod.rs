@@ -1,7 +1,7 @@
 //! The only module that opens, reads, writes, locks, renames, removes or lists files.
 //!
 //! What is read may come from anybody. So only regular files are opened, none larger than the reader says (but part by part);
-//! and in a run directory ([`read_below`], [`parts_below`], [`stage`], [`append`], [`lock`]) no link is followed,
+//! and in a run directory ([`read_below`], [`pieces_below`], [`stage`], [`append`], [`lock`]) no link is followed,
 //! nor a file changed that has another name elsewhere. A file appears whole or not at all ([`Staged`]).
 
 mod faults;
