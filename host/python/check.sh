@@ -15,7 +15,6 @@ if [ -z "${ICTD_PROGRAM:-}" ]; then
   cargo build --quiet -p host --manifest-path ../Cargo.toml
   export ICTD_PROGRAM=$target/debug/ictd
 fi
-cargo fmt --check
 CARGO_TARGET_DIR=$target/python cargo clippy --quiet -- -D warnings
 mypy --strict ictd
 # Not from this folder, where the sources would be found in place of what was installed.

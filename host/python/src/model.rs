@@ -219,12 +219,15 @@ impl Model {
         let file = model_file::seed_of_run(&path, seed).map_err(python)?;
         let parameters = match model_file::model(&file, gamma).map_err(python)? {
             AnyModel::Universal(model) => {
-            let (gamma, depth) = (model.gamma(), model.transformer().depth());
-            if layers.is_some_and(|layers| layers != depth) {
-                return Err(refused("layers", format!("accepted is {depth}, those of the model")));
+                let (gamma, depth) = (model.gamma(), model.transformer().depth());
+                if layers.is_some_and(|layers| layers != depth) {
+                    return Err(refused(
+                        "layers",
+                        format!("accepted is {depth}, those of the model"),
+                    ));
+                }
+                return Self::new(&name, Method::Universal(model), gamma, depth);
             }
-            return Self::new(&name, Method::Universal(model), gamma, depth);
-        }
             AnyModel::Dense(file) => Box::new(file.parameters),
         };
         let unsaid = |argument| refused(argument, format!("{name} does not say; it must be given"));
