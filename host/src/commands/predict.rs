@@ -20,6 +20,7 @@ use found::{CumulantFound, Found, LeftOut};
 use learners::{Estimator, Given, Settings, estimators, learners};
 use rayon::prelude::*;
 use serde::Serialize;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use task::{Source, Task, UNJUDGED};
 
@@ -155,8 +156,8 @@ impl Experiment for Predict {
         let given = self.model.iter().map(open).collect::<Result<Vec<_>, Error>>()?;
         let estimators = estimators(self.retention, &given);
         let columns: Vec<_> = estimators.iter().map(Estimator::column).collect();
-        if let Some(i) = (0..columns.len()).find(|&i| columns[..i].contains(&columns[i])) {
-            let reason = format!("{}: there already; accepted is another file", columns[i]);
+        if let Some(column) = first_twice(&columns) {
+            let reason = format!("{column}: there already; accepted is another file");
             return Err(Error::option("--model", reason));
         }
 
@@ -294,8 +295,8 @@ impl Predict {
                 .extend(words.into_iter().map(|column| LeftOut { column, reason: "no numbers" }));
             numeric
         };
-        if let Some(i) = (0..columns.len()).find(|&i| columns[..i].contains(&columns[i])) {
-            let reason = format!("{} there twice; accepted is each once", columns[i]);
+        if let Some(column) = first_twice(&columns) {
+            let reason = format!("{column} there twice; accepted is each once");
             return Err(Error::option("--column", reason));
         }
         let of_column = |column: &String, cumulant: &String| {
@@ -320,4 +321,10 @@ impl Predict {
         }
         Ok((predicted, left_out))
     }
+}
+
+/// The first that stands there for the second time.
+fn first_twice(names: &[String]) -> Option<&String> {
+    let mut seen = BTreeSet::new();
+    names.iter().find(|name| !seen.insert(*name))
 }

@@ -7,6 +7,7 @@
 use super::error::{FormatError, Problem, excerpt};
 use super::transition_table::{column_problem, delimiter, mark, number};
 use crate::files::{self, File};
+use std::collections::BTreeMap;
 use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,8 @@ pub struct SignalTable {
     file: PathBuf,
     reader: csv::Reader<File>,
     names: Vec<String>,
+    /// Where a column of a name is, and whether it is the only one.
+    places: BTreeMap<String, (usize, bool)>,
     /// The first row, which shows what the columns hold.
     first: csv::ByteRecord,
     record: csv::ByteRecord,
@@ -82,29 +85,33 @@ impl SignalTable {
                 let reason = "no rows below the header";
                 return Err(Problem::unusable("row 1 (line 2)", reason, "at least one"));
             }
+            let mut places = BTreeMap::new();
+            for (at, name) in names.iter().enumerate() {
+                let place = places.entry(name.clone()).or_insert((at, true));
+                place.1 = place.0 == at;
+            }
             let (file, record) = (file.to_owned(), csv::ByteRecord::new());
-            Ok(SignalTable { file, reader, names, first, record, row: 0, skip_gaps })
+            Ok(SignalTable { file, reader, names, places, first, record, row: 0, skip_gaps })
         };
         open().map_err(|problem| problem.in_file(file))
     }
 
     /// d of the columns `phi_0`, ..., `phi_{d-1}`; 0 without them.
     pub fn features(&self) -> usize {
-        (0..).take_while(|i| self.names.contains(&format!("phi_{i}"))).count()
+        (0..).take_while(|i| self.places.contains_key(&format!("phi_{i}"))).count()
     }
 
     /// The columns that hold numbers, by their first row, and those that do not; features and marks are neither.
     pub fn signals(&self) -> (Vec<String>, Vec<String>) {
-        let other = |name: &&String| {
-            !name.is_empty()
-                && !["terminal", "end"].contains(&name.as_str())
-                && !name.starts_with("phi_")
+        let is_other = |name: &str| {
+            !name.is_empty() && !["terminal", "end"].contains(&name) && !name.starts_with("phi_")
         };
-        let numeric = |name: &String| {
-            let at = self.names.iter().position(|n| n == name);
-            at.and_then(|at| self.first.get(at)).is_some_and(is_number_or_gap)
-        };
-        self.names.iter().filter(other).cloned().partition(numeric)
+        let (mut numeric, mut words) = (Vec::new(), Vec::new());
+        for (name, cell) in self.names.iter().zip(&self.first).filter(|(name, _)| is_other(name)) {
+            let of = if is_number_or_gap(cell) { &mut numeric } else { &mut words };
+            of.push(name.clone());
+        }
+        (numeric, words)
     }
 
     /// The place of a column.
@@ -112,11 +119,10 @@ impl SignalTable {
     /// # Errors
     /// [`Problem::Unusable`] if there is none of that name, or more than one.
     pub fn column(&self, name: &str) -> Result<usize, FormatError> {
-        let mut places = (0..self.names.len()).filter(|&i| self.names[i] == name);
-        let problem = match (places.next(), places.next()) {
-            (Some(at), None) => return Ok(at),
-            (Some(_), Some(_)) => column_problem(name, "there twice", "each column once"),
-            (None, _) => {
+        let problem = match self.places.get(name) {
+            Some((at, true)) => return Ok(*at),
+            Some(_) => column_problem(name, "there twice", "each column once"),
+            None => {
                 let names: Vec<_> =
                     self.names.iter().take(20).map(|n| format!("`{}`", excerpt(n))).collect();
                 column_problem(name, "missing", &format!("one of {}", names.join(", ")))
@@ -127,7 +133,7 @@ impl SignalTable {
 
     /// The place of an optional column.
     fn optional(&self, name: &str) -> Result<Option<usize>, FormatError> {
-        self.names.iter().any(|n| n == name).then(|| self.column(name)).transpose()
+        self.places.contains_key(name).then(|| self.column(name)).transpose()
     }
 
     /// Reads at most so many rows of the columns at these places; no rows at the end of the file.
