@@ -7,6 +7,7 @@ use super::function::{
     self, CANDIDATES, CONTEXTS, Candidate, EXPLAINED, Function, Heads, Judge, candidate,
 };
 use super::learning::{self, Scale};
+use super::panels;
 use super::statistics::{median, quartiles, spread};
 use crate::error::{Doing, Error};
 use crate::options;
@@ -383,14 +384,8 @@ pub fn judge(family: &Family, runs: &[Trained]) -> [Claim; 3] {
 
 fn figures(records: &Records) -> Result<NamedFigures, Error> {
     let rows: Vec<FunctionRow> = records.csv("functions.csv")?;
-    let mut runs: Vec<&str> = rows.iter().map(|r| r.run.as_str()).collect();
-    runs.dedup();
-    let mut all: Vec<&str> = Vec::new();
-    for row in &rows {
-        if !all.contains(&row.algorithm.as_str()) {
-            all.push(&row.algorithm);
-        }
-    }
+    let runs = panels::names("functions.csv", rows.iter().map(|r| r.run.as_str()))?;
+    let all = panels::names("functions.csv", rows.iter().map(|r| r.algorithm.as_str()))?;
     let panel = |run: &&str| {
         let is_here = |name: &&&str| rows.iter().any(|r| r.run == *run && r.algorithm == **name);
         let curve = |name: &&str| {

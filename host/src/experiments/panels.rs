@@ -18,6 +18,8 @@ use std::path::Path;
 /// The most rows that a matrix of the records has, and the most pictures of a run's.
 const LARGEST_TOKEN: usize = 129;
 const MOST_TIMES: usize = 64;
+/// The most names that a figure tells apart.
+const MOST_NAMES: usize = 64;
 
 /// The rows of `curves.csv` that the panels need.
 pub struct CurveRecords(Vec<CurveRow>);
@@ -91,6 +93,22 @@ impl CurveRecords {
     pub fn errors(&self, run: &str) -> [Panel; 2] {
         [self.metric("Loss of the last batch", run, &LOSS), self.metric("Value error", run, &MSVE)]
     }
+}
+
+/// The names in the rows of a record, each once, in their order.
+/// Errors: [`Error::File`] for more than a figure tells apart.
+pub fn names<'a>(record: &str, rows: impl Iterator<Item = &'a str>) -> Result<Vec<&'a str>, Error> {
+    let mut names = Vec::new();
+    for name in rows {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+        if names.len() > MOST_NAMES {
+            let reason = format!("accepted are at most {MOST_NAMES} names");
+            return Err(Error::file(Path::new(record), reason));
+        }
+    }
+    Ok(names)
 }
 
 /// A curve of points: x, mean and standard error.

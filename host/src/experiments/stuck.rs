@@ -4,6 +4,7 @@ use super::claims::{of_seeds, shares};
 use super::experiment::{Entry, Experiment, Measured, Run, run};
 use super::function::{CANDIDATES, CONTEXTS, Judge, layers};
 use super::learning::{self, Scale};
+use super::panels;
 use super::statistics::{Interval, bootstrap, mean_interval, median, spread};
 use crate::error::{Doing, Error};
 use crate::options;
@@ -16,6 +17,7 @@ use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use ictd_core::layer::Layer;
 use ictd_core::metrics::{BlockForm, FORM_SHARE};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Why some seeds stay stuck
 ///
@@ -295,15 +297,14 @@ pub fn frees(change: &Change, first: &Seeds, of: &Seeds) -> (Changed, Claim) {
 fn figures(records: &Records) -> Result<NamedFigures, Error> {
     let rows: Vec<OverlapRow> = records.csv("overlaps.csv")?;
     let seeds: Vec<SeedRow> = records.csv("seeds.csv")?;
-    let mut runs: Vec<&str> = rows.iter().map(|r| r.run.as_str()).collect();
-    runs.dedup();
+    let runs = panels::names("overlaps.csv", rows.iter().map(|r| r.run.as_str()))?;
     let on_the_way = |run: &&str| {
-        let of_run: Vec<&OverlapRow> = rows.iter().filter(|r| r.run == *run).collect();
-        let mut seeds: Vec<u64> = of_run.iter().map(|r| r.seed).collect();
-        seeds.dedup();
+        let mut seeds = BTreeMap::<u64, Vec<&OverlapRow>>::new();
+        for row in rows.iter().filter(|r| r.run == *run) {
+            seeds.entry(row.seed).or_default().push(row);
+        }
         let mut labelled = [false; 2];
-        let mut curve = |seed: &u64| {
-            let of_seed: Vec<_> = of_run.iter().filter(|r| r.seed == *seed).collect();
+        let mut curve = |of_seed: &Vec<&OverlapRow>| {
             let td = of_seed.first().is_some_and(|r| r.td);
             let named = std::mem::replace(&mut labelled[usize::from(td)], true);
             let label = match (named, td) {
@@ -319,12 +320,11 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
             title: run.to_string(),
             x: Axis::linear("number of MRPs"),
             y: Axis::log("overlap with TD's direction"),
-            curves: seeds.iter().map(&mut curve).collect(),
+            curves: seeds.values().map(&mut curve).collect(),
             ..Default::default()
         })
     };
-    let mut of_changes: Vec<&str> = seeds.iter().map(|r| r.run.as_str()).collect();
-    of_changes.dedup();
+    let of_changes = panels::names("seeds.csv", seeds.iter().map(|r| r.run.as_str()))?;
     let curve = |run: &&str| {
         let of_run = seeds.iter().filter(|r| r.run == *run);
         // Other seeds of the same training have its colour; seven are told apart.

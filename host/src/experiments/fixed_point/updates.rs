@@ -13,6 +13,7 @@ use ictd_core::rng::{Rng, Stream};
 use ictd_core::transformer::Transformer;
 use nalgebra::SVector;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Numbers of trajectories, relative to all of them, at which a mean update is looked at.
 const SHARES: [f64; 4] = [1.0 / 64.0, 1.0 / 16.0, 0.25, 1.0];
@@ -161,19 +162,18 @@ pub fn claim([z, z_of_control]: [f64; 2], starts: usize, samples: usize) -> Clai
 }
 
 pub(super) fn panel(updates: &[UpdateRow]) -> Panel {
-    let mut samples: Vec<usize> = updates.iter().map(|r| r.samples).collect();
-    samples.sort_unstable();
-    samples.dedup();
     let curve = |label: &str, features: &str| {
-        let at = |n: &usize| {
-            let rows = updates.iter().filter(|r| r.features == features && r.samples == *n);
-            quartiles(rows.map(|r| r.outside).collect())
-        };
-        Curve::with_quartiles(label, samples.iter().map(|n| (*n as f64, at(n))))
+        let mut samples = BTreeMap::<usize, Vec<f64>>::new();
+        for row in updates {
+            let of_samples = samples.entry(row.samples).or_default();
+            of_samples.extend((row.features == features).then_some(row.outside));
+        }
+        let points = samples.into_iter().map(|(n, outside)| (n as f64, quartiles(outside)));
+        Curve::with_quartiles(label, points)
     };
     let symmetric = curve("features U(−1, 1)", SYMMETRIC);
-    let (x, first) = (symmetric.x.clone(), (symmetric.x[0], symmetric.y[0]));
-    let y = x.iter().map(|n| first.1 * (first.0 / n).sqrt()).collect();
+    let x = symmetric.x.clone();
+    let y = x.iter().map(|n| symmetric.y[0] * (x[0] / n).sqrt()).collect();
     let noise = Curve { dashed: true, ..Curve::plain("1 / √N", x, y) };
     Panel::Curves(Curves {
         title: "Theorem 2 by Monte Carlo".into(),

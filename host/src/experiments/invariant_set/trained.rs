@@ -6,6 +6,7 @@ use crate::error::{Doing, Error};
 use crate::experiments::experiment::{Measured, Run, TrainingRun};
 use crate::experiments::function::{Heads, Judge};
 use crate::experiments::learning;
+use crate::experiments::panels;
 use crate::experiments::statistics::{median, median_interval, spread};
 use crate::experiments::trained::{AUTOREGRESSIVE, CART_POLE, COMPARISON, FIGURE_2, SEQUENTIAL};
 use crate::options as parse;
@@ -189,8 +190,7 @@ pub(super) fn rows(found: &[Found]) -> Vec<[String; 6]> {
 
 pub(super) fn figure(records: &Records) -> Result<Figure, Error> {
     let rows: Vec<SeedRow> = records.csv("trained.csv")?;
-    let mut runs: Vec<&str> = rows.iter().map(|r| r.run.as_str()).collect();
-    runs.dedup();
+    let runs = panels::names("trained.csv", rows.iter().map(|r| r.run.as_str()))?;
     let panel = |run: &&str| {
         let curve = |label: &str, of: fn(&SeedRow) -> f64| {
             Curve::sorted(label, rows.iter().filter(|r| r.run == *run).map(of))
