@@ -358,6 +358,12 @@ fn a_run_directory_with_a_file_of_a_megabyte_costs_any_command_little() {
         "reproduce figure-2 --seeds 1 --mrps 2".into(),
         "invariant-set --seeds 1 --mrps 2 --steps 2 --tasks 2".into(),
         "universal --seeds 1 --mrps 2 --steps 0 --tasks 2".into(),
+        "rnn-context --seeds 1 --mrps 2".into(),
+        "demo-trained --seeds 1 --mrps 2 --tasks 2".into(),
+        "fixed-point --seeds 1 --mrps 2 --samples 64 --trajectories 32".into(),
+        "emergence --seeds 1 --mrps 2".into(),
+        "stuck --seeds 1 --mrps 2".into(),
+        "ratio --seeds 1 --mrps 2 --tasks 2".into(),
     ] {
         let made = ictd(out.path(), &command);
         assert!(made.status.code() < Some(2), "{command}: {made:?}");

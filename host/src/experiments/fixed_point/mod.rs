@@ -294,9 +294,9 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
             let of_run = seeds.iter().filter(|r| r.run == family.run);
             Curve::sorted(label, of_run.map(of).filter(|y| y.is_finite()))
         };
-        let lines = points
-            .iter()
-            .filter(|p| p.run == family.run)
+        let point = points.iter().find(|p| p.run == family.run);
+        let lines = point
+            .into_iter()
             .flat_map(|p| [("−ηc, fixed point", -p.eta_c), ("−ηc′, fixed point", -p.eta_c_prime)]);
         panels.push(Panel::Curves(Curves {
             title: format!("One layer: {}", family.title),
