@@ -25,6 +25,9 @@ macro_rules! lanes {
 
             inlined! {
                 fn map(self, f: impl Fn(f32) -> f32) -> Self {
+                    if $width == 1 {
+                        return Self::new([f(self.0[0]); $width]);
+                    }
                     let mut out = [0.0; $width];
                     for i in 0..$width {
                         out[i] = f(self.0[i]);
@@ -89,6 +92,9 @@ macro_rules! lanes {
                     self.map(Scalar::abs)
                 }
                 fn max(self, other: Self) -> Self {
+                    if $width == 1 {
+                        return Self::new([Scalar::max(self.0[0], other.0[0]); $width]);
+                    }
                     let mut out = [0.0; $width];
                     for i in 0..$width {
                         out[i] = Scalar::max(self.0[i], other.0[i]);
@@ -114,6 +120,10 @@ macro_rules! lanes {
             type Output = Self;
             #[inline(always)]
             fn $op(self, other: Self) -> Self {
+                // A loop over one number is a loop to compile, wherever there is an operation.
+                if $width == 1 {
+                    return Self::new([self.0[0].$op(other.0[0]); $width]);
+                }
                 let mut out = [0.0; $width];
                 for i in 0..$width {
                     out[i] = self.0[i].$op(other.0[i]);

@@ -8,25 +8,30 @@ use crate::scalar::Scalar;
 /// Runs the body for tiles of N rows: two registers, one, then number by number where columns are not
 /// padded; on a microcontroller a whole column of the paper's tokens.
 macro_rules! tiles {
-    ($rows:expr, $i:ident, $N:ident, $body:expr) => {
-        let mut $i = 0;
-        if cfg!(target_os = "none") {
-            tiles!(@ $rows, $i, $N, $body, 9);
+    ($rows:expr, $i:ident, $N:ident, $body:expr) => {{
+        let (rows, end) = ($rows, 0);
+        #[cfg(target_os = "none")]
+        let end = steps!(end, rows, $i, $N, $body, 9);
+        let end = steps!(end, rows, $i, $N, $body, 16);
+        let end = steps!(end, rows, $i, $N, $body, 8);
+        let end = steps!(end, rows, $i, $N, $body, 4);
+        steps!(end, rows, $i, $N, $body, 1);
+    }};
+}
+
+/// Runs the body for steps of N, as many as there are from `first` to `rows`, and gives where they end: by
+/// arithmetic and not by what a loop has done, so that a compiler that knows both drops loops without a step at once.
+macro_rules! steps {
+    ($first:expr, $rows:expr, $i:ident, $N:ident, $body:expr, $n:literal) => {{
+        const $N: usize = $n;
+        let mut $i = $first;
+        let end = $i + ($rows - $i) / $N * $N;
+        while $i < end {
+            $body;
+            $i += $N;
         }
-        tiles!(@ $rows, $i, $N, $body, 16);
-        tiles!(@ $rows, $i, $N, $body, 8);
-        tiles!(@ $rows, $i, $N, $body, 4);
-        tiles!(@ $rows, $i, $N, $body, 1);
-    };
-    (@ $rows:expr, $i:ident, $N:ident, $body:expr, $n:literal) => {
-        {
-            const $N: usize = $n;
-            while $i + $N <= $rows {
-                $body;
-                $i += $N;
-            }
-        }
-    };
+        end
+    }};
 }
 
 #[inline(always)]
@@ -100,20 +105,10 @@ pub(super) fn mul_vectors<S: Scalar>(
 /// are few, ones), and tiles of N rows.
 macro_rules! columns {
     ($k:expr, $j:ident, $M:ident, $rows:expr, $i:ident, $N:ident, $body:expr) => {
-        let mut $j = 0;
-        if !cfg!(target_os = "none") {
-            columns!(@ $k, $j, $M, $rows, $i, $N, $body, 3);
-        }
-        columns!(@ $k, $j, $M, $rows, $i, $N, $body, 1);
-    };
-    (@ $k:expr, $j:ident, $M:ident, $rows:expr, $i:ident, $N:ident, $body:expr, $m:literal) => {
-        {
-            const $M: usize = $m;
-            while $j + $M <= $k {
-                tiles!($rows, $i, $N, $body);
-                $j += $M;
-            }
-        }
+        let (k, end) = ($k, 0);
+        #[cfg(not(target_os = "none"))]
+        let end = steps!(end, k, $j, $M, tiles!($rows, $i, $N, $body), 3);
+        steps!(end, k, $j, $M, tiles!($rows, $i, $N, $body), 1);
     };
 }
 
