@@ -4,7 +4,7 @@
 //! [`Digest`]. Host, firmware and tests run the same kernels; the expected digests stand in the
 //! repository's table of digests. Equal digests on two machines mean that every bit of every result was equal.
 //!
-//! ```
+//! ```no_run
 //! for kernel in ictd_core::digest::kernels::<f32>() {
 //!     let digest = kernel.digest()?;
 //!     assert_eq!(digest, kernel.digest()?, "{}", kernel.name);

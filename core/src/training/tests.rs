@@ -125,23 +125,23 @@ fn evaluating_does_not_perturb_training() {
 
 #[test]
 fn training_lowers_the_td_error() {
-    let seeds: Vec<u64> = (0..8).collect();
+    let seeds: Vec<u64> = (0..4).collect();
     let optimizer = Optimizer::Adam(AdamSettings { learning_rate: 3e-3, ..Default::default() });
     let settings = Settings { batches: 5, windows: 8, optimizer, ..settings() };
     let tasks = FiniteTasks { kind: FiniteTask::BoyanChainRepresentable, states: 5 };
     let network = Auto::autoregressive(3).unwrap();
-    let mut trainer = Trainer::<Lanes8>::new(settings, tasks, network, &seeds).unwrap();
+    let mut trainer = Trainer::<Lanes4>::new(settings, tasks, network, &seeds).unwrap();
     let mut mean_loss = |tasks: usize| {
         let mut sum = 0.0;
         for _ in 0..tasks {
             trainer.train_task().unwrap();
-            sum += (0..8).map(|lane| trainer.loss().lane(lane) as f64).sum::<f64>() / 8.0;
+            sum += (0..4).map(|lane| trainer.loss().lane(lane) as f64).sum::<f64>() / 4.0;
         }
         sum / tasks as f64
     };
     let before = mean_loss(50);
-    mean_loss(400);
-    let after = mean_loss(200);
+    mean_loss(150);
+    let after = mean_loss(100);
     assert!(after < 0.8 * before, "{before} to {after}");
 }
 
@@ -167,6 +167,10 @@ pub(super) fn batch_gradient_agrees_with_differences<N: Network<f64, 2> + Clone>
     }
     gradient_agrees_on(&mut network, &features, &rewards, &continues, what);
 }
+
+/// Of how many numbers one is moved for a finite difference: the gradients of all are compared with those of the
+/// windows one by one.
+pub(super) const MOVED: usize = 3;
 
 fn gradient_agrees_on<N: Network<f64, 2> + Clone>(
     network: &mut N,
@@ -197,8 +201,10 @@ fn gradient_agrees_on<N: Network<f64, 2> + Clone>(
             let mut error = |t: usize| targets[t] - moved.value(&windows.window(t));
             (0..5).map(&mut error).map(|error| error * error).sum::<f64>() / 5.0
         };
-        let want = (at(1e-6) - at(-1e-6)) / 2e-6;
-        assert!((got - want).abs() < 1e-7 * (1.0 + want.abs()), "{what} {i}: {got} and {want}");
+        if i % MOVED == 0 {
+            let want = (at(1e-6) - at(-1e-6)) / 2e-6;
+            assert!((got - want).abs() < 1e-7 * (1.0 + want.abs()), "{what} {i}: {got} and {want}");
+        }
         assert!((given - got).abs() < 1e-12 * (1.0 + got.abs()));
         assert!((by_window - got).abs() < 1e-12 * (1.0 + got.abs()), "{what} {i}");
     }
@@ -229,8 +235,10 @@ fn residual_gradient_agrees<N: Network<f64, 2> + Clone>(
             *moved.parameters_mut().numbers_mut().nth(i).unwrap() += h;
             loss(&mut moved).1
         };
-        let want = (at(1e-6) - at(-1e-6)) / 2e-6;
-        assert!((got - want).abs() < 1e-7 * (1.0 + want.abs()), "{what} {i}: {got} and {want}");
+        if i % MOVED == 0 {
+            let want = (at(1e-6) - at(-1e-6)) / 2e-6;
+            assert!((got - want).abs() < 1e-7 * (1.0 + want.abs()), "{what} {i}: {got} and {want}");
+        }
         assert!((by_window - got).abs() < 1e-12 * (1.0 + got.abs()), "{what} {i}");
     }
 }

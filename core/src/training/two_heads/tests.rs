@@ -1,4 +1,4 @@
-use super::super::tests::{CAPACITY, TASKS, random_windows, settings};
+use super::super::tests::{CAPACITY, MOVED, TASKS, random_windows, settings};
 use super::super::{
     Loss, MultiTaskTd, Network, Optimizer, Parameters, Settings, Targets, Windows,
     batch_gradient_by_window,
@@ -92,7 +92,7 @@ fn gradients_agree_with_finite_differences_and_with_the_windows_one_by_one() {
     continues[7] = 0.0;
     let windows = Windows::of_episodes(&features, &rewards, &continues, 6, 0.9).unwrap();
     let growing = windows.growing(&[1, 2, 5, 9, 10]).unwrap();
-    for shape in [[1, 1], [2, 2], [1, 3], [4, 4]] {
+    for shape in [[1, 1], [2, 2], [1, 3], [3, 3]] {
         for windows in [windows, growing] {
             let mut network = random_heads(shape);
             let mut targets = [0.0; 5];
@@ -112,11 +112,13 @@ fn gradients_agree_with_finite_differences_and_with_the_windows_one_by_one() {
                     let mut error = |t: usize| targets[t] - moved.value(&windows.window(t));
                     (0..5).map(&mut error).map(|error| error * error).sum::<f64>() / 5.0
                 };
-                let want = (at(1e-6) - at(-1e-6)) / 2e-6;
-                assert!(
-                    (got - want).abs() < 1e-7 * (1.0 + want.abs()),
-                    "{shape:?} {i}: {got} {want}"
-                );
+                if i % MOVED == 0 {
+                    let want = (at(1e-6) - at(-1e-6)) / 2e-6;
+                    assert!(
+                        (got - want).abs() < 1e-7 * (1.0 + want.abs()),
+                        "{shape:?} {i}: {got} {want}"
+                    );
+                }
                 assert!((by_window - got).abs() < 1e-12 * (1.0 + got.abs()), "{shape:?} {i}");
             }
             assert!(batch.numbers().any(|x| x.abs() > 1e-3));

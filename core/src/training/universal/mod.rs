@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn every_loss_learns_from_tasks_and_from_signals() {
-        let steps = 800;
+        let steps = 200;
         for loss in [Loss::TrueValue, Loss::MonteCarlo { horizon: 50 }, Loss::TdError] {
             for of_signals in [false, true] {
                 let settings = UniversalSettings { steps, loss, ..Default::default() };
@@ -311,8 +311,8 @@ mod tests {
                         training.step(KIND, &task, 0.9, &mut rng).unwrap()
                     };
                     match step {
-                        0..200 => first += of_step,
-                        600.. => last += of_step,
+                        0..50 => first += of_step,
+                        150.. => last += of_step,
                         _ => (),
                     }
                 }
