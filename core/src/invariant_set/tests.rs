@@ -202,11 +202,10 @@ fn expected_updates_stay_in_the_set_by_td_and_by_adam_and_single_ones_do_not() {
                 AdamSettings { learning_rate: 0.01, epsilon: 1e-2, ..Default::default() };
             let mut adam = Adam::new(settings, &start).unwrap();
             let (mut by_td, mut by_adam) = (start.clone(), start.clone());
-            for steps in 0..2 {
+            for _ in 0..2 {
+                let delta = averaged(&sample, &group, |moved| update(&by_td, moved));
+                step(&mut by_td, 0.1, &delta);
                 let delta = averaged(&sample, &group, |moved| update(&by_adam, moved));
-                if steps == 0 {
-                    step(&mut by_td, 0.1, &delta);
-                }
                 let mut gradient = delta.zeros_like();
                 step(&mut gradient, -2.0, &delta);
                 adam.step(&mut by_adam, &gradient);
