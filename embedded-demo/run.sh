@@ -46,9 +46,12 @@ export BOARD=$board
 build() { cargo_for "$target" build -q --release -p embedded-demo --target-dir "$out" "$@"; }
 if [ "$board" = microbit ]; then
     # Software floating point unrolled for speed would not fit the flash budget.
-    build --bin inference --bin universal --bin nexting --config 'profile.release.opt-level="s"'
+    small=(--config 'profile.release.opt-level="s"')
+    build --no-default-features --bin inference --bin universal "${small[@]}"
+    build --bin nexting "${small[@]}"
 else
-    build --bin inference --bin universal --bin embedded-demo
+    build --no-default-features --bin inference --bin universal
+    build --bin embedded-demo
     # At 3 it would not fit its flash budget.
     build --bin nexting --config 'profile.release.package.embedded-demo.opt-level=2'
 fi
@@ -71,7 +74,7 @@ fi
 
 if [ "$board" = mps2-an386 ]; then
     for algorithm in 'online TD' 'true online TD' 'batch TD' LSTD 'recursive LSTD'; do
-        ALGORITHM=$algorithm build --bin classical
+        ALGORITHM=$algorithm build --no-default-features --bin classical
         echo "$algorithm:"
         "$runner" --footprint "$elf/classical"
     done

@@ -1,4 +1,4 @@
-//! What a run's `run.json` says of the program: the compiler and the target it was built with.
+//! Tells the program the compiler and the target it was built with, for a run's `run.json`.
 
 use std::env;
 use std::process::Command;

@@ -5,7 +5,7 @@ use std::{env, fs, path::PathBuf};
 /// The feature dimensions that C can have.
 const DIMENSIONS: std::ops::RangeInclusive<usize> = 1..=16;
 
-/// Of how many signals C can have predictions at once, with how many features of each.
+/// How many signals C can have predicted at once, with how many features each.
 const SIGNALS: [(usize, usize); 4] = [(1, 4), (2, 3), (3, 2), (4, 2)];
 
 fn main() {

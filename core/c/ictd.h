@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// What a call came to. After all but ICTD_STATUS_OK whatever the call would have written is as it was.
+// The result of a call. After every result but ICTD_STATUS_OK the call has written nothing.
 typedef enum ictd_status {
   // Done.
   ICTD_STATUS_OK = 0,

@@ -14,13 +14,13 @@ pub trait SquareMatrix<S: Scalar>: Copy {
     /// The matrix of zeros.
     const ZERO: Self;
 
-    /// A x.
+    /// Returns A x.
     fn mul_vector(&self, x: &Self::Column) -> Self::Column;
 
     /// A^T x.
     fn transpose_mul_vector(&self, x: &Self::Column) -> Self::Column;
 
-    /// The first D entries of A^T x; the others may be 0.
+    /// Returns the first D entries of A^T x; the others may be 0.
     fn features_of_transpose_mul_vector(&self, x: &Self::Column) -> Self::Column;
 
     /// e_K, the unit vector of the reward's row.
@@ -32,7 +32,7 @@ pub trait SquareMatrix<S: Scalar>: Copy {
     /// out = A B.
     fn mul_to(&self, b: &Self, out: &mut Self);
 
-    /// Of out = A B the columns of phi; the others may stay what they are.
+    /// Computes the phi columns of out = A B; the others may stay as they are.
     fn mul_features_to(&self, b: &Self, out: &mut Self) {
         self.mul_to(b, out);
     }
@@ -117,17 +117,17 @@ pub struct BlockMatrix<S, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> BlockMatrix<S, D> {
-    /// Its K columns.
+    /// Returns its K columns.
     pub(crate) fn columns(&self) -> impl Iterator<Item = &Token<S, D, 1>> {
         self.phi.iter().chain(&self.phi_next).chain(core::iter::once(&self.reward))
     }
 
-    /// Its K columns, to be changed.
+    /// Returns its K columns, to be changed.
     pub(crate) fn columns_mut(&mut self) -> impl Iterator<Item = &mut Token<S, D, 1>> {
         self.phi.iter_mut().chain(&mut self.phi_next).chain(core::iter::once(&mut self.reward))
     }
 
-    /// A x + y.
+    /// Returns A x + y.
     #[cfg_attr(target_os = "none", inline(never))]
     #[cfg_attr(not(target_os = "none"), inline(always))]
     pub(crate) fn mul_add(&self, x: &Token<S, D, 1>, y: &Token<S, D, 1>) -> Token<S, D, 1> {
@@ -148,7 +148,7 @@ impl<S: Scalar, const D: usize> BlockMatrix<S, D> {
         self.row(|column| column.rewards[0])
     }
 
-    /// Of each column an entry.
+    /// Returns an entry of each column.
     #[inline(always)]
     fn row(&self, entry: impl Fn(&Token<S, D, 1>) -> S) -> Token<S, D, 1> {
         Token {
@@ -167,6 +167,22 @@ impl<S: Scalar, const D: usize> BlockMatrix<S, D> {
         }
     }
 
+    /// += x y^T.
+    #[cfg_attr(target_os = "none", inline(never))]
+    #[cfg_attr(not(target_os = "none"), inline(always))]
+    pub(crate) fn add_outer(&mut self, x: &Token<S, D, 1>, y: &Token<S, D, 1>) {
+        for j in 0..D {
+            self.phi[j].add_scaled(y.phi[j], x);
+        }
+        for j in 0..D {
+            self.phi_next[j].add_scaled(y.phi_next[j], x);
+        }
+        self.reward.add_scaled(y.rewards[0], x);
+    }
+}
+
+#[cfg(feature = "research")]
+impl<S: Scalar, const D: usize> BlockMatrix<S, D> {
     /// += M.
     #[inline(always)]
     pub(crate) fn add(&mut self, m: &Self) {
@@ -183,19 +199,6 @@ impl<S: Scalar, const D: usize> BlockMatrix<S, D> {
             *out = self.transpose_mul_vector(b);
         }
         out
-    }
-
-    /// += x y^T.
-    #[cfg_attr(target_os = "none", inline(never))]
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub(crate) fn add_outer(&mut self, x: &Token<S, D, 1>, y: &Token<S, D, 1>) {
-        for j in 0..D {
-            self.phi[j].add_scaled(y.phi[j], x);
-        }
-        for j in 0..D {
-            self.phi_next[j].add_scaled(y.phi_next[j], x);
-        }
-        self.reward.add_scaled(y.rewards[0], x);
     }
 }
 

@@ -1,4 +1,4 @@
-//! What can go wrong, as values: no function of this crate panics or allocates.
+//! Errors are values: no function of this crate panics or allocates.
 
 use core::fmt;
 
@@ -21,7 +21,7 @@ pub enum Error {
     },
     /// A fixed capacity is full.
     CapacityExceeded {
-        /// What was to be stored.
+        /// The name of the thing that was to be stored.
         parameter: &'static str,
         /// How many fit.
         capacity: usize,
@@ -29,7 +29,7 @@ pub enum Error {
     /// Something that needs at least one element has none, for example a context before its first
     /// transition.
     Empty {
-        /// What is empty.
+        /// The name of the thing that is empty.
         parameter: &'static str,
     },
     /// A linear system has no unique solution.
@@ -43,8 +43,8 @@ pub enum Error {
         /// The parameter.
         parameter: &'static str,
     },
-    /// What the layers of a model compute does not converge on a context: its values are far beyond what
-    /// the rewards could add up to. The step size is too large for the scale of the features.
+    /// The layers of a model do not converge on a context: its values are far beyond all that the rewards
+    /// could add up to. The step size is too large for the scale of the features.
     Diverges,
     /// Bytes are not what this program stored, or a buffer cannot take it.
     Stored(
@@ -65,18 +65,18 @@ pub enum StoredError {
     },
     /// No such thing has this code.
     Unknown {
-        /// What the code stands for.
+        /// The meaning of the code.
         part: &'static str,
         /// The code.
         found: u8,
     },
     /// It was stored for another type than the one that reads it.
     Mismatch {
-        /// What differs.
+        /// The part that differs.
         part: &'static str,
-        /// What is stored.
+        /// The stored value.
         found: u32,
-        /// What is expected.
+        /// The expected value.
         expected: u32,
     },
     /// The model has more layers of its own than the type has room for, or none.

@@ -18,10 +18,10 @@ use core::fmt::Debug;
 
 /// A mask M, (n + 1, n + 1), and the recurrence of its statistic.
 pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
-    /// What the recurrence remembers beside G, of tokens of type V.
+    /// The state of the recurrence beside G, for tokens of type V.
     type State<V: Vector<S>>: State<S>;
 
-    /// What a context sums up beside G: [`SecondMoments`], or nothing where G has them itself.
+    /// The sums of a context beside G: second moments, or nothing where G has them itself.
     type Beside<const D: usize, const C: usize>: Beside<S, D, C>;
 
     /// True if G is symmetric, so that half of it needs to be computed.
@@ -33,13 +33,13 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
     /// The mask's code in stored contexts.
     const CODE: u8;
 
-    /// The mask with this trace decay; a mask without one takes 0 alone.
+    /// Returns the mask with this trace decay; a mask without one takes 0 alone.
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `lambda`.
     fn of_lambda(lambda: S) -> Result<Self, Error>;
 
-    /// The trace decay, 0 for a mask without one.
+    /// Returns the trace decay, 0 for a mask without one.
     fn lambda(&self) -> S {
         S::ZERO
     }
@@ -47,13 +47,13 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
     /// M\[row, column\] for a context of n tokens (0-based; row or column n is the query's).
     fn entry(&self, row: usize, column: usize, n: usize) -> S;
 
-    /// The outer product (left, right) that the token z adds to G: G += left right^T.
+    /// Returns the outer product (left, right) that the token z adds to G: G += left right^T.
     ///
     /// `retention` is 1 for a growing context; a forgetting one passes the factor by which it
     /// shrinks the past, so that a mean over the past forgets at the same rate.
     fn factors<V: Vector<S>>(&self, state: &mut Self::State<V>, z: &V, retention: S) -> (V, V);
 
-    /// The outer product that G loses when the oldest token of a window goes, which leaves the state,
+    /// Returns the outer product that G loses when the oldest token of a window goes, which leaves the state,
     /// too; none if there is no token, or no such update ([`Mask::SLIDES`]).
     ///
     /// The window comes newest first; a token of which `ends` is true was the last of its episode.
@@ -66,7 +66,7 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
     }
 }
 
-/// What a mask remembers between tokens; all zeros before the first.
+/// The state of a mask between tokens; all zeros before the first.
 pub trait State<S: Scalar>: Vector<S> {
     /// An episode has ended: a trace starts again at 0.
     fn end_episode(&mut self) {}
@@ -108,7 +108,7 @@ impl<S: Scalar> Mask<S> for Td0 {
 
 impl<S: Scalar> State<S> for () {}
 
-/// The mask, if the trace decay is the one that it has.
+/// Returns the mask, if the trace decay is the one that it has.
 pub(crate) fn only_zero<S: Scalar, M>(lambda: S, mask: M) -> Result<M, Error> {
     let accepted = "0 without a trace";
     check_lanes(lambda, "lambda", |l| l == Scalar::ZERO, accepted).map(|_| mask)
@@ -122,7 +122,7 @@ pub struct TdLambda<S: Scalar = f32> {
 }
 
 impl<S: Scalar> TdLambda<S> {
-    /// A trace decay in [0, 1]; 0 gives TD(0)'s mask.
+    /// Returns a trace decay in [0, 1]; 0 gives TD(0)'s mask.
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `lambda`.

@@ -1,20 +1,20 @@
 //! Nexting: many predictions of several signals at once, again with each sample, from one context.
 //!
-//! Of N signals and G discounts there are N G predictions, each the discounted sum of a signal's coming values. They
-//! share one context: its state is made of all signals, so that one helps to predict another, and as cumulants are
+//! For N signals and G discounts it makes N G predictions, each the discounted sum of a signal's coming values. They
+//! share one context. Its state is made of all signals, so that one helps to predict another. The cumulants are
 //! [deviations](crate::signal), which know no discount, and a context [answers every
-//! discount](crate::context#tokens-without-a-discount), each is but another read of it.
+//! discount](crate::context#tokens-without-a-discount), so each prediction is another read of the same context.
 //!
-//! - **The trace.** A context has one trace decay, a model would like 0.92 gamma. One that is the least discount
-//!   serves all: over nine recordings of three channels each (walking, running, standing; 10 and 64 samples a second;
-//!   horizons of 5, 10, 20 and 40 samples, three features of each signal) its error, relative to the signals' variance,
-//!   was 0.80 in the geometric mean, that of four contexts with a trace of their own 0.77.
-//! - **In turn.** With each sample one value function is computed anew, the others keep their weights for N G samples;
-//!   every prediction is made of the latest features. That costs nothing in error (two a sample, or all, changed less
-//!   than one per cent), and a sample costs one value function, whatever N and G are.
-//! - **Features.** D / N of each signal, in this order: from the slow average the value; from the slowest the slow one;
-//!   from the slow one the fast; the difference. Two (errors of 0.92 in the comparison above), three (0.80), four
-//!   (0.80).
+//! - **The trace.** A context has one trace decay, while the model was trained with 0.92 gamma. The least discount
+//!   serves as the trace of all: over nine recordings of three channels each (walking, running, standing; 10 and 64
+//!   samples a second; horizons of 5, 10, 20 and 40 samples, three features of each signal) the error over the signals'
+//!   variance was 0.80 in the geometric mean; four contexts with a trace of their own had 0.77.
+//! - **In turn.** With each sample one value function is computed anew, and the others keep their weights for N G samples;
+//!   every prediction is made from the latest features. That costs nothing in error (computing two a sample, or all, changed
+//!   it by less than one per cent), and a sample costs one value function, whatever N and G are.
+//! - **Features.** Each signal has D / N features, in this order: the value from the slow average, the slow average from
+//!   the slowest, the fast average from the slow one, the difference. In the comparison above two features gave an error
+//!   of 0.92, three and four 0.80.
 //!
 //! The name is Modayil, White and Sutton's (*Multi-timescale nexting in a reinforcement learning robot*, 2014), who
 //! learn thousands of such predictions by TD(lambda).
@@ -59,8 +59,8 @@ pub struct Nexting<const N: usize, const D: usize, const G: usize> {
 }
 
 impl<const N: usize, const D: usize, const G: usize> Nexting<N, D, G> {
-    /// Of discounts in [0, 1), and of what the context retains of the past with each sample, in (0, 1): 0.998
-    /// remembers the last 500 or so.
+    /// Returns a predictor for discounts in [0, 1). With each sample the context retains this share of the past,
+    /// in (0, 1): 0.998 remembers the last 500 samples or so.
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` or `retention`.
@@ -94,8 +94,8 @@ impl<const N: usize, const D: usize, const G: usize> Nexting<N, D, G> {
         })
     }
 
-    /// Takes the next sample of each signal, (N), and computes one value function anew: the predictions after it, (N, G),
-    /// of sum_k gamma^k x_{t+1+k}.
+    /// Takes the next sample of each signal, (N), computes one value function anew, and returns the predictions of
+    /// sum_k gamma^k x_{t+1+k}, (N, G).
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`] for values that are not finite or too large to be summed: all
@@ -126,8 +126,8 @@ impl<const N: usize, const D: usize, const G: usize> Nexting<N, D, G> {
         Ok(predictions)
     }
 
-    /// Computes the value function whose turn it is, as [`Nexting::observe`] does: who has the time for it can have
-    /// several of them after each sample.
+    /// Computes the value function whose turn it is, as [`Nexting::observe`] does. A program that has the time can
+    /// compute several of them after each sample.
     ///
     /// # Errors
     /// [`Error::NonFinite`] if sums or layers left the range of `f32`.
@@ -142,14 +142,14 @@ impl<const N: usize, const D: usize, const G: usize> Nexting<N, D, G> {
         Ok(())
     }
 
-    /// The next sample does not follow the last one.
+    /// Says that the next sample does not follow the last one.
     pub fn end_episode(&mut self) {
         self.phi = None;
         self.context.end_episode();
         self.signals.iter_mut().for_each(Signal::end_episode);
     }
 
-    /// The discounts, (G).
+    /// Returns the discounts, (G).
     pub fn discounts(&self) -> &[f32; G] {
         &self.discounts
     }

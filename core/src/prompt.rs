@@ -1,8 +1,10 @@
 //! The prompt: transitions as columns of Z_0, and the query.
 
 use crate::error::Error;
-use crate::linalg::{add_scaled, check_finite, columns_mut, entries, mul_vector, zeros};
+use crate::linalg::{add_outer, add_scaled, check_finite, columns_mut, entries, mul_vector, zeros};
+use crate::mask::{Mask, Vector};
 use crate::scalar::Scalar;
+use crate::statistic::Statistic;
 use crate::transition::{Transition, check_discount, query_token, token};
 use heapless::Vec;
 use nalgebra::{SMatrix, SVector};
@@ -45,7 +47,7 @@ pub struct Prompt<S: Scalar, const K: usize, const N: usize> {
 }
 
 impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
-    /// A prompt from its columns, whatever they hold.
+    /// Returns a prompt from its columns, whatever they hold.
     ///
     /// # Errors
     /// [`Error::CapacityExceeded`] beyond N columns, [`Error::NonFinite`] for NaN or an infinity.
@@ -114,12 +116,12 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
             .map_err(|_| Error::CapacityExceeded { parameter: "context", capacity: N })
     }
 
-    /// The context columns z_1, ..., z_n.
+    /// Returns the context columns z_1, ..., z_n.
     pub fn context(&self) -> &[SVector<S, K>] {
         &self.context
     }
 
-    /// The query column.
+    /// Returns the query column.
     pub fn query(&self) -> &SVector<S, K> {
         &self.query
     }
@@ -162,18 +164,52 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
         Ok(S::ONE / S::from_count(self.context.len() as u64))
     }
 
-    /// The output convention (eq. "tf output convention") on this Z: minus the bottom-right element.
+    /// Returns the output convention (eq. "tf output convention") on this Z: minus the bottom-right element.
     pub fn output(&self) -> S {
         -self.query[K - 1]
     }
 
-    /// The context as a matrix, for printing and tests; columns beyond n are 0.
+    /// Returns the context as a matrix, for printing and tests; columns beyond n are 0.
     pub fn to_matrix(&self) -> SMatrix<S, K, N> {
         let mut out = zeros::<S, K, N>();
         for (column, z) in columns_mut(&mut out).iter_mut().zip(&self.context) {
             *column = *entries(z);
         }
         out
+    }
+}
+
+impl<S: Scalar, const K: usize> Statistic<S, K> {
+    /// Returns the statistic of a prompt's context under a mask.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] if the prompt has no context.
+    pub fn of_prompt<const N: usize>(
+        prompt: &Prompt<S, K, N>,
+        mask: &impl Mask<S>,
+    ) -> Result<Self, Error> {
+        Self::of_columns(prompt.context().iter().copied(), mask)
+    }
+
+    /// Returns the statistic of context columns under a mask.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] if there is none.
+    pub fn of_columns(
+        columns: impl ExactSizeIterator<Item = SVector<S, K>>,
+        mask: &impl Mask<S>,
+    ) -> Result<Self, Error> {
+        if columns.len() == 0 {
+            return Err(Error::Empty { parameter: "context" });
+        }
+        let inverse_len = S::ONE / S::from_count(columns.len() as u64);
+        let mut g = zeros();
+        let mut state = Vector::ZERO;
+        for z in columns {
+            let (left, right) = mask.factors(&mut state, &z, S::ONE);
+            add_outer(&mut g, &left, &right);
+        }
+        Ok(Statistic { g, inverse_len })
     }
 }
 
@@ -198,13 +234,6 @@ mod tests {
         assert_eq!(prompt.context_len(), 2);
         assert_eq!(prompt.column(0), &SVector::from([0.5, 1.0, 0.5, 1.5, -0.5]));
         assert_eq!(prompt.column(2), &SVector::from([7.0, 8.0, 0.0, 0.0, 0.0]));
-    }
-
-    #[test]
-    fn average_reward_prompt_has_a_memory_row_and_no_discount() {
-        let query = SVector::from([7.0, 8.0]);
-        let prompt = Prompt::<f64, 6, 4>::average_reward(&[transition(0.5)], &query).unwrap();
-        assert_eq!(prompt.column(0), &SVector::from([0.5, 1.0, 1.0, 3.0, -0.5, 0.0]));
     }
 
     #[test]

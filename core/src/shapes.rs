@@ -1,15 +1,9 @@
-//! Models by their feature dimension alone.
-//!
-//! Stable Rust cannot write the token size 2 D + 1 in a type, so a [model](crate::model::Model) takes D
-//! and K. The aliases of this module write K for the user, for D = 1 to 32, in `f32`. Other dimensions
-//! and `f64` need the full name, for example `ictd_core::model::Model<f64, 20, 41, 1>`; a K that
-//! does not fit fails the build with a message. So does code that is generic over D: an alias stands for
-//! one type, of which the compiler knows nothing before it knows D. A [`Context`](crate::Context) keeps
-//! its statistic in blocks and needs no K, in any code.
+//! Models by their feature dimension alone, for D = 1 to 32.
 
-use crate::attention::{Attention, AverageReward, Td0};
+use crate::mask::Td0;
+use crate::model::{AverageReward, StoredAttention};
 
-/// A feature dimension, for [`Shape`].
+/// A feature dimension, of which [`Model`] makes the token size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features<const D: usize>;
 
@@ -24,12 +18,16 @@ pub trait Shape<A, const C: usize> {
     type Model;
 }
 
-/// A [model](crate::model::Model) for D features with attention A, whose layers share their parameters
-/// or, at most C of them, have their own.
+/// A [model](crate::model::Model) for D = 1 to 32 features in `f32`, with attention A, whose layers share their
+/// parameters or, at most C of them, have their own.
+///
+/// Stable Rust cannot write the token size 2 D + 1 in a type; this alias does it for the user. Another dimension, `f64`,
+/// and code that is generic over D need the full name, for example `ictd_core::model::Model<f64, 20, 41, 1>`; a token
+/// size that does not fit fails the build with a message.
 ///
 /// ```
 /// use ictd_core::Model;
-/// use ictd_core::attention::TdLambda;
+/// use ictd_core::mask::TdLambda;
 ///
 /// let td0 = Model::<4>::td0(0.2, 15, 0.9)?;
 /// let td_lambda = Model::<4, TdLambda>::td_lambda(0.2, 15, 0.9, 0.8)?;
@@ -63,7 +61,7 @@ pub trait AverageRewardShape<const C: usize> {
 
 macro_rules! shapes {
     ($($d:literal)*) => {$(
-        impl<A: Attention<f32, { 2 * $d + 1 }>, const C: usize> Shape<A, C> for Features<$d> {
+        impl<A: StoredAttention<f32, { 2 * $d + 1 }>, const C: usize> Shape<A, C> for Features<$d> {
             type Model = crate::model::Model<f32, $d, { 2 * $d + 1 }, C, A>;
         }
         impl<const C: usize> AverageRewardShape<C> for Features<$d> {

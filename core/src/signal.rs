@@ -63,12 +63,12 @@ pub struct Level<S: Scalar = f32> {
 }
 
 impl<S: Scalar> Level<S> {
-    /// Of a cumulant that has not begun; its average starts as the first value.
+    /// Returns the level of a cumulant that has not begun; its average starts as the first value.
     pub const fn new() -> Self {
         Level { average: S::ZERO, has_average: false }
     }
 
-    /// Takes the next value: its deviation from the average before it, 0 for the first.
+    /// Takes the next value and returns its deviation from the average before it, 0 for the first.
     ///
     /// # Errors
     /// [`Error::NonFinite`], naming `value`; the level stays as it was.
@@ -84,13 +84,13 @@ impl<S: Scalar> Level<S> {
         Ok(deviation)
     }
 
-    /// The discounted sum of the values that follow, from that of the deviations that follow.
+    /// Returns the discounted sum of the values that follow, from that of the deviations that follow.
     pub fn discounted_sum(&self, gamma: S, of_deviations: S) -> S {
         let horizon = S::ONE / (S::ONE - gamma);
         self.average * horizon + (S::ONE + gamma * S::from_f64(SLOW) * horizon) * of_deviations
     }
 
-    /// The inverse of [`Level::discounted_sum`].
+    /// Returns the inverse of [`Level::discounted_sum`].
     pub fn of_deviations(&self, gamma: S, discounted_sum: S) -> S {
         let horizon = S::ONE / (S::ONE - gamma);
         let deviation = discounted_sum - self.average * horizon;
@@ -104,7 +104,7 @@ impl<S: Scalar> Default for Level<S> {
     }
 }
 
-/// Features of a signal x_t and its deviations, made as it comes; D features of
+/// Makes features of a signal x_t, and its deviations, as it comes. The D features are the first of
 ///
 /// | feature | |
 /// |---|---|
@@ -128,14 +128,14 @@ pub struct Signal<const D: usize = 4, S: Scalar = f32> {
 }
 
 impl<const D: usize, S: Scalar> Signal<D, S> {
-    /// Of a signal that has not begun.
+    /// Returns a signal that has not begun.
     pub const fn new() -> Self {
         let (fast, slowest, lags) = (S::ZERO, S::ZERO, [S::ZERO; D]);
         Signal { level: Level::new(), fast, slowest, lags, has_lags: false }
     }
 
-    /// Takes the next value: the features after it, (D), and its deviation from the slow average before it, the
-    /// cumulant of the transition to it (0 for the first value).
+    /// Takes the next value, and returns the features after it, (D), and its deviation from the slow average before it:
+    /// the cumulant of the transition to it (0 for the first value).
     ///
     /// # Errors
     /// [`Error::NonFinite`], naming `value`; the signal stays as it was.
@@ -168,12 +168,12 @@ impl<const D: usize, S: Scalar> Signal<D, S> {
         Ok((features, deviation))
     }
 
-    /// The slow average.
+    /// Returns the slow average.
     pub fn level(&self) -> &Level<S> {
         &self.level
     }
 
-    /// The next value does not follow the last one: its lags are forgotten, the averages stay.
+    /// Says that the next value does not follow the last one: the lags are forgotten, the averages stay.
     pub fn end_episode(&mut self) {
         self.has_lags = false;
     }
@@ -206,7 +206,7 @@ pub struct Scale<const D: usize, S: Scalar = f32> {
 }
 
 impl<const D: usize, S: Scalar> Scale<D, S> {
-    /// One that forgets: what was seen shrinks by this factor, in (0, 1), with each feature vector.
+    /// Returns a scale that forgets: with each feature vector the past shrinks by this factor, in (0, 1).
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `retention`.

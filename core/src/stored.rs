@@ -21,7 +21,7 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     !crc
 }
 
-/// The length of bytes as errors give it.
+/// Returns the length of bytes as errors give it.
 pub(crate) fn count(bytes: &[u8]) -> u32 {
     u32::try_from(bytes.len()).unwrap_or(u32::MAX)
 }
@@ -35,7 +35,7 @@ pub(crate) fn check_crc(bytes: &[u8]) -> Result<(), StoredError> {
     if found == expected { Ok(()) } else { Err(StoredError::Checksum { found, expected }) }
 }
 
-/// The front of a buffer, filled by `write` and closed with its checksum.
+/// Returns the front of a buffer, filled by `write` and closed with its checksum.
 pub(crate) fn write(
     buffer: &mut [u8],
     len: u64,
@@ -51,7 +51,7 @@ pub(crate) fn write(
     Ok(bytes)
 }
 
-/// What is not yet written of a buffer that has room for all that comes.
+/// The rest of a buffer, which has room for everything that comes.
 pub(crate) struct Writer<'a> {
     rest: &'a mut [u8],
 }
@@ -72,12 +72,13 @@ impl Writer<'_> {
     }
 }
 
-/// What is not yet read of the bytes; zeros beyond their end.
+/// The bytes that are not read yet; zeros beyond their end.
 pub(crate) struct Reader<'a> {
     pub(crate) rest: &'a [u8],
 }
 
 impl Reader<'_> {
+    #[cfg(feature = "research")]
     pub(crate) fn take<const N: usize>(&mut self) -> [u8; N] {
         let (taken, rest) = self.rest.split_first_chunk().unwrap_or((&[0; N], &[]));
         self.rest = rest;

@@ -8,10 +8,10 @@ use nalgebra::{ArrayStorage, SVector};
 
 /// Features phi(s), (D): an array `[S; D]` or nalgebra's `SVector<S, D>`.
 pub trait FeatureVector<S: Scalar, const D: usize> {
-    /// The D numbers.
+    /// Returns the D numbers.
     fn as_array(&self) -> &[S; D];
 
-    /// The D numbers as a vector.
+    /// Returns the D numbers as a vector.
     #[inline(always)]
     fn to_vector(&self) -> SVector<S, D> {
         SVector::from_array_storage(ArrayStorage([*self.as_array()]))
@@ -91,7 +91,7 @@ impl<S: Scalar, const D: usize, const C: usize> Vector<S> for Token<S, D, C> {
 }
 
 impl<S: Scalar, const D: usize, const C: usize> Token<S, D, C> {
-    /// False for what cannot be summed ([`Transition::check`]), or has a number larger than the limit (0: no
+    /// Returns false for what cannot be summed ([`Transition::check`]), or has a number larger than the limit (0: no
     /// limit).
     #[inline(always)]
     pub(crate) fn is_accepted(&self, limit: S) -> bool {
@@ -143,16 +143,16 @@ fn refusal_of<S: Scalar>(
     }
 }
 
-/// True if no number, in any lane, is larger than the limit.
+/// Returns true if no number, in any lane, is larger than the limit.
 fn all_within<S: Scalar>(part: &[S], limit: S) -> bool {
     let is_within = |x: &S| (0..S::LANES).all(|lane| x.abs().lane(lane) <= limit.lane(lane));
     part.iter().all(is_within)
 }
 
-/// What [`Transition::check`] accepts.
+/// The lengths that [`Transition::check`] accepts, in words.
 const TOKEN_LENGTH: &str = "a length below 2.8e14 (f64: 2e149)";
 
-/// True if 2^32 such squares can be added up.
+/// Returns true if 2^32 such squares can be added up.
 #[inline(always)]
 fn can_be_summed<S: Scalar>(square: S) -> bool {
     (square * S::from_f64(4_294_967_296.0)).is_finite()
@@ -170,7 +170,7 @@ pub(crate) const fn check_token_size<const D: usize, const K: usize>() {
     }
 }
 
-/// A discount in [0, 1).
+/// Returns a discount in [0, 1).
 pub(crate) fn check_gamma<S: Scalar>(gamma: S) -> Result<S, Error> {
     let fits = |g| g >= Scalar::ZERO && g < Scalar::ONE;
     check_lanes(gamma, "gamma", fits, "[0, 1)")
@@ -187,7 +187,7 @@ pub(crate) fn check_discount<S: Scalar, const D: usize, const K: usize>(
     check_lanes(gamma, "gamma", |g| g == Scalar::ONE, "1 in the average-reward setting")
 }
 
-/// A context token z_j = (phi_{j-1}; gamma phi_j; R_j), (K); with K = 2 D + 2 the average-reward
+/// Returns a context token z_j = (phi_{j-1}; gamma phi_j; R_j), (K); with K = 2 D + 2 the average-reward
 /// token (phi_{j-1}; phi_j; R_j; 0) whose last row is memory (pass gamma = 1).
 #[inline(always)]
 pub fn token<S: Scalar, const D: usize, const K: usize>(
@@ -204,7 +204,7 @@ pub fn token<S: Scalar, const D: usize, const K: usize>(
     z
 }
 
-/// The query token (phi; 0; 0), (K).
+/// Returns the query token (phi; 0; 0), (K).
 #[inline(always)]
 pub fn query_token<S: Scalar, const D: usize, const K: usize>(
     phi: &SVector<S, D>,

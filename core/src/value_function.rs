@@ -23,9 +23,12 @@ pub struct ValueFunction<S: Scalar, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> ValueFunction<S, D> {
-    /// From the vector u with TF_L = -<u, z_q>, or its first D entries at least: the query
+    /// Takes the vector u with TF_L = -<u, z_q>, or its first D entries at least: the query
     /// (phi; 0; 0) meets no other.
-    pub(crate) fn from_readout(u: &[S]) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] if the layers blew up.
+    pub fn from_readout(u: &[S]) -> Result<Self, Error> {
         let mut weights = zeros::<S, D, 1>();
         for (weight, u) in weights.iter_mut().zip(u) {
             *weight = -*u;
@@ -37,7 +40,7 @@ impl<S: Scalar, const D: usize> ValueFunction<S, D> {
         }
     }
 
-    /// The value of the state with features phi, (D).
+    /// Returns the value of the state with features phi, (D).
     #[inline(always)]
     pub fn at(&self, phi: &impl FeatureVector<S, D>) -> S {
         dot_arrays(&self.weights.data.0[0], phi.as_array())
@@ -68,7 +71,7 @@ pub struct BoundedValueFunction<S: Scalar, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> BoundedValueFunction<S, D> {
-    /// The value of the state with features phi, (D).
+    /// Returns the value of the state with features phi, (D).
     #[inline(always)]
     pub fn at(&self, phi: &impl FeatureVector<S, D>) -> S {
         clamp(self.value_function.at(&within(phi.as_array(), &self.reach)), self.bound)

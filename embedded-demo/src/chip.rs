@@ -1,4 +1,4 @@
-//! What the firmware needs of its chip: a logger, counters, the stack's mark, an exit.
+//! The firmware's access to its chip: a logger, counters, the stack's mark, an exit.
 
 use core::panic::PanicInfo;
 use cortex_m::peripheral::{SYST, syst::SystClkSource};
@@ -48,7 +48,7 @@ impl Counter {
         (result, if self.systick.has_wrapped() { u32::MAX } else { ticks })
     }
 
-    /// The program's result, and its cost; `u32::MAX` if the timer went round, after 2^24 ticks.
+    /// Returns the program's result, and its cost; `u32::MAX` if the timer went round, after 2^24 ticks.
     pub(crate) fn measure<T>(&mut self, program: impl FnOnce() -> T) -> (T, u32) {
         let (result, ticks) = self.ticks(program);
         if ticks == u32::MAX {
@@ -69,7 +69,7 @@ unsafe extern "C" {
     static _stack_start: u32;
 }
 
-/// What the runtime paints the stack with before `main`.
+/// The word with which the runtime paints the stack before `main`.
 pub(crate) const PAINT: u32 = 0xcccc_cccc;
 
 /// Bytes of stack used at most since it was painted, below an address or in all.

@@ -1,4 +1,4 @@
-//! What the operations cost on this chip.
+//! Measures the costs of the operations on this chip.
 
 use crate::chip::{Counter, stack_used};
 use crate::demo::{self, GAMMA, TRAINED};
@@ -76,7 +76,8 @@ pub(crate) fn report(mut counter: Counter) -> Result<bool, Error> {
     defmt::info!("chip: reading the stored model: {=u32} {=str}", reading, unit);
     within &= other_contexts(&mut counter, unit)?;
     literal(&mut counter, &trained, unit)?;
-    let mut trainer = demo::trainer()?;
+    let mut work = [0.0; demo::WORK];
+    let mut trainer = demo::trainer(&mut work)?;
     trainer.train_task()?;
     let (result, training) = counter.measure(|| trainer.train_task());
     result?;
@@ -112,7 +113,7 @@ pub(crate) fn report(mut counter: Counter) -> Result<bool, Error> {
     Ok(within || !has_budgets)
 }
 
-/// The model that ships; false if its value function is over budget.
+/// Returns the model that ships; false if its value function is over budget.
 #[inline(never)]
 fn universal(counter: &mut Counter, unit: &str) -> Result<bool, Error> {
     let mut rng = Rng::new(1);

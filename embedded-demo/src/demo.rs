@@ -6,7 +6,7 @@ use ictd_core::error::Error;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{FiniteTask, FiniteTasks, Mrp, Task, random_mdp};
 use ictd_core::training::{
-    AdamSettings, Autoregressive, BatchTdReference, MultiTaskTd, Optimizer, Settings,
+    AdamSettings, BatchTdReference, LinearNetwork, LinearShape, MultiTaskTd, Optimizer, Settings,
 };
 use ictd_core::{Context, Model};
 
@@ -127,24 +127,30 @@ pub(crate) fn damage() -> bool {
     rejected == tried && intact
 }
 
+/// The demo's network, which computes in borrowed memory.
+type Network<'a> = LinearNetwork<f32, [f32; 162], &'a mut [f32; WORK]>;
+
 /// The trainer of the demo: the paper's task and network, a smaller batch; and batch TD beside it.
-pub(crate) struct Trainer {
-    network: MultiTaskTd<f32, Autoregressive<f32, 4, 9, 3>, FiniteTasks<10>, 4, 26>,
+pub(crate) struct Trainer<'a> {
+    network: MultiTaskTd<f32, Network<'a>, FiniteTasks<10>, 4, 26>,
     reference: BatchTdReference<f32, 4>,
 }
 
-impl Trainer {
+impl Trainer<'_> {
     pub(crate) fn train_task(&mut self) -> Result<(), Error> {
         let Trainer { network, reference } = self;
         network.train_task_beside(|windows, targets| reference.train(windows, targets))
     }
 }
 
+/// Numbers that the demo's network computes in, by [`LinearShape::work_len`].
+pub(crate) const WORK: usize = 1944;
+
 /// Windows in a batch of the demo's training.
 pub(crate) const WINDOWS: usize = 8;
 
-/// A trainer with fresh weights.
-pub(crate) fn trainer() -> Result<Trainer, Error> {
+/// Returns a trainer with fresh weights.
+pub(crate) fn trainer(work: &mut [f32; WORK]) -> Result<Trainer<'_>, Error> {
     let adam = AdamSettings { learning_rate: 0.01, ..Default::default() };
     let settings = Settings {
         context_len: 16,
@@ -154,16 +160,20 @@ pub(crate) fn trainer() -> Result<Trainer, Error> {
         ..Default::default()
     };
     let tasks = FiniteTasks { kind: FiniteTask::BoyanChain, states: 10 };
+    let network = Network::new(LinearShape::new(4, 1, 3)?, [0.0; 162], work)?;
     Ok(Trainer {
         reference: BatchTdReference::new(3, &settings.optimizer)?,
-        network: MultiTaskTd::new(settings, tasks, Autoregressive::autoregressive(3)?, &[0])?,
+        network: MultiTaskTd::new(settings, tasks, network, &[0])?,
     })
 }
 
 /// A short training run, by the host's own trainer.
-pub(crate) fn train(trainer: &mut Trainer, digest: &mut Digest) -> Result<(), Error> {
+#[inline(never)]
+pub(crate) fn train(digest: &mut Digest) -> Result<(), Error> {
     const TASKS: u32 = 40;
     log!("training: {} tasks of {} windows", TASKS, WINDOWS as u32);
+    let mut work = [0.0; WORK];
+    let mut trainer = trainer(&mut work)?;
     let mut loss = 0.0;
     for task in 1..=TASKS {
         trainer.train_task()?;

@@ -31,7 +31,7 @@ fn run() -> Result<Digest, Error> {
         demo::figure_1(name, model, &mut digest)?;
         demo::mean_msve(name, model, &mut digest)?;
     }
-    demo::train(&mut demo::trainer()?, &mut digest)?;
+    demo::train(&mut digest)?;
     Ok(digest)
 }
 

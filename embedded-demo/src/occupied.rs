@@ -1,4 +1,4 @@
-//! What the linker placed where.
+//! The places of the linker's sections.
 
 unsafe extern "C" {
     static __sdata: u32;

@@ -1,4 +1,4 @@
-//! What the programs share that do inference alone: a sensor, and on a chip the verdict.
+//! The parts that the programs with inference alone share: a sensor, and on a chip the verdict.
 
 /// A sensor: features and rewards of a toy process.
 pub(crate) struct Sensor(pub(crate) u32);

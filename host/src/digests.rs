@@ -1,7 +1,7 @@
 //! This machine's digests of the core's kernels, beside those of every platform.
 
 use crate::error::{Doing, Error};
-use ictd_core::digest::{Digest, combine, kernels};
+use ictd_core::digest::{Digest, combine};
 use std::collections::BTreeMap;
 
 /// The digests that every platform must give.
@@ -12,7 +12,7 @@ const EXPECTED: &str = include_str!("../../tests/digests.txt");
 pub struct Row {
     /// The kernel's name; the last row is `all`.
     pub kernel: &'static str,
-    /// What it runs.
+    /// The computation that it runs.
     pub about: &'static str,
     /// On this machine.
     pub digest: String,
@@ -38,9 +38,9 @@ pub fn rows() -> Result<Vec<Row>, Error> {
         Row { kernel, about, digest, expected, equal }
     };
     let (mut all, mut rows) = (Digest::EMPTY, Vec::new());
-    for kernel in kernels::<f32>() {
-        let digest = kernel.digest().doing(kernel.name)?;
-        rows.push(row(kernel.name, kernel.about, digest));
+    for (kernel, about, digest) in compute::digest::rows() {
+        let digest = digest.doing(kernel)?;
+        rows.push(row(kernel, about, digest));
         all = combine([all, digest]);
     }
     rows.push(row("all", "all kernels", all));

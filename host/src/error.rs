@@ -1,4 +1,4 @@
-//! What can go wrong for a user: always one line that names the option, parameter or file.
+//! The errors that a user sees: always one line that names the option, parameter or file.
 
 use crate::formats::FormatError;
 use crate::program::{self, printable, quoted};
@@ -16,7 +16,7 @@ pub enum Error {
     Option {
         /// The option as typed, for example `--max-states`.
         option: Cow<'static, str>,
-        /// What is wrong, and what is accepted.
+        /// The reason, and what is accepted.
         reason: String,
     },
     /// A file that cannot be read or does not hold what it should.
@@ -24,7 +24,7 @@ pub enum Error {
     File {
         /// The file.
         path: PathBuf,
-        /// What is wrong, and what is accepted.
+        /// The reason, and what is accepted.
         reason: String,
     },
     /// A file of another tool that cannot be used.
@@ -49,7 +49,7 @@ pub enum Error {
     /// An error of the numeric core, with what was being done.
     #[error("{doing}: {source}")]
     Core {
-        /// What was being computed.
+        /// The computation that failed.
         doing: String,
         /// The core's reason, which names the parameter.
         source: ictd_core::Error,
@@ -78,17 +78,17 @@ pub enum Error {
 }
 
 impl Error {
-    /// An option whose value cannot be used.
+    /// Returns an option whose value cannot be used.
     pub fn option(option: impl Into<Cow<'static, str>>, reason: impl ToString) -> Self {
         Error::Option { option: option.into(), reason: reason.to_string() }
     }
 
-    /// A file that does not hold what it should.
+    /// Returns a file that does not hold what it should.
     pub fn file(path: &Path, reason: impl ToString) -> Self {
         Error::File { path: path.to_owned(), reason: reason.to_string() }
     }
 
-    /// A file or directory that cannot be written.
+    /// Returns a file or directory that cannot be written.
     pub fn write(path: &Path, source: std::io::Error) -> Self {
         Error::Write { path: path.to_owned(), source }
     }
@@ -102,26 +102,26 @@ impl Error {
         }
     }
 
-    /// The message without line breaks, as a terminal may show it.
+    /// Returns the message without line breaks, as a terminal may show it.
     pub fn one_line(&self) -> String {
         let text = self.to_string();
         let lines: Vec<_> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         printable(&lines.join(" "))
     }
 
-    /// The error as the one JSON object of `--json`.
+    /// Returns the error as the one JSON object of `--json`.
     pub fn to_json(&self) -> String {
         serde_json::json!({ "error": self.one_line(), "exit_code": self.exit_code() }).to_string()
     }
 }
 
-impl From<trainer::Refused> for Error {
-    fn from(refused: trainer::Refused) -> Self {
+impl From<compute::Refused> for Error {
+    fn from(refused: compute::Refused) -> Self {
         Error::option(format!("--{}", refused.setting), refused.reason)
     }
 }
 
-/// The command that goes on with an interrupted run.
+/// Returns the command that goes on with an interrupted run.
 fn way_on(resume: &Option<PathBuf>) -> String {
     match resume {
         Some(directory) => {

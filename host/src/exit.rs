@@ -19,7 +19,7 @@ use std::time::Duration;
 
 /// Whether stdout is for one JSON object.
 static JSON: AtomicBool = AtomicBool::new(false);
-/// Held while the answer is printed; true once it was, so that there is one.
+/// A lock that is held while the answer is printed; true once it was, so that one answer is printed.
 static ANSWERED: Mutex<bool> = Mutex::new(false);
 /// Where a thread panicked.
 static PANICKED: Mutex<Option<String>> = Mutex::new(None);
@@ -97,7 +97,7 @@ pub fn catch_panics() {
     }));
 }
 
-/// What a panic is for the user.
+/// Returns the error that a user sees for a panic.
 pub fn panicked(payload: &(dyn Any + Send)) -> Error {
     let place = PANICKED.lock().unwrap_or_else(PoisonError::into_inner).take();
     Error::Defect(place.unwrap_or_else(|| said(payload)))
@@ -119,7 +119,7 @@ pub fn catch_interrupts() {
         if progress::interrupt() {
             stop();
         }
-        std::thread::spawn(move || {
+        beside(move || {
             std::thread::sleep(GRACE);
             stop();
         });
@@ -130,13 +130,13 @@ pub fn catch_interrupts() {
         let caught = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
         // Without a handler a signal ends the process at once.
         let Ok(mut signals) = signal_hook::iterator::Signals::new(caught) else { return };
-        std::thread::spawn(move || signals.forever().for_each(|_| interrupted()));
+        beside(move || signals.forever().for_each(|_| interrupted()));
     }
     #[cfg(not(unix))]
     {
         let flag = std::sync::Arc::new(AtomicBool::new(false));
         let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, flag.clone());
-        std::thread::spawn(move || {
+        beside(move || {
             loop {
                 std::thread::sleep(Duration::from_millis(50));
                 if flag.swap(false, Ordering::SeqCst) {
@@ -145,6 +145,11 @@ pub fn catch_interrupts() {
             }
         });
     }
+}
+
+/// Runs something on a thread of its own. A system that has none left lets a signal do what it does by default.
+fn beside(work: impl FnOnce() + Send + 'static) {
+    let _ = std::thread::Builder::new().stack_size(1 << 20).spawn(work);
 }
 
 /// Ends the process wherever it is, unless it has said what it found and ends by itself.
@@ -161,7 +166,7 @@ fn stop() {
     std::process::exit(130);
 }
 
-/// Whether a signal was ignored when the process began, as far as the system says.
+/// Returns whether a signal was ignored when the process began, as far as the system says.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = crate::files::read("/proc/self/status".as_ref(), crate::files::TEXT);

@@ -1,18 +1,16 @@
 //! `ictd`: in-context temporal-difference learning from the command line.
 //!
-//! The [`guide`] says what a run leaves behind, what was found about the paper, and how to add a task, an
-//! algorithm, a figure, a platform or a board.
+//! The [`guide`] has a page for everything that people do with it, and for what was found about the paper.
 //!
-//! One file per figure of the paper in [`experiments`]; each run computes, writes its
-//! [`records`](run::records), and draws its [`figures`] from those records alone. Results go to stdout, progress
-//! and errors to stderr. Exit codes: [`exit`].
+//! [`commands`] are the program's commands, and [`experiments`] those of the paper, most of which are tables of data. A run
+//! computes in the crate `compute`, writes its [`records`](run::records), and draws its [`figures`] from those records alone.
+//! Results go to stdout, progress and errors to stderr. Exit codes: [`exit`].
 #![forbid(unsafe_code)]
 
 pub mod cli;
 pub mod commands;
 pub mod construction;
 pub mod digests;
-pub mod dimension;
 pub mod error;
 pub mod exit;
 pub mod experiments;

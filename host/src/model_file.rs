@@ -3,20 +3,18 @@
 use crate::error::{Doing, Error};
 use crate::files::{self, Kind};
 use crate::formats::npz::Npz;
-use crate::formats::parameters::{Attention, LayerParameters, Mode, Parameters};
+use crate::formats::parameters::{
+    self, Attention, LayerParameters, Mode, Parameters, SafetensorsFile as _,
+};
 use crate::formats::seed_run::{self, PartialParams, SeedLog};
 use crate::formats::{FormatError, Problem};
 use crate::options;
-use ictd_core::attention::{self, Mask, SoftmaxAttention, TdLambda};
-use ictd_core::layer::{EquivariantLayer, Layer, LayerParameters as _, UniversalLayer};
-use ictd_core::model::{self, AttentionKind, Header, Model};
-use ictd_core::scalar::{Real, Scalar};
-use ictd_core::transformer::Transformer;
-use ictd_core::{StoredError, UniversalModel};
+use compute::estimator::{Estimator, Method};
+use ictd_core::StoredError;
+use ictd_core::model::{self, AttentionKind, Header};
 use std::path::{Path, PathBuf};
 
-/// The most layers with parameters of their own.
-pub const MAX_STORED_LAYERS: usize = 16;
+pub use compute::parameters::{MAX_STORED_LAYERS, Universal};
 
 /// A file of parameters beyond this size is none: 256 MiB.
 const MAX_BYTES: u64 = 256 << 20;
@@ -27,11 +25,8 @@ const STREAMING_WORK: usize = 1_000_000;
 /// The name of the parameters in a run's folder.
 pub const PARAMETERS_FILE: &str = "parameters.safetensors";
 
-/// What stands for the model that ships, where a model's file is asked for.
+/// The word for the model that ships, where a model's file is asked for.
 pub const UNIVERSAL: &str = "universal";
-
-/// A model without a feature dimension, in the precision of the commands.
-pub type Universal = UniversalModel<f64, TdLambda<f64>, MAX_STORED_LAYERS>;
 
 /// A model of either kind.
 #[derive(Clone, Debug)]
@@ -42,9 +37,9 @@ pub enum AnyModel {
     Dense(Box<ModelFile>),
 }
 
-/// A model for a discount. Without a feature dimension are the one that ships, a stored model that says so, and
-/// trained parameters of ten numbers a layer for contexts read without units; every other source is as for [`open`].
-/// `gamma` goes before that of the file; of the model that ships it is 0.9 by default.
+/// Returns a model for a discount. Without a feature dimension are the one that ships, a stored model that says so,
+/// and trained parameters of ten numbers a layer for contexts read without units; every other source is as for
+/// [`open`]. `gamma` goes before that of the file; of the model that ships it is 0.9 by default.
 ///
 /// # Errors
 /// As [`open`]; the core's refusals.
@@ -56,77 +51,38 @@ pub fn model(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
     let front = files::open(path).and_then(|file| files::first_bytes(&file, 5));
     if !front.is_ok_and(|front| front.starts_with(&model::MAGIC) && front.get(4) == Some(&2)) {
         let read = open(path, None)?;
-        return match trained_universal(&read.parameters, gamma) {
-            Some(model) => model.map(universal),
+        return match read.parameters.universal(gamma) {
+            Some(model) => model.doing("the model").map(universal),
             None => Ok(AnyModel::Dense(Box::new(read))),
         };
     }
     let bytes = files::read(path, MAX_BYTES).map_err(|e| Problem::Io(e).in_file(path))?;
-    let stored: UniversalModel<f32, TdLambda, MAX_STORED_LAYERS> =
-        UniversalModel::from_bytes(&bytes)
-            .map_err(|e| Problem::malformed("stored model", e).in_file(path))?;
-    let model = converted(&stored, gamma.unwrap_or(stored.gamma().into()), f64::from);
-    model.doing("the model").map(universal)
+    let model = compute::parameters::universal_from_bytes(&bytes, gamma);
+    let malformed = |e| Problem::malformed("stored model", e).in_file(path).into();
+    model.map(universal).map_err(malformed)
 }
 
-/// The model that ships, for a discount.
+/// Returns the model that ships, for a discount.
 ///
 /// # Errors
 /// The core's refusals.
 pub fn shipped(gamma: f64) -> Result<Universal, Error> {
-    let model = UniversalModel::<f64>::universal(gamma).doing("the model")?;
-    let transformer = Transformer::sequential(model.transformer().layers()).doing("the model")?;
-    UniversalModel::new(transformer, *model.mask(), model.prior_count(), gamma).doing("the model")
+    compute::parameters::shipped(gamma).doing("the model")
 }
 
-fn trained_universal(
-    parameters: &Parameters,
-    gamma: Option<f64>,
-) -> Option<Result<Universal, Error>> {
-    let (prior_count, layers) = (parameters.prior_count?, parameters.ten_numbers()?);
-    let (depth, gamma) = (parameters.depth?, gamma.or(parameters.gamma)?);
-    let number = |layer: &EquivariantLayer<f32>| UniversalLayer {
-        base: EquivariantLayer { p: layer.p.map(f64::from), q: layer.q.map(f64::from) },
-        early: EquivariantLayer::ZERO,
-    };
-    let layers: Vec<_> = layers.iter().map(number).collect();
-    let model = || {
-        let transformer = match parameters.mode {
-            Mode::Autoregressive => Transformer::autoregressive(*layers.first()?, depth),
-            Mode::Sequential => Transformer::sequential(&layers),
-        };
-        let mask = TdLambda::new(parameters.lambda);
-        Some(transformer.and_then(|t| UniversalModel::new(t, mask?, prior_count, gamma)))
-    };
-    model().map(|model| model.doing("the model"))
-}
-
-/// A model that values a stream.
-#[derive(Clone, Debug)]
-pub enum StreamingModel {
-    /// One without a feature dimension.
-    Universal(Box<Universal>),
-    /// P and Q for d features, of so many layers.
-    Dense {
-        /// Of linear attention on contexts as they are.
-        parameters: Box<Parameters>,
-        /// L.
-        depth: usize,
-    },
-}
-
-/// A model for a stream of d features and a discount: a source as for [`model()`], or the folder of
+/// Returns a model for a stream of d features and a discount: a source as for [`model()`], or the folder of
 /// one seed of a run.
 ///
 /// # Errors
 /// [`Error::Format`] for what is no model; [`Error::Option`] (`--model`) for one of another d, of softmax attention,
 /// that does not say its depth or is too deep to stream, or whose contexts are read without units by parameters other than ten a layer.
-pub fn streaming(path: &Path, d: usize, gamma: f64) -> Result<StreamingModel, Error> {
+pub fn streaming(path: &Path, d: usize, gamma: f64) -> Result<Estimator, Error> {
     let check = |layers| check_depth("--model", (layers, d, 0), STREAMING_WORK);
     let parameters = match model(path, Some(gamma))? {
         AnyModel::Universal(model) => {
-            check(model.transformer().depth())?;
-            return Ok(StreamingModel::Universal(model));
+            let layers = model.transformer().depth();
+            check(layers)?;
+            return Ok(Estimator { method: Method::Universal(model), gamma, layers });
         }
         AnyModel::Dense(file) => Box::new(file.parameters),
     };
@@ -144,31 +100,12 @@ pub fn streaming(path: &Path, d: usize, gamma: f64) -> Result<StreamingModel, Er
             "full parameters for contexts without units; accepted are those of contexts as they are, or equivariant ones",
         );
     }
-    match parameters.depth {
-        Some(depth) => check(depth).map(|()| StreamingModel::Dense { parameters, depth }),
-        None => refuse("its file does not say how many layers it has; accepted is one that does"),
-    }
-}
-
-/// The model in another precision, for a discount.
-pub fn converted<A: Real, B: Real>(
-    model: &UniversalModel<A, TdLambda<A>, MAX_STORED_LAYERS>,
-    gamma: B,
-    number: impl Fn(A) -> B + Copy,
-) -> Result<UniversalModel<B, TdLambda<B>, MAX_STORED_LAYERS>, ictd_core::Error> {
-    let ten = |layer: EquivariantLayer<A>| EquivariantLayer {
-        p: layer.p.map(number),
-        q: layer.q.map(number),
+    let Some(layers) = parameters.depth else {
+        return refuse("its file does not say how many layers it has; accepted is one that does");
     };
-    let layers: Vec<_> = (model.transformer().layers().iter())
-        .map(|layer| UniversalLayer { base: ten(layer.base), early: ten(layer.early) })
-        .collect();
-    let transformer = match layers.as_slice() {
-        [layer] => Transformer::autoregressive(*layer, model.transformer().depth())?,
-        layers => Transformer::sequential(layers)?,
-    };
-    let mask = TdLambda::new(number(Mask::lambda(model.mask())))?;
-    UniversalModel::new(transformer, mask, number(model.prior_count()), gamma)
+    check(layers)?;
+    let method = Method::Trained { parameters, attention: Attention::Linear };
+    Ok(Estimator { method, gamma, layers })
 }
 
 /// A transformer as a file has it.
@@ -218,7 +155,7 @@ pub fn open(path: &Path, point: Option<usize>) -> Result<ModelFile, Error> {
     Ok(ModelFile { parameters, log: None, point: 0 })
 }
 
-/// The folder of a seed if the source is a training run, the source itself otherwise.
+/// Returns the folder of a seed if the source is a training run, the source itself otherwise.
 /// Errors: [`Error::Option`] if the run has no such seed.
 pub fn seed_of_run(source: &Path, seed: u64) -> Result<PathBuf, Error> {
     let seeds = seeds_of_run(source)?;
@@ -233,7 +170,7 @@ pub fn seed_of_run(source: &Path, seed: u64) -> Result<PathBuf, Error> {
     Err(Error::option("--seed", reason))
 }
 
-/// The seeds of a training run in ascending order; none of a source of another kind.
+/// Returns the seeds of a training run in ascending order; none of a source of another kind.
 /// Errors: [`Error::File`] for a folder that cannot be read.
 pub fn seeds_of_run(source: &Path) -> Result<Vec<u64>, Error> {
     let inside = if files::is_folder(source) { files::list(source) } else { Ok(Vec::new()) };
@@ -245,7 +182,7 @@ pub fn seeds_of_run(source: &Path) -> Result<Vec<u64>, Error> {
     Ok(seeds)
 }
 
-/// The folder of a seed of a training run.
+/// Returns the folder of a seed of a training run.
 pub fn seed_folder(run: &Path, seed: u64) -> PathBuf {
     run.join(format!("seed_{seed}"))
 }
@@ -280,7 +217,7 @@ pub fn check_seed<'a>(
     Err(Error::option("--seed", reason))
 }
 
-/// The attention of a model: as its file says, or as typed if the file does not say.
+/// Returns the attention of a model: as its file says, or as typed if the file does not say.
 /// Errors: [`Error::Option`] if nobody says it, or the two contradict each other.
 pub fn attention(typed: Option<Attention>, stored: Option<Attention>) -> Result<Attention, Error> {
     let refuse = |reason: String| Err(Error::option("--attention", reason));
@@ -293,31 +230,6 @@ pub fn attention(typed: Option<Attention>, stored: Option<Attention>) -> Result<
         (None, None) => refuse("the file does not say; accepted is linear or softmax".into()),
         (typed, stored) => Ok(typed.or(stored).unwrap_or(Attention::Linear)),
     }
-}
-
-/// The layers as a transformer of the core; `depth` is for an autoregressive one.
-/// Errors: the core's.
-pub fn transformer<S: Scalar, const K: usize, const C: usize>(
-    parameters: &Parameters,
-    depth: usize,
-) -> Result<Transformer<Layer<S, K>, C>, ictd_core::Error> {
-    let layers: Vec<_> = parameters.layers.iter().filter_map(LayerParameters::to_layer).collect();
-    match (parameters.mode, layers.first()) {
-        (Mode::Autoregressive, Some(&layer)) => Transformer::autoregressive(layer, depth),
-        _ => Transformer::sequential(&layers),
-    }
-}
-
-/// [`transformer`] of a file, in `f64`.
-/// Errors: [`Error::Format`] for more layers than fit.
-pub fn transformer_of<const K: usize>(
-    file: &Path,
-    parameters: &Parameters,
-    depth: usize,
-) -> Result<Transformer<Layer<f64, K>, MAX_STORED_LAYERS>, Error> {
-    let accepted = format!("finite parameters of 1 to {MAX_STORED_LAYERS} layers");
-    let refuse = |error| Problem::entry("layers", error, accepted).in_file(file).into();
-    transformer(parameters, depth).map_err(refuse)
 }
 
 /// Reads the content of a stored model; `file` is for messages.
@@ -360,67 +272,24 @@ pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<Parameters, Format
     };
     let described = settings.describe(["L", "attention"], token_size, layers.collect(), mode);
     let parameters = described.map(|of| Parameters { attention: Some(attention), ..of });
-    let checked = parameters.and_then(|parameters| parameters.check().map(|()| parameters));
+    let checked = parameters.and_then(|of| parameters::check(&of).map(|()| of));
     checked.map_err(|problem| problem.in_file(file))
 }
 
-/// The stored model, in f32, that firmware links, of so many layers.
-/// Errors: [`Error::Usage`] naming what cannot be stored.
+/// Returns the stored model, in f32, that firmware links, of so many layers.
+/// Errors: [`Error::Usage`] or the core's, naming what cannot be stored.
 pub fn to_bytes(
     parameters: &Parameters,
     depth: usize,
     attention: Attention,
     gamma: f64,
 ) -> Result<Vec<u8>, Error> {
-    let (gamma, lambda) = (gamma as f32, parameters.lambda as f32);
     let depth = u16::try_from(depth)
         .map_err(|_| Error::Usage(format!("the model: {depth} layers; accepted is 1 to 65535")))?;
-    // The core judges what stands beside P and Q.
-    let (kind, judged) = match attention {
-        Attention::Linear => {
-            let model = Model::<f32, 1, 3, 1, TdLambda>::td_lambda(1.0, depth, gamma, lambda);
-            (AttentionKind::Linear, model.map(drop))
-        }
-        Attention::Softmax => {
-            let softmax: Result<SoftmaxAttention, _> =
-                attention::Attention::<f32, 3>::of_trace_decay(lambda);
-            let model = Model::<f32, 1, 3, 1>::td0(1.0, depth, gamma);
-            (AttentionKind::Softmax, softmax.and(model).map(drop))
-        }
-    };
-    judged.doing("the model")?;
-    let header = Header {
-        scalar_bytes: 4,
-        attention: kind,
-        mode: match parameters.mode {
-            Mode::Autoregressive => model::Mode::Autoregressive,
-            Mode::Sequential => model::Mode::Sequential,
-        },
-        feature_dimension: parameters.feature_dimension() as u16,
-        number_sets: 0,
-        depth,
-    };
-    let mut bytes = header.to_bytes().to_vec();
-    let layers = parameters.layers.iter().flat_map(|layer| layer.p.iter().chain(&layer.q));
-    for x in [gamma, lambda].iter().chain(layers) {
-        bytes.extend(x.to_le_bytes());
-    }
-    bytes.extend(model::crc32(&bytes).to_le_bytes());
-    Ok(bytes)
+    compute::stored::to_bytes(parameters, depth, attention, gamma).doing("the model")
 }
 
-/// What a model stores.
-/// Errors: [`Error::Usage`] naming what is wrong with the model.
-pub fn stored<const D: usize, const K: usize, const C: usize, A: attention::Attention<f32, K>>(
-    model: Result<Model<f32, D, K, C, A>, ictd_core::Error>,
-) -> Result<Vec<u8>, Error> {
-    let model = model.doing("the model")?;
-    let mut bytes = vec![0; model.byte_len()];
-    model.write(&mut bytes).doing("the model")?;
-    Ok(bytes)
-}
-
-/// The file meant by a path: itself, or the first of the known names in a folder.
+/// Returns the file meant by a path: itself, or the first of the known names in a folder.
 fn file_of(path: &Path) -> Result<PathBuf, FormatError> {
     if !files::is_folder(path) {
         return Ok(path.to_owned());
@@ -449,6 +318,6 @@ fn from_npz(file: &Path, point: Option<usize>) -> Result<ModelFile, FormatError>
         return Err(Problem::entry("--log-point", point, accepted).in_file(file));
     };
     let parameters = log.parameters(chosen, &settings).map_err(|e| e.in_file(&beside))?;
-    parameters.check().map_err(|e| e.in_file(file))?;
+    parameters::check(&parameters).map_err(|e| e.in_file(file))?;
     Ok(ModelFile { parameters, log: Some(log), point })
 }

@@ -1,19 +1,19 @@
 //! How this program is called, in what it tells its user to type, and what it shows of anybody's text.
 
-/// A command line: the program's name before the arguments, which are words for a shell already.
+/// Returns a command line: the program's name before the arguments, which are words for a shell already.
 pub fn call(arguments: &str) -> String {
     // `cargo run` says so in the environment.
     let cargo = std::env::var_os("CARGO").is_some();
     format!("{} {arguments}", if cargo { "cargo run -p host --" } else { "ictd" })
 }
 
-/// A word for a shell.
+/// Returns a word for a shell.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()
     } else if word.chars().any(is_hidden) {
-        // What `printable` would replace, in the notation of bash, zsh and POSIX since 2024.
+        // Characters that `printable` would replace are written in the notation of bash, zsh and POSIX since 2024.
         let byte = |b: u8| match b {
             b'\'' | b'\\' => format!("\\{}", b as char),
             b' '..=b'~' => char::from(b).to_string(),

@@ -1,32 +1,14 @@
 //! The comparison rule, and a computation's way through every scalar.
 
 use crate::golden::{Case, Family, INFORMATIONAL};
-use ictd_core::scalar::{Lanes4, Lanes8, Lanes16, Real, Scalar};
+use ictd_core::scalar::{Lanes8, Real, Scalar};
 use std::collections::BTreeSet;
 
-/// How a family's outputs come from its inputs, in any scalar.
-pub trait Computation: Sync {
-    /// All expected fields of a case, from inputs read by [`crate::load`] (and its relatives) with
-    /// the given `first_lane`.
-    fn run<S: Scalar>(&self, case: &Case, first_lane: usize) -> Outputs<S>;
+/// Computes all expected fields of a case from inputs read by [`crate::load`] (and its relatives) with the given
+/// first lane.
+pub type Computation<S> = fn(&Case, usize) -> Outputs<S>;
 
-    /// True if `run` is compiled for lanes of every width; else for eight lanes only, since each
-    /// width is compiled anew.
-    const EVERY_WIDTH: bool = false;
-
-    /// True if `run` is compiled for the case's shape in lanes too.
-    fn has_lanes(&self, _case: &Case) -> bool {
-        true
-    }
-}
-
-/// As [`Computation`], for what lanes cannot do.
-pub trait RealComputation: Sync {
-    /// All expected fields of a case.
-    fn run<R: Real>(&self, case: &Case) -> Outputs<R>;
-}
-
-/// What a computation reports: fields, each in one or more forms (literal, streaming, ..).
+/// The report of a computation: fields, each in one or more forms (literal, streaming, ..).
 #[derive(Clone, Debug)]
 pub struct Outputs<S: Scalar> {
     fields: Vec<Output<S>>,
@@ -41,16 +23,11 @@ struct Output<S: Scalar> {
     stated_tolerance: Option<f64>,
 }
 
-impl<S: Scalar> Default for Outputs<S> {
-    fn default() -> Self {
-        Outputs { fields: Vec::new() }
-    }
-}
-
 impl<S: Scalar> Outputs<S> {
-    /// Nothing yet.
+    /// Returns an empty report.
+    #[expect(clippy::new_without_default, reason = "a report has no other default")]
     pub fn new() -> Self {
-        Self::default()
+        Outputs { fields: Vec::new() }
     }
 
     /// Reports a field in one form (a word for messages), flattened row by row.
@@ -80,29 +57,12 @@ impl<S: Scalar> Outputs<S> {
     }
 }
 
-/// The two precisions that the data has tolerances for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Precision {
-    /// Double.
-    F64,
-    /// Single, from inputs rounded to single.
-    F32,
+/// Returns the name of the precision in the data, of `f64` or of `f32` (whose inputs are rounded).
+fn precision<S: Scalar>() -> &'static str {
+    if size_of::<S::Element>() == 8 { "f64" } else { "f32" }
 }
 
-impl Precision {
-    fn of<S: Scalar>() -> Self {
-        if size_of::<S::Element>() == 8 { Precision::F64 } else { Precision::F32 }
-    }
-
-    fn key(self) -> &'static str {
-        match self {
-            Precision::F64 => "f64",
-            Precision::F32 => "f32",
-        }
-    }
-}
-
-/// The error of a field: max |got - want| / max |want|, or max |got| if every `want` is 0. NaN if
+/// Returns the error of a field, max |got - want| / max |want|, or max |got| if every `want` is 0; NaN if
 /// anything is NaN.
 fn error(got: &[f64], want: &[f64]) -> f64 {
     let (mut difference, mut largest) = (0.0f64, 0.0f64);
@@ -119,7 +79,7 @@ fn error(got: &[f64], want: &[f64]) -> f64 {
 /// Compares a computation's outputs with what the case expects. Returns the worst ratio of error to
 /// tolerance; panics with every failure of the case.
 pub fn check_case<R: Real>(case: &Case, outputs: &Outputs<R>) -> f64 {
-    let precision = Precision::of::<R>();
+    let precision = precision::<R>();
     let mut failures = Vec::new();
     let mut compared = BTreeSet::new();
     let mut worst = 0.0f64;
@@ -135,7 +95,7 @@ pub fn check_case<R: Real>(case: &Case, outputs: &Outputs<R>) -> f64 {
             failures.push(format!("{field} ({form}): {} numbers, not {}", got.len(), want.len()));
             continue;
         }
-        match case.tolerance(field, precision.key()).or(*stated_tolerance) {
+        match case.tolerance(field, precision).or(*stated_tolerance) {
             Some(tolerance) => {
                 let err = error(&got, &want);
                 worst = worst.max(err / tolerance);
@@ -158,54 +118,32 @@ pub fn check_case<R: Real>(case: &Case, outputs: &Outputs<R>) -> f64 {
             failures.push(format!("{field} is expected, but nothing computes it"));
         }
     }
-    assert!(
-        failures.is_empty(),
-        "{} in {}:\n  {}",
-        case.label(),
-        precision.key(),
-        failures.join("\n  ")
-    );
+    assert!(failures.is_empty(), "{} in {}:\n  {}", case.label(), precision, failures.join("\n  "));
     worst
 }
 
-/// Runs a family in `f64` and `f32` against its expected fields, and in each lane type against
-/// `f32`, bit for bit. Fails if any case does; reports all that do.
-pub fn check_family(name: &str, computation: &impl Computation) {
-    on_each_case(name, |case| {
-        let worst64 = check_case(case, &computation.run::<f64>(case, 0));
-        let worst32 = check_case(case, &computation.run::<f32>(case, 0));
-        if computation.has_lanes(case) {
-            check_lanes::<Lanes8>(case, computation);
-            check_other_widths(case, computation);
-        }
-        (worst64, worst32)
-    });
-}
-
-fn check_other_widths<C: Computation>(case: &Case, computation: &C) {
-    if const { C::EVERY_WIDTH } {
-        check_lanes::<Lanes4>(case, computation);
-        check_lanes::<Lanes16>(case, computation);
-    }
-}
-
-/// Runs a family in `f64` and `f32` against its expected fields.
-pub fn check_real_family(name: &str, computation: &impl RealComputation) {
-    on_each_case(name, |case| {
-        let worst64 = check_case(case, &computation.run::<f64>(case));
-        (worst64, check_case(case, &computation.run::<f32>(case)))
-    });
-}
-
-fn on_each_case(name: &str, check: impl Fn(&Case) -> (f64, f64) + Sync) {
+/// Runs a family in `f64` and `f32` against its expected fields and, where `in_lanes` has a computation for the
+/// case, in lanes against `f32`, bit for bit. Fails if any case does; reports all that do.
+pub fn check_family(
+    name: &str,
+    in_f64: Computation<f64>,
+    in_f32: Computation<f32>,
+    in_lanes: fn(&Case) -> Option<Computation<Lanes8>>,
+) {
     let family = Family::read(name);
     let mut failed = 0;
     for case in &family.cases {
-        match on_a_large_stack(|| check(case)) {
-            Some((worst64, worst32)) => println!(
-                "{}: worst error / tolerance: f64 {worst64:.3}, f32 {worst32:.3}",
-                case.label()
-            ),
+        let worst = on_a_large_stack(|| {
+            let worst = [check_case(case, &in_f64(case, 0)), check_case(case, &in_f32(case, 0))];
+            if let Some(in_lanes) = in_lanes(case) {
+                check_lanes(case, in_lanes, in_f32);
+            }
+            worst
+        });
+        match worst {
+            Some([f64, f32]) => {
+                println!("{}: worst error / tolerance: f64 {f64:.3}, f32 {f32:.3}", case.label());
+            }
             None => failed += 1,
         }
     }
@@ -222,26 +160,18 @@ pub fn on_a_large_stack<T: Send>(f: impl FnOnce() -> T + Send) -> Option<T> {
     })
 }
 
-/// Each lane of S is bit for bit `f32` on that lane's inputs.
-fn check_lanes<S: Scalar<Element = f32>>(case: &Case, computation: &impl Computation) {
-    let wide = computation.run::<S>(case, 0);
-    for lane in 0..S::LANES {
-        let alone = computation.run::<f32>(case, lane);
+/// Checks that each lane is bit for bit `f32` on that lane's inputs.
+fn check_lanes(case: &Case, in_lanes: Computation<Lanes8>, in_f32: Computation<f32>) {
+    let wide = in_lanes(case, 0);
+    for lane in 0..Lanes8::LANES {
+        let alone = in_f32(case, lane);
         assert_eq!(wide.fields.len(), alone.fields.len(), "{}", case.label());
-        for (w, a) in wide.fields.iter().zip(&alone.fields) {
-            assert_eq!(w.values.len(), a.values.len(), "{}: {}", case.label(), w.field);
-            for (i, (x, y)) in w.values.iter().zip(&a.values).enumerate() {
-                assert_eq!(
-                    x.lane(lane).to_bits(),
-                    y.to_bits(),
-                    "{}: lane {lane} of {}: {} ({})[{i}] is {:e}, f32 alone {y:e}",
-                    case.label(),
-                    S::LANES,
-                    w.field,
-                    w.form,
-                    x.lane(lane),
-                );
-            }
+        for (Output { field, form, values, .. }, alone) in wide.fields.iter().zip(&alone.fields) {
+            let of_lane: Vec<f32> = values.iter().map(|x| x.lane(lane)).collect();
+            let same = of_lane.len() == alone.values.len()
+                && of_lane.iter().zip(&alone.values).all(|(x, y)| x.to_bits() == y.to_bits());
+            let label = case.label();
+            assert!(same, "{label}: lane {lane}: {field} ({form}): {of_lane:?} {:?}", alone.values);
         }
     }
 }
@@ -283,16 +213,12 @@ mod tests {
     }
 
     #[test]
-    fn each_precision_has_its_tolerance() {
+    fn tolerances_are_those_of_the_precision_and_other_fields_are_exact() {
         assert!(!fails(&outputs::<f64>([1.003, -4.0], &[3.0, 5.0])));
         assert!(fails(&outputs::<f64>([1.005, -4.0], &[3.0, 5.0])));
         assert!(!fails(&outputs::<f32>([1.03, -4.0], &[3.0, 5.0])));
         assert!(fails(&outputs::<f32>([1.05, -4.0], &[3.0, 5.0])));
         assert!(fails(&outputs::<f64>([f64::NAN, -4.0], &[3.0, 5.0])));
-    }
-
-    #[test]
-    fn a_field_without_tolerance_is_exact() {
         assert!(fails(&outputs::<f64>([1.0, -4.0], &[3.0, 5.0 + 1e-15])));
         assert!(fails(&outputs::<f64>([1.0, -4.0], &[3.0])));
     }

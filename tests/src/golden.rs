@@ -26,7 +26,7 @@ pub const INFORMATIONAL: [(&str, &str); 3] = [
     ("invariant_set", "iterates_max_departure_from_structure"),
 ];
 
-/// The folder of golden data: `ICTD_GOLDEN` if set, else `golden` in this package.
+/// Returns the folder of golden data: `ICTD_GOLDEN` if set, else `golden` in this package.
 pub fn folder() -> PathBuf {
     match std::env::var_os("ICTD_GOLDEN") {
         Some(folder) => {
@@ -50,9 +50,7 @@ fn own_folder() -> PathBuf {
 /// One golden file.
 #[derive(Debug)]
 pub struct Family {
-    /// Its name, also the file's.
-    pub name: String,
-    /// Its cases.
+    /// Its cases, one at least.
     pub cases: Vec<Case>,
 }
 
@@ -86,24 +84,24 @@ impl Family {
         if name == OWN_FAMILY && !path.is_file() {
             path = own_folder().join(file);
         }
-        let text = std::fs::read_to_string(&path)
-            .unwrap_or_else(|e| panic!("golden family {name}: {}: {e}", path.display()));
-        let json: Value = serde_json::from_str(&text)
-            .unwrap_or_else(|e| panic!("golden family {name}: {}: {e}", path.display()));
-        assert_eq!(json["family"], name, "{} holds another family", path.display());
-        let cases: Vec<Case> = json["cases"]
-            .as_array()
-            .unwrap_or_else(|| panic!("{}: no list of cases", path.display()))
-            .iter()
-            .map(|case| Case::from_json(name, case))
-            .collect();
-        assert!(!cases.is_empty(), "{}: no case", path.display());
-        Family { name: name.into(), cases }
+        let wrong =
+            |what: &str| -> ! { panic!("golden family {name}: {}: {what}", path.display()) };
+        let text = std::fs::read_to_string(&path).unwrap_or_else(|e| wrong(&e.to_string()));
+        let json: Value = serde_json::from_str(&text).unwrap_or_else(|e| wrong(&e.to_string()));
+        if json["family"] != name {
+            wrong("another family");
+        }
+        match json["cases"].as_array() {
+            Some(cases) if !cases.is_empty() => {
+                Family { cases: cases.iter().map(|case| Case::from_json(name, case)).collect() }
+            }
+            _ => wrong("no case"),
+        }
     }
 }
 
 impl Case {
-    /// One case of a family; panics, saying what is wrong, unless it has the documented parts.
+    /// Reads one case of a family. Panics, saying what is wrong, unless it has the documented parts.
     pub fn from_json(family: &str, json: &Value) -> Case {
         let name = json["name"].as_str().expect("a case has a name").to_string();
         let object = |key: &str| match &json[key] {
@@ -124,24 +122,18 @@ impl Case {
         }
         // The shapes stand in the file a second time: what was parsed must have them.
         for (key, shape) in object("shapes") {
-            let shape: Vec<usize> = shape
-                .as_array()
-                .expect("a shape is a list")
-                .iter()
-                .map(|n| n.as_u64().expect("a length is a count") as usize)
-                .collect();
             let array = match key.split_once('.') {
                 Some(("inputs", field)) => case.input(field),
                 Some(("expected", field)) => case.expected(field),
                 _ => panic!("{}: shape of an unknown field {key}", case.label()),
             };
-            let entries: usize = shape.iter().product();
+            let entries: usize = Array::read(&shape).indices().iter().product();
             assert_eq!(array.data.len(), entries, "{}: shape of {key}", case.label());
         }
         case
     }
 
-    /// family/name, for messages.
+    /// Returns family/name, for messages.
     pub fn label(&self) -> String {
         format!("{}/{}", self.family, self.name)
     }
@@ -150,25 +142,27 @@ impl Case {
         map.get(name).unwrap_or_else(|| panic!("{}: no {kind} {name}", self.label()))
     }
 
-    /// A parameter that is a count, such as d, n, L.
+    fn parameter<'a, T>(&'a self, name: &str, read: fn(&'a Value) -> Option<T>) -> T {
+        let value = self.field(&self.params, "parameter", name);
+        read(value).unwrap_or_else(|| panic!("{}: {name} is {value}", self.label()))
+    }
+
+    /// Returns a parameter that is a count, such as d, n, L.
     pub fn count(&self, name: &str) -> usize {
-        let value = self.field(&self.params, "parameter", name);
-        value.as_u64().unwrap_or_else(|| panic!("{}: {name} is {value}", self.label())) as usize
+        self.parameter(name, Value::as_u64) as usize
     }
 
-    /// A parameter that is a number.
+    /// Returns a parameter that is a number.
     pub fn number(&self, name: &str) -> f64 {
-        let value = self.field(&self.params, "parameter", name);
-        value.as_f64().unwrap_or_else(|| panic!("{}: {name} is {value}", self.label()))
+        self.parameter(name, Value::as_f64)
     }
 
-    /// A parameter that is a word.
+    /// Returns a parameter that is a word.
     pub fn word(&self, name: &str) -> &str {
-        let value = self.field(&self.params, "parameter", name);
-        value.as_str().unwrap_or_else(|| panic!("{}: {name} is {value}", self.label()))
+        self.parameter(name, Value::as_str)
     }
 
-    /// A parameter that is a list of numbers.
+    /// Returns a parameter that is a list of numbers.
     pub fn list(&self, name: &str) -> Vec<f64> {
         Array::read(self.field(&self.params, "parameter", name)).data
     }
@@ -178,7 +172,7 @@ impl Case {
         self.inputs.contains_key(name)
     }
 
-    /// An input array.
+    /// Returns an input array.
     pub fn input(&self, name: &str) -> Array {
         Array::read(self.field(&self.inputs, "input", name))
     }
@@ -188,17 +182,17 @@ impl Case {
         self.expected.contains_key(name)
     }
 
-    /// An expected array.
+    /// Returns an expected array.
     pub fn expected(&self, name: &str) -> Array {
         Array::read(self.field(&self.expected, "expected field", name))
     }
 
-    /// The names of all expected fields.
+    /// Returns the names of all expected fields.
     pub fn expected_fields(&self) -> impl Iterator<Item = &str> {
         self.expected.keys().map(String::as_str)
     }
 
-    /// The tolerance of a field for `f64` or `f32`; none if the field is exact or informational.
+    /// Returns the tolerance of a field for `f64` or `f32`; none if the field is exact or informational.
     pub fn tolerance(&self, name: &str, precision: &str) -> Option<f64> {
         let entry = self.tol.get(name)?;
         let tolerance = entry[precision].as_f64();
@@ -224,7 +218,7 @@ impl Array {
         }
     }
 
-    /// The numbers as indices or counts; panics if one is none.
+    /// Returns the numbers as indices or counts; panics if one is none.
     pub fn indices(&self) -> Vec<usize> {
         let index = |&x: &f64| {
             assert!(x >= 0.0 && x == x.trunc(), "{x} is no index");

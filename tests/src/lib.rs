@@ -2,7 +2,7 @@
 //!
 //! This library reads the golden data and holds the one comparison rule. A family's test says how
 //! its outputs are computed, generic over the scalar ([`Computation`]), and
-//! [`check_family`] runs it in `f64`, in `f32` and in every lane type:
+//! [`check_family`] runs it in `f64`, in `f32` and in lanes:
 //!
 //! * each expected field lies within the tolerance that the data gives for that scalar, in every form
 //!   the computation reports (literal, streaming, ..);
@@ -17,10 +17,7 @@ mod check;
 mod golden;
 mod shapes;
 
-pub use check::{Computation, Outputs, Precision, RealComputation, check_case, check_family};
-pub use check::{check_real_family, on_a_large_stack};
+pub use check::{Computation, Outputs, check_case, check_family, on_a_large_stack};
 pub use golden::{Array, Case, FAMILIES, Family, INFORMATIONAL, OWN_FAMILY, folder};
-pub use shapes::{MAX_CONTEXT, MAX_LAYERS, layers, load, load_vectors, matrices, matrix, vector};
-pub use shapes::{
-    MAX_LANE_DIMENSION, column_maps, columns, columns_of, row_major, rows, transformer, values,
-};
+pub use shapes::{MAX_CONTEXT, MAX_LAYERS, has_lanes, layers, load, matrices, prompt, vector};
+pub use shapes::{columns, columns_of, row_major, rows, transformer, vectors};

@@ -19,7 +19,7 @@ use ictd_core::signal::Signal;
 use ictd_core::value_function::{BoundedValueFunction, ValueFunction};
 use ictd_core::{Error, Model, StoredError, UniversalModel};
 
-/// What a call came to. After all but ICTD_STATUS_OK whatever the call would have written is as it was.
+/// The result of a call. After every result but ICTD_STATUS_OK the call has written nothing.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ictd_status {

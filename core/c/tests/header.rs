@@ -3,7 +3,7 @@
 use cbindgen::{Builder, Config, DocumentationStyle, EnumConfig, Language, RenameRule, Style};
 use std::{env, fs};
 
-/// What a reader of the header must know.
+/// The header's first lines, for its reader.
 const HEAD: &str = "\
 /* ictd: transformers that learn temporal-difference methods in context.
  *

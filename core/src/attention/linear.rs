@@ -1,7 +1,7 @@
-use super::{Attention, AttentionKind};
+use super::{Attention, AverageReward};
 use crate::error::Error;
-use crate::layer::Layer;
-use crate::linalg::{add_scaled, dot, mul_vector, zeros};
+use crate::layer::{Layer, TwoHeadLayer};
+use crate::linalg::{add_scaled, dot, mul, mul_vector, zeros};
 use crate::mask::{Mask, MeanCentred, Td0, TdLambda};
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
@@ -12,18 +12,7 @@ use nalgebra::SMatrix;
 macro_rules! linear_attention {
     ($($mask:ty)*) => {$(
         impl<S: Scalar, const K: usize> Attention<S, K> for $mask {
-            type Layer = Layer<S, K>;
-            const KIND: AttentionKind = AttentionKind::Linear;
-
-            fn of_trace_decay(lambda: S) -> Result<Self, Error> {
-                Mask::of_lambda(lambda)
-            }
-
-            fn trace_decay(&self) -> S {
-                Mask::lambda(self)
-            }
-
-            /// Eq. "Z_l update": Z + (1/n) P Z M (Z^T Q Z).
+            /// Computes eq. "Z_l update": Z + (1/n) P Z M (Z^T Q Z).
             fn apply<const N: usize>(
                 &self,
                 layer: &Layer<S, K>,
@@ -40,9 +29,26 @@ macro_rules! linear_attention {
 
 linear_attention!(Td0 TdLambda<S> MeanCentred);
 
-/// Z M (Z^T Q Z), column by column: sum_r (Z M)_r (z_r^T Q z_c). The last column of the result is
+impl<S: Scalar, const K: usize> Attention<S, K> for AverageReward {
+    /// Computes eq. "Z two-head update":
+    /// Z + (1/n) W \[LinAttn(Z; P1, Q1, M1); LinAttn(Z; P2, Q2, M2)\].
+    fn apply<const N: usize>(
+        &self,
+        layer: &TwoHeadLayer<S, K>,
+        prompt: &mut Prompt<S, K, N>,
+    ) -> Result<(), Error> {
+        let inverse_len = prompt.inverse_len()?;
+        let head1 = attend(&MeanCentred, &layer.q1, prompt);
+        let head2 = attend(&Td0, &layer.q2, prompt);
+        prompt.add_columns(inverse_len, &mul(&layer.w1, &layer.p1), &head1);
+        prompt.add_columns(inverse_len, &mul(&layer.w2, &layer.p2), &head2);
+        Ok(())
+    }
+}
+
+/// Computes Z M (Z^T Q Z), column by column: sum_r (Z M)_r (z_r^T Q z_c). The last column of the result is
 /// the query's.
-pub(super) fn attend<S: Scalar, const K: usize, const N: usize>(
+fn attend<S: Scalar, const K: usize, const N: usize>(
     mask: &impl Mask<S>,
     q: &SMatrix<S, K, K>,
     prompt: &Prompt<S, K, N>,
@@ -60,7 +66,7 @@ pub(super) fn attend<S: Scalar, const K: usize, const N: usize>(
     out
 }
 
-/// Z M: column r is the sum of Z's columns weighted by M's column r (the query's column is 0).
+/// Computes Z M: column r is the sum of Z's columns weighted by M's column r (the query's column is 0).
 fn masked<S: Scalar, const K: usize, const N: usize>(
     mask: &impl Mask<S>,
     prompt: &Prompt<S, K, N>,

@@ -4,19 +4,19 @@
 //! streaming form (see [`crate::transformer`]) is tested against, and for softmax attention the only
 //! form.
 
-mod average_reward;
 mod linear;
 mod softmax;
 
 pub use crate::mask::{Mask, MeanCentred, Td0, TdLambda};
-pub use average_reward::AverageReward;
+pub use crate::model::AverageReward;
 pub use softmax::SoftmaxAttention;
 
 use crate::error::Error;
 use crate::layer::LayerParameters;
+use crate::model::{Model, StoredAttention};
 use crate::prompt::Prompt;
-use crate::scalar::Scalar;
-use core::fmt::Debug;
+use crate::scalar::{Real, Scalar};
+use crate::transformer::Transformer;
 
 /// An attention mechanism: what a layer with its parameters does to a prompt.
 ///
@@ -41,25 +41,8 @@ use core::fmt::Debug;
 /// assert_eq!(softmax.query(), &SVector::from([1.5, 1.0])); // both columns score 1
 /// # Ok::<(), ictd_core::Error>(())
 /// ```
-pub trait Attention<S: Scalar, const K: usize>: Copy + Debug + PartialEq {
-    /// The parameters of a layer.
-    type Layer: LayerParameters<Scalar = S>;
-
-    /// What a stored model says of its attention.
-    const KIND: AttentionKind;
-
-    /// The attention whose mask has this trace decay; one without a trace takes 0 alone.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `lambda`.
-    fn of_trace_decay(lambda: S) -> Result<Self, Error>;
-
-    /// The trace decay lambda of the mask, 0 without a trace.
-    fn trace_decay(&self) -> S {
-        S::ZERO
-    }
-
-    /// Z <- Z + (1/n) Attn(Z; theta_l), in place.
+pub trait Attention<S: Scalar, const K: usize>: StoredAttention<S, K> {
+    /// Updates Z <- Z + (1/n) Attn(Z; theta_l), in place.
     ///
     /// # Errors
     /// [`Error::Empty`] if the prompt has no context.
@@ -70,16 +53,50 @@ pub trait Attention<S: Scalar, const K: usize>: Copy + Debug + PartialEq {
     ) -> Result<(), Error>;
 }
 
-/// The attention mechanisms, as a stored model names them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[repr(u8)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum AttentionKind {
-    /// Linear, under a [`Mask`]: constant memory, a value function in one pass.
-    Linear = 1,
-    /// [`SoftmaxAttention`]: needs all columns of the prompt.
-    Softmax = 2,
-    /// The two linear heads of the average-reward setting, [`AverageReward`].
-    TwoHead = 3,
+impl<L: LayerParameters, const C: usize> Transformer<L, C> {
+    /// Runs the literal forward pass on all columns: applies each layer to the prompt and shows Z_1 to
+    /// Z_L to `observe_layer`.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] if the prompt has no context.
+    pub fn forward<const K: usize, const N: usize>(
+        &self,
+        prompt: &mut Prompt<L::Scalar, K, N>,
+        attention: &impl Attention<L::Scalar, K, Layer = L>,
+        mut observe_layer: impl FnMut(&Prompt<L::Scalar, K, N>),
+    ) -> Result<(), Error> {
+        for layer in self.pass() {
+            attention.apply(layer, prompt)?;
+            observe_layer(prompt);
+        }
+        Ok(())
+    }
+
+    /// Returns TF_L(Z_0) by the literal forward pass (eq. "tf output convention").
+    ///
+    /// # Errors
+    /// [`Error::Empty`] if the prompt has no context.
+    pub fn value<const K: usize, const N: usize>(
+        &self,
+        prompt: &Prompt<L::Scalar, K, N>,
+        attention: &impl Attention<L::Scalar, K, Layer = L>,
+    ) -> Result<L::Scalar, Error> {
+        let mut prompt = prompt.clone();
+        self.forward(&mut prompt, attention, |_| ())?;
+        Ok(prompt.output())
+    }
+}
+
+impl<R: Real, const D: usize, const K: usize, const C: usize, A: Attention<R, K>>
+    Model<R, D, K, C, A>
+{
+    /// Returns TF_L(Z_0), the value of the prompt's query, by the literal forward pass of the model's
+    /// attention (eq. "tf output convention").
+    ///
+    /// # Errors
+    /// [`Error::Empty`] if the prompt has no context, [`Error::NonFinite`] if the layers blow up.
+    pub fn value<const N: usize>(&self, prompt: &Prompt<R, K, N>) -> Result<R, Error> {
+        let value = self.transformer().value(prompt, self.attention())?;
+        if value.is_finite() { Ok(value) } else { Err(Error::NonFinite { parameter: "value" }) }
+    }
 }

@@ -1,9 +1,11 @@
-use super::{Attention, AttentionKind};
+use super::Attention;
 use crate::error::Error;
 use crate::layer::Layer;
 use crate::linalg::{add_scaled, dot, scale, transpose_mul_vector, zeros};
+use crate::model::{AttentionKind, StoredAttention};
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
+use nalgebra::SVector;
 
 /// Softmax attention (App. "Nonlinear Attention"): Attn(Z; P, Q) = P Z M softmax(Z^T Q Z), with
 /// TD(0)'s mask and the softmax over each row of the scores, as paper and authors' code have it:
@@ -16,15 +18,17 @@ use crate::scalar::Scalar;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct SoftmaxAttention;
 
-impl<S: Scalar, const K: usize> Attention<S, K> for SoftmaxAttention {
+impl<S: Scalar, const K: usize> StoredAttention<S, K> for SoftmaxAttention {
     type Layer = Layer<S, K>;
     const KIND: AttentionKind = AttentionKind::Softmax;
 
     fn of_trace_decay(lambda: S) -> Result<Self, Error> {
         crate::mask::only_zero(lambda, SoftmaxAttention)
     }
+}
 
-    /// Z + (1/n) P Z M softmax(Z^T Q Z).
+impl<S: Scalar, const K: usize> Attention<S, K> for SoftmaxAttention {
+    /// Computes Z + (1/n) P Z M softmax(Z^T Q Z).
     fn apply<const N: usize>(
         &self,
         layer: &Layer<S, K>,
@@ -32,15 +36,13 @@ impl<S: Scalar, const K: usize> Attention<S, K> for SoftmaxAttention {
     ) -> Result<(), Error> {
         let inverse_len = prompt.inverse_len()?;
         let mut attended = prompt.clone();
-        for column in attended.columns_mut() {
-            *column = zeros();
-        }
+        attended.columns_mut().for_each(|column| *column = zeros());
         for z_r in prompt.context() {
             // Row r of Z^T Q Z is (Q^T z_r)^T Z.
-            let key = transpose_mul_vector(&layer.q, z_r);
-            let row = softmax_row::<S, K, N>(&key, prompt);
-            for (c, column) in attended.columns_mut().enumerate() {
-                add_scaled(column, row.weight(c), z_r);
+            let (context, query) = softmax_row(&transpose_mul_vector(&layer.q, z_r), prompt);
+            let weights = context[..prompt.context_len()].iter().chain([&query]);
+            for (weight, column) in weights.zip(attended.columns_mut()) {
+                add_scaled(column, *weight, z_r);
             }
         }
         prompt.add_columns(inverse_len, &layer.p, &attended);
@@ -48,44 +50,26 @@ impl<S: Scalar, const K: usize> Attention<S, K> for SoftmaxAttention {
     }
 }
 
-/// One row of softmax(Z^T Q Z): a weight for each context column and one for the query's.
-pub(crate) struct SoftmaxRow<S: Scalar, const N: usize> {
-    pub(crate) context: [S; N],
-    pub(crate) query: S,
-    n: usize,
-}
-
-impl<S: Scalar, const N: usize> SoftmaxRow<S, N> {
-    pub(crate) fn weight(&self, c: usize) -> S {
-        if c < self.n { self.context[c] } else { self.query }
-    }
-}
-
-/// softmax of the scores <key, z_c> over the columns c of Z, shifted by their maximum, as powers of 2.
-pub(crate) fn softmax_row<S: Scalar, const K: usize, const N: usize>(
-    key: &nalgebra::SVector<S, K>,
+/// Returns the softmax of the scores <key, z_c> over the columns c of Z, shifted by their maximum, as powers of 2: a
+/// weight for each context column and one for the query's.
+fn softmax_row<S: Scalar, const K: usize, const N: usize>(
+    key: &SVector<S, K>,
     prompt: &Prompt<S, K, N>,
-) -> SoftmaxRow<S, N> {
-    let n = prompt.context_len();
+) -> ([S; N], S) {
     let key = &scale(S::from_f64(core::f64::consts::LOG2_E), key);
-    let query = dot(key, prompt.query());
-    let mut row = SoftmaxRow { context: [S::ZERO; N], query, n };
+    let (mut weights, mut query) = ([S::ZERO; N], dot(key, prompt.query()));
+    let context = &mut weights[..prompt.context_len()];
     let mut highest = query;
-    for (score, z_c) in row.context.iter_mut().zip(prompt.context()) {
+    for (score, z_c) in context.iter_mut().zip(prompt.context()) {
         *score = dot(key, z_c);
         highest = highest.max(*score);
     }
     let mut total = S::ZERO;
-    for score in &mut row.context[..n] {
+    for score in context.iter_mut().chain([&mut query]) {
         *score = (*score - highest).exp2();
         total += *score;
     }
-    row.query = (row.query - highest).exp2();
-    total += row.query;
     let normalisation = S::ONE / total;
-    for score in &mut row.context[..n] {
-        *score *= normalisation;
-    }
-    row.query *= normalisation;
-    row
+    context.iter_mut().chain([&mut query]).for_each(|score| *score *= normalisation);
+    (weights, query)
 }

@@ -18,7 +18,7 @@ pub struct Forgetting<S: Scalar = f32> {
 }
 
 impl<S: Scalar> Forgetting<S> {
-    /// A retention in (0, 1).
+    /// Returns a retention in (0, 1).
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `retention`.
@@ -35,15 +35,14 @@ impl<S: Scalar> Forgetting<S> {
         Ok(Forgetting { retention: check_lanes(retention, "retention", fits, "(0, 1)")? })
     }
 
-    /// The factor by which the past shrinks with each transition.
+    /// Returns the factor by which the past shrinks with each transition.
     pub fn retention(&self) -> S {
         self.retention
     }
 }
 
 impl<S: Scalar> Window<S> for Forgetting<S> {
-    type Sums<M: Mask<S>, const D: usize, const C: usize> =
-        DecayingSums<M::State<Token<S, D, C>>, M::Beside<D, C>, D, C, S>;
+    type Sums<M: Mask<S>, const D: usize, const C: usize> = DecayingSums<S, M, D, C>;
     const CODE: u8 = 2;
 
     fn retention(&self) -> S {
@@ -57,17 +56,17 @@ impl<S: Scalar> Window<S> for Forgetting<S> {
 
 /// The sums of a forgetting context: G <- retention G + left right^T.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct DecayingSums<T, B, const D: usize, const C: usize, S> {
-    state: T,
+pub struct DecayingSums<S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
+    state: M::State<Token<S, D, C>>,
     largest_reward: LargestReward<S, C>,
-    moments: Moments<S, B, D, C>,
+    moments: Moments<S, M::Beside<D, C>, D, C>,
     /// The sum of the weights.
     weight: S,
     len: u64,
 }
 
 impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
-    for DecayingSums<M::State<Token<S, D, C>>, M::Beside<D, C>, D, C, S>
+    for DecayingSums<S, M, D, C>
 {
     const EMPTY: Self = DecayingSums {
         state: Vector::ZERO,

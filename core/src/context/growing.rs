@@ -5,7 +5,6 @@ use super::{Entries, Sums, Window};
 use crate::error::Error;
 use crate::mask::{Mask, State, Vector};
 use crate::scalar::Scalar;
-use crate::second_moments::Beside;
 use crate::transition::Token;
 
 /// Every transition counts, equally.
@@ -30,25 +29,21 @@ const BLOCK: u16 = 256;
 /// A full block goes into the total column by column, one with each of the next terms: a device
 /// has a deadline for every term, and no term takes much longer than the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BlockedSums<T, B, const D: usize, const C: usize, S> {
-    state: T,
+pub struct BlockedSums<S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
+    state: M::State<Token<S, D, C>>,
     largest_reward: LargestReward<S, C>,
-    total: Moments<S, B, D, C>,
-    error: Moments<S, B, D, C>,
+    total: Moments<S, M::Beside<D, C>, D, C>,
+    error: Moments<S, M::Beside<D, C>, D, C>,
     /// The open block, and what is left of the full one: its first `columns_left` columns, the
     /// others are 0. `swapped` says that the full one comes first. The sum is that of all four.
-    blocks: [Moments<S, B, D, C>; 2],
+    blocks: [Moments<S, M::Beside<D, C>, D, C>; 2],
     swapped: bool,
     in_block: u16,
     columns_left: u16,
     len: u64,
 }
 
-impl<T, B, const D: usize, const C: usize, S> BlockedSums<T, B, D, C, S>
-where
-    S: Scalar,
-    B: Beside<S, D, C>,
-{
+impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> BlockedSums<S, M, D, C> {
     /// Moves column j of the full block into the total.
     #[cold]
     #[inline(never)]
@@ -69,10 +64,8 @@ macro_rules! sum {
     }};
 }
 
-impl<T, B, const D: usize, const C: usize, S> Entry<S, D> for BlockedSums<T, B, D, C, S>
-where
-    S: Scalar,
-    B: Beside<S, D, C>,
+impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Entry<S, D>
+    for BlockedSums<S, M, D, C>
 {
     #[inline(always)]
     fn column(&self, column: (Block, usize), cumulant: usize) -> Token<S, D, 1> {
@@ -98,8 +91,7 @@ where
 }
 
 impl<S: Scalar> Window<S> for Growing {
-    type Sums<M: Mask<S>, const D: usize, const C: usize> =
-        BlockedSums<M::State<Token<S, D, C>>, M::Beside<D, C>, D, C, S>;
+    type Sums<M: Mask<S>, const D: usize, const C: usize> = BlockedSums<S, M, D, C>;
     const CODE: u8 = 1;
 
     fn of_retention(_: S) -> Result<Self, Error> {
@@ -108,7 +100,7 @@ impl<S: Scalar> Window<S> for Growing {
 }
 
 impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
-    for BlockedSums<M::State<Token<S, D, C>>, M::Beside<D, C>, D, C, S>
+    for BlockedSums<S, M, D, C>
 {
     const EMPTY: Self = {
         assert!(2 * D + C < BLOCK as usize, "too many features and cumulants: 2 D + C < 256");

@@ -7,7 +7,7 @@ use crate::vector::Vector;
 pub struct LargestReward<S, const C: usize>([S; C]);
 
 impl<S: Scalar, const C: usize> LargestReward<S, C> {
-    /// Takes rewards in.
+    /// Takes in the rewards of a transition.
     #[inline(always)]
     pub(super) fn take(&mut self, rewards: &[S; C]) {
         for m in 0..C {
@@ -23,7 +23,7 @@ impl<S: Scalar, const C: usize> LargestReward<S, C> {
         }
     }
 
-    /// That of a cumulant.
+    /// Returns the largest size of a cumulant.
     pub fn of(&self, cumulant: usize) -> S {
         self.0.get(cumulant).copied().unwrap_or(S::ZERO)
     }

@@ -114,7 +114,7 @@ use crate::transition::{FeatureVector, Token, Transition};
 use core::fmt::Debug;
 use nalgebra::SMatrix;
 
-/// What a context remembers of a stream: [`Growing`], [`Forgetting`] or [`Sliding`].
+/// The part of a stream that a context remembers: [`Growing`], [`Forgetting`] or [`Sliding`].
 pub trait Window<S: Scalar>: Copy + Debug + PartialEq {
     /// Its sums under a mask, for D features and C cumulants.
     type Sums<M: Mask<S>, const D: usize, const C: usize>: Sums<S, M, D, C>;
@@ -125,12 +125,12 @@ pub trait Window<S: Scalar>: Copy + Debug + PartialEq {
     /// How many transitions it holds; 0 if it does not keep them.
     const CAPACITY: u32 = 0;
 
-    /// The factor by which the past shrinks with each transition.
+    /// Returns the factor by which the past shrinks with each transition.
     fn retention(&self) -> S {
         S::ONE
     }
 
-    /// The window with this retention, as a stored context has it.
+    /// Returns the window with this retention, as a stored context has it.
     ///
     /// # Errors
     /// As [`Forgetting::new`]; none for the others.
@@ -150,13 +150,13 @@ pub trait Sums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     /// An episode has ended: the trace starts again.
     fn end_episode(&mut self);
 
-    /// How many transitions they stand for.
+    /// Returns how many transitions they stand for.
     fn transitions(&self) -> u64;
 
-    /// The sum of the transitions' weights.
+    /// Returns the sum of the transitions' weights.
     fn weight(&self) -> S;
 
-    /// The largest rewards among them.
+    /// Returns the largest rewards among them.
     fn largest_reward(&self) -> LargestReward<S, C>;
 
     /// Reads G(gamma) of a cumulant.
@@ -166,18 +166,18 @@ pub trait Sums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     fn fields(&mut self, visit: &mut impl Visit<S>);
 }
 
-/// What a statistic G, (K, K), is read into.
+/// A receiver of the entries of a statistic G, (K, K).
 pub trait Entries<S: Scalar, const D: usize> {
-    /// What comes of it.
+    /// The result.
     type Output;
 
-    /// Takes what it wants of G.
+    /// Takes the entries that it wants from G.
     fn take(self, read: &Read<'_, S, impl Entry<S, D>>) -> Self::Output;
 }
 
-/// What takes G block by block.
+/// A receiver of G, block by block.
 trait Blocks<S> {
-    /// False for a block that it leaves.
+    /// Returns false for a block that it does not want.
     fn wants(&self, row: Block, column: Block) -> bool;
 
     /// The entry at a row and a column.
@@ -215,7 +215,7 @@ impl<S, const K: usize> Blocks<S> for Columns<'_, S, K> {
 
 /// The C rewards of a transition: an array, or one number.
 pub trait Rewards<S, const C: usize> {
-    /// The C numbers.
+    /// Returns the C numbers.
     fn to_array(&self) -> [S; C];
 }
 
@@ -268,7 +268,7 @@ where
 }
 
 impl<const D: usize, S: Scalar, const C: usize> Context<D, Td0, Growing, S, C> {
-    /// An empty context of TD(0)'s mask that remembers every transition.
+    /// Returns an empty context of TD(0)'s mask that remembers every transition.
     pub const fn new() -> Self {
         Self::with(Td0, Growing)
     }
@@ -290,7 +290,7 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar> Context<D, M, W, S> {
 }
 
 impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Context<D, M, W, S, C> {
-    /// An empty context of a mask and a window.
+    /// Returns an empty context of a mask and a window.
     pub const fn with(mask: M, window: W) -> Self {
         const {
             assert!(D > 0 && C > 0, "a context has at least one feature and one cumulant");
@@ -298,7 +298,7 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
         Context { mask, window, limit: S::ZERO, sums: W::Sums::<M, D, C>::EMPTY }
     }
 
-    /// The same context, which from now on refuses transitions with a number larger than `limit`: a
+    /// Returns the same context, which from now on refuses transitions with a number larger than `limit`: a
     /// spike of a sensor would outweigh all else that was observed. Without it only what could not be
     /// summed is refused ([`Transition::check`]).
     ///
@@ -398,17 +398,17 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
         self.sums.end_episode();
     }
 
-    /// How many transitions the context stands for: all observed, or those in the window.
+    /// Returns how many transitions the context stands for: all observed, or those in the window.
     pub fn len(&self) -> u64 {
         self.sums.transitions()
     }
 
-    /// True before the first transition.
+    /// Returns true before the first transition.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The sum of the transitions' weights, whose inverse is the 1/n of eq. "Z_l update": the length, but
+    /// Returns the sum of the transitions' weights, whose inverse is the 1/n of eq. "Z_l update": the length, but
     /// for a context that forgets.
     pub fn weight(&self) -> S {
         self.sums.weight()
@@ -427,12 +427,12 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
         self.sums = W::Sums::<M, D, C>::EMPTY;
     }
 
-    /// The mask.
+    /// Returns the mask.
     pub fn mask(&self) -> &M {
         &self.mask
     }
 
-    /// What the context remembers.
+    /// Returns the window.
     pub fn window(&self) -> &W {
         &self.window
     }
@@ -483,7 +483,7 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
         Ok(self.read(gamma, cumulant, out))
     }
 
-    /// Refuses an empty context, and a cumulant that there is none of.
+    /// Refuses an empty context, and a cumulant index that is out of range.
     #[inline(always)]
     pub(crate) fn check_readable(&self, cumulant: usize) -> Result<(), Error> {
         if self.is_empty() {
@@ -502,12 +502,12 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
         self.sums.read(&self.mask, gamma, cumulant, out)
     }
 
-    /// The largest rewards of the context.
+    /// Returns the largest rewards of the context.
     pub fn largest_reward(&self) -> LargestReward<S, C> {
         self.sums.largest_reward()
     }
 
-    /// A step size for which TD on this context converges, or nearly: 1 over the (Frobenius) norm of
+    /// Returns a step size for which TD on this context converges, or nearly: 1 over the (Frobenius) norm of
     /// A = (1/n) sum e (phi - gamma phi')^T. What a model can take depends on the scale of the
     /// features: ten times larger ones need a step size a hundred times smaller.
     ///

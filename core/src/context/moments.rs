@@ -9,14 +9,14 @@ use crate::vector::{Vector, close};
 
 /// G_u = sum left right^T over tokens, column by column: each column has the shape of a token.
 ///
-/// C cumulants share the feature columns, so that it takes (2 D)^2 + C (4 D + 1) numbers. Products of
-/// two different cumulants are nobody's. Under a symmetric mask only the upper triangle is kept; under
-/// another B holds the second moments.
+/// C cumulants share the feature columns, so that it takes (2 D)^2 + C (4 D + 1) numbers. No one needs products
+/// of two different cumulants. Under a symmetric mask only the upper triangle is kept; under another B holds the
+/// second moments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moments<S, B, const D: usize, const C: usize> {
     phi: [Token<S, D, C>; D],
     phi_next: [Token<S, D, C>; D],
-    /// Of its own cumulant alone.
+    /// The column of each cumulant, with that cumulant alone.
     rewards: [Token<S, D, 1>; C],
     beside: B,
 }
@@ -35,10 +35,10 @@ use Block::{Phi, PhiNext, Reward};
 
 /// Moments, or parts of which they are the sum.
 pub trait Entry<S: Scalar, const D: usize> {
-    /// A column of a cumulant's G_u; under a symmetric mask zeros below the diagonal.
+    /// Returns a column of a cumulant's G_u; under a symmetric mask zeros below the diagonal.
     fn column(&self, column: (Block, usize), cumulant: usize) -> Token<S, D, 1>;
 
-    /// The entry of a cumulant's G_u at a row and a column.
+    /// Returns the entry of a cumulant's G_u at a row and a column.
     fn entry(&self, row: (Block, usize), column: (Block, usize), cumulant: usize) -> S;
 
     /// F at (i, j), i <= j.
@@ -252,7 +252,7 @@ impl<S: Scalar, P> Read<'_, S, P> {
         }
     }
 
-    /// A column.
+    /// Returns a column.
     #[inline(always)]
     pub(crate) fn column<const D: usize>(&self, column: (Block, usize)) -> Token<S, D, 1>
     where
@@ -313,7 +313,7 @@ impl<S: Scalar, P> Read<'_, S, P> {
 }
 
 impl Block {
-    /// The first row or column of G that belongs to the block.
+    /// Returns the first row or column of G that belongs to the block.
     #[inline(always)]
     pub(super) const fn start(self, d: usize) -> usize {
         match self {

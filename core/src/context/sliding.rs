@@ -5,7 +5,6 @@ use super::{Entries, Sums, Window};
 use crate::error::Error;
 use crate::mask::{Mask, State, Vector};
 use crate::scalar::Scalar;
-use crate::second_moments::Beside;
 use crate::transition::Token;
 use heapless::Deque;
 
@@ -27,8 +26,7 @@ pub struct Sliding<const N: usize>;
 const SPIKE: f64 = 4096.0;
 
 impl<S: Scalar, const N: usize> Window<S> for Sliding<N> {
-    type Sums<M: Mask<S>, const D: usize, const C: usize> =
-        SlidingSums<M::State<Token<S, D, C>>, M::Beside<D, C>, D, C, S, N>;
+    type Sums<M: Mask<S>, const D: usize, const C: usize> = SlidingSums<S, M, D, C, N>;
     const CODE: u8 = 3;
     const CAPACITY: u32 = N as u32;
 
@@ -39,12 +37,12 @@ impl<S: Scalar, const N: usize> Window<S> for Sliding<N> {
 
 /// The sums of a sliding context.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SlidingSums<T, B, const D: usize, const C: usize, S, const N: usize> {
+pub struct SlidingSums<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> {
     /// Oldest first.
     window: Deque<Kept<S, D, C>, N>,
-    current: Sum<T, B, D, C, S>,
+    current: Sum<S, M, D, C>,
     /// The transitions since the last replacement.
-    fresh: Sum<T, B, D, C, S>,
+    fresh: Sum<S, M, D, C>,
     fresh_len: usize,
 }
 
@@ -56,39 +54,29 @@ struct Kept<S, const D: usize, const C: usize> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Sum<T, B, const D: usize, const C: usize, S> {
-    moments: Moments<S, B, D, C>,
-    state: T,
+struct Sum<S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
+    moments: Moments<S, M::Beside<D, C>, D, C>,
+    state: M::State<Token<S, D, C>>,
     /// The sum of the tokens' squares, and the largest of those that ever went into it.
     square: S,
     largest: S,
 }
 
-impl<S, T, B, const D: usize, const C: usize> Vector<S> for Sum<T, B, D, C, S>
-where
-    S: Scalar,
-    T: State<S>,
-    B: Beside<S, D, C>,
-{
+impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Vector<S> for Sum<S, M, D, C> {
     const ZERO: Self =
-        Sum { moments: Moments::ZERO, state: T::ZERO, square: S::ZERO, largest: S::ZERO };
+        Sum { moments: Moments::ZERO, state: Vector::ZERO, square: S::ZERO, largest: S::ZERO };
 
     fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
         Moments::zip(&mut a.moments, &mut b.moments, &z.moments, &mut f);
-        T::zip(&mut a.state, &mut b.state, &z.state, &mut f);
+        Vector::zip(&mut a.state, &mut b.state, &z.state, &mut f);
         f(&mut a.square, &mut b.square, z.square);
         f(&mut a.largest, &mut b.largest, z.largest);
     }
 }
 
-impl<S, T, B, const D: usize, const C: usize> Sum<T, B, D, C, S>
-where
-    S: Scalar,
-    T: State<S>,
-    B: Beside<S, D, C>,
-{
+impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sum<S, M, D, C> {
     #[inline(always)]
-    fn add<M: Mask<S, State<Token<S, D, C>> = T>>(&mut self, mask: &M, token: &Token<S, D, C>) {
+    fn add(&mut self, mask: &M, token: &Token<S, D, C>) {
         let factors = mask.factors(&mut self.state, token, S::ONE);
         self.moments.add_outer(&factors, token, M::SYMMETRIC);
         let square = token.square();
@@ -97,13 +85,10 @@ where
     }
 }
 
-impl<S, T, B, const D: usize, const C: usize, const N: usize> SlidingSums<T, B, D, C, S, N>
-where
-    S: Scalar,
-    T: State<S>,
-    B: Beside<S, D, C>,
+impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize>
+    SlidingSums<S, M, D, C, N>
 {
-    fn drop_oldest<M: Mask<S, State<Token<S, D, C>> = T>>(&mut self, mask: &M) {
+    fn drop_oldest(&mut self, mask: &M) {
         let newest_first = self.window.iter().rev().map(|kept| (&kept.token, kept.ends));
         let factors = mask.oldest_factors(&mut self.current.state, newest_first);
         let Some((oldest, factors)) = self.window.pop_front().zip(factors) else { return };
@@ -122,10 +107,10 @@ where
         }
     }
 
-    /// The sum of the window's tokens by addition alone.
+    /// Returns the sum of the window's tokens by addition alone.
     #[cold]
     #[inline(never)]
-    fn of_window<M: Mask<S, State<Token<S, D, C>> = T>>(&self, mask: &M) -> Sum<T, B, D, C, S> {
+    fn of_window(&self, mask: &M) -> Sum<S, M, D, C> {
         let mut sum = Sum::ZERO;
         for kept in &self.window {
             sum.add(mask, &kept.token);
@@ -138,7 +123,7 @@ where
 }
 
 impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Sums<S, M, D, C>
-    for SlidingSums<M::State<Token<S, D, C>>, M::Beside<D, C>, D, C, S, N>
+    for SlidingSums<S, M, D, C, N>
 {
     const EMPTY: Self = {
         assert!(N > 0, "a sliding window needs room for one transition: N >= 1");

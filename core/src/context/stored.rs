@@ -12,7 +12,7 @@ const VERSION: u8 = 1;
 const KIND: usize = 16;
 const HEADER: usize = KIND + 4;
 
-/// What the fields of a context are shown to, when it is stored or read.
+/// A visitor of the fields of a context, which stores or reads them.
 pub trait Visit<S> {
     /// A number.
     fn number(&mut self, x: &mut S);
@@ -75,7 +75,7 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
         [m0, m1, m2, m3, VERSION, scalar, window, mask, d0, d1, c0, c1, n0, n1, n2, n3]
     }
 
-    /// How many bytes the stored context takes at the moment.
+    /// Returns how many bytes the stored context takes at the moment.
     pub fn byte_len(&self) -> usize {
         let mut size = Size(0);
         self.sums.clone().fields(&mut size);
@@ -136,23 +136,13 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
     /// dimension, cumulants, capacity); [`Error::NonFinite`] or [`Error::OutOfRange`] for a lambda, retention
     /// or limit that is none.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let (context, rest) = Self::from_prefix(bytes)?;
-        if rest.is_empty() {
-            return Ok(context);
-        }
-        let (found, expected) = (count(bytes), count(bytes) - count(rest));
-        Err(StoredError::Length { found, expected }.into())
-    }
-
-    /// The context at the front of the bytes, and what follows it.
-    pub(super) fn from_prefix(bytes: &[u8]) -> Result<(Self, &[u8]), Error> {
         if !bytes.starts_with(&MAGIC) {
             return Err(StoredError::Magic { expected: "ICTC" }.into());
         }
-        let found = count(bytes);
-        let too_short = |expected| Error::from(StoredError::Length { found, expected });
+        let of_length =
+            |expected| Error::from(StoredError::Length { found: count(bytes), expected });
         if bytes.len() < HEADER {
-            return Err(too_short(HEADER as u32));
+            return Err(of_length(HEADER as u32));
         }
         let (mut stored, kind) = (Reader { rest: bytes }, Self::kind());
         let mut expected = Reader { rest: &kind };
@@ -173,10 +163,10 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
             }
         }
         let len = stored.integer(4) as u32;
-        let Some((content, rest)) = bytes.split_at_checked(len as usize) else {
-            return Err(too_short(len));
-        };
-        check_crc(content)?;
+        if bytes.len() != len as usize {
+            return Err(of_length(len));
+        }
+        check_crc(bytes)?;
         let (lambda, retention, limit) = (stored.number(), stored.number(), stored.number());
         let mut context = Self::with(M::of_lambda(lambda)?, W::of_retention(retention)?);
         context.limit = check_lanes(limit, "limit", |x| x >= R::ZERO, "0 (none) or above")?;
@@ -189,6 +179,6 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
         if expected != len {
             return Err(StoredError::Length { found: len, expected }.into());
         }
-        Ok((context, rest))
+        Ok(context)
     }
 }

@@ -1,4 +1,4 @@
-//! What TD needs of a statistic: A and b.
+//! The system that TD solves, read from a statistic: A and b.
 
 use super::{Block, Blocks, Entries, Entry, Read};
 use crate::scalar::Scalar;
@@ -13,7 +13,7 @@ pub(crate) struct TdSystem<S, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> TdSystem<S, D> {
-    /// Of no transition.
+    /// The system of no transition.
     pub(crate) const ZERO: Self =
         TdSystem { a: [[S::ZERO; D]; D], b: [S::ZERO; D], squares: [S::ZERO; D] };
 }

@@ -1,4 +1,4 @@
-use crate::scalar::{Real, Scalar};
+use crate::scalar::Real;
 use core::fmt;
 
 /// FNV-1a, 64 bits, over bytes in an order that every platform shares.
@@ -14,12 +14,12 @@ impl Digest {
     /// The digest of no bytes.
     pub const EMPTY: Digest = Digest(0xcbf2_9ce4_8422_2325);
 
-    /// The digest with this value, as [`Digest::value`] gave it.
+    /// Returns the digest with this value, as [`Digest::value`] gave it.
     pub const fn from_value(value: u64) -> Self {
         Digest(value)
     }
 
-    /// The 64 bits.
+    /// Returns the 64 bits.
     pub const fn value(self) -> u64 {
         self.0
     }
@@ -47,48 +47,9 @@ impl Digest {
 }
 
 impl fmt::Display for Digest {
-    /// 16 hexadecimal digits.
+    /// Writes 16 hexadecimal digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)
-    }
-}
-
-/// The widest scalar's number of lanes.
-pub const MAX_LANES: usize = 16;
-
-/// A digest per lane: lane i's is what the same program computes with lane i's numbers alone.
-#[derive(Clone, Copy, Debug)]
-pub struct LaneDigests {
-    lanes: [Digest; MAX_LANES],
-}
-
-impl LaneDigests {
-    pub(super) fn new() -> Self {
-        LaneDigests { lanes: [Digest::EMPTY; MAX_LANES] }
-    }
-
-    /// Appends each lane's number to the lane's digest.
-    pub(super) fn number<S: Scalar>(&mut self, x: S) {
-        for (i, digest) in self.lanes.iter_mut().enumerate().take(S::LANES) {
-            digest.number(x.lane(i));
-        }
-    }
-
-    /// Appends numbers.
-    pub(super) fn numbers<'a, S: Scalar>(&mut self, numbers: impl IntoIterator<Item = &'a S>) {
-        for x in numbers {
-            self.number(*x);
-        }
-    }
-
-    /// The digests of the first `lanes` lanes.
-    pub fn lanes(&self, lanes: usize) -> &[Digest] {
-        debug_assert!(lanes <= MAX_LANES);
-        self.lanes.get(..lanes).unwrap_or(&self.lanes)
-    }
-
-    pub(super) fn lanes_mut(&mut self) -> impl Iterator<Item = &mut Digest> {
-        self.lanes.iter_mut()
     }
 }
 

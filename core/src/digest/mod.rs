@@ -22,8 +22,7 @@
 //!
 //! It holds because only operations that IEEE 754 fixes are used (`+ - * /`, square root,
 //! comparisons, conversions), in one written order; because elementary functions are this
-//! crate's own or the `libm` crate's, pinned to one version; because Rust never contracts or
-//! reassociates; and because no sum is split by width or thread.
+//! crate's own; because Rust never contracts or reassociates; and because no sum is split by width or thread.
 //!
 //! # What it does not cover
 //!
@@ -45,48 +44,44 @@
 mod fnv;
 mod kernels;
 
-pub use fnv::{Digest, LaneDigests, MAX_LANES};
+pub use fnv::Digest;
+pub use kernels::kernels;
 
 use crate::error::Error;
 use crate::scalar::Scalar;
+use kernels::Run;
 
 /// A part of the crate's work, for several seeds; S decides how many seeds advance side by side.
 pub struct Kernel<S: Scalar> {
     /// Its name in the table of digests.
     pub name: &'static str,
-    /// What it runs, in a line.
+    /// Its work, in a line.
     pub about: &'static str,
-    /// How many seeds it runs, a multiple of [`MAX_LANES`] so that every lane width divides it.
+    /// The number of seeds it runs: a multiple of 8, so that every lane width divides it.
     pub seeds: u64,
     run: fn(&mut Run<S>) -> Result<(), Error>,
 }
 
-/// One run: lane i has seed `first` + i, and a digest of its own.
-struct Run<'a, S> {
-    first: u64,
-    digests: &'a mut LaneDigests,
-    scalar: core::marker::PhantomData<S>,
-}
-
 impl<S: Scalar> Kernel<S> {
-    /// The digests of the seeds `first`, `first` + 1, ..., one per lane of S.
+    /// Returns the digests of the seeds `first`, `first` + 1, ..., one per lane of S.
     ///
     /// # Errors
     /// None for the kernels of this crate; the type of what they call.
-    pub fn seed_digests(&self, first: u64) -> Result<LaneDigests, Error> {
-        let mut digests = LaneDigests::new();
-        let scalar = core::marker::PhantomData;
-        (self.run)(&mut Run { first, digests: &mut digests, scalar })?;
-        Ok(digests)
+    pub fn seed_digests(&self, first: u64) -> Result<S::PerLane<Digest>, Error> {
+        let mut run = Run { first, digests: S::per_lane(|_| Digest::EMPTY) };
+        (self.run)(&mut run)?;
+        Ok(run.digests)
     }
 
-    /// The digest over all seeds: that of the seeds' digests, in the order of the seeds. Whoever
+    /// Returns the digest over all seeds: that of the seeds' digests, in the order of the seeds. Whoever
     /// spreads the seeds over threads combines theirs in the same way ([`combine`]).
-    /// Errors: as [`Kernel::seed_digests`].
+    ///
+    /// # Errors
+    /// As [`Kernel::seed_digests`].
     pub fn digest(&self) -> Result<Digest, Error> {
         let mut all = Digest::EMPTY;
         for first in (0..self.seeds).step_by(S::LANES) {
-            for digest in self.seed_digests(first)?.lanes(S::LANES) {
+            for digest in self.seed_digests(first)?.as_ref() {
                 all.word(digest.value());
             }
         }
@@ -94,27 +89,11 @@ impl<S: Scalar> Kernel<S> {
     }
 }
 
-/// One digest of several, in their order.
+/// Returns one digest of several, in their order.
 pub fn combine(digests: impl IntoIterator<Item = Digest>) -> Digest {
     let mut all = Digest::EMPTY;
     for digest in digests {
         all.word(digest.value());
     }
     all
-}
-
-pub use kernels::kernels;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn seeds_divide_into_lanes_and_names_differ() {
-        let all = kernels::<f32>();
-        for (i, kernel) in all.iter().enumerate() {
-            assert!(kernel.seeds > 0 && kernel.seeds % MAX_LANES as u64 == 0, "{}", kernel.name);
-            assert!(all[..i].iter().all(|other| other.name != kernel.name), "{}", kernel.name);
-        }
-    }
 }

@@ -36,7 +36,7 @@ pub struct Tape<S, const D: usize, const L: usize> {
 }
 
 impl<S: Scalar, const D: usize, const L: usize> Tape<S, D, L> {
-    /// The forward pass of a transformer of at most L layers.
+    /// Returns the forward pass of a transformer of at most L layers.
     #[inline(always)]
     pub fn forward<const C: usize>(
         transformer: &Transformer<EquivariantLayer<S>, C>,
@@ -213,10 +213,14 @@ mod tests {
             let mut query = zeros::<f64, K, 1>();
             query.fixed_rows_mut::<D>(0).copy_from(&SVector::from(w_bar));
             let statistic_of_g = Statistic { g, inverse_len: 1.0 };
-            let reference = linear::Tape::<f64, K, 6>::forward(&full, &statistic_of_g, &query);
-            let mut full_gradient = [Layer::ZERO; 4];
-            reference.backward(&full, 1.0, &mut full_gradient[..stored]);
-            assert!((reference.value() - tape.weights().dot(&w_bar)).abs() < 1e-12);
+            let (value, full_gradient) = linear::value_and_parameter_gradient::<f64, K, 4, 6>(
+                &full,
+                &statistic_of_g,
+                &query,
+            )
+            .unwrap();
+            let full_gradient = full_gradient.layers();
+            assert!((value - tape.weights().dot(&w_bar)).abs() < 1e-12);
 
             for l in 0..stored {
                 let contracted = EquivariantLayer::contract::<D, K>(&full_gradient[l]);

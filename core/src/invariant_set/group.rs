@@ -57,13 +57,13 @@ impl<const D: usize> SignedPermutation<D> {
         g
     }
 
-    /// All of them, as matrices: meant for d <= 3 (8 and 48).
+    /// Returns all of them, as matrices: meant for d <= 3 (8 and 48).
     pub fn all<R: Real>() -> impl Iterator<Item = SMatrix<R, D, D>> + Clone {
         (0..Self::ORDER).map(|index| Self::number(index).matrix())
     }
 }
 
-/// The part of a layer of dense matrices that commutes with every S_g, its nearest: of each (D, D) block the
+/// Returns the part of a layer of dense matrices that commutes with every S_g, its nearest: of each (D, D) block the
 /// mean of the diagonal, of the rows and columns beyond 2 D their own block.
 pub fn commuting_part<const D: usize, L>(layer: &L) -> L
 where
@@ -91,7 +91,7 @@ where
     part
 }
 
-/// The distance of layers from the set: the share of the energy (the sum of squares of all numbers) that is
+/// Returns the distance of layers from the set: the share of the energy (the sum of squares of all numbers) that is
 /// in no layer's [`commuting_part`]; 0 of zeros.
 ///
 /// ```

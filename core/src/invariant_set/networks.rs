@@ -13,7 +13,7 @@ use crate::transformer::Transformer;
 use crate::transition::{Transition, query_token};
 use nalgebra::SVector;
 
-/// The [`update()`] of a transformer with linear attention under a mask. C is the capacity for layers, stored
+/// Returns the [`update()`] of a transformer with linear attention under a mask. C is the capacity for layers, stored
 /// and passed, T that for a trajectory's feature vectors.
 ///
 /// # Errors
@@ -57,9 +57,9 @@ pub fn softmax_update<R: Real, const D: usize, const K: usize, const C: usize, c
     update::<R, D, T, _>(trajectory, Setting::Discounted { gamma }, value, gradient)
 }
 
-/// As [`linear_update`], of the two heads of average-reward TD, with central differences for the gradient
-/// ([`TwoHeads`](crate::training::TwoHeads) has it in closed form). Their step needs not be small: a signed permutation moves one entry of a matrix
-/// to one other, so that the differences, too, change with theta as the gradient does.
+/// Computes [`linear_update`] for the two heads of average-reward TD, with central differences for the gradient
+/// ([`LinearNetwork`](crate::training::LinearNetwork) has it in closed form). Their step need not be small: a signed
+/// permutation moves one entry of a matrix to one other, so that the differences change with theta as the gradient does.
 ///
 /// # Errors
 /// As [`linear_update`].

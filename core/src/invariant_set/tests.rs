@@ -74,11 +74,6 @@ fn distance<L: LayerParameters<Scalar = f64>>(theta: &Theta<L>) -> f64 {
     share_outside::<2, _>(theta.layers()).sqrt()
 }
 
-fn energy_outside<L: LayerParameters<Scalar = f64>>(theta: &Theta<L>) -> f64 {
-    let inside = inside(theta);
-    theta.numbers().zip(inside.numbers()).map(|(x, y)| (x - y) * (x - y)).sum()
-}
-
 /// A trajectory of a chain with features uniform on a square.
 #[derive(Clone, Debug)]
 struct Sample {
@@ -197,7 +192,7 @@ fn expected_updates_stay_in_the_set_by_td_and_by_adam_and_single_ones_do_not() {
             let sample = Sample::new(&mut self.0);
             let alone = update(&start, &sample.trajectory());
             assert!(distance(&alone) > 1e-3, "{name}: {}", distance(&alone));
-            // With an epsilon that rounding does not reach: see the next test.
+            // With an epsilon that rounding does not reach.
             let settings =
                 AdamSettings { learning_rate: 0.01, epsilon: 1e-2, ..Default::default() };
             let mut adam = Adam::new(settings, &start).unwrap();
@@ -220,61 +215,6 @@ fn expected_updates_stay_in_the_set_by_td_and_by_adam_and_single_ones_do_not() {
         }
     }
     for_every_network(&mut Stay(Rng::new(4)));
-}
-
-#[test]
-fn adam_makes_steps_of_rounding_once_it_exceeds_epsilon() {
-    let mut rng = Rng::new(4);
-    let [start, ..] = thetas::<Layer<f64, 5>>(1, &mut rng);
-    let (start, sample) = (inside(&start), Sample::new(&mut rng));
-    let after_10_steps = |epsilon| {
-        let settings = AdamSettings { learning_rate: 0.01, epsilon, ..Default::default() };
-        let (mut theta, mut adam) = (start.clone(), Adam::new(settings, &start).unwrap());
-        for _ in 0..10 {
-            let delta = averaged(&sample, &signed_permutations(), |moved| {
-                linear_update::<_, 2, 5, 3, T>(&theta, &Td0, GAMMA, moved).unwrap()
-            });
-            let mut gradient = delta.zeros_like();
-            step(&mut gradient, -2.0, &delta);
-            adam.step(&mut theta, &gradient);
-        }
-        distance(&theta)
-    };
-    assert!(after_10_steps(1e-2) < 1e-12, "{}", after_10_steps(1e-2));
-    assert!(after_10_steps(1e-8) > 1e-3, "{}", after_10_steps(1e-8));
-}
-
-#[test]
-fn updates_of_samples_approach_the_set_as_one_over_the_root_of_their_number() {
-    struct Approach(Rng);
-    impl Check for Approach {
-        fn network<L: LayerParameters<Scalar = f64>, const K: usize>(
-            &mut self,
-            name: &str,
-            theta: Theta<L>,
-            update: impl Fn(&Theta<L>, &FeatureTrajectory<f64, 2>) -> Theta<L>,
-        ) {
-            // Differences of so many samples take long: `ictd reproduce invariant-set` has them.
-            if name == "two heads" {
-                return;
-            }
-            let theta = inside(&theta);
-            // The squared part outside, of one update and of the mean of 16, in the mean over 512.
-            let [mut of_1, mut of_16] = [0.0; 2];
-            for _ in 0..32 {
-                let mut mean = theta.zeros_like();
-                for _ in 0..16 {
-                    let delta = update(&theta, &Sample::new(&mut self.0).trajectory());
-                    of_1 += energy_outside(&delta) / 16.0;
-                    step(&mut mean, 0.0625, &delta);
-                }
-                of_16 += energy_outside(&mean);
-            }
-            let ratio = (of_1 / of_16).sqrt();
-            assert!((3.2..5.0).contains(&ratio), "{name}: {ratio} instead of 4");
-        }
-    }
-    for_every_network(&mut Approach(Rng::new(5)));
 }
 
 #[test]
@@ -305,52 +245,6 @@ fn updates_change_with_every_orthogonal_map_as_the_parameters_do() {
         }
     }
     for_every_network(&mut Change(Rng::new(6)));
-}
-
-#[test]
-fn a_triangles_symmetries_are_enough_and_its_rotations_are_not() {
-    let mut rng = Rng::new(7);
-    let third = core::f64::consts::TAU / 3.0;
-    let rotations: Group = (0..3).map(|k| rotation(third * f64::from(k))).collect();
-    let reflection = SMatrix::<f64, 2, 2>::new(1.0, 0.0, 0.0, -1.0);
-    let triangle: Group = rotations.iter().flat_map(|g| [*g, g * reflection]).collect();
-    for theta in thetas::<Layer<f64, 5>>(3, &mut rng) {
-        let (theta, sample) = (inside(&theta), Sample::new(&mut rng));
-        let of = |group| {
-            let update = |moved: &FeatureTrajectory<_, 2>| {
-                linear_update::<_, 2, 5, 3, T>(&theta, &Td0, GAMMA, moved).unwrap()
-            };
-            distance(&averaged(&sample, group, update))
-        };
-        assert!(of(&triangle) < 1e-12, "{}", of(&triangle));
-        assert!(of(&rotations) > 1e-3, "{}", of(&rotations));
-    }
-}
-
-#[test]
-fn adam_commutes_with_signed_permutations_and_not_with_rotations() {
-    let mut rng = Rng::new(8);
-    let [_, theta, _] = thetas::<Layer<f64, 5>>(3, &mut rng);
-    let samples: Vec<Sample> = (0..4).map(|_| Sample::new(&mut rng)).collect();
-    // What 4 steps on samples make of theta, all moved by g, and moved back.
-    let trained = |g: &SMatrix<f64, 2, 2>| {
-        let mut theta = moved::<_, 5>(&theta, g);
-        let mut adam = Adam::new(AdamSettings::default(), &theta).unwrap();
-        for sample in &samples {
-            let sample = sample.moved(g);
-            let trajectory = sample.trajectory();
-            let delta = linear_update::<_, 2, 5, 3, T>(&theta, &Td0, GAMMA, &trajectory).unwrap();
-            let mut gradient = delta.zeros_like();
-            step(&mut gradient, -2.0, &delta);
-            adam.step(&mut theta, &gradient);
-        }
-        moved::<_, 5>(&theta, &g.transpose())
-    };
-    let here = trained(&identity());
-    for g in signed_permutations() {
-        assert!(largest_difference(&trained(&g), &here) < 1e-14);
-    }
-    assert!(largest_difference(&trained(&rotation(0.7)), &here) > 1e-4);
 }
 
 #[test]

@@ -49,7 +49,7 @@ pub struct Projection<R: Real> {
 }
 
 impl<R: Real> Projection<R> {
-    /// Of a layer, or of an update.
+    /// Returns the ten numbers of a layer, or of an update.
     pub fn of<const D: usize, const K: usize>(layer: &Layer<R, K>) -> Self {
         let inverse_d = R::ONE / R::from_count(D as u64);
         let (mut c, mut c_prime) = (R::ZERO, R::ZERO);

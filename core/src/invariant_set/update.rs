@@ -15,7 +15,7 @@ pub struct FeatureTrajectory<'a, R: Real, const D: usize> {
     pub rewards: &'a [R],
 }
 
-/// What the values are of, and so what the TD error is.
+/// The setting of the values, which decides the TD error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Setting<R> {
     /// Discounted values: R + gamma v' - v.
@@ -27,7 +27,7 @@ pub enum Setting<R> {
     AverageReward,
 }
 
-/// The update of one trajectory, delta grad TF_L(Z_0) with the TD error delta of TF_L(Z_0') and TF_L(Z_0),
+/// Returns the update of one trajectory, delta grad TF_L(Z_0) with the TD error delta of TF_L(Z_0') and TF_L(Z_0),
 /// where Z_0 and Z_0' are those of eq. "prompt for invariant set": contexts of n transitions and the queries
 /// phi_{n+1} and phi_{n+2}, R = R_{n+2}. `value` and `gradient` are those of any network, for a context and
 /// the features of a query. T is the capacity for a trajectory's n + 3 feature vectors.

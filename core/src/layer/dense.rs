@@ -15,7 +15,7 @@ pub struct Layer<S: Scalar, const K: usize> {
 }
 
 impl<S: Scalar, const K: usize> Layer<S, K> {
-    /// The parameters in one lane.
+    /// Returns the parameters in one lane.
     pub fn lane(&self, lane: usize) -> Layer<S::Element, K> {
         Layer { p: self.p.map(|x| x.lane(lane)), q: self.q.map(|x| x.lane(lane)) }
     }

@@ -2,12 +2,19 @@
 
 mod dense;
 mod equivariant;
+#[cfg(feature = "research")]
+mod parameter_set;
+#[cfg(feature = "research")]
+mod ten_numbers;
 mod two_head;
 
 pub use dense::Layer;
 pub use equivariant::{EquivariantLayer, UniversalLayer};
-pub(crate) use equivariant::{add_traces, means_of_traces, write_dense};
-pub(crate) use equivariant::{mul_left, mul_right, product, transposed};
+pub(crate) use equivariant::{product, transposed};
+#[cfg(feature = "research")]
+pub use parameter_set::ParameterSet;
+#[cfg(feature = "research")]
+pub(crate) use ten_numbers::{add_traces, means_of_traces, mul_left, mul_right, write_dense};
 pub use two_head::TwoHeadLayer;
 
 use crate::block_matrix::SquareMatrix;
@@ -21,19 +28,19 @@ pub trait LayerParameters: Copy + Debug + PartialEq {
     /// Their numbers.
     type Scalar: Scalar;
 
-    /// What each matrix is called, in order.
+    /// The name of each matrix, in order.
     const NAMES: &'static [&'static str];
 
     /// A layer that changes nothing.
     const ZERO: Self;
 
-    /// The matrices in order, each column by column.
+    /// Returns the matrices in order, each column by column.
     fn matrices(&self) -> impl Iterator<Item = &[Self::Scalar]>;
 
     /// [`LayerParameters::matrices`], to be changed.
     fn matrices_mut(&mut self) -> impl Iterator<Item = &mut [Self::Scalar]>;
 
-    /// What the parameters have the form of.
+    /// Returns the form that the parameters have.
     fn form(&self) -> Form {
         Form::Dense
     }
@@ -53,15 +60,15 @@ pub trait LayerParameters: Copy + Debug + PartialEq {
     }
 }
 
-/// What a layer's parameters have the form of. Layers that share parameters of Theorem 1's form are iterated
-/// in O(D^2) each ([`crate::transformer`]), others are multiplied.
+/// The form of a layer's parameters. Layers that share parameters of Theorem 1's form are iterated in O(D^2) each
+/// ([`crate::transformer`]), others are multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Form {
     /// Any.
     Dense,
     /// TD(0)'s and TD(lambda)'s with C = alpha I: P has its bottom-right entry alone, Q has -alpha I and
-    /// alpha I in its first row of blocks. Of two heads, average-reward TD with such a C.
+    /// alpha I in its first row of blocks. For two heads, average-reward TD with such a C.
     Td,
     /// Theorem 1's with any C, or the residual gradient's: Q = \[X -X 0; Y -Y 0; 0 0 0\].
     PreconditionedTd,

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::scalar::Real;
 use nalgebra::{SMatrix, SVector};
 
-/// The solution x of A x = b for the leading `size` rows and columns of A (entries beyond are
+/// Returns the solution x of A x = b for the leading `size` rows and columns of A (entries beyond are
 /// ignored, and 0 in x), by Gaussian elimination with partial pivoting.
 ///
 /// ```
@@ -139,7 +139,7 @@ pub fn least_squares_of_size<R: Real, const M: usize, const N: usize>(
     back_substitution(&a, &diagonal, &b, columns, system)
 }
 
-/// The solution of U x = b for the leading `size` rows of U, which stands above A's diagonal.
+/// Returns the solution of U x = b for the leading `size` rows of U, which stands above A's diagonal.
 fn back_substitution<R: Real, const M: usize, const N: usize>(
     a: &SMatrix<R, M, N>,
     diagonal: &SVector<R, N>,
@@ -160,7 +160,7 @@ fn back_substitution<R: Real, const M: usize, const N: usize>(
     if is_finite(&x) { Ok(x) } else { Err(Error::Singular { system }) }
 }
 
-/// The unit roundoff times the size: what elimination cannot tell from 0, relative to A.
+/// Returns the unit roundoff times the size: what elimination cannot tell from 0, relative to A.
 fn epsilon<R: Real>(size: usize) -> R {
     let mut ulp = R::ONE;
     let half = R::from_f64(0.5);

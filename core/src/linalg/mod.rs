@@ -15,9 +15,11 @@
 //! assert_eq!(dot(&x, &x), 2.5);
 //! ```
 
+#[cfg(feature = "research")]
+pub(crate) mod any_size;
+#[cfg_attr(not(feature = "research"), allow(dead_code))]
 pub(crate) mod arrays;
 pub mod linear_system;
-pub(crate) mod padded;
 mod product;
 
 pub use product::{mul, mul_to, mul_vector};
@@ -27,34 +29,34 @@ use crate::scalar::{Real, Scalar, kernel};
 use core::sync::atomic::{Ordering, compiler_fence};
 use nalgebra::{ArrayStorage, SMatrix, SVector};
 
-/// The matrix of zeros.
+/// Returns the matrix of zeros.
 pub const fn zeros<S: Scalar, const R: usize, const C: usize>() -> SMatrix<S, R, C> {
     SMatrix::from_array_storage(ArrayStorage([[S::ZERO; R]; C]))
 }
 
-/// The columns of a matrix, as arrays.
+/// Returns the columns of a matrix, as arrays.
 pub const fn columns<S, const R: usize, const C: usize>(m: &SMatrix<S, R, C>) -> &[[S; R]; C] {
     &m.data.0
 }
 
-/// The columns of a matrix, to be written.
+/// Returns the columns of a matrix, to be written.
 pub const fn columns_mut<S, const R: usize, const C: usize>(
     m: &mut SMatrix<S, R, C>,
 ) -> &mut [[S; R]; C] {
     &mut m.data.0
 }
 
-/// The entries of a vector, as an array.
+/// Returns the entries of a vector, as an array.
 pub const fn entries<S, const N: usize>(x: &SVector<S, N>) -> &[S; N] {
     &x.data.0[0]
 }
 
-/// The entries of a vector, to be written.
+/// Returns the entries of a vector, to be written.
 pub const fn entries_mut<S, const N: usize>(x: &mut SVector<S, N>) -> &mut [S; N] {
     &mut x.data.0[0]
 }
 
-/// The identity matrix.
+/// Returns the identity matrix.
 pub fn identity<S: Scalar, const K: usize>() -> SMatrix<S, K, K> {
     let mut out = zeros();
     add_identity(&mut out);
@@ -76,7 +78,7 @@ pub fn transpose_mul<S: Scalar, const R: usize, const K: usize, const C: usize>(
     mul(&transpose(a), b)
 }
 
-/// A B^T, (R, K) times (C, K) transposed.
+/// Returns A B^T, (R, K) times (C, K) transposed.
 pub fn mul_transpose<S: Scalar, const R: usize, const K: usize, const C: usize>(
     a: &SMatrix<S, R, K>,
     b: &SMatrix<S, C, K>,
@@ -172,12 +174,12 @@ pub fn weighted_squared_difference<S: Scalar, const N: usize>(
     sum
 }
 
-/// The same numbers in `f64`.
+/// Returns the same numbers in `f64`.
 pub fn to_f64<R: Real, const A: usize, const B: usize>(m: &SMatrix<R, A, B>) -> SMatrix<f64, A, B> {
     columns(m).map(|column| column.map(R::to_f64)).into()
 }
 
-/// True if no entry is NaN or infinite (in any lane).
+/// Returns true if no entry is NaN or infinite (in any lane).
 pub fn is_finite<S: Scalar, const R: usize, const C: usize>(m: &SMatrix<S, R, C>) -> bool {
     // A finite number times 0 is 0, NaN and infinities give NaN: one comparison for all.
     let mut zero = S::ZERO;

@@ -6,7 +6,7 @@ use super::{columns, columns_mut, entries, zeros};
 use crate::scalar::{Scalar, kernel};
 use nalgebra::{SMatrix, SVector};
 
-/// A B, (R, K) times (K, C).
+/// Returns A B, (R, K) times (K, C).
 #[inline(always)]
 pub fn mul<S: Scalar, const R: usize, const K: usize, const C: usize>(
     a: &SMatrix<S, R, K>,
@@ -41,7 +41,7 @@ kernel! {
 }
 
 kernel! {
-    /// A x, (R, K) times (K).
+    /// Returns A x, (R, K) times (K).
     pub fn mul_vector as VectorProduct<'a, S: Scalar, const R: usize, const K: usize>(
         a: &'a SMatrix<S, R, K>,
         x: &'a SVector<S, K>,
@@ -71,7 +71,7 @@ fn column<S: Scalar, const R: usize, const K: usize>(
     }
 }
 
-/// Of out = A X the n-th I rows, for J columns x.
+/// Computes the n-th I rows of out = A X, for J columns x.
 #[inline(always)]
 fn tile<const I: usize, const J: usize, S: Scalar, const R: usize, const K: usize>(
     a: &[[S; R]; K],

@@ -1,12 +1,35 @@
-//! A transformer's value function against batch TD's, on the states of a task.
+//! The judge of value functions: a transformer's against batch TD's, on the states of a task.
+//!
+//! Whoever judges brings the two value functions ([`batch_td`] with the learning rate of choice, and a transformer's
+//! by its weights or by what it gives on the states) and the states; training, `import` and the experiments on fresh
+//! tasks all do.
 
 use super::elements::scaled;
 use crate::error::Error;
-use crate::linalg::{check_finite, dot, linear_system, to_f64, weighted_squared_difference, zeros};
+use crate::linalg::{
+    check_finite, dot, linear_system, to_f64, transpose, weighted_squared_difference, zeros,
+};
 use crate::scalar::Real;
+use crate::statistic::Statistic;
 use crate::tasks::Mrp;
+use crate::td::updates;
 use crate::value_function::ValueFunction;
 use nalgebra::SVector;
+
+/// Returns the value function of `iterations` steps of batch TD with learning rate alpha from w = 0, in the context of
+/// a statistic: TD(0) under its mask, TD(lambda) under that of a trace.
+///
+/// # Errors
+/// [`Error::NonFinite`] if the iterates blow up.
+pub fn batch_td<R: Real, const D: usize, const K: usize>(
+    statistic: &Statistic<R, K>,
+    alpha: R,
+    iterations: usize,
+) -> Result<ValueFunction<R, D>, Error> {
+    // Batch TD(lambda)'s A = sum e (phi - gamma phi')^T has the trace on the left, G on the right.
+    let statistic = Statistic { g: transpose(&statistic.g), ..*statistic };
+    updates::td0_value_function(&statistic, alpha, iterations)
+}
 
 /// The states on which value functions are compared: features, and weights d_p.
 ///
@@ -33,7 +56,7 @@ pub struct EvaluationStates<R: Real, const D: usize, const M: usize> {
     features: [SVector<R, D>; M],
 }
 
-/// A value function seen on the evaluation states.
+/// A value function on the evaluation states.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ValueSample<R: Real, const D: usize, const M: usize> {
     /// v(s) for each state, (M).
@@ -59,7 +82,7 @@ pub struct Comparison<R: Real> {
 }
 
 impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
-    /// The first `states` states, with weights d_p(s).
+    /// Takes the first `states` states, with weights d_p(s).
     ///
     /// # Errors
     /// [`Error::CapacityExceeded`] beyond M states; [`Error::NonFinite`] for NaN or an infinity;
@@ -85,7 +108,7 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         Ok(evaluation)
     }
 
-    /// All states of a task under its stationary distribution. Elimination may leave a state that is
+    /// Takes all states of a task under its stationary distribution. Elimination may leave a state that is
     /// never visited with a weight of minus a rounding error: it counts as 0.
     ///
     /// # Errors
@@ -98,24 +121,25 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         Self::new(mrp.states(), &weights, mrp.feature_map())
     }
 
-    /// The same states in `f64`.
-    pub(super) fn in_f64(&self) -> EvaluationStates<f64, D, M> {
+    /// Returns the same states in `f64`: near the end of a training VD is the difference of two nearly equal
+    /// functions, and would be rounding in `f32`.
+    pub fn to_f64(&self) -> EvaluationStates<f64, D, M> {
         let features = self.features.map(|phi| to_f64(&phi));
         let weights = to_f64(&self.weights);
         EvaluationStates { states: self.states, dim: self.dim, weights, features }
     }
 
-    /// The same states, of which only the first `dim` features count: the others are 0.
+    /// Returns the same states, whose features beyond the first `dim` are 0 and do not count.
     pub fn with_dim(self, dim: usize) -> Self {
         EvaluationStates { dim: dim.min(D), ..self }
     }
 
-    /// phi(s), (D), for each state.
+    /// Returns phi(s), (D), for each state.
     pub fn features(&self) -> &[SVector<R, D>] {
         &self.features[..self.states]
     }
 
-    /// A linear value function on these states: its sensitivity is its weight vector everywhere.
+    /// Samples a linear value function, whose sensitivity is its weight vector everywhere.
     pub fn sample_linear(&self, v: &ValueFunction<R, D>) -> ValueSample<R, D, M> {
         let mut sample = ValueSample { values: zeros(), sensitivities: [v.weights; M] };
         for (value, phi) in sample.values.iter_mut().zip(self.features()) {
@@ -124,11 +148,10 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         sample
     }
 
-    /// A value function on these states, from v(s) and its gradient with respect to phi(s) as
-    /// functions of phi(s).
+    /// Samples any value function, given v(s) and its gradient with respect to phi(s) as functions of phi(s).
     ///
     /// # Errors
-    /// What the function gives.
+    /// The function's.
     pub fn sample(
         &self,
         mut value_and_gradient: impl FnMut(&SVector<R, D>) -> Result<(R, SVector<R, D>), Error>,
@@ -140,13 +163,13 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         Ok(sample)
     }
 
-    /// ||v - u||^2 under d_p, sum_s d_p(s) (v(s) - u(s))^2: the value difference of two value
+    /// Computes ||v - u||^2 under d_p, sum_s d_p(s) (v(s) - u(s))^2: the value difference of two value
     /// functions, the MSVE of one against the true one.
     pub fn squared_difference(&self, v: &SVector<R, M>, u: &SVector<R, M>) -> R {
         weighted_squared_difference(&self.weights, v, u)
     }
 
-    /// The implicit weight vector of a value function: argmin_w ||Phi w - v|| under d_p.
+    /// Computes the implicit weight vector of a value function, argmin_w ||Phi w - v|| under d_p.
     ///
     /// # Errors
     /// [`Error::Singular`] if the features of the weighted states do not span d dimensions;
@@ -165,9 +188,10 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         linear_system::least_squares_of_size(a, b, size, "the implicit weights")
     }
 
-    /// VD, IWS and SS of any value function v_TF against batch TD's, which is linear with weights
-    /// w_TD.
-    /// Errors: as [`Self::implicit_weights`].
+    /// Compares any value function v_TF with batch TD's.
+    ///
+    /// # Errors
+    /// As [`Self::implicit_weights`].
     pub fn compare(
         &self,
         v_tf: &ValueSample<R, D, M>,
@@ -177,7 +201,7 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         Ok(self.compare_given_weights(v_tf, &w_tf, v_td))
     }
 
-    /// VD, IWS and SS of a linear v_TF, whose implicit weight vector is its weight vector.
+    /// Compares a linear v_TF, whose implicit weight vector is its weight vector.
     pub fn compare_linear(
         &self,
         v_tf: &ValueFunction<R, D>,
@@ -195,17 +219,14 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         let td = self.sample_linear(v_td);
         let mut ss = R::ZERO;
         for s in 0..self.states {
-            ss += self.weights[s] * cosine(&v_tf.sensitivities[s], &td.sensitivities[s]);
+            ss += self.weights[s] * cosine(&v_tf.sensitivities[s], &v_td.weights);
         }
-        Comparison {
-            vd: self.squared_difference(&v_tf.values, &td.values),
-            iws: cosine(w_tf, &v_td.weights),
-            ss,
-        }
+        let vd = self.squared_difference(&v_tf.values, &td.values);
+        Comparison { vd, iws: cosine(w_tf, &v_td.weights), ss }
     }
 }
 
-/// d_cos(x, y) = <x, y> / (||x|| ||y||); 0 if either is 0.
+/// Computes d_cos(x, y) = <x, y> / (||x|| ||y||); 0 if either is 0.
 pub fn cosine<R: Real, const D: usize>(x: &SVector<R, D>, y: &SVector<R, D>) -> R {
     // Each scaled by its largest entry, so that no square overflows or vanishes.
     let (x, y) = (scaled(x), scaled(y));
@@ -216,79 +237,45 @@ pub fn cosine<R: Real, const D: usize>(x: &SVector<R, D>, y: &SVector<R, D>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attention::Td0;
-    use crate::constructions::{learning_rate, td0};
-    use crate::context::{Context, Growing};
     use crate::layer::Layer;
+    use crate::mask::Td0;
+    use crate::prompt::Prompt;
     use crate::rng::Rng;
-    use crate::statistic::Statistic;
     use crate::tasks::{Task, boyan_chain};
-    use crate::td;
     use crate::transformer::Transformer;
     use nalgebra::SMatrix;
 
-    type Chain = Mrp<f64, 4, 10>;
-
-    fn setting(seed: u64) -> (Chain, EvaluationStates<f64, 4, 10>, Statistic<f64, 9>) {
+    fn setting(seed: u64) -> (EvaluationStates<f64, 4, 10>, Statistic<f64, 9>) {
         let mut rng = Rng::new(seed);
-        let chain: Chain = boyan_chain(10, &mut rng).unwrap();
-        let mut context = Context::<4, Td0, Growing, f64>::new();
-        for transition in chain.trajectory::<30>(30, &mut rng).unwrap() {
-            context.observe_transition(&transition).unwrap();
-        }
-        let states = EvaluationStates::of(&chain).unwrap();
-        (chain, states, context.statistic::<9>(0.9, 0).unwrap())
-    }
-
-    fn random_transformer(rng: &mut Rng) -> Transformer<Layer<f64, 9>, 1> {
-        let mut draw = || SMatrix::<f64, 9, 9>::from_fn(|_, _| rng.uniform_in(-0.5, 0.5));
-        Transformer::autoregressive(Layer { p: draw(), q: draw() }, 3).unwrap()
-    }
-
-    #[test]
-    fn batch_td_is_the_value_function_of_theorem_1() {
-        for seed in 0..20 {
-            let (_, _, statistic) = setting(seed);
-            let layer = td0(&learning_rate::<_, 4>(0.7));
-            let td = Transformer::<_, 1>::autoregressive(layer, 3).unwrap();
-            let u = td.readout(&statistic);
-            let w = td::td0::value_function::<f64, 4, 9>(&statistic, 0.7, 3).unwrap().weights;
-            for i in 0..4 {
-                assert!((w[i] + u[i]).abs() < 1e-14);
-            }
-        }
+        let chain: Mrp<f64, 4, 10> = boyan_chain(10, &mut rng).unwrap();
+        let transitions = chain.trajectory::<30>(30, &mut rng).unwrap();
+        let query = chain.feature_map()[0];
+        let prompt = Prompt::<f64, 9, 30>::discounted(&transitions, 0.9, &query).unwrap();
+        (EvaluationStates::of(&chain).unwrap(), Statistic::of_prompt(&prompt, &Td0).unwrap())
     }
 
     #[test]
     fn iws_is_ss_for_linear_attention() {
         let mut rng = Rng::new(9);
         for seed in 0..50 {
-            let (_, states, statistic) = setting(seed);
-            let u = random_transformer(&mut rng).readout(&statistic);
-            let v_tf = ValueFunction { weights: -u.fixed_rows::<4>(0) };
-            let v_td = td::td0::value_function::<f64, 4, 9>(&statistic, 0.5, 3).unwrap();
+            let (states, statistic) = setting(seed);
+            let mut draw = || SMatrix::<f64, 9, 9>::from_fn(|_, _| rng.uniform_in(-0.5, 0.5));
+            let layer = Layer { p: draw(), q: draw() };
+            let transformer = Transformer::<_, 1>::autoregressive(layer, 3).unwrap();
+            let v_tf = transformer.value_function(&statistic).unwrap();
+            let v_td = batch_td(&statistic, 0.5, 3).unwrap();
             let exact = states.compare_linear(&v_tf, &v_td);
             // The paper's definition, by least squares on the states' values, finds the same weights.
             let fitted = states.compare(&states.sample_linear(&v_tf), &v_td).unwrap();
             assert!((exact.iws - exact.ss).abs() < 1e-14, "{exact:?}");
             assert!((fitted.iws - exact.iws).abs() < 1e-9, "{fitted:?} {exact:?}");
             assert_eq!((fitted.vd, fitted.ss), (exact.vd, exact.ss));
+            // Of itself it is all alike, and of its negative nothing.
+            let [same, negated] = [v_td, ValueFunction { weights: -v_td.weights }]
+                .map(|v| states.compare_linear(&v, &v_td));
+            assert!(same.vd == 0.0 && (same.iws - 1.0).abs() < 1e-14, "{same:?}");
+            assert!((negated.iws + 1.0).abs() < 1e-14, "{negated:?}");
         }
-    }
-
-    #[test]
-    fn batch_td_compared_with_itself_is_equal() {
-        let (chain, states, statistic) = setting(3);
-        let v_td = td::td0::value_function::<f64, 4, 9>(&statistic, 0.5, 3).unwrap();
-        let same = states.compare_linear(&v_td, &v_td);
-        assert!(same.vd == 0.0 && (same.iws - 1.0).abs() < 1e-14 && (same.ss - 1.0).abs() < 1e-14);
-        let negated = ValueFunction { weights: -v_td.weights };
-        assert!((states.compare_linear(&negated, &v_td).iws + 1.0).abs() < 1e-14);
-        // The MSVE is the same weighted norm.
-        let (v, v_hat) = (chain.true_value(0.9).unwrap(), chain.values_of(&v_td.weights));
-        let d_p = chain.stationary_distribution().unwrap();
-        let msve = states.squared_difference(&v_hat, &v);
-        assert!((msve - chain.msve(&d_p, &v_hat, &v)).abs() < 1e-15 && msve > 0.0);
     }
 
     #[test]

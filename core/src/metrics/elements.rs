@@ -27,7 +27,7 @@ pub struct Elements<R: Real> {
     pub p_avg_abs_others: R,
     /// The trace of Q's upper-left (d, d) block, -alpha d under Theorem 1 with C = alpha I.
     pub q_trace_upper_left: R,
-    /// The trace of Q's upper-right (d, d) block (without the last column), alpha d likewise.
+    /// The trace of Q's upper-right (d, d) block (without the last column); alpha d after TD.
     pub q_trace_upper_right: R,
     /// The mean absolute value of Q's other K^2 - 2 d entries, those on neither block's diagonal.
     ///
@@ -37,12 +37,12 @@ pub struct Elements<R: Real> {
 }
 
 impl<R: Real> Elements<R> {
-    /// The metrics of a layer.
+    /// Returns the metrics of a layer.
     pub fn of<const K: usize>(layer: &Layer<R, K>) -> Self {
         Self::of_columns(K, layer.p.data.0.as_flattened(), layer.q.data.0.as_flattened())
     }
 
-    /// The metrics of P and Q given column by column, (k, k) numbers each; missing ones are 0.
+    /// Returns the metrics of P and Q given column by column, (k, k) numbers each; missing ones are 0.
     pub fn of_columns(k: usize, p: &[R], q: &[R]) -> Self {
         let d = k.saturating_sub(1) / 2;
         let entry = |m: &[R], i: usize, j: usize| m.get(j * k + i).copied().unwrap_or(R::ZERO);
@@ -77,22 +77,14 @@ impl<R: Real> Elements<R> {
     }
 }
 
-/// -1 if P\[-1, -1\] is negative, else 1: P and Q only act as a product, so training converges to
-/// either (P, Q) or (-P, -Q).
-fn sign<R: Real, const K: usize>(layer: &Layer<R, K>) -> R {
-    const {
-        assert!(K > 0, "a token has at least one entry: K >= 1");
-    }
-    if layer.p[(K - 1, K - 1)] < R::ZERO { -R::ONE } else { R::ONE }
-}
-
-/// The layer with P and Q negated if P\[-1, -1\] is negative. It computes the same.
+/// Returns the layer with P and Q negated if P\[-1, -1\] is negative. It computes the same, as P and Q only act as a
+/// product, so that training converges to either (P, Q) or (-P, -Q).
 pub fn sign_aligned<R: Real, const K: usize>(layer: &Layer<R, K>) -> Layer<R, K> {
-    let sign = sign(layer);
+    let sign = Elements::of(layer).sign;
     Layer { p: scale(sign, &layer.p), q: scale(sign, &layer.q) }
 }
 
-/// The matrix divided by its largest absolute entry, for pictures; as it is if it is all 0.
+/// Returns the matrix divided by its largest absolute entry, for pictures; as it is if it is all 0.
 ///
 /// To picture several seeds, align each ([`sign_aligned`]), average, then scale.
 pub fn scaled<R: Real, const A: usize, const B: usize>(m: &SMatrix<R, A, B>) -> SMatrix<R, A, B> {

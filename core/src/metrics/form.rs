@@ -1,5 +1,5 @@
-//! What form the parameters of a layer have, judged block by block: which construction P and Q are, up to a
-//! scale, and how much of them is anything else.
+//! Judges the form of a layer's parameters block by block: which construction P and Q are, up to a scale, and how
+//! much of them is anything else.
 //!
 //! ```
 //! use ictd_core::constructions::{learning_rate, residual_gradient, td0};
@@ -16,15 +16,15 @@
 use crate::layer::Layer;
 use crate::scalar::Real;
 
-/// The least share of P's energy, and of Q's, that must be a form's: 0.9. What is besides it is then at most a
-/// third of its size.
+/// The least share of P's energy, and of Q's, that must be a form's: 0.9. Everything else is then at most a third
+/// of its size.
 pub const FORM_SHARE: f64 = 0.9;
 
 /// Numbers that stand for a (K, K) matrix: multiples of I in the four (d, d) blocks, and what is beyond them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Pattern {
-    /// Of the blocks of phi and phi', row by row: \[\[upper left, upper right\], \[lower left, lower right\]\].
+    /// The means in the blocks of phi and phi', row by row: \[\[upper left, upper right\], \[lower left, lower right\]\].
     pub blocks: [[f64; 2]; 2],
     /// The entries in rows and columns beyond 2 d, of the reward and, with two heads, of the memory; 0 where
     /// there are none.
@@ -40,7 +40,7 @@ impl Pattern {
         Pattern { blocks, corner: [[0.0; 2]; 2] }
     }
 
-    /// The sum over all entries of the products of two such matrices.
+    /// Returns the sum over all entries of the products of two such matrices.
     fn dot(&self, other: &Self, d: usize) -> f64 {
         let mut sum = 0.0;
         for i in 0..2 {
@@ -66,7 +66,7 @@ pub struct Blocks {
 }
 
 impl Blocks {
-    /// Of a (k, k) matrix with 2 d <= k <= 2 d + 2, given by its entries (row, column).
+    /// Returns the blocks of a (k, k) matrix with 2 d <= k <= 2 d + 2, given by its entries (row, column).
     pub fn of(d: usize, k: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
         debug_assert!(
             2 * d <= k && k <= 2 * d + 2,
@@ -91,7 +91,7 @@ impl Blocks {
         blocks
     }
 
-    /// The share of the energy along a pattern: the square of the cosine of the angle between the two
+    /// Returns the share of the energy along a pattern: the square of the cosine of the angle between the two
     /// matrices, negative if they point opposite ways; 0 if either is 0.
     pub fn along(&self, pattern: &Pattern) -> f64 {
         let product = self.means.dot(pattern, self.dim);
@@ -99,14 +99,14 @@ impl Blocks {
         if energies > 0.0 { product * product.abs() / energies } else { 0.0 }
     }
 
-    /// The share of the energy on a block's mean diagonal; 0 of zeros.
+    /// Returns the share of the energy on a block's mean diagonal; 0 of zeros.
     pub fn share(&self, row: usize, column: usize) -> f64 {
         let mut pattern = Pattern::default();
         pattern.blocks[row.min(1)][column.min(1)] = 1.0;
         self.along(&pattern).abs()
     }
 
-    /// The share of the energy that is on no block's mean diagonal and in no entry beyond the blocks; 0 of
+    /// Returns the share of the energy that is on no block's mean diagonal and in no entry beyond the blocks; 0 of
     /// zeros.
     pub fn outside(&self) -> f64 {
         if self.energy > 0.0 {
@@ -153,20 +153,20 @@ pub struct LayerBlocks {
 }
 
 impl LayerBlocks {
-    /// Of a layer for tokens of size K = 2 D + 1.
+    /// Returns the blocks of a layer for tokens of size K = 2 D + 1.
     pub fn of<const D: usize, const K: usize>(layer: &Layer<impl Real, K>) -> Self {
         crate::transition::check_token_size::<D, K>();
         let p = Blocks::of(D, K, |i, j| layer.p[(i, j)].to_f64());
         LayerBlocks::new(p, Blocks::of(D, K, |i, j| layer.q[(i, j)].to_f64()))
     }
 
-    /// Of P and Q, which are aligned.
+    /// Returns the blocks of P and Q, which are aligned.
     pub fn new(p: Blocks, q: Blocks) -> Self {
         let sign = if p.means.corner[0][0] < 0.0 { -1.0 } else { 1.0 };
         LayerBlocks { p: p.scaled(sign), q: q.scaled(sign) }
     }
 
-    /// The shares of P's and of Q's energy that are a form's.
+    /// Returns the shares of P's and of Q's energy that are a form's.
     pub fn shares(&self, form: BlockForm) -> [f64; 2] {
         let q = match form {
             BlockForm::Td => self.q.along(&Pattern::of_blocks([[-1.0, 1.0], [0.0, 0.0]])),
@@ -179,12 +179,12 @@ impl LayerBlocks {
         [self.p.along(&Pattern::CORNER), q]
     }
 
-    /// True if at least [`FORM_SHARE`] of P's energy and of Q's are the form's.
+    /// Returns true if at least [`FORM_SHARE`] of P's energy and of Q's are the form's.
     pub fn has(&self, form: BlockForm) -> bool {
         self.shares(form).iter().all(|share| *share >= FORM_SHARE)
     }
 
-    /// The form that the layer has, if any. The first three exclude each other; Theorem 2's has the
+    /// Returns the form that the layer has, if any. The first three exclude each other; Theorem 2's has the
     /// one-layer form as its case c' = 0, which is then named.
     pub fn form(&self) -> Option<BlockForm> {
         let forms = [
@@ -202,7 +202,6 @@ mod tests {
     use super::*;
     use crate::constructions::{learning_rate, one_layer, residual_gradient, td0};
     use crate::invariant_set::theta_star;
-    use crate::layer::LayerParameters;
     use crate::rng::Rng;
     use nalgebra::SMatrix;
 
@@ -212,7 +211,7 @@ mod tests {
         Matrix::from_fn(|_, _| rng.normal())
     }
 
-    /// The layer with noise whose energy is a share of that of the sum, in the mean.
+    /// Returns the layer with noise whose energy is a share of that of the sum, in the mean.
     fn perturbed(layer: &Layer<f64, 9>, share: f64, rng: &mut Rng) -> Layer<f64, 9> {
         let mut noisy = |m: &Matrix| {
             let noise = normal(rng);
@@ -269,17 +268,5 @@ mod tests {
         uneven.q[(0, 0)] -= 1.0;
         uneven.q[(1, 1)] += 1.0;
         assert!((LayerBlocks::of::<4, 9>(&uneven).q.outside() - 2.0 / 7.0).abs() < 1e-15);
-    }
-
-    #[test]
-    fn a_layer_of_zeros_has_no_form() {
-        assert_eq!(LayerBlocks::of::<4, 9>(&<Layer<f64, 9> as LayerParameters>::ZERO).form(), None);
-    }
-
-    #[test]
-    fn two_heads_have_entries_of_reward_and_memory() {
-        let blocks = Blocks::of(1, 4, |i, j| f64::from(i == 3 && j == 2));
-        let pattern = Pattern { blocks: [[0.0; 2]; 2], corner: [[0.0, 0.0], [1.0, 0.0]] };
-        assert_eq!((blocks.means, blocks.along(&pattern)), (pattern, 1.0));
     }
 }

@@ -7,23 +7,22 @@
 //! [`comparison`]: what its value function does, against batch TD's (App. "Trained Transformer and
 //! Batch TD Comparison Metrics").
 //!
-//! [`compare_linear_transformer`], [`compare_softmax_transformer`]: both together, in one context.
-//!
 //! ```
 //! use ictd_core::constructions::{learning_rate, td0};
 //! use ictd_core::mask::Td0;
-//! use ictd_core::metrics::{EvaluationStates, compare_linear_transformer};
+//! use ictd_core::metrics::{EvaluationStates, batch_td};
 //! use ictd_core::tasks::{Mrp, Task, boyan_chain};
-//! use ictd_core::{prompt::Prompt, rng::Rng, transformer::Transformer};
+//! use ictd_core::{prompt::Prompt, rng::Rng, statistic::Statistic, transformer::Transformer};
 //!
 //! let rng = &mut Rng::new(1);
-//! let chain: Mrp<f32, 2, 10> = boyan_chain(10, rng)?;
+//! let chain: Mrp<f64, 2, 10> = boyan_chain(10, rng)?;
 //! let transitions = chain.trajectory::<30>(30, rng)?;
-//! let prompt = Prompt::<f32, 5, 30>::discounted(&transitions, 0.9, &chain.feature_map()[0])?;
+//! let prompt = Prompt::<f64, 5, 30>::discounted(&transitions, 0.9, &chain.feature_map()[0])?;
+//! let statistic = Statistic::of_prompt(&prompt, &Td0)?;
 //! // Theorem 1's transformer is batch TD.
 //! let transformer = Transformer::<_, 1>::autoregressive(td0::<_, 2, 5>(&learning_rate(0.5)), 3)?;
-//! let states = EvaluationStates::of(&chain)?;
-//! let comparison = compare_linear_transformer(&transformer, &Td0, 0.5, &prompt, &states)?;
+//! let (v_tf, v_td) = (transformer.value_function(&statistic)?, batch_td(&statistic, 0.5, 3)?);
+//! let comparison = EvaluationStates::of(&chain)?.compare_linear(&v_tf, &v_td);
 //! assert!(comparison.vd < 1e-20 && comparison.iws > 0.999_999);
 //! # Ok::<(), ictd_core::Error>(())
 //! ```
@@ -32,14 +31,10 @@
 
 pub mod comparison;
 pub mod elements;
-mod evaluation;
 pub mod form;
 pub mod function;
 
-pub use comparison::{Comparison, EvaluationStates, ValueSample};
+pub use comparison::{Comparison, EvaluationStates, ValueSample, batch_td};
 pub use elements::Elements;
-pub use evaluation::{
-    compare_linear_transformer, compare_softmax_transformer, compare_value_function,
-};
 pub use form::{BlockForm, Blocks, FORM_SHARE, LayerBlocks, Pattern};
-pub use function::{Algorithm, Fitted, Iteration, Preconditioner, Target};
+pub use function::{Algorithm, Fitted, Iteration, Target};

@@ -1,14 +1,14 @@
 //! The paper's constructions as constants.
 
-use super::{Mode, Model};
-use crate::attention::{Attention, AverageReward, Td0, TdLambda};
+use super::{AverageReward, Mode, Model, StoredAttention};
 use crate::error::Error;
 use crate::layer::{Form, Layer, LayerParameters, TwoHeadLayer};
 use crate::linalg::zeros;
+use crate::mask::{Td0, TdLambda};
 use crate::transformer::Transformer;
 
 /// Refuses a step size that is not above 0, depth 0, and a discount outside [0, 1).
-const fn check(alpha: f64, depth: u16, gamma: f64) -> Result<(), Error> {
+const fn check(alpha: f32, depth: u16, gamma: f32) -> Result<(), Error> {
     if !alpha.is_finite() {
         return Err(Error::NonFinite { parameter: "alpha" });
     }
@@ -27,146 +27,127 @@ const fn check(alpha: f64, depth: u16, gamma: f64) -> Result<(), Error> {
     Ok(())
 }
 
-macro_rules! constructed {
-    ($t:ident) => {
-        impl<const D: usize, const K: usize> Model<$t, D, K, 1> {
-            /// Theorem 1 with C = alpha I: `depth` layers, each one iteration of batch TD(0)
-            /// ([`crate::constructions::td0()`]).
-            ///
-            /// Usable in a constant, where a bad argument fails the build:
-            ///
-            /// ```
-            /// use ictd_core::Model;
-            ///
-            /// const TD: Model<4> = match Model::<4>::td0(0.2, 15, 0.9) {
-            ///     Ok(model) => model,
-            ///     Err(_) => panic!("alpha, depth or gamma is out of range"),
-            /// };
-            /// assert_eq!(TD.transformer().depth(), 15);
-            /// ```
-            ///
-            /// # Errors
-            /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `alpha`, `depth` (1 to 65535)
-            /// or `gamma`.
-            pub const fn td0(alpha: $t, depth: u16, gamma: $t) -> Result<Self, Error> {
-                Self::constructed([[-1, 1], [0, 0]], alpha, depth, gamma, Td0)
-            }
+impl<const D: usize, const K: usize> Model<f32, D, K, 1> {
+    /// Theorem 1 with C = alpha I: `depth` layers, each one iteration of batch TD(0)
+    /// (`constructions::td0`).
+    ///
+    /// Usable in a constant, where a bad argument fails the build:
+    ///
+    /// ```
+    /// use ictd_core::Model;
+    ///
+    /// const TD: Model<4> = match Model::<4>::td0(0.2, 15, 0.9) {
+    ///     Ok(model) => model,
+    ///     Err(_) => panic!("alpha, depth or gamma is out of range"),
+    /// };
+    /// assert_eq!(TD.transformer().depth(), 15);
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `alpha`, `depth` (1 to 65535)
+    /// or `gamma`.
+    pub const fn td0(alpha: f32, depth: u16, gamma: f32) -> Result<Self, Error> {
+        Self::constructed([[-1, 1], [0, 0]], alpha, depth, gamma, Td0)
+    }
 
-            /// The corollary for the residual gradient with C = alpha I
-            /// ([`crate::constructions::residual_gradient()`]).
-            /// Errors: as [`Self::td0`].
-            pub const fn residual_gradient(
-                alpha: $t,
-                depth: u16,
-                gamma: $t,
-            ) -> Result<Self, Error> {
-                Self::constructed([[-1, 1], [1, -1]], alpha, depth, gamma, Td0)
-            }
-        }
-
-        impl<const D: usize, const K: usize> Model<$t, D, K, 1, TdLambda<$t>> {
-            /// The corollary for TD(lambda) with C = alpha I: TD(0)'s parameters, under the mask
-            /// that carries the trace.
-            ///
-            /// # Errors
-            /// As [`Self::td0`], and for `lambda` outside [0, 1].
-            pub const fn td_lambda(
-                alpha: $t,
-                depth: u16,
-                gamma: $t,
-                lambda: $t,
-            ) -> Result<Self, Error> {
-                if !lambda.is_finite() {
-                    return Err(Error::NonFinite { parameter: "lambda" });
-                }
-                if !(lambda >= 0.0 && lambda <= 1.0) {
-                    return Err(Error::OutOfRange { parameter: "lambda", accepted: "[0, 1]" });
-                }
-                let mask = TdLambda::unchecked(lambda);
-                Self::constructed([[-1, 1], [0, 0]], alpha, depth, gamma, mask)
-            }
-        }
-
-        impl<const D: usize, const K: usize, M> Model<$t, D, K, 1, M>
-        where
-            M: Attention<$t, K, Layer = Layer<$t, K>>,
-        {
-            /// P has its bottom-right 1; Q has the blocks s alpha I for the signs s.
-            const fn constructed(
-                signs: [[i8; 2]; 2],
-                alpha: $t,
-                depth: u16,
-                gamma: $t,
-                mask: M,
-            ) -> Result<Self, Error> {
-                const {
-                    assert!(K == 2 * D + 1, "a stored model has tokens of size K = 2 * D + 1");
-                }
-                if let Err(error) = check(alpha as f64, depth, gamma as f64) {
-                    return Err(error);
-                }
-                let form = if signs[1][0] == 0 { Form::Td } else { Form::PreconditionedTd };
-                let (mut p, mut q) = (zeros::<$t, K, K>(), zeros::<$t, K, K>());
-                p.data.0[2 * D][2 * D] = 1.0;
-                let mut block = 0;
-                while block < 4 {
-                    let (row, column) = (block / 2, block % 2);
-                    let mut i = 0;
-                    while i < D && signs[row][column] != 0 {
-                        let entry = signs[row][column] as $t * alpha;
-                        q.data.0[column * D + i][row * D + i] = entry;
-                        i += 1;
-                    }
-                    block += 1;
-                }
-                Ok(Model {
-                    transformer: Transformer::constant(Layer { p, q }, depth as usize, form),
-                    attention: mask,
-                    mode: Mode::Autoregressive,
-                    gamma,
-                })
-            }
-        }
-
-        impl<const D: usize, const K: usize> Model<$t, D, K, 1, AverageReward> {
-            /// The average-reward theorem with C = alpha I
-            /// ([`crate::constructions::average_reward()`]).
-            ///
-            /// # Errors
-            /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `alpha` or `depth` (1 to 65535).
-            pub const fn average_reward(alpha: $t, depth: u16) -> Result<Self, Error> {
-                const {
-                    assert!(
-                        K == 2 * D + 2,
-                        "an average-reward model has tokens of size K = 2 * D + 2"
-                    );
-                }
-                if let Err(error) = check(alpha as f64, depth, 0.0) {
-                    return Err(error);
-                }
-                let (reward, memory) = (2 * D, 2 * D + 1);
-                let mut layer = TwoHeadLayer::<$t, K>::ZERO;
-                layer.p1.data.0[reward][reward] = 1.0;
-                layer.w1.data.0[reward][memory] = 1.0;
-                layer.p2.data.0[memory][memory] = 1.0;
-                layer.w2.data.0[memory][memory] = 1.0;
-                let mut i = 0;
-                while i < D {
-                    layer.q1.data.0[i][i] = -alpha;
-                    layer.q1.data.0[D + i][i] = alpha;
-                    i += 1;
-                }
-                layer.q2 = layer.q1;
-                Ok(Model {
-                    transformer: Transformer::constant(layer, depth as usize, Form::Td),
-                    attention: AverageReward,
-                    mode: Mode::Autoregressive,
-                    gamma: 1.0,
-                })
-            }
-        }
-    };
+    /// The corollary for the residual gradient with C = alpha I
+    /// (`constructions::residual_gradient`).
+    /// Errors: as [`Self::td0`].
+    pub const fn residual_gradient(alpha: f32, depth: u16, gamma: f32) -> Result<Self, Error> {
+        Self::constructed([[-1, 1], [1, -1]], alpha, depth, gamma, Td0)
+    }
 }
 
-constructed!(f32);
-constructed!(f64);
+impl<const D: usize, const K: usize> Model<f32, D, K, 1, TdLambda> {
+    /// The corollary for TD(lambda) with C = alpha I: TD(0)'s parameters, under the mask
+    /// that carries the trace.
+    ///
+    /// # Errors
+    /// As [`Self::td0`], and for `lambda` outside [0, 1].
+    pub const fn td_lambda(alpha: f32, depth: u16, gamma: f32, lambda: f32) -> Result<Self, Error> {
+        if !lambda.is_finite() {
+            return Err(Error::NonFinite { parameter: "lambda" });
+        }
+        if !(lambda >= 0.0 && lambda <= 1.0) {
+            return Err(Error::OutOfRange { parameter: "lambda", accepted: "[0, 1]" });
+        }
+        let mask = TdLambda::unchecked(lambda);
+        Self::constructed([[-1, 1], [0, 0]], alpha, depth, gamma, mask)
+    }
+}
+
+impl<const D: usize, const K: usize, M> Model<f32, D, K, 1, M>
+where
+    M: StoredAttention<f32, K, Layer = Layer<f32, K>>,
+{
+    /// P has its bottom-right 1; Q has the blocks s alpha I for the signs s.
+    const fn constructed(
+        signs: [[i8; 2]; 2],
+        alpha: f32,
+        depth: u16,
+        gamma: f32,
+        mask: M,
+    ) -> Result<Self, Error> {
+        const {
+            assert!(K == 2 * D + 1, "a stored model has tokens of size K = 2 * D + 1");
+        }
+        if let Err(error) = check(alpha, depth, gamma) {
+            return Err(error);
+        }
+        let form = if signs[1][0] == 0 { Form::Td } else { Form::PreconditionedTd };
+        let (mut p, mut q) = (zeros::<f32, K, K>(), zeros::<f32, K, K>());
+        p.data.0[2 * D][2 * D] = 1.0;
+        let mut block = 0;
+        while block < 4 {
+            let (row, column) = (block / 2, block % 2);
+            let mut i = 0;
+            while i < D && signs[row][column] != 0 {
+                let entry = signs[row][column] as f32 * alpha;
+                q.data.0[column * D + i][row * D + i] = entry;
+                i += 1;
+            }
+            block += 1;
+        }
+        Ok(Model {
+            transformer: Transformer::constant(Layer { p, q }, depth as usize, form),
+            attention: mask,
+            mode: Mode::Autoregressive,
+            gamma,
+        })
+    }
+}
+
+impl<const D: usize, const K: usize> Model<f32, D, K, 1, AverageReward> {
+    /// The average-reward theorem with C = alpha I
+    /// (`constructions::average_reward`).
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `alpha` or `depth` (1 to 65535).
+    pub const fn average_reward(alpha: f32, depth: u16) -> Result<Self, Error> {
+        const {
+            assert!(K == 2 * D + 2, "an average-reward model has tokens of size K = 2 * D + 2");
+        }
+        if let Err(error) = check(alpha, depth, 0.0) {
+            return Err(error);
+        }
+        let (reward, memory) = (2 * D, 2 * D + 1);
+        let mut layer = TwoHeadLayer::<f32, K>::ZERO;
+        layer.p1.data.0[reward][reward] = 1.0;
+        layer.w1.data.0[reward][memory] = 1.0;
+        layer.p2.data.0[memory][memory] = 1.0;
+        layer.w2.data.0[memory][memory] = 1.0;
+        let mut i = 0;
+        while i < D {
+            layer.q1.data.0[i][i] = -alpha;
+            layer.q1.data.0[D + i][i] = alpha;
+            i += 1;
+        }
+        layer.q2 = layer.q1;
+        Ok(Model {
+            transformer: Transformer::constant(layer, depth as usize, Form::Td),
+            attention: AverageReward,
+            mode: Mode::Autoregressive,
+            gamma: 1.0,
+        })
+    }
+}

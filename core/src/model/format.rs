@@ -1,7 +1,6 @@
 //! Bytes of a stored model: the header, numbers and the checksum.
 
-use super::{MAGIC, Mode};
-use crate::attention::AttentionKind;
+use super::{AttentionKind, MAGIC, Mode};
 use crate::error::StoredError;
 use crate::scalar::Real;
 use crate::stored::{CHECKSUM, Reader, check_crc, count};
@@ -9,12 +8,12 @@ use crate::stored::{CHECKSUM, Reader, check_crc, count};
 /// Bytes before the first number.
 pub(super) const HEADER: usize = 12;
 
-/// What a stored attention's code stands for; short, for a chip's flash.
+/// The name of a stored attention's code; short, for a chip's flash.
 const ATTENTION: &str = "attention";
 /// The scalar type's.
 const SCALAR: &str = "scalar type";
 
-/// What the first 12 bytes of a stored model say.
+/// The content of the first 12 bytes of a stored model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -92,17 +91,17 @@ impl Header {
         Ok(header)
     }
 
-    /// True for layers of ten numbers, which have no feature dimension.
+    /// Returns true for layers of ten numbers, which have no feature dimension.
     pub fn is_universal(&self) -> bool {
         self.feature_dimension == 0
     }
 
-    /// The format version that such a model has.
+    /// Returns the format version that such a model has.
     pub fn version(&self) -> u8 {
         if self.is_universal() { 2 } else { 1 }
     }
 
-    /// How many layers are stored: 1 if autoregressive, L if sequential.
+    /// Returns how many layers are stored: 1 if autoregressive, L if sequential.
     pub fn stored_layers(&self) -> u16 {
         match self.mode {
             Mode::Autoregressive => 1,
@@ -119,7 +118,7 @@ impl Header {
             }
     }
 
-    /// How many (K, K) matrices a stored layer has.
+    /// Returns how many (K, K) matrices a stored layer has.
     pub fn matrices_per_layer(&self) -> u16 {
         match self.attention {
             AttentionKind::Linear | AttentionKind::Softmax => 2,
@@ -165,7 +164,7 @@ impl Header {
         (HEADER + CHECKSUM) as u64 + numbers * self.scalar_bytes as u64
     }
 
-    /// The first bytes of such a model.
+    /// Returns the first bytes of such a model.
     pub fn to_bytes(self) -> [u8; HEADER] {
         let [m0, m1, m2, m3] = MAGIC;
         let [d0, d1] = match self.number_sets {
@@ -197,7 +196,7 @@ pub(super) fn fill<R: Real, const K: usize>(columns: &mut [R], reader: &mut Read
     }
 }
 
-/// The numbers of a (K, K) matrix, row by row.
+/// Returns the numbers of a (K, K) matrix, row by row.
 pub(super) fn rows<R: Real, const K: usize>(columns: &[R]) -> impl Iterator<Item = R> {
     (0..K).flat_map(move |i| columns.iter().skip(i).step_by(K).copied())
 }

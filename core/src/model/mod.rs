@@ -41,21 +41,21 @@
 //! # Ok::<(), ictd_core::Error>(())
 //! ```
 
+mod attention;
 mod constructed;
 mod format;
 mod universal;
 
 pub use crate::stored::crc32;
+pub use attention::{AttentionKind, AverageReward, StoredAttention};
 pub use format::Header;
 pub use universal::UniversalModel;
 
-pub use crate::attention::AttentionKind;
-use crate::attention::{Attention, AverageReward, Mask, Td0};
-use crate::context::{AverageRewardContext, Context, Growing, Window};
+use crate::context::{AverageRewardContext, Context, Forgetting, Growing, Window};
 use crate::error::{Error, StoredError};
 use crate::layer::{Form, Layer, LayerParameters};
 use crate::linalg::zeros;
-use crate::prompt::Prompt;
+use crate::mask::{Mask, Td0};
 use crate::scalar::Real;
 use crate::statistic::Statistic;
 use crate::stored::{Reader, write};
@@ -100,18 +100,23 @@ impl Mode {
 /// K is 2 D + 1, in the average-reward setting 2 D + 2; C is the capacity for stored layers.
 /// [`crate::Model`] and [`crate::AverageRewardModel`] take the feature dimension alone.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Model<R: Real, const D: usize, const K: usize, const C: usize, A: Attention<R, K> = Td0>
-{
+pub struct Model<
+    R: Real,
+    const D: usize,
+    const K: usize,
+    const C: usize,
+    A: StoredAttention<R, K> = Td0,
+> {
     transformer: Transformer<A::Layer, C>,
     attention: A,
     mode: Mode,
     gamma: R,
 }
 
-impl<R: Real, const D: usize, const K: usize, const C: usize, A: Attention<R, K>>
+impl<R: Real, const D: usize, const K: usize, const C: usize, A: StoredAttention<R, K>>
     Model<R, D, K, C, A>
 {
-    /// A model of its parts. A transformer with one stored layer counts as autoregressive.
+    /// Returns a model of its parts. A transformer with one stored layer counts as autoregressive.
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (in the average-reward setting it is
@@ -166,7 +171,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: Attention<R, K>
         Ok(Self { mode: header.mode, ..model })
     }
 
-    /// How many bytes the stored model takes.
+    /// Returns how many bytes the stored model takes.
     pub fn byte_len(&self) -> usize {
         self.header().byte_len() as usize
     }
@@ -188,7 +193,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: Attention<R, K>
         })
     }
 
-    /// What the first bytes of the stored model say.
+    /// Returns the header of the stored model.
     pub fn header(&self) -> Header {
         Header {
             scalar_bytes: R::BYTES as u8,
@@ -200,44 +205,42 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: Attention<R, K>
         }
     }
 
-    /// The transformer.
+    /// Returns the transformer.
     pub fn transformer(&self) -> &Transformer<A::Layer, C> {
         &self.transformer
     }
 
-    /// The attention mechanism: for linear attention the mask.
+    /// Returns the attention mechanism: for linear attention the mask.
     pub fn attention(&self) -> &A {
         &self.attention
     }
 
-    /// The discount that the model was made for; 1 in the average-reward setting.
+    /// Returns the discount that the model was made for; 1 in the average-reward setting.
     pub fn gamma(&self) -> R {
         self.gamma
-    }
-
-    /// TF_L(Z_0), the value of the prompt's query, by the literal forward pass of the model's
-    /// attention (eq. "tf output convention").
-    ///
-    /// # Errors
-    /// [`Error::Empty`] if the prompt has no context, [`Error::NonFinite`] if the layers blow up.
-    pub fn value<const N: usize>(&self, prompt: &Prompt<R, K, N>) -> Result<R, Error> {
-        let value = self.transformer.value(prompt, &self.attention)?;
-        if value.is_finite() { Ok(value) } else { Err(Error::NonFinite { parameter: "value" }) }
     }
 }
 
 /// Linear attention, whose values are linear in the features.
 impl<R: Real, const D: usize, const K: usize, const C: usize, M> Model<R, D, K, C, M>
 where
-    M: Mask<R> + Attention<R, K, Layer = Layer<R, K>>,
+    M: Mask<R> + StoredAttention<R, K, Layer = Layer<R, K>>,
 {
-    /// An empty context of the model's mask that remembers every transition. Any other context of
+    /// Returns an empty context of the model's mask that remembers every transition. Any other context of
     /// this mask will do, with any window and any number of cumulants.
     pub const fn context(&self) -> Context<D, M, Growing, R> {
         Context::<D, M, Growing, R>::with(self.attention, Growing)
     }
 
-    /// The value function that the layers compute from a context, v(s) = <w, phi(s)>, for the model's
+    /// Returns an empty context that forgets: what was observed shrinks by this factor, in (0, 1), with each transition.
+    ///
+    /// # Errors
+    /// As [`Forgetting::new`].
+    pub fn forgetting(&self, retention: R) -> Result<Context<D, M, Forgetting<R>, R>, Error> {
+        Ok(Context::<D, M, _, R>::with(self.attention, Forgetting::new(retention)?))
+    }
+
+    /// Returns the value function that the layers compute from a context, v(s) = <w, phi(s)>, for the model's
     /// discount and the context's first cumulant. On a Cortex-M4F it takes stack for at most 4 K^2
     /// numbers and 0.5 KB up to three layers, beyond that 10 K^2 and 0.6 KB.
     ///
@@ -324,7 +327,7 @@ where
     }
 }
 
-/// False if the values at the context's own states are beyond all that its rewards could add up to: their
+/// Returns false if the values at the context's own states are beyond all that its rewards could add up to: their
 /// mean square is at most that of the rewards over (1 - gamma)^2 (Minkowski, for a stationary stream).
 /// Layers that diverge are off by powers of the step size: a hundred times that much is no
 /// prediction. (Under a trace both means weigh pairs of states alike.)
@@ -349,7 +352,7 @@ fn is_possible<R: Real, const D: usize, const K: usize>(
 }
 
 impl<R: Real, const D: usize, const K: usize, const C: usize> Model<R, D, K, C, AverageReward> {
-    /// The differential value function that the layers compute from a context, v(s) = <w, phi(s)>.
+    /// Returns the differential value function that the layers compute from a context, v(s) = <w, phi(s)>.
     ///
     /// # Errors
     /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the layers blow up.
@@ -363,5 +366,3 @@ impl<R: Real, const D: usize, const K: usize, const C: usize> Model<R, D, K, C, 
 
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod two_head_tests;

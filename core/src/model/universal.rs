@@ -1,8 +1,8 @@
 //! A model without a feature dimension: ten numbers a layer, read from a context in units of its own.
 
 use super::format::{self, Header};
-use super::{AttentionKind, Mode, Model};
-use crate::context::{Context, Growing, Window};
+use super::{AttentionKind, Mode};
+use crate::context::{Context, Forgetting, Growing, Window};
 use crate::error::Error;
 use crate::layer::{EquivariantLayer, LayerParameters, UniversalLayer};
 use crate::mask::{Mask, TdLambda};
@@ -35,7 +35,7 @@ pub struct UniversalModel<R: Real = f32, M: Mask<R> = TdLambda<R>, const C: usiz
 }
 
 impl<R: Real, M: Mask<R>, const C: usize> UniversalModel<R, M, C> {
-    /// A model of its parts.
+    /// Returns a model of its parts.
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `prior_count` (above 0) or `gamma` (in \[0, 1));
@@ -54,24 +54,36 @@ impl<R: Real, M: Mask<R>, const C: usize> UniversalModel<R, M, C> {
         Ok(UniversalModel { transformer, mask, prior_count, gamma: check_gamma(gamma)? })
     }
 
-    /// The same layers under another mask: contexts of one trace decay can then serve several discounts
+    /// Returns the same layers under another mask: contexts of one trace decay can then serve several discounts
     /// ([`UniversalModel::value_function_for`]).
     pub fn with_mask(self, mask: M) -> Self {
         UniversalModel { mask, ..self }
     }
 
-    /// An empty context of the model's mask, for D features, that remembers every transition. Any other
+    /// Returns an empty context of the model's mask, for D features, that remembers every transition. Any other
     /// context of this mask will do, with any window and any number of cumulants.
     pub const fn context<const D: usize>(&self) -> Context<D, M, Growing, R> {
         Context::<D, M, Growing, R>::with(self.mask, Growing)
     }
 
-    /// The value function that the layers compute from a context, v(s) = <w, phi(s)>, for its first
+    /// Returns an empty context for D features that forgets: what was observed shrinks by this factor, in (0, 1), with
+    /// each transition. A retention of 0.995 remembers about the last 200.
+    ///
+    /// # Errors
+    /// As [`Forgetting::new`].
+    pub fn forgetting<const D: usize>(
+        &self,
+        retention: R,
+    ) -> Result<Context<D, M, Forgetting<R>, R>, Error> {
+        Ok(Context::<D, M, _, R>::with(self.mask, Forgetting::new(retention)?))
+    }
+
+    /// Returns the value function that the layers compute from a context, v(s) = <w, phi(s)>, for its first
     /// cumulant. From the first transition on there is one, whatever was observed.
     ///
-    /// Of features beyond twice their root mean square that much counts, and values are held to what the
-    /// largest reward max |r| could add up to, max |r| n / (n (1 - gamma) + gamma) n / (n + 1): half a reward
-    /// after one transition, max |r| / (1 - gamma) after many.
+    /// Features are clipped to twice their root mean square. Values are held to what the largest reward max |r|
+    /// could add up to, max |r| n / (n (1 - gamma) + gamma) n / (n + 1): half a reward after one transition,
+    /// max |r| / (1 - gamma) after many.
     ///
     /// # Errors
     /// [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have two
@@ -142,7 +154,7 @@ impl<R: Real, M: Mask<R>, const C: usize> UniversalModel<R, M, C> {
         Self::new(transformer, M::of_lambda(lambda)?, prior_count, gamma)
     }
 
-    /// How many bytes the stored model takes: in `f32` 28, and 40 or 80 for each layer.
+    /// Returns how many bytes the stored model takes: in `f32` 28, and 40 or 80 for each layer.
     pub fn byte_len(&self) -> usize {
         self.header().byte_len() as usize
     }
@@ -176,7 +188,7 @@ impl<R: Real, M: Mask<R>, const C: usize> UniversalModel<R, M, C> {
         })
     }
 
-    /// What the first bytes of the stored model say.
+    /// Returns the header of the stored model.
     pub fn header(&self) -> Header {
         let shared = self.transformer.layers().len() == 1;
         Header {
@@ -198,12 +210,12 @@ impl<R: Real, M: Mask<R>, const C: usize> UniversalModel<R, M, C> {
         }
     }
 
-    /// The layers.
+    /// Returns the layers.
     pub fn transformer(&self) -> &Transformer<UniversalLayer<R>, C> {
         &self.transformer
     }
 
-    /// The mask.
+    /// Returns the mask.
     pub fn mask(&self) -> &M {
         &self.mask
     }
@@ -213,7 +225,7 @@ impl<R: Real, M: Mask<R>, const C: usize> UniversalModel<R, M, C> {
         self.prior_count
     }
 
-    /// The discount.
+    /// Returns the discount.
     pub fn gamma(&self) -> R {
         self.gamma
     }
@@ -248,7 +260,7 @@ impl<R: Real> UniversalModel<R> {
 macro_rules! shipped {
     ($t:ident) => {
         impl UniversalModel<$t> {
-            /// The model that ships, for a discount.
+            /// Returns the model that ships, for a discount.
             ///
             /// Usable in a constant, where a bad argument fails the build:
             ///
@@ -292,22 +304,6 @@ macro_rules! shipped {
                     prior_count: Self::PRIOR_COUNT as $t,
                     gamma,
                 })
-            }
-        }
-
-        impl<const D: usize, const K: usize> Model<$t, D, K, 1> {
-            /// The model that ships, for a discount: [`UniversalModel::universal`]. It is the same for every D.
-            ///
-            /// ```
-            /// let model = ictd_core::Model::<4>::universal(0.9)?;
-            /// assert_eq!(model, ictd_core::UniversalModel::<f32>::universal(0.9)?);
-            /// # Ok::<(), ictd_core::Error>(())
-            /// ```
-            ///
-            /// # Errors
-            /// As [`UniversalModel::universal`].
-            pub const fn universal(gamma: $t) -> Result<UniversalModel<$t>, Error> {
-                UniversalModel::<$t>::universal(gamma)
             }
         }
     };

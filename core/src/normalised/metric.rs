@@ -16,7 +16,7 @@ pub struct Metric<S, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> Metric<S, D> {
-    /// Of n transitions (or weights that add up to n), with a prior count n_0 > 0.
+    /// Returns the metric of n transitions (or weights that add up to n), with a prior count n_0 > 0.
     pub fn new(of: &Unnormalised<S, D>, n: S, prior_count: S) -> Self {
         let stretch = (n + prior_count) / n;
         let mut metric = Metric {
@@ -47,7 +47,7 @@ impl<S: Scalar, const D: usize> Metric<S, D> {
         metric
     }
 
-    /// How many features were ever seen.
+    /// Returns how many features were ever seen.
     pub fn features_seen(&self) -> S {
         let mut seen = S::ZERO;
         for x in self.inverse_pivots {
@@ -56,7 +56,7 @@ impl<S: Scalar, const D: usize> Metric<S, D> {
         seen
     }
 
-    /// Its product with a column.
+    /// Returns its product with a column.
     #[inline(always)]
     pub fn mul(&self, x: &Token<S, D, 1>) -> Token<S, D, 1> {
         let mut out = *x;

@@ -6,13 +6,13 @@
 //! B_l = I + P_l G_l Q_l M      G_{l+1} = B_l G_l B_l^T      w = -(first d entries of) (B_{L-1} ... B_0)^T e_K
 //! ```
 //!
-//! Of three layers the first forms P G Q, a combination of blocks, and every product is one with a vector: O(D^2), where
-//! T G T^T takes O(D^3). Of more the first L - 3 form B and G.
+//! With three layers the first forms P G Q, a combination of blocks, and every product is one with a vector: O(D^2), where
+//! T G T^T takes O(D^3). With more layers the first L - 3 form B and G.
 
 use super::Metric;
 use crate::block_matrix::{BlockMatrix, SquareMatrix};
 use crate::error::Error;
-use crate::layer::{EquivariantLayer, LayerParameters, LinearLayer, UniversalLayer, transposed};
+use crate::layer::{EquivariantLayer, LayerParameters, UniversalLayer, product, transposed};
 use crate::scalar::Scalar;
 use crate::transformer::Transformer;
 use crate::transition::Token;
@@ -23,7 +23,8 @@ use crate::vector::Vector;
 const LAST: usize = 3;
 
 impl<S: Scalar, const C: usize> Transformer<UniversalLayer<S>, C> {
-    /// The value function that at most C layers compute from G(gamma) of a context, where d / (n + d) is `share`.
+    /// Returns the value function that at most C layers compute from G(gamma) of a context, where d / (n + d) is
+    /// `share`.
     ///
     /// # Errors
     /// [`Error::NonFinite`] if the layers blow up.
@@ -57,7 +58,7 @@ impl<S: Scalar, const C: usize> Transformer<UniversalLayer<S>, C> {
         ValueFunction::from_readout(&u)
     }
 
-    /// The last layer (1), or one before it. Fewer layers are the same as more that change nothing.
+    /// Returns the last layer (1), or one before it. Fewer layers are the same as more that change nothing.
     #[cfg_attr(target_os = "none", inline(never))]
     fn layer_from_end(&self, count: usize, share: S) -> EquivariantLayer<S> {
         let none = EquivariantLayer::ZERO;
@@ -75,9 +76,9 @@ impl<S: Scalar, const C: usize> Transformer<UniversalLayer<S>, C> {
         let row_of_map = second.row_of_map(metric, &before.row());
         let mut row = before.times_g(true, &row_of_map);
         let read = before.times_g(false, &metric.read(&second.q, &row));
-        row.add_scaled(S::ONE, &second.p(&read));
+        row.add_scaled(S::ONE, &product(second.p, &read));
         let mut u = self.layer_from_end(1, share).row_of_map(metric, &row);
-        let read = before.times_g(true, &second.p_transposed(&u));
+        let read = before.times_g(true, &product(transposed(second.p), &u));
         u.add_scaled(S::ONE, &metric.read(&transposed(second.q), &read));
         u
     }
@@ -131,7 +132,7 @@ impl<S: Scalar, const D: usize> Formed<'_, S, D> {
         out
     }
 
-    /// The first D entries of B^T x.
+    /// Returns the first D entries of B^T x.
     fn features_of_map_transposed(&self, x: &Token<S, D, 1>) -> [S; D] {
         let mut out = self.p_g_q.features_of_transpose_mul_vector(x).phi;
         self.metric.solve(&mut out);

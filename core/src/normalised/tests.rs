@@ -1,4 +1,3 @@
-use crate::block_matrix::{BlockMatrix, SquareMatrix};
 use crate::context::{Context, Forgetting, Growing, Sliding, Window};
 use crate::layer::{EquivariantLayer, Layer, LayerParameters, UniversalLayer};
 use crate::linalg::zeros;
@@ -233,37 +232,6 @@ fn values_stay_within_what_rewards_can_add_up_to() {
     assert_eq!(value.bound, 2.0 * (3.0 / (3.0 * 0.25 + 0.75) * 0.75));
     assert!(value.value_function.at(&[1.0]) > value.bound);
     assert_eq!((value.at(&[1.0]), value.at(&[-1.0])), (value.bound, -value.bound));
-}
-
-#[test]
-fn blocks_multiply_as_the_whole() {
-    let mut rng = Rng::new(2);
-    let mut matrix = || SMatrix::<f64, 7, 7>::from_fn(|_, _| rng.uniform_in(-1.0, 1.0));
-    let (a, b) = (matrix(), matrix());
-    let blocks = |m: &SMatrix<f64, 7, 7>| {
-        let token = |j: usize| crate::transition::Token {
-            phi: [m[(0, j)], m[(1, j)], m[(2, j)]],
-            phi_next: [m[(3, j)], m[(4, j)], m[(5, j)]],
-            rewards: [m[(6, j)]],
-        };
-        let (phi, phi_next) = ([0, 1, 2].map(token), [3, 4, 5].map(token));
-        BlockMatrix { phi, phi_next, reward: token(6) }
-    };
-    let close = |got: &BlockMatrix<f64, 3>, want: &SMatrix<f64, 7, 7>| {
-        let want = blocks(want);
-        for (got, want) in got.columns().zip(want.columns()) {
-            assert!(got.minus(want).square() < 1e-24);
-        }
-    };
-    let mut out = BlockMatrix::ZERO;
-    blocks(&a).mul_to(&blocks(&b), &mut out);
-    close(&out, &(a * b));
-    blocks(&a).mul_transpose_to(&blocks(&b), &mut out);
-    close(&out, &(a * b.transpose()));
-    let (x, x_blocks) = (a.column(0).into_owned(), blocks(&a).phi[0]);
-    let product = blocks(&b).transpose_mul_vector(&x_blocks);
-    let want = blocks(&SMatrix::from_columns(&[b.transpose() * x; 7])).phi[0];
-    assert!(product.minus(&want).square() < 1e-24);
 }
 
 #[test]

@@ -23,7 +23,7 @@ use crate::scalar::{Scalar, kernel};
 use heapless::Vec;
 use nalgebra::SVector;
 
-/// What layer l >= 1 reads at step t.
+/// The input of layer l >= 1 at step t.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -63,7 +63,7 @@ pub struct Rnn<S: Scalar, const X: usize, const H: usize, const L: usize> {
 pub type PaperRnn<S> = Rnn<S, 10, 4, 3>;
 
 impl<S: Scalar, const X: usize, const H: usize, const L: usize> Rnn<S, X, H, L> {
-    /// A network of zeros.
+    /// Returns a network of zeros.
     pub fn zeros(layer_input: LayerInput) -> Self {
         const {
             assert!(X >= 1 && H >= 1 && L >= 1, "a network has inputs, units and layers");
@@ -82,7 +82,7 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize> Rnn<S, X, H, L> 
         }
     }
 
-    /// What the layers above the first read.
+    /// Returns the input of the layers above the first.
     pub fn layer_input(&self) -> LayerInput {
         self.layer_input
     }
@@ -97,7 +97,7 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize> Rnn<S, X, H, L> 
         &mut self.upper
     }
 
-    /// All parameters: W_ax^(0), W_aa^(0), b^(0), W_ax^(1), ..., W_o, each column by column.
+    /// Returns all parameters: W_ax^(0), W_aa^(0), b^(0), W_ax^(1), ..., W_o, each column by column.
     pub fn slices(&self) -> impl Iterator<Item = &[S]> {
         let layers = self.first.slices().into_iter();
         let layers = layers.chain(self.upper.iter().flat_map(RnnLayer::slices));
@@ -111,7 +111,7 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize> Rnn<S, X, H, L> 
         layers.chain([self.output.as_mut_slice()])
     }
 
-    /// The network that one lane has learned.
+    /// Returns the network that one lane has learned.
     pub fn lane(&self, lane: usize) -> Rnn<S::Element, X, H, L> {
         Rnn {
             first: self.first.lane(lane),
@@ -121,7 +121,7 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize> Rnn<S, X, H, L> 
         }
     }
 
-    /// The hidden states after one more token. `before` and the result hold one state per layer.
+    /// Returns the hidden states after one more token. `before` and the result hold one state per layer.
     pub fn step(&self, before: &[[S; H]; L], token: &[S; X]) -> [[S; H]; L] {
         let mut after = [[S::ZERO; H]; L];
         step(self, before, token, &mut after);
@@ -134,7 +134,7 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize> Rnn<S, X, H, L> 
         crate::linalg::dot_arrays(&self.output.data.0[0], &hidden[L - 1])
     }
 
-    /// The value of the last token, the query, after all tokens; from hidden states of 0.
+    /// Returns the value of the last token, the query, after all tokens; from hidden states of 0.
     pub fn value<'a>(&self, tokens: impl IntoIterator<Item = &'a [S; X]>) -> S {
         let mut hidden = [[S::ZERO; H]; L];
         for token in tokens {

@@ -13,7 +13,7 @@ use core::fmt::Debug;
 
 /// A piece of hot code: its arguments, and what to do with them.
 pub trait Kernel {
-    /// What it gives.
+    /// The result.
     type Output;
 
     /// Does it. An implementation is `#[inline(always)]`, so that it is compiled with the instructions

@@ -7,12 +7,18 @@
 //! steer control flow.
 
 mod elementary;
+mod exp2_table;
+mod functions;
 mod instruction_set;
+#[cfg(feature = "research")]
 mod lanes;
 
+#[cfg(feature = "research")]
+pub(crate) use functions::exp_f32;
 pub(crate) use instruction_set::kernel;
 pub use instruction_set::{InstructionSet, Kernel, Portable};
-pub use lanes::{Lanes1On, Lanes4, Lanes4On, Lanes8, Lanes8On, Lanes16, Lanes16On};
+#[cfg(feature = "research")]
+pub use lanes::{Lanes8, Lanes8On};
 
 use crate::error::Error;
 use core::fmt::Debug;
@@ -49,43 +55,43 @@ pub trait Scalar:
     /// 1 in every lane.
     const ONE: Self;
 
-    /// A `T` for each lane, made in ascending order.
+    /// Returns a `T` for each lane, made in ascending order.
     fn per_lane<T: Clone + Debug>(make: impl FnMut(usize) -> T) -> Self::PerLane<T>;
 
-    /// The same number in every lane.
+    /// Returns the same number in every lane.
     fn splat(x: Self::Element) -> Self;
 
-    /// The number in lane `index` (taken modulo [`Self::LANES`], so that it cannot be out of range).
+    /// Returns the number in lane `index` (taken modulo [`Self::LANES`], so that it cannot be out of range).
     fn lane(&self, index: usize) -> Self::Element;
 
     /// Replaces the number in lane `index` (taken modulo [`Self::LANES`]).
     fn set_lane(&mut self, index: usize, x: Self::Element);
 
-    /// The number nearest to `x`, in every lane.
+    /// Returns the number nearest to `x`, in every lane.
     fn from_f64(x: f64) -> Self;
 
-    /// The number nearest to the count `n`, in every lane.
+    /// Returns the number nearest to the count `n`, in every lane.
     fn from_count(n: u64) -> Self;
 
-    /// The correctly rounded square root.
+    /// Returns the correctly rounded square root.
     fn sqrt(self) -> Self;
 
     /// 2^x for x <= 127, as a softmax shifted by its largest score needs it. For `f32` and lanes a
     /// polynomial in plain operations (relative error below 2e-7); below x = -125 the result stays at
-    /// 2^-125, a normal number; above 127 it means nothing. For `f64` the `libm` crate's.
+    /// 2^-125, a normal number; above 127 it means nothing. For `f64` to 1 unit in the last place.
     fn exp2(self) -> Self;
 
-    /// The hyperbolic tangent. For `f32` and lanes a rational function in plain operations
-    /// (absolute error below 5e-7); for `f64` the `libm` crate's.
+    /// Returns the hyperbolic tangent. For `f32` and lanes a rational function in plain operations
+    /// (absolute error below 5e-7); for `f64` to 2 units in the last place.
     fn tanh(self) -> Self;
 
-    /// The absolute value.
+    /// Returns the absolute value.
     fn abs(self) -> Self;
 
-    /// The larger of the two; `self` where they compare equal (so the zeros' signs are fixed).
+    /// Returns the larger of the two; `self` where they compare equal (so the zeros' signs are fixed).
     fn max(self, other: Self) -> Self;
 
-    /// True if no lane is NaN or infinite.
+    /// Returns true if no lane is NaN or infinite.
     fn is_finite(self) -> bool;
 
     /// Runs a kernel on numbers of this kind with the instructions that they stand for.
@@ -95,7 +101,7 @@ pub trait Scalar:
     }
 }
 
-/// A parameter whose lanes are all finite and fit.
+/// Returns a parameter whose lanes are all finite and fit.
 pub(crate) fn check_lanes<S: Scalar>(
     x: S,
     parameter: &'static str,
@@ -114,29 +120,29 @@ pub(crate) fn check_lanes<S: Scalar>(
 
 /// A single number, `f32` or `f64`.
 pub trait Real: Scalar<Element = Self> + PartialOrd {
-    /// The number as `f64` (exact).
+    /// Returns the number as `f64` (exact).
     fn to_f64(self) -> f64;
 
     /// How many bytes a stored number takes: 4 or 8.
     const BYTES: usize;
 
-    /// The bits, zero-extended, for digests and stored files.
+    /// Returns the bits, zero-extended, for digests and stored files.
     fn bits(self) -> u64;
 
-    /// The number with the given bits (the low 32 of them for `f32`).
+    /// Returns the number with the given bits (the low 32 of them for `f32`).
     fn from_bits(bits: u64) -> Self;
 
-    /// A uniform number in [0, 1) from the top bits of a random word: multiples of 2^-24 (`f32`)
+    /// Returns a uniform number in [0, 1) from the top bits of a random word: multiples of 2^-24 (`f32`)
     /// or 2^-53 (`f64`), so that both see the same number up to truncation.
     fn uniform_from_bits(word: u64) -> Self;
 
-    /// The natural logarithm, from the `libm` crate.
+    /// Returns the natural logarithm.
     fn ln(self) -> Self;
 
-    /// The sine of an angle in radians, from the `libm` crate.
+    /// Returns the sine of an angle in radians; beyond 1.6 million the angle is reduced by the `f64` next to 2 pi.
     fn sin(self) -> Self;
 
-    /// The cosine of an angle in radians, from the `libm` crate.
+    /// Returns the cosine of an angle in radians, reduced as for [`Real::sin`].
     fn cos(self) -> Self;
 }
 
@@ -148,6 +154,7 @@ macro_rules! inlined {
         fn $name $(<$T: $bound>)? $args $(-> $out)? $body)*
     };
 }
+#[cfg(feature = "research")]
 use inlined;
 
 macro_rules! real {
@@ -236,20 +243,20 @@ real!(
     elementary::exp2,
     elementary::tanh,
     libm::sqrtf,
-    libm::logf,
-    libm::sinf,
-    libm::cosf,
+    functions::ln_f32,
+    functions::sin_f32,
+    functions::cos_f32,
     40,
     1.0 / 16_777_216.0
 );
 real!(
     f64,
-    libm::exp2,
-    libm::tanh,
+    functions::exp2_f64,
+    functions::tanh_f64,
     libm::sqrt,
-    libm::log,
-    libm::sin,
-    libm::cos,
+    functions::ln_f64,
+    functions::sin_f64,
+    functions::cos_f64,
     11,
     1.0 / 9_007_199_254_740_992.0
 );

@@ -33,20 +33,19 @@
 //! # Ok::<(), ictd_core::Error>(())
 //! ```
 
-mod boyan_chain;
 pub mod cart_pole;
 mod distribution;
-mod loop_mrp;
+mod finite;
 mod mrp;
-mod random_mdp;
 mod signals;
 
-pub use boyan_chain::{boyan_chain, boyan_chain_representable, boyan_transition};
 pub use cart_pole::{CartPole, cart_pole, cart_pole_single_grid};
-pub use distribution::{CartPoleTasks, FiniteTask, FiniteTasks, TaskDistribution};
-pub use loop_mrp::{loop_mrp, loop_transition};
+pub use distribution::{CartPoleTasks, TaskDistribution};
+pub use finite::{
+    FiniteTask, FiniteTasks, MAX_ACTIONS, boyan_chain, boyan_chain_representable, boyan_transition,
+    loop_mrp, loop_transition, random_mdp,
+};
 pub use mrp::Mrp;
-pub use random_mdp::{MAX_ACTIONS, random_mdp};
 pub use signals::random_signal;
 
 use crate::error::Error;
@@ -63,16 +62,16 @@ pub trait Task<R: Real, const D: usize> {
     /// A state S_t.
     type State: Copy + Debug;
 
-    /// S_0 ~ p_0.
+    /// Draws S_0 ~ p_0.
     fn initial_state(&self, rng: &mut Rng) -> Self::State;
 
-    /// R_{t+1} and S_{t+1} from S_t.
+    /// Draws R_{t+1} and S_{t+1} from S_t.
     fn step(&self, state: Self::State, rng: &mut Rng) -> (R, Self::State);
 
-    /// phi(s), (D).
+    /// Returns phi(s), (D).
     fn features(&self, state: Self::State) -> SVector<R, D>;
 
-    /// The transition from a state, which moves on to the next.
+    /// Draws the transition from a state, which moves on to the next.
     fn transition(&self, state: &mut Self::State, rng: &mut Rng) -> Transition<R, D> {
         let phi = self.features(*state);
         let (reward, next) = self.step(*state, rng);
@@ -80,7 +79,7 @@ pub trait Task<R: Real, const D: usize> {
         Transition { phi, reward, phi_next: self.features(next) }
     }
 
-    /// The first `len` transitions of a fresh trajectory.
+    /// Draws the first `len` transitions of a fresh trajectory.
     ///
     /// # Errors
     /// [`Error::CapacityExceeded`] if `len` > N.
@@ -112,7 +111,7 @@ fn check_states<const M: usize>(states: usize, least: usize) -> Result<(), Error
     Ok(())
 }
 
-/// `len` numbers ~ U(0, 1), in the paper's open interval, in which a probability of exactly 0 has no
+/// Draws `len` numbers ~ U(0, 1), in the paper's open interval, in which a probability of exactly 0 has no
 /// chance; zeros beyond.
 fn positive_uniform<R: Real, const N: usize>(len: usize, rng: &mut Rng) -> SVector<R, N> {
     let mut v = zeros::<R, N, 1>();
@@ -124,14 +123,14 @@ fn positive_uniform<R: Real, const N: usize>(len: usize, rng: &mut Rng) -> SVect
     v
 }
 
-/// A probability distribution over `len` outcomes: such numbers, divided by their sum.
+/// Draws a probability distribution over `len` outcomes: such numbers, divided by their sum.
 fn random_distribution<R: Real, const N: usize>(len: usize, rng: &mut Rng) -> SVector<R, N> {
     let weights = positive_uniform::<R, N>(len, rng);
     let total = weights.iter().fold(R::ZERO, |total, w| total + *w);
     weights.map(|w| w / total)
 }
 
-/// Features phi(s) ~ U(-1, 1)^d for each of the states; zeros beyond d = `dim`.
+/// Draws features phi(s) ~ U(-1, 1)^d for each of the states; zeros beyond d = `dim`.
 fn random_features<R: Real, const D: usize, const M: usize>(
     states: usize,
     dim: usize,
@@ -144,7 +143,7 @@ fn random_features<R: Real, const D: usize, const M: usize>(
     features
 }
 
-/// `len` numbers ~ U(-1, 1); zeros beyond.
+/// Draws `len` numbers ~ U(-1, 1); zeros beyond.
 fn uniform_vector<R: Real, const N: usize>(len: usize, rng: &mut Rng) -> SVector<R, N> {
     let mut v = zeros::<R, N, 1>();
     for x in v.iter_mut().take(len) {

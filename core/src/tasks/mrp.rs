@@ -118,7 +118,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         }
     }
 
-    /// The same process with r = (I - gamma p) Phi w, so that the true value function is
+    /// Returns the same process with r = (I - gamma p) Phi w, so that the true value function is
     /// v(s) = <w, phi(s)> (Algorithm 3).
     pub fn with_representable_value(mut self, w: &SVector<R, D>, gamma: R) -> Self {
         let value = self.values_of(w);
@@ -132,7 +132,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         self
     }
 
-    /// The same process with the start and the transitions (p_0, p) of another, of as many states.
+    /// Returns the same process with the start and the transitions (p_0, p) of another, of as many states.
     ///
     /// ```
     /// use ictd_core::{rng::Rng, tasks::{Mrp, boyan_chain}};
@@ -156,7 +156,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         Ok(Mrp { initial, transition, cumulative, ..self })
     }
 
-    /// The same process with the feature map phi of another, of as many states.
+    /// Returns the same process with the feature map phi of another, of as many states.
     ///
     /// # Errors
     /// As [`Mrp::with_dynamics_of`].
@@ -171,7 +171,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         if self.states == other.states { Ok(()) } else { Err(refused) }
     }
 
-    /// The number of states m.
+    /// Returns the number of states m.
     pub fn states(&self) -> usize {
         self.states
     }
@@ -205,7 +205,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         values
     }
 
-    /// The true value function v = (I - gamma p)^-1 r.
+    /// Returns the true value function v = (I - gamma p)^-1 r.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] for gamma outside [0, 1), [`Error::Singular`] if rounding leaves no
@@ -222,7 +222,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         linear_system::solve(a, self.reward, self.states, "the Bellman equation")
     }
 
-    /// The stationary distribution d_p = d_p p, summing to 1, from the linear system (power
+    /// Returns the stationary distribution d_p = d_p p, summing to 1, from the linear system (power
     /// iteration would not converge on a periodic chain).
     ///
     /// # Errors
@@ -245,13 +245,13 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         linear_system::solve(a, b, m, "the stationary distribution")
     }
 
-    /// A state of this process: one that it did not hand out counts as its last.
+    /// Returns a state of this process: one that it did not hand out counts as its last.
     fn own(&self, state: usize) -> usize {
         debug_assert!(state < self.states, "state {state} of {}", self.states);
         state.min(self.states - 1)
     }
 
-    /// The mean squared value error sum_s d(s) (v_hat(s) - v(s))^2.
+    /// Returns the mean squared value error sum_s d(s) (v_hat(s) - v(s))^2.
     pub fn msve(&self, d: &SVector<R, M>, v_hat: &SVector<R, M>, v: &SVector<R, M>) -> R {
         weighted_squared_difference(d, v_hat, v)
     }

@@ -1,7 +1,7 @@
 //! Random signals: what sensors might show, for training.
 
 use crate::rng::Rng;
-use crate::scalar::{Real, Scalar};
+use crate::scalar::{Real, Scalar, exp_f32};
 use core::f32::consts::TAU;
 
 /// Fills a buffer with a random signal: a sum of one to three parts, noise, an offset, and a sensor that reads it.
@@ -95,8 +95,8 @@ fn pulses(signal: &mut [f32], amplitude: f32, rng: &mut Rng) {
             * amplitude
             * height
             * match shape {
-                0 => libm::expf(-0.5 * s * s),
-                1 => libm::expf(-s),
+                0 => exp_f32(-0.5 * s * s),
+                1 => exp_f32(-s),
                 _ if s < 3.0 => 1.0,
                 _ => 0.0,
             };

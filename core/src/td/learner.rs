@@ -11,10 +11,10 @@ use core::fmt::Debug;
 /// An algorithm that updates its weights with each transition: [`OnlineTd`](super::OnlineTd) or
 /// [`RecursiveLstd`](super::RecursiveLstd).
 pub trait Algorithm<S: Scalar>: Copy + Debug + PartialEq {
-    /// What it keeps for D features and C cumulants.
+    /// The state that it keeps for D features and C cumulants.
     type State<const D: usize, const C: usize>: Clone + Debug + PartialEq;
 
-    /// What its weights are called in errors.
+    /// The name of its weights in errors.
     const WEIGHTS: &'static str;
 
     /// Before the first transition.
@@ -30,7 +30,7 @@ pub trait Algorithm<S: Scalar>: Copy + Debug + PartialEq {
     /// The next transition begins another episode.
     fn end_episode<const D: usize, const C: usize>(&self, state: &mut Self::State<D, C>);
 
-    /// The weights of each cumulant.
+    /// Returns the weights of each cumulant.
     ///
     /// # Errors
     /// [`Error::Singular`] if there are none at the moment.
@@ -40,8 +40,8 @@ pub trait Algorithm<S: Scalar>: Copy + Debug + PartialEq {
     ) -> Result<&'a [[S; D]; C], Error>;
 }
 
-/// What an algorithm has learned of a stream: it takes the place of a context, with D features, scalars S and
-/// C cumulants, in memory and time per transition that do not depend on how many there were. Transitions of an
+/// An algorithm and the weights that it has learned from a stream. It takes the place of a context, with D features,
+/// scalars S and C cumulants; memory and time per transition do not depend on how many there were. Transitions of an
 /// episode must follow each other.
 ///
 /// A context answers every discount; here the algorithm's is part of what is learned.
@@ -118,12 +118,12 @@ impl<const D: usize, A: Algorithm<S>, S: Scalar, const C: usize> Learner<D, A, S
         self.algorithm.end_episode(&mut self.state);
     }
 
-    /// How many transitions were observed.
+    /// Returns how many transitions were observed.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// True before the first transition.
+    /// Returns true before the first transition.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -133,12 +133,12 @@ impl<const D: usize, A: Algorithm<S>, S: Scalar, const C: usize> Learner<D, A, S
         *self = Self::with(self.algorithm);
     }
 
-    /// The algorithm.
+    /// Returns the algorithm.
     pub fn algorithm(&self) -> &A {
         &self.algorithm
     }
 
-    /// What an algorithm's `value_function_of` is.
+    /// Returns the value function of one of the cumulants, for an algorithm's `value_function_of`.
     pub(super) fn value_function(
         &self,
         algorithm: &A,
@@ -169,7 +169,7 @@ macro_rules! in_place_of_a_model {
                 Learner::with(*self)
             }
 
-            /// The value function of the first cumulant.
+            /// Returns the value function of the first cumulant.
             ///
             /// # Errors
             #[doc = concat!("As [`", stringify!($algorithm), "::value_function_of`].")]
@@ -180,7 +180,7 @@ macro_rules! in_place_of_a_model {
                 self.value_function_of(learner, 0)
             }
 
-            /// The value function of one of the cumulants (0 to C - 1).
+            /// Returns the value function of one of the cumulants (0 to C - 1).
             ///
             /// # Errors
             /// [`Error::Empty`] before the first transition; [`Error::Mismatch`] for a learner with other
@@ -202,8 +202,6 @@ pub(super) use in_place_of_a_model;
 mod tests {
     use super::super::{BatchTd, Lstd, OnlineTd, RecursiveLstd};
     use super::*;
-    use crate::context::{Context, Growing};
-    use crate::mask::Td0;
     use crate::rng::Rng;
 
     #[test]
@@ -275,29 +273,22 @@ mod tests {
     }
 
     #[test]
-    fn without_a_trace_batch_algorithms_read_contexts_of_the_mask_of_td_0() {
-        let lstd = Lstd::without_trace(0.5_f64, 0.0).unwrap();
-        let td = BatchTd::without_trace(0.5_f64, 0.5, 200).unwrap();
-        let mut context: Context<2, Td0, Growing, f64> = Context::new();
-        for _ in 0..3 {
-            context.observe(&[1.0, 0.0], 1.0, &[0.0, 1.0]).unwrap();
-            context.observe(&[0.0, 1.0], 0.0, &[1.0, 0.0]).unwrap();
-        }
+    fn batch_algorithms_agree_and_refuse_what_does_not_determine_their_weights() {
+        let lstd = Lstd::new(0.5_f64, 0.0, 0.0).unwrap();
+        let td = BatchTd::new(0.5_f64, 0.0, 0.5, 200).unwrap();
+        let mut context = lstd.context::<2>();
+        assert_eq!(lstd.value_function(&context), Err(Error::Empty { parameter: "context" }));
+        context.observe(&[1.0, 0.0], 1.0, &[0.0, 1.0]).unwrap();
+        assert!(matches!(lstd.value_function(&context), Err(Error::Singular { .. })));
+        context.observe(&[0.0, 1.0], 0.0, &[1.0, 0.0]).unwrap();
         // A ring of two states: 1 / (1 - gamma^2), gamma / (1 - gamma^2).
-        let want = [4.0 / 3.0, 2.0 / 3.0];
         for value in [lstd.value_function(&context).unwrap(), td.value_function(&context).unwrap()]
         {
-            for i in 0..2 {
-                assert!((value.weights[i] - want[i]).abs() < 1e-9, "{value:?}");
+            for (got, want) in value.weights.iter().zip([4.0 / 3.0, 2.0 / 3.0]) {
+                assert!((got - want).abs() < 1e-9, "{value:?}");
             }
         }
-        let with_trace = Lstd::new(0.5_f64, 0.5, 0.0).unwrap();
-        let mut other = with_trace.context::<2>();
-        assert_eq!(with_trace.value_function(&other), Err(Error::Empty { parameter: "context" }));
-        other.observe(&[1.0, 0.0], 1.0, &[0.0, 1.0]).unwrap();
-        // One transition does not determine two weights.
-        assert!(matches!(with_trace.value_function(&other), Err(Error::Singular { .. })));
-        let mismatch = Lstd::new(0.5_f64, 0.25, 0.0).unwrap().value_function(&other);
+        let mismatch = Lstd::new(0.5_f64, 0.25, 0.0).unwrap().value_function(&context);
         assert!(matches!(mismatch, Err(Error::Mismatch { .. })));
     }
 

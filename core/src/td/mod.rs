@@ -20,9 +20,7 @@
 //! Their lambda is Sutton and Barto's: the trace decays by gamma lambda. (The lambda of [`crate::mask::TdLambda`], and of
 //! the functions below, is the decay itself, as in the paper.)
 //!
-//! The functions of the modules below are the paper's updates on transitions: the references that the constructions of
-//! [`crate::constructions`] are tested against (the files of the two folders bear the same names),
-//! and LSTD, the limit that their iterations approach.
+//! With the feature `research`, `updates` has the paper's updates on transitions.
 //!
 //! # Step sizes
 //!
@@ -39,61 +37,24 @@
 //! So features k times as large need an alpha k^2 times smaller. Of a short context A may have eigenvalues
 //! for which no alpha converges.
 
-pub mod average_reward;
-mod batch;
 mod learner;
-pub mod lstd;
+mod of_context;
 mod online;
 mod recursive_lstd;
-pub mod residual_gradient;
-pub mod td0;
-pub mod td_lambda;
+#[cfg(feature = "research")]
+pub mod updates;
 
-pub use batch::BatchTd;
 pub use learner::{Algorithm, Learner};
-pub use lstd::Lstd;
+pub use of_context::{BatchTd, Lstd};
 pub use online::{OnlineTd, OnlineTdState};
 pub use recursive_lstd::{RecursiveLstd, RecursiveLstdState};
 
-use crate::context::{Context, TdSystem, Window};
 use crate::error::Error;
-use crate::linalg::{add_scaled, check_finite, mul_vector};
-use crate::mask::Mask;
 use crate::scalar::{Scalar, check_lanes};
 use crate::transition::check_gamma;
-use nalgebra::{SMatrix, SVector};
 
-/// w + (1/n) C sum: the preconditioned batch step that all algorithms share.
-fn batch_step<S: Scalar, const D: usize>(
-    w: &SVector<S, D>,
-    c: &SMatrix<S, D, D>,
-    sum: &SVector<S, D>,
-    n: usize,
-) -> Result<SVector<S, D>, Error> {
-    if n == 0 {
-        return Err(Error::Empty { parameter: "transitions" });
-    }
-    let mut next = *w;
-    add_scaled(&mut next, S::ONE / S::from_count(n as u64), &mul_vector(c, sum));
-    check_finite(&next, "w")?;
-    Ok(next)
-}
-
-/// gamma lambda, of a gamma in [0, 1) and a lambda in [0, 1].
+/// Returns gamma lambda, of a gamma in [0, 1) and a lambda in [0, 1].
 fn trace_decay<S: Scalar>(gamma: S, lambda: S) -> Result<S, Error> {
     let within = |l| l >= Scalar::ZERO && l <= Scalar::ONE;
     Ok(check_gamma(gamma)? * check_lanes(lambda, "lambda", within, "[0, 1]")?)
-}
-
-/// A and b of a context that has the mask of the algorithm.
-fn system<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize>(
-    mask: &M,
-    gamma: S,
-    context: &Context<D, M, W, S, C>,
-    cumulant: usize,
-) -> Result<TdSystem<S, D>, Error> {
-    if mask != context.mask() {
-        return Err(Error::Mismatch { parameter: "the trace decay of algorithm and context" });
-    }
-    context.read_to(gamma, cumulant, TdSystem::ZERO)
 }

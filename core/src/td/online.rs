@@ -62,7 +62,7 @@ impl<S: Scalar> OnlineTd<S> {
         })
     }
 
-    /// True online TD(lambda), with a dutch trace.
+    /// Returns true online TD(lambda), with a dutch trace.
     ///
     /// # Errors
     /// As [`OnlineTd::new`].
@@ -73,7 +73,7 @@ impl<S: Scalar> OnlineTd<S> {
 
 in_place_of_a_model!(OnlineTd, Scalar);
 
-/// What online TD keeps.
+/// The state of online TD.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OnlineTdState<S, const D: usize, const C: usize> {
     weights: [[S; D]; C],

@@ -1,7 +1,7 @@
 //! Recursive LSTD(lambda).
 
 use super::learner::{Algorithm, Learner, in_place_of_a_model};
-use super::lstd::SYSTEM;
+use super::of_context::SYSTEM;
 use super::trace_decay;
 use crate::error::Error;
 use crate::linalg::{arrays::add_scaled, dot_arrays, linear_system};
@@ -58,8 +58,8 @@ pub struct RecursiveLstd<R: Real = f32> {
 }
 
 impl<R: Real> RecursiveLstd<R> {
-    /// Of a discount gamma in [0, 1), a lambda in [0, 1], a retention in (0, 1), by which the past shrinks with each
-    /// transition, and a ridge above 0.
+    /// Returns LSTD for a discount gamma in [0, 1), a lambda in [0, 1], a retention in (0, 1), by which the past shrinks
+    /// with each transition, and a ridge above 0.
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the parameter.
@@ -76,7 +76,7 @@ impl<R: Real> RecursiveLstd<R> {
 
 in_place_of_a_model!(RecursiveLstd, Real);
 
-/// What recursive LSTD keeps: 2 d^2 + d (2 C + 1) numbers and three beside them.
+/// The state of recursive LSTD: 2 d^2 + d (2 C + 1) numbers and three beside them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RecursiveLstdState<R, const D: usize, const C: usize> {
     /// Row by row.
@@ -86,7 +86,7 @@ pub struct RecursiveLstdState<R, const D: usize, const C: usize> {
     b: [[R; D]; C],
     weights: [[R; D]; C],
     trace: [R; D],
-    /// What the ridge gets back at a time: ridge (1 - retention^d).
+    /// The amount that the ridge gets back at a time: ridge (1 - retention^d).
     returned: R,
     /// The coordinate whose turn it is.
     turn: u32,
@@ -98,7 +98,7 @@ fn product<R: Real, const D: usize>(m: &[[R; D]; D], x: &[R; D]) -> [R; D] {
     core::array::from_fn(|i| dot_arrays(&m[i], x))
 }
 
-/// A diagonal matrix with one number on it.
+/// Returns a diagonal matrix with one number on it.
 fn diagonal<R: Real, const D: usize>(x: R) -> [[R; D]; D] {
     core::array::from_fn(|i| core::array::from_fn(|j| if i == j { x } else { R::ZERO }))
 }

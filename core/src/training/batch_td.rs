@@ -27,9 +27,9 @@ impl<S: Scalar, const D: usize> BatchTd<S, D> {
         BatchTd { alpha: [S::ONE], layers, lambda: None }
     }
 
-    /// The system of the context that begins at transition `start`.
+    /// Returns the system of the context that begins at transition `start`.
     #[inline(always)]
-    fn system(&self, windows: &Windows<S, D>, start: usize) -> System<S, D> {
+    fn system(&self, windows: &Windows<S>, start: usize) -> System<S, D> {
         let mut system = System::zeros(windows);
         let [mut z, mut e] = [[[S::ZERO; D]; 3]; 2];
         for i in start..start + windows.context_len() {
@@ -39,7 +39,7 @@ impl<S: Scalar, const D: usize> BatchTd<S, D> {
         system
     }
 
-    /// The step size alpha.
+    /// Returns the step size alpha.
     pub fn alpha(&self) -> S {
         self.alpha[0]
     }
@@ -49,7 +49,7 @@ impl<S: Scalar, const D: usize> BatchTd<S, D> {
         self.layers
     }
 
-    /// The value of a query, and its derivative by alpha.
+    /// Returns the value of a query, and its derivative by alpha.
     #[inline(always)]
     fn value_and_slope(&self, system: &System<S, D>, query: &[S]) -> [S; 2] {
         let [w, w_dot] = system.weights(self.alpha[0], self.layers);
@@ -62,7 +62,7 @@ impl<S: Scalar, const D: usize> BatchTd<S, D> {
     }
 }
 
-/// What batch TD iterates on: A = (1/n) sum e (phi - gamma phi')^T, (d, d), and b = (1/n) sum R e, with
+/// The system of batch TD: A = (1/n) sum e (phi - gamma phi')^T, (d, d), and b = (1/n) sum R e, with
 /// e = phi or the trace of TD(lambda).
 struct System<S, const D: usize> {
     dim: usize,
@@ -74,7 +74,7 @@ struct System<S, const D: usize> {
 
 impl<S: Scalar, const D: usize> System<S, D> {
     #[inline(always)]
-    fn zeros(windows: &Windows<S, D>) -> Self {
+    fn zeros(windows: &Windows<S>) -> Self {
         let inverse_len = S::ONE / S::from_count(windows.context_len() as u64);
         System { dim: windows.dim(), inverse_len, a: [[S::ZERO; D]; D], b: [S::ZERO; D] }
     }
@@ -118,7 +118,7 @@ impl<S: Scalar, const D: usize> System<S, D> {
         out
     }
 
-    /// The weights w after L steps, and dw/dalpha.
+    /// Returns the weights w after L steps, and dw/dalpha.
     #[inline(always)]
     fn weights(&self, alpha: S, layers: usize) -> [[S; D]; 2] {
         let [mut w, mut w_dot] = [[S::ZERO; D]; 2];
@@ -168,20 +168,25 @@ impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
     }
 
     /// A step of Adam on a batch.
-    pub fn train(&mut self, windows: &Windows<S, D>, targets: Targets<S>) {
+    pub fn train(&mut self, windows: &Windows<S>, targets: Targets<S>) {
         let mut gradient = [S::ZERO];
         self.network.batch_gradient(windows, targets, &mut gradient);
         self.adam.step(self.network.parameters_mut(), &gradient);
     }
 
-    /// The step size alpha.
+    /// Returns the step size alpha.
     pub fn alpha(&self) -> S {
         self.network.alpha()
     }
 }
 
-impl<S: Scalar, const D: usize> Network<S, D> for BatchTd<S, D> {
+impl<S: Scalar, const D: usize> Network<S> for BatchTd<S, D> {
     type Parameters = [S; 1];
+
+    /// D, the most features that it takes.
+    fn dim(&self) -> usize {
+        D
+    }
 
     fn parameters(&self) -> &[S; 1] {
         &self.alpha
@@ -195,19 +200,19 @@ impl<S: Scalar, const D: usize> Network<S, D> for BatchTd<S, D> {
         self.alpha[0].set_lane(lane, Scalar::ONE);
     }
 
-    fn value(&mut self, window: &Window<S, D>) -> S {
+    fn value(&mut self, window: &Window<S>) -> S {
         let system = self.system(&window.from, 0);
-        self.value_and_slope(&system, &window.query().data.0[0])[0]
+        self.value_and_slope(&system, window.query())[0]
     }
 
     fn value_and_gradient(
         &mut self,
-        window: &Window<S, D>,
+        window: &Window<S>,
         adjoint: impl FnOnce(S) -> S,
         gradient: &mut [S; 1],
     ) -> S {
         let system = self.system(&window.from, 0);
-        let [v, slope] = self.value_and_slope(&system, &window.query().data.0[0]);
+        let [v, slope] = self.value_and_slope(&system, window.query());
         gradient[0] += adjoint(v) * slope;
         v
     }
@@ -215,7 +220,7 @@ impl<S: Scalar, const D: usize> Network<S, D> for BatchTd<S, D> {
     /// The windows in reverse time, the system sliding along: one token gained, one lost.
     fn sliding_batch_gradient(
         &mut self,
-        windows: &Windows<S, D>,
+        windows: &Windows<S>,
         targets: Targets<S>,
         gradient: &mut [S; 1],
     ) -> S {
@@ -226,24 +231,24 @@ impl<S: Scalar, const D: usize> Network<S, D> for BatchTd<S, D> {
 kernel! {
     fn batch_gradient as BatchGradient<'a, S: Scalar, const D: usize>(
         network: &'a BatchTd<S, D>,
-        windows: &'a Windows<'a, S, D>,
+        windows: &'a Windows<'a, S>,
         targets: Targets<'a, S>,
         gradient: &'a mut S,
     ) -> S {
         // With all features that there is room for, their number is known to the compiler.
         if windows.dim() == D {
-            reverse_pass(network, &windows.with_dim(D), targets, gradient)
+            reverse_pass(network, &windows.known::<D>(), targets, gradient)
         } else {
             reverse_pass(network, windows, targets, gradient)
         }
     }
 }
 
-/// The windows in reverse time.
+/// Returns the windows in reverse time.
 #[inline(always)]
 fn reverse_pass<S: Scalar, const D: usize>(
     network: &BatchTd<S, D>,
-    windows: &Windows<S, D>,
+    windows: &Windows<S>,
     targets: Targets<S>,
     gradient: &mut S,
 ) -> S {
@@ -259,7 +264,7 @@ fn reverse_pass<S: Scalar, const D: usize>(
             system.add(S::ONE, gained);
             system.add(-S::ONE, lost);
         }
-        let query = &windows.window(t).query().data.0[0];
+        let query = windows.window(t).query();
         let [v, slope] = network.value_and_slope(&system, query);
         if let Some(v_bar) = loss.take(t, v) {
             *gradient += v_bar * slope;

@@ -38,10 +38,10 @@ fn put_scalar<R: Real>(x: R, put: &mut impl FnMut(&[u8])) {
 impl<S, N, E, const D: usize, const T: usize> MultiTaskTd<S, N, E, D, T>
 where
     S: Scalar,
-    N: Network<S, D>,
+    N: Network<S>,
     E: TaskDistribution<S::Element, D>,
 {
-    /// The length of a lane's record in bytes.
+    /// Returns the length of a lane's record in bytes.
     pub fn record_len(&self) -> usize {
         let float = size_of::<S::Element>();
         let p = self.network.parameters().numbers().count();
@@ -68,8 +68,8 @@ where
     ///
     /// ```
     /// # use ictd_core::tasks::{FiniteTask, FiniteTasks};
-    /// # use ictd_core::training::{Autoregressive, MultiTaskTd, Settings};
-    /// # let network = Autoregressive::<f32, 2, 5, 3>::autoregressive(3)?;
+    /// # use ictd_core::training::{LinearNetwork, LinearShape, MultiTaskTd, Settings};
+    /// # let network = LinearNetwork::<f32, Vec<f32>>::zeros(LinearShape::new(2, 1, 3)?, |len| vec![0.0; len])?;
     /// # let tasks = FiniteTasks::<5> { kind: FiniteTask::BoyanChain, states: 5 };
     /// # let settings = Settings { context_len: 6, windows: 4, ..Settings::default() };
     /// # let mut trainer = MultiTaskTd::<f32, _, _, 2, 12>::new(settings, tasks, network, &[1])?;
@@ -142,7 +142,7 @@ where
 }
 
 impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
-    /// The length of a lane's record in bytes.
+    /// Returns the length of a lane's record in bytes.
     pub fn record_len(&self) -> usize {
         24 + 3 * size_of::<S::Element>()
     }

@@ -4,7 +4,7 @@
 //! A [`MultiTaskTd`] draws tasks from a [`TaskDistribution`](crate::tasks::TaskDistribution), samples trajectories, sees each as
 //! sliding [`Windows`], and improves a [`Network`] by the semi-gradient of the squared TD error.
 //! Nothing is allocated; everything is generic over the scalar, so that one program trains one
-//! `f32` network on a chip or sixteen seeds side by side in the lanes of a register, each lane bit
+//! `f32` network on a chip or eight seeds side by side in the lanes of a register, each lane bit
 //! for bit the network that its seed trains alone.
 //!
 //! On a device's own trajectory, without a simulated task: features and rewards as [`Windows`], and a
@@ -15,24 +15,25 @@
 //! use ictd_core::attention::Td0;
 //! use ictd_core::rng::Rng;
 //! use ictd_core::training::{
-//!     Adam, AdamSettings, Autoregressive, Network, Parameters, Targets, Windows,
+//!     Adam, AdamSettings, LinearNetwork, LinearShape, Network, Parameters, Targets, Windows,
 //! };
-//! # let features = [ictd_core::nalgebra::SVector::from([0.5, -0.25]); 12];
+//! # let features = [[0.5, -0.25]; 12];
 //! # let rewards = [0.75; 11];
 //!
 //! // Three shared layers for two features: K = 2 * 2 + 1.
-//! let mut network = Autoregressive::<f32, 2, 5, 3>::autoregressive(3)?;
+//! let shape = LinearShape::new(2, 1, 3)?;
+//! let mut network = LinearNetwork::<f32, Vec<f32>>::zeros(shape, |len| vec![0.0; len])?;
 //! network.initialise_lane(0, &mut Rng::new(1));
 //! let mut adam = Adam::new(AdamSettings::default(), network.parameters())?;
 //!
 //! // n = 6 transitions in a context; phi_0 to phi_11 and R_1 to R_11 make W = 4 windows.
-//! let windows = Windows::new(&features, &rewards, 6, 0.9)?;
+//! let windows = Windows::new(2, features.as_flattened(), &rewards, 6, 0.9)?;
 //! let mut gradient = network.parameters().zeros_like();
 //! let loss = network.batch_gradient(&windows, Targets::Bootstrapped, &mut gradient);
 //! adam.step(network.parameters_mut(), &gradient);
 //!
 //! assert!(loss.is_finite() && windows.count() == 4);
-//! let model = Model::<2>::new(network.transformer(0)?, Td0, 0.9)?;
+//! let model = Model::<2>::new(network.transformer::<5, 1>(0)?, Td0, 0.9)?;
 //! # Ok::<(), ictd_core::Error>(())
 //! ```
 //!
@@ -40,10 +41,7 @@
 //! |---|---|
 //! | trajectories and windows | `windows` |
 //! | what is trained: parameters, values, gradients | `network`, `parameters` |
-//! | transformers of either attention | `transformer_network` |
-//! | linear attention, its batch at speed, and where it computes | `linear`, `linear_batch`, `work` |
-//! | of any shape; ten numbers a layer; contexts without units | `any_linear`, `read` |
-//! | two heads, of average-reward TD | `two_heads` |
+//! | linear attention: any shape, mask, read and number of heads | `linear` |
 //! | softmax attention, and what a batch's windows share | `softmax` |
 //! | the recurrent network | `rnn` |
 //! | the batch-TD reference with its trained step size | `batch_td` |
@@ -53,40 +51,31 @@
 //! | saved and restored state | `checkpoint` |
 
 mod adam;
-mod any_linear;
 mod batch_td;
 mod checkpoint;
 mod linear;
-mod linear_batch;
 mod network;
 mod parameters;
-mod read;
 mod rnn;
 mod settings;
 mod sides;
 mod softmax;
 mod trainer;
-mod transformer_network;
-mod two_heads;
 mod universal;
 mod windows;
-mod work;
 
+pub use crate::layer::ParameterSet;
 pub use adam::{Adam, AdamSettings};
-pub use any_linear::{AnyLinear, Numbers, Storage};
 pub use batch_td::{BatchTd, BatchTdReference};
-pub use linear::{Autoregressive, Linear, LinearNetwork, Sequential};
+pub use linear::{LinearNetwork, LinearShape, Numbers, Storage};
 pub use network::{Network, Targets, batch_gradient_by_window, td_errors, td_step};
 pub use parameters::Parameters;
 pub use rnn::RnnNetwork;
 pub use settings::{Loss, Optimizer, Settings};
-pub use softmax::{Softmax, SoftmaxNetwork};
+pub use softmax::SoftmaxNetwork;
 pub use trainer::MultiTaskTd;
-pub use transformer_network::TransformerNetwork;
-pub use two_heads::TwoHeads;
 pub use universal::{CELLS, Kind, LENGTHS, UniversalSettings, UniversalTraining};
 pub use windows::{Trajectory, Window, Windows};
-pub use work::ParameterSet;
 
 #[cfg(test)]
 mod tests;

@@ -4,22 +4,20 @@ use crate::scalar::Scalar;
 
 /// Something that values the query of a window, with parameters to train: a transformer of either
 /// attention, the batch-TD reference, a recurrent network.
-pub trait Network<S: Scalar, const D: usize> {
+pub trait Network<S: Scalar> {
     /// Its parameters, and gradients with respect to them.
     type Parameters: Parameters<S>;
 
-    /// The parameters.
+    /// Returns the parameters.
     fn parameters(&self) -> &Self::Parameters;
 
-    /// The parameters, to change them.
+    /// Returns the parameters, to change them.
     fn parameters_mut(&mut self) -> &mut Self::Parameters;
 
-    /// d <= D: how many features its tokens have.
-    fn dim(&self) -> usize {
-        D
-    }
+    /// d, how many features its tokens have.
+    fn dim(&self) -> usize;
 
-    /// How many transitions a context may have; none if any number.
+    /// Returns how many transitions a context may have; none if any number.
     fn context_capacity(&self) -> Option<usize> {
         None
     }
@@ -28,24 +26,24 @@ pub trait Network<S: Scalar, const D: usize> {
     fn initialise_lane(&mut self, lane: usize, rng: &mut Rng);
 
     /// v: the value of the window's query.
-    fn value(&mut self, window: &Window<S, D>) -> S;
+    fn value(&mut self, window: &Window<S>) -> S;
 
     /// v, and gradient += v-bar dv/dtheta, where v-bar = `adjoint(v)` may depend on v.
     fn value_and_gradient(
         &mut self,
-        window: &Window<S, D>,
+        window: &Window<S>,
         adjoint: impl FnOnce(S) -> S,
         gradient: &mut Self::Parameters,
     ) -> S;
 
-    /// The loss of a batch, and gradient += its gradient with the targets held constant
+    /// Returns the loss of a batch, and gradient += its gradient with the targets held constant
     /// (semi-gradient).
     ///
     /// The loss is (1/W) sum_t (target_t - v_t)^2, so the gradient is
     /// (1/W) sum_t -2 (target_t - v_t) dv_t/dtheta.
     fn batch_gradient(
         &mut self,
-        windows: &Windows<S, D>,
+        windows: &Windows<S>,
         targets: Targets<S>,
         gradient: &mut Self::Parameters,
     ) -> S {
@@ -60,7 +58,7 @@ pub trait Network<S: Scalar, const D: usize> {
     /// can share work between windows replaces this.
     fn sliding_batch_gradient(
         &mut self,
-        windows: &Windows<S, D>,
+        windows: &Windows<S>,
         targets: Targets<S>,
         gradient: &mut Self::Parameters,
     ) -> S {
@@ -83,9 +81,9 @@ pub enum Targets<'a, S: Scalar> {
 }
 
 impl<S: Scalar> Targets<'_, S> {
-    /// The target of v_t.
+    /// Returns the target of v_t.
     #[inline(always)]
-    pub fn of<const D: usize>(&self, windows: &Windows<S, D>, t: usize, v_next: S) -> S {
+    pub fn of(&self, windows: &Windows<S>, t: usize, v_next: S) -> S {
         match self {
             Targets::Bootstrapped | Targets::Residual(_) => windows.td_target(t, v_next),
             Targets::Differential => windows.differential_target(t, v_next),
@@ -93,7 +91,7 @@ impl<S: Scalar> Targets<'_, S> {
         }
     }
 
-    /// True if they need the value of the window that follows.
+    /// Returns true if they need the value of the window that follows.
     #[inline(always)]
     fn bootstrap(&self) -> bool {
         !matches!(self, Targets::Given(_))
@@ -101,9 +99,9 @@ impl<S: Scalar> Targets<'_, S> {
 }
 
 /// delta_t = R_{t+n+2} + gamma v_{t+1} - v_t of each window.
-pub fn td_errors<S: Scalar, const D: usize, N: Network<S, D> + ?Sized>(
+pub fn td_errors<S: Scalar, N: Network<S> + ?Sized>(
     network: &mut N,
-    windows: &Windows<S, D>,
+    windows: &Windows<S>,
     errors: &mut [S],
 ) {
     let mut v_next = S::ZERO;
@@ -121,8 +119,8 @@ pub fn td_errors<S: Scalar, const D: usize, N: Network<S, D> + ?Sized>(
 
 /// The loss of a batch whose windows come in reverse time: v_{t+1} is then known when window t is
 /// reached, and each window's forward pass is made once.
-pub(super) struct BatchLoss<'a, S: Scalar, const D: usize> {
-    windows: &'a Windows<'a, S, D>,
+pub(super) struct BatchLoss<'a, S: Scalar> {
+    windows: &'a Windows<'a, S>,
     targets: Targets<'a, S>,
     /// 1/W.
     inverse_count: S,
@@ -132,32 +130,32 @@ pub(super) struct BatchLoss<'a, S: Scalar, const D: usize> {
     squares: S,
 }
 
-impl<'a, S: Scalar, const D: usize> BatchLoss<'a, S, D> {
+impl<'a, S: Scalar> BatchLoss<'a, S> {
     #[inline(always)]
-    pub(super) fn new(windows: &'a Windows<'a, S, D>, targets: Targets<'a, S>) -> Self {
+    pub(super) fn new(windows: &'a Windows<'a, S>, targets: Targets<'a, S>) -> Self {
         let inverse_count = S::ONE / S::from_count(windows.count() as u64);
         let later = windows.count();
         BatchLoss { windows, targets, inverse_count, v_next: S::ZERO, later, squares: S::ZERO }
     }
 
-    /// The windows to value, if they slide: window W, which only bootstraps, if the targets do; then W - 1
+    /// Returns the windows to value, if they slide: window W, which only bootstraps, if the targets do; then W - 1
     /// to 0.
     #[inline(always)]
     pub(super) fn times(&self) -> core::iter::Rev<core::ops::Range<usize>> {
         (0..self.windows.count() + usize::from(self.targets.bootstrap())).rev()
     }
 
-    /// The windows to value, slide they or grow: [`Self::pass`] of each.
+    /// Values the windows, whether they slide or grow, by [`Self::pass`].
     #[inline(always)]
     pub(super) fn passes(&self) -> core::iter::Rev<core::ops::Range<usize>> {
         let more = if self.windows.slide() { 1 } else { self.windows.count() };
         (0..self.windows.count() + if self.targets.bootstrap() { more } else { 0 }).rev()
     }
 
-    /// A window to value, and the t to [`take`](Self::take) it as: as [`Self::times`]; of windows that grow, if
-    /// the targets bootstrap, before each its successor as W.
+    /// Returns a window to value, and the t to [`take`](Self::take) it as: as [`Self::times`]; of windows that grow,
+    /// if the targets bootstrap, before each its successor as W.
     #[inline(always)]
-    pub(super) fn pass(&self, i: usize) -> (Window<'a, S, D>, usize) {
+    pub(super) fn pass(&self, i: usize) -> (Window<'a, S>, usize) {
         let windows = self.windows;
         if windows.slide() || !self.targets.bootstrap() {
             (windows.window(i), i)
@@ -205,9 +203,9 @@ impl<'a, S: Scalar, const D: usize> BatchLoss<'a, S, D> {
 }
 
 /// [`Network::batch_gradient`] window by window.
-pub fn batch_gradient_by_window<S: Scalar, const D: usize, N: Network<S, D> + ?Sized>(
+pub fn batch_gradient_by_window<S: Scalar, N: Network<S> + ?Sized>(
     network: &mut N,
-    windows: &Windows<S, D>,
+    windows: &Windows<S>,
     targets: Targets<S>,
     gradient: &mut N::Parameters,
 ) -> S {
@@ -227,9 +225,9 @@ pub fn batch_gradient_by_window<S: Scalar, const D: usize, N: Network<S, D> + ?S
 /// One update of Algorithm 1: theta += step_size delta_t grad v_t with v_t and v_{t+1} of the
 /// current theta; the residual gradient's is step_size delta_t (grad v_t - gamma grad v_{t+1}). Returns
 /// delta_t. `gradient` is scratch space.
-pub fn td_step<S: Scalar, const D: usize, N: Network<S, D> + ?Sized>(
+pub fn td_step<S: Scalar, N: Network<S> + ?Sized>(
     network: &mut N,
-    windows: &Windows<S, D>,
+    windows: &Windows<S>,
     t: usize,
     targets: Targets<S>,
     step_size: S,

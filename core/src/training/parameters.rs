@@ -1,5 +1,5 @@
 use crate::layer::LayerParameters;
-use crate::scalar::Scalar;
+use crate::scalar::{Real, Scalar};
 use crate::transformer::Transformer;
 use core::fmt::Debug;
 
@@ -9,13 +9,13 @@ pub trait Parameters<S: Scalar>: Clone + Debug {
     /// As many zeros.
     fn zeros_like(&self) -> Self;
 
-    /// The numbers, matrix after matrix.
+    /// Returns the numbers, matrix after matrix.
     fn slices(&self) -> impl Iterator<Item = &[S]>;
 
-    /// The numbers, to be changed.
+    /// Returns the numbers, to be changed.
     fn slices_mut(&mut self) -> impl Iterator<Item = &mut [S]>;
 
-    /// The numbers, one after the other.
+    /// Returns the numbers, one after the other.
     fn numbers<'a>(&'a self) -> impl Iterator<Item = &'a S>
     where
         S: 'a,
@@ -23,7 +23,7 @@ pub trait Parameters<S: Scalar>: Clone + Debug {
         self.slices().flatten()
     }
 
-    /// The numbers, to be changed.
+    /// Returns the numbers, to be changed.
     fn numbers_mut<'a>(&'a mut self) -> impl Iterator<Item = &'a mut S>
     where
         S: 'a,
@@ -59,18 +59,26 @@ impl<L: LayerParameters, const C: usize> Parameters<L::Scalar> for Transformer<L
     }
 }
 
+/// Returns the standard deviation of initial parameters, Xavier normal with a gain, of layers for tokens of size k.
+pub(super) fn deviation<R: Real>(gain: f64, k: usize) -> R {
+    R::from_f64(gain) / Scalar::sqrt(R::from_count(k as u64))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::layer::Layer;
     use crate::rng::Rng;
-    use crate::training::{Network, Sequential};
+    use crate::training::{LinearNetwork, LinearShape, Network};
     use nalgebra::SMatrix;
+    use std::vec;
     use std::vec::Vec;
 
     #[test]
     fn initial_parameters_have_xaviers_deviation() {
-        let mut network = Sequential::<f32, 8, 17, 3>::sequential(3).unwrap();
+        let shape = LinearShape::new(8, 3, 3).unwrap();
+        let mut network =
+            LinearNetwork::<f32, Vec<f32>>::zeros(shape, |len| vec![0.0; len]).unwrap();
         network.initialise_lane(0, &mut Rng::new(4));
         let numbers: Vec<f64> = network.parameters().numbers().map(|x| 3.0 * *x as f64).collect();
         assert_eq!(numbers.len(), 3 * 2 * 17 * 17);

@@ -5,61 +5,40 @@ use crate::rng::Rng;
 use crate::rnn::{LayerInput, Rnn, RnnTape};
 use crate::scalar::Scalar;
 
-/// The deep recurrent network in training: X = 2 D + 2 inputs (the token and its flag), L layers of H
+/// The deep recurrent network in training: X = 2 d + 2 inputs (the token and its flag), L layers of H
 /// units, contexts of at most N transitions.
 #[derive(Clone, Debug, PartialEq)]
-pub struct RnnNetwork<
-    S: Scalar,
-    const D: usize,
-    const X: usize,
-    const H: usize,
-    const L: usize,
-    const N: usize,
-> {
+pub struct RnnNetwork<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> {
     rnn: Rnn<S, X, H, L>,
 }
 
-impl<S: Scalar, const D: usize, const X: usize, const H: usize, const L: usize, const N: usize>
-    RnnNetwork<S, D, X, H, L, N>
+impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize>
+    RnnNetwork<S, X, H, L, N>
 {
-    /// A network of zeros.
+    /// Returns a network of zeros.
     pub fn new(layer_input: LayerInput) -> Self {
-        Self::from_rnn(Rnn::zeros(layer_input))
-    }
-
-    /// From given parameters.
-    pub fn from_rnn(rnn: Rnn<S, X, H, L>) -> Self {
         const {
-            assert!(X == 2 * D + 2, "a token with its flag has X = 2 * D + 2 entries");
+            assert!(X >= 4 && X.is_multiple_of(2), "a token with its flag has X = 2 d + 2 entries");
         }
-        RnnNetwork { rnn }
-    }
-
-    /// The network of all lanes.
-    pub fn rnn(&self) -> &Rnn<S, X, H, L> {
-        &self.rnn
+        RnnNetwork { rnn: Rnn::zeros(layer_input) }
     }
 
     /// Context token j of a window with its flag, 0.
     #[inline(always)]
-    fn token(window: &Window<S, D>, j: usize) -> [S; X] {
+    fn token(window: &Window<S>, j: usize) -> [S; X] {
         // The memory row of the average-reward token stands where the flag does, and is 0.
         window.token::<X>(j).data.0[0]
     }
 
-    /// The value of a window, left on the tape.
-    fn forward(
-        &self,
-        tape: &mut RnnTape<S, X, H, L, N>,
-        window: &Window<S, D>,
-    ) -> Result<S, Error> {
+    /// Returns the value of a window, left on the tape.
+    fn forward(&self, tape: &mut RnnTape<S, X, H, L, N>, window: &Window<S>) -> Result<S, Error> {
         let context = (0..window.context_len()).map(|j| Self::token(window, j));
         tape.forward(&self.rnn, context, Self::query(window))
     }
 
-    /// The query with its flag, 1.
+    /// Returns the query with its flag, 1.
     #[inline(always)]
-    fn query(window: &Window<S, D>) -> [S; X] {
+    fn query(window: &Window<S>) -> [S; X] {
         let mut token = window.query_token::<X>().data.0[0];
         token[X - 1] = S::ONE;
         token
@@ -78,10 +57,14 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize> Parameters<S> fo
     }
 }
 
-impl<S: Scalar, const D: usize, const X: usize, const H: usize, const L: usize, const N: usize>
-    Network<S, D> for RnnNetwork<S, D, X, H, L, N>
+impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> Network<S>
+    for RnnNetwork<S, X, H, L, N>
 {
     type Parameters = Rnn<S, X, H, L>;
+
+    fn dim(&self) -> usize {
+        X / 2 - 1
+    }
 
     fn parameters(&self) -> &Self::Parameters {
         &self.rnn
@@ -101,7 +84,7 @@ impl<S: Scalar, const D: usize, const X: usize, const H: usize, const L: usize, 
     }
 
     /// For windows of any length.
-    fn value(&mut self, window: &Window<S, D>) -> S {
+    fn value(&mut self, window: &Window<S>) -> S {
         let mut hidden = [[S::ZERO; H]; L];
         for j in 0..window.context_len() {
             hidden = self.rnn.step(&hidden, &Self::token(window, j));
@@ -112,7 +95,7 @@ impl<S: Scalar, const D: usize, const X: usize, const H: usize, const L: usize, 
     /// A window of more than N transitions has value 0 here, and nothing can be learned of it.
     fn value_and_gradient(
         &mut self,
-        window: &Window<S, D>,
+        window: &Window<S>,
         adjoint: impl FnOnce(S) -> S,
         gradient: &mut Self::Parameters,
     ) -> S {
@@ -125,7 +108,7 @@ impl<S: Scalar, const D: usize, const X: usize, const H: usize, const L: usize, 
     /// On one tape.
     fn sliding_batch_gradient(
         &mut self,
-        windows: &Windows<S, D>,
+        windows: &Windows<S>,
         targets: Targets<S>,
         gradient: &mut Self::Parameters,
     ) -> S {
@@ -144,27 +127,26 @@ impl<S: Scalar, const D: usize, const X: usize, const H: usize, const L: usize, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nalgebra::SVector;
 
-    type Small = RnnNetwork<f64, 2, 6, 4, 3, 4>;
+    type Small = RnnNetwork<f64, 6, 4, 3, 4>;
 
     #[test]
     fn a_window_becomes_tokens_with_a_flag_and_its_gradient_descends_the_loss() {
         let mut rng = Rng::new(1);
-        let features: [SVector<f64, 2>; 9] =
-            core::array::from_fn(|_| SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0)));
+        let features: [[f64; 2]; 9] =
+            core::array::from_fn(|_| core::array::from_fn(|_| rng.uniform_in(-1.0, 1.0)));
         let rewards: [f64; 8] = core::array::from_fn(|_| rng.uniform_in(-1.0, 1.0));
-        let windows = Windows::new(&features, &rewards, 4, 0.9).unwrap();
+        let windows = Windows::new(2, features.as_flattened(), &rewards, 4, 0.9).unwrap();
         let mut network = Small::new(LayerInput::Current);
         network.initialise_lane(0, &mut rng);
         let window = windows.window(1);
         let mut tokens = [[0.0; 6]; 5];
         for j in 0..4 {
-            let (phi, phi_next) = (features[1 + j], 0.9 * features[2 + j]);
+            let (phi, phi_next) = (features[1 + j], features[2 + j].map(|x| 0.9 * x));
             tokens[j] = [phi[0], phi[1], phi_next[0], phi_next[1], rewards[1 + j], 0.0];
         }
         tokens[4] = [features[6][0], features[6][1], 0.0, 0.0, 0.0, 1.0];
-        assert_eq!(network.value(&window), network.rnn().value(&tokens));
+        assert_eq!(network.value(&window), network.parameters().value(&tokens));
 
         let targets = [0.3, -0.2, 0.1];
         let mut gradient = network.parameters().zeros_like();

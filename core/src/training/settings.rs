@@ -3,8 +3,8 @@ use crate::error::Error;
 use crate::rng::{Rng, Stream};
 use crate::scalar::{Real, Scalar};
 
-/// What a batch's windows are trained towards. Each is a squared error of v_t, the value that window
-/// t's query gets, averaged over the windows; its target is a constant but for the residual gradient's.
+/// The loss that a batch's windows are trained with. Each is a squared error of v_t, the value that window
+/// t's query gets, averaged over the windows; the target is a constant, except for the residual gradient.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -21,14 +21,14 @@ pub enum Loss {
         horizon: u32,
     },
     /// The squared TD error of differential values: target R_{t+n+2} - r-bar_{t+n+2} + v_{t+1}, with the mean
-    /// r-bar of the rewards received so far; of average-reward TD ([`TwoHeads`](super::TwoHeads)).
+    /// r-bar of the rewards received so far; the loss of average-reward TD, which two heads are trained with.
     DifferentialTdError,
     /// The squared TD error and its whole gradient, through v_{t+1}, too: the residual gradient (Baird, 1995).
     ResidualGradient,
 }
 
 impl Loss {
-    /// True if its targets are of the queries' states, and sampled with the trajectory.
+    /// Returns true if its targets are of the queries' states, and sampled with the trajectory.
     pub(super) fn has_targets(self) -> bool {
         matches!(self, Loss::TrueValue | Loss::MonteCarlo { .. })
     }
@@ -74,7 +74,7 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// The paper's main experiment: n = 30, 5 batches of 64 windows, gamma 0.9, Adam on the TD error.
+    /// Returns the paper's main experiment: n = 30, 5 batches of 64 windows, gamma 0.9, Adam on the TD error.
     fn default() -> Self {
         Settings {
             context_len: 30,
@@ -90,7 +90,8 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The discount of a task, by its number: the same for every seed, so that lanes stay equal to seeds alone.
+    /// Returns the discount of a task, by its number: the same for every seed, so that lanes stay equal to seeds
+    /// alone.
     pub fn gamma_of(&self, task: u64) -> f64 {
         match self.gammas {
             None => self.gamma,
@@ -98,7 +99,7 @@ impl Settings {
         }
     }
 
-    /// The lengths of a batch's contexts, likewise: log-uniform between the least and the largest, one from
+    /// Returns the lengths of a batch's contexts: log-uniform between the least and the largest, one from
     /// each of as many equal parts as there are windows, so that they ascend. None if contexts slide.
     pub(super) fn write_lengths(&self, task: u64, batch: usize, lengths: &mut [usize]) -> bool {
         let Some([least, largest]) = self.lengths else { return false };

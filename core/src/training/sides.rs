@@ -11,8 +11,8 @@ pub(super) type Sides<'a, S> = [&'a [S]; 2];
 /// order: z_i, and z_i or its trace e_i = lambda e_{i-1} + z_i. (Not shown to a closure, which would lose a
 /// kernel's instructions.)
 #[inline(always)]
-pub(super) fn next_token<'a, S: Scalar, const D: usize>(
-    windows: &Windows<S, D>,
+pub(super) fn next_token<'a, S: Scalar>(
+    windows: &Windows<S>,
     start: usize,
     i: usize,
     lambda: Option<S>,
@@ -36,8 +36,8 @@ pub(super) fn next_token<'a, S: Scalar, const D: usize>(
 /// y' = sum_j lambda^(t+n-j) z_j is the trace that y = z_{t+n} sees. Both are summed anew for each window, so
 /// that no rounding is carried on.
 #[inline(always)]
-pub(super) fn gained_and_lost<'a, S: Scalar, const D: usize>(
-    windows: &Windows<S, D>,
+pub(super) fn gained_and_lost<'a, S: Scalar>(
+    windows: &Windows<S>,
     t: usize,
     lambda: Option<S>,
     [x, y, trace_x, trace_y]: [&'a mut [S]; 4],

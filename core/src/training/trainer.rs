@@ -18,11 +18,11 @@ use heapless::Vec;
 ///
 /// ```
 /// use ictd_core::tasks::{FiniteTask, FiniteTasks};
-/// use ictd_core::training::{Autoregressive, MultiTaskTd, Settings};
+/// use ictd_core::training::{LinearNetwork, LinearShape, MultiTaskTd, Settings};
 ///
 /// // Three shared layers for two features, on Boyan's chains of 5 states; batches of 4 windows of
 /// // 6 transitions, so trajectories of 6 + 4 + 2 states.
-/// let network = Autoregressive::<f32, 2, 5, 3>::autoregressive(3)?;
+/// let network = LinearNetwork::<f32, Vec<f32>>::zeros(LinearShape::new(2, 1, 3)?, |len| vec![0.0; len])?;
 /// let tasks = FiniteTasks::<5> { kind: FiniteTask::BoyanChain, states: 5 };
 /// let settings = Settings { context_len: 6, windows: 4, ..Settings::default() };
 /// let mut trainer = MultiTaskTd::<f32, _, _, 2, 12>::new(settings, tasks, network, &[1])?;
@@ -34,7 +34,7 @@ use heapless::Vec;
 pub struct MultiTaskTd<S, N, E, const D: usize, const T: usize>
 where
     S: Scalar,
-    N: Network<S, D>,
+    N: Network<S>,
     E: TaskDistribution<S::Element, D>,
 {
     pub(super) settings: Settings,
@@ -52,7 +52,7 @@ where
     gamma: f64,
 }
 
-/// What a trainer's [`Optimizer`] keeps.
+/// The state of a trainer's [`Optimizer`].
 #[derive(Clone, Debug)]
 pub(super) enum Update<P> {
     Adam(Adam<P>),
@@ -62,10 +62,10 @@ pub(super) enum Update<P> {
 impl<S, N, E, const D: usize, const T: usize> MultiTaskTd<S, N, E, D, T>
 where
     S: Scalar,
-    N: Network<S, D>,
+    N: Network<S>,
     E: TaskDistribution<S::Element, D>,
 {
-    /// A trainer whose lane i has seed `seeds[i]`: it draws the lane's initial parameters and its
+    /// Returns a trainer whose lane i has seed `seeds[i]`: it draws the lane's initial parameters and its
     /// tasks. With fewer seeds than lanes the last one fills the rest; more are refused.
     ///
     /// # Errors
@@ -76,28 +76,6 @@ where
         settings: Settings,
         distribution: E,
         mut network: N,
-        seeds: &[u64],
-    ) -> Result<Self, Error> {
-        for (lane, seed) in seeds.iter().enumerate() {
-            network.initialise_lane(lane, &mut Rng::stream(*seed, Stream::Parameters));
-        }
-        let filled = seeds.len().min(S::LANES);
-        if let Some(last) = seeds.last() {
-            for lane in filled..S::LANES {
-                network.initialise_lane(lane, &mut Rng::stream(*last, Stream::Parameters));
-            }
-        }
-        Self::from_network(settings, distribution, network, seeds)
-    }
-
-    /// As [`MultiTaskTd::new`], but starting from the network's parameters as they are.
-    ///
-    /// # Errors
-    /// As [`MultiTaskTd::new`].
-    pub fn from_network(
-        settings: Settings,
-        distribution: E,
-        network: N,
         seeds: &[u64],
     ) -> Result<Self, Error> {
         settings.check(T)?;
@@ -119,12 +97,15 @@ where
         // A distribution that refuses its settings does so at once, not in the middle of a run.
         let gamma = <S::Element as Scalar>::from_f64(settings.gamma);
         distribution.draw(gamma, &mut Rng::new(last))?;
+        let seed = |lane: usize| seeds.get(lane).copied().unwrap_or(last);
+        for lane in 0..S::LANES {
+            network.initialise_lane(lane, &mut Rng::stream(seed(lane), Stream::Parameters));
+        }
         let update = match settings.optimizer {
             Optimizer::Adam(adam) => Update::Adam(Adam::new(adam, network.parameters())?),
             Optimizer::Td { step_size } => Update::Td { step_size },
         };
-        let seed = |lane: usize| seeds.get(lane).copied().unwrap_or(last);
-        let trajectory = Trajectory { dim: network.dim(), ..Trajectory::new() };
+        let trajectory = Trajectory::new(network.dim());
         Ok(MultiTaskTd {
             settings,
             gradient: network.parameters().zeros_like(),
@@ -155,7 +136,7 @@ where
     /// As [`MultiTaskTd::train_task`].
     pub fn train_task_beside(
         &mut self,
-        mut show_batch: impl FnMut(&Windows<S, D>, Targets<S>),
+        mut show_batch: impl FnMut(&Windows<S>, Targets<S>),
     ) -> Result<(), Error> {
         let number = self.tasks_done;
         self.gamma = self.settings.gamma_of(number);
@@ -187,7 +168,7 @@ where
     /// One batch.
     fn train_batch(
         &mut self,
-        show_batch: &mut impl FnMut(&Windows<S, D>, Targets<S>),
+        show_batch: &mut impl FnMut(&Windows<S>, Targets<S>),
     ) -> Result<(), Error> {
         let Settings { context_len, windows, lengths, .. } = self.settings;
         let gamma = S::from_f64(self.gamma);
@@ -219,7 +200,7 @@ where
                 gradient.slices_mut().for_each(|slice| slice.fill(S::ZERO));
                 self.loss = match targets {
                     Targets::Residual(_) => {
-                        residual_gradient::<S, D, T, N>(network, &windows, gradient)
+                        residual_gradient::<S, T, N>(network, &windows, gradient)
                     }
                     targets => network.batch_gradient(&windows, targets, gradient),
                 };
@@ -229,37 +210,32 @@ where
         Ok(())
     }
 
-    /// The settings.
+    /// Returns the settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// The network in training.
+    /// Returns the network in training.
     pub fn network(&self) -> &N {
         &self.network
     }
 
-    /// How many tasks it has trained on.
+    /// Returns how many tasks it has trained on.
     pub fn tasks_done(&self) -> u64 {
         self.tasks_done
     }
 
-    /// The loss of the last batch (before its update); 0 before the first.
+    /// Returns the loss of the last batch (before its update); 0 before the first.
     pub fn loss(&self) -> S {
         self.loss
     }
 
-    /// The discount of the last task: that of the settings, or one drawn for the task.
+    /// Returns the discount of the last task: that of the settings, or one drawn for the task.
     pub fn gamma(&self) -> f64 {
         self.gamma
     }
 
-    /// The seed of each lane.
-    pub fn seeds(&self) -> &[u64] {
-        self.seeds.as_ref()
-    }
-
-    /// The task that a lane was trained on last; none before the first, and none after a restore
+    /// Returns the task that a lane was trained on last; none before the first, and none after a restore
     /// until the next.
     pub fn task(&self, lane: usize) -> Option<&E::Task> {
         self.tasks.as_ref().get(lane).and_then(Option::as_ref)
@@ -270,12 +246,7 @@ where
         self.tasks = S::per_lane(|_| None);
     }
 
-    /// The task distribution.
-    pub fn distribution(&self) -> &E {
-        &self.distribution
-    }
-
-    /// A stream for evaluating a lane after [`MultiTaskTd::tasks_done`] tasks. It depends on the
+    /// Returns a stream for evaluating a lane after [`MultiTaskTd::tasks_done`] tasks. It depends on the
     /// lane's seed and that number alone: how often one evaluates changes neither the training nor
     /// any other evaluation.
     pub fn evaluation_rng(&self, lane: usize) -> Rng {
@@ -286,10 +257,10 @@ where
         Rng::stream(seed.wrapping_add(moment), Stream::Evaluation)
     }
 
-    /// A fresh trajectory of a lane's last task, with one window of the training context length.
+    /// Returns a fresh trajectory of a lane's last task, with one window of the training context length.
     ///
     /// # Errors
-    /// [`Error::Empty`] before the first task, and for a lane that there is not.
+    /// [`Error::Empty`] before the first task, and for a lane that does not exist.
     pub fn evaluation_trajectory(
         &self,
         lane: usize,
@@ -297,19 +268,18 @@ where
     ) -> Result<Trajectory<S::Element, D, T>, Error> {
         let task = self.tasks.as_ref().get(lane..).unwrap_or_default();
         let settings = Settings { windows: 1, lengths: None, loss: Loss::TdError, ..self.settings };
-        let mut trajectory = Trajectory::<S::Element, D, T>::new();
-        trajectory.dim = self.trajectory.dim;
+        let mut trajectory = Trajectory::<S::Element, D, T>::new(self.network.dim());
         trajectory.sample(&settings, &self.distribution, task, core::slice::from_mut(rng))?;
         Ok(trajectory)
     }
 }
 
-/// The loss of a batch and, added to `gradient`, its residual gradient. A call of its own: on the stack it has
-/// T errors.
+/// Returns the loss of a batch and, added to `gradient`, its residual gradient. A call of its own: on the stack it
+/// has T errors.
 #[inline(never)]
-fn residual_gradient<S: Scalar, const D: usize, const T: usize, N: Network<S, D>>(
+fn residual_gradient<S: Scalar, const T: usize, N: Network<S>>(
     network: &mut N,
-    windows: &Windows<S, D>,
+    windows: &Windows<S>,
     gradient: &mut N::Parameters,
 ) -> S {
     let mut errors = [S::ZERO; T];
@@ -358,8 +328,9 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
             for (lane, ((task, rng), state)) in lanes {
                 let (Some(task), Some(state)) = (task, state) else { return Err(no_task) };
                 let phi = task.features(*state);
-                for i in 0..self.dim.min(D) {
-                    self.features[k][i].set_lane(lane, phi[i]);
+                let row = &mut self.features.as_flattened_mut()[k * self.dim..][..self.dim];
+                for (to, phi) in row.iter_mut().zip(phi.iter()) {
+                    to.set_lane(lane, *phi);
                 }
                 for _ in 0..if keep_states { asked(k) } else { 0 } {
                     // Cannot overflow: there are at most T windows.

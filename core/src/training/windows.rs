@@ -1,9 +1,8 @@
 use crate::error::Error;
-use crate::linalg::{add_outer, keep_apart, zeros};
+use crate::linalg::{keep_apart, zeros};
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
-use crate::statistic::Statistic;
-use crate::transition::{check_gamma, check_token_size, query_token};
+use crate::transition::check_gamma;
 use heapless::Vec;
 use nalgebra::{ArrayStorage, SVector};
 
@@ -20,8 +19,9 @@ use nalgebra::{ArrayStorage, SVector};
 /// state: with c_{j+1} = 0 if transition j ends an episode and 1 otherwise, gamma c_{j+1} takes gamma's
 /// place in token j and in the TD error.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Windows<'a, S: Scalar, const D: usize> {
-    features: &'a [SVector<S, D>],
+pub struct Windows<'a, S: Scalar> {
+    /// d numbers for each state, one state behind the other.
+    features: &'a [S],
     rewards: &'a [S],
     /// c_1, c_2, ...; none for 1 throughout.
     continues: &'a [S],
@@ -29,32 +29,33 @@ pub struct Windows<'a, S: Scalar, const D: usize> {
     /// The contexts' lengths if they grow; none if they slide.
     lengths: &'a [usize],
     gamma: S,
-    /// d <= D: how many features there are; zeros beyond.
+    /// d.
     dim: usize,
 }
 
 /// One window: a context and its query, without a copy.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Window<'a, S: Scalar, const D: usize> {
+pub struct Window<'a, S: Scalar> {
     /// The trajectory from phi_t on.
-    pub(super) from: Windows<'a, S, D>,
+    pub(super) from: Windows<'a, S>,
 }
 
-impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
-    /// The windows of one episode: phi_0 to phi_{n+W+1} and R_1 to R_{n+W+1} for contexts of
-    /// n = `context_len` transitions. W >= 1 follows from the length.
+impl<'a, S: Scalar> Windows<'a, S> {
+    /// Returns the windows of one episode: phi_0 to phi_{n+W+1}, `dim` numbers each, one behind the other, and R_1 to
+    /// R_{n+W+1} for contexts of n = `context_len` transitions. W >= 1 follows from the length.
     ///
     /// # Errors
-    /// [`Error::Empty`] if n is 0 or there is no complete window, [`Error::OutOfRange`] unless
+    /// [`Error::Empty`] if n or `dim` is 0 or there is no complete window, [`Error::OutOfRange`] unless
     /// there is one reward for each step and gamma is in \[0, 1), [`Error::NonFinite`], naming
     /// `features`, `rewards` or `gamma`.
     pub fn new(
-        features: &'a [SVector<S, D>],
+        dim: usize,
+        features: &'a [S],
         rewards: &'a [S],
         context_len: usize,
         gamma: S,
     ) -> Result<Self, Error> {
-        Self::of_episodes(features, rewards, &[], context_len, gamma)
+        Self::of_episodes(dim, features, rewards, &[], context_len, gamma)
     }
 
     /// The windows of several episodes, one behind the other: c_1 to c_{n+W+1}, 0 for a transition that
@@ -62,12 +63,12 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
     ///
     /// ```
     /// use ictd_core::training::Windows;
-    /// # let features = [ictd_core::nalgebra::SVector::from([0.5, -0.25]); 6];
+    /// # let features = [[0.5, -0.25]; 6];
     /// # let rewards = [0.75; 5];
     ///
     /// // phi_0 to phi_2 are the states of one episode; its third transition has no next state.
     /// let continues = [1.0, 1.0, 0.0, 1.0, 1.0];
-    /// let windows = Windows::of_episodes(&features, &rewards, &continues, 3, 0.9)?;
+    /// let windows = Windows::of_episodes(2, features.as_flattened(), &rewards, &continues, 3, 0.9)?;
     /// let end = windows.window(0).token::<5>(2);
     /// assert_eq!([end[2], end[3]], [0.0, 0.0]);
     /// # Ok::<(), ictd_core::Error>(())
@@ -76,7 +77,8 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
     /// # Errors
     /// As [`Windows::new`]; [`Error::OutOfRange`] unless there is one c for each step, 0 or 1.
     pub fn of_episodes(
-        features: &'a [SVector<S, D>],
+        dim: usize,
+        features: &'a [S],
         rewards: &'a [S],
         continues: &'a [S],
         context_len: usize,
@@ -85,10 +87,14 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
         if context_len == 0 {
             return Err(Error::Empty { parameter: "context" });
         }
-        if features.len() < 3 || features.len() - 3 < context_len {
+        if dim == 0 {
+            return Err(Error::Empty { parameter: "features" });
+        }
+        let states = features.len() / dim;
+        if states < 3 || states - 3 < context_len {
             return Err(Error::Empty { parameter: "windows" });
         }
-        if rewards.len() + 1 != features.len() {
+        if (rewards.len() + 1) * dim != features.len() {
             let accepted = "one reward for each step of the trajectory";
             return Err(Error::OutOfRange { parameter: "rewards", accepted });
         }
@@ -101,10 +107,8 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
         let gamma = check_gamma(gamma)?;
         // Summed up times 0, NaN and infinities give NaN: one comparison for all.
         let mut zero = S::ZERO;
-        for phi in features {
-            for i in 0..D {
-                zero += phi[i] * S::ZERO;
-            }
+        for x in features {
+            zero += *x * S::ZERO;
         }
         if !zero.is_finite() {
             return Err(Error::NonFinite { parameter: "features" });
@@ -115,7 +119,7 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
         if !zero.is_finite() {
             return Err(Error::NonFinite { parameter: "rewards" });
         }
-        Ok(Windows { features, rewards, continues, context_len, lengths: &[], gamma, dim: D })
+        Ok(Windows { features, rewards, continues, context_len, lengths: &[], gamma, dim })
     }
 
     /// The same trajectory, seen as one window for each of the lengths: the context of window t is its first
@@ -129,7 +133,7 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
         if lengths.is_empty() || lengths.contains(&0) {
             return Err(Error::Empty { parameter: "lengths" });
         }
-        let capacity = self.features.len() - 3;
+        let capacity = self.states() - 3;
         if lengths.iter().any(|n| *n > capacity) {
             return Err(Error::CapacityExceeded { parameter: "lengths", capacity });
         }
@@ -145,7 +149,7 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
     /// W, the number of windows with a TD error.
     #[inline(always)]
     pub fn count(&self) -> usize {
-        if self.slide() { self.features.len() - self.context_len - 2 } else { self.lengths.len() }
+        if self.slide() { self.states() - self.context_len - 2 } else { self.lengths.len() }
     }
 
     /// The first transition of window t's context, and how many there are.
@@ -163,16 +167,23 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
         self.context_len
     }
 
-    /// d, the number of features: D unless [`Trajectory::dim`] says less.
+    /// d, the number of features.
     #[inline(always)]
     pub fn dim(&self) -> usize {
         self.dim
     }
 
-    /// The same windows, of which only the first `dim` features count.
+    /// Returns the same windows; a compiler then knows the number of features, which must be DIM.
     #[inline(always)]
-    pub fn with_dim(&self, dim: usize) -> Self {
-        Windows { dim: if dim < D { dim } else { D }, ..*self }
+    pub(super) fn known<const DIM: usize>(&self) -> Self {
+        debug_assert_eq!(self.dim, DIM);
+        Windows { dim: DIM, ..*self }
+    }
+
+    /// The number of states of the trajectory.
+    #[inline(always)]
+    fn states(&self) -> usize {
+        self.rewards.len() + 1
     }
 
     /// The discount gamma.
@@ -181,10 +192,10 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
         self.gamma
     }
 
-    /// phi_0 to phi_{n+W+1}.
+    /// phi_k, (d), for k = 0 to n + W + 1.
     #[inline(always)]
-    pub fn features(&self) -> &'a [SVector<S, D>] {
-        self.features
+    pub fn phi(&self, k: usize) -> &'a [S] {
+        &self.features[k * self.dim..][..self.dim]
     }
 
     /// R_1 to R_{n+W+1}.
@@ -195,23 +206,23 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
 
     /// Window t, for t = 0 to W.
     #[inline(always)]
-    pub fn window(&self, t: usize) -> Window<'a, S, D> {
+    pub fn window(&self, t: usize) -> Window<'a, S> {
         debug_assert!(t <= self.count(), "window {t} of {}", self.count());
         self.of_span(self.span(t.min(self.count())))
     }
 
     /// The window whose value the TD error of window t bootstraps from.
     #[inline(always)]
-    pub fn successor(&self, t: usize) -> Window<'a, S, D> {
+    pub fn successor(&self, t: usize) -> Window<'a, S> {
         let [start, n] = self.span(t);
         self.of_span(if self.slide() { [start + 1, n] } else { [start, n + 1] })
     }
 
     #[inline(always)]
-    fn of_span(&self, [t, n]: [usize; 2]) -> Window<'a, S, D> {
+    fn of_span(&self, [t, n]: [usize; 2]) -> Window<'a, S> {
         Window {
             from: Windows {
-                features: &self.features[t..t + n + 2],
+                features: &self.features[t * self.dim..(t + n + 2) * self.dim],
                 rewards: &self.rewards[t..t + n],
                 continues: self.continues.get(t..t + n).unwrap_or_default(),
                 context_len: n,
@@ -243,8 +254,7 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
         debug_assert!(j < self.rewards.len(), "token {j} of {}", self.rewards.len());
         let j = j.min(self.rewards.len() - 1);
         let dim = self.dim;
-        let (phi, phi_next) = (&self.features[j].data.0[0], &self.features[j + 1].data.0[0]);
-        let (phi, phi_next, discount) = (&phi[..dim], &phi_next[..dim], self.discount(j));
+        let (phi, phi_next, discount) = (self.phi(j), self.phi(j + 1), self.discount(j));
         let (here, rest) = z.split_at_mut(dim);
         let (next, rest) = rest.split_at_mut(dim);
         for i in 0..dim {
@@ -258,18 +268,27 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
     /// Writes c phi_j to the first d numbers of x.
     #[inline(always)]
     pub(super) fn write_phi(&self, j: usize, c: S, x: &mut [S]) {
-        let phi = &self.features[j.min(self.features.len() - 1)].data.0[0];
-        for (to, from) in x.iter_mut().zip(phi).take(self.dim) {
+        for (to, from) in x.iter_mut().zip(self.phi(j)) {
             keep_apart::<S>();
             *to = c * *from;
         }
     }
 
-    /// Context token j of the trajectory and zeros up to R >= 2D + 1 rows.
+    /// Returns context token j of the trajectory as one of (K - 1) / 2 >= d features: with zeros for those that
+    /// there are not.
     #[inline(always)]
-    pub(super) fn token<const R: usize>(&self, j: usize) -> [S; R] {
-        let mut z = [S::ZERO; R];
-        self.with_dim(D).write_token(j, &mut z);
+    pub(super) fn token<const K: usize>(&self, j: usize) -> [S; K] {
+        let (mut z, capacity) = ([S::ZERO; K], (K - 1) / 2);
+        if capacity == self.dim {
+            Windows { dim: capacity, ..*self }.write_token(j, &mut z);
+            return z;
+        }
+        debug_assert!(self.dim < capacity, "{} features of {capacity}", self.dim);
+        let (here, rest) = z.split_at_mut(capacity);
+        let (next, rest) = rest.split_at_mut(capacity);
+        self.write_phi(j, S::ONE, here);
+        self.write_phi(j + 1, self.discount(j), next);
+        rest[0] = self.rewards[j];
         z
     }
 
@@ -308,17 +327,23 @@ impl<'a, S: Scalar, const D: usize> Windows<'a, S, D> {
     }
 }
 
-impl<'a, S: Scalar, const D: usize> Window<'a, S, D> {
+impl<'a, S: Scalar> Window<'a, S> {
     /// n.
     #[inline(always)]
     pub fn context_len(&self) -> usize {
         self.from.context_len
     }
 
-    /// phi_t to phi_{t+n}: the features that the context's transitions pass through.
+    /// d, the number of features.
     #[inline(always)]
-    pub fn context_features(&self) -> &'a [SVector<S, D>] {
-        &self.from.features[..self.from.rewards.len() + 1]
+    pub fn dim(&self) -> usize {
+        self.from.dim
+    }
+
+    /// phi_{t+j}, (d), for j = 0 to n: the features that the context's transitions pass through.
+    #[inline(always)]
+    pub fn phi(&self, j: usize) -> &'a [S] {
+        self.from.phi(j)
     }
 
     /// R_{t+1} to R_{t+n}.
@@ -327,16 +352,16 @@ impl<'a, S: Scalar, const D: usize> Window<'a, S, D> {
         self.from.rewards
     }
 
-    /// The query's features phi_{t+n+1}, (D).
+    /// The query's features phi_{t+n+1}, (d).
     #[inline(always)]
-    pub fn query(&self) -> &'a SVector<S, D> {
-        &self.from.features[self.from.features.len() - 1]
+    pub fn query(&self) -> &'a [S] {
+        self.from.phi(self.context_len() + 1)
     }
 
     /// Writes the query column (phi; 0; 0), of which z already has the zeros.
     #[inline(always)]
     pub(super) fn write_query(&self, z: &mut [S]) {
-        for (to, from) in z.iter_mut().zip(&self.query().data.0[0]).take(self.from.dim) {
+        for (to, from) in z.iter_mut().zip(self.query()) {
             *to = *from;
         }
     }
@@ -356,25 +381,15 @@ impl<'a, S: Scalar, const D: usize> Window<'a, S, D> {
     /// Context column j = 0 to n - 1: (phi_{t+j}; gamma c_{t+j+1} phi_{t+j+1}; R_{t+j+1}), (K).
     #[inline(always)]
     pub fn token<const K: usize>(&self, j: usize) -> SVector<S, K> {
-        check_token_size::<D, K>();
         SVector::from_array_storage(ArrayStorage([self.from.token(j)]))
     }
 
     /// The query column (phi_{t+n+1}; 0; 0), (K).
     #[inline(always)]
     pub fn query_token<const K: usize>(&self) -> SVector<S, K> {
-        query_token(self.query())
-    }
-
-    /// G_0 under TD(0)'s mask and 1/n.
-    #[inline(always)]
-    pub fn statistic<const K: usize>(&self) -> Statistic<S, K> {
-        let mut g = zeros();
-        for j in 0..self.context_len() {
-            let z = self.token::<K>(j);
-            add_outer(&mut g, &z, &z);
-        }
-        Statistic { g, inverse_len: S::ONE / S::from_count(self.context_len() as u64) }
+        let mut z = zeros();
+        self.write_query(crate::linalg::entries_mut(&mut z));
+        z
     }
 
     /// The whole prompt Z_0, (K, n + 1).
@@ -396,10 +411,10 @@ impl<'a, S: Scalar, const D: usize> Window<'a, S, D> {
 /// for each window where the loss needs one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory<S: Scalar, const D: usize, const T: usize> {
-    /// d <= D: how many features count; zeros beyond.
-    pub dim: usize,
-    /// phi_0, phi_1, ..., (D) each.
-    pub features: [SVector<S, D>; T],
+    /// d <= D, how many features there are.
+    pub(super) dim: usize,
+    /// phi_0, phi_1, ..., d numbers each, one behind the other; the rest is room.
+    pub(super) features: [[S; D]; T],
     /// R_1, R_2, ...: the reward of step k at index k.
     pub rewards: [S; T],
     /// 1, or 0 where the step of that index ends an episode; the next state is then the first of another
@@ -412,11 +427,11 @@ pub struct Trajectory<S: Scalar, const D: usize, const T: usize> {
 }
 
 impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
-    /// Zeros everywhere, in one episode.
-    pub fn new() -> Self {
+    /// Returns zeros everywhere, in one episode, with `dim` features, or D if that is less.
+    pub fn new(dim: usize) -> Self {
         Trajectory {
-            dim: D,
-            features: [zeros(); T],
+            dim: dim.min(D),
+            features: [[S::ZERO; D]; T],
             rewards: [S::ZERO; T],
             continues: [S::ONE; T],
             targets: [S::ZERO; T],
@@ -424,11 +439,17 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
         }
     }
 
+    /// phi_k, (d), for k < T.
+    #[inline(always)]
+    pub fn phi_mut(&mut self, k: usize) -> &mut [S] {
+        &mut self.features.as_flattened_mut()[k * self.dim..][..self.dim]
+    }
+
     /// The windows that grow to [`Trajectory::lengths`], the first `windows` of them, the largest last.
     ///
     /// # Errors
     /// As [`Trajectory::windows`] and [`Windows::growing`].
-    pub fn growing_windows(&self, windows: usize, gamma: S) -> Result<Windows<'_, S, D>, Error> {
+    pub fn growing_windows(&self, windows: usize, gamma: S) -> Result<Windows<'_, S>, Error> {
         let lengths = self.lengths.get(..windows).unwrap_or(&self.lengths);
         let largest = lengths.last().copied().unwrap_or_default();
         self.windows(largest, 1, gamma)?.growing(lengths)
@@ -444,21 +465,14 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
         context_len: usize,
         windows: usize,
         gamma: S,
-    ) -> Result<Windows<'_, S, D>, Error> {
+    ) -> Result<Windows<'_, S>, Error> {
         let len = context_len.saturating_add(windows).saturating_add(2);
         if len > T {
             return Err(Error::CapacityExceeded { parameter: "trajectory", capacity: T });
         }
         let (rewards, continues) = (&self.rewards[..len - 1], &self.continues[..len - 1]);
-        let features = &self.features[..len];
-        let windows = Windows::of_episodes(features, rewards, continues, context_len, gamma)?;
-        Ok(windows.with_dim(self.dim))
-    }
-}
-
-impl<S: Scalar, const D: usize, const T: usize> Default for Trajectory<S, D, T> {
-    fn default() -> Self {
-        Self::new()
+        let features = &self.features.as_flattened()[..len * self.dim];
+        Windows::of_episodes(self.dim, features, rewards, continues, context_len, gamma)
     }
 }
 
@@ -467,28 +481,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn window_t_holds_transitions_t_to_t_plus_n_and_asks_one_state_further() {
-        let features: [SVector<f64, 1>; 6] = core::array::from_fn(|k| SVector::from([k as f64]));
-        let rewards = [1.0, 2.0, 3.0, 4.0, 5.0].map(|r| 10.0 * r);
-        let windows = Windows::new(&features, &rewards, 2, 0.5).unwrap();
-        assert_eq!(windows.count(), 2);
-        let window = windows.window(1);
-        assert_eq!(window.token::<3>(0), SVector::from([1.0, 1.0, 20.0]));
-        assert_eq!(window.token::<3>(1), SVector::from([2.0, 1.5, 30.0]));
-        assert_eq!(window.query(), &SVector::from([4.0]));
-        // From phi_4 to phi_5 the reward is R_5.
-        assert_eq!(windows.td_target(1, 2.0), 51.0);
-        let prompt = window.prompt::<3, 2>().unwrap();
-        assert_eq!(prompt.column(1), &window.token::<3>(1));
-        let statistic = Statistic::of_prompt(&prompt, &crate::attention::Td0).unwrap();
-        assert_eq!(window.statistic::<3>(), statistic);
-    }
-
-    #[test]
     fn a_trajectory_without_a_complete_window_is_refused() {
-        let features = [SVector::from([1.0f32]); 5];
+        let features = [1.0_f32; 5];
         let windows = |len: usize, rewards: &[f32], n| {
-            Windows::new(&features[..len], rewards, n, 0.9).map(|w| w.count())
+            Windows::new(1, &features[..len], rewards, n, 0.9).map(|w| w.count())
         };
         assert_eq!(windows(5, &[0.0; 4], 2), Ok(1));
         assert_eq!(windows(4, &[0.0; 3], 2), Err(Error::Empty { parameter: "windows" }));
@@ -499,10 +495,10 @@ mod tests {
     #[test]
     fn an_episodes_end_leaves_no_next_state_and_no_bootstrap() {
         // Two transitions of one episode, three of another, then a third one.
-        let features: [SVector<f64, 1>; 8] = core::array::from_fn(|k| SVector::from([k as f64]));
+        let features: [f64; 8] = core::array::from_fn(|k| k as f64);
         let rewards = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
         let continues = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0];
-        let windows = Windows::of_episodes(&features, &rewards, &continues, 3, 0.5).unwrap();
+        let windows = Windows::of_episodes(1, &features, &rewards, &continues, 3, 0.5).unwrap();
         assert_eq!(windows.count(), 3);
         // Z_0 by hand: columns (phi; gamma phi' or 0; R), and the query four states on.
         let prompts = [
@@ -516,8 +512,6 @@ mod tests {
             for (c, column) in columns.iter().enumerate() {
                 assert_eq!(prompt.column(c), &SVector::from(*column), "window {t}, column {c}");
             }
-            let statistic = Statistic::of_prompt(&prompt, &crate::mask::Td0).unwrap();
-            assert_eq!(windows.window(t).statistic::<3>(), statistic);
         }
         // From phi_4, whose transition ends the second episode; from phi_5 and phi_6.
         let targets = [0, 1, 2].map(|t| windows.td_target(t, 100.0));
@@ -525,18 +519,18 @@ mod tests {
         for bad in [0.5, -1.0, f64::NAN] {
             let mut continues = continues;
             continues[3] = bad;
-            let windows = Windows::of_episodes(&features, &rewards, &continues, 3, 0.5);
+            let windows = Windows::of_episodes(1, &features, &rewards, &continues, 3, 0.5);
             assert!(matches!(windows, Err(Error::OutOfRange { parameter: "continues", .. })));
         }
-        let short = Windows::of_episodes(&features, &rewards, &continues[1..], 3, 0.5);
+        let short = Windows::of_episodes(1, &features, &rewards, &continues[1..], 3, 0.5);
         assert!(matches!(short, Err(Error::OutOfRange { parameter: "continues", .. })));
     }
 
     #[test]
     fn what_is_not_finite_is_named() {
         let windows = |phi: f32, reward: f32, gamma: f32| {
-            let features = [[1.0], [1.0], [1.0], [1.0], [phi]].map(SVector::from);
-            Windows::new(&features, &[0.0, 0.0, 0.0, reward], 2, gamma).map(|_| ())
+            let features = [1.0, 1.0, 1.0, 1.0, phi];
+            Windows::new(1, &features, &[0.0, 0.0, 0.0, reward], 2, gamma).map(|_| ())
         };
         assert_eq!(windows(1.0, 1.0, 0.9), Ok(()));
         for bad in [f32::NAN, f32::INFINITY] {

@@ -9,21 +9,19 @@
 //! so the (K, K) matrix G_0 is all that a linear transformer needs of its context, whatever its
 //! length, and the value is linear in the query: v(s) = <w, phi(s)>, with
 //! w = -(first d entries of) (B_{L-1} ... B_0)^T e_K. One pass over the layers gives w; each
-//! further query is a dot product. The literal equations stand in [`crate::attention`].
+//! further query is a dot product. (The literal equations are the `research` feature's.)
 
 mod td_form;
 
 use td_form::{iterate, iterate_preconditioned};
 
-use crate::attention::Attention;
 use crate::block_matrix::SquareMatrix;
 use crate::error::Error;
-use crate::layer::{
-    EquivariantLayer, Form, Layer, LayerParameters, LinearLayer, TwoHeadLayer, UniversalLayer,
+use crate::layer::{Form, Layer, LayerParameters, LinearLayer, TwoHeadLayer};
+use crate::linalg::{
+    identity, mul, mul_transpose, mul_vector, to_f64, transpose_mul_vector, zeros,
 };
-use crate::linalg::{identity, mul, mul_transpose, mul_vector, transpose_mul_vector, zeros};
-use crate::prompt::Prompt;
-use crate::scalar::Scalar;
+use crate::scalar::{Real, Scalar};
 use crate::statistic::Statistic;
 use crate::value_function::ValueFunction;
 use crate::vector::Vector;
@@ -92,7 +90,7 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
         Self::from_stored(stored, layers.len(), layers.len())
     }
 
-    /// The first `stored` layers of an array: one, passed `depth` times, or `depth`, each passed once.
+    /// Returns the first `stored` layers of an array: one, passed `depth` times, or `depth`, each passed once.
     pub(crate) fn from_stored(layers: [L; C], stored: usize, depth: usize) -> Result<Self, Error> {
         for layer in layers.iter().take(stored) {
             layer.check()?;
@@ -109,29 +107,37 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
         Transformer { layers, stored, depth, form: Form::Dense }
     }
 
+    /// Returns the same transformer with other layers.
+    #[cfg(feature = "research")]
+    pub(crate) fn map<T>(&self, f: impl FnMut(L) -> T) -> Transformer<T, C> {
+        let Transformer { layers, stored, depth, .. } = *self;
+        Transformer { layers: layers.map(f), stored, depth, form: Form::Dense }
+    }
+
     /// L.
     pub fn depth(&self) -> usize {
         self.depth
     }
 
-    /// The stored layers: one if autoregressive, L if sequential.
+    /// Returns the stored layers: one if autoregressive, L if sequential.
     pub fn layers(&self) -> &[L] {
         self.layers.get(..self.stored).unwrap_or(&self.layers)
     }
 
-    /// The stored layers, to be changed by training.
+    /// Returns the stored layers, to be changed by training.
+    #[cfg(feature = "research")]
     pub(crate) fn layers_mut(&mut self) -> &mut [L] {
         self.form = Form::Dense;
         let stored = self.stored.min(C);
         &mut self.layers[..stored]
     }
 
-    /// The form that the layers share.
+    /// Returns the form that the layers share.
     pub(crate) fn form(&self) -> Form {
         self.form
     }
 
-    /// The layers in the order of the forward pass, L of them.
+    /// Returns the layers in the order of the forward pass, L of them.
     pub(crate) fn pass(&self) -> impl DoubleEndedIterator<Item = &L> + ExactSizeIterator {
         (0..self.depth).map(|l| self.layer(l))
     }
@@ -140,62 +146,15 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
     pub(crate) fn layer(&self, l: usize) -> &L {
         self.layers().get(l).unwrap_or(&self.layers[0])
     }
-
-    /// The literal forward pass on all columns: applies each layer to the prompt and shows Z_1 to
-    /// Z_L to `observe_layer`.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] if the prompt has no context.
-    pub fn forward<const K: usize, const N: usize>(
-        &self,
-        prompt: &mut Prompt<L::Scalar, K, N>,
-        attention: &impl Attention<L::Scalar, K, Layer = L>,
-        mut observe_layer: impl FnMut(&Prompt<L::Scalar, K, N>),
-    ) -> Result<(), Error> {
-        for layer in self.pass() {
-            attention.apply(layer, prompt)?;
-            observe_layer(prompt);
-        }
-        Ok(())
-    }
-
-    /// TF_L(Z_0) by the literal forward pass (eq. "tf output convention").
-    ///
-    /// # Errors
-    /// [`Error::Empty`] if the prompt has no context.
-    pub fn value<const K: usize, const N: usize>(
-        &self,
-        prompt: &Prompt<L::Scalar, K, N>,
-        attention: &impl Attention<L::Scalar, K, Layer = L>,
-    ) -> Result<L::Scalar, Error> {
-        let mut prompt = prompt.clone();
-        self.forward(&mut prompt, attention, |_| ())?;
-        Ok(prompt.output())
-    }
-}
-
-impl<S: Scalar, const C: usize> Transformer<UniversalLayer<S>, C> {
-    /// The same transformer with other layers.
-    pub(crate) fn map<T: Scalar>(
-        &self,
-        f: impl Fn(UniversalLayer<S>) -> UniversalLayer<T>,
-    ) -> Transformer<UniversalLayer<T>, C> {
-        Transformer::unchecked(self.layers.map(f), self.stored, self.depth)
-    }
-
-    /// The layers of ten numbers that these are when d / (n + d) is `share`.
-    pub fn at(&self, share: S) -> Transformer<EquivariantLayer<S>, C> {
-        Transformer::unchecked(self.layers.map(|layer| layer.at(share)), self.stored, self.depth)
-    }
 }
 
 /// The streaming form of linear attention.
 impl<L: LayerParameters, const C: usize> Transformer<L, C> {
-    /// (B_{L-1} ... B_0)^T e_K, from G_0 and 1/n; of FEATURES alone its first D entries, if that is less
+    /// Computes (B_{L-1} ... B_0)^T e_K from G_0 and 1/n; with FEATURES only its first D entries, if that is less
     /// work.
     ///
-    /// The last two layers act on vectors only. Of the layer before them B is formed, but its
-    /// B G B^T is applied factor by factor; of the layers before that G, B and their product are
+    /// The last two layers act on vectors only. For the layer before them B is formed, but its
+    /// B G B^T is applied factor by factor; for the layers before that G, B and their product are
     /// formed.
     pub(crate) fn readout_of<G, const FEATURES: bool>(
         &self,
@@ -222,7 +181,7 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
         }
     }
 
-    /// The readout of more than three layers, of which the first `formed` form G, B and their
+    /// Returns the readout of more than three layers, of which the first `formed` form G, B and their
     /// product; of FEATURES alone its first D columns.
     #[cfg_attr(target_os = "none", inline(never))]
     fn deep_readout<G, const FEATURES: bool>(
@@ -326,12 +285,27 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
         });
     }
 
+    /// Returns the same layers in `f64`.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] if a number is not finite.
+    pub fn to_f64(&self) -> Result<Transformer<Layer<f64, K>, C>, Error>
+    where
+        S: Real,
+    {
+        let mut layers = [Layer::ZERO; C];
+        for (to, from) in layers.iter_mut().zip(&self.layers) {
+            *to = Layer { p: to_f64(&from.p), q: to_f64(&from.q) };
+        }
+        Transformer::from_stored(layers, self.stored, self.depth)
+    }
+
     /// (B_{L-1} ... B_0)^T e_K, the vector u with TF_L = -<u, z_q> for every query column z_q.
     pub fn readout(&self, statistic: &Statistic<S, K>) -> SVector<S, K> {
         self.readout_of::<_, false>(&statistic.g, statistic.inverse_len)
     }
 
-    /// The value function that linear attention reads out of a statistic: exactly linear in the
+    /// Returns the value function that linear attention reads out of a statistic: exactly linear in the
     /// features, v(s) = <w, phi(s)>. Layers that share parameters of Theorem 1's form ([`Form`]) iterate w,
     /// others are read out.
     ///

@@ -20,8 +20,7 @@ use nalgebra::SMatrix;
 
 /// The value function after `depth` layers with X = x I, Y = 0 and step eta / n: y <- (I + step x A^T) y.
 ///
-/// Of two statistics the first gives the reward's row, the second the features' blocks; of one head they are
-/// the same.
+/// The first statistic gives the reward's row, the second the features' blocks; with one head they are the same.
 ///
 /// # Errors
 /// [`Error::NonFinite`] if w is; if JUDGED, [`Error::Diverges`] if the update has grown a hundredfold from the
@@ -62,7 +61,7 @@ pub(super) fn iterate<S: Scalar, const D: usize, const K: usize, const JUDGED: b
     ValueFunction::from_readout(&u)
 }
 
-/// The value function after `depth` layers of Theorem 1's form with any X and Y, from G: as b^T stands in
+/// Returns the value function after `depth` layers of Theorem 1's form with any X and Y, from G: as b^T stands in
 /// Q^T (g; g'; 0), with its opposite, it takes two products a layer, O(K^2).
 ///
 /// # Errors

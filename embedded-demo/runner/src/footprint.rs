@@ -1,4 +1,4 @@
-//! What a firmware occupies, and which symbols it must not contain.
+//! Measures the memory that a firmware occupies, and finds symbols that it must not contain.
 
 use anyhow::{Context as _, Result, bail};
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _, SectionFlags, SectionKind, elf};

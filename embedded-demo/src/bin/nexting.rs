@@ -37,7 +37,7 @@ const EXPECTED: u64 = 0x1de4_755d_c2f4_b977;
 
 /// The samples at the front that are not judged.
 const UNJUDGED: usize = 50;
-/// What follows a sample later than this counts with less than 0.001.
+/// Samples that follow later than this count with less than 0.001.
 const HORIZON: usize = 273;
 /// Every so many samples a prediction is judged, and some are shown.
 const JUDGED: usize = 10;
@@ -54,16 +54,16 @@ fn followed(future: &[[i16; SIGNALS]], s: usize, gamma: f32) -> f32 {
     (1.0 - gamma) * values.rev().fold(0.0, |sum, x| f32::from(*x) + gamma * sum)
 }
 
-/// The samples after t, as far as they count; none if there are fewer.
+/// Returns the samples after t, as far as they count; none if there are fewer.
 fn future(t: usize) -> Option<&'static [[i16; SIGNALS]]> {
     RECORDING.get(t + 1..)?.get(..HORIZON)
 }
 
-/// Of one signal and discount: sums of squares.
+/// Sums of squares for one signal and discount.
 #[derive(Clone, Copy, Default)]
 struct Judged {
     followed: f32,
-    /// Of the predictions' errors, and of those of the value itself.
+    /// The sums over the predictions' errors, and over those of the value itself.
     errors: [f32; 2],
 }
 

@@ -21,10 +21,9 @@ mod table {
     use core::hint::black_box;
     use ictd_core::context::{Forgetting, Growing, Sliding, Window};
     use ictd_core::layer::Layer;
-    use ictd_core::linalg::{add_outer, add_scaled, linear_system, zeros};
+    use ictd_core::linalg::zeros;
     use ictd_core::mask::{Mask, Td0, TdLambda};
     use ictd_core::model::Model;
-    use ictd_core::nalgebra::{SMatrix, SVector};
     use ictd_core::rng::Rng;
     use ictd_core::td::{Algorithm, BatchTd, Learner, Lstd, OnlineTd, RecursiveLstd};
     use ictd_core::transformer::Transformer;
@@ -33,10 +32,10 @@ mod table {
 
     const OPT_LEVEL: &str = env!("ICTD_OPT_LEVEL");
     const GAMMA: f32 = 0.9;
-    /// Of batch TD, as many as the constructed model has layers.
+    /// The iterations of batch TD: as many as the constructed model has layers.
     const ITERATIONS: usize = 15;
 
-    /// What a call takes.
+    /// The cost of a call.
     #[derive(Clone, Copy, Default)]
     struct Cost {
         instructions: u32,
@@ -62,7 +61,7 @@ mod table {
         (result, Cost { instructions, stack })
     }
 
-    /// The call's result, and how far its stack reaches below that of this function.
+    /// Returns the call's result, and how far its stack reaches below that of this function.
     #[inline(never)]
     fn stack_of<T>(call: &mut impl FnMut() -> T) -> (T, u32) {
         const PAINTED: usize = 128 * 1024;
@@ -81,7 +80,7 @@ mod table {
         core::array::from_fn(|_| rng.uniform_in(-1.0, 1.0))
     }
 
-    /// A context of 1,000 transitions, and what another one costs: no block is being closed, a sliding
+    /// Returns a context of 1,000 transitions, and what another one costs: no block is being closed, a sliding
     /// window is full.
     fn observe<const D: usize, M: Mask<f32>, W: Window<f32>>(
         counter: &mut Counter,
@@ -112,7 +111,7 @@ mod table {
         model.value_function(context)
     }
 
-    /// A dense layer: Theorem 1's, and small numbers everywhere.
+    /// Returns a dense layer: Theorem 1's, and small numbers everywhere.
     fn dense<const D: usize, const K: usize>() -> Layer<f32, K> {
         let mut rng = Rng::new(2);
         let (mut p, mut q) = (zeros::<f32, K, K>(), zeros::<f32, K, K>());
@@ -176,35 +175,7 @@ mod table {
         model.value_function(context)
     }
 
-    /// LSTD(lambda) by hand: A and b summed plainly, with a ridge.
-    struct LstdByHand<const D: usize> {
-        a: SMatrix<f32, D, D>,
-        b: SVector<f32, D>,
-        trace: SVector<f32, D>,
-    }
-
-    impl<const D: usize> LstdByHand<D> {
-        #[inline(never)]
-        fn observe(&mut self, phi: &SVector<f32, D>, reward: f32, phi_next: &SVector<f32, D>) {
-            let (mut trace, mut difference) = (*phi, *phi);
-            add_scaled(&mut trace, GAMMA * 0.9, &self.trace);
-            add_scaled(&mut difference, -GAMMA, phi_next);
-            add_outer(&mut self.a, &trace, &difference);
-            add_scaled(&mut self.b, reward, &trace);
-            self.trace = trace;
-        }
-
-        #[inline(never)]
-        fn value_function(&self) -> Result<SVector<f32, D>, Error> {
-            let mut a = self.a;
-            for i in 0..D {
-                a[(i, i)] += 0.1;
-            }
-            linear_system::solve(a, self.b, D, "LSTD")
-        }
-    }
-
-    /// The model that ships beside dense layers and LSTD(lambda).
+    /// Prints what the model that ships costs, beside dense layers.
     #[inline(never)]
     fn universal<const D: usize, const K: usize>(counter: &mut Counter) -> Result<(), Error> {
         let model = UniversalModel::<f32>::universal(GAMMA)?;
@@ -223,19 +194,8 @@ mod table {
         let value = value?;
         let (_, dense_query) = cost(counter, || black_box(black_box(&value).at(black_box(&phi))));
 
-        let mut lstd = LstdByHand::<D> { a: zeros(), b: zeros(), trace: zeros() };
-        let mut rng = Rng::new(1);
-        let mut lstd_observed = Cost::default();
-        for _ in 0..100 {
-            let (phi, phi_next) = (features(&mut rng).into(), features(&mut rng).into());
-            let observe =
-                || black_box(&mut lstd).observe(black_box(&phi), 0.5, black_box(&phi_next));
-            (_, lstd_observed) = cost(counter, observe);
-        }
-        let (weights, lstd_read) = cost(counter, || black_box(&lstd).value_function());
-        weights?;
         defmt::info!(
-            "universal | {=usize} | {=str} | {=u32}, {=u32}, {=u32} | {=u32}, {=u32}, {=u32} | {=u32}, {=u32} | {=usize} | {=u32}, {=u32} |",
+            "universal | {=usize} | {=str} | {=u32}, {=u32}, {=u32} | {=u32}, {=u32}, {=u32} | {=usize} | {=u32}, {=u32} |",
             D,
             OPT_LEVEL,
             observed.instructions,
@@ -244,8 +204,6 @@ mod table {
             dense_observed.instructions,
             dense_read.instructions,
             dense_query.instructions,
-            lstd_observed.instructions,
-            lstd_read.instructions,
             size_of::<Context<D, TdLambda>>(),
             observed.stack,
             read.stack
@@ -253,7 +211,7 @@ mod table {
         Ok(())
     }
 
-    /// What an algorithm costs that learns with each transition: a transition, and its weights.
+    /// Measures an algorithm that learns with each transition: a transition, and its weights.
     fn learned<const D: usize, A: Algorithm<f32>>(
         counter: &mut Counter,
         algorithm: A,

@@ -28,7 +28,7 @@ pub struct Curves {
 /// An axis. Without bounds it fits the data.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
-    /// What it measures, with units.
+    /// The measured quantity, with units.
     pub label: String,
     /// Logarithmic: non-positive values are drawn at its low end.
     pub log: bool,
@@ -39,22 +39,22 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// A linear axis that fits the data.
+    /// Returns a linear axis that fits the data.
     pub fn linear(label: &str) -> Self {
         Axis { label: label.into(), ..Default::default() }
     }
 
-    /// A logarithmic axis that fits the data, in whole decades.
+    /// Returns a logarithmic axis that fits the data, in whole decades.
     pub fn log(label: &str) -> Self {
         Axis { label: label.into(), log: true, ..Default::default() }
     }
 
-    /// A linear axis that starts at 0.
+    /// Returns a linear axis that starts at 0.
     pub fn from_zero(label: &str) -> Self {
         Axis { label: label.into(), low: Some(0.0), ..Default::default() }
     }
 
-    /// A linear axis over a fixed range.
+    /// Returns a linear axis over a fixed range.
     pub fn fixed(label: &str, low: f64, high: f64) -> Self {
         Axis { label: label.into(), log: false, low: Some(low), high: Some(high) }
     }
@@ -79,7 +79,7 @@ pub struct Curve {
 }
 
 impl Curve {
-    /// A curve with the band y ± stderr.
+    /// Returns a curve with the band y ± stderr.
     pub fn with_stderr(label: &str, x: Vec<f64>, y: Vec<f64>, stderr: &[f64]) -> Self {
         let band = y.iter().zip(stderr).map(|(y, e)| (y - e, y + e)).collect();
         Curve { label: label.into(), x, y, band, ..Default::default() }
@@ -103,7 +103,7 @@ impl Curve {
         Curve::plain(label, (1..=y.len()).map(|i| i as f64).collect(), y)
     }
 
-    /// A curve without a band.
+    /// Returns a curve without a band.
     pub fn plain(label: &str, x: Vec<f64>, y: Vec<f64>) -> Self {
         Curve { label: label.into(), x, y, ..Default::default() }
     }
@@ -119,7 +119,7 @@ pub struct HorizontalLine {
 }
 
 impl Curves {
-    /// The height of title and legend in a panel of this width.
+    /// Returns the height of title and legend in a panel of this width.
     pub(crate) fn head(&self, width: f64) -> f64 {
         let rows = match self.legend(width - LEFT - RIGHT).last() {
             Some((_, row, _)) => 1.0 + *row as f64,
@@ -258,7 +258,7 @@ impl Curve {
     }
 }
 
-/// The range of the values that the axis can show.
+/// Returns the range of the values that the axis can show.
 fn range(values: impl Iterator<Item = f64>, log: bool) -> (f64, f64) {
     values
         .filter(|v| v.is_finite() && (!log || *v > 0.0))

@@ -20,7 +20,7 @@ pub(crate) struct Span<'a> {
     pub(crate) rise: f64,
 }
 
-/// The spans of a text: `w_l` and `x_{ij}` have their subscripts lowered.
+/// Returns the spans of a text: `w_l` and `x_{ij}` have their subscripts lowered.
 pub(crate) fn spans<'a>(text: &'a str, style: &TextStyle) -> Vec<Span<'a>> {
     let plain = |text| Span { text, size: style.size, rise: 0.0 };
     let mut spans = Vec::new();
@@ -38,14 +38,14 @@ pub(crate) fn spans<'a>(text: &'a str, style: &TextStyle) -> Vec<Span<'a>> {
     spans
 }
 
-/// The width of a text in pixels.
+/// Returns the width of a text in pixels.
 pub(crate) fn width(text: &str, style: &TextStyle) -> f64 {
     let mut x = 0.0;
     lay_out(text, style, |_, _, _, _| (), &mut x);
     x
 }
 
-/// The outline of a text that starts at (0, 0), y down; None if it has no ink.
+/// Returns the outline of a text that starts at (0, 0), y down; None if it has no ink.
 pub(crate) fn outline(text: &str, style: &TextStyle) -> Option<Path> {
     let mut pen = Pen { builder: PathBuilder::new(), x: 0.0, y: 0.0, zoom: 1.0 };
     let place = |face: &Face, glyph, span: &Span, x: f64| {
@@ -82,13 +82,13 @@ fn lay_out(
     }
 }
 
-/// What the font's pair adjustments add between two glyphs, in font units.
+/// Returns the space that the font's pair adjustments add between two glyphs, in font units.
 fn kerning(face: &Face, left: GlyphId, right: GlyphId) -> i16 {
     let lookups = face.tables().gpos.into_iter().flat_map(|gpos| gpos.lookups);
     let mut sum = 0;
     for lookup in lookups {
         let pairs = lookup.subtables.into_iter::<PositioningSubtable>();
-        // Of a lookup's subtables the first that knows the pair counts.
+        // The first of a lookup's subtables that knows the pair counts.
         sum += pairs.filter_map(|table| adjustment(&table, left, right)).next().unwrap_or(0);
     }
     sum

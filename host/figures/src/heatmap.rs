@@ -40,7 +40,7 @@ impl Heatmap {
         (LEFT + w + if self.colour_bar { BAR } else { 0.0 }, TOP + h + BOTTOM)
     }
 
-    /// The middle of each cell in a panel at (x, y), read along rows.
+    /// Returns the middle of each cell in a panel at (x, y), read along rows.
     #[cfg(test)]
     pub(crate) fn cell_centres(&self, x: f64, y: f64) -> Vec<Point> {
         let middle = |i: usize| (i as f64 + 0.5) * self.cell();

@@ -1,11 +1,10 @@
-//! Figures: what is shown, as SVG, PNG and GIF, with the same bytes on every platform.
+//! Figures: what is shown, as SVG and PNG, with the same bytes on every platform.
 //!
 //! A [`Figure`] is a title and panels, side by side; a panel holds [`Curves`] with bands or a
 //! [`Heatmap`]. A [`Picture`] is a figure or a moving one. Every length is plain arithmetic, logarithms
 //! are `libm`'s, text is drawn from the embedded font, and the digests of the bytes stand in
 //! `tests/figures.txt`.
 
-mod animation;
 mod curves;
 mod font;
 mod heatmap;
@@ -15,7 +14,6 @@ mod scene;
 mod style;
 mod svg;
 
-pub use animation::animation;
 pub use curves::{Axis, Curve, Curves, HorizontalLine};
 pub use font::{REGULAR, SEMI_BOLD};
 pub use heatmap::Heatmap;
@@ -29,12 +27,6 @@ pub enum Error {
     /// More pixels than memory, or than the format, can hold.
     #[error("the picture is too large")]
     TooLarge,
-    /// A moving picture of nothing.
-    #[error("a moving picture without frames")]
-    NoFrames,
-    /// A moving picture whose frames differ in size.
-    #[error("the frames of a moving picture differ in size")]
-    FramesDiffer,
     /// The picture's format refuses it.
     #[error("{0}")]
     Encoding(String),
@@ -43,7 +35,7 @@ pub enum Error {
 /// Panels under a title.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// What the figure shows.
+    /// The title, which says what the figure shows.
     pub title: String,
     /// How it was measured: what is averaged, what the bands are.
     pub subtitle: String,
@@ -62,35 +54,32 @@ impl Default for Figure {
 /// Figures with their file names, without ending.
 pub type NamedFigures = Vec<(String, Figure)>;
 
-/// What a run shows.
+/// A picture that a run shows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Picture {
     /// A figure.
     Still(Figure),
-    /// Figures of one size, one after the other.
+    /// Figures of one size, one after the other, for the page alone.
     Moving(Vec<Figure>),
 }
 
 /// Pictures with their file names, without ending.
 pub type Pictures = Vec<(String, Picture)>;
 
-/// How long a frame of a moving picture is shown, in centiseconds.
-pub const FRAME: u16 = 15;
-
 impl Picture {
-    /// Its files: ending and content.
-    /// Errors: as [`Figure::to_png`] and [`animation`].
+    /// Returns its files: ending and content.
+    /// Errors: as [`Figure::to_png`].
     pub fn files(&self) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
         Ok(match self {
             Picture::Still(figure) => {
                 vec![("svg", figure.to_svg().into_bytes()), ("png", figure.to_png()?)]
             }
-            Picture::Moving(frames) => vec![("gif", animation(frames, FRAME)?)],
+            Picture::Moving(_) => Vec::new(),
         })
     }
 }
 
-/// The colour of a number in [-1, 1] on the heatmaps' scale, as red, green, blue.
+/// Returns the colour of a number in [-1, 1] on the heatmaps' scale, as red, green, blue.
 pub fn colour(value: f64) -> [u8; 3] {
     style::diverging(value)
 }
@@ -105,7 +94,7 @@ pub enum Panel {
 }
 
 impl Panel {
-    /// True if there is a finite number to draw.
+    /// Returns true if there is a finite number to draw.
     pub fn has_data(&self) -> bool {
         let finite = |numbers: &Vec<f64>| numbers.iter().any(|x| x.is_finite());
         match self {
@@ -122,7 +111,7 @@ impl Panel {
         }
     }
 
-    /// What title and legend take, so that the axes of a row begin at the same height.
+    /// Returns the height of title and legend, so that the axes of a row begin at the same height.
     fn head(&self, alone: bool) -> f64 {
         match self {
             Panel::Curves(curves) => curves.head(self.size(alone).0),
@@ -132,24 +121,24 @@ impl Panel {
 }
 
 impl Figure {
-    /// The figure as an SVG document.
+    /// Returns the figure as an SVG document.
     pub fn to_svg(&self) -> String {
         self.scene().to_svg(&self.title)
     }
 
-    /// The figure as an element of a page. Its colours are the page's, by names such as
+    /// Returns the figure as an element of a page. Its colours are the page's, by names such as
     /// `--figure-ink`; `id`, unique on the page, begins the names inside. It has no size of its own:
     /// [`Figure::width`] says the natural one.
     pub fn to_element(&self, id: &str) -> String {
         self.scene().to_element(&self.title, id)
     }
 
-    /// The width of the SVG, in pixels.
+    /// Returns the width of the SVG, in pixels.
     pub fn width(&self) -> f64 {
         self.scene().width
     }
 
-    /// The figure as a PNG image, twice the SVG's size.
+    /// Returns the figure as a PNG image, twice the SVG's size.
     /// Errors: [`Error::TooLarge`].
     pub fn to_png(&self) -> Result<Vec<u8>, Error> {
         self.scene().to_png(2.0)
@@ -208,7 +197,7 @@ mod tests {
         Figure { panels: vec![Panel::Heatmap(heatmap)], ..Default::default() }
     }
 
-    /// The colour in the middle of each quarter of the matrix, read along rows.
+    /// Returns the colour in the middle of each quarter of the matrix, read along rows.
     fn quarters(figure: &Figure) -> Vec<[u8; 3]> {
         let Panel::Heatmap(heatmap) = &figure.panels[0] else { panic!("a heatmap") };
         let picture = figure.scene().to_pixels(1.0).unwrap();
@@ -279,30 +268,5 @@ mod tests {
         assert!(scene.width * scene.height > 1.5e8);
         let page = scene.to_pixels(2.0).unwrap();
         assert!(f64::from(page.width()) * f64::from(page.height()) < 1.01e8);
-    }
-
-    #[test]
-    fn an_animation_has_every_frame_in_order() {
-        let frames: Vec<_> = [-1.0, 0.0, 1.0].map(|x| heatmap(vec![vec![x; 2]; 2])).into();
-        let gif = animation(&frames, 5).unwrap();
-        let mut options = gif::DecodeOptions::new();
-        options.set_color_output(gif::ColorOutput::RGBA);
-        let mut decoder = options.read_info(gif.as_slice()).unwrap();
-        let (mut corners, mut delays) = (Vec::new(), Vec::new());
-        let Panel::Heatmap(map) = &frames[0].panels[0] else { panic!("a heatmap") };
-        let (x, y) = map.cell_centres(style::MARGIN, style::MARGIN)[0];
-        while let Some(frame) = decoder.read_next_frame().unwrap() {
-            let at = 4 * (y as usize * frame.width as usize + x as usize);
-            corners.push(frame.buffer[at..at + 3].to_vec());
-            delays.push(frame.delay);
-        }
-        assert_eq!(delays, [5, 5, 205]);
-        for (got, value) in corners.iter().zip([-1.0, 0.0, 1.0]) {
-            let want = style::diverging(value);
-            assert!(got.iter().zip(want).all(|(g, w)| g.abs_diff(w) < 12), "{got:?} {want:?}");
-        }
-        assert!(animation(&[], 5).is_err());
-        let other = heatmap(vec![vec![0.0; 3]; 1]);
-        assert!(animation(&[frames[0].clone(), other], 5).is_err());
     }
 }

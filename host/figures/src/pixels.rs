@@ -3,6 +3,9 @@
 use crate::scene::{Anchor, DASH, Item, Point, Scene, Size};
 use crate::style::Colour;
 use crate::{Error, font};
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use std::io::Write;
 use tiny_skia::{
     FillRule, LineCap, LineJoin, Mask, Paint, PathBuilder, Pixmap, Rect, Stroke, StrokeDash,
     Transform,
@@ -16,7 +19,7 @@ const UPWARD: Transform = Transform { sx: 0.0, ky: -1.0, kx: 1.0, sy: 0.0, tx: 0
 const MOST: f64 = 1e8;
 
 impl Scene {
-    /// The page in pixels, `zoom` of them for one of the page's.
+    /// Returns the page in pixels, `zoom` of them for one of the page's.
     pub(crate) fn to_pixels(&self, zoom: f64) -> Result<Pixmap, Error> {
         let zoom = zoom.min((MOST / (self.width * self.height)).sqrt());
         let pixels = |length: f64| (length * zoom).round() as u32;
@@ -42,7 +45,7 @@ impl Scene {
         Ok(page)
     }
 
-    /// The page as PNG.
+    /// Returns the page as PNG.
     pub(crate) fn to_png(&self, zoom: f64) -> Result<Vec<u8>, Error> {
         let page = self.to_pixels(zoom)?;
         // The paper is opaque, and so is all that lies on it.
@@ -51,21 +54,37 @@ impl Scene {
     }
 }
 
-/// Pixels as PNG: red, green and blue of each, row by row. Filter and level are ours, as a library's
+/// Returns pixels as PNG: red, green and blue of each, row by row. Filter and level are ours, as a library's
 /// defaults may change; the compressor is the one that the workspace's `flate2` names.
 /// Errors: [`Error::Encoding`], also if the numbers of pixels and of bytes do not fit together.
 pub fn png(width: u32, height: u32, rgb: &[u8]) -> Result<Vec<u8>, Error> {
-    let mut data = Vec::new();
-    let mut encoder = png::Encoder::new(&mut data, width, height);
-    encoder.set_color(png::ColorType::Rgb);
-    encoder.set_depth(png::BitDepth::Eight);
-    encoder.set_filter(png::Filter::NoFilter);
-    encoder.set_deflate_compression(png::DeflateCompression::Level(9));
-    encoder
-        .write_header()
-        .and_then(|mut writer| writer.write_image_data(rgb))
-        .map_err(|e| Error::Encoding(e.to_string()))?;
-    Ok(data)
+    let row = 3 * width as usize;
+    if row == 0 || rgb.len() != row * height as usize {
+        return Err(Error::Encoding(format!("{} bytes for {width} x {height} pixels", rgb.len())));
+    }
+    let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
+    let mut header = [width.to_be_bytes(), height.to_be_bytes()].concat();
+    // Eight bits a channel, red, green and blue, and the only compression, filters and order of rows.
+    header.extend([8, 2, 0, 0, 0]);
+    chunk(&mut file, b"IHDR", &header);
+    let mut pixels = ZlibEncoder::new(Vec::new(), Compression::new(9));
+    let failed = |e: std::io::Error| Error::Encoding(e.to_string());
+    for row in rgb.chunks(row) {
+        // No filter.
+        pixels.write_all(&[0]).and_then(|()| pixels.write_all(row)).map_err(failed)?;
+    }
+    chunk(&mut file, b"IDAT", &pixels.finish().map_err(failed)?);
+    chunk(&mut file, b"IEND", &[]);
+    Ok(file)
+}
+
+/// Appends a chunk: its length, its name, its bytes, and the checksum of both.
+fn chunk(file: &mut Vec<u8>, name: &[u8; 4], bytes: &[u8]) {
+    file.extend((bytes.len() as u32).to_be_bytes());
+    let begin = file.len();
+    file.extend(name);
+    file.extend(bytes);
+    file.extend(crc32fast::hash(&file[begin..]).to_be_bytes());
 }
 
 impl Item {

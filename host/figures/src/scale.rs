@@ -12,7 +12,7 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// A scale over low..high (in data units; positive for log), never empty.
+    /// Returns a scale over low..high (in data units; positive for log), never empty.
     pub(crate) fn new(log: bool, low: f64, high: f64, from: f64, to: f64) -> Self {
         let (mut low, mut high) =
             if log { (libm::log10(low), libm::log10(high)) } else { (low, high) };
@@ -26,7 +26,7 @@ impl Scale {
         Scale { log, low, high, from, to }
     }
 
-    /// A data value on paper; values that a log axis cannot show lie on its low end.
+    /// Returns a data value on paper; values that a log axis cannot show lie on its low end.
     pub(crate) fn at(&self, value: f64) -> f64 {
         let value = match self.log {
             true if value > 0.0 => libm::log10(value).max(self.low),
@@ -81,7 +81,7 @@ pub(crate) fn power_of_ten(exponent: f64) -> f64 {
     libm::exp10(exponent)
 }
 
-/// A number with a true minus sign.
+/// Returns a number with a true minus sign.
 pub(crate) fn minus(text: &str) -> String {
     match text.strip_prefix('-') {
         Some(rest) if rest.chars().any(|c| ('1'..='9').contains(&c)) => format!("−{rest}"),

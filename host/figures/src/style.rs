@@ -29,7 +29,7 @@ pub(crate) enum Colour {
     Axis,
     Grid,
     Paper,
-    /// Of a curve, by its place in the legend.
+    /// The colour of a curve, by its place in the legend.
     Curve(usize),
     /// A number in [-1, 1], the same in every theme.
     Value(f64),
@@ -94,7 +94,7 @@ const DIVERGING: [[u8; 3]; 9] = [
     [122, 8, 38],
 ];
 
-/// The colour of a number in [-1, 1]; beyond it the end's colour, and grey for NaN.
+/// Returns the colour of a number in [-1, 1]; beyond it the end's colour, and grey for NaN.
 pub(crate) fn diverging(value: f64) -> [u8; 3] {
     if value.is_nan() {
         return [160, 160, 160];

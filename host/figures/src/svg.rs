@@ -5,7 +5,7 @@ use crate::scene::{Anchor, DASH, Item, Point, Scene, Size};
 use crate::style::{Colour, TextStyle};
 
 impl Scene {
-    /// A document in the colours of white paper.
+    /// Returns a document in the colours of white paper.
     pub(crate) fn to_svg(&self, title: &str) -> String {
         let (width, height, title) = (number(self.width), number(self.height), escape(title));
         let open = format!(
@@ -17,7 +17,7 @@ impl Scene {
         self.write(open, Writer { id: "", colour: Colour::hex }) + "\n"
     }
 
-    /// An element of a page, in colours that the page's style sheet names; `id` is unique there.
+    /// Returns an element of a page, in colours that the page's style sheet names; `id` is unique there.
     pub(crate) fn to_element(&self, title: &str, id: &str) -> String {
         let (width, height, title) = (number(self.width), number(self.height), escape(title));
         let open =

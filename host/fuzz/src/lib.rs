@@ -16,15 +16,14 @@
 //! | `run_directory` | a directory of a run: what `report`, `plot`, `train --resume` and the next run read of it |
 //! | `report` | the records and results of every command, as the page shows them |
 //!
-//! The tests `mutated_files` do the same with fewer mutations, and with every truncation and every
-//! bit of a real file.
+//! The tests `mutated_files` do the same with every truncation and every bit of a real file.
 
 pub mod seeds;
 
 use ictd::cli::{command, config_file};
 use ictd::experiments::{Catalogue, learning, panels};
 use ictd::formats::npz::Npz;
-use ictd::formats::parameters::Parameters;
+use ictd::formats::parameters::{Parameters, SafetensorsFile as _};
 use ictd::formats::seed_run::{PartialParams, SeedLog};
 use ictd::formats::trajectory::{Features, Trajectory};
 use ictd::model_file;
@@ -174,7 +173,7 @@ pub fn safetensors(bytes: &[u8]) {
 /// Tables.
 pub fn csv(bytes: &[u8]) {
     if let Ok(trajectory) = Trajectory::from_csv(Path::new(FILE), bytes) {
-        assert_eq!(trajectory.len(), trajectory.reward.len());
+        assert_eq!(trajectory.transitions.len(), trajectory.transitions.from.len());
     }
     let _ = Features::from_csv(Path::new(FILE), bytes);
     let mut records = Records::new();
@@ -215,7 +214,7 @@ const OF_A_RUN: [&str; 8] = [
     transaction::JOURNAL,
     "curves.csv",
     "matrices.csv",
-    "msve.csv",
+    "records.csv",
 ];
 
 /// A directory whose files are the parts of the bytes between `\n---\n`; the first byte of each says which.
@@ -257,7 +256,7 @@ fn parts(bytes: &[u8]) -> Vec<&[u8]> {
 /// Every command's figures from the same bytes as each of its records.
 pub fn report(bytes: &[u8]) {
     let mut records = Records::new();
-    let names = ["msve.csv", "mean_errors.csv", "curves.csv", "matrices.csv", "values.csv"];
+    let names = ["records.csv", "curves.csv", "matrices.csv", "values.csv"];
     let others = [
         "elements.csv",
         "summary.csv",

@@ -90,7 +90,7 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     }
     for (run, files) in [
         ("train", ["0config.toml", "1run.json", "2results.json", "5curves.csv"].as_slice()),
-        ("demo", &["0config.toml", "1run.json", "2results.json", "7msve.csv"]),
+        ("demo", &["0config.toml", "1run.json", "2results.json", "7records.csv"]),
         ("verify", &["0config.toml", "1run.json", "2results.json"]),
     ] {
         let mut parts = Vec::new();
@@ -101,10 +101,10 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
         }
         put("run_directory", run, &parts.join(b"\n---\n".as_slice()))?;
     }
-    put("run_directory", "journal", b"4remove old.csv\nput msve.csv\n\n---\n0x\n---\n3ictd\n")?;
+    put("run_directory", "journal", b"4remove old.csv\nput records.csv\n\n---\n0x\n---\n3ictd\n")?;
     let record = |name: &str| fs::read(results.join(name));
-    put("report", "demo", &record("demo/msve.csv")?)?;
-    put("report", "verify", &record("verify/mean_errors.csv")?)?;
+    put("report", "demo", &record("demo/records.csv")?)?;
+    put("report", "verify", &record("verify/records.csv")?)?;
     let sweep = [record("sweep/summary.csv")?, record("sweep/config.toml")?];
     put("report", "sweep", &sweep.join(b"\n---\n".as_slice()))?;
     put("report", "curves", &record("train/curves.csv")?)?;

@@ -1,4 +1,4 @@
-//! What the page calls. Codes: 0 done, else a refusal whose words the page has.
+//! The functions that the page calls. They return 0 for done, else the code of a refusal, whose words the page has.
 
 use crate::{Kind, Live, MAX_STATES, Signals};
 use core::cell::RefCell;
@@ -148,7 +148,7 @@ extern "C" fn statistic(i: u32, j: u32) -> f32 {
     read(|live| live.statistic(i as usize, j as usize))
 }
 
-/// Of everything since the last reset.
+/// Returns the digest of everything since the last reset.
 #[unsafe(no_mangle)]
 extern "C" fn digest() -> u64 {
     read(Live::digest)
@@ -161,7 +161,7 @@ extern "C" fn signals_reset(seed: u32) -> u32 {
     if page.is_some() { 0 } else { 3 }
 }
 
-/// The next sample of the random signals.
+/// Returns the next sample of the random signals.
 #[unsafe(no_mangle)]
 extern "C" fn signals_next() -> u32 {
     SIGNALS.change(|| Signals::new(0), Signals::advance)

@@ -47,7 +47,7 @@ const TRAINED: &[u8] = include_bytes!("../../../embedded-demo/src/trained.ictd")
 /// The transformers that watch: Theorem 1's weights, and trained ones.
 pub const MODELS: usize = 2;
 
-/// What a transformer predicts in the present context.
+/// A transformer's prediction in the present context.
 #[derive(Clone, Copy, Debug)]
 pub struct Prediction {
     /// The value of each state; NaN before the first transition, or if the layers blow up.
@@ -72,7 +72,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// The first chain that a reader sees.
+    /// Returns the first chain that a reader sees.
     ///
     /// # Errors
     /// None: the constants are in range.
@@ -109,7 +109,7 @@ impl Live {
     /// Changes the chain: p(. | s) in proportion to `weights`, and r(s). The features stay.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] for a state that there is not, or weights that are negative or all 0;
+    /// [`Error::OutOfRange`] for a state that does not exist, or weights that are negative or all 0;
     /// [`Error::NonFinite`]; [`Error::Singular`] without a unique stationary distribution.
     pub fn edit(
         &mut self,
@@ -205,12 +205,12 @@ impl Live {
         self.chain.stationary.get(s).copied().unwrap_or(0.0)
     }
 
-    /// The least MSVE that a function linear in the features can have.
+    /// Returns the least MSVE that a function linear in the features can have.
     pub fn least_msve(&self) -> f32 {
         self.chain.least_msve
     }
 
-    /// The state that the agent is in.
+    /// Returns the state that the agent is in.
     pub fn state(&self) -> usize {
         self.state
     }
@@ -220,17 +220,17 @@ impl Live {
         self.context.len()
     }
 
-    /// True before the first step.
+    /// Returns true before the first step.
     pub fn is_empty(&self) -> bool {
         self.context.is_empty()
     }
 
-    /// The prediction of a transformer: 0 constructed, 1 trained.
+    /// Returns the prediction of a transformer: 0 constructed, 1 trained.
     pub fn prediction(&self, model: usize) -> Prediction {
         self.predictions.get(model).copied().unwrap_or(UNKNOWN)
     }
 
-    /// The newest column of the prompt, (phi; gamma phi'; R).
+    /// Returns the newest column of the prompt, (phi; gamma phi'; R).
     pub fn token(&self) -> [f32; K] {
         self.token
     }
@@ -243,15 +243,14 @@ impl Live {
         }
     }
 
-    /// The digest of everything computed since the last reset.
+    /// Returns the digest of everything computed since the last reset.
     pub fn digest(&self) -> u64 {
         self.digest.value()
     }
 }
 
-/// The digest of a fixed story: a random MDP, an edit, another depth, Boyan's chain, 36 steps in all; and 36 samples
-/// of two random signals.
-/// Whoever tells it must end with the same digest.
+/// Returns the digest of a fixed story: a random MDP, an edit, another depth, Boyan's chain, 36 steps in all; and 36
+/// samples of two random signals. Whoever tells it must end with the same digest.
 ///
 /// # Errors
 /// None: the constants are in range.

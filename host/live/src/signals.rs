@@ -9,7 +9,7 @@ use ictd_core::tasks::random_signal;
 /// How many signals there are.
 pub const SIGNALS: usize = 2;
 
-/// Of horizons of 5, 10, 20 and 40 samples.
+/// The discounts, for horizons of 5, 10, 20 and 40 samples.
 pub const DISCOUNTS: [f32; 4] = [0.8, 0.9, 0.95, 0.975];
 
 /// The last 500 samples or so.
@@ -18,7 +18,7 @@ const RETENTION: f32 = 0.998;
 /// How many samples a random signal has; then it begins again.
 const LONGEST: usize = 2_000;
 
-/// What is predicted of each signal for each discount.
+/// The predictions, of each signal for each discount.
 pub type Predictions = [[f32; DISCOUNTS.len()]; SIGNALS];
 
 /// Two signals that are predicted as they come, by the universal model on one context.
@@ -73,27 +73,27 @@ impl Signals {
         Ok(())
     }
 
-    /// How many samples were observed.
+    /// Returns how many samples were observed.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// True before the first one.
+    /// Returns true before the first one.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// The latest sample.
+    /// Returns the latest sample.
     pub fn values(&self) -> [f32; SIGNALS] {
         self.values
     }
 
-    /// What is predicted after it: sum_k gamma^k x_{t+1+k}; NaN before the first.
+    /// Returns the predictions after the latest sample, sum_k gamma^k x_{t+1+k}; NaN before the first.
     pub fn predictions(&self) -> Predictions {
         self.predictions
     }
 
-    /// The digest of all predictions.
+    /// Returns the digest of all predictions.
     pub fn digest(&self) -> u64 {
         self.digest.value()
     }

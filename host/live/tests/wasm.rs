@@ -3,7 +3,7 @@
 use live::{DISCOUNTS, K, Kind, Live, MAX_STATES, MODELS, SIGNALS, Signals};
 use wasmi::{Engine, Instance, Linker, Module, Store, WasmParams, WasmResults};
 
-/// What to do when the core or the trained model changed.
+/// The advice for when the core or the trained model has changed.
 const HOW: &str = "the asset is of another core or model; host/live/build.sh rebuilds it";
 
 const REPORT: &[u8] = include_bytes!("../../assets/report/live.wasm");

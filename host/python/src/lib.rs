@@ -3,7 +3,6 @@
 mod arithmetic;
 mod command_line;
 mod error;
-mod estimator;
 mod model;
 mod task;
 mod train;

@@ -2,9 +2,11 @@
 
 use crate::arithmetic;
 use crate::error::python;
-use crate::estimator::{Error, Estimator, MAX_FEATURES, Method, Stream};
-use ictd::construction::Construction;
-use ictd::formats::parameters::{Attention, LayerParameters, Mode, ParameterSet, Parameters};
+use compute::construction::Construction;
+use compute::estimator::{Estimator, MAX_FEATURES, Mark, Method, Stream, Transitions};
+use compute::parameters::{LayerParameters, Parameters};
+use compute::recipe::{Attention, Mode, ParameterSet};
+use ictd::error::{Doing as _, Error};
 use ictd::model_file::{self, AnyModel};
 use numpy::{
     AllowTypeChange, PyArray1, PyArrayLike1, PyArrayLike2, PyArrayLikeDyn,
@@ -27,6 +29,8 @@ const LAYERS: usize = 15;
 #[pyclass(frozen, module = "ictd")]
 pub(crate) struct Model {
     estimator: Estimator,
+    /// The number of features that it takes, if that is not any.
+    d: Option<usize>,
     name: String,
 }
 
@@ -34,17 +38,32 @@ fn refused(argument: &str, reason: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(format!("{argument}: {reason}"))
 }
 
+/// Refuses a number of features beyond what there is room for.
+fn check_features(argument: &str, d: usize, what: &str) -> PyResult<()> {
+    match d {
+        1..=MAX_FEATURES => Ok(()),
+        _ => Err(refused(argument, format!("{d}{what}; accepted is 1 to {MAX_FEATURES}"))),
+    }
+}
+
 impl Model {
-    /// Judged once with the features that it takes, or one: every other number of features is alike.
-    fn new(name: &str, method: Method, gamma: f64, layers: usize) -> PyResult<Self> {
-        if !(0.0..1.0).contains(&gamma)
-            && !matches!(&method, Method::Constructed { .. } if gamma == 1.0)
-        {
-            return Err(refused("gamma", format!("{gamma}; accepted is a number in [0, 1)")));
+    /// Judges the settings once, with one feature or as many as it takes: every other number of features is alike.
+    fn new(
+        name: &str,
+        d: Option<usize>,
+        method: Method,
+        gamma: f64,
+        layers: usize,
+    ) -> PyResult<Self> {
+        if let Some(d) = d {
+            check_features("d", d, "")?;
         }
         let estimator = Estimator { method, gamma, layers };
-        estimator.stream(estimator.features().unwrap_or(1), None).map_err(python)?;
-        Ok(Model { estimator, name: name.to_owned() })
+        if !(0.0..1.0).contains(&gamma) && !estimator.is_average_reward() {
+            return Err(refused("gamma", format!("{gamma}; accepted is a number in [0, 1)")));
+        }
+        estimator.stream(d.unwrap_or(1), None).doing("the model").map_err(python)?;
+        Ok(Model { estimator, d, name: name.to_owned() })
     }
 
     fn constructed(
@@ -54,24 +73,32 @@ impl Model {
         gamma: f64,
         layers: usize,
     ) -> PyResult<Self> {
-        if !(1..=MAX_FEATURES).contains(&d) {
-            return Err(refused("d", format!("{d}; accepted is 1 to {MAX_FEATURES}")));
-        }
-        Self::new(name, Method::Constructed { construction, d, alpha, lambda }, gamma, layers)
+        Self::new(name, Some(d), Method::Constructed { construction, alpha, lambda }, gamma, layers)
     }
 
-    /// A stream that has read transitions.
-    fn read(&self, data: &Transitions, gamma: Option<f64>) -> Result<Box<dyn Stream>, Error> {
-        let mut stream = match gamma {
-            Some(gamma) => self.estimator.with_gamma(gamma)?,
-            None => self.estimator.clone(),
+    /// Returns a stream of d features.
+    fn stream(&self, d: usize, retention: Option<f64>) -> Result<Box<dyn Stream>, Error> {
+        if retention.is_some() && !self.estimator.has_a_context() {
+            return Err(Error::option("retention", "accepted for what reads a context"));
         }
-        .stream(data.d, None)?;
-        data.observed_by(&mut *stream)?;
+        self.estimator.stream(d, retention).doing("the context")
+    }
+
+    /// Returns a stream that has read transitions.
+    fn read(&self, data: &Transitions, gamma: Option<f64>) -> Result<Box<dyn Stream>, Error> {
+        let estimator = match gamma {
+            Some(_) if self.estimator.is_average_reward() => {
+                return Err(Error::option("gamma", "average reward has no discount"));
+            }
+            Some(gamma) => self.estimator.with_gamma(gamma).doing("the model")?,
+            None => self.estimator.clone(),
+        };
+        let mut stream = estimator.stream(data.d, None).doing("the model")?;
+        data.observed_by(&mut *stream).doing("observing")?;
         Ok(stream)
     }
 
-    /// Transitions that it can read, by what computes the same bits as the command line.
+    /// Transitions that it can read, in a thread that computes the same bits as the command line.
     fn transitions(
         &self,
         phi: &Numbers2,
@@ -81,18 +108,28 @@ impl Model {
         end: Option<Marks>,
     ) -> PyResult<Transitions> {
         arithmetic::check()?;
-        let data = Transitions::new(phi, reward, phi_next, terminal, end)?;
-        let d = data.d;
-        match self.estimator.features() {
-            Some(own) if own != d => {
-                Err(refused("phi", format!("{d} features; accepted is {own}, those of the model")))
-            }
-            _ if !(1..=MAX_FEATURES).contains(&d) => {
-                Err(refused("phi", format!("{d} features; accepted is 1 to {MAX_FEATURES}")))
-            }
-            _ => Ok(data),
+        let data = transitions(phi, reward, phi_next, terminal, end)?;
+        if let Some(own) = self.d.filter(|own| *own != data.d) {
+            let reason = format!("{} features; accepted is {own}, those of the model", data.d);
+            return Err(refused("phi", reason));
         }
+        check_features("phi", data.d, " features")?;
+        Ok(data)
     }
+}
+
+/// Returns the weights that a stream gives.
+fn weights_of(stream: &dyn Stream) -> Result<Vec<f64>, Error> {
+    let nonlinear = "softmax attention: its value is not linear in the features";
+    let weights = stream.weights().doing("the value function")?;
+    weights.ok_or_else(|| Error::option("model", nonlinear))
+}
+
+/// Returns the values that a stream gives.
+fn values_of(stream: &dyn Stream, queries: &[f64]) -> Result<Vec<f64>, Error> {
+    let mut values = Vec::new();
+    stream.values(queries, &mut values).doing("the value function")?;
+    Ok(values)
 }
 
 #[pymethods]
@@ -100,12 +137,12 @@ impl Model {
     #[staticmethod]
     #[pyo3(signature = (d = None, gamma = 0.9))]
     fn universal(d: Option<usize>, gamma: f64) -> PyResult<Self> {
-        if let Some(d) = d.filter(|d| !(1..=MAX_FEATURES).contains(d)) {
-            return Err(refused("d", format!("{d}; accepted is 1 to {MAX_FEATURES}")));
+        if let Some(d) = d {
+            check_features("d", d, "")?;
         }
         let model = Box::new(model_file::shipped(gamma).map_err(python)?);
         let layers = model.transformer().depth();
-        Self::new("universal", Method::Universal(model), gamma, layers)
+        Self::new("universal", None, Method::Universal(model), gamma, layers)
     }
 
     #[staticmethod]
@@ -138,26 +175,27 @@ impl Model {
     #[pyo3(signature = (lambda_ = 0.9, alpha = 0.1, gamma = 0.9, true_online = true))]
     fn online_td(lambda_: f64, alpha: f64, gamma: f64, true_online: bool) -> PyResult<Self> {
         let method = Method::OnlineTd { lambda: lambda_, alpha, true_online };
-        Self::new("online_td", method, gamma, 0)
+        Self::new("online_td", None, method, gamma, 0)
     }
 
     #[staticmethod]
     #[pyo3(signature = (lambda_ = 0.9, ridge = 0.3, retention = 0.9998, gamma = 0.9))]
     fn recursive_lstd(lambda_: f64, ridge: f64, retention: f64, gamma: f64) -> PyResult<Self> {
         let method = Method::RecursiveLstd { lambda: lambda_, retention, ridge };
-        Self::new("recursive_lstd", method, gamma, 0)
+        Self::new("recursive_lstd", None, method, gamma, 0)
     }
 
     #[staticmethod]
     #[pyo3(signature = (lambda_ = 0.0, alpha = 0.2, iterations = LAYERS, gamma = 0.9))]
     fn batch_td(lambda_: f64, alpha: f64, iterations: usize, gamma: f64) -> PyResult<Self> {
-        Self::new("batch_td", Method::BatchTd { lambda: lambda_, alpha }, gamma, iterations)
+        let method = Method::BatchTd { lambda: lambda_, alpha };
+        Self::new("batch_td", None, method, gamma, iterations)
     }
 
     #[staticmethod]
     #[pyo3(signature = (lambda_ = 0.9, ridge = 0.3, gamma = 0.9))]
     fn lstd(lambda_: f64, ridge: f64, gamma: f64) -> PyResult<Self> {
-        Self::new("lstd", Method::Lstd { lambda: lambda_, ridge }, gamma, 0)
+        Self::new("lstd", None, Method::Lstd { lambda: lambda_, ridge }, gamma, 0)
     }
 
     #[staticmethod]
@@ -208,8 +246,8 @@ impl Model {
             set: ParameterSet::Full,
             prior_count: None,
         });
-        let (file, attention) = (PathBuf::from("linear"), Attention::Linear);
-        Self::new("linear", Method::Trained { file, parameters, attention }, gamma, depth)
+        let method = Method::Trained { parameters, attention: Attention::Linear };
+        Self::new("linear", Some((k - 1) / 2), method, gamma, depth)
     }
 
     #[staticmethod]
@@ -226,7 +264,7 @@ impl Model {
                         format!("accepted is {depth}, those of the model"),
                     ));
                 }
-                return Self::new(&name, Method::Universal(model), gamma, depth);
+                return Self::new(&name, None, Method::Universal(model), gamma, depth);
             }
             AnyModel::Dense(file) => Box::new(file.parameters),
         };
@@ -237,10 +275,11 @@ impl Model {
             return Err(refused("layers", format!("{depth}; the model has as many as are stored")));
         }
         let attention = parameters.attention.unwrap_or(Attention::Linear);
-        Self::new(&name, Method::Trained { file, parameters, attention }, gamma, depth)
+        let d = Some(parameters.feature_dimension());
+        Self::new(&name, d, Method::Trained { parameters, attention }, gamma, depth)
     }
 
-    /// The discount; none for average reward.
+    /// Returns the discount; none for average reward.
     #[getter]
     fn gamma(&self) -> Option<f64> {
         Some(self.estimator.gamma).filter(|_| !self.estimator.is_average_reward())
@@ -253,7 +292,7 @@ impl Model {
 
     #[getter]
     fn d(&self) -> Option<usize> {
-        self.estimator.features()
+        self.d
     }
 
     fn __repr__(&self) -> String {
@@ -283,7 +322,8 @@ impl Model {
             Some(query) => row_major(&query),
             None => row_major(&phi),
         };
-        let values = py.detach(|| self.read(&data, gamma)?.values(&queries)).map_err(python)?;
+        let values =
+            py.detach(|| values_of(&*self.read(&data, gamma)?, &queries)).map_err(python)?;
         Ok(values.to_pyarray(py))
     }
 
@@ -299,87 +339,60 @@ impl Model {
         end: Option<Marks<'py>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let data = self.transitions(&phi, &reward, phi_next, terminal, end)?;
-        let weights = py.detach(|| self.read(&data, gamma)?.weights()).map_err(python)?;
+        let weights = py.detach(|| weights_of(&*self.read(&data, gamma)?)).map_err(python)?;
         Ok(weights.to_pyarray(py))
     }
 }
 
-/// Transitions in one piece of memory.
-struct Transitions {
-    d: usize,
-    phi: Vec<f64>,
-    reward: Vec<f64>,
-    /// None: the next row of `phi`.
-    phi_next: Option<Vec<f64>>,
-    terminal: Vec<bool>,
-    end: Vec<bool>,
-}
-
-/// The numbers of an array, row by row.
+/// Returns the numbers of an array, row by row.
 fn row_major(array: &Numbers2) -> Vec<f64> {
     array.as_array().iter().copied().collect()
 }
 
-impl Transitions {
-    fn new(
-        phi: &Numbers2,
-        reward: &Numbers1,
-        phi_next: Option<Numbers2>,
-        terminal: Option<Marks>,
-        end: Option<Marks>,
-    ) -> PyResult<Self> {
-        let (n, d) = (reward.len(), phi.shape()[1]);
-        let rows = if phi_next.is_some() { n } else { n + 1 };
-        if phi.shape()[0] != rows {
-            let without = if phi_next.is_some() {
-                ""
-            } else {
-                " (without phi_next the last row is a next state)"
-            };
-            let reason = format!(
-                "shape {:?} with {n} rewards; accepted is ({rows}, d){without}",
-                phi.shape()
-            );
-            return Err(refused("phi", reason));
-        }
-        if let Some(next) = phi_next.as_ref().filter(|next| next.shape() != phi.shape()) {
-            let reason =
-                format!("shape {:?}; accepted is that of phi, {:?}", next.shape(), phi.shape());
-            return Err(refused("phi_next", reason));
-        }
-        let marks = |name, marks: Option<Marks>| match marks {
-            Some(marks) if marks.len() != n => Err(refused(
-                name,
-                format!("{} marks; accepted is {n}, one for each reward", marks.len()),
-            )),
-            Some(marks) => Ok(marks.as_array().iter().copied().collect()),
-            None => Ok(vec![false; n]),
+fn transitions(
+    phi: &Numbers2,
+    reward: &Numbers1,
+    phi_next: Option<Numbers2>,
+    terminal: Option<Marks>,
+    end: Option<Marks>,
+) -> PyResult<Transitions> {
+    let (n, d) = (reward.len(), phi.shape()[1]);
+    let rows = if phi_next.is_some() { n } else { n + 1 };
+    if phi.shape()[0] != rows {
+        let without = match phi_next {
+            Some(_) => "",
+            None => " (without phi_next the last row is a next state)",
         };
-        Ok(Transitions {
-            d,
-            phi: row_major(phi),
-            reward: reward.as_array().iter().copied().collect(),
-            phi_next: phi_next.map(|next| row_major(&next)),
-            terminal: marks("terminal", terminal)?,
-            end: marks("end", end)?,
-        })
+        let shape = phi.shape();
+        let reason = format!("shape {shape:?} with {n} rewards; accepted is ({rows}, d){without}");
+        return Err(refused("phi", reason));
     }
-
-    fn observed_by(&self, stream: &mut dyn Stream) -> Result<(), Error> {
-        let next = self.phi_next.as_deref().unwrap_or_else(|| &self.phi[self.d..]);
-        let rows = self.phi.chunks_exact(self.d).zip(next.chunks_exact(self.d));
-        for (i, ((phi, next), reward)) in rows.zip(&self.reward).enumerate() {
-            let next = Some(next).filter(|_| !self.terminal[i]);
-            stream.observe(phi, *reward, next)?;
-            if self.end[i] && !self.terminal[i] {
-                stream.end_episode();
-            }
+    if let Some(next) = phi_next.as_ref().filter(|next| next.shape() != phi.shape()) {
+        let reason =
+            format!("shape {:?}; accepted is that of phi, {:?}", next.shape(), phi.shape());
+        return Err(refused("phi_next", reason));
+    }
+    let marked = |name, marks: Option<Marks>| match marks {
+        Some(marks) if marks.len() != n => {
+            let reason = format!("{} marks; accepted is {n}, one for each reward", marks.len());
+            Err(refused(name, reason))
         }
-        Ok(())
-    }
+        Some(marks) => Ok(marks.as_array().iter().copied().collect()),
+        None => Ok(vec![false; n]),
+    };
+    let marks = marked("terminal", terminal)?.into_iter().zip(marked("end", end)?);
+    let marks = marks.map(|marked| match marked {
+        (true, _) => Mark::Terminal,
+        (false, true) => Mark::End,
+        (false, false) => Mark::Continues,
+    });
+    let phi = row_major(phi);
+    let phi_next = phi_next.map_or_else(|| phi[d..].to_vec(), |next| row_major(&next));
+    let reward = reward.as_array().iter().copied().collect();
+    Ok(Transitions { d, from: (0..n).collect(), reward, phi_next, marks: marks.collect(), phi })
 }
 
-/// What a model has read of a stream.
+/// A model's context: the stream that it has read.
 #[pyclass(module = "ictd")]
 pub(crate) struct Context {
     d: usize,
@@ -410,10 +423,11 @@ impl Context {
                 &universal
             }
         };
-        if let Some(own) = model.estimator.features().filter(|own| *own != d) {
+        if let Some(own) = model.d.filter(|own| *own != d) {
             return Err(refused("d", format!("{d}; accepted is {own}, the features of the model")));
         }
-        Ok(Context { d, stream: model.estimator.stream(d, retention).map_err(python)? })
+        check_features("d", d, "")?;
+        Ok(Context { d, stream: model.stream(d, retention).map_err(python)? })
     }
 
     #[pyo3(signature = (phi, reward, phi_next))]
@@ -421,7 +435,7 @@ impl Context {
         arithmetic::check()?;
         let phi = self.row("phi", &phi)?;
         let phi_next = phi_next.map(|next| self.row("phi_next", &next)).transpose()?;
-        self.stream.observe(&phi, reward, phi_next.as_deref()).map_err(python)
+        self.stream.observe(&phi, reward, phi_next.as_deref()).doing("observing").map_err(python)
     }
 
     fn end_episode(&mut self) {
@@ -442,7 +456,7 @@ impl Context {
 
     fn weights<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<f64>>> {
         arithmetic::check()?;
-        Ok(py.detach(|| self.stream.weights()).map_err(python)?.to_pyarray(py))
+        Ok(py.detach(|| weights_of(&*self.stream)).map_err(python)?.to_pyarray(py))
     }
 
     fn values<'py>(&self, py: Python<'py>, query: Numbers<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -453,7 +467,7 @@ impl Context {
             return Err(refused("query", reason));
         }
         let queries: Vec<f64> = query.as_array().iter().copied().collect();
-        let values = py.detach(|| self.stream.values(&queries)).map_err(python)?;
+        let values = py.detach(|| values_of(&*self.stream, &queries)).map_err(python)?;
         Ok(match shape.len() {
             1 => values[0].into_pyobject(py)?.into_any(),
             _ => values.to_pyarray(py).into_any(),

@@ -2,7 +2,7 @@
 
 use crate::arithmetic;
 use crate::error::python;
-use crate::estimator::MAX_FEATURES;
+use compute::estimator::MAX_FEATURES;
 use ictd::error::Doing as _;
 use ictd_core::rng::{Rng, Stream};
 use ictd_core::tasks::{FiniteTask, FiniteTasks, Mrp, Task as _};

@@ -1,6 +1,8 @@
 //! Training, watched from Python.
 
 use crate::arithmetic;
+use compute::log::METRICS;
+use compute::{Learner, Observer, Point, Recipe, SeedRun, Stopped, Trainer};
 use numpy::ndarray::Array;
 use numpy::{PyArrayDyn, ToPyArray};
 use pyo3::exceptions::PyValueError;
@@ -9,8 +11,6 @@ use pyo3::types::PyDict;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
-use trainer::log::METRICS;
-use trainer::{Learner, Observer, Point, Recipe, SeedRun, Stopped, Trainer};
 
 /// How soon Ctrl-C is seen.
 const POLL: Duration = Duration::from_millis(50);
@@ -101,7 +101,7 @@ fn dictionary<'py>(py: Python<'py>, run: &SeedRun) -> PyResult<Bound<'py, PyDict
 fn matrices<'py>(
     py: Python<'py>,
     run: &SeedRun,
-    of: fn(&trainer::log::Matrices) -> &Vec<f32>,
+    of: fn(&compute::log::Matrices) -> &Vec<f32>,
 ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
     let layers = run.points.first().map_or(0, |point| point.layers.len());
     let numbers: Vec<f32> =

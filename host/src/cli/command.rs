@@ -5,14 +5,10 @@
 
 use crate::commands::{
     WITH_FIGURES, compare, digest, evaluate, import, list, main_job, merge, plot, predict, report,
-    reproduce, shell, stored_model, sweep, train_run,
+    reproduce, stored_model, sweep, train_run,
 };
 use crate::error::Error;
-use crate::experiments::{
-    self, Catalogue, TrainedCommand, demo::Demo, demo_trained::DemoTrained, emergence::Emergence,
-    fixed_point::FixedPoint, invariant_set::InvariantSet, ratio::Ratio, rnn_context::RnnContext,
-    stuck::Stuck, universal::Universal, verify::Verify,
-};
+use crate::experiments::{self, Catalogue, TableCommand, demo::Demo, verify::Verify};
 use crate::options;
 use crate::run::report::Report;
 use crate::run::session::{self, Session, SessionOptions};
@@ -54,7 +50,7 @@ pub struct Cli {
         help_heading = "Options of every command"
     )]
     pub config: Option<PathBuf>,
-    /// What to do; nothing: the main job.
+    /// The command; without one, the main job.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
@@ -69,31 +65,13 @@ pub enum Command {
     Merge(merge::Merge),
     Reproduce(reproduce::Reproduce),
     #[command(flatten)]
-    Trained(TrainedCommand),
-    #[command(name = "demo-trained", hide = true)]
-    DemoTrained(DemoTrained),
-    #[command(name = "fixed-point", hide = true)]
-    FixedPoint(FixedPoint),
-    #[command(name = "rnn-context", hide = true)]
-    RnnContext(RnnContext),
-    #[command(name = "invariant-set", hide = true)]
-    InvariantSet(InvariantSet),
-    #[command(hide = true)]
-    Universal(Universal),
-    #[command(hide = true)]
-    Emergence(Emergence),
-    #[command(hide = true)]
-    Stuck(Stuck),
-    #[command(hide = true)]
-    Ratio(Ratio),
+    Table(TableCommand),
     List(list::List),
     Plot(plot::Plot),
     Report(report::ReportOptions),
     Digest(digest::DigestOptions),
     Export(stored_model::Export),
     Inspect(stored_model::Inspect),
-    Completions(shell::Completions),
-    Man(shell::Man),
     Evaluate(evaluate::Evaluate),
     Predict(predict::Predict),
     Import(import::Import),
@@ -111,23 +89,13 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
         Some(Command::Sweep(options)) => sweep::run(options, session),
         Some(Command::Merge(options)) => merge::run(options, session),
         Some(Command::Reproduce(options)) => reproduce::run(options, session, &catalogue),
-        Some(Command::Trained(command)) => command.run(session),
-        Some(Command::DemoTrained(options)) => experiments::run(options, session),
-        Some(Command::FixedPoint(options)) => experiments::run(options, session),
-        Some(Command::RnnContext(options)) => experiments::run(options, session),
-        Some(Command::InvariantSet(options)) => experiments::run(options, session),
-        Some(Command::Universal(options)) => experiments::run(options, session),
-        Some(Command::Emergence(options)) => experiments::run(options, session),
-        Some(Command::Stuck(options)) => experiments::run(options, session),
-        Some(Command::Ratio(options)) => experiments::run(options, session),
+        Some(Command::Table(command)) => command.run(session),
         Some(Command::List(_)) => Ok(list::run()),
         Some(Command::Plot(options)) => plot::run(options, &catalogue),
         Some(Command::Report(options)) => report::run(options, &catalogue),
         Some(Command::Digest(_)) => digest::run(),
         Some(Command::Export(options)) => stored_model::export(options, session),
         Some(Command::Inspect(options)) => stored_model::inspect(options),
-        Some(Command::Completions(options)) => shell::completions(options, catalogue.command),
-        Some(Command::Man(_)) => shell::man(catalogue.command),
         Some(Command::Evaluate(options)) => evaluate::run(options, session),
         Some(Command::Predict(options)) => predict::run(options, session),
         Some(Command::Import(options)) => import::run(options, session),
@@ -135,12 +103,12 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
     }
 }
 
-/// What is handed down to the commands that show runs.
+/// Returns the catalogue for the commands that show runs.
 pub fn catalogue() -> Catalogue {
     Catalogue { experiments: experiments::ALL, others: WITH_FIGURES, command: clap_command() }
 }
 
-/// The clap command, for help, completions and the man page.
+/// Returns the clap command.
 pub fn clap_command() -> clap::Command {
     // A value such as `-1` belongs to its option, whose range check then explains it.
     fn accept_negative_numbers(command: clap::Command) -> clap::Command {
@@ -159,7 +127,7 @@ pub fn clap_command() -> clap::Command {
     })
 }
 
-/// The options of every command that change nothing of this one: they are refused, and its help does not
+/// Returns the options of every command that change nothing of this one: they are refused, and its help does not
 /// show them.
 pub(super) fn without_effect(command: &str) -> &'static [&'static str] {
     let entry = experiments::ALL.iter().chain(WITH_FIGURES).find(|entry| entry.id == command);
@@ -196,7 +164,7 @@ pub(crate) fn try_parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
         return conflict(format!("--{option}: accepted without --resume, which has a run's own"));
     }
     let mut cli = Cli::from_arg_matches(&matches)?;
-    // What is typed wins.
+    // A typed option wins.
     let said = |option: &str, variable: &str| {
         std::env::var_os(variable).filter(|value| !is_typed(option) && !value.is_empty())
     };

@@ -9,15 +9,15 @@ use std::ffi::OsString;
 use std::path::Path;
 use toml::{Table, Value};
 
-/// What a file from elsewhere may not decide: where to write, and what to remove.
+/// The options that a file from elsewhere may not set: where to write, and what to remove.
 const TYPED_ONLY: [&str; 4] = ["config", "out", "overwrite", "resume"];
 
-/// True for a command whose runs are repeated by their config.toml.
+/// Returns true for a command whose runs are repeated by their config.toml.
 fn writes_configs(name: &str) -> bool {
     catalogue().entries().any(|entry| entry.id == name)
 }
 
-/// The arguments with those of the config file they name, if any, before the typed ones.
+/// Returns the arguments with those of the config file they name, if any, before the typed ones.
 /// Errors: [`Error::File`] for a file that cannot be read, that is no TOML, or whose options are
 /// refused.
 pub fn insert(arguments: Vec<OsString>) -> Result<Vec<OsString>, Error> {
@@ -78,7 +78,7 @@ pub fn insert_text(
     for (name, value) in &table {
         let argument = of_command.and_then(|c| c.get_arguments().find(|a| is_named(a, name)));
         match value {
-            // What is typed beside it wins, as for other options.
+            // A typed option beside it wins, as for other options.
             Value::Array(values) if argument.is_some_and(is_repeatable) => {
                 let is_typed = |a: &OsString| {
                     let option = a.to_str().and_then(|a| a.strip_prefix("--"));

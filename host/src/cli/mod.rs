@@ -10,7 +10,7 @@ use command::{Cli, try_parse};
 use std::ffi::OsString;
 use usage::one_line;
 
-/// What the arguments ask for.
+/// The request that the arguments make.
 pub enum Parsed {
     /// Help or the version.
     Text(String),

@@ -1,12 +1,12 @@
-//! What is typed, before clap sees it, and what clap refuses, in one line that names the option and what
-//! is accepted.
+//! Reads the arguments before clap sees them, and says what clap refuses in one line that names the option and
+//! what is accepted.
 
 use super::command::{clap_command, without_effect};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What stands among the arguments.
+/// The parts of the arguments.
 #[derive(Default)]
 pub(super) struct Typed<'a> {
     /// The command and its place: the first argument that is neither an option nor the value of one.
@@ -87,7 +87,7 @@ pub(crate) fn one_line(error: &clap::Error, arguments: &[OsString]) -> String {
     }
 }
 
-/// The options of the typed command, or of `ictd` itself.
+/// Returns the options of the typed command, or of `ictd` itself.
 fn accepted_options(arguments: &[OsString]) -> String {
     let root = clap_command();
     let command = typed(&root, arguments).command;

@@ -13,7 +13,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, clap::Args)]
 pub struct DigestOptions {}
 
-/// What is found.
+/// The findings.
 #[derive(Serialize)]
 struct Found<'a> {
     equal: bool,

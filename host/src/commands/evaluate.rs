@@ -1,10 +1,7 @@
 //! `ictd evaluate`: values of states of a user's own data.
 
-mod values;
-
-use crate::construction::{Construction, LAMBDA};
-use crate::dimension::{self, for_dimension};
-use crate::error::Error;
+use crate::construction::{self, Construction, LAMBDA};
+use crate::error::{Doing, Error};
 use crate::experiments::experiment::{self, Entry, Experiment, Measured, Run};
 use crate::formats::parameters::Attention;
 use crate::formats::trajectory::{Features, Trajectory};
@@ -13,16 +10,18 @@ use crate::options;
 use crate::run::records::Records;
 use crate::run::report::{self, Report};
 use crate::run::session::Session;
+use compute::estimator::{
+    Estimator, MAX_FEATURES, Mark, Method, SOFTMAX_CONTEXT, Transitions, Values, values_of,
+};
 use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
-use ictd_core::mask::Mask;
+use ictd_core::attention::Mask as _;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
-use values::{Column, Input, Method, Output, evaluate};
+use std::path::{Path, PathBuf};
 
 /// The most layers, and iterations of the algorithm beside them.
 const LAYERS: usize = 100_000;
 
-/// So many layers take any number of transitions; more layers take fewer ([`WORK`]).
+/// The layers that any number of transitions may have; more layers take fewer ([`WORK`]).
 const FEW_LAYERS: usize = 1000;
 
 /// Multiplications of some seconds: layers times what one costs, and what the algorithm's step beside it does.
@@ -31,13 +30,16 @@ const WORK: usize = 300_000_000;
 /// More rows than this are not told apart in a figure.
 const ROWS_IN_FIGURE: usize = 500;
 
+/// A TD error this many times that of predicting 0 is no prediction.
+const DIVERGES: f64 = 100.0;
+
 /// Predict the values of states from your own transitions, in context
 ///
-/// The transitions of --data are the transformer's context; no parameter is trained. Shown are the
+/// The transitions of --data are the transformer's context; no parameter is trained. The table has the
 /// values of all states in the data (and of --queries) by the transformer, by the classical algorithm
-/// that its layers are compared with (as many iterations as layers), and by LSTD, which solves for
-/// the fixed point directly; the (implicit) weights w of v(s) = <w, phi(s)>; and each value
-/// function's TD error on the data. All in f64.
+/// that its layers are compared with (as many iterations as layers), and by LSTD, which solves for the
+/// fixed point directly; then the (implicit) weights w of v(s) = <w, phi(s)>, and each value function's
+/// TD error on the data. All is computed in f64.
 ///
 /// CSV columns, in any order under a header line, separated by `,`, `;` or tabs:
 ///   phi_0 ... phi_{d-1}            features of the state, d = 1 to 32
@@ -51,8 +53,8 @@ const ROWS_IN_FIGURE: usize = 500;
 /// npz arrays: phi (n, d), reward (n), phi_next (n, d), terminal (n), end (n); query (m, d) if there
 /// are states to ask for.
 ///
-/// With `--model universal` any scale of features and rewards will do, and values are there from the first
-/// transition on. Otherwise scale the features to about [-1, 1]; with larger ones lower --alpha.
+/// With `--model universal` any scale of features and rewards will do, and values are there from the
+/// first transition on. Otherwise scale the features to about [-1, 1]; with larger ones lower --alpha.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[command(verbatim_doc_comment)]
 #[serde(rename_all = "kebab-case")]
@@ -68,7 +70,7 @@ pub struct Evaluate {
     #[arg(long, value_name = "universal|FILE|DIR", conflicts_with = "construction")]
     pub model: Option<PathBuf>,
     /// Constructed parameters (C = alpha I) [default: td0, without --model]
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = options::words::<Construction>(Construction::WORDS))]
     pub construction: Option<Construction>,
     /// Layers L [default: the model's; 15 of a construction]
     #[arg(long, value_parser = options::integer(1..=LAYERS))]
@@ -83,7 +85,7 @@ pub struct Evaluate {
     #[arg(long, default_value_t = LAMBDA, value_parser = options::real(0.0..=1.0))]
     pub lambda: f64,
     /// Attention of the model, for a file that does not say
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = options::word::<Attention>("attention"))]
     pub attention: Option<Attention>,
 }
 
@@ -92,28 +94,15 @@ pub struct Evaluate {
 pub struct ValueRow {
     /// The row of the file, from 1.
     pub row: usize,
-    /// By the transformer.
+    /// The value by the transformer.
     pub transformer: f64,
-    /// By the classical algorithm; empty if its iterates overflow.
+    /// The value by the classical algorithm; empty if its iterates overflow.
     pub algorithm: Option<f64>,
-    /// By LSTD; empty if the data do not determine it.
+    /// The value by LSTD; empty if the data do not determine it.
     pub lstd: Option<f64>,
 }
 
-/// One row of `weights.csv`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct WeightRow {
-    /// The feature, from 0.
-    pub feature: usize,
-    /// Implicit in the transformer; empty if the rows do not determine them (softmax).
-    pub transformer: Option<f64>,
-    /// Of the classical algorithm.
-    pub algorithm: Option<f64>,
-    /// Of LSTD.
-    pub lstd: Option<f64>,
-}
-
-/// What is found: the transformer's value function, the algorithm's and LSTD's.
+/// The findings: the transformer's value function, the algorithm's and LSTD's.
 #[derive(Debug, Serialize)]
 pub struct Found {
     dimension: usize,
@@ -139,6 +128,9 @@ pub struct Found {
     difference_from_algorithm: Option<f64>,
     difference_from_lstd: Option<f64>,
     query_values: Option<Vec<f64>>,
+    /// The layers blow up.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    diverges: bool,
 }
 
 /// Runs the command.
@@ -155,7 +147,7 @@ impl Experiment for Evaluate {
     type Found = Found;
 
     fn check(&self) -> Result<(), Error> {
-        Construction::check(self.construction, self.lambda, self.gamma)?;
+        construction::check(self.construction, self.lambda, self.gamma)?;
         if self.model.is_none() && self.attention == Some(Attention::Softmax) {
             let reason = "softmax: the constructions are of linear attention";
             return Err(Error::option("--attention", reason));
@@ -165,40 +157,63 @@ impl Experiment for Evaluate {
 
     fn measure(&self, session: &Session, records: &mut Records) -> Measured<Self::Found> {
         let input = self.input(session.seed)?;
-        let d = input.trajectory.phi.dimension;
-        check_work(input.layers, input.trajectory.len(), d)?;
-        let output =
-            session.on_thread(|| for_dimension!(d, evaluate(&input))).unwrap_or_else(|| {
-                let reason = format!("{d} features; accepted is {}", dimension::ACCEPTED);
-                Err(Error::file(&self.data, reason))
+        let Input { data, queries, estimator, .. } = &input;
+        let d = data.d;
+        if d > MAX_FEATURES {
+            let reason =
+                format!("{d} features; accepted is a feature dimension of 1 to {MAX_FEATURES}");
+            return Err(Error::file(&self.data, reason));
+        }
+        check_work(estimator.layers, data.len(), d)?;
+        let (transformer, algorithm, lstd) =
+            session.on_thread(|| -> Result<(Values, Option<Values>, Option<Values>), Error> {
+                let iterated = input.beside(|construction, alpha, lambda| Method::Iterated {
+                    construction,
+                    alpha,
+                    lambda,
+                });
+                let fixed_point = input
+                    .beside(|construction, _, lambda| Method::FixedPoint { construction, lambda });
+                // Iterates may overflow, and the data may not determine the fixed point.
+                Ok((
+                    input.values(estimator)?,
+                    input.values(&iterated).ok(),
+                    input.values(&fixed_point).ok(),
+                ))
             })?;
-        put_records(&output, input.query.is_some(), d, records)?;
-        let Output { transformer, algorithm, lstd } = &output;
-        let from = |column: &Option<Column>| column.as_ref().map(|c| rms(transformer, c));
-        let weights_of = |column: &Option<Column>| column.as_ref().map(|c| c.weights.clone());
-        let error_of = |column: &Option<Column>| column.as_ref().map(|c| c.td_error);
-        let episodes = input.trajectory.episodes().len();
+        let zero = (data.reward.iter().map(|r| r * r).sum::<f64>() / data.len() as f64).sqrt();
+        let of = |values: &Option<Values>| values.as_ref().and_then(|v| v.weights.clone());
+        let from = |v: &Option<Values>| v.as_ref().map(|v| rms(&transformer.rows, &v.rows));
+        put_records(
+            [Some(&transformer), algorithm.as_ref(), lstd.as_ref()],
+            d,
+            queries.is_some(),
+            records,
+        )?;
+        let episodes = data.episodes();
         let found = Found {
             dimension: d,
-            transitions: input.trajectory.len(),
+            transitions: data.len(),
             episodes: (episodes > 1).then_some(episodes),
-            layers: input.layers,
-            gamma: input.gamma,
+            layers: estimator.layers,
+            gamma: estimator.gamma,
             lambda: Some(input.lambda).filter(|lambda| *lambda > 0.0),
-            attention: match input.method {
+            attention: match estimator.method {
                 Method::Trained { attention: Attention::Softmax, .. } => Some(Attention::Softmax),
                 _ => None,
             },
-            algorithm: self.algorithm(input.lambda),
-            weights: non_empty(&transformer.weights),
-            algorithm_weights: weights_of(algorithm),
-            lstd_weights: weights_of(lstd),
+            algorithm: input.name(),
+            weights: transformer.weights.clone(),
+            algorithm_weights: of(&algorithm),
+            lstd_weights: of(&lstd),
             td_error: transformer.td_error,
-            algorithm_td_error: error_of(algorithm),
-            lstd_td_error: error_of(lstd),
-            difference_from_algorithm: from(algorithm),
-            difference_from_lstd: from(lstd),
-            query_values: non_empty(&transformer.query_values),
+            algorithm_td_error: algorithm.as_ref().map(|v| v.td_error),
+            lstd_td_error: lstd.as_ref().map(|v| v.td_error),
+            difference_from_algorithm: from(&algorithm),
+            difference_from_lstd: from(&lstd),
+            diverges: transformer.td_error.is_nan()
+                || transformer.td_error > DIVERGES * zero.max(f64::MIN_POSITIVE),
+            query_values: Some(transformer.queries).filter(|values| !values.is_empty()),
         };
         Ok((found, Vec::new()))
     }
@@ -240,75 +255,110 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
     Ok(vec![("values".into(), figure)])
 }
 
+/// The data, and the sources that are evaluated on them.
+struct Input {
+    data: Transitions,
+    queries: Option<Features>,
+    estimator: Estimator,
+    /// Whose algorithm stands beside it.
+    construction: Construction,
+    alpha: f64,
+    lambda: f64,
+}
+
+/// Shown beside the core's reason when the layers overflow.
+const BLOW_UP: &str = "the forward pass (scale the features to about [-1, 1], or lower --alpha)";
+
+impl Input {
+    /// Returns an algorithm with the transformer's settings.
+    fn beside(&self, method: impl Fn(Construction, f64, f64) -> Method) -> Estimator {
+        let method = method(self.construction, self.alpha, self.lambda);
+        Estimator { method, ..self.estimator.clone() }
+    }
+
+    fn values(&self, estimator: &Estimator) -> Result<Values, Error> {
+        let gamma = Some(estimator.gamma).filter(|_| !estimator.is_average_reward());
+        let queries = self.queries.as_ref().map_or(&[][..], |queries| &queries.numbers);
+        let mut stream = estimator.stream(self.data.d, None).doing("the model")?;
+        self.data.observed_by(&mut *stream).doing("the data")?;
+        values_of(&*stream, &self.data, queries, gamma).doing(BLOW_UP)
+    }
+
+    /// Returns the name of the classical algorithm.
+    fn name(&self) -> &'static str {
+        match self.construction {
+            _ if self.lambda > 0.0 => "batch TD(lambda)",
+            Construction::TdLambda => "batch TD(lambda)",
+            Construction::ResidualGradient => "batch residual gradient",
+            Construction::AverageReward => "batch average-reward TD",
+            Construction::Td0 => "batch TD(0)",
+        }
+    }
+}
+
 impl Evaluate {
     /// Reads the files and settles what options and files leave open; `seed` is that of a run's model.
     fn input(&self, seed: u64) -> Result<Input, Error> {
         model_file::check_seed(&self.model, seed)?;
-        let trajectory = Trajectory::open(&self.data)?;
-        let d = trajectory.phi.dimension;
-        let query = match &self.queries {
+        let Trajectory { transitions: data, query } = Trajectory::open(&self.data)?;
+        let queries = match &self.queries {
             Some(file) => {
                 let features = Features::open(file)?;
-                if features.dimension != d {
-                    let reason =
-                        format!("{} features; accepted is {d}, as in the data", features.dimension);
+                if features.dimension != data.d {
+                    let d = features.dimension;
+                    let reason = format!("{d} features; accepted is {}, as in the data", data.d);
                     return Err(Error::file(file, reason));
                 }
                 Some(features)
             }
-            None => trajectory.query.clone(),
+            None => query,
         };
-        if self.construction == Some(Construction::AverageReward) && trajectory.has_terminal {
+        let construction = self.construction.unwrap_or(Construction::Td0);
+        if construction == Construction::AverageReward && data.marks.contains(&Mark::Terminal) {
             let reason = "average-reward: accepted with data without `terminal`, as it never ends";
             return Err(Error::option("--construction", reason));
         }
-        let Some(source) = &self.model else {
-            let construction = self.construction.unwrap_or(Construction::Td0);
-            let lambda = if construction == Construction::TdLambda { self.lambda } else { 0.0 };
-            return Ok(Input {
-                trajectory,
-                query,
-                method: Method::Construction(construction),
-                layers: self.layers.unwrap_or(15),
-                alpha: self.alpha,
-                gamma: self.gamma.unwrap_or(0.9),
-                lambda,
-            });
+        let has_lambda = construction == Construction::TdLambda;
+        let (estimator, lambda) = match &self.model {
+            Some(source) => self.trained(source, seed, &data)?,
+            None => {
+                let lambda = if has_lambda { self.lambda } else { 0.0 };
+                let method = Method::Constructed { construction, alpha: self.alpha, lambda };
+                let (gamma, layers) = (self.gamma.unwrap_or(0.9), self.layers.unwrap_or(15));
+                (Estimator { method, gamma, layers }, lambda)
+            }
         };
+        Ok(Input { data, queries, estimator, construction, alpha: self.alpha, lambda })
+    }
+
+    /// Returns a trained model, and the trace decay of its mask.
+    fn trained(
+        &self,
+        source: &Path,
+        seed: u64,
+        data: &Transitions,
+    ) -> Result<(Estimator, f64), Error> {
         let path = &model_file::seed_of_run(source, seed)?;
         let parameters = match model_file::model(path, self.gamma)? {
             AnyModel::Universal(model) => {
                 let layers = model.transformer().depth();
-                let refuse = |option, reason: String| Err(Error::option(option, reason));
                 if self.layers.is_some_and(|l| l != layers) {
-                    return refuse(
-                        "--layers",
-                        format!("accepted is {layers}, the layers of the model"),
-                    );
+                    let reason = format!("accepted is {layers}, the layers of the model");
+                    return Err(Error::option("--layers", reason));
                 }
                 if self.attention == Some(Attention::Softmax) {
-                    return refuse(
-                        "--attention",
-                        "softmax: the model's attention is linear".into(),
-                    );
+                    let reason = "softmax: the model's attention is linear";
+                    return Err(Error::option("--attention", reason));
                 }
-                return Ok(Input {
-                    trajectory,
-                    query,
-                    layers,
-                    alpha: self.alpha,
-                    gamma: model.gamma(),
-                    lambda: model.mask().lambda(),
-                    method: Method::Universal(model),
-                });
+                let (gamma, lambda) = (model.gamma(), model.mask().lambda());
+                return Ok((Estimator { method: Method::Universal(model), gamma, layers }, lambda));
             }
             AnyModel::Dense(file) => file.parameters,
         };
-        if parameters.feature_dimension() != d {
-            let reason = format!(
-                "d = {} in the model, {d} in the data: the same is accepted",
-                parameters.feature_dimension()
-            );
+        let (d, of_model) = (data.d, parameters.feature_dimension());
+        if of_model != d {
+            let reason =
+                format!("d = {of_model} in the model, {d} in the data: the same is accepted");
             return Err(Error::option("--model", reason));
         }
         let missing = |option, accepted: &str| {
@@ -316,40 +366,22 @@ impl Evaluate {
         };
         let layers =
             self.layers.or(parameters.depth).ok_or_else(|| missing("--layers", "an integer"))?;
-        if let Some(stored) = parameters.depth.filter(|_| parameters.layers.len() > 1)
-            && layers != stored
-        {
+        let own = parameters.depth.filter(|_| parameters.layers.len() > 1);
+        if let Some(stored) = own.filter(|stored| *stored != layers) {
             let reason = format!("{layers}; accepted is {stored}, the layers of the model");
             return Err(Error::option("--layers", reason));
         }
         let attention = model_file::attention(self.attention, parameters.attention)?;
-        Ok(Input {
-            trajectory,
-            query,
-            layers,
-            alpha: self.alpha,
-            gamma: self
-                .gamma
-                .or(parameters.gamma)
-                .ok_or_else(|| missing("--gamma", "a number in [0, 1)"))?,
-            lambda: parameters.lambda,
-            method: Method::Trained {
-                file: path.clone(),
-                attention,
-                parameters: Box::new(parameters),
-            },
-        })
-    }
-
-    /// The classical algorithm that stands beside the transformer.
-    fn algorithm(&self, lambda: f64) -> &'static str {
-        match self.construction {
-            _ if lambda > 0.0 => "batch TD(lambda)",
-            Some(Construction::TdLambda) => "batch TD(lambda)",
-            Some(Construction::ResidualGradient) => "batch residual gradient",
-            Some(Construction::AverageReward) => "batch average-reward TD",
-            Some(Construction::Td0) | None => "batch TD(0)",
+        if attention == Attention::Softmax && data.len() > SOFTMAX_CONTEXT {
+            let accepted = format!("accepted for softmax attention are at most {SOFTMAX_CONTEXT}");
+            let reason = format!("{} transitions; {accepted}", data.len());
+            return Err(Error::option("--data", reason));
         }
+        let gamma = self.gamma.or(parameters.gamma);
+        let gamma = gamma.ok_or_else(|| missing("--gamma", "a number in [0, 1)"))?;
+        let lambda = parameters.lambda;
+        let method = Method::Trained { parameters: Box::new(parameters), attention };
+        Ok((Estimator { method, gamma, layers }, lambda))
     }
 }
 
@@ -365,58 +397,46 @@ fn check_work(layers: usize, transitions: usize, d: usize) -> Result<(), Error> 
     Err(Error::option("--layers", reason))
 }
 
+/// Writes the values of the transformer, its algorithm and LSTD.
 fn put_records(
-    output: &Output,
-    queries: bool,
+    found: [Option<&Values>; 3],
     d: usize,
+    has_queries: bool,
     records: &mut Records,
 ) -> Result<(), Error> {
-    let (algorithm, lstd) = (output.algorithm.as_ref(), output.lstd.as_ref());
-    let rows = |values: fn(&Column) -> &[f64]| -> Vec<ValueRow> {
-        let of = |column: Option<&Column>, i: usize| column.map(|c| values(c)[i]);
-        (values(&output.transformer).iter().enumerate())
-            .map(|(i, &transformer)| ValueRow {
-                row: i + 1,
-                transformer,
-                algorithm: of(algorithm, i),
-                lstd: of(lstd, i),
-            })
-            .collect()
+    let rows = |of: fn(&Values) -> &[f64]| -> Vec<ValueRow> {
+        let count = found[0].map_or(0, |values| of(values).len());
+        let row = |i: usize| {
+            let [transformer, algorithm, lstd] = found.map(|values| values.map(|v| of(v)[i]));
+            let transformer = transformer.unwrap_or(f64::NAN);
+            ValueRow { row: i + 1, transformer, algorithm, lstd }
+        };
+        (0..count).map(row).collect()
     };
-    records.put_csv("values.csv", &rows(|c| &c.values))?;
-    if queries {
-        records.put_csv("queries.csv", &rows(|c| &c.query_values))?;
+    records.put_csv("values.csv", &rows(|values| &values.rows))?;
+    if has_queries {
+        records.put_csv("queries.csv", &rows(|values| &values.queries))?;
     }
-    let weights: Vec<WeightRow> = (0..d)
-        .map(|feature| WeightRow {
-            feature,
-            transformer: output.transformer.weights.get(feature).copied(),
-            algorithm: algorithm.map(|c| c.weights[feature]),
-            lstd: lstd.map(|c| c.weights[feature]),
-        })
-        .collect();
-    records.put_csv("weights.csv", &weights)
+    let row = |feature: usize| {
+        let weight = |values: &Values| values.weights.as_ref().map(|weights| weights[feature]);
+        (feature, found.map(|values| values.and_then(weight)))
+    };
+    let head = ["feature", "transformer", "algorithm", "lstd"];
+    records.put_table("weights.csv", &head, &(0..d).map(row).collect::<Vec<_>>())
 }
 
-/// The root mean square difference of two value functions on the rows of the data.
-fn rms(a: &Column, b: &Column) -> f64 {
-    let mut sum = 0.0;
-    for (x, y) in a.values.iter().zip(&b.values) {
-        sum += (x - y) * (x - y);
-    }
-    (sum / a.values.len() as f64).sqrt()
+/// Returns the root mean square difference of two value functions on the rows of the data.
+fn rms(a: &[f64], b: &[f64]) -> f64 {
+    let squares = a.iter().zip(b).map(|(x, y)| (x - y) * (x - y));
+    (squares.fold(0.0, |sum, x| sum + x) / a.len() as f64).sqrt()
 }
 
-fn non_empty(numbers: &[f64]) -> Option<Vec<f64>> {
-    (!numbers.is_empty()).then(|| numbers.to_vec())
-}
-
-/// A number, or a dash for none.
+/// Returns a number, or a dash for none.
 fn number(x: Option<f64>, decimals: usize) -> String {
     x.filter(|x| x.is_finite()).map_or("—".to_owned(), |x| report::number(x, decimals))
 }
 
-/// The first weights.
+/// Returns the first weights.
 fn weights(weights: &Option<Vec<f64>>) -> String {
     let Some(weights) = weights else { return "—".to_owned() };
     let shown: Vec<_> = weights.iter().take(6).map(|x| report::number(*x, 4)).collect();
@@ -461,6 +481,12 @@ impl Found {
         }
         if self.algorithm_weights.is_none() {
             out.push_str("The algorithm's iterates overflow: lower --alpha.\n");
+        }
+        if self.diverges {
+            out.push_str(
+                "The layers diverge on these data: scale the features to about [-1, 1], lower --alpha, or \
+                 take --model universal, which has no scale.\n",
+            );
         }
         if let Some(values) = &self.query_values {
             out.push_str("\nvalues of the queries\n");

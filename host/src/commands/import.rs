@@ -1,25 +1,31 @@
 //! `ictd import`: parameters that were trained elsewhere become a run.
 
-mod measure;
-
-use crate::dimension::{self, for_dimension};
-use crate::error::Error;
+use crate::error::{Doing, Error};
 use crate::experiments::experiment::{self, Entry, Experiment, Measured, Run};
+use crate::experiments::learning::put_curves;
+use crate::experiments::panels::{CurveRecords, MatrixRecords};
 use crate::experiments::statistics::mean_and_stderr;
 use crate::files::{self, Kind};
 use crate::formats::Problem;
-use crate::formats::parameters::{Attention, LayerParameters, Mode, Parameters};
+use crate::formats::parameters::{
+    Attention, LayerParameters, Mode, Parameters, SafetensorsFile as _,
+};
 use crate::formats::seed_run::DATA_FILE;
 use crate::model_file::{self, MAX_STORED_LAYERS, ModelFile, PARAMETERS_FILE};
 use crate::options::{self, typed};
 use crate::run::records::Records;
 use crate::run::report::{self, Report};
 use crate::run::session::Session;
-use figures::{Axis, Curve, Curves, Figure, Heatmap, NamedFigures, Panel};
-use measure::{CONTEXT, STATES, Settings, compare, elements};
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use compute::estimator::MAX_FEATURES;
+use compute::log::{ELEMENTS, Element, Point, SeedRun};
+use compute::measure::{CONTEXT, STATES, Settings, against_batch_td, matrices};
+use figures::{Figure, NamedFigures, Panel};
+use ictd_core::metrics::Comparison;
+use serde::Serialize;
 use std::path::{Path, PathBuf};
+
+/// The run's name in its records.
+const RUN: &str = "import";
 
 /// The name of the stored model in the run's folder.
 const MODEL_FILE: &str = "model.ictd";
@@ -35,8 +41,8 @@ const WORK: usize = 50_000_000;
 /// a run (its seed --seed is taken), or that of a seed. Of a folder the `data.npz` is read, if there is
 /// one: its log says alpha. What the file does not say must be given by options.
 ///
-/// Written are parameters.safetensors, model.ictd (f32, for firmware), the element-wise metrics of
-/// every log point, and VD, IWS and SS against batch TD with as many iterations as layers, on --tasks
+/// Written are parameters.safetensors, model.ictd (f32, for firmware), curves.csv and matrices.csv (the
+/// element-wise metrics of every log point, P and Q), and comparison.csv: VD, IWS and SS against batch TD with as many iterations as layers, on --tasks
 /// Boyan's chains that nothing was trained on, in f64.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -58,7 +64,7 @@ pub struct Import {
     #[arg(long, value_parser = options::real(0.0..1.0))]
     pub gamma: Option<f64>,
     /// Attention [default: the file's]
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = options::word::<Attention>("attention"))]
     pub attention: Option<Attention>,
     /// Learning rate of batch TD [default: alpha at the file's log point; 1 without a log]
     #[arg(long, value_parser = options::real(0.0..))]
@@ -74,39 +80,7 @@ pub struct Import {
     pub tasks: usize,
 }
 
-/// One row of `elements.csv`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ElementRow {
-    /// Tasks trained on so far.
-    pub mrps: u64,
-    /// The layer, from 0.
-    pub layer: usize,
-    /// P[-1, -1], sign-aligned as all that follow.
-    pub p_bottom_right: f64,
-    /// Mean absolute value of P's other entries.
-    pub p_avg_abs_others: f64,
-    /// Trace of Q's upper-left block.
-    pub q_trace_upper_left: f64,
-    /// Trace of Q's upper-right block.
-    pub q_trace_upper_right: f64,
-    /// Mean absolute value of Q's other entries.
-    pub q_avg_abs_others: f64,
-}
-
-/// One row of `comparison.csv`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ComparisonRow {
-    /// The task's seed.
-    pub seed: u64,
-    /// Value difference from batch TD.
-    pub vd: f64,
-    /// Implicit weight similarity.
-    pub iws: f64,
-    /// Sensitivity similarity.
-    pub ss: f64,
-}
-
-/// What is found.
+/// The findings.
 #[derive(Debug, Serialize)]
 pub struct Found {
     dimension: usize,
@@ -120,7 +94,7 @@ pub struct Found {
     alpha: f64,
     context: usize,
     /// At the chosen log point.
-    elements: Vec<ElementRow>,
+    elements: Vec<Element>,
     vd: Spread,
     iws: Spread,
     ss: Spread,
@@ -144,7 +118,7 @@ pub fn run(options: &Import, session: &Session) -> Result<Report, Error> {
 
 impl Experiment for Import {
     const ENTRY: Entry = Entry {
-        id: "import",
+        id: RUN,
         figure: "App. Element-wise Convergence Metrics, of imported parameters",
         figures,
         run: Run::ByCommand,
@@ -172,13 +146,11 @@ impl Experiment for Import {
         let mut parameters = model.parameters.clone();
         let d = parameters.feature_dimension();
         let settings = Settings {
-            file,
             parameters: &model.parameters,
             attention: model_file::attention(self.attention, parameters.attention)?,
             depth: self.depth(&parameters, &missing)?,
             gamma: (self.gamma.or(parameters.gamma))
                 .ok_or_else(|| missing("--gamma", "a number in [0, 1)"))?,
-            lambda: parameters.lambda,
             alpha: self.alpha.map_or_else(|| logged_alpha(file, &model), Ok)?,
             context: self.context.or(parameters.context_length).unwrap_or(30),
             states: self.states,
@@ -190,13 +162,15 @@ impl Experiment for Import {
         // Each task's iterations run over its transitions.
         let layers = (settings.depth, d, 64 * settings.context);
         model_file::check_depth("--layers", layers, WORK)?;
-        let refused = || Error::file(file, format!("d = {d}; accepted is {}", dimension::ACCEPTED));
+        if d > MAX_FEATURES {
+            return Err(Error::file(file, format!("d = {d}; accepted is 1 to {MAX_FEATURES}")));
+        }
         let Settings { depth, attention, gamma, .. } = settings;
         let stored = model_file::to_bytes(&parameters, depth, attention, gamma)?;
         let seeds: Vec<u64> =
             (0..self.tasks as u64).map(|i| session.seed.wrapping_add(i)).collect();
         let comparisons = session.map("import", &seeds, |&seed| {
-            for_dimension!(d, compare(&settings, seed)).ok_or_else(refused)?
+            against_batch_td(&settings, seed).doing("the comparison with batch TD")
         })?;
 
         parameters.depth = Some(settings.depth);
@@ -204,15 +178,23 @@ impl Experiment for Import {
         parameters.gamma = Some(settings.gamma);
         records.put(PARAMETERS_FILE, parameters.to_safetensors());
         records.put(MODEL_FILE, stored);
-        let elements = element_rows(&model);
-        records.put_csv("elements.csv", &elements)?;
-        let rows: Vec<_> = (seeds.iter().zip(&comparisons))
-            .map(|(&seed, c)| ComparisonRow { seed, vd: c.vd, iws: c.iws, ss: c.ss })
-            .collect();
-        records.put_csv("comparison.csv", &rows)?;
+        let points = log_points(&model);
+        let elements: Vec<_> =
+            points.last().into_iter().flat_map(|p| &p.layers).map(|l| l.element).collect();
+        let run = SeedRun {
+            seed: session.seed,
+            digest: String::new(),
+            token_size: parameters.token_size,
+            parameters: Vec::new(),
+            points,
+        };
+        put_curves(&[(RUN, &[run])], records)?;
+        let rows: Vec<_> =
+            seeds.iter().zip(&comparisons).map(|(&seed, c)| (seed, c.vd, c.iws, c.ss)).collect();
+        records.put_table("comparison.csv", &["seed", "vd", "iws", "ss"], &rows)?;
 
-        let spread = |metric: fn(&ComparisonRow) -> f64| {
-            let (mean, stderr) = mean_and_stderr(rows.iter().map(metric));
+        let spread = |metric: fn(&Comparison<f64>) -> f64| {
+            let (mean, stderr) = mean_and_stderr(comparisons.iter().map(metric));
             Spread { mean, stderr }
         };
         let found = Found {
@@ -221,13 +203,13 @@ impl Experiment for Import {
             mode: typed(&parameters.mode),
             attention: typed(&settings.attention),
             gamma: settings.gamma,
-            lambda: Some(settings.lambda).filter(|lambda| *lambda > 0.0),
+            lambda: Some(parameters.lambda).filter(|lambda| *lambda > 0.0),
             alpha: settings.alpha,
             context: settings.context,
-            elements: elements[elements.len() - parameters.layers.len()..].to_vec(),
-            vd: spread(|row| row.vd),
-            iws: spread(|row| row.iws),
-            ss: spread(|row| row.ss),
+            elements,
+            vd: spread(|c| c.vd),
+            iws: spread(|c| c.iws),
+            ss: spread(|c| c.ss),
         };
         Ok((found, Vec::new()))
     }
@@ -237,17 +219,27 @@ impl Experiment for Import {
     }
 }
 
+/// P and Q at the end, and their elements on the way if the file has a log.
 fn figures(records: &Records) -> Result<NamedFigures, Error> {
-    let bytes = records.get(PARAMETERS_FILE)?;
-    let parameters = Parameters::from_safetensors(Path::new(PARAMETERS_FILE), &bytes)?;
-    let rows: Vec<ElementRow> = records.csv("elements.csv")?;
-    if let Some(row) = rows.iter().find(|row| row.layer >= MAX_STORED_LAYERS) {
-        let reason = format!("layer {}: accepted is 0 to {}", row.layer, MAX_STORED_LAYERS - 1);
-        return Err(Error::file(Path::new("elements.csv"), reason));
+    let (curves, matrices) = (CurveRecords::read(records)?, MatrixRecords::read(records)?);
+    let (mut of_parameters, mut of_elements) = (Vec::new(), Vec::new());
+    for l in 0..curves.layers(RUN) {
+        let [p, q, p_elements, q_elements] = matrices.layer_row(&curves, RUN, l);
+        of_parameters.extend([p, q]);
+        of_elements.extend([p_elements, q_elements]);
     }
-    let mut figures = vec![("parameters".into(), heatmaps(&parameters))];
-    if rows.iter().any(|row| row.mrps != rows[0].mrps) {
-        figures.push(("elements".into(), element_curves(&rows)));
+    let figure = |title: &str, subtitle: &str, panels: Vec<Panel>| Figure {
+        title: title.into(),
+        subtitle: subtitle.into(),
+        columns: if panels.len() > 2 { 4 } else { 2 },
+        panels,
+    };
+    let aligned = "sign-aligned, divided by the largest absolute entry";
+    let parameters = figure("Imported parameters", aligned, of_parameters);
+    let mut figures = vec![("parameters".into(), parameters)];
+    if matrices.times(RUN).len() > 1 {
+        let title = "Element-wise metrics over training";
+        figures.push(("elements".into(), figure(title, "sign-aligned, unscaled", of_elements)));
     }
     Ok(figures)
 }
@@ -278,7 +270,7 @@ impl Import {
     }
 }
 
-/// The learning rate of the batch-TD reference transformer that was trained alongside; 1 if no log says it.
+/// Returns the learning rate of the batch-TD reference transformer that was trained alongside; 1 if no log says it.
 fn logged_alpha(file: &Path, model: &ModelFile) -> Result<f64, Error> {
     let point = model.log.as_ref().and_then(|log| log.points.get(model.point));
     match point.map_or(f64::NAN, |point| point.alpha) {
@@ -292,94 +284,23 @@ fn logged_alpha(file: &Path, model: &ModelFile) -> Result<f64, Error> {
     }
 }
 
-/// The element-wise metrics of every log point up to the chosen one, which comes last.
-fn element_rows(model: &ModelFile) -> Vec<ElementRow> {
-    let row = |mrps: u64, layer: usize, parameters: &LayerParameters| {
-        let e = elements(parameters);
-        ElementRow {
-            mrps,
-            layer,
-            p_bottom_right: e.p_bottom_right,
-            p_avg_abs_others: e.p_avg_abs_others,
-            q_trace_upper_left: e.q_trace_upper_left,
-            q_trace_upper_right: e.q_trace_upper_right,
-            q_avg_abs_others: e.q_avg_abs_others,
-        }
-    };
-    let of = |mrps: u64, layers: &[LayerParameters]| -> Vec<ElementRow> {
-        layers.iter().enumerate().map(|(l, x)| row(mrps, l, x)).collect()
+/// Returns every log point up to the chosen one, which comes last, with its element-wise metrics.
+fn log_points(model: &ModelFile) -> Vec<Point> {
+    let point = |tasks: u64, alpha: f64, layers: &[LayerParameters]| Point {
+        tasks,
+        alpha,
+        loss: f64::NAN,
+        vd: f64::NAN,
+        iws: f64::NAN,
+        ss: f64::NAN,
+        msve: f64::NAN,
+        layers: layers.iter().map(matrices).collect(),
     };
     match &model.log {
         Some(log) => {
-            log.points[..=model.point].iter().flat_map(|p| of(p.mrps, &p.layers)).collect()
+            log.points[..=model.point].iter().map(|p| point(p.mrps, p.alpha, &p.layers)).collect()
         }
-        None => of(0, &model.parameters.layers),
-    }
-}
-
-/// P and Q of each layer, sign-aligned and divided by the largest entry.
-fn heatmaps(parameters: &Parameters) -> Figure {
-    let k = parameters.token_size;
-    let d = parameters.feature_dimension();
-    let sequential = parameters.mode == Mode::Sequential;
-    let mut panels = Vec::new();
-    for (l, layer) in parameters.layers.iter().enumerate() {
-        let sign = if layer.p[k * k - 1] < 0.0 { -1.0 } else { 1.0 };
-        for (name, matrix) in [("P", &layer.p), ("Q", &layer.q)] {
-            let largest = matrix.iter().fold(0.0_f32, |m, x| m.max(x.abs()));
-            let scale = if largest > 0.0 { sign / f64::from(largest) } else { 1.0 };
-            let row = |row: &[f32]| row.iter().map(|&x| scale * f64::from(x)).collect();
-            panels.push(Panel::Heatmap(Heatmap {
-                title: if sequential { format!("{name}, layer {l}") } else { name.to_owned() },
-                rows: matrix.chunks_exact(k).map(row).collect(),
-                blocks: vec![d, 2 * d],
-                colour_bar: name == "Q",
-            }));
-        }
-    }
-    Figure {
-        title: "Imported parameters".into(),
-        subtitle: "sign-aligned, divided by the largest absolute entry".into(),
-        panels,
-        columns: if parameters.layers.len() > 1 { 4 } else { 2 },
-    }
-}
-
-/// The element-wise metrics over training, a panel of P and one of Q for each layer.
-fn element_curves(rows: &[ElementRow]) -> Figure {
-    let mut layers = BTreeMap::<usize, Vec<&ElementRow>>::new();
-    for row in rows {
-        layers.entry(row.layer).or_default().push(row);
-    }
-    let mut panels = Vec::new();
-    for (layer, of_layer) in &layers {
-        let x: Vec<f64> = of_layer.iter().map(|row| row.mrps as f64).collect();
-        let curve = |label: &str, value: fn(&ElementRow) -> f64| {
-            Curve::plain(label, x.clone(), of_layer.iter().map(|row| value(row)).collect())
-        };
-        let title = |name: &str| match layers.len() {
-            1 => name.to_owned(),
-            _ => format!("{name}, layer {layer}"),
-        };
-        let of_p = vec![
-            curve("P[-1, -1]", |row| row.p_bottom_right),
-            curve("mean |others|", |row| row.p_avg_abs_others),
-        ];
-        let of_q = vec![
-            curve("tr Q[:d, :d]", |row| row.q_trace_upper_left),
-            curve("tr Q[:d, d:2d]", |row| row.q_trace_upper_right),
-            curve("mean |others|", |row| row.q_avg_abs_others),
-        ];
-        panels.extend([("P", of_p), ("Q", of_q)].map(|(name, curves)| {
-            let (x, y) = (Axis::linear("tasks (MRPs)"), Axis::linear(""));
-            Panel::Curves(Curves { title: title(name), x, y, curves, ..Default::default() })
-        }));
-    }
-    Figure {
-        title: "Element-wise metrics over training".into(),
-        subtitle: "sign-aligned, unscaled".into(),
-        panels,
-        columns: 2,
+        None => vec![point(0, f64::NAN, &model.parameters.layers)],
     }
 }
 
@@ -391,26 +312,12 @@ impl Found {
             true => report::number(x, 4),
             false => "—".to_owned(),
         };
-        let mut elements = vec![
-            [
-                "layer",
-                "P[-1,-1]",
-                "mean |P others|",
-                "tr Q[:d,:d]",
-                "tr Q[:d,d:2d]",
-                "mean |Q others|",
-            ]
-            .map(str::to_owned),
-        ];
-        elements.extend(self.elements.iter().map(|e| {
-            [
-                e.layer.to_string(),
-                number(e.p_bottom_right),
-                number(e.p_avg_abs_others),
-                number(e.q_trace_upper_left),
-                number(e.q_trace_upper_right),
-                number(e.q_avg_abs_others),
-            ]
+        let head = ELEMENTS.iter().map(|metric| metric.label.to_owned());
+        let mut elements =
+            vec![std::iter::once("layer".to_owned()).chain(head).collect::<Vec<_>>()];
+        elements.extend(self.elements.iter().enumerate().map(|(l, element)| {
+            let numbers = ELEMENTS.iter().map(|metric| number((metric.of)(element)));
+            std::iter::once(l.to_string()).chain(numbers).collect()
         }));
         let mut metrics = vec![["metric", "mean", "standard error"].map(str::to_owned)];
         for (name, Spread { mean, stderr }) in

@@ -8,7 +8,7 @@ use serde::Serialize;
 #[derive(Clone, Debug, clap::Args)]
 pub struct List {}
 
-/// What is found.
+/// The findings.
 #[derive(Serialize)]
 struct Found {
     experiments: Vec<Listed>,

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::experiments::learning::Scale;
-use crate::experiments::{Catalogue, Experiment, demo::Demo, trained::FIGURE_2, verify::Verify};
+use crate::experiments::{Catalogue, Experiment, demo::Demo, paper::FIGURE_2, verify::Verify};
 use crate::page;
 use crate::run::config;
 use crate::run::info::{FILE_NAME as RUN_INFO, Outcome, RunInfo};

@@ -19,13 +19,13 @@ use std::path::{Path, PathBuf};
 
 /// Join training runs and sweeps that were computed apart: their seeds, each in the folder of its recipe in --out
 ///
-/// A DIR is a training run, or holds some, as the --out of `ictd train` and `ictd sweep` does. What --out holds stays. Of a
-/// seed that is in several places the one that has come furthest is taken; two that disagree on what both have are
-/// refused, before anything is written. So is a folder that is not what its name and recipe say.
+/// A DIR is a training run, or holds some, as the --out of `ictd train` and `ictd sweep` does. Everything in --out stays.
+/// If a seed is in several places, the one that has come furthest is taken; if two disagree on what both have, or a folder
+/// is not what its name and recipe say, the command refuses before anything is written.
 ///
-/// Taken are checkpoints; all other files are written anew from them, so that --out has the bytes of one run with all
-/// seeds. What is said of all seeds of a run (results.json, figures) is written where one of the DIRs has it. The same
-/// command once more changes nothing, and goes on if it was interrupted.
+/// Only checkpoints are taken. All other files are written anew from them, so that --out has the bytes of one run with
+/// all seeds; the files about all seeds of a run (results.json, figures) are written where one of the DIRs has them. The
+/// same command once more changes nothing, and goes on if it was interrupted.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Merge {
     /// Runs, or folders that hold runs
@@ -39,7 +39,7 @@ struct Joined {
     places: Vec<TrainDirectory>,
     /// Those that the runs have, begun or not.
     seeds: BTreeSet<u64>,
-    /// What is taken: a seed, and the number of its place.
+    /// The seeds that are taken, each with the number of its place.
     taken: Vec<(u64, usize)>,
 }
 
@@ -70,7 +70,7 @@ pub fn run(options: &Merge, session: &Session) -> Result<Report, Error> {
     Ok(report)
 }
 
-/// The directory itself if it is a training run's, else those in it.
+/// Returns the directory itself if it is a training run's, else those in it.
 fn runs(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let is_run = |path: &Path| match files::kind(&path.join(CONFIG)) {
         Kind::Nothing => Ok(false),
@@ -204,10 +204,9 @@ impl Joined {
         if !is_news && is_known {
             return Ok(());
         }
-        let tensorboard =
+        let (first, mut options) = Train::from(self.recipe.clone()).with_seeds(&self.seeds);
+        options.watch.tensorboard =
             self.taken.iter().any(|(seed, number)| self.places[*number].has_events(*seed));
-        let (first, options) = Train::from(self.recipe.clone()).with_seeds(&self.seeds);
-        let options = Train { tensorboard, ..options };
         let out = TrainDirectory::open(whole.path().to_owned(), &options, first, false)?;
         let begun = says_all.then(|| RunInfo::continued(out.path(), "train", session));
         if let Some(begun) = &begun {
@@ -235,12 +234,13 @@ impl Joined {
     }
 }
 
-/// True if it is said what all seeds of a run have found.
+/// Returns true if a run has the files about all of its seeds.
 fn is_said(place: &TrainDirectory) -> bool {
     files::kind(&place.path().join(RESULTS)) == Kind::File
 }
 
-/// True if two states of a seed may be of one run: equal, or one later than the other with the same log up to there.
+/// Returns true if two states of a seed may be of one run: equal, or one later than the other with the same log up to
+/// there.
 fn agree(a: &Checkpoint, b: &Checkpoint) -> bool {
     if a.tasks_done == b.tasks_done {
         // As bytes, where NaN equals itself.

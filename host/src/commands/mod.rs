@@ -11,7 +11,6 @@ pub mod plot;
 pub mod predict;
 pub mod report;
 pub mod reproduce;
-pub mod shell;
 pub mod stored_model;
 pub mod sweep;
 pub mod train_run;

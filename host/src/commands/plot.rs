@@ -7,6 +7,7 @@ use crate::page::Made;
 use crate::run::config::command_of;
 use crate::run::records::{Records, RunDirectory};
 use crate::run::report::Report;
+use crate::run::session::start_threads;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,7 @@ pub struct Plot {
 /// Draws the run's figures, or those of the runs inside.
 /// Errors: [`Error::File`] if there is no run or a record is damaged, [`Error::Write`].
 pub fn run(options: &Plot, catalogue: &Catalogue) -> Result<Report, Error> {
+    start_threads()?;
     let (mut report, mut changed) = (Report::new("plot"), Vec::new());
     for run in runs(&options.directory)? {
         let directory = RunDirectory::claim(run.clone())?;
@@ -54,7 +56,7 @@ pub fn run(options: &Plot, catalogue: &Catalogue) -> Result<Report, Error> {
     Ok(report)
 }
 
-/// The directory itself if it is a run's, else the runs in it, sorted.
+/// Returns the directory itself if it is a run's, else the runs in it, sorted.
 fn runs(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let is_run = |d: &Path| command_of(d).is_ok_and(|id| id != "main");
     let entries = files::list(directory).map_err(|e| Error::file(directory, e))?;

@@ -1,28 +1,24 @@
 //! `ictd predict`: predictions of a user's signals, and how good they are beside the classical algorithms.
 
 mod found;
-mod learners;
-pub mod returns;
-mod task;
 
-use crate::dimension::{self, for_dimension};
-use crate::error::Error;
+use crate::error::{Doing, Error};
 use crate::experiments::experiment::{self, Entry, Experiment, Measured, Run};
 use crate::files;
-use crate::formats::signal_table::SignalTable;
+use crate::formats::signal_table::{STDIN, SignalTable};
 use crate::model_file;
 use crate::options;
 use crate::run::progress;
 use crate::run::records::Records;
 use crate::run::report::Report;
 use crate::run::session::Session;
-use found::{CumulantFound, Found, LeftOut};
-use learners::{Estimator, Given, Settings, estimators, learners};
+use compute::estimator::MAX_FEATURES;
+use compute::predict::{Candidate, Given, Source, Task, UNJUDGED, candidates};
+use found::{Cumulant, Found};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use task::{Source, Task, UNJUDGED};
 
 /// The largest discount: some hundred thousand rows wait for what follows them.
 const LARGEST_GAMMA: f64 = 0.9999;
@@ -34,39 +30,42 @@ const BLOCK: usize = 8192;
 
 /// Predict the signals of a CSV file as firmware would, and say how good the predictions are
 ///
-/// Reads the file row by row, of any length. Of each column it predicts, in each row and before what it
-/// predicts is seen, the discounted sum of the values that follow, sum_k gamma^k x_{t+1+k}: about the
-/// next 1 / (1 - gamma) rows. Afterwards each prediction is judged by what followed:
-///   normalised_error = mean (prediction - followed)^2 / mean followed^2
-/// over the rows whose return is known to 1e-3 (so many rows k follow that gamma^k <= 1e-3), the first 50
-/// rows left out. 1 is as bad as predicting 0.
+/// Reads the file row by row, of any length. In each row, before what follows is seen, it predicts for
+/// each column the discounted sum of the values to come, sum_k gamma^k x_{t+1+k}: about the next
+/// 1 / (1 - gamma) rows. Afterwards each prediction is judged by what followed:
+///   normalised_error = mean (prediction - followed)^2 / variance of what followed
+/// over the rows whose return is known to 1e-3 (k more rows follow, gamma^k <= 1e-3), without the first
+/// 50. 1 is the error of predicting the mean of what followed, which nobody knows beforehand.
 ///
 /// Estimators:
 ///   universal    the model that ships, on a context that forgets (--retention); and each --model
-///   td           online TD(lambda), of features divided by their root mean square (which retains 0.999), at
-///                most 2 in size: step size 0.01, 0.03, 0.1, 0.3 (over the number of features), lambda 0, 0.5, 0.9
+///   td           online TD(lambda) with step size 0.01, 0.03, 0.1, 0.3 (over the number of features)
+///                and lambda 0, 0.5, 0.9; features are divided by their root mean square (which retains
+///                0.999), at most 2 in size
 ///   lstd         LSTD(0.9) with ridge 0.03, 0.3, 3 (in transitions) that retains 0.99, 0.998, 0.9998
 ///   persistence  the latest value stays: x_t / (1 - gamma)
 ///   zero         0
-/// What was best of td and lstd is known in hindsight alone; the model has no settings to choose.
+/// The best settings of td and lstd are known in hindsight alone; the model has no settings to choose.
 ///
-/// All but a `reward` is seen as deviations from its slow average, x_{t+1} - a_t, by the model and by the
-/// algorithms beside it: the discounted sum of the values follows from theirs exactly. The features of a
-/// signal are made as it comes: the value, a fast average and a slower one, seen from the slow average, the
-/// difference from the last value, and more lags with --features. Or the file has its own, phi_0 ... phi_{d-1}.
+/// Every column but a `reward` is seen as deviations from its slow average, x_{t+1} - a_t, by the model
+/// and by the algorithms beside it: the discounted sum of the values follows from theirs exactly. The
+/// features of a signal are made as it comes: the value, a fast average and a slower one, seen from the
+/// slow average, the difference from the last value, and more lags with --features. Or the file has
+/// features of its own, phi_0 ... phi_{d-1}.
 ///
-/// CSV: a header line; separators `,`, `;` or tabs; empty lines and those that begin with # are skipped.
-/// Columns `terminal` (1: the row is the last of its episode, and nothing follows it) and `end` (1: it is cut here) mark
-/// episodes. A column `reward` is, as for `evaluate`, the cumulant on leaving its row; any other is predicted
-/// from the next row on.
+/// The CSV has a header line and the separator `,`, `;` or tab; empty lines and those that begin with #
+/// are skipped. Columns `terminal` (1: the row is the last of its episode, and nothing follows it) and
+/// `end` (1: the episode is cut here) mark episodes. A column `reward` is, as for `evaluate`, the
+/// cumulant on leaving its row; any other is predicted from the next row on.
 ///
-/// Writes predictions.csv (row, cumulant, gamma, what followed, one column for each estimator; in f32, an
-/// empty cell where nothing is known), errors.csv, and a figure of the last rows. All is computed in f64.
+/// Writes predictions.csv (row, cumulant, gamma, what followed, one column for each estimator; in f32,
+/// an empty cell where nothing is known), errors.csv, and a figure of the last rows. All is computed in
+/// f64.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[command(verbatim_doc_comment)]
 #[serde(rename_all = "kebab-case")]
 pub struct Predict {
-    /// The signals
+    /// The signals; `-` is standard input
     #[arg(value_name = "FILE.csv", required_unless_present = "file")]
     #[serde(skip)]
     pub path: Option<PathBuf>,
@@ -86,7 +85,7 @@ pub struct Predict {
     /// Features made of a signal: 1 to 8, 10, 12 or 16 [default: 4]
     #[arg(long, value_name = "D", value_parser = options::one_of(&[1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16]))]
     pub features: Option<usize>,
-    /// What the models' contexts retain of the past with each row
+    /// The share of the past that the models' contexts retain with each row
     #[arg(long, default_value = "0.995", value_parser = retention)]
     pub retention: f64,
     /// A model beside the one that ships: a stored model, .safetensors, data.npz, or a run's folder (of its
@@ -146,16 +145,14 @@ impl Experiment for Predict {
         let (predicted, left_out) = self.predicted(file, &table)?;
         let features = table.features();
         let d = if features > 0 { features } else { self.features.unwrap_or(4) };
-        model_file::check_seed(&self.model, session.seed)?;
-        let open = |source: &PathBuf| {
-            let path = model_file::seed_of_run(source, session.seed)?;
-            // Each discount reads it anew.
-            let model = model_file::streaming(&path, d, 0.0)?;
-            Ok(Given { name: source.display().to_string(), model })
-        };
-        let given = self.model.iter().map(open).collect::<Result<Vec<_>, Error>>()?;
-        let estimators = estimators(self.retention, &given);
-        let columns: Vec<_> = estimators.iter().map(Estimator::column).collect();
+        if d > MAX_FEATURES {
+            let reason =
+                format!("{d} features; accepted is a feature dimension of 1 to {MAX_FEATURES}");
+            return Err(Error::file(file, reason));
+        }
+        let given = self.given(session, d)?;
+        let candidates = candidates(self.retention, &given, d).doing("the candidates")?;
+        let columns: Vec<_> = candidates.iter().map(Candidate::column).collect();
         if let Some(column) = first_twice(&columns) {
             let reason = format!("{column}: there already; accepted is another file");
             return Err(Error::option("--model", reason));
@@ -178,23 +175,12 @@ impl Experiment for Predict {
                 is_reward: cumulant == "reward",
             };
             for &gamma in &self.gamma {
-                let settings = Settings {
-                    gamma,
-                    d,
-                    retention: self.retention,
-                    given: &given,
-                    of_signal: features == 0,
-                    is_reward: source.is_reward,
-                };
-                let learners = session.on_thread(|| for_dimension!(d, learners(&settings)));
-                let learners = learners.ok_or_else(|| {
-                    let reason = format!("{d} features; accepted is {}", dimension::ACCEPTED);
-                    Error::file(file, reason)
-                })??;
-                let name = cumulant.clone();
-                let source = source.clone();
-                let task = Task::new(name, gamma, source, learners, estimators.len());
-                waiting += task.horizon() * estimators.len() + NUMBERS_OF_TASK;
+                let (name, source, made_of) =
+                    (cumulant.clone(), source.clone(), (d, features == 0));
+                let task =
+                    session.on_thread(|| Task::new(name, gamma, source, &candidates, made_of));
+                let task = task.doing("the estimators")?;
+                waiting += task.horizon() * candidates.len() + NUMBERS_OF_TASK;
                 if waiting > MOST_NUMBERS {
                     let reason = format!(
                         "{} discounts of {} columns: accepted are as many as {MOST_NUMBERS} predictions wait for",
@@ -213,8 +199,10 @@ impl Experiment for Predict {
         let refuse = |e: &dyn std::fmt::Display| Error::file(Path::new("predictions.csv"), e);
         writer.write_record(head.chain(columns)).map_err(|e| refuse(&e))?;
         stream.write(&writer.into_inner().map_err(|e| refuse(&e))?)?;
-        let bytes =
-            files::open(file).and_then(|f| f.metadata()).map_err(|e| Error::file(file, e))?.len();
+        let bytes = match file == Path::new(STDIN) {
+            true => 0,
+            false => files::open(file).and_then(|f| f.metadata()).map_or(0, |found| found.len()),
+        };
         let bar = progress::bar("bytes", bytes, session.quiet);
         let mut rows_read = 0;
         loop {
@@ -223,12 +211,12 @@ impl Experiment for Predict {
             }
             let rows = table.read(&places, BLOCK)?;
             rows_read += rows.len() as u64;
-            let done: Result<(), Error> = session
-                .on_thread(|| tasks.par_iter_mut().try_for_each(|task| task.take(file, &rows)));
-            done?;
-            if rows.is_empty() {
-                tasks.iter_mut().for_each(Task::end);
-            }
+            let take = |task: &mut Task| {
+                task.take(&rows).map_err(|(row, e)| {
+                    Error::file(file, format!("row {row}, column `{}`: {e}", task.name))
+                })
+            };
+            session.on_thread(|| tasks.par_iter_mut().try_for_each(take))?;
             for task in &mut tasks {
                 stream.write(&task.lines)?;
                 task.lines.clear();
@@ -242,9 +230,10 @@ impl Experiment for Predict {
         check_judged(file, &tasks)?;
         records.put_stream(stream)?;
 
-        let state_of = |p: &Predicted| if features > 0 { "phi".into() } else { p.state[0].clone() };
+        let features_of =
+            |p: &Predicted| if features > 0 { "phi".into() } else { p.state[0].clone() };
         let cumulants = (predicted.iter().zip(tasks.chunks(self.gamma.len())))
-            .map(|(p, tasks)| CumulantFound::new(state_of(p), tasks, &estimators))
+            .map(|(p, tasks)| Cumulant::new(features_of(p), tasks, &candidates))
             .collect();
         let found = Found::new(rows_read, d, left_out, cumulants);
         found.put_records(&tasks, records)?;
@@ -259,28 +248,39 @@ impl Experiment for Predict {
 /// Refuses a stream of which nothing can be judged.
 fn check_judged(file: &Path, tasks: &[Task]) -> Result<(), Error> {
     let Some(task) = tasks.iter().find(|task| task.judged.judged == 0) else { return Ok(()) };
-    let rows = match task.judged.rows {
-        1 => "1 row".to_owned(),
-        n => format!("{n} rows"),
+    let count = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let rows = match task.judged.gaps {
+        0 => count(task.judged.rows, "row"),
+        gaps => format!("{} and {}", count(task.judged.rows, "row"), count(gaps, "gap")),
     };
-    let least = UNJUDGED as usize + 1 + task.horizon();
+    let (horizon, least) = (task.horizon(), UNJUDGED as usize + 1 + task.horizon());
     let reason = format!(
         "column `{}`: {rows}, no prediction can be judged; accepted is at least {least} for gamma = {} \
-         (the first {UNJUDGED} are left out, and {} follow the last one that is judged)",
-        task.name,
-        task.gamma,
-        task.horizon(),
+         (the first {UNJUDGED} are left out, and {horizon} follow the last one that is judged, without a gap)",
+        task.name, task.gamma,
     );
     Err(Error::file(file, reason))
 }
 
 impl Predict {
-    /// What is predicted from what, and the columns that are left.
+    /// Opens the models beside the one that ships.
+    fn given(&self, session: &Session, d: usize) -> Result<Vec<Given>, Error> {
+        model_file::check_seed(&self.model, session.seed)?;
+        let open = |source: &PathBuf| {
+            let path = model_file::seed_of_run(source, session.seed)?;
+            // Each discount makes it anew.
+            let estimator = model_file::streaming(&path, d, 0.0)?;
+            Ok(Given { name: source.display().to_string(), estimator })
+        };
+        self.model.iter().map(open).collect()
+    }
+
+    /// Returns which cumulants are predicted from which features, and the columns that are left.
     fn predicted(
         &self,
         file: &Path,
         table: &SignalTable,
-    ) -> Result<(Vec<Predicted>, Vec<LeftOut>), Error> {
+    ) -> Result<(Vec<Predicted>, Vec<String>), Error> {
         let features: Vec<_> = (0..table.features()).map(|i| format!("phi_{i}")).collect();
         if let Some(d) = self.features.filter(|_| !features.is_empty()) {
             let reason = format!("{d}: accepted is without it, as the file has phi columns");
@@ -291,11 +291,10 @@ impl Predict {
         let columns = if !self.column.is_empty() {
             self.column.clone()
         } else {
-            left_out
-                .extend(words.into_iter().map(|column| LeftOut { column, reason: "no numbers" }));
+            left_out = words;
             numeric
         };
-        if let Some(column) = first_twice(&columns) {
+        if let Some(column) = first_twice(&columns).filter(|_| !self.column.is_empty()) {
             let reason = format!("{column} there twice; accepted is each once");
             return Err(Error::option("--column", reason));
         }
@@ -323,7 +322,7 @@ impl Predict {
     }
 }
 
-/// The first that stands there for the second time.
+/// Returns the first name that occurs for the second time.
 fn first_twice(names: &[String]) -> Option<&String> {
     let mut seen = BTreeSet::new();
     names.iter().find(|name| !seen.insert(*name))

@@ -19,7 +19,7 @@ pub struct ReportOptions {
     pub directory: PathBuf,
 }
 
-/// What the page shows.
+/// The findings.
 #[derive(Serialize)]
 struct Found<'a> {
     runs: Vec<&'a str>,

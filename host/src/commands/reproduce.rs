@@ -60,7 +60,7 @@ fn check_scale(scale: &Scale, session: &Session, chosen: &[&Entry]) -> Result<()
     Err(Error::option(option, format!("accepted with an experiment that trains, unlike {ids}")))
 }
 
-/// The experiments of these names, each once, in the paper's order.
+/// Returns the experiments of these names, each once, in the paper's order.
 /// Errors: [`Error::Usage`] for an ID that is none.
 pub fn choose(ids: &[String]) -> Result<Vec<&'static Entry>, Error> {
     let canonical = |id: &str| match id {

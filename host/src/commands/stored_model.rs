@@ -1,17 +1,17 @@
 //! `ictd export` and `ictd inspect`: models as the bytes that firmware links.
 
-use crate::construction::{Construction, LAMBDA};
-use crate::dimension::for_dimension;
+use crate::construction::{self, Construction, LAMBDA};
 use crate::error::{Doing, Error};
 use crate::files;
 use crate::formats::parameters::{Attention, Mode};
-use crate::model_file::{self, AnyModel, ModelFile};
+use crate::model_file::{self, AnyModel};
 use crate::options;
 use crate::run::records;
 use crate::run::report::{Report, shortest};
 use crate::run::session::Session;
-use ictd_core::attention::{AverageReward, TdLambda};
-use ictd_core::model::{AttentionKind, Header, Model};
+use compute::parameters::universal_to_bytes;
+use compute::stored;
+use ictd_core::model::{AttentionKind, Header};
 use serde::Serialize;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub struct Export {
     )]
     pub source: Option<PathBuf>,
     /// A construction instead of a trained model
-    #[arg(long, value_enum)]
+    #[arg(long, value_parser = options::words::<Construction>(Construction::WORDS))]
     pub construction: Option<Construction>,
     /// Feature dimension d of a construction
     #[arg(long, default_value = "4", value_parser = options::integer(1..=16))]
@@ -69,13 +69,14 @@ pub fn export(options: &Export, session: &Session) -> Result<Report, Error> {
     model_file::check_seed(&options.source, session.seed)?;
     let bytes = match (&options.source, options.construction) {
         (None, Some(construction)) => {
-            Construction::check(Some(construction), options.lambda, options.gamma)?;
-            let made = || for_dimension!(stored options.dim, constructed(construction, options));
-            session.on_thread(made).unwrap_or_else(|| {
-                Err(Error::option("--dim", "accepted is an integer from 1 to 16"))
-            })
+            construction::check(Some(construction), options.lambda, options.gamma)?;
+            let settings = [options.alpha, options.gamma.unwrap_or(0.9), options.lambda];
+            // The range of --layers is that of the format.
+            let depth = u16::try_from(options.layers.unwrap_or(15)).unwrap_or(u16::MAX);
+            let settings = settings.map(|x| x as f32);
+            stored::constructed(construction, options.dim, depth, settings).doing("the model")
         }
-        (Some(source), _) => session.on_thread(|| trained(source, session.seed, options)),
+        (Some(source), _) => trained(source, session.seed, options),
         (None, None) => {
             Err(Error::option("RUN_DIR", "a trained model or --construction is needed"))
         }
@@ -86,53 +87,33 @@ pub fn export(options: &Export, session: &Session) -> Result<Report, Error> {
     Ok(report)
 }
 
-fn constructed<const D: usize, const K: usize, const A: usize>(
-    construction: Construction,
-    options: &Export,
-) -> Result<Vec<u8>, Error> {
-    let alpha = options.alpha as f32;
-    let (gamma, lambda) = (options.gamma.unwrap_or(0.9) as f32, options.lambda as f32);
-    // The range of --layers is that of the format.
-    let depth = u16::try_from(options.layers.unwrap_or(15)).unwrap_or(u16::MAX);
-    match construction {
-        Construction::Td0 => model_file::stored(Model::<f32, D, K, 1>::td0(alpha, depth, gamma)),
-        Construction::ResidualGradient => {
-            model_file::stored(Model::<f32, D, K, 1>::residual_gradient(alpha, depth, gamma))
-        }
-        Construction::TdLambda => model_file::stored(Model::<f32, D, K, 1, TdLambda>::td_lambda(
-            alpha, depth, gamma, lambda,
-        )),
-        Construction::AverageReward => {
-            model_file::stored(Model::<f32, D, A, 1, AverageReward>::average_reward(alpha, depth))
-        }
-    }
-}
-
+/// Returns the bytes of a trained model, or of the one that ships.
 fn trained(source: &Path, seed: u64, options: &Export) -> Result<Vec<u8>, Error> {
     let source = model_file::seed_of_run(source, seed)?;
-    let model = match model_file::model(&source, options.gamma)? {
+    let parameters = match model_file::model(&source, options.gamma)? {
         AnyModel::Universal(model) => {
             let depth = model.transformer().depth();
             agree("--layers", "L =", options.layers.map(|l| l as f64), Some(depth as f64))?;
-            return universal(&model);
+            return universal_to_bytes(&model).doing("the model");
         }
-        AnyModel::Dense(file) => file,
+        AnyModel::Dense(file) => file.parameters,
     };
-    if model.parameters.prior_count.is_some() {
+    if parameters.prior_count.is_some() {
         let reason = "reads contexts without units; accepted for export are ten numbers a layer \
                       (ictd train --parameters equivariant --normalise)";
         return Err(Error::file(&source, reason));
     }
-    trained_of(&source, &model, options)
-}
-
-/// The model in the precision of a chip.
-fn universal(model: &model_file::Universal) -> Result<Vec<u8>, Error> {
-    let model = model_file::converted(model, model.gamma() as f32, |x| x as f32);
-    let model = model.doing("the model")?;
-    let mut bytes = vec![0; model.byte_len()];
-    model.write(&mut bytes).doing("the model")?;
-    Ok(bytes)
+    let is_sequential = parameters.mode == Mode::Sequential;
+    let depth = if is_sequential { Some(parameters.layers.len()) } else { parameters.depth };
+    let number = |layers: Option<usize>| layers.map(|l| l as f64);
+    agree("--gamma", "gamma", options.gamma, parameters.gamma)?;
+    agree("--layers", "L =", number(options.layers), number(depth))?;
+    let depth = depth
+        .or(options.layers)
+        .ok_or_else(|| Error::file(&source, "does not say how many layers: pass --layers"))?;
+    let attention = parameters.attention.unwrap_or(Attention::Linear);
+    let gamma = parameters.gamma.or(options.gamma).unwrap_or(0.9);
+    model_file::to_bytes(&parameters, depth, attention, gamma)
 }
 
 /// Refuses an option that contradicts the source, rather than write what was not asked for. Compared, and
@@ -150,21 +131,6 @@ fn agree(
         }
         _ => Ok(()),
     }
-}
-
-fn trained_of(file: &Path, model: &ModelFile, options: &Export) -> Result<Vec<u8>, Error> {
-    let parameters = &model.parameters;
-    let attention = parameters.attention.unwrap_or(Attention::Linear);
-    let sequential = parameters.mode == Mode::Sequential;
-    let depth = if sequential { Some(parameters.layers.len()) } else { parameters.depth };
-    let number = |layers: Option<usize>| layers.map(|l| l as f64);
-    agree("--gamma", "gamma", options.gamma, parameters.gamma)?;
-    agree("--layers", "L =", number(options.layers), number(depth))?;
-    let gamma = parameters.gamma.or(options.gamma).unwrap_or(0.9);
-    let depth = depth
-        .or(options.layers)
-        .ok_or_else(|| Error::file(file, "does not say how many layers: pass --layers"))?;
-    model_file::to_bytes(parameters, depth, attention, gamma)
 }
 
 /// Checks a stored model and says what it holds.
@@ -237,7 +203,7 @@ fn describe(file: &Path, bytes: &[u8], command: &str) -> Result<Report, Error> {
     Ok(report)
 }
 
-/// What a stored model holds.
+/// The content of a stored model.
 #[derive(Serialize)]
 struct Found<'a> {
     file: &'a Path,
@@ -257,7 +223,7 @@ struct Found<'a> {
     /// n_0 of a universal model.
     #[serde(skip_serializing_if = "Option::is_none")]
     prior_count: Option<f64>,
-    /// Of its layers p1 to p5 and q1 to q5, and if there are twenty what is added early.
+    /// The numbers p1 to p5 and q1 to q5 of its layers, and those that are added early if there are twenty.
     #[serde(skip_serializing_if = "Option::is_none")]
     numbers: Option<Vec<Vec<f64>>>,
 }

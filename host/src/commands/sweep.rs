@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// The most names of seeds in a line.
 const NAMED: usize = 8;
 
-/// Train what a plan says: recipes over a grid of settings, with the same seeds, here or in shards anywhere
+/// Train the recipes of a plan: a grid of settings, with the same seeds, here or in shards anywhere
 ///
 /// PLAN.toml, with the names of `ictd train`'s options:
 ///   seeds = 8                # or a list, or text as for --seeds: "0..9,20"
@@ -68,7 +68,7 @@ pub struct Sweep {
     /// figures, of the seeds that have finished
     #[arg(long, conflicts_with_all = ["list", "shard"])]
     pub collect: bool,
-    /// What the figures of --collect show, at the end of the runs: a column of sweep.csv
+    /// The column of sweep.csv that the figures of --collect show, at the end of the runs
     #[arg(long, value_name = "NAME", default_value = "msve", requires = "collect", value_parser = figure::metric)]
     pub metric: String,
     /// Seconds between two checkpoints
@@ -81,7 +81,7 @@ pub struct Sweep {
     pub check: bool,
 }
 
-/// What is to be collected.
+/// The plan to collect.
 #[derive(Serialize)]
 #[serde(transparent)]
 pub struct Collect<'a> {
@@ -133,7 +133,7 @@ fn collect(collect: &Collect<'_>, session: &Session) -> Result<Report, Error> {
     Ok(report)
 }
 
-/// What is not finished is a failure, what diverged is a result, unless it is asked after.
+/// Reports unfinished seeds as a failure, and diverged ones as a result unless `check` asks after them.
 fn tell(unfinished: Option<String>, diverged: Option<String>, check: bool, report: &mut Report) {
     report.failures.extend(unfinished);
     match diverged {

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::experiments::experiment::{Entry, Run};
-use crate::experiments::learning::put_records;
+use crate::experiments::learning::{put_curves, put_seeds};
 use crate::experiments::panels::{CAPTION, CurveRecords, MatrixRecords, SHORT_CAPTION};
 use crate::options::typed;
 use crate::run::config;
@@ -25,7 +25,7 @@ use std::path::Path;
 /// The run's name in its records, and its figure's.
 const RUN: &str = "train";
 
-/// What is known of its runs.
+/// The description of its runs.
 pub(crate) const ENTRY: Entry = Entry {
     id: RUN,
     figure: "P and Q of a training run, and their learning progress",
@@ -33,7 +33,7 @@ pub(crate) const ENTRY: Entry = Entry {
     run: Run::ByCommand,
 };
 
-/// What every run of the same config finds.
+/// The results, which are those of every run of the same config.
 #[derive(Serialize)]
 struct Results<'a> {
     seed: u64,
@@ -43,7 +43,7 @@ struct Results<'a> {
 
 /// Trains, goes on with a run, or adds seeds to it.
 pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
-    let (options, seed, directory) = match &options.resume {
+    let (options, seed, directory) = match &options.watch.resume {
         Some(path) => resume(options, path, session)?,
         None => {
             options.check(session.seed)?;
@@ -56,7 +56,7 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     let (mut report, diverged) = summarise(&directory, &options, trained.info)?;
     report.results.insert("seconds".into(), json!(trained.seconds));
     report.results.insert("cpu_seconds".into(), json!(trained.cpu_seconds));
-    if options.check {
+    if options.watch.check {
         report.failures = diverged;
     } else {
         diverged.iter().for_each(|line| report.text.push_str(&format!("\n{line}\n")));
@@ -96,13 +96,14 @@ pub(super) fn summarise(
     records.put(CONFIG, summary.config.as_str());
     records.put(RESULTS, format!("{:#}\n", report.to_value()));
     report.text = text(recipe, &summary.runs);
-    put_records(&[(RUN, summary.runs.as_slice())], Default::default(), &mut records)?;
+    put_curves(&[(RUN, summary.runs.as_slice())], &mut records)?;
+    put_seeds(RUN, &summary.runs, &mut records)?;
     records.draw(&ENTRY.pictures(&records)?)?;
     report.files = summary.write(info, &records)?;
     Ok((report, diverged))
 }
 
-/// A line for the seeds that diverged by the same task.
+/// Returns a line for the seeds that diverged by the same task.
 fn diverged(runs: &[SeedRun]) -> Vec<String> {
     let mut by_task = BTreeMap::<u64, Vec<String>>::new();
     for run in runs {
@@ -119,7 +120,7 @@ fn diverged(runs: &[SeedRun]) -> Vec<String> {
     by_task.into_iter().map(line).collect()
 }
 
-/// The run's figure, from `config.toml`, `curves.csv` and `matrices.csv`. Panels without data are left
+/// Returns the run's figure, from `config.toml`, `curves.csv` and `matrices.csv`. Panels without data are left
 /// out; a run without IWS, SS and VD shows its errors in their place.
 /// Errors: [`Error::File`] if a record is missing or damaged.
 fn figures(records: &Records) -> Result<NamedFigures, Error> {
@@ -137,7 +138,7 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
             panels.extend(with_data(&matrices.layer_row(&curves, RUN, l)));
         }
     }
-    let comparison = with_data(&curves.comparison(RUN, "Layers"));
+    let comparison = with_data(&curves.comparison(RUN, "Layers", None));
     panels.extend(if comparison.is_empty() { with_data(&curves.errors(RUN)) } else { comparison });
     let figure = Figure {
         title: title(&options),
@@ -148,7 +149,7 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
     Ok(vec![(RUN.into(), figure)])
 }
 
-/// What was trained, in one line.
+/// Returns what was trained, in one line.
 fn title(options: &Train) -> String {
     let Train { recipe, seeds, .. } = options;
     let network = match recipe.model {
@@ -164,7 +165,7 @@ fn title(options: &Train) -> String {
     )
 }
 
-/// The options and the directory of a run that was begun.
+/// Returns the options and the directory of a run that was begun.
 fn resume(
     typed: &Train,
     path: &Path,
@@ -173,14 +174,7 @@ fn resume(
     if session.overwrite {
         return Err(Error::option("--resume", "goes on with a run; accepted without --overwrite"));
     }
-    let Train { checkpoint_every, tensorboard, check, .. } = *typed;
-    let beside = |options| Train {
-        checkpoint_every,
-        tensorboard,
-        check,
-        resume: typed.resume.clone(),
-        ..options
-    };
+    let beside = |options| Train { watch: typed.watch.clone(), ..options };
     if *typed != beside(Train::default()) {
         let reason = "takes all options from the run's config.toml; accepted beside it are \
                       --threads, --checkpoint-every, --tensorboard, --check and --json";
@@ -193,7 +187,7 @@ fn resume(
     Ok((options, seed, directory))
 }
 
-/// A table of the seeds' final metrics, without those that no seed has.
+/// Returns a table of the seeds' final metrics, without those that no seed has.
 fn text(recipe: &Recipe, runs: &[SeedRun]) -> String {
     let column = |label: &str, of: &dyn Fn(&SeedRun) -> f64| {
         let numbers: Vec<f64> = runs.iter().map(of).collect();

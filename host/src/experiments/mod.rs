@@ -1,34 +1,34 @@
-//! The paper's experiments. Those that train and judge the runs are data ([`trained`]); each of the others
-//! is a file, with its options field by field.
+//! The paper's experiments, and what it leaves open. Most are data ([`table`]): the paper's in [`paper`], those
+//! beyond it in [`beyond`]. A command with options of its own is a file.
 
-pub mod claims;
+pub mod beyond;
 pub mod demo;
 pub mod demo_trained;
-pub mod emergence;
 pub mod experiment;
 pub mod fixed_point;
-pub mod fresh;
-pub mod function;
-pub mod invariant_set;
+pub mod judging;
 pub mod learning;
+pub mod long;
 pub mod panels;
-pub mod ratio;
+pub mod paper;
+pub mod plots;
 pub mod rnn_context;
 pub mod statistics;
-pub mod stuck;
-pub mod trained;
+pub mod table;
 pub mod universal;
 pub mod verify;
 
 pub use experiment::{Entry, Experiment, run};
 
 use crate::error::Error;
+use crate::options;
 use crate::run::report::Report;
 use crate::run::session::Session;
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Args, FromArgMatches, Subcommand};
-use experiment::{Run, Training};
+use experiment::Run;
 use learning::Scale;
+use table::{Setting, Table, TableOptions};
 
 /// The commands whose runs have figures, and how they are typed: handed down by the command line to what
 /// shows runs.
@@ -42,7 +42,7 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// All commands whose runs have figures.
+    /// Returns all commands whose runs have figures.
     pub fn entries(&self) -> impl Iterator<Item = &'static Entry> + Clone {
         self.experiments.iter().chain(self.others)
     }
@@ -51,51 +51,55 @@ impl Catalogue {
 /// Every experiment, in the paper's order.
 pub const ALL: &[Entry] = &[
     demo::Demo::ENTRY,
-    demo_trained::DemoTrained::ENTRY,
-    trained::FIGURE_2,
-    trained::ALGORITHM_1,
-    trained::ABLATION,
-    invariant_set::InvariantSet::ENTRY,
-    fixed_point::FixedPoint::ENTRY,
-    trained::AUTOREGRESSIVE,
-    trained::COMPARISON,
-    trained::SEQUENTIAL,
-    trained::SEQUENTIAL_GAIN,
-    trained::SOFTMAX,
-    trained::CART_POLE,
-    trained::CART_POLE_UNIFORM,
-    trained::RNN_LEARNING,
-    rnn_context::RnnContext::ENTRY,
+    demo_trained::DEMO_TRAINED,
+    paper::FIGURE_2,
+    paper::ALGORITHM_1,
+    paper::ABLATION,
+    beyond::INVARIANT_SET,
+    fixed_point::FIXED_POINT,
+    paper::AUTOREGRESSIVE,
+    paper::COMPARISON,
+    paper::SEQUENTIAL,
+    paper::SOFTMAX,
+    paper::CART_POLE,
+    paper::RNN_LEARNING,
+    rnn_context::RNN_CONTEXT,
     verify::Verify::ENTRY,
-    universal::Universal::ENTRY,
-    emergence::Emergence::ENTRY,
-    stuck::Stuck::ENTRY,
-    ratio::Ratio::ENTRY,
+    universal::UNIVERSAL,
+    beyond::EMERGENCE,
+    beyond::STUCK,
 ];
 
-/// One of the experiments that are data, as a hidden command whose options are a scale.
+/// One of the experiments that are data, as a hidden command.
 #[derive(Clone, Debug)]
-pub struct TrainedCommand {
+pub struct TableCommand {
     id: String,
-    scale: Scale,
+    options: TableOptions,
 }
 
-impl TrainedCommand {
+impl TableCommand {
     /// Runs the experiment.
     pub fn run(&self, session: &Session) -> Result<Report, Error> {
-        let entry = ALL.iter().find(|e| e.id == self.id);
-        entry.map_or(Ok(Report::default()), |entry| entry.run(&self.scale, session))
+        let found = tables().find(|(entry, _)| entry.id == self.id);
+        let run = |(entry, table): (&Entry, &Table)| entry.run_table(table, &self.options, session);
+        found.map_or(Ok(Report::default()), run)
     }
 }
 
-impl FromArgMatches for TrainedCommand {
+impl FromArgMatches for TableCommand {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        match matches.subcommand() {
-            Some((id, options)) if Self::has_subcommand(id) => {
-                Ok(TrainedCommand { id: id.into(), scale: Scale::from_arg_matches(options)? })
-            }
-            _ => Err(clap::Error::new(ErrorKind::InvalidSubcommand)),
+        let found = matches
+            .subcommand()
+            .and_then(|(id, options)| Some((tables().find(|(entry, _)| entry.id == id)?, options)));
+        let Some(((entry, table), options)) = found else {
+            return Err(clap::Error::new(ErrorKind::InvalidSubcommand));
+        };
+        let mut settings = table.defaults();
+        for (name, value) in &mut settings {
+            *value = options.get_one(name).copied().unwrap_or(*value);
         }
+        let scale = Scale::from_arg_matches(options)?;
+        Ok(TableCommand { id: entry.id.into(), options: TableOptions { scale, settings } })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -104,18 +108,24 @@ impl FromArgMatches for TrainedCommand {
     }
 }
 
-fn trained() -> impl Iterator<Item = (&'static Entry, &'static Training)> {
+fn tables() -> impl Iterator<Item = (&'static Entry, &'static Table)> {
     ALL.iter().filter_map(|entry| match &entry.run {
-        Run::Trained(training) => Some((entry, training)),
+        Run::Table(table) => Some((entry, table)),
         _ => None,
     })
 }
 
-impl Subcommand for TrainedCommand {
+impl Subcommand for TableCommand {
     fn augment_subcommands(command: clap::Command) -> clap::Command {
-        trained().fold(command, |command, (Entry { id, figure, .. }, training)| {
+        tables().fold(command, |command, (Entry { id, figure, .. }, table)| {
             let one = Scale::augment_args(clap::Command::new(*id)).hide(true).about(*figure);
-            command.subcommand(one.long_about(format!("{figure}\n\n{}", training.about)))
+            let arg = |one: clap::Command, setting: &'static Setting| {
+                let Setting { name, default, accepted: [low, high], about } = *setting;
+                let arg = clap::Arg::new(name).long(name).help(about).default_value(default);
+                one.arg(arg.value_parser(options::integer(low..=high)))
+            };
+            let one = table.settings.iter().fold(one, arg);
+            command.subcommand(one.long_about(format!("{figure}\n\n{}", table.about)))
         })
     }
 
@@ -124,6 +134,6 @@ impl Subcommand for TrainedCommand {
     }
 
     fn has_subcommand(name: &str) -> bool {
-        trained().any(|(entry, _)| entry.id == name)
+        tables().any(|(entry, _)| entry.id == name)
     }
 }

@@ -1,9 +1,6 @@
 //! The panels about learning, drawn from `curves.csv` and `matrices.csv` alone.
 
-use super::fresh::{CONVERGED, explained_by};
-use super::function::{CANDIDATES, Candidate};
-use super::learning::{CurveRow, MatrixRow, SeedRow};
-use super::statistics::quartiles;
+use super::learning::{CurveRow, MatrixRow};
 use crate::error::Error;
 use crate::run::records::Records;
 use crate::train::capacity::LAYERS;
@@ -11,15 +8,12 @@ use crate::train::log::{
     Element, IWS, LOSS, MSVE, Metric, P_BOTTOM_RIGHT, P_OTHERS, Q_LEFT, Q_OTHERS, Q_RIGHT, SS, VD,
 };
 use figures::{Axis, Curve, Curves, Figure, Heatmap, Panel};
-use ictd_core::metrics::Algorithm;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The most rows that a matrix of the records has, and the most pictures of a run's.
 const LARGEST_TOKEN: usize = 129;
 const MOST_TIMES: usize = 64;
-/// The most names that a figure tells apart.
-const MOST_NAMES: usize = 64;
 
 /// The rows of `curves.csv` that the panels need.
 pub struct CurveRecords(Vec<CurveRow>);
@@ -34,7 +28,7 @@ impl CurveRecords {
         Ok(CurveRecords(rows))
     }
 
-    /// How many stored layers of a run there are curves of.
+    /// Returns how many stored layers of a run there are curves of.
     pub fn layers(&self, run: &str) -> usize {
         let of_layer = |l: usize| {
             let metric = of_layer(&P_BOTTOM_RIGHT, l);
@@ -43,13 +37,19 @@ impl CurveRecords {
         (0..).take_while(|l| of_layer(*l)).count()
     }
 
-    /// The curve of a metric: mean with standard error.
+    /// Returns the curve of a metric: mean with standard error.
     fn curve(&self, run: &str, metric: &str, label: &str) -> Curve {
         let rows = self.0.iter().filter(|r| r.run == run && r.metric == metric);
-        curve(label, rows.map(|r| (r.tasks as f64, r.mean, r.stderr)))
+        let (mut x, mut y, mut stderr) = (Vec::new(), Vec::new(), Vec::new());
+        for row in rows {
+            x.push(row.tasks as f64);
+            y.push(row.mean);
+            stderr.push(row.stderr);
+        }
+        Curve::with_stderr(label, x, y, &stderr)
     }
 
-    /// A metric on an axis of its own.
+    /// Returns a metric on an axis of its own.
     pub fn metric<T>(&self, title: &str, run: &str, metric: &Metric<T>) -> Panel {
         over_tasks(title, Axis::from_zero(metric.label), vec![self.curve(run, metric.name, "")])
     }
@@ -66,20 +66,20 @@ impl CurveRecords {
         over_tasks(&title, Axis::linear(""), curves.into())
     }
 
-    /// IWS and SS, and VD on an axis of its own: as logged, and with the converged learning rate.
-    pub fn comparison(&self, run: &str, title: &str) -> [Panel; 2] {
+    /// IWS and SS, and VD on an axis of its own: as logged, and, if they are known, both on fresh tasks with the
+    /// converged learning rate.
+    pub fn comparison(&self, run: &str, title: &str, converged: Option<[Curve; 2]>) -> [Panel; 2] {
         let iws = self.curve(run, IWS.name, IWS.label);
         let ss = Curve { dashed: true, ..self.curve(run, SS.name, SS.label) };
         let [mut similarity, mut difference] = [vec![iws, ss], vec![self.curve(run, VD.name, "")]];
-        // A run that is not judged has no curves on fresh tasks.
-        let [vd, cosines] = CONVERGED.map(|metric| self.curve(run, metric.name, metric.label));
-        if !vd.x.is_empty() {
+        if let Some([vd, cosines]) = converged {
             difference[0].label = "running α".into();
             similarity.push(cosines);
             difference.push(vd);
         }
-        let lowest = lowest_cosine(&similarity.iter().collect::<Vec<_>>());
-        let cosine = Axis::fixed("cosine", lowest, 1.05);
+        let negative = similarity.iter().flat_map(|c| &c.y).any(|y| *y < 0.0);
+        let low = if negative { -1.05 } else { 0.0 };
+        let cosine = Axis::fixed("cosine", low, 1.05);
         // With a learning rate that diverges on some tasks nothing else would be seen.
         let largest = difference.iter().flat_map(|c| &c.y).copied().fold(0.0, f64::max);
         let vd = if largest < 100.0 { Axis::from_zero(VD.label) } else { Axis::log(VD.label) };
@@ -89,46 +89,13 @@ impl CurveRecords {
         ]
     }
 
-    /// The loss, and the value error on an axis of its own.
+    /// Returns the loss, and the value error on an axis of its own.
     pub fn errors(&self, run: &str) -> [Panel; 2] {
         [self.metric("Loss of the last batch", run, &LOSS), self.metric("Value error", run, &MSVE)]
     }
 }
 
-/// The names in the rows of a record, each once, in their order.
-/// Errors: [`Error::File`] for more than a figure tells apart.
-pub fn names<'a>(record: &str, rows: impl Iterator<Item = &'a str>) -> Result<Vec<&'a str>, Error> {
-    let mut names = Vec::new();
-    for name in rows {
-        if !names.contains(&name) {
-            names.push(name);
-        }
-        if names.len() > MOST_NAMES {
-            let reason = format!("accepted are at most {MOST_NAMES} names");
-            return Err(Error::file(Path::new(record), reason));
-        }
-    }
-    Ok(names)
-}
-
-/// A curve of points: x, mean and standard error.
-pub fn curve(label: &str, points: impl Iterator<Item = (f64, f64, f64)>) -> Curve {
-    let (mut x, mut y, mut stderr) = (Vec::new(), Vec::new(), Vec::new());
-    for point in points {
-        x.push(point.0);
-        y.push(point.1);
-        stderr.push(point.2);
-    }
-    Curve::with_stderr(label, x, y, &stderr)
-}
-
-/// A figure of one panel.
-pub fn single(title: &str, subtitle: &str, panel: Curves) -> Figure {
-    let (title, subtitle) = (title.into(), subtitle.into());
-    Figure { title, subtitle, panels: vec![Panel::Curves(panel)], ..Default::default() }
-}
-
-/// The name of a layer's metric in the records.
+/// Returns the name of a layer's metric in the records.
 fn of_layer(metric: &Metric<Element>, l: usize) -> String {
     format!("{}_{l}", metric.name)
 }
@@ -136,16 +103,6 @@ fn of_layer(metric: &Metric<Element>, l: usize) -> String {
 fn over_tasks(title: &str, y: Axis, curves: Vec<Curve>) -> Panel {
     let x = Axis::linear("number of MRPs");
     Panel::Curves(Curves { title: title.into(), x, y, curves, ..Default::default() })
-}
-
-/// Where an axis of cosines starts: at 0, or below the curves and their bands if a curve is negative.
-pub fn lowest_cosine(curves: &[&Curve]) -> f64 {
-    let lowest = |values: &mut dyn Iterator<Item = f64>| values.fold(0.0, f64::min);
-    if lowest(&mut curves.iter().flat_map(|c| c.y.iter().copied())) == 0.0 {
-        return 0.0;
-    }
-    let edge = lowest(&mut curves.iter().flat_map(|c| c.band.iter().map(|b| b.0)));
-    (1.05 * edge).max(-1.05)
 }
 
 /// Refuses records of more layers than are trained: each has panels of its own.
@@ -184,7 +141,7 @@ impl MatrixRecords {
         Ok(MatrixRecords(rows))
     }
 
-    /// The numbers of tasks at which the matrices of a run are known.
+    /// Returns the numbers of tasks at which the matrices of a run are known.
     pub fn times(&self, run: &str) -> Vec<u64> {
         let mut times: Vec<_> = self.0.iter().filter(|r| r.run == run).map(|r| r.tasks).collect();
         times.sort_unstable();
@@ -202,7 +159,7 @@ impl MatrixRecords {
         let mut rows = vec![vec![f64::NAN; k]; k];
         for entry in entries {
             if let Some(cell) = rows.get_mut(entry.row).and_then(|r| r.get_mut(entry.column)) {
-                // What is not finite stays so.
+                // A number that is not finite stays so.
                 let scaled = largest > 0.0 || !entry.value.is_finite();
                 *cell = if scaled { entry.value / largest } else { 0.0 };
             }
@@ -212,7 +169,7 @@ impl MatrixRecords {
         Panel::Heatmap(Heatmap { title, rows, blocks: vec![d, 2 * d], colour_bar: bar })
     }
 
-    /// A row of a figure: P_l and Q_l of a run at its end, and their elements on the way.
+    /// Returns a row of a figure: P_l and Q_l of a run at its end, and their elements on the way.
     pub fn layer_row(&self, curves: &CurveRecords, run: &str, l: usize) -> [Panel; 4] {
         let last = self.times(run).last().copied().unwrap_or(0);
         [
@@ -238,43 +195,7 @@ impl MatrixRecords {
     }
 }
 
-/// What the classical algorithms explain of a run's function: TD(lambda) against lambda, the residual gradient
-/// as a line; medians over seeds with quartiles.
-///
-/// # Errors
-/// [`Error::File`].
-pub fn explained(records: &Records, run: &str, title: &str) -> Result<Panel, Error> {
-    let rows: Vec<SeedRow> = records.csv("seeds.csv")?;
-    let of = |name: &str| {
-        let metric = explained_by(name);
-        let of_run = rows.iter().filter(|r| r.run == run && r.metric == metric);
-        quartiles(of_run.map(|r| r.value).collect())
-    };
-    let (mut lambdas, mut residual) = (Vec::new(), Vec::new());
-    for Candidate { algorithm, name, .. } in CANDIDATES {
-        match *algorithm {
-            Algorithm::TdLambda(lambda) => lambdas.push((lambda, of(name))),
-            Algorithm::Td0 => lambdas.push((0.0, of(name))),
-            _ => residual.extend([0.0, 0.9].map(|x| (x, of(name)))),
-        }
-    }
-    Ok(Panel::Curves(Curves {
-        title: title.into(),
-        x: Axis::linear("λ"),
-        y: Axis::fixed("share of v explained", 0.0, 1.05),
-        curves: vec![
-            Curve::with_quartiles("TD(λ)", lambdas),
-            Curve { dashed: true, ..Curve::with_quartiles("residual gradient", residual) },
-        ],
-        ..Default::default()
-    }))
-}
-
-/// The caption of what algorithms explain.
-pub const EXPLAINED_CAPTION: &str = "step sizes fitted on 200 tasks, judged on 200 others; median over seeds with \
-                                     quartiles";
-
-/// What the captions of all these figures say.
+/// The caption of all these figures.
 pub const CAPTION: &str = "mean over seeds; bands are standard errors; P and Q are sign-aligned per \
                            seed, averaged, and divided by the largest entry";
 

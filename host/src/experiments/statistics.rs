@@ -3,7 +3,7 @@
 use ictd_core::rng::Rng;
 use serde::Serialize;
 
-/// The mean and its standard error, std(ddof = 0) / sqrt(count), summed in order.
+/// Returns the mean and its standard error, std(ddof = 0) / sqrt(count), summed in order.
 pub fn mean_and_stderr(values: impl Iterator<Item = f64> + Clone) -> (f64, f64) {
     let (mut count, mut sum) = (0.0, 0.0);
     for x in values.clone() {
@@ -31,9 +31,13 @@ pub fn quartiles(mut values: Vec<f64>) -> [f64; 3] {
     })
 }
 
-/// The median with its quartiles, as text.
+/// Returns the median with its quartiles, as text.
 pub fn spread(values: &[f64]) -> String {
-    let text = |x: f64| if x.abs() < 1e5 { format!("{x:.3}") } else { format!("{x:.1e}") };
+    let text = |x: f64| {
+        let size = x.abs();
+        let hidden = size >= 1e5 || (size > 0.0 && size < 1e-3);
+        if hidden { format!("{x:.1e}") } else { format!("{x:.3}") }
+    };
     let [lower, median, upper] = quartiles(values.to_vec()).map(text);
     format!("{median} ({lower} to {upper})")
 }
@@ -41,11 +45,11 @@ pub fn spread(values: &[f64]) -> String {
 /// A number of a sample, with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
-    /// Of the sample itself.
+    /// The number of the sample itself.
     pub estimate: f64,
-    /// 2.5 % of the resamples are below.
+    /// Its lower end.
     pub low: f64,
-    /// 2.5 % are above.
+    /// Its upper end.
     pub high: f64,
 }
 
@@ -57,9 +61,21 @@ impl std::fmt::Display for Interval {
     }
 }
 
+/// Returns the share of `count` among `of`, with Wilson's interval; NaN of nothing.
+pub fn wilson(count: usize, of: usize) -> Interval {
+    /// The normal distribution's quantile at 0.975.
+    const Z: f64 = 1.959_963_984_540_054;
+    let n = of as f64;
+    let share = count as f64 / n;
+    let middle = (share + Z * Z / (2.0 * n)) / (1.0 + Z * Z / n);
+    let half = Z / (1.0 + Z * Z / n) * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
+    Interval { estimate: share, low: middle - half, high: middle + half }
+}
+
+/// Resamples of a bootstrap.
 const RESAMPLES: usize = 2000;
 
-/// The percentile bootstrap: the statistic of samples of the same size, drawn from each group with
+/// Returns a statistic with its percentile bootstrap: that of samples of the same size, drawn from each group with
 /// replacement, by random numbers that are always the same. NaN if the statistic of some sample is.
 pub fn bootstrap<const G: usize>(
     groups: [&[f64]; G],
@@ -87,17 +103,17 @@ pub fn bootstrap<const G: usize>(
     Interval { estimate, low: found[tail], high: found[RESAMPLES - 1 - tail] }
 }
 
-/// The mean, with its interval.
+/// Returns the mean, with its interval.
 pub fn mean_interval(values: &[f64]) -> Interval {
     bootstrap([values], |[sample]| mean_and_stderr(sample.iter().copied()).0)
 }
 
-/// The median of what is finite, with its interval.
+/// Returns the median of what is finite, with its interval.
 pub fn median_interval(values: &[f64]) -> Interval {
     bootstrap([values], |[sample]| median(sample))
 }
 
-/// A statistic of items, by the bootstrap over them.
+/// Returns a statistic of items, by the bootstrap over them.
 pub fn over_items<T>(items: &[T], statistic: impl Fn(&[&T]) -> f64) -> Interval {
     let places: Vec<f64> = (0..items.len()).map(|at| at as f64).collect();
     bootstrap([&places], |[chosen]| {
@@ -105,12 +121,12 @@ pub fn over_items<T>(items: &[T], statistic: impl Fn(&[&T]) -> f64) -> Interval 
     })
 }
 
-/// The larger of two numbers; NaN if one is, so that no comparison hides it.
+/// Returns the larger of two numbers; NaN if one is, so that no comparison hides it.
 pub fn nan_or_larger(a: f64, b: f64) -> f64 {
     if a.is_nan() || b <= a { a } else { b }
 }
 
-/// The median of what is finite.
+/// Returns the median of what is finite.
 pub fn median(values: &[f64]) -> f64 {
     quartiles(values.to_vec())[1]
 }

@@ -1,30 +1,25 @@
 //! The only module that opens, reads, writes, locks, renames, removes or lists files.
 //!
-//! What is read may come from anybody. So only regular files are opened, none larger than the reader says (but part by part);
-//! and in a run directory ([`read_below`], [`pieces_below`], [`stage`], [`append`], [`lock`]) no link is followed,
-//! nor a file changed that has another name elsewhere. A file appears whole or not at all ([`Staged`]).
+//! A file may come from anybody. So only regular files are opened, and none larger than the reader says, unless part by
+//! part. In a run directory ([`read_below`], [`pieces_below`], [`stage`], [`append`], [`lock`]) no link is followed,
+//! and no file is changed that has another name elsewhere. A file appears whole or not at all ([`Staged`]).
 
 mod faults;
+pub mod limits;
 
+pub use limits::{RECORD, STREAM, TEXT};
+
+use limits::ENTRIES;
 use std::ffi::OsString;
 pub use std::fs::File;
 use std::fs::{self, OpenOptions, TryLockError};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// The most bytes of a text that people write or read: a config, a lock, a run.json.
-pub const TEXT: u64 = 64 << 20;
-/// The most bytes of a record of a run.
-pub const RECORD: u64 = 1 << 32;
-/// The most bytes of a file that is read piece by piece.
-pub const STREAM: u64 = 1 << 40;
 /// How the names of files begin that are not complete yet.
 pub const TEMPORARY: &str = ".ictd-";
 
-/// The most names in a folder that are listed.
-const ENTRIES: usize = 1_000_000;
-
-/// What stands at a path; a link is something else, wherever it leads.
+/// The kind of a file at a path; a link is a kind of its own, wherever it leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Nothing, or what cannot be seen.
@@ -47,17 +42,17 @@ impl Kind {
     }
 }
 
-/// What stands at a path.
+/// Returns what stands at a path.
 pub fn kind(path: &Path) -> Kind {
     fs::symlink_metadata(path).map_or(Kind::Nothing, |found| Kind::of(found.file_type()))
 }
 
-/// True for a folder, and for a link to one: of paths that the user named.
+/// Returns true for a folder, and for a link to one: of paths that the user named.
 pub fn is_folder(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_dir())
 }
 
-/// The last name of a folder's path; "." has one, too.
+/// Returns the last name of a folder's path; "." has one, too.
 pub fn name_of(folder: &Path) -> String {
     let path = fs::canonicalize(folder).unwrap_or_else(|_| folder.to_owned());
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
@@ -95,13 +90,13 @@ pub fn open(path: &Path) -> io::Result<File> {
     opened(path, true, OpenOptions::new().read(true))
 }
 
-/// The content of a file that the user named.
+/// Returns the content of a file that the user named.
 /// Errors: as [`open`]; for more bytes than `limit`.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     content(open(path)?, limit)
 }
 
-/// The content of a file by its name (`NAME`, `FOLDER/NAME`) in a folder that may come from elsewhere.
+/// Returns the content of a file by its name (`NAME`, `FOLDER/NAME`) in a folder that may come from elsewhere.
 /// Errors: as [`read`]; for a link on the way, and for a name that leads out of the folder.
 pub fn read_below(folder: &Path, name: &str, limit: u64) -> io::Result<Vec<u8>> {
     content(open_below(folder, name)?, limit)
@@ -160,7 +155,7 @@ fn content(file: File, limit: u64) -> io::Result<Vec<u8>> {
     if bytes > limit { Err(too_large(bytes, limit)) } else { Ok(content) }
 }
 
-/// The names in a folder that the user named, in order, and what stands there.
+/// Returns the names in a folder that the user named, in order, and what stands there.
 /// Errors: the system's; for more names than anybody has.
 pub fn list(folder: &Path) -> io::Result<Vec<(OsString, Kind)>> {
     faults::before()?;
@@ -178,7 +173,7 @@ pub fn list(folder: &Path) -> io::Result<Vec<(OsString, Kind)>> {
     Ok(found)
 }
 
-/// A name of letters, digits, `_`, `-` and `.`, which does not begin with `.`: as the program's outputs have.
+/// Returns a name of letters, digits, `_`, `-` and `.`, which does not begin with `.`: as the program's outputs have.
 pub fn is_plain(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     !name.is_empty() && !name.starts_with('.') && name.chars().all(plain)
@@ -232,8 +227,8 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
 
-/// What was made, renamed and removed in a folder is on the disk from now on.
-/// Errors: the system's, but for file systems that cannot.
+/// Brings to the disk which files were made, renamed and removed in a folder.
+/// Errors: the system's, except on file systems that cannot.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     faults::before()?;
     #[cfg(unix)]
@@ -248,14 +243,14 @@ pub fn sync_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The folder of a file.
+/// Returns the folder of a file.
 pub fn parent(path: &Path) -> &Path {
     path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// A file that this process alone may write, or the content of one that another process has.
 pub enum Locked {
-    /// From now on, until it is closed.
+    /// This process holds the lock until the file is closed.
     Mine(File),
     /// Its first bytes.
     Held(Vec<u8>),
@@ -289,7 +284,7 @@ pub fn lock(path: &Path) -> io::Result<Locked> {
     }
 }
 
-/// A file's device and number, and how many names it has.
+/// Returns a file's device and number, and how many names it has.
 #[cfg(unix)]
 fn identity(found: &fs::Metadata) -> (u64, u64, u64) {
     use std::os::unix::fs::MetadataExt;
@@ -310,7 +305,7 @@ pub fn overwrite(mut file: &File, content: &[u8]) -> io::Result<()> {
     faults::write(file, content)
 }
 
-/// The first bytes of an open file.
+/// Returns the first bytes of an open file.
 /// Errors: the system's.
 pub fn first_bytes(mut file: &File, count: u64) -> io::Result<Vec<u8>> {
     use std::io::Seek;
@@ -340,7 +335,7 @@ pub struct Staged {
     file: File,
 }
 
-/// The temporary name of a file. It is always the same, so that what a killed process left is used by the
+/// Returns the temporary name of a file. It is always the same, so that what a killed process left is used by the
 /// next one.
 pub fn temporary(path: &Path) -> PathBuf {
     let mut name = OsString::from(format!("{TEMPORARY}new-"));
@@ -379,7 +374,7 @@ impl Staged {
         faults::write(&self.file, content)
     }
 
-    /// What was written is on the disk.
+    /// Brings what was written to the disk.
     /// Errors: the system's.
     pub fn sync(&self) -> io::Result<()> {
         faults::before()?;
@@ -431,7 +426,7 @@ pub fn sweep(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The name of this machine.
+/// Returns the name of this machine.
 pub fn host() -> String {
     #[cfg(unix)]
     return rustix::system::uname().nodename().to_string_lossy().into_owned();

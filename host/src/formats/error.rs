@@ -3,13 +3,13 @@ use std::fmt::{self, Display};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What is wrong with a file: its path, and the place and reason within.
+/// An error in a file: its path, and the place and reason within.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {problem}", file.display())]
 pub struct FormatError {
     /// The file, as the caller named it.
     pub file: PathBuf,
-    /// What is wrong with it, and what is accepted.
+    /// The problem, and what is accepted.
     pub problem: Problem,
 }
 
@@ -25,7 +25,7 @@ pub enum Problem {
     Malformed {
         /// The format that was expected.
         format: &'static str,
-        /// What contradicts it.
+        /// The contradiction.
         reason: String,
     },
     /// The file (or an array in it) is larger than the reader is willing to hold.
@@ -51,9 +51,9 @@ pub enum Problem {
     Unusable {
         /// The array, the column or the entry by its name; the row counted from 1 after the header.
         place: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
-        /// What is accepted.
+        /// The accepted form.
         accepted: String,
     },
     /// Another process works on this run directory.
@@ -61,7 +61,7 @@ pub enum Problem {
     InUse {
         /// The process, as far as it is known.
         holder: String,
-        /// What to do.
+        /// The advice.
         advice: String,
     },
 }
@@ -100,6 +100,17 @@ impl From<io::Error> for Problem {
     }
 }
 
+impl From<compute::rows::Problem> for Problem {
+    fn from(problem: compute::rows::Problem) -> Self {
+        match problem {
+            compute::rows::Problem::Io(error) => Problem::Io(error),
+            compute::rows::Problem::Unusable { place, reason, accepted } => {
+                Problem::Unusable { place, reason, accepted }
+            }
+        }
+    }
+}
+
 /// The names in a file, shown as a list of bounded length.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names(pub Vec<String>);
@@ -120,7 +131,7 @@ impl Display for Names {
     }
 }
 
-/// A piece of a file as it may stand in a message: one line, printable, at most 40 characters.
+/// Returns a piece of a file as it may stand in a message: one line, printable, at most 40 characters.
 pub(crate) fn excerpt(text: &str) -> String {
     const SHOWN: usize = 40;
     let line: String = text.chars().take(SHOWN).collect();

@@ -5,7 +5,6 @@
 //! | [`npz`] | arrays (`.npz`) | NumPy |
 //! | [`seed_run`] | `seed_N/data.npz`, `seed_N/params.json` | the authors' training and plotting code |
 //! | [`parameters`] | P and Q (`.safetensors`) | PyTorch, JAX |
-//! | [`tensorboard`] | scalars and pictures (`events.out.tfevents.*`) | TensorBoard |
 //! | [`trajectory`] | transitions (`.csv`, `.npz`) | spreadsheets, NumPy, pandas |
 //! | [`signal_table`] | columns of signals, read row by row (`.csv`) | spreadsheets, loggers |
 //!
@@ -21,7 +20,6 @@ pub mod parameters;
 mod safetensors;
 pub mod seed_run;
 pub mod signal_table;
-pub mod tensorboard;
 pub mod trajectory;
 mod transition_table;
 

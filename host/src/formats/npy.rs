@@ -28,7 +28,7 @@ pub enum Data {
 }
 
 impl Array {
-    /// The elements as `f64` (integers beyond 2^53 are rounded).
+    /// Returns the elements as `f64` (integers beyond 2^53 are rounded).
     pub fn to_f64(&self) -> Vec<f64> {
         match &self.data {
             Data::F32(x) => x.iter().map(|&x| x.into()).collect(),
@@ -37,7 +37,7 @@ impl Array {
         }
     }
 
-    /// The elements as `f32`, rounded to nearest.
+    /// Returns the elements as `f32`, rounded to nearest.
     pub fn to_f32(&self) -> Vec<f32> {
         match &self.data {
             Data::F32(x) => x.clone(),
@@ -46,7 +46,7 @@ impl Array {
         }
     }
 
-    /// The dtype's name and its type string.
+    /// Returns the dtype's name and its type string.
     fn dtype(&self) -> (&'static str, &'static str) {
         match self.data {
             Data::F32(_) => ("float32", "<f4"),
@@ -55,7 +55,7 @@ impl Array {
         }
     }
 
-    /// The dtype and the shape, as NumPy writes them.
+    /// Returns the dtype and the shape, as NumPy writes them.
     pub fn describe(&self) -> String {
         format!("{} of shape {}", self.dtype().0, tuple(&self.shape))
     }
@@ -120,7 +120,7 @@ impl Array {
         Ok(if header.fortran_order { array.into_row_major() } else { array })
     }
 
-    /// The same array, given that `data` has the first axis fastest.
+    /// Returns the same array, given that `data` has the first axis fastest.
     fn into_row_major(self) -> Self {
         fn reorder<T: Copy>(shape: &[usize], data: &[T]) -> Vec<T> {
             let mut index = vec![0_usize; shape.len()];
@@ -159,7 +159,7 @@ const MAGIC: &[u8; 6] = b"\x93NUMPY";
 /// More dimensions than NumPy 1 allows are not needed either.
 const MAX_DIMENSIONS: usize = 32;
 
-/// A shape as Python writes a tuple.
+/// Returns a shape as Python writes a tuple.
 pub(super) fn tuple(shape: &[usize]) -> String {
     match shape {
         [n] => format!("({n},)"),
@@ -170,7 +170,7 @@ pub(super) fn tuple(shape: &[usize]) -> String {
     }
 }
 
-/// The header's text and the data.
+/// Returns the header's text and the data.
 fn split(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let rest = bytes.strip_prefix(MAGIC)?;
     let (&[major, _minor], rest) = rest.split_first_chunk()?;
@@ -199,7 +199,7 @@ struct Header {
 }
 
 impl Header {
-    /// The Python literal is JSON but for its quotes, brackets, names and last commas; Python 2 wrote long
+    /// The Python literal differs from JSON in its quotes, brackets, names and last commas; Python 2 wrote long
     /// integers with an L.
     fn parse(text: &str) -> Option<Self> {
         let mut json: String = text.chars().filter(|c| !c.is_whitespace()).collect();
@@ -242,7 +242,7 @@ impl Element {
         (ordered && known).then_some(Element { big_endian: order == '>', kind, size })
     }
 
-    /// The elements; none if an unsigned integer does not fit.
+    /// Returns the elements; none if an unsigned integer does not fit.
     fn decode(&self, bytes: &[u8]) -> Option<Data> {
         // The element's bytes, little-endian, in the low end of a word.
         let words = bytes.chunks_exact(self.size).map(|chunk| {
@@ -267,7 +267,7 @@ impl Element {
     }
 }
 
-/// A number in half precision (IEEE 754 binary16), exactly.
+/// Returns a number in half precision (IEEE 754 binary16), exactly.
 pub(super) fn float16(bits: u16) -> f32 {
     let (exponent, fraction) = (u32::from(bits >> 10 & 0x1f), u32::from(bits & 0x3ff));
     let size = match exponent {

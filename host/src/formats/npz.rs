@@ -2,6 +2,7 @@
 
 use super::error::Names;
 use super::{Array, FormatError, Problem};
+use crate::files::limits::{ARRAYS, TABLE};
 use crate::files::{self, File};
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -9,14 +10,8 @@ use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
-/// The most bytes that one array may occupy: 1 GiB.
-pub const MAX_ARRAY_BYTES: u64 = 1 << 30;
-
 /// Deflate cannot compress better than this.
 const MAX_COMPRESSION: u64 = 1032;
-
-/// The most arrays of an archive.
-const MAX_ARRAYS: usize = 4096;
 
 /// As many numbers an archive may hold whatever its size: 32 MiB of doubles. Larger ones hold at most
 /// [`NUMBERS_PER_BYTE`] for each byte, compressed or not.
@@ -59,27 +54,26 @@ impl<R: Read + Seek> Npz<R> {
             Ok((bytes, archive))
         };
         let (bytes, archive) = open().map_err(|e| zip_problem(e).in_file(file))?;
-        if archive.len() > MAX_ARRAYS {
-            let reason = format!("{} arrays: accepted are at most {MAX_ARRAYS}", archive.len());
+        if archive.len() > ARRAYS {
+            let reason = format!("{} arrays: accepted are at most {ARRAYS}", archive.len());
             return Err(malformed(reason).in_file(file));
         }
-        let numbers_left =
-            FEW_NUMBERS.max(NUMBERS_PER_BYTE.saturating_mul(bytes.min(MAX_ARRAY_BYTES)));
+        let numbers_left = FEW_NUMBERS.max(NUMBERS_PER_BYTE.saturating_mul(bytes.min(TABLE)));
         Ok(Npz { file: file.to_owned(), archive, numbers_left })
     }
 
-    /// The file, as the caller named it.
+    /// Returns the file, as the caller named it.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// The names of the arrays, in the file's order.
+    /// Returns the names of the arrays, in the file's order.
     pub fn names(&self) -> Names {
         let name = |raw: &[u8]| String::from_utf8_lossy(raw).trim_end_matches(".npy").to_owned();
         Names(self.archive.file_names_raw().map(name).collect())
     }
 
-    /// An array that must be there.
+    /// Returns an array that must be there.
     /// Errors: [`Problem::MissingArray`], [`Problem::Unusable`], [`Problem::TooLarge`],
     /// [`Problem::Malformed`].
     pub fn array(&mut self, name: &str) -> Result<Array, FormatError> {
@@ -90,7 +84,7 @@ impl<R: Read + Seek> Npz<R> {
         }
     }
 
-    /// An array that may be there.
+    /// Returns an array that may be there.
     /// Errors: as [`Npz::array`], except for the missing one.
     pub fn optional_array(&mut self, name: &str) -> Result<Option<Array>, FormatError> {
         self.read(name).map_err(|problem| problem.in_file(&self.file))
@@ -104,8 +98,8 @@ impl<R: Read + Seek> Npz<R> {
         };
         let size = entry.size();
         let what = || format!("array `{name}`");
-        // What is inflated counts, too: a number has at most eight bytes, and its header a few.
-        let limit = MAX_ARRAY_BYTES.min(8 * self.numbers_left + (1 << 16));
+        // Inflated bytes count, too: a number has at most eight bytes, and its header a few.
+        let limit = TABLE.min(8 * self.numbers_left + (1 << 16));
         if size > limit {
             return Err(Problem::TooLarge { what: what(), bytes: size, limit });
         }

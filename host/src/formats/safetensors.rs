@@ -19,7 +19,7 @@
 use super::error::{Names, excerpt};
 use super::npy::float16;
 use super::parameters::{
-    LayerParameters, Mode, ParameterSet, Parameters, PartialParams, check_token_size,
+    LayerParameters, Mode, ParameterSet, Parameters, PartialParams, check, check_token_size,
 };
 use super::{FormatError, Problem};
 use crate::options::typed;
@@ -29,9 +29,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::str::FromStr;
 
-impl Parameters {
-    /// The content of a `.safetensors` file. Equal parameters make equal bytes.
-    pub fn to_safetensors(&self) -> Vec<u8> {
+/// Parameters as a `.safetensors` file.
+pub trait SafetensorsFile: Sized {
+    /// Returns the content of the file. Equal parameters make equal bytes.
+    fn to_safetensors(&self) -> Vec<u8>;
+
+    /// Reads the content of a file; `file` is for messages.
+    /// Errors: [`Problem::Malformed`], [`Problem::MissingArray`], [`Problem::Unusable`].
+    fn from_safetensors(file: &Path, bytes: &[u8]) -> Result<Self, FormatError>;
+}
+
+impl SafetensorsFile for Parameters {
+    fn to_safetensors(&self) -> Vec<u8> {
         let shape = [self.token_size; 2];
         let tensors: Vec<_> = (self.layers.iter().enumerate())
             .flat_map(|(l, layer)| {
@@ -43,7 +52,7 @@ impl Parameters {
             })
             .map(|(name, x)| (name, x.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>()))
             .collect();
-        let mut metadata = self.metadata();
+        let mut metadata = metadata(self);
         let mut checksum = Checksum::new(&metadata);
         let mut by_name: Vec<_> = tensors.iter().collect();
         by_name.sort_unstable();
@@ -70,32 +79,30 @@ impl Parameters {
         file
     }
 
-    /// Reads the content of a `.safetensors` file; `file` is for messages.
-    /// Errors: [`Problem::Malformed`], [`Problem::MissingArray`], [`Problem::Unusable`].
-    pub fn from_safetensors(file: &Path, bytes: &[u8]) -> Result<Self, FormatError> {
+    fn from_safetensors(file: &Path, bytes: &[u8]) -> Result<Self, FormatError> {
         read(bytes).map_err(|problem| problem.in_file(file))
     }
+}
 
-    fn metadata(&self) -> BTreeMap<String, String> {
-        let mut metadata = BTreeMap::from([
-            ("format".to_owned(), "pt".to_owned()),
-            ("d".to_owned(), self.feature_dimension().to_string()),
-            ("mode".to_owned(), typed(&self.mode)),
-        ]);
-        let mut put = |key: &str, value: Option<String>| {
-            if let Some(value) = value {
-                metadata.insert(key.to_owned(), value);
-            }
-        };
-        put("L", self.depth.map(|x| x.to_string()));
-        put("attention", self.attention.as_ref().map(typed));
-        put("gamma", self.gamma.map(|x| x.to_string()));
-        put("n", self.context_length.map(|x| x.to_string()));
-        put("lambda", (self.lambda != 0.0).then(|| self.lambda.to_string()));
-        put("parameters", (self.set != ParameterSet::Full).then(|| typed(&self.set)));
-        put("prior_count", self.prior_count.map(|x| x.to_string()));
-        metadata
-    }
+fn metadata(of: &Parameters) -> BTreeMap<String, String> {
+    let mut metadata = BTreeMap::from([
+        ("format".to_owned(), "pt".to_owned()),
+        ("d".to_owned(), of.feature_dimension().to_string()),
+        ("mode".to_owned(), typed(&of.mode)),
+    ]);
+    let mut put = |key: &str, value: Option<String>| {
+        if let Some(value) = value {
+            metadata.insert(key.to_owned(), value);
+        }
+    };
+    put("L", of.depth.map(|x| x.to_string()));
+    put("attention", of.attention.as_ref().map(typed));
+    put("gamma", of.gamma.map(|x| x.to_string()));
+    put("n", of.context_length.map(|x| x.to_string()));
+    put("lambda", (of.lambda != 0.0).then(|| of.lambda.to_string()));
+    put("parameters", (of.set != ParameterSet::Full).then(|| typed(&of.set)));
+    put("prior_count", of.prior_count.map(|x| x.to_string()));
+    metadata
 }
 
 const FORMAT: &str = ".safetensors";
@@ -137,11 +144,11 @@ fn read(bytes: &[u8]) -> Result<Parameters, Problem> {
         return Err(Problem::entry("mode", format!("`{}`", typed(&other)), accepted));
     }
     let parameters = settings.describe(["L", "attention"], token_size, layers, mode)?;
-    parameters.check()?;
+    check(&parameters)?;
     Ok(parameters)
 }
 
-/// The layers under the names of the authors' module, or under plain ones, with their mode and K.
+/// Returns the layers under the names of the authors' module, or under plain ones, with their mode and K.
 fn find_layers(tensors: &SafeTensors) -> Result<(Mode, usize, Vec<LayerParameters>), Problem> {
     let names: BTreeSet<&str> = tensors.names().into_iter().collect();
     let has = |name: &str| names.contains(name);
@@ -180,7 +187,7 @@ fn find_layers(tensors: &SafeTensors) -> Result<(Mode, usize, Vec<LayerParameter
     Ok((mode, token_size, layers.collect()))
 }
 
-/// The square matrices of a tensor of shape (K, K) or (l, K, K): K and the numbers of each.
+/// Returns the square matrices of a tensor of shape (K, K) or (l, K, K): K and the numbers of each.
 fn stack(tensors: &SafeTensors, name: &str) -> Result<Vec<(usize, Vec<f32>)>, Problem> {
     let Ok(tensor) = tensors.tensor(name) else {
         let mut present: Vec<String> = tensors.names().into_iter().map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! What one seed's training leaves behind, in the form of the authors' code: a folder `seed_N/` with
+//! Reads and writes one seed's training in the form of the authors' code: a folder `seed_N/` with
 //! `data.npz` and `params.json`, which their plotting code reads as it reads its own.
 //!
 //! `data.npz`, T being the number of log points and l the number of stored layers (1 if
@@ -37,7 +37,7 @@ pub struct SeedLog {
     pub points: Vec<LogPoint>,
 }
 
-/// One log point: the metrics and the parameters after so many tasks.
+/// One log point: the metrics and the parameters after a number of tasks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogPoint {
     /// Tasks (MRPs) trained on so far.
@@ -55,7 +55,7 @@ pub struct LogPoint {
 }
 
 impl SeedLog {
-    /// The content of `data.npz`. Equal logs make equal bytes.
+    /// Returns the content of `data.npz`. Equal logs make equal bytes.
     /// Errors: [`io::ErrorKind::InvalidInput`] if the points differ in their number of layers or in
     /// size.
     pub fn to_npz(&self) -> io::Result<Vec<u8>> {
@@ -127,9 +127,9 @@ impl SeedLog {
         Ok(SeedLog { token_size: k, mode, points: points.collect() })
     }
 
-    /// The parameters at a log point, with what `params.json` says about them.
+    /// Returns the parameters at a log point, with what `params.json` says about them.
     /// Errors: [`Problem::Unusable`] for settings that contradict the arrays or that no transformer
-    /// of the core has. The numbers are not looked at: [`Parameters::check`].
+    /// of the core has. The numbers are not looked at.
     pub fn parameters(
         &self,
         point: &LogPoint,

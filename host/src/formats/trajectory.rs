@@ -23,16 +23,10 @@ use super::npy::Array;
 use super::npz::Npz;
 pub use super::transition_table::MAX_DIMENSION;
 use super::transition_table::{Table, column_problem};
-use crate::files;
-use ictd_core::scalar::Scalar;
-use ictd_core::transition::Transition;
-use nalgebra::SVector;
-use std::io::{Read, Seek};
-use std::ops::Range;
+use crate::files::{self, limits::TABLE};
+use compute::estimator::{Mark, Transitions};
+use std::io::{Cursor, Read, Seek};
 use std::path::Path;
-
-/// The most bytes that a CSV file may have: 1 GiB.
-pub const MAX_CSV_BYTES: u64 = 1 << 30;
 
 /// Feature vectors of states, (rows, d).
 #[derive(Clone, Debug, PartialEq)]
@@ -43,47 +37,24 @@ pub struct Features {
     pub numbers: Vec<f64>,
 }
 
-/// Transitions in the order in which they were observed.
+/// Transitions, and the states whose values are asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory {
-    /// phi of every row of the file, (rows, d).
-    pub phi: Features,
-    /// The row of `phi` that each transition leaves, (n).
-    pub from: Vec<usize>,
-    /// The rewards, (n).
-    pub reward: Vec<f64>,
-    /// The next features, (n, d): 0 for a terminal state.
-    pub phi_next: Features,
-    /// True for the last transition of an episode, (n).
-    pub ends: Vec<bool>,
-    /// True if a state is marked as terminal.
-    pub has_terminal: bool,
+    /// In the order in which they were observed; their rows are those of the file.
+    pub transitions: Transitions,
     /// The states whose values are asked for, if the file has any, (m, d).
     pub query: Option<Features>,
 }
 
-/// Which rows are marked, (rows) each.
-struct Marks {
-    terminal: Vec<bool>,
-    end: Vec<bool>,
-}
-
 impl Features {
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.numbers.len() / self.dimension
     }
 
-    /// True without rows.
+    /// Returns true if there are no rows.
     pub fn is_empty(&self) -> bool {
         self.numbers.is_empty()
-    }
-
-    /// Row i as a vector; none beyond the last row or if D is not the dimension.
-    pub fn row<S: Scalar, const D: usize>(&self, i: usize) -> Option<SVector<S, D>> {
-        let row = self.numbers.chunks_exact(self.dimension).nth(i)?;
-        let at = |j: usize, _| row.get(j).map_or(S::ZERO, |x| S::from_f64(*x));
-        (row.len() <= D).then(|| SVector::from_fn(at))
     }
 
     /// Reads feature rows from a CSV file with the columns `phi_0`, ..., `phi_{d-1}` alone, or from
@@ -91,7 +62,7 @@ impl Features {
     /// Errors: as [`Trajectory::open`].
     pub fn open(file: &Path) -> Result<Self, FormatError> {
         if !is_npz(file) {
-            return Self::from_csv(file, &read_file(file)?);
+            return Self::from_table(file, csv(file)?);
         }
         let mut npz = Npz::open(file)?;
         let features = match npz.optional_array("query")? {
@@ -104,8 +75,12 @@ impl Features {
     /// Reads feature rows from the content of a CSV file; `file` is for messages.
     /// Errors: as [`Trajectory::from_csv`].
     pub fn from_csv(file: &Path, bytes: &[u8]) -> Result<Self, FormatError> {
+        Self::from_table(file, Box::new(Cursor::new(bytes.to_vec())))
+    }
+
+    fn from_table(file: &Path, source: Box<dyn Read + Send>) -> Result<Self, FormatError> {
         let read = || {
-            let table = Table::parse(bytes)?;
+            let table = Table::read(source)?;
             if let Some(column) = table.other {
                 let accepted = "only `phi_0`, ..., `phi_{d-1}` in a file of queries";
                 return Err(column_problem(&column, "not a feature", accepted));
@@ -117,36 +92,6 @@ impl Features {
 }
 
 impl Trajectory {
-    /// n, the number of transitions.
-    pub fn len(&self) -> usize {
-        self.reward.len()
-    }
-
-    /// True without transitions (no file is read as such).
-    pub fn is_empty(&self) -> bool {
-        self.reward.is_empty()
-    }
-
-    /// The transitions; none if D is not the dimension.
-    pub fn transitions<S: Scalar, const D: usize>(&self) -> Option<Vec<Transition<S, D>>> {
-        (0..self.len())
-            .map(|i| {
-                Some(Transition {
-                    phi: self.phi.row(self.from[i])?,
-                    reward: S::from_f64(self.reward[i]),
-                    phi_next: self.phi_next.row(i)?,
-                })
-            })
-            .collect()
-    }
-
-    /// The transitions of each episode.
-    pub fn episodes(&self) -> Vec<Range<usize>> {
-        let mut start = 0;
-        let ends = self.ends.iter().enumerate().filter(|(_, ends)| **ends);
-        ends.map(|(i, _)| std::mem::replace(&mut start, i + 1)..i + 1).collect()
-    }
-
     /// Reads a file: `.npz` by its name, CSV otherwise.
     /// Errors: [`Problem::Io`], [`Problem::TooLarge`], and those of [`Trajectory::from_csv`] or
     /// [`Trajectory::from_npz`].
@@ -154,7 +99,7 @@ impl Trajectory {
         if is_npz(file) {
             Self::from_npz(&mut Npz::open(file)?)
         } else {
-            Self::from_csv(file, &read_file(file)?)
+            Self::from_table(file, csv(file)?)
         }
     }
 
@@ -162,16 +107,19 @@ impl Trajectory {
     /// Errors: [`Problem::Unusable`] for columns that are missing, unknown or there twice, for a
     /// row of another length, and for what is no finite number.
     pub fn from_csv(file: &Path, bytes: &[u8]) -> Result<Self, FormatError> {
+        Self::from_table(file, Box::new(Cursor::new(bytes.to_vec())))
+    }
+
+    fn from_table(file: &Path, source: Box<dyn Read + Send>) -> Result<Self, FormatError> {
         let read = || {
-            let table = Table::parse(bytes)?;
+            let table = Table::read(source)?;
             let Some(reward) = table.reward else {
                 let accepted = "`phi_0`, ..., `phi_{d-1}`, `reward`, and `phi_next_0`, ...";
                 return Err(column_problem("reward", "missing", accepted));
             };
             let features = |numbers| Features { dimension: table.dimension, numbers };
-            let marks = Marks { terminal: table.terminal, end: table.end };
             let phi_next = table.phi_next.map(features);
-            assemble(features(table.phi), reward, phi_next, marks, None)
+            assemble(features(table.phi), &reward, phi_next, &table.marks, None)
         };
         read().map_err(|problem| problem.in_file(file))
     }
@@ -197,9 +145,15 @@ impl Trajectory {
             };
             let (phi_next, query) = (optional("phi_next", phi_next)?, optional("query", query)?);
             let n = phi.len();
-            let marks =
-                Marks { terminal: marked("terminal", terminal, n)?, end: marked("end", end, n)? };
-            let every_row = phi_next.is_some() || marks.terminal.last() == Some(&true);
+            let (terminal, end) = (marked("terminal", terminal, n)?, marked("end", end, n)?);
+            let marks: Vec<_> = (terminal.into_iter().zip(end))
+                .map(|marked| match marked {
+                    (true, _) => Mark::Terminal,
+                    (false, true) => Mark::End,
+                    (false, false) => Mark::Continues,
+                })
+                .collect();
+            let every_row = phi_next.is_some() || marks.last() == Some(&Mark::Terminal);
             let lengths = if every_row { n..=n } else { n - 1..=n };
             let flat = matches!(*reward.shape, [_] | [_, 1]);
             let reward_numbers = reward.to_f64();
@@ -215,8 +169,7 @@ impl Trajectory {
                 let accepted = format!("{n}, the rows of `phi`");
                 return Err(Problem::array("phi_next", format!("{} rows", next.len()), accepted));
             }
-            let reward = reward_numbers.into_iter().map(Some).collect();
-            assemble(phi, reward, phi_next, marks, query)
+            assemble(phi, &reward_numbers, phi_next, &marks, query)
         };
         read().map_err(|problem| problem.in_file(npz.file()))
     }
@@ -226,45 +179,45 @@ impl Trajectory {
 /// unless it is terminal.
 fn assemble(
     phi: Features,
-    reward: Vec<Option<f64>>,
+    reward: &[f64],
     phi_next: Option<Features>,
-    marks: Marks,
+    marks: &[Mark],
     query: Option<Features>,
 ) -> Result<Trajectory, Problem> {
     let (d, rows) = (phi.dimension, phi.len());
-    let mut next = Features { dimension: d, numbers: Vec::new() };
-    let (mut from, mut rewards, mut ends) = (Vec::new(), Vec::new(), Vec::new());
-    for row in 0..rows {
-        let (terminal, end) = (marks.terminal[row], marks.end[row]);
+    let mut t = Transitions { d, ..Transitions::default() };
+    for (row, &mark) in marks.iter().enumerate() {
         // The numbers of the next state, which are there unless this row only ends an episode.
         let (of, at) = phi_next.as_ref().map_or((&phi, row + 1), |next| (next, row));
-        let numbers = of.numbers.get(at * d..(at + 1) * d).filter(|_| phi_next.is_some() || !end);
-        match (terminal, numbers) {
-            (true, _) => next.numbers.resize(next.numbers.len() + d, 0.0),
-            (false, Some(numbers)) => next.numbers.extend_from_slice(numbers),
-            (false, None) => {
-                if let Some(ends) = ends.last_mut() {
-                    *ends = true;
+        let is_there = phi_next.is_some() || mark != Mark::End;
+        let numbers = of.numbers.get(at * d..(at + 1) * d).filter(|_| is_there);
+        match (mark, numbers) {
+            (Mark::Terminal, _) => t.phi_next.resize(t.phi_next.len() + d, 0.0),
+            (_, Some(numbers)) => t.phi_next.extend_from_slice(numbers),
+            (_, None) => {
+                if let Some(mark @ Mark::Continues) = t.marks.last_mut() {
+                    *mark = Mark::End;
                 }
                 continue;
             }
         }
-        from.push(row);
+        t.from.push(row);
         // Every reward that belongs to a transition is there: the readers saw to it.
-        rewards.extend(reward[row]);
-        ends.push(terminal || end || row + 1 == rows);
+        t.reward.extend(reward.get(row));
+        let is_last = row + 1 == rows && mark == Mark::Continues;
+        t.marks.push(if is_last { Mark::End } else { mark });
     }
-    if from.is_empty() {
+    if t.from.is_empty() {
         let reason =
             format!("missing in a file of {rows} rows, each of which only ends an episode");
         let accepted = "a row that another follows, or the columns (arrays) of next features";
         return Err(Problem::entry("phi_next", reason, accepted));
     }
-    let has_terminal = marks.terminal.contains(&true);
-    Ok(Trajectory { phi, from, reward: rewards, phi_next: next, ends, has_terminal, query })
+    t.phi = phi.numbers;
+    Ok(Trajectory { transitions: t, query })
 }
 
-/// The rows that an optional array of marks names.
+/// Returns the rows that an optional array of marks names.
 fn marked(name: &str, array: Option<Array>, rows: usize) -> Result<Vec<bool>, Problem> {
     let Some(array) = array else { return Ok(vec![false; rows]) };
     let numbers = array.to_f64();
@@ -278,7 +231,7 @@ fn marked(name: &str, array: Option<Array>, rows: usize) -> Result<Vec<bool>, Pr
     Ok(numbers.into_iter().map(|x| x == 1.0).collect())
 }
 
-/// A finite (rows, d) array with at least one row.
+/// Returns a finite (rows, d) array with at least one row.
 fn features(name: &str, array: &Array) -> Result<Features, Problem> {
     let dimension = match *array.shape {
         [rows, d] if rows > 0 && (1..=MAX_DIMENSION).contains(&d) => d,
@@ -300,6 +253,16 @@ fn is_npz(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npz"))
 }
 
-fn read_file(file: &Path) -> Result<Vec<u8>, FormatError> {
-    files::read(file, MAX_CSV_BYTES).map_err(|e| Problem::Io(e).in_file(file))
+/// Opens a CSV file, which is read into memory.
+fn csv(file: &Path) -> Result<Box<dyn Read + Send>, FormatError> {
+    let open = || {
+        let source = files::open(file)?;
+        let bytes = source.metadata()?.len();
+        if bytes > TABLE {
+            let what = "the table".to_owned();
+            return Err(Problem::TooLarge { what, bytes, limit: TABLE });
+        }
+        Ok(Box::new(source) as Box<dyn Read + Send>)
+    };
+    open().map_err(|problem: Problem| problem.in_file(file))
 }

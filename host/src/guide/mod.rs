@@ -1,19 +1,26 @@
-//! The guide: one page for each thing that people want to do with this project, or know of it.
+//! The guide: one page for each thing that people want to do with this project, or to know about it.
 //!
-//! | page | |
+//! | to use it | |
 //! |---|---|
-//! | [`run_directory`] | what a run leaves behind, file by file, and who reads it |
+//! | [`commands`] | the commands, their exit codes, and what an error looks like |
+//! | [`signals`] | predicting signals, and judging the predictions |
+//! | [`universal`] | the one model for every dimension, length and unit: how good it is, and what made it so |
+//! | [`run_directory`] | the files that a run leaves behind, and who reads them |
 //! | [`sweep`] | many recipes, on one machine or a thousand |
-//! | [`engines`] | a sweep on GNU parallel, Slurm, Ray, submitit, Snakemake: recipes that are tested |
-//! | [`errors`] | exit codes, and what an error looks like |
-//! | [`findings`] | what this project found about the paper, each with the command that shows it |
-//! | [`same_bits`] | what "the same bits everywhere" covers, and what it does not |
-//! | [`task`] | adding a task |
-//! | [`algorithm`] | adding an algorithm |
-//! | [`figure`] | adding a figure |
-//! | [`platform`] | adding a platform |
-//! | [`board`] | adding a board |
-//! | [`testing`] | the tests that take longer: kills, fuzzing, soaks |
+//! | [`engines`] | a sweep on GNU parallel, Slurm, Ray, submitit or Snakemake |
+//!
+//! | to know about it | |
+//! |---|---|
+//! | [`findings`] | what this project found about the paper |
+//! | [`same_bits`] | what "the same bits everywhere" covers, and on which platforms it was tested |
+//! | [`speed`] | how long training takes |
+//! | [`limits`] | what is not supported, and what a file may cost |
+//! | [`testing`] | how all of this is tested |
+//!
+//! | to add to it | |
+//! |---|---|
+//! | [`task`], [`algorithm`], [`figure`] | a task, an algorithm that a transformer executes, a figure |
+//! | [`platform`], [`board`] | a platform of the digest table, a board of the firmware |
 
 macro_rules! pages {
     ($($page:ident)*) => {$(
@@ -22,4 +29,8 @@ macro_rules! pages {
     )*};
 }
 
-pages!(run_directory sweep engines errors findings same_bits task algorithm figure platform board testing);
+pages!(
+    commands signals universal run_directory sweep engines
+    findings same_bits speed limits testing
+    task algorithm figure platform board
+);

@@ -3,7 +3,7 @@
 use crate::program::quoted;
 use serde_json::{Map, Value};
 
-/// The options of a run that differ from the defaults: name and value, none if it is a switch.
+/// Returns the options of a run that differ from the defaults: name and value, none if it is a switch.
 pub(super) fn changes(
     root: &clap::Command,
     command: &str,
@@ -42,7 +42,7 @@ pub(super) fn changes(
     changes
 }
 
-/// The command line of a run, after `ictd`.
+/// Returns the command line of a run, after `ictd`.
 pub fn repeats(
     root: &clap::Command,
     command: &str,
@@ -51,7 +51,7 @@ pub fn repeats(
 ) -> String {
     let changes = changes(root, command, config);
     let hidden = root.find_subcommand(command).is_some_and(|c| c.is_hide_set());
-    // What has no command of its own is repeated by `reproduce`, at a scale.
+    // An experiment without a command of its own is repeated by `reproduce`, at a scale.
     let scale = |key: &String| ["seeds", "mrps"].contains(&key.as_str());
     let scaled = changes.is_empty() || config.keys().all(scale);
     let mut words = Vec::new();

@@ -1,4 +1,4 @@
-//! What a page shows.
+//! The content of a page.
 
 use super::find::{Damaged, find};
 use super::run::Run;
@@ -7,7 +7,7 @@ use crate::error::{Doing, Error};
 use crate::experiments::Catalogue;
 use std::path::Path;
 
-/// What the page shows.
+/// The content of the page.
 pub struct Content {
     /// In the paper's order.
     pub runs: Vec<Run>,
@@ -35,7 +35,7 @@ impl Content {
         Ok(Content { runs, left_out, digests, story })
     }
 
-    /// The runs, and those that are left out.
+    /// Returns the runs, and those that are left out.
     fn runs(directory: &Path, damaged: Damaged, catalogue: &Catalogue) -> Result<Found, Error> {
         let (mut runs, mut left_out) = (Vec::new(), Vec::new());
         for files in find(directory, damaged, catalogue)? {
@@ -58,7 +58,7 @@ impl Content {
         Ok((runs, left_out))
     }
 
-    /// The files that are not as their run wrote them.
+    /// Returns the files that are not as their run wrote them.
     pub fn changed(&self) -> impl Iterator<Item = String> {
         self.runs.iter().flat_map(|run| {
             let changed = run.made.iter().flat_map(|made| &made.changed);

@@ -1,16 +1,15 @@
 //! The page around its runs.
 
 use super::content::Content;
+use super::html::{table, tag, text};
 use super::run::Run;
 use super::section::{command, section};
-use super::table::table;
 use super::verdict::{VERDICTS, badge, claims, class};
 use crate::digests;
 use crate::program;
 use crate::run::report::Verdict;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 const STYLE: &str = include_str!("../../assets/report/style.css");
 const LIVE: &str = include_str!("../../assets/report/live.html");
@@ -21,116 +20,115 @@ const SCRIPT: &str = concat!(
 );
 const MODULE: &[u8] = include_bytes!("../../assets/report/live.wasm");
 
-/// Nothing may be loaded but what the page itself holds.
+/// The page may load nothing but what it holds itself.
 const POLICY: &str = "default-src 'none'; img-src data:; font-src data:; style-src 'unsafe-inline'; \
                       script-src 'unsafe-inline' 'wasm-unsafe-eval'; base-uri 'none'; \
                       form-action 'none'";
 
+const LEAD: &str = "What the paper claims, what was measured, and a transformer to watch at work. This page is \
+                    one file and asks for nothing else: no server, no network.";
+
+const FOOTER: &str = "<footer><p>The paper: Jiuqi Wang, Ethan Blaser, Hadi Daneshmand, Shangtong Zhang, \
+     <cite>Transformers Can Learn Temporal Difference Methods for In-Context Reinforcement Learning</cite>\
+     , ICLR 2025. Set in Inter (SIL Open Font License).</p></footer>";
+
+/// Returns the whole page.
 pub(super) fn document(content: &Content) -> String {
-    let live = LIVE.replace("STORY", &format!("{:016x}", content.story));
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="color-scheme" content="light dark";
-                title { (super::TITLE) }
-                link rel="icon" href="data:,";
-                style {
-                    (font(400, figures::REGULAR)) (font(600, figures::SEMI_BOLD)) (PreEscaped(STYLE))
-                }
-            }
-            body {
-                a.skip href="#main" { "Skip to the content" }
-                (header(content))
-                main #main {
-                    (overview(content))
-                    (PreEscaped(live))
-                    @for run in &content.runs { (section(run)) }
-                    (digests(content))
-                    (commands(content))
-                }
-                (footer())
-                script { (PreEscaped(SCRIPT.replace("MODULE", &BASE64.encode(MODULE)))) }
-            }
-        }
-    };
-    // What no page may hold, and what turns around the text beside it.
+    let head = [
+        "<meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">",
+        &format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">"),
+        "<meta name=\"color-scheme\" content=\"light dark\">",
+        &tag("title", super::TITLE),
+        "<link rel=\"icon\" href=\"data:,\">",
+        &tag("style", font(400, figures::REGULAR) + &font(600, figures::SEMI_BOLD) + STYLE),
+    ];
+    let main = [
+        overview(content),
+        LIVE.replace("STORY", &format!("{:016x}", content.story)),
+        content.runs.iter().map(section).collect(),
+        digests(content),
+        commands(content),
+    ];
+    let body = [
+        "<a class=\"skip\" href=\"#main\">Skip to the content</a>",
+        &header(content),
+        &tag("main id=\"main\"", main.concat()),
+        FOOTER,
+        &tag("script", SCRIPT.replace("MODULE", &BASE64.encode(MODULE))),
+    ];
+    let page = tag("head", head.concat()) + &tag("body", body.concat());
+    // Characters that no page may hold, and those that turn around the text beside them.
     let stray = |c: char| program::is_hidden(c) && !c.is_ascii_whitespace();
-    page.into_string().replace(stray, "\u{fffd}")
+    format!("<!DOCTYPE html>{}", tag("html lang=\"en\"", page)).replace(stray, "\u{fffd}")
 }
 
-fn font(weight: u32, bytes: &[u8]) -> Markup {
-    PreEscaped(format!(
+fn font(weight: u32, bytes: &[u8]) -> String {
+    format!(
         "@font-face{{font-family:Inter;font-weight:{weight};\
          src:url(data:font/otf;base64,{}) format(\"opentype\")}}\n",
         BASE64.encode(bytes)
-    ))
+    )
 }
 
-fn header(content: &Content) -> Markup {
+fn header(content: &Content) -> String {
     let count = |verdict| content.runs.iter().map(|run| run.count(verdict)).sum::<usize>();
-    let total: usize = VERDICTS.into_iter().map(count).sum();
-    let all = format!("{total} {} in all", if total == 1 { "claim" } else { "claims" });
-    html! {
-        header {
-            p.kicker { "ictd " (env!("CARGO_PKG_VERSION")) " · report" }
-            h1 { "Transformers that run TD in their forward pass" }
-            p.lead {
-                "What the paper claims, what was measured, and a transformer to watch at work. This page is \
-                 one file and asks for nothing else: no server, no network."
-            }
-            ul.tiles aria-label=(all) {
-                @for verdict in VERDICTS {
-                    @let count = count(verdict);
-                    li.tile.(class(verdict)) { b { (count) } " " (claims(verdict, count)) }
-                }
-            }
-        }
-    }
+    let total: usize = VERDICTS.iter().map(|row| count(row.0)).sum();
+    let tile = |(verdict, class, _): &(Verdict, &str, _)| {
+        let count = count(*verdict);
+        let said = format!("{} {}", tag("b", count), claims(*verdict, count));
+        tag(&format!("li class=\"tile {class}\""), said)
+    };
+    let claims = if total == 1 { "claim" } else { "claims" };
+    let tiles = format!("ul class=\"tiles\" aria-label=\"{total} {claims} in all\"");
+    let version = env!("CARGO_PKG_VERSION");
+    let parts = [
+        tag("p class=\"kicker\"", format!("ictd {version} · report")),
+        tag("h1", "Transformers that run TD in their forward pass"),
+        tag("p class=\"lead\"", LEAD),
+        tag(&tiles, VERDICTS.iter().map(tile).collect::<String>()),
+    ];
+    tag("header", parts.concat())
 }
 
-/// The contents, with each experiment's verdicts.
-fn overview(content: &Content) -> Markup {
-    html! {
-        nav aria-labelledby="contents" {
-            h2 #contents { "Contents" }
-            ol {
-                li { a href="#live" { "Watch it learn in context" } }
-                li { a href="#signals" { "Watch it predict a signal" } }
-                @for run in &content.runs { (entry(run)) }
-                li { a href="#digests" { "The same bits everywhere" } }
-                li { a href="#commands" { "How to repeat it" } }
-            }
-            @for (name, reason) in &content.left_out {
-                p.note { "Left out: " (name) ": " (reason) }
-            }
-        }
-    }
+/// Returns the contents, with each experiment's verdicts.
+fn overview(content: &Content) -> String {
+    let link = |to: &str, words: &str| tag("li", tag(&format!("a href=\"#{to}\""), words));
+    let entries = [
+        link("live", "Watch it learn in context"),
+        link("signals", "Watch it predict a signal"),
+        content.runs.iter().map(entry).collect(),
+        link("digests", "The same bits everywhere"),
+        link("commands", "How to repeat it"),
+    ];
+    let left_out = content.left_out.iter().map(|(name, reason)| {
+        tag("p class=\"note\"", format!("Left out: {}: {}", text(name), text(reason)))
+    });
+    let list = tag("h2 id=\"contents\"", "Contents") + &tag("ol", entries.concat());
+    tag("nav aria-labelledby=\"contents\"", list + &left_out.collect::<String>())
 }
 
-fn entry(run: &Run) -> Markup {
-    let counts: Vec<String> = VERDICTS
-        .into_iter()
-        .map(|verdict| (verdict, run.count(verdict)))
+fn entry(run: &Run) -> String {
+    let counts = VERDICTS.iter().map(|row| (row.0, run.count(row.0)));
+    let counts: Vec<String> = counts
         .filter(|(_, count)| *count > 0)
         .map(|(verdict, count)| format!("{count} {}", claims(verdict, count)))
         .collect();
     let words = if counts.is_empty() { "no claims".into() } else { counts.join(", ") };
-    html! {
-        li {
-            a href={ "#" (run.anchor()) } { (run.title()) }
-            " "
-            span.dots role="img" aria-label=(words) {
-                @for claim in &run.claims { i.dot.(class(claim.verdict)) {} }
-            }
-        }
-    }
+    let dot = |verdict| tag(&format!("i class=\"dot {}\"", class(verdict)), "");
+    let dots: String = run.claims.iter().map(|claim| dot(claim.verdict)).collect();
+    let link = tag(&format!("a href=\"#{}\"", run.anchor()), text(run.title()));
+    let dots = tag(&format!("span class=\"dots\" role=\"img\" aria-label=\"{words}\""), dots);
+    tag("li", format!("{link} {dots}"))
 }
 
-fn digests(content: &Content) -> Markup {
+/// Returns a section with a heading, a paragraph of markup, and what follows.
+fn titled(id: &str, title: &str, paragraph: String, rest: String) -> String {
+    let heading = tag(&format!("h2 id=\"{id}-title\""), title);
+    let open = format!("section id=\"{id}\" aria-labelledby=\"{id}-title\"");
+    tag(&open, heading + &tag("p", paragraph) + &rest)
+}
+
+fn digests(content: &Content) -> String {
     let row = |row: &digests::Row| -> Vec<String> {
         let equal = if row.equal { "equal" } else { "NOT EQUAL" };
         [row.kernel, &row.digest, row.expected, equal, row.about].map(str::to_owned).into()
@@ -141,52 +139,29 @@ fn digests(content: &Content) -> Markup {
         true => "every bit of every result was what it is on every other platform",
         false => "this machine computes something else",
     };
+    let paragraph = format!(
+        "The core promises the same result, bit for bit, on every machine. Each kernel is a part of \
+         its work on fixed seeds; all its results go into one digest. On this machine ({} {}): {says}. {}",
+        std::env::consts::ARCH,
+        std::env::consts::OS,
+        badge(Verdict::of(equal), None)
+    );
     let head = ["kernel", "this machine", "every platform", "verdict", "what it runs"];
-    html! {
-        section #digests aria-labelledby="digests-title" {
-            h2 #digests-title { "The same bits everywhere" }
-            p {
-                "The core promises the same result, bit for bit, on every machine. Each kernel is a part of \
-                 its work on fixed seeds; all its results go into one digest. On this machine ("
-                (std::env::consts::ARCH) " " (std::env::consts::OS) "): " (says) ". "
-                (badge(Verdict::of(equal)))
-            }
-            (table("Digests of the core's kernels", &head, &rows))
-            (command("digest"))
-        }
-    }
+    let rest = table("Digests of the core's kernels", &head, &rows) + &command("digest");
+    titled("digests", "The same bits everywhere", paragraph, rest)
 }
 
-fn commands(content: &Content) -> Markup {
+fn commands(content: &Content) -> String {
     let row = |run: &Run| {
         let command = program::call(&run.repeats);
         vec![run.title().to_owned(), command, run.records.join(", ")]
     };
     let rows: Vec<_> = content.runs.iter().map(row).collect();
-    html! {
-        section #commands aria-labelledby="commands-title" {
-            h2 #commands-title { "How to repeat it" }
-            p {
-                "Equal seeds give equal bits. Each command writes its figures, and the records that they are \
-                 drawn from, into a directory of its name; "
-                code { (program::call("report DIR")) }
-                " makes this page of them again."
-            }
-            (table("Commands", &["what", "command", "records"], &rows))
-        }
-    }
-}
-
-fn footer() -> Markup {
-    html! {
-        footer {
-            p {
-                "The paper: Jiuqi Wang, Ethan Blaser, Hadi Daneshmand, Shangtong Zhang, "
-                cite {
-                    "Transformers Can Learn Temporal Difference Methods for In-Context Reinforcement Learning"
-                }
-                ", ICLR 2025. Set in Inter (SIL Open Font License)."
-            }
-        }
-    }
+    let paragraph = format!(
+        "Equal seeds give equal bits. Each command writes its figures, and the records that they are \
+         drawn from, into a directory of its name; {} makes this page of them again.",
+        tag("code", text(program::call("report DIR")))
+    );
+    let table = table("Commands", &["what", "command", "records"], &rows);
+    titled("commands", "How to repeat it", paragraph, table)
 }

@@ -7,7 +7,7 @@ use crate::files::{self, Kind};
 use crate::run::config::command_of;
 use std::path::Path;
 
-/// What to do about a run that cannot be read.
+/// The treatment of a run that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damaged {
     /// Stop: the report was asked for.
@@ -16,9 +16,9 @@ pub enum Damaged {
     LeaveOut,
 }
 
-/// The run of a directory, or the runs in it, by name. A training run that is not finished has no
+/// Returns the run of a directory, or the runs in it, by name. A training run that is not finished has no
 /// results, and is none yet.
-/// Errors: [`Error::File`] if there is none, or the directory's own results are damaged.
+/// Errors: [`Error::File`] if no run is found, or the directory's own results are damaged.
 pub(super) fn find(
     directory: &Path,
     damaged: Damaged,
@@ -55,7 +55,7 @@ pub(super) fn find(
     Ok(runs)
 }
 
-/// A run of an experiment without results: its other files are there.
+/// Returns a run of an experiment without results: its other files are there.
 fn is_damaged(path: &Path, catalogue: &Catalogue) -> bool {
     command_of(path).is_ok_and(|command| place(&command, catalogue).is_some())
 }

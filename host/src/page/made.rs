@@ -1,4 +1,4 @@
-//! With what a run was made, from its `run.json`.
+//! The versions and the platform that made a run, from its `run.json`.
 
 use crate::error::Error;
 use crate::files::{self, Kind};
@@ -32,7 +32,7 @@ struct Digests {
     files: BTreeMap<String, String>,
 }
 
-/// With what a run was made, and whether its files are still those that it wrote.
+/// The versions and the platform that made a run, and whether its files are still those that it wrote.
 #[derive(Clone, Debug)]
 pub struct Made {
     /// In words.
@@ -42,7 +42,7 @@ pub struct Made {
 }
 
 impl Made {
-    /// From the run's run.json; none in a directory without one.
+    /// Reads the run's run.json; none in a directory without one.
     /// Errors: [`Error::File`] for a damaged one.
     pub fn read(directory: &Path) -> Result<Option<Self>, Error> {
         if files::kind(&directory.join(info::FILE_NAME)) == Kind::Nothing {

@@ -8,12 +8,11 @@ pub mod command_line;
 mod content;
 mod document;
 mod find;
+pub mod html;
 mod made;
 pub mod numbers;
 mod run;
 pub mod section;
-pub mod table;
-mod text;
 mod verdict;
 
 pub use content::Content;
@@ -26,6 +25,7 @@ use crate::experiments::Catalogue;
 use crate::files::{self, Kind};
 use crate::run::records::write_atomic;
 use crate::run::report::Report;
+use crate::run::session::start_threads;
 use std::path::{Path, PathBuf};
 
 /// The file's name.
@@ -49,6 +49,7 @@ pub fn write(
     damaged: Damaged,
     catalogue: &Catalogue,
 ) -> Result<(PathBuf, Content), Error> {
+    start_threads()?;
     let content = Content::read(directory, damaged, catalogue)?;
     let html = document::document(&content);
     let path = directory.join(NAME);

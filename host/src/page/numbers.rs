@@ -1,22 +1,17 @@
 //! A run's results as tables: whatever they are, numbers of seeds with their spread.
 
-use super::table::table;
-use super::text::{label, short, text};
+use super::html::{self, table, tag};
 use crate::experiments::statistics::{mean_and_stderr, quartiles};
-use maud::{Markup, html};
 use serde_json::{Map, Value};
 
-/// The tables of the results, those of single seeds folded away.
-pub fn tables(results: &Map<String, Value>) -> Markup {
-    let (mut tables, mut single, mut columns) = (Vec::new(), Vec::new(), Vec::new());
+/// Returns the tables of the results, those of single seeds folded away.
+pub fn tables(results: &Map<String, Value>) -> String {
+    let (mut tables, mut single) = (Vec::new(), Vec::new());
     for (key, value) in results {
         match value {
             Value::Array(items) if items.is_empty() => {}
             Value::Array(items) if items.iter().all(|item| item.get("seed").is_some()) => {
                 tables.push(of_seeds(key, items));
-            }
-            Value::Array(items) if items.iter().all(|x| x.is_number() || x.is_null()) => {
-                columns.push((key.as_str(), items.as_slice()));
             }
             Value::Object(object) if object.values().all(Value::is_object) => {
                 tables.push(of_objects(key, object));
@@ -30,11 +25,11 @@ pub fn tables(results: &Map<String, Value>) -> Markup {
             _ => {}
         }
     }
-    html! {
-        @for one in &tables { (one) }
-        (of_columns(&columns))
-        @if !single.is_empty() { (table("Results", &["result", "value"], &single)) }
+    let mut out = tables.concat();
+    if !single.is_empty() {
+        out += &table("Results", &["result", "value"], &single);
     }
+    out
 }
 
 fn is_scalar(value: &Value) -> bool {
@@ -42,7 +37,7 @@ fn is_scalar(value: &Value) -> bool {
 }
 
 /// Each metric over seeds, and a folded table of each seed.
-fn of_seeds(key: &str, seeds: &[Value]) -> Markup {
+fn of_seeds(key: &str, seeds: &[Value]) -> String {
     let rows: Vec<_> = seeds.iter().filter_map(Value::as_object).map(entries).collect();
     let first = rows.first().map(Vec::as_slice).unwrap_or_default();
     let spread: Vec<_> = first
@@ -60,16 +55,12 @@ fn of_seeds(key: &str, seeds: &[Value]) -> Markup {
     let body: Vec<Vec<_>> =
         rows.iter().map(|row| row.iter().map(|entry| entry.text.clone()).collect()).collect();
     let caption = format!("{what}{} seeds, at the end of training", seeds.len());
-    html! {
-        (table(&caption, &metrics, &spread))
-        details {
-            summary { (what) "each of the " (seeds.len()) " seeds" }
-            (table(&format!("{what}each seed"), &head, &body))
-        }
-    }
+    let summary = format!("{}each of the {} seeds", html::text(&what), seeds.len());
+    let each = table(&format!("{what}each seed"), &head, &body);
+    table(&caption, &metrics, &spread) + &tag("details", tag("summary", summary) + &each)
 }
 
-/// A metric's name, median, quartiles, range, and mean with its standard error.
+/// Returns a metric's name, median, quartiles, range, and mean with its standard error.
 fn spread(name: &str, values: Vec<f64>) -> Vec<String> {
     let (mean, stderr) = mean_and_stderr(values.iter().copied());
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -92,7 +83,7 @@ struct Entry {
     number: f64,
 }
 
-/// The results of a seed; a list becomes one entry per layer.
+/// Returns the results of a seed; a list becomes one entry per layer.
 fn entries(seed: &Map<String, Value>) -> Vec<Entry> {
     let entry = |name: String, value: &Value| Entry {
         name,
@@ -115,8 +106,8 @@ fn entries(seed: &Map<String, Value>) -> Vec<Entry> {
     out
 }
 
-/// An object of objects: a row for each, a column for each number in them.
-fn of_objects(key: &str, object: &Map<String, Value>) -> Markup {
+/// Returns an object of objects: a row for each, a column for each number in them.
+fn of_objects(key: &str, object: &Map<String, Value>) -> String {
     let mut columns: Vec<&String> = Vec::new();
     for (name, value) in object.values().filter_map(Value::as_object).flatten() {
         if is_scalar(value) && !columns.contains(&name) {
@@ -130,50 +121,49 @@ fn of_objects(key: &str, object: &Map<String, Value>) -> Markup {
     let rows: Vec<_> = object.iter().map(row).collect();
     let head: Vec<_> =
         std::iter::once("of".to_owned()).chain(columns.iter().map(|c| label(c))).collect();
-    html! { @if !columns.is_empty() { (table(&label(key), &head, &rows)) } }
+    if columns.is_empty() { String::new() } else { table(&label(key), &head, &rows) }
 }
 
-/// Lists of equal length side by side; a mean with its standard error in one column.
-fn of_columns(columns: &[(&str, &[Value])]) -> Markup {
-    let mut lengths: Vec<usize> = Vec::new();
-    for (_, items) in columns {
-        if !lengths.contains(&items.len()) {
-            lengths.push(items.len());
-        }
+/// Returns a value of the results in words; a list or an object is a dash.
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Bool(true) => "yes".into(),
+        Value::Bool(false) => "no".into(),
+        Value::Number(n) if n.is_f64() => short(n.as_f64().unwrap_or(f64::NAN)),
+        Value::Number(n) => n.to_string(),
+        _ => "–".into(),
     }
-    let of_length = |length: usize| -> Vec<_> {
-        columns.iter().copied().filter(|(_, items)| items.len() == length).collect()
+}
+
+/// Returns a number with four significant digits.
+fn short(x: f64) -> String {
+    let size = x.abs();
+    let text = if !x.is_finite() {
+        "–".into()
+    } else if size == 0.0 {
+        "0".into()
+    } else if (1e-3..1e4).contains(&size) {
+        let digits = libm::log10(size).floor() as i32;
+        format!("{x:.*}", (3 - digits).clamp(0, 6) as usize)
+    } else {
+        format!("{x:.2e}")
     };
-    html! {
-        @for length in lengths {
-            @let measured = of_one_length(&of_length(length));
-            @if length > 12 {
-                details { summary { (length) " rows of numbers" } (measured) }
-            } @else {
-                (measured)
-            }
-        }
-    }
+    text.replace('-', "−")
 }
 
-fn of_one_length(columns: &[(&str, &[Value])]) -> Markup {
-    let named = |name: String| columns.iter().find(|(other, _)| *other == name).map(|(_, x)| *x);
-    let errors_of = |key: &str| named(format!("{}_stderr", key.strip_suffix("_mean")?));
-    let mean_of = |key: &str| named(format!("{}_mean", key.strip_suffix("_stderr")?));
-    let (mut head, mut rows) = (Vec::new(), Vec::<Vec<String>>::new());
-    for (key, items) in columns.iter().filter(|(key, _)| mean_of(key).is_none()) {
-        let errors = errors_of(key);
-        head.push(match errors {
-            Some(_) => format!("{} ± standard error", label(key)),
-            None => label(key),
-        });
-        rows.resize(items.len(), Vec::new());
-        for (i, row) in rows.iter_mut().enumerate() {
-            row.push(match errors {
-                Some(errors) => format!("{} ± {}", text(&items[i]), text(&errors[i])),
-                None => text(&items[i]),
-            });
-        }
+/// Returns the words for a name in the results.
+fn label(key: &str) -> String {
+    match key {
+        "p_bottom_right" => "P[−1, −1]".into(),
+        "p_avg_abs_others" => "mean |other entries of P|".into(),
+        "q_trace_upper_left" => "tr Q[:d, :d]".into(),
+        "q_trace_upper_right" => "tr Q[:d, d:2d]".into(),
+        "q_avg_abs_others" => "mean |other entries of Q|".into(),
+        "vd" | "iws" | "ss" | "msve" => key.to_uppercase(),
+        "msve_mean" => "MSVE".into(),
+        "td0" => "TD(0)".into(),
+        "td_lambda" => "TD(λ)".into(),
+        other => other.strip_suffix("_mean").unwrap_or(other).replace('_', " "),
     }
-    table("Measured", &head, &rows)
 }

@@ -1,10 +1,11 @@
-//! What a page shows of one run, read from its directory.
+//! One run on a page, read from its directory.
 
 use super::command_line::{changes, repeats};
 use super::made::Made;
 use crate::error::Error;
 use crate::experiments::Catalogue;
 use crate::files;
+use crate::files::limits::NAMES;
 use crate::run::records::Records;
 use crate::run::report::{Claim, Verdict};
 use figures::Pictures;
@@ -32,7 +33,7 @@ pub struct Run {
     pub figure: Option<String>,
     /// The command line that repeats it, after `ictd`.
     pub repeats: String,
-    /// With what it was made, if it says so.
+    /// The versions and the platform that made it, if it says so.
     pub made: Option<Made>,
     /// Options that differ from the defaults.
     pub changes: Vec<(String, Option<String>)>,
@@ -40,7 +41,7 @@ pub struct Run {
     pub claims: Vec<Claim>,
     /// The other results.
     pub numbers: Map<String, Value>,
-    /// What it shows, drawn again.
+    /// Its figures, drawn again.
     pub pictures: Pictures,
     /// The files of the records.
     pub records: Vec<String>,
@@ -64,7 +65,7 @@ pub(super) struct Results {
 
 pub(super) const RESULTS: &str = "results.json";
 
-/// The experiment's place in the paper.
+/// Returns the experiment's place in the paper.
 pub(super) fn place(command: &str, catalogue: &Catalogue) -> Option<usize> {
     catalogue.experiments.iter().position(|e| e.id == command)
 }
@@ -78,28 +79,25 @@ pub(super) fn results(directory: &Path) -> Result<Results, Error> {
     let results: Results =
         serde_json::from_slice(&records.get(RESULTS)?).map_err(|e| refuse(e.to_string()))?;
     if !(has_few_names(&results.numbers, 0) && has_few_names(&results.config, 0)) {
-        return Err(refuse(format!("more than {MOST_NAMES} names or numbers side by side")));
+        return Err(refuse(format!("more than {NAMES} names or numbers side by side")));
     }
     Ok(results)
 }
 
-/// The most columns of a table, which may have as many rows.
-const MOST_NAMES: usize = 1000;
-
-/// What is shown of results grows with the square of how many names stand side by side in them. Lists at the
-/// top are rows.
+/// Returns true if few names stand side by side in the results: their table grows with the square of that number.
+/// Lists at the top are rows.
 fn has_few_names(object: &Map<String, Value>, depth: usize) -> bool {
     fn of_value(value: &Value, depth: usize) -> bool {
         match value {
             Value::Object(object) => has_few_names(object, depth + 1),
             Value::Array(items) => {
-                (depth == 0 || items.len() <= MOST_NAMES)
+                (depth == 0 || items.len() <= NAMES)
                     && items.iter().all(|item| of_value(item, depth + 1))
             }
             _ => true,
         }
     }
-    object.len() <= MOST_NAMES && object.values().all(|value| of_value(value, depth))
+    object.len() <= NAMES && object.values().all(|value| of_value(value, depth))
 }
 
 impl Run {
@@ -135,22 +133,22 @@ impl Run {
         })
     }
 
-    /// The paper's order, then by name.
+    /// Returns the paper's order, then by name.
     pub fn order(&self, catalogue: &Catalogue) -> (usize, String) {
         (place(&self.command, catalogue).unwrap_or(usize::MAX), self.name.clone())
     }
 
-    /// The heading.
+    /// Returns the heading.
     pub fn title(&self) -> &str {
         self.figure.as_deref().unwrap_or(&self.name)
     }
 
-    /// The id of its section.
+    /// Returns the id of its section.
     pub fn anchor(&self) -> String {
         anchor(&format!("run-{}", self.name))
     }
 
-    /// How many claims have a verdict.
+    /// Returns how many claims have a verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.claims.iter().filter(|c| c.verdict == verdict).count()
     }
@@ -161,7 +159,7 @@ fn file_names(path: &Path) -> Result<Vec<String>, Error> {
     Ok(entries.into_iter().filter_map(|(name, _)| name.into_string().ok()).collect())
 }
 
-/// A name as an id.
+/// Returns a name as an id.
 pub(super) fn anchor(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
 }

@@ -1,90 +1,83 @@
 //! A run on the page: its claims, pictures and numbers.
 
+use super::html::{tag, text};
 use super::numbers;
 use super::run::{Run, anchor};
-use super::verdict::{badge, class, worded_badge};
+use super::verdict::{badge, class};
 use crate::program;
 use crate::run::report::Claim;
 use figures::{Figure, Panel, Picture};
-use maud::{Markup, PreEscaped, html};
 use serde_json::json;
 
-pub(super) fn section(run: &Run) -> Markup {
+/// Returns the section of a run.
+pub(super) fn section(run: &Run) -> String {
     let id = run.anchor();
-    let title = format!("{id}-title");
-    let changes: Vec<String> = run
-        .changes
-        .iter()
-        .map(|(key, value)| value.as_ref().map_or(key.clone(), |value| format!("{key} {value}")))
-        .collect();
-    let changed = run.made.as_ref().map_or(&[][..], |made| &made.changed);
-    let tables = numbers::tables(&run.numbers);
-    html! {
-        section id=(id) aria-labelledby=(title) {
-            h2 id=(title) { (run.title()) }
-            // A run at a smaller scale than the paper's must not pass for one at the paper's.
-            @if !changes.is_empty() {
-                p.scale { "Other than the defaults: " (changes.join(", ")) "." }
-            }
-            @if !changed.is_empty() {
-                p.note { "Not as the run wrote it: " (changed.join(", ")) "." }
-            }
-            @if !run.claims.is_empty() {
-                ul.claims { @for one in &run.claims { (claim(one)) } }
-            }
-            @for (name, one) in &run.pictures {
-                (picture(one, &anchor(&format!("{}-{name}", run.name))))
-            }
-            @if !tables.0.is_empty() {
-                details.numbers { summary { "The numbers" } (tables) }
-            }
-            (command(&run.repeats))
-            @if let Some(made) = &run.made { p.scale { "Made by " (made.by) "." } }
-        }
-    }
-}
-
-fn claim(claim: &Claim) -> Markup {
-    html! {
-        li.claim.(class(claim.verdict)) {
-            div.claim-head {
-                h3 { (claim.claim) }
-                @if claim.is_refuted() {
-                    (worded_badge(claim.verdict, "does not hold (as known)"))
-                } @else {
-                    (badge(claim.verdict))
-                }
-            }
-            dl {
-                div { dt { "paper" } dd { (claim.paper) } }
-                div { dt { "measured" } dd { (claim.measured) } }
-            }
-        }
-    }
-}
-
-/// A figure, or the last of a moving picture, whose other frames the page's script shows in its place.
-fn picture(picture: &Picture, id: &str) -> Markup {
-    let (figure, frames) = match picture {
-        Picture::Still(figure) => (Some(figure), None),
-        Picture::Moving(frames) => (frames.last(), Some(cells(frames))),
+    let change = |(key, value): &(String, Option<String>)| match value {
+        Some(value) => format!("{key} {value}"),
+        None => key.clone(),
     };
-    let Some(figure) = figure else { return Markup::default() };
+    let changes: Vec<String> = run.changes.iter().map(change).collect();
+    let mut out = tag(&format!("h2 id=\"{id}-title\""), text(run.title()));
+    // A run at a smaller scale than the paper's must not pass for one at the paper's.
+    if !changes.is_empty() {
+        let changes = text(changes.join(", "));
+        out += &tag("p class=\"scale\"", format!("Other than the defaults: {changes}."));
+    }
+    if let Some(made) = run.made.as_ref().filter(|made| !made.changed.is_empty()) {
+        let changed = text(made.changed.join(", "));
+        out += &tag("p class=\"note\"", format!("Not as the run wrote it: {changed}."));
+    }
+    if !run.claims.is_empty() {
+        out += &tag("ul class=\"claims\"", run.claims.iter().map(claim).collect::<String>());
+    }
+    for (name, one) in &run.pictures {
+        out += &picture(one, &anchor(&format!("{}-{name}", run.name)));
+    }
+    let tables = numbers::tables(&run.numbers);
+    if !tables.is_empty() {
+        let content = tag("summary", "The numbers") + &tables;
+        out += &tag("details class=\"numbers\"", content);
+    }
+    out += &command(&run.repeats);
+    if let Some(made) = &run.made {
+        out += &tag("p class=\"scale\"", format!("Made by {}.", text(&made.by)));
+    }
+    tag(&format!("section id=\"{id}\" aria-labelledby=\"{id}-title\""), out)
+}
+
+fn claim(claim: &Claim) -> String {
+    let words = claim.is_refuted().then_some("does not hold (as known)");
+    let head = tag("h3", text(&claim.claim)) + &badge(claim.verdict, words);
+    let row = |name: &str, said: &str| tag("div", tag("dt", name) + &tag("dd", text(said)));
+    let rows = row("paper", &claim.paper) + &row("measured", &claim.measured);
+    let content = tag("div class=\"claim-head\"", head) + &tag("dl", rows);
+    tag(&format!("li class=\"claim {}\"", class(claim.verdict)), content)
+}
+
+/// Returns a figure, or the last frame of a moving picture, whose other frames the page's script shows in its place.
+fn picture(picture: &Picture, id: &str) -> String {
+    let (figure, moving, frames, caption) = match picture {
+        Picture::Still(figure) => (Some(figure), "", String::new(), String::new()),
+        Picture::Moving(frames) => (
+            frames.last(),
+            " moving",
+            format!(" data-frames=\"{}\"", text(cells(frames))),
+            tag("figcaption", "P and Q, as colours, while they train."),
+        ),
+    };
+    let Some(figure) = figure else { return String::new() };
     let natural = figure.width();
     // Small screens scroll a wide figure rather than shrink its text to nothing.
     let least = (0.78 * natural).min(1000.0).round();
-    html! {
-        figure.plot.moving[frames.is_some()] data-frames=[&frames]
-            style={ "--natural:" (natural) "px;--least:" (least) "px" } {
-            div.scroll role="region" tabindex="0" aria-label=(figure.title) {
-                div { (PreEscaped(figure.to_element(id))) }
-            }
-            @if frames.is_some() { figcaption { "P and Q, as colours, while they train." } }
-        }
-    }
+    let style = format!("--natural:{natural}px;--least:{least}px");
+    let label = text(&figure.title);
+    let scroll =
+        format!("div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{label}\"");
+    let content = tag(&scroll, tag("div", figure.to_element(id))) + &caption;
+    tag(&format!("figure class=\"plot{moving}\"{frames} style=\"{style}\""), content)
 }
 
-/// Each frame's title and the cells of its matrices, in hundredths and in the order in which they are drawn.
+/// Returns each frame's title and the cells of its matrices, in hundredths and in the order in which they are drawn.
 pub fn cells(frames: &[Figure]) -> String {
     let hundredths = |x: f64| x.is_finite().then(|| (100.0 * x).round() as i64);
     let frame = |figure: &Figure| {
@@ -98,7 +91,7 @@ pub fn cells(frames: &[Figure]) -> String {
     json!(frames.iter().map(frame).collect::<Vec<_>>()).to_string()
 }
 
-/// The command line with these arguments.
-pub(super) fn command(arguments: &str) -> Markup {
-    html! { p.command { code { (program::call(arguments)) } } }
+/// Returns the command line with these arguments.
+pub(super) fn command(arguments: &str) -> String {
+    tag("p class=\"command\"", tag("code", text(program::call(arguments))))
 }

@@ -1,41 +1,32 @@
 //! Verdicts in words and colours.
 
+use super::html::tag;
 use crate::run::report::Verdict;
-use maud::{Markup, html};
 
-pub(super) const VERDICTS: [Verdict; 3] =
-    [Verdict::Holds, Verdict::HoldsInPart, Verdict::DoesNotHold];
+/// The verdicts, each with its class in the style sheet and its words for one claim and for several.
+pub(super) const VERDICTS: [(Verdict, &str, [&str; 2]); 3] = [
+    (Verdict::Holds, "holds", ["holds", "hold"]),
+    (Verdict::HoldsInPart, "part", ["holds in part", "hold in part"]),
+    (Verdict::DoesNotHold, "fails", ["does not hold", "do not hold"]),
+];
 
-/// A verdict's class in the style sheet.
+fn row(verdict: Verdict) -> &'static (Verdict, &'static str, [&'static str; 2]) {
+    VERDICTS.iter().find(|row| row.0 == verdict).unwrap_or(&VERDICTS[2])
+}
+
+/// Returns a verdict's class in the style sheet.
 pub(super) fn class(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Holds => "holds",
-        Verdict::HoldsInPart => "part",
-        Verdict::DoesNotHold => "fails",
-    }
+    row(verdict).1
 }
 
-/// What a claim, or claims, do.
-fn words(verdict: Verdict, count: usize) -> &'static str {
-    match (verdict, count) {
-        (Verdict::Holds, 1) => "holds",
-        (Verdict::Holds, _) => "hold",
-        (Verdict::HoldsInPart, 1) => "holds in part",
-        (Verdict::HoldsInPart, _) => "hold in part",
-        (Verdict::DoesNotHold, 1) => "does not hold",
-        (Verdict::DoesNotHold, _) => "do not hold",
-    }
-}
-
-/// So many claims with a verdict; the number is the caller's.
+/// Returns "claims hold" and the like for a number of claims, which the caller prints.
 pub(super) fn claims(verdict: Verdict, count: usize) -> String {
-    format!("{} {}", if count == 1 { "claim" } else { "claims" }, words(verdict, count))
+    let [one, several] = row(verdict).2;
+    if count == 1 { format!("claim {one}") } else { format!("claims {several}") }
 }
 
-pub(super) fn badge(verdict: Verdict) -> Markup {
-    worded_badge(verdict, words(verdict, 1))
-}
-
-pub(super) fn worded_badge(verdict: Verdict, words: &str) -> Markup {
-    html! { span.badge.(class(verdict)) { (words) } }
+/// Returns the mark of a verdict, in its own words unless others are given.
+pub(super) fn badge(verdict: Verdict, words: Option<&str>) -> String {
+    let (_, class, [own, _]) = row(verdict);
+    tag(&format!("span class=\"badge {class}\""), words.unwrap_or(own))
 }

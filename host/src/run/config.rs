@@ -14,7 +14,7 @@ pub fn table(options: &impl serde::Serialize) -> Result<Table, Error> {
     Table::try_from(options).map_err(|e| Error::Usage(e.to_string()))
 }
 
-/// The text of a run's `config.toml`.
+/// Returns the text of a run's `config.toml`.
 /// Errors: as [`table`].
 pub fn to_text(command: &str, seed: u64, options: &impl serde::Serialize) -> Result<String, Error> {
     let mut table = Table::new();
@@ -35,7 +35,7 @@ fn text_of(run: &Path) -> Result<(PathBuf, String), Error> {
     Ok((path, text))
 }
 
-/// The `config.toml` of a run: its text, its first seed, and the options of a command in it.
+/// Returns the `config.toml` of a run: its text, its first seed, and the options of a command in it.
 /// Errors: [`Error::File`] if it cannot be read, is of another command, or holds options that are
 /// refused.
 pub fn read_run<T: serde::de::DeserializeOwned>(
@@ -68,8 +68,8 @@ pub fn run_of_text<T: serde::de::DeserializeOwned>(
     Ok((seed, options))
 }
 
-/// The `command` of a run's config.toml.
-/// Errors: [`Error::File`] if there is none.
+/// Returns the `command` of a run's config.toml.
+/// Errors: [`Error::File`] if the file does not exist.
 pub fn command_of(run: &Path) -> Result<String, Error> {
     let (path, text) = text_of(run)?;
     let table: Table = text.parse().map_err(|e: toml::de::Error| Error::file(&path, e))?;

@@ -8,7 +8,7 @@
 //! | `format` | 1, the version of this table |
 //! | `command` | the command of `config.toml` |
 //! | `versions` | `ictd` and `rustc`, and the optimisation level that it was compiled at |
-//! | `platform` | `target`, `instructions` (the best set of vector instructions found: baseline, avx2, avx512), `threads`, `cores` |
+//! | `platform` | `target`, `instructions` (the best set of vector instructions found: baseline, avx2), `threads`, `cores` |
 //! | `processes` | a training run: each process that worked on it (one more after each interruption); otherwise the one that made it. `started` (UTC), `seconds` and `cpu_seconds` (null if it was killed), `outcome` |
 //! | `digests.seeds` | of a training run: the digest of each seed's final parameters |
 //! | `digests.files` | the digest of each file that the run wrote, FNV-1a with 64 bits of its bytes |
@@ -21,11 +21,11 @@ use crate::error::Error;
 use crate::files;
 use crate::run::report::Claim;
 use crate::run::session::Session;
+use compute::level::Level;
 use ictd_core::digest::Digest;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
-use trainer::dispatch::Level;
 
 /// The file's name.
 pub const FILE_NAME: &str = "run.json";
@@ -45,7 +45,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// What a result says about the process.
+    /// Returns how the process ended, from its result.
     pub fn of<T>(result: &Result<T, Error>) -> Self {
         match result {
             Ok(_) => Outcome::Finished,
@@ -79,7 +79,7 @@ pub struct RunInfo {
 }
 
 impl RunInfo {
-    /// The first process on a run.
+    /// Returns the first process on a run.
     pub fn new(command: &str, session: &Session) -> Self {
         RunInfo {
             command: command.to_owned(),
@@ -144,7 +144,7 @@ impl RunInfo {
         self.verdicts.extend_from_slice(claims);
     }
 
-    /// The content of the file; without an outcome, that of a process that is at work.
+    /// Returns the content of the file; without an outcome, that of a process that is at work.
     pub fn to_text(&self, outcome: Option<&Outcome>) -> String {
         let mut processes = self.earlier.clone();
         processes.push(self.process(outcome));
@@ -179,13 +179,13 @@ impl RunInfo {
     }
 }
 
-/// A time as text; a clock that is before 1970 or after 9999 shows the end that it is beyond.
+/// Returns a time as text; a clock that is before 1970 or after 9999 shows the end that it is beyond.
 pub fn time_of_day(time: SystemTime) -> String {
     let latest = SystemTime::UNIX_EPOCH + Duration::from_secs(253_402_300_799);
     humantime::format_rfc3339_seconds(time.clamp(SystemTime::UNIX_EPOCH, latest)).to_string()
 }
 
-/// The processes in a `run.json`, the latest `PROCESSES` of them; none in what is no such file.
+/// Returns the processes in a `run.json`, the latest `PROCESSES` of them; none in what is no such file.
 pub fn processes(bytes: &[u8]) -> Vec<Value> {
     let Ok(Value::Object(mut object)) = serde_json::from_slice(bytes) else { return Vec::new() };
     let Some(Value::Array(mut list)) = object.remove("processes") else { return Vec::new() };
@@ -194,19 +194,19 @@ pub fn processes(bytes: &[u8]) -> Vec<Value> {
     list.split_off(surplus)
 }
 
-/// The file of a run; nothing if it cannot be read.
+/// Returns the file of a run; nothing if it cannot be read.
 fn content(directory: &Path) -> Vec<u8> {
     files::read_below(directory, FILE_NAME, files::TEXT).unwrap_or_default()
 }
 
-/// The digest of a file's content.
+/// Returns the digest of a file's content.
 pub fn digest(content: &[u8]) -> String {
     let mut digest = Digest::EMPTY;
     digest.bytes(content);
     digest.to_string()
 }
 
-/// The names of the files that the run in this directory says it wrote, itself among them.
+/// Returns the names of the files that the run in this directory says it wrote, itself among them.
 /// Errors: [`Error::File`] if that cannot be read; what is no such file names none.
 pub fn files(directory: &Path) -> Result<Vec<String>, Error> {
     let content = match files::read_below(directory, FILE_NAME, files::TEXT) {
@@ -219,7 +219,7 @@ pub fn files(directory: &Path) -> Result<Vec<String>, Error> {
     Ok(names.chain([FILE_NAME.to_owned()]).collect())
 }
 
-/// True if the last process on the run in this directory finished it.
+/// Returns true if the last process on the run in this directory finished it.
 pub fn is_finished(directory: &Path) -> bool {
     processes(&content(directory)).last().is_some_and(|p| p["outcome"] == "finished")
 }

@@ -77,23 +77,23 @@ pub fn release_all() {
     HELD.lock().unwrap_or_else(PoisonError::into_inner).iter().for_each(|file| release(file));
 }
 
-/// True if a lock file's content is this program's.
+/// Returns true if a lock file's content is this program's.
 pub fn is_marked(content: &[u8]) -> bool {
     content.strip_prefix(MARK.as_bytes()).is_some_and(|rest| rest.starts_with(b"\n"))
 }
 
-/// True if the process that a lock file's content names has not said that it ended.
+/// Returns true if the process that a lock file's content names has not said that it ended.
 pub fn names_a_process(content: &[u8]) -> bool {
     String::from_utf8_lossy(content).contains(" on ")
 }
 
-/// True if a process of another machine has not said that it ended.
+/// Returns true if a process of another machine has not said that it ended.
 fn is_elsewhere(content: &[u8]) -> bool {
     let text = String::from_utf8_lossy(content);
     text.trim().rsplit_once(" on ").is_some_and(|(_, host)| host != files::host())
 }
 
-/// True if a lock is held by a process of this machine, as far as is known: it may end at any moment.
+/// Returns true if a lock is held by a process of this machine, as far as is known: it may end at any moment.
 pub fn is_held_here(problem: &Problem) -> bool {
     matches!(problem, Problem::InUse { holder, .. } if !is_elsewhere(holder.as_bytes()))
 }

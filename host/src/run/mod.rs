@@ -1,4 +1,4 @@
-//! What a run is made of, whatever it computes.
+//! The parts of a run, whatever it computes.
 //!
 //! | file | part |
 //! |---|---|

@@ -12,12 +12,12 @@ pub fn interrupt() -> bool {
     INTERRUPTED.swap(true, Ordering::SeqCst)
 }
 
-/// What Ctrl-C sets.
+/// Returns the flag that Ctrl-C sets.
 pub fn flag() -> &'static AtomicBool {
     &INTERRUPTED
 }
 
-/// True after Ctrl-C.
+/// Returns true after Ctrl-C.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }
@@ -29,7 +29,7 @@ pub fn note(text: &str, silent: bool) {
     }
 }
 
-/// A bar for `len` units of work.
+/// Returns a bar for `len` units of work.
 pub fn bar(label: &str, len: u64, silent: bool) -> ProgressBar {
     // The stderr target draws nothing when stderr is not a terminal.
     let target = if silent { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };

@@ -1,4 +1,4 @@
-//! What a run writes: records that other tools read, and that every figure is drawn from.
+//! The records of a run, which other tools read, and from which every figure is drawn.
 //!
 //! A run directory holds `config.toml` (reproduces the run), `results.json` (what `--json` prints),
 //! CSV files with one row per measurement, and the figures: the same bytes for the same config on any
@@ -40,7 +40,7 @@ pub struct Stream {
     name: String,
     path: PathBuf,
     file: Staged,
-    /// What is not in the file yet.
+    /// The bytes that are not in the file yet.
     buffer: Vec<u8>,
     digest: Digest,
 }
@@ -94,7 +94,7 @@ impl Records {
         Ok(())
     }
 
-    /// The records of a finished run.
+    /// Returns the records of a finished run.
     /// Errors: [`Error::File`] if there is no such directory.
     pub fn open(directory: &Path) -> Result<Self, Error> {
         if !files::is_folder(directory) {
@@ -144,7 +144,7 @@ impl Records {
         Ok(())
     }
 
-    /// Draws pictures among the files: `NAME.svg` and `NAME.png`, or `NAME.gif`.
+    /// Draws pictures among the files, `NAME.svg` and `NAME.png`; a moving one has none.
     /// Errors: [`Error::Figure`] if one cannot be drawn.
     pub fn draw(&mut self, pictures: &Pictures) -> Result<(), Error> {
         for (name, picture) in pictures {
@@ -156,14 +156,14 @@ impl Records {
         Ok(())
     }
 
-    /// True if there is a file of that name.
+    /// Returns true if there is a file of that name.
     pub fn has(&self, name: &str) -> bool {
         let is_run = self.directory != Path::new("");
         self.files.contains_key(name)
             || (is_run && files::kind(&self.directory.join(name)) == Kind::File)
     }
 
-    /// The content of a file.
+    /// Returns the content of a file.
     /// Errors: [`Error::File`] if it cannot be read.
     pub fn get(&self, name: &str) -> Result<Vec<u8>, Error> {
         match self.files.get(name) {
@@ -175,7 +175,7 @@ impl Records {
         }
     }
 
-    /// The rows of a CSV file, at least one. No run writes a table without rows, and a figure drawn from
+    /// Returns the rows of a CSV file, at least one. No run writes a table without rows, and a figure drawn from
     /// one would be empty.
     /// Errors: [`Error::File`], naming the line and column that cannot be read; without rows, and
     /// for other columns than [`Records::put_csv`] writes.
@@ -203,12 +203,12 @@ impl Records {
         Ok(rows)
     }
 
-    /// The files in memory.
+    /// Returns the files in memory.
     pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.files.iter().map(|(name, content)| (name.as_str(), content.as_slice()))
     }
 
-    /// The digests of the files that were written piece by piece.
+    /// Returns the digests of the files that were written piece by piece.
     pub fn streamed(&self) -> impl Iterator<Item = (&str, Digest)> {
         self.streamed.iter().map(|file| (file.name.as_str(), file.digest))
     }
@@ -300,7 +300,7 @@ impl RunDirectory {
     }
 }
 
-/// The first file in a directory that is no run's, if it is not marked as one.
+/// Returns the first file in a directory that is no run's, if it is not marked as one.
 fn foreign(path: &Path) -> io::Result<Option<String>> {
     let begins = |name, is_ours: fn(&[u8]) -> bool| {
         files::read_below(path, name, files::TEXT).is_ok_and(|content| is_ours(&content))

@@ -1,14 +1,76 @@
-//! What a command found: results, claims of the paper beside measured numbers, files written.
+//! The report of a command: results, claims of the paper beside measured numbers, files written.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
 
-/// A claim of the paper and what was measured.
+/// Whose a claim is: they are counted apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Whose {
+    /// The paper's own.
+    Paper,
+    /// A claim of the paper under a setting, or by a measure, that it does not speak of.
+    Variant,
+    /// This project's own.
+    #[default]
+    Own,
+}
+
+/// Where a claim comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    whose: Whose,
+    section: &'static str,
+    quote: &'static str,
+}
+
+impl Source {
+    /// A claim of this project.
+    pub const OWN: Self = Source { whose: Whose::Own, section: "", quote: "not in the paper" };
+
+    /// Returns a claim of the paper, in its words.
+    pub const fn paper(section: &'static str, quote: &'static str) -> Self {
+        Source { whose: Whose::Paper, section, quote }
+    }
+
+    /// Returns the same claim where the paper does not make it.
+    pub const fn variant(self) -> Self {
+        Source { whose: Whose::Variant, ..self }
+    }
+}
+
+/// Whose a claim is, and what a report shows of its source.
+pub struct Said(Whose, String);
+
+impl From<Source> for Said {
+    fn from(Source { whose, section, quote }: Source) -> Self {
+        Said(
+            whose,
+            match whose {
+                Whose::Paper => format!("\"{quote}\" ({section})"),
+                Whose::Variant => format!("\"{quote}\" ({section}; here a variant)"),
+                Whose::Own => quote.into(),
+            },
+        )
+    }
+}
+
+/// A claim of this project, with the words that stand in the paper's place.
+impl From<&str> for Said {
+    fn from(words: &str) -> Self {
+        Said(Whose::Own, words.into())
+    }
+}
+
+/// A claim and what was measured.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Claim {
-    /// What is claimed, in a few words.
+    /// The claim in a few words.
     pub claim: String,
+    /// Its source.
+    #[serde(default)]
+    pub whose: Whose,
     /// The paper's words or number.
     pub paper: String,
     /// The number of this run.
@@ -35,23 +97,23 @@ pub enum Verdict {
 }
 
 impl Claim {
-    /// A claim that is expected to hold.
+    /// Returns a claim that is expected to hold.
     pub fn new(
         claim: impl Into<String>,
-        paper: &str,
+        source: impl Into<Said>,
         measured: impl Into<String>,
         verdict: Verdict,
     ) -> Self {
-        let (claim, paper, measured) = (claim.into(), paper.into(), measured.into());
-        Claim { claim, paper, measured, verdict, expected: Verdict::Holds }
+        let (Said(whose, paper), claim, measured) = (source.into(), claim.into(), measured.into());
+        Claim { claim, whose, paper, measured, verdict, expected: Verdict::Holds }
     }
 
-    /// The same claim about what is an open question: that it does not hold is an answer, not a failure.
+    /// Returns the same claim about what is an open question: that it does not hold is an answer, not a failure.
     pub fn open(self) -> Self {
         Claim { expected: Verdict::DoesNotHold, ..self }
     }
 
-    /// True for a claim that does not hold, as expected.
+    /// Returns true for a claim that does not hold, as expected.
     pub fn is_refuted(&self) -> bool {
         self.verdict == Verdict::DoesNotHold && self.expected == Verdict::DoesNotHold
     }
@@ -60,7 +122,7 @@ impl Claim {
         if self.is_refuted() { "does not hold (as known)" } else { self.verdict.words() }
     }
 
-    /// The claim as lines of at most `width` columns, as far as its words allow, the first of which begins
+    /// Returns the claim as lines of at most `width` columns, as far as its words allow, the first of which begins
     /// with the verdict in `verdict` columns.
     fn block(&self, width: usize, verdict: usize) -> String {
         let mut out = format!("{:<verdict$}  {}\n", self.words(), self.claim);
@@ -81,7 +143,7 @@ impl Verdict {
         if holds { Verdict::Holds } else { Verdict::DoesNotHold }
     }
 
-    /// The first of [`Verdict::Holds`], [`Verdict::HoldsInPart`] that is the case.
+    /// Returns the first of [`Verdict::Holds`], [`Verdict::HoldsInPart`] that is the case.
     pub fn graded(holds: bool, in_part: bool) -> Self {
         if !holds && in_part { Verdict::HoldsInPart } else { Verdict::of(holds) }
     }
@@ -99,14 +161,14 @@ impl Verdict {
     }
 }
 
-/// What one command found.
+/// The report of one command.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// All results, the content of `--json`.
     pub results: Map<String, Value>,
     /// The claims that the results support or not.
     pub claims: Vec<Claim>,
-    /// What failed beside the claims, one line each: exit code 1.
+    /// The failures beside the claims, one line each: exit code 1.
     pub failures: Vec<String>,
     /// Lines for a human, printed before the claims.
     pub text: String,
@@ -119,7 +181,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// A report of results alone.
+    /// Returns a report of results alone.
     pub fn new(command: &str) -> Self {
         let mut report = Report::default();
         report.results.insert("command".into(), json!(command));
@@ -135,18 +197,18 @@ impl Report {
         report
     }
 
-    /// Without times and paths: the same for the same config on any machine.
+    /// Returns the report without times and paths, which is the same for the same config on any machine.
     pub fn reproducible(&self) -> Self {
         Report { files: Vec::new(), seconds: None, ..self.clone() }
     }
 
-    /// False if something failed, or a claim does not hold that was expected to: exit code 1.
+    /// Returns false if something failed, or a claim does not hold that was expected to: exit code 1.
     pub fn holds(&self) -> bool {
         self.failures.is_empty()
             && self.claims.iter().all(|c| c.verdict != Verdict::DoesNotHold || c.is_refuted())
     }
 
-    /// The results with claims and files, as a JSON object.
+    /// Returns the results with claims and files, as a JSON object.
     pub fn to_value(&self) -> Value {
         let mut object = self.results.clone();
         object.extend(self.seconds.map(|s| ("seconds".into(), json!(s))));
@@ -173,7 +235,31 @@ impl Report {
         format!("\nfigures and numbers: {}\n", directory.display())
     }
 
-    /// The report for a human, on lines of at most `width` columns: the claims are a table, or a block of
+    /// Returns how many claims hold, a line each for the paper's own, variants of them and this project's own;
+    /// nothing of a single claim.
+    pub fn tallies(&self) -> String {
+        if self.claims.len() < 2 {
+            return String::new();
+        }
+        let kinds = [
+            (Whose::Paper, "the paper's own claims"),
+            (Whose::Variant, "variants of them"),
+            (Whose::Own, "this project's own"),
+        ];
+        let line = |(whose, name): (Whose, &str)| {
+            let of_kind = || self.claims.iter().filter(move |c| c.whose == whose);
+            let count = |verdict| of_kind().filter(move |c| c.verdict == verdict).count();
+            let known = of_kind().filter(|c| c.is_refuted()).count();
+            let [holds, part, not] =
+                [Verdict::Holds, Verdict::HoldsInPart, Verdict::DoesNotHold].map(count);
+            let line =
+                format!("{name}: {holds} hold, {part} in part, {not} do not ({known} as known)\n");
+            if of_kind().next().is_some() { line } else { String::new() }
+        };
+        format!("\n{}", kinds.map(line).concat())
+    }
+
+    /// Returns the report for a human, on lines of at most `width` columns: the claims are a table, or a block of
     /// lines for each where that is too wide.
     pub fn to_text(&self, width: usize) -> String {
         let mut out = self.text.clone();
@@ -194,6 +280,7 @@ impl Report {
                 let blocks: Vec<_> = self.claims.iter().map(|c| c.block(width, verdict)).collect();
                 out.push_str(&blocks.join("\n"));
             }
+            out.push_str(&self.tallies());
             out.push_str(&self.place());
         }
         out.push_str(&self.closing);
@@ -201,14 +288,14 @@ impl Report {
     }
 }
 
-/// The columns of the terminal on stdout, 100 elsewhere.
+/// Returns the columns of the terminal on stdout, 100 elsewhere.
 pub fn terminal_width() -> usize {
     let size = console::Term::stdout().size_checked();
     // Fewer leave no room for words.
     size.map_or(100, |(_, columns)| usize::from(columns)).max(40)
 }
 
-/// The words of a text on lines of at most `width` columns; a longer word has a line of its own.
+/// Returns the words of a text on lines of at most `width` columns; a longer word has a line of its own.
 fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -223,13 +310,13 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A number as short as a file in single precision has it: 0.9, not 0.8999999761581421.
+/// Returns a number as short as a file in single precision has it: 0.9, not 0.8999999761581421.
 pub fn shortest(x: f64) -> String {
     let single = x as f32;
     if f64::from(single) == x { format!("{single:?}") } else { format!("{x:?}") }
 }
 
-/// A number with so many decimals, or in scientific notation where that would hide it.
+/// Returns a number with `decimals` decimals, or in scientific notation where that would hide it.
 pub fn number(x: f64, decimals: usize) -> String {
     let size = x.abs();
     if size == 0.0 || (1e-4..1e6).contains(&size) {
@@ -242,7 +329,7 @@ pub fn number(x: f64, decimals: usize) -> String {
 /// The widest column of a table.
 const WIDEST: usize = 1000;
 
-/// Rows in columns of equal width; the first row is the head.
+/// Returns rows in columns of equal width; the first row is the head.
 pub fn table<R: AsRef<[String]>>(rows: &[R]) -> String {
     let columns = rows.first().map_or(0, |r| r.as_ref().len());
     let width = |i: usize| {

@@ -1,4 +1,4 @@
-//! What every command shares: the seed, where to write, and the threads.
+//! The settings that every command shares: the seed, where to write, and the threads.
 
 use crate::error::Error;
 use crate::options;
@@ -12,6 +12,16 @@ const STACK: usize = 64 << 20;
 
 /// How many threads may be asked for.
 pub const THREADS: RangeInclusive<usize> = 1..=1024;
+
+/// Starts the threads of commands that have no session, unless they have been started.
+/// Errors: [`Error::Option`] if the system has no threads.
+pub fn start_threads() -> Result<(), Error> {
+    let started = rayon::ThreadPoolBuilder::new().stack_size(STACK).build_global();
+    match started {
+        Err(e) if std::error::Error::source(&e).is_some() => Err(Error::option("--threads", e)),
+        _ => Ok(()),
+    }
+}
 
 /// The options of every command.
 #[derive(Clone, Debug, clap::Args)]
@@ -67,7 +77,7 @@ impl Session {
         })
     }
 
-    /// The number of threads.
+    /// Returns the number of threads.
     pub fn threads(&self) -> usize {
         self.pool.current_num_threads()
     }

@@ -4,6 +4,7 @@
 //! and what to be removed; it appears at once, and from then on the directory counts as changed: whoever comes
 //! next does what is left of it. Before that it counts as unchanged, and what was left is swept away.
 
+use super::info;
 use super::lock::RunLock;
 use crate::error::Error;
 use crate::files::{self, Kind, Staged};
@@ -16,6 +17,9 @@ pub const JOURNAL: &str = ".ictd-commit";
 
 /// Puts new files in place, those that are staged already first and `run.json` last, and removes those of `old`
 /// that are not among them; the directory is this process' alone. Where the new ones are.
+///
+/// A process that is killed meanwhile leaves the rest to [`settle`], which believes the journal only about files that
+/// the `run.json` of the old run lists: so `old` is [`info::files`] or nothing.
 /// Errors: [`Error::Write`], naming the file.
 pub fn commit(
     directory: &Path,
@@ -23,7 +27,7 @@ pub fn commit(
     streamed: Vec<(String, Staged)>,
     old: &[String],
 ) -> Result<Vec<PathBuf>, Error> {
-    new.sort_by_key(|(name, _)| *name == super::info::FILE_NAME);
+    new.sort_by_key(|(name, _)| *name == info::FILE_NAME);
     let mut journal = String::new();
     let is_new = |old: &str| {
         let streamed = streamed.iter().map(|(name, _)| name.as_str());
@@ -49,17 +53,25 @@ pub fn commit(
     journal.publish().map_err(refuse)?;
     staged.into_iter().for_each(Staged::keep);
     // The names are on the disk before one of them is changed.
-    files::sync_folder(directory).and_then(|()| finish(directory)).map_err(refuse)?;
+    files::sync_folder(directory).and_then(|()| finish(directory, old)).map_err(refuse)?;
     Ok(written)
 }
 
-/// Does what the journal says, as far as it is not done.
-fn finish(directory: &Path) -> io::Result<()> {
+/// Does what the journal says, as far as it is not done. No other files are removed than those of `old`.
+fn finish(directory: &Path, old: &[String]) -> io::Result<()> {
     let journal = files::read_below(directory, JOURNAL, files::TEXT)?;
     for line in String::from_utf8_lossy(&journal).lines() {
         match line.split_once(' ').filter(|(_, name)| files::is_plain(name)) {
-            Some(("remove", name)) => files::remove(&directory.join(name))?,
+            Some(("remove", name)) => {
+                if old.iter().any(|old| old == name) {
+                    files::remove(&directory.join(name))?;
+                }
+            }
             Some(("put", name)) => {
+                if name == info::FILE_NAME {
+                    // With the old one the list of what is to be removed goes: by then that is on the disk.
+                    files::sync_folder(directory)?;
+                }
                 let path = directory.join(name);
                 let new = files::temporary(&path);
                 if files::kind(&new) == Kind::File {
@@ -77,10 +89,12 @@ fn finish(directory: &Path) -> io::Result<()> {
 }
 
 /// Brings to its end what a killed process left in a directory that is this process' alone.
-/// Errors: the system's; for a journal of somebody else.
+/// Errors: the system's; for a journal of somebody else. Then the journal stays, for the next process.
 pub fn settle(directory: &Path) -> io::Result<()> {
     if files::kind(&directory.join(JOURNAL)) != Kind::Nothing {
-        finish(directory)?;
+        // The journal may be anybody's. `run.json` is replaced last, so until then it lists the old run's files.
+        let old = info::files(directory).map_err(io::Error::other)?;
+        finish(directory, &old)?;
     }
     files::sweep(directory)
 }

@@ -1,4 +1,4 @@
-//! What a sweep found: three tables over all of its seeds, read seed by seed from their checkpoints.
+//! Collects a sweep: three tables over all of its seeds, read seed by seed from their checkpoints.
 //!
 //! | file | a row for each |
 //! |---|---|
@@ -29,10 +29,10 @@ const SEEDS: &str = "seeds.csv";
 /// The table over all runs.
 pub(super) const SUMMARY: &str = "summary.csv";
 
-/// What a row of [`SUMMARY`] says after the axes and the metric.
+/// The columns of [`SUMMARY`] after the axes and the metric.
 pub(super) const STATISTICS: [&str; 6] = ["seeds", "mean", "stderr", "lower", "median", "upper"];
 
-/// What was collected.
+/// The collected tables.
 #[derive(Debug, Serialize)]
 pub struct Collected {
     /// How many runs the plan has.
@@ -52,14 +52,14 @@ pub struct Collected {
 /// How many examples are named.
 const EXAMPLES: usize = 8;
 
-/// The metrics of a log point, by name: of every run, and of so many stored layers.
+/// Returns the metrics of a log point, by name: those of every run, and those of `layers` stored layers.
 pub fn metrics(layers: usize) -> Vec<String> {
     let of_layer = |l: usize| ELEMENTS.map(|metric| format!("{}_{l}", metric.name));
     let of_run = METRICS.map(|metric| metric.name.to_owned());
     of_run.into_iter().chain((0..layers).flat_map(of_layer)).collect()
 }
 
-/// How many layers of a run's parameters the log has.
+/// Returns how many layers of a run's parameters the log has.
 fn stored(recipe: &Recipe) -> usize {
     match (recipe.model, recipe.heads, recipe.mode) {
         (Model::Rnn, ..) | (_, 2, _) => 0,
@@ -68,7 +68,7 @@ fn stored(recipe: &Recipe) -> usize {
     }
 }
 
-/// The columns of a table: those of a run, and what follows.
+/// Returns the columns of a table: those of a run, and what follows.
 fn columns<'a>(plan: &Plan, rest: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let all = metrics(0);
     let axis = |axis: &String| if all.contains(axis) { format!("--{axis}") } else { axis.clone() };
@@ -76,7 +76,7 @@ fn columns<'a>(plan: &Plan, rest: impl IntoIterator<Item = &'a str>) -> Vec<Stri
     of_run.chain(rest.into_iter().map(str::to_owned)).collect()
 }
 
-/// Rows of CSV.
+/// Returns rows of CSV.
 fn csv(rows: impl IntoIterator<Item = impl Serialize>) -> Result<Vec<u8>, Error> {
     let refuse = |e: String| Error::file(Path::new(POINTS), e);
     let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(Vec::new());
@@ -86,7 +86,7 @@ fn csv(rows: impl IntoIterator<Item = impl Serialize>) -> Result<Vec<u8>, Error>
     writer.into_inner().map_err(|e| refuse(e.to_string()))
 }
 
-/// A point's metrics; none where its run has fewer layers.
+/// Returns a point's metrics; none where its run has fewer layers.
 fn values(point: &Point, layers: usize) -> Vec<Option<f64>> {
     let of_run = METRICS.map(|metric| Some((metric.of)(point)));
     let of_layer = |l: usize| {
@@ -118,14 +118,14 @@ impl Seed {
     }
 }
 
-/// The first seed's checkpoint that has come to its end, if there is one below `out`.
+/// Returns the first seed's checkpoint that has come to its end, if there is one below `out`.
 /// Errors: [`Error::File`] for a damaged one.
 fn finished(directory: &TrainDirectory, run: &Run, seed: u64) -> Result<Option<Checkpoint>, Error> {
     let there = directory.load(seed)?;
     Ok(there.filter(|there| there.tasks_done >= run.recipe.mrps as u64))
 }
 
-/// True if a seed of the plan has finished below `out`.
+/// Returns true if a seed of the plan has finished below `out`.
 /// Errors: [`Error::Usage`] if a recipe has no TOML form.
 pub fn has_something(plan: &Plan, out: &Path) -> Result<bool, Error> {
     for run in &plan.runs {

@@ -18,13 +18,13 @@ const CURVES: usize = 7;
 /// How many panels a figure has, and how many axes have one.
 const PANELS: usize = 24;
 const AXES: usize = 24;
-/// From this ratio of its ends on an axis without 0 is logarithmic.
+/// An axis without 0 is logarithmic if its ends have at least this ratio.
 const DECADE: f64 = 10.0;
 
 /// Each with its name.
 type Points<'a> = Vec<(String, Vec<&'a Row>)>;
 
-/// One of the metrics of a log point, by its name in `sweep.csv`.
+/// Returns one of the metrics of a log point, by its name in `sweep.csv`.
 /// Errors: what is accepted.
 pub fn metric(name: &str) -> Result<String, String> {
     if metrics(capacity::LAYERS).iter().any(|metric| metric == name) {
@@ -42,13 +42,13 @@ struct Row {
 }
 
 impl Row {
-    /// Its place on a numeric axis.
+    /// Returns its place on a numeric axis.
     fn at(&self, axis: usize) -> Option<f64> {
         self.values[axis].parse().ok().filter(|x: &f64| x.is_finite())
     }
 }
 
-/// The figures.
+/// Returns the figures.
 /// Errors: [`Error::File`] if a record is missing or damaged.
 pub fn figures(records: &Records) -> Result<NamedFigures, Error> {
     let text = String::from_utf8_lossy(&records.get("config.toml")?).into_owned();
@@ -140,7 +140,7 @@ fn panels(
     found.into_iter().take(PANELS).map(panel).collect()
 }
 
-/// The axes of a summary, and the rows of a metric.
+/// Returns the axes of a summary, and the rows of a metric.
 fn rows(summary: &[u8], metric: &str) -> Result<(Vec<String>, Vec<Row>), String> {
     let mut reader = csv::Reader::from_reader(summary);
     let head: Vec<String> =
@@ -163,7 +163,7 @@ fn rows(summary: &[u8], metric: &str) -> Result<(Vec<String>, Vec<Row>), String>
         if cell(2 + count) != metric {
             continue;
         }
-        // Of the statistics the last three.
+        // The last three of the statistics.
         let number = |back: usize| cell(head.len() - back).parse().unwrap_or(f64::NAN);
         let values = (0..count).map(|axis| cell(2 + axis).to_owned()).collect();
         rows.push(Row {

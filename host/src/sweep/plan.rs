@@ -3,15 +3,12 @@
 use crate::error::Error;
 use crate::files;
 use crate::train::options::{Recipe, Seeds, Train, folder_of};
-use clap::Args;
-use clap::error::{ContextKind, ContextValue};
+use compute::settings::{Accepts, SETTINGS, setting};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use toml::{Table, Value};
 
-/// The most bytes of a plan.
-const LARGEST: u64 = 4 << 20;
 /// The most runs.
 const RUNS: usize = 10_000;
 /// The most seeds of all runs together.
@@ -35,7 +32,7 @@ pub struct Plan {
 pub struct Run {
     /// The folder of its recipe.
     pub folder: String,
-    /// That of one of `[[runs]]`; empty for a point of the grid.
+    /// The name of one of `[[runs]]`; empty for a point of the grid.
     pub name: String,
     /// Its value on each of the plan's axes; empty if it has none.
     pub values: Vec<String>,
@@ -44,7 +41,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// What an error or a table calls it.
+    /// Returns its name in errors and tables.
     pub fn title(&self, axes: &[String]) -> String {
         if !self.name.is_empty() {
             return format!("run `{}`", self.name);
@@ -59,7 +56,7 @@ impl Plan {
     /// Reads a plan; a number of seeds is counted from `first`.
     /// Errors: [`Error::File`], naming the key and what is accepted.
     pub fn read(path: &Path, first: u64) -> Result<Self, Error> {
-        let bytes = files::read(path, LARGEST).map_err(|e| Error::file(path, e))?;
+        let bytes = files::read(path, files::limits::PLAN).map_err(|e| Error::file(path, e))?;
         let text = String::from_utf8(bytes).map_err(|_| Error::file(path, "accepted is UTF-8"))?;
         Self::of_text(&text, first).map_err(|reason| Error::file(path, reason))
     }
@@ -71,10 +68,9 @@ impl Plan {
             format!("line {line}: {}; accepted is TOML", e.message())
         })?;
         let seeds = seeds(plan.remove("seeds"), first)?;
-        let settings = Settings::new();
-        let fixed = settings.table("settings", plan.remove("settings"))?;
-        let grid = settings.grid(plan.remove("grid"), &fixed)?;
-        let named = settings.named(plan.remove("runs"))?;
+        let fixed = table_of("settings", plan.remove("settings"))?;
+        let grid = grid_of(plan.remove("grid"), &fixed)?;
+        let named = named_runs(plan.remove("runs"))?;
         if let Some((key, _)) = plan.iter().next() {
             return Err(format!("{}: accepted are seeds, settings, grid and runs", brief(key)));
         }
@@ -110,7 +106,7 @@ impl Plan {
             (name.clone(), table)
         });
         for (name, table) in of_grid.chain(of_names) {
-            let values = axes.iter().map(|axis| settings.shown(&table, axis)).collect();
+            let values = axes.iter().map(|axis| shown(&table, axis)).collect();
             let recipe = Recipe::deserialize(table).map_err(|e| e.message().to_owned())?;
             let folder = folder_of(&recipe).map_err(|e| e.to_string())?;
             let run = Run { folder, name, values, recipe };
@@ -127,7 +123,7 @@ impl Plan {
         Ok(Plan { axes, runs, seeds })
     }
 
-    /// A run as `ictd train` would be told of it; its seeds begin at the returned one.
+    /// Returns a run as `ictd train` would be told of it; its seeds begin at the returned one.
     pub fn train(&self, run: &Run) -> (u64, Train) {
         Train::from(run.recipe.clone()).with_seeds(&self.seeds.iter().copied().collect())
     }
@@ -139,7 +135,7 @@ fn brief(text: &str) -> String {
     if short.len() < text.len() { short + "..." } else { short }
 }
 
-/// The seeds, in ascending order.
+/// Returns the seeds, in ascending order.
 fn seeds(value: Option<Value>, first: u64) -> Result<Vec<u64>, String> {
     const ACCEPTED: &str = "accepted is a number, a list, or text such as \"0..9,20\"";
     let refuse = |reason: String| format!("seeds: {reason}");
@@ -161,144 +157,115 @@ fn seeds(value: Option<Value>, first: u64) -> Result<Vec<u64>, String> {
     Ok(seeds.into_iter().collect())
 }
 
-/// What settings there are, and what each accepts: as the command line of `ictd train`.
-struct Settings {
-    all: Vec<clap::Arg>,
-}
-
 /// Keys in the file's order, and the values of each.
 type Grid = Vec<(String, Vec<Value>)>;
 
-impl Settings {
-    fn new() -> Self {
-        let command = Recipe::augment_args(clap::Command::new("train"));
-        Settings { all: command.get_arguments().cloned().collect() }
-    }
+/// Returns a value as a recipe's TOML has it.
+fn said(key: &str, value: &Value) -> Result<Value, String> {
+    let Some(setting) = setting(key) else {
+        let all: Vec<_> = SETTINGS.iter().map(|setting| setting.name).collect();
+        let key = brief(key);
+        return Err(format!("{key}: no setting of a run: accepted are {}", all.join(", ")));
+    };
+    let is_switch = matches!(setting.accepts, Accepts::Switch);
+    let text = match value {
+        Value::Boolean(_) if is_switch => return Ok(value.clone()),
+        Value::String(text) if !is_switch => text.clone(),
+        Value::Integer(_) | Value::Float(_) => plain(value),
+        value if is_switch => value.to_string(),
+        _ => return Err(format!("{key}: accepted is a string or a number")),
+    };
+    setting.parse(&text).map_err(|accepted| format!("{key} {}: {accepted}", brief(&text)))?;
+    let number = text.parse().map(Value::Integer);
+    Ok(number.or_else(|_| text.parse().map(Value::Float)).unwrap_or(Value::String(text)))
+}
 
-    /// A value as a recipe's TOML has it.
-    fn value(&self, key: &str, value: &Value) -> Result<Value, String> {
-        let Some(argument) = self.all.iter().find(|a| a.get_long() == Some(key)) else {
-            let all: Vec<_> = self.all.iter().filter_map(|a| a.get_long()).collect();
-            let key = brief(key);
-            return Err(format!("{key}: no setting of a run: accepted are {}", all.join(", ")));
-        };
-        let text = match value {
-            Value::Boolean(_) if !argument.get_action().takes_values() => return Ok(value.clone()),
-            _ if !argument.get_action().takes_values() => {
-                let value = value.to_string();
-                return Err(format!("{key} {}: accepted is true or false", brief(&value)));
+/// Returns a value as it is typed.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Float(x) => x.to_string(),
+        value => value.to_string(),
+    }
+}
+
+/// Returns what a run's settings say of an axis, or what holds without a word; empty if nothing does.
+fn shown(table: &Table, axis: &str) -> String {
+    let default = || setting(axis).map_or(String::new(), |setting| setting.default.to_owned());
+    table.get(axis).map_or_else(default, plain)
+}
+
+/// Returns a table of single values, each as a recipe's TOML has it.
+fn table_of(name: &str, table: Option<Value>) -> Result<Table, String> {
+    let table = match table {
+        None => Table::new(),
+        Some(Value::Table(table)) => table,
+        Some(_) => return Err(format!("{name}: accepted is a table")),
+    };
+    let checked = |(key, value): (String, Value)| match said(&key, &value) {
+        Ok(value) => Ok((key, value)),
+        Err(reason) => Err(format!("{name}: {reason}")),
+    };
+    table.into_iter().map(checked).collect()
+}
+
+/// Returns the axes.
+fn grid_of(grid: Option<Value>, fixed: &Table) -> Result<Grid, String> {
+    let axes = match grid {
+        None => return Ok(Grid::new()),
+        Some(Value::Table(axes)) if !axes.is_empty() => axes,
+        Some(_) => {
+            return Err("grid: accepted is a table with a list of values for each key".into());
+        }
+    };
+    let mut grid = Grid::new();
+    for (key, values) in axes {
+        let values = match values {
+            Value::Array(values) if !values.is_empty() => values,
+            _ => {
+                let accepted = "accepted is a list of at least one value";
+                return Err(format!("grid: {}: {accepted}", brief(&key)));
             }
-            Value::String(text) => text.clone(),
-            Value::Integer(n) => n.to_string(),
-            Value::Float(x) => x.to_string(),
-            _ => return Err(format!("{key}: accepted is a string or a number")),
         };
-        let command = clap::Command::new("train").no_binary_name(true).arg(argument.clone());
-        if let Err(e) = command.try_get_matches_from([format!("--{key}={text}")]) {
-            let accepted = match (std::error::Error::source(&e), e.get(ContextKind::ValidValue)) {
-                (Some(reason), _) => reason.to_string(),
-                (_, Some(ContextValue::Strings(all))) => {
-                    format!("accepted is one of {}", all.join(", "))
-                }
-                _ => "accepted is what `ictd train --help` says".to_owned(),
-            };
-            return Err(format!("{key} {}: {accepted}", brief(&text)));
+        if fixed.contains_key(&key) {
+            return Err(format!("grid: {key}: accepted here or in settings, not in both"));
         }
-        let number = text.parse().map(Value::Integer);
-        Ok(number.or_else(|_| text.parse().map(Value::Float)).unwrap_or(Value::String(text)))
+        let checked = values.iter().map(|value| said(&key, value));
+        let values = checked.collect::<Result<_, _>>().map_err(|e| format!("grid: {e}"))?;
+        grid.push((key, values));
     }
+    Ok(grid)
+}
 
-    /// A table of single values.
-    fn table(&self, name: &str, table: Option<Value>) -> Result<Table, String> {
-        let table = match table {
-            None => Table::new(),
-            Some(Value::Table(table)) => table,
-            Some(_) => return Err(format!("{name}: accepted is a table")),
-        };
-        let checked = |(key, value): (String, Value)| match self.value(&key, &value) {
-            Ok(value) => Ok((key, value)),
-            Err(reason) => Err(format!("{name}: {reason}")),
-        };
-        table.into_iter().map(checked).collect()
+/// Returns the runs beside the grid, by their names.
+fn named_runs(runs: Option<Value>) -> Result<Vec<(String, Table)>, String> {
+    let runs = match runs {
+        None => return Ok(Vec::new()),
+        Some(Value::Array(runs)) => runs,
+        Some(_) => return Err("runs: accepted are tables [[runs]]".into()),
+    };
+    if runs.len() > RUNS {
+        return Err(format!("runs: accepted are at most {RUNS}"));
     }
-
-    /// The axes.
-    fn grid(&self, grid: Option<Value>, fixed: &Table) -> Result<Grid, String> {
-        let axes = match grid {
-            None => return Ok(Grid::new()),
-            Some(Value::Table(axes)) if !axes.is_empty() => axes,
-            Some(_) => {
-                return Err("grid: accepted is a table with a list of values for each key".into());
+    let (mut names, mut named) = (BTreeSet::new(), Vec::new());
+    for (number, run) in runs.into_iter().enumerate() {
+        let Value::Table(mut run) = run else {
+            return Err("runs: accepted are tables [[runs]]".into());
+        };
+        let name = match run.remove("name") {
+            Some(Value::String(name)) if files::is_plain(&name) && name.len() <= LONGEST_NAME => {
+                name
+            }
+            _ => {
+                let accepted = "accepted is a text of letters, digits, `_`, `-` and `.`";
+                return Err(format!("runs: name of the run {}: {accepted}", number + 1));
             }
         };
-        let mut grid = Grid::new();
-        for (key, values) in axes {
-            let values = match values {
-                Value::Array(values) if !values.is_empty() => values,
-                _ => {
-                    let accepted = "accepted is a list of at least one value";
-                    return Err(format!("grid: {}: {accepted}", brief(&key)));
-                }
-            };
-            if fixed.contains_key(&key) {
-                return Err(format!("grid: {key}: accepted here or in settings, not in both"));
-            }
-            let checked = values.iter().map(|value| self.value(&key, value));
-            let values = checked.collect::<Result<_, _>>().map_err(|e| format!("grid: {e}"))?;
-            grid.push((key, values));
+        if !names.insert(name.clone()) {
+            return Err(format!("runs: name {name}: accepted is each name once"));
         }
-        Ok(grid)
+        let table = table_of(&format!("runs: {name}"), Some(Value::Table(run)))?;
+        named.push((name, table));
     }
-
-    /// The runs beside the grid, by their names.
-    fn named(&self, runs: Option<Value>) -> Result<Vec<(String, Table)>, String> {
-        let runs = match runs {
-            None => return Ok(Vec::new()),
-            Some(Value::Array(runs)) => runs,
-            Some(_) => return Err("runs: accepted are tables [[runs]]".into()),
-        };
-        if runs.len() > RUNS {
-            return Err(format!("runs: accepted are at most {RUNS}"));
-        }
-        let (mut names, mut named) = (BTreeSet::new(), Vec::new());
-        for (number, run) in runs.into_iter().enumerate() {
-            let Value::Table(mut run) = run else {
-                return Err("runs: accepted are tables [[runs]]".into());
-            };
-            let name = match run.remove("name") {
-                Some(Value::String(name))
-                    if files::is_plain(&name) && name.len() <= LONGEST_NAME =>
-                {
-                    name
-                }
-                _ => {
-                    let accepted = "accepted is a text of letters, digits, `_`, `-` and `.`";
-                    return Err(format!("runs: name of the run {}: {accepted}", number + 1));
-                }
-            };
-            if !names.insert(name.clone()) {
-                return Err(format!("runs: name {name}: accepted is each name once"));
-            }
-            let table = self.table(&format!("runs: {name}"), Some(Value::Table(run)))?;
-            named.push((name, table));
-        }
-        Ok(named)
-    }
-
-    /// What a run's settings say of an axis, or what holds without a word; empty if nothing does.
-    fn shown(&self, table: &Table, axis: &str) -> String {
-        match table.get(axis) {
-            Some(Value::String(text)) => return text.clone(),
-            Some(Value::Float(x)) => return x.to_string(),
-            Some(value) => return value.to_string(),
-            None => {}
-        }
-        let argument = self.all.iter().find(|a| a.get_long() == Some(axis));
-        let defaults = argument.map_or(&[][..], |a| a.get_default_values());
-        match (defaults.first(), argument.is_some_and(|a| a.get_action().takes_values())) {
-            (Some(default), _) => default.to_string_lossy().into_owned(),
-            (None, true) => String::new(),
-            (None, false) => "false".to_owned(),
-        }
-    }
+    Ok(named)
 }

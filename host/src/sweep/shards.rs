@@ -1,4 +1,4 @@
-//! What one process does of a plan.
+//! Shards: the part of a plan that one process does.
 //!
 //! The seeds of a run train side by side in the lanes of a vector register, up to 16 for little more than the time of
 //! one. So a plan is divided into groups of up to 16 seeds of one run, in the plan's order; which group is which does not
@@ -19,10 +19,10 @@ const LANES: usize = 16;
 /// The most shards.
 const SHARDS: usize = 10_000_000;
 
-/// One of so many parts of a plan.
+/// One of the parts into which a plan is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// From 1 to `of`.
+    /// A number from 1 to `of`.
     pub number: usize,
     /// Into how many parts the plan is divided.
     pub of: usize,
@@ -57,7 +57,7 @@ pub struct Group<'a> {
 }
 
 impl Plan {
-    /// The groups of a shard.
+    /// Returns the groups of a shard.
     pub fn groups(&self, shard: Shard) -> Vec<Group<'_>> {
         let count = |lanes| self.runs.len() * self.seeds.len().div_ceil(lanes);
         let halves = std::iter::successors(Some(LANES), |lanes| Some(lanes / 2));
@@ -78,9 +78,9 @@ pub struct Line {
     pub shard: usize,
     /// The folder of its run.
     pub run: String,
-    /// What the run is.
+    /// The run's settings.
     pub settings: String,
-    /// Which seeds, as `--seeds` takes them.
+    /// Its seeds, as `--seeds` takes them.
     pub seeds: String,
     /// How many.
     pub count: usize,
@@ -93,7 +93,7 @@ pub struct Line {
     pub by: Option<String>,
 }
 
-/// The groups of a shard, as they stand below `out`.
+/// Returns the groups of a shard, as they stand below `out`.
 /// Errors: [`Error::Usage`] if a recipe has no TOML form.
 pub fn list<'a>(plan: &'a Plan, shard: Shard, out: &Path) -> Result<Vec<Line>, Error> {
     // The groups of a run follow each other.

@@ -8,22 +8,23 @@ use crate::run::lock::{self, RunLock};
 use crate::run::progress;
 use crate::run::session::Session;
 use crate::train::directory::TrainDirectory;
+use crate::train::run::Files;
+use compute::{Checkpoint, SeedRun};
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
-use trainer::{Checkpoint, Observer, SeedRun, Stopped, Trainer};
 
 /// How often is looked whether another process has ended.
 const POLL: Duration = Duration::from_millis(500);
 
-/// What became of seeds.
+/// The ends that seeds came to.
 #[derive(Debug, Default)]
 pub struct Found {
     /// How many have finished, now or before.
     pub finished: usize,
-    /// Those of them whose parameters are not finite: the run's folder, the seed, and the task by which.
+    /// The seeds whose parameters are not finite: the run's folder, the seed, and the task by which they diverged.
     pub diverged: Vec<(String, u64, u64)>,
     /// Those that are claimed on other machines, with what is known of the claims.
     pub in_use: Vec<String>,
@@ -161,49 +162,9 @@ impl Watch<'_> {
         if ours.is_empty() {
             return Ok(held);
         }
-        let trainer = Trainer::new(recipe.clone(), ours)?
-            .named(directory.name())
-            .resume(begun)
-            .threads(self.threads)
-            .cancelled_by(progress::flag());
-        let runs =
-            trainer.run(&Files { watch: self, directory: &directory }).map_err(|stopped| {
-                match stopped {
-                    Stopped::Cancelled => Error::Paused { resume: None },
-                    Stopped::Observer(error) => error,
-                    Stopped::Core { seeds, source } => {
-                        let doing = format!("training {}, seeds {seeds:?}", self.run.folder);
-                        Error::Core { doing, source }
-                    }
-                }
-            })?;
+        let files = Files { directory: &directory, bar: self.bar, every: self.every };
+        let runs = files.train(recipe, ours, begun, self.threads, None)?;
         self.found(|found| runs.iter().for_each(|seed| found.put(self.run, seed)));
         Ok(held)
-    }
-}
-
-/// Writes what a group leaves, and moves the bar.
-struct Files<'a> {
-    watch: &'a Watch<'a>,
-    directory: &'a TrainDirectory,
-}
-
-impl Observer for Files<'_> {
-    type Error = Error;
-
-    fn checkpoint_every(&self) -> Option<Duration> {
-        Some(self.watch.every)
-    }
-
-    fn advanced(&self, seeds: usize) {
-        self.watch.bar.inc(seeds as u64);
-    }
-
-    fn checkpoint(&self, checkpoint: Checkpoint) -> Result<(), Error> {
-        self.directory.save(&checkpoint)
-    }
-
-    fn finished(&self, run: &SeedRun) -> Result<(), Error> {
-        self.directory.finish(run)
     }
 }

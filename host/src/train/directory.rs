@@ -4,8 +4,8 @@
 //! | file | content |
 //! |---|---|
 //! | `checkpoint.bin` | the seed's whole state ([`Checkpoint`]), also after its end |
-//! | `metrics.csv` | a row per log point: tasks and [`METRICS`](trainer::log::METRICS) |
-//! | `elements.csv` | a row per log point and stored layer: tasks, layer, the sign that P and Q were multiplied with, and [`ELEMENTS`](trainer::log::ELEMENTS) |
+//! | `metrics.csv` | a row per log point: tasks and [`METRICS`](compute::log::METRICS) |
+//! | `elements.csv` | a row per log point and stored layer: tasks, layer, the sign that P and Q were multiplied with, and [`ELEMENTS`](compute::log::ELEMENTS) |
 //! | `data.npz`, `params.json` | the log as the authors' code writes and reads it |
 //! | `parameters.safetensors` | the final P and Q |
 //! | `two_heads.npz` | of two heads, in the place of these three: the final P1, Q1, W1, P2, Q2, W2, float32 (l, 2d+2, 2d+2) |
@@ -18,40 +18,40 @@
 //! depends on which seeds have finished, not on how they came: adding seeds, going on after an interruption and
 //! copying folders of seeds that were trained elsewhere are one thing.
 
-use super::events::EventFiles;
+use super::events::{self, EventFiles};
 use super::options::{Model, Recipe, Train, folder_of, recipe_named, recipe_text};
 use super::seed_files::{self, PARAMETERS, TWO_HEADS};
 pub use super::seed_files::{final_parameters, seed_params};
 use crate::error::Error;
 use crate::files::{self, Kind};
+use crate::formats::Problem;
 use crate::formats::seed_run::{DATA_FILE, PARAMS_FILE};
-use crate::formats::{Problem, tensorboard};
 use crate::options;
 use crate::run::config;
 use crate::run::info::{self, Outcome, RunInfo};
 use crate::run::lock::{self, RunLock};
 use crate::run::progress;
 use crate::run::records::{self, Records, RunDirectory, write_all, write_atomic};
+use compute::checkpoint::Checkpoint;
+use compute::log::SeedRun;
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
-use trainer::checkpoint::Checkpoint;
-use trainer::log::SeedRun;
 
 /// The options of the run, as `--config` takes them.
 pub const CONFIG: &str = "config.toml";
 const CHECKPOINT: &str = "checkpoint.bin";
-/// What `--json` says, written at the end of the run.
+/// The output of `--json`, written at the end of the run.
 pub const RESULTS: &str = "results.json";
 
-/// What a run leaves in its directory beside `config.toml` and the seeds' folders.
+/// The files that a run leaves in its directory beside `config.toml` and the seeds' folders.
 const OF_THE_RUN: [&str; 7] =
     [info::FILE_NAME, RESULTS, "curves.csv", "matrices.csv", "seeds.csv", "train.svg", "train.png"];
 
-/// What it leaves in a seed's folder: first its records, of an RNN the metrics alone. The checkpoint comes
-/// last: a folder without it is no seed's.
+/// The files that it leaves in a seed's folder: first the records (the metrics alone for an RNN). The checkpoint
+/// comes last: a folder without it is no seed's.
 const OF_A_SEED: [&str; 8] = [
     "metrics.csv",
     "elements.csv",
@@ -59,7 +59,7 @@ const OF_A_SEED: [&str; 8] = [
     PARAMS_FILE,
     PARAMETERS,
     TWO_HEADS,
-    tensorboard::FILE_NAME,
+    events::FILE_NAME,
     CHECKPOINT,
 ];
 
@@ -89,18 +89,18 @@ pub struct TrainDirectory {
 }
 
 impl TrainDirectory {
-    /// The directory of a recipe below `out`, made ready for the seeds of some options.
+    /// Returns the directory of a recipe below `out`, made ready for the seeds of some options.
     /// Errors: as [`TrainDirectory::open`].
     pub fn create(out: &Path, options: &Train, seed: u64, anew: bool) -> Result<Self, Error> {
         Self::open(records::place(out, &folder_of(&options.recipe)?)?, options, seed, anew)
     }
 
-    /// A run's directory, wherever it is, made ready for the seeds of some options; `anew`: without those that are
-    /// there.
+    /// Returns a run's directory, wherever it is, made ready for the seeds of some options; `anew`: without those
+    /// that are there.
     /// Errors: [`Error::File`], also if it is of another recipe; [`Error::Write`]; [`Error::Format`] if another
     /// process holds it.
     pub fn open(path: PathBuf, options: &Train, seed: u64, anew: bool) -> Result<Self, Error> {
-        let directory = Self::at(path, &options.recipe)?;
+        let mut directory = Self::at(path, &options.recipe)?;
         let claimed = directory.claim()?;
         let mut seeds = options.seed_set(seed);
         if anew {
@@ -119,14 +119,11 @@ impl TrainDirectory {
             seeds.extend(there.seed_set(first));
         }
         directory.write_config(&claimed, options, &seeds)?;
-        if options.tensorboard {
-            let events = Some(EventFiles::new(&directory.recipe));
-            return Ok(TrainDirectory { events, ..directory });
-        }
+        directory.events = options.watch.tensorboard.then(|| EventFiles::new(&directory.recipe));
         Ok(directory)
     }
 
-    /// The directory of a recipe, wherever it is, to be read.
+    /// Returns the directory of a recipe, wherever it is, to be read.
     /// Errors: [`Error::Usage`] if the recipe has no TOML form.
     pub fn at(path: PathBuf, recipe: &Recipe) -> Result<Self, Error> {
         let name = recipe_text(recipe)?;
@@ -139,46 +136,27 @@ impl TrainDirectory {
     pub fn join(out: &Path, options: &Train, seed: u64) -> Result<Self, Error> {
         let directory =
             Self::at(records::place(out, &folder_of(&options.recipe)?)?, &options.recipe)?;
-        let started = Instant::now();
-        loop {
-            if let Some((_, first, there)) = directory.config()?
-                && there.recipe == options.recipe
-                && there.seed_set(first).is_superset(&options.seed_set(seed))
-            {
-                return Ok(directory);
-            }
-            match Self::create(out, options, seed, false) {
-                Err(Error::Format(e))
-                    if matches!(e.problem, Problem::InUse { .. })
-                        && started.elapsed() < PATIENCE
-                        && !progress::interrupted() =>
+        patiently(
+            |problem| matches!(problem, Problem::InUse { .. }),
+            || match directory.config()? {
+                Some((_, first, there))
+                    if there.recipe == options.recipe
+                        && there.seed_set(first).is_superset(&options.seed_set(seed)) =>
                 {
-                    thread::sleep(Duration::from_millis(50));
+                    Self::at(directory.path.clone(), &options.recipe)
                 }
-                joined => return joined,
-            }
-        }
+                _ => Self::create(out, options, seed, false),
+            },
+        )
     }
 
     /// Claims the whole directory, as soon as another process has written what it says of all seeds.
     /// Errors: as [`RunDirectory::claim`].
     pub fn claim(&self) -> Result<RunDirectory, Error> {
-        let started = Instant::now();
-        loop {
-            match RunDirectory::claim(self.path.clone()) {
-                Err(Error::Format(e))
-                    if lock::is_held_here(&e.problem)
-                        && started.elapsed() < PATIENCE
-                        && !progress::interrupted() =>
-                {
-                    thread::sleep(Duration::from_millis(50));
-                }
-                claimed => return claimed,
-            }
-        }
+        patiently(lock::is_held_here, || RunDirectory::claim(self.path.clone()))
     }
 
-    /// The `config.toml`: its text, its first seed and its options; none if there is none yet.
+    /// Returns the `config.toml`: its text, its first seed and its options; none if there is none yet.
     /// Errors: [`Error::File`] if it cannot be read, or is none of `train`.
     pub fn config(&self) -> Result<Option<(String, u64, Train)>, Error> {
         match files::read_below(&self.path, CONFIG, files::TEXT) {
@@ -223,12 +201,12 @@ impl TrainDirectory {
         &self.path
     }
 
-    /// The recipe, as checkpoints name it.
+    /// Returns the recipe, as checkpoints name it.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The folder of a seed.
+    /// Returns the folder of a seed.
     pub fn seed_path(&self, seed: u64) -> PathBuf {
         self.path.join(format!("seed_{seed}"))
     }
@@ -273,13 +251,20 @@ impl TrainDirectory {
     pub fn save(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
         let path = self.seed_path(checkpoint.run.seed);
         files::make_folder(&path).map_err(|e| Error::write(&path, e))?;
-        if let Some(events) = &self.events {
-            events.write(&path, &checkpoint.run)?;
-        }
+        self.write_events(&checkpoint.run)?;
         write_atomic(&path.join(CHECKPOINT), &checkpoint.to_bytes())
     }
 
-    /// How far a seed has come, from the names of its files.
+    fn write_events(&self, run: &SeedRun) -> Result<(), Error> {
+        self.events.iter().try_for_each(|events| events.write(&self.seed_path(run.seed), run))
+    }
+
+    /// Returns true if a seed has an event file.
+    pub fn has_events(&self, seed: u64) -> bool {
+        files::kind(&self.seed_path(seed).join(events::FILE_NAME)) == Kind::File
+    }
+
+    /// Returns how far a seed has come, from the names of its files.
     pub fn progress(&self, seed: u64) -> SeedProgress {
         let folder = self.seed_path(seed);
         if files::kind(&folder) != Kind::Folder {
@@ -298,8 +283,8 @@ impl TrainDirectory {
         }
     }
 
-    /// True if a finished seed's records are there. Each appears after all were written, so that one of them might
-    /// be missing.
+    /// Returns true if a finished seed's records are there. Each appears after all were written, so that one of them
+    /// might be missing.
     pub fn is_recorded(&self, seed: u64) -> bool {
         let folder = self.seed_path(seed);
         let expected = match self.recipe.model {
@@ -314,16 +299,14 @@ impl TrainDirectory {
     /// Errors: [`Error::Write`].
     pub fn finish(&self, run: &SeedRun) -> Result<(), Error> {
         let path = self.seed_path(run.seed);
-        if let Some(events) = &self.events {
-            events.write(&path, run)?;
-        }
+        self.write_events(run)?;
         if self.is_recorded(run.seed) {
             return Ok(());
         }
         write_all(&path, seed_files::records(&self.recipe, run)?.files())
     }
 
-    /// What is there to be said of all seeds that have finished, whoever trained them.
+    /// Returns the summary of all seeds that have finished, whoever trained them.
     /// Errors: [`Error::File`], [`Error::Write`]; [`Error::Format`] if another process holds the directory.
     pub fn summary(&self, options: &Train) -> Result<Summary<'_>, Error> {
         let claimed = self.claim()?;
@@ -349,12 +332,7 @@ impl TrainDirectory {
         Ok(Summary { directory: self, claimed, runs, seed, options, config })
     }
 
-    /// True if a seed has event files.
-    pub fn has_events(&self, seed: u64) -> bool {
-        files::kind(&self.seed_path(seed).join(tensorboard::FILE_NAME)) == Kind::File
-    }
-
-    /// The seeds that have begun, in ascending order.
+    /// Returns the seeds that have begun, in ascending order.
     /// Errors: [`Error::File`] if the directory cannot be read.
     pub fn seeds(&self) -> Result<Vec<u64>, Error> {
         let folders = seed_folders(&self.path).map_err(|e| Error::file(&self.path, e))?;
@@ -364,7 +342,27 @@ impl TrainDirectory {
     }
 }
 
-/// What is said of all seeds that have finished; meanwhile the directory is this process' alone.
+/// Tries again for a while, as long as another process is in the way.
+fn patiently<T>(
+    is_in_the_way: impl Fn(&Problem) -> bool,
+    attempt: impl Fn() -> Result<T, Error>,
+) -> Result<T, Error> {
+    let started = Instant::now();
+    loop {
+        match attempt() {
+            Err(Error::Format(e))
+                if is_in_the_way(&e.problem)
+                    && started.elapsed() < PATIENCE
+                    && !progress::interrupted() =>
+            {
+                thread::sleep(Duration::from_millis(50));
+            }
+            done => return done,
+        }
+    }
+}
+
+/// The summary of all seeds that have finished; while it lives the directory is this process' alone.
 pub struct Summary<'a> {
     directory: &'a TrainDirectory,
     claimed: RunDirectory,
@@ -409,12 +407,12 @@ impl Summary<'_> {
     }
 }
 
-/// The seed of a folder's name.
+/// Returns the seed of a folder's name.
 fn seed_of(folder: &Path) -> Option<u64> {
     options::seed(folder.file_name()?.to_str()?.strip_prefix("seed_")?).ok()
 }
 
-/// The folders of seeds that have begun.
+/// Returns the folders of seeds that have begun.
 fn seed_folders(directory: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
     let mut folders = Vec::new();
     for (name, kind) in files::list(directory)? {
@@ -427,7 +425,7 @@ fn seed_folders(directory: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
     Ok(folders)
 }
 
-/// The first option that two configs differ in, in brackets; nothing if they cannot be compared.
+/// Returns the first option that two configs differ in, in brackets; nothing if they cannot be compared.
 fn difference(there: &str, here: &str) -> String {
     let [there, here] = [there, here].map(|text| text.parse::<toml::Table>().unwrap_or_default());
     let shown = |value: Option<&toml::Value>| match value {

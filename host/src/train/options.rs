@@ -1,62 +1,105 @@
-//! What `ictd train` can be told: the trainer's recipe, its seeds, and how the run is watched.
+//! The options of `ictd train`: the trainer's recipe, its seeds, and how the run is watched.
 
 use crate::error::Error;
 use crate::options;
 use crate::run::info;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+pub use compute::recipe::{
+    Attention, LossKind, Mode, Model, OptimizerKind, ParameterSet, Recipe, RnnInput, TaskKind,
+    Tasks,
+};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
-pub use trainer::recipe::{
-    Attention, LossKind, Mode, Model, OptimizerKind, ParameterSet, Recipe, RnnInput, TaskKind,
-    Tasks,
-};
 
-/// Trains by multi-task TD (Algorithm 1), many seeds side by side
-///
-/// Section 4 and App. "Experiment Setup". Each task is a new Markov reward process; on each, 5
-/// fresh trajectories of 64 sliding windows are learned from with Adam, as in the authors' code.
-/// Seeds share SIMD lanes and threads; neither changes a bit of any seed's result.
-///
-/// Every --log-every tasks the network is compared with batch TD in a fresh context of the last
-/// task, from random numbers of their own: P and Q element-wise, and VD, IWS, SS.
-///
-/// A run is its recipe: all options but the seeds name its folder in --out. While it runs, finished seeds are written
-/// at once and the others every few seconds. Finished seeds are kept: the same command, or `ictd train --resume DIR`,
-/// goes on after Ctrl-C or a crash, one with other seeds adds them, also at the same time from another process or
-/// machine, and the final bytes are those of one run with all seeds. A seed that diverges is recorded as such.
-#[derive(Clone, Debug, PartialEq, clap::Args, Serialize)]
+/// A training run: the recipe, the seeds, and how the run is watched.
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Train {
-    /// What is trained, and how.
-    #[command(flatten)]
+    /// The recipe.
     #[serde(flatten)]
     pub recipe: Recipe,
-    /// How many seeds (the paper: 30), or which: 0..9,20
-    #[arg(long, value_name = "N|LIST", default_value = "1")]
+    /// Which seeds.
     pub seeds: Seeds,
-    /// The first seed [default: --seed]
-    #[arg(long, value_parser = options::seed)]
+    /// The first seed; none for that of the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_seed: Option<u64>,
+    /// How the run is watched.
+    #[serde(skip)]
+    pub watch: Watching,
+}
+
+/// How a run is watched, which changes nothing of it.
+#[derive(Clone, Debug, PartialEq, clap::Args)]
+pub struct Watching {
     /// Seconds between two checkpoints
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = options::real(0.0..=1e9))]
-    #[serde(skip)]
     pub checkpoint_every: f64,
     /// Write event files for TensorBoard: metrics, P and Q, in each seed's folder
     #[arg(long)]
-    #[serde(skip)]
     pub tensorboard: bool,
     /// Exit code 1 if a seed diverged
     #[arg(long)]
-    #[serde(skip)]
     pub check: bool,
     /// Continue the run in this directory, with its own options
     #[arg(long, value_name = "DIR")]
-    #[serde(skip)]
     pub resume: Option<PathBuf>,
 }
+
+/// The seeds of a run, as typed.
+#[derive(clap::Args)]
+struct TypedSeeds {
+    /// How many seeds (the paper: 30), or which: 0..9,20
+    #[arg(long, value_name = "N|LIST", default_value = "1")]
+    seeds: Seeds,
+    /// The first seed [default: --seed]
+    #[arg(long, value_parser = options::seed)]
+    first_seed: Option<u64>,
+}
+
+impl Args for Train {
+    fn augment_args(command: Command) -> Command {
+        let command = TypedSeeds::augment_args(command.args(options::settings()));
+        // Each part would put what it is itself in the place of this.
+        Watching::augment_args(command).about(ABOUT).long_about(LONG_ABOUT)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Train {
+    fn from_arg_matches(found: &ArgMatches) -> Result<Self, clap::Error> {
+        let TypedSeeds { seeds, first_seed } = TypedSeeds::from_arg_matches(found)?;
+        let (recipe, watch) = (options::recipe(found)?, Watching::from_arg_matches(found)?);
+        Ok(Train { recipe, seeds, first_seed, watch })
+    }
+
+    fn update_from_arg_matches(&mut self, found: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(found)?;
+        Ok(())
+    }
+}
+
+const ABOUT: &str = "Trains by multi-task TD (Algorithm 1), many seeds side by side";
+
+const LONG_ABOUT: &str = "\
+Trains by multi-task TD (Algorithm 1), many seeds side by side
+
+Section 5 and App. \"Experiment Setup\". Each task is a new Markov reward process; on each, 5 \
+fresh trajectories of 64 sliding windows are learned from with Adam, as in the authors' code. \
+Seeds share SIMD lanes and threads; neither changes a bit of any seed's result.
+
+Every --log-every tasks the network is compared with batch TD in a fresh context of the last \
+task, from random numbers of their own: P and Q element-wise, and VD, IWS, SS.
+
+A run is its recipe: all options but the seeds name its folder in --out. While it runs, finished seeds are written \
+at once and the others every few seconds. Finished seeds are kept: the same command, or `ictd train --resume DIR`, \
+goes on after Ctrl-C or a crash, one with other seeds adds them, also at the same time from another process or \
+machine, and the final bytes are those of one run with all seeds. A seed that diverges is recorded as such.";
 
 impl Default for Train {
     fn default() -> Self {
@@ -67,7 +110,7 @@ impl Default for Train {
 /// Which seeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seeds {
-    /// So many from the first on.
+    /// This many seeds from the first on.
     Count(usize),
     /// These.
     List(BTreeSet<u64>),
@@ -77,7 +120,7 @@ impl Seeds {
     /// The most seeds of a run.
     const MOST: usize = 100_000;
 
-    /// The first of some seeds, and the shortest way to say which they are.
+    /// Returns the first of some seeds, and the shortest way to say which they are.
     pub fn of(seeds: &BTreeSet<u64>) -> (u64, Self) {
         let (Some(first), Some(last)) = (seeds.first(), seeds.last()) else {
             return (0, Seeds::Count(0));
@@ -207,7 +250,7 @@ impl Train {
         }
     }
 
-    /// The seeds to train, of a session whose first seed is `seed`.
+    /// Returns the seeds to train, of a session whose first seed is `seed`.
     pub fn seed_set(&self, seed: u64) -> BTreeSet<u64> {
         let first = self.first_seed.unwrap_or(seed);
         match &self.seeds {
@@ -216,14 +259,14 @@ impl Train {
         }
     }
 
-    /// The same recipe with given seeds, and the first of them: equal for equal sets.
+    /// Returns the same recipe with given seeds, and the first of them: equal for equal sets.
     pub fn with_seeds(&self, seeds: &BTreeSet<u64>) -> (u64, Self) {
         let (first, seeds) = Seeds::of(seeds);
         (first, Train { seeds, first_seed: None, ..self.clone() })
     }
 }
 
-/// The folder of a recipe: in a few words what it is, then its digest.
+/// Returns the folder of a recipe: in a few words what it is, then its digest.
 /// Errors: [`Error::Usage`] if it has no TOML form.
 pub fn folder_of(recipe: &Recipe) -> Result<String, Error> {
     let network = match (recipe.model, recipe.attention) {
@@ -237,7 +280,7 @@ pub fn folder_of(recipe: &Recipe) -> Result<String, Error> {
     Ok(format!("{network}{task}{more}-L{}-{}", recipe.layers, digest_of(recipe)?))
 }
 
-/// The digest of a recipe's settings, 8 hexadecimal digits.
+/// Returns the digest of a recipe's settings, 8 hexadecimal digits.
 /// Errors: as [`folder_of`].
 pub fn digest_of(recipe: &Recipe) -> Result<String, Error> {
     let mut digest = info::digest(recipe_text(recipe)?.as_bytes());
@@ -245,13 +288,13 @@ pub fn digest_of(recipe: &Recipe) -> Result<String, Error> {
     Ok(digest)
 }
 
-/// A recipe's settings, as checkpoints name it.
+/// Returns a recipe's settings, as checkpoints name it.
 /// Errors: as [`folder_of`].
 pub fn recipe_text(recipe: &Recipe) -> Result<String, Error> {
     toml::to_string(recipe).map_err(|e| Error::Usage(e.to_string()))
 }
 
-/// The recipe that a text names: that of a checkpoint, or a `config.toml`, which the checkpoints of earlier
+/// Returns the recipe that a text names: that of a checkpoint, or a `config.toml`, which the checkpoints of earlier
 /// versions hold.
 pub fn recipe_named(text: &str) -> Option<Recipe> {
     let mut table: toml::Table = text.parse().ok()?;

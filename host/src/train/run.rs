@@ -1,16 +1,18 @@
 //! The trainer at work for a command: with progress, checkpoints and interruption.
 
 use super::directory::TrainDirectory;
-use super::options::Train;
-use super::terminal_view::TerminalView;
+use super::options::{Recipe, Train};
 use crate::error::Error;
+use crate::files;
 use crate::run::info::{self, Outcome, RunInfo};
 use crate::run::progress;
 use crate::run::session::Session;
+use compute::{Checkpoint, Observer, SeedRun, Stopped, Trainer};
+use indicatif::ProgressBar;
+use std::path::Path;
 use std::time::{Duration, Instant};
-use trainer::{Checkpoint, Learner, Observer, Point, SeedRun, Stopped, Trainer};
 
-/// What a run found.
+/// The result of a run.
 pub struct Trained {
     /// Every seed, in ascending order.
     pub runs: Vec<SeedRun>,
@@ -22,27 +24,25 @@ pub struct Trained {
     pub info: Option<RunInfo>,
 }
 
-/// Shows a run, and writes what it leaves.
-struct Watch<'a> {
-    options: &'a Train,
-    directory: &'a TrainDirectory,
-    view: TerminalView,
+/// Writes what seeds leave in their run's directory, and moves a bar.
+pub struct Files<'a> {
+    /// Where to write.
+    pub directory: &'a TrainDirectory,
+    /// Counts tasks.
+    pub bar: &'a ProgressBar,
+    /// Between two checkpoints.
+    pub every: Duration,
 }
 
-impl Observer for Watch<'_> {
+impl Observer for Files<'_> {
     type Error = Error;
 
     fn checkpoint_every(&self) -> Option<Duration> {
-        Some(Duration::from_secs_f64(self.options.checkpoint_every))
+        Some(self.every)
     }
 
     fn advanced(&self, seeds: usize) {
-        self.view.advance(seeds);
-    }
-
-    fn logged(&self, learner: &Learner<'_>, point: &Point) -> Result<(), Error> {
-        self.view.show(learner.seed(), point);
-        Ok(())
+        self.bar.inc(seeds as u64);
     }
 
     fn checkpoint(&self, checkpoint: Checkpoint) -> Result<(), Error> {
@@ -51,6 +51,33 @@ impl Observer for Watch<'_> {
 
     fn finished(&self, run: &SeedRun) -> Result<(), Error> {
         self.directory.finish(run)
+    }
+}
+
+impl Files<'_> {
+    /// Trains seeds from where they stand, on so many threads.
+    /// Errors: [`Error::Paused`] after Ctrl-C; those of the files and of the core.
+    pub fn train(
+        &self,
+        recipe: &Recipe,
+        seeds: Vec<u64>,
+        begun: Vec<Checkpoint>,
+        threads: usize,
+        resume: Option<&Path>,
+    ) -> Result<Vec<SeedRun>, Error> {
+        let trainer = Trainer::new(recipe.clone(), seeds)?
+            .named(self.directory.name())
+            .resume(begun)
+            .threads(threads)
+            .cancelled_by(progress::flag());
+        trainer.run(self).map_err(|stopped| match stopped {
+            Stopped::Cancelled => Error::Paused { resume: resume.map(Path::to_owned) },
+            Stopped::Observer(error) => error,
+            Stopped::Core { seeds, source } => {
+                let folder = files::name_of(self.directory.path());
+                Error::Core { doing: format!("training {folder}, seeds {seeds:?}"), source }
+            }
+        })
     }
 }
 
@@ -74,14 +101,15 @@ pub fn train(
     let (started, cpu) = (Instant::now(), cpu_time::ProcessTime::now());
     let seeds: Vec<u64> = options.seed_set(seed).into_iter().collect();
     let tasks = (seeds.len() * options.recipe.mrps) as u64;
-    let view = TerminalView::new(label, options.recipe.dim, tasks, session.quiet);
-    let watch = Watch { options, directory, view };
+    let bar = progress::bar(label, tasks, session.quiet);
+    let every = Duration::from_secs_f64(options.watch.checkpoint_every);
+    let files = Files { directory, bar: &bar, every };
     let (mut runs, mut info) = (Vec::new(), None);
     let outcome = seeds.chunks(SEEDS_AT_ONCE).try_for_each(|seeds| {
-        runs.extend(watch.train(seeds, session, &mut info)?);
+        runs.extend(train_claimed(&files, options, seeds, session, &mut info)?);
         Ok(())
     });
-    watch.view.finish();
+    bar.finish_and_clear();
     let path = directory.path();
     if let (Some(info), Err(_)) = (&mut info, &outcome) {
         // On a full disk, what went wrong first is what the user should read.
@@ -102,49 +130,38 @@ pub fn train(
     })
 }
 
-impl Watch<'_> {
-    /// Trains seeds that are claimed meanwhile, from where they stand.
-    fn train(
-        &self,
-        seeds: &[u64],
-        session: &Session,
-        info: &mut Option<RunInfo>,
-    ) -> Result<Vec<SeedRun>, Error> {
-        let directory = self.directory;
-        let (mut claims, mut found) = (Vec::new(), Vec::new());
-        for seed in seeds {
-            claims.push(directory.claim_seed(*seed)?);
-            found.extend(directory.load(*seed)?);
-        }
-        let last = self.options.recipe.mrps as u64;
-        let mut ended = found.iter().filter(|found| found.tasks_done >= last);
-        ended.try_for_each(|ended| directory.finish(&ended.run))?;
-        let goes_on = !found.is_empty() && !info::is_finished(directory.path());
-        let trainer = Trainer::new(self.options.recipe.clone(), seeds.iter().copied())?
-            .named(directory.name())
-            .resume(found)
-            .threads(session.threads())
-            .cancelled_by(progress::flag());
-        let left = trainer.tasks_left();
-        self.view.skip(seeds.len() as u64 * last - left);
-        if info.is_none() {
-            if goes_on && self.options.resume.is_none() {
-                let path = directory.path().display();
-                let text = format!("{path}: an unfinished run with the same options goes on");
-                progress::note(&text, session.quiet);
-            }
-            if left > 0 {
-                let _claimed = directory.claim()?;
-                let begun = info.insert(RunInfo::continued(directory.path(), "train", session));
-                begun.write(directory.path(), None)?;
-            }
-        }
-        trainer.run(self).map_err(|stopped| match stopped {
-            Stopped::Cancelled => Error::Paused { resume: Some(directory.path().to_owned()) },
-            Stopped::Observer(error) => error,
-            Stopped::Core { seeds, source } => {
-                Error::Core { doing: format!("training seeds {seeds:?}"), source }
-            }
-        })
+/// Trains seeds that are claimed meanwhile, from where they stand.
+fn train_claimed(
+    files: &Files,
+    options: &Train,
+    seeds: &[u64],
+    session: &Session,
+    info: &mut Option<RunInfo>,
+) -> Result<Vec<SeedRun>, Error> {
+    let directory = files.directory;
+    let (mut claims, mut found) = (Vec::new(), Vec::new());
+    for seed in seeds {
+        claims.push(directory.claim_seed(*seed)?);
+        found.extend(directory.load(*seed)?);
     }
+    let last = options.recipe.mrps as u64;
+    let mut ended = found.iter().filter(|found| found.tasks_done >= last);
+    ended.try_for_each(|ended| directory.finish(&ended.run))?;
+    let goes_on = !found.is_empty() && !info::is_finished(directory.path());
+    let done: u64 = found.iter().map(|found| found.tasks_done.min(last)).sum();
+    files.bar.set_length(files.bar.length().unwrap_or_default().saturating_sub(done));
+    if info.is_none() {
+        if goes_on && options.watch.resume.is_none() {
+            let path = directory.path().display();
+            let text = format!("{path}: an unfinished run with the same options goes on");
+            progress::note(&text, session.quiet);
+        }
+        if done < seeds.len() as u64 * last {
+            let _claimed = directory.claim()?;
+            let begun = info.insert(RunInfo::continued(directory.path(), "train", session));
+            begun.write(directory.path(), None)?;
+        }
+    }
+    let (seeds, resume) = (seeds.to_vec(), Some(directory.path()));
+    files.train(&options.recipe, seeds, found, session.threads(), resume)
 }

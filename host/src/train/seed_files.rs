@@ -1,21 +1,21 @@
-//! What a finished seed leaves in its folder ([`super::directory`]), for people and for other tools.
+//! The files that a finished seed leaves in its folder ([`super::directory`]), for people and for other tools.
 
 use super::options::{Attention, Model, ParameterSet, Recipe, TaskKind};
 use crate::error::Error;
-use crate::formats::parameters::{LayerParameters, Parameters};
+use crate::formats::parameters::{LayerParameters, Parameters, SafetensorsFile as _};
 use crate::formats::seed_run::{DATA_FILE, LogPoint, PARAMS_FILE, SeedLog};
 use crate::formats::{Array, Data, npz};
 use crate::options::typed;
 use crate::run::records::Records;
+use compute::log::{ELEMENTS, METRICS, Point, SeedRun};
 use serde_json::{Value, json};
 use std::path::Path;
-use trainer::log::{ELEMENTS, METRICS, Point, SeedRun};
 
 /// The files of the parameters of a transformer, and of one of two heads.
 pub(super) const PARAMETERS: &str = "parameters.safetensors";
 pub(super) const TWO_HEADS: &str = "two_heads.npz";
 
-/// The records of a finished seed.
+/// Returns the records of a finished seed.
 /// Errors: [`Error::File`] if what was logged is of no one shape.
 pub(super) fn records(recipe: &Recipe, run: &SeedRun) -> Result<Records, Error> {
     let mut records = Records::new();
@@ -80,7 +80,7 @@ fn layers(point: &Point) -> Vec<LayerParameters> {
     point.layers.iter().map(|m| LayerParameters { p: m.p.clone(), q: m.q.clone() }).collect()
 }
 
-/// The transformer that a seed ended with; none of an empty log.
+/// Returns the transformer that a seed ended with; none of an empty log.
 pub fn final_parameters(recipe: &Recipe, run: &SeedRun) -> Option<Parameters> {
     Some(Parameters {
         token_size: run.token_size,
@@ -96,7 +96,7 @@ pub fn final_parameters(recipe: &Recipe, run: &SeedRun) -> Option<Parameters> {
     })
 }
 
-/// The content of `params.json`, with the names of the authors' code in their order.
+/// Returns the content of `params.json`, with the names of the authors' code in their order.
 pub fn seed_params(recipe: &Recipe, seed: u64) -> Value {
     let linear = recipe.attention == Attention::Linear;
     // Theirs know one class; of several the first.

@@ -122,7 +122,7 @@ impl Browser {
         }
     }
 
-    /// What went wrong so far: errors, anything on the console, any request.
+    /// Returns what went wrong so far: errors, anything on the console, any request.
     pub(crate) fn problems(&mut self) -> Vec<String> {
         // The events before this answer are in.
         self.evaluate("0");

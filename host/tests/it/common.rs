@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// What takes no `--out`.
-const WITHOUT_OUT: [&str; 8] =
-    ["plot", "report", "list", "digest", "inspect", "compare", "completions", "man"];
+/// The commands that take no `--out`.
+const WITHOUT_OUT: [&str; 6] = ["plot", "report", "list", "digest", "inspect", "compare"];
 
 /// Runs `ictd` with arguments separated by spaces, writing to `out` if it is not said otherwise.
 pub(crate) fn ictd(out: &Path, arguments: &str) -> Output {
@@ -22,7 +21,7 @@ pub(crate) fn json(output: &Output) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).expect("stdout is one JSON object")
 }
 
-/// What a run may leave behind: every file below a directory, relative, sorted.
+/// Returns every file below a directory, relative, sorted.
 pub(crate) fn files(directory: &Path) -> Vec<String> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(directory).into_iter().flatten().flatten() {
@@ -35,6 +34,26 @@ pub(crate) fn files(directory: &Path) -> Vec<String> {
     }
     found.sort();
     found
+}
+
+/// Every file below a directory with its content, but those that say how a run went and who is at work on it.
+pub(crate) fn contents(directory: &Path) -> Vec<(String, Vec<u8>)> {
+    let is_result = |name: &String| !name.ends_with("run.json") && !name.ends_with(".lock");
+    let read = |name: String| std::fs::read(directory.join(&name)).map(|content| (name, content));
+    files(directory).into_iter().filter(is_result).map(|name| read(name).unwrap()).collect()
+}
+
+/// Compares two directories by [`contents`].
+#[track_caller]
+pub(crate) fn assert_same(found: &Path, expected: &Path) {
+    let [found, expected] = [found, expected].map(contents);
+    let names = |files: &[(String, Vec<u8>)]| -> Vec<String> {
+        files.iter().map(|(name, _)| name.clone()).collect()
+    };
+    assert_eq!(names(&found), names(&expected));
+    for ((name, found), (_, expected)) in found.iter().zip(&expected) {
+        assert!(found == expected, "{name} differs");
+    }
 }
 
 /// The folder of the one training run in a directory, named after its recipe; before there is one, a folder that

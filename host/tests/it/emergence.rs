@@ -1,13 +1,9 @@
 //! In-context TD emerges: whole training runs, whose ends are compared over seeds, never seed by seed
 //! (some seeds stay stuck, here as in every implementation).
 
-use ictd::experiments::emergence::form_of_two_heads;
 use ictd::formats::npz::Npz;
 use ictd::formats::seed_run::SeedLog;
-use ictd_core::constructions::{average_reward, learning_rate};
-use ictd_core::layer::TwoHeadLayer;
-use ictd_core::metrics::{BlockForm, Blocks, FORM_SHARE, LayerBlocks, Pattern};
-use ictd_core::nalgebra::SMatrix;
+use ictd_core::metrics::{BlockForm, Blocks, FORM_SHARE, LayerBlocks};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -109,31 +105,4 @@ fn q_of_one_layer_ends_at_the_corollarys_form_and_of_more_at_theorem_1s() {
             assert!(other == form || count(other) < 4, "L = {layers}: {other:?}");
         }
     }
-}
-
-#[test]
-fn of_two_heads_w_and_p_are_judged_by_their_product() {
-    let q = Pattern::of_blocks([[-1.0, 1.0], [0.0, 0.0]]);
-    let has = |layer: &TwoHeadLayer<f64, 10>| {
-        form_of_two_heads(layer, q).iter().all(|share| *share >= FORM_SHARE)
-    };
-    let td: TwoHeadLayer<f64, 10> = average_reward(&learning_rate::<f64, 4>(0.3));
-    // Between W and P stands what the function does not see.
-    let between: SMatrix<f64, 10, 10> =
-        SMatrix::from_fn(|i, j| if i == j { 2.0 } else { 0.1 * (i as f64 - j as f64) });
-    let inverse = between.try_inverse().unwrap();
-    let same = TwoHeadLayer {
-        w1: td.w1 * between,
-        p1: inverse * td.p1,
-        w2: -td.w2 * inverse,
-        p2: -between * td.p2,
-        ..td
-    };
-    assert!(has(&td) && has(&same));
-    let p1 = Blocks::of(4, 10, |i, j| same.p1[(i, j)]).along(&Pattern::CORNER);
-    assert!(p1 < FORM_SHARE, "P alone has {p1} in the form");
-    // Heads in each other's place, a Q of the other sign, another product.
-    assert!(!has(&TwoHeadLayer { p1: td.p2, w1: td.w2, p2: td.p1, w2: td.w1, ..td }));
-    assert!(!has(&TwoHeadLayer { q2: -td.q2, ..td }));
-    assert!(!has(&TwoHeadLayer { w1: between * td.w1, ..td }));
 }

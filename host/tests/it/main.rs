@@ -5,14 +5,13 @@
 mod browser;
 mod command_line;
 mod common;
-mod context_drift;
+mod documented_commands;
 mod emergence;
 mod export;
 mod floors;
 mod interchange;
 #[cfg(unix)]
 mod interruptions;
-mod lstd_drift;
 #[cfg(unix)]
 mod one_way_out;
 mod open_questions;

@@ -3,7 +3,6 @@
 use crate::common::as_train;
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
@@ -67,6 +66,18 @@ fn every_construction_equals_its_algorithm_on_a_users_data() {
         let weights = numbers(&result["weights"]);
         assert!(weights.iter().any(|w| w.abs() > 0.1), "{construction}: {weights:?}");
     }
+}
+
+#[test]
+fn layers_that_diverge_are_said_to() {
+    let directory = tempfile::tempdir().unwrap();
+    write(&directory, "data.csv", CYCLE.replace("1,0", "200,0").replace("0,1", "0,200"));
+    let result = json(ictd(&directory, 0, &["evaluate", "--data", "data.csv", "--json"]));
+    assert_eq!(result["diverges"], true, "{result}");
+    let text = ictd(&directory, 0, &["evaluate", "--data", "data.csv"]).stdout;
+    assert!(String::from_utf8(text).unwrap().contains("--model universal"));
+    let universal = ["evaluate", "--data", "data.csv", "--model", "universal", "--json"];
+    assert!(json(ictd(&directory, 0, &universal)).get("diverges").is_none());
 }
 
 #[test]
@@ -152,7 +163,7 @@ fn imported_parameters_make_a_run_whose_files_all_evaluate_alike() {
     // It is batch TD: no difference, cosines of 1.
     assert!(result["vd"]["mean"].as_f64().unwrap() < 1e-20, "{result}");
     assert!((result["iws"]["mean"].as_f64().unwrap() - 1.0).abs() < 1e-12, "{result}");
-    for name in ["parameters.png", "parameters.svg", "elements.csv", "comparison.csv"] {
+    for name in ["parameters.png", "parameters.svg", "curves.csv", "comparison.csv"] {
         assert!(directory.path().join("results/import").join(name).is_file(), "{name}");
     }
 
@@ -181,11 +192,12 @@ fn an_import_is_repeated_bit_for_bit_from_its_config() {
     ictd(&directory, 0, &["evaluate", "--data", "data.csv", "--out", "c", "--layers", "16"]);
     let result = json(ictd(&directory, 1, &["compare", "a", "c", "--json"]));
     assert_eq!(result["equal"], false);
-    let difference = (result["differences"].as_array().unwrap().iter())
-        .find(|d| Path::new(d["file"].as_str().unwrap()).ends_with("values.csv"))
-        .unwrap();
-    let place = difference["first_difference"].as_str().unwrap();
-    assert!(place.starts_with("row 1, column `transformer`: "), "{place}");
+    let files: Vec<_> = (result["differences"].as_array().unwrap().iter())
+        .map(|d| (d["file"].as_str().unwrap(), d["first_difference"].as_str()))
+        .collect();
+    assert_eq!(files[0].0, "evaluate/config.toml");
+    assert_eq!(files[0].1.map(|place| place.contains("layers = 16")), Some(true), "{files:?}");
+    assert!(files.contains(&("evaluate/values.csv", None)), "{files:?}");
     assert!(stderr(&ictd(&directory, 2, &["compare", "a", "nothing"])).contains("nothing: "));
 }
 
@@ -308,7 +320,7 @@ fn models_that_stream_are_opened_in_one_way() {
     for ((first, second), mean) in first.iter().zip(&second).zip(&all) {
         assert!(((first + second) / 2.0 - mean).abs() < 1e-12 * mean.abs());
     }
-    let rows = fs::read_to_string(directory.path().join("of-model/demo/seeds.csv")).unwrap();
-    assert_eq!(rows.lines().count(), 1 + 2 * all.len());
+    let rows = fs::read_to_string(directory.path().join("of-model/demo/records.csv")).unwrap();
+    assert_eq!(rows.lines().count(), 1 + 2 * 3 * all.len());
     assert_eq!(demo_of("both/train/seed_0").len(), all.len());
 }

@@ -1,4 +1,4 @@
-//! What the report promises about content from elsewhere, in a browser: no script of it runs, no address of it is
+//! The report's promises about content from elsewhere, in a browser: no script of it runs, no address of it is
 //! asked for, and it is there to be read.
 //!
 //! The page of the same runs with plain words in the same places is looked at first.
@@ -40,7 +40,7 @@ const HOSTILE: [&str; 24] = [
     "<svg><animate onbegin=pwned=1 attributeName=x dur=1s><image href=https://example.invalid/N/></svg> mark-N.",
 ];
 
-/// What stands in each place in turn, and how many places there were.
+/// The words that stand in each place in turn, and how many places there were.
 struct Words<'a> {
     texts: &'a [&'a str],
     places: Cell<usize>,

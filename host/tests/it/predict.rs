@@ -100,8 +100,7 @@ fn errors_are_those_of_the_predictions_and_of_what_the_file_says_followed() {
             for t in (0..signal.len() - 1).rev() {
                 returns[t] = signal[t + 1] + gamma * returns[t + 1];
             }
-            let mut judged = 0;
-            let mut squares = 0.0;
+            let mut judged = Vec::new();
             let mut errors: BTreeMap<&str, f64> = BTreeMap::new();
             for (t, (row, followed, numbers)) in lines.iter().enumerate() {
                 assert_eq!(*row, t as u64 + 1);
@@ -110,14 +109,17 @@ fn errors_are_those_of_the_predictions_and_of_what_the_file_says_followed() {
                 let Some(followed) = followed else { continue };
                 assert!((followed - returns[t]).abs() < 1e-5 * (1.0 + returns[t].abs()));
                 if *row > 50 {
-                    judged += 1;
-                    squares += followed * followed;
+                    judged.push(*followed);
                     for (name, x) in numbers {
                         *errors.entry(name).or_default() += (x - followed) * (x - followed);
                     }
                 }
             }
-            assert_eq!(found["judged_rows"], judged);
+            assert_eq!(found["judged_rows"], judged.len());
+            let mean = judged.iter().sum::<f64>() / judged.len() as f64;
+            let squares: f64 = judged.iter().map(|x| (x - mean) * (x - mean)).sum();
+            let deviation = libm::sqrt(squares / judged.len() as f64);
+            assert!(close(found["standard_deviation"].as_f64().unwrap(), deviation));
             let estimators = found["estimators"].as_array().unwrap();
             assert_eq!(estimators.len(), errors.len());
             let mut of_algorithms: BTreeMap<&str, f64> = BTreeMap::new();
@@ -131,9 +133,12 @@ fn errors_are_those_of_the_predictions_and_of_what_the_file_says_followed() {
             }
             let names: Vec<_> = of_algorithms.keys().copied().collect();
             assert_eq!(names, ["lstd", "persistence", "td", "universal", "zero"]);
-            assert_eq!(of_algorithms["zero"], 1.0);
+            // The mean would have 1.
+            assert!(of_algorithms["zero"] >= 1.0);
             for name in ["universal", "td", "lstd"] {
-                assert!(of_algorithms[name] < 1.0, "{name}: {found}");
+                // What follows y for twenty rows is its mean, nearly.
+                let most = if gamma == 0.5 { 1.0 } else { 1.5 };
+                assert!(of_algorithms[name] < most, "{name}: {found}");
             }
             for (best, name) in [("best_td", "td"), ("best_lstd", "lstd")] {
                 let column = found[best].as_str().unwrap();
@@ -324,6 +329,7 @@ fn gaps_are_named_or_skipped() {
 #[test]
 fn what_cannot_be_predicted_is_one_line() {
     let x = csv("x", signal(200).iter().map(f64::to_string));
+    let gaps = csv("x", (0..200).map(|t| if t % 7 == 0 { "nan".into() } else { t.to_string() }));
     for (content, arguments, part) in [
         (x.as_str(), "--column y", "column `y`: missing; accepted is one of `x`"),
         (&x, "--column x --column x", "--column: x there twice"),
@@ -343,7 +349,9 @@ fn what_cannot_be_predicted_is_one_line() {
         ("day\nMonday\n", "", "no column of numbers"),
         ("x,y\n1,2\n1,2\n", "--cumulant y", "--cumulant: y: accepted beside one --column"),
         ("phi_0,x\n1,2\n1,2\n", "--features 4", "--features: 4: accepted is without it"),
-        ("x\n1\n1e300\n1\n", "", "row 2, column `x`: reward is out of range"),
+        ("x\n1\n1e38\n1\n", "", "row 2, column `x`: value is out of range"),
+        ("x,x\n1,2\n", "", "data.csv: column `x`: there twice"),
+        (&gaps, "--skip-gaps", "171 rows and 29 gaps, no prediction can be judged"),
     ] {
         let line = refused(content, arguments);
         assert!(line.contains(part), "{arguments}: {line}");
@@ -360,17 +368,10 @@ fn a_constant_column_has_an_answer() {
     let result = json(&predict(&directory, &csv("x,y", (0..300).map(|_| "5,0".into())), "--json"));
     let [five, zero] = [0, 1].map(|i| &result["cumulants"][i]);
     assert_eq!((five["constant"].as_f64(), zero["constant"].as_f64()), (Some(5.0), Some(0.0)));
-    let estimators = |c: &Value| c["gammas"][0]["estimators"].as_array().unwrap().clone();
-    for estimator in estimators(five) {
-        let error = estimator["normalised_error"].as_f64().unwrap();
-        match estimator["name"].as_str().unwrap() {
-            "zero" => assert_eq!(error, 1.0),
-            // Of the last rows that are judged a thousandth has not been seen.
-            "persistence" => assert!(error < 1e-6, "{error}"),
-            _ => assert!(error < 1.0, "{estimator}"),
-        }
+    for cumulant in [five, zero] {
+        let estimators = cumulant["gammas"][0]["estimators"].as_array().unwrap();
+        assert!(estimators.iter().all(|e| e["normalised_error"].is_null()), "{cumulant}");
     }
-    assert!(estimators(zero).iter().all(|e| e["normalised_error"].is_null()));
     let output = predict(&directory, &csv("x", (0..300).map(|_| "0".into())), "");
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(

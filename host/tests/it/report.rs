@@ -47,6 +47,7 @@ fn the_page_holds_every_claim_figure_number_digest_and_command() {
         for claim in claims {
             for part in ["claim", "paper", "measured"] {
                 let text = claim[part].as_str().unwrap().replace('<', "&lt;").replace('>', "&gt;");
+                let text = text.replace('"', "&quot;");
                 assert!(html.contains(&text), "{claim}");
             }
         }
@@ -102,7 +103,7 @@ fn text_of_the_records_stays_text() {
     let run = out.path().join("figure-2");
     let before = page(&run);
     let evil = "\"</svg><img src=x onerror='alert(1)'>";
-    for record in ["curves.csv", "matrices.csv", "seeds.csv"] {
+    for record in ["curves.csv", "matrices.csv", "records.csv"] {
         let text = std::fs::read_to_string(run.join(record)).unwrap();
         let (head, rows) = text.split_once('\n').unwrap();
         let row = rows.lines().next().unwrap();
@@ -145,10 +146,10 @@ fn a_missing_or_damaged_file_is_named_and_the_old_page_stays() {
         ("demo/results.json", Some("{\"seed\": 0}"), "missing field `command`"),
         ("demo/results.json", Some("{\"command\": \"demo\", \"claims\": [{}]}"), "missing field"),
         ("demo/results.json", None, "results.json"),
-        ("demo/msve.csv", None, "No such file"),
-        ("demo/msve.csv", Some("<svg"), "holds no rows"),
-        ("demo/msve.csv", Some("<svg\n<script>\n"), "missing field"),
-        ("verify/mean_errors.csv", Some("\u{0}\n\u{1}\n"), "missing field"),
+        ("demo/records.csv", None, "No such file"),
+        ("demo/records.csv", Some("<svg"), "holds no rows"),
+        ("demo/records.csv", Some("<svg\n<script>\n"), "missing field"),
+        ("verify/records.csv", Some("\u{0}\n\u{1}\n"), "missing field"),
     ];
     for (name, content, reason) in damages {
         let file = out.path().join(name);
@@ -172,7 +173,7 @@ fn a_missing_or_damaged_file_is_named_and_the_old_page_stays() {
 fn a_record_that_is_none_is_named_and_the_old_figure_stays() {
     let out = tempfile::tempdir().unwrap();
     runs(out.path());
-    let (record, figure) = (out.path().join("demo/msve.csv"), out.path().join("demo/demo.svg"));
+    let (record, figure) = (out.path().join("demo/records.csv"), out.path().join("demo/demo.svg"));
     let intact = std::fs::read_to_string(&record).unwrap();
     let before = std::fs::read(&figure).unwrap();
     let plot = || ictd(out.path(), &format!("plot {}", out.path().join("demo").display()));
@@ -189,7 +190,7 @@ fn a_record_that_is_none_is_named_and_the_old_figure_stays() {
         let output = plot();
         let line = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{content:?}: {line}");
-        assert!(line.contains("msve.csv") && line.contains(reason), "{content:?}: {line}");
+        assert!(line.contains("records.csv") && line.contains(reason), "{content:?}: {line}");
         assert_eq!(line.lines().count(), 1, "{line}");
         assert!(std::fs::read(&figure).unwrap() == before, "{content:?}");
     }

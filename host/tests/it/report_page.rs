@@ -46,7 +46,7 @@ fn drawn(page: &Path) -> Vec<[u64; 3]> {
 /// Those of P and Q.
 const CELLS: usize = 2 * 9 * 9;
 
-/// What is wrong with the page as a page; empty if nothing is.
+/// Finds what is wrong with the page as a page; empty if nothing is.
 const AUDIT: &str = include_str!("audit.js");
 
 #[test]
@@ -100,7 +100,7 @@ fn the_page_is_whole_readable_and_asks_for_nothing() {
     }
 }
 
-/// What the page must show.
+/// Asserts that the page shows what it must.
 #[track_caller]
 fn assert_shows(browser: &mut Browser, live: &Live) {
     assert_eq!(browser.text("#digest"), format!("{:016x}", live.digest()));

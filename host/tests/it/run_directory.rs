@@ -1,6 +1,6 @@
-//! What a run directory says of itself, and that one process at a time works on it.
+//! A run directory describes itself, and one process at a time works on it.
 
-use crate::common::{files, ictd, json, trained};
+use crate::common::{contents, files, ictd, json, trained};
 use ictd::run::lock::RunLock;
 use serde_json::Value;
 use std::fs;
@@ -73,13 +73,25 @@ fn a_training_run_leaves_everything_that_its_directory_promises() {
 }
 
 #[test]
-fn results_of_the_main_job_hold_no_times_and_no_paths() {
+fn the_main_job_leaves_figures_and_results_without_times_and_paths() {
     let [a, b] = [0; 2].map(|_| tempfile::tempdir().unwrap());
     let results = [&a, &b].map(|out| {
-        assert!(ictd(out.path(), "--json").status.success());
+        let output = ictd(out.path(), "--json");
+        assert!(output.status.success() && output.stderr.is_empty());
+        let result = json(&output);
+        assert_eq!(result["holds"], true);
+        assert!(result["verify"]["constructions"].is_object());
+        assert!(result["demo"]["msve_mean"].is_array());
         fs::read(out.path().join("results.json")).unwrap()
     });
     assert!(results[0] == results[1]);
+    let written = files(a.path());
+    for file in
+        ["config.toml", "demo/demo.png", "demo/demo.svg", "demo/records.csv", "verify/verify.png"]
+    {
+        assert!(written.iter().any(|w| w == file), "{file} is missing: {written:?}");
+    }
+    assert!(written.iter().all(|w| !w.contains(".ictd-")), "temporary files: {written:?}");
     let info = run_json(a.path());
     assert_eq!(info["command"], "main");
     assert!(!info["verdicts"].as_array().unwrap().is_empty());
@@ -164,10 +176,4 @@ fn a_directory_that_another_process_works_on_is_refused_in_one_line() {
         assert!(contents(out.path()) == before, "{command} changed something");
         drop(lock);
     }
-}
-
-/// Every file that is no lock, with its bytes.
-fn contents(directory: &Path) -> Vec<(String, Vec<u8>)> {
-    let names = files(directory).into_iter().filter(|name| !name.ends_with(".lock"));
-    names.map(|name| (name.clone(), fs::read(directory.join(name)).unwrap())).collect()
 }

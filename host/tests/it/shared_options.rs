@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const TRAIN: &str = "train --mrps 4 --batches 1 --batch-size 4 --context 6 --log-every 2";
 
 /// A small run of every command, with the options of every command that it takes.
-const SMALL: [(&str, &str, &[&str]); 32] = [
+const SMALL: [(&str, &str, &[&str]); 29] = [
     ("demo", "demo --tasks 2", COMPUTES),
     ("verify", "verify --seeds 2 --layers 2", COMPUTES),
     ("train", TRAIN, ALL),
@@ -27,17 +27,14 @@ const SMALL: [(&str, &str, &[&str]); 32] = [
     ("cart-pole", "cart-pole --seeds 1 --mrps 2", ALL),
     ("rnn-learning", "rnn-learning --seeds 1 --mrps 2", ALL),
     ("rnn-context", "rnn-context --seeds 1 --mrps 2", ALL),
-    ("invariant-set", "invariant-set --seeds 1 --mrps 2 --steps 2 --tasks 2", ALL),
+    ("invariant-set", "invariant-set --seeds 1 --mrps 2", ALL),
     ("universal", "universal --seeds 1 --mrps 2 --steps 0 --tasks 2", ALL),
     ("algorithm-1", "algorithm-1 --seeds 1 --mrps 2", ALL),
     ("ablation", "ablation --seeds 1 --mrps 2", ALL),
-    ("sequential-gain", "sequential-gain --seeds 1 --mrps 2", ALL),
-    ("cart-pole-uniform", "cart-pole-uniform --seeds 1 --mrps 2", ALL),
     ("demo-trained", "demo-trained --seeds 1 --mrps 2 --tasks 2", ALL),
-    ("fixed-point", "fixed-point --seeds 1 --mrps 2 --samples 64 --trajectories 32", ALL),
+    ("fixed-point", "fixed-point --seeds 1 --mrps 2 --trajectories 32", ALL),
     ("emergence", "emergence --seeds 1 --mrps 2", ALL),
     ("stuck", "stuck --seeds 1 --mrps 2", ALL),
-    ("ratio", "ratio --seeds 1 --mrps 2 --tasks 2", ALL),
     ("evaluate", "evaluate --data data.csv --model run", &["seed", "out", "json", "config"]),
     ("predict", "predict data.csv --gamma 0.5 --model run", COMPUTES),
     ("import", "import run --tasks 2", COMPUTES),
@@ -48,12 +45,10 @@ const SMALL: [(&str, &str, &[&str]); 32] = [
     ("compare", "compare data.csv data.csv", JSON),
 ];
 /// Those that are run elsewhere: their own directory, or what they print.
-const OTHERS: [(&str, &str, &[&str]); 5] = [
+const OTHERS: [(&str, &str, &[&str]); 3] = [
     ("merge", "merge run", &["out", "json"]),
     ("plot", "plot run", JSON),
     ("report", "report run", JSON),
-    ("completions", "completions bash", JSON),
-    ("man", "man", JSON),
 ];
 const ALL: &[&str] = &["seed", "out", "overwrite", "threads", "json", "config"];
 const COMPUTES: &[&str] = &["seed", "out", "threads", "json", "config"];

@@ -1,12 +1,10 @@
 //! Sweeps: the same bytes whatever does the shards, and nothing that is not in the plan.
 
-use crate::common::{files, ictd, json, trained, with_default_signals};
+use crate::common::{assert_same, contents, files, ictd, json, trained, with_default_signals};
 use ictd::run::lock::RunLock;
 use ictd::sweep::plan::Plan;
 use ictd::sweep::shards::Shard;
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
@@ -51,23 +49,6 @@ impl Place {
     }
 }
 
-/// Every file but those that say how it went.
-fn contents(out: &Path) -> BTreeMap<String, Vec<u8>> {
-    let is_result = |name: &String| !name.ends_with("run.json") && !name.ends_with(".lock");
-    let names = files(out).into_iter().filter(is_result);
-    names.map(|name| (name.clone(), fs::read(out.join(name)).unwrap())).collect()
-}
-
-#[track_caller]
-fn assert_same(found: &Path, expected: &Path) {
-    let (found, expected) = (contents(found), contents(expected));
-    let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
-    assert_eq!(names(&found), names(&expected));
-    for (name, content) in found {
-        assert!(content == expected[&name], "{name} differs");
-    }
-}
-
 fn text(output: &Output) -> String {
     let all = [&output.stdout[..], &output.stderr[..]].concat();
     String::from_utf8(all).unwrap()
@@ -80,7 +61,8 @@ fn one_process_killed_shards_and_merged_folders_give_the_same_bytes() {
     let collected = place.done("one", "--collect --metric loss --check");
     assert!(collected.starts_with("48 of 48 seeds\n"), "{collected}");
     let found = contents(&place.out("one"));
-    let of_sweep: Vec<_> = found.into_keys().filter(|name| name.starts_with("sweep/")).collect();
+    let found = found.into_iter().map(|(name, _)| name);
+    let of_sweep: Vec<_> = found.filter(|name| name.starts_with("sweep/")).collect();
     let names = ["config.toml", "loss-by-lr.png", "loss-by-lr.svg", "results.json"];
     let tables = ["seeds.csv", "summary.csv", "sweep.csv"];
     assert_eq!(
@@ -223,7 +205,7 @@ fn a_plan_that_is_refused_is_named_with_the_key_and_nothing_is_written() {
         ),
         (
             "seeds = 1\n[settings]\nmodel = \"rnn\"\nlayers = 5\n".into(),
-            "the run: --layers: 5: accepted for an RNN is 3",
+            "the run: --layers: 5: accepted here is 3",
         ),
         ("seeds = 1\ngrid = {}\n".into(), "grid: accepted is a table with a list"),
         (grid("lr = 0.1"), "grid: lr: accepted is a list of at least one value"),

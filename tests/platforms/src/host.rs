@@ -1,16 +1,16 @@
 //! The kernels on a host: seeds spread over lanes and threads, compiled for the instructions that every
-//! processor has, or for a level of the host program's own dispatch.
+//! processor has, or for a level of the host program's own.
 
 // The host program's file, not a copy: what it dispatches to is what is tested. (Its crate has all of
 // the program's dependencies.)
-#[path = "../../../host/trainer/src/dispatch.rs"]
+#[path = "../../../host/compute/src/level.rs"]
 #[allow(dead_code, unreachable_pub)]
-mod dispatch;
+mod level;
 
-use dispatch::{Level, WithScalar};
 use ictd_core::digest::{Digest, Kernel, combine, kernels};
 use ictd_core::error::Error;
-use ictd_core::scalar::{Lanes4, Lanes8, Lanes16, Scalar};
+use ictd_core::scalar::{Lanes8, Scalar};
+use level::{Level, WithScalar};
 use std::process::ExitCode;
 
 pub(crate) fn main() -> ExitCode {
@@ -24,14 +24,12 @@ pub(crate) fn main() -> ExitCode {
     let lanes = option("--lanes").unwrap_or(1);
     let result = match (text("--level"), lanes) {
         // Not in a build that is for one level by itself: half of its time.
-        (Some(name), _) if cfg!(not(target_feature = "fma")) => {
+        (Some(name), 8) if cfg!(not(target_feature = "fma")) => {
             let level = Level::ALL.into_iter().find(|level| level.name() == name);
-            level.and_then(|level| dispatch::with_scalar(level, lanes, Run { threads }))
+            level.and_then(|level| level::with_scalar(level, Run { threads }))
         }
         (None, 1) => Some(run::<f32>(threads)),
-        (None, 4) => Some(run::<Lanes4>(threads)),
         (None, 8) => Some(run::<Lanes8>(threads)),
-        (None, 16) => Some(run::<Lanes16>(threads)),
         _ => None,
     };
     match result {
@@ -41,9 +39,7 @@ pub(crate) fn main() -> ExitCode {
             ExitCode::from(2)
         }
         None => {
-            eprintln!(
-                "error: --lanes must be 1, 4, 8 or 16; with --level, what that level takes here"
-            );
+            eprintln!("error: --lanes must be 1 or 8, and --level, with 8, one of this machine");
             ExitCode::from(2)
         }
     }
@@ -87,7 +83,7 @@ fn in_threads<S: Scalar>(kernel: &Kernel<S>, threads: usize) -> Result<Digest, E
                         .map(|group| {
                             let first = group * S::LANES as u64;
                             let digests = kernel.seed_digests(first)?;
-                            Ok((first, digests.lanes(S::LANES).to_vec()))
+                            Ok((first, digests.as_ref().to_vec()))
                         })
                         .collect::<Result<Vec<_>, Error>>()
                 };

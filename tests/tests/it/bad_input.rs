@@ -9,9 +9,8 @@ use ictd_core::linalg::linear_system;
 use ictd_core::mask::Mask;
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
-use ictd_core::scalar::Lanes4;
+use ictd_core::scalar::Lanes8;
 use ictd_core::tasks::{Mrp, Task, boyan_chain, boyan_chain_representable, loop_mrp, random_mdp};
-use ictd_core::training::Windows;
 use ictd_core::transformer::Transformer;
 use ictd_core::transition::Transition;
 use ictd_core::{constructions, linalg, td};
@@ -157,7 +156,7 @@ proptest! {
             Prompt::<f32, K, N>::discounted::<D>(&[], x, &linalg::zeros()), x, discount, "gamma",
         );
         // One bad lane is enough.
-        let lanes = Lanes4::new([0.5, 0.5, x, 0.5]);
+        let lanes = Lanes8::new([0.5, 0.5, x, 0.5, 0.5, 0.5, 0.5, 0.5]);
         expect_range(TdLambda::new(lanes), x, (0.0..=1.0).contains(&x), "lambda");
     }
 
@@ -227,10 +226,10 @@ proptest! {
         let empty = Error::Empty { parameter: "transitions" };
         let ordinary = transitions.iter().all(|t| first_bad(t).is_none()) && gamma.abs() < 1e15;
         for updated in [
-            td::td0::update(&w, &c, &transitions, gamma),
-            td::residual_gradient::update(&w, &c, &transitions, gamma),
-            td::td_lambda::update(&w, &c, &transitions, gamma, 0.5),
-            td::average_reward::update(&w, &c, &transitions),
+            td::updates::td0(&w, &c, &transitions, gamma),
+            td::updates::residual_gradient(&w, &c, &transitions, gamma),
+            td::updates::td_lambda(&w, &c, &transitions, gamma, 0.5),
+            td::updates::average_reward(&w, &c, &transitions),
         ] {
             match updated {
                 Ok(w) => prop_assert!(!transitions.is_empty() && w.iter().all(|x| x.is_finite())),
@@ -241,7 +240,7 @@ proptest! {
                 }
             }
         }
-        match td::lstd::solve(&transitions, gamma, 0.5) {
+        match td::updates::lstd(&transitions, gamma, 0.5) {
             Ok(w) => prop_assert!(w.iter().all(|x| x.is_finite())),
             Err(e) if transitions.is_empty() => prop_assert_eq!(e, empty),
             Err(Error::Singular { .. } | Error::NonFinite { .. }) => {}
@@ -290,22 +289,6 @@ proptest! {
                 prop_assert!(["p", "p_0", "r"].contains(&parameter));
             }
             Err(other) => panic!("{other}"),
-        }
-    }
-
-    #[test]
-    fn windows_need_a_reward_for_each_step(
-        features in 0usize..8, rewards in 0usize..8, n in 0usize..10,
-    ) {
-        let phi = vec![SVector::<f32, D>::zeros(); features];
-        let r = vec![0.0; rewards];
-        let fits = n > 0 && features >= n + 3 && rewards + 1 == features;
-        match Windows::new(&phi, &r, n, 0.9) {
-            Ok(windows) => {
-                prop_assert!(fits);
-                prop_assert_eq!(windows.window(windows.count()).context_len(), n);
-            }
-            Err(error) => prop_assert!(!fits, "{}", error),
         }
     }
 }

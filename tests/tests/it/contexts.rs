@@ -1,9 +1,10 @@
 //! Contexts: episodes, several cumulants, every discount, spikes, and what is stored of them.
 
-use ictd_core::context::{AverageRewardContext, Context, Forgetting, Growing, Sliding, Window};
+use ictd_core::context::{Context, Forgetting, Growing, Sliding, Window};
 use ictd_core::mask::{Mask, MeanCentred, Td0, TdLambda};
 use ictd_core::rng::Rng;
-use ictd_core::{Error, Model, StoredError, ValueFunction, constructions, linalg, td, transition};
+use ictd_core::transformer::Transformer;
+use ictd_core::{Error, Model, StoredError, constructions, linalg, td, transition};
 use nalgebra::SVector;
 use transition::Transition;
 
@@ -36,56 +37,45 @@ fn episodes(seed: u64) -> Vec<Vec<Transition<f64, D>>> {
 /// L iterations of TD(lambda) whose sums over the transitions are made episode by episode, each trace from 0.
 fn td_lambda(episodes: &[Vec<Transition<f64, D>>], lambda: f64, alpha: f64, layers: usize) -> Phi {
     let n: usize = episodes.iter().map(Vec::len).sum();
-    let mut w = Phi::zeros();
-    for _ in 0..layers {
-        let mut step = Phi::zeros();
-        for episode in episodes {
-            // The algorithm's own step on one episode, (alpha/m) sum_i delta_i e_i, of its m transitions.
-            let c = constructions::learning_rate(alpha);
-            let alone = td::td_lambda::update(&w, &c, episode, GAMMA, lambda).unwrap();
-            step += (alone - w) * (episode.len() as f64 / n as f64);
-        }
-        w += step;
-    }
-    w
+    let c = constructions::learning_rate(alpha);
+    (0..layers).fold(Phi::zeros(), |w, _| {
+        // The algorithm's own step on one episode, (alpha/m) sum_i delta_i e_i, of its m transitions.
+        let step = |episode: &Vec<_>| {
+            let alone = td::updates::td_lambda(&w, &c, episode, GAMMA, lambda).unwrap();
+            (alone - w) * (episode.len() as f64 / n as f64)
+        };
+        w + episodes.iter().map(step).sum::<Phi>()
+    })
 }
 
 #[test]
 fn td_lambda_over_many_episodes_is_the_classical_algorithm_run_episode_by_episode() {
+    type Deep = ictd_core::model::Model<f64, D, K, 1, TdLambda<f64>>;
     let episodes = episodes(1);
-    for lambda in [0.0, 0.5, 0.9, 1.0] {
-        for layers in [1, 3, 15] {
-            let model = ictd_core::model::Model::<f64, D, K, 1, _>::td_lambda(
-                0.2,
-                layers as u16,
-                GAMMA,
-                lambda,
-            )
-            .unwrap();
-            let mut context = model.context();
-            // As many transitions as a window of the same length, which so forgets nothing.
-            let mut window = Context::<D, _, _, f64>::with(*context.mask(), Sliding::<200>);
-            for t in episodes.iter().flatten() {
-                if t.phi_next == Phi::zeros() {
-                    context.observe_terminal(&t.phi, t.reward).unwrap();
-                    window.observe_terminal(&t.phi, t.reward).unwrap();
-                } else {
-                    context.observe_transition(t).unwrap();
-                    window.observe_transition(t).unwrap();
-                }
-            }
-            let want = td_lambda(&episodes, lambda, 0.2, layers);
-            for got in
-                [model.value_function(&context).unwrap(), model.value_function(&window).unwrap()]
-            {
-                assert!((got.weights - want).amax() < 1e-12, "{lambda}, {layers}: {got:?} {want}");
-            }
-            // It matters: one trace through all of them gives another function.
-            let one = [episodes.concat()];
-            if lambda > 0.0 {
-                assert!((td_lambda(&one, lambda, 0.2, layers) - want).amax() > 1e-3);
+    for (lambda, layers) in [(0.0, 3), (0.5, 1), (0.5, 15), (0.9, 3), (1.0, 1), (1.0, 15)] {
+        let layer = constructions::td_lambda(&constructions::learning_rate::<_, D>(0.2));
+        let transformer = Transformer::autoregressive(layer, layers).unwrap();
+        let model = Deep::new(transformer, TdLambda::new(lambda).unwrap(), GAMMA).unwrap();
+        let mut context = model.context();
+        // It holds as many transitions as there are, and so forgets nothing.
+        let mut window = Context::<D, _, _, f64>::with(*context.mask(), Sliding::<200>);
+        for t in episodes.iter().flatten() {
+            if t.phi_next == Phi::zeros() {
+                context.observe_terminal(&t.phi, t.reward).unwrap();
+                window.observe_terminal(&t.phi, t.reward).unwrap();
+            } else {
+                context.observe_transition(t).unwrap();
+                window.observe_transition(t).unwrap();
             }
         }
+        let want = td_lambda(&episodes, lambda, 0.2, layers);
+        for got in [model.value_function(&context), model.value_function(&window)] {
+            let got = got.unwrap().weights;
+            assert!((got - want).amax() < 1e-12, "{lambda}, {layers}: {got:?} {want}");
+        }
+        // It matters: one trace through all of them gives another function.
+        let one = td_lambda(&[episodes.concat()], lambda, 0.2, layers);
+        assert!(lambda == 0.0 || (one - want).amax() > 1e-3);
     }
 }
 
@@ -93,17 +83,15 @@ fn td_lambda_over_many_episodes_is_the_classical_algorithm_run_episode_by_episod
 fn an_episode_that_is_cut_off_keeps_its_bootstrap_and_ends_its_trace() {
     let mask = TdLambda::new(0.75).unwrap();
     let rng = &mut Rng::new(3);
-    let transitions: Vec<_> =
-        (0..10).map(|_| Transition { phi: phi(rng), reward: 0.5, phi_next: phi(rng) }).collect();
+    let transition =
+        |i| (Transition { phi: phi(rng), reward: 0.5, phi_next: phi(rng) }, i % 5 == 4);
+    let transitions: Vec<_> = (0..10).map(transition).collect();
     let mut context = Context::<D, _, _, f64>::with(mask, Growing);
+    observe(&mut context, &transitions);
     let mut halves = linalg::zeros::<f64, K, K>();
     for half in transitions.chunks(5) {
         let mut alone = Context::<D, _, _, f64>::with(mask, Growing);
-        for t in half {
-            context.observe_transition(t).unwrap();
-            alone.observe_transition(t).unwrap();
-        }
-        context.end_episode();
+        observe(&mut alone, half);
         halves += alone.statistic::<K>(GAMMA, 0).unwrap().g;
     }
     let whole = context.statistic::<K>(GAMMA, 0).unwrap();
@@ -113,29 +101,38 @@ fn an_episode_that_is_cut_off_keeps_its_bootstrap_and_ends_its_trace() {
 
 #[test]
 fn a_sliding_window_that_leaves_episodes_behind_is_made_of_those_within() {
-    let mask = TdLambda::new(0.8).unwrap();
-    let episodes = episodes(5);
-    let mut window = Context::<D, _, _, f64>::with(mask, Sliding::<16>);
-    let mut seen: Vec<(Transition<f64, D>, bool)> = Vec::new();
-    for episode in &episodes {
-        for (i, t) in episode.iter().enumerate() {
-            let ends = i + 1 == episode.len();
-            window.observe_transition(t).unwrap();
-            if ends {
-                window.end_episode();
+    fn check(mask: impl Mask<f64>) {
+        let mut window = Context::<D, _, _, f64>::with(mask, Sliding::<16>);
+        let mut seen = Vec::new();
+        for episode in episodes(5) {
+            for (i, t) in episode.iter().enumerate() {
+                seen.push((*t, i + 1 == episode.len()));
+                let mut alone = Context::<D, _, _, f64>::with(mask, Growing);
+                let last = &seen[seen.len().saturating_sub(16)..];
+                observe(&mut alone, last);
+                observe(&mut window, &last[last.len() - 1..]);
+                let [got, want] = [window.statistic::<K>(GAMMA, 0), alone.statistic(GAMMA, 0)];
+                let (got, want) = (got.unwrap(), want.unwrap());
+                assert_eq!(got.inverse_len, want.inverse_len);
+                assert!((got.g - want.g).amax() < 1e-12, "{} transitions", seen.len());
             }
-            seen.push((*t, ends));
-            let mut alone = Context::<D, _, _, f64>::with(mask, Growing);
-            for (t, ends) in &seen[seen.len().saturating_sub(16)..] {
-                alone.observe_transition(t).unwrap();
-                if *ends {
-                    alone.end_episode();
-                }
-            }
-            let got = window.statistic::<K>(GAMMA, 0).unwrap();
-            let want = alone.statistic::<K>(GAMMA, 0).unwrap();
-            assert_eq!(got.inverse_len, want.inverse_len);
-            assert!((got.g - want.g).amax() < 1e-12, "{} transitions", seen.len());
+        }
+    }
+    check(Td0);
+    check(TdLambda::new(0.8).unwrap());
+    check(TdLambda::new(1.0).unwrap());
+    check(MeanCentred);
+}
+
+/// Observes transitions, of which some are the last of their episode.
+fn observe<M: Mask<f64>, W: Window<f64>>(
+    context: &mut Context<D, M, W, f64>,
+    transitions: &[(Transition<f64, D>, bool)],
+) {
+    for (t, ends) in transitions {
+        context.observe_transition(t).unwrap();
+        if *ends {
+            context.end_episode();
         }
     }
 }
@@ -177,46 +174,24 @@ fn each_cumulant_is_bit_for_bit_the_context_of_its_reward_alone() {
 }
 
 #[test]
-fn cumulants_cost_what_the_documentation_says() {
-    let floats = |bytes: usize| bytes / size_of::<f32>();
-    // Four copies of (2 d)^2 + C (4 d + 1) numbers, C largest rewards, and 32 bytes beside them.
-    let of = |context: usize, d: usize, c: usize| {
-        let numbers = 4 * ((2 * d) * (2 * d) + c * (4 * d + 1));
-        assert!(
-            (numbers + c..=numbers + c + 8).contains(&floats(context)),
-            "d = {d}, C = {c}: {context}"
-        );
-    };
-    of(size_of::<Context<4>>(), 4, 1);
-    of(size_of::<Context<4, Td0, Growing, f32, 8>>(), 4, 8);
-    of(size_of::<Context<20>>(), 20, 1);
-}
-
-#[test]
 fn a_spike_leaves_a_sliding_window_as_if_it_had_not_been() {
     fn check(mask: impl Mask<f32>) {
         let rng = &mut Rng::new(11);
         let mut window = Context::<2, _, _>::with(mask, Sliding::<64>);
-        let mut recent = std::collections::VecDeque::new();
+        let mut seen = Vec::new();
         for t in 0..400 {
-            let mut number = || rng.uniform_in::<f32>(-1.0, 1.0);
-            let (mut phi, phi_next, reward) =
-                ([number(), number()], [number(), number()], number());
+            let [mut x, y, reward, x_next, y_next] = [(); 5].map(|()| rng.uniform_in(-1.0, 1.0));
             if t == 150 {
-                phi[0] = 65_535.0;
+                x = 65_535.0;
             }
-            window.observe(&phi, reward, &phi_next).unwrap();
-            recent.push_back((phi, reward, phi_next));
-            if recent.len() > 64 {
-                recent.pop_front();
-            }
-            let got = window.statistic::<5>(0.9, 0).unwrap().g;
+            window.observe(&[x, y], reward, &[x_next, y_next]).unwrap();
+            seen.push(([x, y], reward, [x_next, y_next]));
             let mut alone = Context::<2, _, _>::with(mask, Growing);
-            for (phi, reward, phi_next) in &recent {
+            for (phi, reward, phi_next) in &seen[seen.len().saturating_sub(64)..] {
                 alone.observe(phi, *reward, phi_next).unwrap();
             }
             let want = alone.statistic::<5>(0.9, 0).unwrap().g;
-            let error = (got - want).amax() / want.amax();
+            let error = (window.statistic::<5>(0.9, 0).unwrap().g - want).amax() / want.amax();
             assert!(error < 1e-4, "after {t}: off by {error} of the largest entry");
         }
     }
@@ -312,21 +287,19 @@ fn stored_bytes_of_another_kind_or_damaged_are_refused() {
             other => panic!("{other:?}"),
         }
     }
-    assert_eq!(part(Context::<2, TdLambda, Sliding<4>>::from_bytes(&bytes)), "feature dimension");
-    assert_eq!(part(Context::<D, Td0, Sliding<4>>::from_bytes(&bytes)), "mask");
-    assert_eq!(part(Context::<D, TdLambda, Growing>::from_bytes(&bytes)), "window");
-    assert_eq!(
-        part(Context::<D, TdLambda, Sliding<5>>::from_bytes(&bytes)),
-        "capacity of the window"
-    );
-    assert_eq!(
-        part(Context::<D, TdLambda, Sliding<4>, f32, 2>::from_bytes(&bytes)),
-        "number of cumulants"
-    );
-    assert_eq!(
-        part(Context::<D, TdLambda<f64>, Sliding<4>, f64>::from_bytes(&bytes)),
-        "scalar type"
-    );
+    for (found, want) in [
+        (part(Context::<2, TdLambda, Sliding<4>>::from_bytes(&bytes)), "feature dimension"),
+        (part(Context::<D, Td0, Sliding<4>>::from_bytes(&bytes)), "mask"),
+        (part(Context::<D, TdLambda, Growing>::from_bytes(&bytes)), "window"),
+        (part(Context::<D, TdLambda, Sliding<5>>::from_bytes(&bytes)), "capacity of the window"),
+        (
+            part(Context::<D, TdLambda, Sliding<4>, f32, 2>::from_bytes(&bytes)),
+            "number of cumulants",
+        ),
+        (part(Context::<D, TdLambda<f64>, Sliding<4>, f64>::from_bytes(&bytes)), "scalar type"),
+    ] {
+        assert_eq!(found, want);
+    }
     assert!(matches!(
         Model::<D, TdLambda>::from_bytes(&bytes),
         Err(Error::Stored(StoredError::Magic { expected: "ICTD" }))
@@ -334,44 +307,12 @@ fn stored_bytes_of_another_kind_or_damaged_are_refused() {
 }
 
 #[test]
-fn the_average_reward_pair_is_stored_too() {
-    let mut context = AverageRewardContext::<2>::new();
-    for t in 0..300 {
-        let x = (t as f32 * 0.7) % 1.0;
-        context.observe(&[x, 1.0], x - 0.5, &[1.0 - x, 1.0]).unwrap();
-    }
-    let mut bytes = vec![0; context.byte_len()];
-    context.write(&mut bytes).unwrap();
-    assert_eq!(AverageRewardContext::<2>::from_bytes(&bytes), Ok(context.clone()));
-    for i in 0..bytes.len() {
-        bytes[i] ^= 1;
-        assert!(AverageRewardContext::<2>::from_bytes(&bytes).is_err(), "byte {i}");
-        bytes[i] ^= 1;
-    }
-    // A buffer that is too short is left as it was.
-    let mut short = vec![7; bytes.len() - 1];
-    assert!(context.write(&mut short).is_err());
-    assert!(short.iter().all(|byte| *byte == 7));
-    // Head 1 of this stream, head 2 of a longer one.
-    context.observe(&[0.5, 1.0], 0.0, &[0.25, 1.0]).unwrap();
-    let mut longer = vec![0; context.byte_len()];
-    context.write(&mut longer).unwrap();
-    let head2 = longer.len() - longer[1..].windows(4).position(|x| x == b"ICTC").unwrap() - 1;
-    let at = bytes.len() - head2;
-    bytes[at..].copy_from_slice(&longer[longer.len() - head2..]);
-    assert!(AverageRewardContext::<2>::from_bytes(&bytes).is_err());
-}
-
-#[test]
 fn one_context_answers_every_discount() {
     let mut context = Context::<D>::new();
     stream(&mut context, &mut Rng::new(13), 40);
+    let asked = Model::<D>::td0(0.2, 15, 0.9).unwrap();
     for gamma in [0.0, 0.3, 0.9, 0.99] {
-        let model = Model::<D>::td0(0.2, 15, gamma).unwrap();
-        let of_model = model.value_function(&context).unwrap();
-        let asked = Model::<D>::td0(0.2, 15, 0.9).unwrap();
-        let of_question: ValueFunction<f32, D> =
-            asked.value_function_of(&context, 0, gamma).unwrap();
-        assert_eq!(of_model, of_question);
+        let of_model = Model::<D>::td0(0.2, 15, gamma).unwrap().value_function(&context);
+        assert_eq!(of_model, asked.value_function_of(&context, 0, gamma));
     }
 }

@@ -4,18 +4,15 @@ use ictd_core::context::{Context, Forgetting, Growing, Window};
 use ictd_core::mask::TdLambda;
 use ictd_core::scalar::Real;
 use ictd_core::td::{Algorithm, BatchTd, Learner, Lstd, OnlineTd, RecursiveLstd};
+use ictd_core::{Error, ValueFunction};
 use nalgebra::SVector;
-use tests::{Case, OWN_FAMILY, Outputs, RealComputation, check_real_family, with_dimension};
+use tests::{Case, OWN_FAMILY, Outputs, check_family, with_dimension};
 
 /// The cumulants.
 const C: usize = 2;
 
-struct Classical;
-
-impl RealComputation for Classical {
-    fn run<R: Real>(&self, case: &Case) -> Outputs<R> {
-        with_dimension!(case.count("d"), +1, classical::<R>(case))
-    }
+fn of_dimension<R: Real>(case: &Case, _: usize) -> Outputs<R> {
+    with_dimension!(R, case.count("d"), +1, classical(case))
 }
 
 struct Row<R: Real, const D: usize> {
@@ -45,51 +42,54 @@ fn classical<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R>
     let number = |name: &str| R::from_f64(case.number(name));
     let (gamma, lambda) = (number("gamma"), number("lambda"));
     let rows = rows::<R, D>(case);
+    let both = |mask: &TdLambda<R>| {
+        let forgetting = Forgetting::new(number("retention")).unwrap();
+        (observed(mask, Growing, &rows), observed(mask, forgetting, &rows))
+    };
     match case.word("kind") {
         "online_td" => {
             let td = OnlineTd::new(gamma, lambda, number("alpha")).unwrap();
-            learned(td, &rows, |learner, m| td.value_function_of(learner, m).unwrap().weights)
+            learned(td, &rows, |learner, m| td.value_function_of(learner, m))
         }
         "true_online_td" => {
             let td = OnlineTd::true_online(gamma, lambda, number("alpha")).unwrap();
-            learned(td, &rows, |learner, m| td.value_function_of(learner, m).unwrap().weights)
+            learned(td, &rows, |learner, m| td.value_function_of(learner, m))
         }
         "recursive_lstd" => {
             let lstd = RecursiveLstd::new(gamma, lambda, number("retention"), number("ridge"));
             let lstd = lstd.unwrap();
-            learned(lstd, &rows, |learner, m| lstd.value_function_of(learner, m).unwrap().weights)
+            learned(lstd, &rows, |learner, m| lstd.value_function_of(learner, m))
         }
         "batch_td" => {
-            let td = BatchTd::new(gamma, lambda, number("alpha"), case.count("iterations"));
-            let td = td.unwrap();
-            let forgetting = Forgetting::new(number("retention")).unwrap();
-            let mut out = Outputs::new();
-            let grown = observed(td.mask(), Growing, &rows);
-            let faded = observed(td.mask(), forgetting, &rows);
-            let of = |m| td.value_function_of(&grown, m).unwrap().weights;
-            out.field("weights", "growing", weights(of));
-            let of = |m| td.value_function_of(&faded, m).unwrap().weights;
-            out.field("forgetting", "forgetting", weights(of));
-            out
+            let td =
+                BatchTd::new(gamma, lambda, number("alpha"), case.count("iterations")).unwrap();
+            let (grown, faded) = both(td.mask());
+            windowed(|m| td.value_function_of(&grown, m), |m| td.value_function_of(&faded, m))
         }
         "lstd" => {
             let lstd = Lstd::new(gamma, lambda, number("ridge")).unwrap();
-            let forgetting = Forgetting::new(number("retention")).unwrap();
-            let mut out = Outputs::new();
-            let grown = observed(lstd.mask(), Growing, &rows);
-            let faded = observed(lstd.mask(), forgetting, &rows);
-            let of = |m| lstd.value_function_of(&grown, m).unwrap().weights;
-            out.field("weights", "growing", weights(of));
-            let of = |m| lstd.value_function_of(&faded, m).unwrap().weights;
-            out.field("forgetting", "forgetting", weights(of));
-            out
+            let (grown, faded) = both(lstd.mask());
+            windowed(|m| lstd.value_function_of(&grown, m), |m| lstd.value_function_of(&faded, m))
         }
         other => panic!("{}: kind {other}", case.label()),
     }
 }
 
-fn weights<R: Real, const D: usize>(of: impl Fn(usize) -> SVector<R, D>) -> Vec<R> {
-    (0..C).flat_map(|m| of(m).data.0[0]).collect()
+/// The weights of each cumulant, of a growing and of a forgetting context.
+fn windowed<R: Real, const D: usize>(
+    grown: impl Fn(usize) -> Result<ValueFunction<R, D>, Error>,
+    faded: impl Fn(usize) -> Result<ValueFunction<R, D>, Error>,
+) -> Outputs<R> {
+    let mut out = Outputs::new();
+    out.field("weights", "growing", weights(grown));
+    out.field("forgetting", "forgetting", weights(faded));
+    out
+}
+
+fn weights<R: Real, const D: usize>(
+    of: impl Fn(usize) -> Result<ValueFunction<R, D>, Error>,
+) -> Vec<R> {
+    (0..C).flat_map(|m| of(m).unwrap().weights.data.0[0]).collect()
 }
 
 fn observed<R: Real, W: Window<R>, const D: usize>(
@@ -114,7 +114,7 @@ fn observed<R: Real, W: Window<R>, const D: usize>(
 fn learned<R: Real, A: Algorithm<R>, const D: usize>(
     algorithm: A,
     rows: &[Row<R, D>],
-    of: impl Fn(&Learner<D, A, R, C>, usize) -> SVector<R, D>,
+    of: impl Fn(&Learner<D, A, R, C>, usize) -> Result<ValueFunction<R, D>, Error>,
 ) -> Outputs<R> {
     let mut learner = Learner::<D, A, R, C>::with(algorithm);
     let mut path = Vec::new();
@@ -127,7 +127,7 @@ fn learned<R: Real, A: Algorithm<R>, const D: usize>(
         if row.end {
             learner.end_episode();
         }
-        path.extend(of(&learner, 0).data.0[0]);
+        path.extend(of(&learner, 0).unwrap().weights.data.0[0]);
     }
     assert_eq!(learner.len(), rows.len() as u64);
     let mut out = Outputs::new();
@@ -138,5 +138,5 @@ fn learned<R: Real, A: Algorithm<R>, const D: usize>(
 
 #[test]
 fn golden_classical() {
-    check_real_family(OWN_FAMILY, &Classical);
+    check_family(OWN_FAMILY, of_dimension, of_dimension, |_| None);
 }

@@ -8,41 +8,29 @@ use ictd_core::prompt::Prompt;
 use ictd_core::scalar::Scalar;
 use ictd_core::statistic::Statistic;
 use ictd_core::transformer::Transformer;
-use tests::with_dimension_few_lanes;
-use tests::{Case, Computation, MAX_LANE_DIMENSION, Outputs, check_family};
+use tests::{Case, Outputs, check_family, has_lanes, with_dimension};
 
 /// The capacity for context columns.
 const N: usize = 128;
 /// The capacity for layers, stored or in the pass.
 const L: usize = 16;
 
-struct Gradients;
-
-impl Computation for Gradients {
-    fn run<S: Scalar>(&self, case: &Case, first_lane: usize) -> Outputs<S> {
-        with_dimension_few_lanes!(S, case.count("d"), +1, gradients::<S>(case, first_lane))
-    }
-
-    fn has_lanes(&self, case: &Case) -> bool {
-        case.count("d") <= MAX_LANE_DIMENSION
-    }
+fn of_dimension<S: Scalar>(case: &Case, first_lane: usize) -> Outputs<S> {
+    with_dimension!(S, case.count("d"), +1, gradients(case, first_lane))
 }
 
 fn gradients<S: Scalar, const D: usize, const K: usize>(
     case: &Case,
     first_lane: usize,
 ) -> Outputs<S> {
-    let columns = tests::columns::<S, K>(&case.input("Z0"), first_lane);
-    let (query, context) = columns.split_last().expect("a prompt has its query");
-    assert_eq!(context.len(), case.count("n"), "{}: n", case.label());
-    let prompt = Prompt::<S, K, N>::from_columns(context, *query).unwrap();
+    let prompt = tests::prompt::<S, K, N>(case, first_lane);
     let transformer = tests::transformer::<S, K, L>(case, first_lane);
     let mut out = Outputs::new();
     match case.word("activation") {
         "identity" => {
             literal(&transformer, &prompt, &Td0, case, &mut out);
             let statistic = Statistic::of_prompt(&prompt, &Td0).unwrap();
-            let y = -ictd_core::linalg::dot(&transformer.readout(&statistic), query);
+            let y = -ictd_core::linalg::dot(&transformer.readout(&statistic), prompt.query());
             out.field("y", "readout", [y]);
             let gradient = linear::value_and_gradient::<S, K, L, L, N>(&transformer, &prompt);
             report::<S, D, K>(&gradient.unwrap(), case, &mut out);
@@ -94,5 +82,7 @@ fn report<S: Scalar, const D: usize, const K: usize>(
 
 #[test]
 fn golden_gradients() {
-    check_family("gradients", &Gradients);
+    check_family("gradients", of_dimension, of_dimension, |case| {
+        has_lanes(case).then_some(of_dimension)
+    });
 }

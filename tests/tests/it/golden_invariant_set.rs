@@ -9,22 +9,18 @@ use ictd_core::mask::Td0;
 use ictd_core::scalar::Real;
 use ictd_core::transformer::Transformer;
 use nalgebra::{SMatrix, SVector};
-use tests::{Case, Outputs, RealComputation, check_real_family};
+use tests::{Case, Outputs, check_family};
 
 /// The capacity for a trajectory.
 const T: usize = 64;
 
-struct InvariantSet;
-
-impl RealComputation for InvariantSet {
-    fn run<R: Real>(&self, case: &Case) -> Outputs<R> {
-        match case.count("d") {
-            1 => invariant_set::<R, 1, 3>(case),
-            2 => invariant_set::<R, 2, 5>(case),
-            3 => invariant_set::<R, 3, 7>(case),
-            4 => invariant_set::<R, 4, 9>(case),
-            d => panic!("d = {d}: this test is compiled for d from 1 to 4"),
-        }
+fn of_dimension<R: Real>(case: &Case, _: usize) -> Outputs<R> {
+    match case.count("d") {
+        1 => invariant_set::<R, 1, 3>(case),
+        2 => invariant_set::<R, 2, 5>(case),
+        3 => invariant_set::<R, 3, 7>(case),
+        4 => invariant_set::<R, 4, 9>(case),
+        d => panic!("d = {d}: this test is compiled for d from 1 to 4"),
     }
 }
 
@@ -98,5 +94,5 @@ fn matrices<R: Real, const K: usize>(out: &mut Outputs<R>, names: [&str; 2], lay
 
 #[test]
 fn golden_invariant_set() {
-    check_real_family("invariant_set", &InvariantSet);
+    check_family("invariant_set", of_dimension, of_dimension, |_| None);
 }

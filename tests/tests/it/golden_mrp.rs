@@ -1,7 +1,7 @@
 //! Golden family mrp: Boyan's chain, the Loop, what evaluation needs of them, and Figure 1's pipeline.
 
 use ictd_core::context::{Context, Growing};
-use ictd_core::linalg::linear_system::least_squares;
+use ictd_core::metrics::EvaluationStates;
 use ictd_core::scalar::Real;
 use ictd_core::tasks::{Mrp, boyan_transition, loop_transition};
 use ictd_core::td;
@@ -9,17 +9,13 @@ use ictd_core::transformer::Transformer;
 use ictd_core::transition::Transition;
 use ictd_core::{attention::Td0, constructions, linalg};
 use nalgebra::{SMatrix, SVector};
-use tests::{Case, Outputs, RealComputation, check_real_family, with_dimension};
+use tests::{Case, Outputs, check_family, with_dimension};
 
 /// The capacity for states.
 const M: usize = 32;
 
-struct Mrps;
-
-impl RealComputation for Mrps {
-    fn run<R: Real>(&self, case: &Case) -> Outputs<R> {
-        with_dimension!(case.count("d"), +1, mrp::<R>(case))
-    }
+fn of_dimension<R: Real>(case: &Case, _: usize) -> Outputs<R> {
+    with_dimension!(R, case.count("d"), +1, mrp(case))
 }
 
 fn mrp<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
@@ -79,17 +75,9 @@ fn process<R: Real, const D: usize>(case: &Case) -> Outputs<R> {
     let msve = |w: &SVector<R, D>| mrp.msve(&d, &mrp.values_of(w), &v);
     out.field("msve", "", [msve(&start(case, "w_hat"))]);
 
-    // The d_p-weighted fit: rows scaled by sqrt(d_p).
-    let mut rows = linalg::zeros::<R, M, D>();
-    let mut values = linalg::zeros::<R, M, 1>();
-    for s in 0..m {
-        let root = d[s].sqrt();
-        values[s] = root * v[s];
-        for i in 0..D {
-            rows[(s, i)] = root * features[(i, s)];
-        }
-    }
-    let w_msve = least_squares(rows, values, m, "the fit").unwrap();
+    // The d_p-weighted fit.
+    let states = EvaluationStates::of(&mrp).unwrap();
+    let w_msve = states.implicit_weights(&v).unwrap();
     out.field("w_msve", "", w_msve.iter().copied());
     if case.expects("msve_min") {
         out.field("msve_min", "", [msve(&w_msve)]);
@@ -110,7 +98,7 @@ fn process<R: Real, const D: usize>(case: &Case) -> Outputs<R> {
             phi_next: linalg::scale(root, &phi_next),
         });
     }
-    let w = td::lstd::solve(&expected, gamma, R::ZERO).unwrap();
+    let w = td::updates::lstd(&expected, gamma, R::ZERO).unwrap();
     out.field("w_td_fixed_point", "", w.iter().copied());
     out
 }
@@ -160,7 +148,7 @@ fn demo<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
         );
         let mut w = linalg::zeros();
         for _ in 0..layers {
-            w = td::td0::update(&w, &c, &transitions[..n], gamma).unwrap();
+            w = td::updates::td0(&w, &c, &transitions[..n], gamma).unwrap();
         }
         classical.push(w);
     }
@@ -173,5 +161,5 @@ fn demo<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
 
 #[test]
 fn golden_mrp() {
-    check_real_family("mrp", &Mrps);
+    check_family("mrp", of_dimension, of_dimension, |_| None);
 }

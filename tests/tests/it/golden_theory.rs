@@ -1,9 +1,9 @@
 //! Golden family theory: Theorem 1, its corollaries, and the average-reward theorem, layer by layer.
 
+use ictd_core::Error;
 use ictd_core::attention::{Attention, AverageReward, Mask, MeanCentred, Td0, TdLambda};
-use ictd_core::context::{Context, Growing, Sliding, Window};
-use ictd_core::layer::Layer;
-use ictd_core::layer::TwoHeadLayer;
+use ictd_core::context::{Context, Growing, Sliding};
+use ictd_core::layer::{Layer, TwoHeadLayer};
 use ictd_core::prompt::Prompt;
 use ictd_core::scalar::Scalar;
 use ictd_core::statistic::Statistic;
@@ -11,33 +11,20 @@ use ictd_core::transformer::Transformer;
 use ictd_core::transition::Transition;
 use ictd_core::{constructions, linalg, td};
 use nalgebra::{SMatrix, SVector};
-use std::iter::once;
-use tests::{
-    Case, Computation, MAX_CONTEXT, MAX_LANE_DIMENSION, MAX_LAYERS, Outputs, check_family,
-    with_dimension_few_lanes,
-};
+use tests::{Case, MAX_CONTEXT, MAX_LAYERS, Outputs, check_family, has_lanes, with_dimension};
 
-struct Theory;
-
-impl Computation for Theory {
-    fn run<S: Scalar>(&self, case: &Case, first_lane: usize) -> Outputs<S> {
-        match case.word("kind") {
-            "avg" => {
-                with_dimension_few_lanes!(S, case.count("d"), +2, average_reward::<S>(case, first_lane))
-            }
-            _ => {
-                with_dimension_few_lanes!(S, case.count("d"), +1, discounted::<S>(case, first_lane))
-            }
-        }
-    }
-
-    /// One case of each kind of layer and mask: the others have other numbers.
-    fn has_lanes(&self, case: &Case) -> bool {
-        let once =
-            ["td0", "td_lambda_0.5", "residual_gradient", "avg_reward", "one_layer_corollary"];
-        case.count("d") <= MAX_LANE_DIMENSION && once.contains(&case.name.as_str())
+fn of_dimension<S: Scalar>(case: &Case, first_lane: usize) -> Outputs<S> {
+    match case.word("kind") {
+        "avg" => with_dimension!(S, case.count("d"), +2, average_reward(case, first_lane)),
+        _ => with_dimension!(S, case.count("d"), +1, discounted(case, first_lane)),
     }
 }
+
+/// One case of each kind of layer and mask runs in lanes: the others have other numbers.
+const IN_LANES: [&str; 5] =
+    ["td0", "td_lambda_0.5", "residual_gradient", "avg_reward", "one_layer_corollary"];
+
+type Phi<S, const D: usize> = SVector<S, D>;
 
 /// A case's inputs.
 struct Data<S: Scalar, const D: usize, const K: usize> {
@@ -48,17 +35,10 @@ struct Data<S: Scalar, const D: usize, const K: usize> {
 
 impl<S: Scalar, const D: usize, const K: usize> Data<S, D, K> {
     fn read(case: &Case, first_lane: usize) -> Self {
-        let columns = tests::columns(&case.input("Z0"), first_lane);
-        let (query, context) = columns.split_last().expect("a prompt has its query");
-        assert_eq!(context.len(), case.count("n"), "{}: n", case.label());
-        let prompt = Prompt::from_columns(context, *query).unwrap();
+        let prompt = tests::prompt(case, first_lane);
         let c = tests::matrices(&case.input("C"), first_lane);
         assert_eq!(c.len(), case.count("L"), "{}: L", case.label());
-        Data { columns, prompt, c }
-    }
-
-    fn phi_query(&self) -> SVector<S, D> {
-        SVector::from_fn(|i, _| self.prompt.query()[i])
+        Data { columns: tests::columns_of(&prompt), prompt, c }
     }
 
     /// The transitions whose tokens for this gamma are the context's columns, bit for bit if
@@ -75,20 +55,21 @@ impl<S: Scalar, const D: usize, const K: usize> Data<S, D, K> {
     /// w_0 .. w_L of a classical algorithm; the discount stands in the columns.
     fn classical(
         &self,
-        update: impl Fn(&SVector<S, D>, &SMatrix<S, D, D>, &[Transition<S, D>]) -> SVector<S, D>,
+        update: impl Fn(&Phi<S, D>, &SMatrix<S, D, D>, &[Transition<S, D>]) -> Result<Phi<S, D>, Error>,
         out: &mut Outputs<S>,
     ) {
         let transitions = self.transitions(1.0);
         let mut w = vec![linalg::zeros::<S, D, 1>()];
         for c in &self.c {
-            w.push(update(&w[w.len() - 1], c, &transitions));
+            w.push(update(&w[w.len() - 1], c, &transitions).unwrap());
         }
         out.field("w", "classical", w.iter().flat_map(|w| w.iter().copied()));
-        out.field("phi_dot_w", "classical", w.iter().map(|w| linalg::dot(w, &self.phi_query())));
+        let query = SVector::from_fn(|i, _| self.prompt.query()[i]);
+        out.field("phi_dot_w", "classical", w.iter().map(|w| linalg::dot(w, &query)));
     }
 }
 
-/// What the forward passes show, layer by layer.
+/// The results of the forward passes, layer by layer.
 struct Pass<S: Scalar, const K: usize> {
     y: Vec<S>,
     last_rows: Vec<Vec<S>>,
@@ -143,33 +124,24 @@ fn discounted<S: Scalar, const D: usize, const K: usize>(
 ) -> Outputs<S> {
     let data = Data::<S, D, K>::read(case, first_lane);
     let mut out = Outputs::new();
-    let one = S::ONE;
+    let (one, lambda) = (
+        S::ONE,
+        S::from_f64(if case.word("kind") == "lambda" { case.number("lambda") } else { 0.0 }),
+    );
+    let mask = TdLambda::new(lambda).unwrap();
     match case.word("kind") {
-        "td" => {
-            forms(&data, Td0, constructions::td0, &mut out);
-            data.classical(|w, c, t| td::td0::update(w, c, t, one).unwrap(), &mut out);
-        }
-        "one_layer" => {
-            forms(&data, Td0, constructions::one_layer, &mut out);
-            data.classical(|w, c, t| td::td0::update(w, c, t, one).unwrap(), &mut out);
-        }
-        "lambda" => {
-            let lambda = S::from_f64(case.number("lambda"));
-            let mask = TdLambda::new(lambda).unwrap();
-            forms(&data, mask, constructions::td_lambda, &mut out);
-            data.classical(
-                |w, c, t| td::td_lambda::update(w, c, t, one, lambda).unwrap(),
-                &mut out,
-            );
-        }
-        "rg" => {
-            forms(&data, Td0, constructions::residual_gradient, &mut out);
-            data.classical(
-                |w, c, t| td::residual_gradient::update(w, c, t, one).unwrap(),
-                &mut out,
-            );
-        }
+        "td" => forms(&data, Td0, constructions::td0, &mut out),
+        "one_layer" => forms(&data, Td0, constructions::one_layer, &mut out),
+        "lambda" => forms(&data, mask, constructions::td_lambda, &mut out),
+        "rg" => forms(&data, Td0, constructions::residual_gradient, &mut out),
         other => panic!("{}: kind {other}", case.label()),
+    }
+    match case.word("kind") {
+        "rg" => data.classical(|w, c, t| td::updates::residual_gradient(w, c, t, one), &mut out),
+        "lambda" => {
+            data.classical(|w, c, t| td::updates::td_lambda(w, c, t, one, lambda), &mut out)
+        }
+        _ => data.classical(|w, c, t| td::updates::td0(w, c, t, one), &mut out),
     }
     out
 }
@@ -193,21 +165,12 @@ fn forms<S: Scalar, const D: usize, const K: usize, M>(
         .unwrap();
     pass.report("literal", out);
 
-    let half = S::from_f64(0.5);
-    let mut growing = Context::<D, _, _, S>::with(mask, Growing);
-    let mut sliding = Context::<D, _, _, S>::with(mask, Sliding::<MAX_CONTEXT>);
-    for t in data.transitions(0.5) {
-        growing.observe_transition(&t).unwrap();
-        sliding.observe_transition(&t).unwrap();
-    }
-    for (form, statistic) in [
-        ("streaming", Statistic::of_prompt(&data.prompt, &mask).unwrap()),
-        ("growing", growing.statistic(half, 0).unwrap()),
-        ("sliding", sliding.statistic(half, 0).unwrap()),
-    ] {
-        report_maps(data, &tests::column_maps(&transformer, &statistic), form, out);
-        let values = tests::values(&transformer, &statistic, data.prompt.query());
-        out.field("y_query", form, once(S::ZERO).chain(values.iter().map(|v| -*v)));
+    for (form, statistic) in statistics(data, mask, 0.5) {
+        let (mut maps, mut y) = (Vec::new(), vec![S::ZERO]);
+        transformer.column_maps(&statistic, |_, b| maps.push(*b));
+        report_maps(data, &maps, form, out);
+        transformer.values_by_layer(&statistic, data.prompt.query(), |v| y.push(-v));
+        out.field("y_query", form, y);
     }
 }
 
@@ -217,7 +180,7 @@ fn average_reward<S: Scalar, const D: usize, const K: usize>(
 ) -> Outputs<S> {
     let data = Data::<S, D, K>::read(case, first_lane);
     let mut out = Outputs::new();
-    data.classical(|w, c, t| td::average_reward::update(w, c, t).unwrap(), &mut out);
+    data.classical(td::updates::average_reward, &mut out);
 
     let layers: Vec<TwoHeadLayer<S, K>> =
         data.c.iter().map(constructions::average_reward).collect();
@@ -228,21 +191,8 @@ fn average_reward<S: Scalar, const D: usize, const K: usize>(
         .unwrap();
     pass.report("literal", &mut out);
 
-    let transitions = data.transitions(1.0);
-    let statistics = [
-        (
-            "streaming",
-            Statistic::of_prompt(&data.prompt, &MeanCentred).unwrap(),
-            Statistic::of_prompt(&data.prompt, &Td0).unwrap(),
-        ),
-        ("growing", fed(MeanCentred, Growing, &transitions), fed(Td0, Growing, &transitions)),
-        (
-            "sliding",
-            fed(MeanCentred, Sliding::<MAX_CONTEXT>, &transitions),
-            fed(Td0, Sliding::<MAX_CONTEXT>, &transitions),
-        ),
-    ];
-    for (form, head1, head2) in statistics {
+    let heads = statistics(&data, MeanCentred, 1.0).into_iter().zip(statistics(&data, Td0, 1.0));
+    for ((form, head1), (_, head2)) in heads {
         let mut maps = Vec::new();
         let heads = [head1, head2];
         transformer.column_maps(&heads, |b| maps.push(*b));
@@ -254,19 +204,29 @@ fn average_reward<S: Scalar, const D: usize, const K: usize>(
     out
 }
 
-fn fed<S: Scalar, const D: usize, const K: usize>(
+/// The statistic by each way to it: of the prompt, and of contexts that grow and that slide.
+fn statistics<S: Scalar, const D: usize, const K: usize>(
+    data: &Data<S, D, K>,
     mask: impl Mask<S>,
-    window: impl Window<S>,
-    transitions: &[Transition<S, D>],
-) -> Statistic<S, K> {
-    let mut context = Context::<D, _, _, S>::with(mask, window);
-    for t in transitions {
-        context.observe_transition(t).unwrap();
+    gamma: f64,
+) -> [(&'static str, Statistic<S, K>); 3] {
+    let mut growing = Context::<D, _, _, S>::with(mask, Growing);
+    let mut sliding = Context::<D, _, _, S>::with(mask, Sliding::<MAX_CONTEXT>);
+    for t in data.transitions(gamma) {
+        growing.observe_transition(&t).unwrap();
+        sliding.observe_transition(&t).unwrap();
     }
-    context.statistic(S::ONE, 0).unwrap()
+    let gamma = S::from_f64(gamma);
+    [
+        ("streaming", Statistic::of_prompt(&data.prompt, &mask).unwrap()),
+        ("growing", growing.statistic(gamma, 0).unwrap()),
+        ("sliding", sliding.statistic(gamma, 0).unwrap()),
+    ]
 }
 
 #[test]
 fn golden_theory() {
-    check_family("theory", &Theory);
+    check_family("theory", of_dimension, of_dimension, |case| {
+        (has_lanes(case) && IN_LANES.contains(&case.name.as_str())).then_some(of_dimension)
+    });
 }

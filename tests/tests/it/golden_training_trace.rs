@@ -4,36 +4,28 @@
 use ictd_core::layer::Layer;
 use ictd_core::scalar::Scalar;
 use ictd_core::training::{
-    Adam, AdamSettings, BatchTd, LinearNetwork, Network, Parameters, SoftmaxNetwork, Targets,
-    Windows, td_step,
+    Adam, AdamSettings, BatchTd, LinearNetwork, LinearShape, Network, Parameters, SoftmaxNetwork,
+    Targets, Windows, td_step,
 };
 use ictd_core::transformer::Transformer;
-use nalgebra::{SMatrix, SVector};
-use tests::{Case, Computation, Outputs, check_family};
+use nalgebra::SMatrix;
+use tests::{Case, Outputs, check_family};
 
 /// The capacity for layers, stored or in the pass.
 const L: usize = 4;
 /// The capacity for context columns.
 const N: usize = 64;
 
-struct Trace;
-
-impl Computation for Trace {
-    fn run<S: Scalar>(&self, case: &Case, first_lane: usize) -> Outputs<S> {
-        // A whole trainer for each shape takes long to compile: the lanes' shapes are few.
-        match case.count("d") {
-            2 => trace::<S, 2, 5>(case, first_lane),
-            4 => trace::<S, 4, 9>(case, first_lane),
-            d if const { S::LANES > 1 } => panic!("d = {d}: in lanes only d = 2 and 4"),
-            1 => trace::<S, 1, 3>(case, first_lane),
-            3 => trace::<S, 3, 7>(case, first_lane),
-            5 => trace::<S, 5, 11>(case, first_lane),
-            d => panic!("d = {d}: this test is compiled for d from 1 to 5"),
-        }
-    }
-
-    fn has_lanes(&self, case: &Case) -> bool {
-        [2, 4].contains(&case.count("d"))
+fn of_dimension<S: Scalar>(case: &Case, first_lane: usize) -> Outputs<S> {
+    // A whole trainer for each shape takes long to compile: the lanes' shapes are few.
+    match case.count("d") {
+        2 => trace::<S, 2, 5>(case, first_lane),
+        4 => trace::<S, 4, 9>(case, first_lane),
+        d if const { S::LANES > 1 } => panic!("d = {d}: in lanes only d = 2 and 4"),
+        1 => trace::<S, 1, 3>(case, first_lane),
+        3 => trace::<S, 3, 7>(case, first_lane),
+        5 => trace::<S, 5, 11>(case, first_lane),
+        d => panic!("d = {d}: this test is compiled for d from 1 to 5"),
     }
 }
 
@@ -51,11 +43,13 @@ fn trace<S: Scalar, const D: usize, const K: usize>(case: &Case, first_lane: usi
     let mut out = Outputs::new();
     match case.word("activation") {
         "identity" => {
-            let network = LinearNetwork::<S, D, K, L, L>::new(transformer);
+            let shape = LinearShape::new(D, stored, depth).unwrap();
+            let numbers: Vec<S> = transformer.numbers().copied().collect();
+            let network = LinearNetwork::new(shape, numbers, vec![S::ZERO; shape.work_len()]);
             learn::<S, D, K, _>(case, &batches, network.unwrap(), &mut out);
         }
         "softmax" => {
-            let network = SoftmaxNetwork::<S, D, K, L, L, N>::new(transformer);
+            let network = SoftmaxNetwork::<S, K, L, L, N>::new(transformer);
             learn::<S, D, K, _>(case, &batches, network.unwrap(), &mut out);
         }
         other => panic!("{}: activation {other}", case.label()),
@@ -66,7 +60,7 @@ fn trace<S: Scalar, const D: usize, const K: usize>(case: &Case, first_lane: usi
 
 /// The trajectories of a case, one for each batch.
 struct Batches<S: Scalar, const D: usize> {
-    features: Vec<Vec<SVector<S, D>>>,
+    features: Vec<Vec<S>>,
     rewards: Vec<Vec<S>>,
     context_len: usize,
     gamma: S,
@@ -80,20 +74,19 @@ impl<S: Scalar, const D: usize> Batches<S, D> {
         let states = context_len + 2 + windows;
         assert_eq!(features.shape, [batches, states, D], "{}: features", case.label());
         assert_eq!(rewards.shape, [batches, states - 1], "{}: rewards", case.label());
-        let vectors: Vec<SVector<S, D>> =
-            tests::load::<S>(&features, first_lane).chunks(D).map(tests::vector).collect();
+        let numbers = tests::load::<S>(&features, first_lane);
         let rewards = tests::load::<S>(&rewards, first_lane);
         Batches {
-            features: vectors.chunks(states).map(<[_]>::to_vec).collect(),
+            features: numbers.chunks(states * D).map(<[_]>::to_vec).collect(),
             rewards: rewards.chunks(states - 1).map(<[_]>::to_vec).collect(),
             context_len,
             gamma: S::from_f64(case.number("gamma")),
         }
     }
 
-    fn iter(&self) -> impl Iterator<Item = Windows<'_, S, D>> {
+    fn iter(&self) -> impl Iterator<Item = Windows<'_, S>> {
         let batches = self.features.iter().zip(&self.rewards);
-        batches.map(|(phi, r)| Windows::new(phi, r, self.context_len, self.gamma).unwrap())
+        batches.map(|(phi, r)| Windows::new(D, phi, r, self.context_len, self.gamma).unwrap())
     }
 }
 
@@ -108,11 +101,11 @@ fn adam_settings(case: &Case) -> AdamSettings {
     }
 }
 
-fn flat<S: Scalar, const K: usize>(
-    transformer: &Transformer<Layer<S, K>, L>,
-    pick: fn(&Layer<S, K>) -> SMatrix<S, K, K>,
-) -> Vec<S> {
-    transformer.layers().iter().flat_map(|layer| tests::row_major(&pick(layer))).collect()
+/// Returns P (`first` 0) or Q (1) of each layer, row by row.
+fn flat<S: Scalar, const K: usize>(parameters: &impl Parameters<S>, first: usize) -> Vec<S> {
+    let numbers: Vec<S> = parameters.numbers().copied().collect();
+    let matrices = numbers.chunks(K * K).skip(first).step_by(2);
+    matrices.flat_map(|m| tests::row_major(&SMatrix::<S, K, K>::from_column_slice(m))).collect()
 }
 
 /// The network's values, TD errors, losses, gradients and updates.
@@ -123,7 +116,7 @@ fn learn<S, const D: usize, const K: usize, N>(
     out: &mut Outputs<S>,
 ) where
     S: Scalar,
-    N: Network<S, D, Parameters = Transformer<Layer<S, K>, L>> + Clone,
+    N: Network<S> + Clone,
 {
     let mut network = start.clone();
     let mut adam = Adam::new::<S>(adam_settings(case), network.parameters()).unwrap();
@@ -136,11 +129,11 @@ fn learn<S, const D: usize, const K: usize, N>(
         v.extend(values);
         let mut gradient = network.parameters().zeros_like();
         loss.push(network.batch_gradient(&windows, Targets::Bootstrapped, &mut gradient));
-        p_bar.extend(flat(&gradient, |layer| layer.p));
-        q_bar.extend(flat(&gradient, |layer| layer.q));
+        p_bar.extend(flat::<S, K>(&gradient, 0));
+        q_bar.extend(flat::<S, K>(&gradient, 1));
         adam.step(network.parameters_mut(), &gradient);
-        p.extend(flat(network.parameters(), |layer| layer.p));
-        q.extend(flat(network.parameters(), |layer| layer.q));
+        p.extend(flat::<S, K>(network.parameters(), 0));
+        q.extend(flat::<S, K>(network.parameters(), 1));
     }
     out.field("v", "", v);
     out.field("delta", "", delta);
@@ -165,8 +158,8 @@ fn learn<S, const D: usize, const K: usize, N>(
     for t in 0..windows.count() {
         let targets = Targets::Bootstrapped;
         delta.push(td_step(&mut network, &windows, t, targets, step_size, &mut scratch));
-        p.extend(flat(network.parameters(), |layer| layer.p));
-        q.extend(flat(network.parameters(), |layer| layer.q));
+        p.extend(flat::<S, K>(network.parameters(), 0));
+        q.extend(flat::<S, K>(network.parameters(), 1));
     }
     out.field("sgd_delta", "", delta);
     out.field("sgd_P", "", p);
@@ -200,5 +193,7 @@ fn reference<S: Scalar, const D: usize>(
 
 #[test]
 fn golden_training_trace() {
-    check_family("training_trace", &Trace);
+    check_family("training_trace", of_dimension, of_dimension, |case| {
+        [2, 4].contains(&case.count("d")).then_some(of_dimension)
+    });
 }

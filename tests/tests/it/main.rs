@@ -16,4 +16,3 @@ mod golden_rnn;
 mod golden_theory;
 mod golden_training_trace;
 mod platforms;
-mod serde;

@@ -1,7 +1,7 @@
 //! The classical algorithms on a stream, and the features of a signal.
 
+use super::Run;
 use crate::context::{Context, Forgetting};
-use crate::digest::Run;
 use crate::error::Error;
 use crate::scalar::Scalar;
 use crate::signal::{Scale, Signal};
@@ -29,12 +29,12 @@ pub(super) fn classical<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<()
             if t % 40 == 39 {
                 learner.end_episode();
             }
-            run.digests.numbers(&learner.algorithm().value_function(learner)?.weights);
+            run.numbers(&learner.algorithm().value_function(learner)?.weights);
         }
-        run.digests.numbers(&batch.value_function(&context)?.weights);
+        run.numbers(&batch.value_function(&context)?.weights);
         let (features, deviation) = signal.observe(draws.number())?;
-        run.digests.numbers(&scale.scaled(&features));
-        run.digests.numbers(&[signal.level().discounted_sum(gamma, deviation)]);
+        run.numbers(&scale.scaled(&features));
+        run.numbers(&[signal.level().discounted_sum(gamma, deviation)]);
     }
     run.each(|rng, digest| {
         let recursive = RecursiveLstd::new(0.9, 0.75, 0.97, 0.5)?;

@@ -7,45 +7,31 @@ mod training;
 mod universal;
 mod words;
 
-use super::{Digest, Kernel, MAX_LANES, Run};
+use super::{Digest, Kernel};
 use crate::error::Error;
 use crate::layer::Layer;
 use crate::linalg::{columns_mut, zeros};
 use crate::rng::Rng;
 use crate::scalar::{Real, Scalar};
 use crate::transition::Transition;
-use core::marker::PhantomData;
 use nalgebra::SMatrix;
 
-/// How many kernels there are.
-pub(super) const COUNT: usize = 22;
-
-/// All kernels, on scalars S (`f32` or lanes of it): the digests are the same for each S.
-pub fn kernels<S: Scalar<Element = f32>>() -> [Kernel<S>; COUNT] {
+/// Returns all kernels, on scalars S (`f32` or lanes of it): the digests are the same for each S.
+pub fn kernels<S: Scalar<Element = f32>>() -> [Kernel<S>; 19] {
     let kernel = |name, run, about| Kernel { name, about, seeds: 16, run };
-    let linear = Kernel {
-        seeds: 32,
-        ..kernel("linear_forward", forward::linear, "dense linear layers, literal and streaming")
-    };
+    let linear = kernel("linear_forward", forward::linear, "dense linear layers, both forms");
     [
         kernel("random_streams", words::random_streams, "streams, floats, integers, choices"),
         kernel("elementary", words::elementary, "elementary functions; subnormal numbers"),
         kernel("stored_model", words::stored_model, "the bytes of stored models, f32 and f64"),
         kernel("tasks", words::tasks, "values and paths of the tasks, f32 and f64"),
-        linear,
-        kernel("linear_forward_f64", forward::linear_f64, "the same in f64"),
+        Kernel { seeds: 32, ..linear },
         kernel("softmax_forward", forward::softmax, "dense softmax transformers"),
-        kernel("td_constructions", forward::constructions, "the algorithms, as layers and as such"),
-        kernel("average_reward", forward::average_reward, "two heads, as layer and algorithm"),
         kernel("streaming_contexts", streaming::contexts, "growing, forgetting, sliding"),
         kernel("episodes", streaming::episodes, "terminal marks, cumulants, stored contexts"),
         kernel("value_functions", streaming::device, "a device's context and model"),
         kernel("theorem_1_form", universal::theorem_1, "layers that iterate TD, from contexts"),
-        kernel(
-            "universal",
-            universal::universal,
-            "ten numbers a layer, normalised; their gradient",
-        ),
+        kernel("universal", universal::universal, "ten numbers a layer, and their gradient"),
         kernel("classical", classical::classical, "online TD, LSTD; features of a signal"),
         kernel("nexting", universal::nexting, "predictions of several signals, in turn"),
         kernel("linear_training", training::linear, "two short runs, losses and checkpoints"),
@@ -57,29 +43,48 @@ pub fn kernels<S: Scalar<Element = f32>>() -> [Kernel<S>; COUNT] {
     ]
 }
 
-/// Random numbers, one stream per lane.
-struct Draws<S> {
-    streams: [Rng; MAX_LANES],
-    scalar: PhantomData<S>,
+/// One run: lane i has seed `first` + i, and a digest of its own.
+pub(super) struct Run<S: Scalar> {
+    pub(super) first: u64,
+    pub(super) digests: S::PerLane<Digest>,
 }
 
-impl<S: Scalar<Element = f32>> Run<'_, S> {
-    fn draws(&self) -> Draws<S> {
-        let streams = core::array::from_fn(|i| Rng::new(self.first.wrapping_add(i as u64)));
-        Draws { streams, scalar: PhantomData }
+impl<S: Scalar<Element = f32>> Run<S> {
+    /// Appends each lane's number to the lane's digest.
+    fn number(&mut self, x: S) {
+        for (i, digest) in self.digests.as_mut().iter_mut().enumerate() {
+            digest.number(x.lane(i));
+        }
     }
 
-    /// Runs a program that lanes cannot do (or that has nothing to do with lanes) for one seed
-    /// after the other.
+    /// Appends numbers.
+    fn numbers<'a>(&mut self, numbers: impl IntoIterator<Item = &'a S>) {
+        numbers.into_iter().for_each(|x| self.number(*x));
+    }
+
+    fn seed(&self, lane: usize) -> u64 {
+        self.first.wrapping_add(lane as u64)
+    }
+
+    /// Returns the seeds' streams of random numbers, from their beginning.
+    fn draws(&self) -> Draws<S> {
+        Draws { streams: S::per_lane(|lane| Rng::new(self.seed(lane))) }
+    }
+
+    /// Runs a program that does no arithmetic in lanes for one seed after the other.
     fn each(
         &mut self,
         mut program: impl FnMut(&mut Rng, &mut Digest) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        for (i, digest) in self.digests.lanes_mut().enumerate().take(S::LANES) {
-            program(&mut Rng::new(self.first.wrapping_add(i as u64)), digest)?;
-        }
-        Ok(())
+        let mut draws = self.draws();
+        let lanes = draws.streams.as_mut().iter_mut().zip(self.digests.as_mut());
+        lanes.into_iter().try_for_each(|(rng, digest)| program(rng, digest))
     }
+}
+
+/// Random numbers, one stream per lane.
+struct Draws<S: Scalar> {
+    streams: S::PerLane<Rng>,
 }
 
 impl<S: Scalar<Element = f32>> Draws<S> {
@@ -91,10 +96,10 @@ impl<S: Scalar<Element = f32>> Draws<S> {
         Transition { phi: self.matrix(), reward: self.number(), phi_next: self.matrix() }
     }
 
-    /// A number in [-1, 1) per lane.
+    /// Draws a number in [-1, 1) per lane.
     fn number(&mut self) -> S {
         let mut x = S::ZERO;
-        for (i, rng) in self.streams.iter_mut().enumerate().take(S::LANES) {
+        for (i, rng) in self.streams.as_mut().iter_mut().enumerate() {
             x.set_lane(i, rng.uniform_in(-1.0, 1.0));
         }
         x
@@ -111,7 +116,5 @@ impl<S: Scalar<Element = f32>> Draws<S> {
 
 /// Appends all entries of a matrix.
 fn append<R: Real, const A: usize, const B: usize>(digest: &mut Digest, m: &SMatrix<R, A, B>) {
-    for x in m {
-        digest.number(*x);
-    }
+    m.iter().for_each(|x| digest.number(*x));
 }

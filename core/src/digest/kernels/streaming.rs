@@ -1,8 +1,9 @@
 //! Streaming contexts.
 
+use super::Run;
 use super::append;
 use crate::context::{Context, Forgetting, Growing, Sliding, Window};
-use crate::digest::{Digest, Run};
+use crate::digest::Digest;
 use crate::error::Error;
 use crate::mask::{Mask, MeanCentred, Td0, TdLambda};
 use crate::scalar::Scalar;
@@ -34,8 +35,8 @@ fn stream<S: Scalar<Element = f32>, M: Mask<S>, W: Window<S>>(
         context.observe_transition(&draws.transition())?;
         if t % 75 == 0 {
             let statistic = context.statistic::<K>(S::splat(0.9), 0)?;
-            run.digests.numbers(&statistic.g);
-            run.digests.number(statistic.inverse_len);
+            run.numbers(&statistic.g);
+            run.number(statistic.inverse_len);
         }
     }
     Ok(())
@@ -74,7 +75,7 @@ pub(super) fn episodes<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(),
     })
 }
 
-/// What a device does: observe, compute the value function, ask it for values.
+/// Does what a device does: observe, compute the value function, ask it for values.
 pub(super) fn device<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
     const D: usize = 4;
     let mut draws = run.draws();
@@ -86,8 +87,8 @@ pub(super) fn device<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), E
         if t % 30 == 0 {
             let statistic = context.statistic::<9>(S::splat(0.9), 0)?;
             let value = shared.value_function::<D>(&statistic)?;
-            run.digests.numbers(&value.weights);
-            run.digests.number(value.at(&transition.phi));
+            run.numbers(&value.weights);
+            run.number(value.at(&transition.phi));
         }
     }
     Ok(())

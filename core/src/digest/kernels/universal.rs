@@ -1,8 +1,8 @@
-//! What costs as much as its structure: layers that iterate TD, layers of ten numbers.
+//! Models that cost as much as their structure: layers that iterate TD, layers of ten numbers.
 
+use super::Run;
 use crate::constructions;
 use crate::context::{AverageRewardContext, Context, Forgetting, Growing, Sliding, Window};
-use crate::digest::Run;
 use crate::error::Error;
 use crate::gradient::equivariant::Tape;
 use crate::layer::EquivariantLayer;
@@ -38,11 +38,11 @@ pub(super) fn theorem_1<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<()
             constructions::residual_gradient(&alpha),
         ] {
             let transformer = Transformer::<_, 1>::autoregressive(layer, 15)?;
-            run.digests.numbers(&transformer.value_function::<D>(&statistic)?.weights);
+            run.numbers(&transformer.value_function::<D>(&statistic)?.weights);
         }
         let layer = constructions::average_reward::<S, D, { 2 * D + 2 }>(&alpha);
         let transformer = Transformer::<_, 1>::autoregressive(layer, 15)?;
-        run.digests.numbers(&transformer.value_function::<D>(&both.statistics()?)?.weights);
+        run.numbers(&transformer.value_function::<D>(&both.statistics()?)?.weights);
     }
     Ok(())
 }
@@ -89,14 +89,11 @@ pub(super) fn universal<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<()
         context.observe_transition(&draws.transition())?;
         let unnormalised = context.read_to(S::splat(0.9), 0, Whole)?;
         let statistic = Normalised::new(&unnormalised, S::from_count(n), S::splat(6.0));
-        run.digests.numbers(&transformer.value_function(&statistic)?.weights);
+        run.numbers(&transformer.value_function(&statistic)?.weights);
         let tape = Tape::<S, D, 4>::forward(&transformer, &statistic);
         let mut gradient = [EquivariantLayer { p: [S::ZERO; 5], q: [S::ZERO; 5] }; 4];
         tape.backward(&transformer, &tape.weights(), &mut gradient);
-        gradient
-            .iter()
-            .flat_map(|g| g.p.into_iter().chain(g.q))
-            .for_each(|x| run.digests.number(x));
+        gradient.iter().flat_map(|g| g.p.into_iter().chain(g.q)).for_each(|x| run.number(x));
     }
     Ok(())
 }

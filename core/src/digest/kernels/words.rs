@@ -1,8 +1,9 @@
 //! Random streams, elementary functions, stored bytes and tasks.
 
+use super::Run;
 use super::append;
 use crate::attention::{Attention, SoftmaxAttention, Td0};
-use crate::digest::{Digest, Run};
+use crate::digest::Digest;
 use crate::error::Error;
 use crate::layer::Layer;
 use crate::model::{Model, crc32};
@@ -45,11 +46,11 @@ pub(super) fn elementary<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(
         for _ in 0..8 {
             let x = draws.number() * size;
             let powers = [x.exp2(), (-(x * S::splat(8.0)).abs()).exp2()];
-            run.digests.numbers(&powers);
-            run.digests.numbers(&[x.tanh(), x.abs().sqrt(), S::ONE / x, x.max(-x)]);
+            run.numbers(&powers);
+            run.numbers(&[x.tanh(), x.abs().sqrt(), S::ONE / x, x.max(-x)]);
             // 1e-38 x is subnormal, and so are its sums: flushing them to 0 changes the digest.
             let tiny = x * S::splat(1e-20) * S::splat(1e-20);
-            run.digests.numbers(&[tiny, tiny + S::splat(1e-40), tiny * S::splat(0.3)]);
+            run.numbers(&[tiny, tiny + S::splat(1e-40), tiny * S::splat(0.3)]);
         }
     }
     run.each(|rng, digest| {

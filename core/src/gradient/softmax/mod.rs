@@ -63,7 +63,7 @@ impl<S: Scalar, const K: usize, const N: usize> Columns<S, K, N> {
     }
 }
 
-/// What one layer's forward pass leaves behind.
+/// The record of one layer's forward pass.
 #[derive(Clone, Debug, PartialEq)]
 struct LayerTape<S: Scalar, const K: usize, const N: usize> {
     /// Z_l.

@@ -1,4 +1,4 @@
-//! What a layer's passes are made of: tiles of rows of the scores, against all columns.
+//! The parts of a layer's passes: tiles of rows of the scores, against all columns.
 //!
 //! A tile holds for each of n context columns, and for the query's, one number per row.
 
@@ -13,7 +13,7 @@ pub(crate) const TILE: usize = 3;
 /// Room for a tile's context columns.
 pub(crate) type Workspace<S, const N: usize> = [[S; TILE]; N];
 
-/// The first n columns of a workspace, or of a part of a tape that starts there, for T rows.
+/// Returns the first n columns of a workspace, or of a part of a tape that starts there, for T rows.
 #[inline(always)]
 pub(crate) fn tile<const T: usize, S: Scalar>(numbers: &mut [S], n: usize) -> &mut [[S; T]] {
     let (columns, _) = numbers.as_chunks_mut::<T>();
@@ -114,7 +114,7 @@ fn add_all<S: Scalar, const K: usize, const T: usize>(
     sum
 }
 
-/// A key as the scores' powers of 2 want it: times log2 e.
+/// Returns a key as the scores' powers of 2 want it: times log2 e.
 #[inline(always)]
 pub(crate) fn binary<S: Scalar, const K: usize>(key: &[S; K]) -> [S; K] {
     let mut key = *key;

@@ -64,7 +64,7 @@ impl<R: Real> CodedState<R> {
     }
 }
 
-/// A CartPole MRP as in the paper: physics from [`CartPolePhysics::sample`], a policy that pushes to
+/// Returns a CartPole MRP as in the paper: physics from [`CartPolePhysics::sample`], a policy that pushes to
 /// the right with probability epsilon ~ U(0, 1), and a random projection of `coding`
 /// (the paper gives no numbers; [`TileCoding::standard`] needs M = 324).
 ///
@@ -88,7 +88,7 @@ pub(super) fn draw<R: Real, const D: usize, const M: usize>(
     CartPole::of_dim(dim, physics, epsilon, coding, RewardOf::CurrentState, rng)
 }
 
-/// A CartPole MRP as in the authors' code: a light pole ([`CartPolePhysics::sample_light_pole`]), one
+/// Returns a CartPole MRP as in the authors' code: a light pole ([`CartPolePhysics::sample_light_pole`]), one
 /// grid of `bins` per dimension (`bins`^4 states; 2 gives the 16 sign orthants), the next state's
 /// reward.
 ///
@@ -114,22 +114,6 @@ pub(super) fn draw_single_grid<R: Real, const D: usize, const M: usize>(
 }
 
 impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
-    /// Given physics and policy (the probability epsilon of a push to the right), with a random
-    /// projection of a tile coding.
-    ///
-    /// # Errors
-    /// [`Error::CapacityExceeded`] if the coding has more than M tiles; [`Error::OutOfRange`] for
-    /// epsilon outside [0, 1].
-    pub fn new(
-        physics: CartPolePhysics<R>,
-        epsilon: R,
-        coding: TileCoding<R>,
-        reward_of: RewardOf,
-        rng: &mut Rng,
-    ) -> Result<Self, Error> {
-        Self::of_dim(D, physics, epsilon, coding, reward_of, rng)
-    }
-
     fn of_dim(
         dim: usize,
         physics: CartPolePhysics<R>,
@@ -164,16 +148,6 @@ impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
         Ok(task)
     }
 
-    /// The physical parameters.
-    pub fn physics(&self) -> &CartPolePhysics<R> {
-        &self.physics
-    }
-
-    /// The probability of a push to the right.
-    pub fn epsilon(&self) -> R {
-        self.epsilon
-    }
-
     /// r(s).
     #[inline(always)]
     pub fn reward(&self, state: &CodedState<R>) -> R {
@@ -184,7 +158,7 @@ impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
         sum
     }
 
-    /// The indices of the active tiles.
+    /// Returns the indices of the active tiles.
     #[inline(always)]
     fn active(&self, state: &CodedState<R>) -> impl Iterator<Item = usize> {
         let tilings = self.coding.tilings();
@@ -195,7 +169,7 @@ impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
         })
     }
 
-    /// A state with the tiles it lies in.
+    /// Returns a state with the tiles it lies in.
     #[inline(always)]
     pub fn coded(&self, state: CartPoleState<R>) -> CodedState<R> {
         CodedState { state, tiles: self.coding.active_tiles(&state) }
@@ -240,8 +214,6 @@ impl<R: Real, const D: usize, const M: usize> Task<R, D> for CartPole<R, D, M> {
 mod tests {
     use super::*;
 
-    type Standard = CartPole<f32, 4, 324>;
-
     #[test]
     fn every_state_lies_in_one_tile_of_each_tiling() {
         let coding = TileCoding::standard();
@@ -266,55 +238,6 @@ mod tests {
         assert!(hits.iter().all(|&h| h > 0));
         let nan = CartPoleState { position: f32::NAN, ..CartPoleState::sample(&mut rng) };
         assert!(coding.active_tiles(&nan)[..4].iter().all(|&tile| tile < 324));
-    }
-
-    #[test]
-    fn features_have_mean_0_and_the_variance_of_a_uniform_number() {
-        let mut rng = Rng::new(2);
-        let (mut sum, mut squares, mut count) = (0.0, 0.0, 0.0);
-        for _ in 0..2000 {
-            let task: Standard = cart_pole(TileCoding::standard(), &mut rng).unwrap();
-            let state = task.initial_state(&mut rng);
-            for x in task.features(state).iter().chain([&task.reward(&state)]) {
-                sum += *x as f64;
-                squares += (*x * *x) as f64;
-                count += 1.0;
-            }
-        }
-        assert!((sum / count).abs() < 0.02, "{}", sum / count);
-        assert!((squares / count - 1.0 / 3.0).abs() < 0.02, "{}", squares / count);
-    }
-
-    #[test]
-    fn neighbouring_states_share_most_tiles() {
-        let coding = TileCoding::new(8, 2).unwrap();
-        let mut state =
-            CartPoleState { position: 0.1, velocity: 0.3, angle: 0.01, angular_velocity: 0.2 };
-        let before = coding.active_tiles(&state);
-        state.velocity += 2.5 / 8.0;
-        let after = coding.active_tiles(&state);
-        let shared = before.iter().zip(&after).take(8).filter(|(a, b)| a == b).count();
-        assert_eq!(shared, 7, "one eighth of a tile changes one tiling of eight");
-    }
-
-    #[test]
-    fn trajectories_never_leave_the_limits_and_do_reset() {
-        let mut rng = Rng::new(3);
-        let mut resets = 0;
-        for _ in 0..20 {
-            let task: Standard = cart_pole(TileCoding::standard(), &mut rng).unwrap();
-            let mut state = task.initial_state(&mut rng);
-            for _ in 0..300 {
-                let before = *state.state();
-                let (reward, next) = task.step(state, &mut rng);
-                assert_eq!(reward, task.reward(&state), "R_(t+1) = r(S_t)");
-                assert!(!next.state().has_failed());
-                let tau = task.physics().time_step;
-                resets += (next.state().position != before.position + tau * before.velocity) as u32;
-                state = next;
-            }
-        }
-        assert!(resets > 20, "{resets}");
     }
 
     #[test]

@@ -31,7 +31,7 @@ impl<R: Real> CartPoleState<R> {
         CartPoleState { position, velocity, angle, angular_velocity }
     }
 
-    /// True if the cart left the track or the pole fell, so that the state is reset.
+    /// Returns true if the cart left the track or the pole fell, so that the state is reset.
     #[inline(always)]
     pub fn has_failed(&self) -> bool {
         let (x, theta) = (R::from_f64(POSITION_LIMIT), R::from_f64(ANGLE_LIMIT));
@@ -84,7 +84,7 @@ impl<R: Real> CartPolePhysics<R> {
         }
     }
 
-    /// The state one time step later under a push to the right (+f) or to the left (-f), before any
+    /// Returns the state one time step later under a push to the right (+f) or to the left (-f), before any
     /// reset.
     ///
     /// ```text
@@ -116,7 +116,7 @@ impl<R: Real> CartPolePhysics<R> {
     }
 }
 
-/// The sine and the cosine of an angle: by their series where a standing pole is, up to 0.25 radians
+/// Returns the sine and the cosine of an angle: by their series where a standing pole is, up to 0.25 radians
 /// (14 degrees), within rounding of `f64` and faster than the general functions.
 #[inline(always)]
 fn sin_cos<R: Real>(x: R) -> (R, R) {

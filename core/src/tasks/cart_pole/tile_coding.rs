@@ -82,7 +82,7 @@ impl<R: Real> TileCoding<R> {
         coding
     }
 
-    /// The number of tilings, which is the number of active tiles.
+    /// Returns the number of tilings, which is the number of active tiles.
     #[inline(always)]
     pub fn tilings(&self) -> usize {
         self.tilings as usize
@@ -93,13 +93,13 @@ impl<R: Real> TileCoding<R> {
         self.tiles + (self.tilings > 1) as u16
     }
 
-    /// The number of tiles of all tilings.
+    /// Returns the number of tiles of all tilings.
     pub fn total_tiles(&self) -> usize {
         let per_dimension = self.tiles_per_dimension() as usize;
         self.tilings() * per_dimension * per_dimension * per_dimension * per_dimension
     }
 
-    /// The lower edge of tile `tile` of the first tiling along a dimension (0: position, 1:
+    /// Returns the lower edge of tile `tile` of the first tiling along a dimension (0: position, 1:
     /// velocity, 2: angle, 3: angular velocity), in that variable's unit.
     pub fn edge(&self, dimension: usize, tile: u16) -> R {
         debug_assert!(dimension < 4, "dimension {dimension} of 4");
@@ -108,7 +108,7 @@ impl<R: Real> TileCoding<R> {
         R::from_f64(tile as f64 * width - range)
     }
 
-    /// The index of the active tile of each tiling; the first [`Self::tilings`] numbers count. Within
+    /// Returns the index of the active tile of each tiling; the first [`Self::tilings`] numbers count. Within
     /// a tiling the position varies slowest and the angular velocity fastest.
     #[inline(always)]
     pub fn active_tiles(&self, s: &CartPoleState<R>) -> [u16; MAX_TILINGS] {

@@ -78,9 +78,9 @@ impl<S: Scalar, const K: usize, const N: usize> FirstLayer<S, K, N> {
     /// The second layer's input for window t: any at first (of at most N context columns), then the one
     /// before.
     #[inline(always)]
-    pub(super) fn forward<const D: usize>(
+    pub(super) fn forward(
         &mut self,
-        windows: &Windows<S, D>,
+        windows: &Windows<S>,
         layer: &Layer<S, K>,
         t: usize,
         next: &mut Columns<S, K, N>,
@@ -100,9 +100,9 @@ impl<S: Scalar, const K: usize, const N: usize> FirstLayer<S, K, N> {
     /// Takes the adjoints x-bar of the second layer's input for window t; `sum` += the parameters'
     /// adjoints from the tokens that no earlier window contains.
     #[inline(always)]
-    pub(super) fn backward<const D: usize>(
+    pub(super) fn backward(
         &mut self,
-        windows: &Windows<S, D>,
+        windows: &Windows<S>,
         t: usize,
         x_bar: &Columns<S, K, N>,
         sum: &mut Layer<S, K>,
@@ -118,9 +118,9 @@ impl<S: Scalar, const K: usize, const N: usize> FirstLayer<S, K, N> {
 
 kernel! {
     /// Makes the row of token r.
-    fn enter as Enter<'a, S: Scalar, const D: usize, const K: usize, const N: usize>(
+    fn enter as Enter<'a, S: Scalar, const K: usize, const N: usize>(
         first_layer: &'a mut FirstLayer<S, K, N>,
-        windows: &'a Windows<'a, S, D>,
+        windows: &'a Windows<'a, S>,
         layer: &'a Layer<S, K>,
         r: usize,
     ) {
@@ -176,9 +176,9 @@ kernel! {
 
 kernel! {
     /// The layer's output for window t.
-    fn forward as Forward<'a, S: Scalar, const D: usize, const K: usize, const N: usize>(
+    fn forward as Forward<'a, S: Scalar, const K: usize, const N: usize>(
         layer: &'a FirstLayer<S, K, N>,
-        windows: &'a Windows<'a, S, D>,
+        windows: &'a Windows<'a, S>,
         t: usize,
         next: &'a mut Columns<S, K, N>,
     ) {
@@ -226,9 +226,9 @@ fn forward_rows<const T: usize, S: Scalar, const K: usize, const N: usize>(
 
 kernel! {
     /// From the adjoints of the layer's output for window t, those of its rows.
-    fn backward as Backward<'a, S: Scalar, const D: usize, const K: usize, const N: usize>(
+    fn backward as Backward<'a, S: Scalar, const K: usize, const N: usize>(
         layer: &'a mut FirstLayer<S, K, N>,
-        windows: &'a Windows<'a, S, D>,
+        windows: &'a Windows<'a, S>,
         t: usize,
         x_bar: &'a Columns<S, K, N>,
     ) {
@@ -294,10 +294,10 @@ fn backward_rows<const T: usize, S: Scalar, const K: usize, const N: usize>(
 }
 
 kernel! {
-    /// What the row of token r has gathered.
-    fn leave as Leave<'a, S: Scalar, const D: usize, const K: usize, const N: usize>(
+    /// Adds what the row of token r has gathered.
+    fn leave as Leave<'a, S: Scalar, const K: usize, const N: usize>(
         layer: &'a mut FirstLayer<S, K, N>,
-        windows: &'a Windows<'a, S, D>,
+        windows: &'a Windows<'a, S>,
         r: usize,
         sum: &'a mut Layer<S, K>,
     ) {
@@ -316,15 +316,11 @@ kernel! {
 
 /// <key, the query of window t>.
 #[inline(always)]
-fn dot_query<S: Scalar, const D: usize, const K: usize>(
-    key: &[S; K],
-    windows: &Windows<S, D>,
-    t: usize,
-) -> S {
+fn dot_query<S: Scalar, const K: usize>(key: &[S; K], windows: &Windows<S>, t: usize) -> S {
     let query = windows.window(t).query();
     let mut sum = key[0] * query[0];
-    for i in 1..D {
-        sum += key[i] * query[i];
+    for (key, query) in key[1..K / 2].iter().zip(&query[1..]) {
+        sum += *key * *query;
     }
     sum
 }

@@ -1,43 +1,82 @@
 mod first_layer;
 
 use super::network::BatchLoss;
-use super::{Network, Targets, TransformerNetwork, Window, Windows};
+use super::parameters::deviation;
+use super::{Network, Parameters as _, Targets, Window, Windows};
+use crate::error::Error;
 use crate::gradient::softmax::Tape;
-use crate::layer::Layer;
+use crate::layer::{Layer, LayerParameters as _};
 use crate::rng::Rng;
 use crate::scalar::Scalar;
 use crate::transformer::Transformer;
 use first_layer::FirstLayer;
 
-/// Softmax attention over at most N context columns, as a kind of [`TransformerNetwork`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Softmax<const N: usize>;
-
-/// A softmax transformer in training. C is the capacity for stored layers, L for layers in the pass, N
-/// for context columns.
+/// A softmax transformer in training, on tokens of size K = 2 d + 1. C is the capacity for stored layers, L for layers
+/// in the pass, N for context columns.
 ///
 /// A batch needs a tape of the layers and the rows of the first, O(N^2 + K N) numbers each, on the stack:
-/// [`BATCH_BYTES`](TransformerNetwork::BATCH_BYTES).
-pub type SoftmaxNetwork<
-    S,
-    const D: usize,
-    const K: usize,
-    const C: usize,
-    const L: usize,
-    const N: usize,
-> = TransformerNetwork<Softmax<N>, S, D, K, C, L>;
-
-impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, const N: usize>
-    SoftmaxNetwork<S, D, K, C, L, N>
+/// [`SoftmaxNetwork::BATCH_BYTES`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct SoftmaxNetwork<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
 {
-    /// What a batch takes on the stack beside a few matrices, in bytes.
+    transformer: Transformer<Layer<S, K>, C>,
+}
+
+impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
+    SoftmaxNetwork<S, K, C, L, N>
+{
+    /// Makes a network of a transformer whose numbers are the first parameters.
+    ///
+    /// # Errors
+    /// [`Error::CapacityExceeded`] if it is deeper than L.
+    pub fn new(transformer: Transformer<Layer<S, K>, C>) -> Result<Self, Error> {
+        const {
+            assert!(K % 2 == 1, "a discounted prompt has tokens of size K = 2 * D + 1");
+        }
+        if transformer.depth() > L {
+            return Err(Error::CapacityExceeded { parameter: "layers", capacity: L });
+        }
+        Ok(SoftmaxNetwork { transformer })
+    }
+
+    /// Makes `depth` layers of zeros: one pair (P, Q) that they share if `stored` is 1, or one for each.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] for depth 0, [`Error::CapacityExceeded`] beyond C or L.
+    pub fn zeros(stored: usize, depth: usize) -> Result<Self, Error> {
+        if stored == 1 {
+            return Self::new(Transformer::autoregressive(Layer::ZERO, depth)?);
+        }
+        let layers = [Layer::ZERO; C];
+        let layers = layers.get(..depth);
+        let refused = Error::CapacityExceeded { parameter: "layers", capacity: C };
+        Self::new(Transformer::sequential(layers.ok_or(refused)?)?)
+    }
+
+    /// Returns the transformer that one lane has learned.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] if its parameters blew up.
+    pub fn transformer(&self, lane: usize) -> Result<Transformer<Layer<S::Element, K>, C>, Error> {
+        let mut layers = [Layer::ZERO; C];
+        for (to, layer) in layers.iter_mut().zip(self.transformer.layers()) {
+            *to = layer.lane(lane);
+        }
+        let stored = self.transformer.layers().len();
+        Transformer::from_stored(layers, stored, self.transformer.depth())
+    }
+
+    /// The bytes that a batch takes on the stack beside a few matrices.
     pub const BATCH_BYTES: usize = size_of::<Tape<S, K, L, N>>() + size_of::<FirstLayer<S, K, N>>();
 
     /// TF_L of a window, left on the tape; none if the window has more than N context columns.
     #[inline(always)]
-    fn forward(&self, tape: &mut Tape<S, K, L, N>, window: &Window<S, D>) -> Option<S> {
+    fn forward(&self, tape: &mut Tape<S, K, L, N>, window: &Window<S>) -> Option<S> {
         let n = window.context_len();
         debug_assert!(n <= N, "{n} context columns on a tape for {N}");
+        if window.dim() != K / 2 {
+            return None;
+        }
         let z = tape.input(n, self.transformer.depth()).ok()?;
         for (j, column) in z.context[..n].iter_mut().enumerate() {
             *column = window.token::<K>(j).data.0[0];
@@ -47,10 +86,14 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
     }
 }
 
-impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, const N: usize>
-    Network<S, D> for SoftmaxNetwork<S, D, K, C, L, N>
+impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> Network<S>
+    for SoftmaxNetwork<S, K, C, L, N>
 {
     type Parameters = Transformer<Layer<S, K>, C>;
+
+    fn dim(&self) -> usize {
+        K / 2
+    }
 
     fn parameters(&self) -> &Self::Parameters {
         &self.transformer
@@ -64,19 +107,23 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
         Some(N)
     }
 
-    /// Xavier normal with gain 0.1, and 0.1/L if sequential.
+    /// Draws the numbers in the order in which they are stored: Xavier normal with gain 0.1, and 0.1/L if each layer has
+    /// its own, N(0, (gain sqrt(2 / (K + K)))^2).
     fn initialise_lane(&mut self, lane: usize, rng: &mut Rng) {
-        self.initialise(lane, rng);
+        let deviation = deviation::<S::Element>(0.1 / self.transformer.layers().len() as f64, K);
+        for x in self.transformer.numbers_mut() {
+            x.set_lane(lane, deviation * rng.normal::<S::Element>());
+        }
     }
 
-    /// NaN for a window of more than N context columns, of which nothing can be learned.
-    fn value(&mut self, window: &Window<S, D>) -> S {
+    /// NaN for a window of more than N context columns, or of other features, of which nothing can be learned.
+    fn value(&mut self, window: &Window<S>) -> S {
         self.forward(&mut Tape::new(), window).unwrap_or(S::from_f64(f64::NAN))
     }
 
     fn value_and_gradient(
         &mut self,
-        window: &Window<S, D>,
+        window: &Window<S>,
         adjoint: impl FnOnce(S) -> S,
         gradient: &mut Self::Parameters,
     ) -> S {
@@ -89,13 +136,13 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
     /// On one tape. The windows share the first layer's scores.
     fn sliding_batch_gradient(
         &mut self,
-        windows: &Windows<S, D>,
+        windows: &Windows<S>,
         targets: Targets<S>,
         gradient: &mut Self::Parameters,
     ) -> S {
         let n = windows.context_len();
         debug_assert!(n <= N, "{n} context columns on a tape for {N}");
-        if n > N {
+        if n > N || windows.dim() != K / 2 {
             return S::from_f64(f64::NAN);
         }
         let (layers, depth) = (self.transformer.layers(), self.transformer.depth());
@@ -129,15 +176,13 @@ impl<S: Scalar, const D: usize, const K: usize, const C: usize, const L: usize, 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scalar::Lanes8;
-    use crate::tasks::{CartPoleTasks, FiniteTask, FiniteTasks};
-    use crate::training::{MultiTaskTd, Parameters, Settings, batch_gradient_by_window};
-    use nalgebra::SVector;
+    use crate::training::batch_gradient_by_window;
 
-    type Network3<S> = SoftmaxNetwork<S, 2, 5, 3, 3, 6>;
+    type Network3<S> = SoftmaxNetwork<S, 5, 3, 3, 6>;
 
-    fn windows_of(rng: &mut Rng) -> ([SVector<f64, 2>; 13], [f64; 12]) {
-        let features = core::array::from_fn(|_| SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0)));
+    fn windows_of(rng: &mut Rng) -> ([[f64; 2]; 13], [f64; 12]) {
+        let features =
+            core::array::from_fn(|_| core::array::from_fn(|_| rng.uniform_in(-1.0, 1.0)));
         (features, core::array::from_fn(|_| rng.uniform_in(-1.0, 1.0)))
     }
 
@@ -149,10 +194,8 @@ mod tests {
         // Contexts shorter and longer than the batch, in and beyond whole tiles of rows.
         for (n, depth, stored) in [(5, 3, 1), (1, 3, 1), (6, 2, 2), (4, 1, 1), (3, 3, 3), (6, 3, 1)]
         {
-            let windows = Windows::new(&features, &rewards, n, 0.9).unwrap();
-            let zeros = Network3::<f64>::autoregressive(depth);
-            let mut network =
-                if stored == 1 { zeros } else { Network3::<f64>::sequential(depth) }.unwrap();
+            let windows = Windows::new(2, features.as_flattened(), &rewards, n, 0.9).unwrap();
+            let mut network = Network3::<f64>::zeros(stored, depth).unwrap();
             network.initialise_lane(0, &mut rng);
             network.parameters_mut().numbers_mut().for_each(|x| *x *= 20.0 * stored as f64);
             for targets in [Targets::Bootstrapped, Targets::Given(&given)] {
@@ -175,8 +218,8 @@ mod tests {
         let (features, rewards) = windows_of(&mut rng);
         let (features, rewards) =
             (features.map(|phi| phi.map(|x| x as f32)), rewards.map(|r| r as f32));
-        let windows = Windows::new(&features, &rewards, 5, 0.9).unwrap();
-        let mut network = Network3::<f32>::autoregressive(3).unwrap();
+        let windows = Windows::new(2, features.as_flattened(), &rewards, 5, 0.9).unwrap();
+        let mut network = Network3::<f32>::zeros(1, 3).unwrap();
         // Scores in the tens, where each window is still itself; then in the thousands, where all but one
         // exponential of a row are at the lower end.
         for (size, same) in [(30.0, true), (3000.0, false)] {
@@ -191,38 +234,5 @@ mod tests {
             assert!(loss.is_finite() && together.numbers().all(|g| g.is_finite()));
             assert!(!same || (loss - want).abs() < 1e-5 * want, "{loss} {want}");
         }
-    }
-
-    #[test]
-    fn a_lane_is_its_seed_trained_alone() {
-        type Trainer<S> = MultiTaskTd<S, Network3<S>, FiniteTasks<5>, 2, 14>;
-        let settings = Settings { context_len: 6, windows: 6, batches: 2, ..Default::default() };
-        let tasks = FiniteTasks { kind: FiniteTask::BoyanChain, states: 5 };
-        let network = Network3::autoregressive(3).unwrap();
-        let seeds = [1, 2, 3, 4, 5, 6, 7, 8];
-        let mut wide = Trainer::<Lanes8>::new(settings, tasks, network, &seeds).unwrap();
-        (0..5).for_each(|_| wide.train_task().unwrap());
-        let network = Network3::autoregressive(3).unwrap();
-        let mut alone = Trainer::<f32>::new(settings, tasks, network, &seeds[4..5]).unwrap();
-        (0..5).for_each(|_| alone.train_task().unwrap());
-        let (a, b) = (wide.network().transformer(4), alone.network().transformer(0));
-        assert_eq!(a.unwrap(), b.unwrap());
-    }
-
-    #[test]
-    fn cart_pole_is_a_task_distribution() {
-        type Trainer = MultiTaskTd<f32, Network3<f32>, CartPoleTasks<324>, 2, 14>;
-        let settings = Settings { context_len: 6, windows: 6, batches: 1, ..Default::default() };
-        for tasks in
-            [CartPoleTasks::Tilings { tilings: 4, tiles: 2 }, CartPoleTasks::SingleGrid { bins: 2 }]
-        {
-            let network = Network3::autoregressive(3).unwrap();
-            let mut trainer = Trainer::new(settings, tasks, network, &[7]).unwrap();
-            trainer.train_task().unwrap();
-            assert!(trainer.loss() > 0.0 && trainer.loss().is_finite());
-        }
-        let too_fine = CartPoleTasks::SingleGrid { bins: 5 };
-        let network = Network3::autoregressive(3).unwrap();
-        assert!(Trainer::new(settings, too_fine, network, &[7]).is_err());
     }
 }

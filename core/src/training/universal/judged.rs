@@ -1,4 +1,4 @@
-//! What the predictions of a step are judged by: the states of a task, or what followed in a signal.
+//! The judges of a step's predictions: the states of a task, or what followed in a signal.
 
 use super::S;
 use crate::error::Error;
@@ -27,7 +27,7 @@ impl<const D: usize, const M: usize> Judged<D, M> {
         weight: [<S as Scalar>::ZERO; M],
     };
 
-    /// All states of a task.
+    /// Returns all states of a task.
     pub(super) fn of_task(
         task: &Mrp<f32, D, M>,
         gamma: f32,
@@ -118,7 +118,7 @@ impl Signal {
         Ok(signal)
     }
 
-    /// What follows each of four times: 12 steps, and one that only the last one's TD target needs.
+    /// Returns what follows each of four times: 12 steps, and one that only the last one's TD target needs.
     pub(super) fn judged(&self, times: &[u64]) -> Judged<SIGNAL_FEATURES, { JUDGED + 1 }> {
         let mut judged = Judged { len: JUDGED + 1, ..Judged::ZERO };
         for (lane, time) in times.iter().enumerate() {

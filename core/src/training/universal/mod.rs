@@ -11,25 +11,25 @@ use crate::layer::{EquivariantLayer, LayerParameters, UniversalLayer};
 use crate::mask::TdLambda;
 use crate::model::UniversalModel;
 use crate::rng::Rng;
-use crate::scalar::{Lanes4, Real, Scalar};
+use crate::scalar::{Lanes8, Real, Scalar};
 use crate::tasks::{Mrp, Task};
 use crate::transformer::Transformer;
 use crate::transition::check_gamma;
 use judged::{Judged, SIGNAL_FEATURES, Signal, td_targets};
 use pass::{Contexts, Pass};
 
-/// The context lengths of a step, drawn log-uniformly, one from each of so many parts of the range.
+/// The number of context lengths of a step, one drawn log-uniformly from each part of the range.
 pub const LENGTHS: usize = 16;
 
 /// How many kinds of tasks can be told apart.
 pub const CELLS: usize = 32;
 
-/// What kind of task a step is on.
+/// The kind of task that a step is on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kind {
     /// Those of one cell (of [`CELLS`]) share running means of their errors.
     pub cell: usize,
-    /// What its shortest contexts, the first four of [`LENGTHS`], count beside its others.
+    /// The weight of its shortest contexts, the first four of [`LENGTHS`], beside its others.
     pub early: f32,
 }
 
@@ -43,14 +43,14 @@ pub struct UniversalSettings {
     pub learning_rate: f64,
     /// The longest context of a task.
     pub longest: usize,
-    /// What values are trained towards: true values, sampled returns ([`Loss::MonteCarlo`]: one from each state
+    /// The targets of values: true values, sampled returns ([`Loss::MonteCarlo`]: one from each state
     /// of a task) or, by the semi-gradient, the TD error in expectation over the stationary distribution. Of
     /// signals the returns are known, so that the first two are one.
     pub loss: Loss,
 }
 
 impl Default for UniversalSettings {
-    /// Those of the model that ships.
+    /// Returns those of the model that ships.
     fn default() -> Self {
         UniversalSettings {
             steps: 100_000,
@@ -69,7 +69,7 @@ const AVERAGED: f64 = 0.3;
 const LARGE: f64 = 6.0;
 /// How fast the running mean of a cell's errors moves.
 const LEVEL_RATE: f32 = 0.005;
-/// What a signal counts, beside a task.
+/// The weight of a signal, beside a task.
 const OF_SIGNAL: f32 = 0.3;
 
 /// A universal model in training, of C layers of their own.
@@ -84,8 +84,11 @@ pub struct UniversalTraining<const C: usize> {
     levels: [[f32; LENGTHS]; CELLS],
 }
 
+/// The shortest contexts of a step, which count as [`Kind::early`] says.
+const EARLY: usize = 4;
+
 /// Lanes of contexts.
-type S = Lanes4;
+type S = Lanes8;
 
 impl<const C: usize> UniversalTraining<C> {
     /// Before the first step: each layer is half a step of TD(0).
@@ -118,12 +121,12 @@ impl<const C: usize> UniversalTraining<C> {
         Ok(UniversalTraining { settings, transformer, adam, average, averaged: 0.0, levels })
     }
 
-    /// The layers: of the last three tenths of the steps their mean so far.
+    /// Returns the layers: of the last three tenths of the steps their mean so far.
     pub fn transformer(&self) -> &Transformer<UniversalLayer<f32>, C> {
         if self.averaged > 0.0 { &self.average } else { &self.transformer }
     }
 
-    /// How many steps were taken.
+    /// Returns how many steps were taken.
     pub fn steps(&self) -> u64 {
         self.adam.steps()
     }
@@ -164,14 +167,14 @@ impl<const C: usize> UniversalTraining<C> {
                 contexts.set_lane(lane, &context, gamma)?;
             }
             let pass = Pass::forward(&lanes, &contexts, &judged);
-            loss += log_errors(pass.error);
+            add_log_errors(&mut loss, pass.error);
             let mut factor = S::ZERO;
             for lane in 0..S::LANES {
                 let level = &mut self.levels[kind.cell][batch * S::LANES + lane];
                 factor.set_lane(lane, of_task(pass.error.lane(lane), level));
             }
-            if batch == 0 {
-                factor *= S::splat(kind.early);
+            for lane in 0..if batch == 0 { EARLY } else { 0 } {
+                factor.set_lane(lane, factor.lane(lane) * kind.early);
             }
             if self.settings.loss == Loss::TdError {
                 let targets = td_targets(task, gamma, &pass.values);
@@ -216,7 +219,7 @@ impl<const C: usize> UniversalTraining<C> {
             }
             let judged = signal.judged(times);
             let forward = Pass::forward(&lanes, &contexts, &judged);
-            loss += log_errors(forward.error);
+            add_log_errors(&mut loss, forward.error);
             (0..S::LANES).for_each(|lane| sum += at_most(10.0, forward.error.lane(lane)));
             *pass = Some((forward, judged));
         }
@@ -255,7 +258,7 @@ impl<const C: usize> UniversalTraining<C> {
     }
 }
 
-/// The model's mask.
+/// Returns the model's mask.
 fn mask(gamma: f32) -> Result<TdLambda, Error> {
     TdLambda::new(UniversalModel::<f32>::TRACE as f32 * gamma)
 }
@@ -270,17 +273,19 @@ fn spread(low: f32, high: f32, rng: &mut Rng) -> [u64; LENGTHS] {
     })
 }
 
-/// The smaller of the two; the limit where x is not a number.
+/// Returns the smaller of the two; the limit where x is not a number.
 fn at_most(limit: f32, x: f32) -> f32 {
     if x < limit { x } else { limit }
 }
 
-/// The lanes' part of the mean of log(1 + e).
-fn log_errors(errors: S) -> f32 {
-    (0..S::LANES).map(|lane| Real::ln(1.0 + errors.lane(lane))).sum::<f32>() / LENGTHS as f32
+/// Adds the lanes' part of the mean of log(1 + e), four by four.
+fn add_log_errors(mean: &mut f32, errors: S) {
+    for four in errors.0.chunks(4) {
+        *mean += four.iter().map(|e| Real::ln(1.0 + e)).sum::<f32>() / LENGTHS as f32;
+    }
 }
 
-/// What a context of a task with an error counts.
+/// Returns the weight of a context of a task with an error.
 fn of_task(error: f32, level: &mut f32) -> f32 {
     let now = at_most(3.0, error);
     *level = if *level > 0.0 { *level + LEVEL_RATE * (now - *level) } else { now.max(0.2) };

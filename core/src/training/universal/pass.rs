@@ -51,7 +51,7 @@ pub(super) struct Pass<const D: usize, const M: usize, const C: usize> {
     pub(super) share: S,
     pub(super) layers: Transformer<EquivariantLayer<S>, C>,
     pub(super) tape: Tape<S, D, C>,
-    /// Of the judged states, within reach.
+    /// The features of the judged states, within reach.
     pub(super) features: [[S; D]; M],
     pub(super) values: [S; M],
     /// e of each context.

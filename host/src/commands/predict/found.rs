@@ -1,42 +1,36 @@
-//! What `ictd predict` says: errors, what was best, what to take, and a figure.
+//! The results of `ictd predict`: errors, the best settings, what to take, and a figure.
 
-use super::learners::Estimator;
-use super::task::Task;
 use crate::error::Error;
+use crate::program::printable;
 use crate::run::records::Records;
 use crate::run::report::{number, table};
+use compute::predict::{Candidate, Task};
 use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// More panels than this are not drawn.
 const PANELS: usize = 12;
 
-/// What is found.
+/// The findings.
 #[derive(Debug, Serialize)]
 pub struct Found {
     rows: u64,
     dimension: usize,
+    /// The columns that are not predicted, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    left_out: Vec<LeftOut>,
-    cumulants: Vec<CumulantFound>,
+    left_out: Vec<Value>,
+    cumulants: Vec<Cumulant>,
     /// Over all cumulants and discounts, the best first.
     single_settings: Vec<Single>,
-    /// What did best with one setting for all of them.
+    /// The best single setting.
     recommended: String,
-}
-
-/// A column that is not predicted.
-#[derive(Debug, Serialize)]
-pub(super) struct LeftOut {
-    pub(super) column: String,
-    pub(super) reason: &'static str,
 }
 
 /// A cumulant.
 #[derive(Debug, Serialize)]
-pub(super) struct CumulantFound {
+pub(super) struct Cumulant {
     name: String,
     /// The column that the features are made of, or `phi`.
     features_of: String,
@@ -45,19 +39,20 @@ pub(super) struct CumulantFound {
     /// Its value, if it never changes.
     #[serde(skip_serializing_if = "Option::is_none")]
     constant: Option<f64>,
-    gammas: Vec<GammaFound>,
+    gammas: Vec<OfGamma>,
 }
 
 /// A cumulant and a discount.
 #[derive(Debug, Serialize)]
-struct GammaFound {
+struct OfGamma {
     gamma: f64,
     /// The rows that it looks ahead: 1 / (1 - gamma).
     horizon: f64,
     judged_rows: u64,
-    rms_return: f64,
-    estimators: Vec<EstimatorFound>,
-    /// The columns of what was best, of all and of each algorithm, in hindsight.
+    /// The standard deviation of what followed; 0 if that never changed.
+    standard_deviation: f64,
+    estimators: Vec<OfEstimator>,
+    /// The columns of the best of all and of each algorithm, in hindsight.
     best: String,
     best_td: String,
     best_lstd: String,
@@ -65,12 +60,12 @@ struct GammaFound {
 
 /// An estimator on a cumulant and a discount.
 #[derive(Clone, Debug, Serialize)]
-struct EstimatorFound {
+struct OfEstimator {
     name: String,
     settings: Map<String, Value>,
     /// Its column in predictions.csv.
     column: String,
-    /// None if it diverged, or nothing but 0 followed.
+    /// None if it diverged, or what followed never changed.
     normalised_error: Option<f64>,
 }
 
@@ -80,17 +75,8 @@ struct Single {
     name: String,
     settings: Map<String, Value>,
     column: String,
-    /// Of the normalised errors.
+    /// The geometric mean of the normalised errors.
     geometric_mean: Option<f64>,
-}
-
-/// One row of `errors.csv`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct ErrorRow {
-    cumulant: String,
-    gamma: f64,
-    estimator: String,
-    normalised_error: Option<f64>,
 }
 
 /// One row of `shown.csv`: what the figure shows.
@@ -106,31 +92,30 @@ pub(super) struct ShownRow {
     best_lstd: f32,
 }
 
-/// The place of the least error, if there is any.
+/// Returns the place of the least error, if there is any.
 fn least(errors: impl Iterator<Item = Option<f64>>) -> Option<usize> {
     let size = |x: Option<f64>| x.unwrap_or(f64::INFINITY);
     let least = errors.enumerate().min_by(|a, b| size(a.1).total_cmp(&size(b.1)));
     least.filter(|(_, error)| error.is_some()).map(|(i, _)| i)
 }
 
-impl CumulantFound {
-    /// Of the tasks of one cumulant.
-    pub(super) fn new(features_of: String, tasks: &[Task], estimators: &[Estimator]) -> Self {
-        let gammas: Vec<_> = tasks.iter().map(|task| GammaFound::new(task, estimators)).collect();
-        let task = &tasks[0];
-        let constant = task.judged.range.filter(|(low, high)| low == high).map(|(x, _)| x);
-        let (rows, gaps) = (task.judged.rows, task.judged.gaps);
-        CumulantFound { name: task.name.clone(), features_of, rows, gaps, constant, gammas }
+impl Cumulant {
+    /// Sums up the tasks of one cumulant.
+    pub(super) fn new(features_of: String, tasks: &[Task], candidates: &[Candidate]) -> Self {
+        let gammas = tasks.iter().map(|task| OfGamma::new(task, candidates)).collect();
+        let (name, judged) = (tasks[0].name.clone(), &tasks[0].judged);
+        let constant = judged.range.filter(|(low, high)| low == high).map(|(x, _)| x);
+        Cumulant { name, features_of, rows: judged.rows, gaps: judged.gaps, constant, gammas }
     }
 }
 
-impl GammaFound {
-    fn new(task: &Task, estimators: &[Estimator]) -> Self {
-        let found: Vec<_> = (estimators.iter().zip(task.judged.normalised_errors()))
-            .map(|(estimator, normalised_error)| EstimatorFound {
-                name: estimator.name.clone(),
-                settings: estimator.settings.clone(),
-                column: estimator.column(),
+impl OfGamma {
+    fn new(task: &Task, candidates: &[Candidate]) -> Self {
+        let found: Vec<_> = (candidates.iter().zip(task.judged.normalised_errors()))
+            .map(|(candidate, normalised_error)| OfEstimator {
+                name: candidate.name.clone(),
+                settings: candidate.settings.iter().map(|(k, x)| ((*k).into(), json!(x))).collect(),
+                column: candidate.column(),
                 normalised_error,
             })
             .collect();
@@ -139,11 +124,11 @@ impl GammaFound {
             let best = least(of.iter().map(|e| e.normalised_error)).and_then(|i| of.get(i));
             best.map_or(String::new(), |e| e.column.clone())
         };
-        GammaFound {
+        OfGamma {
             gamma: task.gamma,
             horizon: 1.0 / (1.0 - task.gamma),
             judged_rows: task.judged.judged,
-            rms_return: task.judged.rms_return(),
+            standard_deviation: task.judged.standard_deviation(),
             best: best(""),
             best_td: best("td"),
             best_lstd: best("lstd"),
@@ -157,16 +142,18 @@ impl GammaFound {
 }
 
 impl Found {
-    /// Of all cumulants.
+    /// Returns the findings about all cumulants.
     pub(super) fn new(
         rows: u64,
         dimension: usize,
-        left_out: Vec<LeftOut>,
-        cumulants: Vec<CumulantFound>,
+        left_out: Vec<String>,
+        cumulants: Vec<Cumulant>,
     ) -> Self {
-        // A cumulant of which nothing but 0 followed says nothing about anyone.
+        let no_numbers = |column| json!({ "column": column, "reason": "no numbers" });
+        let left_out = left_out.into_iter().map(no_numbers).collect();
+        // A cumulant after which nothing ever changed says nothing about anyone.
         let all: Vec<_> = (cumulants.iter().flat_map(|c| &c.gammas))
-            .filter(|g| g.rms_return > 0.0 || cumulants.len() == 1)
+            .filter(|g| g.standard_deviation > 0.0 || cumulants.len() == 1)
             .collect();
         let first = cumulants.iter().flat_map(|c| &c.gammas).next();
         let mut single_settings: Vec<_> = (first.into_iter().flat_map(|g| &g.estimators))
@@ -195,12 +182,10 @@ impl Found {
         let (mut errors, mut shown) = (Vec::new(), Vec::new());
         let gammas = self.cumulants.iter().flat_map(|c| c.gammas.iter().map(move |g| (c, g)));
         for ((cumulant, found), task) in gammas.zip(tasks) {
-            errors.extend(found.estimators.iter().map(|e| ErrorRow {
-                cumulant: cumulant.name.clone(),
-                gamma: found.gamma,
-                estimator: e.column.clone(),
-                normalised_error: e.normalised_error,
-            }));
+            let estimators = found.estimators.iter();
+            errors.extend(
+                estimators.map(|e| (&cumulant.name, found.gamma, &e.column, e.normalised_error)),
+            );
             let place = |column: &str| found.estimators.iter().position(|e| e.column == column);
             let places = [place("universal"), place(&found.best_td), place(&found.best_lstd)];
             shown.extend(task.shown.iter().map(|s| {
@@ -218,11 +203,12 @@ impl Found {
                 }
             }));
         }
-        records.put_csv("errors.csv", &errors)?;
+        let head = ["cumulant", "gamma", "estimator", "normalised_error"];
+        records.put_table("errors.csv", &head, &errors)?;
         records.put_csv("shown.csv", &shown)
     }
 
-    /// The single setting of a name that was best.
+    /// Returns the single setting of a name that was best.
     fn single(&self, name: &str) -> Option<&Single> {
         self.single_settings.iter().find(|s| s.name == name)
     }
@@ -258,8 +244,9 @@ impl Found {
                 rows.push(row);
             }
         }
-        let mut out =
-            String::from("normalised errors: mean (prediction - followed)^2 / mean followed^2\n");
+        let mut out = String::from(
+            "normalised errors: mean (prediction - followed)^2 / variance of what followed (1: its mean)\n",
+        );
         out.push_str(&table(&rows));
         if rows.len() > 2 {
             out.push_str("\none setting for all, geometric means:\n");
@@ -280,18 +267,18 @@ impl Found {
                 out.push_str(&format!("`{}`: {} {rows} skipped.\n", cumulant.name, cumulant.gaps));
             }
         }
-        for LeftOut { column, reason } in &self.left_out {
-            out.push_str(&format!("`{column}` is left out: {reason}.\n"));
+        for column in self.left_out.iter().filter_map(|left| left["column"].as_str()) {
+            out.push_str(&format!("`{column}` is left out: no numbers.\n"));
         }
         out.push_str(&self.recommendation());
         out
     }
 
-    /// What to take.
+    /// Returns a line that says what to take.
     fn recommendation(&self) -> String {
         let judged = |s: &&Single| s.geometric_mean.is_some();
         let Some(best) = self.single_settings.first().filter(judged) else {
-            return "nothing to recommend: nothing but 0 followed\n".into();
+            return "nothing to recommend: what followed never changed\n".into();
         };
         let hindsight = match best.name.as_str() {
             "td" | "lstd" => ", with settings that were chosen after the fact",
@@ -308,7 +295,7 @@ impl Found {
     }
 }
 
-/// The last rows of each cumulant and discount, in the signal's units: predictions and what followed, times
+/// Returns the last rows of each cumulant and discount, in the signal's units: predictions and what followed, times
 /// 1 - gamma, are means of the values ahead.
 pub(super) fn figures(records: &Records) -> Result<NamedFigures, Error> {
     let rows: Vec<ShownRow> = records.csv("shown.csv")?;
@@ -333,8 +320,8 @@ pub(super) fn figures(records: &Records) -> Result<NamedFigures, Error> {
         let (start, horizon) = (x.first().copied().unwrap_or(0.0), 1.0 / (1.0 - gamma));
         let label = format!("horizon, {} rows", number(horizon, 0));
         Panel::Curves(Curves {
-            // An underscore would lower what follows it.
-            title: format!("{}, gamma = {gamma}", name.replace('_', " ")),
+            // An underscore would lower what follows it, and pictures are text without control characters.
+            title: format!("{}, gamma = {gamma}", printable(name).replace('_', " ")),
             x: Axis::linear("row"),
             y: Axis::linear("value, and mean of the values ahead"),
             curves: vec![

@@ -9,7 +9,6 @@ mod commands {
         mod returns;
     }
 }
-mod dimension;
 mod experiments;
 mod files;
 mod formats;
@@ -17,7 +16,6 @@ mod model_file;
 mod page {
     mod command_line;
     mod numbers;
-    mod run;
     mod section;
     mod table;
 }

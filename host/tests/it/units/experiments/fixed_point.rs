@@ -1,24 +1,40 @@
-mod system;
-mod updates;
-
-use ictd::experiments::fixed_point::system::System;
-use ictd::experiments::fixed_point::{FamilyFound, SeedRow};
-use ictd::run::report::Verdict;
+use compute::fixed_point::{System, fixed_point};
+use ictd_core::invariant_set::{FeatureTrajectory, Projection, linear_update, theta_star};
+use ictd_core::mask::Td0;
+use ictd_core::rng::Rng;
+use ictd_core::transformer::Transformer;
 use nalgebra::{SMatrix, SVector};
 
+/// The gradient of Algorithm 1 at u: what the system's residual says, by a network's own gradient.
 #[test]
-fn layers_in_the_set_at_its_fixed_point_and_elsewhere_are_told_apart() {
-    let verdicts = |trained: f64, ratio: f64, outside: f64| {
-        // Blocks that differ a little, whose solution is (-1, -ratio) in the mean.
-        let systems = [-1e-3, 0.0, 1e-3]
-            .map(|e| System { a: SMatrix::identity(), b: SVector::from([-1.0 + e, -ratio + e]) });
-        let (eta_c, eta_c_prime) = (-trained, -ratio * trained);
-        let row = SeedRow { run: String::new(), seed: 1, eta_c, eta_c_prime, outside };
-        let rows = vec![row; 30];
-        FamilyFound::new("", &systems, &rows).claims("", &rows).map(|c| c.verdict)
-    };
-    use Verdict::{DoesNotHold, Holds, HoldsInPart};
-    assert_eq!(verdicts(1.0, 0.0, 0.01), [Holds, Holds, Holds]);
-    assert_eq!(verdicts(1.2, 0.0, 0.01), [Holds, HoldsInPart, Holds]);
-    assert_eq!(verdicts(0.5, 0.1, 0.4), [DoesNotHold, DoesNotHold, DoesNotHold]);
+fn the_system_is_the_expected_update_in_theta_star() {
+    const LENGTH: usize = 33;
+    let (eta, c, c_prime) = (0.5, -0.75, 0.25);
+    let theta = Transformer::<_, 1>::autoregressive(theta_star::<f64, 4, 9>(eta, c, c_prime), 1);
+    let mut rng = Rng::new(5);
+    let features: [SVector<f64, 4>; LENGTH] =
+        std::array::from_fn(|_| SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0)));
+    let rewards: [f64; LENGTH - 1] = std::array::from_fn(|_| rng.uniform_in(-1.0, 1.0));
+    let trajectory = FeatureTrajectory { features: &features, rewards: &rewards };
+    let update = linear_update::<f64, 4, 9, 1, LENGTH>(&theta.unwrap(), &Td0, 0.9, &trajectory);
+    let mut system = System::ZERO;
+    system.add(&features, &rewards, LENGTH - 3, 0.9);
+    // One window: delta x, and by the chain rule eta delta x for (c, c') and (c, c') delta x for eta.
+    let residual = system.b - system.a * SVector::from([eta * c, eta * c_prime]);
+    let found = Projection::of::<4, 9>(&update.unwrap().layers()[0]);
+    for (found, expected) in [
+        (found.eta, c * residual[0] + c_prime * residual[1]),
+        (4.0 * found.c, eta * residual[0]),
+        (4.0 * found.c_prime, eta * residual[1]),
+    ] {
+        assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+    }
+}
+
+#[test]
+fn the_jackknife_gives_the_error_of_a_mean() {
+    let system = |y: f64| System { a: SMatrix::identity(), b: SVector::from([y, 2.0]) };
+    let [[mean, stderr], [constant, none], _] = fixed_point(&[1.0, 2.0, 3.0].map(system));
+    assert!((mean - 2.0).abs() < 1e-12 && (stderr - (1.0_f64 / 3.0).sqrt()).abs() < 1e-12);
+    assert!((constant - 2.0).abs() < 1e-12 && none < 1e-12);
 }

@@ -1,16 +1,25 @@
-use ictd::experiments::rnn_context::{MsveRow, claim_of_evaluation, claim_of_trend};
+use ictd::experiments::long::Long;
+use ictd::experiments::rnn_context::{no_evaluation, rise};
 use ictd::run::report::Verdict;
 
-fn row(context_length: usize, mean: f64) -> MsveRow {
-    let (estimator, environment) = (String::new(), String::new());
-    MsveRow { estimator, environment, context_length, mean, stderr: 0.1 }
+/// The record of means at two lengths with a standard error of about 0.1, in three environments; other estimates have 1.
+fn record(last: [f64; 3]) -> Long {
+    let mut long = Long::default();
+    for (name, last) in ["loop", "boyan", "boyan-representable"].into_iter().zip(last) {
+        for (metric, ends) in [("", [2.0, last]), (" zero", [9.0; 2]), (" rewards", [1.0; 2])] {
+            for (seed, noise) in [(0, -0.2), (1, 0.0), (2, 0.0), (3, 0.2)] {
+                for (n, mean) in [1.0, 40.0].into_iter().zip(ends) {
+                    long.put("rnn", seed, &format!("{name}{metric}"), n, mean + noise);
+                }
+            }
+        }
+    }
+    long
 }
 
 #[test]
 fn an_error_may_rise_fall_or_stay() {
-    let verdict = |last| {
-        claim_of_trend("", Verdict::Holds, &[row(1, 2.0), row(10, 9.0), row(40, last)]).verdict
-    };
+    let verdict = |last| rise(record([last; 3]).of("rnn"), "boyan").1;
     assert_eq!(verdict(3.0), Verdict::Holds);
     assert_eq!(verdict(2.1), Verdict::HoldsInPart);
     assert_eq!(verdict(1.0), Verdict::DoesNotHold);
@@ -18,11 +27,8 @@ fn an_error_may_rise_fall_or_stay() {
 
 #[test]
 fn an_rnn_that_beats_a_sum_of_rewards_evaluates_policies() {
-    let verdict = |rnn: [f64; 2]| {
-        let of = |mean| (String::new(), vec![row(40, mean)], vec![row(40, 1.0)]);
-        claim_of_evaluation("", &rnn.map(of)).verdict
-    };
-    assert_eq!(verdict([1.3, 0.9]), Verdict::Holds);
-    assert_eq!(verdict([1.3, 0.4]), Verdict::HoldsInPart);
-    assert_eq!(verdict([0.3, 0.4]), Verdict::DoesNotHold);
+    let verdict = |last| no_evaluation(record(last).of("rnn")).1;
+    assert_eq!(verdict([1.3, 0.9, 1.0]), Verdict::Holds);
+    assert_eq!(verdict([1.3, 0.4, 1.0]), Verdict::HoldsInPart);
+    assert_eq!(verdict([0.3, 0.4, 0.2]), Verdict::DoesNotHold);
 }

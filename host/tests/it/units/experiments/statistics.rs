@@ -1,5 +1,5 @@
 use ictd::experiments::statistics::{
-    Interval, mean_and_stderr, mean_interval, median_interval, quartiles,
+    Interval, mean_and_stderr, mean_interval, median_interval, quartiles, wilson,
 };
 use ictd_core::rng::Rng;
 
@@ -20,6 +20,17 @@ fn an_interval_holds_the_mean_in_about_95_of_100_samples() {
     assert_eq!(mean_interval(&[2.0; 5]), Interval { estimate: 2.0, low: 2.0, high: 2.0 });
     assert!(mean_interval(&[1.0, f64::NAN, 2.0]).low.is_nan());
     assert!(mean_interval(&[]).estimate.is_nan());
+}
+
+#[test]
+fn a_share_of_none_or_all_has_an_interval() {
+    let near = |interval: Interval, low: f64, high: f64| {
+        assert!((interval.low - low).abs() < 5e-4 && (interval.high - high).abs() < 5e-4);
+    };
+    near(wilson(0, 30), 0.0, 0.1135);
+    near(wilson(27, 30), 0.7438, 0.9654);
+    near(wilson(30, 30), 0.8865, 1.0);
+    assert!(wilson(0, 0).low.is_nan());
 }
 
 #[test]

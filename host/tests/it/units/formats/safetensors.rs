@@ -1,6 +1,8 @@
-use super::{FILE, assert_survives_corruption};
+use super::FILE;
 use ictd::formats::FormatError;
-use ictd::formats::parameters::{Attention, LayerParameters, Mode, ParameterSet, Parameters};
+use ictd::formats::parameters::{
+    Attention, LayerParameters, Mode, ParameterSet, Parameters, SafetensorsFile as _,
+};
 use ictd_core::layer::EquivariantLayer;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -65,11 +67,6 @@ fn read(bytes: &[u8]) -> Result<Parameters, FormatError> {
     Parameters::from_safetensors(Path::new(FILE), bytes)
 }
 
-/// P and Q alone: what a damaged name of a metadata entry must not change.
-fn read_layers(bytes: &[u8]) -> Result<Vec<LayerParameters>, FormatError> {
-    Ok(read(bytes)?.layers)
-}
-
 #[test]
 fn what_is_written_is_read_back() {
     for mode in [Mode::Autoregressive, Mode::Sequential] {
@@ -78,15 +75,6 @@ fn what_is_written_is_read_back() {
         assert_eq!(read(&bytes).unwrap(), parameters);
         assert_eq!(bytes, parameters.to_safetensors());
     }
-}
-
-#[test]
-fn every_truncation_and_bit_flip_is_an_error_or_changes_nothing() {
-    for mode in [Mode::Autoregressive, Mode::Sequential] {
-        assert_survives_corruption(&example(mode).to_safetensors(), read_layers);
-        assert_survives_corruption(&example(mode).to_safetensors(), read);
-    }
-    assert_survives_corruption(&equivariant().to_safetensors(), read);
 }
 
 #[test]

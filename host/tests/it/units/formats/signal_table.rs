@@ -1,5 +1,6 @@
+use compute::estimator::Mark;
 use ictd::formats::FormatError;
-use ictd::formats::signal_table::{Mark, SignalTable};
+use ictd::formats::signal_table::SignalTable;
 
 fn table(content: &str, skip_gaps: bool) -> Result<SignalTable, FormatError> {
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -43,6 +44,10 @@ fn what_cannot_be_read_is_named() {
         ("x,y\n1,2\n3\n", "row 2 (line 3): 1 cells; accepted is 2"),
         ("x,y\n1,2\n,2\n", "row 2 (line 3), column `x`: empty; accepted is a finite number, or"),
         ("# a\nx\n1\ninf\n", "row 2 (line 4), column `x`: `inf`"),
+        ("\"temp; C\",x\n1,-\n", "row 1 (line 2), column `x`: `-`"),
+        ("phi_0,phi_2,x\n1,2,3\n", "column `phi_2`: there without `phi_1`"),
+        (&format!("x,{}\n1,2\n", "y".repeat(201)), "column 2: a name of 201 bytes"),
+        (&format!("x\n\"{}\n", "1\n".repeat(600_000)), "a row of more than 1048576 bytes"),
         ("x,end\n1,2\n", "row 1 (line 2), column `end`: `2`; accepted is 0 or 1"),
     ] {
         let message = message(text);

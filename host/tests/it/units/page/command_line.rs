@@ -1,9 +1,7 @@
-use clap::{Args as _, Command};
+use clap::{Args as _, Command, Subcommand as _};
 use ictd::commands::evaluate::Evaluate;
+use ictd::experiments::TableCommand;
 use ictd::experiments::demo::Demo;
-use ictd::experiments::invariant_set::InvariantSet;
-use ictd::experiments::learning::Scale;
-use ictd::options;
 use ictd::page::command_line::repeats;
 use serde_json::{Value, json};
 
@@ -13,9 +11,8 @@ fn a_command_line_has_what_differs_from_the_defaults() {
     let root = Command::new("ictd").subcommands([
         Demo::augment_args(Command::new("demo")),
         Evaluate::augment_args(Command::new("evaluate")),
-        InvariantSet::augment_args(Command::new("invariant-set").hide(true)),
-        Scale::augment_args(Command::new("figure-2").hide(true)),
     ]);
+    let root = TableCommand::augment_subcommands(root);
     let of = |command, seed, value| repeats(&root, command, seed, &config(value));
     assert_eq!(of("demo", 0, json!({"tasks": 300, "gamma": 0.9, "task": "mdp"})), "demo");
     assert_eq!(
@@ -27,10 +24,11 @@ fn a_command_line_has_what_differs_from_the_defaults() {
         "reproduce figure-2 --seeds 4 --mrps 400"
     );
     assert_eq!(of("figure-2", 0, json!({})), "reproduce figure-2");
-    let set = |seeds: u64| json!({"seeds": seeds, "steps": 40, "alpha": 0.01});
-    let defaults = serde_json::to_value(options::parsed::<InvariantSet>(""));
-    assert_eq!(of("invariant-set", 0, defaults.unwrap()), "reproduce invariant-set");
-    assert!(of("invariant-set", 0, set(7)).starts_with("invariant-set --seeds 7"));
+    assert_eq!(of("fixed-point", 0, json!({"trajectories": 30000})), "reproduce fixed-point");
+    assert_eq!(
+        of("fixed-point", 0, json!({"trajectories": 512})),
+        "fixed-point --trajectories 512"
+    );
     assert_eq!(
         of("evaluate", 0, json!({"data": "it's; $(x).csv", "quiet": false})),
         "evaluate --data 'it'\\''s; $(x).csv'"

@@ -2,7 +2,7 @@ use ictd::page::numbers::tables;
 use serde_json::{Value, json};
 
 fn of(value: Value) -> String {
-    tables(value.as_object().expect("an object")).into_string()
+    tables(value.as_object().expect("an object"))
 }
 
 #[test]
@@ -26,13 +26,11 @@ fn layers_undefined_metrics_and_foreign_names_are_shown() {
 }
 
 #[test]
-fn means_stand_beside_their_errors_and_objects_become_rows() {
+fn objects_become_rows_and_numbers_are_short() {
     let html = of(json!({
-        "context_lengths": [1, 3], "msve_mean": [0.5, 0.25], "msve_stderr": [0.1, 1e-5],
         "constructions": {"td0": {"max_abs_error": 4.4e-16, "list": [1]}, "x": {}},
         "max_abs_error": 1e-16,
     }));
-    assert!(html.contains("<th scope=\"row\">3</th><td>0.2500 ± 1.00e−5</td>"), "{html}");
     assert!(html.contains("<th scope=\"row\">TD(0)</th><td>4.40e−16</td>"), "{html}");
     assert!(html.contains("<th scope=\"row\">max abs error</th><td>1.00e−16</td>"), "{html}");
 }

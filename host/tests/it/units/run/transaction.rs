@@ -28,14 +28,34 @@ fn what_is_left_of_a_change_is_done_and_what_had_not_begun_is_swept() {
     let directory = tempfile::tempdir().unwrap();
     let at = |name: &str| directory.path().join(name);
     fs::write(at(JOURNAL), "remove old.csv\nput a.csv\nput b.csv\n").unwrap();
-    for (name, content) in [("old.csv", "1"), ("a.csv", "done"), (".ictd-new-b.csv", "new")] {
+    let record = "{\"digests\":{\"files\":{\"old.csv\":\"\"}}}";
+    for (name, content) in
+        [("run.json", record), ("old.csv", "1"), ("a.csv", "done"), (".ictd-new-b.csv", "new")]
+    {
         fs::write(at(name), content).unwrap();
     }
     settle_unclaimed(directory.path()).unwrap();
-    assert_eq!(names(directory.path()), [".lock", "a.csv", "b.csv"]);
+    assert_eq!(names(directory.path()), [".lock", "a.csv", "b.csv", "run.json"]);
     fs::write(at(".ictd-new-c.csv"), "half").unwrap();
     settle(directory.path()).unwrap();
-    assert_eq!(names(directory.path()), [".lock", "a.csv", "b.csv"]);
+    assert_eq!(names(directory.path()), [".lock", "a.csv", "b.csv", "run.json"]);
+}
+
+#[test]
+fn a_change_waits_until_the_record_of_the_old_run_can_be_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    fs::create_dir(at("run.json")).unwrap();
+    fs::write(at(JOURNAL), "remove old.csv\nput a.csv\n").unwrap();
+    fs::write(at("old.csv"), "1").unwrap();
+    fs::write(at(".ictd-new-a.csv"), "new").unwrap();
+    let before = names(directory.path());
+    assert!(settle(directory.path()).unwrap_err().to_string().contains("run.json"));
+    assert_eq!(names(directory.path()), before);
+    fs::remove_dir(at("run.json")).unwrap();
+    fs::write(at("run.json"), "{\"digests\":{\"files\":{\"old.csv\":\"\"}}}").unwrap();
+    settle(directory.path()).unwrap();
+    assert_eq!(names(directory.path()), ["a.csv", "run.json"]);
 }
 
 #[test]

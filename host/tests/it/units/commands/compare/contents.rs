@@ -28,9 +28,9 @@ fn the_first_difference_of_tables_and_results_is_named() {
     let found = difference("t.csv", b"x,y\n1,2\n3,4\n", b"x,y\n1,2\n3,5\n");
     assert_eq!(found.as_deref(), Some("row 2, column `y`: 4 against 5"));
     let found = difference("t.csv", b"x\n1\n", b"x\n1\n2\n");
-    assert_eq!(found.as_deref(), Some("row 2: only in B"));
-    let found = difference("r.json", br#"{"a":{"b":[1,2]}}"#, br#"{"a":{"b":[1,3]}}"#);
-    assert_eq!(found.as_deref(), Some("`a.b.1`: 2 against 3"));
+    assert_eq!(found.as_deref(), Some("line 3: only in B"));
+    let found = difference("r.json", b"{\n  \"a\": 2\n}", b"{\n  \"a\": 3\n}");
+    assert_eq!(found.as_deref(), Some("line 2: `\"a\": 2` against `\"a\": 3`"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-use ictd::commands::predict::returns::{KNOWN, Returns, Settled};
+use compute::predict::{KNOWN, Returns, Settled};
 
 /// Rewards, and after which rows an episode is over: cut, or for good.
 fn settled(gamma: f64, rewards: &[f64], cut: usize, over: usize) -> Vec<Option<f32>> {

@@ -1,0 +1,139 @@
+//! The paper's constructions: parameters with which a forward pass is, layer by layer, an algorithm
+//! of [`crate::td`].
+//!
+//! ```
+//! use ictd_core::attention::Td0;
+//! use ictd_core::constructions::{learning_rate, td0};
+//! use ictd_core::nalgebra::SVector;
+//! use ictd_core::{prompt::Prompt, td, transformer::Transformer, transition::Transition};
+//!
+//! let phi = [[1.0, 0.5], [-0.5, 1.0], [0.25, -1.0]].map(SVector::from);
+//! let transition = |j: usize| Transition { phi: phi[j], reward: j as f64, phi_next: phi[j + 1] };
+//! let (transitions, query) = ([transition(0), transition(1)], phi[2]);
+//! let (gamma, c) = (0.9, learning_rate::<f64, 2>(0.1));
+//!
+//! // The value of the query by two layers is that of two updates of the weights from 0.
+//! let prompt = Prompt::<f64, 5, 2>::discounted(&transitions, gamma, &query)?;
+//! let v = Transformer::<_, 1>::autoregressive(td0(&c), 2)?.value(&prompt, &Td0)?;
+//! let mut w = SVector::zeros();
+//! for _ in 0..2 {
+//!     w = td::updates::td0(&w, &c, &transitions, gamma)?;
+//! }
+//! assert!((v - w.dot(&query)).abs() < 1e-12);
+//! # Ok::<(), ictd_core::Error>(())
+//! ```
+
+use crate::layer::{Layer, TwoHeadLayer};
+use crate::linalg::zeros;
+use crate::scalar::Scalar;
+use crate::transition::check_token_size;
+use nalgebra::SMatrix;
+
+/// Returns alpha I, the preconditioner of plain batch TD with learning rate alpha, (D, D). Which alpha converges:
+/// [`crate::td`](crate::td#step-sizes).
+pub fn learning_rate<S: Scalar, const D: usize>(alpha: S) -> SMatrix<S, D, D> {
+    crate::linalg::scale(alpha, &crate::linalg::identity())
+}
+
+/// Returns the matrix with a 1 at (row, column) and zeros elsewhere.
+fn unit<S: Scalar, const K: usize>(row: usize, column: usize) -> SMatrix<S, K, K> {
+    let mut m = zeros();
+    m[(row, column)] = S::ONE;
+    m
+}
+
+/// Returns the matrix whose (D, D) blocks of features are multiples of C^T: \[\[upper left, upper right\], ..\].
+fn blocks<S: Scalar, const D: usize, const K: usize>(
+    c: &SMatrix<S, D, D>,
+    multiples: [[i8; 2]; 2],
+) -> SMatrix<S, K, K> {
+    check_token_size::<D, K>();
+    let mut m = zeros();
+    for (row, multiples) in multiples.into_iter().enumerate() {
+        for (column, multiple) in multiples.into_iter().enumerate() {
+            for i in 0..D {
+                for j in 0..D {
+                    m[(row * D + i, column * D + j)] = match multiple {
+                        0 => S::ZERO,
+                        1 => c[(j, i)],
+                        _ => -c[(j, i)],
+                    };
+                }
+            }
+        }
+    }
+    m
+}
+
+/// Returns Theorem 1's layer (eq. "Z_0 P Q TD define"), which performs one iteration of preconditioned
+/// batch TD(0), for any C_l, (D, D).
+///
+/// ```text
+/// P = [ 0  0 ]      Q = [ -C^T  C^T  0 ]
+///     [ 0  1 ]          [   0    0   0 ]
+/// ```
+///
+/// Its iteration is [`crate::td::updates::td0`].
+pub fn td0<S: Scalar, const D: usize, const K: usize>(c: &SMatrix<S, D, D>) -> Layer<S, K> {
+    Layer { p: unit(2 * D, 2 * D), q: blocks(c, [[-1, 1], [0, 0]]) }
+}
+
+/// Returns the layer of the corollary for one layer (eq. "pq one layer"): with w_0 = 0 the bootstrap term vanishes, so
+/// Q needs no upper-right block.
+///
+/// ```text
+/// P = [ 0  0 ]      Q = [ -C^T  0  0 ]
+///     [ 0  1 ]          [   0   0  0 ]
+/// ```
+pub fn one_layer<S: Scalar, const D: usize, const K: usize>(c: &SMatrix<S, D, D>) -> Layer<S, K> {
+    Layer { p: unit(2 * D, 2 * D), q: blocks(c, [[-1, 0], [0, 0]]) }
+}
+
+/// Returns the layer of the corollary for TD(lambda), which is Theorem 1's, under the mask
+/// [`TdLambda`](crate::attention::TdLambda), which carries the eligibility trace.
+///
+/// Its iteration is [`crate::td::updates::td_lambda`].
+pub fn td_lambda<S: Scalar, const D: usize, const K: usize>(c: &SMatrix<S, D, D>) -> Layer<S, K> {
+    td0(c)
+}
+
+/// Returns the layer of the corollary for the (naive) residual gradient (eq. "P and Q def RG"), for any C_l, (D, D).
+///
+/// ```text
+/// P = [ 0  0 ]      Q = [ -C^T   C^T  0 ]
+///     [ 0  1 ]          [  C^T  -C^T  0 ]
+///                       [   0     0   0 ]
+/// ```
+///
+/// Its iteration is [`crate::td::updates::residual_gradient`].
+pub fn residual_gradient<S: Scalar, const D: usize, const K: usize>(
+    c: &SMatrix<S, D, D>,
+) -> Layer<S, K> {
+    Layer { p: unit(2 * D, 2 * D), q: blocks(c, [[-1, 1], [1, -1]]) }
+}
+
+/// Returns the two-head layer of the average-reward theorem (eqs. "two-head P matrices", "two-head Q and W"),
+/// which performs one iteration of average-reward TD, for any C_l, (D, D), with K = 2 D + 2.
+///
+/// Head 1 writes the reward row's part of the TD error, centred by its mask; head 2, reading the
+/// memory row, the part of the current weights; W adds both into the memory row. (The paper prints W
+/// with 2 d + 1 rows; it must have 2 d + 2.)
+///
+/// Its iteration is [`crate::td::updates::average_reward`].
+pub fn average_reward<S: Scalar, const D: usize, const K: usize>(
+    c: &SMatrix<S, D, D>,
+) -> TwoHeadLayer<S, K> {
+    const {
+        assert!(K == 2 * D + 2, "the average-reward construction has K = 2 * D + 2");
+    }
+    let (reward, memory) = (2 * D, 2 * D + 1);
+    let q = blocks(c, [[-1, 1], [0, 0]]);
+    TwoHeadLayer {
+        p1: unit(reward, reward),
+        q1: q,
+        w1: unit(memory, reward),
+        p2: unit(memory, memory),
+        q2: q,
+        w2: unit(memory, memory),
+    }
+}

@@ -1,0 +1,377 @@
+//! The products of training: (K, K) matrices and K vectors whose size is a value, every sum in ascending
+//! order of its index.
+//!
+//! A matrix is a slice of K columns behind each other. With lanes each number is a register: a product works on few rows
+//! and columns at a time, so that its sums stay in registers. Each product is a
+//! [kernel](crate::scalar::Kernel), compiled once; inside it nothing is a call of a closure, since code that
+//! is not inlined would lose the kernel's instructions.
+
+#![allow(clippy::manual_memcpy, reason = "a call of memcpy, where a loop is a few registers")]
+
+use super::keep_apart;
+use crate::scalar::{Scalar, kernel};
+
+/// The matrix or vector that a product is added to.
+#[derive(Clone, Copy)]
+pub(crate) enum Onto<'a, S: Scalar> {
+    Zeros,
+    /// The numbers that the result holds already.
+    Itself,
+    Other(&'a [S]),
+}
+
+impl<S: Scalar> Onto<'_, S> {
+    /// Returns N numbers starting at an index, for a result that holds `itself`.
+    #[inline(always)]
+    fn numbers<const N: usize>(&self, itself: &[S], at: usize) -> [S; N] {
+        match self {
+            Onto::Zeros => [S::ZERO; N],
+            Onto::Itself => numbers_at(itself, at),
+            Onto::Other(m) => numbers_at(m, at),
+        }
+    }
+}
+
+/// Returns N numbers starting at an index.
+#[inline(always)]
+fn numbers_at<const N: usize, S: Scalar>(x: &[S], at: usize) -> [S; N] {
+    let x = &x[at..][..N];
+    let mut numbers = [S::ZERO; N];
+    for n in 0..N {
+        numbers[n] = x[n];
+    }
+    numbers
+}
+
+/// Writes N numbers starting at an index.
+#[inline(always)]
+fn set_numbers<const N: usize, S: Scalar>(x: &mut [S], at: usize, numbers: &[S; N]) {
+    let x = &mut x[at..][..N];
+    for n in 0..N {
+        x[n] = numbers[n];
+    }
+}
+
+/// Returns the numbers from an index on, if there are any.
+#[inline(always)]
+fn from<S>(x: &[S], at: usize) -> &[S] {
+    x.get(at..).unwrap_or_default()
+}
+
+/// Runs the body for tiles of N indices below `$end`, each size as long as it fits. (For 4, 7 or 8 the
+/// compiler looks for vectors across rows.)
+macro_rules! tiles {
+    ($i:ident < $end:expr, $N:ident in [$($n:literal),*], $body:expr) => {
+        $({
+            const $N: usize = $n;
+            while $i + $N <= $end {
+                $body;
+                $i += $N;
+            }
+        })*
+    };
+}
+
+/// out = s x.
+#[inline(always)]
+pub(crate) fn scaled<S: Scalar>(out: &mut [S], s: S, x: &[S]) {
+    for (out, x) in out.iter_mut().zip(x) {
+        keep_apart::<S>();
+        *out = s * *x;
+    }
+}
+
+/// x += y.
+#[inline(always)]
+pub(crate) fn add<S: Scalar>(x: &mut [S], y: &[S]) {
+    for (x, y) in x.iter_mut().zip(y) {
+        keep_apart::<S>();
+        *x += *y;
+    }
+}
+
+/// Returns <x, y>.
+#[inline(always)]
+pub(crate) fn dot<S: Scalar>(x: &[S], y: &[S]) -> S {
+    let mut sum = S::ZERO;
+    for (x_k, y_k) in x.iter().zip(y) {
+        sum += *x_k * *y_k;
+    }
+    sum
+}
+
+kernel! {
+    /// out = onto + A x, or onto + A^T x if `TRANSPOSED`, for M vectors: A is read once.
+    fn products as Products<'a, S: Scalar, const M: usize, const TRANSPOSED: bool>(
+        k: usize,
+        outs: [&'a mut [S]; M],
+        ontos: [Onto<'a, S>; M],
+        a: &'a [S],
+        xs: [&'a [S]; M],
+    ) {
+        let (outs, mut xs, mut i) = (outs, xs, 0);
+        for c in 0..M {
+            xs[c] = &xs[c][..k];
+        }
+        tiles!(i < k, N in [9, 5, 3, 1], {
+            let mut sums = [[S::ZERO; N]; M];
+            for c in 0..M {
+                sums[c] = ontos[c].numbers(outs[c], i);
+            }
+            let (mut rows, mut columns) = (&a[i..], [a; N]);
+            if TRANSPOSED {
+                for n in 0..N {
+                    columns[n] = &a[(i + n) * k..][..k];
+                }
+            }
+            for l in 0..k {
+                let mut a_l = [S::ZERO; N];
+                if TRANSPOSED {
+                    for n in 0..N {
+                        a_l[n] = columns[n][l];
+                    }
+                } else {
+                    (a_l, rows) = (numbers_at(rows, 0), from(rows, k));
+                }
+                for n in 0..N {
+                    for c in 0..M {
+                        sums[c][n] += a_l[n] * xs[c][l];
+                    }
+                }
+            }
+            for c in 0..M {
+                set_numbers(outs[c], i, &sums[c]);
+            }
+        });
+    }
+}
+
+/// out = onto + A x.
+#[inline(always)]
+pub(crate) fn mul_vector<S: Scalar>(k: usize, out: &mut [S], onto: Onto<S>, a: &[S], x: &[S]) {
+    products::<S, 1, false>(k, [out], [onto], a, [x]);
+}
+
+/// out = onto + A x, for two vectors.
+#[inline(always)]
+pub(crate) fn mul_vectors<S: Scalar>(
+    k: usize,
+    outs: [&mut [S]; 2],
+    ontos: [Onto<S>; 2],
+    a: &[S],
+    xs: [&[S]; 2],
+) {
+    products::<S, 2, false>(k, outs, ontos, a, xs);
+}
+
+/// out = onto + A^T x.
+#[inline(always)]
+pub(crate) fn transpose_mul_vector<S: Scalar>(
+    k: usize,
+    out: &mut [S],
+    onto: Onto<S>,
+    a: &[S],
+    x: &[S],
+) {
+    products::<S, 1, true>(k, [out], [onto], a, [x]);
+}
+
+/// out = onto + A^T x, for two vectors.
+#[inline(always)]
+pub(crate) fn transpose_mul_vectors<S: Scalar>(
+    k: usize,
+    outs: [&mut [S]; 2],
+    ontos: [Onto<S>; 2],
+    a: &[S],
+    xs: [&[S]; 2],
+) {
+    products::<S, 2, true>(k, outs, ontos, a, xs);
+}
+
+/// The product of two matrices, as a const parameter.
+const PLAIN: u8 = 0;
+/// A^T B.
+const FIRST_TRANSPOSED: u8 = 1;
+/// A B^T.
+const SECOND_TRANSPOSED: u8 = 2;
+/// A B^T where that is symmetric: its upper triangle, and the lower one by that.
+const UPPER: u8 = 3;
+
+kernel! {
+    /// M = onto + A B, with the transpose that `FORM` names.
+    fn product as Product<'a, S: Scalar, const FORM: u8>(
+        k: usize,
+        m: &'a mut [S],
+        onto: Onto<'a, S>,
+        a: &'a [S],
+        b: &'a [S],
+    ) {
+        let mut i = 0;
+        tiles!(i < k, N in [3, 1], {
+            // A multiple of 3, as tiles are.
+            let mut j = if FORM == UPPER { i / 3 * 3 } else { 0 };
+            tiles!(j < k, M in [3, 1], {
+                let mut sums = [[S::ZERO; N]; M];
+                let (mut a_columns, mut b_columns) = ([a; N], [b; M]);
+                for c in 0..M {
+                    sums[c] = onto.numbers(m, (j + c) * k + i);
+                    if FORM < SECOND_TRANSPOSED {
+                        b_columns[c] = &b[(j + c) * k..][..k];
+                    }
+                }
+                if FORM == FIRST_TRANSPOSED {
+                    for n in 0..N {
+                        a_columns[n] = &a[(i + n) * k..][..k];
+                    }
+                }
+                let (mut a_rows, mut b_rows) = (&a[i..], &b[j..]);
+                for l in 0..k {
+                    let (mut a_l, mut b_l) = ([S::ZERO; N], [S::ZERO; M]);
+                    if FORM == FIRST_TRANSPOSED {
+                        for n in 0..N {
+                            a_l[n] = a_columns[n][l];
+                        }
+                    } else {
+                        (a_l, a_rows) = (numbers_at(a_rows, 0), from(a_rows, k));
+                    }
+                    if FORM >= SECOND_TRANSPOSED {
+                        (b_l, b_rows) = (numbers_at(b_rows, 0), from(b_rows, k));
+                    }
+                    for c in 0..M {
+                        // Read where it is used: registers are few.
+                        let x = if FORM < SECOND_TRANSPOSED { b_columns[c][l] } else { b_l[c] };
+                        for n in 0..N {
+                            sums[c][n] += a_l[n] * x;
+                        }
+                    }
+                }
+                for c in 0..M {
+                    set_numbers(m, (j + c) * k + i, &sums[c]);
+                }
+            });
+        });
+        if FORM == UPPER {
+            mirror(k, m);
+        }
+    }
+}
+
+/// M = onto + A B.
+#[inline(always)]
+pub(crate) fn mul<S: Scalar>(k: usize, m: &mut [S], onto: Onto<S>, a: &[S], b: &[S]) {
+    product::<S, PLAIN>(k, m, onto, a, b);
+}
+
+/// M = onto + A^T B.
+#[inline(always)]
+pub(crate) fn transpose_mul<S: Scalar>(k: usize, m: &mut [S], onto: Onto<S>, a: &[S], b: &[S]) {
+    product::<S, FIRST_TRANSPOSED>(k, m, onto, a, b);
+}
+
+/// M = onto + A B^T.
+#[inline(always)]
+pub(crate) fn mul_transpose<S: Scalar>(k: usize, m: &mut [S], onto: Onto<S>, a: &[S], b: &[S]) {
+    product::<S, SECOND_TRANSPOSED>(k, m, onto, a, b);
+}
+
+/// M = onto + A B^T where that is symmetric: exactly so.
+#[inline(always)]
+pub(crate) fn mul_transpose_symmetric<S: Scalar>(
+    k: usize,
+    m: &mut [S],
+    onto: Onto<S>,
+    a: &[S],
+    b: &[S],
+) {
+    product::<S, UPPER>(k, m, onto, a, b);
+}
+
+kernel! {
+    /// M += sum over the pairs of x y^T, one pair after the other.
+    pub(crate) fn add_outers as AddOuters<'a, S: Scalar, const N: usize>(
+        k: usize,
+        m: &'a mut [S],
+        pairs: [(&'a [S], &'a [S]); N],
+    ) {
+        let pairs = cut(k, pairs);
+        let mut y_j = [S::ZERO; N];
+        for j in 0..k {
+            for p in 0..N {
+                y_j[p] = pairs[p].1[j];
+            }
+            let column = &mut m[j * k..][..k];
+            for i in 0..k {
+                keep_apart::<S>();
+                let mut sum = column[i];
+                for p in 0..N {
+                    sum += pairs[p].0[i] * y_j[p];
+                }
+                column[i] = sum;
+            }
+        }
+    }
+}
+
+kernel! {
+    /// M = the sum over the pairs of (x y^T + y x^T): exactly symmetric, as each bracket is.
+    pub(crate) fn symmetric_outers as SymmetricOuters<'a, S: Scalar, const N: usize>(
+        k: usize,
+        m: &'a mut [S],
+        pairs: [(&'a [S], &'a [S]); N],
+    ) {
+        let pairs = cut(k, pairs);
+        let (mut x_j, mut y_j) = ([S::ZERO; N], [S::ZERO; N]);
+        for j in 0..k {
+            for p in 0..N {
+                (x_j[p], y_j[p]) = (pairs[p].0[j], pairs[p].1[j]);
+            }
+            let column = &mut m[j * k..][..k];
+            for i in 0..=j.min(k - 1) {
+                keep_apart::<S>();
+                let mut sum = S::ZERO;
+                for p in 0..N {
+                    sum += pairs[p].0[i] * y_j[p] + pairs[p].1[i] * x_j[p];
+                }
+                column[i] = sum;
+            }
+        }
+        mirror(k, m);
+    }
+}
+
+/// Cuts vectors to their length, so that the compiler doubts no index later.
+#[inline(always)]
+fn cut<'a, const N: usize, S>(
+    k: usize,
+    mut pairs: [(&'a [S], &'a [S]); N],
+) -> [(&'a [S], &'a [S]); N] {
+    for p in 0..N {
+        pairs[p] = (&pairs[p].0[..k], &pairs[p].1[..k]);
+    }
+    pairs
+}
+
+/// Copies the upper triangle of a symmetric matrix to its lower one.
+#[inline(always)]
+pub(crate) fn mirror<S: Scalar>(k: usize, m: &mut [S]) {
+    let m = &mut m[..k * k];
+    for j in 1..k {
+        for i in 0..j {
+            keep_apart::<S>();
+            m[i * k + j] = m[j * k + i];
+        }
+    }
+}
+
+kernel! {
+    /// out = A^T.
+    pub(crate) fn transpose as TransposeMatrix<'a, S: Scalar>(k: usize, out: &'a mut [S], a: &'a [S]) {
+        let (out, a) = (&mut out[..k * k], &a[..k * k]);
+        for j in 0..k {
+            for i in 0..k {
+                keep_apart::<S>();
+                out[i * k + j] = a[j * k + i];
+            }
+        }
+    }
+}

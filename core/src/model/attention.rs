@@ -1,0 +1,77 @@
+//! The attention of a model: which parameters its layers have, and how a stored model names it.
+
+use crate::error::Error;
+use crate::layer::{Layer, LayerParameters, TwoHeadLayer};
+use crate::mask::{Mask, MeanCentred, Td0, TdLambda, only_zero};
+use crate::scalar::Scalar;
+use core::fmt::Debug;
+
+/// The attention of a [`Model`](super::Model). A [`Mask`] is linear attention under it; [`AverageReward`] has two
+/// linear heads. (The literal equations are behind the feature `research`.)
+pub trait StoredAttention<S: Scalar, const K: usize>: Copy + Debug + PartialEq {
+    /// The parameters of a layer.
+    type Layer: LayerParameters<Scalar = S>;
+
+    /// The name of this attention in a stored model.
+    const KIND: AttentionKind;
+
+    /// Returns the attention whose mask has this trace decay; one without a trace takes 0 alone.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `lambda`.
+    fn of_trace_decay(lambda: S) -> Result<Self, Error>;
+
+    /// Returns the trace decay lambda of the mask, 0 without a trace.
+    fn trace_decay(&self) -> S {
+        S::ZERO
+    }
+}
+
+/// The attention mechanisms, as a stored model names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[repr(u8)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum AttentionKind {
+    /// Linear, under a [`Mask`]: constant memory, a value function in one pass.
+    Linear = 1,
+    /// Softmax: needs all columns of the prompt (feature `research`).
+    Softmax = 2,
+    /// The two linear heads of the average-reward setting, [`AverageReward`].
+    TwoHead = 3,
+}
+
+/// The two heads of average-reward TD: linear attention under [`MeanCentred`] and under [`Td0`], on
+/// tokens with a memory row (K = 2 d + 2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct AverageReward;
+
+impl<S: Scalar, const K: usize> StoredAttention<S, K> for AverageReward {
+    type Layer = TwoHeadLayer<S, K>;
+    const KIND: AttentionKind = AttentionKind::TwoHead;
+
+    fn of_trace_decay(lambda: S) -> Result<Self, Error> {
+        only_zero(lambda, AverageReward)
+    }
+}
+
+// Not for every mask at once: coherence cannot tell that the other mechanisms are none.
+macro_rules! linear_attention {
+    ($($mask:ty)*) => {$(
+        impl<S: Scalar, const K: usize> StoredAttention<S, K> for $mask {
+            type Layer = Layer<S, K>;
+            const KIND: AttentionKind = AttentionKind::Linear;
+
+            fn of_trace_decay(lambda: S) -> Result<Self, Error> {
+                Mask::of_lambda(lambda)
+            }
+
+            fn trace_decay(&self) -> S {
+                Mask::lambda(self)
+            }
+        }
+    )*};
+}
+
+linear_attention!(Td0 TdLambda<S> MeanCentred);

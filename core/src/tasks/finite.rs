@@ -1,0 +1,291 @@
+//! Finite tasks: Boyan's chain, random MDPs and the Loop.
+
+use super::distribution::check_dim;
+use super::{
+    Mrp, TaskDistribution, check_states, positive_uniform, random_distribution, random_features,
+    uniform_vector,
+};
+use crate::error::Error;
+use crate::linalg::{add_scaled, zeros};
+use crate::rng::Rng;
+use crate::scalar::Real;
+use crate::transition::check_gamma;
+use nalgebra::{SMatrix, SVector};
+
+/// The kinds of finite tasks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub enum FiniteTask {
+    /// Boyan's chain (Algorithm 2).
+    BoyanChain,
+    /// Boyan's chain with a representable value function (Algorithm 3).
+    BoyanChainRepresentable,
+    /// A random MDP under a random policy, value representable.
+    RandomMdp {
+        /// The number of actions, 1 to 8.
+        actions: usize,
+    },
+    /// The authors' Loop, value representable.
+    Loop {
+        /// Which edges there are: those whose draw exceeds it, in (0, 1).
+        threshold: f64,
+    },
+}
+
+/// Tasks with a finite state space of at most M states.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct FiniteTasks<const M: usize> {
+    /// Their kind.
+    pub kind: FiniteTask,
+    /// The number of states m.
+    pub states: usize,
+}
+
+impl<const M: usize> FiniteTasks<M> {
+    /// Draws a task of `dim` features, with zeros beyond; its random numbers are those of the task that has no
+    /// more.
+    ///
+    /// # Errors
+    /// As [`TaskDistribution::draw`]; [`Error::OutOfRange`] unless 1 <= `dim` <= D.
+    pub fn draw_of_dim<R: Real, const D: usize>(
+        &self,
+        dim: usize,
+        gamma: R,
+        rng: &mut Rng,
+    ) -> Result<Mrp<R, D, M>, Error> {
+        let (dim, states) = (check_dim::<D>(dim)?, self.states);
+        match self.kind {
+            FiniteTask::BoyanChain => chain(states, dim, rng),
+            FiniteTask::BoyanChainRepresentable => representable_chain(states, dim, gamma, rng),
+            FiniteTask::RandomMdp { actions } => mdp(states, dim, actions, gamma, rng),
+            FiniteTask::Loop { threshold } => ring(states, dim, R::from_f64(threshold), gamma, rng),
+        }
+    }
+}
+
+impl<R: Real, const D: usize, const M: usize> TaskDistribution<R, D> for FiniteTasks<M> {
+    type Task = Mrp<R, D, M>;
+
+    fn draw(&self, gamma: R, rng: &mut Rng) -> Result<Mrp<R, D, M>, Error> {
+        self.draw_of_dim(D, gamma, rng)
+    }
+
+    fn true_values(
+        &self,
+        task: &Mrp<R, D, M>,
+        gamma: R,
+        states: &[usize],
+        values: &mut [R],
+    ) -> Result<(), Error> {
+        let v = task.true_value(gamma)?;
+        for (value, s) in values.iter_mut().zip(states) {
+            *value = v[(*s).min(M - 1)];
+        }
+        Ok(())
+    }
+}
+
+/// Returns the transition function p, (M, M), of a Boyan chain (Algorithm 2): s -> s + 1 with probability
+/// epsilon_s and s -> s + 2 otherwise, the last but one to the last, the last to a random state, with
+/// probabilities proportional to `last_row`.
+pub fn boyan_transition<R: Real, const M: usize>(
+    states: usize,
+    epsilon: &SVector<R, M>,
+    last_row: &SVector<R, M>,
+) -> SMatrix<R, M, M> {
+    debug_assert!(states <= M, "{states} states of {M}");
+    let (mut p, states) = (zeros::<R, M, M>(), states.min(M));
+    for s in 0..states.saturating_sub(2) {
+        p[(s, s + 1)] = epsilon[s];
+        p[(s, s + 2)] = R::ONE - epsilon[s];
+    }
+    if states >= 2 {
+        p[(states - 2, states - 1)] = R::ONE;
+    }
+    let total = last_row.iter().take(states).fold(R::ZERO, |total, weight| total + *weight);
+    for next in 0..states {
+        p[(states - 1, next)] = last_row[next] / total;
+    }
+    p
+}
+
+/// Draws Boyan's chain with random transition probabilities, rewards and features (Algorithm 2):
+/// state i goes to i + 1 with probability epsilon_i and to i + 2 otherwise, the last but one to the
+/// last, the last to a random state.
+///
+/// # Errors
+/// [`Error::OutOfRange`] for fewer than 2 states, [`Error::CapacityExceeded`] beyond M.
+pub fn boyan_chain<R: Real, const D: usize, const M: usize>(
+    states: usize,
+    rng: &mut Rng,
+) -> Result<Mrp<R, D, M>, Error> {
+    chain(states, D, rng)
+}
+
+/// Draws [`boyan_chain`] with `dim` <= D features.
+fn chain<R: Real, const D: usize, const M: usize>(
+    states: usize,
+    dim: usize,
+    rng: &mut Rng,
+) -> Result<Mrp<R, D, M>, Error> {
+    check_states::<M>(states, 2)?;
+    let features = random_features(states, dim, rng);
+    let initial = random_distribution(states, rng);
+    let reward = uniform_vector(states, rng);
+    let epsilon = positive_uniform(states - 2, rng);
+    let p = boyan_transition(states, &epsilon, &positive_uniform(states, rng));
+    Ok(Mrp::from_parts(states, features, initial, &p, reward))
+}
+
+/// Draws Boyan's chain whose true value function is <w*, phi(s)> with w* ~ U(-1, 1)^d (Algorithm 3).
+///
+/// # Errors
+/// As [`boyan_chain`]; [`Error::OutOfRange`] for gamma outside [0, 1).
+pub fn boyan_chain_representable<R: Real, const D: usize, const M: usize>(
+    states: usize,
+    gamma: R,
+    rng: &mut Rng,
+) -> Result<Mrp<R, D, M>, Error> {
+    representable_chain(states, D, gamma, rng)
+}
+
+/// Draws [`boyan_chain_representable`] with `dim` <= D features.
+fn representable_chain<R: Real, const D: usize, const M: usize>(
+    states: usize,
+    dim: usize,
+    gamma: R,
+    rng: &mut Rng,
+) -> Result<Mrp<R, D, M>, Error> {
+    check_gamma(gamma)?;
+    let w = uniform_vector(dim, rng);
+    Ok(chain(states, dim, rng)?.with_representable_value(&w, gamma))
+}
+
+/// The most actions that a random MDP may have.
+pub const MAX_ACTIONS: usize = 8;
+
+/// Draws a task of Figure 1 (App. on Figure 1): a random MDP, a random policy, random features, and a
+/// reward for which the true value function is representable.
+///
+/// p_MDP(. | s, a) and pi(. | s) are uniform numbers, normalised; the task is the MRP that they
+/// reduce to, p(s' | s) = sum_a pi(a | s) p_MDP(s' | s, a). Features are U(-1, 1)^d, w* ~
+/// U(-1, 1)^d, and r = (I - gamma p) Phi w* as in Algorithm 3, so that the least possible MSVE is 0.
+/// The paper does not say how many actions there are.
+///
+/// # Errors
+/// [`Error::OutOfRange`] for no states, actions outside 1..=[`MAX_ACTIONS`] or gamma outside
+/// [0, 1); [`Error::CapacityExceeded`] beyond M states.
+pub fn random_mdp<R: Real, const D: usize, const M: usize>(
+    states: usize,
+    actions: usize,
+    gamma: R,
+    rng: &mut Rng,
+) -> Result<Mrp<R, D, M>, Error> {
+    mdp(states, D, actions, gamma, rng)
+}
+
+/// Draws [`random_mdp`] with `dim` <= D features.
+fn mdp<R: Real, const D: usize, const M: usize>(
+    states: usize,
+    dim: usize,
+    actions: usize,
+    gamma: R,
+    rng: &mut Rng,
+) -> Result<Mrp<R, D, M>, Error> {
+    check_states::<M>(states, 1)?;
+    if !(1..=MAX_ACTIONS).contains(&actions) {
+        return Err(Error::OutOfRange { parameter: "actions", accepted: "1 to 8" });
+    }
+    check_gamma(gamma)?;
+    let w = uniform_vector(dim, rng);
+    let features = random_features(states, dim, rng);
+    let initial = random_distribution(states, rng);
+    let mut p = zeros::<R, M, M>();
+    for s in 0..states {
+        let policy: SVector<R, MAX_ACTIONS> = random_distribution(actions, rng);
+        let mut p_s = zeros::<R, M, 1>();
+        for probability in policy.iter().take(actions) {
+            add_scaled(&mut p_s, *probability, &random_distribution(states, rng));
+        }
+        p.set_row(s, &p_s.transpose());
+    }
+    let mrp = Mrp::from_parts(states, features, initial, &p, zeros());
+    Ok(mrp.with_representable_value(&w, gamma))
+}
+
+/// Returns the transition function p, (M, M), of a Loop: no self loops, s -> s + 1 (mod m) always, every other
+/// edge where `connect`, (M, M), exceeds the threshold; probabilities proportional to `weight`, (M, M).
+pub fn loop_transition<R: Real, const M: usize>(
+    states: usize,
+    connect: &SMatrix<R, M, M>,
+    weight: &SMatrix<R, M, M>,
+    threshold: R,
+) -> SMatrix<R, M, M> {
+    debug_assert!(states <= M, "{states} states of {M}");
+    let (mut p, states) = (zeros::<R, M, M>(), states.min(M));
+    for s in 0..states {
+        let successor = (s + 1) % states;
+        let mut total = R::ZERO;
+        for next in 0..states {
+            if next == successor || (next != s && connect[(s, next)] > threshold) {
+                p[(s, next)] = weight[(s, next)];
+                total += weight[(s, next)];
+            }
+        }
+        for next in 0..states {
+            p[(s, next)] = p[(s, next)] / total;
+        }
+    }
+    p
+}
+
+/// Draws the Loop MRP of the authors' `demo.py`, which the paper does not describe: random edges of
+/// density 1 - threshold around a ring, random weights, U(-1, 1) features, and a representable
+/// true value function with w* ~ N(0, I).
+///
+/// # Errors
+/// [`Error::OutOfRange`] for no states, a threshold outside (0, 1) or gamma outside [0, 1);
+/// [`Error::CapacityExceeded`] beyond M states.
+pub fn loop_mrp<R: Real, const D: usize, const M: usize>(
+    states: usize,
+    threshold: R,
+    gamma: R,
+    rng: &mut Rng,
+) -> Result<Mrp<R, D, M>, Error> {
+    ring(states, D, threshold, gamma, rng)
+}
+
+/// Draws [`loop_mrp`] with `dim` <= D features.
+fn ring<R: Real, const D: usize, const M: usize>(
+    states: usize,
+    dim: usize,
+    threshold: R,
+    gamma: R,
+    rng: &mut Rng,
+) -> Result<Mrp<R, D, M>, Error> {
+    check_states::<M>(states, 1)?;
+    if !(threshold > R::ZERO && threshold < R::ONE) {
+        return Err(Error::OutOfRange { parameter: "threshold", accepted: "(0, 1)" });
+    }
+    check_gamma(gamma)?;
+    let features = random_features(states, dim, rng);
+    let mut w = zeros::<R, D, 1>();
+    for w_i in w.iter_mut().take(dim) {
+        *w_i = rng.normal();
+    }
+    let connect = positive_matrix(states, rng);
+    let p = loop_transition(states, &connect, &positive_matrix(states, rng), threshold);
+    let initial = random_distribution(states, rng);
+    let mrp = Mrp::from_parts(states, features, initial, &p, zeros());
+    Ok(mrp.with_representable_value(&w, gamma))
+}
+
+/// Draws a row of numbers in (0, 1) for each state.
+fn positive_matrix<R: Real, const M: usize>(states: usize, rng: &mut Rng) -> SMatrix<R, M, M> {
+    let mut m = zeros::<R, M, M>();
+    for s in 0..states.min(M) {
+        m.set_row(s, &positive_uniform::<R, M>(states, rng).transpose());
+    }
+    m
+}

@@ -1,0 +1,201 @@
+//! Batch TD(lambda) and LSTD(lambda) on what a context remembers: both read A = sum e (phi - gamma phi')^T and
+//! b = sum r e off it, whose transitions count with their weights in a context that forgets.
+
+use super::trace_decay;
+use crate::context::{Context, Growing, TdSystem, Window};
+use crate::error::Error;
+use crate::linalg::{check_finite, dot_arrays, linear_system};
+use crate::mask::TdLambda;
+use crate::scalar::{Real, Scalar, check_lanes};
+use crate::value_function::ValueFunction;
+use nalgebra::{SMatrix, SVector};
+
+/// The system that is solved, for messages.
+pub(super) const SYSTEM: &str = "the LSTD system";
+
+/// Batch TD(lambda): w <- w + alpha (b - A w) / n from w = 0, a number of times, over the n transitions of a context.
+///
+/// It takes the place of a model: any window, any number of cumulants.
+///
+/// ```
+/// use ictd_core::td::BatchTd;
+///
+/// let model = BatchTd::new(0.5, 0.0, 0.5, 100)?;
+/// let mut context = model.context::<1>();
+/// context.observe(&[1.0], 1.0, &[1.0])?; // a state that leads to itself with reward 1
+/// let value = model.value_function(&context)?.at(&[1.0]);
+/// assert!((value - 2.0f64).abs() < 1e-9);
+/// # Ok::<(), ictd_core::Error>(())
+/// ```
+///
+/// Which alpha converges: [the module](super#step-sizes) says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BatchTd<S: Scalar = f32> {
+    gamma: S,
+    mask: TdLambda<S>,
+    alpha: S,
+    iterations: usize,
+}
+
+impl<S: Scalar> BatchTd<S> {
+    /// Returns the algorithm for a discount gamma in [0, 1), a lambda in [0, 1], a step size alpha above 0 and a number
+    /// of iterations.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the parameter.
+    pub fn new(gamma: S, lambda: S, alpha: S, iterations: usize) -> Result<Self, Error> {
+        let mask = TdLambda::new(trace_decay(gamma, lambda)?)?;
+        check_lanes(alpha, "alpha", |x| x > Scalar::ZERO, "above 0")?;
+        Ok(BatchTd { gamma, mask, alpha, iterations })
+    }
+
+    fn weights<const D: usize>(
+        &self,
+        TdSystem { a, b, .. }: TdSystem<S, D>,
+        n: S,
+    ) -> Result<SVector<S, D>, Error> {
+        let scale = self.alpha / n;
+        let mut weights = [S::ZERO; D];
+        for _ in 0..self.iterations {
+            let w = weights;
+            for i in 0..D {
+                weights[i] += scale * (b[i] - dot_arrays(&a[i], &w));
+            }
+        }
+        let weights = weights.into();
+        check_finite(&weights, "batch TD's weights")?;
+        Ok(weights)
+    }
+}
+
+/// LSTD(lambda) with a ridge: with S = diag(1 / root mean square of each feature),
+/// w = S (S A S + ridge I)^-1 S b.
+///
+/// So the ridge counts in transitions, whatever the units of the features: this is textbook LSTD on features divided by
+/// their root mean square (over both states of each transition). A forgetting context fades A and b and never the
+/// ridge. It takes the place of a model: any window, any number of cumulants, (D + 1)^3 / 3 operations when it is read.
+///
+/// ```
+/// use ictd_core::td::Lstd;
+///
+/// let model = Lstd::new(0.5, 0.9, 0.001)?;
+/// let mut context = model.context::<1>();
+/// for _ in 0..100 {
+///     context.observe(&[1.0], 1.0, &[1.0])?; // a state that leads to itself with reward 1
+/// }
+/// let value = model.value_function(&context)?.at(&[1.0]);
+/// assert!((value - 2.0f32).abs() < 1e-4);
+/// # Ok::<(), ictd_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Lstd<R: Real = f32> {
+    gamma: R,
+    mask: TdLambda<R>,
+    ridge: R,
+}
+
+impl<R: Real> Lstd<R> {
+    /// Returns the algorithm for a discount gamma in [0, 1), a lambda in [0, 1] and a ridge of 0 or above.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the parameter.
+    pub fn new(gamma: R, lambda: R, ridge: R) -> Result<Self, Error> {
+        let mask = TdLambda::new(trace_decay(gamma, lambda)?)?;
+        check_lanes(ridge, "ridge", |x| x >= Scalar::ZERO, "0 or above")?;
+        Ok(Lstd { gamma, mask, ridge })
+    }
+
+    /// Returns the value function of a context's first cumulant by the first `size` features; the weights of the
+    /// others, which there is only room for, are 0.
+    ///
+    /// # Errors
+    /// As [`Lstd::value_function_of`]; [`Error::CapacityExceeded`] for a `size` above D.
+    pub fn value_function_of_size<const D: usize, W: Window<R>, const C: usize>(
+        &self,
+        context: &Context<D, TdLambda<R>, W, R, C>,
+        size: usize,
+    ) -> Result<ValueFunction<R, D>, Error> {
+        if self.mask != *context.mask() {
+            let parameter = "the trace decay of algorithm and context";
+            return Err(Error::Mismatch { parameter });
+        }
+        let system = context.read_to(self.gamma, 0, TdSystem::ZERO)?;
+        Ok(ValueFunction { weights: self.weights_of_size(system, context.weight(), size)? })
+    }
+
+    fn weights<const D: usize>(
+        &self,
+        system: TdSystem<R, D>,
+        n: R,
+    ) -> Result<SVector<R, D>, Error> {
+        self.weights_of_size(system, n, D)
+    }
+
+    fn weights_of_size<const D: usize>(
+        &self,
+        TdSystem { a, b, squares }: TdSystem<R, D>,
+        n: R,
+        size: usize,
+    ) -> Result<SVector<R, D>, Error> {
+        // 2 n, as the squares are those of both states.
+        let count = n + n;
+        let scale = squares.map(|x| if x > R::ZERO { (count / x).sqrt() } else { R::ZERO });
+        let scaled = SMatrix::<R, D, D>::from_fn(|i, j| {
+            let entry = scale[i] * a[i][j] * scale[j];
+            if i == j { entry + self.ridge } else { entry }
+        });
+        let scaled_b = SVector::<R, D>::from_fn(|i, _| scale[i] * b[i]);
+        let w = linear_system::solve(scaled, scaled_b, size, SYSTEM)?;
+        Ok(SVector::from_fn(|i, _| scale[i] * w[i]))
+    }
+}
+
+/// The methods by which such an algorithm takes a model's place.
+macro_rules! in_place_of_a_model {
+    ($algorithm:ident, $scalar:ident) => {
+        impl<S: $scalar> $algorithm<S> {
+            /// Returns an empty context for D features that remembers every transition; any other of this mask will do.
+            pub const fn context<const D: usize>(&self) -> Context<D, TdLambda<S>, Growing, S> {
+                Context::<D, TdLambda<S>, Growing, S>::with(self.mask, Growing)
+            }
+
+            /// Returns the mask, whose trace decays by gamma lambda.
+            pub fn mask(&self) -> &TdLambda<S> {
+                &self.mask
+            }
+
+            /// Returns the value function of a context's first cumulant.
+            ///
+            /// # Errors
+            #[doc = concat!("As [`", stringify!($algorithm), "::value_function_of`].")]
+            pub fn value_function<const D: usize, W: Window<S>, const C: usize>(
+                &self,
+                context: &Context<D, TdLambda<S>, W, S, C>,
+            ) -> Result<ValueFunction<S, D>, Error> {
+                self.value_function_of(context, 0)
+            }
+
+            /// Returns the value function of one of the context's cumulants (0 to C - 1).
+            ///
+            /// # Errors
+            /// [`Error::Empty`] before the first transition; [`Error::Mismatch`] for a context of another trace decay;
+            /// [`Error::OutOfRange`], naming `cumulant`; [`Error::NonFinite`] if sums or weights left the range of the
+            /// scalar; [`Error::Singular`] if the transitions do not determine the weights (LSTD).
+            pub fn value_function_of<const D: usize, W: Window<S>, const C: usize>(
+                &self,
+                context: &Context<D, TdLambda<S>, W, S, C>,
+                cumulant: usize,
+            ) -> Result<ValueFunction<S, D>, Error> {
+                if self.mask != *context.mask() {
+                    let parameter = "the trace decay of algorithm and context";
+                    return Err(Error::Mismatch { parameter });
+                }
+                let system = context.read_to(self.gamma, cumulant, TdSystem::ZERO)?;
+                Ok(ValueFunction { weights: self.weights(system, context.weight())? })
+            }
+        }
+    };
+}
+
+in_place_of_a_model!(BatchTd, Scalar);
+in_place_of_a_model!(Lstd, Real);

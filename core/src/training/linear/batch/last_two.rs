@@ -1,0 +1,195 @@
+//! The last two layers, a and b, of which only the last row of the output is wanted: products with
+//! vectors. As G_b = B_a G B_a^T,
+//!
+//! ```text
+//! TF_L = -(z_b + P_b G_b Q_b z_b)[K] = -(z_b[K] + <w, u>)
+//! z_b = B_a z      s = Q_b z_b      u = B_a^T s      r = B_a^T p      w = G^T r
+//! ```
+
+use super::formed::Step;
+use crate::linalg::any_size::{
+    Onto, add, add_outers, dot, mul_vector, mul_vectors, scaled, symmetric_outers,
+    transpose_mul_vector,
+};
+use crate::scalar::Scalar;
+use crate::training::linear::work::{Pair, Sums, split};
+
+/// The part of the last two layers that depends on the parameters alone, or its adjoint.
+pub(super) struct LastRow<'a, S> {
+    /// p = P_b^T e_K.
+    pub(super) p: &'a mut [S],
+    /// P_a^T p.
+    p_p: &'a mut [S],
+}
+
+impl<'a, S: Scalar> LastRow<'a, S> {
+    /// Vectors that it takes.
+    pub(super) const VECTORS: usize = 2;
+
+    #[inline(always)]
+    pub(super) fn zeros(k: usize, vectors: &'a mut [S]) -> Self {
+        vectors.fill(S::ZERO);
+        let [p, p_p] = split(vectors, k);
+        LastRow { p, p_p }
+    }
+
+    #[inline(always)]
+    pub(super) fn form(&mut self, k: usize, [a, b]: &[Pair<&[S]>; 2], e_k: &mut [S]) {
+        set_e_k(k, e_k, S::ONE);
+        transpose_mul_vector(k, self.p, Onto::Zeros, b.p, e_k);
+        transpose_mul_vector(k, self.p_p, Onto::Zeros, a.p, self.p);
+    }
+
+    /// P-bar of a and b += what `self_bar`, complete after the last window, passes back.
+    #[inline(always)]
+    pub(super) fn backward(
+        &self,
+        k: usize,
+        self_bar: &LastRow<S>,
+        a: &Pair<&[S]>,
+        sums: &mut Sums<S>,
+        [at_a, at_b]: [usize; 2],
+        [e_k, p_bar]: [&mut [S]; 2],
+    ) {
+        set_e_k(k, e_k, S::ONE);
+        mul_vector(k, p_bar, Onto::Other(self_bar.p), a.p, self_bar.p_p);
+        add_outers(k, sums.at(at_a).p, [(&*self.p, &*self_bar.p_p)]);
+        add_outers(k, sums.at(at_b).p, [(&*e_k, &*p_bar)]);
+    }
+}
+
+/// A window's pass through layers a and b, (K) each.
+pub(super) struct LastTwo<'a, S> {
+    /// Q_a z.
+    q_z: &'a mut [S],
+    /// G Q_a z.
+    g_q_z: &'a mut [S],
+    z_b: &'a mut [S],
+    /// G^T P_a^T p.
+    g_p_p: &'a mut [S],
+    r: &'a mut [S],
+    w: &'a mut [S],
+    s: &'a mut [S],
+    /// P_a^T s.
+    p_s: &'a mut [S],
+    /// G^T P_a^T s.
+    g_p_s: &'a mut [S],
+    u: &'a mut [S],
+    /// Room for the adjoints.
+    bars: &'a mut [S],
+}
+
+impl<'a, S: Scalar> LastTwo<'a, S> {
+    /// Vectors that it takes.
+    pub(super) const VECTORS: usize = 10 + 11;
+
+    #[inline(always)]
+    pub(super) fn within(k: usize, vectors: &'a mut [S]) -> Self {
+        vectors.fill(S::ZERO);
+        let (forward, bars) = vectors.split_at_mut(10 * k);
+        let [q_z, g_q_z, z_b, g_p_p, r, w, s, p_s, g_p_s, u] = split(forward, k);
+        LastTwo { q_z, g_q_z, z_b, g_p_p, r, w, s, p_s, g_p_s, u, bars }
+    }
+
+    /// TF_L.
+    #[inline(always)]
+    pub(super) fn forward(
+        &mut self,
+        k: usize,
+        [a, b]: &[Pair<&[S]>; 2],
+        row: &LastRow<S>,
+        step: &Step<S>,
+    ) -> S {
+        let z = &*step.z;
+        mul_vector(k, self.q_z, Onto::Zeros, a.q, z);
+        if step.is_symmetric() {
+            let both = [&mut *self.g_p_p, &mut *self.g_q_z];
+            step.g_times_both::<false>(k, both, [Onto::Zeros; 2], [row.p_p, self.q_z]);
+        } else {
+            step.g_t_times(k, self.g_p_p, Onto::Zeros, row.p_p);
+            step.g_times(k, self.g_q_z, Onto::Zeros, self.q_z);
+        }
+        mul_vector(k, self.z_b, Onto::Other(z), a.p, self.g_q_z);
+        transpose_mul_vector(k, self.r, Onto::Other(row.p), a.q, self.g_p_p);
+        mul_vector(k, self.s, Onto::Zeros, b.q, self.z_b);
+        transpose_mul_vector(k, self.p_s, Onto::Zeros, a.p, self.s);
+        let both = [&mut *self.w, &mut *self.g_p_s];
+        step.g_times_both::<true>(k, both, [Onto::Zeros; 2], [self.r, self.p_s]);
+        transpose_mul_vector(k, self.u, Onto::Other(self.s), a.q, self.g_p_s);
+        -(self.z_b[k - 1] + dot(self.w, self.u))
+    }
+
+    /// From the value's adjoint: adds to those of the parameters; writes H, if it is wanted, and
+    /// z-bar.
+    #[inline(always)]
+    #[allow(clippy::too_many_arguments, reason = "what a pass has read, and where its adjoints go")]
+    pub(super) fn backward(
+        &mut self,
+        k: usize,
+        v_bar: S,
+        [a, b]: &[Pair<&[S]>; 2],
+        row: &LastRow<S>,
+        step: &Step<S>,
+        sums: &mut Sums<S>,
+        [at_a, at_b]: [usize; 2],
+        row_bar: &mut LastRow<S>,
+        h: Option<&mut [S]>,
+        z_bar: &mut [S],
+    ) {
+        let LastTwo { q_z, g_q_z, z_b, g_p_p, r, w, s, p_s, g_p_s, u, bars } = self;
+        let z = &*step.z;
+        let [
+            u_bar,
+            w_bar,
+            r_bar,
+            g_p_s_bar,
+            p_s_bar,
+            s_bar,
+            g_p_p_bar,
+            z_b_bar,
+            g_q_z_bar,
+            q_z_bar,
+            e_k,
+        ] = split(bars, k);
+        // w and u.
+        scaled(u_bar, -v_bar, w);
+        scaled(w_bar, -v_bar, u);
+        step.g_times(k, r_bar, Onto::Zeros, w_bar);
+        let both = [&mut *g_p_s_bar, &mut *g_p_p_bar];
+        mul_vectors(k, both, [Onto::Zeros; 2], a.q, [u_bar, r_bar]);
+        let both = [&mut *p_s_bar, &mut *row_bar.p_p];
+        let ontos = [Onto::Zeros, Onto::Itself];
+        step.g_times_both::<false>(k, both, ontos, [g_p_s_bar, g_p_p_bar]);
+        mul_vector(k, s_bar, Onto::Other(u_bar), a.p, p_s_bar);
+        // r.
+        add(row_bar.p, r_bar);
+        // s and z_b.
+        set_e_k(k, e_k, -v_bar);
+        transpose_mul_vector(k, z_b_bar, Onto::Other(e_k), b.q, s_bar);
+        transpose_mul_vector(k, g_q_z_bar, Onto::Zeros, a.p, z_b_bar);
+        step.g_t_times(k, q_z_bar, Onto::Zeros, g_q_z_bar);
+        transpose_mul_vector(k, z_bar, Onto::Other(z_b_bar), a.q, q_z_bar);
+
+        let of_a = sums.at(at_a);
+        add_outers(k, of_a.p, [(&**s, &*p_s_bar), (z_b_bar, g_q_z)]);
+        add_outers(k, of_a.q, [(&**g_p_s, &*u_bar), (g_p_p, r_bar), (q_z_bar, z)]);
+        add_outers(k, sums.at(at_b).q, [(&*s_bar, &**z_b)]);
+        if let Some(h) = h {
+            let g_bars: [(&[S], &[S]); 4] =
+                [(r, w_bar), (p_s, g_p_s_bar), (row.p_p, g_p_p_bar), (g_q_z_bar, q_z)];
+            if step.is_symmetric() {
+                symmetric_outers(k, h, g_bars);
+            } else {
+                h.fill(S::ZERO);
+                add_outers(k, h, g_bars);
+            }
+        }
+    }
+}
+
+/// s e_K.
+#[inline(always)]
+fn set_e_k<S: Scalar>(k: usize, e_k: &mut [S], s: S) {
+    e_k.fill(S::ZERO);
+    e_k[k - 1] = s;
+}

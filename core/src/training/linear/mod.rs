@@ -1,0 +1,338 @@
+//! A linear transformer in training: one type for every number of features and layers, one head or two, any mask.
+
+mod batch;
+mod pass;
+mod read;
+mod shape;
+mod two_heads;
+mod work;
+
+use super::parameters::deviation;
+use super::{Network, Parameters, Targets, Window, Windows, batch_gradient_by_window};
+use crate::error::Error;
+use crate::layer::{
+    Layer, LayerParameters, ParameterSet, TwoHeadLayer, add_traces, means_of_traces,
+};
+use crate::rng::Rng;
+use crate::scalar::{Real, Scalar};
+use crate::transformer::Transformer;
+use batch::batch_gradient;
+use core::fmt::Debug;
+use pass::Pass;
+pub use shape::LinearShape;
+use work::{Work, unload};
+
+/// Where a network keeps its numbers: an array or, where there is a heap, a `Vec`.
+pub trait Storage<S>: AsRef<[S]> + AsMut<[S]> + Clone + Debug {}
+
+impl<S, B: AsRef<[S]> + AsMut<[S]> + Clone + Debug> Storage<S> for B {}
+
+/// A linear transformer in training. B stores its trained numbers; W is the memory that it computes in, which may be
+/// borrowed: a chip then moves little.
+///
+/// ```
+/// use ictd_core::rng::Rng;
+/// use ictd_core::training::{LinearNetwork, LinearShape, Network, Parameters};
+///
+/// // Three features, five layers that share one pair (P, Q).
+/// let shape = LinearShape::new(3, 1, 5)?;
+/// let mut network = LinearNetwork::<f32, Vec<f32>>::zeros(shape, |len| vec![0.0; len])?;
+/// network.initialise_lane(0, &mut Rng::new(1));
+/// assert_eq!(network.parameters().numbers().count(), 2 * 7 * 7);
+/// # Ok::<(), ictd_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct LinearNetwork<S: Scalar, B, W = B> {
+    shape: LinearShape<S::Element>,
+    parameters: Numbers<B>,
+    work: W,
+}
+
+/// The trained numbers of a network: P_0, Q_0, P_1, ... ([`LinearShape::token_len`] squared each, column by
+/// column), of two heads P, Q, W of each; or five for each of them ([`ParameterSet`]).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Numbers<B> {
+    numbers: B,
+    len: usize,
+}
+
+impl<S: Scalar, B: Storage<S>> Parameters<S> for Numbers<B> {
+    fn zeros_like(&self) -> Self {
+        let mut zeros = self.clone();
+        zeros.numbers.as_mut().fill(S::ZERO);
+        zeros
+    }
+
+    fn slices(&self) -> impl Iterator<Item = &[S]> {
+        core::iter::once(&self.numbers.as_ref()[..self.len])
+    }
+
+    fn slices_mut(&mut self) -> impl Iterator<Item = &mut [S]> {
+        core::iter::once(&mut self.numbers.as_mut()[..self.len])
+    }
+}
+
+impl<S: Scalar, B: Storage<S>> LinearNetwork<S, B> {
+    /// Makes a network of zeros in storage of one kind, of which `zeros` makes as much as it is asked for.
+    ///
+    /// # Errors
+    /// As [`LinearNetwork::new`].
+    pub fn zeros(
+        shape: LinearShape<S::Element>,
+        zeros: impl Fn(usize) -> B,
+    ) -> Result<Self, Error> {
+        LinearNetwork::new(shape, zeros(shape.parameter_len()), zeros(shape.work_len()))
+    }
+}
+
+impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W> {
+    /// Makes a network whose trained numbers are the first [`LinearShape::parameter_len`] of `numbers`, and that
+    /// computes in `work`, [`LinearShape::work_len`] numbers.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if there are less numbers than that, or if two heads are asked for what they have not.
+    pub fn new(shape: LinearShape<S::Element>, numbers: B, work: W) -> Result<Self, Error> {
+        if shape.heads() == 2 {
+            shape.with_two_heads()?;
+        }
+        let len = shape.parameter_len();
+        if numbers.as_ref().len() < len || work.as_ref().len() < shape.work_len() {
+            let accepted = "as many numbers as the shape asks for";
+            return Err(Error::OutOfRange { parameter: "room", accepted });
+        }
+        Ok(LinearNetwork { shape, parameters: Numbers { numbers, len }, work })
+    }
+
+    /// Returns the network's shape.
+    pub fn shape(&self) -> &LinearShape<S::Element> {
+        &self.shape
+    }
+
+    /// Returns the trained numbers.
+    fn numbers(&self) -> &[S] {
+        &self.parameters.numbers.as_ref()[..self.parameters.len]
+    }
+
+    /// Writes matrix m of P_0, Q_0, P_1, ..., or of P, Q, W of each head, column by column.
+    pub fn write_matrix(&self, m: usize, to: &mut [S]) {
+        let k = self.shape.token_len();
+        if let Some(numbers) = self.numbers().chunks_exact(self.shape.matrix_len()).nth(m) {
+            self.shape.parameters().write(k, numbers, &mut to[..k * k]);
+        }
+    }
+
+    /// Returns the transformer of one head that one lane has learned, among (K - 1) / 2 features: with zeros for the
+    /// tokens' entries that it does not have. C is the capacity for stored layers.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] if its parameters blew up; [`Error::CapacityExceeded`] for more layers or features;
+    /// [`Error::OutOfRange`] for two heads.
+    pub fn transformer<const K: usize, const C: usize>(
+        &self,
+        lane: usize,
+    ) -> Result<Transformer<Layer<S::Element, K>, C>, Error> {
+        let (d, k, stored) = (self.shape.dim(), self.shape.token_len(), self.shape.stored());
+        self.check_fit::<K, C>(1)?;
+        // phi, phi' and r of the small token among those of the large one.
+        let capacity = (K - 1) / 2;
+        let place = |i: usize| match i {
+            _ if i < d => i,
+            _ if i < 2 * d => capacity + i - d,
+            _ => 2 * capacity,
+        };
+        let mut layers = [Layer::ZERO; C];
+        let rooms =
+            layers.iter_mut().flat_map(|layer: &mut Layer<S::Element, K>| layer.matrices_mut());
+        let mut of_lanes = [[S::ZERO; K]; K];
+        for (m, to) in rooms.take(2 * stored).enumerate() {
+            let from = of_lanes.as_flattened_mut();
+            self.write_matrix(m, from);
+            for j in 0..k {
+                for i in 0..k {
+                    to[place(j) * K + place(i)] = from[j * k + i].lane(lane);
+                }
+            }
+        }
+        Transformer::from_stored(layers, stored, self.shape.depth())
+    }
+
+    /// Returns the transformer of two heads that one lane has learned; K = 2d + 2. C is the capacity for stored
+    /// layers.
+    ///
+    /// # Errors
+    /// As [`LinearNetwork::transformer`]; [`Error::OutOfRange`] for one head, and for another K.
+    pub fn two_head_transformer<const K: usize, const C: usize>(
+        &self,
+        lane: usize,
+    ) -> Result<Transformer<TwoHeadLayer<S::Element, K>, C>, Error> {
+        self.check_fit::<K, C>(2)?;
+        if self.shape.token_len() != K {
+            return Err(Error::OutOfRange { parameter: "K", accepted: "2 d + 2" });
+        }
+        let mut layers = [TwoHeadLayer::<S::Element, K>::ZERO; C];
+        let to = layers.iter_mut().flat_map(|layer| layer.matrices_mut()).flatten();
+        for (to, from) in to.zip(self.numbers()) {
+            *to = from.lane(lane);
+        }
+        Transformer::from_stored(layers, self.shape.stored(), self.shape.depth())
+    }
+
+    fn check_fit<const K: usize, const C: usize>(&self, heads: usize) -> Result<(), Error> {
+        if self.shape.heads() != heads {
+            return Err(Error::OutOfRange { parameter: "heads", accepted: "as many as it has" });
+        }
+        if self.shape.stored() > C {
+            return Err(Error::CapacityExceeded { parameter: "layers", capacity: C });
+        }
+        if self.shape.token_len() > K {
+            return Err(Error::CapacityExceeded { parameter: "dim", capacity: (K - heads) / 2 });
+        }
+        Ok(())
+    }
+
+    /// Loads the parameters for a pass over one window.
+    fn pass(&mut self) -> PassOf<'_, S> {
+        let LinearNetwork { shape, parameters, work } = self;
+        let numbers = &parameters.numbers.as_ref()[..parameters.len];
+        if shape.heads() == 2 {
+            PassOf::TwoHeads(two_heads::Pass::new(shape, numbers, work.as_mut()))
+        } else {
+            PassOf::OneHead(Pass::new(shape, Work::load(shape, numbers, work.as_mut())))
+        }
+    }
+}
+
+/// A pass over one window.
+enum PassOf<'a, S: Scalar> {
+    OneHead(Pass<'a, S>),
+    TwoHeads(two_heads::Pass<'a, S>),
+}
+
+impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for LinearNetwork<S, B, W> {
+    type Parameters = Numbers<B>;
+
+    fn parameters(&self) -> &Numbers<B> {
+        &self.parameters
+    }
+
+    fn parameters_mut(&mut self) -> &mut Numbers<B> {
+        &mut self.parameters
+    }
+
+    fn dim(&self) -> usize {
+        self.shape.dim()
+    }
+
+    /// Draws Xavier normal numbers with the shape's gain, N(0, (gain sqrt(2 / (rows + columns)))^2), where W of a head
+    /// is (K, 2K); for layers of ten numbers these, projected
+    /// ([`EquivariantLayer::project`](crate::layer::EquivariantLayer::project)).
+    fn initialise_lane(&mut self, lane: usize, rng: &mut Rng) {
+        let (k, heads) = (self.shape.token_len(), self.shape.heads());
+        let deviation = deviation::<S::Element>(self.shape.gain(), k);
+        let of_w = deviation * Scalar::sqrt(<S::Element as Scalar>::from_f64(2.0 / 3.0));
+        let parameters = self.shape.parameters();
+        let len = self.shape.matrix_len();
+        let numbers = &mut self.parameters.numbers.as_mut()[..self.parameters.len];
+        for (m, matrix) in numbers.chunks_exact_mut(len).enumerate() {
+            let deviation = if heads == 2 && m % 3 == 2 { of_w } else { deviation };
+            if parameters == ParameterSet::Full {
+                for x in matrix {
+                    x.set_lane(lane, deviation * rng.normal::<S::Element>());
+                }
+                continue;
+            }
+            let drawn = &mut self.work.as_mut()[..k * k];
+            for x in &mut *drawn {
+                x.set_lane(lane, deviation * rng.normal::<S::Element>());
+            }
+            let mut traces = [S::ZERO; 5];
+            add_traces((k - 1) / 2, k, drawn, &mut traces);
+            let mut five = traces.map(|x| x.lane(lane));
+            means_of_traces((k - 1) / 2, &mut five);
+            matrix.iter_mut().zip(five).for_each(|(to, from)| to.set_lane(lane, from));
+        }
+    }
+
+    /// NaN for a window of other features.
+    fn value(&mut self, window: &Window<S>) -> S {
+        if window.dim() != self.shape.dim() {
+            return S::from_f64(f64::NAN);
+        }
+        match self.pass() {
+            PassOf::OneHead(mut pass) => pass.value(window),
+            PassOf::TwoHeads(mut pass) => pass.forward(window),
+        }
+    }
+
+    fn value_and_gradient(
+        &mut self,
+        window: &Window<S>,
+        adjoint: impl FnOnce(S) -> S,
+        gradient: &mut Numbers<B>,
+    ) -> S {
+        if window.dim() != self.shape.dim() {
+            return S::from_f64(f64::NAN);
+        }
+        let gradient = &mut gradient.numbers.as_mut()[..gradient.len];
+        match self.pass() {
+            PassOf::OneHead(mut pass) => {
+                let value = pass.forward(window);
+                pass.backward(adjoint(value), gradient);
+                value
+            }
+            PassOf::TwoHeads(mut pass) => {
+                let value = pass.forward(window);
+                pass.backward(adjoint(value));
+                pass.finish(gradient);
+                value
+            }
+        }
+    }
+
+    /// Windows of one head that grow share no work, unless they are read without units.
+    fn batch_gradient(
+        &mut self,
+        windows: &Windows<S>,
+        targets: Targets<S>,
+        gradient: &mut Numbers<B>,
+    ) -> S {
+        let LinearNetwork { shape, parameters, work } = &mut *self;
+        if windows.dim() != shape.dim() {
+            return S::from_f64(f64::NAN);
+        }
+        let numbers = &parameters.numbers.as_ref()[..parameters.len];
+        let to = &mut gradient.numbers.as_mut()[..gradient.len];
+        if shape.heads() == 2 {
+            let pass = two_heads::Pass::new(shape, numbers, work.as_mut());
+            return two_heads::batch_gradient(pass, windows, targets, to);
+        }
+        if !windows.slide() && shape.prior_count().is_none() {
+            return batch_gradient_by_window(self, windows, targets, gradient);
+        }
+        let Work { layers, sums, steps, columns, matrices, vectors } =
+            Work::load(shape, numbers, work.as_mut());
+        let work = Work { layers, sums: &mut *sums, steps, columns, matrices, vectors };
+        let loss = batch_gradient(shape, work, windows, targets);
+        unload(shape, sums, to);
+        loss
+    }
+}
+
+impl<R: Real> LinearShape<R> {
+    /// Returns how many numbers a network needs to compute in.
+    pub fn work_len(&self) -> usize {
+        let k = self.token_len();
+        let (matrices, vectors) = if self.heads() == 2 {
+            two_heads::work(self.stored(), self.depth())
+        } else {
+            let of_steps = self.depth() * work::step_matrices(self.has_trace());
+            (self.stored() * 4 + of_steps + work::MATRICES, self.depth() + work::VECTORS)
+        };
+        matrices * k * k + vectors * k
+    }
+}
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod two_head_tests;

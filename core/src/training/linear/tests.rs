@@ -1,0 +1,177 @@
+//! Ten numbers a layer, and contexts read without units, on every path.
+
+use super::super::tests::{batch_gradient_agrees_with_differences, network_of, random_windows};
+use super::super::{LinearShape, Network, ParameterSet, Parameters, Targets, Windows};
+use super::LinearNetwork;
+use crate::context::{Context, Growing};
+use crate::layer::{EquivariantLayer, Layer, LayerParameters};
+use crate::mask::TdLambda;
+use crate::normalised::{Normalised, Whole};
+use crate::rng::Rng;
+use crate::scalar::Scalar;
+use crate::transformer::Transformer;
+use std::vec::Vec;
+
+type Any<S> = LinearNetwork<S, Vec<S>>;
+
+/// With ten numbers a layer, and normalised if there is a prior count.
+fn network<S: Scalar>(
+    [stored, depth]: [usize; 2],
+    lambda: f64,
+    parameters: ParameterSet,
+    prior_count: Option<f64>,
+) -> Any<S> {
+    let shape = LinearShape::new(2, stored, depth).unwrap().with_parameters(parameters);
+    let shape = shape.with_lambda(Scalar::from_f64(lambda)).unwrap();
+    network_of(match prior_count {
+        Some(n) => shape.normalised(Scalar::from_f64(n)).unwrap(),
+        None => shape,
+    })
+}
+
+/// The layers of ten numbers.
+fn layers(network: &Any<f64>) -> Vec<EquivariantLayer<f64>> {
+    let numbers: Vec<f64> = network.parameters().numbers().copied().collect();
+    let five = |x: &[f64]| core::array::from_fn(|i| x[i]);
+    numbers.chunks(10).map(|x| EquivariantLayer { p: five(x), q: five(&x[5..]) }).collect()
+}
+
+#[test]
+fn a_step_of_ten_numbers_is_the_contraction_of_the_full_gradient_at_the_projected_point() {
+    let (features, rewards) = random_windows::<f64>(&mut Rng::new(1));
+    for ([stored, depth], prior_count) in [([1, 3], None), ([2, 2], None), ([3, 3], Some(6.0))] {
+        let make = |set| network::<f64>([stored, depth], 0.5, set, prior_count);
+        let (mut full, mut ten) = (make(ParameterSet::Full), make(ParameterSet::Equivariant));
+        full.initialise_lane(0, &mut Rng::new(7));
+        ten.initialise_lane(0, &mut Rng::new(7));
+        // The ten numbers are the full network's, projected.
+        let layer_of = |numbers: &[f64]| {
+            let mut layer = Layer::<f64, 5>::ZERO;
+            layer.matrices_mut().flatten().zip(numbers).for_each(|(to, from)| *to = *from);
+            layer
+        };
+        let numbers: Vec<f64> = full.parameters().numbers().copied().collect();
+        let projected: Vec<_> = numbers.chunks(50).map(layer_of).collect();
+        let projected: Vec<_> = projected.iter().map(EquivariantLayer::project::<2, 5>).collect();
+        assert_eq!(layers(&ten), projected);
+        let dense = projected.iter().flat_map(|layer| {
+            let dense = layer.dense::<2, 5>();
+            dense.matrices().flatten().copied().collect::<Vec<_>>()
+        });
+        full.parameters_mut().numbers_mut().zip(dense).for_each(|(to, from)| *to = from);
+
+        let windows = Windows::new(2, features.as_flattened(), &rewards, 6, 0.9).unwrap();
+        let growing = windows.growing(&[1, 4, 10]).unwrap();
+        for windows in [windows, growing] {
+            let (mut of_full, mut of_ten) =
+                (full.parameters().zeros_like(), ten.parameters().zeros_like());
+            let loss = full.batch_gradient(&windows, Targets::Bootstrapped, &mut of_full);
+            assert_eq!(loss, ten.batch_gradient(&windows, Targets::Bootstrapped, &mut of_ten));
+            let of_full: Vec<f64> = of_full.numbers().copied().collect();
+            let mut gradient = ten.clone();
+            *gradient.parameters_mut() = of_ten;
+            let contracted: Vec<_> = of_full
+                .chunks(50)
+                .map(|x| EquivariantLayer::contract::<2, 5>(&layer_of(x)))
+                .collect();
+            // Growing windows each add to the contraction, and to the gradient.
+            for (got, want) in layers(&gradient).iter().zip(&contracted) {
+                for (got, want) in got.matrices().flatten().zip(want.matrices().flatten()) {
+                    assert!((got - want).abs() <= 1e-14 * want.abs().max(1.0), "{got} {want}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn gradients_of_ten_numbers_and_of_normalised_contexts_agree_with_finite_differences() {
+    let mut rng = Rng::new(2);
+    for shape in [[1, 1], [1, 2], [2, 2], [1, 3], [4, 4]] {
+        for lambda in [0.0, 0.9] {
+            for (set, prior_count) in [
+                (ParameterSet::Equivariant, None),
+                (ParameterSet::Equivariant, Some(6.0)),
+                (ParameterSet::Full, Some(3.0)),
+            ] {
+                let mut network = network::<f64>(shape, lambda, set, prior_count);
+                network.initialise_lane(0, &mut rng);
+                network.parameters_mut().numbers_mut().for_each(|x| *x *= 5.0 * shape[0] as f64);
+                batch_gradient_agrees_with_differences(network, "any");
+            }
+        }
+    }
+}
+
+#[test]
+fn growing_normalised_windows_have_the_gradient_of_the_reference() {
+    let (features, rewards) = random_windows::<f64>(&mut Rng::new(3));
+    let windows = Windows::new(2, features.as_flattened(), &rewards, 6, 0.9).unwrap();
+    let windows = windows.growing(&[1, 2, 5, 10]).unwrap();
+    for shape in [[1, 1], [1, 2], [3, 3]] {
+        let mut network = network::<f64>(shape, 0.9, ParameterSet::Full, Some(6.0));
+        network.initialise_lane(0, &mut Rng::new(4));
+        network.parameters_mut().numbers_mut().for_each(|x| *x *= 9.0);
+        for targets in [Targets::Bootstrapped, Targets::Given(&[0.5, -1.0, 2.0, 0.25])] {
+            let mut gradients = [(); 2].map(|_| network.parameters().zeros_like());
+            let [a, b] = &mut gradients;
+            let loss = network.batch_gradient(&windows, targets, a);
+            let want = super::batch_gradient_by_window(&mut network, &windows, targets, b);
+            assert!((loss - want).abs() < 1e-12 * want, "{loss} {want}");
+            assert!(b.numbers().any(|x| *x != 0.0));
+            for (a, b) in a.numbers().zip(b.numbers()) {
+                assert!((a - b).abs() < 1e-12 * b.abs().max(1.0), "{a} {b}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_normalised_value_is_that_of_the_layers_on_the_normalised_context() {
+    let (features, rewards) = random_windows::<f64>(&mut Rng::new(5));
+    let windows = Windows::new(2, features.as_flattened(), &rewards, 6, 0.9).unwrap();
+    let mut network = network::<f64>([3, 3], 0.7, ParameterSet::Equivariant, Some(6.0));
+    network.initialise_lane(0, &mut Rng::new(6));
+    network.parameters_mut().numbers_mut().for_each(|x| *x *= 9.0);
+    let transformer = Transformer::<_, 3>::sequential(&layers(&network)).unwrap();
+    for t in 0..6 {
+        let window = windows.window(t);
+        let mut context = Context::<2, _, _, f64>::with(TdLambda::new(0.7).unwrap(), Growing);
+        for (i, reward) in window.rewards().iter().enumerate() {
+            let [here, next] = [i, i + 1].map(|i| [window.phi(i)[0], window.phi(i)[1]]);
+            context.observe(&here, *reward, &next).unwrap();
+        }
+        let of = context.read_to(0.9, 0, Whole).unwrap();
+        let statistic = Normalised::new(&of, 6.0, 6.0);
+        let v = transformer.value_function::<2>(&statistic).unwrap();
+        let dense = network.transformer::<5, 3>(0).unwrap();
+        let of_dense = dense.normalised_value_function::<2>(&statistic).unwrap();
+        for i in 0..2 {
+            let (a, b) = (of_dense.weights[i], v.weights[i]);
+            assert!((a - b).abs() < 1e-12 * b.abs(), "{a} {b}");
+        }
+        let bounded = statistic.bounded(v, 6.0, 0.9, f64::INFINITY);
+        let (got, want) =
+            (network.value(&window), bounded.at(&[window.query()[0], window.query()[1]]));
+        assert!((got - want).abs() < 1e-12 * want.abs(), "{got} {want}");
+    }
+}
+
+#[test]
+fn an_initial_gain_scales_the_first_parameters() {
+    let shape = LinearShape::<f32>::new(2, 2, 2).unwrap();
+    for parameters in [ParameterSet::Full, ParameterSet::Equivariant] {
+        let drawn = |shape: LinearShape<f32>| {
+            let mut network = network_of::<f32>(shape.with_parameters(parameters));
+            network.initialise_lane(0, &mut Rng::new(9));
+            network.parameters().numbers().copied().collect::<Vec<f32>>()
+        };
+        // Two layers of their own start with a gain of 0.1 / 2.
+        assert_eq!(drawn(shape), drawn(shape.with_initial_gain(0.05).unwrap()));
+        let twice = drawn(shape.with_initial_gain(0.1).unwrap());
+        assert_eq!(twice, drawn(shape).iter().map(|x| 2.0 * x).collect::<Vec<f32>>());
+    }
+    for gain in [0.0, -0.1, f64::NAN, f64::INFINITY] {
+        assert!(shape.with_initial_gain(gain).is_err());
+    }
+}

@@ -1,0 +1,134 @@
+use super::super::tests::{gradient_agrees, network_of, random_windows};
+use super::super::{Network, Parameters, Targets, Windows};
+use super::{LinearNetwork, LinearShape, ParameterSet};
+use crate::attention::AverageReward;
+use crate::constructions::{average_reward, learning_rate};
+use crate::error::Error;
+use crate::layer::LayerParameters as _;
+use crate::prompt::Prompt;
+use crate::rng::Rng;
+use crate::scalar::Scalar;
+use crate::td;
+use crate::training::Window;
+use crate::transition::Transition;
+use nalgebra::SVector;
+use std::vec::Vec;
+use std::{format, vec};
+
+type Heads<S> = LinearNetwork<S, Vec<S>>;
+
+fn heads<S: Scalar>([stored, depth]: [usize; 2]) -> Heads<S> {
+    network_of(LinearShape::new(2, stored, depth).unwrap().with_two_heads().unwrap())
+}
+
+/// Returns heads of a size at which the layers matter.
+fn random_heads(shape: [usize; 2]) -> Heads<f64> {
+    let mut network = heads::<f64>(shape);
+    network.initialise_lane(0, &mut Rng::new(7));
+    network.parameters_mut().numbers_mut().for_each(|x| *x *= 11.0 * shape[0] as f64);
+    network
+}
+
+fn vector(phi: &[f64]) -> SVector<f64, 2> {
+    SVector::from_column_slice(phi)
+}
+
+fn transitions(window: &Window<f64>) -> Vec<Transition<f64, 2>> {
+    let phi = |j: usize| vector(window.phi(j));
+    let transition = |(j, reward): (usize, &f64)| Transition {
+        phi: phi(j),
+        reward: *reward,
+        phi_next: phi(j + 1),
+    };
+    window.rewards().iter().enumerate().map(transition).collect()
+}
+
+#[test]
+fn a_value_is_that_of_the_literal_transformer() {
+    let (features, rewards) = random_windows::<f64>(&mut Rng::new(1));
+    let windows = Windows::new(2, features.as_flattened(), &rewards, 6, 0.9).unwrap();
+    for shape in [[1, 1], [1, 2], [2, 2], [1, 3], [4, 4]] {
+        let mut network = random_heads(shape);
+        let transformer = network.two_head_transformer::<6, 4>(0).unwrap();
+        for t in 0..3 {
+            let window = windows.window(t);
+            let prompt =
+                Prompt::<f64, 6, 8>::average_reward(&transitions(&window), &vector(window.query()))
+                    .unwrap();
+            let want = transformer.value(&prompt, &AverageReward).unwrap();
+            let got = network.value(&window);
+            assert!((got - want).abs() < 1e-13 * (1.0 + want.abs()), "{shape:?}: {got} {want}");
+            assert!(want.abs() > 1e-5);
+        }
+    }
+}
+
+#[test]
+fn the_construction_performs_average_reward_td() {
+    let (features, rewards) = random_windows::<f64>(&mut Rng::new(2));
+    let windows = Windows::new(2, features.as_flattened(), &rewards, 6, 0.9).unwrap();
+    let mut network = heads::<f64>([1, 3]);
+    let layer = average_reward::<f64, 2, 6>(&learning_rate(0.3));
+    let numbers = layer.matrices().flatten().copied().collect::<Vec<f64>>();
+    network.parameters_mut().numbers_mut().zip(numbers).for_each(|(to, from)| *to = from);
+    let window = windows.window(1);
+    let mut w = SVector::zeros();
+    for _ in 0..3 {
+        let c = learning_rate(0.3);
+        w = td::updates::average_reward(&w, &c, &transitions(&window)).unwrap();
+    }
+    let (got, want) = (network.value(&window), crate::linalg::dot(&w, &vector(window.query())));
+    assert!((got - want).abs() < 1e-14, "{got} {want}");
+}
+
+#[test]
+fn the_differential_td_error_has_the_mean_of_the_rewards_received() {
+    let (features, rewards) = random_windows::<f64>(&mut Rng::new(3));
+    let windows = Windows::new(2, features.as_flattened(), &rewards, 6, 0.9).unwrap();
+    // From phi_9, the query of window 2, the reward is the tenth.
+    let mean = rewards[..10].iter().sum::<f64>() / 10.0;
+    let want = rewards[9] - mean + 0.5;
+    assert!((windows.differential_target(2, 0.5) - want).abs() < 1e-15);
+}
+
+#[test]
+fn gradients_agree_with_finite_differences_and_with_the_windows_one_by_one() {
+    let (features, rewards) = random_windows::<f64>(&mut Rng::new(4));
+    let mut continues = [1.0; 12];
+    continues[7] = 0.0;
+    let windows =
+        Windows::of_episodes(2, features.as_flattened(), &rewards, &continues, 6, 0.9).unwrap();
+    let growing = windows.growing(&[1, 2, 5, 9, 10]).unwrap();
+    for shape in [[1, 1], [2, 2], [1, 3], [4, 4]] {
+        for windows in [windows, growing] {
+            let mut network = random_heads(shape);
+            let mut targets = [0.0; 5];
+            for (t, target) in targets.iter_mut().enumerate() {
+                *target = windows.differential_target(t, network.value(&windows.successor(t)));
+            }
+            let loss = |network: &mut Heads<f64>| {
+                let error = |t: usize| targets[t] - network.value(&windows.window(t));
+                (0..5).map(error).map(|error| error * error).sum::<f64>() / 5.0
+            };
+            let what = format!("{shape:?}");
+            gradient_agrees(&mut network, &windows, Targets::Differential, loss, &what);
+        }
+    }
+}
+
+#[test]
+fn other_shapes_are_refused() {
+    let shape = LinearShape::<f32>::new;
+    assert!(matches!(shape(0, 1, 1), Err(Error::OutOfRange { parameter: "dim", .. })));
+    assert!(matches!(shape(2, 1, 0), Err(Error::Empty { .. })));
+    assert!(matches!(shape(2, 2, 3), Err(Error::OutOfRange { .. })));
+    let two = shape(2, 1, 3).unwrap().with_two_heads().unwrap();
+    let small = LinearNetwork::<f32, Vec<f32>>::zeros(two, |_| vec![0.0_f32; 5]);
+    assert!(matches!(small, Err(Error::OutOfRange { parameter: "room", .. })));
+    assert!(heads::<f32>([1, 3]).two_head_transformer::<5, 1>(0).is_err());
+    assert!(heads::<f32>([1, 3]).transformer::<6, 1>(0).is_err());
+    let zeros = |len| vec![0.0_f32; len];
+    for other in [two.with_lambda(0.5).unwrap(), two.with_parameters(ParameterSet::Equivariant)] {
+        assert!(LinearNetwork::<f32, Vec<f32>>::zeros(other, zeros).is_err());
+    }
+}

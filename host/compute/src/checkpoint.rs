@@ -1,0 +1,70 @@
+//! A seed's state, in the middle of its run or at the end, as a file: versioned, checksummed,
+//! whole or refused.
+//!
+//! | field | bytes |
+//! |---|---|
+//! | `ictdseed` | 8 |
+//! | version (1), little-endian | 4 |
+//! | CRC-32 of the rest | 4 |
+//! | the [`Checkpoint`] in postcard's format | the rest |
+
+use crate::log::SeedRun;
+use serde::{Deserialize, Serialize};
+
+const MAGIC: [u8; 8] = *b"ictdseed";
+const VERSION: u32 = 1;
+
+/// A seed's state.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// The run that it belongs to: another one's is refused.
+    pub config: String,
+    /// Tasks trained on so far.
+    pub tasks_done: u64,
+    /// The trainer's record: parameters, optimiser, random stream.
+    pub record: Vec<u8>,
+    /// The seed, its parameters and its log so far.
+    pub run: SeedRun,
+}
+
+impl Checkpoint {
+    /// Returns the content of the file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let body = postcard::to_allocvec(self).expect("a vector has room");
+        let head = [VERSION, crc32fast::hash(&body)].map(u32::to_le_bytes);
+        [&MAGIC[..], head.as_flattened(), &body].concat()
+    }
+
+    /// Reads a file's content.
+    ///
+    /// # Errors
+    /// [`Damaged`] for anything but a whole checkpoint of this version.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Damaged> {
+        let refuse = |reason: &str| Damaged(reason.to_owned());
+        let Some((head, body)) = bytes.split_at_checked(16) else {
+            return Err(refuse("too short"));
+        };
+        let word =
+            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        if head[..8] != MAGIC {
+            return Err(refuse("does not begin with `ictdseed`"));
+        }
+        if word(8) != VERSION {
+            return Err(refuse(&format!("version {}, not {VERSION}", word(8))));
+        }
+        if word(12) != crc32fast::hash(body) {
+            return Err(refuse("damaged (checksum)"));
+        }
+        let checkpoint: Checkpoint =
+            postcard::from_bytes(body).map_err(|e| refuse(&format!("damaged ({e})")))?;
+        if !checkpoint.run.has_whole_matrices() {
+            return Err(refuse("holds matrices that are not K x K"));
+        }
+        Ok(checkpoint)
+    }
+}
+
+/// The error for anything that is not a whole checkpoint of this version.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}; accepted is a checkpoint")]
+pub struct Damaged(String);

@@ -1,0 +1,219 @@
+//! Everything that predicts values from transitions, by one name each: models, constructions of the paper, classical
+//! algorithms. Each reads a stream of transitions as it comes, all in `f64`.
+//!
+//! The number of features is a value; there is room for 8 or for 32 (and for 4, where a context forgets), the others
+//! of which are 0 and change no bit.
+
+mod reader;
+mod transitions;
+
+pub use transitions::{Mark, Transitions, Values, values_of};
+
+use crate::construction::Construction;
+use crate::parameters::{self, Parameters, Universal};
+use crate::recipe::Attention;
+use ictd_core::Error;
+use ictd_core::context::{Forgetting, Growing};
+
+/// The most features.
+pub const MAX_FEATURES: usize = 32;
+
+/// The most transitions that a softmax transformer takes: its cost grows with their square.
+pub const SOFTMAX_CONTEXT: usize = 512;
+
+/// The predictor.
+#[derive(Clone, Debug)]
+pub enum Method {
+    /// Ten numbers a layer, for any number of features.
+    Universal(Box<Universal>),
+    /// Trained parameters.
+    Trained {
+        /// P and Q.
+        parameters: Box<Parameters>,
+        /// Linear, which streams, or softmax, which keeps its transitions.
+        attention: Attention,
+    },
+    /// A construction of the paper, C = alpha I.
+    Constructed {
+        /// Which.
+        construction: Construction,
+        /// The learning rate.
+        alpha: f64,
+        /// The trace decay of [`Construction::TdLambda`].
+        lambda: f64,
+    },
+    /// The algorithm that a construction executes, on the transitions themselves: as many iterations as layers.
+    Iterated {
+        /// Whose algorithm.
+        construction: Construction,
+        /// The learning rate.
+        alpha: f64,
+        /// The trace decay.
+        lambda: f64,
+    },
+    /// The fixed point of the algorithm that a construction executes, on the transitions themselves.
+    FixedPoint {
+        /// Whose fixed point.
+        construction: Construction,
+        /// The trace decay.
+        lambda: f64,
+    },
+    /// Online TD(lambda).
+    OnlineTd {
+        /// Sutton and Barto's lambda.
+        lambda: f64,
+        /// The step size.
+        alpha: f64,
+        /// True online TD(lambda); otherwise its traces accumulate.
+        true_online: bool,
+    },
+    /// Recursive LSTD(lambda).
+    RecursiveLstd {
+        /// Sutton and Barto's lambda.
+        lambda: f64,
+        /// The share of the past that is kept with each transition.
+        retention: f64,
+        /// In transitions.
+        ridge: f64,
+    },
+    /// Batch TD(lambda), as many iterations as layers.
+    BatchTd {
+        /// Sutton and Barto's lambda.
+        lambda: f64,
+        /// The learning rate.
+        alpha: f64,
+    },
+    /// LSTD(lambda).
+    Lstd {
+        /// Sutton and Barto's lambda.
+        lambda: f64,
+        /// In transitions.
+        ridge: f64,
+    },
+}
+
+/// A method with what all of them have.
+#[derive(Clone, Debug)]
+pub struct Estimator {
+    /// The predictor.
+    pub method: Method,
+    /// The discount; average reward takes none.
+    pub gamma: f64,
+    /// Layers L, or iterations; any number for an algorithm without.
+    pub layers: usize,
+}
+
+/// A stream that an estimator has read. All feature vectors have its number of features.
+pub trait Stream: Send + Sync {
+    /// Takes a transition; without `phi_next` it ends the episode.
+    ///
+    /// # Errors
+    /// The core's, for numbers that are too large or not finite.
+    fn observe(&mut self, phi: &[f64], reward: f64, phi_next: Option<&[f64]>) -> Result<(), Error>;
+
+    /// Ends the episode: the next transition does not follow the last one.
+    fn end_episode(&mut self);
+
+    /// Returns how many transitions there were.
+    fn len(&self) -> u64;
+
+    /// Returns true before the first transition.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Forgets everything.
+    fn clear(&mut self);
+
+    /// Returns the weights w of v(s) = <w, phi(s)>; none for softmax attention, whose value is not linear.
+    ///
+    /// # Errors
+    /// The core's: before the first transition, if the transitions determine no weights, if iterates overflow.
+    fn weights(&self) -> Result<Option<Vec<f64>>, Error>;
+
+    /// Appends the values of states, given row by row.
+    ///
+    /// # Errors
+    /// As [`Stream::weights`].
+    fn values(&self, states: &[f64], out: &mut Vec<f64>) -> Result<(), Error>;
+
+    /// Returns a copy.
+    fn copy(&self) -> Box<dyn Stream>;
+}
+
+/// Calls a function with room for the features.
+macro_rules! with_room {
+    ($d:expr, $f:ident $([$window:tt])? ($($argument:expr),*)) => {
+        match $d {
+            1..=8 => $f::<8, 17, 18 $(, $window)?>($($argument),*),
+            9..=$crate::estimator::MAX_FEATURES => $f::<32, 65, 66 $(, $window)?>($($argument),*),
+            _ => Err(ictd_core::Error::CapacityExceeded {
+                parameter: "features",
+                capacity: $crate::estimator::MAX_FEATURES,
+            }),
+        }
+    };
+}
+pub(crate) use with_room;
+
+impl Estimator {
+    /// Returns the same for another discount.
+    ///
+    /// # Errors
+    /// The core's refusal of the discount.
+    pub fn with_gamma(&self, gamma: f64) -> Result<Self, Error> {
+        let mut other = Estimator { gamma, ..self.clone() };
+        if let Method::Universal(model) = &mut other.method {
+            // The mask of the model that ships goes with the discount.
+            **model = match parameters::shipped(self.gamma)? {
+                shipped if shipped == **model => parameters::shipped(gamma)?,
+                _ => parameters::with_gamma(model, gamma)?,
+            };
+        }
+        Ok(other)
+    }
+
+    /// Returns true for the methods that have no discount.
+    pub fn is_average_reward(&self) -> bool {
+        use Method::{Constructed, FixedPoint, Iterated};
+        matches!(
+            &self.method,
+            Constructed { construction: Construction::AverageReward, .. }
+                | Iterated { construction: Construction::AverageReward, .. }
+                | FixedPoint { construction: Construction::AverageReward, .. }
+        )
+    }
+
+    /// Returns true for a method that reads a context, which may forget.
+    pub fn has_a_context(&self) -> bool {
+        use Method::{BatchTd, Constructed, Lstd, Trained, Universal};
+        let linear = Attention::Linear;
+        match &self.method {
+            Trained { attention, .. } => *attention == linear,
+            method => {
+                matches!(method, Universal(_) | Constructed { .. } | BatchTd { .. } | Lstd { .. })
+            }
+        }
+    }
+
+    /// Returns an empty stream of d features, which remembers everything, or keeps a share of the past with each
+    /// transition (if the method reads a context).
+    ///
+    /// # Errors
+    /// The core's, naming the parameter, for settings that no such method has and for a d beyond [`MAX_FEATURES`].
+    pub fn stream(&self, d: usize, retention: Option<f64>) -> Result<Box<dyn Stream>, Error> {
+        use reader::{on_context, on_transitions};
+        match retention {
+            _ if !self.has_a_context() => with_room!(d, on_transitions(self, d)),
+            None => with_room!(d, on_context[_](self, d, Growing)),
+            Some(retention) => {
+                let window = Forgetting::new(retention)?;
+                // Signals have four features, and millions of rows.
+                match d {
+                    1..=4 => on_context::<4, 9, 10, _>(self, d, window),
+                    d => with_room!(d, on_context[_](self, d, window)),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,410 @@
+//! Seeds that train side by side, one in each lane of a register.
+
+use crate::capacity::{LAYERS, SHORT_CONTEXT, STATES, TRAJECTORY};
+use crate::log::{Matrices, Point};
+use crate::recipe::Recipe;
+use crate::tasks::{AnyTask, AnyTasks};
+use ictd_core::Error;
+use ictd_core::context::{Context, Growing};
+use ictd_core::digest::Digest;
+use ictd_core::gradient::softmax;
+use ictd_core::layer::Layer;
+use ictd_core::linalg::to_f64;
+use ictd_core::mask::{Td0, TdLambda};
+use ictd_core::metrics::{Comparison, Elements, EvaluationStates, batch_td};
+use ictd_core::scalar::Scalar;
+use ictd_core::statistic::Statistic;
+use ictd_core::tasks::Mrp;
+use ictd_core::training::{
+    BatchTdReference, LinearNetwork, MultiTaskTd, Network, Optimizer, Parameters, RnnNetwork,
+    SoftmaxNetwork, Targets, Window, Windows,
+};
+use ictd_core::transformer::Transformer;
+use ictd_core::transition::query_token;
+use ictd_core::value_function::ValueFunction;
+use nalgebra::SVector;
+
+/// A group of seeds, whatever its network and its number of lanes.
+pub trait Group {
+    /// Draws the next task of each seed and trains on it.
+    ///
+    /// # Errors
+    /// The core's.
+    fn train_task(&mut self) -> Result<(), Error>;
+
+    /// Returns how many tasks it has trained on.
+    fn tasks_done(&self) -> u64;
+
+    /// Returns the metrics of a seed on the task just trained on, with a fresh context. Nothing of the
+    /// training changes.
+    fn measure(&self, lane: usize) -> Point;
+
+    /// Returns the value that a seed's network gives features phi, (d), in the context of the transitions through
+    /// `features`, (n + 1, d), whose rewards, (n), are discounted by gamma.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] without a transition; [`Error::OutOfRange`] for another number of features; the core's.
+    fn value(
+        &self,
+        lane: usize,
+        features: &[&[f32]],
+        rewards: &[f32],
+        gamma: f32,
+        phi: &[f32],
+    ) -> Result<f32, Error>;
+
+    /// Returns the final parameters of a seed.
+    fn parameters(&self, lane: usize) -> Vec<f32>;
+
+    /// Returns a seed's state.
+    fn save(&self, lane: usize) -> Vec<u8>;
+
+    /// Takes up saved states, one per seed, in their order.
+    ///
+    /// # Errors
+    /// If they do not belong to this network and to one number of tasks.
+    fn restore(&mut self, records: &[Vec<u8>]) -> Result<(), Error>;
+}
+
+/// Returns the digest of parameters' bits.
+pub fn digest(parameters: &[f32]) -> Digest {
+    let mut digest = Digest::EMPTY;
+    for x in parameters {
+        digest.number(*x);
+    }
+    digest
+}
+
+type Trainer<S, N, const D: usize> = MultiTaskTd<S, N, AnyTasks, D, TRAJECTORY>;
+
+/// [`Group`] for a scalar S, a network N and room for D features, whose tokens have K = 2D + 1 numbers.
+pub struct Lanes<S, N, const D: usize, const K: usize>
+where
+    S: Scalar<Element = f32>,
+    N: Network<S>,
+{
+    trainer: Trainer<S, N, D>,
+    /// Batch TD, whose step size learns from the same batches.
+    reference: BatchTdReference<S, D>,
+}
+
+/// A network whose learning can be measured, for tasks with room for D features.
+pub trait Measured<S: Scalar<Element = f32>, const D: usize, const K: usize>:
+    Network<S> + Clone
+{
+    /// Returns true if its values are discounted, as are batch TD's, which learns beside it, and the true ones.
+    fn is_discounted(&self) -> bool {
+        true
+    }
+
+    /// Batch TD beside it, with the same number of layers.
+    ///
+    /// # Errors
+    /// The core's.
+    fn reference(
+        &self,
+        layers: usize,
+        optimizer: &Optimizer,
+    ) -> Result<BatchTdReference<S, D>, Error> {
+        BatchTdReference::new(layers, optimizer)
+    }
+
+    /// P and Q of the stored layers of a lane; none of an RNN.
+    fn matrices(&self, _lane: usize) -> Vec<Matrices> {
+        Vec::new()
+    }
+
+    /// Returns a lane's value function in a context against batch TD's; NaN for an RNN.
+    ///
+    /// # Errors
+    /// If the parameters blew up, or the task has no such metric.
+    fn comparison(
+        &self,
+        _lane: usize,
+        _alpha: f32,
+        _context: &Window<f32>,
+        _states: &EvaluationStates<f32, D, STATES>,
+    ) -> Result<Comparison<f32>, Error> {
+        Ok(NOT_COMPARED)
+    }
+}
+
+const NOT_COMPARED: Comparison<f32> = Comparison { vd: f32::NAN, iws: f32::NAN, ss: f32::NAN };
+
+impl<S, N, const D: usize, const K: usize> Lanes<S, N, D, K>
+where
+    S: Scalar<Element = f32> + 'static,
+    N: Measured<S, D, K> + 'static,
+{
+    /// Seeds (at most as many as S has lanes) of a network, with what the recipe asks for.
+    ///
+    /// # Errors
+    /// The core's.
+    pub fn boxed(
+        recipe: &Recipe,
+        tasks: &AnyTasks,
+        network: N,
+        seeds: &[u64],
+    ) -> Result<Box<dyn Group>, Error> {
+        let settings = recipe.settings();
+        let reference = network.reference(recipe.layers, &settings.optimizer)?;
+        let trainer = MultiTaskTd::new(settings, tasks.clone(), network, seeds)?;
+        Ok(Box::new(Lanes::<S, N, D, K> { trainer, reference }))
+    }
+
+    /// Returns how far the value function is from batch TD's, and its mean squared error.
+    fn evaluate(&self, lane: usize, alpha: f32) -> Result<(Comparison<f32>, f64), Error> {
+        let network = self.trainer.network();
+        let Some(AnyTask::Finite(task)) =
+            self.trainer.task(lane).filter(|_| network.is_discounted())
+        else {
+            return Ok((NOT_COMPARED, f64::NAN));
+        };
+        let settings = self.trainer.settings();
+        let mut rng = self.trainer.evaluation_rng(lane);
+        let trajectory = self.trainer.evaluation_trajectory(lane, &mut rng)?;
+        let windows = trajectory.windows(settings.context_len, 1, self.trainer.gamma() as f32)?;
+        let (context, states) = (windows.window(0), EvaluationStates::of(task)?);
+        let comparison = network.comparison(lane, alpha, &context, &states)?;
+        Ok((comparison, msve(&mut network.clone(), lane, &context, task, &states)?))
+    }
+}
+
+impl<S, N, const D: usize, const K: usize> Group for Lanes<S, N, D, K>
+where
+    S: Scalar<Element = f32> + 'static,
+    N: Measured<S, D, K> + 'static,
+{
+    fn train_task(&mut self) -> Result<(), Error> {
+        let Lanes { trainer, reference } = self;
+        let discounted = trainer.network().is_discounted();
+        trainer.train_task_beside(|windows, targets| match targets {
+            // It learns by TD, whatever it is compared with.
+            Targets::Residual(_) => reference.train(windows, Targets::Bootstrapped),
+            targets if discounted => reference.train(windows, targets),
+            _ => {}
+        })
+    }
+
+    fn tasks_done(&self) -> u64 {
+        self.trainer.tasks_done()
+    }
+
+    fn measure(&self, lane: usize) -> Point {
+        let alpha = self.reference.alpha().lane(lane);
+        // A seed that diverged, or a degenerate task, has no metrics; the others go on.
+        let (comparison, msve) = self.evaluate(lane, alpha).unwrap_or((NOT_COMPARED, f64::NAN));
+        Point {
+            tasks: self.trainer.tasks_done(),
+            alpha: if self.trainer.network().is_discounted() { alpha.into() } else { f64::NAN },
+            loss: self.trainer.loss().lane(lane).into(),
+            vd: comparison.vd.into(),
+            iws: comparison.iws.into(),
+            ss: comparison.ss.into(),
+            msve,
+            layers: self.trainer.network().matrices(lane),
+        }
+    }
+
+    fn value(
+        &self,
+        lane: usize,
+        features: &[&[f32]],
+        rewards: &[f32],
+        gamma: f32,
+        phi: &[f32],
+    ) -> Result<f32, Error> {
+        let network = self.trainer.network();
+        if features.iter().chain([&phi]).any(|phi| phi.len() != network.dim()) {
+            let accepted = "as many features as the network has";
+            return Err(Error::OutOfRange { parameter: "phi", accepted });
+        }
+        value(&mut network.clone(), lane, &features.concat(), rewards, gamma, phi)
+    }
+
+    fn parameters(&self, lane: usize) -> Vec<f32> {
+        self.trainer.network().parameters().numbers().map(|x| x.lane(lane)).collect()
+    }
+
+    fn save(&self, lane: usize) -> Vec<u8> {
+        let len = self.trainer.record_len() + self.reference.record_len();
+        let mut record = Vec::with_capacity(len);
+        self.trainer.save(lane, |piece| record.extend_from_slice(piece));
+        self.reference.save(lane, |piece| record.extend_from_slice(piece));
+        record
+    }
+
+    fn restore(&mut self, records: &[Vec<u8>]) -> Result<(), Error> {
+        let Some(last) = records.last() else {
+            return Err(Error::Empty { parameter: "checkpoint" });
+        };
+        let len = self.trainer.record_len();
+        let parts = |lane: usize| {
+            let record = records.get(lane).unwrap_or(last);
+            record.split_at(len.min(record.len()))
+        };
+        self.trainer.restore(|lane| parts(lane).0)?;
+        self.reference.restore(|lane| parts(lane).1)
+    }
+}
+
+/// P and Q of a lane's stored layers, with their element-wise metrics.
+fn stored_matrices<S: Scalar<Element = f32>, const K: usize, const C: usize>(
+    transformer: &Transformer<Layer<S, K>, C>,
+    lane: usize,
+) -> Vec<Matrices> {
+    let of_layer =
+        |layer: Layer<f32, K>| matrices_of_columns(K, layer.p.as_slice(), layer.q.as_slice());
+    transformer.layers().iter().map(|layer| of_layer(layer.lane(lane))).collect()
+}
+
+/// P and Q of a layer, (k, k) numbers each, column by column, with their element-wise metrics.
+fn matrices_of_columns(k: usize, p: &[f32], q: &[f32]) -> Matrices {
+    let row_major = |m: &[f32]| (0..k * k).map(|at| m[at % k * k + at / k]).collect();
+    let element = Elements::of_columns(k, p, q).into();
+    Matrices { p: row_major(p), q: row_major(q), element }
+}
+
+/// Returns the mean squared value error of a lane's network on the states of a task.
+fn msve<S: Scalar<Element = f32>, const D: usize>(
+    network: &mut impl Network<S>,
+    lane: usize,
+    context: &Window<f32>,
+    task: &Mrp<f32, D, STATES>,
+    states: &EvaluationStates<f32, D, STATES>,
+) -> Result<f64, Error> {
+    let v = task.true_value(context.gamma())?;
+    let (mut v_hat, dim) = (SVector::<f32, STATES>::zeros(), context.dim());
+    let features: Vec<f32> =
+        (0..=context.context_len()).flat_map(|j| context.phi(j)).copied().collect();
+    for (to, phi) in v_hat.iter_mut().zip(states.features()) {
+        let phi = &phi.as_slice()[..dim];
+        *to = value(network, lane, &features, context.rewards(), context.gamma(), phi)?;
+    }
+    Ok(states.squared_difference(&v_hat, &v).into())
+}
+
+/// Returns a lane's value of features phi, (d), in the context of the transitions through `features`, d numbers each.
+///
+/// # Errors
+/// [`Error::Empty`] without a transition; [`Error::OutOfRange`] unless there is one reward for each.
+pub fn value<S: Scalar<Element = f32>>(
+    network: &mut impl Network<S>,
+    lane: usize,
+    features: &[f32],
+    rewards: &[f32],
+    gamma: f32,
+    phi: &[f32],
+) -> Result<f32, Error> {
+    // The query follows the context; a window needs one more state, which nobody looks at.
+    let splat = |x: &f32| S::splat(*x);
+    let features: Vec<S> = features.iter().chain(phi).chain(phi).map(splat).collect();
+    let context_len = rewards.len();
+    let rewards: Vec<S> = rewards.iter().chain(&[0.0, 0.0]).map(splat).collect();
+    let windows = Windows::new(phi.len(), &features, &rewards, context_len, S::splat(gamma))?;
+    Ok(network.value(&windows.window(0)).lane(lane))
+}
+
+/// Returns features among D, with zeros for the others.
+fn among<const D: usize>(phi: &[f32]) -> SVector<f32, D> {
+    SVector::from_fn(|i, _| phi.get(i).copied().unwrap_or(0.0))
+}
+
+impl<S, const D: usize, const K: usize> Measured<S, D, K> for LinearNetwork<S, Vec<S>>
+where
+    S: Scalar<Element = f32>,
+{
+    fn is_discounted(&self) -> bool {
+        self.shape().heads() == 1
+    }
+
+    fn reference(
+        &self,
+        layers: usize,
+        optimizer: &Optimizer,
+    ) -> Result<BatchTdReference<S, D>, Error> {
+        BatchTdReference::new(layers, optimizer)?.with_lambda(S::splat(self.shape().lambda()))
+    }
+
+    fn matrices(&self, lane: usize) -> Vec<Matrices> {
+        if self.shape().heads() > 1 {
+            return Vec::new();
+        }
+        let k = self.shape().token_len();
+        let matrix = |m: usize| {
+            let mut of_lanes = vec![S::ZERO; k * k];
+            self.write_matrix(m, &mut of_lanes);
+            of_lanes.iter().map(|x| x.lane(lane)).collect::<Vec<f32>>()
+        };
+        let of_layer = |l: usize| matrices_of_columns(k, &matrix(2 * l), &matrix(2 * l + 1));
+        (0..self.shape().stored()).map(of_layer).collect()
+    }
+
+    fn comparison(
+        &self,
+        lane: usize,
+        alpha: f32,
+        context: &Window<f32>,
+        states: &EvaluationStates<f32, D, STATES>,
+    ) -> Result<Comparison<f32>, Error> {
+        let transformer = self.transformer::<K, LAYERS>(lane)?;
+        let lambda = self.shape().lambda();
+        let mask = TdLambda::new(f64::from(lambda))?;
+        let columns = (0..context.context_len()).map(|j| to_f64(&context.token::<K>(j)));
+        let statistic = Statistic::of_columns(columns, &mask)?;
+        let v_tf = match self.shape().prior_count() {
+            None => {
+                let readout = transformer.to_f64()?.readout(&statistic);
+                ValueFunction::from_readout(readout.as_slice())?
+            }
+            Some(prior_count) => {
+                let mut own = Context::<D, _>::with(TdLambda::new(lambda)?, Growing);
+                for (j, reward) in context.rewards().iter().enumerate() {
+                    own.observe(&among(context.phi(j)), *reward, &among(context.phi(j + 1)))?;
+                }
+                let statistic = own.normalised(context.gamma(), 0, prior_count)?;
+                let v_tf = transformer.normalised_value_function::<D>(&statistic)?;
+                ValueFunction { weights: v_tf.weights.map(f64::from) }
+            }
+        };
+        let v_td = batch_td(&statistic, alpha.into(), self.shape().depth())?;
+        let Comparison { vd, iws, ss } = states.to_f64().compare_linear(&v_tf, &v_td);
+        Ok(Comparison { vd: vd as f32, iws: iws as f32, ss: ss as f32 })
+    }
+}
+
+impl<S, const D: usize, const K: usize, const C: usize, const L: usize> Measured<S, D, K>
+    for SoftmaxNetwork<S, K, C, L, SHORT_CONTEXT>
+where
+    S: Scalar<Element = f32>,
+{
+    fn matrices(&self, lane: usize) -> Vec<Matrices> {
+        stored_matrices(Network::<S>::parameters(self), lane)
+    }
+
+    fn comparison(
+        &self,
+        lane: usize,
+        alpha: f32,
+        context: &Window<f32>,
+        states: &EvaluationStates<f32, D, STATES>,
+    ) -> Result<Comparison<f32>, Error> {
+        let transformer = self.transformer(lane)?;
+        let mut prompt = context.prompt::<K, SHORT_CONTEXT>()?;
+        let v_td = batch_td(&Statistic::of_prompt(&prompt, &Td0)?, alpha, transformer.depth())?;
+        let v_tf = states.sample(|phi| {
+            prompt.set_query(query_token(phi));
+            let gradient =
+                softmax::value_and_gradient::<f32, K, C, L, SHORT_CONTEXT>(&transformer, &prompt)?;
+            Ok((gradient.value, gradient.query_features()))
+        })?;
+        states.compare(&v_tf, &v_td)
+    }
+}
+
+impl<S, const D: usize, const K: usize, const X: usize, const H: usize, const L: usize>
+    Measured<S, D, K> for RnnNetwork<S, X, H, L, SHORT_CONTEXT>
+where
+    S: Scalar<Element = f32>,
+{
+}

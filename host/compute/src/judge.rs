@@ -1,0 +1,459 @@
+//! The judge of trained layers, of one head: fresh tasks that no training saw, the same for all seeds of
+//! a run. It says how near the values come to batch TD's with the converged learning rate, which share of |v|^2
+//! the classical algorithms explain, and what is lost by keeping other layers.
+
+use crate::log::{Matrices, Point, SeedRun};
+use crate::recipe::{Attention, LossKind, Mode, Model, Recipe};
+use crate::tasks::AnyTasks;
+use ictd_core::attention::SoftmaxAttention;
+use ictd_core::invariant_set::{commuting_part, share_outside};
+use ictd_core::layer::{Layer, LayerParameters};
+use ictd_core::linalg::linear_system;
+use ictd_core::mask::{Td0, TdLambda};
+use ictd_core::metrics::comparison::cosine;
+use ictd_core::metrics::{Algorithm, Blocks, Fitted, Iteration, Pattern, Target};
+use ictd_core::prompt::Prompt;
+use ictd_core::rng::{Rng, Stream};
+use ictd_core::statistic::Statistic;
+use ictd_core::tasks::{Task, TaskDistribution};
+use ictd_core::transformer::Transformer;
+use ictd_core::transition::{Transition, query_token};
+use nalgebra::{SMatrix, SVector};
+
+/// The most layers, and the most transitions of a context together with the queries after it.
+const LAYERS: usize = 4;
+const LENGTH: usize = 300;
+/// States that are asked for after each context.
+const QUERIES: usize = 16;
+/// Contexts of a judge: the first half fits the algorithms, the other judges them.
+pub const CONTEXTS: usize = 400;
+/// The most log points that are judged again, and the contexts that they are judged in.
+const POINTS: usize = 40;
+const OF_LOG: usize = 20;
+/// Contexts in which it is asked how linear a function is, and features of random queries in each.
+const LINEAR: usize = 5;
+const RANDOM_QUERIES: usize = 48;
+
+/// A result of the core.
+pub type Judged<T> = Result<T, ictd_core::Error>;
+
+/// A number of a seed: what it measures, where (a number of tasks, or 0), and the number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Number {
+    /// The name of the metric.
+    pub metric: String,
+    /// The place on a figure's horizontal axis.
+    pub at: f64,
+    /// The number; NaN where a seed has none.
+    pub value: f64,
+}
+
+/// Returns a number that has no place of its own.
+pub fn number(metric: impl Into<String>, value: f64) -> Number {
+    Number { metric: metric.into(), at: 0.0, value }
+}
+
+/// The algorithms that a function is compared with, by their names in records; the first is batch TD(0).
+pub const CANDIDATES: [(&str, Algorithm); 5] = [
+    ("TD(0)", Algorithm::Td0),
+    ("TD(0.3)", Algorithm::TdLambda(0.3)),
+    ("TD(0.6)", Algorithm::TdLambda(0.6)),
+    ("TD(0.9)", Algorithm::TdLambda(0.9)),
+    ("residual gradient", Algorithm::ResidualGradient),
+];
+
+/// Returns the name of the metric that says which share an algorithm explains.
+pub fn explained_by(candidate: &str) -> String {
+    format!("explained by {candidate}")
+}
+
+/// A judge of all seeds of a recipe.
+pub trait Judge: Send + Sync {
+    /// Compares the seed with batch TD whose learning rate is the converged one: `alpha_converged`; on the way
+    /// `vd_converged` and `iws_converged`; at the end `vd_part` (the larger of VD over its first value and of VD
+    /// over the mean square of v_TD), `vd_relative` (the latter), `one_step` (the cosine of a single step of
+    /// batch TD with all of them) and `nonlinear` (the share of |v|^2, of literal forward values at random
+    /// features, that the best linear function leaves over; the largest of a few contexts).
+    ///
+    /// # Errors
+    /// The core's.
+    fn beside_batch_td(&self, run: &SeedRun) -> Judged<Vec<Number>>;
+
+    /// Returns the share of |v|^2 that each candidate explains, with L step sizes fitted on other contexts; and as
+    /// `expected` that of the algorithm that mask and loss stand for, NaN if another explains more.
+    ///
+    /// # Errors
+    /// The core's.
+    fn explained(&self, run: &SeedRun) -> Judged<Vec<Number>>;
+
+    /// Returns what is outside of the invariant set (`outside`, `outside_p`, `outside_q`: shares of the parameters'
+    /// energy), and which share of |v|^2 is lost in so many contexts by keeping other layers: `lost` with ten numbers
+    /// a layer, `lost_theorem_1` with Theorem 1's three of them, `lost_random` with ten numbers of random layers
+    /// of the same size. And `form`: the least share, of the matrices of each stored layer, of energy in the form of
+    /// the algorithm that mask and loss stand for.
+    ///
+    /// # Errors
+    /// The core's.
+    fn lost(&self, run: &SeedRun, contexts: usize) -> Judged<Vec<Number>>;
+}
+
+/// Draws the contexts, and iterates the first `candidates` of [`CANDIDATES`] in them. There is no judge of networks
+/// without one head's P and Q of 4 or 8 features.
+///
+/// # Errors
+/// The core's.
+pub fn judge(recipe: &Recipe, candidates: usize, seed: u64) -> Judged<Option<Box<dyn Judge>>> {
+    Ok(Some(match (recipe.model, recipe.heads, recipe.dim) {
+        (Model::Transformer, 1, 4) => Box::new(Of::<4, 9>::new(recipe, candidates, seed)?),
+        (Model::Transformer, 1, 8) => Box::new(Of::<8, 17>::new(recipe, candidates, seed)?),
+        _ => return Ok(None),
+    }))
+}
+
+/// A fresh context, and features of the states that are asked for after it.
+struct Context<const D: usize, const K: usize> {
+    transitions: Vec<Transition<f64, D>>,
+    statistic: Statistic<f64, K>,
+    queries: Vec<SVector<f64, D>>,
+}
+
+struct Of<const D: usize, const K: usize> {
+    recipe: Recipe,
+    /// Each is of a task of its own, of the run's distribution and length.
+    contexts: Vec<Context<D, K>>,
+    /// The iteration of each candidate, in each context.
+    iterations: Vec<Vec<Iteration<D>>>,
+}
+
+impl<const D: usize, const K: usize> Of<D, K> {
+    fn new(recipe: &Recipe, candidates: usize, seed: u64) -> Judged<Self> {
+        let mut rng = Rng::stream(seed, Stream::Evaluation);
+        let contexts: Judged<Vec<_>> =
+            (0..CONTEXTS).map(|_| Self::context(recipe, &mut rng)).collect();
+        let contexts = contexts?;
+        let of = |(_, algorithm): &(_, Algorithm)| {
+            contexts.iter().map(|c| algorithm.iteration(&c.transitions, recipe.gamma)).collect()
+        };
+        let iterations: Judged<_> = CANDIDATES.iter().take(candidates).map(of).collect();
+        Ok(Of { recipe: recipe.clone(), iterations: iterations?, contexts })
+    }
+
+    /// Draws a task of the recipe's distribution and a context of the recipe's length in it.
+    fn context(recipe: &Recipe, rng: &mut Rng) -> Judged<Context<D, K>> {
+        let (tasks, gamma) = (AnyTasks::new(recipe), recipe.gamma as f32);
+        let task = TaskDistribution::<f32, D>::draw(&tasks, gamma, rng)?;
+        let trajectory = task.trajectory::<LENGTH>(recipe.context + QUERIES, rng)?;
+        // In double precision nothing is rounded any more.
+        let wide = |t: &Transition<f32, D>| Transition {
+            phi: t.phi.map(f64::from),
+            reward: f64::from(t.reward),
+            phi_next: t.phi_next.map(f64::from),
+        };
+        let mut transitions: Vec<_> = trajectory.iter().map(wide).collect();
+        let after = transitions.split_off(recipe.context.min(transitions.len()));
+        let prompt = prompt::<D, K>(recipe, &transitions)?;
+        let statistic = Statistic::of_prompt(&prompt, &TdLambda::new(recipe.lambda)?)?;
+        let queries = after.iter().map(|t| t.phi_next).collect();
+        Ok(Context { transitions, statistic, queries })
+    }
+
+    fn transformer(&self, layers: &[Layer<f64, K>]) -> Judged<Theta<K>> {
+        match self.recipe.mode {
+            Mode::Autoregressive => {
+                let first = layers.first().copied().unwrap_or(Layer::ZERO);
+                Transformer::autoregressive(first, self.recipe.layers)
+            }
+            Mode::Sequential => Transformer::sequential(layers),
+        }
+    }
+
+    /// Returns v_TF at the queries after a context; it is not finite where the layers blow up.
+    fn values_after(&self, transformer: &Theta<K>, context: &Context<D, K>) -> Judged<Vec<f64>> {
+        if self.recipe.attention == Attention::Softmax {
+            return self.literal(transformer, context, &context.queries);
+        }
+        let u = transformer.readout(&context.statistic);
+        Ok(context.queries.iter().map(|phi| -u.fixed_rows::<D>(0).dot(phi)).collect())
+    }
+
+    /// Returns v_TF at any features after a context, by the literal forward pass.
+    fn literal(
+        &self,
+        transformer: &Theta<K>,
+        context: &Context<D, K>,
+        queries: &[SVector<f64, D>],
+    ) -> Judged<Vec<f64>> {
+        let mut prompt = prompt::<D, K>(&self.recipe, &context.transitions)?;
+        let mask = TdLambda::new(self.recipe.lambda)?;
+        let value = |phi: &SVector<f64, D>| {
+            prompt.set_query(query_token(phi));
+            match self.recipe.attention {
+                Attention::Softmax => transformer.value(&prompt, &SoftmaxAttention),
+                _ if self.recipe.lambda == 0.0 => transformer.value(&prompt, &Td0),
+                _ => transformer.value(&prompt, &mask),
+            }
+        };
+        queries.iter().map(value).collect()
+    }
+
+    /// Returns v_TF after each of some contexts.
+    fn values(
+        &self,
+        layers: &[Layer<f64, K>],
+        contexts: &[Context<D, K>],
+    ) -> Judged<Vec<Vec<f64>>> {
+        let transformer = self.transformer(layers)?;
+        contexts.iter().map(|context| self.values_after(&transformer, context)).collect()
+    }
+
+    /// Returns the share of |v|^2 that is lost by keeping other layers in place of these.
+    fn lost_by(
+        &self,
+        layers: &[Layer<f64, K>],
+        kept: &[Layer<f64, K>],
+        contexts: usize,
+    ) -> Judged<f64> {
+        let contexts = &self.contexts[..contexts.min(CONTEXTS)];
+        let (mut lost, mut all) = (0.0, 0.0);
+        for (values, kept) in
+            self.values(layers, contexts)?.iter().zip(self.values(kept, contexts)?)
+        {
+            for (v, kept) in values.iter().zip(kept) {
+                lost += (v - kept) * (v - kept);
+                all += v * v;
+            }
+        }
+        Ok(lost / all)
+    }
+
+    /// Returns VD and IWS of a log point in some contexts, beside batch TD's weights there.
+    fn distance(
+        &self,
+        point: &Point,
+        places: &[(&Context<D, K>, SVector<f64, D>)],
+    ) -> Judged<[f64; 2]> {
+        let transformer = self.transformer(&layers(point))?;
+        let (mut vd, mut iws) = (Vec::new(), Vec::new());
+        for (context, v_td) in places {
+            let values = self.values_after(&transformer, context)?;
+            let squares = context.queries.iter().zip(&values).map(|(phi, v)| v - v_td.dot(phi));
+            vd.push(squares.map(|x| x * x).sum::<f64>() / values.len() as f64);
+            // Chains may visit too few states to tell the weights.
+            if let Ok(w) = best_weights::<D, QUERIES>(&context.queries, &values) {
+                iws.push(cosine(&w, v_td));
+            }
+        }
+        Ok([mean(vd.into_iter()), mean(iws.into_iter())])
+    }
+
+    /// Returns the shares of P's and Q's energy in the form of the algorithm that mask and loss stand for; negative if
+    /// they point the other way. One layer starts from weights 0: it learns of Q only what the rewards see.
+    fn form(&self, Layer { p, q }: &Layer<f64, K>) -> [f64; 2] {
+        let residual = self.recipe.loss == LossKind::ResidualGradient;
+        let of_q = match (residual, self.recipe.layers) {
+            (false, 1) => [[-1.0, 0.0], [0.0, 0.0]],
+            (false, _) => [[-1.0, 1.0], [0.0, 0.0]],
+            (true, 1) => [[-1.0, 0.0], [1.0, 0.0]],
+            (true, _) => [[-1.0, 1.0], [1.0, -1.0]],
+        };
+        let blocks = |m: &SMatrix<f64, K, K>| Blocks::of(D, K, |i, j| m[(i, j)]);
+        let p = blocks(p).along(&Pattern::CORNER);
+        let q = blocks(q).along(&Pattern::of_blocks(of_q));
+        // Both matrices negated are the same layer.
+        if p < 0.0 { [-p, -q] } else { [p, q] }
+    }
+
+    /// Returns the largest share of literal values at random features that no linear function explains.
+    fn nonlinear(&self, layers: &[Layer<f64, K>], seed: u64) -> Judged<f64> {
+        let transformer = self.transformer(layers)?;
+        let mut rng = Rng::stream(seed, Stream::Evaluation);
+        let mut largest = 0.0;
+        for context in &self.contexts[..LINEAR] {
+            let feature = |_| SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0));
+            let queries: Vec<SVector<f64, D>> = (0..RANDOM_QUERIES).map(feature).collect();
+            let values = self.literal(&transformer, context, &queries)?;
+            let left = left_by_linear(&queries, &values)?;
+            // NaN, once met, stays.
+            largest = if f64::is_nan(largest) || left <= largest { largest } else { left };
+        }
+        Ok(largest)
+    }
+}
+
+impl<const D: usize, const K: usize> Judge for Of<D, K> {
+    fn beside_batch_td(&self, run: &SeedRun) -> Judged<Vec<Number>> {
+        let tenth = run.points.len().div_ceil(10);
+        let alpha = mean(run.points.iter().rev().take(tenth).map(|p| p.alpha));
+        let mut numbers = vec![number("alpha_converged", alpha)];
+        let mut ends = [f64::NAN; 4];
+        if let (Some(end), None) = (run.last(), run.diverged()) {
+            // The algorithms are judged in these contexts, too.
+            let judged = CONTEXTS / 2..CONTEXTS / 2 + OF_LOG;
+            let step_sizes = vec![alpha; self.recipe.layers];
+            let td = &self.iterations[0][judged.clone()];
+            let weights: Vec<_> = td.iter().map(|td| td.weights(&step_sizes)).collect();
+            let places: Vec<_> =
+                self.contexts[judged].iter().zip(weights.iter().copied()).collect();
+            let values = places.iter().flat_map(|(c, w)| c.queries.iter().map(|phi| w.dot(phi)));
+            let energy = mean(values.map(|v| v * v));
+            let one_step = td.iter().zip(&weights).map(|(td, w)| cosine(&td.b, w));
+            let every = (run.points.len() - 1).div_ceil(POINTS).max(1);
+            let mut vd_of_log = Vec::new();
+            for (at, point) in run.points.iter().enumerate() {
+                if (run.points.len() - 1 - at).is_multiple_of(every) {
+                    let [vd, iws] = self.distance(point, &places)?;
+                    for (metric, value) in [("vd_converged", vd), ("iws_converged", iws)] {
+                        numbers.push(Number { at: point.tasks as f64, ..number(metric, value) });
+                    }
+                    vd_of_log.push(vd);
+                }
+            }
+            if let [first, .., last] | [first @ last] = vd_of_log[..] {
+                ends[..2]
+                    .copy_from_slice(&[nan_or_larger(last / first, last / energy), last / energy]);
+            }
+            ends[2] = mean(one_step);
+            ends[3] = self.nonlinear(&layers(end), run.seed)?;
+        }
+        let names = ["vd_part", "vd_relative", "one_step", "nonlinear"];
+        numbers.extend(names.into_iter().zip(ends).map(|(metric, value)| number(metric, value)));
+        Ok(numbers)
+    }
+
+    fn explained(&self, run: &SeedRun) -> Judged<Vec<Number>> {
+        let mut shares = vec![f64::NAN; self.iterations.len()];
+        if run.diverged().is_none() {
+            let target = |(context, values): (&Context<D, K>, Vec<f64>)| {
+                let mut target = Target::<D>::default();
+                for (phi, v) in context.queries.iter().zip(values) {
+                    target.add(phi, v, 1.0 / QUERIES as f64);
+                }
+                target
+            };
+            let values = self.values(&at_end(run), &self.contexts)?;
+            let targets: Vec<_> = self.contexts.iter().zip(values).map(target).collect();
+            let (fitted, judged) = targets.split_at(CONTEXTS / 2);
+            for (share, of) in shares.iter_mut().zip(&self.iterations) {
+                let (to_fit, to_judge) = of.split_at(CONTEXTS / 2);
+                let fit = Fitted::<LAYERS>::new(to_fit, fitted, self.recipe.layers)?;
+                *share = fit.explained(to_judge, judged);
+            }
+        }
+        let expected = match self.recipe.loss {
+            LossKind::ResidualGradient => Algorithm::ResidualGradient,
+            _ if self.recipe.lambda == 0.0 => Algorithm::Td0,
+            _ => Algorithm::TdLambda(self.recipe.lambda),
+        };
+        let mut numbers = Vec::new();
+        for ((name, algorithm), share) in CANDIDATES.into_iter().zip(&shares) {
+            if algorithm == expected {
+                let best = shares.iter().all(|other| other <= share);
+                numbers.push(number("expected", if best { *share } else { f64::NAN }));
+            }
+            numbers.push(number(explained_by(name), *share));
+        }
+        Ok(numbers)
+    }
+
+    fn lost(&self, run: &SeedRun, contexts: usize) -> Judged<Vec<Number>> {
+        let layers = at_end::<K>(run);
+        let ten_numbers = |layers: &[Layer<f64, K>]| {
+            layers.iter().map(commuting_part::<D, _>).collect::<Vec<_>>()
+        };
+        let projected = ten_numbers(&layers);
+        let theorem_1: Vec<_> = projected.iter().map(theorem_1s_entries::<D, K>).collect();
+        let mut rng = Rng::stream(run.seed, Stream::Evaluation);
+        let mut like = |m: &SMatrix<f64, K, K>| {
+            let normal = SMatrix::<f64, K, K>::from_fn(|_, _| rng.normal());
+            normal * (m.norm() / normal.norm())
+        };
+        let random: Vec<_> =
+            layers.iter().map(|l| Layer { p: like(&l.p), q: like(&l.q) }).collect();
+        // A seed that has diverged has no function.
+        let finite = run.diverged().is_none();
+        let lost = |of: &[Layer<f64, K>], kept: &[Layer<f64, K>]| {
+            if finite { self.lost_by(of, kept, contexts) } else { Ok(f64::NAN) }
+        };
+        let zero = SMatrix::zeros();
+        let outside = |of: fn(Layer<f64, K>, SMatrix<f64, K, K>) -> Layer<f64, K>| {
+            let layers: Vec<_> = layers.iter().map(|layer| of(*layer, zero)).collect();
+            if finite { share_outside::<D, _>(&layers) } else { f64::NAN }
+        };
+        let forms = layers.iter().flat_map(|layer| self.form(layer));
+        Ok(vec![
+            number("form", forms.reduce(f64::min).unwrap_or(f64::NAN)),
+            number("outside", outside(|layer, _| layer)),
+            number("outside_p", outside(|Layer { p, .. }, q| Layer { p, q })),
+            number("outside_q", outside(|Layer { q, .. }, p| Layer { p, q })),
+            number("lost", lost(&layers, &projected)?),
+            number("lost_theorem_1", lost(&layers, &theorem_1)?),
+            number("lost_random", lost(&random, &ten_numbers(&random))?),
+        ])
+    }
+}
+
+type Theta<const K: usize> = Transformer<Layer<f64, K>, LAYERS>;
+
+fn prompt<const D: usize, const K: usize>(
+    recipe: &Recipe,
+    context: &[Transition<f64, D>],
+) -> Judged<Prompt<f64, K, LENGTH>> {
+    Prompt::discounted(context, recipe.gamma, &SVector::zeros())
+}
+
+/// Returns the stored layers of a log point.
+fn layers<const K: usize>(point: &Point) -> Vec<Layer<f64, K>> {
+    let matrix =
+        |m: &[f32]| SMatrix::<f64, K, K>::from_row_iterator(m.iter().map(|x| f64::from(*x)));
+    point.layers.iter().map(|m: &Matrices| Layer { p: matrix(&m.p), q: matrix(&m.q) }).collect()
+}
+
+fn at_end<const K: usize>(run: &SeedRun) -> Vec<Layer<f64, K>> {
+    run.last().map_or(Vec::new(), layers)
+}
+
+/// Keeps those of the ten numbers that Theorem 1 has: eta, and the multiples of I in Q's upper blocks.
+fn theorem_1s_entries<const D: usize, const K: usize>(layer: &Layer<f64, K>) -> Layer<f64, K> {
+    let mut kept = Layer { p: SMatrix::zeros(), q: SMatrix::zeros() };
+    kept.p[(2 * D, 2 * D)] = layer.p[(2 * D, 2 * D)];
+    for i in 0..D {
+        for j in [i, D + i] {
+            kept.q[(i, j)] = layer.q[(i, j)];
+        }
+    }
+    kept
+}
+
+/// Returns the share of the energy of values that their best linear function leaves over.
+///
+/// # Errors
+/// As [`linear_system::least_squares`].
+pub fn left_by_linear<const D: usize>(queries: &[SVector<f64, D>], values: &[f64]) -> Judged<f64> {
+    let w = best_weights::<D, RANDOM_QUERIES>(queries, values)?;
+    let (mut left, mut all) = (0.0, 0.0);
+    for (phi, v) in queries.iter().zip(values) {
+        left += (v - w.dot(phi)) * (v - w.dot(phi));
+        all += v * v;
+    }
+    Ok(left / all)
+}
+
+/// Returns argmin_w sum (v - <w, phi>)^2 of at most M values.
+fn best_weights<const D: usize, const M: usize>(
+    queries: &[SVector<f64, D>],
+    values: &[f64],
+) -> Judged<SVector<f64, D>> {
+    let a = SMatrix::<f64, M, D>::from_fn(|i, j| queries.get(i).map_or(0.0, |phi| phi[j]));
+    let b = SVector::<f64, M>::from_fn(|i, _| values.get(i).copied().unwrap_or(0.0));
+    linear_system::least_squares(a, b, queries.len(), "the best linear function")
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (mut count, mut sum) = (0.0, 0.0);
+    values.for_each(|x| (count, sum) = (count + 1.0, sum + x));
+    sum / count
+}
+
+fn nan_or_larger(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b <= a { a } else { b }
+}

@@ -1,0 +1,183 @@
+//! The log of a seed: the measurements while it trains, and at its end.
+
+use ictd_core::metrics::Elements;
+use ictd_core::scalar::Real;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+/// One log point: the metrics and parameters after a number of tasks. Metrics that a network or a task
+/// does not have are NaN.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Tasks trained on so far.
+    pub tasks: u64,
+    /// The learning rate of the batch-TD reference, trained alongside.
+    pub alpha: f64,
+    /// The loss of the last batch, before its update.
+    pub loss: f64,
+    /// Value difference.
+    pub vd: f64,
+    /// Implicit weight similarity.
+    pub iws: f64,
+    /// Sensitivity similarity.
+    pub ss: f64,
+    /// Mean squared value error against the true values.
+    pub msve: f64,
+    /// One entry per stored layer of a transformer; none for an RNN.
+    pub layers: Vec<Matrices>,
+}
+
+/// P and Q of a stored layer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Matrices {
+    /// P, (K, K), row-major, as it is.
+    pub p: Vec<f32>,
+    /// Q, (K, K), row-major, as it is.
+    pub q: Vec<f32>,
+    /// The element-wise metrics.
+    pub element: Element,
+}
+
+/// The element-wise metrics of a layer, sign-aligned, unscaled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Element {
+    /// 1 or -1: what P and Q were multiplied with.
+    pub sign: f64,
+    /// P[-1, -1].
+    pub p_bottom_right: f64,
+    /// Mean |P| elsewhere.
+    pub p_avg_abs_others: f64,
+    /// tr Q[:d, :d].
+    pub q_trace_upper_left: f64,
+    /// tr Q[:d, d:2d].
+    pub q_trace_upper_right: f64,
+    /// Mean |Q| off both diagonals.
+    pub q_avg_abs_others: f64,
+}
+
+impl<R: Real + Into<f64>> From<Elements<R>> for Element {
+    fn from(e: Elements<R>) -> Self {
+        Element {
+            sign: e.sign.into(),
+            p_bottom_right: e.p_bottom_right.into(),
+            p_avg_abs_others: e.p_avg_abs_others.into(),
+            q_trace_upper_left: e.q_trace_upper_left.into(),
+            q_trace_upper_right: e.q_trace_upper_right.into(),
+            q_avg_abs_others: e.q_avg_abs_others.into(),
+        }
+    }
+}
+
+/// A finished seed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeedRun {
+    /// The seed.
+    pub seed: u64,
+    /// Digest of the final parameters' bits, 16 hexadecimal digits.
+    pub digest: String,
+    /// K = 2d + 1.
+    pub token_size: usize,
+    /// All final parameters in the core's order.
+    pub parameters: Vec<f32>,
+    /// The log; the last point is the end of the run.
+    pub points: Vec<Point>,
+}
+
+impl SeedRun {
+    /// Returns true if every P and Q of the log has K rows and columns, as all that reads them relies on.
+    pub fn has_whole_matrices(&self) -> bool {
+        let entries = self.token_size.checked_mul(self.token_size);
+        let whole = |m: &Matrices| Some(m.p.len()) == entries && Some(m.q.len()) == entries;
+        let layers = self.points.first().map_or(0, |p| p.layers.len());
+        self.points.iter().all(|p| p.layers.len() == layers && p.layers.iter().all(whole))
+    }
+
+    /// Returns the metrics at the end of the run.
+    pub fn last(&self) -> Option<&Point> {
+        self.points.last()
+    }
+
+    /// Returns an element-wise metric of layer l at the end of the run; NaN if there is no such layer.
+    pub fn element(&self, l: usize, metric: &Metric<Element>) -> f64 {
+        let layer = self.last().and_then(|p| p.layers.get(l));
+        layer.map_or(f64::NAN, |m| (metric.of)(&m.element))
+    }
+
+    /// If parameters are NaN or infinite at the end of the run: the tasks trained on by the first log
+    /// point that shows it.
+    pub fn diverged(&self) -> Option<u64> {
+        if self.parameters.iter().all(|x| x.is_finite()) {
+            return None;
+        }
+        let finite = |p: &Point| {
+            let matrices = p.layers.iter().flat_map(|m| m.p.iter().chain(&m.q));
+            p.loss.is_finite() && matrices.into_iter().all(|x| x.is_finite())
+        };
+        self.points.iter().find(|p| !finite(p)).or(self.last()).map(|p| p.tasks).or(Some(0))
+    }
+
+    /// Returns this seed's part of `--json`. Element-wise metrics are numbers, or lists over the
+    /// layers if these have their own parameters; a metric that is not defined is null.
+    pub fn to_value(&self, sequential: bool) -> Value {
+        let mut object = Map::new();
+        object.insert("seed".into(), json!(self.seed));
+        object.insert("digest".into(), json!(self.digest));
+        if self.diverged().is_some() {
+            object.insert("diverged".into(), json!(true));
+        }
+        let Some(last) = self.last() else { return Value::Object(object) };
+        for Metric { name, of, .. } in ELEMENTS {
+            let mut values = last.layers.iter().map(|m| json!(of(&m.element)));
+            let value = if sequential {
+                Value::Array(values.collect())
+            } else {
+                values.next().unwrap_or(Value::Null)
+            };
+            object.insert(name.into(), value);
+        }
+        for Metric { name, of, .. } in METRICS {
+            object.insert(name.into(), json!(of(last)));
+        }
+        Value::Object(object)
+    }
+}
+
+/// A number that is measured of a T: a [`Point`], or the [`Element`]s of a layer.
+pub struct Metric<T> {
+    /// Its name in every file.
+    pub name: &'static str,
+    /// Its name in figures and tables.
+    pub label: &'static str,
+    /// Its value; NaN where it is not defined.
+    pub of: fn(&T) -> f64,
+}
+
+macro_rules! metrics {
+    ($all:ident: [$t:ty; $count:literal], $about:literal, $($metric:ident $name:ident $label:literal)*) => {
+        $(
+            #[doc = concat!("[`", stringify!($t), "::", stringify!($name), "`].")]
+            pub const $metric: Metric<$t> =
+                Metric { name: stringify!($name), label: $label, of: |x| x.$name };
+        )*
+        #[doc = $about]
+        pub const $all: [Metric<$t>; $count] = [$($metric),*];
+    };
+}
+
+metrics! { METRICS: [Point; 6], "The metrics of a log point.",
+    ALPHA alpha "alpha"
+    LOSS loss "loss"
+    VD vd "VD"
+    IWS iws "IWS"
+    SS ss "SS"
+    MSVE msve "MSVE"
+}
+
+metrics! { ELEMENTS: [Element; 5], "The element-wise metrics of a layer.",
+    P_BOTTOM_RIGHT p_bottom_right "P[−1, −1]"
+    P_OTHERS p_avg_abs_others "mean |others|"
+    Q_LEFT q_trace_upper_left "tr Q[:d, :d]"
+    Q_RIGHT q_trace_upper_right "tr Q[:d, d:2d]"
+    Q_OTHERS q_avg_abs_others "mean |others|"
+}

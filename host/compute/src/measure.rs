@@ -1,0 +1,95 @@
+//! Parameters from elsewhere: what they look like, and what they compute on tasks that they have not seen.
+
+use crate::estimator::with_room;
+use crate::log::Matrices;
+use crate::parameters::{LayerParameters, MAX_STORED_LAYERS, Parameters};
+use crate::recipe::Attention;
+use ictd_core::Error;
+use ictd_core::attention::{SoftmaxAttention, TdLambda};
+use ictd_core::metrics::{Comparison, Elements, EvaluationStates, batch_td};
+use ictd_core::prompt::Prompt;
+use ictd_core::rng::Rng;
+use ictd_core::statistic::Statistic;
+use ictd_core::tasks::{FiniteTask, FiniteTasks, Task};
+use ictd_core::transition::query_token;
+use ictd_core::value_function::ValueFunction;
+use nalgebra::SVector;
+
+/// The most states of a task.
+pub const STATES: usize = 32;
+/// The longest context.
+pub const CONTEXT: usize = 256;
+/// The step of central differences: in `f64` they are exact to about 1e-9 here.
+const STEP: f64 = 1e-5;
+
+/// A complete transformer, and the tasks to try it on.
+pub struct Settings<'a> {
+    /// P and Q, with the trace decay of their mask.
+    pub parameters: &'a Parameters,
+    /// Linear or softmax.
+    pub attention: Attention,
+    /// L, and the iterations of batch TD.
+    pub depth: usize,
+    /// The discount.
+    pub gamma: f64,
+    /// The learning rate of batch TD.
+    pub alpha: f64,
+    /// The length of a context, at most [`CONTEXT`].
+    pub context: usize,
+    /// The states of a task, at most [`STATES`].
+    pub states: usize,
+}
+
+/// Returns P and Q of a layer, with their element-wise metrics.
+pub fn matrices(layer: &LayerParameters) -> Matrices {
+    let k = layer.p.len().isqrt();
+    let columns =
+        |m: &[f32]| -> Vec<f64> { (0..m.len()).map(|at| m[at % k * k + at / k].into()).collect() };
+    let element = Elements::of_columns(k, &columns(&layer.p), &columns(&layer.q)).into();
+    Matrices { p: layer.p.clone(), q: layer.q.clone(), element }
+}
+
+/// Compares a transformer with batch TD on a fresh Boyan's chain and a fresh context: VD, IWS and SS.
+///
+/// # Errors
+/// The core's, for tasks that cannot be drawn, and for iterates that overflow.
+pub fn against_batch_td(settings: &Settings, seed: u64) -> Result<Comparison<f64>, Error> {
+    with_room!(settings.parameters.feature_dimension(), compare(settings, seed))
+}
+
+fn compare<const D: usize, const K: usize, const A: usize>(
+    settings: &Settings,
+    seed: u64,
+) -> Result<Comparison<f64>, Error> {
+    let parameters = settings.parameters;
+    let transformer = parameters.transformer::<f64, K, MAX_STORED_LAYERS>(settings.depth)?;
+    let mut rng = Rng::new(seed);
+    let tasks = FiniteTasks::<STATES> { kind: FiniteTask::BoyanChain, states: settings.states };
+    let d = parameters.feature_dimension();
+    let chain = tasks.draw_of_dim::<f64, D>(d, settings.gamma, &mut rng)?;
+    let transitions = chain.trajectory::<CONTEXT>(settings.context, &mut rng)?;
+    let states = EvaluationStates::of(&chain)?.with_dim(d);
+    let nothing = SVector::zeros();
+    let mut prompt = Prompt::<f64, K, CONTEXT>::discounted(&transitions, settings.gamma, &nothing)?;
+    let statistic = Statistic::of_prompt(&prompt, &TdLambda::new(parameters.lambda)?)?;
+    let v_td = batch_td::<f64, D, K>(&statistic, settings.alpha, settings.depth)?;
+    if settings.attention == Attention::Linear {
+        let v_tf = ValueFunction::from_readout(transformer.readout(&statistic).as_slice())?;
+        return Ok(states.compare_linear(&v_tf, &v_td));
+    }
+    let mut value = |phi: &SVector<f64, D>| {
+        prompt.set_query(query_token(phi));
+        transformer.value(&prompt, &SoftmaxAttention).unwrap_or(f64::NAN)
+    };
+    let sample = states.sample(|phi| {
+        let slope = |i| {
+            let (mut up, mut down) = (*phi, *phi);
+            up[i] += STEP;
+            down[i] -= STEP;
+            (value(&up) - value(&down)) / (2.0 * STEP)
+        };
+        let gradient = SVector::from_iterator((0..D).map(slope));
+        Ok((value(phi), gradient))
+    })?;
+    states.compare(&sample, &v_td)
+}

@@ -1,0 +1,280 @@
+//! The candidates of a stream: the models, online TD and LSTD over their grids, persistence, 0.
+
+use crate::estimator::{Estimator, Method, Stream, with_room};
+use crate::parameters;
+use ictd_core::Error;
+use ictd_core::signal::{Level, Scale, Signal};
+
+/// The step sizes of online TD, over the number of features, whose units [`Scale`] takes away.
+const STEP_SIZES: [f64; 4] = [0.01, 0.03, 0.1, 0.3];
+/// The lambdas of online TD.
+const TD_LAMBDAS: [f64; 3] = [0.0, 0.5, 0.9];
+/// The ridges of LSTD, in transitions.
+const RIDGES: [f64; 3] = [0.03, 0.3, 3.0];
+/// The shares of the past that LSTD retains with each row.
+const RETENTIONS: [f64; 3] = [0.99, 0.998, 0.9998];
+/// The lambda of LSTD.
+const LSTD_LAMBDA: f64 = 0.9;
+/// The share of the past that the features' root mean squares retain.
+const SCALE_RETENTION: f64 = 0.999;
+
+/// A model of the user's.
+pub struct Given {
+    /// Its name in results: the source as typed.
+    pub name: String,
+    /// The model, for any discount.
+    pub estimator: Estimator,
+}
+
+/// An estimator that is tried, by name and settings.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The name, which candidates of other settings share.
+    pub name: String,
+    /// Its settings.
+    pub settings: Vec<(&'static str, f64)>,
+    rule: Rule,
+}
+
+#[derive(Clone, Debug)]
+enum Rule {
+    /// On the features, or on the same without units.
+    Learned {
+        estimator: Estimator,
+        retention: Option<f64>,
+        is_scaled: bool,
+    },
+    /// The latest value stays.
+    Persistence,
+    Zero,
+}
+
+impl Candidate {
+    fn new(name: &str, settings: &[(&'static str, f64)], rule: Rule) -> Self {
+        Candidate { name: name.to_owned(), settings: settings.to_vec(), rule }
+    }
+
+    /// Returns the name of its column: the name, and the settings where there are several.
+    pub fn column(&self) -> String {
+        let mut column = self.name.clone();
+        if ["td", "lstd"].contains(&self.name.as_str()) {
+            for (key, x) in &self.settings {
+                column.push_str(&format!(" {key}={x:?}"));
+            }
+        }
+        column
+    }
+}
+
+/// Returns all candidates for d features; `retention` is that of the models' contexts.
+///
+/// # Errors
+/// None but the core's refusal of a discount, which is 0 here.
+pub fn candidates(retention: f64, given: &[Given], d: usize) -> Result<Vec<Candidate>, Error> {
+    let estimator = |method| Estimator { method, gamma: 0.0, layers: 1 };
+    let shipped = estimator(Method::Universal(Box::new(parameters::shipped(0.0)?)));
+    let models = std::iter::once(("universal", &shipped));
+    let models = models.chain(given.iter().map(|g| (g.name.as_str(), &g.estimator)));
+    let mut all: Vec<_> = models
+        .map(|(name, model)| {
+            let (estimator, retention) = (model.clone(), Some(retention));
+            let rule = Rule::Learned { estimator, retention, is_scaled: false };
+            Candidate::new(name, &[("retention", retention.unwrap_or(1.0))], rule)
+        })
+        .collect();
+    for lambda in TD_LAMBDAS {
+        for step_size in STEP_SIZES {
+            let alpha = step_size / d as f64;
+            let estimator = estimator(Method::OnlineTd { lambda, alpha, true_online: false });
+            let rule = Rule::Learned { estimator, retention: None, is_scaled: true };
+            let settings = [("step_size", step_size), ("lambda", lambda)];
+            all.push(Candidate::new("td", &settings, rule));
+        }
+    }
+    for retention in RETENTIONS {
+        for ridge in RIDGES {
+            let estimator = estimator(Method::Lstd { lambda: LSTD_LAMBDA, ridge });
+            let rule = Rule::Learned { estimator, retention: Some(retention), is_scaled: false };
+            all.push(Candidate::new("lstd", &[("ridge", ridge), ("retention", retention)], rule));
+        }
+    }
+    all.push(Candidate::new("persistence", &[], Rule::Persistence));
+    all.push(Candidate::new("zero", &[], Rule::Zero));
+    Ok(all)
+}
+
+/// Makes features of a state.
+trait Features: Send {
+    /// Takes the state, one signal or all features, and replaces the features, and the same without units.
+    fn observe(
+        &mut self,
+        state: &[f64],
+        phi: &mut Vec<f64>,
+        scaled: &mut Vec<f64>,
+    ) -> Result<(), Error>;
+
+    fn end_episode(&mut self);
+}
+
+struct Made<const D: usize> {
+    d: usize,
+    signal: Option<Signal<D, f64>>,
+    scale: Scale<D, f64>,
+}
+
+impl<const D: usize> Features for Made<D> {
+    fn observe(
+        &mut self,
+        state: &[f64],
+        phi: &mut Vec<f64>,
+        scaled: &mut Vec<f64>,
+    ) -> Result<(), Error> {
+        let mut features = [0.0; D];
+        match &mut self.signal {
+            Some(signal) => {
+                let (made, _) = signal.observe(state[0])?;
+                features[..self.d].copy_from_slice(&made[..self.d]);
+            }
+            None => features[..self.d].copy_from_slice(state),
+        }
+        phi.clear();
+        phi.extend_from_slice(&features[..self.d]);
+        scaled.clear();
+        scaled.extend_from_slice(&self.scale.scaled(&features)[..self.d]);
+        Ok(())
+    }
+
+    fn end_episode(&mut self) {
+        if let Some(signal) = &mut self.signal {
+            signal.end_episode();
+        }
+    }
+}
+
+fn features<const D: usize, const K: usize, const A: usize>(
+    d: usize,
+    is_signal: bool,
+) -> Result<Box<dyn Features>, Error> {
+    let signal = is_signal.then(Signal::new);
+    Ok(Box::new(Made::<D> { d, signal, scale: Scale::new(SCALE_RETENTION)? }))
+}
+
+/// The part of a candidate that learns.
+enum Learner {
+    Stream { stream: Box<dyn Stream>, is_scaled: bool },
+    Persistence,
+    Zero,
+}
+
+/// All candidates on one stream.
+pub(super) struct Learners {
+    gamma: f64,
+    features: Box<dyn Features>,
+    /// A cumulant other than a reward is seen from its slow average.
+    level: Option<Level<f64>>,
+    /// The latest state and the one before, each as features and as the same without units.
+    now: [Vec<f64>; 2],
+    before: [Vec<f64>; 2],
+    /// The latest state is of this episode.
+    has_state: bool,
+    learners: Vec<Learner>,
+    values: Vec<f64>,
+}
+
+impl Learners {
+    pub(super) fn new(
+        candidates: &[Candidate],
+        gamma: f64,
+        d: usize,
+        is_signal: bool,
+        is_reward: bool,
+    ) -> Result<Self, Error> {
+        let learner = |candidate: &Candidate| {
+            Ok(match &candidate.rule {
+                Rule::Learned { estimator, retention, is_scaled } => {
+                    let stream = estimator.with_gamma(gamma)?.stream(d, *retention)?;
+                    Learner::Stream { stream, is_scaled: *is_scaled }
+                }
+                Rule::Persistence => Learner::Persistence,
+                Rule::Zero => Learner::Zero,
+            })
+        };
+        Ok(Learners {
+            gamma,
+            features: with_room!(d, features(d, is_signal))?,
+            level: (!is_reward).then(Level::new),
+            now: Default::default(),
+            before: Default::default(),
+            has_state: false,
+            learners: candidates.iter().map(learner).collect::<Result<_, Error>>()?,
+            values: Vec::new(),
+        })
+    }
+
+    /// Takes the next state, with the cumulant on the way to it (at the start of an episode, where `follows` is not
+    /// set, it is but the signal's first value); then appends what each candidate predicts, NaN where it has nothing.
+    /// `persistent` is the sum if the latest value stays.
+    pub(super) fn step(
+        &mut self,
+        state: &[f64],
+        cumulant: f64,
+        follows: bool,
+        persistent: f32,
+        predictions: &mut Vec<f32>,
+    ) -> Result<(), Error> {
+        std::mem::swap(&mut self.now, &mut self.before);
+        let [phi, scaled] = &mut self.now;
+        self.features.observe(state, phi, scaled)?;
+        let cumulant = match &mut self.level {
+            Some(level) => level.observe(cumulant)?,
+            None => cumulant,
+        };
+        let is_transition = std::mem::replace(&mut self.has_state, true) && follows;
+        for learner in &mut self.learners {
+            let x = match learner {
+                Learner::Stream { stream, is_scaled } => {
+                    let at = usize::from(*is_scaled);
+                    if is_transition {
+                        stream.observe(&self.before[at], cumulant, Some(&self.now[at]))?;
+                    }
+                    self.values.clear();
+                    // Before the first transition every value is 0.
+                    let x = match stream.values(&self.now[at], &mut self.values) {
+                        Ok(()) => self.values.first().copied().unwrap_or(f64::NAN),
+                        Err(_) if stream.is_empty() => 0.0,
+                        Err(_) => f64::NAN,
+                    };
+                    self.level.map_or(x, |level| level.discounted_sum(self.gamma, x)) as f32
+                }
+                Learner::Persistence => persistent,
+                Learner::Zero => 0.0,
+            };
+            predictions.push(x);
+        }
+        Ok(())
+    }
+
+    /// The state was the last one, and left with a cumulant, after which nothing follows.
+    pub(super) fn terminal(&mut self, cumulant: f64) -> Result<(), Error> {
+        let level = &self.level;
+        let cumulant = level.map_or(cumulant, |level| level.of_deviations(self.gamma, cumulant));
+        for learner in &mut self.learners {
+            if let (Learner::Stream { stream, is_scaled }, true) = (learner, self.has_state) {
+                stream.observe(&self.now[usize::from(*is_scaled)], cumulant, None)?;
+            }
+        }
+        self.cut();
+        Ok(())
+    }
+
+    /// The episode is cut.
+    pub(super) fn cut(&mut self) {
+        self.has_state = false;
+        self.features.end_episode();
+        for learner in &mut self.learners {
+            if let Learner::Stream { stream, .. } = learner {
+                stream.end_episode();
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The discounted sum that followed each row, known some time after the row.
+
+/// A return is known when what is not seen of it counts with at most this weight.
+pub const KNOWN: f64 = 1e-3;
+/// A return is final when what is not seen counts with at most this weight, or never comes.
+const FINAL: f64 = 1e-16;
+/// Rows that are settled at a time, at least.
+const BLOCK: usize = 4096;
+
+/// Rows whose returns are not final, with what was predicted of them.
+pub struct Returns {
+    gamma: f64,
+    /// The steps after which a return is known.
+    pub horizon: usize,
+    /// The steps after which it is final.
+    lookahead: usize,
+    /// Predictions of a row.
+    width: usize,
+    entries: Vec<Entry>,
+    /// (entries, width).
+    predictions: Vec<f32>,
+}
+
+struct Entry {
+    row: u64,
+    value: f64,
+    /// On leaving the row; none if nothing is known of that.
+    cumulant: Option<f64>,
+    next: Next,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Next {
+    Follows,
+    Nothing,
+    Unknown,
+}
+
+/// A row and what followed it.
+pub struct Settled<'a> {
+    /// Its number.
+    pub row: u64,
+    /// The cumulant's column in this row.
+    pub value: f64,
+    /// If it is known.
+    pub followed: Option<f32>,
+    /// The predictions of it.
+    pub predictions: &'a [f32],
+}
+
+/// Returns the fewest steps k with gamma^k of at most this weight.
+fn steps(gamma: f64, weight: f64) -> usize {
+    let (mut k, mut left) = (0, 1.0);
+    while left > weight {
+        (k, left) = (k + 1, left * gamma);
+    }
+    k
+}
+
+impl Returns {
+    /// No rows yet; `width` predictions of each.
+    pub fn new(gamma: f64, width: usize) -> Self {
+        Returns {
+            gamma,
+            horizon: steps(gamma, KNOWN),
+            lookahead: steps(gamma, FINAL),
+            width,
+            entries: Vec::new(),
+            predictions: Vec::new(),
+        }
+    }
+
+    /// A row, with what is predicted of it.
+    pub fn push(&mut self, row: u64, value: f64, predictions: &[f32]) {
+        debug_assert_eq!(predictions.len(), self.width);
+        self.entries.push(Entry { row, value, cumulant: None, next: Next::Unknown });
+        self.predictions.extend_from_slice(predictions);
+    }
+
+    /// The latest row was left with a cumulant: to the next one, or for good.
+    pub fn leave(&mut self, cumulant: f64, is_terminal: bool) {
+        if let Some(entry) = self.entries.last_mut() {
+            entry.cumulant = Some(cumulant);
+            entry.next = if is_terminal { Next::Nothing } else { Next::Follows };
+        }
+    }
+
+    /// Shows the rows whose returns are final, if they are many; all rows at the end of the stream.
+    pub fn settle(&mut self, is_end: bool, mut show: impl FnMut(Settled)) {
+        let ready = self.entries.len().saturating_sub(if is_end { 0 } else { self.lookahead });
+        if !is_end && ready < BLOCK.max(self.lookahead) {
+            return;
+        }
+        // Backwards, as G_t = R_{t+1} + gamma G_{t+1}; with it the steps that are seen of it.
+        let mut returns = vec![None; ready];
+        let (mut sum, mut seen) = (0.0, 0_usize);
+        for (i, entry) in self.entries.iter().enumerate().rev() {
+            (sum, seen) = match (entry.cumulant, entry.next) {
+                (Some(r), Next::Nothing) => (r, usize::MAX),
+                (Some(r), Next::Follows) => (r + self.gamma * sum, seen.saturating_add(1)),
+                _ => (0.0, 0),
+            };
+            if i < ready && seen >= self.horizon {
+                returns[i] = Some(sum as f32);
+            }
+        }
+        let rows = self.entries.drain(..ready).zip(returns);
+        for ((entry, followed), predictions) in rows.zip(self.predictions.chunks(self.width)) {
+            show(Settled { row: entry.row, value: entry.value, followed, predictions });
+        }
+        self.predictions.drain(..ready * self.width);
+    }
+}

@@ -1,0 +1,316 @@
+//! Rows of numbers in a CSV file, one after another: the file need not fit the memory.
+//!
+//! The first line has the columns' names; separators are `,`, `;` or tabs; empty lines and those that begin with `#`
+//! are skipped. A row may be marked as the last of its episode.
+
+use crate::estimator::Mark;
+use csv::ByteRecord;
+use std::io::{self, Cursor, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The bytes at the front of a file in which its header line is looked for.
+const FRONT: u64 = 1 << 16;
+/// The most bytes of a row, quoted line breaks included.
+const LONGEST_ROW: usize = 1 << 20;
+/// The most bytes of a column's name, which may stand in each row of a result.
+const LONGEST_NAME: usize = 200;
+/// How much of a cell a message shows, in characters.
+const SHOWN: usize = 40;
+
+/// Why rows cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// The file could not be read.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The text is no such table.
+    #[error("{place}: {reason}; accepted is {accepted}")]
+    Unusable {
+        /// The row and its line, the column.
+        place: String,
+        /// The reason.
+        reason: String,
+        /// The accepted form.
+        accepted: String,
+    },
+}
+
+impl Problem {
+    fn new(place: impl ToString, reason: impl ToString, accepted: impl ToString) -> Self {
+        let (place, reason) = (place.to_string(), reason.to_string());
+        Problem::Unusable { place, reason, accepted: accepted.to_string() }
+    }
+}
+
+/// The cells of a column that need not be finite numbers; they are read as NaN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gaps {
+    /// Nothing.
+    Refused,
+    /// An empty cell.
+    Empty,
+    /// Anything.
+    Any,
+}
+
+/// Where in a row its numbers and marks are.
+#[derive(Clone, Debug, Default)]
+pub struct Layout {
+    /// The columns of numbers, in the order in which they are wanted.
+    pub numbers: Vec<(usize, Gaps)>,
+    /// Columns without a name, which must be empty.
+    pub empty: Vec<usize>,
+    /// The column that marks a row after which nothing follows.
+    pub terminal: Option<usize>,
+    /// The column that marks a row after which the episode is cut.
+    pub end: Option<usize>,
+    /// The accepted form in the place of a gap, for messages.
+    pub accepted: &'static str,
+}
+
+/// Rows of the columns that were asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    /// How many columns.
+    pub width: usize,
+    /// The number of the first row, from 1 after the header.
+    pub first: u64,
+    /// (rows, width); NaN is a gap.
+    pub numbers: Vec<f64>,
+    /// How each row's episode goes on, (rows).
+    pub marks: Vec<Mark>,
+    /// The line of the file that each row begins on, (rows).
+    pub lines: Vec<u64>,
+}
+
+impl Rows {
+    /// Returns how many rows there are.
+    pub fn len(&self) -> usize {
+        self.marks.len()
+    }
+
+    /// Returns true without any.
+    pub fn is_empty(&self) -> bool {
+        self.marks.is_empty()
+    }
+
+    /// Returns the numbers of row i.
+    pub fn row(&self, i: usize) -> &[f64] {
+        &self.numbers[i * self.width..(i + 1) * self.width]
+    }
+}
+
+/// A CSV file, open at its first row.
+pub struct RowReader {
+    reader: csv::Reader<Limited>,
+    left: Arc<AtomicUsize>,
+    names: Vec<String>,
+    record: ByteRecord,
+    /// The record is the first row, which was read to see what the columns hold.
+    is_first: bool,
+    /// Rows read.
+    row: u64,
+}
+
+/// A source that hands out so many bytes for each row.
+struct Limited {
+    source: Box<dyn Read + Send>,
+    left: Arc<AtomicUsize>,
+}
+
+impl Read for Limited {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.left.load(Ordering::Relaxed);
+        if left == 0 {
+            let reason = format!("a row of more than {LONGEST_ROW} bytes (an open quote?)");
+            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+        }
+        let most = buffer.len().min(left);
+        let count = self.source.read(&mut buffer[..most])?;
+        self.left.store(left - count, Ordering::Relaxed);
+        Ok(count)
+    }
+}
+
+impl RowReader {
+    /// Reads the names and the first row; a table without rows has none.
+    ///
+    /// # Errors
+    /// [`Problem::Io`]; [`Problem::Unusable`] for names that are too long.
+    pub fn open(mut source: Box<dyn Read + Send>) -> Result<Self, Problem> {
+        let mut front = Vec::new();
+        source.by_ref().take(FRONT).read_to_end(&mut front)?;
+        let separator = separator(&front);
+        let left = Arc::new(AtomicUsize::new(LONGEST_ROW));
+        let source = Box::new(Cursor::new(front).chain(source));
+        let mut reader = csv::ReaderBuilder::new()
+            .delimiter(separator)
+            .comment(Some(b'#'))
+            .flexible(true)
+            .buffer_capacity(1 << 16)
+            .from_reader(Limited { source, left: left.clone() });
+        let header = reader.byte_headers().map_err(unreadable)?;
+        // Some editors begin a file with a byte-order mark.
+        let name = |cell: &[u8]| {
+            String::from_utf8_lossy(cell).trim().trim_start_matches('\u{feff}').to_owned()
+        };
+        let names: Vec<_> = header.iter().map(name).collect();
+        if let Some(at) = names.iter().position(|name| name.len() > LONGEST_NAME) {
+            let (place, reason) = (format!("column {}", at + 1), names[at].len());
+            let accepted = format!("one of at most {LONGEST_NAME}");
+            return Err(Problem::new(place, format!("a name of {reason} bytes"), accepted));
+        }
+        let record = ByteRecord::new();
+        let mut rows = RowReader { reader, left, names, record, is_first: false, row: 0 };
+        rows.is_first = rows.next()?;
+        Ok(rows)
+    }
+
+    fn next(&mut self) -> Result<bool, Problem> {
+        self.left.store(LONGEST_ROW, Ordering::Relaxed);
+        self.reader.read_byte_record(&mut self.record).map_err(unreadable)
+    }
+
+    /// Returns the names of the columns.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Returns the cells of the first row, before it is read; none of a table without rows.
+    pub fn first_row(&self) -> Option<&ByteRecord> {
+        self.is_first.then_some(&self.record)
+    }
+
+    /// Returns the bytes read so far.
+    pub fn bytes_read(&self) -> u64 {
+        self.reader.position().byte()
+    }
+
+    /// Reads at most so many rows; no rows at the end of the file.
+    ///
+    /// # Errors
+    /// [`Problem::Io`]; [`Problem::Unusable`], naming row and column, for a row of another length, a mark that is
+    /// none, and a gap where none is accepted.
+    pub fn read(&mut self, layout: &Layout, most: usize) -> Result<Rows, Problem> {
+        let width = layout.numbers.len();
+        let mut rows = Rows { width, first: self.row + 1, ..Rows::default() };
+        while rows.len() < most {
+            if !std::mem::take(&mut self.is_first) && !self.next()? {
+                break;
+            }
+            self.row += 1;
+            self.read_row(layout, &mut rows)?;
+        }
+        Ok(rows)
+    }
+
+    fn read_row(&self, layout: &Layout, rows: &mut Rows) -> Result<(), Problem> {
+        let line = self.record.position().map_or(0, csv::Position::line);
+        let place = || format!("row {} (line {line})", self.row);
+        let refuse = |column: usize, reason: String, accepted: &str| {
+            let name = excerpt(&self.names[column]);
+            Problem::new(format!("{}, column `{name}`", place()), reason, accepted)
+        };
+        if self.record.len() != self.names.len() {
+            let reason = format!("{} cells", self.record.len());
+            let accepted = format!("{}, as in the header", self.names.len());
+            return Err(Problem::new(place(), reason, accepted));
+        }
+        for &(column, gaps) in &layout.numbers {
+            let cell = &self.record[column];
+            rows.numbers.push(match number(cell) {
+                Ok(x) => x,
+                Err(_) if gaps == Gaps::Any => f64::NAN,
+                Err(_) if gaps == Gaps::Empty && cell.trim_ascii().is_empty() => f64::NAN,
+                Err(reason) => return Err(refuse(column, reason, layout.accepted)),
+            });
+        }
+        for &column in &layout.empty {
+            let cell = &self.record[column];
+            if !cell.trim_ascii().is_empty() {
+                let reason = format!("`{}` without a column's name", text(cell));
+                return Err(refuse(column, reason, "a name in the header, or an empty cell"));
+            }
+        }
+        let marked = |column: Option<usize>| match column {
+            Some(column) => {
+                mark(&self.record[column]).map_err(|reason| refuse(column, reason, "0 or 1"))
+            }
+            None => Ok(false),
+        };
+        rows.marks.push(match (marked(layout.terminal)?, marked(layout.end)?) {
+            (true, _) => Mark::Terminal,
+            (false, true) => Mark::End,
+            (false, false) => Mark::Continues,
+        });
+        rows.lines.push(line);
+        Ok(())
+    }
+}
+
+fn unreadable(error: csv::Error) -> Problem {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => Problem::Io(error),
+        other => Problem::new("CSV", format!("{other:?}"), "a readable table"),
+    }
+}
+
+/// Returns the separator that the header uses outside of quotes.
+fn separator(front: &[u8]) -> u8 {
+    let header = front
+        .split(|&b| b == b'\n')
+        .find(|line| !line.trim_ascii().is_empty() && !line.starts_with(b"#"))
+        .unwrap_or_default();
+    let mut is_quoted = false;
+    let mut found = b',';
+    for &byte in header {
+        is_quoted ^= byte == b'"';
+        if !is_quoted && (byte == b';' || byte == b'\t' && found == b',') {
+            found = byte;
+        }
+    }
+    found
+}
+
+/// Returns the beginning of a text, for messages.
+pub fn excerpt(text: &str) -> String {
+    let mut out: String = text.chars().take(SHOWN).collect();
+    if text.chars().nth(SHOWN).is_some() {
+        out.push('…');
+    }
+    out
+}
+
+fn text(cell: &[u8]) -> String {
+    excerpt(String::from_utf8_lossy(cell).trim())
+}
+
+fn number(cell: &[u8]) -> Result<f64, String> {
+    let parsed = std::str::from_utf8(cell).ok().and_then(|text| text.trim().parse::<f64>().ok());
+    match parsed.filter(|x| x.is_finite()) {
+        Some(x) => Ok(x),
+        None if cell.trim_ascii().is_empty() => Err("empty".to_owned()),
+        None => Err(format!("`{}`", text(cell))),
+    }
+}
+
+/// Reads a mark: 0 or 1, also as other tools write them: 1.0, True.
+fn mark(cell: &[u8]) -> Result<bool, String> {
+    let cell = cell.trim_ascii();
+    if cell.eq_ignore_ascii_case(b"true") || cell.eq_ignore_ascii_case(b"false") {
+        return Ok(cell.len() == 4);
+    }
+    match number(cell)? {
+        0.0 => Ok(false),
+        1.0 => Ok(true),
+        other => Err(format!("`{other}`")),
+    }
+}
+
+/// Returns false for a cell of words or a date; true for a number, and for what stands for one that is missing.
+pub fn is_number_or_gap(cell: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(cell);
+    let missing = ["", "na", "n/a", "null", "none"];
+    text.trim().parse::<f64>().is_ok() || missing.contains(&text.trim().to_lowercase().as_str())
+}

@@ -1,0 +1,128 @@
+//! The networks that are compiled: shapes live in types, so a shape asked for at run time must be
+//! one of a list. Each adds to the build time; of linear attention the shape is a value, and only the room
+//! for features is a type.
+
+use crate::capacity::{DIM, RNN_DIM, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT, SOFTMAX_LAYERS};
+use crate::group::{Group, Lanes};
+use crate::level::{self, Level, WithScalar};
+use crate::recipe::{Attention, Mode, Model, ParameterSet as Set, Recipe};
+use crate::tasks::AnyTasks;
+use ictd_core::Error;
+use ictd_core::rnn::LayerInput;
+use ictd_core::scalar::{Lanes8, Scalar};
+use ictd_core::training::{
+    LinearNetwork, LinearShape, Network, ParameterSet, Parameters, RnnNetwork, SoftmaxNetwork,
+};
+use nalgebra::SVector;
+
+/// An RNN in training.
+type Rnn<S> = RnnNetwork<S, { 2 * RNN_DIM + 2 }, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT>;
+
+/// Returns the value that an RNN with these parameters (missing ones are 0) gives features phi in a context.
+///
+/// # Errors
+/// As [`super::group::value`].
+pub fn rnn_value(
+    input: LayerInput,
+    parameters: &[f32],
+    features: &[SVector<f32, RNN_DIM>],
+    rewards: &[f32],
+    gamma: f32,
+    phi: &SVector<f32, RNN_DIM>,
+) -> Result<f32, Error> {
+    let mut network = Rnn::<Lanes8>::new(input);
+    let numbers = network.parameters_mut().numbers_mut();
+    numbers.zip(parameters).for_each(|(to, from)| *to = Lanes8::splat(*from));
+    let features: Vec<f32> = features.iter().flatten().copied().collect();
+    super::group::value(&mut network, 0, &features, rewards, gamma, phi.as_slice())
+}
+
+/// Makes a group of seeds that train side by side, at most [`LANES`](level::LANES), on tasks of its own or on
+/// the recipe's ([`AnyTasks::new`]).
+///
+/// # Errors
+/// [`Error::OutOfRange`] for a shape that is not compiled (see [`Recipe::check`]), and the core's
+/// refusals.
+pub fn group(recipe: &Recipe, tasks: &AnyTasks, seeds: &[u64]) -> Result<Box<dyn Group>, Error> {
+    group_at(Level::detect(), recipe, tasks, seeds)
+}
+
+/// Makes a group as [`group`] does, with the instructions of a given level.
+///
+/// # Errors
+/// As [`group`]; [`Error::OutOfRange`] also if this machine lacks the instructions.
+pub fn group_at(
+    level: Level,
+    recipe: &Recipe,
+    tasks: &AnyTasks,
+    seeds: &[u64],
+) -> Result<Box<dyn Group>, Error> {
+    let accepted = "a level that this machine has instructions for";
+    let refused = Err(Error::OutOfRange { parameter: "level", accepted });
+    level::with_scalar(level, OfShape { recipe, tasks, seeds }).unwrap_or(refused)
+}
+
+/// Makes a group of the recipe's shape. The number of stored layers is a value, so that softmax networks
+/// whose layers share their parameters, and those whose layers do not, are of one type.
+struct OfShape<'a> {
+    recipe: &'a Recipe,
+    tasks: &'a AnyTasks,
+    seeds: &'a [u64],
+}
+
+impl WithScalar for OfShape<'_> {
+    type Output = Result<Box<dyn Group>, Error>;
+
+    fn run<S: Scalar<Element = f32>>(self) -> Self::Output {
+        let OfShape { recipe, tasks, seeds } = self;
+        type Softmax<S> = SoftmaxNetwork<S, 9, SOFTMAX_LAYERS, SOFTMAX_LAYERS, SHORT_CONTEXT>;
+        let depth = recipe.layers;
+        match (recipe.model, recipe.attention, recipe.mode, recipe.dim) {
+            // Room for few features beside that for all: what a task reads of them stays close together.
+            (Model::Transformer, Attention::Linear, _, 1..=4) => {
+                linear::<S, 4, 9>(recipe, tasks, seeds)
+            }
+            (Model::Transformer, Attention::Linear, _, 5..=DIM) => {
+                linear::<S, DIM, { 2 * DIM + 1 }>(recipe, tasks, seeds)
+            }
+            (Model::Transformer, Attention::Softmax, mode, 4) => {
+                let stored = if mode == Mode::Sequential { depth } else { 1 };
+                let network = Softmax::<S>::zeros(stored, depth)?;
+                Lanes::<S, _, 4, 9>::boxed(recipe, tasks, network, seeds)
+            }
+            (Model::Rnn, _, _, RNN_DIM) => {
+                let network = Rnn::<S>::new(recipe.rnn_input.into());
+                Lanes::<S, _, RNN_DIM, 9>::boxed(recipe, tasks, network, seeds)
+            }
+            _ => Err(Error::OutOfRange { parameter: "dim", accepted: "a compiled shape" }),
+        }
+    }
+}
+
+/// Linear attention of any shape, with room for D features. A call of its own: on the stack it makes a trainer
+/// with all that room.
+#[inline(never)]
+fn linear<S: Scalar<Element = f32>, const D: usize, const K: usize>(
+    recipe: &Recipe,
+    tasks: &AnyTasks,
+    seeds: &[u64],
+) -> Result<Box<dyn Group>, Error> {
+    let stored = if recipe.mode == Mode::Sequential { recipe.layers } else { 1 };
+    let mut shape = LinearShape::new(recipe.dim, stored, recipe.layers)?
+        .with_lambda(recipe.lambda as f32)?
+        .with_parameters(match recipe.parameters {
+            Set::Full => ParameterSet::Full,
+            Set::Equivariant => ParameterSet::Equivariant,
+        });
+    if let Some(gain) = recipe.gain {
+        shape = shape.with_initial_gain(gain)?;
+    }
+    if let Some(prior_count) = recipe.prior_count() {
+        shape = shape.normalised(prior_count as f32)?;
+    }
+    if recipe.heads == 2 {
+        shape = shape.with_two_heads()?;
+    }
+    let network = LinearNetwork::<S, Vec<S>>::zeros(shape, |len| vec![S::ZERO; len])?;
+    Lanes::<S, _, D, K>::boxed(recipe, tasks, network, seeds)
+}

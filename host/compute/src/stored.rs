@@ -1,0 +1,107 @@
+//! Models as the bytes that firmware links: trained parameters, and constructions of the paper.
+
+use crate::construction::Construction;
+use crate::parameters::Parameters;
+use crate::recipe::{self, Attention};
+use ictd_core::Error;
+use ictd_core::attention::{AverageReward, SoftmaxAttention, TdLambda};
+use ictd_core::model::{AttentionKind, Header, Mode, Model, StoredAttention, crc32};
+
+/// The bytes of a header, and those of the checksum at the end.
+const HEADER: usize = 12;
+const CHECKSUM: usize = 4;
+
+/// Returns the stored model, in `f32`, of so many layers.
+///
+/// # Errors
+/// The core's, naming what cannot be stored.
+pub fn to_bytes(
+    parameters: &Parameters,
+    depth: u16,
+    attention: Attention,
+    gamma: f64,
+) -> Result<Vec<u8>, Error> {
+    let (gamma, lambda) = (gamma as f32, parameters.lambda as f32);
+    // The core judges what stands beside P and Q.
+    let kind = match attention {
+        Attention::Linear => {
+            Model::<f32, 1, 3, 1, TdLambda>::td_lambda(1.0, depth, gamma, lambda)?;
+            AttentionKind::Linear
+        }
+        Attention::Softmax => {
+            let _: SoftmaxAttention = StoredAttention::<f32, 3>::of_trace_decay(lambda)?;
+            Model::<f32, 1, 3, 1>::td0(1.0, depth, gamma)?;
+            AttentionKind::Softmax
+        }
+    };
+    let header = Header {
+        scalar_bytes: 4,
+        attention: kind,
+        mode: match parameters.mode {
+            recipe::Mode::Autoregressive => Mode::Autoregressive,
+            recipe::Mode::Sequential => Mode::Sequential,
+        },
+        feature_dimension: parameters.feature_dimension() as u16,
+        number_sets: 0,
+        depth,
+    };
+    let layers = parameters.layers.iter().flat_map(|layer| layer.p.iter().chain(&layer.q));
+    Ok(bytes(&header, [gamma, lambda].iter().chain(layers).copied()))
+}
+
+fn bytes(header: &Header, numbers: impl Iterator<Item = f32>) -> Vec<u8> {
+    let mut bytes = header.to_bytes().to_vec();
+    numbers.for_each(|x| bytes.extend(x.to_le_bytes()));
+    bytes.extend(crc32(&bytes).to_le_bytes());
+    bytes
+}
+
+/// Returns the stored model of a construction with C = alpha I for d features: that for one feature, each number of
+/// which stands for a block's diagonal.
+///
+/// # Errors
+/// The core's, naming what cannot be stored.
+pub fn constructed(
+    construction: Construction,
+    d: usize,
+    depth: u16,
+    [alpha, gamma, lambda]: [f32; 3],
+) -> Result<Vec<u8>, Error> {
+    let of_one = match construction {
+        Construction::Td0 => stored(&Model::<f32, 1, 3, 1>::td0(alpha, depth, gamma)?),
+        Construction::ResidualGradient => {
+            stored(&Model::<f32, 1, 3, 1>::residual_gradient(alpha, depth, gamma)?)
+        }
+        Construction::TdLambda => {
+            stored(&Model::<f32, 1, 3, 1, TdLambda>::td_lambda(alpha, depth, gamma, lambda)?)
+        }
+        Construction::AverageReward => {
+            stored(&Model::<f32, 1, 4, 1, AverageReward>::average_reward(alpha, depth)?)
+        }
+    }?;
+    let header = Header::of(&of_one)?;
+    let numbers = of_one[HEADER..of_one.len() - CHECKSUM].as_chunks().0;
+    let numbers: Vec<f32> = numbers.iter().map(|x| f32::from_le_bytes(*x)).collect();
+    let (beside, matrices) = numbers.split_at(2);
+    // Rows and columns beyond those of phi and phi'.
+    let small = header.token_size() as usize;
+    let large = 2 * d + small - 2;
+    let block = |i: usize| if i < 2 * d { (i / d, i % d) } else { (i - 2 * d + 2, d) };
+    let entry = |matrix: &[f32], i: usize, j: usize| {
+        let ((row, of_row), (column, of_column)) = (block(i), block(j));
+        if of_row == of_column { matrix[row * small + column] } else { 0.0 }
+    };
+    let numbers = matrices
+        .chunks(small * small)
+        .flat_map(|matrix| (0..large * large).map(move |at| entry(matrix, at / large, at % large)));
+    let header = Header { feature_dimension: d as u16, ..header };
+    Ok(bytes(&header, beside.iter().copied().chain(numbers)))
+}
+
+fn stored<const D: usize, const K: usize, A: StoredAttention<f32, K>>(
+    model: &Model<f32, D, K, 1, A>,
+) -> Result<Vec<u8>, Error> {
+    let mut bytes = vec![0; model.byte_len()];
+    model.write(&mut bytes)?;
+    Ok(bytes)
+}

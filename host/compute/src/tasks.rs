@@ -1,0 +1,225 @@
+//! Every distribution of tasks as one type, so that the trainer is compiled once for all of them; among them
+//! the user's own.
+
+use crate::capacity::{STATES, TILES};
+use crate::recipe::{Fixed, Recipe, TaskKind};
+use ictd_core::Error;
+use ictd_core::rng::{Rng, Stream};
+use ictd_core::tasks::cart_pole::CodedState;
+use ictd_core::tasks::{
+    CartPole, CartPoleTasks, FiniteTask, FiniteTasks, Mrp, Task, TaskDistribution,
+};
+use nalgebra::SVector;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// Bins per dimension of the authors' CartPole grid: 2^4 cells.
+const AUTHORS_BINS: u16 = 2;
+
+/// A state of a task of the user's own: up to 6 numbers; a finite task's number is one of them.
+pub type OwnState = [f32; 6];
+
+/// A distribution of tasks of the user's own, for [`Trainer::on`](crate::Trainer::on).
+///
+/// Its bits are those of every machine if those of its arithmetic are: `libm` rather than `f32::exp`.
+pub trait OwnTasks: Debug + Send + Sync {
+    /// Draws a task with d = `dim` features, for discount gamma.
+    ///
+    /// # Errors
+    /// If no such task exists, for example with that many features.
+    fn draw(&self, dim: usize, gamma: f32, rng: &mut Rng) -> Result<Arc<dyn OwnTask>, Error>;
+}
+
+/// A task of the user's own: a Markov reward process seen through features.
+pub trait OwnTask: Debug + Send + Sync {
+    /// S_0 ~ p_0.
+    fn initial_state(&self, rng: &mut Rng) -> OwnState;
+
+    /// R_{t+1} and S_{t+1} from S_t.
+    fn step(&self, state: OwnState, rng: &mut Rng) -> (f32, OwnState);
+
+    /// Writes phi(s), (d), over zeros.
+    fn features(&self, state: OwnState, phi: &mut [f32]);
+}
+
+/// A distribution of tasks chosen at run time.
+#[derive(Clone, Debug)]
+pub struct AnyTasks {
+    dim: usize,
+    /// Taken in turn.
+    kinds: Vec<Kind>,
+    fixed: Option<Fixed>,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Finite(FiniteTasks<STATES>),
+    CartPole(CartPoleTasks<TILES>),
+    Own(Arc<dyn OwnTasks>),
+}
+
+/// A task of [`AnyTasks`].
+#[derive(Clone, Debug)]
+// Both are kilobytes; one lives in each lane.
+#[allow(clippy::large_enum_variant)]
+pub enum AnyTask<const D: usize> {
+    /// A finite Markov reward process.
+    Finite(Mrp<f32, D, STATES>),
+    /// A CartPole MRP.
+    CartPole(CartPole<f32, D, TILES>),
+    /// The user's own task, with this number of features.
+    Own(Arc<dyn OwnTask>, usize),
+}
+
+/// A state of [`AnyTask`].
+#[derive(Clone, Copy, Debug)]
+pub enum AnyState {
+    /// The state of a finite task.
+    Finite(usize),
+    /// The state of CartPole.
+    CartPole(CodedState<f32>),
+    /// The state of a task of the user's own.
+    Own(OwnState),
+}
+
+impl AnyTasks {
+    /// Returns the user's own, with the recipe's number of features.
+    pub fn own(recipe: &Recipe, tasks: Arc<dyn OwnTasks>) -> Self {
+        AnyTasks { dim: recipe.dim, kinds: vec![Kind::Own(tasks)], fixed: None }
+    }
+
+    /// Returns the distribution that the recipe asks for.
+    pub fn new(recipe: &Recipe) -> Self {
+        let kinds = recipe.task.0.iter().map(|kind| {
+            let finite = |kind| Kind::Finite(FiniteTasks { kind, states: recipe.states });
+            match kind {
+                TaskKind::Boyan => finite(FiniteTask::BoyanChain),
+                TaskKind::BoyanRepresentable => finite(FiniteTask::BoyanChainRepresentable),
+                TaskKind::Mdp => finite(FiniteTask::RandomMdp { actions: recipe.actions }),
+                TaskKind::Loop => finite(FiniteTask::Loop { threshold: 0.5 }),
+                TaskKind::Cartpole => {
+                    Kind::CartPole(CartPoleTasks::Tilings { tilings: 4, tiles: 2 })
+                }
+                TaskKind::CartpoleAuthors => {
+                    Kind::CartPole(CartPoleTasks::SingleGrid { bins: AUTHORS_BINS })
+                }
+                TaskKind::CartpoleUniform => {
+                    Kind::CartPole(CartPoleTasks::Tilings { tilings: 1, tiles: 4 })
+                }
+            }
+        });
+        AnyTasks { dim: recipe.dim, kinds: kinds.collect(), fixed: recipe.fixed }
+    }
+
+    fn draw_kind<const D: usize>(
+        &self,
+        number: u64,
+        gamma: f32,
+        rng: &mut Rng,
+    ) -> Result<AnyTask<D>, Error> {
+        let Some(kind) = self.kinds.get((number % self.kinds.len().max(1) as u64) as usize) else {
+            return Err(Error::Empty { parameter: "tasks" });
+        };
+        Ok(match kind {
+            Kind::Finite(tasks) => AnyTask::Finite(tasks.draw_of_dim(self.dim, gamma, rng)?),
+            Kind::CartPole(tasks) => AnyTask::CartPole(tasks.draw_of_dim(self.dim, rng)?),
+            Kind::Own(tasks) => AnyTask::Own(tasks.draw(self.dim, gamma, rng)?, self.dim),
+        })
+    }
+}
+
+impl<const D: usize> TaskDistribution<f32, D> for AnyTasks {
+    type Task = AnyTask<D>;
+
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn draw(&self, gamma: f32, rng: &mut Rng) -> Result<AnyTask<D>, Error> {
+        self.draw_kind(0, gamma, rng)
+    }
+
+    fn draw_in_turn(
+        &self,
+        seed: u64,
+        number: u64,
+        gamma: f32,
+        rng: &mut Rng,
+    ) -> Result<AnyTask<D>, Error> {
+        let task = self.draw_kind(number, gamma, rng)?;
+        let (Some(fixed), AnyTask::Finite(task)) = (self.fixed, &task) else { return Ok(task) };
+        // The seed's first task, wherever the run stands.
+        let first = self.draw_kind(0, gamma, &mut Rng::stream(seed, Stream::Tasks))?;
+        let AnyTask::Finite(first) = first else { return Ok(first) };
+        Ok(AnyTask::Finite(match fixed {
+            Fixed::Dynamics => task.clone().with_dynamics_of(&first)?,
+            Fixed::Features => task.clone().with_features_of(&first)?,
+        }))
+    }
+
+    fn true_values(
+        &self,
+        task: &AnyTask<D>,
+        gamma: f32,
+        states: &[AnyState],
+        values: &mut [f32],
+    ) -> Result<(), Error> {
+        let AnyTask::Finite(mrp) = task else {
+            let accepted = "the TD error or sampled returns: this task's true values are not known";
+            return Err(Error::OutOfRange { parameter: "loss", accepted });
+        };
+        let v = mrp.true_value(gamma)?;
+        for (value, state) in values.iter_mut().zip(states) {
+            if let AnyState::Finite(s) = state {
+                *value = v[(*s).min(STATES - 1)];
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<const D: usize> Task<f32, D> for AnyTask<D> {
+    type State = AnyState;
+
+    fn initial_state(&self, rng: &mut Rng) -> AnyState {
+        match self {
+            AnyTask::Finite(task) => AnyState::Finite(task.initial_state(rng)),
+            AnyTask::CartPole(task) => AnyState::CartPole(task.initial_state(rng)),
+            AnyTask::Own(task, _) => AnyState::Own(task.initial_state(rng)),
+        }
+    }
+
+    #[inline(always)]
+    fn step(&self, state: AnyState, rng: &mut Rng) -> (f32, AnyState) {
+        match (self, state) {
+            (AnyTask::Finite(task), AnyState::Finite(s)) => {
+                let (reward, next) = task.step(s, rng);
+                (reward, AnyState::Finite(next))
+            }
+            (AnyTask::CartPole(task), AnyState::CartPole(s)) => {
+                let (reward, next) = task.step(s, rng);
+                (reward, AnyState::CartPole(next))
+            }
+            (AnyTask::Own(task, _), AnyState::Own(s)) => {
+                let (reward, next) = task.step(s, rng);
+                (reward, AnyState::Own(next))
+            }
+            // Another task's state: this one starts anew.
+            _ => (0.0, self.initial_state(rng)),
+        }
+    }
+
+    #[inline(always)]
+    fn features(&self, state: AnyState) -> SVector<f32, D> {
+        match (self, state) {
+            (AnyTask::Finite(task), AnyState::Finite(s)) => task.features(s),
+            (AnyTask::CartPole(task), AnyState::CartPole(s)) => task.features(s),
+            (AnyTask::Own(task, dim), AnyState::Own(s)) => {
+                let mut phi = SVector::<f32, D>::zeros();
+                task.features(s, &mut phi.as_mut_slice()[..(*dim).min(D)]);
+                phi
+            }
+            _ => SVector::zeros(),
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! A training run: groups of seeds on threads, watched, cancelled by a flag, taken up from checkpoints.
+
+use crate::checkpoint::Checkpoint;
+use crate::group::{Group, digest};
+use crate::level::LANES;
+use crate::log::{Point, SeedRun};
+use crate::recipe::{Recipe, Refused};
+use crate::shapes;
+use crate::tasks::{AnyTasks, OwnTasks};
+use std::collections::BTreeMap;
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Room for a trainer of the largest network on a thread's stack; reserved, not used, memory.
+const STACK: usize = 64 << 20;
+
+/// Watches a run. Its methods are called from all of the run's threads, for different seeds at once; an error of
+/// one of them ends the run.
+pub trait Observer: Sync {
+    /// Why it ends the run.
+    type Error: Send;
+
+    /// Returns how often it wants checkpoints, and at the end of each seed; none: never.
+    fn checkpoint_every(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Is called when this many seeds have trained on one more task.
+    fn advanced(&self, _seeds: usize) {}
+
+    /// A seed's log has a new point.
+    ///
+    /// # Errors
+    /// To end the run.
+    fn logged(&self, _learner: &Learner<'_>, _point: &Point) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// Where a seed stands: [`Trainer::resume`] goes on from there.
+    ///
+    /// # Errors
+    /// To end the run.
+    fn checkpoint(&self, _checkpoint: Checkpoint) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// A seed has come to its end.
+    ///
+    /// # Errors
+    /// To end the run.
+    fn finished(&self, _run: &SeedRun) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+/// Nobody watches.
+impl Observer for () {
+    type Error = std::convert::Infallible;
+}
+
+/// A seed in training, to be asked.
+pub struct Learner<'a> {
+    group: &'a dyn Group,
+    lane: usize,
+    seed: u64,
+}
+
+impl Learner<'_> {
+    /// Returns the seed.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// Returns its parameters now, in the core's order.
+    pub fn parameters(&self) -> Vec<f32> {
+        self.group.parameters(self.lane)
+    }
+
+    /// Returns the value that its network gives features phi, (d), in the context of the transitions through
+    /// `features`, (n + 1, d), whose rewards, (n), are discounted by gamma.
+    ///
+    /// # Errors
+    /// [`Empty`](ictd_core::Error::Empty) without a transition; [`OutOfRange`](ictd_core::Error::OutOfRange)
+    /// for another number of features, or of rewards.
+    pub fn value(
+        &self,
+        features: &[&[f32]],
+        rewards: &[f32],
+        gamma: f32,
+        phi: &[f32],
+    ) -> Result<f32, ictd_core::Error> {
+        self.group.value(self.lane, features, rewards, gamma, phi)
+    }
+}
+
+/// Why a run came to no end.
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub enum Stopped<E> {
+    /// Its flag was set.
+    #[error("cancelled")]
+    Cancelled,
+    /// The core refused.
+    #[error("training seeds {seeds:?}: {source}")]
+    Core {
+        /// The seeds that were trained.
+        seeds: Vec<u64>,
+        /// The core's reason, which names the parameter.
+        source: ictd_core::Error,
+    },
+    /// The observer ended it.
+    #[error("{0}")]
+    Observer(E),
+}
+
+/// A recipe to be trained with some seeds.
+#[derive(Clone, Debug)]
+pub struct Trainer<'a> {
+    recipe: Recipe,
+    tasks: AnyTasks,
+    /// Each seed, and where it stands if it has begun.
+    seeds: BTreeMap<u64, Option<Checkpoint>>,
+    name: String,
+    threads: usize,
+    cancelled: Option<&'a AtomicBool>,
+}
+
+/// A seed, and where it stands if it has begun.
+type Started<'a> = (u64, Option<&'a Checkpoint>);
+
+impl<'a> Trainer<'a> {
+    /// Trains each of the seeds once, on one thread.
+    ///
+    /// # Errors
+    /// As [`Recipe::check`].
+    pub fn new(recipe: Recipe, seeds: impl IntoIterator<Item = u64>) -> Result<Self, Refused> {
+        recipe.check()?;
+        Ok(Trainer {
+            tasks: AnyTasks::new(&recipe),
+            recipe,
+            seeds: seeds.into_iter().map(|seed| (seed, None)).collect(),
+            name: String::new(),
+            threads: 1,
+            cancelled: None,
+        })
+    }
+
+    /// Trains on tasks of the user's own, in place of the recipe's.
+    #[must_use]
+    pub fn on(mut self, tasks: impl OwnTasks + 'static) -> Self {
+        self.tasks = AnyTasks::own(&self.recipe, Arc::new(tasks));
+        self
+    }
+
+    /// Sets the number of threads, each of which takes whole groups of seeds: no bit of any seed depends on it.
+    #[must_use]
+    pub fn threads(self, threads: usize) -> Self {
+        Trainer { threads: threads.max(1), ..self }
+    }
+
+    /// Trains until a flag is set; then each seed stops after the task at hand, with a checkpoint.
+    #[must_use]
+    pub fn cancelled_by(self, flag: &'a AtomicBool) -> Self {
+        Trainer { cancelled: Some(flag), ..self }
+    }
+
+    /// Makes checkpoints that name the run they are of ([`Checkpoint::config`]).
+    #[must_use]
+    pub fn named(self, name: &str) -> Self {
+        Trainer { name: name.to_owned(), ..self }
+    }
+
+    /// Goes on from where seeds stood; other seeds than the trainer's are added.
+    #[must_use]
+    pub fn resume(mut self, checkpoints: impl IntoIterator<Item = Checkpoint>) -> Self {
+        self.seeds.extend(checkpoints.into_iter().map(|c| (c.run.seed, Some(c))));
+        self
+    }
+
+    /// Returns how many tasks are to be trained on, all seeds together, from where they stand.
+    pub fn tasks_left(&self) -> u64 {
+        let done = |c: &Option<Checkpoint>| c.as_ref().map_or(0, |c| c.tasks_done);
+        self.seeds.values().map(|c| (self.recipe.mrps as u64).saturating_sub(done(c))).sum()
+    }
+
+    /// Trains, and returns every seed in ascending order; those that a checkpoint showed at their end come
+    /// back as they are, and the observer is not told of them.
+    ///
+    /// # Errors
+    /// Why it stopped early: the first reason, in the order of the groups. The other groups have come to
+    /// their end, unless the run was cancelled.
+    pub fn run<O: Observer>(self, observer: &O) -> Result<Vec<SeedRun>, Stopped<O::Error>> {
+        let (mut runs, groups) = self.groups();
+        let count = groups.len();
+        let groups = Mutex::new(groups.into_iter().enumerate());
+        let next = || groups.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let work = || -> Vec<_> {
+            let train = |(number, group)| (number, self.train_group(group, observer));
+            std::iter::from_fn(next).map(train).collect()
+        };
+        let mut results = thread::scope(|scope| {
+            let thread = || thread::Builder::new().stack_size(STACK);
+            // A system that has no more threads gives fewer; this one does what they leave.
+            let threads: Vec<_> = (0..self.threads.min(count))
+                .map_while(|_| thread().spawn_scoped(scope, work).ok())
+                .collect();
+            let results = threads.into_iter().map(|thread| thread.join());
+            let results: Vec<_> = results
+                .flat_map(|found| found.unwrap_or_else(|panic| resume_unwind(panic)))
+                .collect();
+            results.into_iter().chain(work()).collect::<Vec<_>>()
+        });
+        results.sort_by_key(|(number, _)| *number);
+        for (_, group) in results {
+            runs.extend(group?);
+        }
+        runs.sort_by_key(|run| run.seed);
+        Ok(runs)
+    }
+
+    /// Returns the seeds that have come to their end, and groups of the others. Lanes advance together, so seeds
+    /// share a group only if they have come equally far.
+    fn groups(&self) -> (Vec<SeedRun>, Vec<Vec<Started<'_>>>) {
+        let (mut ended, mut by_progress) = (Vec::new(), BTreeMap::<u64, Vec<Started<'_>>>::new());
+        for (seed, found) in &self.seeds {
+            match found {
+                Some(found) if found.tasks_done >= self.recipe.mrps as u64 => {
+                    ended.push(found.run.clone());
+                }
+                found => {
+                    let done = found.as_ref().map_or(0, |found| found.tasks_done);
+                    by_progress.entry(done).or_default().push((*seed, found.as_ref()));
+                }
+            }
+        }
+        let mut groups = Vec::new();
+        for seeds in by_progress.into_values() {
+            groups.extend(seeds.chunks(LANES).map(<[_]>::to_vec));
+        }
+        (ended, groups)
+    }
+
+    /// Returns the seeds of one group, from where they stand to the end.
+    fn train_group<O: Observer>(
+        &self,
+        seeds: Vec<Started<'_>>,
+        observer: &O,
+    ) -> Result<Vec<SeedRun>, Stopped<O::Error>> {
+        let Trainer { recipe, tasks, .. } = self;
+        let numbers: Vec<u64> = seeds.iter().map(|s| s.0).collect();
+        let refuse = |source| Stopped::Core { seeds: numbers.clone(), source };
+        let mut group = shapes::group(recipe, tasks, &numbers).map_err(refuse)?;
+        let mut logs: Vec<Vec<Point>> = vec![Vec::new(); numbers.len()];
+        if let Some(found) = seeds.into_iter().map(|s| s.1).collect::<Option<Vec<_>>>() {
+            let records: Vec<_> = found.iter().map(|f| f.record.clone()).collect();
+            group.restore(&records).map_err(refuse)?;
+            logs = found.into_iter().map(|f| f.run.points.clone()).collect();
+        }
+        let state = |group: &dyn Group, lane: usize, points: &[Point]| {
+            let parameters = group.parameters(lane);
+            SeedRun {
+                seed: numbers[lane],
+                digest: digest(&parameters).to_string(),
+                token_size: 2 * recipe.dim + 1,
+                parameters,
+                points: points.to_vec(),
+            }
+        };
+        let every = observer.checkpoint_every();
+        let save = |group: &dyn Group, logs: &[Vec<Point>]| {
+            let wanted = if every.is_some() { logs } else { &[] };
+            wanted.iter().enumerate().try_for_each(|(lane, points)| {
+                observer.checkpoint(Checkpoint {
+                    config: self.name.clone(),
+                    tasks_done: group.tasks_done(),
+                    record: group.save(lane),
+                    run: state(group, lane, points),
+                })
+            })
+        };
+        let mut saved = Instant::now();
+        let last = recipe.mrps as u64;
+        while group.tasks_done() < last {
+            if self.cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+                save(&*group, &logs).map_err(Stopped::Observer)?;
+                return Err(Stopped::Cancelled);
+            }
+            group.train_task().map_err(refuse)?;
+            let done = group.tasks_done();
+            if done % recipe.log_every as u64 == 0 || done == last {
+                for (lane, log) in logs.iter_mut().enumerate() {
+                    let point = group.measure(lane);
+                    let learner = Learner { group: &*group, lane, seed: numbers[lane] };
+                    observer.logged(&learner, &point).map_err(Stopped::Observer)?;
+                    log.push(point);
+                }
+            }
+            observer.advanced(numbers.len());
+            if done < last && every.is_some_and(|every| saved.elapsed() >= every) {
+                save(&*group, &logs).map_err(Stopped::Observer)?;
+                saved = Instant::now();
+            }
+        }
+        save(&*group, &logs).map_err(Stopped::Observer)?;
+        let runs: Vec<_> =
+            logs.iter().enumerate().map(|(lane, log)| state(&*group, lane, log)).collect();
+        runs.iter().try_for_each(|run| observer.finished(run)).map_err(Stopped::Observer)?;
+        Ok(runs)
+    }
+}

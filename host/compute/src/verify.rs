@@ -1,0 +1,227 @@
+//! Transformers whose layers are TD's iterations, beside those iterations: App. "Numerical Verification of Proofs".
+
+use crate::capacity::{CONTEXT, FEW};
+use crate::construction::Construction;
+use crate::settings::WordList;
+use ictd_core::Error;
+use ictd_core::attention::{Attention, AverageReward, Mask, Td0, TdLambda};
+use ictd_core::context::{AverageRewardContext, Context, Growing};
+use ictd_core::layer::Layer;
+use ictd_core::prompt::Prompt;
+use ictd_core::rng::Rng;
+use ictd_core::transformer::Transformer;
+use ictd_core::transition::{Transition, query_token, token};
+use ictd_core::{constructions, linalg, td};
+use nalgebra::{SMatrix, SVector};
+use serde::{Deserialize, Serialize};
+
+/// The most layers.
+pub const LAYERS: usize = 128;
+
+/// The sizes of tokens: of discounted prompts, and of those of average reward.
+const K: usize = 2 * FEW + 1;
+const A: usize = K + 1;
+
+type Vector = SVector<f64, FEW>;
+type Matrix = SMatrix<f64, FEW, FEW>;
+
+/// Where a transition's next features come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Successors {
+    /// Their own draws.
+    Independent,
+    /// The next column's features: a trajectory, as in Theorem 1's Z_0.
+    Trajectory,
+}
+
+impl Successors {
+    /// The names.
+    pub const WORDS: WordList = &["independent", "trajectory"];
+}
+
+/// The sizes of a comparison, and its constants.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// The transformer's layers and the algorithm's iterations, at most [`LAYERS`].
+    pub layers: usize,
+    /// d, at most [`FEW`].
+    pub dim: usize,
+    /// n, at most [`CONTEXT`].
+    pub context: usize,
+    /// The discount; average reward has none.
+    pub gamma: f64,
+    /// The trace decay of TD(lambda).
+    pub lambda: f64,
+    /// The Frobenius norm of each preconditioner.
+    pub c_norm: f64,
+    /// Where next features come from.
+    pub successors: Successors,
+}
+
+/// The value of the query after a layer, three times.
+#[derive(Clone, Copy, Debug)]
+pub struct Values {
+    /// <phi_n, w_l>, from the algorithm.
+    pub algorithm: f64,
+    /// -y_l of the literal transformer.
+    pub literal: f64,
+    /// -y_l of its streaming form.
+    pub streaming: f64,
+    /// |phi_n| |w_l|, or 1 if that is less: what errors are relative to.
+    pub scale: f64,
+}
+
+/// Returns the values after each layer of several pairs of a construction and an algorithm, for one random prompt
+/// and random preconditioners of their own. (A construction proves another algorithm only if they agree.)
+///
+/// # Errors
+/// [`Error::CapacityExceeded`] for more features, layers or transitions than there is room for;
+/// [`Error::NonFinite`] if the iterates leave the range of `f64`.
+pub fn values(
+    setting: &Setting,
+    pairs: &[(Construction, Construction)],
+    seed: u64,
+) -> Result<Vec<Vec<Values>>, Error> {
+    if setting.dim > FEW {
+        return Err(Error::CapacityExceeded { parameter: "dim", capacity: FEW });
+    }
+    let mut rng = Rng::new(seed);
+    let problem = Problem::random(setting, &mut rng);
+    let of_pair = |&(construction, algorithm): &(Construction, Construction)| {
+        let c: Vec<Matrix> =
+            (0..setting.layers).map(|_| preconditioner(setting, &mut rng)).collect();
+        let [literal, streaming] = problem.outputs(construction, &c)?;
+        let weights = problem.iterates(algorithm, &c)?;
+        let at = |(l, w): (usize, &Vector)| Values {
+            algorithm: linalg::dot(&problem.query, w),
+            literal: literal[l],
+            streaming: streaming[l],
+            scale: (problem.query.norm() * w.norm()).max(1.0),
+        };
+        Ok(weights.iter().enumerate().map(at).collect())
+    };
+    pairs.iter().map(of_pair).collect()
+}
+
+/// Returns a vector with normal numbers for its first `dim` entries, and 0 beyond.
+fn normal(dim: usize, rng: &mut Rng) -> Vector {
+    Vector::from_fn(|i, _| if i < dim { rng.normal() } else { 0.0 })
+}
+
+/// Returns a random matrix of the setting's Frobenius norm.
+fn preconditioner(setting: &Setting, rng: &mut Rng) -> Matrix {
+    let inside = |i, j| i < setting.dim && j < setting.dim;
+    let c = Matrix::from_fn(|i, j| if inside(i, j) { rng.normal() } else { 0.0 });
+    let squares: f64 = c.iter().fold(0.0, |sum, x| sum + x * x);
+    // Drawn 0 with probability 0; the matrix then stays 0.
+    linalg::scale(if squares > 0.0 { setting.c_norm / squares.sqrt() } else { 0.0 }, &c)
+}
+
+/// A prompt.
+struct Problem<'a> {
+    setting: &'a Setting,
+    transitions: Vec<Transition<f64, FEW>>,
+    /// phi_n, whose value is asked for.
+    query: Vector,
+}
+
+/// The values after each layer, literal and streaming.
+type Outputs = [Vec<f64>; 2];
+
+/// A transformer, its query, and the values by the literal forward pass.
+type Literal<L, const K: usize> = (Transformer<L, LAYERS>, SVector<f64, K>, Vec<f64>);
+
+impl<'a> Problem<'a> {
+    /// Draws features and rewards from a normal distribution.
+    fn random(setting: &'a Setting, rng: &mut Rng) -> Self {
+        let mut phi = normal(setting.dim, rng);
+        let mut transitions = Vec::new();
+        for _ in 0..setting.context {
+            let reward = rng.normal();
+            let next_column = normal(setting.dim, rng);
+            let phi_next = match setting.successors {
+                Successors::Independent => normal(setting.dim, rng),
+                Successors::Trajectory => next_column,
+            };
+            transitions.push(Transition { phi, reward, phi_next });
+            phi = next_column;
+        }
+        Problem { setting, transitions, query: phi }
+    }
+
+    /// Returns w_1, w_2, ... of an algorithm from w_0 = 0.
+    fn iterates(&self, algorithm: Construction, c: &[Matrix]) -> Result<Vec<Vector>, Error> {
+        let (mut w, t, gamma) = (linalg::zeros(), &self.transitions[..], self.setting.gamma);
+        let step = |c: &Matrix| {
+            w = match algorithm {
+                Construction::Td0 => td::updates::td0(&w, c, t, gamma),
+                Construction::ResidualGradient => td::updates::residual_gradient(&w, c, t, gamma),
+                Construction::TdLambda => {
+                    td::updates::td_lambda(&w, c, t, gamma, self.setting.lambda)
+                }
+                Construction::AverageReward => td::updates::average_reward(&w, c, t),
+            }?;
+            Ok(w)
+        };
+        c.iter().map(step).collect()
+    }
+
+    /// Returns the values that the transformer with a construction's parameters gives.
+    fn outputs(&self, construction: Construction, c: &[Matrix]) -> Result<Outputs, Error> {
+        let layers = |of: fn(&Matrix) -> _| c.iter().map(of).collect::<Vec<_>>();
+        match construction {
+            Construction::Td0 => self.of_one_head(Td0, &layers(constructions::td0)),
+            Construction::ResidualGradient => {
+                self.of_one_head(Td0, &layers(constructions::residual_gradient))
+            }
+            Construction::TdLambda => {
+                let mask = TdLambda::new(self.setting.lambda)?;
+                self.of_one_head(mask, &layers(constructions::td_lambda))
+            }
+            Construction::AverageReward => self.of_two_heads(c),
+        }
+    }
+
+    /// Returns the transformer of layers, its query, and the values by the literal forward pass.
+    fn literal<const K: usize, M: Attention<f64, K>>(
+        &self,
+        attention: M,
+        layers: &[M::Layer],
+        gamma: f64,
+    ) -> Result<Literal<M::Layer, K>, Error> {
+        let transformer = Transformer::sequential(layers)?;
+        let columns: Vec<_> = self.transitions.iter().map(|t| token(t, gamma)).collect();
+        let (query, mut values) = (query_token(&self.query), Vec::new());
+        let mut prompt = Prompt::<f64, K, CONTEXT>::from_columns(&columns, query)?;
+        transformer.forward(&mut prompt, &attention, |z| values.push(z.output()))?;
+        Ok((transformer, query, values))
+    }
+
+    fn of_one_head<M: Mask<f64> + Attention<f64, K, Layer = Layer<f64, K>>>(
+        &self,
+        mask: M,
+        layers: &[Layer<f64, K>],
+    ) -> Result<Outputs, Error> {
+        let (transformer, query, literal) = self.literal(mask, layers, self.setting.gamma)?;
+        let mut context = Context::<FEW, _, _, f64>::with(mask, Growing);
+        for transition in &self.transitions {
+            context.observe_transition(transition)?;
+        }
+        let (statistic, mut streaming) = (context.statistic(self.setting.gamma, 0)?, Vec::new());
+        transformer.values_by_layer(&statistic, &query, |v| streaming.push(v));
+        Ok([literal, streaming])
+    }
+
+    fn of_two_heads(&self, c: &[Matrix]) -> Result<Outputs, Error> {
+        let layers: Vec<_> = c.iter().map(constructions::average_reward).collect();
+        let (transformer, query, literal) = self.literal::<A, _>(AverageReward, &layers, 1.0)?;
+        let mut context = AverageRewardContext::<FEW, Growing, f64>::new();
+        for t in &self.transitions {
+            context.observe(&t.phi, t.reward, &t.phi_next)?;
+        }
+        let mut streaming = Vec::new();
+        transformer.values_by_layer(&context.statistics()?, &query, |v| streaming.push(v));
+        Ok([literal, streaming])
+    }
+}

@@ -1,0 +1,90 @@
+//! The judge of trained layers, on layers that are known.
+
+use compute::Recipe;
+use compute::judge::{CANDIDATES, Judge, judge, left_by_linear};
+use compute::log::{Matrices, Point, SeedRun};
+use ictd_core::constructions::{learning_rate, one_layer, residual_gradient, td0};
+use ictd_core::layer::{Layer, LayerParameters as _};
+use ictd_core::rng::Rng;
+use nalgebra::{SMatrix, SVector};
+
+type OneHead = Layer<f64, 9>;
+
+/// A seed whose parameters are these at its end.
+fn run_of(layer: &OneHead) -> SeedRun {
+    let matrix = |m: &SMatrix<f64, 9, 9>| m.transpose().iter().map(|x| *x as f32).collect();
+    let (p, q) = (matrix(&layer.p), matrix(&layer.q));
+    let layers = vec![Matrices { p, q, element: Default::default() }];
+    let [alpha, loss, vd, iws, ss, msve] = [0.3, 0.0, 0.0, 0.0, 0.0, 0.0];
+    let points = vec![Point { tasks: 1, alpha, loss, vd, iws, ss, msve, layers }];
+    let parameters = layer.matrices().flatten().map(|x| *x as f32).collect();
+    SeedRun { seed: 0, digest: String::new(), token_size: 9, parameters, points }
+}
+
+/// Everything that a judge says of a run.
+struct Said(Vec<compute::judge::Number>);
+
+impl Said {
+    fn new(judge: &dyn Judge, run: &SeedRun) -> Self {
+        let parts = [judge.explained(run), judge.beside_batch_td(run), judge.lost(run, 20)];
+        Said(parts.into_iter().flat_map(|part| part.unwrap()).collect())
+    }
+
+    fn of(&self, metric: &str) -> f64 {
+        self.0.iter().find(|number| number.metric == metric).map_or(f64::NAN, |n| n.value)
+    }
+}
+
+#[test]
+fn a_function_is_the_algorithm_that_it_was_made_from() {
+    let c = learning_rate::<f64, 4>(0.3);
+    let residual = Some(("loss", "residual-gradient"));
+    for (changed, layer, own) in [
+        (None, td0(&c), "TD(0)"),
+        (residual, residual_gradient(&c), "residual gradient"),
+        (Some(("layers", "1")), one_layer(&c), "TD(0)"),
+    ] {
+        let recipe = Recipe::default().with(changed).unwrap();
+        let judged = judge(&recipe, 5, 1).unwrap().unwrap();
+        let said = Said::new(&*judged, &run_of(&layer));
+        for (name, _) in CANDIDATES {
+            let share = said.of(&format!("explained by {name}"));
+            assert_eq!(share > 0.999, name == own, "{own}: {share}");
+        }
+        assert!(said.of("expected") > 0.999);
+        assert!(said.of("form") > 0.999 && said.of("outside") < 1e-12 && said.of("lost") < 1e-12);
+        assert!(said.of("nonlinear") < 1e-20);
+        let is_td = own == "TD(0)";
+        assert_eq!(said.of("vd_converged") < 1e-10, is_td);
+        assert_eq!(said.of("iws_converged") > 0.999_999, is_td);
+        assert_eq!(said.of("lost_theorem_1") < 1e-12, is_td);
+    }
+    let recipe = Recipe::default();
+    let judged = judge(&recipe, 5, 1).unwrap().unwrap();
+    let mut rng = Rng::new(3);
+    let mut random = || SMatrix::<f64, 9, 9>::from_fn(|_, _| 0.3 * rng.normal::<f64>());
+    let layer = Layer { p: random(), q: random() };
+    let said = Said::new(&*judged, &run_of(&layer));
+    assert!(said.of("explained by TD(0)") < 0.9 && said.of("outside") > 0.5);
+    assert!(said.of("form") < 0.9 && said.of("lost") > 0.5);
+    // The other sign of P alone is another layer.
+    let other = OneHead { p: -td0::<f64, 4, 9>(&c).p, ..td0(&c) };
+    assert!(Said::new(&*judged, &run_of(&other)).of("form") < 0.0);
+    let diverged = Said::new(&*judged, &run_of(&Layer { p: layer.p * f64::NAN, ..layer }));
+    for metric in ["explained by TD(0)", "lost", "outside", "vd_part", "one_step", "nonlinear"] {
+        assert!(diverged.of(metric).is_nan(), "{metric}");
+    }
+}
+
+#[test]
+fn what_a_linear_function_leaves_over_is_found() {
+    let mut rng = Rng::new(1);
+    let queries: Vec<SVector<f64, 4>> =
+        (0..48).map(|_| SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0))).collect();
+    let left = |v: fn(&SVector<f64, 4>) -> f64| {
+        let values: Vec<f64> = queries.iter().map(v).collect();
+        left_by_linear(&queries, &values).unwrap()
+    };
+    assert!(left(|phi| 2.0 * phi[0] - phi[3]) < 1e-28);
+    assert!(left(|phi| 2.0 * phi[0] - phi[3] + 0.2 * phi[1] * phi[2]) > 1e-4);
+}

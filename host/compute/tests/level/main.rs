@@ -1,0 +1,68 @@
+//! The instructions that training is compiled for change its speed, and not one bit; neither do the seeds that a
+//! seed shares a register with.
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+mod instructions;
+
+use compute::level::{LANES, Level};
+use compute::options::Span;
+use compute::recipe::{Attention, Mode, Model, ParameterSet, Recipe, RnnInput, TaskKind};
+use compute::shapes;
+use compute::tasks::AnyTasks;
+
+fn small() -> Recipe {
+    Recipe { mrps: 3, batches: 2, batch_size: 6, context: 8, ..Recipe::default() }
+}
+
+/// Returns the state of each seed after training: parameters, optimiser, random streams, position.
+fn checkpoints(level: Level, recipe: &Recipe, seeds: &[u64]) -> Vec<Vec<u8>> {
+    let mut group = shapes::group_at(level, recipe, &AnyTasks::new(recipe), seeds).unwrap();
+    for _ in 0..recipe.mrps {
+        group.train_task().unwrap();
+    }
+    (0..seeds.len()).map(|lane| group.save(lane)).collect()
+}
+
+#[test]
+fn every_level_leaves_the_same_checkpoints_and_so_does_a_seed_alone() {
+    // Room for 32 features in all lanes takes more stack than a test has.
+    let thread = std::thread::Builder::new().stack_size(64 << 20).spawn(compare).unwrap();
+    thread.join().unwrap();
+}
+
+fn compare() {
+    let seeds: Vec<u64> = (3..3 + LANES as u64).collect();
+    let recipes = [
+        small(),
+        Recipe { dim: 2, layers: 1, ..small() },
+        Recipe { dim: 8, states: 20, layers: 4, ..small() },
+        Recipe { mode: Mode::Sequential, ..small() },
+        Recipe { attention: Attention::Softmax, ..small() },
+        Recipe { attention: Attention::Softmax, mode: Mode::Sequential, layers: 2, ..small() },
+        Recipe { attention: Attention::Softmax, layers: 1, ..small() },
+        Recipe { model: Model::Rnn, ..small() },
+        Recipe { model: Model::Rnn, rnn_input: RnnInput::Delayed, ..small() },
+        Recipe { task: TaskKind::Cartpole.into(), ..small() },
+        Recipe { dim: 5, layers: 6, ..small() },
+        Recipe { dim: 3, lambda: 0.9, ..small() },
+        Recipe { heads: 2, ..small() },
+        Recipe { lengths: Some(Span([1, 9])), gammas: Some(Span([0.5, 0.95])), ..small() },
+        Recipe { parameters: ParameterSet::Equivariant, lambda: 0.9, ..small() },
+        Recipe { dim: 6, normalise: true, ..small() },
+        Recipe {
+            parameters: ParameterSet::Equivariant,
+            normalise: true,
+            lengths: Some(Span([1, 9])),
+            ..small()
+        },
+    ];
+    for recipe in recipes {
+        let want = checkpoints(Level::Baseline, &recipe, &seeds);
+        for level in Level::ALL.into_iter().filter(|level| level.is_available()) {
+            let (got, name) = (checkpoints(level, &recipe, &seeds), level.name());
+            assert!(got == want, "{name}: {recipe:?}");
+            let alone = checkpoints(level, &recipe, &seeds[2..3]);
+            assert!(alone[0] == want[2], "{name}, a seed alone: {recipe:?}");
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! Figure 1: one transformer evaluates the policies of many tasks in context. It is Theorem 1's, that of a file, or
+//! each seed of a run.
+
+use super::experiment::{Entry, Experiment, Measured, Run, run};
+use super::judging::{Judgement, of_seeds};
+use super::long::{Long, OfRun};
+use super::plots::{self, Plot, Seeds, Series, Shown, series};
+use super::statistics::{mean_and_stderr, spread};
+use crate::error::{Doing, Error};
+use crate::model_file;
+use crate::options;
+use crate::run::records::Records;
+use crate::run::report::{Claim, Source, Verdict, number};
+use crate::run::session::Session;
+use compute::capacity::{FEW, STATES};
+use compute::construction::Construction;
+use compute::estimator::{Estimator, Method};
+use compute::figure_1::{Errors, Evaluator, Setting, TaskKind, errors};
+use figures::{Axis, NamedFigures};
+use ictd_core::rng::{Rng, Stream};
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Figure 1: the value error of one fixed transformer falls as its context grows
+///
+/// Section 1, Figure 1, and App. "Experimental Details of Figure 1". A transformer of 15 layers
+/// with Theorem 1's parameters, C_l = alpha I, evaluates tasks that it has never seen: each
+/// transition streams into its context, and its value function is compared with the true one,
+/// MSVE = sum_s d(s) (v_TF(s) - v(s))^2 with d the stationary distribution.
+///
+/// `--task mdp` is the paper's text: a random MDP under a random policy with random features (3 actions; it does not
+/// say how many).
+/// `--task loop --min-states 5 --max-states 15` is what the authors' code runs (with TD itself in
+/// the transformer's place): Loop MRPs with threshold ~ U(0.1, 0.9) and w* ~ N(0, I).
+/// `--task boyan` is Boyan's chain (Algorithm 3). In all of them the value is representable.
+///
+/// `--model` puts another transformer in its place: `universal`, or a trained one of d features; or all seeds of
+/// a run, whose median is shown with its quartiles, beside predicting 0.
+#[derive(Clone, Debug, clap::Args, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Demo {
+    /// The distribution of tasks
+    #[arg(long, default_value = "mdp", value_parser = options::words::<TaskKind>(TaskKind::WORDS))]
+    pub task: TaskKind,
+    /// How many tasks (the paper: 300)
+    #[arg(long, default_value = "300", value_parser = options::integer(1..=1_000_000))]
+    pub tasks: usize,
+    /// Layers L (the paper: 15)
+    #[arg(long, default_value = "15", value_parser = options::integer(1..=1000))]
+    pub layers: usize,
+    /// Instead of Theorem 1's layers: `universal`, a stored model, .safetensors, data.npz, a run's folder (all
+    /// of its seeds), or that of one of its seeds
+    #[arg(long, value_name = "FILE|DIR")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<PathBuf>,
+    /// Feature dimension d (the paper: 5)
+    #[arg(long, default_value = "5", value_parser = options::integer(1..=FEW))]
+    pub dim: usize,
+    /// Fewest states of a task (the paper: 5)
+    #[arg(long, default_value = "5", value_parser = options::integer(2..=STATES))]
+    pub min_states: usize,
+    /// Most states of a task (the paper: 10; the authors' code: 15)
+    #[arg(long, default_value = "10", value_parser = options::integer(2..=STATES))]
+    pub max_states: usize,
+    /// Discount factor gamma (the paper: 0.9)
+    #[arg(long, default_value = "0.9", value_parser = options::real(0.0..1.0))]
+    pub gamma: f64,
+    /// The learning rate alpha in C_l = alpha I (the authors' code: 0.2)
+    #[arg(long, default_value = "0.2", value_parser = options::real(0.0..=100.0))]
+    pub alpha: f64,
+    /// Longest context (the authors' code: 39)
+    #[arg(long, default_value = "39", value_parser = options::integer(1..=1_000_000))]
+    pub max_context: usize,
+    /// Step between context lengths (the authors' code: 2)
+    #[arg(long, default_value = "2", value_parser = options::integer(1..=1_000_000))]
+    pub context_step: usize,
+}
+
+impl Demo {
+    fn lengths(&self) -> Vec<usize> {
+        (1..=self.max_context).step_by(self.context_step).collect()
+    }
+
+    /// Returns the transformer with Theorem 1's parameters.
+    pub(super) fn constructed(&self) -> Evaluator<'static> {
+        let Demo { alpha, gamma, layers, .. } = *self;
+        let construction = Construction::Td0;
+        let method = Method::Constructed { construction, alpha, lambda: 0.0 };
+        Evaluator::Estimator(Estimator { method, gamma, layers })
+    }
+
+    fn open(&self, path: &Path) -> Result<Evaluator<'static>, Error> {
+        model_file::streaming(path, self.dim, self.gamma).map(Evaluator::Estimator)
+    }
+
+    /// Returns the seeds of the tasks. Tasks have seeds of their own, so that threads can take them in any order, and all
+    /// evaluators see the same.
+    pub(super) fn seeds(&self, session: &Session) -> Vec<u64> {
+        let mut seeds = Rng::stream(session.seed, Stream::Tasks);
+        (0..self.tasks).map(|_| seeds.next_u64()).collect()
+    }
+
+    /// Returns the errors of an evaluator on the tasks of seeds.
+    fn errors(
+        &self,
+        evaluator: &Evaluator,
+        seeds: &[u64],
+        label: &str,
+        session: &Session,
+    ) -> Result<Vec<Errors>, Error> {
+        let setting = Setting {
+            task: self.task,
+            dim: self.dim,
+            states: [self.min_states, self.max_states],
+            gamma: self.gamma,
+            lengths: self.lengths(),
+        };
+        session.map(label, seeds, |&seed| errors(&setting, evaluator, seed).doing(label))
+    }
+
+    /// Puts the errors of an evaluator on each task into the record; returns the mean error of predicting 0.
+    pub(super) fn put_tasks(
+        &self,
+        [run, metric]: [&str; 2],
+        evaluator: &Evaluator,
+        session: &Session,
+        long: &mut Long,
+    ) -> Result<f64, Error> {
+        let found = self.errors(evaluator, &self.seeds(session), run, session)?;
+        for (task, errors) in (0..).zip(&found) {
+            for (n, error) in self.lengths().into_iter().zip(&errors.at) {
+                long.put(run, task, metric, n as f64, *error);
+            }
+        }
+        Ok(mean_and_stderr(found.iter().map(|errors| errors.zero)).0)
+    }
+
+    /// Puts the mean errors of a trained seed over the tasks of seeds into the record, `METRIC zero` and `METRIC rewards`
+    /// beside its own; NaN without an evaluator, for a seed that diverged.
+    pub(super) fn put_seed(
+        &self,
+        [run, metric]: [&str; 2],
+        (seed, evaluator): (u64, Option<Evaluator>),
+        seeds: &[u64],
+        session: &Session,
+        long: &mut Long,
+    ) -> Result<(), Error> {
+        let found = match evaluator {
+            Some(evaluator) => self.errors(&evaluator, seeds, &format!("seed {seed}"), session)?,
+            None => Vec::new(),
+        };
+        for (at, n) in self.lengths().into_iter().enumerate() {
+            let mut put = |ending: &str, of: &dyn Fn(&Errors) -> f64| {
+                let (mean, _) = mean_and_stderr(found.iter().map(of));
+                long.put(run, seed, &format!("{metric}{ending}"), n as f64, mean);
+            };
+            put("", &|errors| errors.at[at]);
+            put(" zero", &|errors| errors.zero);
+            put(" rewards", &|errors| errors.rewards[at]);
+        }
+        Ok(())
+    }
+}
+
+/// The record's names: of the run of `demo`, of an error on a task, and of a seed's mean over tasks.
+const DEMO: &str = "demo";
+pub(super) const MSVE: &str = "msve";
+pub(super) const TRAINED: &str = "trained";
+pub(super) const ZERO: &str = "trained zero";
+
+/// The curve of means over tasks, or over seeds.
+#[derive(Serialize)]
+pub struct Found {
+    context_lengths: Vec<usize>,
+    msve_mean: Vec<f64>,
+    msve_stderr: Vec<f64>,
+}
+
+impl Experiment for Demo {
+    const ENTRY: Entry = Entry {
+        id: "demo",
+        figure: "Figure 1",
+        figures,
+        run: Run::Fixed(|session| run(&options::parsed::<Demo>(""), session)),
+    };
+
+    type Found = Found;
+
+    fn check(&self) -> Result<(), Error> {
+        let Demo { min_states, max_states, .. } = self;
+        let defaults = options::parsed::<Demo>("");
+        if min_states > max_states {
+            let reason = format!("{min_states} is more than --max-states {max_states}");
+            return Err(Error::option("--min-states", reason));
+        }
+        if let Some(model) = &self.model {
+            let reason = format!("accepted without --model; {} has its own", model.display());
+            if self.layers != defaults.layers {
+                return Err(Error::option("--layers", reason));
+            }
+            if self.alpha != defaults.alpha {
+                return Err(Error::option("--alpha", reason));
+            }
+        }
+        Ok(())
+    }
+
+    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Found> {
+        let mut long = Long::default();
+        let seeds = self.model.as_deref().map_or(Ok(Vec::new()), model_file::seeds_of_run)?;
+        let mut zero = f64::NAN;
+        if let (Some(run), false) = (&self.model, seeds.is_empty()) {
+            let open = |&seed: &u64| self.open(&model_file::seed_folder(run, seed));
+            // All are opened before the first is judged.
+            let models = seeds.iter().map(open).collect::<Result<Vec<_>, Error>>()?;
+            let tasks = self.seeds(session);
+            for (seed, model) in seeds.iter().zip(models) {
+                self.put_seed([DEMO, TRAINED], (*seed, Some(model)), &tasks, session, &mut long)?;
+            }
+        } else {
+            let model = self.model.as_deref().map_or(Ok(self.constructed()), |m| self.open(m))?;
+            zero = self.put_tasks([DEMO, MSVE], &model, session, &mut long)?;
+        }
+        long.write(records)?;
+        let of = long.of(DEMO);
+        let metric = if seeds.is_empty() { MSVE } else { TRAINED };
+        let at = |n: &usize| mean_and_stderr(of.values_at(metric, *n as f64).into_iter());
+        let context_lengths = self.lengths();
+        let means: Vec<_> = context_lengths.iter().map(at).collect();
+        let (measured, verdict) = match means.as_slice() {
+            _ if !seeds.is_empty() => falls_in_seeds(of),
+            [first, .., last] => falls(*first, *last, zero),
+            _ => ("one length".into(), Verdict::HoldsInPart),
+        };
+        let longest = context_lengths.last().unwrap_or(&0);
+        let claim = format!("value error falls, context 1 to {longest}");
+        let claim = Claim::new(claim, SOURCE, measured, verdict);
+        let (msve_mean, msve_stderr) = means.into_iter().unzip();
+        Ok((Found { context_lengths, msve_mean, msve_stderr }, vec![claim]))
+    }
+}
+
+pub(super) const SOURCE: Source = Source::paper(
+    "Section 1, Figure 1",
+    "the value approximation error of this transformer drops when the context length t increases",
+);
+
+/// Judges whether the error, a mean with its standard error, falls by three standard errors to below that of predicting
+/// 0: iterates that diverge may also fall, by chance. It holds in part by one: too few tasks leave it open.
+pub fn falls(first: (f64, f64), last: (f64, f64), zero: f64) -> Judgement {
+    let (fall, stderr) = (first.0 - last.0, libm::hypot(first.1, last.1));
+    let below = last.0 < zero;
+    let (ratio, change) =
+        if last.0 > first.0 { (last.0 / first.0, "more") } else { (first.0 / last.0, "less") };
+    let text = |(mean, stderr): (f64, f64)| format!("{} ± {}", number(mean, 3), number(stderr, 3));
+    let measured = format!(
+        "{} to {}, {} times {change}, predicting 0 {}; needs less than it, by 3 stderr",
+        text(first),
+        text(last),
+        number(ratio, 1),
+        number(zero, 3)
+    );
+    (measured, Verdict::graded(below && fall > 3.0 * stderr, below && fall > stderr))
+}
+
+/// Judges whether the error of most seeds is less at the longest context than at the shortest, and less than that of
+/// predicting 0.
+pub fn falls_in_seeds(of: OfRun) -> Judgement {
+    let places = of.places(TRAINED);
+    let [short, long] = [places.first(), places.last()].map(|n| n.copied().unwrap_or(f64::NAN));
+    let at = |metric, n| of.values_at(metric, n);
+    let (first, last, zero) = (at(TRAINED, short), at(TRAINED, long), at(ZERO, long));
+    let over_zero = |of: &[f64]| {
+        spread(&of.iter().zip(&zero).map(|(error, zero)| error / zero).collect::<Vec<_>>())
+    };
+    let falls = first.iter().zip(&last).zip(&zero);
+    let (falling, verdict) =
+        of_seeds(falls.map(|((first, last), zero)| last < first && last < zero));
+    let measured = format!(
+        "over that of predicting 0: {} at {short}, {} at {long}; falls to below 1 in {falling}",
+        over_zero(&first),
+        over_zero(&last)
+    );
+    (measured, verdict)
+}
+
+pub(super) const CAPTION: &str =
+    "value error, mean over tasks; median over trained seeds with quartiles";
+
+pub(super) const fn plot(title: &'static str, y: fn() -> Axis, curves: &'static [Series]) -> Plot {
+    Plot { title, x: || Axis::linear("context length t"), y, curves, lines: &[] }
+}
+
+fn figures(records: &Records) -> Result<NamedFigures, Error> {
+    const OF_TASKS: Shown = Shown::Plots(
+        DEMO,
+        "Policy evaluation in context",
+        "value error of one fixed transformer, mean over tasks with standard error",
+        &[plot("", || Axis::from_zero("MSVE"), &[series("", DEMO, MSVE, Seeds::Mean)])],
+        1,
+    );
+    const OF_SEEDS: Shown = Shown::Plots(
+        DEMO,
+        "Policy evaluation in context, by trained transformers",
+        CAPTION,
+        &[plot(
+            "",
+            || Axis::log("MSVE"),
+            &[
+                series("trained", DEMO, TRAINED, Seeds::Quartiles),
+                series("predicting 0", DEMO, ZERO, Seeds::Quartiles).dashed(),
+            ],
+        )],
+        1,
+    );
+    let of_tasks = Long::read(records)?.of(DEMO).places(TRAINED).is_empty();
+    plots::figures(&[if of_tasks { OF_TASKS } else { OF_SEEDS }], &[], records)
+}

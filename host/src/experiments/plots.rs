@@ -1,0 +1,249 @@
+//! The figures of experiments that are data: a handful of drawers, from the records alone.
+
+use super::long::Long;
+use super::panels::{CAPTION, CurveRecords, ERROR_CAPTION, MatrixRecords, SHORT_CAPTION};
+use super::statistics::{mean_and_stderr, quartiles};
+use crate::error::Error;
+use crate::run::records::Records;
+use crate::train::log::MSVE;
+use compute::judge::{CANDIDATES, explained_by};
+use figures::{Axis, Curve, Curves, Figure, HorizontalLine, NamedFigures, Panel};
+use ictd_core::metrics::Algorithm;
+
+/// A figure in a file of that name.
+pub enum Shown {
+    /// P and Q of a run's stored layers, and their elements on the way: file, run.
+    Parameters(&'static str, &'static str),
+    /// All runs against batch TD: file, title.
+    Comparison(&'static str, &'static str),
+    /// The shares of each run's function that the classical algorithms explain: file, title.
+    Explained(&'static str, &'static str),
+    /// The value error of a run on the way: file, run, title.
+    ValueError(&'static str, &'static str, &'static str),
+    /// The shares that each algorithm explains of runs `NAME-l1` to `NAME-l4`: file, title, subtitle, names.
+    ByDepth(&'static str, &'static str, &'static str, &'static [&'static str]),
+    /// Numbers of the long record: file, title, subtitle, panels in rows of so many.
+    Plots(&'static str, &'static str, &'static str, &'static [Plot], usize),
+}
+
+/// A panel of curves from the long record.
+pub struct Plot {
+    /// Above the panel.
+    pub title: &'static str,
+    /// The horizontal axis.
+    pub x: fn() -> Axis,
+    /// The vertical axis.
+    pub y: fn() -> Axis,
+    /// The curves.
+    pub curves: &'static [Series],
+    /// Reference values: label, run and metric, whose median over seeds is drawn.
+    pub lines: &'static [(&'static str, &'static str, &'static str)],
+}
+
+impl Plot {
+    /// A panel of each seed's numbers in ascending order, each curve in its own.
+    pub const fn sorted(title: &'static str, y: fn() -> Axis, curves: &'static [Series]) -> Self {
+        let x = || Axis::linear("seeds, each curve in its own order");
+        Plot { title, x, y, curves, lines: &[] }
+    }
+}
+
+/// A curve from the long record.
+pub struct Series {
+    /// Its name in the legend.
+    pub label: &'static str,
+    /// The run, and the metric.
+    pub run: &'static str,
+    /// The metric.
+    pub metric: &'static str,
+    /// How seeds become a curve.
+    pub seeds: Seeds,
+    /// Drawn with dashes.
+    pub dashed: bool,
+    /// One of the seven colours, if it is not that of its place in the panel.
+    pub colour: Option<usize>,
+}
+
+/// How the numbers of seeds become a curve.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Seeds {
+    /// The median at each place, between quartiles.
+    Quartiles,
+    /// The mean at each place, with its standard error.
+    Mean,
+    /// The last number of each seed, in ascending order.
+    Sorted,
+}
+
+/// A curve of a run's metric.
+pub const fn series(
+    label: &'static str,
+    run: &'static str,
+    metric: &'static str,
+    seeds: Seeds,
+) -> Series {
+    Series { label, run, metric, seeds, dashed: false, colour: None }
+}
+
+impl Series {
+    /// The same curve with dashes.
+    pub const fn dashed(self) -> Self {
+        Series { dashed: true, ..self }
+    }
+
+    /// The same curve in a colour.
+    pub const fn coloured(self, colour: usize) -> Self {
+        Series { colour: Some(colour), ..self }
+    }
+
+    fn curve(&self, long: &Long) -> Curve {
+        let of = long.of(self.run);
+        let places = of.places(self.metric).into_iter();
+        let curve = match self.seeds {
+            Seeds::Sorted => {
+                let values = of.values(self.metric).into_iter().filter(|x| x.is_finite());
+                Curve::sorted(self.label, values)
+            }
+            Seeds::Quartiles => {
+                let point = |at| (at, quartiles(of.values_at(self.metric, at)));
+                Curve::with_quartiles(self.label, places.map(point))
+            }
+            Seeds::Mean => mean_curve(self.label, long, self.run, self.metric),
+        };
+        Curve { dashed: self.dashed, colour: self.colour, ..curve }
+    }
+}
+
+/// Returns the mean over seeds of what is finite at each place, with its standard error.
+pub fn mean_curve(label: &str, long: &Long, run: &str, metric: &str) -> Curve {
+    let (of, mut x, mut y, mut stderr) = (long.of(run), Vec::new(), Vec::new(), Vec::new());
+    for at in of.places(metric) {
+        let values = of.values_at(metric, at);
+        let (mean, error) = mean_and_stderr(values.iter().copied().filter(|x| x.is_finite()));
+        x.push(at);
+        y.push(mean);
+        stderr.push(error);
+    }
+    Curve::with_stderr(label, x, y, &stderr)
+}
+
+impl Shown {
+    /// True if it is drawn from the curves and matrices of training.
+    pub fn is_of_training(&self) -> bool {
+        matches!(self, Shown::Parameters(..) | Shown::Comparison(..) | Shown::ValueError(..))
+    }
+}
+
+/// Draws the figures of an experiment with these runs (name, title).
+/// Errors: [`Error::File`] if a record is missing or damaged.
+pub fn figures(
+    shown: &[Shown],
+    runs: &[(&str, &str)],
+    records: &Records,
+) -> Result<NamedFigures, Error> {
+    let long = Long::read(records)?;
+    let figure = |shown: &Shown| {
+        let curves = || CurveRecords::read(records);
+        let (file, title, subtitle, panels, columns) = match shown {
+            Shown::Parameters(file, run) => {
+                let of_run = runs.iter().find(|(name, _)| name == run);
+                let title = format!("Learned P and Q: {}", of_run.map_or("", |run| run.1));
+                let (curves, matrices) = (curves()?, MatrixRecords::read(records)?);
+                let layers = 0..curves.layers(run);
+                let panels = layers.flat_map(|l| matrices.layer_row(&curves, run, l)).collect();
+                (file, title, CAPTION, panels, 4)
+            }
+            Shown::Comparison(file, title) => {
+                let curves = curves()?;
+                let of_run = |(run, title): &(&str, &str)| {
+                    let converged = [("vd", "converged α"), ("iws", "IWS, converged α")];
+                    let converged = converged.map(|(metric, label)| {
+                        mean_curve(label, &long, run, &format!("{metric}_converged"))
+                    });
+                    // A run that is not judged has no curves on fresh tasks.
+                    let judged = !converged[0].x.is_empty();
+                    curves.comparison(run, title, judged.then_some(converged))
+                };
+                (file, title.to_string(), SHORT_CAPTION, runs.iter().flat_map(of_run).collect(), 2)
+            }
+            Shown::Explained(file, title) => {
+                let panels = runs.iter().map(|(run, title)| explained(&long, run, title));
+                (file, title.to_string(), EXPLAINED_CAPTION, panels.collect(), 3)
+            }
+            Shown::ValueError(file, run, title) => {
+                (file, title.to_string(), ERROR_CAPTION, vec![curves()?.metric("", run, &MSVE)], 3)
+            }
+            Shown::ByDepth(file, title, subtitle, names) => {
+                let panels = names.iter().map(|name| by_depth(&long, name)).collect();
+                (file, title.to_string(), *subtitle, panels, 3)
+            }
+            Shown::Plots(file, title, subtitle, plots, columns) => {
+                let panels = plots.iter().map(|plot| panel(&long, plot)).collect();
+                (file, title.to_string(), *subtitle, panels, *columns)
+            }
+        };
+        let subtitle = subtitle.to_string();
+        Ok((file.to_string(), Figure { title, subtitle, panels, columns }))
+    };
+    shown.iter().map(figure).collect()
+}
+
+fn panel(long: &Long, plot: &Plot) -> Panel {
+    let line = |(label, run, metric): &(&str, &str, &str)| HorizontalLine {
+        label: label.to_string(),
+        y: long.of(run).median(metric),
+    };
+    Panel::Curves(Curves {
+        title: plot.title.into(),
+        x: (plot.x)(),
+        y: (plot.y)(),
+        curves: plot.curves.iter().map(|series| series.curve(long)).collect(),
+        lines: plot.lines.iter().map(line).collect(),
+    })
+}
+
+/// Returns the shares of a run's function that the algorithms explain: TD(lambda) against lambda, the residual gradient
+/// as a line.
+fn explained(long: &Long, run: &str, title: &str) -> Panel {
+    let of = |name| quartiles(long.of(run).values(&explained_by(name)));
+    let (mut lambdas, mut residual) = (Vec::new(), Vec::new());
+    for (name, algorithm) in CANDIDATES {
+        match algorithm {
+            Algorithm::TdLambda(lambda) => lambdas.push((lambda, of(name))),
+            Algorithm::Td0 => lambdas.push((0.0, of(name))),
+            _ => residual.extend([0.0, 0.9].map(|x| (x, of(name)))),
+        }
+    }
+    let residual = Curve::with_quartiles("residual gradient", residual);
+    Panel::Curves(Curves {
+        title: title.into(),
+        x: Axis::linear("λ"),
+        y: Axis::fixed("share of v explained", 0.0, 1.05),
+        curves: vec![Curve::with_quartiles("TD(λ)", lambdas), Curve { dashed: true, ..residual }],
+        ..Default::default()
+    })
+}
+
+/// Returns the shares that each algorithm explains of runs of one to four layers.
+fn by_depth(long: &Long, name: &str) -> Panel {
+    let runs = [1, 2, 3, 4].map(|depth| format!("{name}-l{depth}"));
+    let curve = |metric: &str| {
+        let at = |(i, run): (usize, &String)| {
+            let shares = long.of(run).values(metric).into_iter().map(|x| x.max(-1.0));
+            (1.0 + i as f64, quartiles(shares.collect()))
+        };
+        let label = metric.trim_start_matches(&explained_by(""));
+        Curve::with_quartiles(label, runs.iter().enumerate().map(at))
+    };
+    Panel::Curves(Curves {
+        title: name.into(),
+        x: Axis::linear("layers L"),
+        y: Axis::fixed("share of |v|² explained", 0.0, 1.05),
+        curves: long.of(&runs[0]).metrics(&explained_by("")).map(curve).collect(),
+        ..Default::default()
+    })
+}
+
+/// The caption of what algorithms explain.
+const EXPLAINED_CAPTION: &str = "step sizes fitted on 200 tasks, judged on 200 others; median over seeds with \
+                                 quartiles";

@@ -1,0 +1,303 @@
+//! Experiments as data: what runs, what is asked of it, who judges, and what is drawn.
+//!
+//! A [`Table`] is all there is to say about an experiment. Its runs are trained (or taken from `runs/`), every number
+//! of every seed goes into one long record ([`Long`], `records.csv`), [`JudgedClaim`]s read the record, and
+//! the figures are drawn from it. What is computed beside the training is a function `own`, which puts numbers
+//! into the record; loops over floats that take time stand in the crate `compute`.
+//!
+//! ```
+//! use ictd::experiments::judging::{JudgedClaim, Needs, every};
+//! use ictd::experiments::long::Long;
+//! use ictd::run::report::{Source, Verdict};
+//!
+//! const NEAR_1: JudgedClaim =
+//!     every("IWS ends near 1", Source::paper("App. D.2", "near one"), "iws", Needs::Above(0.95));
+//! let mut long = Long::default();
+//! (0..30).for_each(|seed| long.put("linear-l3", seed, "iws", 4000.0, 0.97));
+//! assert_eq!(NEAR_1.judge("L = 3", long.of("linear-l3")).verdict, Verdict::Holds);
+//! ```
+
+use super::judging::JudgedClaim;
+use super::learning::{Scale, numbers_of, others_of_mean, put_curves, trained};
+use super::long::Long;
+use super::plots::Shown;
+use crate::error::{Doing, Error};
+use crate::options;
+use crate::run::records::Records;
+use crate::run::report::{Claim, number, table};
+use crate::run::session::Session;
+use crate::train::log::SeedRun;
+use crate::train::options::{Mode, Recipe, Train};
+use compute::judge::judge;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// An experiment that is data.
+pub struct Table {
+    /// The text of its command's help, beside the figure.
+    pub about: &'static str,
+    /// Options of its own, beside the scale.
+    pub settings: &'static [Setting],
+    /// The runs.
+    pub runs: &'static [TrainingRun],
+    /// The questions to their seeds on fresh tasks.
+    pub asks: Asks,
+    /// Computes what else is needed, and puts it into the record.
+    pub own: fn(&Work, &mut Long) -> Result<(), Error>,
+    /// The claims about all runs together.
+    pub claims: &'static [JudgedClaim],
+    /// Metrics whose medians are shown, with the heads of their columns; without any, results have every seed.
+    pub columns: &'static [(&'static str, &'static str)],
+    /// The figures.
+    pub figures: &'static [Shown],
+    /// The run whose P and Q are shown as they emerge.
+    pub emergence: Option<&'static str>,
+}
+
+/// A whole number that an experiment's command takes as an option.
+pub struct Setting {
+    /// Its name, without `--`.
+    pub name: &'static str,
+    /// Its default, as typed.
+    pub default: &'static str,
+    /// The range that is accepted.
+    pub accepted: [usize; 2],
+    /// The line of help about it.
+    pub about: &'static str,
+}
+
+/// The questions to each trained seed on fresh tasks ([`judge`]).
+#[derive(Clone, Copy)]
+pub struct Asks {
+    /// How near it is to batch TD with the converged learning rate, on the way and at the end.
+    pub beside_batch_td: bool,
+    /// How many of the candidates are asked what they explain.
+    pub candidates: usize,
+    /// In how many contexts it is asked what is lost by keeping other layers.
+    pub lost: usize,
+}
+
+impl Asks {
+    /// Nothing.
+    pub const NOTHING: Self = Asks { beside_batch_td: false, candidates: 0, lost: 0 };
+    /// How near it is to batch TD, and what every candidate explains.
+    pub const FUNCTION: Self = Asks { beside_batch_td: true, candidates: usize::MAX, lost: 0 };
+}
+
+/// A run of an experiment. Those with one name are one run, and have the same options.
+pub struct TrainingRun {
+    /// Its directory in `runs/`, and its name in the records.
+    pub name: &'static str,
+    /// Its options as typed after `ictd train`, but for the seeds.
+    pub options: &'static str,
+    /// The subject of its claims, and its title in figures.
+    pub title: &'static str,
+    /// The claims about it.
+    pub claims: &'static [JudgedClaim],
+    /// How many times as many tasks it is trained on.
+    longer: usize,
+}
+
+/// Returns a run with the claims about it.
+pub const fn run(
+    name: &'static str,
+    options: &'static str,
+    title: &'static str,
+    claims: &'static [JudgedClaim],
+) -> TrainingRun {
+    TrainingRun { name, options, title, claims, longer: 1 }
+}
+
+impl TrainingRun {
+    /// Returns the run on `longer` times as many tasks.
+    pub const fn longer(self, longer: usize) -> Self {
+        TrainingRun { longer, ..self }
+    }
+
+    fn train(&self, scale: &Scale) -> Train {
+        let mut train: Train = scale.apply(options::parsed(self.options));
+        train.recipe.mrps *= self.longer;
+        train
+    }
+}
+
+/// A finished run of an experiment.
+pub struct Finished {
+    /// Its name.
+    pub name: &'static str,
+    /// How it was trained.
+    pub recipe: Recipe,
+    /// Its seeds.
+    pub seeds: Vec<SeedRun>,
+}
+
+/// The session, settings and runs that an experiment computes with.
+pub struct Work<'a> {
+    /// Threads, the first seed, and progress.
+    pub session: &'a Session,
+    /// How many seeds are trained.
+    pub seeds: usize,
+    /// The experiment's settings, in order.
+    pub settings: &'a [usize],
+    /// Its finished runs, in order.
+    pub runs: &'a [Finished],
+}
+
+impl Work<'_> {
+    /// Returns the seeds of starting points, at most so many.
+    pub fn starts(&self, most: usize) -> Vec<u64> {
+        (0..self.seeds.min(most) as u64).map(|i| self.session.seed + i).collect()
+    }
+}
+
+/// The options of a command that is data.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TableOptions {
+    /// How much is trained.
+    #[serde(flatten)]
+    pub scale: Scale,
+    /// The settings by name.
+    #[serde(flatten)]
+    pub settings: BTreeMap<&'static str, usize>,
+}
+
+/// Results, and the claims beside them.
+pub type Measured<F> = Result<(F, Vec<Claim>), Error>;
+
+/// Results for machines, and a table for a human.
+#[derive(Serialize)]
+pub struct Found {
+    #[serde(flatten)]
+    results: Map<String, Value>,
+    /// The table.
+    #[serde(skip)]
+    pub text: String,
+}
+
+impl Table {
+    /// A table without anything in it.
+    pub const EMPTY: Self = Table {
+        about: "",
+        settings: &[],
+        runs: &[],
+        asks: Asks::NOTHING,
+        own: |_, _| Ok(()),
+        claims: &[],
+        columns: &[],
+        figures: &[],
+        emergence: None,
+    };
+
+    /// Returns the settings as they are without options.
+    pub fn defaults(&self) -> BTreeMap<&'static str, usize> {
+        let default = |setting: &Setting| setting.default.parse().unwrap_or(setting.accepted[0]);
+        self.settings.iter().map(|setting| (setting.name, default(setting))).collect()
+    }
+
+    /// Trains, measures and judges.
+    /// Errors: those of training and of files.
+    pub fn measure(
+        &self,
+        options: &TableOptions,
+        session: &Session,
+        records: &mut Records,
+    ) -> Measured<Found> {
+        let (mut long, mut runs) = (Long::default(), Vec::new());
+        for run in self.runs {
+            let train = run.train(&options.scale);
+            let seeds = trained(run.name, &train, session)?;
+            let finished = Finished { name: run.name, recipe: train.recipe, seeds };
+            if let Some(others) = others_of_mean(&finished.seeds) {
+                long.put(run.name, 0, "p_others_of_mean", 0.0, others);
+            }
+            self.ask(&finished, session, &mut long)?;
+            runs.push(finished);
+        }
+        let settings: Vec<usize> =
+            self.settings.iter().map(|setting| options.settings[setting.name]).collect();
+        let seeds = options.scale.seeds();
+        let work = Work { session, seeds, settings: &settings, runs: &runs };
+        (self.own)(&work, &mut long)?;
+        if self.draws_training() {
+            let all: Vec<_> = runs.iter().map(|run| (run.name, run.seeds.as_slice())).collect();
+            put_curves(&all, records)?;
+        }
+        long.write(records)?;
+        let of_runs = self.runs.iter().flat_map(|run| {
+            run.claims.iter().map(|claim| claim.judge(run.title, long.of(run.name)))
+        });
+        let together = self.claims.iter().map(|claim| claim.judge("", long.of("")));
+        let claims = of_runs.chain(together).collect();
+        Ok((Found { results: self.results(&runs, &long), text: self.text(&long) }, claims))
+    }
+
+    /// Puts what a run's logs and parameters say into the record, and what its seeds do on fresh tasks.
+    fn ask(&self, run: &Finished, session: &Session, long: &mut Long) -> Result<(), Error> {
+        for seed in &run.seeds {
+            long.extend(run.name, seed.seed, numbers_of(seed));
+        }
+        let Asks { beside_batch_td, candidates, lost } = self.asks;
+        if !beside_batch_td && candidates == 0 && lost == 0 {
+            return Ok(());
+        }
+        let judge = judge(&run.recipe, candidates, session.seed);
+        let Some(judge) = judge.doing(format!("{}, fresh tasks", run.name))? else { return Ok(()) };
+        let numbers = session.map(run.name, &run.seeds, |seed| {
+            let all = || {
+                let mut numbers = judge.explained(seed)?;
+                if beside_batch_td {
+                    numbers.extend(judge.beside_batch_td(seed)?);
+                }
+                if lost > 0 {
+                    numbers.extend(judge.lost(seed, lost)?);
+                }
+                Ok(numbers)
+            };
+            all().doing(format!("{}, seed {}", run.name, seed.seed))
+        })?;
+        for (seed, numbers) in run.seeds.iter().zip(numbers) {
+            long.extend(run.name, seed.seed, numbers);
+        }
+        Ok(())
+    }
+
+    fn draws_training(&self) -> bool {
+        self.emergence.is_some() || self.figures.iter().any(Shown::is_of_training)
+    }
+
+    /// Returns the results: each seed's numbers, or the medians that are shown.
+    fn results(&self, runs: &[Finished], long: &Long) -> Map<String, Value> {
+        if !self.columns.is_empty() {
+            let of_run = |run: &Finished| {
+                let medians = self.columns.iter().map(|(_, metric)| {
+                    ((*metric).to_owned(), json!(long.of(run.name).median(metric)))
+                });
+                let name = std::iter::once(("run".to_owned(), json!(run.name)));
+                Value::Object(name.chain(medians).collect())
+            };
+            return Map::from_iter([("runs".into(), runs.iter().map(of_run).collect())]);
+        }
+        let of_run = |run: &Finished| {
+            let sequential = run.recipe.mode == Mode::Sequential;
+            let key = if runs.len() == 1 { "seeds" } else { run.name };
+            (key.to_owned(), run.seeds.iter().map(|seed| seed.to_value(sequential)).collect())
+        };
+        runs.iter().map(of_run).collect()
+    }
+
+    /// Returns the medians that are shown, as a table for a human.
+    fn text(&self, long: &Long) -> String {
+        if self.columns.is_empty() {
+            return String::new();
+        }
+        let heads = self.columns.iter().map(|(head, _)| (*head).to_owned());
+        let mut rows = vec![std::iter::once("run".to_owned()).chain(heads).collect::<Vec<_>>()];
+        rows.extend(self.runs.iter().map(|run| {
+            let medians = self.columns.iter().map(|(_, metric)| long.of(run.name).median(metric));
+            let texts = medians.map(|x| if x.is_nan() { "-".to_owned() } else { number(x, 3) });
+            std::iter::once(run.name.to_owned()).chain(texts).collect()
+        }));
+        format!("{}\n", table(&rows))
+    }
+}

@@ -1,0 +1,42 @@
+//! Elements of a page as text. Whoever puts a text that may come from elsewhere into one escapes it by [`text`].
+
+use std::fmt::Display;
+
+/// Returns a text as a page shows it, also within an attribute's quotes.
+pub fn text(text: impl Display) -> String {
+    let mut out = String::new();
+    for c in text.to_string().chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Returns an element with this content, markup itself; `open` is its name and its attributes.
+pub fn tag(open: &str, content: impl Display) -> String {
+    format!("<{open}>{content}</{}>", open.split(' ').next().unwrap_or_default())
+}
+
+/// Returns a table of texts; the first cell of a row is its head.
+pub fn table(caption: &str, head: &[impl AsRef<str>], rows: &[Vec<String>]) -> String {
+    let caption = text(caption);
+    let head: String =
+        head.iter().map(|cell| tag("th scope=\"col\"", text(cell.as_ref()))).collect();
+    let cell = |(i, cell): (usize, &String)| {
+        tag(if i == 0 { "th scope=\"row\"" } else { "td" }, text(cell))
+    };
+    let row = |row: &Vec<String>| tag("tr", row.iter().enumerate().map(cell).collect::<String>());
+    let parts = [
+        tag("caption", &caption),
+        tag("thead", tag("tr", head)),
+        tag("tbody", rows.iter().map(row).collect::<String>()),
+    ];
+    let open =
+        format!("div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{caption}\"");
+    tag(&open, tag("table", parts.concat()))
+}
