@@ -31,6 +31,7 @@ pub mod mask;
 pub mod model;
 pub mod nexting;
 pub mod normalised;
+pub mod predictor;
 pub mod scalar;
 mod second_moments;
 mod shapes;
@@ -73,6 +74,7 @@ pub use error::{Error, StoredError};
 pub use model::UniversalModel;
 /// The vectors and matrices of the public types.
 pub use nalgebra;
+pub use predictor::Predictor;
 pub use shapes::{AverageRewardModel, Features, Model};
 pub use transition::Transition;
 pub use value_function::ValueFunction;

@@ -84,10 +84,21 @@ impl<S: Scalar> Level<S> {
         Ok(deviation)
     }
 
+    /// Returns the slow average; 0 before the first value.
+    pub fn average(&self) -> S {
+        self.average
+    }
+
     /// Returns the discounted sum of the values that follow, from that of the deviations that follow.
     pub fn discounted_sum(&self, gamma: S, of_deviations: S) -> S {
         let horizon = S::ONE / (S::ONE - gamma);
         self.average * horizon + (S::ONE + gamma * S::from_f64(SLOW) * horizon) * of_deviations
+    }
+
+    /// Returns (1 - gamma) times [`Level::discounted_sum`], without its large terms: the weighted mean of the values that
+    /// follow.
+    pub fn weighted_mean(&self, gamma: S, of_deviations: S) -> S {
+        self.average + (S::ONE - gamma + gamma * S::from_f64(SLOW)) * of_deviations
     }
 
     /// Returns the inverse of [`Level::discounted_sum`].
@@ -171,6 +182,17 @@ impl<const D: usize, S: Scalar> Signal<D, S> {
     /// Returns the slow average.
     pub fn level(&self) -> &Level<S> {
         &self.level
+    }
+
+    /// Shows each number of the state, in one order; what it has seen as 0 or 1.
+    pub(crate) fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
+        let Signal { level: Level { average, has_average }, fast, slowest, lags, has_lags } = self;
+        lags.iter_mut().chain([average, fast, slowest]).for_each(&mut *visit);
+        for seen in [has_average, has_lags] {
+            let mut number = if *seen { S::ONE } else { S::ZERO };
+            visit(&mut number);
+            *seen = number != S::ZERO;
+        }
     }
 
     /// Says that the next value does not follow the last one: the lags are forgotten, the averages stay.

@@ -102,6 +102,7 @@ pub use growing::{BlockedSums, Growing};
 pub use largest_reward::LargestReward;
 pub use moments::{Block, Entry, Moments, Read};
 pub use sliding::{Sliding, SlidingSums};
+pub(crate) use stored::Fields;
 pub use stored::Visit;
 pub(crate) use td_system::TdSystem;
 

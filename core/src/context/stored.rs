@@ -43,9 +43,21 @@ impl<R: Real> Visit<R> for Writer<'_> {
 }
 
 /// Reads fields; remembers the first count that is too large.
-struct Fields<'a> {
+pub(crate) struct Fields<'a> {
     reader: Reader<'a>,
     refused: Option<StoredError>,
+}
+
+impl<'a> Fields<'a> {
+    /// Reads what `visit` shows.
+    pub(crate) fn read(
+        reader: Reader<'a>,
+        visit: impl FnOnce(&mut Self),
+    ) -> Result<(), StoredError> {
+        let mut fields = Fields { reader, refused: None };
+        visit(&mut fields);
+        fields.refused.map_or(Ok(()), Err)
+    }
 }
 
 impl<R: Real> Visit<R> for Fields<'_> {
@@ -77,9 +89,19 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
 
     /// Returns how many bytes the stored context takes at the moment.
     pub fn byte_len(&self) -> usize {
+        HEADER + CHECKSUM + 3 * R::BYTES + self.fields_len()
+    }
+
+    /// Shows the sums, field by field.
+    pub(crate) fn fields(&mut self, visit: &mut impl Visit<R>) {
+        self.sums.fields(visit);
+    }
+
+    /// Returns how many bytes the sums take.
+    pub(crate) fn fields_len(&self) -> usize {
         let mut size = Size(0);
         self.sums.clone().fields(&mut size);
-        HEADER + CHECKSUM + 3 * R::BYTES + size.0 as usize
+        size.0 as usize
     }
 
     /// Writes the context to the front of a buffer, for example before a deep sleep, and returns the bytes
@@ -170,11 +192,7 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
         let (lambda, retention, limit) = (stored.number(), stored.number(), stored.number());
         let mut context = Self::with(M::of_lambda(lambda)?, W::of_retention(retention)?);
         context.limit = check_lanes(limit, "limit", |x| x >= R::ZERO, "0 (none) or above")?;
-        let mut fields = Fields { reader: stored, refused: None };
-        context.sums.fields(&mut fields);
-        if let Some(error) = fields.refused {
-            return Err(error.into());
-        }
+        Fields::read(stored, |fields| context.fields(fields))?;
         let expected = context.byte_len() as u32;
         if expected != len {
             return Err(StoredError::Length { found: len, expected }.into());

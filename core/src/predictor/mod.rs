@@ -1,0 +1,307 @@
+//! The predictor: samples in; a prediction, a band and a surprise out.
+//!
+//! For N signals and H horizons it predicts, again with each sample, the mean of what is coming: for a horizon of h
+//! samples (1 - gamma) sum_k gamma^k x_{t+1+k} with gamma = 1 - 1/h, in the signal's unit.
+
+mod gate;
+mod horizon;
+mod read;
+mod stored;
+mod surprise;
+
+pub use horizon::Prediction;
+
+use crate::context::{Context, Forgetting};
+use crate::error::Error;
+use crate::mask::TdLambda;
+use crate::signal::Signal;
+use crate::value_function::{clamp, within};
+use gate::{Gate, Verdict};
+use horizon::Horizon;
+use surprise::{CERTAIN, Surprise};
+
+/// The features of [`Signal`], the most useful first.
+const ORDER: [usize; 4] = [0, 3, 2, 1];
+/// The context remembers about so many samples, and at least so many horizons.
+const MEMORY: f32 = 500.0;
+const HORIZONS: f32 = 4.0;
+
+/// Numbers of a part of the state, in one order: to be stored, or read.
+trait State {
+    fn numbers(&mut self, visit: &mut impl FnMut(&mut f32));
+}
+
+/// A sample of each of N signals, or none of some: `20.5`, `Some(20.5)`, `[20.5, 3.0]` or `[Some(20.5), None]`. NaN
+/// counts as none.
+pub trait Samples<const N: usize> {
+    /// Returns the N samples.
+    fn samples(self) -> [Option<f32>; N];
+}
+
+impl Samples<1> for f32 {
+    fn samples(self) -> [Option<f32>; 1] {
+        [Some(self)]
+    }
+}
+
+impl Samples<1> for Option<f32> {
+    fn samples(self) -> [Option<f32>; 1] {
+        [self]
+    }
+}
+
+impl<const N: usize> Samples<N> for [f32; N] {
+    fn samples(self) -> [Option<f32>; N] {
+        self.map(Some)
+    }
+}
+
+impl<const N: usize> Samples<N> for [Option<f32>; N] {
+    fn samples(self) -> [Option<f32>; N] {
+        self
+    }
+}
+
+/// What the predictor says after a sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outlook<const N: usize = 1, const H: usize = 1> {
+    /// A prediction of each signal for each horizon.
+    pub predictions: [[Prediction; H]; N],
+    /// How surprising the last samples of each signal were, in [0, 1): the share of times at which they are less so. A
+    /// threshold of 0.999 means a false alarm in about 1,000 samples.
+    pub surprise: [f32; N],
+}
+
+/// What is known of one signal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Channel<const D: usize, const H: usize> {
+    gate: Gate,
+    signal: Signal<D>,
+    /// The value that holds: the last one that was taken.
+    value: f32,
+    /// The long-run mean, and of how many samples, up to the memory's length.
+    mean: f32,
+    taken: f32,
+    horizons: [Horizon<D>; H],
+    /// The weights that predict the next value.
+    next: [f32; D],
+    expected: f32,
+    surprise: Surprise,
+}
+
+/// Predicts N signals for H horizons, from D features in all: D / N of each, 1 to 4. By default it is one signal with four
+/// features.
+///
+/// ```
+/// use ictd_core::Predictor;
+///
+/// let mut predictor = Predictor::new([10.0])?;
+/// for t in 0..500 {
+///     let outlook = predictor.observe((t % 20) as f32);
+///     let [[prediction]] = outlook.predictions;
+///     assert!(t < 100 || (prediction.mean - 9.5).abs() < 4.0);
+/// }
+/// # Ok::<(), ictd_core::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Predictor<const N: usize = 1, const D: usize = 4, const H: usize = 1> {
+    horizons: [f32; H],
+    memory: f32,
+    context: Context<D, TdLambda, Forgetting, f32, N>,
+    phi: [f32; D],
+    reach: [f32; D],
+    channels: [Channel<D, H>; N],
+    /// The value function that is computed next.
+    turn: u32,
+}
+
+impl<const H: usize> Predictor<1, 4, H> {
+    /// Returns a predictor of one signal, for horizons of 1 sample or more.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `horizon`.
+    pub const fn new(horizons: [f32; H]) -> Result<Self, Error> {
+        Self::of_signals(horizons)
+    }
+}
+
+impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
+    /// Returns a predictor of N signals, for horizons of 1 sample or more.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `horizon`.
+    pub const fn of_signals(horizons: [f32; H]) -> Result<Self, Error> {
+        const {
+            assert!(N > 0 && H > 0, "there is at least one signal and one horizon");
+            assert!(
+                D.is_multiple_of(N) && D / N >= 1 && D / N <= 4,
+                "1 to 4 features of each signal"
+            );
+        }
+        let (mut shortest, mut longest) = (f32::INFINITY, 1.0_f32);
+        let mut h = 0;
+        while h < H {
+            let horizon = horizons[h];
+            if !horizon.is_finite() {
+                return Err(Error::NonFinite { parameter: "horizon" });
+            }
+            if !(horizon >= 1.0 && horizon <= 1e6) {
+                return Err(Error::OutOfRange {
+                    parameter: "horizon",
+                    accepted: "1 to 1,000,000 samples",
+                });
+            }
+            (shortest, longest) = (shortest.min(horizon), longest.max(horizon));
+            h += 1;
+        }
+        let memory = MEMORY.max(HORIZONS * longest);
+        let mask = TdLambda::unchecked(discount(shortest).min(0.92 * discount(longest)));
+        let context = Context::with(mask, Forgetting::unchecked(1.0 - 1.0 / memory));
+        let channel = Channel {
+            gate: Gate::NEW,
+            signal: Signal::new(),
+            value: 0.0,
+            mean: 0.0,
+            taken: 0.0,
+            horizons: [Horizon::NEW; H],
+            next: [0.0; D],
+            expected: 0.0,
+            surprise: Surprise::NEW,
+        };
+        Ok(Predictor {
+            horizons,
+            memory,
+            context,
+            phi: [0.0; D],
+            reach: [0.0; D],
+            channels: [channel; N],
+            turn: 0,
+        })
+    }
+
+    /// Takes the next sample of each signal, or none, and returns what is coming.
+    pub fn observe(&mut self, samples: impl Samples<N>) -> Outlook<N, H> {
+        let retention = 1.0 - 1.0 / self.memory;
+        let (mut phi, mut deviations) = ([0.0; D], [0.0; N]);
+        let mut verdicts = [Verdict::Missing; N];
+        let mut begun = false;
+        let parts = self.channels.iter_mut().zip(samples.samples()).zip(&mut verdicts);
+        for (((channel, sample), verdict), (phi, deviation)) in
+            parts.zip(phi.chunks_mut(D / N).zip(&mut deviations))
+        {
+            begun |= channel.taken > 0.0;
+            *verdict = channel.gate.judge(sample, channel.signal.level().average(), channel.taken);
+            channel.take(*verdict, self.memory);
+            if channel.taken > 0.0
+                && let Ok((features, change)) = channel.signal.observe(channel.value)
+            {
+                *deviation = change;
+                for (to, from) in phi.iter_mut().zip(ORDER) {
+                    *to = features.get(from).copied().unwrap_or(0.0);
+                }
+            }
+        }
+        if begun {
+            // What the gate let pass can be summed.
+            let _ = self.context.observe(&self.phi, deviations, &phi);
+            self.refresh();
+        }
+        self.phi = phi;
+        let phi = within(&phi, &self.reach);
+        let nothing = Prediction { mean: 0.0, low: f32::NEG_INFINITY, high: f32::INFINITY };
+        let mut outlook = Outlook { predictions: [[nothing; H]; N], surprise: [0.0; N] };
+        let out = outlook.predictions.iter_mut().zip(&mut outlook.surprise);
+        for ((channel, verdict), (predictions, surprise)) in
+            self.channels.iter_mut().zip(verdicts).zip(out)
+        {
+            if channel.taken == 0.0 {
+                continue;
+            }
+            *surprise = channel.surprise(verdict, &phi, self.memory);
+            let level = *channel.signal.level();
+            let follows = begun && channel.taken > 1.0 && !matches!(verdict, Verdict::Moved(_));
+            for ((horizon, length), out) in
+                channel.horizons.iter_mut().zip(self.horizons).zip(predictions)
+            {
+                let gamma = discount(length);
+                if !follows {
+                    horizon.interrupt();
+                }
+                let value = clamp(dot(&horizon.weights, &phi), horizon.bound);
+                let read = level.weighted_mean(gamma, value);
+                let seen = [channel.value, read, channel.mean];
+                *out = horizon.observe(gamma, retention, seen, follows);
+            }
+        }
+        outlook
+    }
+
+    /// Forgets everything but the horizons.
+    pub fn reset(&mut self) {
+        if let Ok(new) = Self::of_signals(self.horizons) {
+            *self = new;
+        }
+    }
+
+    /// Computes the value function whose turn it is.
+    fn refresh(&mut self) {
+        let turn = self.turn as usize % (N * (H + 1));
+        self.turn = turn as u32 + 1;
+        let (h, s) = (turn / N, turn % N);
+        let gamma = self.horizons.get(h).map_or(SURPRISE, |h| discount(*h));
+        let Some(channel) = self.channels.get_mut(s) else { return };
+        let Ok(value) = read::value_function(&self.context, s, gamma) else { return };
+        self.reach = value.reach;
+        let weights = value.value_function.weights.data.0[0];
+        match channel.horizons.get_mut(h) {
+            Some(horizon) => (horizon.weights, horizon.bound) = (weights, value.bound),
+            None => channel.next = weights,
+        }
+    }
+}
+
+/// The discount by whose errors surprise is measured: the next value alone.
+const SURPRISE: f32 = 0.0;
+
+/// Returns the discount of a horizon.
+const fn discount(horizon: f32) -> f32 {
+    1.0 - 1.0 / horizon
+}
+
+/// <x, y>.
+fn dot<const D: usize>(x: &[f32; D], y: &[f32; D]) -> f32 {
+    x.iter().zip(y).fold(0.0, |sum, (x, y)| sum + x * y)
+}
+
+impl<const D: usize, const H: usize> Channel<D, H> {
+    /// Holds the value, or takes a new one.
+    fn take(&mut self, verdict: Verdict, memory: f32) {
+        match verdict {
+            Verdict::Missing | Verdict::Glitch => return,
+            Verdict::Taken(x) => self.value = x,
+            Verdict::Moved(x) => {
+                self.value = x;
+                (self.signal, self.taken) = (Signal::new(), 0.0);
+            }
+        }
+        self.taken = (self.taken + 1.0).min(memory);
+        self.mean += (self.value - self.mean) / self.taken;
+    }
+
+    /// Returns how surprising the last samples were, and predicts the next one.
+    fn surprise(&mut self, verdict: Verdict, phi: &[f32; D], memory: f32) -> f32 {
+        let surprise = match verdict {
+            Verdict::Missing => self.surprise.latest(),
+            Verdict::Glitch | Verdict::Moved(_) => CERTAIN,
+            Verdict::Taken(x) if self.taken > 1.0 => {
+                self.surprise.observe(x - self.expected, memory)
+            }
+            Verdict::Taken(_) => 0.0,
+        };
+        self.expected = self.signal.level().weighted_mean(SURPRISE, dot(&self.next, phi));
+        surprise
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,134 @@
+use super::*;
+use crate::error::StoredError;
+use crate::rng::Rng;
+use std::vec;
+use std::vec::Vec;
+
+/// Two signals: a noisy triangle, and a walk that returns.
+fn samples(rng: &mut Rng, state: &mut f32, t: usize) -> [f32; 2] {
+    let triangle = (t % 40) as f32 - 20.0;
+    *state = 0.9 * *state + rng.normal::<f32>();
+    [20.0 + 0.2 * triangle.abs() + 0.1 * rng.normal::<f32>(), 100.0 + *state]
+}
+
+#[test]
+fn a_restored_predictor_goes_on_bit_for_bit() {
+    type P = Predictor<2, 6, 3>;
+    let mut whole = P::of_signals([1.0, 8.0, 300.0]).unwrap();
+    let (mut rng, mut state) = (Rng::new(3), 0.0);
+    let mut page = vec![0xff; P::SIZE];
+    for t in 0..400 {
+        if t % 37 == 0 {
+            page.fill(0xff);
+            assert_eq!(whole.write(&mut page).unwrap().len(), whole.byte_len());
+            // What is read equals it, and so does all that follows.
+            whole = P::from_bytes(&page).unwrap();
+            let mut again = vec![0xff; P::SIZE];
+            whole.write(&mut again).unwrap();
+            assert_eq!(again, page);
+        }
+        let mut other = whole;
+        let [x, y] = samples(&mut rng, &mut state, t);
+        let sample = match t % 11 {
+            3 => [Some(x), None],
+            5 => [Some(1e30), Some(f32::NAN)],
+            _ => [Some(x), Some(y)],
+        };
+        assert_eq!(whole.observe(sample), other.observe(sample));
+        assert_eq!(whole, other);
+    }
+}
+
+#[test]
+fn every_damage_to_a_stored_predictor_is_found() {
+    let mut predictor = Predictor::new([10.0]).unwrap();
+    (0..50).for_each(|t| drop(predictor.observe((t % 7) as f32)));
+    let mut page = [0; Predictor::<1, 4, 1>::SIZE];
+    let len = predictor.write(&mut page).unwrap().len();
+    assert!(len <= page.len() && predictor.write(&mut page[..len - 1]).is_err());
+    for at in 0..len {
+        let mut damaged = page;
+        damaged[at] ^= 1 << (at % 8);
+        assert!(Predictor::<1, 4, 1>::from_bytes(&damaged).is_err(), "{at}");
+        assert!(Predictor::<1, 4, 1>::from_bytes(&page[..at]).is_err(), "{at} bytes");
+    }
+    let error = Predictor::<1, 4, 2>::from_bytes(&page);
+    let part = "number of horizons";
+    let expected = StoredError::Mismatch { part, found: 1, expected: 2 };
+    assert_eq!(error, Err(Error::Stored(expected)));
+}
+
+#[test]
+fn horizons_are_checked_and_a_constant_can_be_a_predictor() {
+    const PREDICTOR: Predictor = match Predictor::new([10.0]) {
+        Ok(predictor) => predictor,
+        Err(_) => panic!("the horizon is out of range"),
+    };
+    let mut predictor = PREDICTOR;
+    predictor.observe(1.0);
+    assert_ne!(predictor, PREDICTOR);
+    predictor.reset();
+    assert_eq!(predictor, PREDICTOR);
+    for horizon in [0.5, -1.0, 1e7] {
+        assert!(matches!(Predictor::new([horizon]), Err(Error::OutOfRange { .. })), "{horizon}");
+    }
+    assert_eq!(Predictor::new([f32::NAN]), Err(Error::NonFinite { parameter: "horizon" }));
+}
+
+#[test]
+fn nothing_is_known_before_the_first_sample() {
+    let mut predictor = Predictor::<2, 4, 1>::of_signals([5.0]).unwrap();
+    let outlook = predictor.observe([None, Some(3.0)]);
+    let [[never], [constant]] = outlook.predictions;
+    assert_eq!((never.mean, never.low, never.high), (0.0, f32::NEG_INFINITY, f32::INFINITY));
+    assert_eq!((constant.mean, constant.low), (3.0, f32::NEG_INFINITY));
+    for _ in 0..100 {
+        predictor.observe([f32::NAN, 3.0]);
+    }
+    let [_, [constant]] = predictor.observe([None, Some(3.0)]).predictions;
+    assert_eq!((constant.mean, constant.low, constant.high), (3.0, 3.0, 3.0));
+}
+
+/// The weighted means of what follows each sample.
+fn followed(x: &[f32], horizon: f32) -> Vec<f32> {
+    let gamma = discount(horizon);
+    let mut out = vec![0.0; x.len()];
+    let mut mean = x[x.len() - 1];
+    for (out, x) in out.iter_mut().zip(x).rev() {
+        *out = mean;
+        mean = (1.0 - gamma) * x + gamma * mean;
+    }
+    out
+}
+
+#[test]
+fn a_glitch_passes_without_a_trace_and_a_level_that_moved_is_taken() {
+    let (mut rng, mut state) = (Rng::new(5), 0.0);
+    let x: Vec<f32> = (0..900).map(|t| samples(&mut rng, &mut state, t)[0]).collect();
+    let truth = followed(&x, 10.0);
+    let run = |change: &dyn Fn(usize, f32) -> Option<f32>| -> Vec<Outlook> {
+        let mut predictor = Predictor::new([10.0]).unwrap();
+        let samples = x.iter().enumerate().map(|(t, x)| change(t, *x));
+        samples.map(|x| predictor.observe(x)).collect()
+    };
+    let error = |of: &[Outlook], range: core::ops::Range<usize>| -> f32 {
+        range.map(|t| (of[t].predictions[0][0].mean - truth[t]).abs()).sum()
+    };
+    let plain = run(&|_, x| Some(x));
+    for glitch in [65535.0, -65535.0, 1e30, f32::NAN, f32::INFINITY] {
+        for (at, burst) in [(300, 1), (400, 3), (500, 7)] {
+            let with = run(&|t, x| Some(if (at..at + burst).contains(&t) { glitch } else { x }));
+            let ratio = error(&with, at..at + 100) / error(&plain, at..at + 100);
+            assert!(ratio < 1.5, "{glitch} {at}: {ratio}");
+            assert!(glitch.is_nan() || with[at].surprise[0] > 0.9999);
+        }
+    }
+    let gaps = run(&|t, x| (t * 7919 % 10 >= 3).then_some(x));
+    assert!(error(&gaps, 200..850) < 1.3 * error(&plain, 200..850));
+    // 500 more from sample 600 on: 10 samples later it is predicted.
+    let moved = run(&|t, x| Some(if t < 600 { x } else { x + 500.0 }));
+    for (t, outlook) in moved.iter().enumerate().skip(610) {
+        let mean = outlook.predictions[0][0].mean;
+        assert!((mean - 500.0 - truth[t]).abs() < 4.0, "{t}: {mean}");
+    }
+}
