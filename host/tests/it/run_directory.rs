@@ -73,31 +73,6 @@ fn a_training_run_leaves_everything_that_its_directory_promises() {
 }
 
 #[test]
-fn the_main_job_leaves_figures_and_results_without_times_and_paths() {
-    let [a, b] = [0; 2].map(|_| tempfile::tempdir().unwrap());
-    let results = [&a, &b].map(|out| {
-        let output = ictd(out.path(), "--json");
-        assert!(output.status.success() && output.stderr.is_empty());
-        let result = json(&output);
-        assert_eq!(result["holds"], true);
-        assert!(result["verify"]["constructions"].is_object());
-        assert!(result["demo"]["msve_mean"].is_array());
-        fs::read(out.path().join("results.json")).unwrap()
-    });
-    assert!(results[0] == results[1]);
-    let written = files(a.path());
-    for file in
-        ["config.toml", "demo/demo.png", "demo/demo.svg", "demo/records.csv", "verify/verify.png"]
-    {
-        assert!(written.iter().any(|w| w == file), "{file} is missing: {written:?}");
-    }
-    assert!(written.iter().all(|w| !w.contains(".ictd-")), "temporary files: {written:?}");
-    let info = run_json(a.path());
-    assert_eq!(info["command"], "main");
-    assert!(!info["verdicts"].as_array().unwrap().is_empty());
-}
-
-#[test]
 fn another_recipe_has_a_folder_of_its_own_and_the_same_one_begins_anew_if_told_to() {
     let out = tempfile::tempdir().unwrap();
     json(&ictd(out.path(), TRAIN));
