@@ -1,5 +1,5 @@
 //! How far contexts and recursive LSTD drift in `f32` over a long stream, against sums in `f64`: here, as this package
-//! is optimised. `cargo test -p compute --test drift -- --nocapture` prints it over a million transitions; with
+//! is optimised. `cargo test -p compute --test it drift -- --nocapture` prints it over a million transitions; with
 //! `ICTD_SOAK=100000000` over a hundred million (a few minutes), with the same bounds.
 
 mod context;

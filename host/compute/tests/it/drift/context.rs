@@ -2,7 +2,7 @@
 //!
 //! The error is max |G_f32 - G_f64| / max |G_f64|.
 
-use crate::{D, Stream, soak};
+use super::{D, Stream, soak};
 use ictd_core::attention::{Mask, MeanCentred, Td0, TdLambda};
 use ictd_core::context::{Context, Forgetting, Growing, Sliding, Window};
 use ictd_core::linalg;

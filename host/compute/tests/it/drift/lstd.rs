@@ -2,7 +2,7 @@
 //!
 //! The error is max |w_f32 - w_f64| / max(1, max |w_f64|).
 
-use crate::{D, Stream, soak};
+use super::{D, Stream, soak};
 use ictd_core::Error;
 use ictd_core::linalg::linear_system;
 use ictd_core::td::{Learner, RecursiveLstd};

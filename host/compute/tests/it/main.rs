@@ -1,0 +1,8 @@
+//! The tests of what computes: one binary, so that what they share is compiled once.
+
+mod checkpoint;
+mod drift;
+mod judge;
+mod level;
+mod options;
+mod tasks;
