@@ -14,7 +14,7 @@ use crate::run::{lock, progress};
 use std::any::Any;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// Whether stdout is for one JSON object.
@@ -43,6 +43,9 @@ pub fn answer(text: &str, code: u8) -> u8 {
 
 /// As [`answer`], for text of this program's own, with its colours.
 pub fn answer_styled(text: &str) -> u8 {
+    if is_json() {
+        return answer(&serde_json::json!({ "text": text.trim_end() }).to_string(), 0);
+    }
     said_once(text, 0)
 }
 
@@ -126,7 +129,9 @@ pub fn catch_interrupts() {
     };
     #[cfg(unix)]
     {
-        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+        // A file beyond the size that the shell allows is then an error of the write.
+        let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
         let caught = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
         // Without a handler a signal ends the process at once.
         let Ok(mut signals) = signal_hook::iterator::Signals::new(caught) else { return };
@@ -134,7 +139,7 @@ pub fn catch_interrupts() {
     }
     #[cfg(not(unix))]
     {
-        let flag = std::sync::Arc::new(AtomicBool::new(false));
+        let flag = Arc::new(AtomicBool::new(false));
         let _ = signal_hook::flag::register(signal_hook::consts::SIGINT, flag.clone());
         beside(move || {
             loop {

@@ -52,7 +52,7 @@ fn command(arguments: Vec<OsString>) -> Result<u8, Error> {
     };
     exit::begin(cli.session.json);
     exit::catch_interrupts();
-    let session = Session::new(&cli.session)?;
+    let session = Session::new(&cli.session);
     let report = command::dispatch(cli.command.as_ref(), &session)?;
     let text =
         if cli.session.json { report.to_json() } else { report.to_text(report::terminal_width()) };

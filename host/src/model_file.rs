@@ -1,7 +1,7 @@
 //! A transformer from a file of any kind: `.safetensors`, `data.npz`, a stored model, a run's folder.
 
 use crate::error::{Doing, Error};
-use crate::files::{self, Kind};
+use crate::files::{self, Kind, limits::MODEL};
 use crate::formats::npz::Npz;
 use crate::formats::parameters::{
     self, Attention, LayerParameters, Mode, Parameters, SafetensorsFile as _,
@@ -15,9 +15,6 @@ use ictd_core::model::{self, AttentionKind, Header};
 use std::path::{Path, PathBuf};
 
 pub use compute::parameters::{MAX_STORED_LAYERS, Universal};
-
-/// A file of parameters beyond this size is none: 256 MiB.
-const MAX_BYTES: u64 = 256 << 20;
 
 /// Multiplications of a streaming model's value function: about a thousandth of a second.
 const STREAMING_WORK: usize = 1_000_000;
@@ -56,7 +53,7 @@ pub fn model(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
             None => Ok(AnyModel::Dense(Box::new(read))),
         };
     }
-    let bytes = files::read(path, MAX_BYTES).map_err(|e| Problem::Io(e).in_file(path))?;
+    let bytes = files::read(path, MODEL).map_err(|e| Problem::Io(e).in_file(path))?;
     let model = compute::parameters::universal_from_bytes(&bytes, gamma);
     let malformed = |e| Problem::malformed("stored model", e).in_file(path).into();
     model.map(universal).map_err(malformed)
@@ -131,7 +128,7 @@ pub fn open(path: &Path, point: Option<usize>) -> Result<ModelFile, Error> {
     if magic.starts_with(b"PK") {
         return Ok(from_npz(&file, point)?);
     }
-    let bytes = files::read(&file, MAX_BYTES).map_err(|e| refuse(e.into()))?;
+    let bytes = files::read(&file, MODEL).map_err(|e| refuse(e.into()))?;
     if let Some(point) = point {
         let problem = Problem::entry("--log-point", point, "left out: this file has no log");
         return Err(refuse(problem).into());

@@ -12,9 +12,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The bytes at the front of a file in which its header line is looked for.
 const FRONT: u64 = 1 << 16;
 /// The most bytes of a row, quoted line breaks included.
-const LONGEST_ROW: usize = 1 << 20;
+pub const LONGEST_ROW: usize = 1 << 20;
 /// The most bytes of a column's name, which may stand in each row of a result.
-const LONGEST_NAME: usize = 200;
+pub const LONGEST_NAME: usize = 200;
+/// A comment that is put after the last row: if it is in a cell, a quote is open.
+const END: &[u8] = b"\n# the end of the file\n";
 /// How much of a cell a message shows, in characters.
 const SHOWN: usize = 40;
 
@@ -143,7 +145,7 @@ impl RowReader {
         source.by_ref().take(FRONT).read_to_end(&mut front)?;
         let separator = separator(&front);
         let left = Arc::new(AtomicUsize::new(LONGEST_ROW));
-        let source = Box::new(Cursor::new(front).chain(source));
+        let source = Box::new(Cursor::new(front).chain(source).chain(END));
         let mut reader = csv::ReaderBuilder::new()
             .delimiter(separator)
             .comment(Some(b'#'))
@@ -151,6 +153,7 @@ impl RowReader {
             .buffer_capacity(1 << 16)
             .from_reader(Limited { source, left: left.clone() });
         let header = reader.byte_headers().map_err(unreadable)?;
+        closed(header)?;
         // Some editors begin a file with a byte-order mark.
         let name = |cell: &[u8]| {
             String::from_utf8_lossy(cell).trim().trim_start_matches('\u{feff}').to_owned()
@@ -169,7 +172,9 @@ impl RowReader {
 
     fn next(&mut self) -> Result<bool, Problem> {
         self.left.store(LONGEST_ROW, Ordering::Relaxed);
-        self.reader.read_byte_record(&mut self.record).map_err(unreadable)
+        let is_there = self.reader.read_byte_record(&mut self.record).map_err(unreadable)?;
+        closed(&self.record)?;
+        Ok(is_there)
     }
 
     /// Returns the names of the columns.
@@ -221,7 +226,7 @@ impl RowReader {
             let cell = &self.record[column];
             rows.numbers.push(match number(cell) {
                 Ok(x) => x,
-                Err(_) if gaps == Gaps::Any => f64::NAN,
+                Err(_) if gaps == Gaps::Any && !cell.contains(&b'\n') => f64::NAN,
                 Err(_) if gaps == Gaps::Empty && cell.trim_ascii().is_empty() => f64::NAN,
                 Err(reason) => return Err(refuse(column, reason, layout.accepted)),
             });
@@ -247,6 +252,15 @@ impl RowReader {
         rows.lines.push(line);
         Ok(())
     }
+}
+
+/// Refuses a row that ends with the file, in a quote.
+fn closed(record: &ByteRecord) -> Result<(), Problem> {
+    if !record.iter().next_back().is_some_and(|cell| cell.ends_with(END)) {
+        return Ok(());
+    }
+    let place = record.position().map_or("line 1".to_owned(), |at| format!("line {}", at.line()));
+    Err(Problem::new(place, "a quote that is not closed", "one that is"))
 }
 
 fn unreadable(error: csv::Error) -> Problem {
@@ -291,6 +305,7 @@ fn number(cell: &[u8]) -> Result<f64, String> {
     match parsed.filter(|x| x.is_finite()) {
         Some(x) => Ok(x),
         None if cell.trim_ascii().is_empty() => Err("empty".to_owned()),
+        None if cell.contains(&b'\n') => Err("a line break (an open quote?)".to_owned()),
         None => Err(format!("`{}`", text(cell))),
     }
 }

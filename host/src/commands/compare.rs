@@ -3,30 +3,31 @@
 pub mod contents;
 
 use crate::error::Error;
-use crate::files::{self, Kind};
+use crate::files::{
+    self, Kind,
+    limits::{ENTRIES, of_record},
+};
 use crate::page;
 use crate::run::report::{self, Claim, Report, Verdict};
 use crate::run::{info, lock, transaction};
 use contents::first_difference;
-use ictd_core::digest::Digest;
 use serde::Serialize;
 use std::collections::BTreeSet;
-use std::io::Read;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 /// Files that say how a run went, not what came out; the page shows what `run.json` says.
 const NOT_COMPARED: [&str; 3] = [lock::FILE_NAME, info::FILE_NAME, page::NAME];
 
-/// The most folders within each other, and the most files.
+/// The most folders within each other.
 const DEEPEST: usize = 16;
-const MOST_FILES: usize = 1_000_000;
 
 /// The most files that are shown on the terminal.
 const SHOWN: usize = 20;
 
 /// Compare two runs or two files: bit-equal or not, and where they first differ
 ///
-/// A and B are two run directories or two files. In run directories the digests of all files are compared except
+/// A and B are two run directories or two files. In run directories all files are compared except
 /// `run.json`, which says how the run went, `report.html`, which shows it, and the lock; in the first file that
 /// differs the first place that does is shown: an element of an array (.npz, .safetensors), a cell of a table
 /// (.csv), a line of results (.json), or else a byte. Exit code 0 if all is equal, 1 if not.
@@ -96,7 +97,7 @@ fn directories(a: &Path, b: &Path) -> Result<(usize, Vec<Difference>), Error> {
     for name in &all {
         let file = name.display().to_string();
         let first_difference = match (in_a.contains(*name), in_b.contains(*name)) {
-            (true, true) if digest(a, name)? == digest(b, name)? => continue,
+            (true, true) if is_equal(a, b, name)? => continue,
             (true, true) if differences.is_empty() => {
                 first_difference(&a.join(name), &b.join(name))?
             }
@@ -109,23 +110,24 @@ fn directories(a: &Path, b: &Path) -> Result<(usize, Vec<Difference>), Error> {
     Ok((all.len(), differences))
 }
 
-/// Returns the digest of a file of a run, in which no link is followed.
-fn digest(run: &Path, name: &Path) -> Result<Digest, Error> {
-    let path = run.join(name);
-    if files::kind(&path) != Kind::File {
-        return Err(Error::file(&path, "a link, or no regular file: not followed in a run"));
-    }
-    let read = || {
-        let (mut file, mut piece) = (files::open(&path)?, vec![0; 1 << 16]);
-        let mut digest = Digest::EMPTY;
-        loop {
-            match file.read(&mut piece)? {
-                0 => return Ok(digest),
-                count => digest.bytes(&piece[..count]),
-            }
-        }
+/// Returns whether a file is the same in two runs, in which no link is followed.
+fn is_equal(a: &Path, b: &Path, name: &Path) -> Result<bool, Error> {
+    let [path_a, path_b] = [a, b].map(|run| run.join(name));
+    let open = |path: &Path| {
+        let file = files::open_unlinked(path, of_record(&name.to_string_lossy()));
+        file.map(|file| BufReader::with_capacity(1 << 16, file)).map_err(|e| Error::file(path, e))
     };
-    read().map_err(|e: std::io::Error| Error::file(&path, e))
+    let (mut file_a, mut file_b) = (open(&path_a)?, open(&path_b)?);
+    loop {
+        let piece_a = file_a.fill_buf().map_err(|e| Error::file(&path_a, e))?;
+        let piece_b = file_b.fill_buf().map_err(|e| Error::file(&path_b, e))?;
+        let count = piece_a.len().min(piece_b.len());
+        if count == 0 || piece_a[..count] != piece_b[..count] {
+            return Ok(piece_a.is_empty() && piece_b.is_empty());
+        }
+        file_a.consume(count);
+        file_b.consume(count);
+    }
 }
 
 fn files_below(directory: &Path) -> Result<BTreeSet<PathBuf>, Error> {
@@ -143,9 +145,9 @@ fn files_below(directory: &Path) -> Result<BTreeSet<PathBuf>, Error> {
                 found.insert(below.join(&name));
             }
         }
-        if below.components().count() > DEEPEST || found.len() > MOST_FILES {
+        if below.components().count() > DEEPEST || found.len() > ENTRIES {
             let reason =
-                format!("accepted are {MOST_FILES} files in {DEEPEST} folders within each other");
+                format!("accepted are {ENTRIES} files in {DEEPEST} folders within each other");
             return Err(Error::file(&path, reason));
         }
     }

@@ -165,8 +165,9 @@ impl Experiment for Evaluate {
             return Err(Error::file(&self.data, reason));
         }
         check_work(estimator.layers, data.len(), d)?;
-        let (transformer, algorithm, lstd) =
-            session.on_thread(|| -> Result<(Values, Option<Values>, Option<Values>), Error> {
+        let (transformer, algorithm, lstd) = session.on_threads(
+            1,
+            || -> Result<(Values, Option<Values>, Option<Values>), Error> {
                 let iterated = input.beside(|construction, alpha, lambda| Method::Iterated {
                     construction,
                     alpha,
@@ -180,7 +181,8 @@ impl Experiment for Evaluate {
                     input.values(&iterated).ok(),
                     input.values(&fixed_point).ok(),
                 ))
-            })?;
+            },
+        )??;
         let zero = (data.reward.iter().map(|r| r * r).sum::<f64>() / data.len() as f64).sqrt();
         let of = |values: &Option<Values>| values.as_ref().and_then(|v| v.weights.clone());
         let from = |v: &Option<Values>| v.as_ref().map(|v| rms(&transformer.rows, &v.rows));

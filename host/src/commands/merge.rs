@@ -3,7 +3,7 @@
 use super::train_run::summarise;
 use crate::error::Error;
 use crate::files::{self, Kind};
-use crate::run::config::command_of;
+use crate::run::config::{self, Inside};
 use crate::run::info::{self, RunInfo};
 use crate::run::progress;
 use crate::run::records;
@@ -12,7 +12,7 @@ use crate::run::session::Session;
 use crate::train::checkpoint::Checkpoint;
 use crate::train::directory::{CONFIG, RESULTS, TrainDirectory};
 use crate::train::log::SeedRun;
-use crate::train::options::{Recipe, Train, folder_of};
+use crate::train::options::{Recipe, Seeds, Train, folder_of};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -22,6 +22,9 @@ use std::path::{Path, PathBuf};
 /// A DIR is a training run, or holds some, as the --out of `ictd train` and `ictd sweep` does. Everything in --out stays.
 /// If a seed is in several places, the one that has come furthest is taken; if two disagree on what both have, or a folder
 /// is not what its name and recipe say, the command refuses before anything is written.
+///
+/// What is left out is named: folders that are no training run, and seeds without a checkpoint. A link, and what cannot be
+/// read, is refused.
 ///
 /// Only checkpoints are taken. All other files are written anew from them, so that --out has the bytes of one run with
 /// all seeds; the files about all seeds of a run (results.json, figures) are written where one of the DIRs has them. The
@@ -48,13 +51,17 @@ struct Joined {
 /// [`Error::Format`] if another process trains one of the seeds in `--out`; [`Error::Interrupted`].
 pub fn run(options: &Merge, session: &Session) -> Result<Report, Error> {
     let mut found = BTreeMap::<String, Joined>::new();
+    let mut left_out = Vec::new();
     for directory in &options.directories {
-        for place in runs(directory)? {
+        for place in runs(directory, &mut left_out)? {
             put(&mut found, place, &session.out)?;
         }
     }
-    for joined in found.values_mut() {
-        joined.choose(session)?;
+    for (folder, joined) in &mut found {
+        let without = Seeds::List(joined.choose(session)?);
+        if without.count() > 0 {
+            left_out.push(format!("{folder}, seeds {without}: no checkpoint"));
+        }
     }
     let taken: usize = found.values().map(|joined| joined.taken.len()).sum();
     let bar = progress::bar("merge", taken as u64, session.quiet);
@@ -65,26 +72,28 @@ pub fn run(options: &Merge, session: &Session) -> Result<Report, Error> {
     let mut report = Report::new("merge");
     report.results.insert("runs".into(), json!(found.keys().collect::<Vec<_>>()));
     report.results.insert("seeds".into(), json!(taken));
+    report.results.insert("left_out".into(), json!(left_out));
     let (runs, out) = (found.len(), session.out.display());
     report.text = format!("{taken} seeds of {runs} runs were added to {out}\n");
+    left_out.iter().for_each(|what| report.text.push_str(&format!("left out: {what}\n")));
     Ok(report)
 }
 
 /// Returns the directory itself if it is a training run's, else those in it.
-fn runs(directory: &Path) -> Result<Vec<PathBuf>, Error> {
-    let is_run = |path: &Path| match files::kind(&path.join(CONFIG)) {
-        Kind::Nothing => Ok(false),
-        _ => command_of(path).map(|command| command == "train"),
-    };
-    let entries = files::list(directory).map_err(|e| Error::file(directory, e))?;
-    if is_run(directory)? {
+fn runs(directory: &Path, left_out: &mut Vec<String>) -> Result<Vec<PathBuf>, Error> {
+    let inside = config::inside(directory)?;
+    let own = directory.join(CONFIG);
+    if files::is_there(&own, Kind::File).map_err(|e| Error::file(&own, e))?
+        && config::command_of(directory)? == "train"
+    {
         return Ok(vec![directory.to_owned()]);
     }
     let mut runs = Vec::new();
-    for (name, kind) in entries {
-        let path = directory.join(name);
-        if kind == Kind::Folder && is_run(&path)? {
-            runs.push(path);
+    for Inside { path, command, .. } in inside {
+        match command.map_err(|reason| Error::file(&path, reason))?.as_deref() {
+            Some("train") => runs.push(path),
+            Some(other) => left_out.push(format!("{}: a run of `{other}`", path.display())),
+            None => left_out.push(format!("{}: no run", path.display())),
         }
     }
     if runs.is_empty() {
@@ -133,8 +142,8 @@ fn put(found: &mut BTreeMap<String, Joined>, place: PathBuf, out: &Path) -> Resu
 }
 
 impl Joined {
-    /// Decides where each seed is taken from. Every checkpoint is read.
-    fn choose(&mut self, session: &Session) -> Result<(), Error> {
+    /// Decides where each seed is taken from, and returns those that have no checkpoint. Every checkpoint is read.
+    fn choose(&mut self, session: &Session) -> Result<BTreeSet<u64>, Error> {
         let mut all = BTreeMap::<u64, Vec<usize>>::new();
         for (number, place) in self.places.iter().enumerate() {
             if files::is_folder(place.path()) {
@@ -144,6 +153,7 @@ impl Joined {
                     .for_each(|seed| all.entry(seed).or_default().push(number));
             }
         }
+        let without = self.seeds.iter().copied().filter(|seed| !all.contains_key(seed)).collect();
         let bar = progress::bar("read", all.len() as u64, session.quiet);
         let mut finished = 0_usize;
         for (seed, places) in all {
@@ -185,7 +195,7 @@ impl Joined {
                     "says what was found, and no seed has finished; accepted is it with its seeds";
                 Err(Error::file(&place.path().join(RESULTS), reason))
             }
-            _ => Ok(()),
+            _ => Ok(without),
         }
     }
 

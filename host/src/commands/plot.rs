@@ -2,9 +2,8 @@
 
 use crate::error::Error;
 use crate::experiments::Catalogue;
-use crate::files;
 use crate::page::Made;
-use crate::run::config::command_of;
+use crate::run::config::{self, Inside, command_of};
 use crate::run::records::{Records, RunDirectory};
 use crate::run::report::Report;
 use crate::run::session::start_threads;
@@ -27,7 +26,8 @@ pub struct Plot {
 pub fn run(options: &Plot, catalogue: &Catalogue) -> Result<Report, Error> {
     start_threads()?;
     let (mut report, mut changed) = (Report::new("plot"), Vec::new());
-    for run in runs(&options.directory)? {
+    let mut left_out = Vec::new();
+    for run in runs(&options.directory, &mut left_out)? {
         let directory = RunDirectory::claim(run.clone())?;
         let mut records = Records::open(&run)?;
         let id = command_of(&run)?;
@@ -50,21 +50,30 @@ pub fn run(options: &Plot, catalogue: &Catalogue) -> Result<Report, Error> {
         report.text = format!("Not as the run wrote it: {}.\n", names.join(", "));
         report.results.insert("changed".into(), json!(names));
     }
+    if !left_out.is_empty() {
+        left_out.iter().for_each(|what| report.text.push_str(&format!("left out: {what}\n")));
+        report.results.insert("left_out".into(), json!(left_out));
+    }
     for file in &report.files {
         report.text.push_str(&format!("{}\n", file.display()));
     }
     Ok(report)
 }
 
-/// Returns the directory itself if it is a run's, else the runs in it, sorted.
-fn runs(directory: &Path) -> Result<Vec<PathBuf>, Error> {
-    let is_run = |d: &Path| command_of(d).is_ok_and(|id| id != "main");
-    let entries = files::list(directory).map_err(|e| Error::file(directory, e))?;
-    if is_run(directory) {
+/// Returns the directory itself if it is a run's, else the runs in it, sorted. Nothing is drawn through a link.
+fn runs(directory: &Path, left_out: &mut Vec<String>) -> Result<Vec<PathBuf>, Error> {
+    let inside = config::inside(directory)?;
+    if command_of(directory).is_ok_and(|id| id != "main") {
         return Ok(vec![directory.to_owned()]);
     }
-    let paths = entries.into_iter().map(|(name, _)| directory.join(name));
-    let runs: Vec<_> = paths.filter(|d| is_run(d)).collect();
+    let mut runs = Vec::new();
+    for Inside { path, command, .. } in inside {
+        match command {
+            Ok(Some(command)) if command != "main" => runs.push(path),
+            Ok(_) => {}
+            Err(reason) => left_out.push(format!("{}: {reason}", path.display())),
+        }
+    }
     if runs.is_empty() {
         let reason = "holds no run: accepted is a directory with the config.toml that a run wrote";
         return Err(Error::file(directory, reason));

@@ -175,10 +175,9 @@ impl Experiment for Predict {
                 is_reward: cumulant == "reward",
             };
             for &gamma in &self.gamma {
-                let (name, source, made_of) =
-                    (cumulant.clone(), source.clone(), (d, features == 0));
-                let task =
-                    session.on_thread(|| Task::new(name, gamma, source, &candidates, made_of));
+                let (name, source, made_of) = (cell(cumulant), source.clone(), (d, features == 0));
+                let task = session
+                    .on_threads(1, || Task::new(name, gamma, source, &candidates, made_of))?;
                 let task = task.doing("the estimators")?;
                 waiting += task.horizon() * candidates.len() + NUMBERS_OF_TASK;
                 if waiting > MOST_NUMBERS {
@@ -216,7 +215,7 @@ impl Experiment for Predict {
                     Error::file(file, format!("row {row}, column `{}`: {e}", task.name))
                 })
             };
-            session.on_thread(|| tasks.par_iter_mut().try_for_each(take))?;
+            session.on_threads(tasks.len(), || tasks.par_iter_mut().try_for_each(take))??;
             for task in &mut tasks {
                 stream.write(&task.lines)?;
                 task.lines.clear();
@@ -231,7 +230,7 @@ impl Experiment for Predict {
         records.put_stream(stream)?;
 
         let features_of =
-            |p: &Predicted| if features > 0 { "phi".into() } else { p.state[0].clone() };
+            |p: &Predicted| if features > 0 { "phi".into() } else { cell(&p.state[0]) };
         let cumulants = (predicted.iter().zip(tasks.chunks(self.gamma.len())))
             .map(|(p, tasks)| Cumulant::new(features_of(p), tasks, &candidates))
             .collect();
@@ -320,6 +319,11 @@ impl Predict {
         }
         Ok((predicted, left_out))
     }
+}
+
+/// Returns a name as a cell that no spreadsheet takes for a formula.
+fn cell(name: &str) -> String {
+    if name.starts_with(['=', '+', '-', '@']) { format!("'{name}") } else { name.to_owned() }
 }
 
 /// Returns the first name that occurs for the second time.

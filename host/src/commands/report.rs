@@ -29,6 +29,9 @@ struct Found<'a> {
     /// Files that are not as their run wrote them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     changed: Vec<String>,
+    /// What stands beside the runs and is not shown, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<String>,
 }
 
 /// Writes the page.
@@ -42,11 +45,15 @@ pub fn run(options: &ReportOptions, catalogue: &Catalogue) -> Result<Report, Err
         claims_hold_in_part: count(Verdict::HoldsInPart),
         claims_do_not_hold: count(Verdict::DoesNotHold),
         changed: content.changed().collect(),
+        left_out: content.left_out.iter().map(|(name, why)| format!("{name}: {why}")).collect(),
     };
     let mut report = Report::of("report", &found);
     report.text = format!("{}\n", path.display());
     if !found.changed.is_empty() {
         report.text.push_str(&format!("Not as the run wrote it: {}.\n", found.changed.join(", ")));
+    }
+    for what in &found.left_out {
+        report.text.push_str(&format!("left out: {what}\n"));
     }
     report.files.push(path);
     Ok(report)

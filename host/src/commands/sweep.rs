@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// The most names of seeds in a line.
+/// The most names in a line; all of them are in the object of `--json`.
 const NAMED: usize = 8;
 
 /// Train the recipes of a plan: a grid of settings, with the same seeds, here or in shards anywhere
@@ -118,15 +118,17 @@ fn collect(collect: &Collect<'_>, session: &Session) -> Result<Report, Error> {
     let mut report = experiment::run(collect, session)?;
     let number = |key: &str| report.results.get(key).and_then(Value::as_u64).unwrap_or(0);
     let (seeds, finished, diverged) = (number("seeds"), number("finished"), number("diverged"));
-    let examples = |key: &str| {
-        let names = report.results.get(key).and_then(Value::as_array).into_iter().flatten();
-        names.filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+    let named = |key: &str| {
+        let runs = report.results.get(key).and_then(Value::as_object).into_iter().flatten();
+        let name = |(run, seeds): (&String, &Value)| {
+            format!("{run}, seeds {}", seeds.as_str().unwrap_or_default())
+        };
+        shown(&runs.map(name).collect::<Vec<_>>(), "; ")
     };
-    let missing = (finished < seeds).then(|| {
-        format!("{} seeds are missing: {}", seeds - finished, examples("missing_for_example"))
-    });
-    let diverged = (diverged > 0)
-        .then(|| format!("{diverged} seeds diverged: {}", examples("diverged_for_example")));
+    let missing = (finished < seeds)
+        .then(|| format!("{} seeds are missing: {}", seeds - finished, named("missing")));
+    let diverged =
+        (diverged > 0).then(|| format!("{diverged} seeds diverged: {}", named("diverged_seeds")));
     report.text = format!("{finished} of {seeds} seeds\n");
     tell(missing, diverged, collect.options.check, &mut report);
     report.text.push_str(&report.place());
@@ -140,6 +142,12 @@ fn tell(unfinished: Option<String>, diverged: Option<String>, check: bool, repor
         Some(line) if check => report.failures.push(line),
         line => line.iter().for_each(|line| report.text.push_str(&format!("{line}\n"))),
     }
+}
+
+/// Returns the first names in a line.
+fn shown(all: &[String], between: &str) -> String {
+    let more = if all.len() > NAMED { ", ..." } else { "" };
+    format!("{}{more}", all[..all.len().min(NAMED)].join(between))
 }
 
 /// Lists, trains, or collects.
@@ -172,6 +180,7 @@ fn list(plan: &Plan, shard: Shard, session: &Session) -> Result<Report, Error> {
         ]
     };
     report.text = table(&[head].into_iter().chain(lines.iter().map(row)).collect::<Vec<_>>());
+    report.failures = lines.iter().flat_map(|line| line.unreadable.clone()).collect();
     report.results.insert("shards".into(), json!(lines));
     Ok(report)
 }
@@ -181,10 +190,6 @@ fn train(plan: &Plan, shard: Shard, options: &Sweep, session: &Session) -> Resul
     let seeds: usize = groups.iter().map(|group| group.seeds.len()).sum();
     let Found { finished, diverged, in_use, failed } =
         work::train(plan, &groups, options.checkpoint_every, session)?;
-    let shown = |all: &[String], between: &str| {
-        let more = if all.len() > NAMED { ", ..." } else { "" };
-        format!("{}{more}", all[..all.len().min(NAMED)].join(between))
-    };
     if !failed.is_empty() {
         let failed = shown(&failed, "; ");
         let reason = format!("{finished} of {seeds} seeds have finished; {failed}");

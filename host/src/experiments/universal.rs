@@ -141,7 +141,7 @@ fn put(work: &Work, long: &mut Long) -> Result<(), Error> {
     let shipped = shipped.transformer().layers();
     let layers = match *steps {
         0 => shipped.to_vec(),
-        steps => work.session.on_thread(|| train(work, steps as u64))?,
+        steps => work.session.on_threads(1, || train(work, steps as u64))??,
     };
     for (l, layer) in (0..).zip(&layers) {
         for (part, ten) in [("base", layer.base), ("early", layer.early)] {

@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 
 /// How the names of files begin that are not complete yet.
 pub const TEMPORARY: &str = ".ictd-";
+/// How the temporary name of a file begins, before its name.
+pub const NEW: &str = ".ictd-new-";
 
 /// The kind of a file at a path; a link is a kind of its own, wherever it leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,6 +47,25 @@ impl Kind {
 /// Returns what stands at a path.
 pub fn kind(path: &Path) -> Kind {
     fs::symlink_metadata(path).map_or(Kind::Nothing, |found| Kind::of(found.file_type()))
+}
+
+/// Returns whether a regular file, or a folder, stands at a path.
+/// Errors: the system's; if something else stands there.
+pub fn is_there(path: &Path, wanted: Kind) -> io::Result<bool> {
+    use io::ErrorKind::{NotADirectory, NotFound};
+    let found = match fs::symlink_metadata(path) {
+        Err(e) if [NotADirectory, NotFound].contains(&e.kind()) => return Ok(false),
+        found => found?.file_type(),
+    };
+    match wanted {
+        _ if Kind::of(found) == wanted => Ok(true),
+        Kind::Folder => {
+            let reason = "a link or a file; accepted is a folder";
+            Err(io::Error::new(NotADirectory, reason))
+        }
+        _ if found.is_symlink() => Err(refused("a link")),
+        _ => Err(refused("no regular file")),
+    }
 }
 
 /// Returns true for a folder, and for a link to one: of paths that the user named.
@@ -90,6 +111,14 @@ pub fn open(path: &Path) -> io::Result<File> {
     opened(path, true, OpenOptions::new().read(true))
 }
 
+/// Opens a file that stands where the user did not name it: no link, and of at most so many bytes.
+/// Errors: as [`open`].
+pub fn open_unlinked(path: &Path, limit: u64) -> io::Result<File> {
+    let file = opened(path, false, OpenOptions::new().read(true))?;
+    check_size(file.metadata()?.len(), limit)?;
+    Ok(file)
+}
+
 /// Returns the content of a file that the user named.
 /// Errors: as [`open`]; for more bytes than `limit`.
 pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
@@ -102,22 +131,27 @@ pub fn read_below(folder: &Path, name: &str, limit: u64) -> io::Result<Vec<u8>> 
     content(open_below(folder, name)?, limit)
 }
 
-/// As [`read_below`], piece by piece, at most [`STREAM`] bytes.
+/// As [`read_below`], piece by piece.
 /// Errors: as there.
-pub fn pieces_below(folder: &Path, name: &str, mut take: impl FnMut(&[u8])) -> io::Result<()> {
-    let mut file = open_below(folder, name)?;
+pub fn pieces_below(
+    folder: &Path,
+    name: &str,
+    limit: u64,
+    mut take: impl FnMut(&[u8]),
+) -> io::Result<()> {
+    let file = open_below(folder, name)?;
     faults::before()?;
-    let (mut piece, mut bytes) = (vec![0; 1 << 16], 0);
+    check_size(file.metadata()?.len(), limit)?;
+    let (mut file, mut piece, mut bytes) = (file.take(limit + 1), vec![0; 1 << 16], 0);
     loop {
-        let count = match file.read(&mut piece) {
-            Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-            count => count?,
-        };
-        bytes += count as u64;
-        match count {
-            0 => return Ok(()),
-            _ if bytes > STREAM => return Err(too_large(bytes, STREAM)),
-            _ => take(&piece[..count]),
+        match file.read(&mut piece) {
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Ok(0) => return check_size(bytes, limit),
+            count => {
+                let count = count?;
+                bytes += count as u64;
+                take(&piece[..count]);
+            }
         }
     }
 }
@@ -137,22 +171,19 @@ fn open_below(folder: &Path, name: &str) -> io::Result<File> {
     opened(&path, false, OpenOptions::new().read(true))
 }
 
-fn too_large(bytes: u64, limit: u64) -> io::Error {
-    let reason = format!("{bytes} bytes: accepted are at most {limit}");
-    io::Error::new(io::ErrorKind::FileTooLarge, reason)
+fn check_size(bytes: u64, limit: u64) -> io::Result<()> {
+    let reason = || format!("{bytes} bytes: accepted are at most {limit}");
+    if bytes <= limit { Ok(()) } else { Err(io::Error::new(io::ErrorKind::FileTooLarge, reason())) }
 }
 
 fn content(file: File, limit: u64) -> io::Result<Vec<u8>> {
     faults::before()?;
-    let bytes = file.metadata()?.len();
-    if bytes > limit {
-        return Err(too_large(bytes, limit));
-    }
+    check_size(file.metadata()?.len(), limit)?;
     let mut content = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut content)?;
     // It may have grown since.
-    let bytes = content.len() as u64;
-    if bytes > limit { Err(too_large(bytes, limit)) } else { Ok(content) }
+    check_size(content.len() as u64, limit)?;
+    Ok(content)
 }
 
 /// Returns the names in a folder that the user named, in order, and what stands there.
@@ -197,17 +228,11 @@ pub fn make_folders(path: &Path) -> io::Result<()> {
 /// Makes a folder in a run directory.
 /// Errors: the system's; if something else stands there, among them a link to a folder.
 pub fn make_folder(path: &Path) -> io::Result<()> {
-    match kind(path) {
-        Kind::Folder => Ok(()),
-        Kind::Nothing => {
-            faults::before()?;
-            fs::create_dir(path)
-        }
-        _ => {
-            let reason = "a link or a file; accepted is a folder";
-            Err(io::Error::new(io::ErrorKind::NotADirectory, reason))
-        }
+    if is_there(path, Kind::Folder)? {
+        return Ok(());
     }
+    faults::before()?;
+    fs::create_dir(path)
 }
 
 /// Removes a file, or a link and not where it leads, if it is there.
@@ -338,7 +363,7 @@ pub struct Staged {
 /// Returns the temporary name of a file. It is always the same, so that what a killed process left is used by the
 /// next one.
 pub fn temporary(path: &Path) -> PathBuf {
-    let mut name = OsString::from(format!("{TEMPORARY}new-"));
+    let mut name = OsString::from(NEW);
     name.push(path.file_name().unwrap_or_default());
     path.with_file_name(name)
 }

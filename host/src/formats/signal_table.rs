@@ -5,7 +5,7 @@
 
 use super::error::{FormatError, Problem, excerpt};
 use super::transition_table::{MAX_DIMENSION, column_problem, feature};
-use crate::files::{self, limits::COLUMN_NAME};
+use crate::files;
 use compute::rows::{Gaps, Layout, RowReader, Rows, is_number_or_gap};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -36,11 +36,6 @@ impl SignalTable {
                 false => Box::new(files::open(file)?),
             };
             let rows = RowReader::open(source)?;
-            if let Some(name) = rows.names().iter().find(|name| name.len() > COLUMN_NAME) {
-                let reason = format!("a name of {} bytes", name.len());
-                let accepted = format!("at most {COLUMN_NAME}");
-                return Err(column_problem(name, &reason, &accepted));
-            }
             if rows.names().iter().all(|name| name.parse::<f64>().is_ok() || name.is_empty()) {
                 let accepted = "a header line with the names of the columns";
                 return Err(Problem::unusable("line 1", "no names", accepted));

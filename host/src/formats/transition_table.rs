@@ -5,8 +5,7 @@ use compute::estimator::Mark;
 use compute::rows::{Gaps, Layout, RowReader};
 use std::io::Read;
 
-/// The largest feature dimension that a file may have.
-pub const MAX_DIMENSION: usize = 64;
+pub use crate::files::limits::FEATURES as MAX_DIMENSION;
 
 /// Rows that are read at a time.
 const BLOCK: usize = 4096;

@@ -1,6 +1,6 @@
 //! The content of a page.
 
-use super::find::{Damaged, find};
+use super::find::{Damaged, LeftOut, find};
 use super::run::Run;
 use crate::digests;
 use crate::error::{Doing, Error};
@@ -11,16 +11,13 @@ use std::path::Path;
 pub struct Content {
     /// In the paper's order.
     pub runs: Vec<Run>,
-    /// Directories whose runs could not be read, with the reason.
-    pub left_out: Vec<(String, String)>,
+    /// The runs that are not shown, by name, and why.
+    pub left_out: LeftOut,
     /// The kernels' digests of this machine.
     pub digests: Vec<digests::Row>,
     /// [`live::story`] on this machine.
     pub story: u64,
 }
-
-/// Runs, and the names of those that could not be read with the reasons.
-type Found = (Vec<Run>, Vec<(String, String)>);
 
 impl Content {
     /// Reads the run of a directory, or the runs in it.
@@ -36,9 +33,14 @@ impl Content {
     }
 
     /// Returns the runs, and those that are left out.
-    fn runs(directory: &Path, damaged: Damaged, catalogue: &Catalogue) -> Result<Found, Error> {
-        let (mut runs, mut left_out) = (Vec::new(), Vec::new());
-        for files in find(directory, damaged, catalogue)? {
+    fn runs(
+        directory: &Path,
+        damaged: Damaged,
+        catalogue: &Catalogue,
+    ) -> Result<(Vec<Run>, LeftOut), Error> {
+        let (found, mut left_out) = find(directory, damaged, catalogue)?;
+        let mut runs = Vec::new();
+        for files in found {
             match Run::read(&files, catalogue) {
                 Ok(run) => runs.push(run),
                 Err(error) if damaged == Damaged::LeaveOut => {

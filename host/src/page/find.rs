@@ -4,8 +4,11 @@ use super::run::{RESULTS, RunFiles, place, results};
 use crate::error::Error;
 use crate::experiments::Catalogue;
 use crate::files::{self, Kind};
-use crate::run::config::command_of;
+use crate::run::config::{self, Inside};
 use std::path::Path;
+
+/// Names, and why nothing is shown of what bears them.
+pub(super) type LeftOut = Vec<(String, String)>;
 
 /// The treatment of a run that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,17 +19,16 @@ pub enum Damaged {
     LeaveOut,
 }
 
-/// Returns the run of a directory, or the runs in it, by name. A training run that is not finished has no
-/// results, and is none yet.
+/// Returns the run of a directory, or the runs in it, by name; and what is left out there, with the reason: links, what
+/// cannot be read, and runs without results, as a training run is until it has finished.
 /// Errors: [`Error::File`] if no run is found, or the directory's own results are damaged.
 pub(super) fn find(
     directory: &Path,
     damaged: Damaged,
     catalogue: &Catalogue,
-) -> Result<Vec<RunFiles>, Error> {
-    let entries = files::list(directory).map_err(|e| Error::file(directory, e))?;
+) -> Result<(Vec<RunFiles>, LeftOut), Error> {
+    let inside = config::inside(directory)?;
     let has_results = |path: &Path| files::kind(&path.join(RESULTS)) != Kind::Nothing;
-    let is_run = |path: &Path| has_results(path) || is_damaged(path, catalogue);
     if has_results(directory) {
         match results(directory) {
             // The main job's are those of the runs inside.
@@ -35,27 +37,27 @@ pub(super) fn find(
             Err(error) => return Err(error),
             Ok(_) => {
                 let name = files::name_of(directory);
-                return Ok(vec![RunFiles { name, path: directory.to_owned() }]);
+                return Ok((vec![RunFiles { name, path: directory.to_owned() }], Vec::new()));
             }
         }
     }
-    let mut runs: Vec<_> = entries
-        .into_iter()
-        .map(|(name, _)| RunFiles {
-            path: directory.join(&name),
-            name: name.to_string_lossy().into_owned(),
-        })
-        .filter(|run| is_run(&run.path))
-        .collect();
-    runs.sort_by(|a, b| a.name.cmp(&b.name));
+    let (mut runs, mut left_out) = (Vec::new(), Vec::new());
+    for Inside { name, path, command } in inside {
+        // Results without a config are shown, and an experiment without results is damaged.
+        let is_shown = match &command {
+            Ok(Some(command)) => has_results(&path) || place(command, catalogue).is_some(),
+            _ => files::kind(&path) == Kind::Folder && has_results(&path),
+        };
+        match command {
+            _ if is_shown => runs.push(RunFiles { name, path }),
+            Err(reason) => left_out.push((name, reason)),
+            Ok(Some(_)) => left_out.push((name, format!("no {RESULTS}: it has not finished"))),
+            Ok(None) => {}
+        }
+    }
     if runs.is_empty() {
         let reason = "holds no run: accepted is a directory with the results.json that a run wrote";
         return Err(Error::file(directory, reason));
     }
-    Ok(runs)
-}
-
-/// Returns a run of an experiment without results: its other files are there.
-fn is_damaged(path: &Path, catalogue: &Catalogue) -> bool {
-    command_of(path).is_ok_and(|command| place(&command, catalogue).is_some())
+    Ok((runs, left_out))
 }

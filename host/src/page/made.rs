@@ -1,7 +1,7 @@
 //! The versions and the platform that made a run, from its `run.json`.
 
 use crate::error::Error;
-use crate::files::{self, Kind};
+use crate::files::{self, Kind, limits::of_record};
 use crate::run::info;
 use crate::run::records::Records;
 use ictd_core::digest::Digest;
@@ -71,7 +71,9 @@ impl Made {
         let changed = |(name, digest): (String, String)| {
             let mut found = Digest::EMPTY;
             let is_as_written =
-                match files::pieces_below(directory, &name, |piece| found.bytes(piece)) {
+                match files::pieces_below(directory, &name, of_record(&name), |piece| {
+                    found.bytes(piece)
+                }) {
                     Ok(()) => found.to_string() == digest,
                     // Gone, or something else.
                     Err(e) if ELSE.contains(&e.kind()) => false,

@@ -1,7 +1,8 @@
 //! `config.toml`: the command of a run, its first seed, and its options by their long names.
 
 use crate::error::Error;
-use crate::files;
+use crate::files::{self, Kind};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -75,4 +76,35 @@ pub fn command_of(run: &Path) -> Result<String, Error> {
     let table: Table = text.parse().map_err(|e: toml::de::Error| Error::file(&path, e))?;
     let command = table.get("command").and_then(|c| c.as_str()).map(str::to_owned);
     command.ok_or_else(|| Error::file(&path, "command is missing: accepted is a run's config.toml"))
+}
+
+/// What stands in a folder beside its files.
+pub struct Inside {
+    /// Its name.
+    pub name: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// The `command` of its config.toml; none without one. Or why it is no run: a link, unreadable, damaged.
+    pub command: Result<Option<String>, String>,
+}
+
+/// Returns the folders in a folder that the user named, by name, and the links to such, which nobody follows; none
+/// whose name begins with `.`.
+/// Errors: [`Error::File`] if it cannot be read.
+pub fn inside(directory: &Path) -> Result<Vec<Inside>, Error> {
+    let entries = files::list(directory).map_err(|e| Error::file(directory, e))?;
+    let inside = |(name, kind): (OsString, Kind)| {
+        let (name, path) = (name.to_string_lossy().into_owned(), directory.join(name));
+        if name.starts_with('.') || kind == Kind::File || !files::is_folder(&path) {
+            return None;
+        }
+        let command = match (kind, files::is_there(&path.join("config.toml"), Kind::File)) {
+            (Kind::Folder, Ok(true)) => command_of(&path).map(Some).map_err(|e| e.one_line()),
+            (Kind::Folder, Ok(false)) => Ok(None),
+            (Kind::Folder, Err(e)) => Err(format!("config.toml: {e}")),
+            _ => Err("a link; accepted is a folder".to_owned()),
+        };
+        Some(Inside { name, path, command })
+    };
+    Ok(entries.into_iter().filter_map(inside).collect())
 }

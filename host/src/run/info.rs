@@ -209,9 +209,19 @@ pub fn digest(content: &[u8]) -> String {
 /// Returns the names of the files that the run in this directory says it wrote, itself among them.
 /// Errors: [`Error::File`] if that cannot be read; what is no such file names none.
 pub fn files(directory: &Path) -> Result<Vec<String>, Error> {
-    let content = match files::read_below(directory, FILE_NAME, files::TEXT) {
+    listed(directory, FILE_NAME)
+}
+
+/// As [`files`], of the run that is about to take its place.
+/// Errors: as there.
+pub fn new_files(directory: &Path) -> Result<Vec<String>, Error> {
+    listed(directory, &format!("{}{FILE_NAME}", files::NEW))
+}
+
+fn listed(directory: &Path, name: &str) -> Result<Vec<String>, Error> {
+    let content = match files::read_below(directory, name, files::TEXT) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        found => found.map_err(|e| Error::file(&directory.join(FILE_NAME), e))?,
+        found => found.map_err(|e| Error::file(&directory.join(name), e))?,
     };
     let value = serde_json::from_slice::<Value>(&content).unwrap_or_default();
     let files = value["digests"]["files"].as_object();

@@ -320,7 +320,10 @@ pub fn shortest(x: f64) -> String {
 pub fn number(x: f64, decimals: usize) -> String {
     let size = x.abs();
     if size == 0.0 || (1e-4..1e6).contains(&size) {
-        format!("{x:.decimals$}")
+        let text = format!("{x:.decimals$}");
+        // A zero has no sign.
+        let is_zero = text.bytes().all(|byte| b"-0.".contains(&byte));
+        if is_zero { text.trim_start_matches('-').to_owned() } else { text }
     } else {
         format!("{x:.2e}")
     }

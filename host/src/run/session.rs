@@ -3,9 +3,11 @@
 use crate::error::Error;
 use crate::options;
 use crate::run::progress;
+use rayon::ThreadPool;
 use rayon::prelude::*;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Room for the largest fixed-capacity transformer on a thread's stack; reserved, not used, memory.
 const STACK: usize = 64 << 20;
@@ -56,35 +58,50 @@ pub struct Session {
     pub overwrite: bool,
     /// No progress bars.
     pub quiet: bool,
-    pool: rayon::ThreadPool,
+    threads: usize,
+    /// The threads that have been started: no more than there was work for.
+    pool: Mutex<Option<Arc<ThreadPool>>>,
 }
 
 impl Session {
-    /// Starts the threads.
-    /// Errors: [`Error::Option`] if the system refuses the threads.
-    pub fn new(options: &SessionOptions) -> Result<Self, Error> {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(options.threads.unwrap_or(0))
-            .stack_size(STACK)
-            .build()
-            .map_err(|e| Error::option("--threads", e))?;
-        Ok(Session {
+    /// Returns the options, made ready.
+    pub fn new(options: &SessionOptions) -> Self {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        Session {
             seed: options.seed,
             out: options.out.clone(),
             overwrite: options.overwrite,
             quiet: options.json,
-            pool,
-        })
+            threads: options.threads.unwrap_or_else(cores),
+            pool: Mutex::new(None),
+        }
     }
 
-    /// Returns the number of threads.
+    /// Returns the number of threads that may be started.
     pub fn threads(&self) -> usize {
-        self.pool.current_num_threads()
+        self.threads
+    }
+
+    /// Returns as many threads as there are pieces of work, if the session has so many and the system gives them.
+    fn pool(&self, pieces: usize) -> Result<Arc<ThreadPool>, Error> {
+        let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut wanted = self.threads.min(pieces).max(1);
+        if let Some(pool) = pool.as_ref().filter(|pool| pool.current_num_threads() >= wanted) {
+            return Ok(pool.clone());
+        }
+        loop {
+            match rayon::ThreadPoolBuilder::new().num_threads(wanted).stack_size(STACK).build() {
+                Ok(started) => return Ok(pool.insert(Arc::new(started)).clone()),
+                Err(e) if wanted == 1 => return Err(Error::option("--threads", e)),
+                Err(_) => wanted /= 2,
+            }
+        }
     }
 
     /// `f` of every item, in order, with a progress bar. Threads take whole items, so the results
     /// do not depend on how many threads there are.
-    /// Errors: the error of the first item that fails, [`Error::Interrupted`] after Ctrl-C.
+    /// Errors: the error of the first item that fails, [`Error::Interrupted`] after Ctrl-C, [`Error::Option`] if the
+    /// system has no thread.
     pub fn map<T: Sync, R: Send>(
         &self,
         label: &str,
@@ -100,13 +117,19 @@ impl Session {
             bar.inc(1);
             result
         };
-        let results: Vec<_> = self.pool.install(|| items.par_iter().map(work).collect());
+        let run = || items.par_iter().map(work).collect::<Vec<_>>();
+        let results = self.on_threads(items.len(), run)?;
         bar.finish_and_clear();
         results.into_iter().collect()
     }
 
-    /// Runs `f` on one of the session's threads, where a stack for large values is reserved.
-    pub fn on_thread<R: Send>(&self, f: impl FnOnce() -> R + Send) -> R {
-        self.pool.install(f)
+    /// Runs `f`, which does so many pieces of work, on the session's threads, where a stack for large values is reserved.
+    /// Errors: [`Error::Option`] if the system has no thread.
+    pub fn on_threads<R: Send>(
+        &self,
+        pieces: usize,
+        f: impl FnOnce() -> R + Send,
+    ) -> Result<R, Error> {
+        Ok(self.pool(pieces)?.install(f))
     }
 }

@@ -19,7 +19,7 @@ pub const JOURNAL: &str = ".ictd-commit";
 /// that are not among them; the directory is this process' alone. Where the new ones are.
 ///
 /// A process that is killed meanwhile leaves the rest to [`settle`], which believes the journal only about files that
-/// the `run.json` of the old run lists: so `old` is [`info::files`] or nothing.
+/// a `run.json` lists, the old run's or the new one's: so `old` is [`info::files`] or nothing.
 /// Errors: [`Error::Write`], naming the file.
 pub fn commit(
     directory: &Path,
@@ -36,10 +36,11 @@ pub fn commit(
     for name in old.iter().filter(|old| files::is_plain(old) && !is_new(old)) {
         journal.push_str(&format!("remove {name}\n"));
     }
-    let (mut staged, mut written) = (Vec::new(), Vec::new());
+    let (mut staged, mut written, mut ours) = (Vec::new(), Vec::new(), old.to_vec());
     for (name, file) in streamed {
         journal.push_str(&format!("put {name}\n"));
-        written.push(directory.join(name));
+        written.push(directory.join(&name));
+        ours.push(name);
         staged.push(file);
     }
     for (name, content) in new {
@@ -47,23 +48,25 @@ pub fn commit(
         staged.push(files::stage(&path, content).map_err(|e| Error::write(&path, e))?);
         journal.push_str(&format!("put {name}\n"));
         written.push(path);
+        ours.push(name.to_owned());
     }
     let refuse = |e| Error::write(directory, e);
     let journal = files::stage(&directory.join(JOURNAL), journal.as_bytes()).map_err(refuse)?;
     journal.publish().map_err(refuse)?;
     staged.into_iter().for_each(Staged::keep);
     // The names are on the disk before one of them is changed.
-    files::sync_folder(directory).and_then(|()| finish(directory, old)).map_err(refuse)?;
+    files::sync_folder(directory).and_then(|()| finish(directory, &ours)).map_err(refuse)?;
     Ok(written)
 }
 
-/// Does what the journal says, as far as it is not done. No other files are removed than those of `old`.
-fn finish(directory: &Path, old: &[String]) -> io::Result<()> {
+/// Does what the journal says, as far as it is not done. No other files are removed or replaced than `ours`.
+fn finish(directory: &Path, ours: &[String]) -> io::Result<()> {
     let journal = files::read_below(directory, JOURNAL, files::TEXT)?;
     for line in String::from_utf8_lossy(&journal).lines() {
+        let is_ours = |name: &str| ours.iter().any(|ours| ours == name);
         match line.split_once(' ').filter(|(_, name)| files::is_plain(name)) {
             Some(("remove", name)) => {
-                if old.iter().any(|old| old == name) {
+                if is_ours(name) {
                     files::remove(&directory.join(name))?;
                 }
             }
@@ -74,7 +77,8 @@ fn finish(directory: &Path, old: &[String]) -> io::Result<()> {
                 }
                 let path = directory.join(name);
                 let new = files::temporary(&path);
-                if files::kind(&new) == Kind::File {
+                let is_free = || files::kind(&path) == Kind::Nothing;
+                if files::kind(&new) == Kind::File && (is_ours(name) || is_free()) {
                     files::rename(&new, &path)?;
                 }
             }
@@ -92,9 +96,11 @@ fn finish(directory: &Path, old: &[String]) -> io::Result<()> {
 /// Errors: the system's; for a journal of somebody else. Then the journal stays, for the next process.
 pub fn settle(directory: &Path) -> io::Result<()> {
     if files::kind(&directory.join(JOURNAL)) != Kind::Nothing {
-        // The journal may be anybody's. `run.json` is replaced last, so until then it lists the old run's files.
-        let old = info::files(directory).map_err(io::Error::other)?;
-        finish(directory, &old)?;
+        // The journal may be anybody's. `run.json` is replaced last, so until then it lists the old run's files, and
+        // the one that waits the new run's.
+        let mut ours = info::files(directory).map_err(io::Error::other)?;
+        ours.extend(info::new_files(directory).map_err(io::Error::other)?);
+        finish(directory, &ours)?;
     }
     files::sweep(directory)
 }

@@ -12,14 +12,15 @@ use super::plan::{Plan, Run};
 use crate::error::Error;
 use crate::experiments::statistics::{mean_and_stderr, quartiles};
 use crate::run::progress;
-use crate::run::records::Records;
+use crate::run::records::{self, Records};
 use crate::run::session::Session;
 use crate::train::checkpoint::Checkpoint;
 use crate::train::directory::TrainDirectory;
 use crate::train::log::{ELEMENTS, METRICS, Point, SeedRun};
-use crate::train::options::{Mode, Model, Recipe};
+use crate::train::options::{Mode, Model, Recipe, Seeds};
 use rayon::prelude::*;
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The table over all log points.
@@ -43,14 +44,16 @@ pub struct Collected {
     pub finished: usize,
     /// How many of those diverged.
     pub diverged: usize,
-    /// The first seeds that have not finished, and that diverged.
-    pub missing_for_example: Vec<String>,
-    /// As text.
-    pub diverged_for_example: Vec<String>,
+    /// The seeds of each run that have not finished, as `--seeds` takes them.
+    pub missing: BTreeMap<String, String>,
+    /// Those that diverged.
+    pub diverged_seeds: BTreeMap<String, String>,
 }
 
-/// How many examples are named.
-const EXAMPLES: usize = 8;
+/// Returns seeds as `--seeds` takes them, by their run's folder; nothing without any.
+fn named(folder: &str, seeds: BTreeSet<u64>) -> Option<(String, String)> {
+    (!seeds.is_empty()).then(|| (folder.to_owned(), Seeds::List(seeds).to_string()))
+}
 
 /// Returns the metrics of a log point, by name: those of every run, and those of `layers` stored layers.
 pub fn metrics(layers: usize) -> Vec<String> {
@@ -151,19 +154,20 @@ pub fn collect(plan: &Plan, session: &Session, records: &mut Records) -> Result<
     seeds.write(&csv([columns(plan, of_seed.into_iter().chain(names()))])?)?;
     let mut summary = csv([columns(plan, ["metric"].into_iter().chain(STATISTICS))])?;
     let all = plan.runs.len() * plan.seeds.len();
-    let (mut missing, mut diverged) = (Vec::new(), Vec::new());
     let mut collected = Collected {
         runs: plan.runs.len(),
         seeds: all,
         finished: 0,
         diverged: 0,
-        missing_for_example: Vec::new(),
-        diverged_for_example: Vec::new(),
+        missing: BTreeMap::new(),
+        diverged_seeds: BTreeMap::new(),
     };
     let bar = progress::bar("collect", all as u64, session.quiet);
     for run in &plan.runs {
-        let directory = TrainDirectory::at(session.out.join(&run.folder), &run.recipe)?;
+        let place = records::place(&session.out, &run.folder)?;
+        let directory = TrainDirectory::at(place, &run.recipe)?;
         let mut ends = vec![Vec::new(); metrics.len()];
+        let (mut missing, mut diverged) = (BTreeSet::new(), BTreeSet::new());
         for block in plan.seeds.chunks(session.threads()) {
             if progress::interrupted() {
                 return Err(Error::Interrupted);
@@ -173,31 +177,29 @@ pub fn collect(plan: &Plan, session: &Session, records: &mut Records) -> Result<
                 let found = there.map(|there| Seed::of(run, &there.run, layers)).transpose()?;
                 Ok((*seed, found))
             };
-            let read: Vec<_> = session.on_thread(|| block.par_iter().map(read).collect());
+            let read = || block.par_iter().map(read).collect::<Vec<_>>();
+            let read = session.on_threads(block.len(), read)?;
             for found in read {
                 let (seed, found) = found?;
-                let name = || format!("{}/seed_{seed}", run.folder);
                 bar.inc(1);
                 let Some(found) = found else {
-                    if missing.len() < EXAMPLES {
-                        missing.push(name());
-                    }
+                    missing.insert(seed);
                     continue;
                 };
                 points.write(&found.points)?;
                 seeds.write(&found.end)?;
                 collected.finished += 1;
                 if found.diverged {
-                    collected.diverged += 1;
-                    if diverged.len() < EXAMPLES {
-                        diverged.push(name());
-                    }
+                    diverged.insert(seed);
                 }
                 for (end, value) in ends.iter_mut().zip(found.last) {
                     end.extend(value.filter(|x| x.is_finite()));
                 }
             }
         }
+        collected.diverged += diverged.len();
+        collected.missing.extend(named(&run.folder, missing));
+        collected.diverged_seeds.extend(named(&run.folder, diverged));
         for (metric, ends) in metrics.iter().zip(ends).filter(|(_, ends)| !ends.is_empty()) {
             let (count, (mean, stderr)) = (ends.len(), mean_and_stderr(ends.iter().copied()));
             let of_run = (&run.folder, &run.name, &run.values);
@@ -209,5 +211,5 @@ pub fn collect(plan: &Plan, session: &Session, records: &mut Records) -> Result<
     records.put_stream(points)?;
     records.put_stream(seeds)?;
     records.put(SUMMARY, summary);
-    Ok(Collected { missing_for_example: missing, diverged_for_example: diverged, ..collected })
+    Ok(collected)
 }

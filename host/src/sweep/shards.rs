@@ -7,7 +7,7 @@
 
 use super::plan::{Plan, Run};
 use crate::error::Error;
-use crate::files;
+use crate::files::{self, Kind};
 use crate::train::directory::{SeedProgress, TrainDirectory};
 use crate::train::options::Seeds;
 use serde::Serialize;
@@ -86,25 +86,29 @@ pub struct Line {
     pub count: usize,
     /// How many have finished.
     pub finished: usize,
-    /// `finished`, `in use`, `begun` or `new`.
+    /// `finished`, `in use`, `begun`, `new` or `unreadable`.
     pub state: &'static str,
     /// Who trains one of its seeds, or was killed meanwhile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// The seeds that cannot be read, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
 }
 
 /// Returns the groups of a shard, as they stand below `out`.
-/// Errors: [`Error::Usage`] if a recipe has no TOML form.
+/// Errors: [`Error::Usage`] if a recipe has no TOML form; [`Error::File`] if its folder is a link.
 pub fn list<'a>(plan: &'a Plan, shard: Shard, out: &Path) -> Result<Vec<Line>, Error> {
     // The groups of a run follow each other.
     let mut at: Option<(&'a Run, TrainDirectory, bool)> = None;
     let line = |group: Group<'a>| {
         if !at.as_ref().is_some_and(|(run, ..)| std::ptr::eq(*run, group.run)) {
             let directory = TrainDirectory::at(out.join(&group.run.folder), &group.run.recipe)?;
-            let is_there = files::is_folder(directory.path());
+            let path = directory.path();
+            let is_there = files::is_there(path, Kind::Folder).map_err(|e| Error::file(path, e))?;
             at = Some((group.run, directory, is_there));
         }
-        let (mut finished, mut begun, mut by) = (0, false, None);
+        let (mut finished, mut begun, mut by, mut unreadable) = (0, false, None, Vec::new());
         let there = at.as_ref().filter(|(.., is_there)| *is_there);
         let seeds = there
             .iter()
@@ -115,10 +119,12 @@ pub fn list<'a>(plan: &'a Plan, shard: Shard, out: &Path) -> Result<Vec<Line>, E
                 SeedProgress::Begun => begun = true,
                 SeedProgress::InUse(holder) => by = by.or(Some(holder)),
                 SeedProgress::Finished => finished += 1,
+                SeedProgress::Unreadable(reason) => unreadable.push(reason),
             }
         }
         let count = group.seeds.len();
         let state = match (&by, finished) {
+            _ if !unreadable.is_empty() => "unreadable",
             _ if finished == count => "finished",
             (Some(_), _) => "in use",
             (None, 0) if !begun => "new",
@@ -133,6 +139,7 @@ pub fn list<'a>(plan: &'a Plan, shard: Shard, out: &Path) -> Result<Vec<Line>, E
             finished,
             state,
             by,
+            unreadable,
         })
     };
     plan.groups(shard).into_iter().map(line).collect()

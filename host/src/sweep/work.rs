@@ -76,8 +76,8 @@ pub fn train<'a>(
     let mut left: Vec<_> = groups.iter().map(|group| (group.run, group.seeds.to_vec())).collect();
     let mut is_told = false;
     let ended = loop {
-        let passed = session.on_thread(|| left.into_par_iter().with_max_len(1).map(work).collect());
-        match passed {
+        let pass = || left.into_par_iter().with_max_len(1).map(work).collect();
+        match session.on_threads(groups.len(), pass)? {
             Ok(held) => left = held,
             Err(e) => break Err(e),
         }

@@ -77,6 +77,8 @@ pub enum SeedProgress {
     InUse(String),
     /// Its records are there.
     Finished,
+    /// Its folder or its checkpoint is a link, or cannot be seen: which, and why.
+    Unreadable(String),
 }
 
 /// The directory of a run.
@@ -188,7 +190,7 @@ impl TrainDirectory {
         let refuse = |e| Error::write(&self.path, e);
         remove_files(&self.path, &OF_THE_RUN).map_err(refuse)?;
         remove_files(&self.path, &[CONFIG]).map_err(refuse)?;
-        for folder in seed_folders(&self.path).map_err(refuse)? {
+        for folder in seed_folders(&self.path)? {
             let _lock = RunLock::acquire(&folder)?;
             files::sweep(&folder).map_err(refuse)?;
             remove_files(&folder, &OF_A_SEED).map_err(refuse)?;
@@ -216,11 +218,7 @@ impl TrainDirectory {
     /// it ended; [`Error::File`], [`Error::Write`].
     pub fn claim_seed(&self, seed: u64) -> Result<RunLock, Error> {
         let folder = self.seed_path(seed);
-        match files::kind(&folder) {
-            Kind::Folder => {}
-            Kind::Nothing => files::make_folder(&folder).map_err(|e| Error::write(&folder, e))?,
-            _ => return Err(Error::file(&folder, "a link or a file; accepted is a folder")),
-        }
+        files::make_folder(&folder).map_err(|e| Error::write(&folder, e))?;
         let lock = RunLock::acquire(&folder)?;
         files::sweep(&folder).map_err(|e| Error::write(&folder, e))?;
         Ok(lock)
@@ -231,7 +229,8 @@ impl TrainDirectory {
     pub fn load(&self, seed: u64) -> Result<Option<Checkpoint>, Error> {
         let folder = self.seed_path(seed);
         let path = folder.join(CHECKPOINT);
-        let bytes = match files::read_below(&folder, CHECKPOINT, files::RECORD) {
+        let name = format!("seed_{seed}/{CHECKPOINT}");
+        let bytes = match files::read_below(&self.path, &name, files::RECORD) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
             Err(e) => return Err(Error::file(&path, e)),
@@ -267,9 +266,11 @@ impl TrainDirectory {
     /// Returns how far a seed has come, from the names of its files.
     pub fn progress(&self, seed: u64) -> SeedProgress {
         let folder = self.seed_path(seed);
-        if files::kind(&folder) != Kind::Folder {
-            return SeedProgress::New;
-        }
+        let has_begun = match has_begun(&folder) {
+            Err(e) => return SeedProgress::Unreadable(e.one_line()),
+            Ok(None) => return SeedProgress::New,
+            Ok(Some(has_begun)) => has_begun,
+        };
         if self.is_recorded(seed) {
             return SeedProgress::Finished;
         }
@@ -277,10 +278,7 @@ impl TrainDirectory {
         if lock::names_a_process(&lock) {
             return SeedProgress::InUse(lock::holder(&lock));
         }
-        match files::kind(&folder.join(CHECKPOINT)) {
-            Kind::File => SeedProgress::Begun,
-            _ => SeedProgress::New,
-        }
+        if has_begun { SeedProgress::Begun } else { SeedProgress::New }
     }
 
     /// Returns true if a finished seed's records are there. Each appears after all were written, so that one of them
@@ -333,9 +331,9 @@ impl TrainDirectory {
     }
 
     /// Returns the seeds that have begun, in ascending order.
-    /// Errors: [`Error::File`] if the directory cannot be read.
+    /// Errors: [`Error::File`] if the directory cannot be read, or a seed's folder or checkpoint is a link.
     pub fn seeds(&self) -> Result<Vec<u64>, Error> {
-        let folders = seed_folders(&self.path).map_err(|e| Error::file(&self.path, e))?;
+        let folders = seed_folders(&self.path)?;
         let mut seeds: Vec<u64> = folders.iter().filter_map(|folder| seed_of(folder)).collect();
         seeds.sort_unstable();
         Ok(seeds)
@@ -412,13 +410,22 @@ fn seed_of(folder: &Path) -> Option<u64> {
     options::seed(folder.file_name()?.to_str()?.strip_prefix("seed_")?).ok()
 }
 
+/// Returns whether the seed of a folder has begun; none without the folder.
+fn has_begun(folder: &Path) -> Result<Option<bool>, Error> {
+    let is_there =
+        |path: &Path, kind| files::is_there(path, kind).map_err(|e| Error::file(path, e));
+    match is_there(folder, Kind::Folder)? {
+        false => Ok(None),
+        true => is_there(&folder.join(CHECKPOINT), Kind::File).map(Some),
+    }
+}
+
 /// Returns the folders of seeds that have begun.
-fn seed_folders(directory: &Path) -> Result<Vec<PathBuf>, std::io::Error> {
+fn seed_folders(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let mut folders = Vec::new();
-    for (name, kind) in files::list(directory)? {
+    for (name, _) in files::list(directory).map_err(|e| Error::file(directory, e))? {
         let folder = directory.join(&name);
-        let has_begun = || files::kind(&folder.join(CHECKPOINT)) == Kind::File;
-        if seed_of(&folder).is_some() && kind == Kind::Folder && has_begun() {
+        if seed_of(&folder).is_some() && has_begun(&folder)? == Some(true) {
             folders.push(folder);
         }
     }

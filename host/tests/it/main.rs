@@ -2,6 +2,7 @@
 //! `cargo test -p host --test it NAME` runs those of a file. Tests that need a process of their own are beside
 //! this folder.
 
+mod bounds;
 mod browser;
 mod command_line;
 mod common;
@@ -12,6 +13,8 @@ mod floors;
 mod interchange;
 #[cfg(unix)]
 mod interruptions;
+#[cfg(unix)]
+mod left_out;
 #[cfg(unix)]
 mod one_way_out;
 mod open_questions;

@@ -455,7 +455,10 @@ fn a_journal_of_somebody_else_is_refused_and_reaches_nothing() {
     // A file that the run did not write stays, whatever a journal says.
     let notes = directory.path().join("results/demo/notes.txt");
     fs::write(&notes, "mine").unwrap();
-    fs::write(notes.with_file_name(".ictd-commit"), "remove notes.txt\n").unwrap();
-    assert_eq!(run(directory.path(), "report results", "").status.code(), Some(0));
-    assert_eq!(fs::read_to_string(&notes).unwrap(), "mine");
+    for line in ["remove notes.txt\n", "put notes.txt\n"] {
+        fs::write(notes.with_file_name(".ictd-commit"), line).unwrap();
+        fs::write(notes.with_file_name(".ictd-new-notes.txt"), "theirs").unwrap();
+        assert_eq!(run(directory.path(), "report results", "").status.code(), Some(0));
+        assert_eq!(fs::read_to_string(&notes).unwrap(), "mine", "{line}");
+    }
 }

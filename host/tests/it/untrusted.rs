@@ -1,11 +1,11 @@
 //! What comes from elsewhere: files, run directories and configs that were made to do harm, or by mistake.
 
+use crate::bounds::{MEMORY, bounded, code, refusal};
 use crate::common::{as_train, contents, files, ictd, json, trained};
 use std::fs;
-use std::io::{Cursor, Read, Write};
+use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 use tempfile::TempDir;
 
 pub(crate) const TRAIN: &str =
@@ -14,83 +14,6 @@ const DATA: &str = "phi_0,phi_1,reward\n1,0,1\n0,1,-1\n1,1,0.5\n0.5,1,2\n1,0,0\n
 
 fn directory() -> TempDir {
     tempfile::tempdir().unwrap()
-}
-
-fn code(output: &Output) -> Option<i32> {
-    output.status.code()
-}
-
-/// The line of a refusal.
-#[track_caller]
-fn refusal(output: &Output) -> String {
-    let line = String::from_utf8(output.stderr.clone()).unwrap();
-    assert_eq!((code(output), line.lines().count()), (Some(2), 1), "{line}");
-    line
-}
-
-/// The most that a command may take of a file of at most 1 MB: memory in KiB, seconds of a processor.
-const MEMORY: u64 = 512 << 10;
-const SECONDS: f64 = 10.0;
-
-/// What a process has used so far, while it runs: its largest memory in KiB, and seconds of a processor.
-#[cfg(target_os = "linux")]
-fn used(process: u32) -> Option<(u64, f64)> {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // After the name in brackets, which may hold spaces: user and system ticks, of a hundredth.
-    let (_, rest) = stat.rsplit_once(')')?;
-    let ticks = rest.split_whitespace().skip(11).take(2).map(|x| x.parse::<f64>());
-    let seconds = ticks.sum::<Result<f64, _>>().ok()? / 100.0;
-    Some((peak.split_whitespace().next()?.parse().ok()?, seconds))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn used(_process: u32) -> Option<(u64, f64)> {
-    None
-}
-
-/// A command that takes no more than [`MEMORY`] and [`SECONDS`], whatever else the machine does.
-fn bounded(out: &Path, arguments: &str) -> Output {
-    measured(out, arguments).0
-}
-
-/// As [`bounded`], with what it took: KiB, and seconds of a processor.
-pub(crate) fn measured(out: &Path, arguments: &str) -> (Output, (u64, f64)) {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_ictd"))
-        .args(arguments.split_whitespace())
-        .current_dir(out)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let (stdout, stderr) = (child.stdout.take().unwrap(), child.stderr.take().unwrap());
-    let reader = |mut from: Box<dyn Read + Send>| {
-        std::thread::spawn(move || {
-            let mut all = Vec::new();
-            from.read_to_end(&mut all).map(|_| all).unwrap_or_default()
-        })
-    };
-    let readers = [reader(Box::new(stdout)), reader(Box::new(stderr))];
-    let started = Instant::now();
-    let mut most = (0, 0.0);
-    let status = loop {
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
-        }
-        most = used(child.id()).unwrap_or(most);
-        let is_too_much = most.0 > MEMORY || most.1 > SECONDS;
-        if is_too_much || started.elapsed() > Duration::from_secs(120) {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            panic!("{arguments}: {} KiB, {} s of a processor", most.0, most.1);
-        }
-        std::thread::sleep(Duration::from_millis(2));
-    };
-    let [stdout, stderr] = readers.map(|reader| reader.join().unwrap());
-    let output = Output { status, stdout, stderr };
-    assert!(code(&output).is_some_and(|code| code <= 2), "{arguments}: {output:?}");
-    (output, most)
 }
 
 /// A `.safetensors` file of (3, 3) tensors.
@@ -369,43 +292,6 @@ fn a_plan_of_somebody_else_is_bounded() {
     fs::write(out.path().join("plan.toml"), "#".repeat(5 << 20)).unwrap();
     let line = refusal(&bounded(out.path(), "sweep plan.toml"));
     assert!(line.contains("plan.toml: ") && line.contains("accepted are at most"), "{line}");
-}
-
-#[cfg(unix)]
-#[test]
-fn folders_of_somebody_else_are_merged_without_following_a_link() {
-    use std::os::unix::fs::symlink;
-    let (out, from) = (directory(), directory());
-    ictd(from.path(), &format!("{TRAIN} --seeds 2"));
-    let run = trained(from.path());
-    fs::rename(run.join("seed_1"), out.path().join("seed_1")).unwrap();
-    symlink(out.path().join("seed_1"), run.join("seed_1")).unwrap();
-    fs::write(run.join("seed_0/metrics.csv"), "mine").unwrap();
-    fs::write(run.join("seed_0/more.txt"), "mine").unwrap();
-    symlink(&run, from.path().join("link")).unwrap();
-    let to = out.path().join("to");
-    let merged = ictd(&to, &format!("merge {}", from.path().display()));
-    assert_eq!(code(&merged), Some(0), "{merged:?}");
-    let seeds = files(&trained(&to)).into_iter().filter(|name| name.starts_with("seed_"));
-    assert!(
-        seeds.clone().all(|name| name.starts_with("seed_0/")),
-        "{:?}",
-        seeds.collect::<Vec<_>>()
-    );
-    assert!(!trained(&to).join("seed_0/more.txt").exists());
-    let metrics = fs::read_to_string(trained(&to).join("seed_0/metrics.csv")).unwrap();
-    assert!(metrics.starts_with("tasks,alpha,"), "{metrics}");
-    // And none is written through.
-    fs::remove_dir_all(trained(&to).join("seed_0")).unwrap();
-    symlink(out.path().join("seed_1"), trained(&to).join("seed_0")).unwrap();
-    let line = refusal(&ictd(&to, &format!("merge {}", from.path().display())));
-    assert!(line.contains("seed_0: a link"), "{line}");
-    // Of results whose seeds are nowhere nothing is made.
-    fs::remove_dir_all(run.join("seed_0")).unwrap();
-    let nothing = out.path().join("nothing");
-    let line = refusal(&ictd(&nothing, &format!("merge {}", run.display())));
-    assert!(line.contains("results.json: ") && line.contains("no seed has finished"), "{line}");
-    assert!(!nothing.exists());
 }
 
 #[test]

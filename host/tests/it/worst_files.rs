@@ -4,9 +4,11 @@
 //! `ICTD_WORST=all cargo test -p host --test it worst_files -- --nocapture` tries every command on every file and
 //! prints what the worst took (default: each file with one command).
 
+use crate::bounds::measured;
 use crate::common::{as_train, files, ictd};
-use crate::untrusted::{TRAIN, measured, npy, npz};
+use crate::untrusted::{TRAIN, npy, npz};
 use ictd::cli::command::clap_command;
+use ictd::files::limits::of_record;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -386,6 +388,41 @@ fn a_run_directory_with_a_file_of_a_megabyte_costs_any_command_little() {
             Ok(intact) => fs::write(at(&name), intact).unwrap(),
             Err(_) => drop(fs::remove_file(at(&name))),
         }
+    }
+    worst.show();
+}
+
+#[test]
+fn a_sparse_file_of_three_gibibytes_costs_any_command_little() {
+    let out = tempfile::tempdir().unwrap();
+    let at = |name: &str| out.path().join(name);
+    let sparse = |name: &str| fs::File::create(at(name)).unwrap().set_len(3 << 30).unwrap();
+    let mut worst = Worst::default();
+    let mut tried = |command: &str, name: &str| {
+        sparse(name);
+        worst.run(out.path(), command, name);
+    };
+    fs::write(at("data.csv"), "phi_0,reward\n1,1\n2,-1\n0.5,0.5\n").unwrap();
+    let models = ["x.npz", "x.safetensors", "x.ictd"].map(|name| (name, OF_MODELS));
+    for (name, commands) in [("x.csv", OF_TABLES), ("x.toml", OF_CONFIGS)].into_iter().chain(models)
+    {
+        commands.iter().for_each(|command| tried(&format!("{command} {name}"), name));
+        fs::remove_file(at(name)).unwrap();
+    }
+    ictd(out.path(), &format!("{TRAIN} --seeds 2"));
+    as_train(out.path());
+    ictd(out.path(), "demo --tasks 2");
+    // Those that are read piece by piece may be as large.
+    let is_bounded = |name: &String| of_record(name.rsplit('/').next().unwrap()) < 3 << 30;
+    let of_runs =
+        files(out.path()).into_iter().filter(|name| name.contains('/') && is_bounded(name));
+    for (turn, name) in of_runs.enumerate() {
+        let intact = fs::read(at(&name)).unwrap();
+        let run = name.split('/').next().unwrap();
+        for command in ["report RUN", OF_RUNS[turn % OF_RUNS.len()]] {
+            tried(&command.replace("RUN", run), &name);
+        }
+        fs::write(at(&name), intact).unwrap();
     }
     worst.show();
 }

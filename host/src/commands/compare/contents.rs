@@ -1,21 +1,18 @@
 //! Where the contents of two files first differ.
 
 use crate::error::Error;
-use crate::files;
+use crate::files::{self, limits::COMPARED};
 use crate::formats::npz::Npz;
 use crate::formats::{Array, Data};
 use safetensors::{Dtype, SafeTensors};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// The most bytes of a file in which a place is looked for.
-const LARGEST: u64 = 256 << 20;
-
 /// Returns the first difference of two files: in the terms of the format if both have it (an element of an array, a
 /// cell of a table, a line of a text), else a byte; none if they are equal byte for byte.
 /// Errors: [`Error::File`] if one cannot be read.
 pub fn first_difference(a: &Path, b: &Path) -> Result<Option<String>, Error> {
-    let read = |path: &Path| files::read(path, LARGEST).map_err(|e| Error::file(path, e));
+    let read = |path: &Path| files::read(path, COMPARED).map_err(|e| Error::file(path, e));
     let (bytes_a, bytes_b) = (read(a)?, read(b)?);
     if bytes_a == bytes_b {
         return Ok(None);
