@@ -11,7 +11,7 @@ pub struct SignedPermutation<const D: usize> {
 }
 
 impl<const D: usize> SignedPermutation<D> {
-    /// How many there are: 2^d d!, for d up to 12.
+    /// The number of them: 2^d d!, for d up to 12.
     pub const ORDER: u64 = {
         assert!(D >= 1 && D <= 12, "2^d d! signed permutations: d from 1 to 12");
         let (mut order, mut i) = (1, 1);

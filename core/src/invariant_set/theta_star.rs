@@ -33,7 +33,7 @@ pub fn theta_star<R: Real, const D: usize, const K: usize>(
     layer
 }
 
-/// Where a layer is with respect to Theta_*.
+/// A layer's place with respect to Theta_*.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Projection<R: Real> {

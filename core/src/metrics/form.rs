@@ -127,7 +127,7 @@ impl Blocks {
     }
 }
 
-/// Which construction a layer is, up to positive scales of P and of Q, with C = alpha I. The layers of TD(0)
+/// The construction that a layer is, up to positive scales of P and of Q, with C = alpha I. The layers of TD(0)
 /// and of TD(lambda) have one form: what tells them apart is the mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

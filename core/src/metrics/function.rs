@@ -1,4 +1,4 @@
-//! Which classical algorithm a value function is, judged by the share of it that the algorithm explains.
+//! The classical algorithm that a value function is, judged by the share of it that the algorithm explains.
 //!
 //! Every classical algorithm here is one iteration, w <- w + alpha_l (b - A w) from w = 0, with an A and a b of its
 //! own ([`Algorithm::iteration`]). As many iterations as the transformer has layers are fitted to its values on the

@@ -1,4 +1,4 @@
-//! How close a trained transformer is to TD, and to which.
+//! The distance of a trained transformer from TD, and the TD that it is closest to.
 //!
 //! [`form`]: which construction P and Q are, block by block. [`function`]: which algorithm its value function is,
 //! by the share of it that the algorithm explains on fresh tasks.

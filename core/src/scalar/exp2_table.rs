@@ -58,7 +58,7 @@ pub(super) const POWERS: [u64; 256] = [
     0x3ff690f4b19e9471,
 ];
 
-/// How far the points are from the multiples, in 2^-61.
+/// The distances of the points from the multiples, in 2^-61.
 #[rustfmt::skip]
 pub(super) const EPSILON: [i32; 256] = [
     209152, 3072, -100224, 62976, -3072, -896, -130432, -116864, 40448, -198144, -17152, 129152, 20352, -97536, -3712,

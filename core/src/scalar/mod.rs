@@ -48,7 +48,7 @@ pub trait Scalar:
     type Element: Real;
     /// One `T` for each lane: `[T; LANES]`.
     type PerLane<T: Clone + Debug>: Clone + Debug + AsRef<[T]> + AsMut<[T]>;
-    /// How many numbers one scalar holds: a power of two, 1 for `f32` and `f64`.
+    /// The number of numbers that a scalar holds: a power of two, 1 for `f32` and `f64`.
     const LANES: usize;
     /// 0 in every lane.
     const ZERO: Self;
@@ -123,7 +123,7 @@ pub trait Real: Scalar<Element = Self> + PartialOrd {
     /// Returns the number as `f64` (exact).
     fn to_f64(self) -> f64;
 
-    /// How many bytes a stored number takes: 4 or 8.
+    /// The number of bytes of a stored number: 4 or 8.
     const BYTES: usize;
 
     /// Returns the bits, zero-extended, for digests and stored files.

@@ -27,7 +27,7 @@ pub enum FiniteTask {
     },
     /// The authors' Loop, value representable.
     Loop {
-        /// Which edges there are: those whose draw exceeds it, in (0, 1).
+        /// The threshold in (0, 1) that an edge's draw exceeds.
         threshold: f64,
     },
 }

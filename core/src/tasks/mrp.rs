@@ -43,7 +43,7 @@ pub struct Mrp<R: Real, const D: usize, const M: usize> {
 }
 
 impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
-    /// From its parts: p_0 and r, (M); p, (M, M) with p\[(s, s')\]; phi, (D, M) with one column per
+    /// Makes it of its parts: p_0 and r, (M); p, (M, M) with p\[(s, s')\]; phi, (D, M) with one column per
     /// state. Only the first `states` states count.
     ///
     /// # Errors
@@ -76,7 +76,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         Ok(mrp)
     }
 
-    /// From parts of which the first `states` states count.
+    /// Makes it of parts of which the first `states` states count.
     pub(super) fn from_parts(
         states: usize,
         features: [SVector<R, D>; M],

@@ -1,4 +1,4 @@
-//! How large what is compiled is: capacities live in types.
+//! The sizes of what is compiled: capacities live in types.
 
 /// Features.
 pub const DIM: usize = 32;

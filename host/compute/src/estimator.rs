@@ -6,6 +6,7 @@
 
 mod reader;
 mod transitions;
+mod without_context;
 
 pub use transitions::{Mark, Transitions, Values, values_of};
 
@@ -202,7 +203,8 @@ impl Estimator {
     /// # Errors
     /// The core's, naming the parameter, for settings that no such method has and for a d beyond [`MAX_FEATURES`].
     pub fn stream(&self, d: usize, retention: Option<f64>) -> Result<Box<dyn Stream>, Error> {
-        use reader::{on_context, on_transitions};
+        use reader::on_context;
+        use without_context::on_transitions;
         match retention {
             _ if !self.has_a_context() => with_room!(d, on_transitions(self, d)),
             None => with_room!(d, on_context[_](self, d, Growing)),

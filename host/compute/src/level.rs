@@ -12,7 +12,7 @@
 use ictd_core::scalar::{InstructionSet, Kernel, Lanes8On};
 use ictd_core::scalar::{Lanes8, Scalar};
 
-/// How many seeds train side by side, on every processor.
+/// The number of seeds that train side by side, on every processor.
 pub const LANES: usize = Lanes8::LANES;
 
 /// A set of vector instructions.

@@ -30,7 +30,7 @@ pub struct Parameters {
     pub token_size: usize,
     /// One layer if autoregressive, L if sequential.
     pub layers: Vec<LayerParameters>,
-    /// Whether the layers share their parameters.
+    /// The layers' parameters: shared, or each layer's own.
     pub mode: Mode,
     /// L, if the file says so (always if sequential).
     pub depth: Option<usize>,
@@ -42,7 +42,7 @@ pub struct Parameters {
     pub context_length: Option<usize>,
     /// The trace decay of the mask that they were made for; 0 if the file says nothing.
     pub lambda: f64,
-    /// Which parameters of a layer were trained; P and Q are the dense form of ten numbers.
+    /// The parameters of a layer that were trained; P and Q are the dense form of ten numbers.
     pub set: ParameterSet,
     /// n_0 of contexts that are read without units; none for contexts as they are.
     pub prior_count: Option<f64>,

@@ -19,7 +19,7 @@ pub struct Refused {
     pub reason: String,
 }
 
-/// How many rewards a sampled return has (`--loss monte-carlo`), as in the authors' code.
+/// The number of rewards of a sampled return (`--loss monte-carlo`), as in the authors' code.
 const HORIZON: u32 = 40;
 
 /// The settings of a run, whatever its seeds: equal recipes and equal seeds give equal bits. [`SETTINGS`] says of
@@ -109,7 +109,7 @@ pub enum Model {
     Rnn,
 }
 
-/// Whether the layers share their parameters.
+/// The layers' parameters: shared by all of them, or each layer's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
@@ -218,7 +218,7 @@ impl<'a> Deserialize<'a> for Tasks {
     }
 }
 
-/// How a gradient changes the parameters.
+/// The rule by which a gradient changes the parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OptimizerKind {
@@ -385,7 +385,7 @@ impl Recipe {
         serde_json::from_value(all).or_else(|e| refuse("recipe", e.to_string()))
     }
 
-    /// n_0 of contexts that are read without units: that of the model that ships.
+    /// Returns n_0, that of the model that ships, for contexts that are read without units; none for others.
     pub fn prior_count(&self) -> Option<f64> {
         self.normalise.then_some(UniversalModel::<f32>::PRIOR_COUNT)
     }

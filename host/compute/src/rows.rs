@@ -17,7 +17,7 @@ pub const LONGEST_ROW: usize = 1 << 20;
 pub const LONGEST_NAME: usize = 200;
 /// A comment that is put after the last row: if it is in a cell, a quote is open.
 const END: &[u8] = b"\n# the end of the file\n";
-/// How much of a cell a message shows, in characters.
+/// The most characters of a cell that a message shows.
 const SHOWN: usize = 40;
 
 /// Why rows cannot be read.
@@ -56,7 +56,7 @@ pub enum Gaps {
     Any,
 }
 
-/// Where in a row its numbers and marks are.
+/// The columns of a row's numbers and marks.
 #[derive(Clone, Debug, Default)]
 pub struct Layout {
     /// The columns of numbers, in the order in which they are wanted.
@@ -74,13 +74,13 @@ pub struct Layout {
 /// Rows of the columns that were asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
-    /// How many columns.
+    /// The number of columns.
     pub width: usize,
     /// The number of the first row, from 1 after the header.
     pub first: u64,
     /// (rows, width); NaN is a gap.
     pub numbers: Vec<f64>,
-    /// How each row's episode goes on, (rows).
+    /// The way each row's episode goes on, (rows).
     pub marks: Vec<Mark>,
     /// The line of the file that each row begins on, (rows).
     pub lines: Vec<u64>,

@@ -105,7 +105,7 @@ pub const SETTINGS: &[Setting] = &{
             "parameters",
             "full",
             Word(&["full", "equivariant"]),
-            "What is trained of each layer, with linear attention: all numbers of P and Q, or ten numbers, the same for every \
+            "The numbers of a layer of linear attention that are trained: all of P and Q, or ten numbers, the same for every \
              feature dimension: P = [p1 I, p2 I; p3 I, p4 I] and p5 on the reward's row, Q likewise",
         ),
         row(
@@ -118,7 +118,7 @@ pub const SETTINGS: &[Setting] = &{
             "rnn-input",
             "current",
             Word(&["current", "delayed"]),
-            "What an RNN's layers above the first read: the new state of the layer below, or its previous one, which is the \
+            "The input of an RNN's layers above the first: the new state of the layer below, or its previous one, which is the \
              paper's formula to the letter: 3 layers never see the query",
         ),
         row("layers", "3", Integer(1, capacity::LAYERS), "Layers L"),
@@ -146,7 +146,7 @@ pub const SETTINGS: &[Setting] = &{
             "fixed",
             "",
             Word(&["dynamics", "features"]),
-            "What is that of the first task in all tasks of a seed, the rest being drawn anew: the start and the transitions \
+            "The part of a seed's first task that all its tasks have, while the rest is drawn anew: the start and the transitions \
              (p_0, p), or the features phi",
         ),
         row(
@@ -168,7 +168,7 @@ pub const SETTINGS: &[Setting] = &{
             "loss",
             "td",
             Word(&["td", "true-value", "monte-carlo", "residual-gradient"]),
-            "What the values are trained towards: the squared TD error, the squared error against the true value or against a \
+            "The loss that is trained on: the squared TD error, the squared error against the true value or against a \
              sampled return of 40 rewards, or the squared TD error with its gradient through the bootstrap target, too",
         ),
         row("lr", "0.001", Real(POSITIVE), "Learning rate (of Adam, or plain TD's step size)"),

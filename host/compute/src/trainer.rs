@@ -39,7 +39,7 @@ pub trait Observer: Sync {
         Ok(())
     }
 
-    /// Where a seed stands: [`Trainer::resume`] goes on from there.
+    /// A seed's state, from which [`Trainer::resume`] goes on.
     ///
     /// # Errors
     /// To end the run.

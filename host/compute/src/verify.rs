@@ -25,7 +25,7 @@ const A: usize = K + 1;
 type Vector = SVector<f64, FEW>;
 type Matrix = SMatrix<f64, FEW, FEW>;
 
-/// Where a transition's next features come from.
+/// The source of a transition's next features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Successors {
@@ -55,7 +55,7 @@ pub struct Setting {
     pub lambda: f64,
     /// The Frobenius norm of each preconditioner.
     pub c_norm: f64,
-    /// Where next features come from.
+    /// The source of next features.
     pub successors: Successors,
 }
 

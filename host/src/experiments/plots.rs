@@ -56,7 +56,7 @@ pub struct Series {
     pub run: &'static str,
     /// The metric.
     pub metric: &'static str,
-    /// How seeds become a curve.
+    /// The way seeds become a curve.
     pub seeds: Seeds,
     /// Drawn with dashes.
     pub dashed: bool,
@@ -64,7 +64,7 @@ pub struct Series {
     pub colour: Option<usize>,
 }
 
-/// How the numbers of seeds become a curve.
+/// The way the numbers of seeds become a curve.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Seeds {
     /// The median at each place, between quartiles.

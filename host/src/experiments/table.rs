@@ -70,18 +70,18 @@ pub struct Setting {
 /// The questions to each trained seed on fresh tasks ([`judge`]).
 #[derive(Clone, Copy)]
 pub struct Asks {
-    /// How near it is to batch TD with the converged learning rate, on the way and at the end.
+    /// Its distance from batch TD with the converged learning rate, on the way and at the end.
     pub beside_batch_td: bool,
-    /// How many of the candidates are asked what they explain.
+    /// The number of candidates that are asked what they explain.
     pub candidates: usize,
-    /// In how many contexts it is asked what is lost by keeping other layers.
+    /// The number of contexts in which it is asked what is lost by keeping other layers.
     pub lost: usize,
 }
 
 impl Asks {
     /// Nothing.
     pub const NOTHING: Self = Asks { beside_batch_td: false, candidates: 0, lost: 0 };
-    /// How near it is to batch TD, and what every candidate explains.
+    /// Its distance from batch TD, and the share that every candidate explains.
     pub const FUNCTION: Self = Asks { beside_batch_td: true, candidates: usize::MAX, lost: 0 };
 }
 
@@ -95,7 +95,7 @@ pub struct TrainingRun {
     pub title: &'static str,
     /// The claims about it.
     pub claims: &'static [JudgedClaim],
-    /// How many times as many tasks it is trained on.
+    /// The factor by which it is trained on more tasks.
     longer: usize,
 }
 
@@ -126,7 +126,7 @@ impl TrainingRun {
 pub struct Finished {
     /// Its name.
     pub name: &'static str,
-    /// How it was trained.
+    /// The recipe of its training.
     pub recipe: Recipe,
     /// Its seeds.
     pub seeds: Vec<SeedRun>,
@@ -136,7 +136,7 @@ pub struct Finished {
 pub struct Work<'a> {
     /// Threads, the first seed, and progress.
     pub session: &'a Session,
-    /// How many seeds are trained.
+    /// The number of seeds.
     pub seeds: usize,
     /// The experiment's settings, in order.
     pub settings: &'a [usize],
@@ -154,7 +154,7 @@ impl Work<'_> {
 /// The options of a command that is data.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TableOptions {
-    /// How much is trained.
+    /// The scale of training.
     #[serde(flatten)]
     pub scale: Scale,
     /// The settings by name.

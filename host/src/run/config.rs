@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
-/// How a `config.toml` of a run begins.
+/// The first line of a run's `config.toml`.
 pub const FIRST_LINE: &str = "# Repeats this run: ictd --config config.toml\n";
 
 /// Options by their long names, without those that are not given.
@@ -27,7 +27,7 @@ pub fn to_text(command: &str, seed: u64, options: &impl serde::Serialize) -> Res
     Ok(format!("{FIRST_LINE}{body}"))
 }
 
-/// Where a run's `config.toml` is, and its text.
+/// The path of a run's `config.toml`, and its text.
 fn text_of(run: &Path) -> Result<(PathBuf, String), Error> {
     let path = run.join("config.toml");
     let bytes =

@@ -33,7 +33,7 @@ pub const FILE_NAME: &str = "run.json";
 /// The most processes that are remembered.
 const PROCESSES: usize = 1000;
 
-/// How a process came to its end.
+/// The end that a process came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The run is complete.

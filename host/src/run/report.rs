@@ -17,7 +17,7 @@ pub enum Whose {
     Own,
 }
 
-/// Where a claim comes from.
+/// The source of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Source {
     whose: Whose,
@@ -75,7 +75,7 @@ pub struct Claim {
     pub paper: String,
     /// The number of this run.
     pub measured: String,
-    /// Whether the claim holds.
+    /// The verdict on the claim.
     pub verdict: Verdict,
     /// [`Verdict::DoesNotHold`] if the claim is known not to hold: that it does not is then the expected
     /// result, reported like any other, but not as a failure. In files only if it is so.
@@ -83,7 +83,7 @@ pub struct Claim {
     pub expected: Verdict,
 }
 
-/// Whether a claim holds.
+/// The verdict on a claim.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Room for the largest fixed-capacity transformer on a thread's stack; reserved, not used, memory.
 const STACK: usize = 64 << 20;
 
-/// How many threads may be asked for.
+/// The most threads that may be asked for.
 pub const THREADS: RangeInclusive<usize> = 1..=1024;
 
 /// Starts the threads of commands that have no session, unless they have been started.

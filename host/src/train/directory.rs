@@ -63,10 +63,10 @@ const OF_A_SEED: [&str; 8] = [
     CHECKPOINT,
 ];
 
-/// How long another process may take to write what is said of all seeds.
+/// The time that another process may take to write what is said of all seeds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How far a seed has come.
+/// A seed's progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SeedProgress {
     /// It has not begun.
@@ -198,7 +198,7 @@ impl TrainDirectory {
         files::sync_folder(&self.path).map_err(refuse)
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -224,7 +224,7 @@ impl TrainDirectory {
         Ok(lock)
     }
 
-    /// Where a seed stands, if it has begun.
+    /// Returns a seed's state, if it has begun.
     /// Errors: [`Error::File`] for a damaged checkpoint, or one of another run.
     pub fn load(&self, seed: u64) -> Result<Option<Checkpoint>, Error> {
         let folder = self.seed_path(seed);

@@ -42,7 +42,7 @@ pub struct EventFiles {
     mrps: u64,
     /// Tasks between two pictures.
     picture_every: u64,
-    /// How many log points each seed's file holds that this process has written.
+    /// The number of log points in each seed's file that this process has written.
     written: Mutex<BTreeMap<u64, usize>>,
 }
 

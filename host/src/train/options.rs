@@ -21,17 +21,17 @@ pub struct Train {
     /// The recipe.
     #[serde(flatten)]
     pub recipe: Recipe,
-    /// Which seeds.
+    /// The seeds.
     pub seeds: Seeds,
     /// The first seed; none for that of the session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_seed: Option<u64>,
-    /// How the run is watched.
+    /// The way the run is watched.
     #[serde(skip)]
     pub watch: Watching,
 }
 
-/// How a run is watched, which changes nothing of it.
+/// The options that watch a run and change nothing of it.
 #[derive(Clone, Debug, PartialEq, clap::Args)]
 pub struct Watching {
     /// Seconds between two checkpoints
@@ -107,7 +107,7 @@ impl Default for Train {
     }
 }
 
-/// Which seeds.
+/// The seeds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Seeds {
     /// This many seeds from the first on.
@@ -129,7 +129,7 @@ impl Seeds {
         (*first, if is_span { Seeds::Count(seeds.len()) } else { Seeds::List(seeds.clone()) })
     }
 
-    /// How many.
+    /// Their number.
     pub fn count(&self) -> usize {
         match self {
             Seeds::Count(count) => *count,

@@ -6,7 +6,7 @@ use super::Columns;
 use crate::linalg::arrays::{add_scaled, dot, scale};
 use crate::scalar::{Scalar, kernel};
 
-/// How many rows of the scores are worked on at a time: what they accumulate stays in registers, and
+/// The number of rows of the scores that are worked on at a time: what they accumulate stays in registers, and
 /// a column is loaded once for all of them. Sums keep their order.
 pub(crate) const TILE: usize = 3;
 

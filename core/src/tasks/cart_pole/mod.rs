@@ -13,7 +13,7 @@ use crate::rng::Rng;
 use crate::scalar::Real;
 use nalgebra::SVector;
 
-/// Which state's r(s) a step is rewarded with.
+/// The state whose r(s) rewards a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum RewardOf {

@@ -4,10 +4,10 @@ use super::physics::{ANGLE_LIMIT, CartPoleState, POSITION_LIMIT};
 use crate::error::Error;
 use crate::scalar::Real;
 
-/// How many tilings there may be.
+/// The most tilings.
 pub const MAX_TILINGS: usize = 8;
 
-/// How many displacements (tilings times tiles) fit into one dimension's range.
+/// The most displacements (tilings times tiles) that fit into one dimension's range.
 const MAX_UNITS: usize = 32;
 
 /// The range that each tiling divides: up to 1.25 times the limits of position and angle, and 2.5

@@ -7,7 +7,7 @@ use nalgebra::{SMatrix, SVector};
 
 use super::{MAX_FEATURES, SOFTMAX_CONTEXT};
 
-/// How an episode goes on after a row.
+/// The way an episode goes on after a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// With the next row.
@@ -31,7 +31,7 @@ pub struct Transitions {
     pub reward: Vec<f64>,
     /// The next features, (n, d): 0 for a terminal state.
     pub phi_next: Vec<f64>,
-    /// How the episode goes on, (n).
+    /// The way the episode goes on after each, (n).
     pub marks: Vec<Mark>,
 }
 

@@ -1,0 +1,228 @@
+//! Methods that read transitions, as they come or all of them, without a context.
+
+use super::reader::{Dense, Observer, Reader, Value, reading};
+use super::{Estimator, Method, SOFTMAX_CONTEXT, Stream};
+use crate::construction::Construction;
+use crate::parameters::MAX_STORED_LAYERS;
+use ictd_core::Error;
+use ictd_core::attention::SoftmaxAttention;
+use ictd_core::constructions;
+use ictd_core::linalg::linear_system;
+use ictd_core::prompt::Prompt;
+use ictd_core::td::{self, Learner, OnlineTd, RecursiveLstd};
+use ictd_core::transition::{Transition, query_token};
+use ictd_core::value_function::ValueFunction;
+use nalgebra::{SMatrix, SVector};
+use std::cell::RefCell;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Reads what learns from each transition.
+#[derive(Clone)]
+struct Learned;
+
+macro_rules! learner {
+    ($algorithm:ident) => {
+        impl<const D: usize> Reader<D, Learner<D, $algorithm<f64>, f64>> for Learned {
+            fn value(&self, learner: &Learner<D, $algorithm<f64>, f64>) -> Result<Value<D>, Error> {
+                Ok(Value::Linear(learner.algorithm().value_function(learner)?))
+            }
+        }
+    };
+}
+learner!(OnlineTd);
+learner!(RecursiveLstd);
+
+/// All transitions.
+#[derive(Clone)]
+struct Kept<const D: usize> {
+    d: usize,
+    capacity: usize,
+    transitions: Vec<Transition<f64, D>>,
+    /// The index at which each episode ends.
+    ends: Vec<usize>,
+}
+
+impl<const D: usize> Observer<D> for Kept<D> {
+    fn observe(&mut self, t: &Transition<f64, D>, is_terminal: bool) -> Result<(), Error> {
+        if self.transitions.len() == self.capacity {
+            let parameter = "transitions of softmax attention";
+            return Err(Error::CapacityExceeded { parameter, capacity: self.capacity });
+        }
+        self.transitions.push(*t);
+        if is_terminal {
+            self.end_episode();
+        }
+        Ok(())
+    }
+
+    fn end_episode(&mut self) {
+        self.ends.push(self.transitions.len());
+    }
+
+    fn len(&self) -> u64 {
+        self.transitions.len() as u64
+    }
+
+    fn clear(&mut self) {
+        self.transitions.clear();
+        self.ends.clear();
+    }
+}
+
+impl<const D: usize> Kept<D> {
+    fn episodes(&self) -> impl Iterator<Item = &[Transition<f64, D>]> {
+        let mut start = 0;
+        let ranges = self.ends.iter().copied().chain([self.transitions.len()]);
+        let ranges = ranges.map(move |end| std::mem::replace(&mut start, end)..end);
+        ranges.filter(|range| !range.is_empty()).map(|range: Range<usize>| &self.transitions[range])
+    }
+}
+
+/// Reads all transitions.
+#[derive(Clone)]
+enum OfTransitions<const K: usize> {
+    Softmax(Arc<Dense<K>>, f64),
+    /// With the discount and the iterations.
+    Iterated {
+        construction: Construction,
+        alpha: f64,
+        lambda: f64,
+        gamma: f64,
+        iterations: usize,
+    },
+    FixedPoint {
+        construction: Construction,
+        lambda: f64,
+        gamma: f64,
+    },
+}
+
+impl<const D: usize, const K: usize> Reader<D, Kept<D>> for OfTransitions<K> {
+    fn value(&self, kept: &Kept<D>) -> Result<Value<D>, Error> {
+        let weights = match *self {
+            OfTransitions::Softmax(ref transformer, gamma) => {
+                return softmax(transformer, &kept.transitions, gamma);
+            }
+            OfTransitions::Iterated { construction, alpha, lambda, gamma, iterations } => {
+                let c = constructions::learning_rate(alpha);
+                let mut w = SVector::zeros();
+                for _ in 0..iterations {
+                    w = iteration(construction, &w, &c, kept, gamma, lambda)?;
+                }
+                w
+            }
+            OfTransitions::FixedPoint { construction, lambda, gamma } => {
+                fixed_point(construction == Construction::AverageReward, kept, gamma, lambda)?
+            }
+        };
+        if weights.iter().all(|x| x.is_finite()) {
+            Ok(Value::Linear(ValueFunction { weights }))
+        } else {
+            Err(Error::NonFinite { parameter: "weights" })
+        }
+    }
+}
+
+fn softmax<const D: usize, const K: usize>(
+    transformer: &Arc<Dense<K>>,
+    transitions: &[Transition<f64, D>],
+    gamma: f64,
+) -> Result<Value<D>, Error> {
+    const {
+        assert!(K == 2 * D + 1, "tokens have K = 2 * D + 1");
+    }
+    let nothing = SVector::zeros();
+    let prompt = Prompt::<f64, K, SOFTMAX_CONTEXT>::discounted(transitions, gamma, &nothing)?;
+    let (prompt, transformer) = (RefCell::new(Box::new(prompt)), transformer.clone());
+    Ok(Value::Other(Box::new(move |phi| {
+        let mut prompt = prompt.borrow_mut();
+        prompt.set_query(query_token(phi));
+        transformer.value(&prompt, &SoftmaxAttention)
+    })))
+}
+
+/// Returns w after one iteration. TD(lambda) has a trace of its own in each episode: its w is the mean of the
+/// episodes' new w, weighted by their numbers of transitions.
+fn iteration<const D: usize>(
+    construction: Construction,
+    w: &SVector<f64, D>,
+    c: &SMatrix<f64, D, D>,
+    kept: &Kept<D>,
+    gamma: f64,
+    lambda: f64,
+) -> Result<SVector<f64, D>, Error> {
+    let transitions = &kept.transitions;
+    match construction {
+        Construction::AverageReward => td::updates::average_reward(w, c, transitions),
+        Construction::ResidualGradient => td::updates::residual_gradient(w, c, transitions, gamma),
+        Construction::Td0 | Construction::TdLambda => {
+            let mut mean = SVector::zeros();
+            for episode in kept.episodes() {
+                let share = episode.len() as f64 / transitions.len() as f64;
+                mean += td::updates::td_lambda(w, c, episode, gamma, lambda)? * share;
+            }
+            Ok(mean)
+        }
+    }
+}
+
+/// Returns the weights of LSTD(lambda) with a trace of its own in each episode; for average reward those of the
+/// centred rewards.
+fn fixed_point<const D: usize>(
+    is_average_reward: bool,
+    kept: &Kept<D>,
+    gamma: f64,
+    lambda: f64,
+) -> Result<SVector<f64, D>, Error> {
+    let total = kept.transitions.iter().fold(0.0, |sum, t| sum + t.reward);
+    let (gamma, lambda, mean) = match is_average_reward {
+        true => (1.0, 0.0, total / kept.transitions.len() as f64),
+        false => (gamma, lambda, 0.0),
+    };
+    let (mut a, mut b) = (SMatrix::<f64, D, D>::zeros(), SVector::zeros());
+    for episode in kept.episodes() {
+        let mut trace = SVector::<f64, D>::zeros();
+        for t in episode {
+            trace = trace * lambda + t.phi;
+            a += trace * (t.phi - t.phi_next * gamma).transpose();
+            b += trace * (t.reward - mean);
+        }
+    }
+    linear_system::solve(a, b, kept.d, "the LSTD system")
+}
+
+/// Returns the stream of a method that needs no context.
+pub(super) fn on_transitions<const D: usize, const K: usize, const A: usize>(
+    estimator: &Estimator,
+    d: usize,
+) -> Result<Box<dyn Stream>, Error> {
+    let Estimator { method, gamma, layers } = estimator;
+    let gamma = *gamma;
+    let mut capacity = usize::MAX;
+    let reader = match method {
+        &Method::OnlineTd { lambda, alpha, true_online } => {
+            let new = if true_online { OnlineTd::true_online } else { OnlineTd::new };
+            return Ok(reading(d, new(gamma, lambda, alpha)?.context::<D>(), Learned));
+        }
+        &Method::RecursiveLstd { lambda, retention, ridge } => {
+            let lstd = RecursiveLstd::new(gamma, lambda, retention, ridge)?;
+            return Ok(reading(d, lstd.context::<D>(), Learned));
+        }
+        &Method::Iterated { construction, alpha, lambda } => {
+            OfTransitions::Iterated { construction, alpha, lambda, gamma, iterations: *layers }
+        }
+        &Method::FixedPoint { construction, lambda } => {
+            OfTransitions::FixedPoint { construction, lambda, gamma }
+        }
+        Method::Trained { parameters, .. } => {
+            capacity = SOFTMAX_CONTEXT;
+            let transformer = parameters.transformer::<f64, K, MAX_STORED_LAYERS>(*layers)?;
+            OfTransitions::Softmax(Arc::new(transformer), gamma)
+        }
+        // All others read a context.
+        _ => return Err(Error::Mismatch { parameter: "method and stream" }),
+    };
+    let kept = Kept { d, capacity, transitions: Vec::new(), ends: Vec::new() };
+    Ok(reading::<D, _, OfTransitions<K>>(d, kept, reader))
+}
