@@ -48,7 +48,7 @@ pub trait Scalar:
     type Element: Real;
     /// One `T` for each lane: `[T; LANES]`.
     type PerLane<T: Clone + Debug>: Clone + Debug + AsRef<[T]> + AsMut<[T]>;
-    /// The number of numbers that a scalar holds: a power of two, 1 for `f32` and `f64`.
+    /// The number of lanes: a power of two, 1 for `f32` and `f64`.
     const LANES: usize;
     /// 0 in every lane.
     const ZERO: Self;

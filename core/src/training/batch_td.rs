@@ -1,6 +1,8 @@
 use super::network::BatchLoss;
 use super::sides::{Sides, gained_and_lost, next_token};
-use super::{Adam, AdamSettings, Network, Optimizer, Targets, Window, Windows};
+use super::{
+    Adam, AdamSettings, Network, Optimizer, Targets, Window, Windows, batch_gradient_by_window,
+};
 use crate::error::Error;
 use crate::linalg::keep_apart;
 use crate::mask::{Mask, TdLambda};
@@ -217,14 +219,18 @@ impl<S: Scalar, const D: usize> Network<S> for BatchTd<S, D> {
         v
     }
 
-    /// The windows in reverse time, the system sliding along: one token gained, one lost.
-    fn sliding_batch_gradient(
+    /// Of windows that slide, in reverse time, the system slides along: one token gained, one lost.
+    fn batch_gradient(
         &mut self,
         windows: &Windows<S>,
         targets: Targets<S>,
         gradient: &mut [S; 1],
     ) -> S {
-        batch_gradient(self, windows, targets, &mut gradient[0])
+        if windows.slide() {
+            batch_gradient(self, windows, targets, &mut gradient[0])
+        } else {
+            batch_gradient_by_window(self, windows, targets, gradient)
+        }
     }
 }
 

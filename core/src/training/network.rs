@@ -40,23 +40,9 @@ pub trait Network<S: Scalar> {
     /// (semi-gradient).
     ///
     /// The loss is (1/W) sum_t (target_t - v_t)^2, so the gradient is
-    /// (1/W) sum_t -2 (target_t - v_t) dv_t/dtheta.
+    /// (1/W) sum_t -2 (target_t - v_t) dv_t/dtheta. By default it is summed one window at a time; a network whose
+    /// windows can share work replaces this.
     fn batch_gradient(
-        &mut self,
-        windows: &Windows<S>,
-        targets: Targets<S>,
-        gradient: &mut Self::Parameters,
-    ) -> S {
-        if windows.slide() {
-            self.sliding_batch_gradient(windows, targets, gradient)
-        } else {
-            batch_gradient_by_window(self, windows, targets, gradient)
-        }
-    }
-
-    /// [`Network::batch_gradient`] of windows that slide. By default one window at a time; a network that
-    /// can share work between windows replaces this.
-    fn sliding_batch_gradient(
         &mut self,
         windows: &Windows<S>,
         targets: Targets<S>,

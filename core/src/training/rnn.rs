@@ -1,6 +1,4 @@
-use super::network::BatchLoss;
-use super::{Network, Parameters, Targets, Window, Windows};
-use crate::error::Error;
+use super::{Network, Parameters, Window};
 use crate::rng::Rng;
 use crate::rnn::{LayerInput, Rnn, RnnTape};
 use crate::scalar::Scalar;
@@ -28,12 +26,6 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize>
     fn token(window: &Window<S>, j: usize) -> [S; X] {
         // The memory row of the average-reward token stands where the flag does, and is 0.
         window.token::<X>(j).data.0[0]
-    }
-
-    /// Returns the value of a window, left on the tape.
-    fn forward(&self, tape: &mut RnnTape<S, X, H, L, N>, window: &Window<S>) -> Result<S, Error> {
-        let context = (0..window.context_len()).map(|j| Self::token(window, j));
-        tape.forward(&self.rnn, context, Self::query(window))
     }
 
     /// Returns the query with its flag, 1.
@@ -99,34 +91,18 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
         adjoint: impl FnOnce(S) -> S,
         gradient: &mut Self::Parameters,
     ) -> S {
-        let mut tape = RnnTape::new();
-        let Ok(v) = self.forward(&mut tape, window) else { return S::ZERO };
+        let mut tape = RnnTape::<S, X, H, L, N>::new();
+        let context = (0..window.context_len()).map(|j| Self::token(window, j));
+        let Ok(v) = tape.forward(&self.rnn, context, Self::query(window)) else { return S::ZERO };
         tape.backward(&self.rnn, adjoint(v), gradient);
         v
-    }
-
-    /// On one tape.
-    fn sliding_batch_gradient(
-        &mut self,
-        windows: &Windows<S>,
-        targets: Targets<S>,
-        gradient: &mut Self::Parameters,
-    ) -> S {
-        let mut tape = RnnTape::new();
-        let mut loss = BatchLoss::new(windows, targets);
-        for t in loss.times() {
-            let Ok(v) = self.forward(&mut tape, &windows.window(t)) else { return S::ZERO };
-            if let Some(v_bar) = loss.take(t, v) {
-                tape.backward(&self.rnn, v_bar, gradient);
-            }
-        }
-        loss.mean()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::training::{Targets, Windows};
 
     type Small = RnnNetwork<f64, 6, 4, 3, 4>;
 

@@ -2,7 +2,7 @@ mod first_layer;
 
 use super::network::BatchLoss;
 use super::parameters::deviation;
-use super::{Network, Parameters as _, Targets, Window, Windows};
+use super::{Network, Parameters as _, Targets, Window, Windows, batch_gradient_by_window};
 use crate::error::Error;
 use crate::gradient::softmax::Tape;
 use crate::layer::{Layer, LayerParameters as _};
@@ -133,13 +133,16 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
         v
     }
 
-    /// On one tape. The windows share the first layer's scores.
-    fn sliding_batch_gradient(
+    /// Of windows that slide, on one tape: they share the first layer's scores.
+    fn batch_gradient(
         &mut self,
         windows: &Windows<S>,
         targets: Targets<S>,
         gradient: &mut Self::Parameters,
     ) -> S {
+        if !windows.slide() {
+            return batch_gradient_by_window(self, windows, targets, gradient);
+        }
         let n = windows.context_len();
         debug_assert!(n <= N, "{n} context columns on a tape for {N}");
         if n > N || windows.dim() != K / 2 {
@@ -176,7 +179,6 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::training::batch_gradient_by_window;
 
     type Network3<S> = SoftmaxNetwork<S, 5, 3, 3, 6>;
 
