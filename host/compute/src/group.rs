@@ -8,7 +8,6 @@ use ictd_core::Error;
 use ictd_core::context::{Context, Growing};
 use ictd_core::digest::Digest;
 use ictd_core::gradient::softmax;
-use ictd_core::layer::Layer;
 use ictd_core::linalg::to_f64;
 use ictd_core::mask::{Td0, TdLambda};
 use ictd_core::metrics::{Comparison, Elements, EvaluationStates, batch_td};
@@ -19,7 +18,6 @@ use ictd_core::training::{
     BatchTdReference, LinearNetwork, MultiTaskTd, Network, Optimizer, Parameters, RnnNetwork,
     SoftmaxNetwork, Targets, Window, Windows,
 };
-use ictd_core::transformer::Transformer;
 use ictd_core::transition::query_token;
 use ictd_core::value_function::ValueFunction;
 use nalgebra::SVector;
@@ -248,16 +246,6 @@ where
     }
 }
 
-/// P and Q of a lane's stored layers, with their element-wise metrics.
-fn stored_matrices<S: Scalar<Element = f32>, const K: usize, const C: usize>(
-    transformer: &Transformer<Layer<S, K>, C>,
-    lane: usize,
-) -> Vec<Matrices> {
-    let of_layer =
-        |layer: Layer<f32, K>| matrices_of_columns(K, layer.p.as_slice(), layer.q.as_slice());
-    transformer.layers().iter().map(|layer| of_layer(layer.lane(lane))).collect()
-}
-
 /// P and Q of a layer, (k, k) numbers each, column by column, with their element-wise metrics.
 fn matrices_of_columns(k: usize, p: &[f32], q: &[f32]) -> Matrices {
     let row_major = |m: &[f32]| (0..k * k).map(|at| m[at % k * k + at / k]).collect();
@@ -379,7 +367,9 @@ where
     S: Scalar<Element = f32>,
 {
     fn matrices(&self, lane: usize) -> Vec<Matrices> {
-        stored_matrices(Network::<S>::parameters(self), lane)
+        let of_lane = |m: &[S]| m.iter().map(|x| x.lane(lane)).collect::<Vec<f32>>();
+        let all: Vec<_> = Network::<S>::parameters(self).slices().map(of_lane).collect();
+        all.chunks_exact(2).map(|m| matrices_of_columns(K, &m[0], &m[1])).collect()
     }
 
     fn comparison(
