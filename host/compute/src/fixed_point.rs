@@ -98,7 +98,7 @@ pub fn fixed_point(systems: &[System]) -> [[f64; 2]; 3] {
 
 /// Returns eta c and eta c' of a trained layer, in the mean over the last tenth of its log, and the share of the
 /// energy of P and Q that is outside of Theta_* at the end.
-pub fn trained(run: &SeedRun) -> [f64; 3] {
+pub fn at_the_end(run: &SeedRun) -> [f64; 3] {
     let matrix =
         |m: &[f32]| SMatrix::<f64, K, K>::from_row_iterator(m.iter().map(|x| f64::from(*x)));
     let first = run.points.iter().filter_map(|point| point.layers.first());

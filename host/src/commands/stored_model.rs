@@ -76,7 +76,7 @@ pub fn export(options: &Export, session: &Session) -> Result<Report, Error> {
             let settings = settings.map(|x| x as f32);
             stored::constructed(construction, options.dim, depth, settings).doing("the model")
         }
-        (Some(source), _) => trained(source, session.seed, options),
+        (Some(source), _) => trained_model(source, session.seed, options),
         (None, None) => {
             Err(Error::option("RUN_DIR", "a trained model or --construction is needed"))
         }
@@ -88,7 +88,7 @@ pub fn export(options: &Export, session: &Session) -> Result<Report, Error> {
 }
 
 /// Returns the bytes of a trained model, or of the one that ships.
-fn trained(source: &Path, seed: u64, options: &Export) -> Result<Vec<u8>, Error> {
+fn trained_model(source: &Path, seed: u64, options: &Export) -> Result<Vec<u8>, Error> {
     let source = model_file::seed_of_run(source, seed)?;
     let parameters = match model_file::model(&source, options.gamma)? {
         AnyModel::Universal(model) => {

@@ -10,7 +10,7 @@ use super::statistics::{median, median_interval, over_items, spread};
 use super::table::{Setting, Table, TrainingRun, Work, run};
 use crate::error::{Doing, Error};
 use crate::run::report::{Source, Verdict};
-use compute::fixed_point::{fixed_point, system, trained};
+use compute::fixed_point::{at_the_end, fixed_point, system};
 use figures::Axis;
 
 /// The fixed point of Theorem 2's three numbers.
@@ -110,7 +110,7 @@ fn put(work: &Work, long: &mut Long) -> Result<(), Error> {
             long.put(run.name, 0, &format!("{name}_stderr"), 0.0, stderr);
         }
         for seed in &run.seeds {
-            let [eta_c, eta_c_prime, outside] = trained(seed);
+            let [eta_c, eta_c_prime, outside] = at_the_end(seed);
             long.put(run.name, seed.seed, "eta_c", 0.0, eta_c);
             long.put(run.name, seed.seed, "eta_c_prime", 0.0, eta_c_prime);
             long.put(run.name, seed.seed, "ratio", 0.0, eta_c_prime / eta_c);

@@ -218,7 +218,7 @@ where
 
 // Calls of their own, as each needs megabytes of stack for 32 features.
 #[inline(never)]
-fn trained<const K: usize>(
+fn of_parameters<const K: usize>(
     parameters: &Parameters,
     layers: usize,
     gamma: f64,
@@ -271,7 +271,7 @@ where
     let (mask, reader) = match method {
         Method::Universal(model) => (*model.mask(), OfContext::Universal(model.clone())),
         Method::Trained { parameters, .. } => {
-            (TdLambda::new(parameters.lambda)?, trained(parameters, *layers, *gamma)?)
+            (TdLambda::new(parameters.lambda)?, of_parameters(parameters, *layers, *gamma)?)
         }
         Method::Constructed { construction: Construction::AverageReward, alpha, .. } => {
             let context = AverageRewardContext::<D, W, f64>::with(window);
