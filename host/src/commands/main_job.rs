@@ -1,17 +1,28 @@
-//! `ictd` without a command: what the paper claims, measured, in one run.
+//! `ictd` without a command: the paper's three questions, answered by what is measured in one run.
 
 use crate::error::Error;
+use crate::experiments::beyond::{DEPARTURES, STAYS};
+use crate::experiments::fixed_point::{ONE_LAYER, OUTSIDE};
 use crate::experiments::learning::Scale;
-use crate::experiments::{Catalogue, Experiment, demo::Demo, paper::FIGURE_2, verify::Verify};
+use crate::experiments::long::Long;
+use crate::experiments::paper::{FIGURE_2, IS_TD0};
+use crate::experiments::{Catalogue, Experiment, demo::Demo, verify::Verify};
 use crate::page;
 use crate::run::config;
 use crate::run::info::{FILE_NAME as RUN_INFO, Outcome, RunInfo};
-use crate::run::records::RunDirectory;
-use crate::run::report::Report;
+use crate::run::records::{Records, RunDirectory};
+use crate::run::report::{Report, Verdict, wrapped};
 use crate::run::session::Session;
-use serde_json::json;
+use ictd_core::metrics::FORM_SHARE;
+use serde_json::{Value, json};
 
-/// Runs `verify`, `demo` and `figure-2` with their defaults.
+/// One layer needs fewer seeds than three.
+const ONE_LAYERS_SEEDS: usize = 10;
+
+/// The columns of its text, whatever the terminal.
+const WIDTH: usize = 80;
+
+/// Runs `verify`, `demo`, `figure-2` and, with ten seeds, `one-layer`.
 /// Errors: Theirs, and [`Error::Write`].
 pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let directory = RunDirectory::claim(session.out.clone())?;
@@ -21,8 +32,12 @@ pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     report.results.insert("seed".into(), json!(session.seed));
     // The same bytes for the same seed on any machine: no times, no paths.
     let mut written = report.clone();
-    for entry in [Verify::ENTRY, Demo::ENTRY, FIGURE_2] {
-        let part = entry.run(&Scale::default(), session)?;
+    let few = Scale { seeds: Some(ONE_LAYERS_SEEDS), ..Scale::default() };
+    let all = Scale::default();
+    for (entry, scale) in
+        [(Verify::ENTRY, &all), (Demo::ENTRY, &all), (FIGURE_2, &all), (ONE_LAYER, &few)]
+    {
+        let part = entry.run(scale, session)?;
         written.results.insert(entry.id.into(), part.reproducible().to_value());
         written.claims.extend_from_slice(&part.claims);
         report.results.insert(entry.id.into(), part.to_value());
@@ -30,6 +45,8 @@ pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
         report.files.extend(part.files);
     }
     report.results.insert("seconds".into(), json!(started.elapsed().as_secs_f64()));
+    report.text = answers(session, &report)?;
+    report.brief = true;
     // No options of its own.
     let config = config::to_text("main", session.seed, &json!({}))?;
     let results = format!("{:#}\n", written.to_value());
@@ -41,4 +58,68 @@ pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     report.files.splice(0..0, directory.replace(files)?);
     page::add(&mut report, directory.path(), catalogue)?;
     Ok(report)
+}
+
+/// Returns the answers to the paper's three questions, from the records.
+fn answers(session: &Session, report: &Report) -> Result<String, Error> {
+    let read = |id: &str| Long::read(&Records::open(&session.out.join(id))?);
+    let (figure_2, one_layer) = (read(FIGURE_2.id)?, read(ONE_LAYER.id)?);
+    let (three, one) = (figure_2.of("linear-l3"), one_layer.of("linear-l1"));
+    let results = report.to_value();
+    let number = |path| results.pointer(path).and_then(Value::as_f64).unwrap_or(f64::NAN);
+    let at_least = |metric: &str| {
+        let values = three.values(metric);
+        format!("{} of {}", values.iter().filter(|x| **x >= FORM_SHARE).count(), values.len())
+    };
+    let constructed = [Verify::ENTRY.id, Demo::ENTRY.id];
+    let runs_td = constructed.iter().all(|id| report.results[*id]["holds"] == true);
+    let errors = &results["demo"]["msve_mean"];
+    let last = errors.as_array().and_then(|all| all.last()?.as_f64()).unwrap_or(f64::NAN);
+    let stays = STAYS.judge("", one).verdict == Verdict::Holds;
+    let outside = one.values("outside_theta");
+    let parts = [
+        format!(
+            "Can a transformer run TD in its forward pass? {}: with constructed weights, 40 layers and 40 steps of \
+             four TD algorithms differ by at most {:.0e}, and Figure 1's value error falls from {:.3} to {:.3} over a \
+             context of 39 transitions.",
+            answer(Verdict::of(runs_td)),
+            number("/verify/max_abs_error"),
+            number("/demo/msve_mean/0"),
+            last,
+        ),
+        format!(
+            "Does it emerge from multi-task TD? {}: of the function of three trained layers TD(0) explains {:.2} \
+             (median of {} seeds), more than other algorithms do and at least {FORM_SHARE} in {}; trained Q has \
+             Theorem 1's form in {}, trained P in {} seeds.",
+            answer(IS_TD0.judge("", three).verdict),
+            three.median("explained by TD(0)"),
+            three.values("finite").len(),
+            at_least("expected"),
+            at_least("q_form_0"),
+            at_least("p_form_0"),
+        ),
+        format!(
+            "Why? Theorem 2, for one layer (L = 1), {}: expected updates from constructed weights in its set of three \
+             numbers leave it by {:.0e} at most, and trained weights end in it, but for less than {OUTSIDE} of P's and \
+             Q's squares, in {} of {} seeds (median {:.3}).",
+            if stays { "holds" } else { "does not hold" },
+            one.beside(DEPARTURES).values("averaged").into_iter().fold(0.0, f64::max),
+            outside.iter().filter(|x| **x < OUTSIDE).count(),
+            outside.len(),
+            one.median("outside_theta"),
+        ),
+        "A claim about seeds holds if the 95 % interval of the share of seeds in which it is true lies above 0.75, in \
+         part if above 0.5. \"As known\": this project's findings say that it does not hold, and why. The page has \
+         each claim with its numbers; x (y to z) is a median with quartiles."
+            .into(),
+    ];
+    Ok(parts.map(|part| wrapped(&part, WIDTH).join("\n") + "\n\n").concat())
+}
+
+fn answer(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Holds => "Yes",
+        Verdict::HoldsInPart => "In part",
+        Verdict::DoesNotHold => "No",
+    }
 }

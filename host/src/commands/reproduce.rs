@@ -23,6 +23,9 @@ pub struct Reproduce {
     /// How much is trained.
     #[command(flatten)]
     pub scale: Scale,
+    /// Print, of the claims, only those that do not hold, and how many do
+    #[arg(long)]
+    pub check: bool,
 }
 
 /// Runs the experiments, one after the other.
@@ -40,6 +43,7 @@ pub fn run(options: &Reproduce, session: &Session, catalogue: &Catalogue) -> Res
         report.files.extend(part.files);
     }
     page::add(&mut report, &session.out, catalogue)?;
+    report.brief = options.check;
     report.results.insert("seconds".into(), json!(started.elapsed().as_secs_f64()));
     Ok(report)
 }

@@ -185,14 +185,12 @@ const FREES: &[JudgedClaim] = &[claim("frees the stuck seeds", Source::OWN, |of|
 .beside(&["explained by TD(0)"])
 .refuted()];
 
-/// Theorem 2, and what trained parameters have beside ten numbers a layer.
+/// What trained parameters have beside ten numbers a layer.
 pub const INVARIANT_SET: Entry = table(
     "invariant-set",
-    "Theorem 2: the invariant set of TD pretraining",
+    "Beyond the paper: the invariant set of any depth",
     Table {
-        about: "Expected updates of one layer (d = 3, f64), the mean over all signed permutations of the features: from \
-                theta_* they stay in Theorem 2's set; without the average, or from elsewhere, they leave.\n\n\
-                Trained parameters (the linear transformers of the paper's experiments): how much of P and Q is \
+        about: "Trained parameters (the linear transformers of the paper's experiments): how much of P and Q is \
                 outside of ten numbers a layer, the set for any depth, and what share of |v|^2 is lost, on 100 fresh \
                 contexts, when P and Q are projected on it, and when Theorem 1's entries alone are kept.",
         runs: &[
@@ -207,8 +205,6 @@ pub const INVARIANT_SET: Entry = table(
             kept("cart-pole", "--task cartpole --context 250 --mrps 10000"),
         ],
         asks: Asks { candidates: 1, lost: 100, ..Asks::NOTHING },
-        own: put_departures,
-        claims: &[STAYS, NEEDS_SYMMETRY],
         columns: &[
             ("outside: P", "outside_p"),
             ("Q", "outside_q"),
@@ -217,49 +213,35 @@ pub const INVARIANT_SET: Entry = table(
             ("TD(0) explains", "explained by TD(0)"),
             ("random layers", "lost_random"),
         ],
-        figures: &[Plots(
-            "invariant-set",
-            "Theorem 2: the invariant set",
-            "median over seeds with quartiles; one layer, d = 3, all 48 signed permutations",
-            &[Plot {
-                title: "",
-                x: || Axis::linear("update k"),
-                y: || Axis::log("largest entry off the set's form"),
-                curves: &[
-                    series("from θ*, averaged", THEOREM_2, "averaged", Seeds::Quartiles),
-                    series("from θ*, one trajectory", THEOREM_2, "single", Seeds::Quartiles),
-                    series("from elsewhere, averaged", THEOREM_2, "elsewhere", Seeds::Quartiles),
-                ],
-                lines: &[],
-            }],
-            1,
-        )],
         ..Table::EMPTY
     },
 );
 
-const THEOREM_2: &str = "theorem 2";
+/// The place of Theorem 2's updates in the record.
+pub const DEPARTURES: &str = "theorem 2";
 
 const fn kept(name: &'static str, options: &'static str) -> TrainingRun {
     run(name, options, name, &[LOSES_LITTLE])
 }
 
-fn put_departures(work: &Work, long: &mut Long) -> Result<(), Error> {
+/// Puts how far updates lead away from Theorem 2's set into the record.
+pub(super) fn put_departures(work: &Work, long: &mut Long) -> Result<(), Error> {
     let starts = work.starts(usize::MAX);
-    let found = work.session.map(THEOREM_2, &starts, |seed| {
-        theorem_2(*seed, 40).doing(format!("{THEOREM_2}, seed {seed}"))
+    let found = work.session.map(DEPARTURES, &starts, |seed| {
+        theorem_2(*seed, 40).doing(format!("{DEPARTURES}, seed {seed}"))
     })?;
     for (seed, numbers) in starts.iter().zip(found) {
-        long.extend(THEOREM_2, *seed, numbers);
+        long.extend(DEPARTURES, *seed, numbers);
     }
     Ok(())
 }
 
-const STAYS: JudgedClaim = claim(
+/// Expected updates, averaged over the symmetries of the features, stay.
+pub const STAYS: JudgedClaim = claim(
     "expected updates stay in Theorem 2's invariant set",
     Source::paper("Section 5", "it can never leave"),
     |of| {
-        let of = of.beside(THEOREM_2);
+        let of = of.beside(DEPARTURES);
         let all = of.places("averaged").into_iter().flat_map(|at| of.values_at("averaged", at));
         let largest = all.fold(0.0, nan_or_larger);
         let elsewhere = of.values("elsewhere").into_iter().fold(f64::INFINITY, f64::min);
@@ -270,9 +252,10 @@ const STAYS: JudgedClaim = claim(
     },
 );
 
-const NEEDS_SYMMETRY: JudgedClaim =
+/// Those of a single trajectory leave.
+pub(super) const NEEDS_SYMMETRY: JudgedClaim =
     claim("the symmetry of the features is needed for it", Source::OWN, |of| {
-        let single = of.named(THEOREM_2, "single");
+        let single = of.named(DEPARTURES, "single");
         let moved = single.iter().all(|departure| *departure > 1e-6);
         let least = single.into_iter().fold(f64::INFINITY, f64::min);
         (

@@ -1,18 +1,77 @@
-//! Where Theorem 2's three numbers come to rest.
+//! One layer: Theorem 2's three numbers, and where they come to rest.
 
+use super::beyond::{DEPARTURES, NEEDS_SYMMETRY, STAYS, put_departures};
 use super::experiment::Entry;
-use super::judging::{JudgedClaim, Judgement, Needs, claim, most};
+use super::judging::{JudgedClaim, Judgement, Needs, claim, every, most};
 use super::long::{Long, OfRun};
-use super::paper::table;
-use super::plots::Shown::Plots;
+use super::paper::{P_BY_ITS_MEASURE, P_STRICTLY, app_d2, table};
+use super::plots::Shown::{Parameters, Plots};
 use super::plots::{Plot, Seeds, Series, series};
 use super::statistics::{median, median_interval, over_items, spread};
-use super::table::{Setting, Table, TrainingRun, Work, run};
+use super::table::{Setting, Table, Work, run};
 use crate::error::{Doing, Error};
 use crate::run::report::{Source, Verdict};
 use compute::fixed_point::{at_the_end, fixed_point, system};
 use figures::Axis;
+use ictd_core::metrics::FORM_SHARE;
 
+/// One layer: Theorem 2, and the App. figure's L = 1.
+pub const ONE_LAYER: Entry = table(
+    "one-layer",
+    "Theorem 2 and App. figure: one layer, L = 1",
+    Table {
+        about: "Expected updates of one layer (d = 3, f64), the mean over all signed permutations of the features: from \
+                theta_* they stay in Theorem 2's set; without the average, or from elsewhere, they leave. Trained as \
+                in Figure 2, one layer learns the corollary's form (Q's right diagonal gets no gradient, since the \
+                weights start at 0, and weight decay empties it), which is in the set.",
+        runs: &[run("linear-l1", "--layers 1", "L = 1", TO_COROLLARY_1S_FORM)],
+        own: |work, long| {
+            put_departures(work, long)?;
+            put_trained(work, long);
+            Ok(())
+        },
+        claims: &[STAYS, NEEDS_SYMMETRY],
+        figures: &[
+            Plots(
+                "invariant-set",
+                "Theorem 2: the invariant set",
+                "median over seeds with quartiles; one layer, d = 3, all 48 signed permutations",
+                &[Plot {
+                    title: "",
+                    x: || Axis::linear("update k"),
+                    y: || Axis::log("largest entry off the set's form"),
+                    curves: &[
+                        series("from θ*, averaged", DEPARTURES, "averaged", Seeds::Quartiles),
+                        series("from θ*, one trajectory", DEPARTURES, "single", Seeds::Quartiles),
+                        series(
+                            "from elsewhere, averaged",
+                            DEPARTURES,
+                            "elsewhere",
+                            Seeds::Quartiles,
+                        ),
+                    ],
+                    lines: &[],
+                }],
+                1,
+            ),
+            Parameters("one-layer", "linear-l1"),
+        ],
+        ..Table::EMPTY
+    },
+);
+const TO_COROLLARY_1: Source = app_d2("converge to the construction in Corollary 1");
+const TO_COROLLARY_1S_FORM: &[JudgedClaim] = &[
+    P_BY_ITS_MEASURE.stated(TO_COROLLARY_1),
+    P_STRICTLY,
+    every(
+        "Q takes the corollary's form",
+        TO_COROLLARY_1,
+        "q_form_one_layer_0",
+        Needs::AtLeast(FORM_SHARE),
+    )
+    .beside(&["q_form_0", "q_form_residual_0"]),
+    IN_THE_SET,
+];
 /// The fixed point of Theorem 2's three numbers.
 pub const FIXED_POINT: Entry = table(
     "fixed-point",
@@ -28,13 +87,20 @@ pub const FIXED_POINT: Entry = table(
             about: "Trajectories, of 64 windows each, for a system",
         }],
         runs: &[
-            of("linear-l1", "--layers 1", "Boyan's chain"),
-            of(
+            // That it ends in the set is judged by `one-layer`.
+            run("linear-l1", "--layers 1", "Boyan's chain", &[AT_THE_POINT, IN_THE_SMALLER_SET]),
+            run(
                 "linear-l1-representable",
                 "--layers 1 --task boyan-representable",
                 "representable chains",
+                OTHER_TASKS,
             ),
-            of("linear-l1-dense", "--layers 1 --task mdp --states 5", "random MDPs of 5 states"),
+            run(
+                "linear-l1-dense",
+                "--layers 1 --task mdp --states 5",
+                "random MDPs of 5 states",
+                OTHER_TASKS,
+            ),
         ],
         own: put,
         columns: &[
@@ -73,9 +139,7 @@ pub const FIXED_POINT: Entry = table(
 /// Parts of the sample that leave the system's error: it is solved without each of them.
 const BLOCKS: usize = 30;
 
-const fn of(name: &'static str, options: &'static str, subject: &'static str) -> TrainingRun {
-    run(name, options, subject, &[IN_THE_SET, AT_THE_POINT, IN_THE_SMALLER_SET])
-}
+const OTHER_TASKS: &[JudgedClaim] = &[IN_THE_SET, AT_THE_POINT, IN_THE_SMALLER_SET];
 
 const fn settled(run: &'static str) -> [Series; 2] {
     [series("ηc", run, "eta_c", Seeds::Sorted), series("ηc′", run, "eta_c_prime", Seeds::Sorted)]
@@ -109,6 +173,14 @@ fn put(work: &Work, long: &mut Long) -> Result<(), Error> {
             long.put(run.name, 0, name, 0.0, value);
             long.put(run.name, 0, &format!("{name}_stderr"), 0.0, stderr);
         }
+    }
+    put_trained(work, long);
+    Ok(())
+}
+
+/// Puts what trained layers have in the place of Theorem 2's three numbers, and beside them, into the record.
+pub(super) fn put_trained(work: &Work, long: &mut Long) {
+    for run in work.runs {
         for seed in &run.seeds {
             let [eta_c, eta_c_prime, outside] = at_the_end(seed);
             long.put(run.name, seed.seed, "eta_c", 0.0, eta_c);
@@ -117,18 +189,19 @@ fn put(work: &Work, long: &mut Long) -> Result<(), Error> {
             long.put(run.name, seed.seed, "outside_theta", 0.0, outside);
         }
     }
-    Ok(())
 }
 
 const THEOREM_2: &str = "Section 5, Theorem 2";
 
+/// Less than this share of P's and Q's squares is outside of the set.
+pub const OUTSIDE: f64 = 0.05;
 /// Whether training ends in the set.
-const IN_THE_SET: JudgedClaim = claim(
+pub const IN_THE_SET: JudgedClaim = claim(
     "training ends in Theorem 2's set",
     Source::paper(THEOREM_2, "a candidate set that the update can possibly converge to"),
     |of| {
         let outside = of.values("outside_theta");
-        most("outside of it, of P's and Q's squares,", &outside, Needs::Below(0.05))
+        most("outside of it, of P's and Q's squares,", &outside, Needs::Below(OUTSIDE))
     },
 );
 /// Whether it ends at the set's fixed point: the distance of the median over seeds, relative to the point's size.

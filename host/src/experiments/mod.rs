@@ -55,6 +55,7 @@ pub const ALL: &[Entry] = &[
     paper::FIGURE_2,
     paper::ALGORITHM_1,
     paper::ABLATION,
+    fixed_point::ONE_LAYER,
     beyond::INVARIANT_SET,
     fixed_point::FIXED_POINT,
     paper::AUTOREGRESSIVE,

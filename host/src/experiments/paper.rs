@@ -19,7 +19,7 @@ const fn section_5(quote: &'static str) -> Source {
 const fn app_d1(quote: &'static str) -> Source {
     Source::paper("App. D.1", quote)
 }
-const fn app_d2(quote: &'static str) -> Source {
+pub(super) const fn app_d2(quote: &'static str) -> Source {
     Source::paper("App. D.2", quote)
 }
 const fn app_d3(quote: &'static str) -> Source {
@@ -55,7 +55,7 @@ const FIGURE_2_CLAIMS: &[JudgedClaim] = &[
 ];
 
 /// The paper's measure, which names no number: the mean absolute value of the others, where the largest is 1.
-const P_BY_ITS_MEASURE: JudgedClaim = claim(
+pub(super) const P_BY_ITS_MEASURE: JudgedClaim = claim(
     "P is Theorem 1's by the paper's measure (|others| beside the largest entry)",
     section_5("the average absolute value of all other elements remain close to zero"),
     |of| others_are_small(of, "p_others_scaled_0"),
@@ -67,7 +67,7 @@ const Q_BY_ITS_MEASURE: JudgedClaim = claim(
     |of| others_are_small(of, "q_others_scaled_0"),
 );
 const OUR_SPECIFICATIONS: Source = section_5("closely match our specifications").variant();
-const P_STRICTLY: JudgedClaim = every(
+pub(super) const P_STRICTLY: JudgedClaim = every(
     "P takes Theorem 1's form strictly: nine tenths of its energy are in P[-1,-1]",
     OUR_SPECIFICATIONS,
     "p_form_0",
@@ -93,7 +93,7 @@ const BALANCED: JudgedClaim = claim(
 );
 /// Batch TD(0) is what the trained function is: of the classical algorithms, each with step sizes fitted on other
 /// tasks, it explains most of v_TF, and at least nine tenths.
-const IS_TD0: JudgedClaim = every(
+pub const IS_TD0: JudgedClaim = every(
     "its function is batch TD(0)'s: no other explains more of it",
     app_d2("learn to implement TD(0)"),
     "expected",
@@ -192,37 +192,21 @@ const IS_NOT_TD0: JudgedClaim = every(
 /// App. "Autoregressive Linear Transformers".
 pub const AUTOREGRESSIVE: Entry = table(
     "autoregressive",
-    "App. figure: autoregressive linear transformers, L = 1, 2, 4",
+    "App. figure: autoregressive linear transformers, L = 2, 4",
     Table {
-        about: "As Figure 2 with other depths. One layer learns the corollary's form (Q's right diagonal \
-                gets no gradient, since the weights start at 0, and weight decay empties it), more \
-                layers Theorem 1's.",
+        about: "As Figure 2 with other depths; one layer is `one-layer`.",
         runs: &[
-            run("linear-l1", "--layers 1", "L = 1", TO_COROLLARY_1S_FORM),
             run("linear-l2", "--layers 2", "L = 2", TO_THEOREM_1S_FORM),
             run("linear-l4", "--layers 4", "L = 4", TO_THEOREM_1S_FORM),
         ],
         asks: Asks::NOTHING,
         figures: &[
-            Parameters("autoregressive-l1", "linear-l1"),
             Parameters("autoregressive-l2", "linear-l2"),
             Parameters("autoregressive-l4", "linear-l4"),
         ],
         ..TRAINED
     },
 );
-const TO_COROLLARY_1: Source = app_d2("converge to the construction in Corollary 1");
-const TO_COROLLARY_1S_FORM: &[JudgedClaim] = &[
-    P_BY_ITS_MEASURE.stated(TO_COROLLARY_1),
-    P_STRICTLY,
-    every(
-        "Q takes the corollary's form",
-        TO_COROLLARY_1,
-        "q_form_one_layer_0",
-        AtLeast(FORM_SHARE),
-    )
-    .beside(&["q_form_0", "q_form_residual_0"]),
-];
 const TO_THEOREM_1: Source = app_d2("converge to the construction in Theorem 1");
 const TO_THEOREM_1S_FORM: &[JudgedClaim] = &[
     P_BY_ITS_MEASURE.stated(TO_THEOREM_1),

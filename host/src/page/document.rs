@@ -28,6 +28,12 @@ const POLICY: &str = "default-src 'none'; img-src data:; font-src data:; style-s
 const LEAD: &str = "What the paper claims, what was measured, and a transformer to watch at work. This page is \
                     one file and asks for nothing else: no server, no network.";
 
+const VERDICT: &str = "A claim about seeds holds if Wilson\u{2019}s 95 % interval of the share of seeds in which it is \
+                       true lies above 0.75, and in part if above 0.5; one about a size or a change is judged by the \
+                       95 % interval of its mean or median. \u{201c}x (y to z)\u{201d} is a median with its quartiles, \
+                       \u{201c}x [y, z]\u{201d} a number with its interval. \u{201c}As known\u{201d}: this project's \
+                       findings say that the claim does not hold, and why.";
+
 const FOOTER: &str = "<footer><p>The paper: Jiuqi Wang, Ethan Blaser, Hadi Daneshmand, Shangtong Zhang, \
      <cite>Transformers Can Learn Temporal Difference Methods for In-Context Reinforcement Learning</cite>\
      , ICLR 2025. Set in Inter (SIL Open Font License).</p></footer>";
@@ -85,6 +91,7 @@ fn header(content: &Content) -> String {
         tag("p class=\"kicker\"", format!("ictd {version} · report")),
         tag("h1", "Transformers that run TD in their forward pass"),
         tag("p class=\"lead\"", LEAD),
+        tag("p class=\"scale\"", VERDICT),
         tag(&tiles, VERDICTS.iter().map(tile).collect::<String>()),
     ];
     tag("header", parts.concat())

@@ -1,5 +1,6 @@
 //! The versions and the platform that made a run, from its `run.json`.
 
+use super::run::RESULTS;
 use crate::error::Error;
 use crate::files::{self, Kind, limits::of_record};
 use crate::run::info;
@@ -39,6 +40,8 @@ pub struct Made {
     pub by: String,
     /// Files that are not what the run wrote any more.
     pub changed: Vec<String>,
+    /// The results are what the run wrote.
+    pub results_stand: bool,
 }
 
 impl Made {
@@ -81,10 +84,12 @@ impl Made {
                 };
             Ok((!is_as_written).then_some(name))
         };
+        let is_listed = info.digests.files.contains_key(RESULTS);
         // Many files, on all cores; in order.
         let files: Vec<_> = info.digests.files.into_iter().collect();
         let changed = files.into_par_iter().map(changed).collect::<Result<Vec<_>, _>>()?;
-        let changed = changed.into_iter().flatten().collect();
-        Ok(Some(Made { by, changed }))
+        let changed: Vec<_> = changed.into_iter().flatten().collect();
+        let results_stand = is_listed && !changed.iter().any(|name| name == RESULTS);
+        Ok(Some(Made { by, changed, results_stand }))
     }
 }

@@ -39,6 +39,8 @@ pub struct Run {
     pub changes: Vec<(String, Option<String>)>,
     /// The paper's claims and what was measured.
     pub claims: Vec<Claim>,
+    /// There are claims, which are not shown, since run.json does not vouch for the results.
+    pub withheld: bool,
     /// The other results.
     pub numbers: Map<String, Value>,
     /// Its figures, drawn again.
@@ -119,13 +121,18 @@ impl Run {
             || Made::read(&files.path),
             || entry.map_or(Ok(Pictures::new()), |entry| entry.pictures(&records)),
         );
+        // Verdicts are shown as the run wrote them, or not at all.
+        let made = made?;
+        let stands = made.as_ref().is_some_and(|made| made.results_stand);
+        let withheld = !claims.is_empty() && !stands;
         Ok(Run {
             name: files.name.clone(),
             figure,
             repeats: repeats(&catalogue.command, &command, seed, &config),
-            made: made?,
+            made,
             changes: changes(&catalogue.command, &command, &config),
-            claims,
+            claims: if withheld { Vec::new() } else { claims },
+            withheld,
             numbers,
             pictures: pictures?,
             records: names.into_iter().filter(|name| name.ends_with(".csv")).collect(),

@@ -27,6 +27,10 @@ pub(super) fn section(run: &Run) -> String {
         let changed = text(made.changed.join(", "));
         out += &tag("p class=\"note\"", format!("Not as the run wrote it: {changed}."));
     }
+    if run.withheld {
+        let why = "No verdicts: by its run.json, results.json is not what the run wrote.";
+        out += &tag("p class=\"note\"", why);
+    }
     if !run.claims.is_empty() {
         out += &tag("ul class=\"claims\"", run.claims.iter().map(claim).collect::<String>());
     }

@@ -174,6 +174,8 @@ pub struct Report {
     pub text: String,
     /// Lines for a human, printed after the claims.
     pub closing: String,
+    /// Of the claims the text has those that do not hold, and how many hold.
+    pub brief: bool,
     /// The files written.
     pub files: Vec<PathBuf>,
     /// Wall-clock seconds, if they are reported.
@@ -266,7 +268,12 @@ impl Report {
         if !self.failures.is_empty() {
             out.push_str(&format!("\n{}\n", self.failures.join("\n")));
         }
-        if !self.claims.is_empty() {
+        if self.brief {
+            let failing = || self.claims.iter().filter(|c| c.verdict == Verdict::DoesNotHold);
+            let line = |c: &Claim| format!("{}: {}", c.words(), c.claim);
+            let lines: Vec<_> = failing().flat_map(|c| wrapped(&line(c), width)).collect();
+            out.push_str(&format!("{}\n{}{}", lines.join("\n"), self.tallies(), self.place()));
+        } else if !self.claims.is_empty() {
             let mut rows = vec![["claim", "paper", "measured", "verdict"].map(str::to_owned)];
             rows.extend(self.claims.iter().map(|c| {
                 let Claim { claim, paper, measured, .. } = c.clone();
@@ -296,7 +303,7 @@ pub fn terminal_width() -> usize {
 }
 
 /// Returns the words of a text on lines of at most `width` columns; a longer word has a line of its own.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {

@@ -18,7 +18,7 @@ use std::path::Path;
 const MEGABYTE: usize = 1_000_000;
 
 /// Commands that read no file but a config, or none at all, and hidden ones of `reproduce`.
-const WITHOUT_FILES: [&str; 20] = [
+const WITHOUT_FILES: [&str; 21] = [
     "verify",
     "reproduce",
     "figure-2",
@@ -35,6 +35,7 @@ const WITHOUT_FILES: [&str; 20] = [
     "ablation",
     "demo-trained",
     "fixed-point",
+    "one-layer",
     "emergence",
     "stuck",
     "list",
@@ -358,6 +359,7 @@ fn a_run_directory_with_a_file_of_a_megabyte_costs_any_command_little() {
         "rnn-context --seeds 1 --mrps 2".into(),
         "demo-trained --seeds 1 --mrps 2 --tasks 2".into(),
         "fixed-point --seeds 1 --mrps 2 --trajectories 32".into(),
+        "one-layer --seeds 1 --mrps 2".into(),
         "emergence --seeds 1 --mrps 2".into(),
         "stuck --seeds 1 --mrps 2".into(),
     ] {
