@@ -490,9 +490,10 @@ pub(super) const fn table(id: &'static str, figure: &'static str, table: Table) 
 /// Judges the paper's measure of Figure 2: entries beside the expected ones are small, on average.
 fn others_are_small(of: OfRun, metric: &str) -> Judgement {
     let mean = mean_interval(&of.values(metric));
-    let measured =
-        format!("mean over seeds {mean:.3}; the paper names no number, here needs < 0.1");
-    (measured, Verdict::of(mean.high < 0.1))
+    let measured = format!(
+        "mean over seeds {mean:.3}; the paper names no number, here needs all of it < 0.1 (in part: the mean)"
+    );
+    (measured, Verdict::graded(mean.high < 0.1, mean.estimate < 0.1))
 }
 
 /// Judges whether a metric increases from the first to the last tenth of the log.

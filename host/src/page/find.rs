@@ -1,6 +1,7 @@
 //! Which runs a page shows.
 
-use super::run::{RESULTS, RunFiles, place, results};
+use super::made::RESULTS;
+use super::run::{RunFiles, place, results};
 use crate::error::Error;
 use crate::experiments::Catalogue;
 use crate::files::{self, Kind};

@@ -1,6 +1,5 @@
 //! The versions and the platform that made a run, from its `run.json`.
 
-use super::run::RESULTS;
 use crate::error::Error;
 use crate::files::{self, Kind, limits::of_record};
 use crate::run::info;
@@ -12,6 +11,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::ErrorKind::{self, FileTooLarge, InvalidInput, NotADirectory, NotFound};
 use std::path::Path;
+
+/// The file of a run's claims and numbers.
+pub(super) const RESULTS: &str = "results.json";
 
 /// How it fails to open a file that is not there, or something else.
 const ELSE: [ErrorKind; 4] = [NotFound, NotADirectory, InvalidInput, FileTooLarge];

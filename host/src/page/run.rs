@@ -1,7 +1,7 @@
 //! One run on a page, read from its directory.
 
 use super::command_line::{changes, repeats};
-use super::made::Made;
+use super::made::{Made, RESULTS};
 use crate::error::Error;
 use crate::experiments::Catalogue;
 use crate::files;
@@ -64,8 +64,6 @@ pub(super) struct Results {
     #[serde(flatten)]
     numbers: Map<String, Value>,
 }
-
-pub(super) const RESULTS: &str = "results.json";
 
 /// Returns the experiment's place in the paper.
 pub(super) fn place(command: &str, catalogue: &Catalogue) -> Option<usize> {

@@ -2,6 +2,7 @@
 //! (some seeds stay stuck, here as in every implementation).
 
 use crate::common::{files, ictd, json, trained};
+use crate::documented_numbers::differing;
 use ictd::formats::npz::Npz;
 use ictd::formats::seed_run::SeedLog;
 use ictd_core::metrics::{BlockForm, Blocks, FORM_SHARE, LayerBlocks};
@@ -57,7 +58,16 @@ fn the_main_job_shows_what_it_claims_and_its_seeds_end_as_those_of_another_imple
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/golden/reference_run");
     let path = Path::new(folder).join("peer_linear_L3_30seeds.json");
     let peer: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
-    // They have finished, so nothing is trained again.
+    // The pages have the numbers of what it computes.
+    let (compared, differing) = differing(out.path());
+    assert!(compared > 10 && differing.is_empty(), "{compared}: {differing:#?}");
+    // They have finished, so nothing is trained again; one layer's are in a folder of their own.
+    let again = ictd(out.path(), "");
+    let text = String::from_utf8(again.stdout).unwrap();
+    assert!(text.lines().count() <= 40 && !text.contains("NaN"), "{text}");
+    let inside = std::fs::read_dir(out.path().join("runs")).unwrap().map(|e| e.unwrap().path());
+    let one_layer = inside.into_iter().find(|path| path.display().to_string().contains("-L1-"));
+    std::fs::remove_dir_all(one_layer.unwrap()).unwrap();
     let seeds = result(&out.path().join("runs"), "train --seeds 30 --json");
     let seeds = seeds["seeds"].as_array().unwrap();
     assert_eq!(seeds.len(), 30);

@@ -7,6 +7,7 @@ mod browser;
 mod command_line;
 mod common;
 mod documented_commands;
+mod documented_numbers;
 mod emergence;
 mod export;
 mod floors;

@@ -15,4 +15,5 @@ mod golden_mrp;
 mod golden_rnn;
 mod golden_theory;
 mod golden_training_trace;
+mod linear_rnn;
 mod platforms;

@@ -1,0 +1,92 @@
+//! Numbers in README and guide against the records that they come from. `numbers.txt` has the sentences, each number
+//! as `{experiment/run/metric/statistic = number}`, from `ictd reproduce experiment`. A statistic is the `median` or
+//! `mean` over seeds, or `at least X`, a count of seeds. After `ictd reproduce all`, `ICTD_RECORDS=results cargo
+//! test -p host --test it documented_numbers` compares them with every record in that folder.
+
+use ictd::experiments::long::{Long, OfRun};
+use ictd::experiments::statistics::{mean_and_stderr, median};
+use ictd::run::records::Records;
+use std::fs;
+use std::path::Path;
+
+const NUMBERS: &str = include_str!("numbers.txt");
+
+/// A number in a sentence: where it is from, and its digits.
+struct Number<'a> {
+    source: &'a str,
+    digits: &'a str,
+}
+
+/// Returns a sentence's page, its words, and its numbers.
+fn sentence(line: &str) -> (&str, String, Vec<Number<'_>>) {
+    let (page, marked) = line.split_once(": ").unwrap();
+    let (mut words, mut numbers) = (String::new(), Vec::new());
+    for part in marked.split_inclusive('}') {
+        let (before, number) = part.split_once('{').unwrap_or((part, ""));
+        words.push_str(before);
+        if let Some((source, digits)) = number.trim_end_matches('}').split_once(" = ") {
+            words.push_str(digits);
+            numbers.push(Number { source, digits });
+        }
+    }
+    (page, words, numbers)
+}
+
+fn sentences() -> impl Iterator<Item = (&'static str, String, Vec<Number<'static>>)> {
+    NUMBERS.lines().filter(|line| !line.is_empty()).map(sentence)
+}
+
+/// Returns a number of a record.
+fn statistic(of: OfRun, metric: &str, statistic: &str) -> f64 {
+    let values = of.values(metric);
+    match statistic.strip_prefix("at least ") {
+        Some(limit) => {
+            let limit: f64 = limit.parse().unwrap();
+            values.iter().filter(|x| **x >= limit).count() as f64
+        }
+        None if statistic == "mean" => mean_and_stderr(values.into_iter()).0,
+        None if statistic == "median" => median(&values),
+        None => panic!("no statistic: {statistic}"),
+    }
+}
+
+/// Returns how many numbers have a record in a folder, and those that differ from it.
+pub(crate) fn differing(folder: &Path) -> (usize, Vec<String>) {
+    let (mut compared, mut differing) = (0, Vec::new());
+    for (page, _, numbers) in sentences() {
+        for Number { source, digits } in numbers {
+            let [experiment, run, metric, of] = source.split('/').collect::<Vec<_>>()[..] else {
+                panic!("{source}")
+            };
+            let directory = folder.join(experiment);
+            if !directory.join("records.csv").is_file() {
+                continue;
+            }
+            let long = Long::read(&Records::open(&directory).unwrap()).unwrap();
+            let found = statistic(long.of(run), metric, of);
+            let decimals = digits.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+            compared += 1;
+            let found_digits = format!("{found:.decimals$}");
+            // Nothing has no sign.
+            let is_zero = found_digits.parse() == Ok(0.0);
+            if found_digits.trim_start_matches(if is_zero { "-" } else { "" }) != digits {
+                differing.push(format!("{page}: {source} is {found}, not {digits}"));
+            }
+        }
+    }
+    (compared, differing)
+}
+
+#[test]
+fn the_pages_have_the_numbers_of_their_records() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let plain = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for (page, words, numbers) in sentences() {
+        let text = plain(&fs::read_to_string(root.join(page)).unwrap());
+        assert!(!numbers.is_empty() && text.contains(&plain(&words)), "{page} lacks: {words}");
+    }
+    if let Some(folder) = std::env::var_os("ICTD_RECORDS") {
+        let (compared, differing) = differing(Path::new(&folder));
+        assert!(compared > 0 && differing.is_empty(), "{compared}: {differing:#?}");
+    }
+}
