@@ -2,7 +2,7 @@
 
 pub use compute::rows::{LONGEST_NAME as COLUMN_NAME, LONGEST_ROW as ROW};
 
-/// The most bytes of a text that people write or read: a config, a lock, a run.json.
+/// The most bytes of a text that people write or read: a config, a lock, results.
 pub const TEXT: u64 = 64 << 20;
 /// The most bytes of a record of a run: its tables, its results, a checkpoint.
 pub const RECORD: u64 = 1 << 30;
@@ -30,5 +30,9 @@ const STREAMED: [&str; 3] = ["predictions.csv", "sweep.csv", "seeds.csv"];
 
 /// Returns the most bytes of a file in a run directory, by its name.
 pub fn of_record(name: &str) -> u64 {
-    if STREAMED.contains(&name) { STREAM } else { RECORD }
+    match name {
+        _ if STREAMED.contains(&name) => STREAM,
+        _ if name.ends_with(".json") || name.ends_with(".toml") => TEXT,
+        _ => RECORD,
+    }
 }

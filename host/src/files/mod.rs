@@ -176,9 +176,22 @@ fn check_size(bytes: u64, limit: u64) -> io::Result<()> {
     if bytes <= limit { Ok(()) } else { Err(io::Error::new(io::ErrorKind::FileTooLarge, reason())) }
 }
 
+/// Asks for so much memory, and gives it back: where it cannot be had, that is said before it is needed.
+/// Errors: the system's.
+pub fn room(bytes: u64) -> io::Result<()> {
+    let mut asked = Vec::<u8>::new();
+    let found = asked.try_reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX));
+    std::hint::black_box(&asked);
+    let reason = || format!("{bytes} bytes of memory, which it may take, cannot be had");
+    found.map_err(|_| io::Error::new(io::ErrorKind::OutOfMemory, reason()))
+}
+
 fn content(file: File, limit: u64) -> io::Result<Vec<u8>> {
     faults::before()?;
-    check_size(file.metadata()?.len(), limit)?;
+    let bytes = file.metadata()?.len();
+    check_size(bytes, limit)?;
+    // Two bytes of JSON or TOML may become a value; what is larger than a text is numbers.
+    room(bytes.saturating_mul(if limit <= TEXT { 32 } else { 4 }))?;
     let mut content = Vec::new();
     file.take(limit.saturating_add(1)).read_to_end(&mut content)?;
     // It may have grown since.

@@ -202,7 +202,13 @@ impl Header {
     /// The Python literal differs from JSON in its quotes, brackets, names and last commas; Python 2 wrote long
     /// integers with an L.
     fn parse(text: &str) -> Option<Self> {
-        let mut json: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+        let words: Vec<_> = text.split_whitespace().collect();
+        let is_word = |c: char| c.is_ascii_alphanumeric();
+        // `(3 1)` is no shape, nor 31.
+        if words.windows(2).any(|two| two[0].ends_with(is_word) && two[1].starts_with(is_word)) {
+            return None;
+        }
+        let mut json = words.concat();
         let replaced = [("'", "\""), ("(", "["), (")", "]"), ("False", "false"), ("True", "true")];
         let dropped = [("L,", ","), ("L]", "]"), (",]", "]"), (",}", "}")];
         for (python, ours) in replaced.into_iter().chain(dropped) {

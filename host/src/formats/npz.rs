@@ -13,9 +13,9 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 /// Deflate cannot compress better than this.
 const MAX_COMPRESSION: u64 = 1032;
 
-/// As many numbers an archive may hold whatever its size: 32 MiB of doubles. Larger ones hold at most
+/// As many numbers an archive may hold whatever its size: 8 MiB of doubles. Larger ones hold at most
 /// [`NUMBERS_PER_BYTE`] for each byte, compressed or not.
-const FEW_NUMBERS: u64 = 1 << 22;
+const FEW_NUMBERS: u64 = 1 << 20;
 const NUMBERS_PER_BYTE: u64 = 4;
 
 /// An open `.npz` file, whose arrays are read one by one.
@@ -108,6 +108,7 @@ impl<R: Read + Seek> Npz<R> {
         }
         // Grows with the bytes that are there, not with those that are claimed; one byte beyond the
         // claim is asked for so that the end, and with it the checksum, is reached.
+        files::room(2 * size)?;
         let mut bytes = Vec::new();
         (&mut entry)
             .take(size + 1)
@@ -118,7 +119,9 @@ impl<R: Read + Seek> Npz<R> {
         }
         // A number may have one byte in the file, and takes eight in memory.
         let array = Array::parse(name, &bytes, self.numbers_left)?;
-        self.numbers_left -= array.shape.iter().product::<usize>() as u64;
+        let numbers = array.shape.iter().product::<usize>() as u64;
+        files::room(32 * numbers)?;
+        self.numbers_left -= numbers;
         Ok(Some(array))
     }
 }

@@ -1,6 +1,7 @@
 //! The CSV files of [`super::trajectory`]: columns by name, in any order.
 
 use super::error::{Problem, excerpt};
+use crate::files;
 use compute::estimator::Mark;
 use compute::rows::{Gaps, Layout, RowReader};
 use std::io::Read;
@@ -116,6 +117,8 @@ impl Table {
             if rows.is_empty() {
                 break;
             }
+            // They are held, assembled, valued, and written.
+            files::room(64 * (table.phi.len() + rows.numbers.len() + table.marks.len()) as u64)?;
             for (i, (mark, line)) in rows.marks.iter().zip(&rows.lines).enumerate() {
                 if let Some(place) = unrewarded.take() {
                     return Err(refuse(place));

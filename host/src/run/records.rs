@@ -6,6 +6,7 @@
 //! does ([`transaction`]).
 
 use crate::error::Error;
+use crate::files::limits::{RECORD, of_record};
 use crate::files::{self, Kind, Staged};
 use crate::run::lock::{self, RunLock};
 use crate::run::{config, info, transaction};
@@ -169,7 +170,7 @@ impl Records {
         match self.files.get(name) {
             Some(content) => Ok(content.clone()),
             None => {
-                let found = files::read_below(&self.directory, name, files::RECORD);
+                let found = files::read_below(&self.directory, name, of_record(name).min(RECORD));
                 found.map_err(|e| Error::file(&self.directory.join(name), e))
             }
         }

@@ -153,6 +153,23 @@ fn no_more_threads_are_started_than_there_is_work_and_than_the_system_gives() {
     assert!(code(&stack) < Some(2), "{stack:?}");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn where_memory_cannot_be_had_a_line_says_so() {
+    let out = tempfile::tempdir().unwrap();
+    let at = |name: &str| out.path().join(name);
+    ictd(out.path(), "demo --tasks 2");
+    fs::write(at("a.csv"), format!("phi_0,reward\n{}", "1,2\n".repeat(3_000_000))).unwrap();
+    fs::write(at("a.toml"), format!("command = \"demo\"\n{}", "#".repeat(10_000_000))).unwrap();
+    let numbers = vec!["1"; 5_000_000].join(",");
+    fs::write(at("demo/results.json"), format!("{{\"command\":\"demo\",\"x\":[{numbers}]}}"))
+        .unwrap();
+    for command in ["evaluate --data a.csv", "--config a.toml", "report demo"] {
+        let line = refusal(&shell(out.path(), &format!("ulimit -v 250000; ictd {command}")));
+        assert!(line.contains(" bytes of memory, which it may take, cannot be had"), "{line}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_pipe_is_predicted_as_a_file_is() {

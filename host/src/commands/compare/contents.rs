@@ -37,7 +37,6 @@ fn in_bytes(a: &[u8], b: &[u8]) -> String {
 
 fn in_lines(kind: &str, a: &[u8], b: &[u8]) -> Option<String> {
     let (a, b) = (str::from_utf8(a).ok()?, str::from_utf8(b).ok()?);
-    let cells = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
     let (mut lines_a, mut lines_b) = (a.lines(), b.lines());
     for line in 1_u64.. {
         let (x, y) = match (lines_a.next(), lines_b.next()) {
@@ -47,12 +46,12 @@ fn in_lines(kind: &str, a: &[u8], b: &[u8]) -> Option<String> {
             (Some(_), None) => return Some(format!("line {line}: only in A")),
             (None, Some(_)) => return Some(format!("line {line}: only in B")),
         };
-        let (head, cells_a, cells_b) = (cells(a.lines().next()?), cells(x), cells(y));
+        let [head, cells_a, cells_b] = [a.lines().next()?, x, y].map(|line| line.split(','));
         let is_table = kind == "csv" && line > 1 && !a.contains('"');
-        let at = cells_a.iter().zip(&cells_b).position(|(x, y)| x != y);
-        return Some(match at.filter(|_| is_table && cells_a.len() == cells_b.len()) {
-            Some(at) => {
-                let (column, x, y) = (head.get(at)?, &cells_a[at], &cells_b[at]);
+        let is_table = is_table && cells_a.clone().count() == cells_b.clone().count();
+        let differs = head.zip(cells_a.zip(cells_b)).find(|(_, (x, y))| x != y);
+        return Some(match differs.filter(|_| is_table) {
+            Some((column, (x, y))) => {
                 format!("row {}, column `{column}`: {x} against {y}", line - 1)
             }
             None => format!("line {line}: `{}` against `{}`", x.trim(), y.trim()),

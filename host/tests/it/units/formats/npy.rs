@@ -89,6 +89,14 @@ fn other_dtypes_are_named() {
 }
 
 #[test]
+fn a_shape_without_commas_is_none() {
+    for shape in ["(3 1)", "(3 1,)", "(1, 3\n1)"] {
+        let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}");
+        assert!(Array::parse("a", &npy(&header, &[0; 124]), 100).is_err(), "{shape}");
+    }
+}
+
+#[test]
 fn a_deeply_nested_header_is_an_error() {
     let header = format!("{{'descr': {}", "(".repeat(60_000));
     assert!(Array::parse("a", &npy(&header, &[]), 100).is_err());

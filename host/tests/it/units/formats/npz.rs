@@ -22,7 +22,7 @@ fn a_missing_array_is_named_beside_those_that_are_there() {
 
 #[test]
 fn what_is_inflated_is_counted_over_all_arrays() {
-    let zeros = Array { shape: vec![3 << 20], data: Data::I64(vec![0; 3 << 20]) };
+    let zeros = Array { shape: vec![3 << 18], data: Data::I64(vec![0; 3 << 18]) };
     let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
     for name in ["a.npy", "b.npy"] {
         archive.start_file(name, SimpleFileOptions::default()).unwrap();
@@ -33,7 +33,7 @@ fn what_is_inflated_is_counted_over_all_arrays() {
     let mut npz = Npz::from_bytes(Path::new(FILE), &bytes).unwrap();
     assert_eq!(npz.array("a").unwrap(), zeros);
     let message = npz.array("b").unwrap_err().to_string();
-    assert!(message.contains("array `b` needs 25165952 bytes: accepted are at most"), "{message}");
+    assert!(message.contains("array `b` needs 6291584 bytes: accepted are at most"), "{message}");
 }
 
 #[test]
