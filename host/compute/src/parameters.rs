@@ -65,14 +65,6 @@ impl LayerParameters {
         Some(EquivariantLayer { p: five(&self.p)?, q: five(&self.q)? })
     }
 
-    /// Rounds a layer of the core to `f32`.
-    pub fn from_layer<R: Real, const K: usize>(layer: &Layer<R, K>) -> Self {
-        let row_major = |m: &SMatrix<R, K, K>| -> Vec<f32> {
-            (0..K * K).map(|i| m[(i / K, i % K)].to_f64() as f32).collect()
-        };
-        LayerParameters { p: row_major(&layer.p), q: row_major(&layer.q) }
-    }
-
     /// Makes a layer of the core for the token size K or more, with zeros for the features that it does not have;
     /// none for less.
     pub fn to_layer<S: Scalar, const K: usize>(&self) -> Option<Layer<S, K>> {

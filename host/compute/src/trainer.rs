@@ -179,12 +179,6 @@ impl<'a> Trainer<'a> {
         self
     }
 
-    /// Returns how many tasks are to be trained on, all seeds together, from where they stand.
-    pub fn tasks_left(&self) -> u64 {
-        let done = |c: &Option<Checkpoint>| c.as_ref().map_or(0, |c| c.tasks_done);
-        self.seeds.values().map(|c| (self.recipe.mrps as u64).saturating_sub(done(c))).sum()
-    }
-
     /// Trains, and returns every seed in ascending order; those that a checkpoint showed at their end come
     /// back as they are, and the observer is not told of them.
     ///

@@ -4,6 +4,7 @@ use ictd::formats::parameters::{
     Attention, LayerParameters, Mode, ParameterSet, Parameters, SafetensorsFile as _,
 };
 use ictd_core::layer::EquivariantLayer;
+use nalgebra::SMatrix;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -34,7 +35,11 @@ fn example(mode: Mode) -> Parameters {
 fn equivariant() -> Parameters {
     let layer =
         |x: f32| EquivariantLayer { p: [x, -0.5, 0.25, 0.75, 1.5], q: [0.0, x, 0.0, -1.0, 0.125] };
-    let dense = |x| LayerParameters::from_layer(&layer(x).dense::<2, 5>());
+    let rows = |m: &SMatrix<f32, 5, 5>| m.transpose().as_slice().to_vec();
+    let dense = |x| {
+        let dense = layer(x).dense::<2, 5>();
+        LayerParameters { p: rows(&dense.p), q: rows(&dense.q) }
+    };
     Parameters {
         token_size: 5,
         layers: vec![dense(0.5), dense(-2.0)],
