@@ -217,7 +217,7 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
             if channel.taken == 0.0 {
                 continue;
             }
-            *surprise = channel.surprise(verdict, &phi, self.memory);
+            *surprise = channel.surprise(verdict, &phi);
             let level = *channel.signal.level();
             let follows = begun && channel.taken > 1.0 && !matches!(verdict, Verdict::Moved(_));
             for ((horizon, length), out) in
@@ -234,6 +234,11 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
             }
         }
         outlook
+    }
+
+    #[doc(hidden)]
+    pub fn debug_expected(&self) -> [f32; N] {
+        [0; N].map(|_: i32| 0.0_f32).map(|_| self.channels[0].expected)
     }
 
     /// Forgets everything but the horizons.
@@ -289,13 +294,11 @@ impl<const D: usize, const H: usize> Channel<D, H> {
     }
 
     /// Returns how surprising the last samples were, and predicts the next one.
-    fn surprise(&mut self, verdict: Verdict, phi: &[f32; D], memory: f32) -> f32 {
+    fn surprise(&mut self, verdict: Verdict, phi: &[f32; D]) -> f32 {
         let surprise = match verdict {
             Verdict::Missing => self.surprise.latest(),
             Verdict::Glitch | Verdict::Moved(_) => CERTAIN,
-            Verdict::Taken(x) if self.taken > 1.0 => {
-                self.surprise.observe(x - self.expected, memory)
-            }
+            Verdict::Taken(x) if self.taken > 1.0 => self.surprise.observe(x - self.expected),
             Verdict::Taken(_) => 0.0,
         };
         self.expected = self.signal.level().weighted_mean(SURPRISE, dot(&self.next, phi));

@@ -3,14 +3,21 @@
 use super::State;
 use crate::scalar::{Real, Scalar};
 
-/// How much the newest error counts among the recent ones: about the last ten.
-const RECENT: f32 = 0.15;
-/// The share of a statistic's values beyond where its tail begins.
+/// How much the newest error counts among the recent ones, in their mean and in their mean square.
+const RECENT_MEAN: f32 = 0.05;
+const RECENT_SQUARE: f32 = 0.15;
+/// The share of a statistic's values that its tail holds, and -ln of it.
 const TAIL: f32 = 0.1;
+const TAIL_DEPTH: f32 = core::f32::consts::LN_10;
+/// So many samples say what is usual.
+const USUAL: f32 = 2000.0;
 /// The largest number below 1.
 pub(super) const CERTAIN: f32 = 1.0 - f32::EPSILON / 2.0;
 
-/// The upper tail of a statistic: where its last tenth begins, and by how much it is exceeded there in the mean.
+/// The upper tail of a statistic: where its last tenth begins, and by how much that is exceeded there in the mean.
+///
+/// The start is a quantile followed step by step, which how far a value lies beyond it does not move, so that a fault
+/// does not become usual by its size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Tail {
     start: f32,
@@ -18,83 +25,72 @@ struct Tail {
 }
 
 impl Tail {
-    /// Takes a value, and returns -ln of the share of values that are larger. `rate` is the weight of the newest.
-    fn observe(&mut self, y: f32, rate: f32) -> f32 {
-        let is_beyond = y > self.start;
-        let start = self.start;
-        // -ln 0.1 where the tail begins, and linear on both sides of it.
-        let depth = if is_beyond {
-            2.302_585 + (y - start) / self.excess
-        } else {
-            let below = 2.302_585 * y / start;
-            if below > 0.0 { below } else { 0.0 }
-        };
-        let step = rate * 4.0 * self.excess;
-        self.start += if is_beyond { (1.0 - TAIL) * step } else { -TAIL * step };
-        if is_beyond {
-            let part = rate / TAIL;
-            self.excess += part.min(0.5) * (y - start - self.excess);
+    const NEW: Self = Tail { start: 0.0, excess: 0.5 };
+
+    /// Takes a value after `count` others, and returns how deep in the tail it lies: -ln of the share of larger values,
+    /// as if the tail were exponential.
+    fn observe(&mut self, y: f32, count: f32) -> f32 {
+        if count == 0.0 {
+            self.start = y;
         }
-        depth
+        let rate = 1.0 / (count + 1.0).min(USUAL);
+        let (beyond, step) = (y - self.start, (16.0 * rate).min(0.3) * self.excess);
+        if beyond > 0.0 {
+            let depth = TAIL_DEPTH + beyond / self.excess;
+            self.start += (1.0 - TAIL) * step;
+            self.excess += (rate / TAIL).min(0.2) * (beyond.min(4.0 * self.excess) - self.excess);
+            depth
+        } else {
+            self.start -= TAIL * step;
+            TAIL_DEPTH + beyond / (1.5 * self.excess)
+        }
     }
 }
 
 /// The errors of a signal's next value.
+///
+/// Of the recent ones the mean, the mean square, and the inverse of the mean square (a sensor that is stuck is too quiet)
+/// are held against what is usual, each by the tail of its logarithm. The deepest of the three is held against its own
+/// tail: so a threshold of the surprise is a rate of false alarms, whatever the errors' distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Surprise {
-    /// The long-run mean of squared errors.
+    mean: f32,
     square: f32,
-    recent_mean: f32,
-    recent_square: f32,
-    tails: [Tail; 4],
-    /// How many errors there were.
+    tails: [Tail; 3],
+    deepest: Tail,
+    /// How many errors there were, up to [`USUAL`].
     count: f32,
     latest: f32,
 }
 
 impl Surprise {
     pub(super) const NEW: Self = Surprise {
+        mean: 0.0,
         square: 0.0,
-        recent_mean: 0.0,
-        recent_square: 0.0,
-        tails: [
-            Tail { start: 0.3, excess: 0.2 },
-            Tail { start: 1.7, excess: 0.5 },
-            Tail { start: 0.7, excess: 0.3 },
-            Tail { start: 3.0, excess: 1.0 },
-        ],
+        tails: [Tail::NEW; 3],
+        deepest: Tail { start: 3.0, excess: 1.0 },
         count: 0.0,
         latest: 0.0,
     };
 
-    /// Takes the error of the value before, and returns how surprising it and those before it were, in [0, 1).
-    pub(super) fn observe(&mut self, error: f32, memory: f32) -> f32 {
-        let square = error * error;
-        self.count = (self.count + 1.0).min(memory);
-        let rate = 1.0 / self.count;
-        if self.count == 1.0 {
-            (self.square, self.recent_square) = (square, square);
+    /// Takes an error, and returns how surprising it and those before it were, in [0, 1).
+    pub(super) fn observe(&mut self, error: f32) -> f32 {
+        let weight = RECENT_SQUARE.max(1.0 / (self.count + 1.0));
+        self.mean += RECENT_MEAN * (error - self.mean);
+        self.square += weight * (error * error - self.square);
+        if !(self.square > f32::MIN_POSITIVE) {
+            return self.latest;
         }
-        self.recent_mean += RECENT * (error - self.recent_mean);
-        self.recent_square += RECENT * (square - self.recent_square);
-        if !(self.square > 0.0) {
-            self.square = square;
-            return 0.0;
+        let size = Real::ln(self.square);
+        // The mean's logarithm may fall by as much as its size counts for anything.
+        let mean = Real::ln(self.mean * self.mean / self.square + 1e-6) + size;
+        let mut deepest = 0.0_f32;
+        for (tail, y) in self.tails.iter_mut().zip([mean, size, -size]) {
+            deepest = deepest.max(tail.observe(y, self.count));
         }
-        let spread = self.recent_square / self.square;
-        let mean = self.recent_mean * self.recent_mean / self.square;
-        let quiet = -Real::ln(spread + 1e-9);
-        let rate = if rate > 0.05 { 0.05 } else { rate };
-        let mut deepest = 0.0;
-        let [of_mean, of_spread, of_quiet, of_all] = &mut self.tails;
-        for (tail, y) in [(of_mean, mean), (of_spread, spread), (of_quiet, quiet)] {
-            let depth = tail.observe(y, rate);
-            deepest = if depth > deepest { depth } else { deepest };
-        }
-        let depth = of_all.observe(deepest, rate);
-        self.square += (1.0 / self.count) * (square - self.square);
-        let within = if depth < 24.0 { depth } else { 24.0 };
-        self.latest = (1.0 - Scalar::exp2(-core::f32::consts::LOG2_E * within)).min(CERTAIN);
+        let depth = self.deepest.observe(deepest, self.count + 10.0).clamp(0.0, 24.0);
+        self.count = (self.count + 1.0).min(USUAL);
+        self.latest = (1.0 - Scalar::exp2(-core::f32::consts::LOG2_E * depth)).min(CERTAIN);
         self.latest
     }
 
@@ -105,9 +101,9 @@ impl Surprise {
 
 impl State for Surprise {
     fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        let Surprise { square, recent_mean, recent_square, tails, count, latest } = self;
-        [square, recent_mean, recent_square, count, latest].into_iter().for_each(&mut *visit);
-        for Tail { start, excess } in tails {
+        let Surprise { mean, square, tails, deepest, count, latest } = self;
+        [mean, square, count, latest].into_iter().for_each(&mut *visit);
+        for Tail { start, excess } in tails.iter_mut().chain([deepest]) {
             [start, excess].into_iter().for_each(&mut *visit);
         }
     }

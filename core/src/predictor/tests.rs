@@ -42,7 +42,9 @@ fn a_restored_predictor_goes_on_bit_for_bit() {
 #[test]
 fn every_damage_to_a_stored_predictor_is_found() {
     let mut predictor = Predictor::new([10.0]).unwrap();
-    (0..50).for_each(|t| drop(predictor.observe((t % 7) as f32)));
+    for t in 0..50 {
+        predictor.observe((t % 7) as f32);
+    }
     let mut page = [0; Predictor::<1, 4, 1>::SIZE];
     let len = predictor.write(&mut page).unwrap().len();
     assert!(len <= page.len() && predictor.write(&mut page[..len - 1]).is_err());
