@@ -55,7 +55,7 @@ fn main() {
     println!("cargo:rustc-link-arg-bins=--nmagic");
     println!("cargo:rustc-link-arg-bins=-Tlink.x");
     println!("cargo:rustc-link-arg-bin=embedded-demo=-Tdefmt.x");
-    println!("cargo:rustc-link-arg-bin=nexting=-Tdefmt.x");
+    println!("cargo:rustc-link-arg-bin=predictor=-Tdefmt.x");
     println!("cargo:rustc-link-arg-bin=table=-Tdefmt.x");
     println!("cargo:rustc-env=ICTD_BOARD={name}");
     println!("cargo:rustc-env=ICTD_SYSTICK_HZ={systick}");
@@ -68,7 +68,7 @@ const RECORDING: &str = "../host/assets/signals/gait.csv";
 /// Which of its samples the flash holds: standing, then walking.
 const SAMPLES: std::ops::Range<usize> = 1_200..3_200;
 
-/// Writes the recording that `nexting` carries, as Rust.
+/// Writes the recording that `predictor` carries, as Rust.
 fn recording() {
     println!("cargo:rerun-if-changed={RECORDING}");
     let text = fs::read_to_string(RECORDING).expect("the recording is there");

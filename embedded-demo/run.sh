@@ -3,7 +3,7 @@
 #
 #   mps2-an386  Cortex-M4F (default): runs, and holds the operations to their budgets
 #   stm32f405   STM32F405 (Cortex-M4F): the same ELF runs in QEMU's netduinoplus2
-#   microbit    micro:bit v1 (Cortex-M0, 16 KiB RAM): inference and nexting run
+#   microbit    micro:bit v1 (Cortex-M0, 16 KiB RAM): inference and the predictor run
 #   rp2350      Raspberry Pi RP2350 (Cortex-M33): builds, and checks what its boot ROM looks for;
 #               QEMU has no such machine
 #   table       the costs by feature dimension, layers and optimisation level, on the mps2-an386:
@@ -47,13 +47,13 @@ build() { cargo_for "$target" build -q --release -p embedded-demo --target-dir "
 if [ "$board" = microbit ]; then
     # Software floating point unrolled for speed would not fit the flash budget.
     small=(--config 'profile.release.opt-level="s"')
-    build --no-default-features --bin inference --bin universal "${small[@]}"
-    build --bin nexting "${small[@]}"
+    build --no-default-features --bin inference --bin universal --bin short "${small[@]}"
+    build --bin predictor "${small[@]}"
 else
-    build --no-default-features --bin inference --bin universal
+    build --no-default-features --bin inference --bin universal --bin short
     build --bin embedded-demo
     # At 3 it would not fit its flash budget.
-    build --bin nexting --config 'profile.release.package.embedded-demo.opt-level=2'
+    build --bin predictor --config 'profile.release.package.embedded-demo.opt-level=2'
 fi
 elf=$out/$target/release
 
@@ -62,11 +62,12 @@ cargo build -q --manifest-path embedded-demo/runner/Cargo.toml --target-dir targ
 runner=target/runner/debug/runner
 "$runner" --footprint "$elf/inference"
 "$runner" --footprint "$elf/universal"
+"$runner" --occupied "$elf/short"
 if [ "$board" = rp2350 ]; then
     # On the boards that QEMU has they print it themselves.
-    "$runner" --occupied "$elf/nexting"
+    "$runner" --occupied "$elf/predictor"
     "$runner" --occupied "$elf/embedded-demo"
-    for program in inference universal nexting embedded-demo; do
+    for program in inference universal short predictor embedded-demo; do
         "$runner" --boot-block "$elf/$program"
     done
     exit 0
@@ -81,7 +82,7 @@ if [ "$board" = mps2-an386 ]; then
 fi
 
 need qemu-system-arm qemu-system-arm
-for alone in inference universal; do
+for alone in inference universal short; do
     "$runner" --board "$board" "$elf/$alone"
     echo "$alone alone: the host's value, stack within its budget"
 done
@@ -95,5 +96,5 @@ same() {
     fi
     echo "$1: every line equals the host's"
 }
-same nexting
+same predictor
 [ "$board" = microbit ] || same embedded-demo

@@ -10,8 +10,8 @@ const SIGNALS: [(usize, usize); 4] = [(1, 4), (2, 3), (3, 2), (4, 2)];
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    let [dimension, context, signal, nexting] =
-        ["dimension", "context", "signal", "nexting"].map(|name| {
+    let [dimension, context, signal, predictor] = ["dimension", "context", "signal", "predictor"]
+        .map(|name| {
             let template = format!("src/{name}.rs.in");
             println!("cargo:rerun-if-changed={template}");
             fs::read_to_string(template).expect("a template of the package")
@@ -35,9 +35,10 @@ fn main() {
     for (n, each) in SIGNALS {
         let d = n * each;
         let context = 4 * (statistic(d, n) + others(d, n)) + 32;
-        // The model, the signals, the latest features, the value functions, the discounts and whose turn it is.
-        let bytes = context + 288 + n * 40 + 4 * (d + 1) + n * 4 * 4 * (2 * d + 1) + 48;
-        code += &nexting
+        // The gate, the signal, two values, the weights of 5 value functions, what belongs to 4 horizons, the surprise.
+        let channel = 4 * (3 + d + 5 + 3 + 5 * d + 4 * 14 + 12);
+        let bytes = context + n * channel + 8 * d + 32;
+        code += &predictor
             .replace("WORDS", &words(bytes))
             .replace("SIGNALS", &n.to_string())
             .replace("DIM", &d.to_string());

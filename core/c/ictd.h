@@ -530,25 +530,35 @@ typedef struct ictd_signal_16 {
   uint64_t private_[11];
 } ictd_signal_16;
 
-// Predicts 1 of a sensor's signals at once, each for 4 discounts, from one context of 4 features that forgets.
-typedef struct ictd_nexting_1 {
-  uint64_t private_[130];
-} ictd_nexting_1;
+// Predicts 1 of a sensor's signals at once, each for 4 horizons, from 4 features.
+typedef struct ictd_predictor_1 {
+  uint64_t private_[122];
+} ictd_predictor_1;
 
-// Predicts 2 of a sensor's signals at once, each for 4 discounts, from one context of 6 features that forgets.
-typedef struct ictd_nexting_2 {
-  uint64_t private_[243];
-} ictd_nexting_2;
+// The weighted mean of what is coming, and the band in which it lies nine times in ten; infinite while nothing is known.
+typedef struct ictd_prediction {
+  // In the signal's unit.
+  float mean;
+  // The lower end of the band.
+  float low;
+  // The upper end of the band.
+  float high;
+} ictd_prediction;
 
-// Predicts 3 of a sensor's signals at once, each for 4 discounts, from one context of 6 features that forgets.
-typedef struct ictd_nexting_3 {
-  uint64_t private_[288];
-} ictd_nexting_3;
+// Predicts 2 of a sensor's signals at once, each for 4 horizons, from 6 features.
+typedef struct ictd_predictor_2 {
+  uint64_t private_[260];
+} ictd_predictor_2;
 
-// Predicts 4 of a sensor's signals at once, each for 4 discounts, from one context of 8 features that forgets.
-typedef struct ictd_nexting_4 {
-  uint64_t private_[457];
-} ictd_nexting_4;
+// Predicts 3 of a sensor's signals at once, each for 4 horizons, from 6 features.
+typedef struct ictd_predictor_3 {
+  uint64_t private_[332];
+} ictd_predictor_3;
+
+// Predicts 4 of a sensor's signals at once, each for 4 horizons, from 8 features.
+typedef struct ictd_predictor_4 {
+  uint64_t private_[520];
+} ictd_predictor_4;
 
 #ifdef __cplusplus
 extern "C" {
@@ -1843,49 +1853,81 @@ float ictd_signal_16_discounted_sum(const struct ictd_signal_16 *signal,
                                     float gamma,
                                     float of_deviations);
 
-// A predictor that has seen nothing, of 4 discounts in [0, 1), in which the past counts `retention` times as much, in
-// (0, 1), after each sample: 0.998 remembers about 500.
-enum ictd_status ictd_nexting_1_init(struct ictd_nexting_1 *nexting, const float *discounts, float retention);
+// A predictor that has seen nothing, of 4 horizons of 1 sample or more.
+enum ictd_status ictd_predictor_1_init(struct ictd_predictor_1 *predictor, const float *horizons);
 
-// Takes the next sample, 1 floats, and writes 1 * 4 floats: of each signal, for each discount, the sum over k of
-// discount^k times the value k + 1 samples later. One value function is computed anew; each has its turn.
-enum ictd_status ictd_nexting_1_observe(struct ictd_nexting_1 *nexting, const float *values, float *predictions);
+// Takes the next sample, 1 floats, of which NaN is one that is missing, and writes 1 * 4 predictions, of each signal
+// for each horizon, and 1 surprises in [0, 1): a threshold of 0.999 means a false alarm in about 1,000 samples.
+enum ictd_status ictd_predictor_1_observe(struct ictd_predictor_1 *predictor,
+                                          const float *samples,
+                                          struct ictd_prediction *predictions,
+                                          float *surprise);
 
-// The next sample does not follow the last one.
-enum ictd_status ictd_nexting_1_end_episode(struct ictd_nexting_1 *nexting);
+// Writes the predictor to the front of a buffer of `len` bytes, for example before a deep sleep: sizeof(ictd_predictor_1)
+// + 32 are enough.
+enum ictd_status ictd_predictor_1_write(const struct ictd_predictor_1 *predictor,
+                                        uint8_t *buffer,
+                                        size_t len);
 
-// A predictor that has seen nothing, of 4 discounts in [0, 1), in which the past counts `retention` times as much, in
-// (0, 1), after each sample: 0.998 remembers about 500.
-enum ictd_status ictd_nexting_2_init(struct ictd_nexting_2 *nexting, const float *discounts, float retention);
+// Reads what was written, from the start of `len` bytes: the predictor goes on where it stood, to the same bits.
+enum ictd_status ictd_predictor_1_read(struct ictd_predictor_1 *predictor, const uint8_t *bytes, size_t len);
 
-// Takes the next sample, 2 floats, and writes 2 * 4 floats: of each signal, for each discount, the sum over k of
-// discount^k times the value k + 1 samples later. One value function is computed anew; each has its turn.
-enum ictd_status ictd_nexting_2_observe(struct ictd_nexting_2 *nexting, const float *values, float *predictions);
+// A predictor that has seen nothing, of 4 horizons of 1 sample or more.
+enum ictd_status ictd_predictor_2_init(struct ictd_predictor_2 *predictor, const float *horizons);
 
-// The next sample does not follow the last one.
-enum ictd_status ictd_nexting_2_end_episode(struct ictd_nexting_2 *nexting);
+// Takes the next sample, 2 floats, of which NaN is one that is missing, and writes 2 * 4 predictions, of each signal
+// for each horizon, and 2 surprises in [0, 1): a threshold of 0.999 means a false alarm in about 1,000 samples.
+enum ictd_status ictd_predictor_2_observe(struct ictd_predictor_2 *predictor,
+                                          const float *samples,
+                                          struct ictd_prediction *predictions,
+                                          float *surprise);
 
-// A predictor that has seen nothing, of 4 discounts in [0, 1), in which the past counts `retention` times as much, in
-// (0, 1), after each sample: 0.998 remembers about 500.
-enum ictd_status ictd_nexting_3_init(struct ictd_nexting_3 *nexting, const float *discounts, float retention);
+// Writes the predictor to the front of a buffer of `len` bytes, for example before a deep sleep: sizeof(ictd_predictor_2)
+// + 32 are enough.
+enum ictd_status ictd_predictor_2_write(const struct ictd_predictor_2 *predictor,
+                                        uint8_t *buffer,
+                                        size_t len);
 
-// Takes the next sample, 3 floats, and writes 3 * 4 floats: of each signal, for each discount, the sum over k of
-// discount^k times the value k + 1 samples later. One value function is computed anew; each has its turn.
-enum ictd_status ictd_nexting_3_observe(struct ictd_nexting_3 *nexting, const float *values, float *predictions);
+// Reads what was written, from the start of `len` bytes: the predictor goes on where it stood, to the same bits.
+enum ictd_status ictd_predictor_2_read(struct ictd_predictor_2 *predictor, const uint8_t *bytes, size_t len);
 
-// The next sample does not follow the last one.
-enum ictd_status ictd_nexting_3_end_episode(struct ictd_nexting_3 *nexting);
+// A predictor that has seen nothing, of 4 horizons of 1 sample or more.
+enum ictd_status ictd_predictor_3_init(struct ictd_predictor_3 *predictor, const float *horizons);
 
-// A predictor that has seen nothing, of 4 discounts in [0, 1), in which the past counts `retention` times as much, in
-// (0, 1), after each sample: 0.998 remembers about 500.
-enum ictd_status ictd_nexting_4_init(struct ictd_nexting_4 *nexting, const float *discounts, float retention);
+// Takes the next sample, 3 floats, of which NaN is one that is missing, and writes 3 * 4 predictions, of each signal
+// for each horizon, and 3 surprises in [0, 1): a threshold of 0.999 means a false alarm in about 1,000 samples.
+enum ictd_status ictd_predictor_3_observe(struct ictd_predictor_3 *predictor,
+                                          const float *samples,
+                                          struct ictd_prediction *predictions,
+                                          float *surprise);
 
-// Takes the next sample, 4 floats, and writes 4 * 4 floats: of each signal, for each discount, the sum over k of
-// discount^k times the value k + 1 samples later. One value function is computed anew; each has its turn.
-enum ictd_status ictd_nexting_4_observe(struct ictd_nexting_4 *nexting, const float *values, float *predictions);
+// Writes the predictor to the front of a buffer of `len` bytes, for example before a deep sleep: sizeof(ictd_predictor_3)
+// + 32 are enough.
+enum ictd_status ictd_predictor_3_write(const struct ictd_predictor_3 *predictor,
+                                        uint8_t *buffer,
+                                        size_t len);
 
-// The next sample does not follow the last one.
-enum ictd_status ictd_nexting_4_end_episode(struct ictd_nexting_4 *nexting);
+// Reads what was written, from the start of `len` bytes: the predictor goes on where it stood, to the same bits.
+enum ictd_status ictd_predictor_3_read(struct ictd_predictor_3 *predictor, const uint8_t *bytes, size_t len);
+
+// A predictor that has seen nothing, of 4 horizons of 1 sample or more.
+enum ictd_status ictd_predictor_4_init(struct ictd_predictor_4 *predictor, const float *horizons);
+
+// Takes the next sample, 4 floats, of which NaN is one that is missing, and writes 4 * 4 predictions, of each signal
+// for each horizon, and 4 surprises in [0, 1): a threshold of 0.999 means a false alarm in about 1,000 samples.
+enum ictd_status ictd_predictor_4_observe(struct ictd_predictor_4 *predictor,
+                                          const float *samples,
+                                          struct ictd_prediction *predictions,
+                                          float *surprise);
+
+// Writes the predictor to the front of a buffer of `len` bytes, for example before a deep sleep: sizeof(ictd_predictor_4)
+// + 32 are enough.
+enum ictd_status ictd_predictor_4_write(const struct ictd_predictor_4 *predictor,
+                                        uint8_t *buffer,
+                                        size_t len);
+
+// Reads what was written, from the start of `len` bytes: the predictor goes on where it stood, to the same bits.
+enum ictd_status ictd_predictor_4_read(struct ictd_predictor_4 *predictor, const uint8_t *bytes, size_t len);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -65,27 +65,38 @@ int main(void) {
     EXPECT(ictd_signal_2_end_episode(&signal) == ICTD_STATUS_OK && ictd_signal_2_end_episode(NULL) == ICTD_STATUS_NULL);
     EXPECT(isnan(ictd_signal_2_discounted_sum(NULL, 0.5f, 0.0f)));
 
-    /* Predictions of two signals, one that alternates and one that stays. */
-    const float discounts[4] = {0.5f, 0.8f, 0.9f, 0.95f}, no_discounts[4] = {0.5f, 0.8f, 0.9f, 1.0f};
-    float predictions[2][4] = {{-1.0f}};
-    ictd_nexting_2 *nexting = malloc(sizeof *nexting);
-    EXPECT(nexting && ictd_nexting_2_init(nexting, NULL, 0.99f) == ICTD_STATUS_NULL);
-    EXPECT(ictd_nexting_2_init(nexting, no_discounts, 0.99f) == ICTD_STATUS_OUT_OF_RANGE);
-    EXPECT(ictd_nexting_2_init(nexting, discounts, 1.0f) == ICTD_STATUS_OUT_OF_RANGE);
-    EXPECT(ictd_nexting_2_init(nexting, discounts, 0.99f) == ICTD_STATUS_OK);
-    EXPECT(ictd_nexting_2_observe(nexting, bad, predictions[0]) == ICTD_STATUS_NON_FINITE && predictions[0][0] == -1.0f);
-    EXPECT(ictd_nexting_2_observe(nexting, phi, NULL) == ICTD_STATUS_NULL);
-    for (int t = 0; t < 200; t++) {
-        const float values[2] = {(float)(t % 2), 4.0f};
-        EXPECT(ictd_nexting_2_observe(nexting, values, predictions[0]) == ICTD_STATUS_OK);
+    /* Predictions of two signals, one that alternates and one that stays; a sample that is missing; sleep. */
+    const float horizons[4] = {1.0f, 5.0f, 10.0f, 20.0f}, no_horizons[4] = {1.0f, 5.0f, 10.0f, 0.0f};
+    ictd_prediction predictions[2][4];
+    float surprise[2];
+    ictd_predictor_2 *predictor = malloc(sizeof *predictor);
+    EXPECT(predictor && ictd_predictor_2_init(predictor, NULL) == ICTD_STATUS_NULL);
+    EXPECT(ictd_predictor_2_init(predictor, no_horizons) == ICTD_STATUS_OUT_OF_RANGE);
+    EXPECT(ictd_predictor_2_init(predictor, horizons) == ICTD_STATUS_OK);
+    EXPECT(ictd_predictor_2_observe(predictor, phi, NULL, surprise) == ICTD_STATUS_NULL);
+    EXPECT(ictd_predictor_2_observe(predictor, phi, predictions[0], NULL) == ICTD_STATUS_NULL);
+    for (int t = 0; t < 400; t++) {
+        const float samples[2] = {(float)(t % 2), t == 300 ? NAN : 4.0f};
+        EXPECT(ictd_predictor_2_observe(predictor, samples, predictions[0], surprise) == ICTD_STATUS_OK);
     }
-    /* 0, 1, 0, ... follows: gamma / (1 - gamma^2). */
-    EXPECT(fabsf(predictions[0][0] - 0.5f / 0.75f) < 0.1f && fabsf(predictions[1][0] - 8.0f) < 1e-3f);
-    EXPECT(ictd_nexting_2_end_episode(nexting) == ICTD_STATUS_OK);
-    EXPECT(ictd_nexting_2_end_episode(NULL) == ICTD_STATUS_NULL);
-    free(nexting);
-    ictd_nexting_4 *four = malloc(sizeof *four);
-    EXPECT(four && ictd_nexting_4_init(four, discounts, 0.5f) == ICTD_STATUS_OK);
+    EXPECT(fabsf(predictions[0][0].mean) < 0.1f && predictions[1][3].low <= 4.01f && predictions[1][3].high >= 3.99f);
+    EXPECT(surprise[0] >= 0.0f && surprise[0] < 1.0f);
+    unsigned char *page = malloc(sizeof *predictor + 32);
+    ictd_predictor_2 *woken = malloc(sizeof *woken);
+    EXPECT(page && woken && ictd_predictor_2_write(predictor, page, sizeof *predictor + 32) == ICTD_STATUS_OK);
+    EXPECT(ictd_predictor_2_write(predictor, page, 100) == ICTD_STATUS_DAMAGED);
+    EXPECT(ictd_predictor_2_read(woken, page, sizeof *predictor + 32) == ICTD_STATUS_OK);
+    page[40] ^= 1;
+    EXPECT(ictd_predictor_2_read(woken, page, sizeof *predictor + 32) == ICTD_STATUS_DAMAGED);
+    ictd_prediction again[2][4];
+    EXPECT(ictd_predictor_2_observe(predictor, phi, predictions[0], surprise) == ICTD_STATUS_OK);
+    EXPECT(ictd_predictor_2_observe(woken, phi, again[0], surprise) == ICTD_STATUS_OK);
+    EXPECT(memcmp(predictions, again, sizeof again) == 0);
+    free(woken);
+    free(page);
+    free(predictor);
+    ictd_predictor_4 *four = malloc(sizeof *four);
+    EXPECT(four && ictd_predictor_4_init(four, horizons) == ICTD_STATUS_OK);
     free(four);
 
     /* Every struct has room for what the library writes: on the heap, where a sanitizer sees one byte too many. */

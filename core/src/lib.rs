@@ -29,7 +29,6 @@ pub mod layer;
 pub mod linalg;
 pub mod mask;
 pub mod model;
-pub mod nexting;
 pub mod normalised;
 pub mod predictor;
 pub mod scalar;

@@ -2,7 +2,7 @@
 //! features, without allocation. `ictd.h` beside this crate's README is its header.
 //!
 //! C has no generics, so `build.rs` writes the items of each feature dimension from `dimension.rs.in`, `context.rs.in`
-//! and `signal.rs.in`, and those of each number of signals from `nexting.rs.in`.
+//! and `signal.rs.in`, and those of each number of signals from `predictor.rs.in`.
 #![cfg_attr(target_os = "none", no_std)]
 #![deny(missing_docs, unsafe_op_in_unsafe_fn)]
 #![allow(non_camel_case_types)]
@@ -14,7 +14,7 @@ use core::ffi::{CStr, c_char};
 use ictd_core::context::{Context, Forgetting, Growing, Window};
 use ictd_core::mask::TdLambda;
 use ictd_core::nalgebra::SVector;
-use ictd_core::nexting::Nexting;
+use ictd_core::predictor::{Prediction, Predictor};
 use ictd_core::signal::Signal;
 use ictd_core::value_function::{BoundedValueFunction, ValueFunction};
 use ictd_core::{Error, Model, StoredError, UniversalModel};
@@ -66,6 +66,24 @@ impl From<Error> for ictd_status {
             }
             _ => ictd_status::Other,
         }
+    }
+}
+
+/// The weighted mean of what is coming, and the band in which it lies nine times in ten; infinite while nothing is known.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ictd_prediction {
+    /// In the signal's unit.
+    pub mean: f32,
+    /// The lower end of the band.
+    pub low: f32,
+    /// The upper end of the band.
+    pub high: f32,
+}
+
+impl From<Prediction> for ictd_prediction {
+    fn from(Prediction { mean, low, high }: Prediction) -> Self {
+        ictd_prediction { mean, low, high }
     }
 }
 

@@ -8,6 +8,8 @@ const WIDTH: f32 = 8.0;
 const PATIENCE: f32 = 8.0;
 /// The least distance, as a share of the average: a signal that was constant may change by `WIDTH` times that.
 const LEAST: f32 = 1.0 / 1024.0;
+/// The range of about so many samples is remembered.
+const MEMORY: f32 = 1000.0;
 /// Sums of squares of larger samples would leave the range of `f32`.
 const LARGEST: f32 = 1e12;
 
@@ -56,7 +58,8 @@ impl Gate {
         let width = WIDTH * if self.range > least { self.range } else { least };
         if distance <= width || self.range == 0.0 {
             self.held = if self.held > 0.5 { self.held - 0.5 } else { 0.0 };
-            let range = self.range * (taken / (taken + 2.0));
+            let shrinks = taken.min(MEMORY);
+            let range = self.range * (shrinks / (shrinks + 2.0));
             self.range = if distance > range { distance } else { range };
             return Verdict::Taken(x);
         }

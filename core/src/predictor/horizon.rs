@@ -16,8 +16,14 @@ use crate::scalar::Scalar;
 const NORMAL: f32 = 1.645;
 /// The share of what follows that lies beyond each end of the band.
 const BEYOND: f32 = 0.05;
-/// How many samples, times 1 / (1 - gamma), the long-run mean is worth against the context.
-const DOUBT: f32 = 1.0;
+/// How many horizons of samples the long-run mean is worth against the context.
+const DOUBT: f32 = 0.3;
+/// By this much, for each horizon over the context's memory, the band's variance is larger: what is known of it is worth
+/// only so many horizons.
+const WIDER: f32 = 1.0;
+/// The long-run mean is that of the last so many samples, or horizons if that is more.
+const MEAN_SAMPLES: f32 = 500.0;
+const MEAN_HORIZONS: f32 = 8.0;
 
 /// The weighted mean of what is coming, and the band in which it lies nine times in ten.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +42,8 @@ pub(super) struct Horizon<const D: usize> {
     /// The weights of the value function, and the largest size of its values.
     pub(super) weights: [f32; D],
     pub(super) bound: f32,
+    /// The long-run mean of the signal.
+    mean: f32,
     /// A, B and P of the sample before.
     before: [f32; 3],
     trace: f32,
@@ -54,6 +62,7 @@ impl<const D: usize> Horizon<D> {
     pub(super) const NEW: Self = Horizon {
         weights: [0.0; D],
         bound: 0.0,
+        mean: 0.0,
         before: [0.0; 3],
         trace: 0.0,
         covariance: 0.0,
@@ -65,21 +74,23 @@ impl<const D: usize> Horizon<D> {
         quantiles: [-NORMAL, NORMAL],
     };
 
-    /// Forgets what was under way: the next sample does not follow the last one.
-    pub(super) fn interrupt(&mut self) {
-        (self.trace, self.error, self.unit_error) = (0.0, 0.0, 0.0);
-    }
-
-    /// Takes a sample x and the predictions A, of the context, and B, of the long-run mean, that follow it; `follows` is
-    /// false if it does not follow the last one.
+    /// Takes a sample x, the `taken`th one, and the prediction A of the context that follows it. If x does not follow the
+    /// sample before, nothing is learned from it.
     pub(super) fn observe(
         &mut self,
-        gamma: f32,
+        length: f32,
         retention: f32,
-        [x, read, mean]: [f32; 3],
+        [x, read]: [f32; 2],
+        taken: f32,
         follows: bool,
     ) -> Prediction {
+        let gamma = super::discount(length);
         let share = 1.0 - gamma;
+        self.mean += (x - self.mean) / taken.min(MEAN_SAMPLES.max(MEAN_HORIZONS * length));
+        let mean = self.mean;
+        if !follows {
+            (self.trace, self.error, self.unit_error) = (0.0, 0.0, 0.0);
+        }
         let [read_before, mean_before, predicted] = self.before;
         if follows {
             let u = read_before - mean_before;
@@ -89,8 +100,9 @@ impl<const D: usize> Horizon<D> {
             self.square = retention * self.square + u * u;
         }
         let difference = read - mean;
-        let doubt = DOUBT * difference * difference / share;
-        let belief = (self.covariance + doubt) / (self.square + doubt);
+        let doubt = DOUBT * length * difference * difference;
+        let belief = self.covariance / (self.square + doubt);
+        // Nothing is believed where 0 is divided by 0.
         let belief = if belief > 0.0 { belief.min(1.0) } else { 0.0 };
         let prediction = mean + belief * difference;
         if follows {
@@ -105,23 +117,24 @@ impl<const D: usize> Horizon<D> {
             return Prediction { mean: prediction, low: f32::NEG_INFINITY, high: f32::INFINITY };
         }
         let deviation = Scalar::sqrt(self.spread / self.unit_spread);
-        let step = 0.05 * share + 0.002;
+        let step = 0.15 * share + 0.001;
         let [low, high] = &mut self.quantiles;
         if follows && deviation > 0.0 {
             let z = self.error / deviation;
             *low += step * if z < *low { BEYOND - 1.0 } else { BEYOND };
             *high -= step * if z > *high { BEYOND - 1.0 } else { BEYOND };
         }
-        let (low, high) = (*low * deviation, *high * deviation);
+        let wider = Scalar::sqrt(1.0 + WIDER * (1.0 - retention) * length);
+        let (low, high) = (*low * deviation * wider, *high * deviation * wider);
         Prediction { mean: prediction, low: prediction + low, high: prediction + high }
     }
 }
 
 impl<const D: usize> State for Horizon<D> {
     fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        let Horizon { weights, bound, before, trace, covariance, square, error, .. } = self;
+        let Horizon { weights, bound, mean, before, trace, covariance, square, error, .. } = self;
         weights.iter_mut().chain(before).for_each(&mut *visit);
-        [bound, trace, covariance, square, error].into_iter().for_each(&mut *visit);
+        [bound, mean, trace, covariance, square, error].into_iter().for_each(&mut *visit);
         let Horizon { spread, unit_spread, unit_error, quantiles: [low, high], .. } = self;
         [spread, unit_spread, unit_error, low, high].into_iter().for_each(visit);
     }

@@ -26,6 +26,9 @@ const ORDER: [usize; 4] = [0, 3, 2, 1];
 const MEMORY: f32 = 500.0;
 const HORIZONS: f32 = 4.0;
 
+/// Samples are counted up to here, where adding 1 still changes an `f32`.
+const MOST: f32 = 1e7;
+
 /// Numbers of a part of the state, in one order: to be stored, or read.
 trait State {
     fn numbers(&mut self, visit: &mut impl FnMut(&mut f32));
@@ -77,10 +80,8 @@ pub struct Outlook<const N: usize = 1, const H: usize = 1> {
 struct Channel<const D: usize, const H: usize> {
     gate: Gate,
     signal: Signal<D>,
-    /// The value that holds: the last one that was taken.
+    /// The value that holds: the last one that was taken, and how many were since the signal began or moved.
     value: f32,
-    /// The long-run mean, and of how many samples, up to the memory's length.
-    mean: f32,
     taken: f32,
     horizons: [Horizon<D>; H],
     /// The weights that predict the next value.
@@ -161,7 +162,6 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
             gate: Gate::NEW,
             signal: Signal::new(),
             value: 0.0,
-            mean: 0.0,
             taken: 0.0,
             horizons: [Horizon::NEW; H],
             next: [0.0; D],
@@ -191,7 +191,7 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
         {
             begun |= channel.taken > 0.0;
             *verdict = channel.gate.judge(sample, channel.signal.level().average(), channel.taken);
-            channel.take(*verdict, self.memory);
+            channel.take(*verdict);
             if channel.taken > 0.0
                 && let Ok((features, change)) = channel.signal.observe(channel.value)
             {
@@ -220,25 +220,15 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
             *surprise = channel.surprise(verdict, &phi);
             let level = *channel.signal.level();
             let follows = begun && channel.taken > 1.0 && !matches!(verdict, Verdict::Moved(_));
-            for ((horizon, length), out) in
-                channel.horizons.iter_mut().zip(self.horizons).zip(predictions)
-            {
-                let gamma = discount(length);
-                if !follows {
-                    horizon.interrupt();
-                }
+            let parts = channel.horizons.iter_mut().zip(self.horizons).zip(predictions);
+            for ((horizon, length), out) in parts {
                 let value = clamp(dot(&horizon.weights, &phi), horizon.bound);
-                let read = level.weighted_mean(gamma, value);
-                let seen = [channel.value, read, channel.mean];
-                *out = horizon.observe(gamma, retention, seen, follows);
+                let read = level.weighted_mean(discount(length), value);
+                let seen = [channel.value, read];
+                *out = horizon.observe(length, retention, seen, channel.taken, follows);
             }
         }
         outlook
-    }
-
-    #[doc(hidden)]
-    pub fn debug_expected(&self) -> [f32; N] {
-        [0; N].map(|_: i32| 0.0_f32).map(|_| self.channels[0].expected)
     }
 
     /// Forgets everything but the horizons.
@@ -280,7 +270,7 @@ fn dot<const D: usize>(x: &[f32; D], y: &[f32; D]) -> f32 {
 
 impl<const D: usize, const H: usize> Channel<D, H> {
     /// Holds the value, or takes a new one.
-    fn take(&mut self, verdict: Verdict, memory: f32) {
+    fn take(&mut self, verdict: Verdict) {
         match verdict {
             Verdict::Missing | Verdict::Glitch => return,
             Verdict::Taken(x) => self.value = x,
@@ -289,8 +279,7 @@ impl<const D: usize, const H: usize> Channel<D, H> {
                 (self.signal, self.taken) = (Signal::new(), 0.0);
             }
         }
-        self.taken = (self.taken + 1.0).min(memory);
-        self.mean += (self.value - self.mean) / self.taken;
+        self.taken = (self.taken + 1.0).min(MOST);
     }
 
     /// Returns how surprising the last samples were, and predicts the next one.

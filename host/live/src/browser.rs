@@ -161,16 +161,16 @@ extern "C" fn signals_reset(seed: u32) -> u32 {
     if page.is_some() { 0 } else { 3 }
 }
 
-/// Returns the next sample of the random signals.
+/// Takes the next sample of the random signals.
 #[unsafe(no_mangle)]
 extern "C" fn signals_next() -> u32 {
-    SIGNALS.change(|| Signals::new(0), Signals::advance)
+    SIGNALS.change(|| Signals::new(0), |signals| Ok(signals.advance()))
 }
 
-/// The next sample is (x, y).
+/// Takes the next sample (x, y).
 #[unsafe(no_mangle)]
 extern "C" fn signals_observe(x: f32, y: f32) -> u32 {
-    SIGNALS.change(|| Signals::new(0), |signals| signals.observe([x, y]))
+    SIGNALS.change(|| Signals::new(0), |signals| Ok(signals.observe([x, y])))
 }
 
 #[unsafe(no_mangle)]
@@ -178,12 +178,25 @@ extern "C" fn signals_value(s: u32) -> f32 {
     SIGNALS.read(|signals| signals.values().get(s as usize).copied().unwrap_or(f32::NAN))
 }
 
+/// Returns a prediction's mean (0), or the lower (1) or upper end (2) of its band.
 #[unsafe(no_mangle)]
-extern "C" fn signals_prediction(s: u32, discount: u32) -> f32 {
+extern "C" fn signals_prediction(s: u32, horizon: u32, part: u32) -> f32 {
     SIGNALS.read(|signals| {
-        let predictions = signals.predictions();
-        let of_signal = predictions.get(s as usize);
-        of_signal.and_then(|p| p.get(discount as usize)).copied().unwrap_or(f32::NAN)
+        let of_signal = signals.seen().and_then(|seen| seen.predictions.get(s as usize).copied());
+        match (of_signal.and_then(|p| p.get(horizon as usize).copied()), part) {
+            (Some(p), 0) => p.mean,
+            (Some(p), 1) => p.low,
+            (Some(p), _) => p.high,
+            (None, _) => f32::NAN,
+        }
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn signals_surprise(s: u32) -> f32 {
+    SIGNALS.read(|signals| {
+        let surprise = signals.seen().and_then(|seen| seen.surprise.get(s as usize).copied());
+        surprise.unwrap_or(f32::NAN)
     })
 }
 

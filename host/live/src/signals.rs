@@ -2,46 +2,43 @@
 
 use ictd_core::digest::Digest;
 use ictd_core::error::Error;
-use ictd_core::nexting::Nexting;
+use ictd_core::predictor::{Outlook, Predictor};
 use ictd_core::rng::Rng;
 use ictd_core::tasks::random_signal;
 
 /// How many signals there are.
 pub const SIGNALS: usize = 2;
 
-/// The discounts, for horizons of 5, 10, 20 and 40 samples.
-pub const DISCOUNTS: [f32; 4] = [0.8, 0.9, 0.95, 0.975];
-
-/// The last 500 samples or so.
-const RETENTION: f32 = 0.998;
+/// The horizons, in samples.
+pub const HORIZONS: [f32; 4] = [5.0, 10.0, 20.0, 40.0];
 
 /// How many samples a random signal has; then it begins again.
 const LONGEST: usize = 2_000;
 
-/// The predictions, of each signal for each discount.
-pub type Predictions = [[f32; DISCOUNTS.len()]; SIGNALS];
+/// What is said after a sample.
+pub type Seen = Outlook<SIGNALS, { HORIZONS.len() }>;
 
-/// Two signals that are predicted as they come, by the universal model on one context.
+/// Two signals that are predicted as they come.
 pub struct Signals {
     random: [[f32; LONGEST]; SIGNALS],
-    nexting: Nexting<SIGNALS, 6, { DISCOUNTS.len() }>,
+    predictor: Predictor<SIGNALS, 6, { HORIZONS.len() }>,
     values: [f32; SIGNALS],
-    predictions: Predictions,
+    seen: Option<Seen>,
     len: usize,
     digest: Digest,
 }
 
 impl Signals {
-    /// Signals of a seed, none of which has been seen.
+    /// Returns the signals of a seed, none of which has been seen.
     ///
     /// # Errors
     /// None: the constants are in range.
     pub fn new(seed: u32) -> Result<Self, Error> {
         let mut signals = Signals {
             random: [[0.0; LONGEST]; SIGNALS],
-            nexting: Nexting::new(DISCOUNTS, RETENTION)?,
+            predictor: Predictor::of_signals(HORIZONS)?,
             values: [0.0; SIGNALS],
-            predictions: [[f32::NAN; DISCOUNTS.len()]; SIGNALS],
+            seen: None,
             len: 0,
             digest: Digest::EMPTY,
         };
@@ -50,27 +47,21 @@ impl Signals {
         Ok(signals)
     }
 
-    /// The next sample of the random signals.
-    ///
-    /// # Errors
-    /// As [`Signals::observe`].
-    pub fn advance(&mut self) -> Result<(), Error> {
+    /// Takes the next sample of the random signals.
+    pub fn advance(&mut self) {
         let t = self.len % LONGEST;
-        self.observe(self.random.each_ref().map(|signal| signal.get(t).copied().unwrap_or(0.0)))
+        self.observe(self.random.each_ref().map(|signal| signal.get(t).copied().unwrap_or(0.0)));
     }
 
-    /// The next sample is this one.
-    ///
-    /// # Errors
-    /// As [`Nexting::observe`].
-    pub fn observe(&mut self, values: [f32; SIGNALS]) -> Result<(), Error> {
-        self.predictions = self.nexting.observe(&values)?;
-        self.values = values;
+    /// Takes the next sample.
+    pub fn observe(&mut self, values: [f32; SIGNALS]) {
+        let seen = self.predictor.observe(values);
+        (self.values, self.seen) = (values, Some(seen));
         self.len = self.len.saturating_add(1);
-        for x in self.predictions.as_flattened() {
-            self.digest.number(*x);
+        for p in seen.predictions.as_flattened() {
+            [p.mean, p.low, p.high].into_iter().for_each(|x| self.digest.number(x));
         }
-        Ok(())
+        seen.surprise.into_iter().for_each(|x| self.digest.number(x));
     }
 
     /// Returns how many samples were observed.
@@ -88,12 +79,12 @@ impl Signals {
         self.values
     }
 
-    /// Returns the predictions after the latest sample, sum_k gamma^k x_{t+1+k}; NaN before the first.
-    pub fn predictions(&self) -> Predictions {
-        self.predictions
+    /// Returns what was said after the latest sample.
+    pub fn seen(&self) -> Option<Seen> {
+        self.seen
     }
 
-    /// Returns the digest of all predictions.
+    /// Returns the digest of all that was said.
     pub fn digest(&self) -> u64 {
         self.digest.value()
     }

@@ -1,6 +1,6 @@
 //! The committed WebAssembly computes what the core computes here, bit for bit.
 
-use live::{DISCOUNTS, K, Kind, Live, MAX_STATES, MODELS, SIGNALS, Signals};
+use live::{HORIZONS, K, Kind, Live, MAX_STATES, MODELS, SIGNALS, Signals};
 use wasmi::{Engine, Instance, Linker, Module, Store, WasmParams, WasmResults};
 
 /// The advice for when the core or the trained model has changed.
@@ -113,25 +113,31 @@ fn predictions_of_signals_are_the_cores_to_the_bit() {
     browser.done("signals_reset", 5u32);
     for t in 0..40 {
         if t < 20 {
-            signals.advance().unwrap();
+            signals.advance();
             browser.done("signals_next", ());
         } else {
             let (x, y) = (t as f32 / 7.0, 1.0 - (t % 6) as f32);
-            signals.observe([x, y]).unwrap();
+            signals.observe([x, y]);
             browser.done("signals_observe", (x, y));
         }
         for s in 0..SIGNALS {
             let value: f32 = browser.call("signals_value", s as u32);
             assert_eq!(value.to_bits(), signals.values()[s].to_bits(), "{HOW}");
-            for g in 0..DISCOUNTS.len() {
-                let got: f32 = browser.call("signals_prediction", (s as u32, g as u32));
-                assert_eq!(got.to_bits(), signals.predictions()[s][g].to_bits(), "{HOW}");
+            let seen = signals.seen().unwrap();
+            for (h, p) in seen.predictions[s].iter().enumerate().take(HORIZONS.len()) {
+                for (part, want) in [p.mean, p.low, p.high].into_iter().enumerate() {
+                    let at = (s as u32, h as u32, part as u32);
+                    let got: f32 = browser.call("signals_prediction", at);
+                    assert_eq!(got.to_bits(), want.to_bits(), "{HOW}");
+                }
             }
+            let surprise: f32 = browser.call("signals_surprise", s as u32);
+            assert_eq!(surprise.to_bits(), seen.surprise[s].to_bits(), "{HOW}");
         }
     }
-    // What is no number is refused, and changes nothing.
-    assert_eq!(browser.call::<_, u32>("signals_observe", (0.0f32, f32::NAN)), 2);
-    assert!(signals.observe([0.0, f32::NAN]).is_err());
+    // A sample that is no number is missing: the last one holds.
+    browser.done("signals_observe", (0.0f32, f32::NAN));
+    signals.observe([0.0, f32::NAN]);
     assert_eq!(browser.call::<_, u64>("signals_digest", ()), signals.digest(), "{HOW}");
 }
 

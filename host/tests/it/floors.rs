@@ -46,7 +46,7 @@ const INFERENCE: &[&str] = &[
     "signal",
     "td",
     "model",
-    "nexting",
+    "predictor",
     "shapes",
 ];
 

@@ -33,7 +33,7 @@ pub fn kernels<S: Scalar<Element = f32>>() -> [Kernel<S>; 19] {
         kernel("theorem_1_form", universal::theorem_1, "layers that iterate TD, from contexts"),
         kernel("universal", universal::universal, "ten numbers a layer, and their gradient"),
         kernel("classical", classical::classical, "online TD, LSTD; features of a signal"),
-        kernel("nexting", universal::nexting, "predictions of several signals, in turn"),
+        kernel("predictor", universal::predictor, "predictions, bands, surprises, bytes"),
         kernel("linear_training", training::linear, "two short runs, losses and checkpoints"),
         kernel("any_shape_training", training::any_shape, "a trace; contexts that grow; discounts"),
         kernel("training_without_units", training::without_units, "ten numbers a layer, and dense"),

@@ -9,8 +9,8 @@ use crate::layer::EquivariantLayer;
 use crate::linalg::scale;
 use crate::mask::{Mask, Td0, TdLambda};
 use crate::model::UniversalModel;
-use crate::nexting::Nexting;
 use crate::normalised::{Normalised, Whole};
+use crate::predictor::Predictor;
 use crate::scalar::Scalar;
 use crate::transformer::Transformer;
 
@@ -98,21 +98,27 @@ pub(super) fn universal<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<()
     Ok(())
 }
 
-/// Two random walks, one with a level, for four discounts; cut once, and refreshed more often for a while.
-pub(super) fn nexting<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+/// Two random walks, one with a level, for three horizons: a glitch, a gap, a level that moves, and from the middle on
+/// what was stored.
+pub(super) fn predictor<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
     run.each(|rng, digest| {
-        let mut nexting = Nexting::<2, 6, 4>::new([0.8, 0.9, 0.95, 0.975], 0.97)?;
+        let mut predictor = Predictor::<2, 6, 3>::of_signals([1.0, 10.0, 300.0])?;
         let (mut x, mut y) = (0.0_f32, 0.0_f32);
-        for t in 0..120 {
+        for t in 0..160 {
             x = 0.75 * x + rng.normal::<f32>();
             y = 0.5 * y + x;
-            for prediction in nexting.observe(&[x, 100.0 + y])?.as_flattened() {
-                digest.number(*prediction);
+            let level = if t < 100 { 100.0 } else { 900.0 };
+            let seen = predictor.observe(match t {
+                40 => [Some(65535.0), None],
+                _ => [Some(x), Some(level + y)],
+            });
+            for p in seen.predictions.as_flattened() {
+                [p.mean, p.low, p.high].into_iter().for_each(|x| digest.number(x));
             }
-            match t {
-                50 => nexting.end_episode(),
-                80.. => nexting.refresh()?,
-                _ => (),
+            seen.surprise.into_iter().for_each(|x| digest.number(x));
+            if t == 80 {
+                let mut bytes = [0; Predictor::<2, 6, 3>::SIZE];
+                predictor = Predictor::from_bytes(predictor.write(&mut bytes)?)?;
             }
         }
         Ok(())

@@ -1,5 +1,5 @@
-//! Nexting on a microcontroller: a recorded accelerometer, three signals, four discounts, twelve predictions again with
-//! each sample, from one context that forgets; printed against what followed.
+//! The predictor on a microcontroller: a recorded accelerometer, three signals, four horizons, twelve predictions with their
+//! bands and three surprises again with each sample; printed against what followed.
 //!
 //! On the host it prints the same lines without those about the chip, and with the name of a file it draws them.
 //! Exit codes: 0; 1 if the digest is another than every platform's; 2 for an error; 3 over budget.
@@ -19,52 +19,55 @@ mod occupied;
 
 use ictd_core::Error;
 use ictd_core::digest::Digest;
-use ictd_core::nexting::Nexting;
+use ictd_core::predictor::Outlook;
 use log::{Hex, decimals, log};
 
 include!(concat!(env!("OUT_DIR"), "/recording.rs"));
 
 const SIGNALS: usize = NAMES.len();
-/// Features of each signal. (Three are better, and cost twice the instructions.)
+/// Features of each signal.
 const EACH: usize = 2;
-/// About the next 5, 10, 20 and 40 samples: 0.08 to 0.6 seconds.
-const DISCOUNTS: [f32; 4] = [0.8, 0.9, 0.95, 0.975];
-/// The last 500 samples or so: 8 seconds.
-const RETENTION: f32 = 0.998;
+/// In samples: 0.08 to 0.6 seconds.
+const HORIZONS: [f32; 4] = [5.0, 10.0, 20.0, 40.0];
 
 /// The digest of all predictions, on every platform.
-const EXPECTED: u64 = 0x1de4_755d_c2f4_b977;
+const EXPECTED: u64 = 0x1e57_f70a_e776_b3b2;
 
 /// The samples at the front that are not judged.
 const UNJUDGED: usize = 50;
 /// Samples that follow later than this count with less than 0.001.
-const HORIZON: usize = 273;
+const FUTURE: usize = 273;
 /// Every so many samples a prediction is judged, and some are shown.
 const JUDGED: usize = 10;
 const SHOWN: usize = 400;
 
-type Predictor = Nexting<SIGNALS, { SIGNALS * EACH }, { DISCOUNTS.len() }>;
-type Row = [f32; DISCOUNTS.len()];
-type Predictions = [Row; SIGNALS];
+type Predictor = ictd_core::Predictor<SIGNALS, { SIGNALS * EACH }, { HORIZONS.len() }>;
+type Row = [f32; HORIZONS.len()];
+type Seen = Outlook<SIGNALS, { HORIZONS.len() }>;
 
 /// (1 - gamma) sum_k gamma^k x_{t+1+k} of signal s, of the samples from t + 1 on: the mean of what followed.
 #[inline(never)]
-fn followed(future: &[[i16; SIGNALS]], s: usize, gamma: f32) -> f32 {
+fn followed(future: &[[i16; SIGNALS]], s: usize, horizon: f32) -> f32 {
+    let gamma = 1.0 - 1.0 / horizon;
     let values = future.iter().filter_map(|x| x.get(s));
     (1.0 - gamma) * values.rev().fold(0.0, |sum, x| f32::from(*x) + gamma * sum)
 }
 
 /// Returns the samples after t, as far as they count; none if there are fewer.
 fn future(t: usize) -> Option<&'static [[i16; SIGNALS]]> {
-    RECORDING.get(t + 1..)?.get(..HORIZON)
+    RECORDING.get(t + 1..)?.get(..FUTURE)
 }
 
-/// Sums of squares for one signal and discount.
+/// Sums for one signal and horizon.
 #[derive(Clone, Copy, Default)]
 struct Judged {
-    followed: f32,
-    /// The sums over the predictions' errors, and over those of the value itself.
+    count: f32,
+    /// Of what followed, and of its squares.
+    followed: [f32; 2],
+    /// Of the squared errors of the predictions, and of the value itself.
     errors: [f32; 2],
+    /// How often what followed lay in the band.
+    within: f32,
 }
 
 /// Two rows of the log.
@@ -74,33 +77,36 @@ fn show(head: &str, left: &Row, middle: &str, right: &Row) {
     log!("  {}: {} {} {} {}{} {} {} {} {}", head, a, b, c, d, middle, e, f, g, h);
 }
 
-/// Predicts the whole recording; the digest of all predictions. `observe` gives the predictor a sample.
-fn run(
-    mut observe: impl FnMut(&mut Predictor, &[f32; SIGNALS]) -> Result<Predictions, Error>,
-) -> Result<Digest, Error> {
+/// Predicts the whole recording, and returns the digest of all that is said. `observe` gives the predictor a sample.
+fn run(mut observe: impl FnMut(&mut Predictor, &[f32; SIGNALS]) -> Seen) -> Result<Digest, Error> {
     log!("{}", LICENCE);
-    let mut predictor = Predictor::new(DISCOUNTS, RETENTION)?;
+    let mut predictor = Predictor::of_signals(HORIZONS)?;
     let mut digest = Digest::EMPTY;
-    let mut judged = [[Judged::default(); DISCOUNTS.len()]; SIGNALS];
+    let mut judged = [[Judged::default(); HORIZONS.len()]; SIGNALS];
     for (t, x) in RECORDING.iter().enumerate() {
         let x = x.map(f32::from);
-        let predictions = observe(&mut predictor, &x)?;
-        predictions.as_flattened().iter().for_each(|p| digest.number(*p));
+        let seen = observe(&mut predictor, &x);
+        for p in seen.predictions.as_flattened() {
+            [p.mean, p.low, p.high].into_iter().for_each(|x| digest.number(x));
+        }
+        seen.surprise.into_iter().for_each(|x| digest.number(x));
         let (false, Some(future)) = (t < UNJUDGED || t % JUDGED != 0, future(t)) else { continue };
         if t % SHOWN == 0 {
             log!("after sample {}: the mean, in g, of the next 5, 10, 20 and 40", t as u32);
         }
         for s in 0..SIGNALS {
-            let (mut means, mut truth) = ([0.0; DISCOUNTS.len()], [0.0; DISCOUNTS.len()]);
-            for (g, gamma) in DISCOUNTS.into_iter().enumerate() {
-                let (mean, followed) =
-                    ((1.0 - gamma) * predictions[s][g], followed(future, s, gamma));
-                let judged = &mut judged[s][g];
-                judged.followed += followed * followed;
-                for (error, guess) in judged.errors.iter_mut().zip([mean, x[s]]) {
+            let (mut means, mut truth) = ([0.0; HORIZONS.len()], [0.0; HORIZONS.len()]);
+            for (h, horizon) in HORIZONS.into_iter().enumerate() {
+                let (p, followed) = (seen.predictions[s][h], followed(future, s, horizon));
+                let judged = &mut judged[s][h];
+                judged.count += 1.0;
+                judged.followed[0] += followed;
+                judged.followed[1] += followed * followed;
+                judged.within += if followed >= p.low && followed <= p.high { 1.0 } else { 0.0 };
+                for (error, guess) in judged.errors.iter_mut().zip([p.mean, x[s]]) {
                     *error += (guess - followed) * (guess - followed);
                 }
-                (means[g], truth[g]) = (mean / 1000.0, followed / 1000.0);
+                (means[h], truth[h]) = (p.mean / 1000.0, followed / 1000.0);
             }
             if t % SHOWN == 0 {
                 show(NAMES[s], &means, ", and what followed:", &truth);
@@ -108,11 +114,17 @@ fn run(
         }
     }
     log!(
-        "mean squared error over that of predicting 0, of the predictions and of the latest value:"
+        "mean squared error over the variance of what followed, of the predictions and of the latest value:"
     );
     for (name, judged) in NAMES.into_iter().zip(&judged) {
-        let error = |of: usize| judged.map(|j| j.errors[of] / j.followed);
+        let variance = |j: &Judged| j.followed[1] - j.followed[0] * j.followed[0] / j.count;
+        let error = |of: usize| judged.map(|j| j.errors[of] / variance(&j));
         show(name, &error(0), ";", &error(1));
+    }
+    log!("what followed lay in the band:");
+    for (name, judged) in NAMES.into_iter().zip(&judged) {
+        let [a, b, c, d] = judged.map(|j| decimals(j.within / j.count));
+        log!("  {}: {} {} {} {}", name, a, b, c, d);
     }
     let (found, expected) = (Hex(digest.value()), Hex(EXPECTED));
     if digest.value() == EXPECTED {
@@ -127,9 +139,9 @@ fn run(
 fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {
     let mut all = Vec::new();
     let digest = run(|predictor, x| {
-        let predictions = predictor.observe(x)?;
-        all.push(predictions);
-        Ok(predictions)
+        let seen = predictor.observe(*x);
+        all.push(seen);
+        seen
     })?;
     if let Some(file) = std::env::args_os().nth(1) {
         std::fs::write(&file, picture(&all).to_png()?)?;
@@ -139,8 +151,9 @@ fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {
 
 /// Some seconds of the recording, one panel for each prediction.
 #[cfg(not(target_os = "none"))]
-fn picture(all: &[Predictions]) -> figures::Figure {
+fn picture(all: &[Seen]) -> figures::Figure {
     use figures::{Axis, Curve, Curves, Figure, Panel};
+    use ictd_core::predictor::Prediction;
     const FROM: usize = 1_400;
     const TO: usize = FROM + 256;
     let seconds = |t: usize| (t - FROM) as f64 / 64.0;
@@ -148,29 +161,30 @@ fn picture(all: &[Predictions]) -> figures::Figure {
     let curve = |label: &str, y: &dyn Fn(usize) -> f32| {
         Curve::plain(label, x.clone(), (FROM..TO).map(|t| f64::from(y(t)) / 1000.0).collect())
     };
+    let band = |at: &dyn Fn(usize) -> Prediction| -> Vec<(f64, f64)> {
+        (FROM..TO)
+            .map(|t| (f64::from(at(t).low) / 1000.0, f64::from(at(t).high) / 1000.0))
+            .collect()
+    };
     let mut panels = Vec::new();
-    for (g, gamma) in DISCOUNTS.into_iter().enumerate() {
+    for (h, horizon) in HORIZONS.into_iter().enumerate() {
         for (s, name) in NAMES.into_iter().enumerate() {
-            let mean = |t: usize| (1.0 - gamma) * all[t][s][g];
+            let at = |t: usize| all[t].predictions[s][h];
             panels.push(Panel::Curves(Curves {
-                title: format!(
-                    "{}, the next {:.0} samples",
-                    name.replace('_', " "),
-                    1.0 / (1.0 - gamma)
-                ),
+                title: format!("{}, the next {horizon} samples", name.replace('_', " ")),
                 x: Axis::linear("s"),
                 y: Axis::linear("g"),
                 curves: vec![
                     Curve { dashed: true, ..curve("the signal", &|t| RECORDING[t][s].into()) },
-                    curve("followed", &|t| future(t).map_or(f32::NAN, |x| followed(x, s, gamma))),
-                    curve("predicted", &mean),
+                    curve("followed", &|t| future(t).map_or(f32::NAN, |x| followed(x, s, horizon))),
+                    Curve { band: band(&at), ..curve("predicted", &|t| at(t).mean) },
                 ],
                 ..Curves::default()
             }));
         }
     }
     Figure {
-        title: "Twelve predictions at each sample, from one context".into(),
+        title: "Twelve predictions at each sample, with their bands".into(),
         subtitle: "Acceleration of a person walking, 64 samples a second; means of what follows, weighted by gamma^k".into(),
         panels,
         columns: 3,
@@ -181,14 +195,14 @@ fn picture(all: &[Predictions]) -> figures::Figure {
 #[cortex_m_rt::entry]
 fn main() -> ! {
     /// The budgets of the Cortex-M4F: instructions of a sample, bytes of flash without the recording.
-    const SAMPLE: u32 = 20_000;
+    const SAMPLE: u32 = 15_616;
     const FLASH: u32 = 32 * 1024;
     let Some(mut counter) = chip::Counter::new() else { chip::exit(2) };
     let (mut dearest, mut sum) = (0, 0);
     let result = run(|predictor, x| {
-        let (predictions, cost) = counter.measure(|| predictor.observe(x));
+        let (seen, cost) = counter.measure(|| predictor.observe(*x));
         (dearest, sum) = (dearest.max(cost), sum + u64::from(cost));
-        predictions
+        seen
     });
     let Ok(digest) = result else {
         defmt::error!("the predictor failed");
@@ -198,7 +212,7 @@ fn main() -> ! {
     let mean = (sum / RECORDING.len() as u64) as u32;
     defmt::info!(
         "chip: a sample with {=usize} predictions: {=u32} {=str} in the mean, at most {=u32}",
-        SIGNALS * DISCOUNTS.len(),
+        SIGNALS * HORIZONS.len(),
         mean,
         unit,
         dearest
