@@ -121,8 +121,9 @@ impl<const D: usize> Horizon<D> {
         let [low, high] = &mut self.quantiles;
         if follows && deviation > 0.0 {
             let z = self.error / deviation;
-            *low += step * if z < *low { BEYOND - 1.0 } else { BEYOND };
-            *high -= step * if z > *high { BEYOND - 1.0 } else { BEYOND };
+            // The prediction stays in its band.
+            *low = (*low + step * if z < *low { BEYOND - 1.0 } else { BEYOND }).min(0.0);
+            *high = (*high - step * if z > *high { BEYOND - 1.0 } else { BEYOND }).max(0.0);
         }
         let wider = Scalar::sqrt(1.0 + WIDER * (1.0 - retention) * length);
         let (low, high) = (*low * deviation * wider, *high * deviation * wider);

@@ -1,10 +1,12 @@
 // Signals that are predicted as they come: the core does it, this draws it.
 function signalsPart(core) {
   const $ = (id) => document.getElementById(id);
-  const DISCOUNTS = [0.8, 0.9, 0.95, 0.975], SHOWN = 300, AHEAD = 45, LONGEST = 2000, PERIOD = 50;
+  const HORIZONS = [5, 10, 20, 40], SHOWN = 300, AHEAD = 45, LONGEST = 2000, PERIOD = 50;
   // What is not seen of a mean counts with at most this weight; the first samples are not judged.
   const KNOWN = 0.01, UNJUDGED = 50;
-  let values, predictions, samples, seed = 1, timer = null, hand = [0.5, 0.5];
+  // A surprise beyond this is marked: one sample in a thousand, if nothing is wrong.
+  const ALARM = 0.999;
+  let values, predictions, surprises, samples, seed = 1, timer = null, hand = [0.5, 0.5];
 
   const n1 = (x) => x.toFixed(1);
   const horizon = () => Number($("signals-horizon").value);
@@ -19,6 +21,7 @@ function signalsPart(core) {
     pause();
     values = [[], []];
     predictions = [[], []];
+    surprises = [[], []];
     samples = 0;
     if (done(core.signals_reset(seed))) draw();
   }
@@ -27,8 +30,9 @@ function signalsPart(core) {
     samples += 1;
     [0, 1].forEach((s) => {
       values[s].push(core.signals_value(s));
-      predictions[s].push(DISCOUNTS.map((gamma, g) => (1 - gamma) * core.signals_prediction(s, g)));
-      if (values[s].length > LONGEST) [values[s], predictions[s]].forEach((list) => list.shift());
+      predictions[s].push(HORIZONS.map((_, h) => [0, 1, 2].map((part) => core.signals_prediction(s, h, part))));
+      surprises[s].push(core.signals_surprise(s));
+      if (values[s].length > LONGEST) [values[s], predictions[s], surprises[s]].forEach((list) => list.shift());
     });
     draw();
     if (!isHand() && samples >= LONGEST) pause();
@@ -66,14 +70,14 @@ function signalsPart(core) {
     let ours = 0, stays = 0;
     truth.forEach((y, t) => {
       if (!Number.isFinite(y) || (samples <= LONGEST && t < UNJUDGED)) return;
-      ours += (predictions[s][t][horizon()] - y) ** 2;
+      ours += (predictions[s][t][horizon()][0] - y) ** 2;
       stays += (values[s][t] - y) ** 2;
     });
     return stays > 0 ? (ours / stays).toPrecision(2) : "–";
   }
 
   function draw() {
-    const gamma = DISCOUNTS[horizon()];
+    const gamma = 1 - 1 / HORIZONS[horizon()];
     [0, 1].forEach((s) => {
       const truth = followed(values[s], gamma);
       $(`signals-error-${s}`).textContent = error(s, truth);
@@ -89,7 +93,7 @@ function signalsPart(core) {
   function drawSignal(s, truth) {
     const left = 8, right = 392, top = 10, bottom = 224, all = values[s], from = Math.max(0, all.length - SHOWN);
     const shown = all.slice(from), next = predictions[s][all.length - 1] || [];
-    const low = Math.min(...shown, ...next), high = Math.max(...shown, ...next);
+    const means = next.map((p) => p[0]), low = Math.min(...shown, ...means), high = Math.max(...shown, ...means);
     const middle = shown.length ? (low + high) / 2 : 0, half = Math.max((high - low) / 2, 1e-3 * Math.abs(middle), 1e-9) || 1;
     const x = (t) => left + ((t - from + SHOWN - shown.length) / (SHOWN + AHEAD)) * (right - left);
     const y = (v) => (top + bottom) / 2 - (Math.max(-1.05, Math.min(1.05, (v - middle) / half)) * (bottom - top)) / 2.1;
@@ -104,15 +108,18 @@ function signalsPart(core) {
     const now = x(all.length - 1);
     let out = `<line class="rule" x1="${n1(now)}" x2="${n1(now)}" y1="${top}" y2="${bottom}"/><text class="faint" x="${n1(now)}" y="236" text-anchor="end">now</text>`;
     if (!all.length) out += `<text class="faint" x="${(left + right) / 2}" y="${(top + bottom) / 2}" text-anchor="middle" font-size="13">Press Play</text>`;
+    const edge = (part) => predictions[s].map((p) => p[horizon()][part]);
+    const [lows, highs] = [edge(1), edge(2)], known = all.map((_, t) => t).filter((t) => t >= from && Number.isFinite(lows[t]));
+    const corner = (t, edges) => `${n1(x(t))} ${n1(y(edges[t]))}`;
+    if (known.length) out += `<path d="M${[...known.map((t) => corner(t, lows)), ...known.reverse().map((t) => corner(t, highs))].join("L")}Z" fill="var(--trained)" opacity="0.15"/>`;
+    surprises[s].forEach((p, t) => { if (t >= from && p > ALARM) out += `<circle cx="${n1(x(t))}" cy="${n1(y(all[t]))}" r="3.5" fill="none" stroke="var(--ink)"/>`; });
     out += path(all, "var(--ink)", 1, ' opacity="0.75"');
     out += path(truth, "var(--constructed)", 2.4);
-    out += path(predictions[s].map((p) => p[horizon()]), "var(--trained)", 2);
+    out += path(edge(0), "var(--trained)", 2);
     next.forEach((p, g) => {
-      const h = 1 / (1 - DISCOUNTS[g]);
-      out += `<circle cx="${n1(x(all.length - 1 + h))}" cy="${n1(y(p))}" r="${g === horizon() ? 4.5 : 3}" fill="var(--trained)"/>`;
+      out += `<circle cx="${n1(x(all.length - 1 + HORIZONS[g]))}" cy="${n1(y(p[0]))}" r="${g === horizon() ? 4.5 : 3}" fill="var(--trained)"/>`;
     });
-    const means = next.map((p) => p.toPrecision(3)).join(", ");
-    $(`signal-${s}`).setAttribute("aria-label", all.length ? `${$(`signal-name-${s}`).textContent}: ${all[all.length - 1].toPrecision(3)}; predicted means of the next 5, 10, 20 and 40 samples: ${means}` : "A signal, not begun");
+    $(`signal-${s}`).setAttribute("aria-label", all.length ? `${$(`signal-name-${s}`).textContent}: ${all[all.length - 1].toPrecision(3)}; predicted means of the next 5, 10, 20 and 40 samples: ${means.map((p) => p.toPrecision(3)).join(", ")}` : "A signal, not begun");
     $(`signal-${s}`).innerHTML = out;
   }
 

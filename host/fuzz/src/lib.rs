@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `toml` | options: `--config FILE.toml`, the `config.toml` of a run that is resumed, the recipe in a checkpoint, a plan |
 //! | `stored_model` | stored models, of any dimension and of one |
+//! | `predictor` | samples and horizons; a stored predictor |
 //! | `checkpoint` | a seed's checkpoint, and the trainer's record in it |
 //! | `npz` | archives of arrays: training logs, transitions; an array in an intact archive |
 //! | `safetensors` | parameters |
@@ -34,6 +35,7 @@ use ictd::sweep::plan::Plan;
 use ictd::train::checkpoint::Checkpoint;
 use ictd::train::options::{recipe_named, recipe_text};
 use ictd::train::{Recipe, Train, shapes};
+use ictd_core::Predictor;
 use std::io::{Cursor, Write};
 use std::path::Path;
 
@@ -52,9 +54,10 @@ pub fn initialize() {
 pub type Target = fn(&[u8]);
 
 /// Every target.
-pub const TARGETS: [(&str, Target); 9] = [
+pub const TARGETS: [(&str, Target); 10] = [
     ("toml", toml),
     ("stored_model", stored_model),
+    ("predictor", predictor),
     ("checkpoint", checkpoint),
     ("npz", npz),
     ("safetensors", safetensors),
@@ -96,6 +99,37 @@ pub fn stored_model(bytes: &[u8]) {
     read(bytes);
     let body = &bytes[..bytes.len().saturating_sub(4)];
     read(&[body, &ictd_core::model::crc32(body).to_le_bytes()].concat());
+}
+
+/// A stored predictor as it is and with its checksum as it should be; and as three horizons, then samples of two signals,
+/// stored and restored between any two of them. Whatever comes, a prediction is a number, and lies in its band.
+pub fn predictor(bytes: &[u8]) {
+    type Two = Predictor<2, 6, 3>;
+    let body = &bytes[..bytes.len().saturating_sub(4)];
+    let _ = Two::from_bytes(bytes);
+    if let Ok(mut read) =
+        Two::from_bytes(&[body, &ictd_core::model::crc32(body).to_le_bytes()].concat())
+    {
+        for t in 0..20 {
+            read.observe([t as f32, 1.0]);
+        }
+    }
+    let numbers: Vec<f32> =
+        bytes.chunks_exact(4).map(|x| f32::from_le_bytes([x[0], x[1], x[2], x[3]])).collect();
+    let Some((horizons, samples)) = numbers.split_first_chunk::<3>() else { return };
+    let Ok(mut predictor) = Two::of_signals(*horizons) else { return };
+    for (t, sample) in samples.chunks_exact(2).enumerate() {
+        let seen = predictor.observe([sample[0], sample[1]]);
+        for p in seen.predictions.as_flattened() {
+            assert!(p.mean.is_finite() && p.low <= p.mean && p.mean <= p.high, "{t}: {p:?}");
+        }
+        assert!(seen.surprise.iter().all(|p| (0.0..1.0).contains(p)), "{t}: {:?}", seen.surprise);
+        if t % 64 == 5 {
+            let mut page = [0xff; Two::SIZE];
+            predictor.write(&mut page).expect("there is room");
+            assert_eq!(Two::from_bytes(&page).as_ref(), Ok(&predictor));
+        }
+    }
 }
 
 /// The options of the seed corpus' run.
