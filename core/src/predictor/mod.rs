@@ -1,7 +1,32 @@
 //! The predictor: samples in; a prediction, a band and a surprise out.
 //!
 //! For N signals and H horizons it predicts, again with each sample, the mean of what is coming: for a horizon of h
-//! samples (1 - gamma) sum_k gamma^k x_{t+1+k} with gamma = 1 - 1/h, in the signal's unit.
+//! samples (1 - gamma) sum_k gamma^k x_{t+1+k} with gamma = 1 - 1/h, in the signal's unit. All predictions are read from
+//! one context of all signals' [features](crate::signal), one value function anew with each sample, in turn.
+//!
+//! - **Prediction.** A read of the context, as far as it has been better than the signal's long-run mean. The squared error
+//!   over the variance of what followed, in the geometric mean over ten recordings and processes of 4,000 samples, is 0.13 for
+//!   a horizon of 5 samples, 0.19 for 10, 0.37 for 40 and 0.73 for 100, all (and 1) from one context.
+//! - **Band.** It holds what follows nine times in ten: 90 % in the mean over the same and all five horizons, 80 % at least
+//!   and 97 % at most. It makes no assumption about how errors are distributed, or that they are independent. A change
+//!   that comes once in a recording is in no band.
+//! - **Surprise.** A threshold p is crossed by a share of about 1 - p of a clean signal's samples: at 0.99 by 1.3 times
+//!   that, at 0.999 by 1.9 times. Over the same recordings with six injected faults (stuck, noise, drift, gain, glitches,
+//!   another frequency; 60 samples in every 800) the area under the ROC curve is 0.82; that of an exponential average's
+//!   z-score is 0.60.
+//! - **Glitches.** A sample further from the signal's slow average than eight times the largest distance of the last 1,000
+//!   samples or so is held back, and has a surprise next to 1. After a 65535, a 1e30 or NaN, alone or three in a row, the
+//!   error of the next 100 samples was at most 1.10 times that without. A level that moved is taken with the eighth sample;
+//!   samples beyond 1e12 never are.
+//! - **Gaps.** A missing sample holds the last value: with 30 % missing the error was 1.03 to 1.14 times that without, of
+//!   a clean sine 1.48 times.
+//! - **Memory.** The context remembers 500 samples, or four of the longest horizons if that is more. Nothing is known of a
+//!   horizon before it has been seen a few times: of AR(2) noise and a horizon of 100 the error is 1.4 times the variance.
+//!
+//! `cargo test -p compute --test it predictor -- --nocapture` measures all of this.
+//!
+//! The name of many predictions at once is nexting: Modayil, White and Sutton (*Multi-timescale nexting in a reinforcement
+//! learning robot*, 2014) learn thousands by TD(lambda).
 
 mod gate;
 mod horizon;

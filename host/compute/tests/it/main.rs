@@ -5,4 +5,5 @@ mod drift;
 mod judge;
 mod level;
 mod options;
+mod predictor;
 mod tasks;

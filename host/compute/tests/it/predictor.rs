@@ -1,0 +1,222 @@
+//! The predictor on a recording and on processes: its errors, bands, alarms, glitches and gaps. Each test prints what it found:
+//! `cargo test -p compute --test it predictor -- --nocapture`.
+
+use ictd_core::Predictor;
+use ictd_core::rng::Rng;
+
+const HORIZONS: [f32; 5] = [1.0, 5.0, 10.0, 40.0, 100.0];
+const LEN: usize = 4_000;
+
+struct Recording {
+    name: &'static str,
+    x: Vec<f32>,
+    /// Whether nothing happens in it.
+    clean: bool,
+}
+
+fn recordings() -> Vec<Recording> {
+    let text = include_str!("../../../assets/signals/gait.csv");
+    let rows: Vec<Vec<f32>> =
+        text.lines().filter_map(|line| line.split(',').map(|x| x.parse().ok()).collect()).collect();
+    let column = |i: usize| rows.iter().map(|row| row[i]).collect();
+    let mut all: Vec<Recording> = ["ankle", "leg", "trunk"]
+        .into_iter()
+        .enumerate()
+        .map(|(i, name)| Recording { name, x: column(i), clean: false })
+        .collect();
+    let mut rng = Rng::new(7);
+    let mut add = |name, clean, f: &mut dyn FnMut(usize, &mut Rng) -> f32| {
+        all.push(Recording { name, clean, x: (0..LEN).map(|t| f(t, &mut rng)).collect() });
+    };
+    let [mut a, mut b, mut walk, mut level, mut slow] = [0.0; 5];
+    add("AR(2)", true, &mut |_, rng| {
+        (a, b) = (1.6 * a - 0.8 * b + rng.normal::<f32>(), a);
+        20.0 + a
+    });
+    add("triangle", true, &mut |t, rng| {
+        5.0 * ((t % 50) as f32 / 25.0 - 1.0).abs() + 0.3 * rng.normal::<f32>()
+    });
+    add("walk", true, &mut |_, rng| {
+        walk += rng.normal::<f32>();
+        100.0 + walk
+    });
+    add("steps", false, &mut |_, rng| {
+        if rng.uniform::<f32>() < 0.005 {
+            level = 3.0 * rng.normal::<f32>();
+        }
+        level + 0.3 * rng.normal::<f32>()
+    });
+    add("noise", true, &mut |_, rng| 3.0 + rng.normal::<f32>());
+    add("sine", true, &mut |t, rng| {
+        20.0 + 3.0 * (t as f32 * 0.1).sin() + 0.2 * rng.normal::<f32>()
+    });
+    add("day", true, &mut |t, rng| {
+        slow = 0.95 * slow + 0.3 * rng.normal::<f32>();
+        15.0 + 5.0 * (t as f32 * std::f32::consts::TAU / 288.0).sin() + slow
+    });
+    all
+}
+
+/// The weighted mean of what follows each sample.
+fn followed(x: &[f32], horizon: f32) -> Vec<f64> {
+    let gamma = 1.0 - 1.0 / f64::from(horizon);
+    let mut mean = f64::from(x[x.len() - 1]);
+    let mut out: Vec<f64> = x
+        .iter()
+        .rev()
+        .map(|x| {
+            let after = mean;
+            mean = (1.0 - gamma) * f64::from(*x) + gamma * mean;
+            after
+        })
+        .collect();
+    out.reverse();
+    out
+}
+
+#[test]
+fn errors_are_below_the_variance_and_bands_hold_nine_in_ten() {
+    let (mut sum, mut count) = (0.0, 0.0);
+    for Recording { name, x, .. } in recordings() {
+        let mut predictor = Predictor::new(HORIZONS).unwrap();
+        let seen: Vec<_> = x.iter().map(|x| predictor.observe(*x).predictions[0]).collect();
+        for (h, horizon) in HORIZONS.into_iter().enumerate() {
+            let truth = followed(&x, horizon);
+            let judged = 100.max(10 * horizon as usize)..x.len() - 3 * horizon as usize;
+            let n = judged.len() as f64;
+            let mean = truth[judged.clone()].iter().sum::<f64>() / n;
+            let variance = truth[judged.clone()].iter().map(|y| (y - mean).powi(2)).sum::<f64>();
+            let (mut error, mut within) = (0.0, 0.0);
+            for t in judged {
+                let p = seen[t][h];
+                error += (truth[t] - f64::from(p.mean)).powi(2);
+                within += f64::from((f64::from(p.low)..=f64::from(p.high)).contains(&truth[t]));
+            }
+            let (error, within) = (error / variance, within / n);
+            println!("{name}, {horizon}: error {error:.3}, in the band {within:.3}");
+            // Of a horizon of 100 there are 30 in a recording: its mean is not known much better than that.
+            let limit = if horizon < 100.0 { 1.2 } else { 1.5 };
+            assert!(error < limit && (0.78..0.99).contains(&within), "{name}, {horizon}");
+            (sum, count) = (sum + within, count + 1.0);
+        }
+    }
+    assert!((0.87..0.93).contains(&(sum / count)), "in the mean {}", sum / count);
+}
+
+/// The area under the ROC curve of scores of samples that are faulty or not.
+fn area(mut scores: Vec<(f32, bool)>) -> f64 {
+    scores.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut below, mut faulty, mut area) = (0.0, 0.0, 0.0);
+    for equal in scores.chunk_by(|a, b| a.0 == b.0) {
+        let of_these = equal.iter().filter(|(_, faulty)| *faulty).count() as f64;
+        let clean = equal.len() as f64 - of_these;
+        area += of_these * (below + clean / 2.0);
+        (below, faulty) = (below + clean, faulty + of_these);
+    }
+    area / (below * faulty)
+}
+
+/// An exponential average's z-score.
+fn z_scores(x: &[f32]) -> Vec<f32> {
+    let (mut mean, mut variance, mut n) = (x[0], 0.0_f32, 0.0_f32);
+    let score = |x: &f32| {
+        n += 1.0;
+        let (error, z) = (x - mean, (x - mean).abs() / variance.sqrt().max(1e-9));
+        mean += 0.05_f32.max(1.0 / n) * error;
+        variance += 0.005_f32.max(1.0 / n) * (error * error - variance);
+        z
+    };
+    x.iter().map(score).collect()
+}
+
+fn surprises(x: &[f32]) -> Vec<f32> {
+    let mut predictor = Predictor::new([10.0]).unwrap();
+    x.iter().map(|x| predictor.observe(*x).surprise[0]).collect()
+}
+
+#[test]
+fn faults_surprise_and_a_threshold_is_a_rate_of_false_alarms() {
+    const FAULTS: [&str; 6] = ["stuck", "noise", "drift", "gain", "glitches", "frequency"];
+    const UNJUDGED: usize = 200;
+    let (mut ours, mut theirs, mut count) = (0.0, 0.0, 0.0);
+    let (mut alarms, mut clean_samples) = ([0.0; 2], 0.0);
+    for Recording { name, x, clean } in recordings() {
+        let n = x.len() as f32;
+        let mean = x.iter().sum::<f32>() / n;
+        let deviation = (x.iter().map(|x| (x - mean).powi(2)).sum::<f32>() / n).sqrt();
+        for fault in FAULTS {
+            let (mut rng, mut y, mut faulty) = (Rng::new(1), x.clone(), vec![false; x.len()]);
+            for begin in (600..x.len() - 150).step_by(800) {
+                for i in (0..60).filter(|i| fault != "glitches" || i % 15 == 7) {
+                    let (at, noise) = (begin + i, rng.normal::<f32>());
+                    faulty[at] = true;
+                    y[at] = match fault {
+                        "stuck" => x[begin],
+                        "noise" => x[at] + 0.5 * deviation * noise,
+                        "drift" => x[at] + 1.5 * deviation * i as f32 / 60.0,
+                        "gain" => mean + 1.6 * (x[at] - mean),
+                        "glitches" => x[at] + 5.0_f32.copysign(noise) * deviation,
+                        _ => x[begin + 2 * i],
+                    };
+                }
+            }
+            let of = |scores: Vec<f32>| {
+                area(scores.into_iter().zip(faulty.iter().copied()).skip(UNJUDGED).collect())
+            };
+            let areas = [of(surprises(&y)), of(z_scores(&y))];
+            println!("{name}, {fault}: area {:.2}, of the z-score {:.2}", areas[0], areas[1]);
+            (ours, theirs, count) = (ours + areas[0], theirs + areas[1], count + 1.0);
+        }
+        if clean {
+            let judged = &surprises(&x)[UNJUDGED..];
+            for (alarms, threshold) in alarms.iter_mut().zip([0.99, 0.999]) {
+                *alarms += judged.iter().filter(|p| **p > threshold).count() as f64;
+            }
+            clean_samples += judged.len() as f64;
+        }
+    }
+    let (ours, theirs) = (ours / count, theirs / count);
+    let rates = [alarms[0] / clean_samples / 0.01, alarms[1] / clean_samples / 0.001];
+    println!(
+        "in the mean {ours:.3} and {theirs:.3}; false alarms over what thresholds say {rates:.2?}"
+    );
+    assert!(ours > 0.78 && ours > theirs + 0.1);
+    assert!(rates.iter().all(|rate| (1.0 / 3.0..3.0).contains(rate)));
+}
+
+#[test]
+fn glitches_and_gaps_cost_little() {
+    let (mut worst_glitch, mut gaps, mut count) = (0.0_f64, 0.0, 0.0);
+    for Recording { name, x, .. } in recordings() {
+        let truth = followed(&x, 10.0);
+        let error = |change: &dyn Fn(usize, f32) -> Option<f32>,
+                     judged: core::ops::Range<usize>| {
+            let mut predictor = Predictor::new([10.0]).unwrap();
+            let means = x
+                .iter()
+                .enumerate()
+                .map(|(t, x)| predictor.observe(change(t, *x)).predictions[0][0].mean);
+            let errors = means.zip(&truth).map(|(mean, truth)| (f64::from(mean) - truth).abs());
+            errors.skip(judged.start).take(judged.len()).sum::<f64>()
+        };
+        for at in [300, 700] {
+            let plain = error(&|_, x| Some(x), at..at + 100);
+            for glitch in [65535.0, -65535.0, 1e30, f32::NAN] {
+                for burst in [1, 3] {
+                    let change =
+                        |t, x| Some(if (at..at + burst).contains(&t) { glitch } else { x });
+                    let ratio = error(&change, at..at + 100) / plain;
+                    assert!(ratio < 1.5, "{name}, {glitch} at {at}: {ratio}");
+                    worst_glitch = worst_glitch.max(ratio);
+                }
+            }
+        }
+        let judged = 200..x.len() - 50;
+        let missing = |t: usize, x| (t * 7919 % 100 >= 30).then_some(x);
+        let ratio = error(&missing, judged.clone()) / error(&|_, x| Some(x), judged);
+        println!("{name}: with 30 % missing {ratio:.2}");
+        (gaps, count) = (gaps + ratio, count + 1.0);
+    }
+    println!("worst glitch {worst_glitch:.2}, gaps in the mean {:.2}", gaps / count);
+    assert!(gaps / count < 1.3);
+}
