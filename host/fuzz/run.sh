@@ -33,7 +33,7 @@ failed=0
 for target in "${targets[@]}"; do
   mkdir -p "$work/corpus/$target" "$work/crashes"
   echo "== $target"
-  # 10 seconds and 512 MB for one file is a failure, too.
+  # A target itself watches what it takes; one that does not come back, or takes far more, is ended.
   "$binaries/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=512 \
     -max_len=16384 -print_final_stats=1 -verbosity=0 -artifact_prefix="$work/crashes/$target-" \
     "$work/corpus/$target" "$work/seeds/$target" 2>&1 |

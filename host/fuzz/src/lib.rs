@@ -2,7 +2,7 @@
 //!
 //! `host/fuzz/run.sh SECONDS [TARGET...]` builds them with the stable compiler, writes the real files
 //! that they start from ([`seeds`]), and runs each for so long. None may panic, overflow, leak
-//! or ask for more memory than the limit; what is accepted must hold what its type promises.
+//! or take more memory or time than its input is worth ([`bounds`]); what is accepted must hold what its type promises.
 //!
 //! | target | reader |
 //! |---|---|
@@ -19,10 +19,11 @@
 //!
 //! The tests `mutated_files` do the same with every truncation and every bit of a real file.
 
+pub mod bounds;
 pub mod seeds;
 
 use ictd::cli::{command, config_file};
-use ictd::experiments::{Catalogue, learning, panels};
+use ictd::experiments::{Catalogue, learning, long, panels};
 use ictd::formats::npz::Npz;
 use ictd::formats::parameters::{Parameters, SafetensorsFile as _};
 use ictd::formats::seed_run::{PartialParams, SeedLog};
@@ -34,6 +35,7 @@ use ictd::run::{config, info, lock, transaction};
 use ictd::sweep::plan::Plan;
 use ictd::train::checkpoint::Checkpoint;
 use ictd::train::options::{recipe_named, recipe_text};
+use ictd::train::tasks::AnyTasks;
 use ictd::train::{Recipe, Train, shapes};
 use ictd_core::Predictor;
 use std::io::{Cursor, Write};
@@ -156,7 +158,7 @@ pub fn checkpoint(bytes: &[u8]) {
 fn restore(record: &[u8]) {
     thread_local! {
         static GROUP: std::cell::RefCell<Box<dyn ictd::train::group::Group>> =
-            shapes::group(&small_run(), 1, &[0]).expect("a compiled shape").into();
+            shapes::group(&small_run(), &AnyTasks::new(&small_run()), &[0]).expect("a compiled shape").into();
     }
     GROUP.with_borrow_mut(|group| {
         if group.restore(&[record.to_vec()]).is_ok() {
@@ -214,11 +216,11 @@ pub fn csv(bytes: &[u8]) {
     records.put(FILE, bytes);
     let _ = records.csv::<learning::CurveRow>(FILE);
     let _ = records.csv::<learning::MatrixRow>(FILE);
-    let _ = records.csv::<learning::SeedRow>(FILE);
+    let _ = records.csv::<long::Row>(FILE);
     records.put("curves.csv", bytes);
     if let Ok(curves) = panels::CurveRecords::read(&records) {
         curves.layers("train");
-        draw(curves.comparison("train", "").to_vec());
+        draw(curves.comparison("train", "", None).to_vec());
     }
     records.put("matrices.csv", bytes);
     if let Ok(matrices) = panels::MatrixRecords::read(&records) {
