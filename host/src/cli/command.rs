@@ -21,8 +21,8 @@ use std::path::PathBuf;
 
 /// Transformers that learn temporal-difference methods in context.
 ///
-/// Without a command: the main job, `verify`, `demo` and `reproduce figure-2`, which trains 30 seeds,
-/// with measured results beside the paper's claims. Figures and numbers go to --out, results to stdout, progress to stderr.
+/// Without a command: the main job, `verify`, `demo`, `reproduce figure-2`, which trains 30 seeds, and one layer with 10:
+/// the paper's three questions, answered with what is measured. Figures and numbers go to --out, results to stdout, progress to stderr.
 ///
 /// The paper: Wang, Blaser, Daneshmand, Zhang, "Transformers Can Learn Temporal Difference Methods
 /// for In-Context Reinforcement Learning" (ICLR 2025).

@@ -1,6 +1,6 @@
 //! Numbers in README and guide against the records that they come from. `numbers.txt` has the sentences, each number
 //! as `{experiment/run/metric/statistic = number}`, from `ictd reproduce experiment`. A statistic is the `median` or
-//! `mean` over seeds, or `at least X`, a count of seeds. After `ictd reproduce all`, `ICTD_RECORDS=results cargo
+//! `mean` over seeds, the `mean at X`, `1 - median`, or `at least X`, a count of seeds. After `ictd reproduce all`, `ICTD_RECORDS=results cargo
 //! test -p host --test it documented_numbers` compares them with every record in that folder.
 
 use ictd::experiments::long::{Long, OfRun};
@@ -39,14 +39,19 @@ fn sentences() -> impl Iterator<Item = (&'static str, String, Vec<Number<'static
 /// Returns a number of a record.
 fn statistic(of: OfRun, metric: &str, statistic: &str) -> f64 {
     let values = of.values(metric);
-    match statistic.strip_prefix("at least ") {
-        Some(limit) => {
-            let limit: f64 = limit.parse().unwrap();
-            values.iter().filter(|x| **x >= limit).count() as f64
-        }
-        None if statistic == "mean" => mean_and_stderr(values.into_iter()).0,
-        None if statistic == "median" => median(&values),
-        None => panic!("no statistic: {statistic}"),
+    let after = |words| statistic.strip_prefix(words).map(|x: &str| x.parse::<f64>().unwrap());
+    let mean = |values: Vec<f64>| mean_and_stderr(values.into_iter()).0;
+    if let Some(limit) = after("at least ") {
+        return values.iter().filter(|x| **x >= limit).count() as f64;
+    }
+    if let Some(place) = after("mean at ") {
+        return mean(of.values_at(metric, place));
+    }
+    match statistic {
+        "mean" => mean(values),
+        "median" => median(&values),
+        "1 - median" => 1.0 - median(&values),
+        _ => panic!("no statistic: {statistic}"),
     }
 }
 
