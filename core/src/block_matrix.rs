@@ -142,31 +142,6 @@ impl<S: Scalar, const D: usize> BlockMatrix<S, D> {
         out
     }
 
-    /// A^T e_K.
-    #[inline(always)]
-    pub(crate) fn last_row(&self) -> Token<S, D, 1> {
-        self.row(|column| column.rewards[0])
-    }
-
-    /// Returns an entry of each column.
-    #[inline(always)]
-    fn row(&self, entry: impl Fn(&Token<S, D, 1>) -> S) -> Token<S, D, 1> {
-        Token {
-            phi: self.phi.each_ref().map(&entry),
-            phi_next: self.phi_next.each_ref().map(&entry),
-            rewards: [entry(&self.reward)],
-        }
-    }
-
-    /// A^T.
-    pub(crate) fn transpose(&self) -> Self {
-        BlockMatrix {
-            phi: core::array::from_fn(|i| self.row(|column| column.phi[i])),
-            phi_next: core::array::from_fn(|i| self.row(|column| column.phi_next[i])),
-            reward: self.last_row(),
-        }
-    }
-
     /// += x y^T.
     #[cfg_attr(target_os = "none", inline(never))]
     #[cfg_attr(not(target_os = "none"), inline(always))]
@@ -183,23 +158,6 @@ impl<S: Scalar, const D: usize> BlockMatrix<S, D> {
 
 #[cfg(feature = "research")]
 impl<S: Scalar, const D: usize> BlockMatrix<S, D> {
-    /// += M.
-    #[inline(always)]
-    pub(crate) fn add(&mut self, m: &Self) {
-        for (to, from) in self.columns_mut().zip(m.columns()) {
-            to.add_scaled(S::ONE, from);
-        }
-    }
-
-    /// A^T B.
-    #[inline(always)]
-    pub(crate) fn transpose_mul(&self, b: &Self) -> Self {
-        let mut out = Self::ZERO;
-        for (out, b) in out.columns_mut().zip(b.columns()) {
-            *out = self.transpose_mul_vector(b);
-        }
-        out
-    }
 }
 
 impl<S: Scalar, const D: usize> SquareMatrix<S> for BlockMatrix<S, D> {

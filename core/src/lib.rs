@@ -29,10 +29,9 @@ pub mod layer;
 pub mod linalg;
 pub mod mask;
 pub mod model;
-pub mod normalised;
 pub mod predictor;
 pub mod scalar;
-mod second_moments;
+mod beside;
 mod shapes;
 pub mod signal;
 pub mod statistic;
@@ -40,6 +39,7 @@ mod stored;
 pub mod td;
 pub mod transformer;
 pub mod transition;
+pub mod universal;
 pub mod value_function;
 mod vector;
 
@@ -56,6 +56,8 @@ pub mod invariant_set;
 #[cfg(feature = "research")]
 pub mod metrics;
 #[cfg(feature = "research")]
+pub mod normalised;
+#[cfg(feature = "research")]
 pub mod paper;
 #[cfg(feature = "research")]
 pub mod prompt;
@@ -70,10 +72,10 @@ pub mod training;
 
 pub use context::Context;
 pub use error::{Error, StoredError};
-pub use model::UniversalModel;
 /// The vectors and matrices of the public types.
 pub use nalgebra;
 pub use predictor::Predictor;
 pub use shapes::{AverageRewardModel, Features, Model};
 pub use transition::Transition;
+pub use universal::UniversalModel;
 pub use value_function::ValueFunction;

@@ -9,10 +9,11 @@
 //! | [`Td0`] | sum_j z_j z_j^T | none |
 //! | [`TdLambda`] | sum_i z_i e_i^T, e_i = lambda e_{i-1} + z_i | the trace e |
 //! | [`MeanCentred`] | sum_j (z_j - mean_{i<=j} z_i) z_j^T | the running mean |
+//! | [`Traces`] | that of [`Td0`], and beside it the sums of two traces | both traces |
 
 use crate::error::Error;
 use crate::scalar::{Scalar, check_lanes};
-use crate::second_moments::{Beside, SecondMoments};
+use crate::beside::{Beside, SecondMoments, TraceSums};
 pub use crate::vector::Vector;
 use core::fmt::Debug;
 
@@ -33,15 +34,15 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
     /// The mask's code in stored contexts.
     const CODE: u8;
 
-    /// Returns the mask with this trace decay; a mask without one takes 0 alone.
+    /// Returns the mask with these trace decays; a mask that has fewer takes 0 in their place.
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `lambda`.
-    fn of_lambda(lambda: S) -> Result<Self, Error>;
+    fn of_decays(decays: [S; 2]) -> Result<Self, Error>;
 
-    /// Returns the trace decay, 0 for a mask without one.
-    fn lambda(&self) -> S {
-        S::ZERO
+    /// Returns the trace decays, 0 for those that the mask does not have.
+    fn decays(&self) -> [S; 2] {
+        [S::ZERO; 2]
     }
 
     /// M\[row, column\] for a context of n tokens (0-based; row or column n is the query's).
@@ -84,8 +85,8 @@ impl<S: Scalar> Mask<S> for Td0 {
     const SYMMETRIC: bool = true;
     const CODE: u8 = 1;
 
-    fn of_lambda(lambda: S) -> Result<Self, Error> {
-        only_zero(lambda, Td0)
+    fn of_decays(decays: [S; 2]) -> Result<Self, Error> {
+        only_zeros(decays, Td0)
     }
 
     fn entry(&self, row: usize, column: usize, n: usize) -> S {
@@ -108,10 +109,21 @@ impl<S: Scalar> Mask<S> for Td0 {
 
 impl<S: Scalar> State<S> for () {}
 
-/// Returns the mask, if the trace decay is the one that it has.
-pub(crate) fn only_zero<S: Scalar, M>(lambda: S, mask: M) -> Result<M, Error> {
-    let accepted = "0 without a trace";
-    check_lanes(lambda, "lambda", |l| l == Scalar::ZERO, accepted).map(|_| mask)
+/// Returns the mask, which has no trace, if these decays are 0.
+pub(crate) fn only_zeros<S: Scalar, const N: usize, M>(
+    decays: [S; N],
+    mask: M,
+) -> Result<M, Error> {
+    for decay in decays {
+        check_lanes(decay, "lambda", |l| l == Scalar::ZERO, "0 without a trace")?;
+    }
+    Ok(mask)
+}
+
+/// Returns a trace decay in \[0, 1\].
+fn check_decay<S: Scalar>(decay: S) -> Result<S, Error> {
+    let fits = |l| l >= Scalar::ZERO && l <= Scalar::ONE;
+    check_lanes(decay, "lambda", fits, "[0, 1]")
 }
 
 /// The mask of TD(lambda) (eq. "td lambda mask"): M\[r, c\] = lambda^(r - c) for c <= r < n.
@@ -127,14 +139,17 @@ impl<S: Scalar> TdLambda<S> {
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `lambda`.
     pub fn new(lambda: S) -> Result<Self, Error> {
-        let fits = |l| l >= Scalar::ZERO && l <= Scalar::ONE;
-        let lambda = check_lanes(lambda, "lambda", fits, "[0, 1]")?;
-        Ok(TdLambda { lambda })
+        Ok(TdLambda { lambda: check_decay(lambda)? })
     }
 
     /// [`TdLambda::new`] for a constant; the caller has checked.
     pub(crate) const fn unchecked(lambda: S) -> Self {
         TdLambda { lambda }
+    }
+
+    /// Returns the trace decay.
+    pub fn lambda(&self) -> S {
+        self.lambda
     }
 }
 
@@ -152,12 +167,13 @@ impl<S: Scalar> Mask<S> for TdLambda<S> {
     const SYMMETRIC: bool = false;
     const CODE: u8 = 2;
 
-    fn of_lambda(lambda: S) -> Result<Self, Error> {
+    fn of_decays([lambda, none]: [S; 2]) -> Result<Self, Error> {
+        only_zeros([none], ())?;
         Self::new(lambda)
     }
 
-    fn lambda(&self) -> S {
-        self.lambda
+    fn decays(&self) -> [S; 2] {
+        [self.lambda, S::ZERO]
     }
 
     fn entry(&self, row: usize, column: usize, n: usize) -> S {
@@ -252,8 +268,8 @@ impl<S: Scalar> Mask<S> for MeanCentred {
     const SLIDES: bool = false;
     const CODE: u8 = 3;
 
-    fn of_lambda(lambda: S) -> Result<Self, Error> {
-        only_zero(lambda, MeanCentred)
+    fn of_decays(decays: [S; 2]) -> Result<Self, Error> {
+        only_zeros(decays, MeanCentred)
     }
 
     fn entry(&self, row: usize, column: usize, n: usize) -> S {
@@ -295,6 +311,81 @@ impl<S: Scalar, V: Vector<S>> Vector<S> for RunningMean<S, V> {
 }
 
 impl<S: Scalar, V: Vector<S>> State<S> for RunningMean<S, V> {}
+
+/// TD(0)'s mask, with the sums of two eligibility traces beside its statistic: what the
+/// [universal model](crate::universal) reads, which solves for TD's fixed point with three lambdas and finds out from the
+/// context which of them is right.
+///
+/// In the paper's terms each lambda is a head with a mask of its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Traces<S: Scalar = f32> {
+    pub(crate) low: S,
+    pub(crate) high: S,
+}
+
+impl<S: Scalar> Traces<S> {
+    /// Returns the mask of two traces, of which the first decays faster. A decay is gamma lambda; both are
+    /// in \[0, 1\].
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `lambda`.
+    pub fn new(low: S, high: S) -> Result<Self, Error> {
+        Ok(Traces { low: check_decay(low)?, high: check_decay(high)? })
+    }
+}
+
+/// Two eligibility traces, e_i = decay e_{i-1} + z_i.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TwoTraces<V> {
+    low: V,
+    high: V,
+}
+
+impl<S: Scalar> Mask<S> for Traces<S> {
+    type State<V: Vector<S>> = TwoTraces<V>;
+    type Beside<const D: usize, const C: usize> = TraceSums<S, D, C>;
+    const SYMMETRIC: bool = true;
+    /// What a trace still holds of the oldest token is not kept: a window's sums are made anew.
+    const SLIDES: bool = false;
+    const CODE: u8 = 4;
+
+    fn of_decays([low, high]: [S; 2]) -> Result<Self, Error> {
+        Self::new(low, high)
+    }
+
+    fn decays(&self) -> [S; 2] {
+        [self.low, self.high]
+    }
+
+    fn entry(&self, row: usize, column: usize, n: usize) -> S {
+        Td0.entry(row, column, n)
+    }
+
+    /// The traces: G itself, which is symmetric, needs the token alone.
+    #[inline(always)]
+    fn factors<V: Vector<S>>(&self, traces: &mut TwoTraces<V>, z: &V, _retention: S) -> (V, V) {
+        V::zip(&mut traces.low, &mut traces.high, z, |low, high, z| {
+            *low = self.low * *low + z;
+            *high = self.high * *high + z;
+        });
+        (traces.low, traces.high)
+    }
+}
+
+impl<S: Scalar, V: Vector<S>> Vector<S> for TwoTraces<V> {
+    const ZERO: Self = TwoTraces { low: V::ZERO, high: V::ZERO };
+
+    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
+        V::zip(&mut a.low, &mut b.low, &z.low, &mut f);
+        V::zip(&mut a.high, &mut b.high, &z.high, f);
+    }
+}
+
+impl<S: Scalar, V: Vector<S>> State<S> for TwoTraces<V> {
+    fn end_episode(&mut self) {
+        *self = Self::ZERO;
+    }
+}
 
 /// x^n by repeated squaring.
 fn power<S: Scalar>(x: S, n: usize) -> S {

@@ -34,10 +34,9 @@
 //! ```
 
 use crate::error::Error;
-use crate::normalised::REACH;
 use crate::scalar::{Scalar, check_lanes};
 use crate::transition::FeatureVector;
-use crate::value_function::clamp;
+use crate::value_function::{REACH, clamp};
 
 /// beta: how much of the way to a new value the slow average goes.
 const SLOW: f64 = 0.04;
@@ -127,7 +126,7 @@ impl<S: Scalar> Default for Level<S> {
 ///
 /// The averages start as the first value. At the start, and after [`Signal::end_episode`], lags that have not
 /// been seen count as the value itself. A model that reads contexts in units of its own needs no scale
-/// ([`crate::normalised`]).
+/// ([`crate::universal`]).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Signal<const D: usize = 4, S: Scalar = f32> {
     level: Level<S>,

@@ -88,6 +88,10 @@ pub(crate) fn within<S: Scalar, const D: usize>(phi: &[S; D], reach: &[S; D]) ->
     within
 }
 
+/// How many root mean squares of what was seen a feature may reach; uniform and binary features stay below. (After
+/// one or two transitions a feature that happened to be small there would count a hundredfold.)
+pub(crate) const REACH: f64 = 2.0;
+
 /// x within [-bound, bound].
 #[inline(always)]
 pub(crate) fn clamp<S: Scalar>(x: S, bound: S) -> S {

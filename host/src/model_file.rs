@@ -34,9 +34,8 @@ pub enum AnyModel {
     Dense(Box<ModelFile>),
 }
 
-/// Returns a model for a discount. Without a feature dimension are the one that ships, a stored model that says so,
-/// and trained parameters of ten numbers a layer for contexts read without units; every other source is as for
-/// [`open`]. `gamma` goes before that of the file; of the model that ships it is 0.9 by default.
+/// Returns a model for a discount. Without a feature dimension are the one that ships and a stored model that says
+/// so; every other source is as for [`open`]. `gamma` goes before that of the file; of the model that ships it is 0.9 by default.
 ///
 /// # Errors
 /// As [`open`]; the core's refusals.
@@ -46,12 +45,8 @@ pub fn model(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
         return shipped(gamma.unwrap_or(0.9)).map(universal);
     }
     let front = files::open(path).and_then(|file| files::first_bytes(&file, 5));
-    if !front.is_ok_and(|front| front.starts_with(&model::MAGIC) && front.get(4) == Some(&2)) {
-        let read = open(path, None)?;
-        return match read.parameters.universal(gamma) {
-            Some(model) => model.doing("the model").map(universal),
-            None => Ok(AnyModel::Dense(Box::new(read))),
-        };
+    if !front.is_ok_and(|front| front.starts_with(&model::MAGIC) && front.get(4).is_some_and(|version| *version != 1)) {
+        return Ok(AnyModel::Dense(Box::new(open(path, None)?)));
     }
     let bytes = files::read(path, MODEL).map_err(|e| Problem::Io(e).in_file(path))?;
     let model = compute::parameters::universal_from_bytes(&bytes, gamma);
@@ -64,7 +59,7 @@ pub fn model(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
 /// # Errors
 /// The core's refusals.
 pub fn shipped(gamma: f64) -> Result<Universal, Error> {
-    compute::parameters::shipped(gamma).doing("the model")
+    Universal::universal(gamma).doing("the model")
 }
 
 /// Returns a model for a stream of d features and a discount: a source as for [`model()`], or the folder of
@@ -77,9 +72,7 @@ pub fn streaming(path: &Path, d: usize, gamma: f64) -> Result<Estimator, Error> 
     let check = |layers| check_depth("--model", (layers, d, 0), STREAMING_WORK);
     let parameters = match model(path, Some(gamma))? {
         AnyModel::Universal(model) => {
-            let layers = model.transformer().depth();
-            check(layers)?;
-            return Ok(Estimator { method: Method::Universal(model), gamma, layers });
+            return Ok(Estimator { method: Method::Universal(model), gamma, layers: 1 });
         }
         AnyModel::Dense(file) => Box::new(file.parameters),
     };
@@ -240,7 +233,7 @@ pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<Parameters, Format
         malformed(&StoredError::Mismatch { part, found, expected })
     };
     let attention = match header.attention {
-        _ if header.is_universal() => return Err(mismatch("format version", 2, 1)),
+        _ if header.is_universal() => return Err(mismatch("format version", header.version(), 1)),
         AttentionKind::Linear => Attention::Linear,
         AttentionKind::Softmax => Attention::Softmax,
         kind => return Err(mismatch("attention", kind as u8, AttentionKind::Linear as u8)),

@@ -23,7 +23,7 @@ impl<S: Scalar, const K: usize> StoredAttention<S, K> for SoftmaxAttention {
     const KIND: AttentionKind = AttentionKind::Softmax;
 
     fn of_trace_decay(lambda: S) -> Result<Self, Error> {
-        crate::mask::only_zero(lambda, SoftmaxAttention)
+        crate::mask::only_zeros([lambda], SoftmaxAttention)
     }
 }
 

@@ -1,3 +1,4 @@
+use crate::beside::TraceColumn;
 use super::largest_reward::LargestReward;
 use super::moments::{Block, Entry, Moments, Read};
 use super::stored::Visit;
@@ -87,6 +88,15 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Entry<S, D>
     #[inline(always)]
     fn squared_rewards(&self, cumulant: usize) -> S {
         sum!(self.squared_rewards(cumulant))
+    }
+    #[inline(always)]
+    fn trace(&self, trace: usize, j: usize, cumulant: usize) -> TraceColumn<S, D> {
+        let [first, second] = &self.blocks;
+        let mut sum = first.trace(trace, j, cumulant);
+        for part in [second, &self.error, &self.total] {
+            sum.add_scaled(S::ONE, &part.trace(trace, j, cumulant));
+        }
+        sum
     }
 }
 

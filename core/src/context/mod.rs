@@ -94,6 +94,7 @@ mod largest_reward;
 mod moments;
 mod sliding;
 mod stored;
+mod td_sums;
 mod td_system;
 
 pub use average_reward::AverageRewardContext;
@@ -104,6 +105,8 @@ pub use moments::{Block, Entry, Moments, Read};
 pub use sliding::{Sliding, SlidingSums};
 pub(crate) use stored::Fields;
 pub use stored::Visit;
+pub(crate) use td_sums::AllLambdas;
+pub use td_sums::{System, TdSums};
 pub(crate) use td_system::TdSystem;
 
 use crate::error::Error;

@@ -3,7 +3,7 @@
 use super::Blocks;
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
-use crate::second_moments::Beside;
+use crate::beside::{Beside, TraceColumn};
 use crate::transition::Token;
 use crate::vector::{Vector, close};
 
@@ -46,6 +46,9 @@ pub trait Entry<S: Scalar, const D: usize> {
 
     /// sum r^2 of a cumulant.
     fn squared_rewards(&self, cumulant: usize) -> S;
+
+    /// Returns a column of a trace's sums.
+    fn trace(&self, trace: usize, j: usize, cumulant: usize) -> TraceColumn<S, D>;
 }
 
 impl<S, B, const D: usize, const C: usize> Entry<S, D> for Moments<S, B, D, C>
@@ -99,6 +102,11 @@ where
         let in_g = || self.entry((Reward, 0), (Reward, 0), cumulant);
         self.beside.rewards(cumulant).unwrap_or_else(in_g)
     }
+
+    #[inline(always)]
+    fn trace(&self, trace: usize, j: usize, cumulant: usize) -> TraceColumn<S, D> {
+        self.beside.trace(trace, j, cumulant)
+    }
 }
 
 impl<S: Scalar, B: Beside<S, D, C>, const D: usize, const C: usize> Moments<S, B, D, C> {
@@ -110,11 +118,12 @@ impl<S: Scalar, B: Beside<S, D, C>, const D: usize, const C: usize> Moments<S, B
     #[inline(always)]
     pub(super) fn update(
         &mut self,
-        (left, right): &(Token<S, D, C>, Token<S, D, C>),
+        factors: &(Token<S, D, C>, Token<S, D, C>),
         token: &Token<S, D, C>,
         symmetric: bool,
         f: impl Fn(&mut S, S, S),
     ) {
+        let (left, right) = if symmetric { (token, token) } else { (&factors.0, &factors.1) };
         let f = |g: &mut S, left: S, right: S| {
             keep_apart::<S>();
             f(g, left, right);
@@ -151,7 +160,7 @@ impl<S: Scalar, B: Beside<S, D, C>, const D: usize, const C: usize> Moments<S, B
             }
             f(&mut column.rewards[0], left.rewards[m], r);
         }
-        self.beside.update(token, f);
+        self.beside.update(factors, token, f);
     }
 
     /// += left right^T.
@@ -252,6 +261,15 @@ impl<S: Scalar, P> Read<'_, S, P> {
         }
     }
 
+    /// Returns an entry of the statistic without a discount.
+    #[inline(always)]
+    pub(super) fn entry<const D: usize>(&self, row: (Block, usize), column: (Block, usize)) -> S
+    where
+        P: Entry<S, D>,
+    {
+        self.parts.entry(row, column, self.cumulant)
+    }
+
     /// Returns a column.
     #[inline(always)]
     pub(crate) fn column<const D: usize>(&self, column: (Block, usize)) -> Token<S, D, 1>
@@ -300,6 +318,15 @@ impl<S: Scalar, P> Read<'_, S, P> {
         P: Entry<S, D>,
     {
         self.parts.second_moment(i, j)
+    }
+
+    /// Returns a column of a trace's sums.
+    #[inline(always)]
+    pub(crate) fn trace<const D: usize>(&self, trace: usize, j: usize) -> TraceColumn<S, D>
+    where
+        P: Entry<S, D>,
+    {
+        self.parts.trace(trace, j, self.cumulant)
     }
 
     /// sum r^2.

@@ -7,7 +7,7 @@ use crate::scalar::{Real, check_lanes};
 use crate::stored::{CHECKSUM, Reader, Writer, check_crc, count, write};
 
 const MAGIC: [u8; 4] = *b"ICTC";
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// Up to the length of the whole, and with it.
 const KIND: usize = 16;
 const HEADER: usize = KIND + 4;
@@ -89,7 +89,7 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
 
     /// Returns how many bytes the stored context takes at the moment.
     pub fn byte_len(&self) -> usize {
-        HEADER + CHECKSUM + 3 * R::BYTES + self.fields_len()
+        HEADER + CHECKSUM + 4 * R::BYTES + self.fields_len()
     }
 
     /// Shows the sums, field by field.
@@ -110,16 +110,16 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
     /// | offset | bytes | content |
     /// |---|---|---|
     /// | 0 | 4 | `ICTC` |
-    /// | 4 | 1 | format version: 1 |
+    /// | 4 | 1 | format version: 2 |
     /// | 5 | 1 | scalar type by its size b: 4 is `f32`, 8 is `f64` |
     /// | 6 | 1 | window: 1 growing, 2 forgetting, 3 sliding |
-    /// | 7 | 1 | mask: 1 TD(0), 2 TD(lambda), 3 mean-centred (head 1 of average reward) |
+    /// | 7 | 1 | mask: 1 TD(0), 2 TD(lambda), 3 mean-centred (head 1 of average reward), 4 two traces |
     /// | 8 | 2 | d |
     /// | 10 | 2 | C, the cumulants |
     /// | 12 | 4 | the window's capacity, 0 without one |
     /// | 16 | 4 | how many bytes there are in all |
-    /// | 20 | 3 b | lambda, retention, limit (0: none) |
-    /// | 20 + 3 b | | the sums: numbers of b bytes, counts of 8 |
+    /// | 20 | 4 b | two trace decays (0: none), retention, limit (0: none) |
+    /// | 20 + 4 b | | the sums: numbers of b bytes, counts of 8 |
     /// | last 4 | 4 | CRC-32 (IEEE 802.3) of all bytes before it |
     ///
     /// Every number is little-endian, whatever the platform; nothing is aligned or padded.
@@ -143,7 +143,8 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
         write(buffer, len as u64, |writer| {
             writer.bytes(&Self::kind());
             writer.bytes(&(len as u32).to_le_bytes());
-            for x in [self.mask.lambda(), self.window.retention(), self.limit] {
+            let [low, high] = self.mask.decays();
+            for x in [low, high, self.window.retention(), self.limit] {
                 writer.number(x);
             }
             self.sums.clone().fields(writer);
@@ -173,7 +174,7 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
             ("format version", 1),
             ("scalar type (4: f32, 8: f64)", 1),
             ("window (1: growing, 2: forgetting, 3: sliding)", 1),
-            ("mask (1: TD(0), 2: TD(lambda), 3: mean-centred)", 1),
+            ("mask (1: TD(0), 2: TD(lambda), 3: mean-centred, 4: two traces)", 1),
             ("feature dimension", 2),
             ("number of cumulants", 2),
             ("capacity of the window", 4),
@@ -189,8 +190,9 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
             return Err(of_length(len));
         }
         check_crc(bytes)?;
-        let (lambda, retention, limit) = (stored.number(), stored.number(), stored.number());
-        let mut context = Self::with(M::of_lambda(lambda)?, W::of_retention(retention)?);
+        let decays = [stored.number(), stored.number()];
+        let (retention, limit) = (stored.number(), stored.number());
+        let mut context = Self::with(M::of_decays(decays)?, W::of_retention(retention)?);
         context.limit = check_lanes(limit, "limit", |x| x >= R::ZERO, "0 (none) or above")?;
         Fields::read(stored, |fields| context.fields(fields))?;
         let expected = context.byte_len() as u32;

@@ -3,7 +3,6 @@
 //!
 //! Notation: a bar is an adjoint, X-bar = dTF_L/dX.
 
-pub mod equivariant;
 pub mod linear;
 pub mod softmax;
 #[cfg(test)]

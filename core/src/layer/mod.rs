@@ -1,7 +1,6 @@
 //! The parameters of a layer, theta_l, and the map that it applies to every column of Z.
 
 mod dense;
-mod equivariant;
 #[cfg(feature = "research")]
 mod parameter_set;
 #[cfg(feature = "research")]
@@ -9,12 +8,12 @@ mod ten_numbers;
 mod two_head;
 
 pub use dense::Layer;
-pub use equivariant::{EquivariantLayer, UniversalLayer};
-pub(crate) use equivariant::{product, transposed};
 #[cfg(feature = "research")]
 pub use parameter_set::ParameterSet;
 #[cfg(feature = "research")]
-pub(crate) use ten_numbers::{add_traces, means_of_traces, mul_left, mul_right, write_dense};
+pub use ten_numbers::EquivariantLayer;
+#[cfg(feature = "research")]
+pub(crate) use ten_numbers::{add_traces, means_of_traces, write_dense};
 pub use two_head::TwoHeadLayer;
 
 use crate::block_matrix::SquareMatrix;

@@ -1,14 +1,45 @@
-//! Layers of ten numbers as matrices, and their gradients: what the normalised read with its transformation
-//! written out, and training, need of them.
+//! Layers of ten numbers, as matrices, and their gradients.
 
-use super::equivariant::{product, transposed};
-use super::{EquivariantLayer, Layer, LinearLayer, UniversalLayer};
-use crate::block_matrix::{BlockMatrix, SquareMatrix};
+use super::{Layer, LayerParameters};
 use crate::linalg::zeros;
 use crate::scalar::Scalar;
-use crate::transition::{Token, check_token_size};
-use crate::vector::Vector;
+use crate::transition::check_token_size;
 use nalgebra::SMatrix;
+
+/// A layer of ten numbers, which mean the same for every feature dimension:
+///
+/// ```text
+/// P = [ p1 I  p2 I   0 ]      Q = [ q1 I  q2 I   0 ]
+///     [ p3 I  p4 I   0 ]          [ q3 I  q4 I   0 ]
+///     [  0     0    p5 ]          [  0     0    q5 ]
+/// ```
+///
+/// These are the matrices that commute with every change of the features' signs and order, and with every
+/// rotation of them: where the tasks do not change under those, training never leaves them, and the network
+/// does not care in which orthonormal basis its features are written. TD(0) with step size alpha is
+/// p5 = 1, q1 = -alpha, q2 = alpha (Theorem 1).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct EquivariantLayer<S> {
+    /// p1 to p5; p5 is the paper's eta.
+    pub p: [S; 5],
+    /// q1 to q5.
+    pub q: [S; 5],
+}
+
+impl<S: Scalar> LayerParameters for EquivariantLayer<S> {
+    type Scalar = S;
+    const NAMES: &'static [&'static str] = &["P", "Q"];
+    const ZERO: Self = EquivariantLayer { p: [S::ZERO; 5], q: [S::ZERO; 5] };
+
+    fn matrices(&self) -> impl Iterator<Item = &[S]> {
+        [self.p.as_slice(), &self.q].into_iter()
+    }
+
+    fn matrices_mut(&mut self) -> impl Iterator<Item = &mut [S]> {
+        [self.p.as_mut_slice(), &mut self.q].into_iter()
+    }
+}
 
 impl<S: Scalar> EquivariantLayer<S> {
     /// P and Q for D features, (K, K) each: the literal form.
@@ -86,77 +117,4 @@ pub(crate) fn add_traces<S: Scalar>(d: usize, rows: usize, m: &[S], x: &mut [S])
         x[3] += m[(d + i) * rows + d + i];
     }
     x[4] += m[2 * d * rows + 2 * d];
-}
-
-/// G M for such a matrix M.
-#[cfg_attr(not(target_os = "none"), inline(always))]
-pub(crate) fn mul_right<S: Scalar, const D: usize>(
-    g: &BlockMatrix<S, D>,
-    [m1, m2, m3, m4, m5]: [S; 5],
-) -> BlockMatrix<S, D> {
-    let mut out = BlockMatrix::ZERO;
-    for j in 0..D {
-        out.phi[j].add_scaled(m1, &g.phi[j]);
-        out.phi[j].add_scaled(m3, &g.phi_next[j]);
-        out.phi_next[j].add_scaled(m2, &g.phi[j]);
-        out.phi_next[j].add_scaled(m4, &g.phi_next[j]);
-    }
-    out.reward.add_scaled(m5, &g.reward);
-    out
-}
-
-/// M G for such a matrix M.
-#[cfg_attr(not(target_os = "none"), inline(always))]
-pub(crate) fn mul_left<S: Scalar, const D: usize>(
-    m: [S; 5],
-    g: &BlockMatrix<S, D>,
-) -> BlockMatrix<S, D> {
-    let mut out = *g;
-    for column in out.columns_mut() {
-        *column = product(m, column);
-    }
-    out
-}
-
-impl<S: Scalar, const D: usize> LinearLayer<BlockMatrix<S, D>> for EquivariantLayer<S> {
-    #[inline(always)]
-    fn p(&self, x: &Token<S, D, 1>) -> Token<S, D, 1> {
-        product(self.p, x)
-    }
-
-    #[inline(always)]
-    fn p_transposed(&self, x: &Token<S, D, 1>) -> Token<S, D, 1> {
-        product(transposed(self.p), x)
-    }
-
-    #[inline(always)]
-    fn q(&self, x: &Token<S, D, 1>) -> Token<S, D, 1> {
-        product(self.q, x)
-    }
-
-    #[inline(always)]
-    fn q_transposed(&self, x: &Token<S, D, 1>) -> Token<S, D, 1> {
-        product(transposed(self.q), x)
-    }
-
-    fn last_row_of_p(&self) -> Token<S, D, 1> {
-        Token { rewards: [self.p[4]], ..Token::ZERO }
-    }
-
-    /// O(K^2): P G Q is a combination of G's blocks.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn column_map_to(&self, g: &BlockMatrix<S, D>, inverse_len: S, b: &mut BlockMatrix<S, D>) {
-        *b = mul_left(self.p.map(|p| inverse_len * p), &mul_right(g, self.q));
-        b.add_identity();
-    }
-}
-
-impl<S: Scalar> UniversalLayer<S> {
-    /// += what the gradient with respect to [`UniversalLayer::at`] passes back.
-    pub(crate) fn add_adjoint(&mut self, share: S, gradient: &EquivariantLayer<S>) {
-        self.base.p.add_scaled(S::ONE, &gradient.p);
-        self.base.q.add_scaled(S::ONE, &gradient.q);
-        self.early.p.add_scaled(share, &gradient.p);
-        self.early.q.add_scaled(share, &gradient.q);
-    }
 }

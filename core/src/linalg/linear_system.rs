@@ -5,7 +5,7 @@
 //! that is generic over the number of states, and a padded system for fewer states than the
 //! capacity; these two classical algorithms do not. They serve evaluation, never the hot path.
 
-use super::{is_finite, zeros};
+use super::{columns_mut, entries_mut, is_finite, zeros};
 use crate::error::Error;
 use crate::scalar::Real;
 use nalgebra::{SMatrix, SVector};
@@ -35,36 +35,64 @@ pub fn solve<R: Real, const M: usize>(
         return Err(Error::CapacityExceeded { parameter: system, capacity: M });
     }
     let smallest_pivot = largest_entry(&a, size, size, &b, system)? * epsilon(size);
+    let singular = || Error::Singular { system };
+    eliminate(columns_mut(&mut a), entries_mut(&mut b), size, smallest_pivot).ok_or_else(singular)?;
+    for i in size..M {
+        b[i] = R::ZERO;
+    }
+    if is_finite(&b) { Ok(b) } else { Err(singular()) }
+}
+
+/// Solves for the leading `size` unknowns in place, of a matrix column by column; none if a pivot is not above the smallest.
+#[cfg_attr(target_os = "none", inline(never))]
+pub(crate) fn eliminate<R: Real, const M: usize>(
+    m: &mut [[R; M]; M],
+    x: &mut [R; M],
+    size: usize,
+    smallest_pivot: R,
+) -> Option<()> {
+    let size = size.min(M);
     for k in 0..size {
-        let (mut pivot, mut largest) = (k, a[(k, k)].abs());
+        let (mut pivot, mut largest) = (k, m[k][k].abs());
         for i in k + 1..size {
-            if a[(i, k)].abs() > largest {
-                (pivot, largest) = (i, a[(i, k)].abs());
+            if m[k][i].abs() > largest {
+                (pivot, largest) = (i, m[k][i].abs());
             }
         }
-        if largest <= smallest_pivot {
-            return Err(Error::Singular { system });
+        if !(largest > smallest_pivot) {
+            return None;
         }
         // In a loop, so that every index is seen to be within bounds: on a chip there is no panic.
         for i in k + 1..size {
             if i == pivot {
                 for j in k..size {
-                    (a[(i, j)], a[(k, j)]) = (a[(k, j)], a[(i, j)]);
+                    (m[j][i], m[j][k]) = (m[j][k], m[j][i]);
                 }
-                (b[i], b[k]) = (b[k], b[i]);
+                (x[i], x[k]) = (x[k], x[i]);
             }
         }
         for i in k + 1..size {
-            let factor = a[(i, k)] / a[(k, k)];
-            for j in k + 1..size {
-                let a_kj = a[(k, j)];
-                a[(i, j)] -= factor * a_kj;
+            let factor = m[k][i] / m[k][k];
+            // Rows of what there is only room for.
+            if factor == R::ZERO {
+                continue;
             }
-            let b_k = b[k];
-            b[i] -= factor * b_k;
+            for j in k + 1..size {
+                let of_k = m[j][k];
+                m[j][i] -= factor * of_k;
+            }
+            let x_k = x[k];
+            x[i] -= factor * x_k;
         }
     }
-    back_substitution(&a, &SVector::from_fn(|i, _| a[(i, i)]), &b, size, system)
+    for i in (0..size).rev() {
+        let mut sum = x[i];
+        for j in i + 1..size {
+            sum -= m[j][i] * x[j];
+        }
+        x[i] = sum / m[i][i];
+    }
+    Some(())
 }
 
 /// argmin_x ||A x - b|| over the leading `rows` rows of A, by Householder QR.
@@ -161,7 +189,7 @@ fn back_substitution<R: Real, const M: usize, const N: usize>(
 }
 
 /// Returns the unit roundoff times the size: what elimination cannot tell from 0, relative to A.
-fn epsilon<R: Real>(size: usize) -> R {
+pub(crate) fn epsilon<R: Real>(size: usize) -> R {
     let mut ulp = R::ONE;
     let half = R::from_f64(0.5);
     while R::ONE + ulp * half > R::ONE {

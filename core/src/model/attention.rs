@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::layer::{Layer, LayerParameters, TwoHeadLayer};
-use crate::mask::{Mask, MeanCentred, Td0, TdLambda, only_zero};
+use crate::mask::{Mask, MeanCentred, Td0, TdLambda, only_zeros};
 use crate::scalar::Scalar;
 use core::fmt::Debug;
 
@@ -52,7 +52,7 @@ impl<S: Scalar, const K: usize> StoredAttention<S, K> for AverageReward {
     const KIND: AttentionKind = AttentionKind::TwoHead;
 
     fn of_trace_decay(lambda: S) -> Result<Self, Error> {
-        only_zero(lambda, AverageReward)
+        only_zeros([lambda], AverageReward)
     }
 }
 
@@ -64,11 +64,12 @@ macro_rules! linear_attention {
             const KIND: AttentionKind = AttentionKind::Linear;
 
             fn of_trace_decay(lambda: S) -> Result<Self, Error> {
-                Mask::of_lambda(lambda)
+                Mask::of_decays([lambda, S::ZERO])
             }
 
             fn trace_decay(&self) -> S {
-                Mask::lambda(self)
+                let [lambda, _] = Mask::<S>::decays(self);
+                lambda
             }
         }
     )*};

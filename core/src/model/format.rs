@@ -1,12 +1,12 @@
 //! Bytes of a stored model: the header, numbers and the checksum.
 
-use super::{AttentionKind, MAGIC, Mode};
+use super::{AttentionKind, MAGIC, Mode, VERSION};
 use crate::error::StoredError;
 use crate::scalar::Real;
 use crate::stored::{CHECKSUM, Reader, check_crc, count};
 
 /// Bytes before the first number.
-pub(super) const HEADER: usize = 12;
+pub(crate) const HEADER: usize = 12;
 
 /// The name of a stored attention's code; short, for a chip's flash.
 const ATTENTION: &str = "attention";
@@ -24,12 +24,11 @@ pub struct Header {
     pub attention: AttentionKind,
     /// One shared layer or layers of their own.
     pub mode: Mode,
-    /// d; 0 for any, of layers of ten numbers.
+    /// d; 0 for any, of a universal model.
     pub feature_dimension: u16,
-    /// How often ten numbers a layer has: 1, or 2 if they change while a context is short; 0 for a layer of
-    /// P and Q.
-    pub number_sets: u8,
-    /// L.
+    /// How many learned numbers a universal model has; 0 for layers.
+    pub numbers: u16,
+    /// L; 0 of a universal model.
     pub depth: u16,
 }
 
@@ -38,12 +37,12 @@ impl Header {
     /// length and their checksum. The numbers are not looked at.
     /// Errors: as [`super::Model::from_bytes`].
     pub fn of(bytes: &[u8]) -> Result<Self, StoredError> {
-        Self::of_kind(bytes, bytes.get(MAGIC.len()) == Some(&2))
+        Self::of_kind(bytes, bytes.get(MAGIC.len()).is_some_and(|version| *version != 1))
     }
 
     /// [`Header::of`] of a universal model, or of one that is not: a firmware reads one kind.
     #[inline(always)]
-    pub(super) fn of_kind(bytes: &[u8], universal: bool) -> Result<Self, StoredError> {
+    pub(crate) fn of_kind(bytes: &[u8], universal: bool) -> Result<Self, StoredError> {
         let Some((header, _)) = bytes.split_first_chunk::<HEADER>() else {
             // Something shorter that begins with the magic is a truncated model.
             if bytes.len() >= MAGIC.len() && !bytes.starts_with(&MAGIC) {
@@ -55,7 +54,7 @@ impl Header {
         if [m0, m1, m2, m3] != MAGIC {
             return Err(StoredError::Magic { expected: "ICTD" });
         }
-        let expected = if universal { 2 } else { 1 };
+        let expected = if universal { VERSION } else { 1 };
         if version != expected {
             let (found, expected) = (version.into(), expected.into());
             return Err(StoredError::Mismatch { part: "format version", found, expected });
@@ -68,18 +67,16 @@ impl Header {
             attention: attention_of(attention)?,
             mode: Mode::of(mode)?,
             feature_dimension: if universal { 0 } else { u16::from_le_bytes([d0, d1]) },
-            number_sets: if universal { d0 } else { 0 },
+            numbers: if universal { u16::from_le_bytes([d0, d1]) } else { 0 },
             depth: u16::from_le_bytes([l0, l1]),
         };
-        if universal
-            && (header.attention != AttentionKind::Linear || !matches!([d0, d1], [1 | 2, 0]))
-        {
-            return Err(StoredError::Unknown { part: "kind of universal model", found: d0 });
+        if universal && (header.attention != AttentionKind::Linear || header.depth != 0) {
+            return Err(StoredError::Unknown { part: "kind of universal model", found: l0 });
         }
         if !universal && header.feature_dimension == 0 {
             return Err(StoredError::Mismatch { part: "feature dimension", found: 0, expected: 1 });
         }
-        if header.depth == 0 {
+        if !universal && header.depth == 0 {
             return Err(StoredError::Layers { found: 0, capacity: u16::MAX });
         }
         let expected = header.byte_len();
@@ -91,14 +88,14 @@ impl Header {
         Ok(header)
     }
 
-    /// Returns true for layers of ten numbers, which have no feature dimension.
+    /// Returns true for a universal model, which has no feature dimension.
     pub fn is_universal(&self) -> bool {
         self.feature_dimension == 0
     }
 
     /// Returns the format version that such a model has.
     pub fn version(&self) -> u8 {
-        if self.is_universal() { 2 } else { 1 }
+        if self.is_universal() { VERSION } else { 1 }
     }
 
     /// Returns how many layers are stored: 1 if autoregressive, L if sequential.
@@ -128,7 +125,7 @@ impl Header {
 
     /// Refuses a model of another attention, scalar or feature dimension, or with more layers than fit.
     #[inline(always)]
-    pub(super) fn expect<R: Real>(
+    pub(crate) fn expect<R: Real>(
         &self,
         attention: AttentionKind,
         dimension: usize,
@@ -157,7 +154,7 @@ impl Header {
         let k = u64::from(self.token_size());
         let layers = u64::from(self.stored_layers());
         let numbers = if self.is_universal() {
-            3 + layers * 10 * u64::from(self.number_sets)
+            3 + u64::from(self.numbers)
         } else {
             2 + layers * u64::from(self.matrices_per_layer()) * k * k
         };
@@ -167,10 +164,7 @@ impl Header {
     /// Returns the first bytes of such a model.
     pub fn to_bytes(self) -> [u8; HEADER] {
         let [m0, m1, m2, m3] = MAGIC;
-        let [d0, d1] = match self.number_sets {
-            0 => self.feature_dimension.to_le_bytes(),
-            sets => [sets, 0],
-        };
+        let [d0, d1] = (self.feature_dimension + self.numbers).to_le_bytes();
         let [l0, l1] = self.depth.to_le_bytes();
         let (attention, mode) = (self.attention as u8, self.mode as u8);
         [m0, m1, m2, m3, self.version(), self.scalar_bytes, attention, mode, d0, d1, l0, l1]

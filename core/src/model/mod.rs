@@ -7,18 +7,18 @@
 //! | offset | bytes | content |
 //! |---|---|---|
 //! | 0 | 4 | `ICTD` |
-//! | 4 | 1 | format version: 1; of a [`UniversalModel`] 2 |
+//! | 4 | 1 | format version: 1; of a [`UniversalModel`](crate::UniversalModel) 3 |
 //! | 5 | 1 | scalar type by its size b: 4 is `f32`, 8 is `f64` |
 //! | 6 | 1 | attention: 1 linear, 2 softmax, 3 the two linear heads of the average-reward setting |
 //! | 7 | 1 | mode: 1 autoregressive (one layer, used L times), 2 sequential (L layers) |
-//! | 8 | 2 | d, the feature dimension; in version 2 the sets of ten numbers that a layer has, 1 or 2 |
-//! | 10 | 2 | L, the number of layers |
+//! | 8 | 2 | d, the feature dimension; in version 3 the number of learned numbers |
+//! | 10 | 2 | L, the number of layers; in version 3 0 |
 //! | 12 | b | gamma, the discount; two heads: 1 |
 //! | 12 + b | b | lambda, the trace decay of the mask: 0 is TD(0)'s mask; two heads: 0 |
 //! | 12 + 2 b | 2 K K b per stored layer | P_l, then Q_l, row by row, K = 2 d + 1 |
 //! | (two heads) | 6 K K b per stored layer | P, Q and W's columns of head 1, then of head 2, K = 2 d + 2 |
-//! | (version 2) | b | the prior count n_0, and then, instead of P and Q: |
-//! | (version 2) | 10 b or 20 b per stored layer | p1 to p5, q1 to q5; and, of two sets, what is added early |
+//! | (version 3) | b | the second trace decay, and then, instead of P and Q: |
+//! | (version 3) | b per number | the [numbers](crate::universal::Numbers) in order |
 //! | last 4 | 4 | CRC-32 (IEEE 802.3) of all bytes before it |
 //!
 //! Numbers are IEEE 754 bits: what is read is bit for bit what was written.
@@ -44,12 +44,11 @@
 mod attention;
 mod constructed;
 mod format;
-mod universal;
 
 pub use crate::stored::crc32;
 pub use attention::{AttentionKind, AverageReward, StoredAttention};
+pub(crate) use format::HEADER;
 pub use format::Header;
-pub use universal::UniversalModel;
 
 use crate::context::{AverageRewardContext, Context, Forgetting, Growing, Window};
 use crate::error::{Error, StoredError};
@@ -66,8 +65,9 @@ use crate::value_function::ValueFunction;
 /// The first four bytes of a stored model.
 pub const MAGIC: [u8; 4] = *b"ICTD";
 
-/// The latest format version, of a [`UniversalModel`]; other models have version 1.
-pub const VERSION: u8 = 2;
+/// The latest format version, of a [`UniversalModel`](crate::UniversalModel); other models have version 1. (Version 2 were
+/// universal models of layers, which are no longer read.)
+pub const VERSION: u8 = 3;
 
 /// How a model's layers get their parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -158,7 +158,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: StoredAttention
         let header = Header::of_kind(bytes, false)?;
         header.expect::<R>(A::KIND, D, C)?;
         let stored = usize::from(header.stored_layers());
-        let mut reader = Reader { rest: bytes.get(format::HEADER..).unwrap_or(&[]) };
+        let mut reader = Reader { rest: bytes.get(HEADER..).unwrap_or(&[]) };
         let (gamma, lambda) = (reader.number(), reader.number());
         let mut layers = [A::Layer::ZERO; C];
         for layer in layers.iter_mut().take(stored) {
@@ -200,7 +200,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: StoredAttention
             attention: A::KIND,
             mode: self.mode,
             feature_dimension: D as u16,
-            number_sets: 0,
+            numbers: 0,
             depth: self.transformer.depth() as u16,
         }
     }

@@ -21,18 +21,9 @@
 //!   are all 0.
 //! - C exists for n < d, constant and equal features: n_0 keeps it away from singular, and where n_0 is
 //!   lost beside n, a pivot below 2^-20 counts as 2^-20.
-//!
-//! `Normalised` (feature `research`) is this as it stands: what training and dense layers read. A [`UniversalModel`](crate::UniversalModel)
-//! computes its values in the units of the context, by products with vectors and [`Metric`]: the same but for
-//! roundings.
 
-mod metric;
-mod pass;
-#[cfg(feature = "research")]
 mod units;
 
-pub use metric::Metric;
-#[cfg(feature = "research")]
 pub use units::Normalised;
 
 use crate::block_matrix::{BlockMatrix, SquareMatrix};
@@ -158,6 +149,3 @@ fn inverse<S: Scalar>(x: S) -> S {
     }
     out
 }
-
-#[cfg(test)]
-mod tests;

@@ -4,7 +4,7 @@ use super::{LEAST_PIVOT, Unnormalised, Whole, bounded, inverse, is_positive, rea
 use crate::block_matrix::BlockMatrix;
 use crate::context::{Context, Window};
 use crate::error::Error;
-use crate::layer::{EquivariantLayer, Layer, UniversalLayer};
+use crate::layer::Layer;
 use crate::linalg::zeros;
 use crate::mask::Mask;
 use crate::scalar::Scalar;
@@ -13,25 +13,6 @@ use crate::transformer::Transformer;
 use crate::transition::{Token, check_token_size};
 use crate::value_function::{BoundedValueFunction, ValueFunction, within};
 use crate::vector::Vector;
-
-impl<S: Scalar, const D: usize> Unnormalised<S, D> {
-    /// Replaces what is in one lane.
-    pub(crate) fn set_lane(&mut self, lane: usize, of: &Unnormalised<S::Element, D>) {
-        for (to, from) in self.g.columns_mut().zip(of.g.columns()) {
-            for i in 0..D {
-                to.phi[i].set_lane(lane, from.phi[i]);
-                to.phi_next[i].set_lane(lane, from.phi_next[i]);
-            }
-            to.rewards[0].set_lane(lane, from.rewards[0]);
-        }
-        for j in 0..D {
-            for i in 0..=j {
-                self.second_moments[j][i].set_lane(lane, of.second_moments[j][i]);
-            }
-        }
-        self.squared_rewards.set_lane(lane, of.squared_rewards);
-    }
-}
 
 /// A context's statistic in units of its own, with the way back.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -238,29 +219,6 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
     ) -> Result<Normalised<S, D>, Error> {
         let unnormalised = self.read_to(gamma, cumulant, Whole)?;
         Ok(Normalised::new(&unnormalised, self.weight(), prior_count))
-    }
-}
-
-impl<S: Scalar, const C: usize> Transformer<UniversalLayer<S>, C> {
-    /// Returns the layers of ten numbers that these are when d / (n + d) is `share`.
-    pub fn at(&self, share: S) -> Transformer<EquivariantLayer<S>, C> {
-        self.map(|layer| layer.at(share))
-    }
-}
-
-impl<S: Scalar, const C: usize> Transformer<EquivariantLayer<S>, C> {
-    /// Returns the value function that layers of ten numbers compute from a normalised statistic, in the units of
-    /// the context.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] if the layers blow up.
-    pub fn value_function<const D: usize>(
-        &self,
-        statistic: &Normalised<S, D>,
-    ) -> Result<ValueFunction<S, D>, Error> {
-        let mut u = self.readout_of::<_, true>(&statistic.g, S::ONE).phi;
-        statistic.denormalise(&mut u);
-        ValueFunction::from_readout(&u)
     }
 }
 

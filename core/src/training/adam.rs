@@ -116,11 +116,6 @@ impl<P> Adam<P> {
         &self.settings
     }
 
-    /// For the next steps.
-    pub(super) fn set_learning_rate(&mut self, learning_rate: f64) {
-        self.settings.learning_rate = learning_rate;
-    }
-
     /// Returns how many steps it has taken.
     pub fn steps(&self) -> u64 {
         self.steps

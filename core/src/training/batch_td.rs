@@ -5,7 +5,7 @@ use super::{
 };
 use crate::error::Error;
 use crate::linalg::keep_apart;
-use crate::mask::{Mask, TdLambda};
+use crate::mask::TdLambda;
 use crate::rng::Rng;
 use crate::scalar::{Scalar, kernel};
 

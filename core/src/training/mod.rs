@@ -47,7 +47,6 @@
 //! | the batch-TD reference with its trained step size | `batch_td` |
 //! | Adam, plain TD | `adam`, `settings` |
 //! | Algorithm 1, mini-batch and per-window | `trainer` |
-//! | ten numbers a layer, on contexts of all lengths | `universal` |
 //! | saved and restored state | `checkpoint` |
 
 mod adam;
@@ -61,7 +60,6 @@ mod settings;
 mod sides;
 mod softmax;
 mod trainer;
-mod universal;
 mod windows;
 
 pub use crate::layer::ParameterSet;
@@ -74,7 +72,6 @@ pub use rnn::RnnNetwork;
 pub use settings::{Loss, Optimizer, Settings};
 pub use softmax::SoftmaxNetwork;
 pub use trainer::MultiTaskTd;
-pub use universal::{CELLS, Kind, LENGTHS, UniversalSettings, UniversalTraining};
 pub use windows::{Trajectory, Window, Windows};
 
 #[cfg(test)]

@@ -50,13 +50,6 @@ impl<L> Transformer<L, 1> {
     }
 }
 
-impl<L, const C: usize> Transformer<L, C> {
-    /// [`Transformer::sequential`] for a constant; the caller has checked the layers, of which there is one.
-    pub(crate) const fn constant_sequential(layers: [L; C]) -> Self {
-        Transformer { layers, stored: C, depth: C, form: Form::Dense }
-    }
-}
-
 impl<L: LayerParameters, const C: usize> Transformer<L, C> {
     /// `depth` layers that share their parameters.
     ///
@@ -105,13 +98,6 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
     pub(crate) fn unchecked(layers: [L; C], stored: usize, depth: usize) -> Self {
         debug_assert!(0 < stored && stored <= C && (stored == 1 || stored == depth));
         Transformer { layers, stored, depth, form: Form::Dense }
-    }
-
-    /// Returns the same transformer with other layers.
-    #[cfg(feature = "research")]
-    pub(crate) fn map<T>(&self, f: impl FnMut(L) -> T) -> Transformer<T, C> {
-        let Transformer { layers, stored, depth, .. } = *self;
-        Transformer { layers: layers.map(f), stored, depth, form: Form::Dense }
     }
 
     /// L.

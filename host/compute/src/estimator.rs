@@ -11,7 +11,7 @@ mod without_context;
 pub use transitions::{Mark, Transitions, Values, values_of};
 
 use crate::construction::Construction;
-use crate::parameters::{self, Parameters, Universal};
+use crate::parameters::{Parameters, Universal};
 use crate::recipe::Attention;
 use ictd_core::Error;
 use ictd_core::context::{Forgetting, Growing};
@@ -25,7 +25,7 @@ pub const SOFTMAX_CONTEXT: usize = 512;
 /// The predictor.
 #[derive(Clone, Debug)]
 pub enum Method {
-    /// Ten numbers a layer, for any number of features.
+    /// TD's fixed points and the gates between them, for any number of features.
     Universal(Box<Universal>),
     /// Trained parameters.
     Trained {
@@ -165,11 +165,7 @@ impl Estimator {
     pub fn with_gamma(&self, gamma: f64) -> Result<Self, Error> {
         let mut other = Estimator { gamma, ..self.clone() };
         if let Method::Universal(model) = &mut other.method {
-            // The mask of the model that ships goes with the discount.
-            **model = match parameters::shipped(self.gamma)? {
-                shipped if shipped == **model => parameters::shipped(gamma)?,
-                _ => parameters::with_gamma(model, gamma)?,
-            };
+            **model = model.with_gamma(gamma)?;
         }
         Ok(other)
     }

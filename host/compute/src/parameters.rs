@@ -1,8 +1,8 @@
 //! P and Q as files hold them, and the core's models made of them: with zeros for features that there is more room for.
 
 use crate::recipe::{Attention, Mode, ParameterSet};
-use ictd_core::layer::{EquivariantLayer, Layer, LayerParameters as _, UniversalLayer};
-use ictd_core::mask::{Mask, TdLambda};
+use ictd_core::layer::{EquivariantLayer, Layer};
+use ictd_core::mask::{Mask as _, Traces};
 use ictd_core::scalar::{Real, Scalar};
 use ictd_core::transformer::Transformer;
 use ictd_core::{Error, UniversalModel};
@@ -12,7 +12,7 @@ use nalgebra::SMatrix;
 pub const MAX_STORED_LAYERS: usize = 16;
 
 /// A model without a feature dimension, in the precision of the commands.
-pub type Universal = UniversalModel<f64, TdLambda<f64>, MAX_STORED_LAYERS>;
+pub type Universal = UniversalModel<f64>;
 
 /// The parameters of one layer.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,42 +113,6 @@ impl Parameters {
             _ => Transformer::sequential(&layers),
         }
     }
-
-    /// Makes a model without a feature dimension, if ten numbers a layer were trained for contexts without units,
-    /// and the depth and the discount are known.
-    pub fn universal(&self, gamma: Option<f64>) -> Option<Result<Universal, Error>> {
-        let (prior_count, layers) = (self.prior_count?, self.ten_numbers()?);
-        let (depth, gamma) = (self.depth?, gamma.or(self.gamma)?);
-        let number = |layer: &EquivariantLayer<f32>| UniversalLayer {
-            base: EquivariantLayer { p: layer.p.map(f64::from), q: layer.q.map(f64::from) },
-            early: EquivariantLayer::ZERO,
-        };
-        let layers: Vec<_> = layers.iter().map(number).collect();
-        let transformer = match self.mode {
-            Mode::Autoregressive => Transformer::autoregressive(*layers.first()?, depth),
-            Mode::Sequential => Transformer::sequential(&layers),
-        };
-        let mask = TdLambda::new(self.lambda);
-        Some(transformer.and_then(|t| UniversalModel::new(t, mask?, prior_count, gamma)))
-    }
-}
-
-/// Returns the model that ships, for a discount.
-///
-/// # Errors
-/// The core's refusal of the discount.
-pub fn shipped(gamma: f64) -> Result<Universal, Error> {
-    let model = UniversalModel::<f64>::universal(gamma)?;
-    let transformer = Transformer::sequential(model.transformer().layers())?;
-    UniversalModel::new(transformer, *model.mask(), model.prior_count(), gamma)
-}
-
-/// Returns the model for another discount.
-///
-/// # Errors
-/// The core's refusal of the discount.
-pub fn with_gamma(model: &Universal, gamma: f64) -> Result<Universal, Error> {
-    converted(model, gamma, |x| x)
 }
 
 /// Reads the bytes of a stored model without a feature dimension; `gamma` goes before that of the file.
@@ -156,8 +120,11 @@ pub fn with_gamma(model: &Universal, gamma: f64) -> Result<Universal, Error> {
 /// # Errors
 /// The core's, for bytes that are no such model.
 pub fn universal_from_bytes(bytes: &[u8], gamma: Option<f64>) -> Result<Universal, Error> {
-    let stored = UniversalModel::<f32, TdLambda, MAX_STORED_LAYERS>::from_bytes(bytes)?;
-    converted(&stored, gamma.unwrap_or(stored.gamma().into()), f64::from)
+    let stored = UniversalModel::<f32>::from_bytes(bytes)?;
+    let [low, high] = stored.mask().decays().map(f64::from);
+    let numbers = stored.numbers().map(f64::from);
+    let model = UniversalModel::new(stored.gamma().into(), Traces::new(low, high)?, numbers)?;
+    gamma.map_or(Ok(model), |gamma| model.with_gamma(gamma))
 }
 
 /// Returns the bytes of a model in the precision of a chip.
@@ -165,28 +132,10 @@ pub fn universal_from_bytes(bytes: &[u8], gamma: Option<f64>) -> Result<Universa
 /// # Errors
 /// The core's, for numbers that leave the range of `f32`.
 pub fn universal_to_bytes(model: &Universal) -> Result<Vec<u8>, Error> {
-    let model = converted(model, model.gamma() as f32, |x| x as f32)?;
+    let [low, high] = model.mask().decays().map(|x| x as f32);
+    let numbers = model.numbers().map(|x| x as f32);
+    let model = UniversalModel::new(model.gamma() as f32, Traces::new(low, high)?, numbers)?;
     let mut bytes = vec![0; model.byte_len()];
     model.write(&mut bytes)?;
     Ok(bytes)
-}
-
-fn converted<A: Real, B: Real>(
-    model: &UniversalModel<A, TdLambda<A>, MAX_STORED_LAYERS>,
-    gamma: B,
-    number: impl Fn(A) -> B + Copy,
-) -> Result<UniversalModel<B, TdLambda<B>, MAX_STORED_LAYERS>, Error> {
-    let ten = |layer: EquivariantLayer<A>| EquivariantLayer {
-        p: layer.p.map(number),
-        q: layer.q.map(number),
-    };
-    let layers: Vec<_> = (model.transformer().layers().iter())
-        .map(|layer| UniversalLayer { base: ten(layer.base), early: ten(layer.early) })
-        .collect();
-    let transformer = match layers.as_slice() {
-        [layer] => Transformer::autoregressive(*layer, model.transformer().depth())?,
-        layers => Transformer::sequential(layers)?,
-    };
-    let mask = TdLambda::new(number(Mask::lambda(model.mask())))?;
-    UniversalModel::new(transformer, mask, number(model.prior_count()), gamma)
 }

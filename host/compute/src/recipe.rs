@@ -3,7 +3,6 @@
 use crate::capacity;
 use crate::options::Span;
 use crate::settings::{SETTINGS, setting};
-use ictd_core::UniversalModel;
 use ictd_core::rnn::LayerInput;
 use ictd_core::training::{AdamSettings, Loss, Optimizer, Settings};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -387,7 +386,7 @@ impl Recipe {
 
     /// Returns n_0, that of the model that ships, for contexts that are read without units; none for others.
     pub fn prior_count(&self) -> Option<f64> {
-        self.normalise.then_some(UniversalModel::<f32>::PRIOR_COUNT)
+        self.normalise.then_some(5.0)
     }
 
     /// Returns the core's settings.

@@ -42,7 +42,7 @@ pub fn to_bytes(
             recipe::Mode::Sequential => Mode::Sequential,
         },
         feature_dimension: parameters.feature_dimension() as u16,
-        number_sets: 0,
+        numbers: 0,
         depth,
     };
     let layers = parameters.layers.iter().flat_map(|layer| layer.p.iter().chain(&layer.q));

@@ -1,40 +1,33 @@
-//! The model that ships: how it is trained, and its errors on fresh tasks beside those of the classical algorithms and of
-//! the paper's own trained model.
+//! The model that ships: how its numbers are found, and its errors on fresh tasks beside those of the classical algorithms
+//! and of the paper's own trained model.
+
+mod dual;
+mod judge;
+
+pub use judge::{Cell, Errors, Judge, summary};
 
 use crate::capacity::STATES;
-use crate::log::SeedRun;
-use ictd_core::context::{Context, Growing};
-use ictd_core::layer::{Layer, UniversalLayer};
-use ictd_core::linalg::linear_system;
-use ictd_core::mask::{Td0, TdLambda};
+use dual::Dual;
+use ictd_core::context::{Context, TdSums};
+use ictd_core::mask::Traces;
 use ictd_core::rng::{Rng, Stream};
-use ictd_core::scalar::Real;
-use ictd_core::tasks::{FiniteTask, FiniteTasks, Mrp, Task as _};
-use ictd_core::training::{Kind, UniversalSettings, UniversalTraining};
-use ictd_core::transformer::Transformer;
+use ictd_core::scalar::{Real, Scalar as _};
+use ictd_core::signal::Signal;
+use ictd_core::tasks::{FiniteTask, FiniteTasks, Mrp, Task as _, random_signal};
+use ictd_core::universal::{COUNT, Extent, Numbers, bound, reach};
+use ictd_core::value_function::{BoundedValueFunction, ValueFunction};
 use ictd_core::{Error, UniversalModel};
 use nalgebra::{SMatrix, SVector};
+use std::sync::Arc;
 
-/// Layers of the model.
-const LAYERS: usize = 3;
-/// The dimensions of training tasks, drawn from this list.
-const DIMENSIONS: [usize; 8] = [2, 4, 4, 8, 2, 4, 8, 16];
 /// The families of tasks: Boyan's chains with random rewards, and with values that the features can represent; random
-/// MDPs with such values, Loop, and random MDPs with random rewards.
-const FAMILIES: [FiniteTask; 5] = [
-    FiniteTask::BoyanChain,
-    FiniteTask::BoyanChainRepresentable,
-    FiniteTask::RandomMdp { actions: 3 },
-    FiniteTask::Loop { threshold: 0.5 },
-    FiniteTask::RandomMdp { actions: 3 },
-];
-const RANDOM_REWARDS: usize = 4;
-/// How many of so many steps are taken on each family, the rest on random signals: Boyan's chains with random
-/// rewards are the hardest; more of the others make those better and these worse.
-const MIXTURE: [u32; 5] = [72, 3, 5, 3, 3];
-const STEPS_OF_MIXTURE: u32 = 92;
-/// The weight of the shortest contexts of the other families, which Boyan's chains lose little by.
-const EARLY: f32 = 1.5;
+/// MDPs with random rewards, and with such values.
+pub const FAMILIES: [&str; 4] =
+    ["Boyan's chains", "representable chains", "random MDPs", "representable MDPs"];
+/// The share of each family in the loss.
+const SHARES: [f64; 4] = [3.0, 1.0, 1.0, 0.5];
+/// The share of signals.
+const OF_SIGNALS: f64 = 0.3;
 
 /// Draws a task of a family with d features.
 fn draw<R: Real, const D: usize>(
@@ -43,9 +36,14 @@ fn draw<R: Real, const D: usize>(
     gamma: R,
     rng: &mut Rng,
 ) -> Result<Mrp<R, D, STATES>, Error> {
-    let (kind, states) = (FAMILIES[family], (2 * d).max(10));
+    let kind = match family {
+        0 => FiniteTask::BoyanChain,
+        1 => FiniteTask::BoyanChainRepresentable,
+        _ => FiniteTask::RandomMdp { actions: 3 },
+    };
+    let states = (2 * d).clamp(10, STATES);
     let task: Mrp<R, D, STATES> = FiniteTasks { kind, states }.draw_of_dim(d, gamma, rng)?;
-    if family != RANDOM_REWARDS {
+    if family != 2 {
         return Ok(task);
     }
     let reward = SVector::from_fn(|_, _| rng.uniform_in(R::from_f64(-1.0), R::from_f64(1.0)));
@@ -54,224 +52,330 @@ fn draw<R: Real, const D: usize>(
     Mrp::new(states, task.initial(), &p, &reward, &phi)
 }
 
-/// The model in training.
-pub struct Training {
-    training: UniversalTraining<LAYERS>,
-    rng: Rng,
+/// A state that is judged: its features, its value, and the weight of its squared error.
+type Judged<const D: usize> = (SVector<f64, D>, f64, f64);
+
+/// A context, and the states that it is judged by.
+struct Case<const D: usize> {
+    sums: Box<TdSums<f64, D>>,
+    extent: Extent<f64>,
+    largest_reward: f64,
+    judged: Arc<Vec<Judged<D>>>,
 }
+
+impl<const D: usize> Case<D> {
+    fn new<W: ictd_core::context::Window<f64>>(
+        model: &UniversalModel<f64>,
+        context: &Context<D, Traces<f64>, W, f64>,
+        judged: Arc<Vec<Judged<D>>>,
+    ) -> Result<Self, Error> {
+        let sums = Box::new(model.sums(context, 0)?);
+        let largest_reward = context.largest_reward().of(0);
+        Ok(Case { sums, extent: model.extent(context), largest_reward, judged })
+    }
+
+    /// Returns the mean squared error of the value function with these weights.
+    fn error<R: Real>(&self, weights: SVector<R, D>) -> R {
+        let value = BoundedValueFunction {
+            value_function: ValueFunction { weights },
+            reach: reach(&*self.sums, self.extent.weight).map(R::from_f64),
+            bound: R::from_f64(self.largest_reward * bound(&self.extent)),
+        };
+        let mut sum = R::ZERO;
+        for (phi, target, weight) in self.judged.iter() {
+            let error = value.at(&phi.map(R::from_f64)) - R::from_f64(*target);
+            sum += R::from_f64(*weight) * error * error;
+        }
+        sum
+    }
+
+    /// Returns the error of what the numbers read.
+    fn read(&self, numbers: &Numbers<Dual>) -> Dual {
+        let constant = |x: f64| Dual::constant(x);
+        let extent = self.extent.map(constant);
+        let solved = numbers.solve(&mut self.sums.map(constant), extent);
+        // A system without a solution counts as a large error.
+        solved.map_or(Dual::constant(LARGE), |solved| self.error(solved.weights))
+    }
+}
+
+/// Errors above this count as its logarithm does.
+const LARGE: f64 = 10.0;
+
+/// A part of the loss.
+trait Part: Send + Sync {
+    /// Returns its loss and gradient.
+    fn loss(&self, numbers: &Numbers<Dual>) -> Dual;
+
+    /// Returns its weight, to be changed.
+    fn weight_mut(&mut self) -> &mut f64;
+}
+
+/// Contexts whose mean error counts as one: those of a family, dimension, discount and length, or of one signal.
+struct Group<const D: usize> {
+    cases: Vec<Case<D>>,
+    /// The factor from the sum of the cases' errors to the group's.
+    factor: f64,
+    /// The weight of the group in the loss.
+    weight: f64,
+    /// The least error of LSTD(lambda) with any of some lambdas and ridges, the same for all cases.
+    reference: f64,
+    /// How far above the reference the logarithm of the error may be without a penalty.
+    margin: f64,
+}
+
+/// lambda = 0, 0.92, 1 with ridges in transitions: what the read is held against.
+const RIDGES: [f64; 6] = [0.1, 1.0, 3.0, 10.0, 30.0, 100.0];
+
+impl<const D: usize> Group<D> {
+    fn new(cases: Vec<Case<D>>, factor: f64, weight: f64, margin: f64) -> Self {
+        let mut errors = [0.0; 3 * RIDGES.len()];
+        for case in &cases {
+            for (at, error) in errors.iter_mut().enumerate() {
+                let (l, ridge) = (at / RIDGES.len(), RIDGES[at % RIDGES.len()]);
+                let weights = judge::lstd(&case.sums, &case.extent, l, ridge);
+                *error += factor * f64::min(case.error(weights), 9.0);
+            }
+        }
+        let reference = errors.into_iter().fold(1.0, f64::min);
+        Group { cases, factor, weight, reference, margin }
+    }
+
+    fn error(&self, numbers: &Numbers<Dual>) -> Dual {
+        let mut sum = Dual::constant(0.0);
+        for case in &self.cases {
+            let error = case.read(numbers);
+            let large = Dual::constant(LARGE);
+            sum += if error.value > LARGE { large + large * (error / large).ln() } else { error };
+        }
+        sum * Dual::constant(self.factor)
+    }
+
+}
+
+impl<const D: usize> Part for Group<D> {
+    fn weight_mut(&mut self) -> &mut f64 {
+        &mut self.weight
+    }
+
+    /// The logarithm of the group's error, and a penalty where that is above the reference by more than a margin.
+    fn loss(&self, numbers: &Numbers<Dual>) -> Dual {
+        let ratio = (self.error(numbers) / Dual::constant(self.reference)).ln();
+        let above = (ratio - Dual::constant(self.margin)).max(Dual::constant(0.0));
+        let loss = Dual::constant(LOGARITHM) * ratio + Dual::constant(PENALTY) * above * above;
+        Dual::constant(self.weight) * loss
+    }
+}
+
+const LOGARITHM: f64 = 0.3;
+const PENALTY: f64 = 40.0;
+
+/// The search for the numbers: steps of Adam on the same contexts, whose gradient passes through the solution of TD's
+/// equations.
+pub struct Training {
+    groups: Vec<Box<dyn Part>>,
+    numbers: [f64; COUNT],
+    best: (f64, [f64; COUNT]),
+    first: [f64; COUNT],
+    second: [f64; COUNT],
+    step: u64,
+    steps: u64,
+}
+
+/// Lengths of training contexts.
+const LENGTHS: [u64; 14] = [1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 200, 500, 1000, 10_000];
+/// Discounts of training tasks, from the shortest horizon to the longest.
+const DISCOUNTS: [f64; 5] = [0.0, 0.5, 0.9, 0.98, 0.995];
+/// Numbers of features, and tasks in a group; fewer of the longest contexts.
+const TASKS: [(usize, usize); 6] = [(1, 10), (2, 30), (4, 30), (8, 20), (16, 6), (32, 1)];
+/// Random signals, and their samples.
+const SIGNALS: (usize, usize) = (24, 2500);
 
 impl Training {
-    /// Returns the model before the first of so many steps.
+    /// Draws the tasks and signals, for so many steps.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] for no steps.
+    /// The core's.
     pub fn new(steps: u64, seed: u64) -> Result<Self, Error> {
-        let settings = UniversalSettings { steps, ..Default::default() };
-        let training = UniversalTraining::new(settings)?;
-        Ok(Training { training, rng: Rng::stream(seed, Stream::Tasks) })
-    }
-
-    /// Takes a step on a random task or signal, and returns its loss.
-    ///
-    /// # Errors
-    /// The core's.
-    pub fn step(&mut self) -> Result<f32, Error> {
-        // 1 - gamma is log-uniform between 0.02 and 0.7.
-        let gamma = 1.0 - self.rng.log_uniform(0.02, 0.7);
-        let mut part = self.rng.below(STEPS_OF_MIXTURE);
-        let family = MIXTURE.into_iter().position(|steps| {
-            let drawn = part < steps;
-            part = part.wrapping_sub(steps);
-            drawn
-        });
-        let Some(family) = family else {
-            return self.training.step_on_signal(gamma, &mut self.rng);
-        };
-        match DIMENSIONS[self.rng.below(8) as usize] {
-            2 => self.step_on::<2>(family, gamma),
-            4 => self.step_on::<4>(family, gamma),
-            8 => self.step_on::<8>(family, gamma),
-            _ => self.step_on::<16>(family, gamma),
+        let mut rng = Rng::stream(seed, Stream::Tasks);
+        let mut groups: Vec<Box<dyn Part>> = Vec::new();
+        for gamma in DISCOUNTS {
+            for family in 0..FAMILIES.len() {
+                for (d, tasks) in TASKS {
+                    let of = (family, d, gamma, tasks);
+                    match d {
+                        1..=4 => of_tasks::<4>(of, &mut rng, &mut groups)?,
+                        5..=8 => of_tasks::<8>(of, &mut rng, &mut groups)?,
+                        9..=16 => of_tasks::<16>(of, &mut rng, &mut groups)?,
+                        // The dearest: one discount says enough.
+                        _ if gamma == 0.9 => of_tasks::<32>(of, &mut rng, &mut groups)?,
+                        _ => (),
+                    }
+                }
+            }
         }
+        let sum: f64 = groups.iter_mut().map(|group| *group.weight_mut()).sum();
+        for group in &mut groups {
+            *group.weight_mut() *= (1.0 - OF_SIGNALS) / sum;
+        }
+        let (signals, samples) = SIGNALS;
+        for _ in 0..signals {
+            let mut signal = vec![0.0; samples];
+            random_signal(&mut signal, &mut rng);
+            let retention = 1.0 - f64::from(rng.log_uniform(0.002, 0.02));
+            let gamma = 1.0 - f64::from(rng.log_uniform(0.01, 0.4));
+            let weight = OF_SIGNALS / (2 * signals) as f64;
+            of_signal::<4>(&signal, (gamma, retention), (12, weight), &mut groups)?;
+            of_signal::<16>(&signal, (gamma, retention), (8, weight), &mut groups)?;
+        }
+        Ok(Training {
+            groups,
+            numbers: START,
+            best: (f64::INFINITY, START),
+            first: [0.0; COUNT],
+            second: [0.0; COUNT],
+            step: 0,
+            steps,
+        })
     }
 
-    fn step_on<const D: usize>(&mut self, family: usize, gamma: f32) -> Result<f32, Error> {
-        let task: Mrp<f32, D, STATES> = draw(family, D, gamma, &mut self.rng)?;
-        // One cell for each family and dimension.
-        let cell = 4 * family + D.ilog2() as usize - 1;
-        let early = if family == 0 { 1.0 } else { EARLY };
-        self.training.step(Kind { cell, early }, &task, gamma, &mut self.rng)
+    /// Returns how many groups of contexts there are.
+    pub fn groups(&self) -> usize {
+        self.groups.len()
     }
 
-    /// Returns the layers.
-    pub fn layers(&self) -> Vec<UniversalLayer<f32>> {
-        self.training.transformer().layers().to_vec()
+    /// Returns a group's part of the loss and of its gradient, on a thread whose stack holds numbers with derivatives of 32
+    /// features (some megabytes).
+    pub fn loss(&self, group: usize) -> Loss {
+        let mut learned = (self.numbers.iter().enumerate()).map(|(i, x)| Dual::learned(*x, i));
+        let numbers = SHAPE.map(|()| learned.next().unwrap_or(Dual::constant(0.0)));
+        Loss(self.groups[group].loss(&numbers))
+    }
+
+    /// Takes a step by the losses of all groups, in order, and returns their sum before it.
+    pub fn step(&mut self, losses: &[Loss]) -> f64 {
+        let loss = losses.iter().fold(Dual::constant(0.0), |sum, part| sum + part.0);
+        if loss.value < self.best.0 {
+            self.best = (loss.value, self.numbers);
+        }
+        let (step, of) = (self.step as f64, self.steps as f64);
+        let rate = RATE * (1.0 - 0.95 * step / of);
+        self.step += 1;
+        let decay = |x: f64| 1.0 - x.powi(self.step as i32);
+        for (i, slope) in loss.derivatives.into_iter().enumerate() {
+            self.first[i] = 0.9 * self.first[i] + 0.1 * slope;
+            self.second[i] = 0.98 * self.second[i] + 0.02 * slope * slope;
+            let mean = self.first[i] / decay(0.9);
+            let deviation = f64::sqrt(self.second[i] / decay(0.98));
+            self.numbers[i] -= rate * mean / (deviation + 1e-6);
+        }
+        loss.value
+    }
+
+    /// Returns the best numbers so far, rounded as they ship.
+    pub fn numbers(&self) -> Numbers<f32> {
+        let mut best = self.best.1.into_iter();
+        SHAPE.map(|()| best.next().unwrap_or(0.0) as f32)
     }
 }
 
-/// The trace decay of LSTD(lambda) and TD(lambda) beside the model.
-const LAMBDA: f64 = 0.9;
-/// The contexts that are judged.
-const LENGTHS: [u64; 11] = [1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 200];
-/// The step sizes and ridges that are tried for the classical algorithms.
-const GRID: [f64; 12] = [0.003, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0, 2.0, 3.16, 10.0, 30.0];
-/// Steps of batch TD.
-const BATCH_STEPS: usize = 15;
-/// The error that stands for what diverged.
-const DIVERGED: f64 = 1e3;
+/// A part of the loss, with its gradient.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss(Dual);
 
-/// The errors of one task at each length: the model's; those of LSTD, TD and batch TD for each of the grid; and the
-/// paper's model's, NaN without one.
-pub struct Errors([(f64, [[f64; GRID.len()]; 3], f64); LENGTHS.len()]);
+/// The largest learning rate of Adam.
+const RATE: f64 = 0.08;
+const SHAPE: Numbers<()> =
+    Numbers { ridge: [[(); 4]; 3], full: [[(); 2]; 2], prior: [[(); 2]; 2], gate: [[(); 5]; 2] };
+/// Where the search begins: ridges of some transitions, and gates that close when the test says no.
+const START: [f64; COUNT] = [
+    0.5, 1.0, 0.0, 0.0, 3.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0, // ridge
+    0.0, 0.0, 0.0, 0.0, // full
+    0.0, 0.0, 0.0, 0.0, // prior
+    0.0, -2.0, -2.0, 1.0, 0.0, 0.0, -2.0, -2.0, 1.0, 0.0, // gate
+];
 
-/// The model, and the paper's own: TD(0)'s mask, d = 4.
-pub struct Judge {
-    model: UniversalModel<f64>,
-    papers: Vec<Option<Transformer<Layer<f64, 9>, 1>>>,
-}
-
-impl Judge {
-    /// Returns the judge of layers at a discount, beside the seeds of a run with shared layers and d = 4.
-    ///
-    /// # Errors
-    /// The core's, for layers and discounts that no model has.
-    pub fn new(
-        layers: &[UniversalLayer<f32>],
-        gamma: f64,
-        runs: &[SeedRun],
-        depth: usize,
-    ) -> Result<Self, Error> {
-        let layers: Vec<_> = layers.iter().map(|layer| layer.map(f64::from)).collect();
-        let mask = TdLambda::new(UniversalModel::<f64>::TRACE * gamma)?;
-        let (transformer, prior) =
-            (Transformer::sequential(&layers)?, UniversalModel::<f64>::PRIOR_COUNT);
-        let matrix =
-            |m: &[f32]| SMatrix::<f64, 9, 9>::from_row_iterator(m.iter().map(|x| f64::from(*x)));
-        let paper = |run: &SeedRun| {
-            let m = run.last()?.layers.first()?;
-            // None of a seed that diverged.
-            Transformer::autoregressive(Layer { p: matrix(&m.p), q: matrix(&m.q) }, depth).ok()
-        };
-        let papers = runs.iter().map(paper).collect();
-        Ok(Judge { model: UniversalModel::new(transformer, mask, prior, gamma)?, papers })
-    }
-
-    /// Returns the errors on a task of 2, 4, 8 or 16 features; each is given to one of the paper's seeds.
-    ///
-    /// # Errors
-    /// The core's.
-    pub fn errors(&self, family: usize, d: usize, task: usize, seed: u64) -> Result<Errors, Error> {
-        let paper = self.papers.get(task % self.papers.len().max(1)).and_then(Option::as_ref);
-        match d {
-            0..=4 => self.of_task::<4>(family, d, seed, |context| {
-                let value = paper?.value_function(&context.statistic(self.model.gamma(), 0).ok()?);
-                Some(value.ok()?.weights).filter(|_| d == 4)
-            }),
-            _ => self.of_task::<16>(family, d, seed, |_| None),
-        }
-    }
-
-    /// Returns the errors on a task; `paper` has the weights that the paper's model reads out of a context, if it does.
-    fn of_task<const D: usize>(
-        &self,
-        family: usize,
-        d: usize,
-        seed: u64,
-        paper: impl Fn(&Context<D, Td0, Growing, f64>) -> Option<SVector<f64, D>>,
-    ) -> Result<Errors, Error> {
-        let (mut rng, gamma) = (Rng::new(seed), self.model.gamma());
-        let task: Mrp<f64, D, STATES> = draw(family, d, gamma, &mut rng)?;
-        let (v, d_p) = (task.true_value(gamma)?, task.stationary_distribution()?);
-        let of_zero = task.msve(&d_p, &SVector::zeros(), &v);
-        let error = |value: &dyn Fn(&SVector<f64, D>) -> f64| {
-            let v_hat = SVector::from_fn(|s, _| value(&task.feature_map()[s]));
-            let error = task.msve(&d_p, &v_hat, &v) / of_zero;
-            if error < DIVERGED { error } else { DIVERGED }
-        };
-        let of_weights = |w: &SVector<f64, D>| error(&|phi| w.dot(phi));
-        let mut context = self.model.context::<D>();
-        let mut of_paper = Context::<D, Td0, Growing, f64>::with(Td0, Growing);
-        let (mut a, mut b) = (SMatrix::<f64, D, D>::zeros(), SVector::<f64, D>::zeros());
-        let (mut a_0, mut b_0, mut trace) = (a, b, b);
-        let mut td = [SVector::<f64, D>::zeros(); GRID.len()];
-        let mut state = task.initial_state(&mut rng);
-        let mut found = [(0.0, [[0.0; GRID.len()]; 3], f64::NAN); LENGTHS.len()];
-        for (found, n) in found.iter_mut().zip(LENGTHS) {
+/// The contexts of tasks of a family, a group for each length.
+fn of_tasks<const D: usize>(
+    (family, d, gamma, tasks): (usize, usize, f64, usize),
+    rng: &mut Rng,
+    groups: &mut Vec<Box<dyn Part>>,
+) -> Result<(), Error> {
+    let model = UniversalModel::<f64>::universal(gamma)?;
+    let mut cases = LENGTHS.map(|_| Vec::new());
+    for index in 0..tasks {
+        let task: Mrp<f64, D, STATES> = draw(family, d, gamma, rng)?;
+        let (value, distribution) = (task.true_value(gamma)?, task.stationary_distribution()?);
+        let square = task.msve(&distribution, &SVector::zeros(), &value);
+        let judged = |s: usize| (task.feature_map()[s], value[s], distribution[s] / square);
+        let judged: Arc<Vec<_>> = Arc::new((0..task.states()).map(judged).collect());
+        let (mut context, mut state) = (model.context::<D>(), task.initial_state(rng));
+        for (cases, n) in cases.iter_mut().zip(LENGTHS) {
+            // The longest contexts cost most and differ least.
+            if n > 1000 && (index >= 4 || d > 8) {
+                continue;
+            }
             while context.len() < n {
-                let t = task.transition(&mut state, &mut rng);
-                context.observe_transition(&t)?;
-                of_paper.observe_transition(&t)?;
-                trace = trace * (LAMBDA * gamma) + t.phi;
-                let difference = t.phi - t.phi_next * gamma;
-                a += trace * difference.transpose();
-                b += trace * t.reward;
-                a_0 += t.phi * difference.transpose();
-                b_0 += t.phi * t.reward;
-                for (w, alpha) in td.iter_mut().zip(GRID) {
-                    let delta = t.reward - w.dot(&difference);
-                    *w += trace * (alpha * delta);
-                }
+                context.observe_transition(&task.transition(&mut state, rng))?;
             }
-            let value = self.model.value_function(&context)?;
-            found.0 = error(&|phi| value.at(phi));
-            found.2 = paper(&of_paper).map_or(f64::NAN, |w| of_weights(&w));
-            for (i, x) in GRID.into_iter().enumerate() {
-                let mut regularised = a;
-                for j in 0..d {
-                    regularised[(j, j)] += x;
-                }
-                let w = linear_system::solve(regularised, b, d, "LSTD")
-                    .unwrap_or_else(|_| SVector::zeros());
-                let mut batch = SVector::zeros();
-                for _ in 0..BATCH_STEPS {
-                    batch += (b_0 - a_0 * batch) * (x / n as f64);
-                }
-                for (errors, w) in found.1.iter_mut().zip([w, td[i], batch]) {
-                    errors[i] = of_weights(&w);
-                }
-            }
+            cases.push(Case::new(&model, &context, judged.clone())?);
         }
-        Ok(Errors(found))
     }
+    for (cases, n) in cases.into_iter().zip(LENGTHS).filter(|(cases, _)| !cases.is_empty()) {
+        let factor = 1.0 / cases.len() as f64;
+        // Short contexts are where a setting for all lengths is worst.
+        let (share, margin) = if n <= 50 { (2.0, -0.15) } else { (1.0, 0.02) };
+        groups.push(Box::new(Group::new(cases, factor, share * SHARES[family], margin)));
+    }
+    Ok(())
 }
 
-/// Returns what is found over tasks at each length of a context, relative to predicting 0, by metric: `universal` (the
-/// mean), `stderr` (its standard error) and `percentile_99_9`; `lstd_hindsight` (LSTD(0.9) with the best
-/// ridge for each length), `lstd_one_ridge` (with the one that is best over all lengths), `td_hindsight` and
-/// `batch_td_hindsight` (online TD(0.9) and batch TD(0) with the best step size for each length); and `paper`, if the
-/// paper's model has this dimension.
-pub fn summary(errors: &[Errors]) -> Vec<(&'static str, u64, f64)> {
-    let mean =
-        |of: &dyn Fn(&Errors) -> f64| errors.iter().map(of).sum::<f64>() / errors.len() as f64;
-    let grid = |which: usize, at: usize, i: usize| mean(&|e| e.0[at].1[which][i]);
-    // The one ridge for all lengths has the least sum of errors.
-    let sum = |i: usize| (0..LENGTHS.len()).map(|at| grid(0, at, i)).sum::<f64>();
-    let one = (0..GRID.len()).min_by(|a, b| sum(*a).total_cmp(&sum(*b))).unwrap_or(0);
-    let mut found = Vec::new();
-    for (at, n) in LENGTHS.into_iter().enumerate() {
-        let mut put = |metric, value| found.push((metric, n, value));
-        let least =
-            |which| (0..GRID.len()).map(|i| grid(which, at, i)).fold(f64::INFINITY, f64::min);
-        let (universal, paper) = (|e: &Errors| e.0[at].0, |e: &Errors| e.0[at].2);
-        let all = mean(&universal);
-        let variance = mean(&|e| (universal(e) - all) * (universal(e) - all));
-        put("universal", all);
-        put("stderr", (variance / errors.len() as f64).sqrt());
-        let mut sorted: Vec<f64> = errors.iter().map(universal).collect();
-        sorted.sort_by(f64::total_cmp);
-        let last = sorted.len().saturating_sub(1) as f64;
-        put(
-            "percentile_99_9",
-            sorted.get((last * 0.999).ceil() as usize).copied().unwrap_or(f64::NAN),
-        );
-        put("lstd_hindsight", least(0));
-        put("lstd_one_ridge", grid(0, at, one));
-        put("td_hindsight", least(1));
-        put("batch_td_hindsight", least(2));
-        let known = || errors.iter().map(paper).filter(|x| !x.is_nan());
-        if known().next().is_some() {
-            put("paper", known().sum::<f64>() / known().count() as f64);
-        }
+/// The contexts of a signal of D features, judged by the returns that followed until the next of them; none of a signal that
+/// does not change.
+fn of_signal<const D: usize>(
+    samples: &[f32],
+    (gamma, retention): (f64, f64),
+    (contexts, weight): (usize, f64),
+    groups: &mut Vec<Box<dyn Part>>,
+) -> Result<(), Error> {
+    const BEGIN: usize = 50;
+    let model = UniversalModel::<f64>::universal(gamma)?;
+    let mut signal = Signal::<D, f64>::new();
+    let mut seen = Vec::new();
+    for x in samples {
+        let (features, deviation) = signal.observe((*x).into())?;
+        seen.push((SVector::from(features), deviation, *signal.level()));
     }
-    found
+    let mut returns = vec![0.0; samples.len()];
+    for t in (0..samples.len() - 1).rev() {
+        returns[t] = f64::from(samples[t + 1]) + gamma * returns[t + 1];
+    }
+    // Returns that the end of the signal cuts short say nothing.
+    let horizon = (6.9 / (1.0 - gamma)).min(samples.len() as f64 / 2.0) as usize;
+    let end = samples.len() - horizon;
+    let n = (end - BEGIN) as f64;
+    let mean = returns[BEGIN..end].iter().sum::<f64>() / n;
+    let variance = returns[BEGIN..end].iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n;
+    if !(variance > 1e-9) {
+        return Ok(());
+    }
+    let level = &seen[0].2;
+    let scale = level.discounted_sum(gamma, 1.0) - level.discounted_sum(gamma, 0.0);
+    let (mut context, mut cases) = (model.forgetting::<D>(retention)?, Vec::new());
+    let mut t = 0;
+    for index in 0..contexts {
+        let place = |index: usize| BEGIN + index * (end - BEGIN) / contexts;
+        while t < place(index) {
+            context.observe(&seen[t].0, seen[t + 1].1, &seen[t + 1].0)?;
+            t += 1;
+        }
+        let judged = |at: usize| {
+            let (phi, _, level) = &seen[at];
+            (*phi, level.of_deviations(gamma, returns[at]), scale * scale / (variance * n))
+        };
+        let judged = Arc::new((place(index)..place(index + 1)).map(judged).collect());
+        cases.push(Case::new(&model, &context, judged)?);
+    }
+    groups.push(Box::new(Group::new(cases, 1.0, weight, 0.02)));
+    Ok(())
 }

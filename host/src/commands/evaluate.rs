@@ -343,17 +343,17 @@ impl Evaluate {
         let path = &model_file::seed_of_run(source, seed)?;
         let parameters = match model_file::model(path, self.gamma)? {
             AnyModel::Universal(model) => {
-                let layers = model.transformer().depth();
-                if self.layers.is_some_and(|l| l != layers) {
-                    let reason = format!("accepted is {layers}, the layers of the model");
+                if self.layers.is_some() {
+                    let reason = "the universal model has no layers: leave it out";
                     return Err(Error::option("--layers", reason));
                 }
                 if self.attention == Some(Attention::Softmax) {
                     let reason = "softmax: the model's attention is linear";
                     return Err(Error::option("--attention", reason));
                 }
-                let (gamma, lambda) = (model.gamma(), model.mask().lambda());
-                return Ok((Estimator { method: Method::Universal(model), gamma, layers }, lambda));
+                let (gamma, [_, lambda]) = (model.gamma(), model.mask().decays());
+                let method = Method::Universal(model);
+                return Ok((Estimator { method, gamma, layers: 1 }, lambda));
             }
             AnyModel::Dense(file) => file.parameters,
         };

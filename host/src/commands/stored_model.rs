@@ -92,8 +92,10 @@ fn trained_model(source: &Path, seed: u64, options: &Export) -> Result<Vec<u8>, 
     let source = model_file::seed_of_run(source, seed)?;
     let parameters = match model_file::model(&source, options.gamma)? {
         AnyModel::Universal(model) => {
-            let depth = model.transformer().depth();
-            agree("--layers", "L =", options.layers.map(|l| l as f64), Some(depth as f64))?;
+            if options.layers.is_some() {
+                let reason = "the universal model has no layers: leave it out";
+                return Err(Error::option("--layers", reason));
+            }
             return universal_to_bytes(&model).doing("the model");
         }
         AnyModel::Dense(file) => file.parameters,
@@ -155,7 +157,7 @@ fn describe(file: &Path, bytes: &[u8], command: &str) -> Result<Report, Error> {
         return Err(Error::file(file, format!("number {at} is NaN or infinite")));
     }
     let (gamma, lambda) = (numbers[0], numbers[1]);
-    let (prior, parameters) = numbers[2..].split_at(usize::from(header.is_universal()));
+    let (second, parameters) = numbers[2..].split_at(usize::from(header.is_universal()));
     let (attention, in_range, accepted) = match header.attention {
         AttentionKind::TwoHead => ("two-head", gamma == 1.0 && lambda == 0.0, "1 and 0"),
         kind => {
@@ -178,10 +180,8 @@ fn describe(file: &Path, bytes: &[u8], command: &str) -> Result<Report, Error> {
         attention,
         mode: format!("{:?}", header.mode).to_lowercase(),
         dim: (!header.is_universal()).then_some(header.feature_dimension),
-        prior_count: prior.first().copied(),
-        numbers: header.is_universal().then(|| {
-            parameters.chunks(10 * usize::from(header.number_sets)).map(<[f64]>::to_vec).collect()
-        }),
+        second_lambda: second.first().copied(),
+        numbers: header.is_universal().then(|| parameters.to_vec()),
         layers: header.depth,
         gamma,
         lambda,
@@ -220,10 +220,10 @@ struct Found<'a> {
     nonzero_parameters: usize,
     largest_parameter: f64,
     crc32: String,
-    /// n_0 of a universal model.
+    /// The decay of a universal model's second trace.
     #[serde(skip_serializing_if = "Option::is_none")]
-    prior_count: Option<f64>,
-    /// The numbers p1 to p5 and q1 to q5 of its layers, and those that are added early if there are twenty.
+    second_lambda: Option<f64>,
+    /// Its learned numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
-    numbers: Option<Vec<Vec<f64>>>,
+    numbers: Option<Vec<f64>>,
 }

@@ -31,7 +31,7 @@ pub fn kernels<S: Scalar<Element = f32>>() -> [Kernel<S>; 19] {
         kernel("episodes", streaming::episodes, "terminal marks, cumulants, stored contexts"),
         kernel("value_functions", streaming::device, "a device's context and model"),
         kernel("theorem_1_form", universal::theorem_1, "layers that iterate TD, from contexts"),
-        kernel("universal", universal::universal, "ten numbers a layer, and their gradient"),
+        kernel("universal", universal::universal, "the model that ships"),
         kernel("classical", classical::classical, "online TD, LSTD; features of a signal"),
         kernel("predictor", universal::predictor, "predictions, bands, surprises, bytes"),
         kernel("linear_training", training::linear, "two short runs, losses and checkpoints"),

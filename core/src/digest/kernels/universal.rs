@@ -1,18 +1,15 @@
-//! Models that cost as much as their structure: layers that iterate TD, layers of ten numbers.
+//! Models that cost as much as their structure: layers that iterate TD, and the universal model.
 
 use super::Run;
 use crate::constructions;
 use crate::context::{AverageRewardContext, Context, Forgetting, Growing, Sliding, Window};
 use crate::error::Error;
-use crate::gradient::equivariant::Tape;
-use crate::layer::EquivariantLayer;
 use crate::linalg::scale;
-use crate::mask::{Mask, Td0, TdLambda};
-use crate::model::UniversalModel;
-use crate::normalised::{Normalised, Whole};
+use crate::mask::{TdLambda, Traces};
 use crate::predictor::Predictor;
 use crate::scalar::Scalar;
 use crate::transformer::Transformer;
+use crate::universal::UniversalModel;
 
 const D: usize = 3;
 const K: usize = 2 * D + 1;
@@ -47,24 +44,25 @@ pub(super) fn theorem_1<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<()
     Ok(())
 }
 
-/// The shipped numbers on each window from the first transition on; and other numbers, normalised statistics and
-/// gradients in lanes.
+/// The shipped numbers on each window from the first transition on.
 pub(super) fn universal<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
     run.each(|rng, digest| {
-        fn stream<M: Mask<f32>, W: Window<f32>>(
-            model: &UniversalModel<f32, M>,
+        fn stream<W: Window<f32>>(
+            model: &UniversalModel,
             window: W,
             mut number: impl FnMut() -> f32,
             mut show: impl FnMut(f32),
         ) -> Result<(), Error> {
-            let mut context = Context::<D, M, W>::with(*model.mask(), window);
+            let mut context = Context::<D, Traces, W>::with(*model.mask(), window);
             for t in 0..60 {
                 let phi = [number(), 256.0 * number(), 1.0];
                 match t % 20 {
                     11 => context.observe_terminal(&phi, number())?,
                     _ => context.observe(&phi, number(), &[number(), 256.0 * number(), 1.0])?,
                 }
-                let value = model.value_function(&context)?;
+                let reading = model.read(&context, 0)?;
+                show(reading.linearity);
+                let value = reading.value_function;
                 value.value_function.weights.iter().for_each(|w| show(*w));
                 show(value.at(&phi));
             }
@@ -77,25 +75,7 @@ pub(super) fn universal<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<()
             stream(&model, Sliding::<9>, || rng.normal(), |x| digest.number(x))?;
         }
         Ok(())
-    })?;
-    let mut draws = run.draws();
-    let layers: [EquivariantLayer<S>; 4] = core::array::from_fn(|_| {
-        let mut five = || core::array::from_fn(|_| S::splat(0.5) * draws.number());
-        EquivariantLayer { p: five(), q: five() }
-    });
-    let transformer = Transformer::<_, 4>::sequential(&layers)?;
-    let mut context = Context::<D, Td0, Growing, S>::new();
-    for n in 1..=20 {
-        context.observe_transition(&draws.transition())?;
-        let unnormalised = context.read_to(S::splat(0.9), 0, Whole)?;
-        let statistic = Normalised::new(&unnormalised, S::from_count(n), S::splat(6.0));
-        run.numbers(&transformer.value_function(&statistic)?.weights);
-        let tape = Tape::<S, D, 4>::forward(&transformer, &statistic);
-        let mut gradient = [EquivariantLayer { p: [S::ZERO; 5], q: [S::ZERO; 5] }; 4];
-        tape.backward(&transformer, &tape.weights(), &mut gradient);
-        gradient.iter().flat_map(|g| g.p.into_iter().chain(g.q)).for_each(|x| run.number(x));
-    }
-    Ok(())
+    })
 }
 
 /// Two random walks, one with a level, for three horizons: a glitch, a gap, a level that moves, and from the middle on

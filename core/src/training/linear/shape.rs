@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::layer::ParameterSet;
-use crate::mask::{Mask, TdLambda};
+use crate::mask::TdLambda;
 use crate::scalar::{Real, Scalar, check_lanes};
 
 /// The most features of a normalised read.

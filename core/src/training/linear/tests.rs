@@ -3,13 +3,9 @@
 use super::super::tests::{batch_gradient_agrees_with_differences, network_of, random_windows};
 use super::super::{LinearShape, Network, ParameterSet, Parameters, Targets, Windows};
 use super::LinearNetwork;
-use crate::context::{Context, Growing};
 use crate::layer::{EquivariantLayer, Layer, LayerParameters};
-use crate::mask::TdLambda;
-use crate::normalised::{Normalised, Whole};
 use crate::rng::Rng;
 use crate::scalar::Scalar;
-use crate::transformer::Transformer;
 use std::vec::Vec;
 
 type Any<S> = LinearNetwork<S, Vec<S>>;
@@ -123,37 +119,6 @@ fn growing_normalised_windows_have_the_gradient_of_the_reference() {
                 assert!((a - b).abs() < 1e-12 * b.abs().max(1.0), "{a} {b}");
             }
         }
-    }
-}
-
-#[test]
-fn a_normalised_value_is_that_of_the_layers_on_the_normalised_context() {
-    let (features, rewards) = random_windows::<f64>(&mut Rng::new(5));
-    let windows = Windows::new(2, features.as_flattened(), &rewards, 6, 0.9).unwrap();
-    let mut network = network::<f64>([3, 3], 0.7, ParameterSet::Equivariant, Some(6.0));
-    network.initialise_lane(0, &mut Rng::new(6));
-    network.parameters_mut().numbers_mut().for_each(|x| *x *= 9.0);
-    let transformer = Transformer::<_, 3>::sequential(&layers(&network)).unwrap();
-    for t in 0..6 {
-        let window = windows.window(t);
-        let mut context = Context::<2, _, _, f64>::with(TdLambda::new(0.7).unwrap(), Growing);
-        for (i, reward) in window.rewards().iter().enumerate() {
-            let [here, next] = [i, i + 1].map(|i| [window.phi(i)[0], window.phi(i)[1]]);
-            context.observe(&here, *reward, &next).unwrap();
-        }
-        let of = context.read_to(0.9, 0, Whole).unwrap();
-        let statistic = Normalised::new(&of, 6.0, 6.0);
-        let v = transformer.value_function::<2>(&statistic).unwrap();
-        let dense = network.transformer::<5, 3>(0).unwrap();
-        let of_dense = dense.normalised_value_function::<2>(&statistic).unwrap();
-        for i in 0..2 {
-            let (a, b) = (of_dense.weights[i], v.weights[i]);
-            assert!((a - b).abs() < 1e-12 * b.abs(), "{a} {b}");
-        }
-        let bounded = statistic.bounded(v, 6.0, 0.9, f64::INFINITY);
-        let (got, want) =
-            (network.value(&window), bounded.at(&[window.query()[0], window.query()[1]]));
-        assert!((got - want).abs() < 1e-12 * want.abs(), "{got} {want}");
     }
 }
 

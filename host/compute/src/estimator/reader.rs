@@ -7,7 +7,7 @@ use ictd_core::Error;
 use ictd_core::constructions;
 use ictd_core::context::{AverageRewardContext, Context, Window};
 use ictd_core::layer::{Layer, TwoHeadLayer};
-use ictd_core::mask::TdLambda;
+use ictd_core::mask::{TdLambda, Traces};
 use ictd_core::td::{BatchTd, Learner, Lstd, OnlineTd, RecursiveLstd};
 use ictd_core::transformer::Transformer;
 use ictd_core::transition::Transition;
@@ -112,7 +112,6 @@ impl<const D: usize, O: Observer<D>, R: Reader<D, O>> Stream for Reading<D, O, R
 /// Reads a context.
 #[derive(Clone)]
 enum OfContext<const K: usize> {
-    Universal(Box<Universal>),
     Linear(Arc<Dense<K>>, f64),
     /// The discount, and n_0.
     Normalised(Arc<Dense<K>>, f64, f64),
@@ -126,7 +125,6 @@ impl<const D: usize, const K: usize, W: Window<f64>> Reader<D, Context<D, TdLamb
 {
     fn value(&self, context: &Context<D, TdLambda<f64>, W, f64>) -> Result<Value<D>, Error> {
         Ok(match self {
-            OfContext::Universal(model) => Value::Bounded(model.value_function(context)?),
             OfContext::Linear(transformer, gamma) => {
                 Value::Linear(transformer.value_function(&context.statistic::<K>(*gamma, 0)?)?)
             }
@@ -139,6 +137,16 @@ impl<const D: usize, const K: usize, W: Window<f64>> Reader<D, Context<D, TdLamb
             OfContext::BatchTd(td) => Value::Linear(td.value_function(context)?),
             OfContext::Lstd(lstd, d) => Value::Linear(lstd.value_function_of_size(context, *d)?),
         })
+    }
+}
+
+/// The universal model.
+#[derive(Clone)]
+struct OfTraces(Box<Universal>);
+
+impl<const D: usize, W: Window<f64>> Reader<D, Context<D, Traces<f64>, W, f64>> for OfTraces {
+    fn value(&self, context: &Context<D, Traces<f64>, W, f64>) -> Result<Value<D>, Error> {
+        Ok(Value::Bounded(self.0.value_function(context)?))
     }
 }
 
@@ -172,6 +180,7 @@ macro_rules! observer {
     };
 }
 observer!([W: Window<f64> + 'static] Context<D, TdLambda<f64>, W, f64>);
+observer!([W: Window<f64> + 'static] Context<D, Traces<f64>, W, f64>);
 observer!([] Learner<D, OnlineTd<f64>, f64>);
 observer!([] Learner<D, RecursiveLstd<f64>, f64>);
 
@@ -264,12 +273,16 @@ pub(super) fn on_context<const D: usize, const K: usize, const A: usize, W>(
 where
     W: Window<f64> + 'static,
     Context<D, TdLambda<f64>, W, f64>: Send + Sync,
+    Context<D, Traces<f64>, W, f64>: Send + Sync,
     AverageRewardContext<D, W, f64>: Send + Sync,
 {
     let Estimator { method, gamma, layers } = estimator;
     let context = |mask: TdLambda<f64>| Context::<D, TdLambda<f64>, W, f64>::with(mask, window);
     let (mask, reader) = match method {
-        Method::Universal(model) => (*model.mask(), OfContext::Universal(model.clone())),
+        Method::Universal(model) => {
+            let context = Context::<D, Traces<f64>, W, f64>::with(*model.mask(), window);
+            return Ok(reading(d, context, OfTraces(model.clone())));
+        }
         Method::Trained { parameters, .. } => {
             (TdLambda::new(parameters.lambda)?, of_parameters(parameters, *layers, *gamma)?)
         }

@@ -1,8 +1,7 @@
 //! The candidates of a stream: the models, online TD and LSTD over their grids, persistence, 0.
 
 use crate::estimator::{Estimator, Method, Stream, with_room};
-use crate::parameters;
-use ictd_core::Error;
+use ictd_core::{Error, UniversalModel};
 use ictd_core::signal::{Level, Scale, Signal};
 
 /// The step sizes of online TD, over the number of features, whose units [`Scale`] takes away.
@@ -72,7 +71,7 @@ impl Candidate {
 /// None but the core's refusal of a discount, which is 0 here.
 pub fn candidates(retention: f64, given: &[Given], d: usize) -> Result<Vec<Candidate>, Error> {
     let estimator = |method| Estimator { method, gamma: 0.0, layers: 1 };
-    let shipped = estimator(Method::Universal(Box::new(parameters::shipped(0.0)?)));
+    let shipped = estimator(Method::Universal(Box::new(UniversalModel::<f64>::universal(0.0)?)));
     let models = std::iter::once(("universal", &shipped));
     let models = models.chain(given.iter().map(|g| (g.name.as_str(), &g.estimator)));
     let mut all: Vec<_> = models

@@ -1,0 +1,100 @@
+//! The sums that the universal model reads: TD's systems for three lambdas, and what says how well they fit.
+
+use super::{Block, Entries, Entry, Read};
+use crate::scalar::Scalar;
+
+/// The sums of a context under the mask [`Traces`](crate::mask::Traces), for a discount and a cumulant. Matrices stand column by
+/// column.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TdSums<S, const D: usize> {
+    /// TD's systems for e = phi, lambda = 0, and for both traces.
+    pub systems: [System<S, D>; 3],
+    /// 2 F = sum (phi phi^T + phi' phi'^T), its upper triangle.
+    pub second_moments: [[S; D]; D],
+    /// sum x x^T with x = phi - gamma phi', its upper triangle.
+    pub differences: [[S; D]; D],
+    /// sum r x.
+    pub rewards: [S; D],
+    /// sum r^2.
+    pub squared_rewards: S,
+}
+
+/// A system A w = b whose solution is a fixed point of TD(lambda), with trace e.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct System<S, const D: usize> {
+    /// A = sum e (phi - gamma phi')^T.
+    pub a: [[S; D]; D],
+    /// b = sum r e.
+    pub b: [S; D],
+    /// sum (e - phi)^2.
+    pub squares: [S; D],
+}
+
+impl<S: Scalar, const D: usize> System<S, D> {
+    /// The system of no transition.
+    pub const ZERO: Self =
+        System { a: [[S::ZERO; D]; D], b: [S::ZERO; D], squares: [S::ZERO; D] };
+}
+
+impl<S: Copy, const D: usize> TdSums<S, D> {
+    /// Returns the same sums of another type.
+    pub fn map<T>(&self, f: impl Fn(S) -> T + Copy) -> TdSums<T, D> {
+        let matrix = |m: [[S; D]; D]| m.map(|column| column.map(f));
+        let system = |System { a, b, squares }: System<S, D>| System {
+            a: matrix(a),
+            b: b.map(f),
+            squares: squares.map(f),
+        };
+        TdSums {
+            systems: self.systems.map(system),
+            second_moments: matrix(self.second_moments),
+            differences: matrix(self.differences),
+            rewards: self.rewards.map(f),
+            squared_rewards: f(self.squared_rewards),
+        }
+    }
+}
+
+/// Reads a context into [`TdSums`].
+pub(crate) struct AllLambdas;
+
+impl<S: Scalar, const D: usize> Entries<S, D> for AllLambdas {
+    type Output = TdSums<S, D>;
+
+    #[inline(always)]
+    fn take(self, read: &Read<'_, S, impl Entry<S, D>>) -> TdSums<S, D> {
+        let (matrix, zeros) = ([[S::ZERO; D]; D], [S::ZERO; D]);
+        let mut out = TdSums {
+            systems: [System::ZERO; 3],
+            second_moments: matrix,
+            differences: matrix,
+            rewards: zeros,
+            squared_rewards: read.squared_rewards(),
+        };
+        let [plain, traces @ ..] = &mut out.systems;
+        let (gamma, square) = (read.gamma, read.gamma * read.gamma);
+        use Block::{Phi, PhiNext, Reward};
+        for j in 0..D {
+            for i in 0..=j {
+                // G is symmetric: sum phi phi^T and sum phi' phi'^T, and sum phi phi'^T on both sides of the diagonal.
+                let now = read.entry((Phi, i), (Phi, j));
+                let next = square * read.entry((PhiNext, i), (PhiNext, j));
+                let across = gamma * read.entry((Phi, i), (PhiNext, j));
+                let back = gamma * read.entry((Phi, j), (PhiNext, i));
+                (plain.a[j][i], plain.a[i][j]) = (now - across, now - back);
+                out.differences[j][i] = now - across + (next - back);
+                out.second_moments[j][i] = read.second_moment(i, j);
+            }
+            plain.b[j] = read.entry((Phi, j), (Reward, 0));
+            out.rewards[j] = plain.b[j] - gamma * read.entry((PhiNext, j), (Reward, 0));
+            for (l, system) in traces.iter_mut().enumerate() {
+                let trace = read.trace(l, j);
+                for i in 0..D {
+                    system.a[j][i] = trace.phi[i] - gamma * trace.phi_next[i];
+                }
+                (system.b[j], system.squares[j]) = (trace.reward, trace.square);
+            }
+        }
+        out
+    }
+}

@@ -1,0 +1,299 @@
+//! Three solutions of TD's fixed-point equation, and the gates between them.
+
+use crate::context::{System, TdSums};
+use crate::error::Error;
+use crate::linalg::linear_system::{eliminate, epsilon};
+use crate::linalg::{is_finite, zeros};
+use crate::scalar::{Real, Scalar};
+use nalgebra::SVector;
+
+/// The learned numbers. Every one of them multiplies one of five quantities without a unit, of d features that were ever
+/// seen, n transitions, the discount gamma, and the mean squared TD error E delta^2 of a solution:
+///
+/// | | |
+/// |---|---|
+/// | 1 | a constant |
+/// | few | ln(1 + 2 d / n) |
+/// | far | ln(1 / (1 - gamma)) - ln 20 |
+/// | rest | ln(E delta^2 / E r^2 + 10^-4) |
+/// | test | ln(1 + T), the test of [`crate::universal`] |
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Numbers<S> {
+    /// ln k_l of the three solutions: 1, few, far, rest (of w_0; the first solution has none).
+    pub ridge: [[S; 4]; 3],
+    /// The share of F in the ridge of the second and the third solution, as a logit: 1, rest.
+    pub full: [[S; 2]; 2],
+    /// The share of the solution before it that is the prior of the second and the third, as a logit: 1, rest.
+    pub prior: [[S; 2]; 2],
+    /// The weights of w_0 and of w_low, as logits: 1, test, rest (of the gate's own solution), ln(n / d), far.
+    pub gate: [[S; 5]; 2],
+}
+
+/// How many numbers there are.
+pub const COUNT: usize = 30;
+
+impl<S: Copy> Numbers<S> {
+    /// Returns the same numbers of another type, made in order.
+    pub fn map<T>(&self, mut f: impl FnMut(S) -> T) -> Numbers<T> {
+        Numbers {
+            ridge: self.ridge.map(|x| x.map(&mut f)),
+            full: self.full.map(|x| x.map(&mut f)),
+            prior: self.prior.map(|x| x.map(&mut f)),
+            gate: self.gate.map(|x| x.map(&mut f)),
+        }
+    }
+
+    /// Returns the numbers in order.
+    pub fn iter(&self) -> impl Iterator<Item = &S> {
+        let [ridge, full, prior] = [
+            self.ridge.as_flattened(),
+            self.full.as_flattened(),
+            self.prior.as_flattened(),
+        ];
+        ridge.iter().chain(full).chain(prior).chain(self.gate.as_flattened())
+    }
+}
+
+/// What is known of a context beside its sums.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Extent<S> {
+    /// n, the sum of the transitions' weights.
+    pub weight: S,
+    /// The sum of the squared weights over that of the weights: 1 if nothing is forgotten.
+    pub squared_weight: S,
+    /// The discount.
+    pub gamma: S,
+    /// Which of the two traces decay no slower than gamma, so that their lambda is at most 1.
+    pub traces: [bool; 2],
+}
+
+impl<S: Copy> Extent<S> {
+    /// Returns the same of another type.
+    pub fn map<T>(self, f: impl Fn(S) -> T) -> Extent<T> {
+        let Extent { weight, squared_weight, gamma, traces } = self;
+        Extent { weight: f(weight), squared_weight: f(squared_weight), gamma: f(gamma), traces }
+    }
+}
+
+/// The squared mean of what features of unit second moment may have lost to rounding.
+const LEAST: f64 = 1e-6;
+
+#[cfg_attr(target_os = "none", inline(never))]
+fn exp<R: Real>(x: R) -> R {
+    (x * R::from_f64(core::f64::consts::LOG2_E)).exp2()
+}
+
+#[cfg_attr(target_os = "none", inline(never))]
+fn ln<R: Real>(x: R) -> R {
+    x.ln()
+}
+
+fn sigmoid<R: Real>(x: R) -> R {
+    // 2^x is for x of at most 127.
+    let least = R::from_f64(-80.0);
+    R::ONE / (R::ONE + exp(-(if x > least { x } else { least })))
+}
+
+/// <numbers, quantities>.
+#[cfg_attr(target_os = "none", inline(never))]
+fn mix<R: Real, const N: usize>(numbers: &[R; N], quantities: [R; N]) -> R {
+    let mut sum = R::ZERO;
+    for (number, x) in numbers.iter().zip(quantities) {
+        sum += *number * x;
+    }
+    sum
+}
+
+#[cfg_attr(target_os = "none", inline(never))]
+/// Changes sums to units in which each feature and the reward have the sum of squares 1, and returns the units: 1 / sqrt(F_ii),
+/// 0 of a feature that was never seen, and 1 / sqrt(sum r^2).
+fn change_units<R: Real, const D: usize>(sums: &mut TdSums<R, D>) -> ([R; D], R) {
+    let half = R::from_f64(0.5);
+    let mut unit = [R::ZERO; D];
+    for i in 0..D {
+        let square = half * sums.second_moments[i][i];
+        if square > R::ZERO {
+            // By way of the root: the inverse of a small square is not a number.
+            unit[i] = R::ONE / square.sqrt();
+        }
+    }
+    let of_reward = R::ONE / sums.squared_rewards.sqrt();
+    for j in 0..D {
+        for i in 0..D {
+            let both = unit[i] * unit[j];
+            for system in &mut sums.systems {
+                system.a[j][i] *= both;
+            }
+            if i <= j {
+                sums.second_moments[j][i] *= half * both;
+                sums.differences[j][i] *= both;
+            }
+        }
+        sums.rewards[j] *= unit[j] * of_reward;
+        for system in &mut sums.systems {
+            system.b[j] *= unit[j] * of_reward;
+            system.squares[j] *= unit[j] * unit[j];
+        }
+    }
+    (unit, of_reward)
+}
+
+/// A solution w_l, and what the next one and the gates need to know of it.
+#[derive(Clone, Copy)]
+struct Solution<R, const D: usize> {
+    weights: [R; D],
+    /// E delta^2 / E r^2.
+    rest: R,
+}
+
+/// Solves (A + R) w = b + p R w' with R = ridge ((1 - f) I + f F), in the sums' own units.
+#[cfg_attr(target_os = "none", inline(never))]
+fn solution<R: Real, const D: usize>(
+    sums: &TdSums<R, D>,
+    system: &System<R, D>,
+    ridge: R,
+    [full, prior]: [R; 2],
+    before: &[R; D],
+) -> Result<Solution<R, D>, Error> {
+    let mut largest = R::ONE;
+    for j in 0..D {
+        for i in 0..D {
+            largest = largest.max(system.a[j][i].abs());
+        }
+    }
+    // What elimination cannot tell from 0 is no pivot.
+    let least = R::from_f64(4.0) * epsilon::<R>(D) * largest;
+    let diagonal = ridge * (R::ONE - full);
+    let diagonal = if diagonal > least { diagonal } else { least };
+    let (full, mut a, mut b) = (ridge * full, system.a, system.b);
+    for j in 0..D {
+        for i in 0..=j {
+            let mut of_ridge = full * sums.second_moments[j][i];
+            if i == j {
+                // A feature that was never seen gets the weight 0.
+                let seen = sums.second_moments[j][j] > R::ZERO;
+                of_ridge += if seen { diagonal } else { R::ONE };
+            } else {
+                a[i][j] += of_ridge;
+                b[j] += prior * of_ridge * before[i];
+            }
+            a[j][i] += of_ridge;
+            b[i] += prior * of_ridge * before[j];
+        }
+    }
+    eliminate(&mut a, &mut b, D, least * R::from_f64(0.25)).ok_or(SINGULAR)?;
+    Ok(Solution { rest: rest(sums, &b), weights: b })
+}
+
+/// E (r + gamma w phi' - w phi)^2 / E r^2.
+fn rest<R: Real, const D: usize>(sums: &TdSums<R, D>, w: &[R; D]) -> R {
+    let (mut sum, two) = (R::ONE, R::from_f64(2.0));
+    for j in 0..D {
+        let mut of_j = sums.differences[j][j] * w[j] - two * sums.rewards[j];
+        for i in 0..j {
+            of_j += two * sums.differences[j][i] * w[i];
+        }
+        sum += of_j * w[j];
+    }
+    let least = R::from_f64(LEAST);
+    if sum > least { sum } else { least }
+}
+
+/// T: the mean squared residual of b = A w, over its variance if w is TD's solution for every lambda; of the d features that
+/// were seen.
+#[cfg_attr(target_os = "none", inline(never))]
+fn test<R: Real, const D: usize>(
+    system: &System<R, D>,
+    (extent, ridge, seen): (&Extent<R>, R, R),
+    w: &Solution<R, D>,
+) -> R {
+    let mut residual = system.b;
+    for j in 0..D {
+        for i in 0..D {
+            residual[i] -= system.a[j][i] * w.weights[j];
+        }
+    }
+    let mut sum = R::ZERO;
+    for i in 0..D {
+        let variance = system.squares[i] * extent.squared_weight + ridge;
+        sum += residual[i] * residual[i] / variance;
+    }
+    sum * extent.weight / (w.rest * seen)
+}
+
+/// What is read of a context.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Solved<R: Scalar, const D: usize> {
+    /// The weights w, (D).
+    pub weights: SVector<R, D>,
+    /// The weight of the solution for lambda = 0, in \[0, 1\].
+    pub linearity: R,
+}
+
+impl<R: Real> Numbers<R> {
+    /// Solves for the weights. The sums are changed on the way: to units of their own.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] if sums or weights left the range of the scalar; [`Error::Singular`] if a system was singular
+    /// in spite of its ridge.
+    pub fn solve<const D: usize>(
+        &self,
+        of: &mut TdSums<R, D>,
+        extent: Extent<R>,
+    ) -> Result<Solved<R, D>, Error> {
+        let mut out = Solved { weights: zeros(), linearity: R::from_f64(0.5) };
+        if !(of.squared_rewards > R::ZERO) {
+            return if of.squared_rewards == R::ZERO { Ok(out) } else { Err(NON_FINITE) };
+        }
+        let (unit, reward_unit) = change_units(of);
+        let mut seen = R::ZERO;
+        for x in unit {
+            if x > R::ZERO {
+                seen += R::ONE;
+            }
+        }
+        if seen == R::ZERO {
+            return Ok(out);
+        }
+        let (n, one) = (extent.weight, R::ONE);
+        let few = ln(one + R::from_f64(2.0) * seen / n);
+        let far = -ln(R::from_f64(20.0) * (one - extent.gamma));
+        let length = ln(n / seen);
+        let rest = |w: &Solution<R, D>| ln(w.rest + R::from_f64(1e-4));
+        let ridge = |numbers: &[R; 4], rest| {
+            let x = mix(numbers, [one, few, far, rest]);
+            exp(x) / n
+        };
+        let ([plain, traced @ ..], [k_0, k_traced @ ..]) = (&of.systems, &self.ridge);
+        let first = solution(of, plain, ridge(k_0, R::ZERO), [R::ZERO; 2], &[R::ZERO; D])?;
+        let rest_of_first = rest(&first);
+        let mut solutions = [first; 2];
+        let mut weights = [one; 2];
+        let mut before = first;
+        let numbers = k_traced.iter().zip(&self.full).zip(self.prior.iter().zip(&self.gate));
+        for ((((k, full), (prior, gate)), system), ((kept, weight), exists)) in
+            numbers.zip(traced).zip(solutions.iter_mut().zip(&mut weights).zip(extent.traces))
+        {
+            // The gate of a trace that is not there is open to what is before it.
+            if exists {
+                let k = ridge(k, rest_of_first);
+                let shares = [full, prior].map(|of| sigmoid(mix(of, [one, rest_of_first])));
+                let test = ln(one + test(system, (&extent, k, seen), &before));
+                *weight = sigmoid(mix(gate, [one, test, rest(&before), length, far]));
+                before = solution(of, system, k, shares, &before.weights)?;
+            }
+            *kept = before;
+        }
+        let [low, high] = solutions;
+        out.linearity = weights[0];
+        for i in 0..D {
+            let upper = high.weights[i] + weights[1] * (low.weights[i] - high.weights[i]);
+            let w = upper + weights[0] * (first.weights[i] - upper);
+            out.weights[i] = w * unit[i] / reward_unit;
+        }
+        if is_finite(&out.weights) { Ok(out) } else { Err(NON_FINITE) }
+    }
+}
+
+const SINGULAR: Error = Error::Singular { system: "the fixed point of TD" };
+const NON_FINITE: Error = Error::NonFinite { parameter: "context" };

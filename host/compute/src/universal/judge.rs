@@ -1,0 +1,191 @@
+//! Errors of the model on fresh tasks, beside those of what a user would otherwise take.
+
+use super::draw;
+use crate::capacity::STATES;
+use crate::log::SeedRun;
+use ictd_core::context::{Context, Growing, TdSums};
+use ictd_core::layer::Layer;
+use ictd_core::linalg::linear_system;
+use ictd_core::mask::Traces;
+use ictd_core::rng::Rng;
+use ictd_core::tasks::{Mrp, Task as _};
+use ictd_core::transformer::Transformer;
+use ictd_core::universal::{Extent, Numbers};
+use ictd_core::value_function::ValueFunction;
+use ictd_core::{Error, UniversalModel};
+use nalgebra::{SMatrix, SVector};
+
+/// The lengths of contexts that are judged. One task in twenty goes on beyond 200, one in two hundred beyond 5,000.
+pub(super) const LENGTHS: [u64; 14] = [1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 200, 1000, 5000, 100_000];
+/// The lambdas of LSTD and TD, the first of [`UniversalModel::LAMBDA`] and 1.
+const LAMBDAS: usize = 3;
+/// The ridges, in transitions, and step sizes that are tried.
+const GRID: [f64; 6] = [0.1, 1.0, 3.0, 10.0, 30.0, 100.0];
+const STEP_SIZES: [f64; 6] = [0.01, 0.03, 0.1, 0.2, 0.5, 1.0];
+/// The settings of those that have one for all: LSTD(0.92) with a ridge of 3 transitions, TD(0.92) with a step size of 0.1.
+const ONE: [usize; 2] = [GRID.len() + 2, 2];
+/// The error that stands for what diverged.
+const DIVERGED: f64 = 1e3;
+
+/// Tasks that are judged together.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// The family's index.
+    pub family: usize,
+    /// d.
+    pub d: usize,
+    /// The discount.
+    pub gamma: f64,
+}
+
+/// The errors of one context, relative to predicting 0.
+#[derive(Clone, Copy)]
+struct OfContext {
+    universal: f64,
+    lstd: [f64; LAMBDAS * GRID.len()],
+    td: [f64; STEP_SIZES.len()],
+    /// The paper's model's, if it has this dimension.
+    paper: Option<f64>,
+}
+
+/// The errors of one task, at the lengths that it reached.
+pub struct Errors(Vec<OfContext>);
+
+/// The model, and the paper's own: TD(0)'s mask, d = 4.
+pub struct Judge {
+    numbers: Numbers<f64>,
+    papers: Vec<Option<Transformer<Layer<f64, 9>, 1>>>,
+}
+
+/// Returns the weights of LSTD(lambda) with a ridge in transitions, of features of unit mean square.
+pub(super) fn lstd<const D: usize>(
+    sums: &TdSums<f64, D>,
+    extent: &Extent<f64>,
+    lambda: usize,
+    ridge: f64,
+) -> SVector<f64, D> {
+    let mut a = SMatrix::<f64, D, D>::from_fn(|i, j| sums.systems[lambda].a[j][i]);
+    for i in 0..D {
+        let square = 0.5 * sums.second_moments[i][i];
+        a[(i, i)] += if square > 0.0 { ridge * square / extent.weight } else { 1.0 };
+    }
+    let solved = linear_system::solve(a, sums.systems[lambda].b.into(), D, "LSTD");
+    solved.unwrap_or_else(|_| SVector::zeros())
+}
+
+impl Judge {
+    /// Returns the judge of numbers, beside the seeds of a run with shared layers and d = 4.
+    pub fn new(numbers: &Numbers<f32>, runs: &[SeedRun], depth: usize) -> Self {
+        let matrix =
+            |m: &[f32]| SMatrix::<f64, 9, 9>::from_row_iterator(m.iter().map(|x| f64::from(*x)));
+        let paper = |run: &SeedRun| {
+            let m = run.last()?.layers.first()?;
+            // None of a seed that diverged.
+            Transformer::autoregressive(Layer { p: matrix(&m.p), q: matrix(&m.q) }, depth).ok()
+        };
+        Judge { numbers: numbers.map(f64::from), papers: runs.iter().map(paper).collect() }
+    }
+
+    /// Returns the errors on a task of at most 16 features; each is given to one of the paper's seeds.
+    ///
+    /// # Errors
+    /// The core's.
+    pub fn errors(&self, cell: Cell, task: usize, seed: u64) -> Result<Errors, Error> {
+        let paper = self.papers.get(task % self.papers.len().max(1)).and_then(Option::as_ref);
+        match cell.d {
+            // The mask of two traces has TD(0)'s statistic.
+            4 => self.of_task::<4>(cell, (task, seed), |context| {
+                paper?.value_function(&context.statistic(cell.gamma, 0).ok()?).ok()
+            }),
+            0..=3 => self.of_task::<4>(cell, (task, seed), |_| None),
+            _ => self.of_task::<16>(cell, (task, seed), |_| None),
+        }
+    }
+
+    /// Returns the errors on a task; `paper` is what the paper's model reads, if it does.
+    fn of_task<const D: usize>(
+        &self,
+        cell: Cell,
+        (index, seed): (usize, u64),
+        paper: impl Fn(&Context<D, Traces<f64>, Growing, f64>) -> Option<ValueFunction<f64, D>>,
+    ) -> Result<Errors, Error> {
+        let (mut rng, Cell { family, d, gamma }) = (Rng::new(seed), cell);
+        let model = UniversalModel::<f64>::universal(gamma)?;
+        let model = UniversalModel::new(gamma, *model.mask(), self.numbers)?;
+        let task: Mrp<f64, D, STATES> = draw(family, d, gamma, &mut rng)?;
+        let (v, d_p) = (task.true_value(gamma)?, task.stationary_distribution()?);
+        let of_zero = task.msve(&d_p, &SVector::zeros(), &v);
+        let error = |value: &dyn Fn(&SVector<f64, D>) -> f64| {
+            let v_hat = SVector::from_fn(|s, _| value(&task.feature_map()[s]));
+            let error = task.msve(&d_p, &v_hat, &v) / of_zero;
+            if error < DIVERGED { error } else { DIVERGED }
+        };
+        let of_weights = |w: &SVector<f64, D>| error(&|phi| w.dot(phi));
+        let mut context = model.context::<D>();
+        let mut td = [SVector::<f64, D>::zeros(); STEP_SIZES.len()];
+        let (mut trace, mut state) = (td[0], task.initial_state(&mut rng));
+        let mut found = Vec::new();
+        for n in LENGTHS {
+            if n > 200 && index % 20 != 0 || n > 5000 && index % 200 != 0 {
+                break;
+            }
+            while context.len() < n {
+                let t = task.transition(&mut state, &mut rng);
+                context.observe_transition(&t)?;
+                trace = trace * (UniversalModel::<f64>::LAMBDA * gamma) + t.phi;
+                for (w, alpha) in td.iter_mut().zip(STEP_SIZES) {
+                    let delta = t.reward + gamma * w.dot(&t.phi_next) - w.dot(&t.phi);
+                    *w += trace * (alpha * delta);
+                }
+            }
+            let value = model.value_function(&context)?;
+            let (sums, extent) = (model.sums(&context, 0)?, model.extent(&context));
+            let lstd = std::array::from_fn(|at| {
+                of_weights(&lstd(&sums, &extent, at / GRID.len(), GRID[at % GRID.len()]))
+            });
+            found.push(OfContext {
+                universal: error(&|phi| value.at(phi)),
+                lstd,
+                td: td.map(|w| of_weights(&w)),
+                paper: paper(&context).map(|value| of_weights(&value.weights)),
+            });
+        }
+        Ok(Errors(found))
+    }
+}
+
+/// Returns what is found over tasks at each length of a context, relative to predicting 0, by metric: `universal` (the
+/// mean), `stderr` (its standard error), `percentile_99_9` and `tasks` (their number); `lstd_hindsight` (LSTD with the best
+/// lambda and ridge for this cell and length) and `lstd_one` (with one setting for all); `td_hindsight` and `td_one`
+/// likewise for online TD; and `paper`, if the paper's model has this dimension.
+pub fn summary(errors: &[Errors]) -> Vec<(&'static str, u64, f64)> {
+    let mut found = Vec::new();
+    for (at, n) in LENGTHS.into_iter().enumerate() {
+        let of: Vec<&OfContext> = errors.iter().filter_map(|e| e.0.get(at)).collect();
+        if of.is_empty() {
+            continue;
+        }
+        let count = of.len() as f64;
+        let mean = |f: &dyn Fn(&OfContext) -> f64| of.iter().map(|e| f(e)).sum::<f64>() / count;
+        let mut put = |metric, value| found.push((metric, n, value));
+        let all = mean(&|e| e.universal);
+        let variance = mean(&|e| (e.universal - all) * (e.universal - all));
+        put("universal", all);
+        put("stderr", f64::sqrt(variance / count));
+        let mut sorted: Vec<f64> = of.iter().map(|e| e.universal).collect();
+        sorted.sort_by(f64::total_cmp);
+        put("percentile_99_9", sorted[((count - 1.0) * 0.999).ceil() as usize]);
+        put("tasks", count);
+        let lstd: [f64; LAMBDAS * GRID.len()] = std::array::from_fn(|i| mean(&|e| e.lstd[i]));
+        let td: [f64; STEP_SIZES.len()] = std::array::from_fn(|i| mean(&|e| e.td[i]));
+        put("lstd_hindsight", lstd.into_iter().fold(f64::INFINITY, f64::min));
+        put("lstd_one", lstd[ONE[0]]);
+        put("td_hindsight", td.into_iter().fold(f64::INFINITY, f64::min));
+        put("td_one", td[ONE[1]]);
+        let of_paper: Vec<f64> = of.iter().filter_map(|e| e.paper).collect();
+        if !of_paper.is_empty() {
+            put("paper", of_paper.iter().sum::<f64>() / of_paper.len() as f64);
+        }
+    }
+    found
+}
