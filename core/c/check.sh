@@ -14,7 +14,7 @@ need arm-none-eabi-gcc gcc-arm-none-eabi libnewlib-arm-none-eabi
 
 out=target/c
 mkdir -p $out
-strict=(-Wall -Wextra -Wpedantic -Werror -Icore/c)
+strict=(-Wall -Wextra -Wconversion -Wshadow -Wpedantic -Werror -Icore/c)
 gcc -std=c99 "${strict[@]}" -fsyntax-only -x c core/c/ictd.h
 g++ -std=c++11 "${strict[@]}" -fsyntax-only -x c++ core/c/ictd.h
 echo "ictd.h: C99 and C++11 without a warning"

@@ -15,22 +15,20 @@ static void read_sensor(float phi[4]) {
 }
 
 int main(void) {
-    static ictd_growing_4 context;
-    static ictd_universal model;
-    ictd_value_function_4 value_function;
+    static uint64_t context[ICTD_GROWING_WORDS(4)];
+    ictd_value_function value_function;
     float phi[4], phi_next[4];
     uint32_t digest = 0;
 
-    ictd_status status = ictd_universal_init(&model, 0.9f);
-    if (!status) status = ictd_growing_4_init(&context, ictd_universal_lambda(&model));
+    ictd_status status = ictd_context_init(context, sizeof context, 4, 0.9f, 1.0f);
     read_sensor(phi);
     for (int n = 1; !status && n <= 1000; n++) {
         read_sensor(phi_next);
-        status = ictd_growing_4_observe(&context, phi, phi[0] - 0.5f * phi_next[1], phi_next);
+        status = ictd_context_observe(context, phi, phi[0] - 0.5f * phi_next[1], phi_next);
         memcpy(phi, phi_next, sizeof phi);
         if (!status && (n <= 3 || n == 1000)) {
-            status = ictd_growing_4_predict(&context, &model, &value_function);
-            float value = ictd_value_4(&value_function, phi);
+            status = ictd_context_predict(context, &value_function);
+            float value = ictd_value(&value_function, phi);
             uint32_t bits;
             memcpy(&bits, &value, sizeof bits);
             digest = (digest << 8 | digest >> 24) ^ bits;

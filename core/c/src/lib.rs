@@ -1,8 +1,6 @@
-//! The C interface of ictd-core: contexts and models as opaque structs that the caller owns, of 1 to 16
-//! features, without allocation. `ictd.h` beside this crate's README is its header.
-//!
-//! C has no generics, so `build.rs` writes the items of each feature dimension from `dimension.rs.in`, `context.rs.in`
-//! and `signal.rs.in`, and those of each number of signals from `predictor.rs.in`.
+//! The C interface of ictd-core: a predictor of signals, and contexts with the universal model for those who bring their own
+//! features, 1 to 16 of them. The caller owns all storage; nothing is allocated. `ictd.h` beside this crate's README is its
+//! header.
 #![cfg_attr(target_os = "none", no_std)]
 #![deny(missing_docs, unsafe_op_in_unsafe_fn)]
 #![allow(non_camel_case_types)]
@@ -10,20 +8,24 @@
 #[cfg(target_os = "none")]
 use panic_never as _;
 
+mod context;
+mod predictor;
+
+pub use context::*;
+pub use predictor::*;
+
 use core::ffi::{CStr, c_char};
-use ictd_core::context::{Context, Forgetting, Growing, Window};
-use ictd_core::mask::TdLambda;
-use ictd_core::nalgebra::SVector;
-use ictd_core::predictor::{Prediction, Predictor};
-use ictd_core::signal::Signal;
-use ictd_core::value_function::{BoundedValueFunction, ValueFunction};
-use ictd_core::{Error, Model, StoredError, UniversalModel};
+use core::slice::{from_raw_parts, from_raw_parts_mut};
+use ictd_core::{Error, StoredError};
+
+/// The version of the interface: it changes where a program has to.
+pub const ICTD_VERSION: u32 = 3;
 
 /// The result of a call. After every result but ICTD_STATUS_OK the call has written nothing.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ictd_status {
-    /// Done.
+    /// The call has done what it says.
     Ok = 0,
     /// A pointer is null.
     Null,
@@ -33,57 +35,35 @@ pub enum ictd_status {
     OutOfRange,
     /// The context has no transition yet.
     Empty,
-    /// Model and context have two trace decays.
-    Mismatch,
-    /// The layers diverge on this context: a smaller step size, or smaller features, are needed.
-    Diverges,
-    /// The bytes are not a model that this library knows.
-    NotAModel,
-    /// The model is for another number of features, type of numbers, attention or number of layers.
-    AnotherModel,
-    /// The bytes of the model are damaged, or not all there.
+    /// The storage is too small, or does not begin at a multiple of 8.
+    Storage,
+    /// The pointer is not what an init or a read function has returned, or that was overwritten.
+    Foreign,
+    /// The bytes are not what this library has written.
+    NotStored,
+    /// The bytes are of another number of features, signals or horizons, or of another version.
+    Another,
+    /// The bytes are damaged, or not all there; or the buffer is too short.
     Damaged,
-    /// Anything else.
-    Other,
+    /// The numbers do not determine a value.
+    Singular,
 }
 
 impl From<Error> for ictd_status {
     fn from(error: Error) -> Self {
         match error {
             Error::NonFinite { .. } => ictd_status::NonFinite,
-            Error::OutOfRange { .. } => ictd_status::OutOfRange,
             Error::Empty { .. } => ictd_status::Empty,
-            Error::Mismatch { .. } => ictd_status::Mismatch,
-            Error::Diverges => ictd_status::Diverges,
+            Error::Singular { .. } => ictd_status::Singular,
             Error::Stored(StoredError::Magic { .. } | StoredError::Unknown { .. }) => {
-                ictd_status::NotAModel
+                ictd_status::NotStored
             }
             Error::Stored(StoredError::Mismatch { .. } | StoredError::Layers { .. }) => {
-                ictd_status::AnotherModel
+                ictd_status::Another
             }
-            Error::Stored(StoredError::Length { .. } | StoredError::Checksum { .. }) => {
-                ictd_status::Damaged
-            }
-            _ => ictd_status::Other,
+            Error::Stored(_) => ictd_status::Damaged,
+            _ => ictd_status::OutOfRange,
         }
-    }
-}
-
-/// The weighted mean of what is coming, and the band in which it lies nine times in ten; infinite while nothing is known.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ictd_prediction {
-    /// In the signal's unit.
-    pub mean: f32,
-    /// The lower end of the band.
-    pub low: f32,
-    /// The upper end of the band.
-    pub high: f32,
-}
-
-impl From<Prediction> for ictd_prediction {
-    fn from(Prediction { mean, low, high }: Prediction) -> Self {
-        ictd_prediction { mean, low, high }
     }
 }
 
@@ -94,15 +74,15 @@ const MESSAGES: [&CStr; 11] = [
     c"a number is NaN, infinite or too large to be summed",
     c"a parameter lies outside its range",
     c"the context has no transition yet",
-    c"model and context have two trace decays",
-    c"the layers diverge: take a smaller step size, or smaller features",
-    c"the bytes are not a model that this library knows",
-    c"the model is for another number of features, type or layers",
-    c"the bytes of the model are damaged, or not all there",
-    c"refused",
+    c"the storage is too small, or not aligned to 8 bytes",
+    c"the pointer is not one that an init or read function has returned",
+    c"the bytes are not what this library has written",
+    c"the bytes are of another number of features, signals or horizons, or of another version",
+    c"the bytes are damaged or not all there, or the buffer is too short",
+    c"the numbers do not determine a value",
 ];
 
-/// A status in words: a string that is always there.
+/// Returns a status in words: a string that is always there.
 // An integer: C may pass one that is no status.
 #[unsafe(no_mangle)]
 pub extern "C" fn ictd_message(status: i32) -> *const c_char {
@@ -110,76 +90,57 @@ pub extern "C" fn ictd_message(status: i32) -> *const c_char {
     message.unwrap_or(&c"no status").as_ptr()
 }
 
-/// The model of ten numbers a layer: for any number of features, length of a context and unit.
-#[repr(C)]
-pub struct ictd_universal {
-    private: [u64; 36],
+/// Returns the version of the library, which should be the header's ICTD_VERSION.
+#[unsafe(no_mangle)]
+pub extern "C" fn ictd_version() -> u32 {
+    ICTD_VERSION
 }
 
-const _: () = fits::<ictd_universal, UniversalModel>();
-
-/// The model that ships, for a discount in [0, 1).
-///
-/// # Safety
-/// The rules at the head of ictd.h.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn ictd_universal_init(
-    model: *mut ictd_universal,
-    gamma: f32,
-) -> ictd_status {
-    // SAFETY: the caller keeps the rules.
-    unsafe { put(model.cast(), UniversalModel::<f32>::universal(gamma)) }
+/// What lies in the caller's storage.
+#[repr(C, align(8))]
+struct Handle<T> {
+    /// [`MAGIC`], and what T is.
+    kind: [u32; 2],
+    value: T,
 }
 
-/// Reads a stored model of ten numbers a layer, of at most 3 layers: `len` bytes, which are needed no longer
-/// afterwards.
+/// The first word of what the library has made.
+const MAGIC: u32 = u32::from_le_bytes(*b"ictd");
+
+/// Makes a handle in the caller's storage.
 ///
 /// # Safety
-/// The rules at the head of ictd.h.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn ictd_universal_read(
-    model: *mut ictd_universal,
-    bytes: *const u8,
-    len: usize,
+/// Storage is null, or has so many bytes, which nobody else uses meanwhile.
+unsafe fn make<T>(
+    storage: *mut u64,
+    bytes: usize,
+    kind: u32,
+    value: Result<T, Error>,
 ) -> ictd_status {
-    // SAFETY: the caller keeps the rules.
-    match unsafe { stored(bytes, len) } {
-        // SAFETY: the caller keeps the rules.
-        Some(bytes) => unsafe { put(model.cast(), UniversalModel::<f32>::from_bytes(bytes)) },
-        None => ictd_status::Null,
+    let to = storage.cast::<Handle<T>>();
+    match value {
+        _ if storage.is_null() => ictd_status::Null,
+        _ if bytes < size_of::<Handle<T>>() || !to.is_aligned() => ictd_status::Storage,
+        Err(error) => error.into(),
+        Ok(value) => {
+            // SAFETY: it is not null, aligned, and has the room.
+            unsafe { to.write(Handle { kind: [MAGIC, kind], value }) };
+            ictd_status::Ok
+        }
     }
 }
 
-/// The trace decay that a context for this model must have; NaN if the pointer is null.
+/// Returns what a handle is.
 ///
 /// # Safety
-/// The rules at the head of ictd.h.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn ictd_universal_lambda(model: *const ictd_universal) -> f32 {
-    use ictd_core::mask::Mask as _;
-    // SAFETY: the caller keeps the rules.
-    match unsafe { model.cast::<UniversalModel>().as_ref() } {
-        Some(model) => model.mask().lambda(),
-        None => f32::NAN,
+/// It is null, or points to storage of 8 bytes or more.
+unsafe fn kind(handle: *const u64) -> Result<u32, ictd_status> {
+    // SAFETY: the caller keeps the rule; any bits are two integers.
+    match unsafe { handle.cast::<[u32; 2]>().as_ref() } {
+        None => Err(ictd_status::Null),
+        Some([MAGIC, kind]) => Ok(*kind),
+        Some(_) => Err(ictd_status::Foreign),
     }
-}
-
-include!(concat!(env!("OUT_DIR"), "/dimensions.rs"));
-
-/// Fails the build unless an opaque struct has room for what lies in it.
-const fn fits<Opaque, T>() {
-    assert!(size_of::<T>() <= size_of::<Opaque>() && align_of::<T>() <= align_of::<Opaque>());
-    // And not much more than it needs, where a usize is shorter, too.
-    assert!(size_of::<Opaque>() <= size_of::<T>() + 72);
-}
-
-/// The features at a pointer; none if it is null.
-///
-/// # Safety
-/// It is null, or D floats lie there while the result is in use.
-unsafe fn features<'a, const D: usize>(phi: *const f32) -> Option<&'a [f32; D]> {
-    // SAFETY: an array has the alignment of its elements, and all bits are floats.
-    unsafe { phi.cast::<[f32; D]>().as_ref() }
 }
 
 /// The bytes at a pointer; none if it is null.
@@ -188,74 +149,33 @@ unsafe fn features<'a, const D: usize>(phi: *const f32) -> Option<&'a [f32; D]> 
 /// It is null, or so many bytes lie there while the result is in use.
 unsafe fn stored<'a>(bytes: *const u8, len: usize) -> Option<&'a [u8]> {
     // SAFETY: not null, and any bytes will do.
-    (!bytes.is_null()).then(|| unsafe { core::slice::from_raw_parts(bytes, len) })
+    (!bytes.is_null()).then(|| unsafe { from_raw_parts(bytes, len) })
 }
 
-/// Writes a result to where it belongs.
+/// Writes bytes to a buffer, and their number.
 ///
 /// # Safety
-/// The pointer is null, or there is room for a T that nobody reads meanwhile.
-unsafe fn put<T>(to: *mut T, result: Result<T, Error>) -> ictd_status {
-    match result {
-        Err(error) => error.into(),
-        Ok(_) if to.is_null() => ictd_status::Null,
-        Ok(value) => {
-            // SAFETY: not null, and `fits` has checked size and alignment of the opaque structs.
-            unsafe { to.write(value) };
+/// Each pointer is null, or there is room for so many bytes, and for a number.
+unsafe fn write_to(
+    buffer: *mut u8,
+    len: usize,
+    written: *mut usize,
+    write: impl FnOnce(&mut [u8]) -> Result<usize, Error>,
+) -> ictd_status {
+    if buffer.is_null() || written.is_null() {
+        return ictd_status::Null;
+    }
+    // SAFETY: not null, and the caller says how long it is.
+    match write(unsafe { from_raw_parts_mut(buffer, len) }) {
+        Ok(bytes) => {
+            // SAFETY: not null.
+            unsafe { written.write(bytes) };
             ictd_status::Ok
         }
-    }
-}
-
-/// # Safety
-/// The rules at the head of ictd.h.
-unsafe fn observe<const D: usize, W: Window<f32>>(
-    context: *mut Context<D, TdLambda, W>,
-    phi: *const f32,
-    reward: f32,
-    phi_next: *const f32,
-) -> ictd_status {
-    // SAFETY: the caller keeps the rules.
-    match unsafe { (context.as_mut(), features::<D>(phi), features::<D>(phi_next)) } {
-        (Some(context), Some(phi), Some(phi_next)) => {
-            status(context.observe(phi, reward, phi_next))
-        }
-        _ => ictd_status::Null,
-    }
-}
-
-/// # Safety
-/// The rules at the head of ictd.h.
-unsafe fn observe_terminal<const D: usize, W: Window<f32>>(
-    context: *mut Context<D, TdLambda, W>,
-    phi: *const f32,
-    reward: f32,
-) -> ictd_status {
-    // SAFETY: the caller keeps the rules.
-    match unsafe { (context.as_mut(), features::<D>(phi)) } {
-        (Some(context), Some(phi)) => status(context.observe_terminal(phi, reward)),
-        _ => ictd_status::Null,
-    }
-}
-
-/// # Safety
-/// The rules at the head of ictd.h.
-unsafe fn end_episode<const D: usize, W: Window<f32>>(
-    context: *mut Context<D, TdLambda, W>,
-) -> ictd_status {
-    // SAFETY: the caller keeps the rules.
-    match unsafe { context.as_mut() } {
-        Some(context) => {
-            context.end_episode();
-            ictd_status::Ok
-        }
-        None => ictd_status::Null,
-    }
-}
-
-fn status(result: Result<(), Error>) -> ictd_status {
-    match result {
-        Ok(()) => ictd_status::Ok,
         Err(error) => error.into(),
     }
+}
+
+fn status(result: Result<(), ictd_status>) -> ictd_status {
+    result.err().unwrap_or(ictd_status::Ok)
 }

@@ -5,20 +5,42 @@ use std::{env, fs};
 
 /// The header's first lines, for its reader.
 const HEAD: &str = "\
-/* ictd: transformers that learn temporal-difference methods in context.
+/* ictd: what is coming, in context, by temporal-difference methods.
  *
- * The caller owns all memory: declare a struct, let the function that ends in _init, _read or _td fill it, and
- * pass its address. No function allocates, keeps a pointer or has state of its own. A struct is plain data: copied,
- * it is another one.
+ * The caller owns all memory: storage is an array of uint64_t with the words that a macro says, static, on the stack or on the
+ * heap. The function that ends in _init makes something of it, and its address is what the other functions take. No
+ * function allocates, keeps a pointer or has state of its own. Storage is plain data: copied, it is another one; zeroed or
+ * overwritten, it is refused (ICTD_STATUS_FOREIGN).
  *
- * Rules. A pointer is null (the call answers ICTD_STATUS_NULL), or points to what the parameter says: a struct
- * that was filled, d floats for features (phi, phi_next) of an ictd_..._d function, `len` bytes. What is written to
- * is used by nobody else during the call.
+ *     static uint64_t storage[ICTD_PREDICTOR_WORDS(1)];
+ *     const float horizon = 10.0f;
+ *     ictd_predictor_init(storage, sizeof storage, 1, &horizon, 1);
+ *
+ * Rules. A pointer is null (the call answers ICTD_STATUS_NULL), or points to what the parameter says: storage, as many floats
+ * as there are features (phi, phi_next) or signals (samples, surprise), signals times horizons predictions, `len` bytes.
+ * What is written to is used by nobody else during the call.
  *
  * The same calls give the same bits on every platform with IEEE 754 floats, rounding to nearest, and subnormal
  * numbers (not flushed to zero).
  *
  * Made from the code; do not edit. */";
+
+/// The sizes of storage, which are functions of a number.
+const SIZES: &str = "
+// The words of a predictor's storage, for 1 to 4 signals.
+#define ICTD_PREDICTOR_WORDS(signals) (160 + 200 * (signals))
+
+// The room for features: 4, 8 or 16.
+#define ICTD_ROOM(features) ((features) <= 4 ? 4 : (features) <= 8 ? 8 : 16)
+
+// The words of a context's storage that remembers every transition, for 1 to 16 features.
+#define ICTD_GROWING_WORDS(features) \\
+  (16 * ICTD_ROOM(features) * ICTD_ROOM(features) + 18 * ICTD_ROOM(features) + 20)
+
+// The words of a context's storage that forgets.
+#define ICTD_FORGETTING_WORDS(features) \\
+  (4 * ICTD_ROOM(features) * ICTD_ROOM(features) + 6 * ICTD_ROOM(features) + 16)
+";
 
 fn header() -> String {
     let config = Config {
@@ -27,6 +49,7 @@ fn header() -> String {
         include_guard: Some("ICTD_H".into()),
         sys_includes: vec!["stddef.h".into(), "stdint.h".into()],
         no_includes: true,
+        after_includes: Some(SIZES.into()),
         cpp_compat: true,
         usize_is_size_t: true,
         style: Style::Both,
@@ -38,9 +61,9 @@ fn header() -> String {
         },
         ..Default::default()
     };
-    let generated = concat!(env!("OUT_DIR"), "/dimensions.rs");
     let mut text = Vec::new();
-    let builder = Builder::new().with_config(config).with_src("src/lib.rs").with_src(generated);
+    let builder = Builder::new().with_config(config).with_src("src/lib.rs");
+    let builder = builder.with_src("src/context.rs").with_src("src/predictor.rs");
     builder.generate().unwrap().write(&mut text);
     // The rules stand at the head, once.
     let text = String::from_utf8(text).unwrap();
