@@ -39,41 +39,24 @@ pub trait Beside<S: Scalar, const D: usize, const C: usize>: Vector<S> {
         None
     }
 
-    /// Column j of the sums of a trace (0 or 1), with one cumulant.
+    /// A number of column j of a trace's sums (0 or 1); 0 without traces.
     #[inline(always)]
-    fn trace(&self, _trace: usize, _j: usize, _cumulant: usize) -> TraceColumn<S, D> {
-        TraceColumn::ZERO
+    fn trace(&self, _trace: usize, _j: usize, _of: OfTrace) -> S {
+        S::ZERO
     }
 }
 
-/// Column j of the sums of a trace e.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TraceColumn<S, const D: usize> {
-    /// sum e phi_j, (D).
-    pub phi: [S; D],
-    /// sum e phi'_j, (D).
-    pub phi_next: [S; D],
+/// What is summed of a trace e, in column j.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OfTrace {
+    /// sum e_i phi_j.
+    Phi(usize),
+    /// sum e_i phi'_j.
+    PhiNext(usize),
     /// sum (e_j - phi_j)^2: of the trace before this transition.
-    pub square: S,
-    /// sum r e_j.
-    pub reward: S,
-}
-
-impl<S: Scalar, const D: usize> Vector<S> for TraceColumn<S, D> {
-    const ZERO: Self = TraceColumn {
-        phi: [S::ZERO; D],
-        phi_next: [S::ZERO; D],
-        square: S::ZERO,
-        reward: S::ZERO,
-    };
-
-    #[inline(always)]
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
-        Vector::zip(&mut a.phi, &mut b.phi, &z.phi, &mut f);
-        Vector::zip(&mut a.phi_next, &mut b.phi_next, &z.phi_next, &mut f);
-        f(&mut a.square, &mut b.square, z.square);
-        f(&mut a.reward, &mut b.reward, z.reward);
-    }
+    Square,
+    /// sum r e_j of a cumulant.
+    Reward(usize),
 }
 
 /// The sums of two traces, column by column: A and b of TD(lambda) for every discount, and the traces' squares.
@@ -116,7 +99,11 @@ impl<S: Scalar, const D: usize, const C: usize> Beside<S, D, C> for TraceSums<S,
         for l in 0..2 {
             let parts = [
                 (&mut self.features[l], &mut error.features[l], &mut full.features[l]),
-                (&mut self.features_next[l], &mut error.features_next[l], &mut full.features_next[l]),
+                (
+                    &mut self.features_next[l],
+                    &mut error.features_next[l],
+                    &mut full.features_next[l],
+                ),
             ];
             for (total, error, full) in parts {
                 let columns = (total.get_mut(index), error.get_mut(index), full.get_mut(index));
@@ -139,13 +126,13 @@ impl<S: Scalar, const D: usize, const C: usize> Beside<S, D, C> for TraceSums<S,
     }
 
     #[inline(always)]
-    fn trace(&self, trace: usize, j: usize, cumulant: usize) -> TraceColumn<S, D> {
+    fn trace(&self, trace: usize, j: usize, of: OfTrace) -> S {
         let l = trace & 1;
-        TraceColumn {
-            phi: self.features[l][j],
-            phi_next: self.features_next[l][j],
-            square: self.squares[l][j],
-            reward: self.rewards[l].get(cumulant).map_or(S::ZERO, |column| column[j]),
+        match of {
+            OfTrace::Phi(i) => self.features[l][j][i],
+            OfTrace::PhiNext(i) => self.features_next[l][j][i],
+            OfTrace::Square => self.squares[l][j],
+            OfTrace::Reward(m) => self.rewards[l].get(m).map_or(S::ZERO, |column| column[j]),
         }
     }
 }
@@ -161,7 +148,12 @@ impl<S: Scalar, const D: usize, const C: usize> Vector<S> for TraceSums<S, D, C>
     fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
         for l in 0..2 {
             Vector::zip(&mut a.features[l], &mut b.features[l], &z.features[l], &mut f);
-            Vector::zip(&mut a.features_next[l], &mut b.features_next[l], &z.features_next[l], &mut f);
+            Vector::zip(
+                &mut a.features_next[l],
+                &mut b.features_next[l],
+                &z.features_next[l],
+                &mut f,
+            );
             Vector::zip(&mut a.squares[l], &mut b.squares[l], &z.squares[l], &mut f);
             Vector::zip(&mut a.rewards[l], &mut b.rewards[l], &z.rewards[l], &mut f);
         }

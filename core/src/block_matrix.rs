@@ -2,6 +2,7 @@
 
 use crate::linalg::{add_identity, mul_to, mul_vector, transpose_mul_vector, zeros};
 use crate::scalar::Scalar;
+#[cfg(feature = "research")]
 use crate::transition::Token;
 use crate::vector::Vector;
 use nalgebra::{ArrayStorage, SMatrix, SVector};
@@ -106,6 +107,7 @@ fn row_to<S: Scalar, const K: usize>(a: &SMatrix<S, K, K>, i: usize, row: &mut [
 }
 
 /// A (K, K) matrix, K = 2 D + 1, column by column, each in the blocks of a token.
+#[cfg(feature = "research")]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockMatrix<S, const D: usize> {
     /// The columns of phi.
@@ -116,7 +118,12 @@ pub struct BlockMatrix<S, const D: usize> {
     pub reward: Token<S, D, 1>,
 }
 
+#[cfg(feature = "research")]
 impl<S: Scalar, const D: usize> BlockMatrix<S, D> {
+    /// The matrix of zeros.
+    pub const ZERO: Self =
+        BlockMatrix { phi: [Token::ZERO; D], phi_next: [Token::ZERO; D], reward: Token::ZERO };
+
     /// Returns its K columns.
     pub(crate) fn columns(&self) -> impl Iterator<Item = &Token<S, D, 1>> {
         self.phi.iter().chain(&self.phi_next).chain(core::iter::once(&self.reward))
@@ -125,97 +132,5 @@ impl<S: Scalar, const D: usize> BlockMatrix<S, D> {
     /// Returns its K columns, to be changed.
     pub(crate) fn columns_mut(&mut self) -> impl Iterator<Item = &mut Token<S, D, 1>> {
         self.phi.iter_mut().chain(&mut self.phi_next).chain(core::iter::once(&mut self.reward))
-    }
-
-    /// Returns A x + y.
-    #[cfg_attr(target_os = "none", inline(never))]
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub(crate) fn mul_add(&self, x: &Token<S, D, 1>, y: &Token<S, D, 1>) -> Token<S, D, 1> {
-        let mut out = *y;
-        for j in 0..D {
-            out.add_scaled(x.phi[j], &self.phi[j]);
-        }
-        for j in 0..D {
-            out.add_scaled(x.phi_next[j], &self.phi_next[j]);
-        }
-        out.add_scaled(x.rewards[0], &self.reward);
-        out
-    }
-
-    /// += x y^T.
-    #[cfg_attr(target_os = "none", inline(never))]
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    pub(crate) fn add_outer(&mut self, x: &Token<S, D, 1>, y: &Token<S, D, 1>) {
-        for j in 0..D {
-            self.phi[j].add_scaled(y.phi[j], x);
-        }
-        for j in 0..D {
-            self.phi_next[j].add_scaled(y.phi_next[j], x);
-        }
-        self.reward.add_scaled(y.rewards[0], x);
-    }
-}
-
-#[cfg(feature = "research")]
-impl<S: Scalar, const D: usize> BlockMatrix<S, D> {
-}
-
-impl<S: Scalar, const D: usize> SquareMatrix<S> for BlockMatrix<S, D> {
-    type Column = Token<S, D, 1>;
-    const ZERO: Self =
-        BlockMatrix { phi: [Token::ZERO; D], phi_next: [Token::ZERO; D], reward: Token::ZERO };
-
-    #[inline(always)]
-    fn mul_vector(&self, x: &Token<S, D, 1>) -> Token<S, D, 1> {
-        self.mul_add(x, &Token::ZERO)
-    }
-
-    #[cfg_attr(target_os = "none", inline(never))]
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn transpose_mul_vector(&self, x: &Token<S, D, 1>) -> Token<S, D, 1> {
-        let mut out = self.features_of_transpose_mul_vector(x);
-        for j in 0..D {
-            out.phi_next[j] = self.phi_next[j].dot(x);
-        }
-        out.rewards[0] = self.reward.dot(x);
-        out
-    }
-
-    #[inline(always)]
-    fn features_of_transpose_mul_vector(&self, x: &Token<S, D, 1>) -> Token<S, D, 1> {
-        let mut out = Token::ZERO;
-        for j in 0..D {
-            out.phi[j] = self.phi[j].dot(x);
-        }
-        out
-    }
-
-    #[inline(always)]
-    fn e_k() -> Self::Column {
-        Token { rewards: [S::ONE], ..Token::ZERO }
-    }
-
-    #[inline(always)]
-    fn add_identity(&mut self) {
-        for j in 0..D {
-            self.phi[j].phi[j] += S::ONE;
-            self.phi_next[j].phi_next[j] += S::ONE;
-        }
-        self.reward.rewards[0] += S::ONE;
-    }
-
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn mul_to(&self, b: &Self, out: &mut Self) {
-        for (out, b) in out.columns_mut().zip(b.columns()) {
-            *out = self.mul_vector(b);
-        }
-    }
-
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn mul_transpose_to(&self, b: &Self, out: &mut Self) {
-        *out = Self::ZERO;
-        for (a, b) in self.columns().zip(b.columns()) {
-            out.add_outer(a, b);
-        }
     }
 }

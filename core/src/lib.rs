@@ -22,6 +22,7 @@
 #[cfg(test)]
 extern crate std;
 
+mod beside;
 mod block_matrix;
 pub mod context;
 pub mod error;
@@ -31,7 +32,6 @@ pub mod mask;
 pub mod model;
 pub mod predictor;
 pub mod scalar;
-mod beside;
 mod shapes;
 pub mod signal;
 pub mod statistic;

@@ -11,9 +11,9 @@
 //! | [`MeanCentred`] | sum_j (z_j - mean_{i<=j} z_i) z_j^T | the running mean |
 //! | [`Traces`] | that of [`Td0`], and beside it the sums of two traces | both traces |
 
+use crate::beside::{Beside, SecondMoments, TraceSums};
 use crate::error::Error;
 use crate::scalar::{Scalar, check_lanes};
-use crate::beside::{Beside, SecondMoments, TraceSums};
 pub use crate::vector::Vector;
 use core::fmt::Debug;
 

@@ -45,7 +45,9 @@ pub fn model(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
         return shipped(gamma.unwrap_or(0.9)).map(universal);
     }
     let front = files::open(path).and_then(|file| files::first_bytes(&file, 5));
-    if !front.is_ok_and(|front| front.starts_with(&model::MAGIC) && front.get(4).is_some_and(|version| *version != 1)) {
+    if !front.is_ok_and(|front| {
+        front.starts_with(&model::MAGIC) && front.get(4).is_some_and(|version| *version != 1)
+    }) {
         return Ok(AnyModel::Dense(Box::new(open(path, None)?)));
     }
     let bytes = files::read(path, MODEL).map_err(|e| Problem::Io(e).in_file(path))?;
@@ -67,7 +69,7 @@ pub fn shipped(gamma: f64) -> Result<Universal, Error> {
 ///
 /// # Errors
 /// [`Error::Format`] for what is no model; [`Error::Option`] (`--model`) for one of another d, of softmax attention,
-/// that does not say its depth or is too deep to stream, or whose contexts are read without units by parameters other than ten a layer.
+/// that does not say its depth or is too deep to stream, or whose contexts are read without units.
 pub fn streaming(path: &Path, d: usize, gamma: f64) -> Result<Estimator, Error> {
     let check = |layers| check_depth("--model", (layers, d, 0), STREAMING_WORK);
     let parameters = match model(path, Some(gamma))? {
@@ -86,9 +88,7 @@ pub fn streaming(path: &Path, d: usize, gamma: f64) -> Result<Estimator, Error> 
         return refuse("softmax attention; accepted is linear attention, which can stream");
     }
     if parameters.prior_count.is_some() {
-        return refuse(
-            "full parameters for contexts without units; accepted are those of contexts as they are, or equivariant ones",
-        );
+        return refuse("reads contexts without units; accepted are models of contexts as they are");
     }
     let Some(layers) = parameters.depth else {
         return refuse("its file does not say how many layers it has; accepted is one that does");

@@ -96,7 +96,9 @@ const fn kind_of(features: usize, forgets: bool) -> u32 {
 ///
 /// # Safety
 /// It is null, or storage of 8 bytes or more; behind the first 8 is what the kind says.
-unsafe fn any<'a>(context: *mut ictd_context) -> Result<(&'a mut dyn AnyContext, usize), ictd_status> {
+unsafe fn any<'a>(
+    context: *mut ictd_context,
+) -> Result<(&'a mut dyn AnyContext, usize), ictd_status> {
     // SAFETY: the caller keeps the rules.
     let kind = unsafe { kind(context) }?;
     let (features, forgets) = ((kind & 255) as usize, kind >> 8);
@@ -158,9 +160,8 @@ pub unsafe extern "C" fn ictd_context_init(
             // SAFETY: the caller keeps the rules.
             return unsafe { make(storage, bytes, kind_of(features, false), made) };
         }
-        let made = model.and_then(|m| {
-            Ok(OfFeatures::<D, _> { gamma, context: m.forgetting(retention)? })
-        });
+        let made =
+            model.and_then(|m| Ok(OfFeatures::<D, _> { gamma, context: m.forgetting(retention)? }));
         // SAFETY: the caller keeps the rules.
         unsafe { make(storage, bytes, kind_of(features, true), made) }
     }
@@ -267,8 +268,13 @@ pub unsafe extern "C" fn ictd_context_predict(
         }
         let zeros = [0.0; ICTD_MAX_FEATURES];
         let features = features as u32;
-        let mut read =
-            ictd_value_function { features, linearity: 0.0, bound: 0.0, weights: zeros, reach: zeros };
+        let mut read = ictd_value_function {
+            features,
+            linearity: 0.0,
+            bound: 0.0,
+            weights: zeros,
+            reach: zeros,
+        };
         context.read(&mut read)?;
         // SAFETY: not null, and the caller keeps the rules.
         unsafe { value_function.write(read) };
@@ -281,7 +287,10 @@ pub unsafe extern "C" fn ictd_context_predict(
 /// # Safety
 /// The rules at the head of ictd.h.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ictd_value(value_function: *const ictd_value_function, phi: *const f32) -> f32 {
+pub unsafe extern "C" fn ictd_value(
+    value_function: *const ictd_value_function,
+    phi: *const f32,
+) -> f32 {
     // SAFETY: the caller keeps the rules.
     let Some(of) = (unsafe { value_function.as_ref() }) else { return f32::NAN };
     if phi.is_null() || of.features as usize > ICTD_MAX_FEATURES {

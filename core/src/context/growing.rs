@@ -1,8 +1,8 @@
-use crate::beside::TraceColumn;
 use super::largest_reward::LargestReward;
 use super::moments::{Block, Entry, Moments, Read};
 use super::stored::Visit;
 use super::{Entries, Sums, Window};
+use crate::beside::OfTrace;
 use crate::error::Error;
 use crate::mask::{Mask, State, Vector};
 use crate::scalar::Scalar;
@@ -90,13 +90,8 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Entry<S, D>
         sum!(self.squared_rewards(cumulant))
     }
     #[inline(always)]
-    fn trace(&self, trace: usize, j: usize, cumulant: usize) -> TraceColumn<S, D> {
-        let [first, second] = &self.blocks;
-        let mut sum = first.trace(trace, j, cumulant);
-        for part in [second, &self.error, &self.total] {
-            sum.add_scaled(S::ONE, &part.trace(trace, j, cumulant));
-        }
-        sum
+    fn trace(&self, trace: usize, j: usize, of: OfTrace) -> S {
+        sum!(self.trace(trace, j, of))
     }
 }
 

@@ -1,9 +1,9 @@
 //! Sums of outer products of unscaled tokens, in blocks.
 
 use super::Blocks;
+use crate::beside::{Beside, OfTrace};
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
-use crate::beside::{Beside, TraceColumn};
 use crate::transition::Token;
 use crate::vector::{Vector, close};
 
@@ -47,8 +47,8 @@ pub trait Entry<S: Scalar, const D: usize> {
     /// sum r^2 of a cumulant.
     fn squared_rewards(&self, cumulant: usize) -> S;
 
-    /// Returns a column of a trace's sums.
-    fn trace(&self, trace: usize, j: usize, cumulant: usize) -> TraceColumn<S, D>;
+    /// Returns a number of column j of a trace's sums.
+    fn trace(&self, trace: usize, j: usize, of: OfTrace) -> S;
 }
 
 impl<S, B, const D: usize, const C: usize> Entry<S, D> for Moments<S, B, D, C>
@@ -104,8 +104,8 @@ where
     }
 
     #[inline(always)]
-    fn trace(&self, trace: usize, j: usize, cumulant: usize) -> TraceColumn<S, D> {
-        self.beside.trace(trace, j, cumulant)
+    fn trace(&self, trace: usize, j: usize, of: OfTrace) -> S {
+        self.beside.trace(trace, j, of)
     }
 }
 
@@ -271,6 +271,7 @@ impl<S: Scalar, P> Read<'_, S, P> {
     }
 
     /// Returns a column.
+    #[cfg(feature = "research")]
     #[inline(always)]
     pub(crate) fn column<const D: usize>(&self, column: (Block, usize)) -> Token<S, D, 1>
     where
@@ -292,6 +293,7 @@ impl<S: Scalar, P> Read<'_, S, P> {
     }
 
     /// The entries of a column below the diagonal, which a symmetric mask does not keep.
+    #[cfg(feature = "research")]
     #[inline(always)]
     fn mirror<const D: usize>(&self, column: (Block, usize), out: &mut Token<S, D, 1>)
     where
@@ -320,13 +322,13 @@ impl<S: Scalar, P> Read<'_, S, P> {
         self.parts.second_moment(i, j)
     }
 
-    /// Returns a column of a trace's sums.
+    /// Returns a number of column j of a trace's sums.
     #[inline(always)]
-    pub(crate) fn trace<const D: usize>(&self, trace: usize, j: usize) -> TraceColumn<S, D>
+    pub(super) fn trace<const D: usize>(&self, trace: usize, j: usize, of: OfTrace) -> S
     where
         P: Entry<S, D>,
     {
-        self.parts.trace(trace, j, self.cumulant)
+        self.parts.trace(trace, j, of)
     }
 
     /// sum r^2.

@@ -1,6 +1,7 @@
 //! The sums that the universal model reads: TD's systems for three lambdas, and what says how well they fit.
 
 use super::{Block, Entries, Entry, Read};
+use crate::beside::OfTrace;
 use crate::scalar::Scalar;
 
 /// The sums of a context under the mask [`Traces`](crate::mask::Traces), for a discount and a cumulant. Matrices stand column by
@@ -32,8 +33,7 @@ pub struct System<S, const D: usize> {
 
 impl<S: Scalar, const D: usize> System<S, D> {
     /// The system of no transition.
-    pub const ZERO: Self =
-        System { a: [[S::ZERO; D]; D], b: [S::ZERO; D], squares: [S::ZERO; D] };
+    pub const ZERO: Self = System { a: [[S::ZERO; D]; D], b: [S::ZERO; D], squares: [S::ZERO; D] };
 }
 
 impl<S: Copy, const D: usize> TdSums<S, D> {
@@ -88,11 +88,12 @@ impl<S: Scalar, const D: usize> Entries<S, D> for AllLambdas {
             plain.b[j] = read.entry((Phi, j), (Reward, 0));
             out.rewards[j] = plain.b[j] - gamma * read.entry((PhiNext, j), (Reward, 0));
             for (l, system) in traces.iter_mut().enumerate() {
-                let trace = read.trace(l, j);
                 for i in 0..D {
-                    system.a[j][i] = trace.phi[i] - gamma * trace.phi_next[i];
+                    let next = gamma * read.trace(l, j, OfTrace::PhiNext(i));
+                    system.a[j][i] = read.trace(l, j, OfTrace::Phi(i)) - next;
                 }
-                (system.b[j], system.squares[j]) = (trace.reward, trace.square);
+                system.b[j] = read.trace(l, j, OfTrace::Reward(read.cumulant));
+                system.squares[j] = read.trace(l, j, OfTrace::Square);
             }
         }
         out

@@ -36,7 +36,8 @@ pub fn solve<R: Real, const M: usize>(
     }
     let smallest_pivot = largest_entry(&a, size, size, &b, system)? * epsilon(size);
     let singular = || Error::Singular { system };
-    eliminate(columns_mut(&mut a), entries_mut(&mut b), size, smallest_pivot).ok_or_else(singular)?;
+    eliminate(columns_mut(&mut a), entries_mut(&mut b), size, smallest_pivot)
+        .ok_or_else(singular)?;
     for i in size..M {
         b[i] = R::ZERO;
     }
@@ -44,7 +45,7 @@ pub fn solve<R: Real, const M: usize>(
 }
 
 /// Solves for the leading `size` unknowns in place, of a matrix column by column; none if a pivot is not above the smallest.
-#[cfg_attr(target_os = "none", inline(never))]
+#[inline(always)]
 pub(crate) fn eliminate<R: Real, const M: usize>(
     m: &mut [[R; M]; M],
     x: &mut [R; M],

@@ -26,7 +26,7 @@ mod units;
 
 pub use units::Normalised;
 
-use crate::block_matrix::{BlockMatrix, SquareMatrix};
+use crate::block_matrix::BlockMatrix;
 use crate::context::{Block, Entries, Entry, Read};
 use crate::scalar::Scalar;
 use crate::value_function::{BoundedValueFunction, ValueFunction};

@@ -31,10 +31,14 @@
 //! # Bounds
 //!
 //! Features of a query count up to twice their root mean square; values are held to what the largest reward seen could add up
-//! to. A system that is singular in spite of its ridge is an error.
+//! to, and weights are scaled back until the mean squared TD error is at most 4 / (1 - gamma) times the mean squared reward. A system that
+//! is singular in spite of its ridge is an error.
 
 mod model;
 mod read;
+
+#[cfg(test)]
+mod tests;
 
 pub use model::{Reading, SHIPPED, UniversalModel, bound, reach};
 pub use read::{COUNT, Extent, Numbers, Solved};

@@ -209,7 +209,7 @@ impl<R: Real> UniversalModel<R> {
     /// lambda that the model cannot have.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let header = Header::of_kind(bytes, true)?;
-        header.expect::<R>(AttentionKind::Linear, 0, 0)?;
+        header.expect::<R>(AttentionKind::Linear, 0, 1)?;
         if usize::from(header.numbers) != COUNT {
             let (found, expected) = (header.numbers.into(), COUNT as u32);
             return Err(StoredError::Mismatch { part: "learned numbers", found, expected }.into());
@@ -300,10 +300,17 @@ const NONE: Numbers<()> =
 
 /// The numbers that ship, found by `ictd reproduce universal`.
 pub const SHIPPED: Numbers<f32> = Numbers {
-    ridge: [[0.4533, 0.9144, 0.0280, 0.0], [5.1259, 0.2709, 1.5157, 0.3105], [0.7692, 5.6779, 0.0721, 1.3834]],
-    full: [[0.7964, 1.4737], [0.8627, 0.0]],
-    prior: [[-1.8204, 1.0681], [-8.6709, 0.0]],
-    gate: [[-0.6063, -2.9550, -3.0451, 0.8241, 0.3932], [4.9486, -4.7050, -9.7617, 0.3119, 2.8238]],
+    ridge: [
+        [-1.2060847, 2.2138722, 0.013641891, 0.0],
+        [6.176722, 0.25293955, 1.7683536, 1.2990017],
+        [-0.124567926, 4.7841015, 0.18277578, 1.8713856],
+    ],
+    full: [[0.56346333, 4.5177197], [1.5207306, -0.7989025]],
+    prior: [[-2.2947268, 1.3640506], [-10.646604, 0.2925433]],
+    gate: [
+        [-1.3411217, -2.8687449, -3.3784654, 1.0276817, 0.7047452],
+        [5.3942003, -4.4816604, -13.241253, 0.85661185, 1.151168],
+    ],
 };
 
 macro_rules! shipped {
@@ -332,8 +339,12 @@ macro_rules! shipped {
                 if !(gamma >= 0.0 && gamma < 1.0) {
                     return Err(Error::OutOfRange { parameter: "gamma", accepted: "[0, 1)" });
                 }
-                let [ridge, full, prior, gate] = [SHIPPED.ridge.as_flattened(), SHIPPED.full.as_flattened(),
-                    SHIPPED.prior.as_flattened(), SHIPPED.gate.as_flattened()];
+                let [ridge, full, prior, gate] = [
+                    SHIPPED.ridge.as_flattened(),
+                    SHIPPED.full.as_flattened(),
+                    SHIPPED.prior.as_flattened(),
+                    SHIPPED.gate.as_flattened(),
+                ];
                 const fn row<const N: usize>(from: &[f32], row: usize) -> [$t; N] {
                     let mut out = [0.0; N];
                     let mut i = 0;

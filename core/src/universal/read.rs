@@ -45,11 +45,8 @@ impl<S: Copy> Numbers<S> {
 
     /// Returns the numbers in order.
     pub fn iter(&self) -> impl Iterator<Item = &S> {
-        let [ridge, full, prior] = [
-            self.ridge.as_flattened(),
-            self.full.as_flattened(),
-            self.prior.as_flattened(),
-        ];
+        let [ridge, full, prior] =
+            [self.ridge.as_flattened(), self.full.as_flattened(), self.prior.as_flattened()];
         ridge.iter().chain(full).chain(prior).chain(self.gate.as_flattened())
     }
 }
@@ -75,7 +72,10 @@ impl<S: Copy> Extent<S> {
     }
 }
 
-/// The squared mean of what features of unit second moment may have lost to rounding.
+/// The mean squared TD error, over that of the rewards and the horizon 1 / (1 - gamma), that a value function is scaled back
+/// to.
+const LARGEST_REST: f64 = 4.0;
+/// The least mean squared TD error, over that of the rewards: what rounding leaves.
 const LEAST: f64 = 1e-6;
 
 #[cfg_attr(target_os = "none", inline(never))]
@@ -182,11 +182,11 @@ fn solution<R: Real, const D: usize>(
         }
     }
     eliminate(&mut a, &mut b, D, least * R::from_f64(0.25)).ok_or(SINGULAR)?;
-    Ok(Solution { rest: rest(sums, &b), weights: b })
+    Ok(Solution { rest: rest_of(sums, &b), weights: b })
 }
 
 /// E (r + gamma w phi' - w phi)^2 / E r^2.
-fn rest<R: Real, const D: usize>(sums: &TdSums<R, D>, w: &[R; D]) -> R {
+fn rest_of<R: Real, const D: usize>(sums: &TdSums<R, D>, w: &[R; D]) -> R {
     let (mut sum, two) = (R::ONE, R::from_f64(2.0));
     for j in 0..D {
         let mut of_j = sums.differences[j][j] * w[j] - two * sums.rewards[j];
@@ -286,10 +286,17 @@ impl<R: Real> Numbers<R> {
         }
         let [low, high] = solutions;
         out.linearity = weights[0];
+        let mut w = [R::ZERO; D];
         for i in 0..D {
             let upper = high.weights[i] + weights[1] * (low.weights[i] - high.weights[i]);
-            let w = upper + weights[0] * (first.weights[i] - upper);
-            out.weights[i] = w * unit[i] / reward_unit;
+            w[i] = upper + weights[0] * (first.weights[i] - upper);
+        }
+        // A solution of a system next to singular explodes, and so do its TD errors.
+        let rest = rest_of(of, &w);
+        let most = R::from_f64(LARGEST_REST) / (one - extent.gamma);
+        let scale = if rest > most { (most / rest).sqrt() } else { one } / reward_unit;
+        for i in 0..D {
+            out.weights[i] = w[i] * unit[i] * scale;
         }
         if is_finite(&out.weights) { Ok(out) } else { Err(NON_FINITE) }
     }

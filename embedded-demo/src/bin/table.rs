@@ -22,7 +22,7 @@ mod table {
     use ictd_core::context::{Forgetting, Growing, Sliding, Window};
     use ictd_core::layer::Layer;
     use ictd_core::linalg::zeros;
-    use ictd_core::mask::{Mask, Td0, TdLambda};
+    use ictd_core::mask::{Mask, Td0, TdLambda, Traces};
     use ictd_core::model::Model;
     use ictd_core::rng::Rng;
     use ictd_core::td::{Algorithm, BatchTd, Learner, Lstd, OnlineTd, RecursiveLstd};
@@ -170,7 +170,7 @@ mod table {
     #[inline(never)]
     fn universal_value_function<const D: usize>(
         model: &UniversalModel,
-        context: &Context<D, TdLambda>,
+        context: &Context<D, Traces>,
     ) -> Result<BoundedValueFunction<f32, D>, Error> {
         model.value_function(context)
     }
@@ -204,7 +204,7 @@ mod table {
             dense_observed.instructions,
             dense_read.instructions,
             dense_query.instructions,
-            size_of::<Context<D, TdLambda>>(),
+            size_of::<Context<D, Traces>>(),
             observed.stack,
             read.stack
         );

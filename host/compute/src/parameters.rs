@@ -3,7 +3,7 @@
 use crate::recipe::{Attention, Mode, ParameterSet};
 use ictd_core::layer::{EquivariantLayer, Layer};
 use ictd_core::mask::{Mask as _, Traces};
-use ictd_core::scalar::{Real, Scalar};
+use ictd_core::scalar::Scalar;
 use ictd_core::transformer::Transformer;
 use ictd_core::{Error, UniversalModel};
 use nalgebra::SMatrix;

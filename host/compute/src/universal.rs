@@ -27,7 +27,7 @@ pub const FAMILIES: [&str; 4] =
 /// The share of each family in the loss.
 const SHARES: [f64; 4] = [3.0, 1.0, 1.0, 0.5];
 /// The share of signals.
-const OF_SIGNALS: f64 = 0.3;
+const OF_SIGNALS: f64 = 0.4;
 
 /// Draws a task of a family with d features.
 fn draw<R: Real, const D: usize>(
@@ -120,15 +120,13 @@ struct Group<const D: usize> {
     weight: f64,
     /// The least error of LSTD(lambda) with any of some lambdas and ridges, the same for all cases.
     reference: f64,
-    /// How far above the reference the logarithm of the error may be without a penalty.
-    margin: f64,
 }
 
 /// lambda = 0, 0.92, 1 with ridges in transitions: what the read is held against.
 const RIDGES: [f64; 6] = [0.1, 1.0, 3.0, 10.0, 30.0, 100.0];
 
 impl<const D: usize> Group<D> {
-    fn new(cases: Vec<Case<D>>, factor: f64, weight: f64, margin: f64) -> Self {
+    fn new(cases: Vec<Case<D>>, factor: f64, weight: f64) -> Self {
         let mut errors = [0.0; 3 * RIDGES.len()];
         for case in &cases {
             for (at, error) in errors.iter_mut().enumerate() {
@@ -138,7 +136,7 @@ impl<const D: usize> Group<D> {
             }
         }
         let reference = errors.into_iter().fold(1.0, f64::min);
-        Group { cases, factor, weight, reference, margin }
+        Group { cases, factor, weight, reference }
     }
 
     fn error(&self, numbers: &Numbers<Dual>) -> Dual {
@@ -150,7 +148,6 @@ impl<const D: usize> Group<D> {
         }
         sum * Dual::constant(self.factor)
     }
-
 }
 
 impl<const D: usize> Part for Group<D> {
@@ -161,13 +158,14 @@ impl<const D: usize> Part for Group<D> {
     /// The logarithm of the group's error, and a penalty where that is above the reference by more than a margin.
     fn loss(&self, numbers: &Numbers<Dual>) -> Dual {
         let ratio = (self.error(numbers) / Dual::constant(self.reference)).ln();
-        let above = (ratio - Dual::constant(self.margin)).max(Dual::constant(0.0));
+        let above = (ratio - Dual::constant(MARGIN)).max(Dual::constant(0.0));
         let loss = Dual::constant(LOGARITHM) * ratio + Dual::constant(PENALTY) * above * above;
         Dual::constant(self.weight) * loss
     }
 }
 
 const LOGARITHM: f64 = 0.3;
+const MARGIN: f64 = 0.02;
 const PENALTY: f64 = 40.0;
 
 /// The search for the numbers: steps of Adam on the same contexts, whose gradient passes through the solution of TD's
@@ -284,15 +282,15 @@ impl Training {
 pub struct Loss(Dual);
 
 /// The largest learning rate of Adam.
-const RATE: f64 = 0.08;
+const RATE: f64 = 0.03;
 const SHAPE: Numbers<()> =
     Numbers { ridge: [[(); 4]; 3], full: [[(); 2]; 2], prior: [[(); 2]; 2], gate: [[(); 5]; 2] };
-/// Where the search begins: ridges of some transitions, and gates that close when the test says no.
+/// Where the search begins: near where longer ones have ended, which began with gates that close when the test says no.
 const START: [f64; COUNT] = [
-    0.5, 1.0, 0.0, 0.0, 3.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0, 0.0, // ridge
-    0.0, 0.0, 0.0, 0.0, // full
-    0.0, 0.0, 0.0, 0.0, // prior
-    0.0, -2.0, -2.0, 1.0, 0.0, 0.0, -2.0, -2.0, 1.0, 0.0, // gate
+    -0.8, 2.2, 0.2, 0.0, 5.7, -0.1, 1.4, 0.9, 0.4, 5.3, -0.2, 1.8, // ridge
+    0.5, 3.8, 1.7, 0.0, // full
+    -2.1, 0.7, -11.1, 0.0, // prior
+    -1.1, -2.2, -4.2, 1.0, 0.3, 5.6, -4.3, -13.1, 0.2, 1.9, // gate
 ];
 
 /// The contexts of tasks of a family, a group for each length.
@@ -321,11 +319,9 @@ fn of_tasks<const D: usize>(
             cases.push(Case::new(&model, &context, judged.clone())?);
         }
     }
-    for (cases, n) in cases.into_iter().zip(LENGTHS).filter(|(cases, _)| !cases.is_empty()) {
+    for cases in cases.into_iter().filter(|cases| !cases.is_empty()) {
         let factor = 1.0 / cases.len() as f64;
-        // Short contexts are where a setting for all lengths is worst.
-        let (share, margin) = if n <= 50 { (2.0, -0.15) } else { (1.0, 0.02) };
-        groups.push(Box::new(Group::new(cases, factor, share * SHARES[family], margin)));
+        groups.push(Box::new(Group::new(cases, factor, SHARES[family])));
     }
     Ok(())
 }
@@ -376,6 +372,6 @@ fn of_signal<const D: usize>(
         let judged = Arc::new((place(index)..place(index + 1)).map(judged).collect());
         cases.push(Case::new(&model, &context, judged)?);
     }
-    groups.push(Box::new(Group::new(cases, 1.0, weight, 0.02)));
+    groups.push(Box::new(Group::new(cases, 1.0, weight)));
     Ok(())
 }

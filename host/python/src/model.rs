@@ -141,8 +141,7 @@ impl Model {
             check_features("d", d, "")?;
         }
         let model = Box::new(model_file::shipped(gamma).map_err(python)?);
-        let layers = model.transformer().depth();
-        Self::new("universal", None, Method::Universal(model), gamma, layers)
+        Self::new("universal", None, Method::Universal(model), gamma, 1)
     }
 
     #[staticmethod]
@@ -257,14 +256,11 @@ impl Model {
         let file = model_file::seed_of_run(&path, seed).map_err(python)?;
         let parameters = match model_file::model(&file, gamma).map_err(python)? {
             AnyModel::Universal(model) => {
-                let (gamma, depth) = (model.gamma(), model.transformer().depth());
-                if layers.is_some_and(|layers| layers != depth) {
-                    return Err(refused(
-                        "layers",
-                        format!("accepted is {depth}, those of the model"),
-                    ));
+                if layers.is_some() {
+                    return Err(refused("layers", "the universal model has none".into()));
                 }
-                return Self::new(&name, None, Method::Universal(model), gamma, depth);
+                let gamma = model.gamma();
+                return Self::new(&name, None, Method::Universal(model), gamma, 1);
             }
             AnyModel::Dense(file) => Box::new(file.parameters),
         };

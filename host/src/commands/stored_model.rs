@@ -101,8 +101,8 @@ fn trained_model(source: &Path, seed: u64, options: &Export) -> Result<Vec<u8>, 
         AnyModel::Dense(file) => file.parameters,
     };
     if parameters.prior_count.is_some() {
-        let reason = "reads contexts without units; accepted for export are ten numbers a layer \
-                      (ictd train --parameters equivariant --normalise)";
+        let reason =
+            "reads contexts without units; accepted for export are models of contexts as they are";
         return Err(Error::file(&source, reason));
     }
     let is_sequential = parameters.mode == Mode::Sequential;

@@ -19,7 +19,7 @@ use ictd_core::universal::{Numbers, SHIPPED};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 /// The steps that the shipped numbers took.
-const STEPS: usize = 160;
+const STEPS: usize = 60;
 /// The dimensions and discounts that each family is judged with.
 const DIMENSIONS: [usize; 4] = [2, 4, 8, 16];
 const DISCOUNTS: [f64; 2] = [0.9, 0.98];
@@ -59,7 +59,7 @@ pub const UNIVERSAL: Entry = table(
         settings: &[
             Setting {
                 name: "steps",
-                default: "160",
+                default: "60",
                 accepted: [0, 100_000],
                 about: "Steps of training; 0 judges the numbers that ship",
             },
@@ -78,9 +78,11 @@ pub const UNIVERSAL: Entry = table(
                 Source::OWN,
                 |of| ratio(of, &OTHERS, "lstd_hindsight"),
             ),
-            claim("values beyond the features: as good as LSTD(0.92) with one ridge", Source::OWN, |of| {
-                ratio(of, &OTHERS, "lstd_one")
-            }),
+            claim(
+                "values beyond the features: as good as LSTD(0.92) with one ridge",
+                Source::OWN,
+                |of| ratio(of, &OTHERS, "lstd_one"),
+            ),
             claim(
                 "values beyond the features: as good as TD(0.92) with the best step size in hindsight",
                 Source::OWN,
@@ -91,9 +93,11 @@ pub const UNIVERSAL: Entry = table(
                 Source::OWN,
                 |of| ratio(of, &REPRESENTABLE, "lstd_hindsight"),
             ),
-            claim("representable values: as good as LSTD(0.92) with one ridge", Source::OWN, |of| {
-                ratio(of, &REPRESENTABLE, "lstd_one")
-            }),
+            claim(
+                "representable values: as good as LSTD(0.92) with one ridge",
+                Source::OWN,
+                |of| ratio(of, &REPRESENTABLE, "lstd_one"),
+            ),
             claim(
                 "representable values: as good as TD(0.92) with the best step size in hindsight",
                 Source::OWN,
@@ -112,7 +116,10 @@ pub const UNIVERSAL: Entry = table(
                 plot(&curves("representable chains, d = 4, gamma = 0.9"), "representable chains"),
                 plot(&curves("random MDPs, d = 4, gamma = 0.9"), "random MDPs"),
                 plot(&curves("representable MDPs, d = 4, gamma = 0.9"), "representable MDPs"),
-                plot(&curves("Boyan's chains, d = 16, gamma = 0.98"), "Boyan's chains, d = 16, gamma = 0.98"),
+                plot(
+                    &curves("Boyan's chains, d = 16, gamma = 0.98"),
+                    "Boyan's chains, d = 16, gamma = 0.98",
+                ),
                 plot(
                     &curves("representable chains, d = 16, gamma = 0.98"),
                     "representable chains, d = 16, gamma = 0.98",
@@ -158,8 +165,7 @@ fn put(work: &Work, long: &mut Long) -> Result<(), Error> {
     long.put(NUMBERS, 0, "ships", 0.0, ships);
     let judge = Judge::new(&numbers, &run.seeds, run.recipe.layers);
     for cell in cells(&[0, 1, 2, 3]) {
-        let mut seeds =
-            Rng::stream(work.session.seed ^ (cell.d as u64) << 32, Stream::Evaluation);
+        let mut seeds = Rng::stream(work.session.seed ^ (cell.d as u64) << 32, Stream::Evaluation);
         let seeds: Vec<_> = (0..*tasks).map(|i| (i, seeds.next_u64())).collect();
         let name = name(&cell);
         let errors = work

@@ -1,8 +1,8 @@
 //! The candidates of a stream: the models, online TD and LSTD over their grids, persistence, 0.
 
 use crate::estimator::{Estimator, Method, Stream, with_room};
-use ictd_core::{Error, UniversalModel};
 use ictd_core::signal::{Level, Scale, Signal};
+use ictd_core::{Error, UniversalModel};
 
 /// The step sizes of online TD, over the number of features, whose units [`Scale`] takes away.
 const STEP_SIZES: [f64; 4] = [0.01, 0.03, 0.1, 0.3];

@@ -16,7 +16,8 @@ use ictd_core::{Error, UniversalModel};
 use nalgebra::{SMatrix, SVector};
 
 /// The lengths of contexts that are judged. One task in twenty goes on beyond 200, one in two hundred beyond 5,000.
-pub(super) const LENGTHS: [u64; 14] = [1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 200, 1000, 5000, 100_000];
+pub(super) const LENGTHS: [u64; 14] =
+    [1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 200, 1000, 5000, 100_000];
 /// The lambdas of LSTD and TD, the first of [`UniversalModel::LAMBDA`] and 1.
 const LAMBDAS: usize = 3;
 /// The ridges, in transitions, and step sizes that are tried.

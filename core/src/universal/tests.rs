@@ -1,0 +1,200 @@
+use super::UniversalModel;
+use crate::Context;
+use crate::constructions;
+use crate::context::{AllLambdas, Forgetting, Growing, Sliding, Window};
+use crate::error::{Error, StoredError};
+use crate::mask::{Mask, Td0, TdLambda, Traces};
+use crate::model::crc32;
+use crate::rng::Rng;
+use crate::tasks::{Mrp, Task as _, boyan_chain, boyan_chain_representable};
+use crate::transformer::Transformer;
+use nalgebra::SVector;
+
+type Task = Mrp<f64, 4, 10>;
+
+/// Observes so many transitions of a task, with each feature changed.
+fn observe<W: Window<f64>, const D: usize>(
+    context: &mut Context<D, Traces<f64>, W, f64>,
+    task: &Task,
+    n: usize,
+    change: impl Fn(&SVector<f64, 4>) -> [f64; D],
+) {
+    let mut rng = Rng::new(3);
+    let mut state = task.initial_state(&mut rng);
+    for _ in 0..n {
+        let t = task.transition(&mut state, &mut rng);
+        context.observe(&change(&t.phi), t.reward, &change(&t.phi_next)).unwrap();
+    }
+}
+
+#[test]
+fn every_damage_to_a_stored_model_is_found() {
+    let model = UniversalModel::<f32>::universal(0.9).unwrap();
+    let mut buffer = [0; 300];
+    let len = model.write(&mut buffer).unwrap().len();
+    assert_eq!(len, model.byte_len());
+    let stored = &buffer[..len];
+    assert_eq!(UniversalModel::from_bytes(stored), Ok(model));
+    for at in 0..len {
+        for bit in 0..8 {
+            let mut damaged = buffer;
+            damaged[at] ^= 1 << bit;
+            assert!(UniversalModel::<f32>::from_bytes(&damaged[..len]).is_err(), "{at} {bit}");
+        }
+        assert!(UniversalModel::<f32>::from_bytes(&stored[..at]).is_err(), "{at} bytes");
+    }
+    // Whole and undamaged, and yet not a model of the type that reads it, or of none.
+    let changed = |at: usize, to: u8| {
+        let mut bytes = buffer;
+        bytes[at] = to;
+        let crc = crc32(&bytes[..len - 4]).to_le_bytes();
+        bytes[len - 4..len].copy_from_slice(&crc);
+        UniversalModel::<f32>::from_bytes(&bytes[..len])
+    };
+    let part = "format version";
+    let older = StoredError::Mismatch { part, found: 2, expected: 3 };
+    assert_eq!(changed(4, 2), Err(Error::Stored(older)));
+    assert!(matches!(changed(8, 4), Err(Error::Stored(_))));
+    assert!(matches!(changed(10, 1), Err(Error::Stored(_))));
+    // gamma = 0.9 becomes about 2e38.
+    assert!(matches!(changed(15, 0x7f), Err(Error::OutOfRange { parameter: "gamma", .. })));
+    assert!(UniversalModel::<f64>::from_bytes(stored).is_err());
+    assert!(crate::Model::<4>::from_bytes(stored).is_err());
+}
+
+#[test]
+fn a_context_of_other_traces_or_without_transitions_is_refused() {
+    let model = UniversalModel::<f32>::universal(0.9).unwrap();
+    let empty = model.context::<2>();
+    assert_eq!(model.value_function(&empty), Err(Error::Empty { parameter: "context" }));
+    let other = Traces::new(0.5, 0.6).unwrap();
+    let mut other = Context::<2, Traces>::with(other, Growing);
+    other.observe(&[1.0, 0.0], 1.0, &[0.0, 1.0]).unwrap();
+    let mismatch = Error::Mismatch { parameter: "traces of model and context" };
+    assert_eq!(model.value_function(&other), Err(mismatch));
+    assert!(UniversalModel::<f32>::universal(1.0).is_err());
+    assert!(Traces::new(0.5, f32::NAN).is_err() && Traces::new(1.5, 0.5_f32).is_err());
+}
+
+#[test]
+fn units_and_features_that_are_never_seen_change_no_bit() {
+    let task: Task = boyan_chain(10, &mut Rng::new(1)).unwrap();
+    let model = UniversalModel::<f64>::universal(0.9).unwrap();
+    let mut plain = model.context::<4>();
+    observe(&mut plain, &task, 50, |phi| (*phi).into());
+    let w = model.value_function(&plain).unwrap().value_function.weights;
+    let mut scaled = model.context::<5>();
+    let factors = [1024.0, 0.125, 1.0, 0.25];
+    observe(&mut scaled, &task, 50, |phi| {
+        core::array::from_fn(|i| if i < 4 { factors[i] * phi[i] } else { 0.0 })
+    });
+    let w_scaled = model.value_function(&scaled).unwrap().value_function.weights;
+    for i in 0..4 {
+        assert_eq!(w_scaled[i] * factors[i], w[i], "{i}");
+    }
+    assert_eq!(w_scaled[4], 0.0);
+}
+
+#[test]
+fn ill_conditioned_features_give_bounded_values() {
+    let task: Task = boyan_chain(10, &mut Rng::new(2)).unwrap();
+    for gamma in [0.0, 0.9, 0.995] {
+        let model = UniversalModel::<f32>::universal(gamma).unwrap();
+        for n in [1, 2, 5, 30, 3000] {
+            let mut rng = Rng::new(3);
+            let (mut context, mut state) = (model.context::<8>(), task.initial_state(&mut rng));
+            // Twice the same, nearly the same, a constant, and scales that are far apart.
+            let change = |phi: &SVector<f64, 4>| {
+                let phi = [
+                    phi[0],
+                    phi[0],
+                    phi[0] + 1e-3 * phi[1],
+                    1.0,
+                    1.0,
+                    1e6 * phi[1],
+                    1e-6 * phi[2],
+                    0.0,
+                ];
+                phi.map(|x| x as f32)
+            };
+            let mut last = [0.0; 8];
+            for _ in 0..n {
+                let t = task.transition(&mut state, &mut rng);
+                last = change(&t.phi_next);
+                context.observe(&change(&t.phi), t.reward as f32, &last).unwrap();
+            }
+            let reading = model.read(&context, 0).unwrap();
+            assert!((0.0..=1.0).contains(&reading.linearity));
+            let value = reading.value_function;
+            assert!(value.at(&last).abs() <= value.bound && value.bound <= 1.0 / (1.0 - gamma));
+        }
+    }
+}
+
+/// Layers of Theorem 1's form, looped, come to rest where A w = b; the model solves the same equation with a ridge.
+#[test]
+fn looped_layers_of_theorem_1_go_where_the_equation_is_solved() {
+    let task: Task = boyan_chain_representable(10, 0.9, &mut Rng::new(4)).unwrap();
+    let model = UniversalModel::<f64>::universal(0.9).unwrap();
+    let mut context = model.context::<4>();
+    observe(&mut context, &task, 2000, |phi| (*phi).into());
+    let system = context.read(0.9, 0, AllLambdas).systems[0];
+    // The mask of two traces has TD(0)'s statistic.
+    let statistic = context.statistic::<9>(0.9, 0).unwrap();
+    let layer = constructions::td0(&constructions::learning_rate::<f64, 4>(0.5));
+    let looped = Transformer::<_, 1>::autoregressive(layer, 2000).unwrap();
+    let w = looped.value_function::<4>(&statistic).unwrap().weights;
+    for i in 0..4 {
+        let residual = (0..4).fold(system.b[i], |sum, j| sum - system.a[j][i] * w[j]);
+        assert!(residual.abs() < 1e-6, "{residual}");
+    }
+    // Values are linear in the features here, and the context shows it.
+    let reading = model.read(&context, 0).unwrap();
+    let of_model = reading.value_function.value_function.weights;
+    assert!((of_model - w).amax() < 0.02 * w.amax(), "{of_model} {w}");
+    assert!(reading.linearity > 0.9, "{}", reading.linearity);
+}
+
+/// A(lambda) and b(lambda) beside those of a context with that trace alone, in each window.
+#[test]
+fn the_sums_of_both_traces_are_those_of_td_lambda() {
+    fn check<W: Window<f64>>(window: W, seed: u64) {
+        let task: Task = boyan_chain(10, &mut Rng::new(seed)).unwrap();
+        let traces = Traces::new(0.5, 0.9).unwrap();
+        let mut both = Context::<4, Traces<f64>, W, f64>::with(traces, window);
+        let mut plain = Context::<4, Td0, W, f64>::with(Td0, window);
+        let mut alone = traces.decays().map(|decay| {
+            Context::<4, TdLambda<f64>, W, f64>::with(TdLambda::new(decay).unwrap(), window)
+        });
+        let mut rng = Rng::new(5);
+        let mut state = task.initial_state(&mut rng);
+        for n in 0..700 {
+            let t = task.transition(&mut state, &mut rng);
+            both.observe_transition(&t).unwrap();
+            plain.observe_transition(&t).unwrap();
+            alone.iter_mut().for_each(|context| context.observe_transition(&t).unwrap());
+            if n % 90 == 0 {
+                both.end_episode();
+                plain.end_episode();
+                alone.iter_mut().for_each(|context| context.end_episode());
+            }
+        }
+        let sums = both.read(0.9, 0, AllLambdas);
+        let g = plain.statistic::<9>(0.9, 0).unwrap().g;
+        assert!((both.statistic::<9>(0.9, 0).unwrap().g - g).amax() < 1e-9);
+        for (system, context) in sums.systems[1..].iter().zip(&alone) {
+            // G = sum z e^T: the columns are the trace's.
+            let g = context.statistic::<9>(0.9, 0).unwrap().g;
+            for i in 0..4 {
+                assert!((system.b[i] - g[(8, i)]).abs() < 1e-9);
+                for j in 0..4 {
+                    let a = g[(j, i)] - g[(4 + j, i)];
+                    assert!((system.a[j][i] - a).abs() < 1e-9, "{i} {j}");
+                }
+            }
+        }
+    }
+    check(Growing, 1);
+    check(Forgetting::new(0.99).unwrap(), 2);
+    check(Sliding::<40>, 3);
+}
