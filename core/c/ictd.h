@@ -25,10 +25,10 @@
 #include <stdint.h>
 
 // The words of a predictor's storage, for 1 to 4 signals.
-#define ICTD_PREDICTOR_WORDS(signals) (160 + 200 * (signals))
+#define ICTD_PREDICTOR_WORDS(signals) ((size_t)160 + 200 * (size_t)(signals))
 
 // The room for features: 4, 8 or 16.
-#define ICTD_ROOM(features) ((features) <= 4 ? 4 : (features) <= 8 ? 8 : 16)
+#define ICTD_ROOM(features) ((features) <= 4 ? (size_t)4 : (features) <= 8 ? (size_t)8 : (size_t)16)
 
 // The words of a context's storage that remembers every transition, for 1 to 16 features.
 #define ICTD_GROWING_WORDS(features) \

@@ -30,6 +30,7 @@
 
 mod gate;
 mod horizon;
+mod read;
 mod stored;
 mod surprise;
 
@@ -37,9 +38,8 @@ pub use horizon::Prediction;
 
 use crate::context::{Context, Forgetting};
 use crate::error::Error;
-use crate::mask::Traces;
+use crate::mask::TdLambda;
 use crate::signal::Signal;
-use crate::universal::UniversalModel;
 use crate::value_function::{clamp, within};
 use gate::{Gate, Verdict};
 use horizon::Horizon;
@@ -133,7 +133,7 @@ struct Channel<const D: usize, const H: usize> {
 pub struct Predictor<const N: usize = 1, const D: usize = 4, const H: usize = 1> {
     horizons: [f32; H],
     memory: f32,
-    context: Context<D, Traces, Forgetting, f32, N>,
+    context: Context<D, TdLambda, Forgetting, f32, N>,
     phi: [f32; D],
     reach: [f32; D],
     channels: [Channel<D, H>; N],
@@ -181,7 +181,7 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
             h += 1;
         }
         let memory = MEMORY.max(HORIZONS * longest);
-        let mask = Traces { low: 0.92 * discount(shortest), high: discount(longest) };
+        let mask = TdLambda::unchecked(discount(shortest).min(0.92 * discount(longest)));
         let context = Context::with(mask, Forgetting::unchecked(1.0 - 1.0 / memory));
         let channel = Channel {
             gate: Gate::NEW,
@@ -270,11 +270,7 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
         let (h, s) = (turn / N, turn % N);
         let gamma = self.horizons.get(h).map_or(SURPRISE, |h| discount(*h));
         let Some(channel) = self.channels.get_mut(s) else { return };
-        let model = UniversalModel::<f32>::universal(gamma);
-        let read = model.and_then(|model| {
-            model.with_traces(*self.context.mask()).value_function_of(&self.context, s)
-        });
-        let Ok(value) = read else { return };
+        let Ok(value) = read::value_function(&self.context, s, gamma) else { return };
         self.reach = value.reach;
         let weights = value.value_function.weights.data.0[0];
         match channel.horizons.get_mut(h) {

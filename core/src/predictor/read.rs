@@ -1,0 +1,35 @@
+//! What the context says: regularised LSTD.
+
+use crate::context::{Context, Forgetting, TdSystem};
+use crate::error::Error;
+use crate::linalg::linear_system::solve;
+use crate::mask::TdLambda;
+use crate::scalar::Scalar;
+use crate::value_function::{BoundedValueFunction, ValueFunction};
+use nalgebra::SMatrix;
+
+/// The ridge, in transitions.
+const RIDGE: f32 = 5.0;
+
+/// Returns the value function of a cumulant for a discount: (A + ridge diag(F) / n) w = b.
+pub(super) fn value_function<const D: usize, const C: usize>(
+    context: &Context<D, TdLambda, Forgetting, f32, C>,
+    cumulant: usize,
+    gamma: f32,
+) -> Result<BoundedValueFunction<f32, D>, Error> {
+    let system = context.read_to(gamma, cumulant, TdSystem::<f32, D>::ZERO)?;
+    let n = context.weight();
+    let ridge = RIDGE * (1.0 + D as f32 / n) / n;
+    let mut a = SMatrix::<f32, D, D>::from_fn(|i, j| system.a[i][j]);
+    let mut reach = [0.0; D];
+    for i in 0..D {
+        let square = 0.5 * system.squares[i];
+        // A feature that was always 0 has the weight 0.
+        a[(i, i)] += if square > 0.0 { ridge * square } else { 1.0 };
+        reach[i] = 2.0 * Scalar::sqrt(square / n);
+    }
+    let weights = solve(a, system.b.into(), D, "A of the context")?;
+    let horizon = n / (n * (1.0 - gamma) + gamma) * (n / (n + 1.0));
+    let bound = horizon * context.largest_reward().of(cumulant);
+    Ok(BoundedValueFunction { value_function: ValueFunction { weights }, reach, bound })
+}
