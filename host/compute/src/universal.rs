@@ -259,7 +259,7 @@ impl Training {
         let (step, of) = (self.step as f64, self.steps as f64);
         let rate = RATE * (1.0 - 0.95 * step / of);
         self.step += 1;
-        let decay = |x: f64| 1.0 - x.powi(self.step as i32);
+        let decay = |x: f64| 1.0 - power(x, self.step);
         for (i, slope) in loss.derivatives.into_iter().enumerate() {
             self.first[i] = 0.9 * self.first[i] + 0.1 * slope;
             self.second[i] = 0.98 * self.second[i] + 0.02 * slope * slope;
@@ -274,6 +274,21 @@ impl Training {
     pub fn numbers(&self) -> Numbers<f32> {
         let mut best = self.best.1.into_iter();
         SHAPE.map(|()| best.next().unwrap_or(0.0) as f32)
+    }
+}
+
+/// x^n by repeated squaring.
+fn power(mut x: f64, mut n: u64) -> f64 {
+    let mut product = 1.0;
+    loop {
+        if n & 1 == 1 {
+            product *= x;
+        }
+        n /= 2;
+        if n == 0 {
+            return product;
+        }
+        x *= x;
     }
 }
 
@@ -352,7 +367,7 @@ fn of_signal<const D: usize>(
     let n = (end - BEGIN) as f64;
     let mean = returns[BEGIN..end].iter().sum::<f64>() / n;
     let variance = returns[BEGIN..end].iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / n;
-    if !(variance > 1e-9) {
+    if variance.is_nan() || variance <= 1e-9 {
         return Ok(());
     }
     let level = &seen[0].2;

@@ -85,11 +85,13 @@ fn errors_are_below_the_variance_and_bands_hold_nine_in_ten() {
             let judged = 100.max(10 * horizon as usize)..x.len() - 3 * horizon as usize;
             let n = judged.len() as f64;
             let mean = truth[judged.clone()].iter().sum::<f64>() / n;
-            let variance = truth[judged.clone()].iter().map(|y| (y - mean).powi(2)).sum::<f64>();
+            let variance =
+                truth[judged.clone()].iter().map(|y| (y - mean) * (y - mean)).sum::<f64>();
             let (mut error, mut within) = (0.0, 0.0);
             for t in judged {
                 let p = seen[t][h];
-                error += (truth[t] - f64::from(p.mean)).powi(2);
+                let off = truth[t] - f64::from(p.mean);
+                error += off * off;
                 within += f64::from((f64::from(p.low)..=f64::from(p.high)).contains(&truth[t]));
             }
             let (error, within) = (error / variance, within / n);
