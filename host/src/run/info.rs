@@ -212,7 +212,7 @@ pub fn files(directory: &Path) -> Result<Vec<String>, Error> {
     listed(directory, FILE_NAME)
 }
 
-/// As [`files`], of the run that is about to take its place.
+/// As [`files()`], of the run that is about to take its place.
 /// Errors: as there.
 pub fn new_files(directory: &Path) -> Result<Vec<String>, Error> {
     listed(directory, &format!("{}{FILE_NAME}", files::NEW))

@@ -33,7 +33,7 @@ const INFERENCE: &[&str] = &[
     "linalg",
     "vector",
     "transition",
-    "second_moments",
+    "beside",
     "mask",
     "block_matrix",
     "statistic",
@@ -42,10 +42,10 @@ const INFERENCE: &[&str] = &[
     "transformer",
     "stored",
     "context",
-    "normalised",
     "signal",
     "td",
     "model",
+    "universal",
     "predictor",
     "shapes",
 ];
@@ -53,6 +53,7 @@ const INFERENCE: &[&str] = &[
 /// Those above it: what trains, draws and judges. That no arrow runs up is also that inference knows nothing
 /// of them.
 const RESEARCH: &[&str] = &[
+    "normalised",
     "prompt",
     "attention",
     "constructions",

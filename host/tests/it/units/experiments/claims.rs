@@ -41,7 +41,7 @@ const WORLDS: &[(&str, [f64; 3])] = &[
     ("single", [1e-3, 1e-15, f64::NAN]),
     ("universal", [0.4, 0.6, f64::NAN]),
     ("lstd_hindsight", [0.5; 3]),
-    ("lstd_one_ridge", [0.5; 3]),
+    ("lstd_one", [0.5; 3]),
     ("td_hindsight", [0.5; 3]),
     ("percentile_99_9", [2.0, 9.0, f64::NAN]),
     ("outside_theta", [0.01, 0.4, f64::NAN]),
@@ -77,8 +77,15 @@ const CHANGES: &[Change] = &[
 /// The record of an experiment in a world.
 fn record(table: &Table, world: usize) -> Long {
     let (mut long, mut rng) = (Long::default(), Rng::new(1));
-    let others =
-        ["theorem 2", "mdp", "loop", "boyan", "layers", "Boyan's chains, d = 4", "Loop, d = 4"];
+    let others = [
+        "theorem 2",
+        "mdp",
+        "loop",
+        "boyan",
+        "numbers",
+        "Boyan's chains, d = 4, gamma = 0.9",
+        "representable chains, d = 4, gamma = 0.9",
+    ];
     for run in table.runs.iter().map(|run| run.name).chain(others) {
         for seed in 0..SEEDS {
             let mut near = |x: f64| x * (1.0 + 0.004 * rng.normal::<f64>());
