@@ -22,7 +22,7 @@ mod table {
     use ictd_core::context::{Forgetting, Growing, Sliding, Window};
     use ictd_core::layer::Layer;
     use ictd_core::linalg::zeros;
-    use ictd_core::mask::{Mask, Td0, TdLambda, Traces};
+    use ictd_core::mask::{Mask, Td0, Traces};
     use ictd_core::model::Model;
     use ictd_core::rng::Rng;
     use ictd_core::td::{Algorithm, BatchTd, Learner, Lstd, OnlineTd, RecursiveLstd};

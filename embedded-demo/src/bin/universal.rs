@@ -16,6 +16,12 @@ use product::Sensor;
 /// another.
 const EXPECTED: u32 = 0x0067_875c;
 
+/// A constant: a discount that is none would fail the build.
+const MODEL: UniversalModel = match UniversalModel::<f32>::universal(0.9) {
+    Ok(model) => model,
+    Err(_) => panic!("gamma is out of range"),
+};
+
 /// Prints the digest: `digest 0123cdef`.
 fn show_digest(mut digest: u32) {
     // (Black boxes, so that the loops are not unrolled.)
@@ -40,8 +46,7 @@ fn put(character: u8) {
 }
 
 fn infer() -> Result<u32, Error> {
-    let model = UniversalModel::<f32>::universal(0.9)?;
-    let mut context = model.context::<4>();
+    let mut context = MODEL.context::<4>();
     let (mut sensor, mut bits) = (Sensor(1), 0u32);
     let mut phi = sensor.read();
     for n in 1..=1000 {
@@ -50,7 +55,7 @@ fn infer() -> Result<u32, Error> {
         context.observe(&phi, reward, &phi_next)?;
         phi = phi_next;
         if n <= 3 || n == 1000 {
-            let value = model.value_function(&context)?.at(&phi);
+            let value = MODEL.value_function(&context)?.at(&phi);
             bits = bits.rotate_left(8) ^ value.to_bits();
         }
     }

@@ -257,7 +257,7 @@ impl Model {
         let parameters = match model_file::model(&file, gamma).map_err(python)? {
             AnyModel::Universal(model) => {
                 if layers.is_some() {
-                    return Err(refused("layers", "the universal model has none".into()));
+                    return Err(refused("layers", "the universal model has none"));
                 }
                 let gamma = model.gamma();
                 return Self::new(&name, None, Method::Universal(model), gamma, 1);

@@ -65,7 +65,7 @@ pub const UNIVERSAL: Entry = table(
             },
             Setting {
                 name: "tasks",
-                default: "2000",
+                default: "200",
                 accepted: [2, 1_000_000],
                 about: "Fresh tasks for each family, dimension and discount; one in twenty goes on to 5,000 transitions",
             },
@@ -77,7 +77,9 @@ pub const UNIVERSAL: Entry = table(
                 "values beyond the features: as good as LSTD with the best lambda and ridge in hindsight",
                 Source::OWN,
                 |of| ratio(of, &OTHERS, "lstd_hindsight"),
-            ),
+            )
+            // The best of eighteen settings for each length is known in hindsight alone.
+            .refuted(),
             claim(
                 "values beyond the features: as good as LSTD(0.92) with one ridge",
                 Source::OWN,
@@ -92,7 +94,8 @@ pub const UNIVERSAL: Entry = table(
                 "representable values: as good as LSTD with the best lambda and ridge in hindsight",
                 Source::OWN,
                 |of| ratio(of, &REPRESENTABLE, "lstd_hindsight"),
-            ),
+            )
+            .refuted(),
             claim(
                 "representable values: as good as LSTD(0.92) with one ridge",
                 Source::OWN,
@@ -103,7 +106,8 @@ pub const UNIVERSAL: Entry = table(
                 Source::OWN,
                 |of| ratio(of, &REPRESENTABLE, "td_hindsight"),
             ),
-            NOTHING_EXPLODES,
+            // One context of some thousands has a system for lambda = 1 that is next to singular.
+            NOTHING_EXPLODES.refuted(),
             SAME_BITS,
         ],
         figures: &[Plots(
