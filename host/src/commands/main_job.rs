@@ -56,7 +56,7 @@ pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let info = info.to_text(Some(&Outcome::Finished));
     let files = files.into_iter().chain([(RUN_INFO, info.as_bytes())]);
     report.files.splice(0..0, directory.replace(files)?);
-    page::add(&mut report, directory.path(), catalogue)?;
+    page::add(&mut report, directory.path(), catalogue, session)?;
     Ok(report)
 }
 

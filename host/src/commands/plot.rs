@@ -6,7 +6,7 @@ use crate::page::Made;
 use crate::run::config::{self, Inside, command_of};
 use crate::run::records::{Records, RunDirectory};
 use crate::run::report::Report;
-use crate::run::session::start_threads;
+use crate::run::session::Session;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -23,8 +23,7 @@ pub struct Plot {
 
 /// Draws the run's figures, or those of the runs inside.
 /// Errors: [`Error::File`] if there is no run or a record is damaged, [`Error::Write`].
-pub fn run(options: &Plot, catalogue: &Catalogue) -> Result<Report, Error> {
-    start_threads()?;
+pub fn run(options: &Plot, session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let (mut report, mut changed) = (Report::new("plot"), Vec::new());
     let mut left_out = Vec::new();
     for run in runs(&options.directory, &mut left_out)? {
@@ -37,8 +36,9 @@ pub fn run(options: &Plot, catalogue: &Catalogue) -> Result<Report, Error> {
             let reason = format!("command: `{id}` has no figures: known are {}", known.join(", "));
             return Err(Error::file(&run.join("config.toml"), reason));
         };
-        let (made, drawn) =
-            rayon::join(|| Made::read(&run), || records.draw(&entry.pictures(&records)?));
+        let (made, drawn) = session.on_threads(2, || {
+            rayon::join(|| Made::read(&run), || records.draw(&entry.pictures(&records)?))
+        })?;
         if let Some(made) = made? {
             changed.extend(made.changed.into_iter().map(|name| run.join(name)));
         }

@@ -4,6 +4,7 @@ use crate::error::Error;
 use crate::experiments::Catalogue;
 use crate::page::{self, Damaged};
 use crate::run::report::{Report, Verdict};
+use crate::run::session::Session;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -36,8 +37,13 @@ struct Found<'a> {
 
 /// Writes the page.
 /// Errors: [`Error::File`] if there is no run or one is damaged, [`Error::Write`].
-pub fn run(options: &ReportOptions, catalogue: &Catalogue) -> Result<Report, Error> {
-    let (path, content) = page::write(&options.directory, Damaged::Refuse, catalogue)?;
+pub fn run(
+    options: &ReportOptions,
+    session: &Session,
+    catalogue: &Catalogue,
+) -> Result<Report, Error> {
+    let write = || page::write(&options.directory, Damaged::Refuse, catalogue);
+    let (path, content) = session.on_threads(2, write)??;
     let count = |v: Verdict| content.runs.iter().map(|run| run.count(v)).sum::<usize>();
     let found = Found {
         runs: content.runs.iter().map(|run| run.name.as_str()).collect(),

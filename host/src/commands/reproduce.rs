@@ -42,7 +42,7 @@ pub fn run(options: &Reproduce, session: &Session, catalogue: &Catalogue) -> Res
         report.claims.extend(part.claims);
         report.files.extend(part.files);
     }
-    page::add(&mut report, &session.out, catalogue)?;
+    page::add(&mut report, &session.out, catalogue, session)?;
     report.brief = options.check;
     report.results.insert("seconds".into(), json!(started.elapsed().as_secs_f64()));
     Ok(report)

@@ -25,7 +25,7 @@ use crate::experiments::Catalogue;
 use crate::files::{self, Kind};
 use crate::run::records::write_atomic;
 use crate::run::report::Report;
-use crate::run::session::start_threads;
+use crate::run::session::Session;
 use std::path::{Path, PathBuf};
 
 /// The file's name.
@@ -35,8 +35,13 @@ pub const NAME: &str = "report.html";
 const TITLE: &str = "In-context TD: claims and measurements";
 
 /// Adds the page of the runs in a directory to a command's report.
-pub fn add(report: &mut Report, directory: &Path, catalogue: &Catalogue) -> Result<(), Error> {
-    let (path, _) = write(directory, Damaged::LeaveOut, catalogue)?;
+pub fn add(
+    report: &mut Report,
+    directory: &Path,
+    catalogue: &Catalogue,
+    session: &Session,
+) -> Result<(), Error> {
+    let (path, _) = session.on_threads(2, || write(directory, Damaged::LeaveOut, catalogue))??;
     report.closing = format!("report, for a browser: {}\n", path.display());
     report.files.push(path);
     Ok(())
@@ -49,7 +54,6 @@ pub fn write(
     damaged: Damaged,
     catalogue: &Catalogue,
 ) -> Result<(PathBuf, Content), Error> {
-    start_threads()?;
     let content = Content::read(directory, damaged, catalogue)?;
     let html = document::document(&content);
     let path = directory.join(NAME);

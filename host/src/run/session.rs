@@ -15,16 +15,6 @@ const STACK: usize = 64 << 20;
 /// The most threads that may be asked for.
 pub const THREADS: RangeInclusive<usize> = 1..=1024;
 
-/// Starts the threads of commands that have no session, unless they have been started.
-/// Errors: [`Error::Option`] if the system has no threads.
-pub fn start_threads() -> Result<(), Error> {
-    let started = rayon::ThreadPoolBuilder::new().stack_size(STACK).build_global();
-    match started {
-        Err(e) if std::error::Error::source(&e).is_some() => Err(Error::option("--threads", e)),
-        _ => Ok(()),
-    }
-}
-
 /// The options of every command.
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Options of every command")]

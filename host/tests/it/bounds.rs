@@ -165,7 +165,10 @@ fn where_memory_cannot_be_had_a_line_says_so() {
     fs::write(at("demo/results.json"), format!("{{\"command\":\"demo\",\"x\":[{numbers}]}}"))
         .unwrap();
     for command in ["evaluate --data a.csv", "--config a.toml", "report demo"] {
-        let line = refusal(&shell(out.path(), &format!("ulimit -v 250000; ictd {command}")));
+        let line = refusal(&shell(
+            out.path(),
+            &format!("ulimit -v 250000; ICTD_THREADS=64 ictd {command}"),
+        ));
         assert!(line.contains(" bytes of memory, which it may take, cannot be had"), "{line}");
     }
 }
