@@ -1,4 +1,5 @@
-/* ictd: what is coming, in context, by temporal-difference methods.
+/** @file
+ * ictd: what is coming, in context, by temporal-difference methods.
  *
  * The caller owns all memory: storage is an array of uint64_t with the words that a macro says, static, on the stack or on the
  * heap. The function that ends in _init makes something of it, and its address is what the other functions take. No
@@ -24,86 +25,91 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The words of a predictor's storage, for 1 to 4 signals.
+/** The release; ICTD_VERSION is that of the interface. */
+#define ICTD_VERSION_MAJOR 0
+#define ICTD_VERSION_MINOR 1
+#define ICTD_VERSION_PATCH 0
+
+/** The words of a predictor's storage, for 1 to 4 signals. */
 #define ICTD_PREDICTOR_WORDS(signals) ((size_t)160 + 200 * (size_t)(signals))
 
-// The room for features: 4, 8 or 16.
+/** The room for features: 4, 8 or 16. */
 #define ICTD_ROOM(features) ((features) <= 4 ? (size_t)4 : (features) <= 8 ? (size_t)8 : (size_t)16)
 
-// The words of a context's storage that remembers every transition, for 1 to 16 features.
+/** The words of a context's storage that remembers every transition, for 1 to 16 features. */
 #define ICTD_GROWING_WORDS(features) \
   (16 * ICTD_ROOM(features) * ICTD_ROOM(features) + 18 * ICTD_ROOM(features) + 20)
 
-// The words of a context's storage that forgets.
+/** The words of a context's storage that forgets. */
 #define ICTD_FORGETTING_WORDS(features) \
   (4 * ICTD_ROOM(features) * ICTD_ROOM(features) + 6 * ICTD_ROOM(features) + 16)
 
 
-// The version of the interface: it changes where a program has to.
+/** The version of the interface: it changes where a program has to. */
 #define ICTD_VERSION 3
 
-// The most features.
+/** The most features. */
 #define ICTD_MAX_FEATURES 16
 
-// The most signals of a predictor.
+/** The most signals of a predictor. */
 #define ICTD_MAX_SIGNALS 4
 
-// The most horizons of a predictor.
+/** The most horizons of a predictor. */
 #define ICTD_MAX_HORIZONS 4
 
-// The result of a call. After every result but ICTD_STATUS_OK the call has written nothing.
+/** The result of a call. After every result but ICTD_STATUS_OK the call has written nothing. */
 typedef enum ictd_status {
-  // The call has done what it says.
+  /** The call has done what it says. */
   ICTD_STATUS_OK = 0,
-  // A pointer is null.
+  /** A pointer is null. */
   ICTD_STATUS_NULL,
-  // A number is NaN or infinite, or too large to be summed.
+  /** A number is NaN or infinite, or too large to be summed. */
   ICTD_STATUS_NON_FINITE,
-  // A parameter lies outside its range.
+  /** A parameter lies outside its range. */
   ICTD_STATUS_OUT_OF_RANGE,
-  // The context has no transition yet.
+  /** The context has no transition yet. */
   ICTD_STATUS_EMPTY,
-  // The storage is too small, or does not begin at a multiple of 8.
+  /** The storage is too small, or does not begin at a multiple of 8. */
   ICTD_STATUS_STORAGE,
-  // The pointer is not what an init or a read function has returned, or that was overwritten.
+  /** The pointer is not what an init or a read function has returned, or that was overwritten. */
   ICTD_STATUS_FOREIGN,
-  // The bytes are not what this library has written.
+  /** The bytes are not what this library has written. */
   ICTD_STATUS_NOT_STORED,
-  // The bytes are of another number of features, signals or horizons, or of another version.
+  /** The bytes are of another number of features, signals or horizons, or of another version. */
   ICTD_STATUS_ANOTHER,
-  // The bytes are damaged, or not all there; or the buffer is too short.
+  /** The bytes are damaged, or not all there; or the buffer is too short. */
   ICTD_STATUS_DAMAGED,
-  // The numbers do not determine a value.
+  /** The numbers do not determine a value. */
   ICTD_STATUS_SINGULAR,
 } ictd_status;
 
-// A context that transitions stream into, in storage of the caller's.
+/** A context that transitions stream into, in storage of the caller's. */
 typedef uint64_t ictd_context;
 
-// A value function as the universal model reads it out of a context: v(s) = <weights, features>, within bounds.
+/** A value function as the universal model reads it out of a context: v(s) = <weights, features>, within bounds. */
 typedef struct ictd_value_function {
-  // The number of features.
+  /** The number of features. */
   uint32_t features;
-  // How far values look linear in the features, from 0 to 1. Near 0, better features would help.
+  /** How far values look linear in the features, from 0 to 1. Near 0, better features would help. */
   float linearity;
-  // The largest size of a value.
+  /** The largest size of a value. */
   float bound;
-  // One weight for each feature; zeros beyond.
+  /** One weight for each feature; zeros beyond. */
   float weights[ICTD_MAX_FEATURES];
-  // Features of a query beyond this size count as this.
+  /** Features of a query beyond this size count as this. */
   float reach[ICTD_MAX_FEATURES];
 } ictd_value_function;
 
-// A predictor of signals, in storage of the caller's.
+/** A predictor of signals, in storage of the caller's. */
 typedef uint64_t ictd_predictor;
 
-// The weighted mean of what is coming, and the band in which it lies nine times in ten; infinite while nothing is known.
+/** The weighted mean of what is coming, and the band in which it lies nine times in ten; infinite while nothing is known. */
 typedef struct ictd_prediction {
-  // In the signal's unit.
+  /** In the signal's unit. */
   float mean;
-  // The lower end of the band.
+  /** The lower end of the band. */
   float low;
-  // The upper end of the band.
+  /** The upper end of the band. */
   float high;
 } ictd_prediction;
 
@@ -111,156 +117,82 @@ typedef struct ictd_prediction {
 extern "C" {
 #endif // __cplusplus
 
-// Returns a status in words: a string that is always there.
+/** Returns a status in words: a string that is always there. */
 const char *ictd_message(int32_t status);
 
-// Returns the version of the library, which should be the header's ICTD_VERSION.
+/** Returns the version of the library, which should be the header's ICTD_VERSION. */
 uint32_t ictd_version(void);
 
-// Makes a context in storage of `bytes` bytes, for 1 to 16 features and a discount gamma in [0, 1). With a retention of 1 it
-// remembers every transition (ICTD_GROWING_WORDS); with one in (0, 1) the past counts as much less after each transition
-// (ICTD_FORGETTING_WORDS): 0.995 remembers about the last 200.
+/** Makes a context in storage of `bytes` bytes, for 1 to 16 features and a discount gamma in [0, 1). With a retention of 1 it
+ * remembers every transition (ICTD_GROWING_WORDS); with one in (0, 1) the past counts as much less after each transition
+ * (ICTD_FORGETTING_WORDS): 0.995 remembers about the last 200. */
 enum ictd_status ictd_context_init(ictd_context *storage,
                                    size_t bytes,
                                    size_t features,
                                    float gamma,
                                    float retention);
 
-// Adds the transition from a state with features phi to one with features phi_next.
+/** Adds the transition from a state with features phi to one with features phi_next. */
 enum ictd_status ictd_context_observe(ictd_context *context, const float *phi, float reward, const float *phi_next);
 
-// Adds the last transition of an episode, from a state with features phi.
+/** Adds the last transition of an episode, from a state with features phi. */
 enum ictd_status ictd_context_observe_terminal(ictd_context *context, const float *phi, float reward);
 
-// Ends an episode that did not terminate: the next transition does not follow the last one.
+/** Ends an episode that did not terminate: the next transition does not follow the last one. */
 enum ictd_status ictd_context_end_episode(ictd_context *context);
 
-// Forgets every transition.
+/** Forgets every transition. */
 enum ictd_status ictd_context_clear(ictd_context *context);
 
-// Returns how many transitions were observed; 0 if the pointer is not a context.
+/** Returns how many transitions were observed; 0 if the pointer is not a context. */
 uint64_t ictd_context_len(const ictd_context *context);
 
-// Reads the value function out of a context.
+/** Reads the value function out of a context. */
 enum ictd_status ictd_context_predict(const ictd_context *context, struct ictd_value_function *value_function);
 
-// Returns the value of the state with features phi; NaN if a pointer is null.
+/** Returns the value of the state with features phi; NaN if a pointer is null. */
 float ictd_value(const struct ictd_value_function *value_function, const float *phi);
 
-// Writes a context to the front of a buffer of `len` bytes, for example before a deep sleep, and how many bytes it took; its
-// storage's size and 64 are enough.
+/** Writes a context to the front of a buffer of `len` bytes, for example before a deep sleep, and how many bytes it took; its
+ * storage's size and 64 are enough. */
 enum ictd_status ictd_context_write(const ictd_context *context,
                                     uint8_t *buffer,
                                     size_t len,
                                     size_t *written);
 
-// Reads what was written, `len` bytes, into a context of the same features, discount and retention, which goes on where that
-// one stood, to the same bits.
+/** Reads what was written, `len` bytes, into a context of the same features, discount and retention, which goes on where that
+ * one stood, to the same bits. */
 enum ictd_status ictd_context_read(ictd_context *context,
                                    const uint8_t *bytes,
                                    size_t len);
 
-// Makes a predictor of 1 to 4 signals in storage of `bytes` bytes (ICTD_PREDICTOR_WORDS), for 1 to 4 horizons of 1 to
-// 1,000,000 samples: `count` floats.
+/** Makes a predictor of 1 to 4 signals in storage of `bytes` bytes (ICTD_PREDICTOR_WORDS), for 1 to 4 horizons of 1 to
+ * 1,000,000 samples: `count` floats. The bits are those of four horizons, of which the last one given is repeated. */
 enum ictd_status ictd_predictor_init(ictd_predictor *storage,
                                      size_t bytes,
                                      size_t signals,
                                      const float *horizons,
                                      size_t count);
 
-// Takes the next sample of each signal, of which NaN is one that is missing, and writes a prediction for each signal and each
-// of its horizons, and for each signal a surprise in [0, 1): a threshold of 0.999 means a false alarm in about 1,000 samples.
+/** Takes the next sample of each signal, of which NaN is one that is missing, and writes a prediction for each signal and each
+ * of its horizons, and for each signal a surprise in [0, 1): a threshold of 0.999 means a false alarm in about 1,000 samples. */
 enum ictd_status ictd_predictor_observe(ictd_predictor *predictor,
                                         const float *samples,
                                         struct ictd_prediction *predictions,
                                         float *surprise);
 
-// Forgets all that was observed.
+/** Forgets all that was observed. */
 enum ictd_status ictd_predictor_reset(ictd_predictor *predictor);
 
-// Writes a predictor to the front of a buffer of `len` bytes, for example before a deep sleep, and how many bytes it took; its
-// storage's size and 64 are enough.
+/** Writes a predictor to the front of a buffer of `len` bytes, for example before a deep sleep, and how many bytes it took; its
+ * storage's size and 64 are enough. */
 enum ictd_status ictd_predictor_write(const ictd_predictor *predictor,
                                       uint8_t *buffer,
                                       size_t len,
                                       size_t *written);
 
-// Reads what was written, from the start of `len` bytes, into a predictor of the same number of signals, which goes on where
-// that one stood, to the same bits.
-enum ictd_status ictd_predictor_read(ictd_predictor *predictor,
-                                     const uint8_t *bytes,
-                                     size_t len);
-
-// Makes a context in storage of `bytes` bytes, for 1 to 16 features and a discount gamma in [0, 1). With a retention of 1 it
-// remembers every transition (ICTD_GROWING_WORDS); with one in (0, 1) the past counts as much less after each transition
-// (ICTD_FORGETTING_WORDS): 0.995 remembers about the last 200.
-enum ictd_status ictd_context_init(ictd_context *storage,
-                                   size_t bytes,
-                                   size_t features,
-                                   float gamma,
-                                   float retention);
-
-// Adds the transition from a state with features phi to one with features phi_next.
-enum ictd_status ictd_context_observe(ictd_context *context, const float *phi, float reward, const float *phi_next);
-
-// Adds the last transition of an episode, from a state with features phi.
-enum ictd_status ictd_context_observe_terminal(ictd_context *context, const float *phi, float reward);
-
-// Ends an episode that did not terminate: the next transition does not follow the last one.
-enum ictd_status ictd_context_end_episode(ictd_context *context);
-
-// Forgets every transition.
-enum ictd_status ictd_context_clear(ictd_context *context);
-
-// Returns how many transitions were observed; 0 if the pointer is not a context.
-uint64_t ictd_context_len(const ictd_context *context);
-
-// Reads the value function out of a context.
-enum ictd_status ictd_context_predict(const ictd_context *context, struct ictd_value_function *value_function);
-
-// Returns the value of the state with features phi; NaN if a pointer is null.
-float ictd_value(const struct ictd_value_function *value_function, const float *phi);
-
-// Writes a context to the front of a buffer of `len` bytes, for example before a deep sleep, and how many bytes it took; its
-// storage's size and 64 are enough.
-enum ictd_status ictd_context_write(const ictd_context *context,
-                                    uint8_t *buffer,
-                                    size_t len,
-                                    size_t *written);
-
-// Reads what was written, `len` bytes, into a context of the same features, discount and retention, which goes on where that
-// one stood, to the same bits.
-enum ictd_status ictd_context_read(ictd_context *context,
-                                   const uint8_t *bytes,
-                                   size_t len);
-
-// Makes a predictor of 1 to 4 signals in storage of `bytes` bytes (ICTD_PREDICTOR_WORDS), for 1 to 4 horizons of 1 to
-// 1,000,000 samples: `count` floats.
-enum ictd_status ictd_predictor_init(ictd_predictor *storage,
-                                     size_t bytes,
-                                     size_t signals,
-                                     const float *horizons,
-                                     size_t count);
-
-// Takes the next sample of each signal, of which NaN is one that is missing, and writes a prediction for each signal and each
-// of its horizons, and for each signal a surprise in [0, 1): a threshold of 0.999 means a false alarm in about 1,000 samples.
-enum ictd_status ictd_predictor_observe(ictd_predictor *predictor,
-                                        const float *samples,
-                                        struct ictd_prediction *predictions,
-                                        float *surprise);
-
-// Forgets all that was observed.
-enum ictd_status ictd_predictor_reset(ictd_predictor *predictor);
-
-// Writes a predictor to the front of a buffer of `len` bytes, for example before a deep sleep, and how many bytes it took; its
-// storage's size and 64 are enough.
-enum ictd_status ictd_predictor_write(const ictd_predictor *predictor,
-                                      uint8_t *buffer,
-                                      size_t len,
-                                      size_t *written);
-
-// Reads what was written, from the start of `len` bytes, into a predictor of the same number of signals, which goes on where
-// that one stood, to the same bits.
+/** Reads what was written, from the start of `len` bytes, into a predictor of the same number of signals, which goes on where
+ * that one stood, to the same bits. */
 enum ictd_status ictd_predictor_read(ictd_predictor *predictor,
                                      const uint8_t *bytes,
                                      size_t len);

@@ -38,9 +38,10 @@ impl<const N: usize, const D: usize, const H: usize> AnyPredictor for Predictor<
         all.iter_mut().zip(samples).for_each(|(to, from)| *to = *from);
         let seen = Predictor::observe(self, all);
         // The caller's horizons are the first of each signal's.
-        let of_signals = out.chunks_mut(out.len().checked_div(N).unwrap_or(1).max(1));
-        for (to, from) in of_signals.zip(&seen.predictions) {
-            for (to, Prediction { mean, low, high }) in to.iter_mut().zip(from) {
+        let horizons = out.len() / N;
+        let mut out = out.iter_mut();
+        for from in &seen.predictions {
+            for (to, Prediction { mean, low, high }) in out.by_ref().take(horizons).zip(from) {
                 *to = ictd_prediction { mean: *mean, low: *low, high: *high };
             }
         }
@@ -99,7 +100,7 @@ unsafe fn any<'a>(predictor: *mut ictd_predictor) -> Result<Any<'a>, ictd_status
 }
 
 /// Makes a predictor of 1 to 4 signals in storage of `bytes` bytes (ICTD_PREDICTOR_WORDS), for 1 to 4 horizons of 1 to
-/// 1,000,000 samples: `count` floats.
+/// 1,000,000 samples: `count` floats. The bits are those of four horizons, of which the last one given is repeated.
 ///
 /// # Safety
 /// The rules at the head of ictd.h.

@@ -5,7 +5,8 @@ use std::{env, fs};
 
 /// The header's first lines, for its reader.
 const HEAD: &str = "\
-/* ictd: what is coming, in context, by temporal-difference methods.
+/** @file
+ * ictd: what is coming, in context, by temporal-difference methods.
  *
  * The caller owns all memory: storage is an array of uint64_t with the words that a macro says, static, on the stack or on the
  * heap. The function that ends in _init makes something of it, and its address is what the other functions take. No
@@ -27,33 +28,42 @@ const HEAD: &str = "\
 
 /// The sizes of storage, which are functions of a number.
 const SIZES: &str = "
-// The words of a predictor's storage, for 1 to 4 signals.
+/** The words of a predictor's storage, for 1 to 4 signals. */
 #define ICTD_PREDICTOR_WORDS(signals) ((size_t)160 + 200 * (size_t)(signals))
 
-// The room for features: 4, 8 or 16.
+/** The room for features: 4, 8 or 16. */
 #define ICTD_ROOM(features) ((features) <= 4 ? (size_t)4 : (features) <= 8 ? (size_t)8 : (size_t)16)
 
-// The words of a context's storage that remembers every transition, for 1 to 16 features.
+/** The words of a context's storage that remembers every transition, for 1 to 16 features. */
 #define ICTD_GROWING_WORDS(features) \\
   (16 * ICTD_ROOM(features) * ICTD_ROOM(features) + 18 * ICTD_ROOM(features) + 20)
 
-// The words of a context's storage that forgets.
+/** The words of a context's storage that forgets. */
 #define ICTD_FORGETTING_WORDS(features) \\
   (4 * ICTD_ROOM(features) * ICTD_ROOM(features) + 6 * ICTD_ROOM(features) + 16)
 ";
 
 fn header() -> String {
+    let [major, minor, patch] = [
+        env!("CARGO_PKG_VERSION_MAJOR"),
+        env!("CARGO_PKG_VERSION_MINOR"),
+        env!("CARGO_PKG_VERSION_PATCH"),
+    ];
+    let macros = format!(
+        "\n/** The release; ICTD_VERSION is that of the interface. */\n#define ICTD_VERSION_MAJOR {major}\n\
+         #define ICTD_VERSION_MINOR {minor}\n#define ICTD_VERSION_PATCH {patch}\n{SIZES}"
+    );
     let config = Config {
         language: Language::C,
         header: Some(HEAD.into()),
         include_guard: Some("ICTD_H".into()),
         sys_includes: vec!["stddef.h".into(), "stdint.h".into()],
         no_includes: true,
-        after_includes: Some(SIZES.into()),
+        after_includes: Some(macros),
         cpp_compat: true,
         usize_is_size_t: true,
         style: Style::Both,
-        documentation_style: DocumentationStyle::C99,
+        documentation_style: DocumentationStyle::Doxy,
         line_length: 118,
         enumeration: EnumConfig {
             rename_variants: RenameRule::QualifiedScreamingSnakeCase,
@@ -63,11 +73,13 @@ fn header() -> String {
     };
     let mut text = Vec::new();
     let builder = Builder::new().with_config(config).with_src("src/lib.rs");
-    let builder = builder.with_src("src/context.rs").with_src("src/predictor.rs");
     builder.generate().unwrap().write(&mut text);
     // The rules stand at the head, once.
     let text = String::from_utf8(text).unwrap();
-    text.replace("//\n// # Safety\n// The rules at the head of ictd.h.\n", "")
+    let text = text.replace(" *\n * # Safety\n * The rules at the head of ictd.h.\n", "");
+    // A comment of one line on one line.
+    let text = text.replace("/**\n * ", "/** ").replace("/**\n   * ", "/** ");
+    text.replace("\n */", " */").replace("\n   */", " */")
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The model that ships and nothing else: predictions from the first transition on, without a file, a scale
 //! or a step size. It prints the digest of those after 1, 2, 3 and 1,000 transitions, which is that of the same program
-//! in C (`core/c/example.c`); otherwise it is as `inference`.
+//! in C (`core/c/every.c`); otherwise it is as `inference`.
 #![cfg_attr(target_os = "none", no_std, no_main)]
 
 #[cfg(target_os = "none")]

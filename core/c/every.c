@@ -1,0 +1,112 @@
+/* Calls every function of ictd.h, and prints digests of what they say: the same bits on every platform, and those of
+ * the Rust crate (digests.txt). It needs no C library, so that it runs on a bare chip, too. */
+#include "ictd.h"
+
+#if __STDC_HOSTED__
+#include <stdio.h>
+#else
+int putchar(int character); /* chip/start.c */
+#endif
+
+static void print(const char *text) {
+    while (*text) putchar(*text++);
+}
+
+static void show(const char *name, uint32_t digest) {
+    print(name);
+    for (int shift = 28; shift >= 0; shift -= 4) putchar("0123456789abcdef"[digest >> shift & 15]);
+    print("\n");
+}
+
+/* Adds the bits of a number to a digest. */
+static void add(uint32_t *digest, float number) {
+    union {
+        float number;
+        uint32_t bits;
+    } of = {number};
+    *digest = (*digest << 8 | *digest >> 24) ^ of.bits;
+}
+
+/* A sensor: numbers in [-1, 1). */
+static float read_sensor(uint32_t *state) {
+    *state = *state * 1664525u + 1013904223u;
+    return (float)(*state >> 24) / 128.0f - 1.0f;
+}
+
+/* What is stored here is read from here. */
+static uint8_t page[8 * ICTD_PREDICTOR_WORDS(2) + 64];
+
+/* The process of embedded-demo/src/bin/universal.rs, with a sleep. */
+static ictd_status contexts(uint32_t *digest) {
+    static ictd_context context[ICTD_GROWING_WORDS(4)];
+    ictd_value_function value_function;
+    float phi[2][4];
+    size_t written;
+    uint32_t state = 1;
+
+    ictd_status status = ictd_context_init(context, sizeof context, 4, 0.9f, 1.0f);
+    for (int i = 0; i < 4; i++) phi[0][i] = read_sensor(&state);
+    for (int n = 1; !status && n <= 1000; n++) {
+        const float *now = phi[(n + 1) % 2];
+        float *next = phi[n % 2];
+        for (int i = 0; i < 4; i++) next[i] = read_sensor(&state);
+        status = ictd_context_observe(context, now, now[0] - 0.5f * next[1], next);
+        if (!status && (n <= 3 || n == 1000)) {
+            status = ictd_context_predict(context, &value_function);
+            add(digest, ictd_value(&value_function, next));
+        }
+        if (!status && n == 500) {
+            status = ictd_context_write(context, page, sizeof page, &written);
+            if (!status) status = ictd_context_clear(context);
+            if (!status) status = ictd_context_read(context, page, written);
+        }
+    }
+    if (!status) status = ictd_context_observe_terminal(context, phi[0], 1.0f);
+    if (!status) status = ictd_context_end_episode(context);
+    return status || ictd_context_len(context) == 1001 ? status : ICTD_STATUS_EMPTY;
+}
+
+/* Two signals, one of which is missing now and then, with a sleep. */
+static ictd_status predictors(uint32_t *digest) {
+    static ictd_predictor predictor[ICTD_PREDICTOR_WORDS(2)];
+    const float horizons[3] = {1.0f, 5.0f, 40.0f};
+    ictd_prediction predictions[2][3];
+    float surprise[2];
+    size_t written;
+    uint32_t state = 1;
+
+    ictd_status status = ictd_predictor_init(predictor, sizeof predictor, 2, horizons, 3);
+    for (int t = 0; !status && t < 500; t++) {
+        float samples[2] = {(float)(t % 20) + read_sensor(&state), 20.0f + read_sensor(&state)};
+        if (t % 7 == 3) samples[1] = __builtin_nanf("");
+        status = ictd_predictor_observe(predictor, samples, predictions[0], surprise);
+        for (int s = 0; s < 2; s++) {
+            for (int h = 0; h < 3; h++) {
+                add(digest, predictions[s][h].mean);
+                add(digest, predictions[s][h].low);
+                add(digest, predictions[s][h].high);
+            }
+            add(digest, surprise[s]);
+        }
+        if (!status && t == 300) {
+            status = ictd_predictor_write(predictor, page, sizeof page, &written);
+            if (!status) status = ictd_predictor_reset(predictor);
+            if (!status) status = ictd_predictor_read(predictor, page, written);
+        }
+    }
+    return status;
+}
+
+int main(void) {
+    uint32_t context = 0, predictor = 0;
+    ictd_status status = ictd_version() == ICTD_VERSION ? ICTD_STATUS_OK : ICTD_STATUS_ANOTHER;
+    if (!status) status = contexts(&context);
+    if (!status) status = predictors(&predictor);
+    if (status) {
+        print(ictd_message((int32_t)status));
+        return 1;
+    }
+    show("context ", context);
+    show("predictor ", predictor);
+    return 0;
+}

@@ -1,0 +1,58 @@
+//! What `every.c` prints on every platform, computed by the Rust crate. `ICTD_BLESS=1 cargo test -p ictd-c` writes it.
+
+use ictd_core::{Error, Predictor, UniversalModel};
+use std::{env, fs};
+
+struct Sensor(u32);
+
+impl Sensor {
+    fn read(&mut self) -> f32 {
+        self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (self.0 >> 24) as f32 / 128.0 - 1.0
+    }
+}
+
+fn add(digest: &mut u32, number: f32) {
+    *digest = digest.rotate_left(8) ^ number.to_bits();
+}
+
+fn contexts() -> Result<u32, Error> {
+    let (mut sensor, mut digest) = (Sensor(1), 0);
+    let model = UniversalModel::<f32>::universal(0.9)?;
+    let mut context = model.context::<4>();
+    let mut phi = [(); 4].map(|()| sensor.read());
+    for n in 1..=1000 {
+        let next = [(); 4].map(|()| sensor.read());
+        context.observe(&phi, phi[0] - 0.5 * next[1], &next)?;
+        if n <= 3 || n == 1000 {
+            add(&mut digest, model.value_function(&context)?.at(&next));
+        }
+        phi = next;
+    }
+    Ok(digest)
+}
+
+fn predictors() -> Result<u32, Error> {
+    let (mut sensor, mut digest) = (Sensor(1), 0);
+    // C has room for four horizons: those that are not asked for are the last one again.
+    let mut predictor = Predictor::<2, 6, 4>::of_signals([1.0, 5.0, 40.0, 40.0])?;
+    for t in 0..500 {
+        let samples = [(t % 20) as f32 + sensor.read(), 20.0 + sensor.read()];
+        let seen = predictor.observe([samples[0], if t % 7 == 3 { f32::NAN } else { samples[1] }]);
+        for (predictions, surprise) in seen.predictions.iter().zip(seen.surprise) {
+            let numbers = predictions[..3].iter().flat_map(|p| [p.mean, p.low, p.high]);
+            numbers.chain([surprise]).for_each(|number| add(&mut digest, number));
+        }
+    }
+    Ok(digest)
+}
+
+#[test]
+fn the_digests_of_c_are_those_of_the_crate() -> Result<(), Error> {
+    let digests = format!("context {:08x}\npredictor {:08x}\n", contexts()?, predictors()?);
+    if env::var_os("ICTD_BLESS").is_some() {
+        fs::write("digests.txt", &digests).unwrap();
+    }
+    assert_eq!(fs::read_to_string("digests.txt").unwrap_or_default(), digests);
+    Ok(())
+}
