@@ -162,6 +162,11 @@ impl Task {
         self.returns.horizon
     }
 
+    /// Returns the most bytes that so many more rows may ask for.
+    pub fn most_bytes(&self, rows: usize) -> u64 {
+        self.returns.most_bytes(rows)
+    }
+
     /// Takes rows, and appends the lines that are settled; all of them without rows, at the end of the stream.
     ///
     /// # Errors

@@ -139,7 +139,7 @@ impl RowReader {
     /// Reads the names and the first row; a table without rows has none.
     ///
     /// # Errors
-    /// [`Problem::Io`]; [`Problem::Unusable`] for names that are too long.
+    /// [`Problem::Io`]; [`Problem::Unusable`] for names that are too long or no text.
     pub fn open(mut source: Box<dyn Read + Send>) -> Result<Self, Problem> {
         let mut front = Vec::new();
         source.by_ref().take(FRONT).read_to_end(&mut front)?;
@@ -159,6 +159,9 @@ impl RowReader {
             String::from_utf8_lossy(cell).trim().trim_start_matches('\u{feff}').to_owned()
         };
         let names: Vec<_> = header.iter().map(name).collect();
+        if header.as_slice().contains(&0) {
+            return Err(Problem::new("header", "a NUL byte (UTF-16?)", "text in UTF-8"));
+        }
         if let Some(at) = names.iter().position(|name| name.len() > LONGEST_NAME) {
             let (place, reason) = (format!("column {}", at + 1), names[at].len());
             let accepted = format!("one of at most {LONGEST_NAME}");

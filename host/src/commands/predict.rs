@@ -210,6 +210,8 @@ impl Experiment for Predict {
             }
             let rows = table.read(&places, BLOCK)?;
             rows_read += rows.len() as u64;
+            let most_bytes = tasks.iter().map(|task| task.most_bytes(rows.len())).sum();
+            files::room(most_bytes).map_err(|e| Error::file(file, e))?;
             let take = |task: &mut Task| {
                 task.take(&rows).map_err(|(row, e)| {
                     Error::file(file, format!("row {row}, column `{}`: {e}", task.name))

@@ -30,9 +30,9 @@ const STREAMED: [&str; 3] = ["predictions.csv", "sweep.csv", "seeds.csv"];
 
 /// Returns the most bytes of a file in a run directory, by its name.
 pub fn of_record(name: &str) -> u64 {
-    match name {
-        _ if STREAMED.contains(&name) => STREAM,
-        _ if name.ends_with(".json") || name.ends_with(".toml") => TEXT,
+    match name.rsplit('/').next().unwrap_or(name) {
+        name if STREAMED.contains(&name) => STREAM,
+        name if name.ends_with(".json") || name.ends_with(".toml") => TEXT,
         _ => RECORD,
     }
 }

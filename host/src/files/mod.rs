@@ -132,12 +132,12 @@ pub fn read_below(folder: &Path, name: &str, limit: u64) -> io::Result<Vec<u8>> 
 }
 
 /// As [`read_below`], piece by piece.
-/// Errors: as there.
+/// Errors: as there, and those of `take`.
 pub fn pieces_below(
     folder: &Path,
     name: &str,
     limit: u64,
-    mut take: impl FnMut(&[u8]),
+    mut take: impl FnMut(&[u8]) -> io::Result<()>,
 ) -> io::Result<()> {
     let file = open_below(folder, name)?;
     faults::before()?;
@@ -150,7 +150,7 @@ pub fn pieces_below(
             count => {
                 let count = count?;
                 bytes += count as u64;
-                take(&piece[..count]);
+                take(&piece[..count])?;
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The versions and the platform that made a run, from its `run.json`.
 
 use crate::error::Error;
-use crate::files::{self, Kind, limits::of_record};
+use crate::files::{self, Kind, STREAM, limits::of_record};
 use crate::run::info;
 use crate::run::records::Records;
 use ictd_core::digest::Digest;
@@ -74,16 +74,19 @@ impl Made {
             platform("threads"),
         );
         let changed = |(name, digest): (String, String)| {
-            let mut found = Digest::EMPTY;
-            let is_as_written =
-                match files::pieces_below(directory, &name, of_record(&name), |piece| {
-                    found.bytes(piece)
-                }) {
-                    Ok(()) => found.to_string() == digest,
-                    // Gone, or something else.
-                    Err(e) if ELSE.contains(&e.kind()) => false,
-                    Err(e) => return Err(Error::file(&directory.join(name), e)),
-                };
+            let (mut found, most) = (Digest::EMPTY, of_record(&name));
+            let take = |piece: &[u8]| {
+                found.bytes(piece);
+                // A sparse file is all NUL, which no table has: the rest of what may be a TiB says nothing more.
+                let is_table = most < STREAM || !piece.contains(&0);
+                if is_table { Ok(()) } else { Err(InvalidInput.into()) }
+            };
+            let is_as_written = match files::pieces_below(directory, &name, most, take) {
+                Ok(()) => found.to_string() == digest,
+                // Gone, or something else.
+                Err(e) if ELSE.contains(&e.kind()) => false,
+                Err(e) => return Err(Error::file(&directory.join(name), e)),
+            };
             Ok((!is_as_written).then_some(name))
         };
         let is_listed = info.digests.files.contains_key(RESULTS);

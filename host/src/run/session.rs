@@ -1,6 +1,7 @@
 //! The settings that every command shares: the seed, where to write, and the threads.
 
 use crate::error::Error;
+use crate::files;
 use crate::options;
 use crate::run::progress;
 use rayon::ThreadPool;
@@ -11,6 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Room for the largest fixed-capacity transformer on a thread's stack; reserved, not used, memory.
 const STACK: usize = 64 << 20;
+/// The memory that work may take beside what its input does: contexts, and the pixels of a figure.
+const WORK: u64 = 64 << 20;
 
 /// The most threads that may be asked for.
 pub const THREADS: RangeInclusive<usize> = 1..=1024;
@@ -80,7 +83,11 @@ impl Session {
             return Ok(pool.clone());
         }
         loop {
-            match rayon::ThreadPoolBuilder::new().num_threads(wanted).stack_size(STACK).build() {
+            let builder = rayon::ThreadPoolBuilder::new().num_threads(wanted).stack_size(STACK);
+            let started = builder.build().map_err(|e| e.to_string());
+            match started
+                .and_then(|pool| files::room(WORK).map(|()| pool).map_err(|e| e.to_string()))
+            {
                 Ok(started) => return Ok(pool.insert(Arc::new(started)).clone()),
                 Err(e) if wanted == 1 => return Err(Error::option("--threads", e)),
                 Err(_) => wanted /= 2,
@@ -91,7 +98,7 @@ impl Session {
     /// `f` of every item, in order, with a progress bar. Threads take whole items, so the results
     /// do not depend on how many threads there are.
     /// Errors: the error of the first item that fails, [`Error::Interrupted`] after Ctrl-C, [`Error::Option`] if the
-    /// system has no thread.
+    /// system has no thread, or no memory for one.
     pub fn map<T: Sync, R: Send>(
         &self,
         label: &str,
@@ -114,7 +121,7 @@ impl Session {
     }
 
     /// Runs `f`, which does so many pieces of work, on the session's threads, where a stack for large values is reserved.
-    /// Errors: [`Error::Option`] if the system has no thread.
+    /// Errors: [`Error::Option`] if the system has no thread, or no memory for one.
     pub fn on_threads<R: Send>(
         &self,
         pieces: usize,

@@ -164,12 +164,22 @@ fn where_memory_cannot_be_had_a_line_says_so() {
     let numbers = vec!["1"; 5_000_000].join(",");
     fs::write(at("demo/results.json"), format!("{{\"command\":\"demo\",\"x\":[{numbers}]}}"))
         .unwrap();
-    for command in ["evaluate --data a.csv", "--config a.toml", "report demo"] {
+    let predict = "predict a.csv --gamma 0.9999";
+    for command in ["evaluate --data a.csv", "--config a.toml", "report demo", predict] {
         let line = refusal(&shell(
             out.path(),
             &format!("ulimit -v 250000; ICTD_THREADS=64 ictd {command}"),
         ));
         assert!(line.contains(" bytes of memory, which it may take, cannot be had"), "{line}");
+    }
+    // From too little for a thread to enough for all: its figure, too, is asked for.
+    fs::write(at("a.csv"), signal("x,y", 200)).unwrap();
+    for kibibytes in (60_000..200_000).step_by(20_000) {
+        let line = format!("ulimit -v {kibibytes}; ICTD_THREADS=1 ictd predict a.csv --out few");
+        let run = shell(out.path(), &line);
+        if code(&run) != Some(0) {
+            assert!(refusal(&run).contains("--threads: "), "{run:?}");
+        }
     }
 }
 
@@ -202,6 +212,9 @@ fn a_columns_name_is_neither_markup_nor_a_formula_nor_without_bounds() {
         let table = fs::read_to_string(out.path().join("predict").join(name)).unwrap();
         assert!(table.contains("'=cmd|A1") && !table.contains(",=") && !table.contains("\n="));
     }
+    fs::write(&file, signal("x\0,y", 200)).unwrap();
+    let line = refusal(&ictd(out.path(), &predict));
+    assert!(line.contains("header: a NUL byte (UTF-16?); accepted is text in UTF-8"), "{line}");
     fs::write(&file, signal(&format!("{},y", "a".repeat(201)), 200)).unwrap();
     let line = refusal(&ictd(out.path(), &predict));
     assert!(

@@ -70,6 +70,13 @@ impl Returns {
         }
     }
 
+    /// Returns the most bytes that so many more rows may ask for, and all that wait as lines: they may move to a place
+    /// twice as large, and a number has at most 16 characters.
+    pub fn most_bytes(&self, rows: usize) -> u64 {
+        let of_row = 2 * size_of::<Entry>() + (2 * size_of::<f32>() + 16) * self.width;
+        ((self.entries.len() + rows) * of_row) as u64
+    }
+
     /// A row, with what is predicted of it.
     pub fn push(&mut self, row: u64, value: f64, predictions: &[f32]) {
         debug_assert_eq!(predictions.len(), self.width);
