@@ -9,7 +9,7 @@
 The same numbers, to the bit, as the command line's on every machine.
 """
 
-from ._ictd import Context, Model, Task
+from ._ictd import Context, Model, Predictions, Predictor, Task
 from .runs import SeedRun, load_run, table, train
 
-__all__ = ["Context", "Model", "SeedRun", "Task", "load_run", "table", "train"]
+__all__ = ["Context", "Model", "Predictions", "Predictor", "SeedRun", "Task", "load_run", "table", "train"]

@@ -1,11 +1,12 @@
 from os import PathLike
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, NoReturn, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
+Singles = NDArray[np.float32]
 
 @final
 class Model:
@@ -128,6 +129,50 @@ class Context:
     def values(self, query: list[float]) -> float: ...
     @overload
     def values(self, query: ArrayLike) -> Array: ...
+
+@final
+class Predictor:
+    """Predicts what is coming of signals, with a band, and says how surprising each sample was; in constant memory.
+
+    horizons: 1 to 4 different numbers of samples, from 1 to 1,000,000. signals: 1 to 4. A glitch changes nothing that
+    lasts. The bits are those of a chip (`core/c`), which goes on where this one stands, and the other way round. It can
+    be pickled and copied.
+    """
+
+    def __new__(cls, horizons: Sequence[float], signals: int = 1) -> Predictor: ...
+    @property
+    def horizons(self) -> list[float]: ...
+    @property
+    def signals(self) -> int: ...
+    def observe(self, x: ArrayLike | None) -> Predictions:
+        """Takes the next sample of each signal, (signals,), or one number; None or NaN where it is missing."""
+    def run(self, x: ArrayLike) -> Predictions:
+        """Takes T samples, (T, signals), or (T,) of one signal, as `observe` does one after the other."""
+    def reset(self) -> None:
+        """Forgets all that was observed."""
+    def to_bytes(self) -> bytes:
+        """The whole state, as C's `ictd_predictor_write` stores it."""
+    @staticmethod
+    def from_bytes(data: bytes) -> Predictor:
+        """A predictor that goes on where the stored one stood, to the same bits. `ValueError` for damaged bytes."""
+
+@final
+class Predictions:
+    """What a predictor says after each sample: arrays with T in front if there were many.
+
+    value, (signals, horizons): the weighted mean of the samples that follow, in the signal's unit; horizon h weighs the
+    k-th by (1 - 1/h)^k. low, high: the band in which it lies nine times in ten, infinite while nothing is known.
+    surprise, (signals,): in [0, 1); a threshold of 0.999 means a false alarm in about 1,000 samples.
+    """
+
+    @property
+    def value(self) -> Singles: ...
+    @property
+    def low(self) -> Singles: ...
+    @property
+    def high(self) -> Singles: ...
+    @property
+    def surprise(self) -> Singles: ...
 
 @final
 class Task:

@@ -4,6 +4,7 @@ mod arithmetic;
 mod command_line;
 mod error;
 mod model;
+mod predictor;
 mod task;
 mod train;
 
@@ -15,6 +16,8 @@ mod _ictd {
     use crate::command_line::main;
     #[pymodule_export]
     use crate::model::{Context, Model};
+    #[pymodule_export]
+    use crate::predictor::{Predictions, Predictor};
     #[pymodule_export]
     use crate::task::Task;
     #[pymodule_export]

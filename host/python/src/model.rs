@@ -34,7 +34,7 @@ pub(crate) struct Model {
     name: String,
 }
 
-fn refused(argument: &str, reason: impl std::fmt::Display) -> PyErr {
+pub(crate) fn refused(argument: &str, reason: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(format!("{argument}: {reason}"))
 }
 

@@ -36,12 +36,13 @@ def register(tmp_path_factory):
 def test_changed_arithmetic_is_refused(register, bits, found):
     model, phi, reward = ictd.Model.universal(), np.ones((3, 2)), np.ones(2)
     expected = model.values(phi, reward).tobytes()
-    context, before, refused = ictd.Context(2), register.get(), []
+    context, predictor, before, refused = ictd.Context(2), ictd.Predictor([5]), register.get(), []
     calls = [
         lambda: model.values(phi, reward),
         lambda: model.weights(phi, reward),
         lambda: context.observe(phi[0], 1.0, phi[1]),
         lambda: context.values(phi[0]),
+        lambda: predictor.observe(1.0),
         lambda: ictd.Task(),
     ]
     register.set(before | bits)
