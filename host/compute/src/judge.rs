@@ -88,7 +88,7 @@ pub trait Judge: Send + Sync {
 
     /// Returns what is outside of the invariant set (`outside`, `outside_p`, `outside_q`: shares of the parameters'
     /// energy), and which share of |v|^2 is lost in so many contexts by keeping other layers: `lost` with ten numbers
-    /// a layer, `lost_theorem_1` with Theorem 1's three of them, `lost_random` with ten numbers of random layers
+    /// a layer, `lost_theorem_1` with Theorem 1's three and fitted step sizes (NaN of layers that do not share them), `lost_random` with ten numbers of random layers
     /// of the same size. And `form`: the least share, of the matrices of each stored layer, of energy in the form of
     /// the algorithm that mask and loss stand for.
     ///
@@ -226,6 +226,43 @@ impl<const D: usize, const K: usize> Of<D, K> {
         Ok(lost / all)
     }
 
+    /// Returns v_TF after each context, for fits to it.
+    fn targets(&self, layers: &[Layer<f64, K>]) -> Judged<Vec<Target<D>>> {
+        let target = |(context, values): (&Context<D, K>, Vec<f64>)| {
+            let mut target = Target::default();
+            for (phi, v) in context.queries.iter().zip(values) {
+                target.add(phi, v, 1.0 / QUERIES as f64);
+            }
+            target
+        };
+        let values = self.values(layers, &self.contexts)?;
+        Ok(self.contexts.iter().zip(values).map(target).collect())
+    }
+
+    /// Returns the share of |v|^2 that L iterations explain, with step sizes fitted on the first half of the contexts.
+    fn share(&self, iterations: &[Iteration<D>], targets: &[Target<D>]) -> Judged<f64> {
+        let (to_fit, to_judge) = iterations.split_at(CONTEXTS / 2);
+        let (fitted, judged) = targets.split_at(CONTEXTS / 2);
+        let fit = Fitted::<LAYERS>::new(to_fit, fitted, self.recipe.layers)?;
+        Ok(fit.explained(to_judge, judged))
+    }
+
+    /// Returns the share of |v|^2 that is lost by keeping Theorem 1's three numbers: P's corner, and the diagonals of Q's
+    /// upper blocks. Layers that share them are steps of TD whose discount is gamma times the ratio of the diagonals;
+    /// their sizes are fitted as the candidates' are. NaN of other layers.
+    fn lost_by_theorem_1(&self, layers: &[Layer<f64, K>]) -> Judged<f64> {
+        let Recipe { loss, lambda, gamma, .. } = self.recipe;
+        let [layer] = layers else { return Ok(f64::NAN) };
+        if loss == LossKind::ResidualGradient || lambda != 0.0 {
+            return Ok(f64::NAN);
+        }
+        let q = commuting_part::<D, _>(layer).q;
+        let gamma = -q[(0, D)] / q[(0, 0)] * gamma;
+        let iteration = |c: &Context<D, K>| Algorithm::Td0.iteration(&c.transitions, gamma);
+        let iterations: Judged<Vec<_>> = self.contexts.iter().map(iteration).collect();
+        Ok(1.0 - self.share(&iterations?, &self.targets(layers)?)?)
+    }
+
     /// Returns VD and IWS of a log point in some contexts, beside batch TD's weights there.
     fn distance(
         &self,
@@ -323,20 +360,9 @@ impl<const D: usize, const K: usize> Judge for Of<D, K> {
     fn explained(&self, run: &SeedRun) -> Judged<Vec<Number>> {
         let mut shares = vec![f64::NAN; self.iterations.len()];
         if run.diverged().is_none() {
-            let target = |(context, values): (&Context<D, K>, Vec<f64>)| {
-                let mut target = Target::<D>::default();
-                for (phi, v) in context.queries.iter().zip(values) {
-                    target.add(phi, v, 1.0 / QUERIES as f64);
-                }
-                target
-            };
-            let values = self.values(&at_end(run), &self.contexts)?;
-            let targets: Vec<_> = self.contexts.iter().zip(values).map(target).collect();
-            let (fitted, judged) = targets.split_at(CONTEXTS / 2);
+            let targets = self.targets(&at_end(run))?;
             for (share, of) in shares.iter_mut().zip(&self.iterations) {
-                let (to_fit, to_judge) = of.split_at(CONTEXTS / 2);
-                let fit = Fitted::<LAYERS>::new(to_fit, fitted, self.recipe.layers)?;
-                *share = fit.explained(to_judge, judged);
+                *share = self.share(of, &targets)?;
             }
         }
         let expected = match self.recipe.loss {
@@ -361,7 +387,6 @@ impl<const D: usize, const K: usize> Judge for Of<D, K> {
             layers.iter().map(commuting_part::<D, _>).collect::<Vec<_>>()
         };
         let projected = ten_numbers(&layers);
-        let theorem_1: Vec<_> = projected.iter().map(theorem_1s_entries::<D, K>).collect();
         let mut rng = Rng::stream(run.seed, Stream::Evaluation);
         let mut like = |m: &SMatrix<f64, K, K>| {
             let normal = SMatrix::<f64, K, K>::from_fn(|_, _| rng.normal());
@@ -386,7 +411,10 @@ impl<const D: usize, const K: usize> Judge for Of<D, K> {
             number("outside_p", outside(|Layer { p, .. }, q| Layer { p, q })),
             number("outside_q", outside(|Layer { q, .. }, p| Layer { p, q })),
             number("lost", lost(&layers, &projected)?),
-            number("lost_theorem_1", lost(&layers, &theorem_1)?),
+            number(
+                "lost_theorem_1",
+                if finite { self.lost_by_theorem_1(&layers)? } else { f64::NAN },
+            ),
             number("lost_random", lost(&random, &ten_numbers(&random))?),
         ])
     }
@@ -410,18 +438,6 @@ fn layers<const K: usize>(point: &Point) -> Vec<Layer<f64, K>> {
 
 fn at_end<const K: usize>(run: &SeedRun) -> Vec<Layer<f64, K>> {
     run.last().map_or(Vec::new(), layers)
-}
-
-/// Keeps those of the ten numbers that Theorem 1 has: eta, and the multiples of I in Q's upper blocks.
-fn theorem_1s_entries<const D: usize, const K: usize>(layer: &Layer<f64, K>) -> Layer<f64, K> {
-    let mut kept = Layer { p: SMatrix::zeros(), q: SMatrix::zeros() };
-    kept.p[(2 * D, 2 * D)] = layer.p[(2 * D, 2 * D)];
-    for i in 0..D {
-        for j in [i, D + i] {
-            kept.q[(i, j)] = layer.q[(i, j)];
-        }
-    }
-    kept
 }
 
 /// Returns the share of the energy of values that their best linear function leaves over.

@@ -4,7 +4,7 @@
 mod dual;
 mod judge;
 
-pub use judge::{Cell, Errors, Judge, summary};
+pub use judge::{Cell, Errors, Judge, OF_LAMBDA, summary};
 
 use crate::capacity::STATES;
 use dual::Dual;

@@ -1,6 +1,7 @@
 //! Numbers in README and guide against the records that they come from. `numbers.txt` has the sentences, each number
 //! as `{experiment/run/metric/statistic = number}`, from `ictd reproduce experiment`. A statistic is the `median` or
-//! `mean` over seeds, the `mean at X`, `1 - median`, or `at least X`, a count of seeds. After `ictd reproduce all`, `ICTD_RECORDS=results cargo
+//! `mean` over seeds, the `mean at X`, the `median over zero at X` (the error of predicting 0), `1 - median`, or `at least X`, a count of
+//! seeds. After `ictd reproduce all`, `ICTD_RECORDS=results cargo
 //! test -p host --test it documented_numbers` compares them with every record in that folder.
 
 use ictd::experiments::long::{Long, OfRun};
@@ -24,7 +25,7 @@ fn sentence(line: &str) -> (&str, String, Vec<Number<'_>>) {
     for part in marked.split_inclusive('}') {
         let (before, number) = part.split_once('{').unwrap_or((part, ""));
         words.push_str(before);
-        if let Some((source, digits)) = number.trim_end_matches('}').split_once(" = ") {
+        if let Some((source, digits)) = number.trim_end_matches('}').rsplit_once(" = ") {
             words.push_str(digits);
             numbers.push(Number { source, digits });
         }
@@ -46,6 +47,11 @@ fn statistic(of: OfRun, metric: &str, statistic: &str) -> f64 {
     }
     if let Some(place) = after("mean at ") {
         return mean(of.values_at(metric, place));
+    }
+    if let Some(place) = after("median over zero at ") {
+        let (errors, zero) =
+            (of.values_at(metric, place), of.values_at(&format!("{metric} zero"), place));
+        return median(&errors.iter().zip(zero).map(|(a, b)| a / b).collect::<Vec<_>>());
     }
     match statistic {
         "mean" => mean(values),

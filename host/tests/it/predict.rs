@@ -378,6 +378,9 @@ fn a_constant_column_has_an_answer() {
         text.contains("`x` is 0 in every row") && text.contains("nothing to recommend"),
         "{text}"
     );
+    let output = predict(&directory, &csv("x", (0..300).map(|i| format!("{}e-320", i % 7))), "");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("what followed never changed, in single precision"), "{text}");
 }
 
 #[test]

@@ -20,6 +20,8 @@ pub(super) const LENGTHS: [u64; 14] =
     [1, 2, 3, 5, 8, 12, 20, 30, 50, 100, 200, 1000, 5000, 100_000];
 /// The lambdas of LSTD and TD, the first of [`UniversalModel::LAMBDA`] and 1.
 const LAMBDAS: usize = 3;
+/// Their names in the record.
+pub const OF_LAMBDA: [&str; LAMBDAS] = ["lstd_0", "lstd_0.92", "lstd_1"];
 /// The ridges, in transitions, and step sizes that are tried.
 const GRID: [f64; 6] = [0.1, 1.0, 3.0, 10.0, 30.0, 100.0];
 const STEP_SIZES: [f64; 6] = [0.01, 0.03, 0.1, 0.2, 0.5, 1.0];
@@ -157,7 +159,7 @@ impl Judge {
 
 /// Returns what is found over tasks at each length of a context, relative to predicting 0, by metric: `universal` (the
 /// mean), `stderr` (its standard error), `percentile_99_9` and `tasks` (their number); `lstd_hindsight` (LSTD with the best
-/// lambda and ridge for this cell and length) and `lstd_one` (with one setting for all); `td_hindsight` and `td_one`
+/// lambda and ridge for this cell and length), each of [`OF_LAMBDA`] (with the best ridge) and `lstd_one` (with one setting for all); `td_hindsight` and `td_one`
 /// likewise for online TD; and `paper`, if the paper's model has this dimension.
 pub fn summary(errors: &[Errors]) -> Vec<(&'static str, u64, f64)> {
     let mut found = Vec::new();
@@ -179,6 +181,9 @@ pub fn summary(errors: &[Errors]) -> Vec<(&'static str, u64, f64)> {
         put("tasks", count);
         let lstd: [f64; LAMBDAS * GRID.len()] = std::array::from_fn(|i| mean(&|e| e.lstd[i]));
         let td: [f64; STEP_SIZES.len()] = std::array::from_fn(|i| mean(&|e| e.td[i]));
+        for (name, of) in OF_LAMBDA.into_iter().zip(lstd.chunks(GRID.len())) {
+            put(name, of.iter().copied().fold(f64::INFINITY, f64::min));
+        }
         put("lstd_hindsight", lstd.into_iter().fold(f64::INFINITY, f64::min));
         put("lstd_one", lstd[ONE[0]]);
         put("td_hindsight", td.into_iter().fold(f64::INFINITY, f64::min));

@@ -59,6 +59,14 @@ fn a_function_is_the_algorithm_that_it_was_made_from() {
         assert_eq!(said.of("iws_converged") > 0.999_999, is_td);
         assert_eq!(said.of("lost_theorem_1") < 1e-12, is_td);
     }
+    // Another ratio of Q's diagonals is TD with another discount, of any step size.
+    let mut layer: OneHead = td0(&c);
+    layer.q.view_mut((0, 4), (4, 4)).scale_mut(-0.5);
+    layer.p *= 2.0;
+    let said = Said::new(&*judge(&Recipe::default(), 5, 1).unwrap().unwrap(), &run_of(&layer));
+    let (three, td) = (said.of("lost_theorem_1"), said.of("explained by TD(0)"));
+    assert!(three < 1e-9 && td < 0.99, "{three:e}, {td}");
+    assert!(said.of("lost") < 1e-12);
     let recipe = Recipe::default();
     let judged = judge(&recipe, 5, 1).unwrap().unwrap();
     let mut rng = Rng::new(3);

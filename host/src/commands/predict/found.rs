@@ -278,7 +278,8 @@ impl Found {
     fn recommendation(&self) -> String {
         let judged = |s: &&Single| s.geometric_mean.is_some();
         let Some(best) = self.single_settings.first().filter(judged) else {
-            return "nothing to recommend: what followed never changed\n".into();
+            return "nothing to recommend: what followed never changed, in single precision\n"
+                .into();
         };
         let hindsight = match best.name.as_str() {
             "td" | "lstd" => ", with settings that were chosen after the fact",
