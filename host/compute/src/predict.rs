@@ -2,8 +2,9 @@
 
 mod candidates;
 mod returns;
+mod series;
 
-pub use candidates::{Candidate, Given, candidates};
+pub use candidates::{Candidate, Given, OF_PREDICTOR, candidates};
 pub use returns::{KNOWN, Returns, Settled};
 
 use crate::estimator::Mark;
@@ -17,6 +18,8 @@ use std::io::Write;
 pub const UNJUDGED: u64 = 50;
 /// The rows at the end that a figure shows.
 const ROWS_IN_FIGURE: usize = 300;
+/// A surprise above this one is an alarm: in a clean signal about one in 1,000 rows.
+pub const ALARM: f32 = 0.999;
 /// Below this share of its mean square a variance is one of single precision.
 const ROUNDING: f64 = 1e-13;
 
@@ -42,8 +45,6 @@ pub struct Task {
     returns: Returns,
     /// The cumulant of the latest row, if the episode goes on after it.
     before: Option<f64>,
-    /// The latest cumulant that was seen.
-    now: f64,
     state: Vec<f64>,
     predictions: Vec<f32>,
     /// The cumulant's and the discount's cells.
@@ -65,7 +66,7 @@ pub struct Shown {
     pub value: f64,
     /// The discounted sum of what followed.
     pub followed: f32,
-    /// The prediction of each candidate.
+    /// The prediction of each candidate, and [`OF_PREDICTOR`].
     pub predictions: Vec<f32>,
 }
 
@@ -78,6 +79,10 @@ pub struct Judged {
     pub gaps: u64,
     /// Rows whose predictions were judged.
     pub judged: u64,
+    /// Of those, the ones in which the predictor's band held what followed.
+    pub in_band: u64,
+    /// Rows that surprised the predictor by more than [`ALARM`].
+    pub alarms: u64,
     /// The least and the largest cumulant.
     pub range: Option<(f64, f64)>,
     /// The mean of what followed.
@@ -90,7 +95,12 @@ pub struct Judged {
 
 impl Judged {
     fn take(&mut self, settled: &Settled) {
+        let Some((_, &[low, high, surprise])) = settled.predictions.split_last_chunk() else {
+            return;
+        };
+        self.alarms += u64::from(surprise > ALARM);
         let Some(followed) = settled.followed.filter(|_| settled.row > UNJUDGED) else { return };
+        self.in_band += u64::from((low..=high).contains(&followed));
         let followed = f64::from(followed);
         self.judged += 1;
         let deviation = followed - self.mean;
@@ -145,9 +155,8 @@ impl Task {
             gamma,
             source,
             learners,
-            returns: Returns::new(gamma, candidates.len()),
+            returns: Returns::new(gamma, candidates.len() + OF_PREDICTOR.len()),
             before: None,
-            now: 0.0,
             state: Vec::new(),
             predictions: Vec::new(),
             cells: cells.trim_end().to_owned(),
@@ -188,21 +197,19 @@ impl Task {
         if !value.is_finite() || !self.state.iter().all(|x| x.is_finite()) {
             self.judged.gaps += 1;
             self.before = None;
-            self.learners.cut();
+            self.learners.skip();
             return Ok(());
         }
-        let persistent = |now: f64| (now / (1.0 - self.gamma)) as f32;
-        if persistent(value).is_infinite() {
+        if ((value / (1.0 - self.gamma)) as f32).is_infinite() {
             let accepted = "what single precision holds the discounted sum of (at most 3e38)";
             return Err(Error::OutOfRange { parameter: "value", accepted });
         }
         let incoming = if *is_reward { self.before } else { self.before.map(|_| value) };
         // A reward is seen only with the row after it.
-        self.now = if *is_reward { incoming.unwrap_or(self.now) } else { value };
+        let sample = if *is_reward { incoming } else { Some(value) };
         let (cumulant, follows) = (incoming.unwrap_or(value), incoming.is_some());
         self.predictions.clear();
-        let now = persistent(self.now);
-        self.learners.step(&self.state, cumulant, follows, now, &mut self.predictions)?;
+        self.learners.step(&self.state, cumulant, follows, sample, &mut self.predictions)?;
         if let Some(cumulant) = incoming {
             self.returns.leave(cumulant, false);
         }

@@ -13,7 +13,7 @@ use crate::run::records::Records;
 use crate::run::report::Report;
 use crate::run::session::Session;
 use compute::estimator::MAX_FEATURES;
-use compute::predict::{Candidate, Given, Source, Task, UNJUDGED, candidates};
+use compute::predict::{Candidate, Given, OF_PREDICTOR, Source, Task, UNJUDGED, candidates};
 use found::{Cumulant, Found};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -22,6 +22,10 @@ use std::path::{Path, PathBuf};
 
 /// The largest discount: some hundred thousand rows wait for what follows them.
 const LARGEST_GAMMA: f64 = 0.9999;
+/// The horizon of that discount.
+const LONGEST: f64 = 10_000.0;
+/// The longest period.
+const LONGEST_PERIOD: usize = 100_000;
 /// The most predictions that may wait for what follows, and as how many the learners of one sum count.
 const MOST_NUMBERS: usize = 1 << 26;
 const NUMBERS_OF_TASK: usize = 1 << 14;
@@ -32,7 +36,7 @@ const BLOCK: usize = 8192;
 ///
 /// Reads the file row by row, of any length. In each row, before what follows is seen, it predicts for
 /// each column the discounted sum of the values to come, sum_k gamma^k x_{t+1+k}: about the next
-/// 1 / (1 - gamma) rows. Afterwards each prediction is judged by what followed:
+/// 1 / (1 - gamma) rows, its horizon. Afterwards each prediction is judged by what followed:
 ///   normalised_error = mean (prediction - followed)^2 / variance of what followed
 /// over the rows whose return is known to 1e-3 (k more rows follow, gamma^k <= 1e-3), without the first
 /// 50. 1 is the error of predicting the mean of what followed, which nobody knows beforehand.
@@ -44,8 +48,22 @@ const BLOCK: usize = 8192;
 ///                0.999), at most 2 in size
 ///   lstd         LSTD(0.9) with ridge 0.03, 0.3, 3 (in transitions) that retains 0.99, 0.998, 0.9998
 ///   persistence  the latest value stays: x_t / (1 - gamma)
+///   average      the exponential average stays, in which the latest value has weight 1 - gamma
+///   holt         Holt's linear trend goes on, with weight 0.3 for the level and 0.1 for the trend
+///   ar           an autoregression of 8 lags and a constant goes on, by recursive least squares that retains
+///                0.998; the sum of all its forecasts, as mean within the range of what was seen (the latest
+///                value, where the forecasts run away)
+///   seasonal     the last --period rows come again and again; persistence before there are so many
 ///   zero         0
-/// The best settings of td and lstd are known in hindsight alone; the model has no settings to choose.
+///   predictor    the crate's Predictor, in f32 as on a chip: a prediction, a 90 % band and a surprise
+/// The best settings of td and lstd are known in hindsight alone; the model and the predictor have no
+/// settings to choose. From persistence on all but zero see the cumulant's own past alone, and no episodes;
+/// to them a row that is skipped is a missing value.
+///
+/// The predictor predicts the mean of what is coming with weights (1 - gamma) gamma^k, in the signal's
+/// unit; its columns predictor, predictor_low and predictor_high are sums like all others, that mean and the
+/// ends of its band over 1 - gamma. The report has the share of judged rows in which the band held what
+/// followed, and the rows whose surprise was above 0.999, of which a clean signal has about one in 1,000.
 ///
 /// Every column but a `reward` is seen as deviations from its slow average, x_{t+1} - a_t, by the model
 /// and by the algorithms beside it: the discounted sum of the values follows from theirs exactly. The
@@ -58,9 +76,9 @@ const BLOCK: usize = 8192;
 /// `end` (1: the episode is cut here) mark episodes. A column `reward` is, as for `evaluate`, the
 /// cumulant on leaving its row; any other is predicted from the next row on.
 ///
-/// Writes predictions.csv (row, cumulant, gamma, what followed, one column for each estimator; in f32,
-/// an empty cell where nothing is known), errors.csv, and a figure of the last rows. All is computed in
-/// f64.
+/// Writes predictions.csv (row, cumulant, gamma, what followed, one column for each estimator,
+/// predictor_low, predictor_high, surprise; in f32, an empty cell where nothing is known), errors.csv, and
+/// a figure of the last rows. All but the predictor is computed in f64.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[command(verbatim_doc_comment)]
 #[serde(rename_all = "kebab-case")]
@@ -79,9 +97,17 @@ pub struct Predict {
     /// Predict this column instead, from the features of the one --column, or from the phi columns
     #[arg(long, value_name = "NAME")]
     pub cumulant: Option<String>,
-    /// Discount factor gamma; may be given several times
-    #[arg(long, default_value = "0.9", value_parser = options::real(0.0..=LARGEST_GAMMA))]
+    /// Discount factor gamma; may be given several times [default: 0.9, without --horizon]
+    #[arg(long, value_parser = options::real(0.0..=LARGEST_GAMMA))]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub gamma: Vec<f64>,
+    /// The discount 1 - 1 / SAMPLES, beside those of --gamma; may be given several times
+    #[arg(long, value_name = "SAMPLES", value_parser = options::real(1.0..=LONGEST))]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub horizon: Vec<f64>,
+    /// Predict, too, that the last SAMPLES rows come again (`seasonal`)
+    #[arg(long, value_name = "SAMPLES", value_parser = options::integer(1..=LONGEST_PERIOD))]
+    pub period: Option<usize>,
     /// Features made of a signal: 1 to 8, 10, 12 or 16 [default: 4]
     #[arg(long, value_name = "D", value_parser = options::one_of(&[1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16]))]
     pub features: Option<usize>,
@@ -130,12 +156,14 @@ impl Experiment for Predict {
     type Found = Found;
 
     fn check(&self) -> Result<(), Error> {
-        let twice = |i: usize| self.gamma[..i].contains(&self.gamma[i]);
-        if let Some(i) = (0..self.gamma.len()).find(|&i| twice(i)) {
-            let reason = format!("{} there twice; accepted is each once", self.gamma[i]);
-            return Err(Error::option("--gamma", reason));
-        }
-        Ok(())
+        let gammas = self.gammas();
+        let twice = |i: usize| gammas[..i].contains(&gammas[i]);
+        let Some(i) = (0..gammas.len()).find(|&i| twice(i)) else { return Ok(()) };
+        let (name, x) = match i.checked_sub(self.gamma.len()) {
+            None => ("--gamma", gammas[i].to_string()),
+            Some(at) => ("--horizon", format!("{}, gamma = {}:", self.horizon[at], gammas[i])),
+        };
+        Err(Error::option(name, format!("{x} there twice; accepted is each once")))
     }
 
     fn measure(&self, session: &Session, records: &mut Records) -> Measured<Found> {
@@ -151,8 +179,11 @@ impl Experiment for Predict {
             return Err(Error::file(file, reason));
         }
         let given = self.given(session, d)?;
-        let candidates = candidates(self.retention, &given, d).doing("the candidates")?;
-        let columns: Vec<_> = candidates.iter().map(Candidate::column).collect();
+        let candidates =
+            candidates(self.retention, &given, d, self.period).doing("the candidates")?;
+        let beside = OF_PREDICTOR.map(str::to_owned);
+        let columns: Vec<_> = candidates.iter().map(Candidate::column).chain(beside).collect();
+        let gammas = self.gammas();
         if let Some(column) = first_twice(&columns) {
             let reason = format!("{column}: there already; accepted is another file");
             return Err(Error::option("--model", reason));
@@ -174,16 +205,17 @@ impl Experiment for Predict {
                 cumulant: place(cumulant)?,
                 is_reward: cumulant == "reward",
             };
-            for &gamma in &self.gamma {
+            for &gamma in &gammas {
                 let (name, source, made_of) = (cell(cumulant), source.clone(), (d, features == 0));
                 let task = session
                     .on_threads(1, || Task::new(name, gamma, source, &candidates, made_of))?;
                 let task = task.doing("the estimators")?;
-                waiting += task.horizon() * candidates.len() + NUMBERS_OF_TASK;
+                waiting +=
+                    task.horizon() * columns.len() + NUMBERS_OF_TASK + self.period.unwrap_or(0);
                 if waiting > MOST_NUMBERS {
                     let reason = format!(
                         "{} discounts of {} columns: accepted are as many as {MOST_NUMBERS} predictions wait for",
-                        self.gamma.len(),
+                        gammas.len(),
                         predicted.len()
                     );
                     return Err(Error::option("--gamma", reason));
@@ -233,7 +265,7 @@ impl Experiment for Predict {
 
         let features_of =
             |p: &Predicted| if features > 0 { "phi".into() } else { cell(&p.state[0]) };
-        let cumulants = (predicted.iter().zip(tasks.chunks(self.gamma.len())))
+        let cumulants = (predicted.iter().zip(tasks.chunks(gammas.len())))
             .map(|(p, tasks)| Cumulant::new(features_of(p), tasks, &candidates))
             .collect();
         let found = Found::new(rows_read, d, left_out, cumulants);
@@ -264,6 +296,15 @@ fn check_judged(file: &Path, tasks: &[Task]) -> Result<(), Error> {
 }
 
 impl Predict {
+    /// Returns the discounts: those of --gamma, then of --horizon.
+    fn gammas(&self) -> Vec<f64> {
+        if self.gamma.is_empty() && self.horizon.is_empty() {
+            return vec![0.9];
+        }
+        let of_horizons = self.horizon.iter().map(|samples| 1.0 - 1.0 / samples);
+        self.gamma.iter().copied().chain(of_horizons).collect()
+    }
+
     /// Opens the models beside the one that ships.
     fn given(&self, session: &Session, d: usize) -> Result<Vec<Given>, Error> {
         model_file::check_seed(&self.model, session.seed)?;

@@ -11,6 +11,7 @@ mod documented_numbers;
 mod emergence;
 mod export;
 mod floors;
+mod forecasts;
 mod interchange;
 #[cfg(unix)]
 mod interruptions;

@@ -1,8 +1,10 @@
-//! The candidates of a stream: the models, online TD and LSTD over their grids, persistence, 0.
+//! The candidates of a stream: the models, online TD and LSTD over their grids, forecasts of a series, 0, the predictor.
 
+use super::series::{Autoregression, HOLT, RETENTION, RIDGE, Series};
 use crate::estimator::{Estimator, Method, Stream, with_room};
 use ictd_core::signal::{Level, Scale, Signal};
-use ictd_core::{Error, UniversalModel};
+use ictd_core::{Error, Predictor, UniversalModel};
+use std::collections::VecDeque;
 
 /// The step sizes of online TD, over the number of features, whose units [`Scale`] takes away.
 const STEP_SIZES: [f64; 4] = [0.01, 0.03, 0.1, 0.3];
@@ -43,9 +45,10 @@ enum Rule {
         retention: Option<f64>,
         is_scaled: bool,
     },
-    /// The latest value stays.
-    Persistence,
+    /// From the cumulant's own past.
+    Series(Series),
     Zero,
+    Predictor,
 }
 
 impl Candidate {
@@ -65,11 +68,19 @@ impl Candidate {
     }
 }
 
-/// Returns all candidates for d features; `retention` is that of the models' contexts.
+/// The columns beside the candidates': the predictor's band, and its surprise.
+pub const OF_PREDICTOR: [&str; 3] = ["predictor_low", "predictor_high", "surprise"];
+
+/// Returns all candidates for d features; `retention` is that of the models' contexts. The predictor is the last one.
 ///
 /// # Errors
 /// None but the core's refusal of a discount, which is 0 here.
-pub fn candidates(retention: f64, given: &[Given], d: usize) -> Result<Vec<Candidate>, Error> {
+pub fn candidates(
+    retention: f64,
+    given: &[Given],
+    d: usize,
+    period: Option<usize>,
+) -> Result<Vec<Candidate>, Error> {
     let estimator = |method| Estimator { method, gamma: 0.0, layers: 1 };
     let shipped = estimator(Method::Universal(Box::new(UniversalModel::<f64>::universal(0.0)?)));
     let models = std::iter::once(("universal", &shipped));
@@ -97,8 +108,20 @@ pub fn candidates(retention: f64, given: &[Given], d: usize) -> Result<Vec<Candi
             all.push(Candidate::new("lstd", &[("ridge", ridge), ("retention", retention)], rule));
         }
     }
-    all.push(Candidate::new("persistence", &[], Rule::Persistence));
-    all.push(Candidate::new("zero", &[], Rule::Zero));
+    let [level, trend] = HOLT;
+    let least_squares = [("retention", RETENTION), ("ridge", RIDGE)];
+    let autoregression = Series::Autoregression(Box::new(Autoregression::new()));
+    let mut add = |name, settings: &[_], rule| all.push(Candidate::new(name, settings, rule));
+    add("persistence", &[], Rule::Series(Series::Latest(0.0)));
+    add("average", &[], Rule::Series(Series::Average(None)));
+    add("holt", &[("level", level), ("trend", trend)], Rule::Series(Series::Holt(None)));
+    add("ar", &least_squares, Rule::Series(autoregression));
+    if let Some(period) = period {
+        let rule = Rule::Series(Series::Seasonal { period, values: VecDeque::new() });
+        add("seasonal", &[("period", period as f64)], rule);
+    }
+    add("zero", &[], Rule::Zero);
+    add("predictor", &[], Rule::Predictor);
     Ok(all)
 }
 
@@ -161,8 +184,9 @@ fn features<const D: usize, const K: usize, const A: usize>(
 /// The part of a candidate that learns.
 enum Learner {
     Stream { stream: Box<dyn Stream>, is_scaled: bool },
-    Persistence,
+    Series(Series),
     Zero,
+    Predictor,
 }
 
 /// All candidates on one stream.
@@ -177,6 +201,7 @@ pub(super) struct Learners {
     /// The latest state is of this episode.
     has_state: bool,
     learners: Vec<Learner>,
+    predictor: Predictor,
     values: Vec<f64>,
 }
 
@@ -194,8 +219,9 @@ impl Learners {
                     let stream = estimator.with_gamma(gamma)?.stream(d, *retention)?;
                     Learner::Stream { stream, is_scaled: *is_scaled }
                 }
-                Rule::Persistence => Learner::Persistence,
+                Rule::Series(series) => Learner::Series(series.clone()),
                 Rule::Zero => Learner::Zero,
+                Rule::Predictor => Learner::Predictor,
             })
         };
         Ok(Learners {
@@ -206,19 +232,20 @@ impl Learners {
             before: Default::default(),
             has_state: false,
             learners: candidates.iter().map(learner).collect::<Result<_, Error>>()?,
+            predictor: Predictor::new([(1.0 / (1.0 - gamma)) as f32])?,
             values: Vec::new(),
         })
     }
 
     /// Takes the next state, with the cumulant on the way to it (at the start of an episode, where `follows` is not
-    /// set, it is but the signal's first value); then appends what each candidate predicts, NaN where it has nothing.
-    /// `persistent` is the sum if the latest value stays.
+    /// set, it is but the signal's first value); then appends what each candidate predicts, NaN where it has nothing,
+    /// and [`OF_PREDICTOR`]. `sample` is the latest cumulant, if one has come since the last step.
     pub(super) fn step(
         &mut self,
         state: &[f64],
         cumulant: f64,
         follows: bool,
-        persistent: f32,
+        sample: Option<f64>,
         predictions: &mut Vec<f32>,
     ) -> Result<(), Error> {
         std::mem::swap(&mut self.now, &mut self.before);
@@ -228,6 +255,9 @@ impl Learners {
             Some(level) => level.observe(cumulant)?,
             None => cumulant,
         };
+        let outlook = self.predictor.observe(sample.map(|x| x as f32));
+        let ([[band]], [surprise]) = (outlook.predictions, outlook.surprise);
+        let sum = |mean: f32| (f64::from(mean) / (1.0 - self.gamma)) as f32;
         let is_transition = std::mem::replace(&mut self.has_state, true) && follows;
         for learner in &mut self.learners {
             let x = match learner {
@@ -245,12 +275,28 @@ impl Learners {
                     };
                     self.level.map_or(x, |level| level.discounted_sum(self.gamma, x)) as f32
                 }
-                Learner::Persistence => persistent,
+                Learner::Series(series) => {
+                    series.observe(sample, self.gamma);
+                    series.discounted_sum(self.gamma) as f32
+                }
                 Learner::Zero => 0.0,
+                Learner::Predictor => sum(band.mean),
             };
             predictions.push(x);
         }
+        predictions.extend([sum(band.low), sum(band.high), surprise]);
         Ok(())
+    }
+
+    /// A sample is missing; the episode is cut.
+    pub(super) fn skip(&mut self) {
+        self.cut();
+        self.predictor.observe(None);
+        for learner in &mut self.learners {
+            if let Learner::Series(series) = learner {
+                series.observe(None, self.gamma);
+            }
+        }
     }
 
     /// The state was the last one, and left with a cumulant, after which nothing follows.

@@ -4,12 +4,25 @@ use crate::error::Error;
 use crate::program::printable;
 use crate::run::records::Records;
 use crate::run::report::{number, table};
-use compute::predict::{Candidate, Task};
+use compute::predict::{ALARM, Candidate, Task};
 use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
+/// The estimators, in the order of the table.
+const NAMES: [&str; 10] = [
+    "universal",
+    "predictor",
+    "td",
+    "lstd",
+    "ar",
+    "holt",
+    "average",
+    "seasonal",
+    "persistence",
+    "zero",
+];
 /// More panels than this are not drawn.
 const PANELS: usize = 12;
 
@@ -51,6 +64,11 @@ struct OfGamma {
     judged_rows: u64,
     /// The standard deviation of what followed; 0 if that never changed.
     standard_deviation: f64,
+    /// The share of the judged rows in which the predictor's band held what followed.
+    coverage: f64,
+    /// The rows whose surprise was above 0.999, and how many those are in 1,000.
+    surprises: u64,
+    surprises_in_1000: f64,
     estimators: Vec<OfEstimator>,
     /// The columns of the best of all and of each algorithm, in hindsight.
     best: String,
@@ -88,8 +106,10 @@ pub(super) struct ShownRow {
     value: f64,
     followed: f32,
     universal: f32,
-    best_td: f32,
-    best_lstd: f32,
+    predictor: f32,
+    predictor_low: f32,
+    predictor_high: f32,
+    surprise: f32,
 }
 
 /// Returns the place of the least error, if there is any.
@@ -124,11 +144,15 @@ impl OfGamma {
             let best = least(of.iter().map(|e| e.normalised_error)).and_then(|i| of.get(i));
             best.map_or(String::new(), |e| e.column.clone())
         };
+        let judged = &task.judged;
         OfGamma {
+            coverage: judged.in_band as f64 / judged.judged as f64,
+            surprises: judged.alarms,
+            surprises_in_1000: 1000.0 * judged.alarms as f64 / judged.rows as f64,
             gamma: task.gamma,
             horizon: 1.0 / (1.0 - task.gamma),
-            judged_rows: task.judged.judged,
-            standard_deviation: task.judged.standard_deviation(),
+            judged_rows: judged.judged,
+            standard_deviation: judged.standard_deviation(),
             best: best(""),
             best_td: best("td"),
             best_lstd: best("lstd"),
@@ -187,20 +211,24 @@ impl Found {
                 estimators.map(|e| (&cumulant.name, found.gamma, &e.column, e.normalised_error)),
             );
             let place = |column: &str| found.estimators.iter().position(|e| e.column == column);
-            let places = [place("universal"), place(&found.best_td), place(&found.best_lstd)];
-            shown.extend(task.shown.iter().map(|s| {
-                let [universal, best_td, best_lstd] = places
-                    .map(|at| at.and_then(|at| s.predictions.get(at)).map_or(f32::NAN, |x| *x));
-                ShownRow {
+            let universal = place("universal");
+            shown.extend(task.shown.iter().filter_map(|s| {
+                let (_, &[predictor, predictor_low, predictor_high, surprise]) =
+                    s.predictions.split_last_chunk()?;
+                Some(ShownRow {
                     cumulant: cumulant.name.clone(),
                     gamma: found.gamma,
                     row: s.row,
                     value: s.value,
                     followed: s.followed,
-                    universal,
-                    best_td,
-                    best_lstd,
-                }
+                    universal: universal
+                        .and_then(|at| s.predictions.get(at))
+                        .map_or(f32::NAN, |x| *x),
+                    predictor,
+                    predictor_low,
+                    predictor_high,
+                    surprise,
+                })
             }));
         }
         let head = ["cumulant", "gamma", "estimator", "normalised_error"];
@@ -216,44 +244,55 @@ impl Found {
     /// For a human.
     pub(super) fn text(&self) -> String {
         let error = |x: Option<f64>| x.map_or("—".to_owned(), |x| number(x, 3));
-        let names: Vec<&str> = (self.single_settings.iter())
-            .map(|s| s.name.as_str())
-            .filter(|name| !["universal", "td", "lstd", "persistence", "zero"].contains(name))
-            .collect();
-        let mut head =
-            vec!["cumulant".to_owned(), "gamma".into(), "rows".into(), "universal".into()];
-        head.extend(names.iter().map(|name| (*name).to_owned()));
-        let others = ["td, best in hindsight", "lstd, best in hindsight", "persistence", "zero"];
-        head.extend(others.map(str::to_owned));
-        let mut rows = vec![head];
+        let all = self.single_settings.iter().map(|s| s.name.as_str());
+        let given: Vec<&str> = all.filter(|name| !NAMES.contains(name)).collect();
+        let there = |name: &&str| self.single(name).is_some();
+        let [first, rest @ ..] = NAMES;
+        let names: Vec<&str> = [first].into_iter().chain(given).chain(rest).filter(there).collect();
+        let title = |name: &str| match name {
+            "td" | "lstd" => format!("{name}, best in hindsight"),
+            _ => name.to_owned(),
+        };
+        let mut rows = vec![["cumulant", "gamma", "rows"].map(str::to_owned).to_vec()];
+        rows[0].extend(names.iter().map(|name| title(name)));
+        let head = ["cumulant", "gamma", "in its band", "surprises", "in 1,000 rows"];
+        let mut alarms = vec![head.map(str::to_owned).to_vec()];
         for cumulant in &self.cumulants {
             for found in &cumulant.gammas {
-                let of = |column: &str| error(found.error(column));
-                let mut row = vec![
-                    cumulant.name.clone(),
-                    found.gamma.to_string(),
-                    found.judged_rows.to_string(),
-                    of("universal"),
-                ];
-                row.extend(names.iter().map(|name| of(name)));
-                for best in [&found.best_td, &found.best_lstd] {
+                let of = |name: &&str| {
+                    let best = match *name {
+                        "td" => &found.best_td,
+                        "lstd" => &found.best_lstd,
+                        name => return error(found.error(name)),
+                    };
                     let settings = best.split_once(' ').map_or("", |(_, settings)| settings);
-                    row.push(format!("{} ({settings})", of(best)));
-                }
-                row.extend(["persistence", "zero"].map(of));
+                    format!("{} ({settings})", error(found.error(best)))
+                };
+                let place = [cumulant.name.clone(), found.gamma.to_string()];
+                let mut row = place.to_vec();
+                row.push(found.judged_rows.to_string());
+                row.extend(names.iter().map(of));
                 rows.push(row);
+                let (coverage, surprises) =
+                    (number(found.coverage, 3), found.surprises.to_string());
+                let alarm = [coverage, surprises, number(found.surprises_in_1000, 2)];
+                alarms.push(place.into_iter().chain(alarm).collect());
             }
         }
         let mut out = String::from(
             "normalised errors: mean (prediction - followed)^2 / variance of what followed (1: its mean)\n",
         );
         out.push_str(&table(&rows));
+        out.push_str(&format!(
+            "\nthe predictor: what followed in its 90 % band, and surprises above {ALARM}\n{}",
+            table(&alarms)
+        ));
         if rows.len() > 2 {
             out.push_str("\none setting for all, geometric means:\n");
         } else {
             out.push('\n');
         }
-        for name in ["universal", "td", "lstd", "persistence"] {
+        for name in names.into_iter().filter(|name| *name != "zero") {
             if let Some(single) = self.single(name) {
                 out.push_str(&format!("  {}: {}\n", single.column, error(single.geometric_mean)));
             }
@@ -317,6 +356,17 @@ pub(super) fn figures(records: &Records) -> Result<NamedFigures, Error> {
             Curve { dashed, ..Curve::plain(label, x.clone(), y) }
         };
         let mean = |x: f32| f64::from(x) * (1.0 - gamma);
+        let edges = |r: &&ShownRow| (mean(r.predictor_low), mean(r.predictor_high));
+        let predictor = curve("predictor, 90 % band", &|r| mean(r.predictor), false);
+        let predictor = Curve { band: rows.iter().map(edges).collect(), ..predictor };
+        // Between two marks is nothing, so that no line joins them.
+        let surprising = rows.iter().filter(|r| r.surprise > ALARM);
+        let marks = surprising.flat_map(|r| [r.value, f64::NAN].map(|y| (r.row as f64, y))).unzip();
+        let (marked, values): (Vec<f64>, Vec<f64>) = marks;
+        let surprise = match marked.is_empty() {
+            true => String::new(),
+            false => format!("surprise above {ALARM}"),
+        };
         let low = rows.iter().map(|r| r.value).fold(f64::INFINITY, f64::min);
         let (start, horizon) = (x.first().copied().unwrap_or(0.0), 1.0 / (1.0 - gamma));
         let label = format!("horizon, {} rows", number(horizon, 0));
@@ -328,19 +378,17 @@ pub(super) fn figures(records: &Records) -> Result<NamedFigures, Error> {
             curves: vec![
                 curve("signal", &|r| r.value, true),
                 curve("what followed", &|r| mean(r.followed), false),
+                predictor,
                 curve("universal", &|r| mean(r.universal), false),
-                curve("td", &|r| mean(r.best_td), false),
-                curve("lstd", &|r| mean(r.best_lstd), false),
                 Curve::plain(&label, vec![start, start + horizon], vec![low, low]),
+                Curve::plain(&surprise, marked, values),
             ],
             ..Default::default()
         })
     });
     let figure = Figure {
         title: "Predictions, and what followed".into(),
-        subtitle: "the last rows; times 1 - gamma, so that the units are the signal's; \
-                   td and lstd with the settings that were best in hindsight"
-            .into(),
+        subtitle: "the last rows; times 1 - gamma, so that the units are the signal's".into(),
         panels: panels.collect(),
         columns: 1,
     };

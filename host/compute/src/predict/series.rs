@@ -1,0 +1,195 @@
+//! What a user would otherwise take: forecasts from a series' own past, each with one standard setting.
+
+use std::collections::VecDeque;
+
+/// The weights of the newest value and of the newest step in Holt's level and trend.
+pub(super) const HOLT: [f64; 2] = [0.3, 0.1];
+/// How much of the past recursive least squares retains with each value.
+pub(super) const RETENTION: f64 = 0.998;
+/// The ridge of least squares, in squares of the unit.
+pub(super) const RIDGE: f64 = 0.01;
+/// The values that the autoregression looks back.
+const LAGS: usize = 8;
+/// The lags, and 1.
+const REGRESSORS: usize = LAGS + 1;
+/// Nothing is forgotten while what is known is worth less than this ridge.
+const LEAST_RIDGE: f64 = 1e-5;
+
+/// A forecaster of a series.
+#[derive(Clone, Debug)]
+pub(super) enum Series {
+    /// The latest value stays.
+    Latest(f64),
+    /// The exponential average stays, in which the newest value has weight 1 - gamma.
+    Average(Option<f64>),
+    /// Holt's linear trend goes on: level and trend.
+    Holt(Option<[f64; 2]>),
+    /// An autoregression goes on.
+    Autoregression(Box<Autoregression>),
+    /// The last period comes again.
+    Seasonal { period: usize, values: VecDeque<f64> },
+}
+
+impl Series {
+    /// Takes the next value; one that is missing changes nothing, but counts in a period.
+    pub(super) fn observe(&mut self, value: Option<f64>, gamma: f64) {
+        if let Series::Seasonal { period, values } = self {
+            let is_full = values.len() == *period;
+            let before = if is_full { values.pop_front() } else { values.back().copied() };
+            values.extend(value.or(before));
+            return;
+        }
+        let Some(x) = value else { return };
+        match self {
+            Series::Latest(latest) => *latest = x,
+            Series::Average(average) => {
+                let before = average.unwrap_or(x);
+                *average = Some(before + (1.0 - gamma) * (x - before));
+            }
+            Series::Holt(state) => {
+                let [level, trend] = state.unwrap_or([x, 0.0]);
+                let expected = level + trend;
+                let now = expected + HOLT[0] * (x - expected);
+                *state = Some([now, trend + HOLT[1] * (now - level - trend)]);
+            }
+            Series::Autoregression(model) => model.observe(x),
+            Series::Seasonal { .. } => {}
+        }
+    }
+
+    /// Returns the discounted sum of the forecasts, sum_k gamma^k x_{t+1+k}.
+    pub(super) fn discounted_sum(&self, gamma: f64) -> f64 {
+        let horizon = 1.0 - gamma;
+        match self {
+            Series::Latest(x) => x / horizon,
+            Series::Average(average) => average.unwrap_or(0.0) / horizon,
+            Series::Holt(state) => {
+                let [level, trend] = state.unwrap_or_default();
+                level / horizon + trend / (horizon * horizon)
+            }
+            Series::Autoregression(model) => model.mean(gamma) / horizon,
+            Series::Seasonal { period, values } if values.len() == *period => {
+                let (mut sum, mut weight) = (0.0, 1.0);
+                for x in values {
+                    sum += weight * x;
+                    weight *= gamma;
+                }
+                sum / (1.0 - weight)
+            }
+            Series::Seasonal { values, .. } => values.back().unwrap_or(&0.0) / horizon,
+        }
+    }
+}
+
+/// x_{t+1} = c + sum_i phi_i x_{t+1-i}, by recursive least squares that forgets. It begins as the latest value.
+#[derive(Clone, Debug)]
+pub(super) struct Autoregression {
+    /// The latest values, the newest first.
+    lags: [f64; LAGS],
+    seen: usize,
+    /// Values are seen from here and in this unit: the mean and the deviation of the first ones; 0 before that is known.
+    centre: f64,
+    unit: f64,
+    /// The least and the largest value.
+    range: [f64; 2],
+    /// phi and c.
+    weights: [f64; REGRESSORS],
+    /// The inverse of the regressors' squares.
+    inverse: [[f64; REGRESSORS]; REGRESSORS],
+}
+
+impl Autoregression {
+    pub(super) fn new() -> Self {
+        let (mut weights, mut inverse) = ([0.0; REGRESSORS], [[0.0; REGRESSORS]; REGRESSORS]);
+        weights[0] = 1.0;
+        (0..REGRESSORS).for_each(|i| inverse[i][i] = 1.0 / RIDGE);
+        let (lags, range) = ([0.0; LAGS], [f64::INFINITY, f64::NEG_INFINITY]);
+        Autoregression { lags, seen: 0, centre: 0.0, unit: 0.0, range, weights, inverse }
+    }
+
+    fn observe(&mut self, x: f64) {
+        if self.unit == 0.0 && self.seen >= LAGS {
+            let mean = |x: [f64; LAGS]| x.iter().sum::<f64>() / LAGS as f64;
+            self.centre = mean(self.lags);
+            let square = mean(self.lags.map(|x| (x - self.centre) * (x - self.centre)));
+            self.unit = square.sqrt();
+        }
+        if self.unit > 0.0 {
+            self.learn((x - self.centre) / self.unit);
+        }
+        self.lags.rotate_right(1);
+        self.lags[0] = x;
+        self.seen += 1;
+        self.range = [self.range[0].min(x), self.range[1].max(x)];
+    }
+
+    /// Returns the lags, seen from the centre, and 1.
+    fn regressors(&self) -> [f64; REGRESSORS] {
+        std::array::from_fn(|i| self.lags.get(i).map_or(1.0, |x| (x - self.centre) / self.unit))
+    }
+
+    fn learn(&mut self, x: f64) {
+        let phi = self.regressors();
+        let known: f64 = (0..REGRESSORS).map(|i| self.inverse[i][i]).sum();
+        // A direction in which nothing comes would be forgotten without end.
+        let retention = if known < 1.0 / LEAST_RIDGE { RETENTION } else { 1.0 };
+        let gain = self.inverse.map(|row| dot(&row, &phi));
+        let size = retention + dot(&gain, &phi);
+        // Rounding may have made it useless.
+        if !(size >= retention) {
+            self.inverse = Self::new().inverse;
+            return;
+        }
+        let error = x - dot(&self.weights, &phi);
+        for (i, row) in self.inverse.iter_mut().enumerate() {
+            self.weights[i] += gain[i] * error / size;
+            for (p, g) in row.iter_mut().zip(gain) {
+                *p = (*p - gain[i] * g / size) / retention;
+            }
+        }
+    }
+
+    /// Returns (1 - gamma) times the discounted sum S of the iterated forecasts, within the range of what was seen.
+    ///
+    /// S (1 - sum_i phi_i gamma^i) = c / (1 - gamma) + sum_i phi_i K_i, where K_i = x_{t+1-i} + gamma K_{i-1} are the
+    /// values known by then. Where the iteration runs away faster than the discount falls, the latest value stays.
+    fn mean(&self, gamma: f64) -> f64 {
+        let phi = self.regressors();
+        let (mut known, mut power, mut left) = (0.0, 1.0, 1.0);
+        let mut sum = self.weights[LAGS] / (1.0 - gamma);
+        let mut discounted = [0.0; LAGS];
+        for i in 0..LAGS {
+            known = phi[i] + gamma * known;
+            power *= gamma;
+            sum += self.weights[i] * known;
+            discounted[i] = self.weights[i] * power;
+            left -= discounted[i];
+        }
+        if self.unit == 0.0 || !is_stable(discounted) {
+            return self.lags[0];
+        }
+        let [low, high] = self.range;
+        (self.centre + self.unit * (1.0 - gamma) * sum / left).max(low).min(high)
+    }
+}
+
+/// Returns whether x_t = sum_i a_i x_{t-i} dies out: its reflection coefficients, by Levinson's recursion backwards, are
+/// all below 1 in size.
+fn is_stable(mut a: [f64; LAGS]) -> bool {
+    for last in (0..LAGS).rev() {
+        let k = a[last];
+        if !(k.abs() < 1.0) {
+            return false;
+        }
+        let before = a;
+        for i in 0..last {
+            a[i] = (before[i] + k * before[last - 1 - i]) / (1.0 - k * k);
+        }
+    }
+    true
+}
+
+/// <x, y>.
+fn dot(x: &[f64; REGRESSORS], y: &[f64; REGRESSORS]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum()
+}

@@ -1,0 +1,166 @@
+//! The predictor in `ictd predict`, and what a user would otherwise take, against direct computations.
+
+use crate::common::json;
+use crate::predict::{csv, predict, predictions, signal};
+use ictd_core::Predictor;
+
+const PERIOD: usize = 21;
+
+/// Returns sum_k gamma^k forecast(k + 1).
+fn discounted(gamma: f64, forecast: impl Fn(usize) -> f64) -> f64 {
+    (1..4000).rev().fold(0.0, |sum, k| forecast(k) + gamma * sum)
+}
+
+/// Solves a x = b by elimination.
+fn solve<const N: usize>(mut a: [[f64; N]; N], mut b: [f64; N]) -> [f64; N] {
+    for i in 0..N {
+        for j in (0..N).filter(|j| *j != i) {
+            let factor = a[j][i] / a[i][i];
+            for k in 0..N {
+                a[j][k] -= factor * a[i][k];
+            }
+            b[j] -= factor * b[i];
+        }
+    }
+    std::array::from_fn(|i| b[i] / a[i][i])
+}
+
+/// Returns the discounted sum of the iterated forecasts of an AR(8), by least squares at once over all rows.
+fn autoregression(x: &[f64], gamma: f64) -> f64 {
+    let centre = x[..8].iter().sum::<f64>() / 8.0;
+    let square = x[..8].iter().map(|x| (x - centre) * (x - centre)).sum::<f64>() / 8.0;
+    let mut z: Vec<f64> = x.iter().map(|x| (x - centre) / square.sqrt()).collect();
+    let phi = |z: &[f64], t: usize| -> [f64; 9] {
+        std::array::from_fn(|i| if i == 8 { 1.0 } else { z[t - 1 - i] })
+    };
+    let weight = |t: usize| libm::pow(0.998, (z.len() - t) as f64);
+    let ridge = 0.01 * weight(8);
+    let mut a: [[f64; 9]; 9] =
+        std::array::from_fn(|i| std::array::from_fn(|j| if i == j { ridge } else { 0.0 }));
+    let mut b = [0.0; 9];
+    // The first forecast is the latest value.
+    b[0] = ridge;
+    for t in 8..z.len() {
+        // The last row has weight 1.
+        let (phi, weight) = (phi(&z, t), weight(t + 1));
+        for i in 0..9 {
+            b[i] += weight * phi[i] * z[t];
+            for j in 0..9 {
+                a[i][j] += weight * phi[i] * phi[j];
+            }
+        }
+    }
+    let weights = solve(a, b);
+    for _ in 0..4000 {
+        let phi = phi(&z, z.len());
+        z.push(weights.iter().zip(phi).map(|(w, x)| w * x).sum());
+    }
+    discounted(gamma, |k| centre + square.sqrt() * z[x.len() + k - 1])
+}
+
+#[test]
+fn forecasts_of_a_series_are_those_of_naive_formulas() {
+    let directory = tempfile::tempdir().unwrap();
+    let x: Vec<f64> = signal(300).iter().map(|x| 20.0 + x).collect();
+    let content = csv("x", x.iter().map(f64::to_string));
+    let arguments = format!("--horizon 10 --gamma 0.5 --period {PERIOD} --json");
+    let result = json(&predict(&directory, &content, &arguments));
+    let gammas = &result["cumulants"][0]["gammas"];
+    assert_eq!([&gammas[0]["gamma"], &gammas[1]["gamma"]], [0.5, 0.9]);
+    for gamma in [0.5, 0.9] {
+        let lines = predictions(&directory.path().join("out"), "x", gamma);
+        let (mut average, mut level, mut trend) = (x[0], x[0], 0.0);
+        for (t, (_, _, found)) in lines.iter().enumerate() {
+            average = (1.0 - gamma) * x[t] + gamma * average;
+            let before = level;
+            level = 0.3 * x[t] + 0.7 * (level + trend);
+            trend = 0.1 * (level - before) + 0.9 * trend;
+            if ![4, 100, 299].contains(&t) {
+                continue;
+            }
+            let season = |k: usize| match t < PERIOD {
+                true => x[t],
+                false => x[t + k - PERIOD * k.div_ceil(PERIOD)],
+            };
+            let autoregression =
+                if t < 8 { x[t] / (1.0 - gamma) } else { autoregression(&x[..=t], gamma) };
+            for (name, want) in [
+                ("average", discounted(gamma, |_| average)),
+                ("holt", discounted(gamma, |k| level + k as f64 * trend)),
+                ("seasonal", discounted(gamma, season)),
+                ("ar", autoregression),
+            ] {
+                let error = (found[name] - want).abs() / want.abs();
+                assert!(
+                    error < 1e-6,
+                    "gamma {gamma}, row {}, {name}: {} {want}",
+                    t + 1,
+                    found[name]
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn an_autoregression_survives_a_constant_and_a_pure_period() {
+    let directory = tempfile::tempdir().unwrap();
+    let rows = (0..30_000).map(|t| format!("{},{}", if t < 100 { t % 7 } else { 3 }, t % 4));
+    predict(&directory, &csv("x,y", rows), "--gamma 0.5");
+    for (column, want) in [("x", 6.0), ("y", 1.0 / 0.9375 * (0.0 + 0.5 + 0.5 + 0.375))] {
+        let lines = predictions(&directory.path().join("out"), column, 0.5);
+        // Row 30,000 has the value 3.
+        assert!((lines[29_999].2["ar"] - want).abs() < 0.01, "{column}: {}", lines[29_999].2["ar"]);
+    }
+}
+
+#[test]
+fn the_predictors_columns_are_the_cores_and_its_report_counts_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut x = signal(1200);
+    x[700] = 50.0;
+    let is_missing = |t: usize| t % 97 == 5;
+    let cell = |(t, x): (usize, &f64)| if is_missing(t) { "nan".into() } else { x.to_string() };
+    let content = csv("x", x.iter().enumerate().map(cell));
+    let result = json(&predict(&directory, &content, "--horizon 10 --skip-gaps --json"));
+    let found = &result["cumulants"][0]["gammas"][0];
+    let lines = predictions(&directory.path().join("out"), "x", 0.9);
+    let mut lines = lines.iter();
+    let mut predictor = Predictor::new([10.0]).unwrap();
+    let (mut in_band, mut judged, mut surprises) = (0, 0, 0);
+    for (t, x) in x.iter().enumerate() {
+        if is_missing(t) {
+            predictor.observe(None);
+            continue;
+        }
+        let outlook = predictor.observe(*x as f32);
+        let ([[p]], [surprise]) = (outlook.predictions, outlook.surprise);
+        let (row, followed, numbers) = lines.next().unwrap();
+        assert_eq!(*row, t as u64 + 1);
+        let sum = |mean: f32| (f64::from(mean) / (1.0 - 0.9)) as f32;
+        let of_core = [sum(p.mean), sum(p.low), sum(p.high), surprise];
+        let names = ["predictor", "predictor_low", "predictor_high", "surprise"];
+        for (name, want) in names.into_iter().zip(of_core) {
+            let written = numbers.get(name).map(|x| (*x as f32).to_bits());
+            assert_eq!(written, want.is_finite().then_some(want.to_bits()), "row {row}, {name}");
+        }
+        surprises += u64::from(surprise > 0.999);
+        if let Some(followed) = followed.filter(|_| *row > 50) {
+            judged += 1;
+            let [_, low, high, _] = of_core.map(f64::from);
+            in_band += u64::from(low <= followed && followed <= high);
+        }
+    }
+    assert_eq!((&found["judged_rows"], &found["surprises"]), (&judged.into(), &surprises.into()));
+    assert_eq!(found["coverage"], in_band as f64 / judged as f64);
+    let rows = result["cumulants"][0]["rows"].as_u64().unwrap();
+    assert_eq!(found["surprises_in_1000"], 1000.0 * surprises as f64 / rows as f64);
+    // The value out of place is one of them, and nearly all of the band holds.
+    assert!(surprises >= 1 && in_band * 10 > judged * 7, "{surprises}, {in_band} of {judged}");
+    let output = predict(&directory, &content, "--horizon 10 --skip-gaps");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let line = text.lines().skip_while(|line| !line.contains("in its band")).nth(2);
+    assert!(line.is_some_and(|line| line.contains(&format!(" {surprises} "))), "{text}");
+    let svg = directory.path().join("out/predict/predictions.svg");
+    assert!(std::fs::read_to_string(svg).unwrap().contains("predictor, 90 % band"));
+}
