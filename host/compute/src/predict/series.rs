@@ -136,7 +136,7 @@ impl Autoregression {
         let gain = self.inverse.map(|row| dot(&row, &phi));
         let size = retention + dot(&gain, &phi);
         // Rounding may have made it useless.
-        if !(size >= retention) {
+        if size.is_nan() || size < retention {
             self.inverse = Self::new().inverse;
             return;
         }
@@ -178,7 +178,7 @@ impl Autoregression {
 fn is_stable(mut a: [f64; LAGS]) -> bool {
     for last in (0..LAGS).rev() {
         let k = a[last];
-        if !(k.abs() < 1.0) {
+        if k.is_nan() || k.abs() >= 1.0 {
             return false;
         }
         let before = a;
