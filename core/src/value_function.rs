@@ -92,6 +92,13 @@ pub(crate) fn within<S: Scalar, const D: usize>(phi: &[S; D], reach: &[S; D]) ->
 /// one or two transitions a feature that happened to be small there would count a hundredfold.)
 pub(crate) const REACH: f64 = 2.0;
 
+/// Returns how many of the largest rewards the values of n transitions may reach: half of one after the first,
+/// 1 / (1 - gamma) after many.
+#[inline(always)]
+pub fn most_rewards<S: Scalar>(n: S, gamma: S) -> S {
+    n / (n * (S::ONE - gamma) + gamma) * (n / (n + S::ONE))
+}
+
 /// x within [-bound, bound].
 #[inline(always)]
 pub(crate) fn clamp<S: Scalar>(x: S, bound: S) -> S {

@@ -4,9 +4,9 @@ use super::{Context, Sums, Window};
 use crate::error::{Error, StoredError};
 use crate::mask::Mask;
 use crate::scalar::{Real, check_lanes};
-use crate::stored::{CHECKSUM, Reader, Writer, check_crc, count, write};
+use crate::stored::{CHECKSUM, Reader, Writer, check_crc, count, header, write};
 
-const MAGIC: [u8; 4] = *b"ICTC";
+const MAGIC: &str = "ICTC";
 const VERSION: u8 = 2;
 /// Up to the length of the whole, and with it.
 const KIND: usize = 16;
@@ -80,7 +80,7 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
         const {
             assert!(D <= u16::MAX as usize && C <= u16::MAX as usize);
         }
-        let [m0, m1, m2, m3] = MAGIC;
+        let [m0, m1, m2, m3] = *b"ICTC";
         let ([d0, d1], [c0, c1]) = ((D as u16).to_le_bytes(), (C as u16).to_le_bytes());
         let [n0, n1, n2, n3] = W::CAPACITY.to_le_bytes();
         let (scalar, window, mask) = (R::BYTES as u8, W::CODE, M::CODE);
@@ -159,18 +159,7 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
     /// dimension, cumulants, capacity); [`Error::NonFinite`] or [`Error::OutOfRange`] for a lambda, retention
     /// or limit that is none.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        if !bytes.starts_with(&MAGIC) {
-            return Err(StoredError::Magic { expected: "ICTC" }.into());
-        }
-        let of_length =
-            |expected| Error::from(StoredError::Length { found: count(bytes), expected });
-        if bytes.len() < HEADER {
-            return Err(of_length(HEADER as u32));
-        }
-        let (mut stored, kind) = (Reader { rest: bytes }, Self::kind());
-        let mut expected = Reader { rest: &kind };
         let parts = [
-            ("name", 4),
             ("format version", 1),
             ("scalar type (4: f32, 8: f64)", 1),
             ("window (1: growing, 2: forgetting, 3: sliding)", 1),
@@ -179,15 +168,10 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
             ("number of cumulants", 2),
             ("capacity of the window", 4),
         ];
-        for (part, bytes) in parts {
-            let (found, expected) = (stored.integer(bytes) as u32, expected.integer(bytes) as u32);
-            if found != expected {
-                return Err(StoredError::Mismatch { part, found, expected }.into());
-            }
-        }
-        let len = stored.integer(4) as u32;
-        if bytes.len() != len as usize {
-            return Err(of_length(len));
+        let (mut stored, expected) = header(bytes, &Self::kind(), MAGIC, &parts)?;
+        let len = count(bytes);
+        if len != expected {
+            return Err(StoredError::Length { found: len, expected }.into());
         }
         check_crc(bytes)?;
         let decays = [stored.number(), stored.number()];

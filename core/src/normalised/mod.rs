@@ -29,14 +29,10 @@ pub use units::Normalised;
 use crate::block_matrix::BlockMatrix;
 use crate::context::{Block, Entries, Entry, Read};
 use crate::scalar::Scalar;
-use crate::value_function::{BoundedValueFunction, ValueFunction};
+use crate::value_function::{BoundedValueFunction, REACH, ValueFunction, most_rewards};
 
 /// The least pivot of the decompositions, of features with unit second moment.
 const LEAST_PIVOT: f64 = 1.0 / 1_048_576.0;
-
-/// How many root mean squares of what was seen a feature may reach; uniform and binary features stay below. (After
-/// one or two transitions a feature that happened to be small there would count a hundredfold.)
-pub(crate) const REACH: f64 = 2.0;
 
 /// The sums of a context that a normalised read needs: G(gamma), F and sum r^2.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,11 +84,10 @@ pub(crate) fn bounded<S: Scalar, const D: usize>(
     gamma: S,
     largest_reward: S,
 ) -> BoundedValueFunction<S, D> {
-    let horizon = n / (n * (S::ONE - gamma) + gamma) * (n / (n + S::ONE));
     BoundedValueFunction {
         value_function,
         reach: reach(root_mean_squares),
-        bound: largest_reward * horizon,
+        bound: largest_reward * most_rewards(n, gamma),
     }
 }
 

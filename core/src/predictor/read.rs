@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::linalg::linear_system::solve;
 use crate::mask::TdLambda;
 use crate::scalar::Scalar;
-use crate::value_function::{BoundedValueFunction, ValueFunction};
+use crate::value_function::{BoundedValueFunction, REACH, ValueFunction, most_rewards};
 use nalgebra::SMatrix;
 
 /// The ridge, in transitions.
@@ -26,10 +26,9 @@ pub(super) fn value_function<const D: usize, const C: usize>(
         let square = 0.5 * system.squares[i];
         // A feature that was always 0 has the weight 0.
         a[(i, i)] += if square > 0.0 { ridge * square } else { 1.0 };
-        reach[i] = 2.0 * Scalar::sqrt(square / n);
+        reach[i] = REACH as f32 * Scalar::sqrt(square / n);
     }
     let weights = solve(a, system.b.into(), D, "A of the context")?;
-    let horizon = n / (n * (1.0 - gamma) + gamma) * (n / (n + 1.0));
-    let bound = horizon * context.largest_reward().of(cumulant);
+    let bound = context.largest_reward().of(cumulant) * most_rewards(n, gamma);
     Ok(BoundedValueFunction { value_function: ValueFunction { weights }, reach, bound })
 }

@@ -3,9 +3,9 @@
 use super::{Channel, Predictor, State};
 use crate::context::Fields;
 use crate::error::{Error, StoredError};
-use crate::stored::{CHECKSUM, Reader, Writer, check_crc, count, write};
+use crate::stored::{CHECKSUM, Writer, check_crc, count, header, write};
 
-const MAGIC: [u8; 4] = *b"ICTP";
+const MAGIC: &str = "ICTP";
 const VERSION: u8 = 1;
 /// Up to the length of the whole, and with it.
 const KIND: usize = 12;
@@ -38,7 +38,7 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
         const {
             assert!(N <= u16::MAX as usize && D <= u16::MAX as usize && H <= u16::MAX as usize);
         }
-        let [m0, m1, m2, m3] = MAGIC;
+        let [m0, m1, m2, m3] = *b"ICTP";
         let [[n0, n1], [d0, d1], [h0, h1]] = [N, D, H].map(|x| (x as u16).to_le_bytes());
         [m0, m1, m2, m3, VERSION, size_of::<f32>() as u8, n0, n1, d0, d1, h0, h1]
     }
@@ -102,32 +102,16 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
     /// [`Error::Stored`] for anything that does not begin with an intact predictor of this type; [`Error::NonFinite`] or
     /// [`Error::OutOfRange`] for a horizon that is none.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        if !bytes.starts_with(&MAGIC) {
-            return Err(StoredError::Magic { expected: "ICTP" }.into());
-        }
-        let of_length =
-            |expected| Error::from(StoredError::Length { found: count(bytes), expected });
-        if bytes.len() < HEADER {
-            return Err(of_length(HEADER as u32));
-        }
-        let (mut stored, kind) = (Reader { rest: bytes }, Self::kind());
-        let mut expected = Reader { rest: &kind };
         let parts = [
-            ("name", 4),
             ("format version", 1),
             ("scalar type (4: f32)", 1),
             ("number of signals", 2),
             ("number of features in all", 2),
             ("number of horizons", 2),
         ];
-        for (part, bytes) in parts {
-            let (found, expected) = (stored.integer(bytes) as u32, expected.integer(bytes) as u32);
-            if found != expected {
-                return Err(StoredError::Mismatch { part, found, expected }.into());
-            }
-        }
-        let len = stored.integer(4) as u32;
-        check_crc(bytes.get(..len as usize).ok_or(of_length(len))?)?;
+        let (mut stored, len) = header(bytes, &Self::kind(), MAGIC, &parts)?;
+        let missing = StoredError::Length { found: count(bytes), expected: len };
+        check_crc(bytes.get(..len as usize).ok_or(missing)?)?;
         let mut predictor = Self::of_signals([(); H].map(|()| stored.number()))?;
         let expected = predictor.byte_len() as u32;
         if len != expected {

@@ -8,7 +8,7 @@ use crate::model::{AttentionKind, HEADER, Header, Mode};
 use crate::scalar::Real;
 use crate::stored::{Reader, write};
 use crate::transition::check_gamma;
-use crate::value_function::{BoundedValueFunction, REACH, ValueFunction};
+use crate::value_function::{BoundedValueFunction, REACH, ValueFunction, most_rewards};
 
 /// One model for every number of features, every length of a context and every unit ([`crate::universal`]).
 ///
@@ -167,7 +167,8 @@ impl<R: Real> UniversalModel<R> {
             value_function: BoundedValueFunction {
                 value_function: ValueFunction { weights: solved.weights },
                 reach,
-                bound: context.largest_reward().of(cumulant) * bound(&extent),
+                bound: context.largest_reward().of(cumulant)
+                    * most_rewards(extent.weight, extent.gamma),
             },
             linearity: solved.linearity,
         })
@@ -217,7 +218,7 @@ impl<R: Real> UniversalModel<R> {
         let mut reader = Reader { rest: bytes.get(HEADER..).unwrap_or(&[]) };
         let gamma = reader.number();
         let mask = Traces::of_decays([reader.number(), reader.number()])?;
-        Self::new(gamma, mask, NONE.map(|_| reader.number()))
+        Self::new(gamma, mask, Numbers::SHAPE.map(|_| reader.number()))
     }
 
     /// Returns how many bytes the stored model takes.
@@ -287,16 +288,6 @@ pub fn reach<R: Real, const D: usize>(sums: &TdSums<R, D>, n: R) -> [R; D] {
     }
     reach
 }
-
-/// Returns how many of the largest rewards values may reach.
-pub fn bound<R: Real>(extent: &Extent<R>) -> R {
-    let (n, gamma) = (extent.weight, extent.gamma);
-    n / (n * (R::ONE - gamma) + gamma) * (n / (n + R::ONE))
-}
-
-/// Numbers in their shape.
-const NONE: Numbers<()> =
-    Numbers { ridge: [[(); 4]; 3], full: [[(); 2]; 2], prior: [[(); 2]; 2], gate: [[(); 5]; 2] };
 
 /// The numbers that ship, found by `ictd reproduce universal`.
 pub const SHIPPED: Numbers<f32> = Numbers {

@@ -32,6 +32,16 @@ pub struct Numbers<S> {
 /// How many numbers there are.
 pub const COUNT: usize = 30;
 
+impl Numbers<()> {
+    /// The shape without numbers, to be filled in order.
+    pub const SHAPE: Self = Numbers {
+        ridge: [[(); 4]; 3],
+        full: [[(); 2]; 2],
+        prior: [[(); 2]; 2],
+        gate: [[(); 5]; 2],
+    };
+}
+
 impl<S: Copy> Numbers<S> {
     /// Returns the same numbers of another type, made in order.
     pub fn map<T>(&self, mut f: impl FnMut(S) -> T) -> Numbers<T> {
@@ -104,9 +114,9 @@ fn mix<R: Real, const N: usize>(numbers: &[R; N], quantities: [R; N]) -> R {
     sum
 }
 
-#[cfg_attr(target_os = "none", inline(never))]
 /// Changes sums to units in which each feature and the reward have the sum of squares 1, and returns the units: 1 / sqrt(F_ii),
 /// 0 of a feature that was never seen, and 1 / sqrt(sum r^2).
+#[cfg_attr(target_os = "none", inline(never))]
 fn change_units<R: Real, const D: usize>(sums: &mut TdSums<R, D>) -> ([R; D], R) {
     let half = R::from_f64(0.5);
     let mut unit = [R::ZERO; D];

@@ -14,8 +14,8 @@ use ictd_core::rng::{Rng, Stream};
 use ictd_core::scalar::{Real, Scalar as _};
 use ictd_core::signal::Signal;
 use ictd_core::tasks::{FiniteTask, FiniteTasks, Mrp, Task as _, random_signal};
-use ictd_core::universal::{COUNT, Extent, Numbers, bound, reach};
-use ictd_core::value_function::{BoundedValueFunction, ValueFunction};
+use ictd_core::universal::{COUNT, Extent, Numbers, reach};
+use ictd_core::value_function::{BoundedValueFunction, ValueFunction, most_rewards};
 use ictd_core::{Error, UniversalModel};
 use nalgebra::{SMatrix, SVector};
 use std::sync::Arc;
@@ -52,8 +52,26 @@ fn draw<R: Real, const D: usize>(
     Mrp::new(states, task.initial(), &p, &reward, &phi)
 }
 
-/// A state that is judged: its features, its value, and the weight of its squared error.
-type Judged<const D: usize> = (SVector<f64, D>, f64, f64);
+/// What a training run is told of the values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Target {
+    /// True values, or the returns of signals.
+    Value,
+    /// r + gamma v(s') of transitions that follow or are drawn anew, as TD has it: no gradient passes through v(s').
+    TdError,
+}
+
+/// A state that is judged.
+struct Judged<const D: usize> {
+    /// Its features.
+    phi: SVector<f64, D>,
+    /// Its value, or the reward on leaving it.
+    target: f64,
+    /// The features of the next state, whose value is added, discounted.
+    next: Option<SVector<f64, D>>,
+    /// The weight of its squared error.
+    weight: f64,
+}
 
 /// A context, and the states that it is judged by.
 struct Case<const D: usize> {
@@ -76,14 +94,17 @@ impl<const D: usize> Case<D> {
 
     /// Returns the mean squared error of the value function with these weights.
     fn error<R: Real>(&self, weights: SVector<R, D>) -> R {
+        let (n, gamma) = (self.extent.weight, self.extent.gamma);
         let value = BoundedValueFunction {
             value_function: ValueFunction { weights },
             reach: reach(&*self.sums, self.extent.weight).map(R::from_f64),
-            bound: R::from_f64(self.largest_reward * bound(&self.extent)),
+            bound: R::from_f64(self.largest_reward * most_rewards(n, gamma)),
         };
         let mut sum = R::ZERO;
-        for (phi, target, weight) in self.judged.iter() {
-            let error = value.at(&phi.map(R::from_f64)) - R::from_f64(*target);
+        let at = |phi: &SVector<f64, D>| value.at(&phi.map(R::from_f64));
+        for Judged { phi, target, next, weight } in self.judged.iter() {
+            let next = next.as_ref().map_or(0.0, |next| self.extent.gamma * at(next).to_f64());
+            let error = at(phi) - R::from_f64(target + next);
             sum += R::from_f64(*weight) * error * error;
         }
         sum
@@ -122,15 +143,13 @@ struct Group<const D: usize> {
     reference: f64,
 }
 
-/// lambda = 0, 0.92, 1 with ridges in transitions: what the read is held against.
-const RIDGES: [f64; 6] = [0.1, 1.0, 3.0, 10.0, 30.0, 100.0];
-
 impl<const D: usize> Group<D> {
     fn new(cases: Vec<Case<D>>, factor: f64, weight: f64) -> Self {
-        let mut errors = [0.0; 3 * RIDGES.len()];
+        let mut errors = [0.0; 3 * judge::RIDGES.len()];
         for case in &cases {
             for (at, error) in errors.iter_mut().enumerate() {
-                let (l, ridge) = (at / RIDGES.len(), RIDGES[at % RIDGES.len()]);
+                let (l, ridge) =
+                    (at / judge::RIDGES.len(), judge::RIDGES[at % judge::RIDGES.len()]);
                 let weights = judge::lstd(&case.sums, &case.extent, l, ridge);
                 *error += factor * f64::min(case.error(weights), 9.0);
             }
@@ -174,6 +193,7 @@ pub struct Training {
     groups: Vec<Box<dyn Part>>,
     numbers: [f64; COUNT],
     best: (f64, [f64; COUNT]),
+    target: Target,
     first: [f64; COUNT],
     second: [f64; COUNT],
     step: u64,
@@ -190,17 +210,17 @@ const TASKS: [(usize, usize); 6] = [(1, 10), (2, 30), (4, 30), (8, 20), (16, 6),
 const SIGNALS: (usize, usize) = (24, 2500);
 
 impl Training {
-    /// Draws the tasks and signals, for so many steps.
+    /// Draws the tasks and signals, for so many steps towards a target.
     ///
     /// # Errors
     /// The core's.
-    pub fn new(steps: u64, seed: u64) -> Result<Self, Error> {
+    pub fn new(steps: u64, target: Target, seed: u64) -> Result<Self, Error> {
         let mut rng = Rng::stream(seed, Stream::Tasks);
         let mut groups: Vec<Box<dyn Part>> = Vec::new();
         for gamma in DISCOUNTS {
             for family in 0..FAMILIES.len() {
                 for (d, tasks) in TASKS {
-                    let of = (family, d, gamma, tasks);
+                    let of = (family, d, gamma, tasks, target);
                     match d {
                         1..=4 => of_tasks::<4>(of, &mut rng, &mut groups)?,
                         5..=8 => of_tasks::<8>(of, &mut rng, &mut groups)?,
@@ -223,13 +243,15 @@ impl Training {
             let retention = 1.0 - f64::from(rng.log_uniform(0.002, 0.02));
             let gamma = 1.0 - f64::from(rng.log_uniform(0.01, 0.4));
             let weight = OF_SIGNALS / (2 * signals) as f64;
-            of_signal::<4>(&signal, (gamma, retention), (12, weight), &mut groups)?;
-            of_signal::<16>(&signal, (gamma, retention), (8, weight), &mut groups)?;
+            let of = (gamma, retention, target);
+            of_signal::<4>(&signal, of, (12, weight), &mut groups)?;
+            of_signal::<16>(&signal, of, (8, weight), &mut groups)?;
         }
         Ok(Training {
             groups,
             numbers: START,
             best: (f64::INFINITY, START),
+            target,
             first: [0.0; COUNT],
             second: [0.0; COUNT],
             step: 0,
@@ -246,14 +268,15 @@ impl Training {
     /// features (some megabytes).
     pub fn loss(&self, group: usize) -> Loss {
         let mut learned = (self.numbers.iter().enumerate()).map(|(i, x)| Dual::learned(*x, i));
-        let numbers = SHAPE.map(|()| learned.next().unwrap_or(Dual::constant(0.0)));
+        let numbers = Numbers::SHAPE.map(|()| learned.next().unwrap_or(Dual::constant(0.0)));
         Loss(self.groups[group].loss(&numbers))
     }
 
     /// Takes a step by the losses of all groups, in order, and returns their sum before it.
     pub fn step(&mut self, losses: &[Loss]) -> f64 {
         let loss = losses.iter().fold(Dual::constant(0.0), |sum, part| sum + part.0);
-        if loss.value < self.best.0 {
+        // Of TD errors, the least are not the best values': the last numbers count.
+        if loss.value < self.best.0 || self.target == Target::TdError {
             self.best = (loss.value, self.numbers);
         }
         let (step, of) = (self.step as f64, self.steps as f64);
@@ -273,7 +296,7 @@ impl Training {
     /// Returns the best numbers so far, rounded as they ship.
     pub fn numbers(&self) -> Numbers<f32> {
         let mut best = self.best.1.into_iter();
-        SHAPE.map(|()| best.next().unwrap_or(0.0) as f32)
+        Numbers::SHAPE.map(|()| best.next().unwrap_or(0.0) as f32)
     }
 }
 
@@ -298,8 +321,6 @@ pub struct Loss(Dual);
 
 /// The largest learning rate of Adam.
 const RATE: f64 = 0.03;
-const SHAPE: Numbers<()> =
-    Numbers { ridge: [[(); 4]; 3], full: [[(); 2]; 2], prior: [[(); 2]; 2], gate: [[(); 5]; 2] };
 /// Where the search begins: near where longer ones have ended, which began with gates that close when the test says no.
 const START: [f64; COUNT] = [
     -0.8, 2.2, 0.2, 0.0, 5.7, -0.1, 1.4, 0.9, 0.4, 5.3, -0.2, 1.8, // ridge
@@ -310,7 +331,7 @@ const START: [f64; COUNT] = [
 
 /// The contexts of tasks of a family, a group for each length.
 fn of_tasks<const D: usize>(
-    (family, d, gamma, tasks): (usize, usize, f64, usize),
+    (family, d, gamma, tasks, target): (usize, usize, f64, usize, Target),
     rng: &mut Rng,
     groups: &mut Vec<Box<dyn Part>>,
 ) -> Result<(), Error> {
@@ -320,8 +341,23 @@ fn of_tasks<const D: usize>(
         let task: Mrp<f64, D, STATES> = draw(family, d, gamma, rng)?;
         let (value, distribution) = (task.true_value(gamma)?, task.stationary_distribution()?);
         let square = task.msve(&distribution, &SVector::zeros(), &value);
-        let judged = |s: usize| (task.feature_map()[s], value[s], distribution[s] / square);
-        let judged: Arc<Vec<_>> = Arc::new((0..task.states()).map(judged).collect());
+        let judged = match target {
+            Target::Value => Vec::from_iter((0..task.states()).map(|s| Judged {
+                phi: task.feature_map()[s],
+                target: value[s],
+                next: None,
+                weight: distribution[s] / square,
+            })),
+            Target::TdError => {
+                let mut rng = Rng::new(rng.next_u64());
+                let mut state = task.initial_state(&mut rng);
+                of_transitions((0..TRANSITIONS).map(|_| {
+                    let of = task.transition(&mut state, &mut rng);
+                    (of.phi, of.reward, of.phi_next)
+                }))
+            }
+        };
+        let judged = Arc::new(judged);
         let (mut context, mut state) = (model.context::<D>(), task.initial_state(rng));
         for (cases, n) in cases.iter_mut().zip(LENGTHS) {
             // The longest contexts cost most and differ least.
@@ -341,11 +377,27 @@ fn of_tasks<const D: usize>(
     Ok(())
 }
 
+/// Fresh transitions of a task that is judged by TD errors.
+const TRANSITIONS: usize = 100;
+
+/// Transitions (phi, r, phi') that are judged by their TD errors, relative to the rewards.
+fn of_transitions<const D: usize>(
+    transitions: impl Iterator<Item = (SVector<f64, D>, f64, SVector<f64, D>)>,
+) -> Vec<Judged<D>> {
+    let of = |(phi, target, next)| Judged { phi, target, next: Some(next), weight: 1.0 };
+    let mut judged = Vec::from_iter(transitions.map(of));
+    let squares: f64 = judged.iter().map(|of| of.target * of.target).sum();
+    for of in &mut judged {
+        of.weight = if squares > 0.0 { 1.0 / squares } else { 0.0 };
+    }
+    judged
+}
+
 /// The contexts of a signal of D features, judged by the returns that followed until the next of them; none of a signal that
 /// does not change.
 fn of_signal<const D: usize>(
     samples: &[f32],
-    (gamma, retention): (f64, f64),
+    (gamma, retention, target): (f64, f64, Target),
     (contexts, weight): (usize, f64),
     groups: &mut Vec<Box<dyn Part>>,
 ) -> Result<(), Error> {
@@ -380,12 +432,23 @@ fn of_signal<const D: usize>(
             context.observe(&seen[t].0, seen[t + 1].1, &seen[t + 1].0)?;
             t += 1;
         }
-        let judged = |at: usize| {
-            let (phi, _, level) = &seen[at];
-            (*phi, level.of_deviations(gamma, returns[at]), scale * scale / (variance * n))
+        let following = place(index)..place(index + 1);
+        let judged = match target {
+            Target::Value => Vec::from_iter(following.map(|at| {
+                let (phi, _, level) = &seen[at];
+                let weight = scale * scale / (variance * n);
+                let target = level.of_deviations(gamma, returns[at]);
+                Judged { phi: *phi, target, next: None, weight }
+            })),
+            Target::TdError => {
+                let mut of = of_transitions(
+                    following.map(|at| (seen[at].0, seen[at + 1].1, seen[at + 1].0)),
+                );
+                of.iter_mut().for_each(|of| of.weight /= contexts as f64);
+                of
+            }
         };
-        let judged = Arc::new((place(index)..place(index + 1)).map(judged).collect());
-        cases.push(Case::new(&model, &context, judged)?);
+        cases.push(Case::new(&model, &context, Arc::new(judged))?);
     }
     groups.push(Box::new(Group::new(cases, 1.0, weight)));
     Ok(())

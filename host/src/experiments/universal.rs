@@ -12,7 +12,7 @@ use super::table::{Setting, Table, Work, run};
 use crate::error::{Doing, Error};
 use crate::run::progress;
 use crate::run::report::{Source, Verdict, number};
-use compute::universal::{Cell, FAMILIES, Judge, OF_LAMBDA, Training, summary};
+use compute::universal::{Cell, FAMILIES, Judge, OF_LAMBDA, Target, Training, summary};
 use figures::Axis;
 use ictd_core::rng::{Rng, Stream};
 use ictd_core::universal::{Numbers, SHIPPED};
@@ -50,11 +50,12 @@ pub const UNIVERSAL: Entry = table(
     "universal",
     "none: one model for any dimension, length and unit",
     Table {
-        about: "Finds the numbers of the model that ships (`--model universal`) from nothing: steps of Adam on the \
-                same contexts, whose gradient passes through the solution of TD's equations. Contexts are of Boyan's \
+        about: "Finds the numbers of the model that ships (`--model universal`), from near where longer searches \
+                ended: steps of Adam on the same contexts, whose gradient passes through the solution of TD's equations. Contexts are of Boyan's \
                 chains and random MDPs, each with random rewards and with values that the features represent, and of \
                 random signals with 4 and 16 features; tasks have 2 to 32 features, 1 to 10,000 transitions and \
-                discounts 0 to 0.995; the targets are true values, and returns of signals. Then the model is judged on \
+                discounts 0 to 0.995; the targets are true values, and returns of signals (or, with --td-errors 1, \
+                TD's own: the reward and the discounted value of the next state). Then the model is judged on \
                 fresh tasks, against the number of transitions seen, beside LSTD(lambda) and online TD(0.92), each \
                 with one setting for all and with the best in hindsight for each family, discount and length (lambda \
                 0, 0.92 and 1, six ridges; six step sizes), and the paper's own trained model (Figure 2's runs; a task \
@@ -71,6 +72,12 @@ pub const UNIVERSAL: Entry = table(
                 default: "200",
                 accepted: [2, 1_000_000],
                 about: "Fresh tasks for each family, dimension and discount; one in twenty goes on to 5,000 transitions",
+            },
+            Setting {
+                name: "td-errors",
+                default: "0",
+                accepted: [0, 1],
+                about: "1: training sees TD errors alone, and no value",
             },
         ],
         runs: &[run("linear-l3", "", "L = 3", &[])],
@@ -159,16 +166,21 @@ const NUMBERS: &str = "numbers";
 
 /// Puts the learned numbers, and their errors in each cell, into the record.
 fn put(work: &Work, long: &mut Long) -> Result<(), Error> {
-    let ([steps, tasks], [run]) = (work.settings, work.runs) else { return Ok(()) };
+    let ([steps, tasks, td_errors], [run]) = (work.settings, work.runs) else { return Ok(()) };
+    let target = if *td_errors == 1 { Target::TdError } else { Target::Value };
     let numbers = match *steps {
         0 => SHIPPED,
-        steps => train(work, steps as u64)?,
+        steps => train(work, steps as u64, target)?,
     };
     for (i, x) in (0..).zip(numbers.iter()) {
         long.put(NUMBERS, i, "number", 0.0, (*x).into());
     }
     // Other steps make other numbers.
-    let ships = if [0, STEPS].contains(steps) { f64::from(numbers == SHIPPED) } else { f64::NAN };
+    let ships = if *steps == 0 || *steps == STEPS && target == Target::Value {
+        f64::from(numbers == SHIPPED)
+    } else {
+        f64::NAN
+    };
     long.put(NUMBERS, 0, "ships", 0.0, ships);
     let judge = Judge::new(&numbers, &run.seeds, run.recipe.layers);
     for cell in cells(&[0, 1, 2, 3]) {
@@ -203,10 +215,10 @@ fn put(work: &Work, long: &mut Long) -> Result<(), Error> {
 }
 
 /// Returns the numbers after training.
-fn train(work: &Work, steps: u64) -> Result<Numbers<f32>, Error> {
+fn train(work: &Work, steps: u64, target: Target) -> Result<Numbers<f32>, Error> {
     let seed = work.session.seed;
     let mut training =
-        work.session.on_threads(1, || Training::new(steps, seed))?.doing("training")?;
+        work.session.on_threads(1, || Training::new(steps, target, seed))?.doing("training")?;
     let bar = progress::bar("universal", steps, work.session.quiet);
     for _ in 0..steps {
         if progress::interrupted() {

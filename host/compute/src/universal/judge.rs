@@ -23,10 +23,10 @@ const LAMBDAS: usize = 3;
 /// Their names in the record.
 pub const OF_LAMBDA: [&str; LAMBDAS] = ["lstd_0", "lstd_0.92", "lstd_1"];
 /// The ridges, in transitions, and step sizes that are tried.
-const GRID: [f64; 6] = [0.1, 1.0, 3.0, 10.0, 30.0, 100.0];
+pub(super) const RIDGES: [f64; 6] = [0.1, 1.0, 3.0, 10.0, 30.0, 100.0];
 const STEP_SIZES: [f64; 6] = [0.01, 0.03, 0.1, 0.2, 0.5, 1.0];
 /// The settings of those that have one for all: LSTD(0.92) with a ridge of 3 transitions, TD(0.92) with a step size of 0.1.
-const ONE: [usize; 2] = [GRID.len() + 2, 2];
+const ONE: [usize; 2] = [RIDGES.len() + 2, 2];
 /// The error that stands for what diverged.
 const DIVERGED: f64 = 1e3;
 
@@ -45,7 +45,7 @@ pub struct Cell {
 #[derive(Clone, Copy)]
 struct OfContext {
     universal: f64,
-    lstd: [f64; LAMBDAS * GRID.len()],
+    lstd: [f64; LAMBDAS * RIDGES.len()],
     td: [f64; STEP_SIZES.len()],
     /// The paper's model's, if it has this dimension.
     paper: Option<f64>,
@@ -144,7 +144,7 @@ impl Judge {
             let value = model.value_function(&context)?;
             let (sums, extent) = (model.sums(&context, 0)?, model.extent(&context));
             let lstd = std::array::from_fn(|at| {
-                of_weights(&lstd(&sums, &extent, at / GRID.len(), GRID[at % GRID.len()]))
+                of_weights(&lstd(&sums, &extent, at / RIDGES.len(), RIDGES[at % RIDGES.len()]))
             });
             found.push(OfContext {
                 universal: error(&|phi| value.at(phi)),
@@ -179,7 +179,7 @@ pub fn summary(errors: &[Errors]) -> Vec<(&'static str, u64, f64)> {
         sorted.sort_by(f64::total_cmp);
         put("percentile_99_9", sorted[((count - 1.0) * 0.999).ceil() as usize]);
         put("tasks", count);
-        let lstd: [f64; LAMBDAS * GRID.len()] = std::array::from_fn(|i| mean(&|e| e.lstd[i]));
+        let lstd: [f64; LAMBDAS * RIDGES.len()] = std::array::from_fn(|i| mean(&|e| e.lstd[i]));
         let td: [f64; STEP_SIZES.len()] = std::array::from_fn(|i| mean(&|e| e.td[i]));
         for (name, of) in OF_LAMBDA.into_iter().zip(lstd.chunks(GRID.len())) {
             put(name, of.iter().copied().fold(f64::INFINITY, f64::min));
