@@ -16,9 +16,9 @@ const LARGEST: f32 = 1e12;
 /// What becomes of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Verdict {
-    /// There is none, or it is no number: the last value holds.
+    /// There is none, or it is no number: a prediction stands for it.
     Missing,
-    /// It is a glitch, as far as can be known yet: the last value holds.
+    /// It is a glitch, as far as can be known yet: a prediction stands for it.
     Glitch,
     /// It is taken.
     Taken(f32),
@@ -39,6 +39,11 @@ pub(super) struct Gate {
 
 impl Gate {
     pub(super) const NEW: Self = Gate { range: 0.0, held: 0.0, candidate: 0.0 };
+
+    /// Returns a value, or the end of the recent range that is nearest.
+    pub(super) fn near(&self, value: f32, average: f32) -> f32 {
+        average + crate::value_function::clamp(value - average, self.range)
+    }
 
     /// Judges the sample after `taken` others, of which `average` is the slow average.
     pub(super) fn judge(&mut self, sample: Option<f32>, average: f32, taken: f32) -> Verdict {

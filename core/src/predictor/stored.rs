@@ -13,10 +13,11 @@ const HEADER: usize = KIND + 4;
 
 impl<const D: usize, const H: usize> State for Channel<D, H> {
     fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
-        let Channel { gate, signal, value, taken, horizons, next, expected, surprise } = self;
+        let Channel { gate, signal, value, taken, missing, horizons, next, expected, surprise } =
+            self;
         gate.numbers(visit);
         signal.numbers(visit);
-        [value, taken, expected].into_iter().chain(next).for_each(&mut *visit);
+        [value, taken, missing, expected].into_iter().chain(next).for_each(&mut *visit);
         horizons.iter_mut().for_each(|horizon| horizon.numbers(visit));
         surprise.numbers(visit);
     }

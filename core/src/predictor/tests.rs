@@ -134,3 +134,29 @@ fn a_glitch_passes_without_a_trace_and_a_level_that_moved_is_taken() {
         assert!((mean - 500.0 - truth[t]).abs() < 4.0, "{t}: {mean}");
     }
 }
+
+#[test]
+fn missing_samples_of_a_wave_are_what_was_predicted_of_them() {
+    // The real part of a rotation: a wave.
+    let (mut re, mut im, mut rng) = (3.0_f32, 0.0_f32, Rng::new(2));
+    let mut wave = || {
+        (re, im) = (0.995 * re - 0.1 * im, 0.1 * re + 0.995 * im);
+        20.0 + re + 0.2 * rng.normal::<f32>()
+    };
+    let x: Vec<f32> = (0..2000).map(|_| wave()).collect();
+    let truth = followed(&x, 10.0);
+    let error = |taken: &dyn Fn(usize) -> bool| -> f32 {
+        let mut predictor = Predictor::new([10.0]).unwrap();
+        let means = x
+            .iter()
+            .enumerate()
+            .map(|(t, x)| predictor.observe(taken(t).then_some(*x)).predictions[0][0].mean);
+        means.zip(&truth).skip(300).take(1600).map(|(mean, truth)| (mean - truth).abs()).sum()
+    };
+    let plain = error(&|_| true);
+    let ratio = error(&|t| t * 7919 % 100 >= 30) / plain;
+    assert!(ratio < 1.3, "{ratio}");
+    // Thirty in a row, again and again.
+    let ratio = error(&|t| t % 100 >= 30) / plain;
+    assert!(ratio < 1.5, "{ratio}");
+}
