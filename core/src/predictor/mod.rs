@@ -16,7 +16,7 @@
 //!   z-score is 0.60.
 //! - **Glitches.** A sample further from the signal's slow average than eight times the largest distance of the last 1,000
 //!   samples or so is held back, and has a surprise next to 1. After a 65535, a 1e30 or NaN, alone or three in a row, the
-//!   error of the next 100 samples was at most 1.05 times that without. A level that moved is taken with the eighth sample;
+//!   error of the next 100 samples was at most 1.06 times that without. A level that moved is taken with the eighth sample;
 //!   samples beyond 1e12 never are.
 //! - **Gaps.** A missing sample, or one held back, counts as what was predicted of it, up to 100 in a row; after that the last
 //!   one holds. With 30 % missing the error was 1.01 to 1.10 times that without, and 86 % lay in the band.

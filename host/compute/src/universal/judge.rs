@@ -181,7 +181,7 @@ pub fn summary(errors: &[Errors]) -> Vec<(&'static str, u64, f64)> {
         put("tasks", count);
         let lstd: [f64; LAMBDAS * RIDGES.len()] = std::array::from_fn(|i| mean(&|e| e.lstd[i]));
         let td: [f64; STEP_SIZES.len()] = std::array::from_fn(|i| mean(&|e| e.td[i]));
-        for (name, of) in OF_LAMBDA.into_iter().zip(lstd.chunks(GRID.len())) {
+        for (name, of) in OF_LAMBDA.into_iter().zip(lstd.chunks(RIDGES.len())) {
             put(name, of.iter().copied().fold(f64::INFINITY, f64::min));
         }
         put("lstd_hindsight", lstd.into_iter().fold(f64::INFINITY, f64::min));
