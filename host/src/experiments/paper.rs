@@ -430,9 +430,9 @@ pub const CART_POLE: Entry = table(
                 "--task cartpole --context 250 --mrps 10000",
                 "CartPole",
                 &[
-                    P_BY_ITS_MEASURE.stated(STILL_CONVERGE),
+                    P_BY_ITS_MEASURE.stated(STILL_CONVERGE).refuted(),
                     P_HAS_MORE,
-                    Q_BY_ITS_MEASURE.stated(STILL_CONVERGE),
+                    Q_BY_ITS_MEASURE.stated(STILL_CONVERGE).refuted(),
                     Q_STRICTLY.refuted(),
                     MOST_OF_IT.variant(),
                 ],
