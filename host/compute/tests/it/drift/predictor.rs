@@ -3,6 +3,7 @@
 use super::soak;
 use ictd_core::Predictor;
 use ictd_core::rng::Rng;
+use ictd_core::scalar::Real;
 use std::f64::consts::TAU;
 
 const HORIZON: f64 = 10.0;
@@ -10,6 +11,10 @@ const HORIZON: f64 = 10.0;
 const JUDGED: usize = 100_000;
 const BEGIN: usize = 100_000;
 const TAIL: usize = 150;
+
+fn square(x: f64) -> f64 {
+    x * x
+}
 
 /// What a stretch of the stream has: errors over the variance of what followed, and the share in the band.
 #[derive(Default)]
@@ -29,8 +34,8 @@ impl Stretch {
         }
         let n = judged.len() as f64;
         let average = judged.iter().map(|(y, _)| y).sum::<f64>() / n;
-        let variance = judged.iter().map(|(y, _)| (y - average).powi(2)).sum::<f64>();
-        let error = judged.iter().map(|(y, [value, ..])| (y - value).powi(2)).sum::<f64>();
+        let variance = judged.iter().map(|(y, _)| square(y - average)).sum::<f64>();
+        let error = judged.iter().map(|(y, [value, ..])| square(y - value)).sum::<f64>();
         let held = judged.iter().filter(|(y, [_, low, high])| (*low..=*high).contains(y)).count();
         [error / variance, held as f64 / n]
     }
@@ -43,7 +48,7 @@ fn a_long_stream_is_predicted_at_its_end_as_near_its_beginning() {
     let (mut rng, mut stretches) = (Rng::new(3), [Stretch::default(), Stretch::default()]);
     let begins = [BEGIN, len - JUDGED - TAIL];
     for t in 0..len {
-        let wave = (t as f64 * TAU / 50.0).sin();
+        let wave: f64 = Real::sin((t % 50) as f64 * TAU / 50.0);
         let x = 20.0 + 3.0 * wave + rng.uniform_in::<f64>(-0.5, 0.5);
         let [[p]] = predictor.observe(x as f32).predictions;
         for (begin, stretch) in begins.iter().zip(&mut stretches) {
