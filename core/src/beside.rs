@@ -13,7 +13,7 @@ pub struct SecondMoments<S, const D: usize, const C: usize> {
     rewards: [[S; 1]; C],
 }
 
-/// What is kept beside G; `()` keeps nothing.
+/// A mask keeps these sums beside G; `()` keeps none.
 pub trait Beside<S: Scalar, const D: usize, const C: usize>: Vector<S> {
     /// `f(sum, x, y)` for each sum of a product x y that is kept, of a token and the mask's factors.
     fn update(
@@ -46,7 +46,7 @@ pub trait Beside<S: Scalar, const D: usize, const C: usize>: Vector<S> {
     }
 }
 
-/// What is summed of a trace e, in column j.
+/// An entry names a sum over a trace e, in column j.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OfTrace {
     /// sum e_i phi_j.

@@ -345,7 +345,7 @@ impl<S: Scalar> Mask<S> for Traces<S> {
     type State<V: Vector<S>> = TwoTraces<V>;
     type Beside<const D: usize, const C: usize> = TraceSums<S, D, C>;
     const SYMMETRIC: bool = true;
-    /// What a trace still holds of the oldest token is not kept: a window's sums are made anew.
+    /// No state tells what a trace still holds of the oldest token: a window's sums are made anew.
     const SLIDES: bool = false;
     const CODE: u8 = 4;
 

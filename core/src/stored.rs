@@ -51,23 +51,23 @@ pub(crate) fn write(
     Ok(bytes)
 }
 
-/// Returns what follows a header, and how many bytes there are in all by its last four: the header begins with a magic
-/// word, of this name, and all of it but these four is `kind`, whose other parts have these names and lengths.
+/// Returns what follows a header, and how many bytes there are in all by its last four: before them it has a magic word and
+/// `kind`, whose parts have these names and lengths.
 pub(crate) fn header<'a>(
     bytes: &'a [u8],
     kind: &[u8],
     magic: &'static str,
     parts: &[(&'static str, usize)],
 ) -> Result<(Reader<'a>, u32), StoredError> {
-    if !bytes.starts_with(magic.as_bytes()) {
+    let Some(rest) = bytes.strip_prefix(magic.as_bytes()) else {
         return Err(StoredError::Magic { expected: magic });
-    }
-    let expected = kind.len() + 4;
+    };
+    let expected = magic.len() + kind.len() + 4;
     if bytes.len() < expected {
         return Err(StoredError::Length { found: count(bytes), expected: expected as u32 });
     }
-    let (mut stored, mut kind) = (Reader { rest: bytes }, Reader { rest: kind });
-    for (part, bytes) in [("name", magic.len())].iter().chain(parts) {
+    let (mut stored, mut kind) = (Reader { rest }, Reader { rest: kind });
+    for (part, bytes) in parts {
         let (found, expected) = (stored.integer(*bytes) as u32, kind.integer(*bytes) as u32);
         if found != expected {
             return Err(StoredError::Mismatch { part, found, expected });

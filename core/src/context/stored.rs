@@ -8,9 +8,9 @@ use crate::stored::{CHECKSUM, Reader, Writer, check_crc, count, header, write};
 
 const MAGIC: &str = "ICTC";
 const VERSION: u8 = 2;
-/// Up to the length of the whole, and with it.
-const KIND: usize = 16;
-const HEADER: usize = KIND + 4;
+/// Between the magic word and the length of the whole, and with both.
+const KIND: usize = 12;
+const HEADER: usize = MAGIC.len() + KIND + 4;
 
 /// A visitor of the fields of a context, which stores or reads them.
 pub trait Visit<S> {
@@ -80,11 +80,10 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
         const {
             assert!(D <= u16::MAX as usize && C <= u16::MAX as usize);
         }
-        let [m0, m1, m2, m3] = *b"ICTC";
         let ([d0, d1], [c0, c1]) = ((D as u16).to_le_bytes(), (C as u16).to_le_bytes());
         let [n0, n1, n2, n3] = W::CAPACITY.to_le_bytes();
         let (scalar, window, mask) = (R::BYTES as u8, W::CODE, M::CODE);
-        [m0, m1, m2, m3, VERSION, scalar, window, mask, d0, d1, c0, c1, n0, n1, n2, n3]
+        [VERSION, scalar, window, mask, d0, d1, c0, c1, n0, n1, n2, n3]
     }
 
     /// Returns how many bytes the stored context takes at the moment.
@@ -141,6 +140,7 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
     pub fn write<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a [u8], Error> {
         let len = self.byte_len();
         write(buffer, len as u64, |writer| {
+            writer.bytes(MAGIC.as_bytes());
             writer.bytes(&Self::kind());
             writer.bytes(&(len as u32).to_le_bytes());
             let [low, high] = self.mask.decays();

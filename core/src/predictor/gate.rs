@@ -4,7 +4,7 @@ use super::State;
 
 /// A sample further from the slow average than this many times the recent largest distance is held back.
 const WIDTH: f32 = 8.0;
-/// So many samples held back in a row are no glitch: the signal has moved.
+/// The signal has moved when so many samples in a row were held back: they are no glitch.
 const PATIENCE: f32 = 8.0;
 /// The least distance, as a share of the average: a signal that was constant may change by `WIDTH` times that.
 const LEAST: f32 = 1.0 / 1024.0;
@@ -13,7 +13,7 @@ const MEMORY: f32 = 1000.0;
 /// Sums of squares of larger samples would leave the range of `f32`.
 const LARGEST: f32 = 1e12;
 
-/// What becomes of a sample.
+/// The gate says what becomes of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Verdict {
     /// There is none, or it is no number: a prediction stands for it.

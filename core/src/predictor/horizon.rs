@@ -12,14 +12,14 @@
 use super::State;
 use crate::scalar::Scalar;
 
-/// What is not known yet of a standard deviation's multiples: those of a normal distribution.
+/// The band begins with a normal distribution's multiple of the standard deviation, until another is known.
 const NORMAL: f32 = 1.645;
 /// The share of what follows that lies beyond each end of the band.
 const BEYOND: f32 = 0.05;
 /// How many horizons of samples the long-run mean is worth against the context.
 const DOUBT: f32 = 0.3;
-/// By this much, for each horizon over the context's memory, the band's variance is larger: what is known of it is worth
-/// only so many horizons.
+/// The band's variance is larger by this much for each horizon over the context's memory: what is known of it is worth only so
+/// many horizons.
 const WIDER: f32 = 1.0;
 /// The long-run mean is that of the last so many samples, or horizons if that is more.
 const MEAN_SAMPLES: f32 = 500.0;

@@ -51,7 +51,7 @@ const ORDER: [usize; 4] = [0, 3, 2, 1];
 const MEMORY: f32 = 500.0;
 const HORIZONS: f32 = 4.0;
 
-/// So many samples in a row that are missing or held back count as what was predicted of them, if so many were taken before.
+/// A sample that is missing or held back counts as what was predicted of it, up to so many in a row, if so many were taken before.
 const MISSING: f32 = 100.0;
 const BEGUN: f32 = 50.0;
 

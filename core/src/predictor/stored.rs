@@ -7,9 +7,9 @@ use crate::stored::{CHECKSUM, Writer, check_crc, count, header, write};
 
 const MAGIC: &str = "ICTP";
 const VERSION: u8 = 1;
-/// Up to the length of the whole, and with it.
-const KIND: usize = 12;
-const HEADER: usize = KIND + 4;
+/// Between the magic word and the length of the whole, and with both.
+const KIND: usize = 8;
+const HEADER: usize = MAGIC.len() + KIND + 4;
 
 impl<const D: usize, const H: usize> State for Channel<D, H> {
     fn numbers(&mut self, visit: &mut impl FnMut(&mut f32)) {
@@ -39,9 +39,8 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
         const {
             assert!(N <= u16::MAX as usize && D <= u16::MAX as usize && H <= u16::MAX as usize);
         }
-        let [m0, m1, m2, m3] = *b"ICTP";
         let [[n0, n1], [d0, d1], [h0, h1]] = [N, D, H].map(|x| (x as u16).to_le_bytes());
-        [m0, m1, m2, m3, VERSION, size_of::<f32>() as u8, n0, n1, d0, d1, h0, h1]
+        [VERSION, size_of::<f32>() as u8, n0, n1, d0, d1, h0, h1]
     }
 
     /// Returns how many bytes the stored predictor takes: at most [`Predictor::SIZE`].
@@ -86,6 +85,7 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
     pub fn write<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a [u8], Error> {
         let len = self.byte_len();
         write(buffer, len as u64, |writer| {
+            writer.bytes(MAGIC.as_bytes());
             writer.bytes(&Self::kind());
             writer.bytes(&(len as u32).to_le_bytes());
             self.horizons.iter().for_each(|horizon| writer.number(*horizon));

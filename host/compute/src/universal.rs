@@ -17,6 +17,7 @@ use ictd_core::tasks::{FiniteTask, FiniteTasks, Mrp, Task as _, random_signal};
 use ictd_core::universal::{COUNT, Extent, Numbers, reach};
 use ictd_core::value_function::{BoundedValueFunction, ValueFunction, most_rewards};
 use ictd_core::{Error, UniversalModel};
+use judge::RIDGES;
 use nalgebra::{SMatrix, SVector};
 use std::sync::Arc;
 
@@ -145,11 +146,10 @@ struct Group<const D: usize> {
 
 impl<const D: usize> Group<D> {
     fn new(cases: Vec<Case<D>>, factor: f64, weight: f64) -> Self {
-        let mut errors = [0.0; 3 * judge::RIDGES.len()];
+        let mut errors = [0.0; 3 * RIDGES.len()];
         for case in &cases {
             for (at, error) in errors.iter_mut().enumerate() {
-                let (l, ridge) =
-                    (at / judge::RIDGES.len(), judge::RIDGES[at % judge::RIDGES.len()]);
+                let (l, ridge) = (at / RIDGES.len(), RIDGES[at % RIDGES.len()]);
                 let weights = judge::lstd(&case.sums, &case.extent, l, ridge);
                 *error += factor * f64::min(case.error(weights), 9.0);
             }
