@@ -1,11 +1,12 @@
 //! Numbers in README and guide against the records that they come from. `numbers.txt` has the sentences, each number
 //! as `{experiment/run/metric/statistic = number}`, from `ictd reproduce experiment`. A statistic is the `median` or
-//! `mean` over seeds, the `mean at X`, the `median over zero at X` (the error of predicting 0), `1 - median`, or `at least X`, a count of
-//! seeds. After `ictd reproduce all`, `ICTD_RECORDS=results cargo
+//! `mean` over seeds, its `stderr`, a `lower quartile` or `upper quartile`, the `mean at X`, the `median at X`, the
+//! `median over zero at X` (the error of predicting 0), `1 - median`, or a count of seeds: `at least X`, or those that are so while
+//! they were not in another run (`gained X beside RUN`), and the reverse (`lost X beside RUN`). After `ictd reproduce all`, `ICTD_RECORDS=results cargo
 //! test -p host --test it documented_numbers` compares them with every record in that folder.
 
 use ictd::experiments::long::{Long, OfRun};
-use ictd::experiments::statistics::{mean_and_stderr, median};
+use ictd::experiments::statistics::{mean_and_stderr, median, quartiles};
 use ictd::run::records::Records;
 use std::fs;
 use std::path::Path;
@@ -40,6 +41,17 @@ fn sentences() -> impl Iterator<Item = (&'static str, String, Vec<Number<'static
 /// Returns a number of a record.
 fn statistic(of: OfRun, metric: &str, statistic: &str) -> f64 {
     let values = of.values(metric);
+    let quartile = |i: usize| quartiles(values.clone())[i];
+    let changed = |first: &str, run, now: bool| {
+        let has = |x: &f64| *x >= first.parse::<f64>().unwrap();
+        let (before, after) = (of.named(run, metric), &values);
+        before.iter().zip(after).filter(|(a, b)| has(a) != now && has(b) == now).count() as f64
+    };
+    if let [word @ ("gained" | "lost"), limit, "beside", run] =
+        statistic.split(' ').collect::<Vec<_>>()[..]
+    {
+        return changed(limit, run, word == "gained");
+    }
     let after = |words| statistic.strip_prefix(words).map(|x: &str| x.parse::<f64>().unwrap());
     let mean = |values: Vec<f64>| mean_and_stderr(values.into_iter()).0;
     if let Some(limit) = after("at least ") {
@@ -48,6 +60,9 @@ fn statistic(of: OfRun, metric: &str, statistic: &str) -> f64 {
     if let Some(place) = after("mean at ") {
         return mean(of.values_at(metric, place));
     }
+    if let Some(place) = after("median at ") {
+        return median(&of.values_at(metric, place));
+    }
     if let Some(place) = after("median over zero at ") {
         let (errors, zero) =
             (of.values_at(metric, place), of.values_at(&format!("{metric} zero"), place));
@@ -55,6 +70,9 @@ fn statistic(of: OfRun, metric: &str, statistic: &str) -> f64 {
     }
     match statistic {
         "mean" => mean(values),
+        "stderr" => mean_and_stderr(values.into_iter()).1,
+        "lower quartile" => quartile(0),
+        "upper quartile" => quartile(2),
         "median" => median(&values),
         "1 - median" => 1.0 - median(&values),
         _ => panic!("no statistic: {statistic}"),

@@ -1,4 +1,4 @@
-use ictd::run::report::{Claim, Report, Verdict, shortest};
+use ictd::run::report::{Claim, Report, Verdict, Whose, shortest};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -47,6 +47,31 @@ fn a_claim_that_is_known_not_to_hold_says_so_and_is_no_failure() {
         read.claim = "reworded".into();
         assert_eq!(Report { claims: vec![read], ..Report::default() }.holds(), holds);
     }
+}
+
+#[test]
+fn each_kind_of_claim_has_its_own_tally() {
+    use Verdict::{DoesNotHold, Holds, HoldsInPart};
+    let claim = |(whose, verdict, expected)| Claim {
+        whose,
+        expected,
+        ..Claim::new("the error falls", "falls", "-", verdict)
+    };
+    let claims = [
+        (Whose::Own, Holds, Holds),
+        (Whose::Paper, DoesNotHold, DoesNotHold),
+        (Whose::Paper, DoesNotHold, Holds),
+        (Whose::Paper, HoldsInPart, Holds),
+        (Whose::Own, Holds, DoesNotHold),
+    ];
+    let mut report = Report { claims: claims.map(claim).into(), ..Report::default() };
+    let expected = "\nthe paper's own claims: 0 hold, 1 in part, 2 do not (1 as known)\n\
+                    this project's own: 2 hold, 0 in part, 0 do not (0 as known)\n";
+    assert_eq!(report.tallies(), expected);
+    report.brief = true;
+    let text = report.to_text(80);
+    assert_eq!(text.matches("the error falls").count(), 2, "only what does not hold: {text}");
+    assert!(text.contains(expected), "{text}");
 }
 
 #[test]
