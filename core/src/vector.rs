@@ -94,14 +94,16 @@ impl<S: Scalar> Vector<S> for () {
     fn zip(_: &mut Self, _: &mut Self, _: &Self, _: impl FnMut(&mut S, &mut S, S)) {}
 }
 
-/// total += full, each rounding error into `error` (TwoSum, Knuth); full = 0.
+/// total + error += full, and full = 0. The error keeps what rounding leaves of the total (TwoSum, Knuth): it is at most
+/// half a unit in the total's last place.
 #[inline(never)]
 pub(crate) fn close<S: Scalar, V: Vector<S>>(total: &mut V, error: &mut V, full: &mut V) {
     V::zip(total, error, full, |total, error, x| {
+        let x = x + *error;
         let sum = *total + x;
         let x_part = sum - *total;
         let total_part = sum - x_part;
-        *error += (*total - total_part) + (x - x_part);
+        *error = (*total - total_part) + (x - x_part);
         *total = sum;
     });
     *full = V::ZERO;

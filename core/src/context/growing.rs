@@ -34,9 +34,10 @@ pub struct BlockedSums<S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
     state: M::State<Token<S, D, C>>,
     largest_reward: LargestReward<S, C>,
     total: Moments<S, M::Beside<D, C>, D, C>,
+    /// What rounding left of the total, to be added with the next block.
     error: Moments<S, M::Beside<D, C>, D, C>,
     /// The open block, and what is left of the full one: its first `columns_left` columns, the
-    /// others are 0. `swapped` says that the full one comes first. The sum is that of all four.
+    /// others are 0. `swapped` says that the full one comes first. The sum is that of both and the total.
     blocks: [Moments<S, M::Beside<D, C>, D, C>; 2],
     swapped: bool,
     in_block: u16,
@@ -55,13 +56,11 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> BlockedSums<S, M, D,
     }
 }
 
-/// The sum of what is closed, with its rounding errors, and both blocks. (A closure would be a call where a chip
-/// builds for size.)
+/// The sum of what is closed and both blocks. (A closure would be a call where a chip builds for size.)
 macro_rules! sum {
     ($sums:ident.$part:ident($($argument:expr),*)) => {{
         let [first, second] = &$sums.blocks;
-        let blocks = first.$part($($argument),*) + second.$part($($argument),*);
-        $sums.total.$part($($argument),*) + ($sums.error.$part($($argument),*) + blocks)
+        $sums.total.$part($($argument),*) + (first.$part($($argument),*) + second.$part($($argument),*))
     }};
 }
 
@@ -72,7 +71,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Entry<S, D>
     fn column(&self, column: (Block, usize), cumulant: usize) -> Token<S, D, 1> {
         let [first, second] = &self.blocks;
         let mut sum = first.column(column, cumulant);
-        for part in [second, &self.error, &self.total] {
+        for part in [second, &self.total] {
             sum.add_scaled(S::ONE, &part.column(column, cumulant));
         }
         sum

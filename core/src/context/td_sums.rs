@@ -78,12 +78,12 @@ impl<S: Scalar, const D: usize> Entries<S, D> for AllLambdas {
             for i in 0..=j {
                 // G is symmetric: sum phi phi^T and sum phi' phi'^T, and sum phi phi'^T on both sides of the diagonal.
                 let now = read.entry((Phi, i), (Phi, j));
-                let next = square * read.entry((PhiNext, i), (PhiNext, j));
+                let next = read.entry((PhiNext, i), (PhiNext, j));
                 let across = gamma * read.entry((Phi, i), (PhiNext, j));
-                let back = gamma * read.entry((Phi, j), (PhiNext, i));
+                let back = if i == j { across } else { gamma * read.entry((Phi, j), (PhiNext, i)) };
                 (plain.a[j][i], plain.a[i][j]) = (now - across, now - back);
-                out.differences[j][i] = now - across + (next - back);
-                out.second_moments[j][i] = read.second_moment(i, j);
+                out.differences[j][i] = now - across + (square * next - back);
+                out.second_moments[j][i] = now + next;
             }
             plain.b[j] = read.entry((Phi, j), (Reward, 0));
             out.rewards[j] = plain.b[j] - gamma * read.entry((PhiNext, j), (Reward, 0));
