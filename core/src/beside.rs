@@ -62,10 +62,14 @@ pub enum OfTrace {
 /// The sums of two traces, column by column: A and b of TD(lambda) for every discount, and the traces' squares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TraceSums<S, const D: usize, const C: usize> {
-    features: [[[S; D]; D]; 2],
-    features_next: [[[S; D]; D]; 2],
-    squares: [[S; D]; 2],
-    rewards: [[[S; D]; C]; 2],
+    columns: [[TraceColumn<S, D, C>; D]; 2],
+}
+
+/// Column j of a trace's sums: sum e phi_j and sum e phi'_j, (D), sum r e_j of each cumulant, and sum (e_j - phi_j)^2.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct TraceColumn<S, const D: usize, const C: usize> {
+    sums: Token<S, D, C>,
+    square: S,
 }
 
 impl<S: Scalar, const D: usize, const C: usize> Beside<S, D, C> for TraceSums<S, D, C> {
@@ -76,86 +80,66 @@ impl<S: Scalar, const D: usize, const C: usize> Beside<S, D, C> for TraceSums<S,
         token: &Token<S, D, C>,
         mut f: impl FnMut(&mut S, S, S),
     ) {
-        for (l, trace) in [&factors.0.phi, &factors.1.phi].into_iter().enumerate() {
+        for (columns, trace) in self.columns.iter_mut().zip([&factors.0.phi, &factors.1.phi]) {
             for j in 0..D {
+                let TraceColumn { sums, square } = &mut columns[j];
                 for i in 0..D {
-                    f(&mut self.features[l][j][i], trace[i], token.phi[j]);
+                    f(&mut sums.phi[i], trace[i], token.phi[j]);
                 }
                 for i in 0..D {
-                    f(&mut self.features_next[l][j][i], trace[i], token.phi_next[j]);
+                    f(&mut sums.phi_next[i], trace[i], token.phi_next[j]);
+                }
+                for m in 0..C {
+                    f(&mut sums.rewards[m], trace[j], token.rewards[m]);
                 }
                 let before = trace[j] - token.phi[j];
-                f(&mut self.squares[l][j], before, before);
-            }
-            for m in 0..C {
-                for i in 0..D {
-                    f(&mut self.rewards[l][m][i], trace[i], token.rewards[m]);
-                }
+                f(square, before, before);
             }
         }
     }
 
     fn close_column(&mut self, error: &mut Self, full: &mut Self, index: usize) {
         for l in 0..2 {
-            let parts = [
-                (&mut self.features[l], &mut error.features[l], &mut full.features[l]),
-                (
-                    &mut self.features_next[l],
-                    &mut error.features_next[l],
-                    &mut full.features_next[l],
-                ),
-            ];
-            for (total, error, full) in parts {
-                let columns = (total.get_mut(index), error.get_mut(index), full.get_mut(index));
-                if let (Some(total), Some(error), Some(full)) = columns {
-                    close(total, error, full);
-                }
-            }
-            if index == 0 {
-                close(&mut self.squares[l], &mut error.squares[l], &mut full.squares[l]);
-            }
-            if let Some(m) = index.checked_sub(D) {
-                let (total, error, full) =
-                    (&mut self.rewards[l], &mut error.rewards[l], &mut full.rewards[l]);
-                let columns = (total.get_mut(m), error.get_mut(m), full.get_mut(m));
-                if let (Some(total), Some(error), Some(full)) = columns {
-                    close(total, error, full);
-                }
+            let columns = (self.columns[l].get_mut(index), error.columns[l].get_mut(index));
+            if let ((Some(total), Some(error)), Some(full)) =
+                (columns, full.columns[l].get_mut(index))
+            {
+                close(total, error, full);
             }
         }
     }
 
     #[inline(always)]
     fn trace(&self, trace: usize, j: usize, of: OfTrace) -> S {
-        let l = trace & 1;
+        let TraceColumn { sums, square } = &self.columns[trace & 1][j];
         match of {
-            OfTrace::Phi(i) => self.features[l][j][i],
-            OfTrace::PhiNext(i) => self.features_next[l][j][i],
-            OfTrace::Square => self.squares[l][j],
-            OfTrace::Reward(m) => self.rewards[l].get(m).map_or(S::ZERO, |column| column[j]),
+            OfTrace::Phi(i) => sums.phi[i],
+            OfTrace::PhiNext(i) => sums.phi_next[i],
+            OfTrace::Square => *square,
+            OfTrace::Reward(m) => sums.rewards.get(m).copied().unwrap_or(S::ZERO),
         }
     }
 }
 
+impl<S: Scalar, const D: usize, const C: usize> Vector<S> for TraceColumn<S, D, C> {
+    const ZERO: Self = TraceColumn { sums: Token::ZERO, square: S::ZERO };
+
+    #[inline(always)]
+    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
+        Token::zip(&mut a.sums, &mut b.sums, &z.sums, &mut f);
+        f(&mut a.square, &mut b.square, z.square);
+    }
+}
+
 impl<S: Scalar, const D: usize, const C: usize> Vector<S> for TraceSums<S, D, C> {
-    const ZERO: Self = TraceSums {
-        features: [[[S::ZERO; D]; D]; 2],
-        features_next: [[[S::ZERO; D]; D]; 2],
-        squares: [[S::ZERO; D]; 2],
-        rewards: [[[S::ZERO; D]; C]; 2],
-    };
+    const ZERO: Self = TraceSums { columns: [[TraceColumn::ZERO; D]; 2] };
 
     fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
         for l in 0..2 {
-            Vector::zip(&mut a.features[l], &mut b.features[l], &z.features[l], &mut f);
-            Vector::zip(
-                &mut a.features_next[l],
-                &mut b.features_next[l],
-                &z.features_next[l],
-                &mut f,
-            );
-            Vector::zip(&mut a.squares[l], &mut b.squares[l], &z.squares[l], &mut f);
-            Vector::zip(&mut a.rewards[l], &mut b.rewards[l], &z.rewards[l], &mut f);
+            for j in 0..D {
+                let (a, b) = (&mut a.columns[l][j], &mut b.columns[l][j]);
+                TraceColumn::zip(a, b, &z.columns[l][j], &mut f);
+            }
         }
     }
 }

@@ -105,7 +105,6 @@ pub use moments::{Block, Entry, Moments, Read};
 pub use sliding::{Sliding, SlidingSums};
 pub(crate) use stored::Fields;
 pub use stored::Visit;
-pub(crate) use td_sums::AllLambdas;
 pub use td_sums::{System, TdSums};
 pub(crate) use td_system::TdSystem;
 

@@ -55,22 +55,24 @@ impl<S: Copy, const D: usize> TdSums<S, D> {
     }
 }
 
-/// Reads a context into [`TdSums`].
-pub(crate) struct AllLambdas;
+impl<S: Scalar, const D: usize> TdSums<S, D> {
+    /// The sums of no transition.
+    pub(crate) const ZERO: Self = TdSums {
+        systems: [System::ZERO; 3],
+        second_moments: [[S::ZERO; D]; D],
+        differences: [[S::ZERO; D]; D],
+        rewards: [S::ZERO; D],
+        squared_rewards: S::ZERO,
+    };
+}
 
-impl<S: Scalar, const D: usize> Entries<S, D> for AllLambdas {
-    type Output = TdSums<S, D>;
+impl<S: Scalar, const D: usize> Entries<S, D> for &mut TdSums<S, D> {
+    type Output = ();
 
     #[inline(always)]
-    fn take(self, read: &Read<'_, S, impl Entry<S, D>>) -> TdSums<S, D> {
-        let (matrix, zeros) = ([[S::ZERO; D]; D], [S::ZERO; D]);
-        let mut out = TdSums {
-            systems: [System::ZERO; 3],
-            second_moments: matrix,
-            differences: matrix,
-            rewards: zeros,
-            squared_rewards: read.squared_rewards(),
-        };
+    fn take(self, read: &Read<'_, S, impl Entry<S, D>>) {
+        let out = self;
+        out.squared_rewards = read.squared_rewards();
         let [plain, traces @ ..] = &mut out.systems;
         let (gamma, square) = (read.gamma, read.gamma * read.gamma);
         use Block::{Phi, PhiNext, Reward};
@@ -96,6 +98,5 @@ impl<S: Scalar, const D: usize> Entries<S, D> for AllLambdas {
                 system.squares[j] = read.trace(l, j, OfTrace::Square);
             }
         }
-        out
     }
 }

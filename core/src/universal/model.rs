@@ -1,7 +1,7 @@
 //! The model as it is linked: a discount, two trace decays, and the learned numbers.
 
 use super::{COUNT, Extent, Numbers};
-use crate::context::{AllLambdas, Context, Forgetting, Growing, TdSums, Window};
+use crate::context::{Context, Forgetting, Growing, TdSums, Window};
 use crate::error::{Error, StoredError};
 use crate::mask::{Mask, Traces};
 use crate::model::{AttentionKind, HEADER, Header, Mode};
@@ -159,7 +159,9 @@ impl<R: Real> UniversalModel<R> {
         if self.mask != *context.mask() {
             return Err(Error::Mismatch { parameter: "traces of model and context" });
         }
-        let mut sums = self.sums(context, cumulant)?;
+        context.check_readable(cumulant)?;
+        let mut sums = TdSums::ZERO;
+        context.read(self.gamma, cumulant, &mut sums);
         let extent = self.extent(context);
         let reach = reach(&sums, extent.weight);
         let solved = self.numbers.solve(&mut sums, extent)?;
@@ -185,7 +187,9 @@ impl<R: Real> UniversalModel<R> {
         cumulant: usize,
     ) -> Result<TdSums<R, D>, Error> {
         context.check_readable(cumulant)?;
-        Ok(context.read(self.gamma, cumulant, AllLambdas))
+        let mut sums = TdSums::ZERO;
+        context.read(self.gamma, cumulant, &mut sums);
+        Ok(sums)
     }
 
     /// Returns what the model needs to know of a context beside its sums.

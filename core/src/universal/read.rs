@@ -156,32 +156,32 @@ struct Solution<R, const D: usize> {
     rest: R,
 }
 
-/// Solves (A + R) w = b + p R w' with R = ridge ((1 - f) I + f F), in the sums' own units.
+/// Solves (A + R) w = b + p R w' with R = ridge ((1 - f) I + f F), in the sums' own units and the system's own place.
 #[cfg_attr(target_os = "none", inline(never))]
-fn solution<R: Real, const D: usize>(
-    sums: &TdSums<R, D>,
-    system: &System<R, D>,
+fn solve_in_place<R: Real, const D: usize>(
+    System { a, b, .. }: &mut System<R, D>,
+    second_moments: &[[R; D]; D],
     ridge: R,
     [full, prior]: [R; 2],
     before: &[R; D],
-) -> Result<Solution<R, D>, Error> {
+) -> Result<[R; D], Error> {
     let mut largest = R::ONE;
     for j in 0..D {
         for i in 0..D {
-            largest = largest.max(system.a[j][i].abs());
+            largest = largest.max(a[j][i].abs());
         }
     }
     // What elimination cannot tell from 0 is no pivot.
     let least = R::from_f64(4.0) * epsilon::<R>(D) * largest;
     let diagonal = ridge * (R::ONE - full);
     let diagonal = if diagonal > least { diagonal } else { least };
-    let (full, mut a, mut b) = (ridge * full, system.a, system.b);
+    let full = ridge * full;
     for j in 0..D {
         for i in 0..=j {
-            let mut of_ridge = full * sums.second_moments[j][i];
+            let mut of_ridge = full * second_moments[j][i];
             if i == j {
                 // A feature that was never seen gets the weight 0.
-                let seen = sums.second_moments[j][j] > R::ZERO;
+                let seen = second_moments[j][j] > R::ZERO;
                 of_ridge += if seen { diagonal } else { R::ONE };
             } else {
                 a[i][j] += of_ridge;
@@ -191,17 +191,17 @@ fn solution<R: Real, const D: usize>(
             b[i] += prior * of_ridge * before[j];
         }
     }
-    eliminate(&mut a, &mut b, D, least * R::from_f64(0.25)).ok_or(SINGULAR)?;
-    Ok(Solution { rest: rest_of(sums, &b), weights: b })
+    eliminate(a, b, D, least * R::from_f64(0.25)).ok_or(SINGULAR)?;
+    Ok(*b)
 }
 
 /// E (r + gamma w phi' - w phi)^2 / E r^2.
-fn rest_of<R: Real, const D: usize>(sums: &TdSums<R, D>, w: &[R; D]) -> R {
+fn rest_of<R: Real, const D: usize>(differences: &[[R; D]; D], rewards: &[R; D], w: &[R; D]) -> R {
     let (mut sum, two) = (R::ONE, R::from_f64(2.0));
     for j in 0..D {
-        let mut of_j = sums.differences[j][j] * w[j] - two * sums.rewards[j];
+        let mut of_j = differences[j][j] * w[j] - two * rewards[j];
         for i in 0..j {
-            of_j += two * sums.differences[j][i] * w[i];
+            of_j += two * differences[j][i] * w[i];
         }
         sum += of_j * w[j];
     }
@@ -241,7 +241,7 @@ pub struct Solved<R: Scalar, const D: usize> {
 }
 
 impl<R: Real> Numbers<R> {
-    /// Solves for the weights. The sums are changed on the way: to units of their own.
+    /// Solves for the weights. The sums are changed on the way: to units of their own, and the systems are solved in place.
     ///
     /// # Errors
     /// [`Error::NonFinite`] if sums or weights left the range of the scalar; [`Error::Singular`] if a system was singular
@@ -274,12 +274,18 @@ impl<R: Real> Numbers<R> {
             let x = mix(numbers, [one, few, far, rest]);
             exp(x) / n
         };
-        let ([plain, traced @ ..], [k_0, k_traced @ ..]) = (&of.systems, &self.ridge);
-        let first = solution(of, plain, ridge(k_0, R::ZERO), [R::ZERO; 2], &[R::ZERO; D])?;
+        let [k_0, k_traced @ ..] = &self.ridge;
+        let TdSums { systems, second_moments, differences, rewards, .. } = of;
+        let [plain, traced @ ..] = systems;
+        let solution =
+            |weights| Solution { rest: rest_of(differences, rewards, &weights), weights };
+        let k = ridge(k_0, R::ZERO);
+        let zeros = [R::ZERO; D];
+        let first = solution(solve_in_place(plain, second_moments, k, [R::ZERO; 2], &zeros)?);
         let rest_of_first = rest(&first);
         let mut solutions = [first; 2];
         let mut weights = [one; 2];
-        let mut before = first;
+        let (mut before, mut rest_before) = (first, rest_of_first);
         let numbers = k_traced.iter().zip(&self.full).zip(self.prior.iter().zip(&self.gate));
         for ((((k, full), (prior, gate)), system), ((kept, weight), exists)) in
             numbers.zip(traced).zip(solutions.iter_mut().zip(&mut weights).zip(extent.traces))
@@ -289,8 +295,10 @@ impl<R: Real> Numbers<R> {
                 let k = ridge(k, rest_of_first);
                 let shares = [full, prior].map(|of| sigmoid(mix(of, [one, rest_of_first])));
                 let test = ln(one + test(system, (&extent, k, seen), &before));
-                *weight = sigmoid(mix(gate, [one, test, rest(&before), length, far]));
-                before = solution(of, system, k, shares, &before.weights)?;
+                *weight = sigmoid(mix(gate, [one, test, rest_before, length, far]));
+                let weights = solve_in_place(system, second_moments, k, shares, &before.weights)?;
+                before = solution(weights);
+                rest_before = rest(&before);
             }
             *kept = before;
         }
@@ -302,7 +310,7 @@ impl<R: Real> Numbers<R> {
             w[i] = upper + weights[0] * (first.weights[i] - upper);
         }
         // A solution of a system next to singular explodes, and so do its TD errors.
-        let rest = rest_of(of, &w);
+        let rest = rest_of(differences, rewards, &w);
         let most = R::from_f64(LARGEST_REST) / (one - extent.gamma);
         let scale = if rest > most { (most / rest).sqrt() } else { one } / reward_unit;
         for i in 0..D {

@@ -1,7 +1,7 @@
 use super::UniversalModel;
 use crate::Context;
 use crate::constructions;
-use crate::context::{AllLambdas, Forgetting, Growing, Sliding, Window};
+use crate::context::{Forgetting, Growing, Sliding, TdSums, Window};
 use crate::error::{Error, StoredError};
 use crate::mask::{Mask, Td0, TdLambda, Traces};
 use crate::model::crc32;
@@ -138,7 +138,9 @@ fn looped_layers_of_theorem_1_go_where_the_equation_is_solved() {
     let model = UniversalModel::<f64>::universal(0.9).unwrap();
     let mut context = model.context::<4>();
     observe(&mut context, &task, 2000, |phi| (*phi).into());
-    let system = context.read(0.9, 0, AllLambdas).systems[0];
+    let mut sums = TdSums::ZERO;
+    context.read(0.9, 0, &mut sums);
+    let system = sums.systems[0];
     // The mask of two traces has TD(0)'s statistic.
     let statistic = context.statistic::<9>(0.9, 0).unwrap();
     let layer = constructions::td0(&constructions::learning_rate::<f64, 4>(0.5));
@@ -179,7 +181,8 @@ fn the_sums_of_both_traces_are_those_of_td_lambda() {
                 alone.iter_mut().for_each(|context| context.end_episode());
             }
         }
-        let sums = both.read(0.9, 0, AllLambdas);
+        let mut sums = TdSums::ZERO;
+        both.read(0.9, 0, &mut sums);
         let g = plain.statistic::<9>(0.9, 0).unwrap().g;
         assert!((both.statistic::<9>(0.9, 0).unwrap().g - g).amax() < 1e-9);
         for (system, context) in sums.systems[1..].iter().zip(&alone) {
