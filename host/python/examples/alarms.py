@@ -113,10 +113,10 @@ def clean_recordings(n=4000):
     }
 
 
-def with_fault(x, fault):
-    """Returns the signal with a fault of 60 samples in every 800, which samples are faulty, and where events begin and end."""
+def with_fault(x, fault, begins=range(600, 3850, 800)):
+    """Returns the signal with faults of 60 samples, which samples are faulty, and where events begin and end."""
     noise, y, faulty, events = np.random.default_rng(1).normal(size=len(x)), x.copy(), np.zeros(len(x), bool), []
-    for begin in range(600, len(x) - 150, 800):
+    for begin in begins:
         i = np.arange(7, LENGTH, 15) if fault == "glitches" else np.arange(LENGTH)
         at = begin + i
         faulty[at] = True
@@ -175,7 +175,7 @@ def delays(scores, events, clean_scores):
 
 
 def judge(score, seed, recordings, labelled):
-    """Returns areas by fault, delays of faults, areas and delays by recording with events, and seconds a sample."""
+    """Returns areas by fault, delays (of a fault alone, and of four after others), both of each labelled recording, and seconds a sample."""
     areas, late, real, begun, samples = {fault: [] for fault in FAULTS}, [], {}, time.process_time(), 0
     for x in recordings.values():
         clean = score(x, seed)[UNJUDGED:]
@@ -183,8 +183,9 @@ def judge(score, seed, recordings, labelled):
             y, faulty, events = with_fault(x, fault)
             scores = score(y, seed)
             areas[fault].append(area(scores, faulty))
-            late.append(delays(scores, events, clean))
-            samples += len(x) * 7 / 6
+            once, _, alone = with_fault(x, fault, [3000])
+            late.append(delays(score(once, seed), alone, clean) + delays(scores, events[1:], clean))
+            samples += len(x) * 13 / 6
     seconds = (time.process_time() - begun) / samples
     for name, x, labels in labelled:
         scores = score(x, seed)
@@ -207,14 +208,14 @@ def delayed(late):
 def main():
     labelled, recordings = list(recordings_with_events()), clean_recordings()
     scores = [score for score in SCORES if installed(score[1], score[0].__name__)]
-    tables = [["", *FAULTS, "mean", "first fault", "later", "µs a sample"], ["", *(name for name, _, _ in labelled)]]
+    tables = [["", *FAULTS, "mean", "alone", "after others", "µs a sample"], ["", *(name for name, _, _ in labelled)]]
     rows = [[["---"] * len(table)] for table in tables]
     with concurrent.futures.ProcessPoolExecutor() as pool:
         tried = [[pool.submit(judge, score, seed, recordings, labelled) for seed in range(n)] for score, _, n in scores]
         for (score, _, _), tries in zip(scores, tried):
             areas, late, real, seconds = zip(*(t.result() for t in tries))
             late, name = np.concatenate(late), score.__name__.replace("_", " ")
-            by_fault = [spread([a[fault] for a in areas]) for fault in FAULTS]
+            by_fault = [f"{np.mean([a[fault] for a in areas]):.2f}" for fault in FAULTS]
             mean = spread([np.mean(list(a.values())) for a in areas], 3)
             rows[0].append([name, *by_fault, mean, delayed(late[:, 0]), delayed(late[:, 1:]), f"{1e6 * np.mean(seconds):.0f}"])
             of = [(spread([r[n][0] for r in real]), np.concatenate([r[n][1] for r in real])) for n in real[0]]
