@@ -18,7 +18,7 @@ const NORMAL: f32 = 1.645;
 const BEYOND: f32 = 0.05;
 /// How many horizons of samples the long-run mean is worth against the context.
 const DOUBT: f32 = 0.3;
-/// The band's variance is larger by this much for each horizon over the context's memory: what is known of it is worth only so
+/// The band's variance is larger by this much for each horizon over its own memory: what is known of it is worth only so
 /// many horizons.
 const WIDER: f32 = 1.0;
 /// The long-run mean is that of the last so many samples, or horizons if that is more.
@@ -86,6 +86,8 @@ impl<const D: usize> Horizon<D> {
     ) -> Prediction {
         let gamma = super::discount(length);
         let share = 1.0 - gamma;
+        // Other, longer horizons do not lengthen the memory of this one's band.
+        let forgets = 1.0 / super::MEMORY.max(super::HORIZONS * length);
         self.mean += (x - self.mean) / taken.min(MEAN_SAMPLES.max(MEAN_HORIZONS * length));
         let mean = self.mean;
         if !follows {
@@ -109,8 +111,8 @@ impl<const D: usize> Horizon<D> {
             let delta = share * x + gamma * prediction - predicted;
             self.error = gamma * self.error + delta;
             self.unit_error = gamma * gamma * self.unit_error + share * (1.0 + gamma);
-            self.spread = retention * self.spread + self.error * self.error;
-            self.unit_spread = retention * self.unit_spread + self.unit_error;
+            self.spread = (1.0 - forgets) * self.spread + self.error * self.error;
+            self.unit_spread = (1.0 - forgets) * self.unit_spread + self.unit_error;
         }
         self.before = [read, mean, prediction];
         if self.unit_spread == 0.0 {
@@ -125,7 +127,7 @@ impl<const D: usize> Horizon<D> {
             *low = (*low + step * if z < *low { BEYOND - 1.0 } else { BEYOND }).min(0.0);
             *high = (*high - step * if z > *high { BEYOND - 1.0 } else { BEYOND }).max(0.0);
         }
-        let wider = Scalar::sqrt(1.0 + WIDER * (1.0 - retention) * length);
+        let wider = Scalar::sqrt(1.0 + WIDER * forgets * length);
         let (low, high) = (*low * deviation * wider, *high * deviation * wider);
         Prediction { mean: prediction, low: prediction + low, high: prediction + high }
     }
