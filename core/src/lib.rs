@@ -23,7 +23,6 @@
 extern crate std;
 
 mod beside;
-mod block_matrix;
 pub mod context;
 pub mod error;
 pub mod layer;

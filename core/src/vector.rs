@@ -35,21 +35,6 @@ pub trait Vector<S: Scalar>: Copy + Debug + PartialEq {
         sum
     }
 
-    /// <x, y>.
-    #[inline(always)]
-    fn dot(&self, y: &Self) -> S {
-        let (mut copy, mut other, mut sum) = (*self, Self::ZERO, S::ZERO);
-        Self::zip(&mut copy, &mut other, y, |x, _, y| sum += *x * y);
-        sum
-    }
-
-    /// self = s self.
-    #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn scale(&mut self, s: S) {
-        let (copy, mut unused) = (*self, Self::ZERO);
-        Self::zip(self, &mut unused, &copy, |x, _, _| *x = s * *x);
-    }
-
     /// self += s x.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn add_scaled(&mut self, s: S, x: &Self) {

@@ -68,15 +68,6 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Entry<S, D>
     for BlockedSums<S, M, D, C>
 {
     #[inline(always)]
-    fn column(&self, column: (Block, usize), cumulant: usize) -> Token<S, D, 1> {
-        let [first, second] = &self.blocks;
-        let mut sum = first.column(column, cumulant);
-        for part in [second, &self.total] {
-            sum.add_scaled(S::ONE, &part.column(column, cumulant));
-        }
-        sum
-    }
-    #[inline(always)]
     fn entry(&self, row: (Block, usize), column: (Block, usize), cumulant: usize) -> S {
         sum!(self.entry(row, column, cumulant))
     }

@@ -35,9 +35,6 @@ use Block::{Phi, PhiNext, Reward};
 
 /// Moments, or parts of which they are the sum.
 pub trait Entry<S: Scalar, const D: usize> {
-    /// Returns a column of a cumulant's G_u; under a symmetric mask zeros below the diagonal.
-    fn column(&self, column: (Block, usize), cumulant: usize) -> Token<S, D, 1>;
-
     /// Returns the entry of a cumulant's G_u at a row and a column.
     fn entry(&self, row: (Block, usize), column: (Block, usize), cumulant: usize) -> S;
 
@@ -56,17 +53,6 @@ where
     S: Scalar,
     B: Beside<S, D, C>,
 {
-    #[inline(always)]
-    fn column(&self, (column, j): (Block, usize), cumulant: usize) -> Token<S, D, 1> {
-        let Token { phi, phi_next, rewards } = match column {
-            Phi => &self.phi[j],
-            PhiNext => &self.phi_next[j],
-            Reward => return self.rewards.get(cumulant).copied().unwrap_or(Token::ZERO),
-        };
-        let reward = rewards.get(cumulant).copied().unwrap_or(S::ZERO);
-        Token { phi: *phi, phi_next: *phi_next, rewards: [reward] }
-    }
-
     #[inline(always)]
     fn entry(&self, (row, i): (Block, usize), (column, j): (Block, usize), cumulant: usize) -> S {
         let features = match column {
@@ -268,49 +254,6 @@ impl<S: Scalar, P> Read<'_, S, P> {
         P: Entry<S, D>,
     {
         self.parts.entry(row, column, self.cumulant)
-    }
-
-    /// Returns a column.
-    #[cfg(feature = "research")]
-    #[inline(always)]
-    pub(crate) fn column<const D: usize>(&self, column: (Block, usize)) -> Token<S, D, 1>
-    where
-        P: Entry<S, D>,
-    {
-        let mut of_gamma = self.parts.column(column, self.cumulant);
-        if self.symmetric {
-            self.mirror(column, &mut of_gamma);
-        }
-        let gamma = self.gamma;
-        if column.0 == PhiNext {
-            of_gamma.phi.scale(gamma);
-            of_gamma.phi_next.scale(gamma * gamma);
-            of_gamma.rewards.scale(gamma);
-        } else {
-            of_gamma.phi_next.scale(gamma);
-        }
-        of_gamma
-    }
-
-    /// The entries of a column below the diagonal, which a symmetric mask does not keep.
-    #[cfg(feature = "research")]
-    #[inline(always)]
-    fn mirror<const D: usize>(&self, column: (Block, usize), out: &mut Token<S, D, 1>)
-    where
-        P: Entry<S, D>,
-    {
-        let (block, j) = column;
-        for i in 0..D {
-            if block == Phi && i > j {
-                out.phi[i] = self.parts.entry(column, (Phi, i), self.cumulant);
-            }
-            if block == Phi || block == PhiNext && i > j {
-                out.phi_next[i] = self.parts.entry(column, (PhiNext, i), self.cumulant);
-            }
-        }
-        if block != Reward {
-            out.rewards[0] = self.parts.entry(column, (Reward, 0), self.cumulant);
-        }
     }
 
     /// 2 F at (i, j), i <= j.

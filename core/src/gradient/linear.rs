@@ -30,7 +30,6 @@ use crate::prompt::Prompt;
 use crate::scalar::Scalar;
 use crate::statistic::Statistic;
 use crate::transformer::Transformer;
-use nalgebra::SVector;
 
 /// A forward pass that can be walked backwards, of any size, in memory that it is given.
 pub(crate) struct Tape<'a, S> {
@@ -142,49 +141,6 @@ pub(crate) fn column_map<S: Scalar>(
     }
 }
 
-/// A value with its derivatives: TF_L, and what it derives to the layers, the statistic and the query.
-type Derivatives<S, const K: usize, const C: usize> =
-    (S, Transformer<Layer<S, K>, C>, [[S; K]; K], SVector<S, K>);
-
-/// Returns TF_L, its derivatives with respect to the parameters, to the statistic and to the query's column.
-fn derivatives<S: Scalar, const K: usize, const C: usize, const L: usize>(
-    transformer: &Transformer<Layer<S, K>, C>,
-    statistic: &Statistic<S, K>,
-    query: &SVector<S, K>,
-) -> Result<Derivatives<S, K, C>, Error> {
-    let depth = transformer.depth();
-    if depth > L {
-        return Err(Error::CapacityExceeded { parameter: "layers", capacity: L });
-    }
-    let stored = transformer.layers().len();
-    let mut layers = [[[[S::ZERO; K]; K]; 2]; C];
-    let mut sums = layers;
-    let (mut steps, mut columns) = ([[[[S::ZERO; K]; K]; 2]; L], [[S::ZERO; K]; L]);
-    let (mut matrices, mut vectors) = ([[[S::ZERO; K]; K]; 4], [[S::ZERO; K]; 2]);
-    for (to, layer) in layers.iter_mut().zip(transformer.layers()) {
-        *to = [layer.p.data.0, layer.q.data.0];
-    }
-    (steps[0][0], columns[0]) = (statistic.g.data.0, query.data.0[0]);
-    let mut tape = Tape {
-        k: K,
-        depth,
-        inverse_len: statistic.inverse_len,
-        layers: layers[..stored].as_flattened().as_flattened().as_flattened(),
-        steps: steps.as_flattened_mut().as_flattened_mut().as_flattened_mut(),
-        columns: columns.as_flattened_mut(),
-        matrices: matrices.each_mut().map(|m| m.as_flattened_mut()),
-        vectors: vectors.each_mut().map(|v| &mut v[..]),
-    };
-    let value = tape.forward();
-    let gradient = sums[..stored].as_flattened_mut().as_flattened_mut().as_flattened_mut();
-    tape.backward(S::ONE, ParameterSet::Full, gradient);
-    let mut of_layers = transformer.clone();
-    for (to, [p, q]) in of_layers.layers_mut().iter_mut().zip(sums) {
-        *to = Layer { p: p.into(), q: q.into() };
-    }
-    Ok((value, of_layers, matrices[0], vectors[0].into()))
-}
-
 /// Returns TF_L(Z_0) under TD(0)'s mask and its derivatives with respect to the parameters, the query and the
 /// context (whose column j enters by G_0 = sum_j z_j z_j^T, so z-bar_j = (G-bar_0 + G-bar_0^T) z_j).
 ///
@@ -202,72 +158,51 @@ pub fn value_and_gradient<
     transformer: &Transformer<Layer<S, K>, C>,
     prompt: &Prompt<S, K, N>,
 ) -> Result<Gradient<S, K, C, N>, Error> {
+    let depth = transformer.depth();
+    if depth > L {
+        return Err(Error::CapacityExceeded { parameter: "layers", capacity: L });
+    }
     let statistic = Statistic::of_prompt(prompt, &Td0)?;
-    let (value, layers, g_bar, query) =
-        derivatives::<S, K, C, L>(transformer, &statistic, prompt.query())?;
-    let g_bar = g_bar.into();
+    let stored = transformer.layers().len();
+    let mut layers = [[[[S::ZERO; K]; K]; 2]; C];
+    let mut sums = layers;
+    let (mut steps, mut columns) = ([[[[S::ZERO; K]; K]; 2]; L], [[S::ZERO; K]; L]);
+    let (mut matrices, mut vectors) = ([[[S::ZERO; K]; K]; 4], [[S::ZERO; K]; 2]);
+    for (to, layer) in layers.iter_mut().zip(transformer.layers()) {
+        *to = [layer.p.data.0, layer.q.data.0];
+    }
+    (steps[0][0], columns[0]) = (statistic.g.data.0, prompt.query().data.0[0]);
+    let mut tape = Tape {
+        k: K,
+        depth,
+        inverse_len: statistic.inverse_len,
+        layers: layers[..stored].as_flattened().as_flattened().as_flattened(),
+        steps: steps.as_flattened_mut().as_flattened_mut().as_flattened_mut(),
+        columns: columns.as_flattened_mut(),
+        matrices: matrices.each_mut().map(|m| m.as_flattened_mut()),
+        vectors: vectors.each_mut().map(|v| &mut v[..]),
+    };
+    let value = tape.forward();
+    let gradient = sums[..stored].as_flattened_mut().as_flattened_mut().as_flattened_mut();
+    tape.backward(S::ONE, ParameterSet::Full, gradient);
+    let g_bar = matrices[0].into();
     let mut symmetric = transpose(&g_bar);
     add_scaled(&mut symmetric, S::ONE, &g_bar);
     let mut prompt_bar = prompt.clone();
     for z in prompt_bar.columns_mut() {
         *z = crate::linalg::mul_vector(&symmetric, z);
     }
-    prompt_bar.set_query(query);
-    let layers = layers.layers().iter().copied().collect();
+    prompt_bar.set_query(vectors[0].into());
+    let layers = sums.into_iter().take(stored);
+    let layers = layers.map(|[p, q]| Layer { p: p.into(), q: q.into() }).collect();
     Ok(Gradient { value, layers, prompt: prompt_bar })
-}
-
-/// Returns TF_L and its derivatives with respect to the parameters alone, under any mask: its G_0 stands for the
-/// context. C and L as in [`value_and_gradient`].
-///
-/// # Errors
-/// [`Error::CapacityExceeded`] if the transformer is deeper than L; [`Error::NonFinite`] if a derivative is
-/// not finite.
-pub fn value_and_parameter_gradient<S: Scalar, const K: usize, const C: usize, const L: usize>(
-    transformer: &Transformer<Layer<S, K>, C>,
-    statistic: &Statistic<S, K>,
-    query: &SVector<S, K>,
-) -> Result<(S, Transformer<Layer<S, K>, C>), Error> {
-    let (value, gradient, ..) = derivatives::<S, K, C, L>(transformer, statistic, query)?;
-    Ok((value, Transformer::sequential(gradient.layers())?))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attention::Attention;
     use crate::gradient::tests::{random_layer, random_prompt};
-    use crate::mask::{Mask, MeanCentred, TdLambda};
     use crate::rng::Rng;
-    use crate::training::Parameters as _;
-
-    #[test]
-    fn parameter_gradient_agrees_with_finite_differences_under_any_mask() {
-        fn agree(mask: impl Mask<f64> + Attention<f64, 5, Layer = Layer<f64, 5>>) {
-            let mut rng = Rng::new(5);
-            let layers = [(); 2].map(|()| random_layer(&mut rng));
-            let transformer = Transformer::<_, 3>::sequential(&layers).unwrap();
-            let prompt = random_prompt(&mut rng);
-            let statistic = Statistic::of_prompt(&prompt, &mask).unwrap();
-            let query = prompt.query();
-            let (value, gradient) =
-                value_and_parameter_gradient::<_, 5, 3, 3>(&transformer, &statistic, query)
-                    .unwrap();
-            let literal = transformer.value(&prompt, &mask).unwrap();
-            assert!((value - literal).abs() < 1e-13);
-            for (i, got) in gradient.numbers().enumerate() {
-                let at = |h: f64| {
-                    let mut moved = transformer.clone();
-                    *moved.numbers_mut().nth(i).unwrap() += h;
-                    moved.value(&prompt, &mask).unwrap()
-                };
-                let want = (at(1e-6) - at(-1e-6)) / 2e-6;
-                assert!((got - want).abs() < 1e-7 * (1.0 + want.abs()), "{got} and {want}");
-            }
-        }
-        agree(TdLambda::new(0.7).unwrap());
-        agree(MeanCentred);
-    }
 
     #[test]
     fn the_query_features_are_the_first_entries() {

@@ -48,14 +48,12 @@
 //! (c_k + alpha_k delta) I_d.)
 
 mod group;
-mod networks;
 mod theta_star;
 mod update;
 
 pub use group::{SignedPermutation, commuting_part, share_outside};
-pub use networks::{linear_update, softmax_update, two_head_update};
 pub use theta_star::{Projection, theta_star};
-pub use update::{FeatureTrajectory, Setting, averaged_update, step, update};
+pub use update::{averaged_update, step, update};
 
 #[cfg(test)]
 mod tests;

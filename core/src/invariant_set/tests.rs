@@ -2,82 +2,91 @@ use super::*;
 use crate::error::Error;
 use crate::layer::{EquivariantLayer, Layer, LayerParameters, TwoHeadLayer};
 use crate::linalg::{identity, mul, mul_transpose, transpose_mul, zeros};
-use crate::mask::{Td0, TdLambda};
 use crate::rng::Rng;
 use crate::tasks::{Mrp, Task as _, boyan_chain};
-use crate::training::{Adam, AdamSettings, Parameters as _};
-use crate::transformer::Transformer;
+use crate::training::{
+    Adam, AdamSettings, LinearNetwork, LinearShape, Network, Parameters, SoftmaxNetwork, Targets,
+    Windows,
+};
 use nalgebra::{SMatrix, SVector};
+use std::vec;
 use std::vec::Vec;
 
 const GAMMA: f64 = 0.9;
 /// n + 3 for contexts of 3 transitions.
 const T: usize = 6;
-type Theta<L> = Transformer<L, 3>;
-type Group = Vec<SMatrix<f64, 2, 2>>;
+type Linear = LinearNetwork<f64, Vec<f64>>;
 
 /// Something that holds for every network of two features.
 trait Check {
-    fn network<L: LayerParameters<Scalar = f64>, const K: usize>(
+    fn network<N: Network<f64> + Clone, L: LayerParameters<Scalar = f64>, const K: usize>(
         &mut self,
         name: &str,
-        theta: Theta<L>,
-        update: impl Fn(&Theta<L>, &FeatureTrajectory<f64, 2>) -> Theta<L>,
+        theta: N,
+        targets: Targets<f64>,
     );
 }
 
 /// Linear attention under TD(0)'s and a TD(lambda)'s mask, softmax attention, two heads; one layer, three
-/// shared layers (or two) and two with parameters of their own.
+/// shared layers and two with parameters of their own.
 fn for_every_network(check: &mut impl Check) {
     let mut rng = Rng::new(1);
-    for lambda in [0.0, 0.7] {
-        let mask = TdLambda::new(lambda).unwrap();
-        for theta in thetas::<Layer<f64, 5>>(3, &mut rng) {
-            check.network::<_, 5>("linear", theta, |theta, trajectory| {
-                linear_update::<_, 2, 5, 3, T>(theta, &mask, GAMMA, trajectory).unwrap()
-            });
+    for [stored, depth] in [[1, 1], [1, 3], [2, 2]] {
+        let shape = LinearShape::new(2, stored, depth).unwrap();
+        let discounted = Targets::Bootstrapped;
+        for lambda in [0.0, 0.7] {
+            let theta = random(linear(shape.with_lambda(lambda).unwrap()), &mut rng);
+            check.network::<_, Layer<f64, 5>, 5>("linear", theta, discounted);
         }
-    }
-    for theta in thetas::<Layer<f64, 5>>(3, &mut rng) {
-        check.network::<_, 5>("softmax", theta, |theta, trajectory| {
-            softmax_update::<_, 2, 5, 3, T>(theta, GAMMA, trajectory).unwrap()
-        });
-    }
-    for theta in thetas::<TwoHeadLayer<f64, 6>>(2, &mut rng) {
-        check.network::<_, 6>("two heads", theta, |theta, trajectory| {
-            two_head_update::<_, 2, 6, 3, T>(theta, trajectory).unwrap()
-        });
+        let softmax = SoftmaxNetwork::<f64, 5, 2, 3, T>::zeros(stored, depth).unwrap();
+        check.network::<_, Layer<f64, 5>, 5>("softmax", random(softmax, &mut rng), discounted);
+        let theta = random(linear(shape.with_two_heads().unwrap()), &mut rng);
+        check.network::<_, TwoHeadLayer<f64, 6>, 6>("two heads", theta, Targets::Differential);
     }
 }
 
-fn thetas<L: LayerParameters<Scalar = f64>>(depth: usize, rng: &mut Rng) -> [Theta<L>; 3] {
-    let mut layer = || {
-        let mut layer = L::ZERO;
-        layer.matrices_mut().flatten().for_each(|x| *x = rng.uniform_in(-0.8, 0.8));
-        layer
-    };
-    [
-        Transformer::autoregressive(layer(), 1).unwrap(),
-        Transformer::autoregressive(layer(), depth).unwrap(),
-        Transformer::sequential(&[layer(), layer()]).unwrap(),
-    ]
+fn linear(shape: LinearShape<f64>) -> Linear {
+    Linear::zeros(shape, |len| vec![0.0; len]).unwrap()
 }
 
-/// The nearest parameters of the set.
-fn inside<L: LayerParameters<Scalar = f64>>(theta: &Theta<L>) -> Theta<L> {
+fn random<N: Network<f64>>(mut theta: N, rng: &mut Rng) -> N {
+    theta.parameters_mut().numbers_mut().for_each(|x| *x = rng.uniform_in(-0.8, 0.8));
+    theta
+}
+
+/// Returns a network of that layer.
+fn one_layer(layer: &Layer<f64, 5>) -> Linear {
+    let mut theta = linear(LinearShape::new(2, 1, 1).unwrap());
+    set(theta.parameters_mut(), &[*layer]);
+    theta
+}
+
+fn layers<L: LayerParameters<Scalar = f64>>(theta: &impl Parameters<f64>) -> Vec<L> {
+    let numbers: Vec<f64> = theta.numbers().copied().collect();
+    numbers.chunks(L::ZERO.matrices().flatten().count()).map(L::of_numbers).collect()
+}
+
+fn set<L: LayerParameters<Scalar = f64>>(theta: &mut impl Parameters<f64>, layers: &[L]) {
+    let numbers = layers.iter().flat_map(|layer| layer.matrices().flatten());
+    theta.numbers_mut().zip(numbers).for_each(|(to, from)| *to = *from);
+}
+
+/// Returns the network with the nearest parameters of the set.
+fn inside<N: Network<f64> + Clone, L: LayerParameters<Scalar = f64>>(theta: &N) -> N {
     let mut inside = theta.clone();
-    inside.layers_mut().iter_mut().for_each(|layer| *layer = commuting_part::<2, _>(layer));
+    let part: Vec<L> = layers(theta.parameters()).iter().map(commuting_part::<2, _>).collect();
+    set(inside.parameters_mut(), &part);
     inside
 }
 
-fn distance<L: LayerParameters<Scalar = f64>>(theta: &Theta<L>) -> f64 {
-    share_outside::<2, _>(theta.layers()).sqrt()
+fn distance<L: LayerParameters<Scalar = f64>>(theta: &impl Parameters<f64>) -> f64 {
+    share_outside::<2, L>(&layers(theta)).sqrt()
 }
 
 /// A trajectory of a chain with features uniform on a square.
 #[derive(Clone, Debug)]
 struct Sample {
-    features: [SVector<f64, 2>; T],
+    features: [[f64; 2]; T],
     rewards: [f64; T - 1],
 }
 
@@ -86,29 +95,29 @@ impl Sample {
         let task: Mrp<f64, 2, 5> = boyan_chain(5, rng).unwrap();
         let transitions = task.trajectory::<T>(T - 1, rng).unwrap();
         let features = core::array::from_fn(|k| match transitions.get(k) {
-            Some(transition) => transition.phi,
-            None => transitions[k - 1].phi_next,
+            Some(transition) => transition.phi.into(),
+            None => transitions[k - 1].phi_next.into(),
         });
         Sample { features, rewards: core::array::from_fn(|k| transitions[k].reward) }
     }
 
-    fn trajectory(&self) -> FeatureTrajectory<'_, f64, 2> {
-        FeatureTrajectory { features: &self.features, rewards: &self.rewards }
+    fn trajectory(&self) -> Windows<'_, f64> {
+        Windows::new(2, self.features.as_flattened(), &self.rewards, T - 3, GAMMA).unwrap()
     }
 
     fn moved(&self, g: &SMatrix<f64, 2, 2>) -> Self {
-        Sample { features: self.features.map(|phi| g * phi), ..self.clone() }
+        let moved = |phi: [f64; 2]| (g * SMatrix::from(phi)).into();
+        Sample { features: self.features.map(moved), ..self.clone() }
     }
 }
 
-fn averaged<L: LayerParameters<Scalar = f64>>(
+fn averaged<N: Network<f64>>(
     sample: &Sample,
-    group: &Group,
-    update: impl Fn(&FeatureTrajectory<f64, 2>) -> Theta<L>,
-) -> Theta<L> {
-    let group = group.iter().copied();
-    averaged_update::<f64, 2, T, _>(&[sample.trajectory()], group, |moved| Ok(update(moved)))
-        .unwrap()
+    theta: &mut N,
+    targets: Targets<f64>,
+) -> N::Parameters {
+    let group = SignedPermutation::<2>::all();
+    averaged_update::<f64, 2, T, _>(theta, &[sample.trajectory()], targets, group).unwrap()
 }
 
 fn rotation(angle: f64) -> SMatrix<f64, 2, 2> {
@@ -116,33 +125,21 @@ fn rotation(angle: f64) -> SMatrix<f64, 2, 2> {
     SMatrix::<f64, 2, 2>::new(cos, -sin, sin, cos)
 }
 
-fn signed_permutations() -> Group {
-    SignedPermutation::<2>::all().collect()
-}
-
 /// S_g theta S_g^T for every matrix of theta.
-fn moved<L: LayerParameters<Scalar = f64>, const K: usize>(
-    theta: &Theta<L>,
-    g: &SMatrix<f64, 2, 2>,
-) -> Theta<L> {
+fn moved<P: Parameters<f64>, const K: usize>(theta: &P, g: &SMatrix<f64, 2, 2>) -> P {
     let mut s = identity::<f64, K>();
     s.fixed_view_mut::<2, 2>(0, 0).copy_from(g);
     s.fixed_view_mut::<2, 2>(2, 2).copy_from(g);
     let mut out = theta.clone();
-    for slice in out.slices_mut() {
-        let m = SMatrix::<f64, K, K>::from_column_slice(slice);
-        slice.copy_from_slice(mul_transpose(&mul(&s, &m), &s).as_slice());
+    for matrix in out.slices_mut().flat_map(|slice| slice.chunks_mut(K * K)) {
+        let m = SMatrix::<f64, K, K>::from_column_slice(matrix);
+        matrix.copy_from_slice(mul_transpose(&mul(&s, &m), &s).as_slice());
     }
     out
 }
 
-fn largest_difference<L: LayerParameters<Scalar = f64>>(a: &Theta<L>, b: &Theta<L>) -> f64 {
+fn largest_difference<P: Parameters<f64>>(a: &P, b: &P) -> f64 {
     a.numbers().zip(b.numbers()).fold(0.0, |largest, (a, b)| largest.max((a - b).abs()))
-}
-
-/// One over the largest number.
-fn scale<L: LayerParameters<Scalar = f64>>(theta: &Theta<L>) -> f64 {
-    1.0 / largest_difference(theta, &theta.zeros_like())
 }
 
 #[test]
@@ -182,36 +179,36 @@ fn the_commuting_part_is_the_mean_over_the_group_and_that_of_ten_numbers() {
 fn expected_updates_stay_in_the_set_by_td_and_by_adam_and_single_ones_do_not() {
     struct Stay(Rng);
     impl Check for Stay {
-        fn network<L: LayerParameters<Scalar = f64>, const K: usize>(
+        fn network<N: Network<f64> + Clone, L: LayerParameters<Scalar = f64>, const K: usize>(
             &mut self,
             name: &str,
-            theta: Theta<L>,
-            update: impl Fn(&Theta<L>, &FeatureTrajectory<f64, 2>) -> Theta<L>,
+            mut theta: N,
+            targets: Targets<f64>,
         ) {
-            let (start, group) = (inside(&theta), signed_permutations());
+            let mut start = inside::<_, L>(&theta);
             let sample = Sample::new(&mut self.0);
-            let alone = update(&start, &sample.trajectory());
-            assert!(distance(&alone) > 1e-3, "{name}: {}", distance(&alone));
+            let alone = distance::<L>(&update(&mut start, &sample.trajectory(), targets));
+            assert!(alone > 1e-3, "{name}: {alone}");
             // With an epsilon that rounding does not reach.
             let settings =
                 AdamSettings { learning_rate: 0.01, epsilon: 1e-2, ..Default::default() };
-            let mut adam = Adam::new(settings, &start).unwrap();
+            let mut adam = Adam::new(settings, start.parameters()).unwrap();
             let (mut by_td, mut by_adam) = (start.clone(), start.clone());
             for _ in 0..2 {
-                let delta = averaged(&sample, &group, |moved| update(&by_td, moved));
-                step(&mut by_td, 0.1, &delta);
-                let delta = averaged(&sample, &group, |moved| update(&by_adam, moved));
+                let delta = averaged(&sample, &mut by_td, targets);
+                step(by_td.parameters_mut(), 0.1, &delta);
+                let delta = averaged(&sample, &mut by_adam, targets);
                 let mut gradient = delta.zeros_like();
                 step(&mut gradient, -2.0, &delta);
-                adam.step(&mut by_adam, &gradient);
+                adam.step(by_adam.parameters_mut(), &gradient);
             }
-            for end in [&by_td, &by_adam] {
-                assert!(distance(end) < 1e-12, "{name}: {}", distance(end));
-                assert!(largest_difference(end, &start) > 1e-6, "{name} does not move");
+            for end in [by_td.parameters(), by_adam.parameters()] {
+                assert!(distance::<L>(end) < 1e-12, "{name}: {}", distance::<L>(end));
+                assert!(largest_difference(end, start.parameters()) > 1e-6, "{name} does not move");
             }
             // From elsewhere the update has no such form.
-            let delta = averaged(&sample, &group, |moved| update(&theta, moved));
-            assert!(distance(&delta) > 1e-3, "{name}: {}", distance(&delta));
+            let elsewhere = distance::<L>(&averaged(&sample, &mut theta, targets));
+            assert!(elsewhere > 1e-3, "{name}: {elsewhere}");
         }
     }
     for_every_network(&mut Stay(Rng::new(4)));
@@ -221,26 +218,27 @@ fn expected_updates_stay_in_the_set_by_td_and_by_adam_and_single_ones_do_not() {
 fn updates_change_with_every_orthogonal_map_as_the_parameters_do() {
     struct Change(Rng);
     impl Check for Change {
-        fn network<L: LayerParameters<Scalar = f64>, const K: usize>(
+        fn network<N: Network<f64> + Clone, L: LayerParameters<Scalar = f64>, const K: usize>(
             &mut self,
             name: &str,
-            theta: Theta<L>,
-            update: impl Fn(&Theta<L>, &FeatureTrajectory<f64, 2>) -> Theta<L>,
+            mut theta: N,
+            targets: Targets<f64>,
         ) {
             let sample = Sample::new(&mut self.0);
             let reflection = SMatrix::<f64, 2, 2>::new(1.0, 0.0, 0.0, -1.0);
             for g in [rotation(0.7), rotation(2.0) * reflection] {
-                let there = update(&theta, &sample.moved(&g).trajectory());
-                let back = moved::<L, K>(&theta, &g.transpose());
-                let here = moved::<L, K>(&update(&back, &sample.trajectory()), &g);
-                // Central differences have an error of their own, which a rotation changes.
-                let accuracy = if name == "two heads" { 1e-4 } else { 1e-12 };
-                let difference = largest_difference(&there, &here) * scale(&there);
-                assert!(difference < accuracy, "{name}: {difference}");
+                let there = update(&mut theta, &sample.moved(&g).trajectory(), targets);
+                let mut back = theta.clone();
+                *back.parameters_mut() = moved::<_, K>(theta.parameters(), &g.transpose());
+                let here = moved::<_, K>(&update(&mut back, &sample.trajectory(), targets), &g);
+                let largest = largest_difference(&there, &there.zeros_like());
+                let difference = largest_difference(&there, &here) / largest;
+                assert!(difference < 1e-12, "{name}: {difference}");
             }
             // Parameters of the set are what they were.
-            let inside = inside(&theta);
-            let difference = largest_difference(&inside, &moved::<L, K>(&inside, &rotation(0.7)));
+            let inside = inside::<_, L>(&theta);
+            let inside = inside.parameters();
+            let difference = largest_difference(inside, &moved::<_, K>(inside, &rotation(0.7)));
             assert!(difference < 1e-15, "{name}: {difference}");
         }
     }
@@ -252,21 +250,17 @@ fn theorem_2_is_the_case_of_one_layer() {
     let mut rng = Rng::new(9);
     for _ in 0..10 {
         let sample = Sample::new(&mut rng);
-        let star = theta_star::<f64, 2, 5>(0.9, -1.1, 0.7);
-        let mut theta = Theta::autoregressive(star, 1).unwrap();
+        let mut theta = one_layer(&theta_star::<_, 2, 5>(0.9, -1.1, 0.7));
         for _ in 0..20 {
-            let delta = averaged(&sample, &signed_permutations(), |moved| {
-                linear_update::<_, 2, 5, 3, T>(&theta, &Td0, GAMMA, moved).unwrap()
-            });
-            step(&mut theta, 0.1, &delta);
+            let delta = averaged(&sample, &mut theta, Targets::Bootstrapped);
+            step(theta.parameters_mut(), 0.1, &delta);
         }
-        let end = Projection::of::<2, 5>(&theta.layers()[0]);
+        let end = Projection::of::<2, 5>(&layers(theta.parameters())[0]);
         assert!(end.departure < 1e-14 && (end.eta - 0.9).abs() > 1e-4, "{end:?}");
         // From any ten numbers, three of them get an update: one layer's value has no others.
-        let theta = inside(&thetas::<Layer<f64, 5>>(1, &mut rng)[0]);
-        let trajectory = sample.trajectory();
-        let delta = linear_update::<_, 2, 5, 3, T>(&theta, &Td0, GAMMA, &trajectory).unwrap();
-        let EquivariantLayer { p, q } = EquivariantLayer::contract::<2, 5>(&delta.layers()[0]);
+        let mut theta = inside::<_, Layer<f64, 5>>(&random(theta, &mut rng));
+        let delta = update(&mut theta, &sample.trajectory(), Targets::Bootstrapped);
+        let EquivariantLayer { p, q } = EquivariantLayer::contract::<2, 5>(&layers(&delta)[0]);
         assert_eq!((&p[..4], [q[1], q[3], q[4]]), (&[0.0; 4][..], [0.0; 3]));
         assert!(p[4] != 0.0 && q[0] != 0.0 && q[2] != 0.0);
     }
@@ -275,20 +269,15 @@ fn theorem_2_is_the_case_of_one_layer() {
 #[test]
 fn trajectories_that_do_not_fit_are_refused() {
     let sample = Sample::new(&mut Rng::new(2));
-    let theta = Transformer::<_, 3>::autoregressive(theta_star::<f64, 2, 5>(0.9, -1.1, 0.7), 1);
-    let theta = theta.unwrap();
-    let of = |trajectory: &FeatureTrajectory<_, 2>| {
-        linear_update::<_, 2, 5, 3, T>(&theta, &Td0, GAMMA, trajectory)
-    };
-    let FeatureTrajectory { features, rewards } = sample.trajectory();
-    let short = FeatureTrajectory { features: &features[..3], rewards: &rewards[..2] };
-    assert_eq!(of(&short), Err(Error::Empty { parameter: "context" }));
-    let uneven = FeatureTrajectory { features, rewards: &rewards[1..] };
-    assert!(matches!(of(&uneven), Err(Error::OutOfRange { parameter: "rewards", .. })));
+    let mut theta = one_layer(&theta_star::<_, 2, 5>(0.9, -1.1, 0.7));
+    let (trajectory, targets) = ([sample.trajectory()], Targets::Bootstrapped);
     let group = SignedPermutation::<2>::all();
-    let too_long = averaged_update::<_, 2, 5, _>(&[sample.trajectory()], group.clone(), of);
+    let too_long = averaged_update::<_, 2, 5, _>(&mut theta, &trajectory, targets, group.clone());
     let refused = Error::CapacityExceeded { parameter: "trajectory", capacity: 5 };
-    assert_eq!(too_long, Err(refused));
-    let nothing = averaged_update::<_, 2, T, _>(&[], group, of);
-    assert_eq!(nothing, Err(Error::Empty { parameter: "trajectories" }));
+    assert_eq!(too_long.err(), Some(refused));
+    let other = SignedPermutation::<3>::all();
+    let other = averaged_update::<_, 3, T, _>(&mut theta, &trajectory, targets, other);
+    assert!(matches!(other, Err(Error::OutOfRange { parameter: "dim", .. })));
+    let nothing = averaged_update::<_, 2, T, _>(&mut theta, &[], targets, group);
+    assert_eq!(nothing.err(), Some(Error::Empty { parameter: "trajectories" }));
 }

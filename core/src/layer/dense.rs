@@ -1,8 +1,8 @@
-use super::{Form, LayerParameters, LinearLayer};
-use crate::linalg::{add_identity, mul_to, mul_vector, transpose_mul_vector, zeros};
+use super::{Form, LayerParameters};
+use crate::linalg::{add_identity, mul_to, zeros};
 use crate::scalar::Scalar;
 use crate::statistic::Statistic;
-use nalgebra::{SMatrix, SVector};
+use nalgebra::SMatrix;
 
 /// The parameters of one attention layer, theta_l = (P_l, Q_l), each (K, K).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,42 +26,16 @@ impl<S: Scalar, const K: usize> Layer<S, K> {
         self.column_map_to(&statistic.g, statistic.inverse_len, &mut b);
         b
     }
-}
 
-impl<S: Scalar, const K: usize> LinearLayer<SMatrix<S, K, K>> for Layer<S, K> {
-    #[inline(always)]
-    fn p(&self, x: &SVector<S, K>) -> SVector<S, K> {
-        mul_vector(&self.p, x)
-    }
-
-    #[inline(always)]
-    fn p_transposed(&self, x: &SVector<S, K>) -> SVector<S, K> {
-        transpose_mul_vector(&self.p, x)
-    }
-
-    #[inline(always)]
-    fn q(&self, x: &SVector<S, K>) -> SVector<S, K> {
-        mul_vector(&self.q, x)
-    }
-
-    #[inline(always)]
-    fn q_transposed(&self, x: &SVector<S, K>) -> SVector<S, K> {
-        transpose_mul_vector(&self.q, x)
-    }
-
-    #[inline(always)]
-    fn last_row_of_p(&self) -> SVector<S, K> {
-        let mut row = zeros::<S, K, 1>();
-        for j in 0..K {
-            row[j] = self.p.data.0[j][K - 1];
-        }
-        row
-    }
-
-    /// Into a matrix that is there: a chip copies no result.
+    /// [`Layer::column_map`] into a matrix that is there: a chip copies no result.
     #[cfg_attr(target_os = "none", inline(never))]
     #[cfg_attr(not(target_os = "none"), inline(always))]
-    fn column_map_to(&self, g: &SMatrix<S, K, K>, inverse_len: S, b: &mut SMatrix<S, K, K>) {
+    pub(crate) fn column_map_to(
+        &self,
+        g: &SMatrix<S, K, K>,
+        inverse_len: S,
+        b: &mut SMatrix<S, K, K>,
+    ) {
         // (1/n) P stands in b until b itself does.
         let entries = b.data.0.as_flattened_mut().iter_mut();
         for (scaled, p) in entries.zip(self.p.data.0.as_flattened()) {

@@ -16,7 +16,6 @@ pub use ten_numbers::EquivariantLayer;
 pub(crate) use ten_numbers::{add_traces, means_of_traces, write_dense};
 pub use two_head::TwoHeadLayer;
 
-use crate::block_matrix::SquareMatrix;
 use crate::error::Error;
 use crate::scalar::Scalar;
 use core::fmt::Debug;
@@ -38,6 +37,17 @@ pub trait LayerParameters: Copy + Debug + PartialEq {
 
     /// [`LayerParameters::matrices`], to be changed.
     fn matrices_mut(&mut self) -> impl Iterator<Item = &mut [Self::Scalar]>;
+
+    /// Returns the layer of these numbers, matrix after matrix, each column by column.
+    #[cfg(feature = "research")]
+    fn of_numbers<'a>(numbers: impl IntoIterator<Item = &'a Self::Scalar>) -> Self
+    where
+        Self::Scalar: 'a,
+    {
+        let mut layer = Self::ZERO;
+        layer.matrices_mut().flatten().zip(numbers).for_each(|(to, from)| *to = *from);
+        layer
+    }
 
     /// Returns the form that the parameters have.
     fn form(&self) -> Form {
@@ -71,25 +81,4 @@ pub enum Form {
     Td,
     /// Theorem 1's with any C, or the residual gradient's: Q = \[X -X 0; Y -Y 0; 0 0 0\].
     PreconditionedTd,
-}
-
-/// A layer of linear attention as its streaming form sees it: acting on columns, and on a statistic G.
-pub trait LinearLayer<G: SquareMatrix<Self::Scalar>>: LayerParameters {
-    /// P x.
-    fn p(&self, x: &G::Column) -> G::Column;
-
-    /// P^T x.
-    fn p_transposed(&self, x: &G::Column) -> G::Column;
-
-    /// Q x.
-    fn q(&self, x: &G::Column) -> G::Column;
-
-    /// Q^T x.
-    fn q_transposed(&self, x: &G::Column) -> G::Column;
-
-    /// P^T e_K.
-    fn last_row_of_p(&self) -> G::Column;
-
-    /// b = I + (1/n) P G Q, the map that the layer applies to every column of Z.
-    fn column_map_to(&self, g: &G, inverse_len: Self::Scalar, b: &mut G);
 }

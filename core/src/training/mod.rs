@@ -66,7 +66,7 @@ pub use crate::layer::ParameterSet;
 pub use adam::{Adam, AdamSettings};
 pub use batch_td::{BatchTd, BatchTdReference};
 pub use linear::{LinearNetwork, LinearShape, Numbers, Storage};
-pub use network::{Network, Targets, batch_gradient_by_window, td_errors, td_step};
+pub use network::{Network, Targets, batch_gradient_by_window, td_errors, td_step, td_update};
 pub use parameters::Parameters;
 pub use rnn::RnnNetwork;
 pub use settings::{Loss, Optimizer, Settings};

@@ -208,28 +208,40 @@ pub fn batch_gradient_by_window<S: Scalar, N: Network<S> + ?Sized>(
     loss.mean()
 }
 
-/// One update of Algorithm 1: theta += step_size delta_t grad v_t with v_t and v_{t+1} of the
-/// current theta; the residual gradient's is step_size delta_t (grad v_t - gamma grad v_{t+1}). Returns
-/// delta_t. `gradient` is scratch space.
+/// Writes one update of Algorithm 1, step_size delta_t grad v_t with v_t and v_{t+1} of the current theta; the residual
+/// gradient's is step_size delta_t (grad v_t - gamma grad v_{t+1}). Returns delta_t.
+pub fn td_update<S: Scalar, N: Network<S> + ?Sized>(
+    network: &mut N,
+    windows: &Windows<S>,
+    t: usize,
+    targets: Targets<S>,
+    step_size: S,
+    update: &mut N::Parameters,
+) -> S {
+    update.slices_mut().for_each(|slice| slice.fill(S::ZERO));
+    let v_next = if targets.bootstrap() { network.value(&windows.successor(t)) } else { S::ZERO };
+    let target = targets.of(windows, t, v_next);
+    let adjoint = |v: S| step_size * (target - v);
+    let v = network.value_and_gradient(&windows.window(t), adjoint, update);
+    if let Targets::Residual(_) = targets {
+        let adjoint = -windows.td_discount(t) * (step_size * (target - v));
+        network.value_and_gradient(&windows.successor(t), |_| adjoint, update);
+    }
+    target - v
+}
+
+/// One step of Algorithm 1: theta += [`td_update`], which `update` has room for. Returns delta_t.
 pub fn td_step<S: Scalar, N: Network<S> + ?Sized>(
     network: &mut N,
     windows: &Windows<S>,
     t: usize,
     targets: Targets<S>,
     step_size: S,
-    gradient: &mut N::Parameters,
+    update: &mut N::Parameters,
 ) -> S {
-    gradient.slices_mut().for_each(|slice| slice.fill(S::ZERO));
-    let v_next = if targets.bootstrap() { network.value(&windows.successor(t)) } else { S::ZERO };
-    let target = targets.of(windows, t, v_next);
-    let adjoint = |v: S| step_size * (target - v);
-    let v = network.value_and_gradient(&windows.window(t), adjoint, gradient);
-    if let Targets::Residual(_) = targets {
-        let adjoint = -windows.td_discount(t) * (step_size * (target - v));
-        network.value_and_gradient(&windows.successor(t), |_| adjoint, gradient);
-    }
-    for (theta, g) in network.parameters_mut().numbers_mut().zip(gradient.numbers()) {
+    let delta = td_update(network, windows, t, targets, step_size, update);
+    for (theta, g) in network.parameters_mut().numbers_mut().zip(update.numbers()) {
         *theta += *g;
     }
-    target - v
+    delta
 }

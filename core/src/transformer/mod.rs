@@ -11,20 +11,19 @@
 //! w = -(first d entries of) (B_{L-1} ... B_0)^T e_K. One pass over the layers gives w; each
 //! further query is a dot product. (The literal equations are the `research` feature's.)
 
+mod readout;
 mod td_form;
 
 use td_form::{iterate, iterate_preconditioned};
 
-use crate::block_matrix::SquareMatrix;
 use crate::error::Error;
-use crate::layer::{Form, Layer, LayerParameters, LinearLayer, TwoHeadLayer};
+use crate::layer::{Form, Layer, LayerParameters, TwoHeadLayer};
 use crate::linalg::{
     identity, mul, mul_transpose, mul_vector, to_f64, transpose_mul_vector, zeros,
 };
 use crate::scalar::{Real, Scalar};
 use crate::statistic::Statistic;
 use crate::value_function::ValueFunction;
-use crate::vector::Vector;
 use nalgebra::{SMatrix, SVector};
 
 /// A transformer of stored layers: one that every layer of the pass shares (autoregressive), or one
@@ -134,113 +133,6 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
     }
 }
 
-/// The streaming form of linear attention.
-impl<L: LayerParameters, const C: usize> Transformer<L, C> {
-    /// Computes (B_{L-1} ... B_0)^T e_K from G_0 and 1/n; with FEATURES only its first D entries, if that is less
-    /// work.
-    ///
-    /// The last two layers act on vectors only. For the layer before them B is formed, but its
-    /// B G B^T is applied factor by factor; for the layers before that G, B and their product are
-    /// formed.
-    pub(crate) fn readout_of<G, const FEATURES: bool>(
-        &self,
-        g: &G,
-        inverse_len: L::Scalar,
-    ) -> G::Column
-    where
-        G: SquareMatrix<L::Scalar>,
-        L: LinearLayer<G>,
-    {
-        match self.depth.checked_sub(3) {
-            None => self.last_two_layers(g, inverse_len, None),
-            Some(0) => {
-                let mut b = G::ZERO;
-                self.layers[0].column_map_to(g, inverse_len, &mut b);
-                let u = self.last_two_layers(g, inverse_len, Some(&b));
-                if FEATURES {
-                    b.features_of_transpose_mul_vector(&u)
-                } else {
-                    b.transpose_mul_vector(&u)
-                }
-            }
-            Some(formed) => self.deep_readout::<G, FEATURES>(g, inverse_len, formed),
-        }
-    }
-
-    /// Returns the readout of more than three layers, of which the first `formed` form G, B and their
-    /// product; of FEATURES alone its first D columns.
-    #[cfg_attr(target_os = "none", inline(never))]
-    fn deep_readout<G, const FEATURES: bool>(
-        &self,
-        g: &G,
-        inverse_len: L::Scalar,
-        formed: usize,
-    ) -> G::Column
-    where
-        G: SquareMatrix<L::Scalar>,
-        L: LinearLayer<G>,
-    {
-        let (mut g, mut b, mut identity, mut zeros) = (*g, G::ZERO, G::ZERO, G::ZERO);
-        identity.add_identity();
-        // References, which swap without a copy.
-        let (mut product, mut other) = (&mut identity, &mut zeros);
-        let mut layers = self.pass();
-        for layer in layers.by_ref().take(formed) {
-            layer.column_map_to(&g, inverse_len, &mut b);
-            b.mul_to(&g, other);
-            other.mul_transpose_to(&b, &mut g);
-            if FEATURES {
-                b.mul_features_to(product, other);
-            } else {
-                b.mul_to(product, other);
-            }
-            core::mem::swap(&mut product, &mut other);
-        }
-        layers.next().unwrap_or(&self.layers[0]).column_map_to(&g, inverse_len, &mut b);
-        let u = self.last_two_layers(&g, inverse_len, Some(&b));
-        product.transpose_mul_vector(&b.transpose_mul_vector(&u))
-    }
-
-    /// (B_{L-1} B_{L-2})^T e_K, or B_0^T e_K of a single layer, from G_{L-2} = B G B^T with the
-    /// B and G of the layer before (no B: G itself).
-    #[cfg_attr(target_os = "none", inline(never))]
-    fn last_two_layers<G>(&self, g: &G, inverse_len: L::Scalar, b: Option<&G>) -> G::Column
-    where
-        G: SquareMatrix<L::Scalar>,
-        L: LinearLayer<G>,
-    {
-        let times_g = |x: &_| match b {
-            None => g.mul_vector(x),
-            Some(b) => b.mul_vector(&g.mul_vector(&b.transpose_mul_vector(x))),
-        };
-        let times_g_transposed = |x: &_| match b {
-            None => g.transpose_mul_vector(x),
-            Some(b) => b.mul_vector(&g.transpose_mul_vector(&b.transpose_mul_vector(x))),
-        };
-        // x + (1/n) a
-        let plus = |x: &G::Column, a: &G::Column| {
-            let mut out = *x;
-            out.add_scaled(inverse_len, a);
-            out
-        };
-        let mut layers = self.pass().rev();
-        let e_k = G::e_k();
-        let Some(last) = layers.next() else { return e_k };
-        let p = last.last_row_of_p();
-        let Some(before) = layers.next() else {
-            return plus(&e_k, &last.q_transposed(&times_g_transposed(&p)));
-        };
-        let b_x = |x: &_| plus(x, &before.p(&times_g(&before.q(x))));
-        let b_transposed_x = |x: &_| {
-            let read = times_g_transposed(&before.p_transposed(x));
-            plus(x, &before.q_transposed(&read))
-        };
-        // G_{L-1}^T p = B_{L-2} G_{L-2}^T B_{L-2}^T p
-        let read = b_x(&times_g_transposed(&b_transposed_x(&p)));
-        b_transposed_x(&plus(&e_k, &last.q_transposed(&read)))
-    }
-}
-
 impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
     /// The streaming forward pass of linear attention: shows, layer by layer, G_l before the layer
     /// and the map B_l that the layer applies to every column.
@@ -288,7 +180,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
 
     /// (B_{L-1} ... B_0)^T e_K, the vector u with TF_L = -<u, z_q> for every query column z_q.
     pub fn readout(&self, statistic: &Statistic<S, K>) -> SVector<S, K> {
-        self.readout_of::<_, false>(&statistic.g, statistic.inverse_len)
+        self.readout_of::<false>(&statistic.g, statistic.inverse_len)
     }
 
     /// Returns the value function that linear attention reads out of a statistic: exactly linear in the
@@ -317,7 +209,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
             Form::Td => iterate::<S, D, K, JUDGED>([g; 2], q.data.0[0][0], step, self.depth),
             Form::PreconditionedTd => iterate_preconditioned(g, q, step, self.depth),
             Form::Dense => {
-                ValueFunction::from_readout(&self.readout_of::<_, true>(g, *inverse_len).data.0[0])
+                ValueFunction::from_readout(&self.readout_of::<true>(g, *inverse_len).data.0[0])
             }
         }
     }

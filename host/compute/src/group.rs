@@ -350,9 +350,10 @@ where
                 for (j, reward) in context.rewards().iter().enumerate() {
                     own.observe(&among(context.phi(j)), *reward, &among(context.phi(j + 1)))?;
                 }
-                let statistic = own.normalised(context.gamma(), 0, prior_count)?;
-                let v_tf = transformer.normalised_value_function::<D>(&statistic)?;
-                ValueFunction { weights: v_tf.weights.map(f64::from) }
+                let gamma = context.gamma();
+                let v_tf =
+                    transformer.normalised_value_function::<D, _, _>(&own, gamma, prior_count)?;
+                ValueFunction { weights: v_tf.value_function.weights.map(f64::from) }
             }
         };
         let v_td = batch_td(&statistic, alpha.into(), self.shape().depth())?;

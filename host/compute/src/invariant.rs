@@ -3,14 +3,14 @@
 
 use crate::judge::{Judged, Number, number};
 use ictd_core::invariant_set::{
-    FeatureTrajectory, Projection, SignedPermutation, averaged_update, linear_update, step,
-    theta_star,
+    Projection, SignedPermutation, averaged_update, step, theta_star, update,
 };
-use ictd_core::layer::Layer;
-use ictd_core::mask::Td0;
+use ictd_core::layer::{Layer, LayerParameters as _};
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Mrp, Task, boyan_chain};
-use ictd_core::transformer::Transformer;
+use ictd_core::training::{
+    LinearNetwork, LinearShape, Network as _, Parameters as _, Targets, Windows,
+};
 use nalgebra::SMatrix;
 
 const GAMMA: f64 = 0.9;
@@ -28,7 +28,7 @@ pub fn theorem_2(seed: u64, steps: usize) -> Judged<Vec<Number>> {
     const K: usize = 7;
     const LENGTH: usize = 13;
     const TRAJECTORIES: usize = 4;
-    type OneLayer = Transformer<Layer<f64, K>, 1>;
+    type OneLayer = LinearNetwork<f64, Vec<f64>>;
     let mut rng = Rng::new(seed);
     let mut samples = Vec::new();
     for _ in 0..TRAJECTORIES {
@@ -36,7 +36,7 @@ pub fn theorem_2(seed: u64, steps: usize) -> Judged<Vec<Number>> {
         let mut state = task.initial_state(&mut rng);
         let (mut features, mut rewards) = (Vec::new(), Vec::new());
         for _ in 0..LENGTH {
-            features.push(task.features(state));
+            features.extend(task.features(state).iter().copied());
             let (reward, next) = task.step(state, &mut rng);
             rewards.push(reward);
             state = next;
@@ -45,36 +45,39 @@ pub fn theorem_2(seed: u64, steps: usize) -> Judged<Vec<Number>> {
         rewards.pop();
         samples.push((features, rewards));
     }
-    let trajectories: Vec<_> =
-        samples.iter().map(|(features, rewards)| FeatureTrajectory { features, rewards }).collect();
+    let trajectories = samples
+        .iter()
+        .map(|(features, rewards)| Windows::<f64>::new(D, features, rewards, LENGTH - 3, GAMMA));
+    let trajectories: Vec<_> = trajectories.collect::<Result<_, _>>()?;
     let mut draw = |size: f64| rng.uniform_in(-size, size);
     let star = theta_star::<f64, D, K>(draw(1.0), draw(1.0), draw(1.0));
     let mut noise = || SMatrix::<f64, K, K>::from_fn(|_, _| draw(0.1));
     let elsewhere = Layer { p: star.p + noise(), q: star.q + noise() };
-    let mut averaged = OneLayer::autoregressive(star, 1)?;
+    let one_layer = |layer: &Layer<f64, K>| -> Judged<OneLayer> {
+        let mut theta = OneLayer::zeros(LinearShape::new(D, 1, 1)?, |len| vec![0.0; len])?;
+        let numbers = theta.parameters_mut().numbers_mut();
+        numbers.zip(layer.matrices().flatten()).for_each(|(to, from)| *to = *from);
+        Ok(theta)
+    };
+    let (mut averaged, mut outside) = (one_layer(&star)?, one_layer(&elsewhere)?);
     let mut single = averaged.clone();
-    let mut outside = OneLayer::autoregressive(elsewhere, 1)?;
-    let update = |theta: &OneLayer, trajectory: &FeatureTrajectory<f64, D>| {
-        linear_update::<f64, D, K, 1, LENGTH>(theta, &Td0, GAMMA, trajectory)
-    };
-    let mean = |theta: &OneLayer| {
-        let group = SignedPermutation::<D>::all();
-        averaged_update::<f64, D, LENGTH, _>(&trajectories, group, |moved| update(theta, moved))
-    };
+    let targets = Targets::Bootstrapped;
     let mut numbers = Vec::new();
     for k in 0..=steps {
         for (metric, theta) in
             [("averaged", &averaged), ("single", &single), ("elsewhere", &outside)]
         {
-            let departure = Projection::of::<D, K>(&theta.layers()[0]).departure;
+            let layer = Layer::<f64, K>::of_numbers(theta.parameters().numbers());
+            let departure = Projection::of::<D, K>(&layer).departure;
             numbers.push(Number { at: k as f64, ..number(metric, departure) });
         }
         for theta in [&mut averaged, &mut outside] {
-            let delta = mean(theta)?;
-            step(theta, ALPHA, &delta);
+            let group = SignedPermutation::<D>::all();
+            let delta = averaged_update::<_, D, LENGTH, _>(theta, &trajectories, targets, group)?;
+            step(theta.parameters_mut(), ALPHA, &delta);
         }
-        let own = update(&single, &trajectories[0])?;
-        step(&mut single, ALPHA, &own);
+        let own = update(&mut single, &trajectories[0], targets);
+        step(single.parameters_mut(), ALPHA, &own);
     }
     Ok(numbers)
 }

@@ -35,7 +35,6 @@ const INFERENCE: &[&str] = &[
     "transition",
     "beside",
     "mask",
-    "block_matrix",
     "statistic",
     "value_function",
     "layer",

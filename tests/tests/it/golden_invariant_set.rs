@@ -1,14 +1,14 @@
 //! Golden family invariant_set: Theorem 2.
 
 use ictd_core::invariant_set::{
-    FeatureTrajectory, Projection, SignedPermutation, averaged_update, linear_update, step,
-    theta_star,
+    Projection, SignedPermutation, averaged_update, step, theta_star, update,
 };
-use ictd_core::layer::Layer;
-use ictd_core::mask::Td0;
+use ictd_core::layer::{Layer, LayerParameters};
 use ictd_core::scalar::Real;
-use ictd_core::transformer::Transformer;
-use nalgebra::{SMatrix, SVector};
+use ictd_core::training::{
+    LinearNetwork, LinearShape, Network, Numbers, Parameters, Targets, Windows,
+};
+use nalgebra::SMatrix;
 use tests::{Case, Outputs, check_family};
 
 /// The capacity for a trajectory.
@@ -31,38 +31,44 @@ fn invariant_set<R: Real, const D: usize, const K: usize>(case: &Case) -> Output
     let visited = case.input("states").indices();
     let rewards: Vec<R> = tests::load(&case.input("rewards"), 0);
     let phi: Vec<R> = tests::load(&case.input("Phi"), 0);
-    let phi: Vec<SVector<R, D>> = phi.chunks(D).map(tests::vector).collect();
     assert_eq!((visited.len(), rewards.len()), (count * (n + 3), count * (n + 2)));
-    assert_eq!(phi.len(), count * states);
-    let features: Vec<Vec<_>> = (0..count)
-        .map(|i| visited[i * (n + 3)..][..n + 3].iter().map(|s| phi[i * states + s]).collect())
-        .collect();
-    let trajectories: Vec<FeatureTrajectory<R, D>> = (0..count)
-        .map(|i| FeatureTrajectory {
-            features: &features[i],
-            rewards: &rewards[i * (n + 2)..][..n + 2],
-        })
-        .collect();
-    let gamma = number("gamma");
-    let update = |theta: &Transformer<_, 1>, trajectory: &FeatureTrajectory<R, D>| {
-        linear_update::<R, D, K, 1, T>(theta, &Td0, gamma, trajectory)
+    assert_eq!(phi.len(), count * states * D);
+    let features = |i: usize| {
+        let visited = &visited[i * (n + 3)..][..n + 3];
+        visited.iter().flat_map(|s| phi[(i * states + s) * D..][..D].to_vec()).collect()
     };
-    let averaged = |theta: &Transformer<Layer<R, K>, 1>| {
+    let features: Vec<Vec<R>> = (0..count).map(features).collect();
+    let trajectory = |i: usize| {
+        let rewards = &rewards[i * (n + 2)..][..n + 2];
+        Windows::new(D, &features[i], rewards, n, number("gamma")).unwrap()
+    };
+    let trajectories: Vec<Windows<R>> = (0..count).map(trajectory).collect();
+    let targets = Targets::Bootstrapped;
+    let averaged = |theta: &mut LinearNetwork<R, Vec<R>>| {
         let group = SignedPermutation::<D>::all();
-        averaged_update::<R, D, T, _>(&trajectories, group, |moved| update(theta, moved)).unwrap()
+        averaged_update::<R, D, T, _>(theta, &trajectories, targets, group).unwrap()
     };
-    let one_layer = |layer| Transformer::<Layer<R, K>, 1>::autoregressive(layer, 1).unwrap();
+    let one_layer = |layer: Layer<R, K>| {
+        let shape = LinearShape::new(D, 1, 1).unwrap();
+        let mut theta = LinearNetwork::<R, Vec<R>>::zeros(shape, |len| vec![R::ZERO; len]).unwrap();
+        let numbers = theta.parameters_mut().numbers_mut();
+        numbers.zip(layer.matrices().flatten()).for_each(|(to, from)| *to = *from);
+        theta
+    };
+
+    let layer =
+        |numbers: &Numbers<Vec<R>>| Layer::<R, K>::of_numbers(Parameters::<R>::numbers(numbers));
 
     let mut out = Outputs::new();
     let star = theta_star::<R, D, K>(number("eta"), number("c"), number("c_prime"));
     let mut theta = one_layer(star);
-    let delta = averaged(&theta).layers()[0];
+    let delta = layer(&averaged(&mut theta));
     matrices(&mut out, ["Delta_P", "Delta_Q"], &delta);
     let projection = Projection::of::<D, K>(&delta);
     out.field("rho", "averaged", [projection.eta]);
     out.field("delta", "averaged", [projection.c]);
     out.field("delta_prime", "averaged", [projection.c_prime]);
-    let alone = update(&theta, &trajectories[0]).unwrap().layers()[0];
+    let alone = layer(&update(&mut theta, &trajectories[0], targets));
     let names = ["control_no_averaging_Delta_P", "control_no_averaging_Delta_Q"];
     matrices(&mut out, names, &alone);
     let outside = Layer {
@@ -70,13 +76,14 @@ fn invariant_set<R: Real, const D: usize, const K: usize>(case: &Case) -> Output
         q: tests::matrices(&case.input("control_outside_Q"), 0)[0],
     };
     let names = ["control_outside_Delta_P", "control_outside_Delta_Q"];
-    matrices(&mut out, names, &averaged(&one_layer(outside)).layers()[0]);
+    let delta = averaged(&mut one_layer(outside));
+    matrices(&mut out, names, &layer(&delta));
 
     let mut iterates = Vec::new();
     for _ in 0..case.count("iterates") {
-        let delta = averaged(&theta);
-        step(&mut theta, number("iterate_lr"), &delta);
-        let at = Projection::of::<D, K>(&theta.layers()[0]);
+        let delta = averaged(&mut theta);
+        step(theta.parameters_mut(), number("iterate_lr"), &delta);
+        let at = Projection::of::<D, K>(&layer(theta.parameters()));
         iterates.extend([at.eta, at.c, at.c_prime]);
         let rounding = if size_of::<R>() == 8 { 1e-12 } else { 1e-4 };
         assert!(at.departure.to_f64() < rounding, "{}: {at:?}", case.label());

@@ -5,9 +5,6 @@ use crate::layer::ParameterSet;
 use crate::mask::TdLambda;
 use crate::scalar::{Real, Scalar, check_lanes};
 
-/// The most features of a normalised read.
-pub(super) const NORMALISED: usize = 32;
-
 /// The features, layers, heads, mask and parameters of a [`LinearNetwork`](super::LinearNetwork).
 ///
 /// ```
@@ -92,12 +89,9 @@ impl<R: Real> LinearShape<R> {
     /// head.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] unless n_0 > 0; [`Error::CapacityExceeded`] for more than 32 features.
+    /// [`Error::OutOfRange`] unless n_0 > 0.
     pub fn normalised(self, prior_count: R) -> Result<Self, Error> {
         let prior_count = check_lanes(prior_count, "prior_count", |n| n > R::ZERO, "above 0")?;
-        if self.dim > NORMALISED {
-            return Err(Error::CapacityExceeded { parameter: "dim", capacity: NORMALISED });
-        }
         Ok(LinearShape { prior_count: Some(prior_count), ..self })
     }
 

@@ -129,10 +129,8 @@ impl<const D: usize, const K: usize, W: Window<f64>> Reader<D, Context<D, TdLamb
                 Value::Linear(transformer.value_function(&context.statistic::<K>(*gamma, 0)?)?)
             }
             OfContext::Normalised(transformer, gamma, prior_count) => {
-                let statistic = context.normalised(*gamma, 0, *prior_count)?;
-                let value = transformer.normalised_value_function(&statistic)?;
-                let largest = context.largest_reward().of(0);
-                Value::Bounded(statistic.bounded(value, context.weight(), *gamma, largest))
+                let value = transformer.normalised_value_function(context, *gamma, *prior_count)?;
+                Value::Bounded(value)
             }
             OfContext::BatchTd(td) => Value::Linear(td.value_function(context)?),
             OfContext::Lstd(lstd, d) => Value::Linear(lstd.value_function_of_size(context, *d)?),

@@ -1,8 +1,8 @@
 use compute::fixed_point::{System, fixed_point};
-use ictd_core::invariant_set::{FeatureTrajectory, Projection, linear_update, theta_star};
-use ictd_core::mask::Td0;
+use ictd_core::invariant_set::{Projection, theta_star, update};
+use ictd_core::layer::{Layer, LayerParameters};
 use ictd_core::rng::Rng;
-use ictd_core::transformer::Transformer;
+use ictd_core::training::{LinearNetwork, LinearShape, Network, Parameters, Targets, Windows};
 use nalgebra::{SMatrix, SVector};
 
 /// The gradient of Algorithm 1 at u: what the system's residual says, by a network's own gradient.
@@ -10,18 +10,23 @@ use nalgebra::{SMatrix, SVector};
 fn the_system_is_the_expected_update_in_theta_star() {
     const LENGTH: usize = 33;
     let (eta, c, c_prime) = (0.5, -0.75, 0.25);
-    let theta = Transformer::<_, 1>::autoregressive(theta_star::<f64, 4, 9>(eta, c, c_prime), 1);
+    let star = theta_star::<f64, 4, 9>(eta, c, c_prime);
+    let shape = LinearShape::new(4, 1, 1).unwrap();
+    let mut theta = LinearNetwork::<f64, Vec<f64>>::zeros(shape, |len| vec![0.0; len]).unwrap();
+    let numbers = theta.parameters_mut().numbers_mut();
+    numbers.zip(star.matrices().flatten()).for_each(|(to, from)| *to = *from);
     let mut rng = Rng::new(5);
     let features: [SVector<f64, 4>; LENGTH] =
         std::array::from_fn(|_| SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0)));
     let rewards: [f64; LENGTH - 1] = std::array::from_fn(|_| rng.uniform_in(-1.0, 1.0));
-    let trajectory = FeatureTrajectory { features: &features, rewards: &rewards };
-    let update = linear_update::<f64, 4, 9, 1, LENGTH>(&theta.unwrap(), &Td0, 0.9, &trajectory);
+    let flat: Vec<f64> = features.iter().flatten().copied().collect();
+    let trajectory = Windows::new(4, &flat, &rewards, LENGTH - 3, 0.9).unwrap();
+    let update = update(&mut theta, &trajectory, Targets::Bootstrapped);
     let mut system = System::ZERO;
     system.add(&features, &rewards, LENGTH - 3, 0.9);
     // One window: delta x, and by the chain rule eta delta x for (c, c') and (c, c') delta x for eta.
     let residual = system.b - system.a * SVector::from([eta * c, eta * c_prime]);
-    let found = Projection::of::<4, 9>(&update.unwrap().layers()[0]);
+    let found = Projection::of::<4, 9>(&Layer::of_numbers(update.numbers()));
     for (found, expected) in [
         (found.eta, c * residual[0] + c_prime * residual[1]),
         (4.0 * found.c, eta * residual[0]),
