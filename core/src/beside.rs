@@ -100,10 +100,9 @@ impl<S: Scalar, const D: usize, const C: usize> Beside<S, D, C> for TraceSums<S,
 
     fn close_column(&mut self, error: &mut Self, full: &mut Self, index: usize) {
         for l in 0..2 {
-            let columns = (self.columns[l].get_mut(index), error.columns[l].get_mut(index));
-            if let ((Some(total), Some(error)), Some(full)) =
-                (columns, full.columns[l].get_mut(index))
-            {
+            let [total, error, full] =
+                [&mut *self, error, full].map(|sums| sums.columns[l].get_mut(index));
+            if let (Some(total), Some(error), Some(full)) = (total, error, full) {
                 close(total, error, full);
             }
         }

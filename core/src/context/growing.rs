@@ -34,7 +34,7 @@ pub struct BlockedSums<S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
     state: M::State<Token<S, D, C>>,
     largest_reward: LargestReward<S, C>,
     total: Moments<S, M::Beside<D, C>, D, C>,
-    /// What rounding left of the total, to be added with the next block.
+    /// Rounding left this of the total; it is added with the next block.
     error: Moments<S, M::Beside<D, C>, D, C>,
     /// The open block, and what is left of the full one: its first `columns_left` columns, the
     /// others are 0. `swapped` says that the full one comes first. The sum is that of both and the total.

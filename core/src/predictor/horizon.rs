@@ -87,7 +87,7 @@ impl<const D: usize> Horizon<D> {
         let gamma = super::discount(length);
         let share = 1.0 - gamma;
         // Other, longer horizons do not lengthen the memory of this one's band.
-        let forgets = 1.0 / super::MEMORY.max(super::HORIZONS * length);
+        let forgets = 1.0 / super::memory(length);
         self.mean += (x - self.mean) / taken.min(MEAN_SAMPLES.max(MEAN_HORIZONS * length));
         let mean = self.mean;
         if !follows {

@@ -186,7 +186,7 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
             (shortest, longest) = (shortest.min(horizon), longest.max(horizon));
             h += 1;
         }
-        let memory = MEMORY.max(HORIZONS * longest);
+        let memory = memory(longest);
         let mask = TdLambda::unchecked(discount(shortest).min(0.92 * discount(longest)));
         let context = Context::with(mask, Forgetting::unchecked(1.0 - 1.0 / memory));
         let channel = Channel {
@@ -289,6 +289,11 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
 
 /// The discount by whose errors surprise is measured: the next value alone.
 const SURPRISE: f32 = 0.0;
+
+/// Returns how many samples are remembered for a horizon.
+const fn memory(horizon: f32) -> f32 {
+    MEMORY.max(HORIZONS * horizon)
+}
 
 /// Returns the discount of a horizon.
 const fn discount(horizon: f32) -> f32 {

@@ -49,8 +49,8 @@ impl Tail {
 
 /// The errors of a signal's next value.
 ///
-/// Of the recent ones the mean, the mean square, and the inverse of the mean square (a sensor that is stuck is too quiet)
-/// are held against what is usual, each by the tail of its logarithm. The deepest of the three is held against its own
+/// The mean of the recent ones, their mean square, and its inverse (a sensor that is stuck is too quiet) are held against
+/// what is usual, each by the tail of its logarithm. The deepest of the three is held against its own
 /// tail: so a threshold of the surprise is a rate of false alarms, whatever the errors' distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Surprise {

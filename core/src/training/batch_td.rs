@@ -219,7 +219,7 @@ impl<S: Scalar, const D: usize> Network<S> for BatchTd<S, D> {
         v
     }
 
-    /// Of windows that slide, in reverse time, the system slides along: one token gained, one lost.
+    /// Windows that slide are taken in reverse time, and the system slides along: it gains one token and loses one.
     fn batch_gradient(
         &mut self,
         windows: &Windows<S>,

@@ -159,9 +159,7 @@ impl<R: Real> UniversalModel<R> {
         if self.mask != *context.mask() {
             return Err(Error::Mismatch { parameter: "traces of model and context" });
         }
-        context.check_readable(cumulant)?;
-        let mut sums = TdSums::ZERO;
-        context.read(self.gamma, cumulant, &mut sums);
+        let mut sums = self.sums(context, cumulant)?;
         let extent = self.extent(context);
         let reach = reach(&sums, extent.weight);
         let solved = self.numbers.solve(&mut sums, extent)?;

@@ -41,16 +41,16 @@ fn sentences() -> impl Iterator<Item = (&'static str, String, Vec<Number<'static
 /// Returns a number of a record.
 fn statistic(of: OfRun, metric: &str, statistic: &str) -> f64 {
     let values = of.values(metric);
-    let quartile = |i: usize| quartiles(values.clone())[i];
-    let changed = |first: &str, run, now: bool| {
-        let has = |x: &f64| *x >= first.parse::<f64>().unwrap();
-        let (before, after) = (of.named(run, metric), &values);
-        before.iter().zip(after).filter(|(a, b)| has(a) != now && has(b) == now).count() as f64
-    };
     if let [word @ ("gained" | "lost"), limit, "beside", run] =
         statistic.split(' ').collect::<Vec<_>>()[..]
     {
-        return changed(limit, run, word == "gained");
+        let limit = limit.parse::<f64>().unwrap();
+        let both = of.named(run, metric).into_iter().zip(values);
+        let changed = both.filter(|(before, after)| match word {
+            "gained" => *before < limit && *after >= limit,
+            _ => *before >= limit && *after < limit,
+        });
+        return changed.count() as f64;
     }
     let after = |words| statistic.strip_prefix(words).map(|x: &str| x.parse::<f64>().unwrap());
     let mean = |values: Vec<f64>| mean_and_stderr(values.into_iter()).0;
@@ -71,8 +71,8 @@ fn statistic(of: OfRun, metric: &str, statistic: &str) -> f64 {
     match statistic {
         "mean" => mean(values),
         "stderr" => mean_and_stderr(values.into_iter()).1,
-        "lower quartile" => quartile(0),
-        "upper quartile" => quartile(2),
+        "lower quartile" => quartiles(values)[0],
+        "upper quartile" => quartiles(values)[2],
         "median" => median(&values),
         "1 - median" => 1.0 - median(&values),
         _ => panic!("no statistic: {statistic}"),

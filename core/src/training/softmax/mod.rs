@@ -133,7 +133,7 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
         v
     }
 
-    /// Of windows that slide, on one tape: they share the first layer's scores.
+    /// Windows that slide are recorded on one tape: they share the first layer's scores.
     fn batch_gradient(
         &mut self,
         windows: &Windows<S>,
