@@ -71,6 +71,23 @@ pub struct BoundedValueFunction<S: Scalar, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> BoundedValueFunction<S, D> {
+    /// Keeps a value function of n transitions within what their context has seen: features within twice their root mean
+    /// squares, (D), and values within what the largest reward max |r| could add up to.
+    #[inline(always)]
+    pub fn of_context(
+        value_function: ValueFunction<S, D>,
+        root_mean_squares: [S; D],
+        [n, gamma, largest_reward]: [S; 3],
+    ) -> Self {
+        // (`map` may stay a call, which a kernel must not make.)
+        let mut reach = root_mean_squares;
+        for x in &mut reach {
+            *x *= S::from_f64(REACH);
+        }
+        let bound = largest_reward * most_rewards(n, gamma);
+        BoundedValueFunction { value_function, reach, bound }
+    }
+
     /// Returns the value of the state with features phi, (D).
     #[inline(always)]
     pub fn at(&self, phi: &impl FeatureVector<S, D>) -> S {
@@ -91,6 +108,16 @@ pub(crate) fn within<S: Scalar, const D: usize>(phi: &[S; D], reach: &[S; D]) ->
 /// How many root mean squares of what was seen a feature may reach; uniform and binary features stay below. (After
 /// one or two transitions a feature that happened to be small there would count a hundredfold.)
 pub(crate) const REACH: f64 = 2.0;
+
+/// Returns the root mean squares of n transitions' features, of the roots of their sums of squares.
+#[inline(always)]
+pub fn root_mean_squares<S: Scalar, const D: usize>(mut roots: [S; D], n: S) -> [S; D] {
+    let share = S::ONE / n.sqrt();
+    for root in &mut roots {
+        *root *= share;
+    }
+    roots
+}
 
 /// Returns how many of the largest rewards the values of n transitions may reach: half of one after the first,
 /// 1 / (1 - gamma) after many.

@@ -482,13 +482,6 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
         cumulant: usize,
         out: E,
     ) -> Result<E::Output, Error> {
-        self.check_readable(cumulant)?;
-        Ok(self.read(gamma, cumulant, out))
-    }
-
-    /// Refuses an empty context, and a cumulant index that is out of range.
-    #[inline(always)]
-    pub(crate) fn check_readable(&self, cumulant: usize) -> Result<(), Error> {
         if self.is_empty() {
             return Err(Error::Empty { parameter: "context" });
         }
@@ -496,13 +489,7 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
             let accepted = "0 to the number of cumulants - 1";
             return Err(Error::OutOfRange { parameter: "cumulant", accepted });
         }
-        Ok(())
-    }
-
-    /// [`Context::read_to`] of what is readable: a chip copies no result.
-    #[inline(always)]
-    pub(crate) fn read<E: Entries<S, D>>(&self, gamma: S, cumulant: usize, out: E) -> E::Output {
-        self.sums.read(&self.mask, gamma, cumulant, out)
+        Ok(self.sums.read(&self.mask, gamma, cumulant, out))
     }
 
     /// Returns the largest rewards of the context.

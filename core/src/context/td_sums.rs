@@ -64,6 +64,15 @@ impl<S: Scalar, const D: usize> TdSums<S, D> {
         rewards: [S::ZERO; D],
         squared_rewards: S::ZERO,
     };
+
+    /// Returns sqrt(F_ii), the root of each feature's sum of squares.
+    pub fn roots(&self) -> [S; D] {
+        let mut roots = [S::ZERO; D];
+        for i in 0..D {
+            roots[i] = (S::from_f64(0.5) * self.second_moments[i][i]).sqrt();
+        }
+        roots
+    }
 }
 
 impl<S: Scalar, const D: usize> Entries<S, D> for &mut TdSums<S, D> {

@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::linalg::linear_system::solve;
 use crate::mask::TdLambda;
 use crate::scalar::Scalar;
-use crate::value_function::{BoundedValueFunction, REACH, ValueFunction, most_rewards};
+use crate::value_function::{BoundedValueFunction, ValueFunction};
 use nalgebra::SMatrix;
 
 /// The ridge, in transitions.
@@ -21,14 +21,14 @@ pub(super) fn value_function<const D: usize, const C: usize>(
     let n = context.weight();
     let ridge = RIDGE * (1.0 + D as f32 / n) / n;
     let mut a = SMatrix::<f32, D, D>::from_fn(|i, j| system.a[i][j]);
-    let mut reach = [0.0; D];
+    let mut root_mean_squares = [0.0; D];
     for i in 0..D {
         let square = 0.5 * system.squares[i];
         // A feature that was always 0 has the weight 0.
         a[(i, i)] += if square > 0.0 { ridge * square } else { 1.0 };
-        reach[i] = REACH as f32 * Scalar::sqrt(square / n);
+        root_mean_squares[i] = Scalar::sqrt(square / n);
     }
     let weights = solve(a, system.b.into(), D, "A of the context")?;
-    let bound = context.largest_reward().of(cumulant) * most_rewards(n, gamma);
-    Ok(BoundedValueFunction { value_function: ValueFunction { weights }, reach, bound })
+    let of = [n, gamma, context.largest_reward().of(cumulant)];
+    Ok(BoundedValueFunction::of_context(ValueFunction { weights }, root_mean_squares, of))
 }

@@ -40,5 +40,5 @@ mod read;
 #[cfg(test)]
 mod tests;
 
-pub use model::{Reading, SHIPPED, UniversalModel, reach};
+pub use model::{Reading, SHIPPED, UniversalModel};
 pub use read::{COUNT, Extent, Numbers, Solved};

@@ -1,6 +1,6 @@
 //! The model as it is linked: a discount, two trace decays, and the learned numbers.
 
-use super::{COUNT, Extent, Numbers};
+use super::{COUNT, Extent, Numbers, Solved};
 use crate::context::{Context, Forgetting, Growing, TdSums, Window};
 use crate::error::{Error, StoredError};
 use crate::mask::{Mask, Traces};
@@ -8,7 +8,7 @@ use crate::model::{AttentionKind, HEADER, Header, Mode};
 use crate::scalar::Real;
 use crate::stored::{Reader, write};
 use crate::transition::check_gamma;
-use crate::value_function::{BoundedValueFunction, REACH, ValueFunction, most_rewards};
+use crate::value_function::{BoundedValueFunction, ValueFunction, root_mean_squares};
 
 /// One model for every number of features, every length of a context and every unit ([`crate::universal`]).
 ///
@@ -159,19 +159,15 @@ impl<R: Real> UniversalModel<R> {
         if self.mask != *context.mask() {
             return Err(Error::Mismatch { parameter: "traces of model and context" });
         }
-        let mut sums = self.sums(context, cumulant)?;
+        let mut sums = TdSums::ZERO;
+        context.read_to(self.gamma, cumulant, &mut sums)?;
         let extent = self.extent(context);
-        let reach = reach(&sums, extent.weight);
-        let solved = self.numbers.solve(&mut sums, extent)?;
-        Ok(Reading {
-            value_function: BoundedValueFunction {
-                value_function: ValueFunction { weights: solved.weights },
-                reach,
-                bound: context.largest_reward().of(cumulant)
-                    * most_rewards(extent.weight, extent.gamma),
-            },
-            linearity: solved.linearity,
-        })
+        let Solved { weights, roots, linearity } = self.numbers.solve(&mut sums, extent)?;
+        let of = [extent.weight, extent.gamma, context.largest_reward().of(cumulant)];
+        let value_function = ValueFunction { weights };
+        let roots = root_mean_squares(roots, extent.weight);
+        let value_function = BoundedValueFunction::of_context(value_function, roots, of);
+        Ok(Reading { value_function, linearity })
     }
 
     /// Returns the sums of a context that the model reads.
@@ -184,9 +180,8 @@ impl<R: Real> UniversalModel<R> {
         context: &Context<D, Traces<R>, W, R, CUMULANTS>,
         cumulant: usize,
     ) -> Result<TdSums<R, D>, Error> {
-        context.check_readable(cumulant)?;
         let mut sums = TdSums::ZERO;
-        context.read(self.gamma, cumulant, &mut sums);
+        context.read_to(self.gamma, cumulant, &mut sums)?;
         Ok(sums)
     }
 
@@ -279,16 +274,6 @@ impl<R: Real> UniversalModel<R> {
     pub fn gamma(&self) -> R {
         self.gamma
     }
-}
-
-/// Returns how far the features of a query reach: twice their root mean square.
-pub fn reach<R: Real, const D: usize>(sums: &TdSums<R, D>, n: R) -> [R; D] {
-    let mut reach = [R::ZERO; D];
-    for i in 0..D {
-        let mean = R::from_f64(0.5) * sums.second_moments[i][i] / n;
-        reach[i] = R::from_f64(REACH) * mean.sqrt();
-    }
-    reach
 }
 
 /// The numbers that ship, found by `ictd reproduce universal`.

@@ -114,17 +114,15 @@ fn mix<R: Real, const N: usize>(numbers: &[R; N], quantities: [R; N]) -> R {
     sum
 }
 
-/// Changes sums to units in which each feature and the reward have the sum of squares 1, and returns the units: 1 / sqrt(F_ii),
-/// 0 of a feature that was never seen, and 1 / sqrt(sum r^2).
+/// Changes sums to units in which each feature and the reward have the sum of squares 1, of the roots of today's, and returns
+/// the units: 1 / sqrt(F_ii), 0 of a feature that was never seen, and 1 / sqrt(sum r^2).
 #[cfg_attr(target_os = "none", inline(never))]
-fn change_units<R: Real, const D: usize>(sums: &mut TdSums<R, D>) -> ([R; D], R) {
+fn change_units<R: Real, const D: usize>(sums: &mut TdSums<R, D>, roots: &[R; D]) -> ([R; D], R) {
     let half = R::from_f64(0.5);
     let mut unit = [R::ZERO; D];
     for i in 0..D {
-        let square = half * sums.second_moments[i][i];
-        if square > R::ZERO {
-            // By way of the root: the inverse of a small square is not a number.
-            unit[i] = R::ONE / square.sqrt();
+        if roots[i] > R::ZERO {
+            unit[i] = R::ONE / roots[i];
         }
     }
     let of_reward = R::ONE / sums.squared_rewards.sqrt();
@@ -154,6 +152,8 @@ struct Solution<R, const D: usize> {
     weights: [R; D],
     /// E delta^2 / E r^2.
     rest: R,
+    /// ln(rest + 10^-4).
+    log_rest: R,
 }
 
 /// Solves (A + R) w = b + p R w' with R = ridge ((1 - f) I + f F), in the sums' own units and the system's own place.
@@ -236,6 +236,8 @@ fn test<R: Real, const D: usize>(
 pub struct Solved<R: Scalar, const D: usize> {
     /// The weights w, (D).
     pub weights: SVector<R, D>,
+    /// sqrt(F_ii), the root of each feature's sum of squares, (D).
+    pub roots: [R; D],
     /// The weight of the solution for lambda = 0, in \[0, 1\].
     pub linearity: R,
 }
@@ -251,64 +253,63 @@ impl<R: Real> Numbers<R> {
         of: &mut TdSums<R, D>,
         extent: Extent<R>,
     ) -> Result<Solved<R, D>, Error> {
-        let mut out = Solved { weights: zeros(), linearity: R::from_f64(0.5) };
+        let (roots, one) = (of.roots(), R::ONE);
+        let mut out = Solved { weights: zeros(), roots, linearity: R::from_f64(0.5) };
         if !(of.squared_rewards > R::ZERO) {
             return if of.squared_rewards == R::ZERO { Ok(out) } else { Err(NON_FINITE) };
         }
-        let (unit, reward_unit) = change_units(of);
         let mut seen = R::ZERO;
-        for x in unit {
-            if x > R::ZERO {
-                seen += R::ONE;
+        for root in roots {
+            if root > R::ZERO {
+                seen += one;
             }
         }
         if seen == R::ZERO {
             return Ok(out);
         }
-        let (n, one) = (extent.weight, R::ONE);
+        let (unit, reward_unit) = change_units(of, &roots);
+        let n = extent.weight;
         let few = ln(one + R::from_f64(2.0) * seen / n);
         let far = -ln(R::from_f64(20.0) * (one - extent.gamma));
         let length = ln(n / seen);
-        let rest = |w: &Solution<R, D>| ln(w.rest + R::from_f64(1e-4));
-        let ridge = |numbers: &[R; 4], rest| {
-            let x = mix(numbers, [one, few, far, rest]);
-            exp(x) / n
+        let ridge = |numbers: &[R; 4], log_rest| exp(mix(numbers, [one, few, far, log_rest])) / n;
+        let TdSums { systems: [plain, low, high], second_moments, differences, rewards, .. } = of;
+        let solution = |weights| {
+            let rest = rest_of(differences, rewards, &weights);
+            Solution { weights, rest, log_rest: ln(rest + R::from_f64(1e-4)) }
         };
-        let [k_0, k_traced @ ..] = &self.ridge;
-        let TdSums { systems, second_moments, differences, rewards, .. } = of;
-        let [plain, traced @ ..] = systems;
-        let solution =
-            |weights| Solution { rest: rest_of(differences, rewards, &weights), weights };
-        let k = ridge(k_0, R::ZERO);
-        let zeros = [R::ZERO; D];
-        let first = solution(solve_in_place(plain, second_moments, k, [R::ZERO; 2], &zeros)?);
-        let rest_of_first = rest(&first);
-        let mut solutions = [first; 2];
-        let mut weights = [one; 2];
-        let (mut before, mut rest_before) = (first, rest_of_first);
-        let numbers = k_traced.iter().zip(&self.full).zip(self.prior.iter().zip(&self.gate));
-        for ((((k, full), (prior, gate)), system), ((kept, weight), exists)) in
-            numbers.zip(traced).zip(solutions.iter_mut().zip(&mut weights).zip(extent.traces))
-        {
-            // The gate of a trace that is not there is open to what is before it.
-            if exists {
-                let k = ridge(k, rest_of_first);
-                let shares = [full, prior].map(|of| sigmoid(mix(of, [one, rest_of_first])));
-                let test = ln(one + test(system, (&extent, k, seen), &before));
-                *weight = sigmoid(mix(gate, [one, test, rest_before, length, far]));
-                let weights = solve_in_place(system, second_moments, k, shares, &before.weights)?;
-                before = solution(weights);
-                rest_before = rest(&before);
+        let [k, k_low, k_high] = &self.ridge;
+        let no_prior = [R::ZERO; D];
+        let k = ridge(k, R::ZERO);
+        let first = solution(solve_in_place(plain, second_moments, k, [R::ZERO; 2], &no_prior)?);
+        // A trace's solution, and the weight of what is before it.
+        let traced = |exists: bool,
+                      system: &mut System<R, D>,
+                      before: &Solution<R, D>,
+                      k,
+                      shares: [&[R; 2]; 2],
+                      gate| {
+            if !exists {
+                return Ok((before.weights, one));
             }
-            *kept = before;
-        }
-        let [low, high] = solutions;
-        out.linearity = weights[0];
+            let k = ridge(k, first.log_rest);
+            let shares = shares.map(|of| sigmoid(mix(of, [one, first.log_rest])));
+            let test = ln(one + test(system, (&extent, k, seen), before));
+            let gate = sigmoid(mix(gate, [one, test, before.log_rest, length, far]));
+            let w = solve_in_place(system, second_moments, k, shares, &before.weights)?;
+            Ok::<_, Error>((w, gate))
+        };
+        let ([full_low, full_high], [prior_low, prior_high]) = (&self.full, &self.prior);
+        let ([of_low, of_high], [gate_low, gate_high]) = (extent.traces, &self.gate);
+        let (low, to_first) = traced(of_low, low, &first, k_low, [full_low, prior_low], gate_low)?;
+        let (high, to_low) =
+            traced(of_high, high, &solution(low), k_high, [full_high, prior_high], gate_high)?;
         let mut w = [R::ZERO; D];
         for i in 0..D {
-            let upper = high.weights[i] + weights[1] * (low.weights[i] - high.weights[i]);
-            w[i] = upper + weights[0] * (first.weights[i] - upper);
+            let upper = high[i] + to_low * (low[i] - high[i]);
+            w[i] = upper + to_first * (first.weights[i] - upper);
         }
+        out.linearity = to_first;
         // A solution of a system next to singular explodes, and so do its TD errors.
         let rest = rest_of(differences, rewards, &w);
         let most = R::from_f64(LARGEST_REST) / (one - extent.gamma);

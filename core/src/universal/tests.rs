@@ -139,7 +139,7 @@ fn looped_layers_of_theorem_1_go_where_the_equation_is_solved() {
     let mut context = model.context::<4>();
     observe(&mut context, &task, 2000, |phi| (*phi).into());
     let mut sums = TdSums::ZERO;
-    context.read(0.9, 0, &mut sums);
+    context.read_to(0.9, 0, &mut sums).unwrap();
     let system = sums.systems[0];
     // The mask of two traces has TD(0)'s statistic.
     let statistic = context.statistic::<9>(0.9, 0).unwrap();
@@ -182,7 +182,7 @@ fn the_sums_of_both_traces_are_those_of_td_lambda() {
             }
         }
         let mut sums = TdSums::ZERO;
-        both.read(0.9, 0, &mut sums);
+        both.read_to(0.9, 0, &mut sums).unwrap();
         let g = plain.statistic::<9>(0.9, 0).unwrap().g;
         assert!((both.statistic::<9>(0.9, 0).unwrap().g - g).amax() < 1e-9);
         for (system, context) in sums.systems[1..].iter().zip(&alone) {

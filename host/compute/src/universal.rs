@@ -14,8 +14,8 @@ use ictd_core::rng::{Rng, Stream};
 use ictd_core::scalar::{Real, Scalar as _};
 use ictd_core::signal::Signal;
 use ictd_core::tasks::{FiniteTask, FiniteTasks, Mrp, Task as _, random_signal};
-use ictd_core::universal::{COUNT, Extent, Numbers, reach};
-use ictd_core::value_function::{BoundedValueFunction, ValueFunction, most_rewards};
+use ictd_core::universal::{COUNT, Extent, Numbers};
+use ictd_core::value_function::{BoundedValueFunction, ValueFunction, root_mean_squares};
 use ictd_core::{Error, UniversalModel};
 use judge::RIDGES;
 use nalgebra::{SMatrix, SVector};
@@ -96,11 +96,9 @@ impl<const D: usize> Case<D> {
     /// Returns the mean squared error of the value function with these weights.
     fn error<R: Real>(&self, weights: SVector<R, D>) -> R {
         let (n, gamma) = (self.extent.weight, self.extent.gamma);
-        let value = BoundedValueFunction {
-            value_function: ValueFunction { weights },
-            reach: reach(&*self.sums, self.extent.weight).map(R::from_f64),
-            bound: R::from_f64(self.largest_reward * most_rewards(n, gamma)),
-        };
+        let roots = root_mean_squares(self.sums.roots(), n).map(R::from_f64);
+        let of = [n, gamma, self.largest_reward].map(R::from_f64);
+        let value = BoundedValueFunction::of_context(ValueFunction { weights }, roots, of);
         let mut sum = R::ZERO;
         let at = |phi: &SVector<f64, D>| value.at(&phi.map(R::from_f64));
         for Judged { phi, target, next, weight } in self.judged.iter() {
