@@ -86,12 +86,16 @@ impl<S: Scalar, const D: usize> Entries<S, D> for &mut TdSums<S, D> {
         let (gamma, square) = (read.gamma, read.gamma * read.gamma);
         use Block::{Phi, PhiNext, Reward};
         for j in 0..D {
+            for i in 0..D {
+                plain.a[j][i] = gamma * read.entry((Phi, i), (PhiNext, j));
+            }
+        }
+        for j in 0..D {
             for i in 0..=j {
                 // G is symmetric: sum phi phi^T and sum phi' phi'^T, and sum phi phi'^T on both sides of the diagonal.
                 let now = read.entry((Phi, i), (Phi, j));
                 let next = read.entry((PhiNext, i), (PhiNext, j));
-                let across = gamma * read.entry((Phi, i), (PhiNext, j));
-                let back = if i == j { across } else { gamma * read.entry((Phi, j), (PhiNext, i)) };
+                let (across, back) = (plain.a[j][i], plain.a[i][j]);
                 (plain.a[j][i], plain.a[i][j]) = (now - across, now - back);
                 out.differences[j][i] = now - across + (square * next - back);
                 out.second_moments[j][i] = now + next;

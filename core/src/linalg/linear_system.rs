@@ -63,14 +63,13 @@ pub(crate) fn eliminate<R: Real, const M: usize>(
         if !(largest > smallest_pivot) {
             return None;
         }
-        // In a loop, so that every index is seen to be within bounds: on a chip there is no panic.
-        for i in k + 1..size {
-            if i == pivot {
-                for j in k..size {
-                    (m[j][i], m[j][k]) = (m[j][k], m[j][i]);
-                }
-                (x[i], x[k]) = (x[k], x[i]);
+        if pivot > k {
+            // It is within bounds, and is now seen to be: on a chip there is no panic.
+            let pivot = pivot.min(M - 1);
+            for j in k..size {
+                (m[j][pivot], m[j][k]) = (m[j][k], m[j][pivot]);
             }
+            (x[pivot], x[k]) = (x[k], x[pivot]);
         }
         for i in k + 1..size {
             let factor = m[k][i] / m[k][k];
