@@ -30,7 +30,7 @@ use crate::mask::Mask;
 use crate::scalar::Scalar;
 use crate::statistic::Statistic;
 use crate::transformer::Transformer;
-use crate::value_function::{BoundedValueFunction, REACH, ValueFunction, clamp, most_rewards};
+use crate::value_function::{BoundedValueFunction, REACH, ValueFunction, clamp};
 
 /// The least pivot of the decompositions, of features with unit second moment.
 const LEAST_PIVOT: f64 = 1.0 / 1_048_576.0;
@@ -208,7 +208,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
         let mut statistic = Statistic { g: zeros::<S, K, K>(), inverse_len: S::ZERO };
         context.statistic_to(gamma, 0, false, &mut statistic)?;
         let mut squares = Squares { second_moments: [[S::ZERO; D]; D], rewards: S::ZERO };
-        context.read(gamma, 0, &mut squares);
+        context.read_to(gamma, 0, &mut squares)?;
         let (n, mut scale, mut diagonal) = (context.weight(), [S::ZERO; D], [S::ZERO; D]);
         let moments = squares.second_moments.as_flattened_mut();
         let vectors = [&mut scale[..], &mut diagonal];
@@ -217,11 +217,10 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
         statistic.inverse_len = S::ONE;
         let mut u = self.readout(&statistic);
         units.denormalise(&mut u.as_mut_slice()[..D]);
-        Ok(BoundedValueFunction {
-            value_function: ValueFunction::from_readout(entries(&u))?,
-            reach: core::array::from_fn(|i| units.reach(i)),
-            bound: context.largest_reward().of(0) * most_rewards(n, gamma),
-        })
+        let root_mean_squares = core::array::from_fn(|i| inverse(units.scale[i]));
+        let of = [n, gamma, context.largest_reward().of(0)];
+        let value_function = ValueFunction::from_readout(entries(&u))?;
+        Ok(BoundedValueFunction::of_context(value_function, root_mean_squares, of))
     }
 }
 
