@@ -153,16 +153,31 @@ impl<S: Scalar> TdLambda<S> {
     }
 }
 
-/// The eligibility trace over tokens, e_i = lambda e_{i-1} + z_i with e_{-1} = 0, summed with
-/// compensation so that lambda = 1 keeps its precision over long streams.
+/// Two tokens that the end of an episode sets to 0: both traces of [`Traces`], e_i = decay e_{i-1} + z_i with e_{-1} = 0,
+/// or that of [`TdLambda`] with its compensation, so that lambda = 1 keeps its precision over long streams.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Trace<V> {
-    e: V,
-    compensation: V,
+pub struct TwoTokens<V> {
+    first: V,
+    second: V,
+}
+
+impl<S: Scalar, V: Vector<S>> Vector<S> for TwoTokens<V> {
+    const ZERO: Self = TwoTokens { first: V::ZERO, second: V::ZERO };
+
+    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
+        V::zip(&mut a.first, &mut b.first, &z.first, &mut f);
+        V::zip(&mut a.second, &mut b.second, &z.second, f);
+    }
+}
+
+impl<S: Scalar, V: Vector<S>> State<S> for TwoTokens<V> {
+    fn end_episode(&mut self) {
+        *self = Self::ZERO;
+    }
 }
 
 impl<S: Scalar> Mask<S> for TdLambda<S> {
-    type State<V: Vector<S>> = Trace<V>;
+    type State<V: Vector<S>> = TwoTokens<V>;
     type Beside<const D: usize, const C: usize> = SecondMoments<S, D, C>;
     const SYMMETRIC: bool = false;
     const CODE: u8 = 2;
@@ -177,24 +192,24 @@ impl<S: Scalar> Mask<S> for TdLambda<S> {
     }
 
     fn entry(&self, row: usize, column: usize, n: usize) -> S {
-        if column <= row && row < n { power(self.lambda, row - column) } else { S::ZERO }
+        if column <= row && row < n { power(self.lambda, (row - column) as u64) } else { S::ZERO }
     }
 
     #[inline(always)]
-    fn factors<V: Vector<S>>(&self, trace: &mut Trace<V>, z: &V, _retention: S) -> (V, V) {
-        V::zip(&mut trace.e, &mut trace.compensation, z, |e, compensation, z| {
+    fn factors<V: Vector<S>>(&self, trace: &mut TwoTokens<V>, z: &V, _retention: S) -> (V, V) {
+        V::zip(&mut trace.first, &mut trace.second, z, |e, compensation, z| {
             let decayed = self.lambda * *e;
             *compensation *= self.lambda;
             *e = add_compensated(decayed, z, compensation);
         });
-        (*z, trace.e)
+        (*z, trace.first)
     }
 
     /// G loses (sum_r lambda^r z_r) z_0^T over the tokens of z_0's episode; the trace loses what it
     /// still has of z_0.
     fn oldest_factors<'a, V: Vector<S> + 'a>(
         &self,
-        trace: &mut Trace<V>,
+        trace: &mut TwoTokens<V>,
         newest_first: impl Iterator<Item = (&'a V, bool)>,
     ) -> Option<(V, V)> {
         let (mut ahead, mut oldest) = (V::ZERO, None);
@@ -212,23 +227,8 @@ impl<S: Scalar> Mask<S> for TdLambda<S> {
             (ahead, oldest) = (sum, Some(*z));
         }
         let oldest = oldest?;
-        trace.e.add_scaled(-decay, &oldest);
+        trace.first.add_scaled(-decay, &oldest);
         Some((ahead, oldest))
-    }
-}
-
-impl<S: Scalar, V: Vector<S>> Vector<S> for Trace<V> {
-    const ZERO: Self = Trace { e: V::ZERO, compensation: V::ZERO };
-
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
-        V::zip(&mut a.e, &mut b.e, &z.e, &mut f);
-        V::zip(&mut a.compensation, &mut b.compensation, &z.compensation, f);
-    }
-}
-
-impl<S: Scalar, V: Vector<S>> State<S> for Trace<V> {
-    fn end_episode(&mut self) {
-        *self = Self::ZERO;
     }
 }
 
@@ -334,15 +334,8 @@ impl<S: Scalar> Traces<S> {
     }
 }
 
-/// Two eligibility traces, e_i = decay e_{i-1} + z_i.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TwoTraces<V> {
-    low: V,
-    high: V,
-}
-
 impl<S: Scalar> Mask<S> for Traces<S> {
-    type State<V: Vector<S>> = TwoTraces<V>;
+    type State<V: Vector<S>> = TwoTokens<V>;
     type Beside<const D: usize, const C: usize> = TraceSums<S, D, C>;
     const SYMMETRIC: bool = true;
     /// No state tells what a trace still holds of the oldest token: a window's sums are made anew.
@@ -363,32 +356,17 @@ impl<S: Scalar> Mask<S> for Traces<S> {
 
     /// The traces: G itself, which is symmetric, needs the token alone.
     #[inline(always)]
-    fn factors<V: Vector<S>>(&self, traces: &mut TwoTraces<V>, z: &V, _retention: S) -> (V, V) {
-        V::zip(&mut traces.low, &mut traces.high, z, |low, high, z| {
+    fn factors<V: Vector<S>>(&self, traces: &mut TwoTokens<V>, z: &V, _retention: S) -> (V, V) {
+        V::zip(&mut traces.first, &mut traces.second, z, |low, high, z| {
             *low = self.low * *low + z;
             *high = self.high * *high + z;
         });
-        (traces.low, traces.high)
+        (traces.first, traces.second)
     }
 }
 
-impl<S: Scalar, V: Vector<S>> Vector<S> for TwoTraces<V> {
-    const ZERO: Self = TwoTraces { low: V::ZERO, high: V::ZERO };
-
-    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
-        V::zip(&mut a.low, &mut b.low, &z.low, &mut f);
-        V::zip(&mut a.high, &mut b.high, &z.high, f);
-    }
-}
-
-impl<S: Scalar, V: Vector<S>> State<S> for TwoTraces<V> {
-    fn end_episode(&mut self) {
-        *self = Self::ZERO;
-    }
-}
-
-/// x^n by repeated squaring.
-fn power<S: Scalar>(x: S, n: usize) -> S {
+/// Returns x^n, by repeated squaring.
+pub fn power<S: Scalar>(x: S, n: u64) -> S {
     let (mut result, mut square, mut n) = (S::ONE, x, n);
     while n > 0 {
         if n & 1 == 1 {

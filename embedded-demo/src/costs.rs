@@ -36,7 +36,7 @@ pub(crate) fn report(mut counter: Counter) -> Result<bool, Error> {
     let (trained, reading) = counter.measure(|| Model::<4>::from_bytes(&TRAINED));
     let trained = trained?;
     let mut rng = Rng::new(1);
-    let task = random_mdp::<f32, 4, 5>(5, 4, GAMMA, &mut rng)?;
+    let task = random_mdp::<f32, 4, 5>(5, 4, 4, GAMMA, &mut rng)?;
     let mut state = task.initial_state(&mut rng);
     let mut context = Context::<4>::new();
     let mut within = true;
@@ -117,7 +117,7 @@ pub(crate) fn report(mut counter: Counter) -> Result<bool, Error> {
 #[inline(never)]
 fn universal(counter: &mut Counter, unit: &str) -> Result<bool, Error> {
     let mut rng = Rng::new(1);
-    let task = random_mdp::<f32, 4, 5>(5, 4, GAMMA, &mut rng)?;
+    let task = random_mdp::<f32, 4, 5>(5, 4, 4, GAMMA, &mut rng)?;
     let mut state = task.initial_state(&mut rng);
     let model = UniversalModel::<f32>::universal(GAMMA)?;
     let mut context = model.context::<4>();
@@ -147,7 +147,7 @@ fn universal(counter: &mut Counter, unit: &str) -> Result<bool, Error> {
 #[inline(never)]
 fn other_contexts(counter: &mut Counter, unit: &str) -> Result<bool, Error> {
     let mut rng = Rng::new(1);
-    let task = random_mdp::<f32, 4, 5>(5, 4, GAMMA, &mut rng)?;
+    let task = random_mdp::<f32, 4, 5>(5, 4, 4, GAMMA, &mut rng)?;
     let mut state = task.initial_state(&mut rng);
     let mut context = Context::<4, Td0, Growing, f32, CUMULANTS>::new();
     let mut traces = Context::<4, TdLambda>::with(TdLambda::new(0.9)?, Growing);
@@ -190,7 +190,7 @@ fn other_contexts(counter: &mut Counter, unit: &str) -> Result<bool, Error> {
 #[inline(never)]
 fn literal(counter: &mut Counter, model: &Model<4>, unit: &str) -> Result<(), Error> {
     let mut rng = Rng::new(1);
-    let task = random_mdp::<f32, 4, 5>(5, 4, GAMMA, &mut rng)?;
+    let task = random_mdp::<f32, 4, 5>(5, 4, 4, GAMMA, &mut rng)?;
     let transitions = task.trajectory::<LITERAL>(LITERAL, &mut rng)?;
     let query = [0.5, -0.25, 1.0, 0.75].to_vector();
     let mut context = Context::<4>::new();

@@ -42,7 +42,7 @@ const fn hexadecimal(text: &str) -> u64 {
 type RandomMdp = Mrp<f32, 4, 5>;
 
 fn task(rng: &mut Rng) -> Result<RandomMdp, Error> {
-    random_mdp(5, 4, GAMMA, rng)
+    random_mdp(5, 4, 4, GAMMA, rng)
 }
 
 /// Figure 1, live: the agent meets an unknown task, sees one transition after the other, and
@@ -144,7 +144,7 @@ impl Trainer<'_> {
 }
 
 /// Numbers that the demo's network computes in, by [`LinearShape::work_len`].
-pub(crate) const WORK: usize = 1944;
+pub(crate) const WORK: usize = 1863;
 
 /// Windows in a batch of the demo's training.
 pub(crate) const WINDOWS: usize = 8;

@@ -92,7 +92,7 @@ struct Sample {
 
 impl Sample {
     fn new(rng: &mut Rng) -> Self {
-        let task: Mrp<f64, 2, 5> = boyan_chain(5, rng).unwrap();
+        let task: Mrp<f64, 2, 5> = boyan_chain(5, 2, rng).unwrap();
         let transitions = task.trajectory::<T>(T - 1, rng).unwrap();
         let features = core::array::from_fn(|k| match transitions.get(k) {
             Some(transition) => transition.phi.into(),

@@ -67,11 +67,6 @@ impl<S: Scalar> EquivariantLayer<S> {
     pub fn contract<const D: usize, const K: usize>(gradient: &Layer<S, K>) -> Self {
         EquivariantLayer { p: traces::<S, D, K>(&gradient.p), q: traces::<S, D, K>(&gradient.q) }
     }
-
-    /// Returns the numbers in one lane.
-    pub fn lane(&self, lane: usize) -> EquivariantLayer<S::Element> {
-        EquivariantLayer { p: self.p.map(|x| x.lane(lane)), q: self.q.map(|x| x.lane(lane)) }
-    }
 }
 
 fn dense<S: Scalar, const D: usize, const K: usize>(x: &[S; 5]) -> SMatrix<S, K, K> {

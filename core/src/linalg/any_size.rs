@@ -61,7 +61,7 @@ fn from<S>(x: &[S], at: usize) -> &[S] {
 /// Runs the body for tiles of N indices below `$end`, each size as long as it fits. (For 4, 7 or 8 the
 /// compiler looks for vectors across rows.)
 macro_rules! tiles {
-    ($i:ident < $end:expr, $N:ident in [$($n:literal),*], $body:expr) => {
+    ($i:ident < $end:expr, $N:ident in [$($n:expr),*], $body:expr) => {
         $({
             const $N: usize = $n;
             while $i + $N <= $end {
@@ -71,6 +71,8 @@ macro_rules! tiles {
         })*
     };
 }
+
+pub(crate) use tiles;
 
 /// out = s x.
 #[inline(always)]
@@ -359,19 +361,6 @@ pub(crate) fn mirror<S: Scalar>(k: usize, m: &mut [S]) {
         for i in 0..j {
             keep_apart::<S>();
             m[i * k + j] = m[j * k + i];
-        }
-    }
-}
-
-kernel! {
-    /// out = A^T.
-    pub(crate) fn transpose as TransposeMatrix<'a, S: Scalar>(k: usize, out: &'a mut [S], a: &'a [S]) {
-        let (out, a) = (&mut out[..k * k], &a[..k * k]);
-        for j in 0..k {
-            for i in 0..k {
-                keep_apart::<S>();
-                out[i * k + j] = a[j * k + i];
-            }
         }
     }
 }

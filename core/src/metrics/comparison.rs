@@ -247,7 +247,7 @@ mod tests {
 
     fn setting(seed: u64) -> (EvaluationStates<f64, 4, 10>, Statistic<f64, 9>) {
         let mut rng = Rng::new(seed);
-        let chain: Mrp<f64, 4, 10> = boyan_chain(10, &mut rng).unwrap();
+        let chain: Mrp<f64, 4, 10> = boyan_chain(10, 4, &mut rng).unwrap();
         let transitions = chain.trajectory::<30>(30, &mut rng).unwrap();
         let query = chain.feature_map()[0];
         let prompt = Prompt::<f64, 9, 30>::discounted(&transitions, 0.9, &query).unwrap();

@@ -2,19 +2,16 @@
 //! much of them is anything else.
 //!
 //! ```
-//! use ictd_core::constructions::{learning_rate, residual_gradient, td0};
-//! use ictd_core::metrics::{BlockForm, LayerBlocks};
+//! use ictd_core::constructions::{learning_rate, residual_gradient};
+//! use ictd_core::metrics::{Blocks, LayerBlocks, Pattern};
 //!
-//! let c = learning_rate::<f64, 4>(0.5);
-//! assert_eq!(LayerBlocks::of::<4, 9>(&td0(&c)).form(), Some(BlockForm::Td));
 //! // Half of the residual gradient's Q is TD's, and half is not.
-//! let residual = LayerBlocks::of::<4, 9>(&residual_gradient(&c));
-//! assert_eq!(residual.shares(BlockForm::Td), [1.0, 0.5]);
-//! assert_eq!(residual.form(), Some(BlockForm::ResidualGradient));
+//! let layer = residual_gradient::<f64, 4, 9>(&learning_rate(0.5));
+//! let [p, q] = [layer.p, layer.q].map(|m| Blocks::of(4, 9, |i, j| m[(i, j)]));
+//! let blocks = LayerBlocks::new(p, q);
+//! assert_eq!(blocks.shares(&Pattern::TD), [1.0, 0.5]);
+//! assert_eq!(blocks.shares(&Pattern::RESIDUAL_GRADIENT), [1.0, 1.0]);
 //! ```
-
-use crate::layer::Layer;
-use crate::scalar::Real;
 
 /// The least share of P's energy, and of Q's, that must be a form's: 0.9. Everything else is then at most a third
 /// of its size.
@@ -34,6 +31,15 @@ pub struct Pattern {
 impl Pattern {
     /// P of all constructions with one head: its bottom-right entry.
     pub const CORNER: Self = Pattern { blocks: [[0.0; 2]; 2], corner: [[1.0, 0.0], [0.0, 0.0]] };
+
+    /// Q of Theorem 1: \[-I I; 0 0\]. TD(0) and TD(lambda) have one form: what tells them apart is the mask.
+    pub const TD: Self = Pattern::of_blocks([[-1.0, 1.0], [0.0, 0.0]]);
+
+    /// Q of the corollary on one layer: \[-I 0; 0 0\].
+    pub const ONE_LAYER_TD: Self = Pattern::of_blocks([[-1.0, 0.0], [0.0, 0.0]]);
+
+    /// Q of the residual gradient: \[-I I; I -I\].
+    pub const RESIDUAL_GRADIENT: Self = Pattern::of_blocks([[-1.0, 1.0], [1.0, -1.0]]);
 
     /// Multiples of I in the four blocks.
     pub const fn of_blocks(blocks: [[f64; 2]; 2]) -> Self {
@@ -99,23 +105,6 @@ impl Blocks {
         if energies > 0.0 { product * product.abs() / energies } else { 0.0 }
     }
 
-    /// Returns the share of the energy on a block's mean diagonal; 0 of zeros.
-    pub fn share(&self, row: usize, column: usize) -> f64 {
-        let mut pattern = Pattern::default();
-        pattern.blocks[row.min(1)][column.min(1)] = 1.0;
-        self.along(&pattern).abs()
-    }
-
-    /// Returns the share of the energy that is on no block's mean diagonal and in no entry beyond the blocks; 0 of
-    /// zeros.
-    pub fn outside(&self) -> f64 {
-        if self.energy > 0.0 {
-            1.0 - self.means.dot(&self.means, self.dim) / self.energy
-        } else {
-            0.0
-        }
-    }
-
     fn scaled(mut self, sign: f64) -> Self {
         let Pattern { blocks, corner } = &mut self.means;
         blocks
@@ -125,21 +114,6 @@ impl Blocks {
             .for_each(|x| *x *= sign);
         self
     }
-}
-
-/// The construction that a layer is, up to positive scales of P and of Q, with C = alpha I. The layers of TD(0)
-/// and of TD(lambda) have one form: what tells them apart is the mask.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum BlockForm {
-    /// Theorem 1's: P has its bottom-right entry alone; Q = \[-I I; 0 0\].
-    Td,
-    /// The corollary's on one layer: Q = \[-I 0; 0 0\].
-    OneLayerTd,
-    /// The residual gradient's: Q = \[-I I; I -I\].
-    ResidualGradient,
-    /// Theorem 2's (eta, c, c'): Q = \[c I 0; c' I 0\], with any c and c'.
-    Theorem2,
 }
 
 /// P and Q of a layer, by blocks, with the sign that makes P\[2d, 2d\] positive (both negated are the same layer).
@@ -153,47 +127,15 @@ pub struct LayerBlocks {
 }
 
 impl LayerBlocks {
-    /// Returns the blocks of a layer for tokens of size K = 2 D + 1.
-    pub fn of<const D: usize, const K: usize>(layer: &Layer<impl Real, K>) -> Self {
-        crate::transition::check_token_size::<D, K>();
-        let p = Blocks::of(D, K, |i, j| layer.p[(i, j)].to_f64());
-        LayerBlocks::new(p, Blocks::of(D, K, |i, j| layer.q[(i, j)].to_f64()))
-    }
-
     /// Returns the blocks of P and Q, which are aligned.
     pub fn new(p: Blocks, q: Blocks) -> Self {
         let sign = if p.means.corner[0][0] < 0.0 { -1.0 } else { 1.0 };
         LayerBlocks { p: p.scaled(sign), q: q.scaled(sign) }
     }
 
-    /// Returns the shares of P's and of Q's energy that are a form's.
-    pub fn shares(&self, form: BlockForm) -> [f64; 2] {
-        let q = match form {
-            BlockForm::Td => self.q.along(&Pattern::of_blocks([[-1.0, 1.0], [0.0, 0.0]])),
-            BlockForm::OneLayerTd => self.q.along(&Pattern::of_blocks([[-1.0, 0.0], [0.0, 0.0]])),
-            BlockForm::ResidualGradient => {
-                self.q.along(&Pattern::of_blocks([[-1.0, 1.0], [1.0, -1.0]]))
-            }
-            BlockForm::Theorem2 => self.q.share(0, 0) + self.q.share(1, 0),
-        };
-        [self.p.along(&Pattern::CORNER), q]
-    }
-
-    /// Returns true if at least [`FORM_SHARE`] of P's energy and of Q's are the form's.
-    pub fn has(&self, form: BlockForm) -> bool {
-        self.shares(form).iter().all(|share| *share >= FORM_SHARE)
-    }
-
-    /// Returns the form that the layer has, if any. The first three exclude each other; Theorem 2's has the
-    /// one-layer form as its case c' = 0, which is then named.
-    pub fn form(&self) -> Option<BlockForm> {
-        let forms = [
-            BlockForm::Td,
-            BlockForm::OneLayerTd,
-            BlockForm::ResidualGradient,
-            BlockForm::Theorem2,
-        ];
-        forms.into_iter().find(|form| self.has(*form))
+    /// Returns the shares of P's energy that is a construction's, and of Q's that is along a pattern.
+    pub fn shares(&self, q: &Pattern) -> [f64; 2] {
+        [self.p.along(&Pattern::CORNER), self.q.along(q)]
     }
 }
 
@@ -202,10 +144,20 @@ mod tests {
     use super::*;
     use crate::constructions::{learning_rate, one_layer, residual_gradient, td0};
     use crate::invariant_set::theta_star;
+    use crate::layer::Layer;
     use crate::rng::Rng;
     use nalgebra::SMatrix;
 
     type Matrix = SMatrix<f64, 9, 9>;
+
+    fn blocks(layer: &Layer<f64, 9>) -> LayerBlocks {
+        let of = |m: &Matrix| Blocks::of(4, 9, |i, j| m[(i, j)]);
+        LayerBlocks::new(of(&layer.p), of(&layer.q))
+    }
+
+    fn has(layer: &Layer<f64, 9>, form: &Pattern) -> bool {
+        blocks(layer).shares(form).iter().all(|share| *share >= FORM_SHARE)
+    }
 
     fn normal(rng: &mut Rng) -> Matrix {
         Matrix::from_fn(|_, _| rng.normal())
@@ -224,49 +176,40 @@ mod tests {
     fn the_constructions_and_random_layers_are_told_apart_with_noise_and_either_sign() {
         let c = learning_rate::<f64, 4>(0.3);
         let mut rng = Rng::new(1);
-        for (layer, form) in [
-            (td0::<_, 4, 9>(&c), BlockForm::Td),
-            (one_layer(&c), BlockForm::OneLayerTd),
-            (residual_gradient(&c), BlockForm::ResidualGradient),
-            (theta_star::<f64, 4, 9>(0.5, -1.0, 0.5), BlockForm::Theorem2),
-            (theta_star::<f64, 4, 9>(0.5, -1.0, -1.0), BlockForm::Theorem2),
-        ] {
-            assert_eq!(LayerBlocks::of::<4, 9>(&layer).form(), Some(form));
+        let forms = [Pattern::TD, Pattern::ONE_LAYER_TD, Pattern::RESIDUAL_GRADIENT];
+        let layers = [td0::<_, 4, 9>(&c), one_layer(&c), residual_gradient(&c)];
+        for (at, layer) in layers.iter().enumerate() {
             let negated = Layer { p: -layer.p, q: -layer.q };
-            assert_eq!(LayerBlocks::of::<4, 9>(&negated).form(), Some(form));
-            for _ in 0..50 {
-                let a_little = perturbed(&layer, 0.04, &mut rng);
-                assert_eq!(LayerBlocks::of::<4, 9>(&a_little).form(), Some(form));
-                let more = perturbed(&layer, 0.2, &mut rng);
-                assert_eq!(LayerBlocks::of::<4, 9>(&more).form(), None);
+            // With Q alone negated it goes the other way.
+            let other = Layer { q: -layer.q, ..*layer };
+            for (i, form) in forms.iter().enumerate() {
+                assert_eq!((has(layer, form), has(&negated, form)), (i == at, i == at));
+                assert!(!has(&other, form));
             }
-            // With Q alone negated it goes the other way: c may, too.
-            let other = LayerBlocks::of::<4, 9>(&Layer { q: -layer.q, ..layer });
-            let may = [BlockForm::OneLayerTd, BlockForm::Theorem2].contains(&form);
-            assert_eq!(other.form(), may.then_some(BlockForm::Theorem2));
+            for _ in 0..50 {
+                assert!(has(&perturbed(layer, 0.04, &mut rng), &forms[at]));
+                assert!(!has(&perturbed(layer, 0.2, &mut rng), &forms[at]));
+            }
         }
         for _ in 0..100 {
             let random = Layer { p: normal(&mut rng), q: normal(&mut rng) };
-            let blocks = LayerBlocks::of::<4, 9>(&random);
-            assert_eq!(blocks.form(), None);
-            assert!(blocks.q.outside() > 0.5, "{blocks:?}");
+            assert!(!forms.iter().any(|form| has(&random, form)));
         }
     }
 
     #[test]
     fn each_block_has_its_mean_its_share_and_its_sign() {
         let layer = theta_star::<f64, 4, 9>(-2.0, -1.0, 0.5);
-        let blocks = LayerBlocks::of::<4, 9>(&layer);
+        let LayerBlocks { p, q } = blocks(&layer);
         // Both are negated, as P[-1, -1] is negative.
-        assert_eq!(blocks.q.means, Pattern::of_blocks([[1.0, 0.0], [-0.5, 0.0]]));
-        assert_eq!((blocks.p.means.corner[0][0], blocks.q.energy), (2.0, 5.0));
-        assert_eq!((blocks.q.share(0, 0), blocks.q.share(1, 0)), (0.8, 0.2));
-        assert_eq!(blocks.q.along(&Pattern::of_blocks([[-1.0, 0.0], [0.0, 0.0]])), -0.8);
-        assert_eq!((blocks.q.outside(), blocks.p.outside()), (0.0, 0.0));
+        assert_eq!(q.means, Pattern::of_blocks([[1.0, 0.0], [-0.5, 0.0]]));
+        assert_eq!((p.means.corner[0][0], q.energy), (2.0, 5.0));
+        assert_eq!((q.along(&Pattern::ONE_LAYER_TD), q.along(&q.means)), (-0.8, 1.0));
         // An even spread of the same mean is not on the diagonal's mean.
         let mut uneven = layer;
         uneven.q[(0, 0)] -= 1.0;
         uneven.q[(1, 1)] += 1.0;
-        assert!((LayerBlocks::of::<4, 9>(&uneven).q.outside() - 2.0 / 7.0).abs() < 1e-15);
+        let q = blocks(&uneven).q;
+        assert!((q.along(&q.means) - 5.0 / 7.0).abs() < 1e-15);
     }
 }

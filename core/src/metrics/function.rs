@@ -252,7 +252,7 @@ mod tests {
     fn contexts() -> Contexts {
         let mut rng = Rng::new(3);
         let one = |_| {
-            let task: Mrp<f64, 4, 10> = boyan_chain(10, &mut rng).unwrap();
+            let task: Mrp<f64, 4, 10> = boyan_chain(10, 4, &mut rng).unwrap();
             let context = task.trajectory::<30>(30, &mut rng).unwrap();
             (task, context.to_vec())
         };

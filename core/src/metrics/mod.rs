@@ -15,7 +15,7 @@
 //! use ictd_core::{prompt::Prompt, rng::Rng, statistic::Statistic, transformer::Transformer};
 //!
 //! let rng = &mut Rng::new(1);
-//! let chain: Mrp<f64, 2, 10> = boyan_chain(10, rng)?;
+//! let chain: Mrp<f64, 2, 10> = boyan_chain(10, 2, rng)?;
 //! let transitions = chain.trajectory::<30>(30, rng)?;
 //! let prompt = Prompt::<f64, 5, 30>::discounted(&transitions, 0.9, &chain.feature_map()[0])?;
 //! let statistic = Statistic::of_prompt(&prompt, &Td0)?;
@@ -36,5 +36,5 @@ pub mod function;
 
 pub use comparison::{Comparison, EvaluationStates, ValueSample, batch_td};
 pub use elements::Elements;
-pub use form::{BlockForm, Blocks, FORM_SHARE, LayerBlocks, Pattern};
+pub use form::{Blocks, FORM_SHARE, LayerBlocks, Pattern};
 pub use function::{Algorithm, Fitted, Iteration, Target};

@@ -173,7 +173,6 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
 
 #[cfg(test)]
 mod tests {
-    use super::super::PaperRnn;
     use super::*;
     use crate::rng::Rng;
 
@@ -200,7 +199,7 @@ mod tests {
 
     #[test]
     fn initial_parameters_are_uniform_within_1_over_sqrt_h() {
-        let mut rnn = PaperRnn::<f32>::zeros(LayerInput::Current);
+        let mut rnn = Rnn::<f32, 10, 4, 3>::zeros(LayerInput::Current);
         rnn.initialise_lane(0, &mut Rng::new(3));
         let largest = rnn.slices().flatten().fold(0.0f32, |m, x| m.max(x.abs()));
         assert!(largest < 0.5 && largest > 0.45, "{largest}");

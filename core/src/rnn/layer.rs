@@ -30,14 +30,6 @@ impl<S: Scalar, const I: usize, const H: usize> RnnLayer<S, I, H> {
             .map(<[_]>::as_flattened_mut)
     }
 
-    pub(super) fn lane(&self, lane: usize) -> RnnLayer<S::Element, I, H> {
-        RnnLayer {
-            input: self.input.map(|x| x.lane(lane)),
-            recurrent: self.recurrent.map(|x| x.lane(lane)),
-            bias: self.bias.map(|x| x.lane(lane)),
-        }
-    }
-
     /// tanh(W_ax x + W_aa a + b).
     #[inline(always)]
     pub(super) fn forward(&self, x: &[S; I], a: &[S; H]) -> [S; H] {

@@ -40,9 +40,10 @@ pub enum LayerInput {
 ///
 /// ```
 /// use ictd_core::rng::Rng;
-/// use ictd_core::rnn::{LayerInput, PaperRnn};
+/// use ictd_core::rnn::{LayerInput, Rnn};
 ///
-/// let mut rnn = PaperRnn::<f32>::zeros(LayerInput::Current);
+/// // The paper's: 3 layers of 4 units, for 4 features.
+/// let mut rnn = Rnn::<f32, 10, 4, 3>::zeros(LayerInput::Current);
 /// rnn.initialise_lane(0, &mut Rng::new(1));
 /// let transition = [0.5, -0.25, 1.0, 0.0, 0.9, 0.45, -0.45, 0.0, 0.75, 0.0];
 /// let query = [0.5, -0.25, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0];
@@ -58,9 +59,6 @@ pub struct Rnn<S: Scalar, const X: usize, const H: usize, const L: usize> {
     pub output: SVector<S, H>,
     layer_input: LayerInput,
 }
-
-/// The 3-layer network of the paper with h = 4, for features of dimension d = 4.
-pub type PaperRnn<S> = Rnn<S, 10, 4, 3>;
 
 impl<S: Scalar, const X: usize, const H: usize, const L: usize> Rnn<S, X, H, L> {
     /// Returns a network of zeros.
@@ -109,16 +107,6 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize> Rnn<S, X, H, L> 
         let layers = self.first.slices_mut().into_iter();
         let layers = layers.chain(self.upper.iter_mut().flat_map(RnnLayer::slices_mut));
         layers.chain([self.output.as_mut_slice()])
-    }
-
-    /// Returns the network that one lane has learned.
-    pub fn lane(&self, lane: usize) -> Rnn<S::Element, X, H, L> {
-        Rnn {
-            first: self.first.lane(lane),
-            upper: self.upper.iter().map(|layer| layer.lane(lane)).collect(),
-            output: self.output.map(|x| x.lane(lane)),
-            layer_input: self.layer_input,
-        }
     }
 
     /// Returns the hidden states after one more token. `before` and the result hold one state per layer.

@@ -1,5 +1,5 @@
 use super::cart_pole::TileCoding;
-use super::{CartPole, Task, cart_pole};
+use super::{CartPole, Task, cart_pole, cart_pole_single_grid};
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::scalar::Real;
@@ -54,12 +54,6 @@ pub trait TaskDistribution<R: Real, const D: usize>: Clone + Debug {
     }
 }
 
-/// Refuses a number of features outside 1..=D.
-pub(super) fn check_dim<const D: usize>(dim: usize) -> Result<usize, Error> {
-    let refused = Error::CapacityExceeded { parameter: "dim", capacity: D };
-    if (1..=D).contains(&dim) { Ok(dim) } else { Err(refused) }
-}
-
 /// CartPole MRPs (Algorithm 4) with at most M tiles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
@@ -88,12 +82,11 @@ impl<const M: usize> CartPoleTasks<M> {
         dim: usize,
         rng: &mut Rng,
     ) -> Result<CartPole<R, D, M>, Error> {
-        let dim = check_dim::<D>(dim)?;
         match *self {
             CartPoleTasks::Tilings { tilings, tiles } => {
-                cart_pole::draw(TileCoding::new(tilings, tiles)?, dim, rng)
+                cart_pole(TileCoding::new(tilings, tiles)?, dim, rng)
             }
-            CartPoleTasks::SingleGrid { bins } => cart_pole::draw_single_grid(bins, dim, rng),
+            CartPoleTasks::SingleGrid { bins } => cart_pole_single_grid(bins, dim, rng),
         }
     }
 }

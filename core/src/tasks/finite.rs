@@ -1,8 +1,7 @@
 //! Finite tasks: Boyan's chain, random MDPs and the Loop.
 
-use super::distribution::check_dim;
 use super::{
-    Mrp, TaskDistribution, check_states, positive_uniform, random_distribution, random_features,
+    Mrp, TaskDistribution, check_shape, positive_uniform, random_distribution, random_features,
     uniform_vector,
 };
 use crate::error::Error;
@@ -47,19 +46,23 @@ impl<const M: usize> FiniteTasks<M> {
     /// more.
     ///
     /// # Errors
-    /// As [`TaskDistribution::draw`]; [`Error::OutOfRange`] unless 1 <= `dim` <= D.
+    /// As [`TaskDistribution::draw`]; [`Error::CapacityExceeded`] unless 1 <= `dim` <= D.
     pub fn draw_of_dim<R: Real, const D: usize>(
         &self,
         dim: usize,
         gamma: R,
         rng: &mut Rng,
     ) -> Result<Mrp<R, D, M>, Error> {
-        let (dim, states) = (check_dim::<D>(dim)?, self.states);
+        let states = self.states;
         match self.kind {
-            FiniteTask::BoyanChain => chain(states, dim, rng),
-            FiniteTask::BoyanChainRepresentable => representable_chain(states, dim, gamma, rng),
-            FiniteTask::RandomMdp { actions } => mdp(states, dim, actions, gamma, rng),
-            FiniteTask::Loop { threshold } => ring(states, dim, R::from_f64(threshold), gamma, rng),
+            FiniteTask::BoyanChain => boyan_chain(states, dim, rng),
+            FiniteTask::BoyanChainRepresentable => {
+                boyan_chain_representable(states, dim, gamma, rng)
+            }
+            FiniteTask::RandomMdp { actions } => random_mdp(states, dim, actions, gamma, rng),
+            FiniteTask::Loop { threshold } => {
+                loop_mrp(states, dim, R::from_f64(threshold), gamma, rng)
+            }
         }
     }
 }
@@ -112,24 +115,17 @@ pub fn boyan_transition<R: Real, const M: usize>(
 
 /// Draws Boyan's chain with random transition probabilities, rewards and features (Algorithm 2):
 /// state i goes to i + 1 with probability epsilon_i and to i + 2 otherwise, the last but one to the
-/// last, the last to a random state.
+/// last, the last to a random state. Features beyond `dim` are 0.
 ///
 /// # Errors
-/// [`Error::OutOfRange`] for fewer than 2 states, [`Error::CapacityExceeded`] beyond M.
+/// [`Error::OutOfRange`] for fewer than 2 states, [`Error::CapacityExceeded`] beyond M states, and unless
+/// 1 <= `dim` <= D.
 pub fn boyan_chain<R: Real, const D: usize, const M: usize>(
-    states: usize,
-    rng: &mut Rng,
-) -> Result<Mrp<R, D, M>, Error> {
-    chain(states, D, rng)
-}
-
-/// Draws [`boyan_chain`] with `dim` <= D features.
-fn chain<R: Real, const D: usize, const M: usize>(
     states: usize,
     dim: usize,
     rng: &mut Rng,
 ) -> Result<Mrp<R, D, M>, Error> {
-    check_states::<M>(states, 2)?;
+    check_shape::<D, M>(states, 2, dim)?;
     let features = random_features(states, dim, rng);
     let initial = random_distribution(states, rng);
     let reward = uniform_vector(states, rng);
@@ -144,22 +140,13 @@ fn chain<R: Real, const D: usize, const M: usize>(
 /// As [`boyan_chain`]; [`Error::OutOfRange`] for gamma outside [0, 1).
 pub fn boyan_chain_representable<R: Real, const D: usize, const M: usize>(
     states: usize,
-    gamma: R,
-    rng: &mut Rng,
-) -> Result<Mrp<R, D, M>, Error> {
-    representable_chain(states, D, gamma, rng)
-}
-
-/// Draws [`boyan_chain_representable`] with `dim` <= D features.
-fn representable_chain<R: Real, const D: usize, const M: usize>(
-    states: usize,
     dim: usize,
     gamma: R,
     rng: &mut Rng,
 ) -> Result<Mrp<R, D, M>, Error> {
     check_gamma(gamma)?;
     let w = uniform_vector(dim, rng);
-    Ok(chain(states, dim, rng)?.with_representable_value(&w, gamma))
+    Ok(boyan_chain(states, dim, rng)?.with_representable_value(&w, gamma))
 }
 
 /// The most actions that a random MDP may have.
@@ -175,25 +162,15 @@ pub const MAX_ACTIONS: usize = 8;
 ///
 /// # Errors
 /// [`Error::OutOfRange`] for no states, actions outside 1..=[`MAX_ACTIONS`] or gamma outside
-/// [0, 1); [`Error::CapacityExceeded`] beyond M states.
+/// [0, 1); [`Error::CapacityExceeded`] beyond M states, and unless 1 <= `dim` <= D.
 pub fn random_mdp<R: Real, const D: usize, const M: usize>(
-    states: usize,
-    actions: usize,
-    gamma: R,
-    rng: &mut Rng,
-) -> Result<Mrp<R, D, M>, Error> {
-    mdp(states, D, actions, gamma, rng)
-}
-
-/// Draws [`random_mdp`] with `dim` <= D features.
-fn mdp<R: Real, const D: usize, const M: usize>(
     states: usize,
     dim: usize,
     actions: usize,
     gamma: R,
     rng: &mut Rng,
 ) -> Result<Mrp<R, D, M>, Error> {
-    check_states::<M>(states, 1)?;
+    check_shape::<D, M>(states, 1, dim)?;
     if !(1..=MAX_ACTIONS).contains(&actions) {
         return Err(Error::OutOfRange { parameter: "actions", accepted: "1 to 8" });
     }
@@ -246,25 +223,15 @@ pub fn loop_transition<R: Real, const M: usize>(
 ///
 /// # Errors
 /// [`Error::OutOfRange`] for no states, a threshold outside (0, 1) or gamma outside [0, 1);
-/// [`Error::CapacityExceeded`] beyond M states.
+/// [`Error::CapacityExceeded`] beyond M states, and unless 1 <= `dim` <= D.
 pub fn loop_mrp<R: Real, const D: usize, const M: usize>(
-    states: usize,
-    threshold: R,
-    gamma: R,
-    rng: &mut Rng,
-) -> Result<Mrp<R, D, M>, Error> {
-    ring(states, D, threshold, gamma, rng)
-}
-
-/// Draws [`loop_mrp`] with `dim` <= D features.
-fn ring<R: Real, const D: usize, const M: usize>(
     states: usize,
     dim: usize,
     threshold: R,
     gamma: R,
     rng: &mut Rng,
 ) -> Result<Mrp<R, D, M>, Error> {
-    check_states::<M>(states, 1)?;
+    check_shape::<D, M>(states, 1, dim)?;
     if !(threshold > R::ZERO && threshold < R::ONE) {
         return Err(Error::OutOfRange { parameter: "threshold", accepted: "(0, 1)" });
     }

@@ -16,17 +16,17 @@
 //! use ictd_core::rng::Rng;
 //! use ictd_core::tasks::{self, Mrp, Task, cart_pole::TileCoding};
 //!
-//! // Features of 4 dimensions, room for 10 states, and the same task for the same seed on any machine.
+//! // Room for 4 features, all of them used, and 10 states, and the same task for the same seed on any machine.
 //! let rng = &mut Rng::new(7);
-//! let chain: Mrp<f32, 4, 10> = tasks::boyan_chain(10, rng)?;
-//! let representable: Mrp<f32, 4, 10> = tasks::boyan_chain_representable(5, 0.9, rng)?;
-//! let of_actions: Mrp<f32, 4, 10> = tasks::random_mdp(5, 3, 0.9, rng)?;
-//! let ring: Mrp<f32, 4, 10> = tasks::loop_mrp(8, 0.7, 0.9, rng)?;
+//! let chain: Mrp<f32, 4, 10> = tasks::boyan_chain(10, 4, rng)?;
+//! let representable: Mrp<f32, 4, 10> = tasks::boyan_chain_representable(5, 4, 0.9, rng)?;
+//! let of_actions: Mrp<f32, 4, 10> = tasks::random_mdp(5, 4, 3, 0.9, rng)?;
+//! let ring: Mrp<f32, 4, 10> = tasks::loop_mrp(8, 4, 0.7, 0.9, rng)?;
 //! assert_eq!(chain.trajectory::<30>(30, rng)?.len(), 30);
 //!
 //! // Four tilings of 3^4 tiles, or one grid of 2^4.
-//! let balancing = tasks::cart_pole::<f32, 4, 324>(TileCoding::standard(), rng)?;
-//! let coarse = tasks::cart_pole_single_grid::<f32, 4, 16>(2, rng)?;
+//! let balancing = tasks::cart_pole::<f32, 4, 324>(TileCoding::standard(), 4, rng)?;
+//! let coarse = tasks::cart_pole_single_grid::<f32, 4, 16>(2, 4, rng)?;
 //! let mut state = balancing.initial_state(rng);
 //! let first = balancing.transition(&mut state, rng);
 //! assert_eq!(first.phi_next, balancing.features(state));
@@ -99,8 +99,18 @@ pub trait Task<R: Real, const D: usize> {
     }
 }
 
-/// Refuses a number of states outside `least..=M`.
-fn check_states<const M: usize>(states: usize, least: usize) -> Result<(), Error> {
+/// Refuses a number of features outside 1..=D.
+fn check_dim<const D: usize>(dim: usize) -> Result<(), Error> {
+    let refused = Error::CapacityExceeded { parameter: "dim", capacity: D };
+    if (1..=D).contains(&dim) { Ok(()) } else { Err(refused) }
+}
+
+/// Refuses a number of states outside `least..=M`, and such a number of features.
+fn check_shape<const D: usize, const M: usize>(
+    states: usize,
+    least: usize,
+    dim: usize,
+) -> Result<(), Error> {
     if states < least {
         let accepted = "at least 2 (Boyan's chain), at least 1 (other tasks)";
         return Err(Error::OutOfRange { parameter: "states", accepted });
@@ -108,7 +118,7 @@ fn check_states<const M: usize>(states: usize, least: usize) -> Result<(), Error
     if states > M {
         return Err(Error::CapacityExceeded { parameter: "states", capacity: M });
     }
-    Ok(())
+    check_dim::<D>(dim)
 }
 
 /// Draws `len` numbers ~ U(0, 1), in the paper's open interval, in which a probability of exactly 0 has no

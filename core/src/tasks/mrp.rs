@@ -138,13 +138,13 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
     /// use ictd_core::{rng::Rng, tasks::{Mrp, boyan_chain}};
     ///
     /// let mut rng = Rng::new(1);
-    /// let [a, b] = [(); 2].map(|()| boyan_chain::<f64, 2, 6>(6, &mut rng));
+    /// let [a, b] = [(); 2].map(|()| boyan_chain::<f64, 2, 6>(6, 2, &mut rng));
     /// let (a, b): (Mrp<f64, 2, 6>, Mrp<f64, 2, 6>) = (a?, b?);
     /// let both = a.clone().with_dynamics_of(&b)?;
     /// assert_eq!((both.initial(), both.transition_from(0)), (b.initial(), b.transition_from(0)));
     /// assert_eq!((both.reward(), both.feature_map()), (a.reward(), a.feature_map()));
     /// assert_eq!(both.with_dynamics_of(&a)?.with_features_of(&b)?.feature_map(), b.feature_map());
-    /// assert!(a.with_dynamics_of(&boyan_chain(5, &mut rng)?).is_err());
+    /// assert!(a.with_dynamics_of(&boyan_chain(5, 2, &mut rng)?).is_err());
     /// # Ok::<(), ictd_core::Error>(())
     /// ```
     ///

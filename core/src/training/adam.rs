@@ -111,16 +111,6 @@ impl<P> Adam<P> {
         })
     }
 
-    /// Returns its constants.
-    pub fn settings(&self) -> &AdamSettings {
-        &self.settings
-    }
-
-    /// Returns how many steps it has taken.
-    pub fn steps(&self) -> u64 {
-        self.steps
-    }
-
     /// One step along the gradient of a loss.
     pub fn step<S: Scalar>(&mut self, parameters: &mut P, gradient: &P)
     where

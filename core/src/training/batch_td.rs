@@ -262,7 +262,7 @@ fn reverse_pass<S: Scalar, const D: usize>(
     let mut system = network.system(windows, count);
     let [mut room @ .., mut z] = [[[S::ZERO; D]; 3]; 5];
     let mut loss = BatchLoss::new(windows, targets);
-    for t in loss.times() {
+    for t in loss.passes() {
         if t < count {
             let room = room.each_mut().map(|room| room.as_flattened_mut());
             let [gained, lost] =

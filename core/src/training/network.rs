@@ -124,22 +124,15 @@ impl<'a, S: Scalar> BatchLoss<'a, S> {
         BatchLoss { windows, targets, inverse_count, v_next: S::ZERO, later, squares: S::ZERO }
     }
 
-    /// Returns the windows to value, if they slide: window W, which only bootstraps, if the targets do; then W - 1
-    /// to 0.
-    #[inline(always)]
-    pub(super) fn times(&self) -> core::iter::Rev<core::ops::Range<usize>> {
-        (0..self.windows.count() + usize::from(self.targets.bootstrap())).rev()
-    }
-
-    /// Values the windows, whether they slide or grow, by [`Self::pass`].
+    /// Counts the windows to value, which [`Self::pass`] gives.
     #[inline(always)]
     pub(super) fn passes(&self) -> core::iter::Rev<core::ops::Range<usize>> {
         let more = if self.windows.slide() { 1 } else { self.windows.count() };
         (0..self.windows.count() + if self.targets.bootstrap() { more } else { 0 }).rev()
     }
 
-    /// Returns a window to value, and the t to [`take`](Self::take) it as: as [`Self::times`]; of windows that grow,
-    /// if the targets bootstrap, before each its successor as W.
+    /// Returns a window to value, and the t to [`take`](Self::take) it as: window W, which only bootstraps, if the
+    /// targets do, then W - 1 to 0; of windows that grow, if the targets bootstrap, before each its successor as W.
     #[inline(always)]
     pub(super) fn pass(&self, i: usize) -> (Window<'a, S>, usize) {
         let windows = self.windows;
@@ -152,7 +145,7 @@ impl<'a, S: Scalar> BatchLoss<'a, S> {
         }
     }
 
-    /// Takes v_t, the next of [`Self::times`]; gives v_t-bar = (1/W) -2 (target_t - v_t), and none for
+    /// Takes v_t, the next of [`Self::pass`]; gives v_t-bar = (1/W) -2 (target_t - v_t), and none for
     /// window W. For a residual gradient v_t-bar is (1/W) -2 (delta_t - gamma delta_{t-1}), as delta_{t-1}
     /// has v_t in its target, and window W has one.
     #[inline(always)]

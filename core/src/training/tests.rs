@@ -245,7 +245,7 @@ fn batch_gradients_agree_with_the_reference_and_with_finite_differences() {
 fn targets_belong_to_the_querys_own_state() {
     // One-step returns are R of the query's own state, and true values solve v = r + gamma p v there.
     let rng = &mut Rng::new(8);
-    let tasks: [Option<Mrp<f64, 2, 5>>; 1] = [crate::tasks::boyan_chain(5, rng).ok()];
+    let tasks: [Option<Mrp<f64, 2, 5>>; 1] = [crate::tasks::boyan_chain(5, 2, rng).ok()];
     let settings = Settings { context_len: 3, windows: 4, ..settings() };
     let sample = |loss| {
         let mut trajectory = Trajectory::<f64, 2, 9>::new(2);

@@ -88,15 +88,7 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
             layer.check()?;
         }
         let form = if stored == 1 { layers[0].form() } else { Form::Dense };
-        Ok(Self { form, ..Self::unchecked(layers, stored, depth) })
-    }
-
-    /// Layers used `depth` times in turn, without looking at their numbers: a training run that
-    /// diverges must not stop the other lanes.
-    #[inline(always)]
-    pub(crate) fn unchecked(layers: [L; C], stored: usize, depth: usize) -> Self {
-        debug_assert!(0 < stored && stored <= C && (stored == 1 || stored == depth));
-        Transformer { layers, stored, depth, form: Form::Dense }
+        Ok(Transformer { layers, stored, depth, form })
     }
 
     /// L.

@@ -78,7 +78,7 @@ fn a_context_of_other_traces_or_without_transitions_is_refused() {
 
 #[test]
 fn units_and_features_that_are_never_seen_change_no_bit() {
-    let task: Task = boyan_chain(10, &mut Rng::new(1)).unwrap();
+    let task: Task = boyan_chain(10, 4, &mut Rng::new(1)).unwrap();
     let model = UniversalModel::<f64>::universal(0.9).unwrap();
     let mut plain = model.context::<4>();
     observe(&mut plain, &task, 50, |phi| (*phi).into());
@@ -97,7 +97,7 @@ fn units_and_features_that_are_never_seen_change_no_bit() {
 
 #[test]
 fn ill_conditioned_features_give_bounded_values() {
-    let task: Task = boyan_chain(10, &mut Rng::new(2)).unwrap();
+    let task: Task = boyan_chain(10, 4, &mut Rng::new(2)).unwrap();
     for gamma in [0.0, 0.9, 0.995] {
         let model = UniversalModel::<f32>::universal(gamma).unwrap();
         for n in [1, 2, 5, 30, 3000] {
@@ -134,7 +134,7 @@ fn ill_conditioned_features_give_bounded_values() {
 /// Layers of Theorem 1's form, looped, come to rest where A w = b; the model solves the same equation with a ridge.
 #[test]
 fn looped_layers_of_theorem_1_go_where_the_equation_is_solved() {
-    let task: Task = boyan_chain_representable(10, 0.9, &mut Rng::new(4)).unwrap();
+    let task: Task = boyan_chain_representable(10, 4, 0.9, &mut Rng::new(4)).unwrap();
     let model = UniversalModel::<f64>::universal(0.9).unwrap();
     let mut context = model.context::<4>();
     observe(&mut context, &task, 2000, |phi| (*phi).into());
@@ -161,7 +161,7 @@ fn looped_layers_of_theorem_1_go_where_the_equation_is_solved() {
 #[test]
 fn the_sums_of_both_traces_are_those_of_td_lambda() {
     fn check<W: Window<f64>>(window: W, seed: u64) {
-        let task: Task = boyan_chain(10, &mut Rng::new(seed)).unwrap();
+        let task: Task = boyan_chain(10, 4, &mut Rng::new(seed)).unwrap();
         let traces = Traces::new(0.5, 0.9).unwrap();
         let mut both = Context::<4, Traces<f64>, W, f64>::with(traces, window);
         let mut plain = Context::<4, Td0, W, f64>::with(Td0, window);

@@ -32,7 +32,7 @@ pub fn theorem_2(seed: u64, steps: usize) -> Judged<Vec<Number>> {
     let mut rng = Rng::new(seed);
     let mut samples = Vec::new();
     for _ in 0..TRAJECTORIES {
-        let task: Mrp<f64, D, 10> = boyan_chain(10, &mut rng)?;
+        let task: Mrp<f64, D, 10> = boyan_chain(10, D, &mut rng)?;
         let mut state = task.initial_state(&mut rng);
         let (mut features, mut rewards) = (Vec::new(), Vec::new());
         for _ in 0..LENGTH {

@@ -288,14 +288,14 @@ impl<const D: usize, const K: usize> Of<D, K> {
     fn form(&self, Layer { p, q }: &Layer<f64, K>) -> [f64; 2] {
         let residual = self.recipe.loss == LossKind::ResidualGradient;
         let of_q = match (residual, self.recipe.layers) {
-            (false, 1) => [[-1.0, 0.0], [0.0, 0.0]],
-            (false, _) => [[-1.0, 1.0], [0.0, 0.0]],
-            (true, 1) => [[-1.0, 0.0], [1.0, 0.0]],
-            (true, _) => [[-1.0, 1.0], [1.0, -1.0]],
+            (false, 1) => Pattern::ONE_LAYER_TD,
+            (false, _) => Pattern::TD,
+            (true, 1) => Pattern::of_blocks([[-1.0, 0.0], [1.0, 0.0]]),
+            (true, _) => Pattern::RESIDUAL_GRADIENT,
         };
         let blocks = |m: &SMatrix<f64, K, K>| Blocks::of(D, K, |i, j| m[(i, j)]);
         let p = blocks(p).along(&Pattern::CORNER);
-        let q = blocks(q).along(&Pattern::of_blocks(of_q));
+        let q = blocks(q).along(&of_q);
         // Both matrices negated are the same layer.
         if p < 0.0 { [-p, -q] } else { [p, q] }
     }

@@ -9,7 +9,7 @@ pub use judge::{Cell, Errors, Judge, OF_LAMBDA, summary};
 use crate::capacity::STATES;
 use dual::Dual;
 use ictd_core::context::{Context, TdSums};
-use ictd_core::mask::Traces;
+use ictd_core::mask::{Traces, power};
 use ictd_core::rng::{Rng, Stream};
 use ictd_core::scalar::{Real, Scalar as _};
 use ictd_core::signal::Signal;
@@ -295,21 +295,6 @@ impl Training {
     pub fn numbers(&self) -> Numbers<f32> {
         let mut best = self.best.1.into_iter();
         Numbers::SHAPE.map(|()| best.next().unwrap_or(0.0) as f32)
-    }
-}
-
-/// x^n by repeated squaring.
-fn power(mut x: f64, mut n: u64) -> f64 {
-    let mut product = 1.0;
-    loop {
-        if n & 1 == 1 {
-            product *= x;
-        }
-        n /= 2;
-        if n == 0 {
-            return product;
-        }
-        x *= x;
     }
 }
 

@@ -38,15 +38,16 @@ impl Chain {
     pub(crate) fn sample(kind: Kind, states: usize, seed: u32) -> Result<Self, Error> {
         let mut rng = Rng::new(seed.into());
         Self::of(match kind {
-            Kind::RandomMdp => tasks::random_mdp(states, ACTIONS, GAMMA, &mut rng)?,
-            Kind::BoyanChain => tasks::boyan_chain_representable(states, GAMMA, &mut rng)?,
-            Kind::Loop => tasks::loop_mrp(states, 0.7, GAMMA, &mut rng)?,
+            Kind::RandomMdp => tasks::random_mdp(states, D, ACTIONS, GAMMA, &mut rng)?,
+            Kind::BoyanChain => tasks::boyan_chain_representable(states, D, GAMMA, &mut rng)?,
+            Kind::Loop => tasks::loop_mrp(states, D, 0.7, GAMMA, &mut rng)?,
             Kind::Ring => {
                 let mut w = SVector::<f32, D>::zeros();
                 for i in 0..D {
                     w[i] = rng.uniform_in(-1.0, 1.0);
                 }
-                let task: Mrp<f32, D, MAX_STATES> = tasks::random_mdp(states, 1, GAMMA, &mut rng)?;
+                let task: Mrp<f32, D, MAX_STATES> =
+                    tasks::random_mdp(states, D, 1, GAMMA, &mut rng)?;
                 let ring = SMatrix::<f32, MAX_STATES, MAX_STATES>::from_fn(|s, next| {
                     if s < states && next == (s + 1) % states { 1.0 } else { 0.0 }
                 });

@@ -12,7 +12,7 @@ use crate::train::directory::TrainDirectory;
 use crate::train::log::{ELEMENTS, IWS, METRICS, MSVE, Matrices, Point, SS, SeedRun};
 use crate::train::options::{Recipe, Train};
 use compute::judge::{Number, number};
-use ictd_core::metrics::{BlockForm, Blocks, LayerBlocks, Pattern};
+use ictd_core::metrics::{Blocks, LayerBlocks, Pattern};
 use serde::{Deserialize, Serialize};
 
 /// How many pictures the animation of P and Q has.
@@ -177,11 +177,11 @@ pub fn numbers_of(seed: &SeedRun) -> Vec<Number> {
     let blocks: Vec<_> = layers.iter().map(|m| blocks_of(m, seed.token_size)).collect();
     for (l, (layer, matrices)) in blocks.iter().zip(layers).enumerate() {
         let mut put = |name: &str, value| numbers.push(number(format!("{name}_{l}"), value));
-        let [p, q] = layer.shares(BlockForm::Td);
+        let [p, q] = layer.shares(&Pattern::TD);
         put("p_form", p);
         put("q_form", q);
-        put("q_form_one_layer", layer.shares(BlockForm::OneLayerTd)[1]);
-        put("q_form_residual", layer.shares(BlockForm::ResidualGradient)[1]);
+        put("q_form_one_layer", layer.shares(&Pattern::ONE_LAYER_TD)[1]);
+        put("q_form_residual", layer.shares(&Pattern::RESIDUAL_GRADIENT)[1]);
         put("alignment", p * q);
         let Pattern { blocks, corner } = layer.p.means;
         for (name, i, j) in [("00", 0, 0), ("01", 0, 1), ("10", 1, 0), ("11", 1, 1)] {
@@ -194,7 +194,7 @@ pub fn numbers_of(seed: &SeedRun) -> Vec<Number> {
         put("q_others_scaled", element.q_avg_abs_others / q);
     }
     let least = |a: f64, b: f64| if a.is_nan() || a <= b { a } else { b };
-    let shares = blocks.iter().map(|layer| layer.shares(BlockForm::Td)[0]);
+    let shares = blocks.iter().map(|layer| layer.shares(&Pattern::TD)[0]);
     numbers.extend(shares.reduce(least).map(|share| number("p_form_least", share)));
     numbers
 }

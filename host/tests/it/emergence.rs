@@ -5,7 +5,7 @@ use crate::common::{files, ictd, json, trained};
 use crate::documented_numbers::differing;
 use ictd::formats::npz::Npz;
 use ictd::formats::seed_run::SeedLog;
-use ictd_core::metrics::{BlockForm, Blocks, FORM_SHARE, LayerBlocks};
+use ictd_core::metrics::{Blocks, FORM_SHARE, LayerBlocks, Pattern};
 use serde_json::Value;
 use std::path::Path;
 
@@ -87,7 +87,7 @@ fn the_main_job_shows_what_it_claims_and_its_seeds_end_as_those_of_another_imple
         println!("{ours}: z = {z:.2}");
         assert!(z.abs() < 3.29, "{ours} ends elsewhere than the peer's: z = {z:.2}");
     }
-    assert_form(&out.path().join("runs"), 30, 3, BlockForm::Td);
+    assert_form(&out.path().join("runs"), 30, 3, Pattern::TD);
     // Exactly linear in the query: what differs is rounding.
     for (iws, ss) in metric(seeds, "iws").iter().zip(metric(seeds, "ss")) {
         assert!((iws - ss).abs() < 1e-4, "IWS {iws} and SS {ss} of linear attention");
@@ -116,19 +116,20 @@ fn blocks(out: &Path, seeds: u64) -> Vec<LayerBlocks> {
 }
 
 /// Asserts that Q of the first layer has ended at a form in most of the seeds, and at another in few.
-fn assert_form(out: &Path, seeds: u64, layers: usize, form: BlockForm) {
+fn assert_form(out: &Path, seeds: u64, layers: usize, form: Pattern) {
     let all = blocks(out, seeds);
-    let count = |form| all.iter().filter(|b| b.shares(form)[1] >= FORM_SHARE).count() as u64;
+    let count =
+        |form: Pattern| all.iter().filter(|b| b.shares(&form)[1] >= FORM_SHARE).count() as u64;
     println!("L = {layers}: {} of {seeds} seeds", count(form));
     assert!(count(form) * 8 >= seeds * 5, "L = {layers}: {} of {seeds} seeds", count(form));
-    for other in [BlockForm::OneLayerTd, BlockForm::Td, BlockForm::ResidualGradient] {
+    for other in [Pattern::ONE_LAYER_TD, Pattern::TD, Pattern::RESIDUAL_GRADIENT] {
         assert!(other == form || count(other) * 4 < seeds, "L = {layers}: {other:?}");
     }
 }
 
 #[test]
 fn q_of_one_layer_ends_at_the_corollarys_form_and_of_more_at_theorem_1s() {
-    for (layers, form) in [(1, BlockForm::OneLayerTd), (2, BlockForm::Td)] {
+    for (layers, form) in [(1, Pattern::ONE_LAYER_TD), (2, Pattern::TD)] {
         let out = tempfile::tempdir().unwrap();
         result(out.path(), &format!("train --seeds 8 --log-every 1000 --layers {layers} --json"));
         assert_form(out.path(), 8, layers, form);

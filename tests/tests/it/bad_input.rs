@@ -117,7 +117,7 @@ fn feed<M: Mask<f32>, W: Window<f32>>(
 #[test]
 #[cfg_attr(debug_assertions, should_panic(expected = "state 9 of 3"))]
 fn a_state_of_another_process_is_an_assertion() {
-    let task = boyan_chain::<f32, D, 5>(3, &mut Rng::new(1)).unwrap();
+    let task = boyan_chain::<f32, D, 5>(3, D, &mut Rng::new(1)).unwrap();
     let (reward, next) = task.step(9, &mut Rng::new(2));
     assert!(reward.is_finite() && next < 3);
 }
@@ -256,12 +256,12 @@ proptest! {
         let rng = &mut Rng::new(seed);
         let discount = (0.0..1.0).contains(&x);
         let fits = states <= M;
-        prop_assert_eq!(boyan_chain::<f32, D, M>(states, rng).is_ok(), fits && states >= 2);
-        let task = boyan_chain_representable::<f32, D, M>(states, x, rng);
+        prop_assert_eq!(boyan_chain::<f32, D, M>(states, D, rng).is_ok(), fits && states >= 2);
+        let task = boyan_chain_representable::<f32, D, M>(states, D, x, rng);
         prop_assert_eq!(task.is_ok(), fits && states >= 2 && discount);
-        let task = random_mdp::<f32, D, M>(states, actions, 0.9, rng);
+        let task = random_mdp::<f32, D, M>(states, D, actions, 0.9, rng);
         prop_assert_eq!(task.is_ok(), fits && states >= 1 && (1..=8).contains(&actions));
-        let task = loop_mrp::<f32, D, M>(states, x, 0.9, rng);
+        let task = loop_mrp::<f32, D, M>(states, D, x, 0.9, rng);
         prop_assert_eq!(task.is_ok(), fits && states >= 1 && x > 0.0 && x < 1.0);
         if let Ok(task) = task {
             // More steps than there is room for.

@@ -31,11 +31,11 @@ fn trajectories(seed: u64) -> Vec<(&'static str, Vec<Transition<f64, D>>)> {
         task.trajectory::<N>(N, rng).unwrap().to_vec()
     }
     let rng = &mut Rng::new(seed);
-    let boyan = boyan_chain::<f64, D, 10>(10, rng).unwrap();
-    let representable = boyan_chain_representable::<f64, D, 10>(7, GAMMA, rng).unwrap();
-    let mdp = random_mdp::<f64, D, 10>(6, 3, GAMMA, rng).unwrap();
-    let ring = loop_mrp::<f64, D, 15>(15, 0.8, GAMMA, rng).unwrap();
-    let cart_pole = tasks::cart_pole_single_grid::<f64, D, 16>(2, rng).unwrap();
+    let boyan = boyan_chain::<f64, D, 10>(10, D, rng).unwrap();
+    let representable = boyan_chain_representable::<f64, D, 10>(7, D, GAMMA, rng).unwrap();
+    let mdp = random_mdp::<f64, D, 10>(6, D, 3, GAMMA, rng).unwrap();
+    let ring = loop_mrp::<f64, D, 15>(15, D, 0.8, GAMMA, rng).unwrap();
+    let cart_pole = tasks::cart_pole_single_grid::<f64, D, 16>(2, D, rng).unwrap();
     vec![
         ("Boyan's chain", from(&boyan, rng)),
         ("Boyan's chain, representable", from(&representable, rng)),

@@ -117,18 +117,18 @@ pub(super) fn tasks<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Er
 fn in_scalar<R: Real>(rng: &mut Rng, digest: &mut Digest) -> Result<(), Error> {
     let gamma = R::from_f64(0.9);
     let mrps: [Mrp<R, 4, 10>; 4] = [
-        boyan_chain(10, rng)?,
-        boyan_chain_representable(7, gamma, rng)?,
-        loop_mrp(8, R::from_f64(0.7), gamma, rng)?,
-        random_mdp(5, 3, gamma, rng)?,
+        boyan_chain(10, 4, rng)?,
+        boyan_chain_representable(7, 4, gamma, rng)?,
+        loop_mrp(8, 4, R::from_f64(0.7), gamma, rng)?,
+        random_mdp(5, 4, 3, gamma, rng)?,
     ];
     for mrp in &mrps {
         append(digest, &mrp.true_value(gamma)?);
         append(digest, &mrp.stationary_distribution()?);
         path(mrp, rng, digest);
     }
-    path(&cart_pole::<R, 4, 324>(TileCoding::standard(), rng)?, rng, digest);
-    path(&cart_pole_single_grid::<R, 4, 16>(2, rng)?, rng, digest);
+    path(&cart_pole::<R, 4, 324>(TileCoding::standard(), 4, rng)?, rng, digest);
+    path(&cart_pole_single_grid::<R, 4, 16>(2, 4, rng)?, rng, digest);
     Ok(())
 }
 

@@ -5,6 +5,7 @@
 use super::rows::{TILE, Workspace, add_outers, binary, combinations, exponentials, scatter, tile};
 use super::{Columns, LayerTape};
 use crate::layer::Layer;
+use crate::linalg::any_size::tiles;
 use crate::linalg::arrays::{add, add_scaled, dot, scale, vector};
 use crate::linalg::{mul_vector, transpose_mul_vector};
 use crate::scalar::{Scalar, kernel};
@@ -19,14 +20,9 @@ kernel! {
         n: usize,
     ) {
         let mut r = 0;
-        while r + TILE <= n {
-            forward_rows::<TILE, S, K, N>(tape, next, layer, inverse_len, r, n);
-            r += TILE;
-        }
-        while r < n {
-            forward_rows::<1, S, K, N>(tape, next, layer, inverse_len, r, n);
-            r += 1;
-        }
+        tiles!(r < n, T in [TILE, 1], {
+            forward_rows::<T, S, K, N>(tape, next, layer, inverse_len, r, n);
+        });
     }
 }
 
@@ -96,14 +92,9 @@ kernel! {
         }
         let mut rows: Workspace<S, N> = [[S::ZERO; TILE]; N];
         let mut r = 0;
-        while r + TILE <= n {
-            pass.rows::<ADJOINTS, TILE, N>(z, z_bar, &mut rows, layer, r, n);
-            r += TILE;
-        }
-        while r < n {
-            pass.rows::<ADJOINTS, 1, N>(z, z_bar, &mut rows, layer, r, n);
-            r += 1;
-        }
+        tiles!(r < n, T in [TILE, 1], {
+            pass.rows::<ADJOINTS, T, N>(z, z_bar, &mut rows, layer, r, n);
+        });
         if ADJOINTS {
             z_bar.query[K - 1] -= S::ONE;
         }
@@ -198,18 +189,10 @@ kernel! {
     ) {
         let mut scores_bar: Workspace<S, N> = [[S::ZERO; TILE]; N];
         let mut r = 0;
-        while r + TILE <= n {
+        tiles!(r < n, T in [TILE, 1], {
             let scores_bar = &mut scores_bar;
-            backward_rows::<ADJOINTS, TILE, S, K, N>(
-                tape, x_bar, z_bar, scores_bar, layer, sum, r, n,
-            );
-            r += TILE;
-        }
-        while r < n {
-            let scores_bar = &mut scores_bar;
-            backward_rows::<ADJOINTS, 1, S, K, N>(tape, x_bar, z_bar, scores_bar, layer, sum, r, n);
-            r += 1;
-        }
+            backward_rows::<ADJOINTS, T, S, K, N>(tape, x_bar, z_bar, scores_bar, layer, sum, r, n);
+        });
     }
 }
 

@@ -6,7 +6,7 @@ mod tile_coding;
 pub use physics::{ANGLE_LIMIT, CartPolePhysics, CartPoleState, POSITION_LIMIT};
 pub use tile_coding::{MAX_TILINGS, TileCoding};
 
-use super::{Task, uniform_vector};
+use super::{Task, check_dim, uniform_vector};
 use crate::error::Error;
 use crate::linalg::{add_scaled, zeros};
 use crate::rng::Rng;
@@ -66,26 +66,17 @@ impl<R: Real> CodedState<R> {
 
 /// Returns a CartPole MRP as in the paper: physics from [`CartPolePhysics::sample`], a policy that pushes to
 /// the right with probability epsilon ~ U(0, 1), and a random projection of `coding`
-/// (the paper gives no numbers; [`TileCoding::standard`] needs M = 324).
+/// (the paper gives no numbers; [`TileCoding::standard`] needs M = 324). Features beyond `dim` are 0.
 ///
 /// # Errors
-/// [`Error::CapacityExceeded`] if the coding has more than M tiles.
+/// [`Error::CapacityExceeded`] if the coding has more than M tiles, and unless 1 <= `dim` <= D.
 pub fn cart_pole<R: Real, const D: usize, const M: usize>(
-    coding: TileCoding<R>,
-    rng: &mut Rng,
-) -> Result<CartPole<R, D, M>, Error> {
-    draw(coding, D, rng)
-}
-
-/// [`cart_pole`] with `dim` <= D features.
-pub(super) fn draw<R: Real, const D: usize, const M: usize>(
     coding: TileCoding<R>,
     dim: usize,
     rng: &mut Rng,
 ) -> Result<CartPole<R, D, M>, Error> {
     let physics = CartPolePhysics::sample(rng);
-    let epsilon = rng.uniform();
-    CartPole::of_dim(dim, physics, epsilon, coding, RewardOf::CurrentState, rng)
+    CartPole::draw(physics, coding, RewardOf::CurrentState, dim, rng)
 }
 
 /// Returns a CartPole MRP as in the authors' code: a light pole ([`CartPolePhysics::sample_light_pole`]), one
@@ -93,42 +84,33 @@ pub(super) fn draw<R: Real, const D: usize, const M: usize>(
 /// reward.
 ///
 /// # Errors
-/// [`Error::OutOfRange`] unless `bins` is 1 to 8; [`Error::CapacityExceeded`] if `bins`^4 > M.
+/// [`Error::OutOfRange`] unless `bins` is 1 to 8; [`Error::CapacityExceeded`] if `bins`^4 > M, and unless
+/// 1 <= `dim` <= D.
 pub fn cart_pole_single_grid<R: Real, const D: usize, const M: usize>(
-    bins: u16,
-    rng: &mut Rng,
-) -> Result<CartPole<R, D, M>, Error> {
-    draw_single_grid(bins, D, rng)
-}
-
-/// [`cart_pole_single_grid`] with `dim` <= D features.
-pub(super) fn draw_single_grid<R: Real, const D: usize, const M: usize>(
     bins: u16,
     dim: usize,
     rng: &mut Rng,
 ) -> Result<CartPole<R, D, M>, Error> {
     let coding = TileCoding::new(1, bins)?;
     let physics = CartPolePhysics::sample_light_pole(rng);
-    let epsilon = rng.uniform();
-    CartPole::of_dim(dim, physics, epsilon, coding, RewardOf::NextState, rng)
+    CartPole::draw(physics, coding, RewardOf::NextState, dim, rng)
 }
 
 impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
-    fn of_dim(
-        dim: usize,
+    /// Draws the policy, the features and the rewards.
+    fn draw(
         physics: CartPolePhysics<R>,
-        epsilon: R,
         coding: TileCoding<R>,
         reward_of: RewardOf,
+        dim: usize,
         rng: &mut Rng,
     ) -> Result<Self, Error> {
+        check_dim::<D>(dim)?;
         let tiles = coding.total_tiles();
         if tiles > M {
             return Err(Error::CapacityExceeded { parameter: "tiles", capacity: M });
         }
-        if !(epsilon >= R::ZERO && epsilon <= R::ONE) {
-            return Err(Error::OutOfRange { parameter: "epsilon", accepted: "[0, 1]" });
-        }
+        let epsilon = rng.uniform();
         let scale = R::ONE / R::from_count(coding.tilings() as u64).sqrt();
         let mut task = CartPole {
             physics,
@@ -243,15 +225,15 @@ mod tests {
     #[test]
     fn the_single_grid_rewards_the_next_state() {
         let mut rng = Rng::new(4);
-        let task: CartPole<f64, 4, 16> = cart_pole_single_grid(2, &mut rng).unwrap();
+        let task: CartPole<f64, 4, 16> = cart_pole_single_grid(2, 4, &mut rng).unwrap();
         let mut state = task.initial_state(&mut rng);
         for _ in 0..100 {
             let (reward, next) = task.step(state, &mut rng);
             assert_eq!(reward, task.reward(&next));
             state = next;
         }
-        assert!(cart_pole_single_grid::<f64, 4, 16>(3, &mut rng).is_err());
-        assert!(cart_pole_single_grid::<f64, 4, 16>(9, &mut rng).is_err());
+        assert!(cart_pole_single_grid::<f64, 4, 16>(3, 4, &mut rng).is_err());
+        assert!(cart_pole_single_grid::<f64, 4, 16>(9, 4, &mut rng).is_err());
         assert!(TileCoding::<f32>::new(3, 2).is_err());
     }
 }

@@ -10,9 +10,7 @@ mod work;
 use super::parameters::deviation;
 use super::{Network, Parameters, Targets, Window, Windows, batch_gradient_by_window};
 use crate::error::Error;
-use crate::layer::{
-    Layer, LayerParameters, ParameterSet, TwoHeadLayer, add_traces, means_of_traces,
-};
+use crate::layer::{Layer, LayerParameters, ParameterSet, add_traces, means_of_traces};
 use crate::rng::Rng;
 use crate::scalar::{Real, Scalar};
 use crate::transformer::Transformer;
@@ -132,7 +130,15 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
         lane: usize,
     ) -> Result<Transformer<Layer<S::Element, K>, C>, Error> {
         let (d, k, stored) = (self.shape.dim(), self.shape.token_len(), self.shape.stored());
-        self.check_fit::<K, C>(1)?;
+        if self.shape.heads() != 1 {
+            return Err(Error::OutOfRange { parameter: "heads", accepted: "one" });
+        }
+        if stored > C {
+            return Err(Error::CapacityExceeded { parameter: "layers", capacity: C });
+        }
+        if k > K {
+            return Err(Error::CapacityExceeded { parameter: "dim", capacity: (K - 1) / 2 });
+        }
         // phi, phi' and r of the small token among those of the large one.
         let capacity = (K - 1) / 2;
         let place = |i: usize| match i {
@@ -155,57 +161,6 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
         }
         Transformer::from_stored(layers, stored, self.shape.depth())
     }
-
-    /// Returns the transformer of two heads that one lane has learned; K = 2d + 2. C is the capacity for stored
-    /// layers.
-    ///
-    /// # Errors
-    /// As [`LinearNetwork::transformer`]; [`Error::OutOfRange`] for one head, and for another K.
-    pub fn two_head_transformer<const K: usize, const C: usize>(
-        &self,
-        lane: usize,
-    ) -> Result<Transformer<TwoHeadLayer<S::Element, K>, C>, Error> {
-        self.check_fit::<K, C>(2)?;
-        if self.shape.token_len() != K {
-            return Err(Error::OutOfRange { parameter: "K", accepted: "2 d + 2" });
-        }
-        let mut layers = [TwoHeadLayer::<S::Element, K>::ZERO; C];
-        let to = layers.iter_mut().flat_map(|layer| layer.matrices_mut()).flatten();
-        for (to, from) in to.zip(self.numbers()) {
-            *to = from.lane(lane);
-        }
-        Transformer::from_stored(layers, self.shape.stored(), self.shape.depth())
-    }
-
-    fn check_fit<const K: usize, const C: usize>(&self, heads: usize) -> Result<(), Error> {
-        if self.shape.heads() != heads {
-            return Err(Error::OutOfRange { parameter: "heads", accepted: "as many as it has" });
-        }
-        if self.shape.stored() > C {
-            return Err(Error::CapacityExceeded { parameter: "layers", capacity: C });
-        }
-        if self.shape.token_len() > K {
-            return Err(Error::CapacityExceeded { parameter: "dim", capacity: (K - heads) / 2 });
-        }
-        Ok(())
-    }
-
-    /// Loads the parameters for a pass over one window.
-    fn pass(&mut self) -> PassOf<'_, S> {
-        let LinearNetwork { shape, parameters, work } = self;
-        let numbers = &parameters.numbers.as_ref()[..parameters.len];
-        if shape.heads() == 2 {
-            PassOf::TwoHeads(two_heads::Pass::new(shape, numbers, work.as_mut()))
-        } else {
-            PassOf::OneHead(Pass::new(shape, Work::load(shape, numbers, work.as_mut())))
-        }
-    }
-}
-
-/// A pass over one window.
-enum PassOf<'a, S: Scalar> {
-    OneHead(Pass<'a, S>),
-    TwoHeads(two_heads::Pass<'a, S>),
 }
 
 impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for LinearNetwork<S, B, W> {
@@ -258,9 +213,12 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
         if window.dim() != self.shape.dim() {
             return S::from_f64(f64::NAN);
         }
-        match self.pass() {
-            PassOf::OneHead(mut pass) => pass.value(window),
-            PassOf::TwoHeads(mut pass) => pass.forward(window),
+        let LinearNetwork { shape, parameters, work } = self;
+        let numbers = &parameters.numbers.as_ref()[..parameters.len];
+        if shape.heads() == 2 {
+            two_heads::Pass::new(shape, numbers, work.as_mut()).forward(window)
+        } else {
+            Pass::new(shape, Work::load(shape, numbers, work.as_mut())).value(window)
         }
     }
 
@@ -273,19 +231,20 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
         if window.dim() != self.shape.dim() {
             return S::from_f64(f64::NAN);
         }
+        let LinearNetwork { shape, parameters, work } = self;
+        let numbers = &parameters.numbers.as_ref()[..parameters.len];
         let gradient = &mut gradient.numbers.as_mut()[..gradient.len];
-        match self.pass() {
-            PassOf::OneHead(mut pass) => {
-                let value = pass.forward(window);
-                pass.backward(adjoint(value), gradient);
-                value
-            }
-            PassOf::TwoHeads(mut pass) => {
-                let value = pass.forward(window);
-                pass.backward(adjoint(value));
-                pass.finish(gradient);
-                value
-            }
+        if shape.heads() == 2 {
+            let mut pass = two_heads::Pass::new(shape, numbers, work.as_mut());
+            let value = pass.forward(window);
+            pass.backward(adjoint(value));
+            pass.finish(gradient);
+            value
+        } else {
+            let mut pass = Pass::new(shape, Work::load(shape, numbers, work.as_mut()));
+            let value = pass.forward(window);
+            pass.backward(adjoint(value), gradient);
+            value
         }
     }
 

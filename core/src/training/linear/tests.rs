@@ -41,13 +41,8 @@ fn a_step_of_ten_numbers_is_the_contraction_of_the_full_gradient_at_the_projecte
         full.initialise_lane(0, &mut Rng::new(7));
         ten.initialise_lane(0, &mut Rng::new(7));
         // The ten numbers are the full network's, projected.
-        let layer_of = |numbers: &[f64]| {
-            let mut layer = Layer::<f64, 5>::ZERO;
-            layer.matrices_mut().flatten().zip(numbers).for_each(|(to, from)| *to = *from);
-            layer
-        };
         let numbers: Vec<f64> = full.parameters().numbers().copied().collect();
-        let projected: Vec<_> = numbers.chunks(50).map(layer_of).collect();
+        let projected: Vec<_> = numbers.chunks(50).map(Layer::<f64, 5>::of_numbers).collect();
         let projected: Vec<_> = projected.iter().map(EquivariantLayer::project::<2, 5>).collect();
         assert_eq!(layers(&ten), projected);
         let dense = projected.iter().flat_map(|layer| {
@@ -68,7 +63,7 @@ fn a_step_of_ten_numbers_is_the_contraction_of_the_full_gradient_at_the_projecte
             *gradient.parameters_mut() = of_ten;
             let contracted: Vec<_> = of_full
                 .chunks(50)
-                .map(|x| EquivariantLayer::contract::<2, 5>(&layer_of(x)))
+                .map(|x| EquivariantLayer::contract::<2, 5>(&Layer::of_numbers(x)))
                 .collect();
             // Growing windows each add to the contraction, and to the gradient.
             for (got, want) in layers(&gradient).iter().zip(&contracted) {
@@ -94,29 +89,6 @@ fn gradients_of_ten_numbers_and_of_normalised_contexts_agree_with_finite_differe
                 network.initialise_lane(0, &mut rng);
                 network.parameters_mut().numbers_mut().for_each(|x| *x *= 5.0 * shape[0] as f64);
                 batch_gradient_agrees_with_differences(network, "any");
-            }
-        }
-    }
-}
-
-#[test]
-fn growing_normalised_windows_have_the_gradient_of_the_reference() {
-    let (features, rewards) = random_windows::<f64>(&mut Rng::new(3));
-    let windows = Windows::new(2, features.as_flattened(), &rewards, 6, 0.9).unwrap();
-    let windows = windows.growing(&[1, 2, 5, 10]).unwrap();
-    for shape in [[1, 1], [1, 2], [3, 3]] {
-        let mut network = network::<f64>(shape, 0.9, ParameterSet::Full, Some(6.0));
-        network.initialise_lane(0, &mut Rng::new(4));
-        network.parameters_mut().numbers_mut().for_each(|x| *x *= 9.0);
-        for targets in [Targets::Bootstrapped, Targets::Given(&[0.5, -1.0, 2.0, 0.25])] {
-            let mut gradients = [(); 2].map(|_| network.parameters().zeros_like());
-            let [a, b] = &mut gradients;
-            let loss = network.batch_gradient(&windows, targets, a);
-            let want = super::batch_gradient_by_window(&mut network, &windows, targets, b);
-            assert!((loss - want).abs() < 1e-12 * want, "{loss} {want}");
-            assert!(b.numbers().any(|x| *x != 0.0));
-            for (a, b) in a.numbers().zip(b.numbers()) {
-                assert!((a - b).abs() < 1e-12 * b.abs().max(1.0), "{a} {b}");
             }
         }
     }

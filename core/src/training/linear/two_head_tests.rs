@@ -4,12 +4,13 @@ use super::{LinearNetwork, LinearShape, ParameterSet};
 use crate::attention::AverageReward;
 use crate::constructions::{average_reward, learning_rate};
 use crate::error::Error;
-use crate::layer::LayerParameters as _;
+use crate::layer::{LayerParameters as _, TwoHeadLayer};
 use crate::prompt::Prompt;
 use crate::rng::Rng;
 use crate::scalar::Scalar;
 use crate::td;
 use crate::training::Window;
+use crate::transformer::Transformer;
 use crate::transition::Transition;
 use nalgebra::SVector;
 use std::vec::Vec;
@@ -49,7 +50,14 @@ fn a_value_is_that_of_the_literal_transformer() {
     let windows = Windows::new(2, features.as_flattened(), &rewards, 6, 0.9).unwrap();
     for shape in [[1, 1], [1, 2], [2, 2], [1, 3], [4, 4]] {
         let mut network = random_heads(shape);
-        let transformer = network.two_head_transformer::<6, 4>(0).unwrap();
+        let numbers: Vec<f64> = network.parameters().numbers().copied().collect();
+        let layers: Vec<TwoHeadLayer<f64, 6>> =
+            numbers.chunks(6 * 36).map(TwoHeadLayer::of_numbers).collect();
+        let transformer = match &layers[..] {
+            [layer] => Transformer::<_, 4>::autoregressive(*layer, shape[1]),
+            layers => Transformer::sequential(layers),
+        };
+        let transformer = transformer.unwrap();
         for t in 0..3 {
             let window = windows.window(t);
             let prompt =
@@ -125,7 +133,6 @@ fn other_shapes_are_refused() {
     let two = shape(2, 1, 3).unwrap().with_two_heads().unwrap();
     let small = LinearNetwork::<f32, Vec<f32>>::zeros(two, |_| vec![0.0_f32; 5]);
     assert!(matches!(small, Err(Error::OutOfRange { parameter: "room", .. })));
-    assert!(heads::<f32>([1, 3]).two_head_transformer::<5, 1>(0).is_err());
     assert!(heads::<f32>([1, 3]).transformer::<6, 1>(0).is_err());
     let zeros = |len| vec![0.0_f32; len];
     for other in [two.with_lambda(0.5).unwrap(), two.with_parameters(ParameterSet::Equivariant)] {

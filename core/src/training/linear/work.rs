@@ -3,13 +3,13 @@
 use super::shape::LinearShape;
 use crate::scalar::Scalar;
 
-/// Returns the matrices of each layer in the pass: G, A and V; with a trace also G^T and U.
+/// Returns the matrices of each layer in the pass: G, A and V; with a trace also U.
 pub(super) const fn step_matrices(has_trace: bool) -> usize {
-    if has_trace { 5 } else { 3 }
+    if has_trace { 4 } else { 3 }
 }
 
-/// Matrices beside those of layers: C, H and four to work with.
-pub(super) const MATRICES: usize = 6;
+/// Matrices beside those of layers: C, H and three to work with.
+pub(super) const MATRICES: usize = 5;
 
 /// Vectors beside the column of each layer in the pass.
 pub(super) const VECTORS: usize = 14 + 2 * 2 + 21 + 3;

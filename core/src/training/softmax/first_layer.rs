@@ -22,6 +22,7 @@ use super::super::Windows;
 use crate::gradient::softmax::Columns;
 use crate::gradient::softmax::rows::{TILE, add_outers, binary};
 use crate::layer::Layer;
+use crate::linalg::any_size::tiles;
 use crate::linalg::arrays::{add, add_scaled, dot, scale, vector};
 use crate::linalg::{mul_vector, transpose_mul_vector};
 use crate::scalar::{Scalar, kernel};
@@ -185,14 +186,7 @@ kernel! {
         let n = windows.context_len();
         next.query = windows.window(t).query_token().data.0[0];
         let mut r = t;
-        while r + TILE <= t + n {
-            forward_rows::<TILE, S, K, N>(layer, t, next, r, n);
-            r += TILE;
-        }
-        while r < t + n {
-            forward_rows::<1, S, K, N>(layer, t, next, r, n);
-            r += 1;
-        }
+        tiles!(r < t + n, T in [TILE, 1], forward_rows::<T, S, K, N>(layer, t, next, r, n));
     }
 }
 
@@ -235,14 +229,7 @@ kernel! {
         let n = windows.context_len();
         let query = windows.window(t).query_token::<K>().data.0[0];
         let mut r = t;
-        while r + TILE <= t + n {
-            backward_rows::<TILE, S, K, N>(layer, t, x_bar, &query, r, n);
-            r += TILE;
-        }
-        while r < t + n {
-            backward_rows::<1, S, K, N>(layer, t, x_bar, &query, r, n);
-            r += 1;
-        }
+        tiles!(r < t + n, T in [TILE, 1], backward_rows::<T, S, K, N>(layer, t, x_bar, &query, r, n));
     }
 }
 

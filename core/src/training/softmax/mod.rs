@@ -153,7 +153,7 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
         let mut tape = Tape::<S, K, L, N>::new();
         let mut loss = BatchLoss::new(windows, targets);
         if depth == 1 {
-            for t in loss.times() {
+            for t in loss.passes() {
                 let Some(v) = self.forward(&mut tape, &windows.window(t)) else { continue };
                 if let Some(v_bar) = loss.take(t, v) {
                     tape.backward::<false>(layers, 0, v_bar, sum);
@@ -162,7 +162,7 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
         } else {
             // The tape is of the layers after the first.
             let mut first = FirstLayer::new();
-            for t in loss.times() {
+            for t in loss.passes() {
                 let Ok(second) = tape.input(n, depth - 1) else { continue };
                 first.forward(windows, &layers[0], t, second);
                 let v = tape.forward::<true>(layers, 1);

@@ -9,7 +9,7 @@
 use super::formed::Step;
 use crate::linalg::any_size::{
     Onto, add, add_outers, dot, mul_vector, mul_vectors, scaled, symmetric_outers,
-    transpose_mul_vector,
+    transpose_mul_vector, transpose_mul_vectors,
 };
 use crate::scalar::Scalar;
 use crate::training::linear::work::{Pair, Sums, split};
@@ -104,17 +104,17 @@ impl<'a, S: Scalar> LastTwo<'a, S> {
         mul_vector(k, self.q_z, Onto::Zeros, a.q, z);
         if step.is_symmetric() {
             let both = [&mut *self.g_p_p, &mut *self.g_q_z];
-            step.g_times_both::<false>(k, both, [Onto::Zeros; 2], [row.p_p, self.q_z]);
+            mul_vectors(k, both, [Onto::Zeros; 2], step.g, [row.p_p, self.q_z]);
         } else {
-            step.g_t_times(k, self.g_p_p, Onto::Zeros, row.p_p);
-            step.g_times(k, self.g_q_z, Onto::Zeros, self.q_z);
+            transpose_mul_vector(k, self.g_p_p, Onto::Zeros, step.g, row.p_p);
+            mul_vector(k, self.g_q_z, Onto::Zeros, step.g, self.q_z);
         }
         mul_vector(k, self.z_b, Onto::Other(z), a.p, self.g_q_z);
         transpose_mul_vector(k, self.r, Onto::Other(row.p), a.q, self.g_p_p);
         mul_vector(k, self.s, Onto::Zeros, b.q, self.z_b);
         transpose_mul_vector(k, self.p_s, Onto::Zeros, a.p, self.s);
         let both = [&mut *self.w, &mut *self.g_p_s];
-        step.g_times_both::<true>(k, both, [Onto::Zeros; 2], [self.r, self.p_s]);
+        transpose_mul_vectors(k, both, [Onto::Zeros; 2], step.g, [self.r, self.p_s]);
         transpose_mul_vector(k, self.u, Onto::Other(self.s), a.q, self.g_p_s);
         -(self.z_b[k - 1] + dot(self.w, self.u))
     }
@@ -154,12 +154,12 @@ impl<'a, S: Scalar> LastTwo<'a, S> {
         // w and u.
         scaled(u_bar, -v_bar, w);
         scaled(w_bar, -v_bar, u);
-        step.g_times(k, r_bar, Onto::Zeros, w_bar);
+        mul_vector(k, r_bar, Onto::Zeros, step.g, w_bar);
         let both = [&mut *g_p_s_bar, &mut *g_p_p_bar];
         mul_vectors(k, both, [Onto::Zeros; 2], a.q, [u_bar, r_bar]);
         let both = [&mut *p_s_bar, &mut *row_bar.p_p];
         let ontos = [Onto::Zeros, Onto::Itself];
-        step.g_times_both::<false>(k, both, ontos, [g_p_s_bar, g_p_p_bar]);
+        mul_vectors(k, both, ontos, step.g, [g_p_s_bar, g_p_p_bar]);
         mul_vector(k, s_bar, Onto::Other(u_bar), a.p, p_s_bar);
         // r.
         add(row_bar.p, r_bar);
@@ -167,7 +167,7 @@ impl<'a, S: Scalar> LastTwo<'a, S> {
         set_e_k(k, e_k, -v_bar);
         transpose_mul_vector(k, z_b_bar, Onto::Other(e_k), b.q, s_bar);
         transpose_mul_vector(k, g_q_z_bar, Onto::Zeros, a.p, z_b_bar);
-        step.g_t_times(k, q_z_bar, Onto::Zeros, g_q_z_bar);
+        transpose_mul_vector(k, q_z_bar, Onto::Zeros, step.g, g_q_z_bar);
         transpose_mul_vector(k, z_bar, Onto::Other(z_b_bar), a.q, q_z_bar);
 
         let of_a = sums.at(at_a);

@@ -19,7 +19,7 @@
 //! | G | the statistic that a layer meets; symmetric under TD(0)'s mask, not under TD(lambda)'s | (K, K) |
 //! | A | P G Q, so that the layer maps every column by B = I + A | (K, K) |
 //! | V | B G = G + A G | (K, K) |
-//! | U | B G^T; V if G is symmetric | (K, K) |
+//! | U | G B^T; V^T if G is symmetric | (K, K) |
 //! | z | the query's column that a layer meets | (K) |
 //! | a, b | as an index: the last layer but one, and the last; G and z without one are layer a's | |
 //! | p | P_b^T e_K, the last row of P_b | (K) |
@@ -35,8 +35,10 @@ mod last_two;
 mod slide;
 
 use super::shape::LinearShape;
-use super::work::{Layers, Sums, Work, split};
-use crate::linalg::any_size::{Onto, add, add_outers, dot, mul_vector, scaled};
+use super::work::{Layers, Sums, Work, split, step_matrices};
+use crate::linalg::any_size::{
+    Onto, add, add_outers, dot, mul_vector, scaled, transpose_mul_vector,
+};
 use crate::scalar::{Scalar, kernel};
 use crate::training::network::BatchLoss;
 use crate::training::{Targets, Windows};
@@ -73,7 +75,8 @@ fn reverse_pass<S: Scalar>(
         if anew { S::ONE } else { S::ONE / S::from_count(windows.context_len() as u64) };
     let layers = Layers::new(k, inverse_len, work.layers);
     let mut sums = Sums::zeros(k, work.sums);
-    let mut steps = Steps::new(k, shape.has_trace(), work.steps, work.columns);
+    let len = step_matrices(shape.has_trace()) * k * k;
+    let mut steps = Steps { k, len, matrices: work.steps, columns: work.columns };
     let at = |l: usize| l % stored;
     let formed = depth.saturating_sub(2);
     let shared = if anew { 0 } else { formed.min(1) };
@@ -83,7 +86,7 @@ fn reverse_pass<S: Scalar>(
 
     let (c, rest) = work.matrices.split_at_mut(k * k);
     let (h, rest) = rest.split_at_mut(k * k);
-    let mut scratch = split::<4, S>(rest, k * k);
+    let mut scratch = split::<3, S>(rest, k * k);
     let (of_slide, rest) = work.vectors.split_at_mut(Slide::<S>::VECTORS * k);
     let (of_row, rest) = rest.split_at_mut(LastRow::<S>::VECTORS * k);
     let (of_row_bar, rest) = rest.split_at_mut(LastRow::<S>::VECTORS * k);
@@ -119,7 +122,7 @@ fn reverse_pass<S: Scalar>(
         let step = steps.at(formed);
 
         if depth == 1 {
-            mul_vector(k, w, Onto::Zeros, step.g_t(), row.p);
+            transpose_mul_vector(k, w, Onto::Zeros, step.g, row.p);
             mul_vector(k, s, Onto::Zeros, b.q, step.z);
             let value = -(step.z[k - 1] + dot(w, s));
             let Some(v_bar) = loss.take(t, value) else { continue };
@@ -140,7 +143,7 @@ fn reverse_pass<S: Scalar>(
             step.backward(k, &layer, sum, h, z_bar, &mut scratch, l > 0);
         }
         if shared > 0 {
-            slide.backward(&steps.at(0), h, z_bar, scratch[0]);
+            slide.backward(&steps.at(0), h, z_bar);
         }
     }
     slide.finish(&steps.at(0), &first, sums.at(0), &mut scratch);

@@ -62,7 +62,6 @@ impl<'a, S: Scalar> Slide<'a, S> {
             let [z, right] = next_token(windows, start, i, shape.trace(), [&mut *z, &mut *e]);
             add_outers(k, step.g, [(z, right)]);
         }
-        step.update(k);
         if formed {
             step.form(k, layer, scratch);
         }
@@ -74,7 +73,6 @@ impl<'a, S: Scalar> Slide<'a, S> {
     pub(super) fn read(&mut self, window: &Window<S>, step: &mut Step<S>, f: &mut [S]) {
         let vectors = &mut self.vectors[..VECTORS * self.k];
         read(self.shape, window, step.g, step.z, [f, vectors]);
-        step.update(self.k);
     }
 
     /// From window t + 1 to window t, with the terms of the sum over s = t.
@@ -96,7 +94,6 @@ impl<'a, S: Scalar> Slide<'a, S> {
             gained_and_lost(windows, t, shape.trace(), room, minus_x);
         scaled(minus_y, -S::ONE, y);
         add_outers(k, step.g, [(x, right_x), (&*minus_y, right_y)]);
-        step.update(k);
         if !self.formed {
             return;
         }
@@ -125,9 +122,8 @@ impl<'a, S: Scalar> Slide<'a, S> {
 
     /// C += A-bar of a window, from H and z-bar of the second layer.
     #[inline(always)]
-    pub(super) fn backward(&mut self, step: &Step<S>, h: &[S], z_bar: &[S], scratch: &mut [S]) {
-        let k = self.k;
-        step.a_bar(k, self.c, Onto::Itself, h, z_bar, scratch);
+    pub(super) fn backward(&mut self, step: &Step<S>, h: &[S], z_bar: &[S]) {
+        step.a_bar(self.k, self.c, Onto::Itself, h, z_bar);
         self.empty = false;
     }
 
@@ -138,7 +134,7 @@ impl<'a, S: Scalar> Slide<'a, S> {
         step: &Step<S>,
         layer: &Pair<&[S]>,
         sum: Pair<&mut [S]>,
-        [g_q, p_c, ..]: &mut [&mut [S]; 4],
+        [g_q, p_c, ..]: &mut [&mut [S]; 3],
     ) {
         if !self.formed {
             return;
@@ -147,6 +143,6 @@ impl<'a, S: Scalar> Slide<'a, S> {
         mul(k, g_q, Onto::Zeros, step.g, layer.q);
         transpose_mul(k, p_c, Onto::Zeros, layer.p, self.c);
         mul_transpose(k, sum.p, Onto::Itself, self.c, g_q);
-        mul(k, sum.q, Onto::Itself, step.g_t(), p_c);
+        transpose_mul(k, sum.q, Onto::Itself, step.g, p_c);
     }
 }

@@ -22,7 +22,7 @@ struct Stream {
 impl Stream {
     fn new() -> Self {
         let mut rng = Rng::new(11);
-        let task = boyan_chain(10, &mut rng).unwrap();
+        let task = boyan_chain(10, D, &mut rng).unwrap();
         let state = task.initial_state(&mut rng);
         Stream { task, state, rng }
     }
