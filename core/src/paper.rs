@@ -22,7 +22,7 @@
 //! | B_l | [`Layer::column_map`](layer::Layer::column_map) | I + (1/n) P_l G_l Q_l | (K, K) |
 //! | C_l | `c` | preconditioner of TD's update, alpha I for plain TD | (d, d) |
 //! | w | [`ValueFunction`] | weights of v(s) = <w, phi(s)> | (d) |
-//! | p1 ... p5, q1 ... q5 | [`EquivariantLayer`](layer::EquivariantLayer) | a layer of ten numbers | |
+//! | p1 ... p5, q1 ... q5 | [`ParameterSet::Equivariant`](layer::ParameterSet::Equivariant) | a layer of ten numbers | |
 //! | theta | [`Parameters`](training::Parameters) | everything that is trained | |
 //! | (S_0, R_1, S_1, ...) | [`Trajectory`](training::Trajectory) | a trajectory, of which each window of n transitions is a context | |
 //! | a^(l) | [`Rnn`](rnn::Rnn) | hidden state of a recurrent layer | (h) |

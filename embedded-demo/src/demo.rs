@@ -159,7 +159,7 @@ pub(crate) fn trainer(work: &mut [f32; WORK]) -> Result<Trainer<'_>, Error> {
         optimizer: Optimizer::Adam(adam),
         ..Default::default()
     };
-    let tasks = FiniteTasks { kind: FiniteTask::BoyanChain, states: 10 };
+    let tasks = FiniteTasks { kind: FiniteTask::BoyanChain, states: 10, dim: 4 };
     let network = Network::new(LinearShape::new(4, 1, 3)?, [0.0; 162], work)?;
     Ok(Trainer {
         reference: BatchTdReference::new(3, &settings.optimizer)?,

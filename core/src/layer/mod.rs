@@ -3,17 +3,11 @@
 mod dense;
 #[cfg(feature = "research")]
 mod parameter_set;
-#[cfg(feature = "research")]
-mod ten_numbers;
 mod two_head;
 
 pub use dense::Layer;
 #[cfg(feature = "research")]
 pub use parameter_set::ParameterSet;
-#[cfg(feature = "research")]
-pub use ten_numbers::EquivariantLayer;
-#[cfg(feature = "research")]
-pub(crate) use ten_numbers::{add_traces, means_of_traces, write_dense};
 pub use two_head::TwoHeadLayer;
 
 use crate::error::Error;

@@ -1,4 +1,3 @@
-use super::{add_traces, write_dense};
 use crate::scalar::Scalar;
 
 /// The numbers of a layer that are trained.
@@ -7,7 +6,18 @@ pub enum ParameterSet {
     /// P and Q, (K, K) each.
     #[default]
     Full,
-    /// p1 to p5 and q1 to q5 of an [`EquivariantLayer`](super::EquivariantLayer).
+    /// Ten numbers a layer, p1 to p5 and q1 to q5, which mean the same for every feature dimension:
+    ///
+    /// ```text
+    /// P = [ p1 I  p2 I   0 ]      Q = [ q1 I  q2 I   0 ]
+    ///     [ p3 I  p4 I   0 ]          [ q3 I  q4 I   0 ]
+    ///     [  0     0    p5 ]          [  0     0    q5 ]
+    /// ```
+    ///
+    /// These are the matrices that commute with every change of the features' signs and order, and with every
+    /// rotation of them: where the tasks do not change under those, training never leaves them, and the network
+    /// does not care in which orthonormal basis its features are written. TD(0) with step size alpha is
+    /// p5 = 1, q1 = -alpha, q2 = alpha (Theorem 1).
     Equivariant,
 }
 
@@ -21,11 +31,16 @@ impl ParameterSet {
         }
     }
 
-    /// Writes the matrix of these numbers.
+    /// Writes the matrix of these numbers, column by column.
     pub(crate) fn write<S: Scalar>(self, k: usize, numbers: &[S], m: &mut [S]) {
-        match self {
-            ParameterSet::Full => m.copy_from_slice(numbers),
-            ParameterSet::Equivariant => write_dense((k - 1) / 2, k, numbers, m),
+        if self == ParameterSet::Full {
+            return m.copy_from_slice(numbers);
+        }
+        m.fill(S::ZERO);
+        for (x, diagonal) in numbers.iter().zip(diagonals(k)) {
+            for i in diagonal {
+                m[i] = *x;
+            }
         }
     }
 
@@ -38,7 +53,33 @@ impl ParameterSet {
                     *to += *from;
                 }
             }
-            ParameterSet::Equivariant => add_traces((k - 1) / 2, k, m_bar, numbers_bar),
+            ParameterSet::Equivariant => {
+                for (x, diagonal) in numbers_bar.iter_mut().zip(diagonals(k)) {
+                    for i in diagonal {
+                        *x += m_bar[i];
+                    }
+                }
+            }
         }
     }
+
+    /// Returns the five numbers whose matrix is the nearest: the mean of each diagonal.
+    pub(crate) fn nearest<S: Scalar>(k: usize, m: &[S]) -> [S; 5] {
+        let mut numbers = [S::ZERO; 5];
+        ParameterSet::Equivariant.add_adjoint(k, m, &mut numbers);
+        let share = S::ONE / S::from_count((k / 2) as u64);
+        for x in &mut numbers[..4] {
+            *x = share * *x;
+        }
+        numbers
+    }
+}
+
+/// Returns the places in a (K, K) matrix, K = 2d + 1, of the diagonals that five numbers stand on.
+#[inline(always)]
+fn diagonals(k: usize) -> [core::iter::StepBy<core::ops::Range<usize>>; 5] {
+    let d = k / 2;
+    let corner = 2 * d * (k + 1);
+    [(0, d), (d * k, d), (d, d), (d * k + d, d), (corner, 1)]
+        .map(|(at, len)| (at..at + len * (k + 1)).step_by(k + 1))
 }

@@ -39,21 +39,19 @@ pub struct FiniteTasks<const M: usize> {
     pub kind: FiniteTask,
     /// The number of states m.
     pub states: usize,
+    /// d, the number of features.
+    pub dim: usize,
 }
 
-impl<const M: usize> FiniteTasks<M> {
-    /// Draws a task of `dim` features, with zeros beyond; its random numbers are those of the task that has no
-    /// more.
-    ///
-    /// # Errors
-    /// As [`TaskDistribution::draw`]; [`Error::CapacityExceeded`] unless 1 <= `dim` <= D.
-    pub fn draw_of_dim<R: Real, const D: usize>(
-        &self,
-        dim: usize,
-        gamma: R,
-        rng: &mut Rng,
-    ) -> Result<Mrp<R, D, M>, Error> {
-        let states = self.states;
+impl<R: Real, const D: usize, const M: usize> TaskDistribution<R, D> for FiniteTasks<M> {
+    type Task = Mrp<R, D, M>;
+
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    fn draw(&self, gamma: R, rng: &mut Rng) -> Result<Mrp<R, D, M>, Error> {
+        let FiniteTasks { states, dim, .. } = *self;
         match self.kind {
             FiniteTask::BoyanChain => boyan_chain(states, dim, rng),
             FiniteTask::BoyanChainRepresentable => {
@@ -64,14 +62,6 @@ impl<const M: usize> FiniteTasks<M> {
                 loop_mrp(states, dim, R::from_f64(threshold), gamma, rng)
             }
         }
-    }
-}
-
-impl<R: Real, const D: usize, const M: usize> TaskDistribution<R, D> for FiniteTasks<M> {
-    type Task = Mrp<R, D, M>;
-
-    fn draw(&self, gamma: R, rng: &mut Rng) -> Result<Mrp<R, D, M>, Error> {
-        self.draw_of_dim(D, gamma, rng)
     }
 
     fn true_values(

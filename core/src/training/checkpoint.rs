@@ -70,7 +70,7 @@ where
     /// # use ictd_core::tasks::{FiniteTask, FiniteTasks};
     /// # use ictd_core::training::{LinearNetwork, LinearShape, MultiTaskTd, Settings};
     /// # let network = LinearNetwork::<f32, Vec<f32>>::zeros(LinearShape::new(2, 1, 3)?, |len| vec![0.0; len])?;
-    /// # let tasks = FiniteTasks::<5> { kind: FiniteTask::BoyanChain, states: 5 };
+    /// # let tasks = FiniteTasks::<5> { kind: FiniteTask::BoyanChain, states: 5, dim: 2 };
     /// # let settings = Settings { context_len: 6, windows: 4, ..Settings::default() };
     /// # let mut trainer = MultiTaskTd::<f32, _, _, 2, 12>::new(settings, tasks, network, &[1])?;
     /// trainer.train_task()?;

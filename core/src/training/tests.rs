@@ -2,7 +2,7 @@ use super::*;
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::scalar::{Lanes8, Real, Scalar};
-use crate::tasks::{FiniteTask, FiniteTasks, Mrp, TaskDistribution};
+use crate::tasks::{FiniteTask, FiniteTasks, Mrp};
 use nalgebra::SVector;
 use std::vec;
 use std::vec::Vec;
@@ -10,7 +10,8 @@ use std::vec::Vec;
 pub(super) const CAPACITY: usize = 6 + 8 + 2;
 type Trainer<S, N = LinearNetwork<S, Vec<S>>> = MultiTaskTd<S, N, FiniteTasks<5>, 2, CAPACITY>;
 
-pub(super) const TASKS: FiniteTasks<5> = FiniteTasks { kind: FiniteTask::BoyanChain, states: 5 };
+pub(super) const TASKS: FiniteTasks<5> =
+    FiniteTasks { kind: FiniteTask::BoyanChain, states: 5, dim: 2 };
 
 pub(super) fn settings() -> Settings {
     // A large learning rate, so that a few tasks move the parameters far.
@@ -351,32 +352,6 @@ fn the_reference_learns_beside_the_network_and_is_resumed_like_it() {
     assert_eq!(resumed, reference);
 }
 
-/// [`TASKS`] with fewer features than there is room for.
-#[derive(Clone, Copy, Debug)]
-struct OfDim(usize);
-
-impl<R: Real, const D: usize> TaskDistribution<R, D> for OfDim {
-    type Task = Mrp<R, D, 5>;
-
-    fn dim(&self) -> usize {
-        self.0
-    }
-
-    fn draw(&self, gamma: R, rng: &mut Rng) -> Result<Mrp<R, D, 5>, Error> {
-        TASKS.draw_of_dim(self.0, gamma, rng)
-    }
-
-    fn true_values(
-        &self,
-        task: &Mrp<R, D, 5>,
-        gamma: R,
-        states: &[usize],
-        values: &mut [R],
-    ) -> Result<(), Error> {
-        TASKS.true_values(task, gamma, states, values)
-    }
-}
-
 /// Trains networks of 2 features where there is room for 2 and for 4.
 #[test]
 fn the_room_for_features_changes_no_bit() {
@@ -385,8 +360,8 @@ fn the_room_for_features_changes_no_bit() {
     for (stored, depth) in [(1, 1), (1, 2), (1, 3), (4, 4)] {
         let network = || linear::<S>(stored, depth);
         let mut exact = Trainer::<S, _>::new(settings(), TASKS, network(), &seeds).unwrap();
-        type Roomy = MultiTaskTd<S, LinearNetwork<S, Vec<S>>, OfDim, 4, CAPACITY>;
-        let mut roomy = Roomy::new(settings(), OfDim(2), network(), &seeds).unwrap();
+        type Roomy = MultiTaskTd<S, LinearNetwork<S, Vec<S>>, FiniteTasks<5>, 4, CAPACITY>;
+        let mut roomy = Roomy::new(settings(), TASKS, network(), &seeds).unwrap();
         (0..3).for_each(|_| exact.train_task().unwrap());
         (0..3).for_each(|_| roomy.train_task().unwrap());
         for lane in 0..S::LANES {

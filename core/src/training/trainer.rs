@@ -23,7 +23,7 @@ use heapless::Vec;
 /// // Three shared layers for two features, on Boyan's chains of 5 states; batches of 4 windows of
 /// // 6 transitions, so trajectories of 6 + 4 + 2 states.
 /// let network = LinearNetwork::<f32, Vec<f32>>::zeros(LinearShape::new(2, 1, 3)?, |len| vec![0.0; len])?;
-/// let tasks = FiniteTasks::<5> { kind: FiniteTask::BoyanChain, states: 5 };
+/// let tasks = FiniteTasks::<5> { kind: FiniteTask::BoyanChain, states: 5, dim: 2 };
 /// let settings = Settings { context_len: 6, windows: 4, ..Settings::default() };
 /// let mut trainer = MultiTaskTd::<f32, _, _, 2, 12>::new(settings, tasks, network, &[1])?;
 /// trainer.train_task()?;
@@ -174,7 +174,12 @@ where
         let gamma = S::from_f64(self.gamma);
         let windows = match lengths {
             None => self.trajectory.windows(context_len, windows, gamma)?,
-            Some(_) => self.trajectory.growing_windows(windows, gamma)?,
+            Some(_) => {
+                // They ascend.
+                let lengths = &self.trajectory.lengths[..windows];
+                let largest = lengths.last().copied().unwrap_or_default();
+                self.trajectory.windows(largest, 1, gamma)?.growing(lengths)?
+            }
         };
         let targets = match self.settings.loss {
             Loss::TdError => Targets::Bootstrapped,

@@ -445,16 +445,6 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
         &mut self.features.as_flattened_mut()[k * self.dim..][..self.dim]
     }
 
-    /// The windows that grow to [`Trajectory::lengths`], the first `windows` of them, the largest last.
-    ///
-    /// # Errors
-    /// As [`Trajectory::windows`] and [`Windows::growing`].
-    pub fn growing_windows(&self, windows: usize, gamma: S) -> Result<Windows<'_, S>, Error> {
-        let lengths = self.lengths.get(..windows).unwrap_or(&self.lengths);
-        let largest = lengths.last().copied().unwrap_or_default();
-        self.windows(largest, 1, gamma)?.growing(lengths)
-    }
-
     /// The windows of the first n + W + 2 feature vectors.
     ///
     /// # Errors

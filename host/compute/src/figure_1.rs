@@ -8,7 +8,7 @@ use crate::settings::WordList;
 use crate::shapes::rnn_value;
 use ictd_core::Error;
 use ictd_core::rng::Rng;
-use ictd_core::tasks::{FiniteTask, FiniteTasks, Mrp, Task as _};
+use ictd_core::tasks::{FiniteTask, FiniteTasks, Mrp, Task as _, TaskDistribution as _};
 use nalgebra::SVector;
 use serde::{Deserialize, Serialize};
 
@@ -135,8 +135,7 @@ pub fn errors(setting: &Setting, evaluator: &Evaluator, seed: u64) -> Result<Err
         TaskKind::Boyan => FiniteTask::BoyanChainRepresentable,
         TaskKind::BoyanRandom => FiniteTask::BoyanChain,
     };
-    let task: Mrp<f64, FEW, STATES> =
-        FiniteTasks { kind, states }.draw_of_dim(dim, gamma, &mut rng)?;
+    let task: Mrp<f64, FEW, STATES> = FiniteTasks { kind, states, dim }.draw(gamma, &mut rng)?;
     let (d, v) = (task.stationary_distribution()?, task.true_value(gamma)?);
     let features: Vec<f64> =
         task.feature_map()[..states].iter().flat_map(|phi| phi.iter().take(dim).copied()).collect();

@@ -1,7 +1,7 @@
 //! P and Q as files hold them, and the core's models made of them: with zeros for features that there is more room for.
 
 use crate::recipe::{Attention, Mode, ParameterSet};
-use ictd_core::layer::{EquivariantLayer, Layer};
+use ictd_core::layer::Layer;
 use ictd_core::mask::{Mask as _, Traces};
 use ictd_core::scalar::Scalar;
 use ictd_core::transformer::Transformer;
@@ -49,20 +49,17 @@ pub struct Parameters {
 }
 
 impl LayerParameters {
-    /// Returns p1 to p5 and q1 to q5, if P and Q are exactly their dense form.
-    pub fn ten_numbers(&self, d: usize) -> Option<EquivariantLayer<f32>> {
+    /// Returns true if P and Q are exactly the dense form of ten numbers.
+    fn is_of_ten_numbers(&self, d: usize) -> bool {
         let k = 2 * d + 1;
-        let five = |m: &[f32]| {
-            let at = |i: usize, j: usize| m[i * k + j];
-            let x = [at(0, 0), at(0, d), at(d, 0), at(d, d), at(2 * d, 2 * d)];
+        [&self.p, &self.q].into_iter().all(|m| {
             let entry = |i: usize, j: usize| match (i, j) {
-                _ if i == 2 * d && j == 2 * d => x[4],
+                _ if i == 2 * d && j == 2 * d => m[k * k - 1],
                 _ if i == 2 * d || j == 2 * d || i % d != j % d => 0.0,
-                _ => x[i / d * 2 + j / d],
+                _ => m[i / d * d * k + j / d * d],
             };
-            (0..k * k).all(|at| m[at] == entry(at / k, at % k)).then_some(x)
-        };
-        Some(EquivariantLayer { p: five(&self.p)?, q: five(&self.q)? })
+            (0..k * k).all(|at| m[at] == entry(at / k, at % k))
+        })
     }
 
     /// Makes a layer of the core for the token size K or more, with zeros for the features that it does not have;
@@ -92,11 +89,10 @@ impl Parameters {
         (self.token_size - 1) / 2
     }
 
-    /// Returns the ten numbers of each layer, if those were trained.
-    pub fn ten_numbers(&self) -> Option<Vec<EquivariantLayer<f32>>> {
+    /// Returns false if ten numbers a layer were trained, and these are not their dense form.
+    pub fn fit_their_set(&self) -> bool {
         let d = self.feature_dimension();
-        let of_ten = self.set == ParameterSet::Equivariant;
-        of_ten.then(|| self.layers.iter().map(|layer| layer.ten_numbers(d)).collect())?
+        self.set == ParameterSet::Full || self.layers.iter().all(|layer| layer.is_of_ten_numbers(d))
     }
 
     /// Makes a transformer of the core; `depth` is for an autoregressive one.

@@ -91,7 +91,8 @@ impl AnyTasks {
     /// Returns the distribution that the recipe asks for.
     pub fn new(recipe: &Recipe) -> Self {
         let kinds = recipe.task.0.iter().map(|kind| {
-            let finite = |kind| Kind::Finite(FiniteTasks { kind, states: recipe.states });
+            let finite =
+                |kind| Kind::Finite(FiniteTasks { kind, states: recipe.states, dim: recipe.dim });
             match kind {
                 TaskKind::Boyan => finite(FiniteTask::BoyanChain),
                 TaskKind::BoyanRepresentable => finite(FiniteTask::BoyanChainRepresentable),
@@ -121,7 +122,7 @@ impl AnyTasks {
             return Err(Error::Empty { parameter: "tasks" });
         };
         Ok(match kind {
-            Kind::Finite(tasks) => AnyTask::Finite(tasks.draw_of_dim(self.dim, gamma, rng)?),
+            Kind::Finite(tasks) => AnyTask::Finite(tasks.draw(gamma, rng)?),
             Kind::CartPole(tasks) => AnyTask::CartPole(tasks.draw_of_dim(self.dim, rng)?),
             Kind::Own(tasks) => AnyTask::Own(tasks.draw(self.dim, gamma, rng)?, self.dim),
         })

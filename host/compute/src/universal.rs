@@ -13,7 +13,9 @@ use ictd_core::mask::{Traces, power};
 use ictd_core::rng::{Rng, Stream};
 use ictd_core::scalar::{Real, Scalar as _};
 use ictd_core::signal::Signal;
-use ictd_core::tasks::{FiniteTask, FiniteTasks, Mrp, Task as _, random_signal};
+use ictd_core::tasks::{
+    FiniteTask, FiniteTasks, Mrp, Task as _, TaskDistribution as _, random_signal,
+};
 use ictd_core::universal::{COUNT, Extent, Numbers};
 use ictd_core::value_function::{BoundedValueFunction, ValueFunction, root_mean_squares};
 use ictd_core::{Error, UniversalModel};
@@ -43,7 +45,7 @@ fn draw<R: Real, const D: usize>(
         _ => FiniteTask::RandomMdp { actions: 3 },
     };
     let states = (2 * d).clamp(10, STATES);
-    let task: Mrp<R, D, STATES> = FiniteTasks { kind, states }.draw_of_dim(d, gamma, rng)?;
+    let task: Mrp<R, D, STATES> = FiniteTasks { kind, states, dim: d }.draw(gamma, rng)?;
     if family != 2 {
         return Ok(task);
     }

@@ -5,7 +5,7 @@ use crate::error::python;
 use compute::estimator::MAX_FEATURES;
 use ictd::error::Doing as _;
 use ictd_core::rng::{Rng, Stream};
-use ictd_core::tasks::{FiniteTask, FiniteTasks, Mrp, Task as _};
+use ictd_core::tasks::{FiniteTask, FiniteTasks, Mrp, Task as _, TaskDistribution as _};
 use numpy::ndarray::Array2;
 use numpy::{PyArray1, PyArray2, ToPyArray};
 use pyo3::exceptions::PyValueError;
@@ -54,8 +54,8 @@ impl Task {
                 "gamma: {gamma}; accepted is a number in [0, 1)"
             )));
         }
-        let tasks = FiniteTasks::<STATES> { kind, states };
-        let mrp = tasks.draw_of_dim(d, gamma, &mut Rng::stream(seed, Stream::Tasks));
+        let tasks = FiniteTasks::<STATES> { kind, states, dim: d };
+        let mrp = tasks.draw(gamma, &mut Rng::stream(seed, Stream::Tasks));
         Ok(Task { d, gamma, mrp: Box::new(mrp.doing("the task").map_err(python)?) })
     }
 

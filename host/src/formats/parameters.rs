@@ -35,7 +35,7 @@ pub(crate) fn check(parameters: &Parameters) -> Result<(), Problem> {
             }
         }
     }
-    if parameters.set == ParameterSet::Equivariant && parameters.ten_numbers().is_none() {
+    if !parameters.fit_their_set() {
         let accepted = "full, as P and Q are not the dense form of ten numbers";
         return Err(Problem::entry("parameters", "equivariant", accepted));
     }

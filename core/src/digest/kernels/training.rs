@@ -15,7 +15,7 @@ const K: usize = 2 * D + 1;
 /// Feature vectors of a trajectory: n + W + 2.
 const T: usize = 6 + 4 + 2;
 
-const BOYAN: FiniteTasks<5> = FiniteTasks { kind: FiniteTask::BoyanChain, states: 5 };
+const BOYAN: FiniteTasks<5> = FiniteTasks { kind: FiniteTask::BoyanChain, states: 5, dim: D };
 
 /// Small batches and a large learning rate, so that a few tasks move the parameters far.
 fn settings() -> Settings {

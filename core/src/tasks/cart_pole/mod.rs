@@ -14,9 +14,8 @@ use crate::scalar::Real;
 use nalgebra::SVector;
 
 /// The state whose r(s) rewards a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum RewardOf {
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum RewardOf {
     /// R_{t+1} = r(S_t), as in the paper.
     CurrentState,
     /// R_{t+1} = r(S_{t+1}), after a reset, as in the authors' code.
@@ -55,13 +54,6 @@ pub struct CartPole<R: Real, const D: usize, const M: usize> {
 pub struct CodedState<R: Real> {
     state: CartPoleState<R>,
     tiles: [u16; MAX_TILINGS],
-}
-
-impl<R: Real> CodedState<R> {
-    /// Position and motion.
-    pub fn state(&self) -> &CartPoleState<R> {
-        &self.state
-    }
 }
 
 /// Returns a CartPole MRP as in the paper: physics from [`CartPolePhysics::sample`], a policy that pushes to
@@ -132,7 +124,7 @@ impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
 
     /// r(s).
     #[inline(always)]
-    pub fn reward(&self, state: &CodedState<R>) -> R {
+    fn reward(&self, state: &CodedState<R>) -> R {
         let mut sum = R::ZERO;
         for tile in self.active(state) {
             sum += self.reward[tile];
@@ -153,7 +145,7 @@ impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
 
     /// Returns a state with the tiles it lies in.
     #[inline(always)]
-    pub fn coded(&self, state: CartPoleState<R>) -> CodedState<R> {
+    fn coded(&self, state: CartPoleState<R>) -> CodedState<R> {
         CodedState { state, tiles: self.coding.active_tiles(&state) }
     }
 }

@@ -10,7 +10,7 @@ mod work;
 use super::parameters::deviation;
 use super::{Network, Parameters, Targets, Window, Windows, batch_gradient_by_window};
 use crate::error::Error;
-use crate::layer::{Layer, LayerParameters, ParameterSet, add_traces, means_of_traces};
+use crate::layer::{Layer, LayerParameters, ParameterSet};
 use crate::rng::Rng;
 use crate::scalar::{Real, Scalar};
 use crate::transformer::Transformer;
@@ -179,8 +179,7 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
     }
 
     /// Draws Xavier normal numbers with the shape's gain, N(0, (gain sqrt(2 / (rows + columns)))^2), where W of a head
-    /// is (K, 2K); for layers of ten numbers these, projected
-    /// ([`EquivariantLayer::project`](crate::layer::EquivariantLayer::project)).
+    /// is (K, 2K); for layers of ten numbers these, projected.
     fn initialise_lane(&mut self, lane: usize, rng: &mut Rng) {
         let (k, heads) = (self.shape.token_len(), self.shape.heads());
         let deviation = deviation::<S::Element>(self.shape.gain(), k);
@@ -200,10 +199,7 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
             for x in &mut *drawn {
                 x.set_lane(lane, deviation * rng.normal::<S::Element>());
             }
-            let mut traces = [S::ZERO; 5];
-            add_traces((k - 1) / 2, k, drawn, &mut traces);
-            let mut five = traces.map(|x| x.lane(lane));
-            means_of_traces((k - 1) / 2, &mut five);
+            let five = ParameterSet::nearest(k, drawn).map(|x| x.lane(lane));
             matrix.iter_mut().zip(five).for_each(|(to, from)| to.set_lane(lane, from));
         }
     }

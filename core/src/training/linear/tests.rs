@@ -3,7 +3,8 @@
 use super::super::tests::{batch_gradient_agrees_with_differences, network_of, random_windows};
 use super::super::{LinearShape, Network, ParameterSet, Parameters, Targets, Windows};
 use super::LinearNetwork;
-use crate::layer::{EquivariantLayer, Layer, LayerParameters};
+use crate::invariant_set::commuting_part;
+use crate::layer::{Layer, LayerParameters};
 use crate::rng::Rng;
 use crate::scalar::Scalar;
 use std::vec::Vec;
@@ -25,11 +26,17 @@ fn network<S: Scalar>(
     })
 }
 
-/// The layers of ten numbers.
-fn layers(network: &Any<f64>) -> Vec<EquivariantLayer<f64>> {
-    let numbers: Vec<f64> = network.parameters().numbers().copied().collect();
-    let five = |x: &[f64]| core::array::from_fn(|i| x[i]);
-    numbers.chunks(10).map(|x| EquivariantLayer { p: five(x), q: five(&x[5..]) }).collect()
+/// Returns the matrices of ten numbers.
+fn dense(numbers: &[f64]) -> Layer<f64, 5> {
+    let mut layer = Layer::ZERO;
+    for (m, five) in layer.matrices_mut().zip(numbers.chunks(5)) {
+        ParameterSet::Equivariant.write(5, five, m);
+    }
+    layer
+}
+
+fn numbers(parameters: &impl Parameters<f64>) -> Vec<f64> {
+    parameters.numbers().copied().collect()
 }
 
 #[test]
@@ -41,15 +48,12 @@ fn a_step_of_ten_numbers_is_the_contraction_of_the_full_gradient_at_the_projecte
         full.initialise_lane(0, &mut Rng::new(7));
         ten.initialise_lane(0, &mut Rng::new(7));
         // The ten numbers are the full network's, projected.
-        let numbers: Vec<f64> = full.parameters().numbers().copied().collect();
-        let projected: Vec<_> = numbers.chunks(50).map(Layer::<f64, 5>::of_numbers).collect();
-        let projected: Vec<_> = projected.iter().map(EquivariantLayer::project::<2, 5>).collect();
-        assert_eq!(layers(&ten), projected);
-        let dense = projected.iter().flat_map(|layer| {
-            let dense = layer.dense::<2, 5>();
-            dense.matrices().flatten().copied().collect::<Vec<_>>()
-        });
-        full.parameters_mut().numbers_mut().zip(dense).for_each(|(to, from)| *to = from);
+        let nearest = |x: &[f64]| commuting_part::<2, Layer<f64, 5>>(&Layer::of_numbers(x));
+        let projected: Vec<_> = numbers(full.parameters()).chunks(50).map(nearest).collect();
+        let of_ten: Vec<_> = numbers(ten.parameters()).chunks(10).map(dense).collect();
+        assert_eq!(of_ten, projected);
+        let dense = projected.iter().flat_map(|layer| layer.matrices().flatten());
+        full.parameters_mut().numbers_mut().zip(dense).for_each(|(to, from)| *to = *from);
 
         let windows = Windows::new(2, features.as_flattened(), &rewards, 6, 0.9).unwrap();
         let growing = windows.growing(&[1, 4, 10]).unwrap();
@@ -58,16 +62,11 @@ fn a_step_of_ten_numbers_is_the_contraction_of_the_full_gradient_at_the_projecte
                 (full.parameters().zeros_like(), ten.parameters().zeros_like());
             let loss = full.batch_gradient(&windows, Targets::Bootstrapped, &mut of_full);
             assert_eq!(loss, ten.batch_gradient(&windows, Targets::Bootstrapped, &mut of_ten));
-            let of_full: Vec<f64> = of_full.numbers().copied().collect();
-            let mut gradient = ten.clone();
-            *gradient.parameters_mut() = of_ten;
-            let contracted: Vec<_> = of_full
-                .chunks(50)
-                .map(|x| EquivariantLayer::contract::<2, 5>(&Layer::of_numbers(x)))
-                .collect();
             // Growing windows each add to the contraction, and to the gradient.
-            for (got, want) in layers(&gradient).iter().zip(&contracted) {
-                for (got, want) in got.matrices().flatten().zip(want.matrices().flatten()) {
+            for (got, m) in numbers(&of_ten).chunks(5).zip(numbers(&of_full).chunks(25)) {
+                let mut contracted = [0.0; 5];
+                ParameterSet::Equivariant.add_adjoint(5, m, &mut contracted);
+                for (got, want) in got.iter().zip(contracted) {
                     assert!((got - want).abs() <= 1e-14 * want.abs().max(1.0), "{got} {want}");
                 }
             }

@@ -48,106 +48,96 @@ use slide::Slide;
 
 kernel! {
     /// Computes the loss of a batch for the layers in `work`, whose sums become its gradient
-    /// ([`Work::load`], [`unload`](super::work::unload)).
+    /// ([`Work::load`], [`unload`](super::work::unload)): walks the windows in reverse time.
     pub(super) fn batch_gradient as BatchGradient<'a, S: Scalar>(
         shape: &'a LinearShape<S::Element>,
         work: Work<'a, S>,
         windows: &'a Windows<'a, S>,
         targets: Targets<'a, S>,
     ) -> S {
-        reverse_pass(shape, work, windows, targets)
-    }
-}
+        let (k, stored, depth) = (shape.token_len(), shape.stored(), shape.depth());
+        // In its own units a window's G and A of the first layer have nothing in common with its neighbour's,
+        // and 1/n is in the statistic.
+        let anew = shape.prior_count().is_some();
+        let inverse_len =
+            if anew { S::ONE } else { S::ONE / S::from_count(windows.context_len() as u64) };
+        let layers = Layers::new(k, inverse_len, work.layers);
+        let mut sums = Sums::zeros(k, work.sums);
+        let len = step_matrices(shape.has_trace()) * k * k;
+        let mut steps = Steps { k, len, matrices: work.steps, columns: work.columns };
+        let at = |l: usize| l % stored;
+        let formed = depth.saturating_sub(2);
+        let shared = if anew { 0 } else { formed.min(1) };
+        let last = [at(formed), at(depth - 1)];
+        let [a, b] = [layers.at(last[0]), layers.at(last[1])];
+        let (ab, first) = ([a, b], layers.at(0));
 
-/// Walks the windows in reverse time.
-#[inline(always)]
-fn reverse_pass<S: Scalar>(
-    shape: &LinearShape<S::Element>,
-    work: Work<S>,
-    windows: &Windows<S>,
-    targets: Targets<S>,
-) -> S {
-    let (k, stored, depth) = (shape.token_len(), shape.stored(), shape.depth());
-    // In its own units a window's G and A of the first layer have nothing in common with its neighbour's, and 1/n is
-    // in the statistic.
-    let anew = shape.prior_count().is_some();
-    let inverse_len =
-        if anew { S::ONE } else { S::ONE / S::from_count(windows.context_len() as u64) };
-    let layers = Layers::new(k, inverse_len, work.layers);
-    let mut sums = Sums::zeros(k, work.sums);
-    let len = step_matrices(shape.has_trace()) * k * k;
-    let mut steps = Steps { k, len, matrices: work.steps, columns: work.columns };
-    let at = |l: usize| l % stored;
-    let formed = depth.saturating_sub(2);
-    let shared = if anew { 0 } else { formed.min(1) };
-    let last = [at(formed), at(depth - 1)];
-    let [a, b] = [layers.at(last[0]), layers.at(last[1])];
-    let (ab, first) = ([a, b], layers.at(0));
+        let (c, rest) = work.matrices.split_at_mut(k * k);
+        let (h, rest) = rest.split_at_mut(k * k);
+        let mut scratch = split::<3, S>(rest, k * k);
+        let (of_slide, rest) = work.vectors.split_at_mut(Slide::<S>::VECTORS * k);
+        let (of_row, rest) = rest.split_at_mut(LastRow::<S>::VECTORS * k);
+        let (of_row_bar, rest) = rest.split_at_mut(LastRow::<S>::VECTORS * k);
+        let (of_pass, rest) = rest.split_at_mut(LastTwo::<S>::VECTORS * k);
+        let [z_bar, w, s] = split::<3, S>(rest, k);
+        z_bar.fill(S::ZERO);
 
-    let (c, rest) = work.matrices.split_at_mut(k * k);
-    let (h, rest) = rest.split_at_mut(k * k);
-    let mut scratch = split::<3, S>(rest, k * k);
-    let (of_slide, rest) = work.vectors.split_at_mut(Slide::<S>::VECTORS * k);
-    let (of_row, rest) = rest.split_at_mut(LastRow::<S>::VECTORS * k);
-    let (of_row_bar, rest) = rest.split_at_mut(LastRow::<S>::VECTORS * k);
-    let (of_pass, rest) = rest.split_at_mut(LastTwo::<S>::VECTORS * k);
-    let [z_bar, w, s] = split::<3, S>(rest, k);
-    z_bar.fill(S::ZERO);
+        let mut row = LastRow::zeros(k, of_row);
+        row.form(k, &ab, w);
+        let mut row_bar = LastRow::zeros(k, of_row_bar);
+        let mut pass = LastTwo::within(k, of_pass);
+        let (step, is_formed) = (&mut steps.at(0), shared > 0);
+        let mut slide =
+            Slide::start(shape, windows, is_formed, &first, step, c, of_slide, scratch[0]);
 
-    let mut row = LastRow::zeros(k, of_row);
-    row.form(k, &ab, w);
-    let mut row_bar = LastRow::zeros(k, of_row_bar);
-    let mut pass = LastTwo::within(k, of_pass);
-    let mut slide =
-        Slide::start(shape, windows, shared > 0, &first, &mut steps.at(0), c, of_slide, scratch[0]);
-
-    let mut loss = BatchLoss::new(windows, targets);
-    for i in loss.passes() {
-        let (window, t) = loss.pass(i);
-        if anew {
-            slide.read(&window, &mut steps.at(0), scratch[0]);
-        } else {
-            if t < windows.count() {
-                slide.slide(windows, t, &first, &mut steps.at(0), sums.at(0));
+        let mut loss = BatchLoss::new(windows, targets);
+        for i in loss.passes() {
+            let (window, t) = loss.pass(i);
+            if anew {
+                slide.read(&window, &mut steps.at(0), scratch[0]);
+            } else {
+                if t < windows.count() {
+                    slide.slide(windows, t, &first, &mut steps.at(0), sums.at(0));
+                }
+                window.write_query(steps.at(0).z);
             }
-            window.write_query(steps.at(0).z);
-        }
-        for l in 0..formed {
-            let (mut step, mut next) = steps.pair(l);
-            if l >= shared {
-                step.form(k, &layers.at(at(l)), scratch[0]);
+            for l in 0..formed {
+                let (mut step, mut next) = steps.pair(l);
+                if l >= shared {
+                    step.form(k, &layers.at(at(l)), scratch[0]);
+                }
+                step.forward(k, &mut next);
             }
-            step.forward(k, &mut next);
-        }
-        let step = steps.at(formed);
+            let step = steps.at(formed);
 
-        if depth == 1 {
-            transpose_mul_vector(k, w, Onto::Zeros, step.g, row.p);
-            mul_vector(k, s, Onto::Zeros, b.q, step.z);
-            let value = -(step.z[k - 1] + dot(w, s));
+            if depth == 1 {
+                transpose_mul_vector(k, w, Onto::Zeros, step.g, row.p);
+                mul_vector(k, s, Onto::Zeros, b.q, step.z);
+                let value = -(step.z[k - 1] + dot(w, s));
+                let Some(v_bar) = loss.take(t, value) else { continue };
+                scaled(z_bar, -v_bar, w);
+                add_outers(k, sums.at(0).q, [(&*z_bar, &*step.z)]);
+                scaled(z_bar, -v_bar, s);
+                mul_vector(k, w, Onto::Zeros, step.g, z_bar);
+                add(row_bar.p, w);
+                continue;
+            }
+            let value = pass.forward(k, &ab, &row, &step);
             let Some(v_bar) = loss.take(t, value) else { continue };
-            scaled(z_bar, -v_bar, w);
-            add_outers(k, sums.at(0).q, [(&*z_bar, &*step.z)]);
-            scaled(z_bar, -v_bar, s);
-            mul_vector(k, w, Onto::Zeros, step.g, z_bar);
-            add(row_bar.p, w);
-            continue;
+            let (h_wanted, row_bar) = ((formed > 0).then_some(&mut *h), &mut row_bar);
+            pass.backward(k, v_bar, &ab, &row, &step, &mut sums, last, row_bar, h_wanted, z_bar);
+            for l in (shared..formed).rev() {
+                let layer = layers.at(at(l));
+                let (step, sum) = (steps.at(l), sums.at(at(l)));
+                step.backward(k, &layer, sum, h, z_bar, &mut scratch, l > 0);
+            }
+            if shared > 0 {
+                slide.backward(&steps.at(0), h, z_bar);
+            }
         }
-        let value = pass.forward(k, &ab, &row, &step);
-        let Some(v_bar) = loss.take(t, value) else { continue };
-        let h_wanted = (formed > 0).then_some(&mut *h);
-        pass.backward(k, v_bar, &ab, &row, &step, &mut sums, last, &mut row_bar, h_wanted, z_bar);
-        for l in (shared..formed).rev() {
-            let layer = layers.at(at(l));
-            let (step, sum) = (steps.at(l), sums.at(at(l)));
-            step.backward(k, &layer, sum, h, z_bar, &mut scratch, l > 0);
-        }
-        if shared > 0 {
-            slide.backward(&steps.at(0), h, z_bar);
-        }
+        slide.finish(&steps.at(0), &first, sums.at(0), &mut scratch);
+        row.backward(k, &row_bar, &a, &mut sums, last, [w, s]);
+        sums.finish(inverse_len);
+        loss.mean()
     }
-    slide.finish(&steps.at(0), &first, sums.at(0), &mut scratch);
-    row.backward(k, &row_bar, &a, &mut sums, last, [w, s]);
-    sums.finish(inverse_len);
-    loss.mean()
 }
