@@ -1,7 +1,7 @@
 //! The prompt: transitions as columns of Z_0, and the query.
 
 use crate::error::Error;
-use crate::linalg::{add_outer, add_scaled, check_finite, columns_mut, entries, mul_vector, zeros};
+use crate::linalg::{add_outer, add_scaled, check_finite, mul_vector, zeros};
 use crate::mask::{Mask, Vector};
 use crate::scalar::Scalar;
 use crate::statistic::Statistic;
@@ -167,15 +167,6 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
     /// Returns the output convention (eq. "tf output convention") on this Z: minus the bottom-right element.
     pub fn output(&self) -> S {
         -self.query[K - 1]
-    }
-
-    /// Returns the context as a matrix, for printing and tests; columns beyond n are 0.
-    pub fn to_matrix(&self) -> SMatrix<S, K, N> {
-        let mut out = zeros::<S, K, N>();
-        for (column, z) in columns_mut(&mut out).iter_mut().zip(&self.context) {
-            *column = *entries(z);
-        }
-        out
     }
 }
 

@@ -119,6 +119,7 @@ impl<S: Scalar> Tape<'_, S> {
 }
 
 /// Returns P and Q of layer l in the pass, of the stored ones in turn.
+#[inline(always)]
 pub(crate) fn layer<S>(k: usize, layers: &[S], l: usize) -> [&[S]; 2] {
     let at = 2 * l * k * k % layers.len();
     [0, 1].map(|m| &layers[at + m * k * k..][..k * k])

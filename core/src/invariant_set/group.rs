@@ -3,64 +3,26 @@ use crate::linalg::zeros;
 use crate::scalar::{Real, Scalar as _};
 use nalgebra::SMatrix;
 
-/// A signed permutation: (g phi)_i = sign_i phi_{source_i}.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SignedPermutation<const D: usize> {
-    source: [usize; D],
-    negated: [bool; D],
-}
-
-impl<const D: usize> SignedPermutation<D> {
-    /// The number of them: 2^d d!, for d up to 12.
-    pub const ORDER: u64 = {
+/// Returns all signed permutations g, (D, D), 2^d d! of them; the first is the identity. Meant for d <= 3 (8 and 48).
+pub fn signed_permutations<R: Real, const D: usize>()
+-> impl Iterator<Item = SMatrix<R, D, D>> + Clone {
+    const {
         assert!(D >= 1 && D <= 12, "2^d d! signed permutations: d from 1 to 12");
-        let (mut order, mut i) = (1, 1);
-        while i <= D {
-            order *= 2 * i as u64;
-            i += 1;
-        }
-        order
-    };
-
-    /// Number `index` of them (modulo their number); 0 is the identity.
-    pub fn number(index: u64) -> Self {
-        let mut rest = index % Self::ORDER;
-        let mut g = SignedPermutation { source: [0; D], negated: [false; D] };
-        let mut taken = [false; D];
+    }
+    let order: u64 = (1..=D as u64).map(|i| 2 * i).product();
+    (0..order).map(|index| {
+        let (mut g, mut sources) = (zeros::<R, D, D>(), core::array::from_fn::<_, D, _>(|i| i));
+        let mut rest = index;
         for i in 0..D {
-            let free = (D - i) as u64;
-            let choice = rest % (2 * free);
-            rest /= 2 * free;
-            g.negated[i] = choice >= free;
-            // The choice-th of the sources that are still free.
-            let mut skip = choice % free;
-            for source in 0..D {
-                if !taken[source] {
-                    if skip == 0 {
-                        g.source[i] = source;
-                        taken[source] = true;
-                        break;
-                    }
-                    skip -= 1;
-                }
-            }
+            // One of the features that are left, and its sign.
+            let left = (D - i) as u64;
+            sources.swap(i, i + (rest % left) as usize);
+            rest /= left;
+            g[(i, sources[i])] = if rest.is_multiple_of(2) { R::ONE } else { -R::ONE };
+            rest /= 2;
         }
         g
-    }
-
-    /// g, (D, D).
-    pub fn matrix<R: Real>(&self) -> SMatrix<R, D, D> {
-        let mut g = zeros::<R, D, D>();
-        for i in 0..D {
-            g[(i, self.source[i])] = if self.negated[i] { -R::ONE } else { R::ONE };
-        }
-        g
-    }
-
-    /// Returns all of them, as matrices: meant for d <= 3 (8 and 48).
-    pub fn all<R: Real>() -> impl Iterator<Item = SMatrix<R, D, D>> + Clone {
-        (0..Self::ORDER).map(|index| Self::number(index).matrix())
-    }
+    })
 }
 
 /// Returns the part of a layer of dense matrices that commutes with every S_g, its nearest: of each (D, D) block the

@@ -51,7 +51,7 @@ mod group;
 mod theta_star;
 mod update;
 
-pub use group::{SignedPermutation, commuting_part, share_outside};
+pub use group::{commuting_part, share_outside, signed_permutations};
 pub use theta_star::{Projection, theta_star};
 pub use update::{averaged_update, step, update};
 

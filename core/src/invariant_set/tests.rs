@@ -116,7 +116,7 @@ fn averaged<N: Network<f64>>(
     theta: &mut N,
     targets: Targets<f64>,
 ) -> N::Parameters {
-    let group = SignedPermutation::<2>::all();
+    let group = signed_permutations::<_, 2>();
     averaged_update::<f64, 2, T, _>(theta, &[sample.trajectory()], targets, group).unwrap()
 }
 
@@ -145,8 +145,8 @@ fn largest_difference<P: Parameters<f64>>(a: &P, b: &P) -> f64 {
 #[test]
 fn signed_permutations_are_all_different() {
     let phi = SVector::<f64, 3>::new(1.0, 2.0, 3.0);
-    let images: Vec<_> = SignedPermutation::<3>::all().map(|g| g * phi).collect();
-    assert_eq!((images.len(), SignedPermutation::<3>::ORDER), (48, 48));
+    let images: Vec<_> = signed_permutations::<_, 3>().map(|g| g * phi).collect();
+    assert_eq!(images.len(), 48);
     assert_eq!(images[0], phi);
     for i in 0..48 {
         assert!(images[..i].iter().all(|image| *image != images[i]));
@@ -161,7 +161,7 @@ fn the_commuting_part_is_the_mean_over_the_group() {
     let part = commuting_part::<3, _>(&layer);
     assert_eq!(part, commuting_part::<3, _>(&part));
     let mut mean = Layer { p: zeros(), q: zeros() };
-    for g in SignedPermutation::<3>::all::<f64>() {
+    for g in signed_permutations::<f64, 3>() {
         let mut s = identity::<f64, 7>();
         s.fixed_view_mut::<3, 3>(0, 0).copy_from(&g);
         s.fixed_view_mut::<3, 3>(3, 3).copy_from(&g);
@@ -269,11 +269,11 @@ fn trajectories_that_do_not_fit_are_refused() {
     let sample = Sample::new(&mut Rng::new(2));
     let mut theta = one_layer(&theta_star::<_, 2, 5>(0.9, -1.1, 0.7));
     let (trajectory, targets) = ([sample.trajectory()], Targets::Bootstrapped);
-    let group = SignedPermutation::<2>::all();
+    let group = signed_permutations::<_, 2>();
     let too_long = averaged_update::<_, 2, 5, _>(&mut theta, &trajectory, targets, group.clone());
     let refused = Error::CapacityExceeded { parameter: "trajectory", capacity: 5 };
     assert_eq!(too_long.err(), Some(refused));
-    let other = SignedPermutation::<3>::all();
+    let other = signed_permutations::<_, 3>();
     let other = averaged_update::<_, 3, T, _>(&mut theta, &trajectory, targets, other);
     assert!(matches!(other, Err(Error::OutOfRange { parameter: "dim", .. })));
     let nothing = averaged_update::<_, 2, T, _>(&mut theta, &[], targets, group);

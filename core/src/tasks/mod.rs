@@ -25,7 +25,7 @@
 //! assert_eq!(chain.trajectory::<30>(30, rng)?.len(), 30);
 //!
 //! // Four tilings of 3^4 tiles, or one grid of 2^4.
-//! let balancing = tasks::cart_pole::<f32, 4, 324>(TileCoding::standard(), 4, rng)?;
+//! let balancing = tasks::cart_pole::<f32, 4, 324>(TileCoding::new(4, 2)?, 4, rng)?;
 //! let coarse = tasks::cart_pole_single_grid::<f32, 4, 16>(2, 4, rng)?;
 //! let mut state = balancing.initial_state(rng);
 //! let first = balancing.transition(&mut state, rng);

@@ -124,7 +124,8 @@ where
             }
         }
         self.tasks_done = tasks_done.unwrap_or_default();
-        self.forget_tasks();
+        // The tasks of a state that was replaced are not its own.
+        self.tasks = S::per_lane(|_| None);
         for lane in 0..S::LANES {
             let mut reader = Reader { rest: &record(lane)[12..] };
             self.seeds.as_mut()[lane] = reader.integer(8);

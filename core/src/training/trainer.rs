@@ -43,7 +43,7 @@ where
     distribution: E,
     pub(super) seeds: S::PerLane<u64>,
     pub(super) rngs: S::PerLane<Rng>,
-    tasks: S::PerLane<Option<E::Task>>,
+    pub(super) tasks: S::PerLane<Option<E::Task>>,
     pub(super) tasks_done: u64,
     trajectory: Trajectory<S, D, T>,
     gradient: N::Parameters,
@@ -149,20 +149,14 @@ where
         for batch in 0..self.settings.batches {
             let lengths = &mut self.trajectory.lengths[..self.settings.windows];
             self.settings.write_lengths(number, batch, lengths);
-            self.sample_batch()?;
+            let (tasks, rngs) = (self.tasks.as_ref(), self.rngs.as_mut());
+            let settings = Settings { gamma: self.gamma, ..self.settings };
+            self.trajectory.sample(&settings, &self.distribution, tasks, rngs)?;
             self.train_batch(&mut show_batch)?;
         }
         // A count that was restored may be anything.
         self.tasks_done = self.tasks_done.saturating_add(1);
         Ok(())
-    }
-
-    /// Fills the trajectory.
-    #[inline(always)]
-    fn sample_batch(&mut self) -> Result<(), Error> {
-        let (tasks, rngs) = (self.tasks.as_ref(), self.rngs.as_mut());
-        let settings = Settings { gamma: self.gamma, ..self.settings };
-        self.trajectory.sample(&settings, &self.distribution, tasks, rngs)
     }
 
     /// One batch.
@@ -244,11 +238,6 @@ where
     /// until the next.
     pub fn task(&self, lane: usize) -> Option<&E::Task> {
         self.tasks.as_ref().get(lane).and_then(Option::as_ref)
-    }
-
-    /// The tasks of a state that was replaced are not its own.
-    pub(super) fn forget_tasks(&mut self) {
-        self.tasks = S::per_lane(|_| None);
     }
 
     /// Returns a stream for evaluating a lane after [`MultiTaskTd::tasks_done`] tasks. It depends on the

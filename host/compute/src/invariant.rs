@@ -3,7 +3,7 @@
 
 use crate::judge::{Judged, Number, number};
 use ictd_core::invariant_set::{
-    Projection, SignedPermutation, averaged_update, step, theta_star, update,
+    Projection, averaged_update, signed_permutations, step, theta_star, update,
 };
 use ictd_core::layer::{Layer, LayerParameters as _};
 use ictd_core::rng::Rng;
@@ -72,7 +72,7 @@ pub fn theorem_2(seed: u64, steps: usize) -> Judged<Vec<Number>> {
             numbers.push(Number { at: k as f64, ..number(metric, departure) });
         }
         for theta in [&mut averaged, &mut outside] {
-            let group = SignedPermutation::<D>::all();
+            let group = signed_permutations::<_, D>();
             let delta = averaged_update::<_, D, LENGTH, _>(theta, &trajectories, targets, group)?;
             step(theta.parameters_mut(), ALPHA, &delta);
         }

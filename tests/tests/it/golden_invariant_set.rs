@@ -1,7 +1,7 @@
 //! Golden family invariant_set: Theorem 2.
 
 use ictd_core::invariant_set::{
-    Projection, SignedPermutation, averaged_update, step, theta_star, update,
+    Projection, averaged_update, signed_permutations, step, theta_star, update,
 };
 use ictd_core::layer::{Layer, LayerParameters};
 use ictd_core::scalar::Real;
@@ -25,7 +25,7 @@ fn of_dimension<R: Real>(case: &Case, _: usize) -> Outputs<R> {
 }
 
 fn invariant_set<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
-    assert_eq!(case.count("group_order") as u64, SignedPermutation::<D>::ORDER);
+    assert_eq!(case.count("group_order"), signed_permutations::<R, D>().count());
     let number = |name| R::from_f64(case.number(name));
     let (count, n, states) = (case.count("trajectories"), case.count("n"), case.count("n_states"));
     let visited = case.input("states").indices();
@@ -45,7 +45,7 @@ fn invariant_set<R: Real, const D: usize, const K: usize>(case: &Case) -> Output
     let trajectories: Vec<Windows<R>> = (0..count).map(trajectory).collect();
     let targets = Targets::Bootstrapped;
     let averaged = |theta: &mut LinearNetwork<R, Vec<R>>| {
-        let group = SignedPermutation::<D>::all();
+        let group = signed_permutations::<R, D>();
         averaged_update::<R, D, T, _>(theta, &trajectories, targets, group).unwrap()
     };
     let one_layer = |layer: Layer<R, K>| {

@@ -53,7 +53,6 @@ fn forward<S: Scalar<Element = f32>, const C: usize>(
 ) -> Result<(), Error> {
     let mut prompt = prompt.clone();
     transformer.forward(&mut prompt, attention, |z| {
-        run.numbers(&z.to_matrix());
-        run.numbers(z.query());
+        run.numbers(z.context().iter().flatten().chain(z.query()));
     })
 }

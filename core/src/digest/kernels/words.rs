@@ -127,7 +127,7 @@ fn in_scalar<R: Real>(rng: &mut Rng, digest: &mut Digest) -> Result<(), Error> {
         append(digest, &mrp.stationary_distribution()?);
         path(mrp, rng, digest);
     }
-    path(&cart_pole::<R, 4, 324>(TileCoding::standard(), 4, rng)?, rng, digest);
+    path(&cart_pole::<R, 4, 324>(TileCoding::new(4, 2)?, 4, rng)?, rng, digest);
     path(&cart_pole_single_grid::<R, 4, 16>(2, 4, rng)?, rng, digest);
     Ok(())
 }

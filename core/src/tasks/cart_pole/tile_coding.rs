@@ -32,7 +32,7 @@ pub struct TileCoding<R: Real> {
 }
 
 impl<R: Real> TileCoding<R> {
-    /// `tilings` grids of `tiles` tiles per dimension.
+    /// `tilings` grids of `tiles` tiles per dimension; four of two make 324 tiles in all.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] unless `tilings` is 1, 2, 4 or 8, `tiles` 1 to 8 and their product at
@@ -45,15 +45,6 @@ impl<R: Real> TileCoding<R> {
             let accepted = "1 to 8, and at most 32 / tilings";
             return Err(Error::OutOfRange { parameter: "tiles", accepted });
         }
-        Ok(Self::build(tilings, tiles))
-    }
-
-    /// Four tilings of two tiles per dimension: 324 tiles in all.
-    pub fn standard() -> Self {
-        Self::build(4, 2)
-    }
-
-    fn build(tilings: u16, tiles: u16) -> Self {
         let units = (tilings * tiles) as f64;
         let mut coding = TileCoding {
             tilings,
@@ -79,7 +70,7 @@ impl<R: Real> TileCoding<R> {
                 part[t as usize] += t * stride;
             }
         }
-        coding
+        Ok(coding)
     }
 
     /// Returns the number of tilings, which is the number of active tiles.

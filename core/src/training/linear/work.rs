@@ -1,6 +1,7 @@
 //! Where a pass or a batch computes: slices of one piece of memory that the network has.
 
 use super::shape::LinearShape;
+use crate::gradient::linear::layer;
 use crate::scalar::Scalar;
 
 /// Returns the matrices of each layer in the pass: G, A and V; with a trace also U.
@@ -68,59 +69,24 @@ pub(super) struct Pair<M> {
     pub(super) q: M,
 }
 
-/// P and Q of the stored layers.
-#[derive(Clone, Copy)]
-pub(super) struct Layers<'a, S> {
-    k: usize,
-    numbers: &'a [S],
+/// Returns P and Q of layer l in the pass, of the stored ones in turn.
+#[inline(always)]
+pub(super) fn pair<S>(k: usize, layers: &[S], l: usize) -> Pair<&[S]> {
+    let [p, q] = layer(k, layers, l);
+    Pair { p, q }
 }
 
-impl<'a, S: Scalar> Layers<'a, S> {
-    /// Folds 1/n into P.
-    #[inline(always)]
-    pub(super) fn new(k: usize, inverse_len: S, numbers: &'a mut [S]) -> Self {
-        scale_p(k, inverse_len, numbers);
-        Layers { k, numbers }
-    }
-
-    #[inline(always)]
-    pub(super) fn at(&self, l: usize) -> Pair<&'a [S]> {
-        let matrix = self.k * self.k;
-        let (p, q) = self.numbers[2 * l * matrix..][..2 * matrix].split_at(matrix);
-        Pair { p, q }
-    }
-}
-
-/// P-bar and Q-bar of the stored layers, summed over the windows.
-pub(super) struct Sums<'a, S> {
-    k: usize,
-    numbers: &'a mut [S],
-}
-
-impl<'a, S: Scalar> Sums<'a, S> {
-    #[inline(always)]
-    pub(super) fn zeros(k: usize, numbers: &'a mut [S]) -> Self {
-        numbers.fill(S::ZERO);
-        Sums { k, numbers }
-    }
-
-    #[inline(always)]
-    pub(super) fn at(&mut self, l: usize) -> Pair<&mut [S]> {
-        let matrix = self.k * self.k;
-        let (p, q) = self.numbers[2 * l * matrix..][..2 * matrix].split_at_mut(matrix);
-        Pair { p, q }
-    }
-
-    /// Multiplies P-bar by the factor 1/n that it still lacks.
-    #[inline(always)]
-    pub(super) fn finish(self, inverse_len: S) {
-        scale_p(self.k, inverse_len, self.numbers);
-    }
+/// [`pair`], to be changed.
+#[inline(always)]
+pub(super) fn pair_mut<S>(k: usize, layers: &mut [S], l: usize) -> Pair<&mut [S]> {
+    let at = 2 * l * k * k % layers.len();
+    let [p, q] = split(&mut layers[at..][..2 * k * k], k * k);
+    Pair { p, q }
 }
 
 /// Multiplies P of each layer by s.
 #[inline(always)]
-fn scale_p<S: Scalar>(k: usize, s: S, layers: &mut [S]) {
+pub(super) fn scale_p<S: Scalar>(k: usize, s: S, layers: &mut [S]) {
     for layer in layers.chunks_exact_mut(2 * k * k) {
         for x in &mut layer[..k * k] {
             *x = s * *x;

@@ -12,7 +12,7 @@ use crate::linalg::any_size::{
     transpose_mul_vector, transpose_mul_vectors,
 };
 use crate::scalar::Scalar;
-use crate::training::linear::work::{Pair, Sums, split};
+use crate::training::linear::work::{Pair, pair_mut, split};
 
 /// The part of the last two layers that depends on the parameters alone, or its adjoint.
 pub(super) struct LastRow<'a, S> {
@@ -47,14 +47,14 @@ impl<'a, S: Scalar> LastRow<'a, S> {
         k: usize,
         self_bar: &LastRow<S>,
         a: &Pair<&[S]>,
-        sums: &mut Sums<S>,
+        sums: &mut [S],
         [at_a, at_b]: [usize; 2],
         [e_k, p_bar]: [&mut [S]; 2],
     ) {
         set_e_k(k, e_k, S::ONE);
         mul_vector(k, p_bar, Onto::Other(self_bar.p), a.p, self_bar.p_p);
-        add_outers(k, sums.at(at_a).p, [(&*self.p, &*self_bar.p_p)]);
-        add_outers(k, sums.at(at_b).p, [(&*e_k, &*p_bar)]);
+        add_outers(k, pair_mut(k, sums, at_a).p, [(&*self.p, &*self_bar.p_p)]);
+        add_outers(k, pair_mut(k, sums, at_b).p, [(&*e_k, &*p_bar)]);
     }
 }
 
@@ -130,7 +130,7 @@ impl<'a, S: Scalar> LastTwo<'a, S> {
         [a, b]: &[Pair<&[S]>; 2],
         row: &LastRow<S>,
         step: &Step<S>,
-        sums: &mut Sums<S>,
+        sums: &mut [S],
         [at_a, at_b]: [usize; 2],
         row_bar: &mut LastRow<S>,
         h: Option<&mut [S]>,
@@ -170,10 +170,10 @@ impl<'a, S: Scalar> LastTwo<'a, S> {
         transpose_mul_vector(k, q_z_bar, Onto::Zeros, step.g, g_q_z_bar);
         transpose_mul_vector(k, z_bar, Onto::Other(z_b_bar), a.q, q_z_bar);
 
-        let of_a = sums.at(at_a);
+        let of_a = pair_mut(k, sums, at_a);
         add_outers(k, of_a.p, [(&**s, &*p_s_bar), (z_b_bar, g_q_z)]);
         add_outers(k, of_a.q, [(&**g_p_s, &*u_bar), (g_p_p, r_bar), (q_z_bar, z)]);
-        add_outers(k, sums.at(at_b).q, [(&*s_bar, &**z_b)]);
+        add_outers(k, pair_mut(k, sums, at_b).q, [(&*s_bar, &**z_b)]);
         if let Some(h) = h {
             let g_bars: [(&[S], &[S]); 4] =
                 [(r, w_bar), (p_s, g_p_s_bar), (row.p_p, g_p_p_bar), (g_q_z_bar, q_z)];

@@ -35,7 +35,7 @@ mod last_two;
 mod slide;
 
 use super::shape::LinearShape;
-use super::work::{Layers, Sums, Work, split, step_matrices};
+use super::work::{Work, pair, pair_mut, scale_p, split, step_matrices};
 use crate::linalg::any_size::{
     Onto, add, add_outers, dot, mul_vector, scaled, transpose_mul_vector,
 };
@@ -55,22 +55,22 @@ kernel! {
         windows: &'a Windows<'a, S>,
         targets: Targets<'a, S>,
     ) -> S {
-        let (k, stored, depth) = (shape.token_len(), shape.stored(), shape.depth());
+        let (k, depth) = (shape.token_len(), shape.depth());
         // In its own units a window's G and A of the first layer have nothing in common with its neighbour's,
         // and 1/n is in the statistic.
         let anew = shape.prior_count().is_some();
         let inverse_len =
             if anew { S::ONE } else { S::ONE / S::from_count(windows.context_len() as u64) };
-        let layers = Layers::new(k, inverse_len, work.layers);
-        let mut sums = Sums::zeros(k, work.sums);
+        let (layers, sums) = (work.layers, work.sums);
+        scale_p(k, inverse_len, layers);
+        sums.fill(S::ZERO);
         let len = step_matrices(shape.has_trace()) * k * k;
         let mut steps = Steps { k, len, matrices: work.steps, columns: work.columns };
-        let at = |l: usize| l % stored;
         let formed = depth.saturating_sub(2);
         let shared = if anew { 0 } else { formed.min(1) };
-        let last = [at(formed), at(depth - 1)];
-        let [a, b] = [layers.at(last[0]), layers.at(last[1])];
-        let (ab, first) = ([a, b], layers.at(0));
+        let last = [formed, depth - 1];
+        let ab @ [a, b] = last.map(|l| pair(k, layers, l));
+        let first = pair(k, layers, 0);
 
         let (c, rest) = work.matrices.split_at_mut(k * k);
         let (h, rest) = rest.split_at_mut(k * k);
@@ -97,14 +97,14 @@ kernel! {
                 slide.read(&window, &mut steps.at(0), scratch[0]);
             } else {
                 if t < windows.count() {
-                    slide.slide(windows, t, &first, &mut steps.at(0), sums.at(0));
+                    slide.slide(windows, t, &first, &mut steps.at(0), pair_mut(k, sums, 0));
                 }
                 window.write_query(steps.at(0).z);
             }
             for l in 0..formed {
                 let (mut step, mut next) = steps.pair(l);
                 if l >= shared {
-                    step.form(k, &layers.at(at(l)), scratch[0]);
+                    step.form(k, &pair(k, layers, l), scratch[0]);
                 }
                 step.forward(k, &mut next);
             }
@@ -116,7 +116,7 @@ kernel! {
                 let value = -(step.z[k - 1] + dot(w, s));
                 let Some(v_bar) = loss.take(t, value) else { continue };
                 scaled(z_bar, -v_bar, w);
-                add_outers(k, sums.at(0).q, [(&*z_bar, &*step.z)]);
+                add_outers(k, pair_mut(k, sums, 0).q, [(&*z_bar, &*step.z)]);
                 scaled(z_bar, -v_bar, s);
                 mul_vector(k, w, Onto::Zeros, step.g, z_bar);
                 add(row_bar.p, w);
@@ -125,19 +125,19 @@ kernel! {
             let value = pass.forward(k, &ab, &row, &step);
             let Some(v_bar) = loss.take(t, value) else { continue };
             let (h_wanted, row_bar) = ((formed > 0).then_some(&mut *h), &mut row_bar);
-            pass.backward(k, v_bar, &ab, &row, &step, &mut sums, last, row_bar, h_wanted, z_bar);
+            pass.backward(k, v_bar, &ab, &row, &step, sums, last, row_bar, h_wanted, z_bar);
             for l in (shared..formed).rev() {
-                let layer = layers.at(at(l));
-                let (step, sum) = (steps.at(l), sums.at(at(l)));
-                step.backward(k, &layer, sum, h, z_bar, &mut scratch, l > 0);
+                let (layer, sum) = (pair(k, layers, l), pair_mut(k, sums, l));
+                steps.at(l).backward(k, &layer, sum, h, z_bar, &mut scratch, l > 0);
             }
             if shared > 0 {
                 slide.backward(&steps.at(0), h, z_bar);
             }
         }
-        slide.finish(&steps.at(0), &first, sums.at(0), &mut scratch);
-        row.backward(k, &row_bar, &a, &mut sums, last, [w, s]);
-        sums.finish(inverse_len);
+        slide.finish(&steps.at(0), &first, pair_mut(k, sums, 0), &mut scratch);
+        row.backward(k, &row_bar, &a, sums, last, [w, s]);
+        // The factor that P-bar still lacks.
+        scale_p(k, inverse_len, sums);
         loss.mean()
     }
 }
