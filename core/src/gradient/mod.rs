@@ -39,10 +39,3 @@ impl<S: Scalar, const K: usize, const C: usize, const N: usize> Gradient<S, K, C
         out
     }
 }
-
-/// Layers of zeros, to sum gradients in: as many as `like` has.
-pub(crate) fn zero_layers<S: Scalar, const K: usize, const C: usize>(
-    like: &[Layer<S, K>],
-) -> Vec<Layer<S, K>, C> {
-    like.iter().take(C).map(|_| Layer { p: zeros(), q: zeros() }).collect()
-}

@@ -3,11 +3,9 @@
 use crate::layer::Layer;
 use crate::prompt::Prompt;
 use crate::rng::Rng;
-use crate::transformer::Transformer;
 use nalgebra::{SMatrix, SVector};
 
-/// d = 2, at most 3 layers and 8 columns.
-pub(super) type SmallTransformer = Transformer<Layer<f64, 5>, 3>;
+/// d = 2, at most 8 columns.
 pub(super) type SmallPrompt = Prompt<f64, 5, 8>;
 
 pub(super) fn random_layer(rng: &mut Rng) -> Layer<f64, 5> {
@@ -20,12 +18,4 @@ pub(super) fn random_prompt(rng: &mut Rng) -> SmallPrompt {
     let mut draw = || SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0));
     let columns: [SVector<f64, 5>; 6] = core::array::from_fn(|_| draw());
     Prompt::from_columns(&columns, draw()).unwrap()
-}
-
-/// Autoregressive of that depth if there is one layer, else sequential.
-pub(super) fn transformer(layers: &[Layer<f64, 5>], depth: usize) -> SmallTransformer {
-    match layers {
-        [layer] => Transformer::autoregressive(*layer, depth).unwrap(),
-        _ => Transformer::sequential(layers).unwrap(),
-    }
 }

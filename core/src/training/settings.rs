@@ -27,13 +27,6 @@ pub enum Loss {
     ResidualGradient,
 }
 
-impl Loss {
-    /// Returns true if its targets are of the queries' states, and sampled with the trajectory.
-    pub(super) fn has_targets(self) -> bool {
-        matches!(self, Loss::TrueValue | Loss::MonteCarlo { .. })
-    }
-}
-
 /// How a gradient changes the parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]

@@ -306,7 +306,7 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
             None => usize::from((first_query..last).contains(&k)),
             Some(_) => lengths.iter().filter(|n| **n + 1 == k).count(),
         };
-        let keep_states = settings.loss.has_targets();
+        let keep_states = matches!(settings.loss, Loss::TrueValue | Loss::MonteCarlo { .. });
         let no_task = Error::Empty { parameter: "task" };
         let (Some(tasks), Some(rngs)) = (tasks.get(..S::LANES), rngs.get_mut(..S::LANES)) else {
             return Err(no_task);

@@ -34,9 +34,9 @@ pub(crate) mod rows;
 #[cfg(test)]
 mod tests;
 
-use super::{Gradient, zero_layers};
+use super::Gradient;
 use crate::error::Error;
-use crate::layer::Layer;
+use crate::layer::{Layer, LayerParameters as _};
 use crate::linalg::arrays::{add_scaled, scale, vector};
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
@@ -229,7 +229,7 @@ pub fn value_and_gradient<
     z.query = prompt.query().data.0[0];
     let stored = transformer.layers();
     let value = tape.forward::<true>(stored, 0);
-    let mut layers = zero_layers(stored);
+    let mut layers: Vec<Layer<S, K>, C> = stored.iter().map(|_| Layer::ZERO).collect();
     let z_bar = tape.backward::<true>(stored, 0, S::ONE, &mut layers);
     let mut prompt_bar = prompt.clone();
     for (column, adjoint) in prompt_bar.columns_mut().zip(&z_bar.context[..n]) {

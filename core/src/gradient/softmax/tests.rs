@@ -1,14 +1,14 @@
 use super::*;
-use crate::gradient::tests::{random_layer, random_prompt, transformer};
+use crate::gradient::tests::{random_layer, random_prompt};
 use crate::rng::Rng;
 
 #[test]
 fn value_is_not_linear_in_the_query() {
     let mut rng = Rng::new(3);
-    let layer = random_layer(&mut rng);
+    let transformer = Transformer::<_, 1>::autoregressive(random_layer(&mut rng), 3).unwrap();
     let mut prompt = random_prompt(&mut rng);
     let gradient = |prompt: &_| {
-        let gradient = value_and_gradient::<_, 5, 3, 3, 8>(&transformer(&[layer], 3), prompt);
+        let gradient = value_and_gradient::<_, 5, 1, 3, 8>(&transformer, prompt);
         gradient.unwrap().query_features::<2>()
     };
     let here = gradient(&prompt);

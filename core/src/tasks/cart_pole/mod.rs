@@ -67,11 +67,11 @@ pub fn cart_pole<R: Real, const D: usize, const M: usize>(
     dim: usize,
     rng: &mut Rng,
 ) -> Result<CartPole<R, D, M>, Error> {
-    let physics = CartPolePhysics::sample(rng);
+    let physics = CartPolePhysics::sample([0.5, 1.5], rng);
     CartPole::draw(physics, coding, RewardOf::CurrentState, dim, rng)
 }
 
-/// Returns a CartPole MRP as in the authors' code: a light pole ([`CartPolePhysics::sample_light_pole`]), one
+/// Returns a CartPole MRP as in the authors' code: a light pole, one
 /// grid of `bins` per dimension (`bins`^4 states; 2 gives the 16 sign orthants), the next state's
 /// reward.
 ///
@@ -84,7 +84,7 @@ pub fn cart_pole_single_grid<R: Real, const D: usize, const M: usize>(
     rng: &mut Rng,
 ) -> Result<CartPole<R, D, M>, Error> {
     let coding = TileCoding::new(1, bins)?;
-    let physics = CartPolePhysics::sample_light_pole(rng);
+    let physics = CartPolePhysics::sample([0.05, 0.15], rng);
     CartPole::draw(physics, coding, RewardOf::NextState, dim, rng)
 }
 

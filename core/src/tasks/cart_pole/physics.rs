@@ -58,21 +58,12 @@ pub struct CartPolePhysics<R: Real> {
 }
 
 impl<R: Real> CartPolePhysics<R> {
-    /// Psi as the paper samples it: m_cart, m_pole, l_pole ~ U(0.5, 1.5), g ~ U(7, 12),
-    /// tau ~ U(0.01, 0.05), f ~ U(5, 15).
+    /// Draws Psi as the paper samples it: m_cart, l_pole ~ U(0.5, 1.5), g ~ U(7, 12), tau ~ U(0.01, 0.05), f ~ U(5, 15),
+    /// and m_pole between two numbers: U(0.5, 1.5) in the paper, U(0.05, 0.15) in the authors' code.
     ///
     /// The paper calls l_pole the length of the pole; here it is the `length` of Gym's equations,
     /// which is half of it, as in the authors' code.
-    pub fn sample(rng: &mut Rng) -> Self {
-        Self::sample_with_pole_mass(0.5, 1.5, rng)
-    }
-
-    /// Psi as the authors' code samples it: as the paper, but m_pole ~ U(0.05, 0.15).
-    pub fn sample_light_pole(rng: &mut Rng) -> Self {
-        Self::sample_with_pole_mass(0.05, 0.15, rng)
-    }
-
-    fn sample_with_pole_mass(lightest: f64, heaviest: f64, rng: &mut Rng) -> Self {
+    pub fn sample([lightest, heaviest]: [f64; 2], rng: &mut Rng) -> Self {
         let mut draw = |low, high| rng.uniform_in(R::from_f64(low), R::from_f64(high));
         CartPolePhysics {
             cart_mass: draw(0.5, 1.5),

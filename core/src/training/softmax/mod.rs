@@ -179,19 +179,14 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::training::tests::random_windows;
 
     type Network3<S> = SoftmaxNetwork<S, 5, 3, 3, 6>;
-
-    fn windows_of(rng: &mut Rng) -> ([[f64; 2]; 13], [f64; 12]) {
-        let features =
-            core::array::from_fn(|_| core::array::from_fn(|_| rng.uniform_in(-1.0, 1.0)));
-        (features, core::array::from_fn(|_| rng.uniform_in(-1.0, 1.0)))
-    }
 
     #[test]
     fn a_batch_is_its_windows_one_by_one() {
         let mut rng = Rng::new(1);
-        let (features, rewards) = windows_of(&mut rng);
+        let (features, rewards) = random_windows::<f64>(&mut rng);
         let given = [0.5, -1.0, 0.25, 0.0, 2.0, 1.0, -0.5, 0.75, 1.5, 0.1];
         // Contexts shorter and longer than the batch, in and beyond whole tiles of rows.
         for (n, depth, stored) in [(5, 3, 1), (1, 3, 1), (6, 2, 2), (4, 1, 1), (3, 3, 3), (6, 3, 1)]
@@ -217,9 +212,7 @@ mod tests {
     #[test]
     fn a_network_that_blows_up_stays_finite() {
         let mut rng = Rng::new(3);
-        let (features, rewards) = windows_of(&mut rng);
-        let (features, rewards) =
-            (features.map(|phi| phi.map(|x| x as f32)), rewards.map(|r| r as f32));
+        let (features, rewards) = random_windows::<f32>(&mut rng);
         let windows = Windows::new(2, features.as_flattened(), &rewards, 5, 0.9).unwrap();
         let mut network = Network3::<f32>::zeros(1, 3).unwrap();
         // Scores in the tens, where each window is still itself; then in the thousands, where all but one
