@@ -245,10 +245,10 @@ pub struct MeanCentred;
 /// stop counting at 2^24.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunningMean<S, V> {
-    mean: V,
-    mean_compensation: V,
-    weight: S,
-    weight_compensation: S,
+    /// The mean and its compensation.
+    mean: TwoTokens<V>,
+    /// The weight and its compensation.
+    weight: [S; 2],
 }
 
 /// sum + x, and in `compensation` what the rounding left over of x (Kahan).
@@ -282,31 +282,26 @@ impl<S: Scalar> Mask<S> for MeanCentred {
 
     #[inline(always)]
     fn factors<V: Vector<S>>(&self, state: &mut RunningMean<S, V>, z: &V, retention: S) -> (V, V) {
-        state.weight_compensation *= retention;
-        let decayed = retention * state.weight;
-        state.weight = add_compensated(decayed, S::ONE, &mut state.weight_compensation);
-        let share = S::ONE / state.weight;
-        V::zip(&mut state.mean, &mut state.mean_compensation, z, |mean, compensation, z| {
+        let [weight, compensation] = &mut state.weight;
+        *compensation *= retention;
+        let decayed = retention * *weight;
+        *weight = add_compensated(decayed, S::ONE, compensation);
+        let share = S::ONE / *weight;
+        let TwoTokens { first: mean, second: compensation } = &mut state.mean;
+        V::zip(mean, compensation, z, |mean, compensation, z| {
             let step = share * (z - *mean);
             *mean = add_compensated(*mean, step, compensation);
         });
-        (z.minus(&state.mean), *z)
+        (z.minus(mean), *z)
     }
 }
 
 impl<S: Scalar, V: Vector<S>> Vector<S> for RunningMean<S, V> {
-    const ZERO: Self = RunningMean {
-        mean: V::ZERO,
-        mean_compensation: V::ZERO,
-        weight: S::ZERO,
-        weight_compensation: S::ZERO,
-    };
+    const ZERO: Self = RunningMean { mean: TwoTokens::ZERO, weight: [S::ZERO; 2] };
 
     fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
-        V::zip(&mut a.mean, &mut b.mean, &z.mean, &mut f);
-        V::zip(&mut a.mean_compensation, &mut b.mean_compensation, &z.mean_compensation, &mut f);
-        f(&mut a.weight, &mut b.weight, z.weight);
-        f(&mut a.weight_compensation, &mut b.weight_compensation, z.weight_compensation);
+        TwoTokens::zip(&mut a.mean, &mut b.mean, &z.mean, &mut f);
+        Vector::zip(&mut a.weight, &mut b.weight, &z.weight, f);
     }
 }
 

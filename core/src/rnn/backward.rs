@@ -17,15 +17,6 @@ pub struct RnnTape<S: Scalar, const X: usize, const H: usize, const L: usize, co
     n: usize,
 }
 
-/// Adjoints of the tokens.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RnnAdjoints<S: Scalar, const X: usize, const N: usize> {
-    /// dv/dx_t for each context token; 0 beyond n.
-    pub context: [[S; X]; N],
-    /// dv/dx of the query.
-    pub query: [S; X],
-}
-
 impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize>
     RnnTape<S, X, H, L, N>
 {
@@ -73,32 +64,9 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize>
         &self.last
     }
 
-    /// Backward through time from v-bar = `seed`: adds `seed` dv/dtheta to `gradient`.
-    pub fn backward(&self, rnn: &Rnn<S, X, H, L>, seed: S, gradient: &mut Rnn<S, X, H, L>) {
-        self.walk_back(rnn, seed, gradient, |_, _| ());
-    }
-
-    /// As [`Self::backward`], and the adjoints of the tokens (the columns of Z).
-    pub fn backward_to_tokens(
-        &self,
-        rnn: &Rnn<S, X, H, L>,
-        seed: S,
-        gradient: &mut Rnn<S, X, H, L>,
-    ) -> RnnAdjoints<S, X, N> {
-        let mut adjoints = RnnAdjoints { context: [[S::ZERO; X]; N], query: [S::ZERO; X] };
-        self.walk_back(rnn, seed, gradient, |t, first_layer_bar| {
-            let mut x_bar = [S::ZERO; X];
-            add_transposed_product(&mut x_bar, &rnn.first.input.data.0, first_layer_bar);
-            match adjoints.context[..self.n].get_mut(t) {
-                Some(adjoint) => *adjoint = x_bar,
-                None => adjoints.query = x_bar,
-            }
-        });
-        adjoints
-    }
-
-    /// Shows, for each token t from the last to the first, the adjoint of layer 0's pre-activation.
-    fn walk_back(
+    /// Backward through time from v-bar = `seed`: adds `seed` dv/dtheta to `gradient`, and shows, for each token t from
+    /// the last to the first, the adjoint g of layer 0's pre-activation: that of the token is W_ax^T g.
+    pub fn backward(
         &self,
         rnn: &Rnn<S, X, H, L>,
         seed: S,

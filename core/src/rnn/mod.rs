@@ -14,7 +14,7 @@
 mod backward;
 mod layer;
 
-pub use backward::{RnnAdjoints, RnnTape};
+pub use backward::RnnTape;
 pub use layer::RnnLayer;
 
 use crate::linalg::zeros;

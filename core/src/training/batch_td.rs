@@ -236,24 +236,40 @@ kernel! {
         targets: Targets<'a, S>,
         gradient: &'a mut S,
     ) -> S {
-        let count = windows.count();
-        let mut system = network.system(windows, count);
-        let [mut room @ .., mut z] = [[[S::ZERO; D]; 3]; 5];
-        let mut loss = BatchLoss::new(windows, targets);
-        for t in loss.passes() {
-            if t < count {
-                let room = room.each_mut().map(|room| room.as_flattened_mut());
-                let [gained, lost] =
-                    gained_and_lost(windows, t, network.lambda, room, z.as_flattened_mut());
-                system.add(S::ONE, gained);
-                system.add(-S::ONE, lost);
-            }
-            let query = windows.window(t).query();
-            let [v, slope] = network.value_and_slope(&system, query);
-            if let Some(v_bar) = loss.take(t, v) {
-                *gradient += v_bar * slope;
-            }
+        // With all features that there is room for, their number is known to the compiler.
+        if windows.dim() == D {
+            reverse_pass(network, &windows.known::<D>(), targets, gradient)
+        } else {
+            reverse_pass(network, windows, targets, gradient)
         }
-        loss.mean()
     }
+}
+
+/// Takes the windows in reverse time, and returns their loss.
+#[inline(always)]
+fn reverse_pass<S: Scalar, const D: usize>(
+    network: &BatchTd<S, D>,
+    windows: &Windows<S>,
+    targets: Targets<S>,
+    gradient: &mut S,
+) -> S {
+    let count = windows.count();
+    let mut system = network.system(windows, count);
+    let [mut room @ .., mut z] = [[[S::ZERO; D]; 3]; 5];
+    let mut loss = BatchLoss::new(windows, targets);
+    for t in loss.passes() {
+        if t < count {
+            let room = room.each_mut().map(|room| room.as_flattened_mut());
+            let [gained, lost] =
+                gained_and_lost(windows, t, network.lambda, room, z.as_flattened_mut());
+            system.add(S::ONE, gained);
+            system.add(-S::ONE, lost);
+        }
+        let query = windows.window(t).query();
+        let [v, slope] = network.value_and_slope(&system, query);
+        if let Some(v_bar) = loss.take(t, v) {
+            *gradient += v_bar * slope;
+        }
+    }
+    loss.mean()
 }

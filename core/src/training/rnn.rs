@@ -94,7 +94,7 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
         let mut tape = RnnTape::<S, X, H, L, N>::new();
         let context = (0..window.context_len()).map(|j| Self::token(window, j));
         let Ok(v) = tape.forward(&self.rnn, context, Self::query(window)) else { return S::ZERO };
-        tape.backward(&self.rnn, adjoint(v), gradient);
+        tape.backward(&self.rnn, adjoint(v), gradient, |_, _| ());
         v
     }
 }

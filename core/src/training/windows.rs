@@ -173,6 +173,13 @@ impl<'a, S: Scalar> Windows<'a, S> {
         self.dim
     }
 
+    /// Returns the same windows; a compiler then knows the number of features, which must be DIM.
+    #[inline(always)]
+    pub(super) fn known<const DIM: usize>(&self) -> Self {
+        debug_assert_eq!(self.dim, DIM);
+        Windows { dim: DIM, ..*self }
+    }
+
     /// The number of states of the trajectory.
     #[inline(always)]
     fn states(&self) -> usize {

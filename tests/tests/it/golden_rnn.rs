@@ -1,5 +1,6 @@
 //! Golden family rnn: values, hidden states, and gradients through time.
 
+use ictd_core::linalg::transpose_mul_vector;
 use ictd_core::rnn::{LayerInput, Rnn, RnnLayer, RnnTape};
 use ictd_core::scalar::Scalar;
 use tests::{Case, MAX_CONTEXT, Outputs, check_family};
@@ -46,7 +47,11 @@ fn rnn<S: Scalar, const X: usize, const H: usize, const L: usize>(
     let mut tape = RnnTape::<S, X, H, L, MAX_CONTEXT>::new();
     let v = tape.forward(&network, context.iter().copied(), *query).unwrap();
     let mut gradient = Rnn::<S, X, H, L>::zeros(layer_input);
-    let adjoints = tape.backward_to_tokens(&network, S::ONE, &mut gradient);
+    let mut columns = vec![[S::ZERO; X]; tokens.len()];
+    tape.backward(&network, S::ONE, &mut gradient, |t, g| {
+        let g = tests::vector::<S, H>(g);
+        columns[t] = transpose_mul_vector(&network.first.input, &g).data.0[0];
+    });
 
     let mut out = Outputs::new();
     out.field("v", "tape", [v]);
@@ -57,8 +62,6 @@ fn rnn<S: Scalar, const X: usize, const H: usize, const L: usize>(
         fields(&mut out, l, layer);
     }
     out.field("dv_dWo", "tape", gradient.output.iter().copied());
-    let mut columns = adjoints.context[..context.len()].to_vec();
-    columns.push(adjoints.query);
     out.field("dv_dZ", "tape", (0..X).flat_map(|i| columns.iter().map(move |z| z[i])));
     out
 }

@@ -189,15 +189,13 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
         let numbers = &mut self.parameters.numbers.as_mut()[..self.parameters.len];
         for (m, matrix) in numbers.chunks_exact_mut(len).enumerate() {
             let deviation = if heads == 2 && m % 3 == 2 { of_w } else { deviation };
-            if parameters == ParameterSet::Full {
-                for x in matrix {
-                    x.set_lane(lane, deviation * rng.normal::<S::Element>());
-                }
-                continue;
-            }
-            let drawn = &mut self.work.as_mut()[..k * k];
+            let is_full = parameters == ParameterSet::Full;
+            let drawn = if is_full { &mut *matrix } else { &mut self.work.as_mut()[..k * k] };
             for x in &mut *drawn {
                 x.set_lane(lane, deviation * rng.normal::<S::Element>());
+            }
+            if is_full {
+                continue;
             }
             let five = ParameterSet::nearest(k, drawn).map(|x| x.lane(lane));
             matrix.iter_mut().zip(five).for_each(|(to, from)| to.set_lane(lane, from));

@@ -227,9 +227,9 @@ impl<'a, S: Scalar> Pass<'a, S> {
             let of_head = &mut of_heads[h * OF_HEAD * k..][..OF_HEAD * k];
             let [u, _, q_z, b_q_z, g_b_q_z, b_g_b_q_z, ..] = split::<OF_HEAD, S>(of_head, k);
             mul_vector(k, q_z, Onto::Zeros, q, z);
-            b.transpose_mul_vector(b_q_z, q_z);
+            map::<S, true>(k, b, b_q_z, q_z);
             mul_vector(k, g_b_q_z, Onto::Zeros, g, b_q_z);
-            b.mul_vector(b_g_b_q_z, g_b_q_z);
+            map::<S, false>(k, b, b_g_b_q_z, g_b_q_z);
             y += dot(u, b_g_b_q_z);
         }
         -y
@@ -253,9 +253,9 @@ impl<'a, S: Scalar> Pass<'a, S> {
             let [u, u_bar, _, _, _, b_g_b_q_z, b_u, g_b_u] = split(of_head, k);
             scaled(v, y_bar, b_g_b_q_z);
             add(u_bar, v);
-            b.transpose_mul_vector(b_u, u);
+            map::<S, true>(k, b, b_u, u);
             transpose_mul_vector(k, g_b_u, Onto::Zeros, g, b_u);
-            b.mul_vector(v, g_b_u);
+            map::<S, false>(k, b, v, g_b_u);
             scaled(a, y_bar, v);
             let [_, q_sum] = heads.sums(sums, formed, h);
             add_outers(k, q_sum, [(&*a, z)]);
@@ -340,36 +340,20 @@ impl<'a, S: Scalar> Pass<'a, S> {
     }
 }
 
-/// The column map B of the layer before the last; without one the identity.
-struct MapBefore<'a, S> {
-    k: usize,
-    b: Option<&'a [S]>,
-}
-
-/// Returns the map before the last layer, and G of both heads that the map is applied to.
+/// Returns the map B before the last layer, none for the identity, and G of both heads that it is applied to.
 #[inline(always)]
-fn last_step<S>(k: usize, formed: usize, steps: &[S]) -> (MapBefore<'_, S>, [&[S]; 2]) {
+fn last_step<S>(k: usize, formed: usize, steps: &[S]) -> (Option<&[S]>, [&[S]; 2]) {
     let step = &steps[formed.saturating_sub(1) * OF_STEP * k * k..];
     let [b, g1, g2] = [0, 1, 2].map(|m| &step[m * k * k..][..k * k]);
-    (MapBefore { k, b: (formed > 0).then_some(b) }, [g1, g2])
+    ((formed > 0).then_some(b), [g1, g2])
 }
 
-impl<S: Scalar> MapBefore<'_, S> {
-    /// out = B x.
-    #[inline(always)]
-    fn mul_vector(&self, out: &mut [S], x: &[S]) {
-        match self.b {
-            Some(b) => mul_vector(self.k, out, Onto::Zeros, b, x),
-            None => out.copy_from_slice(x),
-        }
-    }
-
-    /// out = B^T x.
-    #[inline(always)]
-    fn transpose_mul_vector(&self, out: &mut [S], x: &[S]) {
-        match self.b {
-            Some(b) => transpose_mul_vector(self.k, out, Onto::Zeros, b, x),
-            None => out.copy_from_slice(x),
-        }
+/// out = B x, or B^T x if TRANSPOSED.
+#[inline(always)]
+fn map<S: Scalar, const TRANSPOSED: bool>(k: usize, b: Option<&[S]>, out: &mut [S], x: &[S]) {
+    match b {
+        None => out.copy_from_slice(x),
+        Some(b) if TRANSPOSED => transpose_mul_vector(k, out, Onto::Zeros, b, x),
+        Some(b) => mul_vector(k, out, Onto::Zeros, b, x),
     }
 }

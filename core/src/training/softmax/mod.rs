@@ -14,8 +14,7 @@ use first_layer::FirstLayer;
 /// A softmax transformer in training, on tokens of size K = 2 d + 1. C is the capacity for stored layers, L for layers
 /// in the pass, N for context columns.
 ///
-/// A batch needs a tape of the layers and the rows of the first, O(N^2 + K N) numbers each, on the stack:
-/// [`SoftmaxNetwork::BATCH_BYTES`].
+/// A batch needs a tape of the layers and the rows of the first, O(N^2 + K N) numbers each, on the stack.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SoftmaxNetwork<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
 {
@@ -65,9 +64,6 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
         let stored = self.transformer.layers().len();
         Transformer::from_stored(layers, stored, self.transformer.depth())
     }
-
-    /// The bytes that a batch takes on the stack beside a few matrices.
-    pub const BATCH_BYTES: usize = size_of::<Tape<S, K, L, N>>() + size_of::<FirstLayer<S, K, N>>();
 
     /// TF_L of a window, left on the tape; none if the window has more than N context columns.
     #[inline(always)]
