@@ -83,8 +83,8 @@ pub fn dispatch(command: Option<&Command>, session: &Session) -> Result<Report, 
     let catalogue = catalogue();
     match command {
         None => main_job::run(session, &catalogue),
-        Some(Command::Demo(options)) => experiments::run(options, session),
-        Some(Command::Verify(options)) => experiments::run(options, session),
+        Some(Command::Demo(options)) => options.run(session),
+        Some(Command::Verify(options)) => options.run(session),
         Some(Command::Train(options)) => train_run::run(options, session),
         Some(Command::Sweep(options)) => sweep::run(options, session),
         Some(Command::Merge(options)) => merge::run(options, session),

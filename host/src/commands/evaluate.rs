@@ -2,7 +2,7 @@
 
 use crate::construction::{self, Construction, LAMBDA};
 use crate::error::{Doing, Error};
-use crate::experiments::experiment::{self, Entry, Experiment, Measured, Run};
+use crate::experiments::experiment::{self, Entry, Measured, Run};
 use crate::formats::parameters::Attention;
 use crate::formats::trajectory::{Features, Trajectory};
 use crate::model_file::{self, AnyModel};
@@ -16,6 +16,7 @@ use compute::estimator::{
 use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use ictd_core::attention::Mask as _;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// The most layers, and iterations of the algorithm beside them.
@@ -133,19 +134,17 @@ pub struct Found {
     diverges: bool,
 }
 
+/// The description of its runs.
+pub(crate) const ENTRY: Entry =
+    Entry { id: "evaluate", figure: "none: the user's own data", figures, run: Run::ByCommand };
+
 /// Runs the command.
 pub fn run(options: &Evaluate, session: &Session) -> Result<Report, Error> {
-    let mut report = experiment::run(options, session)?;
-    report.text.push_str(&report.place());
-    Ok(report)
+    options.check()?;
+    experiment::run(&ENTRY, options, session, |records| options.measure(session, records))
 }
 
-impl Experiment for Evaluate {
-    const ENTRY: Entry =
-        Entry { id: "evaluate", figure: "none: the user's own data", figures, run: Run::ByCommand };
-
-    type Found = Found;
-
+impl Evaluate {
     fn check(&self) -> Result<(), Error> {
         construction::check(self.construction, self.lambda, self.gamma)?;
         if self.model.is_none() && self.attention == Some(Attention::Softmax) {
@@ -155,7 +154,7 @@ impl Experiment for Evaluate {
         Ok(())
     }
 
-    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Self::Found> {
+    fn measure(&self, session: &Session, records: &mut Records) -> Result<Measured, Error> {
         let input = self.input(session.seed)?;
         let Input { data, queries, estimator, .. } = &input;
         let d = data.d;
@@ -217,11 +216,7 @@ impl Experiment for Evaluate {
                 || transformer.td_error > DIVERGES * zero.max(f64::MIN_POSITIVE),
             query_values: Some(transformer.queries).filter(|values| !values.is_empty()),
         };
-        Ok((found, Vec::new()))
-    }
-
-    fn text(found: &Found) -> String {
-        found.text()
+        Ok(Measured { results: json!(found), text: found.text(), claims: Vec::new() })
     }
 }
 

@@ -1,7 +1,7 @@
 //! `ictd import`: parameters that were trained elsewhere become a run.
 
 use crate::error::{Doing, Error};
-use crate::experiments::experiment::{self, Entry, Experiment, Measured, Run};
+use crate::experiments::experiment::{self, Entry, Measured, Run};
 use crate::experiments::learning::put_curves;
 use crate::experiments::panels::{CurveRecords, MatrixRecords};
 use crate::experiments::statistics::mean_and_stderr;
@@ -22,6 +22,7 @@ use compute::measure::{CONTEXT, STATES, Settings, against_batch_td, matrices};
 use figures::{Figure, NamedFigures, Panel};
 use ictd_core::metrics::Comparison;
 use serde::Serialize;
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// The run's name in its records.
@@ -107,26 +108,23 @@ struct Spread {
     stderr: f64,
 }
 
+/// The description of its runs.
+pub(crate) const ENTRY: Entry = Entry {
+    id: RUN,
+    figure: "App. Element-wise Convergence Metrics, of imported parameters",
+    figures,
+    run: Run::ByCommand,
+};
+
 /// Runs the command.
 pub fn run(options: &Import, session: &Session) -> Result<Report, Error> {
-    let mut options = options.clone();
-    options.file = options.path.take().or(options.file);
-    let mut report = experiment::run(&options, session)?;
-    report.text.push_str(&report.place());
-    Ok(report)
+    let file = options.path.clone().or(options.file.clone());
+    let options = Import { file, ..options.clone() };
+    experiment::run(&ENTRY, &options, session, |records| options.measure(session, records))
 }
 
-impl Experiment for Import {
-    const ENTRY: Entry = Entry {
-        id: RUN,
-        figure: "App. Element-wise Convergence Metrics, of imported parameters",
-        figures,
-        run: Run::ByCommand,
-    };
-
-    type Found = Found;
-
-    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Self::Found> {
+impl Import {
+    fn measure(&self, session: &Session, records: &mut Records) -> Result<Measured, Error> {
         let missing = |option, accepted: &str| {
             Error::option(option, format!("the file does not say; accepted is {accepted}"))
         };
@@ -211,11 +209,7 @@ impl Experiment for Import {
             iws: spread(|c| c.iws),
             ss: spread(|c| c.ss),
         };
-        Ok((found, Vec::new()))
-    }
-
-    fn text(found: &Found) -> String {
-        found.text()
+        Ok(Measured { results: json!(found), text: found.text(), claims: Vec::new() })
     }
 }
 

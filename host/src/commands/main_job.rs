@@ -6,10 +6,10 @@ use crate::experiments::fixed_point::{ONE_LAYER, OUTSIDE};
 use crate::experiments::learning::Scale;
 use crate::experiments::long::Long;
 use crate::experiments::paper::{FIGURE_2, IS_TD0};
-use crate::experiments::{Catalogue, Experiment, demo::Demo, verify::Verify};
+use crate::experiments::{Catalogue, demo, verify};
 use crate::page;
 use crate::run::config;
-use crate::run::info::{FILE_NAME as RUN_INFO, Outcome, RunInfo};
+use crate::run::info::RunInfo;
 use crate::run::records::{Records, RunDirectory};
 use crate::run::report::{Report, Verdict, wrapped};
 use crate::run::session::Session;
@@ -26,7 +26,7 @@ const WIDTH: usize = 80;
 /// Errors: Theirs, and [`Error::Write`].
 pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let directory = RunDirectory::claim(session.out.clone())?;
-    let mut info = RunInfo::new("main", session);
+    let info = RunInfo::new("main", session);
     let started = std::time::Instant::now();
     let mut report = Report::new("main");
     report.results.insert("seed".into(), json!(session.seed));
@@ -35,7 +35,7 @@ pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     let few = Scale { seeds: Some(ONE_LAYERS_SEEDS), ..Scale::default() };
     let all = Scale::default();
     for (entry, scale) in
-        [(Verify::ENTRY, &all), (Demo::ENTRY, &all), (FIGURE_2, &all), (ONE_LAYER, &few)]
+        [(verify::ENTRY, &all), (demo::ENTRY, &all), (FIGURE_2, &all), (ONE_LAYER, &few)]
     {
         let part = entry.run(scale, session)?;
         written.results.insert(entry.id.into(), part.reproducible().to_value());
@@ -48,14 +48,10 @@ pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
     report.text = answers(session, &report)?;
     report.brief = true;
     // No options of its own.
-    let config = config::to_text("main", session.seed, &json!({}))?;
-    let results = format!("{:#}\n", written.to_value());
-    let files = [("config.toml", config.as_bytes()), ("results.json", results.as_bytes())];
-    info.files(files);
-    info.verdicts(&report.claims);
-    let info = info.to_text(Some(&Outcome::Finished));
-    let files = files.into_iter().chain([(RUN_INFO, info.as_bytes())]);
-    report.files.splice(0..0, directory.replace(files)?);
+    let mut records = Records::new();
+    records.put("config.toml", config::to_text("main", session.seed, &json!({}))?);
+    records.put("results.json", format!("{:#}\n", written.to_value()));
+    report.files.splice(0..0, directory.finish(records, info, &report.claims)?);
     page::add(&mut report, directory.path(), catalogue, session)?;
     Ok(report)
 }
@@ -71,7 +67,7 @@ fn answers(session: &Session, report: &Report) -> Result<String, Error> {
         let values = three.values(metric);
         format!("{} of {}", values.iter().filter(|x| **x >= FORM_SHARE).count(), values.len())
     };
-    let constructed = [Verify::ENTRY.id, Demo::ENTRY.id];
+    let constructed = [verify::ENTRY.id, demo::ENTRY.id];
     let runs_td = constructed.iter().all(|id| report.results[*id]["holds"] == true);
     let errors = &results["demo"]["msve_mean"];
     let last = errors.as_array().and_then(|all| all.last()?.as_f64()).unwrap_or(f64::NAN);

@@ -15,13 +15,8 @@ pub mod stored_model;
 pub mod sweep;
 pub mod train_run;
 
-use crate::experiments::experiment::{Entry, Experiment};
+use crate::experiments::Entry;
 
 /// The commands here whose runs have figures.
-pub(crate) const WITH_FIGURES: &[Entry] = &[
-    evaluate::Evaluate::ENTRY,
-    predict::Predict::ENTRY,
-    import::Import::ENTRY,
-    train_run::ENTRY,
-    sweep::Collect::ENTRY,
-];
+pub(crate) const WITH_FIGURES: &[Entry] =
+    &[evaluate::ENTRY, predict::ENTRY, import::ENTRY, train_run::ENTRY, sweep::ENTRY];

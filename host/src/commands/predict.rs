@@ -3,7 +3,7 @@
 mod found;
 
 use crate::error::{Doing, Error};
-use crate::experiments::experiment::{self, Entry, Experiment, Measured, Run};
+use crate::experiments::experiment::{self, Entry, Measured, Run};
 use crate::files;
 use crate::formats::signal_table::{STDIN, SignalTable};
 use crate::model_file;
@@ -17,6 +17,7 @@ use compute::predict::{Candidate, Given, OF_PREDICTOR, Source, Task, UNJUDGED, c
 use found::{Cumulant, Found};
 use rayon::prelude::*;
 use serde::Serialize;
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -129,13 +130,20 @@ fn retention(text: &str) -> Result<f64, String> {
     options::real(0.0..1.0)(text).ok().filter(|x| *x > 0.0).ok_or(accepted.into())
 }
 
+/// The description of its runs.
+pub(crate) const ENTRY: Entry = Entry {
+    id: "predict",
+    figure: "none: the user's own signals",
+    figures: found::figures,
+    run: Run::ByCommand,
+};
+
 /// Runs the command.
 pub fn run(options: &Predict, session: &Session) -> Result<Report, Error> {
     let file = options.file.clone().or_else(|| options.path.clone());
     let options = Predict { file, ..options.clone() };
-    let mut report = experiment::run(&options, session)?;
-    report.text.push_str(&report.place());
-    Ok(report)
+    options.check()?;
+    experiment::run(&ENTRY, &options, session, |records| options.measure(session, records))
 }
 
 /// A cumulant, and what it is predicted from.
@@ -145,16 +153,7 @@ struct Predicted {
     state: Vec<String>,
 }
 
-impl Experiment for Predict {
-    const ENTRY: Entry = Entry {
-        id: "predict",
-        figure: "none: the user's own signals",
-        figures: found::figures,
-        run: Run::ByCommand,
-    };
-
-    type Found = Found;
-
+impl Predict {
     fn check(&self) -> Result<(), Error> {
         let gammas = self.gammas();
         let twice = |i: usize| gammas[..i].contains(&gammas[i]);
@@ -166,7 +165,7 @@ impl Experiment for Predict {
         Err(Error::option(name, format!("{x} there twice; accepted is each once")))
     }
 
-    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Found> {
+    fn measure(&self, session: &Session, records: &mut Records) -> Result<Measured, Error> {
         // The command line asks for one of the two.
         let file = self.file.as_deref().unwrap_or(Path::new(""));
         let mut table = SignalTable::open(file, self.skip_gaps)?;
@@ -270,11 +269,7 @@ impl Experiment for Predict {
             .collect();
         let found = Found::new(rows_read, d, left_out, cumulants);
         found.put_records(&tasks, records)?;
-        Ok((found, Vec::new()))
-    }
-
-    fn text(found: &Found) -> String {
-        found.text()
+        Ok(Measured { results: json!(found), text: found.text(), claims: Vec::new() })
     }
 }
 

@@ -1,9 +1,8 @@
 //! `ictd sweep`.
 
 use crate::error::Error;
-use crate::experiments::experiment::{self, Entry, Experiment, Measured, Run};
+use crate::experiments::experiment::{self, Entry, Measured, Run};
 use crate::options;
-use crate::run::records::Records;
 use crate::run::report::{Report, table};
 use crate::run::session::Session;
 use crate::sweep::collect::{self, Collected};
@@ -12,8 +11,9 @@ use crate::sweep::plan::Plan;
 use crate::sweep::shards::{self, Shard};
 use crate::sweep::work::{self, Found};
 use serde::Serialize;
-use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// The most names in a line; all of them are in the object of `--json`.
 const NAMED: usize = 8;
@@ -81,57 +81,36 @@ pub struct Sweep {
     pub check: bool,
 }
 
-/// The plan to collect.
-#[derive(Serialize)]
-#[serde(transparent)]
-pub struct Collect<'a> {
-    options: &'a Sweep,
-    #[serde(skip)]
-    plan: &'a Plan,
-    #[serde(skip)]
-    out: &'a Path,
-}
+/// The description of what is collected.
+pub(crate) const ENTRY: Entry = Entry {
+    id: "sweep",
+    figure: "none: a sweep over settings",
+    figures: figure::figures,
+    run: Run::ByCommand,
+};
 
-impl Experiment for Collect<'_> {
-    const ENTRY: Entry = Entry {
-        id: "sweep",
-        figure: "none: a sweep over settings",
-        figures: figure::figures,
-        run: Run::ByCommand,
-    };
-
-    type Found = Collected;
-
-    fn check(&self) -> Result<(), Error> {
-        if collect::has_something(self.plan, self.out)? {
-            return Ok(());
-        }
-        Err(Error::file(self.out, "no seed of the plan has finished here; accepted is its folder"))
+fn collect(options: &Sweep, plan: &Plan, session: &Session) -> Result<Report, Error> {
+    if !collect::has_something(plan, &session.out)? {
+        let reason = "no seed of the plan has finished here; accepted is its folder";
+        return Err(Error::file(&session.out, reason));
     }
-
-    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Collected> {
-        Ok((collect::collect(self.plan, session, records)?, Vec::new()))
-    }
-}
-
-fn collect(collect: &Collect<'_>, session: &Session) -> Result<Report, Error> {
-    let mut report = experiment::run(collect, session)?;
-    let number = |key: &str| report.results.get(key).and_then(Value::as_u64).unwrap_or(0);
-    let (seeds, finished, diverged) = (number("seeds"), number("finished"), number("diverged"));
-    let named = |key: &str| {
-        let runs = report.results.get(key).and_then(Value::as_object).into_iter().flatten();
-        let name = |(run, seeds): (&String, &Value)| {
-            format!("{run}, seeds {}", seeds.as_str().unwrap_or_default())
+    let (mut missing, mut diverged) = (None, None);
+    let mut report = experiment::run(&ENTRY, options, session, |records| {
+        let found = collect::collect(plan, session, records)?;
+        let named = |of: &BTreeMap<String, String>| {
+            let name = |(run, seeds): (&String, &String)| format!("{run}, seeds {seeds}");
+            shown(&of.iter().map(name).collect::<Vec<_>>(), "; ")
         };
-        shown(&runs.map(name).collect::<Vec<_>>(), "; ")
-    };
-    let missing = (finished < seeds)
-        .then(|| format!("{} seeds are missing: {}", seeds - finished, named("missing")));
-    let diverged =
-        (diverged > 0).then(|| format!("{diverged} seeds diverged: {}", named("diverged_seeds")));
-    report.text = format!("{finished} of {seeds} seeds\n");
-    tell(missing, diverged, collect.options.check, &mut report);
-    report.text.push_str(&report.place());
+        let Collected { seeds, finished, .. } = found;
+        missing = (finished < seeds)
+            .then(|| format!("{} seeds are missing: {}", seeds - finished, named(&found.missing)));
+        diverged = (found.diverged > 0).then(|| {
+            format!("{} seeds diverged: {}", found.diverged, named(&found.diverged_seeds))
+        });
+        let text = format!("{finished} of {seeds} seeds\n");
+        Ok(Measured { results: json!(found), text, claims: Vec::new() })
+    })?;
+    tell(missing, diverged, options.check, &mut report);
     Ok(report)
 }
 
@@ -158,7 +137,7 @@ pub fn run(options: &Sweep, session: &Session) -> Result<Report, Error> {
     let plan = Plan::read(&path, session.seed)?;
     if options.collect {
         let options = Sweep { plan: Some(path), ..options.clone() };
-        return collect(&Collect { options: &options, plan: &plan, out: &session.out }, session);
+        return collect(&options, &plan, session);
     }
     let shard = options.shard.unwrap_or(Shard::ALL);
     if options.list { list(&plan, shard, session) } else { train(&plan, shard, options, session) }

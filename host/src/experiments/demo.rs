@@ -1,7 +1,7 @@
 //! Figure 1: one transformer evaluates the policies of many tasks in context. It is Theorem 1's, that of a file, or
 //! each seed of a run.
 
-use super::experiment::{Entry, Experiment, Measured, Run, run};
+use super::experiment::{Entry, Measured, Run, run};
 use super::judging::{Judgement, of_seeds};
 use super::long::{Long, OfRun};
 use super::plots::{self, Plot, Seeds, Series, Shown, series};
@@ -10,7 +10,7 @@ use crate::error::{Doing, Error};
 use crate::model_file;
 use crate::options;
 use crate::run::records::Records;
-use crate::run::report::{Claim, Source, Verdict, number};
+use crate::run::report::{Claim, Report, Source, Verdict, number};
 use crate::run::session::Session;
 use compute::capacity::{FEW, STATES};
 use compute::construction::Construction;
@@ -19,6 +19,7 @@ use compute::figure_1::{Errors, Evaluator, Setting, TaskKind, errors};
 use figures::{Axis, NamedFigures};
 use ictd_core::rng::{Rng, Stream};
 use serde::Serialize;
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// Figure 1: the value error of one fixed transformer falls as its context grows
@@ -168,24 +169,22 @@ pub(super) const MSVE: &str = "msve";
 pub(super) const TRAINED: &str = "trained";
 pub(super) const ZERO: &str = "trained zero";
 
-/// The curve of means over tasks, or over seeds.
-#[derive(Serialize)]
-pub struct Found {
-    context_lengths: Vec<usize>,
-    msve_mean: Vec<f64>,
-    msve_stderr: Vec<f64>,
-}
+/// Its description, known without running it.
+pub const ENTRY: Entry = Entry {
+    id: "demo",
+    figure: "Figure 1",
+    figures,
+    run: Run::Fixed(|session| options::parsed::<Demo>("").run(session)),
+};
 
-impl Experiment for Demo {
-    const ENTRY: Entry = Entry {
-        id: "demo",
-        figure: "Figure 1",
-        figures,
-        run: Run::Fixed(|session| run(&options::parsed::<Demo>(""), session)),
-    };
+impl Demo {
+    /// Runs the experiment.
+    pub fn run(&self, session: &Session) -> Result<Report, Error> {
+        self.check()?;
+        run(&ENTRY, self, session, |records| self.measure(session, records))
+    }
 
-    type Found = Found;
-
+    /// Refuses options that do not fit together, before anything is written.
     fn check(&self) -> Result<(), Error> {
         let Demo { min_states, max_states, .. } = self;
         let defaults = options::parsed::<Demo>("");
@@ -205,7 +204,7 @@ impl Experiment for Demo {
         Ok(())
     }
 
-    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Found> {
+    fn measure(&self, session: &Session, records: &mut Records) -> Result<Measured, Error> {
         let mut long = Long::default();
         let seeds = self.model.as_deref().map_or(Ok(Vec::new()), model_file::seeds_of_run)?;
         let mut zero = f64::NAN;
@@ -235,8 +234,12 @@ impl Experiment for Demo {
         let longest = context_lengths.last().unwrap_or(&0);
         let claim = format!("value error falls, context 1 to {longest}");
         let claim = Claim::new(claim, SOURCE, measured, verdict);
-        let (msve_mean, msve_stderr) = means.into_iter().unzip();
-        Ok((Found { context_lengths, msve_mean, msve_stderr }, vec![claim]))
+        // The curve of means over tasks, or over seeds.
+        let (mean, stderr): (Vec<_>, Vec<_>) = means.into_iter().unzip();
+        let results = json!({
+            "context_lengths": context_lengths, "msve_mean": mean, "msve_stderr": stderr,
+        });
+        Ok(Measured { results, text: String::new(), claims: vec![claim] })
     }
 }
 

@@ -1,21 +1,20 @@
 //! An experiment: its entry, which is known without running it, its run, and what it writes into its directory.
 //!
-//! Most experiments are data ([`Table`]); one that is a command with options of its own, such as `demo`, implements
-//! [`Experiment`].
+//! Most experiments are data ([`Table`]); one that is a command with options of its own, such as `demo`, calls [`run`].
 
 use super::learning::Scale;
 use super::panels::MatrixRecords;
 use super::plots;
-pub use super::table::Measured;
 use super::table::{Table, TableOptions};
 use crate::error::Error;
 use crate::run::config;
-use crate::run::info::{self, Outcome, RunInfo};
+use crate::run::info::RunInfo;
 use crate::run::records::{self, Records, RunDirectory};
-use crate::run::report::Report;
+use crate::run::report::{Claim, Report};
 use crate::run::session::Session;
 use figures::{NamedFigures, Picture, Pictures};
 use serde::Serialize;
+use serde_json::{Value, json};
 
 /// The description of an experiment, known without running it.
 pub struct Entry {
@@ -66,8 +65,7 @@ impl Entry {
         options: &TableOptions,
         session: &Session,
     ) -> Result<Report, Error> {
-        let measure = |records: &mut Records| table.measure(options, session, records);
-        write(self, options, session, measure, |found| found.text.clone())
+        run(self, options, session, |records| table.measure(options, session, records))
     }
 
     /// Draws what its run shows, from its records alone.
@@ -88,73 +86,43 @@ impl Entry {
     }
 }
 
-/// An experiment with options of its own: the type's fields, each a command line option of that name.
-pub trait Experiment: Serialize {
-    /// Its description, known without running it.
-    const ENTRY: Entry;
-
-    /// Its findings, whose fields are results of `--json`, beside command, seed and config.
-    type Found: Serialize;
-
-    /// Refuses options that do not fit together, before anything is written.
-    /// Errors: [`Error::Option`], naming the option.
-    fn check(&self) -> Result<(), Error> {
-        Ok(())
-    }
-
-    /// Computes, puts the numbers behind the figures into `records`, and judges the paper's claims.
-    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Self::Found>;
-
-    /// Returns the findings for a human; claims and the place of the files follow it.
-    fn text(_found: &Self::Found) -> String {
-        String::new()
-    }
+/// What a run found.
+pub struct Measured {
+    /// An object: results of `--json`, beside command, seed and config.
+    pub results: Value,
+    /// The same for a human; claims and the place of the files follow it.
+    pub text: String,
+    /// The claims that were judged.
+    pub claims: Vec<Claim>,
 }
 
-/// Runs an experiment and writes its directory: config.toml, results.json, records, figures, run.json.
-pub fn run<E: Experiment>(experiment: &E, session: &Session) -> Result<Report, Error> {
-    experiment.check()?;
-    let measure = |records: &mut Records| experiment.measure(session, records);
-    write(&E::ENTRY, experiment, session, measure, E::text)
-}
-
-/// The results that every experiment prints with `--json`, and writes into results.json.
-#[derive(Serialize)]
-struct Results<'a, F> {
-    figure: &'a str,
-    seed: u64,
-    config: toml::Table,
-    #[serde(flatten)]
-    found: &'a F,
-}
-
-/// Measures, and writes the directory.
-fn write<O: Serialize, F: Serialize>(
+/// Measures, which puts the numbers behind the figures into the records, and writes the run's directory: config.toml,
+/// results.json, records, figures, run.json.
+pub fn run(
     entry: &Entry,
-    options: &O,
+    options: &impl Serialize,
     session: &Session,
-    measure: impl FnOnce(&mut Records) -> Measured<F>,
-    text: impl FnOnce(&F) -> String,
+    measure: impl FnOnce(&mut Records) -> Result<Measured, Error>,
 ) -> Result<Report, Error> {
     let directory = RunDirectory::claim(records::place(&session.out, entry.id)?)?;
-    let mut run_info = RunInfo::new(entry.id, session);
+    let run_info = RunInfo::new(entry.id, session);
     let started = std::time::Instant::now();
     let mut records = Records::streaming_to(&directory);
-    let (found, claims) = measure(&mut records)?;
+    let Measured { results, text, claims } = measure(&mut records)?;
 
     let (figure, seed, config) = (entry.figure, session.seed, config::table(options)?);
-    let mut report = Report::of(entry.id, &Results { figure, seed, config, found: &found });
-    report.text = text(&found);
-    report.claims = claims;
+    let head = json!({ "figure": figure, "seed": seed, "config": config });
+    let mut report = Report::of(entry.id, &head);
+    report.results.extend(results.as_object().cloned().unwrap_or_default());
+    (report.text, report.claims) = (text, claims);
     records.put("config.toml", config::to_text(entry.id, seed, options)?);
     // The same bytes for the same config on any machine: no times, no paths.
     records.put("results.json", format!("{:#}\n", report.to_value()));
     records.draw(&entry.pictures(&records)?)?;
-    run_info.files(records.files());
-    records.streamed().for_each(|(name, digest)| run_info.digest(name, digest));
-    run_info.verdicts(&report.claims);
-    records.put(info::FILE_NAME, run_info.to_text(Some(&Outcome::Finished)));
-    report.files = directory.write_records(records)?;
+    report.files = directory.finish(records, run_info, &report.claims)?;
     report.seconds = Some(started.elapsed().as_secs_f64());
+    if report.claims.is_empty() {
+        report.text.push_str(&report.place());
+    }
     Ok(report)
 }

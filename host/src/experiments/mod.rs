@@ -18,7 +18,7 @@ pub mod table;
 pub mod universal;
 pub mod verify;
 
-pub use experiment::{Entry, Experiment, run};
+pub use experiment::Entry;
 
 use crate::error::Error;
 use crate::options;
@@ -50,7 +50,7 @@ impl Catalogue {
 
 /// Every experiment, in the paper's order.
 pub const ALL: &[Entry] = &[
-    demo::Demo::ENTRY,
+    demo::ENTRY,
     demo_trained::DEMO_TRAINED,
     paper::FIGURE_2,
     paper::ALGORITHM_1,
@@ -65,7 +65,7 @@ pub const ALL: &[Entry] = &[
     paper::CART_POLE,
     paper::RNN_LEARNING,
     rnn_context::RNN_CONTEXT,
-    verify::Verify::ENTRY,
+    verify::ENTRY,
     universal::UNIVERSAL,
     beyond::EMERGENCE,
     beyond::STUCK,

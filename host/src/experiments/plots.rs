@@ -90,12 +90,6 @@ impl Series {
     pub const fn dashed(self) -> Self {
         Series { dashed: true, ..self }
     }
-
-    /// The same curve in a colour.
-    pub const fn coloured(self, colour: usize) -> Self {
-        Series { colour: Some(colour), ..self }
-    }
-
     fn curve(&self, long: &Long) -> Curve {
         let of = long.of(self.run);
         let places = of.places(self.metric).into_iter();

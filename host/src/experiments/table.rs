@@ -17,6 +17,7 @@
 //! assert_eq!(NEAR_1.judge("L = 3", long.of("linear-l3")).verdict, Verdict::Holds);
 //! ```
 
+use super::experiment::Measured;
 use super::judging::JudgedClaim;
 use super::learning::{Scale, numbers_of, others_of_mean, put_curves, trained};
 use super::long::Long;
@@ -24,7 +25,7 @@ use super::plots::Shown;
 use crate::error::{Doing, Error};
 use crate::options;
 use crate::run::records::Records;
-use crate::run::report::{Claim, number, table};
+use crate::run::report::{number, table};
 use crate::run::session::Session;
 use crate::train::log::SeedRun;
 use crate::train::options::{Mode, Recipe, Train};
@@ -162,19 +163,6 @@ pub struct TableOptions {
     pub settings: BTreeMap<&'static str, usize>,
 }
 
-/// Results, and the claims beside them.
-pub type Measured<F> = Result<(F, Vec<Claim>), Error>;
-
-/// Results for machines, and a table for a human.
-#[derive(Serialize)]
-pub struct Found {
-    #[serde(flatten)]
-    results: Map<String, Value>,
-    /// The table.
-    #[serde(skip)]
-    pub text: String,
-}
-
 impl Table {
     /// A table without anything in it.
     pub const EMPTY: Self = Table {
@@ -202,7 +190,7 @@ impl Table {
         options: &TableOptions,
         session: &Session,
         records: &mut Records,
-    ) -> Measured<Found> {
+    ) -> Result<Measured, Error> {
         let (mut long, mut runs) = (Long::default(), Vec::new());
         for run in self.runs {
             let train = run.train(&options.scale);
@@ -229,7 +217,7 @@ impl Table {
         });
         let together = self.claims.iter().map(|claim| claim.judge("", long.of("")));
         let claims = of_runs.chain(together).collect();
-        Ok((Found { results: self.results(&runs, &long), text: self.text(&long) }, claims))
+        Ok(Measured { results: self.results(&runs, &long).into(), text: self.text(&long), claims })
     }
 
     /// Puts what a run's logs and parameters say into the record, and what its seeds do on fresh tasks.

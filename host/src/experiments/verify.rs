@@ -1,20 +1,20 @@
 //! App. "Numerical Verification of Proofs": the four constructions against their algorithms.
 
-use super::experiment::{Entry, Experiment, Measured, Run, run};
+use super::experiment::{Entry, Measured, Run, run};
 use super::long::Long;
 use super::plots::{self, Plot, Seeds, Shown, series};
 use super::statistics::nan_or_larger;
 use crate::construction::Construction;
-use crate::error::Doing;
+use crate::error::{Doing, Error};
 use crate::options;
 use crate::run::records::Records;
-use crate::run::report::{Claim, Source, Verdict};
+use crate::run::report::{Claim, Report, Source, Verdict};
 use crate::run::session::Session;
 use compute::capacity::{CONTEXT, FEW};
 use compute::verify::{LAYERS, Setting, Successors, Values, values};
 use figures::Axis;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 
 /// The bound of a relative error: the paper's "in the order of 10^-10" after 40 layers.
 const BOUND: f64 = 1e-10;
@@ -88,25 +88,21 @@ const FIGURE: Shown = Shown::Plots(
     1,
 );
 
-/// The findings about each construction, and the largest errors of all.
-#[derive(Serialize)]
-pub struct Found {
-    constructions: Map<String, Value>,
-    max_abs_error: f64,
-    streaming_max_abs_error: f64,
-}
+/// Its description, known without running it.
+pub const ENTRY: Entry = Entry {
+    id: "verify",
+    figure: "App. Numerical Verification of Proofs",
+    figures: |records| plots::figures(&[FIGURE], &[], records),
+    run: Run::Fixed(|session| options::parsed::<Verify>("").run(session)),
+};
 
-impl Experiment for Verify {
-    const ENTRY: Entry = Entry {
-        id: "verify",
-        figure: "App. Numerical Verification of Proofs",
-        figures: |records| plots::figures(&[FIGURE], &[], records),
-        run: Run::Fixed(|session| run(&options::parsed::<Verify>(""), session)),
-    };
+impl Verify {
+    /// Runs the experiment.
+    pub fn run(&self, session: &Session) -> Result<Report, Error> {
+        run(&ENTRY, self, session, |records| self.measure(session, records))
+    }
 
-    type Found = Found;
-
-    fn measure(&self, session: &Session, records: &mut Records) -> Measured<Found> {
+    fn measure(&self, session: &Session, records: &mut Records) -> Result<Measured, Error> {
         let seeds: Vec<u64> =
             (0..self.seeds as u64).map(|i| session.seed.wrapping_add(i)).collect();
         let Verify { layers, dim, context, gamma, lambda, c_norm, successors, .. } = *self;
@@ -147,8 +143,13 @@ impl Experiment for Verify {
             ));
         }
         long.write(records)?;
-        let [max_abs_error, streaming_max_abs_error] = all;
-        Ok((Found { constructions, max_abs_error, streaming_max_abs_error }, claims))
+        let [literal, streaming] = all;
+        let results = json!({
+            "constructions": constructions,
+            "max_abs_error": literal,
+            "streaming_max_abs_error": streaming,
+        });
+        Ok(Measured { results, text: String::new(), claims })
     }
 }
 

@@ -8,8 +8,10 @@
 use crate::error::Error;
 use crate::files::limits::{RECORD, of_record};
 use crate::files::{self, Kind, Staged};
+use crate::run::info::{self, Outcome, RunInfo};
 use crate::run::lock::{self, RunLock};
-use crate::run::{config, info, transaction};
+use crate::run::report::Claim;
+use crate::run::{config, transaction};
 use figures::Pictures;
 use ictd_core::digest::Digest;
 use serde::Serialize;
@@ -157,13 +159,6 @@ impl Records {
         Ok(())
     }
 
-    /// Returns true if there is a file of that name.
-    pub fn has(&self, name: &str) -> bool {
-        let is_run = self.directory != Path::new("");
-        self.files.contains_key(name)
-            || (is_run && files::kind(&self.directory.join(name)) == Kind::File)
-    }
-
     /// Returns the content of a file.
     /// Errors: [`Error::File`] if it cannot be read.
     pub fn get(&self, name: &str) -> Result<Vec<u8>, Error> {
@@ -207,11 +202,6 @@ impl Records {
     /// Returns the files in memory.
     pub fn files(&self) -> impl Iterator<Item = (&str, &[u8])> {
         self.files.iter().map(|(name, content)| (name.as_str(), content.as_slice()))
-    }
-
-    /// Returns the digests of the files that were written piece by piece.
-    pub fn streamed(&self) -> impl Iterator<Item = (&str, Digest)> {
-        self.streamed.iter().map(|file| (file.name.as_str(), file.digest))
     }
 }
 
@@ -268,11 +258,23 @@ impl RunDirectory {
         &self.path
     }
 
-    /// Writes all records, or none of the files changes; those of the run that stands there go.
+    /// Writes all records of a finished run, and its `run.json`, or none of the files changes; those of the run that
+    /// stands there go.
     /// Errors: [`Error::Write`], naming the file.
-    pub fn write_records(&self, mut records: Records) -> Result<Vec<PathBuf>, Error> {
-        let streamed = std::mem::take(&mut records.streamed);
-        let streamed = streamed.into_iter().map(|s| (s.name, s.file)).collect();
+    pub fn finish(
+        &self,
+        mut records: Records,
+        mut info: RunInfo,
+        claims: &[Claim],
+    ) -> Result<Vec<PathBuf>, Error> {
+        info.files(records.files());
+        let mut streamed = Vec::new();
+        for StreamedFile { name, file, digest } in std::mem::take(&mut records.streamed) {
+            info.digest(&name, digest);
+            streamed.push((name, file));
+        }
+        info.verdicts(claims);
+        records.put(info::FILE_NAME, info.to_text(Some(&Outcome::Finished)));
         let old = info::files(&self.path)?;
         transaction::commit(&self.path, records.files().collect(), streamed, &old)
     }
@@ -284,20 +286,6 @@ impl RunDirectory {
         files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
     ) -> Result<Vec<PathBuf>, Error> {
         transaction::commit(&self.path, files.into_iter().collect(), Vec::new(), &[])
-    }
-
-    /// As [`RunDirectory::write`], and the other files of the run that stands there go.
-    /// Errors: as there.
-    pub fn replace<'a>(
-        &self,
-        files: impl IntoIterator<Item = (&'a str, &'a [u8])>,
-    ) -> Result<Vec<PathBuf>, Error> {
-        transaction::commit(
-            &self.path,
-            files.into_iter().collect(),
-            Vec::new(),
-            &info::files(&self.path)?,
-        )
     }
 }
 

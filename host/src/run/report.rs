@@ -108,11 +108,6 @@ impl Claim {
         Claim { claim, whose, paper, measured, verdict, expected: Verdict::Holds }
     }
 
-    /// Returns the same claim about what is an open question: that it does not hold is an answer, not a failure.
-    pub fn open(self) -> Self {
-        Claim { expected: Verdict::DoesNotHold, ..self }
-    }
-
     /// Returns true for a claim that does not hold, as expected.
     pub fn is_refuted(&self) -> bool {
         self.verdict == Verdict::DoesNotHold && self.expected == Verdict::DoesNotHold

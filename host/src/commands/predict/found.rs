@@ -28,7 +28,7 @@ const PANELS: usize = 12;
 
 /// The findings.
 #[derive(Debug, Serialize)]
-pub struct Found {
+pub(super) struct Found {
     rows: u64,
     dimension: usize,
     /// The columns that are not predicted, and why.
