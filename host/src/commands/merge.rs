@@ -72,10 +72,9 @@ pub fn run(options: &Merge, session: &Session) -> Result<Report, Error> {
     let mut report = Report::new("merge");
     report.results.insert("runs".into(), json!(found.keys().collect::<Vec<_>>()));
     report.results.insert("seeds".into(), json!(taken));
-    report.results.insert("left_out".into(), json!(left_out));
     let (runs, out) = (found.len(), session.out.display());
     report.text = format!("{taken} seeds of {runs} runs were added to {out}\n");
-    left_out.iter().for_each(|what| report.text.push_str(&format!("left out: {what}\n")));
+    report.left_out(left_out);
     Ok(report)
 }
 

@@ -51,8 +51,7 @@ pub fn run(options: &Plot, session: &Session, catalogue: &Catalogue) -> Result<R
         report.results.insert("changed".into(), json!(names));
     }
     if !left_out.is_empty() {
-        left_out.iter().for_each(|what| report.text.push_str(&format!("left out: {what}\n")));
-        report.results.insert("left_out".into(), json!(left_out));
+        report.left_out(left_out);
     }
     for file in &report.files {
         report.text.push_str(&format!("{}\n", file.display()));

@@ -5,7 +5,7 @@
 //! mean, differences within a seed first. The threshold stands in what is reported, beside the number that decided.
 
 use super::long::OfRun;
-use super::statistics::{Interval, mean_interval, median_interval, spread, wilson};
+use super::statistics::{Interval, mean_interval, median, median_interval, spread, wilson};
 use crate::run::report::{Claim, Source, Verdict};
 
 /// The measured numbers in words, and the verdict.
@@ -188,4 +188,32 @@ pub fn change(of: OfRun, metric: &str, from: f64) -> (String, Interval) {
     let [start, end] = [starts, ends].map(|x| mean_interval(&x).estimate);
     let tenth = from + 1.0;
     (format!("tenth {tenth} {start:.3}, last tenth {end:.3}, change {change:.3}"), change)
+}
+
+/// Judges the paper's measure of Figure 2: entries beside the expected ones are small, on average.
+pub(super) fn others_are_small(of: OfRun, metric: &str) -> Judgement {
+    let mean = mean_interval(&of.values(metric));
+    let measured = format!(
+        "mean over seeds {mean:.3}; the paper names no number, here needs all of it < 0.1 (in part: the mean)"
+    );
+    (measured, Verdict::graded(mean.high < 0.1, mean.estimate < 0.1))
+}
+
+/// Judges whether a metric increases from the first to the last tenth of the log.
+pub(super) fn rises(of: OfRun, metric: &str) -> Judgement {
+    let (measured, change) = change(of, metric, 0.0);
+    (format!("{measured}, needs > 0"), Verdict::of(change.low > 0.0))
+}
+
+/// Judges whether the best linear function, by least squares, leaves more than rounding over of literal forward
+/// values at random features.
+pub(super) fn is_not_linear(left: &[f64]) -> Judgement {
+    let largest = left.iter().copied().filter(|x| x.is_finite()).fold(0.0, f64::max);
+    let median = median(left);
+    let measured = format!(
+        "least squares on literal forward values leaves {median:.1e} of |v|^2 in the median over {} seeds, \
+         {largest:.1e} at most; needs > 1e-20",
+        left.len()
+    );
+    (measured, Verdict::of(median > 1e-20))
 }

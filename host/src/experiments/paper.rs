@@ -3,9 +3,9 @@
 use super::experiment::{Entry, Run};
 use super::judging::Needs::{Above, AtLeast, AtMost, Below};
 use super::judging::{
-    JudgedClaim, Judgement, all_positive, change, claim, differences, every, median_between,
+    JudgedClaim, all_positive, change, claim, differences, every, is_not_linear, median_between,
+    others_are_small, rises,
 };
-use super::long::OfRun;
 use super::plots::Shown::{Comparison, Explained, Parameters, ValueError};
 use super::statistics::{bootstrap, mean_interval, median, median_interval};
 use super::table::{Asks, Table, run};
@@ -485,32 +485,4 @@ const TRAINED: Table = Table { asks: Asks::FUNCTION, ..Table::EMPTY };
 /// Returns an experiment that is data.
 pub(super) const fn table(id: &'static str, figure: &'static str, table: Table) -> Entry {
     Entry { id, figure, figures: |_| Ok(Vec::new()), run: Run::Table(table) }
-}
-
-/// Judges the paper's measure of Figure 2: entries beside the expected ones are small, on average.
-fn others_are_small(of: OfRun, metric: &str) -> Judgement {
-    let mean = mean_interval(&of.values(metric));
-    let measured = format!(
-        "mean over seeds {mean:.3}; the paper names no number, here needs all of it < 0.1 (in part: the mean)"
-    );
-    (measured, Verdict::graded(mean.high < 0.1, mean.estimate < 0.1))
-}
-
-/// Judges whether a metric increases from the first to the last tenth of the log.
-fn rises(of: OfRun, metric: &str) -> Judgement {
-    let (measured, change) = change(of, metric, 0.0);
-    (format!("{measured}, needs > 0"), Verdict::of(change.low > 0.0))
-}
-
-/// Judges whether the best linear function, by least squares, leaves more than rounding over of literal forward
-/// values at random features.
-fn is_not_linear(left: &[f64]) -> Judgement {
-    let largest = left.iter().copied().filter(|x| x.is_finite()).fold(0.0, f64::max);
-    let median = median(left);
-    let measured = format!(
-        "least squares on literal forward values leaves {median:.1e} of |v|^2 in the median over {} seeds, \
-         {largest:.1e} at most; needs > 1e-20",
-        left.len()
-    );
-    (measured, Verdict::of(median > 1e-20))
 }

@@ -194,6 +194,12 @@ impl Report {
         report
     }
 
+    /// Names what was left out, in the text and the results.
+    pub fn left_out(&mut self, what: Vec<String>) {
+        what.iter().for_each(|what| self.text.push_str(&format!("left out: {what}\n")));
+        self.results.insert("left_out".into(), json!(what));
+    }
+
     /// Returns the report without times and paths, which is the same for the same config on any machine.
     pub fn reproducible(&self) -> Self {
         Report { files: Vec::new(), seconds: None, ..self.clone() }
