@@ -1,8 +1,9 @@
 //! The errors that a user sees: always one line that names the option, parameter or file.
 
-use crate::formats::FormatError;
 use crate::program::{self, printable, quoted};
 use std::borrow::Cow;
+use std::fmt::Display;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Why a command stopped.
@@ -27,9 +28,14 @@ pub enum Error {
         /// The reason, and what is accepted.
         reason: String,
     },
-    /// A file of another tool that cannot be used.
-    #[error(transparent)]
-    Format(#[from] FormatError),
+    /// A file of another tool that cannot be used, or a directory that another process works on.
+    #[error("{}: {problem}", path.display())]
+    Format {
+        /// The file, as the caller named it.
+        path: PathBuf,
+        /// The problem, and what is accepted.
+        problem: Problem,
+    },
     /// A figure that cannot be drawn.
     #[error("figure `{name}`: {source}")]
     Figure {
@@ -44,7 +50,7 @@ pub enum Error {
         /// The file or directory.
         path: PathBuf,
         /// The system's reason.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// An error of the numeric core, with what was being done.
     #[error("{doing}: {source}")]
@@ -71,13 +77,84 @@ pub enum Error {
     Stopped,
     /// Stdout cannot be written.
     #[error("stdout: {0}")]
-    Stdout(std::io::Error),
+    Stdout(io::Error),
     /// A panic.
     #[error("a defect of ictd, please report it: {0}")]
     Defect(String),
 }
 
+/// Why a file was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum Problem {
+    /// The file could not be read or written.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+    /// The file is not of its format, or damaged.
+    #[error("{0}")]
+    Malformed(String),
+    /// Something in it is missing, too large or not usable.
+    #[error("{0}")]
+    Unusable(String),
+    /// Another process works on this run directory.
+    #[error("in use by {holder}: {advice}")]
+    InUse {
+        /// The process, as far as it is known.
+        holder: String,
+        /// The advice.
+        advice: String,
+    },
+}
+
+impl Problem {
+    /// This problem in this file.
+    pub fn in_file(self, path: &Path) -> Error {
+        Error::Format { path: path.to_owned(), problem: self }
+    }
+
+    pub(crate) fn malformed(format: &str, reason: impl Display) -> Self {
+        Problem::Malformed(format!("not a readable {format} file: {reason}"))
+    }
+
+    /// A file, or an array in one, is larger than the reader is willing to hold.
+    pub(crate) fn too_large(what: &str, bytes: u64, limit: u64) -> Self {
+        Problem::Unusable(format!("{what} needs {bytes} bytes: accepted are at most {limit}"))
+    }
+
+    /// A place in a file: a column, a row or a cell, the row counted from 1 after the header.
+    pub(crate) fn unusable(
+        place: impl Display,
+        reason: impl Display,
+        accepted: impl Display,
+    ) -> Self {
+        Problem::Unusable(format!("{place}: {reason}; accepted is {accepted}"))
+    }
+
+    pub(crate) fn array(array: &str, reason: impl Display, accepted: impl Display) -> Self {
+        Problem::unusable(format_args!("array `{array}`"), reason, accepted)
+    }
+
+    pub(crate) fn entry(entry: &str, reason: impl Display, accepted: impl Display) -> Self {
+        Problem::unusable(format_args!("`{entry}`"), reason, accepted)
+    }
+}
+
+impl From<compute::rows::Problem> for Problem {
+    fn from(problem: compute::rows::Problem) -> Self {
+        match problem {
+            compute::rows::Problem::Io(error) => Problem::Io(error),
+            compute::rows::Problem::Unusable { place, reason, accepted } => {
+                Problem::unusable(place, reason, accepted)
+            }
+        }
+    }
+}
+
 impl Error {
+    /// Returns true if another process works on a directory.
+    pub fn is_in_use(&self) -> bool {
+        matches!(self, Error::Format { problem: Problem::InUse { .. }, .. })
+    }
+
     /// Returns an option whose value cannot be used.
     pub fn option(option: impl Into<Cow<'static, str>>, reason: impl ToString) -> Self {
         Error::Option { option: option.into(), reason: reason.to_string() }
@@ -89,7 +166,7 @@ impl Error {
     }
 
     /// Returns a file or directory that cannot be written.
-    pub fn write(path: &Path, source: std::io::Error) -> Self {
+    pub fn write(path: &Path, source: io::Error) -> Self {
         Error::Write { path: path.to_owned(), source }
     }
 

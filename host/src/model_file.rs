@@ -1,13 +1,12 @@
 //! A transformer from a file of any kind: `.safetensors`, `data.npz`, a stored model, a run's folder.
 
-use crate::error::{Doing, Error};
+use crate::error::{Doing, Error, Problem};
 use crate::files::{self, Kind, limits::MODEL};
 use crate::formats::npz::Npz;
 use crate::formats::parameters::{
     self, Attention, LayerParameters, Mode, Parameters, SafetensorsFile as _,
 };
 use crate::formats::seed_run::{self, PartialParams, SeedLog};
-use crate::formats::{FormatError, Problem};
 use crate::options;
 use compute::estimator::{Estimator, Method};
 use ictd_core::StoredError;
@@ -52,7 +51,7 @@ pub fn model(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
     }
     let bytes = files::read(path, MODEL).map_err(|e| Problem::Io(e).in_file(path))?;
     let model = compute::parameters::universal_from_bytes(&bytes, gamma);
-    let malformed = |e| Problem::malformed("stored model", e).in_file(path).into();
+    let malformed = |e| Problem::malformed("stored model", e).in_file(path);
     model.map(universal).map_err(malformed)
 }
 
@@ -119,20 +118,20 @@ pub fn open(path: &Path, point: Option<usize>) -> Result<ModelFile, Error> {
     let magic = magic.map_err(|e| refuse(e.into()))?;
     // ZIP files, and so .npz, begin with these two letters.
     if magic.starts_with(b"PK") {
-        return Ok(from_npz(&file, point)?);
+        return from_npz(&file, point);
     }
     let bytes = files::read(&file, MODEL).map_err(|e| refuse(e.into()))?;
     if let Some(point) = point {
         let problem = Problem::entry("--log-point", point, "left out: this file has no log");
-        return Err(refuse(problem).into());
+        return Err(refuse(problem));
     }
     let parameters = if magic == model::MAGIC {
         from_stored_model(&file, &bytes)?
     } else {
         Parameters::from_safetensors(&file, &bytes).map_err(|error| {
-            match error.problem {
+            match error {
                 // Neither its first bytes nor its name say what it was meant to be.
-                Problem::Malformed { .. }
+                Error::Format { problem: Problem::Malformed(_), .. }
                     if file.extension().is_none_or(|e| e != "safetensors") =>
                 {
                     let accepted = "a .safetensors, .npz or stored model file, or a run's folder";
@@ -224,7 +223,7 @@ pub fn attention(typed: Option<Attention>, stored: Option<Attention>) -> Result<
 
 /// Reads the content of a stored model; `file` is for messages.
 /// Errors: [`Problem::Malformed`] with the core's reason.
-pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<Parameters, FormatError> {
+pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<Parameters, Error> {
     let malformed =
         |reason: &dyn std::fmt::Display| Problem::malformed("stored model", reason).in_file(file);
     let header = Header::of(bytes).map_err(|e| malformed(&e))?;
@@ -280,7 +279,7 @@ pub fn to_bytes(
 }
 
 /// Returns the file meant by a path: itself, or the first of the known names in a folder.
-fn file_of(path: &Path) -> Result<PathBuf, FormatError> {
+fn file_of(path: &Path) -> Result<PathBuf, Error> {
     if !files::is_folder(path) {
         return Ok(path.to_owned());
     }
@@ -292,7 +291,7 @@ fn file_of(path: &Path) -> Result<PathBuf, FormatError> {
     })
 }
 
-fn from_npz(file: &Path, point: Option<usize>) -> Result<ModelFile, FormatError> {
+fn from_npz(file: &Path, point: Option<usize>) -> Result<ModelFile, Error> {
     let log = SeedLog::from_npz(&mut Npz::open(file)?)?;
     let beside = file.with_file_name(seed_run::PARAMS_FILE);
     let settings = match files::read(&beside, files::TEXT) {

@@ -69,11 +69,11 @@ const SAFETENSORS: &[u8] = include_bytes!("files/python.safetensors");
 const SEQUENTIAL: &[u8] = include_bytes!("files/python_sequential.safetensors");
 const PANDAS: &[u8] = include_bytes!("files/pandas.csv");
 
-fn read_log(bytes: &[u8]) -> Result<SeedLog, ictd::formats::FormatError> {
+fn read_log(bytes: &[u8]) -> Result<SeedLog, ictd::Error> {
     SeedLog::from_npz(&mut Npz::from_bytes(Path::new(FILE), bytes)?)
 }
 
-fn read_transitions(bytes: &[u8]) -> Result<Trajectory, ictd::formats::FormatError> {
+fn read_transitions(bytes: &[u8]) -> Result<Trajectory, ictd::Error> {
     Trajectory::from_npz(&mut Npz::from_bytes(Path::new(FILE), bytes)?)
 }
 

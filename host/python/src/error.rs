@@ -1,7 +1,7 @@
 //! The errors of the library as Python's.
 
 use ictd::Error;
-use ictd::formats::Problem;
+use ictd::error::Problem;
 use pyo3::PyErr;
 use pyo3::exceptions::{
     PyFileNotFoundError, PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyValueError,
@@ -14,7 +14,7 @@ pub(crate) fn python(error: Error) -> PyErr {
             let argument = option.trim_start_matches('-').replace('-', "_");
             PyValueError::new_err(format!("{argument}: {reason}"))
         }
-        Error::Format(format) => match &format.problem {
+        Error::Format { problem, .. } => match problem {
             Problem::Io(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 PyFileNotFoundError::new_err(error.one_line())
             }

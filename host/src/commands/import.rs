@@ -1,12 +1,11 @@
 //! `ictd import`: parameters that were trained elsewhere become a run.
 
-use crate::error::{Doing, Error};
+use crate::error::{Doing, Error, Problem};
 use crate::experiments::experiment::{self, Entry, Measured, Run};
 use crate::experiments::learning::put_curves;
 use crate::experiments::panels::{CurveRecords, MatrixRecords};
 use crate::experiments::statistics::mean_and_stderr;
 use crate::files::{self, Kind};
-use crate::formats::Problem;
 use crate::formats::parameters::{
     Attention, LayerParameters, Mode, Parameters, SafetensorsFile as _,
 };
@@ -273,7 +272,7 @@ fn logged_alpha(file: &Path, model: &ModelFile) -> Result<f64, Error> {
         alpha if (0.0..f64::INFINITY).contains(&alpha) => Ok(alpha),
         alpha => {
             let accepted = "a finite number of at least 0, or --alpha";
-            Err(Problem::array("alpha", alpha, accepted).in_file(file).into())
+            Err(Problem::array("alpha", alpha, accepted).in_file(file))
         }
     }
 }

@@ -8,7 +8,7 @@
 //! | [`trajectory`] | transitions (`.csv`, `.npz`) | spreadsheets, NumPy, pandas |
 //! | [`signal_table`] | columns of signals, read row by row (`.csv`) | spreadsheets, loggers |
 //!
-//! The writers make bytes, equal ones of equal values. Every reader returns a [`FormatError`] that
+//! The writers make bytes, equal ones of equal values. Every reader returns an [`Error`](crate::Error) that
 //! names the file, the array or the row and column, and what is accepted. None panics, and none
 //! allocates more than the file can back: every length field is checked against the bytes that are
 //! there before memory is asked for.
@@ -23,5 +23,4 @@ pub mod signal_table;
 pub mod trajectory;
 mod transition_table;
 
-pub use error::{FormatError, Problem};
 pub use npy::{Array, Data};

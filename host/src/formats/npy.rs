@@ -3,7 +3,8 @@
 //! The header is a Python literal, of which JSON's parser reads the three keys that every one has: a general
 //! parser of those recurses as deep as the file likes.
 
-use super::error::{Problem, excerpt};
+use super::error::excerpt;
+use crate::error::Problem;
 use serde::Deserialize;
 use std::io::{self, Write};
 

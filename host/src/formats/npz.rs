@@ -1,7 +1,8 @@
 //! NumPy's `.npz`: a ZIP archive of `.npy` arrays, plain or compressed.
 
-use super::error::Names;
-use super::{Array, FormatError, Problem};
+use super::Array;
+use super::error::names;
+use crate::error::{Error, Problem};
 use crate::files::limits::{ARRAYS, TABLE};
 use crate::files::{self, File};
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
@@ -30,7 +31,7 @@ pub struct Npz<R> {
 impl Npz<BufReader<File>> {
     /// Opens a file.
     /// Errors: [`Problem::Io`]; [`Problem::Malformed`] if it is not a consistent archive.
-    pub fn open(file: &Path) -> Result<Self, FormatError> {
+    pub fn open(file: &Path) -> Result<Self, Error> {
         let reader = files::open(file).map_err(|e| Problem::Io(e).in_file(file))?;
         Self::new(file, BufReader::new(reader))
     }
@@ -39,13 +40,13 @@ impl Npz<BufReader<File>> {
 impl<'a> Npz<Cursor<&'a [u8]>> {
     /// Reads from bytes; `file` is for messages.
     /// Errors: [`Problem::Malformed`] if they are not a consistent archive.
-    pub fn from_bytes(file: &Path, bytes: &'a [u8]) -> Result<Self, FormatError> {
+    pub fn from_bytes(file: &Path, bytes: &'a [u8]) -> Result<Self, Error> {
         Self::new(file, Cursor::new(bytes))
     }
 }
 
 impl<R: Read + Seek> Npz<R> {
-    fn new(file: &Path, mut reader: R) -> Result<Self, FormatError> {
+    fn new(file: &Path, mut reader: R) -> Result<Self, Error> {
         let open = || {
             let bytes = reader.seek(SeekFrom::End(0))?;
             let mut archive = ZipArchive::new(reader)?;
@@ -68,25 +69,23 @@ impl<R: Read + Seek> Npz<R> {
     }
 
     /// Returns the names of the arrays, in the file's order.
-    pub fn names(&self) -> Names {
+    pub fn names(&self) -> Vec<String> {
         let name = |raw: &[u8]| String::from_utf8_lossy(raw).trim_end_matches(".npy").to_owned();
-        Names(self.archive.file_names_raw().map(name).collect())
+        self.archive.file_names_raw().map(name).collect()
     }
 
     /// Returns an array that must be there.
-    /// Errors: [`Problem::MissingArray`], [`Problem::Unusable`], [`Problem::TooLarge`],
-    /// [`Problem::Malformed`].
-    pub fn array(&mut self, name: &str) -> Result<Array, FormatError> {
+    /// Errors: [`Problem::Unusable`], [`Problem::Malformed`].
+    pub fn array(&mut self, name: &str) -> Result<Array, Error> {
         match self.optional_array(name)? {
             Some(array) => Ok(array),
-            None => Err(Problem::MissingArray { array: name.to_owned(), present: self.names() }
-                .in_file(&self.file)),
+            None => Err(missing(name, &self.names()).in_file(&self.file)),
         }
     }
 
     /// Returns an array that may be there.
     /// Errors: as [`Npz::array`], except for the missing one.
-    pub fn optional_array(&mut self, name: &str) -> Result<Option<Array>, FormatError> {
+    pub fn optional_array(&mut self, name: &str) -> Result<Option<Array>, Error> {
         self.read(name).map_err(|problem| problem.in_file(&self.file))
     }
 
@@ -101,7 +100,7 @@ impl<R: Read + Seek> Npz<R> {
         // Inflated bytes count, too: a number has at most eight bytes, and its header a few.
         let limit = TABLE.min(8 * self.numbers_left + (1 << 16));
         if size > limit {
-            return Err(Problem::TooLarge { what: what(), bytes: size, limit });
+            return Err(Problem::too_large(&what(), size, limit));
         }
         if size / MAX_COMPRESSION > entry.compressed_size() {
             return Err(malformed(format!("{} claims {size} bytes, which cannot be", what())));
@@ -140,6 +139,11 @@ pub fn to_bytes(arrays: &[(&str, &Array)]) -> io::Result<Vec<u8>> {
         array.write(&mut archive)?;
     }
     Ok(archive.finish()?.into_inner())
+}
+
+/// Returns the problem of an array or a tensor that is not there, beside those that are.
+pub(super) fn missing(array: &str, present: &[String]) -> Problem {
+    Problem::Unusable(format!("array `{array}` is missing: the file holds {}", names(present)))
 }
 
 fn zip_problem(error: ZipError) -> Problem {

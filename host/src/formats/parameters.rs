@@ -3,7 +3,7 @@
 
 use super::error::excerpt;
 pub use super::safetensors::SafetensorsFile;
-use super::{FormatError, Problem};
+use crate::error::{Error, Problem};
 pub use compute::parameters::{LayerParameters, Parameters};
 pub use compute::recipe::{Attention, Mode, ParameterSet};
 use serde::Deserialize;
@@ -71,7 +71,7 @@ pub struct PartialParams {
 impl PartialParams {
     /// Reads the content of a `params.json`; `file` is for messages.
     /// Errors: [`Problem::Malformed`], saying line and column.
-    pub fn from_json(file: &Path, bytes: &[u8]) -> Result<Self, FormatError> {
+    pub fn from_json(file: &Path, bytes: &[u8]) -> Result<Self, Error> {
         serde_json::from_slice(bytes)
             .map_err(|error| Problem::malformed("params.json", error).in_file(file))
     }

@@ -16,12 +16,13 @@
 //! names `P` and `Q` with shape (2d+1, 2d+1) or
 //! (L, 2d+1, 2d+1).
 
-use super::error::{Names, excerpt};
+use super::error::{excerpt, names as listed};
 use super::npy::float16;
+use super::npz::missing;
 use super::parameters::{
     LayerParameters, Mode, ParameterSet, Parameters, PartialParams, check, check_token_size,
 };
-use super::{FormatError, Problem};
+use crate::error::{Error, Problem};
 use crate::options::typed;
 use safetensors::{Dtype, SafeTensors};
 use serde_json::{Map, Value, json};
@@ -35,8 +36,8 @@ pub trait SafetensorsFile: Sized {
     fn to_safetensors(&self) -> Vec<u8>;
 
     /// Reads the content of a file; `file` is for messages.
-    /// Errors: [`Problem::Malformed`], [`Problem::MissingArray`], [`Problem::Unusable`].
-    fn from_safetensors(file: &Path, bytes: &[u8]) -> Result<Self, FormatError>;
+    /// Errors: [`Problem::Malformed`], [`Problem::Unusable`].
+    fn from_safetensors(file: &Path, bytes: &[u8]) -> Result<Self, Error>;
 }
 
 impl SafetensorsFile for Parameters {
@@ -79,7 +80,7 @@ impl SafetensorsFile for Parameters {
         file
     }
 
-    fn from_safetensors(file: &Path, bytes: &[u8]) -> Result<Self, FormatError> {
+    fn from_safetensors(file: &Path, bytes: &[u8]) -> Result<Self, Error> {
         read(bytes).map_err(|problem| problem.in_file(file))
     }
 }
@@ -174,7 +175,7 @@ fn find_layers(tensors: &SafeTensors) -> Result<(Mode, usize, Vec<LayerParameter
     };
     // A layer that is left out, half a layer or another naming is no part of this model.
     if let Some(other) = names.iter().find(|name| !read.iter().any(|read| read == *name)) {
-        let accepted = format!("{} alone", Names(read));
+        let accepted = format!("{} alone", listed(&read));
         return Err(Problem::array(other, "not part of the model", accepted));
     }
     let token_size = ps.first().map_or(0, |p| p.0);
@@ -192,7 +193,7 @@ fn stack(tensors: &SafeTensors, name: &str) -> Result<Vec<(usize, Vec<f32>)>, Pr
     let Ok(tensor) = tensors.tensor(name) else {
         let mut present: Vec<String> = tensors.names().into_iter().map(str::to_owned).collect();
         present.sort_unstable();
-        return Err(Problem::MissingArray { array: name.to_owned(), present: Names(present) });
+        return Err(missing(name, &present));
     };
     let k = match *tensor.shape() {
         [a, b] if a == b => a,

@@ -17,7 +17,8 @@ use super::npy::tuple;
 use super::npz::{self, Npz};
 pub use super::parameters::PartialParams;
 use super::parameters::{LayerParameters, Mode, Parameters, check_token_size};
-use super::{Array, Data, FormatError, Problem};
+use super::{Array, Data};
+use crate::error::{Error, Problem};
 use std::io::{self, Read, Seek};
 
 /// The name of the arrays' file in a seed's folder.
@@ -98,8 +99,8 @@ impl SeedLog {
 
     /// Reads `data.npz`, or any `.npz` with P and Q of shape (T, l, K, K), (l, K, K) or (K, K).
     /// Metrics that are not there are NaN, `xs` the index of the log point.
-    /// Errors: [`Problem::MissingArray`], [`Problem::Unusable`], and those of [`Npz`].
-    pub fn from_npz<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Self, FormatError> {
+    /// Errors: [`Problem::Unusable`], and those of [`Npz`].
+    pub fn from_npz<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Self, Error> {
         let (shape, p) = stack(npz, "P")?;
         let (shape_of_q, q) = stack(npz, "Q")?;
         if shape != shape_of_q {
@@ -109,7 +110,8 @@ impl SeedLog {
         }
         let [points, stored, k] = shape;
         let xs = column(npz, XS, points)?;
-        let mut metric = |name| Ok(column(npz, name, points)?.unwrap_or(vec![f64::NAN; points]));
+        let mut metric =
+            |name| column(npz, name, points).map(|found| found.unwrap_or(vec![f64::NAN; points]));
         let (alpha, vd, iws, ss) = (metric(ALPHA)?, metric(VD)?, metric(IWS)?, metric(SS)?);
         let matrix = |numbers: &[f32], t: usize, l: usize| {
             numbers[(t * stored + l) * k * k..][..k * k].to_vec()
@@ -153,10 +155,7 @@ const IWS: &str = "implicit_weight_sim";
 const SS: &str = "sensitivity cos sim";
 
 /// P or Q at every log point, of shape (T, l, K, K): T, l and K, and the numbers.
-fn stack<R: Read + Seek>(
-    npz: &mut Npz<R>,
-    name: &str,
-) -> Result<([usize; 3], Vec<f32>), FormatError> {
+fn stack<R: Read + Seek>(npz: &mut Npz<R>, name: &str) -> Result<([usize; 3], Vec<f32>), Error> {
     let array = npz.array(name)?;
     let refuse =
         |accepted: &str| Problem::array(name, array.describe(), accepted).in_file(npz.file());
@@ -177,7 +176,7 @@ fn column<R: Read + Seek>(
     npz: &mut Npz<R>,
     name: &str,
     points: usize,
-) -> Result<Option<Vec<f64>>, FormatError> {
+) -> Result<Option<Vec<f64>>, Error> {
     let Some(array) = npz.optional_array(name)? else { return Ok(None) };
     // Some record each metric as a column of a matrix.
     let numbers = array.to_f64();

@@ -3,8 +3,9 @@
 //! Columns are found by their names in the header line. `terminal` and `end` mark episodes and `phi_0`, ...,
 //! `phi_{d-1}` are features, as in [`super::trajectory`]. A cell that is no finite number is a gap.
 
-use super::error::{FormatError, Problem, excerpt};
+use super::error::excerpt;
 use super::transition_table::{MAX_DIMENSION, column_problem, feature};
+use crate::error::{Error, Problem};
 use crate::files;
 use compute::rows::{Gaps, Layout, RowReader, Rows, is_number_or_gap};
 use std::collections::BTreeMap;
@@ -29,7 +30,7 @@ impl SignalTable {
     /// # Errors
     /// [`Problem::Io`]; [`Problem::Unusable`] without a header or a row, and for features that are not `phi_0` to
     /// `phi_{d-1}`.
-    pub fn open(file: &Path, skip_gaps: bool) -> Result<Self, FormatError> {
+    pub fn open(file: &Path, skip_gaps: bool) -> Result<Self, Error> {
         let open = || -> Result<Self, Problem> {
             let source: Box<dyn Read + Send> = match file == Path::new(STDIN) {
                 true => Box::new(std::io::stdin()),
@@ -87,7 +88,7 @@ impl SignalTable {
     ///
     /// # Errors
     /// [`Problem::Unusable`] if there is none of that name, or more than one.
-    pub fn column(&self, name: &str) -> Result<usize, FormatError> {
+    pub fn column(&self, name: &str) -> Result<usize, Error> {
         let problem = match self.places.get(name) {
             Some((at, true)) => return Ok(*at),
             Some(_) => column_problem(name, "there twice", "each column once"),
@@ -105,7 +106,7 @@ impl SignalTable {
     /// # Errors
     /// [`Problem::Io`]; [`Problem::Unusable`], naming row and column, for a row of another length, a mark that is
     /// none, and a gap unless gaps are skipped.
-    pub fn read(&mut self, columns: &[usize], most: usize) -> Result<Rows, FormatError> {
+    pub fn read(&mut self, columns: &[usize], most: usize) -> Result<Rows, Error> {
         let gaps = if self.skip_gaps { Gaps::Any } else { Gaps::Refused };
         let optional =
             |name: &str| self.places.contains_key(name).then(|| self.column(name)).transpose();

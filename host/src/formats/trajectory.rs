@@ -18,11 +18,11 @@
 //! no next state. With `phi_next` every row is a transition, and the features of the next state count as
 //! 0 where it is terminal. Either mark ends the episode: what follows it belongs to another one.
 
-use super::error::{FormatError, Problem};
 use super::npy::Array;
 use super::npz::Npz;
 pub use super::transition_table::MAX_DIMENSION;
 use super::transition_table::{Table, column_problem};
+use crate::error::{Error, Problem};
 use crate::files::{self, limits::TABLE};
 use compute::estimator::{Mark, Transitions};
 use std::io::{Cursor, Read, Seek};
@@ -60,7 +60,7 @@ impl Features {
     /// Reads feature rows from a CSV file with the columns `phi_0`, ..., `phi_{d-1}` alone, or from
     /// the array `query` or `phi` of an `.npz` file.
     /// Errors: as [`Trajectory::open`].
-    pub fn open(file: &Path) -> Result<Self, FormatError> {
+    pub fn open(file: &Path) -> Result<Self, Error> {
         if !is_npz(file) {
             return Self::from_table(file, csv(file)?);
         }
@@ -74,11 +74,11 @@ impl Features {
 
     /// Reads feature rows from the content of a CSV file; `file` is for messages.
     /// Errors: as [`Trajectory::from_csv`].
-    pub fn from_csv(file: &Path, bytes: &[u8]) -> Result<Self, FormatError> {
+    pub fn from_csv(file: &Path, bytes: &[u8]) -> Result<Self, Error> {
         Self::from_table(file, Box::new(Cursor::new(bytes.to_vec())))
     }
 
-    fn from_table(file: &Path, source: Box<dyn Read + Send>) -> Result<Self, FormatError> {
+    fn from_table(file: &Path, source: Box<dyn Read + Send>) -> Result<Self, Error> {
         let read = || {
             let table = Table::read(source)?;
             if let Some(column) = table.other {
@@ -93,9 +93,9 @@ impl Features {
 
 impl Trajectory {
     /// Reads a file: `.npz` by its name, CSV otherwise.
-    /// Errors: [`Problem::Io`], [`Problem::TooLarge`], and those of [`Trajectory::from_csv`] or
+    /// Errors: [`Problem::Io`], [`Problem::Unusable`], and those of [`Trajectory::from_csv`] or
     /// [`Trajectory::from_npz`].
-    pub fn open(file: &Path) -> Result<Self, FormatError> {
+    pub fn open(file: &Path) -> Result<Self, Error> {
         if is_npz(file) {
             Self::from_npz(&mut Npz::open(file)?)
         } else {
@@ -106,11 +106,11 @@ impl Trajectory {
     /// Reads the content of a CSV file; `file` is for messages.
     /// Errors: [`Problem::Unusable`] for columns that are missing, unknown or there twice, for a
     /// row of another length, and for what is no finite number.
-    pub fn from_csv(file: &Path, bytes: &[u8]) -> Result<Self, FormatError> {
+    pub fn from_csv(file: &Path, bytes: &[u8]) -> Result<Self, Error> {
         Self::from_table(file, Box::new(Cursor::new(bytes.to_vec())))
     }
 
-    fn from_table(file: &Path, source: Box<dyn Read + Send>) -> Result<Self, FormatError> {
+    fn from_table(file: &Path, source: Box<dyn Read + Send>) -> Result<Self, Error> {
         let read = || {
             let table = Table::read(source)?;
             let Some(reward) = table.reward else {
@@ -125,8 +125,8 @@ impl Trajectory {
     }
 
     /// Reads the arrays of an `.npz` file.
-    /// Errors: [`Problem::MissingArray`], [`Problem::Unusable`], and those of [`Npz`].
-    pub fn from_npz<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Self, FormatError> {
+    /// Errors: [`Problem::Unusable`], and those of [`Npz`].
+    pub fn from_npz<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Self, Error> {
         let (phi, reward) = (npz.array("phi")?, npz.array("reward")?);
         let (phi_next, query) = (npz.optional_array("phi_next")?, npz.optional_array("query")?);
         let (terminal, end) = (npz.optional_array("terminal")?, npz.optional_array("end")?);
@@ -254,13 +254,12 @@ fn is_npz(file: &Path) -> bool {
 }
 
 /// Opens a CSV file, which is read into memory.
-fn csv(file: &Path) -> Result<Box<dyn Read + Send>, FormatError> {
+fn csv(file: &Path) -> Result<Box<dyn Read + Send>, Error> {
     let open = || {
         let source = files::open(file)?;
         let bytes = source.metadata()?.len();
         if bytes > TABLE {
-            let what = "the table".to_owned();
-            return Err(Problem::TooLarge { what, bytes, limit: TABLE });
+            return Err(Problem::too_large("the table", bytes, TABLE));
         }
         Ok(Box::new(source) as Box<dyn Read + Send>)
     };

@@ -1,6 +1,7 @@
 //! The CSV files of [`super::trajectory`]: columns by name, in any order.
 
-use super::error::{Problem, excerpt};
+use super::error::excerpt;
+use crate::error::Problem;
 use crate::files;
 use compute::estimator::Mark;
 use compute::rows::{Gaps, Layout, RowReader};

@@ -1,7 +1,7 @@
 //! One process at a time on a run directory.
 
+use crate::error::{Error, Problem};
 use crate::files::{self, File, Locked};
-use crate::formats::{FormatError, Problem};
 use crate::program::printable;
 use std::io;
 use std::path::Path;
@@ -28,7 +28,7 @@ impl RunLock {
     /// Claims the directory.
     /// Errors: [`Problem::InUse`] if another process holds it, or one on another machine has held it last
     /// and not said that it ended (not every network file system knows of locks); [`Problem::Io`].
-    pub fn acquire(directory: &Path) -> Result<Self, FormatError> {
+    pub fn acquire(directory: &Path) -> Result<Self, Error> {
         let path = directory.join(FILE_NAME);
         let acquire = || -> Result<Self, Problem> {
             let file = match files::lock(&path).map_err(named)? {
@@ -94,8 +94,9 @@ fn is_elsewhere(content: &[u8]) -> bool {
 }
 
 /// Returns true if a lock is held by a process of this machine, as far as is known: it may end at any moment.
-pub fn is_held_here(problem: &Problem) -> bool {
-    matches!(problem, Problem::InUse { holder, .. } if !is_elsewhere(holder.as_bytes()))
+pub fn is_held_here(error: &Error) -> bool {
+    matches!(error, Error::Format { problem: Problem::InUse { holder, .. }, .. }
+        if !is_elsewhere(holder.as_bytes()))
 }
 
 /// Who holds the lock, from the file's content: a line that can be shown.

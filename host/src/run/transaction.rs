@@ -8,7 +8,6 @@ use super::info;
 use super::lock::RunLock;
 use crate::error::Error;
 use crate::files::{self, Kind, Staged};
-use crate::formats::Problem;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -114,7 +113,7 @@ pub fn settle_unclaimed(directory: &Path) -> Result<(), Error> {
     }
     match RunLock::acquire(directory) {
         Ok(_lock) => settle(directory).map_err(|e| Error::write(directory, e)),
-        Err(e) if matches!(e.problem, Problem::InUse { .. }) => Ok(()),
-        Err(e) => Err(e.into()),
+        Err(e) if e.is_in_use() => Ok(()),
+        Err(e) => Err(e),
     }
 }

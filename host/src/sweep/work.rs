@@ -3,7 +3,6 @@
 use super::plan::{Plan, Run};
 use super::shards::Group;
 use crate::error::Error;
-use crate::formats::Problem;
 use crate::run::lock::{self, RunLock};
 use crate::run::progress;
 use crate::run::session::Session;
@@ -66,7 +65,7 @@ pub fn train<'a>(
         let watch = Watch { run, session, bar: &bar, every, threads, found: &found };
         match watch.group(plan, &seeds) {
             Ok(held) => Ok((run, held)),
-            Err(e @ (Error::File { .. } | Error::Format(_))) => {
+            Err(e @ (Error::File { .. } | Error::Format { .. })) => {
                 watch.found(|found| found.failed.push(e.one_line()));
                 Ok((run, Vec::new()))
             }
@@ -133,12 +132,12 @@ impl Watch<'_> {
             if !there.as_ref().is_some_and(ended) {
                 match directory.claim_seed(*seed) {
                     Ok(claim) => claims.push(claim),
-                    Err(Error::Format(e)) if lock::is_held_here(&e.problem) => {
+                    Err(e) if lock::is_held_here(&e) => {
                         held.push(*seed);
                         continue;
                     }
-                    Err(Error::Format(e)) if matches!(e.problem, Problem::InUse { .. }) => {
-                        self.found(|found| found.in_use.push(Error::Format(e).one_line()));
+                    Err(e) if e.is_in_use() => {
+                        self.found(|found| found.in_use.push(e.one_line()));
                         self.bar.inc(last);
                         continue;
                     }

@@ -24,7 +24,6 @@ use super::seed_files::{self, PARAMETERS, TWO_HEADS};
 pub use super::seed_files::{final_parameters, seed_params};
 use crate::error::Error;
 use crate::files::{self, Kind};
-use crate::formats::Problem;
 use crate::formats::seed_run::{DATA_FILE, PARAMS_FILE};
 use crate::options;
 use crate::run::config;
@@ -138,18 +137,15 @@ impl TrainDirectory {
     pub fn join(out: &Path, options: &Train, seed: u64) -> Result<Self, Error> {
         let directory =
             Self::at(records::place(out, &folder_of(&options.recipe)?)?, &options.recipe)?;
-        patiently(
-            |problem| matches!(problem, Problem::InUse { .. }),
-            || match directory.config()? {
-                Some((_, first, there))
-                    if there.recipe == options.recipe
-                        && there.seed_set(first).is_superset(&options.seed_set(seed)) =>
-                {
-                    Self::at(directory.path.clone(), &options.recipe)
-                }
-                _ => Self::create(out, options, seed, false),
-            },
-        )
+        patiently(Error::is_in_use, || match directory.config()? {
+            Some((_, first, there))
+                if there.recipe == options.recipe
+                    && there.seed_set(first).is_superset(&options.seed_set(seed)) =>
+            {
+                Self::at(directory.path.clone(), &options.recipe)
+            }
+            _ => Self::create(out, options, seed, false),
+        })
     }
 
     /// Claims the whole directory, as soon as another process has written what it says of all seeds.
@@ -342,14 +338,14 @@ impl TrainDirectory {
 
 /// Tries again for a while, as long as another process is in the way.
 fn patiently<T>(
-    is_in_the_way: impl Fn(&Problem) -> bool,
+    is_in_the_way: impl Fn(&Error) -> bool,
     attempt: impl Fn() -> Result<T, Error>,
 ) -> Result<T, Error> {
     let started = Instant::now();
     loop {
         match attempt() {
-            Err(Error::Format(e))
-                if is_in_the_way(&e.problem)
+            Err(e)
+                if is_in_the_way(&e)
                     && started.elapsed() < PATIENCE
                     && !progress::interrupted() =>
             {

@@ -66,7 +66,7 @@ type Named = (String, Array);
 fn arrays(kind: &str, bytes: &[u8]) -> Option<Vec<Named>> {
     if kind == "npz" {
         let mut npz = Npz::from_bytes(Path::new(""), bytes).ok()?;
-        let names = npz.names().0;
+        let names = npz.names();
         return names
             .into_iter()
             .map(|name| Some((name.clone(), npz.array(&name).ok()?)))

@@ -1,5 +1,5 @@
 use super::FILE;
-use ictd::formats::FormatError;
+use ictd::Error;
 use ictd::formats::parameters::{
     Attention, LayerParameters, Mode, ParameterSet, Parameters, SafetensorsFile as _,
 };
@@ -69,7 +69,7 @@ fn ten_numbers_are_read_back_from_their_dense_form_and_from_no_other() {
     assert!(message.contains("`prior_count`: -1; accepted is a number above 0"), "{message}");
 }
 
-fn read(bytes: &[u8]) -> Result<Parameters, FormatError> {
+fn read(bytes: &[u8]) -> Result<Parameters, Error> {
     Parameters::from_safetensors(Path::new(FILE), bytes)
 }
 

@@ -1,8 +1,9 @@
 use super::FILE;
+use ictd::Error;
 use ictd::formats::npz::{self, Npz};
 use ictd::formats::parameters::{LayerParameters, Mode};
 use ictd::formats::seed_run::{LogPoint, PartialParams, SeedLog};
-use ictd::formats::{Array, Data, FormatError};
+use ictd::formats::{Array, Data};
 use std::path::Path;
 
 fn example() -> SeedLog {
@@ -18,7 +19,7 @@ fn example() -> SeedLog {
     SeedLog { token_size: 3, mode: Mode::Sequential, points: vec![point(1), point(2)] }
 }
 
-fn read(bytes: &[u8]) -> Result<SeedLog, FormatError> {
+fn read(bytes: &[u8]) -> Result<SeedLog, Error> {
     SeedLog::from_npz(&mut Npz::from_bytes(Path::new(FILE), bytes)?)
 }
 

@@ -1,8 +1,8 @@
 use compute::estimator::Mark;
-use ictd::formats::FormatError;
+use ictd::Error;
 use ictd::formats::signal_table::SignalTable;
 
-fn table(content: &str, skip_gaps: bool) -> Result<SignalTable, FormatError> {
+fn table(content: &str, skip_gaps: bool) -> Result<SignalTable, Error> {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), content).unwrap();
     SignalTable::open(file.path(), skip_gaps)

@@ -1,6 +1,6 @@
 use super::FILE;
 use compute::estimator::{Mark, Transitions};
-use ictd::formats::FormatError;
+use ictd::Error;
 use ictd::formats::npz::{self, Npz};
 use ictd::formats::trajectory::{Features, Trajectory};
 use ictd::formats::{Array, Data};
@@ -8,7 +8,7 @@ use std::path::Path;
 
 const CSV: &str = "phi_0,phi_1,reward,phi_next_0,phi_next_1\n1,0.5,-2,0,1\n0,1,1e-3,1,1\n";
 
-fn read(text: &str) -> Result<Trajectory, FormatError> {
+fn read(text: &str) -> Result<Trajectory, Error> {
     Trajectory::from_csv(Path::new(FILE), text.as_bytes())
 }
 
@@ -121,7 +121,7 @@ fn npz_example() -> Vec<u8> {
     npz::to_bytes(&[("phi", &phi), ("reward", &reward), ("phi_next", &phi_next)]).unwrap()
 }
 
-fn read_npz(bytes: &[u8]) -> Result<Trajectory, FormatError> {
+fn read_npz(bytes: &[u8]) -> Result<Trajectory, Error> {
     Trajectory::from_npz(&mut Npz::from_bytes(Path::new(FILE), bytes)?)
 }
 

@@ -1,5 +1,4 @@
 use ictd::files;
-use ictd::formats::Problem;
 use ictd::run::lock::{FILE_NAME, RunLock};
 use std::{fs, process};
 
@@ -9,7 +8,7 @@ fn the_second_claim_is_refused_and_names_the_first() {
     let first = RunLock::acquire(directory.path()).unwrap();
     let refusal = RunLock::acquire(directory.path()).unwrap_err();
     let message = refusal.to_string();
-    assert!(matches!(refusal.problem, Problem::InUse { .. }), "{message}");
+    assert!(refusal.is_in_use(), "{message}");
     let holder = format!("in use by process {} on {}", process::id(), files::host());
     assert!(message.contains(&holder), "{message}");
     drop(first);
