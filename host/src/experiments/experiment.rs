@@ -5,16 +5,17 @@
 use super::learning::Scale;
 use super::panels::MatrixRecords;
 use super::plots;
+pub use super::table::Measured;
 use super::table::{Table, TableOptions};
 use crate::error::Error;
 use crate::run::config;
 use crate::run::info::RunInfo;
 use crate::run::records::{self, Records, RunDirectory};
-use crate::run::report::{Claim, Report};
+use crate::run::report::Report;
 use crate::run::session::Session;
 use figures::{NamedFigures, Picture, Pictures};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// The description of an experiment, known without running it.
 pub struct Entry {
@@ -84,16 +85,6 @@ impl Entry {
         let still = figures.into_iter().map(|(name, figure)| (name, Picture::Still(figure)));
         Ok(still.chain(moving).collect())
     }
-}
-
-/// What a run found.
-pub struct Measured {
-    /// An object: results of `--json`, beside command, seed and config.
-    pub results: Value,
-    /// The same for a human; claims and the place of the files follow it.
-    pub text: String,
-    /// The claims that were judged.
-    pub claims: Vec<Claim>,
 }
 
 /// Measures, which puts the numbers behind the figures into the records, and writes the run's directory: config.toml,

@@ -17,7 +17,6 @@
 //! assert_eq!(NEAR_1.judge("L = 3", long.of("linear-l3")).verdict, Verdict::Holds);
 //! ```
 
-use super::experiment::Measured;
 use super::judging::JudgedClaim;
 use super::learning::{Scale, numbers_of, others_of_mean, put_curves, trained};
 use super::long::Long;
@@ -25,7 +24,7 @@ use super::plots::Shown;
 use crate::error::{Doing, Error};
 use crate::options;
 use crate::run::records::Records;
-use crate::run::report::{number, table};
+use crate::run::report::{Claim, number, table};
 use crate::run::session::Session;
 use crate::train::log::SeedRun;
 use crate::train::options::{Mode, Recipe, Train};
@@ -161,6 +160,16 @@ pub struct TableOptions {
     /// The settings by name.
     #[serde(flatten)]
     pub settings: BTreeMap<&'static str, usize>,
+}
+
+/// What a run found.
+pub struct Measured {
+    /// An object: results of `--json`, beside command, seed and config.
+    pub results: Value,
+    /// The same for a human; claims and the place of the files follow it.
+    pub text: String,
+    /// The claims that were judged.
+    pub claims: Vec<Claim>,
 }
 
 impl Table {
