@@ -7,21 +7,17 @@ use crate::scalar::{Real, Scalar};
 const RECENT_MEAN: f32 = 0.05;
 const RECENT_SQUARE: f32 = 0.15;
 /// The share of a statistic's values that its tail holds, and -ln of it.
-const TAIL: f32 = 0.2;
-const TAIL_DEPTH: f32 = 1.609_438;
-/// What lies deeper than this is no usual value: nothing is learned from how far out it is. Of an exponential tail the mean
-/// of the others is too small by this factor.
-const DEEP: f32 = 5.0;
-const OF_OTHERS: f32 = 1.134;
+const TAIL: f32 = 0.1;
+const TAIL_DEPTH: f32 = core::f32::consts::LN_10;
 /// So many samples say what is usual.
 const USUAL: f32 = 2000.0;
 /// The largest number below 1.
 pub(super) const CERTAIN: f32 = 1.0 - f32::EPSILON / 2.0;
 
-/// The upper tail of a statistic: where its last fifth begins, and by how much that is exceeded there in the mean.
+/// The upper tail of a statistic: where its last tenth begins, and by how much that is exceeded there in the mean.
 ///
 /// The start is a quantile followed step by step, which how far a value lies beyond it does not move, so that a fault
-/// does not become usual by its size. Nor does it by coming again: the mean leaves out what lies deep.
+/// does not become usual by its size.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Tail {
     start: f32,
@@ -42,9 +38,7 @@ impl Tail {
         if beyond > 0.0 {
             let depth = TAIL_DEPTH + beyond / self.excess;
             self.start += (1.0 - TAIL) * step;
-            if depth < DEEP {
-                self.excess += (rate / TAIL).min(0.2) * (OF_OTHERS * beyond - self.excess);
-            }
+            self.excess += (rate / TAIL).min(0.2) * (beyond.min(4.0 * self.excess) - self.excess);
             depth
         } else {
             self.start -= TAIL * step;
