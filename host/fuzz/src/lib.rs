@@ -187,7 +187,7 @@ fn stored(name: &str, bytes: &[u8]) -> zip::result::ZipResult<Vec<u8>> {
 fn archive(bytes: &[u8]) {
     let open = || Npz::from_bytes(Path::new(FILE), bytes);
     if let Ok(mut archive) = open() {
-        for name in archive.names().0 {
+        for name in archive.names() {
             if let Ok(array) = archive.array(&name) {
                 let count = array.shape.iter().product::<usize>();
                 assert_eq!(array.to_f64().len(), count);
