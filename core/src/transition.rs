@@ -216,25 +216,3 @@ pub fn query_token<S: Scalar, const D: usize, const K: usize>(
     }
     z
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_spike_that_sums_could_not_hold_is_refused_by_name() {
-        let check = |phi: f32, reward: f32, phi_next: f32| {
-            let (phi, phi_next) = (SVector::from([1.0, phi]), SVector::from([phi_next, 1.0]));
-            Transition { phi, reward, phi_next }.check()
-        };
-        let large = 1.6e14;
-        assert_eq!(check(large, -large, large), Ok(()));
-        let refused = |parameter| Err(Error::OutOfRange { parameter, accepted: TOKEN_LENGTH });
-        assert_eq!(check(3e14, 0.0, 0.0), refused("phi"));
-        assert_eq!(check(0.0, -3e19, 0.0), refused("reward"));
-        assert_eq!(check(0.0, 0.0, f32::MAX), refused("phi_next"));
-        assert_eq!(check(2e14, 1.0, 2.5e14), refused("phi_next"));
-        let non_finite = Err(Error::NonFinite { parameter: "reward" });
-        assert_eq!(check(0.0, f32::INFINITY, f32::NAN), non_finite);
-    }
-}

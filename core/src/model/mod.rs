@@ -363,6 +363,3 @@ impl<R: Real, const D: usize, const K: usize, const C: usize> Model<R, D, K, C, 
         self.transformer.value_function(&context.statistics()?)
     }
 }
-
-#[cfg(test)]
-mod tests;

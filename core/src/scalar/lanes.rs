@@ -134,34 +134,3 @@ impl<I: InstructionSet> Scalar for Lanes8On<I> {
         I::run(kernel)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_lane_is_the_f32_operation() {
-        let a: [f32; 8] = [1.5, -2.25, 1e-20, 3e20, -0.0, 0.1, 7.0, -87.2];
-        let b: [f32; 8] = [-0.5, 3.0, 1e-19, -3e20, 0.0, 0.3, 9.0, 1.0];
-        let (x, y) = (Lanes8::new(a), Lanes8::new(b));
-        for i in 0..8 {
-            let pairs = [
-                ((x + y).lane(i), a[i] + b[i]),
-                ((x - y).lane(i), a[i] - b[i]),
-                ((x * y).lane(i), a[i] * b[i]),
-                ((-x).lane(i), -a[i]),
-                (x.exp2().lane(i), Scalar::exp2(a[i])),
-                (x.tanh().lane(i), Scalar::tanh(a[i])),
-                (x.abs().sqrt().lane(i), Scalar::sqrt(Scalar::abs(a[i]))),
-                (x.max(y).lane(i), Scalar::max(a[i], b[i])),
-            ];
-            for (got, want) in pairs {
-                assert_eq!(got.to_bits(), want.to_bits());
-            }
-        }
-        assert!(x.is_finite());
-        let mut infinite = x;
-        infinite.set_lane(3, f32::INFINITY);
-        assert!(!infinite.is_finite());
-    }
-}

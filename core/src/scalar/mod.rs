@@ -14,7 +14,7 @@ mod instruction_set;
 mod lanes;
 
 #[cfg(feature = "research")]
-pub(crate) use functions::exp_f32;
+pub use functions::exp_f32;
 pub(crate) use instruction_set::kernel;
 pub use instruction_set::{InstructionSet, Kernel, Portable};
 #[cfg(feature = "research")]

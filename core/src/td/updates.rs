@@ -215,33 +215,3 @@ pub fn lstd<R: Real, const D: usize>(
     }
     linear_system::solve(a, b, D, super::of_context::SYSTEM)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::constructions::learning_rate;
-    use crate::rng::Rng;
-
-    #[test]
-    fn steps_below_the_bound_approach_lstd_where_next_states_are_distributed_as_states() {
-        let (mut rng, gamma) = (Rng::new(1), 0.9);
-        for _ in 0..20 {
-            let features: [SVector<f64, 3>; 12] =
-                [(); 12].map(|()| SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0)));
-            let longest = features.iter().map(|phi| dot(phi, phi)).fold(0.0, f64::max);
-            let alpha = 1.99 * (1.0 - gamma) / ((1.0 + gamma) * (1.0 + gamma) * longest);
-            let transitions: [_; 12] = core::array::from_fn(|j| Transition {
-                phi: features[j],
-                reward: rng.uniform_in(-1.0, 1.0),
-                phi_next: features[(j + 1) % 12],
-            });
-            let fixed_point = lstd(&transitions, gamma, 0.0).unwrap();
-            let mut w = zeros();
-            for _ in 0..100 {
-                let next = td0(&w, &learning_rate(alpha), &transitions, gamma).unwrap();
-                assert!((next - fixed_point).norm() < (w - fixed_point).norm());
-                w = next;
-            }
-        }
-    }
-}

@@ -1,0 +1,66 @@
+use ictd_core::Error;
+use ictd_core::context::{Context, Growing};
+use ictd_core::mask::{Mask, Td0, TdLambda};
+use ictd_core::model::crc32;
+use ictd_core::nalgebra::SVector;
+use ictd_core::rng::Rng;
+use ictd_core::transition::Transition;
+
+/// Terms that a growing context adds up before a block is closed.
+const BLOCK: u64 = 256;
+
+#[test]
+fn blocks_close_by_columns_and_the_sum_stays_that_of_all_terms() {
+    /// `state`: how many numbers of the mask's own are stored.
+    fn check<M: Mask<f32>>(mask: M, mask64: impl Mask<f64>, state: usize) {
+        let mut rng = Rng::new(1);
+        let mut context = Context::<2, M>::with(mask, Growing);
+        let mut exact = Context::<2, _, _, f64>::with(mask64, Growing);
+        let mut bytes = [0; 2048];
+        for n in 1..=3 * BLOCK + 7 {
+            let mut number = || rng.uniform_in::<f32>(-1.0, 2.0);
+            let (phi, phi_next, reward) = ([number(), number()], [number(), number()], number());
+            context.observe(&phi, reward, &phi_next).unwrap();
+            exact
+                .observe(&phi.map(f64::from), f64::from(reward), &phi_next.map(f64::from))
+                .unwrap();
+            // The last count of a stored context says how many of the five columns are left to close.
+            let bytes = context.write(&mut bytes).unwrap();
+            let left = u64::from_le_bytes(bytes[bytes.len() - 12..][..8].try_into().unwrap());
+            assert_eq!(left, if n < BLOCK { 0 } else { 5_u64.saturating_sub(n % BLOCK) });
+            let want = exact.statistic::<5>(0.5, 0).unwrap().g;
+            let got = context.statistic::<5>(0.5, 0).unwrap().g.map(f64::from);
+            let error = (got - want).amax() / want.amax();
+            assert!(error < 1e-5, "{n} terms, {mask:?}: {error}");
+        }
+        // The second of four sums keeps the rounding errors of the first.
+        let bytes = context.write(&mut bytes).unwrap();
+        let sums = &bytes[36 + 4 * (state + 1)..bytes.len() - 36];
+        assert!(sums[sums.len() / 4..sums.len() / 2].iter().any(|byte| *byte != 0));
+    }
+    check(Td0, Td0, 0);
+    check(TdLambda::new(0.5).unwrap(), TdLambda::new(0.5).unwrap(), 10);
+}
+
+#[test]
+fn a_spike_that_sums_could_not_hold_is_refused_by_name() {
+    let check = |phi: f32, reward: f32, phi_next: f32| {
+        let (phi, phi_next) = (SVector::from([1.0, phi]), SVector::from([phi_next, 1.0]));
+        Transition { phi, reward, phi_next }.check()
+    };
+    let large = 1.6e14;
+    assert_eq!(check(large, -large, large), Ok(()));
+    let accepted = "a length below 2.8e14 (f64: 2e149)";
+    let refused = |parameter| Err(Error::OutOfRange { parameter, accepted });
+    assert_eq!(check(3e14, 0.0, 0.0), refused("phi"));
+    assert_eq!(check(0.0, -3e19, 0.0), refused("reward"));
+    assert_eq!(check(0.0, 0.0, f32::MAX), refused("phi_next"));
+    assert_eq!(check(2e14, 1.0, 2.5e14), refused("phi_next"));
+    let non_finite = Err(Error::NonFinite { parameter: "reward" });
+    assert_eq!(check(0.0, f32::INFINITY, f32::NAN), non_finite);
+}
+
+#[test]
+fn the_checksum_is_that_of_zlib_and_png() {
+    assert_eq!((crc32(b"123456789"), crc32(b"")), (0xcbf4_3926, 0));
+}

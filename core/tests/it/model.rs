@@ -1,0 +1,279 @@
+use ictd_core::attention::SoftmaxAttention;
+use ictd_core::context::{Context, Growing};
+use ictd_core::layer::{Layer, LayerParameters, TwoHeadLayer};
+use ictd_core::mask::{Td0, TdLambda};
+use ictd_core::model::{AverageReward, Header, Model, StoredAttention, crc32};
+use ictd_core::rng::Rng;
+use ictd_core::scalar::{Real, Scalar};
+use ictd_core::transformer::Transformer;
+use ictd_core::{Error, StoredError, constructions};
+
+type OneHead<const D: usize, A = Td0, const C: usize = 1> = ictd_core::Model<D, A, C>;
+type TwoHeads<const D: usize> = ictd_core::AverageRewardModel<D>;
+
+fn random<L: LayerParameters<Scalar: Real>>(rng: &mut Rng) -> L {
+    let mut layer = L::ZERO;
+    for x in layer.matrices_mut().flatten() {
+        *x = rng.normal::<L::Scalar>() * L::Scalar::from_f64(0.1);
+    }
+    layer
+}
+
+fn shared<L: LayerParameters<Scalar: Real>>(seed: u64, depth: usize) -> Transformer<L, 1> {
+    Transformer::autoregressive(random(&mut Rng::new(seed)), depth).unwrap()
+}
+
+fn own<L: LayerParameters<Scalar: Real>, const N: usize>(seed: u64) -> Transformer<L, 3> {
+    let mut rng = Rng::new(seed);
+    Transformer::sequential(&[(); N].map(|()| random(&mut rng))).unwrap()
+}
+
+fn dense() -> OneHead<2> {
+    Model::new(shared(1, 3), Td0, 0.9).unwrap()
+}
+
+fn dense_heads() -> TwoHeads<1> {
+    Model::new(shared(1, 3), AverageReward, 1.0).unwrap()
+}
+
+/// The bytes of a model, changed, with the checksum that fits, so that the error behind it shows.
+fn stored<R: Real, const D: usize, const K: usize, const C: usize, A: StoredAttention<R, K>>(
+    model: &Model<R, D, K, C, A>,
+    change: impl FnOnce(&mut [u8]),
+) -> Vec<u8> {
+    let mut bytes = vec![0xaa; 4096];
+    let len = model.write(&mut bytes).unwrap().len();
+    bytes.truncate(len);
+    change(&mut bytes);
+    let crc = crc32(&bytes[..len - 4]);
+    bytes[len - 4..].copy_from_slice(&crc.to_le_bytes());
+    bytes
+}
+
+/// A number in the place of that at an offset.
+fn with_number(at: usize, x: f32) -> impl FnOnce(&mut [u8]) {
+    move |bytes| bytes[at..][..4].copy_from_slice(&x.to_le_bytes())
+}
+
+#[test]
+fn every_kind_of_model_comes_back_bit_for_bit() {
+    fn there_and_back<R: Real, const D: usize, const K: usize, const C: usize, A>(
+        model: Result<Model<R, D, K, C, A>, Error>,
+    ) where
+        A: StoredAttention<R, K>,
+    {
+        let model = model.unwrap();
+        let mut buffer = [0xaa; 4096];
+        let bytes = model.write(&mut buffer).unwrap();
+        assert_eq!(bytes.len(), model.byte_len());
+        assert_eq!(bytes.len() as u64, model.header().byte_len());
+        assert_eq!(Model::from_bytes(bytes).as_ref(), Ok(&model));
+        assert_eq!(Header::of(bytes), Ok(model.header()));
+    }
+    there_and_back(Ok(dense()));
+    there_and_back(Model::<f64, 4, 9, 1, _>::new(shared(2, 15), Td0, 0.95));
+    there_and_back(Model::<f64, 4, 9, 1, _>::new(shared(3, 15), SoftmaxAttention, 0.95));
+    let lambda = TdLambda::new(0.25).unwrap();
+    there_and_back(Model::<f64, 4, 9, 1, _>::new(shared(4, 15), lambda, 0.95));
+    there_and_back(Model::<f32, 2, 5, 3>::new(own::<_, 2>(5), Td0, 0.0));
+    there_and_back(Ok(dense_heads()));
+    there_and_back(Model::<f64, 2, 6, 3, _>::new(own::<_, 2>(6), AverageReward, 1.0));
+}
+
+#[test]
+fn the_bytes_are_the_documented_ones() {
+    let mut want = vec![b'I', b'C', b'T', b'D', 1, 4, 1, 1, 1, 0, 2, 1];
+    want.resize(92, 0);
+    for (at, x) in [(12, 0.25), (20 + 4 * 8, 1.0), (56, -0.5), (60, 0.5)] {
+        with_number(at, x)(&mut want);
+    }
+    want.extend(crc32(&want).to_le_bytes());
+    assert_eq!(stored(&OneHead::<1>::td0(0.5, 258, 0.25).unwrap(), |_| {}), want);
+
+    let mut want = vec![b'I', b'C', b'T', b'D', 1, 4, 3, 1, 1, 0, 2, 1];
+    want.resize(404, 0);
+    with_number(12, 1.0)(&mut want);
+    for (head, row) in [(0, 2), (3, 3)] {
+        let (p, q, w) = (head, head + 1, head + 2);
+        for (matrix, i, j, x) in
+            [(p, row, row, 1.0), (q, 0, 0, -0.5), (q, 0, 1, 0.5), (w, 3, row, 1.0)]
+        {
+            with_number(20 + 4 * (16 * matrix + 4 * i + j), x)(&mut want);
+        }
+    }
+    want.extend(crc32(&want).to_le_bytes());
+    assert_eq!(stored(&TwoHeads::<1>::average_reward(0.5, 258).unwrap(), |_| {}), want);
+}
+
+#[test]
+fn what_follows_a_model_is_refused_and_no_alignment_is_needed() {
+    let model = dense();
+    let mut bytes = stored(&model, |_| {});
+    for shift in 0..8 {
+        assert_eq!(OneHead::<2>::from_bytes(&bytes[shift..]).as_ref(), Ok(&model));
+        bytes.insert(0, 0xaa);
+    }
+    let mut bytes = stored(&model, |_| {});
+    for _ in 0..7 {
+        bytes.push(0xaa);
+        assert!(OneHead::<2>::from_bytes(&bytes).is_err());
+    }
+}
+
+#[test]
+fn each_mismatch_has_its_own_error() {
+    let read = |change: &dyn Fn(&mut [u8])| OneHead::<2>::from_bytes(&stored(&dense(), change));
+    let with_byte = |at: usize, byte| match read(&|bytes| bytes[at] = byte) {
+        Err(Error::Stored(error)) => error,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(with_byte(0, b'i'), StoredError::Magic { expected: "ICTD" });
+    let version = StoredError::Mismatch { part: "format version", found: 2, expected: 1 };
+    assert_eq!(with_byte(4, 2), version);
+    for (at, found, part) in [(5, 3, "scalar type"), (6, 4, "attention"), (7, 0, "mode")] {
+        assert_eq!(with_byte(at, found), StoredError::Unknown { part, found });
+    }
+    assert_eq!(with_byte(10, 0), StoredError::Layers { found: 0, capacity: u16::MAX });
+    for (at, byte) in [(6, 3), (8, 3), (7, 2)] {
+        assert!(matches!(with_byte(at, byte), StoredError::Length { .. }));
+    }
+    for (at, parameter) in [(12, "gamma"), (16, "lambda"), (20, "P"), (20 + 4 * 25, "Q")] {
+        let found = read(&|bytes| with_number(at, f32::NAN)(bytes));
+        assert_eq!(found, Err(Error::NonFinite { parameter }));
+    }
+}
+
+#[test]
+fn a_number_that_two_heads_cannot_have_is_named() {
+    let number = |at: usize, x: f32| match TwoHeads::<1>::from_bytes(&stored(
+        &dense_heads(),
+        with_number(at, x),
+    )) {
+        Err(Error::NonFinite { parameter } | Error::OutOfRange { parameter, .. }) => parameter,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        [number(12, 0.9), number(12, f32::NAN), number(16, 0.5)],
+        ["gamma", "gamma", "lambda"]
+    );
+    for (matrix, name) in ["P1", "Q1", "W", "P2", "Q2", "W"].into_iter().enumerate() {
+        assert_eq!(number(20 + 4 * 16 * matrix, f32::INFINITY), name);
+    }
+}
+
+#[test]
+fn a_model_of_another_shape_or_scalar_is_refused() {
+    let bytes = stored(&dense(), |_| {});
+    fn mismatch<T: core::fmt::Debug>(read: Result<T, Error>) -> (&'static str, u32, u32) {
+        match read {
+            Err(Error::Stored(StoredError::Mismatch { part, found, expected })) => {
+                (part, found, expected)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(mismatch(OneHead::<3>::from_bytes(&bytes)), ("feature dimension", 2, 3));
+    assert_eq!(mismatch(Model::<f64, 2, 5, 1>::from_bytes(&bytes)), ("scalar type", 4, 8));
+    let softmax = OneHead::<2, SoftmaxAttention>::from_bytes(&bytes);
+    assert_eq!(mismatch(softmax), ("attention", 1, 2));
+    assert_eq!(mismatch(TwoHeads::<2>::from_bytes(&bytes)), ("attention", 1, 3));
+    let own = OneHead::<2, Td0, 3>::new(own::<_, 3>(3), Td0, 0.9).unwrap();
+    let bytes = stored(&own, |_| {});
+    let layers = StoredError::Layers { found: 3, capacity: 2 };
+    assert_eq!(OneHead::<2, Td0, 2>::from_bytes(&bytes).unwrap_err(), layers.into());
+    assert!(OneHead::<2, Td0, 4>::from_bytes(&bytes).is_ok());
+    let error = StoredError::Length { found: 100, expected: 624 };
+    assert_eq!(own.write(&mut [0; 100]).unwrap_err(), error.into());
+}
+
+#[test]
+fn a_model_with_a_trace_is_read_as_one_alone() {
+    let model = OneHead::<2, TdLambda>::td_lambda(0.5, 3, 0.9, 0.75).unwrap();
+    let bytes = stored(&model, |_| {});
+    assert_eq!(OneHead::<2, TdLambda>::from_bytes(&bytes).as_ref(), Ok(&model));
+    let refused = OneHead::<2>::from_bytes(&bytes).unwrap_err();
+    assert!(matches!(refused, Error::OutOfRange { parameter: "lambda", .. }), "{refused}");
+    // Another trace decay than the model's is refused where they meet.
+    let mut context = Context::<2, TdLambda>::with(TdLambda::new(0.5).unwrap(), Growing);
+    context.observe(&[1.0, 0.0], 1.0, &[0.0, 1.0]).unwrap();
+    let mismatch = Error::Mismatch { parameter: "lambda of model and context" };
+    assert_eq!(model.value_function(&context), Err(mismatch));
+    let mut context = model.context();
+    context.observe(&[1.0, 0.0], 1.0, &[0.0, 1.0]).unwrap();
+    assert!(model.value_function(&context).is_ok());
+}
+
+#[test]
+fn another_discount_needs_a_model_that_runs_td_for_every_one() {
+    let model = OneHead::<2>::td0(0.25, 4, 0.9).unwrap();
+    let mut context = Context::<2, Td0, Growing, f32, 2>::new();
+    context.observe(&[1.0, 0.5], [1.0, -2.0], &[0.0, 1.0]).unwrap();
+    context.observe(&[0.0, 1.0], [0.5, 0.25], &[1.0, 0.5]).unwrap();
+    for (cumulant, gamma) in [0, 1].into_iter().flat_map(|m| [0.0, 0.5, 0.9].map(|g| (m, g))) {
+        let alone = OneHead::<2>::td0(0.25, 4, gamma).unwrap();
+        let [got, want] = [&model, &alone].map(|m| m.value_function_of(&context, cumulant, gamma));
+        assert_eq!(got, want);
+    }
+    let at = |model: &OneHead<2>, m, gamma| match model.value_function_of(&context, m, gamma) {
+        Err(Error::OutOfRange { parameter, .. }) => parameter,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!([at(&model, 2, 0.9), at(&model, 0, 1.0)], ["cumulant", "gamma"]);
+    assert_eq!(at(&dense(), 0, 0.5), "gamma");
+    let residual = OneHead::<2>::residual_gradient(0.25, 4, 0.9).unwrap();
+    assert!(residual.value_function_of(&context, 1, 0.5).is_ok());
+}
+
+#[test]
+fn layers_that_diverge_are_refused() {
+    let mut context = Context::<2>::new();
+    let mut observe = |scale: f32| {
+        let mut rng = Rng::new(7);
+        context.clear();
+        for _ in 0..100 {
+            let mut phi = || [(); 2].map(|()| scale * rng.uniform_in(-1.0, 1.0));
+            let (phi, phi_next) = (phi(), phi());
+            context.observe(&phi, rng.uniform_in(-1.0, 1.0), &phi_next).unwrap();
+        }
+        OneHead::<2>::td0(0.2, 15, 0.9).unwrap().value_function(&context)
+    };
+    assert!(observe(1.0).is_ok());
+    assert_eq!(observe(7.0), Err(Error::Diverges));
+    let alpha = context.suggested_step_size(0.9).unwrap();
+    assert!(OneHead::<2>::td0(alpha, 15, 0.9).unwrap().value_function(&context).is_ok());
+}
+
+#[test]
+fn constants_are_the_constructions() {
+    const TD: OneHead<4> = match OneHead::<4>::td0(0.2, 15, 0.9) {
+        Ok(model) => model,
+        Err(_) => panic!("alpha, depth or gamma is out of range"),
+    };
+    const HEADS: TwoHeads<4> = match TwoHeads::<4>::average_reward(0.2, 15) {
+        Ok(model) => model,
+        Err(_) => panic!("alpha or depth is out of range"),
+    };
+    fn same<L: LayerParameters>(transformer: &Transformer<L, 1>, layer: L, depth: usize) {
+        assert_eq!(transformer, &Transformer::autoregressive(layer, depth).unwrap());
+    }
+    let c = constructions::learning_rate::<f32, 4>(0.2);
+    same::<Layer<f32, 9>>(TD.transformer(), constructions::td0(&c), 15);
+    let residual = OneHead::<4>::residual_gradient(0.2, 3, 0.9).unwrap();
+    same(residual.transformer(), constructions::residual_gradient(&c), 3);
+    let trace = OneHead::<4, TdLambda>::td_lambda(0.2, 2, 0.9, 0.5).unwrap();
+    same(trace.transformer(), constructions::td_lambda(&c), 2);
+    assert_eq!(*trace.attention(), TdLambda::new(0.5).unwrap());
+    same::<TwoHeadLayer<f32, 10>>(HEADS.transformer(), constructions::average_reward(&c), 15);
+    assert!(TwoHeads::<4>::average_reward(0.2, 0).is_err());
+    for (alpha, depth, gamma) in [
+        (f32::NAN, 15, 0.9),
+        (0.0, 15, 0.9),
+        (-0.0, 15, 0.9),
+        (-0.5, 15, 0.9),
+        (0.2, 0, 0.9),
+        (0.2, 1, 1.0),
+    ] {
+        assert!(OneHead::<4>::td0(alpha, depth, gamma).is_err());
+    }
+    assert!(OneHead::<4, TdLambda>::td_lambda(0.2, 1, 0.9, 1.5).is_err());
+}

@@ -1,0 +1,108 @@
+use ictd_core::scalar::{Lanes8, Real, Scalar, exp_f32};
+
+/// Angles beyond it are reduced by the `f64` next to 2 pi.
+const LARGEST_ANGLE: f64 = 1_647_099.0;
+
+/// A prime stride of `f32`s visits every exponent with changing fractions; `f64`s are those next to them.
+fn each_is(f32s: [fn(f32) -> f32; 2], f64s: [fn(f64) -> f64; 2], largest: f64) {
+    for bits in (0..=u32::MAX).step_by(12_289) {
+        let x = f32::from_bits(bits);
+        if f64::from(x.abs()) > largest {
+            continue;
+        }
+        let [own, libm] = f32s.map(|f| f(x));
+        assert!(own.to_bits() == libm.to_bits() || own.is_nan() && libm.is_nan(), "{x:e}");
+        let x = f64::from(x) + f64::from(x) * f64::from(bits) * f64::EPSILON / 4.0;
+        let [own, libm] = f64s.map(|f| f(x));
+        assert!(own.to_bits() == libm.to_bits() || own.is_nan() && libm.is_nan(), "{x:e}");
+    }
+}
+
+#[test]
+fn the_bits_are_those_of_libm() {
+    each_is([exp_f32, libm::expf], [Scalar::exp2, libm::exp2], f64::INFINITY);
+    each_is([Real::ln, libm::logf], [Real::ln, libm::log], f64::INFINITY);
+    each_is([|x| x; 2], [Scalar::tanh, libm::tanh], f64::INFINITY);
+    each_is([Real::sin, libm::sinf], [Real::sin, libm::sin], LARGEST_ANGLE);
+    each_is([Real::cos, libm::cosf], [Real::cos, libm::cos], LARGEST_ANGLE);
+}
+
+#[test]
+fn a_huge_angle_is_a_small_one_and_none_is_not_a_number() {
+    for x in [1e9_f64, -3e17, 1e300] {
+        let small = x % core::f64::consts::TAU;
+        assert_eq!((Real::sin(x), Real::cos(x)), (Real::sin(small), Real::cos(small)));
+    }
+    assert!(Real::sin(f32::MAX).abs() <= 1.0 && Real::cos(f32::NEG_INFINITY).is_nan());
+    assert!(Real::sin(f64::INFINITY).is_nan() && Real::cos(f64::NAN).is_nan());
+}
+
+#[test]
+fn sqrt_is_libms_bit_for_bit() {
+    let sqrt = |x| Lanes8::splat(x).sqrt().lane(0);
+    for bits in (0..=u32::MAX).step_by(977) {
+        let x = f32::from_bits(bits);
+        let (got, want) = (sqrt(x), libm::sqrtf(x));
+        assert!(got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan(), "{x:e}");
+    }
+    for x in [0.0, -0.0, f32::INFINITY, f32::MIN_POSITIVE, f32::MAX, 1.0, 1e-45] {
+        assert_eq!(sqrt(x).to_bits(), libm::sqrtf(x).to_bits(), "{x:e}");
+    }
+}
+
+#[test]
+fn exp2_is_within_2e_7_of_f64_exp2() {
+    let exp2 = <f32 as Scalar>::exp2;
+    let mut x = -125.0f32;
+    while x < 127.0 {
+        let want = libm::exp2(x as f64);
+        let err = ((exp2(x) as f64 - want) / want).abs();
+        assert!(err < 2e-7, "exp2({x}): relative error {err:e}");
+        x += 0.000_31;
+    }
+    assert_eq!((exp2(0.0), exp2(-3.0), exp2(-1e30)), (1.0, 0.125, exp2(-125.0)));
+    assert!(exp2(-124.5).is_normal() && exp2(-1e30).is_normal());
+    // Whatever its payload, also that of erased flash.
+    for bits in [0x7fc0_0000, 0x7fc0_007f, 0x7fc0_0080, 0xffc0_0001, u32::MAX] {
+        assert!(exp2(f32::from_bits(bits)).is_nan(), "{bits:#x}");
+    }
+}
+
+#[test]
+fn tanh_is_within_5e_7_of_f64_tanh() {
+    let tanh = <f32 as Scalar>::tanh;
+    let mut x = -12.0f32;
+    while x < 12.0 {
+        let err = (tanh(x) as f64 - libm::tanh(x as f64)).abs();
+        assert!(err < 5e-7, "tanh({x}): error {err:e}");
+        assert_eq!(tanh(-x).to_bits(), (-tanh(x)).to_bits());
+        x += 0.000_7;
+    }
+    assert!(tanh(1e30) <= 1.0 && tanh(1e30) > 0.999_999);
+}
+
+#[test]
+fn every_lane_is_the_f32_operation() {
+    let a: [f32; 8] = [1.5, -2.25, 1e-20, 3e20, -0.0, 0.1, 7.0, -87.2];
+    let b: [f32; 8] = [-0.5, 3.0, 1e-19, -3e20, 0.0, 0.3, 9.0, 1.0];
+    let (x, y) = (Lanes8::new(a), Lanes8::new(b));
+    for i in 0..8 {
+        let pairs = [
+            (x + y, a[i] + b[i]),
+            (x - y, a[i] - b[i]),
+            (x * y, a[i] * b[i]),
+            (-x, -a[i]),
+            (Scalar::exp2(x), Scalar::exp2(a[i])),
+            (Scalar::tanh(x), Scalar::tanh(a[i])),
+            (x.abs().sqrt(), Scalar::sqrt(Scalar::abs(a[i]))),
+            (x.max(y), Scalar::max(a[i], b[i])),
+        ];
+        for (got, want) in pairs {
+            assert_eq!(got.lane(i).to_bits(), want.to_bits());
+        }
+    }
+    assert!(x.is_finite());
+    let mut infinite = x;
+    infinite.set_lane(3, f32::INFINITY);
+    assert!(!infinite.is_finite());
+}

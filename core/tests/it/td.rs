@@ -1,0 +1,136 @@
+use ictd_core::constructions::learning_rate;
+use ictd_core::linalg::dot;
+use ictd_core::nalgebra::SVector;
+use ictd_core::rng::Rng;
+use ictd_core::td::updates::{lstd, td0};
+use ictd_core::td::{BatchTd, Lstd, OnlineTd, RecursiveLstd};
+use ictd_core::transition::Transition;
+use ictd_core::{Error, ValueFunction, td};
+
+type Learner<A, const C: usize = 1> = td::Learner<2, A, f32, C>;
+
+#[test]
+fn each_cumulant_is_bit_for_bit_the_learner_of_its_reward_alone() {
+    type Value = Result<ValueFunction<f32, 2>, Error>;
+    fn check<A: td::Algorithm<f32>>(
+        algorithm: A,
+        of_three: fn(&A, &Learner<A, 3>, usize) -> Value,
+        of_one: fn(&A, &Learner<A>) -> Value,
+    ) {
+        let mut together = Learner::<_, 3>::with(algorithm);
+        let mut alone = [(); 3].map(|()| Learner::<_>::with(algorithm));
+        let rng = &mut Rng::new(7);
+        let mut number = || rng.uniform_in::<f32>(-1.0, 1.0);
+        for t in 0..100 {
+            let (phi, phi_next) = ([number(), number()], [number(), number()]);
+            let rewards = [(); 3].map(|()| number());
+            let ends = t % 10 == 9;
+            let learn = |l: &mut Learner<_>, r| match ends {
+                true => l.observe_terminal(&phi, r),
+                false => l.observe(&phi, r, &phi_next),
+            };
+            match ends {
+                true => together.observe_terminal(&phi, rewards).unwrap(),
+                false => together.observe(&phi, rewards, &phi_next).unwrap(),
+            }
+            for (learner, reward) in alone.iter_mut().zip(rewards) {
+                learn(learner, reward).unwrap();
+            }
+        }
+        for (m, learner) in alone.iter().enumerate() {
+            let want = of_one(&algorithm, learner).unwrap();
+            assert_eq!(of_three(&algorithm, &together, m), Ok(want));
+        }
+        let refused = of_three(&algorithm, &together, 3).unwrap_err();
+        assert!(matches!(refused, Error::OutOfRange { parameter: "cumulant", .. }));
+    }
+    for td in [OnlineTd::new(0.9, 0.5, 0.1), OnlineTd::true_online(0.9, 0.5, 0.1)] {
+        check(td.unwrap(), OnlineTd::value_function_of, OnlineTd::value_function);
+    }
+    let lstd = RecursiveLstd::new(0.9, 0.5, 0.99, 5.0).unwrap();
+    check(lstd, RecursiveLstd::value_function_of, RecursiveLstd::value_function);
+}
+
+#[test]
+fn what_cannot_be_learned_or_asked_is_refused_by_name() {
+    let td = OnlineTd::new(0.9_f32, 0.5, 10.0).unwrap();
+    let mut learner = td.context::<1>();
+    assert_eq!(td.value_function(&learner), Err(Error::Empty { parameter: "learner" }));
+    assert!(learner.observe(&[f32::NAN], 0.0, &[0.0]).is_err() && learner.is_empty());
+    for _ in 0..100 {
+        learner.observe(&[10.0], 1.0, &[10.0]).unwrap();
+    }
+    let diverged = Err(Error::NonFinite { parameter: "online TD's weights" });
+    assert_eq!(td.value_function(&learner), diverged);
+    let other = OnlineTd::true_online(0.9, 0.5, 10.0).unwrap();
+    assert!(matches!(other.value_function(&learner), Err(Error::Mismatch { .. })));
+    learner.clear();
+    assert_eq!(learner, td.context());
+    for (i, name) in ["gamma", "lambda", "alpha"].into_iter().enumerate() {
+        let [gamma, lambda, alpha] = [0, 1, 2].map(|j| if i == j { -1.0_f32 } else { 0.5 });
+        let online = OnlineTd::new(gamma, lambda, alpha).unwrap_err();
+        let batch = BatchTd::new(gamma, lambda, alpha, 3).unwrap_err();
+        for refused in [online, batch] {
+            assert!(matches!(refused, Error::OutOfRange { parameter, .. } if parameter == name));
+        }
+    }
+    assert!(Lstd::new(0.5_f32, 0.5, -1.0).is_err() && Lstd::new(0.5_f32, 0.5, 0.0).is_ok());
+}
+
+#[test]
+fn batch_algorithms_agree_and_refuse_what_does_not_determine_their_weights() {
+    let lstd = Lstd::new(0.5_f64, 0.0, 0.0).unwrap();
+    let td = BatchTd::new(0.5_f64, 0.0, 0.5, 200).unwrap();
+    let mut context = lstd.context::<2>();
+    assert_eq!(lstd.value_function(&context), Err(Error::Empty { parameter: "context" }));
+    context.observe(&[1.0, 0.0], 1.0, &[0.0, 1.0]).unwrap();
+    assert!(matches!(lstd.value_function(&context), Err(Error::Singular { .. })));
+    context.observe(&[0.0, 1.0], 0.0, &[1.0, 0.0]).unwrap();
+    // A ring of two states: 1 / (1 - gamma^2), gamma / (1 - gamma^2).
+    let want = SVector::from([4.0 / 3.0, 2.0 / 3.0]);
+    for value in [lstd.value_function(&context), td.value_function(&context)] {
+        let value = value.unwrap();
+        assert!((value.weights - want).amax() < 1e-9, "{value:?}");
+    }
+    let mismatch = Lstd::new(0.5_f64, 0.25, 0.0).unwrap().value_function(&context);
+    assert!(matches!(mismatch, Err(Error::Mismatch { .. })));
+}
+
+#[test]
+fn units_of_features_change_no_value_of_lstd() {
+    let lstd = Lstd::new(0.9_f32, 0.5, 0.25).unwrap();
+    let [mut a, mut b] = [lstd.context::<2>(), lstd.context::<2>()];
+    let rng = &mut Rng::new(3);
+    let mut number = || rng.uniform_in::<f32>(-1.0, 1.0);
+    let units = |phi: [f32; 2]| [1024.0 * phi[0], phi[1] / 256.0];
+    for _ in 0..50 {
+        let (phi, reward, next) = ([number(), 1.0], number(), [number(), 1.0]);
+        a.observe(&phi, reward, &next).unwrap();
+        b.observe(&units(phi), reward, &units(next)).unwrap();
+        let [v, w] = [&a, &b].map(|context| lstd.value_function(context).unwrap());
+        assert_eq!(v.at(&phi), w.at(&units(phi)));
+    }
+}
+
+#[test]
+fn steps_below_the_bound_approach_lstd_where_next_states_are_distributed_as_states() {
+    let (mut rng, gamma) = (Rng::new(1), 0.9);
+    for _ in 0..20 {
+        let features: [SVector<f64, 3>; 12] =
+            [(); 12].map(|()| SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0)));
+        let longest = features.iter().map(|phi| dot(phi, phi)).fold(0.0, f64::max);
+        let alpha = 1.99 * (1.0 - gamma) / ((1.0 + gamma) * (1.0 + gamma) * longest);
+        let transitions: [_; 12] = core::array::from_fn(|j| Transition {
+            phi: features[j],
+            reward: rng.uniform_in(-1.0, 1.0),
+            phi_next: features[(j + 1) % 12],
+        });
+        let fixed_point = lstd(&transitions, gamma, 0.0).unwrap();
+        let mut w = SVector::zeros();
+        for _ in 0..100 {
+            let next = td0(&w, &learning_rate(alpha), &transitions, gamma).unwrap();
+            assert!((next - fixed_point).norm() < (w - fixed_point).norm());
+            w = next;
+        }
+    }
+}
