@@ -1,62 +1,27 @@
 //! The table of `exp2` for `f64`, of FreeBSD's msun (David Schultz, 2005): 256 points close to the multiples of
 //! 1/256 in [-1/2, 1/2) at which the power of two is all but a number of 53 bits.
 
-/// The bits of 2^(j/256 - 1/2 + EPSILON\[j\] 2^-61).
-#[rustfmt::skip]
-pub(super) const POWERS: [u64; 256] = [
-    0x3fe6a09e667f3d5d, 0x3fe6b052fa751744, 0x3fe6c012750bd9fe, 0x3fe6cfdcddd476bf, 0x3fe6dfb23c651a29,
-    0x3fe6ef9298593ae3, 0x3fe6ff7df9519386, 0x3fe70f7466f42da3, 0x3fe71f75e8ec5fc3, 0x3fe72f8286eacf05,
-    0x3fe73f9a48a58152, 0x3fe74fbd35d7ccfc, 0x3fe75feb564267f1, 0x3fe77024b1ab6d48, 0x3fe780694fde5d38,
-    0x3fe790b938ac1d00, 0x3fe7a11473eb0178, 0x3fe7b17b0976d060, 0x3fe7c1ed0130c133, 0x3fe7d26a62ff8636,
-    0x3fe7e2f336cf4e3b, 0x3fe7f3878491c3e8, 0x3fe80427543e1b4e, 0x3fe814d2add1071a, 0x3fe82589994ccd7e,
-    0x3fe8364c1eb942d0, 0x3fe8471a4623cab5, 0x3fe857f4179f5bbc, 0x3fe868d99b4491af, 0x3fe879cad931a395,
-    0x3fe88ac7d98a65b8, 0x3fe89bd0a4785800, 0x3fe8ace5422aa223, 0x3fe8be05bad619fa, 0x3fe8cf3216b54383,
-    0x3fe8e06a5e08664c, 0x3fe8f1ae99157807, 0x3fe902fed0282c0e, 0x3fe9145b0b91ff96, 0x3fe925c353aa2ff9,
-    0x3fe93737b0cdc64a, 0x3fe948b82b5f98ae, 0x3fe95a44cbc852cb, 0x3fe96bdd9a766f21, 0x3fe97d829fde4e2a,
-    0x3fe98f33e47a23a3, 0x3fe9a0f170ca0604, 0x3fe9b2bb4d53ff89, 0x3fe9c49182a3f15b, 0x3fe9d674194bb8c5,
-    0x3fe9e86319e3238e, 0x3fe9fa5e8d07f302, 0x3fea0c667b5de54d, 0x3fea1e7aed8eb8f6, 0x3fea309bec4a2e27,
-    0x3fea42c980460a5d, 0x3fea5503b23e259b, 0x3fea674a8af46213, 0x3fea799e1330b3a7, 0x3fea8bfe53c12e8d,
-    0x3fea9e6b5579fcd2, 0x3feab0e521356fb8, 0x3feac36bbfd3f381, 0x3fead5ff3a3c2780, 0x3feae89f995ad2a3,
-    0x3feafb4ce622f367, 0x3feb0e07298db790, 0x3feb20ce6c9a89a9, 0x3feb33a2b84f1a4b, 0x3feb468415b747e7,
-    0x3feb59728de5593a, 0x3feb6c6e29f1c56a, 0x3feb7f76f2fb5e50, 0x3feb928cf22749b2, 0x3feba5b030a10603,
-    0x3febb8e0b79a6f66, 0x3febcc1e904bc1ff, 0x3febdf69c3f3a16f, 0x3febf2c25bd71db8, 0x3fec06286141b2e9,
-    0x3fec199bdd8552e0, 0x3fec2d1cd9fa64ee, 0x3fec40ab5fffd02f, 0x3fec544778fafd15, 0x3fec67f12e57d0cb,
-    0x3fec7ba88988c1b6, 0x3fec8f6d9406e733, 0x3feca3405751c4df, 0x3fecb720dcef9094, 0x3feccb0f2e6d1689,
-    0x3fecdf0b555dc412, 0x3fecf3155b5bab3b, 0x3fed072d4a0789bc, 0x3fed1b532b08c8fa, 0x3fed2f87080d8a85,
-    0x3fed43c8eacaa203, 0x3fed5818dcfba491, 0x3fed6c76e862e6a1, 0x3fed80e316c9834e, 0x3fed955d71ff6090,
-    0x3feda9e603db32ae, 0x3fedbe7cd63a8325, 0x3fedd321f301b445, 0x3fede7d5641c05bf, 0x3fedfc97337b9aec,
-    0x3fee11676b197d5e, 0x3fee264614f5a3e7, 0x3fee3b333b16ee5c, 0x3fee502ee78b3fb4, 0x3fee653924676d68,
-    0x3fee7a51fbc74c44, 0x3fee8f7977cdb726, 0x3feea4afa2a490e8, 0x3feeb9f4867ccae4, 0x3feecf482d8e680d,
-    0x3feee4aaa2188514, 0x3feefa1bee615a13, 0x3fef0f9c1cb64106, 0x3fef252b376bb963, 0x3fef3ac948dd7275,
-    0x3fef50765b6e4524, 0x3fef6632798844fd, 0x3fef7bfdad9cbe38, 0x3fef91d802243c82, 0x3fefa7c1819e908e,
-    0x3fefbdba3692d511, 0x3fefd3c22b8f7194, 0x3fefe9d96b2a23ee, 0x3ff0000000000000, 0x3ff00b1afa5abcbe,
-    0x3ff0163da9fb3303, 0x3ff02168143b0282, 0x3ff02c9a3e77806c, 0x3ff037d42e11bbca, 0x3ff04315e86e7f89,
-    0x3ff04e5f72f65467, 0x3ff059b0d315855a, 0x3ff0650a0e3c1f95, 0x3ff0706b29ddf71a, 0x3ff07bd42b72a82d,
-    0x3ff0874518759bd0, 0x3ff092bdf66607c8, 0x3ff09e3ecac6f383, 0x3ff0a9c79b1f3930, 0x3ff0b5586cf988fc,
-    0x3ff0c0f145e46c8a, 0x3ff0cc922b724816, 0x3ff0d83b23395dd8, 0x3ff0e3ec32d3d1f3, 0x3ff0efa55fdfa9a6,
-    0x3ff0fb66affed2f0, 0x3ff1073028d7234b, 0x3ff11301d0125b5b, 0x3ff11edbab5e2af9, 0x3ff12abdc06c31d5,
-    0x3ff136a814f2047d, 0x3ff1429aaea92de9, 0x3ff14e95934f3138, 0x3ff15a98c8a58e71, 0x3ff166a45471c3df,
-    0x3ff172b83c7d5211, 0x3ff17ed48695bb9f, 0x3ff18af9388c8d93, 0x3ff1972658375d66, 0x3ff1a35beb6fcba7,
-    0x3ff1af99f81387e3, 0x3ff1bbe084045d54, 0x3ff1c82f95281c43, 0x3ff1d4873168b9b2, 0x3ff1e0e75eb44031,
-    0x3ff1ed5022fcd938, 0x3ff1f9c18438cdf7, 0x3ff2063b88628d8f, 0x3ff212be3578a81e, 0x3ff21f49917ddd41,
-    0x3ff22bdda2791323, 0x3ff2387a6e7561e7, 0x3ff2451ffb821427, 0x3ff251ce4fb2a602, 0x3ff25e85711eceb0,
-    0x3ff26b4565e27d16, 0x3ff2780e341de00f, 0x3ff284dfe1f5633e, 0x3ff291ba7591bb30, 0x3ff29e9df51fdf09,
-    0x3ff2ab8a66d10e9b, 0x3ff2b87fd0dada3a, 0x3ff2c57e39771af9, 0x3ff2d285a6e402d9, 0x3ff2df961f641579,
-    0x3ff2ecafa93e2ecf, 0x3ff2f9d24abd8822, 0x3ff306fe0a31b625, 0x3ff31432edeea50b, 0x3ff32170fc4cd7b8,
-    0x3ff32eb83ba8e9a2, 0x3ff33c08b2641766, 0x3ff3496266e3fa27, 0x3ff356c55f929f0f, 0x3ff36431a2de88b9,
-    0x3ff371a7373aaa39, 0x3ff37f26231e74fe, 0x3ff38cae6d05d838, 0x3ff39a401b713ec3, 0x3ff3a7db34e5a020,
-    0x3ff3b57fbfec6e95, 0x3ff3c32dc313a8f2, 0x3ff3d0e544ede122, 0x3ff3dea64c1234bb, 0x3ff3ec70df1c4ecc,
-    0x3ff3fa4504ac7e8c, 0x3ff40822c367a0bb, 0x3ff4160a21f72e95, 0x3ff423fb27094646, 0x3ff431f5d950a920,
-    0x3ff43ffa3f84b9eb, 0x3ff44e0860618919, 0x3ff45c2042a7d201, 0x3ff46a41ed1d0016, 0x3ff4786d668b3326,
-    0x3ff486a2b5c13c00, 0x3ff494e1e192af04, 0x3ff4a32af0d7d372, 0x3ff4b17dea6db801, 0x3ff4bfdad53629e1,
-    0x3ff4ce41b817c132, 0x3ff4dcb299fddddb, 0x3ff4eb2d81d8ab96, 0x3ff4f9b2769d2d02, 0x3ff508417f4531c1,
-    0x3ff516daa2cf662a, 0x3ff5257de83f51ea, 0x3ff5342b569d4eda, 0x3ff542e2f4f6ac1a, 0x3ff551a4ca5d94db,
-    0x3ff56070dde9116b, 0x3ff56f4736b529de, 0x3ff57e27dbe2c40e, 0x3ff58d12d497c76f, 0x3ff59c0827ff0b4c,
-    0x3ff5ab07dd485427, 0x3ff5ba11fba87af4, 0x3ff5c9268a59460b, 0x3ff5d84590998e3f, 0x3ff5e76f15ad20e1,
-    0x3ff5f6a320dcebca, 0x3ff605e1b976dcb8, 0x3ff6152ae6cdf715, 0x3ff6247eb03a5531, 0x3ff633dd1d1929b5,
-    0x3ff6434634ccc313, 0x3ff652b9febc8efa, 0x3ff6623882553397, 0x3ff671c1c708328e, 0x3ff68155d44ca97e,
-    0x3ff690f4b19e9471,
-];
+/// The bits of 2^(j/256 - 1/2 + EPSILON\[j\] 2^-61), by the series of e^(x ln 2) in multiples of 2^-62.
+pub(super) const POWERS: [u64; 256] = {
+    const ONE: i128 = 1 << 62;
+    const LN_2: i128 = 3_196_577_161_300_663_915;
+    let (mut powers, mut j) = ([0; 256], 0);
+    while j < 256 {
+        let exponent = j as i128 * (ONE / 256) - ONE / 2 + EPSILON[j] as i128 * 2;
+        let (mut power, mut term, mut n) = (0, ONE, 1);
+        while term != 0 {
+            power += term;
+            term = term * exponent / ONE * LN_2 / ONE / n;
+            n += 1;
+        }
+        // Below 1 a unit in the last place is 2^-53, from 1 on 2^-52.
+        let (unit, one) = if power < ONE { (1 << 9, 0x3fe) } else { (1 << 10, 0x3ff) };
+        let fraction = ((power + unit / 2) / unit) as u64 & 0x000f_ffff_ffff_ffff;
+        powers[j] = one << 52 | fraction;
+        j += 1;
+    }
+    powers
+};
 
 /// The distances of the points from the multiples, in 2^-61.
 #[rustfmt::skip]
