@@ -182,7 +182,7 @@ struct Squares<S, const D: usize> {
 impl<S: Scalar, const D: usize> Entries<S, D> for &mut Squares<S, D> {
     type Output = ();
 
-    fn take(self, read: &Read<'_, S, impl Entry<S, D>>) {
+    fn take(self, read: &Read<'_, S, impl Entry<S>>) {
         self.rewards = read.squared_rewards();
         for j in 0..D {
             for i in 0..=j {

@@ -16,6 +16,9 @@ pub struct Features<const D: usize>;
 pub trait Shape<A, const C: usize> {
     /// See [`Model`].
     type Model;
+
+    /// See [`AverageRewardModel`].
+    type AverageRewardModel;
 }
 
 /// A [model](crate::model::Model) for D = 1 to 32 features in `f32`, with attention A, whose layers share their
@@ -51,21 +54,13 @@ pub type Model<const D: usize, A = Td0, const C: usize = 1> = <Features<D> as Sh
 /// # Ok::<(), ictd_core::Error>(())
 /// ```
 pub type AverageRewardModel<const D: usize, const C: usize = 1> =
-    <Features<D> as AverageRewardShape<C>>::Model;
-
-/// As [`Shape`], for [`AverageRewardModel`].
-pub trait AverageRewardShape<const C: usize> {
-    /// See [`AverageRewardModel`].
-    type Model;
-}
+    <Features<D> as Shape<Td0, C>>::AverageRewardModel;
 
 macro_rules! shapes {
     ($($d:literal)*) => {$(
         impl<A: StoredAttention<f32, { 2 * $d + 1 }>, const C: usize> Shape<A, C> for Features<$d> {
             type Model = crate::model::Model<f32, $d, { 2 * $d + 1 }, C, A>;
-        }
-        impl<const C: usize> AverageRewardShape<C> for Features<$d> {
-            type Model = crate::model::Model<f32, $d, { 2 * $d + 2 }, C, AverageReward>;
+            type AverageRewardModel = crate::model::Model<f32, $d, { 2 * $d + 2 }, C, AverageReward>;
         }
     )*};
 }

@@ -64,9 +64,7 @@ macro_rules! sum {
     }};
 }
 
-impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Entry<S, D>
-    for BlockedSums<S, M, D, C>
-{
+impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Entry<S> for BlockedSums<S, M, D, C> {
     #[inline(always)]
     fn entry(&self, row: (Block, usize), column: (Block, usize), cumulant: usize) -> S {
         sum!(self.entry(row, column, cumulant))
@@ -139,10 +137,6 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
 
     fn transitions(&self) -> u64 {
         self.len
-    }
-
-    fn weight(&self) -> S {
-        S::from_count(self.len)
     }
 
     fn largest_reward(&self) -> LargestReward<S, C> {

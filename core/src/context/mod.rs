@@ -157,7 +157,9 @@ pub trait Sums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     fn transitions(&self) -> u64;
 
     /// Returns the sum of the transitions' weights.
-    fn weight(&self) -> S;
+    fn weight(&self) -> S {
+        S::from_count(self.transitions())
+    }
 
     /// Returns the largest rewards among them.
     fn largest_reward(&self) -> LargestReward<S, C>;
@@ -175,7 +177,7 @@ pub trait Entries<S: Scalar, const D: usize> {
     type Output;
 
     /// Takes the entries that it wants from G.
-    fn take(self, read: &Read<'_, S, impl Entry<S, D>>) -> Self::Output;
+    fn take(self, read: &Read<'_, S, impl Entry<S>>) -> Self::Output;
 }
 
 /// A receiver of G, block by block.
@@ -197,8 +199,8 @@ impl<S: Scalar, const D: usize, const K: usize> Entries<S, D> for Columns<'_, S,
     type Output = ();
 
     #[inline(always)]
-    fn take(mut self, read: &Read<'_, S, impl Entry<S, D>>) {
-        read.blocks(&mut self);
+    fn take(mut self, read: &Read<'_, S, impl Entry<S>>) {
+        read.blocks(D, &mut self);
     }
 }
 
@@ -245,7 +247,7 @@ impl<S: Scalar, const C: usize> Rewards<S, C> for [S; C] {
 /// assert_eq!(context.len(), 1);
 /// # Ok::<(), ictd_core::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Context<
     const D: usize,
     M: Mask<S> = Td0,
@@ -259,15 +261,6 @@ pub struct Context<
     /// all zeros.
     limit: S,
     sums: W::Sums<M, D, C>,
-}
-
-impl<const D: usize, M, W, S, const C: usize> Copy for Context<D, M, W, S, C>
-where
-    S: Scalar,
-    M: Mask<S>,
-    W: Window<S>,
-    W::Sums<M, D, C>: Copy,
-{
 }
 
 impl<const D: usize, S: Scalar, const C: usize> Context<D, Td0, Growing, S, C> {

@@ -34,7 +34,7 @@ pub enum Block {
 use Block::{Phi, PhiNext, Reward};
 
 /// Moments, or parts of which they are the sum.
-pub trait Entry<S: Scalar, const D: usize> {
+pub trait Entry<S: Scalar> {
     /// Returns the entry of a cumulant's G_u at a row and a column.
     fn entry(&self, row: (Block, usize), column: (Block, usize), cumulant: usize) -> S;
 
@@ -48,7 +48,7 @@ pub trait Entry<S: Scalar, const D: usize> {
     fn trace(&self, trace: usize, j: usize, of: OfTrace) -> S;
 }
 
-impl<S, B, const D: usize, const C: usize> Entry<S, D> for Moments<S, B, D, C>
+impl<S, B, const D: usize, const C: usize> Entry<S> for Moments<S, B, D, C>
 where
     S: Scalar,
     B: Beside<S, D, C>,
@@ -195,39 +195,34 @@ pub struct Read<'a, S, P> {
     pub(super) cumulant: usize,
 }
 
-impl<S: Scalar, P> Read<'_, S, P> {
+impl<S: Scalar, P: Entry<S>> Read<'_, S, P> {
     /// Shows its entries, block by block.
     #[inline(always)]
-    pub(super) fn blocks<const D: usize>(&self, out: &mut impl Blocks<S>)
-    where
-        P: Entry<S, D>,
-    {
+    pub(super) fn blocks(&self, d: usize, out: &mut impl Blocks<S>) {
         let gamma = self.gamma;
-        self.block(Phi, Phi, [D, D], S::ONE, out);
-        self.block(Phi, PhiNext, [D, D], gamma, out);
-        self.block(PhiNext, PhiNext, [D, D], gamma * gamma, out);
-        self.block(Phi, Reward, [D, 1], S::ONE, out);
-        self.block(PhiNext, Reward, [D, 1], gamma, out);
+        self.block(Phi, Phi, [d, d], S::ONE, out);
+        self.block(Phi, PhiNext, [d, d], gamma, out);
+        self.block(PhiNext, PhiNext, [d, d], gamma * gamma, out);
+        self.block(Phi, Reward, [d, 1], S::ONE, out);
+        self.block(PhiNext, Reward, [d, 1], gamma, out);
         self.block(Reward, Reward, [1, 1], S::ONE, out);
         if !self.symmetric {
-            self.block(PhiNext, Phi, [D, D], gamma, out);
-            self.block(Reward, Phi, [1, D], S::ONE, out);
-            self.block(Reward, PhiNext, [1, D], gamma, out);
+            self.block(PhiNext, Phi, [d, d], gamma, out);
+            self.block(Reward, Phi, [1, d], S::ONE, out);
+            self.block(Reward, PhiNext, [1, d], gamma, out);
         }
     }
 
     /// Shows a block, times `scale`, and if G is symmetric its mirror image.
     #[inline(always)]
-    fn block<const D: usize>(
+    fn block(
         &self,
         row: Block,
         column: Block,
         [rows, columns]: [usize; 2],
         scale: S,
         out: &mut impl Blocks<S>,
-    ) where
-        P: Entry<S, D>,
-    {
+    ) {
         let wanted = out.wants(row, column);
         let mirrored = self.symmetric && out.wants(column, row);
         if !(wanted || mirrored) {
@@ -249,37 +244,25 @@ impl<S: Scalar, P> Read<'_, S, P> {
 
     /// Returns an entry of the statistic without a discount.
     #[inline(always)]
-    pub(super) fn entry<const D: usize>(&self, row: (Block, usize), column: (Block, usize)) -> S
-    where
-        P: Entry<S, D>,
-    {
+    pub(super) fn entry(&self, row: (Block, usize), column: (Block, usize)) -> S {
         self.parts.entry(row, column, self.cumulant)
     }
 
     /// 2 F at (i, j), i <= j.
     #[inline(always)]
-    pub(crate) fn second_moment<const D: usize>(&self, i: usize, j: usize) -> S
-    where
-        P: Entry<S, D>,
-    {
+    pub(crate) fn second_moment(&self, i: usize, j: usize) -> S {
         self.parts.second_moment(i, j)
     }
 
     /// Returns a number of column j of a trace's sums.
     #[inline(always)]
-    pub(super) fn trace<const D: usize>(&self, trace: usize, j: usize, of: OfTrace) -> S
-    where
-        P: Entry<S, D>,
-    {
+    pub(super) fn trace(&self, trace: usize, j: usize, of: OfTrace) -> S {
         self.parts.trace(trace, j, of)
     }
 
     /// sum r^2.
     #[inline(always)]
-    pub(crate) fn squared_rewards<const D: usize>(&self) -> S
-    where
-        P: Entry<S, D>,
-    {
+    pub(crate) fn squared_rewards(&self) -> S {
         self.parts.squared_rewards(self.cumulant)
     }
 }

@@ -160,10 +160,6 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Sums
         self.window.len() as u64
     }
 
-    fn weight(&self) -> S {
-        S::from_count(self.window.len() as u64)
-    }
-
     fn largest_reward(&self) -> LargestReward<S, C> {
         let mut largest = LargestReward::ZERO;
         self.window.iter().for_each(|kept| largest.take(&kept.token.rewards));

@@ -79,7 +79,7 @@ impl<S: Scalar, const D: usize> Entries<S, D> for &mut TdSums<S, D> {
     type Output = ();
 
     #[inline(always)]
-    fn take(self, read: &Read<'_, S, impl Entry<S, D>>) {
+    fn take(self, read: &Read<'_, S, impl Entry<S>>) {
         let out = self;
         out.squared_rewards = read.squared_rewards();
         let [plain, traces @ ..] = &mut out.systems;

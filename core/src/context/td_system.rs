@@ -21,8 +21,8 @@ impl<S: Scalar, const D: usize> TdSystem<S, D> {
 impl<S: Scalar, const D: usize> Entries<S, D> for TdSystem<S, D> {
     type Output = Self;
 
-    fn take(mut self, read: &Read<'_, S, impl Entry<S, D>>) -> Self {
-        read.blocks(&mut self);
+    fn take(mut self, read: &Read<'_, S, impl Entry<S>>) -> Self {
+        read.blocks(D, &mut self);
         for i in 0..D {
             self.squares[i] = read.second_moment(i, i);
         }

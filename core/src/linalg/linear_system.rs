@@ -95,25 +95,13 @@ pub(crate) fn eliminate<R: Real, const M: usize>(
     Some(())
 }
 
-/// argmin_x ||A x - b|| over the leading `rows` rows of A, by Householder QR.
+/// Returns argmin_x ||A x - b|| over the leading `rows` and `columns` of A (entries beyond are ignored, and 0 in x), by
+/// Householder QR.
 ///
 /// # Errors
-/// [`Error::CapacityExceeded`] if `rows` > M, [`Error::NonFinite`] if A or b holds NaN or an
+/// [`Error::CapacityExceeded`] if there are not so many, [`Error::NonFinite`] if A or b holds NaN or an
 /// infinity, [`Error::Singular`] if A lacks full column rank. All name `system`.
 pub fn least_squares<R: Real, const M: usize, const N: usize>(
-    a: SMatrix<R, M, N>,
-    b: SVector<R, M>,
-    rows: usize,
-    system: &'static str,
-) -> Result<SVector<R, N>, Error> {
-    least_squares_of_size(a, b, [rows, N], system)
-}
-
-/// [`least_squares`] over the leading rows and columns of A (entries beyond are ignored, and 0 in x).
-///
-/// # Errors
-/// As [`least_squares`].
-pub fn least_squares_of_size<R: Real, const M: usize, const N: usize>(
     mut a: SMatrix<R, M, N>,
     mut b: SVector<R, M>,
     [rows, columns]: [usize; 2],
@@ -164,23 +152,10 @@ pub fn least_squares_of_size<R: Real, const M: usize, const N: usize>(
             b[i] -= factor * v_i;
         }
     }
-    back_substitution(&a, &diagonal, &b, columns, system)
-}
-
-/// Returns the solution of U x = b for the leading `size` rows of U, which stands above A's diagonal.
-fn back_substitution<R: Real, const M: usize, const N: usize>(
-    a: &SMatrix<R, M, N>,
-    diagonal: &SVector<R, N>,
-    b: &SVector<R, M>,
-    size: usize,
-    system: &'static str,
-) -> Result<SVector<R, N>, Error> {
-    debug_assert!(size <= M && size <= N);
-    let size = size.min(M).min(N);
     let mut x = zeros::<R, N, 1>();
-    for i in (0..size).rev() {
+    for i in (0..columns).rev() {
         let mut sum = b[i];
-        for j in i + 1..size {
+        for j in i + 1..columns {
             sum -= a[(i, j)] * x[j];
         }
         x[i] = sum / diagonal[i];

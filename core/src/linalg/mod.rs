@@ -22,6 +22,7 @@ pub(crate) mod arrays;
 pub mod linear_system;
 mod product;
 
+pub(crate) use arrays::dot as dot_arrays;
 pub use product::{mul, mul_to, mul_vector};
 
 use crate::error::Error;
@@ -209,18 +210,4 @@ pub(crate) fn keep_apart<S: Scalar>() {
     if S::LANES > 1 {
         compiler_fence(Ordering::SeqCst);
     }
-}
-
-/// <x, y>, its first product not added to 0: 0 + -0.0 would lose the sign.
-#[inline(always)]
-pub(crate) fn dot_arrays<S: Scalar, const K: usize>(x: &[S; K], y: &[S; K]) -> S {
-    let mut sum = S::ZERO;
-    for k in 0..K {
-        if k == 0 {
-            sum = x[0] * y[0];
-        } else {
-            sum += x[k] * y[k];
-        }
-    }
-    sum
 }

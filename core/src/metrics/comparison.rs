@@ -185,7 +185,7 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
             }
         }
         let size = [self.states, self.dim];
-        linear_system::least_squares_of_size(a, b, size, "the implicit weights")
+        linear_system::least_squares(a, b, size, "the implicit weights")
     }
 
     /// Compares any value function v_TF with batch TD's.

@@ -461,7 +461,7 @@ fn best_weights<const D: usize, const M: usize>(
 ) -> Judged<SVector<f64, D>> {
     let a = SMatrix::<f64, M, D>::from_fn(|i, j| queries.get(i).map_or(0.0, |phi| phi[j]));
     let b = SVector::<f64, M>::from_fn(|i, _| values.get(i).copied().unwrap_or(0.0));
-    linear_system::least_squares(a, b, queries.len(), "the best linear function")
+    linear_system::least_squares(a, b, [queries.len(), D], "the best linear function")
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> f64 {

@@ -96,7 +96,7 @@ impl Chain {
                 root(s) * chain.task.feature_map()[s][i]
             });
             let b = SVector::<f32, MAX_STATES>::from_fn(|s, _| root(s) * value[s]);
-            let best = least_squares(a, b, chain.task.states(), "the features")?;
+            let best = least_squares(a, b, [chain.task.states(), D], "the features")?;
             let values = chain.task.values_of(&best);
             chain.least_msve = chain.task.msve(&stationary, &values, &value);
         }

@@ -124,6 +124,6 @@ fn fit(data: &Transitions, values: &[f64]) -> Option<Vec<f64>> {
         }
         b[row] = *value;
     }
-    let w = linear_system::least_squares_of_size(*a, b, [n, data.d], "the implicit weights");
+    let w = linear_system::least_squares(*a, b, [n, data.d], "the implicit weights");
     w.ok().map(|w| w.as_slice()[..data.d].to_vec())
 }
