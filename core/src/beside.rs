@@ -27,23 +27,34 @@ pub trait Beside<S: Scalar, const D: usize, const C: usize>: Vector<S> {
     /// the rounding errors, and leaves zeros in `full`.
     fn close_column(&mut self, error: &mut Self, full: &mut Self, index: usize);
 
-    /// F at (i, j), i <= j; none if G has it.
+    /// Returns a sum; none if G has it.
     #[inline(always)]
-    fn phi(&self, _i: usize, _j: usize) -> Option<S> {
+    fn sum(&self, _of: Of, _cumulant: usize) -> Option<S> {
         None
     }
+}
 
-    /// sum r_m^2; none if G has it.
-    #[inline(always)]
-    fn rewards(&self, _m: usize) -> Option<S> {
-        None
-    }
-
-    /// A number of column j of a trace's sums (0 or 1); 0 without traces.
-    #[inline(always)]
-    fn trace(&self, _trace: usize, _j: usize, _of: OfTrace) -> S {
-        S::ZERO
-    }
+/// A block of rows or columns of G.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Block {
+    /// Those of phi.
+    Phi,
+    /// Those of phi'.
+    PhiNext,
+    /// The reward's.
+    Reward,
+}
+/// A sum that is read: an entry of G_u, or one that stands beside G.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// The entry of G_u at a row and a column.
+    G((Block, usize), (Block, usize)),
+    /// 2 F at (i, j), i <= j.
+    SecondMoment(usize, usize),
+    /// sum r^2.
+    SquaredRewards,
+    /// A number of column j of a trace's sums (0 or 1): trace, j, number.
+    Trace(usize, usize, OfTrace),
 }
 
 /// An entry names a sum over a trace e, in column j.
@@ -55,8 +66,8 @@ pub enum OfTrace {
     PhiNext(usize),
     /// sum (e_j - phi_j)^2: of the trace before this transition.
     Square,
-    /// sum r e_j of a cumulant.
-    Reward(usize),
+    /// sum r e_j.
+    Reward,
 }
 
 /// The sums of two traces, column by column: A and b of TD(lambda) for every discount, and the traces' squares.
@@ -109,14 +120,15 @@ impl<S: Scalar, const D: usize, const C: usize> Beside<S, D, C> for TraceSums<S,
     }
 
     #[inline(always)]
-    fn trace(&self, trace: usize, j: usize, of: OfTrace) -> S {
+    fn sum(&self, of: Of, cumulant: usize) -> Option<S> {
+        let Of::Trace(trace, j, of) = of else { return None };
         let TraceColumn { sums, square } = &self.columns[trace & 1][j];
-        match of {
+        Some(match of {
             OfTrace::Phi(i) => sums.phi[i],
             OfTrace::PhiNext(i) => sums.phi_next[i],
             OfTrace::Square => *square,
-            OfTrace::Reward(m) => sums.rewards.get(m).copied().unwrap_or(S::ZERO),
-        }
+            OfTrace::Reward => sums.rewards.get(cumulant).copied().unwrap_or(S::ZERO),
+        })
     }
 }
 
@@ -190,13 +202,12 @@ impl<S: Scalar, const D: usize, const C: usize> Beside<S, D, C> for SecondMoment
     }
 
     #[inline(always)]
-    fn phi(&self, i: usize, j: usize) -> Option<S> {
-        Some(self.phi[j][i])
-    }
-
-    #[inline(always)]
-    fn rewards(&self, m: usize) -> Option<S> {
-        self.rewards.get(m).map(|sum| sum[0])
+    fn sum(&self, of: Of, cumulant: usize) -> Option<S> {
+        match of {
+            Of::SecondMoment(i, j) => Some(self.phi[j][i]),
+            Of::SquaredRewards => self.rewards.get(cumulant).map(|sum| sum[0]),
+            _ => None,
+        }
     }
 }
 

@@ -22,7 +22,7 @@
 //! - C exists for n < d, constant and equal features: n_0 keeps it away from singular, and where n_0 is
 //!   lost beside n, a pivot below 2^-20 counts as 2^-20.
 
-use crate::context::{Context, Entries, Entry, Read, Window};
+use crate::context::{Context, Entries, Entry, Of, Read, Window};
 use crate::error::Error;
 use crate::layer::Layer;
 use crate::linalg::{columns_mut, entries, keep_apart, zeros};
@@ -183,10 +183,10 @@ impl<S: Scalar, const D: usize> Entries<S, D> for &mut Squares<S, D> {
     type Output = ();
 
     fn take(self, read: &Read<'_, S, impl Entry<S>>) {
-        self.rewards = read.squared_rewards();
+        self.rewards = read.sum(Of::SquaredRewards);
         for j in 0..D {
             for i in 0..=j {
-                self.second_moments[j][i] = read.second_moment(i, j);
+                self.second_moments[j][i] = read.sum(Of::SecondMoment(i, j));
             }
         }
     }

@@ -1,8 +1,7 @@
 use super::largest_reward::LargestReward;
-use super::moments::{Block, Entry, Moments, Read};
+use super::moments::{Entry, Moments, Read};
 use super::stored::Visit;
-use super::{Entries, Sums, Window};
-use crate::beside::OfTrace;
+use super::{Entries, Of, Sums, Window};
 use crate::error::Error;
 use crate::mask::{Mask, State, Vector};
 use crate::scalar::Scalar;
@@ -56,30 +55,12 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> BlockedSums<S, M, D,
     }
 }
 
-/// The sum of what is closed and both blocks. (A closure would be a call where a chip builds for size.)
-macro_rules! sum {
-    ($sums:ident.$part:ident($($argument:expr),*)) => {{
-        let [first, second] = &$sums.blocks;
-        $sums.total.$part($($argument),*) + (first.$part($($argument),*) + second.$part($($argument),*))
-    }};
-}
-
 impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Entry<S> for BlockedSums<S, M, D, C> {
+    /// That of what is closed and of both blocks.
     #[inline(always)]
-    fn entry(&self, row: (Block, usize), column: (Block, usize), cumulant: usize) -> S {
-        sum!(self.entry(row, column, cumulant))
-    }
-    #[inline(always)]
-    fn second_moment(&self, i: usize, j: usize) -> S {
-        sum!(self.second_moment(i, j))
-    }
-    #[inline(always)]
-    fn squared_rewards(&self, cumulant: usize) -> S {
-        sum!(self.squared_rewards(cumulant))
-    }
-    #[inline(always)]
-    fn trace(&self, trace: usize, j: usize, of: OfTrace) -> S {
-        sum!(self.trace(trace, j, of))
+    fn sum(&self, of: Of, cumulant: usize) -> S {
+        let [first, second] = &self.blocks;
+        self.total.sum(of, cumulant) + (first.sum(of, cumulant) + second.sum(of, cumulant))
     }
 }
 

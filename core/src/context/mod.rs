@@ -97,11 +97,12 @@ mod stored;
 mod td_sums;
 mod td_system;
 
+pub use crate::beside::{Block, Of, OfTrace};
 pub use average_reward::AverageRewardContext;
 pub use forgetting::{DecayingSums, Forgetting};
 pub use growing::{BlockedSums, Growing};
 pub use largest_reward::LargestReward;
-pub use moments::{Block, Entry, Moments, Read};
+pub use moments::{Entry, Moments, Read};
 pub use sliding::{Sliding, SlidingSums};
 pub(crate) use stored::Fields;
 pub use stored::Visit;

@@ -1,11 +1,12 @@
 //! Sums of outer products of unscaled tokens, in blocks.
 
 use super::Blocks;
-use crate::beside::{Beside, OfTrace};
+use crate::beside::{Beside, Block, Of};
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
 use crate::transition::Token;
 use crate::vector::{Vector, close};
+use Block::{Phi, PhiNext, Reward};
 
 /// G_u = sum left right^T over tokens, column by column: each column has the shape of a token.
 ///
@@ -21,31 +22,10 @@ pub struct Moments<S, B, const D: usize, const C: usize> {
     beside: B,
 }
 
-/// A block of rows or columns of G.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Block {
-    /// Those of phi.
-    Phi,
-    /// Those of phi'.
-    PhiNext,
-    /// The reward's.
-    Reward,
-}
-use Block::{Phi, PhiNext, Reward};
-
 /// Moments, or parts of which they are the sum.
 pub trait Entry<S: Scalar> {
-    /// Returns the entry of a cumulant's G_u at a row and a column.
-    fn entry(&self, row: (Block, usize), column: (Block, usize), cumulant: usize) -> S;
-
-    /// F at (i, j), i <= j.
-    fn second_moment(&self, i: usize, j: usize) -> S;
-
-    /// sum r^2 of a cumulant.
-    fn squared_rewards(&self, cumulant: usize) -> S;
-
-    /// Returns a number of column j of a trace's sums.
-    fn trace(&self, trace: usize, j: usize, of: OfTrace) -> S;
+    /// Returns a sum, of a cumulant.
+    fn sum(&self, of: Of, cumulant: usize) -> S;
 }
 
 impl<S, B, const D: usize, const C: usize> Entry<S> for Moments<S, B, D, C>
@@ -53,6 +33,26 @@ where
     S: Scalar,
     B: Beside<S, D, C>,
 {
+    #[inline(always)]
+    fn sum(&self, of: Of, cumulant: usize) -> S {
+        if let Some(sum) = self.beside.sum(of, cumulant) {
+            return sum;
+        }
+        match of {
+            Of::G(row, column) => self.entry(row, column, cumulant),
+            Of::SecondMoment(i, j) => {
+                self.entry((Phi, i), (Phi, j), 0) + self.entry((PhiNext, i), (PhiNext, j), 0)
+            }
+            Of::SquaredRewards => self.entry((Reward, 0), (Reward, 0), cumulant),
+            Of::Trace(..) => S::ZERO,
+        }
+    }
+}
+
+impl<S: Scalar, B: Beside<S, D, C>, const D: usize, const C: usize> Moments<S, B, D, C> {
+    /// How many columns there are.
+    pub(super) const COLUMNS: usize = 2 * D + C;
+
     #[inline(always)]
     fn entry(&self, (row, i): (Block, usize), (column, j): (Block, usize), cumulant: usize) -> S {
         let features = match column {
@@ -76,28 +76,6 @@ where
             },
         }
     }
-
-    #[inline(always)]
-    fn second_moment(&self, i: usize, j: usize) -> S {
-        let in_g = || self.entry((Phi, i), (Phi, j), 0) + self.entry((PhiNext, i), (PhiNext, j), 0);
-        self.beside.phi(i, j).unwrap_or_else(in_g)
-    }
-
-    #[inline(always)]
-    fn squared_rewards(&self, cumulant: usize) -> S {
-        let in_g = || self.entry((Reward, 0), (Reward, 0), cumulant);
-        self.beside.rewards(cumulant).unwrap_or_else(in_g)
-    }
-
-    #[inline(always)]
-    fn trace(&self, trace: usize, j: usize, of: OfTrace) -> S {
-        self.beside.trace(trace, j, of)
-    }
-}
-
-impl<S: Scalar, B: Beside<S, D, C>, const D: usize, const C: usize> Moments<S, B, D, C> {
-    /// How many columns there are.
-    pub(super) const COLUMNS: usize = 2 * D + C;
 
     /// `f(g, left_i, right_j)` for each entry that is kept, and as much of the second moments of the
     /// token that the factors are made of.
@@ -231,7 +209,7 @@ impl<S: Scalar, P: Entry<S>> Read<'_, S, P> {
         for j in 0..columns {
             let rows = if self.symmetric && row == column { j + 1 } else { rows };
             for i in 0..rows {
-                let x = scale * self.parts.entry((row, i), (column, j), self.cumulant);
+                let x = scale * self.sum(Of::G((row, i), (column, j)));
                 if wanted {
                     out.put((row, i), (column, j), x);
                 }
@@ -242,28 +220,10 @@ impl<S: Scalar, P: Entry<S>> Read<'_, S, P> {
         }
     }
 
-    /// Returns an entry of the statistic without a discount.
+    /// Returns a sum without a discount.
     #[inline(always)]
-    pub(super) fn entry(&self, row: (Block, usize), column: (Block, usize)) -> S {
-        self.parts.entry(row, column, self.cumulant)
-    }
-
-    /// 2 F at (i, j), i <= j.
-    #[inline(always)]
-    pub(crate) fn second_moment(&self, i: usize, j: usize) -> S {
-        self.parts.second_moment(i, j)
-    }
-
-    /// Returns a number of column j of a trace's sums.
-    #[inline(always)]
-    pub(super) fn trace(&self, trace: usize, j: usize, of: OfTrace) -> S {
-        self.parts.trace(trace, j, of)
-    }
-
-    /// sum r^2.
-    #[inline(always)]
-    pub(crate) fn squared_rewards(&self) -> S {
-        self.parts.squared_rewards(self.cumulant)
+    pub(crate) fn sum(&self, of: Of) -> S {
+        self.parts.sum(of, self.cumulant)
     }
 }
 

@@ -1,7 +1,6 @@
 //! The sums that the universal model reads: TD's systems for three lambdas, and what says how well they fit.
 
-use super::{Block, Entries, Entry, Read};
-use crate::beside::OfTrace;
+use super::{Block, Entries, Entry, Of, OfTrace, Read};
 use crate::scalar::Scalar;
 
 /// The sums of a context under the mask [`Traces`](crate::mask::Traces), for a discount and a cumulant. Matrices stand column by
@@ -81,34 +80,34 @@ impl<S: Scalar, const D: usize> Entries<S, D> for &mut TdSums<S, D> {
     #[inline(always)]
     fn take(self, read: &Read<'_, S, impl Entry<S>>) {
         let out = self;
-        out.squared_rewards = read.squared_rewards();
+        out.squared_rewards = read.sum(Of::SquaredRewards);
         let [plain, traces @ ..] = &mut out.systems;
         let (gamma, square) = (read.gamma, read.gamma * read.gamma);
         use Block::{Phi, PhiNext, Reward};
         for j in 0..D {
             for i in 0..D {
-                plain.a[j][i] = gamma * read.entry((Phi, i), (PhiNext, j));
+                plain.a[j][i] = gamma * read.sum(Of::G((Phi, i), (PhiNext, j)));
             }
         }
         for j in 0..D {
             for i in 0..=j {
                 // G is symmetric: sum phi phi^T and sum phi' phi'^T, and sum phi phi'^T on both sides of the diagonal.
-                let now = read.entry((Phi, i), (Phi, j));
-                let next = read.entry((PhiNext, i), (PhiNext, j));
+                let now = read.sum(Of::G((Phi, i), (Phi, j)));
+                let next = read.sum(Of::G((PhiNext, i), (PhiNext, j)));
                 let (across, back) = (plain.a[j][i], plain.a[i][j]);
                 (plain.a[j][i], plain.a[i][j]) = (now - across, now - back);
                 out.differences[j][i] = now - across + (square * next - back);
                 out.second_moments[j][i] = now + next;
             }
-            plain.b[j] = read.entry((Phi, j), (Reward, 0));
-            out.rewards[j] = plain.b[j] - gamma * read.entry((PhiNext, j), (Reward, 0));
+            plain.b[j] = read.sum(Of::G((Phi, j), (Reward, 0)));
+            out.rewards[j] = plain.b[j] - gamma * read.sum(Of::G((PhiNext, j), (Reward, 0)));
             for (l, system) in traces.iter_mut().enumerate() {
                 for i in 0..D {
-                    let next = gamma * read.trace(l, j, OfTrace::PhiNext(i));
-                    system.a[j][i] = read.trace(l, j, OfTrace::Phi(i)) - next;
+                    let next = gamma * read.sum(Of::Trace(l, j, OfTrace::PhiNext(i)));
+                    system.a[j][i] = read.sum(Of::Trace(l, j, OfTrace::Phi(i))) - next;
                 }
-                system.b[j] = read.trace(l, j, OfTrace::Reward(read.cumulant));
-                system.squares[j] = read.trace(l, j, OfTrace::Square);
+                system.b[j] = read.sum(Of::Trace(l, j, OfTrace::Reward));
+                system.squares[j] = read.sum(Of::Trace(l, j, OfTrace::Square));
             }
         }
     }

@@ -1,6 +1,6 @@
 //! The system that TD solves, read from a statistic: A and b.
 
-use super::{Block, Blocks, Entries, Entry, Read};
+use super::{Block, Blocks, Entries, Entry, Of, Read};
 use crate::scalar::Scalar;
 
 /// A = sum e (phi - gamma phi')^T, row by row, b = sum r e, and 2 F_ii: of each entry of G its part.
@@ -24,7 +24,7 @@ impl<S: Scalar, const D: usize> Entries<S, D> for TdSystem<S, D> {
     fn take(mut self, read: &Read<'_, S, impl Entry<S>>) -> Self {
         read.blocks(D, &mut self);
         for i in 0..D {
-            self.squares[i] = read.second_moment(i, i);
+            self.squares[i] = read.sum(Of::SecondMoment(i, i));
         }
         self
     }

@@ -24,7 +24,6 @@ pub(crate) fn vector<S: Scalar, const K: usize>(x: [S; K]) -> SVector<S, K> {
 pub(crate) fn dot<S: Scalar, const K: usize>(x: &[S; K], y: &[S; K]) -> S {
     let mut sum = S::ZERO;
     for i in 0..K {
-        keep_apart::<S>();
         if i == 0 {
             sum = x[0] * y[0];
         } else {
