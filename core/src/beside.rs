@@ -34,8 +34,8 @@ pub trait Beside<S: Scalar, const D: usize, const C: usize>: Vector<S> {
     }
 }
 
-/// A block of rows or columns of G.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A block of rows or columns of G, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Block {
     /// Those of phi.
     Phi,

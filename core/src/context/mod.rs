@@ -41,19 +41,6 @@
 //! | [`Forgetting`] | 4 m + 4 C + 20 | 352 | 1,184 | 4,384 |
 //! | [`Sliding`] over N | 8 m + N (8 d + 4 C + 4) + 36 | N = 64: 3,244 | 6,956 | 17,452 |
 //!
-//! ```
-//! use ictd_core::Context;
-//! use ictd_core::context::{Forgetting, Growing};
-//! use ictd_core::mask::{Td0, TdLambda};
-//!
-//! let m = |d: usize, c: usize| (2 * d) * (2 * d) + c * (4 * d + 1);
-//! let bytes = |numbers: usize, others: usize| (4 * numbers + others).next_multiple_of(8);
-//! assert_eq!(size_of::<Context<4>>(), bytes(4 * m(4, 1) + 1, 24));
-//! assert_eq!(size_of::<Context<8, Td0, Growing, f32, 8>>(), bytes(4 * m(8, 8) + 8, 24));
-//! assert_eq!(size_of::<Context<4, Td0, Forgetting>>(), bytes(m(4, 1) + 1, 20));
-//! assert_eq!(size_of::<Context<4, TdLambda>>(), bytes(4 * (m(4, 1) + 17) + 18 + 1, 24));
-//! ```
-//!
 //! # Tokens without a discount
 //!
 //! A context keeps unscaled tokens u = (phi; phi'; r). With S = diag(I, gamma I, 1) the tokens of a
@@ -88,6 +75,7 @@
 //! without decay) are refused when read: [`Error::NonFinite`].
 
 mod average_reward;
+mod columns;
 mod forgetting;
 mod growing;
 mod largest_reward;
@@ -99,6 +87,7 @@ mod td_system;
 
 pub use crate::beside::{Block, Of, OfTrace};
 pub use average_reward::AverageRewardContext;
+use columns::Columns;
 pub use forgetting::{DecayingSums, Forgetting};
 pub use growing::{BlockedSums, Growing};
 pub use largest_reward::LargestReward;
@@ -116,7 +105,6 @@ use crate::scalar::{Scalar, check_lanes};
 use crate::statistic::Statistic;
 use crate::transition::{FeatureVector, Token, Transition};
 use core::fmt::Debug;
-use nalgebra::SMatrix;
 
 /// The part of a stream that a context remembers: [`Growing`], [`Forgetting`] or [`Sliding`].
 pub trait Window<S: Scalar>: Copy + Debug + PartialEq {
@@ -179,44 +167,6 @@ pub trait Entries<S: Scalar, const D: usize> {
 
     /// Takes the entries that it wants from G.
     fn take(self, read: &Read<'_, S, impl Entry<S>>) -> Self::Output;
-}
-
-/// A receiver of G, block by block.
-trait Blocks<S> {
-    /// Returns false for a block that it does not want.
-    fn wants(&self, row: Block, column: Block) -> bool;
-
-    /// The entry at a row and a column.
-    fn put(&mut self, row: (Block, usize), column: (Block, usize), x: S);
-}
-
-/// G on its way into a matrix: all of it, or the rows and columns of phi alone.
-struct Columns<'a, S, const K: usize> {
-    g: &'a mut SMatrix<S, K, K>,
-    of_phi_alone: bool,
-}
-
-impl<S: Scalar, const D: usize, const K: usize> Entries<S, D> for Columns<'_, S, K> {
-    type Output = ();
-
-    #[inline(always)]
-    fn take(mut self, read: &Read<'_, S, impl Entry<S>>) {
-        read.blocks(D, &mut self);
-    }
-}
-
-impl<S, const K: usize> Blocks<S> for Columns<'_, S, K> {
-    #[inline(always)]
-    fn wants(&self, row: Block, column: Block) -> bool {
-        row == Block::Phi || column == Block::Phi || !self.of_phi_alone
-    }
-
-    #[inline(always)]
-    fn put(&mut self, (row, i): (Block, usize), (column, j): (Block, usize), x: S) {
-        // d, whether K is 2 d + 1 or 2 d + 2.
-        let d = (K - 1) / 2;
-        self.g.data.0[column.start(d) + j][row.start(d) + i] = x;
-    }
 }
 
 /// The C rewards of a transition: an array, or one number.

@@ -1,6 +1,5 @@
 //! Sums of outer products of unscaled tokens, in blocks.
 
-use super::Blocks;
 use crate::beside::{Beside, Block, Of};
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
@@ -174,68 +173,17 @@ pub struct Read<'a, S, P> {
 }
 
 impl<S: Scalar, P: Entry<S>> Read<'_, S, P> {
-    /// Shows its entries, block by block.
+    /// Returns an entry of G_u; a symmetric one keeps its upper triangle alone.
     #[inline(always)]
-    pub(super) fn blocks(&self, d: usize, out: &mut impl Blocks<S>) {
-        let gamma = self.gamma;
-        self.block(Phi, Phi, [d, d], S::ONE, out);
-        self.block(Phi, PhiNext, [d, d], gamma, out);
-        self.block(PhiNext, PhiNext, [d, d], gamma * gamma, out);
-        self.block(Phi, Reward, [d, 1], S::ONE, out);
-        self.block(PhiNext, Reward, [d, 1], gamma, out);
-        self.block(Reward, Reward, [1, 1], S::ONE, out);
-        if !self.symmetric {
-            self.block(PhiNext, Phi, [d, d], gamma, out);
-            self.block(Reward, Phi, [1, d], S::ONE, out);
-            self.block(Reward, PhiNext, [1, d], gamma, out);
-        }
-    }
-
-    /// Shows a block, times `scale`, and if G is symmetric its mirror image.
-    #[inline(always)]
-    fn block(
-        &self,
-        row: Block,
-        column: Block,
-        [rows, columns]: [usize; 2],
-        scale: S,
-        out: &mut impl Blocks<S>,
-    ) {
-        let wanted = out.wants(row, column);
-        let mirrored = self.symmetric && out.wants(column, row);
-        if !(wanted || mirrored) {
-            return;
-        }
-        for j in 0..columns {
-            let rows = if self.symmetric && row == column { j + 1 } else { rows };
-            for i in 0..rows {
-                let x = scale * self.sum(Of::G((row, i), (column, j)));
-                if wanted {
-                    out.put((row, i), (column, j), x);
-                }
-                if mirrored && (i != j || row != column) {
-                    out.put((column, j), (row, i), x);
-                }
-            }
-        }
+    pub(super) fn entry(&self, row: (Block, usize), column: (Block, usize)) -> S {
+        let is_kept = !self.symmetric || row <= column;
+        self.sum(if is_kept { Of::G(row, column) } else { Of::G(column, row) })
     }
 
     /// Returns a sum without a discount.
     #[inline(always)]
     pub(crate) fn sum(&self, of: Of) -> S {
         self.parts.sum(of, self.cumulant)
-    }
-}
-
-impl Block {
-    /// Returns the first row or column of G that belongs to the block.
-    #[inline(always)]
-    pub(super) const fn start(self, d: usize) -> usize {
-        match self {
-            Phi => 0,
-            PhiNext => d,
-            Reward => 2 * d,
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The system that TD solves, read from a statistic: A and b.
 
-use super::{Block, Blocks, Entries, Entry, Of, Read};
+use super::{Block, Entries, Entry, Of, Read};
 use crate::scalar::Scalar;
 
 /// A = sum e (phi - gamma phi')^T, row by row, b = sum r e, and 2 F_ii: of each entry of G its part.
@@ -21,25 +21,16 @@ impl<S: Scalar, const D: usize> TdSystem<S, D> {
 impl<S: Scalar, const D: usize> Entries<S, D> for TdSystem<S, D> {
     type Output = Self;
 
+    #[inline(always)]
     fn take(mut self, read: &Read<'_, S, impl Entry<S>>) -> Self {
-        read.blocks(D, &mut self);
-        for i in 0..D {
-            self.squares[i] = read.sum(Of::SecondMoment(i, i));
+        for j in 0..D {
+            for i in 0..D {
+                self.a[j][i] += read.entry((Block::Phi, i), (Block::Phi, j));
+                self.a[j][i] -= read.gamma * read.entry((Block::PhiNext, i), (Block::Phi, j));
+            }
+            self.b[j] += read.entry((Block::Reward, 0), (Block::Phi, j));
+            self.squares[j] = read.sum(Of::SecondMoment(j, j));
         }
         self
-    }
-}
-
-impl<S: Scalar, const D: usize> Blocks<S> for TdSystem<S, D> {
-    fn wants(&self, _row: Block, column: Block) -> bool {
-        column == Block::Phi
-    }
-
-    fn put(&mut self, (row, i): (Block, usize), (_, j): (Block, usize), x: S) {
-        match row {
-            Block::Phi => self.a[j][i] += x,
-            Block::PhiNext => self.a[j][i] -= x,
-            Block::Reward => self.b[j] += x,
-        }
     }
 }

@@ -78,18 +78,6 @@ pub fn td0<S: Scalar, const D: usize>(
 ///
 /// The trace decays by lambda alone, as the corollary and its mask have it (the paper's background
 /// section has gamma lambda), and starts from e_{-1} = 0, so that phi_0 counts.
-///
-/// ```
-/// use ictd_core::nalgebra::SVector;
-/// use ictd_core::{constructions::learning_rate, td::updates, transition::Transition};
-///
-/// let phi = SVector::from([1.0]);
-/// let transitions = [0.0, 2.0].map(|reward| Transition { phi, reward, phi_next: phi });
-/// let w = SVector::from([0.0]);
-/// let w = updates::td_lambda(&w, &learning_rate(0.5), &transitions, 0.9, 0.5)?;
-/// assert_eq!(w[0], 0.5 * 0.5 * (2.0 * (1.0 + 0.5)));
-/// # Ok::<(), ictd_core::Error>(())
-/// ```
 pub fn td_lambda<S: Scalar, const D: usize>(
     w: &SVector<S, D>,
     c: &SMatrix<S, D, D>,
@@ -108,18 +96,6 @@ pub fn td_lambda<S: Scalar, const D: usize>(
 
 /// Takes a step of the preconditioned batch (naive) residual gradient of Baird (1995) (eq. "w_update RG"):
 /// w_{l+1} = w_l + (1/n) C_l sum_j delta_j (phi_j - gamma phi_{j+1}).
-///
-/// ```
-/// use ictd_core::nalgebra::SVector;
-/// use ictd_core::{constructions::learning_rate, td::updates, transition::Transition};
-///
-/// let (phi, phi_next) = (SVector::from([1.0]), SVector::from([2.0]));
-/// let transitions = [Transition { phi, reward: 3.0, phi_next }];
-/// let w = SVector::from([0.0]);
-/// let w = updates::residual_gradient(&w, &learning_rate(0.25), &transitions, 0.25)?;
-/// assert_eq!(w[0], 0.25 * 3.0 * (1.0 - 0.25 * 2.0));
-/// # Ok::<(), ictd_core::Error>(())
-/// ```
 pub fn residual_gradient<S: Scalar, const D: usize>(
     w: &SVector<S, D>,
     c: &SMatrix<S, D, D>,
@@ -139,17 +115,6 @@ fn difference<S: Scalar, const D: usize>(t: &Transition<S, D>, gamma: S) -> SVec
 /// Takes a step of preconditioned batch average-reward TD (Tsitsiklis and Van Roy, 1999; the average-reward theorem):
 /// w_{l+1} = w_l + (1/n) C_l sum_j (R_j - rbar_j + w_l^T phi_j - w_l^T phi_{j-1}) phi_{j-1},
 /// with rbar_j the mean of the first j rewards.
-///
-/// ```
-/// use ictd_core::nalgebra::SVector;
-/// use ictd_core::{constructions::learning_rate, td::updates, transition::Transition};
-///
-/// let (phi, phi_next) = (SVector::from([1.0]), SVector::from([-1.0]));
-/// let transitions = [3.0, 1.0].map(|reward| Transition { phi, reward, phi_next });
-/// let w = updates::average_reward(&SVector::from([0.0]), &learning_rate(0.5), &transitions)?;
-/// assert_eq!(w[0], 0.5 * 0.5 * ((3.0 - 3.0) + (1.0 - 2.0)));
-/// # Ok::<(), ictd_core::Error>(())
-/// ```
 pub fn average_reward<S: Scalar, const D: usize>(
     w: &SVector<S, D>,
     c: &SMatrix<S, D, D>,

@@ -1,5 +1,5 @@
 use ictd_core::Error;
-use ictd_core::context::{Context, Growing};
+use ictd_core::context::{Context, Forgetting, Growing};
 use ictd_core::mask::{Mask, Td0, TdLambda};
 use ictd_core::model::crc32;
 use ictd_core::nalgebra::SVector;
@@ -58,6 +58,16 @@ fn a_spike_that_sums_could_not_hold_is_refused_by_name() {
     assert_eq!(check(2e14, 1.0, 2.5e14), refused("phi_next"));
     let non_finite = Err(Error::NonFinite { parameter: "reward" });
     assert_eq!(check(0.0, f32::INFINITY, f32::NAN), non_finite);
+}
+
+#[test]
+fn a_context_takes_the_documented_memory() {
+    let m = |d: usize, c: usize| (2 * d) * (2 * d) + c * (4 * d + 1);
+    let bytes = |numbers: usize, others: usize| (4 * numbers + others).next_multiple_of(8);
+    assert_eq!(size_of::<Context<4>>(), bytes(4 * m(4, 1) + 1, 24));
+    assert_eq!(size_of::<Context<8, Td0, Growing, f32, 8>>(), bytes(4 * m(8, 8) + 8, 24));
+    assert_eq!(size_of::<Context<4, Td0, Forgetting>>(), bytes(m(4, 1) + 1, 20));
+    assert_eq!(size_of::<Context<4, TdLambda>>(), bytes(4 * (m(4, 1) + 17) + 18 + 1, 24));
 }
 
 #[test]

@@ -2,7 +2,7 @@ use ictd_core::constructions::learning_rate;
 use ictd_core::linalg::dot;
 use ictd_core::nalgebra::SVector;
 use ictd_core::rng::Rng;
-use ictd_core::td::updates::{lstd, td0};
+use ictd_core::td::updates::{self, lstd, td0};
 use ictd_core::td::{BatchTd, Lstd, OnlineTd, RecursiveLstd};
 use ictd_core::transition::Transition;
 use ictd_core::{Error, ValueFunction, td};
@@ -110,6 +110,24 @@ fn units_of_features_change_no_value_of_lstd() {
         let [v, w] = [&a, &b].map(|context| lstd.value_function(context).unwrap());
         assert_eq!(v.at(&phi), w.at(&units(phi)));
     }
+}
+
+#[test]
+fn each_update_is_its_equation_by_hand() {
+    let transition = |phi, reward, phi_next| {
+        let [phi, phi_next] = [phi, phi_next].map(|x| SVector::from([x]));
+        Transition { phi, reward, phi_next }
+    };
+    let (w, c) = (SVector::from([0.0]), learning_rate(0.5));
+    let two = [0.0, 2.0].map(|reward| transition(1.0, reward, 1.0));
+    let got = updates::td_lambda(&w, &c, &two, 0.9, 0.5).unwrap();
+    assert_eq!(got[0], 0.5 * 0.5 * (2.0 * (1.0 + 0.5)));
+    let one = [transition(1.0, 3.0, 2.0)];
+    let got = updates::residual_gradient(&w, &learning_rate(0.25), &one, 0.25).unwrap();
+    assert_eq!(got[0], 0.25 * 3.0 * (1.0 - 0.25 * 2.0));
+    let two = [3.0, 1.0].map(|reward| transition(1.0, reward, -1.0));
+    let got = updates::average_reward(&w, &c, &two).unwrap();
+    assert_eq!(got[0], 0.5 * 0.5 * ((3.0 - 3.0) + (1.0 - 2.0)));
 }
 
 #[test]
