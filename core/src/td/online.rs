@@ -48,10 +48,11 @@ pub struct OnlineTd<S: Scalar = f32> {
 }
 
 impl<S: Scalar> OnlineTd<S> {
-    /// With an accumulating trace: of a discount gamma in [0, 1), a lambda in [0, 1] and a step size alpha above 0.
+    /// Returns online TD with an accumulating trace, for a discount gamma in [0, 1), a lambda in [0, 1] and a step size alpha above 0.
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the parameter.
+    #[inline]
     pub fn new(gamma: S, lambda: S, alpha: S) -> Result<Self, Error> {
         let alpha = check_lanes(alpha, "alpha", |x| x > Scalar::ZERO, "above 0")?;
         Ok(OnlineTd {

@@ -63,6 +63,7 @@ impl<R: Real> RecursiveLstd<R> {
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the parameter.
+    #[inline]
     pub fn new(gamma: R, lambda: R, retention: R, ridge: R) -> Result<Self, Error> {
         let within = |x| x > Scalar::ZERO && x < Scalar::ONE;
         Ok(RecursiveLstd {
@@ -93,7 +94,7 @@ pub struct RecursiveLstdState<R, const D: usize, const C: usize> {
     singular: bool,
 }
 
-/// M x of a matrix row by row.
+/// Returns M x of a matrix that stands row by row.
 fn product<R: Real, const D: usize>(m: &[[R; D]; D], x: &[R; D]) -> [R; D] {
     core::array::from_fn(|i| dot_arrays(&m[i], x))
 }
@@ -104,7 +105,7 @@ fn diagonal<R: Real, const D: usize>(x: R) -> [[R; D]; D] {
 }
 
 impl<R: Real, const D: usize, const C: usize> RecursiveLstdState<R, D, C> {
-    /// The inverse of retention A + x y^T, of that of A (Sherman and Morrison).
+    /// Makes the inverse of A that of retention A + x y^T (Sherman and Morrison).
     fn update_inverse(&mut self, retention: R, x: &[R; D], y: &[R; D]) {
         let left = product(&self.inverse, x);
         let mut right = [R::ZERO; D];
@@ -120,7 +121,7 @@ impl<R: Real, const D: usize, const C: usize> RecursiveLstdState<R, D, C> {
         }
     }
 
-    /// A step of Newton's iteration for column k of the inverse, or all of it anew.
+    /// Takes a step of Newton's iteration for column k of the inverse, or computes all of it anew.
     fn correct_inverse(&mut self, k: usize) {
         let column: [R; D] = core::array::from_fn(|i| self.inverse[i][k]);
         let mut residual = product(&self.a, &column).map(|x| -x);
