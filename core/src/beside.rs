@@ -15,7 +15,7 @@ pub struct SecondMoments<S, const D: usize, const C: usize> {
 
 /// A mask keeps these sums beside G; `()` keeps none.
 pub trait Beside<S: Scalar, const D: usize, const C: usize>: Vector<S> {
-    /// `f(sum, x, y)` for each sum of a product x y that is kept, of a token and the mask's factors.
+    /// Calls `f(sum, x, y)` for each sum of products x y that is kept, of a token and the mask's factors.
     fn update(
         &mut self,
         factors: &(Token<S, D, C>, Token<S, D, C>),

@@ -2,16 +2,16 @@
 //!
 //! # How it computes
 //!
-//! A linear transformer needs of its context only G = Z M Z^T, one (K, K) matrix whatever the context's length
-//! (K = 2 d + 1): a [`Context`] keeps it, and a model reads the value function out of it as a weight vector. The paper's
-//! equations on all columns of Z stand behind the feature `research`, as the reference that the tests hold this against;
-//! its module `paper` has the notation and says where each equation of the paper is.
+//! A linear transformer reads its context only through G = Z M Z^T, a (K, K) matrix with K = 2 d + 1, whatever the
+//! length of the context. A [`Context`] keeps this matrix, and a model computes from it the weight vector of a value
+//! function. With the feature `research` the crate also has the paper's equations on all columns of Z, and the tests
+//! compare the two. The module `paper` explains the notation and says where each equation of the paper is.
 //!
 //! # Same bits everywhere
 //!
-//! IEEE 754 fixes `+ - * /` and the square root; this crate fixes the rest: every sum has one
-//! written order, elementary functions are this crate's own, random floats are made from integer
-//! bits, and lanes never mix. See [`scalar`] and [`linalg`].
+//! IEEE 754 fixes the bits of `+ - * /` and of the square root. This crate fixes the rest: every sum is written in one
+//! order, elementary functions are the crate's own, random floats are made from integer bits, and lanes never mix. See
+//! [`scalar`] and [`linalg`].
 #![no_std]
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

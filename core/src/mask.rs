@@ -45,7 +45,7 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
         [S::ZERO; 2]
     }
 
-    /// M\[row, column\] for a context of n tokens (0-based; row or column n is the query's).
+    /// Returns M\[row, column\] for a context of n tokens (0-based; row or column n is the query's).
     fn entry(&self, row: usize, column: usize, n: usize) -> S;
 
     /// Returns the outer product (left, right) that the token z adds to G: G += left right^T.
@@ -69,7 +69,7 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
 
 /// The state of a mask between tokens; all zeros before the first.
 pub trait State<S: Scalar>: Vector<S> {
-    /// An episode has ended: a trace starts again at 0.
+    /// Starts a trace again at 0, as an episode has ended.
     fn end_episode(&mut self) {}
 }
 
@@ -142,7 +142,7 @@ impl<S: Scalar> TdLambda<S> {
         Ok(TdLambda { lambda: check_decay(lambda)? })
     }
 
-    /// [`TdLambda::new`] for a constant; the caller has checked.
+    /// Does what [`TdLambda::new`] does, in a constant; the caller has checked.
     pub(crate) const fn unchecked(lambda: S) -> Self {
         TdLambda { lambda }
     }
@@ -251,7 +251,7 @@ pub struct RunningMean<S, V> {
     weight: [S; 2],
 }
 
-/// sum + x, and in `compensation` what the rounding left over of x (Kahan).
+/// Returns sum + x, and leaves in `compensation` what rounding lost of x (Kahan).
 #[inline(always)]
 fn add_compensated<S: Scalar>(sum: S, x: S, compensation: &mut S) -> S {
     let y = x + *compensation;
@@ -349,7 +349,7 @@ impl<S: Scalar> Mask<S> for Traces<S> {
         Td0.entry(row, column, n)
     }
 
-    /// The traces: G itself, which is symmetric, needs the token alone.
+    /// Returns the traces; G itself, which is symmetric, needs the token alone.
     #[inline(always)]
     fn factors<V: Vector<S>>(&self, traces: &mut TwoTokens<V>, z: &V, _retention: S) -> (V, V) {
         V::zip(&mut traces.first, &mut traces.second, z, |low, high, z| {

@@ -6,7 +6,7 @@ use crate::scalar::Real;
 /// Bytes of the checksum.
 pub(crate) const CHECKSUM: usize = 4;
 
-/// CRC-32 as in IEEE 802.3, zlib and PNG (polynomial 0x04c11db7, reflected), bit by bit: a table
+/// Computes CRC-32 as in IEEE 802.3, zlib and PNG (polynomial 0x04c11db7, reflected), bit by bit: a table
 /// would cost firmware 1 KiB.
 pub fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = u32::MAX;

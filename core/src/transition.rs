@@ -104,7 +104,7 @@ impl<S: Scalar, const D: usize, const C: usize> Token<S, D, C> {
         parts.into_iter().all(|part| all_within(part, limit))
     }
 
-    /// The error of a token that is not accepted.
+    /// Returns the error of a token that is not accepted.
     #[cold]
     #[inline(never)]
     pub(crate) fn refuse(&self, limit: S) -> Result<(), Error> {
@@ -121,7 +121,7 @@ impl<S: Scalar, const D: usize, const C: usize> Token<S, D, C> {
     }
 }
 
-/// Why a part of a token is refused; `square` is that of the parts before it.
+/// Returns why a part of a token is refused; `square` is that of the parts before it.
 #[inline(never)]
 fn refusal_of<S: Scalar>(
     parameter: &'static str,
@@ -176,7 +176,7 @@ pub(crate) fn check_gamma<S: Scalar>(gamma: S) -> Result<S, Error> {
     check_lanes(gamma, "gamma", fits, "[0, 1)")
 }
 
-/// gamma as the prompt uses it: checked, and 1 for the average-reward prompt.
+/// Returns gamma as the prompt uses it: checked, and 1 for the average-reward prompt.
 pub(crate) fn check_discount<S: Scalar, const D: usize, const K: usize>(
     gamma: S,
 ) -> Result<S, Error> {

@@ -95,7 +95,7 @@ impl<S: Scalar, const D: usize> BoundedValueFunction<S, D> {
     }
 }
 
-/// Features within their reach.
+/// Returns the features within their reach.
 #[inline(always)]
 pub(crate) fn within<S: Scalar, const D: usize>(phi: &[S; D], reach: &[S; D]) -> [S; D] {
     let mut within = *phi;
@@ -126,7 +126,7 @@ pub fn most_rewards<S: Scalar>(n: S, gamma: S) -> S {
     n / (n * (S::ONE - gamma) + gamma) * (n / (n + S::ONE))
 }
 
-/// x within [-bound, bound].
+/// Returns x within [-bound, bound].
 #[inline(always)]
 pub(crate) fn clamp<S: Scalar>(x: S, bound: S) -> S {
     -(-x.max(-bound)).max(-bound)

@@ -11,10 +11,10 @@ pub trait Vector<S: Scalar>: Copy + Debug + PartialEq {
     /// The vector of zeros.
     const ZERO: Self;
 
-    /// Entry by entry, `f(a, b, z)`.
+    /// Calls `f(a, b, z)` entry by entry.
     fn zip(a: &mut Self, b: &mut Self, z: &Self, f: impl FnMut(&mut S, &mut S, S));
 
-    /// a - b.
+    /// Returns a - b.
     fn minus(&self, b: &Self) -> Self {
         let (mut out, mut unused) = (*self, Self::ZERO);
         Self::zip(&mut out, &mut unused, b, |a, _, b| *a -= b);
@@ -27,7 +27,7 @@ pub trait Vector<S: Scalar>: Copy + Debug + PartialEq {
         Self::zip(self, &mut unused, &zero, |x, _, _| visit(x));
     }
 
-    /// <x, x>.
+    /// Returns <x, x>.
     #[inline(always)]
     fn square(&self) -> S {
         let (mut copy, mut unused, mut sum) = (*self, Self::ZERO, S::ZERO);
@@ -35,7 +35,7 @@ pub trait Vector<S: Scalar>: Copy + Debug + PartialEq {
         sum
     }
 
-    /// self += s x.
+    /// Adds s x.
     #[cfg_attr(not(target_os = "none"), inline(always))]
     fn add_scaled(&mut self, s: S, x: &Self) {
         let mut unused = Self::ZERO;
@@ -79,7 +79,7 @@ impl<S: Scalar> Vector<S> for () {
     fn zip(_: &mut Self, _: &mut Self, _: &Self, _: impl FnMut(&mut S, &mut S, S)) {}
 }
 
-/// total + error += full, and full = 0. The error keeps what rounding leaves of the total (TwoSum, Knuth): it is at most
+/// Adds `full` to `total` + `error`, and makes it 0. The error keeps what rounding leaves of the total (TwoSum, Knuth): it is at most
 /// half a unit in the total's last place.
 #[inline(never)]
 pub(crate) fn close<S: Scalar, V: Vector<S>>(total: &mut V, error: &mut V, full: &mut V) {

@@ -72,7 +72,7 @@ unsafe extern "C" {
 /// The word with which the runtime paints the stack before `main`.
 pub(crate) const PAINT: u32 = 0xcccc_cccc;
 
-/// Bytes of stack used at most since it was painted, below an address or in all.
+/// Returns the bytes of stack used at most since it was painted, below an address or in all.
 pub(crate) fn stack_used(below: Option<usize>) -> u32 {
     let mut lowest = &raw const _stack_end;
     let top = below.unwrap_or((&raw const _stack_start).addr());

@@ -143,7 +143,7 @@ fn universal(counter: &mut Counter, unit: &str) -> Result<bool, Error> {
     Ok(value_function <= UNIVERSAL)
 }
 
-/// Contexts of several cumulants and of TD(lambda); false if the former are over budget.
+/// Logs the costs of contexts of several cumulants and of TD(lambda); false if the former are over budget.
 #[inline(never)]
 fn other_contexts(counter: &mut Counter, unit: &str) -> Result<bool, Error> {
     let mut rng = Rng::new(1);
@@ -186,7 +186,7 @@ fn other_contexts(counter: &mut Counter, unit: &str) -> Result<bool, Error> {
     Ok(observe <= OBSERVE_CUMULANTS)
 }
 
-/// The literal equation on all columns, for one query: what the streaming form saves.
+/// Logs the cost of the literal equation on all columns, for one query: what the streaming form saves.
 #[inline(never)]
 fn literal(counter: &mut Counter, model: &Model<4>, unit: &str) -> Result<(), Error> {
     let mut rng = Rng::new(1);

@@ -45,7 +45,7 @@ fn task(rng: &mut Rng) -> Result<RandomMdp, Error> {
     random_mdp(5, 4, 4, GAMMA, rng)
 }
 
-/// Figure 1, live: the agent meets an unknown task, sees one transition after the other, and
+/// Shows Figure 1, live: the agent meets an unknown task, sees one transition after the other, and
 /// predicts the value of its state better and better, with fixed weights.
 pub(crate) fn figure_1(name: &str, model: &Model<4>, digest: &mut Digest) -> Result<(), Error> {
     log!("figure 1, {} weights, {} layers:", name, model.transformer().depth());
@@ -76,7 +76,7 @@ pub(crate) fn figure_1(name: &str, model: &Model<4>, digest: &mut Digest) -> Res
     Ok(())
 }
 
-/// The curve of Figure 1: the mean MSVE over random tasks falls as the context grows.
+/// Shows the curve of Figure 1: the mean MSVE over random tasks falls as the context grows.
 pub(crate) fn mean_msve(name: &str, model: &Model<4>, digest: &mut Digest) -> Result<(), Error> {
     const TASKS: u32 = 20;
     const LENGTHS: [u32; 4] = [5, 20, 50, 100];
@@ -167,7 +167,7 @@ pub(crate) fn trainer(work: &mut [f32; WORK]) -> Result<Trainer<'_>, Error> {
     })
 }
 
-/// A short training run, by the host's own trainer.
+/// Trains for a moment, by the host's own trainer.
 #[inline(never)]
 pub(crate) fn train(digest: &mut Digest) -> Result<(), Error> {
     const TASKS: u32 = 40;

@@ -14,7 +14,7 @@ macro_rules! log {
 
 pub(crate) use log;
 
-/// Rounded to four decimals, for a log.
+/// Returns a number rounded to four decimals, for a log.
 pub(crate) fn decimals(x: f32) -> Decimals {
     let scaled = x * 10_000.0 + if x < 0.0 { -0.5 } else { 0.5 };
     Decimals { negative: scaled as i32 <= -1, digits: (scaled as i32).unsigned_abs() }

@@ -23,7 +23,7 @@ use ictd_core::Model;
 use ictd_core::digest::Digest;
 use log::{Hex, log};
 
-/// Everything that is the same on every platform; the digest of all numbers in it.
+/// Runs everything that is the same on every platform, and returns the digest of all its numbers.
 fn run() -> Result<Digest, Error> {
     let mut digest = Digest::EMPTY;
     let trained = Model::<4>::from_bytes(&TRAINED)?;

@@ -34,7 +34,7 @@ mod chip {
     /// The stack's budget in bytes: twice as much where floating point is software.
     const STACK: usize = if cfg!(target_abi = "eabihf") { 4096 } else { 8192 };
 
-    /// Bytes of stack used at most; the runtime painted it before `main`.
+    /// Returns the bytes of stack used at most; the runtime painted it before `main`.
     fn stack_high_water() -> usize {
         let (mut lowest, top) = (&raw const _stack_end, &raw const _stack_start);
         // SAFETY: the linker reserves `_stack_end.._stack_start` for the stack, in whole words.
@@ -46,7 +46,7 @@ mod chip {
         top.addr() - lowest.addr()
     }
 
-    /// Exit code 0, 1 for another value than expected, 4 for more than so many budgets of stack.
+    /// Ends with exit code 0, 1 for another value than expected, 4 for more than so many budgets of stack.
     pub(crate) fn exit(bits: Option<u32>, expected: u32, stack: usize) -> ! {
         let code = match bits {
             Some(bits) if bits == expected && stack_high_water() <= stack * STACK => 0,

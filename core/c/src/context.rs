@@ -45,7 +45,7 @@ trait AnyContext {
     fn write(&self, buffer: &mut [u8]) -> Result<usize, Error>;
 }
 
-/// Features, and zeros for those that there is only room for.
+/// Returns the features, with zeros for those that there is only room for.
 fn padded<const D: usize>(features: &[f32]) -> [f32; D] {
     let mut phi = [0.0; D];
     phi.iter_mut().zip(features).for_each(|(to, from)| *to = *from);

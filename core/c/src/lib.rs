@@ -143,7 +143,7 @@ unsafe fn kind(handle: *const u64) -> Result<u32, ictd_status> {
     }
 }
 
-/// The bytes at a pointer; none if it is null.
+/// Returns the bytes at a pointer; none if it is null.
 ///
 /// # Safety
 /// It is null, or so many bytes lie there while the result is in use.

@@ -57,7 +57,7 @@ impl<const N: usize, const D: usize, const H: usize> AnyPredictor for Predictor<
     }
 }
 
-/// The kind of a predictor: its signals, its horizons, and a mark that it is one.
+/// Returns the kind of a predictor: its signals, its horizons, and a mark that it is one.
 const fn kind_of(signals: usize, horizons: usize) -> u32 {
     signals as u32 | (horizons as u32) << 8 | 1 << 16
 }

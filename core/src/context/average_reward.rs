@@ -71,7 +71,7 @@ impl<const D: usize, W: Window<S>, S: Scalar> AverageRewardContext<D, W, S> {
         self.head2.clear();
     }
 
-    /// G_0 and 1/n of the two heads, for tokens of size K = 2 D + 2.
+    /// Returns G_0 and 1/n of the two heads, for tokens of size K = 2 D + 2.
     /// Errors: as [`Context::statistic`].
     pub fn statistics<const K: usize>(&self) -> Result<[Statistic<S, K>; 2], Error> {
         const {

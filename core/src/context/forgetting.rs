@@ -35,7 +35,7 @@ impl<S: Scalar> Forgetting<S> {
         Ok(Forgetting { retention: check_lanes(retention, "retention", fits, "(0, 1)")? })
     }
 
-    /// [`Forgetting::new`] for a constant; the caller has checked.
+    /// Does what [`Forgetting::new`] does, in a constant; the caller has checked.
     pub(crate) const fn unchecked(retention: S) -> Self {
         Forgetting { retention }
     }

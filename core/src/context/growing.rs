@@ -56,7 +56,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> BlockedSums<S, M, D,
 }
 
 impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Entry<S> for BlockedSums<S, M, D, C> {
-    /// That of what is closed and of both blocks.
+    /// Adds up what is closed and both blocks.
     #[inline(always)]
     fn sum(&self, of: Of, cumulant: usize) -> S {
         let [first, second] = &self.blocks;

@@ -32,8 +32,8 @@
 //! # Memory
 //!
 //! With m = (2 d)^2 + C (4 d + 1) numbers in a statistic of C cumulants (under TD(lambda)'s mask d^2 + C more,
-//! and its trace of 4 d + 2 C), a context in `f32` takes so many bytes on a 32-bit device, rounded up to a
-//! multiple of 8:
+//! and its trace of 4 d + 2 C), a context in `f32` takes the following number of bytes on a 32-bit
+//! device, rounded up to a multiple of 8:
 //!
 //! | window | bytes | d = 4, C = 1 | d = 8 | d = 16 |
 //! |---|---|---|---|---|
@@ -62,7 +62,7 @@
 //!
 //! # Long streams, spikes
 //!
-//! In `f32` a plain sum stops growing at 2^24 equal terms. None of these does: a growing context adds
+//! In `f32` a plain sum stops growing at 2^24 equal terms. No context has this fault: a growing context adds
 //! plainly within blocks of 256 transitions, and from block to block with each rounding error kept
 //! (TwoSum), so that its error is that of one block: at most 128 units of roundoff, relative to the
 //! largest entry. A forgetting context remembers the last 1 / (1 - retention) roundings, a sliding one
@@ -139,7 +139,7 @@ pub trait Sums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     /// Adds a token.
     fn add(&mut self, mask: &M, retention: S, token: &Token<S, D, C>);
 
-    /// An episode has ended: the trace starts again.
+    /// Starts the trace again, as an episode has ended.
     fn end_episode(&mut self);
 
     /// Returns how many transitions they stand for.
@@ -228,7 +228,7 @@ impl<const D: usize, S: Scalar, const C: usize> Default for Context<D, Td0, Grow
 }
 
 impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar> Context<D, M, W, S> {
-    /// [`Context::observe`] of a transition.
+    /// Observes a transition, as [`Context::observe`] does.
     /// Errors: as [`Context::observe`].
     #[inline(always)]
     pub fn observe_transition(&mut self, transition: &Transition<S, D>) -> Result<(), Error> {
@@ -300,7 +300,7 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
         Ok(())
     }
 
-    /// [`Context::observe`] of the last transition of an episode: there is no next state, whose value
+    /// Observes the last transition of an episode, as [`Context::observe`] does: there is no next state, its value
     /// counts as 0, and the next transition observed begins another episode.
     ///
     /// ```
@@ -326,8 +326,8 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
         Ok(())
     }
 
-    /// The next transition observed begins another episode: a trace starts again at 0, the statistic
-    /// stays. After a terminal transition [`Context::observe_terminal`] has done it.
+    /// Ends the episode: the next transition observed begins another one. A trace starts again at 0, and the
+    /// statistic stays. After a terminal transition [`Context::observe_terminal`] has done this.
     ///
     /// ```
     /// use ictd_core::Context;
@@ -384,7 +384,7 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
         &self.window
     }
 
-    /// G_0 and 1/n of a cumulant (0 to C - 1) for a discount.
+    /// Returns G_0 and 1/n of a cumulant (0 to C - 1) for a discount.
     ///
     /// # Errors
     /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the sums overflowed;
@@ -403,8 +403,8 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
         }
     }
 
-    /// [`Context::statistic`], or of its G the rows and columns of phi alone, into one whose matrix is 0: a chip copies
-    /// no result.
+    /// Writes [`Context::statistic`], or of its G the rows and columns of phi alone, into one whose matrix is 0, so
+    /// that a chip copies no result.
     #[inline(always)]
     pub(crate) fn statistic_to<const K: usize>(
         &self,

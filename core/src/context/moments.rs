@@ -76,7 +76,7 @@ impl<S: Scalar, B: Beside<S, D, C>, const D: usize, const C: usize> Moments<S, B
         }
     }
 
-    /// `f(g, left_i, right_j)` for each entry that is kept, and as much of the second moments of the
+    /// Calls `f(g, left_i, right_j)` for each entry that is kept, and as much of the second moments of the
     /// token that the factors are made of.
     #[inline(always)]
     pub(super) fn update(
@@ -126,7 +126,7 @@ impl<S: Scalar, B: Beside<S, D, C>, const D: usize, const C: usize> Moments<S, B
         self.beside.update(factors, token, f);
     }
 
-    /// += left right^T.
+    /// Adds left right^T.
     #[inline(always)]
     pub(super) fn add_outer(
         &mut self,

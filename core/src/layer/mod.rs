@@ -29,7 +29,7 @@ pub trait LayerParameters: Copy + Debug + PartialEq {
     /// Returns the matrices in order, each column by column.
     fn matrices(&self) -> impl Iterator<Item = &[Self::Scalar]>;
 
-    /// [`LayerParameters::matrices`], to be changed.
+    /// Returns the matrices as [`LayerParameters::matrices`] does, to be changed.
     fn matrices_mut(&mut self) -> impl Iterator<Item = &mut [Self::Scalar]>;
 
     /// Returns the layer of these numbers, matrix after matrix, each column by column.

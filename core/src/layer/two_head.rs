@@ -25,7 +25,7 @@ pub struct TwoHeadLayer<S: Scalar, const K: usize> {
 }
 
 impl<S: Scalar, const K: usize> TwoHeadLayer<S, K> {
-    /// B = I + (1/n) (W1 P1 G1 Q1 + W2 P2 G2 Q2): the map applied to every column.
+    /// Computes B = I + (1/n) (W1 P1 G1 Q1 + W2 P2 G2 Q2), the map applied to every column.
     pub fn column_map(&self, [head1, head2]: &[Statistic<S, K>; 2]) -> SMatrix<S, K, K> {
         let head = |w, p, statistic: &Statistic<S, K>, q| {
             mul(&mul(&scale(statistic.inverse_len, &mul(w, p)), &statistic.g), q)

@@ -19,7 +19,7 @@ pub(crate) fn vector<S: Scalar, const K: usize>(x: [S; K]) -> SVector<S, K> {
     SVector::from_array_storage(ArrayStorage([x]))
 }
 
-/// <x, y>, its first product not added to 0: 0 + -0.0 would lose the sign.
+/// Returns <x, y>, its first product not added to 0: 0 + -0.0 would lose the sign.
 #[inline(always)]
 pub(crate) fn dot<S: Scalar, const K: usize>(x: &[S; K], y: &[S; K]) -> S {
     let mut sum = S::ZERO;

@@ -64,14 +64,14 @@ pub fn identity<S: Scalar, const K: usize>() -> SMatrix<S, K, K> {
     out
 }
 
-/// M += I.
+/// Adds I to M.
 pub fn add_identity<S: Scalar, const K: usize>(m: &mut SMatrix<S, K, K>) {
     for (i, column) in columns_mut(m).iter_mut().enumerate() {
         column[i] += S::ONE;
     }
 }
 
-/// A^T B, (K, R) transposed times (K, C).
+/// Returns A^T B, (K, R) transposed times (K, C).
 pub fn transpose_mul<S: Scalar, const R: usize, const K: usize, const C: usize>(
     a: &SMatrix<S, K, R>,
     b: &SMatrix<S, K, C>,
@@ -88,7 +88,7 @@ pub fn mul_transpose<S: Scalar, const R: usize, const K: usize, const C: usize>(
 }
 
 kernel! {
-    /// A^T.
+    /// Returns A^T.
     pub fn transpose as Transpose<'a, S: Scalar, const R: usize, const C: usize>(
         a: &'a SMatrix<S, R, C>,
     ) -> SMatrix<S, C, R> {
@@ -103,7 +103,7 @@ kernel! {
 }
 
 kernel! {
-    /// A^T x, (K, R) transposed times (K).
+    /// Returns A^T x, (K, R) transposed times (K).
     pub fn transpose_mul_vector as TransposeVectorProduct<'a, S: Scalar, const R: usize, const K: usize>(
         a: &'a SMatrix<S, K, R>,
         x: &'a SVector<S, K>,
@@ -116,13 +116,13 @@ kernel! {
     }
 }
 
-/// <x, y>.
+/// Returns <x, y>.
 pub fn dot<S: Scalar, const K: usize>(x: &SVector<S, K>, y: &SVector<S, K>) -> S {
     dot_arrays(entries(x), entries(y))
 }
 
 kernel! {
-    /// M += x y^T.
+    /// Adds x y^T to M.
     pub inline fn add_outer as AddOuter<'a, S: Scalar, const R: usize, const C: usize>(
         m: &'a mut SMatrix<S, R, C>,
         x: &'a SVector<S, R>,
@@ -135,7 +135,7 @@ kernel! {
 }
 
 kernel! {
-    /// A += s B.
+    /// Adds s B to A.
     pub inline fn add_scaled as AddScaled<'a, S: Scalar, const R: usize, const C: usize>(
         a: &'a mut SMatrix<S, R, C>,
         s: S,
@@ -148,7 +148,7 @@ kernel! {
 }
 
 kernel! {
-    /// s A.
+    /// Returns s A.
     pub fn scale as Scale<'a, S: Scalar, const R: usize, const C: usize>(
         s: S,
         a: &'a SMatrix<S, R, C>,
@@ -161,7 +161,7 @@ kernel! {
     }
 }
 
-/// sum_i d_i (x_i - y_i)^2: with the weights of a distribution d, the mean squared difference.
+/// Returns sum_i d_i (x_i - y_i)^2: with the weights of a distribution d, the mean squared difference.
 pub fn weighted_squared_difference<S: Scalar, const N: usize>(
     d: &SVector<S, N>,
     x: &SVector<S, N>,
@@ -202,9 +202,9 @@ pub fn check_finite<S: Scalar, const R: usize, const C: usize>(
     if finite { Ok(()) } else { Err(Error::NonFinite { parameter }) }
 }
 
-/// Between operations on neighbouring rows: for lanes, each number is a register already, and the compiler
-/// must not look for vectors across rows (it gathers them, 20 times slower), which a fence of no instruction
-/// prevents.
+/// Keeps operations on neighbouring rows apart: of lanes each number is a register already, and the compiler
+/// must not look for vectors across rows, since it gathers them, 20 times slower. A fence without an instruction
+/// prevents that.
 #[inline(always)]
 pub(crate) fn keep_apart<S: Scalar>() {
     if S::LANES > 1 {

@@ -18,7 +18,7 @@ pub fn mul<S: Scalar, const R: usize, const K: usize, const C: usize>(
 }
 
 kernel! {
-    /// out = A B, (R, K) times (K, C), into a matrix that is there: a chip copies no result.
+    /// Writes A B, (R, K) times (K, C), into a matrix, so that a chip copies no result.
     pub fn mul_to as Product<'a, S: Scalar, const R: usize, const K: usize, const C: usize>(
         a: &'a SMatrix<S, R, K>,
         b: &'a SMatrix<S, K, C>,

@@ -28,7 +28,7 @@ const fn check(alpha: f32, depth: u16, gamma: f32) -> Result<(), Error> {
 }
 
 impl<const D: usize, const K: usize> Model<f32, D, K, 1> {
-    /// Theorem 1 with C = alpha I: `depth` layers, each one iteration of batch TD(0)
+    /// Returns the model of Theorem 1 with C = alpha I: `depth` layers, each one iteration of batch TD(0)
     /// (`constructions::td0`).
     ///
     /// Usable in a constant, where a bad argument fails the build:
@@ -50,7 +50,7 @@ impl<const D: usize, const K: usize> Model<f32, D, K, 1> {
         Self::constructed([[-1, 1], [0, 0]], alpha, depth, gamma, Td0)
     }
 
-    /// The corollary for the residual gradient with C = alpha I
+    /// Returns the model of the corollary for the residual gradient with C = alpha I
     /// (`constructions::residual_gradient`).
     /// Errors: as [`Self::td0`].
     pub const fn residual_gradient(alpha: f32, depth: u16, gamma: f32) -> Result<Self, Error> {
@@ -59,7 +59,7 @@ impl<const D: usize, const K: usize> Model<f32, D, K, 1> {
 }
 
 impl<const D: usize, const K: usize> Model<f32, D, K, 1, TdLambda> {
-    /// The corollary for TD(lambda) with C = alpha I: TD(0)'s parameters, under the mask
+    /// Returns the model of the corollary for TD(lambda) with C = alpha I: TD(0)'s parameters, under the mask
     /// that carries the trace.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ impl<const D: usize, const K: usize, M> Model<f32, D, K, 1, M>
 where
     M: StoredAttention<f32, K, Layer = Layer<f32, K>>,
 {
-    /// P has its bottom-right 1; Q has the blocks s alpha I for the signs s.
+    /// Returns the model whose P has its bottom-right 1 and whose Q has the blocks s alpha I for the signs s.
     const fn constructed(
         signs: [[i8; 2]; 2],
         alpha: f32,
@@ -118,7 +118,7 @@ where
 }
 
 impl<const D: usize, const K: usize> Model<f32, D, K, 1, AverageReward> {
-    /// The average-reward theorem with C = alpha I
+    /// Returns the model of the average-reward theorem with C = alpha I
     /// (`constructions::average_reward`).
     ///
     /// # Errors

@@ -40,7 +40,7 @@ impl Header {
         Self::of_kind(bytes, bytes.get(MAGIC.len()).is_some_and(|version| *version != 1))
     }
 
-    /// [`Header::of`] of a universal model, or of one that is not: a firmware reads one kind.
+    /// Reads the header of a universal model, or of one that is not, since a firmware reads one kind.
     #[inline(always)]
     pub(crate) fn of_kind(bytes: &[u8], universal: bool) -> Result<Self, StoredError> {
         let Some((header, _)) = bytes.split_first_chunk::<HEADER>() else {
@@ -106,7 +106,7 @@ impl Header {
         }
     }
 
-    /// K, the token size.
+    /// Returns K, the token size.
     pub fn token_size(&self) -> u32 {
         2 * u32::from(self.feature_dimension)
             + match self.attention {
@@ -148,7 +148,7 @@ impl Header {
         Ok(())
     }
 
-    /// Bytes of the whole model.
+    /// Returns how many bytes the whole model takes.
     #[inline(always)]
     pub fn byte_len(&self) -> u64 {
         let k = u64::from(self.token_size());

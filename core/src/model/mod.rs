@@ -277,7 +277,7 @@ where
         self.read(context, 0, self.gamma)
     }
 
-    /// [`Model::value_function`] of one of the context's cumulants (0 to C - 1) for a discount. Another
+    /// Returns [`Model::value_function`] of one of the context's cumulants (0 to C - 1) for a discount. Another
     /// discount than the model's needs a model that runs TD for every one: Theorem 1's form or the
     /// residual gradient's, which the constructions have and trained parameters have not.
     ///

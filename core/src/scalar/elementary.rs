@@ -29,7 +29,7 @@ pub(super) fn sqrt(x: f32) -> f32 {
     if x < f32::INFINITY { root } else { x }
 }
 
-/// 2^x as 2^k 2^f with |f| <= 1/2 (x - k is exact), then the polynomial of degree 5 that is 1 at 0 and
+/// Returns 2^x as 2^k 2^f with |f| <= 1/2 (x - k is exact), then the polynomial of degree 5 that is 1 at 0 and
 /// has the smallest relative error there is, 9.2e-8 before rounding. For x <= 127.
 #[inline(always)]
 pub(super) fn exp2(x: f32) -> f32 {
@@ -51,7 +51,7 @@ pub(super) fn exp2(x: f32) -> f32 {
     p * f32::from_bits(shifted.to_bits() << 23)
 }
 
-/// tanh x as x P(x^2) / Q(x^2), the rational minimax approximation used by Eigen and XLA, on
+/// Returns tanh x as x P(x^2) / Q(x^2), the rational minimax approximation used by Eigen and XLA, on
 /// [-7.9, 7.9], where `f32` reaches 1; outside, the value at the nearer end.
 #[inline(always)]
 pub(super) fn tanh(x: f32) -> f32 {

@@ -76,7 +76,7 @@ pub trait Scalar:
     /// Returns the correctly rounded square root.
     fn sqrt(self) -> Self;
 
-    /// 2^x for x <= 127, as a softmax shifted by its largest score needs it. For `f32` and lanes a
+    /// Returns 2^x for x <= 127, as a softmax shifted by its largest score needs it. For `f32` and lanes a
     /// polynomial in plain operations (relative error below 2e-7); below x = -125 the result stays at
     /// 2^-125, a normal number; above 127 it means nothing. For `f64` to 1 unit in the last place.
     fn exp2(self) -> Self;

@@ -17,7 +17,7 @@ pub trait Algorithm<S: Scalar>: Copy + Debug + PartialEq {
     /// The name of its weights in errors.
     const WEIGHTS: &'static str;
 
-    /// Before the first transition.
+    /// Returns the state before the first transition.
     fn empty<const D: usize, const C: usize>(&self) -> Self::State<D, C>;
 
     /// Takes a transition.
@@ -27,7 +27,7 @@ pub trait Algorithm<S: Scalar>: Copy + Debug + PartialEq {
         token: &Token<S, D, C>,
     );
 
-    /// The next transition begins another episode.
+    /// Ends the episode: the next transition begins another one.
     fn end_episode<const D: usize, const C: usize>(&self, state: &mut Self::State<D, C>);
 
     /// Returns the weights of each cumulant.
@@ -53,7 +53,7 @@ pub struct Learner<const D: usize, A: Algorithm<S>, S: Scalar = f32, const C: us
 }
 
 impl<const D: usize, A: Algorithm<S>, S: Scalar> Learner<D, A, S> {
-    /// [`Learner::observe`] of a transition.
+    /// Observes a transition, as [`Learner::observe`] does.
     /// Errors: as [`Learner::observe`].
     pub fn observe_transition(&mut self, transition: &Transition<S, D>) -> Result<(), Error> {
         self.observe(&transition.phi, transition.reward, &transition.phi_next)
@@ -61,7 +61,7 @@ impl<const D: usize, A: Algorithm<S>, S: Scalar> Learner<D, A, S> {
 }
 
 impl<const D: usize, A: Algorithm<S>, S: Scalar, const C: usize> Learner<D, A, S, C> {
-    /// One that has seen nothing: its weights are 0.
+    /// Returns a learner that has seen nothing: its weights are 0.
     ///
     /// ```
     /// use ictd_core::td::{Learner, OnlineTd};
@@ -100,8 +100,8 @@ impl<const D: usize, A: Algorithm<S>, S: Scalar, const C: usize> Learner<D, A, S
         Ok(())
     }
 
-    /// [`Learner::observe`] of the last transition of an episode: there is no next state, whose value counts as 0, and
-    /// the next transition observed begins another episode.
+    /// Observes the last transition of an episode, as [`Learner::observe`] does: there is no next state, its value counts
+    /// as 0, and the next transition observed begins another episode.
     /// Errors: as [`Learner::observe`].
     pub fn observe_terminal(
         &mut self,
@@ -113,7 +113,7 @@ impl<const D: usize, A: Algorithm<S>, S: Scalar, const C: usize> Learner<D, A, S
         Ok(())
     }
 
-    /// The next transition observed begins another episode: the trace starts again at 0, the weights stay.
+    /// Ends the episode: the next transition begins another one. The trace starts again at 0, and the weights stay.
     pub fn end_episode(&mut self) {
         self.algorithm.end_episode(&mut self.state);
     }
@@ -164,7 +164,7 @@ impl<const D: usize, A: Algorithm<S>, S: Scalar, const C: usize> Learner<D, A, S
 macro_rules! in_place_of_a_model {
     ($algorithm:ident, $scalar:ident) => {
         impl<S: $scalar> $algorithm<S> {
-            /// One that has seen nothing, for D features and one cumulant; [`Learner::with`] for several.
+            /// Returns a learner that has seen nothing, for D features and one cumulant; [`Learner::with`] makes one for several.
             pub fn context<const D: usize>(&self) -> Learner<D, Self, S> {
                 Learner::with(*self)
             }

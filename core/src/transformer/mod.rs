@@ -42,7 +42,7 @@ pub struct Transformer<L, const C: usize> {
 }
 
 impl<L> Transformer<L, 1> {
-    /// [`Transformer::autoregressive`] for a constant; the caller has checked the layer and that
+    /// Does what [`Transformer::autoregressive`] does, in a constant; the caller has checked the layer and that
     /// `depth` > 0.
     pub(crate) const fn constant(layer: L, depth: usize, form: Form) -> Self {
         Transformer { layers: [layer], stored: 1, depth, form }
@@ -50,7 +50,7 @@ impl<L> Transformer<L, 1> {
 }
 
 impl<L: LayerParameters, const C: usize> Transformer<L, C> {
-    /// `depth` layers that share their parameters.
+    /// Returns a transformer of `depth` layers that share their parameters.
     ///
     /// # Errors
     /// [`Error::NonFinite`] for a bad parameter, [`Error::Empty`] for depth 0.
@@ -63,7 +63,7 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
         Ok(transformer)
     }
 
-    /// Layers with their own parameters, in order.
+    /// Returns a transformer of layers with their own parameters, in order.
     ///
     /// # Errors
     /// [`Error::NonFinite`] for a bad parameter, [`Error::Empty`] without layers,
@@ -91,7 +91,7 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
         Ok(Transformer { layers, stored, depth, form })
     }
 
-    /// L.
+    /// Returns L.
     pub fn depth(&self) -> usize {
         self.depth
     }
@@ -119,14 +119,14 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
         (0..self.depth).map(|l| self.layer(l))
     }
 
-    /// Layer l of the pass: sequential layers each come once, the one autoregressive layer L times.
+    /// Returns layer l of the pass: sequential layers each come once, the one autoregressive layer L times.
     pub(crate) fn layer(&self, l: usize) -> &L {
         self.layers().get(l).unwrap_or(&self.layers[0])
     }
 }
 
 impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
-    /// The streaming forward pass of linear attention: shows, layer by layer, G_l before the layer
+    /// Runs the streaming forward pass of linear attention and shows, layer by layer, G_l before the layer
     /// and the map B_l that the layer applies to every column.
     pub fn column_maps(
         &self,
@@ -141,7 +141,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
         }
     }
 
-    /// The outputs y_l = -z_q^(l)\[K\] of layers 1 to L for one query column, streaming form.
+    /// Shows the outputs y_l = -z_q^(l)\[K\] of layers 1 to L for one query column, streaming form.
     pub fn values_by_layer(
         &self,
         statistic: &Statistic<S, K>,
@@ -170,7 +170,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
         Transformer::from_stored(layers, self.stored, self.depth)
     }
 
-    /// (B_{L-1} ... B_0)^T e_K, the vector u with TF_L = -<u, z_q> for every query column z_q.
+    /// Returns (B_{L-1} ... B_0)^T e_K, the vector u with TF_L = -<u, z_q> for every query column z_q.
     pub fn readout(&self, statistic: &Statistic<S, K>) -> SVector<S, K> {
         self.readout_of::<false>(&statistic.g, statistic.inverse_len)
     }
@@ -188,7 +188,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
         self.judged_value_function::<D, false>(statistic)
     }
 
-    /// [`Self::value_function`]; if JUDGED, iterations that diverge are refused.
+    /// Returns [`Self::value_function`]; if JUDGED, it refuses iterations that diverge.
     #[inline(always)]
     pub(crate) fn judged_value_function<const D: usize, const JUDGED: bool>(
         &self,
@@ -209,7 +209,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
 
 /// The two heads of the average-reward setting: a statistic for each.
 impl<S: Scalar, const K: usize, const C: usize> Transformer<TwoHeadLayer<S, K>, C> {
-    /// The streaming forward pass: shows the map B_l of each layer.
+    /// Runs the streaming forward pass and shows the map B_l of each layer.
     pub fn column_maps(
         &self,
         heads: &[Statistic<S, K>; 2],
@@ -225,7 +225,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<TwoHeadLayer<S, K>, 
         }
     }
 
-    /// The outputs of layers 1 to L for one query column, streaming form: -h_l of the theorem.
+    /// Shows the outputs of layers 1 to L for one query column, streaming form: -h_l of the theorem.
     pub fn values_by_layer(
         &self,
         heads: &[Statistic<S, K>; 2],
@@ -239,7 +239,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<TwoHeadLayer<S, K>, 
         });
     }
 
-    /// The differential value function: exactly linear in the features.
+    /// Returns the differential value function, which is exactly linear in the features.
     ///
     /// # Errors
     /// [`Error::NonFinite`] if the layers blow up.

@@ -67,7 +67,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
         transpose_mul_vector(product, &transpose_mul_vector(&b, &u))
     }
 
-    /// (B_{L-1} B_{L-2})^T e_K, or B_0^T e_K of a single layer, from G_{L-2} = B G B^T with the
+    /// Returns (B_{L-1} B_{L-2})^T e_K, or B_0^T e_K of a single layer, from G_{L-2} = B G B^T with the
     /// B and G of the layer before (no B: G itself).
     #[cfg_attr(target_os = "none", inline(never))]
     fn last_two_layers(
@@ -151,7 +151,7 @@ fn mul_transpose_to<S: Scalar, const K: usize>(
     mul_to(a, &transposed, out);
 }
 
-/// Row i of A. On a chip a call: unrolled copies of it would take half a KiB.
+/// Writes row i of A. On a chip it is a call: unrolled copies of it would take half a KiB.
 #[cfg_attr(target_os = "none", inline(never))]
 fn row_to<S: Scalar, const K: usize>(a: &SMatrix<S, K, K>, i: usize, row: &mut [S; K]) {
     for (to, column) in row.iter_mut().zip(columns(a)) {

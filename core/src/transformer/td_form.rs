@@ -18,7 +18,7 @@ use crate::value_function::ValueFunction;
 use crate::vector::Vector;
 use nalgebra::SMatrix;
 
-/// The value function after `depth` layers with X = x I, Y = 0 and step eta / n: y <- (I + step x A^T) y.
+/// Returns the value function after `depth` layers with X = x I, Y = 0 and step eta / n: y <- (I + step x A^T) y.
 ///
 /// The first statistic gives the reward's row, the second the features' blocks; with one head they are the same.
 ///

@@ -45,7 +45,7 @@ type Predictor = ictd_core::Predictor<SIGNALS, { SIGNALS * EACH }, { HORIZONS.le
 type Row = [f32; HORIZONS.len()];
 type Seen = Outlook<SIGNALS, { HORIZONS.len() }>;
 
-/// (1 - gamma) sum_k gamma^k x_{t+1+k} of signal s, of the samples from t + 1 on: the mean of what followed.
+/// Returns (1 - gamma) sum_k gamma^k x_{t+1+k} of signal s, the mean of what followed sample t.
 #[inline(never)]
 fn followed(future: &[[i16; SIGNALS]], s: usize, horizon: f32) -> f32 {
     let gamma = 1.0 - 1.0 / horizon;
@@ -70,7 +70,7 @@ struct Judged {
     within: f32,
 }
 
-/// Two rows of the log.
+/// Logs two rows.
 #[inline(never)]
 fn show(head: &str, left: &Row, middle: &str, right: &Row) {
     let ([a, b, c, d], [e, f, g, h]) = (left.map(decimals), right.map(decimals));
@@ -149,7 +149,7 @@ fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {
     Ok(std::process::ExitCode::from(u8::from(digest.value() != EXPECTED)))
 }
 
-/// Some seconds of the recording, one panel for each prediction.
+/// Draws some seconds of the recording, one panel for each prediction.
 #[cfg(not(target_os = "none"))]
 fn picture(all: &[Seen]) -> figures::Figure {
     use figures::{Axis, Curve, Curves, Figure, Panel};

@@ -54,7 +54,7 @@ mod table {
         }
     }
 
-    /// Instructions and stack of a call that the caller's frame is no part of.
+    /// Returns instructions and stack of a call, without the caller's frame.
     fn cost<T>(counter: &mut Counter, mut call: impl FnMut() -> T) -> (T, Cost) {
         let (_, instructions) = counter.measure(&mut call);
         let (result, stack) = stack_of(&mut call);
@@ -237,7 +237,7 @@ mod table {
         Ok([observed, read])
     }
 
-    /// The classical algorithms, each in the place of a model.
+    /// Measures the classical algorithms, each in the place of a model.
     #[inline(never)]
     fn classical<const D: usize>(counter: &mut Counter) -> Result<(), Error> {
         let show = |name: &str, bytes: usize, [observe, read]: [Cost; 2]| {
