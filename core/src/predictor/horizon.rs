@@ -16,14 +16,22 @@ use crate::scalar::Scalar;
 const NORMAL: f32 = 1.645;
 /// The share of what follows that lies beyond each end of the band.
 const BEYOND: f32 = 0.05;
+/// Within a horizon the ends of the band move by at most so many standard deviations.
+const STEP: f32 = 0.35;
 /// How many horizons of samples the long-run mean is worth against the context.
-const DOUBT: f32 = 0.3;
+const DOUBT: f32 = 0.1;
 /// The band's variance is larger by this much for each horizon over its own memory: what is known of it is worth only so
 /// many horizons.
 const WIDER: f32 = 1.0;
 /// The long-run mean is that of the last so many samples, or horizons if that is more.
 const MEAN_SAMPLES: f32 = 500.0;
-const MEAN_HORIZONS: f32 = 8.0;
+const MEAN_HORIZONS: f32 = 12.0;
+/// The band remembers the errors of about so many samples, or horizons if that is more.
+const BAND_SAMPLES: f32 = 300.0;
+const BAND_HORIZONS: f32 = 2.0;
+/// Nothing is known of a horizon that has been seen fewer times: the long-run mean is then known about as badly as the
+/// variance of what follows.
+const SEEN: f32 = 10.0;
 
 /// The weighted mean of what is coming, and the band in which it lies nine times in ten.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,6 +42,11 @@ pub struct Prediction {
     pub low: f32,
     /// The upper end of the band; infinity while nothing is known.
     pub high: f32,
+}
+
+impl Prediction {
+    pub(super) const NOTHING: Self =
+        Prediction { mean: 0.0, low: f32::NEG_INFINITY, high: f32::INFINITY };
 }
 
 /// One signal and horizon.
@@ -87,7 +100,7 @@ impl<const D: usize> Horizon<D> {
         let gamma = super::discount(length);
         let share = 1.0 - gamma;
         // Other, longer horizons do not lengthen the memory of this one's band.
-        let forgets = 1.0 / super::memory(length);
+        let forgets = 1.0 / BAND_SAMPLES.max(BAND_HORIZONS * length);
         self.mean += (x - self.mean) / taken.min(MEAN_SAMPLES.max(MEAN_HORIZONS * length));
         let mean = self.mean;
         if !follows {
@@ -115,17 +128,21 @@ impl<const D: usize> Horizon<D> {
             self.unit_spread = (1.0 - forgets) * self.unit_spread + self.unit_error;
         }
         self.before = [read, mean, prediction];
+        let nothing_known = Prediction { mean: prediction, ..Prediction::NOTHING };
         if self.unit_spread == 0.0 {
-            return Prediction { mean: prediction, low: f32::NEG_INFINITY, high: f32::INFINITY };
+            return nothing_known;
         }
         let deviation = Scalar::sqrt(self.spread / self.unit_spread);
-        let step = 0.15 * share + 0.001;
+        let step = STEP / (length + 2.0);
         let [low, high] = &mut self.quantiles;
         if follows && deviation > 0.0 {
             let z = self.error / deviation;
             // The prediction stays in its band.
             *low = (*low + step * if z < *low { BEYOND - 1.0 } else { BEYOND }).min(0.0);
             *high = (*high - step * if z > *high { BEYOND - 1.0 } else { BEYOND }).max(0.0);
+        }
+        if taken < SEEN * length {
+            return nothing_known;
         }
         let wider = Scalar::sqrt(1.0 + WIDER * forgets * length);
         let (low, high) = (*low * deviation * wider, *high * deviation * wider);

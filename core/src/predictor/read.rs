@@ -9,7 +9,9 @@ use crate::value_function::{BoundedValueFunction, ValueFunction};
 use nalgebra::SMatrix;
 
 /// The ridge, in transitions.
-const RIDGE: f32 = 5.0;
+const RIDGE: f32 = 1.0;
+/// A feature may reach 3 root mean squares: this many times what it may for a [`BoundedValueFunction`] elsewhere.
+const REACH: f32 = 1.5;
 
 /// Returns the value function of a cumulant for a discount: (A + ridge diag(F) / n) w = b.
 pub(super) fn value_function<const D: usize, const C: usize>(
@@ -26,7 +28,7 @@ pub(super) fn value_function<const D: usize, const C: usize>(
         let square = 0.5 * system.squares[i];
         // A feature that was always 0 has the weight 0.
         a[(i, i)] += if square > 0.0 { ridge * square } else { 1.0 };
-        root_mean_squares[i] = Scalar::sqrt(square / n);
+        root_mean_squares[i] = REACH * Scalar::sqrt(square / n);
     }
     let weights = solve(a, system.b.into(), D, "A of the context")?;
     let of = [n, gamma, context.largest_reward().of(cumulant)];

@@ -11,6 +11,8 @@ const TAIL: f32 = 0.1;
 const TAIL_DEPTH: f32 = core::f32::consts::LN_10;
 /// So many samples say what is usual.
 const USUAL: f32 = 2000.0;
+/// An excess counts as this many times the mean one at most. (With 4 the tails of clean signals came out too light.)
+const LARGEST: f32 = 8.0;
 /// The largest number below 1.
 pub(super) const CERTAIN: f32 = 1.0 - f32::EPSILON / 2.0;
 
@@ -38,7 +40,8 @@ impl Tail {
         if beyond > 0.0 {
             let depth = TAIL_DEPTH + beyond / self.excess;
             self.start += (1.0 - TAIL) * step;
-            self.excess += (rate / TAIL).min(0.2) * (beyond.min(4.0 * self.excess) - self.excess);
+            self.excess +=
+                (rate / TAIL).min(0.2) * (beyond.min(LARGEST * self.excess) - self.excess);
             depth
         } else {
             self.start -= TAIL * step;

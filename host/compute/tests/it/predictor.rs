@@ -10,47 +10,45 @@ const LEN: usize = 4_000;
 struct Recording {
     name: &'static str,
     x: Vec<f32>,
-    /// Whether nothing happens in it.
-    clean: bool,
 }
 
+/// A recording's three columns, and seven processes.
 fn recordings() -> Vec<Recording> {
     let text = include_str!("../../../assets/signals/gait.csv");
     let rows: Vec<Vec<f32>> =
         text.lines().filter_map(|line| line.split(',').map(|x| x.parse().ok()).collect()).collect();
     let column = |i: usize| rows.iter().map(|row| row[i]).collect();
-    let mut all: Vec<Recording> = ["ankle", "leg", "trunk"]
-        .into_iter()
-        .enumerate()
-        .map(|(i, name)| Recording { name, x: column(i), clean: false })
-        .collect();
-    let mut rng = Rng::new(7);
-    let mut add = |name, clean, f: &mut dyn FnMut(usize, &mut Rng) -> f32| {
-        all.push(Recording { name, clean, x: (0..LEN).map(|t| f(t, &mut rng)).collect() });
+    let names = ["ankle", "leg", "trunk"].into_iter().enumerate();
+    let recorded = names.map(|(i, name)| Recording { name, x: column(i) });
+    recorded.chain(processes(LEN)).collect()
+}
+
+fn processes(len: usize) -> Vec<Recording> {
+    let (mut all, mut rng) = (Vec::new(), Rng::new(7));
+    let mut add = |name, f: &mut dyn FnMut(usize, &mut Rng) -> f32| {
+        all.push(Recording { name, x: (0..len).map(|t| f(t, &mut rng)).collect() });
     };
     let [mut a, mut b, mut walk, mut level, mut slow] = [0.0; 5];
-    add("AR(2)", true, &mut |_, rng| {
+    add("AR(2)", &mut |_, rng| {
         (a, b) = (1.6 * a - 0.8 * b + rng.normal::<f32>(), a);
         20.0 + a
     });
-    add("triangle", true, &mut |t, rng| {
+    add("triangle", &mut |t, rng| {
         5.0 * ((t % 50) as f32 / 25.0 - 1.0).abs() + 0.3 * rng.normal::<f32>()
     });
-    add("walk", true, &mut |_, rng| {
+    add("walk", &mut |_, rng| {
         walk += rng.normal::<f32>();
         100.0 + walk
     });
-    add("steps", false, &mut |_, rng| {
+    add("steps", &mut |_, rng| {
         if rng.uniform::<f32>() < 0.005 {
             level = 3.0 * rng.normal::<f32>();
         }
         level + 0.3 * rng.normal::<f32>()
     });
-    add("noise", true, &mut |_, rng| 3.0 + rng.normal::<f32>());
-    add("sine", true, &mut |t, rng| {
-        20.0 + 3.0 * (t as f32 * 0.1).sin() + 0.2 * rng.normal::<f32>()
-    });
-    add("day", true, &mut |t, rng| {
+    add("noise", &mut |_, rng| 3.0 + rng.normal::<f32>());
+    add("sine", &mut |t, rng| 20.0 + 3.0 * (t as f32 * 0.1).sin() + 0.2 * rng.normal::<f32>());
+    add("day", &mut |t, rng| {
         slow = 0.95 * slow + 0.3 * rng.normal::<f32>();
         15.0 + 5.0 * (t as f32 * std::f32::consts::TAU / 288.0).sin() + slow
     });
@@ -74,8 +72,8 @@ fn followed(x: &[f32], horizon: f32) -> Vec<f64> {
     out
 }
 
-/// The error over the variance of what followed, and the share of that in the band, for each of [`HORIZONS`], which come
-/// first among a predictor's.
+/// The error over the variance of what followed, and the share of that in the band, for each horizon, once it has been seen
+/// ten times.
 fn errors_and_shares<const H: usize>(x: &[f32], horizons: [f32; H]) -> Vec<(f32, f64, f64)> {
     let mut predictor = Predictor::new(horizons).unwrap();
     let seen: Vec<_> = x.iter().map(|x| predictor.observe(*x).predictions[0]).collect();
@@ -94,18 +92,23 @@ fn errors_and_shares<const H: usize>(x: &[f32], horizons: [f32; H]) -> Vec<(f32,
         }
         (horizon, error / variance, within / n)
     };
-    HORIZONS.into_iter().enumerate().map(of_horizon).collect()
+    horizons
+        .into_iter()
+        .enumerate()
+        .filter(|(_, h)| 13.0 * h < x.len() as f32)
+        .map(of_horizon)
+        .collect()
 }
 
 #[test]
 fn errors_are_below_the_variance_and_bands_hold_nine_in_ten() {
     let (mut sum, mut count) = (0.0, 0.0);
-    for Recording { name, x, .. } in recordings() {
+    for Recording { name, x } in recordings() {
         for (horizon, error, within) in errors_and_shares(&x, HORIZONS) {
             println!("{name}, {horizon}: error {error:.3}, in the band {within:.3}");
             // Of a horizon of 100 there are 30 in a recording: its mean is not known much better than that.
             let limit = if horizon < 100.0 { 1.2 } else { 1.5 };
-            assert!(error < limit && (0.78..0.99).contains(&within), "{name}, {horizon}");
+            assert!(error < limit && (0.80..0.97).contains(&within), "{name}, {horizon}");
             (sum, count) = (sum + within, count + 1.0);
         }
     }
@@ -113,12 +116,40 @@ fn errors_are_below_the_variance_and_bands_hold_nine_in_ten() {
 }
 
 #[test]
+fn any_horizon_is_within_the_variance_once_it_has_been_seen_often() {
+    const LONG: [f32; 4] = [40.0, 100.0, 300.0, 1000.0];
+    let [a, b, c, ..] = HORIZONS;
+    let [d, e, f, g] = LONG;
+    for Recording { name, x } in processes(80_000) {
+        let together = errors_and_shares(&x, [a, b, c, d, e, f, g]);
+        let alone = LONG.into_iter().flat_map(|h| errors_and_shares(&x, [h]));
+        for (horizon, error, within) in together.into_iter().chain(alone) {
+            println!("{name}, {horizon} of 80,000: error {error:.3}, in the band {within:.3}");
+            // (Of the running mean alone 1.2 to 1.3.)
+            let limit = if name == "steps" && horizon == 1000.0 { 1.6 } else { 1.2 };
+            assert!(error < limit && (0.80..0.97).contains(&within), "{name}, {horizon}");
+        }
+    }
+}
+
+#[test]
+fn a_horizon_that_was_not_seen_ten_times_has_no_band() {
+    let x: Vec<f32> = (0..400).map(|t| (t % 7) as f32).collect();
+    let mut predictor = Predictor::new([10.0, 30.0, 1000.0]).unwrap();
+    for (t, x) in (1..).zip(x) {
+        let [predictions] = predictor.observe(x).predictions;
+        let known = predictions.map(|p| p.low.is_finite() && p.high.is_finite());
+        assert_eq!(known, [t >= 100, t >= 300, false], "{t}");
+    }
+}
+
+#[test]
 fn a_long_horizon_beside_them_does_not_spoil_the_bands_of_shorter_ones() {
     let [a, b, c, d, e] = HORIZONS;
-    for Recording { name, x, .. } in recordings() {
+    for Recording { name, x } in recordings() {
         for (horizon, _, within) in errors_and_shares(&x, [a, b, c, d, e, 1000.0]) {
             println!("{name}, {horizon} beside 1,000: in the band {within:.3}");
-            assert!((0.78..0.99).contains(&within), "{name}, {horizon}: {within}");
+            assert!((0.80..0.97).contains(&within), "{name}, {horizon}: {within}");
         }
     }
 }
@@ -159,8 +190,8 @@ fn faults_surprise_and_a_threshold_is_a_rate_of_false_alarms() {
     const FAULTS: [&str; 6] = ["stuck", "noise", "drift", "gain", "glitches", "frequency"];
     const UNJUDGED: usize = 200;
     let (mut ours, mut theirs, mut count) = (0.0, 0.0, 0.0);
-    let (mut alarms, mut clean_samples) = ([0.0; 2], 0.0);
-    for Recording { name, x, clean } in recordings() {
+    let mut rates = [0.0; 2];
+    for Recording { name, x } in recordings() {
         let n = x.len() as f32;
         let mean = x.iter().sum::<f32>() / n;
         let deviation = (x.iter().map(|x| (x - mean).powi(2)).sum::<f32>() / n).sqrt();
@@ -187,27 +218,27 @@ fn faults_surprise_and_a_threshold_is_a_rate_of_false_alarms() {
             println!("{name}, {fault}: area {:.2}, of the z-score {:.2}", areas[0], areas[1]);
             (ours, theirs, count) = (ours + areas[0], theirs + areas[1], count + 1.0);
         }
-        if clean {
-            let judged = &surprises(&x)[UNJUDGED..];
-            for (alarms, threshold) in alarms.iter_mut().zip([0.99, 0.999]) {
-                *alarms += judged.iter().filter(|p| **p > threshold).count() as f64;
-            }
-            clean_samples += judged.len() as f64;
-        }
+        let judged = &surprises(&x)[UNJUDGED..];
+        let rate = |threshold: f32| {
+            let alarms = judged.iter().filter(|p| **p > threshold).count() as f32;
+            alarms / judged.len() as f32 / (1.0 - threshold)
+        };
+        let here = [rate(0.99), rate(0.999)];
+        println!("{name}: false alarms over what thresholds say {here:.2?}");
+        // At 0.999 four are expected of a recording, and they come together: none may come.
+        assert!((1.0 / 3.0..3.0).contains(&here[0]) && here[1] < 3.0, "{name}: {here:?}");
+        rates = [rates[0] + here[0], rates[1] + here[1]];
     }
-    let (ours, theirs) = (ours / count, theirs / count);
-    let rates = [alarms[0] / clean_samples / 0.01, alarms[1] / clean_samples / 0.001];
-    println!(
-        "in the mean {ours:.3} and {theirs:.3}; false alarms over what thresholds say {rates:.2?}"
-    );
+    let (ours, theirs, n) = (ours / count, theirs / count, count as f32 / FAULTS.len() as f32);
+    println!("in the mean {ours:.3} and {theirs:.3}; {:.2?}", rates.map(|rate| rate / n));
     assert!(ours > 0.78 && ours > theirs + 0.1);
-    assert!(rates.iter().all(|rate| (1.0 / 3.0..3.0).contains(rate)));
+    assert!(rates.iter().all(|rate| (1.0 / 3.0..3.0).contains(&(rate / n))));
 }
 
 #[test]
 fn glitches_and_gaps_cost_little() {
     let (mut worst_glitch, mut gaps, mut count) = (0.0_f64, 0.0, 0.0);
-    for Recording { name, x, .. } in recordings() {
+    for Recording { name, x } in recordings() {
         let truth = followed(&x, 10.0);
         let error = |change: &dyn Fn(usize, f32) -> Option<f32>,
                      judged: core::ops::Range<usize>| {
