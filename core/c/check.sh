@@ -25,10 +25,20 @@ gcc -std=c99 "${strict[@]}" -fsyntax-only -x c core/c/ictd.h
 g++ -std=c++11 "${strict[@]}" -fsyntax-only -x c++ core/c/ictd.h
 echo "ictd.h: C99 and C++11 without a warning"
 
-cmake -S core/c/example -B "$out/cmake" >/dev/null
-cmake --build "$out/cmake" >"$out/cmake.log" 2>&1 || { cat "$out/cmake.log" >&2 && exit 1; }
-"$out/cmake/example"
-echo "CMake: builds, and one alarm"
+# example NAME OPTION...: the example builds in $out/NAME, and runs.
+example() {
+    local build=$out/$1
+    cmake -S core/c/example -B "$build" "${@:2}" >/dev/null
+    cmake --build "$build" >"$build.log" 2>&1 || { cat "$build.log" >&2 && return 1; }
+    "$build/example"
+}
+rm -rf "$out/installed"
+example cmake -DCMAKE_DISABLE_FIND_PACKAGE_ictd=ON
+library=$out/cmake/ictd/cargo/release/libictd_c.a
+cmake -S core/c -B "$out/package" -DICTD_LIBRARY="$library" >/dev/null
+cmake --install "$out/package" --prefix "$out/installed" >/dev/null
+example found -DCMAKE_PREFIX_PATH="$out/installed" -DCMAKE_REQUIRE_FIND_PACKAGE_ictd=ON
+echo "CMake: add_subdirectory and find_package build, and one alarm"
 
 # says NAME COMMAND...: the command prints the digests.
 says() {
@@ -41,7 +51,7 @@ says() {
 for program in every misuse; do
     for sanitizer in "" -fsanitize=address,undefined; do
         gcc -std=c99 -g "${strict[@]}" $sanitizer -fno-sanitize-recover core/c/$program.c \
-            "$out/cmake/ictd/cargo/release/libictd_c.a" -lm -lpthread -ldl -o "$out/$program$sanitizer"
+            "$library" -lm -lpthread -ldl -o "$out/$program$sanitizer"
     done
 done
 valgrind=(valgrind -q --error-exitcode=1 --leak-check=full)
