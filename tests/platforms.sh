@@ -102,7 +102,7 @@ other_libm() {
 level_row() {
     if grep -qw "$2" /proc/cpuinfo; then
         row "x86-64 dispatched: $1" "release, chosen at run time" \
-            host host "" --release -- --level "$1" --lanes 8
+            host host "" --release -- --level "$1"
     else
         echo "x86-64 dispatched: $1: this processor has no $1; not counted"
     fi
@@ -191,6 +191,7 @@ if [ "$(uname -m)" = x86_64 ]; then
         host host "" --release -- --lanes 8 --threads 3
     # Chosen at run time in the portable binary, as the host program does.
     level_row avx2 avx2
+    level_row avx512 avx512vl
     row "x86-64 native" "release, target-cpu=native, lanes" \
         host native "-C target-cpu=native" --release -- --lanes 8
     row "x86-64 native, scalar" "release, target-cpu=native" \

@@ -29,12 +29,14 @@ pub trait Kernel {
 /// ```
 /// # #[cfg(target_arch = "x86_64")]
 /// # mod avx2 {
-/// use ictd_core::scalar::{InstructionSet, Kernel};
+/// use ictd_core::scalar::{Aligned32, InstructionSet, Kernel};
 ///
 /// #[derive(Clone, Copy, Debug, PartialEq)]
 /// struct Avx2;
 ///
 /// impl InstructionSet for Avx2 {
+///     type Aligned = Aligned32;
+///
 ///     #[inline(always)]
 ///     fn run<K: Kernel>(kernel: K) -> K::Output {
 ///         #[target_feature(enable = "avx2")]
@@ -50,6 +52,9 @@ pub trait Kernel {
 ///
 /// It must not be reachable where the instructions are missing.
 pub trait InstructionSet: Copy + Debug + PartialEq + Send + Sync + 'static {
+    /// A type that is aligned like a register of the set.
+    type Aligned: Copy + Debug + PartialEq + Send + Sync + 'static;
+
     /// Runs the kernel with these instructions.
     fn run<K: Kernel>(kernel: K) -> K::Output;
 }
@@ -58,7 +63,14 @@ pub trait InstructionSet: Copy + Debug + PartialEq + Send + Sync + 'static {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Portable;
 
+/// Aligned like a register of eight `f32`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(align(32))]
+pub struct Aligned32;
+
 impl InstructionSet for Portable {
+    type Aligned = Aligned32;
+
     // A chip's flash and its few calls are better served by the places that `kernel!` gives them.
     #[cfg_attr(not(target_os = "none"), inline(never))]
     #[cfg_attr(target_os = "none", inline(always))]

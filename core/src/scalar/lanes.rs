@@ -1,4 +1,4 @@
-//! Lanes: eight `f32` that one program advances side by side, one per seed.
+//! Lanes: several `f32` that one program advances side by side, one per seed.
 //!
 //! Plain aligned arrays with element-wise operations. The compiler turns them into vector
 //! instructions of whatever width the target has; no operation mixes lanes, so the width never
@@ -9,32 +9,32 @@ use core::fmt::Debug;
 use core::marker::PhantomData;
 use core::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
-/// Eight `f32`, one AVX2 register; kernels run with the instructions I.
+/// W `f32`, one register of the instructions I, with which kernels run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[repr(C, align(32))]
-pub struct Lanes8On<I: InstructionSet>(pub [f32; 8], PhantomData<I>);
+#[repr(C)]
+pub struct Lanes<const W: usize, I: InstructionSet>(pub [f32; W], [I::Aligned; 0], PhantomData<I>);
 
 /// Eight `f32`, with the target's own instructions.
-pub type Lanes8 = Lanes8On<Portable>;
+pub type Lanes8 = Lanes<8, Portable>;
 
-impl<I: InstructionSet> Lanes8On<I> {
+impl<const W: usize, I: InstructionSet> Lanes<W, I> {
     /// Makes lanes of these numbers.
     #[inline(always)]
-    pub const fn new(lanes: [f32; 8]) -> Self {
-        Lanes8On(lanes, PhantomData)
+    pub const fn new(lanes: [f32; W]) -> Self {
+        Lanes(lanes, [], PhantomData)
     }
 
     inlined! {
         fn map(self, f: impl Fn(f32) -> f32) -> Self {
-            let mut out = [0.0; 8];
-            for i in 0..8 {
+            let mut out = [0.0; W];
+            for i in 0..W {
                 out[i] = f(self.0[i]);
             }
             Self::new(out)
         }
         fn map_both(self, other: Self, f: impl Fn(f32, f32) -> f32) -> Self {
-            let mut out = [0.0; 8];
-            for i in 0..8 {
+            let mut out = [0.0; W];
+            for i in 0..W {
                 out[i] = f(self.0[i], other.0[i]);
             }
             Self::new(out)
@@ -44,18 +44,18 @@ impl<I: InstructionSet> Lanes8On<I> {
 
 macro_rules! operator {
     ($Op:ident, $op:ident $(, $OpAssign:ident, $op_assign:ident)?) => {
-        impl<I: InstructionSet> $Op for Lanes8On<I> {
+        impl<const W: usize, I: InstructionSet> $Op for Lanes<W, I> {
             type Output = Self;
             #[inline(always)]
             fn $op(self, other: Self) -> Self {
-                let mut out = [0.0; 8];
-                for i in 0..8 {
+                let mut out = [0.0; W];
+                for i in 0..W {
                     out[i] = self.0[i].$op(other.0[i]);
                 }
                 Self::new(out)
             }
         }
-        $(impl<I: InstructionSet> $OpAssign for Lanes8On<I> {
+        $(impl<const W: usize, I: InstructionSet> $OpAssign for Lanes<W, I> {
             #[inline(always)]
             fn $op_assign(&mut self, other: Self) {
                 *self = self.$op(other);
@@ -69,7 +69,7 @@ operator!(Sub, sub, SubAssign, sub_assign);
 operator!(Mul, mul, MulAssign, mul_assign);
 operator!(Div, div);
 
-impl<I: InstructionSet> Neg for Lanes8On<I> {
+impl<const W: usize, I: InstructionSet> Neg for Lanes<W, I> {
     type Output = Self;
     #[inline(always)]
     fn neg(self) -> Self {
@@ -77,28 +77,28 @@ impl<I: InstructionSet> Neg for Lanes8On<I> {
     }
 }
 
-impl<I: InstructionSet> Scalar for Lanes8On<I> {
+impl<const W: usize, I: InstructionSet> Scalar for Lanes<W, I> {
     type Element = f32;
-    type PerLane<T: Clone + Debug> = [T; 8];
-    const LANES: usize = 8;
-    const ZERO: Self = Self::new([0.0; 8]);
-    const ONE: Self = Self::new([1.0; 8]);
+    type PerLane<T: Clone + Debug> = [T; W];
+    const LANES: usize = W;
+    const ZERO: Self = Self::new([0.0; W]);
+    const ONE: Self = Self::new([1.0; W]);
 
     #[inline(always)]
-    fn per_lane<T: Clone + Debug>(make: impl FnMut(usize) -> T) -> [T; 8] {
+    fn per_lane<T: Clone + Debug>(make: impl FnMut(usize) -> T) -> [T; W] {
         core::array::from_fn(make)
     }
     inlined! {
         fn splat(x: f32) -> Self {
-            Self::new([x; 8])
+            Self::new([x; W])
         }
         fn lane(&self, index: usize) -> f32 {
-            debug_assert!(index < 8);
-            self.0[index & 7]
+            debug_assert!(index < W);
+            self.0[index % W]
         }
         fn set_lane(&mut self, index: usize, x: f32) {
-            debug_assert!(index < 8);
-            self.0[index & 7] = x;
+            debug_assert!(index < W);
+            self.0[index % W] = x;
         }
         fn from_f64(x: f64) -> Self {
             Self::splat(x as f32)
@@ -123,7 +123,7 @@ impl<I: InstructionSet> Scalar for Lanes8On<I> {
         }
         fn is_finite(self) -> bool {
             let mut finite = true;
-            for i in 0..8 {
+            for i in 0..W {
                 finite &= Scalar::is_finite(self.0[i]);
             }
             finite

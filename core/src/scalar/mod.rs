@@ -16,9 +16,9 @@ mod lanes;
 #[cfg(feature = "research")]
 pub use functions::exp_f32;
 pub(crate) use instruction_set::kernel;
-pub use instruction_set::{InstructionSet, Kernel, Portable};
+pub use instruction_set::{Aligned32, InstructionSet, Kernel, Portable};
 #[cfg(feature = "research")]
-pub use lanes::{Lanes8, Lanes8On};
+pub use lanes::{Lanes, Lanes8};
 
 use crate::error::Error;
 use core::fmt::Debug;

@@ -1,19 +1,16 @@
 //! The vector instructions that a training run uses, chosen once at run time.
 //!
 //! `core` knows no instruction set: its lanes are plain arrays, and its kernels run with whatever
-//! instructions the lanes' type names ([`InstructionSet`]). Here is AVX2 of x86-64. It changes the
-//! speed and nothing else: the operations are the same ones in the same order, so both levels give
+//! instructions the lanes' type names ([`InstructionSet`]). Here are AVX2 and AVX-512 of x86-64. A level changes the
+//! speed and nothing else: the operations of a seed are the same ones in the same order, so all levels give
 //! the same bits.
 //!
-//! This is the only module of the crate with `unsafe`: a call of a function whose instructions were
-//! found to exist. The set is private, and [`with_scalar`] is the only way to the type that names it.
+//! This is the only module of the crate with `unsafe`: calls of functions whose instructions were
+//! found to exist. The sets are private, and [`with_scalar`] is the only way to the types that name them.
 
 #[cfg(target_arch = "x86_64")]
-use ictd_core::scalar::{InstructionSet, Kernel, Lanes8On};
+use ictd_core::scalar::{Aligned32, InstructionSet, Kernel, Lanes};
 use ictd_core::scalar::{Lanes8, Scalar};
-
-/// The number of seeds that train side by side, on every processor.
-pub const LANES: usize = Lanes8::LANES;
 
 /// A set of vector instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,15 +19,24 @@ pub enum Level {
     Baseline,
     /// x86-64 with AVX2.
     Avx2,
+    /// x86-64 with AVX-512 (F, VL, DQ, BW).
+    Avx512,
 }
 
 impl Level {
     /// All levels, slowest first.
-    pub const ALL: [Level; 2] = [Level::Baseline, Level::Avx2];
+    pub const ALL: [Level; 3] = [Level::Baseline, Level::Avx2, Level::Avx512];
 
-    /// Returns the best level of this machine.
-    pub fn detect() -> Level {
-        if Level::Avx2.is_available() { Level::Avx2 } else { Level::Baseline }
+    /// Returns the best level of this machine for so many seeds side by side: wide registers that would be half empty cost
+    /// more than they give.
+    pub fn for_seeds(seeds: usize) -> Level {
+        let fits = |level: &Level| level.is_available() && (*level != Level::Avx512 || seeds > 8);
+        Level::ALL.into_iter().rev().find(fits).unwrap_or(Level::Baseline)
+    }
+
+    /// Returns the number of seeds that train side by side.
+    pub fn lanes(self) -> usize {
+        if self == Level::Avx512 { 16 } else { Lanes8::LANES }
     }
 
     /// Returns true if this machine has the level's instructions.
@@ -39,8 +45,15 @@ impl Level {
             Level::Baseline => true,
             #[cfg(target_arch = "x86_64")]
             Level::Avx2 => is_x86_feature_detected!("avx2"),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512 => {
+                is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512bw")
+            }
             #[cfg(not(target_arch = "x86_64"))]
-            Level::Avx2 => false,
+            _ => false,
         }
     }
 
@@ -49,6 +62,7 @@ impl Level {
         match self {
             Level::Baseline => "baseline",
             Level::Avx2 => "avx2",
+            Level::Avx512 => "avx512",
         }
     }
 }
@@ -62,35 +76,52 @@ pub trait WithScalar {
     fn run<S: Scalar<Element = f32>>(self) -> Self::Output;
 }
 
-/// Runs `work` with numbers of [`LANES`] lanes and a level's instructions; returns none if this machine
-/// lacks them.
+/// Runs `work` with numbers of a level's lanes and instructions; returns none if this machine lacks them.
 pub fn with_scalar<W: WithScalar>(level: Level, work: W) -> Option<W::Output> {
     match level {
         _ if !level.is_available() => None,
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => Some(work.run::<Lanes8On<Avx2>>()),
+        Level::Avx2 => Some(work.run::<Lanes<8, Avx2>>()),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => Some(work.run::<Lanes<16, Avx512>>()),
         _ => Some(work.run::<Lanes8>()),
     }
 }
 
-/// The instructions of AVX2. Named only where they were detected.
+/// Aligned like a register of sixteen `f32`.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Avx2;
+#[repr(align(64))]
+struct Aligned64;
+
+/// Defines a set of instructions, which is named only where they were detected.
+#[cfg(target_arch = "x86_64")]
+macro_rules! instruction_set {
+    ($name:ident, $features:literal, $aligned:ty) => {
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        struct $name;
+
+        impl InstructionSet for $name {
+            type Aligned = $aligned;
+
+            #[inline(always)]
+            fn run<K: Kernel>(kernel: K) -> K::Output {
+                #[target_feature(enable = $features)]
+                #[inline(never)]
+                fn compiled<K: Kernel>(kernel: K) -> K::Output {
+                    kernel.run()
+                }
+                // SAFETY: `with_scalar` found that the instructions exist.
+                #[allow(unsafe_code)]
+                unsafe {
+                    compiled(kernel)
+                }
+            }
+        }
+    };
+}
 
 #[cfg(target_arch = "x86_64")]
-impl InstructionSet for Avx2 {
-    #[inline(always)]
-    fn run<K: Kernel>(kernel: K) -> K::Output {
-        #[target_feature(enable = "avx2")]
-        #[inline(never)]
-        fn compiled<K: Kernel>(kernel: K) -> K::Output {
-            kernel.run()
-        }
-        // SAFETY: `with_scalar` found that the instructions exist.
-        #[allow(unsafe_code)]
-        unsafe {
-            compiled(kernel)
-        }
-    }
-}
+instruction_set!(Avx2, "avx2", Aligned32);
+#[cfg(target_arch = "x86_64")]
+instruction_set!(Avx512, "avx512f,avx512vl,avx512dq,avx512bw", Aligned64);

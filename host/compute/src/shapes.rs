@@ -37,14 +37,14 @@ pub fn rnn_value(
     super::group::value(&mut network, 0, &features, rewards, gamma, phi.as_slice())
 }
 
-/// Makes a group of seeds that train side by side, at most [`LANES`](level::LANES), on tasks of its own or on
+/// Makes a group of seeds that train side by side, at most [`Level::lanes`] of the level for so many, on tasks of its own or on
 /// the recipe's ([`AnyTasks::new`]).
 ///
 /// # Errors
 /// [`Error::OutOfRange`] for a shape that is not compiled (see [`Recipe::check`]), and the core's
 /// refusals.
 pub fn group(recipe: &Recipe, tasks: &AnyTasks, seeds: &[u64]) -> Result<Box<dyn Group>, Error> {
-    group_at(Level::detect(), recipe, tasks, seeds)
+    group_at(Level::for_seeds(seeds.len()), recipe, tasks, seeds)
 }
 
 /// Makes a group as [`group`] does, with the instructions of a given level.

@@ -2,7 +2,7 @@
 
 use crate::checkpoint::Checkpoint;
 use crate::group::{Group, digest};
-use crate::level::LANES;
+use crate::level::Level;
 use crate::log::{Point, SeedRun};
 use crate::recipe::{Recipe, Refused};
 use crate::shapes;
@@ -231,7 +231,9 @@ impl<'a> Trainer<'a> {
         }
         let mut groups = Vec::new();
         for seeds in by_progress.into_values() {
-            groups.extend(seeds.chunks(LANES).map(<[_]>::to_vec));
+            // Every thread has a group before groups grow.
+            let lanes = Level::for_seeds(seeds.len().div_ceil(self.threads)).lanes();
+            groups.extend(seeds.chunks(lanes).map(<[_]>::to_vec));
         }
         (ended, groups)
     }

@@ -158,7 +158,7 @@ impl RunInfo {
             },
             "platform": {
                 "target": env!("ICTD_TARGET"),
-                "instructions": Level::detect().name(),
+                "instructions": Level::for_seeds(usize::MAX).name(),
                 "threads": self.threads,
                 "cores": std::thread::available_parallelism().map_or(1, usize::from),
             },

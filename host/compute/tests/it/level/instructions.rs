@@ -2,10 +2,10 @@
 //!
 //! A kernel loses its instructions where a part of it is not inlined: the part is compiled once more,
 //! for the baseline, and called. Its arithmetic then has the encoding of SSE2, which code for AVX2
-//! never has. This says so on any machine, busy or not, and whether or not it has the
+//! and AVX-512 never has. This says so on any machine, busy or not, and whether or not it has the
 //! instructions.
 
-use iced_x86::{Decoder, DecoderOptions, EncodingKind, Instruction, OpKind};
+use iced_x86::{Decoder, DecoderOptions, EncodingKind, Instruction, OpKind, Register};
 use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget, SymbolKind};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -85,12 +85,11 @@ fn arithmetic(instruction: &Instruction) -> Option<String> {
     (of_numbers && operation.iter().any(|o| name.starts_with(o))).then(|| name.to_string())
 }
 
-/// Checks every kernel compiled for AVX2: each operation has its encoding, none is fused, and of the operations on
+/// Checks every kernel compiled for a set: each operation has its encoding, none is fused, and of the operations on
 /// vectors most use a whole register.
-fn check(executable: &Executable) {
-    let set = "AVX2";
-    let is_kernel =
-        |name: &str| name.contains("level::Avx2 as ") && name.contains("::run::compiled");
+fn check(executable: &Executable, set: &str, is_whole: fn(Register) -> bool) {
+    let of_set = format!("level::{set} as ");
+    let is_kernel = |name: &str| name.contains(&of_set) && name.contains("::run::compiled");
     let kernels =
         executable.functions.iter().filter(|(_, (name, _))| is_kernel(name)).map(|(&at, _)| at);
     let kernels: Vec<u64> = kernels.collect();
@@ -110,7 +109,7 @@ fn check(executable: &Executable) {
                 assert!(!operation.starts_with('f'), "{set}: {name} fuses: {operation}");
                 if operation.ends_with("ps") {
                     vectors += 1;
-                    whole += usize::from(instruction.op0_register().is_ymm());
+                    whole += usize::from(is_whole(instruction.op0_register()));
                 }
             }
         }
@@ -123,5 +122,6 @@ fn check(executable: &Executable) {
 fn kernels_keep_their_instructions() {
     let bytes = std::fs::read(std::env::current_exe().unwrap()).unwrap();
     let executable = Executable::read(&bytes);
-    check(&executable);
+    check(&executable, "Avx2", Register::is_ymm);
+    check(&executable, "Avx512", Register::is_zmm);
 }
