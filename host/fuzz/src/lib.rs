@@ -271,7 +271,7 @@ pub fn run_directory(bytes: &[u8]) {
         let _ = transaction::settle_unclaimed(place);
         let _ = config::read_run::<Train>(place, "train").map(|(_, seed, o)| o.check(seed));
         info::is_finished(place);
-        let _ = info::files(place);
+        let _ = info::files(place, "");
         let run = RunFiles { name: "run".into(), path: place.clone() };
         CATALOGUE.with(|catalogue| drop(Run::read(&run, catalogue)));
         let _ = RunDirectory::claim(place.clone());

@@ -12,6 +12,7 @@ use crate::run::report::{self, Claim, Report, Verdict};
 use crate::run::{info, lock, transaction};
 use contents::first_difference;
 use serde::Serialize;
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -37,14 +38,6 @@ pub struct Compare {
     pub a: PathBuf,
     /// Another
     pub b: PathBuf,
-}
-
-/// The findings.
-#[derive(Serialize)]
-struct Found {
-    equal: bool,
-    files_compared: usize,
-    differences: Vec<Difference>,
 }
 
 /// A file that differs.
@@ -76,10 +69,11 @@ pub fn run(options: &Compare) -> Result<Report, Error> {
         _ => return Err(Error::file(b, "accepted are two directories or two files")),
     };
     let equal = differences.is_empty();
-    let found = Found { equal, files_compared, differences };
+    let found =
+        json!({ "equal": equal, "files_compared": files_compared, "differences": differences });
     let mut report = Report::of("compare", &found);
-    report.text = found.text();
-    let files_equal = files_compared - found.differences.len();
+    report.text = text(&differences);
+    let files_equal = files_compared - differences.len();
     let measured = format!("{files_equal} of {files_compared} files equal");
     let verdict = Verdict::of(equal);
     report.claims.push(Claim::new("A and B are bit-equal", "—", measured, verdict));
@@ -154,21 +148,19 @@ fn files_below(directory: &Path) -> Result<BTreeSet<PathBuf>, Error> {
     Ok(found)
 }
 
-impl Found {
-    /// For a human: the files that differ.
-    fn text(&self) -> String {
-        if self.equal {
-            return String::new();
-        }
-        let mut table = vec![["file", "first difference"].map(str::to_owned)];
-        table.extend(self.differences.iter().take(SHOWN).map(|d| {
-            let place = d.first_difference.as_deref().unwrap_or("other bytes");
-            [d.file.clone(), place.to_owned()]
-        }));
-        let more = match self.differences.len().saturating_sub(SHOWN) {
-            0 => String::new(),
-            more => format!("and {more} more files\n"),
-        };
-        report::table(&table) + &more + "\n"
+/// Returns the files that differ, as a table for a human.
+fn text(differences: &[Difference]) -> String {
+    if differences.is_empty() {
+        return String::new();
     }
+    let mut table = vec![["file", "first difference"].map(str::to_owned)];
+    table.extend(differences.iter().take(SHOWN).map(|d| {
+        let place = d.first_difference.as_deref().unwrap_or("other bytes");
+        [d.file.clone(), place.to_owned()]
+    }));
+    let more = match differences.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!("and {more} more files\n"),
+    };
+    report::table(&table) + &more + "\n"
 }

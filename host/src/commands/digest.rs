@@ -3,7 +3,7 @@
 use crate::digests;
 use crate::error::Error;
 use crate::run::report::{Claim, Report, Verdict, table};
-use serde::Serialize;
+use serde_json::json;
 
 /// Run the determinism kernels and show this machine's digests beside the expected ones
 ///
@@ -12,13 +12,6 @@ use serde::Serialize;
 /// every result is what it is on every other platform. Exit code 1 if one differs.
 #[derive(Clone, Debug, clap::Args)]
 pub struct DigestOptions {}
-
-/// The findings.
-#[derive(Serialize)]
-struct Found<'a> {
-    equal: bool,
-    kernels: &'a [digests::Row],
-}
 
 /// Shows them.
 /// Errors: [`Error::Core`] if a kernel fails.
@@ -30,7 +23,7 @@ pub fn run() -> Result<Report, Error> {
         let verdict = if row.equal { "yes" } else { "NO" };
         [row.kernel, &row.digest, row.expected, verdict].map(str::to_owned)
     }));
-    let mut report = Report::of("digest", &Found { equal, kernels: &list });
+    let mut report = Report::of("digest", &json!({ "equal": equal, "kernels": list }));
     report.text = table(&rows);
     report.claims.push(Claim::new(
         "the same bits as on every other platform",

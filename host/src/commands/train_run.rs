@@ -17,7 +17,6 @@ use crate::train::log::{
 use crate::train::options::{Mode, Model, ParameterSet, Recipe, Train};
 use crate::train::run::train;
 use figures::{Figure, NamedFigures, Panel};
-use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -32,14 +31,6 @@ pub(crate) const ENTRY: Entry = Entry {
     figures,
     run: Run::ByCommand,
 };
-
-/// The results, which are those of every run of the same config.
-#[derive(Serialize)]
-struct Results<'a> {
-    seed: u64,
-    config: &'a Train,
-    seeds: Vec<Value>,
-}
 
 /// Trains, goes on with a run, or adds seeds to it.
 pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
@@ -77,7 +68,7 @@ pub(super) fn summarise(
     let summary = directory.summary(options)?;
     let recipe = &summary.options.recipe;
     let sequential = recipe.mode == Mode::Sequential;
-    let seeds: Vec<_> = (summary.runs.iter())
+    let seeds: Vec<Value> = (summary.runs.iter())
         .map(|run| {
             let mut value = run.to_value(sequential);
             if recipe.parameters == ParameterSet::Equivariant {
@@ -88,7 +79,8 @@ pub(super) fn summarise(
         })
         .collect();
 
-    let results = Results { seed: summary.seed, config: &summary.options, seeds };
+    // The results are those of every run of the same config.
+    let results = json!({ "seed": summary.seed, "config": summary.options, "seeds": seeds });
     let mut report = Report::of(RUN, &results);
     let diverged = diverged(&summary.runs);
     // The same bytes for the same recipe and seeds on any machine, after any interruption, however the seeds came.

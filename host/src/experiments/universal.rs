@@ -83,44 +83,38 @@ pub const UNIVERSAL: Entry = table(
         runs: &[run("linear-l3", "", "L = 3", &[])],
         own: put,
         claims: &[
-            claim(
+            own(
                 "values beyond the features: as good as LSTD with the best lambda and ridge in hindsight",
-                Source::OWN,
                 |of| ratio(of, &OTHERS, "lstd_hindsight"),
             )
             // The best of eighteen settings for each length is known in hindsight alone.
             .refuted(),
-            claim(
+            own(
                 "values beyond the features: as good as LSTD(0.92) with one ridge",
-                Source::OWN,
                 |of| ratio(of, &OTHERS, "lstd_one"),
             ),
-            claim(
+            own(
                 "values beyond the features: as good as TD(0.92) with the best step size in hindsight",
-                Source::OWN,
                 |of| ratio(of, &OTHERS, "td_hindsight"),
             ),
-            claim(
+            own(
                 "representable values: as good as LSTD with the best lambda and ridge in hindsight",
-                Source::OWN,
                 |of| ratio(of, &REPRESENTABLE, "lstd_hindsight"),
             )
             .refuted(),
-            claim(
+            own(
                 "representable values: as good as LSTD(0.92) with one ridge",
-                Source::OWN,
                 |of| ratio(of, &REPRESENTABLE, "lstd_one"),
             ),
-            claim(
+            own(
                 "representable values: as good as TD(0.92) with the best step size in hindsight",
-                Source::OWN,
                 |of| ratio(of, &REPRESENTABLE, "td_hindsight"),
             ),
-            claim("no mean error is above that of predicting 0", Source::OWN, |of| {
+            own("no mean error is above that of predicting 0", |of| {
                 at_most(of, "universal", "mean error at most", 1.05)
             }),
             // Some contexts have a system for lambda = 1 that is next to singular.
-            claim("no context explodes", Source::OWN, |of| {
+            own("no context explodes", |of| {
                 at_most(of, "percentile_99_9", "99.9th percentile at most", 5.0)
             })
             .refuted(),
@@ -150,6 +144,11 @@ pub const UNIVERSAL: Entry = table(
         ..Table::EMPTY
     },
 );
+
+/// Returns a claim of this project.
+const fn own(words: &'static str, judge: fn(OfRun) -> Judgement) -> JudgedClaim {
+    claim(words, Source::OWN, judge)
+}
 
 const fn plot(curves: &'static [Series], title: &'static str) -> Plot {
     let y = || Axis::fixed("error / error of predicting 0", 0.0, 1.5);
@@ -281,11 +280,9 @@ fn at_most(of: OfRun, metric: &str, says: &str, limit: f64) -> Judgement {
     (measured, Verdict::of(worst <= limit))
 }
 
-const SAME_BITS: JudgedClaim = claim("the same bits on every machine", Source::OWN, |of| match of
-    .beside(NUMBERS)
-    .median("ships")
-{
-    1.0 => ("the numbers that ship (seed 0)".into(), Verdict::Holds),
-    0.0 => ("other numbers than those that ship".into(), Verdict::DoesNotHold),
-    _ => (format!("other steps than {STEPS}"), Verdict::HoldsInPart),
-});
+const SAME_BITS: JudgedClaim =
+    own("the same bits on every machine", |of| match of.beside(NUMBERS).median("ships") {
+        1.0 => ("the numbers that ship (seed 0)".into(), Verdict::Holds),
+        0.0 => ("other numbers than those that ship".into(), Verdict::DoesNotHold),
+        _ => (format!("other steps than {STEPS}"), Verdict::HoldsInPart),
+    });

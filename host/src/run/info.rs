@@ -206,19 +206,11 @@ pub fn digest(content: &[u8]) -> String {
     digest.to_string()
 }
 
-/// Returns the names of the files that the run in this directory says it wrote, itself among them.
+/// Returns the names of the files that a run in this directory says it wrote, `run.json` among them: the run that
+/// stands there, or with [`files::NEW`] before the name the one that is about to take its place.
 /// Errors: [`Error::File`] if that cannot be read; what is no such file names none.
-pub fn files(directory: &Path) -> Result<Vec<String>, Error> {
-    listed(directory, FILE_NAME)
-}
-
-/// As [`files()`], of the run that is about to take its place.
-/// Errors: as there.
-pub fn new_files(directory: &Path) -> Result<Vec<String>, Error> {
-    listed(directory, &format!("{}{FILE_NAME}", files::NEW))
-}
-
-fn listed(directory: &Path, name: &str) -> Result<Vec<String>, Error> {
+pub fn files(directory: &Path, before: &str) -> Result<Vec<String>, Error> {
+    let name = &format!("{before}{FILE_NAME}");
     let content = match files::read_below(directory, name, files::TEXT) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         found => found.map_err(|e| Error::file(&directory.join(name), e))?,

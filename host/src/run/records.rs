@@ -275,7 +275,7 @@ impl RunDirectory {
         }
         info.verdicts(claims);
         records.put(info::FILE_NAME, info.to_text(Some(&Outcome::Finished)));
-        let old = info::files(&self.path)?;
+        let old = info::files(&self.path, "")?;
         transaction::commit(&self.path, records.files().collect(), streamed, &old)
     }
 

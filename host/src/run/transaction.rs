@@ -97,8 +97,8 @@ pub fn settle(directory: &Path) -> io::Result<()> {
     if files::kind(&directory.join(JOURNAL)) != Kind::Nothing {
         // The journal may be anybody's. `run.json` is replaced last, so until then it lists the old run's files, and
         // the one that waits the new run's.
-        let mut ours = info::files(directory).map_err(io::Error::other)?;
-        ours.extend(info::new_files(directory).map_err(io::Error::other)?);
+        let mut ours = info::files(directory, "").map_err(io::Error::other)?;
+        ours.extend(info::files(directory, files::NEW).map_err(io::Error::other)?);
         finish(directory, &ours)?;
     }
     files::sweep(directory)
