@@ -33,34 +33,15 @@ pub const FILE_NAME: &str = "run.json";
 /// The most processes that are remembered.
 const PROCESSES: usize = 1000;
 
-/// The end that a process came to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The run is complete.
-    Finished,
-    /// Ctrl-C or SIGTERM; the run can go on.
-    Interrupted,
-    /// An error, in one line.
-    Failed(String),
-}
+/// The outcome of a process whose run is complete.
+pub const FINISHED: &str = "finished";
 
-impl Outcome {
-    /// Returns how the process ended, from its result.
-    pub fn of<T>(result: &Result<T, Error>) -> Self {
-        match result {
-            Ok(_) => Outcome::Finished,
-            Err(Error::Interrupted | Error::Paused { .. }) => Outcome::Interrupted,
-            Err(e) => Outcome::Failed(e.one_line()),
-        }
-    }
-
-    /// As `run.json` has it.
-    pub fn text(&self) -> String {
-        match self {
-            Outcome::Finished => "finished".into(),
-            Outcome::Interrupted => "interrupted".into(),
-            Outcome::Failed(reason) => format!("failed: {reason}"),
-        }
+/// Returns how a process ended, from its result: `finished`, `interrupted` (the run can go on), or an error in one line.
+pub fn outcome<T>(result: &Result<T, Error>) -> String {
+    match result {
+        Ok(_) => FINISHED.into(),
+        Err(Error::Interrupted | Error::Paused { .. }) => "interrupted".into(),
+        Err(e) => format!("failed: {}", e.one_line()),
     }
 }
 
@@ -112,13 +93,13 @@ impl RunInfo {
     }
 
     /// This process.
-    fn process(&self, outcome: Option<&Outcome>) -> Value {
+    fn process(&self, outcome: Option<&str>) -> Value {
         let ended = |seconds: f64| outcome.map(|_| (seconds * 1000.0).round() / 1000.0);
         json!({
             "started": time_of_day(self.started),
             "seconds": ended(self.clock.elapsed().as_secs_f64()),
             "cpu_seconds": ended(self.cpu.elapsed().as_secs_f64()),
-            "outcome": outcome.map_or("running".into(), Outcome::text),
+            "outcome": outcome.unwrap_or("running"),
         })
     }
 
@@ -145,7 +126,7 @@ impl RunInfo {
     }
 
     /// Returns the content of the file; without an outcome, that of a process that is at work.
-    pub fn to_text(&self, outcome: Option<&Outcome>) -> String {
+    pub fn to_text(&self, outcome: Option<&str>) -> String {
         let mut processes = self.earlier.clone();
         processes.push(self.process(outcome));
         let value = json!({
@@ -171,7 +152,7 @@ impl RunInfo {
 
     /// Writes the file.
     /// Errors: [`Error::Write`].
-    pub fn write(&self, directory: &Path, outcome: Option<&Outcome>) -> Result<PathBuf, Error> {
+    pub fn write(&self, directory: &Path, outcome: Option<&str>) -> Result<PathBuf, Error> {
         let path = directory.join(FILE_NAME);
         let text = self.to_text(outcome);
         files::replace(&path, text.as_bytes()).map_err(|e| Error::write(&path, e))?;
@@ -223,5 +204,5 @@ pub fn files(directory: &Path, before: &str) -> Result<Vec<String>, Error> {
 
 /// Returns true if the last process on the run in this directory finished it.
 pub fn is_finished(directory: &Path) -> bool {
-    processes(&content(directory)).last().is_some_and(|p| p["outcome"] == "finished")
+    processes(&content(directory)).last().is_some_and(|p| p["outcome"] == FINISHED)
 }

@@ -8,7 +8,7 @@
 use crate::error::Error;
 use crate::files::limits::{RECORD, of_record};
 use crate::files::{self, Kind, Staged};
-use crate::run::info::{self, Outcome, RunInfo};
+use crate::run::info::{self, RunInfo};
 use crate::run::lock::{self, RunLock};
 use crate::run::report::Claim;
 use crate::run::{config, transaction};
@@ -274,7 +274,7 @@ impl RunDirectory {
             streamed.push((name, file));
         }
         info.verdicts(claims);
-        records.put(info::FILE_NAME, info.to_text(Some(&Outcome::Finished)));
+        records.put(info::FILE_NAME, info.to_text(Some(info::FINISHED)));
         let old = info::files(&self.path, "")?;
         transaction::commit(&self.path, records.files().collect(), streamed, &old)
     }

@@ -27,7 +27,7 @@ use crate::files::{self, Kind};
 use crate::formats::seed_run::{DATA_FILE, PARAMS_FILE};
 use crate::options;
 use crate::run::config;
-use crate::run::info::{self, Outcome, RunInfo};
+use crate::run::info::{self, RunInfo};
 use crate::run::lock::{self, RunLock};
 use crate::run::progress;
 use crate::run::records::{self, Records, RunDirectory, write_all, write_atomic};
@@ -391,13 +391,15 @@ impl Summary<'_> {
                     }
                 }
             }
-            let text = info.to_text(Some(&Outcome::Finished));
+            let text = info.to_text(Some(info::FINISHED));
             self.claimed.write(records.files().chain([(info::FILE_NAME, text.as_bytes())]))
         };
-        complete(&mut info).inspect_err(|error| {
+        let written = complete(&mut info);
+        if written.is_err() {
             // If that cannot be written either, the file says `running`.
-            let _ = info.write(path, Some(&Outcome::Failed(error.one_line())));
-        })
+            let _ = info.write(path, Some(&info::outcome(&written)));
+        }
+        written
     }
 }
 

@@ -4,7 +4,7 @@ use super::directory::TrainDirectory;
 use super::options::{Recipe, Train};
 use crate::error::Error;
 use crate::files;
-use crate::run::info::{self, Outcome, RunInfo};
+use crate::run::info::{self, RunInfo};
 use crate::run::progress;
 use crate::run::session::Session;
 use compute::{Checkpoint, Observer, SeedRun, Stopped, Trainer};
@@ -115,7 +115,7 @@ pub fn train(
         // On a full disk, what went wrong first is what the user should read.
         let _ = directory.claim().and_then(|_claimed| {
             info.refresh(path);
-            info.write(path, Some(&Outcome::of(&outcome)))
+            info.write(path, Some(&info::outcome(&outcome)))
         });
     }
     outcome?;

@@ -1,13 +1,13 @@
 use ictd::error::Error;
-use ictd::run::info::{Outcome, processes, time_of_day};
+use ictd::run::info::{outcome, processes, time_of_day};
 use std::time::{Duration, SystemTime};
 
 #[test]
 fn an_outcome_is_that_of_the_result() {
-    assert_eq!(Outcome::of(&Ok(())), Outcome::Finished);
-    assert_eq!(Outcome::of::<()>(&Err(Error::Interrupted)), Outcome::Interrupted);
-    let failed = Outcome::of::<()>(&Err(Error::Usage("no\nroom".into())));
-    assert_eq!(failed.text(), "failed: no room");
+    assert_eq!(outcome(&Ok(())), "finished");
+    assert_eq!(outcome::<()>(&Err(Error::Interrupted)), "interrupted");
+    let failed = outcome::<()>(&Err(Error::Usage("no\nroom".into())));
+    assert_eq!(failed, "failed: no room");
 }
 
 #[test]
