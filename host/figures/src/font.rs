@@ -151,26 +151,3 @@ impl OutlineBuilder for Pen {
         self.builder.close();
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::style;
-
-    #[test]
-    fn the_font_has_every_character_that_figures_use() {
-        let used = "αγδεηθλμπρστφχΔΣΦΩ0123456789−±×·²³⁻⁰¹⁴⁵⁶⁷⁸⁹≤≥≈√∞“”‘’–—…|()[]{}<>=+/";
-        for bold in [false, true] {
-            let face = face(bold).expect("the font parses");
-            let missing: String = used.chars().filter(|c| face.glyph_index(*c).is_none()).collect();
-            assert_eq!(missing, "");
-        }
-    }
-
-    #[test]
-    fn kerning_draws_letters_together() {
-        let style = TextStyle { size: 100.0, ..style::LABEL };
-        assert!(width("AV", &style) < width("A", &style) + width("V", &style) - 1.0);
-        assert!(width("w_l", &style) < width("wl", &style));
-    }
-}

@@ -40,15 +40,6 @@ impl Heatmap {
         (LEFT + w + if self.colour_bar { BAR } else { 0.0 }, TOP + h + BOTTOM)
     }
 
-    /// Returns the middle of each cell in a panel at (x, y), read along rows.
-    #[cfg(test)]
-    pub(crate) fn cell_centres(&self, x: f64, y: f64) -> Vec<Point> {
-        let middle = |i: usize| (i as f64 + 0.5) * self.cell();
-        let row = |i: usize| (0..self.rows[i].len()).map(move |j| (i, j));
-        let cells = (0..self.rows.len()).flat_map(row);
-        cells.map(|(i, j)| (x + LEFT + middle(j), y + TOP + middle(i))).collect()
-    }
-
     pub(crate) fn draw(&self, scene: &mut Scene, (x, y): Point) {
         let (left, top, cell) = (x + LEFT, y + TOP, self.cell());
         let (w, h) = self.extent();

@@ -89,17 +89,13 @@ fn chunk(file: &mut Vec<u8>, name: &[u8; 4], bytes: &[u8]) {
 
 impl Item {
     fn paint(&self, page: &mut Pixmap, transform: Transform, clip: Option<&Mask>) {
-        match self {
+        let mut place = transform;
+        let (outline, fill, opacity) = match self {
             Item::Rect { at, size, fill } => {
                 if let Some(area) = rect(*at, *size) {
                     page.fill_rect(area, &paint(*fill, 1.0), transform, clip);
                 }
-            }
-            Item::Polygon { points, fill, opacity } => {
-                if let Some(path) = path(points, true) {
-                    let paint = paint(*fill, *opacity);
-                    page.fill_path(&path, &paint, FillRule::Winding, transform, clip);
-                }
+                return;
             }
             Item::Line { points, stroke, width, dashed } => {
                 if let Some(path) = path(points, false) {
@@ -112,12 +108,11 @@ impl Item {
                     };
                     page.stroke_path(&path, &paint(*stroke, 1.0), &stroked, transform, clip);
                 }
+                return;
             }
+            Item::Polygon { points, fill, opacity } => (path(points, true), *fill, *opacity),
             Item::Circle { centre: (x, y), radius, fill } => {
-                if let Some(path) = PathBuilder::from_circle(*x as f32, *y as f32, *radius as f32) {
-                    let paint = paint(*fill, 1.0);
-                    page.fill_path(&path, &paint, FillRule::Winding, transform, clip);
-                }
+                (PathBuilder::from_circle(*x as f32, *y as f32, *radius as f32), *fill, 1.0)
             }
             Item::Text { at: (x, y), upward, text, anchor, style } => {
                 let back = match anchor {
@@ -125,17 +120,17 @@ impl Item {
                     Anchor::Middle => 0.5 * font::width(text, style),
                     Anchor::End => font::width(text, style),
                 };
-                let mut place = transform.pre_translate(*x as f32, *y as f32);
+                place = transform.pre_translate(*x as f32, *y as f32);
                 if *upward {
                     place = place.pre_concat(UPWARD);
                 }
                 place = place.pre_translate(-back as f32, 0.0);
-                if let Some(outline) = font::outline(text, style) {
-                    let paint = paint(style.colour, 1.0);
-                    page.fill_path(&outline, &paint, FillRule::Winding, place, clip);
-                }
+                (font::outline(text, style), style.colour, 1.0)
             }
-            Item::Clip { .. } | Item::EndClip => {}
+            Item::Clip { .. } | Item::EndClip => return,
+        };
+        if let Some(outline) = outline {
+            page.fill_path(&outline, &paint(fill, opacity), FillRule::Winding, place, clip);
         }
     }
 }
@@ -153,15 +148,26 @@ fn rect((x, y): Point, (w, h): Size) -> Option<Rect> {
 
 fn path(points: &[Point], closed: bool) -> Option<tiny_skia::Path> {
     let mut builder = PathBuilder::new();
-    for (i, (x, y)) in points.iter().enumerate() {
-        if i == 0 {
-            builder.move_to(*x as f32, *y as f32);
-        } else {
-            builder.line_to(*x as f32, *y as f32);
-        }
-    }
+    let (first, others) = points.split_first()?;
+    builder.move_to(first.0 as f32, first.1 as f32);
+    others.iter().for_each(|(x, y)| builder.line_to(*x as f32, *y as f32));
     if closed {
         builder.close();
     }
     builder.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Figure, Heatmap, Panel};
+
+    #[test]
+    fn a_picture_of_many_panels_does_not_fill_the_memory() {
+        let panel = Panel::Heatmap(Heatmap { rows: vec![vec![0.5]], ..Default::default() });
+        let figure = Figure { panels: vec![panel; 2000], columns: 1, ..Default::default() };
+        let scene = figure.scene();
+        assert!(scene.width * scene.height > 1.5e8);
+        let page = scene.to_pixels(2.0).unwrap();
+        assert!(f64::from(page.width()) * f64::from(page.height()) < 1.01e8);
+    }
 }

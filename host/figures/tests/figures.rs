@@ -1,0 +1,121 @@
+//! What figures show, read from the files and elements that they give.
+
+use figures::{Axis, Curve, Curves, Figure, Heatmap, Panel, REGULAR, SEMI_BOLD, colour};
+use flate2::read::ZlibDecoder;
+use std::io::Read;
+
+fn heatmap(rows: Vec<Vec<f64>>) -> Figure {
+    let heatmap = Heatmap { rows, ..Default::default() };
+    Figure { panels: vec![Panel::Heatmap(heatmap)], ..Default::default() }
+}
+
+fn of_curve(curve: Curve, y: Axis) -> Figure {
+    let curves = Curves { y, curves: vec![curve], ..Default::default() };
+    Figure { panels: vec![Panel::Curves(curves)], ..Default::default() }
+}
+
+/// Returns the colours of the PNG at points of the page, which has half as many pixels.
+fn pixels<const N: usize>(figure: &Figure, points: [(usize, usize); N]) -> [[u8; 3]; N] {
+    let png = figure.to_png().unwrap();
+    let word = |at: usize| u32::from_be_bytes(png[at..at + 4].try_into().unwrap()) as usize;
+    // The signature and the header of 25 bytes; then length and name of the only chunk with pixels.
+    let (width, length, mut rows) = (word(16), word(33), Vec::new());
+    ZlibDecoder::new(&png[41..41 + length]).read_to_end(&mut rows).unwrap();
+    points.map(|(x, y)| {
+        let at = 2 * y * (3 * width + 1) + 1 + 6 * x;
+        rows[at..at + 3].try_into().unwrap()
+    })
+}
+
+#[test]
+fn row_0_is_on_top_and_the_scale_is_fixed() {
+    let quarters = [(100, 105), (220, 105), (100, 225), (220, 225)];
+    let colours = |rows| pixels(&heatmap(rows), quarters);
+    let [blue, white, red] = [-1.0, 0.0, 1.0].map(colour);
+    assert_eq!(colours(vec![vec![-1.0, 0.0], vec![0.0, 1.0]]), [blue, white, white, red]);
+    // Not stretched to the data; beyond the scale its end; NaN neither.
+    let small = colours(vec![vec![0.1, 2.0], vec![-2.0, f64::NAN]]);
+    assert_eq!(small, [colour(0.1), red, blue, colour(f64::NAN)]);
+    assert!(blue[2] > blue[0] && red[0] > red[2]);
+}
+
+#[test]
+fn figures_without_data_or_with_non_finite_data_are_drawn() {
+    for log in [false, true] {
+        for y in [vec![], vec![f64::NAN; 3], vec![0.0, -1.0, 1.0], vec![1.0, f64::NAN, 2.0]] {
+            let curve = Curve::with_stderr("c", vec![0.0, 1.0, 2.0], y, &[0.0; 3]);
+            let figure = of_curve(curve, Axis { log, ..Axis::linear("y") });
+            let svg = figure.to_svg();
+            assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+            assert!(figure.to_png().unwrap().starts_with(b"\x89PNG"));
+        }
+    }
+    assert!(heatmap(vec![]).to_png().is_ok() && Figure::default().to_png().is_ok());
+}
+
+#[test]
+fn on_a_page_a_figure_has_its_colours_names_of_its_own_and_no_markup_of_others() {
+    let curve = Curve::plain("<script>\"", vec![0.0, 1.0], vec![0.0, 1.0]);
+    let mut figure = of_curve(curve, Axis::default());
+    figure.title = "a < b & \"c\"".into();
+    figure.panels.extend(heatmap(vec![vec![-1.0]]).panels);
+    let element = figure.to_element("f");
+    for text in [element.as_str(), &figure.to_svg()] {
+        assert!(text.contains("a &lt; b &amp; &quot;c&quot;") && !text.contains("<script"));
+    }
+    for name in ["paper", "ink", "faint-ink", "axis", "grid", "curve-0"] {
+        assert!(element.contains(&format!("=\"var(--figure-{name})\"")), "{name}");
+    }
+    assert!(element.contains("fill=\"#123f7d\""), "a number keeps its colour");
+    let (_, id) = element.split_once("<clipPath id=\"f-clip").unwrap();
+    let (number, _) = id.split_once('"').unwrap();
+    assert!(element.contains(&format!("url(#f-clip{number})")));
+}
+
+/// Returns the labels of a vertical axis from its low end on, and checks that all of the picture is finite.
+fn labels(log: bool, low: f64, high: f64) -> Vec<String> {
+    let curve = Curve::plain("", vec![0.0, 1.0], vec![0.5, 0.5]);
+    let (low, high) = (Some(low), Some(high));
+    let svg = of_curve(curve, Axis { log, low, high, ..Default::default() }).to_svg();
+    assert!(!svg.contains("NaN") && !svg.contains("inf"), "{low:?} {high:?} {log}");
+    let ends = svg.lines().filter(|line| line.contains("text-anchor=\"end\""));
+    let texts = ends.filter_map(|line| line.strip_suffix("</text>")?.rsplit_once('>'));
+    texts.map(|(_, text)| text.to_owned()).collect()
+}
+
+#[test]
+fn ticks_are_round_numbers_inside_the_range() {
+    assert_eq!(labels(false, 0.0, 1.1), ["0.00", "0.25", "0.50", "0.75", "1.00"]);
+    assert_eq!(labels(false, -1.0, 1.0), ["−1.0", "−0.5", "0.0", "0.5", "1.0"]);
+    assert_eq!(labels(false, -2.5e15, 5e15), ["−2.00e15", "0", "2.00e15", "4.00e15"]);
+    assert_eq!(labels(true, 1e-17, 1e-14), ["10⁻¹⁷", "10⁻¹⁶", "10⁻¹⁵", "10⁻¹⁴"]);
+}
+
+#[test]
+fn a_scale_is_never_empty() {
+    for (low, high) in [(1.0, 1.0), (0.0, 0.0), (f64::NAN, 1.0), (f64::INFINITY, 0.0)] {
+        for log in [false, true] {
+            assert!(!labels(log, low, high).is_empty(), "{low} {high} {log}");
+        }
+    }
+}
+
+#[test]
+fn the_font_has_every_character_that_figures_use() {
+    let used = "αγδεηθλμπρστφχΔΣΦΩ0123456789−±×·²³⁻⁰¹⁴⁵⁶⁷⁸⁹≤≥≈√∞“”‘’–—…|()[]{}<>=+/";
+    for font in [REGULAR, SEMI_BOLD] {
+        let face = ttf_parser::Face::parse(font, 0).expect("the font parses");
+        let missing: String = used.chars().filter(|c| face.glyph_index(*c).is_none()).collect();
+        assert_eq!(missing, "");
+    }
+}
+
+#[test]
+fn kerning_draws_letters_together_and_subscripts_are_smaller() {
+    let width = |text: &str| {
+        let title = text.repeat(50);
+        Figure { title, ..Default::default() }.width() - Figure::default().width()
+    };
+    assert!(width("AV") < width("A") + width("V") - 8.0);
+    assert!(width("w_l") < width("wl"));
+}
