@@ -79,7 +79,8 @@ pub struct Judged {
     pub gaps: u64,
     /// Rows whose predictions were judged.
     pub judged: u64,
-    /// Of those, the ones in which the predictor's band held what followed.
+    /// Of those, the ones in which the predictor's band had ends, and those in which it held what followed.
+    pub banded: u64,
     pub in_band: u64,
     /// Rows that surprised the predictor by more than [`ALARM`].
     pub alarms: u64,
@@ -100,7 +101,9 @@ impl Judged {
         };
         self.alarms += u64::from(surprise > ALARM);
         let Some(followed) = settled.followed.filter(|_| settled.row > UNJUDGED) else { return };
-        self.in_band += u64::from((low..=high).contains(&followed));
+        let has_ends = low.is_finite() && high.is_finite();
+        self.banded += u64::from(has_ends);
+        self.in_band += u64::from(has_ends && (low..=high).contains(&followed));
         let followed = f64::from(followed);
         self.judged += 1;
         let deviation = followed - self.mean;

@@ -64,8 +64,8 @@ struct OfGamma {
     judged_rows: u64,
     /// The standard deviation of what followed; 0 if that never changed.
     standard_deviation: f64,
-    /// The share of the judged rows in which the predictor's band held what followed.
-    coverage: f64,
+    /// The share of the judged rows in which the predictor's band held what followed, of those in which it had ends.
+    coverage: Option<f64>,
     /// The rows whose surprise was above 0.999, and how many those are in 1,000.
     surprises: u64,
     surprises_in_1000: f64,
@@ -146,7 +146,7 @@ impl OfGamma {
         };
         let judged = &task.judged;
         OfGamma {
-            coverage: judged.in_band as f64 / judged.judged as f64,
+            coverage: (judged.banded > 0).then(|| judged.in_band as f64 / judged.banded as f64),
             surprises: judged.alarms,
             surprises_in_1000: 1000.0 * judged.alarms as f64 / judged.rows as f64,
             gamma: task.gamma,
@@ -273,8 +273,8 @@ impl Found {
                 row.push(found.judged_rows.to_string());
                 row.extend(names.iter().map(of));
                 rows.push(row);
-                let (coverage, surprises) =
-                    (number(found.coverage, 3), found.surprises.to_string());
+                let coverage = found.coverage.map_or("-".to_owned(), |share| number(share, 3));
+                let surprises = found.surprises.to_string();
                 let alarm = [coverage, surprises, number(found.surprises_in_1000, 2)];
                 alarms.push(place.into_iter().chain(alarm).collect());
             }
