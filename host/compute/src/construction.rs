@@ -1,6 +1,10 @@
 //! The paper's constructions, by name.
 
 use crate::settings::WordList;
+use ictd_core::Error;
+use ictd_core::td::updates;
+use ictd_core::transition::Transition;
+use nalgebra::{SMatrix, SVector};
 use serde::{Deserialize, Serialize};
 
 /// A construction of the paper.
@@ -20,4 +24,21 @@ pub enum Construction {
 impl Construction {
     /// The names.
     pub const WORDS: WordList = &["td0", "residual-gradient", "td-lambda", "average-reward"];
+
+    /// Returns the weights after one step of its algorithm, preconditioned with C.
+    pub(crate) fn update<const D: usize>(
+        self,
+        w: &SVector<f64, D>,
+        c: &SMatrix<f64, D, D>,
+        transitions: &[Transition<f64, D>],
+        gamma: f64,
+        lambda: f64,
+    ) -> Result<SVector<f64, D>, Error> {
+        match self {
+            Construction::Td0 => updates::td0(w, c, transitions, gamma),
+            Construction::ResidualGradient => updates::residual_gradient(w, c, transitions, gamma),
+            Construction::TdLambda => updates::td_lambda(w, c, transitions, gamma, lambda),
+            Construction::AverageReward => updates::average_reward(w, c, transitions),
+        }
+    }
 }

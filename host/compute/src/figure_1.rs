@@ -2,13 +2,14 @@
 //! grows.
 
 use crate::capacity::{FEW, RNN_DIM, STATES};
-use crate::estimator::{Estimator, Stream};
+use crate::estimator::Estimator;
 use crate::recipe::RnnInput;
 use crate::settings::WordList;
 use crate::shapes::rnn_value;
 use ictd_core::Error;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{FiniteTask, FiniteTasks, Mrp, Task as _, TaskDistribution as _};
+use ictd_core::transition::Transition;
 use nalgebra::SVector;
 use serde::{Deserialize, Serialize};
 
@@ -69,56 +70,44 @@ pub enum Evaluator<'a> {
     Rnn(RnnInput, &'a [f32]),
 }
 
-/// The context that an evaluator has seen.
-enum Seen<'a> {
-    Stream(Box<dyn Stream>),
-    Sequence(RnnInput, &'a [f32], Vec<SVector<f32, RNN_DIM>>, Vec<f32>),
+impl Evaluator<'_> {
+    /// Returns the values of states, whose features are given row by row, after a trajectory.
+    fn values(
+        &self,
+        setting: &Setting,
+        trajectory: &[Transition<f64, FEW>],
+        states: &[f64],
+    ) -> Result<Vec<f64>, Error> {
+        let Setting { dim, gamma, .. } = *setting;
+        match self {
+            Evaluator::Estimator(estimator) => {
+                let mut stream = estimator.stream(dim, None)?;
+                for t in trajectory {
+                    let [phi, next] = [&t.phi, &t.phi_next].map(|phi| &phi.as_slice()[..dim]);
+                    stream.observe(phi, t.reward, Some(next))?;
+                }
+                let mut values = Vec::new();
+                stream.values(states, &mut values)?;
+                Ok(values)
+            }
+            Evaluator::Rnn(input, parameters) => {
+                let first = trajectory.first().map(|t| &t.phi);
+                let features = first.into_iter().chain(trajectory.iter().map(|t| &t.phi_next));
+                let features: Vec<_> = features.map(|phi| single(phi.as_slice())).collect();
+                let rewards: Vec<_> = trajectory.iter().map(|t| t.reward as f32).collect();
+                let (input, gamma) = ((*input).into(), gamma as f32);
+                let value = |phi| {
+                    let v = rnn_value(input, parameters, &features, &rewards, gamma, &single(phi))?;
+                    Ok(v.into())
+                };
+                states.chunks_exact(dim).map(value).collect()
+            }
+        }
+    }
 }
 
 fn single(phi: &[f64]) -> SVector<f32, RNN_DIM> {
     SVector::from_fn(|i, _| phi.get(i).map_or(0.0, |x| *x as f32))
-}
-
-impl Seen<'_> {
-    fn clear(&mut self) {
-        match self {
-            Seen::Stream(stream) => stream.clear(),
-            Seen::Sequence(_, _, features, rewards) => {
-                features.clear();
-                rewards.clear();
-            }
-        }
-    }
-
-    fn observe(&mut self, phi: &[f64], reward: f64, next: &[f64]) -> Result<(), Error> {
-        match self {
-            Seen::Stream(stream) => stream.observe(phi, reward, Some(next)),
-            Seen::Sequence(_, _, features, rewards) => {
-                if features.is_empty() {
-                    features.push(single(phi));
-                }
-                features.push(single(next));
-                rewards.push(reward as f32);
-                Ok(())
-            }
-        }
-    }
-
-    /// Returns the values of states, whose features are given row by row.
-    fn values(&self, states: &[f64], setting: &Setting) -> Result<Vec<f64>, Error> {
-        let mut values = Vec::new();
-        match self {
-            Seen::Stream(stream) => stream.values(states, &mut values)?,
-            Seen::Sequence(input, parameters, features, rewards) => {
-                for phi in states.chunks_exact(setting.dim).map(single) {
-                    let (input, gamma) = ((*input).into(), setting.gamma as f32);
-                    let v = rnn_value(input, parameters, features, rewards, gamma, &phi)?;
-                    values.push(v.into());
-                }
-            }
-        }
-        Ok(values)
-    }
 }
 
 /// Returns the errors on the task of a seed.
@@ -139,28 +128,17 @@ pub fn errors(setting: &Setting, evaluator: &Evaluator, seed: u64) -> Result<Err
     let (d, v) = (task.stationary_distribution()?, task.true_value(gamma)?);
     let features: Vec<f64> =
         task.feature_map()[..states].iter().flat_map(|phi| phi.iter().take(dim).copied()).collect();
-    let mut seen = match evaluator {
-        Evaluator::Estimator(estimator) => Seen::Stream(estimator.stream(dim, None)?),
-        Evaluator::Rnn(input, parameters) => {
-            Seen::Sequence(*input, parameters, Vec::new(), Vec::new())
-        }
-    };
     let error = |v_hat: SVector<f64, STATES>| task.msve(&d, &v_hat, &v);
     let mut errors = Errors { zero: error(SVector::zeros()), ..Default::default() };
     // A start that nobody uses: the random numbers stay those of earlier editions.
     task.initial_state(&mut rng);
     for n in &setting.lengths {
         // A trajectory of its own, as in the authors' code.
-        seen.clear();
-        let (mut state, mut sum) = (task.initial_state(&mut rng), 0.0);
-        for _ in 0..*n {
-            let t = task.transition(&mut state, &mut rng);
-            let [phi, next] = [&t.phi, &t.phi_next].map(|phi| &phi.as_slice()[..dim]);
-            seen.observe(phi, t.reward, next)?;
-            sum = t.reward + gamma * sum;
-        }
-        let values = seen.values(&features, setting)?;
+        let mut state = task.initial_state(&mut rng);
+        let trajectory: Vec<_> = (0..*n).map(|_| task.transition(&mut state, &mut rng)).collect();
+        let values = evaluator.values(setting, &trajectory, &features)?;
         errors.at.push(error(SVector::from_fn(|s, _| values.get(s).copied().unwrap_or(0.0))));
+        let sum = trajectory.iter().fold(0.0, |sum, t| t.reward + gamma * sum);
         errors.rewards.push(error(SVector::repeat(sum)));
     }
     Ok(errors)

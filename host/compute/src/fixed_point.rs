@@ -6,7 +6,7 @@
 //!
 //! so that the expected update in Theta_* vanishes where E[x (x - gamma x')^T] u = E[R x]: a 2 x 2 system.
 
-use crate::log::SeedRun;
+use crate::log::{Matrices, SeedRun};
 use crate::recipe::Recipe;
 use crate::tasks::AnyTasks;
 use ictd_core::Error;
@@ -99,10 +99,8 @@ pub fn fixed_point(systems: &[System]) -> [[f64; 2]; 3] {
 /// Returns eta c and eta c' of a trained layer, in the mean over the last tenth of its log, and the share of the
 /// energy of P and Q that is outside of Theta_* at the end.
 pub fn at_the_end(run: &SeedRun) -> [f64; 3] {
-    let matrix =
-        |m: &[f32]| SMatrix::<f64, K, K>::from_row_iterator(m.iter().map(|x| f64::from(*x)));
     let first = run.points.iter().filter_map(|point| point.layers.first());
-    let layers: Vec<_> = first.map(|m| Layer { p: matrix(&m.p), q: matrix(&m.q) }).collect();
+    let layers: Vec<Layer<f64, K>> = first.map(Matrices::to_layer).collect();
     let tenth = layers.len().div_ceil(10);
     let mut mean = [0.0; 2];
     for layer in layers.iter().rev().take(tenth) {

@@ -11,7 +11,7 @@ use ictd_core::layer::{Layer, LayerParameters};
 use ictd_core::linalg::linear_system;
 use ictd_core::mask::{Td0, TdLambda};
 use ictd_core::metrics::comparison::cosine;
-use ictd_core::metrics::{Algorithm, Blocks, Fitted, Iteration, Pattern, Target};
+use ictd_core::metrics::{Algorithm, Blocks, Fitted, Iteration, LayerBlocks, Pattern, Target};
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::{Rng, Stream};
 use ictd_core::statistic::Statistic;
@@ -293,11 +293,8 @@ impl<const D: usize, const K: usize> Of<D, K> {
             (true, 1) => Pattern::of_blocks([[-1.0, 0.0], [1.0, 0.0]]),
             (true, _) => Pattern::RESIDUAL_GRADIENT,
         };
-        let blocks = |m: &SMatrix<f64, K, K>| Blocks::of(D, K, |i, j| m[(i, j)]);
-        let p = blocks(p).along(&Pattern::CORNER);
-        let q = blocks(q).along(&of_q);
-        // Both matrices negated are the same layer.
-        if p < 0.0 { [-p, -q] } else { [p, q] }
+        let [p, q] = [p, q].map(|m| Blocks::of(D, K, |i, j| m[(i, j)]));
+        LayerBlocks::new(p, q).shares(&of_q)
     }
 
     /// Returns the largest share of literal values at random features that no linear function explains.
@@ -309,9 +306,8 @@ impl<const D: usize, const K: usize> Of<D, K> {
             let feature = |_| SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0));
             let queries: Vec<SVector<f64, D>> = (0..RANDOM_QUERIES).map(feature).collect();
             let values = self.literal(&transformer, context, &queries)?;
-            let left = left_by_linear(&queries, &values)?;
             // NaN, once met, stays.
-            largest = if f64::is_nan(largest) || left <= largest { largest } else { left };
+            largest = nan_or_larger(largest, left_by_linear(&queries, &values)?);
         }
         Ok(largest)
     }
@@ -429,11 +425,8 @@ fn prompt<const D: usize, const K: usize>(
     Prompt::discounted(context, recipe.gamma, &SVector::zeros())
 }
 
-/// Returns the stored layers of a log point.
 fn layers<const K: usize>(point: &Point) -> Vec<Layer<f64, K>> {
-    let matrix =
-        |m: &[f32]| SMatrix::<f64, K, K>::from_row_iterator(m.iter().map(|x| f64::from(*x)));
-    point.layers.iter().map(|m: &Matrices| Layer { p: matrix(&m.p), q: matrix(&m.q) }).collect()
+    point.layers.iter().map(Matrices::to_layer).collect()
 }
 
 fn at_end<const K: usize>(run: &SeedRun) -> Vec<Layer<f64, K>> {

@@ -75,33 +75,6 @@
 //!     Ok(())
 //! }
 //! ```
-//!
-//! | file | part |
-//! |---|---|
-//! | [`recipe`] | what can be asked for |
-//! | [`trainer`] | groups of seeds on threads |
-//! | [`tasks`] | every distribution of tasks as one type |
-//! | [`group`] | seeds that train side by side in the lanes of a register |
-//! | [`shapes`] | which networks are compiled, chosen at run time |
-//! | [`capacity`] | how large what is compiled is |
-//! | [`level`] | which vector instructions are used, chosen at run time |
-//! | [`invariant`] | Theorem 2's updates |
-//! | [`judge`] | what trained layers compute, on fresh tasks |
-//! | [`log`] | what is measured along the way |
-//! | [`checkpoint`] | a seed's state as bytes |
-//! | [`construction`] | the paper's constructions, by name |
-//! | [`digest`] | the digests of the core's kernels |
-//! | [`verify`] | the paper's constructions beside the algorithms that they are |
-//! | [`fixed_point`] | where Theorem 2's three numbers come to rest |
-//! | [`figure_1`] | the value error of an estimator, or of an RNN, as its context grows |
-//! | [`universal`] | the model that ships: its training and its errors |
-//! | [`parameters`] | P and Q as files hold them, as models of the core |
-//! | [`stored`] | models as the bytes that firmware links |
-//! | [`rows`] | rows of numbers in a CSV file |
-//! | [`predict`] | predictions of signals, judged by what followed |
-//! | [`measure`] | parameters from elsewhere beside batch TD |
-//! | [`estimator`] | models and algorithms that predict values from a stream of transitions |
-//! | [`options`] | value parsers of command lines |
 // Only the module `level` calls functions by the processor's instructions.
 #![deny(unsafe_code)]
 

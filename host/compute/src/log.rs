@@ -1,7 +1,9 @@
 //! The log of a seed: the measurements while it trains, and at its end.
 
+use ictd_core::layer::Layer;
 use ictd_core::metrics::Elements;
 use ictd_core::scalar::Real;
+use nalgebra::SMatrix;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -36,6 +38,14 @@ pub struct Matrices {
     pub q: Vec<f32>,
     /// The element-wise metrics.
     pub element: Element,
+}
+
+impl Matrices {
+    /// Makes a layer of the core, for the token size K.
+    pub fn to_layer<const K: usize>(&self) -> Layer<f64, K> {
+        let numbers = |m: &[f32]| SMatrix::from_row_iterator(m.iter().map(|x| f64::from(*x)));
+        Layer { p: numbers(&self.p), q: numbers(&self.q) }
+    }
 }
 
 /// The element-wise metrics of a layer, sign-aligned, unscaled.

@@ -2,7 +2,7 @@
 //! Python take what is accepted from it, and so does the help.
 
 use crate::capacity;
-use crate::options::{integer, one_of, real, span};
+use crate::options::{integer, real, span};
 use serde_json::{Value, json};
 use std::ops::Bound;
 
@@ -28,8 +28,6 @@ pub enum Accepts {
     Switch,
     /// An integer from one number to another.
     Integer(usize, usize),
-    /// One of a few integers.
-    OneOf(&'static [usize]),
     /// A number in a range.
     Real(Reals),
     /// Two integers from one number to another, in order: `A..B`.
@@ -74,7 +72,7 @@ const fn row(
 
 /// Every setting, in the order of files and of the help.
 pub const SETTINGS: &[Setting] = &{
-    use Accepts::{Integer, Integers, OneOf, Real, Span, Switch, Word, Words};
+    use Accepts::{Integer, Integers, Real, Span, Switch, Word, Words};
     [
         row(
             "model",
@@ -91,7 +89,7 @@ pub const SETTINGS: &[Setting] = &{
         row(
             "heads",
             "1",
-            OneOf(&[1, 2]),
+            Integer(1, 2),
             "Heads of linear attention: 2 are those of average-reward TD, whose values are differential, and are \
              trained by the differential TD error",
         ),
@@ -235,7 +233,6 @@ impl Accepts {
                 _ => Err("accepted is true or false".into()),
             },
             Accepts::Integer(least, most) => integer(least..=most)(text).map(|n| json!(n)),
-            Accepts::OneOf(all) => one_of(all)(text).map(|n| json!(n)),
             Accepts::Real(range) => real(range)(text).map(|x| json!(x)),
             Accepts::Integers(least, most) => span(integer(least..=most))(text).map(|s| json!(s)),
             Accepts::Span(range) => span(real(range))(text).map(|s| json!(s)),

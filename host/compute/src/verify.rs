@@ -11,7 +11,7 @@ use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::transformer::Transformer;
 use ictd_core::transition::{Transition, query_token, token};
-use ictd_core::{constructions, linalg, td};
+use ictd_core::{constructions, linalg};
 use nalgebra::{SMatrix, SVector};
 use serde::{Deserialize, Serialize};
 
@@ -152,16 +152,9 @@ impl<'a> Problem<'a> {
 
     /// Returns w_1, w_2, ... of an algorithm from w_0 = 0.
     fn iterates(&self, algorithm: Construction, c: &[Matrix]) -> Result<Vec<Vector>, Error> {
-        let (mut w, t, gamma) = (linalg::zeros(), &self.transitions[..], self.setting.gamma);
+        let (mut w, Setting { gamma, lambda, .. }) = (linalg::zeros(), *self.setting);
         let step = |c: &Matrix| {
-            w = match algorithm {
-                Construction::Td0 => td::updates::td0(&w, c, t, gamma),
-                Construction::ResidualGradient => td::updates::residual_gradient(&w, c, t, gamma),
-                Construction::TdLambda => {
-                    td::updates::td_lambda(&w, c, t, gamma, self.setting.lambda)
-                }
-                Construction::AverageReward => td::updates::average_reward(&w, c, t),
-            }?;
+            w = algorithm.update(&w, c, &self.transitions, gamma, lambda)?;
             Ok(w)
         };
         c.iter().map(step).collect()

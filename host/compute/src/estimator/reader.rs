@@ -2,11 +2,11 @@
 
 use super::{Estimator, Method, Stream};
 use crate::construction::Construction;
-use crate::parameters::{MAX_STORED_LAYERS, Parameters, Universal};
+use crate::parameters::{MAX_STORED_LAYERS, Parameters};
 use ictd_core::Error;
 use ictd_core::constructions;
 use ictd_core::context::{AverageRewardContext, Context, Window};
-use ictd_core::layer::{Layer, TwoHeadLayer};
+use ictd_core::layer::Layer;
 use ictd_core::mask::{TdLambda, Traces};
 use ictd_core::td::{BatchTd, Learner, Lstd, OnlineTd, RecursiveLstd};
 use ictd_core::transformer::Transformer;
@@ -35,25 +35,23 @@ pub(super) trait Observer<const D: usize>: Clone + Send + Sync + 'static {
     fn clear(&mut self);
 }
 
-/// A reader of an observer.
-pub(super) trait Reader<const D: usize, O>: Clone + Send + Sync + 'static {
-    fn value(&self, observer: &O) -> Result<Value<D>, Error>;
-}
+/// Reads the value function that an observer has come to.
+type Read<const D: usize, O> = Arc<dyn Fn(&O) -> Result<Value<D>, Error> + Send + Sync>;
 
 /// A stream of d features.
 #[derive(Clone)]
-struct Reading<const D: usize, O, R> {
+struct Reading<const D: usize, O> {
     d: usize,
     observer: O,
-    reader: R,
+    read: Read<D, O>,
 }
 
-pub(super) fn reading<const D: usize, O, R>(d: usize, observer: O, reader: R) -> Box<dyn Stream>
-where
-    O: Observer<D>,
-    R: Reader<D, O>,
-{
-    Box::new(Reading::<D, O, R> { d, observer, reader })
+pub(super) fn reading<const D: usize, O: Observer<D>>(
+    d: usize,
+    observer: O,
+    read: impl Fn(&O) -> Result<Value<D>, Error> + Send + Sync + 'static,
+) -> Box<dyn Stream> {
+    Box::new(Reading { d, observer, read: Arc::new(read) })
 }
 
 fn padded<const D: usize>(features: &[f64]) -> SVector<f64, D> {
@@ -62,7 +60,7 @@ fn padded<const D: usize>(features: &[f64]) -> SVector<f64, D> {
     phi
 }
 
-impl<const D: usize, O: Observer<D>, R: Reader<D, O>> Stream for Reading<D, O, R> {
+impl<const D: usize, O: Observer<D>> Stream for Reading<D, O> {
     fn observe(&mut self, phi: &[f64], reward: f64, phi_next: Option<&[f64]>) -> Result<(), Error> {
         let next = phi_next.map_or(SVector::zeros(), padded);
         let transition = Transition { phi: padded(phi), reward, phi_next: next };
@@ -82,7 +80,7 @@ impl<const D: usize, O: Observer<D>, R: Reader<D, O>> Stream for Reading<D, O, R
     }
 
     fn weights(&self) -> Result<Option<Vec<f64>>, Error> {
-        let weights = match self.reader.value(&self.observer)? {
+        let weights = match (self.read)(&self.observer)? {
             Value::Linear(v) => v.weights,
             Value::Bounded(v) => v.value_function.weights,
             Value::Other(_) => return Ok(None),
@@ -92,7 +90,7 @@ impl<const D: usize, O: Observer<D>, R: Reader<D, O>> Stream for Reading<D, O, R
 
     fn values(&self, states: &[f64], out: &mut Vec<f64>) -> Result<(), Error> {
         let states = states.chunks_exact(self.d).map(padded::<D>);
-        match self.reader.value(&self.observer)? {
+        match (self.read)(&self.observer)? {
             Value::Linear(v) => out.extend(states.map(|phi| v.at(&phi))),
             Value::Bounded(v) => out.extend(states.map(|phi| v.at(&phi))),
             Value::Other(v) => {
@@ -106,45 +104,6 @@ impl<const D: usize, O: Observer<D>, R: Reader<D, O>> Stream for Reading<D, O, R
 
     fn copy(&self) -> Box<dyn Stream> {
         Box::new(self.clone())
-    }
-}
-
-/// Reads a context.
-#[derive(Clone)]
-enum OfContext<const K: usize> {
-    Linear(Arc<Dense<K>>, f64),
-    /// The discount, and n_0.
-    Normalised(Arc<Dense<K>>, f64, f64),
-    BatchTd(BatchTd<f64>),
-    /// With the number of features: others that there is room for determine nothing.
-    Lstd(Lstd<f64>, usize),
-}
-
-impl<const D: usize, const K: usize, W: Window<f64>> Reader<D, Context<D, TdLambda<f64>, W, f64>>
-    for OfContext<K>
-{
-    fn value(&self, context: &Context<D, TdLambda<f64>, W, f64>) -> Result<Value<D>, Error> {
-        Ok(match self {
-            OfContext::Linear(transformer, gamma) => {
-                Value::Linear(transformer.value_function(&context.statistic::<K>(*gamma, 0)?)?)
-            }
-            OfContext::Normalised(transformer, gamma, prior_count) => {
-                let value = transformer.normalised_value_function(context, *gamma, *prior_count)?;
-                Value::Bounded(value)
-            }
-            OfContext::BatchTd(td) => Value::Linear(td.value_function(context)?),
-            OfContext::Lstd(lstd, d) => Value::Linear(lstd.value_function_of_size(context, *d)?),
-        })
-    }
-}
-
-/// The universal model.
-#[derive(Clone)]
-struct OfTraces(Box<Universal>);
-
-impl<const D: usize, W: Window<f64>> Reader<D, Context<D, Traces<f64>, W, f64>> for OfTraces {
-    fn value(&self, context: &Context<D, Traces<f64>, W, f64>) -> Result<Value<D>, Error> {
-        Ok(Value::Bounded(self.0.value_function(context)?))
     }
 }
 
@@ -182,18 +141,6 @@ observer!([W: Window<f64> + 'static] Context<D, Traces<f64>, W, f64>);
 observer!([] Learner<D, OnlineTd<f64>, f64>);
 observer!([] Learner<D, RecursiveLstd<f64>, f64>);
 
-/// The two-head transformer of average reward.
-#[derive(Clone)]
-struct TwoHead<const A: usize>(Arc<Transformer<TwoHeadLayer<f64, A>, 1>>);
-
-impl<const D: usize, const A: usize, W: Window<f64>> Reader<D, AverageRewardContext<D, W, f64>>
-    for TwoHead<A>
-{
-    fn value(&self, context: &AverageRewardContext<D, W, f64>) -> Result<Value<D>, Error> {
-        Ok(Value::Linear(self.0.value_function(&context.statistics::<A>()?)?))
-    }
-}
-
 /// Average reward is of what never ends.
 const ENDLESS: Error = Error::OutOfRange {
     parameter: "phi_next",
@@ -225,16 +172,11 @@ where
 
 // Calls of their own, as each needs megabytes of stack for 32 features.
 #[inline(never)]
-fn of_parameters<const K: usize>(
+pub(super) fn trained<const K: usize>(
     parameters: &Parameters,
     layers: usize,
-    gamma: f64,
-) -> Result<OfContext<K>, Error> {
-    let transformer = Arc::new(parameters.transformer::<f64, K, MAX_STORED_LAYERS>(layers)?);
-    Ok(match parameters.prior_count {
-        None => OfContext::Linear(transformer, gamma),
-        Some(n) => OfContext::Normalised(transformer, gamma, n),
-    })
+) -> Result<Box<Dense<K>>, Error> {
+    Ok(Box::new(parameters.transformer(layers)?))
 }
 
 #[inline(never)]
@@ -242,24 +184,13 @@ fn constructed<const D: usize, const K: usize>(
     construction: Construction,
     alpha: f64,
     layers: usize,
-    gamma: f64,
-) -> Result<OfContext<K>, Error> {
+) -> Result<Box<Dense<K>>, Error> {
     let c = constructions::learning_rate(alpha);
     let layer: Layer<f64, K> = match construction {
         Construction::ResidualGradient => constructions::residual_gradient::<_, D, K>(&c),
         _ => constructions::td0::<_, D, K>(&c),
     };
-    Ok(OfContext::Linear(Arc::new(Transformer::autoregressive(layer, layers)?), gamma))
-}
-
-#[inline(never)]
-fn two_head<const D: usize, const A: usize>(
-    alpha: f64,
-    layers: usize,
-) -> Result<TwoHead<A>, Error> {
-    let c = constructions::learning_rate(alpha);
-    let layer = constructions::average_reward::<f64, D, A>(&c);
-    Ok(TwoHead(Arc::new(Transformer::<_, 1>::autoregressive(layer, layers)?)))
+    Ok(Box::new(Transformer::autoregressive(layer, layers)?))
 }
 
 /// Returns the stream of a method that reads a context.
@@ -274,35 +205,58 @@ where
     Context<D, Traces<f64>, W, f64>: Send + Sync,
     AverageRewardContext<D, W, f64>: Send + Sync,
 {
-    let Estimator { method, gamma, layers } = estimator;
-    let context = |mask: TdLambda<f64>| Context::<D, TdLambda<f64>, W, f64>::with(mask, window);
-    let (mask, reader) = match method {
+    type Of<const D: usize, W> = Context<D, TdLambda<f64>, W, f64>;
+    let Estimator { ref method, gamma, layers } = *estimator;
+    let context = |mask: TdLambda<f64>| Of::<D, W>::with(mask, window);
+    let linear = |lambda: f64, transformer: Box<Dense<K>>| {
+        let read = move |context: &Of<D, W>| {
+            let statistic = context.statistic::<K>(gamma, 0)?;
+            Ok(Value::Linear(transformer.value_function(&statistic)?))
+        };
+        Ok(reading(d, context(TdLambda::new(lambda)?), read))
+    };
+    match method {
         Method::Universal(model) => {
             let context = Context::<D, Traces<f64>, W, f64>::with(*model.mask(), window);
-            return Ok(reading(d, context, OfTraces(model.clone())));
+            let model = model.clone();
+            Ok(reading(d, context, move |c| Ok(Value::Bounded(model.value_function(c)?))))
         }
         Method::Trained { parameters, .. } => {
-            (TdLambda::new(parameters.lambda)?, of_parameters(parameters, *layers, *gamma)?)
+            let transformer = trained::<K>(parameters, layers)?;
+            let Some(prior_count) = parameters.prior_count else {
+                return linear(parameters.lambda, transformer);
+            };
+            let read = move |context: &Of<D, W>| {
+                let value = transformer.normalised_value_function(context, gamma, prior_count)?;
+                Ok(Value::Bounded(value))
+            };
+            Ok(reading(d, context(TdLambda::new(parameters.lambda)?), read))
         }
-        Method::Constructed { construction: Construction::AverageReward, alpha, .. } => {
+        &Method::Constructed { construction: Construction::AverageReward, alpha, .. } => {
+            let c = constructions::learning_rate(alpha);
+            let layer = constructions::average_reward::<f64, D, A>(&c);
+            let transformer = Box::new(Transformer::<_, 1>::autoregressive(layer, layers)?);
             let context = AverageRewardContext::<D, W, f64>::with(window);
-            return Ok(reading(d, context, two_head::<D, A>(*alpha, *layers)?));
+            Ok(reading(d, context, move |context| {
+                Ok(Value::Linear(transformer.value_function(&context.statistics::<A>()?)?))
+            }))
         }
-        Method::Constructed { construction, alpha, lambda } => {
-            let has_trace = *construction == Construction::TdLambda;
-            let mask = TdLambda::new(if has_trace { *lambda } else { 0.0 })?;
-            (mask, constructed::<D, K>(*construction, *alpha, *layers, *gamma)?)
+        &Method::Constructed { construction, alpha, lambda } => {
+            let has_trace = construction == Construction::TdLambda;
+            let transformer = constructed::<D, K>(construction, alpha, layers)?;
+            linear(if has_trace { lambda } else { 0.0 }, transformer)
         }
         &Method::BatchTd { lambda, alpha } => {
-            let td = BatchTd::new(*gamma, lambda, alpha, *layers)?;
-            (*td.mask(), OfContext::BatchTd(td))
+            let td = BatchTd::new(gamma, lambda, alpha, layers)?;
+            Ok(reading(d, context(*td.mask()), move |c| Ok(Value::Linear(td.value_function(c)?))))
         }
         &Method::Lstd { lambda, ridge } => {
-            let lstd = Lstd::new(*gamma, lambda, ridge)?;
-            (*lstd.mask(), OfContext::Lstd(lstd, d))
+            let lstd = Lstd::new(gamma, lambda, ridge)?;
+            // Features that there is only room for determine nothing.
+            let read = move |c: &Of<D, W>| Ok(Value::Linear(lstd.value_function_of_size(c, d)?));
+            Ok(reading(d, context(*lstd.mask()), read))
         }
         // All others read transitions.
-        _ => return Err(Error::Mismatch { parameter: "method and stream" }),
-    };
-    Ok(reading(d, context(mask), reader))
+        _ => Err(Error::Mismatch { parameter: "method and stream" }),
+    }
 }

@@ -1,37 +1,20 @@
 //! Methods that read transitions, as they come or all of them, without a context.
 
-use super::reader::{Dense, Observer, Reader, Value, reading};
+use super::reader::{Dense, Observer, Value, reading, trained};
 use super::{Estimator, Method, SOFTMAX_CONTEXT, Stream};
 use crate::construction::Construction;
-use crate::parameters::MAX_STORED_LAYERS;
 use ictd_core::Error;
 use ictd_core::attention::SoftmaxAttention;
 use ictd_core::constructions;
 use ictd_core::linalg::linear_system;
 use ictd_core::prompt::Prompt;
-use ictd_core::td::{self, Learner, OnlineTd, RecursiveLstd};
+use ictd_core::td::{OnlineTd, RecursiveLstd};
 use ictd_core::transition::{Transition, query_token};
 use ictd_core::value_function::ValueFunction;
 use nalgebra::{SMatrix, SVector};
 use std::cell::RefCell;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Reads what learns from each transition.
-#[derive(Clone)]
-struct Learned;
-
-macro_rules! learner {
-    ($algorithm:ident) => {
-        impl<const D: usize> Reader<D, Learner<D, $algorithm<f64>, f64>> for Learned {
-            fn value(&self, learner: &Learner<D, $algorithm<f64>, f64>) -> Result<Value<D>, Error> {
-                Ok(Value::Linear(learner.algorithm().value_function(learner)?))
-            }
-        }
-    };
-}
-learner!(OnlineTd);
-learner!(RecursiveLstd);
 
 /// All transitions.
 #[derive(Clone)]
@@ -79,51 +62,6 @@ impl<const D: usize> Kept<D> {
     }
 }
 
-/// Reads all transitions.
-#[derive(Clone)]
-enum OfTransitions<const K: usize> {
-    Softmax(Arc<Dense<K>>, f64),
-    /// With the discount and the iterations.
-    Iterated {
-        construction: Construction,
-        alpha: f64,
-        lambda: f64,
-        gamma: f64,
-        iterations: usize,
-    },
-    FixedPoint {
-        construction: Construction,
-        lambda: f64,
-        gamma: f64,
-    },
-}
-
-impl<const D: usize, const K: usize> Reader<D, Kept<D>> for OfTransitions<K> {
-    fn value(&self, kept: &Kept<D>) -> Result<Value<D>, Error> {
-        let weights = match *self {
-            OfTransitions::Softmax(ref transformer, gamma) => {
-                return softmax(transformer, &kept.transitions, gamma);
-            }
-            OfTransitions::Iterated { construction, alpha, lambda, gamma, iterations } => {
-                let c = constructions::learning_rate(alpha);
-                let mut w = SVector::zeros();
-                for _ in 0..iterations {
-                    w = iteration(construction, &w, &c, kept, gamma, lambda)?;
-                }
-                w
-            }
-            OfTransitions::FixedPoint { construction, lambda, gamma } => {
-                fixed_point(construction == Construction::AverageReward, kept, gamma, lambda)?
-            }
-        };
-        if weights.iter().all(|x| x.is_finite()) {
-            Ok(Value::Linear(ValueFunction { weights }))
-        } else {
-            Err(Error::NonFinite { parameter: "weights" })
-        }
-    }
-}
-
 fn softmax<const D: usize, const K: usize>(
     transformer: &Arc<Dense<K>>,
     transitions: &[Transition<f64, D>],
@@ -153,18 +91,15 @@ fn iteration<const D: usize>(
     lambda: f64,
 ) -> Result<SVector<f64, D>, Error> {
     let transitions = &kept.transitions;
-    match construction {
-        Construction::AverageReward => td::updates::average_reward(w, c, transitions),
-        Construction::ResidualGradient => td::updates::residual_gradient(w, c, transitions, gamma),
-        Construction::Td0 | Construction::TdLambda => {
-            let mut mean = SVector::zeros();
-            for episode in kept.episodes() {
-                let share = episode.len() as f64 / transitions.len() as f64;
-                mean += td::updates::td_lambda(w, c, episode, gamma, lambda)? * share;
-            }
-            Ok(mean)
-        }
+    if let Construction::AverageReward | Construction::ResidualGradient = construction {
+        return construction.update(w, c, transitions, gamma, lambda);
     }
+    let mut mean = SVector::zeros();
+    for episode in kept.episodes() {
+        let share = episode.len() as f64 / transitions.len() as f64;
+        mean += Construction::TdLambda.update(w, c, episode, gamma, lambda)? * share;
+    }
+    Ok(mean)
 }
 
 /// Returns the weights of LSTD(lambda) with a trace of its own in each episode; for average reward those of the
@@ -192,37 +127,51 @@ fn fixed_point<const D: usize>(
     linear_system::solve(a, b, kept.d, "the LSTD system")
 }
 
+fn finite<const D: usize>(weights: SVector<f64, D>) -> Result<Value<D>, Error> {
+    if weights.iter().all(|x| x.is_finite()) {
+        Ok(Value::Linear(ValueFunction { weights }))
+    } else {
+        Err(Error::NonFinite { parameter: "weights" })
+    }
+}
+
 /// Returns the stream of a method that needs no context.
 pub(super) fn on_transitions<const D: usize, const K: usize, const A: usize>(
     estimator: &Estimator,
     d: usize,
 ) -> Result<Box<dyn Stream>, Error> {
-    let Estimator { method, gamma, layers } = estimator;
-    let gamma = *gamma;
-    let mut capacity = usize::MAX;
-    let reader = match method {
+    let Estimator { ref method, gamma, layers } = *estimator;
+    let kept = |capacity| Kept::<D> { d, capacity, transitions: Vec::new(), ends: Vec::new() };
+    match method {
         &Method::OnlineTd { lambda, alpha, true_online } => {
             let new = if true_online { OnlineTd::true_online } else { OnlineTd::new };
-            return Ok(reading(d, new(gamma, lambda, alpha)?.context::<D>(), Learned));
+            let learner = new(gamma, lambda, alpha)?.context::<D>();
+            Ok(reading(d, learner, |l| Ok(Value::Linear(l.algorithm().value_function(l)?))))
         }
         &Method::RecursiveLstd { lambda, retention, ridge } => {
-            let lstd = RecursiveLstd::new(gamma, lambda, retention, ridge)?;
-            return Ok(reading(d, lstd.context::<D>(), Learned));
+            let learner = RecursiveLstd::new(gamma, lambda, retention, ridge)?.context::<D>();
+            Ok(reading(d, learner, |l| Ok(Value::Linear(l.algorithm().value_function(l)?))))
         }
         &Method::Iterated { construction, alpha, lambda } => {
-            OfTransitions::Iterated { construction, alpha, lambda, gamma, iterations: *layers }
+            let c = constructions::learning_rate(alpha);
+            Ok(reading(d, kept(usize::MAX), move |kept| {
+                let step = |w, _| iteration(construction, &w, &c, kept, gamma, lambda);
+                finite((0..layers).try_fold(SVector::zeros(), step)?)
+            }))
         }
         &Method::FixedPoint { construction, lambda } => {
-            OfTransitions::FixedPoint { construction, lambda, gamma }
+            let is_average_reward = construction == Construction::AverageReward;
+            Ok(reading(d, kept(usize::MAX), move |kept| {
+                finite(fixed_point(is_average_reward, kept, gamma, lambda)?)
+            }))
         }
         Method::Trained { parameters, .. } => {
-            capacity = SOFTMAX_CONTEXT;
-            let transformer = parameters.transformer::<f64, K, MAX_STORED_LAYERS>(*layers)?;
-            OfTransitions::Softmax(Arc::new(transformer), gamma)
+            let transformer: Arc<Dense<K>> = trained(parameters, layers)?.into();
+            Ok(reading(d, kept(SOFTMAX_CONTEXT), move |kept| {
+                softmax(&transformer, &kept.transitions, gamma)
+            }))
         }
         // All others read a context.
-        _ => return Err(Error::Mismatch { parameter: "method and stream" }),
-    };
-    let kept = Kept { d, capacity, transitions: Vec::new(), ends: Vec::new() };
-    Ok(reading::<D, _, OfTransitions<K>>(d, kept, reader))
+        _ => Err(Error::Mismatch { parameter: "method and stream" }),
+    }
 }

@@ -1,7 +1,7 @@
 //! The candidates of a stream: the models, online TD and LSTD over their grids, forecasts of a series, 0, the predictor.
 
 use super::series::{Autoregression, HOLT, RETENTION, RIDGE, Series};
-use crate::estimator::{Estimator, Method, Stream, with_room};
+use crate::estimator::{Estimator, MAX_FEATURES, Method, Stream};
 use ictd_core::signal::{Level, Scale, Signal};
 use ictd_core::{Error, Predictor, UniversalModel};
 use std::collections::VecDeque;
@@ -126,32 +126,16 @@ pub fn candidates(
 }
 
 /// Makes features of a state.
-trait Features: Send {
-    /// Takes the state, one signal or all features, and replaces the features, and the same without units.
-    fn observe(
-        &mut self,
-        state: &[f64],
-        phi: &mut Vec<f64>,
-        scaled: &mut Vec<f64>,
-    ) -> Result<(), Error>;
-
-    fn end_episode(&mut self);
-}
-
-struct Made<const D: usize> {
+struct Features {
     d: usize,
-    signal: Option<Signal<D, f64>>,
-    scale: Scale<D, f64>,
+    signal: Option<Signal<MAX_FEATURES, f64>>,
+    scale: Scale<MAX_FEATURES, f64>,
 }
 
-impl<const D: usize> Features for Made<D> {
-    fn observe(
-        &mut self,
-        state: &[f64],
-        phi: &mut Vec<f64>,
-        scaled: &mut Vec<f64>,
-    ) -> Result<(), Error> {
-        let mut features = [0.0; D];
+impl Features {
+    /// Takes the state, one signal or all features, and replaces the features, and the same without units.
+    fn observe(&mut self, state: &[f64], [phi, scaled]: &mut [Vec<f64>; 2]) -> Result<(), Error> {
+        let mut features = [0.0; MAX_FEATURES];
         match &mut self.signal {
             Some(signal) => {
                 let (made, _) = signal.observe(state[0])?;
@@ -165,20 +149,6 @@ impl<const D: usize> Features for Made<D> {
         scaled.extend_from_slice(&self.scale.scaled(&features)[..self.d]);
         Ok(())
     }
-
-    fn end_episode(&mut self) {
-        if let Some(signal) = &mut self.signal {
-            signal.end_episode();
-        }
-    }
-}
-
-fn features<const D: usize, const K: usize, const A: usize>(
-    d: usize,
-    is_signal: bool,
-) -> Result<Box<dyn Features>, Error> {
-    let signal = is_signal.then(Signal::new);
-    Ok(Box::new(Made::<D> { d, signal, scale: Scale::new(SCALE_RETENTION)? }))
 }
 
 /// The part of a candidate that learns.
@@ -192,7 +162,7 @@ enum Learner {
 /// All candidates on one stream.
 pub(super) struct Learners {
     gamma: f64,
-    features: Box<dyn Features>,
+    features: Features,
     /// A cumulant other than a reward is seen from its slow average.
     level: Option<Level<f64>>,
     /// The latest state and the one before, each as features and as the same without units.
@@ -224,9 +194,10 @@ impl Learners {
                 Rule::Predictor => Learner::Predictor,
             })
         };
+        let signal = is_signal.then(Signal::new);
         Ok(Learners {
             gamma,
-            features: with_room!(d, features(d, is_signal))?,
+            features: Features { d, signal, scale: Scale::new(SCALE_RETENTION)? },
             level: (!is_reward).then(Level::new),
             now: Default::default(),
             before: Default::default(),
@@ -249,8 +220,7 @@ impl Learners {
         predictions: &mut Vec<f32>,
     ) -> Result<(), Error> {
         std::mem::swap(&mut self.now, &mut self.before);
-        let [phi, scaled] = &mut self.now;
-        self.features.observe(state, phi, scaled)?;
+        self.features.observe(state, &mut self.now)?;
         let cumulant = match &mut self.level {
             Some(level) => level.observe(cumulant)?,
             None => cumulant,
@@ -315,7 +285,9 @@ impl Learners {
     /// The episode is cut.
     pub(super) fn cut(&mut self) {
         self.has_state = false;
-        self.features.end_episode();
+        if let Some(signal) = &mut self.features.signal {
+            signal.end_episode();
+        }
         for learner in &mut self.learners {
             if let Learner::Stream { stream, .. } = learner {
                 stream.end_episode();
