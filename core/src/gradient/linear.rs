@@ -198,27 +198,3 @@ pub fn value_and_gradient<
     let layers = layers.map(|[p, q]| Layer { p: p.into(), q: q.into() }).collect();
     Ok(Gradient { value, layers, prompt: prompt_bar })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::gradient::tests::{random_layer, random_prompt};
-    use crate::rng::Rng;
-
-    #[test]
-    fn the_query_features_are_the_first_entries() {
-        let mut rng = Rng::new(4);
-        let transformer = Transformer::<_, 3>::autoregressive(random_layer(&mut rng), 2).unwrap();
-        let prompt = random_prompt(&mut rng);
-        let gradient = value_and_gradient::<_, 5, 3, 3, 8>(&transformer, &prompt).unwrap();
-        assert_eq!(gradient.query_features::<2>()[1], gradient.prompt.query()[1]);
-    }
-
-    #[test]
-    fn a_transformer_deeper_than_the_tape_is_refused() {
-        let mut rng = Rng::new(3);
-        let deep = Transformer::<_, 1>::autoregressive(random_layer(&mut rng), 4).unwrap();
-        let got = value_and_gradient::<_, 5, 1, 3, 8>(&deep, &random_prompt(&mut rng));
-        assert_eq!(got, Err(Error::CapacityExceeded { parameter: "layers", capacity: 3 }));
-    }
-}

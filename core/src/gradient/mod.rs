@@ -5,8 +5,6 @@
 
 pub mod linear;
 pub mod softmax;
-#[cfg(test)]
-mod tests;
 
 use crate::layer::Layer;
 use crate::linalg::zeros;

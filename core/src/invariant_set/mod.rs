@@ -54,6 +54,3 @@ mod update;
 pub use group::{commuting_part, share_outside, signed_permutations};
 pub use theta_star::{Projection, theta_star};
 pub use update::{averaged_update, step, update};
-
-#[cfg(test)]
-mod tests;

@@ -338,6 +338,3 @@ impl<const D: usize, const H: usize> Channel<D, H> {
         surprise
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -73,6 +73,3 @@ pub use settings::{Loss, Optimizer, Settings};
 pub use softmax::SoftmaxNetwork;
 pub use trainer::MultiTaskTd;
 pub use windows::{Trajectory, Window, Windows};
-
-#[cfg(test)]
-mod tests;

@@ -163,3 +163,24 @@ impl Settings {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_and_discounts_fill_their_ranges() {
+        let settings =
+            Settings { lengths: Some([1, 13]), gammas: Some([0.5, 0.95]), ..Default::default() };
+        let mut seen = [false; 14];
+        for task in 0..20 {
+            let mut lengths = [0; 8];
+            assert!(settings.write_lengths(task, 1, &mut lengths));
+            assert!(lengths.is_sorted() && lengths[0] == 1 && lengths[7] >= 10, "{lengths:?}");
+            lengths.iter().for_each(|n| seen[*n] = true);
+            assert!((0.5..0.95).contains(&settings.gamma_of(task)));
+        }
+        assert!(seen[1..].iter().all(|seen| *seen));
+        assert!(settings.gamma_of(0) != settings.gamma_of(1));
+    }
+}

@@ -395,3 +395,37 @@ pub(super) fn sampled_return<R: crate::scalar::Real, const D: usize, E: Task<R, 
     }
     sum
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tasks::{FiniteTask, FiniteTasks, Mrp};
+    use crate::training::Loss;
+
+    #[test]
+    fn targets_belong_to_the_querys_own_state() {
+        // One-step returns are R of the query's own state, and true values solve v = r + gamma p v there.
+        let rng = &mut Rng::new(8);
+        let distribution = FiniteTasks { kind: FiniteTask::BoyanChain, states: 5, dim: 2 };
+        let tasks: [Option<Mrp<f64, 2, 5>>; 1] = [crate::tasks::boyan_chain(5, 2, rng).ok()];
+        let settings = Settings { context_len: 3, windows: 4, ..Default::default() };
+        let sample = |loss| {
+            let mut trajectory = Trajectory::<f64, 2, 9>::new(2);
+            let settings = Settings { loss, ..settings };
+            trajectory.sample(&settings, &distribution, &tasks, &mut [Rng::new(9)]).unwrap();
+            trajectory
+        };
+        let plain = sample(Loss::TdError);
+        let one_step = sample(Loss::MonteCarlo { horizon: 1 });
+        let truth = sample(Loss::TrueValue);
+        assert_eq!(plain.features, one_step.features);
+        let [Some(task)] = tasks else { panic!("no task") };
+        let v = task.true_value(0.9).unwrap();
+        for t in 0..4 {
+            let query = plain.features[3 + 1 + t];
+            let state = task.feature_map().iter().position(|phi| phi.data.0[0] == query).unwrap();
+            assert_eq!(one_step.targets[t], task.reward()[state]);
+            assert_eq!(truth.targets[t], v[state]);
+        }
+    }
+}

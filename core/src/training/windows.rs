@@ -465,6 +465,3 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
         Windows::of_episodes(self.dim, features, rewards, continues, context_len, gamma)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -37,8 +37,5 @@
 mod model;
 mod read;
 
-#[cfg(test)]
-mod tests;
-
 pub use model::{Reading, SHIPPED, UniversalModel};
 pub use read::{COUNT, Extent, Numbers, Solved};

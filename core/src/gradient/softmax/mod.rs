@@ -31,8 +31,6 @@
 
 mod layers;
 pub(crate) mod rows;
-#[cfg(test)]
-mod tests;
 
 use super::Gradient;
 use crate::error::Error;

@@ -284,8 +284,3 @@ impl<R: Real> LinearShape<R> {
         matrices * k * k + vectors * k
     }
 }
-
-#[cfg(test)]
-mod tests;
-#[cfg(test)]
-mod two_head_tests;

@@ -1,8 +1,6 @@
-use super::*;
-use crate::error::StoredError;
-use crate::rng::Rng;
-use std::vec;
-use std::vec::Vec;
+use ictd_core::error::{Error, StoredError};
+use ictd_core::predictor::*;
+use ictd_core::rng::Rng;
 
 /// Two signals: a noisy triangle, and a walk that returns.
 fn samples(rng: &mut Rng, state: &mut f32, t: usize) -> [f32; 2] {
@@ -93,7 +91,7 @@ fn nothing_is_known_before_the_first_sample() {
 
 /// The weighted means of what follows each sample.
 fn followed(x: &[f32], horizon: f32) -> Vec<f32> {
-    let gamma = discount(horizon);
+    let gamma = 1.0 - 1.0 / horizon;
     let mut out = vec![0.0; x.len()];
     let mut mean = x[x.len() - 1];
     for (out, x) in out.iter_mut().zip(x).rev() {

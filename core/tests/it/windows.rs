@@ -1,4 +1,6 @@
-use super::*;
+use ictd_core::Error;
+use ictd_core::training::*;
+use nalgebra::SVector;
 
 #[test]
 fn a_trajectory_without_a_complete_window_is_refused() {

@@ -1,13 +1,13 @@
-use super::UniversalModel;
-use crate::Context;
-use crate::constructions;
-use crate::context::{Forgetting, Growing, Sliding, TdSums, Window};
-use crate::error::{Error, StoredError};
-use crate::mask::{Mask, Td0, TdLambda, Traces};
-use crate::model::crc32;
-use crate::rng::Rng;
-use crate::tasks::{Mrp, Task as _, boyan_chain, boyan_chain_representable};
-use crate::transformer::Transformer;
+use ictd_core::Context;
+use ictd_core::UniversalModel;
+use ictd_core::constructions;
+use ictd_core::context::{Forgetting, Growing, Sliding, Window};
+use ictd_core::error::{Error, StoredError};
+use ictd_core::mask::{Mask, Td0, TdLambda, Traces};
+use ictd_core::model::crc32;
+use ictd_core::rng::Rng;
+use ictd_core::tasks::{Mrp, Task as _, boyan_chain, boyan_chain_representable};
+use ictd_core::transformer::Transformer;
 use nalgebra::SVector;
 
 type Task = Mrp<f64, 4, 10>;
@@ -59,7 +59,7 @@ fn every_damage_to_a_stored_model_is_found() {
     // gamma = 0.9 becomes about 2e38.
     assert!(matches!(changed(15, 0x7f), Err(Error::OutOfRange { parameter: "gamma", .. })));
     assert!(UniversalModel::<f64>::from_bytes(stored).is_err());
-    assert!(crate::Model::<4>::from_bytes(stored).is_err());
+    assert!(ictd_core::Model::<4>::from_bytes(stored).is_err());
 }
 
 #[test]
@@ -138,8 +138,7 @@ fn looped_layers_of_theorem_1_go_where_the_equation_is_solved() {
     let model = UniversalModel::<f64>::universal(0.9).unwrap();
     let mut context = model.context::<4>();
     observe(&mut context, &task, 2000, |phi| (*phi).into());
-    let mut sums = TdSums::ZERO;
-    context.read_to(0.9, 0, &mut sums).unwrap();
+    let sums = model.sums(&context, 0).unwrap();
     let system = sums.systems[0];
     // The mask of two traces has TD(0)'s statistic.
     let statistic = context.statistic::<9>(0.9, 0).unwrap();
@@ -181,8 +180,7 @@ fn the_sums_of_both_traces_are_those_of_td_lambda() {
                 alone.iter_mut().for_each(|context| context.end_episode());
             }
         }
-        let mut sums = TdSums::ZERO;
-        both.read_to(0.9, 0, &mut sums).unwrap();
+        let sums = UniversalModel::<f64>::universal(0.9).unwrap().sums(&both, 0).unwrap();
         let g = plain.statistic::<9>(0.9, 0).unwrap().g;
         assert!((both.statistic::<9>(0.9, 0).unwrap().g - g).amax() < 1e-9);
         for (system, context) in sums.systems[1..].iter().zip(&alone) {

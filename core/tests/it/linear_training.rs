@@ -1,13 +1,14 @@
 //! Ten numbers a layer, and contexts read without units, on every path.
 
-use super::super::tests::{batch_gradient_agrees_with_differences, network_of, random_windows};
-use super::super::{LinearShape, Network, ParameterSet, Parameters, Targets, Windows};
-use super::LinearNetwork;
-use crate::invariant_set::commuting_part;
-use crate::layer::{Layer, LayerParameters};
-use crate::rng::Rng;
-use crate::scalar::Scalar;
-use std::vec::Vec;
+use super::training::{
+    batch_gradient_agrees_with_differences, diagonals, network_of, random_windows,
+};
+use ictd_core::invariant_set::commuting_part;
+use ictd_core::layer::{Layer, LayerParameters};
+use ictd_core::rng::Rng;
+use ictd_core::scalar::Scalar;
+use ictd_core::training::LinearNetwork;
+use ictd_core::training::{LinearShape, Network, ParameterSet, Parameters, Targets, Windows};
 
 type Any<S> = LinearNetwork<S, Vec<S>>;
 
@@ -30,7 +31,9 @@ fn network<S: Scalar>(
 fn dense(numbers: &[f64]) -> Layer<f64, 5> {
     let mut layer = Layer::ZERO;
     for (m, five) in layer.matrices_mut().zip(numbers.chunks(5)) {
-        ParameterSet::Equivariant.write(5, five, m);
+        for (x, diagonal) in five.iter().zip(diagonals()) {
+            m.iter_mut().zip(diagonal).for_each(|(to, on)| *to += x * on);
+        }
     }
     layer
 }
@@ -64,8 +67,8 @@ fn a_step_of_ten_numbers_is_the_contraction_of_the_full_gradient_at_the_projecte
             assert_eq!(loss, ten.batch_gradient(&windows, Targets::Bootstrapped, &mut of_ten));
             // Growing windows each add to the contraction, and to the gradient.
             for (got, m) in numbers(&of_ten).chunks(5).zip(numbers(&of_full).chunks(25)) {
-                let mut contracted = [0.0; 5];
-                ParameterSet::Equivariant.add_adjoint(5, m, &mut contracted);
+                let contracted =
+                    diagonals().map(|on| m.iter().zip(on).map(|(x, on)| x * on).sum::<f64>());
                 for (got, want) in got.iter().zip(contracted) {
                     assert!((got - want).abs() <= 1e-14 * want.abs().max(1.0), "{got} {want}");
                 }

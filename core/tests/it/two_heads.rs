@@ -1,20 +1,18 @@
-use super::super::tests::{gradient_agrees, network_of, random_windows};
-use super::super::{Network, Parameters, Targets, Windows};
-use super::{LinearNetwork, LinearShape, ParameterSet};
-use crate::attention::AverageReward;
-use crate::constructions::{average_reward, learning_rate};
-use crate::error::Error;
-use crate::layer::{LayerParameters as _, TwoHeadLayer};
-use crate::prompt::Prompt;
-use crate::rng::Rng;
-use crate::scalar::Scalar;
-use crate::td;
-use crate::training::Window;
-use crate::transformer::Transformer;
-use crate::transition::Transition;
+use super::training::{gradient_agrees, network_of, random_windows};
+use ictd_core::attention::AverageReward;
+use ictd_core::constructions::{average_reward, learning_rate};
+use ictd_core::error::Error;
+use ictd_core::layer::{LayerParameters as _, TwoHeadLayer};
+use ictd_core::prompt::Prompt;
+use ictd_core::rng::Rng;
+use ictd_core::scalar::Scalar;
+use ictd_core::td;
+use ictd_core::training::Window;
+use ictd_core::training::{LinearNetwork, LinearShape, ParameterSet};
+use ictd_core::training::{Network, Parameters, Targets, Windows};
+use ictd_core::transformer::Transformer;
+use ictd_core::transition::Transition;
 use nalgebra::SVector;
-use std::vec::Vec;
-use std::{format, vec};
 
 type Heads<S> = LinearNetwork<S, Vec<S>>;
 
@@ -85,7 +83,7 @@ fn the_construction_performs_average_reward_td() {
         let c = learning_rate(0.3);
         w = td::updates::average_reward(&w, &c, &transitions(&window)).unwrap();
     }
-    let (got, want) = (network.value(&window), crate::linalg::dot(&w, &vector(window.query())));
+    let (got, want) = (network.value(&window), ictd_core::linalg::dot(&w, &vector(window.query())));
     assert!((got - want).abs() < 1e-14, "{got} {want}");
 }
 

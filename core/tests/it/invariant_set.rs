@@ -1,16 +1,15 @@
-use super::*;
-use crate::error::Error;
-use crate::layer::{Layer, LayerParameters, ParameterSet, TwoHeadLayer};
-use crate::linalg::{identity, mul, mul_transpose, transpose_mul, zeros};
-use crate::rng::Rng;
-use crate::tasks::{Mrp, Task as _, boyan_chain};
-use crate::training::{
+use super::training::diagonals;
+use ictd_core::error::Error;
+use ictd_core::invariant_set::*;
+use ictd_core::layer::{Layer, LayerParameters, TwoHeadLayer};
+use ictd_core::linalg::{identity, mul, mul_transpose, transpose_mul, zeros};
+use ictd_core::rng::Rng;
+use ictd_core::tasks::{Mrp, Task as _, boyan_chain};
+use ictd_core::training::{
     Adam, AdamSettings, LinearNetwork, LinearShape, Network, Parameters, SoftmaxNetwork, Targets,
     Windows,
 };
 use nalgebra::{SMatrix, SVector};
-use std::vec;
-use std::vec::Vec;
 
 const GAMMA: f64 = 0.9;
 /// n + 3 for contexts of 3 transitions.
@@ -258,7 +257,8 @@ fn theorem_2_is_the_case_of_one_layer() {
         let mut theta = inside::<_, Layer<f64, 5>>(&random(theta, &mut rng));
         let delta = update(&mut theta, &sample.trajectory(), Targets::Bootstrapped);
         let Layer { p, q } = layers::<Layer<f64, 5>>(&delta)[0];
-        let [p, q] = [p, q].map(|m| ParameterSet::nearest(5, m.as_slice()));
+        let sum = |m: &[f64], on: [f64; 25]| m.iter().zip(on).map(|(x, on)| x * on).sum::<f64>();
+        let [p, q] = [p, q].map(|m| diagonals().map(|on| sum(m.as_slice(), on)));
         assert_eq!((&p[..4], [q[1], q[3], q[4]]), (&[0.0; 4][..], [0.0; 3]));
         assert!(p[4] != 0.0 && q[0] != 0.0 && q[2] != 0.0);
     }

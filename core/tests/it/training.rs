@@ -1,19 +1,16 @@
-use super::*;
-use crate::error::Error;
-use crate::rng::Rng;
-use crate::scalar::{Lanes8, Real, Scalar};
-use crate::tasks::{FiniteTask, FiniteTasks, Mrp};
+use ictd_core::error::Error;
+use ictd_core::rng::Rng;
+use ictd_core::scalar::{Lanes8, Real, Scalar};
+use ictd_core::tasks::{FiniteTask, FiniteTasks};
+use ictd_core::training::*;
 use nalgebra::SVector;
-use std::vec;
-use std::vec::Vec;
 
-pub(super) const CAPACITY: usize = 6 + 8 + 2;
+pub(crate) const CAPACITY: usize = 6 + 8 + 2;
 type Trainer<S, N = LinearNetwork<S, Vec<S>>> = MultiTaskTd<S, N, FiniteTasks<5>, 2, CAPACITY>;
 
-pub(super) const TASKS: FiniteTasks<5> =
-    FiniteTasks { kind: FiniteTask::BoyanChain, states: 5, dim: 2 };
+const TASKS: FiniteTasks<5> = FiniteTasks { kind: FiniteTask::BoyanChain, states: 5, dim: 2 };
 
-pub(super) fn settings() -> Settings {
+fn settings() -> Settings {
     // A large learning rate, so that a few tasks move the parameters far.
     let adam = AdamSettings { learning_rate: 0.02, ..Default::default() };
     let optimizer = Optimizer::Adam(adam);
@@ -21,7 +18,7 @@ pub(super) fn settings() -> Settings {
 }
 
 /// Returns a network of a shape.
-pub(super) fn network_of<S: Scalar>(shape: LinearShape<S::Element>) -> LinearNetwork<S, Vec<S>> {
+pub(crate) fn network_of<S: Scalar>(shape: LinearShape<S::Element>) -> LinearNetwork<S, Vec<S>> {
     LinearNetwork::<S, Vec<S>>::zeros(shape, |len| vec![S::ZERO; len]).unwrap()
 }
 
@@ -143,14 +140,14 @@ fn evaluating_does_not_perturb_training() {
 }
 
 /// Random windows for networks of D = 2: (features, rewards) of n = 6 and W = 5.
-pub(super) fn random_windows<R: Real>(rng: &mut Rng) -> ([[R; 2]; 13], [R; 12]) {
+pub(crate) fn random_windows<R: Real>(rng: &mut Rng) -> ([[R; 2]; 13], [R; 12]) {
     let features =
         core::array::from_fn(|_| core::array::from_fn(|_| rng.uniform_in(-R::ONE, R::ONE)));
     (features, core::array::from_fn(|_| rng.uniform_in(-R::ONE, R::ONE)))
 }
 
 /// Checks every loss's gradient on windows of one episode, of four, and on windows that grow.
-pub(super) fn batch_gradient_agrees_with_differences<N: Network<f64> + Clone>(
+pub(crate) fn batch_gradient_agrees_with_differences<N: Network<f64> + Clone>(
     mut network: N,
     what: &str,
 ) {
@@ -187,7 +184,7 @@ pub(super) fn batch_gradient_agrees_with_differences<N: Network<f64> + Clone>(
 
 /// Checks a batch's loss and gradient against those of the windows one by one, and of every third number against
 /// central differences of the loss.
-pub(super) fn gradient_agrees<N: Network<f64> + Clone>(
+pub(crate) fn gradient_agrees<N: Network<f64> + Clone>(
     network: &mut N,
     windows: &Windows<f64>,
     targets: Targets<f64>,
@@ -243,34 +240,8 @@ fn batch_gradients_agree_with_the_reference_and_with_finite_differences() {
 }
 
 #[test]
-fn targets_belong_to_the_querys_own_state() {
-    // One-step returns are R of the query's own state, and true values solve v = r + gamma p v there.
-    let rng = &mut Rng::new(8);
-    let tasks: [Option<Mrp<f64, 2, 5>>; 1] = [crate::tasks::boyan_chain(5, 2, rng).ok()];
-    let settings = Settings { context_len: 3, windows: 4, ..settings() };
-    let sample = |loss| {
-        let mut trajectory = Trajectory::<f64, 2, 9>::new(2);
-        let settings = Settings { loss, ..settings };
-        trajectory.sample(&settings, &TASKS, &tasks, &mut [Rng::new(9)]).unwrap();
-        trajectory
-    };
-    let plain = sample(Loss::TdError);
-    let one_step = sample(Loss::MonteCarlo { horizon: 1 });
-    let truth = sample(Loss::TrueValue);
-    assert_eq!(plain.features, one_step.features);
-    let [Some(task)] = tasks else { panic!("no task") };
-    let v = task.true_value(0.9).unwrap();
-    for t in 0..4 {
-        let query = plain.features[3 + 1 + t];
-        let state = task.feature_map().iter().position(|phi| phi.data.0[0] == query).unwrap();
-        assert_eq!(one_step.targets[t], task.reward()[state]);
-        assert_eq!(truth.targets[t], v[state]);
-    }
-}
-
-#[test]
 fn a_lane_without_a_task_has_no_evaluation() {
-    use crate::Error;
+    use ictd_core::Error;
     let network = linear::<f32>(1, 3);
     let mut trainer = Trainer::new(settings(), TASKS, network, &[1]).unwrap();
     let none = Some(Error::Empty { parameter: "task" });
@@ -288,7 +259,7 @@ fn bad_settings_are_named() {
         let network = linear::<f32>(1, 3);
         Trainer::new(settings, TASKS, network, seeds).err()
     };
-    use crate::Error;
+    use ictd_core::Error;
     let one = [1];
     assert_eq!(make(settings(), &[]), Some(Error::Empty { parameter: "seeds" }));
     assert!(matches!(make(settings(), &[1, 2]), Some(Error::CapacityExceeded { .. })));
@@ -382,7 +353,7 @@ fn the_statistic_of_a_trace_is_td_lambdas() {
     network.initialise_lane(0, &mut rng);
     network.parameters_mut().numbers_mut().for_each(|x| *x *= 8.0);
     let transformer = network.transformer::<5, 1>(0).unwrap();
-    let mask = crate::mask::TdLambda::new(0.7).unwrap();
+    let mask = ictd_core::mask::TdLambda::new(0.7).unwrap();
     for t in 0..5 {
         let prompt = windows.window(t).prompt::<5, 6>().unwrap();
         let want = transformer.value(&prompt, &mask).unwrap();
@@ -410,17 +381,11 @@ fn a_growing_window_holds_the_first_transitions_and_bootstraps_from_one_more() {
     assert!(windows.growing(&[6]).is_err());
 }
 
-#[test]
-fn lengths_and_discounts_fill_their_ranges() {
-    let settings = Settings { lengths: Some([1, 13]), gammas: Some([0.5, 0.95]), ..settings() };
-    let mut seen = [false; 14];
-    for task in 0..20 {
-        let mut lengths = [0; 8];
-        assert!(settings.write_lengths(task, 1, &mut lengths));
-        assert!(lengths.is_sorted() && lengths[0] == 1 && lengths[7] >= 10, "{lengths:?}");
-        lengths.iter().for_each(|n| seen[*n] = true);
-        assert!((0.5..0.95).contains(&settings.gamma_of(task)));
+/// The diagonals of a (5, 5) matrix that five of a layer's ten numbers stand on.
+pub(crate) fn diagonals() -> [[f64; 25]; 5] {
+    let mut diagonals = [[0.0; 25]; 5];
+    for (diagonal, at) in diagonals.iter_mut().zip([[0, 6], [10, 16], [2, 8], [12, 18], [24, 24]]) {
+        at.into_iter().for_each(|at| diagonal[at] = 1.0);
     }
-    assert!(seen[1..].iter().all(|seen| *seen));
-    assert!(settings.gamma_of(0) != settings.gamma_of(1));
+    diagonals
 }
