@@ -1,11 +1,25 @@
-//! The content of a page.
+//! The content of a page: which runs it shows, and what it shows beside them.
 
-use super::find::{Damaged, LeftOut, find};
-use super::run::Run;
+use super::made::RESULTS;
+use super::run::{Run, RunFiles, place, results};
 use crate::digests;
 use crate::error::{Doing, Error};
 use crate::experiments::Catalogue;
+use crate::files::{self, Kind};
+use crate::run::config::{self, Inside};
 use std::path::Path;
+
+/// Names, and why nothing is shown of what bears them.
+type LeftOut = Vec<(String, String)>;
+
+/// The treatment of a run that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damaged {
+    /// Stop: the report was asked for.
+    Refuse,
+    /// Leave it out, and say so on the page: the report comes with other runs.
+    LeaveOut,
+}
 
 /// The content of the page.
 pub struct Content {
@@ -25,39 +39,11 @@ impl Content {
     /// [`Error::Core`] if a kernel fails.
     pub fn read(directory: &Path, damaged: Damaged, catalogue: &Catalogue) -> Result<Self, Error> {
         let (read, of_machine) = rayon::join(
-            || Self::runs(directory, damaged, catalogue),
+            || read(directory, damaged, catalogue),
             || Ok::<_, Error>((live::story().doing("the report's live part")?, digests::rows()?)),
         );
         let ((runs, left_out), (story, digests)) = (read?, of_machine?);
         Ok(Content { runs, left_out, digests, story })
-    }
-
-    /// Returns the runs, and those that are left out.
-    fn runs(
-        directory: &Path,
-        damaged: Damaged,
-        catalogue: &Catalogue,
-    ) -> Result<(Vec<Run>, LeftOut), Error> {
-        let (found, mut left_out) = find(directory, damaged, catalogue)?;
-        let mut runs = Vec::new();
-        for files in found {
-            match Run::read(&files, catalogue) {
-                Ok(run) => runs.push(run),
-                Err(error) if damaged == Damaged::LeaveOut => {
-                    let reason = match &error {
-                        Error::File { path, reason } => {
-                            let file = path.file_name().unwrap_or_default().to_string_lossy();
-                            format!("{file}: {reason}")
-                        }
-                        other => other.one_line(),
-                    };
-                    left_out.push((files.name, reason));
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        runs.sort_by_key(|run| run.order(catalogue));
-        Ok((runs, left_out))
     }
 
     /// Returns the files that are not as their run wrote them.
@@ -67,4 +53,76 @@ impl Content {
             changed.map(|name| format!("{}/{name}", run.name))
         })
     }
+}
+
+/// Reads the runs that are shown, in the paper's order; and names those that are not.
+/// Errors: as [`Content::read`].
+fn read(
+    directory: &Path,
+    damaged: Damaged,
+    catalogue: &Catalogue,
+) -> Result<(Vec<Run>, LeftOut), Error> {
+    let (found, mut left_out) = find(directory, damaged, catalogue)?;
+    let mut runs = Vec::new();
+    for files in found {
+        match Run::read(&files, catalogue) {
+            Ok(run) => runs.push(run),
+            Err(error) if damaged == Damaged::LeaveOut => {
+                let reason = match &error {
+                    Error::File { path, reason } => {
+                        let file = path.file_name().unwrap_or_default().to_string_lossy();
+                        format!("{file}: {reason}")
+                    }
+                    other => other.one_line(),
+                };
+                left_out.push((files.name, reason));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    runs.sort_by_key(|run| run.order(catalogue));
+    Ok((runs, left_out))
+}
+
+/// Returns the run of a directory, or the runs in it, by name; and what is left out there, with the reason: links, what
+/// cannot be read, and runs without results, as a training run is until it has finished.
+/// Errors: [`Error::File`] if no run is found, or the directory's own results are damaged.
+fn find(
+    directory: &Path,
+    damaged: Damaged,
+    catalogue: &Catalogue,
+) -> Result<(Vec<RunFiles>, LeftOut), Error> {
+    let inside = config::inside(directory)?;
+    let has_results = |path: &Path| files::kind(&path.join(RESULTS)) != Kind::Nothing;
+    if has_results(directory) {
+        match results(directory) {
+            // The main job's are those of the runs inside.
+            Ok(results) if results.command == "main" => {}
+            Err(_) if damaged == Damaged::LeaveOut => {}
+            Err(error) => return Err(error),
+            Ok(_) => {
+                let name = files::name_of(directory);
+                return Ok((vec![RunFiles { name, path: directory.to_owned() }], Vec::new()));
+            }
+        }
+    }
+    let (mut runs, mut left_out) = (Vec::new(), Vec::new());
+    for Inside { name, path, command } in inside {
+        // Results without a config are shown, and an experiment without results is damaged.
+        let is_shown = match &command {
+            Ok(Some(command)) => has_results(&path) || place(command, catalogue).is_some(),
+            _ => files::kind(&path) == Kind::Folder && has_results(&path),
+        };
+        match command {
+            _ if is_shown => runs.push(RunFiles { name, path }),
+            Err(reason) => left_out.push((name, reason)),
+            Ok(Some(_)) => left_out.push((name, format!("no {RESULTS}: it has not finished"))),
+            Ok(None) => {}
+        }
+    }
+    if runs.is_empty() {
+        let reason = "holds no run: accepted is a directory with the results.json that a run wrote";
+        return Err(Error::file(directory, reason));
+    }
+    Ok((runs, left_out))
 }

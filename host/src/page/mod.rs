@@ -7,7 +7,6 @@
 pub mod command_line;
 mod content;
 mod document;
-mod find;
 pub mod html;
 mod made;
 pub mod numbers;
@@ -15,8 +14,7 @@ mod run;
 pub mod section;
 mod verdict;
 
-pub use content::Content;
-pub use find::Damaged;
+pub use content::{Content, Damaged};
 pub use made::Made;
 pub use run::{Run, RunFiles};
 
