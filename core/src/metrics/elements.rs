@@ -91,28 +91,3 @@ pub fn scaled<R: Real, const A: usize, const B: usize>(m: &SMatrix<R, A, B>) -> 
     let largest = m.iter().fold(R::ZERO, |largest, x| largest.max(x.abs()));
     if largest > R::ZERO { m.map(|x| x / largest) } else { *m }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::constructions::{learning_rate, td0};
-
-    #[test]
-    fn theorem_1_has_nothing_elsewhere_whatever_its_sign() {
-        let td = td0::<f64, 4, 9>(&learning_rate(0.5));
-        let negated = Layer { p: -td.p, q: -td.q };
-        for (layer, sign) in [(td, 1.0), (negated, -1.0)] {
-            let want = Elements {
-                sign,
-                p_bottom_right: 1.0,
-                p_avg_abs_others: 0.0,
-                q_trace_upper_left: -2.0,
-                q_trace_upper_right: 2.0,
-                q_avg_abs_others: 0.0,
-            };
-            assert_eq!(Elements::of(&layer), want);
-        }
-        assert_eq!(sign_aligned(&negated), td);
-        assert_eq!(scaled(&td.q), td.q * 2.0);
-    }
-}

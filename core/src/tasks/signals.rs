@@ -153,29 +153,3 @@ fn sawtooth(signal: &mut [f32], amplitude: f32, rng: &mut Rng) {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn signals_are_finite_and_of_many_kinds() {
-        let mut rng = Rng::new(0);
-        let (mut smooth, mut rough, mut centred) = (0, 0, 0);
-        for _ in 0..1000 {
-            let mut signal = [0.0; 300];
-            random_signal(&mut signal, &mut rng);
-            assert!(signal.iter().all(|x| x.abs() < 40.0), "{signal:?}");
-            let mean = signal.iter().sum::<f32>() / 300.0;
-            let variance = signal.iter().map(|x| (x - mean) * (x - mean)).sum::<f32>() / 300.0;
-            let step =
-                signal.windows(2).map(|x| (x[1] - x[0]) * (x[1] - x[0])).sum::<f32>() / 299.0;
-            smooth += u32::from(step < 0.1 * variance);
-            rough += u32::from(step > variance);
-            centred += u32::from(mean * mean < 0.1 * variance);
-        }
-        for (count, what) in [(smooth, "smooth"), (rough, "rough"), (centred, "centred")] {
-            assert!((100..900).contains(&count), "{what}: {count}");
-        }
-    }
-}

@@ -1,15 +1,22 @@
 //! Tests of the crate by its public interface, a module for each of its folders.
 
 mod context;
+mod digest;
 mod gradient;
 mod invariant_set;
 mod linalg;
 mod linear_training;
+mod metrics;
 mod model;
+mod networks;
 mod predictor;
+mod prompt;
+mod rng;
+mod rnn;
 mod scalar;
 mod signal;
 mod softmax_training;
+mod tasks;
 mod td;
 mod training;
 mod two_heads;

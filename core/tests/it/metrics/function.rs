@@ -1,0 +1,88 @@
+//! The share of a value function that an algorithm explains.
+
+use ictd_core::Error;
+use ictd_core::linalg::{dot, zeros};
+use ictd_core::metrics::{Algorithm, Fitted, Iteration, Target};
+use ictd_core::rng::Rng;
+use ictd_core::tasks::{Mrp, Task, boyan_chain};
+use ictd_core::transition::Transition;
+use nalgebra::SVector;
+
+const ALL: [Algorithm; 5] = [
+    Algorithm::Td0,
+    Algorithm::TdLambda(0.6),
+    Algorithm::TdLambda(0.9),
+    Algorithm::ResidualGradient,
+    Algorithm::AverageReward,
+];
+const LAYERS: usize = 3;
+
+type Contexts = Vec<(Mrp<f64, 4, 10>, Vec<Transition<f64, 4>>)>;
+
+fn contexts() -> Contexts {
+    let mut rng = Rng::new(3);
+    let one = |_| {
+        let task: Mrp<f64, 4, 10> = boyan_chain(10, 4, &mut rng).unwrap();
+        let context = task.trajectory::<30>(30, &mut rng).unwrap();
+        (task, context.to_vec())
+    };
+    (0..80).map(one).collect()
+}
+
+fn iterations(contexts: &Contexts, algorithm: Algorithm) -> Vec<Iteration<4>> {
+    contexts.iter().map(|(_, c)| algorithm.iteration(c, 0.9).unwrap()).collect()
+}
+
+fn targets(contexts: &Contexts, w: impl Fn(usize) -> SVector<f64, 4>) -> Vec<Target<4>> {
+    let of = |(at, (task, _)): (usize, &(Mrp<f64, 4, 10>, _))| {
+        let (w, mut target) = (w(at), Target::default());
+        task.feature_map()[..10].iter().for_each(|phi| target.add(phi, dot(&w, phi), 0.1));
+        target
+    };
+    contexts.iter().enumerate().map(of).collect()
+}
+
+/// Returns the share of the values in the second half of the contexts that each algorithm explains, fitted in
+/// the first.
+fn shares(contexts: &Contexts, targets: &[Target<4>]) -> Vec<f64> {
+    let of = |algorithm| {
+        let of = iterations(contexts, algorithm);
+        let fit = Fitted::<LAYERS>::new(&of[..40], &targets[..40], LAYERS).unwrap();
+        fit.explained(&of[40..], &targets[40..])
+    };
+    ALL.map(of).to_vec()
+}
+
+#[test]
+fn each_algorithm_explains_itself_and_no_other_does() {
+    let contexts = contexts();
+    for (truth, algorithm) in ALL.into_iter().enumerate() {
+        let of = iterations(&contexts, algorithm);
+        let targets = targets(&contexts, |at| of[at].weights(&[0.4, 0.3, 0.2]));
+        let shares = shares(&contexts, &targets);
+        for (i, share) in shares.iter().enumerate() {
+            let as_expected = if i == truth { *share > 0.999 } else { *share < 0.95 };
+            assert!(as_expected, "{algorithm:?}: {shares:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_linear_is_not_explained() {
+    // Half of the energy is of no linear function: a value at features 0.
+    let contexts = contexts();
+    let of = iterations(&contexts, Algorithm::Td0);
+    let w = |at: usize| of[at].weights(&[0.3; LAYERS]);
+    let mut targets = targets(&contexts, w);
+    for target in &mut targets {
+        target.add(&zeros(), 1.0, target.energy);
+    }
+    let share = shares(&contexts, &targets)[0];
+    assert!((share - 0.5).abs() < 1e-9, "{share}");
+}
+
+#[test]
+fn more_layers_than_there_is_room_for_are_refused() {
+    let refused = Fitted::<3>::new::<4>(&[], &[], 4);
+    assert!(matches!(refused, Err(Error::CapacityExceeded { capacity: 3, .. })));
+}

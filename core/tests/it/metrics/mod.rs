@@ -1,0 +1,6 @@
+//! What training is judged by.
+
+mod comparison;
+mod elements;
+mod form;
+mod function;

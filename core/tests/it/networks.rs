@@ -1,0 +1,93 @@
+//! What all networks' numbers have in common, and how a recurrent network reads a window.
+
+use ictd_core::Error;
+use ictd_core::layer::Layer;
+use ictd_core::rng::Rng;
+use ictd_core::rnn::LayerInput;
+use ictd_core::training::{
+    Adam, AdamSettings, LinearNetwork, LinearShape, Network, Parameters, RnnNetwork, Targets,
+    Windows,
+};
+use ictd_core::transformer::Transformer;
+use nalgebra::SMatrix;
+
+#[test]
+fn a_warm_up_rises_to_the_learning_rate_and_stays_there() {
+    // Of a constant gradient each step is the learning rate of its moment.
+    let mut theta = [0.0f64];
+    let settings = AdamSettings { weight_decay: 0.0, warm_up: 4, ..Default::default() };
+    let mut adam = Adam::new(settings, &theta).unwrap();
+    for share in [0.25, 0.5, 0.75, 1.0, 1.0] {
+        let before = theta[0];
+        adam.step(&mut theta, &[-2.0]);
+        assert!((theta[0] - before - 1e-3 * share).abs() < 1e-10, "{share}: {theta:?}");
+    }
+}
+
+#[test]
+fn bad_constants_are_named() {
+    let bad = AdamSettings { beta2: 1.0, ..Default::default() };
+    let accepted = "[0, 1)";
+    assert_eq!(bad.check(), Err(Error::OutOfRange { parameter: "beta2", accepted }));
+    let bad = AdamSettings { learning_rate: f64::NAN, ..Default::default() };
+    assert!(bad.check().is_err());
+    assert!(AdamSettings::default().check().is_ok());
+}
+
+#[test]
+fn initial_parameters_have_xaviers_deviation() {
+    let shape = LinearShape::new(8, 3, 3).unwrap();
+    let mut network = LinearNetwork::<f32, Vec<f32>>::zeros(shape, |len| vec![0.0; len]).unwrap();
+    network.initialise_lane(0, &mut Rng::new(4));
+    let numbers: Vec<f64> = network.parameters().numbers().map(|x| 3.0 * *x as f64).collect();
+    assert_eq!(numbers.len(), 3 * 2 * 17 * 17);
+    let mean_square = numbers.iter().map(|x| x * x).sum::<f64>() / numbers.len() as f64;
+    // The standard deviation of this estimate is sqrt(2 / 1734), 3.4 %.
+    assert!((mean_square * 17.0 / 0.01 - 1.0).abs() < 0.12, "{mean_square}");
+}
+
+#[test]
+fn the_written_order_is_p_then_q_by_columns() {
+    let p = SMatrix::<f32, 3, 3>::from_fn(|i, j| (10 * i + j) as f32);
+    let layer = Layer { p, q: -p };
+    let transformer = Transformer::<_, 2>::sequential(&[layer]).unwrap();
+    let numbers: Vec<f32> = transformer.numbers().copied().collect();
+    assert_eq!(numbers.len(), 18);
+    assert_eq!(&numbers[..4], &[0.0, 10.0, 20.0, 1.0]);
+    assert_eq!(&numbers[9..13], &[-0.0, -10.0, -20.0, -1.0]);
+    assert_eq!(layer.lane(0), layer);
+}
+
+type Small = RnnNetwork<f64, 6, 4, 3, 4>;
+
+#[test]
+fn a_window_becomes_tokens_with_a_flag_and_its_gradient_descends_the_loss() {
+    let mut rng = Rng::new(1);
+    let features: [[f64; 2]; 9] =
+        core::array::from_fn(|_| core::array::from_fn(|_| rng.uniform_in(-1.0, 1.0)));
+    let rewards: [f64; 8] = core::array::from_fn(|_| rng.uniform_in(-1.0, 1.0));
+    let windows = Windows::new(2, features.as_flattened(), &rewards, 4, 0.9).unwrap();
+    let mut network = Small::new(LayerInput::Current);
+    network.initialise_lane(0, &mut rng);
+    let window = windows.window(1);
+    let mut tokens = [[0.0; 6]; 5];
+    for j in 0..4 {
+        let (phi, phi_next) = (features[1 + j], features[2 + j].map(|x| 0.9 * x));
+        tokens[j] = [phi[0], phi[1], phi_next[0], phi_next[1], rewards[1 + j], 0.0];
+    }
+    tokens[4] = [features[6][0], features[6][1], 0.0, 0.0, 0.0, 1.0];
+    assert_eq!(network.value(&window), network.parameters().value(&tokens));
+
+    let targets = [0.3, -0.2, 0.1];
+    let mut gradient = network.parameters().zeros_like();
+    let given = Targets::Given(&targets);
+    let loss = network.batch_gradient(&windows, given, &mut gradient);
+    let mut moved = network.clone();
+    for (x, g) in moved.parameters_mut().numbers_mut().zip(gradient.numbers()) {
+        *x -= 1e-3 * g;
+    }
+    let squares: f64 = gradient.numbers().map(|g| g * g).sum();
+    let after = moved.batch_gradient(&windows, given, &mut gradient);
+    let predicted = loss - 1e-3 * squares;
+    assert!((after - predicted).abs() < 0.05 * (loss - after), "{loss} {after} {predicted}");
+}
