@@ -3,9 +3,8 @@
 use crate::error::{Doing, Error, Problem};
 use crate::files::{self, Kind, limits::MODEL};
 use crate::formats::npz::Npz;
-use crate::formats::parameters::{
-    self, Attention, LayerParameters, Mode, Parameters, SafetensorsFile as _,
-};
+use crate::formats::parameters::{self, Attention, LayerParameters, Mode, Parameters};
+use crate::formats::safetensors;
 use crate::formats::seed_run::{self, PartialParams, SeedLog};
 use crate::options;
 use compute::estimator::{Estimator, Method};
@@ -128,7 +127,7 @@ pub fn open(path: &Path, point: Option<usize>) -> Result<ModelFile, Error> {
     let parameters = if magic == model::MAGIC {
         from_stored_model(&file, &bytes)?
     } else {
-        Parameters::from_safetensors(&file, &bytes).map_err(|error| {
+        safetensors::from_bytes(&file, &bytes).map_err(|error| {
             match error {
                 // Neither its first bytes nor its name say what it was meant to be.
                 Error::Format { problem: Problem::Malformed(_), .. }

@@ -4,7 +4,7 @@
 use ictd::experiments::panels::MatrixRecords;
 use ictd::figures::Figure;
 use ictd::formats::npz::Npz;
-use ictd::formats::parameters::{Parameters, SafetensorsFile as _};
+use ictd::formats::safetensors;
 use ictd::formats::seed_run::{PartialParams, SeedLog};
 use ictd::formats::trajectory::{Features, Trajectory};
 use ictd::model_file;
@@ -89,7 +89,7 @@ fn the_files_of_numpy_and_pandas_are_read() {
     assert_eq!(transitions.query.unwrap().numbers, [1.0, 0.0, 0.0, 1.0]);
     let table = Trajectory::from_csv(Path::new(FILE), PANDAS).unwrap();
     assert_eq!((table.transitions.phi[4], table.transitions.reward[0]), (-0.25, 0.001));
-    let read = |bytes| Parameters::from_safetensors(Path::new(FILE), bytes).unwrap();
+    let read = |bytes| safetensors::from_bytes(Path::new(FILE), bytes).unwrap();
     assert_eq!(read(SAFETENSORS).layers[0].p, log.points[0].layers[0].p);
     assert_eq!((read(SEQUENTIAL).depth, read(SEQUENTIAL).gamma), (Some(2), Some(0.9)));
 }
@@ -141,9 +141,9 @@ fn damage_to_a_file_with_a_checksum_is_noticed() {
     });
     every_damage(&checkpoint(), true, |bytes| Checkpoint::from_bytes(bytes).ok());
     // Its own writer gives the format a checksum.
-    let parameters = Parameters::from_safetensors(Path::new(FILE), SEQUENTIAL).unwrap();
-    every_damage(&parameters.to_safetensors(), true, |bytes| {
-        Parameters::from_safetensors(Path::new(FILE), bytes).ok()
+    let parameters = safetensors::from_bytes(Path::new(FILE), SEQUENTIAL).unwrap();
+    every_damage(&safetensors::to_bytes(&parameters), true, |bytes| {
+        safetensors::from_bytes(Path::new(FILE), bytes).ok()
     });
 }
 
@@ -151,7 +151,7 @@ fn damage_to_a_file_with_a_checksum_is_noticed() {
 fn damage_to_a_file_without_a_checksum_is_refused_or_read_as_another_file() {
     for file in [SAFETENSORS, SEQUENTIAL] {
         every_damage(file, false, |bytes| {
-            Parameters::from_safetensors(Path::new(FILE), bytes).ok().map(|p| p.layers.len())
+            safetensors::from_bytes(Path::new(FILE), bytes).ok().map(|p| p.layers.len())
         });
     }
     every_damage(PANDAS, false, |bytes| {

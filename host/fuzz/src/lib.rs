@@ -25,7 +25,7 @@ pub mod seeds;
 use ictd::cli::{command, config_file};
 use ictd::experiments::{Catalogue, learning, long, panels};
 use ictd::formats::npz::Npz;
-use ictd::formats::parameters::{Parameters, SafetensorsFile as _};
+use ictd::formats::safetensors;
 use ictd::formats::seed_run::{PartialParams, SeedLog};
 use ictd::formats::trajectory::{Features, Trajectory};
 use ictd::model_file;
@@ -200,7 +200,7 @@ fn archive(bytes: &[u8]) {
 
 /// Parameters.
 pub fn safetensors(bytes: &[u8]) {
-    if let Ok(parameters) = Parameters::from_safetensors(Path::new(FILE), bytes) {
+    if let Ok(parameters) = safetensors::from_bytes(Path::new(FILE), bytes) {
         let square = parameters.token_size * parameters.token_size;
         assert!(parameters.layers.iter().all(|l| l.p.len() == square && l.q.len() == square));
     }

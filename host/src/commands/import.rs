@@ -6,9 +6,8 @@ use crate::experiments::learning::put_curves;
 use crate::experiments::panels::{CurveRecords, MatrixRecords};
 use crate::experiments::statistics::mean_and_stderr;
 use crate::files::{self, Kind};
-use crate::formats::parameters::{
-    Attention, LayerParameters, Mode, Parameters, SafetensorsFile as _,
-};
+use crate::formats::parameters::{Attention, LayerParameters, Mode, Parameters};
+use crate::formats::safetensors;
 use crate::formats::seed_run::DATA_FILE;
 use crate::model_file::{self, MAX_STORED_LAYERS, ModelFile, PARAMETERS_FILE};
 use crate::options::{self, typed};
@@ -173,7 +172,7 @@ impl Import {
         parameters.depth = Some(settings.depth);
         parameters.attention = Some(settings.attention);
         parameters.gamma = Some(settings.gamma);
-        records.put(PARAMETERS_FILE, parameters.to_safetensors());
+        records.put(PARAMETERS_FILE, safetensors::to_bytes(&parameters));
         records.put(MODEL_FILE, stored);
         let points = log_points(&model);
         let elements: Vec<_> =

@@ -4,7 +4,7 @@
 //! |---|---|---|
 //! | [`npz`] | arrays (`.npz`) | NumPy |
 //! | [`seed_run`] | `seed_N/data.npz`, `seed_N/params.json` | the authors' training and plotting code |
-//! | [`parameters`] | P and Q (`.safetensors`) | PyTorch, JAX |
+//! | [`safetensors`] | P and Q (`.safetensors`) | PyTorch, JAX |
 //! | [`trajectory`] | transitions (`.csv`, `.npz`) | spreadsheets, NumPy, pandas |
 //! | [`signal_table`] | columns of signals, read row by row (`.csv`) | spreadsheets, loggers |
 //!
@@ -17,7 +17,7 @@ mod error;
 mod npy;
 pub mod npz;
 pub mod parameters;
-mod safetensors;
+pub mod safetensors;
 pub mod seed_run;
 pub mod signal_table;
 pub mod trajectory;

@@ -2,7 +2,6 @@
 //! `.safetensors` file, the header of a stored model.
 
 use super::error::excerpt;
-pub use super::safetensors::SafetensorsFile;
 use crate::error::{Error, Problem};
 pub use compute::parameters::{LayerParameters, Parameters};
 pub use compute::recipe::{Attention, Mode, ParameterSet};

@@ -30,59 +30,50 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::str::FromStr;
 
-/// Parameters as a `.safetensors` file.
-pub trait SafetensorsFile: Sized {
-    /// Returns the content of the file. Equal parameters make equal bytes.
-    fn to_safetensors(&self) -> Vec<u8>;
+/// Returns the content of a file with these parameters. Equal parameters make equal bytes.
+pub fn to_bytes(parameters: &Parameters) -> Vec<u8> {
+    let shape = [parameters.token_size; 2];
+    let tensors: Vec<_> = (parameters.layers.iter().enumerate())
+        .flat_map(|(l, layer)| {
+            let prefix = match parameters.mode {
+                Mode::Autoregressive => "attn".to_owned(),
+                Mode::Sequential => format!("layers.{l}"),
+            };
+            [(format!("{prefix}.P"), &layer.p), (format!("{prefix}.Q"), &layer.q)]
+        })
+        .map(|(name, x)| (name, x.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>()))
+        .collect();
+    let mut metadata = metadata(parameters);
+    let mut checksum = Checksum::new(&metadata);
+    let mut by_name: Vec<_> = tensors.iter().collect();
+    by_name.sort_unstable();
+    for (name, bytes) in by_name {
+        checksum.add_tensor(name, Dtype::F32, &shape, bytes);
+    }
+    metadata.insert(CHECKSUM.to_owned(), checksum.finish());
 
-    /// Reads the content of a file; `file` is for messages.
-    /// Errors: [`Problem::Malformed`], [`Problem::Unusable`].
-    fn from_safetensors(file: &Path, bytes: &[u8]) -> Result<Self, Error>;
+    // The crate's own writer orders the metadata at random.
+    let mut header = Map::new();
+    header.insert("__metadata__".to_owned(), json!(metadata));
+    let mut end = 0;
+    for (name, bytes) in &tensors {
+        let start = end;
+        end += bytes.len();
+        let info = json!({ "dtype": "F32", "shape": shape, "data_offsets": [start, end] });
+        header.insert(name.clone(), info);
+    }
+    let mut header = Value::Object(header).to_string().into_bytes();
+    header.resize(header.len().next_multiple_of(8), b' ');
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend(header);
+    tensors.into_iter().for_each(|(_, bytes)| file.extend(bytes));
+    file
 }
 
-impl SafetensorsFile for Parameters {
-    fn to_safetensors(&self) -> Vec<u8> {
-        let shape = [self.token_size; 2];
-        let tensors: Vec<_> = (self.layers.iter().enumerate())
-            .flat_map(|(l, layer)| {
-                let prefix = match self.mode {
-                    Mode::Autoregressive => "attn".to_owned(),
-                    Mode::Sequential => format!("layers.{l}"),
-                };
-                [(format!("{prefix}.P"), &layer.p), (format!("{prefix}.Q"), &layer.q)]
-            })
-            .map(|(name, x)| (name, x.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>()))
-            .collect();
-        let mut metadata = metadata(self);
-        let mut checksum = Checksum::new(&metadata);
-        let mut by_name: Vec<_> = tensors.iter().collect();
-        by_name.sort_unstable();
-        for (name, bytes) in by_name {
-            checksum.add_tensor(name, Dtype::F32, &shape, bytes);
-        }
-        metadata.insert(CHECKSUM.to_owned(), checksum.finish());
-
-        // The crate's own writer orders the metadata at random.
-        let mut header = Map::new();
-        header.insert("__metadata__".to_owned(), json!(metadata));
-        let mut end = 0;
-        for (name, bytes) in &tensors {
-            let start = end;
-            end += bytes.len();
-            let info = json!({ "dtype": "F32", "shape": shape, "data_offsets": [start, end] });
-            header.insert(name.clone(), info);
-        }
-        let mut header = Value::Object(header).to_string().into_bytes();
-        header.resize(header.len().next_multiple_of(8), b' ');
-        let mut file = (header.len() as u64).to_le_bytes().to_vec();
-        file.extend(header);
-        tensors.into_iter().for_each(|(_, bytes)| file.extend(bytes));
-        file
-    }
-
-    fn from_safetensors(file: &Path, bytes: &[u8]) -> Result<Self, Error> {
-        read(bytes).map_err(|problem| problem.in_file(file))
-    }
+/// Reads the content of a file; `file` is for messages.
+/// Errors: [`Problem::Malformed`], [`Problem::Unusable`].
+pub fn from_bytes(file: &Path, bytes: &[u8]) -> Result<Parameters, Error> {
+    read(bytes).map_err(|problem| problem.in_file(file))
 }
 
 fn metadata(of: &Parameters) -> BTreeMap<String, String> {

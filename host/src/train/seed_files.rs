@@ -2,7 +2,8 @@
 
 use super::options::{Attention, Model, ParameterSet, Recipe, TaskKind};
 use crate::error::Error;
-use crate::formats::parameters::{LayerParameters, Parameters, SafetensorsFile as _};
+use crate::formats::parameters::{LayerParameters, Parameters};
+use crate::formats::safetensors;
 use crate::formats::seed_run::{DATA_FILE, LogPoint, PARAMS_FILE, SeedLog};
 use crate::formats::{Array, Data, npz};
 use crate::options::typed;
@@ -51,7 +52,7 @@ pub(super) fn records(recipe: &Recipe, run: &SeedRun) -> Result<Records, Error> 
         records.put(DATA_FILE, log.to_npz().map_err(refuse(DATA_FILE))?);
         records.put(PARAMS_FILE, seed_params(recipe, run.seed).to_string());
         if let Some(parameters) = final_parameters(recipe, run) {
-            records.put(PARAMETERS, parameters.to_safetensors());
+            records.put(PARAMETERS, safetensors::to_bytes(&parameters));
         }
     }
     Ok(records)

@@ -1,9 +1,8 @@
 //! Stored models: what `export` writes is what firmware would write itself, and `inspect` shows it.
 
 use crate::common::{files, ictd, json, trained};
-use ictd::formats::parameters::{
-    Attention, LayerParameters, Mode, ParameterSet, Parameters, SafetensorsFile as _,
-};
+use ictd::formats::parameters::{Attention, LayerParameters, Mode, ParameterSet, Parameters};
+use ictd::formats::safetensors;
 use ictd_core::Error;
 use std::fs;
 use std::path::Path;
@@ -50,8 +49,11 @@ fn run(directory: &Path, mode: Mode) {
     for seed in [3, 7] {
         let folder = directory.join(format!("seed_{seed}"));
         fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("parameters.safetensors"), parameters(seed, mode).to_safetensors())
-            .unwrap();
+        fs::write(
+            folder.join("parameters.safetensors"),
+            safetensors::to_bytes(&parameters(seed, mode)),
+        )
+        .unwrap();
     }
 }
 
@@ -227,14 +229,14 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
     let write = |name: &str, bytes: &[u8]| fs::write(directory.path().join(name), bytes).unwrap();
     let mut nan = good.clone();
     nan.layers[0].q[7] = f32::NAN;
-    write("nan.safetensors", &nan.to_safetensors());
+    write("nan.safetensors", &safetensors::to_bytes(&nan));
     let mut silent = good.clone();
     silent.depth = None;
-    write("silent.safetensors", &silent.to_safetensors());
-    let mut damaged = good.to_safetensors();
+    write("silent.safetensors", &safetensors::to_bytes(&silent));
+    let mut damaged = safetensors::to_bytes(&good);
     *damaged.last_mut().unwrap() ^= 1;
     write("damaged.safetensors", &damaged);
-    write("short.safetensors", &good.to_safetensors()[..100]);
+    write("short.safetensors", &safetensors::to_bytes(&good)[..100]);
     write("text.safetensors", b"no model at all");
     let mut model = bytes_of!(ictd_core::Model::<2>::td0(0.2, 3, 0.9));
     model[30] ^= 1;
@@ -258,7 +260,7 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
         assert!(line.contains(source) && line.contains(reason), "{source}: {line}");
     }
     // An option that contradicts the source.
-    write("good.safetensors", &good.to_safetensors());
+    write("good.safetensors", &safetensors::to_bytes(&good));
     for (option, reason) in [
         ("--gamma 0.5", "--gamma: 0.5: the source says gamma 0.75"),
         ("--layers 7", "--layers: 7: the source says L = 3"),

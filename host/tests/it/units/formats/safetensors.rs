@@ -1,8 +1,7 @@
 use super::FILE;
 use ictd::Error;
-use ictd::formats::parameters::{
-    Attention, LayerParameters, Mode, ParameterSet, Parameters, SafetensorsFile as _,
-};
+use ictd::formats::parameters::{Attention, LayerParameters, Mode, ParameterSet, Parameters};
+use ictd::formats::safetensors;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
@@ -56,30 +55,30 @@ fn equivariant() -> Parameters {
 #[test]
 fn ten_numbers_are_read_back_from_their_dense_form_and_from_no_other() {
     let parameters = equivariant();
-    assert_eq!(read(&parameters.to_safetensors()).unwrap(), parameters);
+    assert_eq!(read(&safetensors::to_bytes(&parameters)).unwrap(), parameters);
     for at in 0..25 {
         let mut other = parameters.clone();
         other.layers[1].q[at] += 1.0;
-        let is_read = read(&other.to_safetensors()).is_ok();
+        let is_read = read(&safetensors::to_bytes(&other)).is_ok();
         // q5 stands alone.
         assert_eq!(is_read, at == 24, "{at}");
     }
     let negative = Parameters { prior_count: Some(-1.0), ..parameters };
-    let message = read(&negative.to_safetensors()).unwrap_err().to_string();
+    let message = read(&safetensors::to_bytes(&negative)).unwrap_err().to_string();
     assert!(message.contains("`prior_count`: -1; accepted is a number above 0"), "{message}");
 }
 
 fn read(bytes: &[u8]) -> Result<Parameters, Error> {
-    Parameters::from_safetensors(Path::new(FILE), bytes)
+    safetensors::from_bytes(Path::new(FILE), bytes)
 }
 
 #[test]
 fn what_is_written_is_read_back() {
     for mode in [Mode::Autoregressive, Mode::Sequential] {
         let parameters = example(mode);
-        let bytes = parameters.to_safetensors();
+        let bytes = safetensors::to_bytes(&parameters);
         assert_eq!(read(&bytes).unwrap(), parameters);
-        assert_eq!(bytes, parameters.to_safetensors());
+        assert_eq!(bytes, safetensors::to_bytes(&parameters));
     }
 }
 
@@ -118,7 +117,7 @@ fn files_of_others_are_read_without_metadata() {
 fn a_number_that_is_not_finite_is_named_by_row_and_column() {
     let mut parameters = example(Mode::Sequential);
     parameters.layers[1].q[5] = f32::NAN;
-    let message = read(&parameters.to_safetensors()).unwrap_err().to_string();
+    let message = read(&safetensors::to_bytes(&parameters)).unwrap_err().to_string();
     assert!(message.contains("`Q of layer 1`: NaN in row 1, column 2"), "{message}");
 }
 
