@@ -99,7 +99,7 @@ impl<const N: usize> Samples<N> for [Option<f32>; N] {
     }
 }
 
-/// What the predictor says after a sample.
+/// The predictor's answer to a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outlook<const N: usize = 1, const H: usize = 1> {
     /// A prediction of each signal for each horizon.
@@ -109,7 +109,7 @@ pub struct Outlook<const N: usize = 1, const H: usize = 1> {
     pub surprise: [f32; N],
 }
 
-/// What is known of one signal.
+/// The state of one signal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Channel<const D: usize, const H: usize> {
     gate: Gate,

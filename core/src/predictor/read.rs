@@ -1,4 +1,4 @@
-//! What the context says: regularised LSTD.
+//! The read of the context: regularised LSTD.
 
 use crate::context::{Context, Forgetting, TdSystem};
 use crate::error::Error;

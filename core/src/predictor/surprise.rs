@@ -9,7 +9,7 @@ const RECENT_SQUARE: f32 = 0.15;
 /// The share of a statistic's values that its tail holds, and -ln of it.
 const TAIL: f32 = 0.1;
 const TAIL_DEPTH: f32 = core::f32::consts::LN_10;
-/// So many samples say what is usual.
+/// The number of samples that say what is usual.
 const USUAL: f32 = 2000.0;
 /// An excess counts as this many times the mean one at most. (With 4 the tails of clean signals came out too light.)
 const LARGEST: f32 = 8.0;

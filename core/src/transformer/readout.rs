@@ -1,4 +1,4 @@
-//! What dense layers of linear attention read out of a statistic.
+//! The weights that dense layers of linear attention read out of a statistic.
 
 use super::Transformer;
 use crate::layer::Layer;

@@ -29,7 +29,7 @@ pub struct UniversalModel<R: Real = f32> {
     numbers: Numbers<R>,
 }
 
-/// What a context says: a value function, and how well its features carry the values.
+/// The read of a context: a value function, and how well its features carry the values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reading<R: Real, const D: usize> {
     /// v(s) = <w, phi(s)>, within its bounds.

@@ -61,7 +61,7 @@ impl<S: Copy> Numbers<S> {
     }
 }
 
-/// What is known of a context beside its sums.
+/// The facts about a context beside its sums.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Extent<S> {
     /// n, the sum of the transitions' weights.
@@ -231,7 +231,7 @@ fn test<R: Real, const D: usize>(
     sum * extent.weight / (w.rest * seen)
 }
 
-/// What is read of a context.
+/// The solution that is read of a context.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Solved<R: Scalar, const D: usize> {
     /// The weights w, (D).

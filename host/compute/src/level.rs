@@ -30,7 +30,9 @@ impl Level {
     /// Returns the best level of this machine for so many seeds side by side: wide registers that would be half empty cost
     /// more than they give.
     pub fn for_seeds(seeds: usize) -> Level {
-        let fits = |level: &Level| level.is_available() && (*level != Level::Avx512 || seeds > 8);
+        let fits = |level: &Level| {
+            level.is_available() && (*level != Level::Avx512 || seeds > Lanes8::LANES)
+        };
         Level::ALL.into_iter().rev().find(fits).unwrap_or(Level::Baseline)
     }
 
