@@ -6,7 +6,7 @@
 //!
 //! | target | reader |
 //! |---|---|
-//! | `toml` | options: `--config FILE.toml`, the `config.toml` of a run that is resumed, the recipe in a checkpoint, a plan |
+//! | `toml` | options: `--config FILE.toml`, the `config.toml` of a run that is resumed, a plan |
 //! | `stored_model` | stored models, of any dimension and of one |
 //! | `predictor` | samples and horizons; a stored predictor |
 //! | `checkpoint` | a seed's checkpoint, and the trainer's record in it |
@@ -34,7 +34,6 @@ use ictd::run::records::{Records, RunDirectory};
 use ictd::run::{config, info, lock, transaction};
 use ictd::sweep::plan::Plan;
 use ictd::train::checkpoint::Checkpoint;
-use ictd::train::options::{recipe_named, recipe_text};
 use ictd::train::tasks::AnyTasks;
 use ictd::train::{Recipe, Train, shapes};
 use ictd_core::Predictor;
@@ -69,18 +68,16 @@ pub const TARGETS: [(&str, Target); 10] = [
     ("report", report),
 ];
 
-/// Options of a config file, which go through the parser of typed ones; of a run that is resumed, which are checked
-/// as typed ones are; of a checkpoint; of the runs of a plan, which can be trained. A recipe that can be trained is written as a text that reads as the same.
+/// Options of a config file, which go through the parser of typed ones; of a run that is resumed, which are written
+/// as a text that reads as the same; of the runs of a plan, which can be trained.
 pub fn toml(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let arguments = vec!["ictd".into(), "--config".into(), FILE.into()];
     let _ = config_file::insert_text(arguments, Path::new(FILE), text);
-    if let Ok((seed, options)) = config::run_of_text::<Train>(Path::new(FILE), "train", text) {
-        let _ = options.check(seed);
-    }
-    if let Some(recipe) = recipe_named(text).filter(|recipe| recipe.check().is_ok()) {
-        let again = recipe_text(&recipe).expect("what was read can be written");
-        assert_eq!(recipe_named(&again), Some(recipe));
+    let read = |text: &str| config::run_of_text::<Train>(Path::new(FILE), "train", text).ok();
+    if let Some((seed, options)) = read(text).filter(|(seed, options)| options.check(*seed).is_ok()) {
+        let again = config::to_text("train", seed, &options).expect("what was read can be written");
+        assert_eq!(read(&again), Some((seed, options)));
     }
     if let Ok(plan) = Plan::of_text(text, 0) {
         assert!(plan.runs.iter().all(|run| run.recipe.check().is_ok()));

@@ -2,7 +2,6 @@
 //! NumPy and pandas wrote.
 
 use crate::{TARGETS, small_run};
-use ictd::train::options::recipe_text;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -116,7 +115,6 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let mut record = ictd::train::checkpoint::Checkpoint::from_bytes(&checkpoint)?.record;
     put("checkpoint", "record", &record)?;
     put("toml", "plan", PLAN.as_bytes())?;
-    put("toml", "recipe", recipe_text(&options)?.as_bytes())?;
     put("json", "recipe", &serde_json::to_vec(&options)?)?;
     // Once accepted, with another random stream than the one stored.
     record[28..60].fill(0);

@@ -213,9 +213,7 @@ impl Joined {
         if !is_news && is_known {
             return Ok(());
         }
-        let (first, mut options) = Train::from(self.recipe.clone()).with_seeds(&self.seeds);
-        options.watch.tensorboard =
-            self.taken.iter().any(|(seed, number)| self.places[*number].has_events(*seed));
+        let (first, options) = Train::from(self.recipe.clone()).with_seeds(&self.seeds);
         let out = TrainDirectory::open(whole.path().to_owned(), &options, first, false)?;
         let begun = says_all.then(|| RunInfo::continued(out.path(), "train", session));
         if let Some(begun) = &begun {

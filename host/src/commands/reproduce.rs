@@ -56,7 +56,6 @@ fn check_scale(scale: &Scale, session: &Session, chosen: &[&Entry]) -> Result<()
     let given = [
         ("--seeds", scale.seeds.is_some()),
         ("--mrps", scale.mrps.is_some()),
-        ("--tensorboard", scale.tensorboard),
         ("--overwrite", session.overwrite),
     ];
     let Some((option, _)) = given.into_iter().find(|(_, given)| *given) else { return Ok(()) };

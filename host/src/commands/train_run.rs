@@ -169,7 +169,7 @@ fn resume(
     let beside = |options| Train { watch: typed.watch.clone(), ..options };
     if *typed != beside(Train::default()) {
         let reason = "takes all options from the run's config.toml; accepted beside it are \
-                      --threads, --checkpoint-every, --tensorboard, --check and --json";
+                      --threads, --checkpoint-every, --check and --json";
         return Err(Error::option("--resume", reason));
     }
     let (_, seed, options) = config::read_run::<Train>(path, "train")?;

@@ -28,10 +28,6 @@ pub struct Scale {
     /// How many tasks each is trained on [default: the paper's]
     #[arg(long, value_parser = options::integer(1..=100_000_000))]
     pub mrps: Option<usize>,
-    /// Write event files for TensorBoard into the folders of the training runs
-    #[arg(long)]
-    #[serde(skip)]
-    pub tensorboard: bool,
 }
 
 impl Scale {
@@ -45,9 +41,7 @@ impl Scale {
         let mrps = self.mrps.unwrap_or(options.recipe.mrps);
         let recipe = Recipe { mrps, ..options.recipe };
         let seeds = self.seeds().into();
-        let mut applied = Train { recipe, seeds, ..options };
-        applied.watch.tensorboard |= self.tensorboard;
-        applied
+        Train { recipe, seeds, ..options }
     }
 }
 

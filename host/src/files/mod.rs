@@ -1,7 +1,7 @@
 //! The only module that opens, reads, writes, locks, renames, removes or lists files.
 //!
 //! A file may come from anybody. So only regular files are opened, and none larger than the reader says, unless part by
-//! part. In a run directory ([`read_below`], [`pieces_below`], [`stage`], [`append`], [`lock`]) no link is followed,
+//! part. In a run directory ([`read_below`], [`pieces_below`], [`stage`], [`lock`]) no link is followed,
 //! and no file is changed that has another name elsewhere. A file appears whole or not at all ([`Staged`]).
 
 mod faults;
@@ -351,16 +351,6 @@ pub fn first_bytes(mut file: &File, count: u64) -> io::Result<Vec<u8>> {
     file.rewind()?;
     file.take(count).read_to_end(&mut content)?;
     Ok(content)
-}
-
-/// Adds to the end of a file that is there.
-/// Errors: the system's; for a link.
-pub fn append(path: &Path, content: &[u8]) -> io::Result<()> {
-    let file = opened(path, false, OpenOptions::new().append(true))?;
-    if identity(&file.metadata()?).2 > 1 {
-        return Err(refused("a file with several names"));
-    }
-    faults::write(&file, content)
 }
 
 /// A file under a temporary name in its folder, in the end complete and on the disk; if it is dropped, it goes.

@@ -9,7 +9,6 @@
 //! | `data.npz`, `params.json` | the log as the authors' code writes and reads it |
 //! | `parameters.safetensors` | the final P and Q |
 //! | `two_heads.npz` | of two heads, in the place of these three: the final P1, Q1, W1, P2, Q2, W2, float32 (l, 2d+2, 2d+2) |
-//! | `events.out.tfevents.0.ictd` | the log for TensorBoard, if asked for ([`EventFiles`]) |
 //!
 //! `elements.csv`, `data.npz`, `params.json` and the parameters are written for transformers.
 //!
@@ -18,8 +17,7 @@
 //! depends on which seeds have finished, not on how they came: adding seeds, going on after an interruption and
 //! copying folders of seeds that were trained elsewhere are one thing.
 
-use super::events::{self, EventFiles};
-use super::options::{Model, Recipe, Train, folder_of, recipe_named, recipe_text};
+use super::options::{Model, Recipe, Train, folder_of, recipe_text};
 use super::seed_files::{self, PARAMETERS, TWO_HEADS};
 pub use super::seed_files::{final_parameters, seed_params};
 use crate::error::Error;
@@ -51,16 +49,8 @@ const OF_THE_RUN: [&str; 7] =
 
 /// The files that it leaves in a seed's folder: first the records (the metrics alone for an RNN). The checkpoint
 /// comes last: a folder without it is no seed's.
-const OF_A_SEED: [&str; 8] = [
-    "metrics.csv",
-    "elements.csv",
-    DATA_FILE,
-    PARAMS_FILE,
-    PARAMETERS,
-    TWO_HEADS,
-    events::FILE_NAME,
-    CHECKPOINT,
-];
+const OF_A_SEED: [&str; 7] =
+    ["metrics.csv", "elements.csv", DATA_FILE, PARAMS_FILE, PARAMETERS, TWO_HEADS, CHECKPOINT];
 
 /// The time that another process may take to write what is said of all seeds.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -86,7 +76,6 @@ pub struct TrainDirectory {
     recipe: Recipe,
     /// The recipe, as checkpoints name it.
     name: String,
-    events: Option<EventFiles>,
 }
 
 impl TrainDirectory {
@@ -101,7 +90,7 @@ impl TrainDirectory {
     /// Errors: [`Error::File`], also if it is of another recipe; [`Error::Write`]; [`Error::Format`] if another
     /// process holds it.
     pub fn open(path: PathBuf, options: &Train, seed: u64, anew: bool) -> Result<Self, Error> {
-        let mut directory = Self::at(path, &options.recipe)?;
+        let directory = Self::at(path, &options.recipe)?;
         let claimed = directory.claim()?;
         let mut seeds = options.seed_set(seed);
         if anew {
@@ -120,7 +109,6 @@ impl TrainDirectory {
             seeds.extend(there.seed_set(first));
         }
         directory.write_config(&claimed, options, &seeds)?;
-        directory.events = options.watch.tensorboard.then(|| EventFiles::new(&directory.recipe));
         Ok(directory)
     }
 
@@ -128,7 +116,7 @@ impl TrainDirectory {
     /// Errors: [`Error::Usage`] if the recipe has no TOML form.
     pub fn at(path: PathBuf, recipe: &Recipe) -> Result<Self, Error> {
         let name = recipe_text(recipe)?;
-        Ok(TrainDirectory { path, recipe: recipe.clone(), name, events: None })
+        Ok(TrainDirectory { path, recipe: recipe.clone(), name })
     }
 
     /// As [`TrainDirectory::create`], beside any number of processes that do the same on any machines: whoever
@@ -232,9 +220,7 @@ impl TrainDirectory {
             Err(e) => return Err(Error::file(&path, e)),
         };
         let checkpoint = Checkpoint::from_bytes(&bytes).map_err(|e| Error::file(&path, e))?;
-        let same_recipe = checkpoint.config == self.name
-            || recipe_named(&checkpoint.config).is_some_and(|recipe| recipe == self.recipe);
-        if !same_recipe || checkpoint.run.seed != seed {
+        if checkpoint.config != self.name || checkpoint.run.seed != seed {
             let reason = "belongs to another run; accepted is a checkpoint of this recipe and seed";
             return Err(Error::file(&path, reason));
         }
@@ -246,17 +232,7 @@ impl TrainDirectory {
     pub fn save(&self, checkpoint: &Checkpoint) -> Result<(), Error> {
         let path = self.seed_path(checkpoint.run.seed);
         files::make_folder(&path).map_err(|e| Error::write(&path, e))?;
-        self.write_events(&checkpoint.run)?;
         write_atomic(&path.join(CHECKPOINT), &checkpoint.to_bytes())
-    }
-
-    fn write_events(&self, run: &SeedRun) -> Result<(), Error> {
-        self.events.iter().try_for_each(|events| events.write(&self.seed_path(run.seed), run))
-    }
-
-    /// Returns true if a seed has an event file.
-    pub fn has_events(&self, seed: u64) -> bool {
-        files::kind(&self.seed_path(seed).join(events::FILE_NAME)) == Kind::File
     }
 
     /// Returns how far a seed has come, from the names of its files.
@@ -293,7 +269,6 @@ impl TrainDirectory {
     /// Errors: [`Error::Write`].
     pub fn finish(&self, run: &SeedRun) -> Result<(), Error> {
         let path = self.seed_path(run.seed);
-        self.write_events(run)?;
         if self.is_recorded(run.seed) {
             return Ok(());
         }

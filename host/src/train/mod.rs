@@ -5,11 +5,9 @@
 //! | [`options`] | what can be asked for: the trainer's recipe, and its seeds |
 //! | [`run`] | the trainer with progress, checkpoints and interruption |
 //! | [`directory`] | a run's files |
-//! | [`events`] | the log for TensorBoard |
 //! | `seed_files` | those of a finished seed |
 
 pub mod directory;
-pub mod events;
 pub mod options;
 pub mod run;
 mod seed_files;

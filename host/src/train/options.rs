@@ -23,9 +23,6 @@ pub struct Train {
     pub recipe: Recipe,
     /// The seeds.
     pub seeds: Seeds,
-    /// The first seed; none for that of the session.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub first_seed: Option<u64>,
     /// The way the run is watched.
     #[serde(skip)]
     pub watch: Watching,
@@ -37,9 +34,6 @@ pub struct Watching {
     /// Seconds between two checkpoints
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = options::real(0.0..=1e9))]
     pub checkpoint_every: f64,
-    /// Write event files for TensorBoard: metrics, P and Q, in each seed's folder
-    #[arg(long)]
-    pub tensorboard: bool,
     /// Exit code 1 if a seed diverged
     #[arg(long)]
     pub check: bool,
@@ -51,12 +45,9 @@ pub struct Watching {
 /// The seeds of a run, as typed.
 #[derive(clap::Args)]
 struct TypedSeeds {
-    /// How many seeds (the paper: 30), or which: 0..9,20
+    /// How many seeds from --seed on (the paper: 30), or which: 0..9,20
     #[arg(long, value_name = "N|LIST", default_value = "1")]
     seeds: Seeds,
-    /// The first seed [default: --seed]
-    #[arg(long, value_parser = options::seed)]
-    first_seed: Option<u64>,
 }
 
 impl Args for Train {
@@ -73,9 +64,9 @@ impl Args for Train {
 
 impl FromArgMatches for Train {
     fn from_arg_matches(found: &ArgMatches) -> Result<Self, clap::Error> {
-        let TypedSeeds { seeds, first_seed } = TypedSeeds::from_arg_matches(found)?;
+        let TypedSeeds { seeds } = TypedSeeds::from_arg_matches(found)?;
         let (recipe, watch) = (options::recipe(found)?, Watching::from_arg_matches(found)?);
-        Ok(Train { recipe, seeds, first_seed, watch })
+        Ok(Train { recipe, seeds, watch })
     }
 
     fn update_from_arg_matches(&mut self, found: &ArgMatches) -> Result<(), clap::Error> {
@@ -201,20 +192,14 @@ impl<'a> Deserialize<'a> for Train {
     fn deserialize<D: Deserializer<'a>>(deserializer: D) -> Result<Self, D::Error> {
         // Each part refuses keys that it does not know, which serde does not do for parts of one table.
         let mut recipe = toml::Table::deserialize(deserializer)?;
-        let mut taken = |key: &str| {
-            recipe.remove(key).map(|value| match value {
-                toml::Value::String(text) => text,
-                value => value.to_string(),
-            })
+        let seeds = match recipe.remove("seeds") {
+            Some(toml::Value::String(text)) => text.parse(),
+            Some(value) => value.to_string().parse(),
+            None => Ok(Seeds::Count(1)),
         };
-        let refuse = |key: &str, reason: String| de::Error::custom(format!("{key}: {reason}"));
-        let seeds = taken("seeds").map(|text| text.parse()).transpose();
-        let first_seed = taken("first-seed").map(|text| options::seed(&text)).transpose();
-        Ok(Train {
-            seeds: seeds.map_err(|e| refuse("seeds", e))?.unwrap_or(Seeds::Count(1)),
-            first_seed: first_seed.map_err(|e| refuse("first-seed", e))?,
-            ..Train::from(Recipe::deserialize(recipe).map_err(de::Error::custom)?)
-        })
+        let seeds = seeds.map_err(|e| de::Error::custom(format!("seeds: {e}")))?;
+        let recipe = Recipe::deserialize(recipe).map_err(de::Error::custom)?;
+        Ok(Train { seeds, ..Train::from(recipe) })
     }
 }
 
@@ -225,34 +210,23 @@ impl From<Recipe> for Train {
 }
 
 impl Train {
-    /// Refuses a recipe that cannot be trained, and seeds that are too large; the first seed is `seed` unless the
-    /// options have their own.
+    /// Refuses a recipe that cannot be trained, and seeds that are too large; a number of seeds begins at `first`.
     ///
     /// # Errors
     /// [`Error::Option`], naming the option and what is accepted.
-    pub fn check(&self, seed: u64) -> Result<(), Error> {
+    pub fn check(&self, first: u64) -> Result<(), Error> {
         self.recipe.check()?;
-        let (option, first) = match self.first_seed {
-            Some(first) => ("--first-seed", first),
-            None => ("--seed", seed),
-        };
-        match &self.seeds {
-            Seeds::List(_) if self.first_seed.is_some() => {
-                Err(Error::option(option, format!("{first}: accepted with a number of --seeds")))
-            }
-            Seeds::Count(count)
-                if first.checked_add(*count as u64).is_none_or(|end| end > i64::MAX as u64) =>
-            {
+        match self.seeds {
+            Seeds::Count(count) if first > i64::MAX as u64 - count as u64 => {
                 let reason = format!("{first}: with --seeds {count} all must stay below 2^63");
-                Err(Error::option(option, reason))
+                Err(Error::option("--seed", reason))
             }
             _ => Ok(()),
         }
     }
 
-    /// Returns the seeds to train, of a session whose first seed is `seed`.
-    pub fn seed_set(&self, seed: u64) -> BTreeSet<u64> {
-        let first = self.first_seed.unwrap_or(seed);
+    /// Returns the seeds to train; a number of them begins at `first`.
+    pub fn seed_set(&self, first: u64) -> BTreeSet<u64> {
         match &self.seeds {
             Seeds::Count(count) => (first..).take(*count).collect(),
             Seeds::List(seeds) => seeds.clone(),
@@ -262,7 +236,7 @@ impl Train {
     /// Returns the same recipe with given seeds, and the first of them: equal for equal sets.
     pub fn with_seeds(&self, seeds: &BTreeSet<u64>) -> (u64, Self) {
         let (first, seeds) = Seeds::of(seeds);
-        (first, Train { seeds, first_seed: None, ..self.clone() })
+        (first, Train { seeds, ..self.clone() })
     }
 }
 
@@ -292,13 +266,4 @@ pub fn digest_of(recipe: &Recipe) -> Result<String, Error> {
 /// Errors: as [`folder_of`].
 pub fn recipe_text(recipe: &Recipe) -> Result<String, Error> {
     toml::to_string(recipe).map_err(|e| Error::Usage(e.to_string()))
-}
-
-/// Returns the recipe that a text names: that of a checkpoint, or a `config.toml`, which the checkpoints of earlier
-/// versions hold.
-pub fn recipe_named(text: &str) -> Option<Recipe> {
-    let mut table: toml::Table = text.parse().ok()?;
-    table.remove("command");
-    table.remove("seed");
-    Train::deserialize(table).ok().map(|options| options.recipe)
 }

@@ -124,7 +124,7 @@ fn a_seed_of_a_run_is_written_bit_for_bit() {
 #[test]
 fn the_firmwares_model_is_what_training_and_export_give() {
     let directory = tempfile::tempdir().unwrap();
-    assert_eq!(ictd(directory.path(), "train --seeds 1 --first-seed 0").status.code(), Some(0));
+    assert_eq!(ictd(directory.path(), "train --seeds 1 --seed 0").status.code(), Some(0));
     let (run, file) = (trained(directory.path()), directory.path().join("trained.ictd"));
     assert_eq!(ictd(&file, &format!("export {}", run.display())).status.code(), Some(0));
     let committed = include_bytes!("../../../embedded-demo/src/trained.ictd");

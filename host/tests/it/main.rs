@@ -31,7 +31,6 @@ mod shared_options;
 #[cfg(unix)]
 mod sweep;
 mod ten_numbers;
-mod tensorboard;
 #[cfg(unix)]
 mod terminal;
 mod train;

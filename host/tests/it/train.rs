@@ -57,7 +57,7 @@ fn threads_change_no_bit() {
 #[test]
 fn a_seed_alone_is_the_seed_among_others() {
     let all = fresh(&SMALL);
-    let third = fresh(&[&SMALL[..9], &["--seeds", "1", "--first-seed", "2"]].concat());
+    let third = fresh(&[&SMALL[..9], &["--seeds", "1", "--seed", "2"]].concat());
     assert_eq!(third["seeds"][0], all["seeds"][2]);
 }
 
@@ -149,13 +149,13 @@ fn seeds_that_diverged_are_named_and_the_others_go_on() {
     // One of two: its lane leaves the other's numbers and the mean matrices as they are.
     let arguments =
         [&SMALL[..1], &["--mode", "sequential", "--lr", "0.3", "--mrps", "200"]].concat();
-    let both = [&arguments[..], &["--first-seed", "10", "--seeds", "2", "--check"]].concat();
+    let both = [&arguments[..], &["--seed", "10", "--seeds", "2", "--check"]].concat();
     let out = tempfile::tempdir().unwrap();
     let output = ictd(out.path(), &[&both[..], &["--json"]].concat()).output().unwrap();
     let both: Value = serde_json::from_slice(&output.stdout).unwrap();
     let matrices = std::fs::read_to_string(trained(out.path()).join("matrices.csv")).unwrap();
     assert!(!matrices.contains("NaN"));
-    let alone = fresh(&[&arguments[..], &["--first-seed", "11"]].concat());
+    let alone = fresh(&[&arguments[..], &["--seed", "11"]].concat());
     assert_eq!(
         (&both["seeds"][0]["diverged"], both["holds"].as_bool()),
         (&true.into(), Some(false))
@@ -221,12 +221,10 @@ fn what_cannot_be_trained_is_refused_in_one_line() {
         (&["--gamma", "0.5", "--gammas", "0.1..0.2"], "--gamma: 0.5: accepted without --gammas"),
         (&["--lr", "0"], "--lr 0: accepted is a number in (0, 1000]"),
         (&["--seed", "9223372036854775807", "--seeds", "2"], "--seed: 9223372036854775807: "),
-        (&["--first-seed", "9223372036854775807"], "--first-seed: 9223372036854775807: "),
         (&["--rnn-input", "delayed"], "--rnn-input: delayed: accepted with --model rnn"),
         (&["--task", "cartpole", "--loss", "true-value"], "--loss: true-value: "),
         (&["--seeds", "0"], "--seeds 0: accepted is an integer from 1 to 100000"),
         (&["--seeds", "9..3"], "--seeds 9..3: accepted are at most 100000 seeds"),
-        (&["--seeds", "1,2", "--first-seed", "1"], "--first-seed: 1: accepted with a number"),
         (&["--resume", "here", "--lr", "1"], "--resume: takes all options from"),
         (&["--resume", "here", "--overwrite"], "--resume: goes on with a run"),
         (&["--resume", "no/such/run"], "config.toml: "),
@@ -287,33 +285,4 @@ fn seeds_may_come_in_any_order_and_from_elsewhere() {
     }
     assert_eq!(seeds(parts.path(), "0..2")["seeds"], all["seeds"]);
     assert!(files(&run) == expected);
-}
-
-#[test]
-fn a_run_of_the_earlier_layout_goes_on() {
-    let [whole, out] = [0; 2].map(|_| tempfile::tempdir().unwrap());
-    json(whole.path(), &SMALL);
-    json(out.path(), &SMALL);
-    let run = out.path().join("train");
-    std::fs::rename(trained(out.path()), &run).unwrap();
-    // Its checkpoints hold the config, with the seeds.
-    let config = std::fs::read_to_string(run.join("config.toml")).unwrap();
-    let config = config.replace("seeds = 5\n", "seeds = 5\nfirst-seed = 0\n");
-    std::fs::write(run.join("config.toml"), &config).unwrap();
-    for seed in 0..4 {
-        let path = run.join(format!("seed_{seed}/checkpoint.bin"));
-        let mut checkpoint =
-            ictd::train::checkpoint::Checkpoint::from_bytes(&std::fs::read(&path).unwrap())
-                .unwrap();
-        checkpoint.config = config.clone();
-        std::fs::write(path, checkpoint.to_bytes()).unwrap();
-        std::fs::remove_file(run.join(format!("seed_{seed}/.lock"))).unwrap();
-    }
-    std::fs::remove_dir_all(run.join("seed_4")).unwrap();
-    json(out.path(), &["train", "--resume", run.to_str().unwrap()]);
-    let expected = files(&trained(whole.path()));
-    let same = |(name, content): &(String, Vec<u8>)| {
-        name.ends_with("checkpoint.bin") || expected.contains(&(name.clone(), content.clone()))
-    };
-    assert!(files(&run).iter().all(same) && files(&run).len() == expected.len());
 }
