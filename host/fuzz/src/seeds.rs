@@ -30,9 +30,7 @@ batch-size = 4
 context = 6
 [grid]
 lr = [0.001, 0.01]
-[[runs]]
-name = \"two\"
-layers = 2
+layers = [1, 2]
 ";
 
 /// Writes them.

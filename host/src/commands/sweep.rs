@@ -3,12 +3,12 @@
 use crate::error::Error;
 use crate::experiments::experiment::{self, Entry, Measured, Run};
 use crate::options;
-use crate::run::report::{Report, table};
+use crate::run::report::Report;
 use crate::run::session::Session;
 use crate::sweep::collect::{self, Collected};
 use crate::sweep::figure;
 use crate::sweep::plan::Plan;
-use crate::sweep::shards::{self, Shard};
+use crate::sweep::shards::Shard;
 use crate::sweep::work::{self, Found};
 use serde::Serialize;
 use serde_json::json;
@@ -27,9 +27,6 @@ const NAMED: usize = 8;
 ///   [grid]                   # lists of values: every combination is a run
 ///   lr = [0.001, 0.003, 0.01]
 ///   layers = [1, 3]
-///   [[runs]]                 # runs beside the grid
-///   name = "softmax"
-///   attention = "softmax"
 ///
 /// Each run is a folder of --out, named after its recipe as `ictd train` does, so that nothing is
 /// trained twice. The same command goes on after Ctrl-C or a crash. It may run several times at
@@ -37,9 +34,9 @@ const NAMED: usize = 8;
 /// is waited for, one claimed on another machine is left, and told. Or each process does a part of its own, --shard I/N, on machines that share nothing:
 /// `ictd merge` joins their folders.
 ///
-/// A shard of --list is up to 16 seeds of one run, which train side by side for little more than
-/// the time of one. The last step is --collect: one table of everything in --out/sweep, the same
-/// bytes whatever did the shards.
+/// Up to 16 seeds of one run train side by side for little more than the time of one, so a shard
+/// is a number of such groups. The last step is --collect: one table of everything in --out/sweep,
+/// the same bytes whatever did the shards.
 ///
 /// Exit code 0 if all that was asked for is finished, though seeds diverged (1 with --check); 1 if
 /// one is claimed on another machine or, for --collect, is missing.
@@ -56,27 +53,24 @@ pub struct Sweep {
     /// The plan, as an option (for config files)
     #[arg(long, value_name = "PLAN.toml", hide = true, conflicts_with = "path")]
     pub plan: Option<PathBuf>,
-    /// Train nothing: print a line for each shard, and how far it has come; with --shard I/N those that it does
-    #[arg(long)]
-    #[serde(skip)]
-    pub list: bool,
-    /// Do part I of N, I from 1 to N: the shards I, I + N, ... of the list; with N above their number they are halved
+    /// Do part I of N, I from 1 to N: the groups I, I + N, ... of up to 16 seeds of a run; with N above their number
+    /// they are halved
     #[arg(long, value_name = "I/N")]
     #[serde(skip)]
     pub shard: Option<Shard>,
-    /// Train nothing: write --out/sweep, sweep.csv (a row for each run, seed and log point), seeds.csv, summary.csv and
-    /// figures, of the seeds that have finished
-    #[arg(long, conflicts_with_all = ["list", "shard"])]
+    /// Train nothing: write --out/sweep, sweep.csv (a row for each run, seed and log point), summary.csv and a figure,
+    /// of the seeds that have finished
+    #[arg(long, conflicts_with = "shard")]
     pub collect: bool,
     /// The column of sweep.csv that the figures of --collect show, at the end of the runs
     #[arg(long, value_name = "NAME", default_value = "msve", requires = "collect", value_parser = figure::metric)]
     pub metric: String,
     /// Seconds between two checkpoints
-    #[arg(long, value_name = "SECONDS", default_value = "5", conflicts_with_all = ["list", "collect"], value_parser = options::real(0.0..=1e9))]
+    #[arg(long, value_name = "SECONDS", default_value = "5", conflicts_with = "collect", value_parser = options::real(0.0..=1e9))]
     #[serde(skip)]
     pub checkpoint_every: f64,
     /// Exit code 1 also if a seed diverged
-    #[arg(long, conflicts_with = "list")]
+    #[arg(long)]
     #[serde(skip)]
     pub check: bool,
 }
@@ -129,7 +123,7 @@ fn shown(all: &[String], between: &str) -> String {
     format!("{}{more}", all[..all.len().min(NAMED)].join(between))
 }
 
-/// Lists, trains, or collects.
+/// Trains or collects.
 /// Errors: [`Error::File`] for a plan that is refused; as [`work::train`]; [`Error::File`] too if runs could not be
 /// read, after the others have been trained.
 pub fn run(options: &Sweep, session: &Session) -> Result<Report, Error> {
@@ -139,29 +133,7 @@ pub fn run(options: &Sweep, session: &Session) -> Result<Report, Error> {
         let options = Sweep { plan: Some(path), ..options.clone() };
         return collect(&options, &plan, session);
     }
-    let shard = options.shard.unwrap_or(Shard::ALL);
-    if options.list { list(&plan, shard, session) } else { train(&plan, shard, options, session) }
-}
-
-fn list(plan: &Plan, shard: Shard, session: &Session) -> Result<Report, Error> {
-    let lines = shards::list(plan, shard, &session.out)?;
-    let mut report = Report::new("sweep");
-    let head = ["shard", "run", "settings", "seeds", "finished", "state"].map(str::to_owned);
-    let row = |line: &shards::Line| {
-        let by = line.by.as_ref().map_or(String::new(), |by| format!(" by {by}"));
-        [
-            line.shard.to_string(),
-            line.run.clone(),
-            line.settings.clone(),
-            line.seeds.clone(),
-            format!("{}/{}", line.finished, line.count),
-            format!("{}{by}", line.state),
-        ]
-    };
-    report.text = table(&[head].into_iter().chain(lines.iter().map(row)).collect::<Vec<_>>());
-    report.failures = lines.iter().flat_map(|line| line.unreadable.clone()).collect();
-    report.results.insert("shards".into(), json!(lines));
-    Ok(report)
+    train(&plan, options.shard.unwrap_or(Shard::ALL), options, session)
 }
 
 fn train(plan: &Plan, shard: Shard, options: &Sweep, session: &Session) -> Result<Report, Error> {

@@ -26,7 +26,7 @@ pub const ARRAYS: usize = 4096;
 pub const NAMES: usize = 1000;
 
 /// The records that are written piece by piece, a row for each of the user's or of a sweep's.
-const STREAMED: [&str; 3] = ["predictions.csv", "sweep.csv", "seeds.csv"];
+const STREAMED: [&str; 2] = ["predictions.csv", "sweep.csv"];
 
 /// Returns the most bytes of a file in a run directory, by its name.
 pub fn of_record(name: &str) -> u64 {

@@ -82,11 +82,6 @@ pub fn is_marked(content: &[u8]) -> bool {
     content.strip_prefix(MARK.as_bytes()).is_some_and(|rest| rest.starts_with(b"\n"))
 }
 
-/// Returns true if the process that a lock file's content names has not said that it ended.
-pub fn names_a_process(content: &[u8]) -> bool {
-    String::from_utf8_lossy(content).contains(" on ")
-}
-
 /// Returns true if a process of another machine has not said that it ended.
 fn is_elsewhere(content: &[u8]) -> bool {
     let text = String::from_utf8_lossy(content);

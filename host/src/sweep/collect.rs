@@ -1,9 +1,8 @@
-//! Collects a sweep: three tables over all of its seeds, read seed by seed from their checkpoints.
+//! Collects a sweep: two tables over all of its seeds, read seed by seed from their checkpoints.
 //!
 //! | file | a row for each |
 //! |---|---|
-//! | `sweep.csv` | run, seed and log point: `run` (its folder), `name`, the plan's axes, `seed`, `tasks`, and a column for each metric |
-//! | `seeds.csv` | run and seed: `digest` of its parameters, by which task it `diverged`, and each metric at its end |
+//! | `sweep.csv` | run, seed and log point: `run` (its folder), the plan's axes, `seed`, `tasks`, and a column for each metric |
 //! | `summary.csv` | run and metric: over how many seeds it is finite at their end, mean, standard error, quartiles |
 //!
 //! An axis that has a metric's name (`loss`) has the column `--loss`.
@@ -25,8 +24,6 @@ use std::path::Path;
 
 /// The table over all log points.
 const POINTS: &str = "sweep.csv";
-/// The table over all seeds.
-const SEEDS: &str = "seeds.csv";
 /// The table over all runs.
 pub(super) const SUMMARY: &str = "summary.csv";
 
@@ -75,8 +72,8 @@ fn stored(recipe: &Recipe) -> usize {
 fn columns<'a>(plan: &Plan, rest: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let all = metrics(0);
     let axis = |axis: &String| if all.contains(axis) { format!("--{axis}") } else { axis.clone() };
-    let of_run = ["run", "name"].map(str::to_owned).into_iter().chain(plan.axes.iter().map(axis));
-    of_run.chain(rest.into_iter().map(str::to_owned)).collect()
+    let axes = plan.axes.iter().map(axis);
+    ["run".to_owned()].into_iter().chain(axes).chain(rest.into_iter().map(str::to_owned)).collect()
 }
 
 /// Returns rows of CSV.
@@ -98,27 +95,13 @@ fn values(point: &Point, layers: usize) -> Vec<Option<f64>> {
     of_run.into_iter().chain((0..layers).flat_map(of_layer)).collect()
 }
 
-/// A seed's part of the tables.
-struct Seed {
-    points: Vec<u8>,
-    end: Vec<u8>,
-    last: Vec<Option<f64>>,
-    diverged: bool,
-}
+/// A seed's rows, its metrics at the end, and whether it diverged.
+type Seed = (Vec<u8>, Vec<Option<f64>>, bool);
 
-impl Seed {
-    fn of(run: &Run, seed: &SeedRun, layers: usize) -> Result<Self, Error> {
-        let of_run = (&run.folder, &run.name, &run.values);
-        let point = |p: &Point| (of_run, seed.seed, p.tasks, values(p, layers));
-        let last = seed.last().map(|p| values(p, layers)).unwrap_or_default();
-        let diverged = seed.diverged();
-        Ok(Seed {
-            points: csv(seed.points.iter().map(point))?,
-            end: csv([(of_run, seed.seed, &seed.digest, diverged, &last)])?,
-            last,
-            diverged: diverged.is_some(),
-        })
-    }
+fn seed_of(run: &Run, seed: &SeedRun, layers: usize) -> Result<Seed, Error> {
+    let point = |p: &Point| (&run.folder, &run.values, seed.seed, p.tasks, values(p, layers));
+    let last = seed.last().map(|p| values(p, layers)).unwrap_or_default();
+    Ok((csv(seed.points.iter().map(point))?, last, seed.diverged().is_some()))
 }
 
 /// Returns the first seed's checkpoint that has come to its end, if there is one below `out`.
@@ -148,10 +131,8 @@ pub fn collect(plan: &Plan, session: &Session, records: &mut Records) -> Result<
     let layers = plan.runs.iter().map(|run| stored(&run.recipe)).max().unwrap_or(0);
     let metrics = metrics(layers);
     let names = || metrics.iter().map(String::as_str);
-    let (mut points, mut seeds) = (records.stream(POINTS)?, records.stream(SEEDS)?);
+    let mut points = records.stream(POINTS)?;
     points.write(&csv([columns(plan, ["seed", "tasks"].into_iter().chain(names()))])?)?;
-    let of_seed = ["seed", "digest", "diverged"];
-    seeds.write(&csv([columns(plan, of_seed.into_iter().chain(names()))])?)?;
     let mut summary = csv([columns(plan, ["metric"].into_iter().chain(STATISTICS))])?;
     let all = plan.runs.len() * plan.seeds.len();
     let mut collected = Collected {
@@ -174,7 +155,7 @@ pub fn collect(plan: &Plan, session: &Session, records: &mut Records) -> Result<
             }
             let read = |seed: &u64| -> Result<(u64, Option<Seed>), Error> {
                 let there = finished(&directory, run, *seed)?;
-                let found = there.map(|there| Seed::of(run, &there.run, layers)).transpose()?;
+                let found = there.map(|there| seed_of(run, &there.run, layers)).transpose()?;
                 Ok((*seed, found))
             };
             let read = || block.par_iter().map(read).collect::<Vec<_>>();
@@ -182,17 +163,16 @@ pub fn collect(plan: &Plan, session: &Session, records: &mut Records) -> Result<
             for found in read {
                 let (seed, found) = found?;
                 bar.inc(1);
-                let Some(found) = found else {
+                let Some((rows, last, has_diverged)) = found else {
                     missing.insert(seed);
                     continue;
                 };
-                points.write(&found.points)?;
-                seeds.write(&found.end)?;
+                points.write(&rows)?;
                 collected.finished += 1;
-                if found.diverged {
+                if has_diverged {
                     diverged.insert(seed);
                 }
-                for (end, value) in ends.iter_mut().zip(found.last) {
+                for (end, value) in ends.iter_mut().zip(last) {
                     end.extend(value.filter(|x| x.is_finite()));
                 }
             }
@@ -202,14 +182,12 @@ pub fn collect(plan: &Plan, session: &Session, records: &mut Records) -> Result<
         collected.diverged_seeds.extend(named(&run.folder, diverged));
         for (metric, ends) in metrics.iter().zip(ends).filter(|(_, ends)| !ends.is_empty()) {
             let (count, (mean, stderr)) = (ends.len(), mean_and_stderr(ends.iter().copied()));
-            let of_run = (&run.folder, &run.name, &run.values);
-            let row = (of_run, metric, count, mean, stderr, quartiles(ends));
+            let row = (&run.folder, &run.values, metric, count, mean, stderr, quartiles(ends));
             summary.extend(csv([row])?);
         }
     }
     bar.finish_and_clear();
     records.put_stream(points)?;
-    records.put_stream(seeds)?;
     records.put(SUMMARY, summary);
     Ok(collected)
 }

@@ -55,21 +55,6 @@ const OF_A_SEED: [&str; 7] =
 /// The time that another process may take to write what is said of all seeds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A seed's progress.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SeedProgress {
-    /// It has not begun.
-    New,
-    /// It has a checkpoint.
-    Begun,
-    /// Its lock names this process, which trains it or was killed.
-    InUse(String),
-    /// Its records are there.
-    Finished,
-    /// Its folder or its checkpoint is a link, or cannot be seen: which, and why.
-    Unreadable(String),
-}
-
 /// The directory of a run.
 pub struct TrainDirectory {
     path: PathBuf,
@@ -233,24 +218,6 @@ impl TrainDirectory {
         let path = self.seed_path(checkpoint.run.seed);
         files::make_folder(&path).map_err(|e| Error::write(&path, e))?;
         write_atomic(&path.join(CHECKPOINT), &checkpoint.to_bytes())
-    }
-
-    /// Returns how far a seed has come, from the names of its files.
-    pub fn progress(&self, seed: u64) -> SeedProgress {
-        let folder = self.seed_path(seed);
-        let has_begun = match has_begun(&folder) {
-            Err(e) => return SeedProgress::Unreadable(e.one_line()),
-            Ok(None) => return SeedProgress::New,
-            Ok(Some(has_begun)) => has_begun,
-        };
-        if self.is_recorded(seed) {
-            return SeedProgress::Finished;
-        }
-        let lock = files::read_below(&folder, lock::FILE_NAME, files::TEXT).unwrap_or_default();
-        if lock::names_a_process(&lock) {
-            return SeedProgress::InUse(lock::holder(&lock));
-        }
-        if has_begun { SeedProgress::Begun } else { SeedProgress::New }
     }
 
     /// Returns true if a finished seed's records are there. Each appears after all were written, so that one of them
