@@ -10,9 +10,10 @@ use crate::options;
 use compute::estimator::{Estimator, Method};
 use ictd_core::StoredError;
 use ictd_core::model::{self, AttentionKind, Header};
+use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-pub use compute::parameters::{MAX_STORED_LAYERS, Universal};
+use compute::parameters::{MAX_STORED_LAYERS, Universal, universal_to_bytes};
 
 /// Multiplications of a streaming model's value function: about a thousandth of a second.
 const STREAMING_WORK: usize = 1_000_000;
@@ -32,6 +33,86 @@ pub enum AnyModel {
     Dense(Box<ModelFile>),
 }
 
+/// What is typed of a model beside its file. A file that says something else is a contradiction, and refused.
+#[derive(Clone, Debug, Default, clap::Args, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Typed {
+    /// Layers L, if the model's file does not say [default: the file's; 15 of a construction]
+    #[arg(long, value_parser = options::integer(1..=65_535))]
+    pub layers: Option<usize>,
+    /// Discount gamma, if the model's file does not say, or of `universal` [default: the file's, else 0.9]
+    #[arg(long, value_parser = options::real(0.0..1.0))]
+    pub gamma: Option<f64>,
+    /// Attention, if the model's file does not say
+    #[arg(long, value_parser = options::word::<Attention>("attention"))]
+    pub attention: Option<Attention>,
+}
+
+/// Returns what is typed or what a file says.
+/// Errors: [`Error::Option`] if neither says it, or the two contradict each other.
+fn either<T: PartialEq + Serialize>(
+    option: &'static str,
+    typed: Option<T>,
+    said: Option<T>,
+    accepted: &str,
+) -> Result<T, Error> {
+    match (typed, said) {
+        (Some(typed), Some(said)) if typed != said => {
+            let [typed, said] = [typed, said].map(|x| options::typed(&x));
+            let reason = format!("{typed}: the model's file says {said}; accepted is the same");
+            Err(Error::option(option, reason))
+        }
+        (None, None) => {
+            let reason = format!("the model's file does not say; accepted is {accepted}");
+            Err(Error::option(option, reason))
+        }
+        (typed, said) => typed.or(said).ok_or_else(|| Error::option(option, accepted)),
+    }
+}
+
+impl Typed {
+    /// Returns the layers and the discount of a construction, whose attention is linear.
+    /// Errors: [`Error::Option`].
+    pub fn of_construction(&self) -> Result<(usize, f64), Error> {
+        if self.attention == Some(Attention::Softmax) {
+            let reason = "softmax: the constructions are of linear attention";
+            return Err(Error::option("--attention", reason));
+        }
+        Ok((self.layers.unwrap_or(15), self.gamma.unwrap_or(0.9)))
+    }
+
+    /// Completes the parameters of a file.
+    /// Errors: [`Error::Option`] for what is neither typed nor in the file, or contradicts it.
+    pub fn complete(&self, parameters: Parameters) -> Result<Estimator, Error> {
+        let layers = either("--layers", self.layers, parameters.depth, "an integer")?;
+        let said = parameters.gamma;
+        // A stored model has it in single precision.
+        let is_same = |typed: &f64| said.is_none_or(|said| said as f32 == *typed as f32);
+        let said = self.gamma.filter(is_same).or(said);
+        let gamma = either("--gamma", self.gamma, said, "a number in [0, 1)")?;
+        let said = parameters.attention;
+        let attention = either("--attention", self.attention, said, "linear or softmax")?;
+        let method = Method::Trained { parameters: Box::new(parameters), attention };
+        Ok(Estimator { method, gamma, layers })
+    }
+
+    /// Returns the model of a source as for [`model()`], or of a run's seed.
+    /// Errors: as [`model()`] and [`Typed::complete`]; [`Error::Option`] for layers of a universal model.
+    pub fn estimator(&self, source: &Path, seed: u64) -> Result<Estimator, Error> {
+        let model = match model(&seed_of_run(source, seed)?, self.gamma)? {
+            AnyModel::Universal(model) => model,
+            AnyModel::Dense(file) => return self.complete(file.parameters),
+        };
+        if self.layers.is_some() {
+            let reason = "the universal model has no layers: leave it out";
+            return Err(Error::option("--layers", reason));
+        }
+        let gamma = model.gamma();
+        either("--attention", self.attention, Some(Attention::Linear), "linear")?;
+        Ok(Estimator { method: Method::Universal(model), gamma, layers: 1 })
+    }
+}
+
 /// Returns a model for a discount. Without a feature dimension are the one that ships and a stored model that says
 /// so; every other source is as for [`open`]. `gamma` goes before that of the file; of the model that ships it is 0.9 by default.
 ///
@@ -46,7 +127,7 @@ pub fn model(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
     if !front.is_ok_and(|front| {
         front.starts_with(&model::MAGIC) && front.get(4).is_some_and(|version| *version != 1)
     }) {
-        return Ok(AnyModel::Dense(Box::new(open(path, None)?)));
+        return Ok(AnyModel::Dense(Box::new(open(path)?)));
     }
     let bytes = files::read(path, MODEL).map_err(|e| Problem::Io(e).in_file(path))?;
     let model = compute::parameters::universal_from_bytes(&bytes, gamma);
@@ -69,7 +150,6 @@ pub fn shipped(gamma: f64) -> Result<Universal, Error> {
 /// [`Error::Format`] for what is no model; [`Error::Option`] (`--model`) for one of another d, of softmax attention,
 /// that does not say its depth or is too deep to stream, or whose contexts are read without units.
 pub fn streaming(path: &Path, d: usize, gamma: f64) -> Result<Estimator, Error> {
-    let check = |layers| check_depth("--model", (layers, d, 0), STREAMING_WORK);
     let parameters = match model(path, Some(gamma))? {
         AnyModel::Universal(model) => {
             return Ok(Estimator { method: Method::Universal(model), gamma, layers: 1 });
@@ -91,7 +171,7 @@ pub fn streaming(path: &Path, d: usize, gamma: f64) -> Result<Estimator, Error> 
     let Some(layers) = parameters.depth else {
         return refuse("its file does not say how many layers it has; accepted is one that does");
     };
-    check(layers)?;
+    check_depth("--model", layers, (2 * d + 1).pow(3), [STREAMING_WORK, MAX_STORED_LAYERS])?;
     let method = Method::Trained { parameters, attention: Attention::Linear };
     Ok(Estimator { method, gamma, layers })
 }
@@ -101,29 +181,23 @@ pub fn streaming(path: &Path, d: usize, gamma: f64) -> Result<Estimator, Error> 
 pub struct ModelFile {
     /// The parameters, and what the file says about them.
     pub parameters: Parameters,
-    /// The log that they are the end (or the chosen point) of, if the file has one.
+    /// The log that they are the end of, if the file has one.
     pub log: Option<SeedLog>,
-    /// The index of that point.
-    pub point: usize,
 }
 
-/// Reads a file by its content, or a folder by the file in it. `point` chooses a log point of a
-/// `data.npz` (default: the last), whose settings are read from the `params.json` beside it.
+/// Reads a file by its content, or a folder by the file in it. The settings of a `data.npz` are read from the
+/// `params.json` beside it.
 /// Errors: [`Error::Format`].
-pub fn open(path: &Path, point: Option<usize>) -> Result<ModelFile, Error> {
+pub fn open(path: &Path) -> Result<ModelFile, Error> {
     let file = file_of(path)?;
     let refuse = |problem: Problem| problem.in_file(&file);
     let magic = files::open(&file).and_then(|file| files::first_bytes(&file, 4));
     let magic = magic.map_err(|e| refuse(e.into()))?;
     // ZIP files, and so .npz, begin with these two letters.
     if magic.starts_with(b"PK") {
-        return from_npz(&file, point);
+        return from_npz(&file);
     }
     let bytes = files::read(&file, MODEL).map_err(|e| refuse(e.into()))?;
-    if let Some(point) = point {
-        let problem = Problem::entry("--log-point", point, "left out: this file has no log");
-        return Err(refuse(problem));
-    }
     let parameters = if magic == model::MAGIC {
         from_stored_model(&file, &bytes)?
     } else {
@@ -140,7 +214,7 @@ pub fn open(path: &Path, point: Option<usize>) -> Result<ModelFile, Error> {
             }
         })?
     };
-    Ok(ModelFile { parameters, log: None, point: 0 })
+    Ok(ModelFile { parameters, log: None })
 }
 
 /// Returns the folder of a seed if the source is a training run, the source itself otherwise.
@@ -175,20 +249,20 @@ pub fn seed_folder(run: &Path, seed: u64) -> PathBuf {
     run.join(format!("seed_{seed}"))
 }
 
-/// Refuses a depth that would take minutes, which a file of a few bytes may say. A layer costs about the cube of the
-/// token size, and `more`; layers of their own, each in the file, are accepted.
+/// Refuses a depth that would take minutes, which a file of a few bytes may say: of layers of this cost, in
+/// multiplications, so much work, or so many in any case.
 /// Errors: [`Error::Option`].
 pub fn check_depth(
     option: &'static str,
-    (layers, d, more): (usize, usize, usize),
-    work: usize,
+    layers: usize,
+    cost: usize,
+    [work, least]: [usize; 2],
 ) -> Result<(), Error> {
-    let most = (work / ((2 * d + 1).pow(3) + more)).max(MAX_STORED_LAYERS);
+    let most = (work / cost).max(least);
     if layers <= most {
         return Ok(());
     }
-    let reason = format!("{layers} layers; accepted with {d} features are at most {most} here");
-    Err(Error::option(option, reason))
+    Err(Error::option(option, format!("{layers} layers; accepted are at most {most} here")))
 }
 
 /// Refuses a seed that chooses nothing: of these models none is a folder.
@@ -203,21 +277,6 @@ pub fn check_seed<'a>(
     let reason =
         format!("{seed}: chooses one of a run's models; accepted with the folder of a run");
     Err(Error::option("--seed", reason))
-}
-
-/// Returns the attention of a model: as its file says, or as typed if the file does not say.
-/// Errors: [`Error::Option`] if nobody says it, or the two contradict each other.
-pub fn attention(typed: Option<Attention>, stored: Option<Attention>) -> Result<Attention, Error> {
-    let refuse = |reason: String| Err(Error::option("--attention", reason));
-    match (typed, stored) {
-        (Some(typed), Some(stored)) if typed != stored => refuse(format!(
-            "{}: the model's file says {}; accepted is the same",
-            options::typed(&typed),
-            options::typed(&stored)
-        )),
-        (None, None) => refuse("the file does not say; accepted is linear or softmax".into()),
-        (typed, stored) => Ok(typed.or(stored).unwrap_or(Attention::Linear)),
-    }
 }
 
 /// Reads the content of a stored model; `file` is for messages.
@@ -264,17 +323,26 @@ pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<Parameters, Error>
     checked.map_err(|problem| problem.in_file(file))
 }
 
-/// Returns the stored model, in f32, that firmware links, of so many layers.
+/// Returns the stored model, in f32, that firmware links.
 /// Errors: [`Error::Usage`] or the core's, naming what cannot be stored.
-pub fn to_bytes(
-    parameters: &Parameters,
-    depth: usize,
-    attention: Attention,
-    gamma: f64,
-) -> Result<Vec<u8>, Error> {
-    let depth = u16::try_from(depth)
-        .map_err(|_| Error::Usage(format!("the model: {depth} layers; accepted is 1 to 65535")))?;
-    compute::stored::to_bytes(parameters, depth, attention, gamma).doing("the model")
+pub fn to_bytes(estimator: &Estimator) -> Result<Vec<u8>, Error> {
+    let layers = estimator.layers;
+    let bytes = match &estimator.method {
+        Method::Universal(model) => universal_to_bytes(model),
+        Method::Trained { parameters, .. } if parameters.prior_count.is_some() => {
+            let reason = "the model: reads contexts without units; accepted for a stored model \
+                          are models of contexts as they are";
+            return Err(Error::Usage(reason.into()));
+        }
+        Method::Trained { parameters, attention } => {
+            let refuse =
+                |_| Error::Usage(format!("the model: {layers} layers; accepted is 1 to 65535"));
+            let depth = u16::try_from(layers).map_err(refuse)?;
+            compute::stored::to_bytes(parameters, depth, *attention, estimator.gamma)
+        }
+        _ => return Err(Error::Usage("the model: no algorithm is stored".into())),
+    };
+    bytes.doing("the model")
 }
 
 /// Returns the file meant by a path: itself, or the first of the known names in a folder.
@@ -290,7 +358,7 @@ fn file_of(path: &Path) -> Result<PathBuf, Error> {
     })
 }
 
-fn from_npz(file: &Path, point: Option<usize>) -> Result<ModelFile, Error> {
+fn from_npz(file: &Path) -> Result<ModelFile, Error> {
     let log = SeedLog::from_npz(&mut Npz::open(file)?)?;
     let beside = file.with_file_name(seed_run::PARAMS_FILE);
     let settings = match files::read(&beside, files::TEXT) {
@@ -298,14 +366,9 @@ fn from_npz(file: &Path, point: Option<usize>) -> Result<ModelFile, Error> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => PartialParams::default(),
         Err(e) => return Err(Problem::Io(e).in_file(&beside)),
     };
-    // No file is read as a log without points.
-    let last = log.points.len().saturating_sub(1);
-    let point = point.unwrap_or(last);
-    let Some(chosen) = log.points.get(point) else {
-        let accepted = format!("an integer from 0 to {last}");
-        return Err(Problem::entry("--log-point", point, accepted).in_file(file));
-    };
-    let parameters = log.parameters(chosen, &settings).map_err(|e| e.in_file(&beside))?;
+    let none = || Problem::array("P", "no log point", "at least one").in_file(file);
+    let last = log.points.last().ok_or_else(none)?;
+    let parameters = log.parameters(last, &settings).map_err(|e| e.in_file(&beside))?;
     parameters::check(&parameters).map_err(|e| e.in_file(file))?;
-    Ok(ModelFile { parameters, log: Some(log), point })
+    Ok(ModelFile { parameters, log: Some(log) })
 }

@@ -10,11 +10,11 @@ mod without_context;
 
 pub use transitions::{Mark, Transitions, Values, values_of};
 
-use crate::construction::Construction;
 use crate::parameters::{Parameters, Universal};
 use crate::recipe::Attention;
 use ictd_core::Error;
 use ictd_core::context::{Forgetting, Growing};
+use ictd_core::mask::Mask as _;
 
 /// The most features.
 pub const MAX_FEATURES: usize = 32;
@@ -34,28 +34,22 @@ pub enum Method {
         /// Linear, which streams, or softmax, which keeps its transitions.
         attention: Attention,
     },
-    /// A construction of the paper, C = alpha I.
+    /// The paper's construction of TD(lambda), C = alpha I; of TD(0), Theorem 1's, without a trace.
     Constructed {
-        /// Which.
-        construction: Construction,
-        /// The learning rate.
-        alpha: f64,
-        /// The trace decay of [`Construction::TdLambda`].
-        lambda: f64,
-    },
-    /// The algorithm that a construction executes, on the transitions themselves: as many iterations as layers.
-    Iterated {
-        /// Whose algorithm.
-        construction: Construction,
         /// The learning rate.
         alpha: f64,
         /// The trace decay.
         lambda: f64,
     },
-    /// The fixed point of the algorithm that a construction executes, on the transitions themselves.
+    /// The algorithm that the construction executes, on the transitions themselves: as many iterations as layers.
+    Iterated {
+        /// The learning rate.
+        alpha: f64,
+        /// The trace decay.
+        lambda: f64,
+    },
+    /// The fixed point of that algorithm, on the transitions themselves.
     FixedPoint {
-        /// Whose fixed point.
-        construction: Construction,
         /// The trace decay.
         lambda: f64,
     },
@@ -98,7 +92,7 @@ pub enum Method {
 pub struct Estimator {
     /// The predictor.
     pub method: Method,
-    /// The discount; average reward takes none.
+    /// The discount.
     pub gamma: f64,
     /// Layers L, or iterations; any number for an algorithm without.
     pub layers: usize,
@@ -146,8 +140,8 @@ pub trait Stream: Send + Sync {
 macro_rules! with_room {
     ($d:expr, $f:ident $([$window:tt])? ($($argument:expr),*)) => {
         match $d {
-            1..=8 => $f::<8, 17, 18 $(, $window)?>($($argument),*),
-            9..=$crate::estimator::MAX_FEATURES => $f::<32, 65, 66 $(, $window)?>($($argument),*),
+            1..=8 => $f::<8, 17 $(, $window)?>($($argument),*),
+            9..=$crate::estimator::MAX_FEATURES => $f::<32, 65 $(, $window)?>($($argument),*),
             _ => Err(ictd_core::Error::CapacityExceeded {
                 parameter: "features",
                 capacity: $crate::estimator::MAX_FEATURES,
@@ -170,15 +164,14 @@ impl Estimator {
         Ok(other)
     }
 
-    /// Returns true for the methods that have no discount.
-    pub fn is_average_reward(&self) -> bool {
-        use Method::{Constructed, FixedPoint, Iterated};
-        matches!(
-            &self.method,
-            Constructed { construction: Construction::AverageReward, .. }
-                | Iterated { construction: Construction::AverageReward, .. }
-                | FixedPoint { construction: Construction::AverageReward, .. }
-        )
+    /// Returns the trace decay of the layers, the larger one of the universal model's two; 0 of an algorithm.
+    pub fn trace_decay(&self) -> f64 {
+        match &self.method {
+            Method::Universal(model) => model.mask().decays()[1],
+            Method::Trained { parameters, .. } => parameters.lambda,
+            Method::Constructed { lambda, .. } => *lambda,
+            _ => 0.0,
+        }
     }
 
     /// Returns true for a method that reads a context, which may forget.
@@ -208,7 +201,7 @@ impl Estimator {
                 let window = Forgetting::new(retention)?;
                 // Signals have four features, and millions of rows.
                 match d {
-                    1..=4 => on_context::<4, 9, 10, _>(self, d, window),
+                    1..=4 => on_context::<4, 9, _>(self, d, window),
                     d => with_room!(d, on_context[_](self, d, window)),
                 }
             }

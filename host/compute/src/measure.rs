@@ -57,7 +57,7 @@ pub fn against_batch_td(settings: &Settings, seed: u64) -> Result<Comparison<f64
     with_room!(settings.parameters.feature_dimension(), compare(settings, seed))
 }
 
-fn compare<const D: usize, const K: usize, const A: usize>(
+fn compare<const D: usize, const K: usize>(
     settings: &Settings,
     seed: u64,
 ) -> Result<Comparison<f64>, Error> {

@@ -4,10 +4,9 @@ mod candidates;
 mod returns;
 mod series;
 
-pub use candidates::{Candidate, Given, OF_PREDICTOR, candidates};
+pub use candidates::{Candidate, OF_PREDICTOR, Settings};
 pub use returns::{KNOWN, Returns, Settled};
 
-use crate::estimator::Mark;
 use crate::rows::Rows;
 use candidates::Learners;
 use ictd_core::Error;
@@ -23,31 +22,20 @@ pub const ALARM: f32 = 0.999;
 /// Below this share of its mean square a variance is one of single precision.
 const ROUNDING: f64 = 1e-13;
 
-/// Where in the rows read a task finds its numbers.
-#[derive(Clone, Debug)]
-pub struct Source {
-    /// The source of the state: a signal, or the features.
-    pub state: Vec<usize>,
-    /// The cumulant's place.
-    pub cumulant: usize,
-    /// The cumulant is that of leaving the row (the column `reward`), not the next row's.
-    pub is_reward: bool,
-}
-
-/// A sum to predict: a cumulant and a discount.
+/// A sum to predict: a signal and a discount.
 pub struct Task {
-    /// The cumulant's name.
+    /// The signal's name.
     pub name: String,
     /// The discount.
     pub gamma: f64,
-    source: Source,
+    /// The signal's place in the rows read.
+    place: usize,
     learners: Learners,
     returns: Returns,
-    /// The cumulant of the latest row, if the episode goes on after it.
-    before: Option<f64>,
-    state: Vec<f64>,
+    /// The last row was no gap.
+    follows: bool,
     predictions: Vec<f32>,
-    /// The cumulant's and the discount's cells.
+    /// The signal's and the discount's cells.
     cells: String,
     /// The lines of the table of predictions that are settled; the caller takes them.
     pub lines: Vec<u8>,
@@ -62,7 +50,7 @@ pub struct Task {
 pub struct Shown {
     /// Its number.
     pub row: u64,
-    /// The cumulant's column in it.
+    /// The signal's value in it.
     pub value: f64,
     /// The discounted sum of what followed.
     pub followed: f32,
@@ -84,7 +72,7 @@ pub struct Judged {
     pub in_band: u64,
     /// Rows that surprised the predictor by more than [`ALARM`].
     pub alarms: u64,
-    /// The least and the largest cumulant.
+    /// The least and the largest value.
     pub range: Option<(f64, f64)>,
     /// The mean of what followed.
     mean: f64,
@@ -135,38 +123,35 @@ impl Judged {
 }
 
 impl Task {
-    /// Begins to predict a cumulant, `name`, by the candidates, from a state of d features; those are made of one
-    /// signal if `is_signal`.
+    /// Begins to predict a signal at a place in the rows.
     ///
     /// # Errors
     /// The core's, for settings that no candidate has.
-    pub fn new(
-        name: String,
-        gamma: f64,
-        source: Source,
-        candidates: &[Candidate],
-        (d, is_signal): (usize, bool),
-    ) -> Result<Self, Error> {
-        let learners = Learners::new(candidates, gamma, d, is_signal, source.is_reward)?;
+    pub fn new(name: &str, place: usize, gamma: f64, settings: &Settings) -> Result<Self, Error> {
+        let learners = Learners::new(settings, gamma)?;
         let mut cells = csv::WriterBuilder::new().from_writer(Vec::new());
         // Memory does not refuse.
-        let _ = cells.write_record([name.as_str(), &gamma.to_string()]);
+        let _ = cells.write_record([name, &gamma.to_string()]);
         let cells = String::from_utf8_lossy(&cells.into_inner().unwrap_or_default()).into_owned();
-        let squared_errors = vec![0.0; candidates.len()];
+        let count = learners.candidates.len();
         Ok(Task {
-            name,
+            name: name.to_owned(),
             gamma,
-            source,
+            place,
             learners,
-            returns: Returns::new(gamma, candidates.len() + OF_PREDICTOR.len()),
-            before: None,
-            state: Vec::new(),
+            returns: Returns::new(gamma, count + OF_PREDICTOR.len()),
+            follows: false,
             predictions: Vec::new(),
             cells: cells.trim_end().to_owned(),
             lines: Vec::new(),
-            judged: Judged { squared_errors, ..Judged::default() },
+            judged: Judged { squared_errors: vec![0.0; count], ..Judged::default() },
             shown: VecDeque::new(),
         })
+    }
+
+    /// Returns the candidates, in the order of their predictions.
+    pub fn candidates(&self) -> &[Candidate] {
+        &self.learners.candidates
     }
 
     /// Returns the steps after which a return is known.
@@ -186,20 +171,16 @@ impl Task {
     pub fn take(&mut self, rows: &Rows) -> Result<(), (u64, Error)> {
         for i in 0..rows.len() {
             let row = rows.first + i as u64;
-            self.take_row(row, rows.row(i), rows.marks[i]).map_err(|error| (row, error))?;
+            self.take_row(row, rows.row(i)[self.place]).map_err(|error| (row, error))?;
         }
         self.settle(rows.is_empty());
         Ok(())
     }
 
-    fn take_row(&mut self, row: u64, numbers: &[f64], mark: Mark) -> Result<(), Error> {
-        let Source { state, cumulant, is_reward } = &self.source;
-        let value = numbers[*cumulant];
-        self.state.clear();
-        self.state.extend(state.iter().map(|at| numbers[*at]));
-        if !value.is_finite() || !self.state.iter().all(|x| x.is_finite()) {
+    fn take_row(&mut self, row: u64, value: f64) -> Result<(), Error> {
+        if !value.is_finite() {
             self.judged.gaps += 1;
-            self.before = None;
+            self.follows = false;
             self.learners.skip();
             return Ok(());
         }
@@ -207,26 +188,10 @@ impl Task {
             let accepted = "what single precision holds the discounted sum of (at most 3e38)";
             return Err(Error::OutOfRange { parameter: "value", accepted });
         }
-        let incoming = if *is_reward { self.before } else { self.before.map(|_| value) };
-        // A reward is seen only with the row after it.
-        let sample = if *is_reward { incoming } else { Some(value) };
-        let (cumulant, follows) = (incoming.unwrap_or(value), incoming.is_some());
+        let follows = std::mem::replace(&mut self.follows, true);
         self.predictions.clear();
-        self.learners.step(&self.state, cumulant, follows, sample, &mut self.predictions)?;
-        if let Some(cumulant) = incoming {
-            self.returns.leave(cumulant, false);
-        }
-        self.returns.push(row, value, &self.predictions);
-        self.before = (mark == Mark::Continues).then_some(value);
-        match mark {
-            Mark::Continues => {}
-            Mark::Terminal => {
-                let cumulant = if *is_reward { value } else { 0.0 };
-                self.learners.terminal(cumulant)?;
-                self.returns.leave(cumulant, true);
-            }
-            Mark::End => self.learners.cut(),
-        }
+        self.learners.step(value, follows, &mut self.predictions)?;
+        self.returns.push(row, value, follows, &self.predictions);
         let judged = &mut self.judged;
         judged.rows += 1;
         let (low, high) = judged.range.unwrap_or((value, value));
@@ -255,29 +220,11 @@ fn put_line(lines: &mut Vec<u8>, cells: &str, settled: &Settled) {
     // Memory does not refuse.
     let _ = write!(lines, "{},{cells}", settled.row);
     let followed = settled.followed.unwrap_or(f32::NAN);
+    let mut buffer = ryu::Buffer::new();
     for &x in std::iter::once(&followed).chain(settled.predictions) {
+        let text = if x.is_finite() { buffer.format_finite(x) } else { "" };
         lines.push(b',');
-        put_number(lines, x);
+        lines.extend_from_slice(text.as_bytes());
     }
     lines.push(b'\n');
-}
-
-/// Appends a number as `{:?}` has it, in a third of the time.
-fn put_number(lines: &mut Vec<u8>, x: f32) {
-    /// The decimals up to which a number times a power of ten is exact in `f64`.
-    const EXACT: i32 = 12;
-    let mut buffer = ryu::Buffer::new();
-    if x == 0.0 || (1e-4..16_777_216.0).contains(&x.abs()) {
-        let text = buffer.format_finite(x);
-        let decimals = text.bytes().rev().position(|byte| byte == b'.').unwrap_or(0) as i32;
-        // Of two texts as short and as near the two writers choose different ones.
-        let scale = (0..decimals.min(EXACT)).fold(1.0, |power, _| 10.0 * power);
-        let is_between = (f64::from(x) * scale).fract().abs() == 0.5;
-        if decimals <= EXACT && !is_between {
-            return lines.extend_from_slice(text.as_bytes());
-        }
-    }
-    if x.is_finite() {
-        let _ = write!(lines, "{x:?}");
-    }
 }

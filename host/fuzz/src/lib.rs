@@ -289,11 +289,10 @@ fn parts(bytes: &[u8]) -> Vec<&[u8]> {
 /// Every command's figures from the same bytes as each of its records.
 pub fn report(bytes: &[u8]) {
     let mut records = Records::new();
-    let names = ["records.csv", "curves.csv", "matrices.csv", "values.csv"];
+    let names = ["records.csv", "curves.csv", "matrices.csv", "shown.csv"];
     let others = [
         "elements.csv",
         "summary.csv",
-        "errors.csv",
         "parameters.safetensors",
         "config.toml",
         "results.json",

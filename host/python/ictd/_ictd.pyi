@@ -28,12 +28,6 @@ class Model:
     ) -> Model:
         """Each layer is a step of batch TD(lambda), under the mask with that trace decay."""
     @staticmethod
-    def residual_gradient(d: int, alpha: float = 0.2, layers: int = 15, gamma: float = 0.9) -> Model:
-        """Each layer is a step of the residual gradient."""
-    @staticmethod
-    def average_reward(d: int, alpha: float = 0.2, layers: int = 15) -> Model:
-        """Each layer, of two heads, is a step of average-reward TD: differential values."""
-    @staticmethod
     def online_td(
         lambda_: float = 0.9, alpha: float = 0.1, gamma: float = 0.9, true_online: bool = True
     ) -> Model:
@@ -69,8 +63,8 @@ class Model:
         Raises `FileNotFoundError`, or `ValueError` naming the file and what it should hold.
         """
     @property
-    def gamma(self) -> float | None:
-        """The discount; None for average reward."""
+    def gamma(self) -> float:
+        """The discount."""
     @property
     def layers(self) -> int | None:
         """Layers L, or iterations; None of an algorithm without."""

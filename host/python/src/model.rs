@@ -2,7 +2,6 @@
 
 use crate::arithmetic;
 use crate::error::python;
-use compute::construction::Construction;
 use compute::estimator::{Estimator, MAX_FEATURES, Mark, Method, Stream, Transitions};
 use compute::parameters::{LayerParameters, Parameters};
 use compute::recipe::{Attention, Mode, ParameterSet};
@@ -59,21 +58,11 @@ impl Model {
             check_features("d", d, "")?;
         }
         let estimator = Estimator { method, gamma, layers };
-        if !(0.0..1.0).contains(&gamma) && !estimator.is_average_reward() {
+        if !(0.0..1.0).contains(&gamma) {
             return Err(refused("gamma", format!("{gamma}; accepted is a number in [0, 1)")));
         }
         estimator.stream(d.unwrap_or(1), None).doing("the model").map_err(python)?;
         Ok(Model { estimator, d, name: name.to_owned() })
-    }
-
-    fn constructed(
-        name: &str,
-        construction: Construction,
-        (d, alpha, lambda): (usize, f64, f64),
-        gamma: f64,
-        layers: usize,
-    ) -> PyResult<Self> {
-        Self::new(name, Some(d), Method::Constructed { construction, alpha, lambda }, gamma, layers)
     }
 
     /// Returns a stream of d features.
@@ -87,9 +76,6 @@ impl Model {
     /// Returns a stream that has read transitions.
     fn read(&self, data: &Transitions, gamma: Option<f64>) -> Result<Box<dyn Stream>, Error> {
         let estimator = match gamma {
-            Some(_) if self.estimator.is_average_reward() => {
-                return Err(Error::option("gamma", "average reward has no discount"));
-            }
             Some(gamma) => self.estimator.with_gamma(gamma).doing("the model")?,
             None => self.estimator.clone(),
         };
@@ -147,27 +133,14 @@ impl Model {
     #[staticmethod]
     #[pyo3(signature = (d, alpha = 0.2, layers = LAYERS, gamma = 0.9))]
     fn td0(d: usize, alpha: f64, layers: usize, gamma: f64) -> PyResult<Self> {
-        Self::constructed("td0", Construction::Td0, (d, alpha, 0.0), gamma, layers)
+        Self::new("td0", Some(d), Method::Constructed { alpha, lambda: 0.0 }, gamma, layers)
     }
 
     #[staticmethod]
     #[pyo3(signature = (d, lambda_ = 0.5, alpha = 0.2, layers = LAYERS, gamma = 0.9))]
     fn td_lambda(d: usize, lambda_: f64, alpha: f64, layers: usize, gamma: f64) -> PyResult<Self> {
-        Self::constructed("td_lambda", Construction::TdLambda, (d, alpha, lambda_), gamma, layers)
-    }
-
-    #[staticmethod]
-    #[pyo3(signature = (d, alpha = 0.2, layers = LAYERS, gamma = 0.9))]
-    fn residual_gradient(d: usize, alpha: f64, layers: usize, gamma: f64) -> PyResult<Self> {
-        let construction = Construction::ResidualGradient;
-        Self::constructed("residual_gradient", construction, (d, alpha, 0.0), gamma, layers)
-    }
-
-    #[staticmethod]
-    #[pyo3(signature = (d, alpha = 0.2, layers = LAYERS))]
-    fn average_reward(d: usize, alpha: f64, layers: usize) -> PyResult<Self> {
-        let construction = Construction::AverageReward;
-        Self::constructed("average_reward", construction, (d, alpha, 0.0), 1.0, layers)
+        let method = Method::Constructed { alpha, lambda: lambda_ };
+        Self::new("td_lambda", Some(d), method, gamma, layers)
     }
 
     #[staticmethod]
@@ -275,10 +248,9 @@ impl Model {
         Self::new(&name, d, Method::Trained { parameters, attention }, gamma, depth)
     }
 
-    /// Returns the discount; none for average reward.
     #[getter]
-    fn gamma(&self) -> Option<f64> {
-        Some(self.estimator.gamma).filter(|_| !self.estimator.is_average_reward())
+    fn gamma(&self) -> f64 {
+        self.estimator.gamma
     }
 
     #[getter]
@@ -292,9 +264,8 @@ impl Model {
     }
 
     fn __repr__(&self) -> String {
-        let gamma = self.gamma().map_or(String::new(), |gamma| format!(", gamma={gamma}"));
         let layers = self.layers().map_or(String::new(), |layers| format!(", layers={layers}"));
-        format!("<ictd.Model {}{gamma}{layers}>", self.name)
+        format!("<ictd.Model {}, gamma={}{layers}>", self.name, self.gamma())
     }
 
     #[pyo3(signature = (phi, reward, phi_next = None, query = None, gamma = None, terminal = None, end = None))]

@@ -12,12 +12,10 @@ use crate::run::progress;
 use crate::run::records::Records;
 use crate::run::report::Report;
 use crate::run::session::Session;
-use compute::estimator::MAX_FEATURES;
-use compute::predict::{Candidate, Given, OF_PREDICTOR, Source, Task, UNJUDGED, candidates};
-use found::{Cumulant, Found};
+use compute::estimator::Estimator;
+use compute::predict::{OF_PREDICTOR, Settings, Task, UNJUDGED};
 use rayon::prelude::*;
 use serde::Serialize;
-use serde_json::json;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -58,28 +56,24 @@ const BLOCK: usize = 8192;
 ///   zero         0
 ///   predictor    the crate's Predictor, in f32 as on a chip: a prediction, a 90 % band and a surprise
 /// The best settings of td and lstd are known in hindsight alone; the model and the predictor have no
-/// settings to choose. From persistence on all but zero see the cumulant's own past alone, and no episodes;
-/// to them a row that is skipped is a missing value.
+/// settings to choose. To all but the first three a row that is skipped is a missing value.
 ///
 /// The predictor predicts the mean of what is coming with weights (1 - gamma) gamma^k, in the signal's
 /// unit; its columns predictor, predictor_low and predictor_high are sums like all others, that mean and the
 /// ends of its band over 1 - gamma. The report has the share of judged rows in which the band held what
 /// followed, and the rows whose surprise was above 0.999, of which a clean signal has about one in 1,000.
 ///
-/// Every column but a `reward` is seen as deviations from its slow average, x_{t+1} - a_t, by the model
-/// and by the algorithms beside it: the discounted sum of the values follows from theirs exactly. The
-/// features of a signal are made as it comes: the value, a fast average and a slower one, seen from the
-/// slow average, the difference from the last value, and more lags with --features. Or the file has
-/// features of its own, phi_0 ... phi_{d-1}.
+/// A signal is seen as deviations from its slow average, x_{t+1} - a_t, by the model and by td and lstd: the
+/// discounted sum of the values follows from theirs exactly. Its features are made as it comes: the value, a
+/// fast average and a slower one, seen from the slow average, the difference from the last value, and more lags
+/// with --features.
 ///
 /// The CSV has a header line and the separator `,`, `;` or tab; empty lines and those that begin with #
-/// are skipped. Columns `terminal` (1: the row is the last of its episode, and nothing follows it) and
-/// `end` (1: the episode is cut here) mark episodes. A column `reward` is, as for `evaluate`, the
-/// cumulant on leaving its row; any other is predicted from the next row on.
+/// are skipped.
 ///
 /// Writes predictions.csv (row, cumulant, gamma, what followed, one column for each estimator,
-/// predictor_low, predictor_high, surprise; in f32, an empty cell where nothing is known), errors.csv, and
-/// a figure of the last rows. All but the predictor is computed in f64.
+/// predictor_low, predictor_high, surprise; in f32, an empty cell where nothing is known) and a figure of
+/// the last rows. All but the predictor is computed in f64.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[command(verbatim_doc_comment)]
 #[serde(rename_all = "kebab-case")]
@@ -95,9 +89,6 @@ pub struct Predict {
     #[arg(long, value_name = "NAME")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub column: Vec<String>,
-    /// Predict this column instead, from the features of the one --column, or from the phi columns
-    #[arg(long, value_name = "NAME")]
-    pub cumulant: Option<String>,
     /// Discount factor gamma; may be given several times [default: 0.9, without --horizon]
     #[arg(long, value_parser = options::real(0.0..=LARGEST_GAMMA))]
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -109,9 +100,9 @@ pub struct Predict {
     /// Predict, too, that the last SAMPLES rows come again (`seasonal`)
     #[arg(long, value_name = "SAMPLES", value_parser = options::integer(1..=LONGEST_PERIOD))]
     pub period: Option<usize>,
-    /// Features made of a signal: 1 to 8, 10, 12 or 16 [default: 4]
-    #[arg(long, value_name = "D", value_parser = options::one_of(&[1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16]))]
-    pub features: Option<usize>,
+    /// Features made of a signal: 1 to 8, 10, 12 or 16
+    #[arg(long, value_name = "D", default_value = "4", value_parser = options::one_of(&[1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16]))]
+    pub features: usize,
     /// The share of the past that the models' contexts retain with each row
     #[arg(long, default_value = "0.995", value_parser = retention)]
     pub retention: f64,
@@ -146,13 +137,6 @@ pub fn run(options: &Predict, session: &Session) -> Result<Report, Error> {
     experiment::run(&ENTRY, &options, session, |records| options.measure(session, records))
 }
 
-/// A cumulant, and what it is predicted from.
-struct Predicted {
-    cumulant: String,
-    /// The columns of the state.
-    state: Vec<String>,
-}
-
 impl Predict {
     fn check(&self) -> Result<(), Error> {
         let gammas = self.gammas();
@@ -169,58 +153,40 @@ impl Predict {
         // The command line asks for one of the two.
         let file = self.file.as_deref().unwrap_or(Path::new(""));
         let mut table = SignalTable::open(file, self.skip_gaps)?;
-        let (predicted, left_out) = self.predicted(file, &table)?;
-        let features = table.features();
-        let d = if features > 0 { features } else { self.features.unwrap_or(4) };
-        if d > MAX_FEATURES {
-            let reason =
-                format!("{d} features; accepted is a feature dimension of 1 to {MAX_FEATURES}");
-            return Err(Error::file(file, reason));
-        }
-        let given = self.given(session, d)?;
-        let candidates =
-            candidates(self.retention, &given, d, self.period).doing("the candidates")?;
-        let beside = OF_PREDICTOR.map(str::to_owned);
-        let columns: Vec<_> = candidates.iter().map(Candidate::column).chain(beside).collect();
+        let (signals, left_out) = self.signals(file, &table)?;
+        let places: Vec<_> =
+            signals.iter().map(|name| table.column(name)).collect::<Result<_, _>>()?;
+        let settings = Settings {
+            given: self.given(session)?,
+            retention: self.retention,
+            d: self.features,
+            period: self.period,
+        };
         let gammas = self.gammas();
-        if let Some(column) = first_twice(&columns) {
-            let reason = format!("{column}: there already; accepted is another file");
-            return Err(Error::option("--model", reason));
-        }
-
-        let mut places = Vec::new();
-        let (mut tasks, mut waiting) = (Vec::new(), 0);
-        for Predicted { cumulant, state } in &predicted {
-            let mut place = |name: &String| -> Result<usize, Error> {
-                let column = table.column(name)?;
-                let found = places.iter().position(|at| *at == column);
-                Ok(found.unwrap_or_else(|| {
-                    places.push(column);
-                    places.len() - 1
-                }))
-            };
-            let source = Source {
-                state: state.iter().map(&mut place).collect::<Result<_, _>>()?,
-                cumulant: place(cumulant)?,
-                is_reward: cumulant == "reward",
-            };
+        let (mut tasks, mut waiting) = (Vec::<Task>::new(), 0);
+        for (place, name) in signals.iter().enumerate() {
             for &gamma in &gammas {
-                let (name, source, made_of) = (cell(cumulant), source.clone(), (d, features == 0));
-                let task = session
-                    .on_threads(1, || Task::new(name, gamma, source, &candidates, made_of))?;
+                let name = cell(name);
+                let task = session.on_threads(1, || Task::new(&name, place, gamma, &settings))?;
                 let task = task.doing("the estimators")?;
-                waiting +=
-                    task.horizon() * columns.len() + NUMBERS_OF_TASK + self.period.unwrap_or(0);
+                let columns = task.candidates().len() + OF_PREDICTOR.len();
+                waiting += task.horizon() * columns + NUMBERS_OF_TASK + self.period.unwrap_or(0);
                 if waiting > MOST_NUMBERS {
+                    let (gammas, signals) = (gammas.len(), signals.len());
                     let reason = format!(
-                        "{} discounts of {} columns: accepted are as many as {MOST_NUMBERS} predictions wait for",
-                        gammas.len(),
-                        predicted.len()
+                        "{gammas} discounts of {signals} columns: accepted are as many as {MOST_NUMBERS} \
+                         predictions wait for"
                     );
                     return Err(Error::option("--gamma", reason));
                 }
                 tasks.push(task);
             }
+        }
+        let of_candidates = tasks[0].candidates().iter().map(|candidate| candidate.column.clone());
+        let columns: Vec<_> = of_candidates.chain(OF_PREDICTOR.map(str::to_owned)).collect();
+        if let Some(column) = first_twice(&columns) {
+            let reason = format!("{column}: there already; accepted is another file");
+            return Err(Error::option("--model", reason));
         }
 
         let mut stream = records.stream("predictions.csv")?;
@@ -262,14 +228,10 @@ impl Predict {
         check_judged(file, &tasks)?;
         records.put_stream(stream)?;
 
-        let features_of =
-            |p: &Predicted| if features > 0 { "phi".into() } else { cell(&p.state[0]) };
-        let cumulants = (predicted.iter().zip(tasks.chunks(gammas.len())))
-            .map(|(p, tasks)| Cumulant::new(features_of(p), tasks, &candidates))
-            .collect();
-        let found = Found::new(rows_read, d, left_out, cumulants);
-        found.put_records(&tasks, records)?;
-        Ok(Measured { results: json!(found), text: found.text(), claims: Vec::new() })
+        found::put_shown(&tasks, records)?;
+        let (results, text) =
+            found::found(&tasks, gammas.len(), (rows_read, self.features), &left_out);
+        Ok(Measured { results, text, claims: Vec::new() })
     }
 }
 
@@ -301,61 +263,35 @@ impl Predict {
     }
 
     /// Opens the models beside the one that ships.
-    fn given(&self, session: &Session, d: usize) -> Result<Vec<Given>, Error> {
+    fn given(&self, session: &Session) -> Result<Vec<(String, Estimator)>, Error> {
         model_file::check_seed(&self.model, session.seed)?;
         let open = |source: &PathBuf| {
             let path = model_file::seed_of_run(source, session.seed)?;
             // Each discount makes it anew.
-            let estimator = model_file::streaming(&path, d, 0.0)?;
-            Ok(Given { name: source.display().to_string(), estimator })
+            let estimator = model_file::streaming(&path, self.features, 0.0)?;
+            Ok((source.display().to_string(), estimator))
         };
         self.model.iter().map(open).collect()
     }
 
-    /// Returns which cumulants are predicted from which features, and the columns that are left.
-    fn predicted(
+    /// Returns the columns that are predicted, and those that are left out.
+    fn signals(
         &self,
         file: &Path,
         table: &SignalTable,
-    ) -> Result<(Vec<Predicted>, Vec<String>), Error> {
-        let features: Vec<_> = (0..table.features()).map(|i| format!("phi_{i}")).collect();
-        if let Some(d) = self.features.filter(|_| !features.is_empty()) {
-            let reason = format!("{d}: accepted is without it, as the file has phi columns");
-            return Err(Error::option("--features", reason));
-        }
-        let (numeric, words) = table.signals();
-        let mut left_out = Vec::new();
-        let columns = if !self.column.is_empty() {
-            self.column.clone()
-        } else {
-            left_out = words;
-            numeric
-        };
-        if let Some(column) = first_twice(&columns).filter(|_| !self.column.is_empty()) {
+    ) -> Result<(Vec<String>, Vec<String>), Error> {
+        if let Some(column) = first_twice(&self.column) {
             let reason = format!("{column} there twice; accepted is each once");
             return Err(Error::option("--column", reason));
         }
-        let of_column = |column: &String, cumulant: &String| {
-            let state = if features.is_empty() { vec![column.clone()] } else { features.clone() };
-            Predicted { cumulant: cumulant.clone(), state }
-        };
-        let predicted: Vec<_> = match &self.cumulant {
-            Some(cumulant) if !features.is_empty() => vec![of_column(cumulant, cumulant)],
-            Some(cumulant) => match columns.as_slice() {
-                [column] => vec![of_column(column, cumulant)],
-                _ => {
-                    let reason = format!(
-                        "{cumulant}: accepted beside one --column, whose features predict it"
-                    );
-                    return Err(Error::option("--cumulant", reason));
-                }
-            },
-            None => columns.iter().map(|column| of_column(column, column)).collect(),
-        };
-        if predicted.is_empty() {
+        if !self.column.is_empty() {
+            return Ok((self.column.clone(), Vec::new()));
+        }
+        let (numeric, words) = table.signals();
+        if numeric.is_empty() {
             return Err(Error::file(file, "no column of numbers; accepted is at least one"));
         }
-        Ok((predicted, left_out))
+        Ok((numeric, words))
     }
 }
 

@@ -13,7 +13,6 @@ use crate::run::records::Records;
 use crate::run::report::{Claim, Report, Source, Verdict, number};
 use crate::run::session::Session;
 use compute::capacity::{FEW, STATES};
-use compute::construction::Construction;
 use compute::estimator::{Estimator, Method};
 use compute::figure_1::{Errors, Evaluator, Setting, TaskKind, errors};
 use figures::{Axis, NamedFigures};
@@ -85,8 +84,7 @@ impl Demo {
     /// Returns the transformer with Theorem 1's parameters.
     pub(super) fn constructed(&self) -> Evaluator<'static> {
         let Demo { alpha, gamma, layers, .. } = *self;
-        let construction = Construction::Td0;
-        let method = Method::Constructed { construction, alpha, lambda: 0.0 };
+        let method = Method::Constructed { alpha, lambda: 0.0 };
         Evaluator::Estimator(Estimator { method, gamma, layers })
     }
 

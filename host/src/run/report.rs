@@ -324,6 +324,20 @@ pub fn shortest(x: f64) -> String {
     if f64::from(single) == x { format!("{single:?}") } else { format!("{x:?}") }
 }
 
+/// Returns the entries of an object, a line each; without those that are null.
+pub fn lines(object: &Value) -> String {
+    let entries = object.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+    let line = |(name, value): (&String, &Value)| {
+        let value = match value {
+            Value::String(text) => text.clone(),
+            number if number.is_f64() => number.as_f64().map_or_else(String::new, shortest),
+            other => other.to_string(),
+        };
+        format!("{name:<20}{value}\n")
+    };
+    entries.map(line).collect()
+}
+
 /// Returns a number with `decimals` decimals, or in scientific notation where that would hide it.
 pub fn number(x: f64, decimals: usize) -> String {
     let size = x.abs();

@@ -208,7 +208,7 @@ fn a_columns_name_is_neither_markup_nor_a_formula_nor_without_bounds() {
     assert_eq!(code(&ictd(out.path(), &predict)), Some(0));
     let svg = fs::read_to_string(out.path().join("predict/predictions.svg")).unwrap();
     assert!(!svg.chars().any(|c| c.is_control() && c != '\n') && !svg.contains("<a>"));
-    for name in ["predictions.csv", "errors.csv"] {
+    for name in ["predictions.csv", "shown.csv"] {
         let table = fs::read_to_string(out.path().join("predict").join(name)).unwrap();
         assert!(table.contains("'=cmd|A1") && !table.contains(",=") && !table.contains("\n="));
     }

@@ -396,48 +396,34 @@ fn a_pipe_in_the_place_of_a_file_is_refused_at_once() {
 #[test]
 fn a_stored_lambda_is_used_and_named() {
     let out = directory();
-    let data = out.path().join("data.csv");
-    fs::write(&data, DATA).unwrap();
+    fs::write(out.path().join("data.csv"), DATA).unwrap();
+    let run = |command: &str| {
+        let output = bounded(out.path(), &format!("{command} --json"));
+        assert_eq!(code(&output), Some(0), "{output:?}");
+        json(&output)
+    };
     let mut found = Vec::new();
     for lambda in ["0", "0.8", "1"] {
-        let model = out.path().join(format!("m{lambda}"));
-        let export = format!("export --construction td-lambda --dim 2 --lambda {lambda}");
-        assert_eq!(code(&ictd(&model, &export)), Some(0));
-        let evaluated = ictd(
-            out.path(),
-            &format!("evaluate --data {} --model {} --json", data.display(), model.display()),
-        );
-        let evaluated = json(&evaluated);
-        let constructed = ictd(
-            out.path(),
-            &format!(
-                "evaluate --data {} --construction td-lambda --lambda {lambda} --json",
-                data.display()
-            ),
-        );
-        let close = |a: &serde_json::Value, b: &serde_json::Value| {
-            a.as_array()
-                .unwrap()
-                .iter()
-                .zip(b.as_array().unwrap())
-                .all(|(a, b)| (a.as_f64().unwrap() - b.as_f64().unwrap()).abs() < 1e-5)
-        };
+        run(&format!("export --construction td-lambda --dim 2 --lambda {lambda} --out model"));
+        let evaluated = run("evaluate --data data.csv --model model");
+        let constructed = run(&format!("evaluate --data data.csv --lambda {lambda}"));
+        let weights = [&evaluated, &constructed].map(|object| {
+            let weights = object["estimators"][0]["weights"].as_array().unwrap();
+            weights.iter().map(|x| x.as_f64().unwrap()).collect::<Vec<_>>()
+        });
         // The stored model has single precision.
-        assert!(close(&evaluated["weights"], &json(&constructed)["weights"]), "{evaluated}");
-        assert!(evaluated["difference_from_algorithm"].as_f64().unwrap() < 1e-5, "{evaluated}");
-        let imported = json(&ictd(
-            out.path(),
-            &format!("import {} --tasks 3 --alpha 0.2 --json", model.display()),
-        ));
+        let close = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-5;
+        assert!(weights[0].iter().zip(&weights[1]).all(close), "{evaluated}");
+        let algorithm = &evaluated["estimators"][1];
+        assert!(algorithm["difference"].as_f64().unwrap() < 1e-5, "{evaluated}");
+        let imported = run("import model --tasks 3 --alpha 0.2");
         assert!(imported["vd"]["mean"].as_f64().unwrap() < 1e-9, "{imported}");
         for object in [&evaluated, &imported] {
-            let said = object["lambda"].as_f64().unwrap_or(0.0);
+            let said = object["lambda"].as_f64().unwrap();
             assert!((said - lambda.parse::<f64>().unwrap()).abs() < 1e-7, "{object}");
         }
-        if lambda != "0" {
-            assert_eq!(evaluated["algorithm"], "batch TD(lambda)");
-        }
-        found.push(evaluated["weights"].to_string());
+        assert_eq!(algorithm["name"] == "batch TD(lambda)", lambda != "0");
+        found.push(weights[0].clone());
     }
     assert!(found[0] != found[1] && found[1] != found[2], "{found:?}");
 }
@@ -478,8 +464,8 @@ fn a_logged_alpha_that_is_none_is_refused_and_half_precision_is_read() {
     let half = file("half.npz", npz(&[("phi", phi), ("reward", reward)]));
     let whole = file("whole.csv", b"phi_0,reward\n1,1\n-2,-2\n0.5,0.5\n".to_vec());
     let values = |data: &Path| {
-        json(&ictd(out.path(), &format!("evaluate --data {} --json", data.display())))["weights"]
-            .clone()
+        let found = ictd(out.path(), &format!("evaluate --data {} --json", data.display()));
+        json(&found)["estimators"][0]["weights"].clone()
     };
     assert_eq!(values(&half), values(&whole));
 }

@@ -45,9 +45,8 @@ const WITHOUT_FILES: [&str; 21] = [
 const OF_TABLES: &[&str] = &[
     "predict",
     "evaluate --data",
-    "evaluate --layers 100000 --data",
-    "evaluate --layers 1000 --construction average-reward --data",
-    "evaluate --layers 1000 --construction td-lambda --lambda 0.9 --data",
+    "evaluate --layers 65535 --data",
+    "evaluate --layers 1000 --lambda 0.9 --data",
     "evaluate --model universal --data",
     "evaluate --data data.csv --queries",
     "predict --gamma 0.9999",

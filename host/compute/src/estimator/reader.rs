@@ -1,11 +1,10 @@
 //! Streams with room for D features: what has observed, and what reads it.
 
 use super::{Estimator, Method, Stream};
-use crate::construction::Construction;
 use crate::parameters::{MAX_STORED_LAYERS, Parameters};
 use ictd_core::Error;
 use ictd_core::constructions;
-use ictd_core::context::{AverageRewardContext, Context, Window};
+use ictd_core::context::{Context, Window};
 use ictd_core::layer::Layer;
 use ictd_core::mask::{TdLambda, Traces};
 use ictd_core::td::{BatchTd, Learner, Lstd, OnlineTd, RecursiveLstd};
@@ -141,35 +140,6 @@ observer!([W: Window<f64> + 'static] Context<D, Traces<f64>, W, f64>);
 observer!([] Learner<D, OnlineTd<f64>, f64>);
 observer!([] Learner<D, RecursiveLstd<f64>, f64>);
 
-/// Average reward is of what never ends.
-const ENDLESS: Error = Error::OutOfRange {
-    parameter: "phi_next",
-    accepted: "there in each transition, as average reward never ends",
-};
-
-impl<const D: usize, W> Observer<D> for AverageRewardContext<D, W, f64>
-where
-    W: Window<f64> + 'static,
-    AverageRewardContext<D, W, f64>: Send + Sync,
-{
-    fn observe(&mut self, t: &Transition<f64, D>, is_terminal: bool) -> Result<(), Error> {
-        if is_terminal {
-            return Err(ENDLESS);
-        }
-        AverageRewardContext::observe(self, &t.phi, t.reward, &t.phi_next)
-    }
-
-    fn end_episode(&mut self) {}
-
-    fn len(&self) -> u64 {
-        AverageRewardContext::len(self)
-    }
-
-    fn clear(&mut self) {
-        AverageRewardContext::clear(self);
-    }
-}
-
 // Calls of their own, as each needs megabytes of stack for 32 features.
 #[inline(never)]
 pub(super) fn trained<const K: usize>(
@@ -181,20 +151,15 @@ pub(super) fn trained<const K: usize>(
 
 #[inline(never)]
 fn constructed<const D: usize, const K: usize>(
-    construction: Construction,
     alpha: f64,
     layers: usize,
 ) -> Result<Box<Dense<K>>, Error> {
-    let c = constructions::learning_rate(alpha);
-    let layer: Layer<f64, K> = match construction {
-        Construction::ResidualGradient => constructions::residual_gradient::<_, D, K>(&c),
-        _ => constructions::td0::<_, D, K>(&c),
-    };
+    let layer = constructions::td0::<_, D, K>(&constructions::learning_rate(alpha));
     Ok(Box::new(Transformer::autoregressive(layer, layers)?))
 }
 
 /// Returns the stream of a method that reads a context.
-pub(super) fn on_context<const D: usize, const K: usize, const A: usize, W>(
+pub(super) fn on_context<const D: usize, const K: usize, W>(
     estimator: &Estimator,
     d: usize,
     window: W,
@@ -203,7 +168,6 @@ where
     W: Window<f64> + 'static,
     Context<D, TdLambda<f64>, W, f64>: Send + Sync,
     Context<D, Traces<f64>, W, f64>: Send + Sync,
-    AverageRewardContext<D, W, f64>: Send + Sync,
 {
     type Of<const D: usize, W> = Context<D, TdLambda<f64>, W, f64>;
     let Estimator { ref method, gamma, layers } = *estimator;
@@ -232,19 +196,8 @@ where
             };
             Ok(reading(d, context(TdLambda::new(parameters.lambda)?), read))
         }
-        &Method::Constructed { construction: Construction::AverageReward, alpha, .. } => {
-            let c = constructions::learning_rate(alpha);
-            let layer = constructions::average_reward::<f64, D, A>(&c);
-            let transformer = Box::new(Transformer::<_, 1>::autoregressive(layer, layers)?);
-            let context = AverageRewardContext::<D, W, f64>::with(window);
-            Ok(reading(d, context, move |context| {
-                Ok(Value::Linear(transformer.value_function(&context.statistics::<A>()?)?))
-            }))
-        }
-        &Method::Constructed { construction, alpha, lambda } => {
-            let has_trace = construction == Construction::TdLambda;
-            let transformer = constructed::<D, K>(construction, alpha, layers)?;
-            linear(if has_trace { lambda } else { 0.0 }, transformer)
+        &Method::Constructed { alpha, lambda } => {
+            linear(lambda, constructed::<D, K>(alpha, layers)?)
         }
         &Method::BatchTd { lambda, alpha } => {
             let td = BatchTd::new(gamma, lambda, alpha, layers)?;

@@ -2,10 +2,6 @@
 
 use super::Stream;
 use ictd_core::Error;
-use ictd_core::linalg::linear_system;
-use nalgebra::{SMatrix, SVector};
-
-use super::{MAX_FEATURES, SOFTMAX_CONTEXT};
 
 /// The way an episode goes on after a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +34,7 @@ pub struct Transitions {
 /// The values that an estimator gives.
 #[derive(Clone, Debug)]
 pub struct Values {
-    /// v(s) = <w, phi(s)>, exactly or (softmax) as the best fit on the rows; none if they determine no fit.
+    /// w of v(s) = <w, phi(s)>; none of softmax attention.
     pub weights: Option<Vec<f64>>,
     /// The values of the rows.
     pub rows: Vec<f64>,
@@ -80,14 +76,9 @@ impl Transitions {
         }
         Ok(())
     }
-
-    fn mean_reward(&self) -> f64 {
-        self.reward.iter().fold(0.0, |sum, r| sum + r) / self.len() as f64
-    }
 }
 
-/// Returns the values of the rows and of queries, (m, d), by a stream that has read the transitions; of average reward
-/// if there is no discount.
+/// Returns the values of the rows and of queries, (m, d), by a stream that has read the transitions.
 ///
 /// # Errors
 /// As [`Stream::weights`].
@@ -95,35 +86,18 @@ pub fn values_of(
     stream: &dyn Stream,
     data: &Transitions,
     queries: &[f64],
-    gamma: Option<f64>,
+    gamma: f64,
 ) -> Result<Values, Error> {
     let at = |states: &[f64]| {
         let mut values = Vec::with_capacity(states.len() / data.d);
         stream.values(states, &mut values).map(|()| values)
     };
     let (rows, queries, next) = (at(&data.phi)?, at(queries)?, at(&data.phi_next)?);
-    let mean = if gamma.is_some() { 0.0 } else { data.mean_reward() };
     let mut sum = 0.0;
     for ((from, next), reward) in data.from.iter().zip(&next).zip(&data.reward) {
-        let delta = reward - mean + gamma.unwrap_or(1.0) * next - rows[*from];
+        let delta = reward + gamma * next - rows[*from];
         sum += delta * delta;
     }
     let td_error = (sum / data.len() as f64).sqrt();
-    let weights = stream.weights()?.or_else(|| fit(data, &rows));
-    Ok(Values { weights, rows, queries, td_error })
-}
-
-/// Returns the linear function that fits the values of the first rows best.
-fn fit(data: &Transitions, values: &[f64]) -> Option<Vec<f64>> {
-    let n = data.len().min(SOFTMAX_CONTEXT);
-    let mut a = Box::new(SMatrix::<f64, SOFTMAX_CONTEXT, MAX_FEATURES>::zeros());
-    let mut b = SVector::<f64, SOFTMAX_CONTEXT>::zeros();
-    for (row, (from, value)) in data.from.iter().zip(values).take(n).enumerate() {
-        for i in 0..data.d {
-            a[(row, i)] = data.phi[from * data.d + i];
-        }
-        b[row] = *value;
-    }
-    let w = linear_system::least_squares(*a, b, [n, data.d], "the implicit weights");
-    w.ok().map(|w| w.as_slice()[..data.d].to_vec())
+    Ok(Values { weights: stream.weights()?, rows, queries, td_error })
 }

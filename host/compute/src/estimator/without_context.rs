@@ -2,13 +2,12 @@
 
 use super::reader::{Dense, Observer, Value, reading, trained};
 use super::{Estimator, Method, SOFTMAX_CONTEXT, Stream};
-use crate::construction::Construction;
 use ictd_core::Error;
 use ictd_core::attention::SoftmaxAttention;
 use ictd_core::constructions;
 use ictd_core::linalg::linear_system;
 use ictd_core::prompt::Prompt;
-use ictd_core::td::{OnlineTd, RecursiveLstd};
+use ictd_core::td::{OnlineTd, RecursiveLstd, updates};
 use ictd_core::transition::{Transition, query_token};
 use ictd_core::value_function::ValueFunction;
 use nalgebra::{SMatrix, SVector};
@@ -80,48 +79,36 @@ fn softmax<const D: usize, const K: usize>(
     })))
 }
 
-/// Returns w after one iteration. TD(lambda) has a trace of its own in each episode: its w is the mean of the
-/// episodes' new w, weighted by their numbers of transitions.
+/// Returns w after one iteration of TD(lambda), which has a trace of its own in each episode: the mean of the episodes'
+/// new w, weighted by their numbers of transitions.
 fn iteration<const D: usize>(
-    construction: Construction,
     w: &SVector<f64, D>,
     c: &SMatrix<f64, D, D>,
     kept: &Kept<D>,
     gamma: f64,
     lambda: f64,
 ) -> Result<SVector<f64, D>, Error> {
-    let transitions = &kept.transitions;
-    if let Construction::AverageReward | Construction::ResidualGradient = construction {
-        return construction.update(w, c, transitions, gamma, lambda);
-    }
     let mut mean = SVector::zeros();
     for episode in kept.episodes() {
-        let share = episode.len() as f64 / transitions.len() as f64;
-        mean += Construction::TdLambda.update(w, c, episode, gamma, lambda)? * share;
+        let share = episode.len() as f64 / kept.transitions.len() as f64;
+        mean += updates::td_lambda(w, c, episode, gamma, lambda)? * share;
     }
     Ok(mean)
 }
 
-/// Returns the weights of LSTD(lambda) with a trace of its own in each episode; for average reward those of the
-/// centred rewards.
+/// Returns the weights of LSTD(lambda) with a trace of its own in each episode.
 fn fixed_point<const D: usize>(
-    is_average_reward: bool,
     kept: &Kept<D>,
     gamma: f64,
     lambda: f64,
 ) -> Result<SVector<f64, D>, Error> {
-    let total = kept.transitions.iter().fold(0.0, |sum, t| sum + t.reward);
-    let (gamma, lambda, mean) = match is_average_reward {
-        true => (1.0, 0.0, total / kept.transitions.len() as f64),
-        false => (gamma, lambda, 0.0),
-    };
     let (mut a, mut b) = (SMatrix::<f64, D, D>::zeros(), SVector::zeros());
     for episode in kept.episodes() {
         let mut trace = SVector::<f64, D>::zeros();
         for t in episode {
             trace = trace * lambda + t.phi;
             a += trace * (t.phi - t.phi_next * gamma).transpose();
-            b += trace * (t.reward - mean);
+            b += trace * t.reward;
         }
     }
     linear_system::solve(a, b, kept.d, "the LSTD system")
@@ -136,7 +123,7 @@ fn finite<const D: usize>(weights: SVector<f64, D>) -> Result<Value<D>, Error> {
 }
 
 /// Returns the stream of a method that needs no context.
-pub(super) fn on_transitions<const D: usize, const K: usize, const A: usize>(
+pub(super) fn on_transitions<const D: usize, const K: usize>(
     estimator: &Estimator,
     d: usize,
 ) -> Result<Box<dyn Stream>, Error> {
@@ -152,18 +139,15 @@ pub(super) fn on_transitions<const D: usize, const K: usize, const A: usize>(
             let learner = RecursiveLstd::new(gamma, lambda, retention, ridge)?.context::<D>();
             Ok(reading(d, learner, |l| Ok(Value::Linear(l.algorithm().value_function(l)?))))
         }
-        &Method::Iterated { construction, alpha, lambda } => {
+        &Method::Iterated { alpha, lambda } => {
             let c = constructions::learning_rate(alpha);
             Ok(reading(d, kept(usize::MAX), move |kept| {
-                let step = |w, _| iteration(construction, &w, &c, kept, gamma, lambda);
+                let step = |w, _| iteration(&w, &c, kept, gamma, lambda);
                 finite((0..layers).try_fold(SVector::zeros(), step)?)
             }))
         }
-        &Method::FixedPoint { construction, lambda } => {
-            let is_average_reward = construction == Construction::AverageReward;
-            Ok(reading(d, kept(usize::MAX), move |kept| {
-                finite(fixed_point(is_average_reward, kept, gamma, lambda)?)
-            }))
+        &Method::FixedPoint { lambda } => {
+            Ok(reading(d, kept(usize::MAX), move |kept| finite(fixed_point(kept, gamma, lambda)?)))
         }
         Method::Trained { parameters, .. } => {
             let transformer: Arc<Dense<K>> = trained(parameters, layers)?.into();

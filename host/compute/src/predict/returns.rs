@@ -24,23 +24,15 @@ pub struct Returns {
 struct Entry {
     row: u64,
     value: f64,
-    /// On leaving the row; none if nothing is known of that.
-    cumulant: Option<f64>,
-    next: Next,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Next {
-    Follows,
-    Nothing,
-    Unknown,
+    /// The next entry's value follows this one's.
+    is_followed: bool,
 }
 
 /// A row and what followed it.
 pub struct Settled<'a> {
     /// Its number.
     pub row: u64,
-    /// The cumulant's column in this row.
+    /// The signal's value in this row.
     pub value: f64,
     /// If it is known.
     pub followed: Option<f32>,
@@ -77,19 +69,14 @@ impl Returns {
         ((self.entries.len() + rows) * of_row) as u64
     }
 
-    /// A row, with what is predicted of it.
-    pub fn push(&mut self, row: u64, value: f64, predictions: &[f32]) {
+    /// A row, whose value may follow that of the last one, with what is predicted of it.
+    pub fn push(&mut self, row: u64, value: f64, follows: bool, predictions: &[f32]) {
         debug_assert_eq!(predictions.len(), self.width);
-        self.entries.push(Entry { row, value, cumulant: None, next: Next::Unknown });
-        self.predictions.extend_from_slice(predictions);
-    }
-
-    /// The latest row was left with a cumulant: to the next one, or for good.
-    pub fn leave(&mut self, cumulant: f64, is_terminal: bool) {
         if let Some(entry) = self.entries.last_mut() {
-            entry.cumulant = Some(cumulant);
-            entry.next = if is_terminal { Next::Nothing } else { Next::Follows };
+            entry.is_followed = follows;
         }
+        self.entries.push(Entry { row, value, is_followed: false });
+        self.predictions.extend_from_slice(predictions);
     }
 
     /// Shows the rows whose returns are final, if they are many; all rows at the end of the stream.
@@ -98,15 +85,13 @@ impl Returns {
         if !is_end && ready < BLOCK.max(self.lookahead) {
             return;
         }
-        // Backwards, as G_t = R_{t+1} + gamma G_{t+1}; with it the steps that are seen of it.
+        // Backwards, as G_t = x_{t+1} + gamma G_{t+1}; with it the steps that are seen of it.
         let mut returns = vec![None; ready];
-        let (mut sum, mut seen) = (0.0, 0_usize);
+        let (mut sum, mut seen, mut next) = (0.0, 0_usize, 0.0);
         for (i, entry) in self.entries.iter().enumerate().rev() {
-            (sum, seen) = match (entry.cumulant, entry.next) {
-                (Some(r), Next::Nothing) => (r, usize::MAX),
-                (Some(r), Next::Follows) => (r + self.gamma * sum, seen.saturating_add(1)),
-                _ => (0.0, 0),
-            };
+            let follows = entry.is_followed;
+            (sum, seen) = if follows { (next + self.gamma * sum, seen + 1) } else { (0.0, 0) };
+            next = entry.value;
             if i < ready && seen >= self.horizon {
                 returns[i] = Some(sum as f32);
             }

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 /// The weights of the newest value and of the newest step in Holt's level and trend.
-pub(super) const HOLT: [f64; 2] = [0.3, 0.1];
+const HOLT: [f64; 2] = [0.3, 0.1];
 /// How much of the past recursive least squares retains with each value.
-pub(super) const RETENTION: f64 = 0.998;
+const RETENTION: f64 = 0.998;
 /// The ridge of least squares, in squares of the unit.
-pub(super) const RIDGE: f64 = 0.01;
+const RIDGE: f64 = 0.01;
 /// The values that the autoregression looks back.
 const LAGS: usize = 8;
 /// The lags, and 1.
@@ -16,7 +16,6 @@ const REGRESSORS: usize = LAGS + 1;
 const LEAST_RIDGE: f64 = 1e-5;
 
 /// A forecaster of a series.
-#[derive(Clone, Debug)]
 pub(super) enum Series {
     /// The latest value stays.
     Latest(f64),
@@ -27,7 +26,11 @@ pub(super) enum Series {
     /// An autoregression goes on.
     Autoregression(Box<Autoregression>),
     /// The last period comes again.
-    Seasonal { period: usize, values: VecDeque<f64> },
+    Seasonal {
+        period: usize,
+        values: VecDeque<f64>,
+    },
+    Zero,
 }
 
 impl Series {
@@ -53,7 +56,7 @@ impl Series {
                 *state = Some([now, trend + HOLT[1] * (now - level - trend)]);
             }
             Series::Autoregression(model) => model.observe(x),
-            Series::Seasonal { .. } => {}
+            Series::Seasonal { .. } | Series::Zero => {}
         }
     }
 
@@ -77,12 +80,12 @@ impl Series {
                 sum / (1.0 - weight)
             }
             Series::Seasonal { values, .. } => values.back().unwrap_or(&0.0) / horizon,
+            Series::Zero => 0.0,
         }
     }
 }
 
 /// x_{t+1} = c + sum_i phi_i x_{t+1-i}, by recursive least squares that forgets. It begins as the latest value.
-#[derive(Clone, Debug)]
 pub(super) struct Autoregression {
     /// The latest values, the newest first.
     lags: [f64; LAGS],

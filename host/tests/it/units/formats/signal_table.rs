@@ -1,4 +1,3 @@
-use compute::estimator::Mark;
 use ictd::Error;
 use ictd::formats::signal_table::SignalTable;
 
@@ -10,16 +9,13 @@ fn table(content: &str, skip_gaps: bool) -> Result<SignalTable, Error> {
 
 #[test]
 fn columns_are_told_apart_and_read_in_pieces() {
-    let text =
-        "\u{feff}time;x;y;phi_0;end\r\n12:00;1;nan;0;0\r\n12:01;2;5;1;1\r\n12:02;-3e1;6;2;0\r\n";
+    let text = "\u{feff}time;x;y\r\n12:00;1;nan\r\n12:01;2;5\r\n12:02;-3e1;6\r\n";
     let mut table = table(text, true).unwrap();
     assert_eq!(table.signals(), (vec!["x".into(), "y".into()], vec!["time".into()]));
-    assert_eq!(table.features(), 1);
     let columns = [table.column("y").unwrap(), table.column("x").unwrap()];
     let rows = table.read(&columns, 2).unwrap();
     assert!(rows.row(0)[0].is_nan());
     assert_eq!((rows.row(0)[1], rows.row(1)), (1.0, &[5.0, 2.0][..]));
-    assert_eq!(rows.marks, [Mark::Continues, Mark::End]);
     let rows = table.read(&columns, 2).unwrap();
     assert_eq!((rows.first, rows.row(0)), (3, &[6.0, -30.0][..]));
     assert!(table.read(&columns, 2).unwrap().is_empty());
@@ -45,10 +41,8 @@ fn what_cannot_be_read_is_named() {
         ("x,y\n1,2\n,2\n", "row 2 (line 3), column `x`: empty; accepted is a finite number, or"),
         ("# a\nx\n1\ninf\n", "row 2 (line 4), column `x`: `inf`"),
         ("\"temp; C\",x\n1,-\n", "row 1 (line 2), column `x`: `-`"),
-        ("phi_0,phi_2,x\n1,2,3\n", "column `phi_2`: there without `phi_1`"),
         (&format!("x,{}\n1,2\n", "y".repeat(201)), "column 2: a name of 201 bytes"),
         (&format!("x\n\"{}\n", "1\n".repeat(600_000)), "a row of more than 1048576 bytes"),
-        ("x,end\n1,2\n", "row 1 (line 2), column `end`: `2`; accepted is 0 or 1"),
     ] {
         let message = message(text);
         assert!(message.contains(part), "{text:?}: {message}");
