@@ -158,7 +158,7 @@ figures() {
     rm -f "$log"
     RUSTFLAGS=$flags cargo test -q -p figures --test digests --target "$target" \
         --target-dir "$out/figures" "$@" -- --nocapture |
-        grep -oE '[a-z-]+\.(svg|png) +[0-9a-f]{16}' | tr -s ' ' >"$log"
+        grep -oE '[a-z-]+\.svg +[0-9a-f]{16}' | tr -s ' ' >"$log"
     [ -s "$log" ]
 }
 

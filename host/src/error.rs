@@ -36,14 +36,6 @@ pub enum Error {
         /// The problem, and what is accepted.
         problem: Problem,
     },
-    /// A figure that cannot be drawn.
-    #[error("figure `{name}`: {source}")]
-    Figure {
-        /// Its file's name, without ending.
-        name: String,
-        /// Why.
-        source: figures::Error,
-    },
     /// A file or directory that cannot be written.
     #[error("--out: cannot write {}: {source}", path.display())]
     Write {

@@ -144,7 +144,7 @@ fn main() -> Result<std::process::ExitCode, Box<dyn std::error::Error>> {
         seen
     })?;
     if let Some(file) = std::env::args_os().nth(1) {
-        std::fs::write(&file, picture(&all).to_png()?)?;
+        std::fs::write(&file, picture(&all).to_svg())?;
     }
     Ok(std::process::ExitCode::from(u8::from(digest.value() != EXPECTED)))
 }

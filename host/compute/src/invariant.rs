@@ -2,6 +2,7 @@
 //! invariant set, and updates of samples, which leave it.
 
 use crate::judge::{Judged, Number, number};
+use crate::log::{Matrices, SeedRun};
 use ictd_core::invariant_set::{
     Projection, averaged_update, signed_permutations, step, theta_star, update,
 };
@@ -80,4 +81,16 @@ pub fn theorem_2(seed: u64, steps: usize) -> Judged<Vec<Number>> {
         step(single.parameters_mut(), ALPHA, &own);
     }
     Ok(numbers)
+}
+
+/// Returns the share of the energy of P and Q of a trained layer with d = 4 that is outside of Theta_*; NaN if there is
+/// none.
+pub fn outside_theta_star(run: &SeedRun) -> f64 {
+    const D: usize = 4;
+    let last = run.points.iter().rev().find_map(|point| point.layers.first());
+    last.map(Matrices::to_layer).map_or(f64::NAN, |layer: Layer<f64, 9>| {
+        let Projection { eta, c, c_prime, .. } = Projection::of::<D, 9>(&layer);
+        let inside = eta * eta + D as f64 * (c * c + c_prime * c_prime);
+        1.0 - inside / (layer.p.norm_squared() + layer.q.norm_squared())
+    })
 }

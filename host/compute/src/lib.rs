@@ -84,7 +84,6 @@ pub mod construction;
 pub mod digest;
 pub mod estimator;
 pub mod figure_1;
-pub mod fixed_point;
 pub mod group;
 pub mod invariant;
 pub mod judge;

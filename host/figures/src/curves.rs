@@ -1,9 +1,9 @@
 //! Curves with bands over a common x axis.
 
+use crate::font;
 use crate::scale::{Scale, power_of_ten};
-use crate::scene::{Anchor, Item, Point, Scene, Size};
-use crate::style::Colour;
-use crate::{font, style};
+use crate::style::{self, Colour};
+use crate::svg::{Anchor, Drawing, Point, Size};
 
 const LEFT: f64 = 62.0;
 const RIGHT: f64 = 8.0;
@@ -147,15 +147,15 @@ impl Curves {
         places
     }
 
-    pub(crate) fn draw(&self, scene: &mut Scene, (x, y): Point, (w, h): Size, head: f64) {
+    pub(crate) fn draw(&self, to: &mut Drawing, (x, y): Point, (w, h): Size, head: f64) {
         let (left, right) = (x + LEFT, x + w - RIGHT);
-        scene.text((left, y + 13.0), &self.title, Anchor::Start, style::PANEL_TITLE);
+        to.text((left, y + 13.0), &self.title, Anchor::Start, style::PANEL_TITLE);
         for (at, row, index) in self.legend(right - left) {
             let curve = &self.curves[index];
             let (at, row) = (left + at, y + self.title_height() + 8.0 + LEGEND_ROW * row as f64);
-            let line = vec![(at, row), (at + 18.0, row)];
-            scene.polyline(line, curve.colour(index), 2.5, curve.dashed);
-            scene.text((at + SWATCH, row + 4.2), &curve.label, Anchor::Start, style::LABEL);
+            let line = [(at, row), (at + 18.0, row)];
+            to.polyline(&line, curve.colour(index), 2.5, curve.dashed);
+            to.text((at + SWATCH, row + 4.2), &curve.label, Anchor::Start, style::LABEL);
         }
         let top = y + head + 2.0;
         let bottom = y + h - 44.0;
@@ -165,36 +165,34 @@ impl Curves {
         let ys = Scale::new(self.y.log, low, high, bottom, top);
         for (value, label) in ys.ticks(5.0) {
             let at = ys.at(value);
-            scene.line((left, at), (right, at), Colour::Grid, 1.0);
-            scene.text((left - 8.0, at + 4.0), &label, Anchor::End, style::TICK);
+            to.line((left, at), (right, at), Colour::Grid, 1.0);
+            to.text((left - 8.0, at + 4.0), &label, Anchor::End, style::TICK);
         }
         for (value, label) in xs.ticks(7.0) {
             let at = xs.at(value);
-            scene.line((at, bottom), (at, bottom + 4.0), Colour::Axis, 1.0);
-            scene.text((at, bottom + 17.0), &label, Anchor::Middle, style::TICK);
+            to.line((at, bottom), (at, bottom + 4.0), Colour::Axis, 1.0);
+            to.text((at, bottom + 17.0), &label, Anchor::Middle, style::TICK);
         }
-        let (at, size) = ((left, top - 2.0), (right - left + 2.0, bottom - top + 4.0));
-        scene.items.push(Item::Clip { at, size });
+        to.clip((left, top - 2.0), (right - left + 2.0, bottom - top + 4.0));
         for line in &self.lines {
             let at = ys.at(line.y);
-            scene.polyline(vec![(left, at), (right, at)], Colour::Axis, 1.2, true);
+            to.polyline(&[(left, at), (right, at)], Colour::Axis, 1.2, true);
         }
         // All bands below all curves.
         for (index, curve) in self.curves.iter().enumerate() {
-            curve.draw_band(scene, &xs, &ys, curve.colour(index));
+            curve.draw_band(to, &xs, &ys, curve.colour(index));
         }
         for (index, curve) in self.curves.iter().enumerate() {
-            curve.draw_line(scene, &xs, &ys, curve.colour(index));
+            curve.draw_line(to, &xs, &ys, curve.colour(index));
         }
-        scene.items.push(Item::EndClip);
+        to.end_clip();
         for line in &self.lines {
-            scene.text((right - 4.0, ys.at(line.y) - 5.0), &line.label, Anchor::End, style::TICK);
+            to.text((right - 4.0, ys.at(line.y) - 5.0), &line.label, Anchor::End, style::TICK);
         }
-        scene.line((left, bottom), (right, bottom), Colour::Axis, 1.0);
+        to.line((left, bottom), (right, bottom), Colour::Axis, 1.0);
         let (centre, middle) = ((left + right) / 2.0, (top + bottom) / 2.0);
-        scene.text((centre, bottom + 37.0), &self.x.label, Anchor::Middle, style::LABEL);
-        let (at, text, style) = ((x + 13.0, middle), self.y.label.clone(), style::LABEL);
-        scene.items.push(Item::Text { at, upward: true, text, anchor: Anchor::Middle, style });
+        to.text((centre, bottom + 37.0), &self.x.label, Anchor::Middle, style::LABEL);
+        to.upward((x + 13.0, middle), &self.y.label, style::LABEL);
     }
 
     fn x_range(&self) -> (f64, f64) {
@@ -227,7 +225,7 @@ impl Curve {
         Colour::Curve(self.colour.unwrap_or(place))
     }
 
-    fn draw_band(&self, scene: &mut Scene, xs: &Scale, ys: &Scale, colour: Colour) {
+    fn draw_band(&self, to: &mut Drawing, xs: &Scale, ys: &Scale, colour: Colour) {
         let points: Vec<_> = self
             .x
             .iter()
@@ -239,20 +237,18 @@ impl Curve {
         let lower = points.iter().rev().map(|p| (p.0, p.1));
         let outline: Vec<_> = upper.chain(lower).collect();
         if outline.len() > 2 {
-            scene.items.push(Item::Polygon { points: outline, fill: colour, opacity: 0.18 });
+            to.polygon(&outline, colour, 0.18);
         }
     }
 
-    fn draw_line(&self, scene: &mut Scene, xs: &Scale, ys: &Scale, colour: Colour) {
+    fn draw_line(&self, to: &mut Drawing, xs: &Scale, ys: &Scale, colour: Colour) {
         let finite: Vec<_> = self.x.iter().zip(&self.y).collect();
         for run in finite.split(|(_, y)| !y.is_finite()) {
             let points: Vec<_> = run.iter().map(|(x, y)| (xs.at(**x), ys.at(**y))).collect();
             match points.as_slice() {
                 [] => {}
-                [point] => {
-                    scene.items.push(Item::Circle { centre: *point, radius: 3.0, fill: colour });
-                }
-                _ => scene.polyline(points, colour, 2.0, self.dashed),
+                [point] => to.circle(*point, 3.0, colour),
+                points => to.polyline(points, colour, 2.0, self.dashed),
             }
         }
     }

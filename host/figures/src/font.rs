@@ -1,10 +1,9 @@
-//! The embedded font: how wide a text is, and its outline, with kerning.
+//! The embedded font: how wide a text is, with kerning.
 
 use crate::style::TextStyle;
 use std::sync::OnceLock;
-use tiny_skia::{Path, PathBuilder, Transform};
 use ttf_parser::gpos::{PairAdjustment, PositioningSubtable};
-use ttf_parser::{Face, GlyphId, OutlineBuilder};
+use ttf_parser::{Face, GlyphId};
 
 /// Inter, Regular: its file.
 pub const REGULAR: &[u8] = include_bytes!("../../assets/inter/Inter-Regular.otf");
@@ -40,32 +39,8 @@ pub(crate) fn spans<'a>(text: &'a str, style: &TextStyle) -> Vec<Span<'a>> {
 
 /// Returns the width of a text in pixels.
 pub(crate) fn width(text: &str, style: &TextStyle) -> f64 {
+    let Some(face) = face(style.bold) else { return 0.0 };
     let mut x = 0.0;
-    lay_out(text, style, |_, _, _, _| (), &mut x);
-    x
-}
-
-/// Returns the outline of a text that starts at (0, 0), y down; None if it has no ink.
-pub(crate) fn outline(text: &str, style: &TextStyle) -> Option<Path> {
-    let mut pen = Pen { builder: PathBuilder::new(), x: 0.0, y: 0.0, zoom: 1.0 };
-    let place = |face: &Face, glyph, span: &Span, x: f64| {
-        pen.x = x as f32;
-        pen.y = -span.rise as f32;
-        pen.zoom = (span.size / face.units_per_em() as f64) as f32;
-        face.outline_glyph(glyph, &mut pen);
-    };
-    lay_out(text, style, place, &mut 0.0);
-    pen.builder.finish().and_then(|path| path.transform(Transform::identity()))
-}
-
-/// Shows each glyph with its span and x; leaves the text's end in `x`.
-fn lay_out(
-    text: &str,
-    style: &TextStyle,
-    mut place: impl FnMut(&Face, GlyphId, &Span, f64),
-    x: &mut f64,
-) {
-    let Some(face) = face(style.bold) else { return };
     for span in spans(text, style) {
         let zoom = span.size / face.units_per_em() as f64;
         let mut before = None;
@@ -73,13 +48,13 @@ fn lay_out(
             // A missing character shows as the font's empty box.
             let glyph = face.glyph_index(c).unwrap_or(GlyphId(0));
             if let Some(before) = before {
-                *x += zoom * kerning(face, before, glyph) as f64;
+                x += zoom * kerning(face, before, glyph) as f64;
             }
-            place(face, glyph, &span, *x);
-            *x += zoom * face.glyph_hor_advance(glyph).unwrap_or(0) as f64;
+            x += zoom * face.glyph_hor_advance(glyph).unwrap_or(0) as f64;
             before = Some(glyph);
         }
     }
+    x
 }
 
 /// Returns the space that the font's pair adjustments add between two glyphs, in font units.
@@ -111,43 +86,4 @@ fn face(bold: bool) -> Option<&'static Face<'static>> {
     static FACES: [OnceLock<Option<Face>>; 2] = [const { OnceLock::new() }; 2];
     let data = if bold { SEMI_BOLD } else { REGULAR };
     FACES[usize::from(bold)].get_or_init(|| Face::parse(data, 0).ok()).as_ref()
-}
-
-struct Pen {
-    builder: PathBuilder,
-    x: f32,
-    y: f32,
-    zoom: f32,
-}
-
-impl Pen {
-    fn at(&self, x: f32, y: f32) -> (f32, f32) {
-        (self.x + self.zoom * x, self.y - self.zoom * y)
-    }
-}
-
-impl OutlineBuilder for Pen {
-    fn move_to(&mut self, x: f32, y: f32) {
-        let (x, y) = self.at(x, y);
-        self.builder.move_to(x, y);
-    }
-
-    fn line_to(&mut self, x: f32, y: f32) {
-        let (x, y) = self.at(x, y);
-        self.builder.line_to(x, y);
-    }
-
-    fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        let ((x1, y1), (x, y)) = (self.at(x1, y1), self.at(x, y));
-        self.builder.quad_to(x1, y1, x, y);
-    }
-
-    fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        let ((x1, y1), (x2, y2), (x, y)) = (self.at(x1, y1), self.at(x2, y2), self.at(x, y));
-        self.builder.cubic_to(x1, y1, x2, y2, x, y);
-    }
-
-    fn close(&mut self) {
-        self.builder.close();
-    }
 }

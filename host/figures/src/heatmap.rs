@@ -1,7 +1,7 @@
 //! A matrix in colours.
 
-use crate::scene::{Anchor, Point, Scene, Size};
 use crate::style::{self, Colour};
+use crate::svg::{Anchor, Drawing, Point, Size};
 
 /// A matrix in colours, on the fixed scale -1 (blue) to 1 (red), row 0 on top.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -40,57 +40,57 @@ impl Heatmap {
         (LEFT + w + if self.colour_bar { BAR } else { 0.0 }, TOP + h + BOTTOM)
     }
 
-    pub(crate) fn draw(&self, scene: &mut Scene, (x, y): Point) {
+    pub(crate) fn draw(&self, to: &mut Drawing, (x, y): Point) {
         let (left, top, cell) = (x + LEFT, y + TOP, self.cell());
         let (w, h) = self.extent();
-        scene.text((left, y + 15.0), &self.title, Anchor::Start, style::PANEL_TITLE);
+        to.text((left, y + 15.0), &self.title, Anchor::Start, style::PANEL_TITLE);
         for (i, row) in self.rows.iter().enumerate() {
             for (j, value) in row.iter().enumerate() {
                 // A little overlap, so that no seam shows between cells; the last ones stay inside.
                 let wide = cell + if j + 1 < row.len() { 0.5 } else { 0.0 };
                 let high = cell + if i + 1 < self.rows.len() { 0.5 } else { 0.0 };
                 let (at_x, at_y) = (left + j as f64 * cell, top + i as f64 * cell);
-                scene.rect((at_x, at_y), (wide, high), Colour::Value(*value));
+                to.rect((at_x, at_y), (wide, high), Colour::Value(*value));
             }
         }
         for block in &self.blocks {
             let at = *block as f64 * cell;
             if at < h {
-                scene.line((left, top + at), (left + w, top + at), Colour::Axis, 0.6);
+                to.line((left, top + at), (left + w, top + at), Colour::Axis, 0.6);
             }
             if at < w {
-                scene.line((left + at, top), (left + at, top + h), Colour::Axis, 0.6);
+                to.line((left + at, top), (left + at, top + h), Colour::Axis, 0.6);
             }
         }
-        scene.frame((left, top), (w, h), Colour::Axis);
+        to.frame((left, top), (w, h), Colour::Axis);
         let step = |count: usize| if count > 12 { 2 } else { 1 };
         for i in (0..self.rows.len()).step_by(step(self.rows.len())) {
             let at = top + (i as f64 + 0.5) * cell;
-            scene.text((left - 6.0, at + 4.0), &i.to_string(), Anchor::End, style::TICK);
+            to.text((left - 6.0, at + 4.0), &i.to_string(), Anchor::End, style::TICK);
         }
         for j in (0..self.columns()).step_by(step(self.columns())) {
             let at = left + (j as f64 + 0.5) * cell;
-            scene.text((at, top + h + 15.0), &j.to_string(), Anchor::Middle, style::TICK);
+            to.text((at, top + h + 15.0), &j.to_string(), Anchor::Middle, style::TICK);
         }
         if self.colour_bar {
-            draw_colour_bar(scene, left + w + 18.0, top, h);
+            draw_colour_bar(to, left + w + 18.0, top, h);
         }
     }
 }
 
-fn draw_colour_bar(scene: &mut Scene, x: f64, y: f64, h: f64) {
+fn draw_colour_bar(to: &mut Drawing, x: f64, y: f64, h: f64) {
     let steps = 101;
     let height = h / steps as f64;
     for i in 0..steps {
         let value = 1.0 - 2.0 * i as f64 / (steps - 1) as f64;
         let overlap = if i + 1 < steps { 0.5 } else { 0.0 };
         let at = (x, y + i as f64 * height);
-        scene.rect(at, (12.0, height + overlap), Colour::Value(value));
+        to.rect(at, (12.0, height + overlap), Colour::Value(value));
     }
-    scene.frame((x, y), (12.0, h), Colour::Axis);
+    to.frame((x, y), (12.0, h), Colour::Axis);
     for (value, label) in [(1.0, "1"), (0.5, "0.5"), (0.0, "0"), (-0.5, "−0.5"), (-1.0, "−1")] {
         let at = y + (1.0 - value) / 2.0 * h;
-        scene.line((x + 12.0, at), (x + 15.0, at), Colour::Axis, 1.0);
-        scene.text((x + 18.0, at + 4.0), label, Anchor::Start, style::TICK);
+        to.line((x + 12.0, at), (x + 15.0, at), Colour::Axis, 1.0);
+        to.text((x + 18.0, at + 4.0), label, Anchor::Start, style::TICK);
     }
 }

@@ -1,107 +1,142 @@
-//! A scene as SVG: a document of its own, or an element of a page.
+//! A drawing, written as SVG: a document of its own, or an element of a page.
 
 use crate::font;
-use crate::scene::{Anchor, DASH, Item, Point, Scene, Size};
 use crate::style::{Colour, TextStyle};
 
-impl Scene {
-    /// Returns a document in the colours of white paper.
-    pub(crate) fn to_svg(&self, title: &str) -> String {
-        let (width, height, title) = (number(self.width), number(self.height), escape(title));
-        let open = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
-             width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"{title}\" \
-             font-family=\"Inter, 'Helvetica Neue', Helvetica, Arial, sans-serif\">\n\
-             <title>{title}</title>\n"
-        );
-        self.write(open, Writer { id: "", colour: Colour::hex }) + "\n"
-    }
+/// A point on the page: pixels, y down.
+pub(crate) type Point = (f64, f64);
 
-    /// Returns an element of a page, in colours that the page's style sheet names; `id` is unique there.
-    pub(crate) fn to_element(&self, title: &str, id: &str) -> String {
-        let (width, height, title) = (number(self.width), number(self.height), escape(title));
-        let open =
-            format!("<svg viewBox=\"0 0 {width} {height}\" role=\"img\" aria-label=\"{title}\">\n");
-        self.write(open, Writer { id: &format!("{id}-"), colour: Colour::on_page })
-    }
+/// Width and height.
+pub(crate) type Size = (f64, f64);
 
-    fn write(&self, mut out: String, writer: Writer) -> String {
-        out.push_str(&writer.rect((0.0, 0.0), (self.width, self.height), Some(Colour::Paper)));
-        for (index, item) in self.items.iter().enumerate() {
-            out.push('\n');
-            out.push_str(&writer.item(item, index));
-        }
-        out + "\n</svg>"
-    }
+/// The point of a text that its position names.
+#[derive(Clone, Copy)]
+pub(crate) enum Anchor {
+    Start,
+    Middle,
+    End,
 }
 
-struct Writer<'a> {
+/// Shapes and text on a page, in drawing order.
+pub(crate) struct Drawing<'a> {
+    out: String,
     /// Before the names inside the drawing.
     id: &'a str,
     colour: fn(Colour) -> String,
+    /// The shapes so far.
+    count: usize,
 }
 
-impl Writer<'_> {
-    fn item(&self, item: &Item, index: usize) -> String {
-        let colour = |of: &Colour| (self.colour)(*of);
-        match item {
-            Item::Rect { at, size, fill } => self.rect(*at, *size, Some(*fill)),
-            Item::Polygon { points, fill, opacity } => format!(
-                r#"<polygon points="{}" fill="{}" fill-opacity="{}"/>"#,
-                listed(points),
-                colour(fill),
-                number(*opacity)
-            ),
-            Item::Line { points, stroke, width, dashed } => {
-                let [dash, gap] = DASH.map(|length| number(f64::from(length)));
-                let dash = format!(r#" stroke-dasharray="{dash} {gap}""#);
-                format!(
-                    r#"<polyline points="{}" fill="none" stroke="{}" stroke-width="{}" stroke-linejoin="round"{}/>"#,
-                    listed(points),
-                    colour(stroke),
-                    number(*width),
-                    if *dashed { &dash } else { "" }
-                )
-            }
-            Item::Circle { centre: (x, y), radius, fill } => format!(
-                r#"<circle cx="{}" cy="{}" r="{}" fill="{}"/>"#,
-                number(*x),
-                number(*y),
-                number(*radius),
-                colour(fill)
-            ),
-            Item::Text { at: (x, y), upward, text, anchor, style } => {
-                let (x, y) = (number(*x), number(*y));
-                let place = match upward {
-                    true => format!(r#"transform="translate({x} {y}) rotate(-90)""#),
-                    false => format!(r#"x="{x}" y="{y}""#),
-                };
-                let anchor = match anchor {
-                    Anchor::Start => "start",
-                    Anchor::Middle => "middle",
-                    Anchor::End => "end",
-                };
-                let weight = if style.bold { r#" font-weight="600""# } else { "" };
-                format!(
-                    r#"<text {place} font-size="{}" fill="{}" text-anchor="{anchor}"{weight}>{}</text>"#,
-                    number(style.size),
-                    colour(&style.colour),
-                    spans(text, style)
-                )
-            }
-            Item::Clip { at, size } => {
-                let (id, area) = (format!("{}clip{index}", self.id), self.rect(*at, *size, None));
-                format!(r##"<clipPath id="{id}">{area}</clipPath><g clip-path="url(#{id})">"##)
-            }
-            Item::EndClip => "</g>".into(),
-        }
+impl<'a> Drawing<'a> {
+    /// Begins a document in the colours of white paper.
+    pub(crate) fn document((width, height): Size, title: &str) -> Self {
+        let [w, h, title] = [number(width), number(height), escape(title)];
+        let open = format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" \
+             width=\"{w}\" height=\"{h}\" role=\"img\" aria-label=\"{title}\" \
+             font-family=\"Inter, 'Helvetica Neue', Helvetica, Arial, sans-serif\">\n\
+             <title>{title}</title>\n"
+        );
+        Self::begin(open, (width, height), "", Colour::hex)
     }
 
-    fn rect(&self, (x, y): Point, (w, h): Size, fill: Option<Colour>) -> String {
+    /// Begins an element of a page, in colours that the page's style sheet names; `id` is unique there.
+    pub(crate) fn element((width, height): Size, title: &str, id: &'a str) -> Self {
+        let [w, h, title] = [number(width), number(height), escape(title)];
+        let open = format!("<svg viewBox=\"0 0 {w} {h}\" role=\"img\" aria-label=\"{title}\">\n");
+        Self::begin(open, (width, height), id, Colour::on_page)
+    }
+
+    fn begin(out: String, size: Size, id: &'a str, colour: fn(Colour) -> String) -> Self {
+        let mut drawing = Drawing { out, id, colour, count: 0 };
+        let paper = drawing.area((0.0, 0.0), size, Some(Colour::Paper));
+        drawing.out.push_str(&paper);
+        drawing
+    }
+
+    pub(crate) fn end(self) -> String {
+        self.out + "\n</svg>"
+    }
+
+    fn put(&mut self, element: &str) {
+        self.out.push('\n');
+        self.out.push_str(element);
+        self.count += 1;
+    }
+
+    pub(crate) fn rect(&mut self, at: Point, size: Size, fill: Colour) {
+        self.put(&self.area(at, size, Some(fill)));
+    }
+
+    fn area(&self, (x, y): Point, (w, h): Size, fill: Option<Colour>) -> String {
         let [x, y, w, h] = [x, y, w, h].map(number);
         let fill = fill.map(|fill| format!(r#" fill="{}""#, (self.colour)(fill)));
         let fill = fill.unwrap_or_default();
         format!(r#"<rect x="{x}" y="{y}" width="{w}" height="{h}"{fill}/>"#)
+    }
+
+    pub(crate) fn polygon(&mut self, points: &[Point], fill: Colour, opacity: f64) {
+        let (points, fill, opacity) = (listed(points), (self.colour)(fill), number(opacity));
+        self.put(&format!(
+            r#"<polygon points="{points}" fill="{fill}" fill-opacity="{opacity}"/>"#
+        ));
+    }
+
+    pub(crate) fn polyline(&mut self, points: &[Point], stroke: Colour, width: f64, dashed: bool) {
+        let (points, stroke, width) = (listed(points), (self.colour)(stroke), number(width));
+        let dash = if dashed { r#" stroke-dasharray="6 4""# } else { "" };
+        self.put(&format!(
+            r#"<polyline points="{points}" fill="none" stroke="{stroke}" stroke-width="{width}" stroke-linejoin="round"{dash}/>"#
+        ));
+    }
+
+    pub(crate) fn line(&mut self, from: Point, to: Point, stroke: Colour, width: f64) {
+        self.polyline(&[from, to], stroke, width, false);
+    }
+
+    pub(crate) fn frame(&mut self, (x, y): Point, (w, h): Size, stroke: Colour) {
+        let corners = [(x, y), (x + w, y), (x + w, y + h), (x, y + h), (x, y)];
+        self.polyline(&corners, stroke, 1.0, false);
+    }
+
+    pub(crate) fn circle(&mut self, (x, y): Point, radius: f64, fill: Colour) {
+        let ([x, y, radius], fill) = ([x, y, radius].map(number), (self.colour)(fill));
+        self.put(&format!(r#"<circle cx="{x}" cy="{y}" r="{radius}" fill="{fill}"/>"#));
+    }
+
+    pub(crate) fn text(&mut self, (x, y): Point, text: &str, anchor: Anchor, style: TextStyle) {
+        let place = format!(r#"x="{}" y="{}""#, number(x), number(y));
+        self.put_text(&place, text, anchor, style);
+    }
+
+    /// Writes a text from below upwards, centred.
+    pub(crate) fn upward(&mut self, (x, y): Point, text: &str, style: TextStyle) {
+        let place = format!(r#"transform="translate({} {}) rotate(-90)""#, number(x), number(y));
+        self.put_text(&place, text, Anchor::Middle, style);
+    }
+
+    fn put_text(&mut self, place: &str, text: &str, anchor: Anchor, style: TextStyle) {
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let (size, fill) = (number(style.size), (self.colour)(style.colour));
+        let weight = if style.bold { r#" font-weight="600""# } else { "" };
+        let spans = spans(text, &style);
+        self.put(&format!(
+            r#"<text {place} font-size="{size}" fill="{fill}" text-anchor="{anchor}"{weight}>{spans}</text>"#
+        ));
+    }
+
+    /// Shows of what is drawn until [`Drawing::end_clip`] only what lies inside.
+    pub(crate) fn clip(&mut self, at: Point, size: Size) {
+        let (id, area) = (format!("{}clip{}", self.id, self.count), self.area(at, size, None));
+        self.put(&format!(r##"<clipPath id="{id}">{area}</clipPath><g clip-path="url(#{id})">"##));
+    }
+
+    pub(crate) fn end_clip(&mut self) {
+        self.put("</g>");
     }
 }
 

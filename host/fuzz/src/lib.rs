@@ -301,12 +301,9 @@ pub fn report(bytes: &[u8]) {
         records.put(name, part);
     }
     for entry in command::catalogue().entries() {
-        if let Ok(pictures) = entry.pictures(&records) {
-            for (_, picture) in pictures {
-                if let ictd::figures::Picture::Still(figure) = picture {
-                    assert!(figure.to_svg().starts_with("<svg"));
-                }
-            }
+        let _ = entry.frames(&records);
+        for (_, figure) in entry.drawn(&records).unwrap_or_default() {
+            assert!(figure.to_svg().starts_with("<svg"));
         }
     }
 }

@@ -1,10 +1,9 @@
 //! `ictd` without a command: the paper's three questions, answered by what is measured in one run.
 
 use crate::error::Error;
-use crate::experiments::beyond::{DEPARTURES, STAYS};
-use crate::experiments::fixed_point::{ONE_LAYER, OUTSIDE};
 use crate::experiments::learning::Scale;
 use crate::experiments::long::Long;
+use crate::experiments::one_layer::{DEPARTURES, ONE_LAYER, OUTSIDE, STAYS};
 use crate::experiments::paper::{FIGURE_2, IS_TD0};
 use crate::experiments::{Catalogue, demo, verify};
 use crate::page;

@@ -36,13 +36,12 @@ pub fn run(options: &Plot, session: &Session, catalogue: &Catalogue) -> Result<R
             let reason = format!("command: `{id}` has no figures: known are {}", known.join(", "));
             return Err(Error::file(&run.join("config.toml"), reason));
         };
-        let (made, drawn) = session.on_threads(2, || {
-            rayon::join(|| Made::read(&run), || records.draw(&entry.pictures(&records)?))
-        })?;
+        let (made, drawn) =
+            session.on_threads(2, || rayon::join(|| Made::read(&run), || entry.drawn(&records)))?;
         if let Some(made) = made? {
             changed.extend(made.changed.into_iter().map(|name| run.join(name)));
         }
-        drawn?;
+        records.draw(&drawn?);
         report.files.extend(directory.write(records.files())?);
     }
     if !changed.is_empty() {

@@ -90,7 +90,7 @@ pub(super) fn summarise(
     report.text = text(recipe, &summary.runs);
     put_curves(&[(RUN, summary.runs.as_slice())], &mut records)?;
     put_seeds(RUN, &summary.runs, &mut records)?;
-    records.draw(&ENTRY.pictures(&records)?)?;
+    records.draw(&ENTRY.drawn(&records)?);
     report.files = summary.write(info, &records)?;
     Ok((report, diverged))
 }

@@ -82,7 +82,7 @@ impl Demo {
     }
 
     /// Returns the transformer with Theorem 1's parameters.
-    pub(super) fn constructed(&self) -> Evaluator<'static> {
+    fn constructed(&self) -> Evaluator<'static> {
         let Demo { alpha, gamma, layers, .. } = *self;
         let method = Method::Constructed { alpha, lambda: 0.0 };
         Evaluator::Estimator(Estimator { method, gamma, layers })
@@ -117,37 +117,17 @@ impl Demo {
         session.map(label, seeds, |&seed| errors(&setting, evaluator, seed).doing(label))
     }
 
-    /// Puts the errors of an evaluator on each task into the record; returns the mean error of predicting 0.
-    pub(super) fn put_tasks(
-        &self,
-        [run, metric]: [&str; 2],
-        evaluator: &Evaluator,
-        session: &Session,
-        long: &mut Long,
-    ) -> Result<f64, Error> {
-        let found = self.errors(evaluator, &self.seeds(session), run, session)?;
-        for (task, errors) in (0..).zip(&found) {
-            for (n, error) in self.lengths().into_iter().zip(&errors.at) {
-                long.put(run, task, metric, n as f64, *error);
-            }
-        }
-        Ok(mean_and_stderr(found.iter().map(|errors| errors.zero)).0)
-    }
-
     /// Puts the mean errors of a trained seed over the tasks of seeds into the record, `METRIC zero` and `METRIC rewards`
-    /// beside its own; NaN without an evaluator, for a seed that diverged.
+    /// beside its own.
     pub(super) fn put_seed(
         &self,
         [run, metric]: [&str; 2],
-        (seed, evaluator): (u64, Option<Evaluator>),
+        (seed, evaluator): (u64, &Evaluator),
         seeds: &[u64],
         session: &Session,
         long: &mut Long,
     ) -> Result<(), Error> {
-        let found = match evaluator {
-            Some(evaluator) => self.errors(&evaluator, seeds, &format!("seed {seed}"), session)?,
-            None => Vec::new(),
-        };
+        let found = self.errors(evaluator, seeds, &format!("seed {seed}"), session)?;
         for (at, n) in self.lengths().into_iter().enumerate() {
             let mut put = |ending: &str, of: &dyn Fn(&Errors) -> f64| {
                 let (mean, _) = mean_and_stderr(found.iter().map(of));
@@ -163,9 +143,9 @@ impl Demo {
 
 /// The record's names: of the run of `demo`, of an error on a task, and of a seed's mean over tasks.
 const DEMO: &str = "demo";
-pub(super) const MSVE: &str = "msve";
-pub(super) const TRAINED: &str = "trained";
-pub(super) const ZERO: &str = "trained zero";
+const MSVE: &str = "msve";
+const TRAINED: &str = "trained";
+const ZERO: &str = "trained zero";
 
 /// Its description, known without running it.
 pub const ENTRY: Entry = Entry {
@@ -211,12 +191,18 @@ impl Demo {
             // All are opened before the first is judged.
             let models = seeds.iter().map(open).collect::<Result<Vec<_>, Error>>()?;
             let tasks = self.seeds(session);
-            for (seed, model) in seeds.iter().zip(models) {
-                self.put_seed([DEMO, TRAINED], (*seed, Some(model)), &tasks, session, &mut long)?;
+            for (seed, model) in seeds.iter().zip(&models) {
+                self.put_seed([DEMO, TRAINED], (*seed, model), &tasks, session, &mut long)?;
             }
         } else {
             let model = self.model.as_deref().map_or(Ok(self.constructed()), |m| self.open(m))?;
-            zero = self.put_tasks([DEMO, MSVE], &model, session, &mut long)?;
+            let found = self.errors(&model, &self.seeds(session), DEMO, session)?;
+            for (task, errors) in (0..).zip(&found) {
+                for (n, error) in self.lengths().into_iter().zip(&errors.at) {
+                    long.put(DEMO, task, MSVE, n as f64, *error);
+                }
+            }
+            zero = mean_and_stderr(found.iter().map(|errors| errors.zero)).0;
         }
         long.write(records)?;
         let of = long.of(DEMO);
@@ -241,7 +227,7 @@ impl Demo {
     }
 }
 
-pub(super) const SOURCE: Source = Source::paper(
+const SOURCE: Source = Source::paper(
     "Section 1, Figure 1",
     "the value approximation error of this transformer drops when the context length t increases",
 );
@@ -285,9 +271,6 @@ pub fn falls_in_seeds(of: OfRun) -> Judgement {
     (measured, verdict)
 }
 
-pub(super) const CAPTION: &str =
-    "value error, mean over tasks; median over trained seeds with quartiles";
-
 pub(super) const fn plot(title: &'static str, y: fn() -> Axis, curves: &'static [Series]) -> Plot {
     Plot { title, x: || Axis::linear("context length t"), y, curves, lines: &[] }
 }
@@ -303,7 +286,7 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
     const OF_SEEDS: Shown = Shown::Plots(
         DEMO,
         "Policy evaluation in context, by trained transformers",
-        CAPTION,
+        "value error, mean over tasks; median over trained seeds with quartiles",
         &[plot(
             "",
             || Axis::log("MSVE"),

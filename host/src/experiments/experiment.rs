@@ -13,7 +13,7 @@ use crate::run::info::RunInfo;
 use crate::run::records::{self, Records, RunDirectory};
 use crate::run::report::Report;
 use crate::run::session::Session;
-use figures::{NamedFigures, Picture, Pictures};
+use figures::{Figure, NamedFigures};
 use serde::Serialize;
 use serde_json::json;
 
@@ -71,19 +71,24 @@ impl Entry {
 
     /// Draws what its run shows, from its records alone.
     /// Errors: [`Error::File`] if a record is missing or damaged.
-    pub fn pictures(&self, records: &Records) -> Result<Pictures, Error> {
+    pub fn drawn(&self, records: &Records) -> Result<NamedFigures, Error> {
         let mut figures = (self.figures)(records)?;
-        let mut moving = None;
         if let Run::Table(table) = &self.run {
             let runs: Vec<_> = table.runs.iter().map(|run| (run.name, run.title)).collect();
             figures.extend(plots::figures(table.figures, &runs, records)?);
-            if let Some(run) = table.emergence {
-                let frames = MatrixRecords::read(records)?.emergence(run);
-                moving = Some(("emergence".to_owned(), Picture::Moving(frames)));
-            }
         }
-        let still = figures.into_iter().map(|(name, figure)| (name, Picture::Still(figure)));
-        Ok(still.chain(moving).collect())
+        Ok(figures)
+    }
+
+    /// Draws P and Q as they emerge, frame by frame, if its run shows that.
+    /// Errors: as [`Entry::drawn`].
+    pub fn frames(&self, records: &Records) -> Result<Vec<Figure>, Error> {
+        match &self.run {
+            Run::Table(Table { emergence: Some(run), .. }) => {
+                Ok(MatrixRecords::read(records)?.emergence(run))
+            }
+            _ => Ok(Vec::new()),
+        }
     }
 }
 
@@ -109,7 +114,7 @@ pub fn run(
     records.put("config.toml", config::to_text(entry.id, seed, options)?);
     // The same bytes for the same config on any machine: no times, no paths.
     records.put("results.json", format!("{:#}\n", report.to_value()));
-    records.draw(&entry.pictures(&records)?)?;
+    records.draw(&entry.drawn(&records)?);
     report.files = directory.finish(records, run_info, &report.claims)?;
     report.seconds = Some(started.elapsed().as_secs_f64());
     if report.claims.is_empty() {

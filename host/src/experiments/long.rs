@@ -116,12 +116,6 @@ impl<'a> OfRun<'a> {
         self.long.0.get(self.run).and_then(|run| run.get(metric)).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the metrics whose names begin so.
-    pub fn metrics(self, beginning: &'a str) -> impl Iterator<Item = &'a str> {
-        let names = self.long.0.get(self.run).into_iter().flat_map(BTreeMap::keys);
-        names.map(String::as_str).filter(move |name| name.starts_with(beginning))
-    }
-
     /// Returns the last number of each seed, in the order of the seeds.
     pub fn values(self, metric: &str) -> Vec<f64> {
         let mut values: Vec<(u64, f64)> = Vec::new();

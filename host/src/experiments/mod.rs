@@ -3,12 +3,11 @@
 
 pub mod beyond;
 pub mod demo;
-pub mod demo_trained;
 pub mod experiment;
-pub mod fixed_point;
 pub mod judging;
 pub mod learning;
 pub mod long;
+pub mod one_layer;
 pub mod panels;
 pub mod paper;
 pub mod plots;
@@ -51,13 +50,11 @@ impl Catalogue {
 /// Every experiment, in the paper's order.
 pub const ALL: &[Entry] = &[
     demo::ENTRY,
-    demo_trained::DEMO_TRAINED,
     paper::FIGURE_2,
     paper::ALGORITHM_1,
     paper::ABLATION,
-    fixed_point::ONE_LAYER,
+    one_layer::ONE_LAYER,
     beyond::INVARIANT_SET,
-    fixed_point::FIXED_POINT,
     paper::AUTOREGRESSIVE,
     paper::COMPARISON,
     paper::SEQUENTIAL,
@@ -68,7 +65,6 @@ pub const ALL: &[Entry] = &[
     verify::ENTRY,
     universal::UNIVERSAL,
     beyond::EMERGENCE,
-    beyond::STUCK,
 ];
 
 /// One of the experiments that are data, as a hidden command.

@@ -232,7 +232,7 @@ pub const COMPARISON: Entry = table(
         claims: &[ALIGNS, NOT_LINEAR],
         figures: &[
             Comparison("comparison", "Linear transformers against batch TD"),
-            Explained("functions", "Which algorithm linear transformers are"),
+            Explained("functions", "Which algorithm linear transformers are", 3),
         ],
         ..TRAINED
     },
@@ -295,7 +295,7 @@ pub const SEQUENTIAL: Entry = table(
         ],
         figures: &[
             Comparison("sequential", "Sequential linear transformers against batch TD"),
-            Explained("functions", "Which algorithm sequential linear transformers are"),
+            Explained("functions", "Which algorithm sequential linear transformers are", 3),
             Parameters("sequential-l3", "sequential-l3"),
         ],
         ..TRAINED

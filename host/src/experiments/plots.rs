@@ -16,12 +16,10 @@ pub enum Shown {
     Parameters(&'static str, &'static str),
     /// All runs against batch TD: file, title.
     Comparison(&'static str, &'static str),
-    /// The shares of each run's function that the classical algorithms explain: file, title.
-    Explained(&'static str, &'static str),
+    /// The shares of each run's function that the classical algorithms explain: file, title, panels in rows of so many.
+    Explained(&'static str, &'static str, usize),
     /// The value error of a run on the way: file, run, title.
     ValueError(&'static str, &'static str, &'static str),
-    /// The shares that each algorithm explains of runs `NAME-l1` to `NAME-l4`: file, title, subtitle, names.
-    ByDepth(&'static str, &'static str, &'static str, &'static [&'static str]),
     /// Numbers of the long record: file, title, subtitle, panels in rows of so many.
     Plots(&'static str, &'static str, &'static str, &'static [Plot], usize),
 }
@@ -40,14 +38,6 @@ pub struct Plot {
     pub lines: &'static [(&'static str, &'static str, &'static str)],
 }
 
-impl Plot {
-    /// A panel of each seed's numbers in ascending order, each curve in its own.
-    pub const fn sorted(title: &'static str, y: fn() -> Axis, curves: &'static [Series]) -> Self {
-        let x = || Axis::linear("seeds, each curve in its own order");
-        Plot { title, x, y, curves, lines: &[] }
-    }
-}
-
 /// A curve from the long record.
 pub struct Series {
     /// Its name in the legend.
@@ -60,8 +50,6 @@ pub struct Series {
     pub seeds: Seeds,
     /// Drawn with dashes.
     pub dashed: bool,
-    /// One of the seven colours, if it is not that of its place in the panel.
-    pub colour: Option<usize>,
 }
 
 /// The way the numbers of seeds become a curve.
@@ -71,8 +59,6 @@ pub enum Seeds {
     Quartiles,
     /// The mean at each place, with its standard error.
     Mean,
-    /// The last number of each seed, in ascending order.
-    Sorted,
 }
 
 /// A curve of a run's metric.
@@ -82,7 +68,7 @@ pub const fn series(
     metric: &'static str,
     seeds: Seeds,
 ) -> Series {
-    Series { label, run, metric, seeds, dashed: false, colour: None }
+    Series { label, run, metric, seeds, dashed: false }
 }
 
 impl Series {
@@ -94,17 +80,13 @@ impl Series {
         let of = long.of(self.run);
         let places = of.places(self.metric).into_iter();
         let curve = match self.seeds {
-            Seeds::Sorted => {
-                let values = of.values(self.metric).into_iter().filter(|x| x.is_finite());
-                Curve::sorted(self.label, values)
-            }
             Seeds::Quartiles => {
                 let point = |at| (at, quartiles(of.values_at(self.metric, at)));
                 Curve::with_quartiles(self.label, places.map(point))
             }
             Seeds::Mean => mean_curve(self.label, long, self.run, self.metric),
         };
-        Curve { dashed: self.dashed, colour: self.colour, ..curve }
+        Curve { dashed: self.dashed, ..curve }
     }
 }
 
@@ -160,16 +142,12 @@ pub fn figures(
                 };
                 (file, title.to_string(), SHORT_CAPTION, runs.iter().flat_map(of_run).collect(), 2)
             }
-            Shown::Explained(file, title) => {
+            Shown::Explained(file, title, columns) => {
                 let panels = runs.iter().map(|(run, title)| explained(&long, run, title));
-                (file, title.to_string(), EXPLAINED_CAPTION, panels.collect(), 3)
+                (file, title.to_string(), EXPLAINED_CAPTION, panels.collect(), *columns)
             }
             Shown::ValueError(file, run, title) => {
                 (file, title.to_string(), ERROR_CAPTION, vec![curves()?.metric("", run, &MSVE)], 3)
-            }
-            Shown::ByDepth(file, title, subtitle, names) => {
-                let panels = names.iter().map(|name| by_depth(&long, name)).collect();
-                (file, title.to_string(), *subtitle, panels, 3)
             }
             Shown::Plots(file, title, subtitle, plots, columns) => {
                 let panels = plots.iter().map(|plot| panel(&long, plot)).collect();
@@ -214,26 +192,6 @@ fn explained(long: &Long, run: &str, title: &str) -> Panel {
         x: Axis::linear("λ"),
         y: Axis::fixed("share of v explained", 0.0, 1.05),
         curves: vec![Curve::with_quartiles("TD(λ)", lambdas), Curve { dashed: true, ..residual }],
-        ..Default::default()
-    })
-}
-
-/// Returns the shares that each algorithm explains of runs of one to four layers.
-fn by_depth(long: &Long, name: &str) -> Panel {
-    let runs = [1, 2, 3, 4].map(|depth| format!("{name}-l{depth}"));
-    let curve = |metric: &str| {
-        let at = |(i, run): (usize, &String)| {
-            let shares = long.of(run).values(metric).into_iter().map(|x| x.max(-1.0));
-            (1.0 + i as f64, quartiles(shares.collect()))
-        };
-        let label = metric.trim_start_matches(&explained_by(""));
-        Curve::with_quartiles(label, runs.iter().enumerate().map(at))
-    };
-    Panel::Curves(Curves {
-        title: name.into(),
-        x: Axis::linear("layers L"),
-        y: Axis::fixed("share of |v|² explained", 0.0, 1.05),
-        curves: long.of(&runs[0]).metrics(&explained_by("")).map(curve).collect(),
         ..Default::default()
     })
 }

@@ -8,7 +8,7 @@ use super::paper::table;
 use super::plots::Shown::Plots;
 use super::plots::{Seeds, Series, series};
 use super::statistics::mean_and_stderr;
-use super::table::{Setting, Table, Work, run};
+use super::table::{Table, Work, run};
 use crate::error::Error;
 use crate::options;
 use crate::run::report::{Source, Verdict};
@@ -21,34 +21,16 @@ pub const RNN_CONTEXT: Entry = table(
     "App. figure: MSVE of the trained RNN against context length",
     Table {
         about: "The experiment of Figure 1 with the trained RNN, on 500 Loop MRPs (5 to 15 states, value \
-                representable, as in the authors' demo), 500 Boyan chains (10 states) with random rewards \
-                (Algorithm 2) and as many with representable values (Algorithm 3, as in Figure 1); instances are \
-                shared out among the seeds.\n\n\
-                There are three readings of the paper's RNN: its layers pass their new state up, as in every \
+                representable, as in the authors' demo) and 500 Boyan chains (10 states) with random rewards, \
+                as in training; instances are shared out among the seeds.\n\n\
+                There are two readings of the paper's RNN: its layers pass their new state up, as in every \
                 framework; or their previous one, as the paper's formula has it, so that three layers never see \
-                the query; or it is trained on Algorithm 3's chains.\n\n\
+                the query.\n\n\
                 Beside them stand two estimates that never see the query: 0, and the discounted sum of the rewards \
                 seen, the latest first, whose mean is that of the values.",
-        settings: &[Setting {
-            name: "tasks",
-            default: "500",
-            accepted: [1, 1_000_000],
-            about: "Instances of each environment",
-        }],
         runs: &[
-            run(RNN, "--model rnn", "RNN", &[IN_LOOPS, IN_CHAINS, IN_OTHER_CHAINS, NONE]),
-            run(
-                DELAYED,
-                "--model rnn --rnn-input delayed",
-                "delayed RNN",
-                &[IN_LOOPS, IN_CHAINS, IN_OTHER_CHAINS, NONE],
-            ),
-            run(
-                REPRESENTABLE,
-                "--model rnn --task boyan-representable",
-                "RNN of Algorithm 3",
-                &[IN_LOOPS.variant(), IN_CHAINS.variant(), IN_OTHER_CHAINS, NONE.variant()],
-            ),
+            run(RNN, "--model rnn", "RNN", CLAIMS),
+            run(DELAYED, "--model rnn --rnn-input delayed", "delayed RNN", CLAIMS),
         ],
         own: put,
         figures: &[Plots(
@@ -57,100 +39,71 @@ pub const RNN_CONTEXT: Entry = table(
             "value error, mean over seeds with standard error; dashed: estimates that never see the query",
             &[
                 plot("Loop", MSVE, &curves("loop", "loop zero", "loop rewards")),
-                plot(
-                    "Boyan's chain, random rewards",
-                    MSVE,
-                    &curves("boyan", "boyan zero", "boyan rewards"),
-                ),
-                plot(
-                    "Boyan's chain, representable values",
-                    MSVE,
-                    &curves(
-                        "boyan-representable",
-                        "boyan-representable zero",
-                        "boyan-representable rewards",
-                    ),
-                ),
+                plot("Boyan's chain", MSVE, &curves("boyan", "boyan zero", "boyan rewards")),
             ],
-            3,
+            2,
         )],
         ..Table::EMPTY
     },
 );
 
-/// The runs.
+const TASKS: usize = 500;
 const RNN: &str = "rnn";
 const DELAYED: &str = "rnn-delayed";
-const REPRESENTABLE: &str = "rnn-representable";
 
 /// The environments: what is typed after `ictd demo` for one, its tasks if they are others, and the record's name of the
 /// RNN's error; with `zero` and `rewards` the names of the estimates without a query.
-const ENVIRONMENTS: [(&str, Option<TaskKind>, &str); 3] = [
+const ENVIRONMENTS: [(&str, Option<TaskKind>, &str); 2] = [
     ("--task loop --max-states 15", None, "loop"),
     ("--task boyan --min-states 10", Some(TaskKind::BoyanRandom), "boyan"),
-    ("--task boyan --min-states 10", None, "boyan-representable"),
 ];
 
-const fn curves(error: &'static str, zero: &'static str, rewards: &'static str) -> [Series; 5] {
+const fn curves(error: &'static str, zero: &'static str, rewards: &'static str) -> [Series; 4] {
     [
         series("RNN", RNN, error, Seeds::Mean),
         series("delayed RNN", DELAYED, error, Seeds::Mean),
-        series("RNN of Algorithm 3", REPRESENTABLE, error, Seeds::Mean),
         series("predicting 0", RNN, zero, Seeds::Mean).dashed(),
         series("sum of rewards", RNN, rewards, Seeds::Mean).dashed(),
     ]
 }
 
+const MSVE: fn() -> Axis = || Axis::from_zero("MSVE");
+
 /// Puts each seed's mean errors, over its share of the instances, into the record.
 fn put(work: &Work, long: &mut Long) -> Result<(), Error> {
-    let [tasks] = *work.settings else { return Ok(()) };
     for (typed, task, name) in ENVIRONMENTS {
         let demo: Demo = options::parsed(&format!("--dim 4 --max-context 40 {typed}"));
-        let demo = Demo { task: task.unwrap_or(demo.task), tasks, context_step: 3, ..demo };
+        let demo = Demo { task: task.unwrap_or(demo.task), tasks: TASKS, context_step: 3, ..demo };
         let instances = demo.seeds(work.session);
         for run in work.runs {
-            for (first, seed) in run.seeds.iter().enumerate().take(tasks) {
-                let own: Vec<u64> =
-                    instances.iter().copied().skip(first).step_by(run.seeds.len()).collect();
+            for (first, seed) in run.seeds.iter().enumerate().take(TASKS) {
+                let own = instances.iter().copied().skip(first).step_by(run.seeds.len());
                 let rnn = Evaluator::Rnn(run.recipe.rnn_input, &seed.parameters);
-                let rnn = (seed.seed, Some(rnn));
-                demo.put_seed([run.name, name], rnn, &own, work.session, long)?;
+                let own: Vec<u64> = own.collect();
+                demo.put_seed([run.name, name], (seed.seed, &rnn), &own, work.session, long)?;
             }
         }
     }
     Ok(())
 }
 
-const MSVE: fn() -> Axis = || Axis::from_zero("MSVE");
-
 const APP_RNN: &str = "App. G.2";
-
-/// The paper: the error increases with the context's length.
-const fn rises(words: &'static str, judge: fn(OfRun) -> Judgement) -> JudgedClaim {
-    let quote = "The MSVE increases with context length in both environments for the trained RNN";
-    claim(words, Source::paper(APP_RNN, quote), judge)
-}
-
-const IN_LOOPS: JudgedClaim = rises("the value error rises in Loops", |of| rise(of, "loop"));
-/// "The Boyan's chain environment used for training" is Algorithm 2's, where the error falls.
-const IN_CHAINS: JudgedClaim =
-    rises("the value error rises in the chains used for training", |of| rise(of, chains(of)[0]))
-        .refuted();
-const IN_OTHER_CHAINS: JudgedClaim =
-    rises("the value error rises in the other chains", |of| rise(of, chains(of)[1])).variant();
-
-/// Returns the chains that a run is trained on, and the others.
-fn chains(of: OfRun) -> [&'static str; 2] {
-    let [.., (.., random), (.., representable)] = ENVIRONMENTS;
-    if of.name() == REPRESENTABLE { [representable, random] } else { [random, representable] }
-}
-
-/// The paper's conclusion: an estimate that evaluates policies would beat the best that never sees the query.
-const NONE: JudgedClaim = claim(
-    "no policy evaluation: nothing that 0 or a sum of rewards does not give",
-    Source::paper(APP_RNN, "the absence of any in-context policy evaluation algorithms"),
-    no_evaluation,
+const RISES: Source = Source::paper(
+    APP_RNN,
+    "The MSVE increases with context length in both environments for the trained RNN",
 );
+const CLAIMS: &[JudgedClaim] = &[
+    claim("the value error rises in Loops", RISES, |of| rise(of, "loop")),
+    // "The Boyan's chain environment used for training" has random rewards.
+    claim("the value error rises in the chains used for training", RISES, |of| rise(of, "boyan"))
+        .refuted(),
+    // An estimate that evaluates policies would beat the best that never sees the query.
+    claim(
+        "no policy evaluation: nothing that 0 or a sum of rewards does not give",
+        Source::paper(APP_RNN, "the absence of any in-context policy evaluation algorithms"),
+        no_evaluation,
+    ),
+];
 
 /// Returns the mean error and its standard error at the shortest and at the longest context.
 fn ends(of: OfRun, metric: &str) -> Option<[(f64, f64, f64); 2]> {

@@ -113,14 +113,6 @@ pub fn median_interval(values: &[f64]) -> Interval {
     bootstrap([values], |[sample]| median(sample))
 }
 
-/// Returns a statistic of items, by the bootstrap over them.
-pub fn over_items<T>(items: &[T], statistic: impl Fn(&[&T]) -> f64) -> Interval {
-    let places: Vec<f64> = (0..items.len()).map(|at| at as f64).collect();
-    bootstrap([&places], |[chosen]| {
-        statistic(&chosen.iter().map(|at| &items[*at as usize]).collect::<Vec<_>>())
-    })
-}
-
 /// Returns the larger of two numbers; NaN if one is, so that no comparison hides it.
 pub fn nan_or_larger(a: f64, b: f64) -> f64 {
     if a.is_nan() || b <= a { a } else { b }

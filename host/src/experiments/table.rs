@@ -24,13 +24,13 @@ use super::plots::Shown;
 use crate::error::{Doing, Error};
 use crate::options;
 use crate::run::records::Records;
-use crate::run::report::{Claim, number, table};
+use crate::run::report::Claim;
 use crate::run::session::Session;
 use crate::train::log::SeedRun;
 use crate::train::options::{Mode, Recipe, Train};
 use compute::judge::judge;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
 /// An experiment that is data.
@@ -47,8 +47,6 @@ pub struct Table {
     pub own: fn(&Work, &mut Long) -> Result<(), Error>,
     /// The claims about all runs together.
     pub claims: &'static [JudgedClaim],
-    /// Metrics whose medians are shown, with the heads of their columns; without any, results have every seed.
-    pub columns: &'static [(&'static str, &'static str)],
     /// The figures.
     pub figures: &'static [Shown],
     /// The run whose P and Q are shown as they emerge.
@@ -95,8 +93,6 @@ pub struct TrainingRun {
     pub title: &'static str,
     /// The claims about it.
     pub claims: &'static [JudgedClaim],
-    /// The factor by which it is trained on more tasks.
-    longer: usize,
 }
 
 /// Returns a run with the claims about it.
@@ -106,20 +102,7 @@ pub const fn run(
     title: &'static str,
     claims: &'static [JudgedClaim],
 ) -> TrainingRun {
-    TrainingRun { name, options, title, claims, longer: 1 }
-}
-
-impl TrainingRun {
-    /// Returns the run on `longer` times as many tasks.
-    pub const fn longer(self, longer: usize) -> Self {
-        TrainingRun { longer, ..self }
-    }
-
-    fn train(&self, scale: &Scale) -> Train {
-        let mut train: Train = scale.apply(options::parsed(self.options));
-        train.recipe.mrps *= self.longer;
-        train
-    }
+    TrainingRun { name, options, title, claims }
 }
 
 /// A finished run of an experiment.
@@ -142,13 +125,6 @@ pub struct Work<'a> {
     pub settings: &'a [usize],
     /// Its finished runs, in order.
     pub runs: &'a [Finished],
-}
-
-impl Work<'_> {
-    /// Returns the seeds of starting points, at most so many.
-    pub fn starts(&self, most: usize) -> Vec<u64> {
-        (0..self.seeds.min(most) as u64).map(|i| self.session.seed + i).collect()
-    }
 }
 
 /// The options of a command that is data.
@@ -181,7 +157,6 @@ impl Table {
         asks: Asks::NOTHING,
         own: |_, _| Ok(()),
         claims: &[],
-        columns: &[],
         figures: &[],
         emergence: None,
     };
@@ -202,7 +177,7 @@ impl Table {
     ) -> Result<Measured, Error> {
         let (mut long, mut runs) = (Long::default(), Vec::new());
         for run in self.runs {
-            let train = run.train(&options.scale);
+            let train: Train = options.scale.apply(options::parsed(run.options));
             let seeds = trained(run.name, &train, session)?;
             let finished = Finished { name: run.name, recipe: train.recipe, seeds };
             if let Some(others) = others_of_mean(&finished.seeds) {
@@ -225,8 +200,8 @@ impl Table {
             run.claims.iter().map(|claim| claim.judge(run.title, long.of(run.name)))
         });
         let together = self.claims.iter().map(|claim| claim.judge("", long.of("")));
-        let claims = of_runs.chain(together).collect();
-        Ok(Measured { results: self.results(&runs, &long).into(), text: self.text(&long), claims })
+        let (claims, text) = (of_runs.chain(together).collect(), String::new());
+        Ok(Measured { results: results(&runs).into(), text, claims })
     }
 
     /// Puts what a run's logs and parameters say into the record, and what its seeds do on fresh tasks.
@@ -262,39 +237,14 @@ impl Table {
     fn draws_training(&self) -> bool {
         self.emergence.is_some() || self.figures.iter().any(Shown::is_of_training)
     }
+}
 
-    /// Returns the results: each seed's numbers, or the medians that are shown.
-    fn results(&self, runs: &[Finished], long: &Long) -> Map<String, Value> {
-        if !self.columns.is_empty() {
-            let of_run = |run: &Finished| {
-                let medians = self.columns.iter().map(|(_, metric)| {
-                    ((*metric).to_owned(), json!(long.of(run.name).median(metric)))
-                });
-                let name = std::iter::once(("run".to_owned(), json!(run.name)));
-                Value::Object(name.chain(medians).collect())
-            };
-            return Map::from_iter([("runs".into(), runs.iter().map(of_run).collect())]);
-        }
-        let of_run = |run: &Finished| {
-            let sequential = run.recipe.mode == Mode::Sequential;
-            let key = if runs.len() == 1 { "seeds" } else { run.name };
-            (key.to_owned(), run.seeds.iter().map(|seed| seed.to_value(sequential)).collect())
-        };
-        runs.iter().map(of_run).collect()
-    }
-
-    /// Returns the medians that are shown, as a table for a human.
-    fn text(&self, long: &Long) -> String {
-        if self.columns.is_empty() {
-            return String::new();
-        }
-        let heads = self.columns.iter().map(|(head, _)| (*head).to_owned());
-        let mut rows = vec![std::iter::once("run".to_owned()).chain(heads).collect::<Vec<_>>()];
-        rows.extend(self.runs.iter().map(|run| {
-            let medians = self.columns.iter().map(|(_, metric)| long.of(run.name).median(metric));
-            let texts = medians.map(|x| if x.is_nan() { "-".to_owned() } else { number(x, 3) });
-            std::iter::once(run.name.to_owned()).chain(texts).collect()
-        }));
-        format!("{}\n", table(&rows))
-    }
+/// Returns the results: each seed's numbers at its end.
+fn results(runs: &[Finished]) -> Map<String, Value> {
+    let of_run = |run: &Finished| {
+        let sequential = run.recipe.mode == Mode::Sequential;
+        let key = if runs.len() == 1 { "seeds" } else { run.name };
+        (key.to_owned(), run.seeds.iter().map(|seed| seed.to_value(sequential)).collect())
+    };
+    runs.iter().map(of_run).collect()
 }

@@ -8,7 +8,7 @@ use crate::files;
 use crate::files::limits::NAMES;
 use crate::run::records::Records;
 use crate::run::report::{Claim, Verdict};
-use figures::Pictures;
+use figures::{Figure, NamedFigures};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -44,7 +44,9 @@ pub struct Run {
     /// The other results.
     pub numbers: Map<String, Value>,
     /// Its figures, drawn again.
-    pub pictures: Pictures,
+    pub figures: NamedFigures,
+    /// P and Q as they emerge, frame by frame.
+    pub frames: Vec<Figure>,
     /// The files of the records.
     pub records: Vec<String>,
 }
@@ -115,10 +117,12 @@ impl Run {
             let shows = figure.strip_prefix("none: ").map(|it| format!("{}: {it}", files.name));
             shows.unwrap_or(figure)
         });
-        let (made, pictures) = rayon::join(
-            || Made::read(&files.path),
-            || entry.map_or(Ok(Pictures::new()), |entry| entry.pictures(&records)),
-        );
+        let draw = || match entry {
+            Some(entry) => Ok::<_, Error>((entry.drawn(&records)?, entry.frames(&records)?)),
+            None => Ok(Default::default()),
+        };
+        let (made, drawn) = rayon::join(|| Made::read(&files.path), draw);
+        let (figures, frames) = drawn?;
         // Verdicts are shown as the run wrote them, or not at all.
         let made = made?;
         let stands = made.as_ref().is_some_and(|made| made.results_stand);
@@ -132,7 +136,8 @@ impl Run {
             claims: if withheld { Vec::new() } else { claims },
             withheld,
             numbers,
-            pictures: pictures?,
+            figures,
+            frames,
             records: names.into_iter().filter(|name| name.ends_with(".csv")).collect(),
             command,
         })

@@ -6,7 +6,7 @@ use super::run::{Run, anchor};
 use super::verdict::{badge, class};
 use crate::program;
 use crate::run::report::Claim;
-use figures::{Figure, Panel, Picture};
+use figures::{Figure, Panel};
 use serde_json::json;
 
 /// Returns the section of a run.
@@ -34,8 +34,11 @@ pub(super) fn section(run: &Run) -> String {
     if !run.claims.is_empty() {
         out += &tag("ul class=\"claims\"", run.claims.iter().map(claim).collect::<String>());
     }
-    for (name, one) in &run.pictures {
-        out += &picture(one, &anchor(&format!("{}-{name}", run.name)));
+    for (name, one) in &run.figures {
+        out += &figure(one, &anchor(&format!("{}-{name}", run.name)), &[]);
+    }
+    if let Some(last) = run.frames.last() {
+        out += &figure(last, &anchor(&format!("{}-emergence", run.name)), &run.frames);
     }
     let tables = numbers::tables(&run.numbers);
     if !tables.is_empty() {
@@ -58,18 +61,16 @@ fn claim(claim: &Claim) -> String {
     tag(&format!("li class=\"claim {}\"", class(claim.verdict)), content)
 }
 
-/// Returns a figure, or the last frame of a moving picture, whose other frames the page's script shows in its place.
-fn picture(picture: &Picture, id: &str) -> String {
-    let (figure, moving, frames, caption) = match picture {
-        Picture::Still(figure) => (Some(figure), "", String::new(), String::new()),
-        Picture::Moving(frames) => (
-            frames.last(),
+/// Returns a figure; that of frames is their last one, in whose place the page's script shows the others.
+fn figure(figure: &Figure, id: &str, frames: &[Figure]) -> String {
+    let (moving, data, caption) = match frames {
+        [] => ("", String::new(), String::new()),
+        frames => (
             " moving",
             format!(" data-frames=\"{}\"", text(cells(frames))),
             tag("figcaption", "P and Q, as colours, while they train."),
         ),
     };
-    let Some(figure) = figure else { return String::new() };
     let natural = figure.width();
     // Small screens scroll a wide figure rather than shrink its text to nothing.
     let least = (0.78 * natural).min(1000.0).round();
@@ -78,7 +79,7 @@ fn picture(picture: &Picture, id: &str) -> String {
     let scroll =
         format!("div class=\"scroll\" role=\"region\" tabindex=\"0\" aria-label=\"{label}\"");
     let content = tag(&scroll, tag("div", figure.to_element(id))) + &caption;
-    tag(&format!("figure class=\"plot{moving}\"{frames} style=\"{style}\""), content)
+    tag(&format!("figure class=\"plot{moving}\"{data} style=\"{style}\""), content)
 }
 
 /// Returns each frame's title and the cells of its matrices, in hundredths and in the order in which they are drawn.

@@ -12,7 +12,7 @@ use crate::run::info::{self, RunInfo};
 use crate::run::lock::{self, RunLock};
 use crate::run::report::Claim;
 use crate::run::{config, transaction};
-use figures::Pictures;
+use figures::Figure;
 use ictd_core::digest::Digest;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -147,16 +147,11 @@ impl Records {
         Ok(())
     }
 
-    /// Draws pictures among the files, `NAME.svg` and `NAME.png`; a moving one has none.
-    /// Errors: [`Error::Figure`] if one cannot be drawn.
-    pub fn draw(&mut self, pictures: &Pictures) -> Result<(), Error> {
-        for (name, picture) in pictures {
-            let refuse = |source| Error::Figure { name: name.clone(), source };
-            for (ending, content) in picture.files().map_err(refuse)? {
-                self.put(&format!("{name}.{ending}"), content);
-            }
+    /// Draws figures among the files, as `NAME.svg`.
+    pub fn draw(&mut self, figures: &[(String, Figure)]) {
+        for (name, figure) in figures {
+            self.put(&format!("{name}.svg"), figure.to_svg());
         }
-        Ok(())
     }
 
     /// Returns the content of a file.

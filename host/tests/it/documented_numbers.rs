@@ -1,12 +1,11 @@
 //! Numbers in README and guide against the records that they come from. `numbers.txt` has the sentences, each number
 //! as `{experiment/run/metric/statistic = number}`, from `ictd reproduce experiment`. A statistic is the `median` or
-//! `mean` over seeds, its `stderr`, a `lower quartile` or `upper quartile`, the `mean at X`, the `median at X`, the
-//! `median over zero at X` (the error of predicting 0), `1 - median`, or a count of seeds: `at least X`, or those that are so while
-//! they were not in another run (`gained X beside RUN`), and the reverse (`lost X beside RUN`). After `ictd reproduce all`, `ICTD_RECORDS=results cargo
-//! test -p host --test it documented_numbers` compares them with every record in that folder.
+//! `mean` over seeds, the `mean at X`, the `median at X`, `1 - median`, or the count of seeds that have `at least X`. After
+//! `ictd reproduce all`, `ICTD_RECORDS=results cargo test -p host --test it documented_numbers` compares them with every
+//! record in that folder.
 
 use ictd::experiments::long::{Long, OfRun};
-use ictd::experiments::statistics::{mean_and_stderr, median, quartiles};
+use ictd::experiments::statistics::{mean_and_stderr, median};
 use ictd::run::records::Records;
 use std::fs;
 use std::path::Path;
@@ -41,17 +40,6 @@ fn sentences() -> impl Iterator<Item = (&'static str, String, Vec<Number<'static
 /// Returns a number of a record.
 fn statistic(of: OfRun, metric: &str, statistic: &str) -> f64 {
     let values = of.values(metric);
-    if let [word @ ("gained" | "lost"), limit, "beside", run] =
-        statistic.split(' ').collect::<Vec<_>>()[..]
-    {
-        let limit = limit.parse::<f64>().unwrap();
-        let both = of.named(run, metric).into_iter().zip(values);
-        let changed = both.filter(|(before, after)| match word {
-            "gained" => *before < limit && *after >= limit,
-            _ => *before >= limit && *after < limit,
-        });
-        return changed.count() as f64;
-    }
     let after = |words| statistic.strip_prefix(words).map(|x: &str| x.parse::<f64>().unwrap());
     let mean = |values: Vec<f64>| mean_and_stderr(values.into_iter()).0;
     if let Some(limit) = after("at least ") {
@@ -63,16 +51,8 @@ fn statistic(of: OfRun, metric: &str, statistic: &str) -> f64 {
     if let Some(place) = after("median at ") {
         return median(&of.values_at(metric, place));
     }
-    if let Some(place) = after("median over zero at ") {
-        let (errors, zero) =
-            (of.values_at(metric, place), of.values_at(&format!("{metric} zero"), place));
-        return median(&errors.iter().zip(zero).map(|(a, b)| a / b).collect::<Vec<_>>());
-    }
     match statistic {
         "mean" => mean(values),
-        "stderr" => mean_and_stderr(values.into_iter()).1,
-        "lower quartile" => quartiles(values)[0],
-        "upper quartile" => quartiles(values)[2],
         "median" => median(&values),
         "1 - median" => 1.0 - median(&values),
         _ => panic!("no statistic: {statistic}"),

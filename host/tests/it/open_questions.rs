@@ -16,7 +16,7 @@ fn contents(directory: &Path) -> Vec<(String, Vec<u8>)> {
 #[test]
 fn experiments_beyond_the_paper_answer_with_the_same_bytes_again() {
     let [one, two] = [0; 2].map(|_| tempfile::tempdir().unwrap());
-    for id in ["emergence", "stuck"] {
+    for id in ["emergence", "rnn-context"] {
         let line = format!("{id} --seeds 2 --mrps 40 --json");
         let output = ictd(one.path(), &line);
         // So little training need not make a claim hold.

@@ -301,7 +301,7 @@ fn a_run_is_repeated_from_its_config_drawn_again_and_takes_models() {
         format!("--column x --gamma 0.5 --gamma 0.9 --features 6 --model {model} --json");
     let result = json(&predict(&directory, &content, &arguments));
     let run = directory.path().join("out/predict");
-    let written = "config.toml predictions.csv predictions.png predictions.svg results.json run.json shown.csv";
+    let written = "config.toml predictions.csv predictions.svg results.json run.json shown.csv";
     assert_eq!(files(&run)[1..].join(" "), written);
     // The model that ships, from a file in f32: nearly the same predictions.
     for found in result["cumulants"][0]["gammas"].as_array().unwrap() {
@@ -317,15 +317,15 @@ fn a_run_is_repeated_from_its_config_drawn_again_and_takes_models() {
     let config = run.join("config.toml");
     let output = ictd(&again, &format!("--config {} --threads 2", config.display()));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    for name in ["config.toml", "predictions.csv", "results.json", "predictions.png"] {
+    for name in ["config.toml", "predictions.csv", "results.json", "predictions.svg"] {
         let [a, b] = [&run, &again.join("predict")].map(|run| fs::read(run.join(name)).unwrap());
         assert!(a == b, "{name}");
     }
     // An option that is typed goes before that of the file.
     let other = json(&ictd(&again, &format!("--config {} --gamma 0.7 --json", config.display())));
     assert_eq!(other["config"]["gamma"], serde_json::json!([0.7]));
-    let figure = fs::read(run.join("predictions.png")).unwrap();
-    fs::remove_file(run.join("predictions.png")).unwrap();
+    let figure = fs::read(run.join("predictions.svg")).unwrap();
+    fs::remove_file(run.join("predictions.svg")).unwrap();
     assert!(ictd(directory.path(), &format!("plot {}", run.display())).status.success());
-    assert_eq!(fs::read(run.join("predictions.png")).unwrap(), figure);
+    assert_eq!(fs::read(run.join("predictions.svg")).unwrap(), figure);
 }

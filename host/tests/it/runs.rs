@@ -2,7 +2,8 @@
 
 use crate::common::{contents, files, ictd, json};
 use ictd::commands::reproduce::choose;
-use ictd::experiments::{ALL, experiment::Run};
+use ictd::experiments::{ALL, experiment::Run, long::Long};
+use ictd::run::records::Records;
 use ictd::train::Train;
 use ictd::{Error, options};
 use serde_json::Value;
@@ -59,14 +60,14 @@ fn expected_updates_stay_in_the_invariant_set_and_trained_layers_are_compared_wi
     let stay = |claim: &&Value| claim["claim"].as_str().unwrap().contains("updates stay");
     assert_eq!(claims.iter().find(stay).unwrap()["verdict"], "holds", "{claims:?}");
     let result = json(&ictd(out.path(), "invariant-set --seeds 2 --mrps 20 --json"));
-    let trained = result["runs"].as_array().unwrap();
-    assert_eq!(trained.len(), 9);
-    for run in trained {
-        let of = |name: &str| run[name].as_f64().unwrap();
-        let shares = [of("outside_p"), of("outside_q")];
-        assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)), "{run}");
-        assert!(of("lost") > 0.0 && of("lost_random") > 0.8, "{run}");
+    let claims = result["claims"].as_array().unwrap().len();
+    let long = Long::read(&Records::open(&out.path().join("invariant-set")).unwrap()).unwrap();
+    for run in ["linear-l1", "linear-l3-d8", "sequential-l4", "cart-pole"].map(|run| long.of(run)) {
+        let shares = [run.median("outside_p"), run.median("outside_q")];
+        assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)), "{shares:?}");
+        assert!(run.median("lost") > 0.0 && run.median("lost_random") > 0.8, "{claims}");
     }
+    assert_eq!(claims, 9);
 }
 
 #[test]
@@ -99,7 +100,7 @@ fn results_are_the_same_bytes_for_any_number_of_threads_and_from_the_config_file
         let config = one.path().join(run).join("config.toml");
         ictd(again.path(), &format!("--config {}", config.display()));
         let expected = contents(&one.path().join(run));
-        assert!(expected.len() >= 5, "{:?}", files(one.path()));
+        assert!(expected.len() >= 4, "{:?}", files(one.path()));
         for other in [&four, &again] {
             assert!(contents(&other.path().join(run)) == expected, "{arguments}");
         }
@@ -118,7 +119,7 @@ fn figures_are_drawn_again_from_the_records_alone() {
     let run = out.path().join("demo");
     ictd(out.path(), "demo --tasks 3");
     let before = contents(&run);
-    for figure in ["demo.svg", "demo.png", "results.json"] {
+    for figure in ["demo.svg", "results.json"] {
         std::fs::remove_file(run.join(figure)).unwrap();
     }
     assert_eq!(ictd(out.path(), &format!("plot {}", out.path().display())).status.code(), Some(0));
@@ -147,7 +148,7 @@ fn runs_of_one_name_are_one_run_that_can_be_trained() {
         let same = known.entry(run.name).or_insert_with(|| options.clone());
         assert_eq!(*same, options, "{}", run.name);
     }
-    assert!(known.len() >= 40, "{known:?}");
+    assert!(known.len() >= 30, "{}", known.len());
 }
 
 #[test]
@@ -159,23 +160,4 @@ fn ids_are_chosen_once_in_the_papers_order() {
     assert_eq!(names(&["theory", "figure-1", "demo"]).unwrap(), ["demo", "verify"]);
     assert_eq!(names(&["all"]).unwrap().len(), ALL.len());
     assert!(names(&["figure-9"]).unwrap_err().to_string().starts_with("figure-9: accepted is "));
-}
-
-#[test]
-fn the_experiments_about_what_the_paper_leaves_open_write_the_same_bytes_twice() {
-    let [one, two] = [(); 2].map(|()| tempfile::tempdir().unwrap());
-    for line in [
-        "demo-trained --seeds 2 --mrps 10 --tasks 2",
-        "rnn-context --seeds 2 --mrps 10 --tasks 2",
-        "fixed-point --seeds 2 --mrps 10 --trajectories 60",
-    ] {
-        let run = line.split(' ').next().unwrap();
-        for (out, threads) in [(&one, 1), (&two, 3)] {
-            let output = ictd(out.path(), &format!("{line} --threads {threads}"));
-            // So little training makes no claim hold.
-            assert!(matches!(output.status.code(), Some(0 | 1)), "{line}");
-        }
-        let [a, b] = [&one, &two].map(|out| contents(&out.path().join(run)));
-        assert!(a.len() >= 5 && a == b, "{line}: {:?}", files(one.path()));
-    }
 }

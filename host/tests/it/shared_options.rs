@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const TRAIN: &str = "train --mrps 4 --batches 1 --batch-size 4 --context 6 --log-every 2";
 
 /// A small run of every command, with the options of every command that it takes.
-const SMALL: [(&str, &str, &[&str]); 30] = [
+const SMALL: [(&str, &str, &[&str]); 27] = [
     ("demo", "demo --tasks 2", COMPUTES),
     ("verify", "verify --seeds 2 --layers 2", COMPUTES),
     ("train", TRAIN, ALL),
@@ -31,11 +31,8 @@ const SMALL: [(&str, &str, &[&str]); 30] = [
     ("universal", "universal --seeds 1 --mrps 2 --steps 0 --tasks 2", ALL),
     ("algorithm-1", "algorithm-1 --seeds 1 --mrps 2", ALL),
     ("ablation", "ablation --seeds 1 --mrps 2", ALL),
-    ("demo-trained", "demo-trained --seeds 1 --mrps 2 --tasks 2", ALL),
-    ("fixed-point", "fixed-point --seeds 1 --mrps 2 --trajectories 32", ALL),
     ("one-layer", "one-layer --seeds 1 --mrps 2", ALL),
     ("emergence", "emergence --seeds 1 --mrps 2", ALL),
-    ("stuck", "stuck --seeds 1 --mrps 2", ALL),
     ("evaluate", "evaluate --data data.csv --model run", &["seed", "out", "json", "config"]),
     ("predict", "predict data.csv --gamma 0.5 --model run", COMPUTES),
     ("import", "import run --tasks 2", COMPUTES),

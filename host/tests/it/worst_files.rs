@@ -17,7 +17,7 @@ use std::path::Path;
 const MEGABYTE: usize = 1_000_000;
 
 /// Commands that read no file but a config, or none at all, and hidden ones of `reproduce`.
-const WITHOUT_FILES: [&str; 21] = [
+const WITHOUT_FILES: [&str; 18] = [
     "verify",
     "reproduce",
     "figure-2",
@@ -32,11 +32,8 @@ const WITHOUT_FILES: [&str; 21] = [
     "universal",
     "algorithm-1",
     "ablation",
-    "demo-trained",
-    "fixed-point",
     "one-layer",
     "emergence",
-    "stuck",
     "list",
     "digest",
 ];
@@ -355,11 +352,8 @@ fn a_run_directory_with_a_file_of_a_megabyte_costs_any_command_little() {
         "invariant-set --seeds 1 --mrps 2".into(),
         "universal --seeds 1 --mrps 2 --steps 0 --tasks 2".into(),
         "rnn-context --seeds 1 --mrps 2".into(),
-        "demo-trained --seeds 1 --mrps 2 --tasks 2".into(),
-        "fixed-point --seeds 1 --mrps 2 --trajectories 32".into(),
         "one-layer --seeds 1 --mrps 2".into(),
         "emergence --seeds 1 --mrps 2".into(),
-        "stuck --seeds 1 --mrps 2".into(),
     ] {
         let made = ictd(out.path(), &command);
         assert!(made.status.code() < Some(2), "{command}: {made:?}");

@@ -24,11 +24,8 @@ fn a_command_line_has_what_differs_from_the_defaults() {
         "reproduce figure-2 --seeds 4 --mrps 400"
     );
     assert_eq!(of("figure-2", 0, json!({})), "reproduce figure-2");
-    assert_eq!(of("fixed-point", 0, json!({"trajectories": 30000})), "reproduce fixed-point");
-    assert_eq!(
-        of("fixed-point", 0, json!({"trajectories": 512})),
-        "fixed-point --trajectories 512"
-    );
+    assert_eq!(of("universal", 0, json!({"tasks": 2000})), "reproduce universal");
+    assert_eq!(of("universal", 0, json!({"tasks": 512})), "universal --tasks 512");
     assert_eq!(
         of("evaluate", 0, json!({"data": "it's; $(x).csv", "quiet": false})),
         "evaluate --data 'it'\\''s; $(x).csv'"
