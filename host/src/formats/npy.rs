@@ -64,20 +64,16 @@ impl Array {
     /// Writes the content of a `.npy` file, version 1.
     /// Errors: those of `out`; more dimensions than the header has room for.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        let (_, descr) = self.dtype();
-        let shape = tuple(&self.shape);
-        let mut header =
-            format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+        let (descr, shape) = (self.dtype().1, tuple(&self.shape));
+        let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
         // Padded with spaces and a newline so that the data start at a multiple of 64.
-        let unpadded = MAGIC.len() + 4 + header.len() + 1;
-        header.extend(std::iter::repeat_n(' ', unpadded.next_multiple_of(64) - unpadded));
-        header.push('\n');
+        let start = MAGIC.len() + 4;
+        let width = (start + header.len() + 1).next_multiple_of(64) - start - 1;
+        let header = format!("{header:<width$}\n");
         let length = u16::try_from(header.len())
             .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "too many dimensions"))?;
-        out.write_all(MAGIC)?;
-        out.write_all(&[1, 0])?;
-        out.write_all(&length.to_le_bytes())?;
-        out.write_all(header.as_bytes())?;
+        let [low, high] = length.to_le_bytes();
+        out.write_all(&[MAGIC, &[1, 0, low, high][..], header.as_bytes()].concat())?;
         match &self.data {
             Data::F32(x) => x.iter().try_for_each(|x| out.write_all(&x.to_le_bytes())),
             Data::F64(x) => x.iter().try_for_each(|x| out.write_all(&x.to_le_bytes())),
@@ -94,14 +90,10 @@ impl Array {
         };
         let (header, data) = split(bytes).ok_or_else(|| malformed("no .npy header"))?;
         let header = Header::parse(header).ok_or_else(|| malformed("an unreadable .npy header"))?;
-        let element = Element::from_descr(&header.descr).ok_or_else(|| {
-            Problem::array(
-                name,
-                format!("dtype `{}`", excerpt(&header.descr)),
-                "a floating-point (float16, float32, float64), integer or boolean dtype",
-            )
+        let size = size_of(&header.descr).ok_or_else(|| {
+            let accepted = "a floating-point (float32, float64), integer or boolean dtype";
+            Problem::array(name, format!("dtype `{}`", excerpt(&header.descr)), accepted)
         })?;
-        let size = element.size;
         let needed = header.shape.iter().try_fold(size, |bytes, &n| bytes.checked_mul(n));
         if needed != Some(data.len()) {
             let (there, shape) = (data.len(), tuple(&header.shape));
@@ -114,7 +106,7 @@ impl Array {
             let accepted = format!("at most {most} in a file of this size");
             return Err(Problem::array(name, format!("{numbers} numbers"), accepted));
         }
-        let data = element.decode(data).ok_or_else(|| {
+        let data = decode(&header.descr, size, data).ok_or_else(|| {
             Problem::array(name, "an integer above 2^63 - 1", "integers that fit in 64 bits")
         })?;
         let array = Array { shape: header.shape, data };
@@ -124,27 +116,17 @@ impl Array {
     /// Returns the same array, given that `data` has the first axis fastest.
     fn into_row_major(self) -> Self {
         fn reorder<T: Copy>(shape: &[usize], data: &[T]) -> Vec<T> {
-            let mut index = vec![0_usize; shape.len()];
-            let strides: Vec<usize> = shape
-                .iter()
-                .scan(1, |stride, &extent| {
-                    let this = *stride;
-                    *stride *= extent;
-                    Some(this)
-                })
-                .collect();
-            let mut out = Vec::with_capacity(data.len());
-            for _ in 0..data.len() {
-                out.push(data[index.iter().zip(&strides).map(|(i, s)| i * s).sum::<usize>()]);
-                for axis in (0..shape.len()).rev() {
-                    index[axis] += 1;
-                    if index[axis] < shape[axis] {
-                        break;
-                    }
-                    index[axis] = 0;
+            // The place of the element that comes at `i` if the last axis is the fastest.
+            let place = |mut i: usize| {
+                let (mut place, mut stride) = (0, data.len());
+                for extent in shape.iter().rev() {
+                    stride /= extent;
+                    place += i % extent * stride;
+                    i /= extent;
                 }
-            }
-            out
+                place
+            };
+            (0..data.len()).map(|i| data[place(i)]).collect()
         }
         let data = match &self.data {
             Data::F32(x) => Data::F32(reorder(&self.shape, x)),
@@ -174,16 +156,9 @@ pub(super) fn tuple(shape: &[usize]) -> String {
 /// Returns the header's text and the data.
 fn split(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let rest = bytes.strip_prefix(MAGIC)?;
-    let (&[major, _minor], rest) = rest.split_first_chunk()?;
-    let (length, rest) = match major {
-        1 => {
-            let (length, rest) = rest.split_first_chunk()?;
-            (u16::from_le_bytes(*length).into(), rest)
-        }
-        2 | 3 => {
-            let (length, rest) = rest.split_first_chunk()?;
-            (u32::from_le_bytes(*length), rest)
-        }
+    let (length, rest) = match *rest {
+        [1, _, a, b, ..] => (u16::from_le_bytes([a, b]).into(), &rest[4..]),
+        [2 | 3, _, a, b, c, d, ..] => (u32::from_le_bytes([a, b, c, d]), &rest[6..]),
         _ => return None,
     };
     let (header, data) = rest.split_at_checked(length.try_into().ok()?)?;
@@ -220,68 +195,33 @@ impl Header {
     }
 }
 
-/// The type of an element, from NumPy's type string.
-struct Element {
-    big_endian: bool,
-    kind: char,
-    size: usize,
-}
-
-impl Element {
-    fn from_descr(descr: &str) -> Option<Self> {
-        let mut chars = descr.chars();
-        let order = chars.next()?;
-        let kind = chars.next()?;
-        let size = match chars.as_str() {
-            "1" => 1,
-            "2" => 2,
-            "4" => 4,
-            "8" => 8,
-            _ => return None,
-        };
-        let ordered = matches!(order, '<' | '>') || (order == '|' && size == 1);
-        let known = match kind {
-            'f' => size >= 2,
-            'i' | 'u' => true,
-            'b' => size == 1,
-            _ => false,
-        };
-        (ordered && known).then_some(Element { big_endian: order == '>', kind, size })
-    }
-
-    /// Returns the elements; none if an unsigned integer does not fit.
-    fn decode(&self, bytes: &[u8]) -> Option<Data> {
-        // The element's bytes, little-endian, in the low end of a word.
-        let words = bytes.chunks_exact(self.size).map(|chunk| {
-            let mut word = [0; 8];
-            word[..self.size].copy_from_slice(chunk);
-            if self.big_endian {
-                word[..self.size].reverse();
-            }
-            u64::from_le_bytes(word)
-        });
-        let unused_bits = 64 - 8 * self.size as u32;
-        Some(match (self.kind, self.size) {
-            ('f', 2) => Data::F32(words.map(|w| float16(w as u16)).collect()),
-            ('f', 4) => Data::F32(words.map(|w| f32::from_bits(w as u32)).collect()),
-            ('f', _) => Data::F64(words.map(f64::from_bits).collect()),
-            ('i', _) => {
-                // Shifted up and back, the sign bit fills the unused ones.
-                Data::I64(words.map(|w| (w << unused_bits) as i64 >> unused_bits).collect())
-            }
-            _ => Data::I64(words.map(|w| i64::try_from(w).ok()).collect::<Option<_>>()?),
-        })
+/// Returns how many bytes an element of a type has, from NumPy's string for it; none of a type that is not read.
+fn size_of(descr: &str) -> Option<usize> {
+    match descr.as_bytes() {
+        [b'<' | b'>', b'f', size @ (b'4' | b'8')]
+        | [b'<' | b'>', b'i' | b'u', size @ (b'2' | b'4' | b'8')]
+        | [b'|', b'i' | b'u' | b'b', size @ b'1'] => Some(usize::from(size - b'0')),
+        _ => None,
     }
 }
 
-/// Returns a number in half precision (IEEE 754 binary16), exactly.
-pub(super) fn float16(bits: u16) -> f32 {
-    let (exponent, fraction) = (u32::from(bits >> 10 & 0x1f), u32::from(bits & 0x3ff));
-    let size = match exponent {
-        // 2^-24: subnormal numbers.
-        0 => fraction as f32 * f32::from_bits((127 - 24) << 23),
-        0x1f => f32::from_bits(0xff << 23 | fraction << 13),
-        _ => f32::from_bits((exponent + 127 - 15) << 23 | fraction << 13),
-    };
-    if bits >> 15 == 1 { -size } else { size }
+/// Returns the elements; none if an unsigned integer does not fit.
+fn decode(descr: &str, size: usize, bytes: &[u8]) -> Option<Data> {
+    // The element's bytes, little-endian, in the low end of a word.
+    let words = bytes.chunks_exact(size).map(|chunk| {
+        let mut word = [0; 8];
+        word[..size].copy_from_slice(chunk);
+        if descr.starts_with('>') {
+            word[..size].reverse();
+        }
+        u64::from_le_bytes(word)
+    });
+    let unused_bits = 64 - 8 * size as u32;
+    Some(match (&descr[1..2], size) {
+        ("f", 4) => Data::F32(words.map(|w| f32::from_bits(w as u32)).collect()),
+        ("f", _) => Data::F64(words.map(f64::from_bits).collect()),
+        // Shifted up and back, the sign bit fills the unused ones.
+        ("i", _) => Data::I64(words.map(|w| (w << unused_bits) as i64 >> unused_bits).collect()),
+        _ => Data::I64(words.map(|w| i64::try_from(w).ok()).collect::<Option<_>>()?),
+    })
 }

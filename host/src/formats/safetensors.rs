@@ -12,12 +12,10 @@
 //! `attention` (`linear`, `softmax`), `gamma`, `n` (the context length trained with), `lambda` (of TD(lambda)'s
 //! mask), `parameters` (`equivariant`: each layer is the dense form of ten numbers), `prior_count` (of contexts
 //! that are read without units), and `crc32` over all of it, since the format has no checksum of its own. The
-//! reader also takes files without metadata, F64 tensors (rounded to F32), F16 and BF16 ones, and the plain
-//! names `P` and `Q` with shape (2d+1, 2d+1) or
-//! (L, 2d+1, 2d+1).
+//! reader also takes files without metadata, F64 tensors (rounded to F32), and the plain names `P` and `Q` with shape
+//! (2d+1, 2d+1) or (L, 2d+1, 2d+1).
 
 use super::error::{excerpt, names as listed};
-use super::npy::float16;
 use super::npz::missing;
 use super::parameters::{
     LayerParameters, Mode, ParameterSet, Parameters, PartialParams, check, check_token_size,
@@ -44,13 +42,8 @@ pub fn to_bytes(parameters: &Parameters) -> Vec<u8> {
         .map(|(name, x)| (name, x.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>()))
         .collect();
     let mut metadata = metadata(parameters);
-    let mut checksum = Checksum::new(&metadata);
-    let mut by_name: Vec<_> = tensors.iter().collect();
-    by_name.sort_unstable();
-    for (name, bytes) in by_name {
-        checksum.add_tensor(name, Dtype::F32, &shape, bytes);
-    }
-    metadata.insert(CHECKSUM.to_owned(), checksum.finish());
+    let of_file = tensors.iter().map(|(name, bytes)| (&**name, Dtype::F32, &shape[..], &**bytes));
+    metadata.insert(CHECKSUM.to_owned(), checksum(&metadata, of_file.collect()));
 
     // The crate's own writer orders the metadata at random.
     let mut header = Map::new();
@@ -107,14 +100,9 @@ fn read(bytes: &[u8]) -> Result<Parameters, Problem> {
     let mut metadata: BTreeMap<String, String> =
         header.metadata().clone().unwrap_or_default().into_iter().collect();
     if let Some(expected) = metadata.remove(CHECKSUM) {
-        let mut checksum = Checksum::new(&metadata);
-        let mut names = tensors.names();
-        names.sort_unstable();
-        for name in names {
-            let tensor = tensors.tensor(name).map_err(|e| Problem::malformed(FORMAT, e))?;
-            checksum.add_tensor(name, tensor.dtype(), tensor.shape(), tensor.data());
-        }
-        if checksum.finish() != expected {
+        let views = tensors.tensors();
+        let of_file = views.iter().map(|(name, t)| (&**name, t.dtype(), t.shape(), t.data()));
+        if checksum(&metadata, of_file.collect()) != expected {
             return Err(Problem::malformed(FORMAT, "its checksum is wrong: the file is damaged"));
         }
     }
@@ -196,15 +184,9 @@ fn stack(tensors: &SafeTensors, name: &str) -> Result<Vec<(usize, Vec<f32>)>, Pr
     };
     check_token_size(name, k)?;
     let numbers: Vec<f32> = match tensor.dtype() {
-        Dtype::F16 => decode(tensor.data(), |b| float16(u16::from_le_bytes(b))),
-        Dtype::BF16 => {
-            decode(tensor.data(), |b| f32::from_bits(u32::from(u16::from_le_bytes(b)) << 16))
-        }
         Dtype::F32 => decode(tensor.data(), f32::from_le_bytes),
         Dtype::F64 => decode(tensor.data(), |b| f64::from_le_bytes(b) as f32),
-        other => {
-            return Err(Problem::array(name, format!("dtype {other:?}"), "F16, BF16, F32 or F64"));
-        }
+        other => return Err(Problem::array(name, format!("dtype {other:?}"), "F32 or F64")),
     };
     Ok(numbers.chunks_exact(k * k).map(|m| (k, m.to_vec())).collect())
 }
@@ -222,32 +204,26 @@ fn number<T: FromStr>(
     text.map(|text| text.parse().map_err(|_| refuse(&text))).transpose()
 }
 
-/// CRC-32 over the metadata and the tensors, in the order of their names.
-struct Checksum(crc32fast::Hasher);
+/// A tensor: its name, type, shape and bytes.
+type Tensor<'a> = (&'a str, Dtype, &'a [usize], &'a [u8]);
 
-impl Checksum {
-    fn new(metadata: &BTreeMap<String, String>) -> Self {
-        let mut checksum = Checksum(crc32fast::Hasher::new());
-        for (key, value) in metadata {
-            checksum.add(key.as_bytes());
-            checksum.add(value.as_bytes());
-        }
-        checksum
+/// Returns CRC-32 over the metadata and the tensors, in the order of their names; each piece with its length, so that
+/// no two sequences look alike.
+fn checksum(metadata: &BTreeMap<String, String>, mut tensors: Vec<Tensor>) -> String {
+    let mut checksum = crc32fast::Hasher::new();
+    let mut add = |bytes: &[u8]| {
+        checksum.update(&(bytes.len() as u64).to_le_bytes());
+        checksum.update(bytes);
+    };
+    for (key, value) in metadata {
+        add(key.as_bytes());
+        add(value.as_bytes());
     }
-
-    fn add_tensor(&mut self, name: &str, dtype: Dtype, shape: &[usize], bytes: &[u8]) {
-        self.add(name.as_bytes());
-        self.add(format!("{dtype:?} {shape:?}").as_bytes());
-        self.add(bytes);
+    tensors.sort_unstable_by_key(|tensor| tensor.0);
+    for (name, dtype, shape, bytes) in tensors {
+        add(name.as_bytes());
+        add(format!("{dtype:?} {shape:?}").as_bytes());
+        add(bytes);
     }
-
-    /// Each piece with its length, so that no two sequences look alike.
-    fn add(&mut self, bytes: &[u8]) {
-        self.0.update(&(bytes.len() as u64).to_le_bytes());
-        self.0.update(bytes);
-    }
-
-    fn finish(self) -> String {
-        format!("{:08x}", self.0.finalize())
-    }
+    format!("{:08x}", checksum.finalize())
 }

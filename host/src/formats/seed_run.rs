@@ -19,6 +19,7 @@ pub use super::parameters::PartialParams;
 use super::parameters::{LayerParameters, Mode, Parameters, check_token_size};
 use super::{Array, Data};
 use crate::error::{Error, Problem};
+use compute::log::{Matrices, Point, SeedRun};
 use std::io::{self, Read, Seek};
 
 /// The name of the arrays' file in a seed's folder.
@@ -55,48 +56,34 @@ pub struct LogPoint {
     pub layers: Vec<LayerParameters>,
 }
 
-impl SeedLog {
-    /// Returns the content of `data.npz`. Equal logs make equal bytes.
-    /// Errors: [`io::ErrorKind::InvalidInput`] if the points differ in their number of layers or in
-    /// size.
-    pub fn to_npz(&self) -> io::Result<Vec<u8>> {
-        let points = &self.points;
-        let (k, stored) = (self.token_size, points.first().map_or(1, |p| p.layers.len()));
-        let regular = points.iter().all(|point| {
-            point.layers.len() == stored
-                && point.layers.iter().all(|l| l.p.len() == k * k && l.q.len() == k * k)
-        });
-        if !regular {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "the log points of a seed must have the same number of layers, of the same size",
-            ));
-        }
-        let column = |value: fn(&LogPoint) -> f64| Array {
-            shape: vec![points.len()],
-            data: Data::F64(points.iter().map(value).collect()),
-        };
-        let matrices = |matrix: fn(&LayerParameters) -> &[f32]| Array {
-            shape: vec![points.len(), stored, k, k],
-            data: Data::F32(
-                points.iter().flat_map(|p| &p.layers).flat_map(matrix).copied().collect(),
-            ),
-        };
-        let xs = Array {
-            shape: vec![points.len()],
-            data: Data::I64(points.iter().map(|p| p.mrps as i64).collect()),
-        };
-        npz::to_bytes(&[
-            (XS, &xs),
-            (ALPHA, &column(|p| p.alpha)),
-            (VD, &column(|p| p.value_difference)),
-            (IWS, &column(|p| p.implicit_weight_similarity)),
-            (SS, &column(|p| p.sensitivity_similarity)),
-            ("P", &matrices(|l| &l.p)),
-            ("Q", &matrices(|l| &l.q)),
-        ])
+/// Returns the content of `data.npz`. Equal logs make equal bytes.
+/// Errors: [`io::ErrorKind::InvalidInput`] if the points differ in their number of layers or in size.
+pub fn to_npz(run: &SeedRun) -> io::Result<Vec<u8>> {
+    if !run.has_whole_matrices() {
+        let reason =
+            "the log points of a seed must have the same number of layers, of the same size";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, reason));
     }
+    let (points, k) = (&run.points, run.token_size);
+    let stored = points.first().map_or(1, |p| p.layers.len());
+    let array = |data| Array { shape: vec![points.len()], data };
+    let column = |of: fn(&Point) -> f64| array(Data::F64(points.iter().map(of).collect()));
+    let matrices = |of: fn(&Matrices) -> &[f32]| Array {
+        shape: vec![points.len(), stored, k, k],
+        data: Data::F32(points.iter().flat_map(|p| &p.layers).flat_map(of).copied().collect()),
+    };
+    npz::to_bytes(&[
+        (XS, &array(Data::I64(points.iter().map(|p| p.tasks as i64).collect()))),
+        (ALPHA, &column(|p| p.alpha)),
+        (VD, &column(|p| p.vd)),
+        (IWS, &column(|p| p.iws)),
+        (SS, &column(|p| p.ss)),
+        ("P", &matrices(|m| &m.p)),
+        ("Q", &matrices(|m| &m.q)),
+    ])
+}
 
+impl SeedLog {
     /// Reads `data.npz`, or any `.npz` with P and Q of shape (T, l, K, K), (l, K, K) or (K, K).
     /// Metrics that are not there are NaN, `xs` the index of the log point.
     /// Errors: [`Problem::Unusable`], and those of [`Npz`].

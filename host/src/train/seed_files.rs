@@ -4,11 +4,11 @@ use super::options::{Attention, Model, ParameterSet, Recipe, TaskKind};
 use crate::error::Error;
 use crate::formats::parameters::{LayerParameters, Parameters};
 use crate::formats::safetensors;
-use crate::formats::seed_run::{DATA_FILE, LogPoint, PARAMS_FILE, SeedLog};
+use crate::formats::seed_run::{DATA_FILE, PARAMS_FILE, to_npz};
 use crate::formats::{Array, Data, npz};
 use crate::options::typed;
 use crate::run::records::Records;
-use compute::log::{ELEMENTS, METRICS, Point, SeedRun};
+use compute::log::{ELEMENTS, METRICS, Matrices, Point, SeedRun};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -39,17 +39,7 @@ pub(super) fn records(recipe: &Recipe, run: &SeedRun) -> Result<Records, Error> 
         let parameters = two_heads_npz(2 * recipe.dim + 2, &run.parameters);
         records.put(TWO_HEADS, parameters.map_err(refuse(TWO_HEADS))?);
     } else if recipe.model == Model::Transformer {
-        let points = run.points.iter().map(|p| LogPoint {
-            mrps: p.tasks,
-            alpha: p.alpha,
-            value_difference: p.vd,
-            implicit_weight_similarity: p.iws,
-            sensitivity_similarity: p.ss,
-            layers: layers(p),
-        });
-        let (token_size, mode) = (run.token_size, recipe.mode);
-        let log = SeedLog { token_size, mode, points: points.collect() };
-        records.put(DATA_FILE, log.to_npz().map_err(refuse(DATA_FILE))?);
+        records.put(DATA_FILE, to_npz(run).map_err(refuse(DATA_FILE))?);
         records.put(PARAMS_FILE, seed_params(recipe, run.seed).to_string());
         if let Some(parameters) = final_parameters(recipe, run) {
             records.put(PARAMETERS, safetensors::to_bytes(&parameters));
@@ -77,15 +67,12 @@ fn two_heads_npz(k: usize, parameters: &[f32]) -> std::io::Result<Vec<u8>> {
     npz::to_bytes(&names.into_iter().zip(&matrices).collect::<Vec<_>>())
 }
 
-fn layers(point: &Point) -> Vec<LayerParameters> {
-    point.layers.iter().map(|m| LayerParameters { p: m.p.clone(), q: m.q.clone() }).collect()
-}
-
 /// Returns the transformer that a seed ended with; none of an empty log.
 pub fn final_parameters(recipe: &Recipe, run: &SeedRun) -> Option<Parameters> {
+    let layer = |m: &Matrices| LayerParameters { p: m.p.clone(), q: m.q.clone() };
     Some(Parameters {
         token_size: run.token_size,
-        layers: layers(run.last()?),
+        layers: run.last()?.layers.iter().map(layer).collect(),
         mode: recipe.mode,
         depth: Some(recipe.layers),
         attention: Some(recipe.attention),

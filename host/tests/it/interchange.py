@@ -112,7 +112,7 @@ def read(directory):
         assert found == expected, found
         assert list(log["xs"]) == [10, 20, 30], log["xs"]
         assert log["P"][1, 0, -1, -1] == np.float32(1 + seed), log["P"][1]
-        assert log["Q"][2, 0, 0, 1] == np.float32(0.25), log["Q"][2]
+        assert log["Q"][2, 0, 0, 1] == np.float32(-0.01), log["Q"][2]
     json.dump(values, sys.stdout)
 
 

@@ -4,8 +4,7 @@
 //! `ICTD_AUTHORS` = a checkout of the authors' repository (and its requirements) their unmodified
 //! plotting code and model take part.
 
-use ictd::formats::parameters::{LayerParameters, Mode};
-use ictd::formats::seed_run::{self, LogPoint, SeedLog};
+use ictd::formats::seed_run;
 use ictd::train::Recipe;
 use ictd::train::directory::seed_params;
 use serde_json::Value;
@@ -48,25 +47,16 @@ fn assert_close(what: &str, got: &[f64], want: &[f64], tolerance: f64) {
 /// Two seeds' folders as the training writes them: three log points, a parameter that can be told.
 fn write_seeds(directory: &Path) {
     for seed in [0, 1] {
-        let layer = |t: u64| {
+        let p = |t: u64| {
             let mut p = vec![0.01_f32; 49];
-            p[48] = t as f32 + seed as f32;
-            LayerParameters { p, q: (0..49).map(|i| 0.25 * i as f32).collect() }
+            p[48] = (t / 10 - 1) as f32 + seed as f32;
+            vec![p]
         };
-        let point = |t: u64| LogPoint {
-            mrps: 10 * (t + 1),
-            alpha: 1.0,
-            value_difference: 0.1,
-            implicit_weight_similarity: 0.9,
-            sensitivity_similarity: 0.8,
-            layers: vec![layer(t)],
-        };
-        let points = vec![point(0), point(1), point(2)];
-        let log = SeedLog { token_size: 7, mode: Mode::Autoregressive, points };
+        let log = crate::units::formats::seed_run::seed(seed, &[10, 20, 30], p);
         let params = seed_params(&Recipe { dim: 3, mrps: 30, ..Recipe::default() }, seed);
         let folder = directory.join(format!("seed_{seed}"));
         fs::create_dir(&folder).unwrap();
-        fs::write(folder.join(seed_run::DATA_FILE), log.to_npz().unwrap()).unwrap();
+        fs::write(folder.join(seed_run::DATA_FILE), seed_run::to_npz(&log).unwrap()).unwrap();
         fs::write(folder.join(seed_run::PARAMS_FILE), params.to_string()).unwrap();
     }
 }

@@ -3,7 +3,7 @@
 mod npy;
 mod npz;
 mod safetensors;
-mod seed_run;
+pub(crate) mod seed_run;
 mod signal_table;
 mod trajectory;
 

@@ -11,7 +11,7 @@ mod commands {
 }
 mod experiments;
 mod files;
-mod formats;
+pub(crate) mod formats;
 mod model_file;
 mod page {
     mod command_line;

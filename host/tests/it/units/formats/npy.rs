@@ -50,42 +50,20 @@ fn a_huge_shape_is_refused_before_memory_is_asked_for() {
 }
 
 #[test]
-fn half_precision_is_read_exactly() {
-    let float16 = |bits: u16| {
-        let header = "{'descr': '<f2', 'fortran_order': False, 'shape': (1,), }";
-        match Array::parse("a", &npy(header, &bits.to_le_bytes()), 1).unwrap().data {
-            Data::F32(x) => x[0],
-            other => panic!("{other:?}"),
-        }
-    };
-    for (bits, x) in [
-        (0x0000, 0.0),
-        (0x3c00, 1.0),
-        (0xc000, -2.0),
-        (0x3555, 0.333_251_95),
-        (0x7bff, 65504.0),
-        (0x0001, 5.960_464_5e-8),
-        (0x03ff, 6.097_555e-5),
-        (0x0400, 6.103_515_6e-5),
-        (0xfc00, f32::NEG_INFINITY),
-    ] {
-        assert_eq!(float16(bits), x, "{bits:#06x}");
-    }
-    assert!(float16(0x7e01).is_nan() && float16(0x8000).is_sign_negative());
-    let bytes =
-        npy("{'descr': '>f2', 'fortran_order': False, 'shape': (2,), }", &[0x3c, 0, 0xc0, 0]);
-    let array = Array { shape: vec![2], data: Data::F32(vec![1.0, -2.0]) };
-    assert_eq!(Array::parse("a", &bytes, 2).unwrap(), array);
+fn more_numbers_than_accepted_are_refused() {
+    let bytes = npy("{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }", &[1, 0, 2, 0]);
     let message = Array::parse("a", &bytes, 1).unwrap_err().to_string();
     assert!(message.contains("2 numbers; accepted is at most 1"), "{message}");
 }
 
 #[test]
 fn other_dtypes_are_named() {
-    let header = "{'descr': '<c8', 'fortran_order': False, 'shape': (1,), }";
-    let message = Array::parse("P", &npy(header, &[0; 8]), 100).unwrap_err().to_string();
-    assert!(message.contains("`P`") && message.contains("<c8"), "{message}");
-    assert!(message.contains("floating-point"), "{message}");
+    for dtype in ["<c8", "<f2", "=f4", "<f16"] {
+        let header = format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': (1,), }}");
+        let message = Array::parse("P", &npy(&header, &[0; 8]), 100).unwrap_err().to_string();
+        assert!(message.contains("`P`") && message.contains(dtype), "{message}");
+        assert!(message.contains("floating-point"), "{message}");
+    }
 }
 
 #[test]

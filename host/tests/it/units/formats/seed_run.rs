@@ -2,21 +2,35 @@ use super::FILE;
 use ictd::Error;
 use ictd::formats::npz::{self, Npz};
 use ictd::formats::parameters::{LayerParameters, Mode};
-use ictd::formats::seed_run::{LogPoint, PartialParams, SeedLog};
+use ictd::formats::seed_run::{LogPoint, PartialParams, SeedLog, to_npz};
 use ictd::formats::{Array, Data};
+use ictd::train::log::{Element, Matrices, Point, SeedRun};
 use std::path::Path;
 
-fn example() -> SeedLog {
-    let layer = |x: f32| LayerParameters { p: vec![x; 9], q: vec![-x; 9] };
-    let point = |t: u64| LogPoint {
-        mrps: 10 * t,
-        alpha: 1.0 / (t + 1) as f64,
-        value_difference: 0.25,
-        implicit_weight_similarity: 0.5,
-        sensitivity_similarity: -0.5,
-        layers: vec![layer(t as f32), layer(0.1)],
+/// A seed with a log, whose P after t tasks is `p(t)`, a matrix for each layer, and Q its negative.
+pub(crate) fn seed(seed: u64, tasks: &[u64], p: impl Fn(u64) -> Vec<Vec<f32>>) -> SeedRun {
+    let layer = |p: Vec<f32>| {
+        let q = p.iter().map(|x| -x).collect();
+        Matrices { p, q, element: Element::default() }
     };
-    SeedLog { token_size: 3, mode: Mode::Sequential, points: vec![point(1), point(2)] }
+    let point = |t: &u64| Point {
+        tasks: *t,
+        alpha: 1.0 / *t as f64,
+        loss: f64::NAN,
+        vd: 0.25,
+        iws: 0.5,
+        ss: -0.5,
+        msve: f64::NAN,
+        layers: p(*t).into_iter().map(layer).collect(),
+    };
+    let points: Vec<_> = tasks.iter().map(point).collect();
+    let token_size = points[0].layers[0].p.len().isqrt();
+    SeedRun { seed, digest: String::new(), token_size, parameters: Vec::new(), points }
+}
+
+fn example() -> SeedLog {
+    let run = seed(0, &[10, 20], |t| vec![vec![t as f32; 9], vec![0.1; 9]]);
+    read(&to_npz(&run).unwrap()).unwrap()
 }
 
 fn read(bytes: &[u8]) -> Result<SeedLog, Error> {
@@ -25,7 +39,18 @@ fn read(bytes: &[u8]) -> Result<SeedLog, Error> {
 
 #[test]
 fn what_is_written_is_read_back() {
-    assert_eq!(read(&example().to_npz().unwrap()).unwrap(), example());
+    let log = example();
+    assert_eq!((log.token_size, log.mode, log.points.len()), (3, Mode::Sequential, 2));
+    let layer = |x: f32| LayerParameters { p: vec![x; 9], q: vec![-x; 9] };
+    let expected = LogPoint {
+        mrps: 20,
+        alpha: 0.05,
+        value_difference: 0.25,
+        implicit_weight_similarity: 0.5,
+        sensitivity_similarity: -0.5,
+        layers: vec![layer(20.0), layer(0.1)],
+    };
+    assert_eq!(log.points[1], expected);
 }
 
 #[test]
