@@ -22,7 +22,7 @@
 //! - C exists for n < d, constant and equal features: n_0 keeps it away from singular, and where n_0 is
 //!   lost beside n, a pivot below 2^-20 counts as 2^-20.
 
-use crate::context::{Context, Entries, Entry, Of, Read, Window};
+use crate::context::{Context, Of, Window};
 use crate::error::Error;
 use crate::layer::Layer;
 use crate::linalg::{columns_mut, entries, keep_apart, zeros};
@@ -171,27 +171,6 @@ impl<'a, S: Scalar> Units<'a, S> {
     }
 }
 
-/// The sums of a context that its units are made of.
-struct Squares<S, const D: usize> {
-    /// 2 F, its upper triangle, column by column.
-    second_moments: [[S; D]; D],
-    /// sum r^2.
-    rewards: S,
-}
-
-impl<S: Scalar, const D: usize> Entries<S, D> for &mut Squares<S, D> {
-    type Output = ();
-
-    fn take(self, read: &Read<'_, S, impl Entry<S>>) {
-        self.rewards = read.sum(Of::SquaredRewards);
-        for j in 0..D {
-            for i in 0..=j {
-                self.second_moments[j][i] = read.sum(Of::SecondMoment(i, j));
-            }
-        }
-    }
-}
-
 impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
     /// Returns the value function that dense layers compute from a context in units of its own, with a prior count
     /// n_0 > 0, kept within what the context has seen: features within twice their root mean square, values within
@@ -207,18 +186,22 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
     ) -> Result<BoundedValueFunction<S, D>, Error> {
         let mut statistic = Statistic { g: zeros::<S, K, K>(), inverse_len: S::ZERO };
         context.statistic_to(gamma, 0, false, &mut statistic)?;
-        let mut squares = Squares { second_moments: [[S::ZERO; D]; D], rewards: S::ZERO };
-        context.read_to(gamma, 0, &mut squares)?;
+        let read = context.read(gamma, 0)?;
+        let mut moments = [[S::ZERO; D]; D];
+        for j in 0..D {
+            for i in 0..=j {
+                moments[j][i] = read.sum(Of::SecondMoment(i, j));
+            }
+        }
         let (n, mut scale, mut diagonal) = (context.weight(), [S::ZERO; D], [S::ZERO; D]);
-        let moments = squares.second_moments.as_flattened_mut();
-        let vectors = [&mut scale[..], &mut diagonal];
-        let units = Units::new(moments, squares.rewards, [n, prior_count], vectors);
+        let (moments, rewards) = (moments.as_flattened_mut(), read.sum(Of::SquaredRewards));
+        let units = Units::new(moments, rewards, [n, prior_count], [&mut scale, &mut diagonal]);
         units.normalise(columns_mut(&mut statistic.g).as_flattened_mut());
         statistic.inverse_len = S::ONE;
         let mut u = self.readout(&statistic);
         units.denormalise(&mut u.as_mut_slice()[..D]);
         let root_mean_squares = core::array::from_fn(|i| inverse(units.scale[i]));
-        let of = [n, gamma, context.largest_reward().of(0)];
+        let of = [n, gamma, context.largest_reward(0)];
         let value_function = ValueFunction::from_readout(entries(&u))?;
         Ok(BoundedValueFunction::of_context(value_function, root_mean_squares, of))
     }

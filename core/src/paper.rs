@@ -43,7 +43,7 @@
 //! | the corollary for one layer | [`constructions::one_layer`] |
 //! | the corollary for the residual gradient, eq. "w_update RG" | [`constructions::residual_gradient()`], [`td::updates::residual_gradient`] |
 //! | the corollary for TD(lambda) | [`constructions::td_lambda()`], [`td::updates::td_lambda`] |
-//! | the average-reward theorem, eq. "Z two-head update" | [`constructions::average_reward()`], [`attention::AverageReward`], [`AverageRewardModel`], [`td::updates::average_reward`] |
+//! | the average-reward theorem, eq. "Z two-head update" | [`constructions::average_reward()`], [`attention::AverageReward`], [`td::updates::average_reward`] |
 //! | App. "Nonlinear Attention" | [`attention::SoftmaxAttention`], its gradient by hand [`gradient::softmax`] |
 //! | Algorithm 1 | [`training::MultiTaskTd`] with [`Optimizer::Td`](training::Optimizer::Td): an update per window |
 //! | its mini-batch form (the authors' code) | the same with [`Optimizer::Adam`](training::Optimizer::Adam): a step per batch of windows; [`gradient::linear`] |
@@ -58,10 +58,9 @@
 //!
 //! Where the paper contradicts itself or its code, the item's documentation says so and which
 //! reading it takes.
-//!
 
 #[allow(unused_imports)] // for the links above
 use crate::{
     attention, constructions, gradient, invariant_set, layer, mask, metrics, prompt, rnn,
-    shapes::AverageRewardModel, statistic, tasks, td, training, value_function::ValueFunction,
+    statistic, tasks, td, training, value_function::ValueFunction,
 };

@@ -1,10 +1,9 @@
 //! Models by their feature dimension alone, for D = 1 to 32.
 
 use crate::mask::Td0;
-use crate::model::{AverageReward, StoredAttention};
+use crate::model::StoredAttention;
 
 /// A feature dimension, of which [`Model`] makes the token size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features<const D: usize>;
 
 /// The types that belong to a feature dimension.
@@ -16,17 +15,13 @@ pub struct Features<const D: usize>;
 pub trait Shape<A, const C: usize> {
     /// See [`Model`].
     type Model;
-
-    /// See [`AverageRewardModel`].
-    type AverageRewardModel;
 }
 
 /// A [model](crate::model::Model) for D = 1 to 32 features in `f32`, with attention A, whose layers share their
 /// parameters or, at most C of them, have their own.
 ///
-/// Stable Rust cannot write the token size 2 D + 1 in a type; this alias does it for the user. Another dimension, `f64`,
-/// and code that is generic over D need the full name, for example `ictd_core::model::Model<f64, 20, 41, 1>`; a token
-/// size that does not fit fails the build with a message.
+/// Stable Rust cannot write the token size 2 D + 1 in a type. Another dimension, `f64`, and code that is generic over D
+/// need the full name, for example `ictd_core::model::Model<f64, 20, 41, 1>`.
 ///
 /// ```
 /// use ictd_core::Model;
@@ -38,29 +33,10 @@ pub trait Shape<A, const C: usize> {
 /// ```
 pub type Model<const D: usize, A = Td0, const C: usize = 1> = <Features<D> as Shape<A, C>>::Model;
 
-/// A [model](crate::model::Model) of the average-reward setting for D features; its K is 2 D + 2.
-///
-/// ```
-/// use ictd_core::AverageRewardModel;
-/// use ictd_core::context::AverageRewardContext;
-///
-/// let model = AverageRewardModel::<4>::average_reward(0.2, 15)?;
-/// let mut context = AverageRewardContext::<4>::new();
-/// let (phi, phi_next) = ([0.5, -0.25, 1.0, 0.0], [1.0, 0.5, -0.5, 0.25]);
-/// context.observe(&phi, 0.75, &phi_next)?;
-/// context.observe(&phi_next, -0.25, &phi)?;
-/// let value = model.differential_value_function(&context)?;
-/// assert!(value.at(&phi) > value.at(&phi_next));
-/// # Ok::<(), ictd_core::Error>(())
-/// ```
-pub type AverageRewardModel<const D: usize, const C: usize = 1> =
-    <Features<D> as Shape<Td0, C>>::AverageRewardModel;
-
 macro_rules! shapes {
     ($($d:literal)*) => {$(
         impl<A: StoredAttention<f32, { 2 * $d + 1 }>, const C: usize> Shape<A, C> for Features<$d> {
             type Model = crate::model::Model<f32, $d, { 2 * $d + 1 }, C, A>;
-            type AverageRewardModel = crate::model::Model<f32, $d, { 2 * $d + 2 }, C, AverageReward>;
         }
     )*};
 }

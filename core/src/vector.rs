@@ -93,3 +93,16 @@ pub(crate) fn close<S: Scalar, V: Vector<S>>(total: &mut V, error: &mut V, full:
     });
     *full = V::ZERO;
 }
+
+/// Does what [`close`] does, for one of several vectors.
+pub(crate) fn close_at<S: Scalar, V: Vector<S>>(
+    total: &mut [V],
+    error: &mut [V],
+    full: &mut [V],
+    index: usize,
+) {
+    let vectors = (total.get_mut(index), error.get_mut(index), full.get_mut(index));
+    if let (Some(total), Some(error), Some(full)) = vectors {
+        close(total, error, full);
+    }
+}

@@ -1,4 +1,4 @@
-use super::{Context, Growing, Window};
+use super::{Context, Window};
 use crate::error::Error;
 use crate::mask::{MeanCentred, Td0};
 use crate::scalar::Scalar;
@@ -8,32 +8,19 @@ use crate::transition::FeatureVector;
 /// The contexts of the average-reward transformer's two heads, fed together.
 ///
 /// ```
-/// use ictd_core::context::AverageRewardContext;
+/// use ictd_core::context::{AverageRewardContext, Growing};
 ///
-/// let mut context = AverageRewardContext::<2>::new();
+/// let mut context = AverageRewardContext::<2, Growing>::with(Growing);
 /// context.observe(&[1.0, 0.5], 0.25, &[0.5, -1.0])?;
 /// assert_eq!(context.len(), 1);
 /// # Ok::<(), ictd_core::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct AverageRewardContext<const D: usize, W: Window<S> = Growing, S: Scalar = f32> {
+pub struct AverageRewardContext<const D: usize, W: Window<S>, S: Scalar = f32> {
     /// The context of head 1, whose mask is [`MeanCentred`].
     head1: Context<D, MeanCentred, W, S>,
     /// The context of head 2, whose mask is [`Td0`].
     head2: Context<D, Td0, W, S>,
-}
-
-impl<const D: usize, S: Scalar> AverageRewardContext<D, Growing, S> {
-    /// Returns an empty context that remembers every transition.
-    pub const fn new() -> Self {
-        Self::with(Growing)
-    }
-}
-
-impl<const D: usize, S: Scalar> Default for AverageRewardContext<D, Growing, S> {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 impl<const D: usize, W: Window<S>, S: Scalar> AverageRewardContext<D, W, S> {
@@ -43,8 +30,7 @@ impl<const D: usize, W: Window<S>, S: Scalar> AverageRewardContext<D, W, S> {
         AverageRewardContext { head1, head2: Context::<D, Td0, W, S>::with(Td0, window) }
     }
 
-    /// Adds the transition from a state with features `phi`, (D), to one with features `phi_next`.
-    /// Errors: as [`Context::observe`]; the context stays as it was.
+    /// Does what [`Context::observe`] does, with the same errors.
     pub fn observe(
         &mut self,
         phi: &impl FeatureVector<S, D>,
@@ -71,8 +57,7 @@ impl<const D: usize, W: Window<S>, S: Scalar> AverageRewardContext<D, W, S> {
         self.head2.clear();
     }
 
-    /// Returns G_0 and 1/n of the two heads, for tokens of size K = 2 D + 2.
-    /// Errors: as [`Context::statistic`].
+    /// Returns G_0 and 1/n of the two heads, for tokens of size K = 2 D + 2, with the errors of [`Context::statistic`].
     pub fn statistics<const K: usize>(&self) -> Result<[Statistic<S, K>; 2], Error> {
         const {
             assert!(K == 2 * D + 2, "the average-reward setting has tokens of size K = 2 * D + 2");

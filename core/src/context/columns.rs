@@ -1,65 +1,46 @@
 //! The statistic as a matrix.
 
 use super::Block::{self, Phi, PhiNext, Reward};
-use super::{Entries, Entry, Of, Read};
+use super::{Entry, Of, Read};
 use crate::scalar::Scalar;
 use nalgebra::SMatrix;
 
-/// G(gamma) on its way into a matrix: all of it, or the rows and columns of phi alone.
-pub(super) struct Columns<'a, S, const K: usize> {
-    pub(super) g: &'a mut SMatrix<S, K, K>,
-    pub(super) of_phi_alone: bool,
-}
-
-impl<S: Scalar, const D: usize, const K: usize> Entries<S, D> for Columns<'_, S, K> {
-    type Output = ();
-
+impl<S: Scalar, P: Entry<S>> Read<S, P> {
+    /// Writes G(gamma) into a matrix: all of it, or the rows and columns of phi alone.
     #[inline(always)]
-    fn take(mut self, read: &Read<'_, S, impl Entry<S>>) {
-        let gamma = read.gamma;
-        self.block(read, Phi, Phi, [D, D], S::ONE);
-        self.block(read, Phi, PhiNext, [D, D], gamma);
-        self.block(read, PhiNext, PhiNext, [D, D], gamma * gamma);
-        self.block(read, Phi, Reward, [D, 1], S::ONE);
-        self.block(read, PhiNext, Reward, [D, 1], gamma);
-        self.block(read, Reward, Reward, [1, 1], S::ONE);
-        if !read.symmetric {
-            self.block(read, PhiNext, Phi, [D, D], gamma);
-            self.block(read, Reward, Phi, [1, D], S::ONE);
-            self.block(read, Reward, PhiNext, [1, D], gamma);
+    pub(super) fn to_columns<const D: usize, const K: usize>(
+        &self,
+        g: &mut SMatrix<S, K, K>,
+        of_phi_alone: bool,
+    ) {
+        let (gamma, one) = (self.gamma, S::ONE);
+        let mut block = |row, column, shape, scale| {
+            if row == Phi || column == Phi || !of_phi_alone {
+                self.block(g, (row, column), shape, scale);
+            }
+        };
+        block(Phi, Phi, [D, D], one);
+        block(Phi, PhiNext, [D, D], gamma);
+        block(PhiNext, PhiNext, [D, D], gamma * gamma);
+        block(Phi, Reward, [D, 1], one);
+        block(PhiNext, Reward, [D, 1], gamma);
+        block(Reward, Reward, [1, 1], one);
+        if !self.symmetric {
+            block(PhiNext, Phi, [D, D], gamma);
+            block(Reward, Phi, [1, D], one);
+            block(Reward, PhiNext, [1, D], gamma);
         }
     }
-}
 
-impl<S: Scalar, const K: usize> Columns<'_, S, K> {
-    /// Takes a block, times `scale`, and if G is symmetric its mirror image.
+    /// Writes a block, times `scale`, and if G is symmetric its mirror image.
     #[inline(always)]
-    fn block(
-        &mut self,
-        read: &Read<'_, S, impl Entry<S>>,
-        row: Block,
-        column: Block,
+    fn block<const K: usize>(
+        &self,
+        g: &mut SMatrix<S, K, K>,
+        (row, column): (Block, Block),
         [rows, columns]: [usize; 2],
         scale: S,
     ) {
-        let is_wanted = row == Phi || column == Phi || !self.of_phi_alone;
-        if !is_wanted {
-            return;
-        }
-        for j in 0..columns {
-            let rows = if read.symmetric && row == column { j + 1 } else { rows };
-            for i in 0..rows {
-                let x = scale * read.sum(Of::G((row, i), (column, j)));
-                self.put((row, i), (column, j), x);
-                if read.symmetric && (i != j || row != column) {
-                    self.put((column, j), (row, i), x);
-                }
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn put(&mut self, (row, i): (Block, usize), (column, j): (Block, usize), x: S) {
         // d, whether K is 2 d + 1 or 2 d + 2.
         let d = (K - 1) / 2;
         let start = |block| match block {
@@ -67,6 +48,16 @@ impl<S: Scalar, const K: usize> Columns<'_, S, K> {
             PhiNext => d,
             Reward => 2 * d,
         };
-        self.g.data.0[start(column) + j][start(row) + i] = x;
+        let (top, left) = (start(row), start(column));
+        for j in 0..columns {
+            let rows = if self.symmetric && row == column { j + 1 } else { rows };
+            for i in 0..rows {
+                let x = scale * self.sum(Of::G((row, i), (column, j)));
+                g.data.0[left + j][top + i] = x;
+                if self.symmetric {
+                    g.data.0[top + i][left + j] = x;
+                }
+            }
+        }
     }
 }

@@ -1,35 +1,23 @@
-use super::largest_reward::LargestReward;
-use super::moments::{Moments, Read};
+use super::moments::{Entry, Moments};
 use super::stored::Visit;
-use super::{Entries, Sums, Window};
+use super::{Sums, Window, take_largest};
 use crate::error::Error;
 use crate::mask::{Mask, State, Vector};
 use crate::scalar::{Scalar, check_lanes};
 use crate::transition::Token;
 
-/// The past is forgotten exponentially: transition j of n counts with weight retention^(n - j), and n
-/// becomes the sum of the weights.
-///
-/// Retention 1 - 1/h remembers about the last h transitions. Rounding errors are forgotten at the
-/// same rate as the data, so they do not accumulate.
+/// The past is forgotten exponentially: transition j of n counts with weight retention^(n - j), and n becomes the sum of
+/// the weights. Retention 1 - 1/h remembers about the last h transitions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Forgetting<S: Scalar = f32> {
     retention: S,
 }
 
 impl<S: Scalar> Forgetting<S> {
-    /// Returns a retention in (0, 1).
+    /// Returns the window of a retention in (0, 1).
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `retention`.
-    ///
-    /// ```
-    /// use ictd_core::context::Forgetting;
-    ///
-    /// assert_eq!(Forgetting::new(0.99)?.retention(), 0.99);
-    /// assert!(Forgetting::new(1.0).is_err());
-    /// # Ok::<(), ictd_core::Error>(())
-    /// ```
     pub fn new(retention: S) -> Result<Self, Error> {
         let fits = |r| r > Scalar::ZERO && r < Scalar::ONE;
         Ok(Forgetting { retention: check_lanes(retention, "retention", fits, "(0, 1)")? })
@@ -63,7 +51,7 @@ impl<S: Scalar> Window<S> for Forgetting<S> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DecayingSums<S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
     state: M::State<Token<S, D, C>>,
-    largest_reward: LargestReward<S, C>,
+    largest_rewards: [S; C],
     moments: Moments<S, M::Beside<D, C>, D, C>,
     /// The sum of the weights.
     weight: S,
@@ -75,7 +63,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
 {
     const EMPTY: Self = DecayingSums {
         state: Vector::ZERO,
-        largest_reward: LargestReward::ZERO,
+        largest_rewards: [S::ZERO; C],
         moments: Moments::ZERO,
         weight: S::ZERO,
         len: 0,
@@ -87,8 +75,10 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
         self.moments.update(&factors, token, M::SYMMETRIC, |g, left, right| {
             *g = retention * *g + left * right;
         });
-        self.largest_reward.shrink(retention);
-        self.largest_reward.take(&token.rewards);
+        for largest in &mut self.largest_rewards {
+            *largest *= retention;
+        }
+        take_largest(&mut self.largest_rewards, &token.rewards);
         self.weight = retention * self.weight + S::ONE;
         self.len = self.len.saturating_add(1);
     }
@@ -105,18 +95,18 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
         self.weight
     }
 
-    fn largest_reward(&self) -> LargestReward<S, C> {
-        self.largest_reward
+    fn largest_rewards(&self) -> [S; C] {
+        self.largest_rewards
     }
 
     #[inline(always)]
-    fn read<E: Entries<S, D>>(&self, _mask: &M, gamma: S, cumulant: usize, out: E) -> E::Output {
-        out.take(&Read { parts: &self.moments, symmetric: M::SYMMETRIC, gamma, cumulant })
+    fn parts(&self, _mask: &M) -> impl Entry<S> {
+        &self.moments
     }
 
     fn fields(&mut self, visit: &mut impl Visit<S>) {
         self.state.numbers(&mut |x| visit.number(x));
-        self.largest_reward.numbers(&mut |x| visit.number(x));
+        self.largest_rewards.numbers(&mut |x| visit.number(x));
         self.moments.numbers(&mut |x| visit.number(x));
         visit.number(&mut self.weight);
         visit.count(&mut self.len, u64::MAX);

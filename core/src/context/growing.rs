@@ -1,17 +1,13 @@
-use super::largest_reward::LargestReward;
-use super::moments::{Entry, Moments, Read};
+use super::moments::{Entry, Moments};
 use super::stored::Visit;
-use super::{Entries, Of, Sums, Window};
+use super::{Of, Sums, Window, take_largest};
 use crate::error::Error;
 use crate::mask::{Mask, State, Vector};
 use crate::scalar::Scalar;
 use crate::transition::Token;
 
-/// Every transition counts, equally.
-///
-/// The context keeps its precision over streams of any length: G is summed in blocks with
-/// compensation, so that its rounding error does not grow with the number of transitions. 2 D + C
-/// must be below 256, else the build fails.
+/// Every transition counts, equally, and the context keeps its precision over streams of any length. 2 D + C must be below
+/// 256, else the build fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Growing;
@@ -19,19 +15,15 @@ pub struct Growing;
 /// Terms added plainly before a block goes into the compensated total.
 const BLOCK: u16 = 256;
 
-/// The sums of a growing context.
+/// The sums of a growing context: within a block terms are added plainly, from block to block by TwoSum, which keeps each
+/// rounding error. So the error is that of one block however many terms there are.
 ///
-/// Within a block terms are added plainly (one multiplication and one addition per entry), from
-/// block to block by TwoSum, which keeps each rounding error. In `f32` the result stays within the
-/// error of one block's sum however many terms there are, where a plain sum stops growing at 2^24
-/// terms.
-///
-/// A full block goes into the total column by column, one with each of the next terms: a device
-/// has a deadline for every term, and no term takes much longer than the others.
+/// A full block goes into the total column by column, one with each of the next terms: a device has a deadline for every
+/// term, and no term takes much longer than the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockedSums<S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
     state: M::State<Token<S, D, C>>,
-    largest_reward: LargestReward<S, C>,
+    largest_rewards: [S; C],
     total: Moments<S, M::Beside<D, C>, D, C>,
     /// Rounding left this of the total; it is added with the next block.
     error: Moments<S, M::Beside<D, C>, D, C>,
@@ -80,7 +72,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
         assert!(2 * D + C < BLOCK as usize, "too many features and cumulants: 2 D + C < 256");
         BlockedSums {
             state: Vector::ZERO,
-            largest_reward: LargestReward::ZERO,
+            largest_rewards: [S::ZERO; C],
             total: Moments::ZERO,
             error: Moments::ZERO,
             blocks: [Moments::ZERO; 2],
@@ -101,7 +93,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
         let [first, second] = &mut self.blocks;
         let open = if self.swapped { second } else { first };
         open.add_outer(&factors, token, M::SYMMETRIC);
-        self.largest_reward.take(&token.rewards);
+        take_largest(&mut self.largest_rewards, &token.rewards);
         self.len = self.len.saturating_add(1);
         self.in_block += 1;
         if self.in_block >= BLOCK {
@@ -120,18 +112,18 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
         self.len
     }
 
-    fn largest_reward(&self) -> LargestReward<S, C> {
-        self.largest_reward
+    fn largest_rewards(&self) -> [S; C] {
+        self.largest_rewards
     }
 
     #[inline(always)]
-    fn read<E: Entries<S, D>>(&self, _mask: &M, gamma: S, cumulant: usize, out: E) -> E::Output {
-        out.take(&Read { parts: self, symmetric: M::SYMMETRIC, gamma, cumulant })
+    fn parts(&self, _mask: &M) -> impl Entry<S> {
+        self
     }
 
     fn fields(&mut self, visit: &mut impl Visit<S>) {
         self.state.numbers(&mut |x| visit.number(x));
-        self.largest_reward.numbers(&mut |x| visit.number(x));
+        self.largest_rewards.numbers(&mut |x| visit.number(x));
         let [first, second] = &mut self.blocks;
         for moments in [&mut self.total, &mut self.error, first, second] {
             moments.numbers(&mut |x| visit.number(x));

@@ -1,5 +1,4 @@
-//! The streaming context: one transition at a time in O(K^2), in memory that does not depend on
-//! how many there were.
+//! The streaming context: one transition at a time in O(K^2), in memory that does not depend on how many there were.
 //!
 //! | window | remembers | statistic |
 //! |---|---|---|
@@ -7,8 +6,7 @@
 //! | [`Forgetting`] | the past, shrunk by a factor per transition | G <- retention G + left right^T |
 //! | [`Sliding`] | the last N transitions | adds the new, subtracts the dropped, and starts over from sums made by addition alone every N transitions |
 //!
-//! Each works with each [mask](crate::mask); the average-reward transformer needs two statistics,
-//! one per head ([`AverageRewardContext`]).
+//! Each works with each [mask](crate::mask); [`AverageRewardContext`] has one statistic for each of two heads.
 //!
 //! ```
 //! use ictd_core::Context;
@@ -32,8 +30,7 @@
 //! # Memory
 //!
 //! With m = (2 d)^2 + C (4 d + 1) numbers in a statistic of C cumulants (under TD(lambda)'s mask d^2 + C more,
-//! and its trace of 4 d + 2 C), a context in `f32` takes the following number of bytes on a 32-bit
-//! device, rounded up to a multiple of 8:
+//! and its trace of 4 d + 2 C), a context in `f32` takes so many bytes on a 32-bit device, rounded up to a multiple of 8:
 //!
 //! | window | bytes | d = 4, C = 1 | d = 8 | d = 16 |
 //! |---|---|---|---|---|
@@ -41,44 +38,26 @@
 //! | [`Forgetting`] | 4 m + 4 C + 20 | 352 | 1,184 | 4,384 |
 //! | [`Sliding`] over N | 8 m + N (8 d + 4 C + 4) + 36 | N = 64: 3,244 | 6,956 | 17,452 |
 //!
-//! # Tokens without a discount
+//! # Any discount, several cumulants
 //!
-//! A context keeps unscaled tokens u = (phi; phi'; r). With S = diag(I, gamma I, 1) the tokens of a
-//! discount are Z = S Z_u, and because a mask acts on columns G(gamma) = S G_u S: one context answers
-//! every discount, and the model brings its own. The trace decay lambda belongs to the context; a model
-//! of another one refuses it.
-//!
-//! # Episodes
-//!
-//! A terminal transition has no successor: [`Context::observe_terminal`] takes phi' = 0 and ends the
-//! episode. [`Context::end_episode`] cuts one off that did not terminate. Either sets the trace to 0 and
-//! keeps the statistic.
-//!
-//! # Several cumulants
-//!
-//! C rewards can be observed with each transition, as general value functions do: they share the
-//! feature block of the statistic, which takes (2 d)^2 + C (4 d + 1) numbers, and each is read on its
-//! own.
+//! A context keeps unscaled tokens u = (phi; phi'; r). With S = diag(I, gamma I, 1) the tokens of a discount are Z = S Z_u,
+//! and because a mask acts on columns G(gamma) = S G_u S: one context answers every discount, and the model brings its
+//! own. The trace decay belongs to the context; a model of another one refuses it. C rewards can be observed with each
+//! transition, as general value functions do: they share the statistic's block of features.
 //!
 //! # Long streams, spikes
 //!
-//! In `f32` a plain sum stops growing at 2^24 equal terms. No context has this fault: a growing context adds
-//! plainly within blocks of 256 transitions, and from block to block with each rounding error kept
-//! (TwoSum), so that its error is that of one block: at most 128 units of roundoff, relative to the
-//! largest entry. A forgetting context remembers the last 1 / (1 - retention) roundings, a sliding one
-//! those since its last sum by addition alone. The test `context_drift` holds each to a half or less of
-//! that, against sums in `f64`, over as many transitions as it is asked for.
-//!
-//! A transition too large to be summed ([`Transition::check`]) is refused and leaves no trace;
-//! [`Context::with_limit`] sets a lower limit, so that a sensor's spike does not outweigh all else. Sums
-//! that leave the range of the scalar all the same (2^32 of the largest transitions, or a trace
-//! without decay) are refused when read: [`Error::NonFinite`].
+//! In `f32` a plain sum stops growing at 2^24 equal terms; no context does. A growing one is off by at most 128 units of
+//! roundoff, relative to the largest entry; a forgetting context remembers the last 1 / (1 - retention) roundings, a
+//! sliding one those since its last sum by addition alone. The test `context_drift` holds each to a half of that. What is
+//! too large to be summed ([`Transition::check`]) is refused and leaves no trace. Sums that leave the range of the scalar
+//! all the same (2^32 of the largest transitions, or a trace without decay) are refused when read:
+//! [`Error::NonFinite`].
 
 mod average_reward;
 mod columns;
 mod forgetting;
 mod growing;
-mod largest_reward;
 mod moments;
 mod sliding;
 mod stored;
@@ -87,11 +66,10 @@ mod td_system;
 
 pub use crate::beside::{Block, Of, OfTrace};
 pub use average_reward::AverageRewardContext;
-use columns::Columns;
 pub use forgetting::{DecayingSums, Forgetting};
 pub use growing::{BlockedSums, Growing};
-pub use largest_reward::LargestReward;
-pub use moments::{Entry, Moments, Read};
+use moments::Read;
+pub use moments::{Entry, Moments};
 pub use sliding::{Sliding, SlidingSums};
 pub(crate) use stored::Fields;
 pub use stored::Visit;
@@ -100,7 +78,7 @@ pub(crate) use td_system::TdSystem;
 
 use crate::error::Error;
 use crate::linalg::{is_finite, zeros};
-use crate::mask::{Mask, Td0, Vector};
+use crate::mask::{Mask, Td0};
 use crate::scalar::{Scalar, check_lanes};
 use crate::statistic::Statistic;
 use crate::transition::{FeatureVector, Token, Transition};
@@ -150,23 +128,22 @@ pub trait Sums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
         S::from_count(self.transitions())
     }
 
-    /// Returns the largest rewards among them.
-    fn largest_reward(&self) -> LargestReward<S, C>;
+    /// Returns the largest size of each cumulant among them.
+    fn largest_rewards(&self) -> [S; C];
 
-    /// Reads G(gamma) of a cumulant.
-    fn read<E: Entries<S, D>>(&self, mask: &M, gamma: S, cumulant: usize, out: E) -> E::Output;
+    /// Returns the sums that make up G.
+    fn parts(&self, mask: &M) -> impl Entry<S>;
 
     /// Shows every field in one order: to be stored, or read.
     fn fields(&mut self, visit: &mut impl Visit<S>);
 }
 
-/// A receiver of the entries of a statistic G, (K, K).
-pub trait Entries<S: Scalar, const D: usize> {
-    /// The result.
-    type Output;
-
-    /// Takes the entries that it wants from G.
-    fn take(self, read: &Read<'_, S, impl Entry<S>>) -> Self::Output;
+/// Takes the rewards of a transition into the largest ones.
+#[inline(always)]
+fn take_largest<S: Scalar, const C: usize>(largest: &mut [S; C], rewards: &[S; C]) {
+    for m in 0..C {
+        largest[m] = largest[m].max(rewards[m].abs());
+    }
 }
 
 /// The C rewards of a transition: an array, or one number.
@@ -228,8 +205,7 @@ impl<const D: usize, S: Scalar, const C: usize> Default for Context<D, Td0, Grow
 }
 
 impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar> Context<D, M, W, S> {
-    /// Observes a transition, as [`Context::observe`] does.
-    /// Errors: as [`Context::observe`].
+    /// Does what [`Context::observe`] does, with the same errors.
     #[inline(always)]
     pub fn observe_transition(&mut self, transition: &Transition<S, D>) -> Result<(), Error> {
         self.observe(&transition.phi, transition.reward, &transition.phi_next)
@@ -245,9 +221,8 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
         Context { mask, window, limit: S::ZERO, sums: W::Sums::<M, D, C>::EMPTY }
     }
 
-    /// Returns the same context, which from now on refuses transitions with a number larger than `limit`: a
-    /// spike of a sensor would outweigh all else that was observed. Without it only what could not be
-    /// summed is refused ([`Transition::check`]).
+    /// Returns the same context, which from now on refuses transitions with a number larger than `limit`, which is above 0:
+    /// a spike of a sensor would outweigh all else that was observed.
     ///
     /// ```
     /// let mut context = ictd_core::Context::<1>::new().with_limit(10.0)?;
@@ -257,15 +232,14 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
     /// ```
     ///
     /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `limit`, unless it is above 0.
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `limit`.
     pub fn with_limit(mut self, limit: S) -> Result<Self, Error> {
         self.limit = check_lanes(limit, "limit", |x| x > Scalar::ZERO, "above 0")?;
         Ok(self)
     }
 
-    /// Adds the transition from a state with features `phi`, (D), to one with features `phi_next`:
-    /// O(K^2) operations, however many came before. `rewards` is a number, or an array with one for
-    /// each cumulant.
+    /// Adds the transition from a state with features `phi`, (D), to one with features `phi_next`. `rewards` is a number,
+    /// or an array with one for each cumulant.
     ///
     /// ```
     /// use ictd_core::Context;
@@ -280,8 +254,7 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
     /// ```
     ///
     /// # Errors
-    /// As [`Transition::check`], and [`Error::OutOfRange`] beyond the context's limit; the context stays
-    /// as it was.
+    /// As [`Transition::check`], and [`Error::OutOfRange`] beyond the context's limit; the context stays as it was.
     // One copy of the unrolled sums in the firmware; inlined elsewhere, for vector instructions.
     #[cfg_attr(target_os = "none", inline(never))]
     #[cfg_attr(not(target_os = "none"), inline(always))]
@@ -300,8 +273,8 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
         Ok(())
     }
 
-    /// Observes the last transition of an episode, as [`Context::observe`] does: there is no next state, its value
-    /// counts as 0, and the next transition observed begins another episode.
+    /// Observes the last transition of an episode, with the errors of [`Context::observe`]: there is no next state, its
+    /// value counts as 0, and the next transition begins another episode.
     ///
     /// ```
     /// use ictd_core::{Context, Model};
@@ -315,7 +288,6 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
     /// assert!((value.at(&[1.0]) - 0.5).abs() < 1e-4);
     /// # Ok::<(), ictd_core::Error>(())
     /// ```
-    /// Errors: as [`Context::observe`].
     pub fn observe_terminal(
         &mut self,
         phi: &impl FeatureVector<S, D>,
@@ -326,8 +298,7 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
         Ok(())
     }
 
-    /// Ends the episode: the next transition observed begins another one. A trace starts again at 0, and the
-    /// statistic stays. After a terminal transition [`Context::observe_terminal`] has done this.
+    /// Ends an episode that did not terminate: a trace starts again at 0, and the statistic stays.
     ///
     /// ```
     /// use ictd_core::Context;
@@ -355,21 +326,12 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
         self.len() == 0
     }
 
-    /// Returns the sum of the transitions' weights, whose inverse is the 1/n of eq. "Z_l update": the length, but
-    /// for a context that forgets.
+    /// Returns n of eq. "Z_l update": the sum of the transitions' weights, which is the length unless the context forgets.
     pub fn weight(&self) -> S {
         self.sums.weight()
     }
 
     /// Forgets everything but the limit.
-    ///
-    /// ```
-    /// let mut context = ictd_core::Context::<1>::new();
-    /// context.observe(&[1.0], 0.5, &[0.0])?;
-    /// context.clear();
-    /// assert_eq!(context, ictd_core::Context::<1>::new());
-    /// # Ok::<(), ictd_core::Error>(())
-    /// ```
     pub fn clear(&mut self) {
         self.sums = W::Sums::<M, D, C>::EMPTY;
     }
@@ -415,17 +377,13 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
     ) -> Result<(), Error> {
         crate::transition::check_token_size::<D, K>();
         out.inverse_len = S::ONE / self.weight();
-        self.read_to(gamma, cumulant, Columns { g: &mut out.g, of_phi_alone })
+        self.read(gamma, cumulant)?.to_columns::<D, K>(&mut out.g, of_phi_alone);
+        Ok(())
     }
 
     /// Reads a cumulant's G(gamma), which may have overflowed: what is computed of it is then not finite.
     #[inline(always)]
-    pub(crate) fn read_to<E: Entries<S, D>>(
-        &self,
-        gamma: S,
-        cumulant: usize,
-        out: E,
-    ) -> Result<E::Output, Error> {
+    pub(crate) fn read(&self, gamma: S, cumulant: usize) -> Result<Read<S, impl Entry<S>>, Error> {
         if self.is_empty() {
             return Err(Error::Empty { parameter: "context" });
         }
@@ -433,37 +391,13 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
             let accepted = "0 to the number of cumulants - 1";
             return Err(Error::OutOfRange { parameter: "cumulant", accepted });
         }
-        Ok(self.sums.read(&self.mask, gamma, cumulant, out))
+        let parts = self.sums.parts(&self.mask);
+        Ok(Read { parts, symmetric: M::SYMMETRIC, gamma, cumulant })
     }
 
-    /// Returns the largest rewards of the context.
-    pub fn largest_reward(&self) -> LargestReward<S, C> {
-        self.sums.largest_reward()
-    }
-
-    /// Returns a step size for which TD on this context converges, or nearly: 1 over the (Frobenius) norm of
-    /// A = (1/n) sum e (phi - gamma phi')^T. What a model can take depends on the scale of the
-    /// features: ten times larger ones need a step size a hundred times smaller.
-    ///
-    /// ```
-    /// let mut context = ictd_core::Context::<1>::new();
-    /// context.observe(&[10.0], 1.0, &[0.0])?;
-    /// assert_eq!(context.suggested_step_size(0.9)?, 0.01);
-    /// # Ok::<(), ictd_core::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the sums overflowed;
-    /// [`Error::Singular`] if all features are 0.
-    pub fn suggested_step_size(&self, gamma: S) -> Result<S, Error> {
-        let system = self.read_to(gamma, 0, TdSystem::<S, D>::ZERO)?;
-        let norm = system.a.square().sqrt() / self.weight();
-        if !norm.is_finite() {
-            return Err(Error::NonFinite { parameter: "context" });
-        }
-        if (0..S::LANES).any(|lane| norm.lane(lane) == Scalar::ZERO) {
-            return Err(Error::Singular { system: "A of the context" });
-        }
-        Ok(S::ONE / norm)
+    /// Returns the largest size of a cumulant's rewards: values larger than it over (1 - gamma) are impossible while
+    /// rewards stay within it.
+    pub fn largest_reward(&self, cumulant: usize) -> S {
+        self.sums.largest_rewards().get(cumulant).copied().unwrap_or(S::ZERO)
     }
 }

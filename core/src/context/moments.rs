@@ -4,7 +4,7 @@ use crate::beside::{Beside, Block, Of};
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
 use crate::transition::Token;
-use crate::vector::{Vector, close};
+use crate::vector::{Vector, close_at};
 use Block::{Phi, PhiNext, Reward};
 
 /// G_u = sum left right^T over tokens, column by column: each column has the shape of a token.
@@ -25,6 +25,13 @@ pub struct Moments<S, B, const D: usize, const C: usize> {
 pub trait Entry<S: Scalar> {
     /// Returns a sum, of a cumulant.
     fn sum(&self, of: Of, cumulant: usize) -> S;
+}
+
+impl<S: Scalar, P: Entry<S>> Entry<S> for &P {
+    #[inline(always)]
+    fn sum(&self, of: Of, cumulant: usize) -> S {
+        P::sum(self, of, cumulant)
+    }
 }
 
 impl<S, B, const D: usize, const C: usize> Entry<S> for Moments<S, B, D, C>
@@ -137,42 +144,32 @@ impl<S: Scalar, B: Beside<S, D, C>, const D: usize, const C: usize> Moments<S, B
         self.update(factors, token, symmetric, |g, left, right| *g += left * right);
     }
 
-    fn feature_column(&mut self, index: usize) -> Option<&mut Token<S, D, C>> {
-        self.phi.iter_mut().chain(&mut self.phi_next).nth(index)
-    }
-
-    fn reward_column(&mut self, index: usize) -> Option<&mut Token<S, D, 1>> {
-        self.rewards.get_mut(index.checked_sub(2 * D)?)
-    }
-
     /// Adds column `index` of `full` to this sum, of which `error` keeps the rounding errors, and
     /// leaves zeros in `full`.
     pub(super) fn close_column(&mut self, error: &mut Self, full: &mut Self, index: usize) {
-        if !(D..2 * D).contains(&index) {
-            let index = if index < D { index } else { index - D };
-            self.beside.close_column(&mut error.beside, &mut full.beside, index);
+        if index < D {
+            close_at(&mut self.phi, &mut error.phi, &mut full.phi, index);
+        } else if index < 2 * D {
+            let at = index - D;
+            return close_at(&mut self.phi_next, &mut error.phi_next, &mut full.phi_next, at);
+        } else {
+            close_at(&mut self.rewards, &mut error.rewards, &mut full.rewards, index - 2 * D);
         }
-        let features = self.feature_column(index).zip(error.feature_column(index));
-        if let Some(((total, error), full)) = features.zip(full.feature_column(index)) {
-            return close(total, error, full);
-        }
-        let rewards = self.reward_column(index).zip(error.reward_column(index));
-        if let Some(((total, error), full)) = rewards.zip(full.reward_column(index)) {
-            close(total, error, full);
-        }
+        let index = if index < D { index } else { index - D };
+        self.beside.close_column(&mut error.beside, &mut full.beside, index);
     }
 }
 
-/// G(gamma) = S G_u S of a cumulant, of the parts that it is the sum of.
+/// G(gamma) = S G_u S of a cumulant, and the parts that it is the sum of.
 #[derive(Clone, Copy)]
-pub struct Read<'a, S, P> {
-    pub(super) parts: &'a P,
+pub(crate) struct Read<S, P> {
+    pub(super) parts: P,
     pub(super) symmetric: bool,
     pub(super) gamma: S,
     pub(super) cumulant: usize,
 }
 
-impl<S: Scalar, P: Entry<S>> Read<'_, S, P> {
+impl<S: Scalar, P: Entry<S>> Read<S, P> {
     /// Returns an entry of G_u; a symmetric one keeps its upper triangle alone.
     #[inline(always)]
     pub(super) fn entry(&self, row: (Block, usize), column: (Block, usize)) -> S {

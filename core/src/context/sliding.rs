@@ -1,22 +1,18 @@
-use super::largest_reward::LargestReward;
-use super::moments::{Moments, Read};
+use super::moments::{Entry, Moments};
 use super::stored::Visit;
-use super::{Entries, Sums, Window};
+use super::{Sums, Window, take_largest};
 use crate::error::Error;
 use crate::mask::{Mask, State, Vector};
 use crate::scalar::Scalar;
 use crate::transition::Token;
 use heapless::Deque;
 
-/// The last N transitions alone: exactly a prompt of those, as in Algorithm 1.
+/// The last N transitions alone: exactly a prompt of those, as in Algorithm 1. It keeps N tokens and two statistics.
 ///
-/// Adding the new and subtracting the dropped token alone would drift (in `f32` by 2.5e-4 of the
-/// largest entry after 100,000 transitions). So a second sum runs beside it, made by addition only;
-/// every N transitions it holds exactly the window, replaces the first, and starts again at 0. And
-/// a token that was large beside all that is left (a spike) leaves no rounding errors behind: when it
-/// goes, the sum is made anew from the window, O(N K^2) once. The error is that of at most N slides,
-/// whatever the stream holds. Memory: N tokens and two statistics. Under
-/// [`MeanCentred`](crate::mask::MeanCentred) reading the statistic costs O(N K^2).
+/// Adding the new and subtracting the dropped token alone would drift. So a second sum runs beside it, made by addition
+/// only; every N transitions it holds exactly the window, replaces the first, and starts again at 0. And when a token goes
+/// that was large beside all that is left (a spike), the sum is made anew from the window, O(N K^2). The error is that
+/// of at most N slides, whatever the stream holds. Under [`MeanCentred`](crate::mask::MeanCentred) reading costs O(N K^2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Sliding<const N: usize>;
@@ -160,15 +156,14 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Sums
         self.window.len() as u64
     }
 
-    fn largest_reward(&self) -> LargestReward<S, C> {
-        let mut largest = LargestReward::ZERO;
-        self.window.iter().for_each(|kept| largest.take(&kept.token.rewards));
+    fn largest_rewards(&self) -> [S; C] {
+        let mut largest = [S::ZERO; C];
+        self.window.iter().for_each(|kept| take_largest(&mut largest, &kept.token.rewards));
         largest
     }
 
-    fn read<E: Entries<S, D>>(&self, mask: &M, gamma: S, cumulant: usize, out: E) -> E::Output {
-        let sum = if M::SLIDES { self.current } else { self.of_window(mask) };
-        out.take(&Read { parts: &sum.moments, symmetric: M::SYMMETRIC, gamma, cumulant })
+    fn parts(&self, mask: &M) -> impl Entry<S> {
+        if M::SLIDES { self.current.moments } else { self.of_window(mask).moments }
     }
 
     fn fields(&mut self, visit: &mut impl Visit<S>) {

@@ -91,12 +91,10 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
         HEADER + CHECKSUM + 4 * R::BYTES + self.fields_len()
     }
 
-    /// Shows the sums, field by field.
     pub(crate) fn fields(&mut self, visit: &mut impl Visit<R>) {
         self.sums.fields(visit);
     }
 
-    /// Returns how many bytes the sums take.
     pub(crate) fn fields_len(&self) -> usize {
         let mut size = Size(0);
         self.sums.clone().fields(&mut size);
@@ -151,13 +149,11 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
         })
     }
 
-    /// Reads a stored context. Any damage to at most 32 neighbouring bits, and any truncation, is sure to
-    /// be noticed.
+    /// Reads a stored context. Any damage to at most 32 neighbouring bits, and any truncation, is sure to be noticed.
     ///
     /// # Errors
-    /// [`Error::Stored`] for anything that is not an intact context of this type (window, mask, scalar,
-    /// dimension, cumulants, capacity); [`Error::NonFinite`] or [`Error::OutOfRange`] for a lambda, retention
-    /// or limit that is none.
+    /// [`Error::Stored`] for anything that is not an intact context of this type; [`Error::NonFinite`] or
+    /// [`Error::OutOfRange`] for a lambda, retention or limit that is none.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let parts = [
             ("format version", 1),

@@ -1,6 +1,6 @@
 //! The sums that the universal model reads: TD's systems for three lambdas, and what says how well they fit.
 
-use super::{Block, Entries, Entry, Of, OfTrace, Read};
+use super::{Block, Entry, Of, OfTrace, Read};
 use crate::scalar::Scalar;
 
 /// The sums of a context under the mask [`Traces`](crate::mask::Traces), for a discount and a cumulant. Matrices stand column by
@@ -72,13 +72,10 @@ impl<S: Scalar, const D: usize> TdSums<S, D> {
         }
         roots
     }
-}
 
-impl<S: Scalar, const D: usize> Entries<S, D> for &mut TdSums<S, D> {
-    type Output = ();
-
+    /// Takes the sums of a context.
     #[inline(always)]
-    fn take(self, read: &Read<'_, S, impl Entry<S>>) {
+    pub(crate) fn take(&mut self, read: &Read<S, impl Entry<S>>) {
         let out = self;
         out.squared_rewards = read.sum(Of::SquaredRewards);
         let [plain, traces @ ..] = &mut out.systems;

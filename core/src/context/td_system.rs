@@ -1,6 +1,6 @@
 //! The system that TD solves, read from a statistic: A and b.
 
-use super::{Block, Entries, Entry, Of, Read};
+use super::{Block, Entry, Of, Read};
 use crate::scalar::Scalar;
 
 /// A = sum e (phi - gamma phi')^T, row by row, b = sum r e, and 2 F_ii: of each entry of G its part.
@@ -13,24 +13,17 @@ pub(crate) struct TdSystem<S, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> TdSystem<S, D> {
-    /// The system of no transition.
-    pub(crate) const ZERO: Self =
-        TdSystem { a: [[S::ZERO; D]; D], b: [S::ZERO; D], squares: [S::ZERO; D] };
-}
-
-impl<S: Scalar, const D: usize> Entries<S, D> for TdSystem<S, D> {
-    type Output = Self;
-
     #[inline(always)]
-    fn take(mut self, read: &Read<'_, S, impl Entry<S>>) -> Self {
+    pub(crate) fn of(read: &Read<S, impl Entry<S>>) -> Self {
+        let mut system = TdSystem { a: [[S::ZERO; D]; D], b: [S::ZERO; D], squares: [S::ZERO; D] };
         for j in 0..D {
             for i in 0..D {
-                self.a[j][i] += read.entry((Block::Phi, i), (Block::Phi, j));
-                self.a[j][i] -= read.gamma * read.entry((Block::PhiNext, i), (Block::Phi, j));
+                system.a[j][i] += read.entry((Block::Phi, i), (Block::Phi, j));
+                system.a[j][i] -= read.gamma * read.entry((Block::PhiNext, i), (Block::Phi, j));
             }
-            self.b[j] += read.entry((Block::Reward, 0), (Block::Phi, j));
-            self.squares[j] = read.sum(Of::SecondMoment(j, j));
+            system.b[j] += read.entry((Block::Reward, 0), (Block::Phi, j));
+            system.squares[j] = read.sum(Of::SecondMoment(j, j));
         }
-        self
+        system
     }
 }

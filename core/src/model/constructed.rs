@@ -1,8 +1,8 @@
-//! The paper's constructions as constants.
+//! Models that run TD, as constants.
 
-use super::{AverageReward, Mode, Model, StoredAttention};
+use super::{Mode, Model, StoredAttention};
 use crate::error::Error;
-use crate::layer::{Form, Layer, LayerParameters, TwoHeadLayer};
+use crate::layer::{Form, Layer};
 use crate::linalg::zeros;
 use crate::mask::{Td0, TdLambda};
 use crate::transformer::Transformer;
@@ -28,8 +28,7 @@ const fn check(alpha: f32, depth: u16, gamma: f32) -> Result<(), Error> {
 }
 
 impl<const D: usize, const K: usize> Model<f32, D, K, 1> {
-    /// Returns the model of Theorem 1 with C = alpha I: `depth` layers, each one iteration of batch TD(0)
-    /// (`constructions::td0`).
+    /// Returns the model of Theorem 1 with C = alpha I: `depth` layers, each one iteration of batch TD(0).
     ///
     /// Usable in a constant, where a bad argument fails the build:
     ///
@@ -47,14 +46,7 @@ impl<const D: usize, const K: usize> Model<f32, D, K, 1> {
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `alpha`, `depth` (1 to 65535)
     /// or `gamma`.
     pub const fn td0(alpha: f32, depth: u16, gamma: f32) -> Result<Self, Error> {
-        Self::constructed([[-1, 1], [0, 0]], alpha, depth, gamma, Td0)
-    }
-
-    /// Returns the model of the corollary for the residual gradient with C = alpha I
-    /// (`constructions::residual_gradient`).
-    /// Errors: as [`Self::td0`].
-    pub const fn residual_gradient(alpha: f32, depth: u16, gamma: f32) -> Result<Self, Error> {
-        Self::constructed([[-1, 1], [1, -1]], alpha, depth, gamma, Td0)
+        Self::constructed(alpha, depth, gamma, Td0)
     }
 }
 
@@ -71,8 +63,7 @@ impl<const D: usize, const K: usize> Model<f32, D, K, 1, TdLambda> {
         if !(lambda >= 0.0 && lambda <= 1.0) {
             return Err(Error::OutOfRange { parameter: "lambda", accepted: "[0, 1]" });
         }
-        let mask = TdLambda::unchecked(lambda);
-        Self::constructed([[-1, 1], [0, 0]], alpha, depth, gamma, mask)
+        Self::constructed(alpha, depth, gamma, TdLambda::unchecked(lambda))
     }
 }
 
@@ -80,74 +71,26 @@ impl<const D: usize, const K: usize, M> Model<f32, D, K, 1, M>
 where
     M: StoredAttention<f32, K, Layer = Layer<f32, K>>,
 {
-    /// Returns the model whose P has its bottom-right 1 and whose Q has the blocks s alpha I for the signs s.
-    const fn constructed(
-        signs: [[i8; 2]; 2],
-        alpha: f32,
-        depth: u16,
-        gamma: f32,
-        mask: M,
-    ) -> Result<Self, Error> {
+    const fn constructed(alpha: f32, depth: u16, gamma: f32, mask: M) -> Result<Self, Error> {
         const {
             assert!(K == 2 * D + 1, "a stored model has tokens of size K = 2 * D + 1");
         }
         if let Err(error) = check(alpha, depth, gamma) {
             return Err(error);
         }
-        let form = if signs[1][0] == 0 { Form::Td } else { Form::PreconditionedTd };
         let (mut p, mut q) = (zeros::<f32, K, K>(), zeros::<f32, K, K>());
         p.data.0[2 * D][2 * D] = 1.0;
-        let mut block = 0;
-        while block < 4 {
-            let (row, column) = (block / 2, block % 2);
-            let mut i = 0;
-            while i < D && signs[row][column] != 0 {
-                let entry = signs[row][column] as f32 * alpha;
-                q.data.0[column * D + i][row * D + i] = entry;
-                i += 1;
-            }
-            block += 1;
+        let mut i = 0;
+        while i < D {
+            q.data.0[i][i] = -alpha;
+            q.data.0[D + i][i] = alpha;
+            i += 1;
         }
         Ok(Model {
-            transformer: Transformer::constant(Layer { p, q }, depth as usize, form),
+            transformer: Transformer::constant(Layer { p, q }, depth as usize, Form::Td),
             attention: mask,
             mode: Mode::Autoregressive,
             gamma,
-        })
-    }
-}
-
-impl<const D: usize, const K: usize> Model<f32, D, K, 1, AverageReward> {
-    /// Returns the model of the average-reward theorem with C = alpha I
-    /// (`constructions::average_reward`).
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `alpha` or `depth` (1 to 65535).
-    pub const fn average_reward(alpha: f32, depth: u16) -> Result<Self, Error> {
-        const {
-            assert!(K == 2 * D + 2, "an average-reward model has tokens of size K = 2 * D + 2");
-        }
-        if let Err(error) = check(alpha, depth, 0.0) {
-            return Err(error);
-        }
-        let (reward, memory) = (2 * D, 2 * D + 1);
-        let mut layer = TwoHeadLayer::<f32, K>::ZERO;
-        layer.p1.data.0[reward][reward] = 1.0;
-        layer.w1.data.0[reward][memory] = 1.0;
-        layer.p2.data.0[memory][memory] = 1.0;
-        layer.w2.data.0[memory][memory] = 1.0;
-        let mut i = 0;
-        while i < D {
-            layer.q1.data.0[i][i] = -alpha;
-            layer.q1.data.0[D + i][i] = alpha;
-            i += 1;
-        }
-        layer.q2 = layer.q1;
-        Ok(Model {
-            transformer: Transformer::constant(layer, depth as usize, Form::Td),
-            attention: AverageReward,
-            mode: Mode::Autoregressive,
-            gamma: 1.0,
         })
     }
 }

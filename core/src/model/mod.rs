@@ -25,10 +25,9 @@
 //!
 //! # Reading
 //!
-//! [`Model::from_bytes`] needs no allocation and no alignment, never panics, and refuses everything else
-//! than an intact model of the type asked for with an [`Error`]: any damage to at most 32 neighbouring
-//! bits, and any truncation, is sure to be noticed. [`Header::of`] reads the shape of a model that is
-//! not known.
+//! [`Model::from_bytes`] needs no allocation and no alignment, and refuses everything else than an intact model of the type
+//! asked for: any damage to at most 32 neighbouring bits, and any truncation, is sure to be noticed. [`Header::of`] reads
+//! the shape of a model that is not known.
 //!
 //! ```
 //! use ictd_core::Model;
@@ -50,7 +49,7 @@ pub use attention::{AttentionKind, AverageReward, StoredAttention};
 pub(crate) use format::HEADER;
 pub use format::Header;
 
-use crate::context::{AverageRewardContext, Context, Forgetting, Growing, Window};
+use crate::context::{Context, Growing, Window};
 use crate::error::{Error, StoredError};
 use crate::layer::{Form, Layer, LayerParameters};
 use crate::linalg::zeros;
@@ -94,11 +93,8 @@ impl Mode {
     }
 }
 
-/// A transformer with what is needed to run it: its attention, with the mask's trace decay, and the
-/// discount.
-///
-/// K is 2 D + 1, in the average-reward setting 2 D + 2; C is the capacity for stored layers.
-/// [`crate::Model`] and [`crate::AverageRewardModel`] take the feature dimension alone.
+/// A transformer with its attention and its discount. K is 2 D + 1, in the average-reward setting 2 D + 2; C is the
+/// capacity for stored layers. [`crate::Model`] takes the feature dimension alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Model<
     R: Real,
@@ -119,8 +115,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: StoredAttention
     /// Returns a model of its parts. A transformer with one stored layer counts as autoregressive.
     ///
     /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (in the average-reward setting it is
-    /// 1), or `depth` beyond 65535.
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (1 for average reward) or `depth` (up to 65535).
     pub fn new(
         transformer: Transformer<A::Layer, C>,
         attention: A,
@@ -226,44 +221,22 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, M> Model<R, D, K, 
 where
     M: Mask<R> + StoredAttention<R, K, Layer = Layer<R, K>>,
 {
-    /// Returns an empty context of the model's mask that remembers every transition. Any other context of
-    /// this mask will do, with any window and any number of cumulants.
+    /// Returns an empty context of the model's mask that remembers every transition; one with any window will do.
     pub const fn context(&self) -> Context<D, M, Growing, R> {
         Context::<D, M, Growing, R>::with(self.attention, Growing)
-    }
-
-    /// Returns an empty context that forgets: what was observed shrinks by this factor, in (0, 1), with each transition.
-    ///
-    /// # Errors
-    /// As [`Forgetting::new`].
-    pub fn forgetting(&self, retention: R) -> Result<Context<D, M, Forgetting<R>, R>, Error> {
-        Ok(Context::<D, M, _, R>::with(self.attention, Forgetting::new(retention)?))
     }
 
     /// Returns the value function that the layers compute from a context, v(s) = <w, phi(s)>, for the model's
     /// discount and the context's first cumulant. On a Cortex-M4F it takes stack for at most 4 K^2
     /// numbers and 0.5 KB up to three layers, beyond that 10 K^2 and 0.6 KB.
     ///
-    /// The context's mask is the model's by type:
-    ///
     /// ```
     /// use ictd_core::{Context, Model};
     ///
     /// let model = Model::<2>::td0(0.5, 3, 0.9)?;
-    /// let mut context = Context::<2>::new();
+    /// let mut context = Context::<2>::new(); // its mask is the model's by type
     /// context.observe(&[1.0, 0.0], 1.0, &[0.0, 1.0])?;
     /// assert_eq!(model.value_function(&context)?.at(&[1.0, 0.0]), 0.875);
-    /// # Ok::<(), ictd_core::Error>(())
-    /// ```
-    ///
-    /// ```compile_fail,E0308
-    /// use ictd_core::mask::TdLambda;
-    /// use ictd_core::{Context, Model};
-    ///
-    /// let model = Model::<2>::td0(0.5, 3, 0.9)?;
-    /// let mut context = Context::<2, TdLambda>::with(TdLambda::new(0.9)?, Default::default());
-    /// context.observe(&[1.0, 0.0], 1.0, &[0.0, 1.0])?;
-    /// model.value_function(&context)?;
     /// # Ok::<(), ictd_core::Error>(())
     /// ```
     ///
@@ -277,9 +250,8 @@ where
         self.read(context, 0, self.gamma)
     }
 
-    /// Returns [`Model::value_function`] of one of the context's cumulants (0 to C - 1) for a discount. Another
-    /// discount than the model's needs a model that runs TD for every one: Theorem 1's form or the
-    /// residual gradient's, which the constructions have and trained parameters have not.
+    /// Returns [`Model::value_function`] of one of the context's cumulants (0 to C - 1) for a discount. Another discount
+    /// than the model's needs layers that run TD for every one, as constructions do and trained parameters do not.
     ///
     /// ```
     /// use ictd_core::{Context, Model};
@@ -328,9 +300,8 @@ where
 }
 
 /// Returns false if the values at the context's own states are beyond all that its rewards could add up to: their
-/// mean square is at most that of the rewards over (1 - gamma)^2 (Minkowski, for a stationary stream).
-/// Layers that diverge are off by powers of the step size: a hundred times that much is no
-/// prediction. (Under a trace both means weigh pairs of states alike.)
+/// mean square is at most that of the rewards over (1 - gamma)^2 (Minkowski, for a stationary stream). Layers that
+/// diverge are off by powers of the step size: a hundred times that much is no prediction.
 #[inline(always)]
 fn is_possible<R: Real, const D: usize, const K: usize>(
     value: &ValueFunction<R, D>,
@@ -349,17 +320,4 @@ fn is_possible<R: Real, const D: usize, const K: usize>(
     let horizon = R::ONE - gamma;
     let rewards = statistic.g.data.0[K - 1][K - 1];
     square * (horizon * horizon) <= R::from_f64(1e4) * rewards || rewards <= R::ZERO
-}
-
-impl<R: Real, const D: usize, const K: usize, const C: usize> Model<R, D, K, C, AverageReward> {
-    /// Returns the differential value function that the layers compute from a context, v(s) = <w, phi(s)>.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the layers blow up.
-    pub fn differential_value_function<W: Window<R>>(
-        &self,
-        context: &AverageRewardContext<D, W, R>,
-    ) -> Result<ValueFunction<R, D>, Error> {
-        self.transformer.value_function(&context.statistics()?)
-    }
 }

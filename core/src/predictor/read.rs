@@ -19,7 +19,7 @@ pub(super) fn value_function<const D: usize, const C: usize>(
     cumulant: usize,
     gamma: f32,
 ) -> Result<BoundedValueFunction<f32, D>, Error> {
-    let system = context.read_to(gamma, cumulant, TdSystem::<f32, D>::ZERO)?;
+    let system = TdSystem::<f32, D>::of(&context.read(gamma, cumulant)?);
     let n = context.weight();
     let ridge = RIDGE * (1.0 + D as f32 / n) / n;
     let mut a = SMatrix::<f32, D, D>::from_fn(|i, j| system.a[i][j]);
@@ -31,6 +31,6 @@ pub(super) fn value_function<const D: usize, const C: usize>(
         root_mean_squares[i] = REACH * Scalar::sqrt(square / n);
     }
     let weights = solve(a, system.b.into(), D, "A of the context")?;
-    let of = [n, gamma, context.largest_reward().of(cumulant)];
+    let of = [n, gamma, context.largest_reward(cumulant)];
     Ok(BoundedValueFunction::of_context(ValueFunction { weights }, root_mean_squares, of))
 }

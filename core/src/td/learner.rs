@@ -30,21 +30,15 @@ pub trait Algorithm<S: Scalar>: Copy + Debug + PartialEq {
     /// Ends the episode: the next transition begins another one.
     fn end_episode<const D: usize, const C: usize>(&self, state: &mut Self::State<D, C>);
 
-    /// Returns the weights of each cumulant.
-    ///
-    /// # Errors
-    /// [`Error::Singular`] if there are none at the moment.
+    /// Returns the weights of each cumulant, or [`Error::Singular`] if there are none at the moment.
     fn weights<'a, const D: usize, const C: usize>(
         &self,
         state: &'a Self::State<D, C>,
     ) -> Result<&'a [[S; D]; C], Error>;
 }
 
-/// An algorithm and the weights that it has learned from a stream. It takes the place of a context, with D features,
-/// scalars S and C cumulants; memory and time per transition do not depend on how many there were. Transitions of an
-/// episode must follow each other.
-///
-/// A context answers every discount; here the algorithm's is part of what is learned.
+/// An algorithm and the weights that it has learned from a stream, whose episodes' transitions follow each other. It takes
+/// the place of a context; but a context answers every discount, and here the algorithm's is part of what is learned.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Learner<const D: usize, A: Algorithm<S>, S: Scalar = f32, const C: usize = 1> {
     algorithm: A,
@@ -53,8 +47,7 @@ pub struct Learner<const D: usize, A: Algorithm<S>, S: Scalar = f32, const C: us
 }
 
 impl<const D: usize, A: Algorithm<S>, S: Scalar> Learner<D, A, S> {
-    /// Observes a transition, as [`Learner::observe`] does.
-    /// Errors: as [`Learner::observe`].
+    /// Does what [`Learner::observe`] does, with the same errors.
     pub fn observe_transition(&mut self, transition: &Transition<S, D>) -> Result<(), Error> {
         self.observe(&transition.phi, transition.reward, &transition.phi_next)
     }
@@ -80,10 +73,7 @@ impl<const D: usize, A: Algorithm<S>, S: Scalar, const C: usize> Learner<D, A, S
     }
 
     /// Learns from the transition from a state with features `phi`, (D), to one with features `phi_next`. `rewards` is
-    /// a number, or an array with one for each cumulant.
-    ///
-    /// # Errors
-    /// As [`Transition::check`]; nothing is learned.
+    /// a number, or an array with one for each cumulant. What [`Transition::check`] refuses is not learned.
     pub fn observe(
         &mut self,
         phi: &impl FeatureVector<S, D>,
@@ -100,9 +90,8 @@ impl<const D: usize, A: Algorithm<S>, S: Scalar, const C: usize> Learner<D, A, S
         Ok(())
     }
 
-    /// Observes the last transition of an episode, as [`Learner::observe`] does: there is no next state, its value counts
-    /// as 0, and the next transition observed begins another episode.
-    /// Errors: as [`Learner::observe`].
+    /// Does what [`Learner::observe`] does with the last transition of an episode: there is no next state, and its value
+    /// counts as 0.
     pub fn observe_terminal(
         &mut self,
         phi: &impl FeatureVector<S, D>,
@@ -113,7 +102,7 @@ impl<const D: usize, A: Algorithm<S>, S: Scalar, const C: usize> Learner<D, A, S
         Ok(())
     }
 
-    /// Ends the episode: the next transition begins another one. The trace starts again at 0, and the weights stay.
+    /// Ends the episode: the trace starts again at 0, and the weights stay.
     pub fn end_episode(&mut self) {
         self.algorithm.end_episode(&mut self.state);
     }
@@ -169,10 +158,7 @@ macro_rules! in_place_of_a_model {
                 Learner::with(*self)
             }
 
-            /// Returns the value function of the first cumulant.
-            ///
-            /// # Errors
-            #[doc = concat!("As [`", stringify!($algorithm), "::value_function_of`].")]
+            /// Returns the value function of the first cumulant, with the errors of `value_function_of`.
             pub fn value_function<const D: usize, const C: usize>(
                 &self,
                 learner: &Learner<D, Self, S, C>,
@@ -180,12 +166,12 @@ macro_rules! in_place_of_a_model {
                 self.value_function_of(learner, 0)
             }
 
-            /// Returns the value function of one of the cumulants (0 to C - 1).
+            /// Returns the value function of one of the context's cumulants (0 to C - 1).
             ///
             /// # Errors
-            /// [`Error::Empty`] before the first transition; [`Error::Mismatch`] for a learner with other
-            /// settings; [`Error::OutOfRange`], naming `cumulant`; [`Error::NonFinite`] if the weights left the
-            /// range of the scalar; [`Error::Singular`] if the transitions do not determine them (LSTD).
+            /// [`Error::Empty`] before the first transition; [`Error::Mismatch`] for a learner with other settings;
+            /// [`Error::OutOfRange`], naming `cumulant`; [`Error::NonFinite`] if the weights left the range of the
+            /// scalar; [`Error::Singular`] if the transitions do not determine them (LSTD).
             pub fn value_function_of<const D: usize, const C: usize>(
                 &self,
                 learner: &Learner<D, Self, S, C>,

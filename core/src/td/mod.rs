@@ -7,16 +7,6 @@
 //! | [`BatchTd`] | L iterations of TD(lambda) | when a [context](crate::context) is read, in O(L d^2) | the context |
 //! | [`Lstd`] | LSTD(lambda) with a ridge | when a [context](crate::context) is read, in O(d^3) | the context |
 //!
-//! ```
-//! use ictd_core::td::OnlineTd;
-//!
-//! let model = OnlineTd::new(0.9, 0.5, 0.1)?; // or UniversalModel::<f32>::universal(0.9)?
-//! let mut context = model.context::<2>();
-//! context.observe(&[0.5, -0.25], 0.75, &[1.0, 0.5])?;
-//! assert!(model.value_function(&context)?.at(&[0.5, -0.25]) > 0.0);
-//! # Ok::<(), ictd_core::Error>(())
-//! ```
-//!
 //! Their lambda is Sutton and Barto's: the trace decays by gamma lambda. (The lambda of [`crate::mask::TdLambda`], and of
 //! the functions below, is the decay itself, as in the paper.)
 //!

@@ -13,9 +13,8 @@ use nalgebra::{SMatrix, SVector};
 /// The system that is solved, for messages.
 pub(super) const SYSTEM: &str = "the LSTD system";
 
-/// Batch TD(lambda): w <- w + alpha (b - A w) / n from w = 0, a number of times, over the n transitions of a context.
-///
-/// It takes the place of a model: any window, any number of cumulants.
+/// Batch TD(lambda): w <- w + alpha (b - A w) / n from w = 0, a number of times, over the n transitions of a context of
+/// any window. Which alpha converges: [the module](super#step-sizes) says.
 ///
 /// ```
 /// use ictd_core::td::BatchTd;
@@ -27,8 +26,6 @@ pub(super) const SYSTEM: &str = "the LSTD system";
 /// assert!((value - 2.0f64).abs() < 1e-9);
 /// # Ok::<(), ictd_core::Error>(())
 /// ```
-///
-/// Which alpha converges: [the module](super#step-sizes) says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BatchTd<S: Scalar = f32> {
     gamma: S,
@@ -38,11 +35,8 @@ pub struct BatchTd<S: Scalar = f32> {
 }
 
 impl<S: Scalar> BatchTd<S> {
-    /// Returns the algorithm for a discount gamma in [0, 1), a lambda in [0, 1], a step size alpha above 0 and a number
-    /// of iterations.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the parameter.
+    /// Returns the algorithm for a discount in [0, 1), a lambda in [0, 1] and a step size above 0, or an error that names
+    /// the parameter.
     pub fn new(gamma: S, lambda: S, alpha: S, iterations: usize) -> Result<Self, Error> {
         let mask = TdLambda::new(trace_decay(gamma, lambda)?)?;
         check_lanes(alpha, "alpha", |x| x > Scalar::ZERO, "above 0")?;
@@ -71,9 +65,8 @@ impl<S: Scalar> BatchTd<S> {
 /// LSTD(lambda) with a ridge: with S = diag(1 / root mean square of each feature),
 /// w = S (S A S + ridge I)^-1 S b.
 ///
-/// So the ridge counts in transitions, whatever the units of the features: this is textbook LSTD on features divided by
-/// their root mean square (over both states of each transition). A forgetting context fades A and b and never the
-/// ridge. It takes the place of a model: any window, any number of cumulants, (D + 1)^3 / 3 operations when it is read.
+/// So the ridge counts in transitions, whatever the units of the features, and a forgetting context never fades it. A
+/// feature that was always 0 has the weight 0. A context of any window is read in (D + 1)^3 / 3 operations.
 ///
 /// ```
 /// use ictd_core::td::Lstd;
@@ -95,57 +88,32 @@ pub struct Lstd<R: Real = f32> {
 }
 
 impl<R: Real> Lstd<R> {
-    /// Returns the algorithm for a discount gamma in [0, 1), a lambda in [0, 1] and a ridge of 0 or above.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the parameter.
+    /// Returns the algorithm for a discount in [0, 1), a lambda in [0, 1] and a ridge of 0 or above, or an error that names
+    /// the parameter.
     pub fn new(gamma: R, lambda: R, ridge: R) -> Result<Self, Error> {
         let mask = TdLambda::new(trace_decay(gamma, lambda)?)?;
         check_lanes(ridge, "ridge", |x| x >= Scalar::ZERO, "0 or above")?;
         Ok(Lstd { gamma, mask, ridge })
     }
 
-    /// Returns the value function of a context's first cumulant by the first `size` features; the weights of the
-    /// others, which there is only room for, are 0.
-    ///
-    /// # Errors
-    /// As [`Lstd::value_function_of`]; [`Error::CapacityExceeded`] for a `size` above D.
-    pub fn value_function_of_size<const D: usize, W: Window<R>, const C: usize>(
-        &self,
-        context: &Context<D, TdLambda<R>, W, R, C>,
-        size: usize,
-    ) -> Result<ValueFunction<R, D>, Error> {
-        if self.mask != *context.mask() {
-            let parameter = "the trace decay of algorithm and context";
-            return Err(Error::Mismatch { parameter });
-        }
-        let system = context.read_to(self.gamma, 0, TdSystem::ZERO)?;
-        Ok(ValueFunction { weights: self.weights_of_size(system, context.weight(), size)? })
-    }
-
     fn weights<const D: usize>(
-        &self,
-        system: TdSystem<R, D>,
-        n: R,
-    ) -> Result<SVector<R, D>, Error> {
-        self.weights_of_size(system, n, D)
-    }
-
-    fn weights_of_size<const D: usize>(
         &self,
         TdSystem { a, b, squares }: TdSystem<R, D>,
         n: R,
-        size: usize,
     ) -> Result<SVector<R, D>, Error> {
         // 2 n, as the squares are those of both states.
         let count = n + n;
         let scale = squares.map(|x| if x > R::ZERO { (count / x).sqrt() } else { R::ZERO });
         let scaled = SMatrix::<R, D, D>::from_fn(|i, j| {
             let entry = scale[i] * a[i][j] * scale[j];
-            if i == j { entry + self.ridge } else { entry }
+            match i == j {
+                true if scale[i] == R::ZERO => R::ONE,
+                true => entry + self.ridge,
+                false => entry,
+            }
         });
         let scaled_b = SVector::<R, D>::from_fn(|i, _| scale[i] * b[i]);
-        let w = linear_system::solve(scaled, scaled_b, size, SYSTEM)?;
+        let w = linear_system::solve(scaled, scaled_b, D, SYSTEM)?;
         Ok(SVector::from_fn(|i, _| scale[i] * w[i]))
     }
 }
@@ -164,10 +132,7 @@ macro_rules! in_place_of_a_model {
                 &self.mask
             }
 
-            /// Returns the value function of a context's first cumulant.
-            ///
-            /// # Errors
-            #[doc = concat!("As [`", stringify!($algorithm), "::value_function_of`].")]
+            /// Returns the value function of a context's first cumulant, with the errors of `value_function_of`.
             pub fn value_function<const D: usize, W: Window<S>, const C: usize>(
                 &self,
                 context: &Context<D, TdLambda<S>, W, S, C>,
@@ -190,7 +155,7 @@ macro_rules! in_place_of_a_model {
                     let parameter = "the trace decay of algorithm and context";
                     return Err(Error::Mismatch { parameter });
                 }
-                let system = context.read_to(self.gamma, cumulant, TdSystem::ZERO)?;
+                let system = TdSystem::of(&context.read(self.gamma, cumulant)?);
                 Ok(ValueFunction { weights: self.weights(system, context.weight())? })
             }
         }

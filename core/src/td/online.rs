@@ -23,8 +23,6 @@ enum Trace {
 /// | accumulating ([`OnlineTd::new`]) | z <- gamma lambda z + x, w <- w + alpha delta z, delta = R + gamma w^T x' - w^T x |
 /// | dutch ([`OnlineTd::true_online`]) | z <- gamma lambda z + (1 - alpha gamma lambda z^T x) x, w <- w + alpha (delta + V - V_old) z - alpha (V - V_old) x, V = w^T x, V_old <- V' = w^T x' before the update |
 ///
-/// It takes the place of a model and a context with one changed line:
-///
 /// ```
 /// use ictd_core::td::OnlineTd;
 ///
@@ -36,8 +34,8 @@ enum Trace {
 /// # Ok::<(), ictd_core::Error>(())
 /// ```
 ///
-/// The step size has units: about 0.1 / (mean of |x|^2) is a start, and features k times as large need one k^2 times
-/// smaller. [`Scale`](crate::signal::Scale) divides features by their root mean square, so that |x|^2 is about d.
+/// The step size has units: 0.1 / (mean of |x|^2) is a start. [`Scale`](crate::signal::Scale) divides features by their
+/// root mean square, so that |x|^2 is about d.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OnlineTd<S: Scalar = f32> {
     gamma: S,
@@ -48,25 +46,16 @@ pub struct OnlineTd<S: Scalar = f32> {
 }
 
 impl<S: Scalar> OnlineTd<S> {
-    /// Returns online TD with an accumulating trace, for a discount gamma in [0, 1), a lambda in [0, 1] and a step size alpha above 0.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the parameter.
+    /// Returns online TD with an accumulating trace, for a discount in [0, 1), a lambda in [0, 1] and a step size above 0,
+    /// or an error that names the parameter.
     #[inline]
     pub fn new(gamma: S, lambda: S, alpha: S) -> Result<Self, Error> {
         let alpha = check_lanes(alpha, "alpha", |x| x > Scalar::ZERO, "above 0")?;
-        Ok(OnlineTd {
-            gamma,
-            decay: trace_decay(gamma, lambda)?,
-            alpha,
-            trace: Trace::Accumulating,
-        })
+        let decay = trace_decay(gamma, lambda)?;
+        Ok(OnlineTd { gamma, decay, alpha, trace: Trace::Accumulating })
     }
 
-    /// Returns true online TD(lambda), with a dutch trace.
-    ///
-    /// # Errors
-    /// As [`OnlineTd::new`].
+    /// Returns true online TD(lambda), with a dutch trace; settings are as for [`OnlineTd::new`].
     pub fn true_online(gamma: S, lambda: S, alpha: S) -> Result<Self, Error> {
         Ok(OnlineTd { trace: Trace::Dutch, ..Self::new(gamma, lambda, alpha)? })
     }

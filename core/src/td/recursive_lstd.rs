@@ -17,24 +17,17 @@ use nalgebra::{SMatrix, SVector};
 ///
 /// where A starts as ridge I, and transition k adds R = ridge (1 - retention^d) to A's entry (k mod d, k mod d) alone.
 ///
-/// # What holds it up
-///
 /// The textbook form keeps A^-1 alone, by the formula of Sherman and Morrison. Where the stream does not excite a
 /// direction, forgetting lets the ridge fade there and A^-1 grow without bound ("wind-up"); R puts back on one
-/// coordinate after the other what all have lost. And what rounding once does to A^-1, above all when A was nearly
-/// singular for a moment, stays. So A and b are kept, whose roundings are forgotten with the data. A^-1 is still updated
-/// by Sherman and Morrison, but beside it one of its columns in turn takes a step of Newton's iteration,
-/// c <- c + A^-1 (1 - A c), and the weights take one of iterative refinement, w <- w + A^-1 (b - A w): errors of A^-1
-/// are corrected faster than they come, and w is as good as A and b. A column that is far off
-/// (|1 - A c| > 1/2) is one of an A that was next to singular: A^-1 is computed anew, in O(d^3), which is rare; while A
-/// is singular the value function is refused ([`Error::Singular`]). Held against `f64` over 10^8 transitions:
-/// `lstd_drift`.
+/// coordinate after the other what all have lost. And what rounding once does to A^-1 stays. So A and b are kept, whose
+/// roundings are forgotten with the data; beside Sherman and Morrison one column of A^-1 in turn takes a step of Newton's
+/// iteration, c <- c + A^-1 (1 - A c), and the weights take one of iterative refinement, w <- w + A^-1 (b - A w). A column
+/// that is far off (|1 - A c| > 1/2) is one of an A that was next to singular: A^-1 is computed anew, in O(d^3), which is
+/// rare; while A is singular the value function is refused ([`Error::Singular`]). The test `lstd_drift` holds it against
+/// `f64` over 10^8 transitions.
 ///
-/// A retention of 1 is refused: sums in `f32` stop growing at 2^24 transitions. To forget nothing,
-/// [`Lstd`](super::Lstd) reads a growing context, whose sums are compensated; up to d = 30 or so it is also the cheaper
-/// one, unless values are asked for more often than every few transitions.
-///
-/// The ridge has the units of a feature's square: [`Scale`](crate::signal::Scale) makes that of all features 1.
+/// To forget nothing, [`Lstd`](super::Lstd) reads a growing context, whose sums are compensated. The ridge has the units
+/// of a feature's square: [`Scale`](crate::signal::Scale) makes that of all features 1.
 ///
 /// ```
 /// use ictd_core::td::RecursiveLstd;
@@ -58,11 +51,8 @@ pub struct RecursiveLstd<R: Real = f32> {
 }
 
 impl<R: Real> RecursiveLstd<R> {
-    /// Returns LSTD for a discount gamma in [0, 1), a lambda in [0, 1], a retention in (0, 1), by which the past shrinks
-    /// with each transition, and a ridge above 0.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the parameter.
+    /// Returns LSTD for a discount in [0, 1), a lambda in [0, 1], a retention in (0, 1), by which the past shrinks with each
+    /// transition, and a ridge above 0, or an error that names the parameter.
     #[inline]
     pub fn new(gamma: R, lambda: R, retention: R, ridge: R) -> Result<Self, Error> {
         let within = |x| x > Scalar::ZERO && x < Scalar::ONE;
@@ -94,7 +84,7 @@ pub struct RecursiveLstdState<R, const D: usize, const C: usize> {
     singular: bool,
 }
 
-/// Returns M x of a matrix that stands row by row.
+/// Computes M x of a matrix that stands row by row.
 fn product<R: Real, const D: usize>(m: &[[R; D]; D], x: &[R; D]) -> [R; D] {
     core::array::from_fn(|i| dot_arrays(&m[i], x))
 }

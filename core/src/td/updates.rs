@@ -1,5 +1,5 @@
 //! The paper's updates on transitions: the references that the constructions of [`crate::constructions`] are tested
-//! against, and LSTD, the limit that their iterations approach.
+//! against.
 //!
 //! Each update is one step w + (1/n) C sum_j delta_j e_j from the weights w with the preconditioner C, (D, D), over n
 //! transitions; they differ in the error delta and the direction e. Which C = alpha I converges:
@@ -17,16 +17,14 @@
 //!     w = updates::td0(&w, &learning_rate(0.5), &transitions, 0.5)?;
 //! }
 //! assert!((w[0] - 2.0f64).abs() < 1e-9);
-//! assert_eq!(updates::lstd(&transitions, 0.5, 0.0)?[0], 2.0);
 //! # Ok::<(), ictd_core::Error>(())
 //! ```
 //!
-//! # Errors
 //! Each returns [`Error::Empty`] without transitions and [`Error::NonFinite`] if the new w is not finite.
 
 use crate::error::Error;
-use crate::linalg::{add_outer, add_scaled, check_finite, dot, linear_system, mul_vector, zeros};
-use crate::scalar::{Real, Scalar};
+use crate::linalg::{add_scaled, check_finite, dot, mul_vector, zeros};
+use crate::scalar::Scalar;
 use crate::statistic::Statistic;
 use crate::transition::{Transition, check_token_size};
 use crate::value_function::ValueFunction;
@@ -102,14 +100,11 @@ pub fn residual_gradient<S: Scalar, const D: usize>(
     transitions: &[Transition<S, D>],
     gamma: S,
 ) -> Result<SVector<S, D>, Error> {
-    step(w, c, transitions, |t| (td_error(w, t, gamma), difference(t, gamma)))
-}
-
-/// Computes phi - gamma phi'.
-fn difference<S: Scalar, const D: usize>(t: &Transition<S, D>, gamma: S) -> SVector<S, D> {
-    let mut difference = t.phi;
-    add_scaled(&mut difference, -gamma, &t.phi_next);
-    difference
+    step(w, c, transitions, |t| {
+        let mut difference = t.phi;
+        add_scaled(&mut difference, -gamma, &t.phi_next);
+        (td_error(w, t, gamma), difference)
+    })
 }
 
 /// Takes a step of preconditioned batch average-reward TD (Tsitsiklis and Van Roy, 1999; the average-reward theorem):
@@ -153,30 +148,4 @@ pub fn td0_value_function<S: Scalar, const D: usize, const K: usize>(
     }
     check_finite(&weights, "batch TD's weights")?;
     Ok(ValueFunction { weights })
-}
-
-/// Solves LSTD(lambda): returns the w with sum_i delta_i e_i = 0, that is A w = b for
-/// A = sum_i e_i (phi_i - gamma phi_{i+1})^T and b = sum_i R_{i+1} e_i, where
-/// e_i = lambda e_{i-1} + phi_i as in [`td_lambda`]. lambda = 0 is LSTD.
-///
-/// # Errors
-/// [`Error::Singular`] if the transitions do not determine w, [`Error::NonFinite`] for NaN or an infinity in them.
-pub fn lstd<R: Real, const D: usize>(
-    transitions: &[Transition<R, D>],
-    gamma: R,
-    lambda: R,
-) -> Result<SVector<R, D>, Error> {
-    if transitions.is_empty() {
-        return Err(Error::Empty { parameter: "transitions" });
-    }
-    let (mut a, mut b) = (zeros::<R, D, D>(), zeros::<R, D, 1>());
-    let mut trace = zeros::<R, D, 1>();
-    for transition in transitions {
-        let mut e = transition.phi;
-        add_scaled(&mut e, lambda, &trace);
-        trace = e;
-        add_outer(&mut a, &trace, &difference(transition, gamma));
-        add_scaled(&mut b, transition.reward, &trace);
-    }
-    linear_system::solve(a, b, D, super::of_context::SYSTEM)
 }

@@ -160,10 +160,10 @@ impl<R: Real> UniversalModel<R> {
             return Err(Error::Mismatch { parameter: "traces of model and context" });
         }
         let mut sums = TdSums::ZERO;
-        context.read_to(self.gamma, cumulant, &mut sums)?;
+        sums.take(&context.read(self.gamma, cumulant)?);
         let extent = self.extent(context);
         let Solved { weights, roots, linearity } = self.numbers.solve(&mut sums, extent)?;
-        let of = [extent.weight, extent.gamma, context.largest_reward().of(cumulant)];
+        let of = [extent.weight, extent.gamma, context.largest_reward(cumulant)];
         let value_function = ValueFunction { weights };
         let roots = root_mean_squares(roots, extent.weight);
         let value_function = BoundedValueFunction::of_context(value_function, roots, of);
@@ -181,7 +181,7 @@ impl<R: Real> UniversalModel<R> {
         cumulant: usize,
     ) -> Result<TdSums<R, D>, Error> {
         let mut sums = TdSums::ZERO;
-        context.read_to(self.gamma, cumulant, &mut sums)?;
+        sums.take(&context.read(self.gamma, cumulant)?);
         Ok(sums)
     }
 

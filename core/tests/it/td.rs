@@ -2,7 +2,7 @@ use ictd_core::constructions::learning_rate;
 use ictd_core::linalg::dot;
 use ictd_core::nalgebra::SVector;
 use ictd_core::rng::Rng;
-use ictd_core::td::updates::{self, lstd, td0};
+use ictd_core::td::updates::{self, td0};
 use ictd_core::td::{BatchTd, Lstd, OnlineTd, RecursiveLstd};
 use ictd_core::transition::Transition;
 use ictd_core::{Error, ValueFunction, td};
@@ -143,7 +143,10 @@ fn steps_below_the_bound_approach_lstd_where_next_states_are_distributed_as_stat
             reward: rng.uniform_in(-1.0, 1.0),
             phi_next: features[(j + 1) % 12],
         });
-        let fixed_point = lstd(&transitions, gamma, 0.0).unwrap();
+        let lstd = Lstd::new(gamma, 0.0, 0.0).unwrap();
+        let mut context = lstd.context::<3>();
+        transitions.iter().for_each(|t| context.observe_transition(t).unwrap());
+        let fixed_point = lstd.value_function(&context).unwrap().weights;
         let mut w = SVector::zeros();
         for _ in 0..100 {
             let next = td0(&w, &learning_rate(alpha), &transitions, gamma).unwrap();

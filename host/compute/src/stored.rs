@@ -4,8 +4,10 @@ use crate::construction::Construction;
 use crate::parameters::Parameters;
 use crate::recipe::{self, Attention};
 use ictd_core::Error;
-use ictd_core::attention::{AverageReward, SoftmaxAttention, TdLambda};
+use ictd_core::attention::{AverageReward, SoftmaxAttention, Td0, TdLambda};
+use ictd_core::constructions;
 use ictd_core::model::{AttentionKind, Header, Mode, Model, StoredAttention, crc32};
+use ictd_core::transformer::Transformer;
 
 /// The bytes of a header, and those of the checksum at the end.
 const HEADER: usize = 12;
@@ -67,16 +69,23 @@ pub fn constructed(
     depth: u16,
     [alpha, gamma, lambda]: [f32; 3],
 ) -> Result<Vec<u8>, Error> {
+    let (of_td, c) = (Model::<f32, 1, 3, 1>::td0, constructions::learning_rate::<f32, 1>(alpha));
     let of_one = match construction {
-        Construction::Td0 => stored(&Model::<f32, 1, 3, 1>::td0(alpha, depth, gamma)?),
-        Construction::ResidualGradient => {
-            stored(&Model::<f32, 1, 3, 1>::residual_gradient(alpha, depth, gamma)?)
-        }
+        Construction::Td0 => stored(&of_td(alpha, depth, gamma)?),
         Construction::TdLambda => {
             stored(&Model::<f32, 1, 3, 1, TdLambda>::td_lambda(alpha, depth, gamma, lambda)?)
         }
+        Construction::ResidualGradient => {
+            of_td(alpha, depth, gamma)?;
+            let layer = constructions::residual_gradient(&c);
+            let layers = Transformer::autoregressive(layer, depth.into())?;
+            stored(&Model::<f32, 1, 3, 1>::new(layers, Td0, gamma)?)
+        }
         Construction::AverageReward => {
-            stored(&Model::<f32, 1, 4, 1, AverageReward>::average_reward(alpha, depth)?)
+            of_td(alpha, depth, 0.0)?;
+            let layer = constructions::average_reward(&c);
+            let layers = Transformer::autoregressive(layer, depth.into())?;
+            stored(&Model::<f32, 1, 4, 1, AverageReward>::new(layers, AverageReward, 1.0)?)
         }
     }?;
     let header = Header::of(&of_one)?;

@@ -91,7 +91,7 @@ impl<const D: usize> Case<D> {
         judged: Arc<Vec<Judged<D>>>,
     ) -> Result<Self, Error> {
         let sums = Box::new(model.sums(context, 0)?);
-        let largest_reward = context.largest_reward().of(0);
+        let largest_reward = context.largest_reward(0);
         Ok(Case { sums, extent: model.extent(context), largest_reward, judged })
     }
 

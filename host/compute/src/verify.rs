@@ -209,7 +209,7 @@ impl<'a> Problem<'a> {
     fn of_two_heads(&self, c: &[Matrix]) -> Result<Outputs, Error> {
         let layers: Vec<_> = c.iter().map(constructions::average_reward).collect();
         let (transformer, query, literal) = self.literal::<A, _>(AverageReward, &layers, 1.0)?;
-        let mut context = AverageRewardContext::<FEW, Growing, f64>::new();
+        let mut context = AverageRewardContext::<FEW, Growing, f64>::with(Growing);
         for t in &self.transitions {
             context.observe(&t.phi, t.reward, &t.phi_next)?;
         }

@@ -3,7 +3,9 @@
 use crate::common::{files, ictd, json, trained};
 use ictd::formats::parameters::{Attention, LayerParameters, Mode, ParameterSet, Parameters};
 use ictd::formats::safetensors;
-use ictd_core::Error;
+use ictd_core::attention::{AverageReward, Td0};
+use ictd_core::transformer::Transformer;
+use ictd_core::{Error, constructions, model};
 use std::fs;
 use std::path::Path;
 
@@ -76,17 +78,18 @@ fn each_construction_is_written_as_the_constant_that_firmware_has() {
     type Model = ictd_core::Model<4>;
     assert_eq!(export("td0"), bytes_of!(Model::td0(0.2, 15, 0.9)));
     assert_eq!(
-        export("residual-gradient --alpha 0.5 --layers 65535 --gamma 0.5"),
-        bytes_of!(Model::residual_gradient(0.5, 65535, 0.5))
-    );
-    assert_eq!(
         export("td-lambda --lambda 0.25 --layers 2"),
         bytes_of!(ictd_core::Model::<4, ictd_core::mask::TdLambda>::td_lambda(0.2, 2, 0.9, 0.25))
     );
-    assert_eq!(
-        export("average-reward --dim 3 --alpha 0.125 --layers 4"),
-        bytes_of!(ictd_core::AverageRewardModel::<3>::average_reward(0.125, 4))
-    );
+    let bytes = export("residual-gradient --alpha 0.5 --layers 65535 --gamma 0.5");
+    let layer = constructions::residual_gradient(&constructions::learning_rate::<f32, 4>(0.5));
+    let want = Model::new(Transformer::autoregressive(layer, 65535).unwrap(), Td0, 0.5).unwrap();
+    assert_eq!(Model::from_bytes(&bytes), Ok(want));
+    let bytes = export("average-reward --dim 3 --alpha 0.125 --layers 4");
+    let layer = constructions::average_reward(&constructions::learning_rate::<f32, 3>(0.125));
+    let layers = Transformer::autoregressive(layer, 4).unwrap();
+    let want = model::Model::<f32, 3, 8, 1, _>::new(layers, AverageReward, 1.0);
+    assert_eq!(model::Model::from_bytes(&bytes), want);
     assert_eq!(files(out.path()), ["model.ictd"]);
 }
 
@@ -111,9 +114,7 @@ fn a_seed_of_a_run_is_written_bit_for_bit() {
             }
         }
     }
-    let model =
-        ictd_core::Model::<2, ictd_core::mask::Td0, 2>::from_bytes(&fs::read(&file).unwrap())
-            .unwrap();
+    let model = ictd_core::Model::<2, Td0, 2>::from_bytes(&fs::read(&file).unwrap()).unwrap();
     assert_eq!((model.gamma(), model.transformer().depth()), (0.75, 2));
     // What was exported can be exported again.
     let again = directory.path().join("again.ictd");
@@ -241,7 +242,8 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
     let mut model = bytes_of!(ictd_core::Model::<2>::td0(0.2, 3, 0.9));
     model[30] ^= 1;
     write("damaged.ictd", &model);
-    write("two-head.ictd", &bytes_of!(ictd_core::AverageRewardModel::<2>::average_reward(0.2, 3)));
+    let two_head = directory.path().join("two-head.ictd");
+    ictd(&two_head, "export --construction average-reward --dim 2 --layers 3");
     fs::create_dir(directory.path().join("empty")).unwrap();
     for (source, reason) in [
         ("nowhere", "No such file"),

@@ -85,20 +85,19 @@ fn process<R: Real, const D: usize>(case: &Case) -> Outputs<R> {
 
     // TD's fixed point is LSTD on the transitions that are expected under d_p: each weighted by its
     // probability.
-    let mut expected = Vec::new();
+    let (mut a, mut b) = (linalg::zeros::<R, D, D>(), linalg::zeros::<R, D, 1>());
     for s in 0..m {
         let mut phi_next = linalg::zeros::<R, D, 1>();
         for next in 0..m {
             linalg::add_scaled(&mut phi_next, p[(s, next)], &mrp.feature_map()[next]);
         }
-        let root = d[s].sqrt();
-        expected.push(Transition {
-            phi: linalg::scale(root, &mrp.feature_map()[s]),
-            reward: root * mrp.reward()[s],
-            phi_next: linalg::scale(root, &phi_next),
-        });
+        let phi = &mrp.feature_map()[s];
+        let mut difference = *phi;
+        linalg::add_scaled(&mut difference, -gamma, &phi_next);
+        linalg::add_outer(&mut a, &linalg::scale(d[s], phi), &difference);
+        linalg::add_scaled(&mut b, d[s] * mrp.reward()[s], phi);
     }
-    let w = td::updates::lstd(&expected, gamma, R::ZERO).unwrap();
+    let w = linalg::linear_system::solve(a, b, D, "LSTD").unwrap();
     out.field("w_td_fixed_point", "", w.iter().copied());
     out
 }

@@ -20,7 +20,7 @@ pub(super) fn theorem_1<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<()
     let alpha = constructions::learning_rate::<S, D>(S::splat(0.125));
     let c = scale(S::splat(0.125), &draws.matrix::<D, D>());
     let mut traces = Context::<D, _, _, S>::with(TdLambda::new(S::splat(0.75))?, Growing);
-    let mut both = AverageRewardContext::<D, Growing, S>::new();
+    let mut both = AverageRewardContext::<D, Growing, S>::with(Growing);
     for t in 0..100 {
         let transition = draws.transition::<D>();
         traces.observe_transition(&transition)?;

@@ -205,9 +205,9 @@ where
         }
         &Method::Lstd { lambda, ridge } => {
             let lstd = Lstd::new(gamma, lambda, ridge)?;
-            // Features that there is only room for determine nothing.
-            let read = move |c: &Of<D, W>| Ok(Value::Linear(lstd.value_function_of_size(c, d)?));
-            Ok(reading(d, context(*lstd.mask()), read))
+            Ok(reading(d, context(*lstd.mask()), move |c| {
+                Ok(Value::Linear(lstd.value_function(c)?))
+            }))
         }
         // All others read transitions.
         _ => Err(Error::Mismatch { parameter: "method and stream" }),
