@@ -20,17 +20,9 @@ pub enum Error {
         /// The reason, and what is accepted.
         reason: String,
     },
-    /// A file that cannot be read or does not hold what it should.
-    #[error("{}: {reason}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The reason, and what is accepted.
-        reason: String,
-    },
-    /// A file of another tool that cannot be used, or a directory that another process works on.
+    /// A file that cannot be read or does not hold what it should, or a directory that another process works on.
     #[error("{}: {problem}", path.display())]
-    Format {
+    File {
         /// The file, as the caller named it.
         path: PathBuf,
         /// The problem, and what is accepted.
@@ -81,10 +73,7 @@ pub enum Problem {
     /// The file could not be read or written.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// The file is not of its format, or damaged.
-    #[error("{0}")]
-    Malformed(String),
-    /// Something in it is missing, too large or not usable.
+    /// It is damaged, or something in it is missing, too large or not usable.
     #[error("{0}")]
     Unusable(String),
     /// Another process works on this run directory.
@@ -100,11 +89,11 @@ pub enum Problem {
 impl Problem {
     /// This problem in this file.
     pub fn in_file(self, path: &Path) -> Error {
-        Error::Format { path: path.to_owned(), problem: self }
+        Error::File { path: path.to_owned(), problem: self }
     }
 
     pub(crate) fn malformed(format: &str, reason: impl Display) -> Self {
-        Problem::Malformed(format!("not a readable {format} file: {reason}"))
+        Problem::Unusable(format!("not a readable {format} file: {reason}"))
     }
 
     /// A file, or an array in one, is larger than the reader is willing to hold.
@@ -144,7 +133,7 @@ impl From<compute::rows::Problem> for Problem {
 impl Error {
     /// Returns true if another process works on a directory.
     pub fn is_in_use(&self) -> bool {
-        matches!(self, Error::Format { problem: Problem::InUse { .. }, .. })
+        matches!(self, Error::File { problem: Problem::InUse { .. }, .. })
     }
 
     /// Returns an option whose value cannot be used.
@@ -154,7 +143,7 @@ impl Error {
 
     /// Returns a file that does not hold what it should.
     pub fn file(path: &Path, reason: impl ToString) -> Self {
-        Error::File { path: path.to_owned(), reason: reason.to_string() }
+        Problem::Unusable(reason.to_string()).in_file(path)
     }
 
     /// Returns a file or directory that cannot be written.

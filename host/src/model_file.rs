@@ -24,13 +24,13 @@ pub const PARAMETERS_FILE: &str = "parameters.safetensors";
 /// The word for the model that ships, where a model's file is asked for.
 pub const UNIVERSAL: &str = "universal";
 
-/// A model of either kind.
+/// A model as a file has it.
 #[derive(Clone, Debug)]
 pub enum AnyModel {
     /// One without a feature dimension.
     Universal(Box<Universal>),
-    /// P and Q for d features.
-    Dense(Box<ModelFile>),
+    /// P and Q for d features, and the log that they are the end of, if the file has one.
+    Dense(Box<Parameters>, Option<SeedLog>),
 }
 
 /// What is typed of a model beside its file. A file that says something else is a contradiction, and refused.
@@ -96,12 +96,12 @@ impl Typed {
         Ok(Estimator { method, gamma, layers })
     }
 
-    /// Returns the model of a source as for [`model()`], or of a run's seed.
-    /// Errors: as [`model()`] and [`Typed::complete`]; [`Error::Option`] for layers of a universal model.
+    /// Returns the model of a source as for [`open`], or of a run's seed.
+    /// Errors: as [`open`] and [`Typed::complete`]; [`Error::Option`] for layers of a universal model.
     pub fn estimator(&self, source: &Path, seed: u64) -> Result<Estimator, Error> {
-        let model = match model(&seed_of_run(source, seed)?, self.gamma)? {
+        let model = match open(&seed_of_run(source, seed)?, self.gamma)? {
             AnyModel::Universal(model) => model,
-            AnyModel::Dense(file) => return self.complete(file.parameters),
+            AnyModel::Dense(parameters, _) => return self.complete(*parameters),
         };
         if self.layers.is_some() {
             let reason = "the universal model has no layers: leave it out";
@@ -113,26 +113,35 @@ impl Typed {
     }
 }
 
-/// Returns a model for a discount. Without a feature dimension are the one that ships and a stored model that says
-/// so; every other source is as for [`open`]. `gamma` goes before that of the file; of the model that ships it is 0.9 by default.
+/// Reads a model by its content, or that in a folder. Without a feature dimension are the one that ships and a stored model
+/// that says so: for them `gamma` goes before the file's, and is 0.9 by default. The settings of a `data.npz` are read
+/// from the `params.json` beside it.
 ///
 /// # Errors
-/// As [`open`]; the core's refusals.
-pub fn model(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
-    let universal = |model: Universal| AnyModel::Universal(Box::new(model));
+/// [`Error::File`] for what is no model; the core's refusals.
+pub fn open(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
     if path == Path::new(UNIVERSAL) && files::kind(path) == Kind::Nothing {
-        return shipped(gamma.unwrap_or(0.9)).map(universal);
+        return shipped(gamma.unwrap_or(0.9)).map(|model| AnyModel::Universal(Box::new(model)));
     }
-    let front = files::open(path).and_then(|file| files::first_bytes(&file, 5));
-    if !front.is_ok_and(|front| {
-        front.starts_with(&model::MAGIC) && front.get(4).is_some_and(|version| *version != 1)
-    }) {
-        return Ok(AnyModel::Dense(Box::new(open(path)?)));
+    let file = file_of(path)?;
+    let refuse = |problem: Problem| problem.in_file(&file);
+    let magic = files::open(&file).and_then(|file| files::first_bytes(&file, 4));
+    let magic = magic.map_err(|e| refuse(e.into()))?;
+    // ZIP files, and so .npz, begin with these two letters.
+    if magic.starts_with(b"PK") {
+        return from_npz(&file);
     }
-    let bytes = files::read(path, MODEL).map_err(|e| Problem::Io(e).in_file(path))?;
-    let model = compute::parameters::universal_from_bytes(&bytes, gamma);
-    let malformed = |e| Problem::malformed("stored model", e).in_file(path);
-    model.map(universal).map_err(malformed)
+    let bytes = files::read(&file, MODEL).map_err(|e| refuse(e.into()))?;
+    if magic == model::MAGIC && bytes.get(4).is_some_and(|version| *version != 1) {
+        let model = compute::parameters::universal_from_bytes(&bytes, gamma)
+            .map_err(|e| refuse(Problem::malformed("stored model", e)))?;
+        return Ok(AnyModel::Universal(Box::new(model)));
+    }
+    let parameters = match magic == model::MAGIC {
+        true => from_stored_model(&file, &bytes)?,
+        false => safetensors::from_bytes(&file, &bytes)?,
+    };
+    Ok(AnyModel::Dense(Box::new(parameters), None))
 }
 
 /// Returns the model that ships, for a discount.
@@ -143,18 +152,17 @@ pub fn shipped(gamma: f64) -> Result<Universal, Error> {
     Universal::universal(gamma).doing("the model")
 }
 
-/// Returns a model for a stream of d features and a discount: a source as for [`model()`], or the folder of
-/// one seed of a run.
+/// Returns a model for a stream of d features and a discount: a source as for [`open`].
 ///
 /// # Errors
-/// [`Error::Format`] for what is no model; [`Error::Option`] (`--model`) for one of another d, of softmax attention,
+/// [`Error::File`] for what is no model; [`Error::Option`] (`--model`) for one of another d, of softmax attention,
 /// that does not say its depth or is too deep to stream, or whose contexts are read without units.
 pub fn streaming(path: &Path, d: usize, gamma: f64) -> Result<Estimator, Error> {
-    let parameters = match model(path, Some(gamma))? {
+    let parameters = match open(path, Some(gamma))? {
         AnyModel::Universal(model) => {
             return Ok(Estimator { method: Method::Universal(model), gamma, layers: 1 });
         }
-        AnyModel::Dense(file) => Box::new(file.parameters),
+        AnyModel::Dense(parameters, _) => parameters,
     };
     let refuse =
         |reason: &str| Err(Error::option("--model", format!("{}: {reason}", path.display())));
@@ -174,47 +182,6 @@ pub fn streaming(path: &Path, d: usize, gamma: f64) -> Result<Estimator, Error> 
     check_depth("--model", layers, (2 * d + 1).pow(3), [STREAMING_WORK, MAX_STORED_LAYERS])?;
     let method = Method::Trained { parameters, attention: Attention::Linear };
     Ok(Estimator { method, gamma, layers })
-}
-
-/// A transformer as a file has it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ModelFile {
-    /// The parameters, and what the file says about them.
-    pub parameters: Parameters,
-    /// The log that they are the end of, if the file has one.
-    pub log: Option<SeedLog>,
-}
-
-/// Reads a file by its content, or a folder by the file in it. The settings of a `data.npz` are read from the
-/// `params.json` beside it.
-/// Errors: [`Error::Format`].
-pub fn open(path: &Path) -> Result<ModelFile, Error> {
-    let file = file_of(path)?;
-    let refuse = |problem: Problem| problem.in_file(&file);
-    let magic = files::open(&file).and_then(|file| files::first_bytes(&file, 4));
-    let magic = magic.map_err(|e| refuse(e.into()))?;
-    // ZIP files, and so .npz, begin with these two letters.
-    if magic.starts_with(b"PK") {
-        return from_npz(&file);
-    }
-    let bytes = files::read(&file, MODEL).map_err(|e| refuse(e.into()))?;
-    let parameters = if magic == model::MAGIC {
-        from_stored_model(&file, &bytes)?
-    } else {
-        safetensors::from_bytes(&file, &bytes).map_err(|error| {
-            match error {
-                // Neither its first bytes nor its name say what it was meant to be.
-                Error::Format { problem: Problem::Malformed(_), .. }
-                    if file.extension().is_none_or(|e| e != "safetensors") =>
-                {
-                    let accepted = "a .safetensors, .npz or stored model file, or a run's folder";
-                    refuse(Problem::entry("model", "a file of another kind", accepted))
-                }
-                _ => error,
-            }
-        })?
-    };
-    Ok(ModelFile { parameters, log: None })
 }
 
 /// Returns the folder of a seed if the source is a training run, the source itself otherwise.
@@ -280,7 +247,7 @@ pub fn check_seed<'a>(
 }
 
 /// Reads the content of a stored model; `file` is for messages.
-/// Errors: [`Problem::Malformed`] with the core's reason.
+/// Errors: [`Problem::Unusable`] with the core's reason.
 pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<Parameters, Error> {
     let malformed =
         |reason: &dyn std::fmt::Display| Problem::malformed("stored model", reason).in_file(file);
@@ -358,7 +325,7 @@ fn file_of(path: &Path) -> Result<PathBuf, Error> {
     })
 }
 
-fn from_npz(file: &Path) -> Result<ModelFile, Error> {
+fn from_npz(file: &Path) -> Result<AnyModel, Error> {
     let log = SeedLog::from_npz(&mut Npz::open(file)?)?;
     let beside = file.with_file_name(seed_run::PARAMS_FILE);
     let settings = match files::read(&beside, files::TEXT) {
@@ -370,5 +337,5 @@ fn from_npz(file: &Path) -> Result<ModelFile, Error> {
     let last = log.points.last().ok_or_else(none)?;
     let parameters = log.parameters(last, &settings).map_err(|e| e.in_file(&beside))?;
     parameters::check(&parameters).map_err(|e| e.in_file(file))?;
-    Ok(ModelFile { parameters, log: Some(log) })
+    Ok(AnyModel::Dense(Box::new(parameters), Some(log)))
 }

@@ -14,7 +14,7 @@ pub(crate) fn python(error: Error) -> PyErr {
             let argument = option.trim_start_matches('-').replace('-', "_");
             PyValueError::new_err(format!("{argument}: {reason}"))
         }
-        Error::Format { problem, .. } => match problem {
+        Error::File { problem, .. } => match problem {
             Problem::Io(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 PyFileNotFoundError::new_err(error.one_line())
             }

@@ -227,7 +227,7 @@ impl Model {
     fn load(path: PathBuf, gamma: Option<f64>, layers: Option<usize>, seed: u64) -> PyResult<Self> {
         let name = path.display().to_string();
         let file = model_file::seed_of_run(&path, seed).map_err(python)?;
-        let parameters = match model_file::model(&file, gamma).map_err(python)? {
+        let parameters = match model_file::open(&file, gamma).map_err(python)? {
             AnyModel::Universal(model) => {
                 if layers.is_some() {
                     return Err(refused("layers", "the universal model has none"));
@@ -235,7 +235,7 @@ impl Model {
                 let gamma = model.gamma();
                 return Self::new(&name, None, Method::Universal(model), gamma, 1);
             }
-            AnyModel::Dense(file) => Box::new(file.parameters),
+            AnyModel::Dense(parameters, _) => parameters,
         };
         let unsaid = |argument| refused(argument, format!("{name} does not say; it must be given"));
         let gamma = gamma.or(parameters.gamma).ok_or_else(|| unsaid("gamma"))?;

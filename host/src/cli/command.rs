@@ -9,9 +9,8 @@ use crate::commands::{
 };
 use crate::error::Error;
 use crate::experiments::{self, Catalogue, TableCommand, demo::Demo, verify::Verify};
-use crate::options;
 use crate::run::report::Report;
-use crate::run::session::{self, Session, SessionOptions};
+use crate::run::session::{Session, SessionOptions};
 use crate::train::Train;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
@@ -163,27 +162,5 @@ pub(crate) fn try_parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     if let Some(option) = ["seed", "out"].into_iter().find(|option| resumes && is_typed(option)) {
         return conflict(format!("--{option}: accepted without --resume, which has a run's own"));
     }
-    let mut cli = Cli::from_arg_matches(&matches)?;
-    // A typed option wins.
-    let said = |option: &str, variable: &str| {
-        std::env::var_os(variable).filter(|value| !is_typed(option) && !value.is_empty())
-    };
-    if let Some(out) = said("out", "ICTD_OUT") {
-        // As of arguments.
-        let text = out.into_string().map_err(|out| {
-            let reason = format!("ICTD_OUT {}: accepted is UTF-8", out.to_string_lossy());
-            root.error(ErrorKind::ArgumentConflict, reason)
-        })?;
-        cli.session.out = text.into();
-    }
-    if refused.contains(&"threads") {
-        cli.session.threads = Some(1);
-    } else if let Some(threads) = said("threads", "ICTD_THREADS") {
-        let text = threads.to_string_lossy();
-        let refuse = |accepted| {
-            root.error(ErrorKind::ArgumentConflict, format!("ICTD_THREADS {text}: {accepted}"))
-        };
-        cli.session.threads = Some(options::integer(session::THREADS)(&text).map_err(refuse)?);
-    }
-    Ok(cli)
+    Cli::from_arg_matches(&matches)
 }

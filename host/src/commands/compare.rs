@@ -30,8 +30,8 @@ const SHOWN: usize = 20;
 ///
 /// A and B are two run directories or two files. In run directories all files are compared except
 /// `run.json`, which says how the run went, `report.html`, which shows it, and the lock; in the first file that
-/// differs the first place that does is shown: an element of an array (.npz, .safetensors), a cell of a table
-/// (.csv), a line of results (.json), or else a byte. Exit code 0 if all is equal, 1 if not.
+/// differs the first place that does is shown: a cell of a table (.csv), a line of results (.json), or else a
+/// byte. Exit code 0 if all is equal, 1 if not.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Compare {
     /// A run directory or a file
@@ -50,7 +50,7 @@ struct Difference {
 }
 
 /// Runs the command.
-/// Errors: [`Error::File`] or [`Error::Format`] for a path that cannot be read.
+/// Errors: [`Error::File`] for a path that cannot be read.
 pub fn run(options: &Compare) -> Result<Report, Error> {
     let Compare { a, b } = options;
     let is_directory = |path: &Path| match files::is_folder(path) {

@@ -9,7 +9,7 @@ use crate::files::{self, Kind};
 use crate::formats::parameters::LayerParameters;
 use crate::formats::safetensors;
 use crate::formats::seed_run::{DATA_FILE, SeedLog};
-use crate::model_file::{self, ModelFile, PARAMETERS_FILE, Typed};
+use crate::model_file::{self, AnyModel, PARAMETERS_FILE, Typed};
 use crate::options::{self, typed};
 use crate::run::records::Records;
 use crate::run::report::{self, Report};
@@ -95,12 +95,9 @@ impl Import {
         let log = folder.join(DATA_FILE);
         // The log says alpha, and all its points; the final parameters are the same.
         let file = if files::kind(&log) == Kind::File { &log } else { &folder };
-        let ModelFile { parameters, log } = model_file::open(file)?;
-        if parameters.prior_count.is_some() {
-            let reason =
-                "reads contexts without units; accepted by `ictd evaluate` and `ictd export`";
-            return Err(Error::file(file, reason));
-        }
+        let AnyModel::Dense(parameters, log) = model_file::open(file, None)? else {
+            return Err(Error::file(file, "the universal model; accepted are P and Q"));
+        };
         let d = parameters.feature_dimension();
         if d > MAX_FEATURES {
             return Err(Error::file(file, format!("d = {d}; accepted is 1 to {MAX_FEATURES}")));
@@ -111,7 +108,7 @@ impl Import {
             return Err(Error::option("--context", reason));
         }
         let alpha = self.alpha.map_or_else(|| logged_alpha(file, log.as_ref()), Ok)?;
-        let estimator = self.typed.complete(parameters)?;
+        let estimator = self.typed.complete(*parameters)?;
         let (gamma, depth) = (estimator.gamma, estimator.layers);
         // Each task's iterations run over its transitions.
         let cost = (2 * d + 1).pow(3) + 64 * context;

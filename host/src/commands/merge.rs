@@ -14,7 +14,7 @@ use crate::train::directory::{CONFIG, RESULTS, TrainDirectory};
 use crate::train::log::SeedRun;
 use crate::train::options::{Recipe, Seeds, Train, folder_of};
 use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 use std::path::{Path, PathBuf};
 
 /// Join training runs and sweeps that were computed apart: their seeds, each in the folder of its recipe in --out
@@ -36,9 +36,10 @@ pub struct Merge {
     pub directories: Vec<PathBuf>,
 }
 
-/// A recipe, and where it was trained: first where all is joined.
+/// A recipe, and where it was trained.
 struct Joined {
     recipe: Recipe,
+    /// First where all is joined.
     places: Vec<TrainDirectory>,
     /// Those that the runs have, begun or not.
     seeds: BTreeSet<u64>,
@@ -47,8 +48,8 @@ struct Joined {
 }
 
 /// Joins the runs.
-/// Errors: [`Error::File`] for a folder without a run, a damaged file, and for what disagrees; [`Error::Write`];
-/// [`Error::Format`] if another process trains one of the seeds in `--out`; [`Error::Interrupted`].
+/// Errors: [`Error::File`] for a folder without a run, a damaged file, for what disagrees, and if another process trains one
+/// of the seeds in `--out`; [`Error::Write`]; [`Error::Interrupted`].
 pub fn run(options: &Merge, session: &Session) -> Result<Report, Error> {
     let mut found = BTreeMap::<String, Joined>::new();
     let mut left_out = Vec::new();
@@ -57,18 +58,17 @@ pub fn run(options: &Merge, session: &Session) -> Result<Report, Error> {
             put(&mut found, place, &session.out)?;
         }
     }
+    // Every checkpoint is read before anything is written.
     for (folder, joined) in &mut found {
-        let without = Seeds::List(joined.choose(session)?);
+        let without = Seeds::List(joined.choose()?);
         if without.count() > 0 {
             left_out.push(format!("{folder}, seeds {without}: no checkpoint"));
         }
     }
-    let taken: usize = found.values().map(|joined| joined.taken.len()).sum();
-    let bar = progress::bar("merge", taken as u64, session.quiet);
     for joined in found.values() {
-        joined.write(session, || bar.inc(1))?;
+        joined.write(session)?;
     }
-    bar.finish_and_clear();
+    let taken: usize = found.values().map(|joined| joined.taken.len()).sum();
     let mut report = Report::new("merge");
     report.results.insert("runs".into(), json!(found.keys().collect::<Vec<_>>()));
     report.results.insert("seeds".into(), json!(taken));
@@ -107,53 +107,40 @@ fn put(found: &mut BTreeMap<String, Joined>, place: PathBuf, out: &Path) -> Resu
     // Whose recipe it is stands in the config.
     let place = TrainDirectory::at(place, &Recipe::default())?;
     let Some((_, first, options)) = place.config()? else { return Ok(()) };
-    let config = place.path().join(CONFIG);
-    options.check(first).map_err(|e| Error::file(&config, e))?;
-    let recipe = &options.recipe;
-    let folder = folder_of(recipe)?;
-    let refuse = |path: &Path, other: &Path| {
-        let reason =
-            format!("another recipe than that of {}, whose folder is {folder}", other.display());
-        Err(Error::file(path, reason))
-    };
-    let joined = match found.get_mut(&folder) {
-        Some(joined) if joined.recipe != *recipe => {
-            return refuse(&config, joined.places[0].path());
-        }
-        Some(joined) => joined,
-        None => {
-            let whole = TrainDirectory::at(records::place(out, &folder)?, recipe)?;
-            let mut seeds = BTreeSet::new();
-            if let Some((_, first, there)) = whole.config()? {
-                if there.recipe != *recipe {
-                    return refuse(&whole.path().join(CONFIG), place.path());
+    options.check(first).map_err(|e| Error::file(&place.path().join(CONFIG), e))?;
+    let seeds = options.seed_set(first);
+    let recipe = options.recipe;
+    let joined = match found.entry(folder_of(&recipe)?) {
+        Entry::Occupied(there) => there.into_mut(),
+        Entry::Vacant(new) => {
+            let whole = TrainDirectory::at(records::place(out, new.key())?, &recipe)?;
+            let seeds = match whole.config()? {
+                Some((_, _, there)) if there.recipe != recipe => {
+                    let (config, from) = (whole.path().join(CONFIG), place.path().display());
+                    let reason =
+                        format!("another recipe than that of {from}, whose folder this is");
+                    return Err(Error::file(&config, reason));
                 }
-                seeds = there.seed_set(first);
-            }
-            let joined =
-                Joined { recipe: recipe.clone(), places: vec![whole], seeds, taken: Vec::new() };
-            found.entry(folder).or_insert(joined)
+                Some((_, first, there)) => there.seed_set(first),
+                None => BTreeSet::new(),
+            };
+            new.insert(Joined { recipe: recipe.clone(), places: vec![whole], seeds, taken: vec![] })
         }
     };
-    joined.seeds.extend(options.seed_set(first));
-    joined.places.push(TrainDirectory::at(place.path().to_owned(), recipe)?);
+    joined.seeds.extend(seeds);
+    joined.places.push(TrainDirectory::at(place.path().to_owned(), &recipe)?);
     Ok(())
 }
 
 impl Joined {
-    /// Decides where each seed is taken from, and returns those that have no checkpoint. Every checkpoint is read.
-    fn choose(&mut self, session: &Session) -> Result<BTreeSet<u64>, Error> {
+    /// Decides where each seed is taken from, and returns those that have no checkpoint.
+    fn choose(&mut self) -> Result<BTreeSet<u64>, Error> {
         let mut all = BTreeMap::<u64, Vec<usize>>::new();
         for (number, place) in self.places.iter().enumerate() {
-            if files::is_folder(place.path()) {
-                place
-                    .seeds()?
-                    .into_iter()
-                    .for_each(|seed| all.entry(seed).or_default().push(number));
-            }
+            let there = files::is_folder(place.path()).then(|| place.seeds()).transpose()?;
+            there.into_iter().flatten().for_each(|seed| all.entry(seed).or_default().push(number));
         }
         let without = self.seeds.iter().copied().filter(|seed| !all.contains_key(seed)).collect();
-        let bar = progress::bar("read", all.len() as u64, session.quiet);
         let mut finished = 0_usize;
         for (seed, places) in all {
             let mut furthest: Option<(usize, Checkpoint)> = None;
@@ -162,21 +149,20 @@ impl Joined {
                     return Err(Error::Interrupted);
                 }
                 let Some(found) = self.places[number].load(seed)? else { continue };
-                if let Some((other, before)) = &furthest {
-                    if !agree(before, &found) {
-                        let path = |number: usize| self.places[number].seed_path(seed);
-                        let other = path(*other);
-                        let reason = format!(
-                            "other numbers than in {}; accepted are equal ones",
-                            other.display()
-                        );
-                        return Err(Error::file(&path(number), reason));
-                    }
-                    if before.tasks_done >= found.tasks_done {
-                        continue;
-                    }
+                let Some((other, before)) = &furthest else {
+                    furthest = Some((number, found));
+                    continue;
+                };
+                if !agree(before, &found) {
+                    let path = |number: usize| self.places[number].seed_path(seed);
+                    let (other, path) = (path(*other), path(number));
+                    let other = other.display();
+                    let reason = format!("other numbers than in {other}; accepted are equal ones");
+                    return Err(Error::file(&path, reason));
                 }
-                furthest = Some((number, found));
+                if before.tasks_done < found.tasks_done {
+                    furthest = Some((number, found));
+                }
             }
             let Some((number, found)) = furthest else { continue };
             finished += usize::from(self.is_finished(&found));
@@ -185,9 +171,7 @@ impl Joined {
             if number > 0 || is_half {
                 self.taken.push((seed, number));
             }
-            bar.inc(1);
         }
-        bar.finish_and_clear();
         match self.places.iter().find(|place| is_said(place)) {
             Some(place) if finished == 0 => {
                 let reason =
@@ -203,7 +187,7 @@ impl Joined {
     }
 
     /// Writes what was taken, and what is said of all seeds if one of the places says it.
-    fn write(&self, session: &Session, advanced: impl Fn()) -> Result<(), Error> {
+    fn write(&self, session: &Session) -> Result<(), Error> {
         let Some(whole) = self.places.first() else { return Ok(()) };
         let says_all = self.places.iter().any(is_said);
         let is_said_here = is_said(whole) && info::is_finished(whole.path());
@@ -232,7 +216,6 @@ impl Joined {
                     out.finish(&found.run)?;
                 }
             }
-            advanced();
         }
         if begun.is_some() {
             summarise(&out, &options, begun)?;

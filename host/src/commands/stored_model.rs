@@ -60,7 +60,7 @@ pub struct Inspect {
 }
 
 /// Writes the model.
-/// Errors: [`Error::File`] or [`Error::Format`] for a source that holds no model, or one that
+/// Errors: [`Error::File`] for a source that holds no model, or one that
 /// cannot be stored; [`Error::Option`]; [`Error::Write`].
 pub fn export(options: &Export, session: &Session) -> Result<Report, Error> {
     model_file::check_seed(&options.source, session.seed)?;

@@ -30,7 +30,7 @@ pub struct Npz<R> {
 
 impl Npz<BufReader<File>> {
     /// Opens a file.
-    /// Errors: [`Problem::Io`]; [`Problem::Malformed`] if it is not a consistent archive.
+    /// Errors: [`Problem::Io`]; [`Problem::Unusable`] if it is not a consistent archive.
     pub fn open(file: &Path) -> Result<Self, Error> {
         let reader = files::open(file).map_err(|e| Problem::Io(e).in_file(file))?;
         Self::new(file, BufReader::new(reader))
@@ -39,7 +39,7 @@ impl Npz<BufReader<File>> {
 
 impl<'a> Npz<Cursor<&'a [u8]>> {
     /// Reads from bytes; `file` is for messages.
-    /// Errors: [`Problem::Malformed`] if they are not a consistent archive.
+    /// Errors: [`Problem::Unusable`] if they are not a consistent archive.
     pub fn from_bytes(file: &Path, bytes: &'a [u8]) -> Result<Self, Error> {
         Self::new(file, Cursor::new(bytes))
     }
@@ -75,7 +75,7 @@ impl<R: Read + Seek> Npz<R> {
     }
 
     /// Returns an array that must be there.
-    /// Errors: [`Problem::Unusable`], [`Problem::Malformed`].
+    /// Errors: [`Problem::Unusable`].
     pub fn array(&mut self, name: &str) -> Result<Array, Error> {
         match self.optional_array(name)? {
             Some(array) => Ok(array),

@@ -69,7 +69,7 @@ pub struct PartialParams {
 
 impl PartialParams {
     /// Reads the content of a `params.json`; `file` is for messages.
-    /// Errors: [`Problem::Malformed`], saying line and column.
+    /// Errors: [`Problem::Unusable`], saying line and column.
     pub fn from_json(file: &Path, bytes: &[u8]) -> Result<Self, Error> {
         serde_json::from_slice(bytes)
             .map_err(|error| Problem::malformed("params.json", error).in_file(file))

@@ -64,7 +64,7 @@ pub fn to_bytes(parameters: &Parameters) -> Vec<u8> {
 }
 
 /// Reads the content of a file; `file` is for messages.
-/// Errors: [`Problem::Malformed`], [`Problem::Unusable`].
+/// Errors: [`Problem::Unusable`].
 pub fn from_bytes(file: &Path, bytes: &[u8]) -> Result<Parameters, Error> {
     read(bytes).map_err(|problem| problem.in_file(file))
 }

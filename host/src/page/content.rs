@@ -69,9 +69,9 @@ fn read(
             Ok(run) => runs.push(run),
             Err(error) if damaged == Damaged::LeaveOut => {
                 let reason = match &error {
-                    Error::File { path, reason } => {
+                    Error::File { path, problem } => {
                         let file = path.file_name().unwrap_or_default().to_string_lossy();
-                        format!("{file}: {reason}")
+                        format!("{file}: {problem}")
                     }
                     other => other.one_line(),
                 };

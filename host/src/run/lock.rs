@@ -90,7 +90,7 @@ fn is_elsewhere(content: &[u8]) -> bool {
 
 /// Returns true if a lock is held by a process of this machine, as far as is known: it may end at any moment.
 pub fn is_held_here(error: &Error) -> bool {
-    matches!(error, Error::Format { problem: Problem::InUse { holder, .. }, .. }
+    matches!(error, Error::File { problem: Problem::InUse { holder, .. }, .. }
         if !is_elsewhere(holder.as_bytes()))
 }
 

@@ -222,7 +222,7 @@ impl RunDirectory {
     /// another one that claims it is refused until this claim is dropped. What a killed process left
     /// is brought to its end ([`transaction`]).
     /// Errors: [`Error::Write`] if it cannot be made or written to; [`Error::File`] if it holds what this
-    /// program did not write; [`Error::Format`] if another process works on it.
+    /// program did not write; [`Error::File`] if another process works on it.
     pub fn claim(path: PathBuf) -> Result<Self, Error> {
         let refuse = |e| Error::write(&path, e);
         let lock = loop {

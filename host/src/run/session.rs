@@ -16,7 +16,7 @@ const STACK: usize = 64 << 20;
 const WORK: u64 = 64 << 20;
 
 /// The most threads that may be asked for.
-pub const THREADS: RangeInclusive<usize> = 1..=1024;
+const THREADS: RangeInclusive<usize> = 1..=1024;
 
 /// The options of every command.
 #[derive(Clone, Debug, clap::Args)]
@@ -25,15 +25,14 @@ pub struct SessionOptions {
     /// The (first) random seed; equal seeds give equal bits on every machine
     #[arg(long, global = true, default_value = "0", value_parser = options::seed)]
     pub seed: u64,
-    /// Where to write: each command into the directory of its name, training runs into those of their recipes [env:
-    /// ICTD_OUT]
+    /// Where to write: each command into the directory of its name, training runs into those of their recipes
     #[arg(long, global = true, value_name = "DIR", default_value = "results")]
     pub out: PathBuf,
     /// Let `train` begin anew: remove the recipe's seeds, instead of keeping those that have finished and going on
     /// with the others
     #[arg(long, global = true)]
     pub overwrite: bool,
-    /// Threads, each taking whole seeds or tasks, so that results do not depend on it [default: all cores] [env: ICTD_THREADS]
+    /// Threads, each taking whole seeds or tasks, so that results do not depend on it [default: all cores]
     #[arg(long, global = true, value_name = "N", value_parser = options::integer(THREADS))]
     pub threads: Option<usize>,
     /// Print one JSON object with all results on stdout, and nothing else

@@ -106,7 +106,7 @@ pub fn settle(directory: &Path) -> io::Result<()> {
 
 /// Brings to its end what a killed process left in a directory that is only to be read, unless a process is at
 /// work on it.
-/// Errors: [`Error::Write`]; [`Error::Format`] if the directory cannot be claimed.
+/// Errors: [`Error::Write`]; [`Error::File`] if the directory cannot be claimed.
 pub fn settle_unclaimed(directory: &Path) -> Result<(), Error> {
     if files::kind(&directory.join(JOURNAL)) == Kind::Nothing {
         return Ok(());

@@ -65,7 +65,7 @@ pub fn train<'a>(
         let watch = Watch { run, session, bar: &bar, every, threads, found: &found };
         match watch.group(plan, &seeds) {
             Ok(held) => Ok((run, held)),
-            Err(e @ (Error::File { .. } | Error::Format { .. })) => {
+            Err(e @ Error::File { .. }) => {
                 watch.found(|found| found.failed.push(e.one_line()));
                 Ok((run, Vec::new()))
             }

@@ -72,7 +72,7 @@ impl TrainDirectory {
 
     /// Returns a run's directory, wherever it is, made ready for the seeds of some options; `anew`: without those
     /// that are there.
-    /// Errors: [`Error::File`], also if it is of another recipe; [`Error::Write`]; [`Error::Format`] if another
+    /// Errors: [`Error::File`], also if it is of another recipe; [`Error::Write`]; [`Error::File`] if another
     /// process holds it.
     pub fn open(path: PathBuf, options: &Train, seed: u64, anew: bool) -> Result<Self, Error> {
         let directory = Self::at(path, &options.recipe)?;
@@ -154,7 +154,7 @@ impl TrainDirectory {
     }
 
     /// Removes every seed, and what is said of them.
-    /// Errors: [`Error::Format`] if another process trains one; [`Error::Write`].
+    /// Errors: [`Error::File`] if another process trains one; [`Error::Write`].
     fn clear(&self) -> Result<(), Error> {
         let refuse = |e| Error::write(&self.path, e);
         remove_files(&self.path, &OF_THE_RUN).map_err(refuse)?;
@@ -183,7 +183,7 @@ impl TrainDirectory {
     }
 
     /// Claims a seed for this process alone. What a killed one left half-written in its folder is removed.
-    /// Errors: [`Error::Format`] if another process trains it, or one of another machine has and did not say that
+    /// Errors: [`Error::File`] if another process trains it, or one of another machine has and did not say that
     /// it ended; [`Error::File`], [`Error::Write`].
     pub fn claim_seed(&self, seed: u64) -> Result<RunLock, Error> {
         let folder = self.seed_path(seed);
@@ -243,7 +243,7 @@ impl TrainDirectory {
     }
 
     /// Returns the summary of all seeds that have finished, whoever trained them.
-    /// Errors: [`Error::File`], [`Error::Write`]; [`Error::Format`] if another process holds the directory.
+    /// Errors: [`Error::File`], also if another process holds the directory; [`Error::Write`].
     pub fn summary(&self, options: &Train) -> Result<Summary<'_>, Error> {
         let claimed = self.claim()?;
         let mut seeds =

@@ -88,7 +88,7 @@ const SEEDS_AT_ONCE: usize = 512;
 /// directory are not trained again, those that have begun go on, and all leave their files there as they finish.
 ///
 /// # Errors
-/// As [`Train::check`]; [`Error::Paused`] after Ctrl-C; [`Error::Format`] if another process trains one of the
+/// As [`Train::check`]; [`Error::Paused`] after Ctrl-C; [`Error::File`] if another process trains one of the
 /// seeds; errors of the files and of the core.
 pub fn train(
     options: &Train,

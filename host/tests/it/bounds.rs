@@ -164,18 +164,15 @@ fn where_memory_cannot_be_had_a_line_says_so() {
     let numbers = vec!["1"; 5_000_000].join(",");
     fs::write(at("demo/results.json"), format!("{{\"command\":\"demo\",\"x\":[{numbers}]}}"))
         .unwrap();
-    let predict = "predict a.csv --gamma 0.9999";
+    let predict = "predict a.csv --column reward --gamma 0.9999 --threads 64";
     for command in ["evaluate --data a.csv", "--config a.toml", "report demo", predict] {
-        let line = refusal(&shell(
-            out.path(),
-            &format!("ulimit -v 250000; ICTD_THREADS=64 ictd {command}"),
-        ));
+        let line = refusal(&shell(out.path(), &format!("ulimit -v 250000; ictd {command}")));
         assert!(line.contains(" bytes of memory, which it may take, cannot be had"), "{line}");
     }
     // From too little for a thread to enough for all: its figure, too, is asked for.
     fs::write(at("a.csv"), signal("x,y", 200)).unwrap();
     for kibibytes in (60_000..200_000).step_by(20_000) {
-        let line = format!("ulimit -v {kibibytes}; ICTD_THREADS=1 ictd predict a.csv --out few");
+        let line = format!("ulimit -v {kibibytes}; ictd predict a.csv --threads 1 --out few");
         let run = shell(out.path(), &line);
         if code(&run) != Some(0) {
             assert!(refusal(&run).contains("--threads: "), "{run:?}");

@@ -12,7 +12,6 @@ const HOST: &[&str] = &[
     "files",
     "error",
     "formats",
-    "construction",
     "model_file",
     "digests",
     "run",

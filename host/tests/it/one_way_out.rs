@@ -13,8 +13,6 @@ use std::time::{Duration, Instant};
 
 const TRAIN: &str = "train --mrps 4 --batches 1 --batch-size 4 --context 6 --log-every 2";
 
-const TRAIN_JSON: &str = "train --mrps 4 --batches 1 --batch-size 4 --context 6 --json";
-
 fn start(out: &Path, arguments: &str) -> Command {
     let mut command = with_default_signals(Command::new(env!("CARGO_BIN_EXE_ictd")));
     command.args(arguments.split_whitespace()).current_dir(out);
@@ -71,11 +69,6 @@ fn an_argument_that_is_not_utf_8_is_refused_in_words() {
         let output = start(out.path(), arguments).arg(path).output().unwrap();
         let error = object(&output, 2)["error"].to_string();
         assert!(error.contains("UTF-8"), "{error}");
-    }
-    for arguments in ["demo --tasks 2 --json", TRAIN_JSON] {
-        let output = start(out.path(), arguments).env("ICTD_OUT", path).output().unwrap();
-        let error = object(&output, 2)["error"].to_string();
-        assert!(error.contains("ICTD_OUT caf\u{fffd}: accepted is UTF-8"), "{error}");
     }
     assert!(files(out.path()).is_empty());
     // In such a directory everything works.

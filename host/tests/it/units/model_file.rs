@@ -1,5 +1,5 @@
 use ictd::formats::parameters::Attention;
-use ictd::model_file::open;
+use ictd::model_file::{AnyModel, open};
 
 #[test]
 fn a_stored_model_is_read_as_parameters() {
@@ -9,14 +9,14 @@ fn a_stored_model_is_read_as_parameters() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("model.ictd");
     std::fs::write(&path, bytes).unwrap();
-    let read = open(&path).unwrap();
-    assert_eq!(read.parameters.depth, Some(15));
-    assert_eq!(read.parameters.layers[0].p[24], 1.0);
-    assert_eq!(read.parameters.attention, Some(Attention::Linear));
-    assert_eq!(read.parameters.gamma, Some(f64::from(0.9_f32)));
+    let AnyModel::Dense(read, None) = open(&path, None).unwrap() else { panic!("P and Q") };
+    assert_eq!(read.depth, Some(15));
+    assert_eq!(read.layers[0].p[24], 1.0);
+    assert_eq!(read.attention, Some(Attention::Linear));
+    assert_eq!(read.gamma, Some(f64::from(0.9_f32)));
     // A truncated one is named, with the core's reason.
     std::fs::write(&path, &bytes[..40]).unwrap();
-    let message = open(&path).unwrap_err().to_string();
+    let message = open(&path, None).unwrap_err().to_string();
     assert!(
         message.contains("model.ictd: not a readable stored model file: 40 bytes"),
         "{message}"
@@ -26,6 +26,6 @@ fn a_stored_model_is_read_as_parameters() {
 #[test]
 fn a_folder_without_parameters_is_named() {
     let directory = tempfile::tempdir().unwrap();
-    let message = open(directory.path()).unwrap_err().to_string();
+    let message = open(directory.path(), None).unwrap_err().to_string();
     assert!(message.contains("a folder with parameters.safetensors or data.npz"), "{message}");
 }
