@@ -1,5 +1,5 @@
 //! The paper's constructions: parameters with which a forward pass is, layer by layer, an algorithm
-//! of [`crate::td`].
+//! of [`crate::td::updates`].
 //!
 //! ```
 //! use ictd_core::attention::Td0;
@@ -72,8 +72,6 @@ fn blocks<S: Scalar, const D: usize, const K: usize>(
 /// P = [ 0  0 ]      Q = [ -C^T  C^T  0 ]
 ///     [ 0  1 ]          [   0    0   0 ]
 /// ```
-///
-/// Its iteration is [`crate::td::updates::td0`].
 pub fn td0<S: Scalar, const D: usize, const K: usize>(c: &SMatrix<S, D, D>) -> Layer<S, K> {
     Layer { p: unit(2 * D, 2 * D), q: blocks(c, [[-1, 1], [0, 0]]) }
 }
@@ -89,10 +87,8 @@ pub fn one_layer<S: Scalar, const D: usize, const K: usize>(c: &SMatrix<S, D, D>
     Layer { p: unit(2 * D, 2 * D), q: blocks(c, [[-1, 0], [0, 0]]) }
 }
 
-/// Returns the layer of the corollary for TD(lambda), which is Theorem 1's, under the mask
-/// [`TdLambda`](crate::attention::TdLambda), which carries the eligibility trace.
-///
-/// Its iteration is [`crate::td::updates::td_lambda`].
+/// Returns the layer of the corollary for TD(lambda): Theorem 1's. The mask [`TdLambda`](crate::attention::TdLambda) has
+/// the eligibility trace.
 pub fn td_lambda<S: Scalar, const D: usize, const K: usize>(c: &SMatrix<S, D, D>) -> Layer<S, K> {
     td0(c)
 }
@@ -104,8 +100,6 @@ pub fn td_lambda<S: Scalar, const D: usize, const K: usize>(c: &SMatrix<S, D, D>
 ///     [ 0  1 ]          [  C^T  -C^T  0 ]
 ///                       [   0     0   0 ]
 /// ```
-///
-/// Its iteration is [`crate::td::updates::residual_gradient`].
 pub fn residual_gradient<S: Scalar, const D: usize, const K: usize>(
     c: &SMatrix<S, D, D>,
 ) -> Layer<S, K> {
@@ -115,11 +109,8 @@ pub fn residual_gradient<S: Scalar, const D: usize, const K: usize>(
 /// Returns the two-head layer of the average-reward theorem (eqs. "two-head P matrices", "two-head Q and W"),
 /// which performs one iteration of average-reward TD, for any C_l, (D, D), with K = 2 D + 2.
 ///
-/// Head 1 writes the reward row's part of the TD error, centred by its mask; head 2, reading the
-/// memory row, the part of the current weights; W adds both into the memory row. (The paper prints W
-/// with 2 d + 1 rows; it must have 2 d + 2.)
-///
-/// Its iteration is [`crate::td::updates::average_reward`].
+/// Head 1 writes the reward row's part of the TD error, centred by its mask; head 2 that of the current weights, from the
+/// memory row; W adds both into the memory row. (The paper prints W with 2 d + 1 rows; it must have 2 d + 2.)
 pub fn average_reward<S: Scalar, const D: usize, const K: usize>(
     c: &SMatrix<S, D, D>,
 ) -> TwoHeadLayer<S, K> {

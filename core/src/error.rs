@@ -21,15 +21,14 @@ pub enum Error {
     },
     /// A fixed capacity is full.
     CapacityExceeded {
-        /// The name of the thing that was to be stored.
+        /// The thing that was to be stored.
         parameter: &'static str,
         /// How many fit.
         capacity: usize,
     },
-    /// Something that needs at least one element has none, for example a context before its first
-    /// transition.
+    /// Something that needs at least one element has none, such as a context before its first transition.
     Empty {
-        /// The name of the thing that is empty.
+        /// The thing that is empty.
         parameter: &'static str,
     },
     /// A linear system has no unique solution.
@@ -37,20 +36,15 @@ pub enum Error {
         /// The system.
         system: &'static str,
     },
-    /// Two things that must have the same parameter have different ones, such as a model and a context
-    /// with two trace decays.
+    /// Two things that must have the same parameter have different ones, such as the trace decays of a model and a context.
     Mismatch {
         /// The parameter.
         parameter: &'static str,
     },
-    /// The layers of a model do not converge on a context: its values are far beyond all that the rewards
-    /// could add up to. The step size is too large for the scale of the features.
+    /// The layers of a model do not converge on a context: the step size is too large for the scale of the features.
     Diverges,
     /// Bytes are not what this program stored, or a buffer cannot take it.
-    Stored(
-        /// Why.
-        StoredError,
-    ),
+    Stored(StoredError),
 }
 
 /// Why bytes are not a stored model or context that this program can use.

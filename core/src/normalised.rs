@@ -14,18 +14,15 @@
 //! had been seen in which they are independent; w~ is what layers read out of G~. They see features of
 //! unit second moment, uncorrelated, and rewards of unit size.
 //!
-//! - A feature, or a reward, measured in units 2^k times as large changes no bit of the values but the
-//!   reward's factor. Other factors change roundings alone.
-//! - Signs and order of the features change roundings alone.
-//! - A feature that is always 0 gets the weight 0 and changes no bit of the others; so do rewards that
-//!   are all 0.
-//! - C exists for n < d, constant and equal features: n_0 keeps it away from singular, and where n_0 is
-//!   lost beside n, a pivot below 2^-20 counts as 2^-20.
+//! A feature, or a reward, measured in units 2^k times as large changes no bit of the values but the reward's factor; other
+//! factors, signs and the order of features change roundings alone. A feature that is always 0 gets the weight 0 and
+//! changes no bit of the others. C exists for n < d, constant and equal features: where n_0 is lost beside n, a pivot below
+//! 2^-20 counts as 2^-20.
 
 use crate::context::{Context, Of, Window};
 use crate::error::Error;
 use crate::layer::Layer;
-use crate::linalg::{columns_mut, entries, keep_apart, zeros};
+use crate::linalg::{keep_apart, zeros};
 use crate::mask::Mask;
 use crate::scalar::Scalar;
 use crate::statistic::Statistic;
@@ -173,8 +170,7 @@ impl<'a, S: Scalar> Units<'a, S> {
 
 impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
     /// Returns the value function that dense layers compute from a context in units of its own, with a prior count
-    /// n_0 > 0, kept within what the context has seen: features within twice their root mean square, values within
-    /// what the largest reward could add up to.
+    /// n_0 > 0, kept within what the context has seen ([`BoundedValueFunction::of_context`]).
     ///
     /// # Errors
     /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the layers blow up.
@@ -196,13 +192,13 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
         let (n, mut scale, mut diagonal) = (context.weight(), [S::ZERO; D], [S::ZERO; D]);
         let (moments, rewards) = (moments.as_flattened_mut(), read.sum(Of::SquaredRewards));
         let units = Units::new(moments, rewards, [n, prior_count], [&mut scale, &mut diagonal]);
-        units.normalise(columns_mut(&mut statistic.g).as_flattened_mut());
+        units.normalise(statistic.g.data.0.as_flattened_mut());
         statistic.inverse_len = S::ONE;
         let mut u = self.readout(&statistic);
         units.denormalise(&mut u.as_mut_slice()[..D]);
         let root_mean_squares = core::array::from_fn(|i| inverse(units.scale[i]));
         let of = [n, gamma, context.largest_reward(0)];
-        let value_function = ValueFunction::from_readout(entries(&u))?;
+        let value_function = ValueFunction::from_readout(&u.data.0[0])?;
         Ok(BoundedValueFunction::of_context(value_function, root_mean_squares, of))
     }
 }

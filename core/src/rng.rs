@@ -55,8 +55,7 @@ impl Rng {
         self.0.state()
     }
 
-    /// Returns the stream that continues from a stored [`Rng::state`]. None for zeros alone: no stream has that
-    /// state (it would stay there), so what is stored is damaged.
+    /// Returns the stream that continues from a stored [`Rng::state`]; none for zeros alone, where no stream can be.
     pub fn from_state(state: [u8; 32]) -> Option<Self> {
         (state != [0; 32]).then(|| Rng(Xoshiro256PlusPlus::from_seed(state)))
     }
@@ -84,8 +83,7 @@ impl Rng {
         exp_f32(self.uniform_in(Real::ln(low), Real::ln(high)))
     }
 
-    /// Returns a uniform integer in 0..bound (bound 0 counts as 1), without modulo bias: Lemire's
-    /// multiply-and-shift on 32-bit words, with rejection.
+    /// Returns a uniform integer in 0..bound (bound 0 counts as 1): Lemire's multiply-and-shift, with rejection.
     pub fn below(&mut self, bound: u32) -> u32 {
         debug_assert!(bound > 0);
         let bound = bound.max(1);

@@ -1,5 +1,4 @@
-//! A signal seen from its slow average: features, and cumulants whose values give the discounted sum of what
-//! follows, whatever the signal's level.
+//! A signal seen from its slow average: features, and cumulants whose values give the discounted sum of what follows.
 //!
 //! A sensor's values are often a large constant and small changes. With a slow average
 //! a_t = a_{t-1} + beta (x_t - a_{t-1}), and deviations c_{t+1} = x_{t+1} - a_t in the place of rewards,
@@ -8,9 +7,8 @@
 //! sum_k gamma^k x_{t+1+k} = a_t / (1 - gamma) + (1 + gamma beta / (1 - gamma)) sum_k gamma^k c_{t+1+k}
 //! ```
 //!
-//! exactly (the sum telescopes: it is potential-based shaping with the potential a_t / (1 - gamma)). So what is
-//! learned is the second sum alone. It does not know the level, c knows no gamma, and so one context answers every
-//! discount. Any estimator can be used in this way: a model, TD, LSTD.
+//! exactly (the sum telescopes: it is potential-based shaping). So what is learned, by any estimator, is the second sum
+//! alone. It does not know the level, c knows no gamma, and so one context answers every discount.
 //!
 //! ```
 //! use ictd_core::UniversalModel;
@@ -45,32 +43,21 @@ const FAST: f64 = 0.2;
 const SLOWEST: f64 = 0.01;
 
 /// The slow average a_t of a cumulant, from which its deviations are seen.
-///
-/// ```
-/// use ictd_core::signal::Level;
-///
-/// let mut level = Level::new();
-/// assert_eq!((level.observe(8.0_f64)?, level.observe(8.5)?), (0.0, 0.5));
-/// // A cumulant that stays where its average is has deviations of 0.
-/// assert_eq!(level.discounted_sum(0.5, 0.0), 2.0 * 8.02);
-/// # Ok::<(), ictd_core::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level<S: Scalar = f32> {
     average: S,
     has_average: bool,
 }
 
+#[allow(clippy::new_without_default)]
 impl<S: Scalar> Level<S> {
     /// Returns the level of a cumulant that has not begun; its average starts as the first value.
     pub const fn new() -> Self {
         Level { average: S::ZERO, has_average: false }
     }
 
-    /// Takes the next value and returns its deviation from the average before it, 0 for the first.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`], naming `value`; the level stays as it was.
+    /// Takes the next value and returns its deviation from the average before it, 0 for the first. What is not finite is
+    /// refused.
     pub fn observe(&mut self, value: S) -> Result<S, Error> {
         if !value.is_finite() {
             return Err(Error::NonFinite { parameter: "value" });
@@ -94,8 +81,7 @@ impl<S: Scalar> Level<S> {
         self.average * horizon + (S::ONE + gamma * S::from_f64(SLOW) * horizon) * of_deviations
     }
 
-    /// Returns (1 - gamma) times [`Level::discounted_sum`], without its large terms: the weighted mean of the values that
-    /// follow.
+    /// Returns (1 - gamma) times [`Level::discounted_sum`]: the weighted mean of the values that follow.
     pub fn weighted_mean(&self, gamma: S, of_deviations: S) -> S {
         self.average + (S::ONE - gamma + gamma * S::from_f64(SLOW)) * of_deviations
     }
@@ -105,12 +91,6 @@ impl<S: Scalar> Level<S> {
         let horizon = S::ONE / (S::ONE - gamma);
         let deviation = discounted_sum - self.average * horizon;
         deviation / (S::ONE + gamma * S::from_f64(SLOW) * horizon)
-    }
-}
-
-impl<S: Scalar> Default for Level<S> {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -124,9 +104,7 @@ impl<S: Scalar> Default for Level<S> {
 /// | 3 | a_t - the slowest average (0.01) |
 /// | 4, 5, ... | x_{t-2} - a_t, x_{t-3} - a_t, ..., more lags |
 ///
-/// The averages start as the first value. At the start, and after [`Signal::end_episode`], lags that have not
-/// been seen count as the value itself. A model that reads contexts in units of its own needs no scale
-/// ([`crate::universal`]).
+/// Lags that have not been seen, at the start and after [`Signal::end_episode`], count as the value itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Signal<const D: usize = 4, S: Scalar = f32> {
     level: Level<S>,
@@ -137,6 +115,7 @@ pub struct Signal<const D: usize = 4, S: Scalar = f32> {
     has_lags: bool,
 }
 
+#[allow(clippy::new_without_default)]
 impl<const D: usize, S: Scalar> Signal<D, S> {
     /// Returns a signal that has not begun.
     pub const fn new() -> Self {
@@ -145,10 +124,7 @@ impl<const D: usize, S: Scalar> Signal<D, S> {
     }
 
     /// Takes the next value, and returns the features after it, (D), and its deviation from the slow average before it:
-    /// the cumulant of the transition to it (0 for the first value).
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`], naming `value`; the signal stays as it was.
+    /// the cumulant of the transition to it (0 for the first value). What is not finite is refused.
     pub fn observe(&mut self, value: S) -> Result<([S; D], S), Error> {
         let is_first = !self.level.has_average;
         let deviation = self.level.observe(value)?;
@@ -200,16 +176,8 @@ impl<const D: usize, S: Scalar> Signal<D, S> {
     }
 }
 
-impl<const D: usize, S: Scalar> Default for Signal<D, S> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 /// Features divided by their root mean square so far, and held within two of them: what algorithms with a step size or
-/// a ridge in the units of the features need, [`OnlineTd`](crate::td::OnlineTd) and
-/// [`RecursiveLstd`](crate::td::RecursiveLstd). (Without the reach a spike of a feature that was quiet makes online TD
-/// diverge at step sizes that are best elsewhere.)
+/// a ridge in the units of the features need. (A spike of a feature that was quiet would make online TD diverge.)
 ///
 /// ```
 /// use ictd_core::signal::Scale;
@@ -227,10 +195,7 @@ pub struct Scale<const D: usize, S: Scalar = f32> {
 }
 
 impl<const D: usize, S: Scalar> Scale<D, S> {
-    /// Returns a scale that forgets: with each feature vector the past shrinks by this factor, in (0, 1).
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `retention`.
+    /// Returns a scale that forgets: with each feature vector the past shrinks by this factor, which must be in (0, 1).
     pub fn new(retention: S) -> Result<Self, Error> {
         let within = |x| x > Scalar::ZERO && x < Scalar::ONE;
         let retention = check_lanes(retention, "retention", within, "(0, 1)")?;

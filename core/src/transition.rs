@@ -45,9 +45,8 @@ pub struct Transition<S: Scalar, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> Transition<S, D> {
-    /// Refuses NaN, infinities, and numbers so large that sums of their squares would leave the range of
-    /// the scalar: the token's length must be below 2^48 (2.8e14) in `f32`, 2^496 (2e149) in `f64`. A
-    /// context can then take 2^32 transitions, whatever they hold, before its sums overflow.
+    /// Refuses NaN, infinities, and a token's length of 2^48 (2.8e14) or more in `f32`, 2^496 (2e149) in `f64`: a context
+    /// can then take 2^32 transitions before its sums overflow.
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `phi`, `reward` or `phi_next`.
@@ -95,13 +94,10 @@ impl<S: Scalar, const D: usize, const C: usize> Token<S, D, C> {
     /// limit).
     #[inline(always)]
     pub(crate) fn is_accepted(&self, limit: S) -> bool {
-        // One comparison for all: NaN and infinities stay what they are in a sum of squares.
-        can_be_summed(self.square()) && (limit == S::ZERO || self.is_within(limit))
-    }
-
-    fn is_within(&self, limit: S) -> bool {
         let parts = [self.phi.as_slice(), &self.phi_next, &self.rewards];
-        parts.into_iter().all(|part| all_within(part, limit))
+        // One comparison for all: NaN and infinities stay what they are in a sum of squares.
+        can_be_summed(self.square())
+            && (limit == S::ZERO || parts.into_iter().all(|part| all_within(part, limit)))
     }
 
     /// Returns the error of a token that is not accepted.
@@ -112,34 +108,21 @@ impl<S: Scalar, const D: usize, const C: usize> Token<S, D, C> {
             [("phi", self.phi.as_slice()), ("reward", &self.rewards), ("phi_next", &self.phi_next)];
         let mut square = S::ZERO;
         for (parameter, part) in parts {
-            if let Some(error) = refusal_of(parameter, part, &mut square, limit) {
-                return Err(error);
+            for x in part {
+                square += *x * *x;
+            }
+            if !part.iter().all(|x| x.is_finite()) {
+                return Err(Error::NonFinite { parameter });
+            }
+            if !can_be_summed(square) {
+                return Err(Error::OutOfRange { parameter, accepted: TOKEN_LENGTH });
+            }
+            if limit != S::ZERO && !all_within(part, limit) {
+                return Err(Error::OutOfRange { parameter, accepted: "the limit" });
             }
         }
         // The check summed up in another order: the last one tipped the balance.
         Err(Error::OutOfRange { parameter: "phi_next", accepted: TOKEN_LENGTH })
-    }
-}
-
-/// Returns why a part of a token is refused; `square` is that of the parts before it.
-#[inline(never)]
-fn refusal_of<S: Scalar>(
-    parameter: &'static str,
-    part: &[S],
-    square: &mut S,
-    limit: S,
-) -> Option<Error> {
-    for x in part {
-        *square += *x * *x;
-    }
-    if !part.iter().all(|x| x.is_finite()) {
-        Some(Error::NonFinite { parameter })
-    } else if !can_be_summed(*square) {
-        Some(Error::OutOfRange { parameter, accepted: TOKEN_LENGTH })
-    } else if limit != S::ZERO && !all_within(part, limit) {
-        Some(Error::OutOfRange { parameter, accepted: "the limit" })
-    } else {
-        None
     }
 }
 
@@ -187,8 +170,8 @@ pub(crate) fn check_discount<S: Scalar, const D: usize, const K: usize>(
     check_lanes(gamma, "gamma", |g| g == Scalar::ONE, "1 in the average-reward setting")
 }
 
-/// Returns a context token z_j = (phi_{j-1}; gamma phi_j; R_j), (K); with K = 2 D + 2 the average-reward
-/// token (phi_{j-1}; phi_j; R_j; 0) whose last row is memory (pass gamma = 1).
+/// Returns a context token z_j = (phi_{j-1}; gamma phi_j; R_j), (K); with K = 2 D + 2 and gamma = 1 the average-reward
+/// token (phi_{j-1}; phi_j; R_j; 0), whose last row is memory.
 #[inline(always)]
 pub fn token<S: Scalar, const D: usize, const K: usize>(
     transition: &Transition<S, D>,

@@ -7,14 +7,6 @@ use crate::transition::FeatureVector;
 use nalgebra::SVector;
 
 /// v(s) = <w, phi(s)>: what a linear transformer computes from a context, and what linear TD learns.
-///
-/// ```
-/// use ictd_core::ValueFunction;
-/// use ictd_core::nalgebra::SVector;
-///
-/// let value = ValueFunction { weights: SVector::from([2.0, -1.0]) };
-/// assert_eq!(value.at(&[0.5, 3.0]), -2.0);
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ValueFunction<S: Scalar, const D: usize> {
@@ -23,11 +15,8 @@ pub struct ValueFunction<S: Scalar, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> ValueFunction<S, D> {
-    /// Takes the vector u with TF_L = -<u, z_q>, or its first D entries at least: the query
-    /// (phi; 0; 0) meets no other.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] if the layers blew up.
+    /// Returns the value function of the vector u with TF_L = -<u, z_q>, of which the query (phi; 0; 0) meets the first D
+    /// entries alone, or [`Error::NonFinite`] if the layers blew up.
     pub fn from_readout(u: &[S]) -> Result<Self, Error> {
         let mut weights = zeros::<S, D, 1>();
         for (weight, u) in weights.iter_mut().zip(u) {
@@ -71,8 +60,8 @@ pub struct BoundedValueFunction<S: Scalar, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> BoundedValueFunction<S, D> {
-    /// Keeps a value function of n transitions within what their context has seen: features within twice their root mean
-    /// squares, (D), and values within what the largest reward max |r| could add up to.
+    /// Keeps a value function of n transitions within what they have shown: features within twice their root mean squares,
+    /// (D), and values within what the largest reward max |r| could add up to.
     #[inline(always)]
     pub fn of_context(
         value_function: ValueFunction<S, D>,

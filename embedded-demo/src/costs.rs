@@ -198,7 +198,8 @@ fn literal(counter: &mut Counter, model: &Model<4>, unit: &str) -> Result<(), Er
         context.observe(phi, *reward, phi_next)?;
     }
     let prompt = Prompt::<f32, 9, LITERAL>::discounted(&transitions, GAMMA, &query)?;
-    let (all_columns, cost) = counter.measure(|| model.value(&prompt));
+    let (all_columns, cost) =
+        counter.measure(|| model.transformer().value(&prompt, model.attention()));
     let streaming = model.value_function(&context)?.at(&query);
     defmt::info!(
         "chip: all columns, context {=usize}, one query: {=u32} {=str} (value {}, streaming {})",

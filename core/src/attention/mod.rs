@@ -1,8 +1,5 @@
-//! Attention: one layer's update of the prompt, as the paper writes it.
-//!
-//! These are the literal equations, on all columns of Z. They are the reference that the
-//! streaming form (see [`crate::transformer`]) is tested against, and for softmax attention the only
-//! form.
+//! Attention: one layer's update of the prompt, as the paper writes it, on all columns of Z. It is the reference that the
+//! streaming form (see [`crate::transformer`]) is tested against, and for softmax attention the only form.
 
 mod linear;
 mod softmax;
@@ -13,9 +10,9 @@ pub use softmax::SoftmaxAttention;
 
 use crate::error::Error;
 use crate::layer::LayerParameters;
-use crate::model::{Model, StoredAttention};
+use crate::model::StoredAttention;
 use crate::prompt::Prompt;
-use crate::scalar::{Real, Scalar};
+use crate::scalar::Scalar;
 use crate::transformer::Transformer;
 
 /// An attention mechanism: what a layer with its parameters does to a prompt.
@@ -42,10 +39,7 @@ use crate::transformer::Transformer;
 /// # Ok::<(), ictd_core::Error>(())
 /// ```
 pub trait Attention<S: Scalar, const K: usize>: StoredAttention<S, K> {
-    /// Updates Z <- Z + (1/n) Attn(Z; theta_l), in place.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] if the prompt has no context.
+    /// Updates Z <- Z + (1/n) Attn(Z; theta_l), in place, or returns [`Error::Empty`] if the prompt has no context.
     fn apply<const N: usize>(
         &self,
         layer: &Self::Layer,
@@ -54,11 +48,7 @@ pub trait Attention<S: Scalar, const K: usize>: StoredAttention<S, K> {
 }
 
 impl<L: LayerParameters, const C: usize> Transformer<L, C> {
-    /// Runs the literal forward pass on all columns: applies each layer to the prompt and shows Z_1 to
-    /// Z_L to `observe_layer`.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] if the prompt has no context.
+    /// Applies each layer to the prompt and shows Z_1 to Z_L, or returns [`Error::Empty`] if the prompt has no context.
     pub fn forward<const K: usize, const N: usize>(
         &self,
         prompt: &mut Prompt<L::Scalar, K, N>,
@@ -72,10 +62,7 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
         Ok(())
     }
 
-    /// Returns TF_L(Z_0) by the literal forward pass (eq. "tf output convention").
-    ///
-    /// # Errors
-    /// [`Error::Empty`] if the prompt has no context.
+    /// Returns TF_L(Z_0) by [`Transformer::forward`] (eq. "tf output convention").
     pub fn value<const K: usize, const N: usize>(
         &self,
         prompt: &Prompt<L::Scalar, K, N>,
@@ -84,19 +71,5 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
         let mut prompt = prompt.clone();
         self.forward(&mut prompt, attention, |_| ())?;
         Ok(prompt.output())
-    }
-}
-
-impl<R: Real, const D: usize, const K: usize, const C: usize, A: Attention<R, K>>
-    Model<R, D, K, C, A>
-{
-    /// Returns TF_L(Z_0), the value of the prompt's query, by the literal forward pass of the model's
-    /// attention (eq. "tf output convention").
-    ///
-    /// # Errors
-    /// [`Error::Empty`] if the prompt has no context, [`Error::NonFinite`] if the layers blow up.
-    pub fn value<const N: usize>(&self, prompt: &Prompt<R, K, N>) -> Result<R, Error> {
-        let value = self.transformer().value(prompt, self.attention())?;
-        if value.is_finite() { Ok(value) } else { Err(Error::NonFinite { parameter: "value" }) }
     }
 }

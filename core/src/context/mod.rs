@@ -6,7 +6,7 @@
 //! | [`Forgetting`] | the past, shrunk by a factor per transition | G <- retention G + left right^T |
 //! | [`Sliding`] | the last N transitions | adds the new, subtracts the dropped, and starts over from sums made by addition alone every N transitions |
 //!
-//! Each works with each [mask](crate::mask); [`AverageRewardContext`] has one statistic for each of two heads.
+//! Each works with each [mask](crate::mask).
 //!
 //! ```
 //! use ictd_core::Context;
@@ -54,7 +54,6 @@
 //! all the same (2^32 of the largest transitions, or a trace without decay) are refused when read:
 //! [`Error::NonFinite`].
 
-mod average_reward;
 mod columns;
 mod forgetting;
 mod growing;
@@ -65,7 +64,6 @@ mod td_sums;
 mod td_system;
 
 pub use crate::beside::{Block, Of, OfTrace};
-pub use average_reward::AverageRewardContext;
 pub use forgetting::{DecayingSums, Forgetting};
 pub use growing::{BlockedSums, Growing};
 use moments::Read;

@@ -1,5 +1,5 @@
 use crate::error::Error;
-use crate::linalg::{entries, mul_vector};
+use crate::linalg::mul_vector;
 use crate::scalar::Real;
 use crate::training::{Network, Parameters, Targets, Windows, td_update};
 use nalgebra::{SMatrix, SVector};
@@ -47,7 +47,7 @@ pub fn averaged_update<R: Real, const D: usize, const T: usize, N: Network<R>>(
         }
         for g in group.clone() {
             for (k, to) in moved.iter_mut().enumerate() {
-                *to = *entries(&mul_vector(&g, &SVector::from_column_slice(trajectory.phi(k))));
+                *to = mul_vector(&g, &SVector::from_column_slice(trajectory.phi(k))).data.0[0];
             }
             let windows = Windows::new(D, moved.as_flattened(), rewards, n, gamma)?;
             step(&mut sum, share, &update(theta, &windows, targets));

@@ -1,10 +1,8 @@
-//! The products of training: (K, K) matrices and K vectors whose size is a value, every sum in ascending
-//! order of its index.
+//! The products of training: (K, K) matrices, slices of K columns behind each other, and K vectors whose size is a value,
+//! every sum in ascending order of its index.
 //!
-//! A matrix is a slice of K columns behind each other. With lanes each number is a register: a product works on few rows
-//! and columns at a time, so that its sums stay in registers. Each product is a
-//! [kernel](crate::scalar::Kernel), compiled once; inside it nothing is a call of a closure, since code that
-//! is not inlined would lose the kernel's instructions.
+//! A product works on few rows and columns at a time, so that its sums, each a register of lanes, stay in registers. Inside
+//! a kernel nothing is a call of a closure, since code that is not inlined would lose the kernel's instructions.
 
 #![allow(clippy::manual_memcpy, reason = "a call of memcpy, where a loop is a few registers")]
 

@@ -1,11 +1,7 @@
-//! Small dense linear systems with a size known at run time: true value functions, stationary
-//! distributions, LSTD, least squares.
-//!
-//! nalgebra's decompositions need dimension bounds (`DimMin`) that would show in every signature
-//! that is generic over the number of states, and a padded system for fewer states than the
-//! capacity; these two classical algorithms do not. They serve evaluation, never the hot path.
+//! Small dense linear systems whose size is a value. (nalgebra's decompositions need dimension bounds that would show in
+//! every signature that is generic over the number of states.)
 
-use super::{columns_mut, entries_mut, is_finite, zeros};
+use super::{is_finite, zeros};
 use crate::error::Error;
 use crate::scalar::Real;
 use nalgebra::{SMatrix, SVector};
@@ -36,8 +32,7 @@ pub fn solve<R: Real, const M: usize>(
     }
     let smallest_pivot = largest_entry(&a, size, size, &b, system)? * epsilon(size);
     let singular = || Error::Singular { system };
-    eliminate(columns_mut(&mut a), entries_mut(&mut b), size, smallest_pivot)
-        .ok_or_else(singular)?;
+    eliminate(&mut a.data.0, &mut b.data.0[0], size, smallest_pivot).ok_or_else(singular)?;
     for i in size..M {
         b[i] = R::ZERO;
     }
@@ -129,28 +124,22 @@ pub fn least_squares<R: Real, const M: usize, const N: usize>(
         // The reflection that sends column k to (diagonal_k, 0, ..): away from cancellation.
         diagonal[k] = if a[(k, k)] > R::ZERO { -norm } else { norm };
         a[(k, k)] -= diagonal[k];
+        let (done, later) = a.data.0.split_at_mut(k + 1);
+        let v = &done[k];
         // v^T v = -2 diagonal_k v_k for this v.
-        let half_squares = -(diagonal[k] * a[(k, k)]);
-        for j in k + 1..columns {
+        let half_squares = -(diagonal[k] * v[k]);
+        let reflect = |x: &mut [R; M]| {
             let mut projection = R::ZERO;
             for i in k..rows {
-                projection += a[(i, k)] * a[(i, j)];
+                projection += v[i] * x[i];
             }
             let factor = projection / half_squares;
             for i in k..rows {
-                let v_i = a[(i, k)];
-                a[(i, j)] -= factor * v_i;
+                x[i] -= factor * v[i];
             }
-        }
-        let mut projection = R::ZERO;
-        for i in k..rows {
-            projection += a[(i, k)] * b[i];
-        }
-        let factor = projection / half_squares;
-        for i in k..rows {
-            let v_i = a[(i, k)];
-            b[i] -= factor * v_i;
-        }
+        };
+        later.iter_mut().take(columns - k - 1).for_each(reflect);
+        reflect(&mut b.data.0[0]);
     }
     let mut x = zeros::<R, N, 1>();
     for i in (0..columns).rev() {
@@ -165,12 +154,8 @@ pub fn least_squares<R: Real, const M: usize, const N: usize>(
 
 /// Returns the unit roundoff times the size: what elimination cannot tell from 0, relative to A.
 pub(crate) fn epsilon<R: Real>(size: usize) -> R {
-    let mut ulp = R::ONE;
-    let half = R::from_f64(0.5);
-    while R::ONE + ulp * half > R::ONE {
-        ulp *= half;
-    }
-    ulp * R::from_count(size as u64)
+    let ulp = if R::BYTES == 4 { f32::EPSILON.into() } else { f64::EPSILON };
+    R::from_f64(ulp) * R::from_count(size as u64)
 }
 
 fn largest_entry<R: Real, const M: usize, const N: usize>(

@@ -1,8 +1,7 @@
 //! The few hot products, on nalgebra's `SMatrix`, every sum in ascending order of its index.
 //!
-//! For `f32` and `f64` each product of two matrices is bit for bit nalgebra's own `a * b`; unlike
-//! nalgebra's, these also take lanes, and no code path depends on the target or on the build. Each
-//! product is a [`Kernel`](crate::scalar::Kernel).
+//! For `f32` and `f64` each product of two matrices is bit for bit nalgebra's own `a * b`; these also take lanes, and no
+//! code path depends on the target or on the build.
 //!
 //! ```
 //! use ictd_core::linalg::{dot, mul, mul_vector, transpose_mul, transpose_mul_vector};
@@ -35,28 +34,6 @@ pub const fn zeros<S: Scalar, const R: usize, const C: usize>() -> SMatrix<S, R,
     SMatrix::from_array_storage(ArrayStorage([[S::ZERO; R]; C]))
 }
 
-/// Returns the columns of a matrix, as arrays.
-pub const fn columns<S, const R: usize, const C: usize>(m: &SMatrix<S, R, C>) -> &[[S; R]; C] {
-    &m.data.0
-}
-
-/// Returns the columns of a matrix, to be written.
-pub const fn columns_mut<S, const R: usize, const C: usize>(
-    m: &mut SMatrix<S, R, C>,
-) -> &mut [[S; R]; C] {
-    &mut m.data.0
-}
-
-/// Returns the entries of a vector, as an array.
-pub const fn entries<S, const N: usize>(x: &SVector<S, N>) -> &[S; N] {
-    &x.data.0[0]
-}
-
-/// Returns the entries of a vector, to be written.
-pub const fn entries_mut<S, const N: usize>(x: &mut SVector<S, N>) -> &mut [S; N] {
-    &mut x.data.0[0]
-}
-
 /// Returns the identity matrix.
 pub fn identity<S: Scalar, const K: usize>() -> SMatrix<S, K, K> {
     let mut out = zeros();
@@ -66,7 +43,7 @@ pub fn identity<S: Scalar, const K: usize>() -> SMatrix<S, K, K> {
 
 /// Adds I to M.
 pub fn add_identity<S: Scalar, const K: usize>(m: &mut SMatrix<S, K, K>) {
-    for (i, column) in columns_mut(m).iter_mut().enumerate() {
+    for (i, column) in m.data.0.iter_mut().enumerate() {
         column[i] += S::ONE;
     }
 }
@@ -95,7 +72,7 @@ kernel! {
         let mut out = zeros::<S, C, R>();
         for j in 0..C {
             for i in 0..R {
-                columns_mut(&mut out)[i][j] = columns(a)[j][i];
+                out.data.0[i][j] = a.data.0[j][i];
             }
         }
         out
@@ -109,8 +86,8 @@ kernel! {
         x: &'a SVector<S, K>,
     ) -> SVector<S, R> {
         let mut out = zeros::<S, R, 1>();
-        for (out, column) in entries_mut(&mut out).iter_mut().zip(columns(a)) {
-            *out = dot_arrays(column, entries(x));
+        for (out, column) in out.data.0[0].iter_mut().zip(&a.data.0) {
+            *out = dot_arrays(column, &x.data.0[0]);
         }
         out
     }
@@ -118,7 +95,7 @@ kernel! {
 
 /// Returns <x, y>.
 pub fn dot<S: Scalar, const K: usize>(x: &SVector<S, K>, y: &SVector<S, K>) -> S {
-    dot_arrays(entries(x), entries(y))
+    dot_arrays(&x.data.0[0], &y.data.0[0])
 }
 
 kernel! {
@@ -128,8 +105,8 @@ kernel! {
         x: &'a SVector<S, R>,
         y: &'a SVector<S, C>,
     ) {
-        for (column, y_j) in columns_mut(m).iter_mut().zip(entries(y)) {
-            arrays::add_scaled(column, *y_j, entries(x));
+        for (column, y_j) in m.data.0.iter_mut().zip(&y.data.0[0]) {
+            arrays::add_scaled(column, *y_j, &x.data.0[0]);
         }
     }
 }
@@ -141,7 +118,7 @@ kernel! {
         s: S,
         b: &'a SMatrix<S, R, C>,
     ) {
-        for (to, from) in columns_mut(a).iter_mut().zip(columns(b)) {
+        for (to, from) in a.data.0.iter_mut().zip(&b.data.0) {
             arrays::add_scaled(to, s, from);
         }
     }
@@ -154,7 +131,7 @@ kernel! {
         a: &'a SMatrix<S, R, C>,
     ) -> SMatrix<S, R, C> {
         let mut out = *a;
-        for x in columns_mut(&mut out).as_flattened_mut() {
+        for x in out.data.0.as_flattened_mut() {
             *x = s * *x;
         }
         out
@@ -177,28 +154,25 @@ pub fn weighted_squared_difference<S: Scalar, const N: usize>(
 
 /// Returns the same numbers in `f64`.
 pub fn to_f64<R: Real, const A: usize, const B: usize>(m: &SMatrix<R, A, B>) -> SMatrix<f64, A, B> {
-    columns(m).map(|column| column.map(R::to_f64)).into()
+    m.data.0.map(|column| column.map(R::to_f64)).into()
 }
 
 /// Returns true if no entry is NaN or infinite (in any lane).
 pub fn is_finite<S: Scalar, const R: usize, const C: usize>(m: &SMatrix<S, R, C>) -> bool {
     // A finite number times 0 is 0, NaN and infinities give NaN: one comparison for all.
     let mut zero = S::ZERO;
-    for x in columns(m).as_flattened() {
+    for x in m.data.0.as_flattened() {
         zero += *x * S::ZERO;
     }
     zero.is_finite()
 }
 
-/// Refuses NaN and infinities by name. (Not with [`is_finite`], whose speed costs a chip flash.)
-///
-/// # Errors
-/// [`Error::NonFinite`].
+/// Refuses NaN and infinities as [`Error::NonFinite`]. (Not with [`is_finite`], whose speed costs a chip flash.)
 pub fn check_finite<S: Scalar, const R: usize, const C: usize>(
     m: &SMatrix<S, R, C>,
     parameter: &'static str,
 ) -> Result<(), Error> {
-    let finite = columns(m).as_flattened().iter().all(|x| x.is_finite());
+    let finite = m.data.0.as_flattened().iter().all(|x| x.is_finite());
     if finite { Ok(()) } else { Err(Error::NonFinite { parameter }) }
 }
 

@@ -2,7 +2,7 @@
 //! numbers for 9 multiplications, not 10. Each entry is one ascending sum: the same bits in any order of
 //! the entries.
 
-use super::{columns, columns_mut, entries, zeros};
+use super::zeros;
 use crate::scalar::{Scalar, kernel};
 use nalgebra::{SMatrix, SVector};
 
@@ -24,18 +24,18 @@ kernel! {
         b: &'a SMatrix<S, K, C>,
         out: &'a mut SMatrix<S, R, C>,
     ) {
-        let (threes, rest) = columns(b).as_chunks::<3>();
-        let (out_threes, out_rest) = columns_mut(out).as_chunks_mut::<3>();
+        let (threes, rest) = b.data.0.as_chunks::<3>();
+        let (out_threes, out_rest) = out.data.0.as_chunks_mut::<3>();
         for (to, x) in out_threes.iter_mut().zip(threes) {
             for n in 0..R / 3 {
-                tile::<3, 3, S, R, K>(columns(a), x, n, to);
+                tile::<3, 3, S, R, K>(&a.data.0, x, n, to);
             }
             for n in R / 3 * 3..R {
-                tile::<1, 3, S, R, K>(columns(a), x, n, to);
+                tile::<1, 3, S, R, K>(&a.data.0, x, n, to);
             }
         }
         for (to, x) in out_rest.iter_mut().zip(rest) {
-            column(columns(a), x, to);
+            column(&a.data.0, x, to);
         }
     }
 }
@@ -47,7 +47,7 @@ kernel! {
         x: &'a SVector<S, K>,
     ) -> SVector<S, R> {
         let mut out = zeros();
-        column(columns(a), entries(x), super::entries_mut(&mut out));
+        column(&a.data.0, &x.data.0[0], &mut out.data.0[0]);
         out
     }
 }

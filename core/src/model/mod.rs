@@ -64,8 +64,8 @@ use crate::value_function::ValueFunction;
 /// The first four bytes of a stored model.
 pub const MAGIC: [u8; 4] = *b"ICTD";
 
-/// The latest format version, of a [`UniversalModel`](crate::UniversalModel); other models have version 1. (Version 2 were
-/// universal models of layers, which are no longer read.)
+/// The format version of a [`UniversalModel`](crate::UniversalModel); other models have version 1. (Version 2 is no longer
+/// read.)
 pub const VERSION: u8 = 3;
 
 /// How a model's layers get their parameters.
@@ -131,7 +131,6 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: StoredAttention
         Ok(Model { transformer, attention, mode, gamma })
     }
 
-    /// Refuses to compile if the parts of the shape do not fit.
     const fn check_shape() {
         const {
             let rows = if matches!(A::KIND, AttentionKind::TwoHead) { 2 } else { 1 };
@@ -146,9 +145,8 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: StoredAttention
     /// Reads a stored model.
     ///
     /// # Errors
-    /// [`Error::Stored`] for anything that is not an intact model of this attention, scalar type, feature
-    /// dimension and capacity; [`Error::NonFinite`] and [`Error::OutOfRange`] for parameters that are not
-    /// finite, a gamma outside [0, 1), a lambda that the attention cannot have.
+    /// [`Error::Stored`] for anything that is not an intact model of this type; [`Error::NonFinite`] and
+    /// [`Error::OutOfRange`] for parameters that are not finite, and a gamma or lambda that the attention cannot have.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let header = Header::of_kind(bytes, false)?;
         header.expect::<R>(A::KIND, D, C)?;
@@ -171,10 +169,8 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: StoredAttention
         self.header().byte_len() as usize
     }
 
-    /// Writes the stored model to the front of a buffer and returns the bytes written.
-    ///
-    /// # Errors
-    /// [`StoredError::Length`] if the buffer is shorter than [`Model::byte_len`].
+    /// Writes the stored model to the front of a buffer, of [`Model::byte_len`] bytes or more, and returns the bytes
+    /// written.
     pub fn write<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a [u8], Error> {
         write(buffer, self.header().byte_len(), |writer| {
             writer.bytes(&self.header().to_bytes());

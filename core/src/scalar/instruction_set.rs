@@ -1,13 +1,9 @@
 //! Kernels, and the sets of vector instructions that they are compiled for.
 //!
-//! A program that must run on any x86-64 yet use AVX-512 where it is has its hot code compiled more
-//! than once. Here the unit of that is the [`Kernel`]: a product of matrices, a layer's pass. Each is one
-//! function per kind of number, not a copy at every call, which keeps builds short; and the kind of
-//! number says with which instructions ([`Scalar::run`](super::Scalar::run)), so that no call on the
-//! way can lose them.
-//!
-//! This crate has one set, [`Portable`]. Others need `unsafe` code, hence a crate above: see
-//! [`InstructionSet`].
+//! A program that must run on any x86-64 yet use AVX-512 where it is has its hot code compiled more than once. The unit of
+//! that is the [`Kernel`]: one function per kind of number, not a copy at every call. The kind of number says with which
+//! instructions it runs ([`Scalar::run`](super::Scalar::run)), so that no call on the way can lose them. This crate has one
+//! set, [`Portable`]; others need `unsafe` code, hence a crate above.
 
 use core::fmt::Debug;
 
@@ -16,15 +12,12 @@ pub trait Kernel {
     /// The result.
     type Output;
 
-    /// Does it. An implementation is `#[inline(always)]`, so that it is compiled with the instructions
-    /// of the function that calls it.
+    /// Does it; `#[inline(always)]`, so that it is compiled with the instructions of its caller.
     fn run(self) -> Self::Output;
 }
 
-/// A set of vector instructions: how a kernel is called.
-///
-/// A set changes the speed and nothing else, as a kernel's operations and their order are fixed. An
-/// implementation calls the kernel in a function compiled for the set:
+/// A set of vector instructions: how a kernel is called. It changes the speed and nothing else, and must not be reachable
+/// where the instructions are missing. An implementation calls the kernel in a function compiled for the set:
 ///
 /// ```
 /// # #[cfg(target_arch = "x86_64")]
@@ -49,8 +42,6 @@ pub trait Kernel {
 /// }
 /// # }
 /// ```
-///
-/// It must not be reachable where the instructions are missing.
 pub trait InstructionSet: Copy + Debug + PartialEq + Send + Sync + 'static {
     /// A type that is aligned like a register of the set.
     type Aligned: Copy + Debug + PartialEq + Send + Sync + 'static;

@@ -1,10 +1,8 @@
 //! The scalars that the numerics are generic over: `f32`, `f64`, and lanes of `f32`.
 //!
-//! [`Scalar`] has what the transformer, TD and the trainer need. Its operations are the ones that
-//! IEEE 754 fixes (`+ - * /` and the square root) and a few functions that this crate fixes: their
-//! results are the same bits on every platform, in every build, at every lane width.
-//! [`Real`] adds what environments and evaluation need and lanes cannot do: comparisons that
-//! steer control flow.
+//! [`Scalar`] has the operations that IEEE 754 fixes (`+ - * /` and the square root) and a few functions that this crate
+//! fixes: their results are the same bits on every platform, in every build, at every lane width. [`Real`] adds what lanes
+//! cannot do: comparisons that steer control flow.
 
 mod elementary;
 mod exp2_table;
@@ -76,13 +74,12 @@ pub trait Scalar:
     /// Returns the correctly rounded square root.
     fn sqrt(self) -> Self;
 
-    /// Returns 2^x for x <= 127, as a softmax shifted by its largest score needs it. For `f32` and lanes a
-    /// polynomial in plain operations (relative error below 2e-7); below x = -125 the result stays at
-    /// 2^-125, a normal number; above 127 it means nothing. For `f64` to 1 unit in the last place.
+    /// Returns 2^x for x <= 127: for `f32` and lanes with a relative error below 2e-7, and below x = -125 as 2^-125; for
+    /// `f64` to 1 unit in the last place.
     fn exp2(self) -> Self;
 
-    /// Returns the hyperbolic tangent. For `f32` and lanes a rational function in plain operations
-    /// (absolute error below 5e-7); for `f64` to 2 units in the last place.
+    /// Returns the hyperbolic tangent: for `f32` and lanes with an absolute error below 5e-7, for `f64` to 2 units in the
+    /// last place.
     fn tanh(self) -> Self;
 
     /// Returns the absolute value.
@@ -132,8 +129,7 @@ pub trait Real: Scalar<Element = Self> + PartialOrd {
     /// Returns the number with the given bits (the low 32 of them for `f32`).
     fn from_bits(bits: u64) -> Self;
 
-    /// Returns a uniform number in [0, 1) from the top bits of a random word: multiples of 2^-24 (`f32`)
-    /// or 2^-53 (`f64`), so that both see the same number up to truncation.
+    /// Returns a uniform number in [0, 1) from the top bits of a random word, 24 or 53 of them.
     fn uniform_from_bits(word: u64) -> Self;
 
     /// Returns the natural logarithm.

@@ -1,8 +1,6 @@
 use super::Task;
 use crate::error::Error;
-use crate::linalg::{
-    check_finite, dot, entries, linear_system, weighted_squared_difference, zeros,
-};
+use crate::linalg::{check_finite, dot, linear_system, weighted_squared_difference, zeros};
 use crate::rng::Rng;
 use crate::scalar::Real;
 use crate::transition::check_gamma;
@@ -269,7 +267,7 @@ impl<R: Real, const D: usize, const M: usize> Task<R, D> for Mrp<R, D, M> {
         // As `Rng::categorical`: the first state whose cumulative sum exceeds a uniform number. Counting
         // the others takes no branch that a processor could mispredict, and vectors of eight.
         let u = rng.uniform::<R>();
-        let (eights, rest) = entries(&self.cumulative[s]).as_chunks::<8>();
+        let (eights, rest) = self.cumulative[s].data.0[0].as_chunks::<8>();
         let mut next = 0;
         for sums in eights.iter().take(self.states.div_ceil(8)) {
             for sum in sums {

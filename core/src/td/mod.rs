@@ -1,9 +1,9 @@
 //! The classical algorithms. Four take the place of a transformer, with one changed line:
 //!
-//! | | algorithm | learns | for d features and C cumulants |
+//! | | algorithm | learns | keeps |
 //! |---|---|---|---|
-//! | [`OnlineTd`] | online TD(lambda), accumulating or true online | with each transition, in O(d) | (C + 1) d + C numbers |
-//! | [`RecursiveLstd`] | LSTD(lambda) that forgets, with a ridge | with each transition, in O(d^2) | 2 d^2 + (2 C + 1) d |
+//! | [`OnlineTd`] | online TD(lambda), accumulating or true online | with each transition, in O(d) | 2 d + 1 numbers |
+//! | [`RecursiveLstd`] | LSTD(lambda) that forgets, with a ridge | with each transition, in O(d^2) | 2 d^2 + 3 d |
 //! | [`BatchTd`] | L iterations of TD(lambda) | when a [context](crate::context) is read, in O(L d^2) | the context |
 //! | [`Lstd`] | LSTD(lambda) with a ridge | when a [context](crate::context) is read, in O(d^3) | the context |
 //!

@@ -65,28 +65,23 @@ in_place_of_a_model!(OnlineTd, Scalar);
 
 /// The state of online TD.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct OnlineTdState<S, const D: usize, const C: usize> {
-    weights: [[S; D]; C],
+pub struct OnlineTdState<S, const D: usize> {
+    weights: [S; D],
     trace: [S; D],
-    /// V_old of each cumulant.
-    old_value: [S; C],
+    /// V_old.
+    old_value: S,
 }
 
 impl<S: Scalar> Algorithm<S> for OnlineTd<S> {
-    type State<const D: usize, const C: usize> = OnlineTdState<S, D, C>;
+    type State<const D: usize> = OnlineTdState<S, D>;
     const WEIGHTS: &'static str = "online TD's weights";
 
-    fn empty<const D: usize, const C: usize>(&self) -> OnlineTdState<S, D, C> {
-        let weights = [[S::ZERO; D]; C];
-        OnlineTdState { weights, trace: [S::ZERO; D], old_value: [S::ZERO; C] }
+    fn empty<const D: usize>(&self) -> OnlineTdState<S, D> {
+        OnlineTdState { weights: [S::ZERO; D], trace: [S::ZERO; D], old_value: S::ZERO }
     }
 
-    fn learn<const D: usize, const C: usize>(
-        &self,
-        state: &mut OnlineTdState<S, D, C>,
-        token: &Token<S, D, C>,
-    ) {
-        let (x, z) = (&token.phi, &mut state.trace);
+    fn learn<const D: usize>(&self, state: &mut OnlineTdState<S, D>, token: &Token<S, D, 1>) {
+        let (x, OnlineTdState { weights: w, trace: z, old_value }) = (&token.phi, state);
         let taken = match self.trace {
             Trace::Accumulating => S::ONE,
             Trace::Dutch => S::ONE - self.alpha * (self.decay * dot_arrays(z, x)),
@@ -94,30 +89,24 @@ impl<S: Scalar> Algorithm<S> for OnlineTd<S> {
         for i in 0..D {
             z[i] = self.decay * z[i] + taken * x[i];
         }
-        for m in 0..C {
-            let w = &mut state.weights[m];
-            let (value, next) = (dot_arrays(w, x), dot_arrays(w, &token.phi_next));
-            let delta = token.rewards[m] + self.gamma * next - value;
-            match self.trace {
-                Trace::Accumulating => add_scaled(w, self.alpha * delta, z),
-                Trace::Dutch => {
-                    let change = value - state.old_value[m];
-                    add_scaled(w, self.alpha * (delta + change), z);
-                    add_scaled(w, -(self.alpha * change), x);
-                    state.old_value[m] = next;
-                }
+        let (value, next) = (dot_arrays(w, x), dot_arrays(w, &token.phi_next));
+        let delta = token.rewards[0] + self.gamma * next - value;
+        match self.trace {
+            Trace::Accumulating => add_scaled(w, self.alpha * delta, z),
+            Trace::Dutch => {
+                let change = value - *old_value;
+                add_scaled(w, self.alpha * (delta + change), z);
+                add_scaled(w, -(self.alpha * change), x);
+                *old_value = next;
             }
         }
     }
 
-    fn end_episode<const D: usize, const C: usize>(&self, state: &mut OnlineTdState<S, D, C>) {
-        (state.trace, state.old_value) = ([S::ZERO; D], [S::ZERO; C]);
+    fn end_episode<const D: usize>(&self, state: &mut OnlineTdState<S, D>) {
+        (state.trace, state.old_value) = ([S::ZERO; D], S::ZERO);
     }
 
-    fn weights<'a, const D: usize, const C: usize>(
-        &self,
-        state: &'a OnlineTdState<S, D, C>,
-    ) -> Result<&'a [[S; D]; C], Error> {
-        Ok(&state.weights)
+    fn weights<const D: usize>(&self, state: &OnlineTdState<S, D>) -> Result<[S; D], Error> {
+        Ok(state.weights)
     }
 }

@@ -67,15 +67,15 @@ impl<R: Real> RecursiveLstd<R> {
 
 in_place_of_a_model!(RecursiveLstd, Real);
 
-/// The state of recursive LSTD: 2 d^2 + d (2 C + 1) numbers and three beside them.
+/// The state of recursive LSTD.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RecursiveLstdState<R, const D: usize, const C: usize> {
+pub struct RecursiveLstdState<R, const D: usize> {
     /// Row by row.
     a: [[R; D]; D],
     /// A^-1, row by row; zeros if A is singular.
     inverse: [[R; D]; D],
-    b: [[R; D]; C],
-    weights: [[R; D]; C],
+    b: [R; D],
+    weights: [R; D],
     trace: [R; D],
     /// The amount that the ridge gets back at a time: ridge (1 - retention^d).
     returned: R,
@@ -94,7 +94,7 @@ fn diagonal<R: Real, const D: usize>(x: R) -> [[R; D]; D] {
     core::array::from_fn(|i| core::array::from_fn(|j| if i == j { x } else { R::ZERO }))
 }
 
-impl<R: Real, const D: usize, const C: usize> RecursiveLstdState<R, D, C> {
+impl<R: Real, const D: usize> RecursiveLstdState<R, D> {
     /// Makes the inverse of A that of retention A + x y^T (Sherman and Morrison).
     fn update_inverse(&mut self, retention: R, x: &[R; D], y: &[R; D]) {
         let left = product(&self.inverse, x);
@@ -140,10 +140,10 @@ impl<R: Real, const D: usize, const C: usize> RecursiveLstdState<R, D, C> {
 }
 
 impl<R: Real> Algorithm<R> for RecursiveLstd<R> {
-    type State<const D: usize, const C: usize> = RecursiveLstdState<R, D, C>;
+    type State<const D: usize> = RecursiveLstdState<R, D>;
     const WEIGHTS: &'static str = "recursive LSTD's weights";
 
-    fn empty<const D: usize, const C: usize>(&self) -> RecursiveLstdState<R, D, C> {
+    fn empty<const D: usize>(&self) -> RecursiveLstdState<R, D> {
         let mut kept = R::ONE;
         for _ in 0..D {
             kept *= self.retention;
@@ -151,8 +151,8 @@ impl<R: Real> Algorithm<R> for RecursiveLstd<R> {
         RecursiveLstdState {
             a: diagonal(self.ridge),
             inverse: diagonal(R::ONE / self.ridge),
-            b: [[R::ZERO; D]; C],
-            weights: [[R::ZERO; D]; C],
+            b: [R::ZERO; D],
+            weights: [R::ZERO; D],
             trace: [R::ZERO; D],
             returned: self.ridge * (R::ONE - kept),
             turn: 0,
@@ -160,11 +160,7 @@ impl<R: Real> Algorithm<R> for RecursiveLstd<R> {
         }
     }
 
-    fn learn<const D: usize, const C: usize>(
-        &self,
-        state: &mut RecursiveLstdState<R, D, C>,
-        token: &Token<R, D, C>,
-    ) {
+    fn learn<const D: usize>(&self, state: &mut RecursiveLstdState<R, D>, token: &Token<R, D, 1>) {
         let (retention, k) = (self.retention, state.turn as usize % D);
         state.turn = (k as u32 + 1) % D as u32;
         let mut difference = token.phi;
@@ -184,32 +180,24 @@ impl<R: Real> Algorithm<R> for RecursiveLstd<R> {
         (put[k], back[k]) = (state.returned, R::ONE);
         state.update_inverse(R::ONE, &put, &back);
         state.correct_inverse(k);
-        for m in 0..C {
-            let (b, w) = (&mut state.b[m], &mut state.weights[m]);
-            let mut residual = [R::ZERO; D];
-            for i in 0..D {
-                b[i] = retention * b[i] + token.rewards[m] * e[i];
-                residual[i] = b[i] - dot_arrays(&state.a[i], w);
-            }
-            let step = product(&state.inverse, &residual);
-            for i in 0..D {
-                w[i] += step[i];
-            }
-            // An overflow while A was singular: solved again from 0.
-            if !w.iter().all(|x| x.is_finite()) {
-                *w = [R::ZERO; D];
-            }
+        let (b, w) = (&mut state.b, &mut state.weights);
+        let mut residual = [R::ZERO; D];
+        for i in 0..D {
+            b[i] = retention * b[i] + token.rewards[0] * e[i];
+            residual[i] = b[i] - dot_arrays(&state.a[i], w);
+        }
+        add_scaled(w, R::ONE, &product(&state.inverse, &residual));
+        // An overflow while A was singular: solved again from 0.
+        if !w.iter().all(|x| x.is_finite()) {
+            *w = [R::ZERO; D];
         }
     }
 
-    fn end_episode<const D: usize, const C: usize>(&self, state: &mut RecursiveLstdState<R, D, C>) {
+    fn end_episode<const D: usize>(&self, state: &mut RecursiveLstdState<R, D>) {
         state.trace = [R::ZERO; D];
     }
 
-    fn weights<'a, const D: usize, const C: usize>(
-        &self,
-        state: &'a RecursiveLstdState<R, D, C>,
-    ) -> Result<&'a [[R; D]; C], Error> {
-        if state.singular { Err(Error::Singular { system: SYSTEM }) } else { Ok(&state.weights) }
+    fn weights<const D: usize>(&self, state: &RecursiveLstdState<R, D>) -> Result<[R; D], Error> {
+        if state.singular { Err(Error::Singular { system: SYSTEM }) } else { Ok(state.weights) }
     }
 }

@@ -388,7 +388,7 @@ impl<'a, S: Scalar> Window<'a, S> {
     #[inline(always)]
     pub fn query_token<const K: usize>(&self) -> SVector<S, K> {
         let mut z = zeros();
-        self.write_query(crate::linalg::entries_mut(&mut z));
+        self.write_query(&mut z.data.0[0]);
         z
     }
 

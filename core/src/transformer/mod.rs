@@ -6,10 +6,9 @@
 //! B_l = I + (1/n) P_l G_l Q_l      Z_{l+1} = B_l Z_l      G_{l+1} = B_l G_l B_l^T
 //! ```
 //!
-//! so the (K, K) matrix G_0 is all that a linear transformer needs of its context, whatever its
-//! length, and the value is linear in the query: v(s) = <w, phi(s)>, with
-//! w = -(first d entries of) (B_{L-1} ... B_0)^T e_K. One pass over the layers gives w; each
-//! further query is a dot product. (The literal equations are the `research` feature's.)
+//! so the (K, K) matrix G_0 is all that it needs of its context, whatever its length, and the value is linear in the query:
+//! v(s) = <w, phi(s)>, with w = -(first d entries of) (B_{L-1} ... B_0)^T e_K. (The literal equations are the `research`
+//! feature's.)
 
 mod readout;
 mod td_form;
@@ -26,11 +25,8 @@ use crate::statistic::Statistic;
 use crate::value_function::ValueFunction;
 use nalgebra::{SMatrix, SVector};
 
-/// A transformer of stored layers: one that every layer of the pass shares (autoregressive), or one
-/// for each (sequential).
-///
-/// C is the capacity for stored layers: 1 is enough for an autoregressive transformer of any depth,
-/// a sequential one stores L.
+/// A transformer of stored layers, at most C: one that every layer of the pass shares (autoregressive), or one for each
+/// (sequential).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Transformer<L, const C: usize> {
     /// A plain array, so that a transformer can be a constant; layers beyond `stored` are 0.
@@ -42,8 +38,7 @@ pub struct Transformer<L, const C: usize> {
 }
 
 impl<L> Transformer<L, 1> {
-    /// Does what [`Transformer::autoregressive`] does, in a constant; the caller has checked the layer and that
-    /// `depth` > 0.
+    /// Does what [`Transformer::autoregressive`] does, in a constant; the caller has checked.
     pub(crate) const fn constant(layer: L, depth: usize, form: Form) -> Self {
         Transformer { layers: [layer], stored: 1, depth, form }
     }
@@ -155,10 +150,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
         });
     }
 
-    /// Returns the same layers in `f64`.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] if a number is not finite.
+    /// Returns the same layers in `f64`, or [`Error::NonFinite`] if a number is not finite.
     pub fn to_f64(&self) -> Result<Transformer<Layer<f64, K>, C>, Error>
     where
         S: Real,
@@ -168,11 +160,6 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
             *to = Layer { p: to_f64(&from.p), q: to_f64(&from.q) };
         }
         Transformer::from_stored(layers, self.stored, self.depth)
-    }
-
-    /// Returns (B_{L-1} ... B_0)^T e_K, the vector u with TF_L = -<u, z_q> for every query column z_q.
-    pub fn readout(&self, statistic: &Statistic<S, K>) -> SVector<S, K> {
-        self.readout_of::<false>(&statistic.g, statistic.inverse_len)
     }
 
     /// Returns the value function that linear attention reads out of a statistic: exactly linear in the
@@ -200,14 +187,13 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
         match self.form {
             Form::Td => iterate::<S, D, K, JUDGED>([g; 2], q.data.0[0][0], step, self.depth),
             Form::PreconditionedTd => iterate_preconditioned(g, q, step, self.depth),
-            Form::Dense => {
-                ValueFunction::from_readout(&self.readout_of::<true>(g, *inverse_len).data.0[0])
-            }
+            Form::Dense => ValueFunction::from_readout(&self.readout(statistic).data.0[0]),
         }
     }
 }
 
-/// The two heads of the average-reward setting: a statistic for each.
+/// The two heads of the average-reward setting: a statistic for each, of contexts under
+/// [`MeanCentred`](crate::mask::MeanCentred) and [`Td0`](crate::mask::Td0) and for the discount 1.
 impl<S: Scalar, const K: usize, const C: usize> Transformer<TwoHeadLayer<S, K>, C> {
     /// Runs the streaming forward pass and shows the map B_l of each layer.
     pub fn column_maps(
@@ -223,20 +209,6 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<TwoHeadLayer<S, K>, 
                 head.g = mul_transpose(&mul(&b, &head.g), &b);
             }
         }
-    }
-
-    /// Shows the outputs of layers 1 to L for one query column, streaming form: -h_l of the theorem.
-    pub fn values_by_layer(
-        &self,
-        heads: &[Statistic<S, K>; 2],
-        query: &SVector<S, K>,
-        mut observe_value: impl FnMut(S),
-    ) {
-        let mut z = *query;
-        self.column_maps(heads, |b| {
-            z = mul_vector(b, &z);
-            observe_value(-z[K - 1]);
-        });
     }
 
     /// Returns the differential value function, which is exactly linear in the features.

@@ -2,51 +2,33 @@
 
 use super::Transformer;
 use crate::layer::Layer;
-use crate::linalg::{
-    columns, columns_mut, dot_arrays, entries, identity, mul_to, mul_vector, transpose_mul_vector,
-    zeros,
-};
+use crate::linalg::{identity, mul_to, mul_vector, transpose, transpose_mul_vector, zeros};
 use crate::scalar::Scalar;
+use crate::statistic::Statistic;
 use crate::vector::Vector;
-use nalgebra::{ArrayStorage, SMatrix, SVector};
+use nalgebra::{SMatrix, SVector};
 
 impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
-    /// Computes (B_{L-1} ... B_0)^T e_K from G_0 and 1/n; with FEATURES only its first D entries, if that is less
-    /// work.
+    /// Returns (B_{L-1} ... B_0)^T e_K, the vector u with TF_L = -<u, z_q> for every query column z_q.
     ///
-    /// The last two layers act on vectors only. For the layer before them B is formed, but its
-    /// B G B^T is applied factor by factor; for the layers before that G, B and their product are
-    /// formed.
-    pub(super) fn readout_of<const FEATURES: bool>(
-        &self,
-        g: &SMatrix<S, K, K>,
-        inverse_len: S,
-    ) -> SVector<S, K> {
+    /// The last two layers act on vectors only. For the layer before them B is formed, but its B G B^T is applied factor by
+    /// factor; for the layers before that G, B and their product are formed.
+    pub fn readout(&self, statistic: &Statistic<S, K>) -> SVector<S, K> {
+        let Statistic { g, inverse_len } = statistic;
         match self.depth.checked_sub(3) {
-            None => self.last_two_layers(g, inverse_len, None),
+            None => self.last_two_layers(g, *inverse_len, None),
             Some(0) => {
                 let mut b = zeros();
-                self.layers[0].column_map_to(g, inverse_len, &mut b);
-                let u = self.last_two_layers(g, inverse_len, Some(&b));
-                if FEATURES {
-                    features_of_transpose_mul_vector(&b, &u)
-                } else {
-                    transpose_mul_vector(&b, &u)
-                }
+                self.layers[0].column_map_to(g, *inverse_len, &mut b);
+                transpose_mul_vector(&b, &self.last_two_layers(g, *inverse_len, Some(&b)))
             }
-            Some(formed) => self.deep_readout::<FEATURES>(g, inverse_len, formed),
+            Some(formed) => self.deep_readout(g, *inverse_len, formed),
         }
     }
 
-    /// Returns the readout of more than three layers, of which the first `formed` form G, B and their
-    /// product; of FEATURES alone its first D columns.
+    /// Returns the readout of more than three layers, of which the first `formed` form G, B and their product.
     #[cfg_attr(target_os = "none", inline(never))]
-    fn deep_readout<const FEATURES: bool>(
-        &self,
-        g: &SMatrix<S, K, K>,
-        inverse_len: S,
-        formed: usize,
-    ) -> SVector<S, K> {
+    fn deep_readout(&self, g: &SMatrix<S, K, K>, inverse_len: S, formed: usize) -> SVector<S, K> {
         let (mut g, mut b, mut identity, mut zeros) = (*g, zeros(), identity(), zeros());
         // References, which swap without a copy.
         let (mut product, mut other) = (&mut identity, &mut zeros);
@@ -54,12 +36,8 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
         for layer in layers.by_ref().take(formed) {
             layer.column_map_to(&g, inverse_len, &mut b);
             mul_to(&b, &g, other);
-            mul_transpose_to(other, &b, &mut g);
-            if FEATURES {
-                mul_features_to(&b, product, other);
-            } else {
-                mul_to(&b, product, other);
-            }
+            mul_to(other, &transpose(&b), &mut g);
+            mul_to(&b, product, other);
             core::mem::swap(&mut product, &mut other);
         }
         layers.next().unwrap_or(&self.layers[0]).column_map_to(&g, inverse_len, &mut b);
@@ -95,7 +73,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
         e_k[K - 1] = S::ONE;
         let Some(last) = layers.next() else { return e_k };
         for j in 0..K {
-            p[j] = columns(&last.p)[j][K - 1];
+            p[j] = last.p.data.0[j][K - 1];
         }
         let Some(before) = layers.next() else {
             return plus(&e_k, &transpose_mul_vector(&last.q, &times_g_transposed(&p)));
@@ -108,53 +86,5 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
         // G_{L-1}^T p = B_{L-2} G_{L-2}^T B_{L-2}^T p
         let read = b_x(&times_g_transposed(&b_transposed_x(&p)));
         b_transposed_x(&plus(&e_k, &transpose_mul_vector(&last.q, &read)))
-    }
-}
-
-/// Returns the first D entries of A^T x; the others are 0.
-#[inline(always)]
-fn features_of_transpose_mul_vector<S: Scalar, const K: usize>(
-    a: &SMatrix<S, K, K>,
-    x: &SVector<S, K>,
-) -> SVector<S, K> {
-    let mut out = zeros::<S, K, 1>();
-    for j in 0..(K - 1) / 2 {
-        out[j] = dot_arrays(&columns(a)[j], entries(x));
-    }
-    out
-}
-
-/// Computes the phi columns of out = A B; the others stay as they are.
-fn mul_features_to<S: Scalar, const K: usize>(
-    a: &SMatrix<S, K, K>,
-    b: &SMatrix<S, K, K>,
-    out: &mut SMatrix<S, K, K>,
-) {
-    for j in 0..(K - 1) / 2 {
-        // Not unrolled, for a chip's flash.
-        core::hint::black_box(&());
-        let column = SVector::from_array_storage(ArrayStorage([columns(b)[j]]));
-        columns_mut(out)[j] = *entries(&mul_vector(a, &column));
-    }
-}
-
-/// out = A B^T.
-fn mul_transpose_to<S: Scalar, const K: usize>(
-    a: &SMatrix<S, K, K>,
-    b: &SMatrix<S, K, K>,
-    out: &mut SMatrix<S, K, K>,
-) {
-    let mut transposed = zeros();
-    for (i, column) in columns_mut(&mut transposed).iter_mut().enumerate() {
-        row_to(b, i, column);
-    }
-    mul_to(a, &transposed, out);
-}
-
-/// Writes row i of A. On a chip it is a call: unrolled copies of it would take half a KiB.
-#[cfg_attr(target_os = "none", inline(never))]
-fn row_to<S: Scalar, const K: usize>(a: &SMatrix<S, K, K>, i: usize, row: &mut [S; K]) {
-    for (to, column) in row.iter_mut().zip(columns(a)) {
-        *to = column.get(i).copied().unwrap_or(S::ZERO);
     }
 }

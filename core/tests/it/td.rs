@@ -1,55 +1,11 @@
+use ictd_core::Error;
 use ictd_core::constructions::learning_rate;
 use ictd_core::linalg::dot;
 use ictd_core::nalgebra::SVector;
 use ictd_core::rng::Rng;
 use ictd_core::td::updates::{self, td0};
-use ictd_core::td::{BatchTd, Lstd, OnlineTd, RecursiveLstd};
+use ictd_core::td::{BatchTd, Lstd, OnlineTd};
 use ictd_core::transition::Transition;
-use ictd_core::{Error, ValueFunction, td};
-
-type Learner<A, const C: usize = 1> = td::Learner<2, A, f32, C>;
-
-#[test]
-fn each_cumulant_is_bit_for_bit_the_learner_of_its_reward_alone() {
-    type Value = Result<ValueFunction<f32, 2>, Error>;
-    fn check<A: td::Algorithm<f32>>(
-        algorithm: A,
-        of_three: fn(&A, &Learner<A, 3>, usize) -> Value,
-        of_one: fn(&A, &Learner<A>) -> Value,
-    ) {
-        let mut together = Learner::<_, 3>::with(algorithm);
-        let mut alone = [(); 3].map(|()| Learner::<_>::with(algorithm));
-        let rng = &mut Rng::new(7);
-        let mut number = || rng.uniform_in::<f32>(-1.0, 1.0);
-        for t in 0..100 {
-            let (phi, phi_next) = ([number(), number()], [number(), number()]);
-            let rewards = [(); 3].map(|()| number());
-            let ends = t % 10 == 9;
-            let learn = |l: &mut Learner<_>, r| match ends {
-                true => l.observe_terminal(&phi, r),
-                false => l.observe(&phi, r, &phi_next),
-            };
-            match ends {
-                true => together.observe_terminal(&phi, rewards).unwrap(),
-                false => together.observe(&phi, rewards, &phi_next).unwrap(),
-            }
-            for (learner, reward) in alone.iter_mut().zip(rewards) {
-                learn(learner, reward).unwrap();
-            }
-        }
-        for (m, learner) in alone.iter().enumerate() {
-            let want = of_one(&algorithm, learner).unwrap();
-            assert_eq!(of_three(&algorithm, &together, m), Ok(want));
-        }
-        let refused = of_three(&algorithm, &together, 3).unwrap_err();
-        assert!(matches!(refused, Error::OutOfRange { parameter: "cumulant", .. }));
-    }
-    for td in [OnlineTd::new(0.9, 0.5, 0.1), OnlineTd::true_online(0.9, 0.5, 0.1)] {
-        check(td.unwrap(), OnlineTd::value_function_of, OnlineTd::value_function);
-    }
-    let lstd = RecursiveLstd::new(0.9, 0.5, 0.99, 5.0).unwrap();
-    check(lstd, RecursiveLstd::value_function_of, RecursiveLstd::value_function);
-}
 
 #[test]
 fn what_cannot_be_learned_or_asked_is_refused_by_name() {

@@ -4,11 +4,12 @@ use crate::capacity::{CONTEXT, FEW};
 use crate::construction::Construction;
 use crate::settings::WordList;
 use ictd_core::Error;
-use ictd_core::attention::{Attention, AverageReward, Mask, Td0, TdLambda};
-use ictd_core::context::{AverageRewardContext, Context, Growing};
+use ictd_core::attention::{Attention, AverageReward, Mask, MeanCentred, Td0, TdLambda};
+use ictd_core::context::{Context, Growing};
 use ictd_core::layer::Layer;
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
+use ictd_core::statistic::Statistic;
 use ictd_core::transformer::Transformer;
 use ictd_core::transition::{Transition, query_token, token};
 use ictd_core::{constructions, linalg};
@@ -191,17 +192,23 @@ impl<'a> Problem<'a> {
         Ok((transformer, query, values))
     }
 
+    fn statistic<const K: usize>(
+        &self,
+        mask: impl Mask<f64>,
+        gamma: f64,
+    ) -> Result<Statistic<f64, K>, Error> {
+        let mut context = Context::<FEW, _, _, f64>::with(mask, Growing);
+        self.transitions.iter().try_for_each(|t| context.observe_transition(t))?;
+        context.statistic(gamma, 0)
+    }
+
     fn of_one_head<M: Mask<f64> + Attention<f64, K, Layer = Layer<f64, K>>>(
         &self,
         mask: M,
         layers: &[Layer<f64, K>],
     ) -> Result<Outputs, Error> {
         let (transformer, query, literal) = self.literal(mask, layers, self.setting.gamma)?;
-        let mut context = Context::<FEW, _, _, f64>::with(mask, Growing);
-        for transition in &self.transitions {
-            context.observe_transition(transition)?;
-        }
-        let (statistic, mut streaming) = (context.statistic(self.setting.gamma, 0)?, Vec::new());
+        let (statistic, mut streaming) = (self.statistic(mask, self.setting.gamma)?, Vec::new());
         transformer.values_by_layer(&statistic, &query, |v| streaming.push(v));
         Ok([literal, streaming])
     }
@@ -209,12 +216,12 @@ impl<'a> Problem<'a> {
     fn of_two_heads(&self, c: &[Matrix]) -> Result<Outputs, Error> {
         let layers: Vec<_> = c.iter().map(constructions::average_reward).collect();
         let (transformer, query, literal) = self.literal::<A, _>(AverageReward, &layers, 1.0)?;
-        let mut context = AverageRewardContext::<FEW, Growing, f64>::with(Growing);
-        for t in &self.transitions {
-            context.observe(&t.phi, t.reward, &t.phi_next)?;
-        }
-        let mut streaming = Vec::new();
-        transformer.values_by_layer(&context.statistics()?, &query, |v| streaming.push(v));
+        let heads = [self.statistic(MeanCentred, 1.0)?, self.statistic(Td0, 1.0)?];
+        let (mut z, mut streaming) = (query, Vec::new());
+        transformer.column_maps(&heads, |b| {
+            z = b * z;
+            streaming.push(-z[A - 1]);
+        });
         Ok([literal, streaming])
     }
 }

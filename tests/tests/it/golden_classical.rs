@@ -49,16 +49,16 @@ fn classical<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R>
     match case.word("kind") {
         "online_td" => {
             let td = OnlineTd::new(gamma, lambda, number("alpha")).unwrap();
-            learned(td, &rows, |learner, m| td.value_function_of(learner, m))
+            learned(td, &rows, |learner| td.value_function(learner))
         }
         "true_online_td" => {
             let td = OnlineTd::true_online(gamma, lambda, number("alpha")).unwrap();
-            learned(td, &rows, |learner, m| td.value_function_of(learner, m))
+            learned(td, &rows, |learner| td.value_function(learner))
         }
         "recursive_lstd" => {
             let lstd = RecursiveLstd::new(gamma, lambda, number("retention"), number("ridge"));
             let lstd = lstd.unwrap();
-            learned(lstd, &rows, |learner, m| lstd.value_function_of(learner, m))
+            learned(lstd, &rows, |learner| lstd.value_function(learner))
         }
         "batch_td" => {
             let td =
@@ -111,28 +111,32 @@ fn observed<R: Real, W: Window<R>, const D: usize>(
     context
 }
 
+/// A learner of each cumulant.
 fn learned<R: Real, A: Algorithm<R>, const D: usize>(
     algorithm: A,
     rows: &[Row<R, D>],
-    of: impl Fn(&Learner<D, A, R, C>, usize) -> Result<ValueFunction<R, D>, Error>,
+    of: impl Fn(&Learner<D, A, R>) -> Result<ValueFunction<R, D>, Error>,
 ) -> Outputs<R> {
-    let mut learner = Learner::<D, A, R, C>::with(algorithm);
-    let mut path = Vec::new();
-    for row in rows {
-        if row.terminal {
-            learner.observe_terminal(&row.phi, row.rewards).unwrap();
-        } else {
-            learner.observe(&row.phi, row.rewards, &row.phi_next).unwrap();
+    let learned = [0, 1].map(|m| {
+        let mut learner = Learner::<D, A, R>::with(algorithm);
+        let mut path = Vec::new();
+        for row in rows {
+            if row.terminal {
+                learner.observe_terminal(&row.phi, row.rewards[m]).unwrap();
+            } else {
+                learner.observe(&row.phi, row.rewards[m], &row.phi_next).unwrap();
+            }
+            if row.end {
+                learner.end_episode();
+            }
+            path.extend(of(&learner).unwrap().weights.data.0[0]);
         }
-        if row.end {
-            learner.end_episode();
-        }
-        path.extend(of(&learner, 0).unwrap().weights.data.0[0]);
-    }
-    assert_eq!(learner.len(), rows.len() as u64);
+        assert_eq!(learner.len(), rows.len() as u64);
+        (learner, path)
+    });
     let mut out = Outputs::new();
-    out.field("weights", "recursive", weights(|m| of(&learner, m)));
-    out.field("path", "recursive", path);
+    out.field("weights", "recursive", weights(|m| of(&learned[m].0)));
+    out.field("path", "recursive", learned[0].1.iter().copied());
     out
 }
 

@@ -197,8 +197,11 @@ fn average_reward<S: Scalar, const D: usize, const K: usize>(
         let heads = [head1, head2];
         transformer.column_maps(&heads, |b| maps.push(*b));
         report_maps(&data, &maps, form, &mut out);
-        let mut y = vec![S::ZERO];
-        transformer.values_by_layer(&heads, data.prompt.query(), |v| y.push(-v));
+        let (mut z, mut y) = (*data.prompt.query(), vec![S::ZERO]);
+        for b in &maps {
+            z = linalg::mul_vector(b, &z);
+            y.push(z[K - 1]);
+        }
         out.field("y_query", form, y);
     }
     out

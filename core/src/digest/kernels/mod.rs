@@ -10,7 +10,7 @@ mod words;
 use super::{Digest, Kernel};
 use crate::error::Error;
 use crate::layer::Layer;
-use crate::linalg::{columns_mut, zeros};
+use crate::linalg::zeros;
 use crate::rng::Rng;
 use crate::scalar::{Real, Scalar};
 use crate::transition::Transition;
@@ -107,7 +107,7 @@ impl<S: Scalar<Element = f32>> Draws<S> {
 
     fn matrix<const R: usize, const C: usize>(&mut self) -> SMatrix<S, R, C> {
         let mut m = zeros::<S, R, C>();
-        for x in columns_mut(&mut m).as_flattened_mut() {
+        for x in m.data.0.as_flattened_mut() {
             *x = self.number();
         }
         m

@@ -2,10 +2,10 @@
 
 use super::Run;
 use crate::constructions;
-use crate::context::{AverageRewardContext, Context, Forgetting, Growing, Sliding, Window};
+use crate::context::{Context, Forgetting, Growing, Sliding, Window};
 use crate::error::Error;
 use crate::linalg::scale;
-use crate::mask::{TdLambda, Traces};
+use crate::mask::{MeanCentred, Td0, TdLambda, Traces};
 use crate::predictor::Predictor;
 use crate::scalar::Scalar;
 use crate::transformer::Transformer;
@@ -20,11 +20,13 @@ pub(super) fn theorem_1<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<()
     let alpha = constructions::learning_rate::<S, D>(S::splat(0.125));
     let c = scale(S::splat(0.125), &draws.matrix::<D, D>());
     let mut traces = Context::<D, _, _, S>::with(TdLambda::new(S::splat(0.75))?, Growing);
-    let mut both = AverageRewardContext::<D, Growing, S>::with(Growing);
+    let mut centred = Context::<D, _, _, S>::with(MeanCentred, Growing);
+    let mut plain = Context::<D, _, _, S>::with(Td0, Growing);
     for t in 0..100 {
         let transition = draws.transition::<D>();
         traces.observe_transition(&transition)?;
-        both.observe(&transition.phi, transition.reward, &transition.phi_next)?;
+        centred.observe_transition(&transition)?;
+        plain.observe_transition(&transition)?;
         if t % 20 > 0 {
             continue;
         }
@@ -39,7 +41,8 @@ pub(super) fn theorem_1<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<()
         }
         let layer = constructions::average_reward::<S, D, { 2 * D + 2 }>(&alpha);
         let transformer = Transformer::<_, 1>::autoregressive(layer, 15)?;
-        run.numbers(&transformer.value_function::<D>(&both.statistics()?)?.weights);
+        let heads = [centred.statistic(S::ONE, 0)?, plain.statistic(S::ONE, 0)?];
+        run.numbers(&transformer.value_function::<D>(&heads)?.weights);
     }
     Ok(())
 }
