@@ -1,8 +1,7 @@
 //! Every reader on every truncation and every flipped bit of real files: it must refuse or read them, without a panic,
 //! and without asking for more memory than the file can back. Mutations of other kinds are `host/fuzz`'s.
 
-use ictd::experiments::panels::MatrixRecords;
-use ictd::figures::Figure;
+use ictd::experiments::{long::Long, panels};
 use ictd::formats::npz::Npz;
 use ictd::formats::safetensors;
 use ictd::formats::seed_run::{PartialParams, SeedLog};
@@ -210,8 +209,8 @@ fn checkpoint() -> Vec<u8> {
 
 const PARAMS: &[u8] = br#"{"d": 4, "n": 30, "l": 3, "gamma": 0.9, "activation": "identity"}"#;
 const CONFIG: &[u8] = b"command = \"train\"\nseed = 3\nlr = 0.01\nmodel = \"transformer\"\n";
-const MATRICES: &[u8] = b"run,tasks,layer,matrix,row,column,value\ntrain,10,0,P,0,0,0.5\n\
-                          train,10,0,P,0,1,-1e-3\ntrain,10,0,P,1,0,0\ntrain,10,0,P,1,1,1\n";
+const MATRICES: &[u8] = b"run,seed,metric,at,value\ntrain,0,P_0,10,0.5\n\
+    train,1,P_0,10,-1e-3\ntrain,0,Q_0,10,1\n";
 const RUN_JSON: &[u8] = br#"{"format": 1, "processes": [{"started": "2026-01-01T00:00:00Z",
     "seconds": 1.5, "outcome": "interrupted"}], "digests": {"seeds": {"0": "0123456789abcdef"}}}"#;
 
@@ -228,20 +227,20 @@ fn read_config(bytes: &[u8]) -> Option<bool> {
 /// Records that a figure is drawn from, and the figure.
 fn read_matrices(bytes: &[u8]) -> bool {
     let mut records = Records::new();
-    records.put("matrices.csv", bytes);
-    let Ok(matrices) = MatrixRecords::read(&records) else { return false };
-    let panels = vec![matrices.heatmap("train", "P", 0, 10, true)];
-    !Figure { panels, ..Figure::default() }.to_svg().is_empty()
+    records.put("records.csv", bytes);
+    let Ok(long) = Long::read(&records) else { return false };
+    let Ok(frames) = panels::emergence(long.of("train")) else { return false };
+    frames.iter().all(|frame| !frame.to_svg().is_empty())
 }
 
 #[test]
-fn a_record_cannot_ask_for_a_matrix_that_fills_the_memory() {
-    let huge = b"run,tasks,layer,matrix,row,column,value\ntrain,10,0,P,999999999999,0,0.5\n";
-    LARGEST.with(|largest| largest.set(0));
-    assert!(!read_matrices(huge));
-    let most = b"run,tasks,layer,matrix,row,column,value\ntrain,10,0,P,18446744073709551615,0,1\n";
-    assert!(!read_matrices(most));
-    assert!(LARGEST.with(Cell::get) <= accepted_block(huge.len()));
+fn a_record_cannot_ask_for_more_pictures_than_a_run_has() {
+    let rows = |times: usize| -> String {
+        (0..times).map(|at| format!("train,18446744073709551615,P_0,{at},0.5\n")).collect()
+    };
+    let read =
+        |times| read_matrices(format!("run,seed,metric,at,value\n{}", rows(times)).as_bytes());
+    assert!(read(64) && !read(65));
 }
 
 #[test]

@@ -23,7 +23,7 @@ pub mod bounds;
 pub mod seeds;
 
 use ictd::cli::{command, config_file};
-use ictd::experiments::{Catalogue, learning, long, panels};
+use ictd::experiments::{Catalogue, long, panels};
 use ictd::formats::npz::Npz;
 use ictd::formats::safetensors;
 use ictd::formats::seed_run::{PartialParams, SeedLog};
@@ -211,23 +211,15 @@ pub fn csv(bytes: &[u8]) {
     let _ = Features::from_csv(Path::new(FILE), bytes);
     let mut records = Records::new();
     records.put(FILE, bytes);
-    let _ = records.csv::<learning::CurveRow>(FILE);
-    let _ = records.csv::<learning::MatrixRow>(FILE);
-    let _ = records.csv::<long::Row>(FILE);
-    records.put("curves.csv", bytes);
-    if let Ok(curves) = panels::CurveRecords::read(&records) {
-        curves.layers("train");
-        draw(curves.comparison("train", "", None).to_vec());
+    records.put(long::FILE, bytes);
+    if let Ok(record) = long::Long::read(&records) {
+        let of = record.of("train");
+        let panels = panels::comparison(of, "").to_vec();
+        let figure = ictd::figures::Figure { panels, ..Default::default() };
+        for figure in panels::emergence(of).unwrap_or_default().into_iter().chain([figure]) {
+            assert!(figure.to_svg().starts_with("<svg"));
+        }
     }
-    records.put("matrices.csv", bytes);
-    if let Ok(matrices) = panels::MatrixRecords::read(&records) {
-        draw(vec![matrices.heatmap("train", "P", 0, 10, true)]);
-    }
-}
-
-fn draw(panels: Vec<ictd::figures::Panel>) {
-    let figure = ictd::figures::Figure { panels, ..Default::default() };
-    assert!(figure.to_svg().starts_with("<svg"));
 }
 
 /// Objects; and one printable line of whatever it is.
@@ -239,14 +231,12 @@ pub fn json(bytes: &[u8]) {
 }
 
 /// The files of a run, and what of them comes first in the bytes.
-const OF_A_RUN: [&str; 8] = [
+const OF_A_RUN: [&str; 6] = [
     "config.toml",
     "run.json",
     "results.json",
     ".lock",
     transaction::JOURNAL,
-    "curves.csv",
-    "matrices.csv",
     "records.csv",
 ];
 
@@ -289,7 +279,7 @@ fn parts(bytes: &[u8]) -> Vec<&[u8]> {
 /// Every command's figures from the same bytes as each of its records.
 pub fn report(bytes: &[u8]) {
     let mut records = Records::new();
-    let names = ["records.csv", "curves.csv", "matrices.csv", "shown.csv"];
+    let names = ["records.csv", "shown.csv"];
     let others = [
         "elements.csv",
         "summary.csv",

@@ -78,21 +78,19 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
         ("safetensors", "seed_0/parameters.safetensors"),
         ("csv", "seed_0/metrics.csv"),
         ("csv", "seed_0/elements.csv"),
-        ("csv", "curves.csv"),
-        ("csv", "seeds.csv"),
         ("json", "seed_0/params.json"),
         ("json", "run.json"),
     ] {
         put(target, &file.replace(['/', '.'], "_"), &fs::read(train.join(file))?)?;
     }
     for (run, files) in [
-        ("train", ["0config.toml", "1run.json", "2results.json", "5curves.csv"].as_slice()),
-        ("demo", &["0config.toml", "1run.json", "2results.json", "7records.csv"]),
+        ("train", ["0config.toml", "1run.json", "2results.json", "5records.csv"].as_slice()),
+        ("demo", &["0config.toml", "1run.json", "2results.json", "5records.csv"]),
         ("verify", &["0config.toml", "1run.json", "2results.json"]),
     ] {
         let mut parts = Vec::new();
         for file in files {
-            // `0` is 48, and eight files are told apart.
+            // `0` is 48, and six files are told apart.
             let (which, name) = file.split_at(1);
             parts.push([which.as_bytes(), &fs::read(results.join(run).join(name))?].concat());
         }
@@ -104,11 +102,11 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     put("report", "verify", &record("verify/records.csv")?)?;
     let sweep = [record("sweep/summary.csv")?, record("sweep/config.toml")?];
     put("report", "sweep", &sweep.join(b"\n---\n".as_slice()))?;
-    put("report", "curves", &record("train/curves.csv")?)?;
+    put("report", "train", &record("train/records.csv")?)?;
     // The whole table has thousands of rows.
-    let matrices = fs::read_to_string(train.join("matrices.csv"))?;
-    let few: Vec<_> = matrices.lines().take(30).collect();
-    put("csv", "matrices", few.join("\n").as_bytes())?;
+    let rows = fs::read_to_string(train.join("records.csv"))?;
+    let few: Vec<_> = rows.lines().take(30).collect();
+    put("csv", "records", few.join("\n").as_bytes())?;
     let checkpoint = fs::read(train.join("seed_0/checkpoint.bin"))?;
     let mut record = ictd::train::checkpoint::Checkpoint::from_bytes(&checkpoint)?.record;
     put("checkpoint", "record", &record)?;

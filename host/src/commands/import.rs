@@ -3,7 +3,8 @@
 use crate::error::{Doing, Error, Problem};
 use crate::experiments::experiment::{self, Entry, Measured, Run};
 use crate::experiments::learning::put_curves;
-use crate::experiments::panels::{CurveRecords, MatrixRecords};
+use crate::experiments::long::Long;
+use crate::experiments::panels;
 use crate::experiments::statistics::mean_and_stderr;
 use crate::files::{self, Kind};
 use crate::formats::parameters::LayerParameters;
@@ -41,7 +42,7 @@ const WORK: usize = 50_000_000;
 /// a run (its seed --seed is taken), or that of a seed. Of a folder the `data.npz` is read, if there is
 /// one: its log says alpha. What the file does not say must be given by options.
 ///
-/// Written are parameters.safetensors, model.ictd (f32, for firmware), curves.csv and matrices.csv (the
+/// Written are parameters.safetensors, model.ictd (f32, for firmware), records.csv (the
 /// element-wise metrics of every log point, P and Q), and comparison.csv: VD, IWS and SS against batch TD with as many iterations as layers, on --tasks
 /// Boyan's chains that nothing was trained on, in f64.
 #[derive(Clone, Debug, clap::Args, Serialize)]
@@ -146,7 +147,9 @@ impl Import {
             parameters: Vec::new(),
             points,
         };
-        put_curves(&[(RUN, &[run])], records)?;
+        let mut long = Long::default();
+        put_curves(RUN, &[run], &mut long);
+        long.write(records)?;
         let rows: Vec<_> =
             seeds.iter().zip(&comparisons).map(|(&seed, c)| (seed, c.vd, c.iws, c.ss)).collect();
         records.put_table("comparison.csv", &["seed", "vd", "iws", "ss"], &rows)?;
@@ -191,10 +194,11 @@ impl Import {
 
 /// P and Q at the end, and their elements on the way if the file has a log.
 fn figures(records: &Records) -> Result<NamedFigures, Error> {
-    let (curves, matrices) = (CurveRecords::read(records)?, MatrixRecords::read(records)?);
+    let long = Long::read(records)?;
+    let of = long.of(RUN);
     let (mut of_parameters, mut of_elements) = (Vec::new(), Vec::new());
-    for l in 0..curves.layers(RUN) {
-        let [p, q, p_elements, q_elements] = matrices.layer_row(&curves, RUN, l);
+    for l in 0..panels::layers(of) {
+        let [p, q, p_elements, q_elements] = panels::layer_row(of, l)?;
         of_parameters.extend([p, q]);
         of_elements.extend([p_elements, q_elements]);
     }
@@ -207,7 +211,7 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
     let aligned = "sign-aligned, divided by the largest absolute entry";
     let parameters = figure("Imported parameters", aligned, of_parameters);
     let mut figures = vec![("parameters".into(), parameters)];
-    if matrices.times(RUN).len() > 1 {
+    if panels::times(of)?.len() > 1 {
         let title = "Element-wise metrics over training";
         figures.push(("elements".into(), figure(title, "sign-aligned, unscaled", of_elements)));
     }

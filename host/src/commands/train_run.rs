@@ -2,8 +2,9 @@
 
 use crate::error::Error;
 use crate::experiments::experiment::{Entry, Run};
-use crate::experiments::learning::{put_curves, put_seeds};
-use crate::experiments::panels::{CAPTION, CurveRecords, MatrixRecords, SHORT_CAPTION};
+use crate::experiments::learning::{put_curves, put_ends};
+use crate::experiments::long::Long;
+use crate::experiments::panels::{self, CAPTION, SHORT_CAPTION};
 use crate::options::typed;
 use crate::run::config;
 use crate::run::info::RunInfo;
@@ -88,8 +89,10 @@ pub(super) fn summarise(
     records.put(CONFIG, summary.config.as_str());
     records.put(RESULTS, format!("{:#}\n", report.to_value()));
     report.text = text(recipe, &summary.runs);
-    put_curves(&[(RUN, summary.runs.as_slice())], &mut records)?;
-    put_seeds(RUN, &summary.runs, &mut records)?;
+    let mut long = Long::default();
+    put_curves(RUN, &summary.runs, &mut long);
+    put_ends(RUN, &summary.runs, &mut long);
+    long.write(&mut records)?;
     records.draw(&ENTRY.drawn(&records)?);
     report.files = summary.write(info, &records)?;
     Ok((report, diverged))
@@ -112,26 +115,24 @@ fn diverged(runs: &[SeedRun]) -> Vec<String> {
     by_task.into_iter().map(line).collect()
 }
 
-/// Returns the run's figure, from `config.toml`, `curves.csv` and `matrices.csv`. Panels without data are left
+/// Returns the run's figure, from `config.toml` and `records.csv`. Panels without data are left
 /// out; a run without IWS, SS and VD shows its errors in their place.
 /// Errors: [`Error::File`] if a record is missing or damaged.
 fn figures(records: &Records) -> Result<NamedFigures, Error> {
     let text = String::from_utf8_lossy(&records.get(CONFIG)?).into_owned();
     let (_, options) = config::run_of_text::<Train>(Path::new(CONFIG), "train", &text)?;
-    let curves = CurveRecords::read(records)?;
-    let layers = curves.layers(RUN);
+    let long = Long::read(records)?;
+    let of = long.of(RUN);
+    let layers = panels::layers(of);
     let with_data = |panels: &[Panel]| -> Vec<Panel> {
         panels.iter().filter(|p| p.has_data()).cloned().collect()
     };
     let mut panels = Vec::new();
-    if layers > 0 {
-        let matrices = MatrixRecords::read(records)?;
-        for l in 0..layers {
-            panels.extend(with_data(&matrices.layer_row(&curves, RUN, l)));
-        }
+    for l in 0..layers {
+        panels.extend(with_data(&panels::layer_row(of, l)?));
     }
-    let comparison = with_data(&curves.comparison(RUN, "Layers", None));
-    panels.extend(if comparison.is_empty() { with_data(&curves.errors(RUN)) } else { comparison });
+    let comparison = with_data(&panels::comparison(of, "Layers"));
+    panels.extend(if comparison.is_empty() { with_data(&panels::errors(of)) } else { comparison });
     let figure = Figure {
         title: title(&options),
         subtitle: if layers > 0 { CAPTION } else { SHORT_CAPTION }.into(),

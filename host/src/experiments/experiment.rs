@@ -3,10 +3,10 @@
 //! Most experiments are data ([`Table`]); one that is a command with options of its own, such as `demo`, calls [`run`].
 
 use super::learning::Scale;
-use super::panels::MatrixRecords;
-use super::plots;
+use super::long::Long;
 pub use super::table::Measured;
 use super::table::{Table, TableOptions};
+use super::{panels, plots};
 use crate::error::Error;
 use crate::run::config;
 use crate::run::info::RunInfo;
@@ -85,7 +85,7 @@ impl Entry {
     pub fn frames(&self, records: &Records) -> Result<Vec<Figure>, Error> {
         match &self.run {
             Run::Table(Table { emergence: Some(run), .. }) => {
-                Ok(MatrixRecords::read(records)?.emergence(run))
+                panels::emergence(Long::read(records)?.of(run))
             }
             _ => Ok(Vec::new()),
         }

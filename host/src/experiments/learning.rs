@@ -3,7 +3,8 @@
 //! A run that several figures show is trained once: it lives in `runs/`, in the folder of its recipe, beside the
 //! figures' directories, and its seeds are taken from there.
 
-use super::statistics::{mean_and_stderr, quartiles};
+use super::long::Long;
+use super::statistics::mean_and_stderr;
 use crate::error::Error;
 use crate::options;
 use crate::run::records::{self, Records};
@@ -13,9 +14,9 @@ use crate::train::log::{ELEMENTS, IWS, METRICS, MSVE, Matrices, Point, SS, SeedR
 use crate::train::options::{Recipe, Train};
 use compute::judge::{Number, number};
 use ictd_core::metrics::{Blocks, LayerBlocks, Pattern};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-/// How many pictures the animation of P and Q has.
+/// The most pictures that the animation of P and Q has.
 const FRAMES: usize = 40;
 
 /// How much is trained; the figure's own numbers unless told otherwise.
@@ -61,79 +62,42 @@ pub fn trained(name: &str, options: &Train, session: &Session) -> Result<Vec<See
     }
 }
 
-/// One row of `curves.csv`: a metric after so many tasks, over seeds.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct CurveRow {
-    /// The run.
-    pub run: String,
-    /// The metric, for example `iws` or `p_bottom_right_0` (of layer 0).
-    pub metric: String,
-    /// Tasks trained on so far.
-    pub tasks: u64,
-    /// Mean over the seeds that have the metric.
-    pub mean: f64,
-    /// Its standard error.
-    pub stderr: f64,
-    /// Median.
-    pub median: f64,
-    /// Lower quartile.
-    pub lower: f64,
-    /// Upper quartile.
-    pub upper: f64,
-}
-
-/// One row of `matrices.csv`: an entry of P_l or Q_l, sign-aligned for each seed, then averaged over
-/// the seeds whose matrix is finite.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct MatrixRow {
-    /// The run.
-    pub run: String,
-    /// Tasks trained on so far.
-    pub tasks: u64,
-    /// The stored layer.
-    pub layer: usize,
-    /// `P` or `Q`.
-    pub matrix: String,
-    /// Its row.
-    pub row: usize,
-    /// Its column.
-    pub column: usize,
-    /// The entry.
-    pub value: f64,
-}
-
-/// Writes the records of runs that have curves: `curves.csv`, and `matrices.csv` of those with P and Q.
-/// Errors: as [`Records::put_csv`].
-pub fn put_curves(runs: &[(&str, &[SeedRun])], records: &mut Records) -> Result<(), Error> {
-    let (mut curves, mut matrices) = (Vec::new(), Vec::new());
-    for (name, run) in runs {
-        let Some(points) = run.first().map(|r| r.points.len()) else { continue };
-        for (metric, value) in metrics(run) {
-            for t in 0..points {
-                let at = run.iter().filter_map(|r| r.points.get(t).map(&*value));
-                let finite: Vec<f64> = at.filter(|x| x.is_finite()).collect();
-                if let (Some(first), false) = (run[0].points.get(t), finite.is_empty()) {
-                    curves.push(curve_row(name, &metric, first.tasks, finite));
-                }
+/// Puts the curves of a run into the record: over the seeds where it is finite, the mean of each metric at each log
+/// point, as `mean METRIC`, and its standard error, as `stderr METRIC`; and P and Q at some of these points, sign-aligned
+/// for each seed and averaged, as `P_l` and `Q_l`, whose entries, row by row, stand in the place of seeds.
+pub fn put_curves(name: &str, run: &[SeedRun], long: &mut Long) {
+    let points = run.first().map_or(&[][..], |r| &r.points);
+    for (metric, value) in metrics(run) {
+        let names = ["mean", "stderr"].map(|what| format!("{what} {metric}"));
+        for (t, point) in points.iter().enumerate() {
+            let at = run.iter().filter_map(|r| r.points.get(t).map(&*value));
+            let finite: Vec<f64> = at.filter(|x| x.is_finite()).collect();
+            if !finite.is_empty() {
+                let (mean, stderr) = mean_and_stderr(finite.iter().copied());
+                long.put(name, 0, &names[0], point.tasks as f64, mean);
+                long.put(name, 0, &names[1], point.tasks as f64, stderr);
             }
         }
-        let step = points.div_ceil(FRAMES).max(1);
-        for t in (0..points).filter(|t| (points - 1 - t) % step == 0) {
-            put_matrices(name, run, t, &mut matrices);
+    }
+    let matrices: [(&str, Of); 2] = [("P", |m| &m.p), ("Q", |m| &m.q)];
+    let step = points.len().div_ceil(FRAMES).max(1);
+    let first = points.len().saturating_sub(1) % step;
+    for (t, point) in points.iter().enumerate().skip(first).step_by(step) {
+        for (l, (matrix, of)) in (0..point.layers.len()).flat_map(|l| matrices.map(|m| (l, m))) {
+            for (i, entry) in (0..).zip(mean_matrix(run, t, l, of)) {
+                long.put(name, i, &format!("{matrix}_{l}"), point.tasks as f64, entry);
+            }
         }
     }
-    records.put_csv("curves.csv", &curves)?;
-    if matrices.is_empty() { Ok(()) } else { records.put_csv("matrices.csv", &matrices) }
 }
 
-/// Writes `seeds.csv`: each metric of each seed at the end of its run.
-/// Errors: as [`Records::put_table`].
-pub fn put_seeds(name: &str, run: &[SeedRun], records: &mut Records) -> Result<(), Error> {
-    let rows = metrics(run).into_iter().flat_map(|(metric, value)| {
-        let of_seed = move |r: &SeedRun| Some((name, r.seed, metric.clone(), value(r.last()?)));
-        run.iter().filter_map(of_seed)
-    });
-    records.put_table("seeds.csv", &["run", "seed", "metric", "value"], &rows.collect::<Vec<_>>())
+/// Puts each metric of each seed at the end of its run into the record.
+pub fn put_ends(name: &str, run: &[SeedRun], long: &mut Long) {
+    for (metric, value) in metrics(run) {
+        for (seed, last) in run.iter().filter_map(|r| Some((r.seed, r.last()?))) {
+            long.put(name, seed, &metric, 0.0, value(last));
+        }
+    }
 }
 
 /// Returns what the log and the parameters of a seed say: each metric at the end, `METRIC_tenth` (its mean over each
@@ -217,15 +181,10 @@ fn metrics(run: &[SeedRun]) -> Vec<(String, Metric)> {
     all
 }
 
-/// Returns a row of values that are finite, one per seed.
-fn curve_row(run: &str, metric: &str, tasks: u64, values: Vec<f64>) -> CurveRow {
-    let (mean, stderr) = mean_and_stderr(values.iter().copied());
-    let [lower, median, upper] = quartiles(values);
-    CurveRow { run: run.into(), metric: metric.into(), tasks, mean, stderr, median, lower, upper }
-}
+type Of = fn(&Matrices) -> &[f32];
 
 /// Returns the mean of P or Q of a stored layer at a log point, over the seeds where it is finite, each with its sign.
-fn mean_matrix(run: &[SeedRun], t: usize, layer: usize, of: fn(&Matrices) -> &[f32]) -> Vec<f64> {
+fn mean_matrix(run: &[SeedRun], t: usize, layer: usize, of: Of) -> Vec<f64> {
     let of_seeds: Vec<_> = run
         .iter()
         .filter_map(|r| r.points.get(t)?.layers.get(layer))
@@ -252,25 +211,4 @@ pub fn others_of_mean(run: &[SeedRun]) -> Option<f64> {
     let largest = p.iter().fold(0.0, |a, x| f64::max(a, x.abs()));
     let sum: f64 = others.iter().map(|x| x.abs()).sum();
     Some(sum / others.len() as f64 / largest)
-}
-
-fn put_matrices(name: &str, run: &[SeedRun], t: usize, rows: &mut Vec<MatrixRow>) {
-    let Some(first) = run.first().and_then(|r| r.points.get(t)) else { return };
-    type Of = fn(&Matrices) -> &[f32];
-    let matrices: [(&str, Of); 2] = [("P", |m| &m.p), ("Q", |m| &m.q)];
-    for layer in 0..first.layers.len() {
-        let k = run[0].token_size;
-        for (matrix, of) in matrices {
-            let mean = mean_matrix(run, t, layer, of);
-            rows.extend(mean.into_iter().enumerate().map(|(i, value)| MatrixRow {
-                run: name.into(),
-                tasks: first.tasks,
-                layer,
-                matrix: matrix.into(),
-                row: i / k,
-                column: i % k,
-                value,
-            }));
-        }
-    }
 }

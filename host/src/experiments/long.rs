@@ -19,7 +19,7 @@ const MOST_NAMES: usize = 400;
 pub struct Row {
     /// The run.
     pub run: String,
-    /// The seed; or the number of a sample or a task.
+    /// The seed; or the number of a sample, a task or an entry.
     pub seed: u64,
     /// The metric.
     pub metric: String,
@@ -30,7 +30,7 @@ pub struct Row {
 }
 
 /// A number of a seed: seed, place, value.
-type Sample = (u64, f64, f64);
+pub type Sample = (u64, f64, f64);
 
 /// All numbers of an experiment, by run and metric, each in the order in which they were measured.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -112,7 +112,8 @@ impl<'a> OfRun<'a> {
         OfRun { run, ..self }
     }
 
-    fn samples(self, metric: &str) -> &'a [Sample] {
+    /// Returns all numbers of a metric.
+    pub fn samples(self, metric: &str) -> &'a [Sample] {
         self.long.0.get(self.run).and_then(|run| run.get(metric)).map_or(&[], Vec::as_slice)
     }
 

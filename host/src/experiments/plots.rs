@@ -1,8 +1,8 @@
 //! The figures of experiments that are data: a handful of drawers, from the records alone.
 
 use super::long::Long;
-use super::panels::{CAPTION, CurveRecords, ERROR_CAPTION, MatrixRecords, SHORT_CAPTION};
-use super::statistics::{mean_and_stderr, quartiles};
+use super::panels::{self, CAPTION, ERROR_CAPTION, SHORT_CAPTION};
+use super::statistics::quartiles;
 use crate::error::Error;
 use crate::run::records::Records;
 use crate::train::log::MSVE;
@@ -84,23 +84,10 @@ impl Series {
                 let point = |at| (at, quartiles(of.values_at(self.metric, at)));
                 Curve::with_quartiles(self.label, places.map(point))
             }
-            Seeds::Mean => mean_curve(self.label, long, self.run, self.metric),
+            Seeds::Mean => panels::mean_curve(of, self.metric, self.label),
         };
         Curve { dashed: self.dashed, ..curve }
     }
-}
-
-/// Returns the mean over seeds of what is finite at each place, with its standard error.
-pub fn mean_curve(label: &str, long: &Long, run: &str, metric: &str) -> Curve {
-    let (of, mut x, mut y, mut stderr) = (long.of(run), Vec::new(), Vec::new(), Vec::new());
-    for at in of.places(metric) {
-        let values = of.values_at(metric, at);
-        let (mean, error) = mean_and_stderr(values.iter().copied().filter(|x| x.is_finite()));
-        x.push(at);
-        y.push(mean);
-        stderr.push(error);
-    }
-    Curve::with_stderr(label, x, y, &stderr)
 }
 
 impl Shown {
@@ -119,27 +106,17 @@ pub fn figures(
 ) -> Result<NamedFigures, Error> {
     let long = Long::read(records)?;
     let figure = |shown: &Shown| {
-        let curves = || CurveRecords::read(records);
         let (file, title, subtitle, panels, columns) = match shown {
             Shown::Parameters(file, run) => {
                 let of_run = runs.iter().find(|(name, _)| name == run);
                 let title = format!("Learned P and Q: {}", of_run.map_or("", |run| run.1));
-                let (curves, matrices) = (curves()?, MatrixRecords::read(records)?);
-                let layers = 0..curves.layers(run);
-                let panels = layers.flat_map(|l| matrices.layer_row(&curves, run, l)).collect();
+                let of = long.of(run);
+                let rows = (0..panels::layers(of)).map(|l| panels::layer_row(of, l));
+                let panels = rows.collect::<Result<Vec<_>, _>>()?.concat();
                 (file, title, CAPTION, panels, 4)
             }
             Shown::Comparison(file, title) => {
-                let curves = curves()?;
-                let of_run = |(run, title): &(&str, &str)| {
-                    let converged = [("vd", "converged α"), ("iws", "IWS, converged α")];
-                    let converged = converged.map(|(metric, label)| {
-                        mean_curve(label, &long, run, &format!("{metric}_converged"))
-                    });
-                    // A run that is not judged has no curves on fresh tasks.
-                    let judged = !converged[0].x.is_empty();
-                    curves.comparison(run, title, judged.then_some(converged))
-                };
+                let of_run = |(run, title): &(&str, &str)| panels::comparison(long.of(run), title);
                 (file, title.to_string(), SHORT_CAPTION, runs.iter().flat_map(of_run).collect(), 2)
             }
             Shown::Explained(file, title, columns) => {
@@ -147,7 +124,8 @@ pub fn figures(
                 (file, title.to_string(), EXPLAINED_CAPTION, panels.collect(), *columns)
             }
             Shown::ValueError(file, run, title) => {
-                (file, title.to_string(), ERROR_CAPTION, vec![curves()?.metric("", run, &MSVE)], 3)
+                let panel = panels::metric(long.of(run), "", &MSVE);
+                (file, title.to_string(), ERROR_CAPTION, vec![panel], 3)
             }
             Shown::Plots(file, title, subtitle, plots, columns) => {
                 let panels = plots.iter().map(|plot| panel(&long, plot)).collect();

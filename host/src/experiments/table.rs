@@ -192,8 +192,7 @@ impl Table {
         let work = Work { session, seeds, settings: &settings, runs: &runs };
         (self.own)(&work, &mut long)?;
         if self.draws_training() {
-            let all: Vec<_> = runs.iter().map(|run| (run.name, run.seeds.as_slice())).collect();
-            put_curves(&all, records)?;
+            runs.iter().for_each(|run| put_curves(run.name, &run.seeds, &mut long));
         }
         long.write(records)?;
         let of_runs = self.runs.iter().flat_map(|run| {

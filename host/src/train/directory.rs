@@ -44,8 +44,7 @@ const CHECKPOINT: &str = "checkpoint.bin";
 pub const RESULTS: &str = "results.json";
 
 /// The files that a run leaves in its directory beside `config.toml` and the seeds' folders.
-const OF_THE_RUN: [&str; 6] =
-    [info::FILE_NAME, RESULTS, "curves.csv", "matrices.csv", "seeds.csv", "train.svg"];
+const OF_THE_RUN: [&str; 4] = [info::FILE_NAME, RESULTS, "records.csv", "train.svg"];
 
 /// The files that it leaves in a seed's folder: first the records (the metrics alone for an RNN). The checkpoint
 /// comes last: a folder without it is no seed's.

@@ -161,7 +161,7 @@ fn imported_parameters_make_a_run_whose_files_all_evaluate_alike() {
     // It is batch TD: no difference, cosines of 1.
     assert!(result["vd"]["mean"].as_f64().unwrap() < 1e-20, "{result}");
     assert!((result["iws"]["mean"].as_f64().unwrap() - 1.0).abs() < 1e-12, "{result}");
-    for name in ["parameters.svg", "curves.csv", "comparison.csv"] {
+    for name in ["parameters.svg", "records.csv", "comparison.csv"] {
         assert!(directory.path().join("results/import").join(name).is_file(), "{name}");
     }
 

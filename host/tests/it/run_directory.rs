@@ -51,7 +51,7 @@ fn a_training_run_leaves_everything_that_its_directory_promises() {
     json(&ictd(out.path(), TRAIN));
     let mut expected: Vec<String> = ["config.toml", "run.json", "results.json", ".lock"]
         .into_iter()
-        .chain(["curves.csv", "matrices.csv", "seeds.csv", "train.svg"])
+        .chain(["records.csv", "train.svg"])
         .map(str::to_owned)
         .collect();
     for seed in [0, 1] {

@@ -330,13 +330,13 @@ fn a_run_whose_last_write_fails_is_not_finished_and_goes_on() {
     let whole = prepared(&[TRAIN]);
     let wanted = trained(&whole.path().join("results"));
     let train = directory.path().join("results").join(wanted.file_name().unwrap());
-    fs::create_dir_all(train.join("curves.csv")).unwrap();
+    fs::create_dir_all(train.join("records.csv")).unwrap();
     let refused = run(directory.path(), TRAIN, "");
     let line = String::from_utf8(refused.stderr).unwrap();
-    assert_eq!((refused.status.code(), line.contains("curves.csv")), (Some(2), true), "{line}");
+    assert_eq!((refused.status.code(), line.contains("records.csv")), (Some(2), true), "{line}");
     let outcome = run_json(&train)["processes"][0]["outcome"].to_string();
-    assert!(outcome.contains("failed: ") && outcome.contains("curves.csv"), "{outcome}");
-    fs::remove_dir(train.join("curves.csv")).unwrap();
+    assert!(outcome.contains("failed: ") && outcome.contains("records.csv"), "{outcome}");
+    fs::remove_dir(train.join("records.csv")).unwrap();
     let checkpoint = train.join("seed_0/checkpoint.bin");
     let trained = fs::metadata(&checkpoint).unwrap().modified().unwrap();
     let again = run(directory.path(), TRAIN, "");
@@ -375,7 +375,7 @@ fn a_changed_file_of_any_run_is_named_by_report_and_plot() {
     let directory = prepared(&[TRAIN, "demo --tasks 2"]);
     as_train(&directory.path().join("results"));
     let edits = [
-        ("train", "curves.csv"),
+        ("train", "records.csv"),
         ("train", "results.json"),
         ("train", "seed_0/checkpoint.bin"),
         ("demo", "records.csv"),
@@ -393,7 +393,7 @@ fn a_changed_file_of_any_run_is_named_by_report_and_plot() {
             for command in ["report results", "plot results"] {
                 let output = run(directory.path(), command, "");
                 // Without a record that figures are drawn from there is nothing to show.
-                let needed = ["curves.csv", "records.csv", "results.json"].contains(&file);
+                let needed = ["records.csv", "results.json"].contains(&file);
                 if content.is_none() && needed {
                     let line = String::from_utf8(output.stderr).unwrap();
                     let named = line.contains(&format!("{run_name}/{file}: "));
