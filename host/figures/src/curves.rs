@@ -21,8 +21,6 @@ pub struct Curves {
     pub y: Axis,
     /// In the order of the legend.
     pub curves: Vec<Curve>,
-    /// Reference values.
-    pub lines: Vec<HorizontalLine>,
 }
 
 /// An axis. Without bounds it fits the data.
@@ -73,9 +71,6 @@ pub struct Curve {
     pub band: Vec<(f64, f64)>,
     /// Drawn with dashes.
     pub dashed: bool,
-    /// Which of the seven colours it has, if not that of its place in the panel: what stands in several panels has
-    /// one.
-    pub colour: Option<usize>,
 }
 
 impl Curve {
@@ -96,26 +91,10 @@ impl Curve {
         curve
     }
 
-    /// Values in ascending order over 1, 2, ...
-    pub fn sorted(label: &str, values: impl Iterator<Item = f64>) -> Self {
-        let mut y: Vec<f64> = values.collect();
-        y.sort_by(f64::total_cmp);
-        Curve::plain(label, (1..=y.len()).map(|i| i as f64).collect(), y)
-    }
-
     /// Returns a curve without a band.
     pub fn plain(label: &str, x: Vec<f64>, y: Vec<f64>) -> Self {
         Curve { label: label.into(), x, y, ..Default::default() }
     }
-}
-
-/// A reference value across the panel.
-#[derive(Clone, Debug, PartialEq)]
-pub struct HorizontalLine {
-    /// Written at its right end.
-    pub label: String,
-    /// Where.
-    pub y: f64,
 }
 
 impl Curves {
@@ -154,7 +133,7 @@ impl Curves {
             let curve = &self.curves[index];
             let (at, row) = (left + at, y + self.title_height() + 8.0 + LEGEND_ROW * row as f64);
             let line = [(at, row), (at + 18.0, row)];
-            to.polyline(&line, curve.colour(index), 2.5, curve.dashed);
+            to.polyline(&line, Colour::Curve(index), 2.5, curve.dashed);
             to.text((at + SWATCH, row + 4.2), &curve.label, Anchor::Start, style::LABEL);
         }
         let top = y + head + 2.0;
@@ -174,21 +153,14 @@ impl Curves {
             to.text((at, bottom + 17.0), &label, Anchor::Middle, style::TICK);
         }
         to.clip((left, top - 2.0), (right - left + 2.0, bottom - top + 4.0));
-        for line in &self.lines {
-            let at = ys.at(line.y);
-            to.polyline(&[(left, at), (right, at)], Colour::Axis, 1.2, true);
-        }
         // All bands below all curves.
         for (index, curve) in self.curves.iter().enumerate() {
-            curve.draw_band(to, &xs, &ys, curve.colour(index));
+            curve.draw_band(to, &xs, &ys, Colour::Curve(index));
         }
         for (index, curve) in self.curves.iter().enumerate() {
-            curve.draw_line(to, &xs, &ys, curve.colour(index));
+            curve.draw_line(to, &xs, &ys, Colour::Curve(index));
         }
         to.end_clip();
-        for line in &self.lines {
-            to.text((right - 4.0, ys.at(line.y) - 5.0), &line.label, Anchor::End, style::TICK);
-        }
         to.line((left, bottom), (right, bottom), Colour::Axis, 1.0);
         let (centre, middle) = ((left + right) / 2.0, (top + bottom) / 2.0);
         to.text((centre, bottom + 37.0), &self.x.label, Anchor::Middle, style::LABEL);
@@ -203,14 +175,13 @@ impl Curves {
     fn y_range(&self) -> (f64, f64) {
         let bands = self.curves.iter().flat_map(|c| c.band.iter().flat_map(|b| [b.0, b.1]));
         let values = self.curves.iter().flat_map(|c| c.y.iter().copied());
-        let lines = self.lines.iter().map(|l| l.y);
         // On a log axis the mean decides: a band may reach down to 0.
         let (mut low, mut high) = if self.y.log {
-            let (low, high) = range(values.chain(lines), true);
+            let (low, high) = range(values, true);
             let decade = |round: fn(f64) -> f64, x: f64| power_of_ten(round(libm::log10(x)));
             (decade(f64::floor, low), decade(f64::ceil, high))
         } else {
-            let (low, high) = range(values.chain(bands).chain(lines), false);
+            let (low, high) = range(values.chain(bands), false);
             let room = 0.04 * (high - low);
             (low - room, high + room)
         };
@@ -221,10 +192,6 @@ impl Curves {
 }
 
 impl Curve {
-    fn colour(&self, place: usize) -> Colour {
-        Colour::Curve(self.colour.unwrap_or(place))
-    }
-
     fn draw_band(&self, to: &mut Drawing, xs: &Scale, ys: &Scale, colour: Colour) {
         let points: Vec<_> = self
             .x

@@ -11,7 +11,7 @@ mod scale;
 mod style;
 mod svg;
 
-pub use curves::{Axis, Curve, Curves, HorizontalLine};
+pub use curves::{Axis, Curve, Curves};
 pub use font::{REGULAR, SEMI_BOLD};
 pub use heatmap::Heatmap;
 
@@ -38,11 +38,6 @@ impl Default for Figure {
 
 /// Figures with their file names, without ending.
 pub type NamedFigures = Vec<(String, Figure)>;
-
-/// Returns the colour of a number in [-1, 1] on the heatmaps' scale, as red, green, blue.
-pub fn colour(value: f64) -> [u8; 3] {
-    style::diverging(value)
-}
 
 /// One part of a figure.
 #[derive(Clone, Debug, PartialEq)]

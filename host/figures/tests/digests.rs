@@ -2,7 +2,7 @@
 //!
 //! With `ICTD_FIGURES=DIR` the pictures are left there, to be looked at.
 
-use figures::{Axis, Curve, Curves, Figure, Heatmap, HorizontalLine, Panel};
+use figures::{Axis, Curve, Curves, Figure, Heatmap, Panel};
 use ictd_core::digest::Digest;
 use std::path::Path;
 
@@ -50,7 +50,6 @@ fn curves() -> Figure {
             Curve::with_stderr("IWS", x.clone(), rising(0.003), &stderr),
             Curve::with_stderr("SS & w_l, x_{ij}", x.clone(), gaps, &stderr),
         ],
-        lines: vec![HorizontalLine { label: "one".into(), y: 1.0 }],
     };
     similarity.curves[1].dashed = true;
     let layers: Vec<f64> = (1..=40).map(f64::from).collect();

@@ -272,7 +272,7 @@ pub fn falls_in_seeds(of: OfRun) -> Judgement {
 }
 
 pub(super) const fn plot(title: &'static str, y: fn() -> Axis, curves: &'static [Series]) -> Plot {
-    Plot { title, x: || Axis::linear("context length t"), y, curves, lines: &[] }
+    Plot { title, x: || Axis::linear("context length t"), y, curves }
 }
 
 fn figures(records: &Records) -> Result<NamedFigures, Error> {

@@ -55,7 +55,6 @@ pub const ONE_LAYER: Entry = table(
                             Seeds::Quartiles,
                         ),
                     ],
-                    lines: &[],
                 }],
                 1,
             ),

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::run::records::Records;
 use crate::train::log::MSVE;
 use compute::judge::{CANDIDATES, explained_by};
-use figures::{Axis, Curve, Curves, Figure, HorizontalLine, NamedFigures, Panel};
+use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
 use ictd_core::metrics::Algorithm;
 
 /// A figure in a file of that name.
@@ -34,8 +34,6 @@ pub struct Plot {
     pub y: fn() -> Axis,
     /// The curves.
     pub curves: &'static [Series],
-    /// Reference values: label, run and metric, whose median over seeds is drawn.
-    pub lines: &'static [(&'static str, &'static str, &'static str)],
 }
 
 /// A curve from the long record.
@@ -139,16 +137,11 @@ pub fn figures(
 }
 
 fn panel(long: &Long, plot: &Plot) -> Panel {
-    let line = |(label, run, metric): &(&str, &str, &str)| HorizontalLine {
-        label: label.to_string(),
-        y: long.of(run).median(metric),
-    };
     Panel::Curves(Curves {
         title: plot.title.into(),
         x: (plot.x)(),
         y: (plot.y)(),
         curves: plot.curves.iter().map(|series| series.curve(long)).collect(),
-        lines: plot.lines.iter().map(line).collect(),
     })
 }
 

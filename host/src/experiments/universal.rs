@@ -152,7 +152,7 @@ const fn own(words: &'static str, judge: fn(OfRun) -> Judgement) -> JudgedClaim 
 
 const fn plot(curves: &'static [Series], title: &'static str) -> Plot {
     let y = || Axis::fixed("error / error of predicting 0", 0.0, 1.5);
-    Plot { title, x: || Axis::log("transitions seen"), y, curves, lines: &[] }
+    Plot { title, x: || Axis::log("transitions seen"), y, curves }
 }
 
 const fn curves(cell: &'static str) -> [Series; 6] {

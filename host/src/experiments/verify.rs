@@ -83,7 +83,6 @@ const FIGURE: Shown = Shown::Plots(
             series(CONSTRUCTIONS[2].2, CONSTRUCTIONS[2].1, "error", Seeds::Mean),
             series(CONSTRUCTIONS[3].2, CONSTRUCTIONS[3].1, "error", Seeds::Mean),
         ],
-        lines: &[],
     }],
     1,
 );
