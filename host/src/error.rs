@@ -1,6 +1,6 @@
 //! The errors that a user sees: always one line that names the option, parameter or file.
 
-use crate::program::{self, printable, quoted};
+use crate::program::printable;
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::io;
@@ -45,12 +45,10 @@ pub enum Error {
         source: ictd_core::Error,
     },
     /// Ctrl-C in a training run.
-    #[error("interrupted: finished seeds and checkpoints are kept; {} goes on", way_on(resume))]
-    Paused {
-        /// The directory to give to `--resume`; none if the run is part of another command, whose
-        /// files are not `train`'s.
-        resume: Option<PathBuf>,
-    },
+    #[error(
+        "interrupted: finished seeds and checkpoints are kept; the same command goes on (without --overwrite)"
+    )]
+    Paused,
     /// Ctrl-C.
     #[error("interrupted: nothing of this run was written")]
     Interrupted,
@@ -154,7 +152,7 @@ impl Error {
     /// 2 for wrong use or bad input, 101 for a defect, 130 for an interruption.
     pub fn exit_code(&self) -> u8 {
         match self {
-            Error::Interrupted | Error::Paused { .. } | Error::Stopped => 130,
+            Error::Interrupted | Error::Paused | Error::Stopped => 130,
             Error::Defect(_) => 101,
             _ => 2,
         }
@@ -176,17 +174,6 @@ impl Error {
 impl From<compute::Refused> for Error {
     fn from(refused: compute::Refused) -> Self {
         Error::option(format!("--{}", refused.setting), refused.reason)
-    }
-}
-
-/// Returns the command that goes on with an interrupted run.
-fn way_on(resume: &Option<PathBuf>) -> String {
-    match resume {
-        Some(directory) => {
-            let directory = quoted(&directory.to_string_lossy());
-            format!("`{}`", program::call(&format!("train --resume {directory}")))
-        }
-        None => "the same command".to_owned(),
     }
 }
 

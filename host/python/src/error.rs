@@ -22,7 +22,7 @@ pub(crate) fn python(error: Error) -> PyErr {
             _ => PyValueError::new_err(error.one_line()),
         },
         Error::Write { .. } => PyOSError::new_err(error.one_line()),
-        Error::Paused { .. } | Error::Interrupted | Error::Stopped => {
+        Error::Paused | Error::Interrupted | Error::Stopped => {
             PyKeyboardInterrupt::new_err(error.one_line())
         }
         Error::Defect(_) => PyRuntimeError::new_err(error.one_line()),

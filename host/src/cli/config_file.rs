@@ -78,6 +78,9 @@ pub fn insert_text(
     for (name, value) in &table {
         let argument = of_command.and_then(|c| c.get_arguments().find(|a| is_named(a, name)));
         match value {
+            Value::String(value) if argument.is_some_and(clap::Arg::is_positional) => {
+                from_file.push(value.into());
+            }
             // A typed option beside it wins, as for other options.
             Value::Array(values) if argument.is_some_and(is_repeatable) => {
                 let is_typed = |a: &OsString| {
@@ -105,7 +108,7 @@ pub fn insert_text(
 }
 
 fn is_named(argument: &clap::Arg, name: &str) -> bool {
-    argument.get_long() == Some(name)
+    argument.get_long() == Some(name) || argument.is_positional() && argument.get_id() == name
 }
 
 fn is_repeatable(argument: &clap::Arg) -> bool {

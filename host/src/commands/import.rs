@@ -49,12 +49,8 @@ const WORK: usize = 50_000_000;
 #[serde(rename_all = "kebab-case")]
 pub struct Import {
     /// The parameters
-    #[arg(value_name = "FILE", required_unless_present = "file")]
-    #[serde(skip)]
-    pub path: Option<PathBuf>,
-    /// The parameters, as an option (for config files)
-    #[arg(long, value_name = "FILE", hide = true, conflicts_with = "path")]
-    pub file: Option<PathBuf>,
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
     /// What the file leaves open.
     #[command(flatten)]
     #[serde(flatten)]
@@ -83,16 +79,12 @@ pub(crate) const ENTRY: Entry = Entry {
 
 /// Runs the command.
 pub fn run(options: &Import, session: &Session) -> Result<Report, Error> {
-    let file = options.path.clone().or(options.file.clone());
-    let options = Import { file, ..options.clone() };
-    experiment::run(&ENTRY, &options, session, |records| options.measure(session, records))
+    experiment::run(&ENTRY, options, session, |records| options.measure(session, records))
 }
 
 impl Import {
     fn measure(&self, session: &Session, records: &mut Records) -> Result<Measured, Error> {
-        // The command line asks for one of the two.
-        let folder =
-            model_file::seed_of_run(self.file.as_deref().unwrap_or(Path::new("")), session.seed)?;
+        let folder = model_file::seed_of_run(&self.file, session.seed)?;
         let log = folder.join(DATA_FILE);
         // The log says alpha, and all its points; the final parameters are the same.
         let file = if files::kind(&log) == Kind::File { &log } else { &folder };

@@ -79,12 +79,8 @@ const BLOCK: usize = 8192;
 #[serde(rename_all = "kebab-case")]
 pub struct Predict {
     /// The signals; `-` is standard input
-    #[arg(value_name = "FILE.csv", required_unless_present = "file")]
-    #[serde(skip)]
-    pub path: Option<PathBuf>,
-    /// The signals, as an option (for config files)
-    #[arg(long, value_name = "FILE.csv", hide = true, conflicts_with = "path")]
-    pub file: Option<PathBuf>,
+    #[arg(value_name = "FILE.csv")]
+    pub file: PathBuf,
     /// A column to predict; may be given several times [default: each numeric column]
     #[arg(long, value_name = "NAME")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -131,10 +127,8 @@ pub(crate) const ENTRY: Entry = Entry {
 
 /// Runs the command.
 pub fn run(options: &Predict, session: &Session) -> Result<Report, Error> {
-    let file = options.file.clone().or_else(|| options.path.clone());
-    let options = Predict { file, ..options.clone() };
     options.check()?;
-    experiment::run(&ENTRY, &options, session, |records| options.measure(session, records))
+    experiment::run(&ENTRY, options, session, |records| options.measure(session, records))
 }
 
 impl Predict {
@@ -150,8 +144,7 @@ impl Predict {
     }
 
     fn measure(&self, session: &Session, records: &mut Records) -> Result<Measured, Error> {
-        // The command line asks for one of the two.
-        let file = self.file.as_deref().unwrap_or(Path::new(""));
+        let file = self.file.as_path();
         let mut table = SignalTable::open(file, self.skip_gaps)?;
         let (signals, left_out) = self.signals(file, &table)?;
         let places: Vec<_> =

@@ -47,12 +47,8 @@ const NAMED: usize = 8;
 #[allow(rustdoc::broken_intra_doc_links)]
 pub struct Sweep {
     /// The plan
-    #[arg(value_name = "PLAN.toml", required_unless_present = "plan")]
-    #[serde(skip)]
-    pub path: Option<PathBuf>,
-    /// The plan, as an option (for config files)
-    #[arg(long, value_name = "PLAN.toml", hide = true, conflicts_with = "path")]
-    pub plan: Option<PathBuf>,
+    #[arg(value_name = "PLAN.toml")]
+    pub plan: PathBuf,
     /// Do part I of N, I from 1 to N: the groups I, I + N, ... of up to 16 seeds of a run; with N above their number
     /// they are halved
     #[arg(long, value_name = "I/N")]
@@ -127,11 +123,9 @@ fn shown(all: &[String], between: &str) -> String {
 /// Errors: [`Error::File`] for a plan that is refused; as [`work::train`]; [`Error::File`] too if runs could not be
 /// read, after the others have been trained.
 pub fn run(options: &Sweep, session: &Session) -> Result<Report, Error> {
-    let path = options.plan.as_ref().or(options.path.as_ref()).cloned().unwrap_or_default();
-    let plan = Plan::read(&path, session.seed)?;
+    let plan = Plan::read(&options.plan, session.seed)?;
     if options.collect {
-        let options = Sweep { plan: Some(path), ..options.clone() };
-        return collect(&options, &plan, session);
+        return collect(options, &plan, session);
     }
     train(&plan, options.shard.unwrap_or(Shard::ALL), options, session)
 }

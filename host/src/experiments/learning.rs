@@ -51,15 +51,9 @@ pub fn trained(name: &str, options: &Train, session: &Session) -> Result<Vec<See
     options.check(session.seed)?;
     let place = records::place(&session.out, "runs")?;
     let directory = TrainDirectory::create(&place, options, session.seed, false)?;
-    match crate::train::train(options, session.seed, session, name, &directory) {
-        Ok(trained) => {
-            directory.summary(options)?.write(trained.info, &Records::new())?;
-            Ok(trained.runs)
-        }
-        // `train --resume` would leave files there that this command does not.
-        Err(Error::Paused { .. }) => Err(Error::Paused { resume: None }),
-        Err(e) => Err(e),
-    }
+    let trained = crate::train::train(options, session.seed, session, name, &directory)?;
+    directory.summary(options)?.write(trained.info, &Records::new())?;
+    Ok(trained.runs)
 }
 
 /// Puts the curves of a run into the record: over the seeds where it is finite, the mean of each metric at each log

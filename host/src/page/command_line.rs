@@ -62,7 +62,12 @@ pub fn repeats(
     if seed != 0 {
         words.push(format!("--seed {seed}"));
     }
+    let is_positional = |key: &str| {
+        let known = root.find_subcommand(command).into_iter().flat_map(|c| c.get_positionals());
+        known.into_iter().any(|argument| argument.get_id() == key)
+    };
     words.extend(changes.into_iter().map(|(key, value)| match value {
+        Some(value) if is_positional(&key) => quoted(&value),
         Some(value) => format!("--{} {}", quoted(&key), quoted(&value)),
         None => format!("--{}", quoted(&key)),
     }));

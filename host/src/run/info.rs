@@ -40,7 +40,7 @@ pub const FINISHED: &str = "finished";
 pub fn outcome<T>(result: &Result<T, Error>) -> String {
     match result {
         Ok(_) => FINISHED.into(),
-        Err(Error::Interrupted | Error::Paused { .. }) => "interrupted".into(),
+        Err(Error::Interrupted | Error::Paused) => "interrupted".into(),
         Err(e) => format!("failed: {}", e.one_line()),
     }
 }

@@ -60,7 +60,7 @@ pub fn train<'a>(
     let found = Mutex::new(Found::default());
     let work = |(run, seeds): (&'a Run, Vec<u64>)| {
         if progress::interrupted() {
-            return Err(Error::Paused { resume: None });
+            return Err(Error::Paused);
         }
         let watch = Watch { run, session, bar: &bar, every, threads, found: &found };
         match watch.group(plan, &seeds) {
@@ -162,7 +162,7 @@ impl Watch<'_> {
             return Ok(held);
         }
         let files = Files { directory: &directory, bar: self.bar, every: self.every };
-        let runs = files.train(recipe, ours, begun, self.threads, None)?;
+        let runs = files.train(recipe, ours, begun, self.threads)?;
         self.found(|found| runs.iter().for_each(|seed| found.put(self.run, seed)));
         Ok(held)
     }

@@ -9,7 +9,6 @@ use crate::run::progress;
 use crate::run::session::Session;
 use compute::{Checkpoint, Observer, SeedRun, Stopped, Trainer};
 use indicatif::ProgressBar;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The result of a run.
@@ -63,7 +62,6 @@ impl Files<'_> {
         seeds: Vec<u64>,
         begun: Vec<Checkpoint>,
         threads: usize,
-        resume: Option<&Path>,
     ) -> Result<Vec<SeedRun>, Error> {
         let trainer = Trainer::new(recipe.clone(), seeds)?
             .named(self.directory.name())
@@ -71,7 +69,7 @@ impl Files<'_> {
             .threads(threads)
             .cancelled_by(progress::flag());
         trainer.run(self).map_err(|stopped| match stopped {
-            Stopped::Cancelled => Error::Paused { resume: resume.map(Path::to_owned) },
+            Stopped::Cancelled => Error::Paused,
             Stopped::Observer(error) => error,
             Stopped::Core { seeds, source } => {
                 let folder = files::name_of(self.directory.path());
@@ -162,6 +160,5 @@ fn train_claimed(
             begun.write(directory.path(), None)?;
         }
     }
-    let (seeds, resume) = (seeds.to_vec(), Some(directory.path()));
-    files.train(&options.recipe, seeds, found, session.threads(), resume)
+    files.train(&options.recipe, seeds.to_vec(), found, session.threads())
 }

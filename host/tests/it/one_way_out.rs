@@ -227,33 +227,6 @@ fn what_came_from_elsewhere_is_printed_and_not_obeyed() {
 }
 
 #[test]
-fn the_command_that_goes_on_can_be_pasted() {
-    for name in ["two  spaces", "it's $(x)", "esc\u{1b}"] {
-        let out = tempfile::tempdir().unwrap();
-        let mut command = start(out.path(), "train --mrps 100000 --checkpoint-every 0");
-        command.args(["--out", name]).env_remove("CARGO");
-        let child = command.spawn().unwrap();
-        wait_for(|| files(&out.path().join(name)).iter().any(|file| file.contains("checkpoint")));
-        signal(&child, "INT");
-        let output = child.wait_with_output().unwrap();
-        let line = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(130), "{line}");
-        let suggested = line.split('`').nth(1).expect("a command");
-        let program = Path::new(env!("CARGO_BIN_EXE_ictd")).parent().unwrap();
-        let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
-        let mut pasted = Command::new("bash");
-        pasted.args(["-c", &format!("exec {suggested}")]).env("PATH", path).current_dir(out.path());
-        let pasted = pasted.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let begun = trained(&out.path().join(name)).join("run.json");
-        let processes =
-            || fs::read_to_string(&begun).unwrap_or_default().matches("started").count();
-        wait_for(|| processes() == 2);
-        signal(&pasted, "KILL");
-        pasted.wait_with_output().unwrap();
-    }
-}
-
-#[test]
 fn the_documented_exit_codes_are_those_that_are_used() {
     let help = start(Path::new("."), "--help").output().unwrap();
     let help = String::from_utf8(help.stdout).unwrap();

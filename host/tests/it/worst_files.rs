@@ -2,41 +2,22 @@
 //! processor, and ends with a documented exit code ([`measured`]).
 //!
 //! `ICTD_WORST=all cargo test -p host --test it worst_files -- --nocapture` tries every command on every file and
-//! prints what the worst took (default: each file with one command).
+//! prints what each took (default: each file with one command).
 
 use crate::bounds::measured;
 use crate::common::{as_train, files, ictd};
 use crate::untrusted::{TRAIN, npy, npz};
 use ictd::cli::command::clap_command;
+use ictd::experiments::ALL;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 /// The bytes of a hostile file.
 const MEGABYTE: usize = 1_000_000;
 
-/// Commands that read no file but a config, or none at all, and hidden ones of `reproduce`.
-const WITHOUT_FILES: [&str; 18] = [
-    "verify",
-    "reproduce",
-    "figure-2",
-    "autoregressive",
-    "comparison",
-    "sequential",
-    "softmax",
-    "cart-pole",
-    "rnn-learning",
-    "rnn-context",
-    "invariant-set",
-    "universal",
-    "algorithm-1",
-    "ablation",
-    "one-layer",
-    "emergence",
-    "list",
-    "digest",
-];
+/// Commands that read no file but a config, or none at all, beside the experiments.
+const WITHOUT_FILES: [&str; 4] = ["verify", "reproduce", "list", "digest"];
 
 /// The commands that take a table, and below those for a model, an archive of transitions, a config; the file's name follows.
 const OF_TABLES: &[&str] = &[
@@ -81,47 +62,22 @@ const OF_RUNS: &[&str] = &[
     "demo --tasks 2 --out .",
 ];
 
-/// The cost of the worst files for each command: KiB and seconds of a processor, and on which file.
+/// What was tried so far; `--nocapture` shows what each command took.
 #[derive(Default)]
-struct Worst(BTreeMap<String, OfCommand>);
+struct Tried(usize);
 
-#[derive(Default)]
-struct OfCommand {
-    tried: usize,
-    memory: (u64, String),
-    longest: (f64, String),
-}
-
-impl Worst {
+impl Tried {
     /// The commands that are tried on the next file: all, or the one whose turn it is.
     fn next<'a>(&self, commands: &'a [&'a str]) -> &'a [&'a str] {
         let all = std::env::var("ICTD_WORST").is_ok_and(|x| x == "all");
-        let turn = self.0.values().map(|of| of.tried).sum::<usize>() % commands.len();
+        let turn = self.0 % commands.len();
         if all { commands } else { &commands[turn..=turn] }
     }
 
     fn run(&mut self, at: &Path, command: &str, file: &str) {
         let (_, (memory, seconds)) = measured(at, command);
-        let name = command.split(' ').next().unwrap().to_owned();
-        let of = self.0.entry(name).or_default();
-        of.tried += 1;
-        if memory >= of.memory.0 {
-            of.memory = (memory, file.to_owned());
-        }
-        if seconds >= of.longest.0 {
-            of.longest = (seconds, file.to_owned());
-        }
-    }
-
-    fn show(&self) {
-        println!("| command | tried | most memory, on | longest, on |\n|---|---|---|---|");
-        for (command, OfCommand { tried, memory, longest }) in &self.0 {
-            let (mib, seconds) = (memory.0 >> 10, longest.0);
-            println!(
-                "| {command} | {tried} | {mib} MiB, {} | {seconds:.1} s, {} |",
-                memory.1, longest.1
-            );
-        }
+        println!("{command} ({file}): {} MiB, {seconds:.1} s", memory >> 10);
+        self.0 += 1;
     }
 }
 
@@ -260,15 +216,14 @@ fn a_file_of_a_megabyte_costs_any_command_little() {
         (configs.iter().map(bytes).collect::<Vec<_>>(), OF_CONFIGS),
     ];
     kinds.iter().flat_map(|(files, _)| files).for_each(|(name, b)| write(out.path(), name, b));
-    let mut worst = Worst::default();
+    let mut tried = Tried::default();
     for (files, commands) in &kinds {
         for (name, _) in files {
-            for command in worst.next(commands) {
-                worst.run(out.path(), &format!("{command} {name}"), name);
+            for command in tried.next(commands) {
+                tried.run(out.path(), &format!("{command} {name}"), name);
             }
         }
     }
-    worst.show();
 }
 
 /// Returns what a run directory may be given in the place of its own files.
@@ -369,21 +324,20 @@ fn a_run_directory_with_a_file_of_a_megabyte_costs_any_command_little() {
             cases.extend(grown(&intact).into_iter().map(|content| (record.clone(), content)));
         }
     }
-    let mut worst = Worst::default();
+    let mut tried = Tried::default();
     for (name, content) in cases {
         let intact = fs::read(at(&name));
         let run = name.split('/').next().unwrap();
-        for command in worst.next(OF_RUNS) {
+        for command in tried.next(OF_RUNS) {
             // Each finds the file as it was given.
             fs::write(at(&name), &content).unwrap();
-            worst.run(out.path(), &command.replace("RUN", run), &name);
+            tried.run(out.path(), &command.replace("RUN", run), &name);
         }
         match intact {
             Ok(intact) => fs::write(at(&name), intact).unwrap(),
             Err(_) => drop(fs::remove_file(at(&name))),
         }
     }
-    worst.show();
 }
 
 #[test]
@@ -391,16 +345,16 @@ fn a_sparse_file_of_three_gibibytes_costs_any_command_little() {
     let out = tempfile::tempdir().unwrap();
     let at = |name: &str| out.path().join(name);
     let sparse = |name: &str| fs::File::create(at(name)).unwrap().set_len(3 << 30).unwrap();
-    let mut worst = Worst::default();
-    let mut tried = |command: &str, name: &str| {
+    let mut tried = Tried::default();
+    let mut run = |command: &str, name: &str| {
         sparse(name);
-        worst.run(out.path(), command, name);
+        tried.run(out.path(), command, name);
     };
     fs::write(at("data.csv"), "phi_0,reward\n1,1\n2,-1\n0.5,0.5\n").unwrap();
     let models = ["x.npz", "x.safetensors", "x.ictd"].map(|name| (name, OF_MODELS));
     for (name, commands) in [("x.csv", OF_TABLES), ("x.toml", OF_CONFIGS)].into_iter().chain(models)
     {
-        commands.iter().for_each(|command| tried(&format!("{command} {name}"), name));
+        commands.iter().for_each(|command| run(&format!("{command} {name}"), name));
         fs::remove_file(at(name)).unwrap();
     }
     ictd(out.path(), &format!("{TRAIN} --seeds 2"));
@@ -409,21 +363,22 @@ fn a_sparse_file_of_three_gibibytes_costs_any_command_little() {
     let of_runs = files(out.path()).into_iter().filter(|name| name.contains('/'));
     for (turn, name) in of_runs.enumerate() {
         let intact = fs::read(at(&name)).unwrap();
-        let run = name.split('/').next().unwrap();
+        let folder = name.split('/').next().unwrap();
         for command in ["report RUN", OF_RUNS[turn % OF_RUNS.len()]] {
-            tried(&command.replace("RUN", run), &name);
+            run(&command.replace("RUN", folder), &name);
         }
         fs::write(at(&name), intact).unwrap();
     }
-    worst.show();
 }
 
 #[test]
 fn every_command_that_reads_files_is_tried() {
     let tried = [OF_TABLES, OF_MODELS, OF_CONFIGS, OF_RUNS].concat();
+    let is_experiment = |id: &str| id != "demo" && ALL.iter().any(|entry| entry.id == id);
     let root = clap_command();
     for command in root.get_subcommands().map(clap::Command::get_name) {
         let is_tried = tried.iter().any(|line| line.split(' ').next() == Some(command));
-        assert!(is_tried != WITHOUT_FILES.contains(&command), "{command}");
+        let is_without = WITHOUT_FILES.contains(&command) || is_experiment(command);
+        assert!(is_tried != is_without, "{command}");
     }
 }
