@@ -1,7 +1,6 @@
 //! The distance of a trained transformer from TD, and the TD that it is closest to.
 //!
-//! [`form`]: which construction P and Q are, block by block. [`function`]: which algorithm its value function is,
-//! by the share of it that the algorithm explains on fresh tasks.
+//! [`form`]: which construction P and Q are, block by block.
 //!
 //! [`elements`]: what its parameters look like (App. "Element-wise Convergence Metrics").
 //! [`comparison`]: what its value function does, against batch TD's (App. "Trained Transformer and
@@ -32,9 +31,7 @@
 pub mod comparison;
 pub mod elements;
 pub mod form;
-pub mod function;
 
 pub use comparison::{Comparison, EvaluationStates, ValueSample, batch_td};
 pub use elements::Elements;
 pub use form::{Blocks, FORM_SHARE, LayerBlocks, Pattern};
-pub use function::{Algorithm, Fitted, Iteration, Target};

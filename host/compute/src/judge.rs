@@ -1,17 +1,19 @@
 //! The judge of trained layers, of one head: fresh tasks that no training saw, the same for all seeds of
 //! a run. It says how near the values come to batch TD's with the converged learning rate, which share of |v|^2
-//! the classical algorithms explain, and what is lost by keeping other layers.
+//! the classical algorithms explain, and what is lost by keeping ten numbers a layer.
 
+use crate::construction::Construction;
+use crate::explained::{Iteration, LAYERS, Target, explained};
 use crate::log::{Matrices, Point, SeedRun};
 use crate::recipe::{Attention, LossKind, Mode, Model, Recipe};
 use crate::tasks::AnyTasks;
 use ictd_core::attention::SoftmaxAttention;
-use ictd_core::invariant_set::{commuting_part, share_outside};
-use ictd_core::layer::{Layer, LayerParameters};
+use ictd_core::invariant_set::commuting_part;
+use ictd_core::layer::{Layer, LayerParameters as _};
 use ictd_core::linalg::linear_system;
-use ictd_core::mask::{Td0, TdLambda};
+use ictd_core::mask::TdLambda;
 use ictd_core::metrics::comparison::cosine;
-use ictd_core::metrics::{Algorithm, Blocks, Fitted, Iteration, LayerBlocks, Pattern, Target};
+use ictd_core::metrics::{Blocks, LayerBlocks, Pattern};
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::{Rng, Stream};
 use ictd_core::statistic::Statistic;
@@ -20,8 +22,7 @@ use ictd_core::transformer::Transformer;
 use ictd_core::transition::{Transition, query_token};
 use nalgebra::{SMatrix, SVector};
 
-/// The most layers, and the most transitions of a context together with the queries after it.
-const LAYERS: usize = 4;
+/// The most transitions of a context together with the queries after it.
 const LENGTH: usize = 300;
 /// States that are asked for after each context.
 const QUERIES: usize = 16;
@@ -53,13 +54,14 @@ pub fn number(metric: impl Into<String>, value: f64) -> Number {
     Number { metric: metric.into(), at: 0.0, value }
 }
 
-/// The algorithms that a function is compared with, by their names in records; the first is batch TD(0).
-pub const CANDIDATES: [(&str, Algorithm); 5] = [
-    ("TD(0)", Algorithm::Td0),
-    ("TD(0.3)", Algorithm::TdLambda(0.3)),
-    ("TD(0.6)", Algorithm::TdLambda(0.6)),
-    ("TD(0.9)", Algorithm::TdLambda(0.9)),
-    ("residual gradient", Algorithm::ResidualGradient),
+/// The algorithms that a function is compared with, and their trace decays, by their names in records; the first is
+/// batch TD(0).
+pub const CANDIDATES: [(&str, (Construction, f64)); 5] = [
+    ("TD(0)", (Construction::TdLambda, 0.0)),
+    ("TD(0.3)", (Construction::TdLambda, 0.3)),
+    ("TD(0.6)", (Construction::TdLambda, 0.6)),
+    ("TD(0.9)", (Construction::TdLambda, 0.9)),
+    ("residual gradient", (Construction::ResidualGradient, 0.0)),
 ];
 
 /// Returns the name of the metric that says which share an algorithm explains.
@@ -67,45 +69,44 @@ pub fn explained_by(candidate: &str) -> String {
     format!("explained by {candidate}")
 }
 
-/// A judge of all seeds of a recipe.
-pub trait Judge: Send + Sync {
-    /// Compares the seed with batch TD whose learning rate is the converged one: `alpha_converged`; on the way
+/// The questions to each trained seed on fresh tasks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Asks {
+    /// Its distance from batch TD whose learning rate is the converged one: `alpha_converged`; on the way
     /// `vd_converged` and `iws_converged`; at the end `vd_part` (the larger of VD over its first value and of VD
     /// over the mean square of v_TD), `vd_relative` (the latter), `one_step` (the cosine of a single step of
     /// batch TD with all of them) and `nonlinear` (the share of |v|^2, of literal forward values at random
     /// features, that the best linear function leaves over; the largest of a few contexts).
-    ///
-    /// # Errors
-    /// The core's.
-    fn beside_batch_td(&self, run: &SeedRun) -> Judged<Vec<Number>>;
-
-    /// Returns the share of |v|^2 that each candidate explains, with L step sizes fitted on other contexts; and as
-    /// `expected` that of the algorithm that mask and loss stand for, NaN if another explains more.
-    ///
-    /// # Errors
-    /// The core's.
-    fn explained(&self, run: &SeedRun) -> Judged<Vec<Number>>;
-
-    /// Returns what is outside of the invariant set (`outside`, `outside_p`, `outside_q`: shares of the parameters'
-    /// energy), and which share of |v|^2 is lost in so many contexts by keeping other layers: `lost` with ten numbers
-    /// a layer, `lost_theorem_1` with Theorem 1's three and fitted step sizes (NaN of layers that do not share them), `lost_random` with ten numbers of random layers
-    /// of the same size. And `form`: the least share, of the matrices of each stored layer, of energy in the form of
-    /// the algorithm that mask and loss stand for.
-    ///
-    /// # Errors
-    /// The core's.
-    fn lost(&self, run: &SeedRun, contexts: usize) -> Judged<Vec<Number>>;
+    pub beside_batch_td: bool,
+    /// The number of candidates that are asked which share of |v|^2 they explain, with L step sizes fitted on other
+    /// contexts; and `expected`, the share of the algorithm that mask and loss stand for, NaN if another explains more.
+    pub candidates: usize,
+    /// The number of contexts in which it is asked which share of |v|^2 is `lost` by keeping ten numbers a layer; and
+    /// what is outside of these (`outside_p`, `outside_q`: shares of the energy of P and of Q), and `form`: the least
+    /// share, of the matrices of each stored layer, of energy in the form of the algorithm that mask and loss stand for.
+    pub lost: usize,
 }
 
-/// Draws the contexts, and iterates the first `candidates` of [`CANDIDATES`] in them. There is no judge of networks
-/// without one head's P and Q of 4 or 8 features.
+impl Asks {
+    /// Nothing.
+    pub const NOTHING: Self = Asks { beside_batch_td: false, candidates: 0, lost: 0 };
+    /// Its distance from batch TD, and the share that every candidate explains.
+    pub const FUNCTION: Self = Asks { beside_batch_td: true, candidates: usize::MAX, lost: 0 };
+}
+
+/// Answers the questions about a seed.
+pub type Judge = Box<dyn Fn(&SeedRun) -> Judged<Vec<Number>> + Send + Sync>;
+
+/// Draws the contexts for the seeds of a recipe. There is no judge where nothing is asked, nor of networks without one
+/// head's P and Q of 4 or 8 features, in up to 4 layers.
 ///
 /// # Errors
 /// The core's.
-pub fn judge(recipe: &Recipe, candidates: usize, seed: u64) -> Judged<Option<Box<dyn Judge>>> {
-    Ok(Some(match (recipe.model, recipe.heads, recipe.dim) {
-        (Model::Transformer, 1, 4) => Box::new(Of::<4, 9>::new(recipe, candidates, seed)?),
-        (Model::Transformer, 1, 8) => Box::new(Of::<8, 17>::new(recipe, candidates, seed)?),
+pub fn judge(recipe: &Recipe, asks: Asks, seed: u64) -> Judged<Option<Judge>> {
+    Ok(Some(match (recipe.model, recipe.heads, recipe.layers, recipe.dim) {
+        _ if asks == Asks::NOTHING => return Ok(None),
+        (Model::Transformer, 1, 1..=LAYERS, 4) => Of::<4, 9>::new(recipe, asks, seed)?.judge(),
+        (Model::Transformer, 1, 1..=LAYERS, 8) => Of::<8, 17>::new(recipe, asks, seed)?.judge(),
         _ => return Ok(None),
     }))
 }
@@ -119,6 +120,7 @@ struct Context<const D: usize, const K: usize> {
 
 struct Of<const D: usize, const K: usize> {
     recipe: Recipe,
+    asks: Asks,
     /// Each is of a task of its own, of the run's distribution and length.
     contexts: Vec<Context<D, K>>,
     /// The iteration of each candidate, in each context.
@@ -126,16 +128,33 @@ struct Of<const D: usize, const K: usize> {
 }
 
 impl<const D: usize, const K: usize> Of<D, K> {
-    fn new(recipe: &Recipe, candidates: usize, seed: u64) -> Judged<Self> {
+    fn new(recipe: &Recipe, asks: Asks, seed: u64) -> Judged<Self> {
         let mut rng = Rng::stream(seed, Stream::Evaluation);
-        let contexts: Judged<Vec<_>> =
-            (0..CONTEXTS).map(|_| Self::context(recipe, &mut rng)).collect();
-        let contexts = contexts?;
-        let of = |(_, algorithm): &(_, Algorithm)| {
-            contexts.iter().map(|c| algorithm.iteration(&c.transitions, recipe.gamma)).collect()
+        let contexts = (0..CONTEXTS).map(|_| Self::context(recipe, &mut rng));
+        let contexts = contexts.collect::<Judged<Vec<_>>>()?;
+        let of = |(_, candidate): &(_, _)| {
+            let iteration =
+                |c: &Context<D, K>| Iteration::new(*candidate, &c.transitions, recipe.gamma);
+            contexts.iter().map(iteration).collect()
         };
-        let iterations: Judged<_> = CANDIDATES.iter().take(candidates).map(of).collect();
-        Ok(Of { recipe: recipe.clone(), iterations: iterations?, contexts })
+        let iterations = CANDIDATES.iter().take(asks.candidates).map(of).collect::<Judged<_>>()?;
+        Ok(Of { recipe: recipe.clone(), asks, iterations, contexts })
+    }
+
+    fn judge(self) -> Judge
+    where
+        Self: 'static,
+    {
+        Box::new(move |run| {
+            let mut numbers = self.explained(run)?;
+            if self.asks.beside_batch_td {
+                numbers.extend(self.beside_batch_td(run)?);
+            }
+            if self.asks.lost > 0 {
+                numbers.extend(self.lost(run)?);
+            }
+            Ok(numbers)
+        })
     }
 
     /// Draws a task of the recipe's distribution and a context of the recipe's length in it.
@@ -189,8 +208,7 @@ impl<const D: usize, const K: usize> Of<D, K> {
             prompt.set_query(query_token(phi));
             match self.recipe.attention {
                 Attention::Softmax => transformer.value(&prompt, &SoftmaxAttention),
-                _ if self.recipe.lambda == 0.0 => transformer.value(&prompt, &Td0),
-                _ => transformer.value(&prompt, &mask),
+                Attention::Linear => transformer.value(&prompt, &mask),
             }
         };
         queries.iter().map(value).collect()
@@ -206,30 +224,10 @@ impl<const D: usize, const K: usize> Of<D, K> {
         contexts.iter().map(|context| self.values_after(&transformer, context)).collect()
     }
 
-    /// Returns the share of |v|^2 that is lost by keeping other layers in place of these.
-    fn lost_by(
-        &self,
-        layers: &[Layer<f64, K>],
-        kept: &[Layer<f64, K>],
-        contexts: usize,
-    ) -> Judged<f64> {
-        let contexts = &self.contexts[..contexts.min(CONTEXTS)];
-        let (mut lost, mut all) = (0.0, 0.0);
-        for (values, kept) in
-            self.values(layers, contexts)?.iter().zip(self.values(kept, contexts)?)
-        {
-            for (v, kept) in values.iter().zip(kept) {
-                lost += (v - kept) * (v - kept);
-                all += v * v;
-            }
-        }
-        Ok(lost / all)
-    }
-
     /// Returns v_TF after each context, for fits to it.
     fn targets(&self, layers: &[Layer<f64, K>]) -> Judged<Vec<Target<D>>> {
         let target = |(context, values): (&Context<D, K>, Vec<f64>)| {
-            let mut target = Target::default();
+            let mut target = Target::empty();
             for (phi, v) in context.queries.iter().zip(values) {
                 target.add(phi, v, 1.0 / QUERIES as f64);
             }
@@ -237,30 +235,6 @@ impl<const D: usize, const K: usize> Of<D, K> {
         };
         let values = self.values(layers, &self.contexts)?;
         Ok(self.contexts.iter().zip(values).map(target).collect())
-    }
-
-    /// Returns the share of |v|^2 that L iterations explain, with step sizes fitted on the first half of the contexts.
-    fn share(&self, iterations: &[Iteration<D>], targets: &[Target<D>]) -> Judged<f64> {
-        let (to_fit, to_judge) = iterations.split_at(CONTEXTS / 2);
-        let (fitted, judged) = targets.split_at(CONTEXTS / 2);
-        let fit = Fitted::<LAYERS>::new(to_fit, fitted, self.recipe.layers)?;
-        Ok(fit.explained(to_judge, judged))
-    }
-
-    /// Returns the share of |v|^2 that is lost by keeping Theorem 1's three numbers: P's corner, and the diagonals of Q's
-    /// upper blocks. Layers that share them are steps of TD whose discount is gamma times the ratio of the diagonals;
-    /// their sizes are fitted as the candidates' are. NaN of other layers.
-    fn lost_by_theorem_1(&self, layers: &[Layer<f64, K>]) -> Judged<f64> {
-        let Recipe { loss, lambda, gamma, .. } = self.recipe;
-        let [layer] = layers else { return Ok(f64::NAN) };
-        if loss == LossKind::ResidualGradient || lambda != 0.0 {
-            return Ok(f64::NAN);
-        }
-        let q = commuting_part::<D, _>(layer).q;
-        let gamma = -q[(0, D)] / q[(0, 0)] * gamma;
-        let iteration = |c: &Context<D, K>| Algorithm::Td0.iteration(&c.transitions, gamma);
-        let iterations: Judged<Vec<_>> = self.contexts.iter().map(iteration).collect();
-        Ok(1.0 - self.share(&iterations?, &self.targets(layers)?)?)
     }
 
     /// Returns VD and IWS of a log point in some contexts, beside batch TD's weights there.
@@ -311,9 +285,7 @@ impl<const D: usize, const K: usize> Of<D, K> {
         }
         Ok(largest)
     }
-}
 
-impl<const D: usize, const K: usize> Judge for Of<D, K> {
     fn beside_batch_td(&self, run: &SeedRun) -> Judged<Vec<Number>> {
         let tenth = run.points.len().div_ceil(10);
         let alpha = mean(run.points.iter().rev().take(tenth).map(|p| p.alpha));
@@ -358,17 +330,16 @@ impl<const D: usize, const K: usize> Judge for Of<D, K> {
         if run.diverged().is_none() {
             let targets = self.targets(&at_end(run))?;
             for (share, of) in shares.iter_mut().zip(&self.iterations) {
-                *share = self.share(of, &targets)?;
+                *share = explained(of, &targets, self.recipe.layers);
             }
         }
         let expected = match self.recipe.loss {
-            LossKind::ResidualGradient => Algorithm::ResidualGradient,
-            _ if self.recipe.lambda == 0.0 => Algorithm::Td0,
-            _ => Algorithm::TdLambda(self.recipe.lambda),
+            LossKind::ResidualGradient => (Construction::ResidualGradient, 0.0),
+            _ => (Construction::TdLambda, self.recipe.lambda),
         };
         let mut numbers = Vec::new();
-        for ((name, algorithm), share) in CANDIDATES.into_iter().zip(&shares) {
-            if algorithm == expected {
+        for ((name, candidate), share) in CANDIDATES.into_iter().zip(&shares) {
+            if candidate == expected {
                 let best = shares.iter().all(|other| other <= share);
                 numbers.push(number("expected", if best { *share } else { f64::NAN }));
             }
@@ -377,42 +348,32 @@ impl<const D: usize, const K: usize> Judge for Of<D, K> {
         Ok(numbers)
     }
 
-    fn lost(&self, run: &SeedRun, contexts: usize) -> Judged<Vec<Number>> {
+    fn lost(&self, run: &SeedRun) -> Judged<Vec<Number>> {
         let layers = at_end::<K>(run);
-        let ten_numbers = |layers: &[Layer<f64, K>]| {
-            layers.iter().map(commuting_part::<D, _>).collect::<Vec<_>>()
-        };
-        let projected = ten_numbers(&layers);
-        let mut rng = Rng::stream(run.seed, Stream::Evaluation);
-        let mut like = |m: &SMatrix<f64, K, K>| {
-            let normal = SMatrix::<f64, K, K>::from_fn(|_, _| rng.normal());
-            normal * (m.norm() / normal.norm())
-        };
-        let random: Vec<_> =
-            layers.iter().map(|l| Layer { p: like(&l.p), q: like(&l.q) }).collect();
-        // A seed that has diverged has no function.
-        let finite = run.diverged().is_none();
-        let lost = |of: &[Layer<f64, K>], kept: &[Layer<f64, K>]| {
-            if finite { self.lost_by(of, kept, contexts) } else { Ok(f64::NAN) }
-        };
-        let zero = SMatrix::zeros();
-        let outside = |of: fn(Layer<f64, K>, SMatrix<f64, K, K>) -> Layer<f64, K>| {
-            let layers: Vec<_> = layers.iter().map(|layer| of(*layer, zero)).collect();
-            if finite { share_outside::<D, _>(&layers) } else { f64::NAN }
-        };
         let forms = layers.iter().flat_map(|layer| self.form(layer));
-        Ok(vec![
-            number("form", forms.reduce(f64::min).unwrap_or(f64::NAN)),
-            number("outside", outside(|layer, _| layer)),
-            number("outside_p", outside(|Layer { p, .. }, q| Layer { p, q })),
-            number("outside_q", outside(|Layer { q, .. }, p| Layer { p, q })),
-            number("lost", lost(&layers, &projected)?),
-            number(
-                "lost_theorem_1",
-                if finite { self.lost_by_theorem_1(&layers)? } else { f64::NAN },
-            ),
-            number("lost_random", lost(&random, &ten_numbers(&random))?),
-        ])
+        let form = number("form", forms.reduce(f64::min).unwrap_or(f64::NAN));
+        let names = ["outside_p", "outside_q", "lost"];
+        // A seed that has diverged has no function.
+        let mut found = [f64::NAN; 3];
+        if run.diverged().is_none() {
+            let kept: Vec<_> = layers.iter().map(commuting_part::<D, _>).collect();
+            let outside = |of: fn(&Layer<f64, K>) -> &SMatrix<f64, K, K>| {
+                let pairs = layers.iter().zip(&kept);
+                let energy = layers.iter().map(|layer| of(layer).norm_squared()).sum::<f64>();
+                pairs.map(|(all, kept)| (of(all) - of(kept)).norm_squared()).sum::<f64>() / energy
+            };
+            let contexts = &self.contexts[..self.asks.lost.min(CONTEXTS)];
+            let (mut lost, mut all) = (0.0, 0.0);
+            for (v, kept) in
+                self.values(&layers, contexts)?.iter().zip(self.values(&kept, contexts)?)
+            {
+                lost += v.iter().zip(kept).map(|(v, kept)| (v - kept) * (v - kept)).sum::<f64>();
+                all += v.iter().map(|v| v * v).sum::<f64>();
+            }
+            found = [outside(|layer| &layer.p), outside(|layer| &layer.q), lost / all];
+        }
+        let found = names.into_iter().zip(found).map(|(metric, value)| number(metric, value));
+        Ok(std::iter::once(form).chain(found).collect())
     }
 }
 

@@ -83,6 +83,7 @@ pub mod checkpoint;
 pub mod construction;
 pub mod digest;
 pub mod estimator;
+pub mod explained;
 pub mod figure_1;
 pub mod group;
 pub mod invariant;

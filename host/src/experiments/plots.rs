@@ -6,9 +6,9 @@ use super::statistics::quartiles;
 use crate::error::Error;
 use crate::run::records::Records;
 use crate::train::log::MSVE;
+use compute::construction::Construction;
 use compute::judge::{CANDIDATES, explained_by};
 use figures::{Axis, Curve, Curves, Figure, NamedFigures, Panel};
-use ictd_core::metrics::Algorithm;
 
 /// A figure in a file of that name.
 pub enum Shown {
@@ -150,10 +150,9 @@ fn panel(long: &Long, plot: &Plot) -> Panel {
 fn explained(long: &Long, run: &str, title: &str) -> Panel {
     let of = |name| quartiles(long.of(run).values(&explained_by(name)));
     let (mut lambdas, mut residual) = (Vec::new(), Vec::new());
-    for (name, algorithm) in CANDIDATES {
+    for (name, (algorithm, lambda)) in CANDIDATES {
         match algorithm {
-            Algorithm::TdLambda(lambda) => lambdas.push((lambda, of(name))),
-            Algorithm::Td0 => lambdas.push((0.0, of(name))),
+            Construction::TdLambda => lambdas.push((lambda, of(name))),
             _ => residual.extend([0.0, 0.9].map(|x| (x, of(name)))),
         }
     }

@@ -28,6 +28,7 @@ use crate::run::report::Claim;
 use crate::run::session::Session;
 use crate::train::log::SeedRun;
 use crate::train::options::{Mode, Recipe, Train};
+pub use compute::judge::Asks;
 use compute::judge::judge;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -63,24 +64,6 @@ pub struct Setting {
     pub accepted: [usize; 2],
     /// The line of help about it.
     pub about: &'static str,
-}
-
-/// The questions to each trained seed on fresh tasks ([`judge`]).
-#[derive(Clone, Copy)]
-pub struct Asks {
-    /// Its distance from batch TD with the converged learning rate, on the way and at the end.
-    pub beside_batch_td: bool,
-    /// The number of candidates that are asked what they explain.
-    pub candidates: usize,
-    /// The number of contexts in which it is asked what is lost by keeping other layers.
-    pub lost: usize,
-}
-
-impl Asks {
-    /// Nothing.
-    pub const NOTHING: Self = Asks { beside_batch_td: false, candidates: 0, lost: 0 };
-    /// Its distance from batch TD, and the share that every candidate explains.
-    pub const FUNCTION: Self = Asks { beside_batch_td: true, candidates: usize::MAX, lost: 0 };
 }
 
 /// A run of an experiment. Those with one name are one run, and have the same options.
@@ -208,24 +191,10 @@ impl Table {
         for seed in &run.seeds {
             long.extend(run.name, seed.seed, numbers_of(seed));
         }
-        let Asks { beside_batch_td, candidates, lost } = self.asks;
-        if !beside_batch_td && candidates == 0 && lost == 0 {
-            return Ok(());
-        }
-        let judge = judge(&run.recipe, candidates, session.seed);
+        let judge = judge(&run.recipe, self.asks, session.seed);
         let Some(judge) = judge.doing(format!("{}, fresh tasks", run.name))? else { return Ok(()) };
         let numbers = session.map(run.name, &run.seeds, |seed| {
-            let all = || {
-                let mut numbers = judge.explained(seed)?;
-                if beside_batch_td {
-                    numbers.extend(judge.beside_batch_td(seed)?);
-                }
-                if lost > 0 {
-                    numbers.extend(judge.lost(seed, lost)?);
-                }
-                Ok(numbers)
-            };
-            all().doing(format!("{}, seed {}", run.name, seed.seed))
+            judge(seed).doing(format!("{}, seed {}", run.name, seed.seed))
         })?;
         for (seed, numbers) in run.seeds.iter().zip(numbers) {
             long.extend(run.name, seed.seed, numbers);

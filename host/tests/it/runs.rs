@@ -65,7 +65,7 @@ fn expected_updates_stay_in_the_invariant_set_and_trained_layers_are_compared_wi
     for run in ["linear-l1", "linear-l3-d8", "sequential-l4", "cart-pole"].map(|run| long.of(run)) {
         let shares = [run.median("outside_p"), run.median("outside_q")];
         assert!(shares.iter().all(|share| (0.0..=1.0).contains(share)), "{shares:?}");
-        assert!(run.median("lost") > 0.0 && run.median("lost_random") > 0.8, "{claims}");
+        assert!(run.median("lost") > 0.0, "{claims}");
     }
     assert_eq!(claims, 9);
 }

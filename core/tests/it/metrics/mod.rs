@@ -3,4 +3,3 @@
 mod comparison;
 mod elements;
 mod form;
-mod function;

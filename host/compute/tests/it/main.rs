@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod drift;
+mod explained;
 mod judge;
 mod level;
 mod options;

@@ -36,7 +36,6 @@ const WORLDS: &[(&str, [f64; 3])] = &[
     ("expected", [0.97, f64::NAN, 0.5]),
     ("form", [0.97, 0.4, 0.5]),
     ("lost", [0.01, 0.9, f64::NAN]),
-    ("lost_random", [1.0, 1.0, 1.0]),
     ("averaged", [1e-15, 1e-3, f64::NAN]),
     ("single", [1e-3, 1e-15, f64::NAN]),
     ("universal", [0.4, 0.6, f64::NAN]),

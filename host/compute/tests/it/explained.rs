@@ -1,19 +1,19 @@
 //! The share of a value function that an algorithm explains.
 
-use ictd_core::Error;
+use compute::construction::Construction;
+use compute::explained::{Iteration, Target, explained};
 use ictd_core::linalg::{dot, zeros};
-use ictd_core::metrics::{Algorithm, Fitted, Iteration, Target};
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Mrp, Task, boyan_chain};
 use ictd_core::transition::Transition;
 use nalgebra::SVector;
 
-const ALL: [Algorithm; 5] = [
-    Algorithm::Td0,
-    Algorithm::TdLambda(0.6),
-    Algorithm::TdLambda(0.9),
-    Algorithm::ResidualGradient,
-    Algorithm::AverageReward,
+const ALL: [(Construction, f64); 5] = [
+    (Construction::Td0, 0.0),
+    (Construction::TdLambda, 0.6),
+    (Construction::TdLambda, 0.9),
+    (Construction::ResidualGradient, 0.0),
+    (Construction::AverageReward, 0.0),
 ];
 const LAYERS: usize = 3;
 
@@ -29,27 +29,21 @@ fn contexts() -> Contexts {
     (0..80).map(one).collect()
 }
 
-fn iterations(contexts: &Contexts, algorithm: Algorithm) -> Vec<Iteration<4>> {
-    contexts.iter().map(|(_, c)| algorithm.iteration(c, 0.9).unwrap()).collect()
+fn iterations(contexts: &Contexts, algorithm: (Construction, f64)) -> Vec<Iteration<4>> {
+    contexts.iter().map(|(_, c)| Iteration::new(algorithm, c, 0.9).unwrap()).collect()
 }
 
 fn targets(contexts: &Contexts, w: impl Fn(usize) -> SVector<f64, 4>) -> Vec<Target<4>> {
     let of = |(at, (task, _)): (usize, &(Mrp<f64, 4, 10>, _))| {
-        let (w, mut target) = (w(at), Target::default());
+        let (w, mut target) = (w(at), Target::empty());
         task.feature_map()[..10].iter().for_each(|phi| target.add(phi, dot(&w, phi), 0.1));
         target
     };
     contexts.iter().enumerate().map(of).collect()
 }
 
-/// Returns the share of the values in the second half of the contexts that each algorithm explains, fitted in
-/// the first.
 fn shares(contexts: &Contexts, targets: &[Target<4>]) -> Vec<f64> {
-    let of = |algorithm| {
-        let of = iterations(contexts, algorithm);
-        let fit = Fitted::<LAYERS>::new(&of[..40], &targets[..40], LAYERS).unwrap();
-        fit.explained(&of[40..], &targets[40..])
-    };
+    let of = |algorithm| explained(&iterations(contexts, algorithm), targets, LAYERS);
     ALL.map(of).to_vec()
 }
 
@@ -71,7 +65,7 @@ fn each_algorithm_explains_itself_and_no_other_does() {
 fn what_is_not_linear_is_not_explained() {
     // Half of the energy is of no linear function: a value at features 0.
     let contexts = contexts();
-    let of = iterations(&contexts, Algorithm::Td0);
+    let of = iterations(&contexts, ALL[0]);
     let w = |at: usize| of[at].weights(&[0.3; LAYERS]);
     let mut targets = targets(&contexts, w);
     for target in &mut targets {
@@ -79,10 +73,4 @@ fn what_is_not_linear_is_not_explained() {
     }
     let share = shares(&contexts, &targets)[0];
     assert!((share - 0.5).abs() < 1e-9, "{share}");
-}
-
-#[test]
-fn more_layers_than_there_is_room_for_are_refused() {
-    let refused = Fitted::<3>::new::<4>(&[], &[], 4);
-    assert!(matches!(refused, Err(Error::CapacityExceeded { capacity: 3, .. })));
 }

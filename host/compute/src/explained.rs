@@ -1,0 +1,180 @@
+//! The classical algorithm that a value function is, judged by the share of it that the algorithm explains.
+//!
+//! Every classical algorithm here is one iteration, w <- w + alpha_l (b - A w) from w = 0, with an A and a b of its
+//! own. As many iterations as the transformer has layers are fitted to its values in the contexts of some tasks, and
+//! judged in those of others.
+//!
+//! The step sizes are fitted, one for each layer. Theorem 1 allows any matrix C_l in their place; but where features
+//! are distributed alike up to signed permutations, the best that tasks can share is a multiple of I, since it
+//! commutes with all of them.
+
+use crate::construction::Construction;
+use ictd_core::Error;
+use ictd_core::linalg::{add_outer, dot, identity, linear_system, mul_vector, zeros};
+use ictd_core::transition::Transition;
+use nalgebra::{SMatrix, SVector};
+
+/// The most layers.
+pub const LAYERS: usize = 4;
+
+/// An algorithm in a context: w <- w + alpha_l (b - A w).
+pub struct Iteration<const D: usize> {
+    a: SMatrix<f64, D, D>,
+    /// b, (D).
+    pub b: SVector<f64, D>,
+}
+
+impl<const D: usize> Iteration<D> {
+    /// Reads A and b off the algorithm's own update: b is the step from w = 0 with C = I, and column i of A is b less
+    /// the step from e_i.
+    ///
+    /// # Errors
+    /// The core's, for a context without transitions, and for a sum that is not finite.
+    pub fn new(
+        (algorithm, lambda): (Construction, f64),
+        context: &[Transition<f64, D>],
+        gamma: f64,
+    ) -> Result<Self, Error> {
+        let c = identity::<f64, D>();
+        let step = |w: &SVector<f64, D>| {
+            algorithm.update(w, &c, context, gamma, lambda).map(|next| next - w)
+        };
+        let b = step(&zeros())?;
+        let mut a = zeros::<f64, D, D>();
+        for i in 0..D {
+            a.set_column(i, &(b - step(&c.column(i).into())?));
+        }
+        Ok(Iteration { a, b })
+    }
+
+    /// Returns w after an iteration with each step size.
+    pub fn weights(&self, step_sizes: &[f64]) -> SVector<f64, D> {
+        step_sizes.iter().fold(zeros(), |w, alpha| w + self.missing(&w) * *alpha)
+    }
+
+    fn missing(&self, w: &SVector<f64, D>) -> SVector<f64, D> {
+        self.b - mul_vector(&self.a, w)
+    }
+}
+
+/// A value function in a context, seen on states: enough of it to tell what linear functions leave over.
+pub struct Target<const D: usize> {
+    /// sum_s d(s) v(s)^2.
+    pub energy: f64,
+    /// sum_s d(s) v(s) phi(s), (D).
+    cross: SVector<f64, D>,
+    /// sum_s d(s) phi(s) phi(s)^T, (D, D).
+    moment: SMatrix<f64, D, D>,
+}
+
+impl<const D: usize> Target<D> {
+    /// Returns that of no states.
+    pub fn empty() -> Self {
+        Target { energy: 0.0, cross: zeros(), moment: zeros() }
+    }
+
+    /// Adds a state of weight d(s), with its features and value.
+    pub fn add(&mut self, phi: &SVector<f64, D>, value: f64, weight: f64) {
+        self.energy += weight * value * value;
+        self.cross += phi * (weight * value);
+        add_outer(&mut self.moment, &(phi * weight), phi);
+    }
+
+    /// Returns sum_s d(s) (v(s) - <w, phi(s)>)^2.
+    fn residual(&self, w: &SVector<f64, D>) -> f64 {
+        self.energy - 2.0 * dot(w, &self.cross) + dot(w, &mul_vector(&self.moment, w))
+    }
+}
+
+/// An algorithm in each context, and the values there.
+type Contexts<'a, const D: usize> = [(&'a Iteration<D>, &'a Target<D>)];
+
+/// Returns R^2 = 1 - sum of the residuals / sum of the energies: the share of the values that so many iterations
+/// explain in the second half of the contexts, with step sizes fitted in the first. It is negative if the algorithm is
+/// worse than 0.
+pub fn explained<const D: usize>(
+    iterations: &[Iteration<D>],
+    targets: &[Target<D>],
+    layers: usize,
+) -> f64 {
+    let contexts: Vec<_> = iterations.iter().zip(targets).collect();
+    let (to_fit, to_judge) = contexts.split_at(contexts.len() / 2);
+    let step_sizes = fit(to_fit, layers.min(LAYERS));
+    let energy: f64 = to_judge.iter().map(|(_, target)| target.energy).sum();
+    1.0 - residual(to_judge, &step_sizes) / energy
+}
+
+fn residual<const D: usize>(contexts: &Contexts<D>, step_sizes: &[f64]) -> f64 {
+    contexts.iter().map(|(of, target)| target.residual(&of.weights(step_sizes))).sum()
+}
+
+/// Step sizes that a fit begins with, and their negatives: the best of them.
+const STARTS: [f64; 10] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.0];
+/// Steps of Levenberg and Marquardt, at most, and the relative fall below which there are no more.
+const STEPS: usize = 60;
+const LEAST_FALL: f64 = 1e-10;
+
+/// Returns the least sum of residuals that Levenberg and Marquardt's method finds from the best single step size.
+fn fit<const D: usize>(contexts: &Contexts<D>, layers: usize) -> Vec<f64> {
+    let mut best = vec![0.0; layers];
+    let mut least = residual(contexts, &best);
+    for alpha in STARTS.into_iter().flat_map(|alpha| [alpha, -alpha]) {
+        let start = vec![alpha; layers];
+        let residual = residual(contexts, &start);
+        if residual < least {
+            (best, least) = (start, residual);
+        }
+    }
+    let mut damping = 1e-3;
+    for _ in 0..STEPS {
+        let (mut hessian, gradient) = normal_equations(contexts, &best);
+        for l in 0..layers {
+            hessian[(l, l)] *= 1.0 + damping;
+        }
+        let step = linear_system::solve(hessian, gradient, layers, "the fit of an algorithm");
+        let next = step.map(|step| best.iter().zip(&step).map(|(x, s)| x + s).collect::<Vec<_>>());
+        let fallen = next.as_ref().map_or(f64::NAN, |next| residual(contexts, next));
+        if let (Ok(next), true) = (next, fallen < least) {
+            let fall = least - fallen;
+            (best, least) = (next, fallen);
+            damping *= 0.1;
+            if fall <= LEAST_FALL * least {
+                break;
+            }
+        } else if damping > 1e9 {
+            break;
+        } else {
+            damping *= 10.0;
+        }
+    }
+    best
+}
+
+/// Returns J^T M J and J^T (m - M w), summed over contexts; J = dw / d(step sizes), forward beside w.
+fn normal_equations<const D: usize>(
+    contexts: &Contexts<D>,
+    step_sizes: &[f64],
+) -> (SMatrix<f64, LAYERS, LAYERS>, SVector<f64, LAYERS>) {
+    let (mut hessian, mut gradient) = (zeros(), zeros::<f64, LAYERS, 1>());
+    for (iteration, target) in contexts {
+        let mut w = zeros::<f64, D, 1>();
+        let mut slopes = [w; LAYERS];
+        for (l, alpha) in step_sizes.iter().enumerate() {
+            for slope in &mut slopes {
+                *slope -= mul_vector(&iteration.a, slope) * *alpha;
+            }
+            let missing = iteration.missing(&w);
+            slopes[l] += missing;
+            w += missing * *alpha;
+        }
+        let error = target.cross - mul_vector(&target.moment, &w);
+        for (p, slope) in slopes.iter().enumerate() {
+            let moment = mul_vector(&target.moment, slope);
+            gradient[p] += dot(slope, &error);
+            for (q, other) in slopes.iter().enumerate() {
+                hessian[(p, q)] += dot(&moment, other);
+            }
+        }
+    }
+    (hessian, gradient)
+}
