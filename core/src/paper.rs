@@ -53,7 +53,7 @@
 //! | MSVE, weighted by d_p | [`EvaluationStates::squared_difference`](metrics::EvaluationStates::squared_difference) |
 //! | App. "Investigation of In-Context TD with RNN" | [`rnn::Rnn`] |
 //! | Algorithms 2 and 3 | [`tasks::boyan_chain`], [`tasks::boyan_chain_representable`] |
-//! | Algorithm 4 (CartPole) | [`tasks::cart_pole()`], its tile coding [`tasks::cart_pole::TileCoding`] |
+//! | Algorithm 4 (CartPole) | [`tasks::CartPoleTasks`], its tile coding [`tasks::cart_pole::TileCoding`] |
 //! | App. on Figure 1 | [`tasks::random_mdp`] |
 //!
 //! Where the paper contradicts itself or its code, the item's documentation says so and which

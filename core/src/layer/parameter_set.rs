@@ -2,6 +2,8 @@ use crate::scalar::Scalar;
 
 /// The numbers of a layer that are trained.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum ParameterSet {
     /// P and Q, (K, K) each.
     #[default]

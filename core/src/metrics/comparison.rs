@@ -4,7 +4,6 @@
 //! by its weights or by what it gives on the states) and the states; training, `import` and the experiments on fresh
 //! tasks all do.
 
-use super::elements::scaled;
 use crate::error::Error;
 use crate::linalg::{
     check_finite, dot, linear_system, to_f64, transpose, weighted_squared_difference, zeros,
@@ -229,7 +228,10 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
 /// Computes d_cos(x, y) = <x, y> / (||x|| ||y||); 0 if either is 0.
 pub fn cosine<R: Real, const D: usize>(x: &SVector<R, D>, y: &SVector<R, D>) -> R {
     // Each scaled by its largest entry, so that no square overflows or vanishes.
-    let (x, y) = (scaled(x), scaled(y));
+    let [x, y] = [x, y].map(|v| {
+        let largest = v.iter().fold(R::ZERO, |largest, x| largest.max(x.abs()));
+        if largest > R::ZERO { v.map(|x| x / largest) } else { *v }
+    });
     let norms = (dot(&x, &x) * dot(&y, &y)).sqrt();
     if norms > R::ZERO { dot(&x, &y) / norms } else { R::ZERO }
 }

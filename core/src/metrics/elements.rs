@@ -1,12 +1,10 @@
 //! Element-wise convergence metrics: whether P and Q have Theorem 1's form.
 
 use crate::layer::Layer;
-use crate::linalg::scale;
 use crate::scalar::Real;
-use nalgebra::SMatrix;
 
-/// The element-wise metrics of one layer on tokens of size K = 2 d + 1, of its sign-aligned
-/// parameters ([`sign_aligned`]), unscaled.
+/// The element-wise metrics of one layer on tokens of size K = 2 d + 1, unscaled, of parameters that are both negated if
+/// P\[-1, -1\] is negative: as P and Q only act as a product, training converges to either (P, Q) or (-P, -Q).
 ///
 /// ```
 /// use ictd_core::constructions::{learning_rate, td0};
@@ -16,8 +14,9 @@ use nalgebra::SMatrix;
 /// assert_eq!((elements.p_bottom_right, elements.p_avg_abs_others), (1.0, 0.0));
 /// assert_eq!((elements.q_trace_upper_left, elements.q_trace_upper_right), (-1.0, 1.0));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Elements<R: Real> {
     /// The sign by which P and Q were multiplied: 1 or -1.
     pub sign: R,
@@ -75,19 +74,16 @@ impl<R: Real> Elements<R> {
             q_avg_abs_others: q_others / count((k * k).saturating_sub(2 * d).max(1)),
         }
     }
-}
 
-/// Returns the layer with P and Q negated if P\[-1, -1\] is negative. It computes the same, as P and Q only act as a
-/// product, so that training converges to either (P, Q) or (-P, -Q).
-pub fn sign_aligned<R: Real, const K: usize>(layer: &Layer<R, K>) -> Layer<R, K> {
-    let sign = Elements::of(layer).sign;
-    Layer { p: scale(sign, &layer.p), q: scale(sign, &layer.q) }
-}
-
-/// Returns the matrix divided by its largest absolute entry, for pictures; as it is if it is all 0.
-///
-/// To picture several seeds, align each ([`sign_aligned`]), average, then scale.
-pub fn scaled<R: Real, const A: usize, const B: usize>(m: &SMatrix<R, A, B>) -> SMatrix<R, A, B> {
-    let largest = m.iter().fold(R::ZERO, |largest, x| largest.max(x.abs()));
-    if largest > R::ZERO { m.map(|x| x / largest) } else { *m }
+    /// Returns the metrics in `f64`.
+    pub fn to_f64(self) -> Elements<f64> {
+        Elements {
+            sign: self.sign.to_f64(),
+            p_bottom_right: self.p_bottom_right.to_f64(),
+            p_avg_abs_others: self.p_avg_abs_others.to_f64(),
+            q_trace_upper_left: self.q_trace_upper_left.to_f64(),
+            q_trace_upper_right: self.q_trace_upper_right.to_f64(),
+            q_avg_abs_others: self.q_avg_abs_others.to_f64(),
+        }
+    }
 }

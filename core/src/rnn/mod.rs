@@ -27,6 +27,7 @@ use nalgebra::SVector;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum LayerInput {
     /// x_t^(l) = a_{t+1}^(l-1): what the layer below has just computed, as in every framework.
     #[default]

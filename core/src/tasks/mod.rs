@@ -7,26 +7,22 @@
 //! | Boyan's chain, value representable | Algorithm 3 | [`boyan_chain_representable`] |
 //! | random MDP and policy, value representable | App. on Figure 1 | [`random_mdp`] |
 //! | Loop, value representable | the authors' `demo.py` | [`loop_mrp`] |
-//! | CartPole | Algorithm 4 | [`cart_pole()`] |
-//! | CartPole, one grid | the authors' code | [`cart_pole_single_grid`] |
+//! | CartPole | Algorithm 4, the authors' code | [`CartPoleTasks`] |
 //!
 //! Beside them: signals as sensors might show them, [`random_signal`].
 //!
 //! ```
 //! use ictd_core::rng::Rng;
-//! use ictd_core::tasks::{self, Mrp, Task, cart_pole::TileCoding};
+//! use ictd_core::tasks::{CartPole, CartPoleTasks, Mrp, Task, TaskDistribution, boyan_chain};
 //!
 //! // Room for 4 features, all of them used, and 10 states, and the same task for the same seed on any machine.
 //! let rng = &mut Rng::new(7);
-//! let chain: Mrp<f32, 4, 10> = tasks::boyan_chain(10, 4, rng)?;
-//! let representable: Mrp<f32, 4, 10> = tasks::boyan_chain_representable(5, 4, 0.9, rng)?;
-//! let of_actions: Mrp<f32, 4, 10> = tasks::random_mdp(5, 4, 3, 0.9, rng)?;
-//! let ring: Mrp<f32, 4, 10> = tasks::loop_mrp(8, 4, 0.7, 0.9, rng)?;
+//! let chain: Mrp<f32, 4, 10> = boyan_chain(10, 4, rng)?;
 //! assert_eq!(chain.trajectory::<30>(30, rng)?.len(), 30);
 //!
-//! // Four tilings of 3^4 tiles, or one grid of 2^4.
-//! let balancing = tasks::cart_pole::<f32, 4, 324>(TileCoding::new(4, 2)?, 4, rng)?;
-//! let coarse = tasks::cart_pole_single_grid::<f32, 4, 16>(2, 4, rng)?;
+//! // Four tilings of 3^4 tiles.
+//! let tasks = CartPoleTasks::<324> { tilings: 4, tiles: 2, of_authors: false, dim: 4 };
+//! let balancing: CartPole<f32, 4, 324> = tasks.draw(0.9, rng)?;
 //! let mut state = balancing.initial_state(rng);
 //! let first = balancing.transition(&mut state, rng);
 //! assert_eq!(first.phi_next, balancing.features(state));
@@ -39,8 +35,8 @@ mod finite;
 mod mrp;
 mod signals;
 
-pub use cart_pole::{CartPole, cart_pole, cart_pole_single_grid};
-pub use distribution::{CartPoleTasks, TaskDistribution};
+pub use cart_pole::{CartPole, CartPoleTasks};
+pub use distribution::TaskDistribution;
 pub use finite::{
     FiniteTask, FiniteTasks, MAX_ACTIONS, boyan_chain, boyan_chain_representable, boyan_transition,
     loop_mrp, loop_transition, random_mdp,

@@ -78,8 +78,17 @@ fn inside<N: Network<f64> + Clone, L: LayerParameters<Scalar = f64>>(theta: &N) 
     inside
 }
 
+/// Returns the square root of the share of the energy that is outside of the set.
 fn distance<L: LayerParameters<Scalar = f64>>(theta: &impl Parameters<f64>) -> f64 {
-    share_outside::<2, L>(&layers(theta)).sqrt()
+    let (mut outside, mut all) = (0.0, 0.0);
+    for layer in layers::<L>(theta) {
+        let part = commuting_part::<2, _>(&layer);
+        for (x, inside) in layer.matrices().flatten().zip(part.matrices().flatten()) {
+            outside += (x - inside) * (x - inside);
+            all += x * x;
+        }
+    }
+    (outside / all).sqrt()
 }
 
 /// A trajectory of a chain with features uniform on a square.

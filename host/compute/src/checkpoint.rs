@@ -36,9 +36,7 @@ impl Checkpoint {
     }
 
     /// Reads a file's content.
-    ///
-    /// # Errors
-    /// [`Damaged`] for anything but a whole checkpoint of this version.
+    /// Errors: [`Damaged`] for anything but a whole checkpoint of this version.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Damaged> {
         let refuse = |reason: &str| Damaged(reason.to_owned());
         let Some((head, body)) = bytes.split_at_checked(16) else {

@@ -27,9 +27,7 @@ pub struct Iteration<const D: usize> {
 impl<const D: usize> Iteration<D> {
     /// Reads A and b off the algorithm's own update: b is the step from w = 0 with C = I, and column i of A is b less
     /// the step from e_i.
-    ///
-    /// # Errors
-    /// The core's, for a context without transitions, and for a sum that is not finite.
+    /// Errors: the core's, for a context without transitions, and for a sum that is not finite.
     pub fn new(
         (algorithm, lambda): (Construction, f64),
         context: &[Transition<f64, D>],

@@ -95,7 +95,7 @@ impl Evaluator<'_> {
                 let features = first.into_iter().chain(trajectory.iter().map(|t| &t.phi_next));
                 let features: Vec<_> = features.map(|phi| single(phi.as_slice())).collect();
                 let rewards: Vec<_> = trajectory.iter().map(|t| t.reward as f32).collect();
-                let (input, gamma) = ((*input).into(), gamma as f32);
+                let (input, gamma) = (*input, gamma as f32);
                 let value = |phi| {
                     let v = rnn_value(input, parameters, &features, &rewards, gamma, &single(phi))?;
                     Ok(v.into())
@@ -111,9 +111,7 @@ fn single(phi: &[f64]) -> SVector<f32, RNN_DIM> {
 }
 
 /// Returns the errors on the task of a seed.
-///
-/// # Errors
-/// The core's: for a task that there is not, and for values that leave the range of `f64`.
+/// Errors: the core's, for a task that there is not, and for values that leave the range of `f64`.
 pub fn errors(setting: &Setting, evaluator: &Evaluator, seed: u64) -> Result<Errors, Error> {
     let Setting { dim, gamma, states: [fewest, most], .. } = *setting;
     let mut rng = Rng::new(seed);

@@ -15,8 +15,8 @@ use ictd_core::scalar::Scalar;
 use ictd_core::statistic::Statistic;
 use ictd_core::tasks::Mrp;
 use ictd_core::training::{
-    BatchTdReference, LinearNetwork, MultiTaskTd, Network, Optimizer, Parameters, RnnNetwork,
-    SoftmaxNetwork, Targets, Window, Windows,
+    BatchTdReference, LinearNetwork, MultiTaskTd, Network, Parameters, RnnNetwork, SoftmaxNetwork,
+    Targets, Window, Windows,
 };
 use ictd_core::transition::query_token;
 use ictd_core::value_function::ValueFunction;
@@ -25,9 +25,6 @@ use nalgebra::SVector;
 /// A group of seeds, whatever its network and its number of lanes.
 pub trait Group {
     /// Draws the next task of each seed and trains on it.
-    ///
-    /// # Errors
-    /// The core's.
     fn train_task(&mut self) -> Result<(), Error>;
 
     /// Returns how many tasks it has trained on.
@@ -37,20 +34,6 @@ pub trait Group {
     /// training changes.
     fn measure(&self, lane: usize) -> Point;
 
-    /// Returns the value that a seed's network gives features phi, (d), in the context of the transitions through
-    /// `features`, (n + 1, d), whose rewards, (n), are discounted by gamma.
-    ///
-    /// # Errors
-    /// [`Error::Empty`] without a transition; [`Error::OutOfRange`] for another number of features; the core's.
-    fn value(
-        &self,
-        lane: usize,
-        features: &[&[f32]],
-        rewards: &[f32],
-        gamma: f32,
-        phi: &[f32],
-    ) -> Result<f32, Error>;
-
     /// Returns the final parameters of a seed.
     fn parameters(&self, lane: usize) -> Vec<f32>;
 
@@ -58,9 +41,7 @@ pub trait Group {
     fn save(&self, lane: usize) -> Vec<u8>;
 
     /// Takes up saved states, one per seed, in their order.
-    ///
-    /// # Errors
-    /// If they do not belong to this network and to one number of tasks.
+    /// Errors: if they do not belong to this network and to one number of tasks.
     fn restore(&mut self, records: &[Vec<u8>]) -> Result<(), Error>;
 }
 
@@ -84,38 +65,21 @@ where
     trainer: Trainer<S, N, D>,
     /// Batch TD, whose step size learns from the same batches.
     reference: BatchTdReference<S, D>,
+    /// The values are discounted, as are batch TD's and the true ones.
+    is_discounted: bool,
 }
 
 /// A network whose learning can be measured, for tasks with room for D features.
 pub trait Measured<S: Scalar<Element = f32>, const D: usize, const K: usize>:
     Network<S> + Clone
 {
-    /// Returns true if its values are discounted, as are batch TD's, which learns beside it, and the true ones.
-    fn is_discounted(&self) -> bool {
-        true
-    }
-
-    /// Batch TD beside it, with the same number of layers.
-    ///
-    /// # Errors
-    /// The core's.
-    fn reference(
-        &self,
-        layers: usize,
-        optimizer: &Optimizer,
-    ) -> Result<BatchTdReference<S, D>, Error> {
-        BatchTdReference::new(layers, optimizer)
-    }
-
     /// P and Q of the stored layers of a lane; none of an RNN.
     fn matrices(&self, _lane: usize) -> Vec<Matrices> {
         Vec::new()
     }
 
     /// Returns a lane's value function in a context against batch TD's; NaN for an RNN.
-    ///
-    /// # Errors
-    /// If the parameters blew up, or the task has no such metric.
+    /// Errors: if the parameters blew up, or the task has no such metric.
     fn comparison(
         &self,
         _lane: usize,
@@ -135,9 +99,6 @@ where
     N: Measured<S, D, K> + 'static,
 {
     /// Seeds (at most as many as S has lanes) of a network, with what the recipe asks for.
-    ///
-    /// # Errors
-    /// The core's.
     pub fn boxed(
         recipe: &Recipe,
         tasks: &AnyTasks,
@@ -145,16 +106,17 @@ where
         seeds: &[u64],
     ) -> Result<Box<dyn Group>, Error> {
         let settings = recipe.settings();
-        let reference = network.reference(recipe.layers, &settings.optimizer)?;
+        let reference = BatchTdReference::new(recipe.layers, &settings.optimizer)?
+            .with_lambda(S::splat(recipe.lambda as f32))?;
         let trainer = MultiTaskTd::new(settings, tasks.clone(), network, seeds)?;
-        Ok(Box::new(Lanes::<S, N, D, K> { trainer, reference }))
+        let is_discounted = recipe.heads == 1;
+        Ok(Box::new(Lanes::<S, N, D, K> { trainer, reference, is_discounted }))
     }
 
     /// Returns how far the value function is from batch TD's, and its mean squared error.
     fn evaluate(&self, lane: usize, alpha: f32) -> Result<(Comparison<f32>, f64), Error> {
         let network = self.trainer.network();
-        let Some(AnyTask::Finite(task)) =
-            self.trainer.task(lane).filter(|_| network.is_discounted())
+        let Some(AnyTask::Finite(task)) = self.trainer.task(lane).filter(|_| self.is_discounted)
         else {
             return Ok((NOT_COMPARED, f64::NAN));
         };
@@ -174,12 +136,11 @@ where
     N: Measured<S, D, K> + 'static,
 {
     fn train_task(&mut self) -> Result<(), Error> {
-        let Lanes { trainer, reference } = self;
-        let discounted = trainer.network().is_discounted();
+        let Lanes { trainer, reference, is_discounted } = self;
         trainer.train_task_beside(|windows, targets| match targets {
             // It learns by TD, whatever it is compared with.
             Targets::Residual(_) => reference.train(windows, Targets::Bootstrapped),
-            targets if discounted => reference.train(windows, targets),
+            targets if *is_discounted => reference.train(windows, targets),
             _ => {}
         })
     }
@@ -194,7 +155,7 @@ where
         let (comparison, msve) = self.evaluate(lane, alpha).unwrap_or((NOT_COMPARED, f64::NAN));
         Point {
             tasks: self.trainer.tasks_done(),
-            alpha: if self.trainer.network().is_discounted() { alpha.into() } else { f64::NAN },
+            alpha: if self.is_discounted { alpha.into() } else { f64::NAN },
             loss: self.trainer.loss().lane(lane).into(),
             vd: comparison.vd.into(),
             iws: comparison.iws.into(),
@@ -202,22 +163,6 @@ where
             msve,
             layers: self.trainer.network().matrices(lane),
         }
-    }
-
-    fn value(
-        &self,
-        lane: usize,
-        features: &[&[f32]],
-        rewards: &[f32],
-        gamma: f32,
-        phi: &[f32],
-    ) -> Result<f32, Error> {
-        let network = self.trainer.network();
-        if features.iter().chain([&phi]).any(|phi| phi.len() != network.dim()) {
-            let accepted = "as many features as the network has";
-            return Err(Error::OutOfRange { parameter: "phi", accepted });
-        }
-        value(&mut network.clone(), lane, &features.concat(), rewards, gamma, phi)
     }
 
     fn parameters(&self, lane: usize) -> Vec<f32> {
@@ -249,7 +194,7 @@ where
 /// P and Q of a layer, (k, k) numbers each, column by column, with their element-wise metrics.
 fn matrices_of_columns(k: usize, p: &[f32], q: &[f32]) -> Matrices {
     let row_major = |m: &[f32]| (0..k * k).map(|at| m[at % k * k + at / k]).collect();
-    let element = Elements::of_columns(k, p, q).into();
+    let element = Elements::of_columns(k, p, q).to_f64();
     Matrices { p: row_major(p), q: row_major(q), element }
 }
 
@@ -273,9 +218,7 @@ fn msve<S: Scalar<Element = f32>, const D: usize>(
 }
 
 /// Returns a lane's value of features phi, (d), in the context of the transitions through `features`, d numbers each.
-///
-/// # Errors
-/// [`Error::Empty`] without a transition; [`Error::OutOfRange`] unless there is one reward for each.
+/// Errors: [`Error::Empty`] without a transition; [`Error::OutOfRange`] unless there is one reward for each.
 pub fn value<S: Scalar<Element = f32>>(
     network: &mut impl Network<S>,
     lane: usize,
@@ -302,18 +245,6 @@ impl<S, const D: usize, const K: usize> Measured<S, D, K> for LinearNetwork<S, V
 where
     S: Scalar<Element = f32>,
 {
-    fn is_discounted(&self) -> bool {
-        self.shape().heads() == 1
-    }
-
-    fn reference(
-        &self,
-        layers: usize,
-        optimizer: &Optimizer,
-    ) -> Result<BatchTdReference<S, D>, Error> {
-        BatchTdReference::new(layers, optimizer)?.with_lambda(S::splat(self.shape().lambda()))
-    }
-
     fn matrices(&self, lane: usize) -> Vec<Matrices> {
         if self.shape().heads() > 1 {
             return Vec::new();

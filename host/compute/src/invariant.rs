@@ -21,9 +21,6 @@ const ALPHA: f64 = 0.1;
 /// Updates of one layer with d = 3 after contexts of 10 transitions; returns after each of them the largest
 /// absolute entry off Theta_*'s form: `averaged` updates from theta_*, those of a `single` trajectory, and averaged
 /// updates from `elsewhere`.
-///
-/// # Errors
-/// The core's.
 pub fn theorem_2(seed: u64, steps: usize) -> Judged<Vec<Number>> {
     const D: usize = 3;
     const K: usize = 7;

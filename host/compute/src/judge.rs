@@ -99,9 +99,6 @@ pub type Judge = Box<dyn Fn(&SeedRun) -> Judged<Vec<Number>> + Send + Sync>;
 
 /// Draws the contexts for the seeds of a recipe. There is no judge where nothing is asked, nor of networks without one
 /// head's P and Q of 4 or 8 features, in up to 4 layers.
-///
-/// # Errors
-/// The core's.
 pub fn judge(recipe: &Recipe, asks: Asks, seed: u64) -> Judged<Option<Judge>> {
     Ok(Some(match (recipe.model, recipe.heads, recipe.layers, recipe.dim) {
         _ if asks == Asks::NOTHING => return Ok(None),
@@ -395,9 +392,6 @@ fn at_end<const K: usize>(run: &SeedRun) -> Vec<Layer<f64, K>> {
 }
 
 /// Returns the share of the energy of values that their best linear function leaves over.
-///
-/// # Errors
-/// As [`linear_system::least_squares`].
 pub fn left_by_linear<const D: usize>(queries: &[SVector<f64, D>], values: &[f64]) -> Judged<f64> {
     let w = best_weights::<D, RANDOM_QUERIES>(queries, values)?;
     let (mut left, mut all) = (0.0, 0.0);

@@ -2,7 +2,6 @@
 
 use ictd_core::layer::Layer;
 use ictd_core::metrics::Elements;
-use ictd_core::scalar::Real;
 use nalgebra::SMatrix;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -48,36 +47,8 @@ impl Matrices {
     }
 }
 
-/// The element-wise metrics of a layer, sign-aligned, unscaled.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Element {
-    /// 1 or -1: what P and Q were multiplied with.
-    pub sign: f64,
-    /// P[-1, -1].
-    pub p_bottom_right: f64,
-    /// Mean |P| elsewhere.
-    pub p_avg_abs_others: f64,
-    /// tr Q[:d, :d].
-    pub q_trace_upper_left: f64,
-    /// tr Q[:d, d:2d].
-    pub q_trace_upper_right: f64,
-    /// Mean |Q| off both diagonals.
-    pub q_avg_abs_others: f64,
-}
-
-impl<R: Real + Into<f64>> From<Elements<R>> for Element {
-    fn from(e: Elements<R>) -> Self {
-        Element {
-            sign: e.sign.into(),
-            p_bottom_right: e.p_bottom_right.into(),
-            p_avg_abs_others: e.p_avg_abs_others.into(),
-            q_trace_upper_left: e.q_trace_upper_left.into(),
-            q_trace_upper_right: e.q_trace_upper_right.into(),
-            q_avg_abs_others: e.q_avg_abs_others.into(),
-        }
-    }
-}
+/// The element-wise metrics of a layer.
+pub type Element = Elements<f64>;
 
 /// A finished seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

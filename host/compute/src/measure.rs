@@ -45,7 +45,7 @@ pub fn matrices(layer: &LayerParameters) -> Matrices {
     let k = layer.p.len().isqrt();
     let columns =
         |m: &[f32]| -> Vec<f64> { (0..m.len()).map(|at| m[at % k * k + at / k].into()).collect() };
-    let element = Elements::of_columns(k, &columns(&layer.p), &columns(&layer.q)).into();
+    let element = Elements::of_columns(k, &columns(&layer.p), &columns(&layer.q));
     Matrices { p: layer.p.clone(), q: layer.q.clone(), element }
 }
 

@@ -96,9 +96,7 @@ impl Parameters {
     }
 
     /// Makes a transformer of the core; `depth` is for an autoregressive one.
-    ///
-    /// # Errors
-    /// The core's, for more layers than there is room for.
+    /// Errors: the core's, for more layers than there is room for.
     pub fn transformer<S: Scalar, const K: usize, const C: usize>(
         &self,
         depth: usize,
@@ -112,9 +110,7 @@ impl Parameters {
 }
 
 /// Reads the bytes of a stored model without a feature dimension; `gamma` goes before that of the file.
-///
-/// # Errors
-/// The core's, for bytes that are no such model.
+/// Errors: the core's, for bytes that are no such model.
 pub fn universal_from_bytes(bytes: &[u8], gamma: Option<f64>) -> Result<Universal, Error> {
     let stored = UniversalModel::<f32>::from_bytes(bytes)?;
     let [low, high] = stored.mask().decays().map(f64::from);
@@ -124,9 +120,7 @@ pub fn universal_from_bytes(bytes: &[u8], gamma: Option<f64>) -> Result<Universa
 }
 
 /// Returns the bytes of a model in the precision of a chip.
-///
-/// # Errors
-/// The core's, for numbers that leave the range of `f32`.
+/// Errors: the core's, for numbers that leave the range of `f32`.
 pub fn universal_to_bytes(model: &Universal) -> Result<Vec<u8>, Error> {
     let [low, high] = model.mask().decays().map(|x| x as f32);
     let numbers = model.numbers().map(|x| x as f32);

@@ -3,7 +3,8 @@
 use crate::capacity;
 use crate::options::Span;
 use crate::settings::{SETTINGS, setting};
-use ictd_core::rnn::LayerInput;
+pub use ictd_core::rnn::LayerInput as RnnInput;
+pub use ictd_core::training::ParameterSet;
 use ictd_core::training::{AdamSettings, Loss, Optimizer, Settings};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::Value;
@@ -127,35 +128,6 @@ pub enum Attention {
     Softmax,
 }
 
-/// The numbers of a layer that are trained.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ParameterSet {
-    /// All numbers of P and Q.
-    #[default]
-    Full,
-    /// Ten numbers, the same for every feature dimension: P = [p1 I, p2 I; p3 I, p4 I] and p5 on the reward's row,
-    /// Q likewise.
-    Equivariant,
-}
-
-/// The state that an RNN's layers above the first read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum RnnInput {
-    Current,
-    Delayed,
-}
-
-impl From<RnnInput> for LayerInput {
-    fn from(input: RnnInput) -> Self {
-        match input {
-            RnnInput::Current => LayerInput::Current,
-            RnnInput::Delayed => LayerInput::Delayed,
-        }
-    }
-}
-
 /// The distribution of tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -276,9 +248,7 @@ impl From<LossKind> for Loss {
 impl Recipe {
     /// Refuses settings that are out of range, that no compiled network has, that do not fit together, or that
     /// would be ignored.
-    ///
-    /// # Errors
-    /// The first such setting, with what is accepted.
+    /// Errors: the first such setting, with what is accepted.
     pub fn check(&self) -> Result<(), Refused> {
         self.check_each()?;
         let (rnn, softmax) = (self.model == Model::Rnn, self.attention == Attention::Softmax);
@@ -364,9 +334,7 @@ impl Recipe {
     }
 
     /// Returns this recipe with other values, as typed, of the settings that are named.
-    ///
-    /// # Errors
-    /// The first value that its setting does not accept; the recipe as a whole is not looked at.
+    /// Errors: the first value that its setting does not accept; the recipe as a whole is not looked at.
     pub fn with<'a>(
         &self,
         settings: impl IntoIterator<Item = (&'a str, &'a str)>,

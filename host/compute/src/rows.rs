@@ -137,9 +137,7 @@ impl Read for Limited {
 
 impl RowReader {
     /// Reads the names and the first row; a table without rows has none.
-    ///
-    /// # Errors
-    /// [`Problem::Io`]; [`Problem::Unusable`] for names that are too long or no text.
+    /// Errors: [`Problem::Io`]; [`Problem::Unusable`] for names that are too long or no text.
     pub fn open(mut source: Box<dyn Read + Send>) -> Result<Self, Problem> {
         let mut front = Vec::new();
         source.by_ref().take(FRONT).read_to_end(&mut front)?;
@@ -196,9 +194,7 @@ impl RowReader {
     }
 
     /// Reads at most so many rows; no rows at the end of the file.
-    ///
-    /// # Errors
-    /// [`Problem::Io`]; [`Problem::Unusable`], naming row and column, for a row of another length, a mark that is
+    /// Errors: [`Problem::Io`]; [`Problem::Unusable`], naming row and column, for a row of another length, a mark that is
     /// none, and a gap where none is accepted.
     pub fn read(&mut self, layout: &Layout, most: usize) -> Result<Rows, Problem> {
         let width = layout.numbers.len();

@@ -212,9 +212,7 @@ pub fn setting(name: &str) -> Option<&'static Setting> {
 
 impl Setting {
     /// Returns what [`Accepts::parse`] does.
-    ///
-    /// # Errors
-    /// The phrase that says what is accepted.
+    /// Errors: the phrase that says what is accepted.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         self.accepts.parse(text)
     }
@@ -222,9 +220,7 @@ impl Setting {
 
 impl Accepts {
     /// Returns the value that a text says, as a recipe's JSON has it.
-    ///
-    /// # Errors
-    /// The phrase that says what is accepted.
+    /// Errors: the phrase that says what is accepted.
     pub fn parse(self, text: &str) -> Result<Value, String> {
         match self {
             Accepts::Switch => match text {

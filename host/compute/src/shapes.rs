@@ -5,13 +5,13 @@
 use crate::capacity::{DIM, RNN_DIM, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT, SOFTMAX_LAYERS};
 use crate::group::{Group, Lanes};
 use crate::level::{self, Level, WithScalar};
-use crate::recipe::{Attention, Mode, Model, ParameterSet as Set, Recipe};
+use crate::recipe::{Attention, Mode, Model, Recipe};
 use crate::tasks::AnyTasks;
 use ictd_core::Error;
 use ictd_core::rnn::LayerInput;
 use ictd_core::scalar::{Lanes8, Scalar};
 use ictd_core::training::{
-    LinearNetwork, LinearShape, Network, ParameterSet, Parameters, RnnNetwork, SoftmaxNetwork,
+    LinearNetwork, LinearShape, Network, Parameters, RnnNetwork, SoftmaxNetwork,
 };
 use nalgebra::SVector;
 
@@ -19,9 +19,6 @@ use nalgebra::SVector;
 type Rnn<S> = RnnNetwork<S, { 2 * RNN_DIM + 2 }, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT>;
 
 /// Returns the value that an RNN with these parameters (missing ones are 0) gives features phi in a context.
-///
-/// # Errors
-/// As [`super::group::value`].
 pub fn rnn_value(
     input: LayerInput,
     parameters: &[f32],
@@ -39,18 +36,14 @@ pub fn rnn_value(
 
 /// Makes a group of seeds that train side by side, at most [`Level::lanes`] of the level for so many, on tasks of its own or on
 /// the recipe's ([`AnyTasks::new`]).
-///
-/// # Errors
-/// [`Error::OutOfRange`] for a shape that is not compiled (see [`Recipe::check`]), and the core's
+/// Errors: [`Error::OutOfRange`] for a shape that is not compiled (see [`Recipe::check`]), and the core's
 /// refusals.
 pub fn group(recipe: &Recipe, tasks: &AnyTasks, seeds: &[u64]) -> Result<Box<dyn Group>, Error> {
     group_at(Level::for_seeds(seeds.len()), recipe, tasks, seeds)
 }
 
 /// Makes a group as [`group`] does, with the instructions of a given level.
-///
-/// # Errors
-/// As [`group`]; [`Error::OutOfRange`] also if this machine lacks the instructions.
+/// Errors: as [`group`]; [`Error::OutOfRange`] also if this machine lacks the instructions.
 pub fn group_at(
     level: Level,
     recipe: &Recipe,
@@ -91,7 +84,7 @@ impl WithScalar for OfShape<'_> {
                 Lanes::<S, _, 4, 9>::boxed(recipe, tasks, network, seeds)
             }
             (Model::Rnn, _, _, RNN_DIM) => {
-                let network = Rnn::<S>::new(recipe.rnn_input.into());
+                let network = Rnn::<S>::new(recipe.rnn_input);
                 Lanes::<S, _, RNN_DIM, 9>::boxed(recipe, tasks, network, seeds)
             }
             _ => Err(Error::OutOfRange { parameter: "dim", accepted: "a compiled shape" }),
@@ -110,10 +103,7 @@ fn linear<S: Scalar<Element = f32>, const D: usize, const K: usize>(
     let stored = if recipe.mode == Mode::Sequential { recipe.layers } else { 1 };
     let mut shape = LinearShape::new(recipe.dim, stored, recipe.layers)?
         .with_lambda(recipe.lambda as f32)?
-        .with_parameters(match recipe.parameters {
-            Set::Full => ParameterSet::Full,
-            Set::Equivariant => ParameterSet::Equivariant,
-        });
+        .with_parameters(recipe.parameters);
     if let Some(gain) = recipe.gain {
         shape = shape.with_initial_gain(gain)?;
     }

@@ -14,9 +14,7 @@ const HEADER: usize = 12;
 const CHECKSUM: usize = 4;
 
 /// Returns the stored model, in `f32`, of so many layers.
-///
-/// # Errors
-/// The core's, naming what cannot be stored.
+/// Errors: the core's, naming what cannot be stored.
 pub fn to_bytes(
     parameters: &Parameters,
     depth: u16,
@@ -60,9 +58,7 @@ fn bytes(header: &Header, numbers: impl Iterator<Item = f32>) -> Vec<u8> {
 
 /// Returns the stored model of a construction with C = alpha I for d features: that for one feature, each number of
 /// which stands for a block's diagonal.
-///
-/// # Errors
-/// The core's, naming what cannot be stored.
+/// Errors: the core's, naming what cannot be stored.
 pub fn constructed(
     construction: Construction,
     d: usize,

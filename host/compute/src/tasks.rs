@@ -1,5 +1,4 @@
-//! Every distribution of tasks as one type, so that the trainer is compiled once for all of them; among them
-//! the user's own.
+//! Every distribution of tasks as one type, so that the trainer is compiled once for all of them.
 
 use crate::capacity::{STATES, TILES};
 use crate::recipe::{Fixed, Recipe, TaskKind};
@@ -10,37 +9,6 @@ use ictd_core::tasks::{
     CartPole, CartPoleTasks, FiniteTask, FiniteTasks, Mrp, Task, TaskDistribution,
 };
 use nalgebra::SVector;
-use std::fmt::Debug;
-use std::sync::Arc;
-
-/// Bins per dimension of the authors' CartPole grid: 2^4 cells.
-const AUTHORS_BINS: u16 = 2;
-
-/// A state of a task of the user's own: up to 6 numbers; a finite task's number is one of them.
-pub type OwnState = [f32; 6];
-
-/// A distribution of tasks of the user's own, for [`Trainer::on`](crate::Trainer::on).
-///
-/// Its bits are those of every machine if those of its arithmetic are: `libm` rather than `f32::exp`.
-pub trait OwnTasks: Debug + Send + Sync {
-    /// Draws a task with d = `dim` features, for discount gamma.
-    ///
-    /// # Errors
-    /// If no such task exists, for example with that many features.
-    fn draw(&self, dim: usize, gamma: f32, rng: &mut Rng) -> Result<Arc<dyn OwnTask>, Error>;
-}
-
-/// A task of the user's own: a Markov reward process seen through features.
-pub trait OwnTask: Debug + Send + Sync {
-    /// S_0 ~ p_0.
-    fn initial_state(&self, rng: &mut Rng) -> OwnState;
-
-    /// R_{t+1} and S_{t+1} from S_t.
-    fn step(&self, state: OwnState, rng: &mut Rng) -> (f32, OwnState);
-
-    /// Writes phi(s), (d), over zeros.
-    fn features(&self, state: OwnState, phi: &mut [f32]);
-}
 
 /// A distribution of tasks chosen at run time.
 #[derive(Clone, Debug)]
@@ -55,7 +23,6 @@ pub struct AnyTasks {
 enum Kind {
     Finite(FiniteTasks<STATES>),
     CartPole(CartPoleTasks<TILES>),
-    Own(Arc<dyn OwnTasks>),
 }
 
 /// A task of [`AnyTasks`].
@@ -67,8 +34,6 @@ pub enum AnyTask<const D: usize> {
     Finite(Mrp<f32, D, STATES>),
     /// A CartPole MRP.
     CartPole(CartPole<f32, D, TILES>),
-    /// The user's own task, with this number of features.
-    Own(Arc<dyn OwnTask>, usize),
 }
 
 /// A state of [`AnyTask`].
@@ -78,36 +43,24 @@ pub enum AnyState {
     Finite(usize),
     /// The state of CartPole.
     CartPole(CodedState<f32>),
-    /// The state of a task of the user's own.
-    Own(OwnState),
 }
 
 impl AnyTasks {
-    /// Returns the user's own, with the recipe's number of features.
-    pub fn own(recipe: &Recipe, tasks: Arc<dyn OwnTasks>) -> Self {
-        AnyTasks { dim: recipe.dim, kinds: vec![Kind::Own(tasks)], fixed: None }
-    }
-
     /// Returns the distribution that the recipe asks for.
     pub fn new(recipe: &Recipe) -> Self {
-        let kinds = recipe.task.0.iter().map(|kind| {
-            let finite =
-                |kind| Kind::Finite(FiniteTasks { kind, states: recipe.states, dim: recipe.dim });
-            match kind {
-                TaskKind::Boyan => finite(FiniteTask::BoyanChain),
-                TaskKind::BoyanRepresentable => finite(FiniteTask::BoyanChainRepresentable),
-                TaskKind::Mdp => finite(FiniteTask::RandomMdp { actions: recipe.actions }),
-                TaskKind::Loop => finite(FiniteTask::Loop { threshold: 0.5 }),
-                TaskKind::Cartpole => {
-                    Kind::CartPole(CartPoleTasks::Tilings { tilings: 4, tiles: 2 })
-                }
-                TaskKind::CartpoleAuthors => {
-                    Kind::CartPole(CartPoleTasks::SingleGrid { bins: AUTHORS_BINS })
-                }
-                TaskKind::CartpoleUniform => {
-                    Kind::CartPole(CartPoleTasks::Tilings { tilings: 1, tiles: 4 })
-                }
-            }
+        let Recipe { states, dim, actions, .. } = *recipe;
+        let finite = |kind| Kind::Finite(FiniteTasks { kind, states, dim });
+        let cart_pole = |[tilings, tiles]: [u16; 2], of_authors| {
+            Kind::CartPole(CartPoleTasks { tilings, tiles, of_authors, dim })
+        };
+        let kinds = recipe.task.0.iter().map(|kind| match kind {
+            TaskKind::Boyan => finite(FiniteTask::BoyanChain),
+            TaskKind::BoyanRepresentable => finite(FiniteTask::BoyanChainRepresentable),
+            TaskKind::Mdp => finite(FiniteTask::RandomMdp { actions }),
+            TaskKind::Loop => finite(FiniteTask::Loop { threshold: 0.5 }),
+            TaskKind::Cartpole => cart_pole([4, 2], false),
+            TaskKind::CartpoleAuthors => cart_pole([1, 2], true),
+            TaskKind::CartpoleUniform => cart_pole([1, 4], false),
         });
         AnyTasks { dim: recipe.dim, kinds: kinds.collect(), fixed: recipe.fixed }
     }
@@ -123,8 +76,7 @@ impl AnyTasks {
         };
         Ok(match kind {
             Kind::Finite(tasks) => AnyTask::Finite(tasks.draw(gamma, rng)?),
-            Kind::CartPole(tasks) => AnyTask::CartPole(tasks.draw_of_dim(self.dim, rng)?),
-            Kind::Own(tasks) => AnyTask::Own(tasks.draw(self.dim, gamma, rng)?, self.dim),
+            Kind::CartPole(tasks) => AnyTask::CartPole(tasks.draw(gamma, rng)?),
         })
     }
 }
@@ -186,7 +138,6 @@ impl<const D: usize> Task<f32, D> for AnyTask<D> {
         match self {
             AnyTask::Finite(task) => AnyState::Finite(task.initial_state(rng)),
             AnyTask::CartPole(task) => AnyState::CartPole(task.initial_state(rng)),
-            AnyTask::Own(task, _) => AnyState::Own(task.initial_state(rng)),
         }
     }
 
@@ -201,10 +152,6 @@ impl<const D: usize> Task<f32, D> for AnyTask<D> {
                 let (reward, next) = task.step(s, rng);
                 (reward, AnyState::CartPole(next))
             }
-            (AnyTask::Own(task, _), AnyState::Own(s)) => {
-                let (reward, next) = task.step(s, rng);
-                (reward, AnyState::Own(next))
-            }
             // Another task's state: this one starts anew.
             _ => (0.0, self.initial_state(rng)),
         }
@@ -215,11 +162,6 @@ impl<const D: usize> Task<f32, D> for AnyTask<D> {
         match (self, state) {
             (AnyTask::Finite(task), AnyState::Finite(s)) => task.features(s),
             (AnyTask::CartPole(task), AnyState::CartPole(s)) => task.features(s),
-            (AnyTask::Own(task, dim), AnyState::Own(s)) => {
-                let mut phi = SVector::<f32, D>::zeros();
-                task.features(s, &mut phi.as_mut_slice()[..(*dim).min(D)]);
-                phi
-            }
             _ => SVector::zeros(),
         }
     }

@@ -6,11 +6,11 @@ use crate::level::Level;
 use crate::log::{Point, SeedRun};
 use crate::recipe::{Recipe, Refused};
 use crate::shapes;
-use crate::tasks::{AnyTasks, OwnTasks};
+use crate::tasks::AnyTasks;
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -32,25 +32,16 @@ pub trait Observer: Sync {
     fn advanced(&self, _seeds: usize) {}
 
     /// A seed's log has a new point.
-    ///
-    /// # Errors
-    /// To end the run.
-    fn logged(&self, _learner: &Learner<'_>, _point: &Point) -> Result<(), Self::Error> {
+    fn logged(&self, _seed: u64, _point: &Point) -> Result<(), Self::Error> {
         Ok(())
     }
 
     /// A seed's state, from which [`Trainer::resume`] goes on.
-    ///
-    /// # Errors
-    /// To end the run.
     fn checkpoint(&self, _checkpoint: Checkpoint) -> Result<(), Self::Error> {
         Ok(())
     }
 
     /// A seed has come to its end.
-    ///
-    /// # Errors
-    /// To end the run.
     fn finished(&self, _run: &SeedRun) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -59,41 +50,6 @@ pub trait Observer: Sync {
 /// Nobody watches.
 impl Observer for () {
     type Error = std::convert::Infallible;
-}
-
-/// A seed in training, to be asked.
-pub struct Learner<'a> {
-    group: &'a dyn Group,
-    lane: usize,
-    seed: u64,
-}
-
-impl Learner<'_> {
-    /// Returns the seed.
-    pub fn seed(&self) -> u64 {
-        self.seed
-    }
-
-    /// Returns its parameters now, in the core's order.
-    pub fn parameters(&self) -> Vec<f32> {
-        self.group.parameters(self.lane)
-    }
-
-    /// Returns the value that its network gives features phi, (d), in the context of the transitions through
-    /// `features`, (n + 1, d), whose rewards, (n), are discounted by gamma.
-    ///
-    /// # Errors
-    /// [`Empty`](ictd_core::Error::Empty) without a transition; [`OutOfRange`](ictd_core::Error::OutOfRange)
-    /// for another number of features, or of rewards.
-    pub fn value(
-        &self,
-        features: &[&[f32]],
-        rewards: &[f32],
-        gamma: f32,
-        phi: &[f32],
-    ) -> Result<f32, ictd_core::Error> {
-        self.group.value(self.lane, features, rewards, gamma, phi)
-    }
 }
 
 /// Why a run came to no end.
@@ -119,7 +75,6 @@ pub enum Stopped<E> {
 #[derive(Clone, Debug)]
 pub struct Trainer<'a> {
     recipe: Recipe,
-    tasks: AnyTasks,
     /// Each seed, and where it stands if it has begun.
     seeds: BTreeMap<u64, Option<Checkpoint>>,
     name: String,
@@ -132,26 +87,16 @@ type Started<'a> = (u64, Option<&'a Checkpoint>);
 
 impl<'a> Trainer<'a> {
     /// Trains each of the seeds once, on one thread.
-    ///
-    /// # Errors
-    /// As [`Recipe::check`].
+    /// Errors: as [`Recipe::check`].
     pub fn new(recipe: Recipe, seeds: impl IntoIterator<Item = u64>) -> Result<Self, Refused> {
         recipe.check()?;
         Ok(Trainer {
-            tasks: AnyTasks::new(&recipe),
             recipe,
             seeds: seeds.into_iter().map(|seed| (seed, None)).collect(),
             name: String::new(),
             threads: 1,
             cancelled: None,
         })
-    }
-
-    /// Trains on tasks of the user's own, in place of the recipe's.
-    #[must_use]
-    pub fn on(mut self, tasks: impl OwnTasks + 'static) -> Self {
-        self.tasks = AnyTasks::own(&self.recipe, Arc::new(tasks));
-        self
     }
 
     /// Sets the number of threads, each of which takes whole groups of seeds: no bit of any seed depends on it.
@@ -181,9 +126,7 @@ impl<'a> Trainer<'a> {
 
     /// Trains, and returns every seed in ascending order; those that a checkpoint showed at their end come
     /// back as they are, and the observer is not told of them.
-    ///
-    /// # Errors
-    /// Why it stopped early: the first reason, in the order of the groups. The other groups have come to
+    /// Errors: why it stopped early: the first reason, in the order of the groups. The other groups have come to
     /// their end, unless the run was cancelled.
     pub fn run<O: Observer>(self, observer: &O) -> Result<Vec<SeedRun>, Stopped<O::Error>> {
         let (mut runs, groups) = self.groups();
@@ -244,10 +187,10 @@ impl<'a> Trainer<'a> {
         seeds: Vec<Started<'_>>,
         observer: &O,
     ) -> Result<Vec<SeedRun>, Stopped<O::Error>> {
-        let Trainer { recipe, tasks, .. } = self;
+        let recipe = &self.recipe;
         let numbers: Vec<u64> = seeds.iter().map(|s| s.0).collect();
         let refuse = |source| Stopped::Core { seeds: numbers.clone(), source };
-        let mut group = shapes::group(recipe, tasks, &numbers).map_err(refuse)?;
+        let mut group = shapes::group(recipe, &AnyTasks::new(recipe), &numbers).map_err(refuse)?;
         let mut logs: Vec<Vec<Point>> = vec![Vec::new(); numbers.len()];
         if let Some(found) = seeds.into_iter().map(|s| s.1).collect::<Option<Vec<_>>>() {
             let records: Vec<_> = found.iter().map(|f| f.record.clone()).collect();
@@ -288,8 +231,7 @@ impl<'a> Trainer<'a> {
             if done % recipe.log_every as u64 == 0 || done == last {
                 for (lane, log) in logs.iter_mut().enumerate() {
                     let point = group.measure(lane);
-                    let learner = Learner { group: &*group, lane, seed: numbers[lane] };
-                    observer.logged(&learner, &point).map_err(Stopped::Observer)?;
+                    observer.logged(numbers[lane], &point).map_err(Stopped::Observer)?;
                     log.push(point);
                 }
             }

@@ -2,7 +2,7 @@
 
 use crate::arithmetic;
 use compute::log::METRICS;
-use compute::{Learner, Observer, Point, Recipe, SeedRun, Stopped, Trainer};
+use compute::{Observer, Point, Recipe, SeedRun, Stopped, Trainer};
 use numpy::ndarray::Array;
 use numpy::{PyArrayDyn, ToPyArray};
 use pyo3::exceptions::PyValueError;
@@ -21,7 +21,7 @@ struct OnLog(Option<Py<PyAny>>);
 impl Observer for OnLog {
     type Error = PyErr;
 
-    fn logged(&self, learner: &Learner<'_>, point: &Point) -> PyResult<()> {
+    fn logged(&self, seed: u64, point: &Point) -> PyResult<()> {
         let Some(on_log) = &self.0 else { return Ok(()) };
         Python::attach(|py| {
             let metrics = PyDict::new(py);
@@ -29,7 +29,7 @@ impl Observer for OnLog {
             for metric in METRICS {
                 metrics.set_item(metric.name, (metric.of)(point))?;
             }
-            on_log.call1(py, (learner.seed(), metrics)).map(drop)
+            on_log.call1(py, (seed, metrics)).map(drop)
         })
     }
 }

@@ -5,13 +5,14 @@ use ictd_core::constructions::{learning_rate, td0};
 use ictd_core::gradient::softmax;
 use ictd_core::layer::Layer;
 use ictd_core::linalg::{to_f64, zeros};
-use ictd_core::metrics::{Elements, EvaluationStates, ValueSample, batch_td, elements};
+use ictd_core::metrics::{Elements, EvaluationStates, ValueSample, batch_td};
 use ictd_core::prompt::Prompt;
 use ictd_core::scalar::Real;
 use ictd_core::statistic::Statistic;
 use ictd_core::transformer::Transformer;
 use ictd_core::transition::query_token;
 use ictd_core::value_function::ValueFunction;
+use nalgebra::SMatrix;
 use tests::{Case, MAX_CONTEXT, MAX_LAYERS, Outputs};
 use tests::{check_family, with_dimension};
 
@@ -107,12 +108,16 @@ fn metrics<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
     element("Q_trace_upper_left", |e| e.q_trace_upper_left);
     element("Q_trace_upper_right", |e| e.q_trace_upper_right);
     element("Q_avg_abs_others", |e| e.q_avg_abs_others);
-    let aligned: Vec<_> = layers.iter().map(elements::sign_aligned).collect();
-    let rows = |m: nalgebra::SMatrix<R, K, K>| m.transpose().iter().copied().collect::<Vec<R>>();
-    let scaled_p = aligned.iter().flat_map(|layer| rows(elements::scaled(&layer.p)));
-    out.field("elementwise_P_scaled", "elements", scaled_p);
-    let scaled_q = aligned.iter().flat_map(|layer| rows(elements::scaled(&layer.q)));
-    out.field("elementwise_Q_scaled", "elements", scaled_q);
+    // For pictures, each layer has its sign, and its largest entry is 1.
+    let scaled = |of: fn(&Layer<R, K>) -> &SMatrix<R, K, K>| {
+        let rows = layers.iter().zip(&by_layer).map(move |(layer, Elements { sign, .. })| {
+            let largest = of(layer).iter().fold(R::ZERO, |largest, x| largest.max(x.abs()));
+            tests::row_major(&of(layer).map(|x| *sign * x / largest))
+        });
+        rows.flatten().collect::<Vec<R>>()
+    };
+    out.field("elementwise_P_scaled", "elements", scaled(|layer| &layer.p));
+    out.field("elementwise_Q_scaled", "elements", scaled(|layer| &layer.q));
     out
 }
 

@@ -107,7 +107,8 @@ pub(super) fn rnn<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Erro
 /// Linear attention on CartPole: tilings with a random projection, then the authors' one grid.
 pub(super) fn cart_pole<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
     let network = network::<S>(LinearShape::new(D, 1, 2)?)?;
-    let tilings = CartPoleTasks::<162>::Tilings { tilings: 2, tiles: 2 };
+    let tilings = CartPoleTasks::<162> { tilings: 2, tiles: 2, of_authors: false, dim: D };
     train(run, settings(), tilings, network.clone())?;
-    train(run, settings(), CartPoleTasks::<16>::SingleGrid { bins: 2 }, network)
+    let grid = CartPoleTasks::<16> { tilings: 1, tiles: 2, of_authors: true, dim: D };
+    train(run, settings(), grid, network)
 }

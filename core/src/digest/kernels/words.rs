@@ -10,8 +10,8 @@ use crate::model::{Model, crc32};
 use crate::rng::{Rng, Stream};
 use crate::scalar::{Real, Scalar};
 use crate::tasks::{
-    Mrp, Task, boyan_chain, boyan_chain_representable, cart_pole, cart_pole::TileCoding,
-    cart_pole_single_grid, loop_mrp, random_mdp,
+    CartPoleTasks, Mrp, Task, TaskDistribution, boyan_chain, boyan_chain_representable, loop_mrp,
+    random_mdp,
 };
 use crate::transformer::Transformer;
 use crate::transition::Transition;
@@ -127,8 +127,10 @@ fn in_scalar<R: Real>(rng: &mut Rng, digest: &mut Digest) -> Result<(), Error> {
         append(digest, &mrp.stationary_distribution()?);
         path(mrp, rng, digest);
     }
-    path(&cart_pole::<R, 4, 324>(TileCoding::new(4, 2)?, 4, rng)?, rng, digest);
-    path(&cart_pole_single_grid::<R, 4, 16>(2, 4, rng)?, rng, digest);
+    let tilings = CartPoleTasks::<324> { tilings: 4, tiles: 2, of_authors: false, dim: 4 };
+    path(&tilings.draw(gamma, rng)?, rng, digest);
+    let grid = CartPoleTasks::<16> { tilings: 1, tiles: 2, of_authors: true, dim: 4 };
+    path(&grid.draw(gamma, rng)?, rng, digest);
     Ok(())
 }
 

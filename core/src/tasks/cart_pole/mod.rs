@@ -6,21 +6,12 @@ mod tile_coding;
 pub use physics::{ANGLE_LIMIT, CartPolePhysics, CartPoleState, POSITION_LIMIT};
 pub use tile_coding::{MAX_TILINGS, TileCoding};
 
-use super::{Task, check_dim, uniform_vector};
+use super::{Task, TaskDistribution, check_dim, uniform_vector};
 use crate::error::Error;
 use crate::linalg::{add_scaled, zeros};
 use crate::rng::Rng;
 use crate::scalar::Real;
 use nalgebra::SVector;
-
-/// The state whose r(s) rewards a step.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum RewardOf {
-    /// R_{t+1} = r(S_t), as in the paper.
-    CurrentState,
-    /// R_{t+1} = r(S_{t+1}), after a reset, as in the authors' code.
-    NextState,
-}
 
 /// One CartPole MRP: an infinite horizon by reset, one policy, features and rewards by tile coding
 /// with a random projection.
@@ -44,7 +35,7 @@ pub struct CartPole<R: Real, const D: usize, const M: usize> {
     physics: CartPolePhysics<R>,
     epsilon: R,
     coding: TileCoding<R>,
-    reward_of: RewardOf,
+    rewards_next: bool,
     projection: [SVector<R, D>; M],
     reward: [R; M],
 }
@@ -56,64 +47,51 @@ pub struct CodedState<R: Real> {
     tiles: [u16; MAX_TILINGS],
 }
 
-/// Returns a CartPole MRP as in the paper: physics from [`CartPolePhysics::sample`], a policy that pushes to
-/// the right with probability epsilon ~ U(0, 1), and a random projection of `coding`
-/// (the paper gives no numbers; four tilings of two tiles need M = 324). Features beyond `dim` are 0.
-///
-/// # Errors
-/// [`Error::CapacityExceeded`] if the coding has more than M tiles, and unless 1 <= `dim` <= D.
-pub fn cart_pole<R: Real, const D: usize, const M: usize>(
-    coding: TileCoding<R>,
-    dim: usize,
-    rng: &mut Rng,
-) -> Result<CartPole<R, D, M>, Error> {
-    let physics = CartPolePhysics::sample([0.5, 1.5], rng);
-    CartPole::draw(physics, coding, RewardOf::CurrentState, dim, rng)
+/// CartPole MRPs (Algorithm 4) with at most M tiles. The paper gives no numbers of tiles; four tilings of two need
+/// M = 324.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct CartPoleTasks<const M: usize> {
+    /// 1, 2, 4 or 8.
+    pub tilings: u16,
+    /// Per dimension: 1 to 8, and at most 32 / tilings.
+    pub tiles: u16,
+    /// As in the authors' code, which has one tiling: a light pole, and R_{t+1} = r(S_{t+1}), after a reset, in place of
+    /// r(S_t).
+    pub of_authors: bool,
+    /// d, the number of features.
+    pub dim: usize,
 }
 
-/// Returns a CartPole MRP as in the authors' code: a light pole, one
-/// grid of `bins` per dimension (`bins`^4 states; 2 gives the 16 sign orthants), the next state's
-/// reward.
-///
-/// # Errors
-/// [`Error::OutOfRange`] unless `bins` is 1 to 8; [`Error::CapacityExceeded`] if `bins`^4 > M, and unless
-/// 1 <= `dim` <= D.
-pub fn cart_pole_single_grid<R: Real, const D: usize, const M: usize>(
-    bins: u16,
-    dim: usize,
-    rng: &mut Rng,
-) -> Result<CartPole<R, D, M>, Error> {
-    let coding = TileCoding::new(1, bins)?;
-    let physics = CartPolePhysics::sample([0.05, 0.15], rng);
-    CartPole::draw(physics, coding, RewardOf::NextState, dim, rng)
-}
+impl<R: Real, const D: usize, const M: usize> TaskDistribution<R, D> for CartPoleTasks<M> {
+    type Task = CartPole<R, D, M>;
 
-impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
-    /// Draws the policy, the features and the rewards.
-    fn draw(
-        physics: CartPolePhysics<R>,
-        coding: TileCoding<R>,
-        reward_of: RewardOf,
-        dim: usize,
-        rng: &mut Rng,
-    ) -> Result<Self, Error> {
-        check_dim::<D>(dim)?;
+    fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// Draws physics, a policy that pushes to the right with probability epsilon ~ U(0, 1), features and rewards.
+    fn draw(&self, _gamma: R, rng: &mut Rng) -> Result<CartPole<R, D, M>, Error> {
+        check_dim::<D>(self.dim)?;
+        let coding = TileCoding::new(self.tilings, self.tiles)?;
         let tiles = coding.total_tiles();
         if tiles > M {
             return Err(Error::CapacityExceeded { parameter: "tiles", capacity: M });
         }
+        let pole_mass = if self.of_authors { [0.05, 0.15] } else { [0.5, 1.5] };
+        let physics = CartPolePhysics::sample(pole_mass, rng);
         let epsilon = rng.uniform();
         let scale = R::ONE / R::from_count(coding.tilings() as u64).sqrt();
         let mut task = CartPole {
             physics,
             epsilon,
             coding,
-            reward_of,
+            rewards_next: self.of_authors,
             projection: [zeros::<R, D, 1>(); M],
             reward: [R::ZERO; M],
         };
         for i in 0..tiles {
-            let w: SVector<R, D> = uniform_vector(dim, rng);
+            let w: SVector<R, D> = uniform_vector(self.dim, rng);
             add_scaled(&mut task.projection[i], scale, &w);
         }
         for i in 0..tiles {
@@ -121,7 +99,9 @@ impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
         }
         Ok(task)
     }
+}
 
+impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
     /// r(s).
     #[inline(always)]
     fn reward(&self, state: &CodedState<R>) -> R {
@@ -165,11 +145,7 @@ impl<R: Real, const D: usize, const M: usize> Task<R, D> for CartPole<R, D, M> {
             next = CartPoleState::sample(rng);
         }
         let next = self.coded(next);
-        let reward = match self.reward_of {
-            RewardOf::CurrentState => self.reward(&state),
-            RewardOf::NextState => self.reward(&next),
-        };
-        (reward, next)
+        (self.reward(if self.rewards_next { &next } else { &state }), next)
     }
 
     #[inline(always)]
@@ -191,15 +167,18 @@ mod tests {
     #[test]
     fn the_single_grid_rewards_the_next_state() {
         let mut rng = Rng::new(4);
-        let task: CartPole<f64, 4, 16> = cart_pole_single_grid(2, 4, &mut rng).unwrap();
+        let of = |tiles| CartPoleTasks::<16> { tilings: 1, tiles, of_authors: true, dim: 4 };
+        let task: CartPole<f64, 4, 16> = of(2).draw(0.9, &mut rng).unwrap();
         let mut state = task.initial_state(&mut rng);
         for _ in 0..100 {
             let (reward, next) = task.step(state, &mut rng);
             assert_eq!(reward, task.reward(&next));
             state = next;
         }
-        assert!(cart_pole_single_grid::<f64, 4, 16>(3, 4, &mut rng).is_err());
-        assert!(cart_pole_single_grid::<f64, 4, 16>(9, 4, &mut rng).is_err());
+        for tiles in [3, 9] {
+            let refused: Result<CartPole<f64, 4, 16>, _> = of(tiles).draw(0.9, &mut rng);
+            assert!(refused.is_err());
+        }
         assert!(TileCoding::<f32>::new(3, 2).is_err());
     }
 }

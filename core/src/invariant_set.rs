@@ -1,0 +1,231 @@
+//! The invariant set of TD pretraining: ten numbers a layer, of which Theorem 2 has three.
+//!
+//! For an orthogonal map g of the features let S_g = diag(g, g, 1), and diag(g, g, 1, 1) beside a memory
+//! row. The matrices that commute with every S_g are [`ParameterSet::Equivariant`](crate::layer::ParameterSet::Equivariant)'s:
+//!
+//! ```text
+//! [ x1 I  x2 I   0  ]
+//! [ x3 I  x4 I   0  ]      of two heads with a (2, 2) block in place of x5: 8 numbers a matrix
+//! [  0     0    x5  ]
+//! ```
+//!
+//! If the distribution of tasks does not change when g acts on the features (Assumptions 1 and 2: features
+//! uniform on a cube, rewards that do not see g), the expected update of parameters of this form,
+//!
+//! ```text
+//! Delta(theta) = E[(R + gamma TF_L(Z_0'; theta) - TF_L(Z_0; theta)) grad TF_L(Z_0; theta)]
+//! ```
+//!
+//! has this form, for any number of layers, shared or not, under any mask, for softmax and for two heads.
+//! [`averaged_update`] takes the expectation over the group as the finite sum that it is, so that this holds
+//! for each trajectory, up to rounding, and not without the average; of N trajectories the part outside the
+//! set is of the size 1 / sqrt(N).
+//!
+//! # Which step needs which maps
+//!
+//! | step | holds for |
+//! |---|---|
+//! | TF_L(S_g Z; P, Q) = TF_L(Z; S_g^T P S_g, S_g^T Q S_g): scores are products with S_g^T Q S_g, columns are moved by S_g, and no g touches the last row | every orthogonal g |
+//! | the update of a trajectory moved by g is S_g Delta(S_g^T theta S_g) S_g^T | every orthogonal g: then the map of the parameters is orthogonal, too |
+//! | cube: the distribution of tasks does not change | signed permutations alone |
+//! | the mean of S_g X S_g^T over the group is X's [`commuting_part`] | signed permutations (signs take what is off the blocks' diagonals and beside them, orders take the mean of a diagonal), and so any group that holds them or is as rich: the symmetries of a triangle are (d = 2), its rotations alone are not |
+//! | theta of the set and features in another orthonormal basis give the same values | every orthogonal g |
+//! | plain TD keeps the set, and commutes with S_g | every orthogonal g: it is linear in the update |
+//! | Adam keeps the set: entry by entry the same odd function, so that equal entries stay equal and zeros stay zeros, second moments included | the set alone matters, as its matrices are ties and zeros |
+//! | Adam commutes with S_g: from theta_0 of a distribution that no g changes it keeps such distributions, of samples too, so that the mean over seeds of trained parameters is in the set | signed permutations alone: a rotation mixes the entries whose squares it takes |
+//!
+//! Adam keeps the set in exact numbers. In rounded ones an entry that should be 0 makes a full step, of the
+//! rounding's sign, once its gradient exceeds epsilon: with the experiments' 1e-3 / 1e-8 a departure of
+//! rounding's size grows ten thousandfold and more a step, to the step size. (Samples depart by more.)
+//!
+//! # Theorem 2
+//!
+//! It is the case L = 1. One layer's value depends on P's last row and Q's columns of the query's features
+//! alone, so that of the ten numbers eta, c and c' get updates, and Theta_* = { [`theta_star`]`(eta, c, c')` }
+//! is never left.
+//!
+//! (The paper's last line prints c_k + alpha_k delta I_d for the new block; it is
+//! (c_k + alpha_k delta) I_d.)
+
+use crate::error::Error;
+use crate::layer::{Layer, LayerParameters};
+use crate::linalg::{mul_vector, zeros};
+use crate::scalar::{Real, Scalar as _};
+use crate::training::{Network, Parameters, Targets, Windows, td_update};
+use nalgebra::{SMatrix, SVector};
+
+/// Returns all signed permutations g, (D, D), 2^d d! of them; the first is the identity. Meant for d <= 3 (8 and 48).
+pub fn signed_permutations<R: Real, const D: usize>()
+-> impl Iterator<Item = SMatrix<R, D, D>> + Clone {
+    const {
+        assert!(D >= 1 && D <= 12, "2^d d! signed permutations: d from 1 to 12");
+    }
+    let order: u64 = (1..=D as u64).map(|i| 2 * i).product();
+    (0..order).map(|index| {
+        let (mut g, mut sources) = (zeros::<R, D, D>(), core::array::from_fn::<_, D, _>(|i| i));
+        let mut rest = index;
+        for i in 0..D {
+            // One of the features that are left, and its sign.
+            let left = (D - i) as u64;
+            sources.swap(i, i + (rest % left) as usize);
+            rest /= left;
+            g[(i, sources[i])] = if rest.is_multiple_of(2) { R::ONE } else { -R::ONE };
+            rest /= 2;
+        }
+        g
+    })
+}
+
+/// Returns the part of a layer of dense matrices that commutes with every S_g, its nearest: of each (D, D) block the
+/// mean of the diagonal, of the rows and columns beyond 2 D their own block.
+pub fn commuting_part<const D: usize, L>(layer: &L) -> L
+where
+    L: LayerParameters<Scalar: Real>,
+{
+    let mut part = *layer;
+    for m in part.matrices_mut() {
+        let k = m.len().isqrt();
+        // Column by column: the diagonal of the block at (row, column) is every (K + 1)-th number.
+        for at in [0, D, D * k, D * k + D] {
+            let diagonal = (0..D).map(|i| at + i * (k + 1));
+            let mut sum = L::Scalar::ZERO;
+            diagonal.clone().for_each(|i| sum += m[i]);
+            let mean = sum / L::Scalar::from_count(D as u64);
+            diagonal.for_each(|i| m[i] = mean);
+        }
+        for (at, x) in m.iter_mut().enumerate() {
+            let (row, column) = (at % k, at / k);
+            let features = [row < 2 * D, column < 2 * D];
+            if features[0] != features[1] || (features[0] && row % D != column % D) {
+                *x = L::Scalar::ZERO;
+            }
+        }
+    }
+    part
+}
+
+/// theta_*(eta, c, c') (eq. "optimal single layer"):
+///
+/// ```text
+/// P = [ 0   0  ]      Q = [ c I   0  0 ]
+///     [ 0  eta ]          [ c' I  0  0 ]
+///                         [  0    0  0 ]
+/// ```
+///
+/// ```
+/// use ictd_core::invariant_set::{Projection, theta_star};
+///
+/// let mut layer = theta_star::<f32, 2, 5>(0.5, -1.0, 0.25);
+/// layer.p[(0, 1)] = 0.125;
+/// let expected = Projection { eta: 0.5, c: -1.0, c_prime: 0.25, departure: 0.125 };
+/// assert_eq!(Projection::of::<2, 5>(&layer), expected);
+/// ```
+pub fn theta_star<R: Real, const D: usize, const K: usize>(
+    eta: R,
+    c: R,
+    c_prime: R,
+) -> Layer<R, K> {
+    crate::transition::check_token_size::<D, K>();
+    let mut layer = Layer { p: zeros(), q: zeros() };
+    layer.p[(2 * D, 2 * D)] = eta;
+    for i in 0..D {
+        layer.q[(i, i)] = c;
+        layer.q[(D + i, i)] = c_prime;
+    }
+    layer
+}
+
+/// A layer's place with respect to Theta_*.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+pub struct Projection<R: Real> {
+    /// P\[2d, 2d\].
+    pub eta: R,
+    /// The mean diagonal entry of Q's upper-left (d, d) block.
+    pub c: R,
+    /// The mean diagonal entry of the block below it.
+    pub c_prime: R,
+    /// The largest absolute entry of what is left after theta_*(eta, c, c') is taken away: 0 on
+    /// Theta_*.
+    pub departure: R,
+}
+
+impl<R: Real> Projection<R> {
+    /// Returns that of a layer, or of an update.
+    pub fn of<const D: usize, const K: usize>(layer: &Layer<R, K>) -> Self {
+        let inverse_d = R::ONE / R::from_count(D as u64);
+        let (mut c, mut c_prime) = (R::ZERO, R::ZERO);
+        for i in 0..D {
+            c += layer.q[(i, i)];
+            c_prime += layer.q[(D + i, i)];
+        }
+        let (eta, c, c_prime) = (layer.p[(2 * D, 2 * D)], c * inverse_d, c_prime * inverse_d);
+        let star = theta_star::<R, D, K>(eta, c, c_prime);
+        let mut departure = R::ZERO;
+        for (m, m_star) in [(&layer.p, &star.p), (&layer.q, &star.q)] {
+            for (x, x_star) in m.iter().zip(m_star.iter()) {
+                departure = departure.max((*x - *x_star).abs());
+            }
+        }
+        Projection { eta, c, c_prime, departure }
+    }
+}
+
+/// Returns the update of one trajectory, delta grad TF_L(Z_0) with the TD error delta of TF_L(Z_0') and TF_L(Z_0),
+/// where Z_0 and Z_0' are those of eq. "prompt for invariant set": its first window and the one that follows.
+pub fn update<R: Real, N: Network<R>>(
+    theta: &mut N,
+    trajectory: &Windows<R>,
+    targets: Targets<R>,
+) -> N::Parameters {
+    let mut update = theta.parameters().zeros_like();
+    td_update(theta, trajectory, 0, targets, R::ONE, &mut update);
+    update
+}
+
+/// Delta(theta) for features that are equally likely to be moved by any g of a group: the mean of [`update()`]
+/// over all trajectories and, for each of them, all g. T is the capacity for a trajectory's feature vectors.
+///
+/// # Errors
+/// [`Error::Empty`] without trajectories or group, [`Error::CapacityExceeded`] if a trajectory is longer than T,
+/// [`Error::OutOfRange`] for other features than the group's.
+pub fn averaged_update<R: Real, const D: usize, const T: usize, N: Network<R>>(
+    theta: &mut N,
+    trajectories: &[Windows<R>],
+    targets: Targets<R>,
+    group: impl Iterator<Item = SMatrix<R, D, D>> + Clone,
+) -> Result<N::Parameters, Error> {
+    let order = group.clone().count() * trajectories.len();
+    if order == 0 {
+        return Err(Error::Empty { parameter: "trajectories" });
+    }
+    let share = R::ONE / R::from_count(order as u64);
+    let mut sum = theta.parameters().zeros_like();
+    for trajectory in trajectories {
+        let (rewards, n, gamma) =
+            (trajectory.rewards(), trajectory.context_len(), trajectory.gamma());
+        let mut moved = [[R::ZERO; D]; T];
+        let Some(moved) = moved.get_mut(..rewards.len() + 1) else {
+            return Err(Error::CapacityExceeded { parameter: "trajectory", capacity: T });
+        };
+        if trajectory.dim() != D {
+            let accepted = "as many features as the group's maps have";
+            return Err(Error::OutOfRange { parameter: "dim", accepted });
+        }
+        for g in group.clone() {
+            for (k, to) in moved.iter_mut().enumerate() {
+                *to = mul_vector(&g, &SVector::from_column_slice(trajectory.phi(k))).data.0[0];
+            }
+            let windows = Windows::new(D, moved.as_flattened(), rewards, n, gamma)?;
+            step(&mut sum, share, &update(theta, &windows, targets));
+        }
+    }
+    Ok(sum)
+}
+
+/// theta += alpha Delta.
+pub fn step<R: Real, P: Parameters<R>>(theta: &mut P, alpha: R, delta: &P) {
+    for (theta, delta) in theta.numbers_mut().zip(delta.numbers()) {
+        *theta += alpha * *delta;
+    }
+}
