@@ -108,22 +108,34 @@ impl<S: Scalar, const D: usize, const C: usize> Token<S, D, C> {
             [("phi", self.phi.as_slice()), ("reward", &self.rewards), ("phi_next", &self.phi_next)];
         let mut square = S::ZERO;
         for (parameter, part) in parts {
-            for x in part {
-                square += *x * *x;
-            }
-            if !part.iter().all(|x| x.is_finite()) {
-                return Err(Error::NonFinite { parameter });
-            }
-            if !can_be_summed(square) {
-                return Err(Error::OutOfRange { parameter, accepted: TOKEN_LENGTH });
-            }
-            if limit != S::ZERO && !all_within(part, limit) {
-                return Err(Error::OutOfRange { parameter, accepted: "the limit" });
-            }
+            refuse_part(parameter, part, &mut square, limit)?;
         }
         // The check summed up in another order: the last one tipped the balance.
         Err(Error::OutOfRange { parameter: "phi_next", accepted: TOKEN_LENGTH })
     }
+}
+
+/// Refuses a part of a token; `square` is that of the parts before it. (A call, for a chip's flash.)
+#[inline(never)]
+fn refuse_part<S: Scalar>(
+    parameter: &'static str,
+    part: &[S],
+    square: &mut S,
+    limit: S,
+) -> Result<(), Error> {
+    for x in part {
+        *square += *x * *x;
+    }
+    let accepted = if !part.iter().all(|x| x.is_finite()) {
+        return Err(Error::NonFinite { parameter });
+    } else if !can_be_summed(*square) {
+        TOKEN_LENGTH
+    } else if limit != S::ZERO && !all_within(part, limit) {
+        "the limit"
+    } else {
+        return Ok(());
+    };
+    Err(Error::OutOfRange { parameter, accepted })
 }
 
 /// Returns true if no number, in any lane, is larger than the limit.

@@ -54,7 +54,7 @@ impl<S: Scalar, P: Entry<S>> Read<S, P> {
             for i in 0..rows {
                 let x = scale * self.sum(Of::G((row, i), (column, j)));
                 g.data.0[left + j][top + i] = x;
-                if self.symmetric {
+                if self.symmetric && (i != j || row != column) {
                     g.data.0[top + i][left + j] = x;
                 }
             }
