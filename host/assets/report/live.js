@@ -4,7 +4,11 @@
   const bytes = Uint8Array.from(atob("MODULE"), (c) => c.charCodeAt(0));
   let core;
   try {
-    core = (await WebAssembly.instantiate(bytes)).instance.exports;
+    const exports = (await WebAssembly.instantiate(bytes)).instance.exports;
+    // The numbers that `read` of the module knows, in its order.
+    const names = ["states", "state", "len", "least_msve", "probability", "reward", "true_value", "msve", "value", "token", "statistic"];
+    const readers = names.map((name, what) => [name, (i = 0, j = 0) => exports.read(what, i, j)]);
+    core = { ...exports, ...Object.fromEntries(readers) };
   } catch (error) {
     refuse("This browser does not run WebAssembly: " + error.message);
     return;

@@ -29,9 +29,9 @@ function signalsPart(core) {
     if (!done(isHand() ? core.signals_observe(hand[0], hand[1]) : core.signals_next())) return pause();
     samples += 1;
     [0, 1].forEach((s) => {
-      values[s].push(core.signals_value(s));
-      predictions[s].push(HORIZONS.map((_, h) => [0, 1, 2].map((part) => core.signals_prediction(s, h, part))));
-      surprises[s].push(core.signals_surprise(s));
+      values[s].push(core.signals_read(0, s, 0));
+      predictions[s].push(HORIZONS.map((_, h) => [0, 1, 2].map((part) => core.signals_read(2 + part, s, h))));
+      surprises[s].push(core.signals_read(1, s, 0));
       if (values[s].length > LONGEST) [values[s], predictions[s], surprises[s]].forEach((list) => list.shift());
     });
     draw();

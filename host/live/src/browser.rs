@@ -1,4 +1,5 @@
-//! The functions that the page calls. They return 0 for done, else the code of a refusal, whose words the page has.
+//! The functions that the page calls. Those that change something return 0 for done, else the code of a refusal, whose
+//! words the page has.
 
 use crate::{Kind, Live, MAX_STATES, Signals};
 use core::cell::RefCell;
@@ -38,17 +39,13 @@ impl<T> Page<T> {
         page.as_mut().map_or(3, |it| code(f(it)))
     }
 
-    fn read<R: Default>(&self, f: impl FnOnce(&T) -> R) -> R {
-        self.0.try_borrow().ok().and_then(|page| page.as_ref().map(f)).unwrap_or_default()
+    fn read<R>(&self, f: impl FnOnce(&T) -> R) -> Option<R> {
+        self.0.try_borrow().ok().and_then(|page| page.as_ref().map(f))
     }
 }
 
 fn change(f: impl FnOnce(&mut Live) -> Result<(), Error>) -> u32 {
     PAGE.change(Live::new, f)
-}
-
-fn read<T: Default>(f: impl FnOnce(&Live) -> T) -> T {
-    PAGE.read(f)
 }
 
 #[unsafe(no_mangle)]
@@ -93,65 +90,33 @@ extern "C" fn step() -> u32 {
     change(Live::step)
 }
 
+/// Returns a number that the page shows; `live.js` has the list of names.
 #[unsafe(no_mangle)]
-extern "C" fn states() -> u32 {
-    read(|live| live.states() as u32)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn probability(s: u32, next: u32) -> f32 {
-    read(|live| live.probability(s as usize, next as usize))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn reward(s: u32) -> f32 {
-    read(|live| live.reward(s as usize))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn true_value(s: u32) -> f32 {
-    read(|live| live.true_value(s as usize))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn least_msve() -> f32 {
-    read(Live::least_msve)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn state() -> u32 {
-    read(|live| live.state() as u32)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn len() -> u32 {
-    read(|live| live.len() as u32)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn value(model: u32, s: u32) -> f32 {
-    read(|live| live.prediction(model as usize).values.get(s as usize).copied().unwrap_or(f32::NAN))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn msve(model: u32) -> f32 {
-    read(|live| live.prediction(model as usize).msve)
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn token(i: u32) -> f32 {
-    read(|live| live.token().get(i as usize).copied().unwrap_or(0.0))
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn statistic(i: u32, j: u32) -> f32 {
-    read(|live| live.statistic(i as usize, j as usize))
+extern "C" fn read(what: u32, i: u32, j: u32) -> f32 {
+    let (i, j) = (i as usize, j as usize);
+    let number = |live: &Live| {
+        let (chain, prediction) = (&live.chain, live.predictions.get(i));
+        match what {
+            0 => Some(chain.task.states() as f32),
+            1 => Some(live.state as f32),
+            2 => Some(live.context.len() as f32),
+            3 => Some(chain.least_msve),
+            4 => chain.task.transition_from(i).get(j).copied(),
+            5 => chain.task.reward().get(i).copied(),
+            6 => chain.value.get(i).copied(),
+            7 => prediction.map(|of| of.msve),
+            8 => prediction?.values.get(j).copied(),
+            9 => live.token.get(i).copied(),
+            _ => Some(live.statistic(i, j)),
+        }
+    };
+    PAGE.read(number).flatten().unwrap_or(f32::NAN)
 }
 
 /// Returns the digest of everything since the last reset.
 #[unsafe(no_mangle)]
 extern "C" fn digest() -> u64 {
-    read(Live::digest)
+    PAGE.read(|live| live.digest.value()).unwrap_or(0)
 }
 
 #[unsafe(no_mangle)]
@@ -173,36 +138,28 @@ extern "C" fn signals_observe(x: f32, y: f32) -> u32 {
     SIGNALS.change(|| Signals::new(0), |signals| Ok(signals.observe([x, y])))
 }
 
+/// Returns of a signal its value (0), its surprise (1), or at a horizon the prediction's mean (2) and the lower (3) and
+/// upper end (4) of its band.
 #[unsafe(no_mangle)]
-extern "C" fn signals_value(s: u32) -> f32 {
-    SIGNALS.read(|signals| signals.values().get(s as usize).copied().unwrap_or(f32::NAN))
-}
-
-/// Returns a prediction's mean (0), or the lower (1) or upper end (2) of its band.
-#[unsafe(no_mangle)]
-extern "C" fn signals_prediction(s: u32, horizon: u32, part: u32) -> f32 {
-    SIGNALS.read(|signals| {
-        let of_signal = signals.seen().and_then(|seen| seen.predictions.get(s as usize).copied());
-        match (of_signal.and_then(|p| p.get(horizon as usize).copied()), part) {
-            (Some(p), 0) => p.mean,
-            (Some(p), 1) => p.low,
-            (Some(p), _) => p.high,
-            (None, _) => f32::NAN,
+extern "C" fn signals_read(what: u32, s: u32, horizon: u32) -> f32 {
+    let (s, horizon) = (s as usize, horizon as usize);
+    let number = |signals: &Signals| {
+        let seen = signals.seen.as_ref();
+        let prediction = || seen?.predictions.get(s)?.get(horizon);
+        match what {
+            0 => signals.values.get(s).copied(),
+            1 => seen?.surprise.get(s).copied(),
+            2 => Some(prediction()?.mean),
+            3 => Some(prediction()?.low),
+            _ => Some(prediction()?.high),
         }
-    })
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn signals_surprise(s: u32) -> f32 {
-    SIGNALS.read(|signals| {
-        let surprise = signals.seen().and_then(|seen| seen.surprise.get(s as usize).copied());
-        surprise.unwrap_or(f32::NAN)
-    })
+    };
+    SIGNALS.read(number).flatten().unwrap_or(f32::NAN)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn signals_digest() -> u64 {
-    SIGNALS.read(Signals::digest)
+    SIGNALS.read(|signals| signals.digest.value()).unwrap_or(0)
 }
 
 /// See [`crate::story`].

@@ -27,15 +27,25 @@ pub enum Kind {
     Ring,
 }
 
-pub(crate) struct Chain {
-    pub(crate) task: Mrp<f32, D, MAX_STATES>,
-    pub(crate) value: SVector<f32, MAX_STATES>,
-    pub(crate) stationary: SVector<f32, MAX_STATES>,
-    pub(crate) least_msve: f32,
+/// The chain, and what is known of it.
+pub struct Chain {
+    /// The chain itself.
+    pub task: Mrp<f32, D, MAX_STATES>,
+    /// v(s).
+    pub value: SVector<f32, MAX_STATES>,
+    /// d(s).
+    pub stationary: SVector<f32, MAX_STATES>,
+    /// The least MSVE that a function linear in the features can have.
+    pub least_msve: f32,
 }
 
 impl Chain {
-    pub(crate) fn sample(kind: Kind, states: usize, seed: u32) -> Result<Self, Error> {
+    /// Draws a chain.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] or [`Error::CapacityExceeded`] for the number of states,
+    /// [`Error::Singular`] without a unique stationary distribution.
+    pub fn sample(kind: Kind, states: usize, seed: u32) -> Result<Self, Error> {
         let mut rng = Rng::new(seed.into());
         Self::of(match kind {
             Kind::RandomMdp => tasks::random_mdp(states, D, ACTIONS, GAMMA, &mut rng)?,
@@ -57,7 +67,12 @@ impl Chain {
         })
     }
 
-    pub(crate) fn edited(
+    /// Returns the chain with p(. | s) in proportion to `weights`, and r(s). The features stay.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] for a state that does not exist, or weights that are negative or all 0;
+    /// [`Error::NonFinite`]; [`Error::Singular`] without a unique stationary distribution.
+    pub fn edited(
         &self,
         state: usize,
         weights: &[f32; MAX_STATES],
@@ -106,45 +121,4 @@ impl Chain {
 
 fn features(task: &Mrp<f32, D, MAX_STATES>) -> SMatrix<f32, D, MAX_STATES> {
     SMatrix::from_fn(|i, s| task.feature_map()[s][i])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn drawn_chains_have_a_representable_value_and_edited_ones_need_not() {
-        for kind in [Kind::RandomMdp, Kind::BoyanChain, Kind::Loop, Kind::Ring] {
-            for seed in 0..20 {
-                let chain = Chain::sample(kind, MAX_STATES, seed).unwrap();
-                assert!(chain.least_msve < 1e-8, "{kind:?} {seed} {}", chain.least_msve);
-            }
-        }
-        let chain = Chain::sample(Kind::RandomMdp, MAX_STATES, 1).unwrap();
-        assert!(chain.edited(2, &[1.0; 8], 5.0).unwrap().least_msve > 1e-3);
-        let small = Chain::sample(Kind::Ring, D, 1).unwrap();
-        assert_eq!(small.edited(2, &[1.0; 8], 5.0).unwrap().least_msve, 0.0);
-    }
-
-    #[test]
-    fn edits_are_normalised_and_bad_ones_are_refused() {
-        let chain = Chain::sample(Kind::Ring, 3, 0).unwrap();
-        let row = |c: &Chain| [0, 1, 2].map(|s| c.task.transition_from(1)[s]);
-        assert_eq!(row(&chain), [0.0, 0.0, 1.0]);
-        let weights = [1.0, 0.0, 3.0, 9.0, 0.0, 0.0, 0.0, 0.0];
-        assert_eq!(row(&chain.edited(1, &weights, 0.5).unwrap()), [0.25, 0.0, 0.75]);
-        let refused = |state, w: [f32; 3], reward| {
-            let mut weights = [0.0; MAX_STATES];
-            weights[..3].copy_from_slice(&w);
-            chain.edited(state, &weights, reward).err().expect("it is refused")
-        };
-        assert!(matches!(refused(3, [1.0; 3], 0.0), Error::OutOfRange { parameter: "state", .. }));
-        assert!(matches!(refused(0, [0.0; 3], 0.0), Error::OutOfRange { parameter: "p", .. }));
-        assert!(matches!(refused(0, [-1.0, 2.0, 0.0], 0.0), Error::OutOfRange { .. }));
-        assert!(matches!(refused(0, [1.0; 3], f32::NAN), Error::NonFinite { parameter: "r" }));
-        // Two states that keep to themselves: no unique stationary distribution.
-        let halves = chain.edited(0, &[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], 0.0).unwrap();
-        let apart = halves.edited(1, &[0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], 0.0);
-        assert!(matches!(apart.err(), Some(Error::Singular { .. })));
-    }
 }

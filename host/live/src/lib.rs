@@ -12,10 +12,9 @@ mod browser;
 mod chain;
 mod signals;
 
-pub use chain::{Kind, MAX_STATES};
+pub use chain::{Chain, Kind, MAX_STATES};
 pub use signals::{HORIZONS, SIGNALS, Seen, Signals};
 
-use chain::Chain;
 use ictd_core::digest::Digest;
 use ictd_core::error::Error;
 use ictd_core::rng::{Rng, Stream};
@@ -60,15 +59,21 @@ const UNKNOWN: Prediction = Prediction { values: [f32::NAN; MAX_STATES], msve: f
 
 /// Everything that the page shows.
 pub struct Live {
-    chain: Chain,
+    /// The chain.
+    pub chain: Chain,
+    /// The state that the agent is in.
+    pub state: usize,
+    /// The trajectory so far.
+    pub context: Context<D>,
+    /// The newest column of the prompt, (phi; gamma phi'; R).
+    pub token: [f32; K],
+    /// What the transformers predict: the constructed one, and the trained one.
+    pub predictions: [Prediction; MODELS],
+    /// The digest of everything computed since the last reset.
+    pub digest: Digest,
     seed: u32,
     rng: Rng,
-    state: usize,
-    context: Context<D>,
-    token: [f32; K],
     models: [Model<D>; MODELS],
-    predictions: [Prediction; MODELS],
-    digest: Digest,
 }
 
 impl Live {
@@ -97,8 +102,7 @@ impl Live {
     /// Draws a chain; the old one stays if this one cannot be used.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] or [`Error::CapacityExceeded`] for the number of states,
-    /// [`Error::Singular`] without a unique stationary distribution.
+    /// As [`Chain::sample`].
     pub fn sample(&mut self, kind: Kind, states: usize, seed: u32) -> Result<(), Error> {
         self.chain = Chain::sample(kind, states, seed)?;
         self.seed = seed;
@@ -106,11 +110,10 @@ impl Live {
         Ok(())
     }
 
-    /// Changes the chain: p(. | s) in proportion to `weights`, and r(s). The features stay.
+    /// Changes the chain as [`Chain::edited`].
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] for a state that does not exist, or weights that are negative or all 0;
-    /// [`Error::NonFinite`]; [`Error::Singular`] without a unique stationary distribution.
+    /// As [`Chain::edited`].
     pub fn edit(
         &mut self,
         state: usize,
@@ -140,13 +143,12 @@ impl Live {
         self.state = self.chain.task.initial_state(&mut self.rng);
         self.predictions = [UNKNOWN; MODELS];
         self.digest = Digest::EMPTY;
-        for s in 0..self.states() {
-            for next in 0..self.states() {
-                self.digest.number(self.probability(s, next));
+        let Chain { task, value, stationary, .. } = &self.chain;
+        for s in 0..task.states() {
+            task.transition_from(s).iter().take(task.states()).for_each(|p| self.digest.number(*p));
+            for x in [task.reward()[s], value[s], stationary[s]] {
+                self.digest.number(x);
             }
-            self.digest.number(self.reward(s));
-            self.digest.number(self.true_value(s));
-            self.digest.number(self.stationary(s));
         }
         self.digest.number(self.chain.least_msve);
     }
@@ -180,72 +182,12 @@ impl Live {
         }
     }
 
-    /// m, the number of states.
-    pub fn states(&self) -> usize {
-        self.chain.task.states()
-    }
-
-    /// p(next | s).
-    pub fn probability(&self, s: usize, next: usize) -> f32 {
-        self.chain.task.transition_from(s).get(next).copied().unwrap_or(0.0)
-    }
-
-    /// r(s).
-    pub fn reward(&self, s: usize) -> f32 {
-        self.chain.task.reward().get(s).copied().unwrap_or(0.0)
-    }
-
-    /// v(s).
-    pub fn true_value(&self, s: usize) -> f32 {
-        self.chain.value.get(s).copied().unwrap_or(0.0)
-    }
-
-    /// d(s).
-    pub fn stationary(&self, s: usize) -> f32 {
-        self.chain.stationary.get(s).copied().unwrap_or(0.0)
-    }
-
-    /// Returns the least MSVE that a function linear in the features can have.
-    pub fn least_msve(&self) -> f32 {
-        self.chain.least_msve
-    }
-
-    /// Returns the state that the agent is in.
-    pub fn state(&self) -> usize {
-        self.state
-    }
-
-    /// n, the length of the context.
-    pub fn len(&self) -> u64 {
-        self.context.len()
-    }
-
-    /// Returns true before the first step.
-    pub fn is_empty(&self) -> bool {
-        self.context.is_empty()
-    }
-
-    /// Returns the prediction of a transformer: 0 constructed, 1 trained.
-    pub fn prediction(&self, model: usize) -> Prediction {
-        self.predictions.get(model).copied().unwrap_or(UNKNOWN)
-    }
-
-    /// Returns the newest column of the prompt, (phi; gamma phi'; R).
-    pub fn token(&self) -> [f32; K] {
-        self.token
-    }
-
     /// G / n, all that the transformers keep of the context.
     pub fn statistic(&self, i: usize, j: usize) -> f32 {
         match self.context.statistic::<K>(GAMMA, 0) {
             Ok(Statistic { g, inverse_len }) if i < K && j < K => g[(i, j)] * inverse_len,
             _ => 0.0,
         }
-    }
-
-    /// Returns the digest of everything computed since the last reset.
-    pub fn digest(&self) -> u64 {
-        self.digest.value()
     }
 }
 
@@ -261,7 +203,7 @@ pub fn story() -> Result<u64, Error> {
         for _ in 0..12 {
             live.step()?;
         }
-        all.word(live.digest());
+        all.word(live.digest.value());
         Ok(())
     };
     live.construct(0.5, 12)?;
@@ -275,7 +217,7 @@ pub fn story() -> Result<u64, Error> {
     for _ in 0..36 {
         signals.advance();
     }
-    all.word(signals.digest());
+    all.word(signals.digest.value());
     Ok(all.value())
 }
 

@@ -20,12 +20,15 @@ pub type Seen = Outlook<SIGNALS, { HORIZONS.len() }>;
 
 /// Two signals that are predicted as they come.
 pub struct Signals {
+    /// The latest sample.
+    pub values: [f32; SIGNALS],
+    /// What was said after it.
+    pub seen: Option<Seen>,
+    /// The digest of all that was said.
+    pub digest: Digest,
     random: [[f32; LONGEST]; SIGNALS],
     predictor: Predictor<SIGNALS, 6, { HORIZONS.len() }>,
-    values: [f32; SIGNALS],
-    seen: Option<Seen>,
     len: usize,
-    digest: Digest,
 }
 
 impl Signals {
@@ -62,30 +65,5 @@ impl Signals {
             [p.mean, p.low, p.high].into_iter().for_each(|x| self.digest.number(x));
         }
         seen.surprise.into_iter().for_each(|x| self.digest.number(x));
-    }
-
-    /// Returns how many samples were observed.
-    pub fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Returns true before the first one.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// Returns the latest sample.
-    pub fn values(&self) -> [f32; SIGNALS] {
-        self.values
-    }
-
-    /// Returns what was said after the latest sample.
-    pub fn seen(&self) -> Option<Seen> {
-        self.seen
-    }
-
-    /// Returns the digest of all that was said.
-    pub fn digest(&self) -> u64 {
-        self.digest.value()
     }
 }

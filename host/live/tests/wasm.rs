@@ -1,6 +1,7 @@
 //! The committed WebAssembly computes what the core computes here, bit for bit.
 
-use live::{HORIZONS, K, Kind, Live, MAX_STATES, MODELS, SIGNALS, Signals};
+use ictd_core::error::Error;
+use live::{Chain, D, K, Kind, Live, MAX_STATES, SIGNALS, Signals};
 use wasmi::{Engine, Instance, Linker, Module, Store, WasmParams, WasmResults};
 
 /// The advice for when the core or the trained model has changed.
@@ -34,41 +35,38 @@ impl Browser {
     }
 }
 
-/// Every number that the page shows.
+/// Every number that the page shows, in the order of the module's `read`.
 fn assert_same(browser: &mut Browser, live: &Live) {
     let bits = |x: f32| if x.is_nan() { u32::MAX } else { x.to_bits() };
-    assert_eq!(browser.call::<_, u32>("states", ()), live.states() as u32);
-    assert_eq!(browser.call::<_, u32>("state", ()), live.state() as u32);
-    assert_eq!(u64::from(browser.call::<_, u32>("len", ())), live.len());
-    let mut number = |name: &str, indices: &[usize], want: f32| {
-        let got: f32 = match *indices {
-            [] => browser.call(name, ()),
-            [i] => browser.call(name, i as u32),
-            _ => browser.call(name, (indices[0] as u32, indices[1] as u32)),
-        };
-        assert_eq!(bits(got), bits(want), "{name} {indices:?}: {got} {want}; {HOW}");
+    let mut number = |what: u32, [i, j]: [usize; 2], want: f32| {
+        let got: f32 = browser.call("read", (what, i as u32, j as u32));
+        assert_eq!(bits(got), bits(want), "{what} {i} {j}: {got} {want}; {HOW}");
     };
-    number("least_msve", &[], live.least_msve());
-    for s in 0..live.states() {
-        number("reward", &[s], live.reward(s));
-        number("true_value", &[s], live.true_value(s));
-        for next in 0..live.states() {
-            number("probability", &[s, next], live.probability(s, next));
+    let Chain { task, value, least_msve, .. } = &live.chain;
+    number(0, [0, 0], task.states() as f32);
+    number(1, [0, 0], live.state as f32);
+    number(2, [0, 0], live.context.len() as f32);
+    number(3, [0, 0], *least_msve);
+    for s in 0..task.states() {
+        for next in 0..task.states() {
+            number(4, [s, next], task.transition_from(s)[next]);
         }
+        number(5, [s, 0], task.reward()[s]);
+        number(6, [s, 0], value[s]);
     }
-    for model in 0..MODELS {
-        number("msve", &[model], live.prediction(model).msve);
-        for s in 0..live.states() {
-            number("value", &[model, s], live.prediction(model).values[s]);
+    for (model, prediction) in live.predictions.iter().enumerate() {
+        number(7, [model, 0], prediction.msve);
+        for s in 0..task.states() {
+            number(8, [model, s], prediction.values[s]);
         }
     }
     for i in 0..K {
-        number("token", &[i], live.token()[i]);
+        number(9, [i, 0], live.token[i]);
         for j in 0..K {
-            number("statistic", &[i, j], live.statistic(i, j));
+            number(10, [i, j], live.statistic(i, j));
         }
     }
-    assert_eq!(browser.call::<_, u64>("digest", ()), live.digest(), "{HOW}");
+    assert_eq!(browser.call::<_, u64>("digest", ()), live.digest.value(), "{HOW}");
 }
 
 #[test]
@@ -120,25 +118,25 @@ fn predictions_of_signals_are_the_cores_to_the_bit() {
             signals.observe([x, y]);
             browser.done("signals_observe", (x, y));
         }
+        let seen = signals.seen.as_ref().unwrap();
         for s in 0..SIGNALS {
-            let value: f32 = browser.call("signals_value", s as u32);
-            assert_eq!(value.to_bits(), signals.values()[s].to_bits(), "{HOW}");
-            let seen = signals.seen().unwrap();
-            for (h, p) in seen.predictions[s].iter().enumerate().take(HORIZONS.len()) {
-                for (part, want) in [p.mean, p.low, p.high].into_iter().enumerate() {
-                    let at = (s as u32, h as u32, part as u32);
-                    let got: f32 = browser.call("signals_prediction", at);
-                    assert_eq!(got.to_bits(), want.to_bits(), "{HOW}");
-                }
+            let mut number = |what: u32, horizon: usize, want: f32| {
+                let got: f32 = browser.call("signals_read", (what, s as u32, horizon as u32));
+                assert_eq!(got.to_bits(), want.to_bits(), "{what} {s} {horizon}; {HOW}");
+            };
+            number(0, 0, signals.values[s]);
+            number(1, 0, seen.surprise[s]);
+            for (horizon, p) in seen.predictions[s].iter().enumerate() {
+                number(2, horizon, p.mean);
+                number(3, horizon, p.low);
+                number(4, horizon, p.high);
             }
-            let surprise: f32 = browser.call("signals_surprise", s as u32);
-            assert_eq!(surprise.to_bits(), seen.surprise[s].to_bits(), "{HOW}");
         }
     }
     // A sample that is no number is missing: the last one holds.
     browser.done("signals_observe", (0.0f32, f32::NAN));
     signals.observe([0.0, f32::NAN]);
-    assert_eq!(browser.call::<_, u64>("signals_digest", ()), signals.digest(), "{HOW}");
+    assert_eq!(browser.call::<_, u64>("signals_digest", ()), signals.digest.value(), "{HOW}");
 }
 
 #[test]
@@ -168,4 +166,44 @@ fn a_refusal_is_a_code_and_changes_nothing() {
     assert_eq!(browser.call::<_, u32>("construct", (0.5f32, 0u32)), 3);
     assert_eq!(browser.call::<_, u32>("construct", (f32::INFINITY, 1u32)), 2);
     assert_same(&mut browser, &live);
+}
+
+#[test]
+fn drawn_chains_have_a_representable_value_and_edited_ones_need_not() {
+    for kind in [Kind::RandomMdp, Kind::BoyanChain, Kind::Loop, Kind::Ring] {
+        for seed in 0..20 {
+            let chain = Chain::sample(kind, MAX_STATES, seed).unwrap();
+            assert!(chain.least_msve < 1e-8, "{kind:?} {seed} {}", chain.least_msve);
+        }
+    }
+    let chain = Chain::sample(Kind::RandomMdp, MAX_STATES, 1).unwrap();
+    assert!(chain.edited(2, &[1.0; 8], 5.0).unwrap().least_msve > 1e-3);
+    let small = Chain::sample(Kind::Ring, D, 1).unwrap();
+    assert_eq!(small.edited(2, &[1.0; 8], 5.0).unwrap().least_msve, 0.0);
+}
+
+#[test]
+fn edits_are_normalised_and_bad_ones_are_refused() {
+    let chain = Chain::sample(Kind::Ring, 3, 0).unwrap();
+    let row = |c: &Chain| [0, 1, 2].map(|s| c.task.transition_from(1)[s]);
+    assert_eq!(row(&chain), [0.0, 0.0, 1.0]);
+    let weights = [1.0, 0.0, 3.0, 9.0, 0.0, 0.0, 0.0, 0.0];
+    assert_eq!(row(&chain.edited(1, &weights, 0.5).unwrap()), [0.25, 0.0, 0.75]);
+    let refused = |state, w: [f32; 3], reward| {
+        let mut weights = [0.0; MAX_STATES];
+        weights[..3].copy_from_slice(&w);
+        chain.edited(state, &weights, reward).err().expect("it is refused")
+    };
+    assert!(matches!(refused(3, [1.0; 3], 0.0), Error::OutOfRange { parameter: "state", .. }));
+    assert!(matches!(refused(0, [0.0; 3], 0.0), Error::OutOfRange { parameter: "p", .. }));
+    assert!(matches!(refused(0, [-1.0, 2.0, 0.0], 0.0), Error::OutOfRange { .. }));
+    assert!(matches!(refused(0, [1.0; 3], f32::NAN), Error::NonFinite { parameter: "r" }));
+    // Two states that keep to themselves: no unique stationary distribution.
+    let to_0 = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    let apart = chain.edited(0, &to_0, 0.0).unwrap().edited(
+        1,
+        &[0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+        0.0,
+    );
+    assert!(matches!(apart.err(), Some(Error::Singular { .. })));
 }

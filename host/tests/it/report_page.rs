@@ -103,22 +103,22 @@ fn the_page_is_whole_readable_and_asks_for_nothing() {
 /// Asserts that the page shows what it must.
 #[track_caller]
 fn assert_shows(browser: &mut Browser, live: &Live) {
-    assert_eq!(browser.text("#digest"), format!("{:016x}", live.digest()));
-    assert_eq!(browser.text("#length"), live.len().to_string());
+    assert_eq!(browser.text("#digest"), format!("{:016x}", live.digest.value()));
+    assert_eq!(browser.text("#length"), live.context.len().to_string());
     let shown = browser.evaluate("document.getElementById('values').getAttribute('aria-label')");
     let decimals = |x: f32| {
         if x.is_finite() { format!("{x:.2}").replace('-', "−") } else { "–".into() }
     };
     let state = |s: usize| {
-        let [constructed, trained] = [0, 1].map(|model| live.prediction(model).values[s]);
+        let [constructed, trained] = live.predictions.map(|of| of.values[s]);
         format!(
             "state {s}: true {}, constructed {}, trained {}",
-            decimals(live.true_value(s)),
+            decimals(live.chain.value[s]),
             decimals(constructed),
             decimals(trained)
         )
     };
-    let states: Vec<_> = (0..live.states()).map(state).collect();
+    let states: Vec<_> = (0..live.chain.task.states()).map(state).collect();
     // Halves round differently in the two languages; -0.00 is 0.00 in one of them.
     let zero = |text: &str| text.replace("−0.00", "0.00");
     let shown = zero(shown.as_str().unwrap());
@@ -169,7 +169,7 @@ fn clicking_the_live_part_computes_what_the_core_computes() {
         browser.wait_for("Number(document.getElementById('length').textContent) >= 12");
         browser.click("#play");
         let length: u64 = browser.text("#length").parse().unwrap();
-        while live.len() < length {
+        while live.context.len() < length {
             live.step().unwrap();
         }
         assert_shows(&mut browser, &live);
@@ -207,13 +207,12 @@ fn clicking_the_live_part_computes_what_the_core_computes() {
 
         // Draw: state 1 gets an edge to itself and loses one; its reward moves.
         browser.click("[data-state=\"1\"]");
-        let row =
-            |live: &Live| -> [f32; MAX_STATES] { std::array::from_fn(|s| live.probability(1, s)) };
+        let row = |live: &Live| -> [f32; MAX_STATES] { live.chain.task.transition_from(1).into() };
         let mut weights = row(&live);
         browser.click("[data-state=\"4\"]");
         assert_eq!(weights[4], 0.0, "Boyan's chain");
         weights = with_probability(&weights, 5, 4, 1.0 / 3.0);
-        live.edit(1, &weights, live.reward(1)).unwrap();
+        live.edit(1, &weights, live.chain.task.reward()[1]).unwrap();
         assert_shows(&mut browser, &live);
         browser.evaluate("document.getElementById('edit-reward').focus()");
         browser.press("End", 35);
@@ -269,7 +268,7 @@ fn the_page_predicts_signals_and_the_readers_hand_as_the_core_does() {
     for _ in 0..length {
         signals.advance();
     }
-    assert_eq!(browser.text("#signals-digest"), format!("{:016x}", signals.digest()));
+    assert_eq!(browser.text("#signals-digest"), format!("{:016x}", signals.digest.value()));
     for s in 0..2 {
         // Judged against what followed; each horizon on its own.
         let error: f64 = browser.text(&format!("#signals-error-{s}")).parse().unwrap();
@@ -298,6 +297,6 @@ fn the_page_predicts_signals_and_the_readers_hand_as_the_core_does() {
     for _ in 0..length {
         hand.observe([0.25, 1.0]);
     }
-    assert_eq!(browser.text("#signals-digest"), format!("{:016x}", hand.digest()));
+    assert_eq!(browser.text("#signals-digest"), format!("{:016x}", hand.digest.value()));
     assert_eq!(browser.problems(), [""; 0]);
 }
