@@ -49,8 +49,6 @@ pub mod constructions;
 #[cfg(feature = "research")]
 pub mod digest;
 #[cfg(feature = "research")]
-pub mod gradient;
-#[cfg(feature = "research")]
 pub mod invariant_set;
 #[cfg(feature = "research")]
 pub mod metrics;
@@ -62,8 +60,6 @@ pub mod paper;
 pub mod prompt;
 #[cfg(feature = "research")]
 pub mod rng;
-#[cfg(feature = "research")]
-pub mod rnn;
 #[cfg(feature = "research")]
 pub mod tasks;
 #[cfg(feature = "research")]

@@ -25,7 +25,7 @@
 //! | p1 ... p5, q1 ... q5 | [`ParameterSet::Equivariant`](layer::ParameterSet::Equivariant) | a layer of ten numbers | |
 //! | theta | [`Parameters`](training::Parameters) | everything that is trained | |
 //! | (S_0, R_1, S_1, ...) | [`Trajectory`](training::Trajectory) | a trajectory, of which each window of n transitions is a context | |
-//! | a^(l) | [`Rnn`](rnn::Rnn) | hidden state of a recurrent layer | (h) |
+//! | a^(l) | [`Rnn`](training::Rnn) | hidden state of a recurrent layer | (h) |
 //! | eta, c, c' | [`theta_star`](invariant_set::theta_star) | coordinates of Theorem 2's invariant set | |
 //! | d_p | [`Mrp::stationary_distribution`](tasks::Mrp::stationary_distribution) | stationary distribution | (m) |
 //!
@@ -44,14 +44,14 @@
 //! | the corollary for the residual gradient, eq. "w_update RG" | [`constructions::residual_gradient()`], [`td::updates::residual_gradient`] |
 //! | the corollary for TD(lambda) | [`constructions::td_lambda()`], [`td::updates::td_lambda`] |
 //! | the average-reward theorem, eq. "Z two-head update" | [`constructions::average_reward()`], [`attention::AverageReward`], [`td::updates::average_reward`] |
-//! | App. "Nonlinear Attention" | [`attention::SoftmaxAttention`], its gradient by hand [`gradient::softmax`] |
+//! | App. "Nonlinear Attention" | [`attention::SoftmaxAttention`], trained by [`training::SoftmaxNetwork`] |
 //! | Algorithm 1 | [`training::MultiTaskTd`] with [`Optimizer::Td`](training::Optimizer::Td): an update per window |
-//! | its mini-batch form (the authors' code) | the same with [`Optimizer::Adam`](training::Optimizer::Adam): a step per batch of windows; [`gradient::linear`] |
+//! | its mini-batch form (the authors' code) | the same with [`Optimizer::Adam`](training::Optimizer::Adam): a step per batch of windows |
 //! | Theorem 2, its invariant set and expected update | [`invariant_set::theta_star`], [`invariant_set::averaged_update`]; for any depth, mask and optimiser: [`invariant_set`] |
 //! | App. "Element-wise Convergence Metrics" | [`metrics::Elements`] |
 //! | VD, IWS, SS (App. "Trained Transformer and Batch TD Comparison Metrics") | [`metrics::Comparison`], [`metrics::EvaluationStates`] |
 //! | MSVE, weighted by d_p | [`EvaluationStates::squared_difference`](metrics::EvaluationStates::squared_difference) |
-//! | App. "Investigation of In-Context TD with RNN" | [`rnn::Rnn`] |
+//! | App. "Investigation of In-Context TD with RNN" | [`training::Rnn`] |
 //! | Algorithms 2 and 3 | [`tasks::boyan_chain`], [`tasks::boyan_chain_representable`] |
 //! | Algorithm 4 (CartPole) | [`tasks::CartPoleTasks`], its tile coding [`tasks::cart_pole::TileCoding`] |
 //! | App. on Figure 1 | [`tasks::random_mdp`] |
@@ -61,6 +61,6 @@
 
 #[allow(unused_imports)] // for the links above
 use crate::{
-    attention, constructions, gradient, invariant_set, layer, mask, metrics, prompt, rnn,
-    statistic, tasks, td, training, value_function::ValueFunction,
+    attention, constructions, invariant_set, layer, mask, metrics, prompt, statistic, tasks, td,
+    training, value_function::ValueFunction,
 };

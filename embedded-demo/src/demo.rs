@@ -6,7 +6,7 @@ use ictd_core::error::Error;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{FiniteTask, FiniteTasks, Mrp, Task, random_mdp};
 use ictd_core::training::{
-    AdamSettings, BatchTdReference, LinearNetwork, LinearShape, MultiTaskTd, Optimizer, Settings,
+    AdamSettings, BatchTd, LinearNetwork, LinearShape, MultiTaskTd, Optimizer, Settings,
 };
 use ictd_core::{Context, Model};
 
@@ -130,18 +130,8 @@ pub(crate) fn damage() -> bool {
 /// The demo's network, which computes in borrowed memory.
 type Network<'a> = LinearNetwork<f32, [f32; 162], &'a mut [f32; WORK]>;
 
-/// The trainer of the demo: the paper's task and network, a smaller batch; and batch TD beside it.
-pub(crate) struct Trainer<'a> {
-    network: MultiTaskTd<f32, Network<'a>, FiniteTasks<10>, 4, 26>,
-    reference: BatchTdReference<f32, 4>,
-}
-
-impl Trainer<'_> {
-    pub(crate) fn train_task(&mut self) -> Result<(), Error> {
-        let Trainer { network, reference } = self;
-        network.train_task_beside(|windows, targets| reference.train(windows, targets))
-    }
-}
+/// The trainer of the demo: the paper's task and network, a smaller batch.
+pub(crate) type Trainer<'a> = MultiTaskTd<f32, Network<'a>, FiniteTasks<10>, 4, 26>;
 
 /// Numbers that the demo's network computes in, by [`LinearShape::work_len`].
 pub(crate) const WORK: usize = 1863;
@@ -160,11 +150,8 @@ pub(crate) fn trainer(work: &mut [f32; WORK]) -> Result<Trainer<'_>, Error> {
         ..Default::default()
     };
     let tasks = FiniteTasks { kind: FiniteTask::BoyanChain, states: 10, dim: 4 };
-    let network = Network::new(LinearShape::new(4, 1, 3)?, [0.0; 162], work)?;
-    Ok(Trainer {
-        reference: BatchTdReference::new(3, &settings.optimizer)?,
-        network: MultiTaskTd::new(settings, tasks, network, &[0])?,
-    })
+    let network = Network::new(LinearShape::new(4, 1, 3), [0.0; 162], work)?;
+    Trainer::new(settings, tasks, network, BatchTd::new(3, 0.0)?, &[0])
 }
 
 /// Trains for a moment, by the host's own trainer.
@@ -177,15 +164,14 @@ pub(crate) fn train(digest: &mut Digest) -> Result<(), Error> {
     let mut loss = 0.0;
     for task in 1..=TASKS {
         trainer.train_task()?;
-        loss += trainer.network.loss();
+        loss += trainer.loss();
         if task % 10 == 0 {
             log!("  after {} tasks: mean loss {}", task, decimals(loss / 10.0));
             loss = 0.0;
         }
     }
     let mut trained = Digest::EMPTY;
-    trainer.network.save(0, |bytes| trained.bytes(bytes));
-    trainer.reference.save(0, |bytes| trained.bytes(bytes));
+    trainer.save(0, |bytes| trained.bytes(bytes));
     log!("  digest of the checkpoint: {}", Hex(trained.value()));
     digest.word(trained.value());
     Ok(())

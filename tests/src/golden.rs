@@ -19,11 +19,14 @@ pub const FAMILIES: [&str; 9] = [
 /// The family that `golden/classical.py` makes. Another folder may lack it: its cases are then this package's.
 pub const OWN_FAMILY: &str = "classical";
 
-/// The fields that the data marks "(info)": measured about the reference, not for comparison.
-pub const INFORMATIONAL: [(&str, &str); 3] = [
+/// The fields that are not compared; the first three are those that the data marks "(info)", measured about the reference.
+pub const INFORMATIONAL: [(&str, &str); 5] = [
     ("theory", "max_abs_y_plus_phi_dot_w"),
     ("metrics", "reference_compare_Q_avg_abs_others"),
     ("invariant_set", "iterates_max_departure_from_structure"),
+    // Derivatives by the context: nothing asks for them.
+    ("gradients", "dy_dZ0"),
+    ("rnn", "dv_dZ"),
 ];
 
 /// Returns the folder of golden data: `ICTD_GOLDEN` if set, else `golden` in this package.

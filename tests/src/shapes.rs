@@ -122,6 +122,20 @@ pub fn prompt<S: Scalar, const K: usize, const N: usize>(
     Prompt::from_columns(context, *query).unwrap()
 }
 
+/// Reads the trajectory of whose one window Z, (_, n + 1), is the prompt, with gamma = 0.9: features, d numbers each,
+/// and rewards.
+pub fn trajectory<S: Scalar>(z: &Array, d: usize, first_lane: usize) -> [Vec<S>; 2] {
+    let (z, n) = (load::<S>(z, first_lane), z.shape[1] - 1);
+    let column = |row: usize, c: usize| (0..d).map(move |i| [row + i, c]);
+    let at = |[i, c]: [usize; 2]| z[i * (n + 1) + c];
+    let mut features: Vec<S> = (0..n).flat_map(|c| column(0, c)).map(at).collect();
+    // phi_n is seen as gamma phi_n alone.
+    features.extend(column(d, n - 1).map(at).map(|x| x / S::from_f64(0.9)));
+    features.extend((0..2).flat_map(|_| column(0, n)).map(at));
+    let rewards = (0..n).map(|c| at([2 * d, c])).chain([S::ZERO; 2]).collect();
+    [features, rewards]
+}
+
 /// Returns the columns of a prompt, the query's last.
 pub fn columns_of<S: Scalar, const K: usize, const N: usize>(
     prompt: &Prompt<S, K, N>,

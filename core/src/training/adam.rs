@@ -1,77 +1,7 @@
 use super::Parameters;
+use super::settings::AdamSettings;
 use crate::error::Error;
 use crate::scalar::{Scalar, kernel};
-
-/// Adam's constants, as in torch.optim.Adam.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "defmt", derive(defmt::Format))]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct AdamSettings {
-    /// The learning rate, positive.
-    pub learning_rate: f64,
-    /// beta_1 in [0, 1): how slowly the mean of the gradients moves.
-    pub beta1: f64,
-    /// beta_2 in [0, 1): how slowly the mean of their squares moves.
-    pub beta2: f64,
-    /// epsilon > 0, added to the square root.
-    pub epsilon: f64,
-    /// L2 weight decay >= 0: this times the parameter is added to its gradient (not decoupled).
-    pub weight_decay: f64,
-    /// The learning rate of step k is k / `warm_up` of itself while k is less; 0 for a constant one.
-    #[cfg_attr(feature = "serde", serde(default))]
-    pub warm_up: u64,
-}
-
-impl Default for AdamSettings {
-    /// Returns the experiments' constants: 1e-3, 0.9, 0.999, 1e-8, 1e-6, and no warm-up.
-    fn default() -> Self {
-        AdamSettings {
-            learning_rate: 1e-3,
-            beta1: 0.9,
-            beta2: 0.999,
-            epsilon: 1e-8,
-            weight_decay: 1e-6,
-            warm_up: 0,
-        }
-    }
-}
-
-impl AdamSettings {
-    /// Refuses constants outside their ranges.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`], naming the constant.
-    pub fn check(&self) -> Result<(), Error> {
-        let positive = |x: f64| x > 0.0 && x < f64::INFINITY;
-        let fraction = |x: f64| (0.0..1.0).contains(&x);
-        let checks = [
-            (positive(self.learning_rate), "learning_rate", "a positive number"),
-            (fraction(self.beta1), "beta1", "[0, 1)"),
-            (fraction(self.beta2), "beta2", "[0, 1)"),
-            (positive(self.epsilon), "epsilon", "a positive number"),
-            (
-                self.weight_decay >= 0.0 && self.weight_decay < f64::INFINITY,
-                "weight_decay",
-                "at least 0",
-            ),
-        ];
-        for (ok, parameter, accepted) in checks {
-            if !ok {
-                return Err(Error::OutOfRange { parameter, accepted });
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns the learning rate of step k, from 1.
-    fn rate_of(&self, k: u64) -> f64 {
-        if k < self.warm_up {
-            self.learning_rate * (k as f64 / self.warm_up as f64)
-        } else {
-            self.learning_rate
-        }
-    }
-}
 
 /// Adam with L2 weight decay (torch.optim.Adam), for parameters stored as `P`:
 ///
@@ -94,8 +24,10 @@ pub struct Adam<P> {
 }
 
 impl<P> Adam<P> {
-    /// Before the first step.
-    /// Errors: as [`AdamSettings::check`].
+    /// Returns the state before the first step.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`], naming the constant that is outside its range.
     pub fn new<S: Scalar>(settings: AdamSettings, parameters: &P) -> Result<Self, Error>
     where
         P: Parameters<S>,
@@ -111,7 +43,7 @@ impl<P> Adam<P> {
         })
     }
 
-    /// One step along the gradient of a loss.
+    /// Takes a step along the gradient of a loss.
     pub fn step<S: Scalar>(&mut self, parameters: &mut P, gradient: &P)
     where
         P: Parameters<S>,

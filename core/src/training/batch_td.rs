@@ -1,8 +1,6 @@
 use super::network::BatchLoss;
 use super::sides::{Sides, gained_and_lost, next_token};
-use super::{
-    Adam, AdamSettings, Network, Optimizer, Targets, Window, Windows, batch_gradient_by_window,
-};
+use super::{Network, Targets, Window, Windows, batch_gradient_by_window};
 use crate::error::Error;
 use crate::linalg::keep_apart;
 use crate::mask::TdLambda;
@@ -10,10 +8,10 @@ use crate::rng::Rng;
 use crate::scalar::{Scalar, kernel};
 
 /// The batch-TD reference transformer: Theorem 1's construction with C_l = alpha I, whose only
-/// parameter alpha is trained alongside the network that is compared with it.
+/// parameter alpha a [`MultiTaskTd`](super::MultiTaskTd) trains beside the network that is compared with it.
 ///
 /// Its value is that of L steps of batch TD(0), w <- w + alpha (b - A w) from w = 0, with
-/// A = (1/n) sum phi (phi - gamma phi')^T (phi' = 0 after an episode's end) and b = (1/n) sum R phi; and dw/dalpha follows
+/// A = (1/n) sum phi (phi - gamma phi')^T and b = (1/n) sum R phi; and dw/dalpha follows
 /// w-dot <- w-dot + (b - A w) - alpha A w-dot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchTd<S: Scalar, const D: usize> {
@@ -24,9 +22,13 @@ pub struct BatchTd<S: Scalar, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> BatchTd<S, D> {
-    /// alpha_0 = 1 and L layers.
-    pub fn new(layers: usize) -> Self {
-        BatchTd { alpha: [S::ONE], layers, lambda: None }
+    /// Returns L layers, of batch TD(lambda), with alpha_0 = 1.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] unless 0 <= lambda <= 1 in every lane.
+    pub fn new(layers: usize, lambda: S) -> Result<Self, Error> {
+        let lambda = TdLambda::new(lambda)?.lambda();
+        Ok(BatchTd { alpha: [S::ONE], layers, lambda: (lambda != S::ZERO).then_some(lambda) })
     }
 
     /// Returns the system of the context that begins at transition `start`.
@@ -133,50 +135,6 @@ impl<S: Scalar, const D: usize> System<S, D> {
     }
 }
 
-/// A [`BatchTd`] that learns its step size from the batches that a network learns from
-/// ([`MultiTaskTd::train_task_beside`](super::MultiTaskTd::train_task_beside)), with an Adam of its own.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BatchTdReference<S: Scalar, const D: usize> {
-    pub(super) network: BatchTd<S, D>,
-    pub(super) adam: Adam<[S; 1]>,
-}
-
-impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
-    /// alpha_0 = 1 and L layers, beside a network with this optimiser: its Adam's settings, or the
-    /// default ones beside plain TD.
-    /// Errors: as [`AdamSettings::check`].
-    pub fn new(layers: usize, optimizer: &Optimizer) -> Result<Self, Error> {
-        let settings = match optimizer {
-            Optimizer::Adam(settings) => *settings,
-            Optimizer::Td { .. } => AdamSettings::default(),
-        };
-        let network = BatchTd::new(layers);
-        Ok(BatchTdReference { adam: Adam::new(settings, network.parameters())?, network })
-    }
-
-    /// Beside a network under TD(lambda)'s mask: batch TD(lambda), for 0 TD(0).
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] unless 0 <= lambda <= 1 in every lane.
-    pub fn with_lambda(mut self, lambda: S) -> Result<Self, Error> {
-        let lambda = TdLambda::new(lambda)?.lambda();
-        self.network.lambda = (lambda != S::ZERO).then_some(lambda);
-        Ok(self)
-    }
-
-    /// A step of Adam on a batch.
-    pub fn train(&mut self, windows: &Windows<S>, targets: Targets<S>) {
-        let mut gradient = [S::ZERO];
-        self.network.batch_gradient(windows, targets, &mut gradient);
-        self.adam.step(self.network.parameters_mut(), &gradient);
-    }
-
-    /// Returns the step size alpha.
-    pub fn alpha(&self) -> S {
-        self.network.alpha()
-    }
-}
-
 impl<S: Scalar, const D: usize> Network<S> for BatchTd<S, D> {
     type Parameters = [S; 1];
 
@@ -198,7 +156,7 @@ impl<S: Scalar, const D: usize> Network<S> for BatchTd<S, D> {
     }
 
     fn value(&mut self, window: &Window<S>) -> S {
-        let system = self.system(&window.from, 0);
+        let system = self.system(window, 0);
         self.value_and_slope(&system, window.query())[0]
     }
 
@@ -208,7 +166,7 @@ impl<S: Scalar, const D: usize> Network<S> for BatchTd<S, D> {
         adjoint: impl FnOnce(S) -> S,
         gradient: &mut [S; 1],
     ) -> S {
-        let system = self.system(&window.from, 0);
+        let system = self.system(window, 0);
         let [v, slope] = self.value_and_slope(&system, window.query());
         gradient[0] += adjoint(v) * slope;
         v
@@ -230,46 +188,31 @@ impl<S: Scalar, const D: usize> Network<S> for BatchTd<S, D> {
 }
 
 kernel! {
+    /// Takes the windows in reverse time, and returns their loss.
     fn batch_gradient as BatchGradient<'a, S: Scalar, const D: usize>(
         network: &'a BatchTd<S, D>,
         windows: &'a Windows<'a, S>,
         targets: Targets<'a, S>,
         gradient: &'a mut S,
     ) -> S {
-        // With all features that there is room for, their number is known to the compiler.
-        if windows.dim() == D {
-            reverse_pass(network, &windows.known::<D>(), targets, gradient)
-        } else {
-            reverse_pass(network, windows, targets, gradient)
+        let count = windows.count();
+        let mut system = network.system(windows, count);
+        let [mut room @ .., mut z] = [[[S::ZERO; D]; 3]; 5];
+        let mut loss = BatchLoss::new(windows, targets);
+        for i in loss.passes() {
+            let of = loss.pass(i);
+            if let Some(t) = of.t {
+                let room = room.each_mut().map(|room| room.as_flattened_mut());
+                let [gained, lost] =
+                    gained_and_lost(windows, t, network.lambda, room, z.as_flattened_mut());
+                system.add(S::ONE, gained);
+                system.add(-S::ONE, lost);
+            }
+            let [v, slope] = network.value_and_slope(&system, of.window.query());
+            if let Some(v_bar) = loss.take(&of, v) {
+                *gradient += v_bar * slope;
+            }
         }
+        loss.mean()
     }
-}
-
-/// Takes the windows in reverse time, and returns their loss.
-#[inline(always)]
-fn reverse_pass<S: Scalar, const D: usize>(
-    network: &BatchTd<S, D>,
-    windows: &Windows<S>,
-    targets: Targets<S>,
-    gradient: &mut S,
-) -> S {
-    let count = windows.count();
-    let mut system = network.system(windows, count);
-    let [mut room @ .., mut z] = [[[S::ZERO; D]; 3]; 5];
-    let mut loss = BatchLoss::new(windows, targets);
-    for t in loss.passes() {
-        if t < count {
-            let room = room.each_mut().map(|room| room.as_flattened_mut());
-            let [gained, lost] =
-                gained_and_lost(windows, t, network.lambda, room, z.as_flattened_mut());
-            system.add(S::ONE, gained);
-            system.add(-S::ONE, lost);
-        }
-        let query = windows.window(t).query();
-        let [v, slope] = network.value_and_slope(&system, query);
-        if let Some(v_bar) = loss.take(t, v) {
-            *gradient += v_bar * slope;
-        }
-    }
-    loss.mean()
 }

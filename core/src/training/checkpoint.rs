@@ -14,12 +14,9 @@
 //! | state of the task stream | 32 |
 //! | parameters | p floats |
 //! | Adam: steps, beta_1^k, beta_2^k (`f64`), means, squares | 24 + 2 p floats |
-//!
-//! A [`BatchTdReference`] has a record of its own: alpha, then its Adam's steps, powers, mean and square,
-//! 24 bytes and 3 floats.
+//! | alpha of the batch-TD reference, and its Adam | 24 + 3 floats |
 
-use super::trainer::Update;
-use super::{Adam, BatchTdReference, MultiTaskTd, Network, Parameters};
+use super::{Adam, MultiTaskTd, Network, Parameters};
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::scalar::{Real, Scalar};
@@ -28,12 +25,6 @@ use crate::tasks::TaskDistribution;
 
 const MAGIC: [u8; 4] = *b"ICTR";
 const VERSION: u8 = 1;
-
-/// Hands the bytes of a number to `put`: its bits, little-endian, as wide as the number.
-fn put_scalar<R: Real>(x: R, put: &mut impl FnMut(&[u8])) {
-    let bytes = x.bits().to_le_bytes();
-    put(&bytes[..R::BYTES]);
-}
 
 impl<S, N, E, const D: usize, const T: usize> MultiTaskTd<S, N, E, D, T>
 where
@@ -45,22 +36,15 @@ where
     pub fn record_len(&self) -> usize {
         let float = size_of::<S::Element>();
         let p = self.network.parameters().numbers().count();
-        let adam = if self.adam().is_some() { 24 + 2 * p * float } else { 0 };
-        12 + 16 + 32 + p * float + adam
-    }
-
-    fn adam(&self) -> Option<&Adam<N::Parameters>> {
-        match &self.update {
-            Update::Adam(adam) => Some(adam),
-            Update::Td { .. } => None,
-        }
+        let adam = if self.adam.is_some() { 24 + 2 * p * float } else { 0 };
+        12 + 16 + 32 + p * float + adam + 24 + 3 * float
     }
 
     fn header(&self) -> [u8; 12] {
         let p = (self.network.parameters().numbers().count() as u32).to_le_bytes();
         let float = size_of::<S::Element>() as u8;
         let [a, b, c, d] = MAGIC;
-        [a, b, c, d, VERSION, float, self.adam().is_some() as u8, 0, p[0], p[1], p[2], p[3]]
+        [a, b, c, d, VERSION, float, self.adam.is_some() as u8, 0, p[0], p[1], p[2], p[3]]
     }
 
     /// Hands the record of one lane, piece by piece, to `put`. To be called between tasks; restored
@@ -68,11 +52,12 @@ where
     ///
     /// ```
     /// # use ictd_core::tasks::{FiniteTask, FiniteTasks};
-    /// # use ictd_core::training::{LinearNetwork, LinearShape, MultiTaskTd, Settings};
-    /// # let network = LinearNetwork::<f32, Vec<f32>>::zeros(LinearShape::new(2, 1, 3)?, |len| vec![0.0; len])?;
+    /// # use ictd_core::training::{BatchTd, LinearNetwork, LinearShape, MultiTaskTd, Settings};
+    /// # let network = LinearNetwork::<f32, Vec<f32>>::zeros(LinearShape::new(2, 1, 3), |len| vec![0.0; len])?;
     /// # let tasks = FiniteTasks::<5> { kind: FiniteTask::BoyanChain, states: 5, dim: 2 };
     /// # let settings = Settings { context_len: 6, windows: 4, ..Settings::default() };
-    /// # let mut trainer = MultiTaskTd::<f32, _, _, 2, 12>::new(settings, tasks, network, &[1])?;
+    /// # let reference = BatchTd::new(3, 0.0)?;
+    /// # let mut trainer = MultiTaskTd::<f32, _, _, 2, 12>::new(settings, tasks, network, reference, &[1])?;
     /// trainer.train_task()?;
     /// let mut record = Vec::new();
     /// trainer.save(0, |bytes| record.extend_from_slice(bytes));
@@ -91,9 +76,11 @@ where
         put(&self.tasks_done.to_le_bytes());
         put(&self.rngs.as_ref()[lane].state());
         put_lane(self.network.parameters(), lane, &mut put);
-        if let Some(adam) = self.adam() {
+        if let Some(adam) = &self.adam {
             put_adam::<S, _>(adam, lane, &mut put);
         }
+        put_lane(self.reference.parameters(), lane, &mut put);
+        put_adam::<S, _>(&self.reference_adam, lane, &mut put);
     }
 
     /// Takes up the state that [`MultiTaskTd::save`] gave: `record(lane)` is the record of each lane.
@@ -105,22 +92,20 @@ where
     /// has changed then.
     pub fn restore<'a>(&mut self, record: impl Fn(usize) -> &'a [u8]) -> Result<(), Error> {
         let header = self.header();
+        let refused = |accepted| Err(Error::OutOfRange { parameter: "checkpoint", accepted });
         let mut tasks_done = None;
         for lane in 0..S::LANES {
             let bytes = record(lane);
             if bytes.len() != self.record_len() || bytes[..12] != header {
-                let accepted = "a record of this version, number type, network and optimiser";
-                return Err(Error::OutOfRange { parameter: "checkpoint", accepted });
+                return refused("a record of this version, number type, network and optimiser");
             }
             let mut reader = Reader { rest: &bytes[20..] };
             let done = reader.integer(8);
             if Rng::from_state(reader.take()).is_none() {
-                let accepted = "a task stream whose state is not all zeros";
-                return Err(Error::OutOfRange { parameter: "checkpoint", accepted });
+                return refused("a task stream whose state is not all zeros");
             }
             if *tasks_done.get_or_insert(done) != done {
-                let accepted = "lanes that have done the same number of tasks";
-                return Err(Error::OutOfRange { parameter: "checkpoint", accepted });
+                return refused("lanes that have done the same number of tasks");
             }
         }
         self.tasks_done = tasks_done.unwrap_or_default();
@@ -134,39 +119,11 @@ where
                 self.rngs.as_mut()[lane] = rng;
             }
             take_lane(self.network.parameters_mut(), lane, &mut reader);
-            if let Update::Adam(adam) = &mut self.update {
+            if let Some(adam) = &mut self.adam {
                 take_adam::<S, _>(adam, lane, &mut reader);
             }
-        }
-        Ok(())
-    }
-}
-
-impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
-    /// Returns the length of a lane's record in bytes.
-    pub fn record_len(&self) -> usize {
-        24 + 3 * size_of::<S::Element>()
-    }
-
-    /// As [`MultiTaskTd::save`].
-    pub fn save(&self, lane: usize, mut put: impl FnMut(&[u8])) {
-        put_lane(self.network.parameters(), lane, &mut put);
-        put_adam::<S, _>(&self.adam, lane, &mut put);
-    }
-
-    /// As [`MultiTaskTd::restore`].
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] for a record of another length. Nothing has changed then.
-    pub fn restore<'a>(&mut self, record: impl Fn(usize) -> &'a [u8]) -> Result<(), Error> {
-        if (0..S::LANES).any(|lane| record(lane).len() != self.record_len()) {
-            let accepted = "a record of a batch-TD reference and of this number type";
-            return Err(Error::OutOfRange { parameter: "checkpoint", accepted });
-        }
-        for lane in 0..S::LANES {
-            let mut reader = Reader { rest: record(lane) };
-            take_lane(self.network.parameters_mut(), lane, &mut reader);
-            take_adam::<S, _>(&mut self.adam, lane, &mut reader);
+            take_lane(self.reference.parameters_mut(), lane, &mut reader);
+            take_adam::<S, _>(&mut self.reference_adam, lane, &mut reader);
         }
         Ok(())
     }
@@ -174,7 +131,7 @@ impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
 
 fn put_lane<S: Scalar>(parameters: &impl Parameters<S>, lane: usize, put: &mut impl FnMut(&[u8])) {
     for x in parameters.numbers() {
-        put_scalar(x.lane(lane), put);
+        put(&x.lane(lane).bits().to_le_bytes()[..<S::Element as Real>::BYTES]);
     }
 }
 

@@ -21,7 +21,7 @@
 //! # let rewards = [0.75; 11];
 //!
 //! // Three shared layers for two features: K = 2 * 2 + 1.
-//! let shape = LinearShape::new(2, 1, 3)?;
+//! let shape = LinearShape::new(2, 1, 3);
 //! let mut network = LinearNetwork::<f32, Vec<f32>>::zeros(shape, |len| vec![0.0; len])?;
 //! network.initialise_lane(0, &mut Rng::new(1));
 //! let mut adam = Adam::new(AdamSettings::default(), network.parameters())?;
@@ -36,18 +36,6 @@
 //! let model = Model::<2>::new(network.transformer::<5, 1>(0)?, Td0, 0.9)?;
 //! # Ok::<(), ictd_core::Error>(())
 //! ```
-//!
-//! | part | file |
-//! |---|---|
-//! | trajectories and windows | `windows` |
-//! | what is trained: parameters, values, gradients | `network`, `parameters` |
-//! | linear attention: any shape, mask, read and number of heads | `linear` |
-//! | softmax attention, and what a batch's windows share | `softmax` |
-//! | the recurrent network | `rnn` |
-//! | the batch-TD reference with its trained step size | `batch_td` |
-//! | Adam, plain TD | `adam`, `settings` |
-//! | Algorithm 1, mini-batch and per-window | `trainer` |
-//! | saved and restored state | `checkpoint` |
 
 mod adam;
 mod batch_td;
@@ -63,13 +51,13 @@ mod trainer;
 mod windows;
 
 pub use crate::layer::ParameterSet;
-pub use adam::{Adam, AdamSettings};
-pub use batch_td::{BatchTd, BatchTdReference};
+pub use adam::Adam;
+pub use batch_td::BatchTd;
 pub use linear::{LinearNetwork, LinearShape, Numbers, Storage};
 pub use network::{Network, Targets, batch_gradient_by_window, td_errors, td_step, td_update};
 pub use parameters::Parameters;
-pub use rnn::RnnNetwork;
-pub use settings::{Loss, Optimizer, Settings};
-pub use softmax::SoftmaxNetwork;
+pub use rnn::{LayerInput, Rnn, RnnLayer};
+pub use settings::{AdamSettings, Loss, Optimizer, Settings};
+pub use softmax::{SoftmaxNetwork, value_and_query_gradient};
 pub use trainer::MultiTaskTd;
 pub use windows::{Trajectory, Window, Windows};

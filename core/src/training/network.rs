@@ -2,10 +2,10 @@ use super::{Parameters, Window, Windows};
 use crate::rng::Rng;
 use crate::scalar::Scalar;
 
-/// Something that values the query of a window, with parameters to train: a transformer of either
+/// A network that values the query of a window, with parameters to train: a transformer of either
 /// attention, the batch-TD reference, a recurrent network.
 pub trait Network<S: Scalar> {
-    /// Its parameters, and gradients with respect to them.
+    /// The type of its parameters, and of gradients with respect to them.
     type Parameters: Parameters<S>;
 
     /// Returns the parameters.
@@ -28,7 +28,7 @@ pub trait Network<S: Scalar> {
     /// v: the value of the window's query.
     fn value(&mut self, window: &Window<S>) -> S;
 
-    /// v, and gradient += v-bar dv/dtheta, where v-bar = `adjoint(v)` may depend on v.
+    /// Returns v, and gradient += v-bar dv/dtheta, where v-bar = `adjoint(v)` may depend on v.
     fn value_and_gradient(
         &mut self,
         window: &Window<S>,
@@ -36,12 +36,9 @@ pub trait Network<S: Scalar> {
         gradient: &mut Self::Parameters,
     ) -> S;
 
-    /// Returns the loss of a batch, and gradient += its gradient with the targets held constant
-    /// (semi-gradient).
-    ///
-    /// The loss is (1/W) sum_t (target_t - v_t)^2, so the gradient is
-    /// (1/W) sum_t -2 (target_t - v_t) dv_t/dtheta. By default it is summed one window at a time; a network whose
-    /// windows can share work replaces this.
+    /// Returns the loss of a batch, (1/W) sum_t (target_t - v_t)^2, and gradient += its gradient with the targets held
+    /// constant (semi-gradient), (1/W) sum_t -2 (target_t - v_t) dv_t/dtheta. A network whose windows can share work
+    /// does so here.
     fn batch_gradient(
         &mut self,
         windows: &Windows<S>,
@@ -84,7 +81,7 @@ impl<S: Scalar> Targets<'_, S> {
     }
 }
 
-/// delta_t = R_{t+n+2} + gamma v_{t+1} - v_t of each window.
+/// Writes delta_t = R_{t+n+2} + gamma v_{t+1} - v_t of each window.
 pub fn td_errors<S: Scalar, N: Network<S> + ?Sized>(
     network: &mut N,
     windows: &Windows<S>,
@@ -111,65 +108,65 @@ pub(super) struct BatchLoss<'a, S: Scalar> {
     /// 1/W.
     inverse_count: S,
     v_next: S,
-    /// The last window taken, W at first.
-    later: usize,
     squares: S,
+}
+
+/// A window to value.
+pub(super) struct Valued<'a, S: Scalar> {
+    pub(super) window: Window<'a, S>,
+    /// t of v_t; none of a window that only bootstraps.
+    pub(super) t: Option<usize>,
+    /// The window whose target the value is in.
+    earlier: Option<usize>,
 }
 
 impl<'a, S: Scalar> BatchLoss<'a, S> {
     #[inline(always)]
     pub(super) fn new(windows: &'a Windows<'a, S>, targets: Targets<'a, S>) -> Self {
         let inverse_count = S::ONE / S::from_count(windows.count() as u64);
-        let later = windows.count();
-        BatchLoss { windows, targets, inverse_count, v_next: S::ZERO, later, squares: S::ZERO }
+        BatchLoss { windows, targets, inverse_count, v_next: S::ZERO, squares: S::ZERO }
     }
 
-    /// Counts the windows to value, which [`Self::pass`] gives.
+    /// Returns the windows to value, by number: W to 0 if they slide; if they grow, two of each number, its successor
+    /// and it. Without W and successors if the targets do not bootstrap.
     #[inline(always)]
     pub(super) fn passes(&self) -> core::iter::Rev<core::ops::Range<usize>> {
-        let more = if self.windows.slide() { 1 } else { self.windows.count() };
-        (0..self.windows.count() + if self.targets.bootstrap() { more } else { 0 }).rev()
+        let count = self.windows.count();
+        let more = if self.windows.slide() { 1 } else { count };
+        (0..count + if self.targets.bootstrap() { more } else { 0 }).rev()
     }
 
-    /// Returns a window to value, and the t to [`take`](Self::take) it as: window W, which only bootstraps, if the
-    /// targets do, then W - 1 to 0; of windows that grow, if the targets bootstrap, before each its successor as W.
+    /// Returns window i of [`Self::passes`].
     #[inline(always)]
-    pub(super) fn pass(&self, i: usize) -> (Window<'a, S>, usize) {
+    pub(super) fn pass(&self, i: usize) -> Valued<'a, S> {
         let windows = self.windows;
         if windows.slide() || !self.targets.bootstrap() {
-            (windows.window(i), i)
+            let t = (i < windows.count()).then_some(i);
+            Valued { window: windows.window(i), t, earlier: i.checked_sub(1) }
         } else if i.is_multiple_of(2) {
-            (windows.window(i / 2), i / 2)
+            Valued { window: windows.window(i / 2), t: Some(i / 2), earlier: None }
         } else {
-            (windows.successor(i / 2), windows.count())
+            Valued { window: windows.successor(i / 2), t: None, earlier: Some(i / 2) }
         }
     }
 
-    /// Takes v_t, the next of [`Self::pass`]; gives v_t-bar = (1/W) -2 (target_t - v_t), and none for
-    /// window W. For a residual gradient v_t-bar is (1/W) -2 (delta_t - gamma delta_{t-1}), as delta_{t-1}
-    /// has v_t in its target, and window W has one.
+    /// Takes the value of the next window; gives v_t-bar = (1/W) -2 (target_t - v_t), and none for a window that only
+    /// bootstraps. For a residual gradient v_t-bar is (1/W) -2 (delta_t - gamma delta_{t-1}), as delta_{t-1}
+    /// has v_t in its target, and a window that only bootstraps has one.
     #[inline(always)]
-    pub(super) fn take(&mut self, t: usize, v: S) -> Option<S> {
+    pub(super) fn take(&mut self, of: &Valued<S>, v: S) -> Option<S> {
         let v_next = core::mem::replace(&mut self.v_next, v);
-        let bootstraps_only = t == self.windows.count();
         let mut error = S::ZERO;
-        if !bootstraps_only {
+        if let Some(t) = of.t {
             error = self.targets.of(self.windows, t, v_next) - v;
             self.squares += error * error;
         }
         if let Targets::Residual(errors) = self.targets {
-            // The window whose target this one's value is in.
-            let earlier = if bootstraps_only { self.later } else { t }.checked_sub(1);
-            if let Some(t) = earlier
-                && (bootstraps_only || self.windows.slide())
-            {
-                error -= self.windows.td_discount(t) * errors.get(t).copied().unwrap_or(S::ZERO);
+            if let Some(t) = of.earlier {
+                error -= self.windows.gamma() * errors.get(t).copied().unwrap_or(S::ZERO);
             }
-        } else if bootstraps_only {
+        } else if of.t.is_none() {
             return None;
-        }
-        if !bootstraps_only {
-            self.later = t;
         }
         Some(-(self.inverse_count + self.inverse_count) * error)
     }
@@ -181,7 +178,7 @@ impl<'a, S: Scalar> BatchLoss<'a, S> {
     }
 }
 
-/// [`Network::batch_gradient`] window by window.
+/// Returns and adds what [`Network::batch_gradient`] does, window by window.
 pub fn batch_gradient_by_window<S: Scalar, N: Network<S> + ?Sized>(
     network: &mut N,
     windows: &Windows<S>,
@@ -190,12 +187,13 @@ pub fn batch_gradient_by_window<S: Scalar, N: Network<S> + ?Sized>(
 ) -> S {
     let mut loss = BatchLoss::new(windows, targets);
     for i in loss.passes() {
-        let (window, t) = loss.pass(i);
-        let mut adjoint = |v| loss.take(t, v).unwrap_or(S::ZERO);
-        if t == windows.count() && !matches!(targets, Targets::Residual(_)) {
-            adjoint(network.value(&window));
+        let of = loss.pass(i);
+        if of.t.is_none() && !matches!(targets, Targets::Residual(_)) {
+            let v = network.value(&of.window);
+            loss.take(&of, v);
         } else {
-            network.value_and_gradient(&window, adjoint, gradient);
+            let adjoint = |v| loss.take(&of, v).unwrap_or(S::ZERO);
+            network.value_and_gradient(&of.window, adjoint, gradient);
         }
     }
     loss.mean()
@@ -217,7 +215,7 @@ pub fn td_update<S: Scalar, N: Network<S> + ?Sized>(
     let adjoint = |v: S| step_size * (target - v);
     let v = network.value_and_gradient(&windows.window(t), adjoint, update);
     if let Targets::Residual(_) = targets {
-        let adjoint = -windows.td_discount(t) * (step_size * (target - v));
+        let adjoint = -windows.gamma() * (step_size * (target - v));
         network.value_and_gradient(&windows.successor(t), |_| adjoint, update);
     }
     target - v

@@ -6,8 +6,12 @@ use core::fmt::Debug;
 /// All trainable numbers of a network, slice after slice in one written order: what optimisers and
 /// checkpoints see.
 pub trait Parameters<S: Scalar>: Clone + Debug {
-    /// As many zeros.
-    fn zeros_like(&self) -> Self;
+    /// Returns as many zeros.
+    fn zeros_like(&self) -> Self {
+        let mut zeros = self.clone();
+        zeros.slices_mut().for_each(|slice| slice.fill(S::ZERO));
+        zeros
+    }
 
     /// Returns the numbers, matrix after matrix.
     fn slices(&self) -> impl Iterator<Item = &[S]>;
@@ -33,9 +37,6 @@ pub trait Parameters<S: Scalar>: Clone + Debug {
 }
 
 impl<S: Scalar, const N: usize> Parameters<S> for [S; N] {
-    fn zeros_like(&self) -> Self {
-        [S::ZERO; N]
-    }
     fn slices(&self) -> impl Iterator<Item = &[S]> {
         core::iter::once(self.as_slice())
     }
@@ -46,11 +47,6 @@ impl<S: Scalar, const N: usize> Parameters<S> for [S; N] {
 
 /// P_0, Q_0, P_1, Q_1, ... of the stored layers, each matrix column by column.
 impl<L: LayerParameters, const C: usize> Parameters<L::Scalar> for Transformer<L, C> {
-    fn zeros_like(&self) -> Self {
-        let mut zeros = self.clone();
-        zeros.layers_mut().fill(L::ZERO);
-        zeros
-    }
     fn slices(&self) -> impl Iterator<Item = &[L::Scalar]> {
         self.layers().iter().flat_map(|layer| layer.matrices())
     }

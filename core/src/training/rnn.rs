@@ -1,87 +1,165 @@
-use super::{Network, Parameters, Window};
-use crate::rng::Rng;
-use crate::rnn::{LayerInput, Rnn, RnnTape};
-use crate::scalar::Scalar;
+//! The recurrent network that the paper sets against the transformer (App. "Investigation of
+//! In-Context TD with RNN").
+//!
+//! L layers of h units read the prompt token by token,
+//!
+//! ```text
+//! a_{t+1}^(l) = tanh(W_ax^(l) x_t^(l) + W_aa^(l) a_t^(l) + b^(l))      a_0^(l) = 0
+//! ```
+//!
+//! and v = <W_o, a_T^(L-1)> after the last token, the query. A token is the transformer's with a flag
+//! row below: (phi; gamma phi'; R; 0) for a transition, (phi; 0; 0; 1) for the query; X = 2 d + 2
+//! entries.
 
-/// The deep recurrent network in training: X = 2 d + 2 inputs (the token and its flag), L layers of H
-/// units, contexts of at most N transitions.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RnnNetwork<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> {
-    rnn: Rnn<S, X, H, L>,
+use super::{Network, Parameters, Window};
+use crate::linalg::arrays::{add, add_scaled, dot};
+use crate::linalg::{dot_arrays, keep_apart, zeros};
+use crate::rng::Rng;
+use crate::scalar::{Scalar, kernel};
+use heapless::Vec;
+use nalgebra::{SMatrix, SVector};
+
+/// The input of layer l >= 1 at step t.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
+pub enum LayerInput {
+    /// x_t^(l) = a_{t+1}^(l-1): what the layer below has just computed, as in every framework.
+    #[default]
+    Current,
+    /// x_t^(l) = a_t^(l-1): the paper's formula read literally, which delays each layer by a step,
+    /// so that with 3 layers the query never reaches the output.
+    Delayed,
 }
 
-impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize>
-    RnnNetwork<S, X, H, L, N>
-{
+/// A deep recurrent network in training: X inputs, L layers of H units; contexts of at most N transitions.
+///
+/// ```
+/// use ictd_core::rng::Rng;
+/// use ictd_core::training::{LayerInput, Network, Rnn, Windows};
+///
+/// // The paper's: 3 layers of 4 units, for 4 features.
+/// let mut rnn = Rnn::<f32, 10, 4, 3, 30>::zeros(LayerInput::Current);
+/// rnn.initialise_lane(0, &mut Rng::new(1));
+/// let windows = Windows::new(4, &[0.5; 4 * 9], &[0.75; 8], 6, 0.9)?;
+/// assert!(rnn.value(&windows.window(0)).is_finite());
+/// # Ok::<(), ictd_core::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rnn<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> {
+    /// Layer 0, which reads the tokens.
+    pub first: RnnLayer<S, X, H>,
+    /// Layers 1 to L - 1.
+    pub upper: Vec<RnnLayer<S, H, H>, L>,
+    /// W_o, (H).
+    pub output: SVector<S, H>,
+    layer_input: LayerInput,
+}
+
+/// The parameters of one recurrent layer of H units that reads I numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RnnLayer<S: Scalar, const I: usize, const H: usize> {
+    /// W_ax, (H, I).
+    pub input: SMatrix<S, H, I>,
+    /// W_aa, (H, H).
+    pub recurrent: SMatrix<S, H, H>,
+    /// b, (H).
+    pub bias: SVector<S, H>,
+}
+
+impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> Rnn<S, X, H, L, N> {
     /// Returns a network of zeros.
-    pub fn new(layer_input: LayerInput) -> Self {
+    pub fn zeros(layer_input: LayerInput) -> Self {
         const {
             assert!(X >= 4 && X.is_multiple_of(2), "a token with its flag has X = 2 d + 2 entries");
+            assert!(H >= 1 && L >= 1, "a network has units and layers");
         }
-        RnnNetwork { rnn: Rnn::zeros(layer_input) }
+        let upper = (1..L).map(|_| RnnLayer::ZERO).collect();
+        Rnn { first: RnnLayer::ZERO, upper, output: zeros(), layer_input }
     }
 
-    /// Context token j of a window with its flag, 0.
-    #[inline(always)]
-    fn token(window: &Window<S>, j: usize) -> [S; X] {
-        // The memory row of the average-reward token stands where the flag does, and is 0.
-        window.token::<X>(j).data.0[0]
+    /// Returns the hidden states after one more token. `before` and the result hold one state per layer.
+    pub fn step(&self, before: &[[S; H]; L], token: &[S; X]) -> [[S; H]; L] {
+        let mut after = [[S::ZERO; H]; L];
+        step(self, before, token, &mut after);
+        after
     }
 
-    /// Returns the query with its flag, 1.
+    /// v = <W_o, a^(L-1)>.
     #[inline(always)]
-    fn query(window: &Window<S>) -> [S; X] {
-        let mut token = window.query_token::<X>().data.0[0];
-        token[X - 1] = S::ONE;
-        token
+    pub fn output(&self, hidden: &[[S; H]; L]) -> S {
+        dot_arrays(&self.output.data.0[0], &hidden[L - 1])
+    }
+
+    /// Returns token t of a window: of its context with the flag 0, and for t = n the query with the flag 1.
+    #[inline(always)]
+    fn token(window: &Window<S>, t: usize) -> [S; X] {
+        if t < window.context_len() {
+            // The memory row of the average-reward token stands where the flag does, and is 0.
+            return window.token::<X>(t).data.0[0];
+        }
+        let mut query = window.query_token::<X>().data.0[0];
+        query[X - 1] = S::ONE;
+        query
     }
 }
 
-impl<S: Scalar, const X: usize, const H: usize, const L: usize> Parameters<S> for Rnn<S, X, H, L> {
-    fn zeros_like(&self) -> Self {
-        Rnn::zeros(self.layer_input())
-    }
+impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> Parameters<S>
+    for Rnn<S, X, H, L, N>
+{
+    /// W_ax^(0), W_aa^(0), b^(0), W_ax^(1), ..., W_o, each column by column.
     fn slices(&self) -> impl Iterator<Item = &[S]> {
-        Rnn::slices(self)
+        let layers = self.first.slices().into_iter();
+        let layers = layers.chain(self.upper.iter().flat_map(RnnLayer::slices));
+        layers.chain([self.output.as_slice()])
     }
+
     fn slices_mut(&mut self) -> impl Iterator<Item = &mut [S]> {
-        Rnn::slices_mut(self)
+        let layers = self.first.slices_mut().into_iter();
+        let layers = layers.chain(self.upper.iter_mut().flat_map(RnnLayer::slices_mut));
+        layers.chain([self.output.as_mut_slice()])
     }
 }
 
 impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> Network<S>
-    for RnnNetwork<S, X, H, L, N>
+    for Rnn<S, X, H, L, N>
 {
-    type Parameters = Rnn<S, X, H, L>;
+    type Parameters = Self;
 
     fn dim(&self) -> usize {
         X / 2 - 1
     }
 
-    fn parameters(&self) -> &Self::Parameters {
-        &self.rnn
+    fn parameters(&self) -> &Self {
+        self
     }
 
-    fn parameters_mut(&mut self) -> &mut Self::Parameters {
-        &mut self.rnn
+    fn parameters_mut(&mut self) -> &mut Self {
+        self
     }
 
     fn context_capacity(&self) -> Option<usize> {
         Some(N)
     }
 
-    /// U(-1/sqrt(h), 1/sqrt(h)).
+    /// Draws all parameters from U(-1/sqrt(h), 1/sqrt(h)): PyTorch's
+    /// initialisation of recurrent and of linear layers (the paper does not state one).
     fn initialise_lane(&mut self, lane: usize, rng: &mut Rng) {
-        self.rnn.initialise_lane(lane, rng);
+        let bound = <S::Element as Scalar>::from_count(H as u64);
+        let bound = <S::Element as Scalar>::ONE / Scalar::sqrt(bound);
+        for x in self.numbers_mut() {
+            x.set_lane(lane, rng.uniform_in(-bound, bound));
+        }
     }
 
     /// For windows of any length.
     fn value(&mut self, window: &Window<S>) -> S {
         let mut hidden = [[S::ZERO; H]; L];
-        for j in 0..window.context_len() {
-            hidden = self.rnn.step(&hidden, &Self::token(window, j));
+        for t in 0..=window.context_len() {
+            hidden = self.step(&hidden, &Self::token(window, t));
         }
-        self.rnn.output(&self.rnn.step(&hidden, &Self::query(window)))
+        self.output(&hidden)
     }
 
     /// A window of more than N transitions has value 0 here, and nothing can be learned of it.
@@ -89,12 +167,156 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
         &mut self,
         window: &Window<S>,
         adjoint: impl FnOnce(S) -> S,
-        gradient: &mut Self::Parameters,
+        gradient: &mut Self,
     ) -> S {
-        let mut tape = RnnTape::<S, X, H, L, N>::new();
-        let context = (0..window.context_len()).map(|j| Self::token(window, j));
-        let Ok(v) = tape.forward(&self.rnn, context, Self::query(window)) else { return S::ZERO };
-        tape.backward(&self.rnn, adjoint(v), gradient, |_, _| ());
+        let n = window.context_len();
+        if n > N {
+            return S::ZERO;
+        }
+        let start = [[S::ZERO; H]; L];
+        // The hidden states after each token of the context, and after the query.
+        let (mut after, mut last) = ([start; N], start);
+        for t in 0..=n {
+            let (before, after) = after.split_at_mut(t);
+            let after = if t == n { &mut last } else { &mut after[0] };
+            step(self, before.last().unwrap_or(&start), &Self::token(window, t), after);
+        }
+        let v = self.output(&last);
+        // Backward through time, with the adjoints of the hidden states after token t.
+        let (seed, mut a_bar) = (adjoint(v), start);
+        for i in 0..H {
+            a_bar[L - 1][i] = seed * self.output[i];
+            gradient.output[i] += seed * last[L - 1][i];
+        }
+        for t in (0..=n).rev() {
+            let before = if t == 0 { &start } else { &after[t - 1] };
+            let after = if t == n { &last } else { &after[t] };
+            token_back(self, gradient, &mut a_bar, before, after, &Self::token(window, t));
+        }
         v
+    }
+}
+
+kernel! {
+    /// The hidden states after one more token.
+    fn step as Step<'a, S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize>(
+        rnn: &'a Rnn<S, X, H, L, N>,
+        before: &'a [[S; H]; L],
+        token: &'a [S; X],
+        after: &'a mut [[S; H]; L],
+    ) {
+        after[0] = rnn.first.forward(token, &before[0]);
+        for (l, layer) in (1..L).zip(&rnn.upper) {
+            let below = match rnn.layer_input {
+                LayerInput::Current => after[l - 1],
+                LayerInput::Delayed => before[l - 1],
+            };
+            after[l] = layer.forward(&below, &before[l]);
+        }
+    }
+}
+
+kernel! {
+    /// One token back: turns the adjoints of the hidden states after it into those before it, and adds to
+    /// `gradient`.
+    fn token_back as TokenBack<
+        'a,
+        S: Scalar,
+        const X: usize,
+        const H: usize,
+        const L: usize,
+        const N: usize,
+    >(
+        rnn: &'a Rnn<S, X, H, L, N>,
+        gradient: &'a mut Rnn<S, X, H, L, N>,
+        a_bar: &'a mut [[S; H]; L],
+        before: &'a [[S; H]; L],
+        after: &'a [[S; H]; L],
+        token: &'a [S; X],
+    ) {
+        let mut before_bar = [[S::ZERO; H]; L];
+        for (l, (layer, gradient)) in (1..L).zip(rnn.upper.iter().zip(&mut gradient.upper)).rev() {
+            let g = through_tanh(&a_bar[l], &after[l]);
+            let (below, below_bar) = match rnn.layer_input {
+                LayerInput::Current => (&after[l - 1], &mut a_bar[l - 1]),
+                LayerInput::Delayed => (&before[l - 1], &mut before_bar[l - 1]),
+            };
+            add_transposed_product(below_bar, &layer.input.data.0, &g);
+            layer.backward(&g, below, &before[l], gradient, &mut before_bar[l]);
+        }
+        let g = through_tanh(&a_bar[0], &after[0]);
+        rnn.first.backward(&g, token, &before[0], &mut gradient.first, &mut before_bar[0]);
+        *a_bar = before_bar;
+    }
+}
+
+/// Returns the adjoint of x from that of a = tanh(x): tanh' = 1 - tanh^2.
+#[inline(always)]
+fn through_tanh<S: Scalar, const H: usize>(a_bar: &[S; H], a: &[S; H]) -> [S; H] {
+    let mut g = *a_bar;
+    for i in 0..H {
+        keep_apart::<S>();
+        g[i] *= S::ONE - a[i] * a[i];
+    }
+    g
+}
+
+impl<S: Scalar, const I: usize, const H: usize> RnnLayer<S, I, H> {
+    const ZERO: Self = RnnLayer { input: zeros(), recurrent: zeros(), bias: zeros() };
+
+    fn slices(&self) -> [&[S]; 3] {
+        let RnnLayer { input, recurrent, bias } = self;
+        [input.as_slice(), recurrent.as_slice(), bias.as_slice()]
+    }
+
+    fn slices_mut(&mut self) -> [&mut [S]; 3] {
+        let RnnLayer { input, recurrent, bias } = self;
+        [input.as_mut_slice(), recurrent.as_mut_slice(), bias.as_mut_slice()]
+    }
+
+    /// tanh(W_ax x + W_aa a + b), each sum in ascending order.
+    #[inline(always)]
+    fn forward(&self, x: &[S; I], a: &[S; H]) -> [S; H] {
+        let mut sum = self.bias.data.0[0];
+        for (column, x_j) in self.input.data.0.iter().zip(x) {
+            add_scaled(&mut sum, *x_j, column);
+        }
+        for (column, a_j) in self.recurrent.data.0.iter().zip(a) {
+            add_scaled(&mut sum, *a_j, column);
+        }
+        sum.map(|x| x.tanh())
+    }
+
+    /// Back from g, the adjoint of what [`RnnLayer::forward`] applies tanh to: adds to the
+    /// parameters' adjoints and to a's.
+    #[inline(always)]
+    fn backward(
+        &self,
+        g: &[S; H],
+        x: &[S; I],
+        a: &[S; H],
+        gradient: &mut Self,
+        a_bar: &mut [S; H],
+    ) {
+        for (column, x_j) in gradient.input.data.0.iter_mut().zip(x) {
+            add_scaled(column, *x_j, g);
+        }
+        for (column, a_j) in gradient.recurrent.data.0.iter_mut().zip(a) {
+            add_scaled(column, *a_j, g);
+        }
+        add(&mut gradient.bias.data.0[0], g);
+        add_transposed_product(a_bar, &self.recurrent.data.0, g);
+    }
+}
+
+/// x-bar += W^T g, W by columns.
+#[inline(always)]
+fn add_transposed_product<S: Scalar, const H: usize, const I: usize>(
+    x_bar: &mut [S; I],
+    w: &[[S; H]; I],
+    g: &[S; H],
+) {
+    for (x, column) in x_bar.iter_mut().zip(w) {
+        *x += dot(column, g);
     }
 }

@@ -1,4 +1,3 @@
-use super::AdamSettings;
 use crate::error::Error;
 use crate::rng::{Rng, Stream};
 use crate::scalar::{Real, Scalar};
@@ -25,6 +24,65 @@ pub enum Loss {
     DifferentialTdError,
     /// The squared TD error and its whole gradient, through v_{t+1}, too: the residual gradient (Baird, 1995).
     ResidualGradient,
+}
+
+/// Adam's constants, as in torch.optim.Adam.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "defmt", derive(defmt::Format))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct AdamSettings {
+    /// The learning rate, positive.
+    pub learning_rate: f64,
+    /// beta_1 in [0, 1): how slowly the mean of the gradients moves.
+    pub beta1: f64,
+    /// beta_2 in [0, 1): how slowly the mean of their squares moves.
+    pub beta2: f64,
+    /// epsilon > 0, added to the square root.
+    pub epsilon: f64,
+    /// L2 weight decay >= 0: this times the parameter is added to its gradient (not decoupled).
+    pub weight_decay: f64,
+    /// The learning rate of step k is k / `warm_up` of itself while k is less; 0 for a constant one.
+    #[cfg_attr(feature = "serde", serde(default))]
+    pub warm_up: u64,
+}
+
+impl Default for AdamSettings {
+    /// Returns the experiments' constants: 1e-3, 0.9, 0.999, 1e-8, 1e-6, and no warm-up.
+    fn default() -> Self {
+        AdamSettings {
+            learning_rate: 1e-3,
+            beta1: 0.9,
+            beta2: 0.999,
+            epsilon: 1e-8,
+            weight_decay: 1e-6,
+            warm_up: 0,
+        }
+    }
+}
+
+impl AdamSettings {
+    /// Refuses constants outside their ranges.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let positive = |x: f64| x > 0.0 && x < f64::INFINITY;
+        let fraction = |x: f64| (0.0..1.0).contains(&x);
+        let decays = self.weight_decay >= 0.0 && self.weight_decay < f64::INFINITY;
+        refuse_unless([
+            (positive(self.learning_rate), "learning_rate", "a positive number"),
+            (fraction(self.beta1), "beta1", "[0, 1)"),
+            (fraction(self.beta2), "beta2", "[0, 1)"),
+            (positive(self.epsilon), "epsilon", "a positive number"),
+            (decays, "weight_decay", "at least 0"),
+        ])
+    }
+
+    /// Returns the learning rate of step k, from 1.
+    pub(super) fn rate_of(&self, k: u64) -> f64 {
+        if k < self.warm_up {
+            self.learning_rate * (k as f64 / self.warm_up as f64)
+        } else {
+            self.learning_rate
+        }
+    }
 }
 
 /// How a gradient changes the parameters.
@@ -116,51 +174,50 @@ impl Settings {
     /// # Errors
     /// [`Error::OutOfRange`] or [`Error::CapacityExceeded`], naming the setting.
     pub fn check(&self, capacity: usize) -> Result<(), Error> {
-        for (count, parameter) in [
-            (self.context_len, "context_len"),
-            (self.windows, "windows"),
-            (self.batches, "batches"),
-        ] {
-            if count == 0 {
-                return Err(Error::OutOfRange { parameter, accepted: "at least 1" });
-            }
-        }
         let [least, largest] = self.lengths.unwrap_or([1, 1]);
-        if least == 0 || least > largest {
-            let accepted = "1 or more, the least before the largest";
-            return Err(Error::OutOfRange { parameter: "lengths", accepted });
-        }
-        if largest.saturating_add(3) > capacity {
-            return Err(Error::CapacityExceeded { parameter: "lengths + 3", capacity });
-        }
         let [low, high] = self.gammas.unwrap_or_default();
-        if !(low >= 0.0 && low <= high && high < 1.0) {
-            let accepted = "[0, 1), the least before the largest";
-            return Err(Error::OutOfRange { parameter: "gammas", accepted });
-        }
-        if !(self.gamma >= 0.0 && self.gamma < 1.0) {
-            return Err(Error::OutOfRange { parameter: "gamma", accepted: "[0, 1)" });
-        }
-        if self.loss == (Loss::MonteCarlo { horizon: 0 }) {
-            return Err(Error::OutOfRange { parameter: "horizon", accepted: "at least 1" });
-        }
-        match self.optimizer {
-            Optimizer::Adam(adam) => adam.check()?,
-            Optimizer::Td { step_size } => {
-                if !(step_size > 0.0 && step_size < f64::INFINITY) {
-                    let accepted = "a positive number";
-                    return Err(Error::OutOfRange { parameter: "step_size", accepted });
-                }
+        let (adam, step_size) = match self.optimizer {
+            Optimizer::Adam(adam) => (adam, 1.0),
+            Optimizer::Td { step_size } => (AdamSettings::default(), step_size),
+        };
+        refuse_unless([
+            (self.context_len > 0, "context_len", "at least 1"),
+            (self.windows > 0, "windows", "at least 1"),
+            (self.batches > 0, "batches", "at least 1"),
+            (1 <= least && least <= largest, "lengths", "1 or more, the least before the largest"),
+            (
+                low >= 0.0 && low <= high && high < 1.0,
+                "gammas",
+                "[0, 1), the least before the largest",
+            ),
+            (self.gamma >= 0.0 && self.gamma < 1.0, "gamma", "[0, 1)"),
+            (self.loss != Loss::MonteCarlo { horizon: 0 }, "horizon", "at least 1"),
+            (step_size > 0.0 && step_size < f64::INFINITY, "step_size", "a positive number"),
+        ])?;
+        adam.check()?;
+        // In the user's terms: how long a context fits beside this many windows.
+        for (len, parameter) in [
+            (largest.saturating_add(3), "lengths + 3"),
+            (
+                self.context_len.saturating_add(self.windows).saturating_add(2),
+                "context_len + windows + 2",
+            ),
+        ] {
+            if len > capacity {
+                return Err(Error::CapacityExceeded { parameter, capacity });
             }
-        }
-        if self.context_len.saturating_add(self.windows).saturating_add(2) > capacity {
-            // In the user's terms: how long a context fits beside this many windows.
-            return Err(Error::CapacityExceeded {
-                parameter: "context_len + windows + 2",
-                capacity,
-            });
         }
         Ok(())
+    }
+}
+
+/// Refuses the first parameter that is not as accepted.
+pub(super) fn refuse_unless<const N: usize>(
+    checks: [(bool, &'static str, &'static str); N],
+) -> Result<(), Error> {
+    match checks.into_iter().find(|(accepted, ..)| !accepted) {
+        None => Ok(()),
+        Some((_, parameter, accepted)) => Err(Error::OutOfRange { parameter, accepted }),
     }
 }
 

@@ -23,8 +23,7 @@ pub(super) fn next_token<'a, S: Scalar>(
     if i == start {
         e.fill(S::ZERO);
     }
-    let decay = if i > start { lambda * windows.carries_on(i - 1) } else { lambda };
-    add_to_trace(e, decay, z);
+    add_to_trace(e, lambda, z);
     [z, e]
 }
 
@@ -50,12 +49,12 @@ pub(super) fn gained_and_lost<'a, S: Scalar>(
     trace_x.fill(S::ZERO);
     for j in (t..t + n).rev() {
         windows.write_token(j, z);
-        add_to_trace(trace_x, lambda * windows.carries_on(j), z);
+        add_to_trace(trace_x, lambda, z);
     }
     trace_y.fill(S::ZERO);
     for j in t + 1..=t + n {
         windows.write_token(j, z);
-        add_to_trace(trace_y, lambda * windows.carries_on(j - 1), z);
+        add_to_trace(trace_y, lambda, z);
     }
     [[trace_x, x], [y, trace_y]]
 }

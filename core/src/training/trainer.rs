@@ -1,31 +1,33 @@
 use super::{
-    Adam, Loss, Network, Optimizer, Parameters, Settings, Targets, Trajectory, Windows, td_errors,
-    td_step,
+    Adam, AdamSettings, BatchTd, Loss, Network, Optimizer, Parameters, Settings, Targets,
+    Trajectory, Windows, td_errors, td_step,
 };
 use crate::error::Error;
 use crate::rng::{Rng, Stream};
-use crate::scalar::Scalar;
+use crate::scalar::{Real, Scalar};
 use crate::tasks::{Task, TaskDistribution};
 use heapless::Vec;
 
 /// Multi-task TD (Algorithm 1), one seed in each lane of the scalar.
 ///
 /// For each task it draws a task per lane and trains the network on [`Settings::batches`] fresh
-/// trajectories of it. T is the capacity for a trajectory, n + W + 2 feature vectors.
+/// trajectories of it; a batch-TD reference learns its step size from the same batches. T is the capacity for a
+/// trajectory, n + W + 2 feature vectors.
 ///
 /// Lane i is bit for bit the trainer of its seed alone: each lane has its own random streams, and
 /// no control flow depends on a lane's numbers.
 ///
 /// ```
 /// use ictd_core::tasks::{FiniteTask, FiniteTasks};
-/// use ictd_core::training::{LinearNetwork, LinearShape, MultiTaskTd, Settings};
+/// use ictd_core::training::{BatchTd, LinearNetwork, LinearShape, MultiTaskTd, Settings};
 ///
 /// // Three shared layers for two features, on Boyan's chains of 5 states; batches of 4 windows of
 /// // 6 transitions, so trajectories of 6 + 4 + 2 states.
-/// let network = LinearNetwork::<f32, Vec<f32>>::zeros(LinearShape::new(2, 1, 3)?, |len| vec![0.0; len])?;
+/// let network = LinearNetwork::<f32, Vec<f32>>::zeros(LinearShape::new(2, 1, 3), |len| vec![0.0; len])?;
+/// let reference = BatchTd::new(3, 0.0)?;
 /// let tasks = FiniteTasks::<5> { kind: FiniteTask::BoyanChain, states: 5, dim: 2 };
 /// let settings = Settings { context_len: 6, windows: 4, ..Settings::default() };
-/// let mut trainer = MultiTaskTd::<f32, _, _, 2, 12>::new(settings, tasks, network, &[1])?;
+/// let mut trainer = MultiTaskTd::<f32, _, _, 2, 12>::new(settings, tasks, network, reference, &[1])?;
 /// trainer.train_task()?;
 /// assert!(trainer.loss().is_finite() && trainer.tasks_done() == 1);
 /// # Ok::<(), ictd_core::Error>(())
@@ -37,9 +39,12 @@ where
     N: Network<S>,
     E: TaskDistribution<S::Element, D>,
 {
-    pub(super) settings: Settings,
+    settings: Settings,
     pub(super) network: N,
-    pub(super) update: Update<N::Parameters>,
+    /// None for plain TD.
+    pub(super) adam: Option<Adam<N::Parameters>>,
+    pub(super) reference: BatchTd<S, D>,
+    pub(super) reference_adam: Adam<[S; 1]>,
     distribution: E,
     pub(super) seeds: S::PerLane<u64>,
     pub(super) rngs: S::PerLane<Rng>,
@@ -48,15 +53,7 @@ where
     trajectory: Trajectory<S, D, T>,
     gradient: N::Parameters,
     loss: S,
-    /// The discount of the last task.
     gamma: f64,
-}
-
-/// The state of a trainer's [`Optimizer`].
-#[derive(Clone, Debug)]
-pub(super) enum Update<P> {
-    Adam(Adam<P>),
-    Td { step_size: f64 },
 }
 
 impl<S, N, E, const D: usize, const T: usize> MultiTaskTd<S, N, E, D, T>
@@ -66,7 +63,8 @@ where
     E: TaskDistribution<S::Element, D>,
 {
     /// Returns a trainer whose lane i has seed `seeds[i]`: it draws the lane's initial parameters and its
-    /// tasks. With fewer seeds than lanes the last one fills the rest; more are refused.
+    /// tasks. With fewer seeds than lanes the last one fills the rest; more are refused. The reference has the
+    /// network's Adam, or the default one beside plain TD.
     ///
     /// # Errors
     /// As [`Settings::check`]; [`Error::CapacityExceeded`] for a longer context than the network takes
@@ -76,12 +74,12 @@ where
         settings: Settings,
         distribution: E,
         mut network: N,
+        reference: BatchTd<S, D>,
         seeds: &[u64],
     ) -> Result<Self, Error> {
         settings.check(T)?;
-        if let Some(capacity) = network.context_capacity()
-            && settings.context_len > capacity
-        {
+        let capacity = network.context_capacity().unwrap_or(usize::MAX);
+        if settings.context_len > capacity {
             return Err(Error::CapacityExceeded { parameter: "context_len", capacity });
         }
         let Some(last) = seeds.last().copied() else {
@@ -101,22 +99,23 @@ where
         for lane in 0..S::LANES {
             network.initialise_lane(lane, &mut Rng::stream(seed(lane), Stream::Parameters));
         }
-        let update = match settings.optimizer {
-            Optimizer::Adam(adam) => Update::Adam(Adam::new(adam, network.parameters())?),
-            Optimizer::Td { step_size } => Update::Td { step_size },
+        let (adam, of_reference) = match settings.optimizer {
+            Optimizer::Adam(adam) => (Some(Adam::new(adam, network.parameters())?), adam),
+            Optimizer::Td { .. } => (None, AdamSettings::default()),
         };
-        let trajectory = Trajectory::new(network.dim());
         Ok(MultiTaskTd {
             settings,
             gradient: network.parameters().zeros_like(),
+            trajectory: Trajectory::new(network.dim()),
             network,
-            update,
+            adam,
+            reference_adam: Adam::new(of_reference, reference.parameters())?,
+            reference,
             distribution,
             seeds: S::per_lane(seed),
             rngs: S::per_lane(|lane| Rng::stream(seed(lane), Stream::Tasks)),
             tasks: S::per_lane(|_| None),
             tasks_done: 0,
-            trajectory,
             loss: S::ZERO,
             gamma: settings.gamma,
         })
@@ -127,17 +126,6 @@ where
     /// # Errors
     /// If a task cannot be drawn, or the loss is [`Loss::TrueValue`] and the task has no true value.
     pub fn train_task(&mut self) -> Result<(), Error> {
-        self.train_task_beside(|_, _| ())
-    }
-
-    /// As [`MultiTaskTd::train_task`], and shows each batch: what else is to learn from it does.
-    ///
-    /// # Errors
-    /// As [`MultiTaskTd::train_task`].
-    pub fn train_task_beside(
-        &mut self,
-        mut show_batch: impl FnMut(&Windows<S>, Targets<S>),
-    ) -> Result<(), Error> {
         let number = self.tasks_done;
         self.gamma = self.settings.gamma_of(number);
         let gamma = <S::Element as Scalar>::from_f64(self.gamma);
@@ -152,19 +140,15 @@ where
             let (tasks, rngs) = (self.tasks.as_ref(), self.rngs.as_mut());
             let settings = Settings { gamma: self.gamma, ..self.settings };
             self.trajectory.sample(&settings, &self.distribution, tasks, rngs)?;
-            self.train_batch(&mut show_batch)?;
+            self.train_batch()?;
         }
         // A count that was restored may be anything.
         self.tasks_done = self.tasks_done.saturating_add(1);
         Ok(())
     }
 
-    /// One batch.
-    fn train_batch(
-        &mut self,
-        show_batch: &mut impl FnMut(&Windows<S>, Targets<S>),
-    ) -> Result<(), Error> {
-        let Settings { context_len, windows, lengths, .. } = self.settings;
+    fn train_batch(&mut self) -> Result<(), Error> {
+        let Settings { context_len, windows, lengths, optimizer, loss, .. } = self.settings;
         let gamma = S::from_f64(self.gamma);
         let windows = match lengths {
             None => self.trajectory.windows(context_len, windows, gamma)?,
@@ -175,27 +159,24 @@ where
                 self.trajectory.windows(largest, 1, gamma)?.growing(lengths)?
             }
         };
-        let targets = match self.settings.loss {
-            Loss::TdError => Targets::Bootstrapped,
-            Loss::DifferentialTdError => Targets::Differential,
+        let given = &self.trajectory.targets[..windows.count()];
+        // The reference learns by TD, whatever it is compared with; not where values are differential.
+        let (targets, of_reference) = match loss {
+            Loss::TdError => (Targets::Bootstrapped, Some(Targets::Bootstrapped)),
+            Loss::DifferentialTdError => (Targets::Differential, None),
             Loss::TrueValue | Loss::MonteCarlo { .. } => {
-                Targets::Given(&self.trajectory.targets[..windows.count()])
+                (Targets::Given(given), Some(Targets::Given(given)))
             }
-            Loss::ResidualGradient => Targets::Residual(&[]),
+            Loss::ResidualGradient => (Targets::Residual(&[]), Some(Targets::Bootstrapped)),
         };
-        show_batch(&windows, targets);
+        if let Some(targets) = of_reference {
+            let mut slope = [S::ZERO];
+            self.reference.batch_gradient(&windows, targets, &mut slope);
+            self.reference_adam.step(self.reference.parameters_mut(), &slope);
+        }
         let (network, gradient) = (&mut self.network, &mut self.gradient);
-        match &mut self.update {
-            Update::Td { step_size } => {
-                let step_size = S::from_f64(*step_size);
-                let mut sum = S::ZERO;
-                for t in 0..windows.count() {
-                    let delta = td_step(network, &windows, t, targets, step_size, gradient);
-                    sum += delta * delta;
-                }
-                self.loss = sum / S::from_count(windows.count() as u64);
-            }
-            Update::Adam(adam) => {
+        match (optimizer, &mut self.adam) {
+            (_, Some(adam)) => {
                 gradient.slices_mut().for_each(|slice| slice.fill(S::ZERO));
                 self.loss = match targets {
                     Targets::Residual(_) => {
@@ -205,6 +186,16 @@ where
                 };
                 adam.step(network.parameters_mut(), gradient);
             }
+            (Optimizer::Td { step_size }, None) => {
+                let step_size = S::from_f64(step_size);
+                let mut sum = S::ZERO;
+                for t in 0..windows.count() {
+                    let delta = td_step(network, &windows, t, targets, step_size, gradient);
+                    sum += delta * delta;
+                }
+                self.loss = sum / S::from_count(windows.count() as u64);
+            }
+            (Optimizer::Adam(_), None) => {}
         }
         Ok(())
     }
@@ -217,6 +208,11 @@ where
     /// Returns the network in training.
     pub fn network(&self) -> &N {
         &self.network
+    }
+
+    /// Returns the reference's step size alpha.
+    pub fn alpha(&self) -> S {
+        self.reference.alpha()
     }
 
     /// Returns how many tasks it has trained on.
@@ -240,26 +236,21 @@ where
         self.tasks.as_ref().get(lane).and_then(Option::as_ref)
     }
 
-    /// Returns a stream for evaluating a lane after [`MultiTaskTd::tasks_done`] tasks. It depends on the
-    /// lane's seed and that number alone: how often one evaluates changes neither the training nor
-    /// any other evaluation.
-    pub fn evaluation_rng(&self, lane: usize) -> Rng {
-        // An odd multiplier other than the one that the seeding itself steps by, so that the
-        // generators of two tasks share no part of their states.
-        let seed = self.seeds.as_ref().get(lane).copied().unwrap_or_default();
-        let moment = self.tasks_done.wrapping_mul(0xd134_2543_de82_ef95);
-        Rng::stream(seed.wrapping_add(moment), Stream::Evaluation)
-    }
-
-    /// Returns a fresh trajectory of a lane's last task, with one window of the training context length.
+    /// Returns a fresh trajectory of a lane's last task, with one window of the training context length. Its random
+    /// numbers depend on the lane's seed and [`MultiTaskTd::tasks_done`] alone: how often one evaluates changes neither
+    /// the training nor any other evaluation.
     ///
     /// # Errors
     /// [`Error::Empty`] before the first task, and for a lane that does not exist.
     pub fn evaluation_trajectory(
         &self,
         lane: usize,
-        rng: &mut Rng,
     ) -> Result<Trajectory<S::Element, D, T>, Error> {
+        // An odd multiplier other than the one that the seeding itself steps by, so that the
+        // generators of two tasks share no part of their states.
+        let seed = self.seeds.as_ref().get(lane).copied().unwrap_or_default();
+        let moment = self.tasks_done.wrapping_mul(0xd134_2543_de82_ef95);
+        let rng = &mut Rng::stream(seed.wrapping_add(moment), Stream::Evaluation);
         let task = self.tasks.as_ref().get(lane..).unwrap_or_default();
         let settings = Settings { windows: 1, lengths: None, loss: Loss::TdError, ..self.settings };
         let mut trajectory = Trajectory::<S::Element, D, T>::new(self.network.dim());
@@ -282,12 +273,12 @@ fn residual_gradient<S: Scalar, const T: usize, N: Network<S>>(
 }
 
 impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
-    /// Samples phi_0 to phi_{n+W+1} and R_1 to R_{n+W+1} of each lane's task, and then what the loss
-    /// needs.
+    /// Samples phi_0 to phi_{n+W+1} and R_1 to R_{n+W+1} of each lane's task, and then, so that the loss does not
+    /// change which trajectory is sampled, the targets of the queries' states, if the loss needs them.
     ///
     /// # Errors
     /// [`Error::Empty`] if a lane has no task.
-    pub(super) fn sample<E: TaskDistribution<S::Element, D>>(
+    fn sample<E: TaskDistribution<S::Element, D>>(
         &mut self,
         settings: &Settings,
         distribution: &E,
@@ -301,12 +292,17 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
             Some([_, largest]) => largest + 2,
         };
         let last = steps.min(T.saturating_sub(1));
-        // How many windows ask for state k.
+        let horizon = match settings.loss {
+            Loss::TrueValue => Some(None),
+            Loss::MonteCarlo { horizon } => Some(Some(horizon)),
+            _ => None,
+        };
+        // How many windows ask for the target of state k.
         let asked = |k: usize| match settings.lengths {
+            _ if horizon.is_none() => 0,
             None => usize::from((first_query..last).contains(&k)),
             Some(_) => lengths.iter().filter(|n| **n + 1 == k).count(),
         };
-        let keep_states = matches!(settings.loss, Loss::TrueValue | Loss::MonteCarlo { .. });
         let no_task = Error::Empty { parameter: "task" };
         let (Some(tasks), Some(rngs)) = (tasks.get(..S::LANES), rngs.get_mut(..S::LANES)) else {
             return Err(no_task);
@@ -326,7 +322,7 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
                 for (to, phi) in row.iter_mut().zip(phi.iter()) {
                     to.set_lane(lane, *phi);
                 }
-                for _ in 0..if keep_states { asked(k) } else { 0 } {
+                for _ in 0..asked(k) {
                     // Cannot overflow: there are at most T windows.
                     let _ = queries.as_mut()[lane].push(*state);
                 }
@@ -337,41 +333,25 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
                 }
             }
         }
-        if keep_states {
-            let lanes = tasks.iter().zip(rngs).zip(queries.as_ref()).enumerate();
-            for (lane, ((task, rng), queries)) in lanes {
-                let Some(task) = task else { return Err(no_task) };
-                self.sample_targets(settings, distribution, task, queries, lane, rng)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The targets of the queries' states, after the trajectory, so that the loss does not change
-    /// which trajectory is sampled.
-    fn sample_targets<E: TaskDistribution<S::Element, D>>(
-        &mut self,
-        settings: &Settings,
-        distribution: &E,
-        task: &E::Task,
-        queries: &[<E::Task as Task<S::Element, D>>::State],
-        lane: usize,
-        rng: &mut Rng,
-    ) -> Result<(), Error> {
-        let gamma = <S::Element as Scalar>::from_f64(settings.gamma);
-        match settings.loss {
-            Loss::TdError | Loss::DifferentialTdError | Loss::ResidualGradient => {}
-            Loss::TrueValue => {
-                let mut values = [<S::Element as Scalar>::ZERO; T];
-                distribution.true_values(task, gamma, queries, &mut values[..queries.len()])?;
-                for (target, value) in self.targets.iter_mut().zip(&values[..queries.len()]) {
-                    target.set_lane(lane, *value);
+        let (Some(horizon), gamma) = (horizon, S::Element::from_f64(settings.gamma)) else {
+            return Ok(());
+        };
+        for (lane, ((task, rng), queries)) in
+            tasks.iter().zip(rngs).zip(queries.as_ref()).enumerate()
+        {
+            let Some(task) = task else { return Err(no_task) };
+            let mut values = [S::Element::ZERO; T];
+            let values = &mut values[..queries.len()];
+            match horizon {
+                None => distribution.true_values(task, gamma, queries, values)?,
+                Some(horizon) => {
+                    for (value, query) in values.iter_mut().zip(queries) {
+                        *value = sampled_return(task, *query, gamma, horizon, rng);
+                    }
                 }
             }
-            Loss::MonteCarlo { horizon } => {
-                for (target, query) in self.targets.iter_mut().zip(queries) {
-                    target.set_lane(lane, sampled_return(task, *query, gamma, horizon, rng));
-                }
+            for (target, value) in self.targets.iter_mut().zip(values) {
+                target.set_lane(lane, *value);
             }
         }
         Ok(())
@@ -379,7 +359,7 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
 }
 
 /// R_1 + gamma R_2 + ... of one trajectory from a state, cut off after `horizon` rewards.
-pub(super) fn sampled_return<R: crate::scalar::Real, const D: usize, E: Task<R, D>>(
+fn sampled_return<R: Real, const D: usize, E: Task<R, D>>(
     task: &E,
     mut state: E::State,
     gamma: R,

@@ -3,8 +3,9 @@ use crate::linalg::{keep_apart, zeros};
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
 use crate::transition::check_gamma;
+use core::ops::Deref;
 use heapless::Vec;
-use nalgebra::{ArrayStorage, SVector};
+use nalgebra::SVector;
 
 /// A trajectory phi_0, R_1, phi_1, ..., seen as W + 1 windows of n transitions that slide by one, or as W
 /// windows that grow ([`Windows::growing`]).
@@ -13,31 +14,29 @@ use nalgebra::{ArrayStorage, SVector};
 /// (phi_{t+n-1}, R_{t+n}, phi_{t+n}) and the query phi_{t+n+1}: the transition from phi_{t+n} to
 /// the query is in no context. Its TD error is
 /// delta_t = R_{t+n+2} + gamma v_{t+1} - v_t, for t = 0 to W - 1; window W only bootstraps.
-///
-/// A trajectory may hold several episodes, one behind the other. The transition that ends an episode
-/// counts as one to a state with features 0 and value 0, and phi_{j+1} is the next episode's first
-/// state: with c_{j+1} = 0 if transition j ends an episode and 1 otherwise, gamma c_{j+1} takes gamma's
-/// place in token j and in the TD error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Windows<'a, S: Scalar> {
     /// d numbers for each state, one state behind the other.
     features: &'a [S],
     rewards: &'a [S],
-    /// c_1, c_2, ...; none for 1 throughout.
-    continues: &'a [S],
     context_len: usize,
     /// The contexts' lengths if they grow; none if they slide.
     lengths: &'a [usize],
     gamma: S,
-    /// d.
     dim: usize,
 }
 
-/// One window: a context and its query, without a copy.
+/// One window: a context and its query, without a copy. It is a trajectory of its own, phi_t to phi_{t+n+1}.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Window<'a, S: Scalar> {
-    /// The trajectory from phi_t on.
-    pub(super) from: Windows<'a, S>,
+pub struct Window<'a, S: Scalar>(Windows<'a, S>);
+
+impl<'a, S: Scalar> Deref for Window<'a, S> {
+    type Target = Windows<'a, S>;
+
+    #[inline(always)]
+    fn deref(&self) -> &Windows<'a, S> {
+        &self.0
+    }
 }
 
 impl<'a, S: Scalar> Windows<'a, S> {
@@ -55,74 +54,31 @@ impl<'a, S: Scalar> Windows<'a, S> {
         context_len: usize,
         gamma: S,
     ) -> Result<Self, Error> {
-        Self::of_episodes(dim, features, rewards, &[], context_len, gamma)
-    }
-
-    /// The windows of several episodes, one behind the other: c_1 to c_{n+W+1}, 0 for a transition that
-    /// ends an episode (in that lane) and 1 for the others.
-    ///
-    /// ```
-    /// use ictd_core::training::Windows;
-    /// # let features = [[0.5, -0.25]; 6];
-    /// # let rewards = [0.75; 5];
-    ///
-    /// // phi_0 to phi_2 are the states of one episode; its third transition has no next state.
-    /// let continues = [1.0, 1.0, 0.0, 1.0, 1.0];
-    /// let windows = Windows::of_episodes(2, features.as_flattened(), &rewards, &continues, 3, 0.9)?;
-    /// let end = windows.window(0).token::<5>(2);
-    /// assert_eq!([end[2], end[3]], [0.0, 0.0]);
-    /// # Ok::<(), ictd_core::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Windows::new`]; [`Error::OutOfRange`] unless there is one c for each step, 0 or 1.
-    pub fn of_episodes(
-        dim: usize,
-        features: &'a [S],
-        rewards: &'a [S],
-        continues: &'a [S],
-        context_len: usize,
-        gamma: S,
-    ) -> Result<Self, Error> {
-        if context_len == 0 {
-            return Err(Error::Empty { parameter: "context" });
-        }
-        if dim == 0 {
-            return Err(Error::Empty { parameter: "features" });
-        }
-        let states = features.len() / dim;
-        if states < 3 || states - 3 < context_len {
-            return Err(Error::Empty { parameter: "windows" });
+        let states = features.len().checked_div(dim).unwrap_or(0);
+        let emptiness = [
+            (context_len == 0, "context"),
+            (dim == 0, "features"),
+            (states < 3 || states - 3 < context_len, "windows"),
+        ];
+        if let Some((_, parameter)) = emptiness.into_iter().find(|(empty, _)| *empty) {
+            return Err(Error::Empty { parameter });
         }
         if (rewards.len() + 1) * dim != features.len() {
             let accepted = "one reward for each step of the trajectory";
             return Err(Error::OutOfRange { parameter: "rewards", accepted });
         }
-        let is_mark = |c: &S| *c * (*c - S::ONE) == S::ZERO;
-        let one_each = continues.is_empty() || continues.len() == rewards.len();
-        if !(one_each && continues.iter().all(is_mark)) {
-            let accepted = "0 or 1 for each step of the trajectory";
-            return Err(Error::OutOfRange { parameter: "continues", accepted });
-        }
         let gamma = check_gamma(gamma)?;
-        // Summed up times 0, NaN and infinities give NaN: one comparison for all.
-        let mut zero = S::ZERO;
-        for x in features {
-            zero += *x * S::ZERO;
+        for (numbers, parameter) in [(features, "features"), (rewards, "rewards")] {
+            // Summed up times 0, NaN and infinities give NaN: one comparison for all.
+            let zero = numbers.iter().fold(S::ZERO, |zero, x| zero + *x * S::ZERO);
+            if !zero.is_finite() {
+                return Err(Error::NonFinite { parameter });
+            }
         }
-        if !zero.is_finite() {
-            return Err(Error::NonFinite { parameter: "features" });
-        }
-        for reward in rewards {
-            zero += *reward * S::ZERO;
-        }
-        if !zero.is_finite() {
-            return Err(Error::NonFinite { parameter: "rewards" });
-        }
-        Ok(Windows { features, rewards, continues, context_len, lengths: &[], gamma, dim })
+        Ok(Windows { features, rewards, context_len, lengths: &[], gamma, dim })
     }
 
-    /// The same trajectory, seen as one window for each of the lengths: the context of window t is its first
+    /// Returns the same trajectory, seen as one window for each of the lengths: the context of window t is its first
     /// n_t transitions, the query the state one further, phi_{n_t + 1}, and the TD error bootstraps from the
     /// context that is one transition longer.
     ///
@@ -140,7 +96,7 @@ impl<'a, S: Scalar> Windows<'a, S> {
         Ok(Windows { lengths, ..*self })
     }
 
-    /// True if contexts are of one length and slide, false if they grow.
+    /// Returns true if contexts are of one length and slide, false if they grow.
     #[inline(always)]
     pub fn slide(&self) -> bool {
         self.lengths.is_empty()
@@ -152,7 +108,7 @@ impl<'a, S: Scalar> Windows<'a, S> {
         if self.slide() { self.states() - self.context_len - 2 } else { self.lengths.len() }
     }
 
-    /// The first transition of window t's context, and how many there are.
+    /// Returns the first transition of window t's context, and how many there are.
     #[inline(always)]
     fn span(&self, t: usize) -> [usize; 2] {
         match self.lengths.get(t.min(self.lengths.len().saturating_sub(1))) {
@@ -173,14 +129,6 @@ impl<'a, S: Scalar> Windows<'a, S> {
         self.dim
     }
 
-    /// Returns the same windows; a compiler then knows the number of features, which must be DIM.
-    #[inline(always)]
-    pub(super) fn known<const DIM: usize>(&self) -> Self {
-        debug_assert_eq!(self.dim, DIM);
-        Windows { dim: DIM, ..*self }
-    }
-
-    /// The number of states of the trajectory.
     #[inline(always)]
     fn states(&self) -> usize {
         self.rewards.len() + 1
@@ -192,26 +140,26 @@ impl<'a, S: Scalar> Windows<'a, S> {
         self.gamma
     }
 
-    /// phi_k, (d), for k = 0 to n + W + 1.
+    /// phi_k, (d), for k = 0 to n + W + 1; of a window those that its transitions pass through for k <= n.
     #[inline(always)]
     pub fn phi(&self, k: usize) -> &'a [S] {
         &self.features[k * self.dim..][..self.dim]
     }
 
-    /// R_1 to R_{n+W+1}.
+    /// R_1 to R_{n+W+1}; of a window R_{t+1} to R_{t+n}.
     #[inline(always)]
     pub fn rewards(&self) -> &'a [S] {
         self.rewards
     }
 
-    /// Window t, for t = 0 to W.
+    /// Returns window t, for t = 0 to W.
     #[inline(always)]
     pub fn window(&self, t: usize) -> Window<'a, S> {
         debug_assert!(t <= self.count(), "window {t} of {}", self.count());
         self.of_span(self.span(t.min(self.count())))
     }
 
-    /// The window whose value the TD error of window t bootstraps from.
+    /// Returns the window whose value the TD error of window t bootstraps from.
     #[inline(always)]
     pub fn successor(&self, t: usize) -> Window<'a, S> {
         let [start, n] = self.span(t);
@@ -220,79 +168,55 @@ impl<'a, S: Scalar> Windows<'a, S> {
 
     #[inline(always)]
     fn of_span(&self, [t, n]: [usize; 2]) -> Window<'a, S> {
-        Window {
-            from: Windows {
-                features: &self.features[t * self.dim..(t + n + 2) * self.dim],
-                rewards: &self.rewards[t..t + n],
-                continues: self.continues.get(t..t + n).unwrap_or_default(),
-                context_len: n,
-                lengths: &[],
-                ..*self
-            },
-        }
+        Window(Windows {
+            features: &self.features[t * self.dim..(t + n + 2) * self.dim],
+            rewards: &self.rewards[t..t + n],
+            context_len: n,
+            lengths: &[],
+            ..*self
+        })
     }
 
-    /// gamma c_{j+1}: what the state after transition j counts.
-    #[inline(always)]
-    pub fn discount(&self, j: usize) -> S {
-        match self.continues.get(j) {
-            Some(c) => self.gamma * *c,
-            None => self.gamma,
-        }
-    }
-
-    /// 1, or 0 where transition j ends an episode.
-    #[inline(always)]
-    pub(super) fn carries_on(&self, j: usize) -> S {
-        self.continues.get(j).copied().unwrap_or(S::ONE)
-    }
-
-    /// Writes context token j of the trajectory, (phi_j; gamma c_{j+1} phi_{j+1}; R_{j+1}), to the first
+    /// Writes context token j of the trajectory, (phi_j; gamma phi_{j+1}; R_{j+1}), to the first
     /// 2d + 1 numbers of z.
     #[inline(always)]
     pub(super) fn write_token(&self, j: usize, z: &mut [S]) {
-        debug_assert!(j < self.rewards.len(), "token {j} of {}", self.rewards.len());
-        let j = j.min(self.rewards.len() - 1);
-        let dim = self.dim;
-        let (phi, phi_next, discount) = (self.phi(j), self.phi(j + 1), self.discount(j));
-        let (here, rest) = z.split_at_mut(dim);
-        let (next, rest) = rest.split_at_mut(dim);
-        for i in 0..dim {
-            keep_apart::<S>();
-            here[i] = phi[i];
-            next[i] = discount * phi_next[i];
-        }
-        rest[0] = self.rewards[j];
+        self.write_token_among(self.dim, j, z);
     }
 
-    /// Writes c phi_j to the first d numbers of x.
+    /// Writes a token as one of `capacity` >= d features, of which z already has the zeros.
     #[inline(always)]
-    pub(super) fn write_phi(&self, j: usize, c: S, x: &mut [S]) {
-        for (to, from) in x.iter_mut().zip(self.phi(j)) {
+    fn write_token_among(&self, capacity: usize, j: usize, z: &mut [S]) {
+        debug_assert!(self.dim <= capacity, "{} features of {capacity}", self.dim);
+        debug_assert!(j < self.rewards.len(), "token {j} of {}", self.rewards.len());
+        let j = j.min(self.rewards.len() - 1);
+        let (phi, phi_next) = (self.phi(j), self.phi(j + 1));
+        let (here, rest) = z.split_at_mut(capacity);
+        let (next, rest) = rest.split_at_mut(capacity);
+        for i in 0..self.dim {
             keep_apart::<S>();
-            *to = c * *from;
+            here[i] = phi[i];
+            next[i] = self.gamma * phi_next[i];
         }
+        rest[0] = self.rewards[j];
     }
 
     /// Returns context token j of the trajectory as one of (K - 1) / 2 >= d features: with zeros for those that
-    /// there are not.
+    /// there are not; of a window its column j = 0 to n - 1, (phi_{t+j}; gamma phi_{t+j+1}; R_{t+j+1}).
     #[inline(always)]
-    pub(super) fn token<const K: usize>(&self, j: usize) -> [S; K] {
-        let (mut z, capacity) = ([S::ZERO; K], (K - 1) / 2);
+    pub fn token<const K: usize>(&self, j: usize) -> SVector<S, K> {
+        let (mut token, capacity) = (zeros::<S, K, 1>(), (K - 1) / 2);
+        let z = &mut token.data.0[0];
         if capacity == self.dim {
-            Windows { dim: capacity, ..*self }.write_token(j, &mut z);
-            return z;
+            // The compiler then knows the number of features.
+            Windows { dim: capacity, ..*self }.write_token(j, z);
+        } else {
+            self.write_token_among(capacity, j, z);
         }
-        debug_assert!(self.dim < capacity, "{} features of {capacity}", self.dim);
-        let (here, rest) = z.split_at_mut(capacity);
-        let (next, rest) = rest.split_at_mut(capacity);
-        self.write_phi(j, S::ONE, here);
-        self.write_phi(j + 1, self.discount(j), next);
-        rest[0] = self.rewards[j];
-        z
+        token
     }
 
-    /// The transition from window t's query, for t = 0 to W - 1.
+    /// Returns the transition from window t's query, for t = 0 to W - 1.
     #[inline(always)]
     fn query_transition(&self, t: usize) -> usize {
         debug_assert!(t < self.count(), "window {t} of {}", self.count());
@@ -300,20 +224,14 @@ impl<'a, S: Scalar> Windows<'a, S> {
         (start + n + 1).min(self.rewards.len() - 1)
     }
 
-    /// R_{t+n+2} + gamma c_{t+n+2} v_{t+1}, what v_t should have been, for t = 0 to W - 1.
+    /// R_{t+n+2} + gamma v_{t+1}, what v_t should have been, for t = 0 to W - 1.
     #[inline(always)]
     pub fn td_target(&self, t: usize, v_next: S) -> S {
         let j = self.query_transition(t);
-        self.rewards[j] + self.discount(j) * v_next
+        self.rewards[j] + self.gamma * v_next
     }
 
-    /// gamma c_{t+n+2}, what v_{t+1} counts in the target of v_t.
-    #[inline(always)]
-    pub(super) fn td_discount(&self, t: usize) -> S {
-        self.discount(self.query_transition(t))
-    }
-
-    /// R_{t+n+2} - r-bar_{t+n+2} + c_{t+n+2} v_{t+1}, what a differential value v_t should have been: average-reward
+    /// R_{t+n+2} - r-bar_{t+n+2} + v_{t+1}, what a differential value v_t should have been: average-reward
     /// TD's target, with r-bar_i = (1/i) (R_1 + ... + R_i) of the rewards received so far on the trajectory. The
     /// discount is for nothing.
     #[inline(always)]
@@ -323,39 +241,15 @@ impl<'a, S: Scalar> Windows<'a, S> {
         for reward in &self.rewards[..=j] {
             sum += *reward;
         }
-        self.rewards[j] - sum / S::from_count(j as u64 + 1) + self.carries_on(j) * v_next
+        self.rewards[j] - sum / S::from_count(j as u64 + 1) + v_next
     }
 }
 
 impl<'a, S: Scalar> Window<'a, S> {
-    /// n.
-    #[inline(always)]
-    pub fn context_len(&self) -> usize {
-        self.from.context_len
-    }
-
-    /// d, the number of features.
-    #[inline(always)]
-    pub fn dim(&self) -> usize {
-        self.from.dim
-    }
-
-    /// phi_{t+j}, (d), for j = 0 to n: the features that the context's transitions pass through.
-    #[inline(always)]
-    pub fn phi(&self, j: usize) -> &'a [S] {
-        self.from.phi(j)
-    }
-
-    /// R_{t+1} to R_{t+n}.
-    #[inline(always)]
-    pub fn rewards(&self) -> &'a [S] {
-        self.from.rewards
-    }
-
-    /// The query's features phi_{t+n+1}, (d).
+    /// Returns the query's features phi_{t+n+1}, (d).
     #[inline(always)]
     pub fn query(&self) -> &'a [S] {
-        self.from.phi(self.context_len() + 1)
+        self.phi(self.context_len + 1)
     }
 
     /// Writes the query column (phi; 0; 0), of which z already has the zeros.
@@ -366,25 +260,7 @@ impl<'a, S: Scalar> Window<'a, S> {
         }
     }
 
-    /// The discount gamma.
-    #[inline(always)]
-    pub fn gamma(&self) -> S {
-        self.from.gamma
-    }
-
-    /// gamma c_{t+j+1}: what the state after the context's transition j counts.
-    #[inline(always)]
-    pub fn discount(&self, j: usize) -> S {
-        self.from.discount(j)
-    }
-
-    /// Context column j = 0 to n - 1: (phi_{t+j}; gamma c_{t+j+1} phi_{t+j+1}; R_{t+j+1}), (K).
-    #[inline(always)]
-    pub fn token<const K: usize>(&self, j: usize) -> SVector<S, K> {
-        SVector::from_array_storage(ArrayStorage([self.from.token(j)]))
-    }
-
-    /// The query column (phi_{t+n+1}; 0; 0), (K).
+    /// Returns the query column (phi_{t+n+1}; 0; 0), (K).
     #[inline(always)]
     pub fn query_token<const K: usize>(&self) -> SVector<S, K> {
         let mut z = zeros();
@@ -392,23 +268,22 @@ impl<'a, S: Scalar> Window<'a, S> {
         z
     }
 
-    /// The whole prompt Z_0, (K, n + 1).
+    /// Returns the whole prompt Z_0, (K, n + 1).
     ///
     /// # Errors
     /// [`Error::CapacityExceeded`] if the window has more than N transitions.
     pub fn prompt<const K: usize, const N: usize>(&self) -> Result<Prompt<S, K, N>, Error> {
-        let mut columns = Vec::<SVector<S, K>, N>::new();
-        for j in 0..self.context_len() {
-            columns
-                .push(self.token(j))
-                .map_err(|_| Error::CapacityExceeded { parameter: "context", capacity: N })?;
+        let columns: Vec<SVector<S, K>, N> =
+            (0..self.context_len.min(N)).map(|j| self.token(j)).collect();
+        if self.context_len > N {
+            return Err(Error::CapacityExceeded { parameter: "context", capacity: N });
         }
         Prompt::from_columns(&columns, self.query_token())
     }
 }
 
-/// Storage for one trajectory: up to T feature vectors, T - 1 rewards, where episodes end, and a target
-/// for each window where the loss needs one.
+/// Storage for one trajectory: room for T feature vectors, T - 1 rewards, and a target for each window where the loss
+/// needs one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory<S: Scalar, const D: usize, const T: usize> {
     /// d <= D, how many features there are.
@@ -417,9 +292,6 @@ pub struct Trajectory<S: Scalar, const D: usize, const T: usize> {
     pub(super) features: [[S; D]; T],
     /// R_1, R_2, ...: the reward of step k at index k.
     pub rewards: [S; T],
-    /// 1, or 0 where the step of that index ends an episode; the next state is then the first of another
-    /// ([`Windows::of_episodes`]).
-    pub continues: [S; T],
     /// The target of each window's value, for losses whose targets are given.
     pub targets: [S; T],
     /// The lengths of contexts that grow.
@@ -427,19 +299,18 @@ pub struct Trajectory<S: Scalar, const D: usize, const T: usize> {
 }
 
 impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
-    /// Returns zeros everywhere, in one episode, with `dim` features, or D if that is less.
+    /// Returns zeros everywhere, with `dim` features, or D if that is less.
     pub fn new(dim: usize) -> Self {
         Trajectory {
             dim: dim.min(D),
             features: [[S::ZERO; D]; T],
             rewards: [S::ZERO; T],
-            continues: [S::ONE; T],
             targets: [S::ZERO; T],
             lengths: [0; T],
         }
     }
 
-    /// phi_k, (d), for k < T.
+    /// phi_k, (d), for k < T, to be changed.
     #[inline(always)]
     pub fn phi_mut(&mut self, k: usize) -> &mut [S] {
         &mut self.features.as_flattened_mut()[k * self.dim..][..self.dim]
@@ -460,8 +331,7 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
         if len > T {
             return Err(Error::CapacityExceeded { parameter: "trajectory", capacity: T });
         }
-        let (rewards, continues) = (&self.rewards[..len - 1], &self.continues[..len - 1]);
         let features = &self.features.as_flattened()[..len * self.dim];
-        Windows::of_episodes(self.dim, features, rewards, continues, context_len, gamma)
+        Windows::new(self.dim, features, &self.rewards[..len - 1], context_len, gamma)
     }
 }

@@ -31,15 +31,15 @@ trait Check {
 fn for_every_network(check: &mut impl Check) {
     let mut rng = Rng::new(1);
     for [stored, depth] in [[1, 1], [1, 3], [2, 2]] {
-        let shape = LinearShape::new(2, stored, depth).unwrap();
+        let shape = LinearShape::new(2, stored, depth);
         let discounted = Targets::Bootstrapped;
         for lambda in [0.0, 0.7] {
-            let theta = random(linear(shape.with_lambda(lambda).unwrap()), &mut rng);
+            let theta = random(linear(LinearShape { lambda, ..shape }), &mut rng);
             check.network::<_, Layer<f64, 5>, 5>("linear", theta, discounted);
         }
         let softmax = SoftmaxNetwork::<f64, 5, 2, 3, T>::zeros(stored, depth).unwrap();
         check.network::<_, Layer<f64, 5>, 5>("softmax", random(softmax, &mut rng), discounted);
-        let theta = random(linear(shape.with_two_heads().unwrap()), &mut rng);
+        let theta = random(linear(LinearShape { heads: 2, ..shape }), &mut rng);
         check.network::<_, TwoHeadLayer<f64, 6>, 6>("two heads", theta, Targets::Differential);
     }
 }
@@ -55,7 +55,7 @@ fn random<N: Network<f64>>(mut theta: N, rng: &mut Rng) -> N {
 
 /// Returns a network of that layer.
 fn one_layer(layer: &Layer<f64, 5>) -> Linear {
-    let mut theta = linear(LinearShape::new(2, 1, 1).unwrap());
+    let mut theta = linear(LinearShape::new(2, 1, 1));
     set(theta.parameters_mut(), &[*layer]);
     theta
 }

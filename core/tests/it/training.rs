@@ -24,11 +24,15 @@ pub(crate) fn network_of<S: Scalar>(shape: LinearShape<S::Element>) -> LinearNet
 
 /// Returns a network of two features.
 fn linear<S: Scalar>(stored: usize, depth: usize) -> LinearNetwork<S, Vec<S>> {
-    network_of(LinearShape::new(2, stored, depth).unwrap())
+    network_of(LinearShape::new(2, stored, depth))
+}
+
+fn reference<S: Scalar, const D: usize>() -> BatchTd<S, D> {
+    BatchTd::new(3, S::ZERO).unwrap()
 }
 
 fn trainer<S: Scalar>(seeds: &[u64], settings: Settings) -> Trainer<S> {
-    Trainer::new(settings, TASKS, linear(1, 3), seeds).unwrap()
+    Trainer::new(settings, TASKS, linear(1, 3), reference(), seeds).unwrap()
 }
 
 fn train<S: Scalar>(trainer: &mut Trainer<S>, tasks: usize) {
@@ -45,10 +49,11 @@ fn record<S: Scalar>(trainer: &Trainer<S>, lane: usize) -> Vec<u8> {
 /// Every shape, loss and optimiser: eight seeds side by side are each alone, and each stopped and resumed half way.
 #[test]
 fn lanes_and_resumed_runs_are_seeds_alone() {
-    let shape = LinearShape::new(2, 2, 2).unwrap();
-    let (shared, traced) = (LinearShape::new(2, 1, 3).unwrap(), shape.with_lambda(0.9).unwrap());
-    let ten = |shape: LinearShape<f32>| shape.with_parameters(ParameterSet::Equivariant);
-    let (normalised, heads) = (traced.normalised(6.0).unwrap(), shape.with_two_heads().unwrap());
+    let shape = LinearShape::new(2, 2, 2);
+    let (shared, traced) = (LinearShape::new(2, 1, 3), LinearShape { lambda: 0.9, ..shape });
+    let ten = |shape| LinearShape { parameters: ParameterSet::Equivariant, ..shape };
+    let normalised = LinearShape { prior_count: Some(6.0), ..traced };
+    let heads = LinearShape { heads: 2, ..shape };
     let plain = settings();
     let td = Settings { optimizer: Optimizer::Td { step_size: 0.05 }, ..plain };
     let growing = Settings { lengths: Some([1, 13]), gammas: Some([0.5, 0.95]), ..plain };
@@ -84,10 +89,12 @@ fn lanes_and_resumed_runs_are_seeds_alone() {
         let settings = Settings { loss, ..settings };
         let seeds: [u64; 8] = core::array::from_fn(|lane| 10 + lane as u64);
         let network = network_of::<Lanes8>(shape);
-        let mut together = Trainer::new(settings, TASKS, network, &seeds).unwrap();
+        let mut together = Trainer::new(settings, TASKS, network, reference(), &seeds).unwrap();
         train(&mut together, 4);
         for (lane, seed) in seeds.iter().enumerate() {
-            let alone = |seed| Trainer::new(settings, TASKS, network_of::<f32>(shape), &[seed]);
+            let alone = |seed| {
+                Trainer::new(settings, TASKS, network_of::<f32>(shape), reference(), &[seed])
+            };
             let (mut begun, mut resumed) = (alone(*seed).unwrap(), alone(99).unwrap());
             train(&mut begun, 2);
             let halfway = record(&begun, 0);
@@ -99,7 +106,8 @@ fn lanes_and_resumed_runs_are_seeds_alone() {
         }
         // Another grouping takes the same records.
         let records: Vec<Vec<u8>> = (0..8).map(|lane| record(&together, lane)).collect();
-        let mut again = Trainer::new(settings, TASKS, network_of::<Lanes8>(shape), &[99]).unwrap();
+        let network = network_of::<Lanes8>(shape);
+        let mut again = Trainer::new(settings, TASKS, network, reference(), &[99]).unwrap();
         again.restore(|lane| &records[lane]).unwrap();
         train(&mut together, 1);
         train(&mut again, 1);
@@ -132,8 +140,7 @@ fn evaluating_does_not_perturb_training() {
     for _ in 0..4 {
         plain.train_task().unwrap();
         observed.train_task().unwrap();
-        let mut rng = observed.evaluation_rng(0);
-        let trajectory = observed.evaluation_trajectory(0, &mut rng).unwrap();
+        let trajectory = observed.evaluation_trajectory(0).unwrap();
         assert!(trajectory.windows(6, 1, 0.9).is_ok());
     }
     assert_eq!(record(&plain, 0), record(&observed, 0));
@@ -146,22 +153,16 @@ pub(crate) fn random_windows<R: Real>(rng: &mut Rng) -> ([[R; 2]; 13], [R; 12]) 
     (features, core::array::from_fn(|_| rng.uniform_in(-R::ONE, R::ONE)))
 }
 
-/// Checks every loss's gradient on windows of one episode, of four, and on windows that grow.
+/// Checks every loss's gradient on windows that slide, and on windows that grow.
 pub(crate) fn batch_gradient_agrees_with_differences<N: Network<f64> + Clone>(
     mut network: N,
     what: &str,
 ) {
     let (features, rewards) = random_windows(&mut Rng::new(11));
-    let mut continues = [1.0; 12];
-    let one = Windows::new(2, features.as_flattened(), &rewards, 6, 0.9).unwrap();
-    for end in [2, 8, 9] {
-        continues[end] = 0.0;
-    }
-    let four =
-        Windows::of_episodes(2, features.as_flattened(), &rewards, &continues, 6, 0.9).unwrap();
+    let slide = Windows::new(2, features.as_flattened(), &rewards, 6, 0.9).unwrap();
     let growing = network.context_capacity().is_none();
-    let growing = growing.then(|| four.growing(&[1, 2, 5, 8, 10]).unwrap());
-    for windows in [Some(one), Some(four), growing].iter().flatten() {
+    let growing = growing.then(|| slide.growing(&[1, 2, 5, 8, 10]).unwrap());
+    for windows in [Some(slide), growing].iter().flatten() {
         let mean = |errors: [f64; 5]| errors.iter().map(|error| error * error).sum::<f64>() / 5.0;
         let targets: [f64; 5] =
             core::array::from_fn(|t| windows.td_target(t, network.value(&windows.successor(t))));
@@ -226,13 +227,16 @@ fn batch_gradients_agree_with_the_reference_and_with_finite_differences() {
         let (auto, sequential) = (linear::<f64>(1, depth), linear::<f64>(depth, depth));
         batch_gradient_agrees_with_differences(grown(auto, 8.0), "autoregressive");
         batch_gradient_agrees_with_differences(grown(sequential, size), "sequential");
-        batch_gradient_agrees_with_differences(BatchTd::<f64, 2>::new(depth), "batch TD");
+        batch_gradient_agrees_with_differences(
+            BatchTd::<f64, 2>::new(depth, 0.0).unwrap(),
+            "batch TD",
+        );
         let softmax = SoftmaxNetwork::<f64, 5, 4, 4, 6>::zeros(depth, depth).unwrap();
         batch_gradient_agrees_with_differences(grown(softmax, size), "softmax");
     }
     for (depth, stored) in [(1, 1), (2, 2), (3, 1), (6, 1)] {
         for lambda in [0.9, 1.0] {
-            let shape = LinearShape::new(2, stored, depth).unwrap().with_lambda(lambda).unwrap();
+            let shape = LinearShape { lambda, ..LinearShape::new(2, stored, depth) };
             let network = grown(network_of(shape), 16.0 * stored as f64 / depth as f64);
             batch_gradient_agrees_with_differences(network, "TD(lambda)");
         }
@@ -242,22 +246,19 @@ fn batch_gradients_agree_with_the_reference_and_with_finite_differences() {
 #[test]
 fn a_lane_without_a_task_has_no_evaluation() {
     use ictd_core::Error;
-    let network = linear::<f32>(1, 3);
-    let mut trainer = Trainer::new(settings(), TASKS, network, &[1]).unwrap();
+    let mut trainer = trainer::<f32>(&[1], settings());
     let none = Some(Error::Empty { parameter: "task" });
-    let mut rng = trainer.evaluation_rng(0);
-    assert_eq!(trainer.evaluation_trajectory(0, &mut rng).err(), none);
+    assert_eq!(trainer.evaluation_trajectory(0).err(), none);
     trainer.train_task().unwrap();
-    assert!(trainer.evaluation_trajectory(0, &mut rng).is_ok());
-    assert_eq!(trainer.evaluation_trajectory(1, &mut rng).err(), none);
-    assert_eq!(trainer.evaluation_trajectory(usize::MAX, &mut rng).err(), none);
+    assert!(trainer.evaluation_trajectory(0).is_ok());
+    assert_eq!(trainer.evaluation_trajectory(1).err(), none);
+    assert_eq!(trainer.evaluation_trajectory(usize::MAX).err(), none);
 }
 
 #[test]
 fn bad_settings_are_named() {
     let make = |settings: Settings, seeds: &[u64]| {
-        let network = linear::<f32>(1, 3);
-        Trainer::new(settings, TASKS, network, seeds).err()
+        Trainer::new(settings, TASKS, linear::<f32>(1, 3), reference(), seeds).err()
     };
     use ictd_core::Error;
     let one = [1];
@@ -283,7 +284,7 @@ fn a_context_longer_than_the_network_takes_is_refused() {
     let trainer = |context_len| {
         let network = SoftmaxNetwork::<f32, 5, 1, 3, 6>::zeros(1, 3)?;
         let settings = Settings { context_len, windows: 4, ..settings() };
-        MultiTaskTd::<f32, _, _, 2, CAPACITY>::new(settings, TASKS, network, &[1])
+        MultiTaskTd::<f32, _, _, 2, CAPACITY>::new(settings, TASKS, network, reference(), &[1])
     };
     assert!(trainer(6).is_ok());
     let refused = Error::CapacityExceeded { parameter: "context_len", capacity: 6 };
@@ -304,23 +305,15 @@ fn counts_of_a_damaged_record_do_not_overflow() {
 }
 
 #[test]
-fn the_reference_learns_beside_the_network_and_is_resumed_like_it() {
+fn the_reference_learns_beside_the_network() {
     let mut trainer = trainer::<Lanes8>(&[1, 2, 3, 4], settings());
-    let mut reference = BatchTdReference::new(3, &settings().optimizer).unwrap();
-    let mut learn = |reference: &mut BatchTdReference<Lanes8, 2>| {
-        trainer.train_task_beside(|windows, targets| reference.train(windows, targets)).unwrap();
-    };
-    learn(&mut reference);
-    assert!((0..8).all(|lane| reference.alpha().lane(lane) != 1.0));
-    let records = [0, 1, 2, 3, 4, 5, 6, 7].map(|lane| {
-        let mut bytes = Vec::new();
-        reference.save(lane, |piece| bytes.extend_from_slice(piece));
-        bytes
-    });
-    let mut resumed = BatchTdReference::new(3, &settings().optimizer).unwrap();
-    assert!(resumed.restore(|lane| &records[lane][1..]).is_err());
-    resumed.restore(|lane| &records[lane]).unwrap();
-    assert_eq!(resumed, reference);
+    train(&mut trainer, 1);
+    assert!((0..8).all(|lane| trainer.alpha().lane(lane) != 1.0));
+    // Not beside differential values.
+    let settings = Settings { loss: Loss::DifferentialTdError, ..settings() };
+    let mut trainer = self::trainer::<Lanes8>(&[1, 2, 3, 4], settings);
+    train(&mut trainer, 1);
+    assert!((0..8).all(|lane| trainer.alpha().lane(lane) == 1.0));
 }
 
 /// Trains networks of 2 features where there is room for 2 and for 4.
@@ -330,9 +323,10 @@ fn the_room_for_features_changes_no_bit() {
     let seeds = [10, 11, 12, 13, 14, 15, 16, 17];
     for (stored, depth) in [(1, 1), (1, 2), (1, 3), (4, 4)] {
         let network = || linear::<S>(stored, depth);
-        let mut exact = Trainer::<S, _>::new(settings(), TASKS, network(), &seeds).unwrap();
+        let mut exact =
+            Trainer::<S, _>::new(settings(), TASKS, network(), reference(), &seeds).unwrap();
         type Roomy = MultiTaskTd<S, LinearNetwork<S, Vec<S>>, FiniteTasks<5>, 4, CAPACITY>;
-        let mut roomy = Roomy::new(settings(), TASKS, network(), &seeds).unwrap();
+        let mut roomy = Roomy::new(settings(), TASKS, network(), reference(), &seeds).unwrap();
         (0..3).for_each(|_| exact.train_task().unwrap());
         (0..3).for_each(|_| roomy.train_task().unwrap());
         for lane in 0..S::LANES {
@@ -348,7 +342,7 @@ fn the_statistic_of_a_trace_is_td_lambdas() {
     let mut rng = Rng::new(3);
     let (features, rewards) = random_windows::<f64>(&mut rng);
     let windows = Windows::new(2, features.as_flattened(), &rewards, 6, 0.9).unwrap();
-    let shape = LinearShape::new(2, 1, 3).unwrap().with_lambda(0.7).unwrap();
+    let shape = LinearShape { lambda: 0.7, ..LinearShape::new(2, 1, 3) };
     let mut network = network_of::<f64>(shape);
     network.initialise_lane(0, &mut rng);
     network.parameters_mut().numbers_mut().for_each(|x| *x *= 8.0);

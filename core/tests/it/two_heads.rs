@@ -17,7 +17,7 @@ use nalgebra::SVector;
 type Heads<S> = LinearNetwork<S, Vec<S>>;
 
 fn heads<S: Scalar>([stored, depth]: [usize; 2]) -> Heads<S> {
-    network_of(LinearShape::new(2, stored, depth).unwrap().with_two_heads().unwrap())
+    network_of(LinearShape { heads: 2, ..LinearShape::new(2, stored, depth) })
 }
 
 /// Returns heads of a size at which the layers matter.
@@ -100,10 +100,7 @@ fn the_differential_td_error_has_the_mean_of_the_rewards_received() {
 #[test]
 fn gradients_agree_with_finite_differences_and_with_the_windows_one_by_one() {
     let (features, rewards) = random_windows::<f64>(&mut Rng::new(4));
-    let mut continues = [1.0; 12];
-    continues[7] = 0.0;
-    let windows =
-        Windows::of_episodes(2, features.as_flattened(), &rewards, &continues, 6, 0.9).unwrap();
+    let windows = Windows::new(2, features.as_flattened(), &rewards, 6, 0.9).unwrap();
     let growing = windows.growing(&[1, 2, 5, 9, 10]).unwrap();
     for shape in [[1, 1], [2, 2], [1, 3], [4, 4]] {
         for windows in [windows, growing] {
@@ -124,16 +121,33 @@ fn gradients_agree_with_finite_differences_and_with_the_windows_one_by_one() {
 
 #[test]
 fn other_shapes_are_refused() {
-    let shape = LinearShape::<f32>::new;
-    assert!(matches!(shape(0, 1, 1), Err(Error::OutOfRange { parameter: "dim", .. })));
-    assert!(matches!(shape(2, 1, 0), Err(Error::Empty { .. })));
-    assert!(matches!(shape(2, 2, 3), Err(Error::OutOfRange { .. })));
-    let two = shape(2, 1, 3).unwrap().with_two_heads().unwrap();
+    let refused = |shape: LinearShape<f32>| {
+        let zeros = |len| vec![0.0_f32; len];
+        match LinearNetwork::<f32, Vec<f32>>::zeros(shape, zeros) {
+            Err(Error::OutOfRange { parameter, .. }) => parameter,
+            other => panic!("{shape:?}: {other:?}"),
+        }
+    };
+    let shape = LinearShape::new(2, 1, 3);
+    for (shape, name) in [
+        (LinearShape { dim: 0, ..shape }, "dim"),
+        (LinearShape { depth: 0, ..shape }, "layers"),
+        (LinearShape { stored: 2, ..shape }, "layers"),
+        (LinearShape { lambda: 1.5, ..shape }, "lambda"),
+        (LinearShape { prior_count: Some(0.0), ..shape }, "prior_count"),
+        (LinearShape { gain: -0.1, ..shape }, "gain"),
+        (LinearShape { heads: 2, lambda: 0.5, ..shape }, "heads"),
+        (LinearShape { heads: 2, parameters: ParameterSet::Equivariant, ..shape }, "heads"),
+        (LinearShape { heads: 3, ..shape }, "heads"),
+    ] {
+        assert_eq!(refused(shape), name, "{shape:?}");
+    }
+    for gain in [f64::NAN, f64::INFINITY] {
+        let shape = LinearShape { gain, ..shape };
+        assert!(LinearNetwork::<f32, Vec<f32>>::zeros(shape, |len| vec![0.0; len]).is_err());
+    }
+    let two = LinearShape { heads: 2, ..shape };
     let small = LinearNetwork::<f32, Vec<f32>>::zeros(two, |_| vec![0.0_f32; 5]);
     assert!(matches!(small, Err(Error::OutOfRange { parameter: "room", .. })));
     assert!(heads::<f32>([1, 3]).transformer::<6, 1>(0).is_err());
-    let zeros = |len| vec![0.0_f32; len];
-    for other in [two.with_lambda(0.5).unwrap(), two.with_parameters(ParameterSet::Equivariant)] {
-        assert!(LinearNetwork::<f32, Vec<f32>>::zeros(other, zeros).is_err());
-    }
 }

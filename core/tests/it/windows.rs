@@ -15,37 +15,26 @@ fn a_trajectory_without_a_complete_window_is_refused() {
 }
 
 #[test]
-fn an_episodes_end_leaves_no_next_state_and_no_bootstrap() {
-    // Two transitions of one episode, three of another, then a third one.
-    let features: [f64; 8] = core::array::from_fn(|k| k as f64);
-    let rewards = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
-    let continues = [1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0];
-    let windows = Windows::of_episodes(1, &features, &rewards, &continues, 3, 0.5).unwrap();
-    assert_eq!(windows.count(), 3);
-    // Z_0 by hand: columns (phi; gamma phi' or 0; R), and the query four states on.
+fn a_window_is_a_prompt_and_its_target_comes_after_the_query() {
+    let features: [f64; 6] = core::array::from_fn(|k| k as f64);
+    let rewards = [1.0, 2.0, 3.0, 4.0, 5.0];
+    let windows = Windows::new(1, &features, &rewards, 2, 0.5).unwrap();
+    assert_eq!(windows.count(), 2);
+    // Z_0 by hand: columns (phi; gamma phi'; R), and the query three states on.
     let prompts = [
-        [[0.0, 0.5, 1.0], [1.0, 0.0, 2.0], [2.0, 1.5, 3.0], [4.0, 0.0, 0.0]],
-        [[1.0, 0.0, 2.0], [2.0, 1.5, 3.0], [3.0, 2.0, 4.0], [5.0, 0.0, 0.0]],
-        [[2.0, 1.5, 3.0], [3.0, 2.0, 4.0], [4.0, 0.0, 5.0], [6.0, 0.0, 0.0]],
-        [[3.0, 2.0, 4.0], [4.0, 0.0, 5.0], [5.0, 3.0, 6.0], [7.0, 0.0, 0.0]],
+        [[0.0, 0.5, 1.0], [1.0, 1.0, 2.0], [3.0, 0.0, 0.0]],
+        [[1.0, 1.0, 2.0], [2.0, 1.5, 3.0], [4.0, 0.0, 0.0]],
+        [[2.0, 1.5, 3.0], [3.0, 2.0, 4.0], [5.0, 0.0, 0.0]],
     ];
     for (t, columns) in prompts.iter().enumerate() {
-        let prompt = windows.window(t).prompt::<3, 3>().unwrap();
+        let prompt = windows.window(t).prompt::<3, 2>().unwrap();
         for (c, column) in columns.iter().enumerate() {
             assert_eq!(prompt.column(c), &SVector::from(*column), "window {t}, column {c}");
         }
     }
-    // From phi_4, whose transition ends the second episode; from phi_5 and phi_6.
-    let targets = [0, 1, 2].map(|t| windows.td_target(t, 100.0));
-    assert_eq!(targets, [5.0, 6.0 + 50.0, 7.0 + 50.0]);
-    for bad in [0.5, -1.0, f64::NAN] {
-        let mut continues = continues;
-        continues[3] = bad;
-        let windows = Windows::of_episodes(1, &features, &rewards, &continues, 3, 0.5);
-        assert!(matches!(windows, Err(Error::OutOfRange { parameter: "continues", .. })));
-    }
-    let short = Windows::of_episodes(1, &features, &rewards, &continues[1..], 3, 0.5);
-    assert!(matches!(short, Err(Error::OutOfRange { parameter: "continues", .. })));
+    assert_eq!([0, 1].map(|t| windows.td_target(t, 100.0)), [54.0, 55.0]);
+    let long = windows.window(0).prompt::<3, 1>().err();
+    assert_eq!(long, Some(Error::CapacityExceeded { parameter: "context", capacity: 1 }));
 }
 
 #[test]

@@ -7,7 +7,6 @@ use crate::tasks::{AnyTask, AnyTasks};
 use ictd_core::Error;
 use ictd_core::context::{Context, Growing};
 use ictd_core::digest::Digest;
-use ictd_core::gradient::softmax;
 use ictd_core::linalg::to_f64;
 use ictd_core::mask::{Td0, TdLambda};
 use ictd_core::metrics::{Comparison, Elements, EvaluationStates, batch_td};
@@ -15,8 +14,8 @@ use ictd_core::scalar::Scalar;
 use ictd_core::statistic::Statistic;
 use ictd_core::tasks::Mrp;
 use ictd_core::training::{
-    BatchTdReference, LinearNetwork, MultiTaskTd, Network, Parameters, RnnNetwork, SoftmaxNetwork,
-    Targets, Window, Windows,
+    BatchTd, LinearNetwork, MultiTaskTd, Network, Parameters, Rnn, SoftmaxNetwork, Window, Windows,
+    value_and_query_gradient,
 };
 use ictd_core::transition::query_token;
 use ictd_core::value_function::ValueFunction;
@@ -63,8 +62,6 @@ where
     N: Network<S>,
 {
     trainer: Trainer<S, N, D>,
-    /// Batch TD, whose step size learns from the same batches.
-    reference: BatchTdReference<S, D>,
     /// The values are discounted, as are batch TD's and the true ones.
     is_discounted: bool,
 }
@@ -106,11 +103,9 @@ where
         seeds: &[u64],
     ) -> Result<Box<dyn Group>, Error> {
         let settings = recipe.settings();
-        let reference = BatchTdReference::new(recipe.layers, &settings.optimizer)?
-            .with_lambda(S::splat(recipe.lambda as f32))?;
-        let trainer = MultiTaskTd::new(settings, tasks.clone(), network, seeds)?;
-        let is_discounted = recipe.heads == 1;
-        Ok(Box::new(Lanes::<S, N, D, K> { trainer, reference, is_discounted }))
+        let reference = BatchTd::new(recipe.layers, S::splat(recipe.lambda as f32))?;
+        let trainer = MultiTaskTd::new(settings, tasks.clone(), network, reference, seeds)?;
+        Ok(Box::new(Lanes::<S, N, D, K> { trainer, is_discounted: recipe.heads == 1 }))
     }
 
     /// Returns how far the value function is from batch TD's, and its mean squared error.
@@ -121,8 +116,7 @@ where
             return Ok((NOT_COMPARED, f64::NAN));
         };
         let settings = self.trainer.settings();
-        let mut rng = self.trainer.evaluation_rng(lane);
-        let trajectory = self.trainer.evaluation_trajectory(lane, &mut rng)?;
+        let trajectory = self.trainer.evaluation_trajectory(lane)?;
         let windows = trajectory.windows(settings.context_len, 1, self.trainer.gamma() as f32)?;
         let (context, states) = (windows.window(0), EvaluationStates::of(task)?);
         let comparison = network.comparison(lane, alpha, &context, &states)?;
@@ -136,13 +130,7 @@ where
     N: Measured<S, D, K> + 'static,
 {
     fn train_task(&mut self) -> Result<(), Error> {
-        let Lanes { trainer, reference, is_discounted } = self;
-        trainer.train_task_beside(|windows, targets| match targets {
-            // It learns by TD, whatever it is compared with.
-            Targets::Residual(_) => reference.train(windows, Targets::Bootstrapped),
-            targets if *is_discounted => reference.train(windows, targets),
-            _ => {}
-        })
+        self.trainer.train_task()
     }
 
     fn tasks_done(&self) -> u64 {
@@ -150,7 +138,7 @@ where
     }
 
     fn measure(&self, lane: usize) -> Point {
-        let alpha = self.reference.alpha().lane(lane);
+        let alpha = self.trainer.alpha().lane(lane);
         // A seed that diverged, or a degenerate task, has no metrics; the others go on.
         let (comparison, msve) = self.evaluate(lane, alpha).unwrap_or((NOT_COMPARED, f64::NAN));
         Point {
@@ -170,10 +158,8 @@ where
     }
 
     fn save(&self, lane: usize) -> Vec<u8> {
-        let len = self.trainer.record_len() + self.reference.record_len();
-        let mut record = Vec::with_capacity(len);
+        let mut record = Vec::with_capacity(self.trainer.record_len());
         self.trainer.save(lane, |piece| record.extend_from_slice(piece));
-        self.reference.save(lane, |piece| record.extend_from_slice(piece));
         record
     }
 
@@ -181,13 +167,7 @@ where
         let Some(last) = records.last() else {
             return Err(Error::Empty { parameter: "checkpoint" });
         };
-        let len = self.trainer.record_len();
-        let parts = |lane: usize| {
-            let record = records.get(lane).unwrap_or(last);
-            record.split_at(len.min(record.len()))
-        };
-        self.trainer.restore(|lane| parts(lane).0)?;
-        self.reference.restore(|lane| parts(lane).1)
+        self.trainer.restore(|lane| records.get(lane).unwrap_or(last))
     }
 }
 
@@ -246,7 +226,7 @@ where
     S: Scalar<Element = f32>,
 {
     fn matrices(&self, lane: usize) -> Vec<Matrices> {
-        if self.shape().heads() > 1 {
+        if self.shape().heads > 1 {
             return Vec::new();
         }
         let k = self.shape().token_len();
@@ -256,7 +236,7 @@ where
             of_lanes.iter().map(|x| x.lane(lane)).collect::<Vec<f32>>()
         };
         let of_layer = |l: usize| matrices_of_columns(k, &matrix(2 * l), &matrix(2 * l + 1));
-        (0..self.shape().stored()).map(of_layer).collect()
+        (0..self.shape().stored).map(of_layer).collect()
     }
 
     fn comparison(
@@ -267,11 +247,11 @@ where
         states: &EvaluationStates<f32, D, STATES>,
     ) -> Result<Comparison<f32>, Error> {
         let transformer = self.transformer::<K, LAYERS>(lane)?;
-        let lambda = self.shape().lambda();
+        let lambda = self.shape().lambda;
         let mask = TdLambda::new(f64::from(lambda))?;
         let columns = (0..context.context_len()).map(|j| to_f64(&context.token::<K>(j)));
         let statistic = Statistic::of_columns(columns, &mask)?;
-        let v_tf = match self.shape().prior_count() {
+        let v_tf = match self.shape().prior_count {
             None => {
                 let readout = transformer.to_f64()?.readout(&statistic);
                 ValueFunction::from_readout(readout.as_slice())?
@@ -287,7 +267,7 @@ where
                 ValueFunction { weights: v_tf.value_function.weights.map(f64::from) }
             }
         };
-        let v_td = batch_td(&statistic, alpha.into(), self.shape().depth())?;
+        let v_td = batch_td(&statistic, alpha.into(), self.shape().depth)?;
         let Comparison { vd, iws, ss } = states.to_f64().compare_linear(&v_tf, &v_td);
         Ok(Comparison { vd: vd as f32, iws: iws as f32, ss: ss as f32 })
     }
@@ -316,16 +296,16 @@ where
         let v_td = batch_td(&Statistic::of_prompt(&prompt, &Td0)?, alpha, transformer.depth())?;
         let v_tf = states.sample(|phi| {
             prompt.set_query(query_token(phi));
-            let gradient =
-                softmax::value_and_gradient::<f32, K, C, L, SHORT_CONTEXT>(&transformer, &prompt)?;
-            Ok((gradient.value, gradient.query_features()))
+            let (v, z_bar) =
+                value_and_query_gradient::<f32, K, C, L, SHORT_CONTEXT>(&transformer, &prompt)?;
+            Ok((v, SVector::from_fn(|i, _| z_bar[i])))
         })?;
         states.compare(&v_tf, &v_td)
     }
 }
 
 impl<S, const D: usize, const K: usize, const X: usize, const H: usize, const L: usize>
-    Measured<S, D, K> for RnnNetwork<S, X, H, L, SHORT_CONTEXT>
+    Measured<S, D, K> for Rnn<S, X, H, L, SHORT_CONTEXT>
 where
     S: Scalar<Element = f32>,
 {

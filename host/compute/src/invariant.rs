@@ -52,7 +52,7 @@ pub fn theorem_2(seed: u64, steps: usize) -> Judged<Vec<Number>> {
     let mut noise = || SMatrix::<f64, K, K>::from_fn(|_, _| draw(0.1));
     let elsewhere = Layer { p: star.p + noise(), q: star.q + noise() };
     let one_layer = |layer: &Layer<f64, K>| -> Judged<OneLayer> {
-        let mut theta = OneLayer::zeros(LinearShape::new(D, 1, 1)?, |len| vec![0.0; len])?;
+        let mut theta = OneLayer::zeros(LinearShape::new(D, 1, 1), |len| vec![0.0; len])?;
         let numbers = theta.parameters_mut().numbers_mut();
         numbers.zip(layer.matrices().flatten()).for_each(|(to, from)| *to = *from);
         Ok(theta)

@@ -3,7 +3,7 @@
 use crate::capacity;
 use crate::options::Span;
 use crate::settings::{SETTINGS, setting};
-pub use ictd_core::rnn::LayerInput as RnnInput;
+pub use ictd_core::training::LayerInput as RnnInput;
 pub use ictd_core::training::ParameterSet;
 use ictd_core::training::{AdamSettings, Loss, Optimizer, Settings};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};

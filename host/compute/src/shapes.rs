@@ -8,15 +8,14 @@ use crate::level::{self, Level, WithScalar};
 use crate::recipe::{Attention, Mode, Model, Recipe};
 use crate::tasks::AnyTasks;
 use ictd_core::Error;
-use ictd_core::rnn::LayerInput;
 use ictd_core::scalar::{Lanes8, Scalar};
 use ictd_core::training::{
-    LinearNetwork, LinearShape, Network, Parameters, RnnNetwork, SoftmaxNetwork,
+    self, LayerInput, LinearNetwork, LinearShape, Network as _, Parameters as _, SoftmaxNetwork,
 };
 use nalgebra::SVector;
 
 /// An RNN in training.
-type Rnn<S> = RnnNetwork<S, { 2 * RNN_DIM + 2 }, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT>;
+type Rnn<S> = training::Rnn<S, { 2 * RNN_DIM + 2 }, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT>;
 
 /// Returns the value that an RNN with these parameters (missing ones are 0) gives features phi in a context.
 pub fn rnn_value(
@@ -27,7 +26,7 @@ pub fn rnn_value(
     gamma: f32,
     phi: &SVector<f32, RNN_DIM>,
 ) -> Result<f32, Error> {
-    let mut network = Rnn::<Lanes8>::new(input);
+    let mut network = Rnn::<Lanes8>::zeros(input);
     let numbers = network.parameters_mut().numbers_mut();
     numbers.zip(parameters).for_each(|(to, from)| *to = Lanes8::splat(*from));
     let features: Vec<f32> = features.iter().flatten().copied().collect();
@@ -84,7 +83,7 @@ impl WithScalar for OfShape<'_> {
                 Lanes::<S, _, 4, 9>::boxed(recipe, tasks, network, seeds)
             }
             (Model::Rnn, _, _, RNN_DIM) => {
-                let network = Rnn::<S>::new(recipe.rnn_input);
+                let network = Rnn::<S>::zeros(recipe.rnn_input);
                 Lanes::<S, _, RNN_DIM, 9>::boxed(recipe, tasks, network, seeds)
             }
             _ => Err(Error::OutOfRange { parameter: "dim", accepted: "a compiled shape" }),
@@ -101,18 +100,15 @@ fn linear<S: Scalar<Element = f32>, const D: usize, const K: usize>(
     seeds: &[u64],
 ) -> Result<Box<dyn Group>, Error> {
     let stored = if recipe.mode == Mode::Sequential { recipe.layers } else { 1 };
-    let mut shape = LinearShape::new(recipe.dim, stored, recipe.layers)?
-        .with_lambda(recipe.lambda as f32)?
-        .with_parameters(recipe.parameters);
-    if let Some(gain) = recipe.gain {
-        shape = shape.with_initial_gain(gain)?;
-    }
-    if let Some(prior_count) = recipe.prior_count() {
-        shape = shape.normalised(prior_count as f32)?;
-    }
-    if recipe.heads == 2 {
-        shape = shape.with_two_heads()?;
-    }
+    let shape = LinearShape::new(recipe.dim, stored, recipe.layers);
+    let shape = LinearShape {
+        heads: recipe.heads,
+        lambda: recipe.lambda as f32,
+        prior_count: recipe.prior_count().map(|n| n as f32),
+        parameters: recipe.parameters,
+        gain: recipe.gain.unwrap_or(shape.gain),
+        ..shape
+    };
     let network = LinearNetwork::<S, Vec<S>>::zeros(shape, |len| vec![S::ZERO; len])?;
     Lanes::<S, _, D, K>::boxed(recipe, tasks, network, seeds)
 }

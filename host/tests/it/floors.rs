@@ -57,8 +57,6 @@ const RESEARCH: &[&str] = &[
     "constructions",
     "rng",
     "tasks",
-    "gradient",
-    "rnn",
     "metrics",
     "training",
     "invariant_set",

@@ -2,12 +2,16 @@
 //! attention; and the literal forward pass of both.
 
 use ictd_core::attention::{Attention, SoftmaxAttention, Td0};
-use ictd_core::gradient::{Gradient, linear, softmax};
 use ictd_core::layer::Layer;
 use ictd_core::prompt::Prompt;
 use ictd_core::scalar::Scalar;
 use ictd_core::statistic::Statistic;
+use ictd_core::training::{
+    LinearNetwork, LinearShape, Network, Parameters, SoftmaxNetwork, Windows,
+    value_and_query_gradient,
+};
 use ictd_core::transformer::Transformer;
+use nalgebra::SMatrix;
 use tests::{Case, Outputs, check_family, has_lanes, with_dimension};
 
 /// The capacity for context columns.
@@ -29,16 +33,22 @@ fn gradients<S: Scalar, const D: usize, const K: usize>(
     match case.word("activation") {
         "identity" => {
             literal(&transformer, &prompt, &Td0, case, &mut out);
-            let statistic = Statistic::of_prompt(&prompt, &Td0).unwrap();
-            let y = -ictd_core::linalg::dot(&transformer.readout(&statistic), prompt.query());
-            out.field("y", "readout", [y]);
-            let gradient = linear::value_and_gradient::<S, K, L, L, N>(&transformer, &prompt);
-            report::<S, D, K>(&gradient.unwrap(), case, &mut out);
+            let readout = transformer.readout(&Statistic::of_prompt(&prompt, &Td0).unwrap());
+            out.field("y", "readout", [-ictd_core::linalg::dot(&readout, prompt.query())]);
+            out.field("dy_dquery", "readout", readout.iter().take(D).map(|x| -*x));
+            let shape = LinearShape::new(D, transformer.layers().len(), transformer.depth());
+            let numbers: Vec<S> = transformer.numbers().copied().collect();
+            let network = LinearNetwork::new(shape, numbers, vec![S::ZERO; shape.work_len()]);
+            learn::<S, K>(network.unwrap(), case, first_lane, &mut out);
         }
         "softmax" => {
             literal(&transformer, &prompt, &SoftmaxAttention, case, &mut out);
-            let gradient = softmax::value_and_gradient::<S, K, L, L, N>(&transformer, &prompt);
-            report::<S, D, K>(&gradient.unwrap(), case, &mut out);
+            let (v, z_bar) =
+                value_and_query_gradient::<S, K, L, L, N>(&transformer, &prompt).unwrap();
+            out.field("y", "with gradient", [v]);
+            out.field("dy_dquery", "by hand", z_bar.iter().take(D).copied());
+            let network = SoftmaxNetwork::<S, K, L, L, N>::new(transformer).unwrap();
+            learn::<S, K>(network, case, first_lane, &mut out);
         }
         other => panic!("{}: activation {other}", case.label()),
     }
@@ -63,20 +73,25 @@ fn literal<S: Scalar, const K: usize>(
     }
 }
 
-fn report<S: Scalar, const D: usize, const K: usize>(
-    gradient: &Gradient<S, K, L, N>,
+/// The prompt as a window of a trajectory: its value, and the derivatives by P and Q.
+fn learn<S: Scalar, const K: usize>(
+    mut network: impl Network<S>,
     case: &Case,
+    first_lane: usize,
     out: &mut Outputs<S>,
 ) {
-    out.field("y", "with gradient", [gradient.value]);
-    let flat = |pick: fn(&Layer<S, K>) -> &nalgebra::SMatrix<S, K, K>| -> Vec<S> {
-        gradient.layers.iter().flat_map(|layer| tests::row_major(pick(layer))).collect()
-    };
-    out.field("dy_dP", "by hand", flat(|layer| &layer.p));
-    out.field("dy_dQ", "by hand", flat(|layer| &layer.q));
-    out.field("dy_dquery", "by hand", gradient.query_features::<D>().iter().copied());
-    if case.expects("dy_dZ0") {
-        out.field("dy_dZ0", "by hand", tests::rows(&tests::columns_of(&gradient.prompt)));
+    let d = case.count("d");
+    let [features, rewards] = tests::trajectory::<S>(&case.input("Z0"), d, first_lane);
+    let gamma = S::from_f64(0.9);
+    let windows = Windows::new(d, &features, &rewards, case.count("n"), gamma).unwrap();
+    let mut gradient = network.parameters().zeros_like();
+    let v = network.value_and_gradient(&windows.window(0), |_| S::ONE, &mut gradient);
+    out.field("y", "of a window", [v]);
+    let numbers: Vec<S> = gradient.numbers().copied().collect();
+    for (m, field) in ["dy_dP", "dy_dQ"].into_iter().enumerate() {
+        let matrices = numbers.chunks(K * K).skip(m).step_by(2);
+        let rows = matrices.map(|m| tests::row_major(&SMatrix::<S, K, K>::from_column_slice(m)));
+        out.field(field, "by hand", rows.flatten());
     }
 }
 

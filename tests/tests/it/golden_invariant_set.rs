@@ -49,7 +49,7 @@ fn invariant_set<R: Real, const D: usize, const K: usize>(case: &Case) -> Output
         averaged_update::<R, D, T, _>(theta, &trajectories, targets, group).unwrap()
     };
     let one_layer = |layer: Layer<R, K>| {
-        let shape = LinearShape::new(D, 1, 1).unwrap();
+        let shape = LinearShape::new(D, 1, 1);
         let mut theta = LinearNetwork::<R, Vec<R>>::zeros(shape, |len| vec![R::ZERO; len]).unwrap();
         let numbers = theta.parameters_mut().numbers_mut();
         numbers.zip(layer.matrices().flatten()).for_each(|(to, from)| *to = *from);

@@ -2,17 +2,17 @@
 
 use ictd_core::attention::Td0;
 use ictd_core::constructions::{learning_rate, td0};
-use ictd_core::gradient::softmax;
 use ictd_core::layer::Layer;
 use ictd_core::linalg::{to_f64, zeros};
 use ictd_core::metrics::{Elements, EvaluationStates, ValueSample, batch_td};
 use ictd_core::prompt::Prompt;
 use ictd_core::scalar::Real;
 use ictd_core::statistic::Statistic;
+use ictd_core::training::value_and_query_gradient;
 use ictd_core::transformer::Transformer;
 use ictd_core::transition::query_token;
 use ictd_core::value_function::ValueFunction;
-use nalgebra::SMatrix;
+use nalgebra::{SMatrix, SVector};
 use tests::{Case, MAX_CONTEXT, MAX_LAYERS, Outputs};
 use tests::{check_family, with_dimension};
 
@@ -76,11 +76,11 @@ fn metrics<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
             let sampled = evaluation.sample(|phi| {
                 let mut prompt = prompt.clone();
                 prompt.set_query(query_token(phi));
-                let gradient = softmax::value_and_gradient::<R, K, MAX_LAYERS, DEPTH, MAX_CONTEXT>(
+                let gradient = value_and_query_gradient::<R, K, MAX_LAYERS, DEPTH, MAX_CONTEXT>(
                     &transformer,
                     &prompt,
                 );
-                gradient.map(|gradient| (gradient.value, gradient.query_features()))
+                gradient.map(|(v, z_bar)| (v, SVector::from_fn(|i, _| z_bar[i])))
             });
             sampled.unwrap()
         }

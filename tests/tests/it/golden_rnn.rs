@@ -1,8 +1,7 @@
 //! Golden family rnn: values, hidden states, and gradients through time.
 
-use ictd_core::linalg::transpose_mul_vector;
-use ictd_core::rnn::{LayerInput, Rnn, RnnLayer, RnnTape};
 use ictd_core::scalar::Scalar;
+use ictd_core::training::{LayerInput, Network, Rnn, RnnLayer, Windows};
 use tests::{Case, MAX_CONTEXT, Outputs, check_family};
 
 /// Calls `rnn` for the case's d, h and L among those compiled in.
@@ -33,36 +32,31 @@ fn rnn<S: Scalar, const X: usize, const H: usize, const L: usize>(
         "a_t^(l-1)" => LayerInput::Delayed,
         other => panic!("{}: layer_input {other}", case.label()),
     };
-    let mut network = Rnn::<S, X, H, L>::zeros(layer_input);
+    let mut network = Rnn::<S, X, H, L, MAX_CONTEXT>::zeros(layer_input);
     network.first = layer(case, 0, lane);
-    for (l, to) in (1..L).zip(network.upper_mut()) {
+    for (l, to) in (1..L).zip(&mut network.upper) {
         *to = layer(case, l, lane);
     }
     network.output = tests::vector(&tests::load(&case.input("Wo"), lane));
-    let tokens: Vec<[S; X]> =
-        tests::columns::<S, X>(&case.input("Z"), lane).iter().map(|z| z.data.0[0]).collect();
-    let (query, context) = tokens.split_last().expect("a prompt has its query");
-    assert_eq!(context.len(), case.count("n"));
-
-    let mut tape = RnnTape::<S, X, H, L, MAX_CONTEXT>::new();
-    let v = tape.forward(&network, context.iter().copied(), *query).unwrap();
-    let mut gradient = Rnn::<S, X, H, L>::zeros(layer_input);
-    let mut columns = vec![[S::ZERO; X]; tokens.len()];
-    tape.backward(&network, S::ONE, &mut gradient, |t, g| {
-        let g = tests::vector::<S, H>(g);
-        columns[t] = transpose_mul_vector(&network.first.input, &g).data.0[0];
-    });
+    let d = case.count("d");
+    let [features, rewards] = tests::trajectory::<S>(&case.input("Z"), d, lane);
+    let gamma = S::from_f64(0.9);
+    let windows = Windows::new(d, &features, &rewards, case.count("n"), gamma).unwrap();
+    let mut gradient = Rnn::zeros(layer_input);
+    let v = network.value_and_gradient(&windows.window(0), |_| S::ONE, &mut gradient);
+    let tokens = tests::columns::<S, X>(&case.input("Z"), lane);
+    let start = [[S::ZERO; H]; L];
+    let hidden = tokens.iter().fold(start, |hidden, z| network.step(&hidden, &z.data.0[0]));
 
     let mut out = Outputs::new();
-    out.field("v", "tape", [v]);
-    out.field("v", "step by step", [network.value(&tokens)]);
-    out.field("final_hidden", "tape", tape.final_hidden().iter().flatten().copied());
+    out.field("v", "with gradient", [v]);
+    out.field("v", "step by step", [network.output(&hidden)]);
+    out.field("final_hidden", "step by step", hidden.iter().flatten().copied());
     fields(&mut out, 0, &gradient.first);
-    for (l, layer) in (1..L).zip(gradient.upper()) {
+    for (l, layer) in (1..L).zip(&gradient.upper) {
         fields(&mut out, l, layer);
     }
-    out.field("dv_dWo", "tape", gradient.output.iter().copied());
-    out.field("dv_dZ", "tape", (0..X).flat_map(|i| columns.iter().map(move |z| z[i])));
+    out.field("dv_dWo", "through time", gradient.output.iter().copied());
     out
 }
 
@@ -84,9 +78,9 @@ fn fields<S: Scalar, const I: usize, const H: usize>(
     l: usize,
     layer: &RnnLayer<S, I, H>,
 ) {
-    out.field(format!("dv_dWax_{l}"), "tape", layer.input.transpose().iter().copied());
-    out.field(format!("dv_dWaa_{l}"), "tape", layer.recurrent.transpose().iter().copied());
-    out.field(format!("dv_db_{l}"), "tape", layer.bias.iter().copied());
+    out.field(format!("dv_dWax_{l}"), "through time", layer.input.transpose().iter().copied());
+    out.field(format!("dv_dWaa_{l}"), "through time", layer.recurrent.transpose().iter().copied());
+    out.field(format!("dv_db_{l}"), "through time", layer.bias.iter().copied());
 }
 
 #[test]

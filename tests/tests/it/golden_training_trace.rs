@@ -43,7 +43,7 @@ fn trace<S: Scalar, const D: usize, const K: usize>(case: &Case, first_lane: usi
     let mut out = Outputs::new();
     match case.word("activation") {
         "identity" => {
-            let shape = LinearShape::new(D, stored, depth).unwrap();
+            let shape = LinearShape::new(D, stored, depth);
             let numbers: Vec<S> = transformer.numbers().copied().collect();
             let network = LinearNetwork::new(shape, numbers, vec![S::ZERO; shape.work_len()]);
             learn::<S, D, K, _>(case, &batches, network.unwrap(), &mut out);
@@ -173,7 +173,7 @@ fn reference<S: Scalar, const D: usize>(
     depth: usize,
     out: &mut Outputs<S>,
 ) {
-    let mut network = BatchTd::<S, D>::new(depth);
+    let mut network = BatchTd::<S, D>::new(depth, S::ZERO).unwrap();
     network.parameters_mut()[0] = S::from_f64(case.number("hard_alpha0"));
     let mut adam = Adam::new::<S>(adam_settings(case), network.parameters()).unwrap();
     let (mut v, mut loss, mut alpha_bar, mut alpha) = (vec![], vec![], vec![], vec![]);

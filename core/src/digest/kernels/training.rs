@@ -2,12 +2,11 @@
 
 use super::Run;
 use crate::error::Error;
-use crate::rnn::LayerInput;
 use crate::scalar::Scalar;
 use crate::tasks::{CartPoleTasks, FiniteTask, FiniteTasks, TaskDistribution};
 use crate::training::{
-    AdamSettings, BatchTdReference, LinearNetwork, LinearShape, Loss, MultiTaskTd, Network,
-    Optimizer, ParameterSet, RnnNetwork, Settings, SoftmaxNetwork,
+    AdamSettings, BatchTd, LayerInput, LinearNetwork, LinearShape, Loss, MultiTaskTd, Network,
+    Optimizer, ParameterSet, Rnn, Settings, SoftmaxNetwork,
 };
 
 const D: usize = 2;
@@ -39,15 +38,15 @@ where
 {
     let seeds = S::per_lane(|lane| run.seed(lane));
     let seeds = seeds.as_ref();
-    let mut trainer = MultiTaskTd::<S, N, E, D, T>::new(settings, distribution, network, seeds)?;
-    let mut reference = BatchTdReference::<S, D>::new(2, &settings.optimizer)?;
+    let reference = BatchTd::new(2, S::ZERO)?;
+    let mut trainer =
+        MultiTaskTd::<S, N, E, D, T>::new(settings, distribution, network, reference, seeds)?;
     for _ in 0..3 {
-        trainer.train_task_beside(|windows, targets| reference.train(windows, targets))?;
+        trainer.train_task()?;
         run.number(trainer.loss());
     }
     for (lane, digest) in run.digests.as_mut().iter_mut().enumerate() {
         trainer.save(lane, |bytes| digest.bytes(bytes));
-        reference.save(lane, |bytes| digest.bytes(bytes));
     }
     Ok(())
 }
@@ -62,8 +61,8 @@ fn network<S: Scalar<Element = f32>>(shape: LinearShape<f32>) -> Result<Linear<S
 
 /// Linear attention on Boyan's chain: shared layers with Adam, own layers by plain TD on true values.
 pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
-    train(run, settings(), BOYAN, network::<S>(LinearShape::new(D, 1, 3)?)?)?;
-    let own = network::<S>(LinearShape::new(D, 2, 2)?)?;
+    train(run, settings(), BOYAN, network::<S>(LinearShape::new(D, 1, 3))?)?;
+    let own = network::<S>(LinearShape::new(D, 2, 2))?;
     let optimizer = Optimizer::Td { step_size: 0.05 };
     let settings = Settings { loss: Loss::TrueValue, optimizer, ..settings() };
     train(run, settings, BOYAN, own)
@@ -72,18 +71,19 @@ pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), E
 /// Linear attention under TD(lambda)'s mask; on contexts that grow, with a discount for each task, towards sampled
 /// returns.
 pub(super) fn any_shape<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
-    let with_trace = network::<S>(LinearShape::new(D, 1, 3)?.with_lambda(0.9)?)?;
+    let with_trace = network::<S>(LinearShape { lambda: 0.9, ..LinearShape::new(D, 1, 3) })?;
     train(run, settings(), BOYAN, with_trace)?;
     let (lengths, gammas) = (Some([1, 9]), Some([0.5, 0.95]));
     let loss = Loss::MonteCarlo { horizon: 5 };
     let settings = Settings { lengths, gammas, loss, ..settings() };
-    train(run, settings, BOYAN, network::<S>(LinearShape::new(D, 2, 2)?)?)
+    train(run, settings, BOYAN, network::<S>(LinearShape::new(D, 2, 2))?)
 }
 
 /// Ten numbers a layer on contexts without units, under TD(lambda)'s mask; and dense layers on such contexts.
 pub(super) fn without_units<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
-    let dense = LinearShape::new(D, 2, 2)?.normalised(6.0)?;
-    let ten_numbers = dense.with_parameters(ParameterSet::Equivariant).with_lambda(0.9)?;
+    let dense = LinearShape { prior_count: Some(6.0), ..LinearShape::new(D, 2, 2) };
+    let parameters = ParameterSet::Equivariant;
+    let ten_numbers = LinearShape { parameters, lambda: 0.9, ..dense };
     train(run, settings(), BOYAN, network::<S>(ten_numbers)?)?;
     let settings = Settings { lengths: Some([1, 9]), ..settings() };
     train(run, settings, BOYAN, network::<S>(dense)?)
@@ -100,13 +100,13 @@ pub(super) fn rnn<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Erro
     const X: usize = 2 * D + 2;
     const H: usize = 3;
     const L: usize = 2;
-    let network = RnnNetwork::<S, X, H, L, 6>::new(LayerInput::Current);
+    let network = Rnn::<S, X, H, L, 6>::zeros(LayerInput::Current);
     train(run, settings(), BOYAN, network)
 }
 
 /// Linear attention on CartPole: tilings with a random projection, then the authors' one grid.
 pub(super) fn cart_pole<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
-    let network = network::<S>(LinearShape::new(D, 1, 2)?)?;
+    let network = network::<S>(LinearShape::new(D, 1, 2))?;
     let tilings = CartPoleTasks::<162> { tilings: 2, tiles: 2, of_authors: false, dim: D };
     train(run, settings(), tilings, network.clone())?;
     let grid = CartPoleTasks::<16> { tilings: 1, tiles: 2, of_authors: true, dim: D };

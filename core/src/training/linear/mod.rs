@@ -18,7 +18,7 @@ use batch::batch_gradient;
 use core::fmt::Debug;
 use pass::Pass;
 pub use shape::LinearShape;
-use work::{Work, unload};
+use work::Work;
 
 /// Where a network keeps its numbers: an array or, where there is a heap, a `Vec`.
 pub trait Storage<S>: AsRef<[S]> + AsMut<[S]> + Clone + Debug {}
@@ -33,7 +33,7 @@ impl<S, B: AsRef<[S]> + AsMut<[S]> + Clone + Debug> Storage<S> for B {}
 /// use ictd_core::training::{LinearNetwork, LinearShape, Network, Parameters};
 ///
 /// // Three features, five layers that share one pair (P, Q).
-/// let shape = LinearShape::new(3, 1, 5)?;
+/// let shape = LinearShape::new(3, 1, 5);
 /// let mut network = LinearNetwork::<f32, Vec<f32>>::zeros(shape, |len| vec![0.0; len])?;
 /// network.initialise_lane(0, &mut Rng::new(1));
 /// assert_eq!(network.parameters().numbers().count(), 2 * 7 * 7);
@@ -54,19 +54,29 @@ pub struct Numbers<B> {
     len: usize,
 }
 
-impl<S: Scalar, B: Storage<S>> Parameters<S> for Numbers<B> {
-    fn zeros_like(&self) -> Self {
-        let mut zeros = self.clone();
-        zeros.numbers.as_mut().fill(S::ZERO);
-        zeros
+impl<B> Numbers<B> {
+    fn all<S>(&self) -> &[S]
+    where
+        B: AsRef<[S]>,
+    {
+        &self.numbers.as_ref()[..self.len]
     }
 
+    fn all_mut<S>(&mut self) -> &mut [S]
+    where
+        B: AsMut<[S]>,
+    {
+        &mut self.numbers.as_mut()[..self.len]
+    }
+}
+
+impl<S: Scalar, B: Storage<S>> Parameters<S> for Numbers<B> {
     fn slices(&self) -> impl Iterator<Item = &[S]> {
-        core::iter::once(&self.numbers.as_ref()[..self.len])
+        core::iter::once(self.all())
     }
 
     fn slices_mut(&mut self) -> impl Iterator<Item = &mut [S]> {
-        core::iter::once(&mut self.numbers.as_mut()[..self.len])
+        core::iter::once(self.all_mut())
     }
 }
 
@@ -83,16 +93,22 @@ impl<S: Scalar, B: Storage<S>> LinearNetwork<S, B> {
     }
 }
 
+impl<R: Real> LinearShape<R> {
+    /// Returns how many numbers a network needs to compute in.
+    pub fn work_len(&self) -> usize {
+        if self.heads == 2 { two_heads::work_len(self) } else { work::len(self) }
+    }
+}
+
 impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W> {
     /// Makes a network whose trained numbers are the first [`LinearShape::parameter_len`] of `numbers`, and that
     /// computes in `work`, [`LinearShape::work_len`] numbers.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if there are less numbers than that, or if two heads are asked for what they have not.
+    /// [`Error::OutOfRange`], naming the part of the shape that is not as [`LinearShape`] says, or `room` if there are
+    /// less numbers than that.
     pub fn new(shape: LinearShape<S::Element>, numbers: B, work: W) -> Result<Self, Error> {
-        if shape.heads() == 2 {
-            shape.with_two_heads()?;
-        }
+        shape.check()?;
         let len = shape.parameter_len();
         if numbers.as_ref().len() < len || work.as_ref().len() < shape.work_len() {
             let accepted = "as many numbers as the shape asks for";
@@ -106,16 +122,11 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
         &self.shape
     }
 
-    /// Returns the trained numbers.
-    fn numbers(&self) -> &[S] {
-        &self.parameters.numbers.as_ref()[..self.parameters.len]
-    }
-
     /// Writes matrix m of P_0, Q_0, P_1, ..., or of P, Q, W of each head, column by column.
     pub fn write_matrix(&self, m: usize, to: &mut [S]) {
         let k = self.shape.token_len();
-        if let Some(numbers) = self.numbers().chunks_exact(self.shape.matrix_len()).nth(m) {
-            self.shape.parameters().write(k, numbers, &mut to[..k * k]);
+        if let Some(numbers) = self.parameters.all().chunks_exact(self.shape.matrix_len()).nth(m) {
+            self.shape.parameters.write(k, numbers, &mut to[..k * k]);
         }
     }
 
@@ -129,18 +140,18 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
         &self,
         lane: usize,
     ) -> Result<Transformer<Layer<S::Element, K>, C>, Error> {
-        let (d, k, stored) = (self.shape.dim(), self.shape.token_len(), self.shape.stored());
-        if self.shape.heads() != 1 {
+        let LinearShape { dim: d, heads, stored, depth, .. } = self.shape;
+        let (k, capacity) = (self.shape.token_len(), (K - 1) / 2);
+        if heads != 1 {
             return Err(Error::OutOfRange { parameter: "heads", accepted: "one" });
         }
         if stored > C {
             return Err(Error::CapacityExceeded { parameter: "layers", capacity: C });
         }
         if k > K {
-            return Err(Error::CapacityExceeded { parameter: "dim", capacity: (K - 1) / 2 });
+            return Err(Error::CapacityExceeded { parameter: "dim", capacity });
         }
         // phi, phi' and r of the small token among those of the large one.
-        let capacity = (K - 1) / 2;
         let place = |i: usize| match i {
             _ if i < d => i,
             _ if i < 2 * d => capacity + i - d,
@@ -159,7 +170,7 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
                 }
             }
         }
-        Transformer::from_stored(layers, stored, self.shape.depth())
+        Transformer::from_stored(layers, stored, depth)
     }
 }
 
@@ -175,44 +186,41 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
     }
 
     fn dim(&self) -> usize {
-        self.shape.dim()
+        self.shape.dim
     }
 
     /// Draws Xavier normal numbers with the shape's gain, N(0, (gain sqrt(2 / (rows + columns)))^2), where W of a head
     /// is (K, 2K); for layers of ten numbers these, projected.
     fn initialise_lane(&mut self, lane: usize, rng: &mut Rng) {
-        let (k, heads) = (self.shape.token_len(), self.shape.heads());
-        let deviation = deviation::<S::Element>(self.shape.gain(), k);
+        let LinearNetwork { shape, parameters, work } = self;
+        let k = shape.token_len();
+        let deviation = deviation::<S::Element>(shape.gain, k);
         let of_w = deviation * Scalar::sqrt(<S::Element as Scalar>::from_f64(2.0 / 3.0));
-        let parameters = self.shape.parameters();
-        let len = self.shape.matrix_len();
-        let numbers = &mut self.parameters.numbers.as_mut()[..self.parameters.len];
-        for (m, matrix) in numbers.chunks_exact_mut(len).enumerate() {
-            let deviation = if heads == 2 && m % 3 == 2 { of_w } else { deviation };
-            let is_full = parameters == ParameterSet::Full;
-            let drawn = if is_full { &mut *matrix } else { &mut self.work.as_mut()[..k * k] };
+        let is_full = shape.parameters == ParameterSet::Full;
+        for (m, matrix) in parameters.all_mut().chunks_exact_mut(shape.matrix_len()).enumerate() {
+            let deviation = if shape.heads == 2 && m % 3 == 2 { of_w } else { deviation };
+            let drawn = if is_full { &mut *matrix } else { &mut work.as_mut()[..k * k] };
             for x in &mut *drawn {
                 x.set_lane(lane, deviation * rng.normal::<S::Element>());
             }
-            if is_full {
-                continue;
+            if !is_full {
+                let five = ParameterSet::nearest(k, drawn).map(|x| x.lane(lane));
+                matrix.iter_mut().zip(five).for_each(|(to, from)| to.set_lane(lane, from));
             }
-            let five = ParameterSet::nearest(k, drawn).map(|x| x.lane(lane));
-            matrix.iter_mut().zip(five).for_each(|(to, from)| to.set_lane(lane, from));
         }
     }
 
     /// NaN for a window of other features.
     fn value(&mut self, window: &Window<S>) -> S {
-        if window.dim() != self.shape.dim() {
+        let LinearNetwork { shape, parameters, work } = self;
+        if window.dim() != shape.dim {
             return S::from_f64(f64::NAN);
         }
-        let LinearNetwork { shape, parameters, work } = self;
-        let numbers = &parameters.numbers.as_ref()[..parameters.len];
-        if shape.heads() == 2 {
-            two_heads::Pass::new(shape, numbers, work.as_mut()).forward(window)
+        let (numbers, work) = (parameters.all(), work.as_mut());
+        if shape.heads == 2 {
+            two_heads::Pass::new(shape, numbers, work).forward(window)
         } else {
-            Pass::new(shape, Work::load(shape, numbers, work.as_mut())).value(window)
+            Pass::new(shape, numbers, work, window).value()
         }
     }
 
@@ -222,22 +230,21 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
         adjoint: impl FnOnce(S) -> S,
         gradient: &mut Numbers<B>,
     ) -> S {
-        if window.dim() != self.shape.dim() {
+        let LinearNetwork { shape, parameters, work } = self;
+        if window.dim() != shape.dim {
             return S::from_f64(f64::NAN);
         }
-        let LinearNetwork { shape, parameters, work } = self;
-        let numbers = &parameters.numbers.as_ref()[..parameters.len];
-        let gradient = &mut gradient.numbers.as_mut()[..gradient.len];
-        if shape.heads() == 2 {
-            let mut pass = two_heads::Pass::new(shape, numbers, work.as_mut());
+        let (numbers, work) = (parameters.all(), work.as_mut());
+        if shape.heads == 2 {
+            let mut pass = two_heads::Pass::new(shape, numbers, work);
             let value = pass.forward(window);
             pass.backward(adjoint(value));
-            pass.finish(gradient);
+            pass.finish(gradient.all_mut());
             value
         } else {
-            let mut pass = Pass::new(shape, Work::load(shape, numbers, work.as_mut()));
-            let value = pass.forward(window);
-            pass.backward(adjoint(value), gradient);
+            let mut pass = Pass::new(shape, numbers, work, window);
+            let value = pass.forward();
+            pass.backward(adjoint(value), gradient.all_mut());
             value
         }
     }
@@ -250,37 +257,17 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
         gradient: &mut Numbers<B>,
     ) -> S {
         let LinearNetwork { shape, parameters, work } = &mut *self;
-        if windows.dim() != shape.dim() {
+        if windows.dim() != shape.dim {
             return S::from_f64(f64::NAN);
         }
-        let numbers = &parameters.numbers.as_ref()[..parameters.len];
-        let to = &mut gradient.numbers.as_mut()[..gradient.len];
-        if shape.heads() == 2 {
-            let pass = two_heads::Pass::new(shape, numbers, work.as_mut());
-            return two_heads::batch_gradient(pass, windows, targets, to);
-        }
-        if !windows.slide() && shape.prior_count().is_none() {
-            return batch_gradient_by_window(self, windows, targets, gradient);
-        }
-        let Work { layers, sums, steps, columns, matrices, vectors } =
-            Work::load(shape, numbers, work.as_mut());
-        let work = Work { layers, sums: &mut *sums, steps, columns, matrices, vectors };
-        let loss = batch_gradient(shape, work, windows, targets);
-        unload(shape, sums, to);
-        loss
-    }
-}
-
-impl<R: Real> LinearShape<R> {
-    /// Returns how many numbers a network needs to compute in.
-    pub fn work_len(&self) -> usize {
-        let k = self.token_len();
-        let (matrices, vectors) = if self.heads() == 2 {
-            two_heads::work(self.stored(), self.depth())
+        let (numbers, work, to) = (parameters.all(), work.as_mut(), gradient.all_mut());
+        if shape.heads == 2 {
+            let pass = two_heads::Pass::new(shape, numbers, work);
+            two_heads::batch_gradient(pass, windows, targets, to)
+        } else if windows.slide() || shape.prior_count.is_some() {
+            batch_gradient(shape, Work::load(shape, numbers, work), windows, targets, to)
         } else {
-            let of_steps = self.depth() * work::step_matrices(self.has_trace());
-            (self.stored() * 4 + of_steps + work::MATRICES, self.depth() + work::VECTORS)
-        };
-        matrices * k * k + vectors * k
+            batch_gradient_by_window(self, windows, targets, gradient)
+        }
     }
 }

@@ -1,73 +1,131 @@
-//! One window at a time, by [`gradient::linear`](crate::gradient::linear): the reference of the
-//! [`batch`](super::batch), and the form for plain TD, for windows that grow, and for single values.
+//! One window at a time: the reference of the [`batch`](super::batch), and the form for plain TD, for windows that
+//! grow, and for single values. Forward, with G_0 the context's statistic and z_0 the query's column:
+//!
+//! ```text
+//! B_l = I + (1/n) P_l G_l Q_l      G_{l+1} = B_l G_l B_l^T      z_{l+1} = B_l z_l      TF_L = -z_L[K]
+//! ```
+//!
+//! Reverse, from z-bar_L = -e_K and G-bar_L = 0 (a bar is an adjoint, X-bar = dTF_L/dX):
+//!
+//! ```text
+//! B-bar_l = z-bar z_l^T + G-bar B_l G_l^T + G-bar^T B_l G_l
+//! P-bar_l = (1/n) B-bar_l Q_l^T G_l^T            Q-bar_l = (1/n) G_l^T P_l^T B-bar_l
+//! G-bar  <- B_l^T G-bar B_l + (1/n) P_l^T B-bar_l Q_l^T      z-bar <- B_l^T z-bar
+//! ```
 
-use super::read::read;
+use super::read::{VECTORS, read};
 use super::shape::LinearShape;
-use super::work::{Work, split};
-use crate::gradient::linear::{Tape, column_map, layer};
+use super::work::{Work, last_row, layer, layer_mut, split};
 use crate::linalg::any_size::{
-    Onto, add, dot, mul, mul_transpose, mul_vector, scaled, transpose_mul_vector,
+    Onto, add, add_outers, dot, mul, mul_transpose, mul_vector, scaled, transpose_mul,
+    transpose_mul_vector,
 };
 use crate::scalar::Scalar;
 use crate::training::Window;
 
-/// The memory for a pass, with the parameters.
+/// A window that has been read, and the memory for a pass through it.
 pub(super) struct Pass<'a, S: Scalar> {
     shape: &'a LinearShape<S::Element>,
-    tape: Tape<'a, S>,
-    vectors: &'a mut [S],
+    k: usize,
+    inverse_len: S,
+    layers: &'a [S],
+    /// G and B of each layer in the pass.
+    steps: &'a mut [S],
+    /// z of each layer in the pass.
+    columns: &'a mut [S],
+    matrices: [&'a mut [S]; 4],
+    vectors: [&'a mut [S]; 6],
 }
 
 impl<'a, S: Scalar> Pass<'a, S> {
-    pub(super) fn new(shape: &'a LinearShape<S::Element>, work: Work<'a, S>) -> Self {
+    pub(super) fn new(
+        shape: &'a LinearShape<S::Element>,
+        parameters: &[S],
+        room: &'a mut [S],
+        window: &Window<S>,
+    ) -> Self {
+        let work = Work::load(shape, parameters, room);
         let Work { layers, steps, columns, matrices, vectors, .. } = work;
         let k = shape.token_len();
-        vectors.fill(S::ZERO);
-        let (own, rest) = vectors.split_at_mut(2 * k);
-        let tape = Tape {
-            k,
-            depth: shape.depth(),
-            inverse_len: S::ONE,
-            layers,
-            steps,
-            columns,
-            matrices: split(matrices, k * k),
-            vectors: split(own, k),
-        };
-        Pass { shape, tape, vectors: rest }
-    }
-
-    /// Writes the context's statistic to G of the first step, and the query's column.
-    fn read(&mut self, window: &Window<S>) {
-        let Pass { shape, tape: Tape { k, inverse_len, steps, columns, matrices, .. }, vectors } =
-            self;
-        let (g, z) = (&mut steps[..*k * *k], &mut columns[..*k]);
-        *inverse_len = read(shape, window, g, z, [matrices[0], vectors]);
+        let (g, z) = (&mut steps[..k * k], &mut columns[..k]);
+        let room = [&mut matrices[..k * k], &mut vectors[..VECTORS * k]];
+        let inverse_len = read(shape, window, g, z, room);
+        let (matrices, vectors) = (split(matrices, k * k), split(vectors, k));
+        Pass { shape, k, inverse_len, layers, steps, columns, matrices, vectors }
     }
 
     /// Returns TF_L by all layers, to be walked backwards.
-    pub(super) fn forward(&mut self, window: &Window<S>) -> S {
-        self.read(window);
-        self.tape.forward()
+    pub(super) fn forward(&mut self) -> S {
+        let Pass { shape, k, inverse_len, layers, steps, columns, matrices, vectors } = self;
+        let (k, matrix) = (*k, *k * *k);
+        let [x, y, ..] = matrices.each_mut().map(|m| &mut **m);
+        for l in 0..shape.depth {
+            let (step, next) = steps[2 * l * matrix..].split_at_mut(2 * matrix);
+            let (g, b) = step.split_at_mut(matrix);
+            column_map(k, *inverse_len, layer(matrix, layers, l), g, b, [&mut *x, &mut *y]);
+            let (z, z_next) = columns[l * k..].split_at_mut(k);
+            if l + 1 == shape.depth {
+                mul_vector(k, vectors[0], Onto::Zeros, b, z);
+                break;
+            }
+            mul_vector(k, &mut z_next[..k], Onto::Zeros, b, z);
+            mul(k, x, Onto::Zeros, b, g);
+            mul_transpose(k, &mut next[..matrix], Onto::Zeros, x, b);
+        }
+        -vectors[0][k - 1]
     }
 
-    /// Walks back from TF_L-bar = `seed`, adding to the gradient of the stored layers.
-    pub(super) fn backward(&mut self, seed: S, gradient: &mut [S]) {
-        self.tape.backward(seed, self.shape.parameters(), gradient);
+    /// Walks back from TF_L-bar = `seed`, adding to the gradient of the trained numbers.
+    pub(super) fn backward(self, seed: S, gradient: &mut [S]) {
+        let Pass { shape, k, inverse_len, layers, steps, columns, matrices, vectors } = self;
+        let (matrix, numbers) = (k * k, shape.parameters);
+        let [g_bar, b_bar, x, y] = matrices;
+        let [z_bar, v, ..] = vectors;
+        g_bar.fill(S::ZERO);
+        z_bar.fill(S::ZERO);
+        z_bar[k - 1] = -seed;
+        for l in (0..shape.depth).rev() {
+            let [p, q] = layer(matrix, layers, l);
+            let (g, b) = steps[2 * l * matrix..][..2 * matrix].split_at(matrix);
+            b_bar.fill(S::ZERO);
+            add_outers(k, b_bar, [(&*z_bar, &columns[l * k..][..k])]);
+            // G-bar B G^T and G-bar^T B G.
+            mul(k, x, Onto::Zeros, g_bar, b);
+            mul_transpose(k, y, Onto::Zeros, x, g);
+            add(b_bar, y);
+            transpose_mul(k, x, Onto::Zeros, g_bar, b);
+            mul(k, y, Onto::Zeros, x, g);
+            add(b_bar, y);
+            // (1/n) B-bar Q^T and (1/n) P^T B-bar.
+            mul_transpose(k, y, Onto::Zeros, b_bar, q);
+            scaled(x, inverse_len, y);
+            transpose_mul(k, y, Onto::Zeros, p, b_bar);
+            scaled(b_bar, inverse_len, y);
+            let (b_q, p_b) = (&*x, &*b_bar);
+            let [p_bar, q_bar] = layer_mut(shape.matrix_len(), gradient, l);
+            mul_transpose(k, y, Onto::Zeros, b_q, g);
+            numbers.add_adjoint(k, y, p_bar);
+            transpose_mul(k, y, Onto::Zeros, g, p_b);
+            numbers.add_adjoint(k, y, q_bar);
+            // G-bar <- B^T G-bar B + (1/n) P^T B-bar Q^T, z-bar <- B^T z-bar.
+            transpose_mul(k, y, Onto::Zeros, b, g_bar);
+            mul(k, g_bar, Onto::Zeros, y, b);
+            mul_transpose(k, y, Onto::Zeros, p_b, q);
+            add(g_bar, y);
+            transpose_mul_vector(k, v, Onto::Zeros, b, z_bar);
+            z_bar.copy_from_slice(v);
+        }
     }
 
     /// Returns TF_L, by the readout: operation by operation
-    /// [`Transformer::readout`](crate::transformer::Transformer::readout).
-    pub(super) fn value(&mut self, window: &Window<S>) -> S {
-        self.read(window);
-        let Tape { k, depth, inverse_len, layers, steps, columns, matrices, vectors } =
-            &mut self.tape;
-        let (k, depth) = (*k, *depth);
+    /// [`Transformer::readout`](crate::transformer::Transformer::readout), whose last two layers act on vectors.
+    pub(super) fn value(self) -> S {
+        let Pass { shape, k, inverse_len, layers, steps, columns, matrices, vectors } = self;
         let g = &mut steps[..k * k];
-        let [b, product, x, y] = matrices.each_mut().map(|m| &mut **m);
-        let formed = depth.saturating_sub(2);
+        let [b, product, x, y] = matrices;
+        let formed = shape.depth.saturating_sub(2);
         for l in 0..formed {
-            column_map(k, *inverse_len, layer(k, layers, l), g, b, [x, y]);
+            column_map(k, inverse_len, layer(k * k, layers, l), g, b, [&mut *x, &mut *y]);
             if l + 1 < formed {
                 if l == 0 {
                     product.copy_from_slice(b);
@@ -79,103 +137,75 @@ impl<'a, S: Scalar> Pass<'a, S> {
                 mul_transpose(k, g, Onto::Zeros, x, b);
             }
         }
-        let last = [depth.saturating_sub(2), depth - 1].map(|l| layer(k, layers, l));
-        let [u, v] = vectors.each_mut().map(|v| &mut **v);
-        let b = (formed > 0).then_some(&*b);
-        let last_two = LastTwo { k, inverse_len: *inverse_len, g, b };
-        last_two.readout(depth, last, u, split(self.vectors, k));
+        // These layers meet B G B^T, with the map of the layer before, if there is one.
+        let (g, b) = (&*g, (formed > 0).then_some(&*b));
+        let times = |transposed: bool, out: &mut [S], m: &[S], x: &[S]| {
+            if transposed {
+                transpose_mul_vector(k, out, Onto::Zeros, m, x);
+            } else {
+                mul_vector(k, out, Onto::Zeros, m, x);
+            }
+        };
+        let g_times = |transposed: bool, out: &mut [S], x: &[S], v: &mut [S]| match b {
+            None => times(transposed, out, g, x),
+            Some(b) => {
+                times(true, out, b, x);
+                times(transposed, v, g, out);
+                times(false, out, b, v);
+            }
+        };
+        // out = x + (1/n) a
+        let plus = |out: &mut [S], x: &[S], a: &[S]| {
+            scaled(out, inverse_len, a);
+            add(out, x);
+        };
+        let [x, y, u, v, w, e_k] = vectors;
+        e_k.fill(S::ZERO);
+        e_k[k - 1] = S::ONE;
+        let [p, q] = layer(k * k, layers, shape.depth - 1);
+        last_row(k, p, x);
+        if shape.depth == 1 {
+            g_times(true, y, x, v);
+            times(true, v, q, y);
+            plus(u, e_k, v);
+            return -dot(u, &columns[..k]);
+        }
+        let before = layer(k * k, layers, formed);
+        // out = B x or B^T x of the layer before the last.
+        let mut map = |transposed: bool, out: &mut [S], x: &[S], v: &mut [S]| {
+            let [first, last] = if transposed { [0, 1] } else { [1, 0] };
+            times(transposed, out, before[first], x);
+            g_times(transposed, w, out, v);
+            times(transposed, v, before[last], w);
+            plus(out, x, v);
+        };
+        map(true, y, x, v);
+        g_times(true, x, y, v);
+        map(false, y, x, v);
+        times(true, v, q, y);
+        plus(y, e_k, v);
+        map(true, u, y, v);
         for m in [b, (formed > 1).then_some(&*product)].into_iter().flatten() {
-            transpose_mul_vector(k, v, Onto::Zeros, m, u);
+            times(true, v, m, u);
             u.copy_from_slice(v);
         }
         -dot(u, &columns[..k])
     }
 }
 
-/// The last two layers, of which only the last row of the output is wanted, on vectors: from the
-/// statistic that they meet, B G B^T with the map of the layer before, if there is one.
-#[derive(Clone, Copy)]
-struct LastTwo<'a, S> {
+/// B = I + (1/n) P G Q.
+fn column_map<S: Scalar>(
     k: usize,
     inverse_len: S,
-    g: &'a [S],
-    b: Option<&'a [S]>,
-}
-
-impl<S: Scalar> LastTwo<'_, S> {
-    /// Writes u with TF_L = -<u, z> for the columns z that these layers meet; works in `vectors`.
-    fn readout(
-        &self,
-        depth: usize,
-        [before, [p, q]]: [[&[S]; 2]; 2],
-        u: &mut [S],
-        [x, y, v, w]: [&mut [S]; 4],
-    ) {
-        let k = self.k;
-        // P^T e_K, the last row of P.
-        for j in 0..k {
-            x[j] = p[j * k + k - 1];
-        }
-        if depth > 1 {
-            self.map(true, before, y, x, [v, w]);
-            self.g_times(true, x, y, v);
-            self.map(false, before, y, x, [v, w]);
-        } else {
-            self.g_times(true, y, x, v);
-        }
-        transpose_mul_vector(k, v, Onto::Zeros, q, y);
-        x.fill(S::ZERO);
-        x[k - 1] = S::ONE;
-        if depth > 1 {
-            self.plus(y, x, v);
-            self.map(true, before, u, y, [v, w]);
-        } else {
-            self.plus(u, x, v);
-        }
-    }
-
-    /// out = G x or G^T x.
-    fn g_times(&self, transposed: bool, out: &mut [S], x: &[S], v: &mut [S]) {
-        let LastTwo { k, g, b, .. } = *self;
-        match b {
-            Some(b) => transpose_mul_vector(k, v, Onto::Zeros, b, x),
-            None => v.copy_from_slice(x),
-        }
-        if transposed {
-            transpose_mul_vector(k, out, Onto::Zeros, g, v);
-        } else {
-            mul_vector(k, out, Onto::Zeros, g, v);
-        }
-        if let Some(b) = b {
-            mul_vector(k, v, Onto::Zeros, b, out);
-            out.copy_from_slice(v);
-        }
-    }
-
-    /// out = x + (1/n) P G Q x, or with all that transposed.
-    fn map(
-        &self,
-        transposed: bool,
-        [p, q]: [&[S]; 2],
-        out: &mut [S],
-        x: &[S],
-        [v, w]: [&mut [S]; 2],
-    ) {
-        if transposed {
-            transpose_mul_vector(self.k, out, Onto::Zeros, p, x);
-            self.g_times(true, w, out, v);
-            transpose_mul_vector(self.k, v, Onto::Zeros, q, w);
-        } else {
-            mul_vector(self.k, out, Onto::Zeros, q, x);
-            self.g_times(false, w, out, v);
-            mul_vector(self.k, v, Onto::Zeros, p, w);
-        }
-        self.plus(out, x, v);
-    }
-
-    /// out = x + (1/n) a.
-    fn plus(&self, out: &mut [S], x: &[S], a: &[S]) {
-        scaled(out, self.inverse_len, a);
-        add(out, x);
+    [p, q]: [&[S]; 2],
+    g: &[S],
+    b: &mut [S],
+    [x, y]: [&mut [S]; 2],
+) {
+    scaled(x, inverse_len, p);
+    mul(k, y, Onto::Zeros, x, g);
+    mul(k, b, Onto::Zeros, y, q);
+    for i in 0..k {
+        b[i * k + i] += S::ONE;
     }
 }

@@ -10,7 +10,7 @@ use crate::training::Window;
 use crate::training::sides::next_token;
 
 /// Vectors that a read takes.
-pub(super) const VECTORS: usize = 3;
+pub(super) const VECTORS: usize = 2;
 
 kernel! {
     /// Writes G and z, and gives the factor 1/n that G lacks, or 1. `room` is a matrix and [`VECTORS`].
@@ -22,23 +22,22 @@ kernel! {
         room: [&'a mut [S]; 2],
     ) -> S {
         let (k, lambda) = (shape.token_len(), shape.trace());
-        let prior_count = shape.prior_count().map(S::splat);
+        let prior_count = shape.prior_count.map(S::splat);
         let [f, vectors] = room;
-        let [token, trace, phi_next] = split(vectors, k);
+        let [token, trace] = split(vectors, k);
         let n = window.context_len();
         g.fill(S::ZERO);
         if prior_count.is_some() {
             f.fill(S::ZERO);
         }
-        let (mut squared_rewards, dim) = (S::ZERO, window.from.dim());
+        let (mut squared_rewards, dim) = (S::ZERO, window.dim());
         for i in 0..n {
-            let sides = next_token(&window.from, 0, i, lambda, [&mut *token, &mut *trace]);
-            add_outers(k, g, [(sides[0], sides[1])]);
+            let [z, right] = next_token(window, 0, i, lambda, [&mut *token, &mut *trace]);
+            add_outers(k, g, [(z, right)]);
             if prior_count.is_some() {
-                squared_rewards += sides[0][k - 1] * sides[0][k - 1];
-                window.from.write_phi(i + 1, window.from.carries_on(i), phi_next);
-                let phi = sides[0];
-                add_outers(dim, f, [(phi, phi), (&*phi_next, &*phi_next)]);
+                squared_rewards += z[k - 1] * z[k - 1];
+                let phi_next = window.phi(i + 1);
+                add_outers(dim, f, [(z, z), (phi_next, phi_next)]);
             }
         }
         z.fill(S::ZERO);

@@ -18,14 +18,14 @@
 //! A row has one shift for all windows, its largest score in any of them: a window whose own largest
 //! is 2^125 times less has lost its weights to the exponential's lower end.
 
-use super::super::Windows;
-use crate::gradient::softmax::Columns;
-use crate::gradient::softmax::rows::{TILE, add_outers, binary};
+use super::rows::{TILE, add_outers, binary};
+use super::tape::Columns;
 use crate::layer::Layer;
 use crate::linalg::any_size::tiles;
 use crate::linalg::arrays::{add, add_scaled, dot, scale, vector};
 use crate::linalg::{mul_vector, transpose_mul_vector};
 use crate::scalar::{Scalar, kernel};
+use crate::training::Windows;
 use heapless::Vec;
 
 /// One token's row of the scores, and its adjoints.
@@ -70,13 +70,13 @@ pub(super) struct FirstLayer<S: Scalar, const K: usize, const N: usize> {
 }
 
 impl<S: Scalar, const K: usize, const N: usize> FirstLayer<S, K, N> {
-    /// Before any window.
+    /// Returns the layer before any window.
     #[inline(always)]
     pub(super) fn new() -> Self {
         FirstLayer { rows: Vec::new(), last: 0 }
     }
 
-    /// The second layer's input for window t: any at first (of at most N context columns), then the one
+    /// Writes the second layer's input for window t: any at first (of at most N context columns), then the one
     /// before.
     #[inline(always)]
     pub(super) fn forward(
@@ -120,14 +120,14 @@ impl<S: Scalar, const K: usize, const N: usize> FirstLayer<S, K, N> {
 kernel! {
     /// Makes the row of token r.
     fn enter as Enter<'a, S: Scalar, const K: usize, const N: usize>(
-        first_layer: &'a mut FirstLayer<S, K, N>,
+        of: &'a mut FirstLayer<S, K, N>,
         windows: &'a Windows<'a, S>,
         layer: &'a Layer<S, K>,
         r: usize,
     ) {
         let n = windows.context_len();
-        let row = &mut first_layer.rows[r % n];
-        row.z = windows.token(r);
+        let row = &mut of.rows[r % n];
+        row.z = windows.token(r).data.0[0];
         let z = vector(row.z);
         let key = binary(&transpose_mul_vector(&layer.q, &z).data.0[0]);
         row.value = mul_vector(&layer.p, &z).data.0[0];
@@ -135,13 +135,13 @@ kernel! {
         (row.v_bar, row.k_bar) = ([S::ZERO; K], [S::ZERO; K]);
 
         // Window r - j, its tokens and its query, for j from `first` to `last`.
-        let (first, last) = (r.saturating_sub(first_layer.last), r.min(n - 1));
+        let (first, last) = (r.saturating_sub(of.last), r.min(n - 1));
         let scores = row.exponentials.as_flattened_mut();
         // Token c is at c - r + n - 1.
         let (low, high) = (n - 1 - last, 2 * n - 1 - first);
         let mut shift = dot(&key, &row.z);
         for (at, score) in scores.iter_mut().enumerate().take(high).skip(low) {
-            *score = dot(&key, &windows.token(r + at + 1 - n));
+            *score = dot(&key, &windows.token(r + at + 1 - n).data.0[0]);
             shift = shift.max(*score);
         }
         for j in first..=last {
@@ -178,7 +178,7 @@ kernel! {
 kernel! {
     /// The layer's output for window t.
     fn forward as Forward<'a, S: Scalar, const K: usize, const N: usize>(
-        layer: &'a FirstLayer<S, K, N>,
+        of: &'a FirstLayer<S, K, N>,
         windows: &'a Windows<'a, S>,
         t: usize,
         next: &'a mut Columns<S, K, N>,
@@ -186,42 +186,32 @@ kernel! {
         let n = windows.context_len();
         next.query = windows.window(t).query_token().data.0[0];
         let mut r = t;
-        tiles!(r < t + n, T in [TILE, 1], forward_rows::<T, S, K, N>(layer, t, next, r, n));
-    }
-}
-
-/// Rows r to r + T - 1.
-#[inline(always)]
-fn forward_rows<const T: usize, S: Scalar, const K: usize, const N: usize>(
-    layer: &FirstLayer<S, K, N>,
-    t: usize,
-    next: &mut Columns<S, K, N>,
-    r: usize,
-    n: usize,
-) {
-    let mut values = [[S::ZERO; K]; T];
-    let mut exponentials = [[].as_slice(); T];
-    for i in 0..T {
-        let (row, j) = (&layer.rows[(r + i) % n], r + i - t);
-        values[i] = row.value;
-        scale(&mut values[i], row.normalisation[j]);
-        add_scaled(&mut next.query, row.query_exponentials[j], &values[i]);
-        exponentials[i] = &row.exponentials.as_flattened()[n - 1 - j..][..n];
-    }
-    for (c, column) in next.context[..n].iter_mut().enumerate() {
-        // The residual: the layer's output starts from its input.
-        let mut sum = if r == t { layer.rows[(t + c) % n].z } else { *column };
-        for i in 0..T {
-            add_scaled(&mut sum, exponentials[i][c], &values[i]);
-        }
-        *column = sum;
+        tiles!(r < t + n, T in [TILE, 1], {
+            let mut values = [[S::ZERO; K]; T];
+            let mut exponentials = [[].as_slice(); T];
+            for i in 0..T {
+                let (row, j) = (&of.rows[(r + i) % n], r + i - t);
+                values[i] = row.value;
+                scale(&mut values[i], row.normalisation[j]);
+                add_scaled(&mut next.query, row.query_exponentials[j], &values[i]);
+                exponentials[i] = &row.exponentials.as_flattened()[n - 1 - j..][..n];
+            }
+            for (c, column) in next.context[..n].iter_mut().enumerate() {
+                // The residual: the layer's output starts from its input.
+                let mut sum = if r == t { of.rows[(t + c) % n].z } else { *column };
+                for i in 0..T {
+                    add_scaled(&mut sum, exponentials[i][c], &values[i]);
+                }
+                *column = sum;
+            }
+        });
     }
 }
 
 kernel! {
     /// From the adjoints of the layer's output for window t, those of its rows.
     fn backward as Backward<'a, S: Scalar, const K: usize, const N: usize>(
-        layer: &'a mut FirstLayer<S, K, N>,
+        of: &'a mut FirstLayer<S, K, N>,
         windows: &'a Windows<'a, S>,
         t: usize,
         x_bar: &'a Columns<S, K, N>,
@@ -229,71 +219,61 @@ kernel! {
         let n = windows.context_len();
         let query = windows.window(t).query_token::<K>().data.0[0];
         let mut r = t;
-        tiles!(r < t + n, T in [TILE, 1], backward_rows::<T, S, K, N>(layer, t, x_bar, &query, r, n));
-    }
-}
-
-/// Rows r to r + T - 1.
-#[inline(always)]
-fn backward_rows<const T: usize, S: Scalar, const K: usize, const N: usize>(
-    layer: &mut FirstLayer<S, K, N>,
-    t: usize,
-    x_bar: &Columns<S, K, N>,
-    query: &[S; K],
-    r: usize,
-    n: usize,
-) {
-    let mut slots = [0; T];
-    for i in 0..T {
-        slots[i] = (r + i) % n;
-    }
-    let Ok(rows) = layer.rows.get_disjoint_mut(slots) else { return };
-    let mut v_bars = [[S::ZERO; K]; T];
-    let mut exponentials = [[].as_slice(); T];
-    for (i, row) in rows.iter().enumerate() {
-        exponentials[i] = &row.exponentials.as_flattened()[n - 1 - (r + i - t)..][..n];
-    }
-    for (c, x_bar) in x_bar.context[..n].iter().enumerate() {
-        for i in 0..T {
-            add_scaled(&mut v_bars[i], exponentials[i][c], x_bar);
-        }
-    }
-    let (mut values, mut means) = ([[S::ZERO; K]; T], [S::ZERO; T]);
-    let mut scores_bar = [const { [].as_mut_slice() }; T];
-    for (i, row) in rows.into_iter().enumerate() {
-        let (j, v_bar) = (r + i - t, &mut v_bars[i]);
-        let (u, e_q) = (row.normalisation[j], row.query_exponentials[j]);
-        add_scaled(v_bar, e_q, &x_bar.query);
-        scale(v_bar, u);
-        add(&mut row.v_bar, v_bar);
-        values[i] = row.value;
-        scale(&mut values[i], u);
-        // u_r sum_c A_rc <v_r, x-bar_c>
-        means[i] = dot(&values[i], v_bar);
-        add_scaled(&mut row.k_bar, e_q * (dot(&values[i], &x_bar.query) - means[i]), query);
-        scores_bar[i] = &mut row.scores_bar.as_flattened_mut()[n - 1 - j..][..n];
-    }
-    for (c, x_bar) in x_bar.context[..n].iter().enumerate() {
-        for i in 0..T {
-            scores_bar[i][c] += dot(&values[i], x_bar) - means[i];
-        }
+        tiles!(r < t + n, T in [TILE, 1], {
+            let mut slots = [0; T];
+            for i in 0..T {
+                slots[i] = (r + i) % n;
+            }
+            let Ok(rows) = of.rows.get_disjoint_mut(slots) else { return };
+            let mut v_bars = [[S::ZERO; K]; T];
+            let mut exponentials = [[].as_slice(); T];
+            for (i, row) in rows.iter().enumerate() {
+                exponentials[i] = &row.exponentials.as_flattened()[n - 1 - (r + i - t)..][..n];
+            }
+            for (c, x_bar) in x_bar.context[..n].iter().enumerate() {
+                for i in 0..T {
+                    add_scaled(&mut v_bars[i], exponentials[i][c], x_bar);
+                }
+            }
+            let (mut values, mut means) = ([[S::ZERO; K]; T], [S::ZERO; T]);
+            let mut scores_bar = [const { [].as_mut_slice() }; T];
+            for (i, row) in rows.into_iter().enumerate() {
+                let (j, v_bar) = (r + i - t, &mut v_bars[i]);
+                let (u, e_q) = (row.normalisation[j], row.query_exponentials[j]);
+                add_scaled(v_bar, e_q, &x_bar.query);
+                scale(v_bar, u);
+                add(&mut row.v_bar, v_bar);
+                values[i] = row.value;
+                scale(&mut values[i], u);
+                // u_r sum_c A_rc <v_r, x-bar_c>
+                means[i] = dot(&values[i], v_bar);
+                let of_query = e_q * (dot(&values[i], &x_bar.query) - means[i]);
+                add_scaled(&mut row.k_bar, of_query, &query);
+                scores_bar[i] = &mut row.scores_bar.as_flattened_mut()[n - 1 - j..][..n];
+            }
+            for (c, x_bar) in x_bar.context[..n].iter().enumerate() {
+                for i in 0..T {
+                    scores_bar[i][c] += dot(&values[i], x_bar) - means[i];
+                }
+            }
+        });
     }
 }
 
 kernel! {
     /// Adds what the row of token r has gathered.
     fn leave as Leave<'a, S: Scalar, const K: usize, const N: usize>(
-        layer: &'a mut FirstLayer<S, K, N>,
+        of: &'a mut FirstLayer<S, K, N>,
         windows: &'a Windows<'a, S>,
         r: usize,
         sum: &'a mut Layer<S, K>,
     ) {
         let n = windows.context_len();
-        let (first, last) = (r.saturating_sub(layer.last), r.min(n - 1));
-        let row = &mut layer.rows[r % n];
+        let (first, last) = (r.saturating_sub(of.last), r.min(n - 1));
+        let row = &mut of.rows[r % n];
         let scores = row.exponentials.as_flattened().iter().zip(row.scores_bar.as_flattened());
         for (at, (e, bar)) in scores.enumerate().take(2 * n - 1 - first).skip(n - 1 - last) {
-            add_scaled(&mut row.k_bar, *e * *bar, &windows.token(r + at + 1 - n));
+            add_scaled(&mut row.k_bar, *e * *bar, &windows.token(r + at + 1 - n).data.0[0]);
         }
         scale(&mut row.v_bar, S::ONE / S::from_count(n as u64));
         add_outers(&mut sum.p.data.0, &[row.v_bar], &[row.z]);

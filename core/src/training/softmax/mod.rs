@@ -1,15 +1,21 @@
+//! Softmax attention in training, and what a batch's windows share.
+
 mod first_layer;
+mod layers;
+mod rows;
+mod tape;
 
 use super::network::BatchLoss;
 use super::parameters::deviation;
 use super::{Network, Parameters as _, Targets, Window, Windows, batch_gradient_by_window};
 use crate::error::Error;
-use crate::gradient::softmax::Tape;
 use crate::layer::{Layer, LayerParameters as _};
 use crate::rng::Rng;
 use crate::scalar::Scalar;
 use crate::transformer::Transformer;
 use first_layer::FirstLayer;
+use tape::Tape;
+pub use tape::value_and_query_gradient;
 
 /// A softmax transformer in training, on tokens of size K = 2 d + 1. C is the capacity for stored layers, L for layers
 /// in the pass, N for context columns.
@@ -65,20 +71,17 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
         Transformer::from_stored(layers, stored, self.transformer.depth())
     }
 
-    /// TF_L of a window, left on the tape; none if the window has more than N context columns.
+    /// Returns TF_L of a window, left on the tape; none if it has more than N context columns or other features.
     #[inline(always)]
     fn forward(&self, tape: &mut Tape<S, K, L, N>, window: &Window<S>) -> Option<S> {
         let n = window.context_len();
-        debug_assert!(n <= N, "{n} context columns on a tape for {N}");
-        if window.dim() != K / 2 {
-            return None;
-        }
-        let z = tape.input(n, self.transformer.depth()).ok()?;
+        let fits = window.dim() == K / 2;
+        let z = fits.then(|| tape.input(n, self.transformer.depth()))??;
         for (j, column) in z.context[..n].iter_mut().enumerate() {
             *column = window.token::<K>(j).data.0[0];
         }
         z.query = window.query_token::<K>().data.0[0];
-        Some(tape.forward::<false>(self.transformer.layers(), 0))
+        Some(tape.forward(self.transformer.layers(), 0))
     }
 }
 
@@ -125,7 +128,7 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
     ) -> S {
         let mut tape = Tape::new();
         let Some(v) = self.forward(&mut tape, window) else { return S::from_f64(f64::NAN) };
-        tape.backward::<false>(self.transformer.layers(), 0, adjoint(v), gradient.layers_mut());
+        tape.backward(self.transformer.layers(), 0, adjoint(v), gradient.layers_mut());
         v
     }
 
@@ -140,7 +143,6 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
             return batch_gradient_by_window(self, windows, targets, gradient);
         }
         let n = windows.context_len();
-        debug_assert!(n <= N, "{n} context columns on a tape for {N}");
         if n > N || windows.dim() != K / 2 {
             return S::from_f64(f64::NAN);
         }
@@ -148,22 +150,21 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
         let sum = gradient.layers_mut();
         let mut tape = Tape::<S, K, L, N>::new();
         let mut loss = BatchLoss::new(windows, targets);
-        if depth == 1 {
-            for t in loss.passes() {
-                let Some(v) = self.forward(&mut tape, &windows.window(t)) else { continue };
-                if let Some(v_bar) = loss.take(t, v) {
-                    tape.backward::<false>(layers, 0, v_bar, sum);
+        let mut first = FirstLayer::new();
+        for t in loss.passes() {
+            let of = loss.pass(t);
+            if depth == 1 {
+                let Some(v) = self.forward(&mut tape, &of.window) else { continue };
+                if let Some(v_bar) = loss.take(&of, v) {
+                    tape.backward(layers, 0, v_bar, sum);
                 }
-            }
-        } else {
-            // The tape is of the layers after the first.
-            let mut first = FirstLayer::new();
-            for t in loss.passes() {
-                let Ok(second) = tape.input(n, depth - 1) else { continue };
+            } else {
+                // The tape is of the layers after the first.
+                let Some(second) = tape.input(n, depth - 1) else { continue };
                 first.forward(windows, &layers[0], t, second);
-                let v = tape.forward::<true>(layers, 1);
-                if let Some(v_bar) = loss.take(t, v) {
-                    let x_bar = tape.backward::<true>(layers, 1, v_bar, sum);
+                let v = tape.forward(layers, 1);
+                if let Some(v_bar) = loss.take(&of, v) {
+                    let x_bar = tape.backward(layers, 1, v_bar, sum);
                     first.backward(windows, t, x_bar, &mut sum[0]);
                 }
             }

@@ -23,7 +23,7 @@ use crate::linalg::any_size::{
 };
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
-use crate::training::linear::work::{Pair, split};
+use crate::training::linear::work::split;
 
 /// A layer's pass.
 pub(super) struct Step<'a, S> {
@@ -79,9 +79,9 @@ impl<'a, S: Scalar> Step<'a, S> {
 
     /// A from G.
     #[inline(always)]
-    pub(super) fn form(&mut self, k: usize, layer: &Pair<&[S]>, g_q: &mut [S]) {
-        mul(k, g_q, Onto::Zeros, self.g, layer.q);
-        mul(k, self.a, Onto::Zeros, layer.p, g_q);
+    pub(super) fn form(&mut self, k: usize, [p, q]: [&[S]; 2], g_q: &mut [S]) {
+        mul(k, g_q, Onto::Zeros, self.g, q);
+        mul(k, self.a, Onto::Zeros, p, g_q);
     }
 
     /// G and z of the next layer.
@@ -115,8 +115,8 @@ impl<'a, S: Scalar> Step<'a, S> {
     pub(super) fn backward(
         &self,
         k: usize,
-        layer: &Pair<&[S]>,
-        sum: Pair<&mut [S]>,
+        [p, q]: [&[S]; 2],
+        [p_sum, q_sum]: [&mut [S]; 2],
         h: &mut [S],
         z_bar: &mut [S],
         [a_bar, product, h_b]: &mut [&mut [S]; 3],
@@ -124,16 +124,16 @@ impl<'a, S: Scalar> Step<'a, S> {
     ) {
         self.a_bar(k, a_bar, Onto::Zeros, h, z_bar);
         // G Q
-        mul(k, product, Onto::Zeros, self.g, layer.q);
-        mul_transpose(k, sum.p, Onto::Itself, a_bar, product);
+        mul(k, product, Onto::Zeros, self.g, q);
+        mul_transpose(k, p_sum, Onto::Itself, a_bar, product);
         // P^T A-bar
-        transpose_mul(k, product, Onto::Zeros, layer.p, a_bar);
-        transpose_mul(k, sum.q, Onto::Itself, self.g, product);
+        transpose_mul(k, product, Onto::Zeros, p, a_bar);
+        transpose_mul(k, q_sum, Onto::Itself, self.g, product);
         if !passes_on {
             return;
         }
         let e = a_bar;
-        mul_transpose(k, e, Onto::Zeros, product, layer.q);
+        mul_transpose(k, e, Onto::Zeros, product, q);
 
         mul(k, h_b, Onto::Other(h), h, self.a);
         transpose_mul(k, h, Onto::Other(h_b), self.a, h_b);

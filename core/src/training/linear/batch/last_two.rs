@@ -12,51 +12,10 @@ use crate::linalg::any_size::{
     transpose_mul_vector, transpose_mul_vectors,
 };
 use crate::scalar::Scalar;
-use crate::training::linear::work::{Pair, pair_mut, split};
+use crate::training::linear::work::{layer_mut, split};
 
-/// The part of the last two layers that depends on the parameters alone, or its adjoint.
-pub(super) struct LastRow<'a, S> {
-    /// p = P_b^T e_K.
-    pub(super) p: &'a mut [S],
-    /// P_a^T p.
-    p_p: &'a mut [S],
-}
-
-impl<'a, S: Scalar> LastRow<'a, S> {
-    /// Vectors that it takes.
-    pub(super) const VECTORS: usize = 2;
-
-    #[inline(always)]
-    pub(super) fn zeros(k: usize, vectors: &'a mut [S]) -> Self {
-        vectors.fill(S::ZERO);
-        let [p, p_p] = split(vectors, k);
-        LastRow { p, p_p }
-    }
-
-    #[inline(always)]
-    pub(super) fn form(&mut self, k: usize, [a, b]: &[Pair<&[S]>; 2], e_k: &mut [S]) {
-        set_e_k(k, e_k, S::ONE);
-        transpose_mul_vector(k, self.p, Onto::Zeros, b.p, e_k);
-        transpose_mul_vector(k, self.p_p, Onto::Zeros, a.p, self.p);
-    }
-
-    /// P-bar of a and b += what `self_bar`, complete after the last window, passes back.
-    #[inline(always)]
-    pub(super) fn backward(
-        &self,
-        k: usize,
-        self_bar: &LastRow<S>,
-        a: &Pair<&[S]>,
-        sums: &mut [S],
-        [at_a, at_b]: [usize; 2],
-        [e_k, p_bar]: [&mut [S]; 2],
-    ) {
-        set_e_k(k, e_k, S::ONE);
-        mul_vector(k, p_bar, Onto::Other(self_bar.p), a.p, self_bar.p_p);
-        add_outers(k, pair_mut(k, sums, at_a).p, [(&*self.p, &*self_bar.p_p)]);
-        add_outers(k, pair_mut(k, sums, at_b).p, [(&*e_k, &*p_bar)]);
-    }
-}
+/// Vectors that it takes.
+pub(super) const VECTORS: usize = 10 + 11;
 
 /// A window's pass through layers a and b, (K) each.
 pub(super) struct LastTwo<'a, S> {
@@ -80,12 +39,8 @@ pub(super) struct LastTwo<'a, S> {
 }
 
 impl<'a, S: Scalar> LastTwo<'a, S> {
-    /// Vectors that it takes.
-    pub(super) const VECTORS: usize = 10 + 11;
-
     #[inline(always)]
     pub(super) fn within(k: usize, vectors: &'a mut [S]) -> Self {
-        vectors.fill(S::ZERO);
         let (forward, bars) = vectors.split_at_mut(10 * k);
         let [q_z, g_q_z, z_b, g_p_p, r, w, s, p_s, g_p_s, u] = split(forward, k);
         LastTwo { q_z, g_q_z, z_b, g_p_p, r, w, s, p_s, g_p_s, u, bars }
@@ -96,26 +51,26 @@ impl<'a, S: Scalar> LastTwo<'a, S> {
     pub(super) fn forward(
         &mut self,
         k: usize,
-        [a, b]: &[Pair<&[S]>; 2],
-        row: &LastRow<S>,
+        [[p_a, q_a], [_, q_b]]: &[[&[S]; 2]; 2],
+        [p, p_p]: [&[S]; 2],
         step: &Step<S>,
     ) -> S {
         let z = &*step.z;
-        mul_vector(k, self.q_z, Onto::Zeros, a.q, z);
+        mul_vector(k, self.q_z, Onto::Zeros, q_a, z);
         if step.is_symmetric() {
             let both = [&mut *self.g_p_p, &mut *self.g_q_z];
-            mul_vectors(k, both, [Onto::Zeros; 2], step.g, [row.p_p, self.q_z]);
+            mul_vectors(k, both, [Onto::Zeros; 2], step.g, [p_p, self.q_z]);
         } else {
-            transpose_mul_vector(k, self.g_p_p, Onto::Zeros, step.g, row.p_p);
+            transpose_mul_vector(k, self.g_p_p, Onto::Zeros, step.g, p_p);
             mul_vector(k, self.g_q_z, Onto::Zeros, step.g, self.q_z);
         }
-        mul_vector(k, self.z_b, Onto::Other(z), a.p, self.g_q_z);
-        transpose_mul_vector(k, self.r, Onto::Other(row.p), a.q, self.g_p_p);
-        mul_vector(k, self.s, Onto::Zeros, b.q, self.z_b);
-        transpose_mul_vector(k, self.p_s, Onto::Zeros, a.p, self.s);
+        mul_vector(k, self.z_b, Onto::Other(z), p_a, self.g_q_z);
+        transpose_mul_vector(k, self.r, Onto::Other(p), q_a, self.g_p_p);
+        mul_vector(k, self.s, Onto::Zeros, q_b, self.z_b);
+        transpose_mul_vector(k, self.p_s, Onto::Zeros, p_a, self.s);
         let both = [&mut *self.w, &mut *self.g_p_s];
         transpose_mul_vectors(k, both, [Onto::Zeros; 2], step.g, [self.r, self.p_s]);
-        transpose_mul_vector(k, self.u, Onto::Other(self.s), a.q, self.g_p_s);
+        transpose_mul_vector(k, self.u, Onto::Other(self.s), q_a, self.g_p_s);
         -(self.z_b[k - 1] + dot(self.w, self.u))
     }
 
@@ -127,12 +82,12 @@ impl<'a, S: Scalar> LastTwo<'a, S> {
         &mut self,
         k: usize,
         v_bar: S,
-        [a, b]: &[Pair<&[S]>; 2],
-        row: &LastRow<S>,
+        [[p_a, q_a], [_, q_b]]: &[[&[S]; 2]; 2],
+        p_p: &[S],
         step: &Step<S>,
         sums: &mut [S],
         [at_a, at_b]: [usize; 2],
-        row_bar: &mut LastRow<S>,
+        [p_bar, p_p_bar]: [&mut [S]; 2],
         h: Option<&mut [S]>,
         z_bar: &mut [S],
     ) {
@@ -156,27 +111,29 @@ impl<'a, S: Scalar> LastTwo<'a, S> {
         scaled(w_bar, -v_bar, u);
         mul_vector(k, r_bar, Onto::Zeros, step.g, w_bar);
         let both = [&mut *g_p_s_bar, &mut *g_p_p_bar];
-        mul_vectors(k, both, [Onto::Zeros; 2], a.q, [u_bar, r_bar]);
-        let both = [&mut *p_s_bar, &mut *row_bar.p_p];
+        mul_vectors(k, both, [Onto::Zeros; 2], q_a, [u_bar, r_bar]);
+        let both = [&mut *p_s_bar, &mut *p_p_bar];
         let ontos = [Onto::Zeros, Onto::Itself];
         mul_vectors(k, both, ontos, step.g, [g_p_s_bar, g_p_p_bar]);
-        mul_vector(k, s_bar, Onto::Other(u_bar), a.p, p_s_bar);
+        mul_vector(k, s_bar, Onto::Other(u_bar), p_a, p_s_bar);
         // r.
-        add(row_bar.p, r_bar);
+        add(p_bar, r_bar);
         // s and z_b.
-        set_e_k(k, e_k, -v_bar);
-        transpose_mul_vector(k, z_b_bar, Onto::Other(e_k), b.q, s_bar);
-        transpose_mul_vector(k, g_q_z_bar, Onto::Zeros, a.p, z_b_bar);
+        e_k.fill(S::ZERO);
+        e_k[k - 1] = -v_bar;
+        transpose_mul_vector(k, z_b_bar, Onto::Other(e_k), q_b, s_bar);
+        transpose_mul_vector(k, g_q_z_bar, Onto::Zeros, p_a, z_b_bar);
         transpose_mul_vector(k, q_z_bar, Onto::Zeros, step.g, g_q_z_bar);
-        transpose_mul_vector(k, z_bar, Onto::Other(z_b_bar), a.q, q_z_bar);
+        transpose_mul_vector(k, z_bar, Onto::Other(z_b_bar), q_a, q_z_bar);
 
-        let of_a = pair_mut(k, sums, at_a);
-        add_outers(k, of_a.p, [(&**s, &*p_s_bar), (z_b_bar, g_q_z)]);
-        add_outers(k, of_a.q, [(&**g_p_s, &*u_bar), (g_p_p, r_bar), (q_z_bar, z)]);
-        add_outers(k, pair_mut(k, sums, at_b).q, [(&*s_bar, &**z_b)]);
+        let [p_sum, q_sum] = layer_mut(k * k, sums, at_a);
+        add_outers(k, p_sum, [(&**s, &*p_s_bar), (z_b_bar, g_q_z)]);
+        add_outers(k, q_sum, [(&**g_p_s, &*u_bar), (g_p_p, r_bar), (q_z_bar, z)]);
+        let [_, q_sum] = layer_mut(k * k, sums, at_b);
+        add_outers(k, q_sum, [(&*s_bar, &**z_b)]);
         if let Some(h) = h {
             let g_bars: [(&[S], &[S]); 4] =
-                [(r, w_bar), (p_s, g_p_s_bar), (row.p_p, g_p_p_bar), (g_q_z_bar, q_z)];
+                [(r, w_bar), (p_s, g_p_s_bar), (p_p, g_p_p_bar), (g_q_z_bar, q_z)];
             if step.is_symmetric() {
                 symmetric_outers(k, h, g_bars);
             } else {
@@ -185,11 +142,4 @@ impl<'a, S: Scalar> LastTwo<'a, S> {
             }
         }
     }
-}
-
-/// s e_K.
-#[inline(always)]
-fn set_e_k<S: Scalar>(k: usize, e_k: &mut [S], s: S) {
-    e_k.fill(S::ZERO);
-    e_k[k - 1] = s;
 }

@@ -26,118 +26,147 @@
 //! | C | the sum of A_0-bar over the windows so far | (K, K) |
 //! | H | G-bar; if G is symmetric G-bar + G-bar^T, as no more of G-bar is needed | (K, K) |
 //! | X-bar | the adjoint of X: the loss's derivative with respect to it | as X |
-//!
-//! K and the number of layers are values: there is one kernel for all shapes, and where it computes is handed to
-//! it ([`Work`]).
 
 mod formed;
 mod last_two;
 mod slide;
 
+use super::read::{VECTORS, read};
 use super::shape::LinearShape;
-use super::work::{Work, pair, pair_mut, scale_p, split, step_matrices};
+use super::work::{Work, last_row, layer, layer_mut, split, step_matrices};
 use crate::linalg::any_size::{
-    Onto, add, add_outers, dot, mul_vector, scaled, transpose_mul_vector,
+    Onto, add, add_outers, dot, mul, mul_transpose, mul_vector, scaled, transpose_mul,
+    transpose_mul_vector,
 };
 use crate::scalar::{Scalar, kernel};
 use crate::training::network::BatchLoss;
 use crate::training::{Targets, Windows};
 use formed::Steps;
-use last_two::{LastRow, LastTwo};
-use slide::Slide;
+use last_two::LastTwo;
 
 kernel! {
-    /// Computes the loss of a batch for the layers in `work`, whose sums become its gradient
-    /// ([`Work::load`], [`unload`](super::work::unload)): walks the windows in reverse time.
+    /// Returns the loss of a batch for the layers in `work`, and adds its gradient.
     pub(super) fn batch_gradient as BatchGradient<'a, S: Scalar>(
         shape: &'a LinearShape<S::Element>,
         work: Work<'a, S>,
         windows: &'a Windows<'a, S>,
         targets: Targets<'a, S>,
+        gradient: &'a mut [S],
     ) -> S {
-        let (k, depth) = (shape.token_len(), shape.depth());
+        let (k, depth, matrix) = (shape.token_len(), shape.depth, shape.token_len().pow(2));
         // In its own units a window's G and A of the first layer have nothing in common with its neighbour's,
         // and 1/n is in the statistic.
-        let anew = shape.prior_count().is_some();
+        let anew = shape.prior_count.is_some();
         let inverse_len =
             if anew { S::ONE } else { S::ONE / S::from_count(windows.context_len() as u64) };
-        let (layers, sums) = (work.layers, work.sums);
-        scale_p(k, inverse_len, layers);
+        let Work { layers, sums, steps, columns, matrices, vectors } = work;
+        scale_p(matrix, inverse_len, layers);
         sums.fill(S::ZERO);
-        let len = step_matrices(shape.has_trace()) * k * k;
-        let mut steps = Steps { k, len, matrices: work.steps, columns: work.columns };
+        vectors.fill(S::ZERO);
+        let len = step_matrices(shape) * matrix;
+        let mut steps = Steps { k, len, matrices: steps, columns };
         let formed = depth.saturating_sub(2);
         let shared = if anew { 0 } else { formed.min(1) };
         let last = [formed, depth - 1];
-        let ab @ [a, b] = last.map(|l| pair(k, layers, l));
-        let first = pair(k, layers, 0);
+        let ab @ [[p_a, _], [p_b, q_b]] = last.map(|l| layer(matrix, layers, l));
+        let first = layer(matrix, layers, 0);
 
-        let (c, rest) = work.matrices.split_at_mut(k * k);
-        let (h, rest) = rest.split_at_mut(k * k);
-        let mut scratch = split::<3, S>(rest, k * k);
-        let (of_slide, rest) = work.vectors.split_at_mut(Slide::<S>::VECTORS * k);
-        let (of_row, rest) = rest.split_at_mut(LastRow::<S>::VECTORS * k);
-        let (of_row_bar, rest) = rest.split_at_mut(LastRow::<S>::VECTORS * k);
-        let (of_pass, rest) = rest.split_at_mut(LastTwo::<S>::VECTORS * k);
-        let [z_bar, w, s] = split::<3, S>(rest, k);
-        z_bar.fill(S::ZERO);
-
-        let mut row = LastRow::zeros(k, of_row);
-        row.form(k, &ab, w);
-        let mut row_bar = LastRow::zeros(k, of_row_bar);
+        let [c, h, mut scratch @ ..] = split::<5, S>(matrices, matrix);
+        c.fill(S::ZERO);
+        let (of_slide, rest) = vectors.split_at_mut(slide::VECTORS * k);
+        let (of_pass, rest) = rest.split_at_mut(last_two::VECTORS * k);
+        let [p, p_p, p_bar, p_p_bar, z_bar, w, s] = split(rest, k);
+        last_row(k, p_b, p);
+        transpose_mul_vector(k, p_p, Onto::Zeros, p_a, p);
         let mut pass = LastTwo::within(k, of_pass);
-        let (step, is_formed) = (&mut steps.at(0), shared > 0);
-        let mut slide =
-            Slide::start(shape, windows, is_formed, &first, step, c, of_slide, scratch[0]);
+        if !anew {
+            slide::start(shape, windows, steps.at(0).g, of_slide);
+        }
+        if shared > 0 {
+            steps.at(0).form(k, first, scratch[0]);
+        }
 
         let mut loss = BatchLoss::new(windows, targets);
         for i in loss.passes() {
-            let (window, t) = loss.pass(i);
+            let of = loss.pass(i);
+            let mut step = steps.at(0);
             if anew {
-                slide.read(&window, &mut steps.at(0), scratch[0]);
+                let room = [&mut *scratch[0], &mut of_slide[..VECTORS * k]];
+                read(shape, &of.window, step.g, step.z, room);
             } else {
-                if t < windows.count() {
-                    slide.slide(windows, t, &first, &mut steps.at(0), pair_mut(k, sums, 0));
+                if let Some(t) = of.t {
+                    let of_first = (shared > 0).then(|| (first, layer_mut(matrix, sums, 0), &*c));
+                    slide::slide(shape, windows, t, &mut step, of_first, of_slide);
                 }
-                window.write_query(steps.at(0).z);
+                of.window.write_query(step.z);
             }
             for l in 0..formed {
                 let (mut step, mut next) = steps.pair(l);
                 if l >= shared {
-                    step.form(k, &pair(k, layers, l), scratch[0]);
+                    step.form(k, layer(matrix, layers, l), scratch[0]);
                 }
                 step.forward(k, &mut next);
             }
             let step = steps.at(formed);
 
             if depth == 1 {
-                transpose_mul_vector(k, w, Onto::Zeros, step.g, row.p);
-                mul_vector(k, s, Onto::Zeros, b.q, step.z);
+                transpose_mul_vector(k, w, Onto::Zeros, step.g, p);
+                mul_vector(k, s, Onto::Zeros, q_b, step.z);
                 let value = -(step.z[k - 1] + dot(w, s));
-                let Some(v_bar) = loss.take(t, value) else { continue };
+                let Some(v_bar) = loss.take(&of, value) else { continue };
                 scaled(z_bar, -v_bar, w);
-                add_outers(k, pair_mut(k, sums, 0).q, [(&*z_bar, &*step.z)]);
+                let [_, q_sum] = layer_mut(matrix, sums, 0);
+                add_outers(k, q_sum, [(&*z_bar, &*step.z)]);
                 scaled(z_bar, -v_bar, s);
                 mul_vector(k, w, Onto::Zeros, step.g, z_bar);
-                add(row_bar.p, w);
+                add(p_bar, w);
                 continue;
             }
-            let value = pass.forward(k, &ab, &row, &step);
-            let Some(v_bar) = loss.take(t, value) else { continue };
-            let (h_wanted, row_bar) = ((formed > 0).then_some(&mut *h), &mut row_bar);
-            pass.backward(k, v_bar, &ab, &row, &step, sums, last, row_bar, h_wanted, z_bar);
+            let value = pass.forward(k, &ab, [p, p_p], &step);
+            let Some(v_bar) = loss.take(&of, value) else { continue };
+            let p_bars = [&mut *p_bar, &mut *p_p_bar];
+            let h_wanted = (formed > 0).then_some(&mut *h);
+            pass.backward(k, v_bar, &ab, p_p, &step, sums, last, p_bars, h_wanted, z_bar);
             for l in (shared..formed).rev() {
-                let (layer, sum) = (pair(k, layers, l), pair_mut(k, sums, l));
-                steps.at(l).backward(k, &layer, sum, h, z_bar, &mut scratch, l > 0);
+                let (layer, sum) = (layer(matrix, layers, l), layer_mut(matrix, sums, l));
+                steps.at(l).backward(k, layer, sum, h, z_bar, &mut scratch, l > 0);
             }
             if shared > 0 {
-                slide.backward(&steps.at(0), h, z_bar);
+                steps.at(0).a_bar(k, c, Onto::Itself, h, z_bar);
             }
         }
-        slide.finish(&steps.at(0), &first, pair_mut(k, sums, 0), &mut scratch);
-        row.backward(k, &row_bar, &a, sums, last, [w, s]);
+        if shared > 0 {
+            let ([p, q], [p_sum, q_sum]) = (first, layer_mut(matrix, sums, 0));
+            let (g, [g_q, p_c, ..]) = (steps.at(0).g, scratch);
+            mul(k, g_q, Onto::Zeros, g, q);
+            transpose_mul(k, p_c, Onto::Zeros, p, c);
+            mul_transpose(k, p_sum, Onto::Itself, c, g_q);
+            transpose_mul(k, q_sum, Onto::Itself, g, p_c);
+        }
+        // The adjoints of p and of P_a^T p.
+        mul_vector(k, w, Onto::Other(p_bar), p_a, p_p_bar);
+        let [p_sum, _] = layer_mut(matrix, sums, last[0]);
+        add_outers(k, p_sum, [(&*p, &*p_p_bar)]);
+        s.fill(S::ZERO);
+        s[k - 1] = S::ONE;
+        let [p_sum, _] = layer_mut(matrix, sums, last[1]);
+        add_outers(k, p_sum, [(&*s, &*w)]);
         // The factor that P-bar still lacks.
-        scale_p(k, inverse_len, sums);
+        scale_p(matrix, inverse_len, sums);
+        let gradient = gradient.chunks_exact_mut(shape.matrix_len());
+        for (to, from) in gradient.zip(sums.chunks_exact(matrix)) {
+            shape.parameters.add_adjoint(k, from, to);
+        }
         loss.mean()
+    }
+}
+
+/// Multiplies P of each layer by s.
+#[inline(always)]
+fn scale_p<S: Scalar>(matrix: usize, s: S, layers: &mut [S]) {
+    for layer in layers.chunks_exact_mut(2 * matrix) {
+        for x in &mut layer[..matrix] {
+            *x = s * *x;
+        }
     }
 }

@@ -2,20 +2,20 @@
 //!
 //! A tile holds for each of n context columns, and for the query's, one number per row.
 
-use super::Columns;
+use super::tape::Columns;
 use crate::linalg::arrays::{add_scaled, dot, scale};
 use crate::scalar::{Scalar, kernel};
 
 /// The number of rows of the scores that are worked on at a time: what they accumulate stays in registers, and
 /// a column is loaded once for all of them. Sums keep their order.
-pub(crate) const TILE: usize = 3;
+pub(super) const TILE: usize = 3;
 
 /// Room for a tile's context columns.
-pub(crate) type Workspace<S, const N: usize> = [[S; TILE]; N];
+pub(super) type Workspace<S, const N: usize> = [[S; TILE]; N];
 
 /// Returns the first n columns of a workspace, or of a part of a tape that starts there, for T rows.
 #[inline(always)]
-pub(crate) fn tile<const T: usize, S: Scalar>(numbers: &mut [S], n: usize) -> &mut [[S; T]] {
+pub(super) fn tile<const T: usize, S: Scalar>(numbers: &mut [S], n: usize) -> &mut [[S; T]] {
     let (columns, _) = numbers.as_chunks_mut::<T>();
     let n = n.min(columns.len());
     &mut columns[..n]
@@ -24,7 +24,7 @@ pub(crate) fn tile<const T: usize, S: Scalar>(numbers: &mut [S], n: usize) -> &m
 /// T rows of softmax attention: 2^(score - shift) of the scores <key_t, column c>, shifted by the row's
 /// largest; gives the query's, and each row's normalisation, 1 / the sum.
 #[inline(always)]
-pub(crate) fn exponentials<S: Scalar, const K: usize, const T: usize, const N: usize>(
+pub(super) fn exponentials<S: Scalar, const K: usize, const T: usize, const N: usize>(
     keys: &[[S; K]; T],
     columns: &Columns<S, K, N>,
     rows: &mut [[S; T]],
@@ -57,7 +57,7 @@ pub(crate) fn exponentials<S: Scalar, const K: usize, const T: usize, const N: u
 
 /// The sums over columns, weighted by the rows: one vector per row.
 #[inline(always)]
-pub(crate) fn combinations<S: Scalar, const K: usize, const T: usize, const N: usize>(
+pub(super) fn combinations<S: Scalar, const K: usize, const T: usize, const N: usize>(
     rows: &[[S; T]],
     query: &[S; T],
     columns: &Columns<S, K, N>,
@@ -76,7 +76,7 @@ pub(crate) fn combinations<S: Scalar, const K: usize, const T: usize, const N: u
 
 /// Adds to each column the vectors weighted by its entries of the rows; to a copy of `first`, if given.
 #[inline(always)]
-pub(crate) fn scatter<S: Scalar, const K: usize, const T: usize, const N: usize>(
+pub(super) fn scatter<S: Scalar, const K: usize, const T: usize, const N: usize>(
     rows: &[[S; T]],
     query: &[S; T],
     vectors: &[[S; K]; T],
@@ -116,7 +116,7 @@ fn add_all<S: Scalar, const K: usize, const T: usize>(
 
 /// Returns a key as the scores' powers of 2 want it: times log2 e.
 #[inline(always)]
-pub(crate) fn binary<S: Scalar, const K: usize>(key: &[S; K]) -> [S; K] {
+pub(super) fn binary<S: Scalar, const K: usize>(key: &[S; K]) -> [S; K] {
     let mut key = *key;
     scale(&mut key, S::from_f64(core::f64::consts::LOG2_E));
     key
@@ -124,7 +124,7 @@ pub(crate) fn binary<S: Scalar, const K: usize>(key: &[S; K]) -> [S; K] {
 
 kernel! {
     /// M += sum_t x_t y_t^T, M by columns.
-    pub(crate) fn add_outers as AddOuters<'a, S: Scalar, const K: usize, const T: usize>(
+    pub(super) fn add_outers as AddOuters<'a, S: Scalar, const K: usize, const T: usize>(
         m: &'a mut [[S; K]; K],
         x: &'a [[S; K]; T],
         y: &'a [[S; K]; T],
