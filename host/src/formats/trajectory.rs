@@ -26,6 +26,7 @@ use crate::error::{Error, Problem};
 use crate::files::{self, limits::TABLE};
 use compute::estimator::{Mark, Transitions};
 use std::io::{Cursor, Read, Seek};
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 /// Feature vectors of states, (rows, d).
@@ -155,21 +156,12 @@ impl Trajectory {
                 .collect();
             let every_row = phi_next.is_some() || marks.last() == Some(&Mark::Terminal);
             let lengths = if every_row { n..=n } else { n - 1..=n };
-            let flat = matches!(*reward.shape, [_] | [_, 1]);
-            let reward_numbers = reward.to_f64();
-            if !flat || !lengths.contains(&reward_numbers.len()) {
-                let accepted = format!("({n},): one reward for each row of `phi`");
-                return Err(Problem::array("reward", reward.describe(), accepted));
-            }
-            if let Some(i) = reward_numbers.iter().position(|x| !x.is_finite()) {
-                let reason = format!("{} in row {i}", reward_numbers[i]);
-                return Err(Problem::array("reward", reason, "finite numbers"));
-            }
+            let reward = column("reward", &reward, lengths, f64::is_finite, "finite numbers")?;
             if let Some(next) = phi_next.as_ref().filter(|next| next.len() != n) {
                 let accepted = format!("{n}, the rows of `phi`");
                 return Err(Problem::array("phi_next", format!("{} rows", next.len()), accepted));
             }
-            assemble(phi, &reward_numbers, phi_next, &marks, query)
+            assemble(phi, &reward, phi_next, &marks, query)
         };
         read().map_err(|problem| problem.in_file(npz.file()))
     }
@@ -220,15 +212,27 @@ fn assemble(
 /// Returns the rows that an optional array of marks names.
 fn marked(name: &str, array: Option<Array>, rows: usize) -> Result<Vec<bool>, Problem> {
     let Some(array) = array else { return Ok(vec![false; rows]) };
+    let numbers = column(name, &array, rows..=rows, |x| [0.0, 1.0].contains(&x), "0 or 1")?;
+    Ok(numbers.into_iter().map(|x| x == 1.0).collect())
+}
+
+/// Returns an array of one number for each of so many rows.
+fn column(
+    name: &str,
+    array: &Array,
+    rows: RangeInclusive<usize>,
+    accepts: impl Fn(f64) -> bool,
+    accepted: &str,
+) -> Result<Vec<f64>, Problem> {
     let numbers = array.to_f64();
-    if !matches!(*array.shape, [_] | [_, 1]) || numbers.len() != rows {
-        let accepted = format!("({rows},): one mark for each row of `phi`");
+    if !matches!(*array.shape, [_] | [_, 1]) || !rows.contains(&numbers.len()) {
+        let accepted = format!("({},): one number for each row of `phi`", rows.end());
         return Err(Problem::array(name, array.describe(), accepted));
     }
-    if let Some(row) = numbers.iter().position(|x| ![0.0, 1.0].contains(x)) {
-        return Err(Problem::array(name, format!("{} in row {row}", numbers[row]), "0 or 1"));
+    if let Some(row) = numbers.iter().position(|x| !accepts(*x)) {
+        return Err(Problem::array(name, format!("{} in row {row}", numbers[row]), accepted));
     }
-    Ok(numbers.into_iter().map(|x| x == 1.0).collect())
+    Ok(numbers)
 }
 
 /// Returns a finite (rows, d) array with at least one row.

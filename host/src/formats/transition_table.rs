@@ -5,6 +5,7 @@ use crate::error::Problem;
 use crate::files;
 use compute::estimator::Mark;
 use compute::rows::{Gaps, Layout, RowReader};
+use std::collections::BTreeMap;
 use std::io::Read;
 
 pub use crate::files::limits::FEATURES as MAX_DIMENSION;
@@ -21,7 +22,7 @@ const ACCEPTED_NUMBERS: &str = "a finite number such as -0.25 or 1e-3";
 pub(super) struct Table {
     /// d.
     pub(super) dimension: usize,
-    /// The first column that is no feature of a state.
+    /// A column that is no feature of a state.
     pub(super) other: Option<String>,
     /// (rows, d).
     pub(super) phi: Vec<f64>,
@@ -37,66 +38,49 @@ pub(super) fn column_problem(column: &str, reason: &str, accepted: &str) -> Prob
     Problem::unusable(format_args!("column `{}`", excerpt(column)), reason, accepted)
 }
 
-/// Returns i of a column `phi_i`.
-pub(super) fn feature(name: &str) -> Option<usize> {
-    name.strip_prefix("phi_").and_then(|digits| digits.parse().ok())
-}
-
 /// Finds the columns by their names; the first numbers are those of phi, then those of phi', then the reward.
 fn layout(names: &[String]) -> Result<(Layout, Table), Problem> {
     let mut layout = Layout { accepted: ACCEPTED_NUMBERS, ..Layout::default() };
-    let mut table = Table::default();
-    let (mut phi, mut next) = ([None; MAX_DIMENSION], [None; MAX_DIMENSION]);
-    let mut reward = None;
+    let mut places = BTreeMap::new();
     for (at, name) in names.iter().enumerate() {
-        let unknown = || column_problem(name, "unknown", ACCEPTED_COLUMNS);
-        let next_of = name.strip_prefix("phi_next_").and_then(|digits| digits.parse().ok());
-        let place = match name.as_str() {
-            "reward" => &mut reward,
-            "terminal" => &mut layout.terminal,
-            "end" => &mut layout.end,
+        match name.as_str() {
             // The first column without a name is an index.
-            "" if at == 0 => continue,
-            "" => {
-                layout.empty.push(at);
-                continue;
+            "" if at == 0 => {}
+            "" => layout.empty.push(at),
+            name if places.insert(name.to_owned(), at).is_some() => {
+                return Err(column_problem(name, "there twice", "each column once"));
             }
-            name => match (feature(name), next_of) {
-                (Some(i), _) => phi.get_mut(i).ok_or_else(unknown)?,
-                (_, Some(i)) => next.get_mut::<usize>(i).ok_or_else(unknown)?,
-                _ => return Err(unknown()),
-            },
-        };
-        if place.replace(at).is_some() {
-            return Err(column_problem(name, "there twice", "each column once"));
-        }
-        if feature(name).is_none() {
-            table.other.get_or_insert_with(|| name.clone());
+            _ => {}
         }
     }
-    let d = phi.iter().flatten().count();
-    table.dimension = d;
-    let number = |place: Option<usize>, name: &str, i: usize| {
-        let missing = || column_problem(&format!("{name}_{i}"), "missing", ACCEPTED_COLUMNS);
-        place.map(|at| (at, Gaps::Refused)).ok_or_else(missing)
+    let mut features = |prefix: &str| -> Vec<usize> {
+        (0..MAX_DIMENSION).map_while(|i| places.remove(&format!("{prefix}_{i}"))).collect()
     };
-    for i in 0..d.max(1) {
-        layout.numbers.push(number(phi[i], "phi", i)?);
+    let (phi, next) = (features("phi"), features("phi_next"));
+    let [reward, terminal, end] = ["reward", "terminal", "end"].map(|name| places.remove(name));
+    let d = phi.len();
+    if d == 0 {
+        return Err(column_problem("phi_0", "missing", ACCEPTED_COLUMNS));
     }
-    if next.iter().any(Option::is_some) {
-        for i in 0..d {
-            layout.numbers.push(number(next[i], "phi_next", i)?);
-        }
-        if next.iter().flatten().count() > d {
-            let accepted = format!("as many `phi_next` columns as `phi` columns, {d}");
-            return Err(column_problem(&format!("phi_next_{d}"), "too many", &accepted));
-        }
-        table.phi_next = Some(Vec::new());
+    if let Some(unknown) = names.iter().find(|name| places.contains_key(*name)) {
+        return Err(column_problem(unknown, "unknown", ACCEPTED_COLUMNS));
     }
-    if let Some(at) = reward {
-        layout.numbers.push((at, Gaps::Empty));
-        table.reward = Some(Vec::new());
+    if !next.is_empty() && next.len() != d {
+        let reason = if next.len() < d { "missing" } else { "too many" };
+        let accepted = format!("as many `phi_next` columns as `phi` columns, {d}");
+        return Err(column_problem(&format!("phi_next_{}", d.min(next.len())), reason, &accepted));
     }
+    let mut others = next.iter().chain(&reward).chain(&terminal).chain(&end);
+    let table = Table {
+        dimension: d,
+        other: others.next().map(|at| names[*at].clone()),
+        reward: reward.map(|_| Vec::new()),
+        phi_next: (!next.is_empty()).then(Vec::new),
+        ..Table::default()
+    };
+    (layout.terminal, layout.end) = (terminal, end);
+    layout.numbers = phi.into_iter().chain(next).map(|at| (at, Gaps::Refused)).collect();
+    layout.numbers.extend(reward.map(|at| (at, Gaps::Empty)));
     Ok((layout, table))
 }
 
