@@ -45,9 +45,7 @@ pub enum Error {
         source: ictd_core::Error,
     },
     /// Ctrl-C in a training run.
-    #[error(
-        "interrupted: finished seeds and checkpoints are kept; the same command goes on (without --overwrite)"
-    )]
+    #[error("interrupted: finished seeds and checkpoints are kept; the same command goes on")]
     Paused,
     /// Ctrl-C.
     #[error("interrupted: nothing of this run was written")]

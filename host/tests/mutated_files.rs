@@ -164,7 +164,7 @@ fn damage_to_a_file_without_a_checksum_is_refused_or_read_as_another_file() {
     });
     every_damage(CONFIG, false, read_config);
     every_damage(MATRICES, false, |bytes| read_matrices(bytes).then_some(()));
-    every_damage(RUN_JSON, false, |bytes| Some(info::processes(bytes)).filter(|p| !p.is_empty()));
+    every_damage(RUN_JSON, false, |bytes| Some(info::names(bytes)).filter(|names| names.len() > 1));
     let record = Checkpoint::from_bytes(&checkpoint()).unwrap().record;
     let group = RefCell::new(group());
     every_damage(&record, false, |bytes| {
@@ -211,8 +211,8 @@ const PARAMS: &[u8] = br#"{"d": 4, "n": 30, "l": 3, "gamma": 0.9, "activation": 
 const CONFIG: &[u8] = b"command = \"train\"\nseed = 3\nlr = 0.01\nmodel = \"transformer\"\n";
 const MATRICES: &[u8] = b"run,seed,metric,at,value\ntrain,0,P_0,10,0.5\n\
     train,1,P_0,10,-1e-3\ntrain,0,Q_0,10,1\n";
-const RUN_JSON: &[u8] = br#"{"format": 1, "processes": [{"started": "2026-01-01T00:00:00Z",
-    "seconds": 1.5, "outcome": "interrupted"}], "digests": {"seeds": {"0": "0123456789abcdef"}}}"#;
+const RUN_JSON: &[u8] = br#"{"format": 2, "started": "2026-01-01T00:00:00Z", "seconds": 1.5,
+    "outcome": "interrupted", "digests": {"files": {"records.csv": "0123456789abcdef"}}}"#;
 
 /// The config of a run, read to be resumed and to be repeated.
 fn read_config(bytes: &[u8]) -> Option<bool> {

@@ -225,7 +225,7 @@ pub fn csv(bytes: &[u8]) {
 /// Objects; and one printable line of whatever it is.
 pub fn json(bytes: &[u8]) {
     let _ = PartialParams::from_json(Path::new(FILE), bytes);
-    info::processes(bytes);
+    info::names(bytes);
     let _ = serde_json::from_slice::<Recipe>(bytes).map(|recipe| recipe.check());
     assert!(!lock::holder(bytes).chars().any(char::is_control));
 }

@@ -133,11 +133,10 @@ pub(super) fn without_effect(command: &str) -> &'static [&'static str] {
     match (command, entry) {
         ("train" | "reproduce", _) => &[],
         // One thread does it all.
-        ("evaluate" | "export", _) => &["overwrite", "threads"],
-        ("merge", _) => &["seed", "overwrite", "threads", "config"],
-        (_, Some(entry)) if entry.trains() => &[],
-        (_, Some(_)) => &["overwrite"],
-        _ => &["seed", "out", "overwrite", "threads", "config"],
+        ("evaluate" | "export", _) => &["threads"],
+        ("merge", _) => &["seed", "threads", "config"],
+        (_, Some(_)) => &[],
+        _ => &["seed", "out", "threads", "config"],
     }
 }
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use toml::{Table, Value};
 
 /// The options that a file from elsewhere may not set: where to write, and what to remove.
-const TYPED_ONLY: [&str; 4] = ["config", "out", "overwrite", "resume"];
+const TYPED_ONLY: [&str; 3] = ["config", "out", "resume"];
 
 /// Returns true for a command whose runs are repeated by their config.toml.
 fn writes_configs(name: &str) -> bool {

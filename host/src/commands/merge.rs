@@ -198,8 +198,8 @@ impl Joined {
             return Ok(());
         }
         let (first, options) = Train::from(self.recipe.clone()).with_seeds(&self.seeds);
-        let out = TrainDirectory::open(whole.path().to_owned(), &options, first, false)?;
-        let begun = says_all.then(|| RunInfo::continued(out.path(), "train", session));
+        let out = TrainDirectory::open(whole.path().to_owned(), &options, first)?;
+        let begun = says_all.then(|| RunInfo::new("train", session));
         if let Some(begun) = &begun {
             let _claimed = out.claim()?;
             begun.write(out.path(), None)?;

@@ -35,7 +35,7 @@ pub fn run(options: &Reproduce, session: &Session, catalogue: &Catalogue) -> Res
     let chosen = choose(&options.ids)?;
     let mut report = Report::new("reproduce");
     report.results.insert("seed".into(), json!(session.seed));
-    check_scale(&options.scale, session, &chosen)?;
+    check_scale(&options.scale, &chosen)?;
     for entry in chosen {
         let part = entry.run(&options.scale, session)?;
         report.results.insert(entry.id.into(), part.to_value());
@@ -49,15 +49,11 @@ pub fn run(options: &Reproduce, session: &Session, catalogue: &Catalogue) -> Res
 }
 
 /// Refuses options that would be ignored.
-fn check_scale(scale: &Scale, session: &Session, chosen: &[&Entry]) -> Result<(), Error> {
+fn check_scale(scale: &Scale, chosen: &[&Entry]) -> Result<(), Error> {
     if chosen.iter().any(|e| e.trains()) {
         return Ok(());
     }
-    let given = [
-        ("--seeds", scale.seeds.is_some()),
-        ("--mrps", scale.mrps.is_some()),
-        ("--overwrite", session.overwrite),
-    ];
+    let given = [("--seeds", scale.seeds.is_some()), ("--mrps", scale.mrps.is_some())];
     let Some((option, _)) = given.into_iter().find(|(_, given)| *given) else { return Ok(()) };
     let ids = chosen.iter().map(|e| e.id).collect::<Vec<_>>().join(", ");
     Err(Error::option(option, format!("accepted with an experiment that trains, unlike {ids}")))

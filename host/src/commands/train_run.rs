@@ -36,11 +36,10 @@ pub(crate) const ENTRY: Entry = Entry {
 /// Trains, goes on with a run, or adds seeds to it.
 pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     let (options, seed, directory) = match &options.watch.resume {
-        Some(path) => resume(options, path, session)?,
+        Some(path) => resume(options, path)?,
         None => {
             options.check(session.seed)?;
-            let (out, anew) = (&session.out, session.overwrite);
-            let directory = TrainDirectory::create(out, options, session.seed, anew)?;
+            let directory = TrainDirectory::create(&session.out, options, session.seed)?;
             (options.clone(), session.seed, directory)
         }
     };
@@ -159,14 +158,7 @@ fn title(options: &Train) -> String {
 }
 
 /// Returns the options and the directory of a run that was begun.
-fn resume(
-    typed: &Train,
-    path: &Path,
-    session: &Session,
-) -> Result<(Train, u64, TrainDirectory), Error> {
-    if session.overwrite {
-        return Err(Error::option("--resume", "goes on with a run; accepted without --overwrite"));
-    }
+fn resume(typed: &Train, path: &Path) -> Result<(Train, u64, TrainDirectory), Error> {
     let beside = |options| Train { watch: typed.watch.clone(), ..options };
     if *typed != beside(Train::default()) {
         let reason = "takes all options from the run's config.toml; accepted beside it are \
@@ -176,7 +168,7 @@ fn resume(
     let (_, seed, options) = config::read_run::<Train>(path, "train")?;
     options.check(seed)?;
     let options = beside(options);
-    let directory = TrainDirectory::open(path.to_owned(), &options, seed, false)?;
+    let directory = TrainDirectory::open(path.to_owned(), &options, seed)?;
     Ok((options, seed, directory))
 }
 

@@ -50,7 +50,7 @@ impl Scale {
 pub fn trained(name: &str, options: &Train, session: &Session) -> Result<Vec<SeedRun>, Error> {
     options.check(session.seed)?;
     let place = records::place(&session.out, "runs")?;
-    let directory = TrainDirectory::create(&place, options, session.seed, false)?;
+    let directory = TrainDirectory::create(&place, options, session.seed)?;
     let trained = crate::train::train(options, session.seed, session, name, &directory)?;
     directory.summary(options)?.write(trained.info, &Records::new())?;
     Ok(trained.runs)

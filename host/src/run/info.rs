@@ -5,16 +5,17 @@
 //!
 //! | entry | content |
 //! |---|---|
-//! | `format` | 1, the version of this table |
+//! | `format` | 2, the version of this table |
 //! | `command` | the command of `config.toml` |
 //! | `versions` | `ictd` and `rustc`, and the optimisation level that it was compiled at |
 //! | `platform` | `target`, `instructions` (the best set of vector instructions found: baseline, avx2), `threads`, `cores` |
-//! | `processes` | a training run: each process that worked on it (one more after each interruption); otherwise the one that made it. `started` (UTC), `seconds` and `cpu_seconds` (null if it was killed), `outcome` |
+//! | `started`, `seconds`, `cpu_seconds` | when the last process that worked on it began (UTC), and what it took (null until it ends) |
+//! | `outcome` | how it ended |
 //! | `digests.seeds` | of a training run: the digest of each seed's final parameters |
 //! | `digests.files` | the digest of each file that the run wrote, FNV-1a with 64 bits of its bytes |
 //! | `verdicts` | the claims that were judged: `claim`, `paper`, `measured`, `verdict` |
 //!
-//! An `outcome` is `finished`, `interrupted` (Ctrl-C, SIGTERM), `failed: ` with the error, or
+//! The `outcome` is `finished`, `interrupted` (Ctrl-C, SIGTERM), `failed: ` with the error, or
 //! `running`: a process that holds no lock on the directory and is `running` was killed.
 
 use crate::error::Error;
@@ -29,9 +30,6 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// The file's name.
 pub const FILE_NAME: &str = "run.json";
-
-/// The most processes that are remembered.
-const PROCESSES: usize = 1000;
 
 /// The outcome of a process whose run is complete.
 pub const FINISHED: &str = "finished";
@@ -49,7 +47,6 @@ pub fn outcome<T>(result: &Result<T, Error>) -> String {
 pub struct RunInfo {
     command: String,
     threads: usize,
-    earlier: Vec<Value>,
     started: SystemTime,
     clock: Instant,
     cpu: cpu_time::ProcessTime,
@@ -60,12 +57,11 @@ pub struct RunInfo {
 }
 
 impl RunInfo {
-    /// Returns the first process on a run.
+    /// Returns a process that begins now.
     pub fn new(command: &str, session: &Session) -> Self {
         RunInfo {
             command: command.to_owned(),
             threads: session.threads(),
-            earlier: Vec::new(),
             started: SystemTime::now(),
             clock: Instant::now(),
             cpu: cpu_time::ProcessTime::now(),
@@ -73,34 +69,6 @@ impl RunInfo {
             files: Map::new(),
             verdicts: Vec::new(),
         }
-    }
-
-    /// One more process on the run in a directory. What cannot be read there is not worth refusing
-    /// to go on: the list of processes begins anew.
-    pub fn continued(directory: &Path, command: &str, session: &Session) -> Self {
-        let bytes = content(directory);
-        RunInfo { earlier: processes(&bytes), ..RunInfo::new(command, session) }
-    }
-
-    /// Takes up what other processes have written since; the directory is this process' alone.
-    pub fn refresh(&mut self, directory: &Path) {
-        let mut found = processes(&content(directory));
-        let own = self.process(None);
-        if let Some(at) = found.iter().rposition(|process| *process == own) {
-            found.remove(at);
-        }
-        self.earlier = found;
-    }
-
-    /// This process.
-    fn process(&self, outcome: Option<&str>) -> Value {
-        let ended = |seconds: f64| outcome.map(|_| (seconds * 1000.0).round() / 1000.0);
-        json!({
-            "started": time_of_day(self.started),
-            "seconds": ended(self.clock.elapsed().as_secs_f64()),
-            "cpu_seconds": ended(self.cpu.elapsed().as_secs_f64()),
-            "outcome": outcome.unwrap_or("running"),
-        })
     }
 
     /// The digest of a seed's parameters.
@@ -127,10 +95,9 @@ impl RunInfo {
 
     /// Returns the content of the file; without an outcome, that of a process that is at work.
     pub fn to_text(&self, outcome: Option<&str>) -> String {
-        let mut processes = self.earlier.clone();
-        processes.push(self.process(outcome));
+        let ended = |seconds: f64| outcome.map(|_| (seconds * 1000.0).round() / 1000.0);
         let value = json!({
-            "format": 1,
+            "format": 2,
             "command": self.command,
             "versions": {
                 "ictd": env!("CARGO_PKG_VERSION"),
@@ -143,7 +110,10 @@ impl RunInfo {
                 "threads": self.threads,
                 "cores": std::thread::available_parallelism().map_or(1, usize::from),
             },
-            "processes": processes,
+            "started": time_of_day(self.started),
+            "seconds": ended(self.clock.elapsed().as_secs_f64()),
+            "cpu_seconds": ended(self.cpu.elapsed().as_secs_f64()),
+            "outcome": outcome.unwrap_or("running"),
             "digests": { "seeds": self.seeds, "files": self.files },
             "verdicts": self.verdicts,
         });
@@ -166,20 +136,6 @@ pub fn time_of_day(time: SystemTime) -> String {
     humantime::format_rfc3339_seconds(time.clamp(SystemTime::UNIX_EPOCH, latest)).to_string()
 }
 
-/// Returns the processes in a `run.json`, the latest `PROCESSES` of them; none in what is no such file.
-pub fn processes(bytes: &[u8]) -> Vec<Value> {
-    let Ok(Value::Object(mut object)) = serde_json::from_slice(bytes) else { return Vec::new() };
-    let Some(Value::Array(mut list)) = object.remove("processes") else { return Vec::new() };
-    list.retain(|p| p["started"].is_string() && p["outcome"].is_string());
-    let surplus = list.len().saturating_sub(PROCESSES - 1);
-    list.split_off(surplus)
-}
-
-/// Returns the file of a run; nothing if it cannot be read.
-fn content(directory: &Path) -> Vec<u8> {
-    files::read_below(directory, FILE_NAME, files::TEXT).unwrap_or_default()
-}
-
 /// Returns the digest of a file's content.
 pub fn digest(content: &[u8]) -> String {
     let mut digest = Digest::EMPTY;
@@ -196,13 +152,20 @@ pub fn files(directory: &Path, before: &str) -> Result<Vec<String>, Error> {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         found => found.map_err(|e| Error::file(&directory.join(name), e))?,
     };
-    let value = serde_json::from_slice::<Value>(&content).unwrap_or_default();
+    Ok(names(&content))
+}
+
+/// As [`files`], of the content of a `run.json`.
+pub fn names(content: &[u8]) -> Vec<String> {
+    let value = serde_json::from_slice::<Value>(content).unwrap_or_default();
     let files = value["digests"]["files"].as_object();
     let names = files.into_iter().flat_map(|files| files.keys().cloned());
-    Ok(names.chain([FILE_NAME.to_owned()]).collect())
+    names.chain([FILE_NAME.to_owned()]).collect()
 }
 
 /// Returns true if the last process on the run in this directory finished it.
 pub fn is_finished(directory: &Path) -> bool {
-    processes(&content(directory)).last().is_some_and(|p| p["outcome"] == FINISHED)
+    let content = files::read_below(directory, FILE_NAME, files::TEXT).unwrap_or_default();
+    let value = serde_json::from_slice::<Value>(&content).unwrap_or_default();
+    value["outcome"] == FINISHED
 }

@@ -28,10 +28,6 @@ pub struct SessionOptions {
     /// Where to write: each command into the directory of its name, training runs into those of their recipes
     #[arg(long, global = true, value_name = "DIR", default_value = "results")]
     pub out: PathBuf,
-    /// Let `train` begin anew: remove the recipe's seeds, instead of keeping those that have finished and going on
-    /// with the others
-    #[arg(long, global = true)]
-    pub overwrite: bool,
     /// Threads, each taking whole seeds or tasks, so that results do not depend on it [default: all cores]
     #[arg(long, global = true, value_name = "N", value_parser = options::integer(THREADS))]
     pub threads: Option<usize>,
@@ -46,8 +42,6 @@ pub struct Session {
     pub seed: u64,
     /// The directory that holds one directory per run.
     pub out: PathBuf,
-    /// A training run begins anew.
-    pub overwrite: bool,
     /// No progress bars.
     pub quiet: bool,
     threads: usize,
@@ -62,7 +56,6 @@ impl Session {
         Session {
             seed: options.seed,
             out: options.out.clone(),
-            overwrite: options.overwrite,
             quiet: options.json,
             threads: options.threads.unwrap_or_else(cores),
             pool: Mutex::new(None),

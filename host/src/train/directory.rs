@@ -43,11 +43,7 @@ const CHECKPOINT: &str = "checkpoint.bin";
 /// The output of `--json`, written at the end of the run.
 pub const RESULTS: &str = "results.json";
 
-/// The files that a run leaves in its directory beside `config.toml` and the seeds' folders.
-const OF_THE_RUN: [&str; 4] = [info::FILE_NAME, RESULTS, "records.csv", "train.svg"];
-
-/// The files that it leaves in a seed's folder: first the records (the metrics alone for an RNN). The checkpoint
-/// comes last: a folder without it is no seed's.
+/// The files of a finished seed: first the records, the metrics alone for an RNN.
 const OF_A_SEED: [&str; 7] =
     ["metrics.csv", "elements.csv", DATA_FILE, PARAMS_FILE, PARAMETERS, TWO_HEADS, CHECKPOINT];
 
@@ -65,29 +61,20 @@ pub struct TrainDirectory {
 impl TrainDirectory {
     /// Returns the directory of a recipe below `out`, made ready for the seeds of some options.
     /// Errors: as [`TrainDirectory::open`].
-    pub fn create(out: &Path, options: &Train, seed: u64, anew: bool) -> Result<Self, Error> {
-        Self::open(records::place(out, &folder_of(&options.recipe)?)?, options, seed, anew)
+    pub fn create(out: &Path, options: &Train, seed: u64) -> Result<Self, Error> {
+        Self::open(records::place(out, &folder_of(&options.recipe)?)?, options, seed)
     }
 
-    /// Returns a run's directory, wherever it is, made ready for the seeds of some options; `anew`: without those
-    /// that are there.
+    /// Returns a run's directory, wherever it is, made ready for the seeds of some options.
     /// Errors: [`Error::File`], also if it is of another recipe; [`Error::Write`]; [`Error::File`] if another
     /// process holds it.
-    pub fn open(path: PathBuf, options: &Train, seed: u64, anew: bool) -> Result<Self, Error> {
+    pub fn open(path: PathBuf, options: &Train, seed: u64) -> Result<Self, Error> {
         let directory = Self::at(path, &options.recipe)?;
         let claimed = directory.claim()?;
         let mut seeds = options.seed_set(seed);
-        if anew {
-            // What is to be refused is, while everything is there.
-            for seed in seeds.iter().copied().chain(directory.seeds()?) {
-                directory.claim_seed(seed)?;
-            }
-            directory.clear()?;
-        }
-        if let Some((text, first, there)) = directory.config()? {
+        if let Some((_, first, there)) = directory.config()? {
             if there.recipe != directory.recipe {
-                let which = difference(&text, &directory.name);
-                let reason = format!("another recipe{which}; accepted is a directory of this one");
+                let reason = "another recipe; accepted is a directory of this one";
                 return Err(Error::file(&directory.path.join(CONFIG), reason));
             }
             seeds.extend(there.seed_set(first));
@@ -116,7 +103,7 @@ impl TrainDirectory {
             {
                 Self::at(directory.path.clone(), &options.recipe)
             }
-            _ => Self::create(out, options, seed, false),
+            _ => Self::create(out, options, seed),
         })
     }
 
@@ -150,20 +137,6 @@ impl TrainDirectory {
             write_atomic(&self.path.join(CONFIG), text.as_bytes())?;
         }
         Ok((first, options, text))
-    }
-
-    /// Removes every seed, and what is said of them.
-    /// Errors: [`Error::File`] if another process trains one; [`Error::Write`].
-    fn clear(&self) -> Result<(), Error> {
-        let refuse = |e| Error::write(&self.path, e);
-        remove_files(&self.path, &OF_THE_RUN).map_err(refuse)?;
-        remove_files(&self.path, &[CONFIG]).map_err(refuse)?;
-        for folder in seed_folders(&self.path)? {
-            let _lock = RunLock::acquire(&folder)?;
-            files::sweep(&folder).map_err(refuse)?;
-            remove_files(&folder, &OF_A_SEED).map_err(refuse)?;
-        }
-        files::sync_folder(&self.path).map_err(refuse)
     }
 
     /// Its path.
@@ -318,7 +291,6 @@ impl Summary<'_> {
     pub fn write(&self, info: Option<RunInfo>, records: &Records) -> Result<Vec<PathBuf>, Error> {
         let path = self.directory.path();
         let Some(mut info) = info else { return self.claimed.write(records.files()) };
-        info.refresh(path);
         let complete = |info: &mut RunInfo| {
             self.runs.iter().for_each(|run| info.seed(run.seed, &run.digest));
             info.files([(CONFIG, self.config.as_bytes())]);
@@ -369,28 +341,4 @@ fn seed_folders(directory: &Path) -> Result<Vec<PathBuf>, Error> {
         }
     }
     Ok(folders)
-}
-
-/// Returns the first option that two configs differ in, in brackets; nothing if they cannot be compared.
-fn difference(there: &str, here: &str) -> String {
-    let [there, here] = [there, here].map(|text| text.parse::<toml::Table>().unwrap_or_default());
-    let shown = |value: Option<&toml::Value>| match value {
-        None => "not given".to_owned(),
-        Some(toml::Value::String(text)) => text.clone(),
-        Some(value) => value.to_string(),
-    };
-    let names = here.keys().chain(there.keys());
-    let mut differing = names.filter(|name| there.get(*name) != here.get(*name));
-    match differing.next() {
-        Some(name) if !there.is_empty() => {
-            let [there, here] = [&there, &here].map(|table| shown(table.get(name)));
-            format!(" (--{name}: {there} there, {here} here)")
-        }
-        _ => String::new(),
-    }
-}
-
-/// Removes those of the files that are there.
-fn remove_files(directory: &Path, names: &[&str]) -> Result<(), std::io::Error> {
-    names.iter().try_for_each(|name| files::remove(&directory.join(name)))
 }

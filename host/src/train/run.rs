@@ -109,16 +109,14 @@ pub fn train(
     });
     bar.finish_and_clear();
     let path = directory.path();
-    if let (Some(info), Err(_)) = (&mut info, &outcome) {
+    if let (Some(info), Err(_)) = (&info, &outcome) {
         // On a full disk, what went wrong first is what the user should read.
-        let _ = directory.claim().and_then(|_claimed| {
-            info.refresh(path);
-            info.write(path, Some(&info::outcome(&outcome)))
-        });
+        let _ =
+            directory.claim().and_then(|_claimed| info.write(path, Some(&info::outcome(&outcome))));
     }
     outcome?;
     if info.is_none() && !info::is_finished(path) {
-        info = Some(RunInfo::continued(path, "train", session));
+        info = Some(RunInfo::new("train", session));
     }
     Ok(Trained {
         runs,
@@ -156,7 +154,7 @@ fn train_claimed(
         }
         if done < seeds.len() as u64 * last {
             let _claimed = directory.claim()?;
-            let begun = info.insert(RunInfo::continued(directory.path(), "train", session));
+            let begun = info.insert(RunInfo::new("train", session));
             begun.write(directory.path(), None)?;
         }
     }

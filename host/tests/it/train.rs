@@ -122,12 +122,9 @@ fn the_same_command_goes_on_with_an_unfinished_run_and_says_so() {
     assert!(line.contains("unfinished") && line.lines().count() == 1, "{line}");
     assert_eq!(written(), before, "seed 0 was trained again");
     assert!(files(&run) == files(&trained(whole.path())));
-    // Finished, it is kept; anew, it comes to the same bytes.
-    for overwrite in [&[][..], &["--overwrite"]] {
-        assert_eq!(said(&[&fewer, overwrite].concat()), "");
-        assert_eq!(written() > before, !overwrite.is_empty());
-        assert!(files(&run) == files(&trained(whole.path())));
-    }
+    // Finished, it is kept.
+    assert_eq!(said(&fewer), "");
+    assert!(written() == before && files(&run) == files(&trained(whole.path())));
 }
 
 #[test]
@@ -227,7 +224,6 @@ fn what_cannot_be_trained_is_refused_in_one_line() {
         (&["--seeds", "0"], "--seeds 0: accepted is an integer from 1 to 100000"),
         (&["--seeds", "9..3"], "--seeds 9..3: accepted are at most 100000 seeds"),
         (&["--resume", "here", "--lr", "1"], "--resume: takes all options from"),
-        (&["--resume", "here", "--overwrite"], "--resume: goes on with a run"),
         (&["--resume", "no/such/run"], "config.toml: "),
     ] {
         let output = ictd(out.path(), &[&["train"], arguments].concat()).output().unwrap();

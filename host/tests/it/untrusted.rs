@@ -106,11 +106,7 @@ fn a_seeds_folder_that_is_a_link_is_neither_emptied_nor_written_to() {
     }
     fs::remove_dir_all(run.join("seed_0")).unwrap();
     symlink(outside.path(), run.join("seed_0")).unwrap();
-    for arguments in [
-        format!("{TRAIN} --overwrite"),
-        format!("train --resume {}", run.display()),
-        TRAIN.to_owned(),
-    ] {
+    for arguments in [format!("train --resume {}", run.display()), TRAIN.to_owned()] {
         let line = refusal(&ictd(out.path(), &arguments));
         assert!(line.contains("seed_0: a link"), "{arguments}: {line}");
         assert!(
@@ -140,7 +136,7 @@ fn a_run_directory_that_is_a_link_is_not_written_to() {
     let merge = format!("merge {}", mine.path().join(&run).display());
     let more = format!("{TRAIN} --seeds 2");
     let rnn = "reproduce rnn-learning --seeds 1 --mrps 2";
-    for command in ["demo --tasks 3", &more, &format!("{TRAIN} --overwrite"), &merge, rnn] {
+    for command in ["demo --tasks 3", &more, &merge, rnn] {
         let line = refusal(&ictd(out.path(), command));
         assert!(line.contains(": a link; accepted is a folder"), "{command}: {line}");
     }
@@ -187,12 +183,8 @@ fn a_directory_that_ictd_did_not_make_is_left_alone() {
     }
     let commands = [TRAIN, "demo --tasks 2", rnn, "--threads 1"];
     for command in commands {
-        let overwrites =
-            if command.starts_with("demo") { &[""][..] } else { &["", " --overwrite"] };
-        for overwrite in overwrites {
-            let line = refusal(&ictd(out.path(), &format!("{command}{overwrite}")));
-            assert!(line.contains("config.toml, which ictd did not write"), "{line}");
-        }
+        let line = refusal(&ictd(out.path(), command));
+        assert!(line.contains("config.toml, which ictd did not write"), "{line}");
     }
     for run in &names {
         for (name, content) in mine {
@@ -218,13 +210,12 @@ fn a_directory_that_ictd_did_not_make_is_left_alone() {
 }
 
 #[test]
-fn a_config_cannot_say_where_to_write_and_what_to_remove() {
+fn a_config_cannot_say_where_to_write() {
     let out = directory();
     ictd(out.path(), TRAIN);
     let config = out.path().join("received.toml");
     for (text, key) in [
         ("command = \"train\"\nout = \"/tmp/x\"\n", "out"),
-        ("command = \"train\"\noverwrite = true\n", "overwrite"),
         ("command = \"train\"\nresume = \"train\"\n", "resume"),
         ("command = \"train\"\nconfig = \"other.toml\"\n", "config"),
         ("command = \"export\"\nconstruction = \"td0\"\n", "command"),

@@ -234,7 +234,6 @@ fn contents() -> Vec<(&'static str, String)> {
     let lists: String = (0..900).map(|i| format!("\"l{i}\":[{}],", ["1"; 400].join(","))).collect();
     let cut = |text: &str| text.trim_end_matches(',').to_owned();
     let results = |rest: &str| format!("{{\"command\":\"demo\",{}}}", cut(rest));
-    let processes = many("{\"started\":\"\",\"outcome\":\"running\"},");
     vec![
         ("results.json", many("[")),
         ("results.json", many("{\"a\":")),
@@ -246,7 +245,7 @@ fn contents() -> Vec<(&'static str, String)> {
         ("results.json", results(&format!("\"x\":\"{}\"", many("<")))),
         ("run.json", many("[")),
         ("run.json", format!("{{\"digests\":{{\"files\":{{{}}}}}}}", cut(&names))),
-        ("run.json", format!("{{\"processes\":[{}]}}", cut(&processes))),
+        ("run.json", format!("{{\"outcome\":[{}]}}", cut(&many("1,")))),
         ("config.toml", format!("command = \"demo\"\na = {}", many("["))),
         ("config.toml", format!("command = \"train\"\n{}=1", many("a."))),
         (".lock", many("ictd\n")),

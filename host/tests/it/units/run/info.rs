@@ -1,5 +1,5 @@
 use ictd::error::Error;
-use ictd::run::info::{outcome, processes, time_of_day};
+use ictd::run::info::{outcome, time_of_day};
 use std::time::{Duration, SystemTime};
 
 #[test]
@@ -15,13 +15,4 @@ fn a_clock_before_1970_is_no_reason_to_stop() {
     let year = Duration::from_secs(366 * 24 * 3600);
     assert_eq!(time_of_day(SystemTime::UNIX_EPOCH - year), "1970-01-01T00:00:00Z");
     assert_eq!(time_of_day(SystemTime::UNIX_EPOCH + 9000 * year), "9999-12-31T23:59:59Z");
-}
-
-#[test]
-fn what_is_no_run_json_has_no_processes() {
-    for text in ["", "{", "[]", "{\"processes\": 3}", "{\"processes\": [3, {}]}"] {
-        assert!(processes(text.as_bytes()).is_empty(), "{text}");
-    }
-    let one = br#"{"processes": [{"started": "2026-01-01T00:00:00Z", "outcome": "running"}]}"#;
-    assert_eq!(processes(one).len(), 1);
 }
