@@ -12,38 +12,18 @@ pub enum Error {
     /// A command line that clap refused, in one line.
     #[error("{0}")]
     Usage(String),
-    /// An option whose value cannot be used, beyond what its own range check sees.
+    /// An option, as typed, whose value cannot be used, beyond what its own range check sees; and what is accepted.
     #[error("{option}: {reason}")]
-    Option {
-        /// The option as typed, for example `--max-states`.
-        option: Cow<'static, str>,
-        /// The reason, and what is accepted.
-        reason: String,
-    },
+    Option { option: Cow<'static, str>, reason: String },
     /// A file that cannot be read or does not hold what it should, or a directory that another process works on.
     #[error("{}: {problem}", path.display())]
-    File {
-        /// The file, as the caller named it.
-        path: PathBuf,
-        /// The problem, and what is accepted.
-        problem: Problem,
-    },
+    File { path: PathBuf, problem: Problem },
     /// A file or directory that cannot be written.
     #[error("--out: cannot write {}: {source}", path.display())]
-    Write {
-        /// The file or directory.
-        path: PathBuf,
-        /// The system's reason.
-        source: io::Error,
-    },
+    Write { path: PathBuf, source: io::Error },
     /// An error of the numeric core, with what was being done.
     #[error("{doing}: {source}")]
-    Core {
-        /// The computation that failed.
-        doing: String,
-        /// The core's reason, which names the parameter.
-        source: ictd_core::Error,
-    },
+    Core { doing: String, source: ictd_core::Error },
     /// Ctrl-C in a training run.
     #[error("interrupted: finished seeds and checkpoints are kept; the same command goes on")]
     Paused,
@@ -77,7 +57,6 @@ pub enum Problem {
     InUse {
         /// The process, as far as it is known.
         holder: String,
-        /// The advice.
         advice: String,
     },
 }

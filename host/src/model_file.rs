@@ -13,7 +13,7 @@ use ictd_core::model::{self, AttentionKind, Header};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 
-use compute::parameters::{MAX_STORED_LAYERS, Universal, universal_to_bytes};
+use compute::parameters::{MAX_STORED_LAYERS, Universal};
 
 /// Multiplications of a streaming model's value function: about a thousandth of a second.
 const STREAMING_WORK: usize = 1_000_000;
@@ -288,28 +288,6 @@ pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<Parameters, Error>
     let parameters = described.map(|of| Parameters { attention: Some(attention), ..of });
     let checked = parameters.and_then(|of| parameters::check(&of).map(|()| of));
     checked.map_err(|problem| problem.in_file(file))
-}
-
-/// Returns the stored model, in f32, that firmware links.
-/// Errors: [`Error::Usage`] or the core's, naming what cannot be stored.
-pub fn to_bytes(estimator: &Estimator) -> Result<Vec<u8>, Error> {
-    let layers = estimator.layers;
-    let bytes = match &estimator.method {
-        Method::Universal(model) => universal_to_bytes(model),
-        Method::Trained { parameters, .. } if parameters.prior_count.is_some() => {
-            let reason = "the model: reads contexts without units; accepted for a stored model \
-                          are models of contexts as they are";
-            return Err(Error::Usage(reason.into()));
-        }
-        Method::Trained { parameters, attention } => {
-            let refuse =
-                |_| Error::Usage(format!("the model: {layers} layers; accepted is 1 to 65535"));
-            let depth = u16::try_from(layers).map_err(refuse)?;
-            compute::stored::to_bytes(parameters, depth, *attention, estimator.gamma)
-        }
-        _ => return Err(Error::Usage("the model: no algorithm is stored".into())),
-    };
-    bytes.doing("the model")
 }
 
 /// Returns the file meant by a path: itself, or the first of the known names in a folder.

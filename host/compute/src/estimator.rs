@@ -22,69 +22,28 @@ pub const MAX_FEATURES: usize = 32;
 /// The most transitions that a softmax transformer takes: its cost grows with their square.
 pub const SOFTMAX_CONTEXT: usize = 512;
 
-/// The predictor.
+/// The predictor. alpha is a learning rate or step size, and a ridge counts in transitions. lambda is the trace decay of
+/// the layers' mask, and of what they execute; of a classical algorithm it is Sutton and Barto's.
 #[derive(Clone, Debug)]
 pub enum Method {
     /// TD's fixed points and the gates between them, for any number of features.
     Universal(Box<Universal>),
-    /// Trained parameters.
-    Trained {
-        /// P and Q.
-        parameters: Box<Parameters>,
-        /// Linear, which streams, or softmax, which keeps its transitions.
-        attention: Attention,
-    },
+    /// P and Q of linear attention, which streams, or of softmax, which keeps its transitions.
+    Trained { parameters: Box<Parameters>, attention: Attention },
     /// The paper's construction of TD(lambda), C = alpha I; of TD(0), Theorem 1's, without a trace.
-    Constructed {
-        /// The learning rate.
-        alpha: f64,
-        /// The trace decay.
-        lambda: f64,
-    },
+    Constructed { alpha: f64, lambda: f64 },
     /// The algorithm that the construction executes, on the transitions themselves: as many iterations as layers.
-    Iterated {
-        /// The learning rate.
-        alpha: f64,
-        /// The trace decay.
-        lambda: f64,
-    },
+    Iterated { alpha: f64, lambda: f64 },
     /// The fixed point of that algorithm, on the transitions themselves.
-    FixedPoint {
-        /// The trace decay.
-        lambda: f64,
-    },
-    /// Online TD(lambda).
-    OnlineTd {
-        /// Sutton and Barto's lambda.
-        lambda: f64,
-        /// The step size.
-        alpha: f64,
-        /// True online TD(lambda); otherwise its traces accumulate.
-        true_online: bool,
-    },
-    /// Recursive LSTD(lambda).
-    RecursiveLstd {
-        /// Sutton and Barto's lambda.
-        lambda: f64,
-        /// The share of the past that is kept with each transition.
-        retention: f64,
-        /// In transitions.
-        ridge: f64,
-    },
+    FixedPoint { lambda: f64 },
+    /// Online TD(lambda), true, or with traces that accumulate.
+    OnlineTd { lambda: f64, alpha: f64, true_online: bool },
+    /// Recursive LSTD(lambda), which retains that share of the past with each transition.
+    RecursiveLstd { lambda: f64, retention: f64, ridge: f64 },
     /// Batch TD(lambda), as many iterations as layers.
-    BatchTd {
-        /// Sutton and Barto's lambda.
-        lambda: f64,
-        /// The learning rate.
-        alpha: f64,
-    },
+    BatchTd { lambda: f64, alpha: f64 },
     /// LSTD(lambda).
-    Lstd {
-        /// Sutton and Barto's lambda.
-        lambda: f64,
-        /// In transitions.
-        ridge: f64,
-    },
+    Lstd { lambda: f64, ridge: f64 },
 }
 
 /// A method with what all of them have.

@@ -1,7 +1,8 @@
 //! Models as the bytes that firmware links: trained parameters, and constructions of the paper.
 
 use crate::construction::Construction;
-use crate::parameters::Parameters;
+use crate::estimator::{Estimator, Method};
+use crate::parameters::universal_to_bytes;
 use crate::recipe::{self, Attention};
 use ictd_core::Error;
 use ictd_core::attention::{AverageReward, SoftmaxAttention, Td0, TdLambda};
@@ -13,15 +14,22 @@ use ictd_core::transformer::Transformer;
 const HEADER: usize = 12;
 const CHECKSUM: usize = 4;
 
-/// Returns the stored model, in `f32`, of so many layers.
+/// Returns the stored model, in `f32`, of a transformer.
 /// Errors: the core's, naming what cannot be stored.
-pub fn to_bytes(
-    parameters: &Parameters,
-    depth: u16,
-    attention: Attention,
-    gamma: f64,
-) -> Result<Vec<u8>, Error> {
-    let (gamma, lambda) = (gamma as f32, parameters.lambda as f32);
+pub fn to_bytes(estimator: &Estimator) -> Result<Vec<u8>, Error> {
+    let refuse = |parameter, accepted| Err(Error::OutOfRange { parameter, accepted });
+    let (parameters, attention) = match &estimator.method {
+        Method::Universal(model) => return universal_to_bytes(model),
+        Method::Trained { parameters, attention } => (parameters, *attention),
+        _ => return refuse("method", "a transformer"),
+    };
+    if parameters.prior_count.is_some() {
+        return refuse("prior_count", "none, as no stored model reads contexts without units");
+    }
+    let Ok(depth) = u16::try_from(estimator.layers) else {
+        return refuse("layers", "1 to 65535");
+    };
+    let (gamma, lambda) = (estimator.gamma as f32, parameters.lambda as f32);
     // The core judges what stands beside P and Q.
     let kind = match attention {
         Attention::Linear => {

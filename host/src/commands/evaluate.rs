@@ -23,8 +23,8 @@ const FEW_LAYERS: usize = 1000;
 /// A TD error this many times that of predicting 0 is no prediction.
 const DIVERGES: f64 = 100.0;
 
-/// The values of queries, and the weights, that the terminal shows.
-const SHOWN: [usize; 2] = [20, 6];
+/// The weights that the terminal shows.
+const SHOWN: usize = 6;
 
 /// Shown beside the core's reason when the layers overflow.
 const BLOW_UP: &str = "the forward pass (scale the features to about [-1, 1], or lower --alpha)";
@@ -206,13 +206,6 @@ impl Evaluate {
                  take --model universal, which has no scale.\n",
             );
         }
-        let queried = &transformer.queries;
-        for (i, value) in queried.iter().take(SHOWN[0]).enumerate() {
-            text.push_str(&format!("query {:>5}  {}\n", i + 1, number(*value)));
-        }
-        if queried.len() > SHOWN[0] {
-            text.push_str(&format!("and {} more in queries.csv\n", queried.len() - SHOWN[0]));
-        }
         Ok(Measured { results, text, claims: Vec::new() })
     }
 
@@ -248,7 +241,7 @@ fn rms(a: &[f64], b: &[f64]) -> f64 {
 
 /// Returns the first weights.
 fn first(weights: &[f64]) -> String {
-    let shown: Vec<_> = weights.iter().take(SHOWN[1]).map(|x| report::number(*x, 4)).collect();
+    let shown: Vec<_> = weights.iter().take(SHOWN).map(|x| report::number(*x, 4)).collect();
     let more = if weights.len() > shown.len() { ", …" } else { "" };
     format!("({}{more})", shown.join(", "))
 }

@@ -19,6 +19,7 @@ use compute::estimator::{MAX_FEATURES, Method};
 use compute::log::{ELEMENTS, Point, SeedRun};
 use compute::measure::{CONTEXT, STATES, Settings, against_batch_td, matrices};
 use compute::parameters::MAX_STORED_LAYERS;
+use compute::stored;
 use figures::{Figure, NamedFigures, Panel};
 use ictd_core::metrics::Comparison;
 use serde::Serialize;
@@ -106,7 +107,7 @@ impl Import {
         // Each task's iterations run over its transitions.
         let cost = (2 * d + 1).pow(3) + 64 * context;
         model_file::check_depth("--layers", depth, cost, [WORK, MAX_STORED_LAYERS])?;
-        let stored = model_file::to_bytes(&estimator)?;
+        let stored = stored::to_bytes(&estimator).doing("the model")?;
         let Method::Trained { mut parameters, attention } = estimator.method else {
             return Err(Error::file(file, "accepted are P and Q"));
         };

@@ -40,33 +40,20 @@ const BLOCK: usize = 8192;
 /// over the rows whose return is known to 1e-3 (k more rows follow, gamma^k <= 1e-3), without the first
 /// 50. 1 is the error of predicting the mean of what followed, which nobody knows beforehand.
 ///
-/// Estimators:
+/// Estimators, whose settings stand in the guide's page on signals:
 ///   universal    the model that ships, on a context that forgets (--retention); and each --model
-///   td           online TD(lambda) with step size 0.01, 0.03, 0.1, 0.3 (over the number of features)
-///                and lambda 0, 0.5, 0.9; features are divided by their root mean square (which retains
-///                0.999), at most 2 in size
-///   lstd         LSTD(0.9) with ridge 0.03, 0.3, 3 (in transitions) that retains 0.99, 0.998, 0.9998
-///   persistence  the latest value stays: x_t / (1 - gamma)
-///   average      the exponential average stays, in which the latest value has weight 1 - gamma
-///   holt         Holt's linear trend goes on, with weight 0.3 for the level and 0.1 for the trend
-///   ar           an autoregression of 8 lags and a constant goes on, by recursive least squares that retains
-///                0.998; the sum of all its forecasts, as mean within the range of what was seen (the latest
-///                value, where the forecasts run away)
-///   seasonal     the last --period rows come again and again; persistence before there are so many
+///   td, lstd     online TD(lambda) and LSTD(0.9), with 12 and 9 settings, the best of which are known in
+///                hindsight alone
+///   ar           an autoregression of 8 lags, by recursive least squares
+///   holt         Holt's linear trend goes on
+///   average      the exponential average stays
+///   seasonal     the last --period rows come again and again
+///   persistence  the latest value stays
 ///   zero         0
 ///   predictor    the crate's Predictor, in f32 as on a chip: a prediction, a 90 % band and a surprise
-/// The best settings of td and lstd are known in hindsight alone; the model and the predictor have no
-/// settings to choose. To all but the first three a row that is skipped is a missing value.
 ///
-/// The predictor predicts the mean of what is coming with weights (1 - gamma) gamma^k, in the signal's
-/// unit; its columns predictor, predictor_low and predictor_high are sums like all others, that mean and the
-/// ends of its band over 1 - gamma. The report has the share of judged rows in which the band held what
-/// followed, and the rows whose surprise was above 0.999, of which a clean signal has about one in 1,000.
-///
-/// A signal is seen as deviations from its slow average, x_{t+1} - a_t, by the model and by td and lstd: the
-/// discounted sum of the values follows from theirs exactly. Its features are made as it comes: the value, a
-/// fast average and a slower one, seen from the slow average, the difference from the last value, and more lags
-/// with --features.
+/// The report has the share of judged rows in which the predictor's band held what followed, and the rows
+/// whose surprise was above 0.999, of which a clean signal has about one in 1,000.
 ///
 /// The CSV has a header line and the separator `,`, `;` or tab; empty lines and those that begin with #
 /// are skipped.
@@ -127,22 +114,10 @@ pub(crate) const ENTRY: Entry = Entry {
 
 /// Runs the command.
 pub fn run(options: &Predict, session: &Session) -> Result<Report, Error> {
-    options.check()?;
     experiment::run(&ENTRY, options, session, |records| options.measure(session, records))
 }
 
 impl Predict {
-    fn check(&self) -> Result<(), Error> {
-        let gammas = self.gammas();
-        let twice = |i: usize| gammas[..i].contains(&gammas[i]);
-        let Some(i) = (0..gammas.len()).find(|&i| twice(i)) else { return Ok(()) };
-        let (name, x) = match i.checked_sub(self.gamma.len()) {
-            None => ("--gamma", gammas[i].to_string()),
-            Some(at) => ("--horizon", format!("{}, gamma = {}:", self.horizon[at], gammas[i])),
-        };
-        Err(Error::option(name, format!("{x} there twice; accepted is each once")))
-    }
-
     fn measure(&self, session: &Session, records: &mut Records) -> Result<Measured, Error> {
         let file = self.file.as_path();
         let mut table = SignalTable::open(file, self.skip_gaps)?;
@@ -177,7 +152,8 @@ impl Predict {
         }
         let of_candidates = tasks[0].candidates().iter().map(|candidate| candidate.column.clone());
         let columns: Vec<_> = of_candidates.chain(OF_PREDICTOR.map(str::to_owned)).collect();
-        if let Some(column) = first_twice(&columns) {
+        let mut seen = BTreeSet::new();
+        if let Some(column) = columns.iter().find(|column| !seen.insert(*column)) {
             let reason = format!("{column}: there already; accepted is another file");
             return Err(Error::option("--model", reason));
         }
@@ -231,28 +207,27 @@ impl Predict {
 /// Refuses a stream of which nothing can be judged.
 fn check_judged(file: &Path, tasks: &[Task]) -> Result<(), Error> {
     let Some(task) = tasks.iter().find(|task| task.judged.judged == 0) else { return Ok(()) };
-    let count = |n: u64, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-    let rows = match task.judged.gaps {
-        0 => count(task.judged.rows, "row"),
-        gaps => format!("{} and {}", count(task.judged.rows, "row"), count(gaps, "gap")),
-    };
-    let (horizon, least) = (task.horizon(), UNJUDGED as usize + 1 + task.horizon());
+    let (rows, gaps, horizon) = (task.judged.rows, task.judged.gaps, task.horizon());
+    let least = UNJUDGED as usize + 1 + horizon;
     let reason = format!(
-        "column `{}`: {rows}, no prediction can be judged; accepted is at least {least} for gamma = {} \
-         (the first {UNJUDGED} are left out, and {horizon} follow the last one that is judged, without a gap)",
+        "column `{}`: {rows} rows and {gaps} gaps, no prediction can be judged; accepted is at least {least} for \
+         gamma = {} (the first {UNJUDGED} are left out, and {horizon} follow the last one that is judged)",
         task.name, task.gamma,
     );
     Err(Error::file(file, reason))
 }
 
 impl Predict {
-    /// Returns the discounts: those of --gamma, then of --horizon.
+    /// Returns the discounts, each once: those of --gamma, then of --horizon.
     fn gammas(&self) -> Vec<f64> {
-        if self.gamma.is_empty() && self.horizon.is_empty() {
-            return vec![0.9];
-        }
         let of_horizons = self.horizon.iter().map(|samples| 1.0 - 1.0 / samples);
-        self.gamma.iter().copied().chain(of_horizons).collect()
+        let mut all = Vec::new();
+        for gamma in self.gamma.iter().copied().chain(of_horizons) {
+            if !all.contains(&gamma) {
+                all.push(gamma);
+            }
+        }
+        if all.is_empty() { vec![0.9] } else { all }
     }
 
     /// Opens the models beside the one that ships.
@@ -273,10 +248,6 @@ impl Predict {
         file: &Path,
         table: &SignalTable,
     ) -> Result<(Vec<String>, Vec<String>), Error> {
-        if let Some(column) = first_twice(&self.column) {
-            let reason = format!("{column} there twice; accepted is each once");
-            return Err(Error::option("--column", reason));
-        }
         if !self.column.is_empty() {
             return Ok((self.column.clone(), Vec::new()));
         }
@@ -291,10 +262,4 @@ impl Predict {
 /// Returns a name as a cell that no spreadsheet takes for a formula.
 fn cell(name: &str) -> String {
     if name.starts_with(['=', '+', '-', '@']) { format!("'{name}") } else { name.to_owned() }
-}
-
-/// Returns the first name that occurs for the second time.
-fn first_twice(names: &[String]) -> Option<&String> {
-    let mut seen = BTreeSet::new();
-    names.iter().find(|name| !seen.insert(*name))
 }

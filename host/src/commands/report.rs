@@ -5,7 +5,7 @@ use crate::experiments::Catalogue;
 use crate::page::{self, Damaged};
 use crate::run::report::{Report, Verdict};
 use crate::run::session::Session;
-use serde::Serialize;
+use serde_json::json;
 use std::path::PathBuf;
 
 /// Write the report of finished runs: one HTML file with claims, figures, numbers and a live part
@@ -20,21 +20,6 @@ pub struct ReportOptions {
     pub directory: PathBuf,
 }
 
-/// The findings.
-#[derive(Serialize)]
-struct Found<'a> {
-    runs: Vec<&'a str>,
-    claims_hold: usize,
-    claims_hold_in_part: usize,
-    claims_do_not_hold: usize,
-    /// Files that are not as their run wrote them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    changed: Vec<String>,
-    /// What stands beside the runs and is not shown, and why.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    left_out: Vec<String>,
-}
-
 /// Writes the page.
 /// Errors: [`Error::File`] if there is no run or one is damaged, [`Error::Write`].
 pub fn run(
@@ -45,22 +30,22 @@ pub fn run(
     let write = || page::write(&options.directory, Damaged::Refuse, catalogue);
     let (path, content) = session.on_threads(2, write)??;
     let count = |v: Verdict| content.runs.iter().map(|run| run.count(v)).sum::<usize>();
-    let found = Found {
-        runs: content.runs.iter().map(|run| run.name.as_str()).collect(),
-        claims_hold: count(Verdict::Holds),
-        claims_hold_in_part: count(Verdict::HoldsInPart),
-        claims_do_not_hold: count(Verdict::DoesNotHold),
-        changed: content.changed().collect(),
-        left_out: content.left_out.iter().map(|(name, why)| format!("{name}: {why}")).collect(),
-    };
+    let left_out: Vec<_> =
+        content.left_out.iter().map(|(name, why)| format!("{name}: {why}")).collect();
+    let changed: Vec<_> = content.changed().collect();
+    let found = json!({
+        "runs": content.runs.iter().map(|run| &run.name).collect::<Vec<_>>(),
+        "claims_hold": count(Verdict::Holds),
+        "claims_hold_in_part": count(Verdict::HoldsInPart),
+        "claims_do_not_hold": count(Verdict::DoesNotHold),
+        "changed": changed,
+    });
     let mut report = Report::of("report", &found);
     report.text = format!("{}\n", path.display());
-    if !found.changed.is_empty() {
-        report.text.push_str(&format!("Not as the run wrote it: {}.\n", found.changed.join(", ")));
+    if !changed.is_empty() {
+        report.text.push_str(&format!("Not as the run wrote it: {}.\n", changed.join(", ")));
     }
-    for what in &found.left_out {
-        report.text.push_str(&format!("left out: {what}\n"));
-    }
+    report.left_out(left_out);
     report.files.push(path);
     Ok(report)
 }

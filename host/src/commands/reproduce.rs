@@ -17,7 +17,7 @@ use std::time::Instant;
 /// 1, unless it is known not to hold: that is shown as "does not hold (as known)".
 #[derive(Clone, Debug, clap::Args)]
 pub struct Reproduce {
-    /// Experiments, or `all`; also figure-1 (demo) and theory (verify)
+    /// Experiments, or `all`
     #[arg(value_name = "ID", default_value = "all")]
     pub ids: Vec<String>,
     /// How much is trained.
@@ -62,18 +62,12 @@ fn check_scale(scale: &Scale, chosen: &[&Entry]) -> Result<(), Error> {
 /// Returns the experiments of these names, each once, in the paper's order.
 /// Errors: [`Error::Usage`] for an ID that is none.
 pub fn choose(ids: &[String]) -> Result<Vec<&'static Entry>, Error> {
-    let canonical = |id: &str| match id {
-        "figure-1" => "demo".to_owned(),
-        "theory" => "verify".to_owned(),
-        id => id.to_owned(),
-    };
-    let wanted: Vec<String> = ids.iter().map(|id| canonical(id)).collect();
     let known = |id: &String| id == "all" || experiments::ALL.iter().any(|e| e.id == id);
-    if let Some(unknown) = wanted.iter().find(|id| !known(id)) {
+    if let Some(unknown) = ids.iter().find(|id| !known(id)) {
         let ids: Vec<_> = experiments::ALL.iter().map(|e| e.id).collect();
         let list = ids.join(", ");
-        return Err(Error::Usage(format!("{unknown}: accepted is all, figure-1, theory, {list}")));
+        return Err(Error::Usage(format!("{unknown}: accepted is all, {list}")));
     }
-    let is_wanted = |e: &&Entry| wanted.iter().any(|id| id == "all" || id == e.id);
+    let is_wanted = |e: &&Entry| ids.iter().any(|id| id == "all" || id == e.id);
     Ok(experiments::ALL.iter().filter(is_wanted).collect())
 }

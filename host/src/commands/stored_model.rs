@@ -65,7 +65,10 @@ pub struct Inspect {
 pub fn export(options: &Export, session: &Session) -> Result<Report, Error> {
     model_file::check_seed(&options.source, session.seed)?;
     let bytes = match (&options.source, options.construction) {
-        (Some(source), _) => model_file::to_bytes(&options.typed.estimator(source, session.seed)?)?,
+        (Some(source), _) => {
+            let model = options.typed.estimator(source, session.seed)?;
+            stored::to_bytes(&model).doing("the model")?
+        }
         (None, Some(construction)) => constructed(construction, options)?,
         // clap asks for one of the two.
         (None, None) => return Err(Error::option("RUN_DIR", "a model is needed")),

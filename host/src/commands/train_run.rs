@@ -19,7 +19,6 @@ use crate::train::options::{Mode, Model, ParameterSet, Recipe, Train};
 use crate::train::run::train;
 use figures::{Figure, NamedFigures, Panel};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The run's name in its records, and its figure's.
@@ -58,7 +57,7 @@ pub fn run(options: &Train, session: &Session) -> Result<Report, Error> {
     Ok(report)
 }
 
-/// Writes what is said of all seeds that have finished: the report, and a line for those that diverged by the same task.
+/// Writes what is said of all seeds that have finished: the report, and a line for each that diverged.
 /// Errors: as [`TrainDirectory::summary`] and [`Summary::write`](crate::train::directory::Summary::write).
 pub(super) fn summarise(
     directory: &TrainDirectory,
@@ -97,21 +96,14 @@ pub(super) fn summarise(
     Ok((report, diverged))
 }
 
-/// Returns a line for the seeds that diverged by the same task.
+/// Returns a line for each seed that diverged.
 fn diverged(runs: &[SeedRun]) -> Vec<String> {
-    let mut by_task = BTreeMap::<u64, Vec<String>>::new();
-    for run in runs {
-        if let Some(tasks) = run.diverged() {
-            by_task.entry(tasks).or_default().push(run.seed.to_string());
-        }
-    }
-    let line = |(tasks, seeds): (u64, Vec<String>)| {
-        let seeds = seeds.join(", ");
-        format!(
-            "seed {seeds}: parameters are NaN or infinite (diverged by task {tasks}): lower --lr"
-        )
+    let line = |run: &SeedRun| {
+        let (seed, tasks) = (run.seed, run.diverged()?);
+        let reason = format!("parameters are NaN or infinite (diverged by task {tasks})");
+        Some(format!("seed {seed}: {reason}: lower --lr"))
     };
-    by_task.into_iter().map(line).collect()
+    runs.iter().filter_map(line).collect()
 }
 
 /// Returns the run's figure, from `config.toml` and `records.csv`. Panels without data are left
@@ -150,10 +142,9 @@ fn title(options: &Train) -> String {
     };
     let Recipe { layers, dim, context, task, .. } = recipe;
     let seeds = seeds.count();
-    let plural = if seeds == 1 { "" } else { "s" };
     format!(
         "Training by multi-task TD: {network}, L = {layers}, d = {dim}, n = {context}, task {task}, \
-         {seeds} seed{plural}"
+         seeds: {seeds}"
     )
 }
 

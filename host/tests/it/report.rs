@@ -211,7 +211,7 @@ fn the_report_of_other_runs_leaves_a_damaged_one_out_and_says_so() {
     std::fs::create_dir(&received).unwrap();
     std::fs::write(received.join("results.json"), "{\"command\": \"demo\"}").unwrap();
     std::fs::write(received.join(".ictd-commit"), "remove ../demo\n").unwrap();
-    let output = ictd(out.path(), "reproduce figure-1 --json");
+    let output = ictd(out.path(), "reproduce demo --json");
     assert_eq!(output.status.code(), Some(0));
     let listed = json(&output)["files"].to_string();
     assert!(listed.contains("report.html"), "{listed}");
