@@ -227,7 +227,6 @@ pub(super) fn figures(records: &Records) -> Result<NamedFigures, Error> {
                 Curve::plain(&label, vec![start, start + horizon], vec![low, low]),
                 Curve::plain(&surprise, marked, values),
             ],
-            ..Default::default()
         })
     });
     let figure = Figure {
