@@ -21,6 +21,34 @@ pub(crate) fn json(output: &Output) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).expect("stdout is one JSON object")
 }
 
+/// Runs `ictd` in a directory, with arguments separated by spaces.
+pub(crate) fn run(here: &Path, line: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
+    command.current_dir(here).args(line.split_whitespace()).output().expect("ictd starts")
+}
+
+/// The object of a command that ends with this code there.
+#[track_caller]
+pub(crate) fn object(here: &Path, code: i32, line: &str) -> serde_json::Value {
+    let output = run(here, &format!("{line} --json"));
+    assert_eq!(output.status.code(), Some(code), "{line}: {output:?}");
+    json(&output)
+}
+
+/// The line of a command that is refused there.
+#[track_caller]
+pub(crate) fn refused(here: &Path, line: &str) -> String {
+    let output = run(here, line);
+    let error = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!((output.status.code(), error.lines().count()), (Some(2), 1), "{line}: {error}");
+    assert!(output.stdout.is_empty(), "{line}");
+    error
+}
+
+pub(crate) fn numbers(value: &serde_json::Value) -> Vec<f64> {
+    value.as_array().expect("a list").iter().map(|x| x.as_f64().expect("a number")).collect()
+}
+
 /// Returns every file below a directory, relative, sorted.
 pub(crate) fn files(directory: &Path) -> Vec<String> {
     let mut found = Vec::new();

@@ -2,13 +2,11 @@
 //!
 //! The commands and the options are those of the command line itself: a new one without a line here fails.
 
-use crate::common::trained;
+use crate::common::{run, trained};
 use ictd::cli::command::clap_command;
 use ictd::experiments;
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
 use tempfile::TempDir;
 
 const TRAIN: &str = "train --mrps 4 --batches 1 --batch-size 4 --context 6 --log-every 2";
@@ -35,11 +33,6 @@ const SMALL: [(&str, &[&str]); 16] = [
 ];
 const COMPUTES: &[&str] = &["seed", "out", "threads", "json", "config"];
 const JSON: &[&str] = &["json"];
-
-fn run(place: &Path, arguments: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
-    command.args(arguments.split_whitespace()).current_dir(place).output().unwrap()
-}
 
 /// A place with transitions and signals in data.csv, a training run of two seeds, and a stored model.
 fn place() -> TempDir {

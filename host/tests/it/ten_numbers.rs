@@ -1,35 +1,11 @@
 //! `ictd train --parameters equivariant` and `--normalise`: what is trained, and where it is used.
 
-use serde_json::Value;
+use crate::common::{numbers, object, refused};
 use std::fmt::Write as _;
-use std::path::Path;
-use std::process::{Command, Output};
 
 /// Small but whole, under a trace, on contexts that grow.
 const SMALL: &str = "train --mrps 12 --batches 2 --batch-size 8 --context 10 --seeds 2 --lambda 0.5 \
-                     --lengths 1..9 --task boyan,loop --json";
-
-fn ictd(directory: &Path, line: &str) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
-    command.current_dir(directory).args(line.split_whitespace()).output().unwrap()
-}
-
-fn json(directory: &Path, line: &str) -> Value {
-    let output = ictd(directory, line);
-    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
-fn refused(directory: &Path, line: &str) -> String {
-    let output = ictd(directory, line);
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert_eq!((output.status.code(), error.lines().count()), (Some(2), 1), "{line}: {error}");
-    error
-}
-
-fn numbers(value: &Value) -> Vec<f64> {
-    value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
-}
+                     --lengths 1..9 --task boyan,loop";
 
 /// A CSV of 60 transitions of d features, each `scale` times as large.
 fn data(d: usize, scale: f64) -> String {
@@ -55,7 +31,7 @@ fn runs_repeat_from_their_config_and_their_model_is_used_everywhere() {
         std::fs::write(here.join(name), data(d, scale)).unwrap();
     }
     let value = |model: &str, data: &str| {
-        let result = json(here, &format!("evaluate --model {model} --data {data} --json"));
+        let result = object(here, 0, &format!("evaluate --model {model} --data {data}"));
         numbers(&result["estimators"][0]["weights"])
     };
     for (name, options) in [
@@ -64,13 +40,13 @@ fn runs_repeat_from_their_config_and_their_model_is_used_everywhere() {
         ("both", "--parameters equivariant --normalise --mode sequential --loss true-value"),
     ] {
         let run = format!("{name}/train");
-        let result = json(here, &format!("{SMALL} {options} --out {name}"));
+        let result = object(here, 0, &format!("{SMALL} {options} --out {name}"));
         crate::common::as_train(&here.join(name));
         let config = std::fs::read_to_string(here.join(&run).join("config.toml")).unwrap();
         assert_eq!(config.contains("parameters = \"equivariant\""), name != "units", "{config}");
         assert_eq!(config.contains("normalise = true"), name != "ten", "{config}");
-        let again = format!("--config {run}/config.toml --threads 1 --out again-{name} --json");
-        assert_eq!(json(here, &again)["seeds"], result["seeds"]);
+        let again = format!("--config {run}/config.toml --threads 1 --out again-{name}");
+        assert_eq!(object(here, 0, &again)["seeds"], result["seeds"]);
         let layers = if name == "both" { 3 } else { 1 };
         let seed = &result["seeds"][0];
         let ten = seed["numbers"].as_array().map(|layers| layers.iter().map(numbers).collect());
@@ -87,12 +63,12 @@ fn runs_repeat_from_their_config_and_their_model_is_used_everywhere() {
         for file in ["parameters.safetensors", "data.npz"] {
             assert_eq!(value(&format!("{run}/seed_0/{file}"), "four.csv"), weights, "{name}");
         }
-        let export = format!("export {run} --out {name}.ictd --json");
+        let export = format!("export {run} --out {name}.ictd");
         let (import, two) =
             (format!("import {run}"), format!("evaluate --model {run} --data two.csv"));
         assert!(refused(here, &two).contains("--model: d = 4 in the model, 2 in the data"));
         match name {
-            "ten" => assert_eq!(json(here, &export)["parameters"], 162),
+            "ten" => assert_eq!(object(here, 0, &export)["parameters"], 162),
             _ => assert!(refused(here, &export).contains("reads contexts without units")),
         }
         if name != "ten" {
@@ -115,13 +91,13 @@ fn a_users_data_may_have_any_number_of_features_up_to_32() {
     let here = directory.path();
     for d in [1, 6, 9, 17, 32] {
         std::fs::write(here.join("data.csv"), data(d, 1.0)).unwrap();
-        let result = json(here, "evaluate --data data.csv --lambda 0.5 --alpha 0.05 --json");
+        let result = object(here, 0, "evaluate --data data.csv --lambda 0.5 --alpha 0.05");
         for i in 0..3 {
             assert_eq!(numbers(&result["estimators"][i]["weights"]).len(), d, "{result}");
         }
         let difference = result["estimators"][1]["difference"].as_f64().unwrap();
         assert!(difference < 1e-13, "{d}: {difference}");
-        let universal = json(here, "evaluate --data data.csv --model universal --json");
+        let universal = object(here, 0, "evaluate --data data.csv --model universal");
         assert_eq!(numbers(&universal["estimators"][0]["weights"]).len(), d);
     }
     std::fs::write(here.join("data.csv"), data(33, 1.0)).unwrap();
@@ -151,23 +127,23 @@ fn a_model_of_any_dimension_is_imported_and_stored() {
         p.iter().chain(&q).for_each(|x| bytes.extend(x.to_le_bytes()));
         std::fs::write(here.join("model.safetensors"), bytes).unwrap();
         let options = format!("--attention {attention} --layers 3 --gamma 0.9 --alpha 0.125");
-        let more = format!("--states {} --tasks 2 --json", d + 2);
-        let result = json(here, &format!("import model.safetensors {options} {more}"));
+        let more = format!("--states {} --tasks 2", d + 2);
+        let result = object(here, 0, &format!("import model.safetensors {options} {more}"));
         assert_eq!(result["dimension"], d, "{result}");
         assert!(result["iws"]["mean"].is_f64(), "{result}");
         if attention == "linear" {
             assert!(result["vd"]["mean"].as_f64().unwrap() < 1e-20, "{result}");
         }
         // The stored model is the same parameters.
-        let stored = json(here, "inspect results/import/model.ictd --json");
+        let stored = object(here, 0, "inspect results/import/model.ictd");
         assert_eq!(
             (&stored["dim"], &stored["nonzero_parameters"]),
             (&d.into(), &(2 * d + 1).into())
         );
         std::fs::write(here.join("data.csv"), data(d, 0.1)).unwrap();
         let found = |model: &str| {
-            let line = format!("evaluate --data data.csv --model {model} --gamma 0.9 --json");
-            json(here, &line)["estimators"][0].clone()
+            let line = format!("evaluate --data data.csv --model {model} --gamma 0.9");
+            object(here, 0, &line)["estimators"][0].clone()
         };
         let of_stored = found("results/import/model.ictd");
         assert_eq!(found("results/import/parameters.safetensors"), of_stored);
