@@ -53,14 +53,11 @@ impl<P> Adam<P> {
         self.steps = self.steps.saturating_add(1);
         self.beta1_power *= beta1;
         self.beta2_power *= beta2;
-        let rate = self.settings.rate_of(self.steps);
-        let step_size = S::from_f64(rate / (1.0 - self.beta1_power));
-        let root_correction = S::from_f64(Scalar::sqrt(1.0 - self.beta2_power));
-        let (rest1, rest2) = (S::from_f64(1.0 - beta1), S::from_f64(1.0 - beta2));
-        let beta2 = S::from_f64(beta2);
-        let (epsilon, weight_decay) = (S::from_f64(epsilon), S::from_f64(weight_decay));
-        let factors =
-            Factors { step_size, root_correction, rest1, rest2, beta2, epsilon, weight_decay };
+        let step_size = self.settings.rate_of(self.steps) / (1.0 - self.beta1_power);
+        let root_correction = Scalar::sqrt(1.0 - self.beta2_power);
+        let (rest1, rest2) = (1.0 - beta1, 1.0 - beta2);
+        let factors = [step_size, root_correction, rest1, rest2, beta2, epsilon, weight_decay]
+            .map(S::from_f64);
         let numbers = parameters.slices_mut().zip(gradient.slices());
         let moments = self.mean.slices_mut().zip(self.square.slices_mut());
         for ((theta, g), (mean, square)) in numbers.zip(moments) {
@@ -69,28 +66,15 @@ impl<P> Adam<P> {
     }
 }
 
-/// The factors of a step, in the parameters' numbers.
-#[derive(Clone, Copy)]
-struct Factors<S> {
-    step_size: S,
-    root_correction: S,
-    rest1: S,
-    rest2: S,
-    beta2: S,
-    epsilon: S,
-    weight_decay: S,
-}
-
 kernel! {
     fn step as Step<'a, S: Scalar>(
-        factors: Factors<S>,
+        factors: [S; 7],
         parameters: &'a mut [S],
         gradient: &'a [S],
         mean: &'a mut [S],
         square: &'a mut [S],
     ) {
-        let Factors { step_size, root_correction, rest1, rest2, beta2, epsilon, weight_decay } =
-            factors;
+        let [step_size, root_correction, rest1, rest2, beta2, epsilon, weight_decay] = factors;
         let numbers = parameters.iter_mut().zip(gradient);
         for ((theta, g), (m, v)) in numbers.zip(mean.iter_mut().zip(square)) {
             let g = *g + weight_decay * *theta;

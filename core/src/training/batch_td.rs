@@ -1,21 +1,22 @@
 use super::network::BatchLoss;
 use super::sides::{Sides, gained_and_lost, next_token};
-use super::{Network, Targets, Window, Windows, batch_gradient_by_window};
+use super::{Targets, Window, Windows};
 use crate::error::Error;
 use crate::linalg::keep_apart;
 use crate::mask::TdLambda;
-use crate::rng::Rng;
 use crate::scalar::{Scalar, kernel};
 
 /// The batch-TD reference transformer: Theorem 1's construction with C_l = alpha I, whose only
-/// parameter alpha a [`MultiTaskTd`](super::MultiTaskTd) trains beside the network that is compared with it.
+/// parameter alpha a [`MultiTaskTd`](super::MultiTaskTd) trains beside the network that is compared with it. D is the
+/// capacity for features.
 ///
 /// Its value is that of L steps of batch TD(0), w <- w + alpha (b - A w) from w = 0, with
 /// A = (1/n) sum phi (phi - gamma phi')^T and b = (1/n) sum R phi; and dw/dalpha follows
 /// w-dot <- w-dot + (b - A w) - alpha A w-dot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BatchTd<S: Scalar, const D: usize> {
-    alpha: [S; 1],
+    /// The step size.
+    pub alpha: S,
     layers: usize,
     /// The trace decay of TD(lambda); none for TD(0).
     lambda: Option<S>,
@@ -28,7 +29,17 @@ impl<S: Scalar, const D: usize> BatchTd<S, D> {
     /// [`Error::OutOfRange`] unless 0 <= lambda <= 1 in every lane.
     pub fn new(layers: usize, lambda: S) -> Result<Self, Error> {
         let lambda = TdLambda::new(lambda)?.lambda();
-        Ok(BatchTd { alpha: [S::ONE], layers, lambda: (lambda != S::ZERO).then_some(lambda) })
+        Ok(BatchTd { alpha: S::ONE, layers, lambda: (lambda != S::ZERO).then_some(lambda) })
+    }
+
+    /// v: the value of the window's query.
+    pub fn value(&self, window: &Window<S>) -> S {
+        self.value_and_slope(&self.system(window, 0), window.query())[0]
+    }
+
+    /// Returns the loss of a batch, and its derivative by alpha with the targets held constant.
+    pub fn batch_gradient(&self, windows: &Windows<S>, targets: Targets<S>) -> [S; 2] {
+        batch_gradient(self, windows, targets)
     }
 
     /// Returns the system of the context that begins at transition `start`.
@@ -43,15 +54,10 @@ impl<S: Scalar, const D: usize> BatchTd<S, D> {
         system
     }
 
-    /// Returns the step size alpha.
-    pub fn alpha(&self) -> S {
-        self.alpha[0]
-    }
-
     /// Returns the value of a query, and its derivative by alpha.
     #[inline(always)]
     fn value_and_slope(&self, system: &System<S, D>, query: &[S]) -> [S; 2] {
-        let [w, w_dot] = system.weights(self.alpha[0], self.layers);
+        let [w, w_dot] = system.weights(self.alpha, self.layers);
         let mut values = [S::ZERO; 2];
         for i in 0..system.dim {
             values[0] += w[i] * query[i];
@@ -135,84 +141,33 @@ impl<S: Scalar, const D: usize> System<S, D> {
     }
 }
 
-impl<S: Scalar, const D: usize> Network<S> for BatchTd<S, D> {
-    type Parameters = [S; 1];
-
-    /// D, the most features that it takes.
-    fn dim(&self) -> usize {
-        D
-    }
-
-    fn parameters(&self) -> &[S; 1] {
-        &self.alpha
-    }
-
-    fn parameters_mut(&mut self) -> &mut [S; 1] {
-        &mut self.alpha
-    }
-
-    fn initialise_lane(&mut self, lane: usize, _rng: &mut Rng) {
-        self.alpha[0].set_lane(lane, Scalar::ONE);
-    }
-
-    fn value(&mut self, window: &Window<S>) -> S {
-        let system = self.system(window, 0);
-        self.value_and_slope(&system, window.query())[0]
-    }
-
-    fn value_and_gradient(
-        &mut self,
-        window: &Window<S>,
-        adjoint: impl FnOnce(S) -> S,
-        gradient: &mut [S; 1],
-    ) -> S {
-        let system = self.system(window, 0);
-        let [v, slope] = self.value_and_slope(&system, window.query());
-        gradient[0] += adjoint(v) * slope;
-        v
-    }
-
-    /// Windows that slide are taken in reverse time, and the system slides along: it gains one token and loses one.
-    fn batch_gradient(
-        &mut self,
-        windows: &Windows<S>,
-        targets: Targets<S>,
-        gradient: &mut [S; 1],
-    ) -> S {
-        if windows.slide() {
-            batch_gradient(self, windows, targets, &mut gradient[0])
-        } else {
-            batch_gradient_by_window(self, windows, targets, gradient)
-        }
-    }
-}
-
 kernel! {
-    /// Takes the windows in reverse time, and returns their loss.
+    /// Takes windows that slide in reverse time: the system slides along, gains one token and loses one.
     fn batch_gradient as BatchGradient<'a, S: Scalar, const D: usize>(
-        network: &'a BatchTd<S, D>,
+        reference: &'a BatchTd<S, D>,
         windows: &'a Windows<'a, S>,
         targets: Targets<'a, S>,
-        gradient: &'a mut S,
-    ) -> S {
-        let count = windows.count();
-        let mut system = network.system(windows, count);
+    ) -> [S; 2] {
+        let slide = windows.slide();
+        let mut system = reference.system(windows, if slide { windows.count() } else { 0 });
         let [mut room @ .., mut z] = [[[S::ZERO; D]; 3]; 5];
-        let mut loss = BatchLoss::new(windows, targets);
+        let (mut loss, mut gradient) = (BatchLoss::new(windows, targets), S::ZERO);
         for i in loss.passes() {
             let of = loss.pass(i);
-            if let Some(t) = of.t {
+            if !slide {
+                system = reference.system(&of.window, 0);
+            } else if let Some(t) = of.t {
                 let room = room.each_mut().map(|room| room.as_flattened_mut());
                 let [gained, lost] =
-                    gained_and_lost(windows, t, network.lambda, room, z.as_flattened_mut());
+                    gained_and_lost(windows, t, reference.lambda, room, z.as_flattened_mut());
                 system.add(S::ONE, gained);
                 system.add(-S::ONE, lost);
             }
-            let [v, slope] = network.value_and_slope(&system, of.window.query());
+            let [v, slope] = reference.value_and_slope(&system, of.window.query());
             if let Some(v_bar) = loss.take(&of, v) {
-                *gradient += v_bar * slope;
+                gradient += v_bar * slope;
             }
         }
-        loss.mean()
+        [loss.mean(), gradient]
     }
 }

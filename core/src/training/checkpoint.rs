@@ -34,10 +34,9 @@ where
 {
     /// Returns the length of a lane's record in bytes.
     pub fn record_len(&self) -> usize {
-        let float = size_of::<S::Element>();
-        let p = self.network.parameters().numbers().count();
-        let adam = if self.adam.is_some() { 24 + 2 * p * float } else { 0 };
-        12 + 16 + 32 + p * float + adam + 24 + 3 * float
+        let mut len = 0;
+        self.save(0, |bytes| len += bytes.len());
+        len
     }
 
     fn header(&self) -> [u8; 12] {
@@ -49,26 +48,6 @@ where
 
     /// Hands the record of one lane, piece by piece, to `put`. To be called between tasks; restored
     /// by [`MultiTaskTd::restore`], the run goes on as if it had never stopped.
-    ///
-    /// ```
-    /// # use ictd_core::tasks::{FiniteTask, FiniteTasks};
-    /// # use ictd_core::training::{BatchTd, LinearNetwork, LinearShape, MultiTaskTd, Settings};
-    /// # let network = LinearNetwork::<f32, Vec<f32>>::zeros(LinearShape::new(2, 1, 3), |len| vec![0.0; len])?;
-    /// # let tasks = FiniteTasks::<5> { kind: FiniteTask::BoyanChain, states: 5, dim: 2 };
-    /// # let settings = Settings { context_len: 6, windows: 4, ..Settings::default() };
-    /// # let reference = BatchTd::new(3, 0.0)?;
-    /// # let mut trainer = MultiTaskTd::<f32, _, _, 2, 12>::new(settings, tasks, network, reference, &[1])?;
-    /// trainer.train_task()?;
-    /// let mut record = Vec::new();
-    /// trainer.save(0, |bytes| record.extend_from_slice(bytes));
-    ///
-    /// let mut resumed = trainer.clone();
-    /// trainer.train_task()?;
-    /// resumed.restore(|_lane| &record)?;
-    /// resumed.train_task()?;
-    /// assert_eq!(resumed.loss(), trainer.loss());
-    /// # Ok::<(), ictd_core::Error>(())
-    /// ```
     pub fn save(&self, lane: usize, mut put: impl FnMut(&[u8])) {
         let lane = lane % S::LANES;
         put(&self.header());
@@ -79,7 +58,7 @@ where
         if let Some(adam) = &self.adam {
             put_adam::<S, _>(adam, lane, &mut put);
         }
-        put_lane(self.reference.parameters(), lane, &mut put);
+        put_lane(&[self.reference.alpha], lane, &mut put);
         put_adam::<S, _>(&self.reference_adam, lane, &mut put);
     }
 
@@ -122,7 +101,7 @@ where
             if let Some(adam) = &mut self.adam {
                 take_adam::<S, _>(adam, lane, &mut reader);
             }
-            take_lane(self.reference.parameters_mut(), lane, &mut reader);
+            take_lane(core::array::from_mut(&mut self.reference.alpha), lane, &mut reader);
             take_adam::<S, _>(&mut self.reference_adam, lane, &mut reader);
         }
         Ok(())

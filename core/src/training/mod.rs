@@ -42,7 +42,6 @@ mod batch_td;
 mod checkpoint;
 mod linear;
 mod network;
-mod parameters;
 mod rnn;
 mod settings;
 mod sides;
@@ -54,8 +53,9 @@ pub use crate::layer::ParameterSet;
 pub use adam::Adam;
 pub use batch_td::BatchTd;
 pub use linear::{LinearNetwork, LinearShape, Numbers, Storage};
-pub use network::{Network, Targets, batch_gradient_by_window, td_errors, td_step, td_update};
-pub use parameters::Parameters;
+pub use network::{
+    Network, Parameters, Targets, batch_gradient_by_window, td_errors, td_step, td_update,
+};
 pub use rnn::{LayerInput, Rnn, RnnLayer};
 pub use settings::{AdamSettings, Loss, Optimizer, Settings};
 pub use softmax::{SoftmaxNetwork, value_and_query_gradient};

@@ -1,6 +1,9 @@
-use super::{Parameters, Window, Windows};
+use super::{Window, Windows};
+use crate::layer::LayerParameters;
 use crate::rng::Rng;
-use crate::scalar::Scalar;
+use crate::scalar::{Real, Scalar};
+use crate::transformer::Transformer;
+use core::fmt::Debug;
 
 /// A network that values the query of a window, with parameters to train: a transformer of either
 /// attention, the batch-TD reference, a recurrent network.
@@ -49,6 +52,63 @@ pub trait Network<S: Scalar> {
     }
 }
 
+/// All trainable numbers of a network, slice after slice in one written order: what optimisers and
+/// checkpoints see.
+pub trait Parameters<S: Scalar>: Clone + Debug {
+    /// Returns as many zeros.
+    fn zeros_like(&self) -> Self {
+        let mut zeros = self.clone();
+        zeros.slices_mut().for_each(|slice| slice.fill(S::ZERO));
+        zeros
+    }
+
+    /// Returns the numbers, matrix after matrix.
+    fn slices(&self) -> impl Iterator<Item = &[S]>;
+
+    /// Returns the numbers, to be changed.
+    fn slices_mut(&mut self) -> impl Iterator<Item = &mut [S]>;
+
+    /// Returns the numbers, one after the other.
+    fn numbers<'a>(&'a self) -> impl Iterator<Item = &'a S>
+    where
+        S: 'a,
+    {
+        self.slices().flatten()
+    }
+
+    /// Returns the numbers, to be changed.
+    fn numbers_mut<'a>(&'a mut self) -> impl Iterator<Item = &'a mut S>
+    where
+        S: 'a,
+    {
+        self.slices_mut().flatten()
+    }
+}
+
+impl<S: Scalar, const N: usize> Parameters<S> for [S; N] {
+    fn slices(&self) -> impl Iterator<Item = &[S]> {
+        core::iter::once(self.as_slice())
+    }
+    fn slices_mut(&mut self) -> impl Iterator<Item = &mut [S]> {
+        core::iter::once(self.as_mut_slice())
+    }
+}
+
+/// P_0, Q_0, P_1, Q_1, ... of the stored layers, each matrix column by column.
+impl<L: LayerParameters, const C: usize> Parameters<L::Scalar> for Transformer<L, C> {
+    fn slices(&self) -> impl Iterator<Item = &[L::Scalar]> {
+        self.layers().iter().flat_map(|layer| layer.matrices())
+    }
+    fn slices_mut(&mut self) -> impl Iterator<Item = &mut [L::Scalar]> {
+        self.layers_mut().iter_mut().flat_map(|layer| layer.matrices_mut())
+    }
+}
+
+/// Returns the standard deviation of initial parameters, Xavier normal with a gain, of layers for tokens of size k.
+pub(super) fn deviation<R: Real>(gain: f64, k: usize) -> R {
+    R::from_f64(gain) / Scalar::sqrt(R::from_count(k as u64))
+}
+
 /// The targets of a batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Targets<'a, S: Scalar> {
@@ -87,13 +147,12 @@ pub fn td_errors<S: Scalar, N: Network<S> + ?Sized>(
     windows: &Windows<S>,
     errors: &mut [S],
 ) {
+    let loss = BatchLoss::new(windows, Targets::Bootstrapped);
     let mut v_next = S::ZERO;
-    for t in (0..windows.count()).rev() {
-        if !windows.slide() || t + 1 == windows.count() {
-            v_next = network.value(&windows.successor(t));
-        }
-        let v = network.value(&windows.window(t));
-        if let Some(error) = errors.get_mut(t) {
+    for i in loss.passes() {
+        let of = loss.pass(i);
+        let v = network.value(&of.window);
+        if let Some((t, error)) = of.t.and_then(|t| Some((t, errors.get_mut(t)?))) {
             *error = windows.td_target(t, v_next) - v;
         }
         v_next = v;

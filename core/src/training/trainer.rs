@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::rng::{Rng, Stream};
 use crate::scalar::{Real, Scalar};
 use crate::tasks::{Task, TaskDistribution};
+use core::array::from_mut;
 use heapless::Vec;
 
 /// Multi-task TD (Algorithm 1), one seed in each lane of the scalar.
@@ -109,7 +110,7 @@ where
             trajectory: Trajectory::new(network.dim()),
             network,
             adam,
-            reference_adam: Adam::new(of_reference, reference.parameters())?,
+            reference_adam: Adam::new(of_reference, &[reference.alpha])?,
             reference,
             distribution,
             seeds: S::per_lane(seed),
@@ -170,9 +171,8 @@ where
             Loss::ResidualGradient => (Targets::Residual(&[]), Some(Targets::Bootstrapped)),
         };
         if let Some(targets) = of_reference {
-            let mut slope = [S::ZERO];
-            self.reference.batch_gradient(&windows, targets, &mut slope);
-            self.reference_adam.step(self.reference.parameters_mut(), &slope);
+            let [_, slope] = self.reference.batch_gradient(&windows, targets);
+            self.reference_adam.step(from_mut(&mut self.reference.alpha), &[slope]);
         }
         let (network, gradient) = (&mut self.network, &mut self.gradient);
         match (optimizer, &mut self.adam) {
@@ -212,7 +212,7 @@ where
 
     /// Returns the reference's step size alpha.
     pub fn alpha(&self) -> S {
-        self.reference.alpha()
+        self.reference.alpha
     }
 
     /// Returns how many tasks it has trained on.

@@ -282,7 +282,7 @@ impl<'a, S: Scalar> Window<'a, S> {
     }
 }
 
-/// Storage for one trajectory: room for T feature vectors, T - 1 rewards, and a target for each window where the loss
+/// A trajectory: room for T feature vectors, T - 1 rewards, and a target for each window where the loss
 /// needs one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trajectory<S: Scalar, const D: usize, const T: usize> {
@@ -291,16 +291,16 @@ pub struct Trajectory<S: Scalar, const D: usize, const T: usize> {
     /// phi_0, phi_1, ..., d numbers each, one behind the other; the rest is room.
     pub(super) features: [[S; D]; T],
     /// R_1, R_2, ...: the reward of step k at index k.
-    pub rewards: [S; T],
+    pub(super) rewards: [S; T],
     /// The target of each window's value, for losses whose targets are given.
-    pub targets: [S; T],
+    pub(super) targets: [S; T],
     /// The lengths of contexts that grow.
-    pub lengths: [usize; T],
+    pub(super) lengths: [usize; T],
 }
 
 impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
     /// Returns zeros everywhere, with `dim` features, or D if that is less.
-    pub fn new(dim: usize) -> Self {
+    pub(super) fn new(dim: usize) -> Self {
         Trajectory {
             dim: dim.min(D),
             features: [[S::ZERO; D]; T],
@@ -310,13 +310,7 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
         }
     }
 
-    /// phi_k, (d), for k < T, to be changed.
-    #[inline(always)]
-    pub fn phi_mut(&mut self, k: usize) -> &mut [S] {
-        &mut self.features.as_flattened_mut()[k * self.dim..][..self.dim]
-    }
-
-    /// The windows of the first n + W + 2 feature vectors.
+    /// Returns the windows of the first n + W + 2 feature vectors.
     ///
     /// # Errors
     /// [`Error::CapacityExceeded`] if that is more than T; as [`Windows::new`].

@@ -227,10 +227,6 @@ fn batch_gradients_agree_with_the_reference_and_with_finite_differences() {
         let (auto, sequential) = (linear::<f64>(1, depth), linear::<f64>(depth, depth));
         batch_gradient_agrees_with_differences(grown(auto, 8.0), "autoregressive");
         batch_gradient_agrees_with_differences(grown(sequential, size), "sequential");
-        batch_gradient_agrees_with_differences(
-            BatchTd::<f64, 2>::new(depth, 0.0).unwrap(),
-            "batch TD",
-        );
         let softmax = SoftmaxNetwork::<f64, 5, 4, 4, 6>::zeros(depth, depth).unwrap();
         batch_gradient_agrees_with_differences(grown(softmax, size), "softmax");
     }
@@ -239,6 +235,32 @@ fn batch_gradients_agree_with_the_reference_and_with_finite_differences() {
             let shape = LinearShape { lambda, ..LinearShape::new(2, stored, depth) };
             let network = grown(network_of(shape), 16.0 * stored as f64 / depth as f64);
             batch_gradient_agrees_with_differences(network, "TD(lambda)");
+        }
+    }
+}
+
+#[test]
+fn the_references_derivative_agrees_with_differences_and_with_the_windows_one_by_one() {
+    let (features, rewards) = random_windows(&mut Rng::new(11));
+    let slide = Windows::new(2, features.as_flattened(), &rewards, 6, 0.9).unwrap();
+    let growing = slide.growing(&[1, 2, 5, 8, 10]).unwrap();
+    for (depth, lambda) in [(1, 0.0), (2, 0.9), (4, 0.0)] {
+        let reference = BatchTd::<f64, 2>::new(depth, lambda).unwrap();
+        for windows in [slide, growing] {
+            let target = |t| windows.td_target(t, reference.value(&windows.successor(t)));
+            let targets: [f64; 5] = core::array::from_fn(target);
+            let loss = |alpha: f64| {
+                let mut reference = reference.clone();
+                reference.alpha = alpha;
+                let error = |t: usize| targets[t] - reference.value(&windows.window(t));
+                (0..5).map(error).map(|error| error * error).sum::<f64>() / 5.0
+            };
+            for targets in [Targets::Bootstrapped, Targets::Given(&targets)] {
+                let [got, slope] = reference.batch_gradient(&windows, targets);
+                assert!((got - loss(1.0)).abs() < 1e-12 * got, "{depth}: {got}");
+                let want = (loss(1.0 + 1e-6) - loss(1.0 - 1e-6)) / 2e-6;
+                assert!((slope - want).abs() < 1e-7 * (1.0 + want.abs()), "{slope} and {want}");
+            }
         }
     }
 }

@@ -174,16 +174,16 @@ fn reference<S: Scalar, const D: usize>(
     out: &mut Outputs<S>,
 ) {
     let mut network = BatchTd::<S, D>::new(depth, S::ZERO).unwrap();
-    network.parameters_mut()[0] = S::from_f64(case.number("hard_alpha0"));
-    let mut adam = Adam::new::<S>(adam_settings(case), network.parameters()).unwrap();
+    network.alpha = S::from_f64(case.number("hard_alpha0"));
+    let mut adam = Adam::new(adam_settings(case), &[network.alpha]).unwrap();
     let (mut v, mut loss, mut alpha_bar, mut alpha) = (vec![], vec![], vec![], vec![]);
     for windows in batches.iter() {
         v.extend((0..=windows.count()).map(|t| network.value(&windows.window(t))));
-        let mut gradient = [S::ZERO];
-        loss.push(network.batch_gradient(&windows, Targets::Bootstrapped, &mut gradient));
-        alpha_bar.push(gradient[0]);
-        adam.step(network.parameters_mut(), &gradient);
-        alpha.push(network.alpha());
+        let [loss_of_batch, slope] = network.batch_gradient(&windows, Targets::Bootstrapped);
+        loss.push(loss_of_batch);
+        alpha_bar.push(slope);
+        adam.step(std::array::from_mut(&mut network.alpha), &[slope]);
+        alpha.push(network.alpha);
     }
     out.field("hard_v", "", v);
     out.field("hard_loss", "", loss);

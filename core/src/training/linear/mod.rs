@@ -7,7 +7,7 @@ mod shape;
 mod two_heads;
 mod work;
 
-use super::parameters::deviation;
+use super::network::deviation;
 use super::{Network, Parameters, Targets, Window, Windows, batch_gradient_by_window};
 use crate::error::Error;
 use crate::layer::{Layer, LayerParameters, ParameterSet};
@@ -27,18 +27,6 @@ impl<S, B: AsRef<[S]> + AsMut<[S]> + Clone + Debug> Storage<S> for B {}
 
 /// A linear transformer in training. B stores its trained numbers; W is the memory that it computes in, which may be
 /// borrowed: a chip then moves little.
-///
-/// ```
-/// use ictd_core::rng::Rng;
-/// use ictd_core::training::{LinearNetwork, LinearShape, Network, Parameters};
-///
-/// // Three features, five layers that share one pair (P, Q).
-/// let shape = LinearShape::new(3, 1, 5);
-/// let mut network = LinearNetwork::<f32, Vec<f32>>::zeros(shape, |len| vec![0.0; len])?;
-/// network.initialise_lane(0, &mut Rng::new(1));
-/// assert_eq!(network.parameters().numbers().count(), 2 * 7 * 7);
-/// # Ok::<(), ictd_core::Error>(())
-/// ```
 #[derive(Clone, Debug)]
 pub struct LinearNetwork<S: Scalar, B, W = B> {
     shape: LinearShape<S::Element>,

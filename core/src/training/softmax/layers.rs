@@ -19,6 +19,8 @@ kernel! {
         inverse_len: S,
         n: usize,
     ) {
+        // The residual: Z_{l+1} starts from Z_l.
+        next.copy_from(&tape.z, n);
         let mut r = 0;
         tiles!(r < n, T in [TILE, 1], {
             let (mut keys, mut values) = ([[S::ZERO; K]; T], [[S::ZERO; K]; T]);
@@ -33,8 +35,7 @@ kernel! {
             for t in 0..T {
                 scale(&mut values[t], inverse_len * normalisation[t]);
             }
-            // The residual: Z_{l+1} starts from Z_l.
-            scatter(rows, &query, &values, (r == 0).then_some(&tape.z), next);
+            scatter(rows, &query, &values, next);
             for t in 0..T {
                 tape.query_exponentials[r + t] = query[t];
                 tape.values[r + t] = values[t];
@@ -103,7 +104,7 @@ kernel! {
                 scale(&mut k_bar[t], factor[t]);
                 scale(&mut keys[t], factor[t]);
             }
-            scatter(rows, &query, &keys, None, z_bar);
+            scatter(rows, &query, &keys, z_bar);
             let mut z_r = [[S::ZERO; K]; T];
             for t in 0..T {
                 z_r[t] = z.context[r + t];
@@ -130,6 +131,7 @@ kernel! {
         n: usize,
     ) {
         let (z, inverse_len) = (&tape.z, S::ONE / S::from_count(n as u64));
+        z_bar.copy_from(x_bar, n);
         let mut scores_bar: Workspace<S, N> = [[S::ZERO; TILE]; N];
         let mut r = 0;
         tiles!(r < n, T in [TILE, 1], {
@@ -159,7 +161,7 @@ kernel! {
                 query[t] *= dot(&values[t], &x_bar.query) - mean[t];
             }
             let k_bar = combinations(scores_bar, &query, z);
-            scatter(scores_bar, &query, &keys, (r == 0).then_some(x_bar), z_bar);
+            scatter(scores_bar, &query, &keys, z_bar);
             let mut z_r = [[S::ZERO; K]; T];
             for t in 0..T {
                 z_r[t] = z.context[r + t];

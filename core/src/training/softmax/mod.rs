@@ -5,8 +5,7 @@ mod layers;
 mod rows;
 mod tape;
 
-use super::network::BatchLoss;
-use super::parameters::deviation;
+use super::network::{BatchLoss, deviation};
 use super::{Network, Parameters as _, Targets, Window, Windows, batch_gradient_by_window};
 use crate::error::Error;
 use crate::layer::{Layer, LayerParameters as _};
@@ -52,10 +51,9 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize>
         if stored == 1 {
             return Self::new(Transformer::autoregressive(Layer::ZERO, depth)?);
         }
-        let layers = [Layer::ZERO; C];
-        let layers = layers.get(..depth);
-        let refused = Error::CapacityExceeded { parameter: "layers", capacity: C };
-        Self::new(Transformer::sequential(layers.ok_or(refused)?)?)
+        let refused = Error::CapacityExceeded { parameter: "layers", capacity: L };
+        let layers = [Layer::ZERO; L];
+        Self::new(Transformer::sequential(layers.get(..depth).ok_or(refused)?)?)
     }
 
     /// Returns the transformer that one lane has learned.

@@ -74,44 +74,22 @@ pub(super) fn combinations<S: Scalar, const K: usize, const T: usize, const N: u
     sums
 }
 
-/// Adds to each column the vectors weighted by its entries of the rows; to a copy of `first`, if given.
+/// Adds to each column the vectors weighted by its entries of the rows.
 #[inline(always)]
 pub(super) fn scatter<S: Scalar, const K: usize, const T: usize, const N: usize>(
     rows: &[[S; T]],
     query: &[S; T],
     vectors: &[[S; K]; T],
-    first: Option<&Columns<S, K, N>>,
     columns: &mut Columns<S, K, N>,
 ) {
-    match first {
-        Some(first) => {
-            let columns = columns.context.iter_mut().zip(&first.context);
-            for ((column, first), row) in columns.zip(rows) {
-                *column = add_all(first, row, vectors);
-            }
+    let columns = columns.context[..rows.len()].iter_mut().chain([&mut columns.query]);
+    for (column, weights) in columns.zip(rows.iter().chain([query])) {
+        let mut sum = *column;
+        for t in 0..T {
+            add_scaled(&mut sum, weights[t], &vectors[t]);
         }
-        None => {
-            for (column, row) in columns.context.iter_mut().zip(rows) {
-                *column = add_all(column, row, vectors);
-            }
-        }
+        *column = sum;
     }
-    let first = first.unwrap_or(columns);
-    columns.query = add_all(&first.query, query, vectors);
-}
-
-/// x + sum_t weights_t vectors_t.
-#[inline(always)]
-fn add_all<S: Scalar, const K: usize, const T: usize>(
-    x: &[S; K],
-    weights: &[S; T],
-    vectors: &[[S; K]; T],
-) -> [S; K] {
-    let mut sum = *x;
-    for t in 0..T {
-        add_scaled(&mut sum, weights[t], &vectors[t]);
-    }
-    sum
 }
 
 /// Returns a key as the scores' powers of 2 want it: times log2 e.

@@ -47,6 +47,13 @@ pub(super) struct Columns<S: Scalar, const K: usize, const N: usize> {
 
 impl<S: Scalar, const K: usize, const N: usize> Columns<S, K, N> {
     const ZEROS: Self = Columns { context: [[S::ZERO; K]; N], query: [S::ZERO; K] };
+
+    /// Copies the first n columns, and the query's.
+    #[inline(always)]
+    pub(super) fn copy_from(&mut self, other: &Self, n: usize) {
+        self.context[..n].copy_from_slice(&other.context[..n]);
+        self.query = other.query;
+    }
 }
 
 /// The record of one layer's forward pass.
