@@ -24,6 +24,9 @@ use crate::training::sides::{gained_and_lost, next_token};
 /// Vectors that it takes.
 pub(super) const VECTORS: usize = 14;
 
+/// P and Q of a first layer that is formed, the sums of their adjoints, and C.
+type FirstLayer<'a, S> = ([&'a [S]; 2], [&'a mut [S]; 2], &'a [S]);
+
 /// Writes G of window W.
 #[inline(always)]
 pub(super) fn start<S: Scalar>(
@@ -49,7 +52,7 @@ pub(super) fn slide<S: Scalar>(
     windows: &Windows<S>,
     t: usize,
     step: &mut Step<S>,
-    of_first: Option<([&[S]; 2], [&mut [S]; 2], &[S])>,
+    of_first: Option<FirstLayer<S>>,
     vectors: &mut [S],
 ) {
     let k = shape.token_len();
