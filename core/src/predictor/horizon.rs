@@ -103,9 +103,6 @@ impl<const D: usize> Horizon<D> {
         let forgets = 1.0 / BAND_SAMPLES.max(BAND_HORIZONS * length);
         self.mean += (x - self.mean) / taken.min(MEAN_SAMPLES.max(MEAN_HORIZONS * length));
         let mean = self.mean;
-        if !follows {
-            (self.trace, self.error, self.unit_error) = (0.0, 0.0, 0.0);
-        }
         let [read_before, mean_before, predicted] = self.before;
         if follows {
             let u = read_before - mean_before;
@@ -113,6 +110,8 @@ impl<const D: usize> Horizon<D> {
             let delta = share * x + gamma * mean - mean_before;
             self.covariance = retention * self.covariance + delta * self.trace;
             self.square = retention * self.square + u * u;
+        } else {
+            (self.trace, self.error, self.unit_error) = (0.0, 0.0, 0.0);
         }
         let difference = read - mean;
         let doubt = DOUBT * length * difference * difference;
@@ -128,10 +127,7 @@ impl<const D: usize> Horizon<D> {
             self.unit_spread = (1.0 - forgets) * self.unit_spread + self.unit_error;
         }
         self.before = [read, mean, prediction];
-        let nothing_known = Prediction { mean: prediction, ..Prediction::NOTHING };
-        if self.unit_spread == 0.0 {
-            return nothing_known;
-        }
+        // Not a number before anything was learned.
         let deviation = Scalar::sqrt(self.spread / self.unit_spread);
         let step = STEP / (length + 2.0);
         let [low, high] = &mut self.quantiles;
@@ -142,7 +138,7 @@ impl<const D: usize> Horizon<D> {
             *high = (*high - step * if z > *high { BEYOND - 1.0 } else { BEYOND }).max(0.0);
         }
         if taken < SEEN * length {
-            return nothing_known;
+            return Prediction { mean: prediction, ..Prediction::NOTHING };
         }
         let wider = Scalar::sqrt(1.0 + WIDER * forgets * length);
         let (low, high) = (*low * deviation * wider, *high * deviation * wider);

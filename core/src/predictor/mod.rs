@@ -145,7 +145,7 @@ struct Channel<const D: usize, const H: usize> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Predictor<const N: usize = 1, const D: usize = 4, const H: usize = 1> {
     horizons: [f32; H],
-    memory: f32,
+    retention: f32,
     context: Context<D, TdLambda, Forgetting, f32, N>,
     phi: [f32; D],
     reach: [f32; D],
@@ -193,9 +193,8 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
             longest = longest.max(horizon);
             h += 1;
         }
-        let memory = MEMORY.max(HORIZONS * longest);
-        let forgetting = Forgetting::unchecked(1.0 - 1.0 / memory);
-        let context = Context::with(TdLambda::unchecked(LAMBDA), forgetting);
+        let retention = 1.0 - 1.0 / MEMORY.max(HORIZONS * longest);
+        let context = Context::with(TdLambda::unchecked(LAMBDA), Forgetting::unchecked(retention));
         let channel = Channel {
             gate: Gate::NEW,
             signal: Signal::new(),
@@ -209,7 +208,7 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
         };
         Ok(Predictor {
             horizons,
-            memory,
+            retention,
             context,
             phi: [0.0; D],
             reach: [0.0; D],
@@ -220,7 +219,6 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
 
     /// Takes the next sample of each signal, or none, and returns what is coming.
     pub fn observe(&mut self, samples: impl Samples<N>) -> Outlook<N, H> {
-        let retention = 1.0 - 1.0 / self.memory;
         let (mut phi, mut deviations) = ([0.0; D], [0.0; N]);
         let mut verdicts = [Verdict::Missing; N];
         let mut begun = false;
@@ -264,7 +262,7 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
                 let value = clamp(dot(&horizon.weights, &phi), horizon.bound);
                 let read = level.weighted_mean(discount(length), value);
                 let seen = [channel.value, read];
-                *out = horizon.observe(length, retention, seen, channel.taken, follows);
+                *out = horizon.observe(length, self.retention, seen, channel.taken, follows);
             }
         }
         outlook
