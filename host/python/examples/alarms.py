@@ -1,4 +1,4 @@
-"""Judges the predictor's surprise beside other scores of how unusual a sample is, and prints the tables of the guide's page `signals`:
+"""Judges the predictor's surprise beside other scores of how unusual a sample is, and prints the tables of the guide's page `signals`, and what long horizons tell:
 
     pip install ./host/python river==0.26.1 krcf==0.4.0 && pip install --no-deps aeon==1.6.0 sktime==1.2.0
     python host/python/examples/alarms.py
@@ -193,6 +193,27 @@ def judge(score, seed, recordings, labelled):
     return {fault: np.mean(a) for fault, a in areas.items()}, np.array(late), real, seconds
 
 
+def long_horizon(x, horizon=300):
+    """Returns the error of what is predicted, over the variance of what followed, and the band's width over that of nine in ten of it."""
+    gamma, followed = 1 - 1 / horizon, np.empty(len(x))
+    mean = x[-1]
+    for t in reversed(range(len(x))):
+        followed[t], mean = mean, (1 - gamma) * x[t] + gamma * mean
+    seen = ictd.Predictor(horizons=[horizon]).run(x)
+    value, low, high = (numbers[: -3 * horizon, 0, 0] for numbers in (seen.value, seen.low, seen.high))
+    ends = np.isfinite(high)
+    truth, deviation = followed[: len(ends)][ends], followed[: len(ends)][ends].std()
+    return ((value[ends] - truth) ** 2).mean() / deviation**2, (high - low)[ends].mean() / (2 * 1.645 * deviation)
+
+
+def walker():
+    """Returns the nine signals of a walker who at times cannot walk on, if they are installed."""
+    if not (found := installed("aeon", "walker")):
+        return []
+    path = Path(found.origin).parent / "datasets/data/Daphnet_S06R02E0/S06R02E0.csv"
+    return list(np.genfromtxt(path, delimiter=",", skip_header=1)[:, 1:10].T)
+
+
 def spread(values, digits=2):
     """Writes a mean, and a standard deviation if there are several values."""
     deviation = f" ± {np.std(values, ddof=1):.{digits}f}" if len(values) > 1 else ""
@@ -222,6 +243,10 @@ def main():
             rows[1].append([name, *(f"{a}; {delayed(late)}" for a, late in of)])
     for head, body in zip(tables, rows):
         print("\n".join(f"| {' | '.join(row)} |" for row in [head, *body]), end="\n\n")
+    print("a horizon of 300: the error over the variance of what followed, and how wide the band is")
+    named = [(name, x) for name, x, _ in labelled if len(x) > 5000] + [("walker", x) for x in walker()]
+    for name, x in named:
+        print(f"{name}: {' '.join(f'{number:.2f}' for number in long_horizon(x))}")
 
 
 if __name__ == "__main__":
