@@ -1,8 +1,7 @@
-//! The embedded font: how wide a text is, with kerning.
+//! The embedded font: how wide a text is.
 
 use crate::style::TextStyle;
 use std::sync::OnceLock;
-use ttf_parser::gpos::{PairAdjustment, PositioningSubtable};
 use ttf_parser::{Face, GlyphId};
 
 /// Inter, Regular: its file.
@@ -37,48 +36,17 @@ pub(crate) fn spans<'a>(text: &'a str, style: &TextStyle) -> Vec<Span<'a>> {
     spans
 }
 
-/// Returns the width of a text in pixels.
+/// Returns the width of a text in pixels, without kerning.
 pub(crate) fn width(text: &str, style: &TextStyle) -> f64 {
     let Some(face) = face(style.bold) else { return 0.0 };
-    let mut x = 0.0;
-    for span in spans(text, style) {
-        let zoom = span.size / face.units_per_em() as f64;
-        let mut before = None;
-        for c in span.text.chars() {
-            // A missing character shows as the font's empty box.
-            let glyph = face.glyph_index(c).unwrap_or(GlyphId(0));
-            if let Some(before) = before {
-                x += zoom * kerning(face, before, glyph) as f64;
-            }
-            x += zoom * face.glyph_hor_advance(glyph).unwrap_or(0) as f64;
-            before = Some(glyph);
-        }
-    }
-    x
-}
-
-/// Returns the space that the font's pair adjustments add between two glyphs, in font units.
-fn kerning(face: &Face, left: GlyphId, right: GlyphId) -> i16 {
-    let lookups = face.tables().gpos.into_iter().flat_map(|gpos| gpos.lookups);
-    let mut sum = 0;
-    for lookup in lookups {
-        let pairs = lookup.subtables.into_iter::<PositioningSubtable>();
-        // The first of a lookup's subtables that knows the pair counts.
-        sum += pairs.filter_map(|table| adjustment(&table, left, right)).next().unwrap_or(0);
-    }
-    sum
-}
-
-fn adjustment(table: &PositioningSubtable, left: GlyphId, right: GlyphId) -> Option<i16> {
-    let PositioningSubtable::Pair(pairs) = table else { return None };
-    let index = pairs.coverage().get(left)?;
-    let (value, _) = match pairs {
-        PairAdjustment::Format1 { sets, .. } => sets.get(index)?.get(right)?,
-        PairAdjustment::Format2 { classes, matrix, .. } => {
-            matrix.get((classes.0.get(left), classes.1.get(right)))?
-        }
+    let of_span = |span: Span| {
+        // A missing character shows as the font's empty box.
+        let glyphs = span.text.chars().map(|c| face.glyph_index(c).unwrap_or(GlyphId(0)));
+        let units = glyphs.map(|glyph| face.glyph_hor_advance(glyph).unwrap_or(0));
+        let units: f64 = units.map(f64::from).sum();
+        units * span.size / face.units_per_em() as f64
     };
-    Some(value.x_advance)
+    spans(text, style).into_iter().map(of_span).sum()
 }
 
 /// Inter, Regular or SemiBold, so that pictures are the same on machines without fonts.

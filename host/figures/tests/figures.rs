@@ -71,6 +71,9 @@ fn labels(log: bool, low: f64, high: f64) -> Vec<String> {
     let (low, high) = (Some(low), Some(high));
     let svg = of_curve(curve, Axis { log, low, high, ..Default::default() }).to_svg();
     assert!(!svg.contains("NaN") && !svg.contains("inf"), "{low:?} {high:?} {log}");
+    // A zero has no sign.
+    let numbers = svg.split(|c: char| !(c.is_ascii_digit() || c == '-' || c == '.'));
+    assert!(numbers.into_iter().all(|number| number != "-0"), "{svg}");
     let ends = svg.lines().filter(|line| line.contains("text-anchor=\"end\""));
     let texts = ends.filter_map(|line| line.strip_suffix("</text>")?.rsplit_once('>'));
     texts.map(|(_, text)| text.to_owned()).collect()
@@ -104,11 +107,10 @@ fn the_font_has_every_character_that_figures_use() {
 }
 
 #[test]
-fn kerning_draws_letters_together_and_subscripts_are_smaller() {
+fn subscripts_are_smaller() {
     let width = |text: &str| {
         let title = text.repeat(50);
         Figure { title, ..Default::default() }.width() - Figure::default().width()
     };
-    assert!(width("AV") < width("A") + width("V") - 8.0);
     assert!(width("w_l") < width("wl"));
 }

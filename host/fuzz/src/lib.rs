@@ -29,7 +29,7 @@ use ictd::formats::safetensors;
 use ictd::formats::seed_run::{PartialParams, SeedLog};
 use ictd::formats::trajectory::{Features, Trajectory};
 use ictd::model_file;
-use ictd::page::{Run, RunFiles};
+use ictd::page::Run;
 use ictd::run::records::{Records, RunDirectory};
 use ictd::run::{config, info, lock, transaction};
 use ictd::sweep::plan::Plan;
@@ -259,8 +259,7 @@ pub fn run_directory(bytes: &[u8]) {
         let _ = config::read_run::<Train>(place, "train").map(|(_, seed, o)| o.check(seed));
         info::is_finished(place);
         let _ = info::files(place, "");
-        let run = RunFiles { name: "run".into(), path: place.clone() };
-        CATALOGUE.with(|catalogue| drop(Run::read(&run, catalogue)));
+        CATALOGUE.with(|catalogue| drop(Run::read(place, catalogue)));
         let _ = RunDirectory::claim(place.clone());
     });
 }

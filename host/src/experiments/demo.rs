@@ -172,11 +172,12 @@ impl Demo {
         }
         if let Some(model) = &self.model {
             let reason = format!("accepted without --model; {} has its own", model.display());
-            if self.layers != defaults.layers {
-                return Err(Error::option("--layers", reason));
-            }
-            if self.alpha != defaults.alpha {
-                return Err(Error::option("--alpha", reason));
+            let set = [
+                ("--layers", self.layers != defaults.layers),
+                ("--alpha", self.alpha != defaults.alpha),
+            ];
+            if let Some((option, _)) = set.into_iter().find(|(_, set)| *set) {
+                return Err(Error::option(option, reason));
             }
         }
         Ok(())

@@ -93,20 +93,16 @@ const HALF: f64 = 0.5;
 
 /// Judges a claim about every seed, from those of which it is true: it holds if Wilson's interval of their share
 /// is above three quarters (and there are at least 10), in part if it is above one half.
-pub fn share_of_seeds(holding: impl IntoIterator<Item = bool>) -> Judgement {
+pub fn of_seeds(holding: impl IntoIterator<Item = bool>) -> Judgement {
     let holding: Vec<bool> = holding.into_iter().collect();
     let (count, seeds) = (holding.iter().filter(|holds| **holds).count(), holding.len());
     let share = wilson(count, seeds);
     let verdict = Verdict::graded(share.low > MOST && seeds >= ENOUGH, share.low > HALF);
-    (format!("{count} of {seeds} seeds: share {share:.2}"), verdict)
-}
-
-/// [`share_of_seeds`], with what it needs.
-pub fn of_seeds(holding: impl IntoIterator<Item = bool>) -> Judgement {
-    let holding: Vec<bool> = holding.into_iter().collect();
-    let few = if holding.len() < ENOUGH { "; too few to hold for all" } else { "" };
-    let (share, verdict) = share_of_seeds(holding);
-    (format!("{share}, needs > {MOST} (in part > {HALF}){few}"), verdict)
+    let few = if seeds < ENOUGH { "; too few to hold for all" } else { "" };
+    let measured = format!(
+        "{count} of {seeds} seeds: share {share:.2}, needs > {MOST} (in part > {HALF}){few}"
+    );
+    (measured, verdict)
 }
 
 /// The condition that a number of a seed must meet.
@@ -124,7 +120,7 @@ pub enum Needs {
 
 impl Needs {
     /// Returns true of a number that is what it must be; NaN never is.
-    pub(super) fn met(self, x: &f64) -> bool {
+    fn met(self, x: &f64) -> bool {
         match self {
             Needs::AtLeast(limit) => *x >= limit,
             Needs::AtMost(limit) => *x <= limit,

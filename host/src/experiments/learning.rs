@@ -100,19 +100,15 @@ pub fn put_ends(name: &str, run: &[SeedRun], long: &mut Long) {
 pub fn numbers_of(seed: &SeedRun) -> Vec<Number> {
     let mut numbers = vec![number("finite", f64::from(seed.diverged().is_none()))];
     numbers.extend(seed.diverged().map(|tasks| number("diverged", tasks as f64)));
+    let (all, tenth) = (seed.points.len(), seed.points.len().div_ceil(10));
     for (metric, value) in metrics(std::slice::from_ref(seed)) {
         numbers.extend(seed.last().map(|last| number(&metric, value(last))));
         // One fresh context says little.
-        let tenth = seed.points.len().div_ceil(10);
-        for part in 0..if [IWS, SS, MSVE].iter().any(|m| m.name == metric) { 10 } else { 0 } {
-            let points = &seed.points[..];
-            let points = match part {
-                9 => &points[points.len() - tenth.min(points.len())..],
-                _ => {
-                    &points
-                        [(part * tenth).min(points.len())..((part + 1) * tenth).min(points.len())]
-                }
-            };
+        let parts = if [IWS, SS, MSVE].iter().any(|m| m.name == metric) { 10 } else { 0 };
+        for part in 0..parts {
+            let last = all.saturating_sub(tenth);
+            let from = if part == 9 { last } else { all.min(part * tenth) };
+            let points = &seed.points[from..all.min(from + tenth)];
             let (value, _) = mean_and_stderr(points.iter().map(&*value));
             numbers.push(Number { at: part as f64, ..number(format!("{metric}_tenth"), value) });
         }
@@ -121,7 +117,6 @@ pub fn numbers_of(seed: &SeedRun) -> Vec<Number> {
         let stays = |p: &&Point| (p.alpha - end).abs() <= 0.1 * end.abs();
         seed.points.iter().rev().find(|p| !stays(p)).map_or(0.0, |p| p.tasks as f64)
     };
-    let tenth = seed.points.len().div_ceil(10);
     let (end, _) = mean_and_stderr(seed.points.iter().rev().take(tenth).map(|p| p.alpha));
     let all = seed.last().map_or(f64::NAN, |last| last.tasks as f64);
     numbers.push(number("alpha_settled", settled(end) / all));

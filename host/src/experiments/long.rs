@@ -66,21 +66,15 @@ impl Long {
     }
 
     /// Writes the record.
-    /// Errors: as [`Records::put_csv`].
+    /// Errors: as [`Records::put_table`].
     pub fn write(&self, records: &mut Records) -> Result<(), Error> {
         let rows = self.0.iter().flat_map(|(run, metrics)| {
-            metrics.iter().flat_map(|(metric, samples)| {
-                let (run, metric) = (run.clone(), metric.clone());
-                samples.iter().map(move |(seed, at, value)| Row {
-                    run: run.clone(),
-                    seed: *seed,
-                    metric: metric.clone(),
-                    at: *at,
-                    value: *value,
-                })
+            metrics.iter().flat_map(move |(metric, samples)| {
+                samples.iter().map(move |(seed, at, value)| (run, seed, metric, at, value))
             })
         });
-        records.put_csv(FILE, &rows.collect::<Vec<_>>())
+        let head = ["run", "seed", "metric", "at", "value"];
+        records.put_table(FILE, &head, &rows.collect::<Vec<_>>())
     }
 
     /// Returns the numbers of one run.

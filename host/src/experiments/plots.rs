@@ -38,16 +38,11 @@ pub struct Plot {
 
 /// A curve from the long record.
 pub struct Series {
-    /// Its name in the legend.
-    pub label: &'static str,
-    /// The run, and the metric.
-    pub run: &'static str,
-    /// The metric.
-    pub metric: &'static str,
-    /// The way seeds become a curve.
-    pub seeds: Seeds,
-    /// Drawn with dashes.
-    pub dashed: bool,
+    label: &'static str,
+    run: &'static str,
+    metric: &'static str,
+    seeds: Seeds,
+    dashed: bool,
 }
 
 /// The way the numbers of seeds become a curve.
@@ -59,7 +54,7 @@ pub enum Seeds {
     Mean,
 }
 
-/// A curve of a run's metric.
+/// Returns a curve of a run's metric, with its name in the legend.
 pub const fn series(
     label: &'static str,
     run: &'static str,

@@ -10,15 +10,10 @@ pub(super) fn changes(
     config: &Map<String, Value>,
 ) -> Vec<(String, Option<String>)> {
     let known = root.find_subcommand(command);
-    let defaults = |key: &str| -> Vec<String> {
-        let argument = known.and_then(|c| c.get_arguments().find(|a| a.get_long() == Some(key)));
-        let values = argument.into_iter().flat_map(clap::Arg::get_default_values);
-        values.map(|value| value.to_string_lossy().into_owned()).collect()
-    };
-    let text = |value: &Value| match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let number = |text: &str| text.parse::<f64>().ok();
+    let same =
+        |(a, b): (&String, &String)| a == b || number(a).is_some_and(|x| number(b) == Some(x));
     let mut changes = Vec::new();
     for (key, value) in config {
         let texts: Vec<_> = match value {
@@ -31,10 +26,9 @@ pub(super) fn changes(
             Value::Array(values) => values.iter().map(text).collect(),
             other => vec![text(other)],
         };
-        let number = |text: &str| text.parse::<f64>().ok();
-        let same =
-            |(a, b): (&String, &String)| a == b || (number(a).is_some() && number(a) == number(b));
-        let defaults = defaults(key);
+        let argument = known.and_then(|c| c.get_arguments().find(|a| a.get_long() == Some(key)));
+        let defaults = argument.into_iter().flat_map(clap::Arg::get_default_values);
+        let defaults: Vec<_> = defaults.map(|x| x.to_string_lossy().into_owned()).collect();
         if defaults.len() != texts.len() || !defaults.iter().zip(&texts).all(same) {
             changes.extend(texts.into_iter().map(|text| (key.clone(), Some(text))));
         }

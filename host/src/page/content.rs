@@ -1,13 +1,13 @@
 //! The content of a page: which runs it shows, and what it shows beside them.
 
 use super::made::RESULTS;
-use super::run::{Run, RunFiles, place, results};
+use super::run::{Run, place, results};
 use crate::digests;
 use crate::error::{Doing, Error};
 use crate::experiments::Catalogue;
 use crate::files::{self, Kind};
 use crate::run::config::{self, Inside};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Names, and why nothing is shown of what bears them.
 type LeftOut = Vec<(String, String)>;
@@ -64,8 +64,8 @@ fn read(
 ) -> Result<(Vec<Run>, LeftOut), Error> {
     let (found, mut left_out) = find(directory, damaged, catalogue)?;
     let mut runs = Vec::new();
-    for files in found {
-        match Run::read(&files, catalogue) {
+    for path in found {
+        match Run::read(&path, catalogue) {
             Ok(run) => runs.push(run),
             Err(error) if damaged == Damaged::LeaveOut => {
                 let reason = match &error {
@@ -75,7 +75,7 @@ fn read(
                     }
                     other => other.one_line(),
                 };
-                left_out.push((files.name, reason));
+                left_out.push((files::name_of(&path), reason));
             }
             Err(error) => return Err(error),
         }
@@ -91,7 +91,7 @@ fn find(
     directory: &Path,
     damaged: Damaged,
     catalogue: &Catalogue,
-) -> Result<(Vec<RunFiles>, LeftOut), Error> {
+) -> Result<(Vec<PathBuf>, LeftOut), Error> {
     let inside = config::inside(directory)?;
     let has_results = |path: &Path| files::kind(&path.join(RESULTS)) != Kind::Nothing;
     if has_results(directory) {
@@ -100,10 +100,7 @@ fn find(
             Ok(results) if results.command == "main" => {}
             Err(_) if damaged == Damaged::LeaveOut => {}
             Err(error) => return Err(error),
-            Ok(_) => {
-                let name = files::name_of(directory);
-                return Ok((vec![RunFiles { name, path: directory.to_owned() }], Vec::new()));
-            }
+            Ok(_) => return Ok((vec![directory.to_owned()], Vec::new())),
         }
     }
     let (mut runs, mut left_out) = (Vec::new(), Vec::new());
@@ -114,7 +111,7 @@ fn find(
             _ => files::kind(&path) == Kind::Folder && has_results(&path),
         };
         match command {
-            _ if is_shown => runs.push(RunFiles { name, path }),
+            _ if is_shown => runs.push(path),
             Err(reason) => left_out.push((name, reason)),
             Ok(Some(_)) => left_out.push((name, format!("no {RESULTS}: it has not finished"))),
             Ok(None) => {}

@@ -53,7 +53,6 @@ pub(super) fn document(content: &Content) -> String {
         LIVE.replace("STORY", &format!("{:016x}", content.story)),
         content.runs.iter().map(section).collect(),
         digests(content),
-        commands(content),
     ];
     let body = [
         "<a class=\"skip\" href=\"#main\">Skip to the content</a>",
@@ -78,11 +77,11 @@ fn font(weight: u32, bytes: &[u8]) -> String {
 
 fn header(content: &Content) -> String {
     let count = |verdict| content.runs.iter().map(|run| run.count(verdict)).sum::<usize>();
-    let total: usize = VERDICTS.iter().map(|row| count(row.0)).sum();
-    let tile = |(verdict, class, _): &(Verdict, &str, _)| {
-        let count = count(*verdict);
-        let said = format!("{} {}", tag("b", count), claims(*verdict, count));
-        tag(&format!("li class=\"tile {class}\""), said)
+    let total: usize = VERDICTS.map(count).iter().sum();
+    let tile = |verdict| {
+        let count = count(verdict);
+        let said = format!("{} {}", tag("b", count), claims(verdict, count));
+        tag(&format!("li class=\"tile {}\"", class(verdict)), said)
     };
     let claims = if total == 1 { "claim" } else { "claims" };
     let tiles = format!("ul class=\"tiles\" aria-label=\"{total} {claims} in all\"");
@@ -92,7 +91,7 @@ fn header(content: &Content) -> String {
         tag("h1", "Transformers that run TD in their forward pass"),
         tag("p class=\"lead\"", LEAD),
         tag("p class=\"scale\"", VERDICT),
-        tag(&tiles, VERDICTS.iter().map(tile).collect::<String>()),
+        tag(&tiles, VERDICTS.map(tile).concat()),
     ];
     tag("header", parts.concat())
 }
@@ -105,7 +104,6 @@ fn overview(content: &Content) -> String {
         link("signals", "Watch it predict a signal"),
         content.runs.iter().map(entry).collect(),
         link("digests", "The same bits everywhere"),
-        link("commands", "How to repeat it"),
     ];
     let left_out = content.left_out.iter().map(|(name, reason)| {
         tag("p class=\"note\"", format!("Left out: {}: {}", text(name), text(reason)))
@@ -115,7 +113,7 @@ fn overview(content: &Content) -> String {
 }
 
 fn entry(run: &Run) -> String {
-    let counts = VERDICTS.iter().map(|row| (row.0, run.count(row.0)));
+    let counts = VERDICTS.into_iter().map(|verdict| (verdict, run.count(verdict)));
     let counts: Vec<String> = counts
         .filter(|(_, count)| *count > 0)
         .map(|(verdict, count)| format!("{count} {}", claims(verdict, count)))
@@ -126,13 +124,6 @@ fn entry(run: &Run) -> String {
     let link = tag(&format!("a href=\"#{}\"", run.anchor()), text(run.title()));
     let dots = tag(&format!("span class=\"dots\" role=\"img\" aria-label=\"{words}\""), dots);
     tag("li", format!("{link} {dots}"))
-}
-
-/// Returns a section with a heading, a paragraph of markup, and what follows.
-fn titled(id: &str, title: &str, paragraph: String, rest: String) -> String {
-    let heading = tag(&format!("h2 id=\"{id}-title\""), title);
-    let open = format!("section id=\"{id}\" aria-labelledby=\"{id}-title\"");
-    tag(&open, heading + &tag("p", paragraph) + &rest)
 }
 
 fn digests(content: &Content) -> String {
@@ -155,20 +146,7 @@ fn digests(content: &Content) -> String {
     );
     let head = ["kernel", "this machine", "every platform", "verdict", "what it runs"];
     let rest = table("Digests of the core's kernels", &head, &rows) + &command("digest");
-    titled("digests", "The same bits everywhere", paragraph, rest)
-}
-
-fn commands(content: &Content) -> String {
-    let row = |run: &Run| {
-        let command = program::call(&run.repeats);
-        vec![run.title().to_owned(), command, run.records.join(", ")]
-    };
-    let rows: Vec<_> = content.runs.iter().map(row).collect();
-    let paragraph = format!(
-        "Equal seeds give equal bits. Each command writes its figures, and the records that they are \
-         drawn from, into a directory of its name; {} makes this page of them again.",
-        tag("code", text(program::call("report DIR")))
-    );
-    let table = table("Commands", &["what", "command", "records"], &rows);
-    titled("commands", "How to repeat it", paragraph, table)
+    let heading = tag("h2 id=\"digests-title\"", "The same bits everywhere");
+    let section = heading + &tag("p", paragraph) + &rest;
+    tag("section id=\"digests\" aria-labelledby=\"digests-title\"", section)
 }

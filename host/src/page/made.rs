@@ -26,13 +26,7 @@ struct Info {
     #[serde(default)]
     platform: BTreeMap<String, Value>,
     #[serde(default)]
-    digests: Digests,
-}
-
-#[derive(Default, Deserialize)]
-struct Digests {
-    #[serde(default)]
-    files: BTreeMap<String, String>,
+    digests: BTreeMap<String, BTreeMap<String, String>>,
 }
 
 /// The versions and the platform that made a run, and whether its files are still those that it wrote.
@@ -89,9 +83,10 @@ impl Made {
             };
             Ok((!is_as_written).then_some(name))
         };
-        let is_listed = info.digests.files.contains_key(RESULTS);
+        let listed = info.digests.get("files").cloned().unwrap_or_default();
+        let is_listed = listed.contains_key(RESULTS);
         // Many files, on all cores; in order.
-        let files: Vec<_> = info.digests.files.into_iter().collect();
+        let files: Vec<_> = listed.into_iter().collect();
         let changed = files.into_par_iter().map(changed).collect::<Result<Vec<_>, _>>()?;
         let changed: Vec<_> = changed.into_iter().flatten().collect();
         let results_stand = is_listed && !changed.iter().any(|name| name == RESULTS);

@@ -16,7 +16,7 @@ mod verdict;
 
 pub use content::{Content, Damaged};
 pub use made::Made;
-pub use run::{Run, RunFiles};
+pub use run::Run;
 
 use crate::error::Error;
 use crate::experiments::Catalogue;

@@ -11,16 +11,7 @@ use crate::run::report::{Claim, Verdict};
 use figures::{Figure, NamedFigures};
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use std::path::{Path, PathBuf};
-
-/// Where a run is.
-#[derive(Clone, Debug)]
-pub struct RunFiles {
-    /// The directory's name.
-    pub name: String,
-    /// Its path.
-    pub path: PathBuf,
-}
+use std::path::Path;
 
 /// A finished run.
 #[derive(Clone, Debug)]
@@ -47,8 +38,6 @@ pub struct Run {
     pub figures: NamedFigures,
     /// P and Q as they emerge, frame by frame.
     pub frames: Vec<Figure>,
-    /// The files of the records.
-    pub records: Vec<String>,
 }
 
 /// The part of a results.json that every run has.
@@ -105,30 +94,30 @@ fn has_few_names(object: &Map<String, Value>, depth: usize) -> bool {
 impl Run {
     /// Reads a run.
     /// Errors: [`Error::File`], naming the file that is missing or damaged.
-    pub fn read(files: &RunFiles, catalogue: &Catalogue) -> Result<Self, Error> {
-        let Results { command, figure, seed, config, claims, mut numbers } = results(&files.path)?;
+    pub fn read(path: &Path, catalogue: &Catalogue) -> Result<Self, Error> {
+        let Results { command, figure, seed, config, claims, mut numbers } = results(path)?;
         for key in ["holds", "files", "seconds"] {
             numbers.remove(key);
         }
-        let (names, records) = (file_names(&files.path)?, Records::open(&files.path)?);
+        let (name, records) = (files::name_of(path), Records::open(path)?);
         let entry = catalogue.entries().find(|entry| entry.id == command);
         // A command that repeats no figure says "none: " and what it shows.
         let figure = figure.or(entry.map(|entry| entry.figure.to_owned())).map(|figure| {
-            let shows = figure.strip_prefix("none: ").map(|it| format!("{}: {it}", files.name));
+            let shows = figure.strip_prefix("none: ").map(|it| format!("{}: {it}", name));
             shows.unwrap_or(figure)
         });
         let draw = || match entry {
             Some(entry) => Ok::<_, Error>((entry.drawn(&records)?, entry.frames(&records)?)),
             None => Ok(Default::default()),
         };
-        let (made, drawn) = rayon::join(|| Made::read(&files.path), draw);
+        let (made, drawn) = rayon::join(|| Made::read(path), draw);
         let (figures, frames) = drawn?;
         // Verdicts are shown as the run wrote them, or not at all.
         let made = made?;
         let stands = made.as_ref().is_some_and(|made| made.results_stand);
         let withheld = !claims.is_empty() && !stands;
         Ok(Run {
-            name: files.name.clone(),
+            name,
             figure,
             repeats: repeats(&catalogue.command, &command, seed, &config),
             made,
@@ -138,7 +127,6 @@ impl Run {
             numbers,
             figures,
             frames,
-            records: names.into_iter().filter(|name| name.ends_with(".csv")).collect(),
             command,
         })
     }
@@ -162,11 +150,6 @@ impl Run {
     pub fn count(&self, verdict: Verdict) -> usize {
         self.claims.iter().filter(|c| c.verdict == verdict).count()
     }
-}
-
-fn file_names(path: &Path) -> Result<Vec<String>, Error> {
-    let entries = files::list(path).map_err(|e| Error::file(path, e))?;
-    Ok(entries.into_iter().filter_map(|(name, _)| name.into_string().ok()).collect())
 }
 
 /// Returns a name as an id.

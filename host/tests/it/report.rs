@@ -88,9 +88,9 @@ fn text_of_the_files_stays_text() {
     let html = page(out.path());
     assert!(!html.contains(evil) && !html.contains("<script>alert"));
     let escaped = "&lt;/script&gt;&lt;script&gt;alert('a' &amp; &quot;b&quot;)&lt;/script&gt;";
-    // The figure in the contents, as heading and beside the command; the option, which the commands quote for a
-    // shell; the result's name and value. Verdicts that the run did not write are not shown.
-    assert_eq!(html.matches(escaped).count(), 6);
+    // The figure in the contents and as heading; the option, which the command quotes for a shell; the result's name
+    // and value. Verdicts that the run did not write are not shown.
+    assert_eq!(html.matches(escaped).count(), 5);
     let run = page(&out.path().join("demo"));
     assert!(
         run.contains("results.json is not what the run wrote")
