@@ -23,7 +23,7 @@ pub struct Curves {
     pub curves: Vec<Curve>,
 }
 
-/// An axis. Without bounds it fits the data.
+/// An axis. Without bounds, which a horizontal one never has, it fits the data.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Axis {
     /// The measured quantity, with units.
@@ -139,7 +139,8 @@ impl Curves {
         let top = y + head + 2.0;
         let bottom = y + h - 44.0;
 
-        let xs = Scale::new(self.x.log, self.x_range().0, self.x_range().1, left, right);
+        let (low, high) = range(self.curves.iter().flat_map(|c| c.x.iter().copied()), self.x.log);
+        let xs = Scale::new(self.x.log, low, high, left, right);
         let (low, high) = self.y_range();
         let ys = Scale::new(self.y.log, low, high, bottom, top);
         for (value, label) in ys.ticks(5.0) {
@@ -167,16 +168,11 @@ impl Curves {
         to.upward((x + 13.0, middle), &self.y.label, style::LABEL);
     }
 
-    fn x_range(&self) -> (f64, f64) {
-        let (low, high) = range(self.curves.iter().flat_map(|c| c.x.iter().copied()), self.x.log);
-        (self.x.low.unwrap_or(low), self.x.high.unwrap_or(high))
-    }
-
     fn y_range(&self) -> (f64, f64) {
         let bands = self.curves.iter().flat_map(|c| c.band.iter().flat_map(|b| [b.0, b.1]));
         let values = self.curves.iter().flat_map(|c| c.y.iter().copied());
         // On a log axis the mean decides: a band may reach down to 0.
-        let (mut low, mut high) = if self.y.log {
+        let (low, high) = if self.y.log {
             let (low, high) = range(values, true);
             let decade = |round: fn(f64) -> f64, x: f64| power_of_ten(round(libm::log10(x)));
             (decade(f64::floor, low), decade(f64::ceil, high))
@@ -185,9 +181,7 @@ impl Curves {
             let room = 0.04 * (high - low);
             (low - room, high + room)
         };
-        low = self.y.low.unwrap_or(low);
-        high = self.y.high.unwrap_or(high);
-        (low, high)
+        (self.y.low.unwrap_or(low), self.y.high.unwrap_or(high))
     }
 }
 

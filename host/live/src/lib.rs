@@ -20,7 +20,6 @@ use ictd_core::error::Error;
 use ictd_core::rng::{Rng, Stream};
 use ictd_core::statistic::Statistic;
 use ictd_core::tasks::Task;
-use ictd_core::value_function::ValueFunction;
 use ictd_core::{Context, Model};
 
 /// d, the number of features.
@@ -161,21 +160,24 @@ impl Live {
         let transition = self.chain.task.transition(&mut self.state, &mut self.rng);
         self.context.observe(&transition.phi, transition.reward, &transition.phi_next)?;
         let token = ictd_core::transition::token::<f32, D, K>(&transition, GAMMA);
-        self.token = core::array::from_fn(|i| token[i]);
+        self.token = token.into();
         self.predict();
         Ok(())
     }
 
     fn predict(&mut self) {
+        let Chain { task, value: truth, stationary, .. } = &self.chain;
         for (model, prediction) in self.models.iter().zip(&mut self.predictions) {
-            *prediction = match model.value_function(&self.context) {
-                Ok(value) => self.chain.judged(&value),
-                Err(_) => UNKNOWN,
-            };
+            *prediction = UNKNOWN;
+            if let Ok(value) = model.value_function(&self.context) {
+                let values = task.values_of(&value.weights);
+                let msve = task.msve(stationary, &values, truth);
+                *prediction = Prediction { values: values.into(), msve };
+            }
         }
         self.digest.word(self.context.len());
         for prediction in &self.predictions {
-            for value in prediction.values.iter().take(self.chain.task.states()) {
+            for value in prediction.values.iter().take(task.states()) {
                 self.digest.number(*value);
             }
             self.digest.number(prediction.msve);
@@ -219,12 +221,4 @@ pub fn story() -> Result<u64, Error> {
     }
     all.word(signals.digest.value());
     Ok(all.value())
-}
-
-impl Chain {
-    fn judged(&self, value: &ValueFunction<f32, D>) -> Prediction {
-        let values = self.task.values_of(&value.weights);
-        let msve = self.task.msve(&self.stationary, &values, &self.value);
-        Prediction { values: core::array::from_fn(|s| values[s]), msve }
-    }
 }

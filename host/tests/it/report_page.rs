@@ -34,6 +34,14 @@ fn report(out: &Path) -> PathBuf {
     out.join("report.html")
 }
 
+/// The page of a run that is too small for a verdict.
+fn page_of_demo(out: &Path) -> PathBuf {
+    assert_eq!(ictd(out, "demo --tasks 2 --max-context 3").status.code(), Some(1));
+    let made = ictd(out, &format!("report {}", out.display()));
+    assert_eq!(made.status.code(), Some(0), "{made:?}");
+    out.join("report.html")
+}
+
 /// The colours of the first moving picture's cells as they stand in the file.
 fn drawn(page: &Path) -> Vec<[u64; 3]> {
     let html = std::fs::read_to_string(page).unwrap();
@@ -143,11 +151,7 @@ fn with_probability(
 fn clicking_the_live_part_computes_what_the_core_computes() {
     let Some(mut browser) = browser("the report's live part") else { return };
     let out = tempfile::tempdir().unwrap();
-    // Too few tasks for a verdict.
-    assert_eq!(ictd(out.path(), "demo --tasks 2 --max-context 3").status.code(), Some(1));
-    let made = ictd(out.path(), &format!("report {}", out.path().display()));
-    assert_eq!(made.status.code(), Some(0), "{made:?}");
-    let page = out.path().join("report.html");
+    let page = page_of_demo(out.path());
     for (width, dark) in [(1280, false), (360, true)] {
         browser.set_screen(width, 800, dark);
         browser.open(&page);
@@ -248,12 +252,8 @@ fn clicking_the_live_part_computes_what_the_core_computes() {
 fn the_page_predicts_signals_and_the_readers_hand_as_the_core_does() {
     let Some(mut browser) = browser("the report's signals") else { return };
     let out = tempfile::tempdir().unwrap();
-    // Too few tasks for a verdict.
-    assert_eq!(ictd(out.path(), "demo --tasks 2 --max-context 3").status.code(), Some(1));
-    let made = ictd(out.path(), &format!("report {}", out.path().display()));
-    assert_eq!(made.status.code(), Some(0), "{made:?}");
     browser.set_screen(1280, 800, false);
-    browser.open(&out.path().join("report.html"));
+    browser.open(&page_of_demo(out.path()));
     browser.wait_for("!document.getElementById('signals-app').hidden");
     let play = |browser: &mut Browser, samples: usize| -> usize {
         browser.click("#signals-play");
