@@ -95,11 +95,9 @@ pub fn put_ends(name: &str, run: &[SeedRun], long: &mut Long) {
 }
 
 /// Returns what the log and the parameters of a seed say: each metric at the end, `METRIC_tenth` (its mean over each
-/// tenth of the log, 0 to 9), whether the seed is `finite`, and if it is not, `diverged` after so many tasks; and
-/// for each stored layer l the shares of energy in the forms of the constructions.
+/// tenth of the log, 0 to 9), whether the seed is `finite`; and for each stored layer l the shares of energy in the forms of the constructions.
 pub fn numbers_of(seed: &SeedRun) -> Vec<Number> {
     let mut numbers = vec![number("finite", f64::from(seed.diverged().is_none()))];
-    numbers.extend(seed.diverged().map(|tasks| number("diverged", tasks as f64)));
     let (all, tenth) = (seed.points.len(), seed.points.len().div_ceil(10));
     for (metric, value) in metrics(std::slice::from_ref(seed)) {
         numbers.extend(seed.last().map(|last| number(&metric, value(last))));

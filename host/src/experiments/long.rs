@@ -91,16 +91,6 @@ pub struct OfRun<'a> {
 }
 
 impl<'a> OfRun<'a> {
-    /// Returns the run's name.
-    pub fn name(self) -> &'a str {
-        self.run
-    }
-
-    /// Returns the numbers of each seed of a run by its name, as [`OfRun::values`].
-    pub fn named(self, run: &str, metric: &str) -> Vec<f64> {
-        self.long.of(run).values(metric)
-    }
-
     /// Returns another run of the same experiment.
     pub fn beside(self, run: &'a str) -> Self {
         OfRun { run, ..self }

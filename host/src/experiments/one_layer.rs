@@ -126,7 +126,7 @@ pub const STAYS: JudgedClaim = claim(
 /// Those of a single trajectory leave.
 const NEEDS_SYMMETRY: JudgedClaim =
     claim("the symmetry of the features is needed for it", Source::OWN, |of| {
-        let single = of.named(DEPARTURES, "single");
+        let single = of.beside(DEPARTURES).values("single");
         let moved = single.iter().all(|departure| *departure > 1e-6);
         let least = single.into_iter().fold(f64::INFINITY, f64::min);
         (

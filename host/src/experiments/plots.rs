@@ -83,13 +83,6 @@ impl Series {
     }
 }
 
-impl Shown {
-    /// True if it is drawn from the curves and matrices of training.
-    pub fn is_of_training(&self) -> bool {
-        matches!(self, Shown::Parameters(..) | Shown::Comparison(..) | Shown::ValueError(..))
-    }
-}
-
 /// Draws the figures of an experiment with these runs (name, title).
 /// Errors: [`Error::File`] if a record is missing or damaged.
 pub fn figures(

@@ -50,7 +50,7 @@ pub struct Table {
     pub claims: &'static [JudgedClaim],
     /// The figures.
     pub figures: &'static [Shown],
-    /// The run whose P and Q are shown as they emerge.
+    /// The run whose P and Q, which a figure has, are shown as they emerge.
     pub emergence: Option<&'static str>,
 }
 
@@ -174,7 +174,10 @@ impl Table {
         let seeds = options.scale.seeds();
         let work = Work { session, seeds, settings: &settings, runs: &runs };
         (self.own)(&work, &mut long)?;
-        if self.draws_training() {
+        let of_training = |shown: &Shown| {
+            matches!(shown, Shown::Parameters(..) | Shown::Comparison(..) | Shown::ValueError(..))
+        };
+        if self.figures.iter().any(of_training) {
             runs.iter().for_each(|run| put_curves(run.name, &run.seeds, &mut long));
         }
         long.write(records)?;
@@ -200,10 +203,6 @@ impl Table {
             long.extend(run.name, seed.seed, numbers);
         }
         Ok(())
-    }
-
-    fn draws_training(&self) -> bool {
-        self.emergence.is_some() || self.figures.iter().any(Shown::is_of_training)
     }
 }
 

@@ -1,8 +1,7 @@
 //! The report of finished runs as a page: one HTML file that needs nothing else, not even a network.
 //!
-//! It is made of the records that the runs wrote, so the same files give the same bytes. Its figures are
-//! drawn again from them, in colours that follow the page's theme; text of a file is escaped, and the
-//! page's own policy forbids every request.
+//! The same records give the same bytes. Figures are drawn again, in colours that follow the page's theme; text of a
+//! file is escaped, and the page's own policy forbids every request.
 
 pub mod command_line;
 mod content;
