@@ -15,6 +15,7 @@ use ictd::train::tasks::AnyTasks;
 use ictd::train::{Recipe, SeedRun, Train, shapes};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
+use std::io::Cursor;
 use std::panic;
 use std::path::Path;
 
@@ -69,11 +70,11 @@ const SEQUENTIAL: &[u8] = include_bytes!("files/python_sequential.safetensors");
 const PANDAS: &[u8] = include_bytes!("files/pandas.csv");
 
 fn read_log(bytes: &[u8]) -> Result<SeedLog, ictd::Error> {
-    SeedLog::from_npz(&mut Npz::from_bytes(Path::new(FILE), bytes)?)
+    SeedLog::from_npz(&mut Npz::new(Path::new(FILE), Cursor::new(bytes))?)
 }
 
 fn read_transitions(bytes: &[u8]) -> Result<Trajectory, ictd::Error> {
-    Trajectory::from_npz(&mut Npz::from_bytes(Path::new(FILE), bytes)?)
+    Trajectory::from_npz(&mut Npz::new(Path::new(FILE), Cursor::new(bytes))?)
 }
 
 #[test]
@@ -154,10 +155,14 @@ fn damage_to_a_file_without_a_checksum_is_refused_or_read_as_another_file() {
         });
     }
     every_damage(PANDAS, false, |bytes| {
-        Trajectory::from_csv(Path::new(FILE), bytes).ok().map(|t| t.transitions.len())
+        Trajectory::from_csv(Path::new(FILE), Cursor::new(bytes.to_vec()))
+            .ok()
+            .map(|t| t.transitions.len())
     });
     every_damage(b"phi_1,phi_0\n1,0\n-2e-1,1\n", false, |bytes| {
-        Features::from_csv(Path::new(FILE), bytes).ok().map(|f| f.numbers.len())
+        Features::from_csv(Path::new(FILE), Cursor::new(bytes.to_vec()))
+            .ok()
+            .map(|f| f.numbers.len())
     });
     every_damage(PARAMS, false, |bytes| {
         PartialParams::from_json(Path::new(FILE), bytes).is_ok().then_some(())

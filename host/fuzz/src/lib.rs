@@ -182,7 +182,7 @@ fn stored(name: &str, bytes: &[u8]) -> zip::result::ZipResult<Vec<u8>> {
 
 /// Every array of an archive, and what is made of them.
 fn archive(bytes: &[u8]) {
-    let open = || Npz::from_bytes(Path::new(FILE), bytes);
+    let open = || Npz::new(Path::new(FILE), Cursor::new(bytes));
     if let Ok(mut archive) = open() {
         for name in archive.names() {
             if let Ok(array) = archive.array(&name) {
@@ -205,10 +205,10 @@ pub fn safetensors(bytes: &[u8]) {
 
 /// Tables.
 pub fn csv(bytes: &[u8]) {
-    if let Ok(trajectory) = Trajectory::from_csv(Path::new(FILE), bytes) {
+    if let Ok(trajectory) = Trajectory::from_csv(Path::new(FILE), Cursor::new(bytes.to_vec())) {
         assert_eq!(trajectory.transitions.len(), trajectory.transitions.from.len());
     }
-    let _ = Features::from_csv(Path::new(FILE), bytes);
+    let _ = Features::from_csv(Path::new(FILE), Cursor::new(bytes.to_vec()));
     let mut records = Records::new();
     records.put(FILE, bytes);
     records.put(long::FILE, bytes);
@@ -256,7 +256,7 @@ pub fn run_directory(bytes: &[u8]) {
             std::fs::write(place.join(name), content).expect("a temporary file");
         }
         let _ = transaction::settle_unclaimed(place);
-        let _ = config::read_run::<Train>(place, "train").map(|(_, seed, o)| o.check(seed));
+        let _ = config::read_run::<Train>(place, "train").map(|(seed, o)| o.check(seed));
         info::is_finished(place);
         let _ = info::files(place, "");
         CATALOGUE.with(|catalogue| drop(Run::read(place, catalogue)));

@@ -8,7 +8,7 @@ use crate::files::{
     limits::{ENTRIES, of_record},
 };
 use crate::page;
-use crate::run::report::{self, Claim, Report, Verdict};
+use crate::run::report::{self, Claim, Report, Source, Verdict};
 use crate::run::{info, lock, transaction};
 use contents::first_difference;
 use serde::Serialize;
@@ -76,7 +76,7 @@ pub fn run(options: &Compare) -> Result<Report, Error> {
     let files_equal = files_compared - differences.len();
     let measured = format!("{files_equal} of {files_compared} files equal");
     let verdict = Verdict::of(equal);
-    report.claims.push(Claim::new("A and B are bit-equal", "—", measured, verdict));
+    report.claims.push(Claim::new("A and B are bit-equal", Source::own("—"), measured, verdict));
     Ok(report)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::digests;
 use crate::error::Error;
-use crate::run::report::{Claim, Report, Verdict, table};
+use crate::run::report::{Claim, Report, Source, Verdict, table};
 use serde_json::json;
 
 /// Run the determinism kernels and show this machine's digests beside the expected ones
@@ -27,7 +27,7 @@ pub fn run() -> Result<Report, Error> {
     report.text = table(&rows);
     report.claims.push(Claim::new(
         "the same bits as on every other platform",
-        "tests/digests.txt",
+        Source::own("tests/digests.txt"),
         if equal { "all digests equal" } else { "digests differ" },
         Verdict::of(equal),
     ));

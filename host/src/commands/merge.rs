@@ -106,7 +106,7 @@ fn runs(directory: &Path, left_out: &mut Vec<String>) -> Result<Vec<PathBuf>, Er
 fn put(found: &mut BTreeMap<String, Joined>, place: PathBuf, out: &Path) -> Result<(), Error> {
     // Whose recipe it is stands in the config.
     let place = TrainDirectory::at(place, &Recipe::default())?;
-    let Some((_, first, options)) = place.config()? else { return Ok(()) };
+    let Some((first, options)) = place.config()? else { return Ok(()) };
     options.check(first).map_err(|e| Error::file(&place.path().join(CONFIG), e))?;
     let seeds = options.seed_set(first);
     let recipe = options.recipe;
@@ -115,13 +115,13 @@ fn put(found: &mut BTreeMap<String, Joined>, place: PathBuf, out: &Path) -> Resu
         Entry::Vacant(new) => {
             let whole = TrainDirectory::at(records::place(out, new.key())?, &recipe)?;
             let seeds = match whole.config()? {
-                Some((_, _, there)) if there.recipe != recipe => {
+                Some((_, there)) if there.recipe != recipe => {
                     let (config, from) = (whole.path().join(CONFIG), place.path().display());
                     let reason =
                         format!("another recipe than that of {from}, whose folder this is");
                     return Err(Error::file(&config, reason));
                 }
-                Some((_, first, there)) => there.seed_set(first),
+                Some((first, there)) => there.seed_set(first),
                 None => BTreeSet::new(),
             };
             new.insert(Joined { recipe: recipe.clone(), places: vec![whole], seeds, taken: vec![] })
@@ -183,7 +183,7 @@ impl Joined {
     }
 
     fn is_finished(&self, found: &Checkpoint) -> bool {
-        found.tasks_done >= self.recipe.mrps as u64
+        self.places[0].has_ended(found)
     }
 
     /// Writes what was taken, and what is said of all seeds if one of the places says it.
@@ -193,7 +193,7 @@ impl Joined {
         let is_said_here = is_said(whole) && info::is_finished(whole.path());
         let is_news = !self.taken.is_empty() || says_all && !is_said_here;
         let is_known =
-            whole.config()?.is_some_and(|(_, first, there)| there.seed_set(first) == self.seeds);
+            whole.config()?.is_some_and(|(first, there)| there.seed_set(first) == self.seeds);
         if !is_news && is_known {
             return Ok(());
         }

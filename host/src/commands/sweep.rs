@@ -21,7 +21,7 @@ const NAMED: usize = 8;
 /// Train the recipes of a plan: a grid of settings, with the same seeds, here or in shards anywhere
 ///
 /// PLAN.toml, with the names of `ictd train`'s options:
-///   seeds = 8                # or a list, or text as for --seeds: "0..9,20"
+///   seeds = 8                # or text as for --seeds: "0..9,20"
 ///   [settings]               # of all runs
 ///   mrps = 1000
 ///   [grid]                   # lists of values: every combination is a run

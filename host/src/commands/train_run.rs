@@ -156,7 +156,7 @@ fn resume(typed: &Train, path: &Path) -> Result<(Train, u64, TrainDirectory), Er
                       --threads, --checkpoint-every, --check and --json";
         return Err(Error::option("--resume", reason));
     }
-    let (_, seed, options) = config::read_run::<Train>(path, "train")?;
+    let (seed, options) = config::read_run::<Train>(path, "train")?;
     options.check(seed)?;
     let options = beside(options);
     let directory = TrainDirectory::open(path.to_owned(), &options, seed)?;

@@ -2,7 +2,8 @@
 //!
 //! A file may come from anybody. So only regular files are opened, and none larger than the reader says, unless part by
 //! part. In a run directory ([`read_below`], [`pieces_below`], [`stage`], [`lock`]) no link is followed,
-//! and no file is changed that has another name elsewhere. A file appears whole or not at all ([`Staged`]).
+//! and no file is changed that has another name elsewhere. A file appears whole or not at all ([`Staged`]). Errors are
+//! the system's, and those that a function names.
 
 mod faults;
 pub mod limits;
@@ -50,7 +51,7 @@ pub fn kind(path: &Path) -> Kind {
 }
 
 /// Returns whether a regular file, or a folder, stands at a path.
-/// Errors: the system's; if something else stands there.
+/// Errors: if something else stands there.
 pub fn is_there(path: &Path, wanted: Kind) -> io::Result<bool> {
     use io::ErrorKind::{NotADirectory, NotFound};
     let found = match fs::symlink_metadata(path) {
@@ -106,7 +107,7 @@ fn opened(path: &Path, links: bool, options: &mut OpenOptions) -> io::Result<Fil
 }
 
 /// Opens a file that the user named.
-/// Errors: the system's; for anything but a regular file.
+/// Errors: for anything but a regular file.
 pub fn open(path: &Path) -> io::Result<File> {
     opened(path, true, OpenOptions::new().read(true))
 }
@@ -177,7 +178,6 @@ fn check_size(bytes: u64, limit: u64) -> io::Result<()> {
 }
 
 /// Asks for so much memory, and gives it back: where it cannot be had, that is said before it is needed.
-/// Errors: the system's.
 pub fn room(bytes: u64) -> io::Result<()> {
     let mut asked = Vec::<u8>::new();
     let found = asked.try_reserve_exact(usize::try_from(bytes).unwrap_or(usize::MAX));
@@ -200,7 +200,7 @@ fn content(file: File, limit: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Returns the names in a folder that the user named, in order, and what stands there.
-/// Errors: the system's; for more names than anybody has.
+/// Errors: for more names than anybody has.
 pub fn list(folder: &Path) -> io::Result<Vec<(OsString, Kind)>> {
     faults::before()?;
     let mut found = Vec::new();
@@ -224,7 +224,6 @@ pub fn is_plain(name: &str) -> bool {
 }
 
 /// Makes a folder that the user named, and those above it.
-/// Errors: the system's.
 pub fn make_folders(path: &Path) -> io::Result<()> {
     if is_folder(path) {
         return Ok(());
@@ -239,7 +238,7 @@ pub fn make_folders(path: &Path) -> io::Result<()> {
 }
 
 /// Makes a folder in a run directory.
-/// Errors: the system's; if something else stands there, among them a link to a folder.
+/// Errors: if something else stands there, among them a link to a folder.
 pub fn make_folder(path: &Path) -> io::Result<()> {
     if is_there(path, Kind::Folder)? {
         return Ok(());
@@ -249,7 +248,6 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
 }
 
 /// Removes a file, or a link and not where it leads, if it is there.
-/// Errors: the system's.
 pub fn remove(path: &Path) -> io::Result<()> {
     faults::before()?;
     match fs::remove_file(path) {
@@ -259,14 +257,13 @@ pub fn remove(path: &Path) -> io::Result<()> {
 }
 
 /// Renames a file or a folder.
-/// Errors: the system's.
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     faults::before()?;
     fs::rename(from, to)
 }
 
 /// Brings to the disk which files were made, renamed and removed in a folder.
-/// Errors: the system's, except on file systems that cannot.
+/// File systems that cannot are no error.
 pub fn sync_folder(folder: &Path) -> io::Result<()> {
     faults::before()?;
     #[cfg(unix)]
@@ -295,7 +292,7 @@ pub enum Locked {
 }
 
 /// Makes a file if it is not there, and locks it.
-/// Errors: the system's; for a link, and for a file with another name elsewhere.
+/// Errors: for a link, and for a file with another name elsewhere.
 pub fn lock(path: &Path) -> io::Result<Locked> {
     loop {
         let mut options = OpenOptions::new();
@@ -335,7 +332,6 @@ fn identity(_found: &fs::Metadata) -> (u64, u64, u64) {
 }
 
 /// Replaces a file's content in place: for a lock's few bytes.
-/// Errors: the system's.
 pub fn overwrite(mut file: &File, content: &[u8]) -> io::Result<()> {
     use std::io::Seek;
     file.set_len(0)?;
@@ -344,7 +340,6 @@ pub fn overwrite(mut file: &File, content: &[u8]) -> io::Result<()> {
 }
 
 /// Returns the first bytes of an open file.
-/// Errors: the system's.
 pub fn first_bytes(mut file: &File, count: u64) -> io::Result<Vec<u8>> {
     use std::io::Seek;
     let mut content = Vec::new();
@@ -381,7 +376,7 @@ pub fn stage(path: &Path, content: &[u8]) -> io::Result<Staged> {
 }
 
 /// Begins a file under a temporary name, empty.
-/// Errors: the system's; if something else than a regular file stands there; if another process writes it.
+/// Errors: if something else than a regular file stands there; if another process writes it.
 pub fn begin(path: &Path) -> io::Result<Staged> {
     if !matches!(kind(path), Kind::Nothing | Kind::File) {
         return Err(refused("no regular file stands there"));
@@ -397,20 +392,17 @@ pub fn begin(path: &Path) -> io::Result<Staged> {
 
 impl Staged {
     /// Adds to its end.
-    /// Errors: the system's.
     pub fn append(&self, content: &[u8]) -> io::Result<()> {
         faults::write(&self.file, content)
     }
 
     /// Brings what was written to the disk.
-    /// Errors: the system's.
     pub fn sync(&self) -> io::Result<()> {
         faults::before()?;
         self.file.sync_all()
     }
 
     /// Gives it its name.
-    /// Errors: the system's.
     pub fn publish(mut self) -> io::Result<()> {
         if let Some(temporary) = &self.temporary {
             rename(temporary, &self.path)?;
@@ -440,7 +432,6 @@ pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
 }
 
 /// Removes what killed processes left half-written in a folder.
-/// Errors: the system's.
 pub fn sweep(folder: &Path) -> io::Result<()> {
     for (name, kind) in list(folder)? {
         if kind == Kind::File && name.as_encoded_bytes().starts_with(TEMPORARY.as_bytes()) {

@@ -18,11 +18,5 @@ pub(super) fn names(all: &[String]) -> String {
 
 /// Returns a piece of a file as it may stand in a message: one line, printable, at most 40 characters.
 pub(crate) fn excerpt(text: &str) -> String {
-    const SHOWN: usize = 40;
-    let line: String = text.chars().take(SHOWN).collect();
-    let mut out = printable(&line).replace('\n', " ");
-    if text.chars().nth(SHOWN).is_some() {
-        out.push('…');
-    }
-    out
+    printable(&compute::rows::excerpt(text)).replace('\n', " ")
 }

@@ -37,16 +37,10 @@ impl Npz<BufReader<File>> {
     }
 }
 
-impl<'a> Npz<Cursor<&'a [u8]>> {
-    /// Reads from bytes; `file` is for messages.
-    /// Errors: [`Problem::Unusable`] if they are not a consistent archive.
-    pub fn from_bytes(file: &Path, bytes: &'a [u8]) -> Result<Self, Error> {
-        Self::new(file, Cursor::new(bytes))
-    }
-}
-
 impl<R: Read + Seek> Npz<R> {
-    fn new(file: &Path, mut reader: R) -> Result<Self, Error> {
+    /// Reads from a source; `file` is for messages.
+    /// Errors: as [`Npz::open`].
+    pub fn new(file: &Path, mut reader: R) -> Result<Self, Error> {
         let open = || {
             let bytes = reader.seek(SeekFrom::End(0))?;
             let mut archive = ZipArchive::new(reader)?;

@@ -70,24 +70,19 @@ pub fn from_bytes(file: &Path, bytes: &[u8]) -> Result<Parameters, Error> {
 }
 
 fn metadata(of: &Parameters) -> BTreeMap<String, String> {
-    let mut metadata = BTreeMap::from([
-        ("format".to_owned(), "pt".to_owned()),
-        ("d".to_owned(), of.feature_dimension().to_string()),
-        ("mode".to_owned(), typed(&of.mode)),
-    ]);
-    let mut put = |key: &str, value: Option<String>| {
-        if let Some(value) = value {
-            metadata.insert(key.to_owned(), value);
-        }
-    };
-    put("L", of.depth.map(|x| x.to_string()));
-    put("attention", of.attention.as_ref().map(typed));
-    put("gamma", of.gamma.map(|x| x.to_string()));
-    put("n", of.context_length.map(|x| x.to_string()));
-    put("lambda", (of.lambda != 0.0).then(|| of.lambda.to_string()));
-    put("parameters", (of.set != ParameterSet::Full).then(|| typed(&of.set)));
-    put("prior_count", of.prior_count.map(|x| x.to_string()));
-    metadata
+    let entries = [
+        ("format", Some("pt".to_owned())),
+        ("d", Some(of.feature_dimension().to_string())),
+        ("mode", Some(typed(&of.mode))),
+        ("L", of.depth.map(|x| x.to_string())),
+        ("attention", of.attention.as_ref().map(typed)),
+        ("gamma", of.gamma.map(|x| x.to_string())),
+        ("n", of.context_length.map(|x| x.to_string())),
+        ("lambda", (of.lambda != 0.0).then(|| of.lambda.to_string())),
+        ("parameters", (of.set != ParameterSet::Full).then(|| typed(&of.set))),
+        ("prior_count", of.prior_count.map(|x| x.to_string())),
+    ];
+    entries.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
 }
 
 const FORMAT: &str = ".safetensors";

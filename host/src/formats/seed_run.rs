@@ -39,19 +39,13 @@ pub struct SeedLog {
     pub points: Vec<LogPoint>,
 }
 
-/// One log point: the metrics and the parameters after a number of tasks.
+/// One log point, without its metrics: the parameters after a number of tasks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogPoint {
     /// Tasks (MRPs) trained on so far.
     pub mrps: u64,
     /// The learning rate of the batch-TD reference transformer.
     pub alpha: f64,
-    /// VD: stationary-weighted mean squared difference of v_TF and v_TD.
-    pub value_difference: f64,
-    /// IWS: cosine of the implicit weights.
-    pub implicit_weight_similarity: f64,
-    /// SS: stationary-weighted mean cosine of the query gradients.
-    pub sensitivity_similarity: f64,
     /// The stored layers: one if autoregressive, L if sequential.
     pub layers: Vec<LayerParameters>,
 }
@@ -75,9 +69,9 @@ pub fn to_npz(run: &SeedRun) -> io::Result<Vec<u8>> {
     npz::to_bytes(&[
         (XS, &array(Data::I64(points.iter().map(|p| p.tasks as i64).collect()))),
         (ALPHA, &column(|p| p.alpha)),
-        (VD, &column(|p| p.vd)),
-        (IWS, &column(|p| p.iws)),
-        (SS, &column(|p| p.ss)),
+        ("v_tf v_td msve", &column(|p| p.vd)),
+        ("implicit_weight_sim", &column(|p| p.iws)),
+        ("sensitivity cos sim", &column(|p| p.ss)),
         ("P", &matrices(|m| &m.p)),
         ("Q", &matrices(|m| &m.q)),
     ])
@@ -85,7 +79,7 @@ pub fn to_npz(run: &SeedRun) -> io::Result<Vec<u8>> {
 
 impl SeedLog {
     /// Reads `data.npz`, or any `.npz` with P and Q of shape (T, l, K, K), (l, K, K) or (K, K).
-    /// Metrics that are not there are NaN, `xs` the index of the log point.
+    /// Without `alpha` it is NaN; without `xs` that is the index of the log point.
     /// Errors: [`Problem::Unusable`], and those of [`Npz`].
     pub fn from_npz<R: Read + Seek>(npz: &mut Npz<R>) -> Result<Self, Error> {
         let (shape, p) = stack(npz, "P")?;
@@ -96,20 +90,14 @@ impl SeedLog {
             return Err(Problem::array("Q", reason, accepted).in_file(npz.file()));
         }
         let [points, stored, k] = shape;
-        let xs = column(npz, XS, points)?;
-        let mut metric =
-            |name| column(npz, name, points).map(|found| found.unwrap_or(vec![f64::NAN; points]));
-        let (alpha, vd, iws, ss) = (metric(ALPHA)?, metric(VD)?, metric(IWS)?, metric(SS)?);
+        let (xs, alpha) = (column(npz, XS, points)?, column(npz, ALPHA, points)?);
         let matrix = |numbers: &[f32], t: usize, l: usize| {
             numbers[(t * stored + l) * k * k..][..k * k].to_vec()
         };
         let layer = |t, l| LayerParameters { p: matrix(&p, t, l), q: matrix(&q, t, l) };
         let points = (0..points).map(|t| LogPoint {
             mrps: xs.as_ref().map_or(t as f64, |xs| xs[t]) as u64,
-            alpha: alpha[t],
-            value_difference: vd[t],
-            implicit_weight_similarity: iws[t],
-            sensitivity_similarity: ss[t],
+            alpha: alpha.as_ref().map_or(f64::NAN, |alpha| alpha[t]),
             layers: (0..stored).map(|l| layer(t, l)).collect(),
         });
         let mode = if stored > 1 { Mode::Sequential } else { Mode::Autoregressive };
@@ -137,9 +125,6 @@ impl SeedLog {
 
 const XS: &str = "xs";
 const ALPHA: &str = "alpha";
-const VD: &str = "v_tf v_td msve";
-const IWS: &str = "implicit_weight_sim";
-const SS: &str = "sensitivity cos sim";
 
 /// P or Q at every log point, of shape (T, l, K, K): T, l and K, and the numbers.
 fn stack<R: Read + Seek>(npz: &mut Npz<R>, name: &str) -> Result<([usize; 3], Vec<f32>), Error> {

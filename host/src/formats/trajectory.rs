@@ -25,7 +25,7 @@ use super::transition_table::{Table, column_problem};
 use crate::error::{Error, Problem};
 use crate::files::{self, limits::TABLE};
 use compute::estimator::{Mark, Transitions};
-use std::io::{Cursor, Read, Seek};
+use std::io::{Read, Seek};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
@@ -63,7 +63,7 @@ impl Features {
     /// Errors: as [`Trajectory::open`].
     pub fn open(file: &Path) -> Result<Self, Error> {
         if !is_npz(file) {
-            return Self::from_table(file, csv(file)?);
+            return Self::from_csv(file, csv(file)?);
         }
         let mut npz = Npz::open(file)?;
         let features = match npz.optional_array("query")? {
@@ -73,15 +73,11 @@ impl Features {
         features.map_err(|problem| problem.in_file(file))
     }
 
-    /// Reads feature rows from the content of a CSV file; `file` is for messages.
+    /// Reads feature rows of CSV; `file` is for messages.
     /// Errors: as [`Trajectory::from_csv`].
-    pub fn from_csv(file: &Path, bytes: &[u8]) -> Result<Self, Error> {
-        Self::from_table(file, Box::new(Cursor::new(bytes.to_vec())))
-    }
-
-    fn from_table(file: &Path, source: Box<dyn Read + Send>) -> Result<Self, Error> {
+    pub fn from_csv(file: &Path, source: impl Read + Send + 'static) -> Result<Self, Error> {
         let read = || {
-            let table = Table::read(source)?;
+            let table = Table::read(Box::new(source))?;
             if let Some(column) = table.other {
                 let accepted = "only `phi_0`, ..., `phi_{d-1}` in a file of queries";
                 return Err(column_problem(&column, "not a feature", accepted));
@@ -100,20 +96,16 @@ impl Trajectory {
         if is_npz(file) {
             Self::from_npz(&mut Npz::open(file)?)
         } else {
-            Self::from_table(file, csv(file)?)
+            Self::from_csv(file, csv(file)?)
         }
     }
 
-    /// Reads the content of a CSV file; `file` is for messages.
+    /// Reads CSV; `file` is for messages.
     /// Errors: [`Problem::Unusable`] for columns that are missing, unknown or there twice, for a
     /// row of another length, and for what is no finite number.
-    pub fn from_csv(file: &Path, bytes: &[u8]) -> Result<Self, Error> {
-        Self::from_table(file, Box::new(Cursor::new(bytes.to_vec())))
-    }
-
-    fn from_table(file: &Path, source: Box<dyn Read + Send>) -> Result<Self, Error> {
+    pub fn from_csv(file: &Path, source: impl Read + Send + 'static) -> Result<Self, Error> {
         let read = || {
-            let table = Table::read(source)?;
+            let table = Table::read(Box::new(source))?;
             let Some(reward) = table.reward else {
                 let accepted = "`phi_0`, ..., `phi_{d-1}`, `reward`, and `phi_next_0`, ...";
                 return Err(column_problem("reward", "missing", accepted));
@@ -257,15 +249,15 @@ fn is_npz(file: &Path) -> bool {
     file.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npz"))
 }
 
-/// Opens a CSV file, which is read into memory.
-fn csv(file: &Path) -> Result<Box<dyn Read + Send>, Error> {
-    let open = || {
+/// Opens a CSV file, whose numbers are read into memory.
+fn csv(file: &Path) -> Result<files::File, Error> {
+    let open = || -> Result<_, Problem> {
         let source = files::open(file)?;
         let bytes = source.metadata()?.len();
         if bytes > TABLE {
             return Err(Problem::too_large("the table", bytes, TABLE));
         }
-        Ok(Box::new(source) as Box<dyn Read + Send>)
+        Ok(source)
     };
-    open().map_err(|problem: Problem| problem.in_file(file))
+    open().map_err(|problem| problem.in_file(file))
 }

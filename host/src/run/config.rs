@@ -36,16 +36,15 @@ fn text_of(run: &Path) -> Result<(PathBuf, String), Error> {
     Ok((path, text))
 }
 
-/// Returns the `config.toml` of a run: its text, its first seed, and the options of a command in it.
+/// Returns what the `config.toml` of a run says: its first seed, and the options of a command in it.
 /// Errors: [`Error::File`] if it cannot be read, is of another command, or holds options that are
 /// refused.
 pub fn read_run<T: serde::de::DeserializeOwned>(
     directory: &Path,
     command: &str,
-) -> Result<(String, u64, T), Error> {
+) -> Result<(u64, T), Error> {
     let (path, text) = text_of(directory)?;
-    let (seed, options) = run_of_text(&path, command, &text)?;
-    Ok((text, seed, options))
+    run_of_text(&path, command, &text)
 }
 
 /// As [`read_run`], of the file's content.

@@ -27,18 +27,11 @@ pub struct Records {
     files: BTreeMap<String, Vec<u8>>,
     /// Where files too large for the memory are written to meanwhile.
     streams_to: PathBuf,
-    streamed: Vec<StreamedFile>,
+    streamed: Vec<Stream>,
 }
 
-/// A file under a temporary name in the directory of its run, complete.
+/// A file of a run that is written piece by piece, under a temporary name in its directory.
 #[derive(Debug)]
-struct StreamedFile {
-    name: String,
-    file: Staged,
-    digest: Digest,
-}
-
-/// A file of a run that is written piece by piece.
 pub struct Stream {
     name: String,
     path: PathBuf,
@@ -91,9 +84,8 @@ impl Records {
     /// Errors: [`Error::Write`].
     pub fn put_stream(&mut self, mut stream: Stream) -> Result<(), Error> {
         stream.flush()?;
-        let Stream { name, path, file, digest, .. } = stream;
-        file.sync().map_err(|e| Error::write(&path, e))?;
-        self.streamed.push(StreamedFile { name, file, digest });
+        stream.file.sync().map_err(|e| Error::write(&stream.path, e))?;
+        self.streamed.push(stream);
         Ok(())
     }
 
@@ -264,7 +256,7 @@ impl RunDirectory {
     ) -> Result<Vec<PathBuf>, Error> {
         info.files(records.files());
         let mut streamed = Vec::new();
-        for StreamedFile { name, file, digest } in std::mem::take(&mut records.streamed) {
+        for Stream { name, file, digest, .. } in std::mem::take(&mut records.streamed) {
             info.digest(&name, digest);
             streamed.push((name, file));
         }
@@ -289,7 +281,7 @@ fn foreign(path: &Path) -> io::Result<Option<String>> {
     let begins = |name, is_ours: fn(&[u8]) -> bool| {
         files::read_below(path, name, files::TEXT).is_ok_and(|content| is_ours(&content))
     };
-    // The first edition's directories have a config, and an empty lock.
+    // A user may have removed the lock of a process on another machine.
     if begins(lock::FILE_NAME, lock::is_marked)
         || begins("config.toml", |text| text.starts_with(config::FIRST_LINE.as_bytes()))
     {

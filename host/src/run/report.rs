@@ -27,7 +27,12 @@ pub struct Source {
 
 impl Source {
     /// A claim of this project.
-    pub const OWN: Self = Source { whose: Whose::Own, section: "", quote: "not in the paper" };
+    pub const OWN: Self = Self::own("not in the paper");
+
+    /// Returns a claim of this project, with the words that stand in the paper's place.
+    pub const fn own(words: &'static str) -> Self {
+        Source { whose: Whose::Own, section: "", quote: words }
+    }
 
     /// Returns a claim of the paper, in its words.
     pub const fn paper(section: &'static str, quote: &'static str) -> Self {
@@ -37,29 +42,6 @@ impl Source {
     /// Returns the same claim where the paper does not make it.
     pub const fn variant(self) -> Self {
         Source { whose: Whose::Variant, ..self }
-    }
-}
-
-/// Whose a claim is, and what a report shows of its source.
-pub struct Said(Whose, String);
-
-impl From<Source> for Said {
-    fn from(Source { whose, section, quote }: Source) -> Self {
-        Said(
-            whose,
-            match whose {
-                Whose::Paper => format!("\"{quote}\" ({section})"),
-                Whose::Variant => format!("\"{quote}\" ({section}; here a variant)"),
-                Whose::Own => quote.into(),
-            },
-        )
-    }
-}
-
-/// A claim of this project, with the words that stand in the paper's place.
-impl From<&str> for Said {
-    fn from(words: &str) -> Self {
-        Said(Whose::Own, words.into())
     }
 }
 
@@ -100,11 +82,16 @@ impl Claim {
     /// Returns a claim that is expected to hold.
     pub fn new(
         claim: impl Into<String>,
-        source: impl Into<Said>,
+        Source { whose, section, quote }: Source,
         measured: impl Into<String>,
         verdict: Verdict,
     ) -> Self {
-        let (Said(whose, paper), claim, measured) = (source.into(), claim.into(), measured.into());
+        let paper = match whose {
+            Whose::Paper => format!("\"{quote}\" ({section})"),
+            Whose::Variant => format!("\"{quote}\" ({section}; here a variant)"),
+            Whose::Own => quote.into(),
+        };
+        let (claim, measured) = (claim.into(), measured.into());
         Claim { claim, whose, paper, measured, verdict, expected: Verdict::Holds }
     }
 
@@ -262,8 +249,7 @@ impl Report {
         format!("\n{}", kinds.map(line).concat())
     }
 
-    /// Returns the report for a human, on lines of at most `width` columns: the claims are a table, or a block of
-    /// lines for each where that is too wide.
+    /// Returns the report for a human, on lines of at most `width` columns, with a block of lines for each claim.
     pub fn to_text(&self, width: usize) -> String {
         let mut out = self.text.clone();
         if !self.failures.is_empty() {
@@ -275,19 +261,9 @@ impl Report {
             let lines: Vec<_> = failing().flat_map(|c| wrapped(&line(c), width)).collect();
             out.push_str(&format!("{}\n{}{}", lines.join("\n"), self.tallies(), self.place()));
         } else if !self.claims.is_empty() {
-            let mut rows = vec![["claim", "paper", "measured", "verdict"].map(str::to_owned)];
-            rows.extend(self.claims.iter().map(|c| {
-                let Claim { claim, paper, measured, .. } = c.clone();
-                [claim, paper, measured, c.words().to_owned()]
-            }));
-            let claims = table(&rows);
-            if claims.lines().all(|line| line.chars().count() <= width) {
-                out.push_str(&claims);
-            } else {
-                let verdict = self.claims.iter().map(|c| c.words().len()).max().unwrap_or(0);
-                let blocks: Vec<_> = self.claims.iter().map(|c| c.block(width, verdict)).collect();
-                out.push_str(&blocks.join("\n"));
-            }
+            let verdict = self.claims.iter().map(|c| c.words().len()).max().unwrap_or(0);
+            let blocks: Vec<_> = self.claims.iter().map(|c| c.block(width, verdict)).collect();
+            out.push_str(&blocks.join("\n"));
             out.push_str(&self.tallies());
             out.push_str(&self.place());
         }
@@ -363,21 +339,13 @@ pub fn table<R: AsRef<[String]>>(rows: &[R]) -> String {
         widest.unwrap_or(0).min(WIDEST)
     };
     let widths: Vec<_> = (0..columns).map(width).collect();
-    let mut out = String::new();
-    for (index, row) in rows.iter().enumerate() {
-        let cells: Vec<_> = row
-            .as_ref()
-            .iter()
-            .zip(&widths)
-            .map(|(cell, width)| format!("{cell:<width$}"))
-            .collect();
-        out.push_str(cells.join("  ").trim_end());
-        out.push('\n');
-        if index == 0 {
-            let rules: Vec<_> = widths.iter().map(|&w| "─".repeat(w)).collect();
-            out.push_str(&rules.join("  "));
-            out.push('\n');
-        }
-    }
-    out
+    let line = |row: &R| {
+        let cells = row.as_ref().iter().zip(&widths);
+        let cells: Vec<_> = cells.map(|(cell, width)| format!("{cell:<width$}")).collect();
+        format!("{}\n", cells.join("  ").trim_end())
+    };
+    let mut lines: Vec<_> = rows.iter().map(line).collect();
+    let rules: Vec<_> = widths.iter().map(|&width| "─".repeat(width)).collect();
+    lines.insert(lines.len().min(1), format!("{}\n", rules.join("  ")));
+    lines.concat()
 }

@@ -76,10 +76,8 @@ impl Session {
         }
         loop {
             let builder = rayon::ThreadPoolBuilder::new().num_threads(wanted).stack_size(STACK);
-            let started = builder.build().map_err(|e| e.to_string());
-            match started
-                .and_then(|pool| files::room(WORK).map(|()| pool).map_err(|e| e.to_string()))
-            {
+            let started = builder.build().map_err(std::io::Error::other);
+            match started.and_then(|pool| files::room(WORK).map(|()| pool)) {
                 Ok(started) => return Ok(pool.insert(Arc::new(started)).clone()),
                 Err(e) if wanted == 1 => return Err(Error::option("--threads", e)),
                 Err(_) => wanted /= 2,

@@ -23,36 +23,27 @@ pub const JOURNAL: &str = ".ictd-commit";
 pub fn commit(
     directory: &Path,
     mut new: Vec<(&str, &[u8])>,
-    streamed: Vec<(String, Staged)>,
+    mut staged: Vec<(String, Staged)>,
     old: &[String],
 ) -> Result<Vec<PathBuf>, Error> {
     new.sort_by_key(|(name, _)| *name == info::FILE_NAME);
-    let mut journal = String::new();
-    let is_new = |old: &str| {
-        let streamed = streamed.iter().map(|(name, _)| name.as_str());
-        new.iter().map(|(name, _)| *name).chain(streamed).any(|name| name == old)
-    };
-    for name in old.iter().filter(|old| files::is_plain(old) && !is_new(old)) {
-        journal.push_str(&format!("remove {name}\n"));
-    }
-    let (mut staged, mut written, mut ours) = (Vec::new(), Vec::new(), old.to_vec());
-    for (name, file) in streamed {
-        journal.push_str(&format!("put {name}\n"));
-        written.push(directory.join(&name));
-        ours.push(name);
-        staged.push(file);
-    }
     for (name, content) in new {
         let path = directory.join(name);
-        staged.push(files::stage(&path, content).map_err(|e| Error::write(&path, e))?);
-        journal.push_str(&format!("put {name}\n"));
-        written.push(path);
-        ours.push(name.to_owned());
+        let file = files::stage(&path, content).map_err(|e| Error::write(&path, e))?;
+        staged.push((name.to_owned(), file));
     }
+    let is_new = |old: &String| staged.iter().any(|(name, _)| name == old);
+    let gone = old.iter().filter(|old| files::is_plain(old) && !is_new(old));
+    let gone = gone.map(|name| format!("remove {name}\n"));
+    let journal: String =
+        gone.chain(staged.iter().map(|(name, _)| format!("put {name}\n"))).collect();
+    let names = staged.iter().map(|(name, _)| name);
+    let written = names.clone().map(|name| directory.join(name)).collect();
+    let ours: Vec<_> = old.iter().chain(names).cloned().collect();
     let refuse = |e| Error::write(directory, e);
     let journal = files::stage(&directory.join(JOURNAL), journal.as_bytes()).map_err(refuse)?;
     journal.publish().map_err(refuse)?;
-    staged.into_iter().for_each(Staged::keep);
+    staged.into_iter().for_each(|(_, file)| file.keep());
     // The names are on the disk before one of them is changed.
     files::sync_folder(directory).and_then(|()| finish(directory, &ours)).map_err(refuse)?;
     Ok(written)

@@ -1,10 +1,4 @@
-//! Collects a sweep: two tables over all of its seeds, read seed by seed from their checkpoints.
-//!
-//! | file | a row for each |
-//! |---|---|
-//! | `sweep.csv` | run, seed and log point: `run` (its folder), the plan's axes, `seed`, `tasks`, and a column for each metric |
-//! | `summary.csv` | run and metric: over how many seeds it is finite at their end, mean, standard error, quartiles |
-//!
+//! Collects a sweep ([`guide::sweep`](crate::guide::sweep)): two tables, read seed by seed from their checkpoints.
 //! An axis that has a metric's name (`loss`) has the column `--loss`.
 
 use super::plan::{Plan, Run};
@@ -13,7 +7,6 @@ use crate::experiments::statistics::{mean_and_stderr, quartiles};
 use crate::run::progress;
 use crate::run::records::{self, Records};
 use crate::run::session::Session;
-use crate::train::checkpoint::Checkpoint;
 use crate::train::directory::TrainDirectory;
 use crate::train::log::{ELEMENTS, METRICS, Point, SeedRun};
 use crate::train::options::{Mode, Model, Recipe, Seeds};
@@ -104,13 +97,6 @@ fn seed_of(run: &Run, seed: &SeedRun, layers: usize) -> Result<Seed, Error> {
     Ok((csv(seed.points.iter().map(point))?, last, seed.diverged().is_some()))
 }
 
-/// Returns the first seed's checkpoint that has come to its end, if there is one below `out`.
-/// Errors: [`Error::File`] for a damaged one.
-fn finished(directory: &TrainDirectory, run: &Run, seed: u64) -> Result<Option<Checkpoint>, Error> {
-    let there = directory.load(seed)?;
-    Ok(there.filter(|there| there.tasks_done >= run.recipe.mrps as u64))
-}
-
 /// Returns true if a seed of the plan has finished below `out`.
 /// Errors: [`Error::Usage`] if a recipe has no TOML form.
 pub fn has_something(plan: &Plan, out: &Path) -> Result<bool, Error> {
@@ -154,7 +140,7 @@ pub fn collect(plan: &Plan, session: &Session, records: &mut Records) -> Result<
                 return Err(Error::Interrupted);
             }
             let read = |seed: &u64| -> Result<(u64, Option<Seed>), Error> {
-                let there = finished(&directory, run, *seed)?;
+                let there = directory.load(*seed)?.filter(|there| directory.has_ended(there));
                 let found = there.map(|there| seed_of(run, &there.run, layers)).transpose()?;
                 Ok((*seed, found))
             };

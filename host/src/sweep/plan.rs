@@ -123,24 +123,15 @@ fn brief(text: &str) -> String {
 
 /// Returns the seeds, in ascending order.
 fn seeds(value: Option<Value>, first: u64) -> Result<Vec<u64>, String> {
-    const ACCEPTED: &str = "accepted is a number, a list, or text such as \"0..9,20\"";
     let refuse = |reason: String| format!("seeds: {reason}");
-    let (seeds, listed) = match value {
-        Some(Value::Integer(count)) => (count.to_string().parse::<Seeds>(), None),
-        Some(Value::String(text)) => (text.parse(), None),
-        Some(Value::Array(list)) if !list.is_empty() => {
-            let text: Vec<_> = list.iter().map(|seed| format!("{seed}..{seed}")).collect();
-            (text.join(",").parse(), Some(list.len()))
-        }
-        _ => return Err(refuse(ACCEPTED.into())),
+    let seeds = match value {
+        Some(Value::Integer(count)) => count.to_string().parse::<Seeds>(),
+        Some(Value::String(text)) => text.parse(),
+        _ => Err("accepted is a number, or text such as \"0..9,20\"".into()),
     };
     let options = Train { seeds: seeds.map_err(refuse)?, ..Train::default() };
-    let seeds =
-        options.check(first).map(|()| options.seed_set(first)).map_err(|e| e.to_string())?;
-    if listed.is_some_and(|listed| listed != seeds.len()) {
-        return Err(refuse("accepted is a list that names each seed once".into()));
-    }
-    Ok(seeds.into_iter().collect())
+    options.check(first).map_err(|e| e.to_string())?;
+    Ok(options.seed_set(first).into_iter().collect())
 }
 
 /// Takes a table of a plan, if it is there.

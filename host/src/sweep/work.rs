@@ -3,13 +3,12 @@
 use super::plan::{Plan, Run};
 use super::shards::Group;
 use crate::error::Error;
-use crate::run::lock::{self, RunLock};
+use crate::run::lock;
 use crate::run::progress;
 use crate::run::session::Session;
 use crate::train::directory::TrainDirectory;
 use crate::train::run::Files;
 use compute::{Checkpoint, SeedRun};
-use indicatif::ProgressBar;
 use rayon::prelude::*;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -31,13 +30,6 @@ pub struct Found {
     pub failed: Vec<String>,
 }
 
-impl Found {
-    fn put(&mut self, run: &Run, seed: &SeedRun) {
-        self.finished += 1;
-        self.diverged.extend(seed.diverged().map(|tasks| (run.folder.clone(), seed.seed, tasks)));
-    }
-}
-
 /// Trains groups, as many at once as there are threads; what has finished is kept, what has begun goes on. A run that
 /// cannot be read does not stop the others.
 ///
@@ -55,18 +47,71 @@ pub fn train<'a>(
 ) -> Result<Found, Error> {
     let tasks = groups.iter().map(|group| (group.seeds.len() * group.run.recipe.mrps) as u64);
     let bar = progress::bar("sweep", tasks.sum(), session.quiet);
-    let every = Duration::from_secs_f64(checkpoint_every);
     let threads = session.threads() / groups.len().clamp(1, session.threads());
     let found = Mutex::new(Found::default());
+    let note =
+        |note: &dyn Fn(&mut Found)| note(&mut found.lock().unwrap_or_else(PoisonError::into_inner));
+    let finished = |run: &Run, seed: &SeedRun| {
+        note(&|found| {
+            let diverged = seed.diverged().map(|tasks| (run.folder.clone(), seed.seed, tasks));
+            found.finished += 1;
+            found.diverged.extend(diverged);
+        });
+    };
+    // Trains seeds side by side; those that another process of this machine trains are left, and returned.
+    let group = |run: &Run, seeds: &[u64]| -> Result<Vec<u64>, Error> {
+        let (first, options) = plan.train(run);
+        let directory = TrainDirectory::join(&session.out, &options, first)?;
+        let (mut claims, mut begun) = (Vec::new(), Vec::new());
+        let (mut ours, mut held) = (Vec::new(), Vec::new());
+        for seed in seeds {
+            let ended = |there: &Checkpoint| directory.has_ended(there);
+            let mut there =
+                if directory.is_recorded(*seed) { directory.load(*seed)? } else { None };
+            if !there.as_ref().is_some_and(ended) {
+                match directory.claim_seed(*seed) {
+                    Ok(claim) => claims.push(claim),
+                    Err(e) if lock::is_held_here(&e) => {
+                        held.push(*seed);
+                        continue;
+                    }
+                    Err(e) if e.is_in_use() => {
+                        note(&|found| found.in_use.push(e.one_line()));
+                        bar.inc(run.recipe.mrps as u64);
+                        continue;
+                    }
+                    Err(e) => return Err(e),
+                }
+                there = directory.load(*seed)?;
+            }
+            bar.inc(there.as_ref().map_or(0, |there| there.tasks_done));
+            match there {
+                Some(there) if ended(&there) => {
+                    directory.finish(&there.run)?;
+                    finished(run, &there.run);
+                }
+                there => {
+                    begun.extend(there);
+                    ours.push(*seed);
+                }
+            }
+        }
+        if !ours.is_empty() {
+            let every = Duration::from_secs_f64(checkpoint_every);
+            let files = Files { directory: &directory, bar: &bar, every };
+            let runs = files.train(&run.recipe, ours, begun, threads)?;
+            runs.iter().for_each(|seed| finished(run, seed));
+        }
+        Ok(held)
+    };
     let work = |(run, seeds): (&'a Run, Vec<u64>)| {
         if progress::interrupted() {
             return Err(Error::Paused);
         }
-        let watch = Watch { run, session, bar: &bar, every, threads, found: &found };
-        match watch.group(plan, &seeds) {
+        match group(run, &seeds) {
             Ok(held) => Ok((run, held)),
             Err(e @ Error::File { .. }) => {
-                watch.found(|found| found.failed.push(e.one_line()));
+                note(&|found| found.failed.push(e.one_line()));
                 Ok((run, Vec::new()))
             }
             Err(e) => Err(e),
@@ -100,70 +145,4 @@ pub fn train<'a>(
     found.in_use.sort();
     found.failed.sort();
     Ok(found)
-}
-
-/// A group at work.
-struct Watch<'a> {
-    run: &'a Run,
-    session: &'a Session,
-    bar: &'a ProgressBar,
-    every: Duration,
-    threads: usize,
-    found: &'a Mutex<Found>,
-}
-
-impl Watch<'_> {
-    fn found(&self, put: impl FnOnce(&mut Found)) {
-        put(&mut self.found.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-
-    /// Trains seeds side by side; those that another process of this machine trains are left, and returned.
-    fn group(&self, plan: &Plan, seeds: &[u64]) -> Result<Vec<u64>, Error> {
-        let (first, options) = plan.train(self.run);
-        let recipe = &options.recipe;
-        let directory = TrainDirectory::join(&self.session.out, &options, first)?;
-        let last = recipe.mrps as u64;
-        let (mut claims, mut begun) = (Vec::<RunLock>::new(), Vec::new());
-        let (mut ours, mut held) = (Vec::new(), Vec::new());
-        for seed in seeds {
-            let ended = |there: &Checkpoint| there.tasks_done >= last;
-            let mut there =
-                if directory.is_recorded(*seed) { directory.load(*seed)? } else { None };
-            if !there.as_ref().is_some_and(ended) {
-                match directory.claim_seed(*seed) {
-                    Ok(claim) => claims.push(claim),
-                    Err(e) if lock::is_held_here(&e) => {
-                        held.push(*seed);
-                        continue;
-                    }
-                    Err(e) if e.is_in_use() => {
-                        self.found(|found| found.in_use.push(e.one_line()));
-                        self.bar.inc(last);
-                        continue;
-                    }
-                    Err(e) => return Err(e),
-                }
-                there = directory.load(*seed)?;
-            }
-            match there {
-                Some(there) if ended(&there) => {
-                    directory.finish(&there.run)?;
-                    self.found(|found| found.put(self.run, &there.run));
-                    self.bar.inc(last);
-                }
-                there => {
-                    self.bar.inc(there.as_ref().map_or(0, |there| there.tasks_done));
-                    begun.extend(there);
-                    ours.push(*seed);
-                }
-            }
-        }
-        if ours.is_empty() {
-            return Ok(held);
-        }
-        let files = Files { directory: &directory, bar: self.bar, every: self.every };
-        let runs = files.train(recipe, ours, begun, self.threads)?;
-        self.found(|found| runs.iter().for_each(|seed| found.put(self.run, seed)));
-        Ok(held)
-    }
 }

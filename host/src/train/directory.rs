@@ -1,16 +1,5 @@
-//! A training run's directory, named after its recipe ([`folder_of`]): its `config.toml`, its `run.json`
-//! ([`info`]), its `results.json` and figures once seeds have finished, and for each seed a folder `seed_N/` with
-//!
-//! | file | content |
-//! |---|---|
-//! | `checkpoint.bin` | the seed's whole state ([`Checkpoint`]), also after its end |
-//! | `metrics.csv` | a row per log point: tasks and [`METRICS`](compute::log::METRICS) |
-//! | `elements.csv` | a row per log point and stored layer: tasks, layer, the sign that P and Q were multiplied with, and [`ELEMENTS`](compute::log::ELEMENTS) |
-//! | `data.npz`, `params.json` | the log as the authors' code writes and reads it |
-//! | `parameters.safetensors` | the final P and Q |
-//! | `two_heads.npz` | of two heads, in the place of these three: the final P1, Q1, W1, P2, Q2, W2, float32 (l, 2d+2, 2d+2) |
-//!
-//! `elements.csv`, `data.npz`, `params.json` and the parameters are written for transformers.
+//! A training run's directory, named after its recipe ([`folder_of`]). Its files, and those in the folder `seed_N/` of
+//! each seed, are listed in [`guide::run_directory`](crate::guide::run_directory).
 //!
 //! The recipe is a run's identity; seeds come to it in any order, from any number of processes at once: each
 //! claims the folders of its seeds, and the whole directory only while it writes what is said of all seeds. That
@@ -72,7 +61,7 @@ impl TrainDirectory {
         let directory = Self::at(path, &options.recipe)?;
         let claimed = directory.claim()?;
         let mut seeds = options.seed_set(seed);
-        if let Some((_, first, there)) = directory.config()? {
+        if let Some((first, there)) = directory.config()? {
             if there.recipe != directory.recipe {
                 let reason = "another recipe; accepted is a directory of this one";
                 return Err(Error::file(&directory.path.join(CONFIG), reason));
@@ -94,16 +83,18 @@ impl TrainDirectory {
     /// comes first says which seeds the run has, and the others need no claim.
     /// Errors: as there.
     pub fn join(out: &Path, options: &Train, seed: u64) -> Result<Self, Error> {
-        let directory =
-            Self::at(records::place(out, &folder_of(&options.recipe)?)?, &options.recipe)?;
-        patiently(Error::is_in_use, || match directory.config()? {
-            Some((_, first, there))
-                if there.recipe == options.recipe
-                    && there.seed_set(first).is_superset(&options.seed_set(seed)) =>
-            {
-                Self::at(directory.path.clone(), &options.recipe)
+        let path = records::place(out, &folder_of(&options.recipe)?)?;
+        patiently(Error::is_in_use, || {
+            let directory = Self::at(path.clone(), &options.recipe)?;
+            match directory.config()? {
+                Some((first, there))
+                    if there.recipe == options.recipe
+                        && there.seed_set(first).is_superset(&options.seed_set(seed)) =>
+                {
+                    Ok(directory)
+                }
+                _ => Self::open(path.clone(), options, seed),
             }
-            _ => Self::create(out, options, seed),
         })
     }
 
@@ -113,14 +104,11 @@ impl TrainDirectory {
         patiently(lock::is_held_here, || RunDirectory::claim(self.path.clone()))
     }
 
-    /// Returns the `config.toml`: its text, its first seed and its options; none if there is none yet.
+    /// Returns the first seed and the options of the `config.toml`; none if there is none yet.
     /// Errors: [`Error::File`] if it cannot be read, or is none of `train`.
-    pub fn config(&self) -> Result<Option<(String, u64, Train)>, Error> {
-        match files::read_below(&self.path, CONFIG, files::TEXT) {
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(Error::file(&self.path.join(CONFIG), e)),
-            Ok(_) => config::read_run(&self.path, "train").map(Some),
-        }
+    pub fn config(&self) -> Result<Option<(u64, Train)>, Error> {
+        let is_there = is_there(&self.path.join(CONFIG), Kind::File)?;
+        is_there.then(|| config::read_run(&self.path, "train")).transpose()
     }
 
     /// Says which seeds the run has.
@@ -168,9 +156,8 @@ impl TrainDirectory {
     /// Returns a seed's state, if it has begun.
     /// Errors: [`Error::File`] for a damaged checkpoint, or one of another run.
     pub fn load(&self, seed: u64) -> Result<Option<Checkpoint>, Error> {
-        let folder = self.seed_path(seed);
-        let path = folder.join(CHECKPOINT);
         let name = format!("seed_{seed}/{CHECKPOINT}");
+        let path = self.path.join(&name);
         let bytes = match files::read_below(&self.path, &name, files::RECORD) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
@@ -182,6 +169,11 @@ impl TrainDirectory {
             return Err(Error::file(&path, reason));
         }
         Ok(Some(checkpoint))
+    }
+
+    /// Returns true if a seed has been trained to its end.
+    pub fn has_ended(&self, found: &Checkpoint) -> bool {
+        found.tasks_done >= self.recipe.mrps as u64
     }
 
     /// Writes where a seed stands.
@@ -207,11 +199,10 @@ impl TrainDirectory {
     /// Writes a finished seed's records, unless they are there.
     /// Errors: [`Error::Write`].
     pub fn finish(&self, run: &SeedRun) -> Result<(), Error> {
-        let path = self.seed_path(run.seed);
         if self.is_recorded(run.seed) {
             return Ok(());
         }
-        write_all(&path, seed_files::records(&self.recipe, run)?.files())
+        write_all(&self.seed_path(run.seed), seed_files::records(&self.recipe, run)?.files())
     }
 
     /// Returns the summary of all seeds that have finished, whoever trained them.
@@ -219,7 +210,7 @@ impl TrainDirectory {
     pub fn summary(&self, options: &Train) -> Result<Summary<'_>, Error> {
         let claimed = self.claim()?;
         let mut seeds =
-            self.config()?.map_or_else(BTreeSet::new, |(_, first, there)| there.seed_set(first));
+            self.config()?.map_or_else(BTreeSet::new, |(first, there)| there.seed_set(first));
         let mut runs = Vec::new();
         for seed in self.seeds()? {
             // One whose process is about to write its records is that process' to tell of.
@@ -227,12 +218,9 @@ impl TrainDirectory {
             if let Some(Err(_)) = claimed {
                 continue;
             }
-            match self.load(seed)? {
-                Some(found) if found.tasks_done >= self.recipe.mrps as u64 => {
-                    self.finish(&found.run)?;
-                    runs.push(found.run);
-                }
-                _ => {}
+            if let Some(found) = self.load(seed)?.filter(|found| self.has_ended(found)) {
+                self.finish(&found.run)?;
+                runs.push(found.run);
             }
         }
         seeds.extend(runs.iter().map(|run| run.seed));
@@ -240,14 +228,24 @@ impl TrainDirectory {
         Ok(Summary { directory: self, claimed, runs, seed, options, config })
     }
 
-    /// Returns the seeds that have begun, in ascending order.
+    /// Returns the seeds that have begun: those with a checkpoint.
     /// Errors: [`Error::File`] if the directory cannot be read, or a seed's folder or checkpoint is a link.
-    pub fn seeds(&self) -> Result<Vec<u64>, Error> {
-        let folders = seed_folders(&self.path)?;
-        let mut seeds: Vec<u64> = folders.iter().filter_map(|folder| seed_of(folder)).collect();
-        seeds.sort_unstable();
+    pub fn seeds(&self) -> Result<BTreeSet<u64>, Error> {
+        let mut seeds = BTreeSet::new();
+        for (name, _) in files::list(&self.path).map_err(|e| Error::file(&self.path, e))? {
+            let number = name.to_str().and_then(|name| name.strip_prefix("seed_"));
+            let Some(seed) = number.and_then(|number| options::seed(number).ok()) else { continue };
+            let folder = self.path.join(name);
+            if is_there(&folder, Kind::Folder)? && is_there(&folder.join(CHECKPOINT), Kind::File)? {
+                seeds.insert(seed);
+            }
+        }
         Ok(seeds)
     }
+}
+
+fn is_there(path: &Path, wanted: Kind) -> Result<bool, Error> {
+    files::is_there(path, wanted).map_err(|e| Error::file(path, e))
 }
 
 /// Tries again for a while, as long as another process is in the way.
@@ -314,31 +312,4 @@ impl Summary<'_> {
         }
         written
     }
-}
-
-/// Returns the seed of a folder's name.
-fn seed_of(folder: &Path) -> Option<u64> {
-    options::seed(folder.file_name()?.to_str()?.strip_prefix("seed_")?).ok()
-}
-
-/// Returns whether the seed of a folder has begun; none without the folder.
-fn has_begun(folder: &Path) -> Result<Option<bool>, Error> {
-    let is_there =
-        |path: &Path, kind| files::is_there(path, kind).map_err(|e| Error::file(path, e));
-    match is_there(folder, Kind::Folder)? {
-        false => Ok(None),
-        true => is_there(&folder.join(CHECKPOINT), Kind::File).map(Some),
-    }
-}
-
-/// Returns the folders of seeds that have begun.
-fn seed_folders(directory: &Path) -> Result<Vec<PathBuf>, Error> {
-    let mut folders = Vec::new();
-    for (name, _) in files::list(directory).map_err(|e| Error::file(directory, e))? {
-        let folder = directory.join(&name);
-        if seed_of(&folder).is_some() && has_begun(&folder)? == Some(true) {
-            folders.push(folder);
-        }
-    }
-    Ok(folders)
 }

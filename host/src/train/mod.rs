@@ -1,11 +1,4 @@
 //! Training from the command line: what the crate [`compute`] trains, watched, and what a run leaves in its directory.
-//!
-//! | file | part |
-//! |---|---|
-//! | [`options`] | what can be asked for: the trainer's recipe, and its seeds |
-//! | [`run`] | the trainer with progress, checkpoints and interruption |
-//! | [`directory`] | a run's files |
-//! | `seed_files` | those of a finished seed |
 
 pub mod directory;
 pub mod options;

@@ -240,7 +240,7 @@ impl Train {
     }
 }
 
-/// Returns the folder of a recipe: in a few words what it is, then its digest.
+/// Returns the folder of a recipe: in a few words what it is, then the first 8 hexadecimal digits of its digest.
 /// Errors: [`Error::Usage`] if it has no TOML form.
 pub fn folder_of(recipe: &Recipe) -> Result<String, Error> {
     let network = match (recipe.model, recipe.attention) {
@@ -251,15 +251,8 @@ pub fn folder_of(recipe: &Recipe) -> Result<String, Error> {
     let mut tasks = recipe.task.0.iter().map(options::typed);
     let task = tasks.next().unwrap_or_default();
     let more = if tasks.len() > 0 { format!("+{}", tasks.len()) } else { String::new() };
-    Ok(format!("{network}{task}{more}-L{}-{}", recipe.layers, digest_of(recipe)?))
-}
-
-/// Returns the digest of a recipe's settings, 8 hexadecimal digits.
-/// Errors: as [`folder_of`].
-pub fn digest_of(recipe: &Recipe) -> Result<String, Error> {
-    let mut digest = info::digest(recipe_text(recipe)?.as_bytes());
-    digest.truncate(8);
-    Ok(digest)
+    let digest = info::digest(recipe_text(recipe)?.as_bytes());
+    Ok(format!("{network}{task}{more}-L{}-{}", recipe.layers, &digest[..8]))
 }
 
 /// Returns a recipe's settings, as checkpoints name it.

@@ -141,7 +141,7 @@ fn train_claimed(
         found.extend(directory.load(*seed)?);
     }
     let last = options.recipe.mrps as u64;
-    let mut ended = found.iter().filter(|found| found.tasks_done >= last);
+    let mut ended = found.iter().filter(|found| directory.has_ended(found));
     ended.try_for_each(|ended| directory.finish(&ended.run))?;
     let goes_on = !found.is_empty() && !info::is_finished(directory.path());
     let done: u64 = found.iter().map(|found| found.tasks_done.min(last)).sum();

@@ -76,10 +76,7 @@ fn claims_fit_the_terminal() {
         eprintln!("skipped: no `script` (Debian: apt-get install bsdutils)");
         return;
     };
-    let claim = |line: &&String| line.contains("value error falls");
-    assert!(wide.iter().find(claim).unwrap().contains("times less"), "{wide:?}");
-    assert!(wide[0].starts_with("claim "), "{wide:?}");
-    assert!(!narrow.iter().find(claim).unwrap().contains("times less"), "{narrow:?}");
+    assert!(wide.len() < narrow.len(), "{wide:?}");
     let claims = narrow.iter().take_while(|line| !line.starts_with("figures and numbers"));
     assert!(
         claims.clone().count() > 3 && claims.clone().all(|l| l.chars().count() <= 50),

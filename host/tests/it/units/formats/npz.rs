@@ -15,7 +15,7 @@ fn example() -> Vec<u8> {
 #[test]
 fn a_missing_array_is_named_beside_those_that_are_there() {
     let bytes = example();
-    let mut npz = Npz::from_bytes(Path::new("a/data.npz"), &bytes).unwrap();
+    let mut npz = Npz::new(Path::new("a/data.npz"), Cursor::new(&bytes)).unwrap();
     let message = npz.array("Q").unwrap_err().to_string();
     assert_eq!(message, "a/data.npz: array `Q` is missing: the file holds `P`, `xs`");
 }
@@ -30,7 +30,7 @@ fn what_is_inflated_is_counted_over_all_arrays() {
     }
     let bytes = archive.finish().unwrap().into_inner();
     assert!(bytes.len() < 1 << 20);
-    let mut npz = Npz::from_bytes(Path::new(FILE), &bytes).unwrap();
+    let mut npz = Npz::new(Path::new(FILE), Cursor::new(&bytes)).unwrap();
     assert_eq!(npz.array("a").unwrap(), zeros);
     let message = npz.array("b").unwrap_err().to_string();
     assert!(message.contains("array `b` needs 6291584 bytes: accepted are at most"), "{message}");

@@ -4,12 +4,13 @@ use ictd::Error;
 use ictd::formats::npz::{self, Npz};
 use ictd::formats::trajectory::{Features, Trajectory};
 use ictd::formats::{Array, Data};
+use std::io::Cursor;
 use std::path::Path;
 
 const CSV: &str = "phi_0,phi_1,reward,phi_next_0,phi_next_1\n1,0.5,-2,0,1\n0,1,1e-3,1,1\n";
 
 fn read(text: &str) -> Result<Trajectory, Error> {
-    Trajectory::from_csv(Path::new(FILE), text.as_bytes())
+    Trajectory::from_csv(Path::new(FILE), Cursor::new(text.as_bytes().to_vec()))
 }
 
 fn message(text: &str) -> String {
@@ -108,7 +109,8 @@ fn messages_name_row_line_and_column() {
 
 #[test]
 fn queries_have_features_only() {
-    let read = |text: &str| Features::from_csv(Path::new(FILE), text.as_bytes());
+    let read =
+        |text: &str| Features::from_csv(Path::new(FILE), Cursor::new(text.as_bytes().to_vec()));
     assert_eq!(read("phi_1,phi_0\n2,1\n").unwrap(), features(2, &[1.0, 2.0]));
     let message = read("phi_0,reward\n1,2\n").unwrap_err().to_string();
     assert!(message.contains("column `reward`: not a feature"), "{message}");
@@ -122,7 +124,7 @@ fn npz_example() -> Vec<u8> {
 }
 
 fn read_npz(bytes: &[u8]) -> Result<Trajectory, Error> {
-    Trajectory::from_npz(&mut Npz::from_bytes(Path::new(FILE), bytes)?)
+    Trajectory::from_npz(&mut Npz::new(Path::new(FILE), Cursor::new(bytes))?)
 }
 
 #[test]
@@ -143,7 +145,7 @@ fn marks_of_npz_and_csv_give_the_same() {
     let csv = "phi_0,reward,end,terminal\n1,10,0,0\n2,,1,0\n3,30,0,0\n4,40,0,1\n";
     assert_eq!(
         read(&[0, 0, 0, 1]).unwrap(),
-        Trajectory::from_csv(Path::new(FILE), csv.as_bytes()).unwrap()
+        Trajectory::from_csv(Path::new(FILE), Cursor::new(csv.as_bytes().to_vec())).unwrap()
     );
     let bad = read(&[0, 3, 0, 0]).unwrap_err().to_string();
     assert!(bad.contains("array `terminal`: 3 in row 1; accepted is 0 or 1"), "{bad}");
