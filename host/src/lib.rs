@@ -53,7 +53,10 @@ fn command(arguments: Vec<OsString>) -> Result<u8, Error> {
     exit::catch_interrupts();
     let session = Session::new(&cli.session);
     let report = command::dispatch(cli.command.as_ref(), &session)?;
-    let text =
-        if cli.session.json { report.to_json() } else { report.to_text(report::terminal_width()) };
+    let text = if cli.session.json {
+        report.to_value().to_string()
+    } else {
+        report.to_text(report::terminal_width())
+    };
     Ok(exit::answer(&text, if report.holds() { 0 } else { 1 }))
 }

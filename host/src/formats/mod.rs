@@ -1,13 +1,5 @@
 //! Files that other tools write and read, as values and bytes.
 //!
-//! | module | file | who else reads or writes it |
-//! |---|---|---|
-//! | [`npz`] | arrays (`.npz`) | NumPy |
-//! | [`seed_run`] | `seed_N/data.npz`, `seed_N/params.json` | the authors' training and plotting code |
-//! | [`safetensors`] | P and Q (`.safetensors`) | PyTorch, JAX |
-//! | [`trajectory`] | transitions (`.csv`, `.npz`) | spreadsheets, NumPy, pandas |
-//! | [`signal_table`] | columns of signals, read row by row (`.csv`) | spreadsheets, loggers |
-//!
 //! The writers make bytes, equal ones of equal values. Every reader returns an [`Error`](crate::Error) that
 //! names the file, the array or the row and column, and what is accepted. None panics, and none
 //! allocates more than the file can back: every length field is checked against the bytes that are

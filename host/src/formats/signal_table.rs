@@ -7,7 +7,6 @@ use super::transition_table::column_problem;
 use crate::error::{Error, Problem};
 use crate::files;
 use compute::rows::{Gaps, Layout, RowReader, Rows, is_number_or_gap};
-use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -18,8 +17,6 @@ pub const STDIN: &str = "-";
 pub struct SignalTable {
     file: PathBuf,
     rows: RowReader,
-    /// Where a column of a name is, and whether it is the only one.
-    places: BTreeMap<String, (usize, bool)>,
     skip_gaps: bool,
 }
 
@@ -43,12 +40,7 @@ impl SignalTable {
                 let reason = "no rows below the header";
                 return Err(Problem::unusable("row 1 (line 2)", reason, "at least one"));
             }
-            let mut places = BTreeMap::new();
-            for (at, name) in rows.names().iter().enumerate() {
-                let place = places.entry(name.clone()).or_insert((at, true));
-                place.1 = place.0 == at;
-            }
-            Ok(SignalTable { file: file.to_owned(), rows, places, skip_gaps })
+            Ok(SignalTable { file: file.to_owned(), rows, skip_gaps })
         };
         open().map_err(|problem| problem.in_file(file))
     }
@@ -70,12 +62,14 @@ impl SignalTable {
     /// # Errors
     /// [`Problem::Unusable`] if there is none of that name, or more than one.
     pub fn column(&self, name: &str) -> Result<usize, Error> {
-        let problem = match self.places.get(name) {
-            Some((at, true)) => return Ok(*at),
-            Some(_) => column_problem(name, "there twice", "each column once"),
-            None => {
-                let names = self.rows.names().iter().take(20);
-                let names: Vec<_> = names.map(|n| format!("`{}`", excerpt(n))).collect();
+        let names = self.rows.names();
+        let mut places = (0..names.len()).filter(|at| names[*at] == name);
+        let problem = match (places.next(), places.next()) {
+            (Some(at), None) => return Ok(at),
+            (Some(_), Some(_)) => column_problem(name, "there twice", "each column once"),
+            (None, _) => {
+                let names = names.iter().take(20).map(|n| format!("`{}`", excerpt(n)));
+                let names: Vec<_> = names.collect();
                 column_problem(name, "missing", &format!("one of {}", names.join(", ")))
             }
         };

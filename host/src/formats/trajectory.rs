@@ -49,13 +49,8 @@ pub struct Trajectory {
 
 impl Features {
     /// Returns the number of rows.
-    pub fn len(&self) -> usize {
+    pub fn rows(&self) -> usize {
         self.numbers.len() / self.dimension
-    }
-
-    /// Returns true if there are no rows.
-    pub fn is_empty(&self) -> bool {
-        self.numbers.is_empty()
     }
 
     /// Reads feature rows from a CSV file with the columns `phi_0`, ..., `phi_{d-1}` alone, or from
@@ -137,7 +132,7 @@ impl Trajectory {
                 }
             };
             let (phi_next, query) = (optional("phi_next", phi_next)?, optional("query", query)?);
-            let n = phi.len();
+            let n = phi.rows();
             let (terminal, end) = (marked("terminal", terminal, n)?, marked("end", end, n)?);
             let marks: Vec<_> = (terminal.into_iter().zip(end))
                 .map(|marked| match marked {
@@ -149,9 +144,9 @@ impl Trajectory {
             let every_row = phi_next.is_some() || marks.last() == Some(&Mark::Terminal);
             let lengths = if every_row { n..=n } else { n - 1..=n };
             let reward = column("reward", &reward, lengths, f64::is_finite, "finite numbers")?;
-            if let Some(next) = phi_next.as_ref().filter(|next| next.len() != n) {
+            if let Some(next) = phi_next.as_ref().filter(|next| next.rows() != n) {
                 let accepted = format!("{n}, the rows of `phi`");
-                return Err(Problem::array("phi_next", format!("{} rows", next.len()), accepted));
+                return Err(Problem::array("phi_next", format!("{} rows", next.rows()), accepted));
             }
             assemble(phi, &reward, phi_next, &marks, query)
         };
@@ -168,7 +163,7 @@ fn assemble(
     marks: &[Mark],
     query: Option<Features>,
 ) -> Result<Trajectory, Problem> {
-    let (d, rows) = (phi.dimension, phi.len());
+    let (d, rows) = (phi.dimension, phi.rows());
     let mut t = Transitions { d, ..Transitions::default() };
     for (row, &mark) in marks.iter().enumerate() {
         // The numbers of the next state, which are there unless this row only ends an episode.

@@ -211,11 +211,6 @@ impl Report {
         Value::Object(object)
     }
 
-    /// [`Report::to_value`] as text on one line.
-    pub fn to_json(&self) -> String {
-        self.to_value().to_string()
-    }
-
     /// Where the figures and numbers are, as a line of text: the innermost directory that holds all files.
     pub fn place(&self) -> String {
         let mut parents = self.files.iter().filter_map(|f| f.parent());

@@ -80,12 +80,9 @@ const ABOUT: &str = "Trains by multi-task TD (Algorithm 1), many seeds side by s
 const LONG_ABOUT: &str = "\
 Trains by multi-task TD (Algorithm 1), many seeds side by side
 
-Section 5 and App. \"Experiment Setup\". Each task is a new Markov reward process; on each, 5 \
-fresh trajectories of 64 sliding windows are learned from with Adam, as in the authors' code. \
-Seeds share SIMD lanes and threads; neither changes a bit of any seed's result.
-
-Every --log-every tasks the network is compared with batch TD in a fresh context of the last \
-task, from random numbers of their own: P and Q element-wise, and VD, IWS, SS.
+Section 5 and App. \"Experiment Setup\": each task is a new Markov reward process. Every --log-every tasks the network is \
+compared with batch TD in a fresh context of the last task: P and Q element-wise, and VD, IWS, SS. Seeds share SIMD lanes \
+and threads; neither changes a bit of any seed's result.
 
 A run is its recipe: all options but the seeds name its folder in --out. While it runs, finished seeds are written \
 at once and the others every few seconds. Finished seeds are kept: the same command, or `ictd train --resume DIR`, \

@@ -1,5 +1,6 @@
 //! Sweeps: the same bytes whatever does the shards, and nothing that is not in the plan.
 
+use crate::bounds::refusal;
 use crate::common::{assert_same, contents, files, ictd, json, trained, with_default_signals};
 use ictd::run::lock::RunLock;
 use ictd::sweep::plan::Plan;
@@ -165,6 +166,9 @@ fn the_tables_have_the_numbers_of_the_runs() {
 fn a_plan_that_is_refused_is_named_with_the_key_and_nothing_is_written() {
     let grid = |text: &str| format!("seeds = 1\n[grid]\n{text}\n");
     let many = format!("lr = [{}]\n", (1..200).map(|i| format!("{i}.5, ")).collect::<String>());
+    let both = many.clone() + &many.replace("lr", "gain");
+    let either = "grid: lr: accepted here or in settings, not in both";
+    let settings = |text: &str| format!("seeds = 1\n[settings]\n{text}\n");
     for (plan, words) in [
         ("seeds = \n".into(), "line 1: "),
         ("[settings]\nlayers = 1\n".into(), "seeds: accepted is a number, or text"),
@@ -173,35 +177,14 @@ fn a_plan_that_is_refused_is_named_with_the_key_and_nothing_is_written() {
         ("seeds = \"3..1\"\n".into(), "seeds: accepted are at most"),
         ("seeds = 1\nmrps = 5\n".into(), "mrps: accepted are seeds, settings and grid"),
         ("seeds = 1\nsettings = 3\n".into(), "settings: accepted is a table"),
-        (
-            "seeds = 1\n[settings]\nlayer = 3\n".into(),
-            "settings: layer: no setting of a run: accepted are model",
-        ),
-        ("seeds = 1\n[settings]\nseeds = 3\n".into(), "settings: seeds: no setting of a run"),
-        (
-            "seeds = 1\n[settings]\nlayers = 0\n".into(),
-            "settings: layers 0: accepted is an integer from 1",
-        ),
-        (
-            "seeds = 1\n[settings]\nlayers = 1.5\n".into(),
-            "settings: layers 1.5: accepted is an integer",
-        ),
-        (
-            "seeds = 1\n[settings]\nmode = \"x\"\n".into(),
-            "settings: mode x: accepted is one of auto, sequential",
-        ),
-        (
-            "seeds = 1\n[settings]\nnormalise = 1\n".into(),
-            "settings: normalise 1: accepted is true or false",
-        ),
-        (
-            "seeds = 1\n[settings]\nlr = [1]\n".into(),
-            "settings: lr: accepted is a string, a number or true or false",
-        ),
-        (
-            "seeds = 1\n[settings]\nmodel = \"rnn\"\nlayers = 5\n".into(),
-            "the run: --layers: 5: accepted here is 3",
-        ),
+        (settings("layer = 3"), "settings: layer: no setting of a run: accepted are model"),
+        (settings("seeds = 3"), "settings: seeds: no setting of a run"),
+        (settings("layers = 0"), "settings: layers 0: accepted is an integer from 1"),
+        (settings("layers = 1.5"), "settings: layers 1.5: accepted is an integer"),
+        (settings("mode = \"x\""), "settings: mode x: accepted is one of auto, sequential"),
+        (settings("normalise = 1"), "settings: normalise 1: accepted is true or false"),
+        (settings("lr = [1]"), "settings: lr: accepted is a string, a number or true or false"),
+        (settings("model = \"rnn\"\nlayers = 5"), "the run: --layers: 5: accepted here is 3"),
         ("seeds = 1\ngrid = 3\n".into(), "grid: accepted is a table"),
         (grid("lr = 0.1"), "grid: lr: accepted is a list of values"),
         (grid("lr = []"), "accepted are 1 to 10000 runs"),
@@ -209,22 +192,13 @@ fn a_plan_that_is_refused_is_named_with_the_key_and_nothing_is_written() {
         (grid("lr = [0.1, nan]"), "grid: lr NaN: accepted is a number in"),
         (grid("lr = [0.1, 0.1]"), "lr = 0.1: the recipe of lr = 0.1; accepted is each recipe once"),
         (grid("lr = [0.1, \"1e-1\"]"), "the recipe of lr = 0.1; accepted is each recipe once"),
-        (
-            grid("lr = [0.1]\n[settings]\nlr = 0.2"),
-            "grid: lr: accepted here or in settings, not in both",
-        ),
-        (grid(&(many.clone() + &many.replace("lr", "gain"))), "accepted are 1 to 10000 runs"),
+        (grid("lr = [0.1]\n[settings]\nlr = 0.2"), either),
+        (grid(&both), "accepted are 1 to 10000 runs"),
         (format!("seeds = 100000\n[grid]\n{many}"), "1000000 seeds of all runs"),
     ] {
         let place = Place::new(&plan);
         for options in ["", "--collect", "--shard 1/2"] {
-            let refused = place.sweep("out", options);
-            let line = text(&refused);
-            assert_eq!(
-                (refused.status.code(), line.lines().count()),
-                (Some(2), 1),
-                "{plan}: {line}"
-            );
+            let line = refusal(&place.sweep("out", options));
             assert!(line.contains("plan.toml: ") && line.contains(words), "{plan}: {line}");
             assert!(!place.out("out").exists(), "{plan}");
         }
@@ -239,13 +213,7 @@ fn a_plan_that_is_refused_is_named_with_the_key_and_nothing_is_written() {
         ("--collect --metric width", "--metric width: accepted is one of alpha, loss, vd"),
         ("--collect", "no seed of the plan has finished here"),
     ] {
-        let refused = place.sweep("out", options);
-        let line = text(&refused);
-        assert_eq!(
-            (refused.status.code(), line.lines().count()),
-            (Some(2), 1),
-            "{options}: {line}"
-        );
+        let line = refusal(&place.sweep("out", options));
         assert!(line.contains(words), "{options}: {line}");
         assert!(!place.out("out").exists(), "{options}");
     }
@@ -332,9 +300,7 @@ fn a_seed_that_diverges_is_told_and_a_damaged_one_stops_no_other() {
     let damaged = trained(&other.out("out")).join("seed_0/checkpoint.bin");
     let intact = fs::read(&damaged).unwrap();
     fs::write(&damaged, "ictdseed").unwrap();
-    let refused = other.sweep("out", "");
-    let line = text(&refused);
-    assert_eq!((refused.status.code(), line.lines().count()), (Some(2), 1), "{line}");
+    let line = refusal(&other.sweep("out", ""));
     assert!(
         line.contains("4 of 6 seeds have finished; ") && line.contains("checkpoint.bin: "),
         "{line}"
@@ -377,9 +343,7 @@ fn merged_runs_are_one_run_and_what_disagrees_is_refused_before_anything_is_writ
         ictd(&at(out), &format!("merge {}", from.join(" ")))
     };
     let refused = |from: &[&str], words: &str| {
-        let output = merge("refused", from);
-        let line = text(&output);
-        assert_eq!((output.status.code(), line.lines().count()), (Some(2), 1), "{line}");
+        let line = refusal(&merge("refused", from));
         assert!(line.contains(words), "{line}");
         assert!(!at("refused").exists());
     };
@@ -423,8 +387,6 @@ fn merged_runs_are_one_run_and_what_disagrees_is_refused_before_anything_is_writ
     )
     .unwrap();
     let before = contents(&at("taken"));
-    let output = merge("taken", &["b"]);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("another recipe than that of"));
+    assert!(refusal(&merge("taken", &["b"])).contains("another recipe than that of"));
     assert!(contents(&at("taken")) == before);
 }

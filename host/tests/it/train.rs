@@ -1,28 +1,25 @@
 //! `ictd train`: what it prints, and that nothing but its options changes a bit.
 
-use crate::common::{contents as files, trained};
+use crate::bounds::refusal;
+use crate::common::{contents as files, ictd, json, trained};
 use serde_json::Value;
+use std::fs;
 use std::path::Path;
-use std::process::Command;
 
-fn ictd(out: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ictd"));
-    command.args(arguments);
-    if !arguments.contains(&"--resume") && arguments[0] != "inspect" {
-        command.arg("--out").arg(out);
-    }
-    command
-}
+/// Small but whole: two batches per task, metrics along the way.
+const ONE: &str = "train --mrps 12 --batches 2 --batch-size 8 --context 10";
+const FIVE: &str = "train --mrps 12 --batches 2 --batch-size 8 --context 10 --seeds 5";
 
-fn json(out: &Path, arguments: &[&str]) -> Value {
-    let output = ictd(out, arguments).arg("--json").output().unwrap();
+/// The object of a command that succeeds.
+fn ran(out: &Path, arguments: &str) -> Value {
+    let output = ictd(out, &format!("{arguments} --json"));
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    json(&output)
 }
 
-/// As [`json`], into a directory of its own.
-fn fresh(arguments: &[&str]) -> Value {
-    json(tempfile::tempdir().unwrap().path(), arguments)
+/// As [`ran`], into a directory of its own.
+fn fresh(arguments: &str) -> Value {
+    ran(tempfile::tempdir().unwrap().path(), arguments)
 }
 
 fn digests(result: &Value) -> Vec<String> {
@@ -30,41 +27,15 @@ fn digests(result: &Value) -> Vec<String> {
     seeds.iter().map(|s| s["digest"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Small but whole: two batches per task, metrics along the way.
-const SMALL: [&str; 11] = [
-    "train",
-    "--mrps",
-    "12",
-    "--batches",
-    "2",
-    "--batch-size",
-    "8",
-    "--context",
-    "10",
-    "--seeds",
-    "5",
-];
-
 #[test]
-fn threads_change_no_bit() {
-    let one = fresh(&[&SMALL[..], &["--threads", "1"]].concat());
-    for threads in ["2", "3"] {
-        let many = fresh(&[&SMALL[..], &["--threads", threads]].concat());
-        assert_eq!(many["seeds"], one["seeds"]);
+fn threads_neighbours_and_measurements_change_no_bit() {
+    let one = fresh(&format!("{FIVE} --threads 1"));
+    for threads in [2, 3] {
+        assert_eq!(fresh(&format!("{FIVE} --threads {threads}"))["seeds"], one["seeds"]);
     }
-}
-
-#[test]
-fn a_seed_alone_is_the_seed_among_others() {
-    let all = fresh(&SMALL);
-    let third = fresh(&[&SMALL[..9], &["--seeds", "1", "--seed", "2"]].concat());
-    assert_eq!(third["seeds"][0], all["seeds"][2]);
-}
-
-#[test]
-fn measuring_more_often_changes_no_parameter() {
-    let often = fresh(&[&SMALL[..], &["--log-every", "1"]].concat());
-    let never = fresh(&[&SMALL[..], &["--log-every", "1000"]].concat());
+    assert_eq!(fresh(&format!("{ONE} --seed 2"))["seeds"][0], one["seeds"][2]);
+    let often = fresh(&format!("{FIVE} --log-every 1"));
+    let never = fresh(&format!("{FIVE} --log-every 1000"));
     assert_eq!(digests(&often), digests(&never));
     assert_eq!(often["seeds"], never["seeds"]);
 }
@@ -72,7 +43,7 @@ fn measuring_more_often_changes_no_parameter() {
 #[test]
 fn the_result_has_the_metrics_of_every_seed() {
     let out = tempfile::tempdir().unwrap();
-    let result = json(out.path(), &SMALL);
+    let result = ran(out.path(), FIVE);
     assert!(result["seconds"].is_number() && result["cpu_seconds"].is_number());
     let seeds = result["seeds"].as_array().unwrap();
     assert_eq!(seeds.len(), 5);
@@ -87,99 +58,91 @@ fn the_result_has_the_metrics_of_every_seed() {
     for file in ["checkpoint.bin", "metrics.csv", "elements.csv", "data.npz", "params.json"] {
         assert!(folder.join(file).is_file(), "{file}");
     }
-    let sequential = fresh(&[&SMALL[..], &["--mode", "sequential"]].concat());
+    let sequential = fresh(&format!("{FIVE} --mode sequential"));
     assert_eq!(sequential["seeds"][0]["p_bottom_right"].as_array().unwrap().len(), 3);
 }
 
 #[test]
 fn the_written_config_repeats_the_run() {
-    let (out, again) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let first = json(out.path(), &[&SMALL[..], &["--seed", "7", "--lr", "0.01"]].concat());
+    let out = tempfile::tempdir().unwrap();
+    let first = ran(out.path(), &format!("{FIVE} --seed 7 --lr 0.01"));
     let config = trained(out.path()).join("config.toml");
-    let second = json(again.path(), &["--config", config.to_str().unwrap()]);
+    let second = fresh(&format!("--config {}", config.display()));
     assert_eq!(first["seeds"], second["seeds"]);
 }
 
 #[test]
 fn the_same_command_goes_on_with_an_unfinished_run_and_says_so() {
     let [whole, out] = [0; 2].map(|_| tempfile::tempdir().unwrap());
-    let fewer = [&SMALL[..9], &["--seeds", "2"]].concat();
-    json(whole.path(), &fewer);
-    let said = |arguments: &[&str]| {
-        let output = ictd(out.path(), arguments).output().unwrap();
+    let fewer = format!("{ONE} --seeds 2");
+    ran(whole.path(), &fewer);
+    let said = || {
+        let output = ictd(out.path(), &fewer);
         assert!(output.status.success());
         String::from_utf8(output.stderr).unwrap()
     };
-    assert_eq!(said(&fewer), "");
+    assert_eq!(said(), "");
     let run = trained(out.path());
     // As if it had been killed after seed 0.
-    std::fs::remove_dir_all(run.join("seed_1")).unwrap();
-    std::fs::remove_file(run.join("run.json")).unwrap();
+    fs::remove_dir_all(run.join("seed_1")).unwrap();
+    fs::remove_file(run.join("run.json")).unwrap();
     let checkpoint = run.join("seed_0/checkpoint.bin");
     let written = || checkpoint.metadata().unwrap().modified().unwrap();
     let before = written();
-    let line = said(&fewer);
+    let line = said();
     assert!(line.contains("unfinished") && line.lines().count() == 1, "{line}");
     assert_eq!(written(), before, "seed 0 was trained again");
     assert!(files(&run) == files(&trained(whole.path())));
     // Finished, it is kept.
-    assert_eq!(said(&fewer), "");
+    assert_eq!(said(), "");
     assert!(written() == before && files(&run) == files(&trained(whole.path())));
 }
 
 #[test]
 fn seeds_that_diverged_are_named_and_the_others_go_on() {
     let out = tempfile::tempdir().unwrap();
-    let arguments = [&SMALL[..9], &["--seeds", "2", "--lr", "1000"]].concat();
-    let checked = [&arguments[..], &["--check"]].concat();
-    let output = ictd(out.path(), &checked).output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    let output = ictd(out.path(), &arguments).output().unwrap();
+    let arguments = format!("{ONE} --seeds 2 --lr 1000");
+    assert_eq!(ictd(out.path(), &format!("{arguments} --check")).status.code(), Some(1));
+    let output = ictd(out.path(), &arguments);
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{text}");
     let line = "seed 1: parameters are NaN or infinite (diverged by task 10): lower --lr";
     assert!(text.lines().any(|l| l == line), "{text}");
-    let results = std::fs::read(trained(out.path()).join("results.json")).unwrap();
+    let results = fs::read(trained(out.path()).join("results.json")).unwrap();
     let results: Value = serde_json::from_slice(&results).unwrap();
     assert_eq!((&results["holds"], &results["seeds"][1]["diverged"]), (&true.into(), &true.into()));
-    assert!(fresh(&SMALL)["seeds"][0]["diverged"].is_null());
+    assert!(fresh(FIVE)["seeds"][0]["diverged"].is_null());
     // One of two: its lane leaves the other's numbers and the mean matrices as they are.
-    let arguments =
-        [&SMALL[..1], &["--mode", "sequential", "--lr", "0.3", "--mrps", "200"]].concat();
-    let both = [&arguments[..], &["--seed", "10", "--seeds", "2", "--check"]].concat();
+    let arguments = "train --mode sequential --lr 0.3 --mrps 200";
     let out = tempfile::tempdir().unwrap();
-    let output = ictd(out.path(), &[&both[..], &["--json"]].concat()).output().unwrap();
-    let both: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let record = std::fs::read_to_string(trained(out.path()).join("records.csv")).unwrap();
+    let both = ictd(out.path(), &format!("{arguments} --seed 10 --seeds 2 --check --json"));
+    let both = json(&both);
+    let record = fs::read_to_string(trained(out.path()).join("records.csv")).unwrap();
     let matrices = record.lines().filter(|row| row.contains(",P_") || row.contains(",Q_"));
     assert!(matrices.clone().count() > 81 && matrices.clone().all(|row| !row.contains("NaN")));
-    let alone = fresh(&[&arguments[..], &["--seed", "11"]].concat());
-    assert_eq!(
-        (&both["seeds"][0]["diverged"], both["holds"].as_bool()),
-        (&true.into(), Some(false))
-    );
-    assert_eq!(both["seeds"][1], alone["seeds"][0]);
+    let told = (&both["seeds"][0]["diverged"], &both["holds"]);
+    assert_eq!(told, (&true.into(), &false.into()));
+    assert_eq!(both["seeds"][1], fresh(&format!("{arguments} --seed 11"))["seeds"][0]);
 }
 
 #[test]
 fn the_figure_and_the_table_have_what_was_recorded() {
-    let shown = |arguments: &[&str]| {
+    let shown = |arguments: &str| {
         let out = tempfile::tempdir().unwrap();
-        let arguments = [&SMALL[..9], &["--seeds", "1"], arguments].concat();
-        let output = ictd(out.path(), &arguments).output().unwrap();
+        let output = ictd(out.path(), &format!("{ONE} {arguments}"));
         let run = trained(out.path());
         let text = String::from_utf8(output.stdout).unwrap();
         assert!(text.contains(run.to_str().unwrap()), "{text}");
-        (text, std::fs::read_to_string(run.join("train.svg")).unwrap())
+        (text, fs::read_to_string(run.join("train.svg")).unwrap())
     };
-    let (text, figure) = shown(&[]);
+    let (text, figure) = shown("");
     assert!(text.contains("IWS") && !text.contains("MSVE"), "{text}");
     assert!(figure.contains("value difference") && !figure.contains("Value error"));
     assert!(figure.contains("linear transformer, L = 3, d = 4, n = 10, task boyan, 1 seed"));
-    let (text, figure) = shown(&["--model", "rnn"]);
+    let (text, figure) = shown("--model rnn");
     assert!(!text.contains("IWS") && !text.contains("P[−1") && text.contains("MSVE"), "{text}");
     assert!(!figure.contains("value difference") && figure.contains("Value error"));
-    let (text, figure) = shown(&["--task", "cartpole"]);
+    let (text, figure) = shown("--task cartpole");
     assert!(text.contains("P[−1") && text.contains("loss") && !text.contains("MSVE"), "{text}");
     assert!(figure.contains("Loss") && !figure.contains("Value error"));
 }
@@ -187,49 +150,41 @@ fn the_figure_and_the_table_have_what_was_recorded() {
 #[test]
 fn a_damaged_or_foreign_checkpoint_is_named() {
     let out = tempfile::tempdir().unwrap();
-    json(out.path(), &SMALL);
+    ran(out.path(), FIVE);
     let run = trained(out.path());
     let path = run.join("seed_1/checkpoint.bin");
-    let mut bytes = std::fs::read(&path).unwrap();
+    let mut bytes = fs::read(&path).unwrap();
     bytes[40] ^= 1;
-    std::fs::write(&path, &bytes).unwrap();
-    let resume = ["train", "--resume", run.to_str().unwrap()];
-    let output = ictd(out.path(), &resume).output().unwrap();
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2));
-    assert!(error.contains("seed_1/checkpoint.bin") && error.lines().count() == 1, "{error}");
+    fs::write(&path, &bytes).unwrap();
+    let line = refusal(&ictd(out.path(), &format!("train --resume {}", run.display())));
+    assert!(line.contains("seed_1/checkpoint.bin"), "{line}");
 }
 
 #[test]
 fn what_cannot_be_trained_is_refused_in_one_line() {
     let out = tempfile::tempdir().unwrap();
     for (arguments, named) in [
-        (&["--dim", "33"][..], "--dim 33: accepted is an integer from 1 to 32"),
-        (&["--context", "1025"], "--context 1025: accepted is an integer from 1 to 1024"),
-        (
-            &["--context", "1000", "--attention", "softmax"],
-            "--context: 1000: accepted here is 1 to 64",
-        ),
-        (&["--gamma", "1"], "--gamma 1: accepted is a number in [0, 1)"),
-        (&["--layers", "0"], "--layers 0: accepted is an integer from 1 to "),
-        (&["--model", "rnn", "--mode", "sequential"], "--mode: sequential: "),
-        (&["--model", "rnn", "--attention", "softmax"], "--attention: softmax: accepted with "),
-        (&["--optimizer", "td", "--weight-decay", "0.1"], "--weight-decay: 0.1: accepted with "),
-        (&["--optimizer", "td", "--warm-up", "9"], "--warm-up: 9: accepted with "),
-        (&["--gamma", "0.5", "--gammas", "0.1..0.2"], "--gamma: 0.5: accepted without --gammas"),
-        (&["--lr", "0"], "--lr 0: accepted is a number in (0, 1000]"),
-        (&["--seed", "9223372036854775807", "--seeds", "2"], "--seed: 9223372036854775807: "),
-        (&["--rnn-input", "delayed"], "--rnn-input: delayed: accepted with --model rnn"),
-        (&["--task", "cartpole", "--loss", "true-value"], "--loss: true-value: "),
-        (&["--seeds", "0"], "--seeds 0: accepted is an integer from 1 to 100000"),
-        (&["--seeds", "9..3"], "--seeds 9..3: accepted are at most 100000 seeds"),
-        (&["--resume", "here", "--lr", "1"], "--resume: takes all options from"),
-        (&["--resume", "no/such/run"], "config.toml: "),
+        ("--dim 33", "--dim 33: accepted is an integer from 1 to 32"),
+        ("--context 1025", "--context 1025: accepted is an integer from 1 to 1024"),
+        ("--context 1000 --attention softmax", "--context: 1000: accepted here is 1 to 64"),
+        ("--gamma 1", "--gamma 1: accepted is a number in [0, 1)"),
+        ("--layers 0", "--layers 0: accepted is an integer from 1 to "),
+        ("--model rnn --mode sequential", "--mode: sequential: "),
+        ("--model rnn --attention softmax", "--attention: softmax: accepted with "),
+        ("--optimizer td --weight-decay 0.1", "--weight-decay: 0.1: accepted with "),
+        ("--optimizer td --warm-up 9", "--warm-up: 9: accepted with "),
+        ("--gamma 0.5 --gammas 0.1..0.2", "--gamma: 0.5: accepted without --gammas"),
+        ("--lr 0", "--lr 0: accepted is a number in (0, 1000]"),
+        ("--seed 9223372036854775807 --seeds 2", "--seed: 9223372036854775807: "),
+        ("--rnn-input delayed", "--rnn-input: delayed: accepted with --model rnn"),
+        ("--task cartpole --loss true-value", "--loss: true-value: "),
+        ("--seeds 0", "--seeds 0: accepted is an integer from 1 to 100000"),
+        ("--seeds 9..3", "--seeds 9..3: accepted are at most 100000 seeds"),
+        ("--resume here --lr 1", "--resume: takes all options from"),
+        ("--resume no/such/run", "config.toml: "),
     ] {
-        let output = ictd(out.path(), &[&["train"], arguments].concat()).output().unwrap();
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {error}");
-        assert!(error.contains(named) && error.lines().count() == 1, "{arguments:?}: {error}");
+        let line = refusal(&ictd(out.path(), &format!("train {arguments}")));
+        assert!(line.contains(named), "{arguments}: {line}");
     }
     assert!(!trained(out.path()).exists());
 }
@@ -237,47 +192,42 @@ fn what_cannot_be_trained_is_refused_in_one_line() {
 #[test]
 fn a_trace_growing_contexts_and_families_in_turn_go_into_the_runs_files() {
     let out = tempfile::tempdir().unwrap();
-    let asked =
-        ["--lambda", "0.5", "--lengths", "1..9", "--gammas", "0.5..0.9", "--task", "boyan,loop"];
-    let result = json(out.path(), &[&SMALL[..], &asked, &["--dim", "3", "--layers", "5"]].concat());
+    let asked = "--lambda 0.5 --lengths 1..9 --gammas 0.5..0.9 --task boyan,loop";
+    let result = ran(out.path(), &format!("{FIVE} {asked} --dim 3 --layers 5"));
     let run = trained(out.path());
-    let config = std::fs::read_to_string(run.join("config.toml")).unwrap();
+    let config = fs::read_to_string(run.join("config.toml")).unwrap();
     for line in
         ["lambda = 0.5", "lengths = \"1..9\"", "gammas = \"0.5..0.9\"", "task = \"boyan,loop\""]
     {
         assert!(config.lines().any(|l| l == line), "{line} in {config}");
     }
-    let again = fresh(&["--config", run.join("config.toml").to_str().unwrap()]);
-    assert_eq!(again["seeds"], result["seeds"]);
-    let alone = fresh(&["--config", run.join("config.toml").to_str().unwrap(), "--seeds", "1"]);
-    assert_eq!(alone["seeds"][0], result["seeds"][0]);
-    let params = std::fs::read_to_string(run.join("seed_0/params.json")).unwrap();
+    let again = format!("--config {}", run.join("config.toml").display());
+    assert_eq!(fresh(&again)["seeds"], result["seeds"]);
+    assert_eq!(fresh(&format!("{again} --seeds 1"))["seeds"][0], result["seeds"][0]);
+    let params = fs::read_to_string(run.join("seed_0/params.json")).unwrap();
     assert!(params.contains("\"lambda\":0.5"), "{params}");
     let model = out.path().join("model.ictd");
-    json(&model, &["export", run.to_str().unwrap()]);
-    let inspected = fresh(&["inspect", model.to_str().unwrap()]);
+    ran(&model, &format!("export {}", run.display()));
+    let inspected = fresh(&format!("inspect {}", model.display()));
     assert_eq!(inspected["lambda"], 0.5, "{inspected}");
 }
 
 #[test]
 fn seeds_may_come_in_any_order_and_from_elsewhere() {
     let [whole, parts, elsewhere] = [0; 3].map(|_| tempfile::tempdir().unwrap());
-    let seeds = |out: &Path, seeds: &str| {
-        let arguments = [&SMALL[..9], &["--seeds", seeds]].concat();
-        json(out, &arguments)
-    };
+    let seeds = |out: &Path, seeds: &str| ran(out, &format!("{ONE} --seeds {seeds}"));
     let all = seeds(whole.path(), "5");
     let expected = files(&trained(whole.path()));
     assert_eq!(seeds(parts.path(), "3,1")["seeds"].as_array().unwrap().len(), 2);
     let run = trained(parts.path());
-    let config = || std::fs::read_to_string(run.join("config.toml")).unwrap();
-    assert!(config().contains("seeds = \"1,3\"\n"), "{}", config());
+    let config = fs::read_to_string(run.join("config.toml")).unwrap();
+    assert!(config.contains("seeds = \"1,3\"\n"), "{config}");
     // Copied from where it was trained, a seed is one of the run.
     seeds(elsewhere.path(), "4..4");
     for (name, content) in files(&trained(elsewhere.path())) {
         if name.starts_with("seed_4/") {
-            std::fs::create_dir_all(run.join("seed_4")).unwrap();
-            std::fs::write(run.join(name), content).unwrap();
+            fs::create_dir_all(run.join("seed_4")).unwrap();
+            fs::write(run.join(name), content).unwrap();
         }
     }
     assert_eq!(seeds(parts.path(), "0..2")["seeds"], all["seeds"]);

@@ -5,6 +5,7 @@
 //! files are written alike, each fifth).
 //! A state of the files from which the command has come to its end once is not tried again.
 
+use crate::bounds::refusal;
 use crate::common::{as_train, files, ictd, trained};
 use ictd::run::{info, transaction};
 use serde_json::Value;
@@ -418,13 +419,9 @@ fn a_directory_in_use_on_another_machine_is_refused_with_its_name() {
         let lock = directory.path().join("results").join(name).join(".lock");
         let before = contents(directory.path());
         fs::write(&lock, "ictd\nprocess 4711 on node-17\n").unwrap();
-        let output = run(directory.path(), command, "");
-        let line = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{line}");
-        assert!(
-            line.contains("in use by process 4711 on node-17: if it has ended, remove"),
-            "{line}"
-        );
+        let line = refusal(&run(directory.path(), command, ""));
+        let advice = "in use by process 4711 on node-17: if it has ended, remove";
+        assert!(line.contains(advice), "{line}");
         assert!(contents(directory.path()) == before);
         fs::remove_file(&lock).unwrap();
         assert_eq!(run(directory.path(), command, "").status.code(), Some(0), "{command}");
@@ -440,10 +437,8 @@ fn a_journal_of_somebody_else_is_refused_and_reaches_nothing() {
         let journal = directory.path().join("results/demo/.ictd-commit");
         fs::write(&journal, format!("{line}\n")).unwrap();
         for command in ["demo --tasks 2", "report results", "plot results/demo"] {
-            let output = run(directory.path(), command, "");
-            let text = String::from_utf8(output.stderr).unwrap();
-            assert_eq!(output.status.code(), Some(2), "{command}: {text}");
-            assert!(text.contains("is nothing that ictd wrote"), "{command}: {text}");
+            let line = refusal(&run(directory.path(), command, ""));
+            assert!(line.contains("is nothing that ictd wrote"), "{command}: {line}");
         }
         assert_eq!(fs::read_to_string(&mine).unwrap(), DATA);
     }
