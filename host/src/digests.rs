@@ -7,18 +7,13 @@ use std::collections::BTreeMap;
 /// The digests that every platform must give.
 const EXPECTED: &str = include_str!("../../tests/digests.txt");
 
-/// A kernel's digest.
+/// The digest of a kernel (the last row is of `all`), what that computes, and whether it is as on every platform.
 #[derive(Clone, Debug, serde::Serialize)]
 pub struct Row {
-    /// The kernel's name; the last row is `all`.
     pub kernel: &'static str,
-    /// The computation that it runs.
     pub about: &'static str,
-    /// On this machine.
     pub digest: String,
-    /// On every platform.
     pub expected: &'static str,
-    /// Whether they are.
     pub equal: bool,
 }
 

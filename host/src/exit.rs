@@ -38,23 +38,11 @@ pub fn begin(json: bool) {
 /// (`ictd | head`) is no error.
 pub fn answer(text: &str, code: u8) -> u8 {
     let text = if is_json() { printable_json(text) } else { printable(text) };
-    said_once(&text, code)
-}
-
-/// As [`answer`], for text of this program's own, with its colours.
-pub fn answer_styled(text: &str) -> u8 {
-    if is_json() {
-        return answer(&serde_json::json!({ "text": text.trim_end() }).to_string(), 0);
-    }
-    said_once(text, 0)
-}
-
-fn said_once(text: &str, code: u8) -> u8 {
     let mut answered = ANSWERED.lock().unwrap_or_else(PoisonError::into_inner);
     if std::mem::replace(&mut *answered, true) {
         return code;
     }
-    match print(text) {
+    match print(&text) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             line(&Error::Stdout(error));
             2
@@ -63,11 +51,17 @@ fn said_once(text: &str, code: u8) -> u8 {
     }
 }
 
+/// As [`answer`], for text of this program's own.
+pub fn answer_text(text: &str) -> u8 {
+    let object = || serde_json::json!({ "text": text.trim_end() }).to_string();
+    if is_json() { answer(&object(), 0) } else { answer(text, 0) }
+}
+
 /// Says why the command failed.
 pub fn fail(error: &Error) -> u8 {
     let code = error.exit_code();
     line(error);
-    if JSON.load(Ordering::Relaxed) {
+    if is_json() {
         return answer(&error.to_json(), code);
     }
     *ANSWERED.lock().unwrap_or_else(PoisonError::into_inner) = true;

@@ -46,7 +46,7 @@ pub fn run(arguments: Vec<OsString>) -> u8 {
 
 fn command(arguments: Vec<OsString>) -> Result<u8, Error> {
     let cli = match cli::parse(arguments)? {
-        cli::Parsed::Text(text) => return Ok(exit::answer_styled(&text)),
+        cli::Parsed::Text(text) => return Ok(exit::answer_text(&text)),
         cli::Parsed::Command(cli) => cli,
     };
     exit::begin(cli.session.json);

@@ -135,13 +135,10 @@ impl Estimator {
 
     /// Returns true for a method that reads a context, which may forget.
     pub fn has_a_context(&self) -> bool {
-        use Method::{BatchTd, Constructed, Lstd, Trained, Universal};
-        let linear = Attention::Linear;
         match &self.method {
-            Trained { attention, .. } => *attention == linear,
-            method => {
-                matches!(method, Universal(_) | Constructed { .. } | BatchTd { .. } | Lstd { .. })
-            }
+            Method::Trained { attention, .. } => *attention == Attention::Linear,
+            Method::Universal(_) | Method::Constructed { .. } => true,
+            method => matches!(method, Method::BatchTd { .. } | Method::Lstd { .. }),
         }
     }
 

@@ -31,7 +31,8 @@ pub struct Task {
     /// The signal's place in the rows read.
     place: usize,
     learners: Learners,
-    returns: Returns,
+    /// Rows that wait for what follows.
+    pub returns: Returns,
     /// The last row was no gap.
     follows: bool,
     predictions: Vec<f32>,
@@ -152,16 +153,6 @@ impl Task {
     /// Returns the candidates, in the order of their predictions.
     pub fn candidates(&self) -> &[Candidate] {
         &self.learners.candidates
-    }
-
-    /// Returns the steps after which a return is known.
-    pub fn horizon(&self) -> usize {
-        self.returns.horizon
-    }
-
-    /// Returns the most bytes that so many more rows may ask for.
-    pub fn most_bytes(&self, rows: usize) -> u64 {
-        self.returns.most_bytes(rows)
     }
 
     /// Takes rows, and appends the lines that are settled; all of them without rows, at the end of the stream.

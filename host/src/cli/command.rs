@@ -149,12 +149,8 @@ pub(crate) fn try_parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     let refused = name.map_or(&[][..], without_effect);
     let mut conflict = |reason: String| Err(root.error(ErrorKind::ArgumentConflict, reason));
     if let (Some(name), Some(option)) = (name, refused.iter().find(|option| is_typed(option))) {
-        return conflict(match (name, *option) {
-            ("plot" | "report", "out") => {
-                "--out: this command writes into DIR; accepted is DIR alone".into()
-            }
-            _ => format!("--{option}: changes nothing of `{name}`: accepted is without it"),
-        });
+        let reason = format!("--{option}: changes nothing of `{name}`: accepted is without it");
+        return conflict(reason);
     }
     let resumes =
         name == Some("train") && typed.is_some_and(|typed| typed.value_source("resume").is_some());

@@ -22,12 +22,9 @@ fn writes_configs(name: &str) -> bool {
 /// refused.
 pub fn insert(arguments: Vec<OsString>) -> Result<Vec<OsString>, Error> {
     let root = clap_command();
-    let found = typed(&root, &arguments);
-    let Some(path) = found.config else { return Ok(arguments) };
-    if found
-        .command
-        .is_some_and(|(_, command)| without_effect(command.get_name()).contains(&"config"))
-    {
+    let (command, config) = typed(&root, &arguments);
+    let Some(path) = config else { return Ok(arguments) };
+    if command.is_some_and(|(_, command)| without_effect(command.get_name()).contains(&"config")) {
         // The parser says so.
         return Ok(arguments);
     }
@@ -48,7 +45,7 @@ pub fn insert_text(
     })?;
 
     let root = clap_command();
-    let found = typed(&root, &arguments).command;
+    let (found, _) = typed(&root, &arguments);
     let typed = found.map(|(_, command)| command.get_name());
     let written = match table.remove("command") {
         None => None,

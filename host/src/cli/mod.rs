@@ -36,11 +36,7 @@ pub fn parse(mut arguments: Vec<OsString>) -> Result<Parsed, Error> {
         Ok(cli) => Ok(Parsed::Command(Box::new(cli))),
         Err(e) => match e.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
-                use std::io::IsTerminal;
-                let colour = std::io::stdout().is_terminal()
-                    && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-                let text = e.render();
-                Ok(Parsed::Text(if colour { text.ansi().to_string() } else { text.to_string() }))
+                Ok(Parsed::Text(e.render().to_string()))
             }
             _ => Err(Error::Usage(one_line(&e, &arguments))),
         },

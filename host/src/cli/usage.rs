@@ -6,29 +6,24 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// The parts of the arguments.
-#[derive(Default)]
-pub(super) struct Typed<'a> {
-    /// The command and its place: the first argument that is neither an option nor the value of one.
-    pub(super) command: Option<(usize, &'a clap::Command)>,
-    /// The value of `--config`.
-    pub(super) config: Option<PathBuf>,
-}
-
-/// Finds the command and the config file.
-pub(super) fn typed<'a>(root: &'a clap::Command, arguments: &[OsString]) -> Typed<'a> {
+/// Finds the command, the first argument that is neither an option nor the value of one, with its place; and the value of
+/// `--config`.
+pub(super) fn typed<'a>(
+    root: &'a clap::Command,
+    arguments: &[OsString],
+) -> (Option<(usize, &'a clap::Command)>, Option<PathBuf>) {
     let takes_value = |option: &str| {
         let named = root.get_arguments().find(|arg| arg.get_long() == Some(option));
         named.is_some_and(|arg| arg.get_action().takes_values())
     };
-    let (mut typed, mut words) = (Typed::default(), 0);
+    let (mut found, mut config, mut words) = (None, None, 0);
     let mut rest = arguments.iter().enumerate().skip(1);
     while let Some((index, argument)) = rest.next() {
         let option = argument.to_str().filter(|a| a.starts_with('-'));
         let Some(option) = option.map(|option| option.trim_start_matches('-')) else {
             words += 1;
             let command = root.find_subcommand(argument).filter(|_| words == 1);
-            typed.command = typed.command.or(command.map(|command| (index, command)));
+            found = found.or(command.map(|command| (index, command)));
             continue;
         };
         let (option, value) = match option.split_once('=') {
@@ -38,10 +33,10 @@ pub(super) fn typed<'a>(root: &'a clap::Command, arguments: &[OsString]) -> Type
             None => continue,
         };
         if option == "config" {
-            typed.config = value;
+            config = value;
         }
     }
-    typed
+    (found, config)
 }
 
 /// clap's error in one line that names the option and what is accepted.
@@ -90,7 +85,7 @@ pub(crate) fn one_line(error: &clap::Error, arguments: &[OsString]) -> String {
 /// Returns the options of the typed command, or of `ictd` itself.
 fn accepted_options(arguments: &[OsString]) -> String {
     let root = clap_command();
-    let command = typed(&root, arguments).command;
+    let (command, _) = typed(&root, arguments);
     let refused = command.map_or(&[][..], |(_, command)| without_effect(command.get_name()));
     let own = command.into_iter().flat_map(|(_, command)| command.get_arguments());
     let names: Vec<_> = own

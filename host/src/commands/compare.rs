@@ -11,7 +11,6 @@ use crate::page;
 use crate::run::report::{self, Claim, Report, Source, Verdict};
 use crate::run::{info, lock, transaction};
 use contents::first_difference;
-use serde::Serialize;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader};
@@ -40,14 +39,8 @@ pub struct Compare {
     pub b: PathBuf,
 }
 
-/// A file that differs.
-#[derive(Serialize)]
-struct Difference {
-    file: String,
-    /// Where it first does; known of the first such file alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    first_difference: Option<String>,
-}
+/// A file that differs, and where it first does; that is known of the first such file alone.
+type Difference = (String, Option<String>);
 
 /// Runs the command.
 /// Errors: [`Error::File`] for a path that cannot be read.
@@ -63,14 +56,14 @@ pub fn run(options: &Compare) -> Result<Report, Error> {
         (false, false) => {
             let file = a.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let place = first_difference(a, b)?;
-            let difference = |place| Difference { file, first_difference: Some(place) };
-            (1, place.map(difference).into_iter().collect())
+            (1, place.map(|place| (file, Some(place))).into_iter().collect())
         }
         _ => return Err(Error::file(b, "accepted are two directories or two files")),
     };
     let equal = differences.is_empty();
-    let found =
-        json!({ "equal": equal, "files_compared": files_compared, "differences": differences });
+    let listed = |(file, place): &Difference| json!({ "file": file, "first_difference": place });
+    let listed: Vec<_> = differences.iter().map(listed).collect();
+    let found = json!({ "equal": equal, "files_compared": files_compared, "differences": listed });
     let mut report = Report::of("compare", &found);
     report.text = text(&differences);
     let files_equal = files_compared - differences.len();
@@ -99,7 +92,7 @@ fn directories(a: &Path, b: &Path) -> Result<(usize, Vec<Difference>), Error> {
             (true, false) => Some("only in A".to_owned()),
             _ => Some("only in B".to_owned()),
         };
-        differences.push(Difference { file, first_difference });
+        differences.push((file, first_difference));
     }
     Ok((all.len(), differences))
 }
@@ -154,10 +147,9 @@ fn text(differences: &[Difference]) -> String {
         return String::new();
     }
     let mut table = vec![["file", "first difference"].map(str::to_owned)];
-    table.extend(differences.iter().take(SHOWN).map(|d| {
-        let place = d.first_difference.as_deref().unwrap_or("other bytes");
-        [d.file.clone(), place.to_owned()]
-    }));
+    let row =
+        |(file, place): &Difference| [file.clone(), place.clone().unwrap_or("other bytes".into())];
+    table.extend(differences.iter().take(SHOWN).map(row));
     let more = match differences.len().saturating_sub(SHOWN) {
         0 => String::new(),
         more => format!("and {more} more files\n"),

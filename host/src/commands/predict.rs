@@ -138,7 +138,8 @@ impl Predict {
                 let task = session.on_threads(1, || Task::new(&name, place, gamma, &settings))?;
                 let task = task.doing("the estimators")?;
                 let columns = task.candidates().len() + OF_PREDICTOR.len();
-                waiting += task.horizon() * columns + NUMBERS_OF_TASK + self.period.unwrap_or(0);
+                waiting +=
+                    task.returns.horizon * columns + NUMBERS_OF_TASK + self.period.unwrap_or(0);
                 if waiting > MOST_NUMBERS {
                     let (gammas, signals) = (gammas.len(), signals.len());
                     let reason = format!(
@@ -176,7 +177,7 @@ impl Predict {
             }
             let rows = table.read(&places, BLOCK)?;
             rows_read += rows.len() as u64;
-            let most_bytes = tasks.iter().map(|task| task.most_bytes(rows.len())).sum();
+            let most_bytes = tasks.iter().map(|task| task.returns.most_bytes(rows.len())).sum();
             files::room(most_bytes).map_err(|e| Error::file(file, e))?;
             let take = |task: &mut Task| {
                 task.take(&rows).map_err(|(row, e)| {
@@ -207,7 +208,7 @@ impl Predict {
 /// Refuses a stream of which nothing can be judged.
 fn check_judged(file: &Path, tasks: &[Task]) -> Result<(), Error> {
     let Some(task) = tasks.iter().find(|task| task.judged.judged == 0) else { return Ok(()) };
-    let (rows, gaps, horizon) = (task.judged.rows, task.judged.gaps, task.horizon());
+    let (rows, gaps, horizon) = (task.judged.rows, task.judged.gaps, task.returns.horizon);
     let least = UNJUDGED as usize + 1 + horizon;
     let reason = format!(
         "column `{}`: {rows} rows and {gaps} gaps, no prediction can be judged; accepted is at least {least} for \

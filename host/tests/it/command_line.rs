@@ -6,14 +6,10 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
 
-/// Runs, and returns the line on stderr; checks that it is one line, exit code 2, and no files.
+/// The line of a refusal that leaves no files.
 fn refused(arguments: &str) -> String {
     let out = tempfile::tempdir().unwrap();
-    let output = ictd(out.path(), arguments);
-    let line = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{arguments}: {line}");
-    assert_eq!(line.lines().count(), 1, "{arguments}: {line}");
-    assert!(output.stdout.is_empty(), "{arguments}");
+    let line = crate::common::refused(out.path(), arguments);
     assert_eq!(files(out.path()), [""; 0], "{arguments}");
     line
 }
@@ -53,8 +49,8 @@ fn a_bad_value_is_answered_with_the_option_and_what_is_accepted() {
         ("plot /nowhere", "/nowhere", "No such file"),
         ("evaluate --data x --lambda 2", "--lambda 2", "[0, 1]"),
         ("evaluate --data x --attention softmax", "--attention", "linear attention"),
-        ("--out x plot y", "--out", "accepted is DIR alone"),
-        ("report y --out x", "--out", "accepted is DIR alone"),
+        ("--out x plot y", "--out", "accepted is without it"),
+        ("report y --out x", "--out", "accepted is without it"),
     ] {
         let line = refused(arguments);
         assert!(line.contains(option) && line.contains(accepted), "{arguments}: {line}");

@@ -1,6 +1,6 @@
 //! Stored models: what `export` writes is what firmware would write itself, and `inspect` shows it.
 
-use crate::common::{files, ictd, json, trained};
+use crate::common::{self, files, ictd, json, trained};
 use ictd::formats::parameters::{Attention, LayerParameters, Mode, ParameterSet, Parameters};
 use ictd::formats::safetensors;
 use ictd_core::attention::{AverageReward, Td0};
@@ -206,16 +206,12 @@ fn digest_lists_every_kernel_beside_its_expected_digest() {
     }
 }
 
-/// The one line of a refusal; nothing was written, what was there is as before.
+/// The line of a refusal; nothing was written, what was there is as before.
 fn refused(arguments: &str) -> String {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("m.ictd");
     fs::write(&file, "before").unwrap();
-    let output = ictd(&file, arguments);
-    let line = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{arguments}: {line}");
-    assert_eq!(line.lines().count(), 1, "{arguments}: {line}");
-    assert!(output.stdout.is_empty(), "{arguments}");
+    let line = common::refused(directory.path(), &format!("{arguments} --out m.ictd"));
     assert_eq!(fs::read(&file).unwrap(), b"before", "{arguments}");
     assert_eq!(files(directory.path()), ["m.ictd"], "{arguments}");
     line
@@ -292,9 +288,8 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
 fn a_file_that_cannot_be_written_is_named_and_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
     for target in ["missing/m.ictd", "."] {
-        let output = ictd(&directory.path().join(target), "export --construction td0");
-        let line = String::from_utf8(output.stderr).unwrap();
-        assert_eq!((output.status.code(), line.lines().count()), (Some(2), 1), "{line}");
+        let export = format!("export --construction td0 --out {target}");
+        let line = common::refused(directory.path(), &export);
         assert!(line.contains("--out: cannot write"), "{line}");
         assert!(!line.contains(".ictd-"), "a temporary file, for which nobody asked: {line}");
         assert_eq!(files(directory.path()), [""; 0]);
@@ -307,8 +302,10 @@ fn a_damaged_stored_model_is_not_inspected() {
     let file = directory.path().join("m.ictd");
     ictd(&file, "export --construction td0 --dim 1");
     let good = fs::read(&file).unwrap();
-    let inspect = || ictd(directory.path(), &format!("inspect {}", file.display()));
-    assert_eq!(inspect().status.code(), Some(0));
+    assert_eq!(
+        ictd(directory.path(), &format!("inspect {}", file.display())).status.code(),
+        Some(0)
+    );
     for (bytes, reason) in [
         (good[..good.len() - 1].to_vec(), "bytes where the header asks for"),
         (good[1..].to_vec(), "does not start with ICTD"),
@@ -317,10 +314,7 @@ fn a_damaged_stored_model_is_not_inspected() {
         (Vec::new(), "0 bytes where the header asks for"),
     ] {
         fs::write(&file, bytes).unwrap();
-        let output = inspect();
-        let line = String::from_utf8(output.stderr).unwrap();
-        assert_eq!((output.status.code(), line.lines().count()), (Some(2), 1), "{line}");
+        let line = common::refused(directory.path(), "inspect m.ictd");
         assert!(line.contains("m.ictd") && line.contains(reason), "{reason}: {line}");
-        assert!(output.stdout.is_empty());
     }
 }

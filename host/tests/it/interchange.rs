@@ -4,6 +4,7 @@
 //! `ICTD_AUTHORS` = a checkout of the authors' repository (and its requirements) their unmodified
 //! plotting code and model take part.
 
+use crate::common::numbers;
 use ictd::formats::seed_run;
 use ictd::train::Recipe;
 use ictd::train::directory::seed_params;
@@ -31,10 +32,6 @@ fn ictd(arguments: &[&str]) -> Value {
     let output = Command::new(env!("CARGO_BIN_EXE_ictd")).args(arguments).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
-}
-
-fn numbers(value: &Value) -> Vec<f64> {
-    value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
 }
 
 fn assert_close(what: &str, got: &[f64], want: &[f64], tolerance: f64) {

@@ -1,6 +1,6 @@
 //! `ictd predict`: a user's signals, from the command line.
 
-use crate::common::{files, ictd, json};
+use crate::common::{self, files, ictd, json};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -34,15 +34,12 @@ pub(crate) fn predict(directory: &TempDir, content: &str, arguments: &str) -> st
     ictd(&directory.path().join("out"), &format!("predict {} {arguments}", file.display()))
 }
 
-/// The one line of a refusal.
+/// The line of a refusal that leaves no files but a lock.
 fn refused(content: &str, arguments: &str) -> String {
     let directory = tempfile::tempdir().unwrap();
-    let output = predict(&directory, content, arguments);
-    let line = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{arguments}: {line}");
-    assert!(line.starts_with("error: ") && line.lines().count() == 1, "{line}");
-    assert!(output.stdout.is_empty());
-    let left = files(&directory.path().join("out"));
+    fs::write(directory.path().join("data.csv"), content).unwrap();
+    let line = common::refused(directory.path(), &format!("predict data.csv {arguments}"));
+    let left = files(&directory.path().join("results"));
     assert!(left.iter().all(|file| file.ends_with(".lock")), "{left:?}");
     line
 }
@@ -265,9 +262,8 @@ fn what_cannot_be_predicted_is_one_line() {
         assert!(line.contains(part), "{arguments}: {line}");
     }
     let none = tempfile::tempdir().unwrap();
-    let output = ictd(none.path(), "predict /nowhere.csv");
-    assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8(output.stderr).unwrap().contains("/nowhere.csv: No such file"));
+    let line = common::refused(none.path(), "predict /nowhere.csv");
+    assert!(line.contains("/nowhere.csv: No such file"), "{line}");
 }
 
 #[test]

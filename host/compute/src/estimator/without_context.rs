@@ -12,14 +12,12 @@ use ictd_core::transition::{Transition, query_token};
 use ictd_core::value_function::ValueFunction;
 use nalgebra::{SMatrix, SVector};
 use std::cell::RefCell;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// All transitions.
 #[derive(Clone)]
 struct Kept<const D: usize> {
     d: usize,
-    capacity: usize,
     transitions: Vec<Transition<f64, D>>,
     /// The index at which each episode ends.
     ends: Vec<usize>,
@@ -27,10 +25,6 @@ struct Kept<const D: usize> {
 
 impl<const D: usize> Observer<D> for Kept<D> {
     fn observe(&mut self, t: &Transition<f64, D>, is_terminal: bool) -> Result<(), Error> {
-        if self.transitions.len() == self.capacity {
-            let parameter = "transitions of softmax attention";
-            return Err(Error::CapacityExceeded { parameter, capacity: self.capacity });
-        }
         self.transitions.push(*t);
         if is_terminal {
             self.end_episode();
@@ -54,10 +48,9 @@ impl<const D: usize> Observer<D> for Kept<D> {
 
 impl<const D: usize> Kept<D> {
     fn episodes(&self) -> impl Iterator<Item = &[Transition<f64, D>]> {
-        let mut start = 0;
-        let ranges = self.ends.iter().copied().chain([self.transitions.len()]);
-        let ranges = ranges.map(move |end| std::mem::replace(&mut start, end)..end);
-        ranges.filter(|range| !range.is_empty()).map(|range: Range<usize>| &self.transitions[range])
+        let starts = [0].into_iter().chain(self.ends.iter().copied());
+        let ends = self.ends.iter().copied().chain([self.transitions.len()]);
+        starts.zip(ends).filter(|(a, b)| a < b).map(|(a, b)| &self.transitions[a..b])
     }
 }
 
@@ -128,7 +121,7 @@ pub(super) fn on_transitions<const D: usize, const K: usize>(
     d: usize,
 ) -> Result<Box<dyn Stream>, Error> {
     let Estimator { ref method, gamma, layers } = *estimator;
-    let kept = |capacity| Kept::<D> { d, capacity, transitions: Vec::new(), ends: Vec::new() };
+    let kept = Kept::<D> { d, transitions: Vec::new(), ends: Vec::new() };
     match method {
         &Method::OnlineTd { lambda, alpha, true_online } => {
             let new = if true_online { OnlineTd::true_online } else { OnlineTd::new };
@@ -141,19 +134,17 @@ pub(super) fn on_transitions<const D: usize, const K: usize>(
         }
         &Method::Iterated { alpha, lambda } => {
             let c = constructions::learning_rate(alpha);
-            Ok(reading(d, kept(usize::MAX), move |kept| {
+            Ok(reading(d, kept, move |kept| {
                 let step = |w, _| iteration(&w, &c, kept, gamma, lambda);
                 finite((0..layers).try_fold(SVector::zeros(), step)?)
             }))
         }
         &Method::FixedPoint { lambda } => {
-            Ok(reading(d, kept(usize::MAX), move |kept| finite(fixed_point(kept, gamma, lambda)?)))
+            Ok(reading(d, kept, move |kept| finite(fixed_point(kept, gamma, lambda)?)))
         }
         Method::Trained { parameters, .. } => {
             let transformer: Arc<Dense<K>> = trained(parameters, layers)?.into();
-            Ok(reading(d, kept(SOFTMAX_CONTEXT), move |kept| {
-                softmax(&transformer, &kept.transitions, gamma)
-            }))
+            Ok(reading(d, kept, move |kept| softmax(&transformer, &kept.transitions, gamma)))
         }
         // All others read a context.
         _ => Err(Error::Mismatch { parameter: "method and stream" }),
