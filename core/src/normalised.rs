@@ -171,9 +171,7 @@ impl<'a, S: Scalar> Units<'a, S> {
 impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
     /// Returns the value function that dense layers compute from a context in units of its own, with a prior count
     /// n_0 > 0, kept within what the context has seen ([`BoundedValueFunction::of_context`]).
-    ///
-    /// # Errors
-    /// [`Error::Empty`] before the first transition; [`Error::NonFinite`] if the layers blow up.
+    /// Errors are those of [`Context::statistic`] and [`Transformer::value_function`].
     pub fn normalised_value_function<const D: usize, M: Mask<S>, W: Window<S>>(
         &self,
         context: &Context<D, M, W, S>,

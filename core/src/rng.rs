@@ -6,16 +6,6 @@ use rand_core::{Rng as _, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// A random stream.
-///
-/// ```
-/// use ictd_core::rng::{Rng, Stream};
-///
-/// let mut rng = Rng::stream(7, Stream::Tasks);
-/// assert_eq!(rng.next_u64(), Rng::new(7).next_u64());
-/// let (x, y): (f32, f64) = (rng.uniform_in(-1.0, 1.0), rng.normal());
-/// let mut again = Rng::from_state(rng.state()).unwrap();
-/// assert_eq!((again.below(6), again.categorical([0.5, 0.5])), (rng.below(6), rng.categorical([0.5, 0.5])));
-/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rng(Xoshiro256PlusPlus);
 

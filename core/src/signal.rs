@@ -178,14 +178,6 @@ impl<const D: usize, S: Scalar> Signal<D, S> {
 
 /// Features divided by their root mean square so far, and held within two of them: what algorithms with a step size or
 /// a ridge in the units of the features need. (A spike of a feature that was quiet would make online TD diverge.)
-///
-/// ```
-/// use ictd_core::signal::Scale;
-///
-/// let mut scale = Scale::new(0.999)?;
-/// assert_eq!(scale.scaled(&[3.0, -0.25, 0.0]), [1.0, -1.0, 0.0]);
-/// # Ok::<(), ictd_core::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scale<const D: usize, S: Scalar = f32> {
     retention: S,

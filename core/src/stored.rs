@@ -3,7 +3,6 @@
 use crate::error::{Error, StoredError};
 use crate::scalar::Real;
 
-/// Bytes of the checksum.
 pub(crate) const CHECKSUM: usize = 4;
 
 /// Computes CRC-32 as in IEEE 802.3, zlib and PNG (polynomial 0x04c11db7, reflected), bit by bit: a table

@@ -36,19 +36,8 @@ impl<S: Scalar, const D: usize> ValueFunction<S, D> {
     }
 }
 
-/// A value function kept within what its context has seen: each feature of a query within a reach, and the
-/// value within a bound.
-///
-/// ```
-/// use ictd_core::nalgebra::SVector;
-/// use ictd_core::value_function::{BoundedValueFunction, ValueFunction};
-///
-/// let value_function = ValueFunction { weights: SVector::from([2.0, -1.0]) };
-/// let value = BoundedValueFunction { value_function, reach: [3.0, 5.0], bound: 4.0 };
-/// assert_eq!(value.at(&[0.5, 3.0]), -2.0);
-/// assert_eq!(value.at(&[-1.0, 99.0]), -4.0); // by reach -7, by the bound -4
-/// assert_eq!(value.value_function.at(&[-1.0, 99.0]), -101.0); // without them
-/// ```
+/// A value function kept within what its context has seen: each feature of a query within a reach, and the value within a
+/// bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoundedValueFunction<S: Scalar, const D: usize> {
     /// The value function without them.

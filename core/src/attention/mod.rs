@@ -19,25 +19,6 @@ use crate::transformer::Transformer;
 ///
 /// A [`Mask`] is linear attention under it; [`SoftmaxAttention`] and the two heads of
 /// [`AverageReward`] are the others.
-///
-/// ```
-/// use ictd_core::attention::{Attention, SoftmaxAttention, Td0};
-/// use ictd_core::linalg::identity;
-/// use ictd_core::nalgebra::SVector;
-/// use ictd_core::{layer::Layer, prompt::Prompt};
-///
-/// // One context column z = (1, 0) and the query q = (1, 1); P = Q = I.
-/// let (z, q) = (SVector::from([1.0, 0.0]), SVector::from([1.0, 1.0]));
-/// let prompt = Prompt::<f64, 2, 1>::from_columns(&[z], q)?;
-/// let layer = Layer { p: identity(), q: identity() };
-/// let mut linear = prompt.clone();
-/// Td0.apply(&layer, &mut linear)?;
-/// assert_eq!(linear.query(), &SVector::from([2.0, 1.0])); // q + z <z, q>
-/// let mut softmax = prompt;
-/// SoftmaxAttention.apply(&layer, &mut softmax)?;
-/// assert_eq!(softmax.query(), &SVector::from([1.5, 1.0])); // both columns score 1
-/// # Ok::<(), ictd_core::Error>(())
-/// ```
 pub trait Attention<S: Scalar, const K: usize>: StoredAttention<S, K> {
     /// Updates Z <- Z + (1/n) Attn(Z; theta_l), in place, or returns [`Error::Empty`] if the prompt has no context.
     fn apply<const N: usize>(

@@ -11,9 +11,8 @@ use nalgebra::SVector;
 /// TD(0)'s mask and the softmax over each row of the scores, as paper and authors' code have it:
 /// a context token spreads a weight of 1 over the columns that receive it (the query among them).
 ///
-/// The query's column changes every row's normalisation, so nothing can be shared between queries,
-/// and no statistic of fixed size exists: all columns are kept, O(K n), and the scores are made
-/// and used one row at a time, never O(n^2).
+/// The query's column changes every row's normalisation, so no statistic of fixed size exists: all columns are kept, and
+/// the scores are made and used one row at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct SoftmaxAttention;

@@ -7,11 +7,8 @@ use crate::transition::Token;
 use crate::vector::{Vector, close_at};
 use Block::{Phi, PhiNext, Reward};
 
-/// G_u = sum left right^T over tokens, column by column: each column has the shape of a token.
-///
-/// C cumulants share the feature columns, so that it takes (2 D)^2 + C (4 D + 1) numbers. No one needs products
-/// of two different cumulants. Under a symmetric mask only the upper triangle is kept; under another B holds the
-/// second moments.
+/// G_u = sum left right^T over tokens, column by column: each column has the shape of a token. C cumulants share the feature
+/// columns. Under a symmetric mask only the upper triangle is kept; under another B holds the second moments.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moments<S, B, const D: usize, const C: usize> {
     phi: [Token<S, D, C>; D],
@@ -56,7 +53,6 @@ where
 }
 
 impl<S: Scalar, B: Beside<S, D, C>, const D: usize, const C: usize> Moments<S, B, D, C> {
-    /// How many columns there are.
     pub(super) const COLUMNS: usize = 2 * D + C;
 
     #[inline(always)]
@@ -133,7 +129,6 @@ impl<S: Scalar, B: Beside<S, D, C>, const D: usize, const C: usize> Moments<S, B
         self.beside.update(factors, token, f);
     }
 
-    /// Adds left right^T.
     #[inline(always)]
     pub(super) fn add_outer(
         &mut self,

@@ -103,7 +103,6 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize>
         }
     }
 
-    /// Returns the sum of the window's tokens by addition alone.
     #[cold]
     #[inline(never)]
     fn of_window(&self, mask: &M) -> Sum<S, M, D, C> {

@@ -21,7 +21,6 @@ pub trait Visit<S> {
     fn count(&mut self, n: &mut u64, most: u64);
 }
 
-/// Bytes that the fields take.
 struct Size(u64);
 
 impl<R: Real> Visit<R> for Size {
@@ -49,7 +48,6 @@ pub(crate) struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Reads what `visit` shows.
     pub(crate) fn read(
         reader: Reader<'a>,
         visit: impl FnOnce(&mut Self),
@@ -133,8 +131,7 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
     /// # Ok::<(), ictd_core::Error>(())
     /// ```
     ///
-    /// # Errors
-    /// [`StoredError::Length`] if the buffer is shorter than [`Context::byte_len`].
+    /// A buffer shorter than [`Context::byte_len`] is refused.
     pub fn write<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a [u8], Error> {
         let len = self.byte_len();
         write(buffer, len as u64, |writer| {

@@ -55,7 +55,6 @@ impl<S: Copy, const D: usize> TdSums<S, D> {
 }
 
 impl<S: Scalar, const D: usize> TdSums<S, D> {
-    /// The sums of no transition.
     pub(crate) const ZERO: Self = TdSums {
         systems: [System::ZERO; 3],
         second_moments: [[S::ZERO; D]; D],
@@ -73,7 +72,6 @@ impl<S: Scalar, const D: usize> TdSums<S, D> {
         roots
     }
 
-    /// Takes the sums of a context.
     #[inline(always)]
     pub(crate) fn take(&mut self, read: &Read<S, impl Entry<S>>) {
         let out = self;

@@ -48,10 +48,7 @@ pub trait LayerParameters: Copy + Debug + PartialEq {
         Form::Dense
     }
 
-    /// Refuses NaN and infinities.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`], naming the matrix.
+    /// Refuses NaN and infinities, naming the matrix.
     fn check(&self) -> Result<(), Error> {
         for (m, parameter) in self.matrices().zip(Self::NAMES) {
             // Not `linalg::is_finite`, whose speed costs a chip flash: this is asked once per model.

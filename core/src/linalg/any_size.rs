@@ -30,7 +30,6 @@ impl<S: Scalar> Onto<'_, S> {
     }
 }
 
-/// Returns N numbers starting at an index.
 #[inline(always)]
 fn numbers_at<const N: usize, S: Scalar>(x: &[S], at: usize) -> [S; N] {
     let x = &x[at..][..N];
@@ -41,7 +40,6 @@ fn numbers_at<const N: usize, S: Scalar>(x: &[S], at: usize) -> [S; N] {
     numbers
 }
 
-/// Writes N numbers starting at an index.
 #[inline(always)]
 fn set_numbers<const N: usize, S: Scalar>(x: &mut [S], at: usize, numbers: &[S; N]) {
     let x = &mut x[at..][..N];
@@ -90,7 +88,6 @@ pub(crate) fn add<S: Scalar>(x: &mut [S], y: &[S]) {
     }
 }
 
-/// Returns <x, y>.
 #[inline(always)]
 pub(crate) fn dot<S: Scalar>(x: &[S], y: &[S]) -> S {
     let mut sum = S::ZERO;

@@ -13,7 +13,6 @@ pub(crate) fn add<S: Scalar, const K: usize>(x: &mut [S; K], y: &[S; K]) {
     }
 }
 
-/// Returns the array as a vector.
 #[inline(always)]
 pub(crate) fn vector<S: Scalar, const K: usize>(x: [S; K]) -> SVector<S, K> {
     SVector::from_array_storage(ArrayStorage([x]))

@@ -9,15 +9,6 @@ use nalgebra::{SMatrix, SVector};
 /// Returns the solution x of A x = b for the leading `size` rows and columns of A (entries beyond are
 /// ignored, and 0 in x), by Gaussian elimination with partial pivoting.
 ///
-/// ```
-/// use ictd_core::linalg::linear_system::solve;
-/// use ictd_core::nalgebra::{SMatrix, SVector};
-///
-/// let x = solve(SMatrix::<f64, 2, 2>::new(0.0, 2.0, 1.0, 0.0), SVector::from([4.0, 3.0]), 2, "A")?;
-/// assert_eq!(x, SVector::from([3.0, 2.0]));
-/// # Ok::<(), ictd_core::Error>(())
-/// ```
-///
 /// # Errors
 /// [`Error::CapacityExceeded`] if `size` > M, [`Error::NonFinite`] if A or b holds NaN or an
 /// infinity, [`Error::Singular`] if a pivot vanishes against rounding. All name `system`.

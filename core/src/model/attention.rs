@@ -15,10 +15,8 @@ pub trait StoredAttention<S: Scalar, const K: usize>: Copy + Debug + PartialEq {
     /// The name of this attention in a stored model.
     const KIND: AttentionKind;
 
-    /// Returns the attention whose mask has this trace decay; one without a trace takes 0 alone.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `lambda`.
+    /// Returns the attention whose mask has this trace decay, or an error that names `lambda`; one without a trace takes 0
+    /// alone.
     fn of_trace_decay(lambda: S) -> Result<Self, Error>;
 
     /// Returns the trace decay lambda of the mask, 0 without a trace.

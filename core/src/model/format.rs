@@ -5,12 +5,9 @@ use crate::error::StoredError;
 use crate::scalar::Real;
 use crate::stored::{CHECKSUM, Reader, check_crc, count};
 
-/// Bytes before the first number.
 pub(crate) const HEADER: usize = 12;
 
-/// The name of a stored attention's code; short, for a chip's flash.
 const ATTENTION: &str = "attention";
-/// The scalar type's.
 const SCALAR: &str = "scalar type";
 
 /// The content of the first 12 bytes of a stored model.
@@ -33,9 +30,8 @@ pub struct Header {
 }
 
 impl Header {
-    /// Reads the header of a stored model of any shape and checks the bytes as a whole: their
-    /// length and their checksum. The numbers are not looked at.
-    /// Errors: as [`super::Model::from_bytes`].
+    /// Reads the header of a stored model of any shape and checks length and checksum of the bytes, with the errors of
+    /// [`super::Model::from_bytes`]. The numbers are not looked at.
     pub fn of(bytes: &[u8]) -> Result<Self, StoredError> {
         Self::of_kind(bytes, bytes.get(MAGIC.len()).is_some_and(|version| *version != 1))
     }
@@ -108,19 +104,8 @@ impl Header {
 
     /// Returns K, the token size.
     pub fn token_size(&self) -> u32 {
-        2 * u32::from(self.feature_dimension)
-            + match self.attention {
-                AttentionKind::Linear | AttentionKind::Softmax => 1,
-                AttentionKind::TwoHead => 2,
-            }
-    }
-
-    /// Returns how many (K, K) matrices a stored layer has.
-    pub fn matrices_per_layer(&self) -> u16 {
-        match self.attention {
-            AttentionKind::Linear | AttentionKind::Softmax => 2,
-            AttentionKind::TwoHead => 6,
-        }
+        let rows = if self.attention == AttentionKind::TwoHead { 2 } else { 1 };
+        2 * u32::from(self.feature_dimension) + rows
     }
 
     /// Refuses a model of another attention, scalar or feature dimension, or with more layers than fit.
@@ -153,10 +138,11 @@ impl Header {
     pub fn byte_len(&self) -> u64 {
         let k = u64::from(self.token_size());
         let layers = u64::from(self.stored_layers());
+        let matrices = if self.attention == AttentionKind::TwoHead { 6 } else { 2 };
         let numbers = if self.is_universal() {
             3 + u64::from(self.numbers)
         } else {
-            2 + layers * u64::from(self.matrices_per_layer()) * k * k
+            2 + layers * matrices * k * k
         };
         (HEADER + CHECKSUM) as u64 + numbers * self.scalar_bytes as u64
     }
@@ -180,7 +166,6 @@ fn attention_of(code: u8) -> Result<AttentionKind, StoredError> {
     }
 }
 
-/// Reads a (K, K) matrix, stored row by row, into its columns.
 pub(super) fn fill<R: Real, const K: usize>(columns: &mut [R], reader: &mut Reader) {
     // One loop: two would be unrolled, for 1 KiB of flash.
     for at in 0..K * K {
@@ -190,7 +175,6 @@ pub(super) fn fill<R: Real, const K: usize>(columns: &mut [R], reader: &mut Read
     }
 }
 
-/// Returns the numbers of a (K, K) matrix, row by row.
 pub(super) fn rows<R: Real, const K: usize>(columns: &[R]) -> impl Iterator<Item = R> {
     (0..K).flat_map(move |i| columns.iter().skip(i).step_by(K).copied())
 }

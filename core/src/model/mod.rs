@@ -249,17 +249,6 @@ where
     /// Returns [`Model::value_function`] of one of the context's cumulants (0 to C - 1) for a discount. Another discount
     /// than the model's needs layers that run TD for every one, as constructions do and trained parameters do not.
     ///
-    /// ```
-    /// use ictd_core::{Context, Model};
-    ///
-    /// let model = Model::<2>::td0(0.5, 3, 0.9)?;
-    /// let mut context = Context::<2, _, _, _, 2>::default();
-    /// context.observe(&[1.0, 0.0], [1.0, -2.0], &[0.0, 1.0])?;
-    /// let v = model.value_function_of(&context, 1, 0.5)?;
-    /// assert_eq!(v.at(&[1.0, 0.0]), -1.75);
-    /// # Ok::<(), ictd_core::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`Model::value_function`]; [`Error::OutOfRange`], naming `cumulant` or `gamma`.
     pub fn value_function_of<W: Window<R>, const CUMULANTS: usize>(

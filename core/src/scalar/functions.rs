@@ -1,10 +1,9 @@
 //! `exp`, `ln`, `sin`, `cos`, and for `f64` `exp2` and `tanh`: functions that no standard rounds, so that their bits
 //! are this crate's own and no update of another crate changes them.
 //!
-//! The algorithms and coefficients are those of FreeBSD's msun, which musl and the `libm` crate have too
-//! ("Copyright (C) 1993, 2004 by Sun Microsystems, Inc. Permission to use, copy, modify, and distribute this software is
-//! freely granted, provided that this notice is preserved"; `exp2` is David Schultz's, 2005), and so are the bits, which
-//! the tests compare. Errors are below 1 unit in the last place, of `tanh` below 2.
+//! Algorithms, coefficients and bits are those of FreeBSD's msun ("Copyright (C) 1993, 2004 by Sun Microsystems, Inc.
+//! Permission to use, copy, modify, and distribute this software is freely granted, provided that this notice is
+//! preserved"; `exp2` is David Schultz's, 2005). Errors are below 1 unit in the last place, of `tanh` below 2.
 
 use super::exp2_table::{EPSILON, POWERS};
 
@@ -57,7 +56,6 @@ fn of_no_positive_number(x: f64) -> f64 {
     }
 }
 
-/// Returns the natural logarithm.
 #[inline]
 pub(super) fn ln_f32(x: f32) -> f32 {
     if !(x > 0.0 && x < f32::INFINITY) {
@@ -78,7 +76,6 @@ pub(super) fn ln_f32(x: f32) -> f32 {
     s * (half_square + (odd + even)) + k * 9.058_001e-6 - half_square + f + k * 0.693_138_1
 }
 
-/// Returns the natural logarithm.
 #[inline]
 pub(super) fn ln_f64(x: f64) -> f64 {
     if !(x > 0.0 && x < f64::INFINITY) {
@@ -106,7 +103,6 @@ pub(super) fn ln_f64(x: f64) -> f64 {
         + k * 0.693_147_180_369_123_8
 }
 
-/// Returns 2^x.
 #[inline]
 pub(super) fn exp2_f64(x: f64) -> f64 {
     // Adding it rounds to a multiple of 1/256, which then stands in the low bits.
@@ -182,7 +178,6 @@ fn exp_minus_1(x: f64) -> f64 {
     }
 }
 
-/// Returns the hyperbolic tangent.
 #[inline]
 pub(super) fn tanh_f64(x: f64) -> f64 {
     let (size, high) = (x.abs(), high_word(x));
@@ -200,8 +195,7 @@ pub(super) fn tanh_f64(x: f64) -> f64 {
     if x.is_nan() { x } else { tanh.copysign(x) }
 }
 
-/// Brings an angle that is too large for a reduction of all its bits into [-2 pi, 2 pi]: a remainder, which is exact,
-/// by the `f64` next to 2 pi. (The last digits of such an angle mean nothing.) NaN and infinities become NaN.
+/// Brings an angle that is too large for a reduction of all its bits into [-2 pi, 2 pi], by the `f64` next to 2 pi.
 #[inline]
 fn bounded(x: f64) -> f64 {
     if x.abs() < LARGEST_ANGLE { x } else { x % core::f64::consts::TAU }
@@ -235,13 +229,9 @@ fn cos_of_small_f32(x: f64) -> f32 {
     (((1.0 + z * -0.499_999_997_251_031) + w * 0.041_666_623_323_739_06) + (w * z) * tail) as f32
 }
 
-/// Returns the sine.
+/// Returns the sine of y + n pi / 2.
 #[inline]
-pub(super) fn sin_f32(x: f32) -> f32 {
-    if x.abs() < 1.0 / 4096.0 {
-        return x;
-    }
-    let (n, y) = reduced_f32(x);
+fn sin_of_quadrant_f32(n: i32, y: f64) -> f32 {
     match n & 3 {
         0 => sin_of_small_f32(y),
         1 => cos_of_small_f32(y),
@@ -250,16 +240,19 @@ pub(super) fn sin_f32(x: f32) -> f32 {
     }
 }
 
-/// Returns the cosine.
+#[inline]
+pub(super) fn sin_f32(x: f32) -> f32 {
+    if x.abs() < 1.0 / 4096.0 {
+        return x;
+    }
+    let (n, y) = reduced_f32(x);
+    sin_of_quadrant_f32(n, y)
+}
+
 #[inline]
 pub(super) fn cos_f32(x: f32) -> f32 {
     let (n, y) = reduced_f32(x);
-    match n & 3 {
-        0 => cos_of_small_f32(y),
-        1 => sin_of_small_f32(-y),
-        2 => -cos_of_small_f32(y),
-        _ => sin_of_small_f32(y),
-    }
+    sin_of_quadrant_f32(n + 1, y)
 }
 
 /// Returns n and y, in two parts, with x = n pi / 2 + y, |y| <= pi / 4 or little more.
@@ -331,29 +324,28 @@ fn cos_of_small_f64(x: f64, tail: f64) -> f64 {
     w + (((1.0 - w) - half) + (z * r - x * tail))
 }
 
-/// Returns the sine.
+/// Returns the sine of y + tail + n pi / 2.
+#[inline]
+fn sin_of_quadrant_f64(n: i32, y: f64, tail: Option<f64>) -> f64 {
+    match n & 3 {
+        0 => sin_of_small_f64(y, tail),
+        1 => cos_of_small_f64(y, tail.unwrap_or(0.0)),
+        2 => -sin_of_small_f64(y, tail),
+        _ => -cos_of_small_f64(y, tail.unwrap_or(0.0)),
+    }
+}
+
 #[inline]
 pub(super) fn sin_f64(x: f64) -> f64 {
     if x.abs() < 1.0 / 67_108_864.0 {
         return x;
     }
     let (n, y, tail) = reduced_f64(x);
-    match n & 3 {
-        0 => sin_of_small_f64(y, (n != 0).then_some(tail)),
-        1 => cos_of_small_f64(y, tail),
-        2 => -sin_of_small_f64(y, Some(tail)),
-        _ => -cos_of_small_f64(y, tail),
-    }
+    sin_of_quadrant_f64(n, y, (n != 0).then_some(tail))
 }
 
-/// Returns the cosine.
 #[inline]
 pub(super) fn cos_f64(x: f64) -> f64 {
     let (n, y, tail) = reduced_f64(x);
-    match n & 3 {
-        0 => cos_of_small_f64(y, tail),
-        1 => -sin_of_small_f64(y, Some(tail)),
-        2 => -cos_of_small_f64(y, tail),
-        _ => sin_of_small_f64(y, Some(tail)),
-    }
+    sin_of_quadrant_f64(n + 1, y, Some(tail))
 }

@@ -109,7 +109,6 @@ impl<const D: usize, A: Algorithm<S>, S: Scalar> Learner<D, A, S> {
         &self.algorithm
     }
 
-    /// Returns the value function that an algorithm asks for.
     pub(super) fn value_function(&self, algorithm: &A) -> Result<ValueFunction<S, D>, Error> {
         if self.algorithm != *algorithm {
             return Err(Error::Mismatch { parameter: "the settings of algorithm and learner" });
@@ -123,7 +122,6 @@ impl<const D: usize, A: Algorithm<S>, S: Scalar> Learner<D, A, S> {
     }
 }
 
-/// The methods by which an algorithm takes a model's place.
 macro_rules! in_place_of_a_model {
     ($algorithm:ident, $scalar:ident) => {
         impl<S: $scalar> $algorithm<S> {

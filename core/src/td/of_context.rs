@@ -15,17 +15,6 @@ pub(super) const SYSTEM: &str = "the LSTD system";
 
 /// Batch TD(lambda): w <- w + alpha (b - A w) / n from w = 0, a number of times, over the n transitions of a context of
 /// any window. Which alpha converges: [the module](super#step-sizes) says.
-///
-/// ```
-/// use ictd_core::td::BatchTd;
-///
-/// let model = BatchTd::new(0.5, 0.0, 0.5, 100)?;
-/// let mut context = model.context::<1>();
-/// context.observe(&[1.0], 1.0, &[1.0])?; // a state that leads to itself with reward 1
-/// let value = model.value_function(&context)?.at(&[1.0]);
-/// assert!((value - 2.0f64).abs() < 1e-9);
-/// # Ok::<(), ictd_core::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BatchTd<S: Scalar = f32> {
     gamma: S,
@@ -118,7 +107,6 @@ impl<R: Real> Lstd<R> {
     }
 }
 
-/// The methods by which such an algorithm takes a model's place.
 macro_rules! in_place_of_a_model {
     ($algorithm:ident, $scalar:ident) => {
         impl<S: $scalar> $algorithm<S> {

@@ -8,7 +8,6 @@ use crate::scalar::{Scalar, check_lanes};
 use crate::transition::Token;
 use crate::value_function::ValueFunction;
 
-/// The way a trace takes new features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trace {
     Accumulating,

@@ -45,10 +45,8 @@ impl<L> Transformer<L, 1> {
 }
 
 impl<L: LayerParameters, const C: usize> Transformer<L, C> {
-    /// Returns a transformer of `depth` layers that share their parameters.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] for a bad parameter, [`Error::Empty`] for depth 0.
+    /// Returns a transformer of `depth` layers that share their parameters, with the errors of
+    /// [`Transformer::sequential`].
     pub fn autoregressive(layer: L, depth: usize) -> Result<Self, Error> {
         let mut transformer = Self::sequential(&[layer])?;
         if depth == 0 {
@@ -61,8 +59,7 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
     /// Returns a transformer of layers with their own parameters, in order.
     ///
     /// # Errors
-    /// [`Error::NonFinite`] for a bad parameter, [`Error::Empty`] without layers,
-    /// [`Error::CapacityExceeded`] beyond C.
+    /// [`Error::NonFinite`] for a bad parameter, [`Error::Empty`] without layers, [`Error::CapacityExceeded`] beyond C.
     pub fn sequential(layers: &[L]) -> Result<Self, Error> {
         if layers.is_empty() {
             return Err(Error::Empty { parameter: "layers" });
@@ -162,12 +159,9 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
         Transformer::from_stored(layers, self.stored, self.depth)
     }
 
-    /// Returns the value function that linear attention reads out of a statistic: exactly linear in the
-    /// features, v(s) = <w, phi(s)>. Layers that share parameters of Theorem 1's form ([`Form`]) iterate w,
+    /// Returns the value function that linear attention reads out of a statistic, v(s) = <w, phi(s)>, or
+    /// [`Error::NonFinite`] if the layers blow up. Layers that share parameters of Theorem 1's form ([`Form`]) iterate w,
     /// others are read out.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] if the layers blow up.
     pub fn value_function<const D: usize>(
         &self,
         statistic: &Statistic<S, K>,
@@ -211,10 +205,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<TwoHeadLayer<S, K>, 
         }
     }
 
-    /// Returns the differential value function, which is exactly linear in the features.
-    ///
-    /// # Errors
-    /// [`Error::NonFinite`] if the layers blow up.
+    /// Returns the differential value function, or [`Error::NonFinite`] if the layers blow up.
     pub fn value_function<const D: usize>(
         &self,
         heads: &[Statistic<S, K>; 2],

@@ -20,11 +20,8 @@ use nalgebra::SMatrix;
 
 /// Returns the value function after `depth` layers with X = x I, Y = 0 and step eta / n: y <- (I + step x A^T) y.
 ///
-/// The first statistic gives the reward's row, the second the features' blocks; with one head they are the same.
-///
-/// # Errors
-/// [`Error::NonFinite`] if w is; if JUDGED, [`Error::Diverges`] if the update has grown a hundredfold from the
-/// first layer to the last, in any lane.
+/// The first statistic gives the reward's row, the second the features' blocks; with one head they are the same. If JUDGED,
+/// an update that has grown a hundredfold from the first layer to the last is refused.
 pub(super) fn iterate<S: Scalar, const D: usize, const K: usize, const JUDGED: bool>(
     [rewards, features]: [&SMatrix<S, K, K>; 2],
     x: S,
@@ -63,9 +60,6 @@ pub(super) fn iterate<S: Scalar, const D: usize, const K: usize, const JUDGED: b
 
 /// Returns the value function after `depth` layers of Theorem 1's form with any X and Y, from G: as b^T stands in
 /// Q^T (g; g'; 0), with its opposite, it takes two products a layer, O(K^2).
-///
-/// # Errors
-/// As [`iterate`].
 pub(super) fn iterate_preconditioned<S: Scalar, const D: usize, const K: usize>(
     g: &SMatrix<S, K, K>,
     q: &SMatrix<S, K, K>,
