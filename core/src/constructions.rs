@@ -1,27 +1,5 @@
 //! The paper's constructions: parameters with which a forward pass is, layer by layer, an algorithm
 //! of [`crate::td::updates`].
-//!
-//! ```
-//! use ictd_core::attention::Td0;
-//! use ictd_core::constructions::{learning_rate, td0};
-//! use ictd_core::nalgebra::SVector;
-//! use ictd_core::{prompt::Prompt, td, transformer::Transformer, transition::Transition};
-//!
-//! let phi = [[1.0, 0.5], [-0.5, 1.0], [0.25, -1.0]].map(SVector::from);
-//! let transition = |j: usize| Transition { phi: phi[j], reward: j as f64, phi_next: phi[j + 1] };
-//! let (transitions, query) = ([transition(0), transition(1)], phi[2]);
-//! let (gamma, c) = (0.9, learning_rate::<f64, 2>(0.1));
-//!
-//! // The value of the query by two layers is that of two updates of the weights from 0.
-//! let prompt = Prompt::<f64, 5, 2>::discounted(&transitions, gamma, &query)?;
-//! let v = Transformer::<_, 1>::autoregressive(td0(&c), 2)?.value(&prompt, &Td0)?;
-//! let mut w = SVector::zeros();
-//! for _ in 0..2 {
-//!     w = td::updates::td0(&w, &c, &transitions, gamma)?;
-//! }
-//! assert!((v - w.dot(&query)).abs() < 1e-12);
-//! # Ok::<(), ictd_core::Error>(())
-//! ```
 
 use crate::layer::{Layer, TwoHeadLayer};
 use crate::linalg::zeros;
@@ -35,7 +13,6 @@ pub fn learning_rate<S: Scalar, const D: usize>(alpha: S) -> SMatrix<S, D, D> {
     crate::linalg::scale(alpha, &crate::linalg::identity())
 }
 
-/// Returns the matrix with a 1 at (row, column) and zeros elsewhere.
 fn unit<S: Scalar, const K: usize>(row: usize, column: usize) -> SMatrix<S, K, K> {
     let mut m = zeros();
     m[(row, column)] = S::ONE;

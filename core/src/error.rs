@@ -47,7 +47,7 @@ pub enum Error {
     Stored(StoredError),
 }
 
-/// Why bytes are not a stored model or context that this program can use.
+/// Why bytes are nothing stored that this program can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]

@@ -47,9 +47,8 @@ pub(crate) struct Units<'a, S> {
 }
 
 impl<'a, S: Scalar> Units<'a, S> {
-    /// Returns the units of n transitions (or weights that add up to n), with a prior count n_0 > 0: of 2 F, (d, d)
-    /// column by column, whose upper triangle is read and whose lower one becomes C, and of sum r^2. The vectors, (d),
-    /// are to work with.
+    /// Returns the units of n transitions, with a prior count n_0 > 0: of 2 F, (d, d) column by column, whose upper triangle
+    /// is read and whose lower one becomes C, and of sum r^2. The vectors, (d), are to work with.
     #[inline(always)]
     pub(crate) fn new(
         second_moments: &'a mut [S],
@@ -136,18 +135,13 @@ impl<'a, S: Scalar> Units<'a, S> {
         }
     }
 
-    /// Returns how far feature i of a query reaches: twice its root mean square.
-    #[inline(always)]
-    fn reach(&self, i: usize) -> S {
-        inverse(self.scale[i]) * S::from_f64(REACH)
-    }
-
     /// Turns the features of a query into those of (phi; 0; 0) in these units, rho C^-1 D phi, within their reach.
     #[inline(always)]
     pub(crate) fn normalise_query(&self, phi: &mut [S]) {
         for i in 0..phi.len() {
             keep_apart::<S>();
-            phi[i] = self.rho * (self.scale[i] * clamp(phi[i], self.reach(i)));
+            let reach = inverse(self.scale[i]) * S::from_f64(REACH);
+            phi[i] = self.rho * (self.scale[i] * clamp(phi[i], reach));
         }
         self.whiten(phi);
     }

@@ -20,8 +20,7 @@ pub enum Stream {
     Parameters = 1,
     /// Evaluation: contexts drawn for metrics.
     Evaluation = 2,
-    /// The settings of a task in training: its discount and the lengths of its contexts, from a stream whose seed
-    /// is the task's number.
+    /// A task's discount and the lengths of its contexts in training; its seed is the task's number.
     Schedule = 3,
 }
 
@@ -98,8 +97,7 @@ impl Rng {
         }
     }
 
-    /// Returns an index drawn with the given probabilities, which sum to 1 up to rounding: the first whose
-    /// cumulative sum exceeds a uniform number; the last positive one if rounding leaves none.
+    /// Returns an index drawn with the given probabilities, which sum to 1 up to rounding.
     pub fn categorical<R: Real>(&mut self, probabilities: impl IntoIterator<Item = R>) -> usize {
         let u = self.uniform::<R>();
         let mut cumulative = R::ZERO;

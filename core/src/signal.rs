@@ -1,7 +1,6 @@
 //! A signal seen from its slow average: features, and cumulants whose values give the discounted sum of what follows.
 //!
-//! A sensor's values are often a large constant and small changes. With a slow average
-//! a_t = a_{t-1} + beta (x_t - a_{t-1}), and deviations c_{t+1} = x_{t+1} - a_t in the place of rewards,
+//! With a slow average a_t = a_{t-1} + beta (x_t - a_{t-1}), and deviations c_{t+1} = x_{t+1} - a_t in the place of rewards,
 //!
 //! ```text
 //! sum_k gamma^k x_{t+1+k} = a_t / (1 - gamma) + (1 + gamma beta / (1 - gamma)) sum_k gamma^k c_{t+1+k}
@@ -15,7 +14,6 @@
 //! use ictd_core::context::{Context, Forgetting};
 //! use ictd_core::signal::Signal;
 //!
-//! // Predicts the discounted sum of a sensor's next values, again after each of them.
 //! let model = UniversalModel::<f32>::universal(0.9)?;
 //! let mut context = Context::<4, _, Forgetting>::with(*model.mask(), Forgetting::new(0.995)?);
 //! let mut signal = Signal::new();
@@ -159,7 +157,6 @@ impl<const D: usize, S: Scalar> Signal<D, S> {
         &self.level
     }
 
-    /// Shows each number of the state, in one order; what it has seen as 0 or 1.
     pub(crate) fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
         let Signal { level: Level { average, has_average }, fast, slowest, lags, has_lags } = self;
         lags.iter_mut().chain([average, fast, slowest]).for_each(&mut *visit);

@@ -20,7 +20,6 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     !crc
 }
 
-/// Returns the length of bytes as errors give it.
 pub(crate) fn count(bytes: &[u8]) -> u32 {
     u32::try_from(bytes.len()).unwrap_or(u32::MAX)
 }

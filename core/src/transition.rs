@@ -4,18 +4,12 @@ use crate::error::Error;
 use crate::linalg::{keep_apart, zeros};
 use crate::scalar::{Scalar, check_lanes};
 use crate::vector::Vector;
-use nalgebra::{ArrayStorage, SVector};
+use nalgebra::SVector;
 
 /// Features phi(s), (D): an array `[S; D]` or nalgebra's `SVector<S, D>`.
 pub trait FeatureVector<S: Scalar, const D: usize> {
     /// Returns the D numbers.
     fn as_array(&self) -> &[S; D];
-
-    /// Returns the D numbers as a vector.
-    #[inline(always)]
-    fn to_vector(&self) -> SVector<S, D> {
-        SVector::from_array_storage(ArrayStorage([*self.as_array()]))
-    }
 }
 
 impl<S: Scalar, const D: usize> FeatureVector<S, D> for [S; D] {
@@ -90,8 +84,7 @@ impl<S: Scalar, const D: usize, const C: usize> Vector<S> for Token<S, D, C> {
 }
 
 impl<S: Scalar, const D: usize, const C: usize> Token<S, D, C> {
-    /// Returns false for what cannot be summed ([`Transition::check`]), or has a number larger than the limit (0: no
-    /// limit).
+    /// Returns false for what [`Transition::check`] refuses, or has a number larger than the limit (0: no limit).
     #[inline(always)]
     pub(crate) fn is_accepted(&self, limit: S) -> bool {
         let parts = [self.phi.as_slice(), &self.phi_next, &self.rewards];
@@ -100,7 +93,6 @@ impl<S: Scalar, const D: usize, const C: usize> Token<S, D, C> {
             && (limit == S::ZERO || parts.into_iter().all(|part| all_within(part, limit)))
     }
 
-    /// Returns the error of a token that is not accepted.
     #[cold]
     #[inline(never)]
     pub(crate) fn refuse(&self, limit: S) -> Result<(), Error> {
@@ -144,7 +136,6 @@ fn all_within<S: Scalar>(part: &[S], limit: S) -> bool {
     part.iter().all(is_within)
 }
 
-/// The lengths that [`Transition::check`] accepts, in words.
 const TOKEN_LENGTH: &str = "a length below 2.8e14 (f64: 2e149)";
 
 /// Returns true if 2^32 such squares can be added up.
@@ -165,7 +156,6 @@ pub(crate) const fn check_token_size<const D: usize, const K: usize>() {
     }
 }
 
-/// Returns a discount in [0, 1).
 pub(crate) fn check_gamma<S: Scalar>(gamma: S) -> Result<S, Error> {
     let fits = |g| g >= Scalar::ZERO && g < Scalar::ONE;
     check_lanes(gamma, "gamma", fits, "[0, 1)")

@@ -62,7 +62,9 @@ impl<S: Scalar, const D: usize> BoundedValueFunction<S, D> {
         for x in &mut reach {
             *x *= S::from_f64(REACH);
         }
-        let bound = largest_reward * most_rewards(n, gamma);
+        // Half a reward after the first transition, 1 / (1 - gamma) rewards after many.
+        let most_rewards = n / (n * (S::ONE - gamma) + gamma) * (n / (n + S::ONE));
+        let bound = largest_reward * most_rewards;
         BoundedValueFunction { value_function, reach, bound }
     }
 
@@ -73,7 +75,6 @@ impl<S: Scalar, const D: usize> BoundedValueFunction<S, D> {
     }
 }
 
-/// Returns the features within their reach.
 #[inline(always)]
 pub(crate) fn within<S: Scalar, const D: usize>(phi: &[S; D], reach: &[S; D]) -> [S; D] {
     let mut within = *phi;
@@ -97,14 +98,6 @@ pub fn root_mean_squares<S: Scalar, const D: usize>(mut roots: [S; D], n: S) -> 
     roots
 }
 
-/// Returns how many of the largest rewards the values of n transitions may reach: half of one after the first,
-/// 1 / (1 - gamma) after many.
-#[inline(always)]
-pub fn most_rewards<S: Scalar>(n: S, gamma: S) -> S {
-    n / (n * (S::ONE - gamma) + gamma) * (n / (n + S::ONE))
-}
-
-/// Returns x within [-bound, bound].
 #[inline(always)]
 pub(crate) fn clamp<S: Scalar>(x: S, bound: S) -> S {
     -(-x.max(-bound)).max(-bound)

@@ -8,10 +8,11 @@ use core::hint::black_box;
 use ictd_core::Error;
 use ictd_core::context::Growing;
 use ictd_core::mask::{Td0, TdLambda};
+use ictd_core::nalgebra::SVector;
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Task as _, random_mdp};
-use ictd_core::transition::{FeatureVector as _, Transition};
+use ictd_core::transition::Transition;
 use ictd_core::{Context, Model, UniversalModel};
 
 /// The budgets of the Cortex-M4F at d = 4, L = 3, dense weights, in instructions.
@@ -192,7 +193,7 @@ fn literal(counter: &mut Counter, model: &Model<4>, unit: &str) -> Result<(), Er
     let mut rng = Rng::new(1);
     let task = random_mdp::<f32, 4, 5>(5, 4, 4, GAMMA, &mut rng)?;
     let transitions = task.trajectory::<LITERAL>(LITERAL, &mut rng)?;
-    let query = [0.5, -0.25, 1.0, 0.75].to_vector();
+    let query = SVector::from([0.5, -0.25, 1.0, 0.75]);
     let mut context = Context::<4>::new();
     for Transition { phi, reward, phi_next } in &transitions {
         context.observe(phi, *reward, phi_next)?;

@@ -1,5 +1,5 @@
 use super::moments::{Entry, Moments};
-use super::stored::Visit;
+use super::stored::Field;
 use super::{Sums, Window, take_largest};
 use crate::error::Error;
 use crate::mask::{Mask, State, Vector};
@@ -104,11 +104,11 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
         &self.moments
     }
 
-    fn fields(&mut self, visit: &mut impl Visit<S>) {
-        self.state.numbers(&mut |x| visit.number(x));
-        self.largest_rewards.numbers(&mut |x| visit.number(x));
-        self.moments.numbers(&mut |x| visit.number(x));
-        visit.number(&mut self.weight);
-        visit.count(&mut self.len, u64::MAX);
+    fn fields(&mut self, visit: &mut impl FnMut(Field<'_, S>)) {
+        self.state.numbers(&mut |x| visit(Field::Number(x)));
+        self.largest_rewards.numbers(&mut |x| visit(Field::Number(x)));
+        self.moments.numbers(&mut |x| visit(Field::Number(x)));
+        visit(Field::Number(&mut self.weight));
+        visit(Field::Count(&mut self.len, u64::MAX));
     }
 }

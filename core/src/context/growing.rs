@@ -1,5 +1,5 @@
 use super::moments::{Entry, Moments};
-use super::stored::Visit;
+use super::stored::Field;
 use super::{Of, Sums, Window, take_largest};
 use crate::error::Error;
 use crate::mask::{Mask, State, Vector};
@@ -37,7 +37,6 @@ pub struct BlockedSums<S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
 }
 
 impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> BlockedSums<S, M, D, C> {
-    /// Moves column j of the full block into the total.
     #[cold]
     #[inline(never)]
     fn close_column(&mut self, j: usize) {
@@ -48,7 +47,6 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> BlockedSums<S, M, D,
 }
 
 impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Entry<S> for BlockedSums<S, M, D, C> {
-    /// Adds up what is closed and both blocks.
     #[inline(always)]
     fn sum(&self, of: Of, cumulant: usize) -> S {
         let [first, second] = &self.blocks;
@@ -121,18 +119,18 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
         self
     }
 
-    fn fields(&mut self, visit: &mut impl Visit<S>) {
-        self.state.numbers(&mut |x| visit.number(x));
-        self.largest_rewards.numbers(&mut |x| visit.number(x));
+    fn fields(&mut self, visit: &mut impl FnMut(Field<'_, S>)) {
+        self.state.numbers(&mut |x| visit(Field::Number(x)));
+        self.largest_rewards.numbers(&mut |x| visit(Field::Number(x)));
         let [first, second] = &mut self.blocks;
         for moments in [&mut self.total, &mut self.error, first, second] {
-            moments.numbers(&mut |x| visit.number(x));
+            moments.numbers(&mut |x| visit(Field::Number(x)));
         }
-        visit.count(&mut self.len, u64::MAX);
+        visit(Field::Count(&mut self.len, u64::MAX));
         let mut counts = [self.swapped.into(), self.in_block.into(), self.columns_left.into()];
         let most = [1, u64::from(BLOCK) - 1, Moments::<S, M::Beside<D, C>, D, C>::COLUMNS as u64];
         for (count, most) in counts.iter_mut().zip(most) {
-            visit.count(count, most);
+            visit(Field::Count(count, most));
         }
         let [swapped, in_block, columns_left] = counts;
         self.swapped = swapped == 1;

@@ -49,31 +49,24 @@
 //!
 //! In `f32` a plain sum stops growing at 2^24 equal terms; no context does. A growing one is off by at most 128 units of
 //! roundoff, relative to the largest entry; a forgetting context remembers the last 1 / (1 - retention) roundings, a
-//! sliding one those since its last sum by addition alone. The test `context_drift` holds each to a half of that. What is
-//! too large to be summed ([`Transition::check`]) is refused and leaves no trace. Sums that leave the range of the scalar
-//! all the same (2^32 of the largest transitions, or a trace without decay) are refused when read:
-//! [`Error::NonFinite`].
+//! sliding one those since its last sum by addition alone. What is too large to be summed ([`Transition::check`]) is
+//! refused and leaves no trace; sums that leave the range of the scalar all the same are refused when read.
 
-mod columns;
 mod forgetting;
 mod growing;
 mod moments;
 mod sliding;
 mod stored;
 mod td_sums;
-mod td_system;
 
-pub use crate::beside::{Block, Of, OfTrace};
-pub use forgetting::{DecayingSums, Forgetting};
-pub use growing::{BlockedSums, Growing};
-use moments::Read;
-pub use moments::{Entry, Moments};
-pub use sliding::{Sliding, SlidingSums};
-pub(crate) use stored::Fields;
-pub use stored::Visit;
+pub use forgetting::Forgetting;
+pub use growing::Growing;
+pub use sliding::Sliding;
+pub(crate) use td_sums::TdSystem;
 pub use td_sums::{System, TdSums};
-pub(crate) use td_system::TdSystem;
 
+pub(crate) use crate::beside::Of;
+use crate::beside::{Block, OfTrace};
 use crate::error::Error;
 use crate::linalg::{is_finite, zeros};
 use crate::mask::{Mask, Td0};
@@ -81,6 +74,8 @@ use crate::scalar::{Scalar, check_lanes};
 use crate::statistic::Statistic;
 use crate::transition::{FeatureVector, Token, Transition};
 use core::fmt::Debug;
+use moments::{Entry, Read};
+use stored::Field;
 
 /// The part of a stream that a context remembers: [`Growing`], [`Forgetting`] or [`Sliding`].
 pub trait Window<S: Scalar>: Copy + Debug + PartialEq {
@@ -130,7 +125,7 @@ pub trait Sums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     fn parts(&self, mask: &M) -> impl Entry<S>;
 
     /// Shows every field in one order: to be stored, or read.
-    fn fields(&mut self, visit: &mut impl Visit<S>);
+    fn fields(&mut self, visit: &mut impl FnMut(Field<'_, S>));
 }
 
 /// Takes the rewards of a transition into the largest ones.
@@ -225,12 +220,6 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
     /// Adds the transition from a state with features `phi`, (D), to one with features `phi_next`. `rewards` is a number,
     /// or an array with one for each cumulant.
     ///
-    /// ```
-    /// let mut context = ictd_core::Context::<2, _, _, f32, 3>::default();
-    /// context.observe(&[1.0, 0.5], [0.25, -1.0, 8.0], &[0.5, -1.0])?;
-    /// # Ok::<(), ictd_core::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// As [`Transition::check`], and [`Error::OutOfRange`] beyond the context's limit; the context stays as it was.
     // One copy of the unrolled sums in the firmware; inlined elsewhere, for vector instructions.
@@ -277,19 +266,6 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
     }
 
     /// Ends an episode that did not terminate: a trace starts again at 0, and the statistic stays.
-    ///
-    /// ```
-    /// use ictd_core::Context;
-    /// use ictd_core::context::Growing;
-    /// use ictd_core::mask::TdLambda;
-    ///
-    /// let mut context = Context::<1, TdLambda>::with(TdLambda::new(0.9)?, Growing);
-    /// context.observe(&[1.0], 0.0, &[1.0])?; // the robot is picked up here
-    /// context.end_episode();
-    /// context.observe(&[1.0], 1.0, &[1.0])?; // this reward is no merit of the first state
-    /// assert_eq!(context.statistic::<3>(0.9, 0)?.g[(2, 0)], 1.0);
-    /// # Ok::<(), ictd_core::Error>(())
-    /// ```
     pub fn end_episode(&mut self) {
         self.sums.end_episode();
     }
@@ -304,7 +280,7 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
         self.len() == 0
     }
 
-    /// Returns n of eq. "Z_l update": the sum of the transitions' weights, which is the length unless the context forgets.
+    /// Returns n of eq. "Z_l update": the sum of the transitions' weights, the length unless the context forgets.
     pub fn weight(&self) -> S {
         self.sums.weight()
     }

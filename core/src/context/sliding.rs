@@ -1,5 +1,5 @@
 use super::moments::{Entry, Moments};
-use super::stored::Visit;
+use super::stored::Field;
 use super::{Sums, Window, take_largest};
 use crate::error::Error;
 use crate::mask::{Mask, State, Vector};
@@ -165,10 +165,10 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Sums
         if M::SLIDES { self.current.moments } else { self.of_window(mask).moments }
     }
 
-    fn fields(&mut self, visit: &mut impl Visit<S>) {
+    fn fields(&mut self, visit: &mut impl FnMut(Field<'_, S>)) {
         let (mut len, mut fresh_len) = (self.window.len() as u64, self.fresh_len as u64);
-        visit.count(&mut len, N as u64);
-        visit.count(&mut fresh_len, N as u64 - 1);
+        visit(Field::Count(&mut len, N as u64));
+        visit(Field::Count(&mut fresh_len, N as u64 - 1));
         self.fresh_len = fresh_len as usize;
         // When reading: room for what is to come.
         while (self.window.len() as u64) < len {
@@ -177,12 +177,12 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Sums
             }
         }
         for kept in &mut self.window {
-            kept.token.numbers(&mut |x| visit.number(x));
+            kept.token.numbers(&mut |x| visit(Field::Number(x)));
             let mut ends = kept.ends.into();
-            visit.count(&mut ends, 1);
+            visit(Field::Count(&mut ends, 1));
             kept.ends = ends == 1;
         }
-        self.current.numbers(&mut |x| visit.number(x));
-        self.fresh.numbers(&mut |x| visit.number(x));
+        self.current.numbers(&mut |x| visit(Field::Number(x)));
+        self.fresh.numbers(&mut |x| visit(Field::Number(x)));
     }
 }

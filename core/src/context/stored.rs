@@ -12,65 +12,12 @@ const VERSION: u8 = 2;
 const KIND: usize = 12;
 const HEADER: usize = MAGIC.len() + KIND + 4;
 
-/// A visitor of the fields of a context, which stores or reads them.
-pub trait Visit<S> {
+/// A field of a context, which is stored or read.
+pub enum Field<'a, S> {
     /// A number.
-    fn number(&mut self, x: &mut S);
-
-    /// A count of at most `most`.
-    fn count(&mut self, n: &mut u64, most: u64);
-}
-
-struct Size(u64);
-
-impl<R: Real> Visit<R> for Size {
-    fn number(&mut self, _: &mut R) {
-        self.0 += R::BYTES as u64;
-    }
-    fn count(&mut self, _: &mut u64, _: u64) {
-        self.0 += 8;
-    }
-}
-
-impl<R: Real> Visit<R> for Writer<'_> {
-    fn number(&mut self, x: &mut R) {
-        Writer::number(self, *x);
-    }
-    fn count(&mut self, n: &mut u64, _: u64) {
-        self.bytes(&n.to_le_bytes());
-    }
-}
-
-/// Reads fields; remembers the first count that is too large.
-pub(crate) struct Fields<'a> {
-    reader: Reader<'a>,
-    refused: Option<StoredError>,
-}
-
-impl<'a> Fields<'a> {
-    pub(crate) fn read(
-        reader: Reader<'a>,
-        visit: impl FnOnce(&mut Self),
-    ) -> Result<(), StoredError> {
-        let mut fields = Fields { reader, refused: None };
-        visit(&mut fields);
-        fields.refused.map_or(Ok(()), Err)
-    }
-}
-
-impl<R: Real> Visit<R> for Fields<'_> {
-    fn number(&mut self, x: &mut R) {
-        *x = self.reader.number();
-    }
-    fn count(&mut self, n: &mut u64, most: u64) {
-        *n = self.reader.integer(8);
-        if *n > most {
-            let (found, expected) = (*n as u32, most as u32);
-            let error = StoredError::Mismatch { part: "count", found, expected };
-            self.refused.get_or_insert(error);
-            *n = most;
-        }
-    }
+    Number(&'a mut S),
+    /// A count of at most so many.
+    Count(&'a mut u64, u64),
 }
 
 impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<D, M, W, R, C> {
@@ -89,14 +36,36 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
         HEADER + CHECKSUM + 4 * R::BYTES + self.fields_len()
     }
 
-    pub(crate) fn fields(&mut self, visit: &mut impl Visit<R>) {
-        self.sums.fields(visit);
+    pub(crate) fn fields_len(&self) -> usize {
+        let mut bytes = 0;
+        self.sums.clone().fields(&mut |field| {
+            bytes += if matches!(field, Field::Number(_)) { R::BYTES } else { 8 };
+        });
+        bytes
     }
 
-    pub(crate) fn fields_len(&self) -> usize {
-        let mut size = Size(0);
-        self.sums.clone().fields(&mut size);
-        size.0 as usize
+    pub(crate) fn write_fields(&self, writer: &mut Writer) {
+        self.sums.clone().fields(&mut |field| match field {
+            Field::Number(x) => writer.number(*x),
+            Field::Count(n, _) => writer.bytes(&n.to_le_bytes()),
+        });
+    }
+
+    /// Reads what [`Context::write_fields`] wrote; refuses the first count that is too large.
+    pub(crate) fn read_fields(&mut self, mut reader: Reader) -> Result<(), StoredError> {
+        let mut refused = None;
+        self.sums.fields(&mut |field| match field {
+            Field::Number(x) => *x = reader.number(),
+            Field::Count(n, most) => {
+                *n = reader.integer(8);
+                if *n > most {
+                    let (found, expected) = (*n as u32, most as u32);
+                    refused.get_or_insert(StoredError::Mismatch { part: "count", found, expected });
+                    *n = most;
+                }
+            }
+        });
+        refused.map_or(Ok(()), Err)
     }
 
     /// Writes the context to the front of a buffer, for example before a deep sleep, and returns the bytes
@@ -119,18 +88,6 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
     ///
     /// Every number is little-endian, whatever the platform; nothing is aligned or padded.
     ///
-    /// ```
-    /// use ictd_core::Context;
-    ///
-    /// let mut context = Context::<2>::new();
-    /// context.observe(&[1.0, 0.5], 0.25, &[0.5, -1.0])?;
-    /// let mut bytes = [0; 512];
-    /// let bytes = context.write(&mut bytes)?;
-    /// assert_eq!(Context::<2>::from_bytes(bytes)?, context);
-    /// assert!(Context::<3>::from_bytes(bytes).is_err());
-    /// # Ok::<(), ictd_core::Error>(())
-    /// ```
-    ///
     /// A buffer shorter than [`Context::byte_len`] is refused.
     pub fn write<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a [u8], Error> {
         let len = self.byte_len();
@@ -142,7 +99,7 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
             for x in [low, high, self.window.retention(), self.limit] {
                 writer.number(x);
             }
-            self.sums.clone().fields(writer);
+            self.write_fields(writer);
         })
     }
 
@@ -171,7 +128,7 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
         let (retention, limit) = (stored.number(), stored.number());
         let mut context = Self::with(M::of_decays(decays)?, W::of_retention(retention)?);
         context.limit = check_lanes(limit, "limit", |x| x >= R::ZERO, "0 (none) or above")?;
-        Fields::read(stored, |fields| context.fields(fields))?;
+        context.read_fields(stored)?;
         let expected = context.byte_len() as u32;
         if expected != len {
             return Err(StoredError::Length { found: len, expected }.into());

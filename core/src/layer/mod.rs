@@ -60,8 +60,8 @@ pub trait LayerParameters: Copy + Debug + PartialEq {
     }
 }
 
-/// The form of a layer's parameters. Layers that share parameters of Theorem 1's form are iterated in O(D^2) each
-/// ([`crate::transformer`]), others are multiplied.
+/// The form of a layer's parameters. Layers that share parameters of Theorem 1's form are iterated in O(D^2) each, others
+/// are multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub enum Form {

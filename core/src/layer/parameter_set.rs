@@ -16,15 +16,12 @@ pub enum ParameterSet {
     ///     [  0     0    p5 ]          [  0     0    q5 ]
     /// ```
     ///
-    /// These are the matrices that commute with every change of the features' signs and order, and with every
-    /// rotation of them: where the tasks do not change under those, training never leaves them, and the network
-    /// does not care in which orthonormal basis its features are written. TD(0) with step size alpha is
-    /// p5 = 1, q1 = -alpha, q2 = alpha (Theorem 1).
+    /// These are the matrices that commute with every rotation of the features: where the tasks do not change under those,
+    /// training never leaves them. TD(0) with step size alpha is p5 = 1, q1 = -alpha, q2 = alpha (Theorem 1).
     Equivariant,
 }
 
 impl ParameterSet {
-    /// Returns how many numbers P has, and Q.
     #[inline(always)]
     pub(crate) fn len(self, k: usize) -> usize {
         match self {
@@ -33,7 +30,6 @@ impl ParameterSet {
         }
     }
 
-    /// Writes the matrix of these numbers, column by column.
     pub(crate) fn write<S: Scalar>(self, k: usize, numbers: &[S], m: &mut [S]) {
         if self == ParameterSet::Full {
             return m.copy_from_slice(numbers);

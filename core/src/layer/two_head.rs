@@ -50,30 +50,15 @@ impl<S: Scalar, const K: usize> LayerParameters for TwoHeadLayer<S, K> {
     };
 
     fn form(&self) -> Form {
-        let unit = |m: &SMatrix<S, K, K>, row: usize, column: usize| {
-            let mut rest = *m;
-            let entry = core::mem::replace(&mut rest[(row, column)], S::ZERO);
-            entry == S::ONE && rest == zeros::<S, K, K>()
-        };
-        let (reward, memory) = (K - 2, K - 1);
-        let heads = unit(&self.p1, reward, reward)
-            && unit(&self.w1, memory, reward)
-            && unit(&self.p2, memory, memory)
-            && unit(&self.w2, memory, memory);
-        let (d, columns) = (reward / 2, &self.q1.data.0);
-        let fits = columns.iter().enumerate().all(|(j, column)| {
-            column.iter().enumerate().all(|(i, x)| {
-                let alpha = -columns[0][0];
-                *x == if j == i && i < d {
-                    -alpha
-                } else if j == i + d && i < d {
-                    alpha
-                } else {
-                    S::ZERO
-                }
-            })
-        });
-        if heads && fits && self.q1 == self.q2 { Form::Td } else { Form::Dense }
+        let ((reward, memory), d, alpha) = ((K - 2, K - 1), (K - 2) / 2, -self.q1[(0, 0)]);
+        let mut td = Self::ZERO;
+        (td.p1[(reward, reward)], td.w1[(memory, reward)]) = (S::ONE, S::ONE);
+        (td.p2[(memory, memory)], td.w2[(memory, memory)]) = (S::ONE, S::ONE);
+        for i in 0..d {
+            (td.q1[(i, i)], td.q1[(i, d + i)]) = (-alpha, alpha);
+        }
+        td.q2 = td.q1;
+        if *self == td { Form::Td } else { Form::Dense }
     }
 
     fn matrices(&self) -> impl Iterator<Item = &[S]> {

@@ -79,7 +79,6 @@ pub(crate) fn scaled<S: Scalar>(out: &mut [S], s: S, x: &[S]) {
     }
 }
 
-/// x += y.
 #[inline(always)]
 pub(crate) fn add<S: Scalar>(x: &mut [S], y: &[S]) {
     for (x, y) in x.iter_mut().zip(y) {

@@ -4,7 +4,6 @@ use super::keep_apart;
 use crate::scalar::Scalar;
 use nalgebra::{ArrayStorage, SVector};
 
-/// x += y.
 #[inline(always)]
 pub(crate) fn add<S: Scalar, const K: usize>(x: &mut [S; K], y: &[S; K]) {
     for i in 0..K {
@@ -32,7 +31,6 @@ pub(crate) fn dot<S: Scalar, const K: usize>(x: &[S; K], y: &[S; K]) -> S {
     sum
 }
 
-/// x += s y.
 #[inline(always)]
 pub(crate) fn add_scaled<S: Scalar, const K: usize>(x: &mut [S; K], s: S, y: &[S; K]) {
     for i in 0..K {
@@ -41,7 +39,6 @@ pub(crate) fn add_scaled<S: Scalar, const K: usize>(x: &mut [S; K], s: S, y: &[S
     }
 }
 
-/// x *= s.
 #[inline(always)]
 pub(crate) fn scale<S: Scalar, const K: usize>(x: &mut [S; K], s: S) {
     for i in 0..K {

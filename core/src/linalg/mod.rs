@@ -2,17 +2,6 @@
 //!
 //! For `f32` and `f64` each product of two matrices is bit for bit nalgebra's own `a * b`; these also take lanes, and no
 //! code path depends on the target or on the build.
-//!
-//! ```
-//! use ictd_core::linalg::{dot, mul, mul_vector, transpose_mul, transpose_mul_vector};
-//! use ictd_core::nalgebra::{SMatrix, SVector};
-//!
-//! let a = SMatrix::<f32, 2, 2>::new(1.0, 2.0, 3.0, 4.0);
-//! let x = SVector::from([0.5, -1.5]);
-//! assert_eq!((mul(&a, &a), mul_vector(&a, &x)), (a * a, a * x));
-//! assert_eq!((transpose_mul(&a, &a), transpose_mul_vector(&a, &x)), (a.transpose() * a, a.transpose() * x));
-//! assert_eq!(dot(&x, &x), 2.5);
-//! ```
 
 #[cfg(feature = "research")]
 pub(crate) mod any_size;
@@ -46,14 +35,6 @@ pub fn add_identity<S: Scalar, const K: usize>(m: &mut SMatrix<S, K, K>) {
     for (i, column) in m.data.0.iter_mut().enumerate() {
         column[i] += S::ONE;
     }
-}
-
-/// Returns A^T B, (K, R) transposed times (K, C).
-pub fn transpose_mul<S: Scalar, const R: usize, const K: usize, const C: usize>(
-    a: &SMatrix<S, K, R>,
-    b: &SMatrix<S, K, C>,
-) -> SMatrix<S, R, C> {
-    mul(&transpose(a), b)
 }
 
 /// Returns A B^T, (R, K) times (C, K) transposed.
@@ -176,9 +157,8 @@ pub fn check_finite<S: Scalar, const R: usize, const C: usize>(
     if finite { Ok(()) } else { Err(Error::NonFinite { parameter }) }
 }
 
-/// Keeps operations on neighbouring rows apart: of lanes each number is a register already, and the compiler
-/// must not look for vectors across rows, since it gathers them, 20 times slower. A fence without an instruction
-/// prevents that.
+/// Keeps operations on neighbouring rows apart, by a fence without an instruction: of lanes each number is a register
+/// already, and vectors across rows are gathered, 20 times slower.
 #[inline(always)]
 pub(crate) fn keep_apart<S: Scalar>() {
     if S::LANES > 1 {

@@ -5,13 +5,10 @@
 //! tasks all do.
 
 use crate::error::Error;
-use crate::linalg::{
-    check_finite, dot, linear_system, to_f64, transpose, weighted_squared_difference, zeros,
-};
+use crate::linalg::{check_finite, dot, linear_system, to_f64, weighted_squared_difference, zeros};
 use crate::scalar::Real;
 use crate::statistic::Statistic;
 use crate::tasks::Mrp;
-use crate::td::updates;
 use crate::value_function::ValueFunction;
 use nalgebra::SVector;
 
@@ -25,9 +22,22 @@ pub fn batch_td<R: Real, const D: usize, const K: usize>(
     alpha: R,
     iterations: usize,
 ) -> Result<ValueFunction<R, D>, Error> {
-    // Batch TD(lambda)'s A = sum e (phi - gamma phi')^T has the trace on the left, G on the right.
-    let statistic = Statistic { g: transpose(&statistic.g), ..*statistic };
-    updates::td0_value_function(&statistic, alpha, iterations)
+    crate::transition::check_token_size::<D, K>();
+    let (g, scale) = (&statistic.g, alpha * statistic.inverse_len);
+    let mut weights = zeros::<R, D, 1>();
+    for _ in 0..iterations {
+        let w = weights;
+        for i in 0..D {
+            // A = sum e (phi - gamma phi')^T has the trace on the left, G on the right.
+            let mut expected_error = g[(2 * D, i)];
+            for j in 0..D {
+                expected_error += (g[(D + j, i)] - g[(j, i)]) * w[j];
+            }
+            weights[i] += scale * expected_error;
+        }
+    }
+    check_finite(&weights, "batch TD's weights")?;
+    Ok(ValueFunction { weights })
 }
 
 /// The states on which value functions are compared: features, and weights d_p.

@@ -7,22 +7,24 @@ use crate::linalg::zeros;
 use crate::mask::{Td0, TdLambda};
 use crate::transformer::Transformer;
 
-/// Refuses a step size that is not above 0, depth 0, and a discount outside [0, 1).
-const fn check(alpha: f32, depth: u16, gamma: f32) -> Result<(), Error> {
-    if !alpha.is_finite() {
-        return Err(Error::NonFinite { parameter: "alpha" });
-    }
-    if !gamma.is_finite() {
-        return Err(Error::NonFinite { parameter: "gamma" });
-    }
-    if gamma < 0.0 || gamma >= 1.0 {
-        return Err(Error::OutOfRange { parameter: "gamma", accepted: "[0, 1)" });
-    }
-    if alpha <= 0.0 {
-        return Err(Error::OutOfRange { parameter: "alpha", accepted: "above 0" });
-    }
-    if depth == 0 {
-        return Err(Error::OutOfRange { parameter: "depth", accepted: "1 to 65535" });
+/// Refuses settings that no construction has.
+const fn check(alpha: f32, depth: u16, gamma: f32, lambda: f32) -> Result<(), Error> {
+    let settings = [
+        ("alpha", alpha, alpha > 0.0, "above 0"),
+        ("gamma", gamma, gamma >= 0.0 && gamma < 1.0, "[0, 1)"),
+        ("lambda", lambda, lambda >= 0.0 && lambda <= 1.0, "[0, 1]"),
+        ("depth", depth as f32, depth > 0, "1 to 65535"),
+    ];
+    let mut i = 0;
+    while i < settings.len() {
+        let (parameter, x, fits, accepted) = settings[i];
+        if !x.is_finite() {
+            return Err(Error::NonFinite { parameter });
+        }
+        if !fits {
+            return Err(Error::OutOfRange { parameter, accepted });
+        }
+        i += 1;
     }
     Ok(())
 }
@@ -43,27 +45,17 @@ impl<const D: usize, const K: usize> Model<f32, D, K, 1> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `alpha`, `depth` (1 to 65535)
-    /// or `gamma`.
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `alpha`, `depth` (1 to 65535) or `gamma`.
     pub const fn td0(alpha: f32, depth: u16, gamma: f32) -> Result<Self, Error> {
-        Self::constructed(alpha, depth, gamma, Td0)
+        Self::constructed(alpha, depth, gamma, 0.0, Td0)
     }
 }
 
 impl<const D: usize, const K: usize> Model<f32, D, K, 1, TdLambda> {
-    /// Returns the model of the corollary for TD(lambda) with C = alpha I: TD(0)'s parameters, under the mask
-    /// that carries the trace.
-    ///
-    /// # Errors
-    /// As [`Self::td0`], and for `lambda` outside [0, 1].
+    /// Returns the model of the corollary for TD(lambda) with C = alpha I: TD(0)'s parameters, under the mask that carries
+    /// the trace. Errors are those of [`Model::td0`], and one for `lambda` outside [0, 1].
     pub const fn td_lambda(alpha: f32, depth: u16, gamma: f32, lambda: f32) -> Result<Self, Error> {
-        if !lambda.is_finite() {
-            return Err(Error::NonFinite { parameter: "lambda" });
-        }
-        if !(lambda >= 0.0 && lambda <= 1.0) {
-            return Err(Error::OutOfRange { parameter: "lambda", accepted: "[0, 1]" });
-        }
-        Self::constructed(alpha, depth, gamma, TdLambda::unchecked(lambda))
+        Self::constructed(alpha, depth, gamma, lambda, TdLambda::unchecked(lambda))
     }
 }
 
@@ -71,11 +63,17 @@ impl<const D: usize, const K: usize, M> Model<f32, D, K, 1, M>
 where
     M: StoredAttention<f32, K, Layer = Layer<f32, K>>,
 {
-    const fn constructed(alpha: f32, depth: u16, gamma: f32, mask: M) -> Result<Self, Error> {
+    const fn constructed(
+        alpha: f32,
+        depth: u16,
+        gamma: f32,
+        lambda: f32,
+        mask: M,
+    ) -> Result<Self, Error> {
         const {
             assert!(K == 2 * D + 1, "a stored model has tokens of size K = 2 * D + 1");
         }
-        if let Err(error) = check(alpha, depth, gamma) {
+        if let Err(error) = check(alpha, depth, gamma, lambda) {
             return Err(error);
         }
         let (mut p, mut q) = (zeros::<f32, K, K>(), zeros::<f32, K, K>());

@@ -61,7 +61,7 @@ impl Header {
         let header = Header {
             scalar_bytes: scalar,
             attention: attention_of(attention)?,
-            mode: Mode::of(mode)?,
+            mode: mode_of(mode)?,
             feature_dimension: if universal { 0 } else { u16::from_le_bytes([d0, d1]) },
             numbers: if universal { u16::from_le_bytes([d0, d1]) } else { 0 },
             depth: u16::from_le_bytes([l0, l1]),
@@ -158,12 +158,14 @@ impl Header {
 }
 
 fn attention_of(code: u8) -> Result<AttentionKind, StoredError> {
-    match code {
-        1 => Ok(AttentionKind::Linear),
-        2 => Ok(AttentionKind::Softmax),
-        3 => Ok(AttentionKind::TwoHead),
-        found => Err(StoredError::Unknown { part: ATTENTION, found }),
-    }
+    let all = [AttentionKind::Linear, AttentionKind::Softmax, AttentionKind::TwoHead];
+    let known = all.into_iter().find(|kind| *kind as u8 == code);
+    known.ok_or(StoredError::Unknown { part: ATTENTION, found: code })
+}
+
+fn mode_of(code: u8) -> Result<Mode, StoredError> {
+    let known = [Mode::Autoregressive, Mode::Sequential].into_iter().find(|m| *m as u8 == code);
+    known.ok_or(StoredError::Unknown { part: "mode", found: code })
 }
 
 pub(super) fn fill<R: Real, const K: usize>(columns: &mut [R], reader: &mut Reader) {

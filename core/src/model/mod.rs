@@ -50,7 +50,7 @@ pub(crate) use format::HEADER;
 pub use format::Header;
 
 use crate::context::{Context, Growing, Window};
-use crate::error::{Error, StoredError};
+use crate::error::Error;
 use crate::layer::{Form, Layer, LayerParameters};
 use crate::linalg::zeros;
 use crate::mask::{Mask, Td0};
@@ -78,19 +78,6 @@ pub enum Mode {
     Autoregressive = 1,
     /// L layers with their own parameters.
     Sequential = 2,
-}
-
-impl Mode {
-    fn of(code: u8) -> Result<Self, StoredError> {
-        match code {
-            1 => Ok(Mode::Autoregressive),
-            2 => Ok(Mode::Sequential),
-            found => {
-                let part = "mode";
-                Err(StoredError::Unknown { part, found })
-            }
-        }
-    }
 }
 
 /// A transformer with its attention and its discount. K is 2 D + 1, in the average-reward setting 2 D + 2; C is the
@@ -121,17 +108,6 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: StoredAttention
         attention: A,
         gamma: R,
     ) -> Result<Self, Error> {
-        Self::check_shape();
-        let gamma = check_discount::<R, D, K>(gamma)?;
-        if transformer.depth() > usize::from(u16::MAX) {
-            return Err(Error::OutOfRange { parameter: "depth", accepted: "1 to 65535" });
-        }
-        let mode =
-            if transformer.layers().len() == 1 { Mode::Autoregressive } else { Mode::Sequential };
-        Ok(Model { transformer, attention, mode, gamma })
-    }
-
-    const fn check_shape() {
         const {
             let rows = if matches!(A::KIND, AttentionKind::TwoHead) { 2 } else { 1 };
             assert!(
@@ -140,6 +116,13 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: StoredAttention
             );
             assert!(D <= u16::MAX as usize && C <= u16::MAX as usize);
         }
+        let gamma = check_discount::<R, D, K>(gamma)?;
+        if transformer.depth() > usize::from(u16::MAX) {
+            return Err(Error::OutOfRange { parameter: "depth", accepted: "1 to 65535" });
+        }
+        let mode =
+            if transformer.layers().len() == 1 { Mode::Autoregressive } else { Mode::Sequential };
+        Ok(Model { transformer, attention, mode, gamma })
     }
 
     /// Reads a stored model.

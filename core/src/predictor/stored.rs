@@ -1,7 +1,6 @@
 //! A predictor as bytes: what survives a deep sleep.
 
 use super::{Channel, Predictor, State};
-use crate::context::Fields;
 use crate::error::{Error, StoredError};
 use crate::stored::{CHECKSUM, Writer, check_crc, count, header, write};
 
@@ -92,7 +91,7 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
             writer.bytes(&self.turn.to_le_bytes());
             let mut copy = *self;
             copy.numbers(&mut |x| Writer::number(writer, *x));
-            copy.context.fields(writer);
+            self.context.write_fields(writer);
         })
     }
 
@@ -120,7 +119,7 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
         }
         predictor.turn = stored.integer(4) as u32;
         predictor.numbers(&mut |x| *x = stored.number());
-        Fields::read(stored, |fields| predictor.context.fields(fields))?;
+        predictor.context.read_fields(stored)?;
         Ok(predictor)
     }
 }

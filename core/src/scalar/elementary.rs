@@ -8,9 +8,8 @@ const ROUND: f32 = 12_582_912.0;
 /// Returns the correctly rounded square root in plain operations, so that it vectorises: Newton's iteration
 /// for 1 / sqrt(x) in `f64`, then one step for the root itself.
 ///
-/// Its relative error in `f64` is below 2^-52, and no root of an `f32` is nearer than 2^-51 to the
-/// middle between two `f32` (its square would have to be within 2^-50 of a number of 50 bits that
-/// ends in 1), so rounding to `f32` is rounding the exact root.
+/// Its relative error in `f64` is below 2^-52, and no root of an `f32` is nearer than 2^-51 to the middle between two
+/// `f32`, so rounding to `f32` is rounding the exact root.
 #[cfg(feature = "research")]
 #[inline(always)]
 pub(super) fn sqrt(x: f32) -> f32 {

@@ -17,31 +17,7 @@ pub trait Kernel {
 }
 
 /// A set of vector instructions: how a kernel is called. It changes the speed and nothing else, and must not be reachable
-/// where the instructions are missing. An implementation calls the kernel in a function compiled for the set:
-///
-/// ```
-/// # #[cfg(target_arch = "x86_64")]
-/// # mod avx2 {
-/// use ictd_core::scalar::{Aligned32, InstructionSet, Kernel};
-///
-/// #[derive(Clone, Copy, Debug, PartialEq)]
-/// struct Avx2;
-///
-/// impl InstructionSet for Avx2 {
-///     type Aligned = Aligned32;
-///
-///     #[inline(always)]
-///     fn run<K: Kernel>(kernel: K) -> K::Output {
-///         #[target_feature(enable = "avx2")]
-///         fn compiled<K: Kernel>(kernel: K) -> K::Output {
-///             kernel.run()
-///         }
-///         // SAFETY: a type names this set only after `is_x86_feature_detected!("avx2")`.
-///         unsafe { compiled(kernel) }
-///     }
-/// }
-/// # }
-/// ```
+/// where the instructions are missing. An implementation calls the kernel in a function with a `#[target_feature]`.
 pub trait InstructionSet: Copy + Debug + PartialEq + Send + Sync + 'static {
     /// A type that is aligned like a register of the set.
     type Aligned: Copy + Debug + PartialEq + Send + Sync + 'static;

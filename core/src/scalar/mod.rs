@@ -142,8 +142,7 @@ pub trait Real: Scalar<Element = Self> + PartialOrd {
     fn cos(self) -> Self;
 }
 
-/// Methods that are one instruction or a few of each lane: inlined wherever they are called, so that they
-/// are compiled with the caller's instructions.
+/// Methods of a few instructions: inlined, so that they are compiled with the caller's.
 macro_rules! inlined {
     ($(fn $name:ident $(<$T:ident: $bound:path>)? $args:tt $(-> $out:ty)? $body:block)*) => {
         $(#[inline(always)]

@@ -7,6 +7,19 @@
 //! | [`BatchTd`] | L iterations of TD(lambda) | when a [context](crate::context) is read, in O(L d^2) | the context |
 //! | [`Lstd`] | LSTD(lambda) with a ridge | when a [context](crate::context) is read, in O(d^3) | the context |
 //!
+//! ```
+//! use ictd_core::td::Lstd;
+//!
+//! let model = Lstd::new(0.5, 0.9, 0.001)?; // instead of UniversalModel::<f32>::universal(0.5)?
+//! let mut context = model.context::<1>();
+//! for _ in 0..100 {
+//!     context.observe(&[1.0], 1.0, &[1.0])?; // a state that leads to itself with reward 1
+//! }
+//! let value = model.value_function(&context)?.at(&[1.0]);
+//! assert!((value - 2.0f32).abs() < 1e-4);
+//! # Ok::<(), ictd_core::Error>(())
+//! ```
+//!
 //! Their lambda is Sutton and Barto's: the trace decays by gamma lambda. (The lambda of [`crate::mask::TdLambda`], and of
 //! the functions below, is the decay itself, as in the paper.)
 //!
@@ -36,8 +49,8 @@ pub mod updates;
 
 pub use learner::{Algorithm, Learner};
 pub use of_context::{BatchTd, Lstd};
-pub use online::{OnlineTd, OnlineTdState};
-pub use recursive_lstd::{RecursiveLstd, RecursiveLstdState};
+pub use online::OnlineTd;
+pub use recursive_lstd::RecursiveLstd;
 
 use crate::error::Error;
 use crate::scalar::{Scalar, check_lanes};

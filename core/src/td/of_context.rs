@@ -56,19 +56,6 @@ impl<S: Scalar> BatchTd<S> {
 ///
 /// So the ridge counts in transitions, whatever the units of the features, and a forgetting context never fades it. A
 /// feature that was always 0 has the weight 0. A context of any window is read in (D + 1)^3 / 3 operations.
-///
-/// ```
-/// use ictd_core::td::Lstd;
-///
-/// let model = Lstd::new(0.5, 0.9, 0.001)?;
-/// let mut context = model.context::<1>();
-/// for _ in 0..100 {
-///     context.observe(&[1.0], 1.0, &[1.0])?; // a state that leads to itself with reward 1
-/// }
-/// let value = model.value_function(&context)?.at(&[1.0]);
-/// assert!((value - 2.0f32).abs() < 1e-4);
-/// # Ok::<(), ictd_core::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lstd<R: Real = f32> {
     gamma: R,

@@ -22,17 +22,6 @@ enum Trace {
 /// | accumulating ([`OnlineTd::new`]) | z <- gamma lambda z + x, w <- w + alpha delta z, delta = R + gamma w^T x' - w^T x |
 /// | dutch ([`OnlineTd::true_online`]) | z <- gamma lambda z + (1 - alpha gamma lambda z^T x) x, w <- w + alpha (delta + V - V_old) z - alpha (V - V_old) x, V = w^T x, V_old <- V' = w^T x' before the update |
 ///
-/// ```
-/// use ictd_core::td::OnlineTd;
-///
-/// let model = OnlineTd::true_online(0.9, 0.5, 0.1)?; // instead of UniversalModel::<f32>::universal(0.9)?
-/// let mut context = model.context::<4>();
-/// context.observe(&[0.5, -0.25, 1.0, 0.0], 0.75, &[1.0, 0.5, -0.5, 0.25])?;
-/// let value = model.value_function(&context)?;
-/// assert!(value.at(&[0.5, -0.25, 1.0, 0.0]) > 0.0);
-/// # Ok::<(), ictd_core::Error>(())
-/// ```
-///
 /// The step size has units: 0.1 / (mean of |x|^2) is a start. [`Scale`](crate::signal::Scale) divides features by their
 /// root mean square, so that |x|^2 is about d.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -62,7 +51,6 @@ impl<S: Scalar> OnlineTd<S> {
 
 in_place_of_a_model!(OnlineTd, Scalar);
 
-/// The state of online TD.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OnlineTdState<S, const D: usize> {
     weights: [S; D],

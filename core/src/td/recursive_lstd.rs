@@ -28,19 +28,6 @@ use nalgebra::{SMatrix, SVector};
 ///
 /// To forget nothing, [`Lstd`](super::Lstd) reads a growing context, whose sums are compensated. The ridge has the units
 /// of a feature's square: [`Scale`](crate::signal::Scale) makes that of all features 1.
-///
-/// ```
-/// use ictd_core::td::RecursiveLstd;
-///
-/// let model = RecursiveLstd::new(0.5, 0.9, 0.999, 0.001)?; // instead of UniversalModel::<f32>::universal(0.5)?
-/// let mut context = model.context::<1>();
-/// for _ in 0..100 {
-///     context.observe(&[1.0], 1.0, &[1.0])?; // a state that leads to itself with reward 1
-/// }
-/// let value = model.value_function(&context)?.at(&[1.0]);
-/// assert!((value - 2.0f32).abs() < 1e-3);
-/// # Ok::<(), ictd_core::Error>(())
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RecursiveLstd<R: Real = f32> {
     gamma: R,
@@ -67,7 +54,6 @@ impl<R: Real> RecursiveLstd<R> {
 
 in_place_of_a_model!(RecursiveLstd, Real);
 
-/// The state of recursive LSTD.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RecursiveLstdState<R, const D: usize> {
     /// Row by row.

@@ -5,29 +5,12 @@
 //! transitions; they differ in the error delta and the direction e. Which C = alpha I converges:
 //! [the module above](super#step-sizes).
 //!
-//! ```
-//! use ictd_core::nalgebra::SVector;
-//! use ictd_core::{constructions::learning_rate, td::updates, transition::Transition};
-//!
-//! // A state that leads to itself with reward 1: its value is 1 / (1 - gamma).
-//! let phi = SVector::from([1.0]);
-//! let transitions = [Transition { phi, reward: 1.0, phi_next: phi }];
-//! let mut w = SVector::from([0.0]);
-//! for _ in 0..100 {
-//!     w = updates::td0(&w, &learning_rate(0.5), &transitions, 0.5)?;
-//! }
-//! assert!((w[0] - 2.0f64).abs() < 1e-9);
-//! # Ok::<(), ictd_core::Error>(())
-//! ```
-//!
 //! Each returns [`Error::Empty`] without transitions and [`Error::NonFinite`] if the new w is not finite.
 
 use crate::error::Error;
 use crate::linalg::{add_scaled, check_finite, dot, mul_vector, zeros};
 use crate::scalar::Scalar;
-use crate::statistic::Statistic;
-use crate::transition::{Transition, check_token_size};
-use crate::value_function::ValueFunction;
+use crate::transition::Transition;
 use nalgebra::{SMatrix, SVector};
 
 /// Computes the TD error delta = R + gamma w^T phi' - w^T phi.
@@ -122,30 +105,4 @@ pub fn average_reward<S: Scalar, const D: usize>(
         let mean = rewards / S::from_count(count);
         (td_error(w, t, S::ONE) - mean, t.phi)
     })
-}
-
-/// Computes the value function of L iterations of batch TD(0) with learning rate alpha from w_0 = 0, in
-/// O(L d^2) whatever the length of the context: w_{l+1} = w_l + alpha (b - A w_l) with
-/// A = (1/n) sum phi (phi - gamma phi')^T and b = (1/n) sum R phi, both read off G_0 under TD(0)'s mask. It is
-/// that of Theorem 1's layers with C_l = alpha I.
-pub fn td0_value_function<S: Scalar, const D: usize, const K: usize>(
-    statistic: &Statistic<S, K>,
-    alpha: S,
-    iterations: usize,
-) -> Result<ValueFunction<S, D>, Error> {
-    check_token_size::<D, K>();
-    let (g, scale) = (&statistic.g, alpha * statistic.inverse_len);
-    let mut weights = zeros::<S, D, 1>();
-    for _ in 0..iterations {
-        let w = weights;
-        for i in 0..D {
-            let mut expected_error = g[(i, 2 * D)];
-            for j in 0..D {
-                expected_error += (g[(i, D + j)] - g[(i, j)]) * w[j];
-            }
-            weights[i] += scale * expected_error;
-        }
-    }
-    check_finite(&weights, "batch TD's weights")?;
-    Ok(ValueFunction { weights })
 }

@@ -101,12 +101,10 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
         &mut self.layers[..stored]
     }
 
-    /// Returns the form that the layers share.
     pub(crate) fn form(&self) -> Form {
         self.form
     }
 
-    /// Returns the layers in the order of the forward pass, L of them.
     pub(crate) fn pass(&self) -> impl DoubleEndedIterator<Item = &L> + ExactSizeIterator {
         (0..self.depth).map(|l| self.layer(l))
     }
@@ -118,8 +116,7 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
 }
 
 impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
-    /// Runs the streaming forward pass of linear attention and shows, layer by layer, G_l before the layer
-    /// and the map B_l that the layer applies to every column.
+    /// Shows, layer by layer, G_l before the layer and the map B_l that it applies to every column.
     pub fn column_maps(
         &self,
         statistic: &Statistic<S, K>,
@@ -189,7 +186,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
 /// The two heads of the average-reward setting: a statistic for each, of contexts under
 /// [`MeanCentred`](crate::mask::MeanCentred) and [`Td0`](crate::mask::Td0) and for the discount 1.
 impl<S: Scalar, const K: usize, const C: usize> Transformer<TwoHeadLayer<S, K>, C> {
-    /// Runs the streaming forward pass and shows the map B_l of each layer.
+    /// Shows the map B_l of each layer.
     pub fn column_maps(
         &self,
         heads: &[Statistic<S, K>; 2],

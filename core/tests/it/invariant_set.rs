@@ -2,7 +2,7 @@ use super::training::diagonals;
 use ictd_core::error::Error;
 use ictd_core::invariant_set::*;
 use ictd_core::layer::{Layer, LayerParameters, TwoHeadLayer};
-use ictd_core::linalg::{identity, mul, mul_transpose, transpose_mul, zeros};
+use ictd_core::linalg::{identity, mul, mul_transpose, transpose, zeros};
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Mrp, Task as _, boyan_chain};
 use ictd_core::training::{
@@ -173,8 +173,8 @@ fn the_commuting_part_is_the_mean_over_the_group() {
         let mut s = identity::<f64, 7>();
         s.fixed_view_mut::<3, 3>(0, 0).copy_from(&g);
         s.fixed_view_mut::<3, 3>(3, 3).copy_from(&g);
-        mean.p += mul(&transpose_mul(&s, &layer.p), &s) / 48.0;
-        mean.q += mul(&transpose_mul(&s, &layer.q), &s) / 48.0;
+        mean.p += mul(&mul(&transpose(&s), &layer.p), &s) / 48.0;
+        mean.q += mul(&mul(&transpose(&s), &layer.q), &s) / 48.0;
         assert_eq!(mul(&s, &part.p), mul(&part.p, &s));
     }
     assert!((part.p - mean.p).amax() < 1e-15 && (part.q - mean.q).amax() < 1e-15);

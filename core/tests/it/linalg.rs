@@ -1,7 +1,7 @@
 use ictd_core::Error;
 use ictd_core::linalg::linear_system::{least_squares, solve};
 use ictd_core::linalg::{
-    add_outer, mul, mul_transpose, mul_vector, transpose, transpose_mul, transpose_mul_vector,
+    add_outer, mul, mul_transpose, mul_vector, transpose, transpose_mul_vector,
 };
 use ictd_core::nalgebra::{SMatrix, SVector};
 use ictd_core::rng::Rng;
@@ -23,7 +23,7 @@ fn products_are_nalgebras_own_bits() {
             assert_eq!(mul_vector(&a, &x).map(f32::to_bits), (a * x).map(f32::to_bits));
             let (a_t, b_t) = (transpose(&a), transpose(&b));
             assert_eq!((a_t, b_t), (a.transpose(), b.transpose()));
-            assert_eq!((mul_transpose(&a, &b_t), transpose_mul(&a_t, &b)), (a * b, a * b));
+            assert_eq!((mul_transpose(&a, &b_t), mul(&transpose(&a_t), &b)), (a * b, a * b));
             assert_eq!(transpose_mul_vector(&a_t, &x), a * x);
             let (mut outer, y): (_, SVector<f32, C>) = (b, b_t.column(0).into());
             add_outer(&mut outer, &x, &y);
