@@ -49,8 +49,7 @@ pub(crate) fn write(
     Ok(bytes)
 }
 
-/// Returns what follows a header, and how many bytes there are in all by its last four: before them it has a magic word and
-/// `kind`, whose parts have these names and lengths.
+/// Returns what follows a header of a magic word, a kind whose parts have these names and lengths, and the length in all.
 pub(crate) fn header<'a>(
     bytes: &'a [u8],
     kind: &[u8],

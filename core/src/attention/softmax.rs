@@ -27,7 +27,6 @@ impl<S: Scalar, const K: usize> StoredAttention<S, K> for SoftmaxAttention {
 }
 
 impl<S: Scalar, const K: usize> Attention<S, K> for SoftmaxAttention {
-    /// Computes Z + (1/n) P Z M softmax(Z^T Q Z).
     fn apply<const N: usize>(
         &self,
         layer: &Layer<S, K>,
@@ -49,8 +48,7 @@ impl<S: Scalar, const K: usize> Attention<S, K> for SoftmaxAttention {
     }
 }
 
-/// Returns the softmax of the scores <key, z_c> over the columns c of Z, shifted by their maximum, as powers of 2: a
-/// weight for each context column and one for the query's.
+/// Returns the softmax of the scores <key, z_c>, as powers of 2: a weight for each context column and the query's.
 fn softmax_row<S: Scalar, const K: usize, const N: usize>(
     key: &SVector<S, K>,
     prompt: &Prompt<S, K, N>,

@@ -128,7 +128,6 @@ pub trait Sums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     fn fields(&mut self, visit: &mut impl FnMut(Field<'_, S>));
 }
 
-/// Takes the rewards of a transition into the largest ones.
 #[inline(always)]
 fn take_largest<S: Scalar, const C: usize>(largest: &mut [S; C], rewards: &[S; C]) {
     for m in 0..C {

@@ -80,8 +80,7 @@ impl<S: Scalar, B: Beside<S, D, C>, const D: usize, const C: usize> Moments<S, B
         }
     }
 
-    /// Calls `f(g, left_i, right_j)` for each entry that is kept, and as much of the second moments of the
-    /// token that the factors are made of.
+    /// Calls `f(g, left_i, right_j)` for each entry that is kept, and for the sums beside G.
     #[inline(always)]
     pub(super) fn update(
         &mut self,

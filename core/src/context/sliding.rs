@@ -17,8 +17,7 @@ use heapless::Deque;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Sliding<const N: usize>;
 
-/// A token that was this many times larger than all that is left (squares compared) cost the sums so
-/// many units of roundoff that they are made anew: 6 of 24 bits in `f32`.
+/// A token whose square was so many times that of all that is left cost the sums 6 of 24 bits in `f32`: they are made anew.
 const SPIKE: f64 = 4096.0;
 
 impl<S: Scalar, const N: usize> Window<S> for Sliding<N> {

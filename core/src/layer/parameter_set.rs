@@ -42,7 +42,7 @@ impl ParameterSet {
         }
     }
 
-    /// Adds to the adjoint of the numbers what the adjoint of such a matrix passes back.
+    /// Adds what the adjoint of such a matrix passes back.
     #[inline(always)]
     pub(crate) fn add_adjoint<S: Scalar>(self, k: usize, m_bar: &[S], numbers_bar: &mut [S]) {
         match self {

@@ -347,7 +347,6 @@ fn cut<'a, const N: usize, S>(
     pairs
 }
 
-/// Copies the upper triangle of a symmetric matrix to its lower one.
 #[inline(always)]
 pub(crate) fn mirror<S: Scalar>(k: usize, m: &mut [S]) {
     let m = &mut m[..k * k];

@@ -156,11 +156,15 @@ fn largest_entry<R: Real, const M: usize, const N: usize>(
     b: &SVector<R, M>,
     system: &'static str,
 ) -> Result<R, Error> {
+    let (rows, columns) = (rows.min(M), columns.min(N));
     let mut largest = R::ZERO;
-    let mut finite = b.iter().take(rows).all(|x| x.is_finite());
-    for x in a.data.0.iter().take(columns).flat_map(|column| column.iter().take(rows)) {
-        finite &= x.is_finite();
-        largest = largest.max(x.abs());
+    let mut finite = true;
+    for i in 0..rows {
+        finite &= b[i].is_finite();
+        for j in 0..columns {
+            finite &= a[(i, j)].is_finite();
+            largest = largest.max(a[(i, j)].abs());
+        }
     }
     if finite { Ok(largest) } else { Err(Error::NonFinite { parameter: system }) }
 }

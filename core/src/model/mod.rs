@@ -195,7 +195,6 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: StoredAttention
     }
 }
 
-/// Linear attention, whose values are linear in the features.
 impl<R: Real, const D: usize, const K: usize, const C: usize, M> Model<R, D, K, C, M>
 where
     M: Mask<R> + StoredAttention<R, K, Layer = Layer<R, K>>,

@@ -46,7 +46,6 @@ pub fn exp_f32(x: f32) -> f32 {
     (f64::from(y) * power_of_two(k)) as f32
 }
 
-/// Returns the logarithm of what is not a positive finite number.
 #[inline]
 fn of_no_positive_number(x: f64) -> f64 {
     match x {
@@ -137,7 +136,7 @@ pub(super) fn exp2_f64(x: f64) -> f64 {
     y * power_of_two(first) * power_of_two(k - first)
 }
 
-/// Returns the upper half of |x|'s bits, by which ranges are told apart.
+/// Returns the upper half of |x|'s bits.
 #[inline]
 fn high_word(x: f64) -> u32 {
     (x.to_bits() >> 32) as u32 & 0x7fff_ffff
@@ -229,7 +228,6 @@ fn cos_of_small_f32(x: f64) -> f32 {
     (((1.0 + z * -0.499_999_997_251_031) + w * 0.041_666_623_323_739_06) + (w * z) * tail) as f32
 }
 
-/// Returns the sine of y + n pi / 2.
 #[inline]
 fn sin_of_quadrant_f32(n: i32, y: f64) -> f32 {
     match n & 3 {
