@@ -18,8 +18,7 @@
 //!
 //! has this form, for any number of layers, shared or not, under any mask, for softmax and for two heads.
 //! [`averaged_update`] takes the expectation over the group as the finite sum that it is, so that this holds
-//! for each trajectory, up to rounding, and not without the average; of N trajectories the part outside the
-//! set is of the size 1 / sqrt(N).
+//! for each trajectory, up to rounding; of N trajectories without it the part outside is of the size 1 / sqrt(N).
 //!
 //! # Which step needs which maps
 //!
@@ -35,8 +34,7 @@
 //! | Adam commutes with S_g: from theta_0 of a distribution that no g changes it keeps such distributions, of samples too, so that the mean over seeds of trained parameters is in the set | signed permutations alone: a rotation mixes the entries whose squares it takes |
 //!
 //! Adam keeps the set in exact numbers. In rounded ones an entry that should be 0 makes a full step, of the
-//! rounding's sign, once its gradient exceeds epsilon: with the experiments' 1e-3 / 1e-8 a departure of
-//! rounding's size grows ten thousandfold and more a step, to the step size. (Samples depart by more.)
+//! rounding's sign, once its gradient exceeds epsilon: a departure of rounding's size grows to the step size.
 //!
 //! # Theorem 2
 //!

@@ -181,8 +181,8 @@ mod tests {
     use super::*;
     use std::panic::catch_unwind;
 
-    fn case() -> Case {
-        Case::from_json(
+    fn fails<R: Real>(fields: &[(&str, &[f64])]) -> bool {
+        let case = Case::from_json(
             "theory",
             &serde_json::json!({
                 "name": "one", "params": {}, "inputs": {},
@@ -190,18 +190,12 @@ mod tests {
                 "tol": { "a": { "f64": 1e-3, "f32": 1e-2 } },
                 "shapes": { "expected.a": [2], "expected.steps": [2] }
             }),
-        )
-    }
-
-    fn outputs<R: Real>(a: [f64; 2], steps: &[f64]) -> Outputs<R> {
-        let mut out = Outputs::new();
-        out.field("a", "literal", a.map(R::from_f64));
-        out.field("steps", "literal", steps.iter().map(|x| R::from_f64(*x)));
-        out
-    }
-
-    fn fails<R: Real>(outputs: &Outputs<R>) -> bool {
-        catch_unwind(std::panic::AssertUnwindSafe(|| check_case(&case(), outputs))).is_err()
+        );
+        let mut outputs = Outputs::<R>::new();
+        for (name, numbers) in fields {
+            outputs.field(*name, "literal", numbers.iter().map(|x| R::from_f64(*x)));
+        }
+        catch_unwind(std::panic::AssertUnwindSafe(|| check_case(&case, &outputs))).is_err()
     }
 
     #[test]
@@ -213,23 +207,17 @@ mod tests {
     }
 
     #[test]
-    fn tolerances_are_those_of_the_precision_and_other_fields_are_exact() {
-        assert!(!fails(&outputs::<f64>([1.003, -4.0], &[3.0, 5.0])));
-        assert!(fails(&outputs::<f64>([1.005, -4.0], &[3.0, 5.0])));
-        assert!(!fails(&outputs::<f32>([1.03, -4.0], &[3.0, 5.0])));
-        assert!(fails(&outputs::<f32>([1.05, -4.0], &[3.0, 5.0])));
-        assert!(fails(&outputs::<f64>([f64::NAN, -4.0], &[3.0, 5.0])));
-        assert!(fails(&outputs::<f64>([1.0, -4.0], &[3.0, 5.0 + 1e-15])));
-        assert!(fails(&outputs::<f64>([1.0, -4.0], &[3.0])));
-    }
-
-    #[test]
-    fn a_field_that_nothing_computes_or_expects_fails() {
-        let mut missing = Outputs::<f64>::new();
-        missing.field("a", "literal", [1.0, -4.0]);
-        assert!(fails(&missing));
-        let mut unknown = outputs::<f64>([1.0, -4.0], &[3.0, 5.0]);
-        unknown.field("b", "literal", [0.0]);
-        assert!(fails(&unknown));
+    fn tolerances_are_those_of_the_precision_other_fields_are_exact_and_all_are_compared() {
+        let steps: (&str, &[f64]) = ("steps", &[3.0, 5.0]);
+        assert!(!fails::<f64>(&[("a", &[1.003, -4.0]), steps]));
+        assert!(fails::<f64>(&[("a", &[1.005, -4.0]), steps]));
+        assert!(!fails::<f32>(&[("a", &[1.03, -4.0]), steps]));
+        assert!(fails::<f32>(&[("a", &[1.05, -4.0]), steps]));
+        assert!(fails::<f64>(&[("a", &[f64::NAN, -4.0]), steps]));
+        assert!(fails::<f64>(&[("a", &[1.0, -4.0]), ("steps", &[3.0, 5.0 + 1e-15])]));
+        assert!(fails::<f64>(&[("a", &[1.0, -4.0]), ("steps", &[3.0])]));
+        // What nothing computes, and what nothing expects.
+        assert!(fails::<f64>(&[("a", &[1.0, -4.0])]));
+        assert!(fails::<f64>(&[("a", &[1.0, -4.0]), steps, ("b", &[0.0])]));
     }
 }

@@ -47,7 +47,6 @@ impl Digest {
 }
 
 impl fmt::Display for Digest {
-    /// Writes 16 hexadecimal digits.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)
     }

@@ -81,9 +81,7 @@ impl<S: Scalar> Kernel<S> {
     pub fn digest(&self) -> Result<Digest, Error> {
         let mut all = Digest::EMPTY;
         for first in (0..self.seeds).step_by(S::LANES) {
-            for digest in self.seed_digests(first)?.as_ref() {
-                all.word(digest.value());
-            }
+            self.seed_digests(first)?.as_ref().iter().for_each(|digest| all.word(digest.value()));
         }
         Ok(all)
     }
@@ -91,9 +89,8 @@ impl<S: Scalar> Kernel<S> {
 
 /// Returns one digest of several, in their order.
 pub fn combine(digests: impl IntoIterator<Item = Digest>) -> Digest {
-    let mut all = Digest::EMPTY;
-    for digest in digests {
+    digests.into_iter().fold(Digest::EMPTY, |mut all, digest| {
         all.word(digest.value());
-    }
-    all
+        all
+    })
 }

@@ -1,8 +1,4 @@
 //! The judge of value functions: a transformer's against batch TD's, on the states of a task.
-//!
-//! Whoever judges brings the two value functions ([`batch_td`] with the learning rate of choice, and a transformer's
-//! by its weights or by what it gives on the states) and the states; training, `import` and the experiments on fresh
-//! tasks all do.
 
 use crate::error::Error;
 use crate::linalg::{check_finite, dot, linear_system, to_f64, weighted_squared_difference, zeros};
@@ -60,7 +56,6 @@ pub struct EvaluationStates<R: Real, const D: usize, const M: usize> {
     states: usize,
     /// d <= D: how many features there are; zeros beyond.
     dim: usize,
-    /// 0 beyond `states`.
     weights: SVector<R, M>,
     features: [SVector<R, D>; M],
 }
@@ -117,16 +112,13 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         Ok(evaluation)
     }
 
-    /// Takes all states of a task under its stationary distribution. Elimination may leave a state that is
-    /// never visited with a weight of minus a rounding error: it counts as 0.
+    /// Takes all states of a task under its stationary distribution.
     ///
     /// # Errors
     /// [`Error::Singular`] if the stationary distribution is not unique.
     pub fn of(mrp: &Mrp<R, D, M>) -> Result<Self, Error> {
-        let mut weights = mrp.stationary_distribution()?;
-        for w in weights.iter_mut() {
-            *w = w.max(R::ZERO);
-        }
+        // Elimination may leave a state that is never visited with a weight of minus a rounding error.
+        let weights = mrp.stationary_distribution()?.map(|w| w.max(R::ZERO));
         Self::new(mrp.states(), &weights, mrp.feature_map())
     }
 
@@ -206,8 +198,7 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         v_tf: &ValueSample<R, D, M>,
         v_td: &ValueFunction<R, D>,
     ) -> Result<Comparison<R>, Error> {
-        let w_tf = self.implicit_weights(&v_tf.values)?;
-        Ok(self.compare_given_weights(v_tf, &w_tf, v_td))
+        Ok(self.compare_given_weights(v_tf, &self.implicit_weights(&v_tf.values)?, v_td))
     }
 
     /// Compares a linear v_TF, whose implicit weight vector is its weight vector.

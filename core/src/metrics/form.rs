@@ -74,10 +74,6 @@ pub struct Blocks {
 impl Blocks {
     /// Returns the blocks of a (k, k) matrix with 2 d <= k <= 2 d + 2, given by its entries (row, column).
     pub fn of(d: usize, k: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
-        debug_assert!(
-            2 * d <= k && k <= 2 * d + 2,
-            "a token has 2 d features, a reward and a memory"
-        );
         let mut blocks = Blocks { dim: d, ..Default::default() };
         for i in 0..k {
             for j in 0..k {
@@ -105,14 +101,10 @@ impl Blocks {
         if energies > 0.0 { product * product.abs() / energies } else { 0.0 }
     }
 
-    fn scaled(mut self, sign: f64) -> Self {
-        let Pattern { blocks, corner } = &mut self.means;
-        blocks
-            .as_flattened_mut()
-            .iter_mut()
-            .chain(corner.as_flattened_mut())
-            .for_each(|x| *x *= sign);
-        self
+    fn scaled(self, sign: f64) -> Self {
+        let [blocks, corner] = [self.means.blocks, self.means.corner];
+        let scaled = |m: [[f64; 2]; 2]| m.map(|row| row.map(|x| sign * x));
+        Blocks { means: Pattern { blocks: scaled(blocks), corner: scaled(corner) }, ..self }
     }
 }
 

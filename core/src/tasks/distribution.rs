@@ -17,7 +17,7 @@ pub trait TaskDistribution<R: Real, const D: usize>: Clone + Debug {
     /// Returns a task for discount gamma.
     ///
     /// # Errors
-    /// If the distribution's own settings are out of range.
+    /// The refusals of the distribution's own settings.
     fn draw(&self, gamma: R, rng: &mut Rng) -> Result<Self::Task, Error>;
 
     /// Returns the task of that number in the run of a seed: a distribution of several kinds takes them in turn,
@@ -36,10 +36,10 @@ pub trait TaskDistribution<R: Real, const D: usize>: Clone + Debug {
         self.draw(gamma, rng)
     }
 
-    /// The true values v(s) of states of a task, written to `values`.
+    /// Writes the true values of states of a task, as [`Task::true_values`] does.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] by default: the task has no value function in closed form.
+    /// As [`Task::true_values`].
     fn true_values(
         &self,
         task: &Self::Task,
@@ -47,8 +47,6 @@ pub trait TaskDistribution<R: Real, const D: usize>: Clone + Debug {
         states: &[<Self::Task as Task<R, D>>::State],
         values: &mut [R],
     ) -> Result<(), Error> {
-        let _ = (task, gamma, states, values);
-        let accepted = "the TD error or sampled returns: this task's true values are not known";
-        Err(Error::OutOfRange { parameter: "loss", accepted })
+        task.true_values(gamma, states, values)
     }
 }

@@ -63,20 +63,6 @@ impl<R: Real, const D: usize, const M: usize> TaskDistribution<R, D> for FiniteT
             }
         }
     }
-
-    fn true_values(
-        &self,
-        task: &Mrp<R, D, M>,
-        gamma: R,
-        states: &[usize],
-        values: &mut [R],
-    ) -> Result<(), Error> {
-        let v = task.true_value(gamma)?;
-        for (value, s) in values.iter_mut().zip(states) {
-            *value = v[(*s).min(M - 1)];
-        }
-        Ok(())
-    }
 }
 
 /// Returns the transition function p, (M, M), of a Boyan chain (Algorithm 2): s -> s + 1 with probability
@@ -103,9 +89,8 @@ pub fn boyan_transition<R: Real, const M: usize>(
     p
 }
 
-/// Draws Boyan's chain with random transition probabilities, rewards and features (Algorithm 2):
-/// state i goes to i + 1 with probability epsilon_i and to i + 2 otherwise, the last but one to the
-/// last, the last to a random state. Features beyond `dim` are 0.
+/// Draws Boyan's chain with random transition probabilities ([`boyan_transition`]), rewards and features (Algorithm 2).
+/// Features beyond `dim` are 0.
 ///
 /// # Errors
 /// [`Error::OutOfRange`] for fewer than 2 states, [`Error::CapacityExceeded`] beyond M states, and unless
@@ -142,13 +127,9 @@ pub fn boyan_chain_representable<R: Real, const D: usize, const M: usize>(
 /// The most actions that a random MDP may have.
 pub const MAX_ACTIONS: usize = 8;
 
-/// Draws a task of Figure 1 (App. on Figure 1): a random MDP, a random policy, random features, and a
-/// reward for which the true value function is representable.
-///
-/// p_MDP(. | s, a) and pi(. | s) are uniform numbers, normalised; the task is the MRP that they
-/// reduce to, p(s' | s) = sum_a pi(a | s) p_MDP(s' | s, a). Features are U(-1, 1)^d, w* ~
-/// U(-1, 1)^d, and r = (I - gamma p) Phi w* as in Algorithm 3, so that the least possible MSVE is 0.
-/// The paper does not say how many actions there are.
+/// Draws a task of Figure 1: a random MDP under a random policy, p(s' | s) = sum_a pi(a | s) p_MDP(s' | s, a) of uniform
+/// numbers, normalised, with a representable value function as in Algorithm 3. The paper does not say how many actions
+/// there are.
 ///
 /// # Errors
 /// [`Error::OutOfRange`] for no states, actions outside 1..=[`MAX_ACTIONS`] or gamma outside
@@ -207,9 +188,8 @@ pub fn loop_transition<R: Real, const M: usize>(
     p
 }
 
-/// Draws the Loop MRP of the authors' `demo.py`, which the paper does not describe: random edges of
-/// density 1 - threshold around a ring, random weights, U(-1, 1) features, and a representable
-/// true value function with w* ~ N(0, I).
+/// Draws the Loop MRP of the authors' `demo.py`, which the paper does not describe ([`loop_transition`]), with U(-1, 1)
+/// features and a representable value function, w* ~ N(0, I).
 ///
 /// # Errors
 /// [`Error::OutOfRange`] for no states, a threshold outside (0, 1) or gamma outside [0, 1);
@@ -238,7 +218,6 @@ pub fn loop_mrp<R: Real, const D: usize, const M: usize>(
     Ok(mrp.with_representable_value(&w, gamma))
 }
 
-/// Draws a row of numbers in (0, 1) for each state.
 fn positive_matrix<R: Real, const M: usize>(states: usize, rng: &mut Rng) -> SMatrix<R, M, M> {
     let mut m = zeros::<R, M, M>();
     for s in 0..states.min(M) {

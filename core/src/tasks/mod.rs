@@ -1,5 +1,4 @@
-//! Policy evaluation tasks (p_0, p, r, phi): the distributions d_task that the paper trains and
-//! tests on.
+//! Policy evaluation tasks (p_0, p, r, phi): the distributions d_task of the paper.
 //!
 //! | task | paper | function |
 //! |---|---|---|
@@ -53,7 +52,7 @@ use core::fmt::Debug;
 use heapless::Vec;
 use nalgebra::SVector;
 
-/// A policy evaluation task seen through features: something that trajectories are sampled from.
+/// A policy evaluation task seen through features.
 pub trait Task<R: Real, const D: usize> {
     /// A state S_t.
     type State: Copy + Debug;
@@ -66,6 +65,16 @@ pub trait Task<R: Real, const D: usize> {
 
     /// Returns phi(s), (D).
     fn features(&self, state: Self::State) -> SVector<R, D>;
+
+    /// Writes the true values v(s) of states to `values`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] by default: the task has no value function in closed form.
+    fn true_values(&self, gamma: R, states: &[Self::State], values: &mut [R]) -> Result<(), Error> {
+        let _ = (gamma, states, values);
+        let accepted = "the TD error or sampled returns: this task's true values are not known";
+        Err(Error::OutOfRange { parameter: "loss", accepted })
+    }
 
     /// Draws the transition from a state, which moves on to the next.
     fn transition(&self, state: &mut Self::State, rng: &mut Rng) -> Transition<R, D> {
@@ -95,13 +104,11 @@ pub trait Task<R: Real, const D: usize> {
     }
 }
 
-/// Refuses a number of features outside 1..=D.
 fn check_dim<const D: usize>(dim: usize) -> Result<(), Error> {
     let refused = Error::CapacityExceeded { parameter: "dim", capacity: D };
     if (1..=D).contains(&dim) { Ok(()) } else { Err(refused) }
 }
 
-/// Refuses a number of states outside `least..=M`, and such a number of features.
 fn check_shape<const D: usize, const M: usize>(
     states: usize,
     least: usize,
@@ -129,7 +136,6 @@ fn positive_uniform<R: Real, const N: usize>(len: usize, rng: &mut Rng) -> SVect
     v
 }
 
-/// Draws a probability distribution over `len` outcomes: such numbers, divided by their sum.
 fn random_distribution<R: Real, const N: usize>(len: usize, rng: &mut Rng) -> SVector<R, N> {
     let weights = positive_uniform::<R, N>(len, rng);
     let total = weights.iter().fold(R::ZERO, |total, w| total + *w);

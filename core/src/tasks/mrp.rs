@@ -74,7 +74,6 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         Ok(mrp)
     }
 
-    /// Makes it of parts of which the first `states` states count.
     pub(super) fn from_parts(
         states: usize,
         features: [SVector<R, D>; M],
@@ -91,19 +90,11 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         for s in states..M {
             (initial[s], reward[s]) = (R::ZERO, R::ZERO);
         }
-        let cumulative = [zeros(); M];
-        let mut mrp = Mrp { states, initial, transition, cumulative, reward, features };
-        mrp.accumulate();
-        mrp
-    }
-
-    /// Makes ready for steps.
-    fn accumulate(&mut self) {
-        let rows = self.cumulative.iter_mut().zip(&self.transition).take(self.states);
-        for (cumulative, p) in rows {
+        let mut cumulative = [zeros::<R, M, 1>(); M];
+        for (cumulative, p) in cumulative.iter_mut().zip(&transition).take(states) {
             let mut total = R::ZERO;
             let mut last_positive = 0;
-            for i in 0..self.states {
+            for i in 0..states {
                 total += p[i];
                 cumulative[i] = total;
                 if p[i] > R::ZERO {
@@ -114,6 +105,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
                 *sum = R::from_f64(2.0);
             }
         }
+        Mrp { states, initial, transition, cumulative, reward, features }
     }
 
     /// Returns the same process with r = (I - gamma p) Phi w, so that the true value function is
@@ -132,26 +124,11 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
 
     /// Returns the same process with the start and the transitions (p_0, p) of another, of as many states.
     ///
-    /// ```
-    /// use ictd_core::{rng::Rng, tasks::{Mrp, boyan_chain}};
-    ///
-    /// let mut rng = Rng::new(1);
-    /// let [a, b] = [(); 2].map(|()| boyan_chain::<f64, 2, 6>(6, 2, &mut rng));
-    /// let (a, b): (Mrp<f64, 2, 6>, Mrp<f64, 2, 6>) = (a?, b?);
-    /// let both = a.clone().with_dynamics_of(&b)?;
-    /// assert_eq!((both.initial(), both.transition_from(0)), (b.initial(), b.transition_from(0)));
-    /// assert_eq!((both.reward(), both.feature_map()), (a.reward(), a.feature_map()));
-    /// assert_eq!(both.with_dynamics_of(&a)?.with_features_of(&b)?.feature_map(), b.feature_map());
-    /// assert!(a.with_dynamics_of(&boyan_chain(5, 2, &mut rng)?).is_err());
-    /// # Ok::<(), ictd_core::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// [`Error::OutOfRange`] unless both have the same number of states.
     pub fn with_dynamics_of(self, other: &Self) -> Result<Self, Error> {
-        self.check_like(other)?;
-        let Mrp { initial, transition, cumulative, .. } = *other;
-        Ok(Mrp { initial, transition, cumulative, ..self })
+        let of = other.clone().with_features_of(&self)?;
+        Ok(Mrp { reward: self.reward, ..of })
     }
 
     /// Returns the same process with the feature map phi of another, of as many states.
@@ -159,14 +136,11 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
     /// # Errors
     /// As [`Mrp::with_dynamics_of`].
     pub fn with_features_of(self, other: &Self) -> Result<Self, Error> {
-        self.check_like(other)?;
+        if self.states != other.states {
+            let accepted = "processes of as many states";
+            return Err(Error::OutOfRange { parameter: "states", accepted });
+        }
         Ok(Mrp { features: other.features, ..self })
-    }
-
-    fn check_like(&self, other: &Self) -> Result<(), Error> {
-        let accepted = "processes of as many states";
-        let refused = Error::OutOfRange { parameter: "states", accepted };
-        if self.states == other.states { Ok(()) } else { Err(refused) }
     }
 
     /// Returns the number of states m.
@@ -257,6 +231,14 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
 
 impl<R: Real, const D: usize, const M: usize> Task<R, D> for Mrp<R, D, M> {
     type State = usize;
+
+    fn true_values(&self, gamma: R, states: &[usize], values: &mut [R]) -> Result<(), Error> {
+        let v = self.true_value(gamma)?;
+        for (value, s) in values.iter_mut().zip(states) {
+            *value = v[(*s).min(M - 1)];
+        }
+        Ok(())
+    }
 
     fn initial_state(&self, rng: &mut Rng) -> usize {
         rng.categorical(self.initial.iter().take(self.states).copied())

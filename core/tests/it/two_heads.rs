@@ -1,12 +1,10 @@
 use super::training::{gradient_agrees, network_of, random_windows};
 use ictd_core::attention::AverageReward;
-use ictd_core::constructions::{average_reward, learning_rate};
 use ictd_core::error::Error;
 use ictd_core::layer::{LayerParameters as _, TwoHeadLayer};
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::scalar::Scalar;
-use ictd_core::td;
 use ictd_core::training::Window;
 use ictd_core::training::{LinearNetwork, LinearShape, ParameterSet};
 use ictd_core::training::{Network, Parameters, Targets, Windows};
@@ -67,24 +65,6 @@ fn a_value_is_that_of_the_literal_transformer() {
             assert!(want.abs() > 1e-5);
         }
     }
-}
-
-#[test]
-fn the_construction_performs_average_reward_td() {
-    let (features, rewards) = random_windows::<f64>(&mut Rng::new(2));
-    let windows = Windows::new(2, features.as_flattened(), &rewards, 6, 0.9).unwrap();
-    let mut network = heads::<f64>([1, 3]);
-    let layer = average_reward::<f64, 2, 6>(&learning_rate(0.3));
-    let numbers = layer.matrices().flatten().copied().collect::<Vec<f64>>();
-    network.parameters_mut().numbers_mut().zip(numbers).for_each(|(to, from)| *to = from);
-    let window = windows.window(1);
-    let mut w = SVector::zeros();
-    for _ in 0..3 {
-        let c = learning_rate(0.3);
-        w = td::updates::average_reward(&w, &c, &transitions(&window)).unwrap();
-    }
-    let (got, want) = (network.value(&window), ictd_core::linalg::dot(&w, &vector(window.query())));
-    assert!((got - want).abs() < 1e-14, "{got} {want}");
 }
 
 #[test]

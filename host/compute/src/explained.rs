@@ -78,13 +78,11 @@ impl<const D: usize> Target<D> {
         add_outer(&mut self.moment, &(phi * weight), phi);
     }
 
-    /// Returns sum_s d(s) (v(s) - <w, phi(s)>)^2.
     fn residual(&self, w: &SVector<f64, D>) -> f64 {
         self.energy - 2.0 * dot(w, &self.cross) + dot(w, &mul_vector(&self.moment, w))
     }
 }
 
-/// An algorithm in each context, and the values there.
 type Contexts<'a, const D: usize> = [(&'a Iteration<D>, &'a Target<D>)];
 
 /// Returns R^2 = 1 - sum of the residuals / sum of the energies: the share of the values that so many iterations

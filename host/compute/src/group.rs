@@ -29,14 +29,11 @@ pub trait Group {
     /// Returns how many tasks it has trained on.
     fn tasks_done(&self) -> u64;
 
-    /// Returns the metrics of a seed on the task just trained on, with a fresh context. Nothing of the
-    /// training changes.
+    /// Returns the metrics of a seed on the task just trained on, with a fresh context; nothing changes.
     fn measure(&self, lane: usize) -> Point;
 
-    /// Returns the final parameters of a seed.
     fn parameters(&self, lane: usize) -> Vec<f32>;
 
-    /// Returns a seed's state.
     fn save(&self, lane: usize) -> Vec<u8>;
 
     /// Takes up saved states, one per seed, in their order.

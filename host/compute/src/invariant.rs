@@ -15,7 +15,6 @@ use ictd_core::training::{
 use nalgebra::SMatrix;
 
 const GAMMA: f64 = 0.9;
-/// The step size of updates by TD.
 const ALPHA: f64 = 0.1;
 
 /// Updates of one layer with d = 3 after contexts of 10 transitions; returns after each of them the largest

@@ -108,7 +108,6 @@ pub fn judge(recipe: &Recipe, asks: Asks, seed: u64) -> Judged<Option<Judge>> {
     }))
 }
 
-/// A fresh context, and features of the states that are asked for after it.
 struct Context<const D: usize, const K: usize> {
     transitions: Vec<Transition<f64, D>>,
     statistic: Statistic<f64, K>,
@@ -211,7 +210,6 @@ impl<const D: usize, const K: usize> Of<D, K> {
         queries.iter().map(value).collect()
     }
 
-    /// Returns v_TF after each of some contexts.
     fn values(
         &self,
         layers: &[Layer<f64, K>],
@@ -221,7 +219,6 @@ impl<const D: usize, const K: usize> Of<D, K> {
         contexts.iter().map(|context| self.values_after(&transformer, context)).collect()
     }
 
-    /// Returns v_TF after each context, for fits to it.
     fn targets(&self, layers: &[Layer<f64, K>]) -> Judged<Vec<Target<D>>> {
         let target = |(context, values): (&Context<D, K>, Vec<f64>)| {
             let mut target = Target::empty();
@@ -268,7 +265,6 @@ impl<const D: usize, const K: usize> Of<D, K> {
         LayerBlocks::new(p, q).shares(&of_q)
     }
 
-    /// Returns the largest share of literal values at random features that no linear function explains.
     fn nonlinear(&self, layers: &[Layer<f64, K>], seed: u64) -> Judged<f64> {
         let transformer = self.transformer(layers)?;
         let mut rng = Rng::stream(seed, Stream::Evaluation);

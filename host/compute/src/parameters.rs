@@ -49,19 +49,6 @@ pub struct Parameters {
 }
 
 impl LayerParameters {
-    /// Returns true if P and Q are exactly the dense form of ten numbers.
-    fn is_of_ten_numbers(&self, d: usize) -> bool {
-        let k = 2 * d + 1;
-        [&self.p, &self.q].into_iter().all(|m| {
-            let entry = |i: usize, j: usize| match (i, j) {
-                _ if i == 2 * d && j == 2 * d => m[k * k - 1],
-                _ if i == 2 * d || j == 2 * d || i % d != j % d => 0.0,
-                _ => m[i / d * d * k + j / d * d],
-            };
-            (0..k * k).all(|at| m[at] == entry(at / k, at % k))
-        })
-    }
-
     /// Makes a layer of the core for the token size K or more, with zeros for the features that it does not have;
     /// none for less.
     pub fn to_layer<S: Scalar, const K: usize>(&self) -> Option<Layer<S, K>> {
@@ -87,12 +74,6 @@ impl Parameters {
     /// Returns d.
     pub fn feature_dimension(&self) -> usize {
         (self.token_size - 1) / 2
-    }
-
-    /// Returns false if ten numbers a layer were trained, and these are not their dense form.
-    pub fn fit_their_set(&self) -> bool {
-        let d = self.feature_dimension();
-        self.set == ParameterSet::Full || self.layers.iter().all(|layer| layer.is_of_ten_numbers(d))
     }
 
     /// Makes a transformer of the core; `depth` is for an autoregressive one.

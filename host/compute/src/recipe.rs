@@ -216,7 +216,6 @@ fn refuse<T>(setting: &'static str, reason: String) -> Result<T, Refused> {
     Err(Refused { setting, reason })
 }
 
-/// Returns a value as it is typed.
 fn text(value: &Value) -> String {
     match value {
         // JSON has no other numbers.
@@ -319,13 +318,12 @@ impl Recipe {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// Refuses a value that its setting does not accept.
     fn check_each(&self) -> Result<(), Refused> {
         let all = self.to_value();
         for setting in SETTINGS {
             // Those that are left out are not given, or the default.
             if let Some(value) = all.get(setting.name).map(text)
-                && let Err(accepted) = setting.parse(&value)
+                && let Err(accepted) = setting.accepts.parse(&value)
             {
                 return refuse(setting.name, format!("{value}: {accepted}"));
             }
@@ -344,7 +342,7 @@ impl Recipe {
             let Some(setting) = setting(name) else {
                 return refuse("recipe", format!("{name}: no setting"));
             };
-            match setting.parse(text) {
+            match setting.accepts.parse(text) {
                 Ok(value) => all[setting.name] = value,
                 Err(accepted) => return refuse(setting.name, format!("{text}: {accepted}")),
             }

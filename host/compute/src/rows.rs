@@ -23,19 +23,10 @@ const SHOWN: usize = 40;
 /// Why rows cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// The file could not be read.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The text is no such table.
     #[error("{place}: {reason}; accepted is {accepted}")]
-    Unusable {
-        /// The row and its line, the column.
-        place: String,
-        /// The reason.
-        reason: String,
-        /// The accepted form.
-        accepted: String,
-    },
+    Unusable { place: String, reason: String, accepted: String },
 }
 
 impl Problem {
@@ -111,7 +102,6 @@ pub struct RowReader {
     record: ByteRecord,
     /// The record is the first row, which was read to see what the columns hold.
     is_first: bool,
-    /// Rows read.
     row: u64,
 }
 

@@ -210,14 +210,6 @@ pub fn setting(name: &str) -> Option<&'static Setting> {
     SETTINGS.iter().find(|setting| setting.name == name)
 }
 
-impl Setting {
-    /// Returns what [`Accepts::parse`] does.
-    /// Errors: the phrase that says what is accepted.
-    pub fn parse(&self, text: &str) -> Result<Value, String> {
-        self.accepts.parse(text)
-    }
-}
-
 impl Accepts {
     /// Returns the value that a text says, as a recipe's JSON has it.
     /// Errors: the phrase that says what is accepted.

@@ -14,7 +14,6 @@ use ictd_core::training::{
 };
 use nalgebra::SVector;
 
-/// An RNN in training.
 type Rnn<S> = training::Rnn<S, { 2 * RNN_DIM + 2 }, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT>;
 
 /// Returns the value that an RNN with these parameters (missing ones are 0) gives features phi in a context.

@@ -30,18 +30,14 @@ enum Kind {
 // Both are kilobytes; one lives in each lane.
 #[allow(clippy::large_enum_variant)]
 pub enum AnyTask<const D: usize> {
-    /// A finite Markov reward process.
     Finite(Mrp<f32, D, STATES>),
-    /// A CartPole MRP.
     CartPole(CartPole<f32, D, TILES>),
 }
 
 /// A state of [`AnyTask`].
 #[derive(Clone, Copy, Debug)]
 pub enum AnyState {
-    /// The state of a finite task.
     Finite(usize),
-    /// The state of CartPole.
     CartPole(CodedState<f32>),
 }
 
@@ -109,30 +105,28 @@ impl<const D: usize> TaskDistribution<f32, D> for AnyTasks {
             Fixed::Features => task.clone().with_features_of(&first)?,
         }))
     }
-
-    fn true_values(
-        &self,
-        task: &AnyTask<D>,
-        gamma: f32,
-        states: &[AnyState],
-        values: &mut [f32],
-    ) -> Result<(), Error> {
-        let AnyTask::Finite(mrp) = task else {
-            let accepted = "the TD error or sampled returns: this task's true values are not known";
-            return Err(Error::OutOfRange { parameter: "loss", accepted });
-        };
-        let v = mrp.true_value(gamma)?;
-        for (value, state) in values.iter_mut().zip(states) {
-            if let AnyState::Finite(s) = state {
-                *value = v[(*s).min(STATES - 1)];
-            }
-        }
-        Ok(())
-    }
 }
 
 impl<const D: usize> Task<f32, D> for AnyTask<D> {
     type State = AnyState;
+
+    fn true_values(
+        &self,
+        gamma: f32,
+        states: &[AnyState],
+        values: &mut [f32],
+    ) -> Result<(), Error> {
+        match self {
+            AnyTask::Finite(task) => {
+                let states = states.iter().map(|state| match state {
+                    AnyState::Finite(s) => *s,
+                    AnyState::CartPole(_) => 0,
+                });
+                task.true_values(gamma, &states.collect::<Vec<_>>(), values)
+            }
+            AnyTask::CartPole(task) => task.true_values(gamma, &[], values),
+        }
+    }
 
     fn initial_state(&self, rng: &mut Rng) -> AnyState {
         match self {

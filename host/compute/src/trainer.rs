@@ -77,15 +77,18 @@ pub struct Trainer<'a> {
     recipe: Recipe,
     /// Each seed, and where it stands if it has begun.
     seeds: BTreeMap<u64, Option<Checkpoint>>,
-    name: String,
-    threads: usize,
-    cancelled: Option<&'a AtomicBool>,
+    /// The run that its checkpoints are of ([`Checkpoint::config`]).
+    pub name: String,
+    /// The threads, each of which takes whole groups of seeds: no bit of any seed depends on it.
+    pub threads: usize,
+    /// It trains until this flag is set; then each seed stops after the task at hand, with a checkpoint.
+    pub cancelled: Option<&'a AtomicBool>,
 }
 
 /// A seed, and where it stands if it has begun.
 type Started<'a> = (u64, Option<&'a Checkpoint>);
 
-impl<'a> Trainer<'a> {
+impl Trainer<'_> {
     /// Trains each of the seeds once, on one thread.
     /// Errors: as [`Recipe::check`].
     pub fn new(recipe: Recipe, seeds: impl IntoIterator<Item = u64>) -> Result<Self, Refused> {
@@ -97,24 +100,6 @@ impl<'a> Trainer<'a> {
             threads: 1,
             cancelled: None,
         })
-    }
-
-    /// Sets the number of threads, each of which takes whole groups of seeds: no bit of any seed depends on it.
-    #[must_use]
-    pub fn threads(self, threads: usize) -> Self {
-        Trainer { threads: threads.max(1), ..self }
-    }
-
-    /// Trains until a flag is set; then each seed stops after the task at hand, with a checkpoint.
-    #[must_use]
-    pub fn cancelled_by(self, flag: &'a AtomicBool) -> Self {
-        Trainer { cancelled: Some(flag), ..self }
-    }
-
-    /// Makes checkpoints that name the run they are of ([`Checkpoint::config`]).
-    #[must_use]
-    pub fn named(self, name: &str) -> Self {
-        Trainer { name: name.to_owned(), ..self }
     }
 
     /// Goes on from where seeds stood; other seeds than the trainer's are added.
@@ -175,7 +160,7 @@ impl<'a> Trainer<'a> {
         let mut groups = Vec::new();
         for seeds in by_progress.into_values() {
             // Every thread has a group before groups grow.
-            let lanes = Level::for_seeds(seeds.len().div_ceil(self.threads)).lanes();
+            let lanes = Level::for_seeds(seeds.len().div_ceil(self.threads.max(1))).lanes();
             groups.extend(seeds.chunks(lanes).map(<[_]>::to_vec));
         }
         (ended, groups)

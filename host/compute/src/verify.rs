@@ -19,7 +19,6 @@ use serde::{Deserialize, Serialize};
 /// The most layers.
 pub const LAYERS: usize = 128;
 
-/// The sizes of tokens: of discounted prompts, and of those of average reward.
 const K: usize = 2 * FEW + 1;
 const A: usize = K + 1;
 
@@ -105,12 +104,10 @@ pub fn values(
     pairs.iter().map(of_pair).collect()
 }
 
-/// Returns a vector with normal numbers for its first `dim` entries, and 0 beyond.
 fn normal(dim: usize, rng: &mut Rng) -> Vector {
     Vector::from_fn(|i, _| if i < dim { rng.normal() } else { 0.0 })
 }
 
-/// Returns a random matrix of the setting's Frobenius norm.
 fn preconditioner(setting: &Setting, rng: &mut Rng) -> Matrix {
     let inside = |i, j| i < setting.dim && j < setting.dim;
     let c = Matrix::from_fn(|i, j| if inside(i, j) { rng.normal() } else { 0.0 });
@@ -119,7 +116,6 @@ fn preconditioner(setting: &Setting, rng: &mut Rng) -> Matrix {
     linalg::scale(if squares > 0.0 { setting.c_norm / squares.sqrt() } else { 0.0 }, &c)
 }
 
-/// A prompt.
 struct Problem<'a> {
     setting: &'a Setting,
     transitions: Vec<Transition<f64, FEW>>,
@@ -127,14 +123,12 @@ struct Problem<'a> {
     query: Vector,
 }
 
-/// The values after each layer, literal and streaming.
 type Outputs = [Vec<f64>; 2];
 
 /// A transformer, its query, and the values by the literal forward pass.
 type Literal<L, const K: usize> = (Transformer<L, LAYERS>, SVector<f64, K>, Vec<f64>);
 
 impl<'a> Problem<'a> {
-    /// Draws features and rewards from a normal distribution.
     fn random(setting: &'a Setting, rng: &mut Rng) -> Self {
         let mut phi = normal(setting.dim, rng);
         let mut transitions = Vec::new();

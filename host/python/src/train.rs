@@ -48,8 +48,8 @@ pub(crate) fn train<'py>(
     let refused = |e: &dyn std::fmt::Display| PyValueError::new_err(format!("recipe: {e}"));
     let recipe: Recipe = serde_json::from_str(recipe).map_err(|e| refused(&e))?;
     let cancelled = AtomicBool::new(false);
-    let trainer = Trainer::new(recipe, seeds).map_err(|e| refused(&e))?;
-    let trainer = trainer.threads(threads).cancelled_by(&cancelled);
+    let mut trainer = Trainer::new(recipe, seeds).map_err(|e| refused(&e))?;
+    (trainer.threads, trainer.cancelled) = (threads, Some(&cancelled));
     let observer = OnLog(on_log);
     let (trained, signal) = py.detach(|| {
         let (send, received) = channel();

@@ -34,10 +34,6 @@ pub(crate) fn check(parameters: &Parameters) -> Result<(), Problem> {
             }
         }
     }
-    if !parameters.fit_their_set() {
-        let accepted = "full, as P and Q are not the dense form of ten numbers";
-        return Err(Problem::entry("parameters", "equivariant", accepted));
-    }
     Ok(())
 }
 

@@ -156,6 +156,9 @@ fn said(key: &str, value: &Value) -> Result<String, String> {
         Value::Integer(_) | Value::Boolean(_) => value.to_string(),
         _ => return Err(format!("{key}: accepted is a string, a number or true or false")),
     };
-    setting.parse(&text).map_err(|accepted| format!("{key} {}: {accepted}", brief(&text)))?;
+    setting
+        .accepts
+        .parse(&text)
+        .map_err(|accepted| format!("{key} {}: {accepted}", brief(&text)))?;
     Ok(text)
 }

@@ -63,12 +63,10 @@ impl Files<'_> {
         begun: Vec<Checkpoint>,
         threads: usize,
     ) -> Result<Vec<SeedRun>, Error> {
-        let trainer = Trainer::new(recipe.clone(), seeds)?
-            .named(self.directory.name())
-            .resume(begun)
-            .threads(threads)
-            .cancelled_by(progress::flag());
-        trainer.run(self).map_err(|stopped| match stopped {
+        let mut trainer = Trainer::new(recipe.clone(), seeds)?;
+        trainer.name = self.directory.name().to_owned();
+        (trainer.threads, trainer.cancelled) = (threads, Some(progress::flag()));
+        trainer.resume(begun).run(self).map_err(|stopped| match stopped {
             Stopped::Cancelled => Error::Paused,
             Stopped::Observer(error) => error,
             Stopped::Core { seeds, source } => {

@@ -305,14 +305,3 @@ fn stored_bytes_of_another_kind_or_damaged_are_refused() {
         Err(Error::Stored(StoredError::Magic { expected: "ICTD" }))
     ));
 }
-
-#[test]
-fn one_context_answers_every_discount() {
-    let mut context = Context::<D>::new();
-    stream(&mut context, &mut Rng::new(13), 40);
-    let asked = Model::<D>::td0(0.2, 15, 0.9).unwrap();
-    for gamma in [0.0, 0.3, 0.9, 0.99] {
-        let of_model = Model::<D>::td0(0.2, 15, gamma).unwrap().value_function(&context);
-        assert_eq!(of_model, asked.value_function_of(&context, 0, gamma));
-    }
-}

@@ -9,7 +9,6 @@ use crate::td::{BatchTd, Learner, Lstd, OnlineTd, RecursiveLstd};
 
 const D: usize = 3;
 
-/// Online TD with both traces, batch TD, and both forms of LSTD, over episodes.
 pub(super) fn classical<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
     let number = S::splat;
     let (gamma, lambda, mut draws) = (number(0.9), number(0.75), run.draws());

@@ -12,7 +12,6 @@ use nalgebra::SVector;
 
 const D: usize = 4;
 const K: usize = 2 * D + 1;
-/// Context length.
 const N: usize = 12;
 
 /// Dense layers on a dense prompt: Z_1 to Z_3 in full, and the streaming form beside it.
@@ -32,7 +31,6 @@ pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), E
     Ok(())
 }
 
-/// Softmax attention on a dense prompt.
 pub(super) fn softmax<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
     let mut draws = run.draws();
     let transformer = Transformer::<_, 2>::sequential(&[draws.layer(), draws.layer()])?;
@@ -44,7 +42,6 @@ fn dense_prompt<S: Scalar<Element = f32>>(draws: &mut Draws<S>) -> Result<Prompt
     Prompt::from_columns(&columns, draws.matrix())
 }
 
-/// Appends Z_1 to Z_L with their query columns.
 fn forward<S: Scalar<Element = f32>, const C: usize>(
     transformer: &Transformer<Layer<S, K>, C>,
     prompt: &Prompt<S, K, N>,

@@ -50,14 +50,12 @@ pub(super) struct Run<S: Scalar> {
 }
 
 impl<S: Scalar<Element = f32>> Run<S> {
-    /// Appends each lane's number to the lane's digest.
     fn number(&mut self, x: S) {
         for (i, digest) in self.digests.as_mut().iter_mut().enumerate() {
             digest.number(x.lane(i));
         }
     }
 
-    /// Appends numbers.
     fn numbers<'a>(&mut self, numbers: impl IntoIterator<Item = &'a S>) {
         numbers.into_iter().for_each(|x| self.number(*x));
     }
@@ -82,7 +80,6 @@ impl<S: Scalar<Element = f32>> Run<S> {
     }
 }
 
-/// Random numbers, one stream per lane.
 struct Draws<S: Scalar> {
     streams: S::PerLane<Rng>,
 }
@@ -114,7 +111,6 @@ impl<S: Scalar<Element = f32>> Draws<S> {
     }
 }
 
-/// Appends all entries of a matrix.
 fn append<R: Real, const A: usize, const B: usize>(digest: &mut Digest, m: &SMatrix<R, A, B>) {
     m.iter().for_each(|x| digest.number(*x));
 }

@@ -51,10 +51,8 @@ where
     Ok(())
 }
 
-/// A linear network with room for the trained numbers of two layers of their own, and for computing with them.
 type Linear<S> = LinearNetwork<S, [S; 2 * 2 * K * K], [S; 1536]>;
 
-/// Returns a linear network of zeros.
 fn network<S: Scalar<Element = f32>>(shape: LinearShape<f32>) -> Result<Linear<S>, Error> {
     LinearNetwork::new(shape, [S::ZERO; 2 * 2 * K * K], [S::ZERO; 1536])
 }
@@ -89,13 +87,11 @@ pub(super) fn without_units<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Resul
     train(run, settings, BOYAN, network::<S>(dense)?)
 }
 
-/// Softmax attention on Boyan's chain.
 pub(super) fn softmax<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
     let network = SoftmaxNetwork::<S, K, 1, 2, 6>::zeros(1, 2)?;
     train(run, settings(), BOYAN, network)
 }
 
-/// The recurrent network on Boyan's chain.
 pub(super) fn rnn<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
     const X: usize = 2 * D + 2;
     const H: usize = 3;

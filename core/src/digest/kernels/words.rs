@@ -17,7 +17,6 @@ use crate::transformer::Transformer;
 use crate::transition::Transition;
 use nalgebra::SMatrix;
 
-/// Every kind of random number, from each stream of the seed.
 pub(super) fn random_streams<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
     run.each(|seed_rng, digest| {
         let seed = seed_rng.next_u64();
@@ -72,7 +71,6 @@ fn reals<R: Real>(rng: &mut Rng, digest: &mut Digest, scale: R) {
     digest.number(R::from_f64(x.to_f64() * 1e-310));
 }
 
-/// Stored models of each kind, written and read again.
 pub(super) fn stored_model<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
     fn layer<R: Real, const K: usize>(rng: &mut Rng) -> Layer<R, K> {
         let mut matrix = || SMatrix::from_fn(|_, _| rng.normal());
@@ -106,7 +104,6 @@ pub(super) fn stored_model<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result
     })
 }
 
-/// Each task: its numbers, its true values, and a path through it.
 pub(super) fn tasks<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
     run.each(|rng, digest| {
         in_scalar::<f32>(rng, digest)?;

@@ -102,7 +102,6 @@ impl<R: Real, const D: usize, const M: usize> TaskDistribution<R, D> for CartPol
 }
 
 impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
-    /// r(s).
     #[inline(always)]
     fn reward(&self, state: &CodedState<R>) -> R {
         let mut sum = R::ZERO;
@@ -112,7 +111,6 @@ impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
         sum
     }
 
-    /// Returns the indices of the active tiles.
     #[inline(always)]
     fn active(&self, state: &CodedState<R>) -> impl Iterator<Item = usize> {
         let tilings = self.coding.tilings();
@@ -123,7 +121,6 @@ impl<R: Real, const D: usize, const M: usize> CartPole<R, D, M> {
         })
     }
 
-    /// Returns a state with the tiles it lies in.
     #[inline(always)]
     fn coded(&self, state: CartPoleState<R>) -> CodedState<R> {
         CodedState { state, tiles: self.coding.active_tiles(&state) }

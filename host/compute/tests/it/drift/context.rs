@@ -142,21 +142,3 @@ fn td_lambda_context_does_not_drift_over_a_long_stream() {
 fn average_reward_context_does_not_drift_over_a_long_stream() {
     assert_bounded(measure("average reward", MeanCentred, MeanCentred));
 }
-
-#[test]
-fn a_context_takes_constant_memory() {
-    // For d = 4 in f32: G's 81 numbers four times over (total, its rounding errors, two blocks).
-    let growing = size_of::<Context<D>>();
-    let trace = size_of::<Context<D, TdLambda>>();
-    let forgetting = size_of::<Context<D, Td0, Forgetting>>();
-    let sliding = size_of::<Context<D, Td0, Sliding<N>>>();
-    println!(
-        "bytes: growing {growing}, with trace {trace}, forgetting {forgetting}, sliding {sliding}"
-    );
-    assert!(growing <= 4 * 4 * K * K + 32, "{growing}");
-    // The trace, and the second moments of features and reward, as often as G.
-    assert!(trace <= growing + 2 * 4 * K + 4 * 4 * (D * D + 1) + 8, "{trace}");
-    assert!(forgetting <= 4 * K * K + 32, "{forgetting}");
-    // The window's tokens, each with the mark of an episode's end, and two statistics.
-    assert!(sliding <= 4 * (K + 1) * N + 2 * 4 * K * K + 96, "{sliding}");
-}
