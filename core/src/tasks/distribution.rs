@@ -35,18 +35,4 @@ pub trait TaskDistribution<R: Real, const D: usize>: Clone + Debug {
         let _ = (seed, number);
         self.draw(gamma, rng)
     }
-
-    /// Writes the true values of states of a task, as [`Task::true_values`] does.
-    ///
-    /// # Errors
-    /// As [`Task::true_values`].
-    fn true_values(
-        &self,
-        task: &Self::Task,
-        gamma: R,
-        states: &[<Self::Task as Task<R, D>>::State],
-        values: &mut [R],
-    ) -> Result<(), Error> {
-        task.true_values(gamma, states, values)
-    }
 }

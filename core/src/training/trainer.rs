@@ -140,7 +140,7 @@ where
             self.settings.write_lengths(number, batch, lengths);
             let (tasks, rngs) = (self.tasks.as_ref(), self.rngs.as_mut());
             let settings = Settings { gamma: self.gamma, ..self.settings };
-            self.trajectory.sample(&settings, &self.distribution, tasks, rngs)?;
+            self.trajectory.sample(&settings, tasks, rngs)?;
             self.train_batch()?;
         }
         // A count that was restored may be anything.
@@ -254,7 +254,7 @@ where
         let task = self.tasks.as_ref().get(lane..).unwrap_or_default();
         let settings = Settings { windows: 1, lengths: None, loss: Loss::TdError, ..self.settings };
         let mut trajectory = Trajectory::<S::Element, D, T>::new(self.network.dim());
-        trajectory.sample(&settings, &self.distribution, task, core::slice::from_mut(rng))?;
+        trajectory.sample(&settings, task, core::slice::from_mut(rng))?;
         Ok(trajectory)
     }
 }
@@ -278,11 +278,10 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
     ///
     /// # Errors
     /// [`Error::Empty`] if a lane has no task.
-    fn sample<E: TaskDistribution<S::Element, D>>(
+    fn sample(
         &mut self,
         settings: &Settings,
-        distribution: &E,
-        tasks: &[Option<E::Task>],
+        tasks: &[Option<impl Task<S::Element, D>>],
         rngs: &mut [Rng],
     ) -> Result<(), Error> {
         let first_query = settings.context_len + 1;
@@ -343,7 +342,7 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
             let mut values = [S::Element::ZERO; T];
             let values = &mut values[..queries.len()];
             match horizon {
-                None => distribution.true_values(task, gamma, queries, values)?,
+                None => task.true_values(gamma, queries, values)?,
                 Some(horizon) => {
                     for (value, query) in values.iter_mut().zip(queries) {
                         *value = sampled_return(task, *query, gamma, horizon, rng);
@@ -392,7 +391,7 @@ mod tests {
         let sample = |loss| {
             let mut trajectory = Trajectory::<f64, 2, 9>::new(2);
             let settings = Settings { loss, ..settings };
-            trajectory.sample(&settings, &distribution, &tasks, &mut [Rng::new(9)]).unwrap();
+            trajectory.sample(&settings, &tasks, &mut [Rng::new(9)]).unwrap();
             trajectory
         };
         let plain = sample(Loss::TdError);
