@@ -11,7 +11,7 @@ use ictd::run::info;
 use ictd::run::records::Records;
 use ictd::train::checkpoint::Checkpoint;
 use ictd::train::group::Group;
-use ictd::train::tasks::AnyTasks;
+use ictd::train::level::Level;
 use ictd::train::{Recipe, SeedRun, Train, shapes};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
@@ -193,7 +193,7 @@ fn options() -> Recipe {
 }
 
 fn group() -> Box<dyn Group> {
-    shapes::group(&options(), &AnyTasks::new(&options()), &[3]).unwrap()
+    shapes::group(Level::Baseline, &options(), &[3]).unwrap()
 }
 
 /// A real checkpoint, small enough for every bit of it.

@@ -1,8 +1,7 @@
 //! The promise "the same bits everywhere", as something that can be run.
 //!
-//! A [`Kernel`] is a part of this crate's work on fixed seeds, whose results all go into one
-//! [`Digest`]. Host, firmware and tests run the same kernels; the expected digests stand in the
-//! repository's table of digests. Equal digests on two machines mean that every bit of every result was equal.
+//! A [`Kernel`] is a part of this crate's work on fixed seeds, whose results all go into one [`Digest`]. Equal digests on
+//! two machines mean that every bit of every result was equal.
 //!
 //! ```no_run
 //! for kernel in ictd_core::digest::kernels::<f32>() {

@@ -37,20 +37,6 @@ pub fn batch_td<R: Real, const D: usize, const K: usize>(
 }
 
 /// The states on which value functions are compared: features, and weights d_p.
-///
-/// ```
-/// use ictd_core::metrics::EvaluationStates;
-/// use ictd_core::nalgebra::SVector;
-/// use ictd_core::value_function::ValueFunction;
-///
-/// // Two states with one feature each, visited equally often.
-/// let features = [SVector::from([1.0]), SVector::from([-1.0])];
-/// let states = EvaluationStates::new(2, &SVector::from([0.5, 0.5]), &features)?;
-/// let v = |w| ValueFunction { weights: SVector::from([w]) };
-/// let comparison = states.compare_linear(&v(3.0), &v(1.0));
-/// assert_eq!((comparison.vd, comparison.iws, comparison.ss), (4.0, 1.0, 1.0));
-/// # Ok::<(), ictd_core::Error>(())
-/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct EvaluationStates<R: Real, const D: usize, const M: usize> {
     states: usize,
@@ -71,9 +57,8 @@ pub struct ValueSample<R: Real, const D: usize, const M: usize> {
 
 /// The three metrics of a learned value function v_TF against batch TD's v_TD.
 ///
-/// With linear attention v_TF is exactly linear in the query (the mask keeps the query out of the
-/// keys), so that IWS and SS are one number up to rounding whenever the features of the states span
-/// all d dimensions. The paper says that it is not; with softmax attention it is not.
+/// With linear attention v_TF is exactly linear in the query, so that IWS and SS are one number up to rounding whenever
+/// the features of the states span all d dimensions; with softmax attention it is not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Comparison<R: Real> {
@@ -122,8 +107,7 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         Self::new(mrp.states(), &weights, mrp.feature_map())
     }
 
-    /// Returns the same states in `f64`: near the end of a training VD is the difference of two nearly equal
-    /// functions, and would be rounding in `f32`.
+    /// Returns the same states in `f64`: VD of two nearly equal functions would be rounding in `f32`.
     pub fn to_f64(&self) -> EvaluationStates<f64, D, M> {
         let features = self.features.map(|phi| to_f64(&phi));
         let weights = to_f64(&self.weights);
@@ -164,8 +148,8 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         Ok(sample)
     }
 
-    /// Computes ||v - u||^2 under d_p, sum_s d_p(s) (v(s) - u(s))^2: the value difference of two value
-    /// functions, the MSVE of one against the true one.
+    /// Computes sum_s d_p(s) (v(s) - u(s))^2: the value difference of two value functions, the MSVE of one against the
+    /// true one.
     pub fn squared_difference(&self, v: &SVector<R, M>, u: &SVector<R, M>) -> R {
         weighted_squared_difference(&self.weights, v, u)
     }

@@ -28,10 +28,8 @@ pub struct Elements<R: Real> {
     pub q_trace_upper_left: R,
     /// The trace of Q's upper-right (d, d) block (without the last column); alpha d after TD.
     pub q_trace_upper_right: R,
-    /// The mean absolute value of Q's other K^2 - 2 d entries, those on neither block's diagonal.
-    ///
-    /// The authors' code subtracts the signed traces from the sum of all absolute values instead of
-    /// the absolute values of those entries, so that its number is not 0 on Theorem 1's Q.
+    /// The mean absolute value of Q's other K^2 - 2 d entries. (The authors' code subtracts the signed traces from the
+    /// sum of all absolute values, so that its number is not 0 on Theorem 1's Q.)
     pub q_avg_abs_others: R,
 }
 

@@ -1,20 +1,7 @@
 //! Judges the form of a layer's parameters block by block: which construction P and Q are, up to a scale, and how
 //! much of them is anything else.
-//!
-//! ```
-//! use ictd_core::constructions::{learning_rate, residual_gradient};
-//! use ictd_core::metrics::{Blocks, LayerBlocks, Pattern};
-//!
-//! // Half of the residual gradient's Q is TD's, and half is not.
-//! let layer = residual_gradient::<f64, 4, 9>(&learning_rate(0.5));
-//! let [p, q] = [layer.p, layer.q].map(|m| Blocks::of(4, 9, |i, j| m[(i, j)]));
-//! let blocks = LayerBlocks::new(p, q);
-//! assert_eq!(blocks.shares(&Pattern::TD), [1.0, 0.5]);
-//! assert_eq!(blocks.shares(&Pattern::RESIDUAL_GRADIENT), [1.0, 1.0]);
-//! ```
 
-/// The least share of P's energy, and of Q's, that must be a form's: 0.9. Everything else is then at most a third
-/// of its size.
+/// The least share of P's energy, and of Q's, that must be a form's.
 pub const FORM_SHARE: f64 = 0.9;
 
 /// Numbers that stand for a (K, K) matrix: multiples of I in the four (d, d) blocks, and what is beyond them.

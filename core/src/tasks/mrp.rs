@@ -194,8 +194,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         linear_system::solve(a, self.reward, self.states, "the Bellman equation")
     }
 
-    /// Returns the stationary distribution d_p = d_p p, summing to 1, from the linear system (power
-    /// iteration would not converge on a periodic chain).
+    /// Returns the stationary distribution d_p = d_p p, from the linear system.
     ///
     /// # Errors
     /// [`Error::Singular`] if it is not unique.

@@ -12,16 +12,6 @@ use core::f32::consts::TAU;
 /// - White noise of up to 0.3, none in two signals of five.
 /// - The sensor rounds, saturates or rectifies in one signal of six each.
 /// - The offset is 0 in one signal of three, else 0.1 to 10.
-///
-/// ```
-/// use ictd_core::{rng::Rng, tasks::random_signal};
-///
-/// let mut signal = [0.0; 100];
-/// random_signal(&mut signal, &mut Rng::new(1));
-/// let mut again = [0.0; 100];
-/// random_signal(&mut again, &mut Rng::new(1));
-/// assert_eq!(signal, again);
-/// ```
 pub fn random_signal(signal: &mut [f32], rng: &mut Rng) {
     signal.fill(0.0);
     for _ in 0..1 + rng.below(3) {

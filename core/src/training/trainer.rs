@@ -378,14 +378,13 @@ fn sampled_return<R: Real, const D: usize, E: Task<R, D>>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tasks::{FiniteTask, FiniteTasks, Mrp};
+    use crate::tasks::Mrp;
     use crate::training::Loss;
 
     #[test]
     fn targets_belong_to_the_querys_own_state() {
         // One-step returns are R of the query's own state, and true values solve v = r + gamma p v there.
         let rng = &mut Rng::new(8);
-        let distribution = FiniteTasks { kind: FiniteTask::BoyanChain, states: 5, dim: 2 };
         let tasks: [Option<Mrp<f64, 2, 5>>; 1] = [crate::tasks::boyan_chain(5, 2, rng).ok()];
         let settings = Settings { context_len: 3, windows: 4, ..Default::default() };
         let sample = |loss| {

@@ -1,7 +1,7 @@
 //! Figure 1: how far the values of an estimator, or of an RNN, are from the true ones, on a fresh task, as its context
 //! grows.
 
-use crate::capacity::{FEW, RNN_DIM, STATES};
+use crate::capacity::{FEW, STATES};
 use crate::estimator::Estimator;
 use crate::recipe::RnnInput;
 use crate::settings::WordList;
@@ -66,7 +66,7 @@ pub struct Errors {
 pub enum Evaluator<'a> {
     /// An estimator of as many features as the tasks have.
     Estimator(Estimator),
-    /// An RNN's parameters, for [`RNN_DIM`] features.
+    /// An RNN's parameters, for [`RNN_DIM`](crate::capacity::RNN_DIM) features.
     Rnn(RnnInput, &'a [f32]),
 }
 
@@ -93,21 +93,18 @@ impl Evaluator<'_> {
             Evaluator::Rnn(input, parameters) => {
                 let first = trajectory.first().map(|t| &t.phi);
                 let features = first.into_iter().chain(trajectory.iter().map(|t| &t.phi_next));
-                let features: Vec<_> = features.map(|phi| single(phi.as_slice())).collect();
+                let single = |phi: &[f64]| phi.iter().map(|x| *x as f32).collect::<Vec<_>>();
+                let features: Vec<_> =
+                    features.flat_map(|phi| single(&phi.as_slice()[..dim])).collect();
                 let rewards: Vec<_> = trajectory.iter().map(|t| t.reward as f32).collect();
                 let (input, gamma) = (*input, gamma as f32);
-                let value = |phi| {
-                    let v = rnn_value(input, parameters, &features, &rewards, gamma, &single(phi))?;
-                    Ok(v.into())
+                let value = |phi: &[f64]| {
+                    rnn_value(input, parameters, &features, &rewards, gamma, &single(phi))
                 };
-                states.chunks_exact(dim).map(value).collect()
+                states.chunks_exact(dim).map(|phi| value(phi).map(f64::from)).collect()
             }
         }
     }
-}
-
-fn single(phi: &[f64]) -> SVector<f32, RNN_DIM> {
-    SVector::from_fn(|i, _| phi.get(i).map_or(0.0, |x| *x as f32))
 }
 
 /// Returns the errors on the task of a seed.

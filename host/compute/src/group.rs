@@ -63,6 +63,14 @@ where
     is_discounted: bool,
 }
 
+/// A lane and the learning rate of batch TD beside it, a context, and the states of its task.
+pub struct Place<'a, const D: usize> {
+    lane: usize,
+    alpha: f32,
+    context: Window<'a, f32>,
+    states: EvaluationStates<f32, D, STATES>,
+}
+
 /// A network whose learning can be measured, for tasks with room for D features.
 pub trait Measured<S: Scalar<Element = f32>, const D: usize, const K: usize>:
     Network<S> + Clone
@@ -74,13 +82,7 @@ pub trait Measured<S: Scalar<Element = f32>, const D: usize, const K: usize>:
 
     /// Returns a lane's value function in a context against batch TD's; NaN for an RNN.
     /// Errors: if the parameters blew up, or the task has no such metric.
-    fn comparison(
-        &self,
-        _lane: usize,
-        _alpha: f32,
-        _context: &Window<f32>,
-        _states: &EvaluationStates<f32, D, STATES>,
-    ) -> Result<Comparison<f32>, Error> {
+    fn comparison(&self, _at: &Place<D>) -> Result<Comparison<f32>, Error> {
         Ok(NOT_COMPARED)
     }
 }
@@ -93,15 +95,11 @@ where
     N: Measured<S, D, K> + 'static,
 {
     /// Seeds (at most as many as S has lanes) of a network, with what the recipe asks for.
-    pub fn boxed(
-        recipe: &Recipe,
-        tasks: &AnyTasks,
-        network: N,
-        seeds: &[u64],
-    ) -> Result<Box<dyn Group>, Error> {
+    pub fn boxed(recipe: &Recipe, network: N, seeds: &[u64]) -> Result<Box<dyn Group>, Error> {
         let settings = recipe.settings();
         let reference = BatchTd::new(recipe.layers, S::splat(recipe.lambda as f32))?;
-        let trainer = MultiTaskTd::new(settings, tasks.clone(), network, reference, seeds)?;
+        let trainer =
+            MultiTaskTd::new(settings, AnyTasks(recipe.clone()), network, reference, seeds)?;
         Ok(Box::new(Lanes::<S, N, D, K> { trainer, is_discounted: recipe.heads == 1 }))
     }
 
@@ -116,8 +114,8 @@ where
         let trajectory = self.trainer.evaluation_trajectory(lane)?;
         let windows = trajectory.windows(settings.context_len, 1, self.trainer.gamma() as f32)?;
         let (context, states) = (windows.window(0), EvaluationStates::of(task)?);
-        let comparison = network.comparison(lane, alpha, &context, &states)?;
-        Ok((comparison, msve(&mut network.clone(), lane, &context, task, &states)?))
+        let at = Place { lane, alpha, context, states };
+        Ok((network.comparison(&at)?, msve(&mut network.clone(), &at, task)?))
     }
 }
 
@@ -178,10 +176,8 @@ fn matrices_of_columns(k: usize, p: &[f32], q: &[f32]) -> Matrices {
 /// Returns the mean squared value error of a lane's network on the states of a task.
 fn msve<S: Scalar<Element = f32>, const D: usize>(
     network: &mut impl Network<S>,
-    lane: usize,
-    context: &Window<f32>,
+    Place { lane, context, states, .. }: &Place<D>,
     task: &Mrp<f32, D, STATES>,
-    states: &EvaluationStates<f32, D, STATES>,
 ) -> Result<f64, Error> {
     let v = task.true_value(context.gamma())?;
     let (mut v_hat, dim) = (SVector::<f32, STATES>::zeros(), context.dim());
@@ -189,7 +185,7 @@ fn msve<S: Scalar<Element = f32>, const D: usize>(
         (0..=context.context_len()).flat_map(|j| context.phi(j)).copied().collect();
     for (to, phi) in v_hat.iter_mut().zip(states.features()) {
         let phi = &phi.as_slice()[..dim];
-        *to = value(network, lane, &features, context.rewards(), context.gamma(), phi)?;
+        *to = value(network, *lane, &features, context.rewards(), context.gamma(), phi)?;
     }
     Ok(states.squared_difference(&v_hat, &v).into())
 }
@@ -236,14 +232,9 @@ where
         (0..self.shape().stored).map(of_layer).collect()
     }
 
-    fn comparison(
-        &self,
-        lane: usize,
-        alpha: f32,
-        context: &Window<f32>,
-        states: &EvaluationStates<f32, D, STATES>,
-    ) -> Result<Comparison<f32>, Error> {
-        let transformer = self.transformer::<K, LAYERS>(lane)?;
+    fn comparison(&self, at: &Place<D>) -> Result<Comparison<f32>, Error> {
+        let Place { lane, alpha, context, states } = at;
+        let transformer = self.transformer::<K, LAYERS>(*lane)?;
         let lambda = self.shape().lambda;
         let mask = TdLambda::new(f64::from(lambda))?;
         let columns = (0..context.context_len()).map(|j| to_f64(&context.token::<K>(j)));
@@ -264,7 +255,7 @@ where
                 ValueFunction { weights: v_tf.value_function.weights.map(f64::from) }
             }
         };
-        let v_td = batch_td(&statistic, alpha.into(), self.shape().depth)?;
+        let v_td = batch_td(&statistic, (*alpha).into(), self.shape().depth)?;
         let Comparison { vd, iws, ss } = states.to_f64().compare_linear(&v_tf, &v_td);
         Ok(Comparison { vd: vd as f32, iws: iws as f32, ss: ss as f32 })
     }
@@ -281,16 +272,11 @@ where
         all.chunks_exact(2).map(|m| matrices_of_columns(K, &m[0], &m[1])).collect()
     }
 
-    fn comparison(
-        &self,
-        lane: usize,
-        alpha: f32,
-        context: &Window<f32>,
-        states: &EvaluationStates<f32, D, STATES>,
-    ) -> Result<Comparison<f32>, Error> {
-        let transformer = self.transformer(lane)?;
+    fn comparison(&self, at: &Place<D>) -> Result<Comparison<f32>, Error> {
+        let Place { lane, alpha, context, states } = at;
+        let transformer = self.transformer(*lane)?;
         let mut prompt = context.prompt::<K, SHORT_CONTEXT>()?;
-        let v_td = batch_td(&Statistic::of_prompt(&prompt, &Td0)?, alpha, transformer.depth())?;
+        let v_td = batch_td(&Statistic::of_prompt(&prompt, &Td0)?, *alpha, transformer.depth())?;
         let v_tf = states.sample(|phi| {
             prompt.set_query(query_token(phi));
             let (v, z_bar) =

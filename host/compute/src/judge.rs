@@ -155,7 +155,7 @@ impl<const D: usize, const K: usize> Of<D, K> {
 
     /// Draws a task of the recipe's distribution and a context of the recipe's length in it.
     fn context(recipe: &Recipe, rng: &mut Rng) -> Judged<Context<D, K>> {
-        let (tasks, gamma) = (AnyTasks::new(recipe), recipe.gamma as f32);
+        let (tasks, gamma) = (AnyTasks(recipe.clone()), recipe.gamma as f32);
         let task = TaskDistribution::<f32, D>::draw(&tasks, gamma, rng)?;
         let trajectory = task.trajectory::<LENGTH>(recipe.context + QUERIES, rng)?;
         // In double precision nothing is rounded any more.

@@ -1,9 +1,8 @@
 //! The vector instructions that a training run uses, chosen once at run time.
 //!
-//! `core` knows no instruction set: its lanes are plain arrays, and its kernels run with whatever
-//! instructions the lanes' type names ([`InstructionSet`]). Here are AVX2 and AVX-512 of x86-64. A level changes the
-//! speed and nothing else: the operations of a seed are the same ones in the same order, so all levels give
-//! the same bits.
+//! `core` knows no instruction set: its kernels run with whatever instructions the lanes' type names
+//! ([`InstructionSet`]). A level changes the speed and nothing else: the operations of a seed are the same ones in the
+//! same order, so all levels give the same bits.
 //!
 //! This is the only module of the crate with `unsafe`: calls of functions whose instructions were
 //! found to exist. The sets are private, and [`with_scalar`] is the only way to the types that name them.

@@ -233,23 +233,20 @@ fn is_default<T: Default + PartialEq>(x: &T) -> bool {
     *x == T::default()
 }
 
-impl From<LossKind> for Loss {
-    fn from(kind: LossKind) -> Self {
-        match kind {
-            LossKind::Td => Loss::TdError,
-            LossKind::TrueValue => Loss::TrueValue,
-            LossKind::MonteCarlo => Loss::MonteCarlo { horizon: HORIZON },
-            LossKind::ResidualGradient => Loss::ResidualGradient,
-        }
-    }
-}
-
 impl Recipe {
     /// Refuses settings that are out of range, that no compiled network has, that do not fit together, or that
     /// would be ignored.
     /// Errors: the first such setting, with what is accepted.
     pub fn check(&self) -> Result<(), Refused> {
-        self.check_each()?;
+        let (all, defaults) = (self.to_value(), Recipe::default().to_value());
+        for setting in SETTINGS {
+            // Those that are left out are not given, or the default.
+            if let Some(value) = all.get(setting.name).map(text)
+                && let Err(accepted) = setting.accepts.parse(&value)
+            {
+                return refuse(setting.name, format!("{value}: {accepted}"));
+            }
+        }
         let (rnn, softmax) = (self.model == Model::Rnn, self.attention == Attention::Softmax);
         let (short, two_heads) = (rnn || softmax, self.heads == 2);
         let cart_pole = |kind: &TaskKind| kind.is_cart_pole();
@@ -281,7 +278,6 @@ impl Recipe {
                 "with --optimizer adam",
             ),
         ];
-        let (all, defaults) = (self.to_value(), Recipe::default().to_value());
         for (applies, settings, what) in alone {
             let differs = |name: &&&str| all.get(**name) != defaults.get(**name);
             if let Some(name) = settings.iter().filter(|_| applies).find(differs) {
@@ -318,19 +314,6 @@ impl Recipe {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    fn check_each(&self) -> Result<(), Refused> {
-        let all = self.to_value();
-        for setting in SETTINGS {
-            // Those that are left out are not given, or the default.
-            if let Some(value) = all.get(setting.name).map(text)
-                && let Err(accepted) = setting.accepts.parse(&value)
-            {
-                return refuse(setting.name, format!("{value}: {accepted}"));
-            }
-        }
-        Ok(())
-    }
-
     /// Returns this recipe with other values, as typed, of the settings that are named.
     /// Errors: the first value that its setting does not accept; the recipe as a whole is not looked at.
     pub fn with<'a>(
@@ -364,7 +347,13 @@ impl Recipe {
             batches: self.batches,
             gamma: self.gamma,
             gammas: self.gammas.map(|span| span.0),
-            loss: if self.heads == 2 { Loss::DifferentialTdError } else { self.loss.into() },
+            loss: match self.loss {
+                _ if self.heads == 2 => Loss::DifferentialTdError,
+                LossKind::Td => Loss::TdError,
+                LossKind::TrueValue => Loss::TrueValue,
+                LossKind::MonteCarlo => Loss::MonteCarlo { horizon: HORIZON },
+                LossKind::ResidualGradient => Loss::ResidualGradient,
+            },
             optimizer: match self.optimizer {
                 OptimizerKind::Td => Optimizer::Td { step_size: self.lr },
                 OptimizerKind::Adam => Optimizer::Adam(AdamSettings {

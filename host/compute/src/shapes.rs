@@ -3,61 +3,46 @@
 //! for features is a type.
 
 use crate::capacity::{DIM, RNN_DIM, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT, SOFTMAX_LAYERS};
-use crate::group::{Group, Lanes};
+use crate::group::{self, Group, Lanes};
 use crate::level::{self, Level, WithScalar};
 use crate::recipe::{Attention, Mode, Model, Recipe};
-use crate::tasks::AnyTasks;
 use ictd_core::Error;
 use ictd_core::scalar::{Lanes8, Scalar};
 use ictd_core::training::{
     self, LayerInput, LinearNetwork, LinearShape, Network as _, Parameters as _, SoftmaxNetwork,
 };
-use nalgebra::SVector;
 
 type Rnn<S> = training::Rnn<S, { 2 * RNN_DIM + 2 }, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT>;
 
-/// Returns the value that an RNN with these parameters (missing ones are 0) gives features phi in a context.
+/// Returns the value that an RNN with these parameters (missing ones are 0) gives features phi in a context, as
+/// [`group::value`] does.
 pub fn rnn_value(
     input: LayerInput,
     parameters: &[f32],
-    features: &[SVector<f32, RNN_DIM>],
+    features: &[f32],
     rewards: &[f32],
     gamma: f32,
-    phi: &SVector<f32, RNN_DIM>,
+    phi: &[f32],
 ) -> Result<f32, Error> {
     let mut network = Rnn::<Lanes8>::zeros(input);
     let numbers = network.parameters_mut().numbers_mut();
     numbers.zip(parameters).for_each(|(to, from)| *to = Lanes8::splat(*from));
-    let features: Vec<f32> = features.iter().flatten().copied().collect();
-    super::group::value(&mut network, 0, &features, rewards, gamma, phi.as_slice())
+    group::value(&mut network, 0, features, rewards, gamma, phi)
 }
 
-/// Makes a group of seeds that train side by side, at most [`Level::lanes`] of the level for so many, on tasks of its own or on
-/// the recipe's ([`AnyTasks::new`]).
-/// Errors: [`Error::OutOfRange`] for a shape that is not compiled (see [`Recipe::check`]), and the core's
-/// refusals.
-pub fn group(recipe: &Recipe, tasks: &AnyTasks, seeds: &[u64]) -> Result<Box<dyn Group>, Error> {
-    group_at(Level::for_seeds(seeds.len()), recipe, tasks, seeds)
-}
-
-/// Makes a group as [`group`] does, with the instructions of a given level.
-/// Errors: as [`group`]; [`Error::OutOfRange`] also if this machine lacks the instructions.
-pub fn group_at(
-    level: Level,
-    recipe: &Recipe,
-    tasks: &AnyTasks,
-    seeds: &[u64],
-) -> Result<Box<dyn Group>, Error> {
+/// Makes a group of seeds that train side by side, at most [`Level::lanes`] of them, with the instructions of a level.
+/// Errors: [`Error::OutOfRange`] for a shape that is not compiled (see [`Recipe::check`]), and if this machine lacks the
+/// instructions; the core's.
+pub fn group(level: Level, recipe: &Recipe, seeds: &[u64]) -> Result<Box<dyn Group>, Error> {
     let accepted = "a level that this machine has instructions for";
     let refused = Err(Error::OutOfRange { parameter: "level", accepted });
-    level::with_scalar(level, OfShape { recipe, tasks, seeds }).unwrap_or(refused)
+    level::with_scalar(level, OfShape { recipe, seeds }).unwrap_or(refused)
 }
 
 /// Makes a group of the recipe's shape. The number of stored layers is a value, so that softmax networks
 /// whose layers share their parameters, and those whose layers do not, are of one type.
 struct OfShape<'a> {
     recipe: &'a Recipe,
-    tasks: &'a AnyTasks,
     seeds: &'a [u64],
 }
 
@@ -65,25 +50,23 @@ impl WithScalar for OfShape<'_> {
     type Output = Result<Box<dyn Group>, Error>;
 
     fn run<S: Scalar<Element = f32>>(self) -> Self::Output {
-        let OfShape { recipe, tasks, seeds } = self;
+        let OfShape { recipe, seeds } = self;
         type Softmax<S> = SoftmaxNetwork<S, 9, SOFTMAX_LAYERS, SOFTMAX_LAYERS, SHORT_CONTEXT>;
         let depth = recipe.layers;
         match (recipe.model, recipe.attention, recipe.mode, recipe.dim) {
             // Room for few features beside that for all: what a task reads of them stays close together.
-            (Model::Transformer, Attention::Linear, _, 1..=4) => {
-                linear::<S, 4, 9>(recipe, tasks, seeds)
-            }
+            (Model::Transformer, Attention::Linear, _, 1..=4) => linear::<S, 4, 9>(recipe, seeds),
             (Model::Transformer, Attention::Linear, _, 5..=DIM) => {
-                linear::<S, DIM, { 2 * DIM + 1 }>(recipe, tasks, seeds)
+                linear::<S, DIM, { 2 * DIM + 1 }>(recipe, seeds)
             }
             (Model::Transformer, Attention::Softmax, mode, 4) => {
                 let stored = if mode == Mode::Sequential { depth } else { 1 };
                 let network = Softmax::<S>::zeros(stored, depth)?;
-                Lanes::<S, _, 4, 9>::boxed(recipe, tasks, network, seeds)
+                Lanes::<S, _, 4, 9>::boxed(recipe, network, seeds)
             }
             (Model::Rnn, _, _, RNN_DIM) => {
                 let network = Rnn::<S>::zeros(recipe.rnn_input);
-                Lanes::<S, _, RNN_DIM, 9>::boxed(recipe, tasks, network, seeds)
+                Lanes::<S, _, RNN_DIM, 9>::boxed(recipe, network, seeds)
             }
             _ => Err(Error::OutOfRange { parameter: "dim", accepted: "a compiled shape" }),
         }
@@ -95,7 +78,6 @@ impl WithScalar for OfShape<'_> {
 #[inline(never)]
 fn linear<S: Scalar<Element = f32>, const D: usize, const K: usize>(
     recipe: &Recipe,
-    tasks: &AnyTasks,
     seeds: &[u64],
 ) -> Result<Box<dyn Group>, Error> {
     let stored = if recipe.mode == Mode::Sequential { recipe.layers } else { 1 };
@@ -109,5 +91,5 @@ fn linear<S: Scalar<Element = f32>, const D: usize, const K: usize>(
         ..shape
     };
     let network = LinearNetwork::<S, Vec<S>>::zeros(shape, |len| vec![S::ZERO; len])?;
-    Lanes::<S, _, D, K>::boxed(recipe, tasks, network, seeds)
+    Lanes::<S, _, D, K>::boxed(recipe, network, seeds)
 }

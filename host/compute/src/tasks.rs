@@ -10,20 +10,9 @@ use ictd_core::tasks::{
 };
 use nalgebra::SVector;
 
-/// A distribution of tasks chosen at run time.
+/// The distribution of a recipe's tasks.
 #[derive(Clone, Debug)]
-pub struct AnyTasks {
-    dim: usize,
-    /// Taken in turn.
-    kinds: Vec<Kind>,
-    fixed: Option<Fixed>,
-}
-
-#[derive(Clone, Debug)]
-enum Kind {
-    Finite(FiniteTasks<STATES>),
-    CartPole(CartPoleTasks<TILES>),
-}
+pub struct AnyTasks(pub Recipe);
 
 /// A task of [`AnyTasks`].
 #[derive(Clone, Debug)]
@@ -42,38 +31,33 @@ pub enum AnyState {
 }
 
 impl AnyTasks {
-    /// Returns the distribution that the recipe asks for.
-    pub fn new(recipe: &Recipe) -> Self {
-        let Recipe { states, dim, actions, .. } = *recipe;
-        let finite = |kind| Kind::Finite(FiniteTasks { kind, states, dim });
-        let cart_pole = |[tilings, tiles]: [u16; 2], of_authors| {
-            Kind::CartPole(CartPoleTasks { tilings, tiles, of_authors, dim })
-        };
-        let kinds = recipe.task.0.iter().map(|kind| match kind {
-            TaskKind::Boyan => finite(FiniteTask::BoyanChain),
-            TaskKind::BoyanRepresentable => finite(FiniteTask::BoyanChainRepresentable),
-            TaskKind::Mdp => finite(FiniteTask::RandomMdp { actions }),
-            TaskKind::Loop => finite(FiniteTask::Loop { threshold: 0.5 }),
-            TaskKind::Cartpole => cart_pole([4, 2], false),
-            TaskKind::CartpoleAuthors => cart_pole([1, 2], true),
-            TaskKind::CartpoleUniform => cart_pole([1, 4], false),
-        });
-        AnyTasks { dim: recipe.dim, kinds: kinds.collect(), fixed: recipe.fixed }
-    }
-
     fn draw_kind<const D: usize>(
         &self,
         number: u64,
         gamma: f32,
         rng: &mut Rng,
     ) -> Result<AnyTask<D>, Error> {
-        let Some(kind) = self.kinds.get((number % self.kinds.len().max(1) as u64) as usize) else {
+        let Recipe { ref task, states, dim, actions, .. } = self.0;
+        let Some(kind) = task.0.get((number % task.0.len().max(1) as u64) as usize) else {
             return Err(Error::Empty { parameter: "tasks" });
         };
-        Ok(match kind {
-            Kind::Finite(tasks) => AnyTask::Finite(tasks.draw(gamma, rng)?),
-            Kind::CartPole(tasks) => AnyTask::CartPole(tasks.draw(gamma, rng)?),
-        })
+        let kind = match kind {
+            TaskKind::Boyan => FiniteTask::BoyanChain,
+            TaskKind::BoyanRepresentable => FiniteTask::BoyanChainRepresentable,
+            TaskKind::Mdp => FiniteTask::RandomMdp { actions },
+            TaskKind::Loop => FiniteTask::Loop { threshold: 0.5 },
+            TaskKind::Cartpole | TaskKind::CartpoleAuthors | TaskKind::CartpoleUniform => {
+                let (tilings, tiles) = match kind {
+                    TaskKind::Cartpole => (4, 2),
+                    TaskKind::CartpoleAuthors => (1, 2),
+                    _ => (1, 4),
+                };
+                let of_authors = *kind == TaskKind::CartpoleAuthors;
+                let tasks = CartPoleTasks { tilings, tiles, of_authors, dim };
+                return tasks.draw(gamma, rng).map(AnyTask::CartPole);
+            }
+        };
+        FiniteTasks { kind, states, dim }.draw(gamma, rng).map(AnyTask::Finite)
     }
 }
 
@@ -81,7 +65,7 @@ impl<const D: usize> TaskDistribution<f32, D> for AnyTasks {
     type Task = AnyTask<D>;
 
     fn dim(&self) -> usize {
-        self.dim
+        self.0.dim
     }
 
     fn draw(&self, gamma: f32, rng: &mut Rng) -> Result<AnyTask<D>, Error> {
@@ -96,7 +80,7 @@ impl<const D: usize> TaskDistribution<f32, D> for AnyTasks {
         rng: &mut Rng,
     ) -> Result<AnyTask<D>, Error> {
         let task = self.draw_kind(number, gamma, rng)?;
-        let (Some(fixed), AnyTask::Finite(task)) = (self.fixed, &task) else { return Ok(task) };
+        let (Some(fixed), AnyTask::Finite(task)) = (self.0.fixed, &task) else { return Ok(task) };
         // The seed's first task, wherever the run stands.
         let first = self.draw_kind(0, gamma, &mut Rng::stream(seed, Stream::Tasks))?;
         let AnyTask::Finite(first) = first else { return Ok(first) };

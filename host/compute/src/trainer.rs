@@ -6,7 +6,6 @@ use crate::level::Level;
 use crate::log::{Point, SeedRun};
 use crate::recipe::{Recipe, Refused};
 use crate::shapes;
-use crate::tasks::AnyTasks;
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -175,7 +174,8 @@ impl Trainer<'_> {
         let recipe = &self.recipe;
         let numbers: Vec<u64> = seeds.iter().map(|s| s.0).collect();
         let refuse = |source| Stopped::Core { seeds: numbers.clone(), source };
-        let mut group = shapes::group(recipe, &AnyTasks::new(recipe), &numbers).map_err(refuse)?;
+        let mut group =
+            shapes::group(Level::for_seeds(numbers.len()), recipe, &numbers).map_err(refuse)?;
         let mut logs: Vec<Vec<Point>> = vec![Vec::new(); numbers.len()];
         if let Some(found) = seeds.into_iter().map(|s| s.1).collect::<Option<Vec<_>>>() {
             let records: Vec<_> = found.iter().map(|f| f.record.clone()).collect();

@@ -34,7 +34,7 @@ use ictd::run::records::{Records, RunDirectory};
 use ictd::run::{config, info, lock, transaction};
 use ictd::sweep::plan::Plan;
 use ictd::train::checkpoint::Checkpoint;
-use ictd::train::tasks::AnyTasks;
+use ictd::train::level::Level;
 use ictd::train::{Recipe, Train, shapes};
 use ictd_core::Predictor;
 use std::io::{Cursor, Write};
@@ -155,7 +155,7 @@ pub fn checkpoint(bytes: &[u8]) {
 fn restore(record: &[u8]) {
     thread_local! {
         static GROUP: std::cell::RefCell<Box<dyn ictd::train::group::Group>> =
-            shapes::group(&small_run(), &AnyTasks::new(&small_run()), &[0]).expect("a compiled shape").into();
+            shapes::group(Level::Baseline, &small_run(), &[0]).expect("a compiled shape").into();
     }
     GROUP.with_borrow_mut(|group| {
         if group.restore(&[record.to_vec()]).is_ok() {

@@ -16,20 +16,15 @@ use nalgebra::SVector;
 /// One CartPole MRP: an infinite horizon by reset, one policy, features and rewards by tile coding
 /// with a random projection.
 ///
-/// The paper says that phi and r come from "tile coding with random projection", which maps a state
-/// to "a feature vector sampled from U(-1, 1)^d", and r to U(-1, 1), and says no more. Read here as:
-/// each tile of each of T overlapping tilings has a random vector w ~ U(-1, 1)^d and a random number
-/// ~ U(-1, 1), and
+/// The paper says no more of phi and r than "tile coding with random projection" and U(-1, 1). Read here as: each tile of
+/// each of T overlapping tilings has a random vector w ~ U(-1, 1)^d and a random number ~ U(-1, 1), and
 ///
 /// ```text
 /// phi(s) = (1 / sqrt T) sum over the T active tiles of w(tile)
 /// ```
 ///
-/// and likewise r(s). This is the random projection of the binary tile vector; the factor gives
-/// each entry the mean and the variance of U(-1, 1) whatever T is, and neighbouring states have
-/// similar features. With T = 1, as in the authors' code, each grid cell has its own vector.
-///
-/// M is the capacity for tiles.
+/// and likewise r(s): the factor gives each entry the mean and the variance of U(-1, 1) whatever T is. M is the capacity
+/// for tiles.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CartPole<R: Real, const D: usize, const M: usize> {
     physics: CartPolePhysics<R>,

@@ -58,11 +58,8 @@ pub struct CartPolePhysics<R: Real> {
 }
 
 impl<R: Real> CartPolePhysics<R> {
-    /// Draws Psi as the paper samples it: m_cart, l_pole ~ U(0.5, 1.5), g ~ U(7, 12), tau ~ U(0.01, 0.05), f ~ U(5, 15),
-    /// and m_pole between two numbers: U(0.5, 1.5) in the paper, U(0.05, 0.15) in the authors' code.
-    ///
-    /// The paper calls l_pole the length of the pole; here it is the `length` of Gym's equations,
-    /// which is half of it, as in the authors' code.
+    /// Draws Psi as the paper samples it, with m_pole between two numbers: U(0.5, 1.5) in the paper, U(0.05, 0.15) in the
+    /// authors' code. What the paper calls the length of the pole is half of it here, as in the authors' code.
     pub fn sample([lightest, heaviest]: [f64; 2], rng: &mut Rng) -> Self {
         let mut draw = |low, high| rng.uniform_in(R::from_f64(low), R::from_f64(high));
         CartPolePhysics {

@@ -8,7 +8,6 @@ use compute::level::Level;
 use compute::options::Span;
 use compute::recipe::{Attention, Mode, Model, ParameterSet, Recipe, RnnInput, TaskKind};
 use compute::shapes;
-use compute::tasks::AnyTasks;
 
 fn small() -> Recipe {
     Recipe { mrps: 3, batches: 2, batch_size: 6, context: 8, ..Recipe::default() }
@@ -16,9 +15,8 @@ fn small() -> Recipe {
 
 /// Returns the state of each seed after training: parameters, optimiser, random streams, position.
 fn checkpoints(level: Level, recipe: &Recipe, seeds: &[u64]) -> Vec<Vec<u8>> {
-    let tasks = AnyTasks::new(recipe);
     let trained = |seeds: &[u64]| {
-        let mut group = shapes::group_at(level, recipe, &tasks, seeds).unwrap();
+        let mut group = shapes::group(level, recipe, seeds).unwrap();
         (0..recipe.mrps).for_each(|_| group.train_task().unwrap());
         (0..seeds.len()).map(|lane| group.save(lane)).collect::<Vec<_>>()
     };
