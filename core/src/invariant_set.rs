@@ -109,15 +109,6 @@ where
 ///     [ 0  eta ]          [ c' I  0  0 ]
 ///                         [  0    0  0 ]
 /// ```
-///
-/// ```
-/// use ictd_core::invariant_set::{Projection, theta_star};
-///
-/// let mut layer = theta_star::<f32, 2, 5>(0.5, -1.0, 0.25);
-/// layer.p[(0, 1)] = 0.125;
-/// let expected = Projection { eta: 0.5, c: -1.0, c_prime: 0.25, departure: 0.125 };
-/// assert_eq!(Projection::of::<2, 5>(&layer), expected);
-/// ```
 pub fn theta_star<R: Real, const D: usize, const K: usize>(
     eta: R,
     c: R,

@@ -3,41 +3,25 @@
 //! A [`Kernel`] is a part of this crate's work on fixed seeds, whose results all go into one [`Digest`]. Equal digests on
 //! two machines mean that every bit of every result was equal.
 //!
-//! ```no_run
-//! for kernel in ictd_core::digest::kernels::<f32>() {
-//!     let digest = kernel.digest()?;
-//!     assert_eq!(digest, kernel.digest()?, "{}", kernel.name);
-//! }
-//! # Ok::<(), ictd_core::Error>(())
-//! ```
-//!
 //! # What the promise covers
 //!
-//! Every result of this crate's public functions, for the same inputs and the same version of the
-//! crate, on every target whose `f32` and `f64` are IEEE 754 binary32 and binary64: with and
-//! without a floating-point unit, at any optimisation level, with any `target-cpu` and
-//! `target-feature`, at any lane width, by any number of threads, little- or big-endian, 32 or 64
-//! bits wide.
-//!
-//! It holds because only operations that IEEE 754 fixes are used (`+ - * /`, square root,
-//! comparisons, conversions), in one written order; because elementary functions are this
-//! crate's own; because Rust never contracts or reassociates; and because no sum is split by width or thread.
+//! Every result of this crate's public functions, for the same inputs and the same version of the crate, on every target
+//! whose `f32` and `f64` are IEEE 754 binary32 and binary64: with and without a floating-point unit, at any optimisation
+//! level, lane width and number of threads, little- or big-endian, 32 or 64 bits wide. It holds because only operations
+//! that IEEE 754 fixes are used (`+ - * /`, square root, comparisons, conversions), in one written order; because
+//! elementary functions are this crate's own; because Rust never contracts or reassociates; and because no sum is split
+//! by width or thread.
 //!
 //! # What it does not cover
 //!
-//! - **x87.** `i586` and other targets that compute `f64` in 80-bit registers round twice. (`i686`
-//!   uses SSE2 and is covered.)
-//! - **Flush-to-zero modes.** FTZ and DAZ on x86, FPSCR.FZ on ARM turn subnormal numbers into
-//!   zeros. Rust assumes that nobody sets them. The same holds for the rounding mode.
-//!   NEON on 32-bit ARM, which always flushes, is not used by Rust for `f32` arithmetic.
-//! - **NaN payloads.** The sign and payload of a NaN are the machine's choice (0/0 differs between
-//!   x86 and ARM; RISC-V drops payloads). What takes observations, settings or a model's parameters
-//!   refuses NaN; digests count every NaN as the same.
-//! - **Fused emulation.** A machine or emulator whose separate multiplication and addition are not
-//!   correctly rounded breaks it (seen: an emulator's fused multiply-add for s390x in release
-//!   builds).
-//! - **Other versions.** A change of a sum's order is a change of results: it changes the table of
-//!   digests, and the changelog says so.
+//! - **x87.** `i586` and other targets that compute `f64` in 80-bit registers round twice. (`i686` uses SSE2.)
+//! - **Flush-to-zero modes** and other rounding modes. Rust assumes that nobody sets them. NEON on 32-bit ARM, which
+//!   always flushes, is not used by Rust for `f32` arithmetic.
+//! - **NaN payloads**, which are the machine's choice. Observations, settings and parameters must not be NaN; digests
+//!   count every NaN as the same.
+//! - **Fused emulation.** An emulator whose separate multiplication and addition are not correctly rounded breaks it
+//!   (seen: s390x in release builds).
+//! - **Other versions.** A change of a sum's order changes the table of digests, and the changelog says so.
 //! - **Your own code** between the calls: what it passes in must be the same bits, too.
 
 mod fnv;
@@ -72,8 +56,7 @@ impl<S: Scalar> Kernel<S> {
         Ok(run.digests)
     }
 
-    /// Returns the digest over all seeds: that of the seeds' digests, in the order of the seeds. Whoever
-    /// spreads the seeds over threads combines theirs in the same way ([`combine`]).
+    /// Returns the digest over all seeds: their own, combined ([`combine`]) in their order.
     ///
     /// # Errors
     /// As [`Kernel::seed_digests`].

@@ -5,15 +5,6 @@ use crate::scalar::Real;
 
 /// The element-wise metrics of one layer on tokens of size K = 2 d + 1, unscaled, of parameters that are both negated if
 /// P\[-1, -1\] is negative: as P and Q only act as a product, training converges to either (P, Q) or (-P, -Q).
-///
-/// ```
-/// use ictd_core::constructions::{learning_rate, td0};
-/// use ictd_core::metrics::Elements;
-///
-/// let elements = Elements::of(&td0::<f64, 2, 5>(&learning_rate(0.5)));
-/// assert_eq!((elements.p_bottom_right, elements.p_avg_abs_others), (1.0, 0.0));
-/// assert_eq!((elements.q_trace_upper_left, elements.q_trace_upper_right), (-1.0, 1.0));
-/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -1,9 +1,7 @@
 //! The distance of a trained transformer from TD, and the TD that it is closest to.
 //!
-//! [`form`]: which construction P and Q are, block by block.
-//!
-//! [`elements`]: what its parameters look like (App. "Element-wise Convergence Metrics").
-//! [`comparison`]: what its value function does, against batch TD's (App. "Trained Transformer and
+//! [`form`]: which construction P and Q are, block by block; [`elements`]: what they look like (App. "Element-wise
+//! Convergence Metrics"); [`comparison`]: what the value function does, against batch TD's (App. "Trained Transformer and
 //! Batch TD Comparison Metrics").
 //!
 //! ```
@@ -25,8 +23,6 @@
 //! assert!(comparison.vd < 1e-20 && comparison.iws > 0.999_999);
 //! # Ok::<(), ictd_core::Error>(())
 //! ```
-//!
-//! Metrics only read: they draw no random number of the training and change nothing in it.
 
 pub mod comparison;
 pub mod elements;

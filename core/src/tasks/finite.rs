@@ -93,8 +93,7 @@ pub fn boyan_transition<R: Real, const M: usize>(
 /// Features beyond `dim` are 0.
 ///
 /// # Errors
-/// [`Error::OutOfRange`] for fewer than 2 states, [`Error::CapacityExceeded`] beyond M states, and unless
-/// 1 <= `dim` <= D.
+/// [`Error::OutOfRange`] for too few states, [`Error::CapacityExceeded`] beyond M, and unless 1 <= `dim` <= D.
 pub fn boyan_chain<R: Real, const D: usize, const M: usize>(
     states: usize,
     dim: usize,
@@ -132,8 +131,7 @@ pub const MAX_ACTIONS: usize = 8;
 /// there are.
 ///
 /// # Errors
-/// [`Error::OutOfRange`] for no states, actions outside 1..=[`MAX_ACTIONS`] or gamma outside
-/// [0, 1); [`Error::CapacityExceeded`] beyond M states, and unless 1 <= `dim` <= D.
+/// As [`boyan_chain_representable`]; [`Error::OutOfRange`] for actions outside 1..=[`MAX_ACTIONS`].
 pub fn random_mdp<R: Real, const D: usize, const M: usize>(
     states: usize,
     dim: usize,
@@ -192,8 +190,7 @@ pub fn loop_transition<R: Real, const M: usize>(
 /// features and a representable value function, w* ~ N(0, I).
 ///
 /// # Errors
-/// [`Error::OutOfRange`] for no states, a threshold outside (0, 1) or gamma outside [0, 1);
-/// [`Error::CapacityExceeded`] beyond M states, and unless 1 <= `dim` <= D.
+/// As [`boyan_chain_representable`]; [`Error::OutOfRange`] for a threshold outside (0, 1).
 pub fn loop_mrp<R: Real, const D: usize, const M: usize>(
     states: usize,
     dim: usize,

@@ -1,12 +1,9 @@
 //! The classical algorithm that a value function is, judged by the share of it that the algorithm explains.
 //!
 //! Every classical algorithm here is one iteration, w <- w + alpha_l (b - A w) from w = 0, with an A and a b of its
-//! own. As many iterations as the transformer has layers are fitted to its values in the contexts of some tasks, and
-//! judged in those of others.
-//!
-//! The step sizes are fitted, one for each layer. Theorem 1 allows any matrix C_l in their place; but where features
-//! are distributed alike up to signed permutations, the best that tasks can share is a multiple of I, since it
-//! commutes with all of them.
+//! own. As many iterations as the transformer has layers, each with a step size, are fitted to its values in the contexts
+//! of some tasks, and judged in those of others. (Theorem 1 allows any matrix C_l in place of a step size; but where
+//! features are distributed alike up to signed permutations, the best that tasks can share is a multiple of I.)
 
 use crate::construction::Construction;
 use ictd_core::Error;

@@ -26,9 +26,6 @@ pub struct TileCoding<R: Real> {
     /// -RANGE and 1 / (a displacement), per dimension.
     lower: [R; 4],
     scale: [R; 4],
-    /// For each dimension and coordinate, in units of a displacement, what it adds to the index of
-    /// the active tile of each tiling.
-    index_part: [[[u16; MAX_TILINGS]; MAX_UNITS + 1]; 4],
 }
 
 impl<R: Real> TileCoding<R> {
@@ -46,31 +43,12 @@ impl<R: Real> TileCoding<R> {
             return Err(Error::OutOfRange { parameter: "tiles", accepted });
         }
         let units = (tilings * tiles) as f64;
-        let mut coding = TileCoding {
+        Ok(TileCoding {
             tilings,
             tiles,
             lower: RANGE.map(|range| R::from_f64(-range)),
             scale: RANGE.map(|range| R::from_f64(units / (2.0 * range))),
-            index_part: [[[0; MAX_TILINGS]; MAX_UNITS + 1]; 4],
-        };
-        let per_dimension = coding.tiles_per_dimension();
-        for t in 0..tilings {
-            let mut stride = 1;
-            for i in (0..4).rev() {
-                let displacement = (t * (2 * i as u16 + 1)) % tilings;
-                for coordinate in 0..=MAX_UNITS {
-                    let tile = (coordinate as u16 + displacement) / tilings;
-                    coding.index_part[i][coordinate][t as usize] =
-                        tile.min(per_dimension - 1) * stride;
-                }
-                stride *= per_dimension;
-            }
-            // `stride` is now the number of tiles of one tiling.
-            for part in &mut coding.index_part[0] {
-                part[t as usize] += t * stride;
-            }
-        }
-        Ok(coding)
+        })
     }
 
     /// Returns the number of tilings, which is the number of active tiles.
@@ -103,15 +81,18 @@ impl<R: Real> TileCoding<R> {
     /// a tiling the position varies slowest and the angular velocity fastest.
     #[inline(always)]
     pub fn active_tiles(&self, s: &CartPoleState<R>) -> [u16; MAX_TILINGS] {
-        let mut active = [0; MAX_TILINGS];
+        let mut active: [u16; MAX_TILINGS] = core::array::from_fn(|t| t as u16);
+        let (per_dimension, tilings) = (self.tiles_per_dimension(), self.tilings);
         let variables = [s.position, s.velocity, s.angle, s.angular_velocity];
         for (i, variable) in variables.into_iter().enumerate() {
             let coordinate = (variable - self.lower[i]) * self.scale[i];
             // The conversion truncates, and saturates at the ends of `i32`.
-            let coordinate = (coordinate.to_f64() as i32).clamp(0, MAX_UNITS as i32);
-            let part = &self.index_part[i][coordinate as usize];
-            for t in 0..MAX_TILINGS {
-                active[t] += part[t];
+            let coordinate = (coordinate.to_f64() as i32).clamp(0, MAX_UNITS as i32) as u16;
+            for (t, index) in active.iter_mut().enumerate() {
+                // The number of tilings is a power of two.
+                let displacement = (t as u16 * (2 * i as u16 + 1)) & (tilings - 1);
+                let tile = (coordinate + displacement) >> tilings.trailing_zeros();
+                *index = *index * per_dimension + tile.min(per_dimension - 1);
             }
         }
         active
