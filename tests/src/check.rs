@@ -19,8 +19,6 @@ struct Output<S: Scalar> {
     field: String,
     form: &'static str,
     values: Vec<S>,
-    /// For a field without a tolerance in the data: compared exactly if `None`.
-    stated_tolerance: Option<f64>,
 }
 
 impl<S: Scalar> Outputs<S> {
@@ -38,22 +36,7 @@ impl<S: Scalar> Outputs<S> {
         values: impl IntoIterator<Item = S>,
     ) {
         let values = values.into_iter().collect();
-        self.fields.push(Output { field: field.into(), form, values, stated_tolerance: None });
-    }
-
-    /// Reports a field that the data gives no tolerance for and that is no integer or table
-    /// look-up, with a tolerance of the caller's.
-    pub fn field_within(
-        &mut self,
-        field: impl Into<String>,
-        form: &'static str,
-        values: impl IntoIterator<Item = S>,
-        tolerance: f64,
-    ) {
-        self.field(field, form, values);
-        if let Some(output) = self.fields.last_mut() {
-            output.stated_tolerance = Some(tolerance);
-        }
+        self.fields.push(Output { field: field.into(), form, values });
     }
 }
 
@@ -83,7 +66,7 @@ pub fn check_case<R: Real>(case: &Case, outputs: &Outputs<R>) -> f64 {
     let mut failures = Vec::new();
     let mut compared = BTreeSet::new();
     let mut worst = 0.0f64;
-    for Output { field, form, values, stated_tolerance } in &outputs.fields {
+    for Output { field, form, values } in &outputs.fields {
         if !case.expects(field) {
             failures.push(format!("{field} ({form}) is computed, but the data does not expect it"));
             continue;
@@ -95,7 +78,7 @@ pub fn check_case<R: Real>(case: &Case, outputs: &Outputs<R>) -> f64 {
             failures.push(format!("{field} ({form}): {} numbers, not {}", got.len(), want.len()));
             continue;
         }
-        match case.tolerance(field, precision).or(*stated_tolerance) {
+        match case.tolerance(field, precision) {
             Some(tolerance) => {
                 let err = error(&got, &want);
                 worst = worst.max(err / tolerance);

@@ -157,16 +157,18 @@ impl<'a> Problem<'a> {
 
     /// Returns the values that the transformer with a construction's parameters gives.
     fn outputs(&self, construction: Construction, c: &[Matrix]) -> Result<Outputs, Error> {
-        let layers = |of: fn(&Matrix) -> _| c.iter().map(of).collect::<Vec<_>>();
+        let of_one_head = |lambda, layer: fn(&Matrix) -> Layer<f64, K>| {
+            let (gamma, mask) = (self.setting.gamma, TdLambda::new(lambda)?);
+            let layers: Vec<_> = c.iter().map(layer).collect();
+            let (transformer, query, literal) = self.literal(mask, &layers, gamma)?;
+            let (statistic, mut streaming) = (self.statistic(mask, gamma)?, Vec::new());
+            transformer.values_by_layer(&statistic, &query, |v| streaming.push(v));
+            Ok([literal, streaming])
+        };
         match construction {
-            Construction::Td0 => self.of_one_head(Td0, &layers(constructions::td0)),
-            Construction::ResidualGradient => {
-                self.of_one_head(Td0, &layers(constructions::residual_gradient))
-            }
-            Construction::TdLambda => {
-                let mask = TdLambda::new(self.setting.lambda)?;
-                self.of_one_head(mask, &layers(constructions::td_lambda))
-            }
+            Construction::Td0 => of_one_head(0.0, constructions::td0),
+            Construction::ResidualGradient => of_one_head(0.0, constructions::residual_gradient),
+            Construction::TdLambda => of_one_head(self.setting.lambda, constructions::td_lambda),
             Construction::AverageReward => self.of_two_heads(c),
         }
     }
@@ -194,17 +196,6 @@ impl<'a> Problem<'a> {
         let mut context = Context::<FEW, _, _, f64>::with(mask, Growing);
         self.transitions.iter().try_for_each(|t| context.observe_transition(t))?;
         context.statistic(gamma, 0)
-    }
-
-    fn of_one_head<M: Mask<f64> + Attention<f64, K, Layer = Layer<f64, K>>>(
-        &self,
-        mask: M,
-        layers: &[Layer<f64, K>],
-    ) -> Result<Outputs, Error> {
-        let (transformer, query, literal) = self.literal(mask, layers, self.setting.gamma)?;
-        let (statistic, mut streaming) = (self.statistic(mask, self.setting.gamma)?, Vec::new());
-        transformer.values_by_layer(&statistic, &query, |v| streaming.push(v));
-        Ok([literal, streaming])
     }
 
     fn of_two_heads(&self, c: &[Matrix]) -> Result<Outputs, Error> {
