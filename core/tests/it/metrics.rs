@@ -1,0 +1,139 @@
+//! What training is judged by: elements and forms of parameters, IWS and SS of linear value functions.
+
+use ictd_core::constructions::{learning_rate, one_layer, residual_gradient, td0};
+use ictd_core::invariant_set::theta_star;
+use ictd_core::layer::Layer;
+use ictd_core::mask::Td0;
+use ictd_core::metrics::comparison::cosine;
+use ictd_core::metrics::{
+    Blocks, Elements, EvaluationStates, FORM_SHARE, LayerBlocks, Pattern, batch_td,
+};
+use ictd_core::prompt::Prompt;
+use ictd_core::rng::Rng;
+use ictd_core::statistic::Statistic;
+use ictd_core::tasks::{Mrp, Task, boyan_chain};
+use ictd_core::transformer::Transformer;
+use ictd_core::value_function::ValueFunction;
+use nalgebra::{SMatrix, SVector};
+
+fn setting(seed: u64) -> (EvaluationStates<f64, 4, 10>, Statistic<f64, 9>) {
+    let mut rng = Rng::new(seed);
+    let chain: Mrp<f64, 4, 10> = boyan_chain(10, 4, &mut rng).unwrap();
+    let transitions = chain.trajectory::<30>(30, &mut rng).unwrap();
+    let query = chain.feature_map()[0];
+    let prompt = Prompt::<f64, 9, 30>::discounted(&transitions, 0.9, &query).unwrap();
+    (EvaluationStates::of(&chain).unwrap(), Statistic::of_prompt(&prompt, &Td0).unwrap())
+}
+
+#[test]
+fn iws_is_ss_for_linear_attention() {
+    let mut rng = Rng::new(9);
+    for seed in 0..50 {
+        let (states, statistic) = setting(seed);
+        let mut draw = || SMatrix::<f64, 9, 9>::from_fn(|_, _| rng.uniform_in(-0.5, 0.5));
+        let layer = Layer { p: draw(), q: draw() };
+        let transformer = Transformer::<_, 1>::autoregressive(layer, 3).unwrap();
+        let v_tf = transformer.value_function(&statistic).unwrap();
+        let v_td = batch_td(&statistic, 0.5, 3).unwrap();
+        let exact = states.compare_linear(&v_tf, &v_td);
+        // The paper's definition, by least squares on the states' values, finds the same weights.
+        let fitted = states.compare(&states.sample_linear(&v_tf), &v_td).unwrap();
+        assert!((exact.iws - exact.ss).abs() < 1e-14, "{exact:?}");
+        assert!((fitted.iws - exact.iws).abs() < 1e-9, "{fitted:?} {exact:?}");
+        assert_eq!((fitted.vd, fitted.ss), (exact.vd, exact.ss));
+        // Of itself it is all alike, and of its negative nothing.
+        let [same, negated] = [v_td, ValueFunction { weights: -v_td.weights }]
+            .map(|v| states.compare_linear(&v, &v_td));
+        assert!(same.vd == 0.0 && (same.iws - 1.0).abs() < 1e-14, "{same:?}");
+        assert!((negated.iws + 1.0).abs() < 1e-14, "{negated:?}");
+    }
+}
+
+#[test]
+fn the_cosine_neither_overflows_nor_vanishes() {
+    let x = SVector::<f32, 2>::new(3e30, 4e30);
+    assert!((cosine(&x, &(x * 1e-38)) - 1.0).abs() < 1e-6);
+    assert_eq!(cosine(&x, &SVector::zeros()), 0.0);
+}
+
+#[test]
+fn theorem_1_has_nothing_elsewhere_whatever_its_sign() {
+    let td = td0::<f64, 4, 9>(&learning_rate(0.5));
+    let negated = Layer { p: -td.p, q: -td.q };
+    for (layer, sign) in [(td, 1.0), (negated, -1.0)] {
+        let want = Elements {
+            sign,
+            p_bottom_right: 1.0,
+            p_avg_abs_others: 0.0,
+            q_trace_upper_left: -2.0,
+            q_trace_upper_right: 2.0,
+            q_avg_abs_others: 0.0,
+        };
+        assert_eq!(Elements::of(&layer), want);
+    }
+}
+
+type Matrix = SMatrix<f64, 9, 9>;
+
+fn blocks(layer: &Layer<f64, 9>) -> LayerBlocks {
+    let of = |m: &Matrix| Blocks::of(4, 9, |i, j| m[(i, j)]);
+    LayerBlocks::new(of(&layer.p), of(&layer.q))
+}
+
+fn has(layer: &Layer<f64, 9>, form: &Pattern) -> bool {
+    blocks(layer).shares(form).iter().all(|share| *share >= FORM_SHARE)
+}
+
+fn normal(rng: &mut Rng) -> Matrix {
+    Matrix::from_fn(|_, _| rng.normal())
+}
+
+/// Returns the layer with noise whose energy is a share of that of the sum, in the mean.
+fn perturbed(layer: &Layer<f64, 9>, share: f64, rng: &mut Rng) -> Layer<f64, 9> {
+    let mut noisy = |m: &Matrix| {
+        let noise = normal(rng);
+        m + noise * (m.norm() / noise.norm() * (share / (1.0 - share)).sqrt())
+    };
+    Layer { p: noisy(&layer.p), q: noisy(&layer.q) }
+}
+
+#[test]
+fn the_constructions_and_random_layers_are_told_apart_with_noise_and_either_sign() {
+    let c = learning_rate::<f64, 4>(0.3);
+    let mut rng = Rng::new(1);
+    let forms = [Pattern::TD, Pattern::ONE_LAYER_TD, Pattern::RESIDUAL_GRADIENT];
+    let layers = [td0::<_, 4, 9>(&c), one_layer(&c), residual_gradient(&c)];
+    for (at, layer) in layers.iter().enumerate() {
+        let negated = Layer { p: -layer.p, q: -layer.q };
+        // With Q alone negated it goes the other way.
+        let other = Layer { q: -layer.q, ..*layer };
+        for (i, form) in forms.iter().enumerate() {
+            assert_eq!((has(layer, form), has(&negated, form)), (i == at, i == at));
+            assert!(!has(&other, form));
+        }
+        for _ in 0..50 {
+            assert!(has(&perturbed(layer, 0.04, &mut rng), &forms[at]));
+            assert!(!has(&perturbed(layer, 0.2, &mut rng), &forms[at]));
+        }
+    }
+    for _ in 0..100 {
+        let random = Layer { p: normal(&mut rng), q: normal(&mut rng) };
+        assert!(!forms.iter().any(|form| has(&random, form)));
+    }
+}
+
+#[test]
+fn each_block_has_its_mean_its_share_and_its_sign() {
+    let layer = theta_star::<f64, 4, 9>(-2.0, -1.0, 0.5);
+    let LayerBlocks { p, q } = blocks(&layer);
+    // Both are negated, as P[-1, -1] is negative.
+    assert_eq!(q.means, Pattern::of_blocks([[1.0, 0.0], [-0.5, 0.0]]));
+    assert_eq!((p.means.corner[0][0], q.energy), (2.0, 5.0));
+    assert_eq!((q.along(&Pattern::ONE_LAYER_TD), q.along(&q.means)), (-0.8, 1.0));
+    // An even spread of the same mean is not on the diagonal's mean.
+    let mut uneven = layer;
+    uneven.q[(0, 0)] -= 1.0;
+    uneven.q[(1, 1)] += 1.0;
+    let q = blocks(&uneven).q;
+    assert!((q.along(&q.means) - 5.0 / 7.0).abs() < 1e-15);
+}

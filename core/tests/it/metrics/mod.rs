@@ -1,5 +1,0 @@
-//! What training is judged by.
-
-mod comparison;
-mod elements;
-mod form;
