@@ -29,13 +29,11 @@
 //! ```
 
 pub mod cart_pole;
-mod distribution;
 mod finite;
 mod mrp;
 mod signals;
 
 pub use cart_pole::{CartPole, CartPoleTasks};
-pub use distribution::TaskDistribution;
 pub use finite::{
     FiniteTask, FiniteTasks, MAX_ACTIONS, boyan_chain, boyan_chain_representable, boyan_transition,
     loop_mrp, loop_transition, random_mdp,
@@ -101,6 +99,39 @@ pub trait Task<R: Real, const D: usize> {
                 .map_err(|_| Error::CapacityExceeded { parameter: "trajectory", capacity: N })?;
         }
         Ok(transitions)
+    }
+}
+
+/// d_task: a distribution over policy evaluation tasks.
+pub trait TaskDistribution<R: Real, const D: usize>: Clone + Debug {
+    /// The type of a task that is drawn.
+    type Task: Task<R, D> + Clone + Debug;
+
+    /// d <= D: how many features its tasks have; zeros beyond.
+    fn dim(&self) -> usize {
+        D
+    }
+
+    /// Returns a task for discount gamma.
+    ///
+    /// # Errors
+    /// The refusals of the distribution's own settings.
+    fn draw(&self, gamma: R, rng: &mut Rng) -> Result<Self::Task, Error>;
+
+    /// Returns the task of that number in the run of a seed: a distribution of several kinds takes them in turn,
+    /// one that keeps a part of its tasks fixed keeps that of the seed.
+    ///
+    /// # Errors
+    /// As [`TaskDistribution::draw`].
+    fn draw_in_turn(
+        &self,
+        seed: u64,
+        number: u64,
+        gamma: R,
+        rng: &mut Rng,
+    ) -> Result<Self::Task, Error> {
+        let _ = (seed, number);
+        self.draw(gamma, rng)
     }
 }
 
