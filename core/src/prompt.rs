@@ -64,7 +64,7 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
         Ok(prompt)
     }
 
-    /// Z_0 of Theorem 1 (eq. "Z_0 P Q TD define") for any query: columns
+    /// Returns Z_0 of Theorem 1 (eq. "Z_0 P Q TD define") for any query: columns
     /// (phi_{j-1}; gamma phi_j; R_j) and (phi; 0; 0).
     ///
     /// # Errors
@@ -81,7 +81,7 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
         Self::from_transitions(transitions, check_discount::<S, D, K>(gamma)?, query)
     }
 
-    /// Z_0 of the average-reward theorem for any query: columns (phi_{j-1}; phi_j; R_j; 0) and
+    /// Returns Z_0 of the average-reward theorem for any query: columns (phi_{j-1}; phi_j; R_j; 0) and
     /// (phi; 0; 0; 0), the last row being memory.
     ///
     /// # Errors
@@ -132,12 +132,12 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
         self.query = query;
     }
 
-    /// n, the number of context columns.
+    /// Returns n, the number of context columns.
     pub fn context_len(&self) -> usize {
         self.context.len()
     }
 
-    /// Column c of Z, the query for c >= n.
+    /// Returns column c of Z, the query for c >= n.
     pub fn column(&self, c: usize) -> &SVector<S, K> {
         self.context.get(c).unwrap_or(&self.query)
     }
@@ -146,14 +146,14 @@ impl<S: Scalar, const K: usize, const N: usize> Prompt<S, K, N> {
         self.context.iter_mut().chain(core::iter::once(&mut self.query))
     }
 
-    /// Z += s P A, column by column.
+    /// Computes Z += s P A, column by column.
     pub(crate) fn add_columns(&mut self, s: S, p: &SMatrix<S, K, K>, a: &Self) {
         for (c, z) in self.columns_mut().enumerate() {
             add_scaled(z, s, &mul_vector(p, a.column(c)));
         }
     }
 
-    /// 1/n, the normalisation of eq. "Z_l update".
+    /// Returns 1/n, the normalisation of eq. "Z_l update".
     ///
     /// # Errors
     /// [`Error::Empty`] if there is no context.

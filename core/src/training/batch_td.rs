@@ -32,7 +32,7 @@ impl<S: Scalar, const D: usize> BatchTd<S, D> {
         Ok(BatchTd { alpha: S::ONE, layers, lambda: (lambda != S::ZERO).then_some(lambda) })
     }
 
-    /// v: the value of the window's query.
+    /// Returns v, the value of the window's query.
     pub fn value(&self, window: &Window<S>) -> S {
         self.value_and_slope(&self.system(window, 0), window.query())[0]
     }
@@ -109,7 +109,7 @@ impl<S: Scalar, const D: usize> System<S, D> {
         }
     }
 
-    /// y - s A x.
+    /// Returns y - s A x.
     #[inline(always)]
     fn minus_a_times(&self, y: &[S; D], s: S, x: &[S; D]) -> [S; D] {
         let mut out = *y;

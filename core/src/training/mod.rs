@@ -8,7 +8,7 @@
 //! for bit the network that its seed trains alone.
 //!
 //! On a device's own trajectory, without a simulated task: features and rewards as [`Windows`], and a
-//! step of Adam on them (or [`td_step`] per window).
+//! step of Adam on them (or [`td_update`] per window).
 //!
 //! ```
 //! use ictd_core::Model;
@@ -53,9 +53,7 @@ pub use crate::layer::ParameterSet;
 pub use adam::Adam;
 pub use batch_td::BatchTd;
 pub use linear::{LinearNetwork, LinearShape, Numbers, Storage};
-pub use network::{
-    Network, Parameters, Targets, batch_gradient_by_window, td_errors, td_step, td_update,
-};
+pub use network::{Network, Parameters, Targets, batch_gradient_by_window, td_errors, td_update};
 pub use rnn::{LayerInput, Rnn, RnnLayer};
 pub use settings::{AdamSettings, Loss, Optimizer, Settings};
 pub use softmax::{SoftmaxNetwork, value_and_query_gradient};

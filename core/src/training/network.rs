@@ -17,7 +17,7 @@ pub trait Network<S: Scalar> {
     /// Returns the parameters, to change them.
     fn parameters_mut(&mut self) -> &mut Self::Parameters;
 
-    /// d, how many features its tokens have.
+    /// Returns d, how many features its tokens have.
     fn dim(&self) -> usize;
 
     /// Returns how many transitions a context may have; none if any number.
@@ -28,7 +28,7 @@ pub trait Network<S: Scalar> {
     /// Draws the initial parameters of one lane.
     fn initialise_lane(&mut self, lane: usize, rng: &mut Rng);
 
-    /// v: the value of the window's query.
+    /// Returns v, the value of the window's query.
     fn value(&mut self, window: &Window<S>) -> S;
 
     /// Returns v, and gradient += v-bar dv/dtheta, where v-bar = `adjoint(v)` may depend on v.
@@ -230,7 +230,7 @@ impl<'a, S: Scalar> BatchLoss<'a, S> {
         Some(-(self.inverse_count + self.inverse_count) * error)
     }
 
-    /// (1/W) sum_t (target_t - v_t)^2.
+    /// Returns (1/W) sum_t (target_t - v_t)^2.
     #[inline(always)]
     pub(super) fn mean(&self) -> S {
         self.squares * self.inverse_count
@@ -258,7 +258,7 @@ pub fn batch_gradient_by_window<S: Scalar, N: Network<S> + ?Sized>(
     loss.mean()
 }
 
-/// Writes one update of Algorithm 1, step_size delta_t grad v_t with v_t and v_{t+1} of the current theta; the residual
+/// Writes one update of Algorithm 1, theta += step_size delta_t grad v_t, with v_t and v_{t+1} of the current theta; the residual
 /// gradient's is step_size delta_t (grad v_t - gamma grad v_{t+1}). Returns delta_t.
 pub fn td_update<S: Scalar, N: Network<S> + ?Sized>(
     network: &mut N,
@@ -278,20 +278,4 @@ pub fn td_update<S: Scalar, N: Network<S> + ?Sized>(
         network.value_and_gradient(&windows.successor(t), |_| adjoint, update);
     }
     target - v
-}
-
-/// One step of Algorithm 1: theta += [`td_update`], which `update` has room for. Returns delta_t.
-pub fn td_step<S: Scalar, N: Network<S> + ?Sized>(
-    network: &mut N,
-    windows: &Windows<S>,
-    t: usize,
-    targets: Targets<S>,
-    step_size: S,
-    update: &mut N::Parameters,
-) -> S {
-    let delta = td_update(network, windows, t, targets, step_size, update);
-    for (theta, g) in network.parameters_mut().numbers_mut().zip(update.numbers()) {
-        *theta += *g;
-    }
-    delta
 }

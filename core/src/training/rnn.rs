@@ -86,7 +86,7 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
         after
     }
 
-    /// v = <W_o, a^(L-1)>.
+    /// Returns v = <W_o, a^(L-1)>.
     #[inline(always)]
     pub fn output(&self, hidden: &[[S; H]; L]) -> S {
         dot_arrays(&self.output.data.0[0], &hidden[L - 1])
@@ -108,7 +108,7 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
 impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> Parameters<S>
     for Rnn<S, X, H, L, N>
 {
-    /// W_ax^(0), W_aa^(0), b^(0), W_ax^(1), ..., W_o, each column by column.
+    /// Returns W_ax^(0), W_aa^(0), b^(0), W_ax^(1), ..., W_o, each column by column.
     fn slices(&self) -> impl Iterator<Item = &[S]> {
         let layers = self.first.slices().into_iter();
         let layers = layers.chain(self.upper.iter().flat_map(RnnLayer::slices));
@@ -153,7 +153,7 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
         }
     }
 
-    /// For windows of any length.
+    /// Returns the value of windows of any length.
     fn value(&mut self, window: &Window<S>) -> S {
         let mut hidden = [[S::ZERO; H]; L];
         for t in 0..=window.context_len() {
@@ -162,7 +162,7 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
         self.output(&hidden)
     }
 
-    /// A window of more than N transitions has value 0 here, and nothing can be learned of it.
+    /// Returns 0 for a window of more than N transitions, of which nothing can be learned.
     fn value_and_gradient(
         &mut self,
         window: &Window<S>,
@@ -198,7 +198,7 @@ impl<S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize> 
 }
 
 kernel! {
-    /// The hidden states after one more token.
+    /// Computes the hidden states after one more token.
     fn step as Step<'a, S: Scalar, const X: usize, const H: usize, const L: usize, const N: usize>(
         rnn: &'a Rnn<S, X, H, L, N>,
         before: &'a [[S; H]; L],
@@ -217,7 +217,7 @@ kernel! {
 }
 
 kernel! {
-    /// One token back: turns the adjoints of the hidden states after it into those before it, and adds to
+    /// Goes one token back: turns the adjoints of the hidden states after it into those before it, and adds to
     /// `gradient`.
     fn token_back as TokenBack<
         'a,
@@ -274,7 +274,7 @@ impl<S: Scalar, const I: usize, const H: usize> RnnLayer<S, I, H> {
         [input.as_mut_slice(), recurrent.as_mut_slice(), bias.as_mut_slice()]
     }
 
-    /// tanh(W_ax x + W_aa a + b), each sum in ascending order.
+    /// Returns tanh(W_ax x + W_aa a + b), each sum in ascending order.
     #[inline(always)]
     fn forward(&self, x: &[S; I], a: &[S; H]) -> [S; H] {
         let mut sum = self.bias.data.0[0];
@@ -287,8 +287,7 @@ impl<S: Scalar, const I: usize, const H: usize> RnnLayer<S, I, H> {
         sum.map(|x| x.tanh())
     }
 
-    /// Back from g, the adjoint of what [`RnnLayer::forward`] applies tanh to: adds to the
-    /// parameters' adjoints and to a's.
+    /// Adds to the parameters' adjoints and to a's, from g, that of what [`RnnLayer::forward`] applies tanh to.
     #[inline(always)]
     fn backward(
         &self,
@@ -309,7 +308,7 @@ impl<S: Scalar, const I: usize, const H: usize> RnnLayer<S, I, H> {
     }
 }
 
-/// x-bar += W^T g, W by columns.
+/// Computes x-bar += W^T g, W by columns.
 #[inline(always)]
 fn add_transposed_product<S: Scalar, const H: usize, const I: usize>(
     x_bar: &mut [S; I],

@@ -7,7 +7,7 @@ use crate::scalar::Scalar;
 /// The two sides of an outer product of tokens, x x'^T.
 pub(super) type Sides<'a, S> = [&'a [S]; 2];
 
-/// The sides of token i of the context that begins at transition `start`, whose tokens are asked for in
+/// Returns the sides of token i of the context that begins at transition `start`, whose tokens are asked for in
 /// order: z_i, and z_i or its trace e_i = lambda e_{i-1} + z_i. (Not shown to a closure, which would lose a
 /// kernel's instructions.)
 #[inline(always)]
@@ -27,8 +27,8 @@ pub(super) fn next_token<'a, S: Scalar>(
     [z, e]
 }
 
-/// From window t + 1 to window t, whose contexts are n transitions each: the sides x x'^T of what is
-/// gained and y y'^T of what is lost.
+/// Returns what G gains and loses from window t + 1 to window t, whose contexts are n transitions each: the sides
+/// x x'^T and y y'^T.
 ///
 /// Under TD(0)'s mask x = x' is the token gained and y = y' the one lost. Under TD(lambda)'s
 /// x = sum_i lambda^(i-t) z_i is what sees x' = z_t from its own place on, and
@@ -59,7 +59,7 @@ pub(super) fn gained_and_lost<'a, S: Scalar>(
     [[trace_x, x], [y, trace_y]]
 }
 
-/// e <- decay e + z.
+/// Computes e <- decay e + z.
 #[inline(always)]
 fn add_to_trace<S: Scalar>(e: &mut [S], decay: S, z: &[S]) {
     for (e, z) in e.iter_mut().zip(z) {

@@ -1,6 +1,6 @@
 use super::{
     Adam, AdamSettings, BatchTd, Loss, Network, Optimizer, Parameters, Settings, Targets,
-    Trajectory, Windows, td_errors, td_step,
+    Trajectory, Windows, td_errors, td_update,
 };
 use crate::error::Error;
 use crate::rng::{Rng, Stream};
@@ -190,8 +190,12 @@ where
                 let step_size = S::from_f64(step_size);
                 let mut sum = S::ZERO;
                 for t in 0..windows.count() {
-                    let delta = td_step(network, &windows, t, targets, step_size, gradient);
+                    let delta = td_update(network, &windows, t, targets, step_size, gradient);
                     sum += delta * delta;
+                    for (theta, g) in network.parameters_mut().numbers_mut().zip(gradient.numbers())
+                    {
+                        *theta += *g;
+                    }
                 }
                 self.loss = sum / S::from_count(windows.count() as u64);
             }
@@ -291,14 +295,10 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
             Some([_, largest]) => largest + 2,
         };
         let last = steps.min(T.saturating_sub(1));
-        let horizon = match settings.loss {
-            Loss::TrueValue => Some(None),
-            Loss::MonteCarlo { horizon } => Some(Some(horizon)),
-            _ => None,
-        };
+        let has_targets = matches!(settings.loss, Loss::TrueValue | Loss::MonteCarlo { .. });
         // How many windows ask for the target of state k.
         let asked = |k: usize| match settings.lengths {
-            _ if horizon.is_none() => 0,
+            _ if !has_targets => 0,
             None => usize::from((first_query..last).contains(&k)),
             Some(_) => lengths.iter().filter(|n| **n + 1 == k).count(),
         };
@@ -332,22 +332,21 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
                 }
             }
         }
-        let (Some(horizon), gamma) = (horizon, S::Element::from_f64(settings.gamma)) else {
+        if !has_targets {
             return Ok(());
-        };
-        for (lane, ((task, rng), queries)) in
-            tasks.iter().zip(rngs).zip(queries.as_ref()).enumerate()
-        {
+        }
+        let gamma = S::Element::from_f64(settings.gamma);
+        let lanes = tasks.iter().zip(rngs).zip(queries.as_ref()).enumerate();
+        for (lane, ((task, rng), queries)) in lanes {
             let Some(task) = task else { return Err(no_task) };
             let mut values = [S::Element::ZERO; T];
             let values = &mut values[..queries.len()];
-            match horizon {
-                None => task.true_values(gamma, queries, values)?,
-                Some(horizon) => {
-                    for (value, query) in values.iter_mut().zip(queries) {
-                        *value = sampled_return(task, *query, gamma, horizon, rng);
-                    }
+            if let Loss::MonteCarlo { horizon } = settings.loss {
+                for (value, query) in values.iter_mut().zip(queries) {
+                    *value = sampled_return(task, *query, gamma, horizon, rng);
                 }
+            } else {
+                task.true_values(gamma, queries, values)?;
             }
             for (target, value) in self.targets.iter_mut().zip(values) {
                 target.set_lane(lane, *value);
@@ -357,7 +356,7 @@ impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
     }
 }
 
-/// R_1 + gamma R_2 + ... of one trajectory from a state, cut off after `horizon` rewards.
+/// Returns R_1 + gamma R_2 + ... of one trajectory from a state, cut off after `horizon` rewards.
 fn sampled_return<R: Real, const D: usize, E: Task<R, D>>(
     task: &E,
     mut state: E::State,

@@ -102,7 +102,7 @@ impl<'a, S: Scalar> Windows<'a, S> {
         self.lengths.is_empty()
     }
 
-    /// W, the number of windows with a TD error.
+    /// Returns W, the number of windows with a TD error.
     #[inline(always)]
     pub fn count(&self) -> usize {
         if self.slide() { self.states() - self.context_len - 2 } else { self.lengths.len() }
@@ -117,13 +117,13 @@ impl<'a, S: Scalar> Windows<'a, S> {
         }
     }
 
-    /// n, the number of context transitions in a window.
+    /// Returns n, the number of context transitions in a window.
     #[inline(always)]
     pub fn context_len(&self) -> usize {
         self.context_len
     }
 
-    /// d, the number of features.
+    /// Returns d, the number of features.
     #[inline(always)]
     pub fn dim(&self) -> usize {
         self.dim
@@ -134,19 +134,19 @@ impl<'a, S: Scalar> Windows<'a, S> {
         self.rewards.len() + 1
     }
 
-    /// The discount gamma.
+    /// Returns the discount gamma.
     #[inline(always)]
     pub fn gamma(&self) -> S {
         self.gamma
     }
 
-    /// phi_k, (d), for k = 0 to n + W + 1; of a window those that its transitions pass through for k <= n.
+    /// Returns phi_k, (d), for k = 0 to n + W + 1; of a window those that its transitions pass through for k <= n.
     #[inline(always)]
     pub fn phi(&self, k: usize) -> &'a [S] {
         &self.features[k * self.dim..][..self.dim]
     }
 
-    /// R_1 to R_{n+W+1}; of a window R_{t+1} to R_{t+n}.
+    /// Returns R_1 to R_{n+W+1}; of a window R_{t+1} to R_{t+n}.
     #[inline(always)]
     pub fn rewards(&self) -> &'a [S] {
         self.rewards
@@ -224,15 +224,15 @@ impl<'a, S: Scalar> Windows<'a, S> {
         (start + n + 1).min(self.rewards.len() - 1)
     }
 
-    /// R_{t+n+2} + gamma v_{t+1}, what v_t should have been, for t = 0 to W - 1.
+    /// Returns R_{t+n+2} + gamma v_{t+1}, what v_t should have been, for t = 0 to W - 1.
     #[inline(always)]
     pub fn td_target(&self, t: usize, v_next: S) -> S {
         let j = self.query_transition(t);
         self.rewards[j] + self.gamma * v_next
     }
 
-    /// R_{t+n+2} - r-bar_{t+n+2} + v_{t+1}, what a differential value v_t should have been: average-reward
-    /// TD's target, with r-bar_i = (1/i) (R_1 + ... + R_i) of the rewards received so far on the trajectory. The
+    /// Returns R_{t+n+2} - r-bar_{t+n+2} + v_{t+1}, what a differential value v_t should have been: average-reward TD's
+    /// target, with r-bar_i = (1/i) (R_1 + ... + R_i) of the rewards received so far on the trajectory. The
     /// discount is for nothing.
     #[inline(always)]
     pub fn differential_target(&self, t: usize, v_next: S) -> S {

@@ -5,7 +5,7 @@ use ictd_core::layer::Layer;
 use ictd_core::scalar::Scalar;
 use ictd_core::training::{
     Adam, AdamSettings, BatchTd, LinearNetwork, LinearShape, Network, Parameters, SoftmaxNetwork,
-    Targets, Windows, td_step,
+    Targets, Windows, td_update,
 };
 use ictd_core::transformer::Transformer;
 use nalgebra::SMatrix;
@@ -157,7 +157,10 @@ fn learn<S, const D: usize, const K: usize, N>(
     let (mut delta, mut p, mut q) = (vec![], vec![], vec![]);
     for t in 0..windows.count() {
         let targets = Targets::Bootstrapped;
-        delta.push(td_step(&mut network, &windows, t, targets, step_size, &mut scratch));
+        delta.push(td_update(&mut network, &windows, t, targets, step_size, &mut scratch));
+        for (theta, g) in network.parameters_mut().numbers_mut().zip(scratch.numbers()) {
+            *theta += *g;
+        }
         p.extend(flat::<S, K>(network.parameters(), 0));
         q.extend(flat::<S, K>(network.parameters(), 1));
     }

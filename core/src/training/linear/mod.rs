@@ -198,7 +198,7 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
         }
     }
 
-    /// NaN for a window of other features.
+    /// Returns NaN for a window of other features.
     fn value(&mut self, window: &Window<S>) -> S {
         let LinearNetwork { shape, parameters, work } = self;
         if window.dim() != shape.dim {
@@ -237,7 +237,7 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
         }
     }
 
-    /// Windows of one head that grow share no work, unless they are read without units.
+    /// Takes windows of one head that grow one by one, unless they are read without units.
     fn batch_gradient(
         &mut self,
         windows: &Windows<S>,

@@ -193,7 +193,7 @@ impl<'a, S: Scalar> Pass<'a, S> {
     }
 }
 
-/// B = I + (1/n) P G Q.
+/// Computes B = I + (1/n) P G Q.
 fn column_map<S: Scalar>(
     k: usize,
     inverse_len: S,

@@ -75,7 +75,7 @@ impl<R: Real> LinearShape<R> {
         ])
     }
 
-    /// K, the numbers of a token.
+    /// Returns K, the numbers of a token.
     #[inline(always)]
     pub fn token_len(&self) -> usize {
         2 * self.dim + self.heads

@@ -330,7 +330,7 @@ fn last_step<S>(k: usize, formed: usize, steps: &[S]) -> (Option<&[S]>, [&[S]; H
     ((formed > 0).then_some(b), [g1, g2])
 }
 
-/// out = B x, or B^T x if TRANSPOSED.
+/// Computes out = B x, or B^T x if TRANSPOSED.
 #[inline(always)]
 fn map<S: Scalar, const TRANSPOSED: bool>(k: usize, b: Option<&[S]>, out: &mut [S], x: &[S]) {
     match b {

@@ -176,7 +176,7 @@ kernel! {
 }
 
 kernel! {
-    /// The layer's output for window t.
+    /// Computes the layer's output for window t.
     fn forward as Forward<'a, S: Scalar, const K: usize, const N: usize>(
         of: &'a FirstLayer<S, K, N>,
         windows: &'a Windows<'a, S>,
@@ -209,7 +209,7 @@ kernel! {
 }
 
 kernel! {
-    /// From the adjoints of the layer's output for window t, those of its rows.
+    /// Adds to the adjoints of the rows, from those of the layer's output for window t.
     fn backward as Backward<'a, S: Scalar, const K: usize, const N: usize>(
         of: &'a mut FirstLayer<S, K, N>,
         windows: &'a Windows<'a, S>,
@@ -281,7 +281,7 @@ kernel! {
     }
 }
 
-/// <key, the query of window t>.
+/// Returns <key, the query of window t>.
 #[inline(always)]
 fn dot_query<S: Scalar, const K: usize>(key: &[S; K], windows: &Windows<S>, t: usize) -> S {
     let query = windows.window(t).query();

@@ -11,7 +11,7 @@ use crate::linalg::{mul_vector, transpose_mul_vector};
 use crate::scalar::{Scalar, kernel};
 
 kernel! {
-    /// One layer but the last.
+    /// Computes one layer but the last.
     pub(super) fn forward_layer as ForwardLayer<'a, S: Scalar, const K: usize, const N: usize>(
         tape: &'a mut LayerTape<S, K, N>,
         next: &'a mut Columns<S, K, N>,
@@ -61,7 +61,7 @@ impl<S: Scalar, const K: usize> LastLayer<S, K> {
 }
 
 kernel! {
-    /// The last layer, forward and for seed 1 backward.
+    /// Computes the last layer, forward and for seed 1 backward.
     pub(super) fn last_layer as LastLayerPass<'a, S: Scalar, const K: usize, const N: usize>(
         pass: &'a mut LastLayer<S, K>,
         z: &'a Columns<S, K, N>,
@@ -121,7 +121,7 @@ kernel! {
 }
 
 kernel! {
-    /// From x-bar: (P-bar, Q-bar) into `sum`, and z-bar.
+    /// Adds (P-bar, Q-bar) to `sum`, and writes z-bar, from x-bar.
     pub(super) fn backward_layer as BackwardLayer<'a, S: Scalar, const K: usize, const N: usize>(
         tape: &'a LayerTape<S, K, N>,
         x_bar: &'a Columns<S, K, N>,

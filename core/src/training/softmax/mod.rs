@@ -113,7 +113,7 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
         }
     }
 
-    /// NaN for a window of more than N context columns, or of other features, of which nothing can be learned.
+    /// Returns NaN for a window of more than N context columns, or of other features, of which nothing can be learned.
     fn value(&mut self, window: &Window<S>) -> S {
         self.forward(&mut Tape::new(), window).unwrap_or(S::from_f64(f64::NAN))
     }
@@ -130,7 +130,7 @@ impl<S: Scalar, const K: usize, const C: usize, const L: usize, const N: usize> 
         v
     }
 
-    /// Windows that slide are recorded on one tape: they share the first layer's scores.
+    /// Records windows that slide on one tape: they share the first layer's scores.
     fn batch_gradient(
         &mut self,
         windows: &Windows<S>,

@@ -21,7 +21,7 @@ pub(super) fn tile<const T: usize, S: Scalar>(numbers: &mut [S], n: usize) -> &m
     &mut columns[..n]
 }
 
-/// T rows of softmax attention: 2^(score - shift) of the scores <key_t, column c>, shifted by the row's
+/// Computes T rows of softmax attention: 2^(score - shift) of the scores <key_t, column c>, shifted by the row's
 /// largest; gives the query's, and each row's normalisation, 1 / the sum.
 #[inline(always)]
 pub(super) fn exponentials<S: Scalar, const K: usize, const T: usize, const N: usize>(
@@ -55,7 +55,7 @@ pub(super) fn exponentials<S: Scalar, const K: usize, const T: usize, const N: u
     (query, normalisation)
 }
 
-/// The sums over columns, weighted by the rows: one vector per row.
+/// Returns the sums over columns, weighted by the rows: one vector per row.
 #[inline(always)]
 pub(super) fn combinations<S: Scalar, const K: usize, const T: usize, const N: usize>(
     rows: &[[S; T]],
@@ -101,7 +101,7 @@ pub(super) fn binary<S: Scalar, const K: usize>(key: &[S; K]) -> [S; K] {
 }
 
 kernel! {
-    /// M += sum_t x_t y_t^T, M by columns.
+    /// Computes M += sum_t x_t y_t^T, M by columns.
     pub(super) fn add_outers as AddOuters<'a, S: Scalar, const K: usize, const T: usize>(
         m: &'a mut [[S; K]; K],
         x: &'a [[S; K]; T],

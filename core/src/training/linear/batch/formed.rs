@@ -45,7 +45,7 @@ pub(super) struct Steps<'a, S> {
 }
 
 impl<S: Scalar> Steps<'_, S> {
-    /// Layers l and l + 1.
+    /// Returns layers l and l + 1.
     #[inline(always)]
     pub(super) fn pair(&mut self, l: usize) -> (Step<'_, S>, Step<'_, S>) {
         let (matrices, next_matrices) = self.matrices[l * self.len..].split_at_mut(self.len);
@@ -77,14 +77,14 @@ impl<'a, S: Scalar> Step<'a, S> {
         self.u.is_empty()
     }
 
-    /// A from G.
+    /// Computes A from G.
     #[inline(always)]
     pub(super) fn form(&mut self, k: usize, [p, q]: [&[S]; 2], g_q: &mut [S]) {
         mul(k, g_q, Onto::Zeros, self.g, q);
         mul(k, self.a, Onto::Zeros, p, g_q);
     }
 
-    /// G and z of the next layer.
+    /// Computes G and z of the next layer.
     #[inline(always)]
     pub(super) fn forward(&mut self, k: usize, next: &mut Step<S>) {
         mul(k, self.v, Onto::Other(self.g), self.a, self.g);
@@ -97,7 +97,7 @@ impl<'a, S: Scalar> Step<'a, S> {
         mul_vector(k, next.z, Onto::Other(self.z), self.a, self.z);
     }
 
-    /// A-bar = onto + H U^T + H^T V + z-bar z^T, from H and z-bar of the next layer.
+    /// Computes A-bar = onto + H U^T + H^T V + z-bar z^T, from H and z-bar of the next layer.
     #[inline(always)]
     pub(super) fn a_bar(&self, k: usize, a_bar: &mut [S], onto: Onto<S>, h: &[S], z_bar: &[S]) {
         if self.is_symmetric() {
@@ -149,7 +149,7 @@ impl<'a, S: Scalar> Step<'a, S> {
     }
 }
 
-/// H += E + E^T for a symmetric H: exactly symmetric again.
+/// Computes H += E + E^T for a symmetric H: exactly symmetric again.
 #[inline(always)]
 fn add_symmetric<S: Scalar>(k: usize, h: &mut [S], e: &[S]) {
     for j in 0..k {

@@ -46,7 +46,7 @@ impl<'a, S: Scalar> LastTwo<'a, S> {
         LastTwo { q_z, g_q_z, z_b, g_p_p, r, w, s, p_s, g_p_s, u, bars }
     }
 
-    /// TF_L.
+    /// Returns TF_L.
     #[inline(always)]
     pub(super) fn forward(
         &mut self,
@@ -74,8 +74,7 @@ impl<'a, S: Scalar> LastTwo<'a, S> {
         -(self.z_b[k - 1] + dot(self.w, self.u))
     }
 
-    /// From the value's adjoint: adds to those of the parameters; writes H, if it is wanted, and
-    /// z-bar.
+    /// Adds to the adjoints of the parameters, from that of the value; writes H, if it is wanted, and z-bar.
     #[inline(always)]
     #[allow(clippy::too_many_arguments, reason = "what a pass has read, and where its adjoints go")]
     pub(super) fn backward(

@@ -44,8 +44,8 @@ pub(super) fn start<S: Scalar>(
     }
 }
 
-/// From window t + 1 to window t: changes G and, of a first layer (P, Q) that is formed, A and the sums of the adjoints
-/// by the terms of s = t, from C.
+/// Goes from window t + 1 to window t: changes G and, of a first layer (P, Q) that is formed, A and the sums of the
+/// adjoints by the terms of s = t, from C.
 #[inline(always)]
 pub(super) fn slide<S: Scalar>(
     shape: &LinearShape<S::Element>,
