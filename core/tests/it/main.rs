@@ -2,7 +2,6 @@
 
 mod context;
 mod digest;
-mod gradient;
 mod invariant_set;
 mod linalg;
 mod linear_training;
@@ -12,7 +11,6 @@ mod networks;
 mod predictor;
 mod prompt;
 mod rng;
-mod rnn;
 mod scalar;
 mod signal;
 mod softmax_training;

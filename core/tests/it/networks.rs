@@ -1,4 +1,4 @@
-//! What all networks' numbers have in common, and how a recurrent network reads a window.
+//! What all networks' numbers have in common; what a recurrent network sees, how it begins, and what it learns from.
 
 use ictd_core::Error;
 use ictd_core::layer::Layer;
@@ -75,8 +75,7 @@ fn a_window_becomes_tokens_with_a_flag_and_its_gradient_descends_the_loss() {
         tokens[j] = [phi[0], phi[1], phi_next[0], phi_next[1], rewards[1 + j], 0.0];
     }
     tokens[4] = [features[6][0], features[6][1], 0.0, 0.0, 0.0, 1.0];
-    let hidden = tokens.iter().fold([[0.0; 4]; 3], |hidden, token| network.step(&hidden, token));
-    assert_eq!(network.value(&window), network.output(&hidden));
+    assert_eq!(network.value(&window), value(&network, &tokens));
 
     let targets = [0.3, -0.2, 0.1];
     let mut gradient = network.parameters().zeros_like();
@@ -90,4 +89,47 @@ fn a_window_becomes_tokens_with_a_flag_and_its_gradient_descends_the_loss() {
     let after = moved.batch_gradient(&windows, given, &mut gradient);
     let predicted = loss - 1e-3 * squares;
     assert!((after - predicted).abs() < 0.05 * (loss - after), "{loss} {after} {predicted}");
+}
+
+fn setting(layer_input: LayerInput, seed: u64) -> (Small, [[f64; 6]; 6]) {
+    let mut rng = Rng::new(seed);
+    let mut rnn = Small::zeros(layer_input);
+    rnn.initialise_lane(0, &mut rng);
+    (rnn, core::array::from_fn(|_| core::array::from_fn(|_| rng.uniform_in(-1.0, 1.0))))
+}
+
+fn value(rnn: &Small, tokens: &[[f64; 6]]) -> f64 {
+    rnn.output(&tokens.iter().fold([[0.0; 4]; 3], |hidden, token| rnn.step(&hidden, token)))
+}
+
+#[test]
+fn delayed_layers_never_see_the_query() {
+    let (rnn, mut tokens) = setting(LayerInput::Delayed, 2);
+    let before = value(&rnn, &tokens);
+    tokens[5] = [9.0; 6];
+    assert_eq!(value(&rnn, &tokens), before);
+    let (rnn, _) = setting(LayerInput::Current, 2);
+    let v = value(&rnn, &tokens);
+    tokens[5] = [-9.0; 6];
+    assert_ne!(value(&rnn, &tokens), v);
+}
+
+#[test]
+fn initial_parameters_are_uniform_within_1_over_sqrt_h() {
+    let mut rnn = Rnn::<f32, 10, 4, 3, 4>::zeros(LayerInput::Current);
+    rnn.initialise_lane(0, &mut Rng::new(3));
+    let largest = rnn.numbers().fold(0.0f32, |m, x| m.max(x.abs()));
+    assert!(largest < 0.5 && largest > 0.45, "{largest}");
+    assert_eq!(rnn.numbers().count(), 10 * 4 + 2 * 16 + 3 * 16 + 3 * 4 + 4);
+}
+
+#[test]
+fn nothing_is_learned_from_a_longer_context_than_it_takes() {
+    let (mut rnn, _) = setting(LayerInput::Current, 5);
+    assert_eq!(rnn.context_capacity(), Some(4));
+    let windows = Windows::new(2, &[0.5; 16], &[1.0; 7], 5, 0.9).unwrap();
+    let mut gradient = Small::zeros(LayerInput::Current);
+    assert_eq!(rnn.value_and_gradient(&windows.window(0), |_| 1.0, &mut gradient), 0.0);
+    assert!(gradient.numbers().all(|x| *x == 0.0));
+    assert_ne!(rnn.value(&windows.window(0)), 0.0);
 }
