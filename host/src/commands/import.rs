@@ -150,10 +150,9 @@ impl Import {
         let mut results = Map::new();
         let number = |x: f64| if x.is_finite() { report::number(x, 4) } else { "—".to_owned() };
         let mut metrics = vec![["metric", "mean", "standard error"].map(str::to_owned)];
-        let of: [(&str, fn(&Comparison<f64>) -> f64); 3] =
-            [("vd", |c| c.vd), ("iws", |c| c.iws), ("ss", |c| c.ss)];
-        for (name, metric) in of {
-            let (mean, stderr) = mean_and_stderr(comparisons.iter().map(metric));
+        let of = |c: &Comparison<f64>| [c.vd, c.iws, c.ss];
+        for (i, name) in ["vd", "iws", "ss"].into_iter().enumerate() {
+            let (mean, stderr) = mean_and_stderr(comparisons.iter().map(|c| of(c)[i]));
             results.insert(name.into(), json!({ "mean": mean, "stderr": stderr }));
             metrics.push([name.to_uppercase(), number(mean), number(stderr)]);
         }
