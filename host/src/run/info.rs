@@ -155,7 +155,7 @@ pub fn files(directory: &Path, before: &str) -> Result<Vec<String>, Error> {
     Ok(names(&content))
 }
 
-/// As [`files`], of the content of a `run.json`.
+/// As [`files()`], of the content of a `run.json`.
 pub fn names(content: &[u8]) -> Vec<String> {
     let value = serde_json::from_slice::<Value>(content).unwrap_or_default();
     let files = value["digests"]["files"].as_object();
