@@ -206,7 +206,6 @@ pub fn csv(bytes: &[u8]) {
     }
     let _ = Features::from_csv(Path::new(FILE), Cursor::new(bytes.to_vec()));
     let mut records = Records::new();
-    records.put(FILE, bytes);
     records.put(long::FILE, bytes);
     if let Ok(record) = long::Long::read(&records) {
         let of = record.of("train");
@@ -274,15 +273,8 @@ fn parts(bytes: &[u8]) -> Vec<&[u8]> {
 /// Every command's figures from the same bytes as each of its records.
 pub fn report(bytes: &[u8]) {
     let mut records = Records::new();
-    let names = ["records.csv", "shown.csv"];
-    let others = [
-        "elements.csv",
-        "summary.csv",
-        "parameters.safetensors",
-        "config.toml",
-        "results.json",
-    ];
-    for (name, part) in names.iter().chain(&others).zip(parts(bytes).into_iter().cycle()) {
+    let names = "records.csv shown.csv elements.csv summary.csv parameters.safetensors config.toml results.json";
+    for (name, part) in names.split(' ').zip(parts(bytes).into_iter().cycle()) {
         records.put(name, part);
     }
     for entry in command::catalogue().entries() {

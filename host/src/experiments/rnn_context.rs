@@ -120,7 +120,7 @@ fn text((at, mean, stderr): (f64, f64, f64)) -> String {
 }
 
 /// Judges whether the error rises from the shortest context to the longest by more than three joint standard errors.
-pub fn rise(of: OfRun, metric: &str) -> Judgement {
+fn rise(of: OfRun, metric: &str) -> Judgement {
     let Some([first, last]) = ends(of, metric).filter(|[first, last]| first.0 < last.0) else {
         return ("one length".into(), Verdict::HoldsInPart);
     };
@@ -131,7 +131,7 @@ pub fn rise(of: OfRun, metric: &str) -> Judgement {
 
 /// Judges whether the RNN is nowhere better than the best estimate without a query, at the longest context, by more than
 /// three joint standard errors.
-pub fn no_evaluation(of: OfRun) -> Judgement {
+fn no_evaluation(of: OfRun) -> Judgement {
     let (mut measured, mut beaten, mut judged) = (Vec::new(), 0, 0);
     for (.., name) in ENVIRONMENTS {
         let Some([_, rnn]) = ends(of, name) else { continue };

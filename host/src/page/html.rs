@@ -4,17 +4,8 @@ use std::fmt::Display;
 
 /// Returns a text as a page shows it, also within an attribute's quotes.
 pub fn text(text: impl Display) -> String {
-    let mut out = String::new();
-    for c in text.to_string().chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            c => out.push(c),
-        }
-    }
-    out
+    let text = text.to_string().replace('&', "&amp;").replace('<', "&lt;");
+    text.replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// Returns an element with this content, markup itself; `open` is its name and its attributes.

@@ -227,16 +227,17 @@ impl Browser {
         self.call("Input.insertText", json!({ "text": text }));
     }
 
-    /// The whole page as PNG, for a human.
-    pub(crate) fn screenshot(&mut self, file: &Path, whole: bool) {
+    /// Leaves a picture for a human in the folder that `ICTD_SCREENSHOTS` names, of the whole page or of what is seen.
+    pub(crate) fn screenshot(&mut self, name: &str, whole: bool) {
         use base64::Engine;
+        let Some(directory) = std::env::var_os("ICTD_SCREENSHOTS") else { return };
         let shot = self.call(
             "Page.captureScreenshot",
             json!({ "captureBeyondViewport": whole, "format": "png" }),
         );
         let data = shot["data"].as_str().unwrap();
         let png = base64::engine::general_purpose::STANDARD.decode(data).unwrap();
-        std::fs::write(file, png).unwrap();
+        std::fs::write(Path::new(&directory).join(name), png).unwrap();
     }
 }
 

@@ -13,10 +13,7 @@ use std::path::Path;
 const NUMBERS: &str = include_str!("numbers.txt");
 
 /// A number in a sentence: where it is from, and its digits.
-struct Number<'a> {
-    source: &'a str,
-    digits: &'a str,
-}
+type Number<'a> = [&'a str; 2];
 
 /// Returns a sentence's page, its words, and its numbers.
 fn sentence(line: &str) -> (&str, String, Vec<Number<'_>>) {
@@ -27,7 +24,7 @@ fn sentence(line: &str) -> (&str, String, Vec<Number<'_>>) {
         words.push_str(before);
         if let Some((source, digits)) = number.trim_end_matches('}').rsplit_once(" = ") {
             words.push_str(digits);
-            numbers.push(Number { source, digits });
+            numbers.push([source, digits]);
         }
     }
     (page, words, numbers)
@@ -63,7 +60,7 @@ fn statistic(of: OfRun, metric: &str, statistic: &str) -> f64 {
 pub(crate) fn differing(folder: &Path) -> (usize, Vec<String>) {
     let (mut compared, mut differing) = (0, Vec::new());
     for (page, _, numbers) in sentences() {
-        for Number { source, digits } in numbers {
+        for [source, digits] in numbers {
             let [experiment, run, metric, of] = source.split('/').collect::<Vec<_>>()[..] else {
                 panic!("{source}")
             };

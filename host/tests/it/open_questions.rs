@@ -1,17 +1,8 @@
 //! The experiments beyond the paper, small: what they find is named, and the same again; two heads and the
 //! residual gradient train, and are refused where they do not fit.
 
-use crate::common::{files, ictd, json};
-use std::path::Path;
-
-/// Every file of an experiment but `run.json`, which holds times.
-fn contents(directory: &Path) -> Vec<(String, Vec<u8>)> {
-    let read = |name: String| {
-        let content = std::fs::read(directory.join(&name)).unwrap();
-        (name, content)
-    };
-    files(directory).into_iter().filter(|name| !name.ends_with("run.json")).map(read).collect()
-}
+use crate::common::{contents, ictd, json, object, refused};
+use serde_json::Value;
 
 #[test]
 fn experiments_beyond_the_paper_answer_with_the_same_bytes_again() {
@@ -43,9 +34,7 @@ fn two_heads_are_refused_what_they_do_not_have() {
         ("--normalise", "--normalise"),
         ("--dim 5", "--dim"),
     ] {
-        let output = ictd(out.path(), &format!("train --heads 2 {options}"));
-        let line = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(2), "{options}");
+        let line = refused(out.path(), &format!("train --heads 2 {options}"));
         assert!(line.contains(named), "{options}: {line}");
     }
 }
@@ -55,17 +44,15 @@ fn two_heads_and_the_residual_gradient_train_to_the_same_bits_on_any_threads() {
     for options in
         ["--heads 2", "--loss residual-gradient", "--loss residual-gradient --optimizer td"]
     {
-        let small =
-            format!("train {options} --batches 1 --batch-size 8 --context 6 --json --seeds 3");
-        let digests = |threads: usize| {
+        let digests = |threads: usize| -> Vec<Value> {
             let out = tempfile::tempdir().unwrap();
-            let output = ictd(out.path(), &format!("{small} --mrps 12 --threads {threads}"));
-            assert_eq!(output.status.code(), Some(0), "{options}");
-            json(&output)["seeds"].as_array().unwrap().iter().map(|s| s["digest"].clone()).collect()
+            let small = "--batches 1 --batch-size 8 --context 6 --seeds 3 --mrps 12";
+            let trained =
+                object(out.path(), 0, &format!("train {options} {small} --threads {threads}"));
+            trained["seeds"].as_array().unwrap().iter().map(|s| s["digest"].clone()).collect()
         };
-        let one: Vec<_> = digests(1);
-        let four: Vec<_> = digests(4);
-        assert_eq!((one.len(), &one), (3, &four), "{options}");
+        let one = digests(1);
+        assert_eq!((one.len(), &one), (3, &digests(4)), "{options}");
         assert!(one[0] != one[1]);
     }
 }

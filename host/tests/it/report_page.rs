@@ -62,7 +62,6 @@ fn the_page_is_whole_readable_and_asks_for_nothing() {
     let Some(mut browser) = browser("the report's figures, contrast and requests") else { return };
     let out = tempfile::tempdir().unwrap();
     let page = report(out.path());
-    let screenshots = std::env::var_os("ICTD_SCREENSHOTS").map(PathBuf::from);
     for (width, height, dark) in
         [(360, 780, false), (360, 780, true), (1280, 900, false), (1280, 900, true)]
     {
@@ -99,11 +98,9 @@ fn the_page_is_whole_readable_and_asks_for_nothing() {
         browser.click("#play");
         browser.evaluate("document.querySelectorAll('details').forEach((e) => e.open = true)");
         assert_eq!(browser.evaluate(AUDIT), Value::Array(vec![]), "{width} dark: {dark}");
-        if let Some(directory) = &screenshots {
-            let theme = if dark { "dark" } else { "light" };
-            browser.evaluate("document.querySelectorAll('details').forEach((e) => e.open = false)");
-            browser.screenshot(&directory.join(format!("{width}-{theme}.png")), true);
-        }
+        let theme = if dark { "dark" } else { "light" };
+        browser.evaluate("document.querySelectorAll('details').forEach((e) => e.open = false)");
+        browser.screenshot(&format!("{width}-{theme}.png"), true);
         assert_eq!(browser.problems(), [""; 0], "{width} dark: {dark}");
     }
 }
@@ -133,18 +130,21 @@ fn assert_shows(browser: &mut Browser, live: &Live) {
     assert_eq!(shown, zero(&format!("Values: {}", states.join("; "))));
 }
 
+/// One step of both, which show the same then.
+#[track_caller]
+fn step(browser: &mut Browser, live: &mut Live) {
+    browser.click("#step");
+    live.step().unwrap();
+    assert_shows(browser, live);
+}
+
 /// A row of p in which one probability is set and the others keep their proportions, as the page
 /// computes it: in double precision, rounded when it reaches the core.
-fn with_probability(
-    row: &[f32; MAX_STATES],
-    states: usize,
-    state: usize,
-    p: f64,
-) -> [f32; MAX_STATES] {
-    let others = (0..states).filter(|s| *s != state);
-    let rest = others.fold(0.0, |sum, s| sum + f64::from(row[s]));
-    let scaled = |s: usize| f64::from(row[s]) * (1.0 - p) / rest;
-    std::array::from_fn(|s| if s == state { p as f32 } else { scaled(s) as f32 })
+fn with_probability(row: &[f32; MAX_STATES], state: usize, p: f64) -> [f32; MAX_STATES] {
+    let all = row.iter().enumerate().filter(|(s, _)| *s != state);
+    let rest = all.fold(0.0, |sum, (_, x)| sum + f64::from(*x));
+    let scaled = |s: usize| (f64::from(row[s]) * (1.0 - p) / rest) as f32;
+    std::array::from_fn(|s| if s == state { p as f32 } else { scaled(s) })
 }
 
 #[test]
@@ -162,11 +162,7 @@ fn clicking_the_live_part_computes_what_the_core_computes() {
         let mut live = Live::new().unwrap();
         assert_shows(&mut browser, &live);
         let before = browser.text("#digest");
-        for _ in 0..3 {
-            browser.click("#step");
-            live.step().unwrap();
-            assert_shows(&mut browser, &live);
-        }
+        (0..3).for_each(|_| step(&mut browser, &mut live));
         assert_ne!(browser.text("#digest"), before);
 
         browser.click("#play");
@@ -204,39 +200,31 @@ fn clicking_the_live_part_computes_what_the_core_computes() {
                  e.dispatchEvent(new Event('change')); }})()"
             ));
             live.sample(kind, 5, 77).unwrap();
-            browser.click("#step");
-            live.step().unwrap();
-            assert_shows(&mut browser, &live);
+            step(&mut browser, &mut live);
         }
 
         // Draw: state 1 gets an edge to itself and loses one; its reward moves.
         browser.click("[data-state=\"1\"]");
         let row = |live: &Live| -> [f32; MAX_STATES] { live.chain.task.transition_from(1).into() };
-        let mut weights = row(&live);
+        let weights = row(&live);
         browser.click("[data-state=\"4\"]");
         assert_eq!(weights[4], 0.0, "Boyan's chain");
-        weights = with_probability(&weights, 5, 4, 1.0 / 3.0);
+        let weights = with_probability(&weights, 4, 1.0 / 3.0);
         live.edit(1, &weights, live.chain.task.reward()[1]).unwrap();
         assert_shows(&mut browser, &live);
         browser.evaluate("document.getElementById('edit-reward').focus()");
         browser.press("End", 35);
         let reward = browser.evaluate("Number(document.getElementById('edit-reward').value)");
         assert_eq!(reward, 2.0);
-        weights = row(&live);
-        live.edit(1, &weights, 2.0).unwrap();
+        live.edit(1, &row(&live), 2.0).unwrap();
         assert_shows(&mut browser, &live);
         // The probability of staying, by its slider.
         browser.evaluate("document.getElementById('edit-1').focus()");
         browser.press("ArrowRight", 39);
-        weights = with_probability(&row(&live), 5, 1, 0.01);
-        live.edit(1, &weights, 2.0).unwrap();
-        browser.click("#step");
-        live.step().unwrap();
-        assert_shows(&mut browser, &live);
-        if let Some(directory) = std::env::var_os("ICTD_SCREENSHOTS").map(PathBuf::from) {
-            browser.evaluate("document.getElementById('chain').scrollIntoView()");
-            browser.screenshot(&directory.join(format!("edit-{width}.png")), false);
-        }
+        live.edit(1, &with_probability(&row(&live), 1, 0.01), 2.0).unwrap();
+        step(&mut browser, &mut live);
+        browser.evaluate("document.getElementById('chain').scrollIntoView()");
+        browser.screenshot(&format!("edit-{width}.png"), false);
         // No edge left: refused in words, and the chain stays.
         browser.click("[data-state=\"1\"]");
         browser.click("[data-state=\"3\"]");
@@ -274,10 +262,8 @@ fn the_page_predicts_signals_and_the_readers_hand_as_the_core_does() {
         let error: f64 = browser.text(&format!("#signals-error-{s}")).parse().unwrap();
         assert!(error > 0.0 && error < 3.0, "{error}");
     }
-    if let Some(directory) = std::env::var_os("ICTD_SCREENSHOTS").map(PathBuf::from) {
-        browser.evaluate("document.getElementById('signals').scrollIntoView()");
-        browser.screenshot(&directory.join("signals.png"), false);
-    }
+    browser.evaluate("document.getElementById('signals').scrollIntoView()");
+    browser.screenshot("signals.png", false);
     // Other signals begin anew.
     let before = browser.text("#signal-name-0");
     browser.click("#signals-new");
