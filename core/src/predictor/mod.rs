@@ -43,6 +43,7 @@ pub use horizon::Prediction;
 
 use crate::context::{Context, Forgetting};
 use crate::error::Error;
+use crate::linalg::dot_arrays as dot;
 use crate::mask::TdLambda;
 use crate::signal::Signal;
 use crate::value_function::{clamp, within};
@@ -300,11 +301,6 @@ const fn discount(horizon: f32) -> f32 {
     1.0 - 1.0 / horizon
 }
 
-/// <x, y>.
-fn dot<const D: usize>(x: &[f32; D], y: &[f32; D]) -> f32 {
-    x.iter().zip(y).fold(0.0, |sum, (x, y)| sum + x * y)
-}
-
 impl<const D: usize, const H: usize> Channel<D, H> {
     /// Takes a new value, or what was predicted of it, or holds the last one.
     fn take(&mut self, verdict: Verdict) {
@@ -329,7 +325,7 @@ impl<const D: usize, const H: usize> Channel<D, H> {
     /// Returns how surprising the last samples were, and predicts the next one.
     fn surprise(&mut self, verdict: Verdict, phi: &[f32; D]) -> f32 {
         let surprise = match verdict {
-            Verdict::Missing => self.surprise.latest(),
+            Verdict::Missing => self.surprise.latest,
             Verdict::Glitch | Verdict::Moved(_) => CERTAIN,
             Verdict::Taken(x) if self.taken > 1.0 => self.surprise.observe(x - self.expected),
             Verdict::Taken(_) => 0.0,

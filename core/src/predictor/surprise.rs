@@ -66,7 +66,7 @@ pub(super) struct Surprise {
     deepest: Tail,
     /// How many errors there were, up to [`USUAL`].
     count: f32,
-    latest: f32,
+    pub(super) latest: f32,
 }
 
 impl Surprise {
@@ -97,10 +97,6 @@ impl Surprise {
         let depth = self.deepest.observe(deepest, self.count + 10.0).clamp(0.0, 24.0);
         self.count = (self.count + 1.0).min(USUAL);
         self.latest = (1.0 - Scalar::exp2(-core::f32::consts::LOG2_E * depth)).min(CERTAIN);
-        self.latest
-    }
-
-    pub(super) fn latest(&self) -> f32 {
         self.latest
     }
 }
