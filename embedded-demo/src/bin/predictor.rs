@@ -179,7 +179,6 @@ fn picture(all: &[Seen]) -> figures::Figure {
                     curve("followed", &|t| future(t).map_or(f32::NAN, |x| followed(x, s, horizon))),
                     Curve { band: band(&at), ..curve("predicted", &|t| at(t).mean) },
                 ],
-                ..Curves::default()
             }));
         }
     }

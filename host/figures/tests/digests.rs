@@ -67,7 +67,6 @@ fn curves() -> Figure {
                 Curve::plain(&label, layers.clone(), decay(0.5 + 0.06 * f64::from(k)))
             })
             .collect(),
-        ..Default::default()
     };
     Figure {
         title: "Curves with bands, and eight of them on a logarithmic axis".into(),

@@ -92,7 +92,7 @@ pub fn errors(of: OfRun) -> [Panel; 2] {
 
 fn over_tasks(title: &str, y: Axis, curves: Vec<Curve>) -> Panel {
     let x = Axis::linear("number of MRPs");
-    Panel::Curves(Curves { title: title.into(), x, y, curves, ..Default::default() })
+    Panel::Curves(Curves { title: title.into(), x, y, curves })
 }
 
 /// Returns the numbers of tasks at which P and Q of a run are known.

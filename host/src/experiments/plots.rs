@@ -150,7 +150,6 @@ fn explained(long: &Long, run: &str, title: &str) -> Panel {
         x: Axis::linear("λ"),
         y: Axis::fixed("share of v explained", 0.0, 1.05),
         curves: vec![Curve::with_quartiles("TD(λ)", lambdas), Curve { dashed: true, ..residual }],
-        ..Default::default()
     })
 }
 
