@@ -3,7 +3,7 @@
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
 use crate::transition::Token;
-use crate::vector::{Vector, close};
+use crate::vector::{Vector, close, close_at};
 
 /// F = sum (phi phi^T + phi' phi'^T), of which the upper triangle is kept, and sum r_m^2 of C cumulants: a
 /// context whose mask has a trace needs them beside G, to be read in units of its own.
@@ -110,12 +110,9 @@ impl<S: Scalar, const D: usize, const C: usize> Beside<S, D, C> for TraceSums<S,
     }
 
     fn close_column(&mut self, error: &mut Self, full: &mut Self, index: usize) {
-        for l in 0..2 {
-            let [total, error, full] =
-                [&mut *self, error, full].map(|sums| sums.columns[l].get_mut(index));
-            if let (Some(total), Some(error), Some(full)) = (total, error, full) {
-                close(total, error, full);
-            }
+        let sums = self.columns.iter_mut().zip(&mut error.columns).zip(&mut full.columns);
+        for ((total, error), full) in sums {
+            close_at(total, error, full, index);
         }
     }
 

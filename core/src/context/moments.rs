@@ -185,22 +185,21 @@ impl<S: Scalar, P: Entry<S>> Read<S, P> {
         g: &mut SMatrix<S, K, K>,
         of_phi_alone: bool,
     ) {
-        let (gamma, one) = (self.gamma, S::ONE);
-        let mut block = |row, column, shape, scale| {
-            if row == Phi || column == Phi || !of_phi_alone {
-                self.block(g, (row, column), shape, scale);
-            }
-        };
-        block(Phi, Phi, [D, D], one);
-        block(Phi, PhiNext, [D, D], gamma);
-        block(PhiNext, PhiNext, [D, D], gamma * gamma);
-        block(Phi, Reward, [D, 1], one);
-        block(PhiNext, Reward, [D, 1], gamma);
-        block(Reward, Reward, [1, 1], one);
+        let (gamma, one, all) = (self.gamma, S::ONE, !of_phi_alone);
+        self.block(g, (Phi, Phi), [D, D], one);
+        self.block(g, (Phi, PhiNext), [D, D], gamma);
+        self.block(g, (Phi, Reward), [D, 1], one);
+        if all {
+            self.block(g, (PhiNext, PhiNext), [D, D], gamma * gamma);
+            self.block(g, (PhiNext, Reward), [D, 1], gamma);
+            self.block(g, (Reward, Reward), [1, 1], one);
+        }
         if !self.symmetric {
-            block(PhiNext, Phi, [D, D], gamma);
-            block(Reward, Phi, [1, D], one);
-            block(Reward, PhiNext, [1, D], gamma);
+            self.block(g, (PhiNext, Phi), [D, D], gamma);
+            self.block(g, (Reward, Phi), [1, D], one);
+            if all {
+                self.block(g, (Reward, PhiNext), [1, D], gamma);
+            }
         }
     }
 
