@@ -138,7 +138,7 @@ fn the_figure_and_the_table_have_what_was_recorded() {
     let (text, figure) = shown("");
     assert!(text.contains("IWS") && !text.contains("MSVE"), "{text}");
     assert!(figure.contains("value difference") && !figure.contains("Value error"));
-    assert!(figure.contains("linear transformer, L = 3, d = 4, n = 10, task boyan, 1 seed"));
+    assert!(figure.contains("linear transformer, L = 3, d = 4, n = 10, task boyan, seeds: 1"));
     let (text, figure) = shown("--model rnn");
     assert!(!text.contains("IWS") && !text.contains("P[−1") && text.contains("MSVE"), "{text}");
     assert!(!figure.contains("value difference") && figure.contains("Value error"));
