@@ -7,18 +7,18 @@
 //! | offset | bytes | content |
 //! |---|---|---|
 //! | 0 | 4 | `ICTD` |
-//! | 4 | 1 | format version: 1; of a [`UniversalModel`](crate::UniversalModel) 3 |
+//! | 4 | 1 | format version: 1; of a [`UniversalModel`](crate::UniversalModel) 4 |
 //! | 5 | 1 | scalar type by its size b: 4 is `f32`, 8 is `f64` |
 //! | 6 | 1 | attention: 1 linear, 2 softmax, 3 the two linear heads of the average-reward setting |
 //! | 7 | 1 | mode: 1 autoregressive (one layer, used L times), 2 sequential (L layers) |
-//! | 8 | 2 | d, the feature dimension; in version 3 the number of learned numbers |
-//! | 10 | 2 | L, the number of layers; in version 3 0 |
+//! | 8 | 2 | d, the feature dimension; in version 4 the number of learned numbers |
+//! | 10 | 2 | L, the number of layers; in version 4 0 |
 //! | 12 | b | gamma, the discount; two heads: 1 |
 //! | 12 + b | b | lambda, the trace decay of the mask: 0 is TD(0)'s mask; two heads: 0 |
 //! | 12 + 2 b | 2 K K b per stored layer | P_l, then Q_l, row by row, K = 2 d + 1 |
 //! | (two heads) | 6 K K b per stored layer | P, Q and W's columns of head 1, then of head 2, K = 2 d + 2 |
-//! | (version 3) | b | the second trace decay, and then, instead of P and Q: |
-//! | (version 3) | b per number | the [numbers](crate::universal::Numbers) in order |
+//! | (version 4) | b | the second trace decay, and then, instead of P and Q: |
+//! | (version 4) | b per number | the [numbers](crate::universal::Numbers) in order |
 //! | last 4 | 4 | CRC-32 (IEEE 802.3) of all bytes before it |
 //!
 //! Numbers are IEEE 754 bits: what is read is bit for bit what was written.
@@ -64,9 +64,9 @@ use crate::value_function::ValueFunction;
 /// The first four bytes of a stored model.
 pub const MAGIC: [u8; 4] = *b"ICTD";
 
-/// The format version of a [`UniversalModel`](crate::UniversalModel); other models have version 1. (Version 2 is no longer
+/// The format version of a [`UniversalModel`](crate::UniversalModel); other models have version 1. (Versions 2 and 3 are no longer
 /// read.)
-pub const VERSION: u8 = 3;
+pub const VERSION: u8 = 4;
 
 /// How a model's layers get their parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,16 +3,21 @@
 //! # What it solves
 //!
 //! A layer of Theorem 1 takes a step of TD on the context, w <- w + alpha (b - A w), so that layers without end come to
-//! rest where A w = b: at TD's fixed point. A layer that also pulls towards a prior w' rests at
+//! rest where A w = b: at TD's fixed point. A layer that also pulls towards 0 rests at (A + R) w = b. Instead of looping, the
+//! model solves this equation, for the lambdas 0, 0.92 and 1:
 //!
 //! ```text
-//! (A_l + R_l) w_l = b_l + p_l R_l w'        A_l = sum e_l (phi - gamma phi')^T,   b_l = sum e_l r,   e_l the trace of lambda_l
-//! R_l = k_l / n ((1 - f_l) diag(F) + f_l F)        F = sum (phi phi^T + phi' phi'^T) / 2
+//! (A_0 + R_0) w_0 = b_0       A_0 = sum (phi - s gamma phi') (phi - gamma phi')^T,   b_0 = sum (phi - s gamma phi') r
+//! (A_1 + R_1) w_1 = b_1       A_l = sum e_l (phi - gamma phi')^T,   b_l = sum e_l r,   e_l the trace of lambda_l
+//! (F + R_2) (w_2 - w_1) = b_2 - A_2 w_1                   F = sum (phi phi^T + phi' phi'^T) / 2
+//! R_l = k_l / n ((1 - f_l) diag(F) + f_l F)               s = 1 / (2 + c n / d)
 //! ```
 //!
-//! Instead of looping, the model solves this equation, once for each of three lambdas: 0, 0.92 and 1, each with the solution
-//! before it as its prior (w_0 has the prior 0). Everything is computed in units in which each feature and the reward have
-//! the mean square 1, so that no unit is left to choose; a feature that was always 0 gets the weight 0.
+//! With s = 1 the first is Bellman's residual, which wastes nothing where transitions are few; with s = 0 it is TD, which is right
+//! where they are many. The last needs no A: for lambda = 1 the traces' sum telescopes to sum phi phi^T, but for what a
+//! return lacks beyond the context's end, which w_1 stands for. So it is a regression of the returns, and cannot be
+//! singular. Everything is computed in units in which each feature and the reward have the mean square 1, so that no unit
+//! is left to choose; a feature that was always 0 gets the weight 0.
 //!
 //! # Which lambda is right
 //!
@@ -22,10 +27,10 @@
 //!
 //! ```text
 //! T = (1/d) sum_i r_i^2 / (E delta^2 (sum (e_i - phi_i)^2 + k_l F_ii / n))
-//! w = u + s_1 (w_0 - u),   u = w_3 + s_2 (w_2 - w_3)        s = sigmoid(numbers . (1, ln(1 + T), ln E delta^2 / E r^2, ln n / d, horizon))
+//! w = u + g_1 (w_0 - u),   u = w_2 + g_2 (w_1 - w_2)        g = sigmoid(numbers . (1, ln(1 + T), ln E delta^2 / E r^2, ln n / d, horizon))
 //! ```
 //!
-//! s_1 is shown as [`Reading::linearity`]. The k, f, p and s of all contexts are given by the [`Numbers`], which
+//! g_1 is shown as [`Reading::linearity`]. The k, f, c and gates of all contexts are given by the [`Numbers`], which
 //! `ictd reproduce universal` finds on random tasks and signals; the gradient passes through the solution of the equations.
 //!
 //! # Bounds

@@ -283,8 +283,8 @@ pub const SHIPPED: Numbers<f32> = Numbers {
         [6.176722, 0.25293955, 1.7683536, 1.2990017],
         [-0.124567926, 4.7841015, 0.18277577, 1.8713856],
     ],
+    instrument: -1.5,
     full: [[0.56346333, 4.5177197], [1.5207306, -0.7989025]],
-    prior: [[-2.2947268, 1.3640506], [-10.646604, 0.2925433]],
     gate: [
         [-1.3411217, -2.8687449, -3.3784654, 1.0276817, 0.7047452],
         [5.3942003, -4.4816604, -13.241253, 0.85661185, 1.151168],
@@ -317,10 +317,9 @@ macro_rules! shipped {
                 if !(gamma >= 0.0 && gamma < 1.0) {
                     return Err(Error::OutOfRange { parameter: "gamma", accepted: "[0, 1)" });
                 }
-                let [ridge, full, prior, gate] = [
+                let [ridge, full, gate] = [
                     SHIPPED.ridge.as_flattened(),
                     SHIPPED.full.as_flattened(),
-                    SHIPPED.prior.as_flattened(),
                     SHIPPED.gate.as_flattened(),
                 ];
                 const fn row<const N: usize>(from: &[f32], row: usize) -> [$t; N] {
@@ -337,8 +336,8 @@ macro_rules! shipped {
                     mask: Traces { low: Self::LAMBDA as $t * gamma, high: gamma },
                     numbers: Numbers {
                         ridge: [row(ridge, 0), row(ridge, 1), row(ridge, 2)],
+                        instrument: SHIPPED.instrument as $t,
                         full: [row(full, 0), row(full, 1)],
-                        prior: [row(prior, 0), row(prior, 1)],
                         gate: [row(gate, 0), row(gate, 1)],
                     },
                 })

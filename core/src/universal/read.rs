@@ -19,27 +19,23 @@ use nalgebra::SVector;
 /// | test | ln(1 + T), the test of [`crate::universal`] |
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Numbers<S> {
-    /// ln k_l of the three solutions: 1, few, far, rest (of w_0; the first solution has none).
+    /// ln k_l of the three solutions: 1, few, far, rest of w_0 (ln d for w_0 itself).
     pub ridge: [[S; 4]; 3],
-    /// The share of F in the ridge of the second and the third solution, as a logit: 1, rest.
+    /// ln c: how fast the instrument of the first solution becomes phi.
+    pub instrument: S,
+    /// The share of F in the ridge of the second and the third solution, as a logit: 1, rest of w_0.
     pub full: [[S; 2]; 2],
-    /// The share of the solution before it that is the prior of the second and the third, as a logit: 1, rest.
-    pub prior: [[S; 2]; 2],
     /// The weights of w_0 and of w_low, as logits: 1, test, rest (of the gate's own solution), ln(n / d), far.
     pub gate: [[S; 5]; 2],
 }
 
 /// How many numbers there are.
-pub const COUNT: usize = 30;
+pub const COUNT: usize = 27;
 
 impl Numbers<()> {
     /// The shape without numbers, to be filled in order.
-    pub const SHAPE: Self = Numbers {
-        ridge: [[(); 4]; 3],
-        full: [[(); 2]; 2],
-        prior: [[(); 2]; 2],
-        gate: [[(); 5]; 2],
-    };
+    pub const SHAPE: Self =
+        Numbers { ridge: [[(); 4]; 3], instrument: (), full: [[(); 2]; 2], gate: [[(); 5]; 2] };
 }
 
 impl<S: Copy> Numbers<S> {
@@ -47,17 +43,16 @@ impl<S: Copy> Numbers<S> {
     pub fn map<T>(&self, mut f: impl FnMut(S) -> T) -> Numbers<T> {
         Numbers {
             ridge: self.ridge.map(|x| x.map(&mut f)),
+            instrument: f(self.instrument),
             full: self.full.map(|x| x.map(&mut f)),
-            prior: self.prior.map(|x| x.map(&mut f)),
             gate: self.gate.map(|x| x.map(&mut f)),
         }
     }
 
     /// Returns the numbers in order.
     pub fn iter(&self) -> impl Iterator<Item = &S> {
-        let [ridge, full, prior] =
-            [self.ridge.as_flattened(), self.full.as_flattened(), self.prior.as_flattened()];
-        ridge.iter().chain(full).chain(prior).chain(self.gate.as_flattened())
+        let [ridge, full] = [self.ridge.as_flattened(), self.full.as_flattened()];
+        ridge.iter().chain([&self.instrument]).chain(full).chain(self.gate.as_flattened())
     }
 }
 
@@ -156,14 +151,13 @@ struct Solution<R, const D: usize> {
     log_rest: R,
 }
 
-/// Solves (A + R) w = b + p R w' with R = ridge ((1 - f) I + f F), in the sums' own units and the system's own place.
+/// Solves (A + R) w = b with R = ridge ((1 - full) I + full F), in the sums' own units and the system's own place.
 #[cfg_attr(target_os = "none", inline(never))]
 fn solve_in_place<R: Real, const D: usize>(
     System { a, b, .. }: &mut System<R, D>,
     second_moments: &[[R; D]; D],
     ridge: R,
-    [full, prior]: [R; 2],
-    before: &[R; D],
+    full: R,
 ) -> Result<[R; D], Error> {
     let mut largest = R::ONE;
     for j in 0..D {
@@ -175,21 +169,15 @@ fn solve_in_place<R: Real, const D: usize>(
     let least = R::from_f64(4.0) * epsilon::<R>(D) * largest;
     let diagonal = ridge * (R::ONE - full);
     let diagonal = if diagonal > least { diagonal } else { least };
-    let full = ridge * full;
     for j in 0..D {
-        for i in 0..=j {
-            let mut of_ridge = full * second_moments[j][i];
-            if i == j {
-                // A feature that was never seen gets the weight 0.
-                let seen = second_moments[j][j] > R::ZERO;
-                of_ridge += if seen { diagonal } else { R::ONE };
-            } else {
-                a[i][j] += of_ridge;
-                b[j] += prior * of_ridge * before[i];
-            }
+        for i in 0..j {
+            let of_ridge = ridge * full * second_moments[j][i];
             a[j][i] += of_ridge;
-            b[i] += prior * of_ridge * before[j];
+            a[i][j] += of_ridge;
         }
+        // A feature that was never seen gets the weight 0.
+        let seen = second_moments[j][j] > R::ZERO;
+        a[j][j] += if seen { diagonal + ridge * full } else { R::ONE };
     }
     eliminate(a, b, D, least * R::from_f64(0.25)).ok_or(SINGULAR)?;
     Ok(*b)
@@ -209,26 +197,16 @@ fn rest_of<R: Real, const D: usize>(differences: &[[R; D]; D], rewards: &[R; D],
     if sum > least { sum } else { least }
 }
 
-/// T: the mean squared residual of b = A w, over its variance if w is TD's solution for every lambda; of the d features that
-/// were seen.
+/// b - A w.
 #[cfg_attr(target_os = "none", inline(never))]
-fn test<R: Real, const D: usize>(
-    system: &System<R, D>,
-    (extent, ridge, seen): (&Extent<R>, R, R),
-    w: &Solution<R, D>,
-) -> R {
+fn residual<R: Real, const D: usize>(system: &System<R, D>, w: &[R; D]) -> [R; D] {
     let mut residual = system.b;
     for j in 0..D {
         for i in 0..D {
-            residual[i] -= system.a[j][i] * w.weights[j];
+            residual[i] -= system.a[j][i] * w[j];
         }
     }
-    let mut sum = R::ZERO;
-    for i in 0..D {
-        let variance = system.squares[i] * extent.squared_weight + ridge;
-        sum += residual[i] * residual[i] / variance;
-    }
-    sum * extent.weight / (w.rest * seen)
+    residual
 }
 
 /// The solution that is read of a context.
@@ -278,32 +256,59 @@ impl<R: Real> Numbers<R> {
             let rest = rest_of(differences, rewards, &weights);
             Solution { weights, rest, log_rest: ln(rest + R::from_f64(1e-4)) }
         };
-        let [k, k_low, k_high] = &self.ridge;
-        let no_prior = [R::ZERO; D];
-        let k = ridge(k, R::ZERO);
-        let first = solution(solve_in_place(plain, second_moments, k, [R::ZERO; 2], &no_prior)?);
+        let [of_first, of_low, of_high] = &self.ridge;
+        let share = one / (R::from_f64(2.0) + exp(self.instrument) * n / seen);
+        for j in 0..D {
+            for i in 0..D {
+                let difference = differences[j.max(i)][j.min(i)];
+                plain.a[j][i] += share * (difference - plain.a[j][i]);
+            }
+            plain.b[j] += share * (rewards[j] - plain.b[j]);
+        }
+        let k = ridge(of_first, ln(seen));
+        let first = solution(solve_in_place(plain, second_moments, k, R::ZERO)?);
         // A trace's solution, and the weight of what is before it.
         let traced = |exists: bool,
                       system: &mut System<R, D>,
                       before: &Solution<R, D>,
-                      k,
-                      shares: [&[R; 2]; 2],
-                      gate| {
+                      is_last: bool,
+                      (k, full, gate): (&[R; 4], &[R; 2], &[R; 5])| {
             if !exists {
                 return Ok((before.weights, one));
             }
             let k = ridge(k, first.log_rest);
-            let shares = shares.map(|of| sigmoid(mix(of, [one, first.log_rest])));
-            let test = ln(one + test(system, (&extent, k, seen), before));
+            let left = residual(system, &before.weights);
+            // T: the mean squared residual over its variance if w is the solution for every lambda, of the features seen.
+            let mut sum = R::ZERO;
+            for i in 0..D {
+                let variance = system.squares[i] * extent.squared_weight + k;
+                sum += left[i] * left[i] / variance;
+            }
+            let test = ln(one + sum * n / (before.rest * seen));
             let gate = sigmoid(mix(gate, [one, test, before.log_rest, length, far]));
-            let w = solve_in_place(system, second_moments, k, shares, &before.weights)?;
+            let mut start = [R::ZERO; D];
+            if is_last {
+                // What is left is regressed on the features.
+                (start, system.b) = (before.weights, left);
+                for j in 0..D {
+                    for i in 0..=j {
+                        (system.a[j][i], system.a[i][j]) =
+                            (second_moments[j][i], second_moments[j][i]);
+                    }
+                }
+            }
+            let full = sigmoid(mix(full, [one, first.log_rest]));
+            let mut w = solve_in_place(system, second_moments, k, full)?;
+            for i in 0..D {
+                w[i] += start[i];
+            }
             Ok::<_, Error>((w, gate))
         };
-        let ([full_low, full_high], [prior_low, prior_high]) = (&self.full, &self.prior);
-        let ([of_low, of_high], [gate_low, gate_high]) = (extent.traces, &self.gate);
-        let (low, to_first) = traced(of_low, low, &first, k_low, [full_low, prior_low], gate_low)?;
+        let ([with_low, with_high], [full_low, full_high]) = (extent.traces, &self.full);
+        let [gate_low, gate_high] = &self.gate;
+        let (low, to_first) = traced(with_low, low, &first, false, (of_low, full_low, gate_low))?;
         let (high, to_low) =
-            traced(of_high, high, &solution(low), k_high, [full_high, prior_high], gate_high)?;
+            traced(with_high, high, &solution(low), true, (of_high, full_high, gate_high))?;
         let mut w = [R::ZERO; D];
         for i in 0..D {
             let upper = high[i] + to_low * (low[i] - high[i]);

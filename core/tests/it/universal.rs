@@ -52,8 +52,8 @@ fn every_damage_to_a_stored_model_is_found() {
         UniversalModel::<f32>::from_bytes(&bytes[..len])
     };
     let part = "format version";
-    let older = StoredError::Mismatch { part, found: 2, expected: 3 };
-    assert_eq!(changed(4, 2), Err(Error::Stored(older)));
+    let older = StoredError::Mismatch { part, found: 3, expected: 4 };
+    assert_eq!(changed(4, 3), Err(Error::Stored(older)));
     assert!(matches!(changed(8, 4), Err(Error::Stored(_))));
     assert!(matches!(changed(10, 1), Err(Error::Stored(_))));
     // gamma = 0.9 becomes about 2e38.
