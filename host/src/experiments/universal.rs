@@ -113,7 +113,7 @@ pub const UNIVERSAL: Entry = table(
             own("no mean error is above that of predicting 0", |of| {
                 at_most(of, "universal", "mean error at most", 1.05)
             }),
-            // Some contexts have a system for lambda = 1 that is next to singular.
+            // Some contexts have a first system that is next to singular.
             own("no context explodes", |of| {
                 at_most(of, "percentile_99_9", "99.9th percentile at most", 5.0)
             })
