@@ -33,8 +33,8 @@ failed=0
 for target in "${targets[@]}"; do
   mkdir -p "$work/corpus/$target" "$work/crashes"
   echo "== $target"
-  # No input is worth more than a few seconds, or 64 MB at once.
-  "$binaries/$target" -max_total_time="$seconds" -timeout=4 -rss_limit_mb=1024 -malloc_limit_mb=64 \
+  # A target itself watches what it takes; one that does not come back, or takes far more, is ended.
+  "$binaries/$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=512 \
     -max_len=16384 -print_final_stats=1 -verbosity=0 -artifact_prefix="$work/crashes/$target-" \
     "$work/corpus/$target" "$work/seeds/$target" 2>&1 |
     grep -E '^stat::(number_of|peak)|panicked|ERROR|SUMMARY|Test unit' || failed=1

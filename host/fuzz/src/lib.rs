@@ -2,7 +2,7 @@
 //!
 //! `host/fuzz/run.sh SECONDS [TARGET...]` builds them with the stable compiler, writes the real files
 //! that they start from ([`seeds`]), and runs each for so long. None may panic, overflow, leak
-//! or take more memory or time than libFuzzer's limits there; what is accepted must hold what its type promises.
+//! or take more memory or time than its input is worth ([`bounds`]); what is accepted must hold what its type promises.
 //!
 //! | target | reader |
 //! |---|---|
@@ -19,6 +19,7 @@
 //!
 //! The tests `mutated_files` do the same with every truncation and every bit of a real file.
 
+pub mod bounds;
 pub mod seeds;
 
 use ictd::cli::{command, config_file};
@@ -50,18 +51,21 @@ pub fn initialize() {
     }
 }
 
-/// The name of every target.
-pub const TARGETS: [&str; 10] = [
-    "toml",
-    "stored_model",
-    "predictor",
-    "checkpoint",
-    "npz",
-    "safetensors",
-    "csv",
-    "json",
-    "run_directory",
-    "report",
+/// A reader of bytes.
+pub type Target = fn(&[u8]);
+
+/// Every target.
+pub const TARGETS: [(&str, Target); 10] = [
+    ("toml", toml),
+    ("stored_model", stored_model),
+    ("predictor", predictor),
+    ("checkpoint", checkpoint),
+    ("npz", npz),
+    ("safetensors", safetensors),
+    ("csv", csv),
+    ("json", json),
+    ("run_directory", run_directory),
+    ("report", report),
 ];
 
 /// Options of a config file, which go through the parser of typed ones; of a run that is resumed, which are written

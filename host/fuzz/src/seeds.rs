@@ -38,7 +38,7 @@ layers = [1, 2]
 /// # Errors
 /// Those of the files.
 pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
-    for target in TARGETS {
+    for (target, _) in TARGETS {
         fs::create_dir_all(out.join(target))?;
     }
     let put =
