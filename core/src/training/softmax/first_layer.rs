@@ -18,8 +18,7 @@
 //! A row has one shift for all windows, its largest score in any of them: a window whose own largest
 //! is 2^125 times less has lost its weights to the exponential's lower end.
 
-use super::rows::{TILE, add_outers, binary};
-use super::tape::Columns;
+use super::rows::{Columns, TILE, add_outers, binary};
 use crate::layer::Layer;
 use crate::linalg::any_size::tiles;
 use crate::linalg::arrays::{add, add_scaled, dot, scale, vector};

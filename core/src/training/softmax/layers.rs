@@ -2,13 +2,43 @@
 
 #![allow(clippy::manual_memcpy, reason = "a call of memcpy, where a loop is a few registers")]
 
-use super::rows::{TILE, Workspace, add_outers, binary, combinations, exponentials, scatter, tile};
-use super::tape::{Columns, LayerTape};
+use super::rows::{
+    Columns, TILE, Workspace, add_outers, binary, combinations, exponentials, scatter, tile,
+};
 use crate::layer::Layer;
 use crate::linalg::any_size::tiles;
 use crate::linalg::arrays::{add, add_scaled, dot, scale, vector};
 use crate::linalg::{mul_vector, transpose_mul_vector};
 use crate::scalar::{Scalar, kernel};
+use heapless::Vec;
+
+/// The record of one layer's forward pass.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct LayerTape<S: Scalar, const K: usize, const N: usize> {
+    /// Z_l.
+    pub(super) z: Columns<S, K, N>,
+    /// k_r = Q^T z_r.
+    pub(super) keys: [[S; K]; N],
+    /// v_r = (1/n) P z_r, times the row's normalisation.
+    pub(super) values: [[S; K]; N],
+    /// E_rc = e^(score - shift), tile after tile of rows; in a tile column after column, n of them.
+    pub(super) exponentials: Vec<[S; N], N>,
+    /// e^(score - shift) of the query's column.
+    pub(super) query_exponentials: [S; N],
+    /// 1 / sum_c e^(score - shift).
+    pub(super) normalisation: [S; N],
+}
+
+impl<S: Scalar, const K: usize, const N: usize> LayerTape<S, K, N> {
+    pub(super) const ZEROS: Self = LayerTape {
+        z: Columns::ZEROS,
+        keys: [[S::ZERO; K]; N],
+        values: [[S::ZERO; K]; N],
+        exponentials: Vec::new(),
+        query_exponentials: [S::ZERO; N],
+        normalisation: [S::ZERO; N],
+    };
+}
 
 kernel! {
     /// Computes one layer but the last.

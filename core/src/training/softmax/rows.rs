@@ -2,9 +2,26 @@
 //!
 //! A tile holds for each of n context columns, and for the query's, one number per row.
 
-use super::tape::Columns;
 use crate::linalg::arrays::{add_scaled, dot, scale};
 use crate::scalar::{Scalar, kernel};
+
+/// The columns of Z, or their adjoints: n context columns (N is the capacity) and the query's.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Columns<S: Scalar, const K: usize, const N: usize> {
+    pub(super) context: [[S; K]; N],
+    pub(super) query: [S; K],
+}
+
+impl<S: Scalar, const K: usize, const N: usize> Columns<S, K, N> {
+    pub(super) const ZEROS: Self = Columns { context: [[S::ZERO; K]; N], query: [S::ZERO; K] };
+
+    /// Copies the first n columns, and the query's.
+    #[inline(always)]
+    pub(super) fn copy_from(&mut self, other: &Self, n: usize) {
+        self.context[..n].copy_from_slice(&other.context[..n]);
+        self.query = other.query;
+    }
+}
 
 /// The number of rows of the scores that are worked on at a time: what they accumulate stays in registers, and
 /// a column is loaded once for all of them. Sums keep their order.

@@ -28,61 +28,15 @@
 //! s-bar_rc = A_rc w_r, less w_r in the query's column
 //! ```
 
-use super::layers::{LastLayer, backward_layer, forward_layer, last_layer};
+use super::layers::{LastLayer, LayerTape, backward_layer, forward_layer, last_layer};
+use super::rows::Columns;
 use crate::error::Error;
 use crate::layer::Layer;
 use crate::linalg::arrays::{add_scaled, scale, vector};
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
 use crate::transformer::Transformer;
-use heapless::Vec;
 use nalgebra::SVector;
-
-/// The columns of Z, or their adjoints: n context columns (N is the capacity) and the query's.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Columns<S: Scalar, const K: usize, const N: usize> {
-    pub(super) context: [[S; K]; N],
-    pub(super) query: [S; K],
-}
-
-impl<S: Scalar, const K: usize, const N: usize> Columns<S, K, N> {
-    const ZEROS: Self = Columns { context: [[S::ZERO; K]; N], query: [S::ZERO; K] };
-
-    /// Copies the first n columns, and the query's.
-    #[inline(always)]
-    pub(super) fn copy_from(&mut self, other: &Self, n: usize) {
-        self.context[..n].copy_from_slice(&other.context[..n]);
-        self.query = other.query;
-    }
-}
-
-/// The record of one layer's forward pass.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct LayerTape<S: Scalar, const K: usize, const N: usize> {
-    /// Z_l.
-    pub(super) z: Columns<S, K, N>,
-    /// k_r = Q^T z_r.
-    pub(super) keys: [[S; K]; N],
-    /// v_r = (1/n) P z_r, times the row's normalisation.
-    pub(super) values: [[S; K]; N],
-    /// E_rc = e^(score - shift), tile after tile of rows; in a tile column after column, n of them.
-    pub(super) exponentials: Vec<[S; N], N>,
-    /// e^(score - shift) of the query's column.
-    pub(super) query_exponentials: [S; N],
-    /// 1 / sum_c e^(score - shift).
-    pub(super) normalisation: [S; N],
-}
-
-impl<S: Scalar, const K: usize, const N: usize> LayerTape<S, K, N> {
-    const ZEROS: Self = LayerTape {
-        z: Columns::ZEROS,
-        keys: [[S::ZERO; K]; N],
-        values: [[S::ZERO; K]; N],
-        exponentials: Vec::new(),
-        query_exponentials: [S::ZERO; N],
-        normalisation: [S::ZERO; N],
-    };
-}
 
 /// Room for n <= N context columns and L layers.
 #[derive(Clone, Debug, PartialEq)]
