@@ -75,7 +75,8 @@ pub fn toml(bytes: &[u8]) {
     let arguments = vec!["ictd".into(), "--config".into(), FILE.into()];
     let _ = config_file::insert_text(arguments, Path::new(FILE), text);
     let read = |text: &str| config::run_of_text::<Train>(Path::new(FILE), "train", text).ok();
-    if let Some((seed, options)) = read(text).filter(|(seed, options)| options.check(*seed).is_ok()) {
+    if let Some((seed, options)) = read(text).filter(|(seed, options)| options.check(*seed).is_ok())
+    {
         let again = config::to_text("train", seed, &options).expect("what was read can be written");
         assert_eq!(read(&again), Some((seed, options)));
     }
@@ -230,14 +231,8 @@ pub fn json(bytes: &[u8]) {
 }
 
 /// The files of a run, and what of them comes first in the bytes.
-const OF_A_RUN: [&str; 6] = [
-    "config.toml",
-    "run.json",
-    "results.json",
-    ".lock",
-    transaction::JOURNAL,
-    "records.csv",
-];
+const OF_A_RUN: [&str; 6] =
+    ["config.toml", "run.json", "results.json", ".lock", transaction::JOURNAL, "records.csv"];
 
 /// A directory whose files are the parts of the bytes between `\n---\n`; the first byte of each says which.
 pub fn run_directory(bytes: &[u8]) {
