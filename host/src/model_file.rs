@@ -56,18 +56,17 @@ fn either<T: PartialEq + Serialize>(
     said: Option<T>,
     accepted: &str,
 ) -> Result<T, Error> {
-    match (typed, said) {
+    let reason = match (&typed, &said) {
         (Some(typed), Some(said)) if typed != said => {
-            let [typed, said] = [typed, said].map(|x| options::typed(&x));
-            let reason = format!("{typed}: the model's file says {said}; accepted is the same");
-            Err(Error::option(option, reason))
+            let [typed, said] = [typed, said].map(options::typed);
+            format!("{typed}: the model's file says {said}; accepted is the same")
         }
-        (None, None) => {
-            let reason = format!("the model's file does not say; accepted is {accepted}");
-            Err(Error::option(option, reason))
-        }
-        (typed, said) => typed.or(said).ok_or_else(|| Error::option(option, accepted)),
-    }
+        _ => match typed.or(said) {
+            Some(value) => return Ok(value),
+            None => format!("the model's file does not say; accepted is {accepted}"),
+        },
+    };
+    Err(Error::option(option, reason))
 }
 
 impl Typed {

@@ -74,9 +74,8 @@ impl<S: Scalar, const D: usize> TdSums<S, D> {
 
     #[inline(always)]
     pub(crate) fn take(&mut self, read: &Read<S, impl Entry<S>>) {
-        let out = self;
-        out.squared_rewards = read.sum(Of::SquaredRewards);
-        let [plain, traces @ ..] = &mut out.systems;
+        self.squared_rewards = read.sum(Of::SquaredRewards);
+        let [plain, traces @ ..] = &mut self.systems;
         let (gamma, square) = (read.gamma, read.gamma * read.gamma);
         use Block::{Phi, PhiNext, Reward};
         for j in 0..D {
@@ -91,11 +90,11 @@ impl<S: Scalar, const D: usize> TdSums<S, D> {
                 let next = read.sum(Of::G((PhiNext, i), (PhiNext, j)));
                 let (across, back) = (plain.a[j][i], plain.a[i][j]);
                 (plain.a[j][i], plain.a[i][j]) = (now - across, now - back);
-                out.differences[j][i] = now - across + (square * next - back);
-                out.second_moments[j][i] = now + next;
+                self.differences[j][i] = now - across + (square * next - back);
+                self.second_moments[j][i] = now + next;
             }
             plain.b[j] = read.sum(Of::G((Phi, j), (Reward, 0)));
-            out.rewards[j] = plain.b[j] - gamma * read.sum(Of::G((PhiNext, j), (Reward, 0)));
+            self.rewards[j] = plain.b[j] - gamma * read.sum(Of::G((PhiNext, j), (Reward, 0)));
             for (l, system) in traces.iter_mut().enumerate() {
                 for i in 0..D {
                     let next = gamma * read.sum(Of::Trace(l, j, OfTrace::PhiNext(i)));

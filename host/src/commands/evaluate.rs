@@ -65,7 +65,7 @@ pub struct Evaluate {
     /// beside it), a stored model, the folder of a run (its seed --seed is taken), or that of a seed
     #[arg(long, value_name = "universal|FILE|DIR")]
     pub model: Option<PathBuf>,
-    /// What the model's file leaves open.
+    /// The settings that the model's file leaves open.
     #[command(flatten)]
     #[serde(flatten)]
     pub typed: Typed,

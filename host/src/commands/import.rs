@@ -52,7 +52,7 @@ pub struct Import {
     /// The parameters
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
-    /// What the file leaves open.
+    /// The settings that the file leaves open.
     #[command(flatten)]
     #[serde(flatten)]
     pub typed: Typed,

@@ -64,7 +64,7 @@ const EMERGES: JudgedClaim = every(
 )
 .beside(&["form", "lost"]);
 
-/// What trained parameters have beside ten numbers a layer.
+/// The part of trained parameters that ten numbers a layer leave out.
 pub const INVARIANT_SET: Entry = table(
     "invariant-set",
     "Beyond the paper: the invariant set of any depth",

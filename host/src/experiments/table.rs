@@ -121,7 +121,7 @@ pub struct TableOptions {
     pub settings: BTreeMap<&'static str, usize>,
 }
 
-/// What a run found.
+/// The findings of a run.
 pub struct Measured {
     /// An object: results of `--json`, beside command, seed and config.
     pub results: Value,

@@ -75,7 +75,7 @@ kernel! {
     }
 }
 
-/// What the last layer leaves behind on its way through the rows, for seed 1.
+/// The record of the last layer, which goes both ways at once, for seed 1.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct LastLayer<S: Scalar, const K: usize> {
     /// sum_r w_r.
