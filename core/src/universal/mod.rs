@@ -10,11 +10,11 @@
 //! (A_0 + R_0) w_0 = b_0       A_0 = sum (phi - s gamma phi') (phi - gamma phi')^T,   b_0 = sum (phi - s gamma phi') r
 //! (A_1 + R_1) w_1 = b_1       A_l = sum e_l (phi - gamma phi')^T,   b_l = sum e_l r,   e_l the trace of lambda_l
 //! (F + R_2) (w_2 - w_1) = b_2 - A_2 w_1                   F = sum (phi phi^T + phi' phi'^T) / 2
-//! R_l = k_l / n ((1 - f_l) diag(F) + f_l F)               s = 1 / (2 + c n / d)
+//! R_l = k_l / n ((1 - f_l) diag(F) + f_l F)               s = 1 / (a + c n / d)
 //! ```
 //!
 //! With s = 1 the first is Bellman's residual, which wastes nothing where transitions are few; with s = 0 it is TD, which is right
-//! where they are many. The last needs no A: for lambda = 1 the traces' sum telescopes to sum phi phi^T, but for what a
+//! where they are many (a and c are learned). The last needs no A: for lambda = 1 the traces' sum telescopes to sum phi phi^T, but for what a
 //! return lacks beyond the context's end, which w_1 stands for. So it is a regression of the returns, and cannot be
 //! singular. Everything is computed in units in which each feature and the reward have the mean square 1, so that no unit
 //! is left to choose; a feature that was always 0 gets the weight 0.
@@ -27,15 +27,17 @@
 //!
 //! ```text
 //! T = (1/d) sum_i r_i^2 / (E delta^2 (sum (e_i - phi_i)^2 + k_l F_ii / n))
-//! w = u + g_1 (w_0 - u),   u = w_2 + g_2 (w_1 - w_2)        g = sigmoid(numbers . (1, ln(1 + T), ln E delta^2 / E r^2, ln n / d, horizon))
+//! w = u + g_1 (w_0 - u),   u = w_2 + g_2 (w_1 - w_2)        g = sigmoid(<numbers, quantities>)
 //! ```
 //!
-//! g_1 is shown as [`Reading::linearity`]. The k, f, c and gates of all contexts are given by the [`Numbers`], which
+//! Both gates know both tests, the mean squared TD error that each solution leaves, how large the values of w_0 are beside
+//! the rewards (a solution that explodes says so itself), n / d and d. g_1 is shown as [`Reading::linearity`]. The k, f, a, c
+//! and gates of all contexts are given by the [`Numbers`], which
 //! `ictd reproduce universal` finds on random tasks and signals; the gradient passes through the solution of the equations.
 //!
 //! # Bounds
 //!
-//! Features of a query count up to twice their root mean square; values are held to what the largest reward seen could add up
+//! Features of a query count up to twice their root mean square, more of a context longer than 64 transitions; values are held to what the largest reward seen could add up
 //! to, and weights are scaled back until the mean squared TD error is at most 4 / (1 - gamma) times the mean squared reward. A system that
 //! is singular in spite of its ridge is an error.
 

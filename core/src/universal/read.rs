@@ -7,35 +7,41 @@ use crate::linalg::{is_finite, zeros};
 use crate::scalar::{Real, Scalar};
 use nalgebra::SVector;
 
-/// The learned numbers. Every one of them multiplies one of five quantities without a unit, of d features that were ever
-/// seen, n transitions, the discount gamma, and the mean squared TD error E delta^2 of a solution:
+/// The learned numbers. Every one of them multiplies a quantity without a unit, of d features that were ever seen, n
+/// transitions, the discount gamma, and the solutions:
 ///
 /// | | |
 /// |---|---|
 /// | 1 | a constant |
-/// | few | ln(1 + 2 d / n) |
+/// | long | ln(n / d) |
 /// | far | ln(1 / (1 - gamma)) - ln 20 |
-/// | rest | ln(E delta^2 / E r^2 + 10^-4) |
-/// | test | ln(1 + T), the test of [`crate::universal`] |
+/// | rest_l | ln(E delta^2 / E r^2 + 10^-4), of the TD errors delta of a solution w_l |
+/// | test_l | ln(1 + T), the test of [`crate::universal`] by which the equations of lambda_l judge the solution before |
+/// | size | ln(E v^2 / E r^2 + 10^-4), of the values v of w_0 |
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Numbers<S> {
-    /// ln k_l of the three solutions: 1, few, far, rest of w_0 (ln d for w_0 itself).
+    /// ln k_l of the three solutions: 1, long, far, rest_0 (long far for w_0 itself).
     pub ridge: [[S; 4]; 3],
-    /// ln c: how fast the instrument of the first solution becomes phi.
-    pub instrument: S,
-    /// The share of F in the ridge of the second and the third solution, as a logit: 1, rest of w_0.
+    /// ln a and ln c: what share of the first solution's instrument is Bellman's, and how fast it becomes TD's.
+    pub instrument: [S; 2],
+    /// The share of F in the ridge of the second and the third solution, as a logit: 1, rest_0.
     pub full: [[S; 2]; 2],
-    /// The weights of w_0 and of w_low, as logits: 1, test, rest (of the gate's own solution), ln(n / d), far.
-    pub gate: [[S; 5]; 2],
+    /// The weights of w_0, and of w_1 in what is left, as logits: 1, test_1, test_2, rest_0, rest_1, rest_2, size, long,
+    /// ln d.
+    pub gate: [[S; 9]; 2],
 }
 
 /// How many numbers there are.
-pub const COUNT: usize = 27;
+pub const COUNT: usize = 36;
 
 impl Numbers<()> {
     /// The shape without numbers, to be filled in order.
-    pub const SHAPE: Self =
-        Numbers { ridge: [[(); 4]; 3], instrument: (), full: [[(); 2]; 2], gate: [[(); 5]; 2] };
+    pub const SHAPE: Self = Numbers {
+        ridge: [[(); 4]; 3],
+        instrument: [(); 2],
+        full: [[(); 2]; 2],
+        gate: [[(); 9]; 2],
+    };
 }
 
 impl<S: Copy> Numbers<S> {
@@ -43,7 +49,7 @@ impl<S: Copy> Numbers<S> {
     pub fn map<T>(&self, mut f: impl FnMut(S) -> T) -> Numbers<T> {
         Numbers {
             ridge: self.ridge.map(|x| x.map(&mut f)),
-            instrument: f(self.instrument),
+            instrument: self.instrument.map(&mut f),
             full: self.full.map(|x| x.map(&mut f)),
             gate: self.gate.map(|x| x.map(&mut f)),
         }
@@ -52,7 +58,7 @@ impl<S: Copy> Numbers<S> {
     /// Returns the numbers in order.
     pub fn iter(&self) -> impl Iterator<Item = &S> {
         let [ridge, full] = [self.ridge.as_flattened(), self.full.as_flattened()];
-        ridge.iter().chain([&self.instrument]).chain(full).chain(self.gate.as_flattened())
+        ridge.iter().chain(&self.instrument).chain(full).chain(self.gate.as_flattened())
     }
 }
 
@@ -183,18 +189,31 @@ fn solve_in_place<R: Real, const D: usize>(
     Ok(*b)
 }
 
-/// E (r + gamma w phi' - w phi)^2 / E r^2.
-fn rest_of<R: Real, const D: usize>(differences: &[[R; D]; D], rewards: &[R; D], w: &[R; D]) -> R {
-    let (mut sum, two) = (R::ONE, R::from_f64(2.0));
+/// w^T M w - 2 <b, w>, of a symmetric M whose upper half is not read.
+#[cfg_attr(target_os = "none", inline(never))]
+fn quadratic<R: Real, const D: usize>(m: &[[R; D]; D], b: &[R; D], w: &[R; D]) -> R {
+    let (mut sum, two) = (R::ZERO, R::from_f64(2.0));
     for j in 0..D {
-        let mut of_j = differences[j][j] * w[j] - two * rewards[j];
+        let mut of_j = m[j][j] * w[j] - two * b[j];
         for i in 0..j {
-            of_j += two * differences[j][i] * w[i];
+            of_j += two * m[j][i] * w[i];
         }
         sum += of_j * w[j];
     }
+    sum
+}
+
+/// E (r + gamma w phi' - w phi)^2 / E r^2.
+fn rest_of<R: Real, const D: usize>(differences: &[[R; D]; D], rewards: &[R; D], w: &[R; D]) -> R {
+    let rest = R::ONE + quadratic(differences, rewards, w);
     let least = R::from_f64(LEAST);
-    if sum > least { sum } else { least }
+    if rest > least { rest } else { least }
+}
+
+/// ln(x + 10^-4), at most 9: what exploded is no worse than what is next to exploding.
+fn log_of<R: Real>(x: R) -> R {
+    let (log, most) = (ln(x + R::from_f64(1e-4)), R::from_f64(9.0));
+    if log < most { log } else { most }
 }
 
 /// b - A w.
@@ -247,17 +266,17 @@ impl<R: Real> Numbers<R> {
         }
         let (unit, reward_unit) = change_units(of, &roots);
         let n = extent.weight;
-        let few = ln(one + R::from_f64(2.0) * seen / n);
+        let long = ln(n / seen);
         let far = -ln(R::from_f64(20.0) * (one - extent.gamma));
-        let length = ln(n / seen);
-        let ridge = |numbers: &[R; 4], log_rest| exp(mix(numbers, [one, few, far, log_rest])) / n;
+        let ridge = |numbers: &[R; 4], last| exp(mix(numbers, [one, long, far, last])) / n;
         let TdSums { systems: [plain, low, high], second_moments, differences, rewards, .. } = of;
         let solution = |weights| {
             let rest = rest_of(differences, rewards, &weights);
-            Solution { weights, rest, log_rest: ln(rest + R::from_f64(1e-4)) }
+            Solution { weights, rest, log_rest: log_of(rest) }
         };
         let [of_first, of_low, of_high] = &self.ridge;
-        let share = one / (R::from_f64(2.0) + exp(self.instrument) * n / seen);
+        let [bellman, td] = self.instrument.map(exp);
+        let share = one / (bellman + td * n / seen);
         for j in 0..D {
             for i in 0..D {
                 let difference = differences[j.max(i)][j.min(i)];
@@ -265,16 +284,16 @@ impl<R: Real> Numbers<R> {
             }
             plain.b[j] += share * (rewards[j] - plain.b[j]);
         }
-        let k = ridge(of_first, ln(seen));
+        let k = ridge(of_first, long * far);
         let first = solution(solve_in_place(plain, second_moments, k, R::ZERO)?);
-        // A trace's solution, and the weight of what is before it.
+        // A trace's solution, and its test of the one before.
         let traced = |exists: bool,
                       system: &mut System<R, D>,
                       before: &Solution<R, D>,
                       is_last: bool,
-                      (k, full, gate): (&[R; 4], &[R; 2], &[R; 5])| {
+                      (k, full): (&[R; 4], &[R; 2])| {
             if !exists {
-                return Ok((before.weights, one));
+                return Ok((*before, R::ZERO));
             }
             let k = ridge(k, first.log_rest);
             let left = residual(system, &before.weights);
@@ -285,7 +304,6 @@ impl<R: Real> Numbers<R> {
                 sum += left[i] * left[i] / variance;
             }
             let test = ln(one + sum * n / (before.rest * seen));
-            let gate = sigmoid(mix(gate, [one, test, before.log_rest, length, far]));
             let mut start = [R::ZERO; D];
             if is_last {
                 // What is left is regressed on the features.
@@ -302,16 +320,29 @@ impl<R: Real> Numbers<R> {
             for i in 0..D {
                 w[i] += start[i];
             }
-            Ok::<_, Error>((w, gate))
+            Ok::<_, Error>((solution(w), test))
         };
         let ([with_low, with_high], [full_low, full_high]) = (extent.traces, &self.full);
-        let [gate_low, gate_high] = &self.gate;
-        let (low, to_first) = traced(with_low, low, &first, false, (of_low, full_low, gate_low))?;
-        let (high, to_low) =
-            traced(with_high, high, &solution(low), true, (of_high, full_high, gate_high))?;
+        let (second, test_low) = traced(with_low, low, &first, false, (of_low, full_low))?;
+        let (third, test_high) = traced(with_high, high, &second, true, (of_high, full_high))?;
+        let size = log_of(quadratic(second_moments, &[R::ZERO; D], &first.weights));
+        let quantities = [
+            one,
+            test_low,
+            test_high,
+            first.log_rest,
+            second.log_rest,
+            third.log_rest,
+            size,
+            long,
+            ln(seen),
+        ];
+        let gate = |exists, numbers| if exists { sigmoid(mix(numbers, quantities)) } else { one };
+        let [of_first, of_second] = &self.gate;
+        let (to_first, to_second) = (gate(with_low, of_first), gate(with_high, of_second));
         let mut w = [R::ZERO; D];
         for i in 0..D {
-            let upper = high[i] + to_low * (low[i] - high[i]);
+            let upper = third.weights[i] + to_second * (second.weights[i] - third.weights[i]);
             w[i] = upper + to_first * (first.weights[i] - upper);
         }
         out.linearity = to_first;

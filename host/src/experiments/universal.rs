@@ -19,7 +19,7 @@ use ictd_core::universal::{Numbers, SHIPPED};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 /// The steps that the shipped numbers took.
-const STEPS: usize = 60;
+const STEPS: usize = 30;
 /// The dimensions and discounts that each family is judged with.
 const DIMENSIONS: [usize; 4] = [2, 4, 8, 16];
 const DISCOUNTS: [f64; 2] = [0.9, 0.98];
@@ -63,7 +63,7 @@ pub const UNIVERSAL: Entry = table(
         settings: &[
             Setting {
                 name: "steps",
-                default: "60",
+                default: "30",
                 accepted: [0, 100_000],
                 about: "Steps of training; 0 judges the numbers that ship",
             },
