@@ -133,7 +133,7 @@ cortex_m() {
 
 risc_v() {
     cross "$1" virt "" &&
-        emulate qemu-system-riscv32 qemu-system-misc -M virt -bios none -cpu "$2"
+        emulate "qemu-system-${1:0:7}" qemu-system-misc -M virt -bios none -cpu "$2"
 }
 
 aarch64() {
@@ -177,8 +177,9 @@ figures_row() {
 # One try for all rows: without the server each would wait in vain.
 if [ ${#wanted[@]} = 0 ] && command -v rustup >/dev/null; then
     timeout 60 rustup -q target add thumbv6m-none-eabi thumbv7m-none-eabi thumbv7em-none-eabihf \
-        thumbv8m.main-none-eabihf riscv32imac-unknown-none-elf riscv32imafc-unknown-none-elf \
-        aarch64-unknown-none wasm32-unknown-unknown armebv7r-none-eabihf >/dev/null 2>&1 ||
+        thumbv7em-none-eabi thumbv8m.main-none-eabihf riscv32imac-unknown-none-elf \
+        riscv32imafc-unknown-none-elf riscv64gc-unknown-none-elf aarch64-unknown-none \
+        wasm32-unknown-unknown armebv7r-none-eabihf >/dev/null 2>&1 ||
         export RUSTUP_TRIED=1
 fi
 if [ "$(uname -m)" = x86_64 ]; then
@@ -209,6 +210,8 @@ row "Cortex-M0" "qemu-system-arm -M microbit, soft float" \
     -global nrf51-soc.flash-size=1048576 -global nrf51-soc.sram-size=262144
 row "Cortex-M3" "qemu-system-arm -M mps2-an385, soft float" \
     cortex_m thumbv7m-none-eabi mps2-an385 ""
+row "Cortex-M4" "qemu-system-arm -M mps2-an386, soft float" \
+    cortex_m thumbv7em-none-eabi mps2-an386 ""
 row "Cortex-M4F" "qemu-system-arm -M mps2-an386" cortex_m thumbv7em-none-eabihf mps2-an386 ""
 row "Cortex-M7" "qemu-system-arm -M mps2-an500, f64 unit" \
     cortex_m thumbv7em-none-eabihf mps2-an500 "-C target-cpu=cortex-m7"
@@ -217,6 +220,7 @@ row "Cortex-M33" "qemu-system-arm -M mps2-an505" \
 row "RISC-V RV32IMAC" "qemu-system-riscv32 -M virt, soft float" \
     risc_v riscv32imac-unknown-none-elf rv32,f=false,d=false
 row "RISC-V RV32IMAFC" "qemu-system-riscv32 -M virt" risc_v riscv32imafc-unknown-none-elf rv32
+row "RISC-V RV64GC" "qemu-system-riscv64 -M virt" risc_v riscv64gc-unknown-none-elf rv64
 row "WebAssembly" "node" wasm ""
 row "WebAssembly SIMD" "node, simd128" wasm "-C target-feature=+simd128"
 row "ARMv7-R big-endian" "qemu-armeb" big_endian
