@@ -13,10 +13,10 @@
 //! R_l = k_l / n ((1 - f_l) diag(F) + f_l F)               s = 1 / (a + c n / d)
 //! ```
 //!
-//! With s = 1 the first is Bellman's residual, which wastes nothing where transitions are few; with s = 0 it is TD, which is right
-//! where they are many (a and c are learned). The last needs no A: for lambda = 1 the traces' sum telescopes to sum phi phi^T, but for what a
-//! return lacks beyond the context's end, which w_1 stands for. So it is a regression of the returns, and cannot be
-//! singular. Everything is computed in units in which each feature and the reward have the mean square 1, so that no unit
+//! With s = 1 the first is Bellman's residual, which wastes nothing where transitions are few; with s = 0 it is TD, which is
+//! right where they are many (a and c are learned). The last needs no A: for lambda = 1 the traces' sum telescopes to
+//! sum phi phi^T, but for what a return lacks beyond the context's end, which w_1 stands for. So it is a regression of the
+//! returns, and cannot be singular. Everything is computed in units in which each feature and the reward have the mean square 1, so that no unit
 //! is left to choose; a feature that was always 0 gets the weight 0.
 //!
 //! # Which lambda is right
@@ -32,14 +32,15 @@
 //!
 //! Both gates know both tests, the mean squared TD error that each solution leaves, how large the values of w_0 are beside
 //! the rewards (a solution that explodes says so itself), n / d and d. g_1 is shown as [`Reading::linearity`]. The k, f, a, c
-//! and gates of all contexts are given by the [`Numbers`], which
-//! `ictd reproduce universal` finds on random tasks and signals; the gradient passes through the solution of the equations.
+//! and gates of all contexts are given by the [`Numbers`], which `ictd reproduce universal` finds on random tasks and
+//! signals; the gradient passes through the solution of the equations.
 //!
 //! # Bounds
 //!
-//! Features of a query count up to twice their root mean square, more of a context longer than 64 transitions; values are held to what the largest reward seen could add up
-//! to, and weights are scaled back until the mean squared TD error is at most 4 / (1 - gamma) times the mean squared reward. A system that
-//! is singular in spite of its ridge is an error.
+//! Features of a query count up to twice their root mean square, or a quarter of the root of their sum of squares if that
+//! is more; values are held to what the largest reward seen could add up to, and weights are scaled back until the mean
+//! squared TD error is at most 4 / (1 - gamma) times the mean squared reward. A system that is singular in spite of its
+//! ridge is an error.
 
 mod model;
 mod read;

@@ -92,7 +92,8 @@ impl<R: Real> UniversalModel<R> {
     /// Returns the value function of a context's first cumulant, v(s) = <w, phi(s)>. From the first transition on there
     /// is one, whatever was observed.
     ///
-    /// Features are clipped to twice their root mean square. Values are held to what the largest reward max |r|
+    /// Features are clipped to twice their root mean square, or a quarter of the root of their sum of squares if that is
+    /// more. Values are held to what the largest reward max |r|
     /// could add up to, max |r| n / (n (1 - gamma) + gamma) n / (n + 1): half a reward after one transition,
     /// max |r| / (1 - gamma) after many.
     ///
