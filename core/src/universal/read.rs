@@ -14,13 +14,14 @@ use nalgebra::SVector;
 /// |---|---|
 /// | 1 | a constant |
 /// | long | ln(n / d) |
+/// | near | 1 - gamma |
 /// | far | ln(1 / (1 - gamma)) - ln 20 |
 /// | rest_l | ln(E delta^2 / E r^2 + 10^-4), of the TD errors delta of a solution w_l |
 /// | test_l | ln(1 + T), the test of [`crate::universal`] by which the equations of lambda_l judge the solution before |
 /// | size | ln(E v^2 / E r^2 + 10^-4), of the values v of w_0 |
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Numbers<S> {
-    /// ln k_l of the three solutions: 1, long, far, rest_0 (long far for w_0 itself).
+    /// ln k_l of the three solutions: 1, long, near, long near of w_0; 1, long, far, rest_0 of the others.
     pub ridge: [[S; 4]; 3],
     /// ln a and ln c: what share of the first solution's instrument is Bellman's, and how fast it becomes TD's.
     pub instrument: [S; 2],
@@ -267,8 +268,9 @@ impl<R: Real> Numbers<R> {
         let (unit, reward_unit) = change_units(of, &roots);
         let n = extent.weight;
         let long = ln(n / seen);
-        let far = -ln(R::from_f64(20.0) * (one - extent.gamma));
-        let ridge = |numbers: &[R; 4], last| exp(mix(numbers, [one, long, far, last])) / n;
+        let near = one - extent.gamma;
+        let far = -ln(R::from_f64(20.0) * near);
+        let ridge = |numbers: &[R; 4], [x, y]: [R; 2]| exp(mix(numbers, [one, long, x, y])) / n;
         let TdSums { systems: [plain, low, high], second_moments, differences, rewards, .. } = of;
         let solution = |weights| {
             let rest = rest_of(differences, rewards, &weights);
@@ -284,7 +286,7 @@ impl<R: Real> Numbers<R> {
             }
             plain.b[j] += share * (rewards[j] - plain.b[j]);
         }
-        let k = ridge(of_first, long * far);
+        let k = ridge(of_first, [near, long * near]);
         let first = solution(solve_in_place(plain, second_moments, k, R::ZERO)?);
         // A trace's solution, and its test of the one before.
         let traced = |exists: bool,
@@ -295,7 +297,7 @@ impl<R: Real> Numbers<R> {
             if !exists {
                 return Ok((*before, R::ZERO));
             }
-            let k = ridge(k, first.log_rest);
+            let k = ridge(k, [far, first.log_rest]);
             let left = residual(system, &before.weights);
             // T: the mean squared residual over its variance if w is the solution for every lambda, of the features seen.
             let mut sum = R::ZERO;
@@ -348,7 +350,7 @@ impl<R: Real> Numbers<R> {
         out.linearity = to_first;
         // A solution of a system next to singular explodes, and so do its TD errors.
         let rest = rest_of(differences, rewards, &w);
-        let most = R::from_f64(LARGEST_REST) / (one - extent.gamma);
+        let most = R::from_f64(LARGEST_REST) / near;
         let scale = if rest > most { (most / rest).sqrt() } else { one } / reward_unit;
         for i in 0..D {
             out.weights[i] = w[i] * unit[i] * scale;

@@ -325,7 +325,7 @@ fn rate(target: Target) -> f64 {
 }
 /// Where the search begins: near where a quasi-Newton search has ended, with the gates' part of it on 2,000 tasks of a kind.
 const START: [f64; COUNT] = [
-    0.98, -0.488, 0.097, 0.121, 5.0, 0.0, 1.7, 0.3, 4.815, -1.303, -1.368, 0.458, // ridge
+    0.95, -0.488, 1.2, 0.2, 5.0, 0.0, 1.7, 0.3, 4.815, -1.303, -1.368, 0.458, // ridge
     0.45, -0.753, // instrument
     0.6, 3.6, -4.843, 4.107, // full
     -1.032, -4.01, -0.277, -1.693, -5.385, 1.032, -0.036, 1.387, 0.116, // gate
