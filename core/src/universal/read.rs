@@ -327,7 +327,9 @@ impl<R: Real> Numbers<R> {
         let ([with_low, with_high], [full_low, full_high]) = (extent.traces, &self.full);
         let (second, test_low) = traced(with_low, low, &first, false, (of_low, full_low))?;
         let (third, test_high) = traced(with_high, high, &second, true, (of_high, full_high))?;
-        let size = log_of(quadratic(second_moments, &[R::ZERO; D], &first.weights));
+        // (Rounding may leave less than 0.)
+        let size = quadratic(second_moments, &[R::ZERO; D], &first.weights).max(R::ZERO);
+        let size = log_of(size);
         let quantities = [
             one,
             test_low,
