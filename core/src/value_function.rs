@@ -88,8 +88,8 @@ pub(crate) fn within<S: Scalar, const D: usize>(phi: &[S; D], reach: &[S; D]) ->
 /// one or two transitions a feature that happened to be small there would count a hundredfold.)
 pub(crate) const REACH: f64 = 2.0;
 
-/// Returns the root mean squares of n transitions' features, of the roots of their sums of squares; of more than 64
-/// transitions, those of 64 that have all of it, so that a state that is rare is not held back for ever.
+/// Returns the root mean squares of n transitions' features, of the roots of their sums of squares. Of more than 64
+/// transitions it divides by 64 alone, so that a query in a rare state is not clipped for ever.
 #[inline(always)]
 pub fn root_mean_squares<S: Scalar, const D: usize>(mut roots: [S; D], n: S) -> [S; D] {
     let share = (S::ONE / n.sqrt()).max(S::from_f64(0.125));

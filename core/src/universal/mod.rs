@@ -16,8 +16,8 @@
 //! With s = 1 the first is Bellman's residual, which wastes nothing where transitions are few; with s = 0 it is TD, which is
 //! right where they are many (a and c are learned). The last needs no A: for lambda = 1 the traces' sum telescopes to
 //! sum phi phi^T, but for what a return lacks beyond the context's end, which w_1 stands for. So it is a regression of the
-//! returns, and cannot be singular. Everything is computed in units in which each feature and the reward have the mean square 1, so that no unit
-//! is left to choose; a feature that was always 0 gets the weight 0.
+//! returns, and cannot be singular. Everything is computed in units in which each feature and the reward have the mean
+//! square 1, so that no unit is left to choose; a feature that was always 0 gets the weight 0.
 //!
 //! # Which lambda is right
 //!

@@ -195,14 +195,14 @@ mod table {
         let (_, dense_query) = cost(counter, || black_box(black_box(&value).at(black_box(&phi))));
 
         defmt::info!(
-            "universal | {=usize} | {=str} | {=u32}, {=u32}, {=u32} | {=u32}, {=u32}, {=u32} | {=usize} | {=u32}, {=u32} |",
+            "universal | {=usize} | {=str} | {=u32}, {=u32}, {=u32} | {=u32}, {}, {=u32} | {=usize} | {=u32}, {=u32} |",
             D,
             OPT_LEVEL,
             observed.instructions,
             read.instructions,
             query.instructions,
             dense_observed.instructions,
-            dense_read.instructions,
+            Count(dense_read.instructions),
             dense_query.instructions,
             size_of::<Context<D, Traces>>(),
             observed.stack,

@@ -147,7 +147,7 @@ struct Group<const D: usize> {
 }
 
 impl<const D: usize> Group<D> {
-    fn new(cases: Vec<Case<D>>, factor: f64, weight: f64) -> Self {
+    fn new(cases: Vec<Case<D>>, factor: f64, weight: f64, margin: f64) -> Self {
         let mut errors = [0.0; 3 * RIDGES.len()];
         for case in &cases {
             for (at, error) in errors.iter_mut().enumerate() {
@@ -159,7 +159,7 @@ impl<const D: usize> Group<D> {
         let of_zero: f64 =
             cases.iter().map(|case| factor * case.error(SVector::<f64, D>::zeros())).sum();
         let reference = errors.into_iter().fold(of_zero, f64::min).max(LEAST);
-        Group { cases, factor, weight, reference, margin: MARGIN }
+        Group { cases, factor, weight, reference, margin }
     }
 
     fn error(&self, numbers: &Numbers<Dual>) -> Dual {
@@ -378,11 +378,9 @@ fn of_tasks<const D: usize>(
         // The shortest and the longest contexts are few.
         let of_length = if matches!(n, 1..=3 | 500..) { 1.5 } else { 1.0 };
         let weight = SHARES[family] * of_length * (tasks as f64).sqrt();
-        let mut group = Group::new(cases, factor, weight);
-        if family % 2 == 1 && n <= 100 {
-            group.margin = UNSURE;
-        }
-        groups.push(Box::new(group));
+        let representable = family % 2 == 1;
+        let margin = if representable && n <= 100 { UNSURE } else { MARGIN };
+        groups.push(Box::new(Group::new(cases, factor, weight, margin)));
     }
     Ok(())
 }
@@ -460,6 +458,6 @@ fn of_signal<const D: usize>(
         };
         cases.push(Case::new(&model, &context, Arc::new(judged))?);
     }
-    groups.push(Box::new(Group::new(cases, 1.0, weight)));
+    groups.push(Box::new(Group::new(cases, 1.0, weight, MARGIN)));
     Ok(())
 }
