@@ -9,7 +9,7 @@ use nalgebra::SMatrix;
 
 /// Returns alpha I, the preconditioner of plain batch TD with learning rate alpha, (D, D). Which alpha converges:
 /// [`crate::td`](crate::td#step-sizes).
-pub fn learning_rate<S: Scalar, const D: usize>(alpha: S) -> SMatrix<S, D, D> {
+pub fn scaled_identity<S: Scalar, const D: usize>(alpha: S) -> SMatrix<S, D, D> {
     crate::linalg::scale(alpha, &crate::linalg::identity())
 }
 

@@ -140,8 +140,8 @@ pub struct Projection<R: Real> {
 }
 
 impl<R: Real> Projection<R> {
-    /// Returns that of a layer, or of an update.
-    pub fn of<const D: usize, const K: usize>(layer: &Layer<R, K>) -> Self {
+    /// Projects a layer, or an update.
+    pub fn from_layer<const D: usize, const K: usize>(layer: &Layer<R, K>) -> Self {
         let inverse_d = R::ONE / R::from_count(D as u64);
         let (mut c, mut c_prime) = (R::ZERO, R::ZERO);
         for i in 0..D {
@@ -162,7 +162,7 @@ impl<R: Real> Projection<R> {
 
 /// Returns the update of one trajectory, delta grad TF_L(Z_0) with the TD error delta of TF_L(Z_0') and TF_L(Z_0),
 /// where Z_0 and Z_0' are those of eq. "prompt for invariant set": its first window and the one that follows.
-pub fn update<R: Real, N: Network<R>>(
+pub fn trajectory_update<R: Real, N: Network<R>>(
     theta: &mut N,
     trajectory: &Windows<R>,
     targets: Targets<R>,
@@ -172,7 +172,7 @@ pub fn update<R: Real, N: Network<R>>(
     update
 }
 
-/// Delta(theta) for features that are equally likely to be moved by any g of a group: the mean of [`update()`]
+/// Delta(theta) for features that are equally likely to be moved by any g of a group: the mean of [`trajectory_update`]
 /// over all trajectories and, for each of them, all g. T is the capacity for a trajectory's feature vectors.
 ///
 /// # Errors
@@ -206,14 +206,14 @@ pub fn averaged_update<R: Real, const D: usize, const T: usize, N: Network<R>>(
                 *to = mul_vector(&g, &SVector::from_column_slice(trajectory.phi(k))).data.0[0];
             }
             let windows = Windows::new(D, moved.as_flattened(), rewards, n, gamma)?;
-            step(&mut sum, share, &update(theta, &windows, targets));
+            apply_update(&mut sum, share, &trajectory_update(theta, &windows, targets));
         }
     }
     Ok(sum)
 }
 
 /// theta += alpha Delta.
-pub fn step<R: Real, P: Parameters<R>>(theta: &mut P, alpha: R, delta: &P) {
+pub fn apply_update<R: Real, P: Parameters<R>>(theta: &mut P, alpha: R, delta: &P) {
     for (theta, delta) in theta.numbers_mut().zip(delta.numbers()) {
         *theta += alpha * *delta;
     }

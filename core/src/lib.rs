@@ -22,8 +22,11 @@
 #[cfg(test)]
 extern crate std;
 
-mod beside;
+mod auxiliary;
+mod by_dim;
+mod bytes;
 pub mod context;
+mod entrywise;
 pub mod error;
 pub mod layer;
 pub mod linalg;
@@ -31,16 +34,13 @@ pub mod mask;
 pub mod model;
 pub mod predictor;
 pub mod scalar;
-mod shapes;
 pub mod signal;
 pub mod statistic;
-mod stored;
 pub mod td;
 pub mod transformer;
 pub mod transition;
 pub mod universal;
 pub mod value_function;
-mod vector;
 
 #[cfg(feature = "research")]
 pub mod attention;
@@ -65,12 +65,12 @@ pub mod tasks;
 #[cfg(feature = "research")]
 pub mod training;
 
+pub use by_dim::{FeatureDim, Model};
 pub use context::Context;
 pub use error::{Error, StoredError};
 /// The vectors and matrices of the public types.
 pub use nalgebra;
 pub use predictor::Predictor;
-pub use shapes::{Features, Model};
 pub use transition::Transition;
 pub use universal::UniversalModel;
 pub use value_function::ValueFunction;

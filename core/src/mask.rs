@@ -2,34 +2,34 @@
 //!
 //! Every mask has zeros in the query's row and column, so the query is never a key. And every mask
 //! has a sufficient statistic G = Z M Z^T that grows by one outer product per token
-//! ([`Mask::factors`]), with at most two tokens and two numbers of state beside it:
+//! ([`Mask::rank_one_update`]), with at most two tokens and two numbers of state beside it:
 //!
 //! | mask | G | state |
 //! |---|---|---|
 //! | [`Td0`] | sum_j z_j z_j^T | none |
 //! | [`TdLambda`] | sum_i z_i e_i^T, e_i = lambda e_{i-1} + z_i | the trace e |
 //! | [`MeanCentred`] | sum_j (z_j - mean_{i<=j} z_i) z_j^T | the running mean |
-//! | [`Traces`] | that of [`Td0`], and beside it the sums of two traces | both traces |
+//! | [`TwoTraces`] | that of [`Td0`], and beside it the sums of two traces | both traces |
 
-use crate::beside::{Beside, SecondMoments, TraceSums};
+use crate::auxiliary::{AuxiliarySums, SecondMoments, TraceSums};
+pub use crate::entrywise::Entrywise;
 use crate::error::Error;
 use crate::scalar::{Scalar, check_lanes};
-pub use crate::vector::Vector;
 use core::fmt::Debug;
 
 /// A mask M, (n + 1, n + 1), and the recurrence of its statistic.
 pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
     /// The state of the recurrence beside G, for tokens of type V.
-    type State<V: Vector<S>>: State<S>;
+    type State<V: Entrywise<S>>: MaskState<S>;
 
     /// The sums of a context beside G: second moments, or nothing where G has them itself.
-    type Beside<const D: usize, const C: usize>: Beside<S, D, C>;
+    type Auxiliary<const D: usize, const C: usize>: AuxiliarySums<S, D, C>;
 
     /// True if G is symmetric, so that half of it needs to be computed.
     const SYMMETRIC: bool;
 
-    /// True if a window's statistic can lose its oldest token ([`Mask::oldest_factors`]).
-    const SLIDES: bool = true;
+    /// True if a window's statistic can lose its oldest token ([`Mask::rank_one_downdate`]).
+    const HAS_DOWNDATE: bool = true;
 
     /// The mask's code in stored contexts.
     const CODE: u8;
@@ -37,11 +37,11 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
     /// Returns the mask with these trace decays; a mask that has fewer takes 0 in their place.
     ///
     /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `lambda`.
-    fn of_decays(decays: [S; 2]) -> Result<Self, Error>;
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `trace_decay`.
+    fn from_trace_decays(decays: [S; 2]) -> Result<Self, Error>;
 
     /// Returns the trace decays, 0 for those that the mask does not have.
-    fn decays(&self) -> [S; 2] {
+    fn trace_decays(&self) -> [S; 2] {
         [S::ZERO; 2]
     }
 
@@ -52,13 +52,18 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
     ///
     /// `retention` is 1 for a growing context; a forgetting one passes the factor by which it
     /// shrinks the past, so that a mean over the past forgets at the same rate.
-    fn factors<V: Vector<S>>(&self, state: &mut Self::State<V>, z: &V, retention: S) -> (V, V);
+    fn rank_one_update<V: Entrywise<S>>(
+        &self,
+        state: &mut Self::State<V>,
+        z: &V,
+        retention: S,
+    ) -> (V, V);
 
     /// Returns the outer product that G loses when the oldest token of a window goes, which leaves the state,
-    /// too; none if there is no token, or no such update ([`Mask::SLIDES`]).
+    /// too; none if there is no token, or no such update ([`Mask::HAS_DOWNDATE`]).
     ///
     /// The window comes newest first; a token of which `ends` is true was the last of its episode.
-    fn oldest_factors<'a, V: Vector<S> + 'a>(
+    fn rank_one_downdate<'a, V: Entrywise<S> + 'a>(
         &self,
         _state: &mut Self::State<V>,
         _newest_first: impl Iterator<Item = (&'a V, bool)>,
@@ -68,7 +73,7 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
 }
 
 /// The state of a mask between tokens; all zeros before the first.
-pub trait State<S: Scalar>: Vector<S> {
+pub trait MaskState<S: Scalar>: Entrywise<S> {
     /// Starts a trace again at 0, as an episode has ended.
     fn end_episode(&mut self) {}
 }
@@ -80,12 +85,12 @@ pub trait State<S: Scalar>: Vector<S> {
 pub struct Td0;
 
 impl<S: Scalar> Mask<S> for Td0 {
-    type State<V: Vector<S>> = ();
-    type Beside<const D: usize, const C: usize> = ();
+    type State<V: Entrywise<S>> = ();
+    type Auxiliary<const D: usize, const C: usize> = ();
     const SYMMETRIC: bool = true;
     const CODE: u8 = 1;
 
-    fn of_decays(decays: [S; 2]) -> Result<Self, Error> {
+    fn from_trace_decays(decays: [S; 2]) -> Result<Self, Error> {
         only_zeros(decays, Td0)
     }
 
@@ -94,11 +99,11 @@ impl<S: Scalar> Mask<S> for Td0 {
     }
 
     #[inline(always)]
-    fn factors<V: Vector<S>>(&self, _: &mut (), z: &V, _retention: S) -> (V, V) {
+    fn rank_one_update<V: Entrywise<S>>(&self, _: &mut (), z: &V, _retention: S) -> (V, V) {
         (*z, *z)
     }
 
-    fn oldest_factors<'a, V: Vector<S> + 'a>(
+    fn rank_one_downdate<'a, V: Entrywise<S> + 'a>(
         &self,
         _: &mut (),
         newest_first: impl Iterator<Item = (&'a V, bool)>,
@@ -107,7 +112,7 @@ impl<S: Scalar> Mask<S> for Td0 {
     }
 }
 
-impl<S: Scalar> State<S> for () {}
+impl<S: Scalar> MaskState<S> for () {}
 
 /// Returns the mask, which has no trace, if these decays are 0.
 pub(crate) fn only_zeros<S: Scalar, const N: usize, M>(
@@ -115,7 +120,7 @@ pub(crate) fn only_zeros<S: Scalar, const N: usize, M>(
     mask: M,
 ) -> Result<M, Error> {
     for decay in decays {
-        check_lanes(decay, "lambda", |l| l == Scalar::ZERO, "0 without a trace")?;
+        check_lanes(decay, "trace_decay", |l| l == Scalar::ZERO, "0 without a trace")?;
     }
     Ok(mask)
 }
@@ -123,46 +128,46 @@ pub(crate) fn only_zeros<S: Scalar, const N: usize, M>(
 /// Returns a trace decay in \[0, 1\].
 fn check_decay<S: Scalar>(decay: S) -> Result<S, Error> {
     let fits = |l| l >= Scalar::ZERO && l <= Scalar::ONE;
-    check_lanes(decay, "lambda", fits, "[0, 1]")
+    check_lanes(decay, "trace_decay", fits, "[0, 1]")
 }
 
 /// The mask of TD(lambda) (eq. "td lambda mask"): M\[r, c\] = lambda^(r - c) for c <= r < n.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TdLambda<S: Scalar = f32> {
-    lambda: S,
+    trace_decay: S,
 }
 
 impl<S: Scalar> TdLambda<S> {
-    /// Returns a trace decay in [0, 1]; 0 gives TD(0)'s mask.
+    /// Returns the mask of a trace decay in \[0, 1\]; 0 gives TD(0)'s mask.
     ///
     /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `lambda`.
-    pub fn new(lambda: S) -> Result<Self, Error> {
-        Ok(TdLambda { lambda: check_decay(lambda)? })
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `trace_decay`.
+    pub fn new(trace_decay: S) -> Result<Self, Error> {
+        Ok(TdLambda { trace_decay: check_decay(trace_decay)? })
     }
 
     /// Does what [`TdLambda::new`] does, in a constant; the caller has checked.
-    pub(crate) const fn unchecked(lambda: S) -> Self {
-        TdLambda { lambda }
+    pub(crate) const fn unchecked(trace_decay: S) -> Self {
+        TdLambda { trace_decay }
     }
 
-    /// Returns the trace decay.
-    pub fn lambda(&self) -> S {
-        self.lambda
+    /// Returns the trace decay: the paper's lambda, Sutton and Barto's gamma lambda.
+    pub fn trace_decay(&self) -> S {
+        self.trace_decay
     }
 }
 
-/// Two tokens that the end of an episode sets to 0: both traces of [`Traces`], e_i = decay e_{i-1} + z_i with e_{-1} = 0,
+/// Two tokens that the end of an episode sets to 0: both traces of [`TwoTraces`], e_i = decay e_{i-1} + z_i with e_{-1} = 0,
 /// or that of [`TdLambda`] with its compensation, so that lambda = 1 keeps its precision over long streams.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TwoTokens<V> {
+pub struct TokenPair<V> {
     first: V,
     second: V,
 }
 
-impl<S: Scalar, V: Vector<S>> Vector<S> for TwoTokens<V> {
-    const ZERO: Self = TwoTokens { first: V::ZERO, second: V::ZERO };
+impl<S: Scalar, V: Entrywise<S>> Entrywise<S> for TokenPair<V> {
+    const ZERO: Self = TokenPair { first: V::ZERO, second: V::ZERO };
 
     fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
         V::zip(&mut a.first, &mut b.first, &z.first, &mut f);
@@ -170,36 +175,45 @@ impl<S: Scalar, V: Vector<S>> Vector<S> for TwoTokens<V> {
     }
 }
 
-impl<S: Scalar, V: Vector<S>> State<S> for TwoTokens<V> {
+impl<S: Scalar, V: Entrywise<S>> MaskState<S> for TokenPair<V> {
     fn end_episode(&mut self) {
         *self = Self::ZERO;
     }
 }
 
 impl<S: Scalar> Mask<S> for TdLambda<S> {
-    type State<V: Vector<S>> = TwoTokens<V>;
-    type Beside<const D: usize, const C: usize> = SecondMoments<S, D, C>;
+    type State<V: Entrywise<S>> = TokenPair<V>;
+    type Auxiliary<const D: usize, const C: usize> = SecondMoments<S, D, C>;
     const SYMMETRIC: bool = false;
     const CODE: u8 = 2;
 
-    fn of_decays([lambda, none]: [S; 2]) -> Result<Self, Error> {
+    fn from_trace_decays([trace_decay, none]: [S; 2]) -> Result<Self, Error> {
         only_zeros([none], ())?;
-        Self::new(lambda)
+        Self::new(trace_decay)
     }
 
-    fn decays(&self) -> [S; 2] {
-        [self.lambda, S::ZERO]
+    fn trace_decays(&self) -> [S; 2] {
+        [self.trace_decay, S::ZERO]
     }
 
     fn entry(&self, row: usize, column: usize, n: usize) -> S {
-        if column <= row && row < n { power(self.lambda, (row - column) as u64) } else { S::ZERO }
+        if column <= row && row < n {
+            power(self.trace_decay, (row - column) as u64)
+        } else {
+            S::ZERO
+        }
     }
 
     #[inline(always)]
-    fn factors<V: Vector<S>>(&self, trace: &mut TwoTokens<V>, z: &V, _retention: S) -> (V, V) {
+    fn rank_one_update<V: Entrywise<S>>(
+        &self,
+        trace: &mut TokenPair<V>,
+        z: &V,
+        _retention: S,
+    ) -> (V, V) {
         V::zip(&mut trace.first, &mut trace.second, z, |e, compensation, z| {
-            let decayed = self.lambda * *e;
-            *compensation *= self.lambda;
+            let decayed = self.trace_decay * *e;
+            *compensation *= self.trace_decay;
             *e = add_compensated(decayed, z, compensation);
         });
         (*z, trace.first)
@@ -207,9 +221,9 @@ impl<S: Scalar> Mask<S> for TdLambda<S> {
 
     /// G loses (sum_r lambda^r z_r) z_0^T over the tokens of z_0's episode; the trace loses what it
     /// still has of z_0.
-    fn oldest_factors<'a, V: Vector<S> + 'a>(
+    fn rank_one_downdate<'a, V: Entrywise<S> + 'a>(
         &self,
-        trace: &mut TwoTokens<V>,
+        trace: &mut TokenPair<V>,
         newest_first: impl Iterator<Item = (&'a V, bool)>,
     ) -> Option<(V, V)> {
         let (mut ahead, mut oldest) = (V::ZERO, None);
@@ -217,13 +231,13 @@ impl<S: Scalar> Mask<S> for TdLambda<S> {
         let mut decay = S::ONE;
         for (z, ends) in newest_first {
             if oldest.is_some() {
-                decay *= self.lambda;
+                decay *= self.trace_decay;
             }
             if ends {
                 (ahead, decay) = (V::ZERO, S::ZERO);
             }
             let mut sum = *z;
-            sum.add_scaled(self.lambda, &ahead);
+            sum.add_scaled(self.trace_decay, &ahead);
             (ahead, oldest) = (sum, Some(*z));
         }
         let oldest = oldest?;
@@ -246,7 +260,7 @@ pub struct MeanCentred;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunningMean<S, V> {
     /// The mean and its compensation.
-    mean: TwoTokens<V>,
+    mean: TokenPair<V>,
     /// The weight and its compensation.
     weight: [S; 2],
 }
@@ -261,14 +275,14 @@ fn add_compensated<S: Scalar>(sum: S, x: S, compensation: &mut S) -> S {
 }
 
 impl<S: Scalar> Mask<S> for MeanCentred {
-    type State<V: Vector<S>> = RunningMean<S, V>;
-    type Beside<const D: usize, const C: usize> = SecondMoments<S, D, C>;
+    type State<V: Entrywise<S>> = RunningMean<S, V>;
+    type Auxiliary<const D: usize, const C: usize> = SecondMoments<S, D, C>;
     const SYMMETRIC: bool = false;
     /// Every running mean of a window changes when its first token goes: no update in O(K^2).
-    const SLIDES: bool = false;
+    const HAS_DOWNDATE: bool = false;
     const CODE: u8 = 3;
 
-    fn of_decays(decays: [S; 2]) -> Result<Self, Error> {
+    fn from_trace_decays(decays: [S; 2]) -> Result<Self, Error> {
         only_zeros(decays, MeanCentred)
     }
 
@@ -281,13 +295,18 @@ impl<S: Scalar> Mask<S> for MeanCentred {
     }
 
     #[inline(always)]
-    fn factors<V: Vector<S>>(&self, state: &mut RunningMean<S, V>, z: &V, retention: S) -> (V, V) {
+    fn rank_one_update<V: Entrywise<S>>(
+        &self,
+        state: &mut RunningMean<S, V>,
+        z: &V,
+        retention: S,
+    ) -> (V, V) {
         let [weight, compensation] = &mut state.weight;
         *compensation *= retention;
         let decayed = retention * *weight;
         *weight = add_compensated(decayed, S::ONE, compensation);
         let share = S::ONE / *weight;
-        let TwoTokens { first: mean, second: compensation } = &mut state.mean;
+        let TokenPair { first: mean, second: compensation } = &mut state.mean;
         V::zip(mean, compensation, z, |mean, compensation, z| {
             let step = share * (z - *mean);
             *mean = add_compensated(*mean, step, compensation);
@@ -296,16 +315,16 @@ impl<S: Scalar> Mask<S> for MeanCentred {
     }
 }
 
-impl<S: Scalar, V: Vector<S>> Vector<S> for RunningMean<S, V> {
-    const ZERO: Self = RunningMean { mean: TwoTokens::ZERO, weight: [S::ZERO; 2] };
+impl<S: Scalar, V: Entrywise<S>> Entrywise<S> for RunningMean<S, V> {
+    const ZERO: Self = RunningMean { mean: TokenPair::ZERO, weight: [S::ZERO; 2] };
 
     fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
-        TwoTokens::zip(&mut a.mean, &mut b.mean, &z.mean, &mut f);
-        Vector::zip(&mut a.weight, &mut b.weight, &z.weight, f);
+        TokenPair::zip(&mut a.mean, &mut b.mean, &z.mean, &mut f);
+        Entrywise::zip(&mut a.weight, &mut b.weight, &z.weight, f);
     }
 }
 
-impl<S: Scalar, V: Vector<S>> State<S> for RunningMean<S, V> {}
+impl<S: Scalar, V: Entrywise<S>> MaskState<S> for RunningMean<S, V> {}
 
 /// TD(0)'s mask, with the sums of two eligibility traces beside its statistic: what the
 /// [universal model](crate::universal) reads, which solves for TD's fixed point with three lambdas and finds out from the
@@ -313,36 +332,36 @@ impl<S: Scalar, V: Vector<S>> State<S> for RunningMean<S, V> {}
 ///
 /// In the paper's terms each lambda is a head with a mask of its own.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Traces<S: Scalar = f32> {
-    pub(crate) low: S,
-    pub(crate) high: S,
+pub struct TwoTraces<S: Scalar = f32> {
+    /// The trace decays, the faster one first.
+    pub(crate) decays: [S; 2],
 }
 
-impl<S: Scalar> Traces<S> {
+impl<S: Scalar> TwoTraces<S> {
     /// Returns the mask of two traces, of which the first decays faster. A decay is gamma lambda; both are
     /// in \[0, 1\].
     ///
     /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `lambda`.
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `trace_decay`.
     pub fn new(low: S, high: S) -> Result<Self, Error> {
-        Ok(Traces { low: check_decay(low)?, high: check_decay(high)? })
+        Ok(TwoTraces { decays: [check_decay(low)?, check_decay(high)?] })
     }
 }
 
-impl<S: Scalar> Mask<S> for Traces<S> {
-    type State<V: Vector<S>> = TwoTokens<V>;
-    type Beside<const D: usize, const C: usize> = TraceSums<S, D, C>;
+impl<S: Scalar> Mask<S> for TwoTraces<S> {
+    type State<V: Entrywise<S>> = TokenPair<V>;
+    type Auxiliary<const D: usize, const C: usize> = TraceSums<S, D, C>;
     const SYMMETRIC: bool = true;
     /// No state tells what a trace still holds of the oldest token: a window's sums are made anew.
-    const SLIDES: bool = false;
+    const HAS_DOWNDATE: bool = false;
     const CODE: u8 = 4;
 
-    fn of_decays([low, high]: [S; 2]) -> Result<Self, Error> {
+    fn from_trace_decays([low, high]: [S; 2]) -> Result<Self, Error> {
         Self::new(low, high)
     }
 
-    fn decays(&self) -> [S; 2] {
-        [self.low, self.high]
+    fn trace_decays(&self) -> [S; 2] {
+        self.decays
     }
 
     fn entry(&self, row: usize, column: usize, n: usize) -> S {
@@ -351,10 +370,16 @@ impl<S: Scalar> Mask<S> for Traces<S> {
 
     /// Returns the traces; G itself, which is symmetric, needs the token alone.
     #[inline(always)]
-    fn factors<V: Vector<S>>(&self, traces: &mut TwoTokens<V>, z: &V, _retention: S) -> (V, V) {
+    fn rank_one_update<V: Entrywise<S>>(
+        &self,
+        traces: &mut TokenPair<V>,
+        z: &V,
+        _retention: S,
+    ) -> (V, V) {
+        let [low_decay, high_decay] = self.decays;
         V::zip(&mut traces.first, &mut traces.second, z, |low, high, z| {
-            *low = self.low * *low + z;
-            *high = self.high * *high + z;
+            *low = low_decay * *low + z;
+            *high = high_decay * *high + z;
         });
         (traces.first, traces.second)
     }

@@ -19,7 +19,7 @@
 //! changes no bit of the others. C exists for n < d, constant and equal features: where n_0 is lost beside n, a pivot below
 //! 2^-20 counts as 2^-20.
 
-use crate::context::{Context, Of, Window};
+use crate::context::{Context, Memory, StatisticEntry};
 use crate::error::Error;
 use crate::layer::Layer;
 use crate::linalg::{keep_apart, zeros};
@@ -27,7 +27,7 @@ use crate::mask::Mask;
 use crate::scalar::Scalar;
 use crate::statistic::Statistic;
 use crate::transformer::Transformer;
-use crate::value_function::{BoundedValueFunction, REACH, ValueFunction, clamp};
+use crate::value_function::{ClippedValueFunction, FEATURE_CLIP, ValueFunction, clamp};
 
 /// The least pivot of the decompositions, of features with unit second moment.
 const LEAST_PIVOT: f64 = 1.0 / 1_048_576.0;
@@ -140,7 +140,7 @@ impl<'a, S: Scalar> Units<'a, S> {
     pub(crate) fn normalise_query(&self, phi: &mut [S]) {
         for i in 0..phi.len() {
             keep_apart::<S>();
-            let reach = inverse(self.scale[i]) * S::from_f64(REACH);
+            let reach = inverse(self.scale[i]) * S::from_f64(FEATURE_CLIP);
             phi[i] = self.rho * (self.scale[i] * clamp(phi[i], reach));
         }
         self.whiten(phi);
@@ -164,34 +164,37 @@ impl<'a, S: Scalar> Units<'a, S> {
 
 impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
     /// Returns the value function that dense layers compute from a context in units of its own, with a prior count
-    /// n_0 > 0, kept within what the context has seen ([`BoundedValueFunction::of_context`]).
+    /// n_0 > 0, kept within what the context has seen ([`ClippedValueFunction::new`]).
     /// Errors are those of [`Context::statistic`] and [`Transformer::value_function`].
-    pub fn normalised_value_function<const D: usize, M: Mask<S>, W: Window<S>>(
+    pub fn normalised_value_function<const D: usize, M: Mask<S>, W: Memory<S>>(
         &self,
         context: &Context<D, M, W, S>,
         gamma: S,
         prior_count: S,
-    ) -> Result<BoundedValueFunction<S, D>, Error> {
+    ) -> Result<ClippedValueFunction<S, D>, Error> {
         let mut statistic = Statistic { g: zeros::<S, K, K>(), inverse_len: S::ZERO };
         context.statistic_to(gamma, 0, false, &mut statistic)?;
-        let read = context.read(gamma, 0)?;
+        let read = context.discounted(gamma, 0)?;
         let mut moments = [[S::ZERO; D]; D];
         for j in 0..D {
             for i in 0..=j {
-                moments[j][i] = read.sum(Of::SecondMoment(i, j));
+                moments[j][i] = read.sum(StatisticEntry::SecondMoment(i, j));
             }
         }
-        let (n, mut scale, mut diagonal) = (context.weight(), [S::ZERO; D], [S::ZERO; D]);
-        let (moments, rewards) = (moments.as_flattened_mut(), read.sum(Of::SquaredRewards));
+        let (n, mut scale, mut diagonal) = (context.effective_len(), [S::ZERO; D], [S::ZERO; D]);
+        let (moments, rewards) =
+            (moments.as_flattened_mut(), read.sum(StatisticEntry::SquaredRewards));
         let units = Units::new(moments, rewards, [n, prior_count], [&mut scale, &mut diagonal]);
         units.normalise(statistic.g.data.0.as_flattened_mut());
         statistic.inverse_len = S::ONE;
         let mut u = self.readout(&statistic);
         units.denormalise(&mut u.as_mut_slice()[..D]);
         let root_mean_squares = core::array::from_fn(|i| inverse(units.scale[i]));
-        let of = [n, gamma, context.largest_reward(0)];
+        let max_abs_reward = context.max_abs_reward(0);
+        let inputs =
+            crate::value_function::ValueClipInputs { effective_len: n, gamma, max_abs_reward };
         let value_function = ValueFunction::from_readout(&u.data.0[0])?;
-        Ok(BoundedValueFunction::of_context(value_function, root_mean_squares, of))
+        Ok(ClippedValueFunction::new(value_function, root_mean_squares, inputs))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::linalg::{add_outer, add_scaled, check_finite, mul_vector, zeros};
-use crate::mask::{Mask, Vector};
+use crate::mask::{Entrywise, Mask};
 use crate::scalar::Scalar;
 use crate::statistic::Statistic;
 use crate::transition::{Transition, check_discount, query_token, token};
@@ -175,18 +175,18 @@ impl<S: Scalar, const K: usize> Statistic<S, K> {
     ///
     /// # Errors
     /// [`Error::Empty`] if the prompt has no context.
-    pub fn of_prompt<const N: usize>(
+    pub fn from_prompt<const N: usize>(
         prompt: &Prompt<S, K, N>,
         mask: &impl Mask<S>,
     ) -> Result<Self, Error> {
-        Self::of_columns(prompt.context().iter().copied(), mask)
+        Self::from_columns(prompt.context().iter().copied(), mask)
     }
 
     /// Returns the statistic of context columns under a mask.
     ///
     /// # Errors
     /// [`Error::Empty`] if there is none.
-    pub fn of_columns(
+    pub fn from_columns(
         columns: impl ExactSizeIterator<Item = SVector<S, K>>,
         mask: &impl Mask<S>,
     ) -> Result<Self, Error> {
@@ -195,9 +195,9 @@ impl<S: Scalar, const K: usize> Statistic<S, K> {
         }
         let inverse_len = S::ONE / S::from_count(columns.len() as u64);
         let mut g = zeros();
-        let mut state = Vector::ZERO;
+        let mut state = Entrywise::ZERO;
         for z in columns {
-            let (left, right) = mask.factors(&mut state, &z, S::ONE);
+            let (left, right) = mask.rank_one_update(&mut state, &z, S::ONE);
             add_outer(&mut g, &left, &right);
         }
         Ok(Statistic { g, inverse_len })

@@ -13,7 +13,7 @@ pub struct Rng(Xoshiro256PlusPlus);
 /// so what one part draws never moves another part's numbers: metrics never perturb training.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Stream {
+pub enum RngStream {
     /// Tasks: environments and their trajectories.
     Tasks = 0,
     /// Initial parameters.
@@ -31,7 +31,7 @@ impl Rng {
     }
 
     /// Returns one of the streams of a seed.
-    pub fn stream(seed: u64, stream: Stream) -> Self {
+    pub fn stream(seed: u64, stream: RngStream) -> Self {
         let mut rng = Self::new(seed);
         for _ in 0..stream as u32 {
             rng.0.jump();

@@ -12,11 +12,11 @@
 //! ```
 //! use ictd_core::UniversalModel;
 //! use ictd_core::context::{Context, Forgetting};
-//! use ictd_core::signal::Signal;
+//! use ictd_core::signal::SignalFeatures;
 //!
-//! let model = UniversalModel::<f32>::universal(0.9)?;
-//! let mut context = Context::<4, _, Forgetting>::with(*model.mask(), Forgetting::new(0.995)?);
-//! let mut signal = Signal::new();
+//! let model = UniversalModel::<f32>::pretrained(0.9)?;
+//! let mut context = Context::<4, _, Forgetting>::with_memory(*model.mask(), Forgetting::new(0.995)?);
+//! let mut signal = SignalFeatures::new();
 //! let (mut phi, _) = signal.observe(20.5)?;
 //! for value in [20.75, 21.0, 21.5, 21.25] {
 //!     let (phi_next, deviation) = signal.observe(value)?;
@@ -32,7 +32,7 @@
 use crate::error::Error;
 use crate::scalar::{Scalar, check_lanes};
 use crate::transition::FeatureVector;
-use crate::value_function::{REACH, clamp};
+use crate::value_function::{FEATURE_CLIP, clamp};
 
 /// beta: how much of the way to a new value the slow average goes.
 const SLOW: f64 = 0.04;
@@ -42,16 +42,16 @@ const SLOWEST: f64 = 0.01;
 
 /// The slow average a_t of a cumulant, from which its deviations are seen.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Level<S: Scalar = f32> {
+pub struct SlowAverage<S: Scalar = f32> {
     average: S,
     has_average: bool,
 }
 
 #[allow(clippy::new_without_default)]
-impl<S: Scalar> Level<S> {
+impl<S: Scalar> SlowAverage<S> {
     /// Returns the level of a cumulant that has not begun; its average starts as the first value.
     pub const fn new() -> Self {
-        Level { average: S::ZERO, has_average: false }
+        SlowAverage { average: S::ZERO, has_average: false }
     }
 
     /// Takes the next value and returns its deviation from the average before it, 0 for the first. What is not finite is
@@ -74,18 +74,18 @@ impl<S: Scalar> Level<S> {
     }
 
     /// Returns the discounted sum of the values that follow, from that of the deviations that follow.
-    pub fn discounted_sum(&self, gamma: S, of_deviations: S) -> S {
+    pub fn discounted_sum(&self, gamma: S, deviation_sum: S) -> S {
         let horizon = S::ONE / (S::ONE - gamma);
-        self.average * horizon + (S::ONE + gamma * S::from_f64(SLOW) * horizon) * of_deviations
+        self.average * horizon + (S::ONE + gamma * S::from_f64(SLOW) * horizon) * deviation_sum
     }
 
-    /// Returns (1 - gamma) times [`Level::discounted_sum`]: the weighted mean of the values that follow.
-    pub fn weighted_mean(&self, gamma: S, of_deviations: S) -> S {
-        self.average + (S::ONE - gamma + gamma * S::from_f64(SLOW)) * of_deviations
+    /// Returns (1 - gamma) times [`SlowAverage::discounted_sum`]: the weighted mean of the values that follow.
+    pub fn weighted_mean(&self, gamma: S, deviation_sum: S) -> S {
+        self.average + (S::ONE - gamma + gamma * S::from_f64(SLOW)) * deviation_sum
     }
 
-    /// Returns the inverse of [`Level::discounted_sum`].
-    pub fn of_deviations(&self, gamma: S, discounted_sum: S) -> S {
+    /// Returns the inverse of [`SlowAverage::discounted_sum`].
+    pub fn deviation_sum(&self, gamma: S, discounted_sum: S) -> S {
         let horizon = S::ONE / (S::ONE - gamma);
         let deviation = discounted_sum - self.average * horizon;
         deviation / (S::ONE + gamma * S::from_f64(SLOW) * horizon)
@@ -102,10 +102,10 @@ impl<S: Scalar> Level<S> {
 /// | 3 | a_t - the slowest average (0.01) |
 /// | 4, 5, ... | x_{t-2} - a_t, x_{t-3} - a_t, ..., more lags |
 ///
-/// Lags that have not been seen, at the start and after [`Signal::end_episode`], count as the value itself.
+/// Lags that have not been seen, at the start and after [`SignalFeatures::end_episode`], count as the value itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Signal<const D: usize = 4, S: Scalar = f32> {
-    level: Level<S>,
+pub struct SignalFeatures<const D: usize = 4, S: Scalar = f32> {
+    level: SlowAverage<S>,
     fast: S,
     slowest: S,
     /// The values before, the latest first.
@@ -114,11 +114,11 @@ pub struct Signal<const D: usize = 4, S: Scalar = f32> {
 }
 
 #[allow(clippy::new_without_default)]
-impl<const D: usize, S: Scalar> Signal<D, S> {
+impl<const D: usize, S: Scalar> SignalFeatures<D, S> {
     /// Returns a signal that has not begun.
     pub const fn new() -> Self {
         let (fast, slowest, lags) = (S::ZERO, S::ZERO, [S::ZERO; D]);
-        Signal { level: Level::new(), fast, slowest, lags, has_lags: false }
+        SignalFeatures { level: SlowAverage::new(), fast, slowest, lags, has_lags: false }
     }
 
     /// Takes the next value, and returns the features after it, (D), and its deviation from the slow average before it:
@@ -153,12 +153,18 @@ impl<const D: usize, S: Scalar> Signal<D, S> {
     }
 
     /// Returns the slow average.
-    pub fn level(&self) -> &Level<S> {
+    pub fn level(&self) -> &SlowAverage<S> {
         &self.level
     }
 
     pub(crate) fn numbers(&mut self, visit: &mut impl FnMut(&mut S)) {
-        let Signal { level: Level { average, has_average }, fast, slowest, lags, has_lags } = self;
+        let SignalFeatures {
+            level: SlowAverage { average, has_average },
+            fast,
+            slowest,
+            lags,
+            has_lags,
+        } = self;
         lags.iter_mut().chain([average, fast, slowest]).for_each(&mut *visit);
         for seen in [has_average, has_lags] {
             let mut number = if *seen { S::ONE } else { S::ZERO };
@@ -176,19 +182,19 @@ impl<const D: usize, S: Scalar> Signal<D, S> {
 /// Features divided by their root mean square so far, and held within two of them: what algorithms with a step size or
 /// a ridge in the units of the features need. (A spike of a feature that was quiet would make online TD diverge.)
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Scale<const D: usize, S: Scalar = f32> {
+pub struct FeatureScaler<const D: usize, S: Scalar = f32> {
     retention: S,
     mean_squares: [S; D],
     /// The sum of the weights.
     weight: S,
 }
 
-impl<const D: usize, S: Scalar> Scale<D, S> {
+impl<const D: usize, S: Scalar> FeatureScaler<D, S> {
     /// Returns a scale that forgets: with each feature vector the past shrinks by this factor, which must be in (0, 1).
     pub fn new(retention: S) -> Result<Self, Error> {
         let within = |x| x > Scalar::ZERO && x < Scalar::ONE;
         let retention = check_lanes(retention, "retention", within, "(0, 1)")?;
-        Ok(Scale { retention, mean_squares: [S::ZERO; D], weight: S::ZERO })
+        Ok(FeatureScaler { retention, mean_squares: [S::ZERO; D], weight: S::ZERO })
     }
 
     /// Takes features, (D), and returns them divided by their root mean squares, these included, at most 2 in size; 0
@@ -203,7 +209,7 @@ impl<const D: usize, S: Scalar> Scale<D, S> {
             let least = S::from_f64(f64::from(f32::MIN_POSITIVE));
             let unscaled = scaled[i];
             scaled[i] =
-                clamp(unscaled / self.mean_squares[i].max(least).sqrt(), S::from_f64(REACH));
+                clamp(unscaled / self.mean_squares[i].max(least).sqrt(), S::from_f64(FEATURE_CLIP));
         }
         scaled
     }

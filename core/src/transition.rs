@@ -1,9 +1,9 @@
 //! A transition of a Markov reward process, seen through features, and the tokens made of it.
 
+use crate::entrywise::Entrywise;
 use crate::error::Error;
 use crate::linalg::{keep_apart, zeros};
 use crate::scalar::{Scalar, check_lanes};
-use crate::vector::Vector;
 use nalgebra::SVector;
 
 /// Features phi(s), (D): an array `[S; D]` or nalgebra's `SVector<S, D>`.
@@ -64,7 +64,7 @@ pub struct Token<S, const D: usize, const C: usize> {
     pub rewards: [S; C],
 }
 
-impl<S: Scalar, const D: usize, const C: usize> Vector<S> for Token<S, D, C> {
+impl<S: Scalar, const D: usize, const C: usize> Entrywise<S> for Token<S, D, C> {
     const ZERO: Self = Token { phi: [S::ZERO; D], phi_next: [S::ZERO; D], rewards: [S::ZERO; C] };
 
     #[inline(always)]

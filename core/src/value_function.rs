@@ -10,13 +10,16 @@ use nalgebra::SVector;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct ValueFunction<S: Scalar, const D: usize> {
-    /// The (implicit) weight vector w, (D).
+    /// The weight vector w, (D); for a transformer its implicit weight vector.
     pub weights: SVector<S, D>,
 }
 
 impl<S: Scalar, const D: usize> ValueFunction<S, D> {
-    /// Returns the value function of the vector u with TF_L = -<u, z_q>, of which the query (phi; 0; 0) meets the first D
-    /// entries alone, or [`Error::NonFinite`] if the layers blew up.
+    /// Returns the value function of a transformer whose output is TF_L = -<u, z_q>: a query (phi; 0; 0) meets only the
+    /// first D entries of u.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] if the layers blew up.
     pub fn from_readout(u: &[S]) -> Result<Self, Error> {
         let mut weights = zeros::<S, D, 1>();
         for (weight, u) in weights.iter_mut().zip(u) {
@@ -36,60 +39,83 @@ impl<S: Scalar, const D: usize> ValueFunction<S, D> {
     }
 }
 
-/// A value function kept within what its context has seen: each feature of a query within a reach, and the value within a
-/// bound.
+/// A linear value function that does not extrapolate beyond its context: each feature of a query and the value are
+/// clipped to what the context makes plausible.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BoundedValueFunction<S: Scalar, const D: usize> {
-    /// The value function without them.
+pub struct ClippedValueFunction<S: Scalar, const D: usize> {
+    /// The value function without clipping.
     pub value_function: ValueFunction<S, D>,
-    /// The largest size of each feature; larger ones count as that.
-    pub reach: [S; D],
-    /// The largest size of a value.
-    pub bound: S,
+    /// Largest absolute value of each feature of a query, in the feature's units, (D); larger ones are clipped to it.
+    pub feature_clip: [S; D],
+    /// Largest absolute value of the result, in the reward's units.
+    pub value_clip: S,
 }
 
-impl<S: Scalar, const D: usize> BoundedValueFunction<S, D> {
-    /// Keeps a value function of n transitions within what they have shown: features within twice their root mean squares,
-    /// (D), and values within what the largest reward max |r| could add up to.
+/// A question to a context, a general value function (Sutton et al., 2011): the expected discounted sum of which rewards.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Gvf<S> {
+    /// The index of the reward, 0 to C - 1 in a context of C cumulants.
+    pub cumulant: usize,
+    /// The discount, in \[0, 1).
+    pub gamma: S,
+}
+
+/// What bounds the values of a context.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ValueClipInputs<S> {
+    /// n, the effective number of transitions ([`crate::Context::effective_len`]).
+    pub effective_len: S,
+    /// The discount.
+    pub gamma: S,
+    /// max |r| over the context.
+    pub max_abs_reward: S,
+}
+
+impl<S: Scalar, const D: usize> ClippedValueFunction<S, D> {
+    /// Clips the features of a query at twice their root mean squares, (D), and values at what rewards of the largest
+    /// size seen could add up to.
     #[inline(always)]
-    pub fn of_context(
+    pub fn new(
         value_function: ValueFunction<S, D>,
         root_mean_squares: [S; D],
-        [n, gamma, largest_reward]: [S; 3],
+        inputs: ValueClipInputs<S>,
     ) -> Self {
+        let ValueClipInputs { effective_len: n, gamma, max_abs_reward } = inputs;
         // (`map` may stay a call, which a kernel must not make.)
-        let mut reach = root_mean_squares;
-        for x in &mut reach {
-            *x *= S::from_f64(REACH);
+        let mut feature_clip = root_mean_squares;
+        for x in &mut feature_clip {
+            *x *= S::from_f64(FEATURE_CLIP);
         }
         // Half a reward after the first transition, 1 / (1 - gamma) rewards after many.
         let most_rewards = n / (n * (S::ONE - gamma) + gamma) * (n / (n + S::ONE));
-        let bound = largest_reward * most_rewards;
-        BoundedValueFunction { value_function, reach, bound }
+        let value_clip = max_abs_reward * most_rewards;
+        ClippedValueFunction { value_function, feature_clip, value_clip }
     }
 
     /// Returns the value of the state with features phi, (D).
     #[inline(always)]
     pub fn at(&self, phi: &impl FeatureVector<S, D>) -> S {
-        clamp(self.value_function.at(&within(phi.as_array(), &self.reach)), self.bound)
+        clamp(self.value_function.at(&clipped(phi.as_array(), &self.feature_clip)), self.value_clip)
     }
 }
 
+/// Returns each feature clipped to its largest absolute value.
 #[inline(always)]
-pub(crate) fn within<S: Scalar, const D: usize>(phi: &[S; D], reach: &[S; D]) -> [S; D] {
-    let mut within = *phi;
+pub(crate) fn clipped<S: Scalar, const D: usize>(phi: &[S; D], feature_clip: &[S; D]) -> [S; D] {
+    let mut clipped = *phi;
     for i in 0..D {
-        within[i] = clamp(within[i], reach[i]);
+        clipped[i] = clamp(clipped[i], feature_clip[i]);
     }
-    within
+    clipped
 }
 
-/// How many root mean squares of what was seen a feature may reach; uniform and binary features stay below. (After
-/// one or two transitions a feature that happened to be small there would count a hundredfold.)
-pub(crate) const REACH: f64 = 2.0;
+/// The multiple of its root mean square at which a feature is clipped; uniform and common binary features stay below.
+/// (After one or two transitions, a feature that happened to be small there would otherwise count a hundredfold.)
+pub(crate) const FEATURE_CLIP: f64 = 2.0;
 
-/// Returns the root mean squares of n transitions' features, of the roots of their sums of squares. Of more than 64
-/// transitions it divides by 64 alone, so that a query in a rare state is not clipped for ever.
+/// Computes root mean squares from the roots of sums of squares, (D), dividing by min(n, 64), so that a query in a rare
+/// state is not clipped for ever.
 #[inline(always)]
 pub fn root_mean_squares<S: Scalar, const D: usize>(mut roots: [S; D], n: S) -> [S; D] {
     let share = (S::ONE / n.sqrt()).max(S::from_f64(0.125));
@@ -99,6 +125,7 @@ pub fn root_mean_squares<S: Scalar, const D: usize>(mut roots: [S; D], n: S) -> 
     roots
 }
 
+/// Returns x clipped to [-bound, bound].
 #[inline(always)]
 pub(crate) fn clamp<S: Scalar>(x: S, bound: S) -> S {
     -(-x.max(-bound)).max(-bound)

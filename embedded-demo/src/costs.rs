@@ -8,11 +8,13 @@ use core::hint::black_box;
 use ictd_core::Error;
 use ictd_core::context::Growing;
 use ictd_core::mask::{Td0, TdLambda};
+use ictd_core::model::ConstructionSettings;
 use ictd_core::nalgebra::SVector;
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Task as _, random_mdp};
 use ictd_core::transition::Transition;
+use ictd_core::value_function::Gvf;
 use ictd_core::{Context, Model, UniversalModel};
 
 /// The budgets of the Cortex-M4F at d = 4, L = 3, dense weights, in instructions.
@@ -120,7 +122,7 @@ fn universal(counter: &mut Counter, unit: &str) -> Result<bool, Error> {
     let mut rng = Rng::new(1);
     let task = random_mdp::<f32, 4, 5>(5, 4, 4, GAMMA, &mut rng)?;
     let mut state = task.initial_state(&mut rng);
-    let model = UniversalModel::<f32>::universal(GAMMA)?;
+    let model = UniversalModel::<f32>::pretrained(GAMMA)?;
     let mut context = model.context::<4>();
     let mut observe = 0;
     for _ in 0..100 {
@@ -151,7 +153,7 @@ fn other_contexts(counter: &mut Counter, unit: &str) -> Result<bool, Error> {
     let task = random_mdp::<f32, 4, 5>(5, 4, 4, GAMMA, &mut rng)?;
     let mut state = task.initial_state(&mut rng);
     let mut context = Context::<4, Td0, Growing, f32, CUMULANTS>::new();
-    let mut traces = Context::<4, TdLambda>::with(TdLambda::new(0.9)?, Growing);
+    let mut traces = Context::<4, TdLambda>::with_memory(TdLambda::new(0.9)?, Growing);
     let (mut observe, mut terminal, mut trace) = (0, 0, 0);
     for _ in 0..100 {
         let Transition { phi, reward, phi_next } = task.transition(&mut state, &mut rng);
@@ -166,9 +168,10 @@ fn other_contexts(counter: &mut Counter, unit: &str) -> Result<bool, Error> {
         result?;
         terminal = terminal.max(cost);
     }
-    let model = Model::<4>::td0(0.2, 3, GAMMA)?;
-    let (value, value_function) =
-        counter.measure(|| model.value_function_of(&context, CUMULANTS - 1, 0.5));
+    let model = Model::<4>::td0(ConstructionSettings { alpha: 0.2, depth: 3, gamma: GAMMA })?;
+    let (value, value_function) = counter.measure(|| {
+        model.value_function_for(&context, Gvf { cumulant: CUMULANTS - 1, gamma: 0.5 })
+    });
     black_box(value?);
     defmt::info!(
         "chip: observe {=usize} cumulants {=u32}, value function of one for another discount \

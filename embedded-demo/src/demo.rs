@@ -3,20 +3,22 @@
 use crate::log::{Hex, decimals, log};
 use ictd_core::digest::Digest;
 use ictd_core::error::Error;
+use ictd_core::model::ConstructionSettings;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{FiniteTask, FiniteTasks, Mrp, Task, random_mdp};
 use ictd_core::training::{
-    AdamSettings, BatchTd, LinearNetwork, LinearShape, MultiTaskTd, Optimizer, Settings,
+    AdamSettings, BatchTdReference, LinearNetwork, LinearShape, MultiTaskTd, Optimizer, Settings,
 };
 use ictd_core::{Context, Model};
 
 pub(crate) const GAMMA: f32 = 0.9;
 
 /// (a) Theorem 1's weights: 15 iterations of TD(0) with learning rate 0.2, as in Figure 1.
-pub(crate) const CONSTRUCTED: Model<4> = match Model::<4>::td0(0.2, 15, GAMMA) {
-    Ok(model) => model,
-    Err(_) => panic!("alpha, depth or gamma is out of range"),
-};
+pub(crate) const CONSTRUCTED: Model<4> =
+    match Model::<4>::td0(ConstructionSettings { alpha: 0.2, depth: 15, gamma: GAMMA }) {
+        Ok(model) => model,
+        Err(_) => panic!("alpha, depth or gamma is out of range"),
+    };
 
 /// (b) Weights that the host trained: L = 3, 4000 Boyan's chains (README.md says how).
 pub(crate) static TRAINED: [u8; include_bytes!("trained.ictd").len()] =
@@ -151,7 +153,7 @@ pub(crate) fn trainer(work: &mut [f32; WORK]) -> Result<Trainer<'_>, Error> {
     };
     let tasks = FiniteTasks { kind: FiniteTask::BoyanChain, states: 10, dim: 4 };
     let network = Network::new(LinearShape::new(4, 1, 3), [0.0; 162], work)?;
-    Trainer::new(settings, tasks, network, BatchTd::new(3, 0.0)?, &[0])
+    Trainer::new(settings, tasks, network, BatchTdReference::new(3, 0.0)?, &[0])
 }
 
 /// Trains for a moment, by the host's own trainer.

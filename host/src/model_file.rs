@@ -148,7 +148,7 @@ pub fn open(path: &Path, gamma: Option<f64>) -> Result<AnyModel, Error> {
 /// # Errors
 /// The core's refusals.
 pub fn shipped(gamma: f64) -> Result<Universal, Error> {
-    Universal::universal(gamma).doing("the model")
+    Universal::pretrained(gamma).doing("the model")
 }
 
 /// Returns a model for a stream of d features and a discount: a source as for [`open`].
@@ -250,7 +250,7 @@ pub fn check_seed<'a>(
 pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<Parameters, Error> {
     let malformed =
         |reason: &dyn std::fmt::Display| Problem::malformed("stored model", reason).in_file(file);
-    let header = Header::of(bytes).map_err(|e| malformed(&e))?;
+    let header = Header::parse(bytes).map_err(|e| malformed(&e))?;
     let mismatch = |part, found: u8, expected: u8| {
         let (found, expected) = (found.into(), expected.into());
         malformed(&StoredError::Mismatch { part, found, expected })
@@ -274,8 +274,8 @@ pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<Parameters, Error>
         q: take(token_size * token_size),
     });
     let mode = match header.mode {
-        model::Mode::Autoregressive => Mode::Autoregressive,
-        model::Mode::Sequential => Mode::Sequential,
+        model::LayerSharing::Autoregressive => Mode::Autoregressive,
+        model::LayerSharing::Sequential => Mode::Sequential,
     };
     let settings = PartialParams {
         l: Some(usize::from(header.depth)),

@@ -13,6 +13,7 @@ use ictd::train::checkpoint::Checkpoint;
 use ictd::train::group::Group;
 use ictd::train::level::Level;
 use ictd::train::{Recipe, SeedRun, Train, shapes};
+use ictd_core::model::ConstructionSettings;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::{Cell, RefCell};
 use std::io::Cursor;
@@ -133,7 +134,9 @@ fn damage_to_a_file_with_a_checksum_is_noticed() {
         every_damage(file, true, |bytes| read_log(bytes).ok());
     }
     every_damage(TRANSITIONS, true, |bytes| read_transitions(bytes).ok());
-    let model = ictd_core::Model::<2>::td0(0.2, 15, 0.9).unwrap();
+    let model =
+        ictd_core::Model::<2>::td0(ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 })
+            .unwrap();
     let mut buffer = [0; 512];
     let model = model.write(&mut buffer).unwrap();
     every_damage(model, true, |bytes| {

@@ -2,9 +2,9 @@
 
 use crate::{Handle, ictd_status, kind, make, status, stored, write_to};
 use core::slice::from_raw_parts;
-use ictd_core::context::{Context, Forgetting, Growing, Window};
-use ictd_core::mask::Traces;
-use ictd_core::universal::Reading;
+use ictd_core::context::{Context, Forgetting, Growing, Memory};
+use ictd_core::mask::TwoTraces;
+use ictd_core::universal::Estimate;
 use ictd_core::{Error, UniversalModel};
 
 /// A context that transitions stream into, in storage of the caller's.
@@ -22,17 +22,17 @@ pub struct ictd_value_function {
     /// How far values look linear in the features, from 0 to 1. Near 0, better features would help.
     pub linearity: f32,
     /// The largest size of a value.
-    pub bound: f32,
+    pub value_clip: f32,
     /// One weight for each feature; zeros beyond.
     pub weights: [f32; ICTD_MAX_FEATURES],
     /// Features of a query beyond this size count as this.
-    pub reach: [f32; ICTD_MAX_FEATURES],
+    pub feature_clip: [f32; ICTD_MAX_FEATURES],
 }
 
 /// The context in a handle, with its discount: a model makes its traces from that.
-struct OfFeatures<const D: usize, W: Window<f32>> {
+struct OfFeatures<const D: usize, W: Memory<f32>> {
     gamma: f32,
-    context: Context<D, Traces, W>,
+    context: Context<D, TwoTraces, W>,
 }
 
 /// What can be done with a context of any capacity and window.
@@ -52,7 +52,7 @@ fn padded<const D: usize>(features: &[f32]) -> [f32; D] {
     phi
 }
 
-impl<const D: usize, W: Window<f32>> AnyContext for OfFeatures<D, W> {
+impl<const D: usize, W: Memory<f32>> AnyContext for OfFeatures<D, W> {
     fn observe(&mut self, phi: &[f32], reward: f32, next: Option<&[f32]>) -> Result<(), Error> {
         match next {
             Some(next) => self.context.observe(&padded(phi), reward, &padded(next)),
@@ -73,12 +73,12 @@ impl<const D: usize, W: Window<f32>> AnyContext for OfFeatures<D, W> {
     }
 
     fn read(&self, out: &mut ictd_value_function) -> Result<(), Error> {
-        let model = UniversalModel::<f32>::universal(self.gamma)?;
-        let Reading { value_function, linearity } = model.read(&self.context, 0)?;
+        let model = UniversalModel::<f32>::pretrained(self.gamma)?;
+        let Estimate { value_function, linearity } = model.estimate(&self.context, model.gvf(0))?;
         out.linearity = linearity;
-        out.bound = value_function.bound;
+        out.value_clip = value_function.value_clip;
         out.weights = padded(value_function.value_function.weights.as_slice());
-        out.reach = padded(&value_function.reach);
+        out.feature_clip = padded(&value_function.feature_clip);
         Ok(())
     }
 
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn ictd_context_init(
         gamma: f32,
         retention: f32,
     ) -> ictd_status {
-        let model = UniversalModel::<f32>::universal(gamma);
+        let model = UniversalModel::<f32>::pretrained(gamma);
         if retention == 1.0 {
             let made = model.map(|m| OfFeatures::<D, _> { gamma, context: m.context() });
             // SAFETY: the caller keeps the rules.
@@ -271,9 +271,9 @@ pub unsafe extern "C" fn ictd_context_predict(
         let mut read = ictd_value_function {
             features,
             linearity: 0.0,
-            bound: 0.0,
+            value_clip: 0.0,
             weights: zeros,
-            reach: zeros,
+            feature_clip: zeros,
         };
         context.read(&mut read)?;
         // SAFETY: not null, and the caller keeps the rules.
@@ -298,10 +298,10 @@ pub unsafe extern "C" fn ictd_value(
     }
     // SAFETY: not null, and the caller keeps the rules.
     let phi = padded::<ICTD_MAX_FEATURES>(unsafe { from_raw_parts(phi, of.features as usize) });
-    let value_function = ictd_core::value_function::BoundedValueFunction {
+    let value_function = ictd_core::value_function::ClippedValueFunction {
         value_function: ictd_core::ValueFunction { weights: of.weights.into() },
-        reach: of.reach,
-        bound: of.bound,
+        feature_clip: of.feature_clip,
+        value_clip: of.value_clip,
     };
     value_function.at(&phi)
 }
@@ -337,15 +337,15 @@ pub unsafe extern "C" fn ictd_context_read(
     bytes: *const u8,
     len: usize,
 ) -> ictd_status {
-    unsafe fn of<const D: usize, W: Window<f32>>(
+    unsafe fn of<const D: usize, W: Memory<f32>>(
         context: *mut ictd_context,
         bytes: &[u8],
     ) -> ictd_status {
         // SAFETY: the kind says what lies there.
         let handle = unsafe { &mut *context.cast::<Handle<OfFeatures<D, W>>>() };
-        match Context::<D, Traces, W>::from_bytes(bytes) {
+        match Context::<D, TwoTraces, W>::from_bytes(bytes) {
             Ok(read) if read.mask() != handle.value.context.mask() => ictd_status::Another,
-            Ok(read) if read.window() != handle.value.context.window() => ictd_status::Another,
+            Ok(read) if read.memory() != handle.value.context.memory() => ictd_status::Another,
             Ok(read) => {
                 handle.value.context = read;
                 ictd_status::Ok

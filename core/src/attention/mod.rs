@@ -10,7 +10,7 @@ pub use softmax::SoftmaxAttention;
 
 use crate::error::Error;
 use crate::layer::LayerParameters;
-use crate::model::StoredAttention;
+use crate::model::AttentionMechanism;
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
 use crate::transformer::Transformer;
@@ -19,7 +19,7 @@ use crate::transformer::Transformer;
 ///
 /// A [`Mask`] is linear attention under it; [`SoftmaxAttention`] and the two heads of
 /// [`AverageReward`] are the others.
-pub trait Attention<S: Scalar, const K: usize>: StoredAttention<S, K> {
+pub trait Attention<S: Scalar, const K: usize>: AttentionMechanism<S, K> {
     /// Updates Z <- Z + (1/n) Attn(Z; theta_l), in place, or returns [`Error::Empty`] if the prompt has no context.
     fn apply<const N: usize>(
         &self,

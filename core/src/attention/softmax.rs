@@ -2,7 +2,7 @@ use super::Attention;
 use crate::error::Error;
 use crate::layer::Layer;
 use crate::linalg::{add_scaled, dot, scale, transpose_mul_vector, zeros};
-use crate::model::{AttentionKind, StoredAttention};
+use crate::model::{AttentionKind, AttentionMechanism};
 use crate::prompt::Prompt;
 use crate::scalar::Scalar;
 use nalgebra::SVector;
@@ -17,11 +17,11 @@ use nalgebra::SVector;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct SoftmaxAttention;
 
-impl<S: Scalar, const K: usize> StoredAttention<S, K> for SoftmaxAttention {
+impl<S: Scalar, const K: usize> AttentionMechanism<S, K> for SoftmaxAttention {
     type Layer = Layer<S, K>;
     const KIND: AttentionKind = AttentionKind::Softmax;
 
-    fn of_trace_decay(lambda: S) -> Result<Self, Error> {
+    fn from_trace_decay(lambda: S) -> Result<Self, Error> {
         crate::mask::only_zeros([lambda], SoftmaxAttention)
     }
 }

@@ -1,8 +1,8 @@
-use super::moments::{Entry, Moments};
-use super::stored::Field;
-use super::{Sums, Window, take_largest};
+use super::bytes::StoredField;
+use super::moments::{EntrySource, Moments};
+use super::{Memory, MemorySums, take_largest};
 use crate::error::Error;
-use crate::mask::{Mask, State, Vector};
+use crate::mask::{Entrywise, Mask, MaskState};
 use crate::scalar::{Scalar, check_lanes};
 use crate::transition::Token;
 
@@ -34,7 +34,7 @@ impl<S: Scalar> Forgetting<S> {
     }
 }
 
-impl<S: Scalar> Window<S> for Forgetting<S> {
+impl<S: Scalar> Memory<S> for Forgetting<S> {
     type Sums<M: Mask<S>, const D: usize, const C: usize> = DecayingSums<S, M, D, C>;
     const CODE: u8 = 2;
 
@@ -42,7 +42,7 @@ impl<S: Scalar> Window<S> for Forgetting<S> {
         self.retention
     }
 
-    fn of_retention(retention: S) -> Result<Self, Error> {
+    fn from_retention(retention: S) -> Result<Self, Error> {
         Self::new(retention)
     }
 }
@@ -51,19 +51,19 @@ impl<S: Scalar> Window<S> for Forgetting<S> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct DecayingSums<S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
     state: M::State<Token<S, D, C>>,
-    largest_rewards: [S; C],
-    moments: Moments<S, M::Beside<D, C>, D, C>,
+    max_abs_rewards: [S; C],
+    moments: Moments<S, M::Auxiliary<D, C>, D, C>,
     /// The sum of the weights.
     weight: S,
     len: u64,
 }
 
-impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
+impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, C>
     for DecayingSums<S, M, D, C>
 {
     const EMPTY: Self = DecayingSums {
-        state: Vector::ZERO,
-        largest_rewards: [S::ZERO; C],
+        state: Entrywise::ZERO,
+        max_abs_rewards: [S::ZERO; C],
         moments: Moments::ZERO,
         weight: S::ZERO,
         len: 0,
@@ -71,14 +71,14 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
 
     #[inline(always)]
     fn add(&mut self, mask: &M, retention: S, token: &Token<S, D, C>) {
-        let factors = mask.factors(&mut self.state, token, retention);
+        let factors = mask.rank_one_update(&mut self.state, token, retention);
         self.moments.update(&factors, token, M::SYMMETRIC, |g, left, right| {
             *g = retention * *g + left * right;
         });
-        for largest in &mut self.largest_rewards {
+        for largest in &mut self.max_abs_rewards {
             *largest *= retention;
         }
-        take_largest(&mut self.largest_rewards, &token.rewards);
+        take_largest(&mut self.max_abs_rewards, &token.rewards);
         self.weight = retention * self.weight + S::ONE;
         self.len = self.len.saturating_add(1);
     }
@@ -91,24 +91,24 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
         self.len
     }
 
-    fn weight(&self) -> S {
+    fn effective_len(&self) -> S {
         self.weight
     }
 
-    fn largest_rewards(&self) -> [S; C] {
-        self.largest_rewards
+    fn max_abs_rewards(&self) -> [S; C] {
+        self.max_abs_rewards
     }
 
     #[inline(always)]
-    fn parts(&self, _mask: &M) -> impl Entry<S> {
+    fn parts(&self, _mask: &M) -> impl EntrySource<S> {
         &self.moments
     }
 
-    fn fields(&mut self, visit: &mut impl FnMut(Field<'_, S>)) {
-        self.state.numbers(&mut |x| visit(Field::Number(x)));
-        self.largest_rewards.numbers(&mut |x| visit(Field::Number(x)));
-        self.moments.numbers(&mut |x| visit(Field::Number(x)));
-        visit(Field::Number(&mut self.weight));
-        visit(Field::Count(&mut self.len, u64::MAX));
+    fn fields(&mut self, visit: &mut impl FnMut(StoredField<'_, S>)) {
+        self.state.numbers(&mut |x| visit(StoredField::Number(x)));
+        self.max_abs_rewards.numbers(&mut |x| visit(StoredField::Number(x)));
+        self.moments.numbers(&mut |x| visit(StoredField::Number(x)));
+        visit(StoredField::Number(&mut self.weight));
+        visit(StoredField::Count(&mut self.len, u64::MAX));
     }
 }

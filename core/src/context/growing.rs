@@ -1,8 +1,8 @@
-use super::moments::{Entry, Moments};
-use super::stored::Field;
-use super::{Of, Sums, Window, take_largest};
+use super::bytes::StoredField;
+use super::moments::{EntrySource, Moments};
+use super::{Memory, MemorySums, StatisticEntry, take_largest};
 use crate::error::Error;
-use crate::mask::{Mask, State, Vector};
+use crate::mask::{Entrywise, Mask, MaskState};
 use crate::scalar::Scalar;
 use crate::transition::Token;
 
@@ -23,13 +23,13 @@ const BLOCK: u16 = 256;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BlockedSums<S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
     state: M::State<Token<S, D, C>>,
-    largest_rewards: [S; C],
-    total: Moments<S, M::Beside<D, C>, D, C>,
+    max_abs_rewards: [S; C],
+    total: Moments<S, M::Auxiliary<D, C>, D, C>,
     /// Rounding left this of the total; it is added with the next block.
-    error: Moments<S, M::Beside<D, C>, D, C>,
+    error: Moments<S, M::Auxiliary<D, C>, D, C>,
     /// The open block, and what is left of the full one: its first `columns_left` columns, the
     /// others are 0. `swapped` says that the full one comes first. The sum is that of both and the total.
-    blocks: [Moments<S, M::Beside<D, C>, D, C>; 2],
+    blocks: [Moments<S, M::Auxiliary<D, C>, D, C>; 2],
     swapped: bool,
     in_block: u16,
     columns_left: u16,
@@ -46,31 +46,33 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> BlockedSums<S, M, D,
     }
 }
 
-impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Entry<S> for BlockedSums<S, M, D, C> {
+impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> EntrySource<S>
+    for BlockedSums<S, M, D, C>
+{
     #[inline(always)]
-    fn sum(&self, of: Of, cumulant: usize) -> S {
+    fn sum(&self, of: StatisticEntry, cumulant: usize) -> S {
         let [first, second] = &self.blocks;
         self.total.sum(of, cumulant) + (first.sum(of, cumulant) + second.sum(of, cumulant))
     }
 }
 
-impl<S: Scalar> Window<S> for Growing {
+impl<S: Scalar> Memory<S> for Growing {
     type Sums<M: Mask<S>, const D: usize, const C: usize> = BlockedSums<S, M, D, C>;
     const CODE: u8 = 1;
 
-    fn of_retention(_: S) -> Result<Self, Error> {
+    fn from_retention(_: S) -> Result<Self, Error> {
         Ok(Growing)
     }
 }
 
-impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
+impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, C>
     for BlockedSums<S, M, D, C>
 {
     const EMPTY: Self = {
         assert!(2 * D + C < BLOCK as usize, "too many features and cumulants: 2 D + C < 256");
         BlockedSums {
-            state: Vector::ZERO,
-            largest_rewards: [S::ZERO; C],
+            state: Entrywise::ZERO,
+            max_abs_rewards: [S::ZERO; C],
             total: Moments::ZERO,
             error: Moments::ZERO,
             blocks: [Moments::ZERO; 2],
@@ -87,18 +89,18 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
             self.columns_left -= 1;
             self.close_column(usize::from(self.columns_left));
         }
-        let factors = mask.factors(&mut self.state, token, S::ONE);
+        let factors = mask.rank_one_update(&mut self.state, token, S::ONE);
         let [first, second] = &mut self.blocks;
         let open = if self.swapped { second } else { first };
         open.add_outer(&factors, token, M::SYMMETRIC);
-        take_largest(&mut self.largest_rewards, &token.rewards);
+        take_largest(&mut self.max_abs_rewards, &token.rewards);
         self.len = self.len.saturating_add(1);
         self.in_block += 1;
         if self.in_block >= BLOCK {
             // The other block is 0 again.
             self.swapped = !self.swapped;
             self.in_block = 0;
-            self.columns_left = Moments::<S, M::Beside<D, C>, D, C>::COLUMNS as u16;
+            self.columns_left = Moments::<S, M::Auxiliary<D, C>, D, C>::COLUMNS as u16;
         }
     }
 
@@ -110,27 +112,28 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sums<S, M, D, C>
         self.len
     }
 
-    fn largest_rewards(&self) -> [S; C] {
-        self.largest_rewards
+    fn max_abs_rewards(&self) -> [S; C] {
+        self.max_abs_rewards
     }
 
     #[inline(always)]
-    fn parts(&self, _mask: &M) -> impl Entry<S> {
+    fn parts(&self, _mask: &M) -> impl EntrySource<S> {
         self
     }
 
-    fn fields(&mut self, visit: &mut impl FnMut(Field<'_, S>)) {
-        self.state.numbers(&mut |x| visit(Field::Number(x)));
-        self.largest_rewards.numbers(&mut |x| visit(Field::Number(x)));
+    fn fields(&mut self, visit: &mut impl FnMut(StoredField<'_, S>)) {
+        self.state.numbers(&mut |x| visit(StoredField::Number(x)));
+        self.max_abs_rewards.numbers(&mut |x| visit(StoredField::Number(x)));
         let [first, second] = &mut self.blocks;
         for moments in [&mut self.total, &mut self.error, first, second] {
-            moments.numbers(&mut |x| visit(Field::Number(x)));
+            moments.numbers(&mut |x| visit(StoredField::Number(x)));
         }
-        visit(Field::Count(&mut self.len, u64::MAX));
+        visit(StoredField::Count(&mut self.len, u64::MAX));
         let mut counts = [self.swapped.into(), self.in_block.into(), self.columns_left.into()];
-        let most = [1, u64::from(BLOCK) - 1, Moments::<S, M::Beside<D, C>, D, C>::COLUMNS as u64];
+        let most =
+            [1, u64::from(BLOCK) - 1, Moments::<S, M::Auxiliary<D, C>, D, C>::COLUMNS as u64];
         for (count, most) in counts.iter_mut().zip(most) {
-            visit(Field::Count(count, most));
+            visit(StoredField::Count(count, most));
         }
         let [swapped, in_block, columns_left] = counts;
         self.swapped = swapped == 1;

@@ -17,9 +17,9 @@
 //! // TD(0), every transition. An empty context is all zeros: such a static takes RAM and no flash.
 //! static CONTEXT: Mutex<Context<4>> = Mutex::new(Context::<4>::new());
 //! // TD(lambda), the last hundred or so transitions.
-//! let mut context = Context::<4, TdLambda, Forgetting>::with(TdLambda::new(0.9)?, Forgetting::new(0.99)?);
+//! let mut context = Context::<4, TdLambda, Forgetting>::with_memory(TdLambda::new(0.9)?, Forgetting::new(0.99)?);
 //! // TD(0), the last 64 transitions, three cumulants, in f64.
-//! let window = Context::<4, Td0, Sliding<64>, f64, 3>::with(Td0, Sliding);
+//! let window = Context::<4, Td0, Sliding<64>, f64, 3>::with_memory(Td0, Sliding);
 //!
 //! context.observe(&[0.5, 0.0, 1.0, 0.0], 0.25, &[0.0; 4])?;
 //! context.end_episode();
@@ -52,35 +52,35 @@
 //! sliding one those since its last sum by addition alone. What is too large to be summed ([`Transition::check`]) is
 //! refused and leaves no trace; sums that leave the range of the scalar all the same are refused when read.
 
+mod bytes;
 mod forgetting;
 mod growing;
 mod moments;
 mod sliding;
-mod stored;
 mod td_sums;
 
 pub use forgetting::Forgetting;
 pub use growing::Growing;
 pub use sliding::Sliding;
-pub(crate) use td_sums::TdSystem;
-pub use td_sums::{System, TdSums};
+pub(crate) use td_sums::LstdSystem;
+pub use td_sums::{TdSums, TdSystem};
 
-pub(crate) use crate::beside::Of;
-use crate::beside::{Block, OfTrace};
+pub(crate) use crate::auxiliary::StatisticEntry;
+use crate::auxiliary::{TokenBlock, TraceEntry};
 use crate::error::Error;
 use crate::linalg::{is_finite, zeros};
 use crate::mask::{Mask, Td0};
 use crate::scalar::{Scalar, check_lanes};
 use crate::statistic::Statistic;
 use crate::transition::{FeatureVector, Token, Transition};
+use bytes::StoredField;
 use core::fmt::Debug;
-use moments::{Entry, Read};
-use stored::Field;
+use moments::{DiscountedView, EntrySource};
 
 /// The part of a stream that a context remembers: [`Growing`], [`Forgetting`] or [`Sliding`].
-pub trait Window<S: Scalar>: Copy + Debug + PartialEq {
+pub trait Memory<S: Scalar>: Copy + Debug + PartialEq {
     /// Its sums under a mask, for D features and C cumulants.
-    type Sums<M: Mask<S>, const D: usize, const C: usize>: Sums<S, M, D, C>;
+    type Sums<M: Mask<S>, const D: usize, const C: usize>: MemorySums<S, M, D, C>;
 
     /// Its code in stored contexts.
     const CODE: u8;
@@ -94,11 +94,11 @@ pub trait Window<S: Scalar>: Copy + Debug + PartialEq {
     }
 
     /// Returns the window with this retention, as a stored context has it, with the errors of [`Forgetting::new`].
-    fn of_retention(retention: S) -> Result<Self, Error>;
+    fn from_retention(retention: S) -> Result<Self, Error>;
 }
 
 /// The sums that a window keeps, and the state of the mask beside them.
-pub trait Sums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
+pub trait MemorySums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     Clone + Debug + PartialEq
 {
     /// Before the first transition.
@@ -114,18 +114,18 @@ pub trait Sums<S: Scalar, M: Mask<S>, const D: usize, const C: usize>:
     fn transitions(&self) -> u64;
 
     /// Returns the sum of the transitions' weights.
-    fn weight(&self) -> S {
+    fn effective_len(&self) -> S {
         S::from_count(self.transitions())
     }
 
     /// Returns the largest size of each cumulant among them.
-    fn largest_rewards(&self) -> [S; C];
+    fn max_abs_rewards(&self) -> [S; C];
 
     /// Returns the sums that make up G.
-    fn parts(&self, mask: &M) -> impl Entry<S>;
+    fn parts(&self, mask: &M) -> impl EntrySource<S>;
 
     /// Shows every field in one order: to be stored, or read.
-    fn fields(&mut self, visit: &mut impl FnMut(Field<'_, S>));
+    fn fields(&mut self, visit: &mut impl FnMut(StoredField<'_, S>));
 }
 
 #[inline(always)]
@@ -161,12 +161,12 @@ impl<S: Scalar, const C: usize> Rewards<S, C> for [S; C] {
 pub struct Context<
     const D: usize,
     M: Mask<S> = Td0,
-    W: Window<S> = Growing,
+    W: Memory<S> = Growing,
     S: Scalar = f32,
     const C: usize = 1,
 > {
     mask: M,
-    window: W,
+    memory: W,
     /// The largest size of a number that is observed; 0 is no limit, so that an empty context is
     /// all zeros.
     limit: S,
@@ -176,7 +176,7 @@ pub struct Context<
 impl<const D: usize, S: Scalar, const C: usize> Context<D, Td0, Growing, S, C> {
     /// Returns an empty context of TD(0)'s mask that remembers every transition.
     pub const fn new() -> Self {
-        Self::with(Td0, Growing)
+        Self::with_memory(Td0, Growing)
     }
 }
 
@@ -186,7 +186,7 @@ impl<const D: usize, S: Scalar, const C: usize> Default for Context<D, Td0, Grow
     }
 }
 
-impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar> Context<D, M, W, S> {
+impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar> Context<D, M, W, S> {
     /// Does what [`Context::observe`] does, with the same errors.
     #[inline(always)]
     pub fn observe_transition(&mut self, transition: &Transition<S, D>) -> Result<(), Error> {
@@ -194,13 +194,13 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar> Context<D, M, W, S> {
     }
 }
 
-impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Context<D, M, W, S, C> {
+impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Context<D, M, W, S, C> {
     /// Returns an empty context of a mask and a window.
-    pub const fn with(mask: M, window: W) -> Self {
+    pub const fn with_memory(mask: M, memory: W) -> Self {
         const {
             assert!(D > 0 && C > 0, "a context has at least one feature and one cumulant");
         }
-        Context { mask, window, limit: S::ZERO, sums: W::Sums::<M, D, C>::EMPTY }
+        Context { mask, memory, limit: S::ZERO, sums: W::Sums::<M, D, C>::EMPTY }
     }
 
     /// Returns the same context, which from now on refuses transitions with a number larger than `limit`, which is above 0:
@@ -235,7 +235,7 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
         if !token.is_accepted(self.limit) {
             return token.refuse(self.limit);
         }
-        self.sums.add(&self.mask, self.window.retention(), &token);
+        self.sums.add(&self.mask, self.memory.retention(), &token);
         Ok(())
     }
 
@@ -243,6 +243,7 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
     /// value counts as 0, and the next transition begins another episode.
     ///
     /// ```
+    /// use ictd_core::model::ConstructionSettings;
     /// use ictd_core::{Context, Model};
     ///
     /// // One step to the end, again and again: the value is the reward, whatever gamma is.
@@ -250,7 +251,7 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
     /// for _ in 0..10 {
     ///     context.observe_terminal(&[1.0], 0.5)?;
     /// }
-    /// let value = Model::<1>::td0(0.5, 15, 0.9)?.value_function(&context)?;
+    /// let value = Model::<1>::td0(ConstructionSettings { alpha: 0.5, depth: 15, gamma: 0.9 })?.value_function(&context)?;
     /// assert!((value.at(&[1.0]) - 0.5).abs() < 1e-4);
     /// # Ok::<(), ictd_core::Error>(())
     /// ```
@@ -279,9 +280,9 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
         self.len() == 0
     }
 
-    /// Returns n of eq. "Z_l update": the sum of the transitions' weights, the length unless the context forgets.
-    pub fn weight(&self) -> S {
-        self.sums.weight()
+    /// Returns n of eq. "Z_l update", the sum of the transitions' weights: the length, unless the context forgets.
+    pub fn effective_len(&self) -> S {
+        self.sums.effective_len()
     }
 
     /// Forgets everything but the limit.
@@ -294,9 +295,9 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
         &self.mask
     }
 
-    /// Returns the window.
-    pub fn window(&self) -> &W {
-        &self.window
+    /// Returns the memory: what part of the stream the context remembers.
+    pub fn memory(&self) -> &W {
+        &self.memory
     }
 
     /// Returns G_0 and 1/n of a cumulant (0 to C - 1) for a discount.
@@ -329,14 +330,18 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
         out: &mut Statistic<S, K>,
     ) -> Result<(), Error> {
         crate::transition::check_token_size::<D, K>();
-        out.inverse_len = S::ONE / self.weight();
-        self.read(gamma, cumulant)?.to_columns::<D, K>(&mut out.g, of_phi_alone);
+        out.inverse_len = S::ONE / self.effective_len();
+        self.discounted(gamma, cumulant)?.to_columns::<D, K>(&mut out.g, of_phi_alone);
         Ok(())
     }
 
     /// Reads a cumulant's G(gamma), which may have overflowed: what is computed of it is then not finite.
     #[inline(always)]
-    pub(crate) fn read(&self, gamma: S, cumulant: usize) -> Result<Read<S, impl Entry<S>>, Error> {
+    pub(crate) fn discounted(
+        &self,
+        gamma: S,
+        cumulant: usize,
+    ) -> Result<DiscountedView<S, impl EntrySource<S>>, Error> {
         if self.is_empty() {
             return Err(Error::Empty { parameter: "context" });
         }
@@ -345,12 +350,12 @@ impl<const D: usize, M: Mask<S>, W: Window<S>, S: Scalar, const C: usize> Contex
             return Err(Error::OutOfRange { parameter: "cumulant", accepted });
         }
         let parts = self.sums.parts(&self.mask);
-        Ok(Read { parts, symmetric: M::SYMMETRIC, gamma, cumulant })
+        Ok(DiscountedView { parts, symmetric: M::SYMMETRIC, gamma, cumulant })
     }
 
-    /// Returns the largest size of a cumulant's rewards: values larger than it over (1 - gamma) are impossible while
-    /// rewards stay within it.
-    pub fn largest_reward(&self, cumulant: usize) -> S {
-        self.sums.largest_rewards().get(cumulant).copied().unwrap_or(S::ZERO)
+    /// Returns a cumulant's largest |reward|, max |r|. While rewards stay within it, no |value| exceeds
+    /// max |r| / (1 - gamma).
+    pub fn max_abs_reward(&self, cumulant: usize) -> S {
+        self.sums.max_abs_rewards().get(cumulant).copied().unwrap_or(S::ZERO)
     }
 }

@@ -1,11 +1,11 @@
-//! Sums of outer products of unscaled tokens, in blocks.
+//! MemorySums of outer products of unscaled tokens, in blocks.
 
-use crate::beside::{Beside, Block, Of};
+use crate::auxiliary::{AuxiliarySums, StatisticEntry, TokenBlock};
+use crate::entrywise::{Entrywise, close_at};
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
 use crate::transition::Token;
-use crate::vector::{Vector, close_at};
-use Block::{Phi, PhiNext, Reward};
+use TokenBlock::{Phi, PhiNext, Reward};
 use nalgebra::SMatrix;
 
 /// G_u = sum left right^T over tokens, column by column: each column has the shape of a token. C cumulants share the feature
@@ -16,48 +16,53 @@ pub(super) struct Moments<S, B, const D: usize, const C: usize> {
     phi_next: [Token<S, D, C>; D],
     /// The column of each cumulant, with that cumulant alone.
     rewards: [Token<S, D, 1>; C],
-    beside: B,
+    auxiliary: B,
 }
 
 /// Moments, or parts of which they are the sum.
-pub trait Entry<S: Scalar> {
+pub trait EntrySource<S: Scalar> {
     /// Returns a sum, of a cumulant.
-    fn sum(&self, of: Of, cumulant: usize) -> S;
+    fn sum(&self, of: StatisticEntry, cumulant: usize) -> S;
 }
 
-impl<S: Scalar, P: Entry<S>> Entry<S> for &P {
+impl<S: Scalar, P: EntrySource<S>> EntrySource<S> for &P {
     #[inline(always)]
-    fn sum(&self, of: Of, cumulant: usize) -> S {
+    fn sum(&self, of: StatisticEntry, cumulant: usize) -> S {
         P::sum(self, of, cumulant)
     }
 }
 
-impl<S, B, const D: usize, const C: usize> Entry<S> for Moments<S, B, D, C>
+impl<S, B, const D: usize, const C: usize> EntrySource<S> for Moments<S, B, D, C>
 where
     S: Scalar,
-    B: Beside<S, D, C>,
+    B: AuxiliarySums<S, D, C>,
 {
     #[inline(always)]
-    fn sum(&self, of: Of, cumulant: usize) -> S {
-        if let Some(sum) = self.beside.sum(of, cumulant) {
+    fn sum(&self, of: StatisticEntry, cumulant: usize) -> S {
+        if let Some(sum) = self.auxiliary.sum(of, cumulant) {
             return sum;
         }
         match of {
-            Of::G(row, column) => self.entry(row, column, cumulant),
-            Of::SecondMoment(i, j) => {
+            StatisticEntry::G(row, column) => self.entry(row, column, cumulant),
+            StatisticEntry::SecondMoment(i, j) => {
                 self.entry((Phi, i), (Phi, j), 0) + self.entry((PhiNext, i), (PhiNext, j), 0)
             }
-            Of::SquaredRewards => self.entry((Reward, 0), (Reward, 0), cumulant),
-            Of::Trace(..) => S::ZERO,
+            StatisticEntry::SquaredRewards => self.entry((Reward, 0), (Reward, 0), cumulant),
+            StatisticEntry::Trace(..) => S::ZERO,
         }
     }
 }
 
-impl<S: Scalar, B: Beside<S, D, C>, const D: usize, const C: usize> Moments<S, B, D, C> {
+impl<S: Scalar, B: AuxiliarySums<S, D, C>, const D: usize, const C: usize> Moments<S, B, D, C> {
     pub(super) const COLUMNS: usize = 2 * D + C;
 
     #[inline(always)]
-    fn entry(&self, (row, i): (Block, usize), (column, j): (Block, usize), cumulant: usize) -> S {
+    fn entry(
+        &self,
+        (row, i): (TokenBlock, usize),
+        (column, j): (TokenBlock, usize),
+        cumulant: usize,
+    ) -> S {
         let features = match column {
             Phi => &self.phi[j],
             PhiNext => &self.phi_next[j],
@@ -126,7 +131,7 @@ impl<S: Scalar, B: Beside<S, D, C>, const D: usize, const C: usize> Moments<S, B
             }
             f(&mut column.rewards[0], left.rewards[m], r);
         }
-        self.beside.update(factors, token, f);
+        self.auxiliary.update(factors, token, f);
     }
 
     #[inline(always)]
@@ -151,30 +156,34 @@ impl<S: Scalar, B: Beside<S, D, C>, const D: usize, const C: usize> Moments<S, B
             close_at(&mut self.rewards, &mut error.rewards, &mut full.rewards, index - 2 * D);
         }
         let index = if index < D { index } else { index - D };
-        self.beside.close_column(&mut error.beside, &mut full.beside, index);
+        self.auxiliary.close_column(&mut error.auxiliary, &mut full.auxiliary, index);
     }
 }
 
 /// G(gamma) = S G_u S of a cumulant, and the parts that it is the sum of.
 #[derive(Clone, Copy)]
-pub(crate) struct Read<S, P> {
+pub(crate) struct DiscountedView<S, P> {
     pub(super) parts: P,
     pub(super) symmetric: bool,
     pub(super) gamma: S,
     pub(super) cumulant: usize,
 }
 
-impl<S: Scalar, P: Entry<S>> Read<S, P> {
+impl<S: Scalar, P: EntrySource<S>> DiscountedView<S, P> {
     /// Returns an entry of G_u; a symmetric one keeps its upper triangle alone.
     #[inline(always)]
-    pub(super) fn entry(&self, row: (Block, usize), column: (Block, usize)) -> S {
+    pub(super) fn entry(&self, row: (TokenBlock, usize), column: (TokenBlock, usize)) -> S {
         let is_kept = !self.symmetric || row <= column;
-        self.sum(if is_kept { Of::G(row, column) } else { Of::G(column, row) })
+        self.sum(if is_kept {
+            StatisticEntry::G(row, column)
+        } else {
+            StatisticEntry::G(column, row)
+        })
     }
 
     /// Returns a sum without a discount.
     #[inline(always)]
-    pub(crate) fn sum(&self, of: Of) -> S {
+    pub(crate) fn sum(&self, of: StatisticEntry) -> S {
         self.parts.sum(of, self.cumulant)
     }
 
@@ -208,7 +217,7 @@ impl<S: Scalar, P: Entry<S>> Read<S, P> {
     fn block<const K: usize>(
         &self,
         g: &mut SMatrix<S, K, K>,
-        (row, column): (Block, Block),
+        (row, column): (TokenBlock, TokenBlock),
         [rows, columns]: [usize; 2],
         scale: S,
     ) {
@@ -223,7 +232,7 @@ impl<S: Scalar, P: Entry<S>> Read<S, P> {
         for j in 0..columns {
             let rows = if self.symmetric && row == column { j + 1 } else { rows };
             for i in 0..rows {
-                let x = scale * self.sum(Of::G((row, i), (column, j)));
+                let x = scale * self.sum(StatisticEntry::G((row, i), (column, j)));
                 g.data.0[left + j][top + i] = x;
                 if self.symmetric && (i != j || row != column) {
                     g.data.0[top + i][left + j] = x;
@@ -233,16 +242,16 @@ impl<S: Scalar, P: Entry<S>> Read<S, P> {
     }
 }
 
-impl<S, B, const D: usize, const C: usize> Vector<S> for Moments<S, B, D, C>
+impl<S, B, const D: usize, const C: usize> Entrywise<S> for Moments<S, B, D, C>
 where
     S: Scalar,
-    B: Beside<S, D, C>,
+    B: AuxiliarySums<S, D, C>,
 {
     const ZERO: Self = Moments {
         phi: [Token::ZERO; D],
         phi_next: [Token::ZERO; D],
         rewards: [Token::ZERO; C],
-        beside: B::ZERO,
+        auxiliary: B::ZERO,
     };
 
     fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
@@ -255,6 +264,6 @@ where
         for m in 0..C {
             Token::zip(&mut a.rewards[m], &mut b.rewards[m], &z.rewards[m], &mut f);
         }
-        B::zip(&mut a.beside, &mut b.beside, &z.beside, f);
+        B::zip(&mut a.auxiliary, &mut b.auxiliary, &z.auxiliary, f);
     }
 }

@@ -1,8 +1,8 @@
-use super::moments::{Entry, Moments};
-use super::stored::Field;
-use super::{Sums, Window, take_largest};
+use super::bytes::StoredField;
+use super::moments::{EntrySource, Moments};
+use super::{Memory, MemorySums, take_largest};
 use crate::error::Error;
-use crate::mask::{Mask, State, Vector};
+use crate::mask::{Entrywise, Mask, MaskState};
 use crate::scalar::Scalar;
 use crate::transition::Token;
 use heapless::Deque;
@@ -20,12 +20,12 @@ pub struct Sliding<const N: usize>;
 /// A token whose square was so many times that of all that is left cost the sums 6 of 24 bits in `f32`: they are made anew.
 const SPIKE: f64 = 4096.0;
 
-impl<S: Scalar, const N: usize> Window<S> for Sliding<N> {
+impl<S: Scalar, const N: usize> Memory<S> for Sliding<N> {
     type Sums<M: Mask<S>, const D: usize, const C: usize> = SlidingSums<S, M, D, C, N>;
     const CODE: u8 = 3;
     const CAPACITY: u32 = N as u32;
 
-    fn of_retention(_: S) -> Result<Self, Error> {
+    fn from_retention(_: S) -> Result<Self, Error> {
         Ok(Sliding)
     }
 }
@@ -34,45 +34,51 @@ impl<S: Scalar, const N: usize> Window<S> for Sliding<N> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlidingSums<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> {
     /// Oldest first.
-    window: Deque<Kept<S, D, C>, N>,
-    current: Sum<S, M, D, C>,
+    window: Deque<WindowToken<S, D, C>, N>,
+    current: SlidingSum<S, M, D, C>,
     /// The transitions since the last replacement.
-    fresh: Sum<S, M, D, C>,
+    fresh: SlidingSum<S, M, D, C>,
     fresh_len: usize,
 }
 
 /// A token of the window; true if it was the last of its episode.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Kept<S, const D: usize, const C: usize> {
+struct WindowToken<S, const D: usize, const C: usize> {
     token: Token<S, D, C>,
     ends: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Sum<S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
-    moments: Moments<S, M::Beside<D, C>, D, C>,
+struct SlidingSum<S: Scalar, M: Mask<S>, const D: usize, const C: usize> {
+    moments: Moments<S, M::Auxiliary<D, C>, D, C>,
     state: M::State<Token<S, D, C>>,
     /// The sum of the tokens' squares, and the largest of those that ever went into it.
     square: S,
     largest: S,
 }
 
-impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Vector<S> for Sum<S, M, D, C> {
-    const ZERO: Self =
-        Sum { moments: Moments::ZERO, state: Vector::ZERO, square: S::ZERO, largest: S::ZERO };
+impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Entrywise<S>
+    for SlidingSum<S, M, D, C>
+{
+    const ZERO: Self = SlidingSum {
+        moments: Moments::ZERO,
+        state: Entrywise::ZERO,
+        square: S::ZERO,
+        largest: S::ZERO,
+    };
 
     fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
         Moments::zip(&mut a.moments, &mut b.moments, &z.moments, &mut f);
-        Vector::zip(&mut a.state, &mut b.state, &z.state, &mut f);
+        Entrywise::zip(&mut a.state, &mut b.state, &z.state, &mut f);
         f(&mut a.square, &mut b.square, z.square);
         f(&mut a.largest, &mut b.largest, z.largest);
     }
 }
 
-impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> Sum<S, M, D, C> {
+impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> SlidingSum<S, M, D, C> {
     #[inline(always)]
     fn add(&mut self, mask: &M, token: &Token<S, D, C>) {
-        let factors = mask.factors(&mut self.state, token, S::ONE);
+        let factors = mask.rank_one_update(&mut self.state, token, S::ONE);
         self.moments.add_outer(&factors, token, M::SYMMETRIC);
         let square = token.square();
         self.square += square;
@@ -85,7 +91,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize>
 {
     fn drop_oldest(&mut self, mask: &M) {
         let newest_first = self.window.iter().rev().map(|kept| (&kept.token, kept.ends));
-        let factors = mask.oldest_factors(&mut self.current.state, newest_first);
+        let factors = mask.rank_one_downdate(&mut self.current.state, newest_first);
         let Some((oldest, factors)) = self.window.pop_front().zip(factors) else { return };
         let subtract = |g: &mut S, left, right| *g -= left * right;
         self.current.moments.update(&factors, &oldest.token, M::SYMMETRIC, subtract);
@@ -93,8 +99,8 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize>
         let excess = self.current.largest - S::from_f64(SPIKE) * self.current.square;
         let spiked = |lane: &usize| excess.lane(*lane) > Scalar::ZERO;
         if (0..S::LANES).any(|lane| spiked(&lane)) {
-            let (mut unused, anew) = (Sum::ZERO, self.of_window(mask));
-            Sum::zip(&mut self.current, &mut unused, &anew, |x, _, anew| {
+            let (mut unused, anew) = (SlidingSum::ZERO, self.of_window(mask));
+            SlidingSum::zip(&mut self.current, &mut unused, &anew, |x, _, anew| {
                 for lane in (0..S::LANES).filter(spiked) {
                     x.set_lane(lane, anew.lane(lane));
                 }
@@ -104,8 +110,8 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize>
 
     #[cold]
     #[inline(never)]
-    fn of_window(&self, mask: &M) -> Sum<S, M, D, C> {
-        let mut sum = Sum::ZERO;
+    fn of_window(&self, mask: &M) -> SlidingSum<S, M, D, C> {
+        let mut sum = SlidingSum::ZERO;
         for kept in &self.window {
             sum.add(mask, &kept.token);
             if kept.ends {
@@ -116,27 +122,32 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize>
     }
 }
 
-impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Sums<S, M, D, C>
+impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> MemorySums<S, M, D, C>
     for SlidingSums<S, M, D, C, N>
 {
     const EMPTY: Self = {
         assert!(N > 0, "a sliding window needs room for one transition: N >= 1");
-        SlidingSums { window: Deque::new(), current: Sum::ZERO, fresh: Sum::ZERO, fresh_len: 0 }
+        SlidingSums {
+            window: Deque::new(),
+            current: SlidingSum::ZERO,
+            fresh: SlidingSum::ZERO,
+            fresh_len: 0,
+        }
     };
 
     fn add(&mut self, mask: &M, _retention: S, token: &Token<S, D, C>) {
         if self.window.is_full() {
             self.drop_oldest(mask);
         }
-        let pushed = self.window.push_back(Kept { token: *token, ends: false });
+        let pushed = self.window.push_back(WindowToken { token: *token, ends: false });
         debug_assert!(pushed.is_ok(), "the oldest made room");
-        if M::SLIDES {
+        if M::HAS_DOWNDATE {
             self.current.add(mask, token);
             self.fresh.add(mask, token);
             self.fresh_len += 1;
             if self.fresh_len == N {
                 self.current = self.fresh;
-                self.fresh = Sum::ZERO;
+                self.fresh = SlidingSum::ZERO;
                 self.fresh_len = 0;
             }
         }
@@ -154,34 +165,34 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize> Sums
         self.window.len() as u64
     }
 
-    fn largest_rewards(&self) -> [S; C] {
+    fn max_abs_rewards(&self) -> [S; C] {
         let mut largest = [S::ZERO; C];
         self.window.iter().for_each(|kept| take_largest(&mut largest, &kept.token.rewards));
         largest
     }
 
-    fn parts(&self, mask: &M) -> impl Entry<S> {
-        if M::SLIDES { self.current.moments } else { self.of_window(mask).moments }
+    fn parts(&self, mask: &M) -> impl EntrySource<S> {
+        if M::HAS_DOWNDATE { self.current.moments } else { self.of_window(mask).moments }
     }
 
-    fn fields(&mut self, visit: &mut impl FnMut(Field<'_, S>)) {
+    fn fields(&mut self, visit: &mut impl FnMut(StoredField<'_, S>)) {
         let (mut len, mut fresh_len) = (self.window.len() as u64, self.fresh_len as u64);
-        visit(Field::Count(&mut len, N as u64));
-        visit(Field::Count(&mut fresh_len, N as u64 - 1));
+        visit(StoredField::Count(&mut len, N as u64));
+        visit(StoredField::Count(&mut fresh_len, N as u64 - 1));
         self.fresh_len = fresh_len as usize;
         // When reading: room for what is to come.
         while (self.window.len() as u64) < len {
-            if self.window.push_back(Kept { token: Token::ZERO, ends: false }).is_err() {
+            if self.window.push_back(WindowToken { token: Token::ZERO, ends: false }).is_err() {
                 break;
             }
         }
         for kept in &mut self.window {
-            kept.token.numbers(&mut |x| visit(Field::Number(x)));
+            kept.token.numbers(&mut |x| visit(StoredField::Number(x)));
             let mut ends = kept.ends.into();
-            visit(Field::Count(&mut ends, 1));
+            visit(StoredField::Count(&mut ends, 1));
             kept.ends = ends == 1;
         }
-        self.current.numbers(&mut |x| visit(Field::Number(x)));
-        self.fresh.numbers(&mut |x| visit(Field::Number(x)));
+        self.current.numbers(&mut |x| visit(StoredField::Number(x)));
+        self.fresh.numbers(&mut |x| visit(StoredField::Number(x)));
     }
 }

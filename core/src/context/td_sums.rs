@@ -1,27 +1,27 @@
 //! The sums that are read from a statistic: TD's systems.
 
-use super::{Block, Entry, Of, OfTrace, Read};
+use super::{DiscountedView, EntrySource, StatisticEntry, TokenBlock, TraceEntry};
 use crate::scalar::Scalar;
 
-/// The sums of a context under the mask [`Traces`](crate::mask::Traces), for a discount and a cumulant. Matrices stand column by
+/// The sums of a context under the mask [`TwoTraces`](crate::mask::TwoTraces), for a discount and a cumulant. Matrices stand column by
 /// column.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TdSums<S, const D: usize> {
     /// TD's systems for e = phi, lambda = 0, and for both traces.
-    pub systems: [System<S, D>; 3],
+    pub systems: [TdSystem<S, D>; 3],
     /// 2 F = sum (phi phi^T + phi' phi'^T), its upper triangle.
     pub second_moments: [[S; D]; D],
     /// sum x x^T with x = phi - gamma phi', its upper triangle.
-    pub differences: [[S; D]; D],
-    /// sum r x.
-    pub rewards: [S; D],
+    pub residual_gram: [[S; D]; D],
+    /// sum r x, (D), with x as above.
+    pub residual_rewards: [S; D],
     /// sum r^2.
     pub squared_rewards: S,
 }
 
 /// A system A w = b whose solution is a fixed point of TD(lambda), with trace e.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct System<S, const D: usize> {
+pub struct TdSystem<S, const D: usize> {
     /// A = sum e (phi - gamma phi')^T.
     pub a: [[S; D]; D],
     /// b = sum r e.
@@ -30,16 +30,17 @@ pub struct System<S, const D: usize> {
     pub squares: [S; D],
 }
 
-impl<S: Scalar, const D: usize> System<S, D> {
+impl<S: Scalar, const D: usize> TdSystem<S, D> {
     /// The system of no transition.
-    pub const ZERO: Self = System { a: [[S::ZERO; D]; D], b: [S::ZERO; D], squares: [S::ZERO; D] };
+    pub const ZERO: Self =
+        TdSystem { a: [[S::ZERO; D]; D], b: [S::ZERO; D], squares: [S::ZERO; D] };
 }
 
 impl<S: Copy, const D: usize> TdSums<S, D> {
     /// Returns the same sums of another type.
     pub fn map<T>(&self, f: impl Fn(S) -> T + Copy) -> TdSums<T, D> {
         let matrix = |m: [[S; D]; D]| m.map(|column| column.map(f));
-        let system = |System { a, b, squares }: System<S, D>| System {
+        let system = |TdSystem { a, b, squares }: TdSystem<S, D>| TdSystem {
             a: matrix(a),
             b: b.map(f),
             squares: squares.map(f),
@@ -47,8 +48,8 @@ impl<S: Copy, const D: usize> TdSums<S, D> {
         TdSums {
             systems: self.systems.map(system),
             second_moments: matrix(self.second_moments),
-            differences: matrix(self.differences),
-            rewards: self.rewards.map(f),
+            residual_gram: matrix(self.residual_gram),
+            residual_rewards: self.residual_rewards.map(f),
             squared_rewards: f(self.squared_rewards),
         }
     }
@@ -56,10 +57,10 @@ impl<S: Copy, const D: usize> TdSums<S, D> {
 
 impl<S: Scalar, const D: usize> TdSums<S, D> {
     pub(crate) const ZERO: Self = TdSums {
-        systems: [System::ZERO; 3],
+        systems: [TdSystem::ZERO; 3],
         second_moments: [[S::ZERO; D]; D],
-        differences: [[S::ZERO; D]; D],
-        rewards: [S::ZERO; D],
+        residual_gram: [[S::ZERO; D]; D],
+        residual_rewards: [S::ZERO; D],
         squared_rewards: S::ZERO,
     };
 
@@ -73,35 +74,38 @@ impl<S: Scalar, const D: usize> TdSums<S, D> {
     }
 
     #[inline(always)]
-    pub(crate) fn take(&mut self, read: &Read<S, impl Entry<S>>) {
-        self.squared_rewards = read.sum(Of::SquaredRewards);
+    pub(crate) fn fill_from(&mut self, read: &DiscountedView<S, impl EntrySource<S>>) {
+        self.squared_rewards = read.sum(StatisticEntry::SquaredRewards);
         let [plain, traces @ ..] = &mut self.systems;
         let (gamma, square) = (read.gamma, read.gamma * read.gamma);
-        use Block::{Phi, PhiNext, Reward};
+        use TokenBlock::{Phi, PhiNext, Reward};
         for j in 0..D {
             for i in 0..D {
-                plain.a[j][i] = gamma * read.sum(Of::G((Phi, i), (PhiNext, j)));
+                plain.a[j][i] = gamma * read.sum(StatisticEntry::G((Phi, i), (PhiNext, j)));
             }
         }
         for j in 0..D {
             for i in 0..=j {
                 // G is symmetric: sum phi phi^T and sum phi' phi'^T, and sum phi phi'^T on both sides of the diagonal.
-                let now = read.sum(Of::G((Phi, i), (Phi, j)));
-                let next = read.sum(Of::G((PhiNext, i), (PhiNext, j)));
+                let now = read.sum(StatisticEntry::G((Phi, i), (Phi, j)));
+                let next = read.sum(StatisticEntry::G((PhiNext, i), (PhiNext, j)));
                 let (across, back) = (plain.a[j][i], plain.a[i][j]);
                 (plain.a[j][i], plain.a[i][j]) = (now - across, now - back);
-                self.differences[j][i] = now - across + (square * next - back);
+                self.residual_gram[j][i] = now - across + (square * next - back);
                 self.second_moments[j][i] = now + next;
             }
-            plain.b[j] = read.sum(Of::G((Phi, j), (Reward, 0)));
-            self.rewards[j] = plain.b[j] - gamma * read.sum(Of::G((PhiNext, j), (Reward, 0)));
+            plain.b[j] = read.sum(StatisticEntry::G((Phi, j), (Reward, 0)));
+            self.residual_rewards[j] =
+                plain.b[j] - gamma * read.sum(StatisticEntry::G((PhiNext, j), (Reward, 0)));
             for (l, system) in traces.iter_mut().enumerate() {
                 for i in 0..D {
-                    let next = gamma * read.sum(Of::Trace(l, j, OfTrace::PhiNext(i)));
-                    system.a[j][i] = read.sum(Of::Trace(l, j, OfTrace::Phi(i))) - next;
+                    let next =
+                        gamma * read.sum(StatisticEntry::Trace(l, j, TraceEntry::PhiNext(i)));
+                    system.a[j][i] =
+                        read.sum(StatisticEntry::Trace(l, j, TraceEntry::Phi(i))) - next;
                 }
-                system.b[j] = read.sum(Of::Trace(l, j, OfTrace::Reward));
-                system.squares[j] = read.sum(Of::Trace(l, j, OfTrace::Square));
+                system.b[j] = read.sum(StatisticEntry::Trace(l, j, TraceEntry::Reward));
+                system.squares[j] = read.sum(StatisticEntry::Trace(l, j, TraceEntry::Square));
             }
         }
     }
@@ -109,24 +113,26 @@ impl<S: Scalar, const D: usize> TdSums<S, D> {
 
 /// A = sum e (phi - gamma phi')^T, row by row, b = sum r e, and 2 F_ii: of each entry of G its part.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct TdSystem<S, const D: usize> {
+pub(crate) struct LstdSystem<S, const D: usize> {
     pub(crate) a: [[S; D]; D],
     pub(crate) b: [S; D],
     /// sum (phi_i^2 + phi'_i^2).
     pub(crate) squares: [S; D],
 }
 
-impl<S: Scalar, const D: usize> TdSystem<S, D> {
+impl<S: Scalar, const D: usize> LstdSystem<S, D> {
     #[inline(always)]
-    pub(crate) fn of(read: &Read<S, impl Entry<S>>) -> Self {
-        let mut system = TdSystem { a: [[S::ZERO; D]; D], b: [S::ZERO; D], squares: [S::ZERO; D] };
+    pub(crate) fn new(read: &DiscountedView<S, impl EntrySource<S>>) -> Self {
+        let mut system =
+            LstdSystem { a: [[S::ZERO; D]; D], b: [S::ZERO; D], squares: [S::ZERO; D] };
         for j in 0..D {
             for i in 0..D {
-                system.a[j][i] += read.entry((Block::Phi, i), (Block::Phi, j));
-                system.a[j][i] -= read.gamma * read.entry((Block::PhiNext, i), (Block::Phi, j));
+                system.a[j][i] += read.entry((TokenBlock::Phi, i), (TokenBlock::Phi, j));
+                system.a[j][i] -=
+                    read.gamma * read.entry((TokenBlock::PhiNext, i), (TokenBlock::Phi, j));
             }
-            system.b[j] += read.entry((Block::Reward, 0), (Block::Phi, j));
-            system.squares[j] = read.sum(Of::SecondMoment(j, j));
+            system.b[j] += read.entry((TokenBlock::Reward, 0), (TokenBlock::Phi, j));
+            system.squares[j] = read.sum(StatisticEntry::SecondMoment(j, j));
         }
         system
     }

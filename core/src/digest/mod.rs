@@ -1,6 +1,6 @@
 //! The promise "the same bits everywhere", as something that can be run.
 //!
-//! A [`Kernel`] is a part of this crate's work on fixed seeds, whose results all go into one [`Digest`]. Equal digests on
+//! A [`DigestCase`] is a part of this crate's work on fixed seeds, whose results all go into one [`Digest`]. Equal digests on
 //! two machines mean that every bit of every result was equal.
 //!
 //! # What the promise covers
@@ -31,7 +31,7 @@ pub use kernels::kernels;
 use crate::error::Error;
 use crate::scalar::{Real, Scalar};
 use core::fmt;
-use kernels::Run;
+use kernels::DigestRun;
 
 /// FNV-1a, 64 bits, over bytes in an order that every platform shares.
 ///
@@ -85,23 +85,23 @@ impl fmt::Display for Digest {
 }
 
 /// A part of the crate's work, for several seeds; S decides how many seeds advance side by side.
-pub struct Kernel<S: Scalar> {
+pub struct DigestCase<S: Scalar> {
     /// Its name in the table of digests.
     pub name: &'static str,
     /// Its work, in a line.
     pub about: &'static str,
     /// The number of seeds it runs: a multiple of 8, so that every lane width divides it.
     pub seeds: u64,
-    run: fn(&mut Run<S>) -> Result<(), Error>,
+    run: fn(&mut DigestRun<S>) -> Result<(), Error>,
 }
 
-impl<S: Scalar> Kernel<S> {
+impl<S: Scalar> DigestCase<S> {
     /// Returns the digests of the seeds `first`, `first` + 1, ..., one per lane of S.
     ///
     /// # Errors
     /// None for the kernels of this crate; the type of what they call.
     pub fn seed_digests(&self, first: u64) -> Result<S::PerLane<Digest>, Error> {
-        let mut run = Run { first, digests: S::per_lane(|_| Digest::EMPTY) };
+        let mut run = DigestRun { first, digests: S::per_lane(|_| Digest::EMPTY) };
         (self.run)(&mut run)?;
         Ok(run.digests)
     }
@@ -109,7 +109,7 @@ impl<S: Scalar> Kernel<S> {
     /// Returns the digest over all seeds: their own, combined ([`combine`]) in their order.
     ///
     /// # Errors
-    /// As [`Kernel::seed_digests`].
+    /// As [`DigestCase::seed_digests`].
     pub fn digest(&self) -> Result<Digest, Error> {
         let mut all = Digest::EMPTY;
         for first in (0..self.seeds).step_by(S::LANES) {

@@ -1,4 +1,4 @@
-use super::{Form, LayerParameters};
+use super::{LayerForm, LayerParameters};
 use crate::linalg::{add_identity, mul_to, zeros};
 use crate::scalar::Scalar;
 use crate::statistic::Statistic;
@@ -53,7 +53,7 @@ impl<S: Scalar, const K: usize> LayerParameters for Layer<S, K> {
     const NAMES: &'static [&'static str] = &["P", "Q"];
     const ZERO: Self = Layer { p: zeros(), q: zeros() };
 
-    fn form(&self) -> Form {
+    fn form(&self) -> LayerForm {
         let (p, (phi, rest)) = (self.p.data.0.as_flattened(), self.q.data.0.split_at(K / 2));
         let last = p.split_last().map_or(p, |(_, others)| others);
         let opposite = are_opposite(phi.as_flattened(), rest.as_flattened());
@@ -61,7 +61,7 @@ impl<S: Scalar, const K: usize> LayerParameters for Layer<S, K> {
         // The reward's row, of phi's columns, and so of those opposite.
         let row = phi.iter().all(|column| column.last() == Some(&S::ZERO));
         if K.is_multiple_of(2) || !(opposite && zeros && row) {
-            return Form::Dense;
+            return LayerForm::Dense;
         }
         let alpha = phi.first().and_then(|column| column.first());
         // Down the diagonal the next alpha comes K + 1 numbers later.
@@ -69,7 +69,7 @@ impl<S: Scalar, const K: usize> LayerParameters for Layer<S, K> {
             let (first, others) = (diagonal.first(), diagonal.get(1..).unwrap_or(&[]));
             first == alpha && are_zero(others)
         });
-        if plain { Form::Td } else { Form::PreconditionedTd }
+        if plain { LayerForm::Td } else { LayerForm::PreconditionedTd }
     }
 
     #[inline(always)]

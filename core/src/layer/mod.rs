@@ -34,7 +34,7 @@ pub trait LayerParameters: Copy + Debug + PartialEq {
 
     /// Returns the layer of these numbers, matrix after matrix, each column by column.
     #[cfg(feature = "research")]
-    fn of_numbers<'a>(numbers: impl IntoIterator<Item = &'a Self::Scalar>) -> Self
+    fn from_numbers<'a>(numbers: impl IntoIterator<Item = &'a Self::Scalar>) -> Self
     where
         Self::Scalar: 'a,
     {
@@ -44,8 +44,8 @@ pub trait LayerParameters: Copy + Debug + PartialEq {
     }
 
     /// Returns the form that the parameters have.
-    fn form(&self) -> Form {
-        Form::Dense
+    fn form(&self) -> LayerForm {
+        LayerForm::Dense
     }
 
     /// Refuses NaN and infinities, naming the matrix.
@@ -64,7 +64,7 @@ pub trait LayerParameters: Copy + Debug + PartialEq {
 /// are multiplied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum Form {
+pub enum LayerForm {
     /// Any.
     Dense,
     /// TD(0)'s and TD(lambda)'s with C = alpha I: P has its bottom-right entry alone, Q has -alpha I and

@@ -1,4 +1,4 @@
-use super::{Form, LayerParameters};
+use super::{LayerForm, LayerParameters};
 use crate::linalg::{add_identity, add_scaled, mul, scale, zeros};
 use crate::scalar::Scalar;
 use crate::statistic::Statistic;
@@ -49,7 +49,7 @@ impl<S: Scalar, const K: usize> LayerParameters for TwoHeadLayer<S, K> {
         w2: zeros(),
     };
 
-    fn form(&self) -> Form {
+    fn form(&self) -> LayerForm {
         let ((reward, memory), d, alpha) = ((K - 2, K - 1), (K - 2) / 2, -self.q1[(0, 0)]);
         let mut td = Self::ZERO;
         (td.p1[(reward, reward)], td.w1[(memory, reward)]) = (S::ONE, S::ONE);
@@ -58,7 +58,7 @@ impl<S: Scalar, const K: usize> LayerParameters for TwoHeadLayer<S, K> {
             (td.q1[(i, i)], td.q1[(i, d + i)]) = (-alpha, alpha);
         }
         td.q2 = td.q1;
-        if *self == td { Form::Td } else { Form::Dense }
+        if *self == td { LayerForm::Td } else { LayerForm::Dense }
     }
 
     fn matrices(&self) -> impl Iterator<Item = &[S]> {

@@ -11,21 +11,21 @@ use crate::scalar::{Scalar, kernel};
 
 /// The matrix or vector that a product is added to.
 #[derive(Clone, Copy)]
-pub(crate) enum Onto<'a, S: Scalar> {
-    Zeros,
+pub(crate) enum Addend<'a, S: Scalar> {
+    Zero,
     /// The numbers that the result holds already.
-    Itself,
+    InPlace,
     Other(&'a [S]),
 }
 
-impl<S: Scalar> Onto<'_, S> {
+impl<S: Scalar> Addend<'_, S> {
     /// Returns N numbers starting at an index, for a result that holds `itself`.
     #[inline(always)]
     fn numbers<const N: usize>(&self, itself: &[S], at: usize) -> [S; N] {
         match self {
-            Onto::Zeros => [S::ZERO; N],
-            Onto::Itself => numbers_at(itself, at),
-            Onto::Other(m) => numbers_at(m, at),
+            Addend::Zero => [S::ZERO; N],
+            Addend::InPlace => numbers_at(itself, at),
+            Addend::Other(m) => numbers_at(m, at),
         }
     }
 }
@@ -101,7 +101,7 @@ kernel! {
     fn products as Products<'a, S: Scalar, const M: usize, const TRANSPOSED: bool>(
         k: usize,
         outs: [&'a mut [S]; M],
-        ontos: [Onto<'a, S>; M],
+        ontos: [Addend<'a, S>; M],
         a: &'a [S],
         xs: [&'a [S]; M],
     ) {
@@ -144,7 +144,7 @@ kernel! {
 
 /// out = onto + A x.
 #[inline(always)]
-pub(crate) fn mul_vector<S: Scalar>(k: usize, out: &mut [S], onto: Onto<S>, a: &[S], x: &[S]) {
+pub(crate) fn mul_vector<S: Scalar>(k: usize, out: &mut [S], onto: Addend<S>, a: &[S], x: &[S]) {
     products::<S, 1, false>(k, [out], [onto], a, [x]);
 }
 
@@ -153,7 +153,7 @@ pub(crate) fn mul_vector<S: Scalar>(k: usize, out: &mut [S], onto: Onto<S>, a: &
 pub(crate) fn mul_vectors<S: Scalar>(
     k: usize,
     outs: [&mut [S]; 2],
-    ontos: [Onto<S>; 2],
+    ontos: [Addend<S>; 2],
     a: &[S],
     xs: [&[S]; 2],
 ) {
@@ -165,7 +165,7 @@ pub(crate) fn mul_vectors<S: Scalar>(
 pub(crate) fn transpose_mul_vector<S: Scalar>(
     k: usize,
     out: &mut [S],
-    onto: Onto<S>,
+    onto: Addend<S>,
     a: &[S],
     x: &[S],
 ) {
@@ -177,7 +177,7 @@ pub(crate) fn transpose_mul_vector<S: Scalar>(
 pub(crate) fn transpose_mul_vectors<S: Scalar>(
     k: usize,
     outs: [&mut [S]; 2],
-    ontos: [Onto<S>; 2],
+    ontos: [Addend<S>; 2],
     a: &[S],
     xs: [&[S]; 2],
 ) {
@@ -198,7 +198,7 @@ kernel! {
     fn product as Product<'a, S: Scalar, const FORM: u8>(
         k: usize,
         m: &'a mut [S],
-        onto: Onto<'a, S>,
+        onto: Addend<'a, S>,
         a: &'a [S],
         b: &'a [S],
     ) {
@@ -254,19 +254,19 @@ kernel! {
 
 /// M = onto + A B.
 #[inline(always)]
-pub(crate) fn mul<S: Scalar>(k: usize, m: &mut [S], onto: Onto<S>, a: &[S], b: &[S]) {
+pub(crate) fn mul<S: Scalar>(k: usize, m: &mut [S], onto: Addend<S>, a: &[S], b: &[S]) {
     product::<S, PLAIN>(k, m, onto, a, b);
 }
 
 /// M = onto + A^T B.
 #[inline(always)]
-pub(crate) fn transpose_mul<S: Scalar>(k: usize, m: &mut [S], onto: Onto<S>, a: &[S], b: &[S]) {
+pub(crate) fn transpose_mul<S: Scalar>(k: usize, m: &mut [S], onto: Addend<S>, a: &[S], b: &[S]) {
     product::<S, FIRST_TRANSPOSED>(k, m, onto, a, b);
 }
 
 /// M = onto + A B^T.
 #[inline(always)]
-pub(crate) fn mul_transpose<S: Scalar>(k: usize, m: &mut [S], onto: Onto<S>, a: &[S], b: &[S]) {
+pub(crate) fn mul_transpose<S: Scalar>(k: usize, m: &mut [S], onto: Addend<S>, a: &[S], b: &[S]) {
     product::<S, SECOND_TRANSPOSED>(k, m, onto, a, b);
 }
 
@@ -275,7 +275,7 @@ pub(crate) fn mul_transpose<S: Scalar>(k: usize, m: &mut [S], onto: Onto<S>, a: 
 pub(crate) fn mul_transpose_symmetric<S: Scalar>(
     k: usize,
     m: &mut [S],
-    onto: Onto<S>,
+    onto: Addend<S>,
     a: &[S],
     b: &[S],
 ) {

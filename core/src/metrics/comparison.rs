@@ -61,7 +61,7 @@ pub struct ValueSample<R: Real, const D: usize, const M: usize> {
 /// the features of the states span all d dimensions; with softmax attention it is not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct Comparison<R: Real> {
+pub struct BatchTdComparison<R: Real> {
     /// Value difference: sum_s d_p(s) (v_TF(s) - v_TD(s))^2.
     pub vd: R,
     /// Implicit weight similarity: cos(w_TF, w_TD).
@@ -97,11 +97,11 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         Ok(evaluation)
     }
 
-    /// Takes all states of a task under its stationary distribution.
+    /// Returns all states of a task, weighted by its stationary distribution.
     ///
     /// # Errors
     /// [`Error::Singular`] if the stationary distribution is not unique.
-    pub fn of(mrp: &Mrp<R, D, M>) -> Result<Self, Error> {
+    pub fn from_mrp(mrp: &Mrp<R, D, M>) -> Result<Self, Error> {
         // Elimination may leave a state that is never visited with a weight of minus a rounding error.
         let weights = mrp.stationary_distribution()?.map(|w| w.max(R::ZERO));
         Self::new(mrp.states(), &weights, mrp.feature_map())
@@ -181,7 +181,7 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         &self,
         v_tf: &ValueSample<R, D, M>,
         v_td: &ValueFunction<R, D>,
-    ) -> Result<Comparison<R>, Error> {
+    ) -> Result<BatchTdComparison<R>, Error> {
         Ok(self.compare_given_weights(v_tf, &self.implicit_weights(&v_tf.values)?, v_td))
     }
 
@@ -190,7 +190,7 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         &self,
         v_tf: &ValueFunction<R, D>,
         v_td: &ValueFunction<R, D>,
-    ) -> Comparison<R> {
+    ) -> BatchTdComparison<R> {
         self.compare_given_weights(&self.sample_linear(v_tf), &v_tf.weights, v_td)
     }
 
@@ -199,14 +199,14 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
         v_tf: &ValueSample<R, D, M>,
         w_tf: &SVector<R, D>,
         v_td: &ValueFunction<R, D>,
-    ) -> Comparison<R> {
+    ) -> BatchTdComparison<R> {
         let td = self.sample_linear(v_td);
         let mut ss = R::ZERO;
         for s in 0..self.states {
             ss += self.weights[s] * cosine(&v_tf.sensitivities[s], &v_td.weights);
         }
         let vd = self.squared_difference(&v_tf.values, &td.values);
-        Comparison { vd, iws: cosine(w_tf, &v_td.weights), ss }
+        BatchTdComparison { vd, iws: cosine(w_tf, &v_td.weights), ss }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::scalar::Real;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Elements<R: Real> {
+pub struct ElementwiseMetrics<R: Real> {
     /// The sign by which P and Q were multiplied: 1 or -1.
     pub sign: R,
     /// P\[-1, -1\]: the one entry that Theorem 1 has in P.
@@ -24,14 +24,14 @@ pub struct Elements<R: Real> {
     pub q_avg_abs_others: R,
 }
 
-impl<R: Real> Elements<R> {
+impl<R: Real> ElementwiseMetrics<R> {
     /// Returns the metrics of a layer.
-    pub fn of<const K: usize>(layer: &Layer<R, K>) -> Self {
-        Self::of_columns(K, layer.p.data.0.as_flattened(), layer.q.data.0.as_flattened())
+    pub fn from_layer<const K: usize>(layer: &Layer<R, K>) -> Self {
+        Self::from_columns(K, layer.p.data.0.as_flattened(), layer.q.data.0.as_flattened())
     }
 
     /// Returns the metrics of P and Q given column by column, (k, k) numbers each; missing ones are 0.
-    pub fn of_columns(k: usize, p: &[R], q: &[R]) -> Self {
+    pub fn from_columns(k: usize, p: &[R], q: &[R]) -> Self {
         let d = k.saturating_sub(1) / 2;
         let entry = |m: &[R], i: usize, j: usize| m.get(j * k + i).copied().unwrap_or(R::ZERO);
         let last = k.saturating_sub(1);
@@ -54,7 +54,7 @@ impl<R: Real> Elements<R> {
                 }
             }
         }
-        Elements {
+        ElementwiseMetrics {
             sign,
             p_bottom_right: sign * entry(p, last, last),
             p_avg_abs_others: p_others / count((k * k).saturating_sub(1).max(1)),
@@ -65,8 +65,8 @@ impl<R: Real> Elements<R> {
     }
 
     /// Returns the metrics in `f64`.
-    pub fn to_f64(self) -> Elements<f64> {
-        Elements {
+    pub fn to_f64(self) -> ElementwiseMetrics<f64> {
+        ElementwiseMetrics {
             sign: self.sign.to_f64(),
             p_bottom_right: self.p_bottom_right.to_f64(),
             p_avg_abs_others: self.p_avg_abs_others.to_f64(),

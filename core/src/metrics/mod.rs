@@ -2,7 +2,7 @@
 //!
 //! [`form`]: which construction P and Q are, block by block; [`elements`]: what they look like (App. "Element-wise
 //! Convergence Metrics"); [`comparison`]: what the value function does, against batch TD's (App. "Trained Transformer and
-//! Batch TD Comparison Metrics").
+//! Batch TD BatchTdComparison Metrics").
 //!
 //! ```
 //! use ictd_core::constructions::{learning_rate, td0};
@@ -15,19 +15,19 @@
 //! let chain: Mrp<f64, 2, 10> = boyan_chain(10, 2, rng)?;
 //! let transitions = chain.trajectory::<30>(30, rng)?;
 //! let prompt = Prompt::<f64, 5, 30>::discounted(&transitions, 0.9, &chain.feature_map()[0])?;
-//! let statistic = Statistic::of_prompt(&prompt, &Td0)?;
+//! let statistic = Statistic::from_prompt(&prompt, &Td0)?;
 //! // Theorem 1's transformer is batch TD.
-//! let transformer = Transformer::<_, 1>::autoregressive(td0::<_, 2, 5>(&learning_rate(0.5)), 3)?;
+//! let transformer = Transformer::<_, 1>::autoregressive(td0::<_, 2, 5>(&scaled_identity(0.5)), 3)?;
 //! let (v_tf, v_td) = (transformer.value_function(&statistic)?, batch_td(&statistic, 0.5, 3)?);
-//! let comparison = EvaluationStates::of(&chain)?.compare_linear(&v_tf, &v_td);
+//! let comparison = EvaluationStates::from_mrp(&chain)?.compare_linear(&v_tf, &v_td);
 //! assert!(comparison.vd < 1e-20 && comparison.iws > 0.999_999);
 //! # Ok::<(), ictd_core::Error>(())
 //! ```
 
+pub mod blocks;
 pub mod comparison;
 pub mod elements;
-pub mod form;
 
-pub use comparison::{Comparison, EvaluationStates, ValueSample, batch_td};
-pub use elements::Elements;
-pub use form::{Blocks, FORM_SHARE, LayerBlocks, Pattern};
+pub use blocks::{Blocks, FORM_SHARE, LayerBlocks, Pattern};
+pub use comparison::{BatchTdComparison, EvaluationStates, ValueSample, batch_td};
+pub use elements::ElementwiseMetrics;

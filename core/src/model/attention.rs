@@ -8,7 +8,7 @@ use core::fmt::Debug;
 
 /// The attention of a [`Model`](super::Model). A [`Mask`] is linear attention under it; [`AverageReward`] has two
 /// linear heads. (The literal equations are behind the feature `research`.)
-pub trait StoredAttention<S: Scalar, const K: usize>: Copy + Debug + PartialEq {
+pub trait AttentionMechanism<S: Scalar, const K: usize>: Copy + Debug + PartialEq {
     /// The parameters of a layer.
     type Layer: LayerParameters<Scalar = S>;
 
@@ -17,7 +17,7 @@ pub trait StoredAttention<S: Scalar, const K: usize>: Copy + Debug + PartialEq {
 
     /// Returns the attention whose mask has this trace decay, or an error that names `lambda`; one without a trace takes 0
     /// alone.
-    fn of_trace_decay(lambda: S) -> Result<Self, Error>;
+    fn from_trace_decay(lambda: S) -> Result<Self, Error>;
 
     /// Returns the trace decay lambda of the mask, 0 without a trace.
     fn trace_decay(&self) -> S {
@@ -45,11 +45,11 @@ pub enum AttentionKind {
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct AverageReward;
 
-impl<S: Scalar, const K: usize> StoredAttention<S, K> for AverageReward {
+impl<S: Scalar, const K: usize> AttentionMechanism<S, K> for AverageReward {
     type Layer = TwoHeadLayer<S, K>;
     const KIND: AttentionKind = AttentionKind::TwoHead;
 
-    fn of_trace_decay(lambda: S) -> Result<Self, Error> {
+    fn from_trace_decay(lambda: S) -> Result<Self, Error> {
         only_zeros([lambda], AverageReward)
     }
 }
@@ -57,16 +57,16 @@ impl<S: Scalar, const K: usize> StoredAttention<S, K> for AverageReward {
 // Not for every mask at once: coherence cannot tell that the other mechanisms are none.
 macro_rules! linear_attention {
     ($($mask:ty)*) => {$(
-        impl<S: Scalar, const K: usize> StoredAttention<S, K> for $mask {
+        impl<S: Scalar, const K: usize> AttentionMechanism<S, K> for $mask {
             type Layer = Layer<S, K>;
             const KIND: AttentionKind = AttentionKind::Linear;
 
-            fn of_trace_decay(lambda: S) -> Result<Self, Error> {
-                Mask::of_decays([lambda, S::ZERO])
+            fn from_trace_decay(lambda: S) -> Result<Self, Error> {
+                Mask::from_trace_decays([lambda, S::ZERO])
             }
 
             fn trace_decay(&self) -> S {
-                let [lambda, _] = Mask::<S>::decays(self);
+                let [lambda, _] = Mask::<S>::trace_decays(self);
                 lambda
             }
         }

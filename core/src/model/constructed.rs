@@ -1,18 +1,31 @@
 //! Models that run TD, as constants.
 
-use super::{Mode, Model, StoredAttention};
+use super::{AttentionMechanism, LayerSharing, Model};
 use crate::error::Error;
-use crate::layer::{Form, Layer};
+use crate::layer::{Layer, LayerForm};
 use crate::linalg::zeros;
 use crate::mask::{Td0, TdLambda};
 use crate::transformer::Transformer;
 
-/// Refuses settings that no construction has.
-const fn check(alpha: f32, depth: u16, gamma: f32, lambda: f32) -> Result<(), Error> {
+/// The settings of a construction with C = alpha I.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct ConstructionSettings {
+    /// The step size of TD, above 0, in units of 1 / |phi|^2.
+    pub alpha: f32,
+    /// The number of layers, each one iteration of TD; at least 1.
+    pub depth: u16,
+    /// The discount, in \[0, 1).
+    pub gamma: f32,
+}
+
+/// Returns an error for settings that no construction has.
+const fn check(settings: ConstructionSettings, trace_decay: f32) -> Result<(), Error> {
+    let ConstructionSettings { alpha, depth, gamma } = settings;
     let settings = [
         ("alpha", alpha, alpha > 0.0, "above 0"),
         ("gamma", gamma, gamma >= 0.0 && gamma < 1.0, "[0, 1)"),
-        ("lambda", lambda, lambda >= 0.0 && lambda <= 1.0, "[0, 1]"),
+        ("trace_decay", trace_decay, trace_decay >= 0.0 && trace_decay <= 1.0, "[0, 1]"),
         ("depth", depth as f32, depth > 0, "1 to 65535"),
     ];
     let mut i = 0;
@@ -36,8 +49,9 @@ impl<const D: usize, const K: usize> Model<f32, D, K, 1> {
     ///
     /// ```
     /// use ictd_core::Model;
+    /// use ictd_core::model::ConstructionSettings;
     ///
-    /// const TD: Model<4> = match Model::<4>::td0(0.2, 15, 0.9) {
+    /// const TD: Model<4> = match Model::<4>::td0(ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 }) {
     ///     Ok(model) => model,
     ///     Err(_) => panic!("alpha, depth or gamma is out of range"),
     /// };
@@ -46,36 +60,41 @@ impl<const D: usize, const K: usize> Model<f32, D, K, 1> {
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `alpha`, `depth` (1 to 65535) or `gamma`.
-    pub const fn td0(alpha: f32, depth: u16, gamma: f32) -> Result<Self, Error> {
-        Self::constructed(alpha, depth, gamma, 0.0, Td0)
+    pub const fn td0(settings: ConstructionSettings) -> Result<Self, Error> {
+        Self::constructed(settings, 0.0, Td0)
     }
 }
 
 impl<const D: usize, const K: usize> Model<f32, D, K, 1, TdLambda> {
     /// Returns the model of the corollary for TD(lambda) with C = alpha I: TD(0)'s parameters, under the mask that carries
-    /// the trace. Errors are those of [`Model::td0`], and one for `lambda` outside [0, 1].
-    pub const fn td_lambda(alpha: f32, depth: u16, gamma: f32, lambda: f32) -> Result<Self, Error> {
-        Self::constructed(alpha, depth, gamma, lambda, TdLambda::unchecked(lambda))
+    /// the trace, which decays by `trace_decay`, in \[0, 1\] (the paper's lambda).
+    ///
+    /// # Errors
+    /// Returns the errors of [`Model::td0`], or one that names `trace_decay`.
+    pub const fn td_lambda(
+        settings: ConstructionSettings,
+        trace_decay: f32,
+    ) -> Result<Self, Error> {
+        Self::constructed(settings, trace_decay, TdLambda::unchecked(trace_decay))
     }
 }
 
 impl<const D: usize, const K: usize, M> Model<f32, D, K, 1, M>
 where
-    M: StoredAttention<f32, K, Layer = Layer<f32, K>>,
+    M: AttentionMechanism<f32, K, Layer = Layer<f32, K>>,
 {
     const fn constructed(
-        alpha: f32,
-        depth: u16,
-        gamma: f32,
-        lambda: f32,
+        settings: ConstructionSettings,
+        trace_decay: f32,
         mask: M,
     ) -> Result<Self, Error> {
         const {
             assert!(K == 2 * D + 1, "a stored model has tokens of size K = 2 * D + 1");
         }
-        if let Err(error) = check(alpha, depth, gamma, lambda) {
+        if let Err(error) = check(settings, trace_decay) {
             return Err(error);
         }
+        let ConstructionSettings { alpha, depth, gamma } = settings;
         let (mut p, mut q) = (zeros::<f32, K, K>(), zeros::<f32, K, K>());
         p.data.0[2 * D][2 * D] = 1.0;
         let mut i = 0;
@@ -85,9 +104,9 @@ where
             i += 1;
         }
         Ok(Model {
-            transformer: Transformer::constant(Layer { p, q }, depth as usize, Form::Td),
+            transformer: Transformer::constant(Layer { p, q }, depth as usize, LayerForm::Td),
             attention: mask,
-            mode: Mode::Autoregressive,
+            mode: LayerSharing::Autoregressive,
             gamma,
         })
     }

@@ -1,9 +1,9 @@
 //! Bytes of a stored model: the header, numbers and the checksum.
 
-use super::{AttentionKind, MAGIC, Mode, VERSION};
+use super::{AttentionKind, LayerSharing, MAGIC, VERSION};
+use crate::bytes::{CHECKSUM, Reader, check_crc, count};
 use crate::error::StoredError;
 use crate::scalar::Real;
-use crate::stored::{CHECKSUM, Reader, check_crc, count};
 
 pub(crate) const HEADER: usize = 12;
 
@@ -20,7 +20,7 @@ pub struct Header {
     /// The attention mechanism.
     pub attention: AttentionKind,
     /// One shared layer or layers of their own.
-    pub mode: Mode,
+    pub mode: LayerSharing,
     /// d; 0 for any, of a universal model.
     pub feature_dimension: u16,
     /// How many learned numbers a universal model has; 0 for layers.
@@ -32,13 +32,13 @@ pub struct Header {
 impl Header {
     /// Reads the header of a stored model of any shape and checks length and checksum of the bytes, with the errors of
     /// [`super::Model::from_bytes`]. The numbers are not looked at.
-    pub fn of(bytes: &[u8]) -> Result<Self, StoredError> {
-        Self::of_kind(bytes, bytes.get(MAGIC.len()).is_some_and(|version| *version != 1))
+    pub fn parse(bytes: &[u8]) -> Result<Self, StoredError> {
+        Self::parse_kind(bytes, bytes.get(MAGIC.len()).is_some_and(|version| *version != 1))
     }
 
     /// Reads the header of a universal model, or of one that is not, since a firmware reads one kind.
     #[inline(always)]
-    pub(crate) fn of_kind(bytes: &[u8], universal: bool) -> Result<Self, StoredError> {
+    pub(crate) fn parse_kind(bytes: &[u8], universal: bool) -> Result<Self, StoredError> {
         let Some((header, _)) = bytes.split_first_chunk::<HEADER>() else {
             // Something shorter that begins with the magic is a truncated model.
             if bytes.len() >= MAGIC.len() && !bytes.starts_with(&MAGIC) {
@@ -97,8 +97,8 @@ impl Header {
     /// Returns how many layers are stored: 1 if autoregressive, L if sequential.
     pub fn stored_layers(&self) -> u16 {
         match self.mode {
-            Mode::Autoregressive => 1,
-            Mode::Sequential => self.depth,
+            LayerSharing::Autoregressive => 1,
+            LayerSharing::Sequential => self.depth,
         }
     }
 
@@ -163,8 +163,10 @@ fn attention_of(code: u8) -> Result<AttentionKind, StoredError> {
     known.ok_or(StoredError::Unknown { part: ATTENTION, found: code })
 }
 
-fn mode_of(code: u8) -> Result<Mode, StoredError> {
-    let known = [Mode::Autoregressive, Mode::Sequential].into_iter().find(|m| *m as u8 == code);
+fn mode_of(code: u8) -> Result<LayerSharing, StoredError> {
+    let known = [LayerSharing::Autoregressive, LayerSharing::Sequential]
+        .into_iter()
+        .find(|m| *m as u8 == code);
     known.ok_or(StoredError::Unknown { part: "mode", found: code })
 }
 

@@ -23,17 +23,18 @@
 //!
 //! Numbers are IEEE 754 bits: what is read is bit for bit what was written.
 //!
-//! # Reading
+//! # Estimate
 //!
 //! [`Model::from_bytes`] needs no allocation and no alignment, and refuses everything else than an intact model of the type
-//! asked for: any damage to at most 32 neighbouring bits, and any truncation, is sure to be noticed. [`Header::of`] reads
+//! asked for: any damage to at most 32 neighbouring bits, and any truncation, is sure to be noticed. [`Header::parse`] reads
 //! the shape of a model that is not known.
 //!
 //! ```
 //! use ictd_core::Model;
+//! use ictd_core::model::ConstructionSettings;
 //!
 //! let mut bytes = [0; 1024];
-//! let model = Model::<4>::td0(0.2, 15, 0.9)?;
+//! let model = Model::<4>::td0(ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 })?;
 //! let bytes = model.write(&mut bytes)?;
 //! assert_eq!(Model::<4>::from_bytes(bytes)?, model);
 //! assert!(Model::<4>::from_bytes(&bytes[1..]).is_err());
@@ -44,22 +45,23 @@ mod attention;
 mod constructed;
 mod format;
 
-pub use crate::stored::crc32;
-pub use attention::{AttentionKind, AverageReward, StoredAttention};
+pub use crate::bytes::crc32;
+pub use attention::{AttentionKind, AttentionMechanism, AverageReward};
+pub use constructed::ConstructionSettings;
 pub(crate) use format::HEADER;
 pub use format::Header;
 
-use crate::context::{Context, Growing, Window};
+use crate::bytes::{Reader, write};
+use crate::context::{Context, Growing, Memory};
 use crate::error::Error;
-use crate::layer::{Form, Layer, LayerParameters};
+use crate::layer::{Layer, LayerForm, LayerParameters};
 use crate::linalg::zeros;
 use crate::mask::{Mask, Td0};
 use crate::scalar::Real;
 use crate::statistic::Statistic;
-use crate::stored::{Reader, write};
 use crate::transformer::Transformer;
 use crate::transition::check_discount;
-use crate::value_function::ValueFunction;
+use crate::value_function::{Gvf, ValueFunction};
 
 /// The first four bytes of a stored model.
 pub const MAGIC: [u8; 4] = *b"ICTD";
@@ -73,7 +75,7 @@ pub const VERSION: u8 = 4;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(u8)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub enum Mode {
+pub enum LayerSharing {
     /// One layer, used L times.
     Autoregressive = 1,
     /// L layers with their own parameters.
@@ -88,15 +90,15 @@ pub struct Model<
     const D: usize,
     const K: usize,
     const C: usize,
-    A: StoredAttention<R, K> = Td0,
+    A: AttentionMechanism<R, K> = Td0,
 > {
     transformer: Transformer<A::Layer, C>,
     attention: A,
-    mode: Mode,
+    mode: LayerSharing,
     gamma: R,
 }
 
-impl<R: Real, const D: usize, const K: usize, const C: usize, A: StoredAttention<R, K>>
+impl<R: Real, const D: usize, const K: usize, const C: usize, A: AttentionMechanism<R, K>>
     Model<R, D, K, C, A>
 {
     /// Returns a model of its parts. A transformer with one stored layer counts as autoregressive.
@@ -120,8 +122,11 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: StoredAttention
         if transformer.depth() > usize::from(u16::MAX) {
             return Err(Error::OutOfRange { parameter: "depth", accepted: "1 to 65535" });
         }
-        let mode =
-            if transformer.layers().len() == 1 { Mode::Autoregressive } else { Mode::Sequential };
+        let mode = if transformer.layers().len() == 1 {
+            LayerSharing::Autoregressive
+        } else {
+            LayerSharing::Sequential
+        };
         Ok(Model { transformer, attention, mode, gamma })
     }
 
@@ -131,7 +136,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: StoredAttention
     /// [`Error::Stored`] for anything that is not an intact model of this type; [`Error::NonFinite`] and
     /// [`Error::OutOfRange`] for parameters that are not finite, and a gamma or lambda that the attention cannot have.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let header = Header::of_kind(bytes, false)?;
+        let header = Header::parse_kind(bytes, false)?;
         header.expect::<R>(A::KIND, D, C)?;
         let stored = usize::from(header.stored_layers());
         let mut reader = Reader { rest: bytes.get(HEADER..).unwrap_or(&[]) };
@@ -143,7 +148,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: StoredAttention
             }
         }
         let transformer = Transformer::from_stored(layers, stored, usize::from(header.depth))?;
-        let model = Self::new(transformer, A::of_trace_decay(lambda)?, gamma)?;
+        let model = Self::new(transformer, A::from_trace_decay(lambda)?, gamma)?;
         Ok(Self { mode: header.mode, ..model })
     }
 
@@ -197,11 +202,11 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: StoredAttention
 
 impl<R: Real, const D: usize, const K: usize, const C: usize, M> Model<R, D, K, C, M>
 where
-    M: Mask<R> + StoredAttention<R, K, Layer = Layer<R, K>>,
+    M: Mask<R> + AttentionMechanism<R, K, Layer = Layer<R, K>>,
 {
     /// Returns an empty context of the model's mask that remembers every transition; one with any window will do.
     pub const fn context(&self) -> Context<D, M, Growing, R> {
-        Context::<D, M, Growing, R>::with(self.attention, Growing)
+        Context::<D, M, Growing, R>::with_memory(self.attention, Growing)
     }
 
     /// Returns the value function that the layers compute from a context, v(s) = <w, phi(s)>, for the model's
@@ -209,9 +214,10 @@ where
     /// numbers and 0.5 KB up to three layers, beyond that 10 K^2 and 0.6 KB.
     ///
     /// ```
+    /// use ictd_core::model::ConstructionSettings;
     /// use ictd_core::{Context, Model};
     ///
-    /// let model = Model::<2>::td0(0.5, 3, 0.9)?;
+    /// let model = Model::<2>::td0(ConstructionSettings { alpha: 0.5, depth: 3, gamma: 0.9 })?;
     /// let mut context = Context::<2>::new(); // its mask is the model's by type
     /// context.observe(&[1.0, 0.0], 1.0, &[0.0, 1.0])?;
     /// assert_eq!(model.value_function(&context)?.at(&[1.0, 0.0]), 0.875);
@@ -221,54 +227,52 @@ where
     /// # Errors
     /// [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have two
     /// trace decays; [`Error::Diverges`] and [`Error::NonFinite`] if the layers blow up.
-    pub fn value_function<W: Window<R>, const CUMULANTS: usize>(
+    pub fn value_function<W: Memory<R>, const CUMULANTS: usize>(
         &self,
         context: &Context<D, M, W, R, CUMULANTS>,
     ) -> Result<ValueFunction<R, D>, Error> {
-        self.read(context, 0, self.gamma)
+        self.estimate(context, Gvf { cumulant: 0, gamma: self.gamma })
     }
 
-    /// Returns [`Model::value_function`] of one of the context's cumulants (0 to C - 1) for a discount. Another discount
-    /// than the model's needs layers that run TD for every one, as constructions do and trained parameters do not.
+    /// Returns the value function of one of the context's cumulants for a discount. A discount other than the model's
+    /// needs layers that run TD for every discount, as constructions do and trained parameters do not.
     ///
     /// # Errors
-    /// As [`Model::value_function`]; [`Error::OutOfRange`], naming `cumulant` or `gamma`.
-    pub fn value_function_of<W: Window<R>, const CUMULANTS: usize>(
+    /// Returns the errors of [`Model::value_function`], and [`Error::OutOfRange`], naming `cumulant` or `gamma`.
+    pub fn value_function_for<W: Memory<R>, const CUMULANTS: usize>(
         &self,
         context: &Context<D, M, W, R, CUMULANTS>,
-        cumulant: usize,
-        gamma: R,
+        Gvf { cumulant, gamma }: Gvf<R>,
     ) -> Result<ValueFunction<R, D>, Error> {
-        let td = |layer: &Layer<R, K>| layer.form() != Form::Dense;
+        let td = |layer: &Layer<R, K>| layer.form() != LayerForm::Dense;
         if gamma != self.gamma && !self.transformer.layers().iter().all(td) {
             let accepted = "the model's own, for which its parameters were trained";
             return Err(Error::OutOfRange { parameter: "gamma", accepted });
         }
-        self.read(context, cumulant, check_discount::<R, D, K>(gamma)?)
+        self.estimate(context, Gvf { cumulant, gamma: check_discount::<R, D, K>(gamma)? })
     }
 
     #[inline(always)]
-    fn read<W: Window<R>, const CUMULANTS: usize>(
+    fn estimate<W: Memory<R>, const CUMULANTS: usize>(
         &self,
         context: &Context<D, M, W, R, CUMULANTS>,
-        cumulant: usize,
-        gamma: R,
+        Gvf { cumulant, gamma }: Gvf<R>,
     ) -> Result<ValueFunction<R, D>, Error> {
         if self.attention != *context.mask() {
-            return Err(Error::Mismatch { parameter: "lambda of model and context" });
+            return Err(Error::Mismatch { parameter: "the trace decay of model and context" });
         }
         let mut statistic = Statistic { g: zeros(), inverse_len: R::ZERO };
-        let td = self.transformer.form() == Form::Td;
+        let td = self.transformer.form() == LayerForm::Td;
         context.statistic_to(gamma, cumulant, td, &mut statistic)?;
         let value = self.transformer.judged_value_function::<D, true>(&statistic)?;
-        // Of what TD reads there is no more than its updates to judge by.
+        // The TD form reads only part of G, so divergence is judged by the updates (`judged_value_function`).
         if td || is_possible(&value, &statistic, gamma) { Ok(value) } else { Err(Error::Diverges) }
     }
 }
 
-/// Returns false if the values at the context's own states are beyond all that its rewards could add up to: their
-/// mean square is at most that of the rewards over (1 - gamma)^2 (Minkowski, for a stationary stream). Layers that
-/// diverge are off by powers of the step size: a hundred times that much is no prediction.
+/// Returns false if the values at the context's own states exceed all that its rewards could add up to. Their mean square
+/// is at most the rewards' over (1 - gamma)^2 (Minkowski, for a stationary stream). Layers that diverge are off by powers
+/// of the step size, so values a hundred times as large are no prediction.
 #[inline(always)]
 fn is_possible<R: Real, const D: usize, const K: usize>(
     value: &ValueFunction<R, D>,

@@ -45,8 +45,8 @@ use crate::context::{Context, Forgetting};
 use crate::error::Error;
 use crate::linalg::dot_arrays as dot;
 use crate::mask::TdLambda;
-use crate::signal::Signal;
-use crate::value_function::{clamp, within};
+use crate::signal::SignalFeatures;
+use crate::value_function::{clamp, clipped};
 use gate::{Gate, Verdict};
 use horizon::Horizon;
 use surprise::{CERTAIN, Surprise};
@@ -116,7 +116,7 @@ pub struct Outlook<const N: usize = 1, const H: usize = 1> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Channel<const D: usize, const H: usize> {
     gate: Gate,
-    signal: Signal<D>,
+    signal: SignalFeatures<D>,
     /// The value that holds: the last one that was taken, and how many were since the signal began or moved.
     value: f32,
     taken: f32,
@@ -195,10 +195,11 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
             h += 1;
         }
         let retention = 1.0 - 1.0 / MEMORY.max(HORIZONS * longest);
-        let context = Context::with(TdLambda::unchecked(LAMBDA), Forgetting::unchecked(retention));
+        let context =
+            Context::with_memory(TdLambda::unchecked(LAMBDA), Forgetting::unchecked(retention));
         let channel = Channel {
             gate: Gate::NEW,
-            signal: Signal::new(),
+            signal: SignalFeatures::new(),
             value: 0.0,
             taken: 0.0,
             missing: 0.0,
@@ -245,7 +246,7 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
             self.refresh();
         }
         self.phi = phi;
-        let phi = within(&phi, &self.reach);
+        let phi = clipped(&phi, &self.reach);
         let predictions = [[Prediction::NOTHING; H]; N];
         let mut outlook = Outlook { predictions, surprise: [0.0; N] };
         let out = outlook.predictions.iter_mut().zip(&mut outlook.surprise);
@@ -284,10 +285,10 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
         let gamma = self.horizons.get(h).map_or(SURPRISE, |h| discount(*h));
         let Some(channel) = self.channels.get_mut(s) else { return };
         let Ok(value) = read::value_function(&self.context, s, gamma) else { return };
-        self.reach = value.reach;
+        self.reach = value.feature_clip;
         let weights = value.value_function.weights.data.0[0];
         match channel.horizons.get_mut(h) {
-            Some(horizon) => (horizon.weights, horizon.bound) = (weights, value.bound),
+            Some(horizon) => (horizon.weights, horizon.bound) = (weights, value.value_clip),
             None => channel.next = weights,
         }
     }
@@ -315,7 +316,7 @@ impl<const D: usize, const H: usize> Channel<D, H> {
             Verdict::Taken(x) => self.value = x,
             Verdict::Moved(x) => {
                 self.value = x;
-                (self.signal, self.taken) = (Signal::new(), 0.0);
+                (self.signal, self.taken) = (SignalFeatures::new(), 0.0);
             }
         }
         self.taken = (self.taken + 1.0).min(MOST);

@@ -1,8 +1,8 @@
 //! A predictor as bytes: what survives a deep sleep.
 
 use super::{Channel, Predictor, State};
+use crate::bytes::{CHECKSUM, Writer, check_crc, count, header, write};
 use crate::error::{Error, StoredError};
-use crate::stored::{CHECKSUM, Writer, check_crc, count, header, write};
 
 const MAGIC: &str = "ICTP";
 const VERSION: u8 = 1;

@@ -47,7 +47,7 @@ pub fn exp_f32(x: f32) -> f32 {
 }
 
 #[inline]
-fn of_no_positive_number(x: f64) -> f64 {
+fn ln_of_non_positive(x: f64) -> f64 {
     match x {
         0.0 => f64::NEG_INFINITY,
         f64::INFINITY => x,
@@ -58,7 +58,7 @@ fn of_no_positive_number(x: f64) -> f64 {
 #[inline]
 pub(super) fn ln_f32(x: f32) -> f32 {
     if !(x > 0.0 && x < f32::INFINITY) {
-        return of_no_positive_number(x.into()) as f32;
+        return ln_of_non_positive(x.into()) as f32;
     }
     let (x, shift) = if x < f32::MIN_POSITIVE { (x * 33_554_432.0, 25) } else { (x, 0) };
     // x = 2^k (1 + f) with 1 + f between the roots of 1/2 and 2.
@@ -78,7 +78,7 @@ pub(super) fn ln_f32(x: f32) -> f32 {
 #[inline]
 pub(super) fn ln_f64(x: f64) -> f64 {
     if !(x > 0.0 && x < f64::INFINITY) {
-        return of_no_positive_number(x);
+        return ln_of_non_positive(x);
     }
     let (x, shift) =
         if x < f64::MIN_POSITIVE { (x * 18_014_398_509_481_984.0, 54) } else { (x, 0) };

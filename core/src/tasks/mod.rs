@@ -8,7 +8,7 @@
 //! | Loop, value representable | the authors' `demo.py` | [`loop_mrp`] |
 //! | CartPole | Algorithm 4, the authors' code | [`CartPoleTasks`] |
 //!
-//! Beside them: signals as sensors might show them, [`random_signal`].
+//! AuxiliarySums them: signals as sensors might show them, [`random_signal`].
 //!
 //! ```
 //! use ictd_core::rng::Rng;

@@ -10,7 +10,7 @@ use nalgebra::SVector;
 
 /// An algorithm that updates its weights with each transition: [`OnlineTd`](super::OnlineTd) or
 /// [`RecursiveLstd`](super::RecursiveLstd).
-pub trait Algorithm<S: Scalar>: Copy + Debug + PartialEq {
+pub trait OnlineAlgorithm<S: Scalar>: Copy + Debug + PartialEq {
     /// The state that it keeps for D features.
     type State<const D: usize>: Clone + Debug + PartialEq;
 
@@ -34,15 +34,15 @@ pub trait Algorithm<S: Scalar>: Copy + Debug + PartialEq {
 /// the place of a context; but a context answers every discount and serves several cumulants, and here the algorithm's
 /// discount and one reward are part of what is learned.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Learner<const D: usize, A: Algorithm<S>, S: Scalar = f32> {
+pub struct Learner<const D: usize, A: OnlineAlgorithm<S>, S: Scalar = f32> {
     algorithm: A,
     state: A::State<D>,
     len: u64,
 }
 
-impl<const D: usize, A: Algorithm<S>, S: Scalar> Learner<D, A, S> {
+impl<const D: usize, A: OnlineAlgorithm<S>, S: Scalar> Learner<D, A, S> {
     /// Returns a learner that has seen nothing: its weights are 0.
-    pub fn with(algorithm: A) -> Self {
+    pub fn new(algorithm: A) -> Self {
         const {
             assert!(D > 0, "there is at least one feature");
         }
@@ -101,7 +101,7 @@ impl<const D: usize, A: Algorithm<S>, S: Scalar> Learner<D, A, S> {
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        *self = Self::with(self.algorithm);
+        *self = Self::new(self.algorithm);
     }
 
     /// Returns the algorithm.
@@ -127,7 +127,7 @@ macro_rules! in_place_of_a_model {
         impl<S: $scalar> $algorithm<S> {
             /// Returns a learner that has seen nothing, for D features.
             pub fn context<const D: usize>(&self) -> Learner<D, Self, S> {
-                Learner::with(*self)
+                Learner::new(*self)
             }
 
             /// Returns the value function that a learner has come to.

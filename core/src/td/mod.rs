@@ -8,9 +8,9 @@
 //! | [`Lstd`] | LSTD(lambda) with a ridge | when a [context](crate::context) is read, in O(d^3) | the context |
 //!
 //! ```
-//! use ictd_core::td::Lstd;
+//! use ictd_core::td::{Lstd, LstdSettings};
 //!
-//! let model = Lstd::new(0.5, 0.9, 0.001)?; // instead of UniversalModel::<f32>::universal(0.5)?
+//! let model = Lstd::new(LstdSettings { gamma: 0.5, lambda: 0.9, ridge: 0.001 })?; // instead of UniversalModel::<f32>::pretrained(0.5)?
 //! let mut context = model.context::<1>();
 //! for _ in 0..100 {
 //!     context.observe(&[1.0], 1.0, &[1.0])?; // a state that leads to itself with reward 1
@@ -40,17 +40,17 @@
 //! So features k times as large need an alpha k^2 times smaller. Of a short context A may have eigenvalues
 //! for which no alpha converges.
 
+mod batch;
 mod learner;
-mod of_context;
 mod online;
 mod recursive_lstd;
 #[cfg(feature = "research")]
 pub mod updates;
 
-pub use learner::{Algorithm, Learner};
-pub use of_context::{BatchTd, Lstd};
-pub use online::OnlineTd;
-pub use recursive_lstd::RecursiveLstd;
+pub use batch::{BatchTd, BatchTdSettings, Lstd, LstdSettings};
+pub use learner::{Learner, OnlineAlgorithm};
+pub use online::{OnlineTd, OnlineTdSettings};
+pub use recursive_lstd::{RecursiveLstd, RecursiveLstdSettings};
 
 use crate::error::Error;
 use crate::scalar::{Scalar, check_lanes};

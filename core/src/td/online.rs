@@ -1,6 +1,6 @@
 //! Online TD(lambda).
 
-use super::learner::{Algorithm, Learner, in_place_of_a_model};
+use super::learner::{Learner, OnlineAlgorithm, in_place_of_a_model};
 use super::trace_decay;
 use crate::error::Error;
 use crate::linalg::{arrays::add_scaled, dot_arrays};
@@ -22,7 +22,7 @@ enum Trace {
 /// | accumulating ([`OnlineTd::new`]) | z <- gamma lambda z + x, w <- w + alpha delta z, delta = R + gamma w^T x' - w^T x |
 /// | dutch ([`OnlineTd::true_online`]) | z <- gamma lambda z + (1 - alpha gamma lambda z^T x) x, w <- w + alpha (delta + V - V_old) z - alpha (V - V_old) x, V = w^T x, V_old <- V' = w^T x' before the update |
 ///
-/// The step size has units: 0.1 / (mean of |x|^2) is a start. [`Scale`](crate::signal::Scale) divides features by their
+/// The step size has units; 0.1 / (mean of |x|^2) is a good start. [`FeatureScaler`](crate::signal::FeatureScaler) divides features by their
 /// root mean square, so that |x|^2 is about d.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct OnlineTd<S: Scalar = f32> {
@@ -33,19 +33,37 @@ pub struct OnlineTd<S: Scalar = f32> {
     trace: Trace,
 }
 
+/// The settings of [`OnlineTd`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct OnlineTdSettings<S = f32> {
+    /// The discount, in \[0, 1).
+    pub gamma: S,
+    /// Sutton and Barto's lambda, in \[0, 1\]: the trace decays by gamma lambda.
+    pub lambda: S,
+    /// The step size, above 0, in units of 1 / |x|^2.
+    pub alpha: S,
+}
+
 impl<S: Scalar> OnlineTd<S> {
-    /// Returns online TD with an accumulating trace, for a discount in [0, 1), a lambda in [0, 1] and a step size above 0,
-    /// or an error that names the parameter.
+    /// Returns online TD with an accumulating trace.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the setting.
     #[inline]
-    pub fn new(gamma: S, lambda: S, alpha: S) -> Result<Self, Error> {
+    pub fn new(settings: OnlineTdSettings<S>) -> Result<Self, Error> {
+        let OnlineTdSettings { gamma, lambda, alpha } = settings;
         let alpha = check_lanes(alpha, "alpha", |x| x > Scalar::ZERO, "above 0")?;
         let decay = trace_decay(gamma, lambda)?;
         Ok(OnlineTd { gamma, decay, alpha, trace: Trace::Accumulating })
     }
 
-    /// Returns true online TD(lambda), with a dutch trace; settings are as for [`OnlineTd::new`].
-    pub fn true_online(gamma: S, lambda: S, alpha: S) -> Result<Self, Error> {
-        Ok(OnlineTd { trace: Trace::Dutch, ..Self::new(gamma, lambda, alpha)? })
+    /// Returns true online TD(lambda), with a dutch trace.
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the setting.
+    pub fn true_online(settings: OnlineTdSettings<S>) -> Result<Self, Error> {
+        Ok(OnlineTd { trace: Trace::Dutch, ..Self::new(settings)? })
     }
 }
 
@@ -59,7 +77,7 @@ pub struct OnlineTdState<S, const D: usize> {
     old_value: S,
 }
 
-impl<S: Scalar> Algorithm<S> for OnlineTd<S> {
+impl<S: Scalar> OnlineAlgorithm<S> for OnlineTd<S> {
     type State<const D: usize> = OnlineTdState<S, D>;
     const WEIGHTS: &'static str = "online TD's weights";
 

@@ -1,7 +1,7 @@
 //! Recursive LSTD(lambda).
 
-use super::learner::{Algorithm, Learner, in_place_of_a_model};
-use super::of_context::SYSTEM;
+use super::batch::SYSTEM;
+use super::learner::{Learner, OnlineAlgorithm, in_place_of_a_model};
 use super::trace_decay;
 use crate::error::Error;
 use crate::linalg::{arrays::add_scaled, dot_arrays, linear_system};
@@ -17,17 +17,17 @@ use nalgebra::{SMatrix, SVector};
 ///
 /// where A starts as ridge I, and transition k adds R = ridge (1 - retention^d) to A's entry (k mod d, k mod d) alone.
 ///
-/// The textbook form keeps A^-1 alone, by the formula of Sherman and Morrison. Where the stream does not excite a
-/// direction, forgetting lets the ridge fade there and A^-1 grow without bound ("wind-up"); R puts back on one
-/// coordinate after the other what all have lost. And what rounding once does to A^-1 stays. So A and b are kept, whose
-/// roundings are forgotten with the data; beside Sherman and Morrison one column of A^-1 in turn takes a step of Newton's
-/// iteration, c <- c + A^-1 (1 - A c), and the weights take one of iterative refinement, w <- w + A^-1 (b - A w). A column
-/// that is far off (|1 - A c| > 1/2) is one of an A that was next to singular: A^-1 is computed anew, in O(d^3), which is
-/// rare; while A is singular the value function is refused ([`Error::Singular`]). The test `lstd_drift` holds it against
-/// `f64` over 10^8 transitions.
+/// The textbook form keeps only A^-1, by the formula of Sherman and Morrison. Where the stream does not excite a
+/// direction, forgetting lets the ridge fade there and A^-1 grow without bound ("wind-up"); R restores the ridge, one
+/// coordinate per transition. Rounding errors in A^-1 would also persist, so A and b are kept, too: their rounding errors
+/// are forgotten with the data. In addition to Sherman and Morrison's update, one column of A^-1 in turn takes a step of
+/// Newton's iteration, c <- c + A^-1 (1 - A c), and the weights take a step of iterative refinement,
+/// w <- w + A^-1 (b - A w). A column that is far off (|1 - A c| > 1/2) belongs to an A that was nearly singular: A^-1 is
+/// then computed from A, in O(d^3), which is rare. While A is singular, the value function is an error
+/// ([`Error::Singular`]). The test `lstd_drift` compares it with `f64` over 10^8 transitions.
 ///
 /// To forget nothing, [`Lstd`](super::Lstd) reads a growing context, whose sums are compensated. The ridge has the units
-/// of a feature's square: [`Scale`](crate::signal::Scale) makes that of all features 1.
+/// of a feature's square: [`FeatureScaler`](crate::signal::FeatureScaler) makes the mean square of every feature 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RecursiveLstd<R: Real = f32> {
     gamma: R,
@@ -37,11 +37,28 @@ pub struct RecursiveLstd<R: Real = f32> {
     ridge: R,
 }
 
+/// The settings of [`RecursiveLstd`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct RecursiveLstdSettings<R = f32> {
+    /// The discount, in \[0, 1).
+    pub gamma: R,
+    /// Sutton and Barto's lambda, in \[0, 1\]: the trace decays by gamma lambda.
+    pub lambda: R,
+    /// The factor, in (0, 1), by which the weight of the past shrinks with each transition.
+    pub retention: R,
+    /// The ridge, above 0, in units of a squared feature.
+    pub ridge: R,
+}
+
 impl<R: Real> RecursiveLstd<R> {
-    /// Returns LSTD for a discount in [0, 1), a lambda in [0, 1], a retention in (0, 1), by which the past shrinks with each
-    /// transition, and a ridge above 0, or an error that names the parameter.
+    /// Returns recursive LSTD(lambda).
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the setting.
     #[inline]
-    pub fn new(gamma: R, lambda: R, retention: R, ridge: R) -> Result<Self, Error> {
+    pub fn new(settings: RecursiveLstdSettings<R>) -> Result<Self, Error> {
+        let RecursiveLstdSettings { gamma, lambda, retention, ridge } = settings;
         let within = |x| x > Scalar::ZERO && x < Scalar::ONE;
         Ok(RecursiveLstd {
             gamma,
@@ -125,7 +142,7 @@ impl<R: Real, const D: usize> RecursiveLstdState<R, D> {
     }
 }
 
-impl<R: Real> Algorithm<R> for RecursiveLstd<R> {
+impl<R: Real> OnlineAlgorithm<R> for RecursiveLstd<R> {
     type State<const D: usize> = RecursiveLstdState<R, D>;
     const WEIGHTS: &'static str = "recursive LSTD's weights";
 

@@ -1,5 +1,5 @@
 use super::network::BatchLoss;
-use super::sides::{Sides, gained_and_lost, next_token};
+use super::outer_products::{OuterProduct, gained_and_lost, next_token};
 use super::{Targets, Window, Windows};
 use crate::error::Error;
 use crate::linalg::keep_apart;
@@ -14,7 +14,7 @@ use crate::scalar::{Scalar, kernel};
 /// A = (1/n) sum phi (phi - gamma phi')^T and b = (1/n) sum R phi; and dw/dalpha follows
 /// w-dot <- w-dot + (b - A w) - alpha A w-dot.
 #[derive(Clone, Debug, PartialEq)]
-pub struct BatchTd<S: Scalar, const D: usize> {
+pub struct BatchTdReference<S: Scalar, const D: usize> {
     /// The step size.
     pub alpha: S,
     layers: usize,
@@ -22,14 +22,18 @@ pub struct BatchTd<S: Scalar, const D: usize> {
     lambda: Option<S>,
 }
 
-impl<S: Scalar, const D: usize> BatchTd<S, D> {
+impl<S: Scalar, const D: usize> BatchTdReference<S, D> {
     /// Returns L layers, of batch TD(lambda), with alpha_0 = 1.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] unless 0 <= lambda <= 1 in every lane.
     pub fn new(layers: usize, lambda: S) -> Result<Self, Error> {
-        let lambda = TdLambda::new(lambda)?.lambda();
-        Ok(BatchTd { alpha: S::ONE, layers, lambda: (lambda != S::ZERO).then_some(lambda) })
+        let lambda = TdLambda::new(lambda)?.trace_decay();
+        Ok(BatchTdReference {
+            alpha: S::ONE,
+            layers,
+            lambda: (lambda != S::ZERO).then_some(lambda),
+        })
     }
 
     /// Returns v, the value of the window's query.
@@ -86,7 +90,7 @@ impl<S: Scalar, const D: usize> System<S, D> {
 
     /// Adds a token x, seen by the trace of tokens x', times s.
     #[inline(always)]
-    fn add(&mut self, s: S, [x, right]: Sides<S>) {
+    fn add(&mut self, s: S, [x, right]: OuterProduct<S>) {
         let d = self.dim;
         let (here, rest) = x.split_at(d);
         let (next, rest) = rest.split_at(d);
@@ -144,7 +148,7 @@ impl<S: Scalar, const D: usize> System<S, D> {
 kernel! {
     /// Takes windows that slide in reverse time: the system slides along, gains one token and loses one.
     fn batch_gradient as BatchGradient<'a, S: Scalar, const D: usize>(
-        reference: &'a BatchTd<S, D>,
+        reference: &'a BatchTdReference<S, D>,
         windows: &'a Windows<'a, S>,
         targets: Targets<'a, S>,
     ) -> [S; 2] {

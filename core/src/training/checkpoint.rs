@@ -17,10 +17,10 @@
 //! | alpha of the batch-TD reference, and its Adam | 24 + 3 floats |
 
 use super::{Adam, MultiTaskTd, Network, Parameters};
+use crate::bytes::Reader;
 use crate::error::Error;
 use crate::rng::Rng;
 use crate::scalar::{Real, Scalar};
-use crate::stored::Reader;
 use crate::tasks::TaskDistribution;
 
 const MAGIC: [u8; 4] = *b"ICTR";

@@ -126,7 +126,7 @@ pub enum Targets<'a, S: Scalar> {
 impl<S: Scalar> Targets<'_, S> {
     /// Returns the target of v_t.
     #[inline(always)]
-    pub fn of(&self, windows: &Windows<S>, t: usize, v_next: S) -> S {
+    pub fn target(&self, windows: &Windows<S>, t: usize, v_next: S) -> S {
         match self {
             Targets::Bootstrapped | Targets::Residual(_) => windows.td_target(t, v_next),
             Targets::Differential => windows.differential_target(t, v_next),
@@ -217,7 +217,7 @@ impl<'a, S: Scalar> BatchLoss<'a, S> {
         let v_next = core::mem::replace(&mut self.v_next, v);
         let mut error = S::ZERO;
         if let Some(t) = of.t {
-            error = self.targets.of(self.windows, t, v_next) - v;
+            error = self.targets.target(self.windows, t, v_next) - v;
             self.squares += error * error;
         }
         if let Targets::Residual(errors) = self.targets {
@@ -270,7 +270,7 @@ pub fn td_update<S: Scalar, N: Network<S> + ?Sized>(
 ) -> S {
     update.slices_mut().for_each(|slice| slice.fill(S::ZERO));
     let v_next = if targets.bootstrap() { network.value(&windows.successor(t)) } else { S::ZERO };
-    let target = targets.of(windows, t, v_next);
+    let target = targets.target(windows, t, v_next);
     let adjoint = |v: S| step_size * (target - v);
     let v = network.value_and_gradient(&windows.window(t), adjoint, update);
     if let Targets::Residual(_) = targets {

@@ -1,5 +1,5 @@
 use crate::error::Error;
-use crate::rng::{Rng, Stream};
+use crate::rng::{Rng, RngStream};
 use crate::scalar::{Real, Scalar};
 
 /// The loss that a batch's windows are trained with. Each is a squared error of v_t, the value that window
@@ -146,7 +146,7 @@ impl Settings {
     pub fn gamma_of(&self, task: u64) -> f64 {
         match self.gammas {
             None => self.gamma,
-            Some([low, high]) => Rng::stream(task, Stream::Schedule).uniform_in(low, high),
+            Some([low, high]) => Rng::stream(task, RngStream::Schedule).uniform_in(low, high),
         }
     }
 
@@ -154,7 +154,7 @@ impl Settings {
     /// each of as many equal parts as there are windows, so that they ascend. None if contexts slide.
     pub(super) fn write_lengths(&self, task: u64, batch: usize, lengths: &mut [usize]) -> bool {
         let Some([least, largest]) = self.lengths else { return false };
-        let mut rng = Rng::stream(task, Stream::Schedule);
+        let mut rng = Rng::stream(task, RngStream::Schedule);
         // The first number is the discount's.
         for _ in 0..=batch * lengths.len() {
             rng.next_u64();

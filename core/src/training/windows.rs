@@ -156,18 +156,18 @@ impl<'a, S: Scalar> Windows<'a, S> {
     #[inline(always)]
     pub fn window(&self, t: usize) -> Window<'a, S> {
         debug_assert!(t <= self.count(), "window {t} of {}", self.count());
-        self.of_span(self.span(t.min(self.count())))
+        self.window_of_span(self.span(t.min(self.count())))
     }
 
     /// Returns the window whose value the TD error of window t bootstraps from.
     #[inline(always)]
     pub fn successor(&self, t: usize) -> Window<'a, S> {
         let [start, n] = self.span(t);
-        self.of_span(if self.slide() { [start + 1, n] } else { [start, n + 1] })
+        self.window_of_span(if self.slide() { [start + 1, n] } else { [start, n + 1] })
     }
 
     #[inline(always)]
-    fn of_span(&self, [t, n]: [usize; 2]) -> Window<'a, S> {
+    fn window_of_span(&self, [t, n]: [usize; 2]) -> Window<'a, S> {
         Window(Windows {
             features: &self.features[t * self.dim..(t + n + 2) * self.dim],
             rewards: &self.rewards[t..t + n],
@@ -285,7 +285,7 @@ impl<'a, S: Scalar> Window<'a, S> {
 /// A trajectory: room for T feature vectors, T - 1 rewards, and a target for each window where the loss
 /// needs one.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Trajectory<S: Scalar, const D: usize, const T: usize> {
+pub struct TrajectoryBuffer<S: Scalar, const D: usize, const T: usize> {
     /// d <= D, how many features there are.
     pub(super) dim: usize,
     /// phi_0, phi_1, ..., d numbers each, one behind the other; the rest is room.
@@ -298,10 +298,10 @@ pub struct Trajectory<S: Scalar, const D: usize, const T: usize> {
     pub(super) lengths: [usize; T],
 }
 
-impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
+impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
     /// Returns zeros everywhere, with `dim` features, or D if that is less.
     pub(super) fn new(dim: usize) -> Self {
-        Trajectory {
+        TrajectoryBuffer {
             dim: dim.min(D),
             features: [[S::ZERO; D]; T],
             rewards: [S::ZERO; T],

@@ -16,7 +16,7 @@ mod td_form;
 use td_form::{iterate, iterate_preconditioned};
 
 use crate::error::Error;
-use crate::layer::{Form, Layer, LayerParameters, TwoHeadLayer};
+use crate::layer::{Layer, LayerForm, LayerParameters, TwoHeadLayer};
 use crate::linalg::{
     identity, mul, mul_transpose, mul_vector, to_f64, transpose_mul_vector, zeros,
 };
@@ -34,12 +34,12 @@ pub struct Transformer<L, const C: usize> {
     stored: usize,
     depth: usize,
     /// Dense unless all layers share their parameters.
-    form: Form,
+    form: LayerForm,
 }
 
 impl<L> Transformer<L, 1> {
     /// Does what [`Transformer::autoregressive`] does, in a constant; the caller has checked.
-    pub(crate) const fn constant(layer: L, depth: usize, form: Form) -> Self {
+    pub(crate) const fn constant(layer: L, depth: usize, form: LayerForm) -> Self {
         Transformer { layers: [layer], stored: 1, depth, form }
     }
 }
@@ -79,7 +79,7 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
         for layer in layers.iter().take(stored) {
             layer.check()?;
         }
-        let form = if stored == 1 { layers[0].form() } else { Form::Dense };
+        let form = if stored == 1 { layers[0].form() } else { LayerForm::Dense };
         Ok(Transformer { layers, stored, depth, form })
     }
 
@@ -96,12 +96,12 @@ impl<L: LayerParameters, const C: usize> Transformer<L, C> {
     /// Returns the stored layers, to be changed by training.
     #[cfg(feature = "research")]
     pub(crate) fn layers_mut(&mut self) -> &mut [L] {
-        self.form = Form::Dense;
+        self.form = LayerForm::Dense;
         let stored = self.stored.min(C);
         &mut self.layers[..stored]
     }
 
-    pub(crate) fn form(&self) -> Form {
+    pub(crate) fn form(&self) -> LayerForm {
         self.form
     }
 
@@ -157,7 +157,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
     }
 
     /// Returns the value function that linear attention reads out of a statistic, v(s) = <w, phi(s)>, or
-    /// [`Error::NonFinite`] if the layers blow up. Layers that share parameters of Theorem 1's form ([`Form`]) iterate w,
+    /// [`Error::NonFinite`] if the layers blow up. Layers that share parameters of Theorem 1's form ([`LayerForm`]) iterate w,
     /// others are read out.
     pub fn value_function<const D: usize>(
         &self,
@@ -176,9 +176,9 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
         let (Statistic { g, inverse_len }, Layer { p, q }) = (statistic, &self.layers[0]);
         let step = *inverse_len * p.data.0[K - 1][K - 1];
         match self.form {
-            Form::Td => iterate::<S, D, K, JUDGED>([g; 2], q.data.0[0][0], step, self.depth),
-            Form::PreconditionedTd => iterate_preconditioned(g, q, step, self.depth),
-            Form::Dense => ValueFunction::from_readout(&self.readout(statistic).data.0[0]),
+            LayerForm::Td => iterate::<S, D, K, JUDGED>([g; 2], q.data.0[0][0], step, self.depth),
+            LayerForm::PreconditionedTd => iterate_preconditioned(g, q, step, self.depth),
+            LayerForm::Dense => ValueFunction::from_readout(&self.readout(statistic).data.0[0]),
         }
     }
 }
@@ -207,7 +207,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<TwoHeadLayer<S, K>, 
         &self,
         heads: &[Statistic<S, K>; 2],
     ) -> Result<ValueFunction<S, D>, Error> {
-        if self.form == Form::Td {
+        if self.form == LayerForm::Td {
             let [Statistic { g: g1, inverse_len }, Statistic { g: g2, .. }] = heads;
             let x = self.layers[0].q1.data.0[0][0];
             return iterate::<S, D, K, false>([g1, g2], x, *inverse_len, self.depth);

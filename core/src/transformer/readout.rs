@@ -1,11 +1,11 @@
 //! The weights that dense layers of linear attention read out of a statistic.
 
 use super::Transformer;
+use crate::entrywise::Entrywise;
 use crate::layer::Layer;
 use crate::linalg::{identity, mul_to, mul_vector, transpose, transpose_mul_vector, zeros};
 use crate::scalar::Scalar;
 use crate::statistic::Statistic;
-use crate::vector::Vector;
 use nalgebra::{SMatrix, SVector};
 
 impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
@@ -65,7 +65,7 @@ impl<S: Scalar, const K: usize, const C: usize> Transformer<Layer<S, K>, C> {
         // x + (1/n) a
         let plus = |x: &SVector<S, K>, a: &SVector<S, K>| {
             let mut out = *x;
-            Vector::add_scaled(&mut out, inverse_len, a);
+            Entrywise::add_scaled(&mut out, inverse_len, a);
             out
         };
         let mut layers = self.pass().rev();

@@ -11,11 +11,11 @@
 //! and TD(lambda), X = -C^T, Y = 0, g = sum r e and A^T = sum e (phi - gamma phi')^T: w = -u is the weight
 //! vector that batch TD iterates.
 
+use crate::entrywise::Entrywise;
 use crate::error::Error;
 use crate::linalg::{dot_arrays, transpose_mul_vector, zeros};
 use crate::scalar::Scalar;
 use crate::value_function::ValueFunction;
-use crate::vector::Vector;
 use nalgebra::SMatrix;
 
 /// Returns the value function after `depth` layers with X = x I, Y = 0 and step eta / n: y <- (I + step x A^T) y.

@@ -21,7 +21,7 @@
 //!
 //! # Which lambda is right
 //!
-//! The context itself says it. If values are linear in the features, TD errors delta of w_0 are martingale differences: what
+//! The context itself says it. If values are linear in the features, TD errors delta of w_0 are martingale residual_gram: what
 //! comes next is not to be foretold by what came before, and r = b_l - A_l w_0 has the variance E delta^2 sum (e - phi)^2.
 //! If not, it grows with n (a specification test in the manner of Hausman, 1978). So
 //!
@@ -31,8 +31,8 @@
 //! ```
 //!
 //! Both gates know both tests, the mean squared TD error that each solution leaves, how large the values of w_0 are beside
-//! the rewards (a solution that explodes says so itself), n / d and d. g_1 is shown as [`Reading::linearity`]. The k, f, a, c
-//! and gates of all contexts are given by the [`Numbers`], which `ictd reproduce universal` finds on random tasks and
+//! the rewards (a solution that explodes says so itself), n / d and d. g_1 is shown as [`Estimate::linearity`]. The k, f, a, c
+//! and gates of all contexts are given by the [`UniversalParameters`], which `ictd reproduce universal` finds on random tasks and
 //! signals; the gradient passes through the solution of the equations.
 //!
 //! # Bounds
@@ -43,7 +43,7 @@
 //! ridge is an error.
 
 mod model;
-mod read;
+mod solve;
 
-pub use model::{Reading, SHIPPED, UniversalModel};
-pub use read::{COUNT, Extent, Numbers, Solved};
+pub use model::{Estimate, PRETRAINED, UniversalModel};
+pub use solve::{ContextSummary, GatedSolution, UniversalParameters};

@@ -1,21 +1,23 @@
-//! The model as it is linked: a discount, two trace decays, and the learned numbers.
+//! The model as it is linked: a discount, two trace decays, and the learned parameters.
 
-use super::{COUNT, Extent, Numbers, Solved};
-use crate::context::{Context, Forgetting, Growing, TdSums, Window};
+use super::{ContextSummary, GatedSolution, UniversalParameters};
+use crate::bytes::{Reader, write};
+use crate::context::{Context, Forgetting, Growing, Memory, TdSums};
 use crate::error::{Error, StoredError};
-use crate::mask::{Mask, Traces};
-use crate::model::{AttentionKind, HEADER, Header, Mode};
+use crate::mask::{Mask, TwoTraces};
+use crate::model::{AttentionKind, HEADER, Header, LayerSharing};
 use crate::scalar::Real;
-use crate::stored::{Reader, write};
 use crate::transition::check_gamma;
-use crate::value_function::{BoundedValueFunction, ValueFunction, root_mean_squares};
+use crate::value_function::{
+    ClippedValueFunction, Gvf, ValueClipInputs, ValueFunction, root_mean_squares,
+};
 
 /// One model for every number of features, every length of a context and every unit ([`crate::universal`]).
 ///
 /// ```
 /// use ictd_core::UniversalModel;
 ///
-/// let model = UniversalModel::<f32>::universal(0.9)?;
+/// let model = UniversalModel::<f32>::pretrained(0.9)?;
 /// let mut context = model.context::<4>(); // or any other number of features
 /// context.observe(&[0.5, -0.25, 1.0, 0.0], 0.75, &[1.0, 0.5, -0.5, 0.25])?;
 /// let value = model.value_function(&context)?;
@@ -25,18 +27,18 @@ use crate::value_function::{BoundedValueFunction, ValueFunction, root_mean_squar
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UniversalModel<R: Real = f32> {
     gamma: R,
-    mask: Traces<R>,
-    numbers: Numbers<R>,
+    mask: TwoTraces<R>,
+    parameters: UniversalParameters<R>,
 }
 
-/// The read of a context: a value function, and how well its features carry the values.
+/// What the model estimates from a context.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Reading<R: Real, const D: usize> {
-    /// v(s) = <w, phi(s)>, within its bounds.
-    pub value_function: BoundedValueFunction<R, D>,
-    /// How far values look linear in the features, from 0 to 1: the weight of the solution for lambda = 0, which is the
-    /// best one if they are. Near 1, more data make predictions better, as far as noise allows; near 0, better features
-    /// would.
+pub struct Estimate<R: Real, const D: usize> {
+    /// v(s) = <w, phi(s)>, clipped.
+    pub value_function: ClippedValueFunction<R, D>,
+    /// How linear in the features the values look, from 0 to 1: the weight of the solution for lambda = 0, which is the
+    /// best one if they are linear. Near 1, more data improve the predictions, as far as noise allows; near 0, better
+    /// features would.
     pub linearity: R,
 }
 
@@ -44,179 +46,179 @@ impl<R: Real> UniversalModel<R> {
     /// The lambda of the first trace; that of the second is 1.
     pub const LAMBDA: f64 = 0.92;
 
-    /// Returns a model of its parts.
+    /// Returns a model of the given discount, trace decays and parameters.
     ///
     /// # Errors
-    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (in \[0, 1)) or `numbers` (finite).
-    pub fn new(gamma: R, mask: Traces<R>, numbers: Numbers<R>) -> Result<Self, Error> {
-        if !numbers.iter().all(|x| x.is_finite()) {
-            return Err(Error::NonFinite { parameter: "numbers" });
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (in \[0, 1)) or `parameters` (finite).
+    pub fn new(
+        gamma: R,
+        mask: TwoTraces<R>,
+        parameters: UniversalParameters<R>,
+    ) -> Result<Self, Error> {
+        if !parameters.iter().all(|x| x.is_finite()) {
+            return Err(Error::NonFinite { parameter: "parameters" });
         }
-        Ok(UniversalModel { gamma: check_gamma(gamma)?, mask, numbers })
+        Ok(UniversalModel { gamma: check_gamma(gamma)?, mask, parameters })
     }
 
-    /// Returns the same model for another discount, with its traces.
+    /// Returns the same model for another discount, with the traces of that discount.
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (in \[0, 1)).
     pub fn with_gamma(self, gamma: R) -> Result<Self, Error> {
         let gamma = check_gamma(gamma)?;
-        let mask = Traces::new(R::from_f64(Self::LAMBDA) * gamma, gamma)?;
+        let mask = TwoTraces::new(R::from_f64(Self::LAMBDA) * gamma, gamma)?;
         Ok(UniversalModel { gamma, mask, ..self })
     }
 
-    /// Returns the same model with other traces: contexts of these can then serve several discounts
+    /// Returns the same model with other traces. Contexts of these traces can then serve several discounts
     /// ([`UniversalModel::value_function_for`]).
-    pub fn with_traces(self, mask: Traces<R>) -> Self {
+    pub fn with_traces(self, mask: TwoTraces<R>) -> Self {
         UniversalModel { mask, ..self }
     }
 
-    /// Returns an empty context for D features that remembers every transition. Any other context of this mask will do,
-    /// with any window and any number of cumulants.
-    pub const fn context<const D: usize>(&self) -> Context<D, Traces<R>, Growing, R> {
-        Context::<D, Traces<R>, Growing, R>::with(self.mask, Growing)
+    /// Returns an empty context for D features that remembers every transition. The model reads any other context of
+    /// its mask, too, with any memory and any number of cumulants.
+    pub const fn context<const D: usize>(&self) -> Context<D, TwoTraces<R>, Growing, R> {
+        Context::<D, TwoTraces<R>, Growing, R>::with_memory(self.mask, Growing)
     }
 
-    /// Returns an empty context for D features that forgets: what was observed shrinks by this factor, in (0, 1), with
-    /// each transition. A retention of 0.995 remembers about the last 200.
+    /// Returns an empty context for D features that forgets: with each transition the weight of the past is multiplied by
+    /// the retention, in (0, 1). A retention of 0.995 remembers about the last 200 transitions.
     ///
     /// # Errors
-    /// As [`Forgetting::new`].
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `retention`.
     pub fn forgetting<const D: usize>(
         &self,
         retention: R,
-    ) -> Result<Context<D, Traces<R>, Forgetting<R>, R>, Error> {
-        Ok(Context::<D, Traces<R>, _, R>::with(self.mask, Forgetting::new(retention)?))
+    ) -> Result<Context<D, TwoTraces<R>, Forgetting<R>, R>, Error> {
+        let memory = Forgetting::new(retention)?;
+        Ok(Context::<D, TwoTraces<R>, _, R>::with_memory(self.mask, memory))
     }
 
-    /// Returns the value function of a context's first cumulant, v(s) = <w, phi(s)>. From the first transition on there
-    /// is one, whatever was observed.
+    /// Returns the value function of a context's first cumulant, v(s) = <w, phi(s)>. It exists from the first transition
+    /// on, whatever was observed.
     ///
-    /// Features are clipped to twice their root mean square, or a quarter of the root of their sum of squares if that is
-    /// more. Values are held to what the largest reward max |r|
-    /// could add up to, max |r| n / (n (1 - gamma) + gamma) n / (n + 1): half a reward after one transition,
+    /// Each feature of a query is clipped at twice its root mean square, or at a quarter of the root of its sum of squares
+    /// if that is larger. Values are clipped at what rewards of the largest size seen, max |r|, could add up to:
+    /// max |r| n / (n (1 - gamma) + gamma) n / (n + 1), which is half a reward after one transition and
     /// max |r| / (1 - gamma) after many.
     ///
     /// # Errors
-    /// [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have other trace decays;
-    /// [`Error::NonFinite`] if sums or weights left the range of the scalar; [`Error::Singular`] if the systems are singular
-    /// in spite of their ridge.
-    pub fn value_function<const D: usize, W: Window<R>, const CUMULANTS: usize>(
+    /// [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have different trace decays;
+    /// [`Error::NonFinite`] if sums or weights left the range of the scalar; [`Error::Singular`] if a system is singular
+    /// in spite of its ridge.
+    pub fn value_function<const D: usize, W: Memory<R>, const CUMULANTS: usize>(
         &self,
-        context: &Context<D, Traces<R>, W, R, CUMULANTS>,
-    ) -> Result<BoundedValueFunction<R, D>, Error> {
-        self.value_function_of(context, 0)
+        context: &Context<D, TwoTraces<R>, W, R, CUMULANTS>,
+    ) -> Result<ClippedValueFunction<R, D>, Error> {
+        self.value_function_for(context, self.gvf(0))
     }
 
-    /// [`UniversalModel::value_function`] of one of the context's cumulants (0 to C - 1).
+    /// Returns the value function of one cumulant of a context for a discount in \[0, 1), which need not be the
+    /// model's. A trace that decays more slowly than gamma, whose lambda would be above 1, is left out.
     ///
     /// # Errors
-    /// As [`UniversalModel::value_function`]; [`Error::OutOfRange`], naming `cumulant`.
-    pub fn value_function_of<const D: usize, W: Window<R>, const CUMULANTS: usize>(
+    /// Returns the errors of [`UniversalModel::value_function`], and [`Error::NonFinite`] or [`Error::OutOfRange`], naming
+    /// `gamma` or `cumulant`.
+    pub fn value_function_for<const D: usize, W: Memory<R>, const CUMULANTS: usize>(
         &self,
-        context: &Context<D, Traces<R>, W, R, CUMULANTS>,
-        cumulant: usize,
-    ) -> Result<BoundedValueFunction<R, D>, Error> {
-        Ok(self.read(context, cumulant)?.value_function)
+        context: &Context<D, TwoTraces<R>, W, R, CUMULANTS>,
+        gvf: Gvf<R>,
+    ) -> Result<ClippedValueFunction<R, D>, Error> {
+        Ok(self.estimate(context, gvf)?.value_function)
     }
 
-    /// [`UniversalModel::value_function_of`] for another discount gamma in \[0, 1) than the model's. A trace that decays more
-    /// slowly than gamma, whose lambda would be above 1, is left out.
-    ///
-    /// # Errors
-    /// As [`UniversalModel::value_function_of`]; [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma`.
-    pub fn value_function_for<const D: usize, W: Window<R>, const CUMULANTS: usize>(
-        &self,
-        context: &Context<D, Traces<R>, W, R, CUMULANTS>,
-        cumulant: usize,
-        gamma: R,
-    ) -> Result<BoundedValueFunction<R, D>, Error> {
-        let model = UniversalModel { gamma: check_gamma(gamma)?, ..*self };
-        model.value_function_of(context, cumulant)
-    }
-
-    /// [`UniversalModel::value_function_of`], and how well the features carry the values.
+    /// Returns what [`UniversalModel::value_function_for`] does, and how linear in the features the values look.
     ///
     /// ```
     /// use ictd_core::UniversalModel;
     ///
     /// // A state that leads to itself, and one feature: its value is linear in that.
-    /// let model = UniversalModel::<f32>::universal(0.9)?;
+    /// let model = UniversalModel::<f32>::pretrained(0.9)?;
     /// let mut context = model.context::<1>();
     /// for _ in 0..100 {
     ///     context.observe(&[1.0], 1.0, &[1.0])?;
     /// }
-    /// assert!(model.read(&context, 0)?.linearity > 0.5);
+    /// assert!(model.estimate(&context, model.gvf(0))?.linearity > 0.5);
     /// # Ok::<(), ictd_core::Error>(())
     /// ```
     ///
     /// # Errors
-    /// As [`UniversalModel::value_function_of`].
-    pub fn read<const D: usize, W: Window<R>, const CUMULANTS: usize>(
+    /// Returns the errors of [`UniversalModel::value_function_for`].
+    pub fn estimate<const D: usize, W: Memory<R>, const CUMULANTS: usize>(
         &self,
-        context: &Context<D, Traces<R>, W, R, CUMULANTS>,
-        cumulant: usize,
-    ) -> Result<Reading<R, D>, Error> {
-        if self.mask != *context.mask() {
-            return Err(Error::Mismatch { parameter: "traces of model and context" });
-        }
-        let mut sums = TdSums::ZERO;
-        sums.take(&context.read(self.gamma, cumulant)?);
-        let extent = self.extent(context);
-        let Solved { weights, roots, linearity } = self.numbers.solve(&mut sums, extent)?;
-        let of = [extent.weight, extent.gamma, context.largest_reward(cumulant)];
-        let value_function = ValueFunction { weights };
-        let roots = root_mean_squares(roots, extent.weight);
-        let value_function = BoundedValueFunction::of_context(value_function, roots, of);
-        Ok(Reading { value_function, linearity })
+        context: &Context<D, TwoTraces<R>, W, R, CUMULANTS>,
+        gvf: Gvf<R>,
+    ) -> Result<Estimate<R, D>, Error> {
+        let Gvf { cumulant, gamma } = gvf;
+        let mut sums = self.sums(context, gvf)?;
+        let summary = self.context_summary(context, gamma);
+        let GatedSolution { weights, roots, linearity } =
+            self.parameters.solve(&mut sums, summary)?;
+        let effective_len = summary.effective_len;
+        let max_abs_reward = context.max_abs_reward(cumulant);
+        let value_function = ClippedValueFunction::new(
+            ValueFunction { weights },
+            root_mean_squares(roots, effective_len),
+            ValueClipInputs { effective_len, gamma, max_abs_reward },
+        );
+        Ok(Estimate { value_function, linearity })
     }
 
-    /// Returns the sums of a context that the model reads.
+    /// Returns the sums of a context that the model solves, for one cumulant and a discount.
     ///
     /// # Errors
-    /// [`Error::Empty`] before the first transition; [`Error::OutOfRange`], naming `cumulant`.
+    /// [`Error::Empty`] before the first transition; [`Error::Mismatch`] if model and context have different trace decays;
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` or `cumulant`.
     #[inline(always)]
-    pub fn sums<const D: usize, W: Window<R>, const CUMULANTS: usize>(
+    pub fn sums<const D: usize, W: Memory<R>, const CUMULANTS: usize>(
         &self,
-        context: &Context<D, Traces<R>, W, R, CUMULANTS>,
-        cumulant: usize,
+        context: &Context<D, TwoTraces<R>, W, R, CUMULANTS>,
+        Gvf { cumulant, gamma }: Gvf<R>,
     ) -> Result<TdSums<R, D>, Error> {
+        if self.mask != *context.mask() {
+            return Err(Error::Mismatch { parameter: "trace decays of model and context" });
+        }
         let mut sums = TdSums::ZERO;
-        sums.take(&context.read(self.gamma, cumulant)?);
+        sums.fill_from(&context.discounted(check_gamma(gamma)?, cumulant)?);
         Ok(sums)
     }
 
-    /// Returns what the model needs to know of a context beside its sums.
-    pub fn extent<const D: usize, W: Window<R>, const CUMULANTS: usize>(
+    /// Returns what the model needs to know of a context in addition to its sums.
+    pub fn context_summary<const D: usize, W: Memory<R>, const CUMULANTS: usize>(
         &self,
-        context: &Context<D, Traces<R>, W, R, CUMULANTS>,
-    ) -> Extent<R> {
-        let (weight, gamma, one) = (context.weight(), self.gamma, R::ONE);
-        let kept = context.window().retention();
-        // sum kept^2j / sum kept^j of the first n.
-        let squared_weight = (one + one - weight * (one - kept)) / (one + kept);
-        let squared_weight = if kept < one { squared_weight } else { one };
-        let traces = self.mask.decays().map(|decay| decay <= gamma);
-        Extent { weight, squared_weight, gamma, traces }
+        context: &Context<D, TwoTraces<R>, W, R, CUMULANTS>,
+        gamma: R,
+    ) -> ContextSummary<R> {
+        let (effective_len, one) = (context.effective_len(), R::ONE);
+        let retention = context.memory().retention();
+        // sum retention^2j / sum retention^j, j = 0 to n - 1.
+        let design_effect = (one + one - effective_len * (one - retention)) / (one + retention);
+        let design_effect = if retention < one { design_effect } else { one };
+        let admissible = self.mask.trace_decays().map(|decay| decay <= gamma);
+        ContextSummary { effective_len, design_effect, gamma, admissible }
     }
 
     /// Reads a stored model.
     ///
     /// # Errors
     /// [`Error::Stored`] for anything that is not an intact universal model of this scalar type;
-    /// [`Error::NonFinite`] and [`Error::OutOfRange`] for numbers that are not finite, a discount or a
+    /// [`Error::NonFinite`] and [`Error::OutOfRange`] for parameters that are not finite, a discount or a
     /// lambda that the model cannot have.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let header = Header::of_kind(bytes, true)?;
+        let header = Header::parse_kind(bytes, true)?;
         header.expect::<R>(AttentionKind::Linear, 0, 1)?;
-        if usize::from(header.numbers) != COUNT {
-            let (found, expected) = (header.numbers.into(), COUNT as u32);
-            return Err(StoredError::Mismatch { part: "learned numbers", found, expected }.into());
+        if usize::from(header.numbers) != UniversalParameters::COUNT {
+            let (found, expected) = (header.numbers.into(), UniversalParameters::COUNT as u32);
+            return Err(
+                StoredError::Mismatch { part: "learned parameters", found, expected }.into()
+            );
         }
         let mut reader = Reader { rest: bytes.get(HEADER..).unwrap_or(&[]) };
         let gamma = reader.number();
-        let mask = Traces::of_decays([reader.number(), reader.number()])?;
-        Self::new(gamma, mask, Numbers::SHAPE.map(|_| reader.number()))
+        let mask = TwoTraces::from_trace_decays([reader.number(), reader.number()])?;
+        Self::new(gamma, mask, UniversalParameters::SHAPE.map(|_| reader.number()))
     }
 
     /// Returns how many bytes the stored model takes.
@@ -230,7 +232,7 @@ impl<R: Real> UniversalModel<R> {
     /// use ictd_core::UniversalModel;
     ///
     /// let mut bytes = [0; 300];
-    /// let model = UniversalModel::<f32>::universal(0.9)?;
+    /// let model = UniversalModel::<f32>::pretrained(0.9)?;
     /// let bytes = model.write(&mut bytes)?;
     /// assert_eq!(UniversalModel::<f32>::from_bytes(bytes)?, model);
     /// # Ok::<(), ictd_core::Error>(())
@@ -242,8 +244,8 @@ impl<R: Real> UniversalModel<R> {
     pub fn write<'a>(&self, buffer: &'a mut [u8]) -> Result<&'a [u8], Error> {
         write(buffer, self.header().byte_len(), |writer| {
             writer.bytes(&self.header().to_bytes());
-            let [low, high] = self.mask.decays();
-            for x in [self.gamma, low, high].iter().chain(self.numbers.iter()) {
+            let [low, high] = self.mask.trace_decays();
+            for x in [self.gamma, low, high].iter().chain(self.parameters.iter()) {
                 writer.number(*x);
             }
         })
@@ -254,21 +256,26 @@ impl<R: Real> UniversalModel<R> {
         Header {
             scalar_bytes: R::BYTES as u8,
             attention: AttentionKind::Linear,
-            mode: Mode::Autoregressive,
+            mode: LayerSharing::Autoregressive,
             feature_dimension: 0,
-            numbers: COUNT as u16,
+            numbers: UniversalParameters::COUNT as u16,
             depth: 0,
         }
     }
 
-    /// Returns the learned numbers.
-    pub fn numbers(&self) -> &Numbers<R> {
-        &self.numbers
+    /// Returns the learned parameters.
+    pub fn parameters(&self) -> &UniversalParameters<R> {
+        &self.parameters
     }
 
     /// Returns the mask.
-    pub fn mask(&self) -> &Traces<R> {
+    pub fn mask(&self) -> &TwoTraces<R> {
         &self.mask
+    }
+
+    /// Returns the question for one of a context's cumulants (0 to C - 1) and the model's own discount.
+    pub fn gvf(&self, cumulant: usize) -> Gvf<R> {
+        Gvf { cumulant, gamma: self.gamma }
     }
 
     /// Returns the discount.
@@ -277,16 +284,16 @@ impl<R: Real> UniversalModel<R> {
     }
 }
 
-/// The numbers that ship, found by `ictd reproduce universal`.
-pub const SHIPPED: Numbers<f32> = Numbers {
-    ridge: [
+/// The parameters that ship, found by `ictd reproduce universal`.
+pub const PRETRAINED: UniversalParameters<f32> = UniversalParameters {
+    log_ridge: [
         [0.9451613, -0.49283504, 1.1951612, 0.1951652],
         [4.9951963, -0.004811697, 1.7047471, 0.3047908],
         [4.8103175, -1.307728, -1.3631859, 0.4627972],
     ],
-    instrument: [0.45484027, -0.7481616],
-    full: [[0.6048464, 3.5951574], [-4.8477483, 4.1022367]],
-    gate: [
+    log_bellman_mix: [0.45484027, -0.7481616],
+    ridge_mix_logit: [[0.6048464, 3.5951574], [-4.8477483, 4.1022367]],
+    gate_logits: [
         [
             -1.0368292,
             -4.0148196,
@@ -312,7 +319,7 @@ pub const SHIPPED: Numbers<f32> = Numbers {
     ],
 };
 
-macro_rules! shipped {
+macro_rules! pretrained {
     ($t:ident) => {
         impl UniversalModel<$t> {
             /// Returns the model that ships, for a discount.
@@ -322,7 +329,7 @@ macro_rules! shipped {
             /// ```
             /// use ictd_core::UniversalModel;
             ///
-            /// const MODEL: UniversalModel = match UniversalModel::<f32>::universal(0.9) {
+            /// const MODEL: UniversalModel = match UniversalModel::<f32>::pretrained(0.9) {
             ///     Ok(model) => model,
             ///     Err(_) => panic!("gamma is out of range"),
             /// };
@@ -331,7 +338,7 @@ macro_rules! shipped {
             ///
             /// # Errors
             /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `gamma` (in \[0, 1)).
-            pub const fn universal(gamma: $t) -> Result<Self, Error> {
+            pub const fn pretrained(gamma: $t) -> Result<Self, Error> {
                 if !gamma.is_finite() {
                     return Err(Error::NonFinite { parameter: "gamma" });
                 }
@@ -339,9 +346,9 @@ macro_rules! shipped {
                     return Err(Error::OutOfRange { parameter: "gamma", accepted: "[0, 1)" });
                 }
                 let [ridge, full, gate] = [
-                    SHIPPED.ridge.as_flattened(),
-                    SHIPPED.full.as_flattened(),
-                    SHIPPED.gate.as_flattened(),
+                    PRETRAINED.log_ridge.as_flattened(),
+                    PRETRAINED.ridge_mix_logit.as_flattened(),
+                    PRETRAINED.gate_logits.as_flattened(),
                 ];
                 const fn row<const N: usize>(from: &[f32], row: usize) -> [$t; N] {
                     let mut out = [0.0; N];
@@ -354,12 +361,12 @@ macro_rules! shipped {
                 }
                 Ok(UniversalModel {
                     gamma,
-                    mask: Traces { low: Self::LAMBDA as $t * gamma, high: gamma },
-                    numbers: Numbers {
-                        ridge: [row(ridge, 0), row(ridge, 1), row(ridge, 2)],
-                        instrument: row(&SHIPPED.instrument, 0),
-                        full: [row(full, 0), row(full, 1)],
-                        gate: [row(gate, 0), row(gate, 1)],
+                    mask: TwoTraces { decays: [Self::LAMBDA as $t * gamma, gamma] },
+                    parameters: UniversalParameters {
+                        log_ridge: [row(ridge, 0), row(ridge, 1), row(ridge, 2)],
+                        log_bellman_mix: row(&PRETRAINED.log_bellman_mix, 0),
+                        ridge_mix_logit: [row(full, 0), row(full, 1)],
+                        gate_logits: [row(gate, 0), row(gate, 1)],
                     },
                 })
             }
@@ -367,5 +374,5 @@ macro_rules! shipped {
     };
 }
 
-shipped!(f32);
-shipped!(f64);
+pretrained!(f32);
+pretrained!(f64);

@@ -14,8 +14,8 @@ fn blocks_close_by_columns_and_the_sum_stays_that_of_all_terms() {
     /// `state`: how many numbers of the mask's own are stored.
     fn check<M: Mask<f32>>(mask: M, mask64: impl Mask<f64>, state: usize) {
         let mut rng = Rng::new(1);
-        let mut context = Context::<2, M>::with(mask, Growing);
-        let mut exact = Context::<2, _, _, f64>::with(mask64, Growing);
+        let mut context = Context::<2, M>::with_memory(mask, Growing);
+        let mut exact = Context::<2, _, _, f64>::with_memory(mask64, Growing);
         let mut bytes = [0; 2048];
         for n in 1..=3 * BLOCK + 7 {
             let mut number = || rng.uniform_in::<f32>(-1.0, 2.0);

@@ -62,7 +62,7 @@ fn one_layer(layer: &Layer<f64, 5>) -> Linear {
 
 fn layers<L: LayerParameters<Scalar = f64>>(theta: &impl Parameters<f64>) -> Vec<L> {
     let numbers: Vec<f64> = theta.numbers().copied().collect();
-    numbers.chunks(L::ZERO.matrices().flatten().count()).map(L::of_numbers).collect()
+    numbers.chunks(L::ZERO.matrices().flatten().count()).map(L::from_numbers).collect()
 }
 
 fn set<L: LayerParameters<Scalar = f64>>(theta: &mut impl Parameters<f64>, layers: &[L]) {
@@ -192,7 +192,8 @@ fn expected_updates_stay_in_the_set_by_td_and_by_adam_and_single_ones_do_not() {
         ) {
             let mut start = inside::<_, L>(&theta);
             let sample = Sample::new(&mut self.0);
-            let alone = distance::<L>(&update(&mut start, &sample.trajectory(), targets));
+            let alone =
+                distance::<L>(&trajectory_update(&mut start, &sample.trajectory(), targets));
             assert!(alone > 1e-3, "{name}: {alone}");
             // With an epsilon that rounding does not reach.
             let settings =
@@ -201,10 +202,10 @@ fn expected_updates_stay_in_the_set_by_td_and_by_adam_and_single_ones_do_not() {
             let (mut by_td, mut by_adam) = (start.clone(), start.clone());
             for _ in 0..2 {
                 let delta = averaged(&sample, &mut by_td, targets);
-                step(by_td.parameters_mut(), 0.1, &delta);
+                apply_update(by_td.parameters_mut(), 0.1, &delta);
                 let delta = averaged(&sample, &mut by_adam, targets);
                 let mut gradient = delta.zeros_like();
-                step(&mut gradient, -2.0, &delta);
+                apply_update(&mut gradient, -2.0, &delta);
                 adam.step(by_adam.parameters_mut(), &gradient);
             }
             for end in [by_td.parameters(), by_adam.parameters()] {
@@ -232,10 +233,11 @@ fn updates_change_with_every_orthogonal_map_as_the_parameters_do() {
             let sample = Sample::new(&mut self.0);
             let reflection = SMatrix::<f64, 2, 2>::new(1.0, 0.0, 0.0, -1.0);
             for g in [rotation(0.7), rotation(2.0) * reflection] {
-                let there = update(&mut theta, &sample.moved(&g).trajectory(), targets);
+                let there = trajectory_update(&mut theta, &sample.moved(&g).trajectory(), targets);
                 let mut back = theta.clone();
                 *back.parameters_mut() = moved::<_, K>(theta.parameters(), &g.transpose());
-                let here = moved::<_, K>(&update(&mut back, &sample.trajectory(), targets), &g);
+                let here =
+                    moved::<_, K>(&trajectory_update(&mut back, &sample.trajectory(), targets), &g);
                 let largest = largest_difference(&there, &there.zeros_like());
                 let difference = largest_difference(&there, &here) / largest;
                 assert!(difference < 1e-12, "{name}: {difference}");
@@ -258,13 +260,13 @@ fn theorem_2_is_the_case_of_one_layer() {
         let mut theta = one_layer(&theta_star::<_, 2, 5>(0.9, -1.1, 0.7));
         for _ in 0..20 {
             let delta = averaged(&sample, &mut theta, Targets::Bootstrapped);
-            step(theta.parameters_mut(), 0.1, &delta);
+            apply_update(theta.parameters_mut(), 0.1, &delta);
         }
-        let end = Projection::of::<2, 5>(&layers(theta.parameters())[0]);
+        let end = Projection::from_layer::<2, 5>(&layers(theta.parameters())[0]);
         assert!(end.departure < 1e-14 && (end.eta - 0.9).abs() > 1e-4, "{end:?}");
         // From any ten numbers, three of them get an update: one layer's value has no others.
         let mut theta = inside::<_, Layer<f64, 5>>(&random(theta, &mut rng));
-        let delta = update(&mut theta, &sample.trajectory(), Targets::Bootstrapped);
+        let delta = trajectory_update(&mut theta, &sample.trajectory(), Targets::Bootstrapped);
         let Layer { p, q } = layers::<Layer<f64, 5>>(&delta)[0];
         let sum = |m: &[f64], on: [f64; 25]| m.iter().zip(on).map(|(x, on)| x * on).sum::<f64>();
         let [p, q] = [p, q].map(|m| diagonals().map(|on| sum(m.as_slice(), on)));

@@ -51,7 +51,7 @@ fn a_step_of_ten_numbers_is_the_contraction_of_the_full_gradient_at_the_projecte
         full.initialise_lane(0, &mut Rng::new(7));
         ten.initialise_lane(0, &mut Rng::new(7));
         // The ten numbers are the full network's, projected.
-        let nearest = |x: &[f64]| commuting_part::<2, Layer<f64, 5>>(&Layer::of_numbers(x));
+        let nearest = |x: &[f64]| commuting_part::<2, Layer<f64, 5>>(&Layer::from_numbers(x));
         let projected: Vec<_> = numbers(full.parameters()).chunks(50).map(nearest).collect();
         let of_ten: Vec<_> = numbers(ten.parameters()).chunks(10).map(dense).collect();
         assert_eq!(of_ten, projected);

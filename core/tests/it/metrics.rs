@@ -1,12 +1,12 @@
 //! What training is judged by: elements and forms of parameters, IWS and SS of linear value functions.
 
-use ictd_core::constructions::{learning_rate, one_layer, residual_gradient, td0};
+use ictd_core::constructions::{one_layer, residual_gradient, scaled_identity, td0};
 use ictd_core::invariant_set::theta_star;
 use ictd_core::layer::Layer;
 use ictd_core::mask::Td0;
 use ictd_core::metrics::comparison::cosine;
 use ictd_core::metrics::{
-    Blocks, Elements, EvaluationStates, FORM_SHARE, LayerBlocks, Pattern, batch_td,
+    Blocks, ElementwiseMetrics, EvaluationStates, FORM_SHARE, LayerBlocks, Pattern, batch_td,
 };
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
@@ -22,7 +22,7 @@ fn setting(seed: u64) -> (EvaluationStates<f64, 4, 10>, Statistic<f64, 9>) {
     let transitions = chain.trajectory::<30>(30, &mut rng).unwrap();
     let query = chain.feature_map()[0];
     let prompt = Prompt::<f64, 9, 30>::discounted(&transitions, 0.9, &query).unwrap();
-    (EvaluationStates::of(&chain).unwrap(), Statistic::of_prompt(&prompt, &Td0).unwrap())
+    (EvaluationStates::from_mrp(&chain).unwrap(), Statistic::from_prompt(&prompt, &Td0).unwrap())
 }
 
 #[test]
@@ -58,10 +58,10 @@ fn the_cosine_neither_overflows_nor_vanishes() {
 
 #[test]
 fn theorem_1_has_nothing_elsewhere_whatever_its_sign() {
-    let td = td0::<f64, 4, 9>(&learning_rate(0.5));
+    let td = td0::<f64, 4, 9>(&scaled_identity(0.5));
     let negated = Layer { p: -td.p, q: -td.q };
     for (layer, sign) in [(td, 1.0), (negated, -1.0)] {
-        let want = Elements {
+        let want = ElementwiseMetrics {
             sign,
             p_bottom_right: 1.0,
             p_avg_abs_others: 0.0,
@@ -69,14 +69,14 @@ fn theorem_1_has_nothing_elsewhere_whatever_its_sign() {
             q_trace_upper_right: 2.0,
             q_avg_abs_others: 0.0,
         };
-        assert_eq!(Elements::of(&layer), want);
+        assert_eq!(ElementwiseMetrics::from_layer(&layer), want);
     }
 }
 
 type Matrix = SMatrix<f64, 9, 9>;
 
 fn blocks(layer: &Layer<f64, 9>) -> LayerBlocks {
-    let of = |m: &Matrix| Blocks::of(4, 9, |i, j| m[(i, j)]);
+    let of = |m: &Matrix| Blocks::from_entries(4, 9, |i, j| m[(i, j)]);
     LayerBlocks::new(of(&layer.p), of(&layer.q))
 }
 
@@ -99,7 +99,7 @@ fn perturbed(layer: &Layer<f64, 9>, share: f64, rng: &mut Rng) -> Layer<f64, 9> 
 
 #[test]
 fn the_constructions_and_random_layers_are_told_apart_with_noise_and_either_sign() {
-    let c = learning_rate::<f64, 4>(0.3);
+    let c = scaled_identity::<f64, 4>(0.3);
     let mut rng = Rng::new(1);
     let forms = [Pattern::TD, Pattern::ONE_LAYER_TD, Pattern::RESIDUAL_GRADIENT];
     let layers = [td0::<_, 4, 9>(&c), one_layer(&c), residual_gradient(&c)];
@@ -127,7 +127,7 @@ fn each_block_has_its_mean_its_share_and_its_sign() {
     let layer = theta_star::<f64, 4, 9>(-2.0, -1.0, 0.5);
     let LayerBlocks { p, q } = blocks(&layer);
     // Both are negated, as P[-1, -1] is negative.
-    assert_eq!(q.means, Pattern::of_blocks([[1.0, 0.0], [-0.5, 0.0]]));
+    assert_eq!(q.means, Pattern::from_blocks([[1.0, 0.0], [-0.5, 0.0]]));
     assert_eq!((p.means.corner[0][0], q.energy), (2.0, 5.0));
     assert_eq!((q.along(&Pattern::ONE_LAYER_TD), q.along(&q.means)), (-0.8, 1.0));
     // An even spread of the same mean is not on the diagonal's mean.

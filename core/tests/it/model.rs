@@ -2,10 +2,13 @@ use ictd_core::attention::SoftmaxAttention;
 use ictd_core::context::{Context, Growing};
 use ictd_core::layer::{Layer, LayerParameters};
 use ictd_core::mask::{Td0, TdLambda};
-use ictd_core::model::{AverageReward, Header, Model, StoredAttention, crc32};
+use ictd_core::model::{
+    AttentionMechanism, AverageReward, ConstructionSettings, Header, Model, crc32,
+};
 use ictd_core::rng::Rng;
 use ictd_core::scalar::{Real, Scalar};
 use ictd_core::transformer::Transformer;
+use ictd_core::value_function::Gvf;
 use ictd_core::{Error, StoredError, constructions};
 
 type OneHead<const D: usize, A = Td0, const C: usize = 1> = ictd_core::Model<D, A, C>;
@@ -37,7 +40,7 @@ fn dense_heads() -> TwoHeads<1, 4> {
 }
 
 /// The bytes of a model, changed, with the checksum that fits, so that the error behind it shows.
-fn stored<R: Real, const D: usize, const K: usize, const C: usize, A: StoredAttention<R, K>>(
+fn stored<R: Real, const D: usize, const K: usize, const C: usize, A: AttentionMechanism<R, K>>(
     model: &Model<R, D, K, C, A>,
     change: impl FnOnce(&mut [u8]),
 ) -> Vec<u8> {
@@ -60,7 +63,7 @@ fn every_kind_of_model_comes_back_bit_for_bit() {
     fn there_and_back<R: Real, const D: usize, const K: usize, const C: usize, A>(
         model: Result<Model<R, D, K, C, A>, Error>,
     ) where
-        A: StoredAttention<R, K>,
+        A: AttentionMechanism<R, K>,
     {
         let model = model.unwrap();
         let mut buffer = [0xaa; 4096];
@@ -68,7 +71,7 @@ fn every_kind_of_model_comes_back_bit_for_bit() {
         assert_eq!(bytes.len(), model.byte_len());
         assert_eq!(bytes.len() as u64, model.header().byte_len());
         assert_eq!(Model::from_bytes(bytes).as_ref(), Ok(&model));
-        assert_eq!(Header::of(bytes), Ok(model.header()));
+        assert_eq!(Header::parse(bytes), Ok(model.header()));
     }
     there_and_back(Ok(dense()));
     there_and_back(Model::<f64, 4, 9, 1, _>::new(shared(2, 15), Td0, 0.95));
@@ -88,7 +91,14 @@ fn the_bytes_are_the_documented_ones() {
         with_number(at, x)(&mut want);
     }
     want.extend(crc32(&want).to_le_bytes());
-    assert_eq!(stored(&OneHead::<1>::td0(0.5, 258, 0.25).unwrap(), |_| {}), want);
+    assert_eq!(
+        stored(
+            &OneHead::<1>::td0(ConstructionSettings { alpha: 0.5, depth: 258, gamma: 0.25 })
+                .unwrap(),
+            |_| {}
+        ),
+        want
+    );
 
     let mut want = vec![b'I', b'C', b'T', b'D', 1, 4, 3, 1, 1, 0, 2, 1];
     want.resize(404, 0);
@@ -102,7 +112,7 @@ fn the_bytes_are_the_documented_ones() {
         }
     }
     want.extend(crc32(&want).to_le_bytes());
-    let layer = constructions::average_reward(&constructions::learning_rate::<f32, 1>(0.5));
+    let layer = constructions::average_reward(&constructions::scaled_identity::<f32, 1>(0.5));
     let layers = Transformer::autoregressive(layer, 258).unwrap();
     let heads = TwoHeads::<1, 4>::new(layers, AverageReward, 1.0).unwrap();
     assert_eq!(stored(&heads, |_| {}), want);
@@ -191,13 +201,17 @@ fn a_model_of_another_shape_or_scalar_is_refused() {
 
 #[test]
 fn a_model_with_a_trace_is_read_as_one_alone() {
-    let model = OneHead::<2, TdLambda>::td_lambda(0.5, 3, 0.9, 0.75).unwrap();
+    let model = OneHead::<2, TdLambda>::td_lambda(
+        ConstructionSettings { alpha: 0.5, depth: 3, gamma: 0.9 },
+        0.75,
+    )
+    .unwrap();
     let bytes = stored(&model, |_| {});
     assert_eq!(OneHead::<2, TdLambda>::from_bytes(&bytes).as_ref(), Ok(&model));
     let refused = OneHead::<2>::from_bytes(&bytes).unwrap_err();
     assert!(matches!(refused, Error::OutOfRange { parameter: "lambda", .. }), "{refused}");
     // Another trace decay than the model's is refused where they meet.
-    let mut context = Context::<2, TdLambda>::with(TdLambda::new(0.5).unwrap(), Growing);
+    let mut context = Context::<2, TdLambda>::with_memory(TdLambda::new(0.5).unwrap(), Growing);
     context.observe(&[1.0, 0.0], 1.0, &[0.0, 1.0]).unwrap();
     let mismatch = Error::Mismatch { parameter: "lambda of model and context" };
     assert_eq!(model.value_function(&context), Err(mismatch));
@@ -208,25 +222,30 @@ fn a_model_with_a_trace_is_read_as_one_alone() {
 
 #[test]
 fn another_discount_needs_a_model_that_runs_td_for_every_one() {
-    let model = OneHead::<2>::td0(0.25, 4, 0.9).unwrap();
+    let model =
+        OneHead::<2>::td0(ConstructionSettings { alpha: 0.25, depth: 4, gamma: 0.9 }).unwrap();
     let mut context = Context::<2, Td0, Growing, f32, 2>::new();
     context.observe(&[1.0, 0.5], [1.0, -2.0], &[0.0, 1.0]).unwrap();
     context.observe(&[0.0, 1.0], [0.5, 0.25], &[1.0, 0.5]).unwrap();
     for (cumulant, gamma) in [0, 1].into_iter().flat_map(|m| [0.0, 0.5, 0.9].map(|g| (m, g))) {
-        let alone = OneHead::<2>::td0(0.25, 4, gamma).unwrap();
-        let [got, want] = [&model, &alone].map(|m| m.value_function_of(&context, cumulant, gamma));
+        let alone =
+            OneHead::<2>::td0(ConstructionSettings { alpha: 0.25, depth: 4, gamma }).unwrap();
+        let [got, want] =
+            [&model, &alone].map(|m| m.value_function_for(&context, Gvf { cumulant, gamma }));
         assert_eq!(got, want);
     }
-    let at = |model: &OneHead<2>, m, gamma| match model.value_function_of(&context, m, gamma) {
+    let at = |model: &OneHead<2>, m, gamma| match model
+        .value_function_for(&context, Gvf { cumulant: m, gamma })
+    {
         Err(Error::OutOfRange { parameter, .. }) => parameter,
         other => panic!("{other:?}"),
     };
     assert_eq!([at(&model, 2, 0.9), at(&model, 0, 1.0)], ["cumulant", "gamma"]);
     assert_eq!(at(&dense(), 0, 0.5), "gamma");
-    let c = constructions::learning_rate::<f32, 2>(0.25);
+    let c = constructions::scaled_identity::<f32, 2>(0.25);
     let layers = Transformer::autoregressive(constructions::residual_gradient(&c), 4).unwrap();
     let residual = OneHead::<2>::new(layers, Td0, 0.9).unwrap();
-    assert!(residual.value_function_of(&context, 1, 0.5).is_ok());
+    assert!(residual.value_function_for(&context, Gvf { cumulant: 1, gamma: 0.5 }).is_ok());
 }
 
 #[test]
@@ -240,26 +259,35 @@ fn layers_that_diverge_are_refused() {
             let (phi, phi_next) = (phi(), phi());
             context.observe(&phi, rng.uniform_in(-1.0, 1.0), &phi_next).unwrap();
         }
-        OneHead::<2>::td0(0.2, 15, 0.9).unwrap().value_function(&context)
+        OneHead::<2>::td0(ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 })
+            .unwrap()
+            .value_function(&context)
     };
     assert!(observe(1.0).is_ok());
     assert_eq!(observe(7.0), Err(Error::Diverges));
-    let smaller = OneHead::<2>::td0(0.2 / 49.0, 15, 0.9).unwrap();
+    let smaller =
+        OneHead::<2>::td0(ConstructionSettings { alpha: 0.2 / 49.0, depth: 15, gamma: 0.9 })
+            .unwrap();
     assert!(smaller.value_function(&context).is_ok());
 }
 
 #[test]
 fn constants_are_the_constructions() {
-    const TD: OneHead<4> = match OneHead::<4>::td0(0.2, 15, 0.9) {
-        Ok(model) => model,
-        Err(_) => panic!("alpha, depth or gamma is out of range"),
-    };
+    const TD: OneHead<4> =
+        match OneHead::<4>::td0(ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 }) {
+            Ok(model) => model,
+            Err(_) => panic!("alpha, depth or gamma is out of range"),
+        };
     fn same<L: LayerParameters>(transformer: &Transformer<L, 1>, layer: L, depth: usize) {
         assert_eq!(transformer, &Transformer::autoregressive(layer, depth).unwrap());
     }
-    let c = constructions::learning_rate::<f32, 4>(0.2);
+    let c = constructions::scaled_identity::<f32, 4>(0.2);
     same::<Layer<f32, 9>>(TD.transformer(), constructions::td0(&c), 15);
-    let trace = OneHead::<4, TdLambda>::td_lambda(0.2, 2, 0.9, 0.5).unwrap();
+    let trace = OneHead::<4, TdLambda>::td_lambda(
+        ConstructionSettings { alpha: 0.2, depth: 2, gamma: 0.9 },
+        0.5,
+    )
+    .unwrap();
     same(trace.transformer(), constructions::td_lambda(&c), 2);
     assert_eq!(*trace.attention(), TdLambda::new(0.5).unwrap());
     for (alpha, depth, gamma) in [
@@ -270,7 +298,13 @@ fn constants_are_the_constructions() {
         (0.2, 0, 0.9),
         (0.2, 1, 1.0),
     ] {
-        assert!(OneHead::<4>::td0(alpha, depth, gamma).is_err());
+        assert!(OneHead::<4>::td0(ConstructionSettings { alpha, depth, gamma }).is_err());
     }
-    assert!(OneHead::<4, TdLambda>::td_lambda(0.2, 1, 0.9, 1.5).is_err());
+    assert!(
+        OneHead::<4, TdLambda>::td_lambda(
+            ConstructionSettings { alpha: 0.2, depth: 1, gamma: 0.9 },
+            1.5
+        )
+        .is_err()
+    );
 }

@@ -1,13 +1,13 @@
 //! Random numbers.
 
-use ictd_core::rng::{Rng, Stream};
+use ictd_core::rng::{Rng, RngStream};
 
 #[test]
 fn streams_of_a_seed_differ_and_repeat() {
     let first = |stream| Rng::stream(7, stream).next_u64();
-    assert_eq!(first(Stream::Tasks), Rng::new(7).next_u64());
-    assert_ne!(first(Stream::Tasks), first(Stream::Parameters));
-    assert_ne!(first(Stream::Parameters), first(Stream::Evaluation));
+    assert_eq!(first(RngStream::Tasks), Rng::new(7).next_u64());
+    assert_ne!(first(RngStream::Tasks), first(RngStream::Parameters));
+    assert_ne!(first(RngStream::Parameters), first(RngStream::Evaluation));
 }
 
 #[test]

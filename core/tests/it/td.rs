@@ -1,15 +1,15 @@
 use ictd_core::Error;
-use ictd_core::constructions::learning_rate;
+use ictd_core::constructions::scaled_identity;
 use ictd_core::linalg::dot;
 use ictd_core::nalgebra::SVector;
 use ictd_core::rng::Rng;
 use ictd_core::td::updates::{self, td0};
-use ictd_core::td::{BatchTd, Lstd, OnlineTd};
+use ictd_core::td::{BatchTd, BatchTdSettings, Lstd, LstdSettings, OnlineTd, OnlineTdSettings};
 use ictd_core::transition::Transition;
 
 #[test]
 fn what_cannot_be_learned_or_asked_is_refused_by_name() {
-    let td = OnlineTd::new(0.9_f32, 0.5, 10.0).unwrap();
+    let td = OnlineTd::new(OnlineTdSettings { gamma: 0.9_f32, lambda: 0.5, alpha: 10.0 }).unwrap();
     let mut learner = td.context::<1>();
     assert_eq!(td.value_function(&learner), Err(Error::Empty { parameter: "learner" }));
     assert!(learner.observe(&[f32::NAN], 0.0, &[0.0]).is_err() && learner.is_empty());
@@ -18,25 +18,32 @@ fn what_cannot_be_learned_or_asked_is_refused_by_name() {
     }
     let diverged = Err(Error::NonFinite { parameter: "online TD's weights" });
     assert_eq!(td.value_function(&learner), diverged);
-    let other = OnlineTd::true_online(0.9, 0.5, 10.0).unwrap();
+    let other =
+        OnlineTd::true_online(OnlineTdSettings { gamma: 0.9, lambda: 0.5, alpha: 10.0 }).unwrap();
     assert!(matches!(other.value_function(&learner), Err(Error::Mismatch { .. })));
     learner.clear();
     assert_eq!(learner, td.context());
     for (i, name) in ["gamma", "lambda", "alpha"].into_iter().enumerate() {
         let [gamma, lambda, alpha] = [0, 1, 2].map(|j| if i == j { -1.0_f32 } else { 0.5 });
-        let online = OnlineTd::new(gamma, lambda, alpha).unwrap_err();
-        let batch = BatchTd::new(gamma, lambda, alpha, 3).unwrap_err();
+        let online = OnlineTd::new(OnlineTdSettings { gamma, lambda, alpha }).unwrap_err();
+        let batch =
+            BatchTd::new(BatchTdSettings { gamma, lambda, alpha, iterations: 3 }).unwrap_err();
         for refused in [online, batch] {
             assert!(matches!(refused, Error::OutOfRange { parameter, .. } if parameter == name));
         }
     }
-    assert!(Lstd::new(0.5_f32, 0.5, -1.0).is_err() && Lstd::new(0.5_f32, 0.5, 0.0).is_ok());
+    assert!(
+        Lstd::new(LstdSettings { gamma: 0.5_f32, lambda: 0.5, ridge: -1.0 }).is_err()
+            && Lstd::new(LstdSettings { gamma: 0.5_f32, lambda: 0.5, ridge: 0.0 }).is_ok()
+    );
 }
 
 #[test]
 fn batch_algorithms_agree_and_refuse_what_does_not_determine_their_weights() {
-    let lstd = Lstd::new(0.5_f64, 0.0, 0.0).unwrap();
-    let td = BatchTd::new(0.5_f64, 0.0, 0.5, 200).unwrap();
+    let lstd = Lstd::new(LstdSettings { gamma: 0.5_f64, lambda: 0.0, ridge: 0.0 }).unwrap();
+    let td =
+        BatchTd::new(BatchTdSettings { gamma: 0.5_f64, lambda: 0.0, alpha: 0.5, iterations: 200 })
+            .unwrap();
     let mut context = lstd.context::<2>();
     assert_eq!(lstd.value_function(&context), Err(Error::Empty { parameter: "context" }));
     context.observe(&[1.0, 0.0], 1.0, &[0.0, 1.0]).unwrap();
@@ -48,13 +55,15 @@ fn batch_algorithms_agree_and_refuse_what_does_not_determine_their_weights() {
         let value = value.unwrap();
         assert!((value.weights - want).amax() < 1e-9, "{value:?}");
     }
-    let mismatch = Lstd::new(0.5_f64, 0.25, 0.0).unwrap().value_function(&context);
+    let mismatch = Lstd::new(LstdSettings { gamma: 0.5_f64, lambda: 0.25, ridge: 0.0 })
+        .unwrap()
+        .value_function(&context);
     assert!(matches!(mismatch, Err(Error::Mismatch { .. })));
 }
 
 #[test]
 fn units_of_features_change_no_value_of_lstd() {
-    let lstd = Lstd::new(0.9_f32, 0.5, 0.25).unwrap();
+    let lstd = Lstd::new(LstdSettings { gamma: 0.9_f32, lambda: 0.5, ridge: 0.25 }).unwrap();
     let [mut a, mut b] = [lstd.context::<2>(), lstd.context::<2>()];
     let rng = &mut Rng::new(3);
     let mut number = || rng.uniform_in::<f32>(-1.0, 1.0);
@@ -74,12 +83,12 @@ fn each_update_is_its_equation_by_hand() {
         let [phi, phi_next] = [phi, phi_next].map(|x| SVector::from([x]));
         Transition { phi, reward, phi_next }
     };
-    let (w, c) = (SVector::from([0.0]), learning_rate(0.5));
+    let (w, c) = (SVector::from([0.0]), scaled_identity(0.5));
     let two = [0.0, 2.0].map(|reward| transition(1.0, reward, 1.0));
     let got = updates::td_lambda(&w, &c, &two, 0.9, 0.5).unwrap();
     assert_eq!(got[0], 0.5 * 0.5 * (2.0 * (1.0 + 0.5)));
     let one = [transition(1.0, 3.0, 2.0)];
-    let got = updates::residual_gradient(&w, &learning_rate(0.25), &one, 0.25).unwrap();
+    let got = updates::residual_gradient(&w, &scaled_identity(0.25), &one, 0.25).unwrap();
     assert_eq!(got[0], 0.25 * 3.0 * (1.0 - 0.25 * 2.0));
     let two = [3.0, 1.0].map(|reward| transition(1.0, reward, -1.0));
     let got = updates::average_reward(&w, &c, &two).unwrap();
@@ -99,13 +108,13 @@ fn steps_below_the_bound_approach_lstd_where_next_states_are_distributed_as_stat
             reward: rng.uniform_in(-1.0, 1.0),
             phi_next: features[(j + 1) % 12],
         });
-        let lstd = Lstd::new(gamma, 0.0, 0.0).unwrap();
+        let lstd = Lstd::new(LstdSettings { gamma, lambda: 0.0, ridge: 0.0 }).unwrap();
         let mut context = lstd.context::<3>();
         transitions.iter().for_each(|t| context.observe_transition(t).unwrap());
         let fixed_point = lstd.value_function(&context).unwrap().weights;
         let mut w = SVector::zeros();
         for _ in 0..100 {
-            let next = td0(&w, &learning_rate(alpha), &transitions, gamma).unwrap();
+            let next = td0(&w, &scaled_identity(alpha), &transitions, gamma).unwrap();
             assert!((next - fixed_point).norm() < (w - fixed_point).norm());
             w = next;
         }

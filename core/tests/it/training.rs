@@ -27,8 +27,8 @@ fn linear<S: Scalar>(stored: usize, depth: usize) -> LinearNetwork<S, Vec<S>> {
     network_of(LinearShape::new(2, stored, depth))
 }
 
-fn reference<S: Scalar, const D: usize>() -> BatchTd<S, D> {
-    BatchTd::new(3, S::ZERO).unwrap()
+fn reference<S: Scalar, const D: usize>() -> BatchTdReference<S, D> {
+    BatchTdReference::new(3, S::ZERO).unwrap()
 }
 
 fn trainer<S: Scalar>(seeds: &[u64], settings: Settings) -> Trainer<S> {
@@ -245,7 +245,7 @@ fn the_references_derivative_agrees_with_differences_and_with_the_windows_one_by
     let slide = Windows::new(2, features.as_flattened(), &rewards, 6, 0.9).unwrap();
     let growing = slide.growing(&[1, 2, 5, 8, 10]).unwrap();
     for (depth, lambda) in [(1, 0.0), (2, 0.9), (4, 0.0)] {
-        let reference = BatchTd::<f64, 2>::new(depth, lambda).unwrap();
+        let reference = BatchTdReference::<f64, 2>::new(depth, lambda).unwrap();
         for windows in [slide, growing] {
             let target = |t| windows.td_target(t, reference.value(&windows.successor(t)));
             let targets: [f64; 5] = core::array::from_fn(target);

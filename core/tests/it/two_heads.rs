@@ -48,7 +48,7 @@ fn a_value_is_that_of_the_literal_transformer() {
         let mut network = random_heads(shape);
         let numbers: Vec<f64> = network.parameters().numbers().copied().collect();
         let layers: Vec<TwoHeadLayer<f64, 6>> =
-            numbers.chunks(6 * 36).map(TwoHeadLayer::of_numbers).collect();
+            numbers.chunks(6 * 36).map(TwoHeadLayer::from_numbers).collect();
         let transformer = match &layers[..] {
             [layer] => Transformer::<_, 4>::autoregressive(*layer, shape[1]),
             layers => Transformer::sequential(layers),

@@ -1,20 +1,21 @@
 use ictd_core::Context;
 use ictd_core::UniversalModel;
 use ictd_core::constructions;
-use ictd_core::context::{Forgetting, Growing, Sliding, Window};
+use ictd_core::context::{Forgetting, Growing, Memory, Sliding};
 use ictd_core::error::{Error, StoredError};
-use ictd_core::mask::{Mask, Td0, TdLambda, Traces};
+use ictd_core::mask::{Mask, Td0, TdLambda, TwoTraces};
 use ictd_core::model::crc32;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Mrp, Task as _, boyan_chain, boyan_chain_representable};
 use ictd_core::transformer::Transformer;
+use ictd_core::value_function::Gvf;
 use nalgebra::SVector;
 
 type Task = Mrp<f64, 4, 10>;
 
 /// Observes so many transitions of a task, with each feature changed.
-fn observe<W: Window<f64>, const D: usize>(
-    context: &mut Context<D, Traces<f64>, W, f64>,
+fn observe<W: Memory<f64>, const D: usize>(
+    context: &mut Context<D, TwoTraces<f64>, W, f64>,
     task: &Task,
     n: usize,
     change: impl Fn(&SVector<f64, 4>) -> [f64; D],
@@ -29,7 +30,7 @@ fn observe<W: Window<f64>, const D: usize>(
 
 #[test]
 fn every_damage_to_a_stored_model_is_found() {
-    let model = UniversalModel::<f32>::universal(0.9).unwrap();
+    let model = UniversalModel::<f32>::pretrained(0.9).unwrap();
     let mut buffer = [0; 300];
     let len = model.write(&mut buffer).unwrap().len();
     assert_eq!(len, model.byte_len());
@@ -64,22 +65,22 @@ fn every_damage_to_a_stored_model_is_found() {
 
 #[test]
 fn a_context_of_other_traces_or_without_transitions_is_refused() {
-    let model = UniversalModel::<f32>::universal(0.9).unwrap();
+    let model = UniversalModel::<f32>::pretrained(0.9).unwrap();
     let empty = model.context::<2>();
     assert_eq!(model.value_function(&empty), Err(Error::Empty { parameter: "context" }));
-    let other = Traces::new(0.5, 0.6).unwrap();
-    let mut other = Context::<2, Traces>::with(other, Growing);
+    let other = TwoTraces::new(0.5, 0.6).unwrap();
+    let mut other = Context::<2, TwoTraces>::with_memory(other, Growing);
     other.observe(&[1.0, 0.0], 1.0, &[0.0, 1.0]).unwrap();
     let mismatch = Error::Mismatch { parameter: "traces of model and context" };
     assert_eq!(model.value_function(&other), Err(mismatch));
-    assert!(UniversalModel::<f32>::universal(1.0).is_err());
-    assert!(Traces::new(0.5, f32::NAN).is_err() && Traces::new(1.5, 0.5_f32).is_err());
+    assert!(UniversalModel::<f32>::pretrained(1.0).is_err());
+    assert!(TwoTraces::new(0.5, f32::NAN).is_err() && TwoTraces::new(1.5, 0.5_f32).is_err());
 }
 
 #[test]
 fn units_and_features_that_are_never_seen_change_no_bit() {
     let task: Task = boyan_chain(10, 4, &mut Rng::new(1)).unwrap();
-    let model = UniversalModel::<f64>::universal(0.9).unwrap();
+    let model = UniversalModel::<f64>::pretrained(0.9).unwrap();
     let mut plain = model.context::<4>();
     observe(&mut plain, &task, 50, |phi| (*phi).into());
     let w = model.value_function(&plain).unwrap().value_function.weights;
@@ -99,7 +100,7 @@ fn units_and_features_that_are_never_seen_change_no_bit() {
 fn ill_conditioned_features_give_bounded_values() {
     let task: Task = boyan_chain(10, 4, &mut Rng::new(2)).unwrap();
     for gamma in [0.0, 0.9, 0.995] {
-        let model = UniversalModel::<f32>::universal(gamma).unwrap();
+        let model = UniversalModel::<f32>::pretrained(gamma).unwrap();
         for n in [1, 2, 5, 30, 3000] {
             let mut rng = Rng::new(3);
             let (mut context, mut state) = (model.context::<8>(), task.initial_state(&mut rng));
@@ -123,10 +124,13 @@ fn ill_conditioned_features_give_bounded_values() {
                 last = change(&t.phi_next);
                 context.observe(&change(&t.phi), t.reward as f32, &last).unwrap();
             }
-            let reading = model.read(&context, 0).unwrap();
+            let reading = model.estimate(&context, model.gvf(0)).unwrap();
             assert!((0.0..=1.0).contains(&reading.linearity));
             let value = reading.value_function;
-            assert!(value.at(&last).abs() <= value.bound && value.bound <= 1.0 / (1.0 - gamma));
+            assert!(
+                value.at(&last).abs() <= value.value_clip
+                    && value.value_clip <= 1.0 / (1.0 - gamma)
+            );
         }
     }
 }
@@ -135,14 +139,14 @@ fn ill_conditioned_features_give_bounded_values() {
 #[test]
 fn looped_layers_of_theorem_1_go_where_the_equation_is_solved() {
     let task: Task = boyan_chain_representable(10, 4, 0.9, &mut Rng::new(4)).unwrap();
-    let model = UniversalModel::<f64>::universal(0.9).unwrap();
+    let model = UniversalModel::<f64>::pretrained(0.9).unwrap();
     let mut context = model.context::<4>();
     observe(&mut context, &task, 2000, |phi| (*phi).into());
-    let sums = model.sums(&context, 0).unwrap();
+    let sums = model.sums(&context, model.gvf(0)).unwrap();
     let system = sums.systems[0];
     // The mask of two traces has TD(0)'s statistic.
     let statistic = context.statistic::<9>(0.9, 0).unwrap();
-    let layer = constructions::td0(&constructions::learning_rate::<f64, 4>(0.5));
+    let layer = constructions::td0(&constructions::scaled_identity::<f64, 4>(0.5));
     let looped = Transformer::<_, 1>::autoregressive(layer, 2000).unwrap();
     let w = looped.value_function::<4>(&statistic).unwrap().weights;
     for i in 0..4 {
@@ -150,7 +154,7 @@ fn looped_layers_of_theorem_1_go_where_the_equation_is_solved() {
         assert!(residual.abs() < 1e-6, "{residual}");
     }
     // Values are linear in the features here, and the context shows it.
-    let reading = model.read(&context, 0).unwrap();
+    let reading = model.estimate(&context, model.gvf(0)).unwrap();
     let of_model = reading.value_function.value_function.weights;
     assert!((of_model - w).amax() < 0.02 * w.amax(), "{of_model} {w}");
     assert!(reading.linearity > 0.9, "{}", reading.linearity);
@@ -159,13 +163,13 @@ fn looped_layers_of_theorem_1_go_where_the_equation_is_solved() {
 /// A(lambda) and b(lambda) beside those of a context with that trace alone, in each window.
 #[test]
 fn the_sums_of_both_traces_are_those_of_td_lambda() {
-    fn check<W: Window<f64>>(window: W, seed: u64) {
+    fn check<W: Memory<f64>>(window: W, seed: u64) {
         let task: Task = boyan_chain(10, 4, &mut Rng::new(seed)).unwrap();
-        let traces = Traces::new(0.5, 0.9).unwrap();
-        let mut both = Context::<4, Traces<f64>, W, f64>::with(traces, window);
-        let mut plain = Context::<4, Td0, W, f64>::with(Td0, window);
-        let mut alone = traces.decays().map(|decay| {
-            Context::<4, TdLambda<f64>, W, f64>::with(TdLambda::new(decay).unwrap(), window)
+        let traces = TwoTraces::new(0.5, 0.9).unwrap();
+        let mut both = Context::<4, TwoTraces<f64>, W, f64>::with_memory(traces, window);
+        let mut plain = Context::<4, Td0, W, f64>::with_memory(Td0, window);
+        let mut alone = traces.trace_decays().map(|decay| {
+            Context::<4, TdLambda<f64>, W, f64>::with_memory(TdLambda::new(decay).unwrap(), window)
         });
         let mut rng = Rng::new(5);
         let mut state = task.initial_state(&mut rng);
@@ -180,7 +184,10 @@ fn the_sums_of_both_traces_are_those_of_td_lambda() {
                 alone.iter_mut().for_each(|context| context.end_episode());
             }
         }
-        let sums = UniversalModel::<f64>::universal(0.9).unwrap().sums(&both, 0).unwrap();
+        let sums = UniversalModel::<f64>::pretrained(0.9)
+            .unwrap()
+            .sums(&both, Gvf { cumulant: 0, gamma: 0.9 })
+            .unwrap();
         let g = plain.statistic::<9>(0.9, 0).unwrap().g;
         assert!((both.statistic::<9>(0.9, 0).unwrap().g - g).amax() < 1e-9);
         for (system, context) in sums.systems[1..].iter().zip(&alone) {

@@ -11,7 +11,10 @@ mod interrupts;
 mod product;
 
 use ictd_core::Error;
-use ictd_core::td::{BatchTd, Lstd, OnlineTd, RecursiveLstd};
+use ictd_core::td::{
+    BatchTd, BatchTdSettings, Lstd, LstdSettings, OnlineTd, OnlineTdSettings, RecursiveLstd,
+    RecursiveLstdSettings,
+};
 use product::Sensor;
 
 const GAMMA: f32 = 0.9;
@@ -36,11 +39,27 @@ macro_rules! learn {
 
 fn infer() -> Result<f32, Error> {
     match env!("ICTD_ALGORITHM").as_bytes() {
-        b"online TD" => learn!(OnlineTd::new(GAMMA, LAMBDA, 0.01)?),
-        b"true online TD" => learn!(OnlineTd::true_online(GAMMA, LAMBDA, 0.01)?),
-        b"LSTD" => learn!(Lstd::new(GAMMA, LAMBDA, 0.3)?),
-        b"recursive LSTD" => learn!(RecursiveLstd::new(GAMMA, LAMBDA, 0.998, 0.3)?),
-        _ => learn!(BatchTd::new(GAMMA, LAMBDA, 0.1, 15)?),
+        b"online TD" => {
+            learn!(OnlineTd::new(OnlineTdSettings { gamma: GAMMA, lambda: LAMBDA, alpha: 0.01 })?)
+        }
+        b"true online TD" => learn!(OnlineTd::true_online(OnlineTdSettings {
+            gamma: GAMMA,
+            lambda: LAMBDA,
+            alpha: 0.01
+        })?),
+        b"LSTD" => learn!(Lstd::new(LstdSettings { gamma: GAMMA, lambda: LAMBDA, ridge: 0.3 })?),
+        b"recursive LSTD" => learn!(RecursiveLstd::new(RecursiveLstdSettings {
+            gamma: GAMMA,
+            lambda: LAMBDA,
+            retention: 0.998,
+            ridge: 0.3
+        })?),
+        _ => learn!(BatchTd::new(BatchTdSettings {
+            gamma: GAMMA,
+            lambda: LAMBDA,
+            alpha: 0.1,
+            iterations: 15
+        })?),
     }
 }
 

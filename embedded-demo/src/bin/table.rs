@@ -22,12 +22,15 @@ mod table {
     use ictd_core::context::{Forgetting, Growing, Sliding, Window};
     use ictd_core::layer::Layer;
     use ictd_core::linalg::zeros;
-    use ictd_core::mask::{Mask, Td0, Traces};
+    use ictd_core::mask::{Mask, Td0, TwoTraces};
     use ictd_core::model::Model;
     use ictd_core::rng::Rng;
-    use ictd_core::td::{Algorithm, BatchTd, Learner, Lstd, OnlineTd, RecursiveLstd};
+    use ictd_core::td::{
+        BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineAlgorithm, OnlineTd,
+        OnlineTdSettings, RecursiveLstd, RecursiveLstdSettings,
+    };
     use ictd_core::transformer::Transformer;
-    use ictd_core::value_function::BoundedValueFunction;
+    use ictd_core::value_function::ClippedValueFunction;
     use ictd_core::{Context, Error, UniversalModel, ValueFunction};
 
     const OPT_LEVEL: &str = env!("ICTD_OPT_LEVEL");
@@ -88,7 +91,7 @@ mod table {
         window: W,
     ) -> Result<(Context<D, M, W>, Cost), Error> {
         let mut rng = Rng::new(1);
-        let mut context = Context::<D, M, W>::with(mask, window);
+        let mut context = Context::<D, M, W>::with_memory(mask, window);
         let mut phi = features(&mut rng);
         for _ in 0..1_000 {
             let phi_next = features(&mut rng);
@@ -170,15 +173,15 @@ mod table {
     #[inline(never)]
     fn universal_value_function<const D: usize>(
         model: &UniversalModel,
-        context: &Context<D, Traces>,
-    ) -> Result<BoundedValueFunction<f32, D>, Error> {
+        context: &Context<D, TwoTraces>,
+    ) -> Result<ClippedValueFunction<f32, D>, Error> {
         model.value_function(context)
     }
 
     /// Prints what the model that ships costs, beside dense layers.
     #[inline(never)]
     fn universal<const D: usize, const K: usize>(counter: &mut Counter) -> Result<(), Error> {
-        let model = UniversalModel::<f32>::universal(GAMMA)?;
+        let model = UniversalModel::<f32>::pretrained(GAMMA)?;
         let (context, observed) = observe::<D, _, _>(counter, *model.mask(), Growing)?;
         let phi = features::<D>(&mut Rng::new(3));
         let (value, read) =
@@ -204,7 +207,7 @@ mod table {
             dense_observed.instructions,
             Count(dense_read.instructions),
             dense_query.instructions,
-            size_of::<Context<D, Traces>>(),
+            size_of::<Context<D, TwoTraces>>(),
             observed.stack,
             read.stack
         );
@@ -212,7 +215,7 @@ mod table {
     }
 
     /// Measures an algorithm that learns with each transition: a transition, and its weights.
-    fn learned<const D: usize, A: Algorithm<f32>>(
+    fn learned<const D: usize, A: OnlineAlgorithm<f32>>(
         counter: &mut Counter,
         algorithm: A,
         mut read: impl FnMut(&Learner<D, A>) -> Result<ValueFunction<f32, D>, Error>,
@@ -253,21 +256,32 @@ mod table {
                 read.stack
             );
         };
-        let td = OnlineTd::new(GAMMA, 0.9, 0.01)?;
+        let td = OnlineTd::new(OnlineTdSettings { gamma: GAMMA, lambda: 0.9, alpha: 0.01 })?;
         let costs = learned::<D, _>(counter, td, |learner| td.value_function(learner))?;
         show("online TD", size_of::<Learner<D, OnlineTd>>(), costs);
-        let td = OnlineTd::true_online(GAMMA, 0.9, 0.01)?;
+        let td =
+            OnlineTd::true_online(OnlineTdSettings { gamma: GAMMA, lambda: 0.9, alpha: 0.01 })?;
         let costs = learned::<D, _>(counter, td, |learner| td.value_function(learner))?;
         show("true online TD", size_of::<Learner<D, OnlineTd>>(), costs);
-        let lstd = RecursiveLstd::new(GAMMA, 0.9, 0.99, 0.1)?;
+        let lstd = RecursiveLstd::new(RecursiveLstdSettings {
+            gamma: GAMMA,
+            lambda: 0.9,
+            retention: 0.99,
+            ridge: 0.1,
+        })?;
         let costs = learned::<D, _>(counter, lstd, |learner| lstd.value_function(learner))?;
         show("recursive LSTD", size_of::<Learner<D, RecursiveLstd>>(), costs);
-        let td = BatchTd::new(GAMMA, 0.9, 0.1, ITERATIONS)?;
+        let td = BatchTd::new(BatchTdSettings {
+            gamma: GAMMA,
+            lambda: 0.9,
+            alpha: 0.1,
+            iterations: ITERATIONS,
+        })?;
         let (context, observed) = observe::<D, _, _>(counter, *td.mask(), Growing)?;
         let (weights, read) = cost(counter, || black_box(&td).value_function(black_box(&context)));
         weights?;
         show("batch TD, 15 iterations", size_of_val(&context), [observed, read]);
-        let lstd = Lstd::new(GAMMA, 0.9, 0.1)?;
+        let lstd = Lstd::new(LstdSettings { gamma: GAMMA, lambda: 0.9, ridge: 0.1 })?;
         let (context, observed) = observe::<D, _, _>(counter, *lstd.mask(), Growing)?;
         let (weights, read) =
             cost(counter, || black_box(&lstd).value_function(black_box(&context)));

@@ -17,7 +17,7 @@ use product::Sensor;
 const EXPECTED: u32 = 0x0ca9_85f8;
 
 /// A constant: a discount that is none would fail the build.
-const MODEL: UniversalModel = match UniversalModel::<f32>::universal(0.9) {
+const MODEL: UniversalModel = match UniversalModel::<f32>::pretrained(0.9) {
     Ok(model) => model,
     Err(_) => panic!("gamma is out of range"),
 };

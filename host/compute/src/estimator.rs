@@ -126,7 +126,7 @@ impl Estimator {
     /// Returns the trace decay of the layers, the larger one of the universal model's two; 0 of an algorithm.
     pub fn trace_decay(&self) -> f64 {
         match &self.method {
-            Method::Universal(model) => model.mask().decays()[1],
+            Method::Universal(model) => model.mask().trace_decays()[1],
             Method::Trained { parameters, .. } => parameters.lambda,
             Method::Constructed { lambda, .. } => *lambda,
             _ => 0.0,

@@ -9,13 +9,13 @@ use ictd_core::context::{Context, Growing};
 use ictd_core::digest::Digest;
 use ictd_core::linalg::to_f64;
 use ictd_core::mask::{Td0, TdLambda};
-use ictd_core::metrics::{Comparison, Elements, EvaluationStates, batch_td};
+use ictd_core::metrics::{BatchTdComparison, ElementwiseMetrics, EvaluationStates, batch_td};
 use ictd_core::scalar::Scalar;
 use ictd_core::statistic::Statistic;
 use ictd_core::tasks::Mrp;
 use ictd_core::training::{
-    BatchTd, LinearNetwork, MultiTaskTd, Network, Parameters, Rnn, SoftmaxNetwork, Window, Windows,
-    value_and_query_gradient,
+    BatchTdReference, LinearNetwork, MultiTaskTd, Network, Parameters, Rnn, SoftmaxNetwork, Window,
+    Windows, value_and_query_gradient,
 };
 use ictd_core::transition::query_token;
 use ictd_core::value_function::ValueFunction;
@@ -82,12 +82,13 @@ pub trait Measured<S: Scalar<Element = f32>, const D: usize, const K: usize>:
 
     /// Returns a lane's value function in a context against batch TD's; NaN for an RNN.
     /// Errors: if the parameters blew up, or the task has no such metric.
-    fn comparison(&self, _at: &Place<D>) -> Result<Comparison<f32>, Error> {
+    fn comparison(&self, _at: &Place<D>) -> Result<BatchTdComparison<f32>, Error> {
         Ok(NOT_COMPARED)
     }
 }
 
-const NOT_COMPARED: Comparison<f32> = Comparison { vd: f32::NAN, iws: f32::NAN, ss: f32::NAN };
+const NOT_COMPARED: BatchTdComparison<f32> =
+    BatchTdComparison { vd: f32::NAN, iws: f32::NAN, ss: f32::NAN };
 
 impl<S, N, const D: usize, const K: usize> Lanes<S, N, D, K>
 where
@@ -97,14 +98,14 @@ where
     /// Seeds (at most as many as S has lanes) of a network, with what the recipe asks for.
     pub fn boxed(recipe: &Recipe, network: N, seeds: &[u64]) -> Result<Box<dyn Group>, Error> {
         let settings = recipe.settings();
-        let reference = BatchTd::new(recipe.layers, S::splat(recipe.lambda as f32))?;
+        let reference = BatchTdReference::new(recipe.layers, S::splat(recipe.lambda as f32))?;
         let trainer =
             MultiTaskTd::new(settings, AnyTasks(recipe.clone()), network, reference, seeds)?;
         Ok(Box::new(Lanes::<S, N, D, K> { trainer, is_discounted: recipe.heads == 1 }))
     }
 
     /// Returns how far the value function is from batch TD's, and its mean squared error.
-    fn evaluate(&self, lane: usize, alpha: f32) -> Result<(Comparison<f32>, f64), Error> {
+    fn evaluate(&self, lane: usize, alpha: f32) -> Result<(BatchTdComparison<f32>, f64), Error> {
         let network = self.trainer.network();
         let Some(AnyTask::Finite(task)) = self.trainer.task(lane).filter(|_| self.is_discounted)
         else {
@@ -113,7 +114,7 @@ where
         let settings = self.trainer.settings();
         let trajectory = self.trainer.evaluation_trajectory(lane)?;
         let windows = trajectory.windows(settings.context_len, 1, self.trainer.gamma() as f32)?;
-        let (context, states) = (windows.window(0), EvaluationStates::of(task)?);
+        let (context, states) = (windows.window(0), EvaluationStates::from_mrp(task)?);
         let at = Place { lane, alpha, context, states };
         Ok((network.comparison(&at)?, msve(&mut network.clone(), &at, task)?))
     }
@@ -169,7 +170,7 @@ where
 /// P and Q of a layer, (k, k) numbers each, column by column, with their element-wise metrics.
 fn matrices_of_columns(k: usize, p: &[f32], q: &[f32]) -> Matrices {
     let row_major = |m: &[f32]| (0..k * k).map(|at| m[at % k * k + at / k]).collect();
-    let element = Elements::of_columns(k, p, q).to_f64();
+    let element = ElementwiseMetrics::from_columns(k, p, q).to_f64();
     Matrices { p: row_major(p), q: row_major(q), element }
 }
 
@@ -232,20 +233,20 @@ where
         (0..self.shape().stored).map(of_layer).collect()
     }
 
-    fn comparison(&self, at: &Place<D>) -> Result<Comparison<f32>, Error> {
+    fn comparison(&self, at: &Place<D>) -> Result<BatchTdComparison<f32>, Error> {
         let Place { lane, alpha, context, states } = at;
         let transformer = self.transformer::<K, LAYERS>(*lane)?;
         let lambda = self.shape().lambda;
         let mask = TdLambda::new(f64::from(lambda))?;
         let columns = (0..context.context_len()).map(|j| to_f64(&context.token::<K>(j)));
-        let statistic = Statistic::of_columns(columns, &mask)?;
+        let statistic = Statistic::from_columns(columns, &mask)?;
         let v_tf = match self.shape().prior_count {
             None => {
                 let readout = transformer.to_f64()?.readout(&statistic);
                 ValueFunction::from_readout(readout.as_slice())?
             }
             Some(prior_count) => {
-                let mut own = Context::<D, _>::with(TdLambda::new(lambda)?, Growing);
+                let mut own = Context::<D, _>::with_memory(TdLambda::new(lambda)?, Growing);
                 for (j, reward) in context.rewards().iter().enumerate() {
                     own.observe(&among(context.phi(j)), *reward, &among(context.phi(j + 1)))?;
                 }
@@ -256,8 +257,8 @@ where
             }
         };
         let v_td = batch_td(&statistic, (*alpha).into(), self.shape().depth)?;
-        let Comparison { vd, iws, ss } = states.to_f64().compare_linear(&v_tf, &v_td);
-        Ok(Comparison { vd: vd as f32, iws: iws as f32, ss: ss as f32 })
+        let BatchTdComparison { vd, iws, ss } = states.to_f64().compare_linear(&v_tf, &v_td);
+        Ok(BatchTdComparison { vd: vd as f32, iws: iws as f32, ss: ss as f32 })
     }
 }
 
@@ -272,11 +273,11 @@ where
         all.chunks_exact(2).map(|m| matrices_of_columns(K, &m[0], &m[1])).collect()
     }
 
-    fn comparison(&self, at: &Place<D>) -> Result<Comparison<f32>, Error> {
+    fn comparison(&self, at: &Place<D>) -> Result<BatchTdComparison<f32>, Error> {
         let Place { lane, alpha, context, states } = at;
         let transformer = self.transformer(*lane)?;
         let mut prompt = context.prompt::<K, SHORT_CONTEXT>()?;
-        let v_td = batch_td(&Statistic::of_prompt(&prompt, &Td0)?, *alpha, transformer.depth())?;
+        let v_td = batch_td(&Statistic::from_prompt(&prompt, &Td0)?, *alpha, transformer.depth())?;
         let v_tf = states.sample(|phi| {
             prompt.set_query(query_token(phi));
             let (v, z_bar) =

@@ -4,7 +4,7 @@
 use crate::judge::{Judged, Number, number};
 use crate::log::{Matrices, SeedRun};
 use ictd_core::invariant_set::{
-    Projection, averaged_update, signed_permutations, step, theta_star, update,
+    Projection, apply_update, averaged_update, signed_permutations, theta_star, trajectory_update,
 };
 use ictd_core::layer::{Layer, LayerParameters as _};
 use ictd_core::rng::Rng;
@@ -64,17 +64,17 @@ pub fn theorem_2(seed: u64, steps: usize) -> Judged<Vec<Number>> {
         for (metric, theta) in
             [("averaged", &averaged), ("single", &single), ("elsewhere", &outside)]
         {
-            let layer = Layer::<f64, K>::of_numbers(theta.parameters().numbers());
-            let departure = Projection::of::<D, K>(&layer).departure;
+            let layer = Layer::<f64, K>::from_numbers(theta.parameters().numbers());
+            let departure = Projection::from_layer::<D, K>(&layer).departure;
             numbers.push(Number { at: k as f64, ..number(metric, departure) });
         }
         for theta in [&mut averaged, &mut outside] {
             let group = signed_permutations::<_, D>();
             let delta = averaged_update::<_, D, LENGTH, _>(theta, &trajectories, targets, group)?;
-            step(theta.parameters_mut(), ALPHA, &delta);
+            apply_update(theta.parameters_mut(), ALPHA, &delta);
         }
-        let own = update(&mut single, &trajectories[0], targets);
-        step(single.parameters_mut(), ALPHA, &own);
+        let own = trajectory_update(&mut single, &trajectories[0], targets);
+        apply_update(single.parameters_mut(), ALPHA, &own);
     }
     Ok(numbers)
 }
@@ -85,7 +85,7 @@ pub fn outside_theta_star(run: &SeedRun) -> f64 {
     const D: usize = 4;
     let last = run.points.iter().rev().find_map(|point| point.layers.first());
     last.map(Matrices::to_layer).map_or(f64::NAN, |layer: Layer<f64, 9>| {
-        let Projection { eta, c, c_prime, .. } = Projection::of::<D, 9>(&layer);
+        let Projection { eta, c, c_prime, .. } = Projection::from_layer::<D, 9>(&layer);
         let inside = eta * eta + D as f64 * (c * c + c_prime * c_prime);
         1.0 - inside / (layer.p.norm_squared() + layer.q.norm_squared())
     })

@@ -15,7 +15,7 @@ use ictd_core::mask::TdLambda;
 use ictd_core::metrics::comparison::cosine;
 use ictd_core::metrics::{Blocks, LayerBlocks, Pattern};
 use ictd_core::prompt::Prompt;
-use ictd_core::rng::{Rng, Stream};
+use ictd_core::rng::{Rng, RngStream};
 use ictd_core::statistic::Statistic;
 use ictd_core::tasks::{Task, TaskDistribution};
 use ictd_core::transformer::Transformer;
@@ -125,7 +125,7 @@ struct Of<const D: usize, const K: usize> {
 
 impl<const D: usize, const K: usize> Of<D, K> {
     fn new(recipe: &Recipe, asks: Asks, seed: u64) -> Judged<Self> {
-        let mut rng = Rng::stream(seed, Stream::Evaluation);
+        let mut rng = Rng::stream(seed, RngStream::Evaluation);
         let contexts = (0..CONTEXTS).map(|_| Self::context(recipe, &mut rng));
         let contexts = contexts.collect::<Judged<Vec<_>>>()?;
         let of = |(_, candidate): &(_, _)| {
@@ -167,7 +167,7 @@ impl<const D: usize, const K: usize> Of<D, K> {
         let mut transitions: Vec<_> = trajectory.iter().map(wide).collect();
         let after = transitions.split_off(recipe.context.min(transitions.len()));
         let prompt = prompt::<D, K>(recipe, &transitions)?;
-        let statistic = Statistic::of_prompt(&prompt, &TdLambda::new(recipe.lambda)?)?;
+        let statistic = Statistic::from_prompt(&prompt, &TdLambda::new(recipe.lambda)?)?;
         let queries = after.iter().map(|t| t.phi_next).collect();
         Ok(Context { transitions, statistic, queries })
     }
@@ -258,16 +258,16 @@ impl<const D: usize, const K: usize> Of<D, K> {
         let of_q = match (residual, self.recipe.layers) {
             (false, 1) => Pattern::ONE_LAYER_TD,
             (false, _) => Pattern::TD,
-            (true, 1) => Pattern::of_blocks([[-1.0, 0.0], [1.0, 0.0]]),
+            (true, 1) => Pattern::from_blocks([[-1.0, 0.0], [1.0, 0.0]]),
             (true, _) => Pattern::RESIDUAL_GRADIENT,
         };
-        let [p, q] = [p, q].map(|m| Blocks::of(D, K, |i, j| m[(i, j)]));
+        let [p, q] = [p, q].map(|m| Blocks::from_entries(D, K, |i, j| m[(i, j)]));
         LayerBlocks::new(p, q).shares(&of_q)
     }
 
     fn nonlinear(&self, layers: &[Layer<f64, K>], seed: u64) -> Judged<f64> {
         let transformer = self.transformer(layers)?;
-        let mut rng = Rng::stream(seed, Stream::Evaluation);
+        let mut rng = Rng::stream(seed, RngStream::Evaluation);
         let mut largest = 0.0;
         for context in &self.contexts[..LINEAR] {
             let feature = |_| SVector::from_fn(|_, _| rng.uniform_in(-1.0, 1.0));

@@ -1,7 +1,7 @@
 //! The log of a seed: the measurements while it trains, and at its end.
 
 use ictd_core::layer::Layer;
-use ictd_core::metrics::Elements;
+use ictd_core::metrics::ElementwiseMetrics;
 use nalgebra::SMatrix;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -48,7 +48,7 @@ impl Matrices {
 }
 
 /// The element-wise metrics of a layer.
-pub type Element = Elements<f64>;
+pub type Element = ElementwiseMetrics<f64>;
 
 /// A finished seed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@ use crate::parameters::{LayerParameters, MAX_STORED_LAYERS, Parameters};
 use crate::recipe::Attention;
 use ictd_core::Error;
 use ictd_core::attention::{SoftmaxAttention, TdLambda};
-use ictd_core::metrics::{Comparison, Elements, EvaluationStates, batch_td};
+use ictd_core::metrics::{BatchTdComparison, ElementwiseMetrics, EvaluationStates, batch_td};
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::statistic::Statistic;
@@ -45,7 +45,7 @@ pub fn matrices(layer: &LayerParameters) -> Matrices {
     let k = layer.p.len().isqrt();
     let columns =
         |m: &[f32]| -> Vec<f64> { (0..m.len()).map(|at| m[at % k * k + at / k].into()).collect() };
-    let element = Elements::of_columns(k, &columns(&layer.p), &columns(&layer.q));
+    let element = ElementwiseMetrics::from_columns(k, &columns(&layer.p), &columns(&layer.q));
     Matrices { p: layer.p.clone(), q: layer.q.clone(), element }
 }
 
@@ -53,24 +53,24 @@ pub fn matrices(layer: &LayerParameters) -> Matrices {
 ///
 /// # Errors
 /// The core's, for tasks that cannot be drawn, and for iterates that overflow.
-pub fn against_batch_td(settings: &Settings, seed: u64) -> Result<Comparison<f64>, Error> {
+pub fn against_batch_td(settings: &Settings, seed: u64) -> Result<BatchTdComparison<f64>, Error> {
     with_room!(settings.parameters.feature_dimension(), compare(settings, seed))
 }
 
 fn compare<const D: usize, const K: usize>(
     settings: &Settings,
     seed: u64,
-) -> Result<Comparison<f64>, Error> {
+) -> Result<BatchTdComparison<f64>, Error> {
     let parameters = settings.parameters;
     let transformer = parameters.transformer::<f64, K, MAX_STORED_LAYERS>(settings.depth)?;
     let mut rng = Rng::new(seed);
     let d = parameters.feature_dimension();
     let chain: Mrp<f64, D, STATES> = boyan_chain(settings.states, d, &mut rng)?;
     let transitions = chain.trajectory::<CONTEXT>(settings.context, &mut rng)?;
-    let states = EvaluationStates::of(&chain)?.with_dim(d);
+    let states = EvaluationStates::from_mrp(&chain)?.with_dim(d);
     let nothing = SVector::zeros();
     let mut prompt = Prompt::<f64, K, CONTEXT>::discounted(&transitions, settings.gamma, &nothing)?;
-    let statistic = Statistic::of_prompt(&prompt, &TdLambda::new(parameters.lambda)?)?;
+    let statistic = Statistic::from_prompt(&prompt, &TdLambda::new(parameters.lambda)?)?;
     let v_td = batch_td::<f64, D, K>(&statistic, settings.alpha, settings.depth)?;
     if settings.attention == Attention::Linear {
         let v_tf = ValueFunction::from_readout(transformer.readout(&statistic).as_slice())?;

@@ -2,7 +2,7 @@
 
 use crate::recipe::{Attention, Mode, ParameterSet};
 use ictd_core::layer::Layer;
-use ictd_core::mask::{Mask as _, Traces};
+use ictd_core::mask::{Mask as _, TwoTraces};
 use ictd_core::scalar::Scalar;
 use ictd_core::transformer::Transformer;
 use ictd_core::{Error, UniversalModel};
@@ -94,18 +94,18 @@ impl Parameters {
 /// Errors: the core's, for bytes that are no such model.
 pub fn universal_from_bytes(bytes: &[u8], gamma: Option<f64>) -> Result<Universal, Error> {
     let stored = UniversalModel::<f32>::from_bytes(bytes)?;
-    let [low, high] = stored.mask().decays().map(f64::from);
-    let numbers = stored.numbers().map(f64::from);
-    let model = UniversalModel::new(stored.gamma().into(), Traces::new(low, high)?, numbers)?;
+    let [low, high] = stored.mask().trace_decays().map(f64::from);
+    let numbers = stored.parameters().map(f64::from);
+    let model = UniversalModel::new(stored.gamma().into(), TwoTraces::new(low, high)?, numbers)?;
     gamma.map_or(Ok(model), |gamma| model.with_gamma(gamma))
 }
 
 /// Returns the bytes of a model in the precision of a chip.
 /// Errors: the core's, for numbers that leave the range of `f32`.
 pub fn universal_to_bytes(model: &Universal) -> Result<Vec<u8>, Error> {
-    let [low, high] = model.mask().decays().map(|x| x as f32);
-    let numbers = model.numbers().map(|x| x as f32);
-    let model = UniversalModel::new(model.gamma() as f32, Traces::new(low, high)?, numbers)?;
+    let [low, high] = model.mask().trace_decays().map(|x| x as f32);
+    let numbers = model.parameters().map(|x| x as f32);
+    let model = UniversalModel::new(model.gamma() as f32, TwoTraces::new(low, high)?, numbers)?;
     let mut bytes = vec![0; model.byte_len()];
     model.write(&mut bytes)?;
     Ok(bytes)

@@ -7,7 +7,9 @@ use crate::recipe::{self, Attention};
 use ictd_core::Error;
 use ictd_core::attention::{AverageReward, SoftmaxAttention, Td0, TdLambda};
 use ictd_core::constructions;
-use ictd_core::model::{AttentionKind, Header, Mode, Model, StoredAttention, crc32};
+use ictd_core::model::{
+    AttentionKind, AttentionMechanism, ConstructionSettings, Header, LayerSharing, Model, crc32,
+};
 use ictd_core::transformer::Transformer;
 
 /// The bytes of a header, and those of the checksum at the end.
@@ -33,12 +35,15 @@ pub fn to_bytes(estimator: &Estimator) -> Result<Vec<u8>, Error> {
     // The core judges what stands beside P and Q.
     let kind = match attention {
         Attention::Linear => {
-            Model::<f32, 1, 3, 1, TdLambda>::td_lambda(1.0, depth, gamma, lambda)?;
+            Model::<f32, 1, 3, 1, TdLambda>::td_lambda(
+                ConstructionSettings { alpha: 1.0, depth, gamma },
+                lambda,
+            )?;
             AttentionKind::Linear
         }
         Attention::Softmax => {
-            let _: SoftmaxAttention = StoredAttention::<f32, 3>::of_trace_decay(lambda)?;
-            Model::<f32, 1, 3, 1>::td0(1.0, depth, gamma)?;
+            let _: SoftmaxAttention = AttentionMechanism::<f32, 3>::from_trace_decay(lambda)?;
+            Model::<f32, 1, 3, 1>::td0(ConstructionSettings { alpha: 1.0, depth, gamma })?;
             AttentionKind::Softmax
         }
     };
@@ -46,8 +51,8 @@ pub fn to_bytes(estimator: &Estimator) -> Result<Vec<u8>, Error> {
         scalar_bytes: 4,
         attention: kind,
         mode: match parameters.mode {
-            recipe::Mode::Autoregressive => Mode::Autoregressive,
-            recipe::Mode::Sequential => Mode::Sequential,
+            recipe::Mode::Autoregressive => LayerSharing::Autoregressive,
+            recipe::Mode::Sequential => LayerSharing::Sequential,
         },
         feature_dimension: parameters.feature_dimension() as u16,
         numbers: 0,
@@ -70,29 +75,30 @@ fn bytes(header: &Header, numbers: impl Iterator<Item = f32>) -> Vec<u8> {
 pub fn constructed(
     construction: Construction,
     d: usize,
-    depth: u16,
-    [alpha, gamma, lambda]: [f32; 3],
+    settings: ConstructionSettings,
+    trace_decay: f32,
 ) -> Result<Vec<u8>, Error> {
-    let (of_td, c) = (Model::<f32, 1, 3, 1>::td0, constructions::learning_rate::<f32, 1>(alpha));
+    let ConstructionSettings { alpha, depth, gamma } = settings;
+    let (of_td, c) = (Model::<f32, 1, 3, 1>::td0, constructions::scaled_identity::<f32, 1>(alpha));
     let of_one = match construction {
-        Construction::Td0 => stored(&of_td(alpha, depth, gamma)?),
+        Construction::Td0 => stored(&of_td(settings)?),
         Construction::TdLambda => {
-            stored(&Model::<f32, 1, 3, 1, TdLambda>::td_lambda(alpha, depth, gamma, lambda)?)
+            stored(&Model::<f32, 1, 3, 1, TdLambda>::td_lambda(settings, trace_decay)?)
         }
         Construction::ResidualGradient => {
-            of_td(alpha, depth, gamma)?;
+            of_td(settings)?;
             let layer = constructions::residual_gradient(&c);
             let layers = Transformer::autoregressive(layer, depth.into())?;
             stored(&Model::<f32, 1, 3, 1>::new(layers, Td0, gamma)?)
         }
         Construction::AverageReward => {
-            of_td(alpha, depth, 0.0)?;
+            of_td(ConstructionSettings { gamma: 0.0, ..settings })?;
             let layer = constructions::average_reward(&c);
             let layers = Transformer::autoregressive(layer, depth.into())?;
             stored(&Model::<f32, 1, 4, 1, AverageReward>::new(layers, AverageReward, 1.0)?)
         }
     }?;
-    let header = Header::of(&of_one)?;
+    let header = Header::parse(&of_one)?;
     let numbers = of_one[HEADER..of_one.len() - CHECKSUM].as_chunks().0;
     let numbers: Vec<f32> = numbers.iter().map(|x| f32::from_le_bytes(*x)).collect();
     let (beside, matrices) = numbers.split_at(2);
@@ -111,7 +117,7 @@ pub fn constructed(
     Ok(bytes(&header, beside.iter().copied().chain(numbers)))
 }
 
-fn stored<const D: usize, const K: usize, A: StoredAttention<f32, K>>(
+fn stored<const D: usize, const K: usize, A: AttentionMechanism<f32, K>>(
     model: &Model<f32, D, K, 1, A>,
 ) -> Result<Vec<u8>, Error> {
     let mut bytes = vec![0; model.byte_len()];

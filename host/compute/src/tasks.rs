@@ -3,7 +3,7 @@
 use crate::capacity::{STATES, TILES};
 use crate::recipe::{Fixed, Recipe, TaskKind};
 use ictd_core::Error;
-use ictd_core::rng::{Rng, Stream};
+use ictd_core::rng::{Rng, RngStream};
 use ictd_core::tasks::cart_pole::CodedState;
 use ictd_core::tasks::{
     CartPole, CartPoleTasks, FiniteTask, FiniteTasks, Mrp, Task, TaskDistribution,
@@ -82,7 +82,7 @@ impl<const D: usize> TaskDistribution<f32, D> for AnyTasks {
         let task = self.draw_kind(number, gamma, rng)?;
         let (Some(fixed), AnyTask::Finite(task)) = (self.0.fixed, &task) else { return Ok(task) };
         // The seed's first task, wherever the run stands.
-        let first = self.draw_kind(0, gamma, &mut Rng::stream(seed, Stream::Tasks))?;
+        let first = self.draw_kind(0, gamma, &mut Rng::stream(seed, RngStream::Tasks))?;
         let AnyTask::Finite(first) = first else { return Ok(first) };
         Ok(AnyTask::Finite(match fixed {
             Fixed::Dynamics => task.clone().with_dynamics_of(&first)?,

@@ -9,15 +9,17 @@ pub use judge::{Cell, Errors, Judge, OF_LAMBDA, summary};
 use crate::capacity::STATES;
 use dual::Dual;
 use ictd_core::context::{Context, TdSums};
-use ictd_core::mask::{Traces, power};
-use ictd_core::rng::{Rng, Stream};
+use ictd_core::mask::{TwoTraces, power};
+use ictd_core::rng::{Rng, RngStream};
 use ictd_core::scalar::{Real, Scalar as _};
-use ictd_core::signal::Signal;
+use ictd_core::signal::SignalFeatures;
 use ictd_core::tasks::{
     FiniteTask, FiniteTasks, Mrp, Task as _, TaskDistribution as _, random_signal,
 };
-use ictd_core::universal::{COUNT, Extent, Numbers};
-use ictd_core::value_function::{BoundedValueFunction, ValueFunction, root_mean_squares};
+use ictd_core::universal::{ContextSummary, UniversalParameters};
+use ictd_core::value_function::{
+    ClippedValueFunction, ValueClipInputs, ValueFunction, root_mean_squares,
+};
 use ictd_core::{Error, UniversalModel};
 use judge::RIDGES;
 use nalgebra::{SMatrix, SVector};
@@ -79,32 +81,37 @@ struct Judged<const D: usize> {
 /// A context, and the states that it is judged by.
 struct Case<const D: usize> {
     sums: Box<TdSums<f64, D>>,
-    extent: Extent<f64>,
-    largest_reward: f64,
+    summary: ContextSummary<f64>,
+    max_abs_reward: f64,
     judged: Arc<Vec<Judged<D>>>,
 }
 
 impl<const D: usize> Case<D> {
-    fn new<W: ictd_core::context::Window<f64>>(
+    fn new<W: ictd_core::context::Memory<f64>>(
         model: &UniversalModel<f64>,
-        context: &Context<D, Traces<f64>, W, f64>,
+        context: &Context<D, TwoTraces<f64>, W, f64>,
         judged: Arc<Vec<Judged<D>>>,
     ) -> Result<Self, Error> {
-        let sums = Box::new(model.sums(context, 0)?);
-        let largest_reward = context.largest_reward(0);
-        Ok(Case { sums, extent: model.extent(context), largest_reward, judged })
+        let sums = Box::new(model.sums(context, model.gvf(0))?);
+        let max_abs_reward = context.max_abs_reward(0);
+        let summary = model.context_summary(context, model.gamma());
+        Ok(Case { sums, summary, max_abs_reward, judged })
     }
 
     /// Returns the mean squared error of the value function with these weights.
     fn error<R: Real>(&self, weights: SVector<R, D>) -> R {
-        let (n, gamma) = (self.extent.weight, self.extent.gamma);
-        let roots = root_mean_squares(self.sums.roots(), n).map(R::from_f64);
-        let of = [n, gamma, self.largest_reward].map(R::from_f64);
-        let value = BoundedValueFunction::of_context(ValueFunction { weights }, roots, of);
+        let ContextSummary { effective_len, gamma, .. } = self.summary;
+        let roots = root_mean_squares(self.sums.roots(), effective_len).map(R::from_f64);
+        let inputs = ValueClipInputs {
+            effective_len: R::from_f64(effective_len),
+            gamma: R::from_f64(gamma),
+            max_abs_reward: R::from_f64(self.max_abs_reward),
+        };
+        let value = ClippedValueFunction::new(ValueFunction { weights }, roots, inputs);
         let mut sum = R::ZERO;
         let at = |phi: &SVector<f64, D>| value.at(&phi.map(R::from_f64));
         for Judged { phi, target, next, weight } in self.judged.iter() {
-            let next = next.as_ref().map_or(0.0, |next| self.extent.gamma * at(next).to_f64());
+            let next = next.as_ref().map_or(0.0, |next| gamma * at(next).to_f64());
             let error = at(phi) - R::from_f64(target + next);
             sum += R::from_f64(*weight) * error * error;
         }
@@ -112,10 +119,9 @@ impl<const D: usize> Case<D> {
     }
 
     /// Returns the error of what the numbers read.
-    fn read(&self, numbers: &Numbers<Dual>) -> Dual {
+    fn read(&self, parameters: &UniversalParameters<Dual>) -> Dual {
         let constant = |x: f64| Dual::constant(x);
-        let extent = self.extent.map(constant);
-        let solved = numbers.solve(&mut self.sums.map(constant), extent);
+        let solved = parameters.solve(&mut self.sums.map(constant), self.summary.map(constant));
         // A system without a solution counts as a large error.
         solved.map_or(Dual::constant(LARGE), |solved| self.error(solved.weights))
     }
@@ -127,7 +133,7 @@ const LARGE: f64 = 10.0;
 /// A part of the loss.
 trait Part: Send + Sync {
     /// Returns its loss and gradient.
-    fn loss(&self, numbers: &Numbers<Dual>) -> Dual;
+    fn loss(&self, parameters: &UniversalParameters<Dual>) -> Dual;
 
     /// Returns its weight, to be changed.
     fn weight_mut(&mut self) -> &mut f64;
@@ -152,7 +158,7 @@ impl<const D: usize> Group<D> {
         for case in &cases {
             for (at, error) in errors.iter_mut().enumerate() {
                 let (l, ridge) = (at / RIDGES.len(), RIDGES[at % RIDGES.len()]);
-                let weights = judge::lstd(&case.sums, &case.extent, l, ridge);
+                let weights = judge::lstd(&case.sums, &case.summary, l, ridge);
                 *error += factor * f64::min(case.error(weights), 9.0);
             }
         }
@@ -162,10 +168,10 @@ impl<const D: usize> Group<D> {
         Group { cases, factor, weight, reference, margin }
     }
 
-    fn error(&self, numbers: &Numbers<Dual>) -> Dual {
+    fn error(&self, parameters: &UniversalParameters<Dual>) -> Dual {
         let mut sum = Dual::constant(0.0);
         for case in &self.cases {
-            let (error, large) = (case.read(numbers), Dual::constant(LARGE));
+            let (error, large) = (case.read(parameters), Dual::constant(LARGE));
             let above = (error - Dual::constant(EXPLODES)).max(Dual::constant(0.0));
             let error = error + Dual::constant(3.0) * above;
             sum += if error.value > LARGE { large + large * (error / large).ln() } else { error };
@@ -180,8 +186,8 @@ impl<const D: usize> Part for Group<D> {
     }
 
     /// The logarithm of the group's error, and a penalty where that is above the reference by more than a margin.
-    fn loss(&self, numbers: &Numbers<Dual>) -> Dual {
-        let ratio = (self.error(numbers) / Dual::constant(self.reference)).ln();
+    fn loss(&self, parameters: &UniversalParameters<Dual>) -> Dual {
+        let ratio = (self.error(parameters) / Dual::constant(self.reference)).ln();
         let above = (ratio - Dual::constant(self.margin)).max(Dual::constant(0.0));
         // A square at first, then a line: no group outweighs all others.
         let square = if above.value < KNEE { above } else { Dual::constant(KNEE) };
@@ -206,11 +212,11 @@ const EXPLODES: f64 = 2.0;
 /// equations.
 pub struct Training {
     groups: Vec<Box<dyn Part>>,
-    numbers: [f64; COUNT],
-    best: (f64, [f64; COUNT]),
+    parameters: [f64; UniversalParameters::COUNT],
+    best: (f64, [f64; UniversalParameters::COUNT]),
     target: Target,
-    first: [f64; COUNT],
-    second: [f64; COUNT],
+    first: [f64; UniversalParameters::COUNT],
+    second: [f64; UniversalParameters::COUNT],
     step: u64,
     steps: u64,
 }
@@ -230,7 +236,7 @@ impl Training {
     /// # Errors
     /// The core's.
     pub fn new(steps: u64, target: Target, seed: u64) -> Result<Self, Error> {
-        let mut rng = Rng::stream(seed, Stream::Tasks);
+        let mut rng = Rng::stream(seed, RngStream::Tasks);
         let mut groups: Vec<Box<dyn Part>> = Vec::new();
         for gamma in DISCOUNTS {
             for family in 0..FAMILIES.len() {
@@ -264,11 +270,11 @@ impl Training {
         }
         Ok(Training {
             groups,
-            numbers: START,
+            parameters: START,
             best: (f64::INFINITY, START),
             target,
-            first: [0.0; COUNT],
-            second: [0.0; COUNT],
+            first: [0.0; UniversalParameters::COUNT],
+            second: [0.0; UniversalParameters::COUNT],
             step: 0,
             steps,
         })
@@ -282,9 +288,10 @@ impl Training {
     /// Returns a group's part of the loss and of its gradient, on a thread whose stack holds numbers with derivatives of 32
     /// features (some megabytes).
     pub fn loss(&self, group: usize) -> Loss {
-        let mut learned = (self.numbers.iter().enumerate()).map(|(i, x)| Dual::learned(*x, i));
-        let numbers = Numbers::SHAPE.map(|()| learned.next().unwrap_or(Dual::constant(0.0)));
-        Loss(self.groups[group].loss(&numbers))
+        let mut learned = (self.parameters.iter().enumerate()).map(|(i, x)| Dual::learned(*x, i));
+        let parameters =
+            UniversalParameters::SHAPE.map(|()| learned.next().unwrap_or(Dual::constant(0.0)));
+        Loss(self.groups[group].loss(&parameters))
     }
 
     /// Takes a step by the losses of all groups, in order, and returns their sum before it.
@@ -292,7 +299,7 @@ impl Training {
         let loss = losses.iter().fold(Dual::constant(0.0), |sum, part| sum + part.0);
         // Of TD errors, the least are not the best values': the last numbers count.
         if loss.value < self.best.0 || self.target == Target::TdError {
-            self.best = (loss.value, self.numbers);
+            self.best = (loss.value, self.parameters);
         }
         let (step, of) = (self.step as f64, self.steps as f64);
         let rate = rate(self.target) * (1.0 - 0.95 * step / of);
@@ -303,15 +310,15 @@ impl Training {
             self.second[i] = 0.98 * self.second[i] + 0.02 * slope * slope;
             let mean = self.first[i] / decay(0.9);
             let deviation = f64::sqrt(self.second[i] / decay(0.98));
-            self.numbers[i] -= rate * mean / (deviation + 1e-6);
+            self.parameters[i] -= rate * mean / (deviation + 1e-6);
         }
         loss.value
     }
 
     /// Returns the best numbers so far, rounded as they ship.
-    pub fn numbers(&self) -> Numbers<f32> {
+    pub fn parameters(&self) -> UniversalParameters<f32> {
         let mut best = self.best.1.into_iter();
-        Numbers::SHAPE.map(|()| best.next().unwrap_or(0.0) as f32)
+        UniversalParameters::SHAPE.map(|()| best.next().unwrap_or(0.0) as f32)
     }
 }
 
@@ -324,11 +331,11 @@ fn rate(target: Target) -> f64 {
     if target == Target::Value { 0.0003 } else { 0.03 }
 }
 /// Where the search begins: near where a quasi-Newton search has ended, with the gates' part of it on 2,000 tasks of a kind.
-const START: [f64; COUNT] = [
-    0.95, -0.488, 1.2, 0.2, 5.0, 0.0, 1.7, 0.3, 4.815, -1.303, -1.368, 0.458, // ridge
-    0.45, -0.753, // instrument
-    0.6, 3.6, -4.843, 4.107, // full
-    -1.032, -4.01, -0.277, -1.693, -5.385, 1.032, -0.036, 1.387, 0.116, // gate
+const START: [f64; UniversalParameters::COUNT] = [
+    0.95, -0.488, 1.2, 0.2, 5.0, 0.0, 1.7, 0.3, 4.815, -1.303, -1.368, 0.458, // log_ridge
+    0.45, -0.753, // log_bellman_mix
+    0.6, 3.6, -4.843, 4.107, // ridge_mix_logit
+    -1.032, -4.01, -0.277, -1.693, -5.385, 1.032, -0.036, 1.387, 0.116, // gate_logits
     14.974, -0.55, -7.305, -0.427, -7.716, 2.415, 2.553, -0.935, -2.732,
 ];
 
@@ -338,7 +345,7 @@ fn of_tasks<const D: usize>(
     rng: &mut Rng,
     groups: &mut Vec<Box<dyn Part>>,
 ) -> Result<(), Error> {
-    let model = UniversalModel::<f64>::universal(gamma)?;
+    let model = UniversalModel::<f64>::pretrained(gamma)?;
     let mut cases = LENGTHS.map(|_| Vec::new());
     for index in 0..tasks {
         let task: Mrp<f64, D, STATES> = draw(family, d, gamma, rng)?;
@@ -410,8 +417,8 @@ fn of_signal<const D: usize>(
     groups: &mut Vec<Box<dyn Part>>,
 ) -> Result<(), Error> {
     const BEGIN: usize = 50;
-    let model = UniversalModel::<f64>::universal(gamma)?;
-    let mut signal = Signal::<D, f64>::new();
+    let model = UniversalModel::<f64>::pretrained(gamma)?;
+    let mut signal = SignalFeatures::<D, f64>::new();
     let mut seen = Vec::new();
     for x in samples {
         let (features, deviation) = signal.observe((*x).into())?;
@@ -445,7 +452,7 @@ fn of_signal<const D: usize>(
             Target::Value => Vec::from_iter(following.map(|at| {
                 let (phi, _, level) = &seen[at];
                 let weight = scale * scale / (variance * n);
-                let target = level.of_deviations(gamma, returns[at]);
+                let target = level.deviation_sum(gamma, returns[at]);
                 Judged { phi: *phi, target, next: None, weight }
             })),
             Target::TdError => {

@@ -193,7 +193,7 @@ impl<'a> Problem<'a> {
         mask: impl Mask<f64>,
         gamma: f64,
     ) -> Result<Statistic<f64, K>, Error> {
-        let mut context = Context::<FEW, _, _, f64>::with(mask, Growing);
+        let mut context = Context::<FEW, _, _, f64>::with_memory(mask, Growing);
         self.transitions.iter().try_for_each(|t| context.observe_transition(t))?;
         context.statistic(gamma, 0)
     }

@@ -39,14 +39,14 @@ pub(crate) fn spans<'a>(text: &'a str, style: &TextStyle) -> Vec<Span<'a>> {
 /// Returns the width of a text in pixels, without kerning.
 pub(crate) fn width(text: &str, style: &TextStyle) -> f64 {
     let Some(face) = face(style.bold) else { return 0.0 };
-    let of_span = |span: Span| {
+    let window_of_span = |span: Span| {
         // A missing character shows as the font's empty box.
         let glyphs = span.text.chars().map(|c| face.glyph_index(c).unwrap_or(GlyphId(0)));
         let units = glyphs.map(|glyph| face.glyph_hor_advance(glyph).unwrap_or(0));
         let units: f64 = units.map(f64::from).sum();
         units * span.size / face.units_per_em() as f64
     };
-    spans(text, style).into_iter().map(of_span).sum()
+    spans(text, style).into_iter().map(window_of_span).sum()
 }
 
 /// Inter, Regular or SemiBold, so that pictures are the same on machines without fonts.

@@ -2,6 +2,7 @@
 //! NumPy and pandas wrote.
 
 use crate::{TARGETS, small_run};
+use ictd_core::model::ConstructionSettings;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -123,7 +124,8 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
         put("npz", &format!("array_{at}"), &array)?;
     }
     let mut buffer = [0; 4096];
-    let dense = ictd_core::Model::<2>::td0(0.2, 3, 0.9)?;
+    let dense =
+        ictd_core::Model::<2>::td0(ConstructionSettings { alpha: 0.2, depth: 3, gamma: 0.9 })?;
     let mut predictor = ictd_core::Predictor::<2, 6, 3>::of_signals([1.0, 10.0, 300.0])?;
     let mut samples: Vec<f32> = vec![1.0, 10.0, 300.0];
     for t in 0..200u8 {
@@ -138,7 +140,12 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     put("predictor", "samples", &samples)?;
     put("predictor", "stored", predictor.write(&mut buffer)?)?;
     put("stored_model", "td0", dense.write(&mut buffer)?)?;
-    put("stored_model", "td0_d4", ictd_core::Model::<4>::td0(0.2, 3, 0.9)?.write(&mut buffer)?)?;
+    put(
+        "stored_model",
+        "td0_d4",
+        ictd_core::Model::<4>::td0(ConstructionSettings { alpha: 0.2, depth: 3, gamma: 0.9 })?
+            .write(&mut buffer)?,
+    )?;
     fs::remove_dir_all(results)?;
     Ok(())
 }

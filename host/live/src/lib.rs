@@ -17,7 +17,8 @@ pub use signals::{HORIZONS, SIGNALS, Seen, Signals};
 
 use ictd_core::digest::Digest;
 use ictd_core::error::Error;
-use ictd_core::rng::{Rng, Stream};
+use ictd_core::model::ConstructionSettings;
+use ictd_core::rng::{Rng, RngStream};
 use ictd_core::statistic::Statistic;
 use ictd_core::tasks::Task;
 use ictd_core::{Context, Model};
@@ -90,7 +91,10 @@ impl Live {
             state: 0,
             context: Context::<D>::new(),
             token: [0.0; K],
-            models: [Model::<D>::td0(ALPHA, DEPTH, GAMMA)?, trained],
+            models: [
+                Model::<D>::td0(ConstructionSettings { alpha: ALPHA, depth: DEPTH, gamma: GAMMA })?,
+                trained,
+            ],
             predictions: [UNKNOWN; MODELS],
             digest: Digest::EMPTY,
         };
@@ -129,7 +133,7 @@ impl Live {
     /// # Errors
     /// [`Error::OutOfRange`] or [`Error::NonFinite`].
     pub fn construct(&mut self, alpha: f32, depth: u16) -> Result<(), Error> {
-        self.models[0] = Model::<D>::td0(alpha, depth, GAMMA)?;
+        self.models[0] = Model::<D>::td0(ConstructionSettings { alpha, depth, gamma: GAMMA })?;
         self.predict();
         Ok(())
     }
@@ -138,7 +142,7 @@ impl Live {
     pub fn reset(&mut self) {
         self.context.clear();
         self.token = [0.0; K];
-        self.rng = Rng::stream(self.seed.into(), Stream::Evaluation);
+        self.rng = Rng::stream(self.seed.into(), RngStream::Evaluation);
         self.state = self.chain.task.initial_state(&mut self.rng);
         self.predictions = [UNKNOWN; MODELS];
         self.digest = Digest::EMPTY;

@@ -4,7 +4,7 @@ use crate::arithmetic;
 use crate::error::python;
 use compute::estimator::MAX_FEATURES;
 use ictd::error::Doing as _;
-use ictd_core::rng::{Rng, Stream};
+use ictd_core::rng::{Rng, RngStream};
 use ictd_core::tasks::{FiniteTask, FiniteTasks, Mrp, Task as _, TaskDistribution as _};
 use numpy::ndarray::Array2;
 use numpy::{PyArray1, PyArray2, ToPyArray};
@@ -55,7 +55,7 @@ impl Task {
             )));
         }
         let tasks = FiniteTasks::<STATES> { kind, states, dim: d };
-        let mrp = tasks.draw(gamma, &mut Rng::stream(seed, Stream::Tasks));
+        let mrp = tasks.draw(gamma, &mut Rng::stream(seed, RngStream::Tasks));
         Ok(Task { d, gamma, mrp: Box::new(mrp.doing("the task").map_err(python)?) })
     }
 
@@ -97,7 +97,7 @@ impl Task {
 
     #[pyo3(signature = (n, seed = 0))]
     fn sample<'py>(&self, py: Python<'py>, n: usize, seed: u64) -> Trajectory<'py> {
-        let mut rng = Rng::stream(seed, Stream::Evaluation);
+        let mut rng = Rng::stream(seed, RngStream::Evaluation);
         let (mut states, mut rewards) = (vec![self.mrp.initial_state(&mut rng)], Vec::new());
         for t in 0..n {
             let (reward, next) = self.mrp.step(states[t], &mut rng);

@@ -21,7 +21,7 @@ use compute::measure::{CONTEXT, STATES, Settings, against_batch_td, matrices};
 use compute::parameters::MAX_STORED_LAYERS;
 use compute::stored;
 use figures::{Figure, NamedFigures, Panel};
-use ictd_core::metrics::Comparison;
+use ictd_core::metrics::BatchTdComparison;
 use serde::Serialize;
 use serde_json::{Map, json};
 use std::path::{Path, PathBuf};
@@ -150,7 +150,7 @@ impl Import {
         let mut results = Map::new();
         let number = |x: f64| if x.is_finite() { report::number(x, 4) } else { "—".to_owned() };
         let mut metrics = vec![["metric", "mean", "standard error"].map(str::to_owned)];
-        let of = |c: &Comparison<f64>| [c.vd, c.iws, c.ss];
+        let of = |c: &BatchTdComparison<f64>| [c.vd, c.iws, c.ss];
         for (i, name) in ["vd", "iws", "ss"].into_iter().enumerate() {
             let (mean, stderr) = mean_and_stderr(comparisons.iter().map(|c| of(c)[i]));
             results.insert(name.into(), json!({ "mean": mean, "stderr": stderr }));

@@ -9,6 +9,7 @@ use crate::run::report::{Report, lines};
 use crate::run::session::Session;
 use compute::construction::Construction;
 use compute::stored;
+use ictd_core::model::ConstructionSettings;
 use ictd_core::model::{AttentionKind, Header};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -88,10 +89,14 @@ fn constructed(construction: Construction, options: &Export) -> Result<Vec<u8>, 
         return Err(Error::option("--gamma", "average-reward has no discount"));
     }
     let (layers, gamma) = options.typed.of_construction()?;
-    let settings = [options.alpha, gamma, options.lambda].map(|x| x as f32);
-    // The range of --layers is that of the format.
-    let depth = u16::try_from(layers).unwrap_or(u16::MAX);
-    stored::constructed(construction, options.dim, depth, settings).doing("the model")
+    let settings = ConstructionSettings {
+        alpha: options.alpha as f32,
+        // The range of --layers is the format's.
+        depth: u16::try_from(layers).unwrap_or(u16::MAX),
+        gamma: gamma as f32,
+    };
+    let trace_decay = options.lambda as f32;
+    stored::constructed(construction, options.dim, settings, trace_decay).doing("the model")
 }
 
 /// Says what a stored model holds.
@@ -103,7 +108,7 @@ pub fn inspect(options: &Inspect) -> Result<Report, Error> {
 }
 
 fn describe(file: &Path, bytes: &[u8], command: &str) -> Result<Report, Error> {
-    let header = Header::of(bytes).map_err(|e| Error::file(file, e))?;
+    let header = Header::parse(bytes).map_err(|e| Error::file(file, e))?;
     let numbers = &bytes[12..bytes.len() - 4];
     let numbers: Vec<f64> = match header.scalar_bytes {
         4 => numbers.as_chunks().0.iter().map(|x| f32::from_le_bytes(*x).into()).collect(),

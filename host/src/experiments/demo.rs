@@ -16,7 +16,7 @@ use compute::capacity::{FEW, STATES};
 use compute::estimator::{Estimator, Method};
 use compute::figure_1::{Errors, Evaluator, Setting, TaskKind, errors};
 use figures::{Axis, NamedFigures};
-use ictd_core::rng::{Rng, Stream};
+use ictd_core::rng::{Rng, RngStream};
 use serde::Serialize;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -95,7 +95,7 @@ impl Demo {
     /// Returns the seeds of the tasks. Tasks have seeds of their own, so that threads can take them in any order, and all
     /// evaluators see the same.
     pub(super) fn seeds(&self, session: &Session) -> Vec<u64> {
-        let mut seeds = Rng::stream(session.seed, Stream::Tasks);
+        let mut seeds = Rng::stream(session.seed, RngStream::Tasks);
         (0..self.tasks).map(|_| seeds.next_u64()).collect()
     }
 

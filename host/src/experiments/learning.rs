@@ -146,7 +146,8 @@ pub fn numbers_of(seed: &SeedRun) -> Vec<Number> {
 
 /// P and Q by blocks.
 fn blocks_of(Matrices { p, q, .. }: &Matrices, k: usize) -> LayerBlocks {
-    let of = |m: &[f32]| Blocks::of(k.saturating_sub(1) / 2, k, |i, j| m[i * k + j].into());
+    let of =
+        |m: &[f32]| Blocks::from_entries(k.saturating_sub(1) / 2, k, |i, j| m[i * k + j].into());
     LayerBlocks::new(of(p), of(q))
 }
 

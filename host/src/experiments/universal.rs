@@ -14,8 +14,8 @@ use crate::run::progress;
 use crate::run::report::{Source, Verdict, number};
 use compute::universal::{Cell, FAMILIES, Judge, OF_LAMBDA, Target, Training, summary};
 use figures::Axis;
-use ictd_core::rng::{Rng, Stream};
-use ictd_core::universal::{Numbers, SHIPPED};
+use ictd_core::rng::{Rng, RngStream};
+use ictd_core::universal::{PRETRAINED, UniversalParameters};
 use rayon::iter::{IntoParallelIterator as _, ParallelIterator as _};
 
 /// The steps that the shipped numbers took.
@@ -174,7 +174,7 @@ fn put(work: &Work, long: &mut Long) -> Result<(), Error> {
     let ([steps, tasks, td_errors], [run]) = (work.settings, work.runs) else { return Ok(()) };
     let target = if *td_errors == 1 { Target::TdError } else { Target::Value };
     let numbers = match *steps {
-        0 => SHIPPED,
+        0 => PRETRAINED,
         steps => train(work, steps as u64, target)?,
     };
     for (i, x) in (0..).zip(numbers.iter()) {
@@ -182,14 +182,15 @@ fn put(work: &Work, long: &mut Long) -> Result<(), Error> {
     }
     // Other steps make other numbers.
     let ships = if *steps == 0 || *steps == STEPS && target == Target::Value {
-        f64::from(numbers == SHIPPED)
+        f64::from(numbers == PRETRAINED)
     } else {
         f64::NAN
     };
     long.put(NUMBERS, 0, "ships", 0.0, ships);
     let judge = Judge::new(&numbers, &run.seeds, run.recipe.layers);
     for cell in cells(&[0, 1, 2, 3]) {
-        let mut seeds = Rng::stream(work.session.seed ^ (cell.d as u64) << 32, Stream::Evaluation);
+        let mut seeds =
+            Rng::stream(work.session.seed ^ (cell.d as u64) << 32, RngStream::Evaluation);
         let seeds: Vec<_> = (0..*tasks).map(|i| (i, seeds.next_u64())).collect();
         let name = name(&cell);
         let errors = work
@@ -220,7 +221,7 @@ fn put(work: &Work, long: &mut Long) -> Result<(), Error> {
 }
 
 /// Returns the numbers after training.
-fn train(work: &Work, steps: u64, target: Target) -> Result<Numbers<f32>, Error> {
+fn train(work: &Work, steps: u64, target: Target) -> Result<UniversalParameters<f32>, Error> {
     let seed = work.session.seed;
     let mut training =
         work.session.on_threads(1, || Training::new(steps, target, seed))?.doing("training")?;
@@ -235,7 +236,7 @@ fn train(work: &Work, steps: u64, target: Target) -> Result<Numbers<f32>, Error>
         training.step(&losses);
         bar.inc(1);
     }
-    Ok(training.numbers())
+    Ok(training.parameters())
 }
 
 /// Returns a metric of cells at all lengths up to one.

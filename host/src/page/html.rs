@@ -1,4 +1,4 @@
-//! Elements of a page as text. Whoever puts a text that may come from elsewhere into one escapes it by [`text`].
+//! ElementwiseMetrics of a page as text. Whoever puts a text that may come from elsewhere into one escapes it by [`text`].
 
 use std::fmt::Display;
 

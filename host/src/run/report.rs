@@ -232,14 +232,14 @@ impl Report {
             (Whose::Own, "this project's own"),
         ];
         let line = |(whose, name): (Whose, &str)| {
-            let of_kind = || self.claims.iter().filter(move |c| c.whose == whose);
-            let count = |verdict| of_kind().filter(move |c| c.verdict == verdict).count();
-            let known = of_kind().filter(|c| c.is_refuted()).count();
+            let parse_kind = || self.claims.iter().filter(move |c| c.whose == whose);
+            let count = |verdict| parse_kind().filter(move |c| c.verdict == verdict).count();
+            let known = parse_kind().filter(|c| c.is_refuted()).count();
             let [holds, part, not] =
                 [Verdict::Holds, Verdict::HoldsInPart, Verdict::DoesNotHold].map(count);
             let line =
                 format!("{name}: {holds} hold, {part} in part, {not} do not ({known} as known)\n");
-            if of_kind().next().is_some() { line } else { String::new() }
+            if parse_kind().next().is_some() { line } else { String::new() }
         };
         format!("\n{}", kinds.map(line).concat())
     }

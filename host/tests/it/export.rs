@@ -4,6 +4,7 @@ use crate::common::{self, files, ictd, json, trained};
 use ictd::formats::parameters::{Attention, LayerParameters, Mode, ParameterSet, Parameters};
 use ictd::formats::safetensors;
 use ictd_core::attention::{AverageReward, Td0};
+use ictd_core::model::ConstructionSettings;
 use ictd_core::transformer::Transformer;
 use ictd_core::{Error, constructions, model};
 use std::fs;
@@ -76,17 +77,23 @@ fn each_construction_is_written_as_the_constant_that_firmware_has() {
         fs::read(&file).unwrap()
     };
     type Model = ictd_core::Model<4>;
-    assert_eq!(export("td0"), bytes_of!(Model::td0(0.2, 15, 0.9)));
+    assert_eq!(
+        export("td0"),
+        bytes_of!(Model::td0(ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 }))
+    );
     assert_eq!(
         export("td-lambda --lambda 0.25 --layers 2"),
-        bytes_of!(ictd_core::Model::<4, ictd_core::mask::TdLambda>::td_lambda(0.2, 2, 0.9, 0.25))
+        bytes_of!(ictd_core::Model::<4, ictd_core::mask::TdLambda>::td_lambda(
+            ConstructionSettings { alpha: 0.2, depth: 2, gamma: 0.9 },
+            0.25
+        ))
     );
     let bytes = export("residual-gradient --alpha 0.5 --layers 65535 --gamma 0.5");
-    let layer = constructions::residual_gradient(&constructions::learning_rate::<f32, 4>(0.5));
+    let layer = constructions::residual_gradient(&constructions::scaled_identity::<f32, 4>(0.5));
     let want = Model::new(Transformer::autoregressive(layer, 65535).unwrap(), Td0, 0.5).unwrap();
     assert_eq!(Model::from_bytes(&bytes), Ok(want));
     let bytes = export("average-reward --dim 3 --alpha 0.125 --layers 4");
-    let layer = constructions::average_reward(&constructions::learning_rate::<f32, 3>(0.125));
+    let layer = constructions::average_reward(&constructions::scaled_identity::<f32, 3>(0.125));
     let layers = Transformer::autoregressive(layer, 4).unwrap();
     let want = model::Model::<f32, 3, 8, 1, _>::new(layers, AverageReward, 1.0);
     assert_eq!(model::Model::from_bytes(&bytes), want);
@@ -235,7 +242,11 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
     write("damaged.safetensors", &damaged);
     write("short.safetensors", &safetensors::to_bytes(&good)[..100]);
     write("text.safetensors", b"no model at all");
-    let mut model = bytes_of!(ictd_core::Model::<2>::td0(0.2, 3, 0.9));
+    let mut model = bytes_of!(ictd_core::Model::<2>::td0(ConstructionSettings {
+        alpha: 0.2,
+        depth: 3,
+        gamma: 0.9
+    }));
     model[30] ^= 1;
     write("damaged.ictd", &model);
     let two_head = directory.path().join("two-head.ictd");

@@ -7,7 +7,7 @@
 #[allow(dead_code, unreachable_pub)]
 mod level;
 
-use ictd_core::digest::{Digest, Kernel, combine, kernels};
+use ictd_core::digest::{Digest, DigestCase, combine, kernels};
 use ictd_core::error::Error;
 use ictd_core::scalar::{Lanes8, Scalar};
 use level::{Level, WithScalar};
@@ -72,7 +72,7 @@ fn run<S: Scalar<Element = f32>>(threads: usize) -> Result<(), Error> {
 const STACK: usize = 64 << 20;
 
 /// Thread t takes the groups of lanes t, t + threads, ...; the digests are combined by seed.
-fn in_threads<S: Scalar>(kernel: &Kernel<S>, threads: usize) -> Result<Digest, Error> {
+fn in_threads<S: Scalar>(kernel: &DigestCase<S>, threads: usize) -> Result<Digest, Error> {
     let groups = kernel.seeds / S::LANES as u64;
     let mut parts: Vec<(u64, Vec<Digest>)> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads as u64)

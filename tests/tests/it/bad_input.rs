@@ -3,10 +3,11 @@
 use ictd_core::Error;
 use ictd_core::Model;
 use ictd_core::attention::{Attention, MeanCentred, SoftmaxAttention, Td0, TdLambda};
-use ictd_core::context::{Context, Forgetting, Growing, Sliding, Window};
+use ictd_core::context::{Context, Forgetting, Growing, Memory, Sliding};
 use ictd_core::layer::Layer;
 use ictd_core::linalg::linear_system;
 use ictd_core::mask::Mask;
+use ictd_core::model::ConstructionSettings;
 use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::scalar::Lanes8;
@@ -81,13 +82,13 @@ fn expect_range<T>(result: Result<T, Error>, x: f32, inside: bool, parameter: &'
 }
 
 /// Feeds transitions; a refused one changes nothing; what comes out is finite or a typed error.
-fn feed<M: Mask<f32>, W: Window<f32>>(
+fn feed<M: Mask<f32>, W: Memory<f32>>(
     mask: M,
     window: W,
     transitions: &[Transition<f32, D>],
     layer: Layer<f32, K>,
 ) {
-    let mut context = Context::<D, M, W>::with(mask, window);
+    let mut context = Context::<D, M, W>::with_memory(mask, window);
     assert_eq!(context.statistic::<K>(0.9, 0).unwrap_err(), Error::Empty { parameter: "context" });
     for t in transitions {
         let before = format!("{context:?}");
@@ -150,8 +151,8 @@ proptest! {
         expect_range(TdLambda::new(x), x, (0.0..=1.0).contains(&x), "lambda");
         expect_range(Forgetting::new(x), x, x > 0.0 && x < 1.0, "retention");
         expect_range(Context::<D>::new().with_limit(x), x, x > 0.0, "limit");
-        expect_range(Model::<D>::td0(x, 3, 0.9), x, x > 0.0, "alpha");
-        expect_range(Model::<D>::td0(0.5, 3, x), x, discount, "gamma");
+        expect_range(Model::<D>::td0(ConstructionSettings { alpha: x, depth: 3, gamma: 0.9 }), x, x > 0.0, "alpha");
+        expect_range(Model::<D>::td0(ConstructionSettings { alpha: 0.5, depth: 3, gamma: x }), x, discount, "gamma");
         expect_range(
             Prompt::<f32, K, N>::discounted::<D>(&[], x, &linalg::zeros()), x, discount, "gamma",
         );
@@ -222,7 +223,7 @@ proptest! {
         transitions in prop::collection::vec(any_transition(), 0..6), gamma in any_number(),
     ) {
         let w = linalg::zeros::<f32, D, 1>();
-        let c = constructions::learning_rate(0.1);
+        let c = constructions::scaled_identity(0.1);
         let empty = Error::Empty { parameter: "transitions" };
         let ordinary = transitions.iter().all(|t| first_bad(t).is_none()) && gamma.abs() < 1e15;
         for updated in [

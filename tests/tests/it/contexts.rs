@@ -1,6 +1,6 @@
 //! Contexts: episodes, several cumulants, every discount, spikes, and what is stored of them.
 
-use ictd_core::context::{Context, Forgetting, Growing, Sliding, Window};
+use ictd_core::context::{Context, Forgetting, Growing, Memory, Sliding};
 use ictd_core::mask::{Mask, MeanCentred, Td0, TdLambda};
 use ictd_core::rng::Rng;
 use ictd_core::transformer::Transformer;
@@ -37,7 +37,7 @@ fn episodes(seed: u64) -> Vec<Vec<Transition<f64, D>>> {
 /// L iterations of TD(lambda) whose sums over the transitions are made episode by episode, each trace from 0.
 fn td_lambda(episodes: &[Vec<Transition<f64, D>>], lambda: f64, alpha: f64, layers: usize) -> Phi {
     let n: usize = episodes.iter().map(Vec::len).sum();
-    let c = constructions::learning_rate(alpha);
+    let c = constructions::scaled_identity(alpha);
     (0..layers).fold(Phi::zeros(), |w, _| {
         // The algorithm's own step on one episode, (alpha/m) sum_i delta_i e_i, of its m transitions.
         let step = |episode: &Vec<_>| {
@@ -53,12 +53,12 @@ fn td_lambda_over_many_episodes_is_the_classical_algorithm_run_episode_by_episod
     type Deep = ictd_core::model::Model<f64, D, K, 1, TdLambda<f64>>;
     let episodes = episodes(1);
     for (lambda, layers) in [(0.0, 3), (0.5, 1), (0.5, 15), (0.9, 3), (1.0, 1), (1.0, 15)] {
-        let layer = constructions::td_lambda(&constructions::learning_rate::<_, D>(0.2));
+        let layer = constructions::td_lambda(&constructions::scaled_identity::<_, D>(0.2));
         let transformer = Transformer::autoregressive(layer, layers).unwrap();
         let model = Deep::new(transformer, TdLambda::new(lambda).unwrap(), GAMMA).unwrap();
         let mut context = model.context();
         // It holds as many transitions as there are, and so forgets nothing.
-        let mut window = Context::<D, _, _, f64>::with(*context.mask(), Sliding::<200>);
+        let mut window = Context::<D, _, _, f64>::with_memory(*context.mask(), Sliding::<200>);
         for t in episodes.iter().flatten() {
             if t.phi_next == Phi::zeros() {
                 context.observe_terminal(&t.phi, t.reward).unwrap();
@@ -86,11 +86,11 @@ fn an_episode_that_is_cut_off_keeps_its_bootstrap_and_ends_its_trace() {
     let transition =
         |i| (Transition { phi: phi(rng), reward: 0.5, phi_next: phi(rng) }, i % 5 == 4);
     let transitions: Vec<_> = (0..10).map(transition).collect();
-    let mut context = Context::<D, _, _, f64>::with(mask, Growing);
+    let mut context = Context::<D, _, _, f64>::with_memory(mask, Growing);
     observe(&mut context, &transitions);
     let mut halves = linalg::zeros::<f64, K, K>();
     for half in transitions.chunks(5) {
-        let mut alone = Context::<D, _, _, f64>::with(mask, Growing);
+        let mut alone = Context::<D, _, _, f64>::with_memory(mask, Growing);
         observe(&mut alone, half);
         halves += alone.statistic::<K>(GAMMA, 0).unwrap().g;
     }
@@ -102,12 +102,12 @@ fn an_episode_that_is_cut_off_keeps_its_bootstrap_and_ends_its_trace() {
 #[test]
 fn a_sliding_window_that_leaves_episodes_behind_is_made_of_those_within() {
     fn check(mask: impl Mask<f64>) {
-        let mut window = Context::<D, _, _, f64>::with(mask, Sliding::<16>);
+        let mut window = Context::<D, _, _, f64>::with_memory(mask, Sliding::<16>);
         let mut seen = Vec::new();
         for episode in episodes(5) {
             for (i, t) in episode.iter().enumerate() {
                 seen.push((*t, i + 1 == episode.len()));
-                let mut alone = Context::<D, _, _, f64>::with(mask, Growing);
+                let mut alone = Context::<D, _, _, f64>::with_memory(mask, Growing);
                 let last = &seen[seen.len().saturating_sub(16)..];
                 observe(&mut alone, last);
                 observe(&mut window, &last[last.len() - 1..]);
@@ -125,7 +125,7 @@ fn a_sliding_window_that_leaves_episodes_behind_is_made_of_those_within() {
 }
 
 /// Observes transitions, of which some are the last of their episode.
-fn observe<M: Mask<f64>, W: Window<f64>>(
+fn observe<M: Mask<f64>, W: Memory<f64>>(
     context: &mut Context<D, M, W, f64>,
     transitions: &[(Transition<f64, D>, bool)],
 ) {
@@ -139,11 +139,11 @@ fn observe<M: Mask<f64>, W: Window<f64>>(
 
 #[test]
 fn each_cumulant_is_bit_for_bit_the_context_of_its_reward_alone() {
-    fn check<M: Mask<f32>, W: Window<f32>>(mask: M, window: W) {
+    fn check<M: Mask<f32>, W: Memory<f32>>(mask: M, window: W) {
         let rng = &mut Rng::new(7);
         let mut number = || rng.uniform_in::<f32>(-1.0, 1.0);
-        let mut together = Context::<D, M, W, f32, 4>::with(mask, window);
-        let mut alone = [(); 4].map(|()| Context::<D, M, W>::with(mask, window));
+        let mut together = Context::<D, M, W, f32, 4>::with_memory(mask, window);
+        let mut alone = [(); 4].map(|()| Context::<D, M, W>::with_memory(mask, window));
         for t in 0..300 {
             let (phi, phi_next) = ([(); D].map(|()| number()), [(); D].map(|()| number()));
             let rewards = [(); 4].map(|()| number());
@@ -177,7 +177,7 @@ fn each_cumulant_is_bit_for_bit_the_context_of_its_reward_alone() {
 fn a_spike_leaves_a_sliding_window_as_if_it_had_not_been() {
     fn check(mask: impl Mask<f32>) {
         let rng = &mut Rng::new(11);
-        let mut window = Context::<2, _, _>::with(mask, Sliding::<64>);
+        let mut window = Context::<2, _, _>::with_memory(mask, Sliding::<64>);
         let mut seen = Vec::new();
         for t in 0..400 {
             let [mut x, y, reward, x_next, y_next] = [(); 5].map(|()| rng.uniform_in(-1.0, 1.0));
@@ -186,7 +186,7 @@ fn a_spike_leaves_a_sliding_window_as_if_it_had_not_been() {
             }
             window.observe(&[x, y], reward, &[x_next, y_next]).unwrap();
             seen.push(([x, y], reward, [x_next, y_next]));
-            let mut alone = Context::<2, _, _>::with(mask, Growing);
+            let mut alone = Context::<2, _, _>::with_memory(mask, Growing);
             for (phi, reward, phi_next) in &seen[seen.len().saturating_sub(64)..] {
                 alone.observe(phi, *reward, phi_next).unwrap();
             }
@@ -219,7 +219,7 @@ fn a_limit_refuses_what_is_larger_and_keeps_the_context() {
 }
 
 /// A context after n transitions, fed on from the same stream.
-fn stream<M: Mask<f32>, W: Window<f32>, const C: usize>(
+fn stream<M: Mask<f32>, W: Memory<f32>, const C: usize>(
     context: &mut Context<D, M, W, f32, C>,
     rng: &mut Rng,
     n: usize,
@@ -236,7 +236,7 @@ fn stream<M: Mask<f32>, W: Window<f32>, const C: usize>(
 
 #[test]
 fn a_stored_context_goes_on_bit_for_bit_where_it_stopped() {
-    fn check<M: Mask<f32>, W: Window<f32>, const C: usize>(context: Context<D, M, W, f32, C>) {
+    fn check<M: Mask<f32>, W: Memory<f32>, const C: usize>(context: Context<D, M, W, f32, C>) {
         let (mut awake, mut rng) = (context.clone(), Rng::new(5));
         // 259: a block of the sums is full, and moved in part.
         for n in [0, 1, 18, 240, 5] {
@@ -253,17 +253,17 @@ fn a_stored_context_goes_on_bit_for_bit_where_it_stopped() {
     }
     let lambda = TdLambda::new(0.5).unwrap();
     check(Context::<D>::new().with_limit(8.0).unwrap());
-    check(Context::<D, _, _, f32, 3>::with(lambda, Growing));
-    check(Context::<D, _, _, f32, 1>::with(MeanCentred, Growing));
-    check(Context::<D, _, _, f32, 2>::with(lambda, Forgetting::new(0.97).unwrap()));
-    check(Context::<D, _, _, f32, 2>::with(Td0, Sliding::<20>));
-    check(Context::<D, _, _, f32, 1>::with(lambda, Sliding::<20>));
+    check(Context::<D, _, _, f32, 3>::with_memory(lambda, Growing));
+    check(Context::<D, _, _, f32, 1>::with_memory(MeanCentred, Growing));
+    check(Context::<D, _, _, f32, 2>::with_memory(lambda, Forgetting::new(0.97).unwrap()));
+    check(Context::<D, _, _, f32, 2>::with_memory(Td0, Sliding::<20>));
+    check(Context::<D, _, _, f32, 1>::with_memory(lambda, Sliding::<20>));
 }
 
 #[test]
 fn stored_bytes_of_another_kind_or_damaged_are_refused() {
     let lambda = TdLambda::new(0.5).unwrap();
-    let mut context = Context::<D, _, _>::with(lambda, Sliding::<4>);
+    let mut context = Context::<D, _, _>::with_memory(lambda, Sliding::<4>);
     stream(&mut context, &mut Rng::new(9), 7);
     let mut bytes = vec![0; context.byte_len()];
     context.write(&mut bytes).unwrap();

@@ -92,7 +92,7 @@ fn forward_pass_is<M: Mask<f64> + Attention<f64, K, Layer = Layer<f64, K>>>(
             let (mut prompt, mut literal) = (prompt.unwrap(), vec![]);
             transformer.forward(&mut prompt, &mask, |z| literal.push(z.output())).unwrap();
             assert_close(&literal, &want, &what);
-            let mut context = Context::<D, _, _, f64>::with(mask, Growing);
+            let mut context = Context::<D, _, _, f64>::with_memory(mask, Growing);
             transitions.iter().for_each(|t| context.observe_transition(t).unwrap());
             let statistic = context.statistic::<K>(GAMMA, 0).unwrap();
             let value = transformer.value_function::<D>(&statistic).unwrap();
@@ -135,7 +135,7 @@ fn streaming_equals_literal() {
             let prompt = dense_prompt(rng, n);
             let (mut z, mut literal) = (prompt.clone(), vec![]);
             transformer.forward(&mut z, &mask, |z| literal.push(z.output())).unwrap();
-            let statistic = Statistic::of_prompt(&prompt, &mask).unwrap();
+            let statistic = Statistic::from_prompt(&prompt, &mask).unwrap();
             let mut streaming = vec![];
             transformer.values_by_layer(&statistic, prompt.query(), |v| streaming.push(v));
             assert_close(&streaming, &literal, "values by layer");
@@ -144,7 +144,7 @@ fn streaming_equals_literal() {
             // The context's columns go through the same maps, and G_l is Z_l M Z_l^T.
             let mut columns = prompt.context().to_vec();
             transformer.column_maps(&statistic, |g, b| {
-                let direct = Statistic::of_columns(columns.iter().copied(), &mask).unwrap().g;
+                let direct = Statistic::from_columns(columns.iter().copied(), &mask).unwrap().g;
                 assert_close(g.as_slice(), direct.as_slice(), "G");
                 columns.iter_mut().for_each(|z| *z = b * *z);
             });

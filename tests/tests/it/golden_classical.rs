@@ -1,9 +1,12 @@
 //! Golden family classical: the classical algorithms that take a transformer's place.
 
-use ictd_core::context::{Context, Forgetting, Growing, Window};
+use ictd_core::context::{Context, Forgetting, Growing, Memory};
 use ictd_core::mask::TdLambda;
 use ictd_core::scalar::Real;
-use ictd_core::td::{Algorithm, BatchTd, Learner, Lstd, OnlineTd, RecursiveLstd};
+use ictd_core::td::{
+    BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineAlgorithm, OnlineTd,
+    OnlineTdSettings, RecursiveLstd, RecursiveLstdSettings,
+};
 use ictd_core::{Error, ValueFunction};
 use nalgebra::SVector;
 use tests::{Case, OWN_FAMILY, Outputs, check_family, with_dimension};
@@ -48,28 +51,41 @@ fn classical<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R>
     };
     match case.word("kind") {
         "online_td" => {
-            let td = OnlineTd::new(gamma, lambda, number("alpha")).unwrap();
+            let td =
+                OnlineTd::new(OnlineTdSettings { gamma, lambda, alpha: number("alpha") }).unwrap();
             learned(td, &rows, |learner| td.value_function(learner))
         }
         "true_online_td" => {
-            let td = OnlineTd::true_online(gamma, lambda, number("alpha")).unwrap();
+            let td =
+                OnlineTd::true_online(OnlineTdSettings { gamma, lambda, alpha: number("alpha") })
+                    .unwrap();
             learned(td, &rows, |learner| td.value_function(learner))
         }
         "recursive_lstd" => {
-            let lstd = RecursiveLstd::new(gamma, lambda, number("retention"), number("ridge"));
+            let lstd = RecursiveLstd::new(RecursiveLstdSettings {
+                gamma,
+                lambda,
+                retention: number("retention"),
+                ridge: number("ridge"),
+            });
             let lstd = lstd.unwrap();
             learned(lstd, &rows, |learner| lstd.value_function(learner))
         }
         "batch_td" => {
-            let td =
-                BatchTd::new(gamma, lambda, number("alpha"), case.count("iterations")).unwrap();
+            let td = BatchTd::new(BatchTdSettings {
+                gamma,
+                lambda,
+                alpha: number("alpha"),
+                iterations: case.count("iterations"),
+            })
+            .unwrap();
             let (grown, faded) = both(td.mask());
-            windowed(|m| td.value_function_of(&grown, m), |m| td.value_function_of(&faded, m))
+            windowed(|m| td.value_function_for(&grown, m), |m| td.value_function_for(&faded, m))
         }
         "lstd" => {
-            let lstd = Lstd::new(gamma, lambda, number("ridge")).unwrap();
+            let lstd = Lstd::new(LstdSettings { gamma, lambda, ridge: number("ridge") }).unwrap();
             let (grown, faded) = both(lstd.mask());
-            windowed(|m| lstd.value_function_of(&grown, m), |m| lstd.value_function_of(&faded, m))
+            windowed(|m| lstd.value_function_for(&grown, m), |m| lstd.value_function_for(&faded, m))
         }
         other => panic!("{}: kind {other}", case.label()),
     }
@@ -92,12 +108,12 @@ fn weights<R: Real, const D: usize>(
     (0..C).flat_map(|m| of(m).unwrap().weights.data.0[0]).collect()
 }
 
-fn observed<R: Real, W: Window<R>, const D: usize>(
+fn observed<R: Real, W: Memory<R>, const D: usize>(
     mask: &TdLambda<R>,
     window: W,
     rows: &[Row<R, D>],
 ) -> Context<D, TdLambda<R>, W, R, C> {
-    let mut context = Context::with(*mask, window);
+    let mut context = Context::with_memory(*mask, window);
     for row in rows {
         if row.terminal {
             context.observe_terminal(&row.phi, row.rewards).unwrap();
@@ -112,13 +128,13 @@ fn observed<R: Real, W: Window<R>, const D: usize>(
 }
 
 /// A learner of each cumulant.
-fn learned<R: Real, A: Algorithm<R>, const D: usize>(
+fn learned<R: Real, A: OnlineAlgorithm<R>, const D: usize>(
     algorithm: A,
     rows: &[Row<R, D>],
     of: impl Fn(&Learner<D, A, R>) -> Result<ValueFunction<R, D>, Error>,
 ) -> Outputs<R> {
     let learned = [0, 1].map(|m| {
-        let mut learner = Learner::<D, A, R>::with(algorithm);
+        let mut learner = Learner::<D, A, R>::new(algorithm);
         let mut path = Vec::new();
         for row in rows {
             if row.terminal {

@@ -33,7 +33,7 @@ fn gradients<S: Scalar, const D: usize, const K: usize>(
     match case.word("activation") {
         "identity" => {
             literal(&transformer, &prompt, &Td0, case, &mut out);
-            let readout = transformer.readout(&Statistic::of_prompt(&prompt, &Td0).unwrap());
+            let readout = transformer.readout(&Statistic::from_prompt(&prompt, &Td0).unwrap());
             out.field("y", "readout", [-ictd_core::linalg::dot(&readout, prompt.query())]);
             out.field("dy_dquery", "readout", readout.iter().take(D).map(|x| -*x));
             let shape = LinearShape::new(D, transformer.layers().len(), transformer.depth());

@@ -1,12 +1,12 @@
 //! Golden family invariant_set: Theorem 2.
 
 use ictd_core::invariant_set::{
-    Projection, averaged_update, signed_permutations, step, theta_star, update,
+    Projection, apply_update, averaged_update, signed_permutations, theta_star, trajectory_update,
 };
 use ictd_core::layer::{Layer, LayerParameters};
 use ictd_core::scalar::Real;
 use ictd_core::training::{
-    LinearNetwork, LinearShape, Network, Numbers, Parameters, Targets, Windows,
+    LinearNetwork, LinearParameters, LinearShape, Network, Parameters, Targets, Windows,
 };
 use nalgebra::SMatrix;
 use tests::{Case, Outputs, check_family};
@@ -56,19 +56,20 @@ fn invariant_set<R: Real, const D: usize, const K: usize>(case: &Case) -> Output
         theta
     };
 
-    let layer =
-        |numbers: &Numbers<Vec<R>>| Layer::<R, K>::of_numbers(Parameters::<R>::numbers(numbers));
+    let layer = |numbers: &LinearParameters<Vec<R>>| {
+        Layer::<R, K>::from_numbers(Parameters::<R>::numbers(numbers))
+    };
 
     let mut out = Outputs::new();
     let star = theta_star::<R, D, K>(number("eta"), number("c"), number("c_prime"));
     let mut theta = one_layer(star);
     let delta = layer(&averaged(&mut theta));
     matrices(&mut out, ["Delta_P", "Delta_Q"], &delta);
-    let projection = Projection::of::<D, K>(&delta);
+    let projection = Projection::from_layer::<D, K>(&delta);
     out.field("rho", "averaged", [projection.eta]);
     out.field("delta", "averaged", [projection.c]);
     out.field("delta_prime", "averaged", [projection.c_prime]);
-    let alone = layer(&update(&mut theta, &trajectories[0], targets));
+    let alone = layer(&trajectory_update(&mut theta, &trajectories[0], targets));
     let names = ["control_no_averaging_Delta_P", "control_no_averaging_Delta_Q"];
     matrices(&mut out, names, &alone);
     let outside = Layer {
@@ -82,8 +83,8 @@ fn invariant_set<R: Real, const D: usize, const K: usize>(case: &Case) -> Output
     let mut iterates = Vec::new();
     for _ in 0..case.count("iterates") {
         let delta = averaged(&mut theta);
-        step(theta.parameters_mut(), number("iterate_lr"), &delta);
-        let at = Projection::of::<D, K>(&layer(theta.parameters()));
+        apply_update(theta.parameters_mut(), number("iterate_lr"), &delta);
+        let at = Projection::from_layer::<D, K>(&layer(theta.parameters()));
         iterates.extend([at.eta, at.c, at.c_prime]);
         let rounding = if size_of::<R>() == 8 { 1e-12 } else { 1e-4 };
         assert!(at.departure.to_f64() < rounding, "{}: {at:?}", case.label());

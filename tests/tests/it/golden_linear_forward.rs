@@ -31,7 +31,7 @@ fn forward<S: Scalar, const D: usize, const K: usize>(
     out.field("y", "literal", [z.output()]);
     out.field("y_layers", "literal", y);
 
-    let statistic = Statistic::of_prompt(&prompt, &Td0).unwrap();
+    let statistic = Statistic::from_prompt(&prompt, &Td0).unwrap();
     let mut z = tests::columns_of(&prompt);
     let mut all = Vec::new();
     transformer.column_maps(&statistic, |_, b| {

@@ -1,10 +1,10 @@
 //! Golden family metrics: VD, IWS, SS and the element-wise metrics.
 
 use ictd_core::attention::Td0;
-use ictd_core::constructions::{learning_rate, td0};
+use ictd_core::constructions::{scaled_identity, td0};
 use ictd_core::layer::Layer;
 use ictd_core::linalg::{to_f64, zeros};
-use ictd_core::metrics::{Elements, EvaluationStates, ValueSample, batch_td};
+use ictd_core::metrics::{ElementwiseMetrics, EvaluationStates, ValueSample, batch_td};
 use ictd_core::prompt::Prompt;
 use ictd_core::scalar::Real;
 use ictd_core::statistic::Statistic;
@@ -40,7 +40,7 @@ fn metrics<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
     let evaluation = EvaluationStates::new(states, &weights, &features).unwrap();
     let transformer = tests::transformer::<R, K, MAX_LAYERS>(case, 0);
     let prompt = Prompt::<R, K, MAX_CONTEXT>::from_columns(&context, zeros()).unwrap();
-    let statistic = Statistic::of_prompt(&prompt, &Td0).unwrap();
+    let statistic = Statistic::from_prompt(&prompt, &Td0).unwrap();
 
     let mut out = Outputs::new();
     let depth = transformer.depth();
@@ -50,7 +50,7 @@ fn metrics<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
     out.field("grad_td", "batch TD", gradients(&evaluation.sample_linear(&v_td), states));
     out.field("w_td", "batch TD", v_td.weights.iter().copied());
     let theta_td =
-        Transformer::<_, 1>::autoregressive(td0::<R, D, K>(&learning_rate(alpha)), depth);
+        Transformer::<_, 1>::autoregressive(td0::<R, D, K>(&scaled_identity(alpha)), depth);
     let by_theorem_1 = linear::<R, D, K, 1>(&theta_td.unwrap(), &statistic);
     out.field("w_td", "theta_TD", by_theorem_1.weights.iter().copied());
 
@@ -60,7 +60,7 @@ fn metrics<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
             out.field("IWS", "exact weights", [evaluation.compare_linear(&v_tf, &v_td).iws]);
             // VD is the difference of two nearly equal functions: judged in f64.
             let wide = prompt.context().iter().map(to_f64);
-            let wide = Statistic::of_columns(wide, &Td0).unwrap();
+            let wide = Statistic::from_columns(wide, &Td0).unwrap();
             let v_td = batch_td(&wide, alpha.to_f64(), depth).unwrap();
             let transformer = transformer.to_f64().unwrap();
             let v_tf_wide = linear::<f64, D, K, MAX_LAYERS>(&transformer, &wide);
@@ -98,8 +98,9 @@ fn metrics<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
     out.field("SS", "sampled", [sampled.ss]);
 
     let layers = transformer.layers();
-    let by_layer: Vec<Elements<R>> = layers.iter().map(Elements::of).collect();
-    let mut element = |name: &str, value: fn(&Elements<R>) -> R| {
+    let by_layer: Vec<ElementwiseMetrics<R>> =
+        layers.iter().map(ElementwiseMetrics::from_layer).collect();
+    let mut element = |name: &str, value: fn(&ElementwiseMetrics<R>) -> R| {
         out.field(format!("elementwise_{name}"), "elements", by_layer.iter().map(value));
     };
     element("sign", |e| e.sign);
@@ -110,10 +111,11 @@ fn metrics<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
     element("Q_avg_abs_others", |e| e.q_avg_abs_others);
     // For pictures, each layer has its sign, and its largest entry is 1.
     let scaled = |of: fn(&Layer<R, K>) -> &SMatrix<R, K, K>| {
-        let rows = layers.iter().zip(&by_layer).map(move |(layer, Elements { sign, .. })| {
-            let largest = of(layer).iter().fold(R::ZERO, |largest, x| largest.max(x.abs()));
-            tests::row_major(&of(layer).map(|x| *sign * x / largest))
-        });
+        let rows =
+            layers.iter().zip(&by_layer).map(move |(layer, ElementwiseMetrics { sign, .. })| {
+                let largest = of(layer).iter().fold(R::ZERO, |largest, x| largest.max(x.abs()));
+                tests::row_major(&of(layer).map(|x| *sign * x / largest))
+            });
         rows.flatten().collect::<Vec<R>>()
     };
     out.field("elementwise_P_scaled", "elements", scaled(|layer| &layer.p));

@@ -76,7 +76,7 @@ fn process<R: Real, const D: usize>(case: &Case) -> Outputs<R> {
     out.field("msve", "", [msve(&start(case, "w_hat"))]);
 
     // The d_p-weighted fit.
-    let states = EvaluationStates::of(&mrp).unwrap();
+    let states = EvaluationStates::from_mrp(&mrp).unwrap();
     let w_msve = states.implicit_weights(&v).unwrap();
     out.field("w_msve", "", w_msve.iter().copied());
     if case.expects("msve_min") {
@@ -132,9 +132,9 @@ fn demo<R: Real, const D: usize, const K: usize>(case: &Case) -> Outputs<R> {
         })
         .collect();
     let layers = case.count("L");
-    let c = constructions::learning_rate(alpha);
+    let c = constructions::scaled_identity(alpha);
     let transformer = Transformer::<_, 1>::autoregressive(constructions::td0(&c), layers).unwrap();
-    let mut context = Context::<D, _, _, R>::with(Td0, Growing);
+    let mut context = Context::<D, _, _, R>::with_memory(Td0, Growing);
     let (mut seen, mut streamed, mut classical) = (0, Vec::new(), Vec::new());
     for n in case.list("context_lengths") {
         let n = n as usize;

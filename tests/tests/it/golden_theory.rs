@@ -213,15 +213,15 @@ fn statistics<S: Scalar, const D: usize, const K: usize>(
     mask: impl Mask<S>,
     gamma: f64,
 ) -> [(&'static str, Statistic<S, K>); 3] {
-    let mut growing = Context::<D, _, _, S>::with(mask, Growing);
-    let mut sliding = Context::<D, _, _, S>::with(mask, Sliding::<MAX_CONTEXT>);
+    let mut growing = Context::<D, _, _, S>::with_memory(mask, Growing);
+    let mut sliding = Context::<D, _, _, S>::with_memory(mask, Sliding::<MAX_CONTEXT>);
     for t in data.transitions(gamma) {
         growing.observe_transition(&t).unwrap();
         sliding.observe_transition(&t).unwrap();
     }
     let gamma = S::from_f64(gamma);
     [
-        ("streaming", Statistic::of_prompt(&data.prompt, &mask).unwrap()),
+        ("streaming", Statistic::from_prompt(&data.prompt, &mask).unwrap()),
         ("growing", growing.statistic(gamma, 0).unwrap()),
         ("sliding", sliding.statistic(gamma, 0).unwrap()),
     ]

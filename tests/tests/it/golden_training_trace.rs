@@ -4,8 +4,8 @@
 use ictd_core::layer::Layer;
 use ictd_core::scalar::Scalar;
 use ictd_core::training::{
-    Adam, AdamSettings, BatchTd, LinearNetwork, LinearShape, Network, Parameters, SoftmaxNetwork,
-    Targets, Windows, td_update,
+    Adam, AdamSettings, BatchTdReference, LinearNetwork, LinearShape, Network, Parameters,
+    SoftmaxNetwork, Targets, Windows, td_update,
 };
 use ictd_core::transformer::Transformer;
 use nalgebra::SMatrix;
@@ -176,7 +176,7 @@ fn reference<S: Scalar, const D: usize>(
     depth: usize,
     out: &mut Outputs<S>,
 ) {
-    let mut network = BatchTd::<S, D>::new(depth, S::ZERO).unwrap();
+    let mut network = BatchTdReference::<S, D>::new(depth, S::ZERO).unwrap();
     network.alpha = S::from_f64(case.number("hard_alpha0"));
     let mut adam = Adam::new(adam_settings(case), &[network.alpha]).unwrap();
     let (mut v, mut loss, mut alpha_bar, mut alpha) = (vec![], vec![], vec![], vec![]);

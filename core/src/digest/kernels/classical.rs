@@ -1,25 +1,30 @@
 //! The classical algorithms on a stream, and the features of a signal.
 
-use super::Run;
+use super::DigestRun;
 use crate::context::{Context, Forgetting};
 use crate::error::Error;
 use crate::scalar::Scalar;
-use crate::signal::{Scale, Signal};
-use crate::td::{BatchTd, Learner, Lstd, OnlineTd, RecursiveLstd};
+use crate::signal::{FeatureScaler, SignalFeatures};
+use crate::td::{
+    BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineTd, OnlineTdSettings,
+    RecursiveLstd, RecursiveLstdSettings,
+};
 
 const D: usize = 3;
 
-pub(super) fn classical<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+pub(super) fn classical<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     let number = S::splat;
     let (gamma, lambda, mut draws) = (number(0.9), number(0.75), run.draws());
-    let batch = BatchTd::new(gamma, lambda, number(0.25), 10)?;
+    let batch =
+        BatchTd::new(BatchTdSettings { gamma, lambda, alpha: number(0.25), iterations: 10 })?;
     let mut context = batch.context::<D>();
     let td = [
-        OnlineTd::new(gamma, lambda, number(0.125))?,
-        OnlineTd::true_online(gamma, lambda, number(0.125))?,
+        OnlineTd::new(OnlineTdSettings { gamma, lambda, alpha: number(0.125) })?,
+        OnlineTd::true_online(OnlineTdSettings { gamma, lambda, alpha: number(0.125) })?,
     ];
-    let mut learners = td.map(Learner::<D, _, S>::with);
-    let (mut signal, mut scale) = (Signal::<5, S>::new(), Scale::<5, S>::new(number(0.97))?);
+    let mut learners = td.map(Learner::<D, _, S>::new);
+    let (mut signal, mut scale) =
+        (SignalFeatures::<5, S>::new(), FeatureScaler::<5, S>::new(number(0.97))?);
     for t in 0..200 {
         let transition = draws.transition::<D>();
         context.observe_transition(&transition)?;
@@ -36,11 +41,16 @@ pub(super) fn classical<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<()
         run.numbers(&[signal.level().discounted_sum(gamma, deviation)]);
     }
     run.each(|rng, digest| {
-        let recursive = RecursiveLstd::new(0.9, 0.75, 0.97, 0.5)?;
+        let recursive = RecursiveLstd::new(RecursiveLstdSettings {
+            gamma: 0.9,
+            lambda: 0.75,
+            retention: 0.97,
+            ridge: 0.5,
+        })?;
         let mut learner = recursive.context::<D>();
-        let lstd = Lstd::new(0.9, 0.75, 0.5)?;
+        let lstd = Lstd::new(LstdSettings { gamma: 0.9, lambda: 0.75, ridge: 0.5 })?;
         let window = Forgetting::new(0.97)?;
-        let mut context = Context::<D, _, Forgetting>::with(*lstd.mask(), window);
+        let mut context = Context::<D, _, Forgetting>::with_memory(*lstd.mask(), window);
         for t in 0..200 {
             let mut number = || rng.uniform_in::<f32>(-1.0, 1.0);
             let phi = [number(), number(), number()];

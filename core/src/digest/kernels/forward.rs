@@ -1,6 +1,6 @@
 //! Forward passes.
 
-use super::{Draws, Run};
+use super::{DigestRun, LaneRngs};
 use crate::attention::{Attention, SoftmaxAttention, Td0, TdLambda};
 use crate::error::Error;
 use crate::layer::Layer;
@@ -15,7 +15,7 @@ const K: usize = 2 * D + 1;
 const N: usize = 12;
 
 /// Dense layers on a dense prompt: Z_1 to Z_3 in full, and the streaming form beside it.
-pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     let mut draws = run.draws();
     let layers = [draws.layer(), draws.layer(), draws.layer()];
     let transformer = Transformer::<_, 3>::sequential(&layers)?;
@@ -23,7 +23,7 @@ pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), E
     for mask in [TdLambda::new(S::ZERO)?, TdLambda::new(S::splat(0.5))?] {
         forward(&transformer, &prompt, &mask, run)?;
     }
-    let statistic = Statistic::of_prompt(&prompt, &Td0)?;
+    let statistic = Statistic::from_prompt(&prompt, &Td0)?;
     transformer.values_by_layer(&statistic, prompt.query(), |y| run.number(y));
     run.numbers(&transformer.readout(&statistic));
     let shared = Transformer::<_, 1>::autoregressive(layers[0], 5)?;
@@ -31,13 +31,15 @@ pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), E
     Ok(())
 }
 
-pub(super) fn softmax<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+pub(super) fn softmax<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     let mut draws = run.draws();
     let transformer = Transformer::<_, 2>::sequential(&[draws.layer(), draws.layer()])?;
     forward(&transformer, &dense_prompt(&mut draws)?, &SoftmaxAttention, run)
 }
 
-fn dense_prompt<S: Scalar<Element = f32>>(draws: &mut Draws<S>) -> Result<Prompt<S, K, N>, Error> {
+fn dense_prompt<S: Scalar<Element = f32>>(
+    draws: &mut LaneRngs<S>,
+) -> Result<Prompt<S, K, N>, Error> {
     let columns: [SVector<S, K>; N] = core::array::from_fn(|_| draws.matrix());
     Prompt::from_columns(&columns, draws.matrix())
 }
@@ -46,7 +48,7 @@ fn forward<S: Scalar<Element = f32>, const C: usize>(
     transformer: &Transformer<Layer<S, K>, C>,
     prompt: &Prompt<S, K, N>,
     attention: &impl Attention<S, K, Layer = Layer<S, K>>,
-    run: &mut Run<S>,
+    run: &mut DigestRun<S>,
 ) -> Result<(), Error> {
     let mut prompt = prompt.clone();
     transformer.forward(&mut prompt, attention, |z| {

@@ -2,12 +2,12 @@
 
 mod classical;
 mod forward;
+mod primitives;
 mod streaming;
 mod training;
 mod universal;
-mod words;
 
-use super::{Digest, Kernel};
+use super::{Digest, DigestCase};
 use crate::error::Error;
 use crate::layer::Layer;
 use crate::linalg::zeros;
@@ -17,15 +17,15 @@ use crate::transition::Transition;
 use nalgebra::SMatrix;
 
 /// Returns all kernels, on scalars S (`f32` or lanes of it): the digests are the same for each S.
-pub fn kernels<S: Scalar<Element = f32>>() -> [Kernel<S>; 19] {
-    let kernel = |name, run, about| Kernel { name, about, seeds: 16, run };
+pub fn kernels<S: Scalar<Element = f32>>() -> [DigestCase<S>; 19] {
+    let kernel = |name, run, about| DigestCase { name, about, seeds: 16, run };
     let linear = kernel("linear_forward", forward::linear, "dense linear layers, both forms");
     [
-        kernel("random_streams", words::random_streams, "streams, floats, integers, choices"),
-        kernel("elementary", words::elementary, "elementary functions; subnormal numbers"),
-        kernel("stored_model", words::stored_model, "the bytes of stored models, f32 and f64"),
-        kernel("tasks", words::tasks, "values and paths of the tasks, f32 and f64"),
-        Kernel { seeds: 32, ..linear },
+        kernel("random_streams", primitives::random_streams, "streams, floats, integers, choices"),
+        kernel("elementary", primitives::elementary, "elementary functions; subnormal numbers"),
+        kernel("stored_model", primitives::stored_model, "the bytes of stored models, f32 and f64"),
+        kernel("tasks", primitives::tasks, "values and paths of the tasks, f32 and f64"),
+        DigestCase { seeds: 32, ..linear },
         kernel("softmax_forward", forward::softmax, "dense softmax transformers"),
         kernel("streaming_contexts", streaming::contexts, "growing, forgetting, sliding"),
         kernel("episodes", streaming::episodes, "terminal marks, cumulants, stored contexts"),
@@ -44,12 +44,12 @@ pub fn kernels<S: Scalar<Element = f32>>() -> [Kernel<S>; 19] {
 }
 
 /// One run: lane i has seed `first` + i, and a digest of its own.
-pub(super) struct Run<S: Scalar> {
+pub(super) struct DigestRun<S: Scalar> {
     pub(super) first: u64,
     pub(super) digests: S::PerLane<Digest>,
 }
 
-impl<S: Scalar<Element = f32>> Run<S> {
+impl<S: Scalar<Element = f32>> DigestRun<S> {
     fn number(&mut self, x: S) {
         for (i, digest) in self.digests.as_mut().iter_mut().enumerate() {
             digest.number(x.lane(i));
@@ -65,8 +65,8 @@ impl<S: Scalar<Element = f32>> Run<S> {
     }
 
     /// Returns the seeds' streams of random numbers, from their beginning.
-    fn draws(&self) -> Draws<S> {
-        Draws { streams: S::per_lane(|lane| Rng::new(self.seed(lane))) }
+    fn draws(&self) -> LaneRngs<S> {
+        LaneRngs { streams: S::per_lane(|lane| Rng::new(self.seed(lane))) }
     }
 
     /// Runs a program that does no arithmetic in lanes for one seed after the other.
@@ -80,11 +80,11 @@ impl<S: Scalar<Element = f32>> Run<S> {
     }
 }
 
-struct Draws<S: Scalar> {
+struct LaneRngs<S: Scalar> {
     streams: S::PerLane<Rng>,
 }
 
-impl<S: Scalar<Element = f32>> Draws<S> {
+impl<S: Scalar<Element = f32>> LaneRngs<S> {
     fn layer<const K: usize>(&mut self) -> Layer<S, K> {
         Layer { p: self.matrix(), q: self.matrix() }
     }
@@ -93,7 +93,7 @@ impl<S: Scalar<Element = f32>> Draws<S> {
         Transition { phi: self.matrix(), reward: self.number(), phi_next: self.matrix() }
     }
 
-    /// Draws a number in [-1, 1) per lane.
+    /// LaneRngs a number in [-1, 1) per lane.
     fn number(&mut self) -> S {
         let mut x = S::ZERO;
         for (i, rng) in self.streams.as_mut().iter_mut().enumerate() {

@@ -1,8 +1,8 @@
 //! Streaming contexts.
 
-use super::Run;
+use super::DigestRun;
 use super::append;
-use crate::context::{Context, Forgetting, Growing, Sliding, Window};
+use crate::context::{Context, Forgetting, Growing, Memory, Sliding};
 use crate::digest::Digest;
 use crate::error::Error;
 use crate::mask::{Mask, MeanCentred, Td0, TdLambda};
@@ -14,20 +14,23 @@ const K: usize = 2 * D + 1;
 
 /// Each window with each mask, over more transitions than a block of the growing sum or than
 /// several windows hold.
-pub(super) fn contexts<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+pub(super) fn contexts<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     windows(run, Td0)?;
     windows(run, TdLambda::new(S::splat(0.5))?)?;
     windows(run, MeanCentred)
 }
 
-fn windows<S: Scalar<Element = f32>>(run: &mut Run<S>, mask: impl Mask<S>) -> Result<(), Error> {
-    stream(run, Context::<D, _, _, S>::with(mask, Growing))?;
-    stream(run, Context::<D, _, _, S>::with(mask, Forgetting::new(S::splat(0.97))?))?;
-    stream(run, Context::<D, _, _, S>::with(mask, Sliding::<20>))
+fn windows<S: Scalar<Element = f32>>(
+    run: &mut DigestRun<S>,
+    mask: impl Mask<S>,
+) -> Result<(), Error> {
+    stream(run, Context::<D, _, _, S>::with_memory(mask, Growing))?;
+    stream(run, Context::<D, _, _, S>::with_memory(mask, Forgetting::new(S::splat(0.97))?))?;
+    stream(run, Context::<D, _, _, S>::with_memory(mask, Sliding::<20>))
 }
 
-fn stream<S: Scalar<Element = f32>, M: Mask<S>, W: Window<S>>(
-    run: &mut Run<S>,
+fn stream<S: Scalar<Element = f32>, M: Mask<S>, W: Memory<S>>(
+    run: &mut DigestRun<S>,
     mut context: Context<D, M, W, S>,
 ) -> Result<(), Error> {
     let mut draws = run.draws();
@@ -43,8 +46,8 @@ fn stream<S: Scalar<Element = f32>, M: Mask<S>, W: Window<S>>(
 }
 
 /// Episodes and three cumulants, read for several discounts, and the context as it is stored.
-pub(super) fn episodes<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
-    fn stream<M: Mask<f32>, W: Window<f32>>(
+pub(super) fn episodes<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
+    fn stream<M: Mask<f32>, W: Memory<f32>>(
         mut context: Context<D, M, W, f32, 3>,
         mut number: impl FnMut() -> f32,
         digest: &mut Digest,
@@ -68,15 +71,15 @@ pub(super) fn episodes<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(),
     }
     run.each(|rng, digest| {
         let mask = TdLambda::new(0.75)?;
-        stream(Context::with(Td0, Growing), || rng.normal(), digest)?;
-        stream(Context::with(mask, Growing), || rng.normal(), digest)?;
-        stream(Context::with(mask, Forgetting::new(0.97)?), || rng.normal(), digest)?;
-        stream(Context::with(mask, Sliding::<20>), || rng.normal(), digest)
+        stream(Context::with_memory(Td0, Growing), || rng.normal(), digest)?;
+        stream(Context::with_memory(mask, Growing), || rng.normal(), digest)?;
+        stream(Context::with_memory(mask, Forgetting::new(0.97)?), || rng.normal(), digest)?;
+        stream(Context::with_memory(mask, Sliding::<20>), || rng.normal(), digest)
     })
 }
 
 /// Does what a device does: observe, compute the value function, ask it for values.
-pub(super) fn device<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+pub(super) fn device<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     const D: usize = 4;
     let mut draws = run.draws();
     let shared = Transformer::<_, 1>::autoregressive(draws.layer(), 3)?;

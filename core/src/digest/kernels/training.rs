@@ -1,12 +1,12 @@
 //! Short training runs, and the bytes of their checkpoints.
 
-use super::Run;
+use super::DigestRun;
 use crate::error::Error;
 use crate::scalar::Scalar;
 use crate::tasks::{CartPoleTasks, FiniteTask, FiniteTasks, TaskDistribution};
 use crate::training::{
-    AdamSettings, BatchTd, LayerInput, LinearNetwork, LinearShape, Loss, MultiTaskTd, Network,
-    Optimizer, ParameterSet, Rnn, Settings, SoftmaxNetwork,
+    AdamSettings, BatchTdReference, LayerInput, LinearNetwork, LinearShape, Loss, MultiTaskTd,
+    Network, Optimizer, ParameterSet, Rnn, Settings, SoftmaxNetwork,
 };
 
 const D: usize = 2;
@@ -26,7 +26,7 @@ fn settings() -> Settings {
 /// Trains on three tasks, with the batch-TD reference beside: the loss after each, then the checkpoints
 /// of every lane.
 fn train<S, N, E>(
-    run: &mut Run<S>,
+    run: &mut DigestRun<S>,
     settings: Settings,
     distribution: E,
     network: N,
@@ -38,7 +38,7 @@ where
 {
     let seeds = S::per_lane(|lane| run.seed(lane));
     let seeds = seeds.as_ref();
-    let reference = BatchTd::new(2, S::ZERO)?;
+    let reference = BatchTdReference::new(2, S::ZERO)?;
     let mut trainer =
         MultiTaskTd::<S, N, E, D, T>::new(settings, distribution, network, reference, seeds)?;
     for _ in 0..3 {
@@ -58,7 +58,7 @@ fn network<S: Scalar<Element = f32>>(shape: LinearShape<f32>) -> Result<Linear<S
 }
 
 /// Linear attention on Boyan's chain: shared layers with Adam, own layers by plain TD on true values.
-pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     train(run, settings(), BOYAN, network::<S>(LinearShape::new(D, 1, 3))?)?;
     let own = network::<S>(LinearShape::new(D, 2, 2))?;
     let optimizer = Optimizer::Td { step_size: 0.05 };
@@ -68,7 +68,7 @@ pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), E
 
 /// Linear attention under TD(lambda)'s mask; on contexts that grow, with a discount for each task, towards sampled
 /// returns.
-pub(super) fn any_shape<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+pub(super) fn any_shape<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     let with_trace = network::<S>(LinearShape { lambda: 0.9, ..LinearShape::new(D, 1, 3) })?;
     train(run, settings(), BOYAN, with_trace)?;
     let (lengths, gammas) = (Some([1, 9]), Some([0.5, 0.95]));
@@ -78,7 +78,7 @@ pub(super) fn any_shape<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<()
 }
 
 /// Ten numbers a layer on contexts without units, under TD(lambda)'s mask; and dense layers on such contexts.
-pub(super) fn without_units<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+pub(super) fn without_units<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     let dense = LinearShape { prior_count: Some(6.0), ..LinearShape::new(D, 2, 2) };
     let parameters = ParameterSet::Equivariant;
     let ten_numbers = LinearShape { parameters, lambda: 0.9, ..dense };
@@ -87,12 +87,12 @@ pub(super) fn without_units<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Resul
     train(run, settings, BOYAN, network::<S>(dense)?)
 }
 
-pub(super) fn softmax<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+pub(super) fn softmax<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     let network = SoftmaxNetwork::<S, K, 1, 2, 6>::zeros(1, 2)?;
     train(run, settings(), BOYAN, network)
 }
 
-pub(super) fn rnn<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+pub(super) fn rnn<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     const X: usize = 2 * D + 2;
     const H: usize = 3;
     const L: usize = 2;
@@ -101,7 +101,7 @@ pub(super) fn rnn<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Erro
 }
 
 /// Linear attention on CartPole: tilings with a random projection, then the authors' one grid.
-pub(super) fn cart_pole<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+pub(super) fn cart_pole<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     let network = network::<S>(LinearShape::new(D, 1, 2))?;
     let tilings = CartPoleTasks::<162> { tilings: 2, tiles: 2, of_authors: false, dim: D };
     train(run, settings(), tilings, network.clone())?;

@@ -1,11 +1,11 @@
 //! Models that cost as much as their structure: layers that iterate TD, and the universal model.
 
-use super::Run;
+use super::DigestRun;
 use crate::constructions;
-use crate::context::{Context, Forgetting, Growing, Sliding, Window};
+use crate::context::{Context, Forgetting, Growing, Memory, Sliding};
 use crate::error::Error;
 use crate::linalg::scale;
-use crate::mask::{MeanCentred, Td0, TdLambda, Traces};
+use crate::mask::{MeanCentred, Td0, TdLambda, TwoTraces};
 use crate::predictor::Predictor;
 use crate::scalar::Scalar;
 use crate::transformer::Transformer;
@@ -15,13 +15,13 @@ const D: usize = 3;
 const K: usize = 2 * D + 1;
 
 /// The constructions with C = alpha I and with any C, and of two heads, on a context's statistic.
-pub(super) fn theorem_1<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+pub(super) fn theorem_1<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     let (mut draws, gamma) = (run.draws(), S::splat(0.9));
-    let alpha = constructions::learning_rate::<S, D>(S::splat(0.125));
+    let alpha = constructions::scaled_identity::<S, D>(S::splat(0.125));
     let c = scale(S::splat(0.125), &draws.matrix::<D, D>());
-    let mut traces = Context::<D, _, _, S>::with(TdLambda::new(S::splat(0.75))?, Growing);
-    let mut centred = Context::<D, _, _, S>::with(MeanCentred, Growing);
-    let mut plain = Context::<D, _, _, S>::with(Td0, Growing);
+    let mut traces = Context::<D, _, _, S>::with_memory(TdLambda::new(S::splat(0.75))?, Growing);
+    let mut centred = Context::<D, _, _, S>::with_memory(MeanCentred, Growing);
+    let mut plain = Context::<D, _, _, S>::with_memory(Td0, Growing);
     for t in 0..100 {
         let transition = draws.transition::<D>();
         traces.observe_transition(&transition)?;
@@ -48,31 +48,31 @@ pub(super) fn theorem_1<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<()
 }
 
 /// The shipped numbers on each window from the first transition on.
-pub(super) fn universal<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+pub(super) fn universal<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     run.each(|rng, digest| {
-        fn stream<W: Window<f32>>(
+        fn stream<W: Memory<f32>>(
             model: &UniversalModel,
             window: W,
             mut number: impl FnMut() -> f32,
             mut show: impl FnMut(f32),
         ) -> Result<(), Error> {
-            let mut context = Context::<D, Traces, W>::with(*model.mask(), window);
+            let mut context = Context::<D, TwoTraces, W>::with_memory(*model.mask(), window);
             for t in 0..60 {
                 let phi = [number(), 256.0 * number(), 1.0];
                 match t % 20 {
                     11 => context.observe_terminal(&phi, number())?,
                     _ => context.observe(&phi, number(), &[number(), 256.0 * number(), 1.0])?,
                 }
-                let reading = model.read(&context, 0)?;
-                show(reading.linearity);
-                let value = reading.value_function;
+                let estimate = model.estimate(&context, model.gvf(0))?;
+                show(estimate.linearity);
+                let value = estimate.value_function;
                 value.value_function.weights.iter().for_each(|w| show(*w));
                 show(value.at(&phi));
             }
             Ok(())
         }
         for gamma in [0.0, 0.5, 0.9, 0.99] {
-            let model = UniversalModel::<f32>::universal(gamma)?;
+            let model = UniversalModel::<f32>::pretrained(gamma)?;
             stream(&model, Growing, || rng.normal(), |x| digest.number(x))?;
             stream(&model, Forgetting::new(0.95)?, || rng.normal(), |x| digest.number(x))?;
             stream(&model, Sliding::<9>, || rng.normal(), |x| digest.number(x))?;
@@ -83,7 +83,7 @@ pub(super) fn universal<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<()
 
 /// Two random walks, one with a level, for three horizons: a glitch, a gap, a level that moves, and from the middle on
 /// what was stored.
-pub(super) fn predictor<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+pub(super) fn predictor<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     run.each(|rng, digest| {
         let mut predictor = Predictor::<2, 6, 3>::of_signals([1.0, 10.0, 300.0])?;
         let (mut x, mut y) = (0.0_f32, 0.0_f32);

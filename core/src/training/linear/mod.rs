@@ -2,10 +2,10 @@
 
 mod batch;
 mod pass;
-mod read;
 mod shape;
 mod two_heads;
-mod work;
+mod window_statistic;
+mod workspace;
 
 use super::network::deviation;
 use super::{Network, Parameters, Targets, Window, Windows, batch_gradient_by_window};
@@ -16,9 +16,9 @@ use crate::scalar::{Real, Scalar};
 use crate::transformer::Transformer;
 use batch::batch_gradient;
 use core::fmt::Debug;
-use pass::Pass;
+use pass::WindowPass;
 pub use shape::LinearShape;
-use work::Work;
+use workspace::Workspace;
 
 /// Where a network keeps its numbers: an array or, where there is a heap, a `Vec`.
 pub trait Storage<S>: AsRef<[S]> + AsMut<[S]> + Clone + Debug {}
@@ -30,19 +30,19 @@ impl<S, B: AsRef<[S]> + AsMut<[S]> + Clone + Debug> Storage<S> for B {}
 #[derive(Clone, Debug)]
 pub struct LinearNetwork<S: Scalar, B, W = B> {
     shape: LinearShape<S::Element>,
-    parameters: Numbers<B>,
+    parameters: LinearParameters<B>,
     work: W,
 }
 
 /// The trained numbers of a network: P_0, Q_0, P_1, ... ([`LinearShape::token_len`] squared each, column by
 /// column), of two heads P, Q, W of each; or five for each of them ([`ParameterSet`]).
 #[derive(Clone, Debug, PartialEq)]
-pub struct Numbers<B> {
+pub struct LinearParameters<B> {
     numbers: B,
     len: usize,
 }
 
-impl<B> Numbers<B> {
+impl<B> LinearParameters<B> {
     fn all<S>(&self) -> &[S]
     where
         B: AsRef<[S]>,
@@ -58,7 +58,7 @@ impl<B> Numbers<B> {
     }
 }
 
-impl<S: Scalar, B: Storage<S>> Parameters<S> for Numbers<B> {
+impl<S: Scalar, B: Storage<S>> Parameters<S> for LinearParameters<B> {
     fn slices(&self) -> impl Iterator<Item = &[S]> {
         core::iter::once(self.all())
     }
@@ -84,7 +84,7 @@ impl<S: Scalar, B: Storage<S>> LinearNetwork<S, B> {
 impl<R: Real> LinearShape<R> {
     /// Returns how many numbers a network needs to compute in.
     pub fn work_len(&self) -> usize {
-        if self.heads == 2 { two_heads::work_len(self) } else { work::len(self) }
+        if self.heads == 2 { two_heads::work_len(self) } else { workspace::len(self) }
     }
 }
 
@@ -102,7 +102,7 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
             let accepted = "as many numbers as the shape asks for";
             return Err(Error::OutOfRange { parameter: "room", accepted });
         }
-        Ok(LinearNetwork { shape, parameters: Numbers { numbers, len }, work })
+        Ok(LinearNetwork { shape, parameters: LinearParameters { numbers, len }, work })
     }
 
     /// Returns the network's shape.
@@ -163,13 +163,13 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
 }
 
 impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for LinearNetwork<S, B, W> {
-    type Parameters = Numbers<B>;
+    type Parameters = LinearParameters<B>;
 
-    fn parameters(&self) -> &Numbers<B> {
+    fn parameters(&self) -> &LinearParameters<B> {
         &self.parameters
     }
 
-    fn parameters_mut(&mut self) -> &mut Numbers<B> {
+    fn parameters_mut(&mut self) -> &mut LinearParameters<B> {
         &mut self.parameters
     }
 
@@ -208,7 +208,7 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
         if shape.heads == 2 {
             two_heads::Pass::new(shape, numbers, work).forward(window)
         } else {
-            Pass::new(shape, numbers, work, window).value()
+            WindowPass::new(shape, numbers, work, window).value()
         }
     }
 
@@ -216,7 +216,7 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
         &mut self,
         window: &Window<S>,
         adjoint: impl FnOnce(S) -> S,
-        gradient: &mut Numbers<B>,
+        gradient: &mut LinearParameters<B>,
     ) -> S {
         let LinearNetwork { shape, parameters, work } = self;
         if window.dim() != shape.dim {
@@ -230,7 +230,7 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
             pass.finish(gradient.all_mut());
             value
         } else {
-            let mut pass = Pass::new(shape, numbers, work, window);
+            let mut pass = WindowPass::new(shape, numbers, work, window);
             let value = pass.forward();
             pass.backward(adjoint(value), gradient.all_mut());
             value
@@ -242,7 +242,7 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
         &mut self,
         windows: &Windows<S>,
         targets: Targets<S>,
-        gradient: &mut Numbers<B>,
+        gradient: &mut LinearParameters<B>,
     ) -> S {
         let LinearNetwork { shape, parameters, work } = &mut *self;
         if windows.dim() != shape.dim {
@@ -253,7 +253,7 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
             let pass = two_heads::Pass::new(shape, numbers, work);
             two_heads::batch_gradient(pass, windows, targets, to)
         } else if windows.slide() || shape.prior_count.is_some() {
-            batch_gradient(shape, Work::load(shape, numbers, work), windows, targets, to)
+            batch_gradient(shape, Workspace::load(shape, numbers, work), windows, targets, to)
         } else {
             batch_gradient_by_window(self, windows, targets, gradient)
         }

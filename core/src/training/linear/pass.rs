@@ -13,18 +13,18 @@
 //! G-bar  <- B_l^T G-bar B_l + (1/n) P_l^T B-bar_l Q_l^T      z-bar <- B_l^T z-bar
 //! ```
 
-use super::read::{VECTORS, read};
 use super::shape::LinearShape;
-use super::work::{Work, last_row, layer, layer_mut, split};
+use super::window_statistic::{VECTORS, read};
+use super::workspace::{Workspace, last_row, layer, layer_mut, split};
 use crate::linalg::any_size::{
-    Onto, add, add_outers, dot, mul, mul_transpose, mul_vector, scaled, transpose_mul,
+    Addend, add, add_outers, dot, mul, mul_transpose, mul_vector, scaled, transpose_mul,
     transpose_mul_vector,
 };
 use crate::scalar::Scalar;
 use crate::training::Window;
 
 /// A window that has been read, and the memory for a pass through it.
-pub(super) struct Pass<'a, S: Scalar> {
+pub(super) struct WindowPass<'a, S: Scalar> {
     shape: &'a LinearShape<S::Element>,
     k: usize,
     inverse_len: S,
@@ -37,26 +37,26 @@ pub(super) struct Pass<'a, S: Scalar> {
     vectors: [&'a mut [S]; 6],
 }
 
-impl<'a, S: Scalar> Pass<'a, S> {
+impl<'a, S: Scalar> WindowPass<'a, S> {
     pub(super) fn new(
         shape: &'a LinearShape<S::Element>,
         parameters: &[S],
         room: &'a mut [S],
         window: &Window<S>,
     ) -> Self {
-        let work = Work::load(shape, parameters, room);
-        let Work { layers, steps, columns, matrices, vectors, .. } = work;
+        let work = Workspace::load(shape, parameters, room);
+        let Workspace { layers, steps, columns, matrices, vectors, .. } = work;
         let k = shape.token_len();
         let (g, z) = (&mut steps[..k * k], &mut columns[..k]);
         let room = [&mut matrices[..k * k], &mut vectors[..VECTORS * k]];
         let inverse_len = read(shape, window, g, z, room);
         let (matrices, vectors) = (split(matrices, k * k), split(vectors, k));
-        Pass { shape, k, inverse_len, layers, steps, columns, matrices, vectors }
+        WindowPass { shape, k, inverse_len, layers, steps, columns, matrices, vectors }
     }
 
     /// Returns TF_L by all layers, to be walked backwards.
     pub(super) fn forward(&mut self) -> S {
-        let Pass { shape, k, inverse_len, layers, steps, columns, matrices, vectors } = self;
+        let WindowPass { shape, k, inverse_len, layers, steps, columns, matrices, vectors } = self;
         let (k, matrix) = (*k, *k * *k);
         let [x, y, ..] = matrices.each_mut().map(|m| &mut **m);
         for l in 0..shape.depth {
@@ -65,19 +65,19 @@ impl<'a, S: Scalar> Pass<'a, S> {
             column_map(k, *inverse_len, layer(matrix, layers, l), g, b, [&mut *x, &mut *y]);
             let (z, z_next) = columns[l * k..].split_at_mut(k);
             if l + 1 == shape.depth {
-                mul_vector(k, vectors[0], Onto::Zeros, b, z);
+                mul_vector(k, vectors[0], Addend::Zero, b, z);
                 break;
             }
-            mul_vector(k, &mut z_next[..k], Onto::Zeros, b, z);
-            mul(k, x, Onto::Zeros, b, g);
-            mul_transpose(k, &mut next[..matrix], Onto::Zeros, x, b);
+            mul_vector(k, &mut z_next[..k], Addend::Zero, b, z);
+            mul(k, x, Addend::Zero, b, g);
+            mul_transpose(k, &mut next[..matrix], Addend::Zero, x, b);
         }
         -vectors[0][k - 1]
     }
 
     /// Walks back from TF_L-bar = `seed`, adding to the gradient of the trained numbers.
     pub(super) fn backward(self, seed: S, gradient: &mut [S]) {
-        let Pass { shape, k, inverse_len, layers, steps, columns, matrices, vectors } = self;
+        let WindowPass { shape, k, inverse_len, layers, steps, columns, matrices, vectors } = self;
         let (matrix, numbers) = (k * k, shape.parameters);
         let [g_bar, b_bar, x, y] = matrices;
         let [z_bar, v, ..] = vectors;
@@ -90,29 +90,29 @@ impl<'a, S: Scalar> Pass<'a, S> {
             b_bar.fill(S::ZERO);
             add_outers(k, b_bar, [(&*z_bar, &columns[l * k..][..k])]);
             // G-bar B G^T and G-bar^T B G.
-            mul(k, x, Onto::Zeros, g_bar, b);
-            mul_transpose(k, y, Onto::Zeros, x, g);
+            mul(k, x, Addend::Zero, g_bar, b);
+            mul_transpose(k, y, Addend::Zero, x, g);
             add(b_bar, y);
-            transpose_mul(k, x, Onto::Zeros, g_bar, b);
-            mul(k, y, Onto::Zeros, x, g);
+            transpose_mul(k, x, Addend::Zero, g_bar, b);
+            mul(k, y, Addend::Zero, x, g);
             add(b_bar, y);
             // (1/n) B-bar Q^T and (1/n) P^T B-bar.
-            mul_transpose(k, y, Onto::Zeros, b_bar, q);
+            mul_transpose(k, y, Addend::Zero, b_bar, q);
             scaled(x, inverse_len, y);
-            transpose_mul(k, y, Onto::Zeros, p, b_bar);
+            transpose_mul(k, y, Addend::Zero, p, b_bar);
             scaled(b_bar, inverse_len, y);
             let (b_q, p_b) = (&*x, &*b_bar);
             let [p_bar, q_bar] = layer_mut(shape.matrix_len(), gradient, l);
-            mul_transpose(k, y, Onto::Zeros, b_q, g);
+            mul_transpose(k, y, Addend::Zero, b_q, g);
             numbers.add_adjoint(k, y, p_bar);
-            transpose_mul(k, y, Onto::Zeros, g, p_b);
+            transpose_mul(k, y, Addend::Zero, g, p_b);
             numbers.add_adjoint(k, y, q_bar);
             // G-bar <- B^T G-bar B + (1/n) P^T B-bar Q^T, z-bar <- B^T z-bar.
-            transpose_mul(k, y, Onto::Zeros, b, g_bar);
-            mul(k, g_bar, Onto::Zeros, y, b);
-            mul_transpose(k, y, Onto::Zeros, p_b, q);
+            transpose_mul(k, y, Addend::Zero, b, g_bar);
+            mul(k, g_bar, Addend::Zero, y, b);
+            mul_transpose(k, y, Addend::Zero, p_b, q);
             add(g_bar, y);
-            transpose_mul_vector(k, v, Onto::Zeros, b, z_bar);
+            transpose_mul_vector(k, v, Addend::Zero, b, z_bar);
             z_bar.copy_from_slice(v);
         }
     }
@@ -120,7 +120,7 @@ impl<'a, S: Scalar> Pass<'a, S> {
     /// Returns TF_L, by the readout: operation by operation
     /// [`Transformer::readout`](crate::transformer::Transformer::readout), whose last two layers act on vectors.
     pub(super) fn value(self) -> S {
-        let Pass { shape, k, inverse_len, layers, steps, columns, matrices, vectors } = self;
+        let WindowPass { shape, k, inverse_len, layers, steps, columns, matrices, vectors } = self;
         let g = &mut steps[..k * k];
         let [b, product, x, y] = matrices;
         let formed = shape.depth.saturating_sub(2);
@@ -130,20 +130,20 @@ impl<'a, S: Scalar> Pass<'a, S> {
                 if l == 0 {
                     product.copy_from_slice(b);
                 } else {
-                    mul(k, x, Onto::Zeros, b, product);
+                    mul(k, x, Addend::Zero, b, product);
                     product.copy_from_slice(x);
                 }
-                mul(k, x, Onto::Zeros, b, g);
-                mul_transpose(k, g, Onto::Zeros, x, b);
+                mul(k, x, Addend::Zero, b, g);
+                mul_transpose(k, g, Addend::Zero, x, b);
             }
         }
         // These layers meet B G B^T, with the map of the layer before, if there is one.
         let (g, b) = (&*g, (formed > 0).then_some(&*b));
         let times = |transposed: bool, out: &mut [S], m: &[S], x: &[S]| {
             if transposed {
-                transpose_mul_vector(k, out, Onto::Zeros, m, x);
+                transpose_mul_vector(k, out, Addend::Zero, m, x);
             } else {
-                mul_vector(k, out, Onto::Zeros, m, x);
+                mul_vector(k, out, Addend::Zero, m, x);
             }
         };
         let g_times = |transposed: bool, out: &mut [S], x: &[S], v: &mut [S]| match b {
@@ -203,8 +203,8 @@ fn column_map<S: Scalar>(
     [x, y]: [&mut [S]; 2],
 ) {
     scaled(x, inverse_len, p);
-    mul(k, y, Onto::Zeros, x, g);
-    mul(k, b, Onto::Zeros, y, q);
+    mul(k, y, Addend::Zero, x, g);
+    mul(k, b, Addend::Zero, y, q);
     for i in 0..k {
         b[i * k + i] += S::ONE;
     }

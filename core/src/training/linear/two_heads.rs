@@ -17,9 +17,9 @@
 //! where 1/n is in G. The last layer, and the statistic that it meets, act on vectors only.
 
 use super::shape::LinearShape;
-use super::work::{last_row, split};
+use super::workspace::{last_row, split};
 use crate::linalg::any_size::{
-    Onto, add, add_outers, dot, mul, mul_transpose, mul_vector, scaled, transpose_mul,
+    Addend, add, add_outers, dot, mul, mul_transpose, mul_vector, scaled, transpose_mul,
     transpose_mul_vector,
 };
 use crate::scalar::{Real, Scalar, kernel};
@@ -132,7 +132,7 @@ impl<'a, S: Scalar> Pass<'a, S> {
         vectors.fill(S::ZERO);
         for (i, u) in us.chunks_exact_mut(matrix).enumerate() {
             let [p, _, w] = matrices_of(matrix, parameters, 0, i);
-            mul(k, u, Onto::Zeros, w, p);
+            mul(k, u, Addend::Zero, w, p);
         }
         for (h, of_head) in of_heads.chunks_exact_mut(OF_HEAD * k).enumerate() {
             let [u] = matrices_of(matrix, us, stored - 1, h);
@@ -190,20 +190,20 @@ impl<'a, S: Scalar> Pass<'a, S> {
                 let ([g, v], [_, q, _]) =
                     (split(head, matrix), matrices_of(matrix, parameters, l, h));
                 let [u] = matrices_of(matrix, us, l, h);
-                mul(k, v, Onto::Zeros, u, g);
-                mul(k, b, Onto::Itself, v, q);
+                mul(k, v, Addend::Zero, u, g);
+                mul(k, b, Addend::InPlace, v, q);
             }
             let (z, z_next) = columns[l * k..].split_at_mut(k);
-            mul_vector(k, &mut z_next[..k], Onto::Zeros, b, z);
+            mul_vector(k, &mut z_next[..k], Addend::Zero, b, z);
             if l + 1 == formed {
                 break;
             }
             let next = next[matrix..].chunks_exact_mut(of_head);
             for (head, next) in heads.chunks_exact_mut(of_head).zip(next) {
                 let [g, v, w] = split(head, matrix);
-                mul(k, v, Onto::Zeros, b, g);
-                mul_transpose(k, w, Onto::Zeros, b, g);
-                mul_transpose(k, &mut next[..matrix], Onto::Zeros, v, b);
+                mul(k, v, Addend::Zero, b, g);
+                mul_transpose(k, w, Addend::Zero, b, g);
+                mul_transpose(k, &mut next[..matrix], Addend::Zero, v, b);
             }
         }
         let (b, gs) = last_step(k, formed, steps);
@@ -212,9 +212,9 @@ impl<'a, S: Scalar> Pass<'a, S> {
         for (h, of_head) in of_heads.chunks_exact_mut(OF_HEAD * k).enumerate() {
             let [_, q, _] = matrices_of(matrix, parameters, formed, h);
             let [u, _, q_z, b_q_z, g_b_q_z, b_g_b_q_z] = split(of_head, k);
-            mul_vector(k, q_z, Onto::Zeros, q, z);
+            mul_vector(k, q_z, Addend::Zero, q, z);
             map::<S, true>(k, b, b_q_z, q_z);
-            mul_vector(k, g_b_q_z, Onto::Zeros, gs[h], b_q_z);
+            mul_vector(k, g_b_q_z, Addend::Zero, gs[h], b_q_z);
             map::<S, false>(k, b, b_g_b_q_z, g_b_q_z);
             y += dot(u, b_g_b_q_z);
         }
@@ -240,12 +240,12 @@ impl<'a, S: Scalar> Pass<'a, S> {
             scaled(v, y_bar, b_g_b_q_z);
             add(u_bar, v);
             map::<S, true>(k, b, b_u, u);
-            transpose_mul_vector(k, g_b_u, Onto::Zeros, gs[h], b_u);
+            transpose_mul_vector(k, g_b_u, Addend::Zero, gs[h], b_u);
             map::<S, false>(k, b, v, g_b_u);
             scaled(a, y_bar, v);
             let [_, q_sum] = sums_of(matrix, sums, formed, h);
             add_outers(k, q_sum, [(&*a, z)]);
-            transpose_mul_vector(k, v, Onto::Zeros, q, a);
+            transpose_mul_vector(k, v, Addend::Zero, q, a);
             add(z_bar, v);
         }
         for l in (0..formed).rev() {
@@ -264,8 +264,8 @@ impl<'a, S: Scalar> Pass<'a, S> {
                     add_outers(k, b_bar, [(&*v, g_b_q_z), (&*a, g_b_u)]);
                 } else {
                     let [_, v_h, w_h] = pieces(matrix, &heads[h * OF_STEP * matrix..]);
-                    mul(k, b_bar, Onto::Itself, g_bar, w_h);
-                    transpose_mul(k, b_bar, Onto::Itself, g_bar, v_h);
+                    mul(k, b_bar, Addend::InPlace, g_bar, w_h);
+                    transpose_mul(k, b_bar, Addend::InPlace, g_bar, v_h);
                 }
             }
             for (h, g_bar) in g_bars.iter_mut().enumerate() {
@@ -273,25 +273,25 @@ impl<'a, S: Scalar> Pass<'a, S> {
                 let [_, q, _] = matrices_of(matrix, parameters, l, h);
                 let [u] = matrices_of(matrix, us, l, h);
                 let [u_sum, q_sum] = sums_of(matrix, sums, l, h);
-                mul_transpose(k, x, Onto::Zeros, b_bar, q);
-                mul_transpose(k, u_sum, Onto::Itself, x, g);
-                transpose_mul(k, x, Onto::Zeros, u, b_bar);
-                transpose_mul(k, q_sum, Onto::Itself, g, x);
+                mul_transpose(k, x, Addend::Zero, b_bar, q);
+                mul_transpose(k, u_sum, Addend::InPlace, x, g);
+                transpose_mul(k, x, Addend::Zero, u, b_bar);
+                transpose_mul(k, q_sum, Addend::InPlace, g, x);
                 if l == 0 {
                     continue;
                 }
-                mul_transpose(k, y, Onto::Zeros, x, q);
+                mul_transpose(k, y, Addend::Zero, x, q);
                 if above_last {
                     let [_, _, _, b_q_z, _, _, b_u] = pieces(k, &of_heads[h * OF_HEAD * k..]);
                     scaled(v, y_bar, b_u);
                     add_outers(k, y, [(&*v, b_q_z)]);
                 } else {
-                    transpose_mul(k, x, Onto::Zeros, b, g_bar);
-                    mul(k, y, Onto::Itself, x, b);
+                    transpose_mul(k, x, Addend::Zero, b, g_bar);
+                    mul(k, y, Addend::InPlace, x, b);
                 }
                 g_bar.copy_from_slice(y);
             }
-            transpose_mul_vector(k, v, Onto::Zeros, b, z_bar);
+            transpose_mul_vector(k, v, Addend::Zero, b, z_bar);
             z_bar.copy_from_slice(v);
         }
     }
@@ -313,10 +313,10 @@ impl<'a, S: Scalar> Pass<'a, S> {
             let [p, _, w] = matrices_of(matrix, parameters, 0, i);
             let [u_sum, q_sum] = matrices_of(matrix, sums, 0, i);
             let [p_bar, q_bar, w_bar] = split(gradient, matrix);
-            transpose_mul(k, x, Onto::Zeros, w, u_sum);
+            transpose_mul(k, x, Addend::Zero, w, u_sum);
             add(p_bar, x);
             add(q_bar, q_sum);
-            mul_transpose(k, x, Onto::Zeros, u_sum, p);
+            mul_transpose(k, x, Addend::Zero, u_sum, p);
             add(w_bar, x);
         }
     }
@@ -335,7 +335,7 @@ fn last_step<S>(k: usize, formed: usize, steps: &[S]) -> (Option<&[S]>, [&[S]; H
 fn map<S: Scalar, const TRANSPOSED: bool>(k: usize, b: Option<&[S]>, out: &mut [S], x: &[S]) {
     match b {
         None => out.copy_from_slice(x),
-        Some(b) if TRANSPOSED => transpose_mul_vector(k, out, Onto::Zeros, b, x),
-        Some(b) => mul_vector(k, out, Onto::Zeros, b, x),
+        Some(b) if TRANSPOSED => transpose_mul_vector(k, out, Addend::Zero, b, x),
+        Some(b) => mul_vector(k, out, Addend::Zero, b, x),
     }
 }

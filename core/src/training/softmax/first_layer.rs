@@ -18,7 +18,7 @@
 //! A row has one shift for all windows, its largest score in any of them: a window whose own largest
 //! is 2^125 times less has lost its weights to the exponential's lower end.
 
-use super::rows::{Columns, TILE, add_outers, binary};
+use super::scores::{PromptColumns, TILE, add_outers, binary};
 use crate::layer::Layer;
 use crate::linalg::any_size::tiles;
 use crate::linalg::arrays::{add, add_scaled, dot, scale, vector};
@@ -29,7 +29,7 @@ use heapless::Vec;
 
 /// One token's row of the scores, and its adjoints.
 #[derive(Clone)]
-struct Row<S: Scalar, const K: usize, const N: usize> {
+struct ScoreRow<S: Scalar, const K: usize, const N: usize> {
     /// z_r.
     z: [S; K],
     /// v_r = (1/n) P z_r.
@@ -47,8 +47,8 @@ struct Row<S: Scalar, const K: usize, const N: usize> {
     k_bar: [S; K],
 }
 
-impl<S: Scalar, const K: usize, const N: usize> Row<S, K, N> {
-    const ZEROS: Self = Row {
+impl<S: Scalar, const K: usize, const N: usize> ScoreRow<S, K, N> {
+    const ZEROS: Self = ScoreRow {
         z: [S::ZERO; K],
         value: [S::ZERO; K],
         exponentials: [[S::ZERO; 2]; N],
@@ -63,7 +63,7 @@ impl<S: Scalar, const K: usize, const N: usize> Row<S, K, N> {
 /// The first layer, walked through in reverse time: it holds the rows of one window's tokens.
 pub(super) struct FirstLayer<S: Scalar, const K: usize, const N: usize> {
     /// The row of token r at r modulo n.
-    rows: Vec<Row<S, K, N>, N>,
+    rows: Vec<ScoreRow<S, K, N>, N>,
     /// The first window that was asked for, the last in time.
     last: usize,
 }
@@ -83,11 +83,11 @@ impl<S: Scalar, const K: usize, const N: usize> FirstLayer<S, K, N> {
         windows: &Windows<S>,
         layer: &Layer<S, K>,
         t: usize,
-        next: &mut Columns<S, K, N>,
+        next: &mut PromptColumns<S, K, N>,
     ) {
         let n = windows.context_len();
         if self.rows.is_empty() {
-            let _ = self.rows.resize(n, Row::ZEROS);
+            let _ = self.rows.resize(n, ScoreRow::ZEROS);
             self.last = t;
             for r in t + 1..t + n {
                 enter(self, windows, layer, r);
@@ -104,7 +104,7 @@ impl<S: Scalar, const K: usize, const N: usize> FirstLayer<S, K, N> {
         &mut self,
         windows: &Windows<S>,
         t: usize,
-        x_bar: &Columns<S, K, N>,
+        x_bar: &PromptColumns<S, K, N>,
         sum: &mut Layer<S, K>,
     ) {
         backward(self, windows, t, x_bar);
@@ -180,7 +180,7 @@ kernel! {
         of: &'a FirstLayer<S, K, N>,
         windows: &'a Windows<'a, S>,
         t: usize,
-        next: &'a mut Columns<S, K, N>,
+        next: &'a mut PromptColumns<S, K, N>,
     ) {
         let n = windows.context_len();
         next.query = windows.window(t).query_token().data.0[0];
@@ -213,7 +213,7 @@ kernel! {
         of: &'a mut FirstLayer<S, K, N>,
         windows: &'a Windows<'a, S>,
         t: usize,
-        x_bar: &'a Columns<S, K, N>,
+        x_bar: &'a PromptColumns<S, K, N>,
     ) {
         let n = windows.context_len();
         let query = windows.window(t).query_token::<K>().data.0[0];

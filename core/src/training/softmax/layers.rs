@@ -2,8 +2,8 @@
 
 #![allow(clippy::manual_memcpy, reason = "a call of memcpy, where a loop is a few registers")]
 
-use super::rows::{
-    Columns, TILE, Workspace, add_outers, binary, combinations, exponentials, scatter, tile,
+use super::scores::{
+    PromptColumns, TILE, TileBuffer, add_outers, binary, combinations, exponentials, scatter, tile,
 };
 use crate::layer::Layer;
 use crate::linalg::any_size::tiles;
@@ -16,7 +16,7 @@ use heapless::Vec;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct LayerTape<S: Scalar, const K: usize, const N: usize> {
     /// Z_l.
-    pub(super) z: Columns<S, K, N>,
+    pub(super) z: PromptColumns<S, K, N>,
     /// k_r = Q^T z_r.
     pub(super) keys: [[S; K]; N],
     /// v_r = (1/n) P z_r, times the row's normalisation.
@@ -31,7 +31,7 @@ pub(super) struct LayerTape<S: Scalar, const K: usize, const N: usize> {
 
 impl<S: Scalar, const K: usize, const N: usize> LayerTape<S, K, N> {
     pub(super) const ZEROS: Self = LayerTape {
-        z: Columns::ZEROS,
+        z: PromptColumns::ZEROS,
         keys: [[S::ZERO; K]; N],
         values: [[S::ZERO; K]; N],
         exponentials: Vec::new(),
@@ -44,7 +44,7 @@ kernel! {
     /// Computes one layer but the last.
     pub(super) fn forward_layer as ForwardLayer<'a, S: Scalar, const K: usize, const N: usize>(
         tape: &'a mut LayerTape<S, K, N>,
-        next: &'a mut Columns<S, K, N>,
+        next: &'a mut PromptColumns<S, K, N>,
         layer: &'a Layer<S, K>,
         inverse_len: S,
         n: usize,
@@ -94,8 +94,8 @@ kernel! {
     /// Computes the last layer, forward and for seed 1 backward.
     pub(super) fn last_layer as LastLayerPass<'a, S: Scalar, const K: usize, const N: usize>(
         pass: &'a mut LastLayer<S, K>,
-        z: &'a Columns<S, K, N>,
-        z_bar: &'a mut Columns<S, K, N>,
+        z: &'a PromptColumns<S, K, N>,
+        z_bar: &'a mut PromptColumns<S, K, N>,
         layer: &'a Layer<S, K>,
         inverse_len: S,
         n: usize,
@@ -108,7 +108,7 @@ kernel! {
         }
         z_bar.context[..n].fill([S::ZERO; K]);
         z_bar.query = [S::ZERO; K];
-        let mut rows: Workspace<S, N> = [[S::ZERO; TILE]; N];
+        let mut rows: TileBuffer<S, N> = [[S::ZERO; TILE]; N];
         let mut r = 0;
         tiles!(r < n, T in [TILE, 1], {
             let (mut keys, mut binary_keys) = ([[S::ZERO; K]; T], [[S::ZERO; K]; T]);
@@ -154,15 +154,15 @@ kernel! {
     /// Adds (P-bar, Q-bar) to `sum`, and writes z-bar, from x-bar.
     pub(super) fn backward_layer as BackwardLayer<'a, S: Scalar, const K: usize, const N: usize>(
         tape: &'a LayerTape<S, K, N>,
-        x_bar: &'a Columns<S, K, N>,
-        z_bar: &'a mut Columns<S, K, N>,
+        x_bar: &'a PromptColumns<S, K, N>,
+        z_bar: &'a mut PromptColumns<S, K, N>,
         layer: &'a Layer<S, K>,
         sum: &'a mut Layer<S, K>,
         n: usize,
     ) {
         let (z, inverse_len) = (&tape.z, S::ONE / S::from_count(n as u64));
         z_bar.copy_from(x_bar, n);
-        let mut scores_bar: Workspace<S, N> = [[S::ZERO; TILE]; N];
+        let mut scores_bar: TileBuffer<S, N> = [[S::ZERO; TILE]; N];
         let mut r = 0;
         tiles!(r < n, T in [TILE, 1], {
             let (rows, _) = tape.exponentials.as_flattened()[r * n..].as_chunks::<T>();

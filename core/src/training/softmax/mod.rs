@@ -2,7 +2,7 @@
 
 mod first_layer;
 mod layers;
-mod rows;
+mod scores;
 mod tape;
 
 use super::network::{BatchLoss, deviation};

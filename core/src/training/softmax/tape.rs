@@ -29,7 +29,7 @@
 //! ```
 
 use super::layers::{LastLayer, LayerTape, backward_layer, forward_layer, last_layer};
-use super::rows::Columns;
+use super::scores::PromptColumns;
 use crate::error::Error;
 use crate::layer::Layer;
 use crate::linalg::arrays::{add_scaled, scale, vector};
@@ -45,7 +45,7 @@ pub(super) struct Tape<S: Scalar, const K: usize, const L: usize, const N: usize
     n: usize,
     depth: usize,
     /// Adjoints of a layer's output and of its input, in turns.
-    adjoint: [Columns<S, K, N>; 2],
+    adjoint: [PromptColumns<S, K, N>; 2],
     last: LastLayer<S, K>,
 }
 
@@ -55,14 +55,14 @@ impl<S: Scalar, const K: usize, const L: usize, const N: usize> Tape<S, K, L, N>
             layers: [const { LayerTape::ZEROS }; L],
             n: 0,
             depth: 0,
-            adjoint: [const { Columns::ZEROS }; 2],
+            adjoint: [const { PromptColumns::ZEROS }; 2],
             last: LastLayer::ZEROS,
         }
     }
 
     /// Makes room for n context columns and `depth` layers, and gives Z_0 to be filled in; none if they do not fit.
     #[inline(always)]
-    pub(super) fn input(&mut self, n: usize, depth: usize) -> Option<&mut Columns<S, K, N>> {
+    pub(super) fn input(&mut self, n: usize, depth: usize) -> Option<&mut PromptColumns<S, K, N>> {
         if n > N {
             return None;
         }
@@ -99,7 +99,7 @@ impl<S: Scalar, const K: usize, const L: usize, const N: usize> Tape<S, K, L, N>
         first: usize,
         seed: S,
         sums: &mut [Layer<S, K>],
-    ) -> &Columns<S, K, N> {
+    ) -> &PromptColumns<S, K, N> {
         let (n, last) = (self.n, self.depth - 1);
         let sum = &mut sums[(first + last) % layers.len()];
         let p_seed = seed / S::from_count(n as u64);

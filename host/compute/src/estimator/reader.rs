@@ -4,13 +4,15 @@ use super::{Estimator, Method, Stream};
 use crate::parameters::{MAX_STORED_LAYERS, Parameters};
 use ictd_core::Error;
 use ictd_core::constructions;
-use ictd_core::context::{Context, Window};
+use ictd_core::context::{Context, Memory};
 use ictd_core::layer::Layer;
-use ictd_core::mask::{TdLambda, Traces};
-use ictd_core::td::{BatchTd, Learner, Lstd, OnlineTd, RecursiveLstd};
+use ictd_core::mask::{TdLambda, TwoTraces};
+use ictd_core::td::{
+    BatchTd, BatchTdSettings, Learner, Lstd, LstdSettings, OnlineTd, RecursiveLstd,
+};
 use ictd_core::transformer::Transformer;
 use ictd_core::transition::Transition;
-use ictd_core::value_function::{BoundedValueFunction, ValueFunction};
+use ictd_core::value_function::{ClippedValueFunction, ValueFunction};
 use nalgebra::SVector;
 use std::sync::Arc;
 
@@ -22,7 +24,7 @@ pub(super) type OfQuery<const D: usize> = Box<dyn Fn(&SVector<f64, D>) -> Result
 /// A value function of D features.
 pub(super) enum Value<const D: usize> {
     Linear(ValueFunction<f64, D>),
-    Bounded(BoundedValueFunction<f64, D>),
+    Bounded(ClippedValueFunction<f64, D>),
     Other(OfQuery<D>),
 }
 
@@ -135,8 +137,8 @@ macro_rules! observer {
         }
     };
 }
-observer!([W: Window<f64> + 'static] Context<D, TdLambda<f64>, W, f64>);
-observer!([W: Window<f64> + 'static] Context<D, Traces<f64>, W, f64>);
+observer!([W: Memory<f64> + 'static] Context<D, TdLambda<f64>, W, f64>);
+observer!([W: Memory<f64> + 'static] Context<D, TwoTraces<f64>, W, f64>);
 observer!([] Learner<D, OnlineTd<f64>, f64>);
 observer!([] Learner<D, RecursiveLstd<f64>, f64>);
 
@@ -154,7 +156,7 @@ fn constructed<const D: usize, const K: usize>(
     alpha: f64,
     layers: usize,
 ) -> Result<Box<Dense<K>>, Error> {
-    let layer = constructions::td0::<_, D, K>(&constructions::learning_rate(alpha));
+    let layer = constructions::td0::<_, D, K>(&constructions::scaled_identity(alpha));
     Ok(Box::new(Transformer::autoregressive(layer, layers)?))
 }
 
@@ -165,13 +167,13 @@ pub(super) fn on_context<const D: usize, const K: usize, W>(
     window: W,
 ) -> Result<Box<dyn Stream>, Error>
 where
-    W: Window<f64> + 'static,
+    W: Memory<f64> + 'static,
     Context<D, TdLambda<f64>, W, f64>: Send + Sync,
-    Context<D, Traces<f64>, W, f64>: Send + Sync,
+    Context<D, TwoTraces<f64>, W, f64>: Send + Sync,
 {
     type Of<const D: usize, W> = Context<D, TdLambda<f64>, W, f64>;
     let Estimator { ref method, gamma, layers } = *estimator;
-    let context = |mask: TdLambda<f64>| Of::<D, W>::with(mask, window);
+    let context = |mask: TdLambda<f64>| Of::<D, W>::with_memory(mask, window);
     let linear = |lambda: f64, transformer: Box<Dense<K>>| {
         let read = move |context: &Of<D, W>| {
             let statistic = context.statistic::<K>(gamma, 0)?;
@@ -181,7 +183,7 @@ where
     };
     match method {
         Method::Universal(model) => {
-            let context = Context::<D, Traces<f64>, W, f64>::with(*model.mask(), window);
+            let context = Context::<D, TwoTraces<f64>, W, f64>::with_memory(*model.mask(), window);
             let model = model.clone();
             Ok(reading(d, context, move |c| Ok(Value::Bounded(model.value_function(c)?))))
         }
@@ -200,11 +202,11 @@ where
             linear(lambda, constructed::<D, K>(alpha, layers)?)
         }
         &Method::BatchTd { lambda, alpha } => {
-            let td = BatchTd::new(gamma, lambda, alpha, layers)?;
+            let td = BatchTd::new(BatchTdSettings { gamma, lambda, alpha, iterations: layers })?;
             Ok(reading(d, context(*td.mask()), move |c| Ok(Value::Linear(td.value_function(c)?))))
         }
         &Method::Lstd { lambda, ridge } => {
-            let lstd = Lstd::new(gamma, lambda, ridge)?;
+            let lstd = Lstd::new(LstdSettings { gamma, lambda, ridge })?;
             Ok(reading(d, context(*lstd.mask()), move |c| {
                 Ok(Value::Linear(lstd.value_function(c)?))
             }))

@@ -7,7 +7,7 @@ use ictd_core::attention::SoftmaxAttention;
 use ictd_core::constructions;
 use ictd_core::linalg::linear_system;
 use ictd_core::prompt::Prompt;
-use ictd_core::td::{OnlineTd, RecursiveLstd, updates};
+use ictd_core::td::{OnlineTd, OnlineTdSettings, RecursiveLstd, RecursiveLstdSettings, updates};
 use ictd_core::transition::{Transition, query_token};
 use ictd_core::value_function::ValueFunction;
 use nalgebra::{SMatrix, SVector};
@@ -125,15 +125,17 @@ pub(super) fn on_transitions<const D: usize, const K: usize>(
     match method {
         &Method::OnlineTd { lambda, alpha, true_online } => {
             let new = if true_online { OnlineTd::true_online } else { OnlineTd::new };
-            let learner = new(gamma, lambda, alpha)?.context::<D>();
+            let learner = new(OnlineTdSettings { gamma, lambda, alpha })?.context::<D>();
             Ok(reading(d, learner, |l| Ok(Value::Linear(l.algorithm().value_function(l)?))))
         }
         &Method::RecursiveLstd { lambda, retention, ridge } => {
-            let learner = RecursiveLstd::new(gamma, lambda, retention, ridge)?.context::<D>();
+            let learner =
+                RecursiveLstd::new(RecursiveLstdSettings { gamma, lambda, retention, ridge })?
+                    .context::<D>();
             Ok(reading(d, learner, |l| Ok(Value::Linear(l.algorithm().value_function(l)?))))
         }
         &Method::Iterated { alpha, lambda } => {
-            let c = constructions::learning_rate(alpha);
+            let c = constructions::scaled_identity(alpha);
             Ok(reading(d, kept, move |kept| {
                 let step = |w, _| iteration(&w, &c, kept, gamma, lambda);
                 finite((0..layers).try_fold(SVector::zeros(), step)?)

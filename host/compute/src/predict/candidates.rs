@@ -2,7 +2,7 @@
 
 use super::series::{Autoregression, Series};
 use crate::estimator::{Estimator, MAX_FEATURES, Method, Stream};
-use ictd_core::signal::{Level, Scale, Signal};
+use ictd_core::signal::{FeatureScaler, SignalFeatures, SlowAverage};
 use ictd_core::{Error, Predictor, UniversalModel};
 use std::collections::VecDeque;
 
@@ -66,7 +66,7 @@ fn candidates(settings: &Settings, gamma: f64) -> Result<Vec<Candidate>, Error> 
         Ok(Learner::Stream { stream, is_scaled })
     };
     let estimator = |method| Estimator { method, gamma, layers: 1 };
-    let shipped = estimator(Method::Universal(Box::new(UniversalModel::<f64>::universal(gamma)?)));
+    let shipped = estimator(Method::Universal(Box::new(UniversalModel::<f64>::pretrained(gamma)?)));
     add("universal", String::new(), learned(&shipped, Some(*retention), false)?);
     for (name, model) in given {
         add(name, String::new(), learned(model, Some(*retention), false)?);
@@ -108,9 +108,9 @@ pub(super) struct Learners {
     pub(super) candidates: Vec<Candidate>,
     gamma: f64,
     d: usize,
-    signal: Signal<MAX_FEATURES, f64>,
-    scale: Scale<MAX_FEATURES, f64>,
-    level: Level<f64>,
+    signal: SignalFeatures<MAX_FEATURES, f64>,
+    scale: FeatureScaler<MAX_FEATURES, f64>,
+    level: SlowAverage<f64>,
     /// The latest state and the one before, each as features and as the same without units.
     now: [Vec<f64>; 2],
     before: [Vec<f64>; 2],
@@ -124,9 +124,9 @@ impl Learners {
             candidates: candidates(settings, gamma)?,
             gamma,
             d: settings.d,
-            signal: Signal::new(),
-            scale: Scale::new(SCALE_RETENTION)?,
-            level: Level::new(),
+            signal: SignalFeatures::new(),
+            scale: FeatureScaler::new(SCALE_RETENTION)?,
+            level: SlowAverage::new(),
             now: Default::default(),
             before: Default::default(),
             predictor: Predictor::new([(1.0 / (1.0 - gamma)) as f32])?,

@@ -1,21 +1,21 @@
-//! Numbers that know their derivatives with respect to the learned numbers: what is computed of them is differentiated
-//! with it, also through the solution of a linear system.
+//! Dual numbers for forward-mode differentiation: a value and its derivatives with respect to the learned parameters, also
+//! through the solution of a linear system.
 
 use ictd_core::scalar::{Real, Scalar};
-use ictd_core::universal::COUNT;
+use ictd_core::universal::UniversalParameters;
 use std::ops::{Add, AddAssign, Div, Mul, MulAssign, Neg, Sub, SubAssign};
 
 /// A number and its derivatives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Dual {
     pub(super) value: f64,
-    pub(super) derivatives: [f64; COUNT],
+    pub(super) derivatives: [f64; UniversalParameters::COUNT],
 }
 
 impl Dual {
     /// Returns a number that depends on nothing.
     pub(super) const fn constant(value: f64) -> Self {
-        Dual { value, derivatives: [0.0; COUNT] }
+        Dual { value, derivatives: [0.0; UniversalParameters::COUNT] }
     }
 
     /// Returns the learned number with this index.

@@ -6,11 +6,11 @@ use crate::log::SeedRun;
 use ictd_core::context::{Context, Growing, TdSums};
 use ictd_core::layer::Layer;
 use ictd_core::linalg::linear_system;
-use ictd_core::mask::Traces;
+use ictd_core::mask::TwoTraces;
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Mrp, Task as _};
 use ictd_core::transformer::Transformer;
-use ictd_core::universal::{Extent, Numbers};
+use ictd_core::universal::{ContextSummary, UniversalParameters};
 use ictd_core::value_function::ValueFunction;
 use ictd_core::{Error, UniversalModel};
 use nalgebra::{SMatrix, SVector};
@@ -56,29 +56,29 @@ pub struct Errors(Vec<OfContext>);
 
 /// The model, and the paper's own: TD(0)'s mask, d = 4.
 pub struct Judge {
-    numbers: Numbers<f64>,
+    parameters: UniversalParameters<f64>,
     papers: Vec<Option<Transformer<Layer<f64, 9>, 1>>>,
 }
 
 /// Returns the weights of LSTD(lambda) with a ridge in transitions, of features of unit mean square.
 pub(super) fn lstd<const D: usize>(
     sums: &TdSums<f64, D>,
-    extent: &Extent<f64>,
+    summary: &ContextSummary<f64>,
     lambda: usize,
     ridge: f64,
 ) -> SVector<f64, D> {
     let mut a = SMatrix::<f64, D, D>::from_fn(|i, j| sums.systems[lambda].a[j][i]);
     for i in 0..D {
         let square = 0.5 * sums.second_moments[i][i];
-        a[(i, i)] += if square > 0.0 { ridge * square / extent.weight } else { 1.0 };
+        a[(i, i)] += if square > 0.0 { ridge * square / summary.effective_len } else { 1.0 };
     }
     let solved = linear_system::solve(a, sums.systems[lambda].b.into(), D, "LSTD");
     solved.unwrap_or_else(|_| SVector::zeros())
 }
 
 impl Judge {
-    /// Returns the judge of numbers, beside the seeds of a run with shared layers and d = 4.
-    pub fn new(numbers: &Numbers<f32>, runs: &[SeedRun], depth: usize) -> Self {
+    /// Returns the judge of parameters, beside the seeds of a run with shared layers and d = 4.
+    pub fn new(parameters: &UniversalParameters<f32>, runs: &[SeedRun], depth: usize) -> Self {
         let matrix =
             |m: &[f32]| SMatrix::<f64, 9, 9>::from_row_iterator(m.iter().map(|x| f64::from(*x)));
         let paper = |run: &SeedRun| {
@@ -86,7 +86,7 @@ impl Judge {
             // None of a seed that diverged.
             Transformer::autoregressive(Layer { p: matrix(&m.p), q: matrix(&m.q) }, depth).ok()
         };
-        Judge { numbers: numbers.map(f64::from), papers: runs.iter().map(paper).collect() }
+        Judge { parameters: parameters.map(f64::from), papers: runs.iter().map(paper).collect() }
     }
 
     /// Returns the errors on a task of at most 16 features; each is given to one of the paper's seeds.
@@ -110,11 +110,11 @@ impl Judge {
         &self,
         cell: Cell,
         (index, seed): (usize, u64),
-        paper: impl Fn(&Context<D, Traces<f64>, Growing, f64>) -> Option<ValueFunction<f64, D>>,
+        paper: impl Fn(&Context<D, TwoTraces<f64>, Growing, f64>) -> Option<ValueFunction<f64, D>>,
     ) -> Result<Errors, Error> {
         let (mut rng, Cell { family, d, gamma }) = (Rng::new(seed), cell);
-        let model = UniversalModel::<f64>::universal(gamma)?;
-        let model = UniversalModel::new(gamma, *model.mask(), self.numbers)?;
+        let model = UniversalModel::<f64>::pretrained(gamma)?;
+        let model = UniversalModel::new(gamma, *model.mask(), self.parameters)?;
         let task: Mrp<f64, D, STATES> = draw(family, d, gamma, &mut rng)?;
         let (v, d_p) = (task.true_value(gamma)?, task.stationary_distribution()?);
         let of_zero = task.msve(&d_p, &SVector::zeros(), &v);
@@ -142,9 +142,10 @@ impl Judge {
                 }
             }
             let value = model.value_function(&context)?;
-            let (sums, extent) = (model.sums(&context, 0)?, model.extent(&context));
+            let sums = model.sums(&context, model.gvf(0))?;
+            let summary = model.context_summary(&context, gamma);
             let lstd = std::array::from_fn(|at| {
-                of_weights(&lstd(&sums, &extent, at / RIDGES.len(), RIDGES[at % RIDGES.len()]))
+                of_weights(&lstd(&sums, &summary, at / RIDGES.len(), RIDGES[at % RIDGES.len()]))
             });
             found.push(OfContext {
                 universal: error(&|phi| value.at(phi)),

@@ -3,7 +3,7 @@
 use compute::Recipe;
 use compute::judge::{Asks, CANDIDATES, judge, left_by_linear};
 use compute::log::{Matrices, Point, SeedRun};
-use ictd_core::constructions::{learning_rate, one_layer, residual_gradient, td0};
+use ictd_core::constructions::{one_layer, residual_gradient, scaled_identity, td0};
 use ictd_core::layer::{Layer, LayerParameters as _};
 use ictd_core::rng::Rng;
 use nalgebra::{SMatrix, SVector};
@@ -37,7 +37,7 @@ impl Said {
 
 #[test]
 fn a_function_is_the_algorithm_that_it_was_made_from() {
-    let c = learning_rate::<f64, 4>(0.3);
+    let c = scaled_identity::<f64, 4>(0.3);
     let residual = Some(("loss", "residual-gradient"));
     for (changed, layer, own) in [
         (None, td0(&c), "TD(0)"),

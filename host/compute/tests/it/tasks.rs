@@ -3,7 +3,7 @@
 use compute::Recipe;
 use compute::capacity::STATES;
 use compute::tasks::{AnyTask, AnyTasks};
-use ictd_core::rng::{Rng, Stream};
+use ictd_core::rng::{Rng, RngStream};
 use ictd_core::tasks::{Mrp, Task as _, TaskDistribution as _};
 
 /// The paper's recipe with one setting changed, `NAME VALUE`.
@@ -14,7 +14,7 @@ fn recipe(changed: &str) -> Recipe {
 /// The first tasks of a run of seed 7, and of those after it the third, as a run that goes on draws it.
 fn tasks(typed: &str) -> [Mrp<f32, 4, STATES>; 3] {
     let distribution = AnyTasks(recipe(typed));
-    let mut rng = Rng::stream(7, Stream::Tasks);
+    let mut rng = Rng::stream(7, RngStream::Tasks);
     [0, 1, 2].map(|number| match distribution.draw_in_turn(7, number, 0.9, &mut rng).unwrap() {
         AnyTask::Finite(task) => task,
         AnyTask::CartPole(_) => panic!("a finite task"),

@@ -1,9 +1,12 @@
 use ictd::formats::parameters::Attention;
 use ictd::model_file::{AnyModel, open};
+use ictd_core::model::ConstructionSettings;
 
 #[test]
 fn a_stored_model_is_read_as_parameters() {
-    let model = ictd_core::Model::<2>::td0(0.2, 15, 0.9).unwrap();
+    let model =
+        ictd_core::Model::<2>::td0(ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 })
+            .unwrap();
     let mut buffer = [0; 1024];
     let bytes = model.write(&mut buffer).unwrap();
     let directory = tempfile::tempdir().unwrap();

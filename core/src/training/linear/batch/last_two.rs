@@ -6,13 +6,13 @@
 //! z_b = B_a z      s = Q_b z_b      u = B_a^T s      r = B_a^T p      w = G^T r
 //! ```
 
-use super::formed::Step;
+use super::layer_pass::LayerPass;
 use crate::linalg::any_size::{
-    Onto, add, add_outers, dot, mul_vector, mul_vectors, scaled, symmetric_outers,
+    Addend, add, add_outers, dot, mul_vector, mul_vectors, scaled, symmetric_outers,
     transpose_mul_vector, transpose_mul_vectors,
 };
 use crate::scalar::Scalar;
-use crate::training::linear::work::{layer_mut, split};
+use crate::training::linear::workspace::{layer_mut, split};
 
 /// Vectors that it takes.
 pub(super) const VECTORS: usize = 10 + 11;
@@ -53,24 +53,24 @@ impl<'a, S: Scalar> LastTwo<'a, S> {
         k: usize,
         [[p_a, q_a], [_, q_b]]: &[[&[S]; 2]; 2],
         [p, p_p]: [&[S]; 2],
-        step: &Step<S>,
+        step: &LayerPass<S>,
     ) -> S {
         let z = &*step.z;
-        mul_vector(k, self.q_z, Onto::Zeros, q_a, z);
+        mul_vector(k, self.q_z, Addend::Zero, q_a, z);
         if step.is_symmetric() {
             let both = [&mut *self.g_p_p, &mut *self.g_q_z];
-            mul_vectors(k, both, [Onto::Zeros; 2], step.g, [p_p, self.q_z]);
+            mul_vectors(k, both, [Addend::Zero; 2], step.g, [p_p, self.q_z]);
         } else {
-            transpose_mul_vector(k, self.g_p_p, Onto::Zeros, step.g, p_p);
-            mul_vector(k, self.g_q_z, Onto::Zeros, step.g, self.q_z);
+            transpose_mul_vector(k, self.g_p_p, Addend::Zero, step.g, p_p);
+            mul_vector(k, self.g_q_z, Addend::Zero, step.g, self.q_z);
         }
-        mul_vector(k, self.z_b, Onto::Other(z), p_a, self.g_q_z);
-        transpose_mul_vector(k, self.r, Onto::Other(p), q_a, self.g_p_p);
-        mul_vector(k, self.s, Onto::Zeros, q_b, self.z_b);
-        transpose_mul_vector(k, self.p_s, Onto::Zeros, p_a, self.s);
+        mul_vector(k, self.z_b, Addend::Other(z), p_a, self.g_q_z);
+        transpose_mul_vector(k, self.r, Addend::Other(p), q_a, self.g_p_p);
+        mul_vector(k, self.s, Addend::Zero, q_b, self.z_b);
+        transpose_mul_vector(k, self.p_s, Addend::Zero, p_a, self.s);
         let both = [&mut *self.w, &mut *self.g_p_s];
-        transpose_mul_vectors(k, both, [Onto::Zeros; 2], step.g, [self.r, self.p_s]);
-        transpose_mul_vector(k, self.u, Onto::Other(self.s), q_a, self.g_p_s);
+        transpose_mul_vectors(k, both, [Addend::Zero; 2], step.g, [self.r, self.p_s]);
+        transpose_mul_vector(k, self.u, Addend::Other(self.s), q_a, self.g_p_s);
         -(self.z_b[k - 1] + dot(self.w, self.u))
     }
 
@@ -83,7 +83,7 @@ impl<'a, S: Scalar> LastTwo<'a, S> {
         v_bar: S,
         [[p_a, q_a], [_, q_b]]: &[[&[S]; 2]; 2],
         p_p: &[S],
-        step: &Step<S>,
+        step: &LayerPass<S>,
         sums: &mut [S],
         [at_a, at_b]: [usize; 2],
         [p_bar, p_p_bar]: [&mut [S]; 2],
@@ -108,22 +108,22 @@ impl<'a, S: Scalar> LastTwo<'a, S> {
         // w and u.
         scaled(u_bar, -v_bar, w);
         scaled(w_bar, -v_bar, u);
-        mul_vector(k, r_bar, Onto::Zeros, step.g, w_bar);
+        mul_vector(k, r_bar, Addend::Zero, step.g, w_bar);
         let both = [&mut *g_p_s_bar, &mut *g_p_p_bar];
-        mul_vectors(k, both, [Onto::Zeros; 2], q_a, [u_bar, r_bar]);
+        mul_vectors(k, both, [Addend::Zero; 2], q_a, [u_bar, r_bar]);
         let both = [&mut *p_s_bar, &mut *p_p_bar];
-        let ontos = [Onto::Zeros, Onto::Itself];
+        let ontos = [Addend::Zero, Addend::InPlace];
         mul_vectors(k, both, ontos, step.g, [g_p_s_bar, g_p_p_bar]);
-        mul_vector(k, s_bar, Onto::Other(u_bar), p_a, p_s_bar);
+        mul_vector(k, s_bar, Addend::Other(u_bar), p_a, p_s_bar);
         // r.
         add(p_bar, r_bar);
         // s and z_b.
         e_k.fill(S::ZERO);
         e_k[k - 1] = -v_bar;
-        transpose_mul_vector(k, z_b_bar, Onto::Other(e_k), q_b, s_bar);
-        transpose_mul_vector(k, g_q_z_bar, Onto::Zeros, p_a, z_b_bar);
-        transpose_mul_vector(k, q_z_bar, Onto::Zeros, step.g, g_q_z_bar);
-        transpose_mul_vector(k, z_bar, Onto::Other(z_b_bar), q_a, q_z_bar);
+        transpose_mul_vector(k, z_b_bar, Addend::Other(e_k), q_b, s_bar);
+        transpose_mul_vector(k, g_q_z_bar, Addend::Zero, p_a, z_b_bar);
+        transpose_mul_vector(k, q_z_bar, Addend::Zero, step.g, g_q_z_bar);
+        transpose_mul_vector(k, z_bar, Addend::Other(z_b_bar), q_a, q_z_bar);
 
         let [p_sum, q_sum] = layer_mut(k * k, sums, at_a);
         add_outers(k, p_sum, [(&**s, &*p_s_bar), (z_b_bar, g_q_z)]);

@@ -27,28 +27,28 @@
 //! | H | G-bar; if G is symmetric G-bar + G-bar^T, as no more of G-bar is needed | (K, K) |
 //! | X-bar | the adjoint of X: the loss's derivative with respect to it | as X |
 
-mod formed;
 mod last_two;
+mod layer_pass;
 mod slide;
 
-use super::read::{VECTORS, read};
 use super::shape::LinearShape;
-use super::work::{Work, last_row, layer, layer_mut, split, step_matrices};
+use super::window_statistic::{VECTORS, read};
+use super::workspace::{Workspace, last_row, layer, layer_mut, split, step_matrices};
 use crate::linalg::any_size::{
-    Onto, add, add_outers, dot, mul, mul_transpose, mul_vector, scaled, transpose_mul,
+    Addend, add, add_outers, dot, mul, mul_transpose, mul_vector, scaled, transpose_mul,
     transpose_mul_vector,
 };
 use crate::scalar::{Scalar, kernel};
 use crate::training::network::BatchLoss;
 use crate::training::{Targets, Windows};
-use formed::Steps;
 use last_two::LastTwo;
+use layer_pass::LayerPasses;
 
 kernel! {
     /// Returns the loss of a batch for the layers in `work`, and adds its gradient.
     pub(super) fn batch_gradient as BatchGradient<'a, S: Scalar>(
         shape: &'a LinearShape<S::Element>,
-        work: Work<'a, S>,
+        work: Workspace<'a, S>,
         windows: &'a Windows<'a, S>,
         targets: Targets<'a, S>,
         gradient: &'a mut [S],
@@ -59,12 +59,12 @@ kernel! {
         let anew = shape.prior_count.is_some();
         let inverse_len =
             if anew { S::ONE } else { S::ONE / S::from_count(windows.context_len() as u64) };
-        let Work { layers, sums, steps, columns, matrices, vectors } = work;
+        let Workspace { layers, sums, steps, columns, matrices, vectors } = work;
         scale_p(matrix, inverse_len, layers);
         sums.fill(S::ZERO);
         vectors.fill(S::ZERO);
         let len = step_matrices(shape) * matrix;
-        let mut steps = Steps { k, len, matrices: steps, columns };
+        let mut steps = LayerPasses { k, len, matrices: steps, columns };
         let formed = depth.saturating_sub(2);
         let shared = if anew { 0 } else { formed.min(1) };
         let last = [formed, depth - 1];
@@ -77,7 +77,7 @@ kernel! {
         let (of_pass, rest) = rest.split_at_mut(last_two::VECTORS * k);
         let [p, p_p, p_bar, p_p_bar, z_bar, w, s] = split(rest, k);
         last_row(k, p_b, p);
-        transpose_mul_vector(k, p_p, Onto::Zeros, p_a, p);
+        transpose_mul_vector(k, p_p, Addend::Zero, p_a, p);
         let mut pass = LastTwo::within(k, of_pass);
         if !anew {
             slide::start(shape, windows, steps.at(0).g, of_slide);
@@ -110,15 +110,15 @@ kernel! {
             let step = steps.at(formed);
 
             if depth == 1 {
-                transpose_mul_vector(k, w, Onto::Zeros, step.g, p);
-                mul_vector(k, s, Onto::Zeros, q_b, step.z);
+                transpose_mul_vector(k, w, Addend::Zero, step.g, p);
+                mul_vector(k, s, Addend::Zero, q_b, step.z);
                 let value = -(step.z[k - 1] + dot(w, s));
                 let Some(v_bar) = loss.take(&of, value) else { continue };
                 scaled(z_bar, -v_bar, w);
                 let [_, q_sum] = layer_mut(matrix, sums, 0);
                 add_outers(k, q_sum, [(&*z_bar, &*step.z)]);
                 scaled(z_bar, -v_bar, s);
-                mul_vector(k, w, Onto::Zeros, step.g, z_bar);
+                mul_vector(k, w, Addend::Zero, step.g, z_bar);
                 add(p_bar, w);
                 continue;
             }
@@ -132,19 +132,19 @@ kernel! {
                 steps.at(l).backward(k, layer, sum, h, z_bar, &mut scratch, l > 0);
             }
             if shared > 0 {
-                steps.at(0).a_bar(k, c, Onto::Itself, h, z_bar);
+                steps.at(0).a_bar(k, c, Addend::InPlace, h, z_bar);
             }
         }
         if shared > 0 {
             let ([p, q], [p_sum, q_sum]) = (first, layer_mut(matrix, sums, 0));
             let (g, [g_q, p_c, ..]) = (steps.at(0).g, scratch);
-            mul(k, g_q, Onto::Zeros, g, q);
-            transpose_mul(k, p_c, Onto::Zeros, p, c);
-            mul_transpose(k, p_sum, Onto::Itself, c, g_q);
-            transpose_mul(k, q_sum, Onto::Itself, g, p_c);
+            mul(k, g_q, Addend::Zero, g, q);
+            transpose_mul(k, p_c, Addend::Zero, p, c);
+            mul_transpose(k, p_sum, Addend::InPlace, c, g_q);
+            transpose_mul(k, q_sum, Addend::InPlace, g, p_c);
         }
         // The adjoints of p and of P_a^T p.
-        mul_vector(k, w, Onto::Other(p_bar), p_a, p_p_bar);
+        mul_vector(k, w, Addend::Other(p_bar), p_a, p_p_bar);
         let [p_sum, _] = layer_mut(matrix, sums, last[0]);
         add_outers(k, p_sum, [(&*p, &*p_p_bar)]);
         s.fill(S::ZERO);

@@ -13,13 +13,13 @@
 //! P-bar = C_0 Q^T G_0^T - sum_s C_{s+1} Q^T (G_s - G_{s+1})^T     (Q-bar likewise)
 //! ```
 
-use super::formed::Step;
-use crate::linalg::any_size::{Onto, add_outers, mul_vectors, scaled, transpose_mul_vectors};
+use super::layer_pass::LayerPass;
+use crate::linalg::any_size::{Addend, add_outers, mul_vectors, scaled, transpose_mul_vectors};
 use crate::scalar::Scalar;
 use crate::training::Windows;
 use crate::training::linear::shape::LinearShape;
-use crate::training::linear::work::split;
-use crate::training::sides::{gained_and_lost, next_token};
+use crate::training::linear::workspace::split;
+use crate::training::outer_products::{gained_and_lost, next_token};
 
 /// Vectors that it takes.
 pub(super) const VECTORS: usize = 14;
@@ -51,7 +51,7 @@ pub(super) fn slide<S: Scalar>(
     shape: &LinearShape<S::Element>,
     windows: &Windows<S>,
     t: usize,
-    step: &mut Step<S>,
+    step: &mut LayerPass<S>,
     of_first: Option<FirstLayer<S>>,
     vectors: &mut [S],
 ) {
@@ -64,15 +64,15 @@ pub(super) fn slide<S: Scalar>(
     add_outers(k, step.g, [(x, right_x), (&*minus_y, right_y)]);
     let Some(([p, q], [p_sum, q_sum], c)) = of_first else { return };
     let both = [&mut *p_x, &mut *minus_p_y];
-    mul_vectors(k, both, [Onto::Zeros; 2], p, [x, minus_y]);
+    mul_vectors(k, both, [Addend::Zero; 2], p, [x, minus_y]);
     let both = [&mut *q_x, &mut *q_y];
-    transpose_mul_vectors(k, both, [Onto::Zeros; 2], q, [right_x, right_y]);
+    transpose_mul_vectors(k, both, [Addend::Zero; 2], q, [right_x, right_y]);
     add_outers(k, step.a, [(&*p_x, &*q_x), (&*minus_p_y, &*q_y)]);
     scaled(minus_x, -S::ONE, q_x);
     let both = [&mut *c_q_x, &mut *c_q_y];
-    mul_vectors(k, both, [Onto::Zeros; 2], c, [minus_x, q_y]);
+    mul_vectors(k, both, [Addend::Zero; 2], c, [minus_x, q_y]);
     let both = [&mut *c_p_x, &mut *c_p_y];
-    transpose_mul_vectors(k, both, [Onto::Zeros; 2], c, [p_x, minus_p_y]);
+    transpose_mul_vectors(k, both, [Addend::Zero; 2], c, [p_x, minus_p_y]);
     add_outers(k, p_sum, [(&*c_q_x, x), (&*c_q_y, y)]);
     scaled(minus_x, -S::ONE, right_x);
     scaled(minus_y, -S::ONE, right_y);

@@ -4,9 +4,9 @@
 
 use super::{D, Stream, soak};
 use ictd_core::attention::{Mask, MeanCentred, Td0, TdLambda};
-use ictd_core::context::{Context, Forgetting, Growing, Sliding, Window};
+use ictd_core::context::{Context, Forgetting, Growing, Memory, Sliding};
 use ictd_core::linalg;
-use ictd_core::mask::Vector;
+use ictd_core::mask::Entrywise;
 use ictd_core::transition::{Transition, token};
 use nalgebra::{SMatrix, SVector};
 use std::collections::VecDeque;
@@ -29,7 +29,7 @@ fn token64(t: &Transition<f32, D>, gamma: f64) -> SVector<f64, K> {
     token::<f64, D, K>(&t, gamma)
 }
 
-fn drift<M: Mask<f32>, W: Window<f32>>(
+fn drift<M: Mask<f32>, W: Memory<f32>>(
     context: &Context<D, M, W>,
     want: &SMatrix<f64, K, K>,
 ) -> f64 {
@@ -47,11 +47,11 @@ struct Sum64<M: Mask<f64>> {
 
 impl<M: Mask<f64>> Sum64<M> {
     fn new(mask: M) -> Self {
-        Sum64 { mask, state: Vector::ZERO, g: linalg::zeros() }
+        Sum64 { mask, state: Entrywise::ZERO, g: linalg::zeros() }
     }
 
     fn add(&mut self, z: &SVector<f64, K>, retention: f64) {
-        let (left, right) = self.mask.factors(&mut self.state, z, retention);
+        let (left, right) = self.mask.rank_one_update(&mut self.state, z, retention);
         self.g *= retention;
         linalg::add_outer(&mut self.g, &left, &right);
     }
@@ -59,10 +59,10 @@ impl<M: Mask<f64>> Sum64<M> {
 
 /// Prints and returns the drift of the three policies under one mask.
 fn measure<A: Mask<f32>, B: Mask<f64>>(name: &str, mask: A, mask64: B) -> [f64; 3] {
-    let mut growing = Context::<D, _, _, f32>::with(mask, Growing);
+    let mut growing = Context::<D, _, _, f32>::with_memory(mask, Growing);
     let retention = Forgetting::new(RETENTION).unwrap();
-    let mut forgetting = Context::<D, _, _, f32>::with(mask, retention);
-    let mut sliding = Context::<D, _, _, f32>::with(mask, Sliding::<N>);
+    let mut forgetting = Context::<D, _, _, f32>::with_memory(mask, retention);
+    let mut sliding = Context::<D, _, _, f32>::with_memory(mask, Sliding::<N>);
     let (mut grown, mut remembered) = (Sum64::new(mask64), Sum64::new(mask64));
     let mut window = VecDeque::new();
     let mut stream = Stream::new();

@@ -5,7 +5,7 @@
 use super::{D, Stream, soak};
 use ictd_core::Error;
 use ictd_core::linalg::linear_system;
-use ictd_core::td::{Learner, RecursiveLstd};
+use ictd_core::td::{Learner, RecursiveLstd, RecursiveLstdSettings};
 use ictd_core::transition::Transition;
 use nalgebra::{SMatrix, SVector};
 
@@ -56,7 +56,13 @@ fn worst(
     len: usize,
     mut next: impl FnMut(usize) -> Transition<f32, D>,
 ) -> f64 {
-    let lstd = RecursiveLstd::new(GAMMA as f32, LAMBDA as f32, retention, ridge).unwrap();
+    let lstd = RecursiveLstd::new(RecursiveLstdSettings {
+        gamma: GAMMA as f32,
+        lambda: LAMBDA as f32,
+        retention,
+        ridge,
+    })
+    .unwrap();
     let mut learner: Learner<D, _> = lstd.context();
     let (mut sums, mut worst) = (Sums::new(retention, ridge), 0.0_f64);
     for t in 1..=len {
@@ -106,7 +112,13 @@ fn a_stream_that_stands_still_does_not_wind_recursive_lstd_up() {
 #[test]
 fn a_singular_system_is_refused_and_heals() {
     // One feature of which A = ridge + e (phi - gamma phi') is 0 at the second transition, and -1 next to it.
-    let lstd = RecursiveLstd::new(0.5_f64, 0.0, 0.5, 1.0).unwrap();
+    let lstd = RecursiveLstd::new(RecursiveLstdSettings {
+        gamma: 0.5_f64,
+        lambda: 0.0,
+        retention: 0.5,
+        ridge: 1.0,
+    })
+    .unwrap();
     let mut learner: Learner<1, _, f64> = lstd.context();
     // A = 0.5 + 1 (1 - 0.5 phi') + 0.5 = 0 for phi' = 4.
     learner.observe(&[1.0], 1.0, &[4.0]).unwrap();
@@ -118,5 +130,13 @@ fn a_singular_system_is_refused_and_heals() {
     // A = 1 + 2 * 0.5, b = 2.
     let value = lstd.value_function(&learner).unwrap().at(&[1.0]);
     assert!((value - 1.0).abs() < 1e-12, "{value}");
-    assert!(RecursiveLstd::new(0.9_f32, 0.9, 1.0, 0.1).is_err());
+    assert!(
+        RecursiveLstd::new(RecursiveLstdSettings {
+            gamma: 0.9_f32,
+            lambda: 0.9,
+            retention: 1.0,
+            ridge: 0.1
+        })
+        .is_err()
+    );
 }

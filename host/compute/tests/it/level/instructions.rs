@@ -80,9 +80,9 @@ fn ends_the_run(name: &str) -> bool {
 fn arithmetic(instruction: &Instruction) -> Option<String> {
     let name = format!("{:?}", instruction.mnemonic()).to_lowercase();
     let name = name.strip_prefix('v').unwrap_or(&name);
-    let of_numbers = ["ps", "ss", "pd", "sd"].iter().any(|kind| name.ends_with(kind));
+    let from_numbers = ["ps", "ss", "pd", "sd"].iter().any(|kind| name.ends_with(kind));
     let operation = ["add", "sub", "mul", "div", "sqrt", "fmadd", "fmsub", "fnmadd", "fnmsub"];
-    (of_numbers && operation.iter().any(|o| name.starts_with(o))).then(|| name.to_string())
+    (from_numbers && operation.iter().any(|o| name.starts_with(o))).then(|| name.to_string())
 }
 
 /// Checks every kernel compiled for a set: each operation has its encoding, none is fused, and of the operations on

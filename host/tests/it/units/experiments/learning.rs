@@ -1,6 +1,6 @@
 use ictd::experiments::learning::{numbers_of, others_of_mean};
 use ictd::train::log::{Matrices, Point, SeedRun};
-use ictd_core::constructions::{learning_rate, one_layer, residual_gradient, td0};
+use ictd_core::constructions::{one_layer, residual_gradient, scaled_identity, td0};
 use ictd_core::invariant_set::theta_star;
 use ictd_core::layer::Layer;
 use ictd_core::metrics::FORM_SHARE;
@@ -35,7 +35,7 @@ fn value(run: &SeedRun, metric: &str, at: f64) -> f64 {
 
 #[test]
 fn the_forms_of_a_layer_are_told_apart() {
-    let c = learning_rate::<f64, 4>(0.3);
+    let c = scaled_identity::<f64, 4>(0.3);
     let forms = ["q_form_0", "q_form_one_layer_0", "q_form_residual_0"];
     for (layer, own) in [
         (td0(&c), Some(0)),
@@ -56,7 +56,7 @@ fn the_forms_of_a_layer_are_told_apart() {
 
 #[test]
 fn diagonals_in_the_blocks_of_p_and_the_balance_of_qs_are_seen() {
-    let mut layer: TestLayer = td0(&learning_rate::<f64, 4>(0.3));
+    let mut layer: TestLayer = td0(&scaled_identity::<f64, 4>(0.3));
     for i in 0..4 {
         layer.p[(i, i)] = -0.25;
         layer.p[(i, 4 + i)] = -0.125;
@@ -74,7 +74,7 @@ fn diagonals_in_the_blocks_of_p_and_the_balance_of_qs_are_seen() {
 
 #[test]
 fn a_learning_rate_settles_when_it_stays_within_a_tenth() {
-    let layer = td0(&learning_rate::<f64, 4>(0.3));
+    let layer = td0(&scaled_identity::<f64, 4>(0.3));
     let settled = |alpha: fn(u64) -> f64| value(&seed(&layer, alpha), "alpha_settled", 0.0);
     assert_eq!(settled(|t| if t < 3 { 1.0 } else { 0.5 }), 0.3);
     // One number away near the end is not settled before.

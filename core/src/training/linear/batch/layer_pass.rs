@@ -18,15 +18,15 @@
 //! ```
 
 use crate::linalg::any_size::{
-    Onto, add, add_outers, mirror, mul, mul_transpose, mul_transpose_symmetric, mul_vector,
+    Addend, add, add_outers, mirror, mul, mul_transpose, mul_transpose_symmetric, mul_vector,
     transpose_mul, transpose_mul_vector,
 };
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
-use crate::training::linear::work::split;
+use crate::training::linear::workspace::split;
 
 /// A layer's pass.
-pub(super) struct Step<'a, S> {
+pub(super) struct LayerPass<'a, S> {
     pub(super) g: &'a mut [S],
     pub(super) a: &'a mut [S],
     v: &'a mut [S],
@@ -36,40 +36,40 @@ pub(super) struct Step<'a, S> {
 }
 
 /// Those of all layers in the pass.
-pub(super) struct Steps<'a, S> {
+pub(super) struct LayerPasses<'a, S> {
     pub(super) k: usize,
-    /// Numbers of a step's matrices.
+    /// LinearParameters of a step's matrices.
     pub(super) len: usize,
     pub(super) matrices: &'a mut [S],
     pub(super) columns: &'a mut [S],
 }
 
-impl<S: Scalar> Steps<'_, S> {
+impl<S: Scalar> LayerPasses<'_, S> {
     /// Returns layers l and l + 1.
     #[inline(always)]
-    pub(super) fn pair(&mut self, l: usize) -> (Step<'_, S>, Step<'_, S>) {
+    pub(super) fn pair(&mut self, l: usize) -> (LayerPass<'_, S>, LayerPass<'_, S>) {
         let (matrices, next_matrices) = self.matrices[l * self.len..].split_at_mut(self.len);
         let (z, next_z) = self.columns[l * self.k..].split_at_mut(self.k);
         let next_matrices = &mut next_matrices[..self.len];
         (
-            Step::within(self.k, matrices, z),
-            Step::within(self.k, next_matrices, &mut next_z[..self.k]),
+            LayerPass::within(self.k, matrices, z),
+            LayerPass::within(self.k, next_matrices, &mut next_z[..self.k]),
         )
     }
 
     #[inline(always)]
-    pub(super) fn at(&mut self, l: usize) -> Step<'_, S> {
+    pub(super) fn at(&mut self, l: usize) -> LayerPass<'_, S> {
         let matrices = &mut self.matrices[l * self.len..][..self.len];
-        Step::within(self.k, matrices, &mut self.columns[l * self.k..][..self.k])
+        LayerPass::within(self.k, matrices, &mut self.columns[l * self.k..][..self.k])
     }
 }
 
-impl<'a, S: Scalar> Step<'a, S> {
+impl<'a, S: Scalar> LayerPass<'a, S> {
     #[inline(always)]
     fn within(k: usize, matrices: &'a mut [S], z: &'a mut [S]) -> Self {
         let (matrices, u) = matrices.split_at_mut(3 * k * k);
         let [g, a, v] = split(matrices, k * k);
-        Step { g, a, v, u, z }
+        LayerPass { g, a, v, u, z }
     }
 
     #[inline(always)]
@@ -80,31 +80,31 @@ impl<'a, S: Scalar> Step<'a, S> {
     /// Computes A from G.
     #[inline(always)]
     pub(super) fn form(&mut self, k: usize, [p, q]: [&[S]; 2], g_q: &mut [S]) {
-        mul(k, g_q, Onto::Zeros, self.g, q);
-        mul(k, self.a, Onto::Zeros, p, g_q);
+        mul(k, g_q, Addend::Zero, self.g, q);
+        mul(k, self.a, Addend::Zero, p, g_q);
     }
 
     /// Computes G and z of the next layer.
     #[inline(always)]
-    pub(super) fn forward(&mut self, k: usize, next: &mut Step<S>) {
-        mul(k, self.v, Onto::Other(self.g), self.a, self.g);
+    pub(super) fn forward(&mut self, k: usize, next: &mut LayerPass<S>) {
+        mul(k, self.v, Addend::Other(self.g), self.a, self.g);
         if self.is_symmetric() {
-            mul_transpose_symmetric(k, next.g, Onto::Other(self.v), self.v, self.a);
+            mul_transpose_symmetric(k, next.g, Addend::Other(self.v), self.v, self.a);
         } else {
-            mul_transpose(k, self.u, Onto::Other(self.g), self.g, self.a);
-            mul_transpose(k, next.g, Onto::Other(self.v), self.v, self.a);
+            mul_transpose(k, self.u, Addend::Other(self.g), self.g, self.a);
+            mul_transpose(k, next.g, Addend::Other(self.v), self.v, self.a);
         }
-        mul_vector(k, next.z, Onto::Other(self.z), self.a, self.z);
+        mul_vector(k, next.z, Addend::Other(self.z), self.a, self.z);
     }
 
     /// Computes A-bar = onto + H U^T + H^T V + z-bar z^T, from H and z-bar of the next layer.
     #[inline(always)]
-    pub(super) fn a_bar(&self, k: usize, a_bar: &mut [S], onto: Onto<S>, h: &[S], z_bar: &[S]) {
+    pub(super) fn a_bar(&self, k: usize, a_bar: &mut [S], onto: Addend<S>, h: &[S], z_bar: &[S]) {
         if self.is_symmetric() {
             mul(k, a_bar, onto, h, self.v);
         } else {
             mul_transpose(k, a_bar, onto, h, self.u);
-            transpose_mul(k, a_bar, Onto::Itself, h, self.v);
+            transpose_mul(k, a_bar, Addend::InPlace, h, self.v);
         }
         add_outers(k, a_bar, [(z_bar, &*self.z)]);
     }
@@ -122,21 +122,21 @@ impl<'a, S: Scalar> Step<'a, S> {
         [a_bar, product, h_b]: &mut [&mut [S]; 3],
         passes_on: bool,
     ) {
-        self.a_bar(k, a_bar, Onto::Zeros, h, z_bar);
+        self.a_bar(k, a_bar, Addend::Zero, h, z_bar);
         // G Q
-        mul(k, product, Onto::Zeros, self.g, q);
-        mul_transpose(k, p_sum, Onto::Itself, a_bar, product);
+        mul(k, product, Addend::Zero, self.g, q);
+        mul_transpose(k, p_sum, Addend::InPlace, a_bar, product);
         // P^T A-bar
-        transpose_mul(k, product, Onto::Zeros, p, a_bar);
-        transpose_mul(k, q_sum, Onto::Itself, self.g, product);
+        transpose_mul(k, product, Addend::Zero, p, a_bar);
+        transpose_mul(k, q_sum, Addend::InPlace, self.g, product);
         if !passes_on {
             return;
         }
         let e = a_bar;
-        mul_transpose(k, e, Onto::Zeros, product, q);
+        mul_transpose(k, e, Addend::Zero, product, q);
 
-        mul(k, h_b, Onto::Other(h), h, self.a);
-        transpose_mul(k, h, Onto::Other(h_b), self.a, h_b);
+        mul(k, h_b, Addend::Other(h), h, self.a);
+        transpose_mul(k, h, Addend::Other(h_b), self.a, h_b);
         if self.is_symmetric() {
             add_symmetric(k, h, e);
         } else {
@@ -144,7 +144,7 @@ impl<'a, S: Scalar> Step<'a, S> {
         }
         // z-bar + A^T z-bar.
         let z_next = &mut product[..k];
-        transpose_mul_vector(k, z_next, Onto::Other(z_bar), self.a, z_bar);
+        transpose_mul_vector(k, z_next, Addend::Other(z_bar), self.a, z_bar);
         z_bar.copy_from_slice(z_next);
     }
 }

@@ -2,7 +2,7 @@
 //! b = sum r e off it, whose transitions count with their weights in a context that forgets.
 
 use super::trace_decay;
-use crate::context::{Context, Growing, TdSystem, Window};
+use crate::context::{Context, Growing, LstdSystem, Memory};
 use crate::error::Error;
 use crate::linalg::{check_finite, dot_arrays, linear_system};
 use crate::mask::TdLambda;
@@ -23,10 +23,27 @@ pub struct BatchTd<S: Scalar = f32> {
     iterations: usize,
 }
 
+/// The settings of [`BatchTd`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct BatchTdSettings<S = f32> {
+    /// The discount, in \[0, 1).
+    pub gamma: S,
+    /// Sutton and Barto's lambda, in \[0, 1\]: the trace decays by gamma lambda.
+    pub lambda: S,
+    /// The step size, above 0, in units of 1 / |phi|^2.
+    pub alpha: S,
+    /// The number of iterations.
+    pub iterations: usize,
+}
+
 impl<S: Scalar> BatchTd<S> {
-    /// Returns the algorithm for a discount in [0, 1), a lambda in [0, 1] and a step size above 0, or an error that names
-    /// the parameter.
-    pub fn new(gamma: S, lambda: S, alpha: S, iterations: usize) -> Result<Self, Error> {
+    /// Returns batch TD(lambda).
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the setting.
+    pub fn new(settings: BatchTdSettings<S>) -> Result<Self, Error> {
+        let BatchTdSettings { gamma, lambda, alpha, iterations } = settings;
         let mask = TdLambda::new(trace_decay(gamma, lambda)?)?;
         check_lanes(alpha, "alpha", |x| x > Scalar::ZERO, "above 0")?;
         Ok(BatchTd { gamma, mask, alpha, iterations })
@@ -34,7 +51,7 @@ impl<S: Scalar> BatchTd<S> {
 
     fn weights<const D: usize>(
         &self,
-        TdSystem { a, b, .. }: TdSystem<S, D>,
+        LstdSystem { a, b, .. }: LstdSystem<S, D>,
         n: S,
     ) -> Result<SVector<S, D>, Error> {
         let scale = self.alpha / n;
@@ -63,10 +80,25 @@ pub struct Lstd<R: Real = f32> {
     ridge: R,
 }
 
+/// The settings of [`Lstd`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct LstdSettings<R = f32> {
+    /// The discount, in \[0, 1).
+    pub gamma: R,
+    /// Sutton and Barto's lambda, in \[0, 1\]: the trace decays by gamma lambda.
+    pub lambda: R,
+    /// The ridge, 0 or above, in transitions.
+    pub ridge: R,
+}
+
 impl<R: Real> Lstd<R> {
-    /// Returns the algorithm for a discount in [0, 1), a lambda in [0, 1] and a ridge of 0 or above, or an error that names
-    /// the parameter.
-    pub fn new(gamma: R, lambda: R, ridge: R) -> Result<Self, Error> {
+    /// Returns LSTD(lambda).
+    ///
+    /// # Errors
+    /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming the setting.
+    pub fn new(settings: LstdSettings<R>) -> Result<Self, Error> {
+        let LstdSettings { gamma, lambda, ridge } = settings;
         let mask = TdLambda::new(trace_decay(gamma, lambda)?)?;
         check_lanes(ridge, "ridge", |x| x >= Scalar::ZERO, "0 or above")?;
         Ok(Lstd { gamma, mask, ridge })
@@ -74,7 +106,7 @@ impl<R: Real> Lstd<R> {
 
     fn weights<const D: usize>(
         &self,
-        TdSystem { a, b, squares }: TdSystem<R, D>,
+        LstdSystem { a, b, squares }: LstdSystem<R, D>,
         n: R,
     ) -> Result<SVector<R, D>, Error> {
         // 2 n, as the squares are those of both states.
@@ -99,7 +131,7 @@ macro_rules! in_place_of_a_model {
         impl<S: $scalar> $algorithm<S> {
             /// Returns an empty context for D features that remembers every transition; any other of this mask will do.
             pub const fn context<const D: usize>(&self) -> Context<D, TdLambda<S>, Growing, S> {
-                Context::<D, TdLambda<S>, Growing, S>::with(self.mask, Growing)
+                Context::<D, TdLambda<S>, Growing, S>::with_memory(self.mask, Growing)
             }
 
             /// Returns the mask, whose trace decays by gamma lambda.
@@ -107,12 +139,12 @@ macro_rules! in_place_of_a_model {
                 &self.mask
             }
 
-            /// Returns the value function of a context's first cumulant, with the errors of `value_function_of`.
-            pub fn value_function<const D: usize, W: Window<S>, const C: usize>(
+            /// Returns the value function of a context's first cumulant, with the errors of `value_function_for`.
+            pub fn value_function<const D: usize, W: Memory<S>, const C: usize>(
                 &self,
                 context: &Context<D, TdLambda<S>, W, S, C>,
             ) -> Result<ValueFunction<S, D>, Error> {
-                self.value_function_of(context, 0)
+                self.value_function_for(context, 0)
             }
 
             /// Returns the value function of one of the context's cumulants (0 to C - 1).
@@ -121,7 +153,7 @@ macro_rules! in_place_of_a_model {
             /// [`Error::Empty`] before the first transition; [`Error::Mismatch`] for a context of another trace decay;
             /// [`Error::OutOfRange`], naming `cumulant`; [`Error::NonFinite`] if sums or weights left the range of the
             /// scalar; [`Error::Singular`] if the transitions do not determine the weights (LSTD).
-            pub fn value_function_of<const D: usize, W: Window<S>, const C: usize>(
+            pub fn value_function_for<const D: usize, W: Memory<S>, const C: usize>(
                 &self,
                 context: &Context<D, TdLambda<S>, W, S, C>,
                 cumulant: usize,
@@ -130,8 +162,8 @@ macro_rules! in_place_of_a_model {
                     let parameter = "the trace decay of algorithm and context";
                     return Err(Error::Mismatch { parameter });
                 }
-                let system = TdSystem::of(&context.read(self.gamma, cumulant)?);
-                Ok(ValueFunction { weights: self.weights(system, context.weight())? })
+                let system = LstdSystem::new(&context.discounted(self.gamma, cumulant)?);
+                Ok(ValueFunction { weights: self.weights(system, context.effective_len())? })
             }
         }
     };

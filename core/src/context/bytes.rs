@@ -1,10 +1,10 @@
 //! A context as bytes: what survives a deep sleep.
 
-use super::{Context, Sums, Window};
+use super::{Context, Memory, MemorySums};
+use crate::bytes::{CHECKSUM, Reader, Writer, check_crc, count, header, write};
 use crate::error::{Error, StoredError};
 use crate::mask::Mask;
 use crate::scalar::{Real, check_lanes};
-use crate::stored::{CHECKSUM, Reader, Writer, check_crc, count, header, write};
 
 const MAGIC: &str = "ICTC";
 const VERSION: u8 = 2;
@@ -13,14 +13,14 @@ const KIND: usize = 12;
 const HEADER: usize = MAGIC.len() + KIND + 4;
 
 /// A field of a context, which is stored or read.
-pub enum Field<'a, S> {
+pub enum StoredField<'a, S> {
     /// A number.
     Number(&'a mut S),
     /// A count of at most so many.
     Count(&'a mut u64, u64),
 }
 
-impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<D, M, W, R, C> {
+impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<D, M, W, R, C> {
     fn kind() -> [u8; KIND] {
         const {
             assert!(D <= u16::MAX as usize && C <= u16::MAX as usize);
@@ -39,15 +39,15 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
     pub(crate) fn fields_len(&self) -> usize {
         let mut bytes = 0;
         self.sums.clone().fields(&mut |field| {
-            bytes += if matches!(field, Field::Number(_)) { R::BYTES } else { 8 };
+            bytes += if matches!(field, StoredField::Number(_)) { R::BYTES } else { 8 };
         });
         bytes
     }
 
     pub(crate) fn write_fields(&self, writer: &mut Writer) {
         self.sums.clone().fields(&mut |field| match field {
-            Field::Number(x) => writer.number(*x),
-            Field::Count(n, _) => writer.bytes(&n.to_le_bytes()),
+            StoredField::Number(x) => writer.number(*x),
+            StoredField::Count(n, _) => writer.bytes(&n.to_le_bytes()),
         });
     }
 
@@ -55,8 +55,8 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
     pub(crate) fn read_fields(&mut self, mut reader: Reader) -> Result<(), StoredError> {
         let mut refused = None;
         self.sums.fields(&mut |field| match field {
-            Field::Number(x) => *x = reader.number(),
-            Field::Count(n, most) => {
+            StoredField::Number(x) => *x = reader.number(),
+            StoredField::Count(n, most) => {
                 *n = reader.integer(8);
                 if *n > most {
                     let (found, expected) = (*n as u32, most as u32);
@@ -95,8 +95,8 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
             writer.bytes(MAGIC.as_bytes());
             writer.bytes(&Self::kind());
             writer.bytes(&(len as u32).to_le_bytes());
-            let [low, high] = self.mask.decays();
-            for x in [low, high, self.window.retention(), self.limit] {
+            let [low, high] = self.mask.trace_decays();
+            for x in [low, high, self.memory.retention(), self.limit] {
                 writer.number(x);
             }
             self.write_fields(writer);
@@ -126,7 +126,8 @@ impl<const D: usize, M: Mask<R>, W: Window<R>, R: Real, const C: usize> Context<
         check_crc(bytes)?;
         let decays = [stored.number(), stored.number()];
         let (retention, limit) = (stored.number(), stored.number());
-        let mut context = Self::with(M::of_decays(decays)?, W::of_retention(retention)?);
+        let mut context =
+            Self::with_memory(M::from_trace_decays(decays)?, W::from_retention(retention)?);
         context.limit = check_lanes(limit, "limit", |x| x >= R::ZERO, "0 (none) or above")?;
         context.read_fields(stored)?;
         let expected = context.byte_len() as u32;

@@ -2,12 +2,12 @@
 //! context's own ([`crate::normalised`]; these are data: no gradient passes through them).
 
 use super::shape::LinearShape;
-use super::work::split;
+use super::workspace::split;
 use crate::linalg::any_size::{add_outers, mirror};
 use crate::normalised::Units;
 use crate::scalar::{Scalar, kernel};
 use crate::training::Window;
-use crate::training::sides::next_token;
+use crate::training::outer_products::next_token;
 
 /// Vectors that a read takes.
 pub(super) const VECTORS: usize = 2;

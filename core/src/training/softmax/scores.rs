@@ -7,13 +7,14 @@ use crate::scalar::{Scalar, kernel};
 
 /// The columns of Z, or their adjoints: n context columns (N is the capacity) and the query's.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Columns<S: Scalar, const K: usize, const N: usize> {
+pub(super) struct PromptColumns<S: Scalar, const K: usize, const N: usize> {
     pub(super) context: [[S; K]; N],
     pub(super) query: [S; K],
 }
 
-impl<S: Scalar, const K: usize, const N: usize> Columns<S, K, N> {
-    pub(super) const ZEROS: Self = Columns { context: [[S::ZERO; K]; N], query: [S::ZERO; K] };
+impl<S: Scalar, const K: usize, const N: usize> PromptColumns<S, K, N> {
+    pub(super) const ZEROS: Self =
+        PromptColumns { context: [[S::ZERO; K]; N], query: [S::ZERO; K] };
 
     /// Copies the first n columns, and the query's.
     #[inline(always)]
@@ -28,7 +29,7 @@ impl<S: Scalar, const K: usize, const N: usize> Columns<S, K, N> {
 pub(super) const TILE: usize = 3;
 
 /// Room for a tile's context columns.
-pub(super) type Workspace<S, const N: usize> = [[S; TILE]; N];
+pub(super) type TileBuffer<S, const N: usize> = [[S; TILE]; N];
 
 /// Returns the first n columns of a workspace, or of a part of a tape that starts there, for T rows.
 #[inline(always)]
@@ -43,7 +44,7 @@ pub(super) fn tile<const T: usize, S: Scalar>(numbers: &mut [S], n: usize) -> &m
 #[inline(always)]
 pub(super) fn exponentials<S: Scalar, const K: usize, const T: usize, const N: usize>(
     keys: &[[S; K]; T],
-    columns: &Columns<S, K, N>,
+    columns: &PromptColumns<S, K, N>,
     rows: &mut [[S; T]],
 ) -> ([S; T], [S; T]) {
     let mut query = [S::ZERO; T];
@@ -77,7 +78,7 @@ pub(super) fn exponentials<S: Scalar, const K: usize, const T: usize, const N: u
 pub(super) fn combinations<S: Scalar, const K: usize, const T: usize, const N: usize>(
     rows: &[[S; T]],
     query: &[S; T],
-    columns: &Columns<S, K, N>,
+    columns: &PromptColumns<S, K, N>,
 ) -> [[S; K]; T] {
     let mut sums = [[S::ZERO; K]; T];
     for (row, column) in rows.iter().zip(&columns.context) {
@@ -97,7 +98,7 @@ pub(super) fn scatter<S: Scalar, const K: usize, const T: usize, const N: usize>
     rows: &[[S; T]],
     query: &[S; T],
     vectors: &[[S; K]; T],
-    columns: &mut Columns<S, K, N>,
+    columns: &mut PromptColumns<S, K, N>,
 ) {
     let columns = columns.context[..rows.len()].iter_mut().chain([&mut columns.query]);
     for (column, weights) in columns.zip(rows.iter().chain([query])) {

@@ -23,7 +23,7 @@ pub(super) fn len<R: Real>(shape: &LinearShape<R>) -> usize {
 }
 
 /// The memory of a network of one head.
-pub(super) struct Work<'a, S> {
+pub(super) struct Workspace<'a, S> {
     /// P and Q of each stored layer.
     pub(super) layers: &'a mut [S],
     /// Their adjoints.
@@ -38,7 +38,7 @@ pub(super) struct Work<'a, S> {
     pub(super) vectors: &'a mut [S],
 }
 
-impl<'a, S: Scalar> Work<'a, S> {
+impl<'a, S: Scalar> Workspace<'a, S> {
     /// Cuts the room, and writes P and Q of each stored layer.
     pub(super) fn load(
         shape: &LinearShape<S::Element>,
@@ -56,7 +56,7 @@ impl<'a, S: Scalar> Work<'a, S> {
         for (to, from) in layers.chunks_exact_mut(matrix).zip(trained) {
             shape.parameters.write(k, from, to);
         }
-        Work { layers, sums, steps, columns, matrices, vectors: &mut room[..VECTORS * k] }
+        Workspace { layers, sums, steps, columns, matrices, vectors: &mut room[..VECTORS * k] }
     }
 }
 

@@ -20,16 +20,16 @@ impl Pattern {
     pub const CORNER: Self = Pattern { blocks: [[0.0; 2]; 2], corner: [[1.0, 0.0], [0.0, 0.0]] };
 
     /// Q of Theorem 1: \[-I I; 0 0\]. TD(0) and TD(lambda) have one form: what tells them apart is the mask.
-    pub const TD: Self = Pattern::of_blocks([[-1.0, 1.0], [0.0, 0.0]]);
+    pub const TD: Self = Pattern::from_blocks([[-1.0, 1.0], [0.0, 0.0]]);
 
     /// Q of the corollary on one layer: \[-I 0; 0 0\].
-    pub const ONE_LAYER_TD: Self = Pattern::of_blocks([[-1.0, 0.0], [0.0, 0.0]]);
+    pub const ONE_LAYER_TD: Self = Pattern::from_blocks([[-1.0, 0.0], [0.0, 0.0]]);
 
     /// Q of the residual gradient: \[-I I; I -I\].
-    pub const RESIDUAL_GRADIENT: Self = Pattern::of_blocks([[-1.0, 1.0], [1.0, -1.0]]);
+    pub const RESIDUAL_GRADIENT: Self = Pattern::from_blocks([[-1.0, 1.0], [1.0, -1.0]]);
 
     /// Multiples of I in the four blocks.
-    pub const fn of_blocks(blocks: [[f64; 2]; 2]) -> Self {
+    pub const fn from_blocks(blocks: [[f64; 2]; 2]) -> Self {
         Pattern { blocks, corner: [[0.0; 2]; 2] }
     }
 
@@ -60,7 +60,7 @@ pub struct Blocks {
 
 impl Blocks {
     /// Returns the blocks of a (k, k) matrix with 2 d <= k <= 2 d + 2, given by its entries (row, column).
-    pub fn of(d: usize, k: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
+    pub fn from_entries(d: usize, k: usize, entry: impl Fn(usize, usize) -> f64) -> Self {
         let mut blocks = Blocks { dim: d, ..Default::default() };
         for i in 0..k {
             for j in 0..k {

@@ -1,10 +1,10 @@
 //! Models by their feature dimension alone, for D = 1 to 32.
 
 use crate::mask::Td0;
-use crate::model::StoredAttention;
+use crate::model::AttentionMechanism;
 
 /// A feature dimension, of which [`Model`] makes the token size.
-pub struct Features<const D: usize>;
+pub struct FeatureDim<const D: usize>;
 
 /// The types that belong to a feature dimension.
 #[diagnostic::on_unimplemented(
@@ -12,7 +12,7 @@ pub struct Features<const D: usize>;
     note = "for another dimension D, or code that is generic over it, write the full type with its \
             token size 2 D + 1, for example `ictd_core::model::Model<f32, 40, 81, 1>`"
 )]
-pub trait Shape<A, const C: usize> {
+pub trait TokenShape<A, const C: usize> {
     /// See [`Model`].
     type Model;
 }
@@ -26,16 +26,18 @@ pub trait Shape<A, const C: usize> {
 /// ```
 /// use ictd_core::Model;
 /// use ictd_core::mask::TdLambda;
+/// use ictd_core::model::ConstructionSettings;
 ///
-/// let td0 = Model::<4>::td0(0.2, 15, 0.9)?;
-/// let td_lambda = Model::<4, TdLambda>::td_lambda(0.2, 15, 0.9, 0.8)?;
+/// let td0 = Model::<4>::td0(ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 })?;
+/// let td_lambda = Model::<4, TdLambda>::td_lambda(ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 }, 0.8)?;
 /// # Ok::<(), ictd_core::Error>(())
 /// ```
-pub type Model<const D: usize, A = Td0, const C: usize = 1> = <Features<D> as Shape<A, C>>::Model;
+pub type Model<const D: usize, A = Td0, const C: usize = 1> =
+    <FeatureDim<D> as TokenShape<A, C>>::Model;
 
 macro_rules! shapes {
     ($($d:literal)*) => {$(
-        impl<A: StoredAttention<f32, { 2 * $d + 1 }>, const C: usize> Shape<A, C> for Features<$d> {
+        impl<A: AttentionMechanism<f32, { 2 * $d + 1 }>, const C: usize> TokenShape<A, C> for FeatureDim<$d> {
             type Model = crate::model::Model<f32, $d, { 2 * $d + 1 }, C, A>;
         }
     )*};

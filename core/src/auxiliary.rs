@@ -1,9 +1,9 @@
 //! The sums that a context keeps beside G: second moments of features and rewards, or those of two traces.
 
+use crate::entrywise::{Entrywise, close, close_at};
 use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
 use crate::transition::Token;
-use crate::vector::{Vector, close, close_at};
 
 /// F = sum (phi phi^T + phi' phi'^T), of which the upper triangle is kept, and sum r_m^2 of C cumulants: a
 /// context whose mask has a trace needs them beside G, to be read in units of its own.
@@ -14,7 +14,7 @@ pub struct SecondMoments<S, const D: usize, const C: usize> {
 }
 
 /// A mask keeps these sums beside G; `()` keeps none.
-pub trait Beside<S: Scalar, const D: usize, const C: usize>: Vector<S> {
+pub trait AuxiliarySums<S: Scalar, const D: usize, const C: usize>: Entrywise<S> {
     /// Calls `f(sum, x, y)` for each sum of products x y that is kept, of a token and the mask's factors.
     fn update(
         &mut self,
@@ -29,14 +29,14 @@ pub trait Beside<S: Scalar, const D: usize, const C: usize>: Vector<S> {
 
     /// Returns a sum; none if G has it.
     #[inline(always)]
-    fn sum(&self, _of: Of, _cumulant: usize) -> Option<S> {
+    fn sum(&self, _of: StatisticEntry, _cumulant: usize) -> Option<S> {
         None
     }
 }
 
 /// A block of rows or columns of G, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Block {
+pub enum TokenBlock {
     /// Those of phi.
     Phi,
     /// Those of phi'.
@@ -46,20 +46,20 @@ pub enum Block {
 }
 /// A sum that is read: an entry of G_u, or one that stands beside G.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Of {
+pub enum StatisticEntry {
     /// The entry of G_u at a row and a column.
-    G((Block, usize), (Block, usize)),
+    G((TokenBlock, usize), (TokenBlock, usize)),
     /// 2 F at (i, j), i <= j.
     SecondMoment(usize, usize),
     /// sum r^2.
     SquaredRewards,
     /// A number of column j of a trace's sums (0 or 1): trace, j, number.
-    Trace(usize, usize, OfTrace),
+    Trace(usize, usize, TraceEntry),
 }
 
 /// An entry names a sum over a trace e, in column j.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OfTrace {
+pub enum TraceEntry {
     /// sum e_i phi_j.
     Phi(usize),
     /// sum e_i phi'_j.
@@ -83,7 +83,7 @@ struct TraceColumn<S, const D: usize, const C: usize> {
     square: S,
 }
 
-impl<S: Scalar, const D: usize, const C: usize> Beside<S, D, C> for TraceSums<S, D, C> {
+impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for TraceSums<S, D, C> {
     #[inline(always)]
     fn update(
         &mut self,
@@ -117,19 +117,19 @@ impl<S: Scalar, const D: usize, const C: usize> Beside<S, D, C> for TraceSums<S,
     }
 
     #[inline(always)]
-    fn sum(&self, of: Of, cumulant: usize) -> Option<S> {
-        let Of::Trace(trace, j, of) = of else { return None };
+    fn sum(&self, of: StatisticEntry, cumulant: usize) -> Option<S> {
+        let StatisticEntry::Trace(trace, j, of) = of else { return None };
         let TraceColumn { sums, square } = &self.columns[trace & 1][j];
         Some(match of {
-            OfTrace::Phi(i) => sums.phi[i],
-            OfTrace::PhiNext(i) => sums.phi_next[i],
-            OfTrace::Square => *square,
-            OfTrace::Reward => sums.rewards.get(cumulant).copied().unwrap_or(S::ZERO),
+            TraceEntry::Phi(i) => sums.phi[i],
+            TraceEntry::PhiNext(i) => sums.phi_next[i],
+            TraceEntry::Square => *square,
+            TraceEntry::Reward => sums.rewards.get(cumulant).copied().unwrap_or(S::ZERO),
         })
     }
 }
 
-impl<S: Scalar, const D: usize, const C: usize> Vector<S> for TraceColumn<S, D, C> {
+impl<S: Scalar, const D: usize, const C: usize> Entrywise<S> for TraceColumn<S, D, C> {
     const ZERO: Self = TraceColumn { sums: Token::ZERO, square: S::ZERO };
 
     #[inline(always)]
@@ -139,7 +139,7 @@ impl<S: Scalar, const D: usize, const C: usize> Vector<S> for TraceColumn<S, D, 
     }
 }
 
-impl<S: Scalar, const D: usize, const C: usize> Vector<S> for TraceSums<S, D, C> {
+impl<S: Scalar, const D: usize, const C: usize> Entrywise<S> for TraceSums<S, D, C> {
     const ZERO: Self = TraceSums { columns: [[TraceColumn::ZERO; D]; 2] };
 
     fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
@@ -152,7 +152,7 @@ impl<S: Scalar, const D: usize, const C: usize> Vector<S> for TraceSums<S, D, C>
     }
 }
 
-impl<S: Scalar, const D: usize, const C: usize> Beside<S, D, C> for () {
+impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for () {
     #[inline(always)]
     fn update(
         &mut self,
@@ -164,7 +164,7 @@ impl<S: Scalar, const D: usize, const C: usize> Beside<S, D, C> for () {
     fn close_column(&mut self, _: &mut Self, _: &mut Self, _: usize) {}
 }
 
-impl<S: Scalar, const D: usize, const C: usize> Beside<S, D, C> for SecondMoments<S, D, C> {
+impl<S: Scalar, const D: usize, const C: usize> AuxiliarySums<S, D, C> for SecondMoments<S, D, C> {
     #[inline(always)]
     fn update(
         &mut self,
@@ -199,24 +199,24 @@ impl<S: Scalar, const D: usize, const C: usize> Beside<S, D, C> for SecondMoment
     }
 
     #[inline(always)]
-    fn sum(&self, of: Of, cumulant: usize) -> Option<S> {
+    fn sum(&self, of: StatisticEntry, cumulant: usize) -> Option<S> {
         match of {
-            Of::SecondMoment(i, j) => Some(self.phi[j][i]),
-            Of::SquaredRewards => self.rewards.get(cumulant).map(|sum| sum[0]),
+            StatisticEntry::SecondMoment(i, j) => Some(self.phi[j][i]),
+            StatisticEntry::SquaredRewards => self.rewards.get(cumulant).map(|sum| sum[0]),
             _ => None,
         }
     }
 }
 
-impl<S: Scalar, const D: usize, const C: usize> Vector<S> for SecondMoments<S, D, C> {
+impl<S: Scalar, const D: usize, const C: usize> Entrywise<S> for SecondMoments<S, D, C> {
     const ZERO: Self = SecondMoments { phi: [[S::ZERO; D]; D], rewards: [[S::ZERO]; C] };
 
     fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
         for j in 0..D {
-            Vector::zip(&mut a.phi[j], &mut b.phi[j], &z.phi[j], &mut f);
+            Entrywise::zip(&mut a.phi[j], &mut b.phi[j], &z.phi[j], &mut f);
         }
         for m in 0..C {
-            Vector::zip(&mut a.rewards[m], &mut b.rewards[m], &z.rewards[m], &mut f);
+            Entrywise::zip(&mut a.rewards[m], &mut b.rewards[m], &z.rewards[m], &mut f);
         }
     }
 }

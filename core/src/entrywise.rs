@@ -7,7 +7,7 @@ use nalgebra::SVector;
 
 /// Numbers in one order, taken entry by entry: the columns of Z or the unscaled tokens of a context, which a
 /// mask combines, and what is summed up of them.
-pub trait Vector<S: Scalar>: Copy + Debug + PartialEq {
+pub trait Entrywise<S: Scalar>: Copy + Debug + PartialEq {
     /// The vector of zeros.
     const ZERO: Self;
 
@@ -43,7 +43,7 @@ pub trait Vector<S: Scalar>: Copy + Debug + PartialEq {
     }
 }
 
-impl<S: Scalar, const N: usize> Vector<S> for [S; N] {
+impl<S: Scalar, const N: usize> Entrywise<S> for [S; N] {
     const ZERO: Self = [S::ZERO; N];
 
     #[inline(always)]
@@ -54,27 +54,27 @@ impl<S: Scalar, const N: usize> Vector<S> for [S; N] {
     }
 }
 
-impl<S: Scalar, const R: usize, const C: usize> Vector<S> for [[S; R]; C] {
+impl<S: Scalar, const R: usize, const C: usize> Entrywise<S> for [[S; R]; C] {
     const ZERO: Self = [[S::ZERO; R]; C];
 
     #[inline(always)]
     fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut S, &mut S, S)) {
         for j in 0..C {
-            Vector::zip(&mut a[j], &mut b[j], &z[j], &mut f);
+            Entrywise::zip(&mut a[j], &mut b[j], &z[j], &mut f);
         }
     }
 }
 
-impl<S: Scalar, const K: usize> Vector<S> for SVector<S, K> {
+impl<S: Scalar, const K: usize> Entrywise<S> for SVector<S, K> {
     const ZERO: Self = zeros();
 
     #[inline(always)]
     fn zip(a: &mut Self, b: &mut Self, z: &Self, f: impl FnMut(&mut S, &mut S, S)) {
-        Vector::zip(&mut a.data.0[0], &mut b.data.0[0], &z.data.0[0], f);
+        Entrywise::zip(&mut a.data.0[0], &mut b.data.0[0], &z.data.0[0], f);
     }
 }
 
-impl<S: Scalar> Vector<S> for () {
+impl<S: Scalar> Entrywise<S> for () {
     const ZERO: Self = ();
     fn zip(_: &mut Self, _: &mut Self, _: &Self, _: impl FnMut(&mut S, &mut S, S)) {}
 }
@@ -82,7 +82,7 @@ impl<S: Scalar> Vector<S> for () {
 /// Adds `full` to `total` + `error`, and makes it 0. The error keeps what rounding leaves of the total (TwoSum, Knuth): it is at most
 /// half a unit in the total's last place.
 #[inline(never)]
-pub(crate) fn close<S: Scalar, V: Vector<S>>(total: &mut V, error: &mut V, full: &mut V) {
+pub(crate) fn close<S: Scalar, V: Entrywise<S>>(total: &mut V, error: &mut V, full: &mut V) {
     V::zip(total, error, full, |total, error, x| {
         let x = x + *error;
         let sum = *total + x;
@@ -95,7 +95,7 @@ pub(crate) fn close<S: Scalar, V: Vector<S>>(total: &mut V, error: &mut V, full:
 }
 
 /// Does what [`close`] does, for one of several vectors.
-pub(crate) fn close_at<S: Scalar, V: Vector<S>>(
+pub(crate) fn close_at<S: Scalar, V: Entrywise<S>>(
     total: &mut [V],
     error: &mut [V],
     full: &mut [V],

@@ -1,9 +1,9 @@
 use super::{
-    Adam, AdamSettings, BatchTd, Loss, Network, Optimizer, Parameters, Settings, Targets,
-    Trajectory, Windows, td_errors, td_update,
+    Adam, AdamSettings, BatchTdReference, Loss, Network, Optimizer, Parameters, Settings, Targets,
+    TrajectoryBuffer, Windows, td_errors, td_update,
 };
 use crate::error::Error;
-use crate::rng::{Rng, Stream};
+use crate::rng::{Rng, RngStream};
 use crate::scalar::{Real, Scalar};
 use crate::tasks::{Task, TaskDistribution};
 use core::array::from_mut;
@@ -20,12 +20,12 @@ use heapless::Vec;
 ///
 /// ```
 /// use ictd_core::tasks::{FiniteTask, FiniteTasks};
-/// use ictd_core::training::{BatchTd, LinearNetwork, LinearShape, MultiTaskTd, Settings};
+/// use ictd_core::training::{BatchTdReference, LinearNetwork, LinearShape, MultiTaskTd, Settings};
 ///
 /// // Three shared layers for two features, on Boyan's chains of 5 states; batches of 4 windows of
 /// // 6 transitions, so trajectories of 6 + 4 + 2 states.
 /// let network = LinearNetwork::<f32, Vec<f32>>::zeros(LinearShape::new(2, 1, 3), |len| vec![0.0; len])?;
-/// let reference = BatchTd::new(3, 0.0)?;
+/// let reference = BatchTdReference::new(3, 0.0)?;
 /// let tasks = FiniteTasks::<5> { kind: FiniteTask::BoyanChain, states: 5, dim: 2 };
 /// let settings = Settings { context_len: 6, windows: 4, ..Settings::default() };
 /// let mut trainer = MultiTaskTd::<f32, _, _, 2, 12>::new(settings, tasks, network, reference, &[1])?;
@@ -44,14 +44,14 @@ where
     pub(super) network: N,
     /// None for plain TD.
     pub(super) adam: Option<Adam<N::Parameters>>,
-    pub(super) reference: BatchTd<S, D>,
+    pub(super) reference: BatchTdReference<S, D>,
     pub(super) reference_adam: Adam<[S; 1]>,
     distribution: E,
     pub(super) seeds: S::PerLane<u64>,
     pub(super) rngs: S::PerLane<Rng>,
     pub(super) tasks: S::PerLane<Option<E::Task>>,
     pub(super) tasks_done: u64,
-    trajectory: Trajectory<S, D, T>,
+    trajectory: TrajectoryBuffer<S, D, T>,
     gradient: N::Parameters,
     loss: S,
     gamma: f64,
@@ -75,7 +75,7 @@ where
         settings: Settings,
         distribution: E,
         mut network: N,
-        reference: BatchTd<S, D>,
+        reference: BatchTdReference<S, D>,
         seeds: &[u64],
     ) -> Result<Self, Error> {
         settings.check(T)?;
@@ -98,7 +98,7 @@ where
         distribution.draw(gamma, &mut Rng::new(last))?;
         let seed = |lane: usize| seeds.get(lane).copied().unwrap_or(last);
         for lane in 0..S::LANES {
-            network.initialise_lane(lane, &mut Rng::stream(seed(lane), Stream::Parameters));
+            network.initialise_lane(lane, &mut Rng::stream(seed(lane), RngStream::Parameters));
         }
         let (adam, of_reference) = match settings.optimizer {
             Optimizer::Adam(adam) => (Some(Adam::new(adam, network.parameters())?), adam),
@@ -107,14 +107,14 @@ where
         Ok(MultiTaskTd {
             settings,
             gradient: network.parameters().zeros_like(),
-            trajectory: Trajectory::new(network.dim()),
+            trajectory: TrajectoryBuffer::new(network.dim()),
             network,
             adam,
             reference_adam: Adam::new(of_reference, &[reference.alpha])?,
             reference,
             distribution,
             seeds: S::per_lane(seed),
-            rngs: S::per_lane(|lane| Rng::stream(seed(lane), Stream::Tasks)),
+            rngs: S::per_lane(|lane| Rng::stream(seed(lane), RngStream::Tasks)),
             tasks: S::per_lane(|_| None),
             tasks_done: 0,
             loss: S::ZERO,
@@ -249,15 +249,15 @@ where
     pub fn evaluation_trajectory(
         &self,
         lane: usize,
-    ) -> Result<Trajectory<S::Element, D, T>, Error> {
+    ) -> Result<TrajectoryBuffer<S::Element, D, T>, Error> {
         // An odd multiplier other than the one that the seeding itself steps by, so that the
         // generators of two tasks share no part of their states.
         let seed = self.seeds.as_ref().get(lane).copied().unwrap_or_default();
         let moment = self.tasks_done.wrapping_mul(0xd134_2543_de82_ef95);
-        let rng = &mut Rng::stream(seed.wrapping_add(moment), Stream::Evaluation);
+        let rng = &mut Rng::stream(seed.wrapping_add(moment), RngStream::Evaluation);
         let task = self.tasks.as_ref().get(lane..).unwrap_or_default();
         let settings = Settings { windows: 1, lengths: None, loss: Loss::TdError, ..self.settings };
-        let mut trajectory = Trajectory::<S::Element, D, T>::new(self.network.dim());
+        let mut trajectory = TrajectoryBuffer::<S::Element, D, T>::new(self.network.dim());
         trajectory.sample(&settings, task, core::slice::from_mut(rng))?;
         Ok(trajectory)
     }
@@ -276,7 +276,7 @@ fn residual_gradient<S: Scalar, const T: usize, N: Network<S>>(
     network.batch_gradient(windows, Targets::Residual(&errors), gradient)
 }
 
-impl<S: Scalar, const D: usize, const T: usize> Trajectory<S, D, T> {
+impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
     /// Samples phi_0 to phi_{n+W+1} and R_1 to R_{n+W+1} of each lane's task, and then, so that the loss does not
     /// change which trajectory is sampled, the targets of the queries' states, if the loss needs them.
     ///
@@ -387,7 +387,7 @@ mod tests {
         let tasks: [Option<Mrp<f64, 2, 5>>; 1] = [crate::tasks::boyan_chain(5, 2, rng).ok()];
         let settings = Settings { context_len: 3, windows: 4, ..Default::default() };
         let sample = |loss| {
-            let mut trajectory = Trajectory::<f64, 2, 9>::new(2);
+            let mut trajectory = TrajectoryBuffer::<f64, 2, 9>::new(2);
             let settings = Settings { loss, ..settings };
             trajectory.sample(&settings, &tasks, &mut [Rng::new(9)]).unwrap();
             trajectory

@@ -5,7 +5,7 @@ use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
 
 /// The two sides of an outer product of tokens, x x'^T.
-pub(super) type Sides<'a, S> = [&'a [S]; 2];
+pub(super) type OuterProduct<'a, S> = [&'a [S]; 2];
 
 /// Returns the sides of token i of the context that begins at transition `start`, whose tokens are asked for in
 /// order: z_i, and z_i or its trace e_i = lambda e_{i-1} + z_i. (Not shown to a closure, which would lose a
@@ -17,7 +17,7 @@ pub(super) fn next_token<'a, S: Scalar>(
     i: usize,
     lambda: Option<S>,
     [z, e]: [&'a mut [S]; 2],
-) -> Sides<'a, S> {
+) -> OuterProduct<'a, S> {
     windows.write_token(i, z);
     let Some(lambda) = lambda else { return [z, z] };
     if i == start {
@@ -41,7 +41,7 @@ pub(super) fn gained_and_lost<'a, S: Scalar>(
     lambda: Option<S>,
     [x, y, trace_x, trace_y]: [&'a mut [S]; 4],
     z: &mut [S],
-) -> [Sides<'a, S>; 2] {
+) -> [OuterProduct<'a, S>; 2] {
     let n = windows.context_len();
     windows.write_token(t, x);
     windows.write_token(t + n, y);

@@ -1,13 +1,13 @@
 //! Random streams, elementary functions, stored bytes and tasks.
 
-use super::Run;
+use super::DigestRun;
 use super::append;
 use crate::attention::{Attention, SoftmaxAttention, Td0};
 use crate::digest::Digest;
 use crate::error::Error;
 use crate::layer::Layer;
 use crate::model::{Model, crc32};
-use crate::rng::{Rng, Stream};
+use crate::rng::{Rng, RngStream};
 use crate::scalar::{Real, Scalar};
 use crate::tasks::{
     CartPoleTasks, Mrp, Task, TaskDistribution, boyan_chain, boyan_chain_representable, loop_mrp,
@@ -17,10 +17,12 @@ use crate::transformer::Transformer;
 use crate::transition::Transition;
 use nalgebra::SMatrix;
 
-pub(super) fn random_streams<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+pub(super) fn random_streams<S: Scalar<Element = f32>>(
+    run: &mut DigestRun<S>,
+) -> Result<(), Error> {
     run.each(|seed_rng, digest| {
         let seed = seed_rng.next_u64();
-        for stream in [Stream::Tasks, Stream::Parameters, Stream::Evaluation] {
+        for stream in [RngStream::Tasks, RngStream::Parameters, RngStream::Evaluation] {
             let mut rng = Rng::stream(seed, stream);
             for i in 0..16 {
                 digest.word(rng.next_u64());
@@ -37,7 +39,7 @@ pub(super) fn random_streams<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Resu
 }
 
 /// The elementary functions over their ranges, and arithmetic on subnormal numbers.
-pub(super) fn elementary<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+pub(super) fn elementary<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     let mut draws = run.draws();
     for exponent in 0..12 {
         // Magnitudes 2^-7 to 2^4 reach all branches of tanh; exp2 has none but its lower end, at -125.
@@ -71,7 +73,7 @@ fn reals<R: Real>(rng: &mut Rng, digest: &mut Digest, scale: R) {
     digest.number(R::from_f64(x.to_f64() * 1e-310));
 }
 
-pub(super) fn stored_model<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+pub(super) fn stored_model<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     fn layer<R: Real, const K: usize>(rng: &mut Rng) -> Layer<R, K> {
         let mut matrix = || SMatrix::from_fn(|_, _| rng.normal());
         Layer { p: matrix(), q: matrix() }
@@ -104,7 +106,7 @@ pub(super) fn stored_model<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result
     })
 }
 
-pub(super) fn tasks<S: Scalar<Element = f32>>(run: &mut Run<S>) -> Result<(), Error> {
+pub(super) fn tasks<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     run.each(|rng, digest| {
         in_scalar::<f32>(rng, digest)?;
         in_scalar::<f64>(rng, digest)
