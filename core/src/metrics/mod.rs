@@ -1,6 +1,6 @@
 //! The distance of a trained transformer from TD, and the TD that it is closest to.
 //!
-//! [`form`]: which construction P and Q are, block by block; [`elements`]: what they look like (App. "Element-wise
+//! [`blocks`]: which construction P and Q are, block by block; [`elements`]: what they look like (App. "Element-wise
 //! Convergence Metrics"); [`comparison`]: what the value function does, against batch TD's (App. "Trained Transformer and
 //! Batch TD BatchTdComparison Metrics").
 //!

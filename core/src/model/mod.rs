@@ -18,7 +18,7 @@
 //! | 12 + 2 b | 2 K K b per stored layer | P_l, then Q_l, row by row, K = 2 d + 1 |
 //! | (two heads) | 6 K K b per stored layer | P, Q and W's columns of head 1, then of head 2, K = 2 d + 2 |
 //! | (version 4) | b | the second trace decay, and then, instead of P and Q: |
-//! | (version 4) | b per number | the [numbers](crate::universal::Numbers) in order |
+//! | (version 4) | b per number | the [parameters](crate::universal::UniversalParameters) in order |
 //! | last 4 | 4 | CRC-32 (IEEE 802.3) of all bytes before it |
 //!
 //! Numbers are IEEE 754 bits: what is read is bit for bit what was written.
