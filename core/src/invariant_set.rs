@@ -1,7 +1,7 @@
 //! The invariant set of TD pretraining: ten numbers a layer, of which Theorem 2 has three.
 //!
 //! For an orthogonal map g of the features let S_g = diag(g, g, 1), and diag(g, g, 1, 1) beside a memory
-//! row. The matrices that commute with every S_g are [`ParameterSet::Equivariant`](crate::layer::ParameterSet::Equivariant)'s:
+//! row. The matrices that commute with every S_g are P and Q of the form
 //!
 //! ```text
 //! [ x1 I  x2 I   0  ]

@@ -53,8 +53,6 @@ pub mod invariant_set;
 #[cfg(feature = "research")]
 pub mod metrics;
 #[cfg(feature = "research")]
-pub mod normalised;
-#[cfg(feature = "research")]
 pub mod paper;
 #[cfg(feature = "research")]
 pub mod prompt;

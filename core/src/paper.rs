@@ -22,7 +22,7 @@
 //! | B_l | [`Layer::column_map`](layer::Layer::column_map) | I + (1/n) P_l G_l Q_l | (K, K) |
 //! | C_l | `c` | preconditioner of TD's update, alpha I for plain TD | (d, d) |
 //! | w | [`ValueFunction`] | weights of v(s) = <w, phi(s)> | (d) |
-//! | p1 ... p5, q1 ... q5 | [`ParameterSet::Equivariant`](layer::ParameterSet::Equivariant) | a layer of ten numbers | |
+//! | p1 ... p5, q1 ... q5 | [`invariant_set`] | a layer of ten parameters: the multiples of I in the blocks of P and Q, and the corners | |
 //! | theta | [`Parameters`](training::Parameters) | everything that is trained | |
 //! | (S_0, R_1, S_1, ...) | [`TrajectoryBuffer`](training::TrajectoryBuffer) | a trajectory, of which each window of n transitions is a context | |
 //! | a^(l) | [`Rnn`](training::Rnn) | hidden state of a recurrent layer | (h) |
@@ -53,7 +53,7 @@
 //! | MSVE, weighted by d_p | [`EvaluationStates::squared_difference`](metrics::EvaluationStates::squared_difference) |
 //! | App. "Investigation of In-Context TD with RNN" | [`training::Rnn`] |
 //! | Algorithms 2 and 3 | [`tasks::boyan_chain`], [`tasks::boyan_chain_representable`] |
-//! | Algorithm 4 (CartPole) | [`tasks::CartPoleTasks`], its tile coding [`tasks::cart_pole::TileCoding`] |
+//! | Algorithm 4 (CartPole) | [`tasks::CartPoleDistribution`], its tile coding [`tasks::cart_pole::TileCoding`] |
 //! | App. on Figure 1 | [`tasks::random_mdp`] |
 //!
 //! Where the paper contradicts itself or its code, the item's documentation says so and which

@@ -5,9 +5,10 @@ use ictd_core::digest::Digest;
 use ictd_core::error::Error;
 use ictd_core::model::ConstructionSettings;
 use ictd_core::rng::Rng;
-use ictd_core::tasks::{FiniteTask, FiniteTasks, Mrp, Task, random_mdp};
+use ictd_core::tasks::{FiniteTaskDistribution, FiniteTaskKind, Mrp, Task, random_mdp};
 use ictd_core::training::{
-    AdamSettings, BatchTdReference, LinearNetwork, LinearShape, MultiTaskTd, Optimizer, Settings,
+    AdamSettings, BatchTdReference, LinearNetwork, LinearShape, MultiTaskTd, Optimizer,
+    TrainerSettings,
 };
 use ictd_core::{Context, Model};
 
@@ -133,7 +134,7 @@ pub(crate) fn damage() -> bool {
 type Network<'a> = LinearNetwork<f32, [f32; 162], &'a mut [f32; WORK]>;
 
 /// The trainer of the demo: the paper's task and network, a smaller batch.
-pub(crate) type Trainer<'a> = MultiTaskTd<f32, Network<'a>, FiniteTasks<10>, 4, 26>;
+pub(crate) type Trainer<'a> = MultiTaskTd<f32, Network<'a>, FiniteTaskDistribution<10>, 4, 26>;
 
 /// Numbers that the demo's network computes in, by [`LinearShape::work_len`].
 pub(crate) const WORK: usize = 1863;
@@ -144,14 +145,14 @@ pub(crate) const WINDOWS: usize = 8;
 /// Returns a trainer with fresh weights.
 pub(crate) fn trainer(work: &mut [f32; WORK]) -> Result<Trainer<'_>, Error> {
     let adam = AdamSettings { learning_rate: 0.01, ..Default::default() };
-    let settings = Settings {
+    let settings = TrainerSettings {
         context_len: 16,
-        windows: WINDOWS,
-        batches: 1,
+        batch_size: WINDOWS,
+        batches_per_task: 1,
         optimizer: Optimizer::Adam(adam),
         ..Default::default()
     };
-    let tasks = FiniteTasks { kind: FiniteTask::BoyanChain, states: 10, dim: 4 };
+    let tasks = FiniteTaskDistribution { kind: FiniteTaskKind::BoyanChain, states: 10, dim: 4 };
     let network = Network::new(LinearShape::new(4, 1, 3), [0.0; 162], work)?;
     Trainer::new(settings, tasks, network, BatchTdReference::new(3, 0.0)?, &[0])
 }

@@ -148,9 +148,9 @@ impl Error {
     }
 }
 
-impl From<compute::Refused> for Error {
-    fn from(refused: compute::Refused) -> Self {
-        Error::option(format!("--{}", refused.setting), refused.reason)
+impl From<compute::InvalidSetting> for Error {
+    fn from(invalid: compute::InvalidSetting) -> Self {
+        Error::option(format!("--{}", invalid.setting), invalid.reason)
     }
 }
 

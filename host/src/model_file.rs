@@ -3,14 +3,15 @@
 use crate::error::{Doing, Error, Problem};
 use crate::files::{self, Kind, limits::MODEL};
 use crate::formats::npz::Npz;
-use crate::formats::parameters::{self, Attention, LayerParameters, Mode, Parameters};
+use crate::formats::parameters::{self, LayerParameters, Parameters};
 use crate::formats::safetensors;
 use crate::formats::seed_run::{self, PartialParams, SeedLog};
-use crate::options;
+use crate::options::{self, Word as _};
 use compute::estimator::{Estimator, Method};
 use ictd_core::StoredError;
 use ictd_core::model::{self, AttentionKind, Header};
 use serde::Serialize;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use compute::parameters::{MAX_STORED_LAYERS, Universal};
@@ -44,26 +45,26 @@ pub struct Typed {
     #[arg(long, value_parser = options::real(0.0..1.0))]
     pub gamma: Option<f64>,
     /// Attention, if the model's file does not say
-    #[arg(long, value_parser = options::word::<Attention>("attention"))]
-    pub attention: Option<Attention>,
+    #[arg(long, value_parser = options::word::<AttentionKind>())]
+    pub attention: Option<AttentionKind>,
 }
 
 /// Returns what is typed or what a file says.
 /// Errors: [`Error::Option`] if neither says it, or the two contradict each other.
-fn either<T: PartialEq + Serialize>(
+fn either<T: PartialEq, D: Display>(
     option: &'static str,
     typed: Option<T>,
     said: Option<T>,
-    accepted: &str,
+    show: impl Fn(&T) -> D,
+    expected: &str,
 ) -> Result<T, Error> {
     let reason = match (&typed, &said) {
         (Some(typed), Some(said)) if typed != said => {
-            let [typed, said] = [typed, said].map(options::typed);
-            format!("{typed}: the model's file says {said}; accepted is the same")
+            format!("{} contradicts the model's file, which has {}", show(typed), show(said))
         }
         _ => match typed.or(said) {
             Some(value) => return Ok(value),
-            None => format!("the model's file does not say; accepted is {accepted}"),
+            None => format!("the model's file does not have it; expected {expected}"),
         },
     };
     Err(Error::option(option, reason))
@@ -73,7 +74,7 @@ impl Typed {
     /// Returns the layers and the discount of a construction, whose attention is linear.
     /// Errors: [`Error::Option`].
     pub fn of_construction(&self) -> Result<(usize, f64), Error> {
-        if self.attention == Some(Attention::Softmax) {
+        if self.attention == Some(AttentionKind::Softmax) {
             let reason = "softmax: the constructions are of linear attention";
             return Err(Error::option("--attention", reason));
         }
@@ -83,14 +84,15 @@ impl Typed {
     /// Completes the parameters of a file.
     /// Errors: [`Error::Option`] for what is neither typed nor in the file, or contradicts it.
     pub fn complete(&self, parameters: Parameters) -> Result<Estimator, Error> {
-        let layers = either("--layers", self.layers, parameters.depth, "an integer")?;
+        let layers = either("--layers", self.layers, parameters.depth, usize::clone, "an integer")?;
         let said = parameters.gamma;
         // A stored model has it in single precision.
         let is_same = |typed: &f64| said.is_none_or(|said| said as f32 == *typed as f32);
         let said = self.gamma.filter(is_same).or(said);
-        let gamma = either("--gamma", self.gamma, said, "a number in [0, 1)")?;
+        let gamma = either("--gamma", self.gamma, said, f64::clone, "a number in [0, 1)")?;
         let said = parameters.attention;
-        let attention = either("--attention", self.attention, said, "linear or softmax")?;
+        let attention =
+            either("--attention", self.attention, said, |x| x.word(), "linear or softmax")?;
         let method = Method::Trained { parameters: Box::new(parameters), attention };
         Ok(Estimator { method, gamma, layers })
     }
@@ -107,7 +109,7 @@ impl Typed {
             return Err(Error::option("--layers", reason));
         }
         let gamma = model.gamma();
-        either("--attention", self.attention, Some(Attention::Linear), "linear")?;
+        either("--attention", self.attention, Some(AttentionKind::Linear), |x| x.word(), "linear")?;
         Ok(Estimator { method: Method::Universal(model), gamma, layers: 1 })
     }
 }
@@ -169,17 +171,14 @@ pub fn streaming(path: &Path, d: usize, gamma: f64) -> Result<Estimator, Error> 
     if of_model != d {
         return refuse(&format!("d = {of_model}; accepted is {d}, the number of features here"));
     }
-    if parameters.attention == Some(Attention::Softmax) {
+    if parameters.attention == Some(AttentionKind::Softmax) {
         return refuse("softmax attention; accepted is linear attention, which can stream");
-    }
-    if parameters.prior_count.is_some() {
-        return refuse("reads contexts without units; accepted are models of contexts as they are");
     }
     let Some(layers) = parameters.depth else {
         return refuse("its file does not say how many layers it has; accepted is one that does");
     };
     check_depth("--model", layers, (2 * d + 1).pow(3), [STREAMING_WORK, MAX_STORED_LAYERS])?;
-    let method = Method::Trained { parameters, attention: Attention::Linear };
+    let method = Method::Trained { parameters, attention: AttentionKind::Linear };
     Ok(Estimator { method, gamma, layers })
 }
 
@@ -248,8 +247,7 @@ pub fn check_seed<'a>(
 /// Reads the content of a stored model; `file` is for messages.
 /// Errors: [`Problem::Unusable`] with the core's reason.
 pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<Parameters, Error> {
-    let malformed =
-        |reason: &dyn std::fmt::Display| Problem::malformed("stored model", reason).in_file(file);
+    let malformed = |reason: &dyn Display| Problem::malformed("stored model", reason).in_file(file);
     let header = Header::parse(bytes).map_err(|e| malformed(&e))?;
     let mismatch = |part, found: u8, expected: u8| {
         let (found, expected) = (found.into(), expected.into());
@@ -257,8 +255,7 @@ pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<Parameters, Error>
     };
     let attention = match header.attention {
         _ if header.is_universal() => return Err(mismatch("format version", header.version(), 1)),
-        AttentionKind::Linear => Attention::Linear,
-        AttentionKind::Softmax => Attention::Softmax,
+        kind @ (AttentionKind::Linear | AttentionKind::Softmax) => kind,
         kind => return Err(mismatch("attention", kind as u8, AttentionKind::Linear as u8)),
     };
     if header.scalar_bytes != 4 {
@@ -273,17 +270,14 @@ pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<Parameters, Error>
         p: take(token_size * token_size),
         q: take(token_size * token_size),
     });
-    let mode = match header.mode {
-        model::LayerSharing::Autoregressive => Mode::Autoregressive,
-        model::LayerSharing::Sequential => Mode::Sequential,
-    };
     let settings = PartialParams {
         l: Some(usize::from(header.depth)),
         gamma: Some(beside[0].into()),
-        lambda: Some(beside[1].into()),
+        trace_decay: Some(beside[1].into()),
         ..PartialParams::default()
     };
-    let described = settings.describe(["L", "attention"], token_size, layers.collect(), mode);
+    let described =
+        settings.describe(["L", "attention"], token_size, layers.collect(), header.mode);
     let parameters = described.map(|of| Parameters { attention: Some(attention), ..of });
     let checked = parameters.and_then(|of| parameters::check(&of).map(|()| of));
     checked.map_err(|problem| problem.in_file(file))

@@ -81,7 +81,7 @@ fn read_transitions(bytes: &[u8]) -> Result<Trajectory, ictd::Error> {
 #[test]
 fn the_files_of_numpy_and_pandas_are_read() {
     let log = read_log(NUMPY).unwrap();
-    assert_eq!((log.points.len(), log.points[1].mrps, log.points[0].alpha), (2, 20, 0.5));
+    assert_eq!((log.points.len(), log.points[1].tasks, log.points[0].alpha), (2, 20, 0.5));
     // Q is P with its log points exchanged, saved in column-major order.
     assert_eq!(log.points[0].layers[0].p, log.points[1].layers[0].q);
     assert_eq!(read_log(NUMPY_COMPRESSED).unwrap(), log);
@@ -187,10 +187,10 @@ fn options() -> Recipe {
     Recipe {
         dim: 2,
         layers: 1,
-        context: 4,
+        context_length: 4,
         batches: 1,
         batch_size: 4,
-        mrps: 2,
+        tasks: 2,
         ..Recipe::default()
     }
 }

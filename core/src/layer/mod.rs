@@ -2,12 +2,10 @@
 
 mod dense;
 #[cfg(feature = "research")]
-mod parameter_set;
 mod two_head;
 
 pub use dense::Layer;
 #[cfg(feature = "research")]
-pub use parameter_set::ParameterSet;
 pub use two_head::TwoHeadLayer;
 
 use crate::error::Error;

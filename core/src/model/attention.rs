@@ -30,6 +30,7 @@ pub trait AttentionMechanism<S: Scalar, const K: usize>: Copy + Debug + PartialE
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(u8)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum AttentionKind {
     /// Linear, under a [`Mask`]: constant memory, a value function in one pass.
     Linear = 1,

@@ -75,6 +75,7 @@ pub const VERSION: u8 = 4;
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[repr(u8)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
 pub enum LayerSharing {
     /// One layer, used L times.
     Autoregressive = 1,

@@ -14,7 +14,7 @@ use nalgebra::{SMatrix, SVector};
 /// The kinds of finite tasks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub enum FiniteTask {
+pub enum FiniteTaskKind {
     /// Boyan's chain (Algorithm 2).
     BoyanChain,
     /// Boyan's chain with a representable value function (Algorithm 3).
@@ -34,16 +34,16 @@ pub enum FiniteTask {
 /// Tasks with a finite state space of at most M states.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct FiniteTasks<const M: usize> {
+pub struct FiniteTaskDistribution<const M: usize> {
     /// Their kind.
-    pub kind: FiniteTask,
+    pub kind: FiniteTaskKind,
     /// The number of states m.
     pub states: usize,
     /// d, the number of features.
     pub dim: usize,
 }
 
-impl<R: Real, const D: usize, const M: usize> TaskDistribution<R, D> for FiniteTasks<M> {
+impl<R: Real, const D: usize, const M: usize> TaskDistribution<R, D> for FiniteTaskDistribution<M> {
     type Task = Mrp<R, D, M>;
 
     fn dim(&self) -> usize {
@@ -51,14 +51,14 @@ impl<R: Real, const D: usize, const M: usize> TaskDistribution<R, D> for FiniteT
     }
 
     fn draw(&self, gamma: R, rng: &mut Rng) -> Result<Mrp<R, D, M>, Error> {
-        let FiniteTasks { states, dim, .. } = *self;
+        let FiniteTaskDistribution { states, dim, .. } = *self;
         match self.kind {
-            FiniteTask::BoyanChain => boyan_chain(states, dim, rng),
-            FiniteTask::BoyanChainRepresentable => {
+            FiniteTaskKind::BoyanChain => boyan_chain(states, dim, rng),
+            FiniteTaskKind::BoyanChainRepresentable => {
                 boyan_chain_representable(states, dim, gamma, rng)
             }
-            FiniteTask::RandomMdp { actions } => random_mdp(states, dim, actions, gamma, rng),
-            FiniteTask::Loop { threshold } => {
+            FiniteTaskKind::RandomMdp { actions } => random_mdp(states, dim, actions, gamma, rng),
+            FiniteTaskKind::Loop { threshold } => {
                 loop_mrp(states, dim, R::from_f64(threshold), gamma, rng)
             }
         }

@@ -6,13 +6,13 @@
 //! | Boyan's chain, value representable | Algorithm 3 | [`boyan_chain_representable`] |
 //! | random MDP and policy, value representable | App. on Figure 1 | [`random_mdp`] |
 //! | Loop, value representable | the authors' `demo.py` | [`loop_mrp`] |
-//! | CartPole | Algorithm 4, the authors' code | [`CartPoleTasks`] |
+//! | CartPole | Algorithm 4, the authors' code | [`CartPoleDistribution`] |
 //!
-//! AuxiliarySums them: signals as sensors might show them, [`random_signal`].
+//! [`TaskSpec`] names them. In addition, [`random_signal`] draws signals as sensors might show them.
 //!
 //! ```
 //! use ictd_core::rng::Rng;
-//! use ictd_core::tasks::{CartPole, CartPoleTasks, Mrp, Task, TaskDistribution, boyan_chain};
+//! use ictd_core::tasks::{CartPole, CartPoleDistribution, Mrp, Task, TaskDistribution, boyan_chain};
 //!
 //! // Room for 4 features, all of them used, and 10 states, and the same task for the same seed on any machine.
 //! let rng = &mut Rng::new(7);
@@ -20,7 +20,7 @@
 //! assert_eq!(chain.trajectory::<30>(30, rng)?.len(), 30);
 //!
 //! // Four tilings of 3^4 tiles.
-//! let tasks = CartPoleTasks::<324> { tilings: 4, tiles: 2, of_authors: false, dim: 4 };
+//! let tasks = CartPoleDistribution::<324> { tilings: 4, tiles: 2, authors_variant: false, dim: 4 };
 //! let balancing: CartPole<f32, 4, 324> = tasks.draw(0.9, rng)?;
 //! let mut state = balancing.initial_state(rng);
 //! let first = balancing.transition(&mut state, rng);
@@ -32,14 +32,16 @@ pub mod cart_pole;
 mod finite;
 mod mrp;
 mod signals;
+mod spec;
 
-pub use cart_pole::{CartPole, CartPoleTasks};
+pub use cart_pole::{CartPole, CartPoleDistribution};
 pub use finite::{
-    FiniteTask, FiniteTasks, MAX_ACTIONS, boyan_chain, boyan_chain_representable, boyan_transition,
-    loop_mrp, loop_transition, random_mdp,
+    FiniteTaskDistribution, FiniteTaskKind, MAX_ACTIONS, boyan_chain, boyan_chain_representable,
+    boyan_transition, loop_mrp, loop_transition, random_mdp,
 };
 pub use mrp::Mrp;
 pub use signals::random_signal;
+pub use spec::{TaskKind, TaskSpec};
 
 use crate::error::Error;
 use crate::linalg::zeros;

@@ -8,7 +8,7 @@ use crate::scalar::{Scalar, kernel};
 /// ```text
 /// g <- g + weight_decay theta
 /// m <- m + (1 - beta_1) (g - m)            v <- beta_2 v + (1 - beta_2) g^2
-/// theta <- theta - (lr_k / (1 - beta_1^k)) m / (sqrt(v) / sqrt(1 - beta_2^k) + epsilon)
+/// theta <- theta - (learning_rate / (1 - beta_1^k)) m / (sqrt(v) / sqrt(1 - beta_2^k) + epsilon)
 /// ```
 ///
 /// The powers of beta_1 and beta_2 are running products in `f64`, one multiplication a step, so that
@@ -48,12 +48,12 @@ impl<P> Adam<P> {
     where
         P: Parameters<S>,
     {
-        let AdamSettings { beta1, beta2, epsilon, weight_decay, .. } = self.settings;
+        let AdamSettings { learning_rate, beta1, beta2, epsilon, weight_decay } = self.settings;
         // A count that was restored may be anything.
         self.steps = self.steps.saturating_add(1);
         self.beta1_power *= beta1;
         self.beta2_power *= beta2;
-        let step_size = self.settings.rate_of(self.steps) / (1.0 - self.beta1_power);
+        let step_size = learning_rate / (1.0 - self.beta1_power);
         let root_correction = Scalar::sqrt(1.0 - self.beta2_power);
         let (rest1, rest2) = (1.0 - beta1, 1.0 - beta2);
         let factors = [step_size, root_correction, rest1, rest2, beta2, epsilon, weight_decay]

@@ -49,13 +49,12 @@ mod settings;
 mod softmax;
 mod windows;
 
-pub use crate::layer::ParameterSet;
 pub use adam::Adam;
 pub use batch_td::BatchTdReference;
 pub use linear::{LinearNetwork, LinearParameters, LinearShape, Storage};
 pub use multi_task_td::MultiTaskTd;
 pub use network::{Network, Parameters, Targets, batch_gradient_by_window, td_errors, td_update};
 pub use rnn::{LayerInput, Rnn, RnnLayer};
-pub use settings::{AdamSettings, Loss, Optimizer, Settings};
+pub use settings::{AdamSettings, Loss, Optimizer, TrainerSettings};
 pub use softmax::{SoftmaxNetwork, value_and_query_gradient};
 pub use windows::{TrajectoryBuffer, Window, Windows};

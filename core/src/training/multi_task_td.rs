@@ -1,6 +1,6 @@
 use super::{
-    Adam, AdamSettings, BatchTdReference, Loss, Network, Optimizer, Parameters, Settings, Targets,
-    TrajectoryBuffer, Windows, td_errors, td_update,
+    Adam, AdamSettings, BatchTdReference, Loss, Network, Optimizer, Parameters, Targets,
+    TrainerSettings, TrajectoryBuffer, Windows, td_errors, td_update,
 };
 use crate::error::Error;
 use crate::rng::{Rng, RngStream};
@@ -11,7 +11,7 @@ use heapless::Vec;
 
 /// Multi-task TD (Algorithm 1), one seed in each lane of the scalar.
 ///
-/// For each task it draws a task per lane and trains the network on [`Settings::batches`] fresh
+/// For each task it draws a task per lane and trains the network on [`TrainerSettings::batches`] fresh
 /// trajectories of it; a batch-TD reference learns its step size from the same batches. T is the capacity for a
 /// trajectory, n + W + 2 feature vectors.
 ///
@@ -19,15 +19,15 @@ use heapless::Vec;
 /// no control flow depends on a lane's numbers.
 ///
 /// ```
-/// use ictd_core::tasks::{FiniteTask, FiniteTasks};
-/// use ictd_core::training::{BatchTdReference, LinearNetwork, LinearShape, MultiTaskTd, Settings};
+/// use ictd_core::tasks::{FiniteTaskKind, FiniteTaskDistribution};
+/// use ictd_core::training::{BatchTdReference, LinearNetwork, LinearShape, MultiTaskTd, TrainerSettings};
 ///
 /// // Three shared layers for two features, on Boyan's chains of 5 states; batches of 4 windows of
 /// // 6 transitions, so trajectories of 6 + 4 + 2 states.
 /// let network = LinearNetwork::<f32, Vec<f32>>::zeros(LinearShape::new(2, 1, 3), |len| vec![0.0; len])?;
 /// let reference = BatchTdReference::new(3, 0.0)?;
-/// let tasks = FiniteTasks::<5> { kind: FiniteTask::BoyanChain, states: 5, dim: 2 };
-/// let settings = Settings { context_len: 6, windows: 4, ..Settings::default() };
+/// let tasks = FiniteTaskDistribution::<5> { kind: FiniteTaskKind::BoyanChain, states: 5, dim: 2 };
+/// let settings = TrainerSettings { context_len: 6, windows: 4, ..TrainerSettings::default() };
 /// let mut trainer = MultiTaskTd::<f32, _, _, 2, 12>::new(settings, tasks, network, reference, &[1])?;
 /// trainer.train_task()?;
 /// assert!(trainer.loss().is_finite() && trainer.tasks_done() == 1);
@@ -40,7 +40,7 @@ where
     N: Network<S>,
     E: TaskDistribution<S::Element, D>,
 {
-    settings: Settings,
+    settings: TrainerSettings,
     pub(super) network: N,
     /// None for plain TD.
     pub(super) adam: Option<Adam<N::Parameters>>,
@@ -68,11 +68,11 @@ where
     /// network's Adam, or the default one beside plain TD.
     ///
     /// # Errors
-    /// As [`Settings::check`]; [`Error::CapacityExceeded`] for a longer context than the network takes
+    /// As [`TrainerSettings::check`]; [`Error::CapacityExceeded`] for a longer context than the network takes
     /// ([`Network::context_capacity`]) and for more seeds than lanes; [`Error::Empty`] without a seed;
     /// whatever the distribution's settings are refused for.
     pub fn new(
-        settings: Settings,
+        settings: TrainerSettings,
         distribution: E,
         mut network: N,
         reference: BatchTdReference<S, D>,
@@ -135,11 +135,11 @@ where
             let task = self.distribution.draw_in_turn(seed, number, gamma, rng)?;
             self.tasks.as_mut()[lane] = Some(task);
         }
-        for batch in 0..self.settings.batches {
-            let lengths = &mut self.trajectory.lengths[..self.settings.windows];
+        for batch in 0..self.settings.batches_per_task {
+            let lengths = &mut self.trajectory.lengths[..self.settings.batch_size];
             self.settings.write_lengths(number, batch, lengths);
             let (tasks, rngs) = (self.tasks.as_ref(), self.rngs.as_mut());
-            let settings = Settings { gamma: self.gamma, ..self.settings };
+            let settings = TrainerSettings { gamma: self.gamma, ..self.settings };
             self.trajectory.sample(&settings, tasks, rngs)?;
             self.train_batch()?;
         }
@@ -149,31 +149,29 @@ where
     }
 
     fn train_batch(&mut self) -> Result<(), Error> {
-        let Settings { context_len, windows, lengths, optimizer, loss, .. } = self.settings;
+        let TrainerSettings { context_len, batch_size, context_len_range, optimizer, loss, .. } =
+            self.settings;
         let gamma = S::from_f64(self.gamma);
-        let windows = match lengths {
-            None => self.trajectory.windows(context_len, windows, gamma)?,
+        let windows = match context_len_range {
+            None => self.trajectory.windows(context_len, batch_size, gamma)?,
             Some(_) => {
                 // They ascend.
-                let lengths = &self.trajectory.lengths[..windows];
+                let lengths = &self.trajectory.lengths[..batch_size];
                 let largest = lengths.last().copied().unwrap_or_default();
                 self.trajectory.windows(largest, 1, gamma)?.growing(lengths)?
             }
         };
         let given = &self.trajectory.targets[..windows.count()];
-        // The reference learns by TD, whatever it is compared with; not where values are differential.
+        // The reference has the network's targets, or TD's if these are the residual gradient's.
         let (targets, of_reference) = match loss {
-            Loss::TdError => (Targets::Bootstrapped, Some(Targets::Bootstrapped)),
-            Loss::DifferentialTdError => (Targets::Differential, None),
+            Loss::TdError => (Targets::Bootstrapped, Targets::Bootstrapped),
             Loss::TrueValue | Loss::MonteCarlo { .. } => {
-                (Targets::Given(given), Some(Targets::Given(given)))
+                (Targets::Given(given), Targets::Given(given))
             }
-            Loss::ResidualGradient => (Targets::Residual(&[]), Some(Targets::Bootstrapped)),
+            Loss::ResidualGradient => (Targets::Residual(&[]), Targets::Bootstrapped),
         };
-        if let Some(targets) = of_reference {
-            let [_, slope] = self.reference.batch_gradient(&windows, targets);
-            self.reference_adam.step(from_mut(&mut self.reference.alpha), &[slope]);
-        }
+        let [_, slope] = self.reference.batch_gradient(&windows, of_reference);
+        self.reference_adam.step(from_mut(&mut self.reference.alpha), &[slope]);
         let (network, gradient) = (&mut self.network, &mut self.gradient);
         match (optimizer, &mut self.adam) {
             (_, Some(adam)) => {
@@ -186,8 +184,8 @@ where
                 };
                 adam.step(network.parameters_mut(), gradient);
             }
-            (Optimizer::Td { step_size }, None) => {
-                let step_size = S::from_f64(step_size);
+            (Optimizer::Td { learning_rate }, None) => {
+                let step_size = S::from_f64(learning_rate);
                 let mut sum = S::ZERO;
                 for t in 0..windows.count() {
                     let delta = td_update(network, &windows, t, targets, step_size, gradient);
@@ -205,7 +203,7 @@ where
     }
 
     /// Returns the settings.
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &TrainerSettings {
         &self.settings
     }
 
@@ -256,7 +254,12 @@ where
         let moment = self.tasks_done.wrapping_mul(0xd134_2543_de82_ef95);
         let rng = &mut Rng::stream(seed.wrapping_add(moment), RngStream::Evaluation);
         let task = self.tasks.as_ref().get(lane..).unwrap_or_default();
-        let settings = Settings { windows: 1, lengths: None, loss: Loss::TdError, ..self.settings };
+        let settings = TrainerSettings {
+            batch_size: 1,
+            context_len_range: None,
+            loss: Loss::TdError,
+            ..self.settings
+        };
         let mut trajectory = TrajectoryBuffer::<S::Element, D, T>::new(self.network.dim());
         trajectory.sample(&settings, task, core::slice::from_mut(rng))?;
         Ok(trajectory)
@@ -284,20 +287,20 @@ impl<S: Scalar, const D: usize, const T: usize> TrajectoryBuffer<S, D, T> {
     /// [`Error::Empty`] if a lane has no task.
     fn sample(
         &mut self,
-        settings: &Settings,
+        settings: &TrainerSettings,
         tasks: &[Option<impl Task<S::Element, D>>],
         rngs: &mut [Rng],
     ) -> Result<(), Error> {
         let first_query = settings.context_len + 1;
-        let lengths = &self.lengths[..settings.windows.min(T)];
-        let steps = match settings.lengths {
-            None => first_query + settings.windows,
+        let lengths = &self.lengths[..settings.batch_size.min(T)];
+        let steps = match settings.context_len_range {
+            None => first_query + settings.batch_size,
             Some([_, largest]) => largest + 2,
         };
         let last = steps.min(T.saturating_sub(1));
         let has_targets = matches!(settings.loss, Loss::TrueValue | Loss::MonteCarlo { .. });
         // How many windows ask for the target of state k.
-        let asked = |k: usize| match settings.lengths {
+        let asked = |k: usize| match settings.context_len_range {
             _ if !has_targets => 0,
             None => usize::from((first_query..last).contains(&k)),
             Some(_) => lengths.iter().filter(|n| **n + 1 == k).count(),
@@ -385,10 +388,10 @@ mod tests {
         // One-step returns are R of the query's own state, and true values solve v = r + gamma p v there.
         let rng = &mut Rng::new(8);
         let tasks: [Option<Mrp<f64, 2, 5>>; 1] = [crate::tasks::boyan_chain(5, 2, rng).ok()];
-        let settings = Settings { context_len: 3, windows: 4, ..Default::default() };
+        let settings = TrainerSettings { context_len: 3, batch_size: 4, ..Default::default() };
         let sample = |loss| {
             let mut trajectory = TrajectoryBuffer::<f64, 2, 9>::new(2);
-            let settings = Settings { loss, ..settings };
+            let settings = TrainerSettings { loss, ..settings };
             trajectory.sample(&settings, &tasks, &mut [Rng::new(9)]).unwrap();
             trajectory
         };

@@ -116,8 +116,6 @@ pub enum Targets<'a, S: Scalar> {
     Bootstrapped,
     /// Given numbers, one for each window (missing ones count as 0).
     Given(&'a [S]),
-    /// R_{t+n+2} - r-bar + v_{t+1}, of differential values ([`Windows::differential_target`]).
-    Differential,
     /// As [`Targets::Bootstrapped`], no constant: the gradient passes through v_{t+1}, too (the residual
     /// gradient). For it a batch needs its TD errors, [`td_errors`], before its first window.
     Residual(&'a [S]),
@@ -129,7 +127,6 @@ impl<S: Scalar> Targets<'_, S> {
     pub fn target(&self, windows: &Windows<S>, t: usize, v_next: S) -> S {
         match self {
             Targets::Bootstrapped | Targets::Residual(_) => windows.td_target(t, v_next),
-            Targets::Differential => windows.differential_target(t, v_next),
             Targets::Given(targets) => targets.get(t).copied().unwrap_or(S::ZERO),
         }
     }

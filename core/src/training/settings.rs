@@ -19,9 +19,6 @@ pub enum Loss {
         /// How many rewards the return has.
         horizon: u32,
     },
-    /// The squared TD error of differential values: target R_{t+n+2} - r-bar_{t+n+2} + v_{t+1}, with the mean
-    /// r-bar of the rewards received so far; the loss of average-reward TD, which two heads are trained with.
-    DifferentialTdError,
     /// The squared TD error and its whole gradient, through v_{t+1}, too: the residual gradient (Baird, 1995).
     ResidualGradient,
 }
@@ -41,13 +38,10 @@ pub struct AdamSettings {
     pub epsilon: f64,
     /// L2 weight decay >= 0: this times the parameter is added to its gradient (not decoupled).
     pub weight_decay: f64,
-    /// The learning rate of step k is k / `warm_up` of itself while k is less; 0 for a constant one.
-    #[cfg_attr(feature = "serde", serde(default))]
-    pub warm_up: u64,
 }
 
 impl Default for AdamSettings {
-    /// Returns the experiments' constants: 1e-3, 0.9, 0.999, 1e-8, 1e-6, and no warm-up.
+    /// Returns the experiments' constants: 1e-3, 0.9, 0.999, 1e-8, 1e-6.
     fn default() -> Self {
         AdamSettings {
             learning_rate: 1e-3,
@@ -55,13 +49,12 @@ impl Default for AdamSettings {
             beta2: 0.999,
             epsilon: 1e-8,
             weight_decay: 1e-6,
-            warm_up: 0,
         }
     }
 }
 
 impl AdamSettings {
-    /// Refuses constants outside their ranges.
+    /// Checks the constants' ranges.
     pub(super) fn check(&self) -> Result<(), Error> {
         let positive = |x: f64| x > 0.0 && x < f64::INFINITY;
         let fraction = |x: f64| (0.0..1.0).contains(&x);
@@ -74,15 +67,6 @@ impl AdamSettings {
             (decays, "weight_decay", "at least 0"),
         ])
     }
-
-    /// Returns the learning rate of step k, from 1.
-    pub(super) fn rate_of(&self, k: u64) -> f64 {
-        if k < self.warm_up {
-            self.learning_rate * (k as f64 / self.warm_up as f64)
-        } else {
-            self.learning_rate
-        }
-    }
 }
 
 /// How a gradient changes the parameters.
@@ -92,68 +76,68 @@ impl AdamSettings {
 pub enum Optimizer {
     /// One Adam step for each batch, on the batch's loss.
     Adam(AdamSettings),
-    /// Algorithm 1 to the letter: after each window, theta += step_size delta_t grad v_t, with both
-    /// v_t and v_{t+1} of the current theta.
+    /// Algorithm 1 to the letter: after each window, theta += learning_rate delta_t grad v_t, with both v_t and v_{t+1}
+    /// of the current theta.
     Td {
-        /// The step size alpha, positive.
-        step_size: f64,
+        /// The learning rate, positive (the paper's alpha).
+        learning_rate: f64,
     },
 }
 
-/// How to train.
+/// The settings of a [`MultiTaskTd`](super::MultiTaskTd).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Settings {
+pub struct TrainerSettings {
     /// n: transitions in a context.
     pub context_len: usize,
-    /// If there are any, contexts that grow instead of sliding: the least and the largest length
-    /// ([`Windows::growing`](super::Windows::growing)). n is then that of evaluations alone.
-    pub lengths: Option<[usize; 2]>,
+    /// If set, contexts grow instead of sliding, with lengths in this range, ends included
+    /// ([`Windows::growing`](super::Windows::growing)); `context_len` then only counts in evaluations.
+    pub context_len_range: Option<[usize; 2]>,
     /// W: windows (TD errors) in a batch.
-    pub windows: usize,
-    /// Batches for each task, each a fresh trajectory.
-    pub batches: usize,
+    pub batch_size: usize,
+    /// Batches for each task, each from a fresh trajectory.
+    pub batches_per_task: usize,
     /// The discount, in [0, 1).
     pub gamma: f64,
-    /// If there are any, a discount for each task, uniform between these; gamma is then for nothing.
-    pub gammas: Option<[f64; 2]>,
+    /// If set, each task draws its discount uniformly from this range, and `gamma` is ignored.
+    pub gamma_range: Option<[f64; 2]>,
     /// The loss.
     pub loss: Loss,
     /// The optimiser.
     pub optimizer: Optimizer,
 }
 
-impl Default for Settings {
+impl Default for TrainerSettings {
     /// Returns the paper's main experiment: n = 30, 5 batches of 64 windows, gamma 0.9, Adam on the TD error.
     fn default() -> Self {
-        Settings {
+        TrainerSettings {
             context_len: 30,
-            lengths: None,
-            windows: 64,
-            batches: 5,
+            context_len_range: None,
+            batch_size: 64,
+            batches_per_task: 5,
             gamma: 0.9,
-            gammas: None,
+            gamma_range: None,
             loss: Loss::TdError,
             optimizer: Optimizer::Adam(AdamSettings::default()),
         }
     }
 }
 
-impl Settings {
-    /// Returns the discount of a task, by its number: the same for every seed, so that lanes stay equal to seeds
-    /// alone.
+impl TrainerSettings {
+    /// Returns the discount of a task, by its number. It is the same for every seed, so that a seed in a lane gets the
+    /// bits that it gets alone.
     pub fn gamma_of(&self, task: u64) -> f64 {
-        match self.gammas {
+        match self.gamma_range {
             None => self.gamma,
             Some([low, high]) => Rng::stream(task, RngStream::Schedule).uniform_in(low, high),
         }
     }
 
-    /// Returns the lengths of a batch's contexts: log-uniform between the least and the largest, one from
-    /// each of as many equal parts as there are windows, so that they ascend. None if contexts slide.
+    /// Writes the context lengths of a batch in ascending order, log-uniform in their range: one from each of as many
+    /// equal parts as there are windows. Returns false, and writes nothing, if contexts slide.
     pub(super) fn write_lengths(&self, task: u64, batch: usize, lengths: &mut [usize]) -> bool {
-        let Some([least, largest]) = self.lengths else { return false };
+        let Some([least, largest]) = self.context_len_range else { return false };
         let mut rng = Rng::stream(task, RngStream::Schedule);
         // The first number is the discount's.
         for _ in 0..=batch * lengths.len() {
@@ -169,39 +153,38 @@ impl Settings {
         true
     }
 
-    /// Refuses settings outside their ranges, and trajectories longer than `capacity` feature vectors.
+    /// Checks the settings' ranges, and that a trajectory has at most `capacity` feature vectors.
     ///
     /// # Errors
     /// [`Error::OutOfRange`] or [`Error::CapacityExceeded`], naming the setting.
     pub fn check(&self, capacity: usize) -> Result<(), Error> {
-        let [least, largest] = self.lengths.unwrap_or([1, 1]);
-        let [low, high] = self.gammas.unwrap_or_default();
-        let (adam, step_size) = match self.optimizer {
+        let [least, largest] = self.context_len_range.unwrap_or([1, 1]);
+        let [low, high] = self.gamma_range.unwrap_or_default();
+        let (adam, learning_rate) = match self.optimizer {
             Optimizer::Adam(adam) => (adam, 1.0),
-            Optimizer::Td { step_size } => (AdamSettings::default(), step_size),
+            Optimizer::Td { learning_rate } => (AdamSettings::default(), learning_rate),
         };
+        let discounts = low >= 0.0 && low <= high && high < 1.0;
         refuse_unless([
             (self.context_len > 0, "context_len", "at least 1"),
-            (self.windows > 0, "windows", "at least 1"),
-            (self.batches > 0, "batches", "at least 1"),
-            (1 <= least && least <= largest, "lengths", "1 or more, the least before the largest"),
-            (
-                low >= 0.0 && low <= high && high < 1.0,
-                "gammas",
-                "[0, 1), the least before the largest",
-            ),
+            (self.batch_size > 0, "batch_size", "at least 1"),
+            (self.batches_per_task > 0, "batches_per_task", "at least 1"),
+            (1 <= least && least <= largest, "context_len_range", "1 or more, in ascending order"),
+            (discounts, "gamma_range", "[0, 1), in ascending order"),
             (self.gamma >= 0.0 && self.gamma < 1.0, "gamma", "[0, 1)"),
             (self.loss != Loss::MonteCarlo { horizon: 0 }, "horizon", "at least 1"),
-            (step_size > 0.0 && step_size < f64::INFINITY, "step_size", "a positive number"),
+            (
+                learning_rate > 0.0 && learning_rate < f64::INFINITY,
+                "learning_rate",
+                "a positive number",
+            ),
         ])?;
         adam.check()?;
-        // In the user's terms: how long a context fits beside this many windows.
+        // The limits in terms of the settings.
+        let sliding = self.context_len.saturating_add(self.batch_size).saturating_add(2);
         for (len, parameter) in [
-            (largest.saturating_add(3), "lengths + 3"),
-            (
-                self.context_len.saturating_add(self.windows).saturating_add(2),
-                "context_len + windows + 2",
-            ),
+            (largest.saturating_add(3), "context_len_range + 3"),
+            (sliding, "context_len + batch_size + 2"),
         ] {
             if len > capacity {
                 return Err(Error::CapacityExceeded { parameter, capacity });
@@ -211,7 +194,7 @@ impl Settings {
     }
 }
 
-/// Refuses the first parameter that is not as accepted.
+/// Returns an error that names the first parameter whose check is false.
 pub(super) fn refuse_unless<const N: usize>(
     checks: [(bool, &'static str, &'static str); N],
 ) -> Result<(), Error> {
@@ -227,8 +210,11 @@ mod tests {
 
     #[test]
     fn lengths_and_discounts_fill_their_ranges() {
-        let settings =
-            Settings { lengths: Some([1, 13]), gammas: Some([0.5, 0.95]), ..Default::default() };
+        let settings = TrainerSettings {
+            context_len_range: Some([1, 13]),
+            gamma_range: Some([0.5, 0.95]),
+            ..Default::default()
+        };
         let mut seen = [false; 14];
         for task in 0..20 {
             let mut lengths = [0; 8];

@@ -230,19 +230,6 @@ impl<'a, S: Scalar> Windows<'a, S> {
         let j = self.query_transition(t);
         self.rewards[j] + self.gamma * v_next
     }
-
-    /// Returns R_{t+n+2} - r-bar_{t+n+2} + v_{t+1}, what a differential value v_t should have been: average-reward TD's
-    /// target, with r-bar_i = (1/i) (R_1 + ... + R_i) of the rewards received so far on the trajectory. The
-    /// discount is for nothing.
-    #[inline(always)]
-    pub fn differential_target(&self, t: usize, v_next: S) -> S {
-        let j = self.query_transition(t);
-        let mut sum = S::ZERO;
-        for reward in &self.rewards[..=j] {
-            sum += *reward;
-        }
-        self.rewards[j] - sum / S::from_count(j as u64 + 1) + v_next
-    }
 }
 
 impl<'a, S: Scalar> Window<'a, S> {

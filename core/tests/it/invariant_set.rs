@@ -1,7 +1,7 @@
 use super::training::diagonals;
 use ictd_core::error::Error;
 use ictd_core::invariant_set::*;
-use ictd_core::layer::{Layer, LayerParameters, TwoHeadLayer};
+use ictd_core::layer::{Layer, LayerParameters};
 use ictd_core::linalg::{identity, mul, mul_transpose, transpose, zeros};
 use ictd_core::rng::Rng;
 use ictd_core::tasks::{Mrp, Task as _, boyan_chain};
@@ -26,21 +26,19 @@ trait Check {
     );
 }
 
-/// Linear attention under TD(0)'s and a TD(lambda)'s mask, softmax attention, two heads; one layer, three
+/// Linear attention under TD(0)'s and a TD(lambda)'s mask, softmax attention; one layer, three
 /// shared layers and two with parameters of their own.
 fn for_every_network(check: &mut impl Check) {
     let mut rng = Rng::new(1);
     for [stored, depth] in [[1, 1], [1, 3], [2, 2]] {
         let shape = LinearShape::new(2, stored, depth);
         let discounted = Targets::Bootstrapped;
-        for lambda in [0.0, 0.7] {
-            let theta = random(linear(LinearShape { lambda, ..shape }), &mut rng);
+        for trace_decay in [0.0, 0.7] {
+            let theta = random(linear(LinearShape { trace_decay, ..shape }), &mut rng);
             check.network::<_, Layer<f64, 5>, 5>("linear", theta, discounted);
         }
         let softmax = SoftmaxNetwork::<f64, 5, 2, 3, T>::zeros(stored, depth).unwrap();
         check.network::<_, Layer<f64, 5>, 5>("softmax", random(softmax, &mut rng), discounted);
-        let theta = random(linear(LinearShape { heads: 2, ..shape }), &mut rng);
-        check.network::<_, TwoHeadLayer<f64, 6>, 6>("two heads", theta, Targets::Differential);
     }
 }
 

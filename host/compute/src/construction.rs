@@ -1,6 +1,6 @@
 //! The paper's constructions, by name.
 
-use crate::settings::WordList;
+use crate::words;
 use ictd_core::Error;
 use ictd_core::td::updates;
 use ictd_core::transition::Transition;
@@ -15,16 +15,20 @@ pub enum Construction {
     Td0,
     /// The residual gradient.
     ResidualGradient,
-    /// TD(lambda), under the mask with the trace decay `--lambda`.
+    /// TD(lambda), under the mask with the trace decay `--trace-decay`.
     TdLambda,
     /// Average-reward TD: two heads, differential values, no discount.
     AverageReward,
 }
 
-impl Construction {
-    /// The names.
-    pub const WORDS: WordList = &["td0", "residual-gradient", "td-lambda", "average-reward"];
+words!(Construction {
+    Td0 = "td0",
+    ResidualGradient = "residual-gradient",
+    TdLambda = "td-lambda",
+    AverageReward = "average-reward",
+});
 
+impl Construction {
     /// Returns the weights after one step of its algorithm, preconditioned with C.
     pub(crate) fn update<const D: usize>(
         self,

@@ -11,7 +11,7 @@ mod without_context;
 pub use transitions::{Mark, Transitions, Values, values_of};
 
 use crate::parameters::{Parameters, Universal};
-use crate::recipe::Attention;
+use crate::recipe::AttentionKind;
 use ictd_core::Error;
 use ictd_core::context::{Forgetting, Growing};
 use ictd_core::mask::Mask as _;
@@ -22,20 +22,20 @@ pub const MAX_FEATURES: usize = 32;
 /// The most transitions that a softmax transformer takes: its cost grows with their square.
 pub const SOFTMAX_CONTEXT: usize = 512;
 
-/// The predictor. alpha is a learning rate or step size, and a ridge counts in transitions. lambda is the trace decay of
-/// the layers' mask, and of what they execute; of a classical algorithm it is Sutton and Barto's.
+/// The predictor. alpha is a learning rate or step size, and a ridge counts in transitions. `trace_decay` is
+/// the paper's lambda, the decay of the layers' mask; `lambda` is Sutton and Barto's, where the trace decays by gamma lambda.
 #[derive(Clone, Debug)]
 pub enum Method {
     /// TD's fixed points and the gates between them, for any number of features.
     Universal(Box<Universal>),
     /// P and Q of linear attention, which streams, or of softmax, which keeps its transitions.
-    Trained { parameters: Box<Parameters>, attention: Attention },
+    Trained { parameters: Box<Parameters>, attention: AttentionKind },
     /// The paper's construction of TD(lambda), C = alpha I; of TD(0), Theorem 1's, without a trace.
-    Constructed { alpha: f64, lambda: f64 },
+    Constructed { alpha: f64, trace_decay: f64 },
     /// The algorithm that the construction executes, on the transitions themselves: as many iterations as layers.
-    Iterated { alpha: f64, lambda: f64 },
+    Iterated { alpha: f64, trace_decay: f64 },
     /// The fixed point of that algorithm, on the transitions themselves.
-    FixedPoint { lambda: f64 },
+    FixedPoint { trace_decay: f64 },
     /// Online TD(lambda), true, or with traces that accumulate.
     OnlineTd { lambda: f64, alpha: f64, true_online: bool },
     /// Recursive LSTD(lambda), which retains that share of the past with each transition.
@@ -127,8 +127,8 @@ impl Estimator {
     pub fn trace_decay(&self) -> f64 {
         match &self.method {
             Method::Universal(model) => model.mask().trace_decays()[1],
-            Method::Trained { parameters, .. } => parameters.lambda,
-            Method::Constructed { lambda, .. } => *lambda,
+            Method::Trained { parameters, .. } => parameters.trace_decay,
+            Method::Constructed { trace_decay, .. } => *trace_decay,
             _ => 0.0,
         }
     }
@@ -136,7 +136,7 @@ impl Estimator {
     /// Returns true for a method that reads a context, which may forget.
     pub fn has_a_context(&self) -> bool {
         match &self.method {
-            Method::Trained { attention, .. } => *attention == Attention::Linear,
+            Method::Trained { attention, .. } => *attention == AttentionKind::Linear,
             Method::Universal(_) | Method::Constructed { .. } => true,
             method => matches!(method, Method::BatchTd { .. } | Method::Lstd { .. }),
         }

@@ -3,9 +3,8 @@
 use crate::capacity::{LAYERS, SHORT_CONTEXT, STATES, TRAJECTORY};
 use crate::log::{Matrices, Point};
 use crate::recipe::Recipe;
-use crate::tasks::{AnyTask, AnyTasks};
+use crate::tasks::{AnyTask, RecipeTasks};
 use ictd_core::Error;
-use ictd_core::context::{Context, Growing};
 use ictd_core::digest::Digest;
 use ictd_core::linalg::to_f64;
 use ictd_core::mask::{Td0, TdLambda};
@@ -50,7 +49,7 @@ pub fn digest(parameters: &[f32]) -> Digest {
     digest
 }
 
-type Trainer<S, N, const D: usize> = MultiTaskTd<S, N, AnyTasks, D, TRAJECTORY>;
+type Trainer<S, N, const D: usize> = MultiTaskTd<S, N, RecipeTasks, D, TRAJECTORY>;
 
 /// [`Group`] for a scalar S, a network N and room for D features, whose tokens have K = 2D + 1 numbers.
 pub struct Lanes<S, N, const D: usize, const K: usize>
@@ -59,8 +58,6 @@ where
     N: Network<S>,
 {
     trainer: Trainer<S, N, D>,
-    /// The values are discounted, as are batch TD's and the true ones.
-    is_discounted: bool,
 }
 
 /// A lane and the learning rate of batch TD beside it, a context, and the states of its task.
@@ -97,18 +94,17 @@ where
 {
     /// Seeds (at most as many as S has lanes) of a network, with what the recipe asks for.
     pub fn boxed(recipe: &Recipe, network: N, seeds: &[u64]) -> Result<Box<dyn Group>, Error> {
-        let settings = recipe.settings();
-        let reference = BatchTdReference::new(recipe.layers, S::splat(recipe.lambda as f32))?;
+        let settings = recipe.trainer_settings();
+        let reference = BatchTdReference::new(recipe.layers, S::splat(recipe.trace_decay as f32))?;
         let trainer =
-            MultiTaskTd::new(settings, AnyTasks(recipe.clone()), network, reference, seeds)?;
-        Ok(Box::new(Lanes::<S, N, D, K> { trainer, is_discounted: recipe.heads == 1 }))
+            MultiTaskTd::new(settings, RecipeTasks(recipe.clone()), network, reference, seeds)?;
+        Ok(Box::new(Lanes::<S, N, D, K> { trainer }))
     }
 
     /// Returns how far the value function is from batch TD's, and its mean squared error.
     fn evaluate(&self, lane: usize, alpha: f32) -> Result<(BatchTdComparison<f32>, f64), Error> {
         let network = self.trainer.network();
-        let Some(AnyTask::Finite(task)) = self.trainer.task(lane).filter(|_| self.is_discounted)
-        else {
+        let Some(AnyTask::Finite(task)) = self.trainer.task(lane) else {
             return Ok((NOT_COMPARED, f64::NAN));
         };
         let settings = self.trainer.settings();
@@ -139,7 +135,7 @@ where
         let (comparison, msve) = self.evaluate(lane, alpha).unwrap_or((NOT_COMPARED, f64::NAN));
         Point {
             tasks: self.trainer.tasks_done(),
-            alpha: if self.is_discounted { alpha.into() } else { f64::NAN },
+            alpha: alpha.into(),
             loss: self.trainer.loss().lane(lane).into(),
             vd: comparison.vd.into(),
             iws: comparison.iws.into(),
@@ -210,19 +206,11 @@ pub fn value<S: Scalar<Element = f32>>(
     Ok(network.value(&windows.window(0)).lane(lane))
 }
 
-/// Returns features among D, with zeros for the others.
-fn among<const D: usize>(phi: &[f32]) -> SVector<f32, D> {
-    SVector::from_fn(|i, _| phi.get(i).copied().unwrap_or(0.0))
-}
-
 impl<S, const D: usize, const K: usize> Measured<S, D, K> for LinearNetwork<S, Vec<S>>
 where
     S: Scalar<Element = f32>,
 {
     fn matrices(&self, lane: usize) -> Vec<Matrices> {
-        if self.shape().heads > 1 {
-            return Vec::new();
-        }
         let k = self.shape().token_len();
         let matrix = |m: usize| {
             let mut of_lanes = vec![S::ZERO; k * k];
@@ -236,26 +224,11 @@ where
     fn comparison(&self, at: &Place<D>) -> Result<BatchTdComparison<f32>, Error> {
         let Place { lane, alpha, context, states } = at;
         let transformer = self.transformer::<K, LAYERS>(*lane)?;
-        let lambda = self.shape().lambda;
-        let mask = TdLambda::new(f64::from(lambda))?;
+        let mask = TdLambda::new(f64::from(self.shape().trace_decay))?;
         let columns = (0..context.context_len()).map(|j| to_f64(&context.token::<K>(j)));
         let statistic = Statistic::from_columns(columns, &mask)?;
-        let v_tf = match self.shape().prior_count {
-            None => {
-                let readout = transformer.to_f64()?.readout(&statistic);
-                ValueFunction::from_readout(readout.as_slice())?
-            }
-            Some(prior_count) => {
-                let mut own = Context::<D, _>::with_memory(TdLambda::new(lambda)?, Growing);
-                for (j, reward) in context.rewards().iter().enumerate() {
-                    own.observe(&among(context.phi(j)), *reward, &among(context.phi(j + 1)))?;
-                }
-                let gamma = context.gamma();
-                let v_tf =
-                    transformer.normalised_value_function::<D, _, _>(&own, gamma, prior_count)?;
-                ValueFunction { weights: v_tf.value_function.weights.map(f64::from) }
-            }
-        };
+        let readout = transformer.to_f64()?.readout(&statistic);
+        let v_tf = ValueFunction::from_readout(readout.as_slice())?;
         let v_td = batch_td(&statistic, (*alpha).into(), self.shape().depth)?;
         let BatchTdComparison { vd, iws, ss } = states.to_f64().compare_linear(&v_tf, &v_td);
         Ok(BatchTdComparison { vd: vd as f32, iws: iws as f32, ss: ss as f32 })

@@ -5,8 +5,8 @@
 use crate::construction::Construction;
 use crate::explained::{Iteration, LAYERS, Target, explained};
 use crate::log::{Matrices, Point, SeedRun};
-use crate::recipe::{Attention, LossKind, Mode, Model, Recipe};
-use crate::tasks::AnyTasks;
+use crate::recipe::{AttentionKind, LayerSharing, LossKind, NetworkKind, Recipe};
+use crate::tasks::RecipeTasks;
 use ictd_core::attention::SoftmaxAttention;
 use ictd_core::invariant_set::commuting_part;
 use ictd_core::layer::{Layer, LayerParameters as _};
@@ -100,10 +100,10 @@ pub type Judge = Box<dyn Fn(&SeedRun) -> Judged<Vec<Number>> + Send + Sync>;
 /// Draws the contexts for the seeds of a recipe. There is no judge where nothing is asked, nor of networks without one
 /// head's P and Q of 4 or 8 features, in up to 4 layers.
 pub fn judge(recipe: &Recipe, asks: Asks, seed: u64) -> Judged<Option<Judge>> {
-    Ok(Some(match (recipe.model, recipe.heads, recipe.layers, recipe.dim) {
+    Ok(Some(match (recipe.network, recipe.layers, recipe.dim) {
         _ if asks == Asks::NOTHING => return Ok(None),
-        (Model::Transformer, 1, 1..=LAYERS, 4) => Of::<4, 9>::new(recipe, asks, seed)?.judge(),
-        (Model::Transformer, 1, 1..=LAYERS, 8) => Of::<8, 17>::new(recipe, asks, seed)?.judge(),
+        (NetworkKind::Transformer, 1..=LAYERS, 4) => Of::<4, 9>::new(recipe, asks, seed)?.judge(),
+        (NetworkKind::Transformer, 1..=LAYERS, 8) => Of::<8, 17>::new(recipe, asks, seed)?.judge(),
         _ => return Ok(None),
     }))
 }
@@ -155,9 +155,9 @@ impl<const D: usize, const K: usize> Of<D, K> {
 
     /// Draws a task of the recipe's distribution and a context of the recipe's length in it.
     fn context(recipe: &Recipe, rng: &mut Rng) -> Judged<Context<D, K>> {
-        let (tasks, gamma) = (AnyTasks(recipe.clone()), recipe.gamma as f32);
+        let (tasks, gamma) = (RecipeTasks(recipe.clone()), recipe.gamma as f32);
         let task = TaskDistribution::<f32, D>::draw(&tasks, gamma, rng)?;
-        let trajectory = task.trajectory::<LENGTH>(recipe.context + QUERIES, rng)?;
+        let trajectory = task.trajectory::<LENGTH>(recipe.context_length + QUERIES, rng)?;
         // In double precision nothing is rounded any more.
         let wide = |t: &Transition<f32, D>| Transition {
             phi: t.phi.map(f64::from),
@@ -165,26 +165,26 @@ impl<const D: usize, const K: usize> Of<D, K> {
             phi_next: t.phi_next.map(f64::from),
         };
         let mut transitions: Vec<_> = trajectory.iter().map(wide).collect();
-        let after = transitions.split_off(recipe.context.min(transitions.len()));
+        let after = transitions.split_off(recipe.context_length.min(transitions.len()));
         let prompt = prompt::<D, K>(recipe, &transitions)?;
-        let statistic = Statistic::from_prompt(&prompt, &TdLambda::new(recipe.lambda)?)?;
+        let statistic = Statistic::from_prompt(&prompt, &TdLambda::new(recipe.trace_decay)?)?;
         let queries = after.iter().map(|t| t.phi_next).collect();
         Ok(Context { transitions, statistic, queries })
     }
 
     fn transformer(&self, layers: &[Layer<f64, K>]) -> Judged<Theta<K>> {
-        match self.recipe.mode {
-            Mode::Autoregressive => {
+        match self.recipe.layer_sharing {
+            LayerSharing::Autoregressive => {
                 let first = layers.first().copied().unwrap_or(Layer::ZERO);
                 Transformer::autoregressive(first, self.recipe.layers)
             }
-            Mode::Sequential => Transformer::sequential(layers),
+            LayerSharing::Sequential => Transformer::sequential(layers),
         }
     }
 
     /// Returns v_TF at the queries after a context; it is not finite where the layers blow up.
     fn values_after(&self, transformer: &Theta<K>, context: &Context<D, K>) -> Judged<Vec<f64>> {
-        if self.recipe.attention == Attention::Softmax {
+        if self.recipe.attention == AttentionKind::Softmax {
             return self.literal(transformer, context, &context.queries);
         }
         let u = transformer.readout(&context.statistic);
@@ -199,12 +199,12 @@ impl<const D: usize, const K: usize> Of<D, K> {
         queries: &[SVector<f64, D>],
     ) -> Judged<Vec<f64>> {
         let mut prompt = prompt::<D, K>(&self.recipe, &context.transitions)?;
-        let mask = TdLambda::new(self.recipe.lambda)?;
+        let mask = TdLambda::new(self.recipe.trace_decay)?;
         let value = |phi: &SVector<f64, D>| {
             prompt.set_query(query_token(phi));
             match self.recipe.attention {
-                Attention::Softmax => transformer.value(&prompt, &SoftmaxAttention),
-                Attention::Linear => transformer.value(&prompt, &mask),
+                AttentionKind::Softmax => transformer.value(&prompt, &SoftmaxAttention),
+                _ => transformer.value(&prompt, &mask),
             }
         };
         queries.iter().map(value).collect()
@@ -328,7 +328,7 @@ impl<const D: usize, const K: usize> Of<D, K> {
         }
         let expected = match self.recipe.loss {
             LossKind::ResidualGradient => (Construction::ResidualGradient, 0.0),
-            _ => (Construction::TdLambda, self.recipe.lambda),
+            _ => (Construction::TdLambda, self.recipe.trace_decay),
         };
         let mut numbers = Vec::new();
         for ((name, candidate), share) in CANDIDATES.into_iter().zip(&shares) {

@@ -19,7 +19,7 @@
 //!     }
 //! }
 //!
-//! let recipe = Recipe { dim: 2, mrps: 20, ..Recipe::default() };
+//! let recipe = Recipe { dim: 2, tasks: 20, ..Recipe::default() };
 //! let runs = Trainer::new(recipe, [3, 8])?.run(&Losses)?;
 //! assert!(runs.iter().all(|run| run.diverged().is_none()));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -33,7 +33,6 @@ pub mod construction;
 pub mod digest;
 pub mod estimator;
 pub mod explained;
-pub mod figure_1;
 pub mod group;
 pub mod invariant;
 pub mod judge;
@@ -51,9 +50,10 @@ pub mod stored;
 pub mod tasks;
 pub mod trainer;
 pub mod universal;
+pub mod value_error;
 pub mod verify;
 
 pub use checkpoint::Checkpoint;
 pub use log::{Point, SeedRun};
-pub use recipe::{Recipe, Refused};
+pub use recipe::{InvalidSetting, Recipe};
 pub use trainer::{Observer, Stopped, Trainer};

@@ -3,7 +3,7 @@
 use crate::estimator::with_room;
 use crate::log::Matrices;
 use crate::parameters::{LayerParameters, MAX_STORED_LAYERS, Parameters};
-use crate::recipe::Attention;
+use crate::recipe::AttentionKind;
 use ictd_core::Error;
 use ictd_core::attention::{SoftmaxAttention, TdLambda};
 use ictd_core::metrics::{BatchTdComparison, ElementwiseMetrics, EvaluationStates, batch_td};
@@ -27,7 +27,7 @@ pub struct Settings<'a> {
     /// P and Q, with the trace decay of their mask.
     pub parameters: &'a Parameters,
     /// Linear or softmax.
-    pub attention: Attention,
+    pub attention: AttentionKind,
     /// L, and the iterations of batch TD.
     pub depth: usize,
     /// The discount.
@@ -70,9 +70,9 @@ fn compare<const D: usize, const K: usize>(
     let states = EvaluationStates::from_mrp(&chain)?.with_dim(d);
     let nothing = SVector::zeros();
     let mut prompt = Prompt::<f64, K, CONTEXT>::discounted(&transitions, settings.gamma, &nothing)?;
-    let statistic = Statistic::from_prompt(&prompt, &TdLambda::new(parameters.lambda)?)?;
+    let statistic = Statistic::from_prompt(&prompt, &TdLambda::new(parameters.trace_decay)?)?;
     let v_td = batch_td::<f64, D, K>(&statistic, settings.alpha, settings.depth)?;
-    if settings.attention == Attention::Linear {
+    if settings.attention == AttentionKind::Linear {
         let v_tf = ValueFunction::from_readout(transformer.readout(&statistic).as_slice())?;
         return Ok(states.compare_linear(&v_tf, &v_td));
     }

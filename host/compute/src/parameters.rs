@@ -1,6 +1,6 @@
 //! P and Q as files hold them, and the core's models made of them: with zeros for features that there is more room for.
 
-use crate::recipe::{Attention, Mode, ParameterSet};
+use crate::recipe::{AttentionKind, LayerSharing};
 use ictd_core::layer::Layer;
 use ictd_core::mask::{Mask as _, TwoTraces};
 use ictd_core::scalar::Scalar;
@@ -31,21 +31,17 @@ pub struct Parameters {
     /// One layer if autoregressive, L if sequential.
     pub layers: Vec<LayerParameters>,
     /// The layers' parameters: shared, or each layer's own.
-    pub mode: Mode,
+    pub layer_sharing: LayerSharing,
     /// L, if the file says so (always if sequential).
     pub depth: Option<usize>,
     /// The attention, if the file says so.
-    pub attention: Option<Attention>,
+    pub attention: Option<AttentionKind>,
     /// gamma, if the file says so.
     pub gamma: Option<f64>,
     /// n, the context length that was trained with, if the file says so.
     pub context_length: Option<usize>,
     /// The trace decay of the mask that they were made for; 0 if the file says nothing.
-    pub lambda: f64,
-    /// The parameters of a layer that were trained; P and Q are the dense form of ten numbers.
-    pub set: ParameterSet,
-    /// n_0 of contexts that are read without units; none for contexts as they are.
-    pub prior_count: Option<f64>,
+    pub trace_decay: f64,
 }
 
 impl LayerParameters {
@@ -83,8 +79,10 @@ impl Parameters {
         depth: usize,
     ) -> Result<Transformer<Layer<S, K>, C>, Error> {
         let layers: Vec<_> = self.layers.iter().filter_map(LayerParameters::to_layer).collect();
-        match (self.mode, layers.first()) {
-            (Mode::Autoregressive, Some(&layer)) => Transformer::autoregressive(layer, depth),
+        match (self.layer_sharing, layers.first()) {
+            (LayerSharing::Autoregressive, Some(&layer)) => {
+                Transformer::autoregressive(layer, depth)
+            }
             _ => Transformer::sequential(&layers),
         }
     }

@@ -1,244 +1,318 @@
-//! The settings of a [`Recipe`](crate::Recipe) as a table: the command line, `config.toml`, the plan of a sweep and
-//! Python take what is accepted from it, and so does the help.
+//! The settings of a [`Recipe`] as a table. The command line, its help, `config.toml`, sweep plans and Python all read and
+//! write settings through it; the defaults are [`Recipe::default`]'s.
 
 use crate::capacity;
-use crate::options::{integer, real, span};
-use serde_json::{Value, json};
+use crate::options::{NumberRange, integer, real, span};
+use crate::recipe::{Fixed, LossKind, NetworkKind, OptimizerKind, Recipe, RnnInput, TaskMixture};
+use ictd_core::model::{AttentionKind, LayerSharing};
+use ictd_core::tasks::{MAX_ACTIONS, TaskSpec};
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::ops::Bound;
 
 /// A setting of a recipe.
-pub struct Setting {
-    /// Its name in files; the command line takes it after `--`.
+pub struct SettingSpec {
+    /// The name in files; the command line has it after `--`.
     pub name: &'static str,
-    /// The default, as typed; empty if it is not given.
-    pub default: &'static str,
-    /// The values that it accepts.
-    pub accepts: Accepts,
-    /// Its meaning, in a line or two.
+    /// Other names that are read.
+    pub aliases: &'static [&'static str],
+    /// The values that it takes.
+    pub values: Values,
+    /// The meaning, in a line or two.
     pub help: &'static str,
+    /// Returns the value, or `None` if it is not given.
+    pub get: fn(&Recipe) -> Option<SettingValue>,
+    /// Parses a typed value into a recipe; the error says what is expected.
+    pub set: fn(&mut Recipe, &str) -> Result<(), String>,
 }
 
-/// Words that are accepted.
+/// Words that a setting takes.
 pub type WordList = &'static [&'static str];
 
-/// The values that a setting accepts.
+type Reals = (Bound<f64>, Bound<f64>);
+
+/// The values that a setting takes.
 #[derive(Clone, Copy)]
-pub enum Accepts {
-    /// True or false; on the command line it is given or not.
-    Switch,
+pub enum Values {
     /// An integer from one number to another.
     Integer(usize, usize),
     /// A number in a range.
     Real(Reals),
-    /// Two integers from one number to another, in order: `A..B`.
+    /// Two integers from one number to another, in ascending order: `MIN..MAX`.
     Integers(usize, usize),
-    /// Two numbers in a range, in order: `A..B`.
-    Span(Reals),
+    /// Two numbers in a range, in ascending order: `A..B`.
+    Range(Reals),
     /// One of a few words.
     Word(WordList),
     /// One or more of a few words, separated by commas.
     Words(WordList),
 }
 
-type Reals = (Bound<f64>, Bound<f64>);
+/// A value as files have it; its text is what is typed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum SettingValue {
+    Integer(usize),
+    Real(f64),
+    Text(String),
+}
 
-/// The most words of a list.
-const MOST_WORDS: usize = 1000;
+impl fmt::Display for SettingValue {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            SettingValue::Integer(n) => n.fmt(f),
+            SettingValue::Real(x) => x.fmt(f),
+            SettingValue::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// The type of a recipe's field.
+trait Field: Sized {
+    /// Parses a typed value.
+    fn parse(values: Values, text: &str) -> Result<Self, String>;
+
+    /// Returns the value, or `None` if it is not given.
+    fn value(&self) -> Option<SettingValue>;
+}
+
+/// The error for a table row whose values do not fit its field; a test parses every row.
+fn misfit<T>() -> Result<T, String> {
+    Err("expected a setting whose values fit its field".into())
+}
+
+impl Field for usize {
+    fn parse(values: Values, text: &str) -> Result<Self, String> {
+        let Integer(least, most) = values else { return misfit() };
+        integer(least..=most)(text)
+    }
+
+    fn value(&self) -> Option<SettingValue> {
+        Some(SettingValue::Integer(*self))
+    }
+}
+
+impl Field for f64 {
+    fn parse(values: Values, text: &str) -> Result<Self, String> {
+        let Real(range) = values else { return misfit() };
+        real(range)(text)
+    }
+
+    fn value(&self) -> Option<SettingValue> {
+        Some(SettingValue::Real(*self))
+    }
+}
+
+impl Field for NumberRange<usize> {
+    fn parse(values: Values, text: &str) -> Result<Self, String> {
+        let Integers(least, most) = values else { return misfit() };
+        span(integer(least..=most))(text)
+    }
+
+    fn value(&self) -> Option<SettingValue> {
+        Some(SettingValue::Text(self.to_string()))
+    }
+}
+
+impl Field for NumberRange<f64> {
+    fn parse(values: Values, text: &str) -> Result<Self, String> {
+        let Range(range) = values else { return misfit() };
+        span(real(range))(text)
+    }
+
+    fn value(&self) -> Option<SettingValue> {
+        Some(SettingValue::Text(self.to_string()))
+    }
+}
+
+impl<T: Field> Field for Option<T> {
+    fn parse(values: Values, text: &str) -> Result<Self, String> {
+        T::parse(values, text).map(Some)
+    }
+
+    fn value(&self) -> Option<SettingValue> {
+        self.as_ref().and_then(T::value)
+    }
+}
+
+/// The most tasks of a mixture.
+const MAX_MIXTURE: usize = 1000;
+
+impl Field for TaskMixture {
+    fn parse(_: Values, text: &str) -> Result<Self, String> {
+        let specs = text.split(',').map(str::parse).collect::<Result<Vec<TaskSpec>, _>>();
+        let expected = || format!("expected a list of {}", TaskSpec::NAMES.join(", "));
+        specs.ok().filter(|specs| specs.len() <= MAX_MIXTURE).map(TaskMixture).ok_or_else(expected)
+    }
+
+    fn value(&self) -> Option<SettingValue> {
+        Some(SettingValue::Text(self.to_string()))
+    }
+}
+
+/// A value that is one of a few words.
+pub trait Word: Sized + Copy + PartialEq + Send + Sync + 'static {
+    /// The words, in the order of help texts.
+    const WORDS: WordList;
+
+    /// Returns the value of a word.
+    fn from_word(word: &str) -> Option<Self>;
+
+    /// Returns the word.
+    fn word(self) -> &'static str;
+
+    /// Parses a word; the error says what is expected.
+    fn parse_word(text: &str) -> Result<Self, String> {
+        Self::from_word(text).ok_or_else(|| format!("expected one of {}", Self::WORDS.join(", ")))
+    }
+}
+
+impl Word for TaskSpec {
+    const WORDS: WordList = TaskSpec::NAMES;
+
+    fn from_word(word: &str) -> Option<Self> {
+        word.parse().ok()
+    }
+
+    fn word(self) -> &'static str {
+        self.name()
+    }
+}
+
+/// Gives a type its words: each variant's own, then those that are also read.
+#[macro_export]
+macro_rules! words {
+    ($type:ty { $($variant:ident = $word:literal $(| $alias:literal)*),* $(,)? }) => {
+        impl $crate::settings::Word for $type {
+            const WORDS: $crate::settings::WordList = &[$($word),*];
+
+            fn from_word(word: &str) -> Option<Self> {
+                match word {
+                    $($word $(| $alias)* => Some(<$type>::$variant),)*
+                    _ => None,
+                }
+            }
+
+            #[allow(unreachable_patterns, reason = "a type may have a variant without a word")]
+            fn word(self) -> &'static str {
+                match self {
+                    $(<$type>::$variant => $word,)*
+                    _ => "",
+                }
+            }
+        }
+    };
+}
+
+macro_rules! word_fields {
+    ($($type:ty)*) => {$(
+        impl Field for $type {
+            fn parse(_: Values, text: &str) -> Result<Self, String> {
+                <$type>::parse_word(text)
+            }
+
+            fn value(&self) -> Option<SettingValue> {
+                Some(SettingValue::Text(self.word().to_owned()))
+            }
+        }
+    )*};
+}
+
+words!(NetworkKind { Transformer = "transformer", Rnn = "rnn" });
+words!(AttentionKind { Linear = "linear", Softmax = "softmax" });
+words!(LayerSharing { Autoregressive = "autoregressive" | "auto", Sequential = "sequential" });
+words!(RnnInput { Current = "current", Delayed = "delayed" });
+words!(Fixed { Dynamics = "dynamics", Features = "features" });
+words!(OptimizerKind { Adam = "adam", Td = "td" });
+words!(LossKind {
+    TdError = "td-error" | "td",
+    TrueValue = "true-value",
+    MonteCarlo = "monte-carlo",
+    ResidualGradient = "residual-gradient",
+});
+word_fields!(NetworkKind AttentionKind LayerSharing RnnInput Fixed OptimizerKind LossKind);
 
 const POSITIVE: Reals = (Bound::Excluded(0.0), Bound::Included(1000.0));
 const NOT_NEGATIVE: Reals = (Bound::Included(0.0), Bound::Included(1000.0));
 const DISCOUNT: Reals = (Bound::Included(0.0), Bound::Excluded(1.0));
 const SHARE: Reals = (Bound::Included(0.0), Bound::Included(1.0));
-const COUNT: Accepts = Accepts::Integer(1, 100_000_000);
+const COUNT: Values = Integer(1, 100_000_000);
 
-const TASKS: WordList = &[
-    "boyan",
-    "boyan-representable",
-    "mdp",
-    "loop",
-    "cartpole",
-    "cartpole-authors",
-    "cartpole-uniform",
-];
-
-const fn row(
-    name: &'static str,
-    default: &'static str,
-    accepts: Accepts,
-    help: &'static str,
-) -> Setting {
-    Setting { name, default, accepts, help }
+macro_rules! table {
+    ($($field:ident $name:literal $(| $alias:literal)*: $values:expr, $help:expr;)*) => {
+        &[$(SettingSpec {
+            name: $name,
+            aliases: &[$($alias),*],
+            values: $values,
+            help: $help,
+            get: |recipe| recipe.$field.value(),
+            set: |recipe, text| {
+                recipe.$field = Field::parse($values, text)?;
+                Ok(())
+            },
+        }),*]
+    };
 }
+
+use Values::{Integer, Integers, Range, Real, Words};
 
 /// Every setting, in the order of files and of the help.
-pub const SETTINGS: &[Setting] = &{
-    use Accepts::{Integer, Integers, Real, Span, Switch, Word, Words};
-    [
-        row(
-            "model",
-            "transformer",
-            Word(&["transformer", "rnn"]),
-            "A transformer, or a tanh RNN with 4 hidden units per layer",
-        ),
-        row(
-            "attention",
-            "linear",
-            Word(&["linear", "softmax"]),
-            "The transformer's attention (softmax: App. \"Nonlinear Attention\")",
-        ),
-        row(
-            "heads",
-            "1",
-            Integer(1, 2),
-            "Heads of linear attention: 2 are those of average-reward TD, whose values are differential, and are \
-             trained by the differential TD error",
-        ),
-        row(
-            "mode",
-            "auto",
-            Word(&["auto", "sequential"]),
-            "One pair (P, Q), used L times (autoregressive), or L pairs",
-        ),
-        row(
-            "parameters",
-            "full",
-            Word(&["full", "equivariant"]),
-            "The numbers of a layer of linear attention that are trained: all of P and Q, or ten numbers, the same for every \
-             feature dimension: P = [p1 I, p2 I; p3 I, p4 I] and p5 on the reward's row, Q likewise",
-        ),
-        row(
-            "normalise",
-            "false",
-            Switch,
-            "Read contexts without units, in a scale and basis of their own, with linear attention",
-        ),
-        row(
-            "rnn-input",
-            "current",
-            Word(&["current", "delayed"]),
-            "The input of an RNN's layers above the first: the new state of the layer below, or its previous one, which is the \
-             paper's formula to the letter: 3 layers never see the query",
-        ),
-        row("layers", "3", Integer(1, capacity::LAYERS), "Layers L"),
-        row("dim", "4", Integer(1, capacity::DIM), "Feature dimension d"),
-        row("context", "30", Integer(1, capacity::CONTEXT), "Context length n"),
-        row(
-            "lengths",
-            "",
-            Integers(1, capacity::CONTEXT),
-            "Context lengths MIN..MAX: a batch's windows then begin where its trajectory does and grow, with lengths \
-             drawn log-uniformly; --context is that of the metrics",
-        ),
-        row(
-            "task",
-            "boyan",
-            Words(TASKS),
-            "The distribution of tasks: Boyan's chain (Algorithm 2), also with a representable value function (Algorithm 3); a \
-             random MDP under a random policy, and the Loop MRP of the authors' code, both representable; CartPole with \
-             tile coding (Algorithm 4), as in the authors' code (one grid of 16 cells, reward of the next state), or with \
-             one tiling of 256 tiles, so that features and rewards are uniform in (-1, 1). Of several, separated by \
-             commas, each in turn",
-        ),
-        row("states", "10", Integer(2, capacity::STATES), "States of a finite task"),
-        row(
-            "fixed",
-            "",
-            Word(&["dynamics", "features"]),
-            "The part of a seed's first task that all its tasks have, while the rest is drawn anew: the start and the transitions \
-             (p_0, p), or the features phi",
-        ),
-        row(
-            "actions",
-            "3",
-            Integer(1, ictd_core::tasks::MAX_ACTIONS),
-            "Actions of a random MDP (--task mdp)",
-        ),
-        row("mrps", "4000", COUNT, "Tasks (Markov reward processes) trained on"),
-        row("batches", "5", Integer(1, 100_000), "Batches per task, each a fresh trajectory"),
-        row("batch-size", "64", Integer(1, capacity::WINDOWS), "Windows (TD errors) per batch"),
-        row(
-            "optimizer",
-            "adam",
-            Word(&["adam", "td"]),
-            "Adam on each batch, or Algorithm 1 to the letter: plain TD after each window",
-        ),
-        row(
-            "loss",
-            "td",
-            Word(&["td", "true-value", "monte-carlo", "residual-gradient"]),
-            "The loss that is trained on: the squared TD error, the squared error against the true value or against a \
-             sampled return of 40 rewards, or the squared TD error with its gradient through the bootstrap target, too",
-        ),
-        row("lr", "0.001", Real(POSITIVE), "Learning rate (of Adam, or plain TD's step size)"),
-        row(
-            "warm-up",
-            "0",
-            Integer(0, 100_000_000),
-            "Steps of Adam in which its learning rate rises linearly to --lr [0: none]",
-        ),
-        row(
-            "weight-decay",
-            "0.000001",
-            Real(NOT_NEGATIVE),
-            "L2 weight decay, added to Adam's gradient",
-        ),
-        row("gamma", "0.9", Real(DISCOUNT), "Discount factor gamma"),
-        row(
-            "lambda",
-            "0",
-            Real(SHARE),
-            "Trace decay lambda of the mask of TD(lambda) [0: TD(0)'s mask]",
-        ),
-        row(
-            "gammas",
-            "",
-            Span(DISCOUNT),
-            "A discount for each task, uniform in A..B, instead of --gamma",
-        ),
-        row(
-            "gain",
-            "",
-            Real(POSITIVE),
-            "Gain of the initial parameters (Xavier normal) [default: 0.1, and 0.1 / L with --mode sequential]",
-        ),
-        row("log-every", "10", COUNT, "Tasks between two log points"),
-    ]
+pub const SETTINGS: &[SettingSpec] = table! {
+    network "network" | "model": Values::Word(NetworkKind::WORDS),
+        "A transformer, or a tanh RNN with 4 hidden units per layer";
+    attention "attention": Values::Word(AttentionKind::WORDS),
+        "The transformer's attention (softmax: App. \"Nonlinear Attention\")";
+    layer_sharing "layer-sharing" | "mode": Values::Word(LayerSharing::WORDS),
+        "Whether all layers share one pair (P, Q), or each of the L layers has its own";
+    rnn_input "rnn-input": Values::Word(RnnInput::WORDS),
+        "The input of an RNN's layers above the first: the layer below's new state, or its previous state, exactly as in the \
+         paper's formula, with which 3 layers never see the query";
+    layers "layers": Integer(1, capacity::LAYERS), "Number of layers L";
+    dim "dim": Integer(1, capacity::DIM), "Feature dimension d";
+    context_length "context-length" | "context": Integer(1, capacity::CONTEXT), "Context length n";
+    context_range "context-range" | "lengths": Integers(1, capacity::CONTEXT),
+        "Range of context lengths, drawn log-uniformly: all windows of a batch then start at the beginning of its trajectory \
+         and get longer. --context-length is then that of the metrics";
+    task "task": Words(TaskSpec::NAMES),
+        "Distribution of tasks: Boyan's chain (Algorithm 2), also with a representable value function (Algorithm 3); a random \
+         MDP under a random policy, and the Loop MRP of the authors' code, both representable; CartPole with tile coding \
+         (Algorithm 4), as in the authors' code (one grid of 16 cells, reward of the next state), or with one tiling of 256 \
+         tiles, so that features and rewards are uniform in (-1, 1). Several tasks, separated by commas, are used in turn";
+    states "states": Integer(2, capacity::STATES), "Number of states of a finite task";
+    fixed "fixed": Values::Word(Fixed::WORDS),
+        "What all tasks of a seed share with its first task, while the rest is redrawn for each: the start and the transitions \
+         (p_0, p), or the features phi";
+    actions "actions": Integer(1, MAX_ACTIONS), "Number of actions of a random MDP (--task mdp)";
+    tasks "tasks" | "mrps": COUNT, "Number of tasks (Markov reward processes) to train on";
+    batches "batches": Integer(1, 100_000), "Batches per task, each a fresh trajectory";
+    batch_size "batch-size": Integer(1, capacity::WINDOWS), "Windows (TD errors) per batch";
+    optimizer "optimizer": Values::Word(OptimizerKind::WORDS),
+        "Adam on each batch, or Algorithm 1 exactly: plain TD after each window";
+    loss "loss": Values::Word(LossKind::WORDS),
+        "The loss: the squared TD error, the squared error against the true value or against a sampled return of 40 rewards, \
+         or the squared TD error with its gradient also through the bootstrap target";
+    learning_rate "learning-rate" | "lr": Real(POSITIVE), "Learning rate (of Adam, or plain TD's step size)";
+    weight_decay "weight-decay": Real(NOT_NEGATIVE), "L2 weight decay, added to Adam's gradient";
+    gamma "gamma": Real(DISCOUNT), "Discount factor gamma";
+    trace_decay "trace-decay" | "lambda": Real(SHARE),
+        "Trace decay of the mask, the paper's lambda [0: TD(0)'s mask]";
+    gamma_range "gamma-range" | "gammas": Range(DISCOUNT),
+        "Range of discounts: each task draws its own uniformly, instead of --gamma";
+    gain "gain": Real(POSITIVE),
+        "Gain of the initial parameters (Xavier normal) [default: 0.1, and 0.1 / L with --layer-sharing sequential]";
+    log_every "log-every": COUNT, "Number of tasks between two log points";
 };
 
-/// Returns the setting of a name.
-pub fn setting(name: &str) -> Option<&'static Setting> {
-    SETTINGS.iter().find(|setting| setting.name == name)
+/// Returns the setting that has a name, or reads it as an alias.
+pub fn setting(name: &str) -> Option<&'static SettingSpec> {
+    SETTINGS.iter().find(|setting| setting.name == name || setting.aliases.contains(&name))
 }
 
-impl Accepts {
-    /// Returns the value that a text says, as a recipe's JSON has it.
-    /// Errors: the phrase that says what is accepted.
-    pub fn parse(self, text: &str) -> Result<Value, String> {
-        match self {
-            Accepts::Switch => match text {
-                "true" => Ok(json!(true)),
-                "false" => Ok(json!(false)),
-                _ => Err("accepted is true or false".into()),
-            },
-            Accepts::Integer(least, most) => integer(least..=most)(text).map(|n| json!(n)),
-            Accepts::Real(range) => real(range)(text).map(|x| json!(x)),
-            Accepts::Integers(least, most) => span(integer(least..=most))(text).map(|s| json!(s)),
-            Accepts::Span(range) => span(real(range))(text).map(|s| json!(s)),
-            Accepts::Word(words) if words.contains(&text) => Ok(json!(text)),
-            Accepts::Words(words) => {
-                let is_list = text.split(',').all(|part| words.contains(&part))
-                    && text.split(',').count() <= MOST_WORDS;
-                let accepted = || format!("accepted is a list of {}", words.join(", "));
-                if is_list { Ok(json!(text)) } else { Err(accepted()) }
-            }
-            Accepts::Word(words) => Err(format!("accepted is one of {}", words.join(", "))),
-        }
-    }
-
-    /// Returns the words that it accepts; none of a number.
+impl Values {
+    /// Returns the words of a setting that takes words; no word of one that takes numbers.
     pub fn words(self) -> WordList {
         match self {
-            Accepts::Word(words) | Accepts::Words(words) => words,
+            Values::Word(words) | Words(words) => words,
             _ => &[],
         }
     }

@@ -5,7 +5,7 @@
 use crate::capacity::{DIM, RNN_DIM, RNN_HIDDEN, RNN_LAYERS, SHORT_CONTEXT, SOFTMAX_LAYERS};
 use crate::group::{self, Group, Lanes};
 use crate::level::{self, Level, WithScalar};
-use crate::recipe::{Attention, Mode, Model, Recipe};
+use crate::recipe::{AttentionKind, LayerSharing, NetworkKind, Recipe};
 use ictd_core::Error;
 use ictd_core::scalar::{Lanes8, Scalar};
 use ictd_core::training::{
@@ -53,18 +53,20 @@ impl WithScalar for OfShape<'_> {
         let OfShape { recipe, seeds } = self;
         type Softmax<S> = SoftmaxNetwork<S, 9, SOFTMAX_LAYERS, SOFTMAX_LAYERS, SHORT_CONTEXT>;
         let depth = recipe.layers;
-        match (recipe.model, recipe.attention, recipe.mode, recipe.dim) {
+        match (recipe.network, recipe.attention, recipe.layer_sharing, recipe.dim) {
             // Room for few features beside that for all: what a task reads of them stays close together.
-            (Model::Transformer, Attention::Linear, _, 1..=4) => linear::<S, 4, 9>(recipe, seeds),
-            (Model::Transformer, Attention::Linear, _, 5..=DIM) => {
+            (NetworkKind::Transformer, AttentionKind::Linear, _, 1..=4) => {
+                linear::<S, 4, 9>(recipe, seeds)
+            }
+            (NetworkKind::Transformer, AttentionKind::Linear, _, 5..=DIM) => {
                 linear::<S, DIM, { 2 * DIM + 1 }>(recipe, seeds)
             }
-            (Model::Transformer, Attention::Softmax, mode, 4) => {
-                let stored = if mode == Mode::Sequential { depth } else { 1 };
+            (NetworkKind::Transformer, AttentionKind::Softmax, sharing, 4) => {
+                let stored = if sharing == LayerSharing::Sequential { depth } else { 1 };
                 let network = Softmax::<S>::zeros(stored, depth)?;
                 Lanes::<S, _, 4, 9>::boxed(recipe, network, seeds)
             }
-            (Model::Rnn, _, _, RNN_DIM) => {
+            (NetworkKind::Rnn, _, _, RNN_DIM) => {
                 let network = Rnn::<S>::zeros(recipe.rnn_input);
                 Lanes::<S, _, RNN_DIM, 9>::boxed(recipe, network, seeds)
             }
@@ -80,13 +82,10 @@ fn linear<S: Scalar<Element = f32>, const D: usize, const K: usize>(
     recipe: &Recipe,
     seeds: &[u64],
 ) -> Result<Box<dyn Group>, Error> {
-    let stored = if recipe.mode == Mode::Sequential { recipe.layers } else { 1 };
+    let stored = if recipe.layer_sharing == LayerSharing::Sequential { recipe.layers } else { 1 };
     let shape = LinearShape::new(recipe.dim, stored, recipe.layers);
     let shape = LinearShape {
-        heads: recipe.heads,
-        lambda: recipe.lambda as f32,
-        prior_count: recipe.prior_count().map(|n| n as f32),
-        parameters: recipe.parameters,
+        trace_decay: recipe.trace_decay as f32,
         gain: recipe.gain.unwrap_or(shape.gain),
         ..shape
     };

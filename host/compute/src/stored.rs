@@ -3,12 +3,11 @@
 use crate::construction::Construction;
 use crate::estimator::{Estimator, Method};
 use crate::parameters::universal_to_bytes;
-use crate::recipe::{self, Attention};
 use ictd_core::Error;
 use ictd_core::attention::{AverageReward, SoftmaxAttention, Td0, TdLambda};
 use ictd_core::constructions;
 use ictd_core::model::{
-    AttentionKind, AttentionMechanism, ConstructionSettings, Header, LayerSharing, Model, crc32,
+    AttentionKind, AttentionMechanism, ConstructionSettings, Header, Model, crc32,
 };
 use ictd_core::transformer::Transformer;
 
@@ -25,41 +24,31 @@ pub fn to_bytes(estimator: &Estimator) -> Result<Vec<u8>, Error> {
         Method::Trained { parameters, attention } => (parameters, *attention),
         _ => return refuse("method", "a transformer"),
     };
-    if parameters.prior_count.is_some() {
-        return refuse("prior_count", "none, as no stored model reads contexts without units");
-    }
     let Ok(depth) = u16::try_from(estimator.layers) else {
         return refuse("layers", "1 to 65535");
     };
-    let (gamma, lambda) = (estimator.gamma as f32, parameters.lambda as f32);
+    let (gamma, trace_decay) = (estimator.gamma as f32, parameters.trace_decay as f32);
     // The core judges what stands beside P and Q.
-    let kind = match attention {
-        Attention::Linear => {
-            Model::<f32, 1, 3, 1, TdLambda>::td_lambda(
-                ConstructionSettings { alpha: 1.0, depth, gamma },
-                lambda,
-            )?;
-            AttentionKind::Linear
+    let settings = ConstructionSettings { alpha: 1.0, depth, gamma };
+    match attention {
+        AttentionKind::Softmax => {
+            let _: SoftmaxAttention = AttentionMechanism::<f32, 3>::from_trace_decay(trace_decay)?;
+            Model::<f32, 1, 3, 1>::td0(settings)?;
         }
-        Attention::Softmax => {
-            let _: SoftmaxAttention = AttentionMechanism::<f32, 3>::from_trace_decay(lambda)?;
-            Model::<f32, 1, 3, 1>::td0(ConstructionSettings { alpha: 1.0, depth, gamma })?;
-            AttentionKind::Softmax
+        _ => {
+            Model::<f32, 1, 3, 1, TdLambda>::td_lambda(settings, trace_decay)?;
         }
-    };
+    }
     let header = Header {
         scalar_bytes: 4,
-        attention: kind,
-        mode: match parameters.mode {
-            recipe::Mode::Autoregressive => LayerSharing::Autoregressive,
-            recipe::Mode::Sequential => LayerSharing::Sequential,
-        },
+        attention,
+        mode: parameters.layer_sharing,
         feature_dimension: parameters.feature_dimension() as u16,
         numbers: 0,
         depth,
     };
     let layers = parameters.layers.iter().flat_map(|layer| layer.p.iter().chain(&layer.q));
-    Ok(bytes(&header, [gamma, lambda].iter().chain(layers).copied()))
+    Ok(bytes(&header, [gamma, trace_decay].iter().chain(layers).copied()))
 }
 
 fn bytes(header: &Header, numbers: impl Iterator<Item = f32>) -> Vec<u8> {

@@ -1,20 +1,20 @@
 //! Every distribution of tasks as one type, so that the trainer is compiled once for all of them.
 
 use crate::capacity::{STATES, TILES};
-use crate::recipe::{Fixed, Recipe, TaskKind};
+use crate::recipe::{Fixed, Recipe};
 use ictd_core::Error;
 use ictd_core::rng::{Rng, RngStream};
 use ictd_core::tasks::cart_pole::CodedState;
 use ictd_core::tasks::{
-    CartPole, CartPoleTasks, FiniteTask, FiniteTasks, Mrp, Task, TaskDistribution,
+    CartPole, CartPoleDistribution, FiniteTaskDistribution, Mrp, Task, TaskDistribution, TaskKind,
 };
 use nalgebra::SVector;
 
 /// The distribution of a recipe's tasks.
 #[derive(Clone, Debug)]
-pub struct AnyTasks(pub Recipe);
+pub struct RecipeTasks(pub Recipe);
 
-/// A task of [`AnyTasks`].
+/// A task of [`RecipeTasks`].
 #[derive(Clone, Debug)]
 // Both are kilobytes; one lives in each lane.
 #[allow(clippy::large_enum_variant)]
@@ -30,38 +30,29 @@ pub enum AnyState {
     CartPole(CodedState<f32>),
 }
 
-impl AnyTasks {
-    fn draw_kind<const D: usize>(
+impl RecipeTasks {
+    fn draw_number<const D: usize>(
         &self,
         number: u64,
         gamma: f32,
         rng: &mut Rng,
     ) -> Result<AnyTask<D>, Error> {
         let Recipe { ref task, states, dim, actions, .. } = self.0;
-        let Some(kind) = task.0.get((number % task.0.len().max(1) as u64) as usize) else {
-            return Err(Error::Empty { parameter: "tasks" });
+        let Some(spec) = task.0.get((number % task.0.len().max(1) as u64) as usize) else {
+            return Err(Error::Empty { parameter: "task" });
         };
-        let kind = match kind {
-            TaskKind::Boyan => FiniteTask::BoyanChain,
-            TaskKind::BoyanRepresentable => FiniteTask::BoyanChainRepresentable,
-            TaskKind::Mdp => FiniteTask::RandomMdp { actions },
-            TaskKind::Loop => FiniteTask::Loop { threshold: 0.5 },
-            TaskKind::Cartpole | TaskKind::CartpoleAuthors | TaskKind::CartpoleUniform => {
-                let (tilings, tiles) = match kind {
-                    TaskKind::Cartpole => (4, 2),
-                    TaskKind::CartpoleAuthors => (1, 2),
-                    _ => (1, 4),
-                };
-                let of_authors = *kind == TaskKind::CartpoleAuthors;
-                let tasks = CartPoleTasks { tilings, tiles, of_authors, dim };
+        let kind = match spec.kind(actions) {
+            TaskKind::Finite(kind) => kind,
+            TaskKind::CartPole { tilings, tiles, authors_variant } => {
+                let tasks = CartPoleDistribution { tilings, tiles, authors_variant, dim };
                 return tasks.draw(gamma, rng).map(AnyTask::CartPole);
             }
         };
-        FiniteTasks { kind, states, dim }.draw(gamma, rng).map(AnyTask::Finite)
+        FiniteTaskDistribution { kind, states, dim }.draw(gamma, rng).map(AnyTask::Finite)
     }
 }
 
-impl<const D: usize> TaskDistribution<f32, D> for AnyTasks {
+impl<const D: usize> TaskDistribution<f32, D> for RecipeTasks {
     type Task = AnyTask<D>;
 
     fn dim(&self) -> usize {
@@ -69,7 +60,7 @@ impl<const D: usize> TaskDistribution<f32, D> for AnyTasks {
     }
 
     fn draw(&self, gamma: f32, rng: &mut Rng) -> Result<AnyTask<D>, Error> {
-        self.draw_kind(0, gamma, rng)
+        self.draw_number(0, gamma, rng)
     }
 
     fn draw_in_turn(
@@ -79,10 +70,10 @@ impl<const D: usize> TaskDistribution<f32, D> for AnyTasks {
         gamma: f32,
         rng: &mut Rng,
     ) -> Result<AnyTask<D>, Error> {
-        let task = self.draw_kind(number, gamma, rng)?;
+        let task = self.draw_number(number, gamma, rng)?;
         let (Some(fixed), AnyTask::Finite(task)) = (self.0.fixed, &task) else { return Ok(task) };
         // The seed's first task, wherever the run stands.
-        let first = self.draw_kind(0, gamma, &mut Rng::stream(seed, RngStream::Tasks))?;
+        let first = self.draw_number(0, gamma, &mut Rng::stream(seed, RngStream::Tasks))?;
         let AnyTask::Finite(first) = first else { return Ok(first) };
         Ok(AnyTask::Finite(match fixed {
             Fixed::Dynamics => task.clone().with_dynamics_of(&first)?,

@@ -4,7 +4,7 @@ use crate::checkpoint::Checkpoint;
 use crate::group::{Group, digest};
 use crate::level::Level;
 use crate::log::{Point, SeedRun};
-use crate::recipe::{Recipe, Refused};
+use crate::recipe::{InvalidSetting, Recipe};
 use crate::shapes;
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
@@ -90,7 +90,10 @@ type Started<'a> = (u64, Option<&'a Checkpoint>);
 impl Trainer<'_> {
     /// Trains each of the seeds once, on one thread.
     /// Errors: as [`Recipe::check`].
-    pub fn new(recipe: Recipe, seeds: impl IntoIterator<Item = u64>) -> Result<Self, Refused> {
+    pub fn new(
+        recipe: Recipe,
+        seeds: impl IntoIterator<Item = u64>,
+    ) -> Result<Self, InvalidSetting> {
         recipe.check()?;
         Ok(Trainer {
             recipe,
@@ -147,7 +150,7 @@ impl Trainer<'_> {
         let (mut ended, mut by_progress) = (Vec::new(), BTreeMap::<u64, Vec<Started<'_>>>::new());
         for (seed, found) in &self.seeds {
             match found {
-                Some(found) if found.tasks_done >= self.recipe.mrps as u64 => {
+                Some(found) if found.tasks_done >= self.recipe.tasks as u64 => {
                     ended.push(found.run.clone());
                 }
                 found => {
@@ -205,7 +208,7 @@ impl Trainer<'_> {
             })
         };
         let mut saved = Instant::now();
-        let last = recipe.mrps as u64;
+        let last = recipe.tasks as u64;
         while group.tasks_done() < last {
             if self.cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
                 save(&*group, &logs).map_err(Stopped::Observer)?;

@@ -14,7 +14,7 @@ use ictd_core::rng::{Rng, RngStream};
 use ictd_core::scalar::{Real, Scalar as _};
 use ictd_core::signal::SignalFeatures;
 use ictd_core::tasks::{
-    FiniteTask, FiniteTasks, Mrp, Task as _, TaskDistribution as _, random_signal,
+    FiniteTaskDistribution, FiniteTaskKind, Mrp, Task as _, TaskDistribution as _, random_signal,
 };
 use ictd_core::universal::{ContextSummary, UniversalParameters};
 use ictd_core::value_function::{
@@ -42,12 +42,13 @@ fn draw<R: Real, const D: usize>(
     rng: &mut Rng,
 ) -> Result<Mrp<R, D, STATES>, Error> {
     let kind = match family {
-        0 => FiniteTask::BoyanChain,
-        1 => FiniteTask::BoyanChainRepresentable,
-        _ => FiniteTask::RandomMdp { actions: 3 },
+        0 => FiniteTaskKind::BoyanChain,
+        1 => FiniteTaskKind::BoyanChainRepresentable,
+        _ => FiniteTaskKind::RandomMdp { actions: 3 },
     };
     let states = (2 * d).clamp(10, STATES);
-    let task: Mrp<R, D, STATES> = FiniteTasks { kind, states, dim: d }.draw(gamma, rng)?;
+    let task: Mrp<R, D, STATES> =
+        FiniteTaskDistribution { kind, states, dim: d }.draw(gamma, rng)?;
     if family != 2 {
         return Ok(task);
     }

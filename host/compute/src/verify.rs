@@ -2,7 +2,7 @@
 
 use crate::capacity::{CONTEXT, FEW};
 use crate::construction::Construction;
-use crate::settings::WordList;
+use crate::words;
 use ictd_core::Error;
 use ictd_core::attention::{Attention, AverageReward, Mask, MeanCentred, Td0, TdLambda};
 use ictd_core::context::{Context, Growing};
@@ -35,14 +35,11 @@ pub enum Successors {
     Trajectory,
 }
 
-impl Successors {
-    /// The names.
-    pub const WORDS: WordList = &["independent", "trajectory"];
-}
+words!(Successors { Independent = "independent", Trajectory = "trajectory" });
 
 /// The sizes of a comparison, and its constants.
 #[derive(Clone, Copy, Debug)]
-pub struct Setting {
+pub struct VerifySettings {
     /// The transformer's layers and the algorithm's iterations, at most [`LAYERS`].
     pub layers: usize,
     /// d, at most [`FEW`].
@@ -52,7 +49,7 @@ pub struct Setting {
     /// The discount; average reward has none.
     pub gamma: f64,
     /// The trace decay of TD(lambda).
-    pub lambda: f64,
+    pub trace_decay: f64,
     /// The Frobenius norm of each preconditioner.
     pub c_norm: f64,
     /// The source of next features.
@@ -61,7 +58,7 @@ pub struct Setting {
 
 /// The value of the query after a layer, three times.
 #[derive(Clone, Copy, Debug)]
-pub struct Values {
+pub struct LayerValues {
     /// <phi_n, w_l>, from the algorithm.
     pub algorithm: f64,
     /// -y_l of the literal transformer.
@@ -79,21 +76,21 @@ pub struct Values {
 /// [`Error::CapacityExceeded`] for more features, layers or transitions than there is room for;
 /// [`Error::NonFinite`] if the iterates leave the range of `f64`.
 pub fn values(
-    setting: &Setting,
+    settings: &VerifySettings,
     pairs: &[(Construction, Construction)],
     seed: u64,
-) -> Result<Vec<Vec<Values>>, Error> {
-    if setting.dim > FEW {
+) -> Result<Vec<Vec<LayerValues>>, Error> {
+    if settings.dim > FEW {
         return Err(Error::CapacityExceeded { parameter: "dim", capacity: FEW });
     }
     let mut rng = Rng::new(seed);
-    let problem = Problem::random(setting, &mut rng);
+    let problem = RandomPrompt::random(settings, &mut rng);
     let of_pair = |&(construction, algorithm): &(Construction, Construction)| {
         let c: Vec<Matrix> =
-            (0..setting.layers).map(|_| preconditioner(setting, &mut rng)).collect();
+            (0..settings.layers).map(|_| preconditioner(settings, &mut rng)).collect();
         let [literal, streaming] = problem.outputs(construction, &c)?;
         let weights = problem.iterates(algorithm, &c)?;
-        let at = |(l, w): (usize, &Vector)| Values {
+        let at = |(l, w): (usize, &Vector)| LayerValues {
             algorithm: linalg::dot(&problem.query, w),
             literal: literal[l],
             streaming: streaming[l],
@@ -108,16 +105,16 @@ fn normal(dim: usize, rng: &mut Rng) -> Vector {
     Vector::from_fn(|i, _| if i < dim { rng.normal() } else { 0.0 })
 }
 
-fn preconditioner(setting: &Setting, rng: &mut Rng) -> Matrix {
-    let inside = |i, j| i < setting.dim && j < setting.dim;
+fn preconditioner(settings: &VerifySettings, rng: &mut Rng) -> Matrix {
+    let inside = |i, j| i < settings.dim && j < settings.dim;
     let c = Matrix::from_fn(|i, j| if inside(i, j) { rng.normal() } else { 0.0 });
     let squares: f64 = c.iter().fold(0.0, |sum, x| sum + x * x);
     // Drawn 0 with probability 0; the matrix then stays 0.
-    linalg::scale(if squares > 0.0 { setting.c_norm / squares.sqrt() } else { 0.0 }, &c)
+    linalg::scale(if squares > 0.0 { settings.c_norm / squares.sqrt() } else { 0.0 }, &c)
 }
 
-struct Problem<'a> {
-    setting: &'a Setting,
+struct RandomPrompt<'a> {
+    settings: &'a VerifySettings,
     transitions: Vec<Transition<f64, FEW>>,
     /// phi_n, whose value is asked for.
     query: Vector,
@@ -128,28 +125,28 @@ type Outputs = [Vec<f64>; 2];
 /// A transformer, its query, and the values by the literal forward pass.
 type Literal<L, const K: usize> = (Transformer<L, LAYERS>, SVector<f64, K>, Vec<f64>);
 
-impl<'a> Problem<'a> {
-    fn random(setting: &'a Setting, rng: &mut Rng) -> Self {
-        let mut phi = normal(setting.dim, rng);
+impl<'a> RandomPrompt<'a> {
+    fn random(settings: &'a VerifySettings, rng: &mut Rng) -> Self {
+        let mut phi = normal(settings.dim, rng);
         let mut transitions = Vec::new();
-        for _ in 0..setting.context {
+        for _ in 0..settings.context {
             let reward = rng.normal();
-            let next_column = normal(setting.dim, rng);
-            let phi_next = match setting.successors {
-                Successors::Independent => normal(setting.dim, rng),
+            let next_column = normal(settings.dim, rng);
+            let phi_next = match settings.successors {
+                Successors::Independent => normal(settings.dim, rng),
                 Successors::Trajectory => next_column,
             };
             transitions.push(Transition { phi, reward, phi_next });
             phi = next_column;
         }
-        Problem { setting, transitions, query: phi }
+        RandomPrompt { settings, transitions, query: phi }
     }
 
     /// Returns w_1, w_2, ... of an algorithm from w_0 = 0.
     fn iterates(&self, algorithm: Construction, c: &[Matrix]) -> Result<Vec<Vector>, Error> {
-        let (mut w, Setting { gamma, lambda, .. }) = (linalg::zeros(), *self.setting);
+        let (mut w, VerifySettings { gamma, trace_decay, .. }) = (linalg::zeros(), *self.settings);
         let step = |c: &Matrix| {
-            w = algorithm.update(&w, c, &self.transitions, gamma, lambda)?;
+            w = algorithm.update(&w, c, &self.transitions, gamma, trace_decay)?;
             Ok(w)
         };
         c.iter().map(step).collect()
@@ -157,8 +154,8 @@ impl<'a> Problem<'a> {
 
     /// Returns the values that the transformer with a construction's parameters gives.
     fn outputs(&self, construction: Construction, c: &[Matrix]) -> Result<Outputs, Error> {
-        let of_one_head = |lambda, layer: fn(&Matrix) -> Layer<f64, K>| {
-            let (gamma, mask) = (self.setting.gamma, TdLambda::new(lambda)?);
+        let of_one_head = |trace_decay, layer: fn(&Matrix) -> Layer<f64, K>| {
+            let (gamma, mask) = (self.settings.gamma, TdLambda::new(trace_decay)?);
             let layers: Vec<_> = c.iter().map(layer).collect();
             let (transformer, query, literal) = self.literal(mask, &layers, gamma)?;
             let (statistic, mut streaming) = (self.statistic(mask, gamma)?, Vec::new());
@@ -168,7 +165,9 @@ impl<'a> Problem<'a> {
         match construction {
             Construction::Td0 => of_one_head(0.0, constructions::td0),
             Construction::ResidualGradient => of_one_head(0.0, constructions::residual_gradient),
-            Construction::TdLambda => of_one_head(self.setting.lambda, constructions::td_lambda),
+            Construction::TdLambda => {
+                of_one_head(self.settings.trace_decay, constructions::td_lambda)
+            }
             Construction::AverageReward => self.of_two_heads(c),
         }
     }

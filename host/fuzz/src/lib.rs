@@ -134,7 +134,14 @@ pub fn predictor(bytes: &[u8]) {
 
 /// The options of the seed corpus' run.
 pub fn small_run() -> Recipe {
-    Recipe { mrps: 4, batches: 2, batch_size: 4, context: 6, log_every: 2, ..Recipe::default() }
+    Recipe {
+        tasks: 4,
+        batches: 2,
+        batch_size: 4,
+        context_length: 6,
+        log_every: 2,
+        ..Recipe::default()
+    }
 }
 
 /// As it is, with the right checksum, and as a trainer's record.

@@ -57,8 +57,12 @@ pub fn write(out: &Path) -> Result<(), Box<dyn std::error::Error>> {
     };
     let options = small_run();
     run(&format!(
-        "ictd train --mrps {} --batches {} --batch-size {} --context {} --log-every {} --json",
-        options.mrps, options.batches, options.batch_size, options.context, options.log_every
+        "ictd train --tasks {} --batches {} --batch-size {} --context {} --log-every {} --json",
+        options.tasks,
+        options.batches,
+        options.batch_size,
+        options.context_length,
+        options.log_every
     ));
     // A run is the same wherever it is.
     fs::rename(fs::read_dir(&results)?.next().ok_or("no run")??.path(), results.join("train"))?;

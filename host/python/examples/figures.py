@@ -25,7 +25,7 @@ plt.xlabel("context length"), plt.ylabel("mean squared value error"), plt.ylim(0
 plt.savefig(f"{folder}/figure-1.png")
 
 # %% Figure 2: nobody told P and Q to become TD's.
-runs = ictd.train({"mrps": 4000}, seeds=range(4))
+runs = ictd.train({"tasks": 4000}, seeds=range(4))
 figure, axes = plt.subplots(1, 2, figsize=(8, 4))
 for name, axis in zip("pq", axes):
     final = [getattr(run, name)[-1, 0] * np.sign(run.p[-1, 0, -1, -1]) for run in runs]

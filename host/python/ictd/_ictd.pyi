@@ -18,13 +18,13 @@ class Model:
 
     @staticmethod
     def universal(d: int | None = None, gamma: float = 0.9) -> Model:
-        """The model that ships: ten numbers a layer, for any number of features, length of context and unit."""
+        """The pretrained model: 36 parameters, for any number of features, context length and unit."""
     @staticmethod
     def td0(d: int, alpha: float = 0.2, layers: int = 15, gamma: float = 0.9) -> Model:
         """Theorem 1: each layer is a step of batch TD(0) with C = alpha I. Features should be within about [-1, 1]."""
     @staticmethod
     def td_lambda(
-        d: int, lambda_: float = 0.5, alpha: float = 0.2, layers: int = 15, gamma: float = 0.9
+        d: int, trace_decay: float = 0.5, alpha: float = 0.2, layers: int = 15, gamma: float = 0.9
     ) -> Model:
         """Each layer is a step of batch TD(lambda), under the mask with that trace decay."""
     @staticmethod
@@ -41,16 +41,16 @@ class Model:
     def batch_td(
         lambda_: float = 0.0, alpha: float = 0.2, iterations: int = 15, gamma: float = 0.9
     ) -> Model:
-        """So many steps of batch TD(lambda) from w = 0."""
+        """`iterations` steps of batch TD(lambda) from w = 0."""
     @staticmethod
     def lstd(lambda_: float = 0.9, ridge: float = 0.3, gamma: float = 0.9) -> Model:
         """LSTD(lambda), each feature in units of its root mean square, with a ridge on the diagonal."""
     @staticmethod
     def linear(
-        p: ArrayLike, q: ArrayLike, gamma: float = 0.9, layers: int | None = None, lambda_: float = 0.0
+        p: ArrayLike, q: ArrayLike, gamma: float = 0.9, layers: int | None = None, trace_decay: float = 0.0
     ) -> Model:
         """A transformer with linear attention and the parameters P, Q: (2 d + 1, 2 d + 1) of a layer that is applied
-        `layers` times, or (L, 2 d + 1, 2 d + 1); taken in float32. lambda_: of the mask of TD(lambda)."""
+        `layers` times, or (L, 2 d + 1, 2 d + 1); rounded to float32. trace_decay: the mask's, the paper's lambda."""
     @staticmethod
     def load(
         path: str | PathLike[str],
@@ -67,10 +67,10 @@ class Model:
         """The discount."""
     @property
     def layers(self) -> int | None:
-        """Layers L, or iterations; None of an algorithm without."""
+        """Layers L, or iterations; None for an algorithm that has neither."""
     @property
     def d(self) -> int | None:
-        """The number of features, if it is not any."""
+        """The number of features; None if the model takes any number."""
     def values(
         self,
         phi: ArrayLike,
@@ -100,7 +100,7 @@ class Model:
 
 @final
 class Context:
-    """What a model has read of a stream, in memory that does not depend on how much.
+    """The state of a model on a stream of transitions, in constant memory.
 
     d: the number of features, 1 to 32. model: the universal one, with gamma = 0.9, by default. retention: in (0, 1),
     the past shrinks by that with each transition; by default all is remembered.
@@ -114,7 +114,7 @@ class Context:
     def clear(self) -> None:
         """Forgets everything."""
     def copy(self) -> Context:
-        """Another context that has read the same."""
+        """Returns an independent copy."""
     def __len__(self) -> int:
         """How many transitions there were."""
     def weights(self) -> Array:

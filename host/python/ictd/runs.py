@@ -32,9 +32,9 @@ class SeedRun:
     #: Q, of the same shape.
     q: NDArray[np.float32]
 
-    def model(self, gamma: float = 0.9, layers: int | None = None, lambda_: float = 0.0) -> _ictd.Model:
+    def model(self, gamma: float = 0.9, layers: int | None = None, trace_decay: float = 0.0) -> _ictd.Model:
         """The transformer with linear attention that was trained. layers: L, where all share one layer."""
-        return _ictd.Model.linear(self.p[-1], self.q[-1], gamma=gamma, layers=layers, lambda_=lambda_)
+        return _ictd.Model.linear(self.p[-1], self.q[-1], gamma=gamma, layers=layers, trace_decay=trace_decay)
 
 
 def train(

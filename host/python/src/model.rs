@@ -4,7 +4,7 @@ use crate::arithmetic;
 use crate::error::python;
 use compute::estimator::{Estimator, MAX_FEATURES, Mark, Method, Stream, Transitions};
 use compute::parameters::{LayerParameters, Parameters};
-use compute::recipe::{Attention, Mode, ParameterSet};
+use compute::recipe::{AttentionKind, LayerSharing};
 use ictd::error::{Doing as _, Error};
 use ictd::model_file::{self, AnyModel};
 use numpy::{
@@ -133,13 +133,19 @@ impl Model {
     #[staticmethod]
     #[pyo3(signature = (d, alpha = 0.2, layers = LAYERS, gamma = 0.9))]
     fn td0(d: usize, alpha: f64, layers: usize, gamma: f64) -> PyResult<Self> {
-        Self::new("td0", Some(d), Method::Constructed { alpha, lambda: 0.0 }, gamma, layers)
+        Self::new("td0", Some(d), Method::Constructed { alpha, trace_decay: 0.0 }, gamma, layers)
     }
 
     #[staticmethod]
-    #[pyo3(signature = (d, lambda_ = 0.5, alpha = 0.2, layers = LAYERS, gamma = 0.9))]
-    fn td_lambda(d: usize, lambda_: f64, alpha: f64, layers: usize, gamma: f64) -> PyResult<Self> {
-        let method = Method::Constructed { alpha, lambda: lambda_ };
+    #[pyo3(signature = (d, trace_decay = 0.5, alpha = 0.2, layers = LAYERS, gamma = 0.9))]
+    fn td_lambda(
+        d: usize,
+        trace_decay: f64,
+        alpha: f64,
+        layers: usize,
+        gamma: f64,
+    ) -> PyResult<Self> {
+        let method = Method::Constructed { alpha, trace_decay };
         Self::new("td_lambda", Some(d), method, gamma, layers)
     }
 
@@ -171,13 +177,13 @@ impl Model {
     }
 
     #[staticmethod]
-    #[pyo3(signature = (p, q, gamma = 0.9, layers = None, lambda_ = 0.0))]
+    #[pyo3(signature = (p, q, gamma = 0.9, layers = None, trace_decay = 0.0))]
     fn linear(
         p: Matrices,
         q: Matrices,
         gamma: f64,
         layers: Option<usize>,
-        lambda_: f64,
+        trace_decay: f64,
     ) -> PyResult<Self> {
         let shape = p.shape().to_vec();
         let (count, k) = match shape[..] {
@@ -209,16 +215,18 @@ impl Model {
         let parameters = Box::new(Parameters {
             token_size: k,
             layers: layers.collect(),
-            mode: if count == 1 { Mode::Autoregressive } else { Mode::Sequential },
+            layer_sharing: if count == 1 {
+                LayerSharing::Autoregressive
+            } else {
+                LayerSharing::Sequential
+            },
             depth: Some(depth),
-            attention: Some(Attention::Linear),
+            attention: Some(AttentionKind::Linear),
             gamma: Some(gamma),
             context_length: None,
-            lambda: lambda_,
-            set: ParameterSet::Full,
-            prior_count: None,
+            trace_decay,
         });
-        let method = Method::Trained { parameters, attention: Attention::Linear };
+        let method = Method::Trained { parameters, attention: AttentionKind::Linear };
         Self::new("linear", Some((k - 1) / 2), method, gamma, depth)
     }
 
@@ -243,7 +251,7 @@ impl Model {
         if parameters.layers.len() > 1 && parameters.depth.is_some_and(|own| own != depth) {
             return Err(refused("layers", format!("{depth}; the model has as many as are stored")));
         }
-        let attention = parameters.attention.unwrap_or(Attention::Linear);
+        let attention = parameters.attention.unwrap_or(AttentionKind::Linear);
         let d = Some(parameters.feature_dimension());
         Self::new(&name, d, Method::Trained { parameters, attention }, gamma, depth)
     }

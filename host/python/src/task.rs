@@ -5,7 +5,7 @@ use crate::error::python;
 use compute::estimator::MAX_FEATURES;
 use ictd::error::Doing as _;
 use ictd_core::rng::{Rng, RngStream};
-use ictd_core::tasks::{FiniteTask, FiniteTasks, Mrp, Task as _, TaskDistribution as _};
+use ictd_core::tasks::{FiniteTaskDistribution, Mrp, Task as _, TaskDistribution as _, TaskSpec};
 use numpy::ndarray::Array2;
 use numpy::{PyArray1, PyArray2, ToPyArray};
 use pyo3::exceptions::PyValueError;
@@ -37,24 +37,18 @@ impl Task {
         actions: usize,
     ) -> PyResult<Self> {
         arithmetic::check()?;
-        let kind = match kind {
-            "boyan" => FiniteTask::BoyanChain,
-            "boyan-representable" => FiniteTask::BoyanChainRepresentable,
-            "mdp" => FiniteTask::RandomMdp { actions },
-            "loop" => FiniteTask::Loop { threshold: 0.5 },
-            _ => {
-                let accepted = "boyan, boyan-representable, mdp or loop";
-                return Err(PyValueError::new_err(format!(
-                    "kind: {kind:?}; accepted is {accepted}"
-                )));
-            }
+        let finite = |spec: TaskSpec| spec.finite(actions);
+        let Some(kind) = kind.parse().ok().and_then(finite) else {
+            let all = TaskSpec::ALL.iter().filter(|spec| finite(**spec).is_some());
+            let names = all.map(|spec| spec.name()).collect::<Vec<_>>().join(", ");
+            return Err(PyValueError::new_err(format!("kind: {kind:?}; expected one of {names}")));
         };
         if !(0.0..1.0).contains(&gamma) {
             return Err(PyValueError::new_err(format!(
-                "gamma: {gamma}; accepted is a number in [0, 1)"
+                "gamma: {gamma}; expected a number in [0, 1)"
             )));
         }
-        let tasks = FiniteTasks::<STATES> { kind, states, dim: d };
+        let tasks = FiniteTaskDistribution::<STATES> { kind, states, dim: d };
         let mrp = tasks.draw(gamma, &mut Rng::stream(seed, RngStream::Tasks));
         Ok(Task { d, gamma, mrp: Box::new(mrp.doing("the task").map_err(python)?) })
     }

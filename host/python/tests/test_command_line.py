@@ -15,7 +15,7 @@ COMMAND = Path(sysconfig.get_path("scripts")) / "ictd"
 PLAN = """
 seeds = 2
 [settings]
-mrps = 20
+tasks = 20
 dim = 2
 states = 5
 [grid]
@@ -35,7 +35,7 @@ def test_a_sweep_is_a_table_of_what_train_gives(tmp_path):
     frame = pandas.read_csv(tmp_path / "results/sweep/sweep.csv")
     assert len(frame) == 2 * 2 * 2
     for layers, rows in frame.groupby("layers"):
-        runs = ictd.train({"mrps": 20, "dim": 2, "states": 5, "layers": layers}, range(2))
+        runs = ictd.train({"tasks": 20, "dim": 2, "states": 5, "layers": layers}, range(2))
         pandas.testing.assert_series_equal(
             rows.set_index(["seed", "tasks"]).msve,
             pandas.DataFrame(ictd.table(runs)).set_index(["seed", "tasks"]).msve,
@@ -53,7 +53,7 @@ def test_exit_codes_are_the_programs(tmp_path):
 def test_ctrl_c_ends_it_as_the_program(tmp_path):
     # A job in the background of a shell ignores Ctrl-C.
     begin = "import os, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); os.execv(sys.argv[1], sys.argv[1:])"
-    command = [sys.executable, "-c", begin, COMMAND, "train", "--mrps", "100000000", "--checkpoint-every", "0"]
+    command = [sys.executable, "-c", begin, COMMAND, "train", "--tasks", "100000000", "--checkpoint-every", "0"]
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
     while not list(tmp_path.glob("results/*/seed_0/checkpoint.bin")):
         assert process.poll() is None

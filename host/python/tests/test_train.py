@@ -13,7 +13,7 @@ import numpy as np
 import pandas
 import pytest
 
-SMALL = {"mrps": 20, "layers": 2, "dim": 2, "context": 8, "states": 5}
+SMALL = {"tasks": 20, "layers": 2, "dim": 2, "context_length": 8, "states": 5}
 
 
 def test_seeds_are_the_command_lines_to_the_bit(program, tmp_path):
@@ -48,7 +48,7 @@ def test_an_exception_in_on_log_ends_the_run():
         raise LookupError(f"seed {seed}")
 
     with pytest.raises(LookupError, match="seed 1"):
-        ictd.train({"mrps": 10**8}, [1], on_log=fail)
+        ictd.train({"tasks": 10**8}, [1], on_log=fail)
 
 
 def test_the_model_that_was_trained_predicts():
@@ -108,7 +108,7 @@ def test_ctrl_c_is_a_keyboard_interrupt(tmp_path):
         import ictd, signal
         signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
-            ictd.train({"mrps": 10**8}, [0], on_log=lambda seed, log: print("begun", flush=True))
+            ictd.train({"tasks": 10**8}, [0], on_log=lambda seed, log: print("begun", flush=True))
         except KeyboardInterrupt:
             print("interrupted")
     """
@@ -131,7 +131,7 @@ def test_other_threads_run_while_it_trains():
 
     thread = threading.Thread(target=count)
     thread.start()
-    ictd.train({"mrps": 100}, range(os.cpu_count() or 1))
+    ictd.train({"tasks": 100}, range(os.cpu_count() or 1))
     done.set()
     thread.join()
     assert len(counted) > 3 and max(np.diff(counted)) < 1.0

@@ -15,7 +15,7 @@ def trajectory(n=50, d=4, seed=1):
 
 MODELS = {
     "td0": (ictd.Model.td0(4), []),
-    "td_lambda": (ictd.Model.td_lambda(4, lambda_=0.5), ["--lambda", "0.5"]),
+    "td_lambda": (ictd.Model.td_lambda(4, trace_decay=0.5), ["--trace-decay", "0.5"]),
     "universal": (ictd.Model.universal(gamma=0.9), ["--model", "universal"]),
 }
 
@@ -137,7 +137,7 @@ REFUSED = [
     (lambda: ictd.Model.universal(d=33), "d: 33; accepted is 1 to 32"),
     (lambda: ictd.Model.td0(0), "d: 0; accepted is 1 to 32"),
     (lambda: ictd.Model.td0(4, layers=0), "layers"),
-    (lambda: ictd.Model.td_lambda(4, lambda_=2.0), "lambda"),
+    (lambda: ictd.Model.td_lambda(4, trace_decay=2.0), "lambda"),
     (lambda: ictd.Model.lstd(ridge=-1.0), "ridge"),
     (lambda: ictd.Model.online_td(alpha=float("nan")), "alpha"),
     (lambda: ictd.Model.recursive_lstd(retention=1.0), "retention"),

@@ -52,27 +52,27 @@ pub(crate) fn one_line(error: &clap::Error, arguments: &[OsString]) -> String {
     let value = text(ContextKind::InvalidValue);
     let typed = if value.is_empty() { option.to_owned() } else { format!("{option} {value}") };
     match error.kind() {
-        ErrorKind::ValueValidation => {
+        ErrorKind::ValueValidation if !shown.is_empty() => {
             let source = std::error::Error::source(error);
             format!("{typed}: {}", source.map(ToString::to_string).unwrap_or_default())
         }
         ErrorKind::InvalidValue => match text(ContextKind::ValidValue) {
             list if list.is_empty() && value.is_empty() => {
-                format!("{option}: a value is missing; accepted is {shown}")
+                format!("{option}: a value is missing; expected {shown}")
             }
             list if value.is_empty() => {
-                format!("{option}: a value is missing; accepted is one of {list}")
+                format!("{option}: a value is missing; expected one of {list}")
             }
-            list => format!("{typed}: accepted is one of {list}"),
+            list => format!("{typed}: expected one of {list}"),
         },
         ErrorKind::UnknownArgument => {
-            format!("{option} is not an option here: accepted is {}", accepted_options(arguments))
+            format!("{option} is not an option here: expected {}", accepted_options(arguments))
         }
         ErrorKind::InvalidSubcommand => {
             let name = text(ContextKind::InvalidSubcommand);
             let root = clap_command();
             let list: Vec<_> = root.get_subcommands().map(|c| c.get_name()).collect();
-            format!("{name} is not a command: accepted is one of {}", list.join(", "))
+            format!("{name} is not a command: expected one of {}", list.join(", "))
         }
         _ => {
             let rendered = error.render().to_string();

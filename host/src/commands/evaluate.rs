@@ -9,7 +9,7 @@ use crate::run::records::Records;
 use crate::run::report::{self, Report};
 use crate::run::session::Session;
 use compute::estimator::{Estimator, MAX_FEATURES, Method, SOFTMAX_CONTEXT, Values, values_of};
-use compute::recipe::Attention;
+use compute::recipe::AttentionKind;
 use serde::Serialize;
 use serde_json::json;
 use std::path::PathBuf;
@@ -72,9 +72,9 @@ pub struct Evaluate {
     /// Learning rate alpha of the construction, and of the algorithm beside it
     #[arg(long, default_value = "0.2", value_parser = options::real(0.0..))]
     pub alpha: f64,
-    /// Trace decay lambda of the construction; 0 is Theorem 1's TD(0)
-    #[arg(long, default_value = "0", conflicts_with = "model", value_parser = options::real(0.0..=1.0))]
-    pub lambda: f64,
+    /// Trace decay of the construction (the paper's lambda); 0 is Theorem 1's TD(0)
+    #[arg(long, alias = "lambda", default_value = "0", conflicts_with = "model", value_parser = options::real(0.0..=1.0))]
+    pub trace_decay: f64,
 }
 
 /// The description of its runs.
@@ -100,7 +100,7 @@ impl Evaluate {
             return self.typed.estimator(source, seed);
         }
         let (layers, gamma) = self.typed.of_construction()?;
-        let method = Method::Constructed { alpha: self.alpha, lambda: self.lambda };
+        let method = Method::Constructed { alpha: self.alpha, trace_decay: self.trace_decay };
         Ok(Estimator { method, gamma, layers })
     }
 
@@ -126,8 +126,8 @@ impl Evaluate {
         };
         self.check(estimator, d, n)?;
         let Estimator { ref method, gamma, layers } = *estimator;
-        let (alpha, lambda) = (self.alpha, estimator.trace_decay());
-        let algorithm = if lambda > 0.0 { "batch TD(lambda)" } else { "batch TD(0)" };
+        let (alpha, trace_decay) = (self.alpha, estimator.trace_decay());
+        let algorithm = if trace_decay > 0.0 { "batch TD(lambda)" } else { "batch TD(0)" };
         let values = |method: &Method| -> Result<Values, Error> {
             let estimator = Estimator { method: method.clone(), gamma, layers };
             let mut stream = estimator.stream(d, None).doing("the model")?;
@@ -135,7 +135,8 @@ impl Evaluate {
             values_of(&*stream, &data, &queries, gamma).doing(BLOW_UP)
         };
         let (transformer, beside) = session.on_threads(1, || -> Result<_, Error> {
-            let beside = [Method::Iterated { alpha, lambda }, Method::FixedPoint { lambda }];
+            let beside =
+                [Method::Iterated { alpha, trace_decay }, Method::FixedPoint { trace_decay }];
             // Iterates may overflow, and the data may not determine the fixed point.
             Ok((values(method)?, beside.map(|method| values(&method).ok())))
         })??;
@@ -174,7 +175,7 @@ impl Evaluate {
             "episodes": episodes,
             "layers": layers,
             "gamma": gamma,
-            "lambda": lambda,
+            "trace_decay": trace_decay,
             "estimators": estimators,
             "query_values": transformer.queries,
             "diverges": diverges,
@@ -191,9 +192,9 @@ impl Evaluate {
             let difference = number(values.map_or(f64::NAN, difference));
             [name.into(), weights.map_or("—".into(), |w| first(w)), of(|v| v.td_error), difference]
         }));
-        let lambda = report::shortest(lambda);
+        let lambda = report::shortest(trace_decay);
         let mut text = report::table(&rows)
-            + &format!("{n} transitions in {episodes} episodes, lambda = {lambda}\n");
+            + &format!("{n} transitions in {episodes} episodes, trace decay {lambda}\n");
         if lstd.is_none() {
             text.push_str("LSTD: the transitions do not determine all weights.\n");
         }
@@ -222,7 +223,7 @@ impl Evaluate {
                     format!("d = {of_model} in the model, {d} in the data: the same is accepted");
                 return Err(Error::option("--model", reason));
             }
-            if *attention == Attention::Softmax && n > SOFTMAX_CONTEXT {
+            if *attention == AttentionKind::Softmax && n > SOFTMAX_CONTEXT {
                 let accepted =
                     format!("accepted for softmax attention are at most {SOFTMAX_CONTEXT}");
                 return Err(Error::option("--data", format!("{n} transitions; {accepted}")));

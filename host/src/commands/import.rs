@@ -11,7 +11,7 @@ use crate::formats::parameters::LayerParameters;
 use crate::formats::safetensors;
 use crate::formats::seed_run::{DATA_FILE, SeedLog};
 use crate::model_file::{self, AnyModel, PARAMETERS_FILE, Typed};
-use crate::options::{self, typed};
+use crate::options::{self, Word as _};
 use crate::run::records::Records;
 use crate::run::report::{self, Report};
 use crate::run::session::Session;
@@ -163,12 +163,12 @@ impl Import {
             std::iter::once(l.to_string()).chain(numbers).collect()
         }));
         let said = json!({
-            "attention": typed(&attention),
-            "mode": typed(&parameters.mode),
+            "attention": attention.word(),
+            "layer_sharing": parameters.layer_sharing.word(),
             "layers": depth,
             "dimension": d,
             "gamma": gamma,
-            "lambda": parameters.lambda,
+            "trace_decay": parameters.trace_decay,
             "alpha": alpha,
             "context": context,
         });
@@ -237,7 +237,7 @@ fn log_points(log: Option<&SeedLog>, layers: &[LayerParameters]) -> Vec<Point> {
         layers: layers.iter().map(matrices).collect(),
     };
     match log {
-        Some(log) => log.points.iter().map(|p| point(p.mrps, p.alpha, &p.layers)).collect(),
+        Some(log) => log.points.iter().map(|p| point(p.tasks, p.alpha, &p.layers)).collect(),
         None => vec![point(0, f64::NAN, layers)],
     }
 }

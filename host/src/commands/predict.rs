@@ -83,9 +83,9 @@ pub struct Predict {
     /// Predict, too, that the last SAMPLES rows come again (`seasonal`)
     #[arg(long, value_name = "SAMPLES", value_parser = options::integer(1..=LONGEST_PERIOD))]
     pub period: Option<usize>,
-    /// Features made of a signal: 1 to 8, 10, 12 or 16
-    #[arg(long, value_name = "D", default_value = "4", value_parser = options::one_of(&[1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16]))]
-    pub features: usize,
+    /// Number of features made of a signal: 1 to 8, 10, 12 or 16
+    #[arg(long, alias = "features", value_name = "D", default_value = "4", value_parser = options::one_of(&[1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16]))]
+    pub dim: usize,
     /// The share of the past that the models' contexts retain with each row
     #[arg(long, default_value = "0.995", value_parser = retention)]
     pub retention: f64,
@@ -127,7 +127,7 @@ impl Predict {
         let settings = Settings {
             given: self.given(session)?,
             retention: self.retention,
-            d: self.features,
+            d: self.dim,
             period: self.period,
         };
         let gammas = self.gammas();
@@ -199,8 +199,7 @@ impl Predict {
         records.put_stream(stream)?;
 
         found::put_shown(&tasks, records)?;
-        let (results, text) =
-            found::found(&tasks, gammas.len(), (rows_read, self.features), &left_out);
+        let (results, text) = found::found(&tasks, gammas.len(), (rows_read, self.dim), &left_out);
         Ok(Measured { results, text, claims: Vec::new() })
     }
 }
@@ -237,7 +236,7 @@ impl Predict {
         let open = |source: &PathBuf| {
             let path = model_file::seed_of_run(source, session.seed)?;
             // Each discount makes it anew.
-            let estimator = model_file::streaming(&path, self.features, 0.0)?;
+            let estimator = model_file::streaming(&path, self.dim, 0.0)?;
             Ok((source.display().to_string(), estimator))
         };
         self.model.iter().map(open).collect()

@@ -53,7 +53,7 @@ fn check_scale(scale: &Scale, chosen: &[&Entry]) -> Result<(), Error> {
     if chosen.iter().any(|e| e.trains()) {
         return Ok(());
     }
-    let given = [("--seeds", scale.seeds.is_some()), ("--mrps", scale.mrps.is_some())];
+    let given = [("--seeds", scale.seeds.is_some()), ("--tasks", scale.tasks.is_some())];
     let Some((option, _)) = given.into_iter().find(|(_, given)| *given) else { return Ok(()) };
     let ids = chosen.iter().map(|e| e.id).collect::<Vec<_>>().join(", ");
     Err(Error::option(option, format!("accepted with an experiment that trains, unlike {ids}")))

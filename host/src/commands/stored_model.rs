@@ -28,11 +28,11 @@ pub struct Export {
     #[arg(
         value_name = "universal|RUN_DIR",
         required_unless_present = "construction",
-        conflicts_with_all = ["construction", "dim", "alpha", "lambda"]
+        conflicts_with_all = ["construction", "dim", "alpha", "trace_decay"]
     )]
     pub source: Option<PathBuf>,
     /// A construction instead of a trained model
-    #[arg(long, value_parser = options::words::<Construction>(Construction::WORDS))]
+    #[arg(long, value_parser = options::word::<Construction>())]
     pub construction: Option<Construction>,
     /// Feature dimension d of a construction
     #[arg(long, default_value = "4", value_parser = options::integer(1..=16))]
@@ -43,9 +43,9 @@ pub struct Export {
     /// Learning rate alpha of a construction, C = alpha I
     #[arg(long, default_value = "0.2", value_parser = options::real(-1e6..=1e6))]
     pub alpha: f64,
-    /// Trace decay lambda of `td-lambda`
-    #[arg(long, default_value_t = LAMBDA, value_parser = options::real(0.0..=1.0))]
-    pub lambda: f64,
+    /// Trace decay of `td-lambda` (the paper's lambda)
+    #[arg(long, alias = "lambda", default_value_t = LAMBDA, value_parser = options::real(0.0..=1.0))]
+    pub trace_decay: f64,
     /// The file to write (other commands: a directory)
     // The same name as the option of every command, which it stands in for.
     #[arg(long, value_name = "FILE", default_value = "model.ictd")]
@@ -81,9 +81,9 @@ pub fn export(options: &Export, session: &Session) -> Result<Report, Error> {
 }
 
 fn constructed(construction: Construction, options: &Export) -> Result<Vec<u8>, Error> {
-    if construction != Construction::TdLambda && options.lambda != LAMBDA {
-        let reason = format!("{}: accepted with td-lambda", options.lambda);
-        return Err(Error::option("--lambda", reason));
+    if construction != Construction::TdLambda && options.trace_decay != LAMBDA {
+        let reason = format!("{}: it needs `--construction td-lambda`", options.trace_decay);
+        return Err(Error::option("--trace-decay", reason));
     }
     if construction == Construction::AverageReward && options.typed.gamma.is_some() {
         return Err(Error::option("--gamma", "average-reward has no discount"));
@@ -95,7 +95,7 @@ fn constructed(construction: Construction, options: &Export) -> Result<Vec<u8>, 
         depth: u16::try_from(layers).unwrap_or(u16::MAX),
         gamma: gamma as f32,
     };
-    let trace_decay = options.lambda as f32;
+    let trace_decay = options.trace_decay as f32;
     stored::constructed(construction, options.dim, settings, trace_decay).doing("the model")
 }
 
@@ -131,7 +131,7 @@ fn describe(file: &Path, bytes: &[u8], command: &str) -> Result<Report, Error> {
         "dim": if is_universal { json!("any") } else { json!(header.feature_dimension) },
         "layers": header.depth,
         "gamma": numbers[0],
-        "lambda": numbers[1],
+        "trace_decay": numbers[1],
         "parameters": parameters.len(),
         "nonzero_parameters": parameters.iter().filter(|x| **x != 0.0).count(),
         "largest_parameter": parameters.iter().fold(0.0f64, |a, x| a.max(x.abs())),

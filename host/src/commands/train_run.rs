@@ -5,7 +5,7 @@ use crate::experiments::experiment::{Entry, Run};
 use crate::experiments::learning::{put_curves, put_ends};
 use crate::experiments::long::Long;
 use crate::experiments::panels::{self, CAPTION, SHORT_CAPTION};
-use crate::options::typed;
+use crate::options::Word as _;
 use crate::run::config;
 use crate::run::info::RunInfo;
 use crate::run::records::Records;
@@ -15,7 +15,7 @@ use crate::train::directory::{CONFIG, RESULTS, TrainDirectory};
 use crate::train::log::{
     IWS, LOSS, MSVE, Metric, P_BOTTOM_RIGHT, Point, Q_LEFT, Q_RIGHT, SS, SeedRun, VD,
 };
-use crate::train::options::{Mode, Model, ParameterSet, Recipe, Train};
+use crate::train::options::{LayerSharing, NetworkKind, Recipe, Train};
 use crate::train::run::train;
 use figures::{Figure, NamedFigures, Panel};
 use serde_json::{Value, json};
@@ -66,17 +66,8 @@ pub(super) fn summarise(
 ) -> Result<(Report, Vec<String>), Error> {
     let summary = directory.summary(options)?;
     let recipe = &summary.options.recipe;
-    let sequential = recipe.mode == Mode::Sequential;
-    let seeds: Vec<Value> = (summary.runs.iter())
-        .map(|run| {
-            let mut value = run.to_value(sequential);
-            if recipe.parameters == ParameterSet::Equivariant {
-                // Of each stored layer p1 to p5 and q1 to q5.
-                value["numbers"] = json!(run.parameters.chunks(10).collect::<Vec<_>>());
-            }
-            value
-        })
-        .collect();
+    let sequential = recipe.layer_sharing == LayerSharing::Sequential;
+    let seeds: Vec<Value> = (summary.runs.iter()).map(|run| run.to_value(sequential)).collect();
 
     // The results are those of every run of the same config.
     let results = json!({ "seed": summary.seed, "config": summary.options, "seeds": seeds });
@@ -101,7 +92,7 @@ fn diverged(runs: &[SeedRun]) -> Vec<String> {
     let line = |run: &SeedRun| {
         let (seed, tasks) = (run.seed, run.diverged()?);
         let reason = format!("parameters are NaN or infinite (diverged by task {tasks})");
-        Some(format!("seed {seed}: {reason}: lower --lr"))
+        Some(format!("seed {seed}: {reason}: lower --learning-rate"))
     };
     runs.iter().filter_map(line).collect()
 }
@@ -136,14 +127,14 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
 /// Returns what was trained, in one line.
 fn title(options: &Train) -> String {
     let Train { recipe, seeds, .. } = options;
-    let network = match recipe.model {
-        Model::Transformer => format!("{} {}", typed(&recipe.attention), typed(&recipe.model)),
-        Model::Rnn => "RNN".to_owned(),
+    let network = match recipe.network {
+        NetworkKind::Transformer => format!("{} transformer", recipe.attention.word()),
+        NetworkKind::Rnn => "RNN".to_owned(),
     };
-    let Recipe { layers, dim, context, task, .. } = recipe;
+    let Recipe { layers, dim, context_length, task, .. } = recipe;
     let seeds = seeds.count();
     format!(
-        "Training by multi-task TD: {network}, L = {layers}, d = {dim}, n = {context}, task {task}, \
+        "Training by multi-task TD: {network}, L = {layers}, d = {dim}, n = {context_length}, task {task}, \
          seeds: {seeds}"
     )
 }
@@ -187,7 +178,7 @@ fn text(recipe: &Recipe, runs: &[SeedRun]) -> String {
         [run.seed.to_string(), run.digest.clone()].into_iter().chain(numbers).collect()
     }));
     let mut text = table(&rows);
-    if recipe.mode == Mode::Sequential {
+    if recipe.layer_sharing == LayerSharing::Sequential {
         text.push_str("(P and Q of layer 0; all layers are in the records)\n");
     }
     text

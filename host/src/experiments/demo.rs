@@ -14,7 +14,8 @@ use crate::run::report::{Claim, Report, Source, Verdict, number};
 use crate::run::session::Session;
 use compute::capacity::{FEW, STATES};
 use compute::estimator::{Estimator, Method};
-use compute::figure_1::{Errors, Evaluator, Setting, TaskKind, errors};
+use compute::recipe::TaskSpec;
+use compute::value_error::{ContextSweep, ValueErrors, ValuePredictor, errors};
 use figures::{Axis, NamedFigures};
 use ictd_core::rng::{Rng, RngStream};
 use serde::Serialize;
@@ -32,16 +33,17 @@ use std::path::{Path, PathBuf};
 /// say how many).
 /// `--task loop --min-states 5 --max-states 15` is what the authors' code runs (with TD itself in
 /// the transformer's place): Loop MRPs with threshold ~ U(0.1, 0.9) and w* ~ N(0, I).
-/// `--task boyan` is Boyan's chain (Algorithm 3). In all of them the value is representable.
+/// `--task boyan-representable` is Boyan's chain (Algorithm 3). In these three the value is representable; in
+/// `--task boyan` (Algorithm 2) it is not.
 ///
 /// `--model` puts another transformer in its place: `universal`, or a trained one of d features; or all seeds of
 /// a run, whose median is shown with its quartiles, beside predicting 0.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Demo {
-    /// The distribution of tasks
-    #[arg(long, default_value = "mdp", value_parser = options::words::<TaskKind>(TaskKind::WORDS))]
-    pub task: TaskKind,
+    /// Distribution of tasks: a finite one, boyan, boyan-representable, mdp or loop (the paper: mdp)
+    #[arg(long, default_value = "mdp", value_parser = options::word::<TaskSpec>())]
+    pub task: TaskSpec,
     /// How many tasks (the paper: 300)
     #[arg(long, default_value = "300", value_parser = options::integer(1..=1_000_000))]
     pub tasks: usize,
@@ -82,39 +84,39 @@ impl Demo {
     }
 
     /// Returns the transformer with Theorem 1's parameters.
-    fn constructed(&self) -> Evaluator<'static> {
+    fn constructed(&self) -> ValuePredictor<'static> {
         let Demo { alpha, gamma, layers, .. } = *self;
-        let method = Method::Constructed { alpha, lambda: 0.0 };
-        Evaluator::Estimator(Estimator { method, gamma, layers })
+        let method = Method::Constructed { alpha, trace_decay: 0.0 };
+        ValuePredictor::Estimator(Estimator { method, gamma, layers })
     }
 
-    fn open(&self, path: &Path) -> Result<Evaluator<'static>, Error> {
-        model_file::streaming(path, self.dim, self.gamma).map(Evaluator::Estimator)
+    fn open(&self, path: &Path) -> Result<ValuePredictor<'static>, Error> {
+        model_file::streaming(path, self.dim, self.gamma).map(ValuePredictor::Estimator)
     }
 
     /// Returns the seeds of the tasks. Tasks have seeds of their own, so that threads can take them in any order, and all
-    /// evaluators see the same.
+    /// predictors see the same.
     pub(super) fn seeds(&self, session: &Session) -> Vec<u64> {
         let mut seeds = Rng::stream(session.seed, RngStream::Tasks);
         (0..self.tasks).map(|_| seeds.next_u64()).collect()
     }
 
-    /// Returns the errors of an evaluator on the tasks of seeds.
+    /// Returns the errors of an predictor on the tasks of seeds.
     fn errors(
         &self,
-        evaluator: &Evaluator,
+        predictor: &ValuePredictor,
         seeds: &[u64],
         label: &str,
         session: &Session,
-    ) -> Result<Vec<Errors>, Error> {
-        let setting = Setting {
+    ) -> Result<Vec<ValueErrors>, Error> {
+        let sweep = ContextSweep {
             task: self.task,
             dim: self.dim,
             states: [self.min_states, self.max_states],
             gamma: self.gamma,
             lengths: self.lengths(),
         };
-        session.map(label, seeds, |&seed| errors(&setting, evaluator, seed).doing(label))
+        session.map(label, seeds, |&seed| errors(&sweep, predictor, seed).doing(label))
     }
 
     /// Puts the mean errors of a trained seed over the tasks of seeds into the record, `METRIC zero` and `METRIC rewards`
@@ -122,14 +124,14 @@ impl Demo {
     pub(super) fn put_seed(
         &self,
         [run, metric]: [&str; 2],
-        (seed, evaluator): (u64, &Evaluator),
+        (seed, predictor): (u64, &ValuePredictor),
         seeds: &[u64],
         session: &Session,
         long: &mut Long,
     ) -> Result<(), Error> {
-        let found = self.errors(evaluator, seeds, &format!("seed {seed}"), session)?;
+        let found = self.errors(predictor, seeds, &format!("seed {seed}"), session)?;
         for (at, n) in self.lengths().into_iter().enumerate() {
-            let mut put = |ending: &str, of: &dyn Fn(&Errors) -> f64| {
+            let mut put = |ending: &str, of: &dyn Fn(&ValueErrors) -> f64| {
                 let (mean, _) = mean_and_stderr(found.iter().map(of));
                 long.put(run, seed, &format!("{metric}{ending}"), n as f64, mean);
             };

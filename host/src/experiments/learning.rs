@@ -19,16 +19,16 @@ use serde::Serialize;
 /// The most pictures that the animation of P and Q has.
 const FRAMES: usize = 40;
 
-/// How much is trained; the figure's own numbers unless told otherwise.
+/// How much is trained; by default as much as for the paper's figure.
 #[derive(Clone, Debug, Default, PartialEq, clap::Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Scale {
-    /// How many seeds [default: 30]
+    /// Number of seeds [default: 30]
     #[arg(long, value_parser = options::integer(1..=100_000))]
     pub seeds: Option<usize>,
-    /// How many tasks each is trained on [default: the paper's]
-    #[arg(long, value_parser = options::integer(1..=100_000_000))]
-    pub mrps: Option<usize>,
+    /// Number of tasks to train each seed on [default: the paper's]
+    #[arg(long, alias = "mrps", value_parser = options::integer(1..=100_000_000))]
+    pub tasks: Option<usize>,
 }
 
 impl Scale {
@@ -37,10 +37,10 @@ impl Scale {
         self.seeds.unwrap_or(30)
     }
 
-    /// Options at this scale.
+    /// Returns a run's options with these numbers.
     pub fn apply(&self, options: Train) -> Train {
-        let mrps = self.mrps.unwrap_or(options.recipe.mrps);
-        let recipe = Recipe { mrps, ..options.recipe };
+        let tasks = self.tasks.unwrap_or(options.recipe.tasks);
+        let recipe = Recipe { tasks, ..options.recipe };
         let seeds = self.seeds().into();
         Train { recipe, seeds, ..options }
     }

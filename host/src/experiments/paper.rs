@@ -132,7 +132,7 @@ pub const ALGORITHM_1: Entry = table(
                 The paper gives no step size but Adam's, 0.001.",
         runs: &[run(
             "algorithm-1",
-            "--optimizer td --batches 1 --batch-size 317 --lr 0.0003",
+            "--optimizer td --batches 1 --batch-size 317 --learning-rate 0.0003",
             "plain TD, step size 0.0003",
             &[P_STRICTLY, Q_STRICTLY, IS_TD0.variant(), IWS_NEAR_1.variant()],
         )],
@@ -227,7 +227,7 @@ pub const COMPARISON: Entry = table(
         ..TRAINED
     },
 );
-pub(super) const D_8: &str = "--dim 8 --context 60 --states 20";
+pub(super) const D_8: &str = "--dim 8 --context-length 60 --states 20";
 const NEAR_BATCH_TD: &[JudgedClaim] = &[ALPHA_CONVERGES, IS_TD0, IWS_NEAR_1, VD_VANISHES];
 /// TD(0) is best, and explains less than nine tenths in too many seeds.
 const MOST_OF_IT: JudgedClaim = IS_TD0.refuted();
@@ -272,9 +272,24 @@ pub const SEQUENTIAL: Entry = table(
     Table {
         about: "As Figure 2, each layer with its own pair, which starts a factor L smaller as in the authors' code.",
         runs: &[
-            run("sequential-l2", "--mode sequential --layers 2", "own layers, L = 2", OF_TWO),
-            run("sequential-l3", "--mode sequential --layers 3", "own layers, L = 3", OF_THREE),
-            run("sequential-l4", "--mode sequential --layers 4", "own layers, L = 4", OF_FOUR),
+            run(
+                "sequential-l2",
+                "--layer-sharing sequential --layers 2",
+                "own layers, L = 2",
+                OF_TWO,
+            ),
+            run(
+                "sequential-l3",
+                "--layer-sharing sequential --layers 3",
+                "own layers, L = 3",
+                OF_THREE,
+            ),
+            run(
+                "sequential-l4",
+                "--layer-sharing sequential --layers 4",
+                "own layers, L = 4",
+                OF_FOUR,
+            ),
         ],
         figures: &[
             Comparison("sequential", "Sequential linear transformers against batch TD"),
@@ -407,7 +422,7 @@ pub const CART_POLE: Entry = table(
                 features and rewards. States lie in a tile of each of four tilings, and features are sums.",
         runs: &[run(
             "cart-pole",
-            "--task cartpole --context 250 --mrps 10000",
+            "--task cartpole --context-length 250 --tasks 10000",
             "CartPole",
             &[
                 P_BY_ITS_MEASURE.stated(STILL_CONVERGE).refuted(),
@@ -432,7 +447,7 @@ pub const RNN_LEARNING: Entry = table(
     Table {
         about: "A tanh RNN of 3 layers with 4 hidden units each reads the prompt token by token, with a \
                 flag that marks the query, and is trained by the same algorithm on 4000 Boyan chains.",
-        runs: &[run("rnn", "--model rnn", "RNN", &[ERROR_FALLS])],
+        runs: &[run("rnn", "--network rnn", "RNN", &[ERROR_FALLS])],
         figures: &[ValueError("rnn-learning", "rnn", "An RNN trained by multi-task TD")],
         ..TRAINED
     },

@@ -12,7 +12,7 @@ use super::table::{Table, Work, run};
 use crate::error::Error;
 use crate::options;
 use crate::run::report::{Source, Verdict};
-use compute::figure_1::{Evaluator, TaskKind};
+use compute::value_error::ValuePredictor;
 use figures::Axis;
 
 /// The experiment of Figure 1 with trained RNNs.
@@ -29,8 +29,8 @@ pub const RNN_CONTEXT: Entry = table(
                 Beside them stand two estimates that never see the query: 0, and the discounted sum of the rewards \
                 seen, the latest first, whose mean is that of the values.",
         runs: &[
-            run(RNN, "--model rnn", "RNN", CLAIMS),
-            run(DELAYED, "--model rnn --rnn-input delayed", "delayed RNN", CLAIMS),
+            run(RNN, "--network rnn", "RNN", CLAIMS),
+            run(DELAYED, "--network rnn --rnn-input delayed", "delayed RNN", CLAIMS),
         ],
         own: put,
         figures: &[Plots(
@@ -51,12 +51,10 @@ const TASKS: usize = 500;
 const RNN: &str = "rnn";
 const DELAYED: &str = "rnn-delayed";
 
-/// The environments: what is typed after `ictd demo` for one, its tasks if they are others, and the record's name of the
-/// RNN's error; with `zero` and `rewards` the names of the estimates without a query.
-const ENVIRONMENTS: [(&str, Option<TaskKind>, &str); 2] = [
-    ("--task loop --max-states 15", None, "loop"),
-    ("--task boyan --min-states 10", Some(TaskKind::BoyanRandom), "boyan"),
-];
+/// The environments: the options of `ictd demo` for one, and the record's name of the RNN's error; with `zero` and
+/// `rewards` it names the estimates without a query.
+const ENVIRONMENTS: [(&str, &str); 2] =
+    [("--task loop --max-states 15", "loop"), ("--task boyan --min-states 10", "boyan")];
 
 const fn curves(error: &'static str, zero: &'static str, rewards: &'static str) -> [Series; 4] {
     [
@@ -71,14 +69,14 @@ const MSVE: fn() -> Axis = || Axis::from_zero("MSVE");
 
 /// Puts each seed's mean errors, over its share of the instances, into the record.
 fn put(work: &Work, long: &mut Long) -> Result<(), Error> {
-    for (typed, task, name) in ENVIRONMENTS {
+    for (typed, name) in ENVIRONMENTS {
         let demo: Demo = options::parsed(&format!("--dim 4 --max-context 40 {typed}"));
-        let demo = Demo { task: task.unwrap_or(demo.task), tasks: TASKS, context_step: 3, ..demo };
+        let demo = Demo { tasks: TASKS, context_step: 3, ..demo };
         let instances = demo.seeds(work.session);
         for run in work.runs {
             for (first, seed) in run.seeds.iter().enumerate().take(TASKS) {
                 let own = instances.iter().copied().skip(first).step_by(run.seeds.len());
-                let rnn = Evaluator::Rnn(run.recipe.rnn_input, &seed.parameters);
+                let rnn = ValuePredictor::Rnn(run.recipe.rnn_input, &seed.parameters);
                 let own: Vec<u64> = own.collect();
                 demo.put_seed([run.name, name], (seed.seed, &rnn), &own, work.session, long)?;
             }

@@ -27,7 +27,7 @@ use crate::run::records::Records;
 use crate::run::report::Claim;
 use crate::run::session::Session;
 use crate::train::log::SeedRun;
-use crate::train::options::{Mode, Recipe, Train};
+use crate::train::options::{LayerSharing, Recipe, Train};
 pub use compute::judge::Asks;
 use compute::judge::judge;
 use serde::Serialize;
@@ -209,7 +209,7 @@ impl Table {
 /// Returns the results: each seed's numbers at its end.
 fn results(runs: &[Finished]) -> Map<String, Value> {
     let of_run = |run: &Finished| {
-        let sequential = run.recipe.mode == Mode::Sequential;
+        let sequential = run.recipe.layer_sharing == LayerSharing::Sequential;
         let key = if runs.len() == 1 { "seeds" } else { run.name };
         (key.to_owned(), run.seeds.iter().map(|seed| seed.to_value(sequential)).collect())
     };

@@ -11,7 +11,7 @@ use crate::run::report::{Claim, Report, Source, Verdict};
 use crate::run::session::Session;
 use compute::capacity::{CONTEXT, FEW};
 use compute::construction::Construction;
-use compute::verify::{LAYERS, Setting, Successors, Values, values};
+use compute::verify::{LAYERS, LayerValues, Successors, VerifySettings, values};
 use figures::Axis;
 use serde::Serialize;
 use serde_json::{Map, json};
@@ -50,14 +50,14 @@ pub struct Verify {
     /// Discount factor gamma; average reward has none (the authors' code: 0.9)
     #[arg(long, default_value = "0.9", value_parser = options::real(0.0..1.0))]
     pub gamma: f64,
-    /// Trace decay lambda of TD(lambda) (the authors' code: 0.5)
-    #[arg(long, default_value = "0.5", value_parser = options::real(0.0..=1.0))]
-    pub lambda: f64,
+    /// Trace decay of TD(lambda), the paper's lambda (the authors' code: 0.5)
+    #[arg(long, alias = "lambda", default_value = "0.5", value_parser = options::real(0.0..=1.0))]
+    pub trace_decay: f64,
     /// Frobenius norm of each preconditioner C_l
     #[arg(long, default_value = "0.3", value_parser = options::real(0.0..=10.0))]
     pub c_norm: f64,
     /// Next features phi_{j+1}: draws of their own, as in the authors' code, or the next column's
-    #[arg(long, default_value = "independent", value_parser = options::words::<Successors>(Successors::WORDS))]
+    #[arg(long, default_value = "independent", value_parser = options::word::<Successors>())]
     pub successors: Successors,
 }
 
@@ -104,11 +104,12 @@ impl Verify {
     fn measure(&self, session: &Session, records: &mut Records) -> Result<Measured, Error> {
         let seeds: Vec<u64> =
             (0..self.seeds as u64).map(|i| session.seed.wrapping_add(i)).collect();
-        let Verify { layers, dim, context, gamma, lambda, c_norm, successors, .. } = *self;
-        let setting = Setting { layers, dim, context, gamma, lambda, c_norm, successors };
+        let Verify { layers, dim, context, gamma, trace_decay, c_norm, successors, .. } = *self;
+        let settings =
+            VerifySettings { layers, dim, context, gamma, trace_decay, c_norm, successors };
         let pairs = CONSTRUCTIONS.map(|(construction, ..)| (construction, construction));
         let found = session.map("verify", &seeds, |&seed| {
-            values(&setting, &pairs, seed).doing(format!("verify, seed {seed}"))
+            values(&settings, &pairs, seed).doing(format!("verify, seed {seed}"))
         })?;
         let (mut long, mut claims) = (Long::default(), Vec::new());
         let mut constructions = Map::new();
@@ -157,8 +158,8 @@ pub fn within_bound(literal: f64, streaming: f64) -> Verdict {
 }
 
 /// Returns the largest relative errors of the transformer's values, literal and streaming.
-pub fn error<'a>(values: impl Iterator<Item = &'a Values> + Clone) -> [f64; 2] {
-    let of = |y: fn(&Values) -> f64| {
+pub fn error<'a>(values: impl Iterator<Item = &'a LayerValues> + Clone) -> [f64; 2] {
+    let of = |y: fn(&LayerValues) -> f64| {
         largest(values.clone().map(|v| (v.algorithm - y(v)).abs() / v.scale))
     };
     [of(|v| v.literal), of(|v| v.streaming)]

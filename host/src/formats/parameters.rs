@@ -4,9 +4,9 @@
 use super::error::excerpt;
 use crate::error::{Error, Problem};
 pub use compute::parameters::{LayerParameters, Parameters};
-pub use compute::recipe::{Attention, Mode, ParameterSet};
+pub use compute::recipe::{AttentionKind, LayerSharing};
+use compute::settings::Word;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use std::path::Path;
 
 /// The largest token size that a reader accepts: d = 64.
@@ -20,9 +20,9 @@ pub(crate) fn check(parameters: &Parameters) -> Result<(), Problem> {
     check_token_size("P", k)?;
     for (l, layer) in parameters.layers.iter().enumerate() {
         for (matrix, x) in [("P", &layer.p), ("Q", &layer.q)] {
-            let name = match parameters.mode {
-                Mode::Autoregressive => matrix.to_owned(),
-                Mode::Sequential => format!("{matrix} of layer {l}"),
+            let name = match parameters.layer_sharing {
+                LayerSharing::Autoregressive => matrix.to_owned(),
+                LayerSharing::Sequential => format!("{matrix} of layer {l}"),
             };
             if x.len() != k * k {
                 let reason = format!("{} numbers", x.len());
@@ -52,11 +52,8 @@ pub struct PartialParams {
     /// The discount.
     pub gamma: Option<f64>,
     /// The trace decay of TD(lambda)'s mask; absent for TD(0)'s.
-    pub lambda: Option<f64>,
-    /// `equivariant` if ten numbers a layer were trained; absent for all of P and Q.
-    pub parameters: Option<String>,
-    /// n_0 of contexts that are read without units; absent for contexts as they are.
-    pub prior_count: Option<f64>,
+    #[serde(rename = "lambda")]
+    pub trace_decay: Option<f64>,
     /// `identity` or `softmax`.
     pub activation: Option<String>,
     /// `auto` or `sequential`.
@@ -72,8 +69,8 @@ impl PartialParams {
     }
 
     /// Returns the mode, if it is said.
-    pub(super) fn mode(&self) -> Result<Option<Mode>, Problem> {
-        named("mode", self.mode.as_deref(), "auto or sequential")
+    pub(super) fn mode(&self) -> Result<Option<LayerSharing>, Problem> {
+        named("mode", self.mode.as_deref(), "autoregressive (or auto) or sequential")
     }
 
     /// These layers, with what is said of them; `l` and `attention` are the names that the file has for L and
@@ -84,7 +81,7 @@ impl PartialParams {
         [l, attention]: [&str; 2],
         token_size: usize,
         layers: Vec<LayerParameters>,
-        mode: Mode,
+        layer_sharing: LayerSharing,
     ) -> Result<Parameters, Problem> {
         // `d` only repeats what the shapes say; a contradiction means that the file is not what it seems.
         let d = (token_size - 1) / 2;
@@ -96,19 +93,16 @@ impl PartialParams {
         if let Some(other) = said.filter(|l| *l > MOST_LAYERS) {
             return Err(Problem::entry(l, other, format!("an integer from 1 to {MOST_LAYERS}")));
         }
-        let stored = (mode == Mode::Sequential).then_some(layers.len());
+        let stored = (layer_sharing == LayerSharing::Sequential).then_some(layers.len());
         if let (Some(other), Some(stored)) = (said.filter(|_| said != stored), stored) {
             return Err(Problem::entry(l, other, format!("{stored}, the layers of P")));
         }
         if let Some(gamma) = self.gamma.filter(|g| !(0.0..1.0).contains(g)) {
             return Err(Problem::entry("gamma", gamma, "a number in [0, 1)"));
         }
-        let lambda = self.lambda.unwrap_or_default();
-        if !(0.0..=1.0).contains(&lambda) {
-            return Err(Problem::entry("lambda", lambda, "a number in [0, 1]"));
-        }
-        if let Some(n) = self.prior_count.filter(|n| !(*n > 0.0 && *n < f64::INFINITY)) {
-            return Err(Problem::entry("prior_count", n, "a number above 0"));
+        let trace_decay = self.trace_decay.unwrap_or_default();
+        if !(0.0..=1.0).contains(&trace_decay) {
+            return Err(Problem::entry("lambda", trace_decay, "a number in [0, 1]"));
         }
         // The authors' name for it.
         let activation =
@@ -116,32 +110,20 @@ impl PartialParams {
         Ok(Parameters {
             token_size,
             layers,
-            mode,
+            layer_sharing,
             depth: stored.or(said),
             attention: named(attention, activation, "linear (or identity) or softmax")?,
             gamma: self.gamma,
             context_length: self.n,
-            lambda,
-            set: named::<ParameterSet>(
-                "parameters",
-                self.parameters.as_deref(),
-                "full or equivariant",
-            )?
-            .unwrap_or_default(),
-            prior_count: self.prior_count,
+            trace_decay,
         })
     }
 }
 
-/// Returns the word of a setting, if it is there.
-fn named<T: DeserializeOwned>(
-    entry: &str,
-    text: Option<&str>,
-    accepted: &str,
-) -> Result<Option<T>, Problem> {
-    let refuse = |text: &str| Problem::entry(entry, format!("`{}`", excerpt(text)), accepted);
-    let word = |text: &str| serde_json::from_value(text.into());
-    text.map(|text| word(text).map_err(|_| refuse(text))).transpose()
+/// Parses a word, if there is one.
+fn named<T: Word>(entry: &str, text: Option<&str>, expected: &str) -> Result<Option<T>, Problem> {
+    let refuse = |text: &str| Problem::entry(entry, format!("`{}`", excerpt(text)), expected);
+    text.map(|text| T::from_word(text).ok_or_else(|| refuse(text))).transpose()
 }
 
 /// K = 2d + 1 for a d from 1 to 64.

@@ -8,20 +8,18 @@
 //! | `attn.P`, `attn.Q` | F32 (2d+1, 2d+1) | autoregressive: the one pair that all layers share |
 //! | `layers.0.P`, `layers.0.Q`, `layers.1.P`, ... | F32 (2d+1, 2d+1) | sequential: a pair per layer |
 //!
-//! The file's metadata (all strings) say the rest: `d`, `L`, `mode` (`auto`, `sequential`),
-//! `attention` (`linear`, `softmax`), `gamma`, `n` (the context length trained with), `lambda` (of TD(lambda)'s
-//! mask), `parameters` (`equivariant`: each layer is the dense form of ten numbers), `prior_count` (of contexts
-//! that are read without units), and `crc32` over all of it, since the format has no checksum of its own. The
-//! reader also takes files without metadata, F64 tensors (rounded to F32), and the plain names `P` and `Q` with shape
+//! The file's metadata (all strings) has the rest: `d`, `L`, `mode` (`autoregressive`, `sequential`), `attention` (`linear`,
+//! `softmax`), `gamma`, `n` (the context length trained with), `lambda` (the trace decay of TD(lambda)'s mask), and `crc32`
+//! over all of it, since the format has no checksum of its own. The reader also takes files without metadata, F64 tensors (rounded to F32), and the plain names `P` and `Q` with shape
 //! (2d+1, 2d+1) or (L, 2d+1, 2d+1).
 
 use super::error::{excerpt, names as listed};
 use super::npz::missing;
 use super::parameters::{
-    LayerParameters, Mode, ParameterSet, Parameters, PartialParams, check, check_token_size,
+    LayerParameters, LayerSharing, Parameters, PartialParams, check, check_token_size,
 };
 use crate::error::{Error, Problem};
-use crate::options::typed;
+use compute::settings::Word as _;
 use safetensors::{Dtype, SafeTensors};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,9 +31,9 @@ pub fn to_bytes(parameters: &Parameters) -> Vec<u8> {
     let shape = [parameters.token_size; 2];
     let tensors: Vec<_> = (parameters.layers.iter().enumerate())
         .flat_map(|(l, layer)| {
-            let prefix = match parameters.mode {
-                Mode::Autoregressive => "attn".to_owned(),
-                Mode::Sequential => format!("layers.{l}"),
+            let prefix = match parameters.layer_sharing {
+                LayerSharing::Autoregressive => "attn".to_owned(),
+                LayerSharing::Sequential => format!("layers.{l}"),
             };
             [(format!("{prefix}.P"), &layer.p), (format!("{prefix}.Q"), &layer.q)]
         })
@@ -73,14 +71,12 @@ fn metadata(of: &Parameters) -> BTreeMap<String, String> {
     let entries = [
         ("format", Some("pt".to_owned())),
         ("d", Some(of.feature_dimension().to_string())),
-        ("mode", Some(typed(&of.mode))),
+        ("mode", Some(of.layer_sharing.word().to_owned())),
         ("L", of.depth.map(|x| x.to_string())),
-        ("attention", of.attention.as_ref().map(typed)),
+        ("attention", of.attention.map(|kind| kind.word().to_owned())),
         ("gamma", of.gamma.map(|x| x.to_string())),
         ("n", of.context_length.map(|x| x.to_string())),
-        ("lambda", (of.lambda != 0.0).then(|| of.lambda.to_string())),
-        ("parameters", (of.set != ParameterSet::Full).then(|| typed(&of.set))),
-        ("prior_count", of.prior_count.map(|x| x.to_string())),
+        ("lambda", (of.trace_decay != 0.0).then(|| of.trace_decay.to_string())),
     ];
     entries.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
 }
@@ -107,16 +103,14 @@ fn read(bytes: &[u8]) -> Result<Parameters, Problem> {
         n: number("n", text("n"), "an integer")?,
         l: number("L", text("L"), "an integer from 1")?,
         gamma: number("gamma", text("gamma"), "a number in [0, 1)")?,
-        lambda: number("lambda", text("lambda"), "a number in [0, 1]")?,
-        parameters: text("parameters"),
-        prior_count: number("prior_count", text("prior_count"), "a number above 0")?,
+        trace_decay: number("lambda", text("lambda"), "a number in [0, 1]")?,
         activation: text("attention"),
         mode: text("mode"),
     };
     let (mode, token_size, layers) = find_layers(&tensors)?;
     if let Some(other) = settings.mode()?.filter(|said| *said != mode) {
-        let accepted = format!("`{}`, as the tensors' names have it", typed(&mode));
-        return Err(Problem::entry("mode", format!("`{}`", typed(&other)), accepted));
+        let accepted = format!("`{}`, as the tensors' names have it", mode.word());
+        return Err(Problem::entry("mode", format!("`{}`", other.word()), accepted));
     }
     let parameters = settings.describe(["L", "attention"], token_size, layers, mode)?;
     check(&parameters)?;
@@ -124,7 +118,9 @@ fn read(bytes: &[u8]) -> Result<Parameters, Problem> {
 }
 
 /// Returns the layers under the names of the authors' module, or under plain ones, with their mode and K.
-fn find_layers(tensors: &SafeTensors) -> Result<(Mode, usize, Vec<LayerParameters>), Problem> {
+fn find_layers(
+    tensors: &SafeTensors,
+) -> Result<(LayerSharing, usize, Vec<LayerParameters>), Problem> {
     let names: BTreeSet<&str> = tensors.names().into_iter().collect();
     let has = |name: &str| names.contains(name);
     let mut read = Vec::new();
@@ -140,12 +136,15 @@ fn find_layers(tensors: &SafeTensors) -> Result<(Mode, usize, Vec<LayerParameter
             ps.extend(p);
             qs.extend(q);
         }
-        (Mode::Sequential, (ps, qs))
+        (LayerSharing::Sequential, (ps, qs))
     } else if has("attn.P") || !has("P") {
-        (Mode::Autoregressive, pair("attn.P", "attn.Q")?)
+        (LayerSharing::Autoregressive, pair("attn.P", "attn.Q")?)
     } else {
         let (ps, qs) = pair("P", "Q")?;
-        (if ps.len() > 1 { Mode::Sequential } else { Mode::Autoregressive }, (ps, qs))
+        (
+            if ps.len() > 1 { LayerSharing::Sequential } else { LayerSharing::Autoregressive },
+            (ps, qs),
+        )
     };
     // A layer that is left out, half a layer or another naming is no part of this model.
     if let Some(other) = names.iter().find(|name| !read.iter().any(|read| read == *name)) {
@@ -154,7 +153,7 @@ fn find_layers(tensors: &SafeTensors) -> Result<(Mode, usize, Vec<LayerParameter
     }
     let token_size = ps.first().map_or(0, |p| p.0);
     let same = ps.len() == qs.len() && ps.iter().chain(&qs).all(|m| m.0 == token_size);
-    if !same || (mode == Mode::Autoregressive && ps.len() != 1) {
+    if !same || (mode == LayerSharing::Autoregressive && ps.len() != 1) {
         let accepted = format!("P and Q of one shape, ({token_size}, {token_size}) in each layer");
         return Err(Problem::array("Q", "not of the shape of P", accepted));
     }

@@ -16,7 +16,7 @@
 use super::npy::tuple;
 use super::npz::{self, Npz};
 pub use super::parameters::PartialParams;
-use super::parameters::{LayerParameters, Mode, Parameters, check_token_size};
+use super::parameters::{LayerParameters, LayerSharing, Parameters, check_token_size};
 use super::{Array, Data};
 use crate::error::{Error, Problem};
 use compute::log::{Matrices, Point, SeedRun};
@@ -34,7 +34,7 @@ pub struct SeedLog {
     /// K = 2d + 1.
     pub token_size: usize,
     /// Whether the layers share their parameters.
-    pub mode: Mode,
+    pub layer_sharing: LayerSharing,
     /// The log points, in order.
     pub points: Vec<LogPoint>,
 }
@@ -43,7 +43,7 @@ pub struct SeedLog {
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogPoint {
     /// Tasks (MRPs) trained on so far.
-    pub mrps: u64,
+    pub tasks: u64,
     /// The learning rate of the batch-TD reference transformer.
     pub alpha: f64,
     /// The stored layers: one if autoregressive, L if sequential.
@@ -96,12 +96,13 @@ impl SeedLog {
         };
         let layer = |t, l| LayerParameters { p: matrix(&p, t, l), q: matrix(&q, t, l) };
         let points = (0..points).map(|t| LogPoint {
-            mrps: xs.as_ref().map_or(t as f64, |xs| xs[t]) as u64,
+            tasks: xs.as_ref().map_or(t as f64, |xs| xs[t]) as u64,
             alpha: alpha.as_ref().map_or(f64::NAN, |alpha| alpha[t]),
             layers: (0..stored).map(|l| layer(t, l)).collect(),
         });
-        let mode = if stored > 1 { Mode::Sequential } else { Mode::Autoregressive };
-        Ok(SeedLog { token_size: k, mode, points: points.collect() })
+        let layer_sharing =
+            if stored > 1 { LayerSharing::Sequential } else { LayerSharing::Autoregressive };
+        Ok(SeedLog { token_size: k, layer_sharing, points: points.collect() })
     }
 
     /// Returns the parameters at a log point, with what `params.json` says about them.
@@ -114,8 +115,8 @@ impl SeedLog {
     ) -> Result<Parameters, Problem> {
         let stored = point.layers.len();
         // One layer of its own looks like one that all share.
-        let mode = settings.mode()?.unwrap_or(self.mode);
-        if mode == Mode::Autoregressive && stored > 1 {
+        let mode = settings.mode()?.unwrap_or(self.layer_sharing);
+        if mode == LayerSharing::Autoregressive && stored > 1 {
             let accepted = format!("sequential, since `P` has {stored} layers");
             return Err(Problem::entry("mode", "`auto`", accepted));
         }

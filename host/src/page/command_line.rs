@@ -46,7 +46,7 @@ pub fn repeats(
     let changes = changes(root, command, config);
     let hidden = root.find_subcommand(command).is_some_and(|c| c.is_hide_set());
     // An experiment without a command of its own is repeated by `reproduce`, at a scale.
-    let scale = |key: &String| ["seeds", "mrps"].contains(&key.as_str());
+    let scale = |key: &String| ["seeds", "tasks"].contains(&key.as_str());
     let scaled = changes.is_empty() || config.keys().all(scale);
     let mut words = Vec::new();
     if hidden && scaled {

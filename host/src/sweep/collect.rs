@@ -9,7 +9,7 @@ use crate::run::records::{self, Records};
 use crate::run::session::Session;
 use crate::train::directory::TrainDirectory;
 use crate::train::log::{ELEMENTS, METRICS, Point, SeedRun};
-use crate::train::options::{Mode, Model, Recipe, Seeds};
+use crate::train::options::{LayerSharing, NetworkKind, Recipe, Seeds};
 use rayon::prelude::*;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,10 +54,10 @@ pub fn metrics(layers: usize) -> Vec<String> {
 
 /// Returns how many layers of a run's parameters the log has.
 fn stored(recipe: &Recipe) -> usize {
-    match (recipe.model, recipe.heads, recipe.mode) {
-        (Model::Rnn, ..) | (_, 2, _) => 0,
-        (_, _, Mode::Sequential) => recipe.layers,
-        (_, _, Mode::Autoregressive) => 1,
+    match (recipe.network, recipe.layer_sharing) {
+        (NetworkKind::Rnn, _) => 0,
+        (_, LayerSharing::Sequential) => recipe.layers,
+        (_, LayerSharing::Autoregressive) => 1,
     }
 }
 

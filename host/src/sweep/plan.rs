@@ -40,7 +40,7 @@ impl Plan {
     /// Errors: [`Error::File`], naming the key and what is accepted.
     pub fn read(path: &Path, first: u64) -> Result<Self, Error> {
         let bytes = files::read(path, files::limits::PLAN).map_err(|e| Error::file(path, e))?;
-        let text = String::from_utf8(bytes).map_err(|_| Error::file(path, "accepted is UTF-8"))?;
+        let text = String::from_utf8(bytes).map_err(|_| Error::file(path, "expected UTF-8"))?;
         Self::of_text(&text, first).map_err(|reason| Error::file(path, reason))
     }
 
@@ -48,37 +48,38 @@ impl Plan {
     pub fn of_text(text: &str, first: u64) -> Result<Self, String> {
         let mut plan: Table = text.parse().map_err(|e: toml::de::Error| {
             let line = e.span().map_or(1, |s| 1 + text[..s.start].matches('\n').count());
-            format!("line {line}: {}; accepted is TOML", e.message())
+            format!("line {line}: {}; expected TOML", e.message())
         })?;
         let seeds = seeds(plan.remove("seeds"), first)?;
         let mut settings = Vec::new();
         for (key, value) in table(&mut plan, "settings")? {
-            let text = said(&key, &value).map_err(|e| format!("settings: {e}"))?;
+            let text = setting_text(&key, &value).map_err(|e| format!("settings: {e}"))?;
             settings.push((key, text));
         }
         let fixed = |key: &str| settings.iter().any(|(fixed, _)| fixed == key);
         let mut grid = Vec::new();
         for (key, values) in table(&mut plan, "grid")? {
             let Value::Array(values) = values else {
-                return Err(format!("grid: {}: accepted is a list of values", brief(&key)));
+                return Err(format!("grid: {}: expected a list of values", brief(&key)));
             };
             if fixed(&key) {
-                return Err(format!("grid: {key}: accepted here or in settings, not in both"));
+                return Err(format!("grid: {key}: expected here or in settings, not in both"));
             }
-            let values: Result<Vec<_>, _> = values.iter().map(|value| said(&key, value)).collect();
+            let values: Result<Vec<_>, _> =
+                values.iter().map(|value| setting_text(&key, value)).collect();
             grid.push((key, values.map_err(|e| format!("grid: {e}"))?));
         }
         if let Some(key) = plan.keys().next() {
-            return Err(format!("{}: accepted are seeds, settings and grid", brief(key)));
+            return Err(format!("{}: expected seeds, settings and grid", brief(key)));
         }
         let count = grid.iter().try_fold(1_usize, |n, (_, values)| n.checked_mul(values.len()));
         let accepted = |n: &usize| (1..=RUNS).contains(n) && n * seeds.len() <= SEEDS;
         let count = count.filter(accepted).ok_or_else(|| {
-            format!("accepted are 1 to {RUNS} runs, and at most {SEEDS} seeds of all runs")
+            format!("expected 1 to {RUNS} runs, and at most {SEEDS} seeds of all runs")
         })?;
         let with = |recipe: &Recipe, settings: &[(String, String)]| {
             let settings = settings.iter().map(|(key, text)| (key.as_str(), text.as_str()));
-            recipe.with(settings).map_err(|e| e.to_string())
+            recipe.clone().with_settings(settings).map_err(|e| e.to_string())
         };
         let base = with(&Recipe::default(), &settings)?;
         let (mut runs, mut folders) = (Vec::with_capacity(count), BTreeMap::new());
@@ -99,9 +100,7 @@ impl Plan {
             recipe.check().map_err(|e| format!("{title}: --{e}"))?;
             let folder = folder_of(&recipe).map_err(|e| e.to_string())?;
             if let Some(other) = folders.insert(folder.clone(), title.clone()) {
-                return Err(format!(
-                    "{title}: the recipe of {other}; accepted is each recipe once"
-                ));
+                return Err(format!("{title}: the recipe of {other}; expected each recipe once"));
             }
             let values = point.into_iter().map(|(_, value)| value).collect();
             runs.push(Run { folder, values, recipe });
@@ -127,7 +126,7 @@ fn seeds(value: Option<Value>, first: u64) -> Result<Vec<u64>, String> {
     let seeds = match value {
         Some(Value::Integer(count)) => count.to_string().parse::<Seeds>(),
         Some(Value::String(text)) => text.parse(),
-        _ => Err("accepted is a number, or text such as \"0..9,20\"".into()),
+        _ => Err("expected a number, or text such as \"0..9,20\"".into()),
     };
     let options = Train { seeds: seeds.map_err(refuse)?, ..Train::default() };
     options.check(first).map_err(|e| e.to_string())?;
@@ -139,26 +138,23 @@ fn table(plan: &mut Table, name: &str) -> Result<Table, String> {
     match plan.remove(name) {
         None => Ok(Table::new()),
         Some(Value::Table(table)) => Ok(table),
-        Some(_) => Err(format!("{name}: accepted is a table")),
+        Some(_) => Err(format!("{name}: expected a table")),
     }
 }
 
 /// Returns the value of a setting as it is typed.
-fn said(key: &str, value: &Value) -> Result<String, String> {
+fn setting_text(key: &str, value: &Value) -> Result<String, String> {
     let Some(setting) = setting(key) else {
         let all: Vec<_> = SETTINGS.iter().map(|setting| setting.name).collect();
-        let key = brief(key);
-        return Err(format!("{key}: no setting of a run: accepted are {}", all.join(", ")));
+        return Err(format!("{} is not a setting: expected {}", brief(key), all.join(", ")));
     };
     let text = match value {
         Value::String(text) => text.clone(),
         Value::Float(x) => x.to_string(),
-        Value::Integer(_) | Value::Boolean(_) => value.to_string(),
-        _ => return Err(format!("{key}: accepted is a string, a number or true or false")),
+        Value::Integer(_) => value.to_string(),
+        _ => return Err(format!("{key}: expected a string or a number")),
     };
-    setting
-        .accepts
-        .parse(&text)
-        .map_err(|accepted| format!("{key} {}: {accepted}", brief(&text)))?;
+    (setting.set)(&mut Recipe::default(), &text)
+        .map_err(|expected| format!("{key} {}: {expected}", brief(&text)))?;
     Ok(text)
 }

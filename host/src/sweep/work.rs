@@ -45,7 +45,7 @@ pub fn train<'a>(
     checkpoint_every: f64,
     session: &Session,
 ) -> Result<Found, Error> {
-    let tasks = groups.iter().map(|group| (group.seeds.len() * group.run.recipe.mrps) as u64);
+    let tasks = groups.iter().map(|group| (group.seeds.len() * group.run.recipe.tasks) as u64);
     let bar = progress::bar("sweep", tasks.sum(), session.quiet);
     let threads = session.threads() / groups.len().clamp(1, session.threads());
     let found = Mutex::new(Found::default());
@@ -77,7 +77,7 @@ pub fn train<'a>(
                     }
                     Err(e) if e.is_in_use() => {
                         note(&|found| found.in_use.push(e.one_line()));
-                        bar.inc(run.recipe.mrps as u64);
+                        bar.inc(run.recipe.tasks as u64);
                         continue;
                     }
                     Err(e) => return Err(e),

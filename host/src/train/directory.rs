@@ -6,8 +6,8 @@
 //! depends on which seeds have finished, not on how they came: adding seeds, going on after an interruption and
 //! copying folders of seeds that were trained elsewhere are one thing.
 
-use super::options::{Model, Recipe, Train, folder_of, recipe_text};
-use super::seed_files::{self, PARAMETERS, TWO_HEADS};
+use super::options::{NetworkKind, Recipe, Train, folder_of, recipe_text};
+use super::seed_files::{self, PARAMETERS};
 pub use super::seed_files::{final_parameters, seed_params};
 use crate::error::Error;
 use crate::files::{self, Kind};
@@ -33,8 +33,8 @@ const CHECKPOINT: &str = "checkpoint.bin";
 pub const RESULTS: &str = "results.json";
 
 /// The files of a finished seed: first the records, the metrics alone for an RNN.
-const OF_A_SEED: [&str; 7] =
-    ["metrics.csv", "elements.csv", DATA_FILE, PARAMS_FILE, PARAMETERS, TWO_HEADS, CHECKPOINT];
+const OF_A_SEED: [&str; 6] =
+    ["metrics.csv", "elements.csv", DATA_FILE, PARAMS_FILE, PARAMETERS, CHECKPOINT];
 
 /// The time that another process may take to write what is said of all seeds.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -173,7 +173,7 @@ impl TrainDirectory {
 
     /// Returns true if a seed has been trained to its end.
     pub fn has_ended(&self, found: &Checkpoint) -> bool {
-        found.tasks_done >= self.recipe.mrps as u64
+        found.tasks_done >= self.recipe.tasks as u64
     }
 
     /// Writes where a seed stands.
@@ -188,10 +188,9 @@ impl TrainDirectory {
     /// might be missing.
     pub fn is_recorded(&self, seed: u64) -> bool {
         let folder = self.seed_path(seed);
-        let expected = match self.recipe.model {
-            Model::Transformer if self.recipe.heads == 2 => &[OF_A_SEED[0], TWO_HEADS],
-            Model::Transformer => &OF_A_SEED[..5],
-            Model::Rnn => &OF_A_SEED[..1],
+        let expected = match self.recipe.network {
+            NetworkKind::Transformer => &OF_A_SEED[..5],
+            NetworkKind::Rnn => &OF_A_SEED[..1],
         };
         expected.iter().all(|file| files::kind(&folder.join(file)) == Kind::File)
     }

@@ -5,8 +5,8 @@ use crate::options;
 use crate::run::info;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 pub use compute::recipe::{
-    Attention, LossKind, Mode, Model, OptimizerKind, ParameterSet, Recipe, RnnInput, TaskKind,
-    Tasks,
+    AttentionKind, LayerSharing, LossKind, NetworkKind, OptimizerKind, Recipe, RnnInput,
+    TaskMixture, TaskSpec,
 };
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::collections::BTreeSet;
@@ -240,12 +240,12 @@ impl Train {
 /// Returns the folder of a recipe: in a few words what it is, then the first 8 hexadecimal digits of its digest.
 /// Errors: [`Error::Usage`] if it has no TOML form.
 pub fn folder_of(recipe: &Recipe) -> Result<String, Error> {
-    let network = match (recipe.model, recipe.attention) {
-        (Model::Rnn, _) => "rnn-",
-        (_, Attention::Softmax) => "softmax-",
+    let network = match (recipe.network, recipe.attention) {
+        (NetworkKind::Rnn, _) => "rnn-",
+        (_, AttentionKind::Softmax) => "softmax-",
         _ => "",
     };
-    let mut tasks = recipe.task.0.iter().map(options::typed);
+    let mut tasks = recipe.task.0.iter().map(|spec| spec.name());
     let task = tasks.next().unwrap_or_default();
     let more = if tasks.len() > 0 { format!("+{}", tasks.len()) } else { String::new() };
     let digest = info::digest(recipe_text(recipe)?.as_bytes());

@@ -96,7 +96,7 @@ pub fn train(
     options.check(seed)?;
     let (started, cpu) = (Instant::now(), cpu_time::ProcessTime::now());
     let seeds: Vec<u64> = options.seed_set(seed).into_iter().collect();
-    let tasks = (seeds.len() * options.recipe.mrps) as u64;
+    let tasks = (seeds.len() * options.recipe.tasks) as u64;
     let bar = progress::bar(label, tasks, session.quiet);
     let every = Duration::from_secs_f64(options.watch.checkpoint_every);
     let files = Files { directory, bar: &bar, every };
@@ -138,7 +138,7 @@ fn train_claimed(
         claims.push(directory.claim_seed(*seed)?);
         found.extend(directory.load(*seed)?);
     }
-    let last = options.recipe.mrps as u64;
+    let last = options.recipe.tasks as u64;
     let mut ended = found.iter().filter(|found| directory.has_ended(found));
     ended.try_for_each(|ended| directory.finish(&ended.run))?;
     let goes_on = !found.is_empty() && !info::is_finished(directory.path());

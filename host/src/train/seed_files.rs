@@ -1,20 +1,17 @@
 //! The files that a finished seed leaves in its folder ([`super::directory`]), for people and for other tools.
 
-use super::options::{Attention, Model, ParameterSet, Recipe, TaskKind};
+use super::options::{AttentionKind, LayerSharing, NetworkKind, Recipe, TaskSpec};
 use crate::error::Error;
 use crate::formats::parameters::{LayerParameters, Parameters};
 use crate::formats::safetensors;
 use crate::formats::seed_run::{DATA_FILE, PARAMS_FILE, to_npz};
-use crate::formats::{Array, Data, npz};
-use crate::options::typed;
 use crate::run::records::Records;
 use compute::log::{ELEMENTS, METRICS, Matrices, Point, SeedRun};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// The files of the parameters of a transformer, and of one of two heads.
+/// The file of a transformer's parameters.
 pub(super) const PARAMETERS: &str = "parameters.safetensors";
-pub(super) const TWO_HEADS: &str = "two_heads.npz";
 
 /// Returns the records of a finished seed.
 /// Errors: [`Error::File`] if what was logged is of no one shape.
@@ -35,10 +32,7 @@ pub(super) fn records(recipe: &Recipe, run: &SeedRun) -> Result<Records, Error> 
         records.put_table("elements.csv", &head, &rows)?;
     }
     let refuse = |name: &'static str| move |e| Error::file(Path::new(name), e);
-    if recipe.heads == 2 {
-        let parameters = two_heads_npz(2 * recipe.dim + 2, &run.parameters);
-        records.put(TWO_HEADS, parameters.map_err(refuse(TWO_HEADS))?);
-    } else if recipe.model == Model::Transformer {
+    if recipe.network == NetworkKind::Transformer {
         records.put(DATA_FILE, to_npz(run).map_err(refuse(DATA_FILE))?);
         records.put(PARAMS_FILE, seed_params(recipe, run.seed).to_string());
         if let Some(parameters) = final_parameters(recipe, run) {
@@ -48,82 +42,60 @@ pub(super) fn records(recipe: &Recipe, run: &SeedRun) -> Result<Records, Error> 
     Ok(records)
 }
 
-/// P, Q and W of both heads of each stored layer, (k, k) each, row by row.
-fn two_heads_npz(k: usize, parameters: &[f32]) -> std::io::Result<Vec<u8>> {
-    let names = ["P1", "Q1", "W1", "P2", "Q2", "W2"];
-    let stored = parameters.len() / (names.len() * k * k);
-    let matrix = |m: usize| {
-        let of_layer = |l: usize| {
-            let at = (l * names.len() + m) * k * k;
-            // The core's columns as rows.
-            (0..k * k).map(move |i| parameters[at + i % k * k + i / k])
-        };
-        Array {
-            shape: vec![stored, k, k],
-            data: Data::F32((0..stored).flat_map(of_layer).collect()),
-        }
-    };
-    let matrices: Vec<_> = (0..names.len()).map(matrix).collect();
-    npz::to_bytes(&names.into_iter().zip(&matrices).collect::<Vec<_>>())
-}
-
 /// Returns the transformer that a seed ended with; none of an empty log.
 pub fn final_parameters(recipe: &Recipe, run: &SeedRun) -> Option<Parameters> {
     let layer = |m: &Matrices| LayerParameters { p: m.p.clone(), q: m.q.clone() };
     Some(Parameters {
         token_size: run.token_size,
         layers: run.last()?.layers.iter().map(layer).collect(),
-        mode: recipe.mode,
+        layer_sharing: recipe.layer_sharing,
         depth: Some(recipe.layers),
         attention: Some(recipe.attention),
         gamma: Some(recipe.gamma),
-        context_length: Some(recipe.context),
-        lambda: recipe.lambda,
-        set: recipe.parameters,
-        prior_count: recipe.prior_count(),
+        context_length: Some(recipe.context_length),
+        trace_decay: recipe.trace_decay,
     })
 }
 
 /// Returns the content of `params.json`, with the names of the authors' code in their order.
 pub fn seed_params(recipe: &Recipe, seed: u64) -> Value {
-    let linear = recipe.attention == Attention::Linear;
-    // Theirs know one class; of several the first.
-    let (mrp_class, representable) = match recipe.task.0[..].first().unwrap_or(&TaskKind::Boyan) {
-        TaskKind::Boyan => ("boyan", false),
-        TaskKind::BoyanRepresentable => ("boyan", true),
-        TaskKind::Mdp => ("mdp", true),
-        TaskKind::Loop => ("loop", true),
-        TaskKind::Cartpole | TaskKind::CartpoleAuthors | TaskKind::CartpoleUniform => {
+    let linear = recipe.attention == AttentionKind::Linear;
+    // The authors' code has one class per run: that of the mixture's first task.
+    let (mrp_class, representable) = match recipe.task.0.first() {
+        None | Some(TaskSpec::BoyanChain) => ("boyan", false),
+        Some(TaskSpec::BoyanChainRepresentable) => ("boyan", true),
+        Some(TaskSpec::RandomMdp) => ("mdp", true),
+        Some(TaskSpec::Loop) => ("loop", true),
+        Some(TaskSpec::CartPole | TaskSpec::CartPoleAuthors | TaskSpec::CartPoleUniform) => {
             ("cartpole", false)
         }
+    };
+    // The authors' word.
+    let mode = match recipe.layer_sharing {
+        LayerSharing::Autoregressive => "auto",
+        LayerSharing::Sequential => "sequential",
     };
     let mut params = json!({
         "d": recipe.dim,
         "s": recipe.states,
-        "n": recipe.context,
+        "n": recipe.context_length,
         "l": recipe.layers,
         "gamma": recipe.gamma,
         "activation": if linear { "identity" } else { "softmax" },
         "sample_weight": representable,
-        "mode": typed(&recipe.mode),
-        "n_mrps": recipe.mrps,
+        "mode": mode,
+        "n_mrps": recipe.tasks,
         "mini_batch_size": recipe.batch_size,
         "n_batch_per_mrp": recipe.batches,
-        "lr": recipe.lr,
+        "lr": recipe.learning_rate,
         "weight_decay": recipe.weight_decay,
         "log_interval": recipe.log_every,
         "random_seed": seed,
         "linear": linear,
         "mrp_class": mrp_class,
     });
-    if recipe.lambda != 0.0 {
-        params["lambda"] = json!(recipe.lambda);
-    }
-    if recipe.parameters != ParameterSet::Full {
-        params["parameters"] = json!(typed(&recipe.parameters));
-    }
-    if let Some(prior_count) = recipe.prior_count() {
-        params["prior_count"] = json!(prior_count);
+    if recipe.trace_decay != 0.0 {
+        params["lambda"] = json!(recipe.trace_decay);
     }
     params
 }

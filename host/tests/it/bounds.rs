@@ -138,7 +138,7 @@ fn no_more_threads_are_started_than_there_is_work_and_than_the_system_gives() {
     let out = tempfile::tempdir().unwrap();
     fs::write(out.path().join("a.csv"), signal("x,y", 200)).unwrap();
     let of_threads = [
-        "train --mrps 2 --threads 1024 --out a",
+        "train --tasks 2 --threads 1024 --out a",
         "predict a.csv --threads 1024 --out b",
         "demo --tasks 2 --threads 1024 --out c",
     ];

@@ -22,11 +22,11 @@ fn a_bad_value_is_answered_with_the_option_and_what_is_accepted() {
         ("verify --layers -1", "--layers -1", "from 1 to 128"),
         ("verify --layers 1.5", "--layers 1.5", "an integer"),
         ("verify --dim 9", "--dim 9", "from 1 to 8"),
-        ("verify --context 100000", "--context 100000", "from 1 to 1024"),
+        ("verify --context-length 100000", "--context-length 100000", "from 1 to 1024"),
         ("verify --gamma 1", "--gamma 1", "[0, 1)"),
         ("verify --gamma NaN", "--gamma NaN", "[0, 1)"),
         ("verify --gamma -0.1", "--gamma -0.1", "[0, 1)"),
-        ("verify --lambda 2", "--lambda 2", "[0, 1]"),
+        ("verify --trace-decay 2", "--trace-decay 2", "[0, 1]"),
         ("verify --c-norm inf", "--c-norm inf", "[0, 10]"),
         ("verify --successors x", "--successors x", "independent, trajectory"),
         ("verify --seeds", "--seeds", "missing"),
@@ -45,9 +45,9 @@ fn a_bad_value_is_answered_with_the_option_and_what_is_accepted() {
         ("--gamma 0.5", "--gamma", "--seed"),
         ("dome", "dome", "demo, verify"),
         ("reproduce verify --seeds 3", "--seeds", "an experiment that trains"),
-        ("reproduce demo verify --mrps 3", "--mrps", "unlike demo, verify"),
+        ("reproduce demo verify --tasks 3", "--tasks", "unlike demo, verify"),
         ("plot /nowhere", "/nowhere", "No such file"),
-        ("evaluate --data x --lambda 2", "--lambda 2", "[0, 1]"),
+        ("evaluate --data x --trace-decay 2", "--trace-decay 2", "[0, 1]"),
         ("evaluate --data x --attention softmax", "--attention", "linear attention"),
         ("--out x plot y", "--out", "accepted is without it"),
         ("report y --out x", "--out", "accepted is without it"),
@@ -84,7 +84,7 @@ fn a_bad_config_file_is_named_with_the_option() {
     let file = directory.path().join("c.toml");
     for (text, reason) in [
         ("command = \"demo\"\ntasks = 0\n", "--tasks 0"),
-        ("command = \"demo\"\nlambda = 0.5\n", "--lambda"),
+        ("command = \"demo\"\nlambda = 0.5\n", "--trace-decay"),
         ("command = \"verify\"\n", "verify"),
         ("command = \"demo\"\ntasks = [1]\n", "tasks"),
         ("command = \"demo\"\ngamma = nan\n", "--gamma"),
@@ -190,11 +190,11 @@ fn inserted(typed: &str, text: &str) -> Result<String, String> {
 fn a_value_with_the_name_of_a_command_is_a_value() {
     let text = "command = \"train\"\nmrps = 20\n";
     for (typed, want) in [
-        ("ictd train --out train", "ictd train --mrps=20 --out train"),
-        ("ictd --out demo", "ictd train --mrps=20 --out demo"),
-        ("ictd --out=demo", "ictd train --mrps=20 --out=demo"),
-        ("ictd --json --out train train", "ictd train --mrps=20 --json --out train"),
-        ("ictd --seed 1 train --out demo", "ictd train --mrps=20 --seed 1 --out demo"),
+        ("ictd train --out train", "ictd train --tasks=20 --out train"),
+        ("ictd --out demo", "ictd train --tasks=20 --out demo"),
+        ("ictd --out=demo", "ictd train --tasks=20 --out=demo"),
+        ("ictd --json --out train train", "ictd train --tasks=20 --json --out train"),
+        ("ictd --seed 1 train --out demo", "ictd train --tasks=20 --seed 1 --out demo"),
     ] {
         assert_eq!(inserted(typed, text).as_deref(), Ok(want));
     }

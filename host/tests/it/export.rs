@@ -1,7 +1,7 @@
 //! Stored models: what `export` writes is what firmware would write itself, and `inspect` shows it.
 
 use crate::common::{self, files, ictd, json, trained};
-use ictd::formats::parameters::{Attention, LayerParameters, Mode, ParameterSet, Parameters};
+use ictd::formats::parameters::{AttentionKind, LayerParameters, LayerSharing, Parameters};
 use ictd::formats::safetensors;
 use ictd_core::attention::{AverageReward, Td0};
 use ictd_core::model::ConstructionSettings;
@@ -26,29 +26,27 @@ macro_rules! bytes_of {
 }
 
 /// Parameters without a pattern, different for each seed.
-fn parameters(seed: u64, mode: Mode) -> Parameters {
+fn parameters(seed: u64, mode: LayerSharing) -> Parameters {
     let number = |i: usize| ((seed as usize * 31 + i * 17) % 64) as f32 / 64.0 - 0.5;
     let layer = |l: usize| LayerParameters {
         p: (0..25).map(|i| number(100 * l + i)).collect(),
         q: (0..25).map(|i| number(100 * l + i + 50)).collect(),
     };
-    let (stored, depth) = if mode == Mode::Sequential { (2, 2) } else { (1, 3) };
+    let (stored, depth) = if mode == LayerSharing::Sequential { (2, 2) } else { (1, 3) };
     Parameters {
         token_size: 5,
         layers: (0..stored).map(layer).collect(),
-        mode,
+        layer_sharing: mode,
         depth: Some(depth),
-        attention: Some(Attention::Linear),
+        attention: Some(AttentionKind::Linear),
         gamma: Some(0.75),
         context_length: Some(30),
-        lambda: 0.0,
-        set: ParameterSet::Full,
-        prior_count: None,
+        trace_decay: 0.0,
     }
 }
 
 /// A run of two seeds, with the parameters of each.
-fn run(directory: &Path, mode: Mode) {
+fn run(directory: &Path, mode: LayerSharing) {
     for seed in [3, 7] {
         let folder = directory.join(format!("seed_{seed}"));
         fs::create_dir_all(&folder).unwrap();
@@ -82,7 +80,7 @@ fn each_construction_is_written_as_the_constant_that_firmware_has() {
         bytes_of!(Model::td0(ConstructionSettings { alpha: 0.2, depth: 15, gamma: 0.9 }))
     );
     assert_eq!(
-        export("td-lambda --lambda 0.25 --layers 2"),
+        export("td-lambda --trace-decay 0.25 --layers 2"),
         bytes_of!(ictd_core::Model::<4, ictd_core::mask::TdLambda>::td_lambda(
             ConstructionSettings { alpha: 0.2, depth: 2, gamma: 0.9 },
             0.25
@@ -104,7 +102,7 @@ fn each_construction_is_written_as_the_constant_that_firmware_has() {
 fn a_seed_of_a_run_is_written_bit_for_bit() {
     let directory = tempfile::tempdir().unwrap();
     let (source, file) = (directory.path().join("run"), directory.path().join("m.ictd"));
-    for mode in [Mode::Autoregressive, Mode::Sequential] {
+    for mode in [LayerSharing::Autoregressive, LayerSharing::Sequential] {
         run(&source, mode);
         for seed in [3, 7] {
             let want: Vec<f32> = (parameters(seed, mode).layers.iter())
@@ -228,8 +226,8 @@ fn refused(arguments: &str) -> String {
 fn a_source_that_cannot_be_exported_is_named_in_one_line() {
     let directory = tempfile::tempdir().unwrap();
     let path = |name: &str| directory.path().join(name).display().to_string();
-    run(&directory.path().join("run"), Mode::Autoregressive);
-    let good = parameters(1, Mode::Autoregressive);
+    run(&directory.path().join("run"), LayerSharing::Autoregressive);
+    let good = parameters(1, LayerSharing::Autoregressive);
     let write = |name: &str, bytes: &[u8]| fs::write(directory.path().join(name), bytes).unwrap();
     let mut nan = good.clone();
     nan.layers[0].q[7] = f32::NAN;
@@ -287,7 +285,10 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
         ("export --construction td0 --alpha nan", "--alpha nan"),
         ("export --construction td0 --layers 0", "--layers 0"),
         ("export --construction average-reward --gamma 0.5", "--gamma: "),
-        ("export --construction td0 --lambda 0.3", "--lambda: 0.3: accepted with td-lambda"),
+        (
+            "export --construction td0 --trace-decay 0.3",
+            "--trace-decay: 0.3: accepted with td-lambda",
+        ),
         ("export x --construction td0", "cannot be used with"),
     ] {
         let line = refused(arguments);

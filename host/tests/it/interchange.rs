@@ -50,7 +50,7 @@ fn write_seeds(directory: &Path) {
             vec![p]
         };
         let log = crate::units::formats::seed_run::seed(seed, &[10, 20, 30], p);
-        let params = seed_params(&Recipe { dim: 3, mrps: 30, ..Recipe::default() }, seed);
+        let params = seed_params(&Recipe { dim: 3, tasks: 30, ..Recipe::default() }, seed);
         let folder = directory.join(format!("seed_{seed}"));
         fs::create_dir(&folder).unwrap();
         fs::write(folder.join(seed_run::DATA_FILE), seed_run::to_npz(&log).unwrap()).unwrap();
@@ -98,7 +98,7 @@ fn numpy_and_the_authors_code_read_ours_and_we_read_theirs() {
         return;
     };
     let run = format!("{path}/run");
-    ictd(&["train", "--seeds", "2", "--mrps", "30", "--out", &run, "--json"]);
+    ictd(&["train", "--seeds", "2", "--tasks", "30", "--out", &run, "--json"]);
     let output = script(&["plot", path, code.to_str().unwrap()]);
     let theirs: Value = serde_json::from_slice(&output.stdout).unwrap();
     for mode in ["auto", "sequential"] {

@@ -14,7 +14,9 @@ fn stderr(output: &Output) -> String {
 fn an_interrupted_figure_goes_on_by_the_same_command() {
     let start = |out: &Path| {
         let mut command = with_default_signals(Command::new(env!("CARGO_BIN_EXE_ictd")));
-        command.args(["reproduce", "figure-2", "--seeds", "2", "--mrps", "3000", "--out"]).arg(out);
+        command
+            .args(["reproduce", "figure-2", "--seeds", "2", "--tasks", "3000", "--out"])
+            .arg(out);
         command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
     };
     let whole = tempfile::tempdir().unwrap();

@@ -6,6 +6,7 @@ mod bounds;
 mod browser;
 mod command_line;
 mod common;
+mod dimensions;
 mod documented_commands;
 mod documented_numbers;
 mod emergence;
@@ -30,7 +31,6 @@ mod runs;
 mod shared_options;
 #[cfg(unix)]
 mod sweep;
-mod ten_numbers;
 #[cfg(unix)]
 mod terminal;
 mod train;

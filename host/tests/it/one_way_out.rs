@@ -11,7 +11,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-const TRAIN: &str = "train --mrps 4 --batches 1 --batch-size 4 --context 6 --log-every 2";
+const TRAIN: &str = "train --tasks 4 --batches 1 --batch-size 4 --context-length 6 --log-every 2";
 
 fn start(out: &Path, arguments: &str) -> Command {
     let mut command = with_default_signals(Command::new(env!("CARGO_BIN_EXE_ictd")));
@@ -104,7 +104,7 @@ fn a_signal_that_is_ignored_stays_so() {
             .args(["-c", &format!("trap '' {name}; exec \"$@\""), "sh", env!("CARGO_BIN_EXE_ictd")])
             .args([
                 "train",
-                "--mrps",
+                "--tasks",
                 "2000",
                 "--batches",
                 "1",
@@ -137,7 +137,7 @@ fn ctrl_c_ends_whatever_takes_long() {
             "demo --tasks 1 --max-context 100000 --context-step 1 --layers 1000",
             "results/demo/.lock",
         ),
-        ("train --mrps 1 --batches 100000", ""),
+        ("train --tasks 1 --batches 100000", ""),
     ] {
         for signals in [1, 2] {
             let child = start(out.path(), &format!("{arguments} --json")).spawn().unwrap();
@@ -209,7 +209,7 @@ fn what_came_from_elsewhere_is_printed_and_not_obeyed() {
         "plot demo",
         "compare demo train",
         "train --out . --resume train",
-        "train --out . --mrps 2",
+        "train --out . --tasks 2",
     ] {
         for json in ["", " --json"] {
             let output = start(out.path(), &format!("{arguments}{json}")).output().unwrap();

@@ -1,14 +1,13 @@
-//! The experiments beyond the paper, small: what they find is named, and the same again; two heads and the
-//! residual gradient train, and are refused where they do not fit.
+//! The experiments beyond the paper, on a small scale: they name what they find, and repeat it.
 
-use crate::common::{contents, ictd, json, object, refused};
+use crate::common::{contents, ictd, json, object};
 use serde_json::Value;
 
 #[test]
 fn experiments_beyond_the_paper_answer_with_the_same_bytes_again() {
     let [one, two] = [0; 2].map(|_| tempfile::tempdir().unwrap());
     for id in ["emergence", "rnn-context"] {
-        let line = format!("{id} --seeds 2 --mrps 40 --json");
+        let line = format!("{id} --seeds 2 --tasks 40 --json");
         let output = ictd(one.path(), &line);
         // So little training need not make a claim hold.
         assert!(matches!(output.status.code(), Some(0 | 1)), "{id}");
@@ -22,31 +21,11 @@ fn experiments_beyond_the_paper_answer_with_the_same_bytes_again() {
 }
 
 #[test]
-fn two_heads_are_refused_what_they_do_not_have() {
-    let out = tempfile::tempdir().unwrap();
-    for (options, named) in [
-        ("--gamma 0.5", "--gamma"),
-        ("--lambda 0.5", "--lambda"),
-        ("--attention softmax", "--heads"),
-        ("--model rnn", "--heads"),
-        ("--loss residual-gradient", "--loss"),
-        ("--parameters equivariant", "--parameters"),
-        ("--normalise", "--normalise"),
-        ("--dim 5", "--dim"),
-    ] {
-        let line = refused(out.path(), &format!("train --heads 2 {options}"));
-        assert!(line.contains(named), "{options}: {line}");
-    }
-}
-
-#[test]
-fn two_heads_and_the_residual_gradient_train_to_the_same_bits_on_any_threads() {
-    for options in
-        ["--heads 2", "--loss residual-gradient", "--loss residual-gradient --optimizer td"]
-    {
+fn the_residual_gradient_trains_to_the_same_bits_on_any_threads() {
+    for options in ["--loss residual-gradient", "--loss residual-gradient --optimizer td"] {
         let digests = |threads: usize| -> Vec<Value> {
             let out = tempfile::tempdir().unwrap();
-            let small = "--batches 1 --batch-size 8 --context 6 --seeds 3 --mrps 12";
+            let small = "--batches 1 --batch-size 8 --context-length 6 --seeds 3 --tasks 12";
             let trained =
                 object(out.path(), 0, &format!("train {options} {small} --threads {threads}"));
             trained["seeds"].as_array().unwrap().iter().map(|s| s["digest"].clone()).collect()

@@ -48,7 +48,7 @@ fn enough_layers_predict_the_true_values_of_a_users_states() {
 fn each_layer_is_a_step_of_its_algorithm_on_a_users_data() {
     let directory = place(CYCLE);
     for lambda in ["0", "0.5"] {
-        let line = format!("evaluate --data data.csv --lambda {lambda}");
+        let line = format!("evaluate --data data.csv --trace-decay {lambda}");
         let result = object(directory.path(), 0, &line);
         let difference = result["estimators"][1]["difference"].as_f64().unwrap();
         assert!(difference < 1e-14, "{lambda}: {difference}");
@@ -73,7 +73,7 @@ fn layers_that_diverge_are_said_to() {
 fn nothing_crosses_the_end_of_an_episode() {
     let evaluate = |data: &str, more: &str, count: usize, want: [f64; 2]| {
         let directory = place(data);
-        let line = format!("evaluate --data data.csv --lambda 0.5 --gamma 0.5 {more}");
+        let line = format!("evaluate --data data.csv --trace-decay 0.5 --gamma 0.5 {more}");
         let result = object(directory.path(), 0, &line);
         for (got, want) in weights(&result)[..count].iter().flat_map(|w| w.iter().zip(want)) {
             assert!((got - want).abs() < 1e-12, "{result}");
@@ -186,7 +186,7 @@ fn runs_that_differ_in_threads_alone_are_equal() {
 fn a_run_means_the_folder_of_its_seed_wherever_a_model_is_read() {
     let directory = place("phi_0,phi_1,reward\n1,0,1\n0,1,0\n1,0,\n");
     let here = directory.path();
-    done(here, "train --dim 2 --mrps 20 --batches 1 --batch-size 8 --context 10 --seeds 2");
+    done(here, "train --dim 2 --tasks 20 --batches 1 --batch-size 8 --context-length 10 --seeds 2");
     as_train(&here.join("results"));
     for command in ["evaluate --data data.csv --model", "import --tasks 2"] {
         let results = ["results/train", "results/train/seed_1"].map(|source| {
@@ -214,8 +214,7 @@ fn models_that_stream_are_opened_in_one_way() {
     let rows: String = (0..150_u32).map(|i| format!("{}\n", i * i % 17)).collect();
     fs::write(here.join("x.csv"), format!("x\n{rows}")).unwrap();
     for more in ["run", "softmax --attention softmax", "units --normalise"] {
-        let short =
-            "train --mrps 3 --batches 1 --batch-size 8 --context 10 --log-every 1 --seeds 2";
+        let short = "train --tasks 3 --batches 1 --batch-size 8 --context-length 10 --log-every 1 --seeds 2";
         done(here, &format!("{short} --out {more}"));
         as_train(&here.join(more.split(' ').next().unwrap()));
     }

@@ -73,7 +73,7 @@ fn page_of(out: &Path, words: &Words) {
     let signals = out.join("signals.csv");
     fs::write(&signals, head + &rows).unwrap();
     let predict = format!("predict {} --gamma 0.5", signals.display());
-    let figure = "reproduce figure-2 --seeds 2 --mrps 20";
+    let figure = "reproduce figure-2 --seeds 2 --tasks 20";
     for arguments in ["demo --tasks 2", &predict, figure] {
         let made = ictd(out, arguments);
         assert!(made.status.code() < Some(2), "{arguments}: {made:?}");

@@ -104,7 +104,7 @@ fn text_of_the_files_stays_text() {
 #[test]
 fn text_of_the_records_stays_text() {
     let out = tempfile::tempdir().unwrap();
-    assert!(ictd(out.path(), "reproduce figure-2 --seeds 1 --mrps 20").status.code() < Some(2));
+    assert!(ictd(out.path(), "reproduce figure-2 --seeds 1 --tasks 20").status.code() < Some(2));
     let run = out.path().join("figure-2");
     let before = page(&run);
     let evil = "\"</svg><img src=x onerror='alert(1)'>";

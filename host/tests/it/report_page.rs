@@ -29,7 +29,7 @@ fn report(out: &Path) -> PathBuf {
         assert_eq!(ictd(out, arguments).status.code(), Some(0), "{arguments}");
     }
     // So few tasks hardly train: the claims fail, and that is exit code 1.
-    let output = ictd(out, "reproduce figure-2 --seeds 2 --mrps 40");
+    let output = ictd(out, "reproduce figure-2 --seeds 2 --tasks 40");
     assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
     out.join("report.html")
 }

@@ -7,8 +7,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-const TRAIN: &str =
-    "train --mrps 20 --batches 2 --batch-size 8 --context 10 --seeds 2 --checkpoint-every 0 --json";
+const TRAIN: &str = "train --tasks 20 --batches 2 --batch-size 8 --context-length 10 --seeds 2 --checkpoint-every 0 --json";
 
 fn run_json(run: &Path) -> Value {
     serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap()
@@ -78,7 +77,7 @@ fn another_recipe_has_a_folder_of_its_own() {
     json(&ictd(out.path(), TRAIN));
     let run = trained(out.path());
     let first = contents(&run);
-    json(&ictd(out.path(), &TRAIN.replace("--seeds 2", "--seeds 1 --model rnn")));
+    json(&ictd(out.path(), &TRAIN.replace("--seeds 2", "--seeds 1 --network rnn")));
     assert_eq!(fs::read_dir(out.path()).unwrap().count(), 2);
     assert!(contents(&run) == first);
     // Another folder of that name is not written to.
@@ -92,7 +91,7 @@ fn another_recipe_has_a_folder_of_its_own() {
 #[test]
 fn a_shared_run_keeps_its_seeds_at_another_scale() {
     let out = tempfile::tempdir().unwrap();
-    let scale = "reproduce rnn-learning --mrps 20 --seeds";
+    let scale = "reproduce rnn-learning --tasks 20 --seeds";
     ictd(out.path(), &format!("{scale} 2"));
     let results = || fs::read(out.path().join("rnn-learning/results.json")).unwrap();
     let (run, two) = (trained(&out.path().join("runs")), results());
@@ -110,7 +109,7 @@ fn a_directory_that_another_process_works_on_is_refused_in_one_line() {
     json(&ictd(out.path(), "demo --tasks 3 --json"));
     let run = trained(out.path());
     let resume = format!("train --resume {}", run.display());
-    ictd(out.path(), "reproduce figure-2 --seeds 1 --mrps 10");
+    ictd(out.path(), "reproduce figure-2 --seeds 1 --tasks 10");
     let shared = trained(&out.path().join("runs"));
     let [of_run, of_shared] = [run, shared].map(|run| run.join("seed_0"));
     let plot = format!("plot {}", out.path().join("demo").display());
@@ -119,8 +118,8 @@ fn a_directory_that_another_process_works_on_is_refused_in_one_line() {
         (of_run.to_str().unwrap(), resume.as_str()),
         ("demo", "demo --tasks 3"),
         ("verify", "verify --seeds 2"),
-        ("figure-2", "reproduce figure-2 --seeds 1 --mrps 10"),
-        (of_shared.to_str().unwrap(), "reproduce figure-2 --seeds 1 --mrps 10"),
+        ("figure-2", "reproduce figure-2 --seeds 1 --tasks 10"),
+        (of_shared.to_str().unwrap(), "reproduce figure-2 --seeds 1 --tasks 10"),
         ("", "--threads 1"),
         ("demo", plot.as_str()),
     ];

@@ -29,7 +29,7 @@ fn verification_stays_below_1e_10_at_layer_40() {
 #[test]
 fn a_claim_that_does_not_hold_exits_with_1() {
     let out = tempfile::tempdir().unwrap();
-    let result = object(out.path(), 1, "reproduce figure-2 --seeds 2 --mrps 20");
+    let result = object(out.path(), 1, "reproduce figure-2 --seeds 2 --tasks 20");
     assert_eq!(result["holds"], false);
 }
 
@@ -48,11 +48,11 @@ fn value_error_falls_to_a_quarter_as_the_context_grows() {
 #[test]
 fn expected_updates_stay_in_the_invariant_set_and_trained_layers_are_compared_with_it() {
     let out = tempfile::tempdir().unwrap();
-    let result = json(&ictd(out.path(), "one-layer --seeds 2 --mrps 20 --json"));
+    let result = json(&ictd(out.path(), "one-layer --seeds 2 --tasks 20 --json"));
     let claims = result["claims"].as_array().unwrap();
     let stay = |claim: &&Value| claim["claim"].as_str().unwrap().contains("updates stay");
     assert_eq!(claims.iter().find(stay).unwrap()["verdict"], "holds", "{claims:?}");
-    let result = json(&ictd(out.path(), "invariant-set --seeds 2 --mrps 20 --json"));
+    let result = json(&ictd(out.path(), "invariant-set --seeds 2 --tasks 20 --json"));
     let claims = result["claims"].as_array().unwrap().len();
     let long = Long::read(&Records::open(&out.path().join("invariant-set")).unwrap()).unwrap();
     for run in ["linear-l1", "linear-l3-d8", "sequential-l4", "cart-pole"].map(|run| long.of(run)) {

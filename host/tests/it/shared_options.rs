@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::fs;
 use tempfile::TempDir;
 
-const TRAIN: &str = "train --mrps 4 --batches 1 --batch-size 4 --context 6 --log-every 2";
+const TRAIN: &str = "train --tasks 4 --batches 1 --batch-size 4 --context-length 6 --log-every 2";
 
 /// A small run of every command, with the options of every command that it takes; those of an experiment take all.
 const SMALL: [(&str, &[&str]); 16] = [
@@ -17,7 +17,7 @@ const SMALL: [(&str, &[&str]); 16] = [
     ("verify --seeds 2 --layers 2", COMPUTES),
     (TRAIN, COMPUTES),
     ("sweep plan.toml", COMPUTES),
-    ("reproduce rnn-learning --seeds 1 --mrps 2", COMPUTES),
+    ("reproduce rnn-learning --seeds 1 --tasks 2", COMPUTES),
     ("evaluate --data data.csv --model run", &["seed", "out", "json", "config"]),
     ("predict data.csv --gamma 0.5 --model run", COMPUTES),
     ("import run --tasks 2", COMPUTES),
@@ -42,7 +42,7 @@ fn place() -> TempDir {
     let text = format!("phi_0,phi_1,phi_2,reward\n{rows}");
     fs::write(place.path().join("data.csv"), text).unwrap();
     for command in [
-        format!("{TRAIN} --dim 3 --seeds 2 --lr 0.01"),
+        format!("{TRAIN} --dim 3 --seeds 2 --learning-rate 0.01"),
         "export --construction td0 --out model.ictd".to_owned(),
     ] {
         let made = run(place.path(), &command);

@@ -17,7 +17,7 @@ const PLAN: &str = "seeds = 8\n\
     [grid]\nlr = [0.001, 0.01, 0.1]\nmode = [\"auto\", \"sequential\"]\n";
 const TINY: &str =
     "[settings]\nmrps = 4\nbatches = 1\nbatch-size = 4\ncontext = 6\nlog-every = 2\n";
-const TRAIN: &str = "train --mrps 4 --batches 1 --batch-size 4 --context 6 --log-every 2";
+const TRAIN: &str = "train --tasks 4 --batches 1 --batch-size 4 --context-length 6 --log-every 2";
 
 /// A plan, and where to work on it.
 struct Place {

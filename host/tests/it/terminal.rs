@@ -3,7 +3,7 @@
 use crate::common::ictd;
 use std::process::{Command, Output};
 
-const TRAIN: &str = "train --mrps 300 --batches 2 --batch-size 8 --context 10 --seeds 2";
+const TRAIN: &str = "train --tasks 300 --batches 2 --batch-size 8 --context-length 10 --seeds 2";
 
 /// Runs `ictd` on a terminal of its own (by util-linux' `script`), whose screen is the output; none if
 /// there is no such program.

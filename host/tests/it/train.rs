@@ -7,8 +7,8 @@ use std::fs;
 use std::path::Path;
 
 /// Small but whole: two batches per task, metrics along the way.
-const ONE: &str = "train --mrps 12 --batches 2 --batch-size 8 --context 10";
-const FIVE: &str = "train --mrps 12 --batches 2 --batch-size 8 --context 10 --seeds 5";
+const ONE: &str = "train --tasks 12 --batches 2 --batch-size 8 --context-length 10";
+const FIVE: &str = "train --tasks 12 --batches 2 --batch-size 8 --context-length 10 --seeds 5";
 
 /// The object of a command that succeeds.
 fn ran(out: &Path, arguments: &str) -> Value {
@@ -58,14 +58,14 @@ fn the_result_has_the_metrics_of_every_seed() {
     for file in ["checkpoint.bin", "metrics.csv", "elements.csv", "data.npz", "params.json"] {
         assert!(folder.join(file).is_file(), "{file}");
     }
-    let sequential = fresh(&format!("{FIVE} --mode sequential"));
+    let sequential = fresh(&format!("{FIVE} --layer-sharing sequential"));
     assert_eq!(sequential["seeds"][0]["p_bottom_right"].as_array().unwrap().len(), 3);
 }
 
 #[test]
 fn the_written_config_repeats_the_run() {
     let out = tempfile::tempdir().unwrap();
-    let first = ran(out.path(), &format!("{FIVE} --seed 7 --lr 0.01"));
+    let first = ran(out.path(), &format!("{FIVE} --seed 7 --learning-rate 0.01"));
     let config = trained(out.path()).join("config.toml");
     let second = fresh(&format!("--config {}", config.display()));
     assert_eq!(first["seeds"], second["seeds"]);
@@ -101,19 +101,20 @@ fn the_same_command_goes_on_with_an_unfinished_run_and_says_so() {
 #[test]
 fn seeds_that_diverged_are_named_and_the_others_go_on() {
     let out = tempfile::tempdir().unwrap();
-    let arguments = format!("{ONE} --seeds 2 --lr 1000");
+    let arguments = format!("{ONE} --seeds 2 --learning-rate 1000");
     assert_eq!(ictd(out.path(), &format!("{arguments} --check")).status.code(), Some(1));
     let output = ictd(out.path(), &arguments);
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(output.status.code(), Some(0), "{text}");
-    let line = "seed 1: parameters are NaN or infinite (diverged by task 10): lower --lr";
+    let line =
+        "seed 1: parameters are NaN or infinite (diverged by task 10): lower --learning-rate";
     assert!(text.lines().any(|l| l == line), "{text}");
     let results = fs::read(trained(out.path()).join("results.json")).unwrap();
     let results: Value = serde_json::from_slice(&results).unwrap();
     assert_eq!((&results["holds"], &results["seeds"][1]["diverged"]), (&true.into(), &true.into()));
     assert!(fresh(FIVE)["seeds"][0]["diverged"].is_null());
     // One of two: its lane leaves the other's numbers and the mean matrices as they are.
-    let arguments = "train --mode sequential --lr 0.3 --mrps 200";
+    let arguments = "train --layer-sharing sequential --learning-rate 0.3 --tasks 200";
     let out = tempfile::tempdir().unwrap();
     let both = ictd(out.path(), &format!("{arguments} --seed 10 --seeds 2 --check --json"));
     let both = json(&both);
@@ -139,7 +140,7 @@ fn the_figure_and_the_table_have_what_was_recorded() {
     assert!(text.contains("IWS") && !text.contains("MSVE"), "{text}");
     assert!(figure.contains("value difference") && !figure.contains("Value error"));
     assert!(figure.contains("linear transformer, L = 3, d = 4, n = 10, task boyan, seeds: 1"));
-    let (text, figure) = shown("--model rnn");
+    let (text, figure) = shown("--network rnn");
     assert!(!text.contains("IWS") && !text.contains("P[−1") && text.contains("MSVE"), "{text}");
     assert!(!figure.contains("value difference") && figure.contains("Value error"));
     let (text, figure) = shown("--task cartpole");
@@ -165,22 +166,22 @@ fn what_cannot_be_trained_is_refused_in_one_line() {
     let out = tempfile::tempdir().unwrap();
     for (arguments, named) in [
         ("--dim 33", "--dim 33: accepted is an integer from 1 to 32"),
-        ("--context 1025", "--context 1025: accepted is an integer from 1 to 1024"),
-        ("--context 1000 --attention softmax", "--context: 1000: accepted here is 1 to 64"),
+        ("--context-length 1025", "--context-length 1025: accepted is an integer from 1 to 1024"),
+        ("--context-length 1000 --attention softmax", "--context: 1000: accepted here is 1 to 64"),
         ("--gamma 1", "--gamma 1: accepted is a number in [0, 1)"),
         ("--layers 0", "--layers 0: accepted is an integer from 1 to "),
-        ("--model rnn --mode sequential", "--mode: sequential: "),
-        ("--model rnn --attention softmax", "--attention: softmax: accepted with "),
+        ("--network rnn --layer-sharing sequential", "--mode: sequential: "),
+        ("--network rnn --attention softmax", "--attention: softmax: accepted with "),
         ("--optimizer td --weight-decay 0.1", "--weight-decay: 0.1: accepted with "),
         ("--optimizer td --warm-up 9", "--warm-up: 9: accepted with "),
-        ("--gamma 0.5 --gammas 0.1..0.2", "--gamma: 0.5: accepted without --gammas"),
-        ("--lr 0", "--lr 0: accepted is a number in (0, 1000]"),
+        ("--gamma 0.5 --gamma-range 0.1..0.2", "--gamma: 0.5: accepted without --gamma-range"),
+        ("--learning-rate 0", "--learning-rate 0: accepted is a number in (0, 1000]"),
         ("--seed 9223372036854775807 --seeds 2", "--seed: 9223372036854775807: "),
-        ("--rnn-input delayed", "--rnn-input: delayed: accepted with --model rnn"),
+        ("--rnn-input delayed", "--rnn-input: delayed: accepted with --network rnn"),
         ("--task cartpole --loss true-value", "--loss: true-value: "),
         ("--seeds 0", "--seeds 0: accepted is an integer from 1 to 100000"),
         ("--seeds 9..3", "--seeds 9..3: accepted are at most 100000 seeds"),
-        ("--resume here --lr 1", "--resume: takes all options from"),
+        ("--resume here --learning-rate 1", "--resume: takes all options from"),
         ("--resume no/such/run", "config.toml: "),
     ] {
         let line = refusal(&ictd(out.path(), &format!("train {arguments}")));
@@ -192,7 +193,7 @@ fn what_cannot_be_trained_is_refused_in_one_line() {
 #[test]
 fn a_trace_growing_contexts_and_families_in_turn_go_into_the_runs_files() {
     let out = tempfile::tempdir().unwrap();
-    let asked = "--lambda 0.5 --lengths 1..9 --gammas 0.5..0.9 --task boyan,loop";
+    let asked = "--trace-decay 0.5 --context-range 1..9 --gamma-range 0.5..0.9 --task boyan,loop";
     let result = ran(out.path(), &format!("{FIVE} {asked} --dim 3 --layers 5"));
     let run = trained(out.path());
     let config = fs::read_to_string(run.join("config.toml")).unwrap();

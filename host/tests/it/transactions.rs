@@ -17,8 +17,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tempfile::TempDir;
 
-const TRAIN: &str =
-    "train --mrps 4 --batches 1 --batch-size 4 --context 6 --log-every 2 --checkpoint-every 0";
+const TRAIN: &str = "train --tasks 4 --batches 1 --batch-size 4 --context-length 6 --log-every 2 --checkpoint-every 0";
 const DATA: &str = "phi_0,reward\n1,1\n2,-1\n0.5,0.5\n";
 
 type Contents = BTreeMap<String, Vec<u8>>;
@@ -237,7 +236,7 @@ fn prepared(commands: &[&str]) -> TempDir {
 fn a_fault_at_any_operation_of_training_loses_nothing() {
     let fresh = prepared(&[]);
     let trained = strike(fresh.path(), TRAIN, true, 5);
-    let reproduced = strike(fresh.path(), "reproduce rnn-learning --seeds 1 --mrps 2", true, 5);
+    let reproduced = strike(fresh.path(), "reproduce rnn-learning --seeds 1 --tasks 2", true, 5);
     println!("train: {trained:?}, reproduce: {reproduced:?} faults");
     assert!(trained > 20 && reproduced > 20);
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 pub(crate) const TRAIN: &str =
-    "train --mrps 4 --batches 1 --batch-size 4 --context 6 --log-every 2";
+    "train --tasks 4 --batches 1 --batch-size 4 --context-length 6 --log-every 2";
 const DATA: &str = "phi_0,phi_1,reward\n1,0,1\n0,1,-1\n1,1,0.5\n0.5,1,2\n1,0,0\n";
 
 fn directory() -> TempDir {
@@ -135,7 +135,7 @@ fn a_run_directory_that_is_a_link_is_not_written_to() {
     symlink(mine.path(), out.path().join("runs")).unwrap();
     let merge = format!("merge {}", mine.path().join(&run).display());
     let more = format!("{TRAIN} --seeds 2");
-    let rnn = "reproduce rnn-learning --seeds 1 --mrps 2";
+    let rnn = "reproduce rnn-learning --seeds 1 --tasks 2";
     for command in ["demo --tasks 3", &more, &merge, rnn] {
         let line = refusal(&ictd(out.path(), command));
         assert!(line.contains(": a link; accepted is a folder"), "{command}: {line}");
@@ -168,7 +168,7 @@ fn a_model_is_exported_to_a_regular_file_or_not_at_all() {
 fn a_directory_that_ictd_did_not_make_is_left_alone() {
     let out = directory();
     let mine = [("config.toml", "[package]\n"), ("run.json", "{}"), ("seeds.csv", "1,2\n")];
-    let rnn = "reproduce rnn-learning --seeds 1 --mrps 2";
+    let rnn = "reproduce rnn-learning --seeds 1 --tasks 2";
     let names = {
         let made = directory();
         [TRAIN, rnn].iter().for_each(|command| drop(ictd(made.path(), command)));
@@ -395,9 +395,9 @@ fn a_stored_lambda_is_used_and_named() {
     };
     let mut found = Vec::new();
     for lambda in ["0", "0.8", "1"] {
-        run(&format!("export --construction td-lambda --dim 2 --lambda {lambda} --out model"));
+        run(&format!("export --construction td-lambda --dim 2 --trace-decay {lambda} --out model"));
         let evaluated = run("evaluate --data data.csv --model model");
-        let constructed = run(&format!("evaluate --data data.csv --lambda {lambda}"));
+        let constructed = run(&format!("evaluate --data data.csv --trace-decay {lambda}"));
         let weights = [&evaluated, &constructed].map(|object| {
             let weights = object["estimators"][0]["weights"].as_array().unwrap();
             weights.iter().map(|x| x.as_f64().unwrap()).collect::<Vec<_>>()

@@ -24,7 +24,7 @@ const OF_TABLES: &[&str] = &[
     "predict",
     "evaluate --data",
     "evaluate --layers 65535 --data",
-    "evaluate --layers 1000 --lambda 0.9 --data",
+    "evaluate --layers 1000 --trace-decay 0.9 --data",
     "evaluate --model universal --data",
     "evaluate --data data.csv --queries",
     "predict --gamma 0.9999",
@@ -302,12 +302,12 @@ fn a_run_directory_with_a_file_of_a_megabyte_costs_any_command_little() {
         format!("evaluate --data {data}"),
         format!("predict {data} --gamma 0.5"),
         format!("import {} --tasks 2", at("train").display()),
-        "reproduce figure-2 --seeds 1 --mrps 2".into(),
-        "invariant-set --seeds 1 --mrps 2".into(),
-        "universal --seeds 1 --mrps 2 --steps 0 --tasks 2".into(),
-        "rnn-context --seeds 1 --mrps 2".into(),
-        "one-layer --seeds 1 --mrps 2".into(),
-        "emergence --seeds 1 --mrps 2".into(),
+        "reproduce figure-2 --seeds 1 --tasks 2".into(),
+        "invariant-set --seeds 1 --tasks 2".into(),
+        "universal --seeds 1 --tasks 2 --steps 0 --tasks 2".into(),
+        "rnn-context --seeds 1 --tasks 2".into(),
+        "one-layer --seeds 1 --tasks 2".into(),
+        "emergence --seeds 1 --tasks 2".into(),
     ] {
         let made = ictd(out.path(), &command);
         assert!(made.status.code() < Some(2), "{command}: {made:?}");

@@ -11,8 +11,8 @@ use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
 use ictd_core::statistic::Statistic;
 use ictd_core::tasks::{
-    CartPole, CartPoleTasks, Task, TaskDistribution as _, boyan_chain, boyan_chain_representable,
-    loop_mrp, random_mdp,
+    CartPole, CartPoleDistribution, Task, TaskDistribution as _, boyan_chain,
+    boyan_chain_representable, loop_mrp, random_mdp,
 };
 use ictd_core::transformer::Transformer;
 use ictd_core::transition::Transition;
@@ -38,7 +38,7 @@ fn trajectories(seed: u64) -> Vec<(&'static str, Vec<Transition<f64, D>>)> {
     let representable = boyan_chain_representable::<f64, D, 10>(7, D, GAMMA, rng).unwrap();
     let mdp = random_mdp::<f64, D, 10>(6, D, 3, GAMMA, rng).unwrap();
     let ring = loop_mrp::<f64, D, 15>(15, D, 0.8, GAMMA, rng).unwrap();
-    let grid = CartPoleTasks::<16> { tilings: 1, tiles: 2, of_authors: true, dim: D };
+    let grid = CartPoleDistribution::<16> { tilings: 1, tiles: 2, authors_variant: true, dim: D };
     let cart_pole: CartPole<f64, D, 16> = grid.draw(GAMMA, rng).unwrap();
     vec![
         ("Boyan's chain", from(&boyan, rng)),

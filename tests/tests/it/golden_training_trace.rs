@@ -97,7 +97,6 @@ fn adam_settings(case: &Case) -> AdamSettings {
         beta2: case.number("beta2"),
         epsilon: case.number("eps"),
         weight_decay: case.number("weight_decay"),
-        warm_up: 0,
     }
 }
 

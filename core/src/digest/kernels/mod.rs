@@ -17,7 +17,7 @@ use crate::transition::Transition;
 use nalgebra::SMatrix;
 
 /// Returns all kernels, on scalars S (`f32` or lanes of it): the digests are the same for each S.
-pub fn kernels<S: Scalar<Element = f32>>() -> [DigestCase<S>; 19] {
+pub fn kernels<S: Scalar<Element = f32>>() -> [DigestCase<S>; 18] {
     let kernel = |name, run, about| DigestCase { name, about, seeds: 16, run };
     let linear = kernel("linear_forward", forward::linear, "dense linear layers, both forms");
     [
@@ -36,7 +36,6 @@ pub fn kernels<S: Scalar<Element = f32>>() -> [DigestCase<S>; 19] {
         kernel("predictor", universal::predictor, "predictions, bands, surprises, bytes"),
         kernel("linear_training", training::linear, "two short runs, losses and checkpoints"),
         kernel("any_shape_training", training::any_shape, "a trace; contexts that grow; discounts"),
-        kernel("training_without_units", training::without_units, "ten numbers a layer, and dense"),
         kernel("softmax_training", training::softmax, "a short run of softmax attention"),
         kernel("rnn_training", training::rnn, "a short run of the recurrent network"),
         kernel("cart_pole_training", training::cart_pole, "short runs on CartPole"),

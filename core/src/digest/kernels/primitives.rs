@@ -10,8 +10,8 @@ use crate::model::{Model, crc32};
 use crate::rng::{Rng, RngStream};
 use crate::scalar::{Real, Scalar};
 use crate::tasks::{
-    CartPoleTasks, Mrp, Task, TaskDistribution, boyan_chain, boyan_chain_representable, loop_mrp,
-    random_mdp,
+    CartPoleDistribution, Mrp, Task, TaskDistribution, boyan_chain, boyan_chain_representable,
+    loop_mrp, random_mdp,
 };
 use crate::transformer::Transformer;
 use crate::transition::Transition;
@@ -126,9 +126,10 @@ fn in_scalar<R: Real>(rng: &mut Rng, digest: &mut Digest) -> Result<(), Error> {
         append(digest, &mrp.stationary_distribution()?);
         path(mrp, rng, digest);
     }
-    let tilings = CartPoleTasks::<324> { tilings: 4, tiles: 2, of_authors: false, dim: 4 };
+    let tilings =
+        CartPoleDistribution::<324> { tilings: 4, tiles: 2, authors_variant: false, dim: 4 };
     path(&tilings.draw(gamma, rng)?, rng, digest);
-    let grid = CartPoleTasks::<16> { tilings: 1, tiles: 2, of_authors: true, dim: 4 };
+    let grid = CartPoleDistribution::<16> { tilings: 1, tiles: 2, authors_variant: true, dim: 4 };
     path(&grid.draw(gamma, rng)?, rng, digest);
     Ok(())
 }

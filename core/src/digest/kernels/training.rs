@@ -3,10 +3,12 @@
 use super::DigestRun;
 use crate::error::Error;
 use crate::scalar::Scalar;
-use crate::tasks::{CartPoleTasks, FiniteTask, FiniteTasks, TaskDistribution};
+use crate::tasks::{
+    CartPoleDistribution, FiniteTaskDistribution, FiniteTaskKind, TaskDistribution,
+};
 use crate::training::{
     AdamSettings, BatchTdReference, LayerInput, LinearNetwork, LinearShape, Loss, MultiTaskTd,
-    Network, Optimizer, ParameterSet, Rnn, Settings, SoftmaxNetwork,
+    Network, Optimizer, Rnn, SoftmaxNetwork, TrainerSettings,
 };
 
 const D: usize = 2;
@@ -14,20 +16,27 @@ const K: usize = 2 * D + 1;
 /// Feature vectors of a trajectory: n + W + 2.
 const T: usize = 6 + 4 + 2;
 
-const BOYAN: FiniteTasks<5> = FiniteTasks { kind: FiniteTask::BoyanChain, states: 5, dim: D };
+const BOYAN: FiniteTaskDistribution<5> =
+    FiniteTaskDistribution { kind: FiniteTaskKind::BoyanChain, states: 5, dim: D };
 
 /// Small batches and a large learning rate, so that a few tasks move the parameters far.
-fn settings() -> Settings {
+fn settings() -> TrainerSettings {
     let adam = AdamSettings { learning_rate: 0.02, ..Default::default() };
     let optimizer = Optimizer::Adam(adam);
-    Settings { context_len: 6, windows: 4, batches: 2, optimizer, ..Default::default() }
+    TrainerSettings {
+        context_len: 6,
+        batch_size: 4,
+        batches_per_task: 2,
+        optimizer,
+        ..Default::default()
+    }
 }
 
 /// Trains on three tasks, with the batch-TD reference beside: the loss after each, then the checkpoints
 /// of every lane.
 fn train<S, N, E>(
     run: &mut DigestRun<S>,
-    settings: Settings,
+    settings: TrainerSettings,
     distribution: E,
     network: N,
 ) -> Result<(), Error>
@@ -61,30 +70,20 @@ fn network<S: Scalar<Element = f32>>(shape: LinearShape<f32>) -> Result<Linear<S
 pub(super) fn linear<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     train(run, settings(), BOYAN, network::<S>(LinearShape::new(D, 1, 3))?)?;
     let own = network::<S>(LinearShape::new(D, 2, 2))?;
-    let optimizer = Optimizer::Td { step_size: 0.05 };
-    let settings = Settings { loss: Loss::TrueValue, optimizer, ..settings() };
+    let optimizer = Optimizer::Td { learning_rate: 0.05 };
+    let settings = TrainerSettings { loss: Loss::TrueValue, optimizer, ..settings() };
     train(run, settings, BOYAN, own)
 }
 
 /// Linear attention under TD(lambda)'s mask; on contexts that grow, with a discount for each task, towards sampled
 /// returns.
 pub(super) fn any_shape<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
-    let with_trace = network::<S>(LinearShape { lambda: 0.9, ..LinearShape::new(D, 1, 3) })?;
+    let with_trace = network::<S>(LinearShape { trace_decay: 0.9, ..LinearShape::new(D, 1, 3) })?;
     train(run, settings(), BOYAN, with_trace)?;
-    let (lengths, gammas) = (Some([1, 9]), Some([0.5, 0.95]));
+    let (context_len_range, gamma_range) = (Some([1, 9]), Some([0.5, 0.95]));
     let loss = Loss::MonteCarlo { horizon: 5 };
-    let settings = Settings { lengths, gammas, loss, ..settings() };
+    let settings = TrainerSettings { context_len_range, gamma_range, loss, ..settings() };
     train(run, settings, BOYAN, network::<S>(LinearShape::new(D, 2, 2))?)
-}
-
-/// Ten numbers a layer on contexts without units, under TD(lambda)'s mask; and dense layers on such contexts.
-pub(super) fn without_units<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
-    let dense = LinearShape { prior_count: Some(6.0), ..LinearShape::new(D, 2, 2) };
-    let parameters = ParameterSet::Equivariant;
-    let ten_numbers = LinearShape { parameters, lambda: 0.9, ..dense };
-    train(run, settings(), BOYAN, network::<S>(ten_numbers)?)?;
-    let settings = Settings { lengths: Some([1, 9]), ..settings() };
-    train(run, settings, BOYAN, network::<S>(dense)?)
 }
 
 pub(super) fn softmax<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
@@ -103,8 +102,9 @@ pub(super) fn rnn<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<()
 /// Linear attention on CartPole: tilings with a random projection, then the authors' one grid.
 pub(super) fn cart_pole<S: Scalar<Element = f32>>(run: &mut DigestRun<S>) -> Result<(), Error> {
     let network = network::<S>(LinearShape::new(D, 1, 2))?;
-    let tilings = CartPoleTasks::<162> { tilings: 2, tiles: 2, of_authors: false, dim: D };
+    let tilings =
+        CartPoleDistribution::<162> { tilings: 2, tiles: 2, authors_variant: false, dim: D };
     train(run, settings(), tilings, network.clone())?;
-    let grid = CartPoleTasks::<16> { tilings: 1, tiles: 2, of_authors: true, dim: D };
+    let grid = CartPoleDistribution::<16> { tilings: 1, tiles: 2, authors_variant: true, dim: D };
     train(run, settings(), grid, network)
 }

@@ -46,19 +46,19 @@ pub struct CodedState<R: Real> {
 /// M = 324.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
-pub struct CartPoleTasks<const M: usize> {
+pub struct CartPoleDistribution<const M: usize> {
     /// 1, 2, 4 or 8.
     pub tilings: u16,
     /// Per dimension: 1 to 8, and at most 32 / tilings.
     pub tiles: u16,
     /// As in the authors' code, which has one tiling: a light pole, and R_{t+1} = r(S_{t+1}), after a reset, in place of
     /// r(S_t).
-    pub of_authors: bool,
+    pub authors_variant: bool,
     /// d, the number of features.
     pub dim: usize,
 }
 
-impl<R: Real, const D: usize, const M: usize> TaskDistribution<R, D> for CartPoleTasks<M> {
+impl<R: Real, const D: usize, const M: usize> TaskDistribution<R, D> for CartPoleDistribution<M> {
     type Task = CartPole<R, D, M>;
 
     fn dim(&self) -> usize {
@@ -73,7 +73,7 @@ impl<R: Real, const D: usize, const M: usize> TaskDistribution<R, D> for CartPol
         if tiles > M {
             return Err(Error::CapacityExceeded { parameter: "tiles", capacity: M });
         }
-        let pole_mass = if self.of_authors { [0.05, 0.15] } else { [0.5, 1.5] };
+        let pole_mass = if self.authors_variant { [0.05, 0.15] } else { [0.5, 1.5] };
         let physics = CartPolePhysics::sample(pole_mass, rng);
         let epsilon = rng.uniform();
         let scale = R::ONE / R::from_count(coding.tilings() as u64).sqrt();
@@ -81,7 +81,7 @@ impl<R: Real, const D: usize, const M: usize> TaskDistribution<R, D> for CartPol
             physics,
             epsilon,
             coding,
-            rewards_next: self.of_authors,
+            rewards_next: self.authors_variant,
             projection: [zeros::<R, D, 1>(); M],
             reward: [R::ZERO; M],
         };
@@ -159,7 +159,8 @@ mod tests {
     #[test]
     fn the_single_grid_rewards_the_next_state() {
         let mut rng = Rng::new(4);
-        let of = |tiles| CartPoleTasks::<16> { tilings: 1, tiles, of_authors: true, dim: 4 };
+        let of =
+            |tiles| CartPoleDistribution::<16> { tilings: 1, tiles, authors_variant: true, dim: 4 };
         let task: CartPole<f64, 4, 16> = of(2).draw(0.9, &mut rng).unwrap();
         let mut state = task.initial_state(&mut rng);
         for _ in 0..100 {

@@ -1,16 +1,15 @@
-//! A linear transformer in training: one type for every number of features and layers, one head or two, any mask.
+//! A linear transformer in training: one type for every number of features and layers, and for TD(lambda)'s masks.
 
 mod batch;
 mod pass;
 mod shape;
-mod two_heads;
 mod window_statistic;
 mod workspace;
 
 use super::network::deviation;
 use super::{Network, Parameters, Targets, Window, Windows, batch_gradient_by_window};
 use crate::error::Error;
-use crate::layer::{Layer, LayerParameters, ParameterSet};
+use crate::layer::{Layer, LayerParameters};
 use crate::rng::Rng;
 use crate::scalar::{Real, Scalar};
 use crate::transformer::Transformer;
@@ -20,13 +19,13 @@ use pass::WindowPass;
 pub use shape::LinearShape;
 use workspace::Workspace;
 
-/// Where a network keeps its numbers: an array or, where there is a heap, a `Vec`.
+/// Storage for a network's numbers: an array or, where there is a heap, a `Vec`.
 pub trait Storage<S>: AsRef<[S]> + AsMut<[S]> + Clone + Debug {}
 
 impl<S, B: AsRef<[S]> + AsMut<[S]> + Clone + Debug> Storage<S> for B {}
 
-/// A linear transformer in training. B stores its trained numbers; W is the memory that it computes in, which may be
-/// borrowed: a chip then moves little.
+/// A linear transformer in training. B stores its parameters; W is the memory in which it computes, which may be borrowed,
+/// so that a chip moves little.
 #[derive(Clone, Debug)]
 pub struct LinearNetwork<S: Scalar, B, W = B> {
     shape: LinearShape<S::Element>,
@@ -34,8 +33,7 @@ pub struct LinearNetwork<S: Scalar, B, W = B> {
     work: W,
 }
 
-/// The trained numbers of a network: P_0, Q_0, P_1, ... ([`LinearShape::token_len`] squared each, column by
-/// column), of two heads P, Q, W of each; or five for each of them ([`ParameterSet`]).
+/// The parameters of a network: P_0, Q_0, P_1, ..., (K, K) each with K of [`LinearShape::token_len`], column by column.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LinearParameters<B> {
     numbers: B,
@@ -82,19 +80,18 @@ impl<S: Scalar, B: Storage<S>> LinearNetwork<S, B> {
 }
 
 impl<R: Real> LinearShape<R> {
-    /// Returns how many numbers a network needs to compute in.
+    /// Returns the length of a network's workspace.
     pub fn work_len(&self) -> usize {
-        if self.heads == 2 { two_heads::work_len(self) } else { workspace::len(self) }
+        workspace::len(self)
     }
 }
 
 impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W> {
-    /// Makes a network whose trained numbers are the first [`LinearShape::parameter_len`] of `numbers`, and that
-    /// computes in `work`, [`LinearShape::work_len`] numbers.
+    /// Makes a network whose parameters are the first [`LinearShape::parameter_len`] of `numbers`, and that computes in
+    /// `work`, at least [`LinearShape::work_len`] numbers.
     ///
     /// # Errors
-    /// [`Error::OutOfRange`], naming the part of the shape that is not as [`LinearShape`] says, or `room` if there are
-    /// less numbers than that.
+    /// [`Error::OutOfRange`], naming the field of the shape that is out of range, or `room` if either slice is too short.
     pub fn new(shape: LinearShape<S::Element>, numbers: B, work: W) -> Result<Self, Error> {
         shape.check()?;
         let len = shape.parameter_len();
@@ -110,29 +107,25 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
         &self.shape
     }
 
-    /// Writes matrix m of P_0, Q_0, P_1, ..., or of P, Q, W of each head, column by column.
+    /// Writes matrix m of P_0, Q_0, P_1, ..., (K, K), column by column.
     pub fn write_matrix(&self, m: usize, to: &mut [S]) {
-        let k = self.shape.token_len();
-        if let Some(numbers) = self.parameters.all().chunks_exact(self.shape.matrix_len()).nth(m) {
-            self.shape.parameters.write(k, numbers, &mut to[..k * k]);
+        let matrix = self.shape.matrix_len();
+        if let Some(numbers) = self.parameters.all().chunks_exact(matrix).nth(m) {
+            to[..matrix].copy_from_slice(numbers);
         }
     }
 
-    /// Returns the transformer of one head that one lane has learned, among (K - 1) / 2 features: with zeros for the
-    /// tokens' entries that it does not have. C is the capacity for stored layers.
+    /// Returns the transformer that one lane has learned, padded with zeros to (K - 1) / 2 features. C is the capacity
+    /// for stored layers.
     ///
     /// # Errors
-    /// [`Error::NonFinite`] if its parameters blew up; [`Error::CapacityExceeded`] for more layers or features;
-    /// [`Error::OutOfRange`] for two heads.
+    /// [`Error::NonFinite`] if its parameters blew up; [`Error::CapacityExceeded`] for more layers or features than fit.
     pub fn transformer<const K: usize, const C: usize>(
         &self,
         lane: usize,
     ) -> Result<Transformer<Layer<S::Element, K>, C>, Error> {
-        let LinearShape { dim: d, heads, stored, depth, .. } = self.shape;
+        let LinearShape { dim: d, stored, depth, .. } = self.shape;
         let (k, capacity) = (self.shape.token_len(), (K - 1) / 2);
-        if heads != 1 {
-            return Err(Error::OutOfRange { parameter: "heads", accepted: "one" });
-        }
         if stored > C {
             return Err(Error::CapacityExceeded { parameter: "layers", capacity: C });
         }
@@ -177,39 +170,21 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
         self.shape.dim
     }
 
-    /// Draws Xavier normal numbers with the shape's gain, N(0, (gain sqrt(2 / (rows + columns)))^2), where W of a head
-    /// is (K, 2K); for layers of ten numbers these, projected.
+    /// Draws Xavier normal numbers with the shape's gain, N(0, (gain sqrt(2 / (rows + columns)))^2).
     fn initialise_lane(&mut self, lane: usize, rng: &mut Rng) {
-        let LinearNetwork { shape, parameters, work } = self;
-        let k = shape.token_len();
-        let deviation = deviation::<S::Element>(shape.gain, k);
-        let of_w = deviation * Scalar::sqrt(<S::Element as Scalar>::from_f64(2.0 / 3.0));
-        let is_full = shape.parameters == ParameterSet::Full;
-        for (m, matrix) in parameters.all_mut().chunks_exact_mut(shape.matrix_len()).enumerate() {
-            let deviation = if shape.heads == 2 && m % 3 == 2 { of_w } else { deviation };
-            let drawn = if is_full { &mut *matrix } else { &mut work.as_mut()[..k * k] };
-            for x in &mut *drawn {
-                x.set_lane(lane, deviation * rng.normal::<S::Element>());
-            }
-            if !is_full {
-                let five = ParameterSet::nearest(k, drawn).map(|x| x.lane(lane));
-                matrix.iter_mut().zip(five).for_each(|(to, from)| to.set_lane(lane, from));
-            }
+        let deviation = deviation::<S::Element>(self.shape.gain, self.shape.token_len());
+        for x in self.parameters.all_mut() {
+            x.set_lane(lane, deviation * rng.normal::<S::Element>());
         }
     }
 
-    /// Returns NaN for a window of other features.
+    /// Returns the value, or NaN for a window with a different number of features.
     fn value(&mut self, window: &Window<S>) -> S {
         let LinearNetwork { shape, parameters, work } = self;
         if window.dim() != shape.dim {
             return S::from_f64(f64::NAN);
         }
-        let (numbers, work) = (parameters.all(), work.as_mut());
-        if shape.heads == 2 {
-            two_heads::Pass::new(shape, numbers, work).forward(window)
-        } else {
-            WindowPass::new(shape, numbers, work, window).value()
-        }
+        WindowPass::new(shape, parameters.all(), work.as_mut(), window).value()
     }
 
     fn value_and_gradient(
@@ -222,22 +197,13 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
         if window.dim() != shape.dim {
             return S::from_f64(f64::NAN);
         }
-        let (numbers, work) = (parameters.all(), work.as_mut());
-        if shape.heads == 2 {
-            let mut pass = two_heads::Pass::new(shape, numbers, work);
-            let value = pass.forward(window);
-            pass.backward(adjoint(value));
-            pass.finish(gradient.all_mut());
-            value
-        } else {
-            let mut pass = WindowPass::new(shape, numbers, work, window);
-            let value = pass.forward();
-            pass.backward(adjoint(value), gradient.all_mut());
-            value
-        }
+        let mut pass = WindowPass::new(shape, parameters.all(), work.as_mut(), window);
+        let value = pass.forward();
+        pass.backward(adjoint(value), gradient.all_mut());
+        value
     }
 
-    /// Takes windows of one head that grow one by one, unless they are read without units.
+    /// Computes sliding windows together ([`batch`]), and growing ones one by one.
     fn batch_gradient(
         &mut self,
         windows: &Windows<S>,
@@ -248,14 +214,10 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> Network<S> for Linear
         if windows.dim() != shape.dim {
             return S::from_f64(f64::NAN);
         }
-        let (numbers, work, to) = (parameters.all(), work.as_mut(), gradient.all_mut());
-        if shape.heads == 2 {
-            let pass = two_heads::Pass::new(shape, numbers, work);
-            two_heads::batch_gradient(pass, windows, targets, to)
-        } else if windows.slide() || shape.prior_count.is_some() {
-            batch_gradient(shape, Workspace::load(shape, numbers, work), windows, targets, to)
-        } else {
-            batch_gradient_by_window(self, windows, targets, gradient)
+        if !windows.slide() {
+            return batch_gradient_by_window(self, windows, targets, gradient);
         }
+        let work = Workspace::load(shape, parameters.all(), work.as_mut());
+        batch_gradient(shape, work, windows, targets, gradient.all_mut())
     }
 }

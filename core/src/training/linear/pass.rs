@@ -14,7 +14,7 @@
 //! ```
 
 use super::shape::LinearShape;
-use super::window_statistic::{VECTORS, read};
+use super::window_statistic::{VECTORS, window_statistic};
 use super::workspace::{Workspace, last_row, layer, layer_mut, split};
 use crate::linalg::any_size::{
     Addend, add, add_outers, dot, mul, mul_transpose, mul_vector, scaled, transpose_mul,
@@ -48,8 +48,7 @@ impl<'a, S: Scalar> WindowPass<'a, S> {
         let Workspace { layers, steps, columns, matrices, vectors, .. } = work;
         let k = shape.token_len();
         let (g, z) = (&mut steps[..k * k], &mut columns[..k]);
-        let room = [&mut matrices[..k * k], &mut vectors[..VECTORS * k]];
-        let inverse_len = read(shape, window, g, z, room);
+        let inverse_len = window_statistic(shape, window, g, z, &mut vectors[..VECTORS * k]);
         let (matrices, vectors) = (split(matrices, k * k), split(vectors, k));
         WindowPass { shape, k, inverse_len, layers, steps, columns, matrices, vectors }
     }
@@ -78,7 +77,7 @@ impl<'a, S: Scalar> WindowPass<'a, S> {
     /// Walks back from TF_L-bar = `seed`, adding to the gradient of the trained numbers.
     pub(super) fn backward(self, seed: S, gradient: &mut [S]) {
         let WindowPass { shape, k, inverse_len, layers, steps, columns, matrices, vectors } = self;
-        let (matrix, numbers) = (k * k, shape.parameters);
+        let matrix = k * k;
         let [g_bar, b_bar, x, y] = matrices;
         let [z_bar, v, ..] = vectors;
         g_bar.fill(S::ZERO);
@@ -104,9 +103,9 @@ impl<'a, S: Scalar> WindowPass<'a, S> {
             let (b_q, p_b) = (&*x, &*b_bar);
             let [p_bar, q_bar] = layer_mut(shape.matrix_len(), gradient, l);
             mul_transpose(k, y, Addend::Zero, b_q, g);
-            numbers.add_adjoint(k, y, p_bar);
+            add(p_bar, y);
             transpose_mul(k, y, Addend::Zero, g, p_b);
-            numbers.add_adjoint(k, y, q_bar);
+            add(q_bar, y);
             // G-bar <- B^T G-bar B + (1/n) P^T B-bar Q^T, z-bar <- B^T z-bar.
             transpose_mul(k, y, Addend::Zero, b, g_bar);
             mul(k, g_bar, Addend::Zero, y, b);

@@ -1,4 +1,4 @@
-//! Where a pass or a batch computes: slices of one piece of memory that the network has.
+//! The memory of a pass or a batch: slices of one buffer that the network owns.
 
 use super::shape::LinearShape;
 use crate::scalar::{Real, Scalar};
@@ -6,23 +6,23 @@ use crate::scalar::{Real, Scalar};
 /// Returns the matrices of each layer in the pass: G, A and V; with a trace also U.
 #[inline(always)]
 pub(super) fn step_matrices<R: Real>(shape: &LinearShape<R>) -> usize {
-    if shape.lambda == R::ZERO { 3 } else { 4 }
+    if shape.trace_decay == R::ZERO { 3 } else { 4 }
 }
 
-/// Matrices beside those of layers: C, H and three to work with.
+/// Matrices in addition to those of layers: C, H and three for intermediate results.
 const MATRICES: usize = 5;
 
-/// Vectors beside the column of each layer in the pass.
+/// Vectors in addition to the column of each layer in the pass.
 const VECTORS: usize = 14 + 2 * 2 + 21 + 3;
 
-/// Returns how many numbers they are, with the layers and their adjoints.
+/// Returns the length of a workspace.
 pub(super) fn len<R: Real>(shape: &LinearShape<R>) -> usize {
     let (k, stored, depth) = (shape.token_len(), shape.stored, shape.depth);
     let matrices = stored * 4 + depth * step_matrices(shape) + MATRICES;
     matrices * k * k + (depth + VECTORS) * k
 }
 
-/// The memory of a network of one head.
+/// The memory of a network.
 pub(super) struct Workspace<'a, S> {
     /// P and Q of each stored layer.
     pub(super) layers: &'a mut [S],
@@ -39,7 +39,7 @@ pub(super) struct Workspace<'a, S> {
 }
 
 impl<'a, S: Scalar> Workspace<'a, S> {
-    /// Cuts the room, and writes P and Q of each stored layer.
+    /// Divides the buffer and copies P and Q of each stored layer into it.
     pub(super) fn load(
         shape: &LinearShape<S::Element>,
         parameters: &[S],
@@ -52,29 +52,26 @@ impl<'a, S: Scalar> Workspace<'a, S> {
         let (steps, room) = room.split_at_mut(depth * step_matrices(shape) * matrix);
         let (columns, room) = room.split_at_mut(depth * k);
         let (matrices, room) = room.split_at_mut(MATRICES * matrix);
-        let trained = parameters.chunks_exact(shape.matrix_len());
-        for (to, from) in layers.chunks_exact_mut(matrix).zip(trained) {
-            shape.parameters.write(k, from, to);
-        }
+        layers.copy_from_slice(parameters);
         Workspace { layers, sums, steps, columns, matrices, vectors: &mut room[..VECTORS * k] }
     }
 }
 
-/// Returns P and Q of layer l in the pass, `len` numbers each, of the stored ones in turn.
+/// Returns P and Q of layer l in the pass, `len` numbers each.
 #[inline(always)]
 pub(super) fn layer<S>(len: usize, layers: &[S], l: usize) -> [&[S]; 2] {
     let at = 2 * l * len % layers.len();
     [0, 1].map(|m| &layers[at + m * len..][..len])
 }
 
-/// Returns [`layer`], to be changed.
+/// Returns P and Q of layer l in the pass, mutably.
 #[inline(always)]
 pub(super) fn layer_mut<S>(len: usize, layers: &mut [S], l: usize) -> [&mut [S]; 2] {
     let at = 2 * l * len % layers.len();
     split(&mut layers[at..][..2 * len], len)
 }
 
-/// Returns N pieces of the same length.
+/// Returns the first N pieces of a length.
 #[inline(always)]
 pub(super) fn split<const N: usize, S>(from: &mut [S], len: usize) -> [&mut [S]; N] {
     let (mut rest, mut pieces) = (from, core::array::from_fn(|_| Default::default()));

@@ -174,12 +174,12 @@ where
     type Of<const D: usize, W> = Context<D, TdLambda<f64>, W, f64>;
     let Estimator { ref method, gamma, layers } = *estimator;
     let context = |mask: TdLambda<f64>| Of::<D, W>::with_memory(mask, window);
-    let linear = |lambda: f64, transformer: Box<Dense<K>>| {
+    let linear = |trace_decay: f64, transformer: Box<Dense<K>>| {
         let read = move |context: &Of<D, W>| {
             let statistic = context.statistic::<K>(gamma, 0)?;
             Ok(Value::Linear(transformer.value_function(&statistic)?))
         };
-        Ok(reading(d, context(TdLambda::new(lambda)?), read))
+        Ok(reading(d, context(TdLambda::new(trace_decay)?), read))
     };
     match method {
         Method::Universal(model) => {
@@ -189,17 +189,10 @@ where
         }
         Method::Trained { parameters, .. } => {
             let transformer = trained::<K>(parameters, layers)?;
-            let Some(prior_count) = parameters.prior_count else {
-                return linear(parameters.lambda, transformer);
-            };
-            let read = move |context: &Of<D, W>| {
-                let value = transformer.normalised_value_function(context, gamma, prior_count)?;
-                Ok(Value::Bounded(value))
-            };
-            Ok(reading(d, context(TdLambda::new(parameters.lambda)?), read))
+            linear(parameters.trace_decay, transformer)
         }
-        &Method::Constructed { alpha, lambda } => {
-            linear(lambda, constructed::<D, K>(alpha, layers)?)
+        &Method::Constructed { alpha, trace_decay } => {
+            linear(trace_decay, constructed::<D, K>(alpha, layers)?)
         }
         &Method::BatchTd { lambda, alpha } => {
             let td = BatchTd::new(BatchTdSettings { gamma, lambda, alpha, iterations: layers })?;

@@ -79,12 +79,12 @@ fn iteration<const D: usize>(
     c: &SMatrix<f64, D, D>,
     kept: &Kept<D>,
     gamma: f64,
-    lambda: f64,
+    trace_decay: f64,
 ) -> Result<SVector<f64, D>, Error> {
     let mut mean = SVector::zeros();
     for episode in kept.episodes() {
         let share = episode.len() as f64 / kept.transitions.len() as f64;
-        mean += updates::td_lambda(w, c, episode, gamma, lambda)? * share;
+        mean += updates::td_lambda(w, c, episode, gamma, trace_decay)? * share;
     }
     Ok(mean)
 }
@@ -93,13 +93,13 @@ fn iteration<const D: usize>(
 fn fixed_point<const D: usize>(
     kept: &Kept<D>,
     gamma: f64,
-    lambda: f64,
+    trace_decay: f64,
 ) -> Result<SVector<f64, D>, Error> {
     let (mut a, mut b) = (SMatrix::<f64, D, D>::zeros(), SVector::zeros());
     for episode in kept.episodes() {
         let mut trace = SVector::<f64, D>::zeros();
         for t in episode {
-            trace = trace * lambda + t.phi;
+            trace = trace * trace_decay + t.phi;
             a += trace * (t.phi - t.phi_next * gamma).transpose();
             b += trace * t.reward;
         }
@@ -134,15 +134,15 @@ pub(super) fn on_transitions<const D: usize, const K: usize>(
                     .context::<D>();
             Ok(reading(d, learner, |l| Ok(Value::Linear(l.algorithm().value_function(l)?))))
         }
-        &Method::Iterated { alpha, lambda } => {
+        &Method::Iterated { alpha, trace_decay } => {
             let c = constructions::scaled_identity(alpha);
             Ok(reading(d, kept, move |kept| {
-                let step = |w, _| iteration(&w, &c, kept, gamma, lambda);
+                let step = |w, _| iteration(&w, &c, kept, gamma, trace_decay);
                 finite((0..layers).try_fold(SVector::zeros(), step)?)
             }))
         }
-        &Method::FixedPoint { lambda } => {
-            Ok(reading(d, kept, move |kept| finite(fixed_point(kept, gamma, lambda)?)))
+        &Method::FixedPoint { trace_decay } => {
+            Ok(reading(d, kept, move |kept| finite(fixed_point(kept, gamma, trace_decay)?)))
         }
         Method::Trained { parameters, .. } => {
             let transformer: Arc<Dense<K>> = trained(parameters, layers)?.into();

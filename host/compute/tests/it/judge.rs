@@ -44,7 +44,7 @@ fn a_function_is_the_algorithm_that_it_was_made_from() {
         (residual, residual_gradient(&c), "residual gradient"),
         (Some(("layers", "1")), one_layer(&c), "TD(0)"),
     ] {
-        let recipe = Recipe::default().with(changed).unwrap();
+        let recipe = Recipe::default().with_settings(changed).unwrap();
         let said = Said::new(&recipe, &layer);
         for (name, _) in CANDIDATES {
             let share = said.of(&format!("explained by {name}"));

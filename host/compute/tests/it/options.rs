@@ -2,7 +2,7 @@
 
 use compute::Recipe;
 use compute::options::{integer, one_of, real, seed};
-use compute::settings::SETTINGS;
+use compute::settings::{SETTINGS, Values};
 
 #[test]
 fn a_number_out_of_range_is_answered_with_the_range() {
@@ -10,22 +10,35 @@ fn a_number_out_of_range_is_answered_with_the_range() {
     assert_eq!(gamma("0.9"), Ok(0.9));
     assert!(gamma("-0").is_ok_and(|zero| zero.is_sign_positive()));
     for bad in ["1", "-0.1", "NaN", "inf", "x", ""] {
-        assert_eq!(gamma(bad), Err("accepted is a number in [0, 1)".into()), "{bad}");
+        assert_eq!(gamma(bad), Err("expected a number in [0, 1)".into()), "{bad}");
     }
-    assert_eq!(integer(1..=5)("6"), Err("accepted is an integer from 1 to 5".into()));
-    assert_eq!(one_of(&[2, 4])("3"), Err("accepted is one of 2, 4".into()));
+    assert_eq!(integer(1..=5)("6"), Err("expected an integer from 1 to 5".into()));
+    assert_eq!(one_of(&[2, 4])("3"), Err("expected one of 2, 4".into()));
     assert!(seed("9223372036854775808").is_err() && seed("-1").is_err());
 }
 
 #[test]
-fn the_defaults_of_the_table_are_those_of_a_recipe() {
-    let given = SETTINGS.iter().filter(|setting| !setting.default.is_empty());
-    let told = Recipe::default().with(given.map(|setting| (setting.name, setting.default)));
-    assert_eq!(told, Ok(Recipe::default()));
+fn each_setting_reads_what_it_prints_and_names_itself_in_errors() {
+    let defaults = Recipe::default();
+    let given: Vec<_> = defaults.given().map(|(name, value)| (name, value.to_string())).collect();
+    let texts = given.iter().map(|(name, text)| (*name, text.as_str()));
+    assert_eq!(Recipe::default().with_settings(texts), Ok(defaults));
     for setting in SETTINGS {
-        assert_eq!(
-            Recipe::default().with([(setting.name, "x")]).unwrap_err().setting,
-            setting.name
-        );
+        let mut recipe = Recipe::default();
+        assert_eq!(recipe.set(setting.name, "x").unwrap_err().setting, setting.name);
+        // Words and ends of ranges, which no default shows.
+        let texts = match setting.values {
+            Values::Word(words) | Values::Words(words) => words.to_vec(),
+            Values::Integers(..) => vec!["1..2"],
+            Values::Range(_) => vec!["0.25..0.5"],
+            Values::Integer(..) => vec!["2"],
+            Values::Real(_) => vec!["0.5"],
+        };
+        for text in texts {
+            for name in [&setting.name].into_iter().chain(setting.aliases) {
+                recipe.set(name, text).unwrap();
+                assert_eq!((setting.get)(&recipe).unwrap().to_string(), text, "{name}");
+            }
+        }
     }
 }

@@ -2,18 +2,18 @@
 
 use compute::Recipe;
 use compute::capacity::STATES;
-use compute::tasks::{AnyTask, AnyTasks};
+use compute::tasks::{AnyTask, RecipeTasks};
 use ictd_core::rng::{Rng, RngStream};
 use ictd_core::tasks::{Mrp, Task as _, TaskDistribution as _};
 
 /// The paper's recipe with one setting changed, `NAME VALUE`.
 fn recipe(changed: &str) -> Recipe {
-    Recipe::default().with(changed.split_once(' ')).unwrap()
+    Recipe::default().with_settings(changed.split_once(' ')).unwrap()
 }
 
 /// The first tasks of a run of seed 7, and of those after it the third, as a run that goes on draws it.
 fn tasks(typed: &str) -> [Mrp<f32, 4, STATES>; 3] {
-    let distribution = AnyTasks(recipe(typed));
+    let distribution = RecipeTasks(recipe(typed));
     let mut rng = Rng::stream(7, RngStream::Tasks);
     [0, 1, 2].map(|number| match distribution.draw_in_turn(7, number, 0.9, &mut rng).unwrap() {
         AnyTask::Finite(task) => task,
@@ -42,7 +42,7 @@ fn what_is_fixed_is_that_of_the_first_task_and_the_rest_is_drawn_anew() {
 fn features_and_rewards_of_one_tiling_are_uniform() {
     // The mean over tasks of the fourth moment is 1/5 of a uniform number, and larger of sums of four.
     let moments = |typed: &str| {
-        let distribution = AnyTasks(recipe(typed));
+        let distribution = RecipeTasks(recipe(typed));
         let mut rng = Rng::new(3);
         let (mut largest, mut fourth) = (0.0_f32, 0.0);
         for _ in 0..2000 {

@@ -1,4 +1,4 @@
-use ictd::formats::parameters::Attention;
+use ictd::formats::parameters::AttentionKind;
 use ictd::model_file::{AnyModel, open};
 use ictd_core::model::ConstructionSettings;
 
@@ -15,7 +15,7 @@ fn a_stored_model_is_read_as_parameters() {
     let AnyModel::Dense(read, None) = open(&path, None).unwrap() else { panic!("P and Q") };
     assert_eq!(read.depth, Some(15));
     assert_eq!(read.layers[0].p[24], 1.0);
-    assert_eq!(read.attention, Some(Attention::Linear));
+    assert_eq!(read.attention, Some(AttentionKind::Linear));
     assert_eq!(read.gamma, Some(f64::from(0.9_f32)));
     // A truncated one is named, with the core's reason.
     std::fs::write(&path, &bytes[..40]).unwrap();

@@ -25,7 +25,7 @@ use crate::linalg::keep_apart;
 use crate::scalar::Scalar;
 use crate::training::linear::workspace::split;
 
-/// A layer's pass.
+/// The pass of one window through one layer.
 pub(super) struct LayerPass<'a, S> {
     pub(super) g: &'a mut [S],
     pub(super) a: &'a mut [S],
@@ -35,10 +35,10 @@ pub(super) struct LayerPass<'a, S> {
     pub(super) z: &'a mut [S],
 }
 
-/// Those of all layers in the pass.
+/// The passes of all layers.
 pub(super) struct LayerPasses<'a, S> {
     pub(super) k: usize,
-    /// LinearParameters of a step's matrices.
+    /// The length of one layer's matrices.
     pub(super) len: usize,
     pub(super) matrices: &'a mut [S],
     pub(super) columns: &'a mut [S],
@@ -109,8 +109,7 @@ impl<'a, S: Scalar> LayerPass<'a, S> {
         add_outers(k, a_bar, [(z_bar, &*self.z)]);
     }
 
-    /// Adds to its parameters' adjoints, from H and z-bar of the next layer; turns these into its own if there
-    /// is a layer before.
+    /// Adds to its parameters' adjoints, from H and z-bar of the next layer, and turns these into its own.
     #[inline(always)]
     pub(super) fn backward(
         &self,
@@ -120,7 +119,6 @@ impl<'a, S: Scalar> LayerPass<'a, S> {
         h: &mut [S],
         z_bar: &mut [S],
         [a_bar, product, h_b]: &mut [&mut [S]; 3],
-        passes_on: bool,
     ) {
         self.a_bar(k, a_bar, Addend::Zero, h, z_bar);
         // G Q
@@ -129,9 +127,6 @@ impl<'a, S: Scalar> LayerPass<'a, S> {
         // P^T A-bar
         transpose_mul(k, product, Addend::Zero, p, a_bar);
         transpose_mul(k, q_sum, Addend::InPlace, self.g, product);
-        if !passes_on {
-            return;
-        }
         let e = a_bar;
         mul_transpose(k, e, Addend::Zero, product, q);
 

@@ -9,7 +9,7 @@
 //! 2. Neighbouring windows differ by one token gained and one lost: G_0 and A_0 change by rank two,
 //!    and so does what A_0 passes back to P and Q ([`slide`]).
 //! 3. The last two layers act on vectors only ([`last_two`]); those before are formed as matrices
-//!    ([`formed`]).
+//!    ([`layer_pass`]).
 //! 4. 1/n is folded into P once a batch, and what depends on the parameters alone is computed once;
 //!    its adjoint is finished after the last window.
 //!
@@ -32,7 +32,6 @@ mod layer_pass;
 mod slide;
 
 use super::shape::LinearShape;
-use super::window_statistic::{VECTORS, read};
 use super::workspace::{Workspace, last_row, layer, layer_mut, split, step_matrices};
 use crate::linalg::any_size::{
     Addend, add, add_outers, dot, mul, mul_transpose, mul_vector, scaled, transpose_mul,
@@ -43,6 +42,7 @@ use crate::training::network::BatchLoss;
 use crate::training::{Targets, Windows};
 use last_two::LastTwo;
 use layer_pass::LayerPasses;
+use slide::FormedFirstLayer;
 
 kernel! {
     /// Returns the loss of a batch for the layers in `work`, and adds its gradient.
@@ -54,19 +54,16 @@ kernel! {
         gradient: &'a mut [S],
     ) -> S {
         let (k, depth, matrix) = (shape.token_len(), shape.depth, shape.token_len().pow(2));
-        // In its own units a window's G and A of the first layer have nothing in common with its neighbour's,
-        // and 1/n is in the statistic.
-        let anew = shape.prior_count.is_some();
-        let inverse_len =
-            if anew { S::ONE } else { S::ONE / S::from_count(windows.context_len() as u64) };
+        let inverse_len = S::ONE / S::from_count(windows.context_len() as u64);
         let Workspace { layers, sums, steps, columns, matrices, vectors } = work;
         scale_p(matrix, inverse_len, layers);
         sums.fill(S::ZERO);
         vectors.fill(S::ZERO);
         let len = step_matrices(shape) * matrix;
         let mut steps = LayerPasses { k, len, matrices: steps, columns };
+        // Layers before the last two; the first of them slides from window to window.
         let formed = depth.saturating_sub(2);
-        let shared = if anew { 0 } else { formed.min(1) };
+        let first_slides = formed > 0;
         let last = [formed, depth - 1];
         let ab @ [[p_a, _], [p_b, q_b]] = last.map(|l| layer(matrix, layers, l));
         let first = layer(matrix, layers, 0);
@@ -79,10 +76,8 @@ kernel! {
         last_row(k, p_b, p);
         transpose_mul_vector(k, p_p, Addend::Zero, p_a, p);
         let mut pass = LastTwo::within(k, of_pass);
-        if !anew {
-            slide::start(shape, windows, steps.at(0).g, of_slide);
-        }
-        if shared > 0 {
+        slide::start(shape, windows, steps.at(0).g, of_slide);
+        if first_slides {
             steps.at(0).form(k, first, scratch[0]);
         }
 
@@ -90,19 +85,18 @@ kernel! {
         for i in loss.passes() {
             let of = loss.pass(i);
             let mut step = steps.at(0);
-            if anew {
-                let room = [&mut *scratch[0], &mut of_slide[..VECTORS * k]];
-                read(shape, &of.window, step.g, step.z, room);
-            } else {
-                if let Some(t) = of.t {
-                    let of_first = (shared > 0).then(|| (first, layer_mut(matrix, sums, 0), &*c));
-                    slide::slide(shape, windows, t, &mut step, of_first, of_slide);
-                }
-                of.window.write_query(step.z);
+            if let Some(t) = of.t {
+                let of_first = first_slides.then(|| FormedFirstLayer {
+                    parameters: first,
+                    adjoints: layer_mut(matrix, sums, 0),
+                    c,
+                });
+                slide::slide(shape, windows, t, &mut step, of_first, of_slide);
             }
+            of.window.write_query(step.z);
             for l in 0..formed {
                 let (mut step, mut next) = steps.pair(l);
-                if l >= shared {
+                if l > 0 {
                     step.form(k, layer(matrix, layers, l), scratch[0]);
                 }
                 step.forward(k, &mut next);
@@ -125,17 +119,17 @@ kernel! {
             let value = pass.forward(k, &ab, [p, p_p], &step);
             let Some(v_bar) = loss.take(&of, value) else { continue };
             let p_bars = [&mut *p_bar, &mut *p_p_bar];
-            let h_wanted = (formed > 0).then_some(&mut *h);
+            let h_wanted = first_slides.then_some(&mut *h);
             pass.backward(k, v_bar, &ab, p_p, &step, sums, last, p_bars, h_wanted, z_bar);
-            for l in (shared..formed).rev() {
+            for l in (1..formed).rev() {
                 let (layer, sum) = (layer(matrix, layers, l), layer_mut(matrix, sums, l));
-                steps.at(l).backward(k, layer, sum, h, z_bar, &mut scratch, l > 0);
+                steps.at(l).backward(k, layer, sum, h, z_bar, &mut scratch);
             }
-            if shared > 0 {
+            if first_slides {
                 steps.at(0).a_bar(k, c, Addend::InPlace, h, z_bar);
             }
         }
-        if shared > 0 {
+        if first_slides {
             let ([p, q], [p_sum, q_sum]) = (first, layer_mut(matrix, sums, 0));
             let (g, [g_q, p_c, ..]) = (steps.at(0).g, scratch);
             mul(k, g_q, Addend::Zero, g, q);
@@ -153,10 +147,7 @@ kernel! {
         add_outers(k, p_sum, [(&*s, &*w)]);
         // The factor that P-bar still lacks.
         scale_p(matrix, inverse_len, sums);
-        let gradient = gradient.chunks_exact_mut(shape.matrix_len());
-        for (to, from) in gradient.zip(sums.chunks_exact(matrix)) {
-            shape.parameters.add_adjoint(k, from, to);
-        }
+        add(gradient, sums);
         loss.mean()
     }
 }

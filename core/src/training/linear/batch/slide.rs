@@ -24,8 +24,15 @@ use crate::training::outer_products::{gained_and_lost, next_token};
 /// Vectors that it takes.
 pub(super) const VECTORS: usize = 14;
 
-/// P and Q of a first layer that is formed, the sums of their adjoints, and C.
-type FirstLayer<'a, S> = ([&'a [S]; 2], [&'a mut [S]; 2], &'a [S]);
+/// A first layer whose map is formed.
+pub(super) struct FormedFirstLayer<'a, S> {
+    /// P and Q.
+    pub(super) parameters: [&'a [S]; 2],
+    /// The sums of P-bar and Q-bar.
+    pub(super) adjoints: [&'a mut [S]; 2],
+    /// C_{t+1}.
+    pub(super) c: &'a [S],
+}
 
 /// Writes G of window W.
 #[inline(always)]
@@ -52,7 +59,7 @@ pub(super) fn slide<S: Scalar>(
     windows: &Windows<S>,
     t: usize,
     step: &mut LayerPass<S>,
-    of_first: Option<FirstLayer<S>>,
+    of_first: Option<FormedFirstLayer<S>>,
     vectors: &mut [S],
 ) {
     let k = shape.token_len();
@@ -62,7 +69,8 @@ pub(super) fn slide<S: Scalar>(
     let [[x, right_x], [y, right_y]] = gained_and_lost(windows, t, shape.trace(), room, minus_x);
     scaled(minus_y, -S::ONE, y);
     add_outers(k, step.g, [(x, right_x), (&*minus_y, right_y)]);
-    let Some(([p, q], [p_sum, q_sum], c)) = of_first else { return };
+    let Some(first) = of_first else { return };
+    let FormedFirstLayer { parameters: [p, q], adjoints: [p_sum, q_sum], c } = first;
     let both = [&mut *p_x, &mut *minus_p_y];
     mul_vectors(k, both, [Addend::Zero; 2], p, [x, minus_y]);
     let both = [&mut *q_x, &mut *q_y];

@@ -5,19 +5,19 @@
 mod instructions;
 
 use compute::level::Level;
-use compute::options::Span;
-use compute::recipe::{Attention, Mode, Model, ParameterSet, Recipe, RnnInput, TaskKind};
+use compute::options::NumberRange;
+use compute::recipe::{AttentionKind, LayerSharing, NetworkKind, Recipe, RnnInput, TaskSpec};
 use compute::shapes;
 
 fn small() -> Recipe {
-    Recipe { mrps: 3, batches: 2, batch_size: 6, context: 8, ..Recipe::default() }
+    Recipe { tasks: 3, batches: 2, batch_size: 6, context_length: 8, ..Recipe::default() }
 }
 
 /// Returns the state of each seed after training: parameters, optimiser, random streams, position.
 fn checkpoints(level: Level, recipe: &Recipe, seeds: &[u64]) -> Vec<Vec<u8>> {
     let trained = |seeds: &[u64]| {
         let mut group = shapes::group(level, recipe, seeds).unwrap();
-        (0..recipe.mrps).for_each(|_| group.train_task().unwrap());
+        (0..recipe.tasks).for_each(|_| group.train_task().unwrap());
         (0..seeds.len()).map(|lane| group.save(lane)).collect::<Vec<_>>()
     };
     seeds.chunks(level.lanes()).flat_map(trained).collect()
@@ -36,23 +36,23 @@ fn compare() {
         small(),
         Recipe { dim: 2, layers: 1, ..small() },
         Recipe { dim: 8, states: 20, layers: 4, ..small() },
-        Recipe { mode: Mode::Sequential, ..small() },
-        Recipe { attention: Attention::Softmax, ..small() },
-        Recipe { attention: Attention::Softmax, mode: Mode::Sequential, layers: 2, ..small() },
-        Recipe { attention: Attention::Softmax, layers: 1, ..small() },
-        Recipe { model: Model::Rnn, ..small() },
-        Recipe { model: Model::Rnn, rnn_input: RnnInput::Delayed, ..small() },
-        Recipe { task: TaskKind::Cartpole.into(), ..small() },
-        Recipe { dim: 5, layers: 6, ..small() },
-        Recipe { dim: 3, lambda: 0.9, ..small() },
-        Recipe { heads: 2, ..small() },
-        Recipe { lengths: Some(Span([1, 9])), gammas: Some(Span([0.5, 0.95])), ..small() },
-        Recipe { parameters: ParameterSet::Equivariant, lambda: 0.9, ..small() },
-        Recipe { dim: 6, normalise: true, ..small() },
+        Recipe { layer_sharing: LayerSharing::Sequential, ..small() },
+        Recipe { attention: AttentionKind::Softmax, ..small() },
         Recipe {
-            parameters: ParameterSet::Equivariant,
-            normalise: true,
-            lengths: Some(Span([1, 9])),
+            attention: AttentionKind::Softmax,
+            layer_sharing: LayerSharing::Sequential,
+            layers: 2,
+            ..small()
+        },
+        Recipe { attention: AttentionKind::Softmax, layers: 1, ..small() },
+        Recipe { network: NetworkKind::Rnn, ..small() },
+        Recipe { network: NetworkKind::Rnn, rnn_input: RnnInput::Delayed, ..small() },
+        Recipe { task: TaskSpec::CartPole.into(), ..small() },
+        Recipe { dim: 5, layers: 6, ..small() },
+        Recipe { dim: 3, trace_decay: 0.9, ..small() },
+        Recipe {
+            context_range: Some(NumberRange([1, 9])),
+            gamma_range: Some(NumberRange([0.5, 0.95])),
             ..small()
         },
     ];

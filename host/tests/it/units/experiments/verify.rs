@@ -1,11 +1,19 @@
 use compute::construction::Construction;
-use compute::verify::{Setting, Successors, values};
+use compute::verify::{Successors, VerifySettings, values};
 use ictd::experiments::verify::{error, within_bound};
 use ictd::run::report::Verdict;
 
-fn setting(c_norm: f64) -> Setting {
+fn setting(c_norm: f64) -> VerifySettings {
     let successors = Successors::Independent;
-    Setting { layers: 10, dim: 3, context: 100, gamma: 0.9, lambda: 0.5, c_norm, successors }
+    VerifySettings {
+        layers: 10,
+        dim: 3,
+        context: 100,
+        gamma: 0.9,
+        trace_decay: 0.5,
+        c_norm,
+        successors,
+    }
 }
 
 #[test]

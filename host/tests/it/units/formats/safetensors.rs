@@ -1,41 +1,29 @@
 use super::FILE;
 use ictd::Error;
-use ictd::formats::parameters::{Attention, LayerParameters, Mode, ParameterSet, Parameters};
+use ictd::formats::parameters::{AttentionKind, LayerParameters, LayerSharing, Parameters};
 use ictd::formats::safetensors;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-fn example(mode: Mode) -> Parameters {
+fn example(mode: LayerSharing) -> Parameters {
     let layer = |x: f32| LayerParameters {
         p: (0..9).map(|i| x + i as f32).collect(),
         q: (0..9).map(|i| x - i as f32 / 7.0).collect(),
     };
     let layers = match mode {
-        Mode::Autoregressive => vec![layer(0.5)],
-        Mode::Sequential => vec![layer(0.5), layer(-3.0)],
+        LayerSharing::Autoregressive => vec![layer(0.5)],
+        LayerSharing::Sequential => vec![layer(0.5), layer(-3.0)],
     };
     Parameters {
         token_size: 3,
         depth: Some(2),
         layers,
-        mode,
-        attention: Some(Attention::Softmax),
+        layer_sharing: mode,
+        attention: Some(AttentionKind::Softmax),
         gamma: Some(0.9),
         context_length: Some(30),
-        lambda: if mode == Mode::Sequential { 0.5 } else { 0.0 },
-        set: ParameterSet::Full,
-        prior_count: None,
+        trace_decay: if mode == LayerSharing::Sequential { 0.5 } else { 0.0 },
     }
-}
-
-#[test]
-fn the_set_of_parameters_and_the_prior_are_read_back() {
-    let (set, prior_count) = (ParameterSet::Equivariant, Some(6.0));
-    let parameters = Parameters { set, prior_count, ..example(Mode::Sequential) };
-    assert_eq!(read(&safetensors::to_bytes(&parameters)).unwrap(), parameters);
-    let negative = Parameters { prior_count: Some(-1.0), ..parameters };
-    let message = read(&safetensors::to_bytes(&negative)).unwrap_err().to_string();
-    assert!(message.contains("`prior_count`: -1; accepted is a number above 0"), "{message}");
 }
 
 fn read(bytes: &[u8]) -> Result<Parameters, Error> {
@@ -44,7 +32,7 @@ fn read(bytes: &[u8]) -> Result<Parameters, Error> {
 
 #[test]
 fn what_is_written_is_read_back() {
-    for mode in [Mode::Autoregressive, Mode::Sequential] {
+    for mode in [LayerSharing::Autoregressive, LayerSharing::Sequential] {
         let parameters = example(mode);
         let bytes = safetensors::to_bytes(&parameters);
         assert_eq!(read(&bytes).unwrap(), parameters);
@@ -78,14 +66,14 @@ fn files_of_others_are_read_without_metadata() {
     bytes.extend(header.as_bytes());
     bytes.extend(body);
     let parameters = read(&bytes).unwrap();
-    assert_eq!((parameters.mode, parameters.depth), (Mode::Sequential, Some(2)));
+    assert_eq!((parameters.layer_sharing, parameters.depth), (LayerSharing::Sequential, Some(2)));
     assert_eq!(parameters.layers[1].p[8], 17.0);
     assert_eq!(parameters.gamma, None);
 }
 
 #[test]
 fn a_number_that_is_not_finite_is_named_by_row_and_column() {
-    let mut parameters = example(Mode::Sequential);
+    let mut parameters = example(LayerSharing::Sequential);
     parameters.layers[1].q[5] = f32::NAN;
     let message = read(&safetensors::to_bytes(&parameters)).unwrap_err().to_string();
     assert!(message.contains("`Q of layer 1`: NaN in row 1, column 2"), "{message}");

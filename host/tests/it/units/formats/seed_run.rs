@@ -1,7 +1,7 @@
 use super::FILE;
 use ictd::Error;
 use ictd::formats::npz::{self, Npz};
-use ictd::formats::parameters::{LayerParameters, Mode};
+use ictd::formats::parameters::{LayerParameters, LayerSharing};
 use ictd::formats::seed_run::{LogPoint, PartialParams, SeedLog, to_npz};
 use ictd::formats::{Array, Data};
 use ictd::train::log::{Element, Matrices, Point, SeedRun};
@@ -41,9 +41,12 @@ fn read(bytes: &[u8]) -> Result<SeedLog, Error> {
 #[test]
 fn what_is_written_is_read_back() {
     let log = example();
-    assert_eq!((log.token_size, log.mode, log.points.len()), (3, Mode::Sequential, 2));
+    assert_eq!(
+        (log.token_size, log.layer_sharing, log.points.len()),
+        (3, LayerSharing::Sequential, 2)
+    );
     let layer = |x: f32| LayerParameters { p: vec![x; 9], q: vec![-x; 9] };
-    let expected = LogPoint { mrps: 20, alpha: 0.05, layers: vec![layer(20.0), layer(0.1)] };
+    let expected = LogPoint { tasks: 20, alpha: 0.05, layers: vec![layer(20.0), layer(0.1)] };
     assert_eq!(log.points[1], expected);
 }
 
@@ -64,7 +67,7 @@ fn a_metric_of_another_length_is_named() {
 fn p_and_q_alone_are_enough() {
     let p = Array { shape: vec![3, 3], data: Data::F64(vec![0.5; 9]) };
     let log = read(&npz::to_bytes(&[("P", &p), ("Q", &p)]).unwrap()).unwrap();
-    assert_eq!((log.points.len(), log.mode), (1, Mode::Autoregressive));
+    assert_eq!((log.points.len(), log.layer_sharing), (1, LayerSharing::Autoregressive));
     assert!(log.points[0].alpha.is_nan());
     let settings = PartialParams { l: Some(3), gamma: Some(0.9), ..Default::default() };
     let parameters = log.parameters(&log.points[0], &settings).unwrap();

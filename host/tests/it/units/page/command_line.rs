@@ -21,7 +21,7 @@ fn a_command_line_has_what_differs_from_the_defaults() {
     );
     assert_eq!(
         of("figure-2", 0, json!({"seeds": 4, "mrps": 400})),
-        "reproduce figure-2 --seeds 4 --mrps 400"
+        "reproduce figure-2 --seeds 4 --tasks 400"
     );
     assert_eq!(of("figure-2", 0, json!({})), "reproduce figure-2");
     assert_eq!(of("universal", 0, json!({"tasks": 2000})), "reproduce universal");

@@ -1,45 +1,25 @@
-//! Figure 1: how far the values of an estimator, or of an RNN, are from the true ones, on a fresh task, as its context
-//! grows.
+//! Figure 1: the value error of an estimator, or of an RNN, on a fresh task, as its context grows.
 
 use crate::capacity::{FEW, STATES};
 use crate::estimator::Estimator;
 use crate::recipe::RnnInput;
-use crate::settings::WordList;
 use crate::shapes::rnn_value;
 use ictd_core::Error;
 use ictd_core::rng::Rng;
-use ictd_core::tasks::{FiniteTask, FiniteTasks, Mrp, Task as _, TaskDistribution as _};
+use ictd_core::tasks::{
+    FiniteTaskDistribution, FiniteTaskKind, Mrp, Task as _, TaskDistribution as _, TaskSpec,
+};
 use ictd_core::transition::Transition;
 use nalgebra::SVector;
-use serde::{Deserialize, Serialize};
 
 /// The actions of an MDP; the paper does not say how many.
 const ACTIONS: usize = 3;
 
-/// The distribution that tasks are drawn from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TaskKind {
-    /// A random MDP under a random policy (the paper's text)
-    Mdp,
-    /// The Loop MRP of the authors' code
-    Loop,
-    /// Boyan's chain with a representable value function (Algorithm 3)
-    Boyan,
-    /// Boyan's chain with random rewards (Algorithm 2)
-    BoyanRandom,
-}
-
-impl TaskKind {
-    /// The names of those that can be asked for.
-    pub const WORDS: WordList = &["mdp", "loop", "boyan"];
-}
-
 /// The tasks, and the contexts in them.
 #[derive(Clone, Debug)]
-pub struct Setting {
-    /// The distribution.
-    pub task: TaskKind,
+pub struct ContextSweep {
+    /// The distribution; a finite one.
+    pub task: TaskSpec,
     /// d, at most [`FEW`].
     pub dim: usize,
     /// The fewest and the most states, at most [`STATES`].
@@ -52,10 +32,10 @@ pub struct Setting {
 
 /// Mean squared value errors on a task.
 #[derive(Clone, Debug, Default)]
-pub struct Errors {
-    /// The evaluator's, after each length.
+pub struct ValueErrors {
+    /// The predictor's error after each length.
     pub at: Vec<f64>,
-    /// Those of the discounted sum of the rewards seen, the latest first, for every state.
+    /// The errors of predicting the discounted sum of the rewards seen, the latest first, for every state.
     pub rewards: Vec<f64>,
     /// The error of predicting 0.
     pub zero: f64,
@@ -63,24 +43,24 @@ pub struct Errors {
 
 /// A source of values after a context.
 #[derive(Clone, Debug)]
-pub enum Evaluator<'a> {
+pub enum ValuePredictor<'a> {
     /// An estimator of as many features as the tasks have.
     Estimator(Estimator),
     /// An RNN's parameters, for [`RNN_DIM`](crate::capacity::RNN_DIM) features.
     Rnn(RnnInput, &'a [f32]),
 }
 
-impl Evaluator<'_> {
+impl ValuePredictor<'_> {
     /// Returns the values of states, whose features are given row by row, after a trajectory.
     fn values(
         &self,
-        setting: &Setting,
+        sweep: &ContextSweep,
         trajectory: &[Transition<f64, FEW>],
         states: &[f64],
     ) -> Result<Vec<f64>, Error> {
-        let Setting { dim, gamma, .. } = *setting;
+        let ContextSweep { dim, gamma, .. } = *sweep;
         match self {
-            Evaluator::Estimator(estimator) => {
+            ValuePredictor::Estimator(estimator) => {
                 let mut stream = estimator.stream(dim, None)?;
                 for t in trajectory {
                     let [phi, next] = [&t.phi, &t.phi_next].map(|phi| &phi.as_slice()[..dim]);
@@ -90,7 +70,7 @@ impl Evaluator<'_> {
                 stream.values(states, &mut values)?;
                 Ok(values)
             }
-            Evaluator::Rnn(input, parameters) => {
+            ValuePredictor::Rnn(input, parameters) => {
                 let first = trajectory.first().map(|t| &t.phi);
                 let features = first.into_iter().chain(trajectory.iter().map(|t| &t.phi_next));
                 let single = |phi: &[f64]| phi.iter().map(|x| *x as f32).collect::<Vec<_>>();
@@ -108,30 +88,39 @@ impl Evaluator<'_> {
 }
 
 /// Returns the errors on the task of a seed.
-/// Errors: the core's, for a task that there is not, and for values that leave the range of `f64`.
-pub fn errors(setting: &Setting, evaluator: &Evaluator, seed: u64) -> Result<Errors, Error> {
-    let Setting { dim, gamma, states: [fewest, most], .. } = *setting;
+///
+/// # Errors
+/// Returns the core's error for a task that cannot be drawn, and for values that leave the range of `f64`.
+pub fn errors(
+    sweep: &ContextSweep,
+    predictor: &ValuePredictor,
+    seed: u64,
+) -> Result<ValueErrors, Error> {
+    let ContextSweep { dim, gamma, states: [fewest, most], .. } = *sweep;
     let mut rng = Rng::new(seed);
     let states = fewest + rng.below((most - fewest + 1) as u32) as usize;
-    let kind = match setting.task {
-        TaskKind::Mdp => FiniteTask::RandomMdp { actions: ACTIONS },
-        TaskKind::Loop => FiniteTask::Loop { threshold: rng.uniform_in(0.1, 0.9) },
-        TaskKind::Boyan => FiniteTask::BoyanChainRepresentable,
-        TaskKind::BoyanRandom => FiniteTask::BoyanChain,
+    let kind = match sweep.task.finite(ACTIONS) {
+        // As in the authors' code.
+        Some(FiniteTaskKind::Loop { .. }) => {
+            FiniteTaskKind::Loop { threshold: rng.uniform_in(0.1, 0.9) }
+        }
+        Some(kind) => kind,
+        None => return Err(Error::OutOfRange { parameter: "task", accepted: "a finite task" }),
     };
-    let task: Mrp<f64, FEW, STATES> = FiniteTasks { kind, states, dim }.draw(gamma, &mut rng)?;
+    let task: Mrp<f64, FEW, STATES> =
+        FiniteTaskDistribution { kind, states, dim }.draw(gamma, &mut rng)?;
     let (d, v) = (task.stationary_distribution()?, task.true_value(gamma)?);
     let features: Vec<f64> =
         task.feature_map()[..states].iter().flat_map(|phi| phi.iter().take(dim).copied()).collect();
     let error = |v_hat: SVector<f64, STATES>| task.msve(&d, &v_hat, &v);
-    let mut errors = Errors { zero: error(SVector::zeros()), ..Default::default() };
-    // A start that nobody uses: the random numbers stay those of earlier editions.
+    let mut errors = ValueErrors { zero: error(SVector::zeros()), ..Default::default() };
+    // An unused start, which keeps the order of the random numbers.
     task.initial_state(&mut rng);
-    for n in &setting.lengths {
+    for n in &sweep.lengths {
         // A trajectory of its own, as in the authors' code.
         let mut state = task.initial_state(&mut rng);
         let trajectory: Vec<_> = (0..*n).map(|_| task.transition(&mut state, &mut rng)).collect();
-        let values = evaluator.values(setting, &trajectory, &features)?;
+        let values = predictor.values(sweep, &trajectory, &features)?;
         errors.at.push(error(SVector::from_fn(|s, _| values.get(s).copied().unwrap_or(0.0))));
         let sum = trajectory.iter().fold(0.0, |sum, t| t.reward + gamma * sum);
         errors.rewards.push(error(SVector::repeat(sum)));

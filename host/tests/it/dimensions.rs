@@ -1,0 +1,86 @@
+//! Data and models of any number of features.
+
+use crate::common::{numbers, object, refused};
+use std::fmt::Write as _;
+
+/// Returns a CSV of 60 transitions with d features, multiplied by `scale`.
+fn data(d: usize, scale: f64) -> String {
+    let row = |name: &str| (0..d).map(|i| format!("{name}_{i}")).collect::<Vec<_>>().join(",");
+    let mut csv = format!("{},reward\n", row("phi"));
+    let mut state = 1_u64;
+    let mut draw = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 40) as f64 / 8_388_608.0 - 1.0
+    };
+    for _ in 0..=60 {
+        let features: Vec<_> = (0..d).map(|_| (scale * draw()).to_string()).collect();
+        writeln!(csv, "{},{}", features.join(","), draw()).unwrap();
+    }
+    csv
+}
+
+#[test]
+fn a_users_data_may_have_any_number_of_features_up_to_32() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    for d in [1, 6, 9, 17, 32] {
+        std::fs::write(here.join("data.csv"), data(d, 1.0)).unwrap();
+        let result = object(here, 0, "evaluate --data data.csv --trace-decay 0.5 --alpha 0.05");
+        for i in 0..3 {
+            assert_eq!(numbers(&result["estimators"][i]["weights"]).len(), d, "{result}");
+        }
+        let difference = result["estimators"][1]["difference"].as_f64().unwrap();
+        assert!(difference < 1e-13, "{d}: {difference}");
+        let universal = object(here, 0, "evaluate --data data.csv --model universal");
+        assert_eq!(numbers(&universal["estimators"][0]["weights"]).len(), d);
+    }
+    std::fs::write(here.join("data.csv"), data(33, 1.0)).unwrap();
+    let line = refused(here, "evaluate --data data.csv");
+    assert!(line.contains("33 features; accepted is 1 to 32"), "{line}");
+}
+
+#[test]
+fn a_model_of_any_dimension_is_imported_and_stored() {
+    let directory = tempfile::tempdir().unwrap();
+    let here = directory.path();
+    for (d, attention) in [(3, "linear"), (6, "softmax"), (20, "linear")] {
+        // The transformer of TD(0), as another tool would write it.
+        let k = 2 * d + 1;
+        let (mut p, mut q) = (vec![0.0_f32; k * k], vec![0.0_f32; k * k]);
+        p[k * k - 1] = 1.0;
+        for i in 0..d {
+            (q[k * i + i], q[k * i + d + i]) = (-0.125, 0.125);
+        }
+        let half = 4 * k * k;
+        let header = format!(
+            r#"{{"P":{{"dtype":"F32","shape":[{k},{k}],"data_offsets":[0,{half}]}},"Q":{{"dtype":"F32","shape":[{k},{k}],"data_offsets":[{half},{}]}}}}"#,
+            2 * half
+        );
+        let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+        bytes.extend(header.as_bytes());
+        p.iter().chain(&q).for_each(|x| bytes.extend(x.to_le_bytes()));
+        std::fs::write(here.join("model.safetensors"), bytes).unwrap();
+        let options = format!("--attention {attention} --layers 3 --gamma 0.9 --alpha 0.125");
+        let more = format!("--states {} --tasks 2", d + 2);
+        let result = object(here, 0, &format!("import model.safetensors {options} {more}"));
+        assert_eq!(result["dimension"], d, "{result}");
+        assert!(result["iws"]["mean"].is_f64(), "{result}");
+        if attention == "linear" {
+            assert!(result["vd"]["mean"].as_f64().unwrap() < 1e-20, "{result}");
+        }
+        // The stored model is the same parameters.
+        let stored = object(here, 0, "inspect results/import/model.ictd");
+        assert_eq!(
+            (&stored["dim"], &stored["nonzero_parameters"]),
+            (&d.into(), &(2 * d + 1).into())
+        );
+        std::fs::write(here.join("data.csv"), data(d, 0.1)).unwrap();
+        let found = |model: &str| {
+            let line = format!("evaluate --data data.csv --model {model} --gamma 0.9");
+            object(here, 0, &line)["estimators"][0].clone()
+        };
+        let of_stored = found("results/import/model.ictd");
+        assert_eq!(found("results/import/parameters.safetensors"), of_stored);
+        assert!(attention == "softmax" || numbers(&of_stored["weights"]).len() == d, "{of_stored}");
+    }
+}
