@@ -1,7 +1,7 @@
 //! Every reader on every truncation and every flipped bit of real files: it must refuse or read them, without a panic,
 //! and without asking for more memory than the file can back. Mutations of other kinds are `host/fuzz`'s.
 
-use ictd::experiments::{long::Long, panels};
+use ictd::experiments::{measurements::MeasurementTable, panels};
 use ictd::formats::npz::Npz;
 use ictd::formats::safetensors;
 use ictd::formats::seed_run::{PartialParams, SeedLog};
@@ -236,7 +236,7 @@ fn read_config(bytes: &[u8]) -> Option<bool> {
 fn read_matrices(bytes: &[u8]) -> bool {
     let mut records = Records::new();
     records.put("records.csv", bytes);
-    let Ok(long) = Long::read(&records) else { return false };
+    let Ok(long) = MeasurementTable::read(&records) else { return false };
     let Ok(frames) = panels::emergence(long.of("train")) else { return false };
     frames.iter().all(|frame| !frame.to_svg().is_empty())
 }

@@ -219,7 +219,7 @@ pub fn csv(bytes: &[u8]) {
     let _ = Features::from_csv(Path::new(FILE), Cursor::new(bytes.to_vec()));
     let mut records = Records::new();
     records.put(long::FILE, bytes);
-    if let Ok(record) = long::Long::read(&records) {
+    if let Ok(record) = measurements::MeasurementTable::read(&records) {
         let of = record.of("train");
         let panels = panels::comparison(of, "").to_vec();
         let figure = ictd::figures::Figure { panels, ..Default::default() };

@@ -3,7 +3,7 @@
 use crate::error::{Doing, Error, Problem};
 use crate::experiments::experiment::{self, Entry, Measured, Run};
 use crate::experiments::learning::put_curves;
-use crate::experiments::long::Long;
+use crate::experiments::measurements::MeasurementTable;
 use crate::experiments::panels;
 use crate::experiments::statistics::mean_and_stderr;
 use crate::files::{self, Kind};
@@ -140,7 +140,7 @@ impl Import {
             parameters: Vec::new(),
             points,
         };
-        let mut long = Long::default();
+        let mut long = MeasurementTable::default();
         put_curves(RUN, &[run], &mut long);
         long.write(records)?;
         let rows: Vec<_> =
@@ -186,7 +186,7 @@ impl Import {
 
 /// P and Q at the end, and their elements on the way if the file has a log.
 fn figures(records: &Records) -> Result<NamedFigures, Error> {
-    let long = Long::read(records)?;
+    let long = MeasurementTable::read(records)?;
     let of = long.of(RUN);
     let (mut of_parameters, mut of_elements) = (Vec::new(), Vec::new());
     for l in 0..panels::layers(of) {

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::experiments::learning::Scale;
-use crate::experiments::long::Long;
+use crate::experiments::measurements::MeasurementTable;
 use crate::experiments::one_layer::{DEPARTURES, ONE_LAYER, OUTSIDE, STAYS};
 use crate::experiments::paper::{FIGURE_2, IS_TD0};
 use crate::experiments::{Catalogue, demo, verify};
@@ -57,7 +57,7 @@ pub fn run(session: &Session, catalogue: &Catalogue) -> Result<Report, Error> {
 
 /// Returns the answers to the paper's three questions, from the records.
 fn answers(session: &Session, report: &Report) -> Result<String, Error> {
-    let read = |id: &str| Long::read(&Records::open(&session.out.join(id))?);
+    let read = |id: &str| MeasurementTable::read(&Records::open(&session.out.join(id))?);
     let (figure_2, one_layer) = (read(FIGURE_2.id)?, read(ONE_LAYER.id)?);
     let (three, one) = (figure_2.of("linear-l3"), one_layer.of("linear-l1"));
     let results = report.to_value();
@@ -98,7 +98,7 @@ fn answers(session: &Session, report: &Report) -> Result<String, Error> {
              numbers leave it by {:.0e} at most, and trained weights end in it, but for less than {OUTSIDE} of P's and \
              Q's squares, in {} of {} seeds (median {:.3}).",
             if stays { "holds" } else { "does not hold" },
-            one.beside(DEPARTURES).values("averaged").into_iter().fold(0.0, f64::max),
+            one.other_run(DEPARTURES).values("averaged").into_iter().fold(0.0, f64::max),
             outside.iter().filter(|x| **x < OUTSIDE).count(),
             outside.len(),
             one.median("outside_theta"),
@@ -116,5 +116,6 @@ fn answer(verdict: Verdict) -> &'static str {
         Verdict::Holds => "Yes",
         Verdict::HoldsInPart => "In part",
         Verdict::DoesNotHold => "No",
+        Verdict::NotMeasured => "Not measured",
     }
 }

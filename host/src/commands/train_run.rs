@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::experiments::experiment::{Entry, Run};
 use crate::experiments::learning::{put_curves, put_ends};
-use crate::experiments::long::Long;
+use crate::experiments::measurements::MeasurementTable;
 use crate::experiments::panels::{self, CAPTION, SHORT_CAPTION};
 use crate::options::Word as _;
 use crate::run::config;
@@ -78,7 +78,7 @@ pub(super) fn summarise(
     records.put(CONFIG, summary.config.as_str());
     records.put(RESULTS, format!("{:#}\n", report.to_value()));
     report.text = text(recipe, &summary.runs);
-    let mut long = Long::default();
+    let mut long = MeasurementTable::default();
     put_curves(RUN, &summary.runs, &mut long);
     put_ends(RUN, &summary.runs, &mut long);
     long.write(&mut records)?;
@@ -103,7 +103,7 @@ fn diverged(runs: &[SeedRun]) -> Vec<String> {
 fn figures(records: &Records) -> Result<NamedFigures, Error> {
     let text = String::from_utf8_lossy(&records.get(CONFIG)?).into_owned();
     let (_, options) = config::run_of_text::<Train>(Path::new(CONFIG), "train", &text)?;
-    let long = Long::read(records)?;
+    let long = MeasurementTable::read(records)?;
     let of = long.of(RUN);
     let layers = panels::layers(of);
     let with_data = |panels: &[Panel]| -> Vec<Panel> {

@@ -62,7 +62,7 @@ const EMERGES: JudgedClaim = every(
     "expected",
     Needs::AtLeast(EXPLAINED),
 )
-.beside(&["form", "lost"]);
+.with_medians(&["form", "lost"]);
 
 /// The part of trained parameters that ten numbers a layer leave out.
 pub const INVARIANT_SET: Entry = table(
@@ -99,4 +99,4 @@ const LOSES_LITTLE: JudgedClaim =
         let measured = format!("lost of |v|^2: median {lost}, needs < 0.05 (in part < 0.5)");
         (measured, Verdict::graded(lost.high < 0.05, lost.high < 0.5))
     })
-    .beside(&["outside_p", "outside_q", "explained by TD(0)"]);
+    .with_medians(&["outside_p", "outside_q", "explained by TD(0)"]);

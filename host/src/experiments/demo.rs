@@ -3,7 +3,7 @@
 
 use super::experiment::{Entry, Measured, Run, run};
 use super::judging::{Judgement, of_seeds};
-use super::long::{Long, OfRun};
+use super::measurements::{MeasurementTable, RunMeasurements};
 use super::plots::{self, Plot, Seeds, Series, Shown, series};
 use super::statistics::{mean_and_stderr, spread};
 use crate::error::{Doing, Error};
@@ -127,7 +127,7 @@ impl Demo {
         (seed, predictor): (u64, &ValuePredictor),
         seeds: &[u64],
         session: &Session,
-        long: &mut Long,
+        long: &mut MeasurementTable,
     ) -> Result<(), Error> {
         let found = self.errors(predictor, seeds, &format!("seed {seed}"), session)?;
         for (at, n) in self.lengths().into_iter().enumerate() {
@@ -186,7 +186,7 @@ impl Demo {
     }
 
     fn measure(&self, session: &Session, records: &mut Records) -> Result<Measured, Error> {
-        let mut long = Long::default();
+        let mut long = MeasurementTable::default();
         let seeds = self.model.as_deref().map_or(Ok(Vec::new()), model_file::seeds_of_run)?;
         let mut zero = f64::NAN;
         if let (Some(run), false) = (&self.model, seeds.is_empty()) {
@@ -199,8 +199,9 @@ impl Demo {
             }
         } else {
             let model = self.model.as_deref().map_or(Ok(self.constructed()), |m| self.open(m))?;
-            let found = self.errors(&model, &self.seeds(session), DEMO, session)?;
-            for (task, errors) in (0..).zip(&found) {
+            let tasks = self.seeds(session);
+            let found = self.errors(&model, &tasks, DEMO, session)?;
+            for (&task, errors) in tasks.iter().zip(&found) {
                 for (n, error) in self.lengths().into_iter().zip(&errors.at) {
                     long.put(DEMO, task, MSVE, n as f64, *error);
                 }
@@ -216,7 +217,7 @@ impl Demo {
         let (measured, verdict) = match means.as_slice() {
             _ if !seeds.is_empty() => falls_in_seeds(of),
             [first, .., last] => falls(*first, *last, zero),
-            _ => ("one length".into(), Verdict::HoldsInPart),
+            _ => ("only one context length".into(), Verdict::NotMeasured),
         };
         let longest = context_lengths.last().unwrap_or(&0);
         let claim = format!("value error falls, context 1 to {longest}");
@@ -255,7 +256,7 @@ pub fn falls(first: (f64, f64), last: (f64, f64), zero: f64) -> Judgement {
 
 /// Judges whether the error of most seeds is less at the longest context than at the shortest, and less than that of
 /// predicting 0.
-pub fn falls_in_seeds(of: OfRun) -> Judgement {
+pub fn falls_in_seeds(of: RunMeasurements) -> Judgement {
     let places = of.places(TRAINED);
     let [short, long] = [places.first(), places.last()].map(|n| n.copied().unwrap_or(f64::NAN));
     let at = |metric, n| of.values_at(metric, n);
@@ -300,6 +301,6 @@ fn figures(records: &Records) -> Result<NamedFigures, Error> {
         )],
         1,
     );
-    let of_tasks = Long::read(records)?.of(DEMO).places(TRAINED).is_empty();
+    let of_tasks = MeasurementTable::read(records)?.of(DEMO).places(TRAINED).is_empty();
     plots::figures(&[if of_tasks { OF_TASKS } else { OF_SEEDS }], &[], records)
 }

@@ -3,7 +3,7 @@
 //! Most experiments are data ([`Table`]); one that is a command with options of its own, such as `demo`, calls [`run`].
 
 use super::learning::Scale;
-use super::long::Long;
+use super::measurements::MeasurementTable;
 pub use super::table::Measured;
 use super::table::{Table, TableOptions};
 use super::{panels, plots};
@@ -85,7 +85,7 @@ impl Entry {
     pub fn frames(&self, records: &Records) -> Result<Vec<Figure>, Error> {
         match &self.run {
             Run::Table(Table { emergence: Some(run), .. }) => {
-                panels::emergence(Long::read(records)?.of(run))
+                panels::emergence(MeasurementTable::read(records)?.of(run))
             }
             _ => Ok(Vec::new()),
         }

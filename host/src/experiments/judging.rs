@@ -4,7 +4,7 @@
 //! about a size, a change or a difference by the bootstrap interval (2000 resamples of the seeds) of its median or
 //! mean, differences within a seed first. The threshold stands in what is reported, beside the number that decided.
 
-use super::long::OfRun;
+use super::measurements::RunMeasurements;
 use super::statistics::{Interval, mean_interval, median, median_interval, spread, wilson};
 use crate::run::report::{Claim, Source, Verdict};
 
@@ -17,7 +17,7 @@ pub struct JudgedClaim {
     source: Source,
     expected: Verdict,
     judge: Judge,
-    beside: &'static [&'static str],
+    also_shown: &'static [&'static str],
 }
 
 /// How a claim is judged.
@@ -26,16 +26,22 @@ enum Judge {
     /// A metric of most seeds is what it must be.
     Every(&'static str, Needs),
     /// In a way of its own.
-    Own(fn(OfRun) -> Judgement),
+    Own(fn(RunMeasurements) -> Judgement),
 }
 
 /// Returns a claim in a few words, whose it is, and how it is judged.
 pub const fn claim(
     claim: &'static str,
     source: Source,
-    judge: fn(OfRun) -> Judgement,
+    judge: fn(RunMeasurements) -> Judgement,
 ) -> JudgedClaim {
-    JudgedClaim { claim, source, expected: Verdict::Holds, judge: Judge::Own(judge), beside: &[] }
+    JudgedClaim {
+        claim,
+        source,
+        expected: Verdict::Holds,
+        judge: Judge::Own(judge),
+        also_shown: &[],
+    }
 }
 
 /// Returns a claim about a metric of every seed.
@@ -46,7 +52,7 @@ pub const fn every(
     needs: Needs,
 ) -> JudgedClaim {
     let judge = Judge::Every(metric, needs);
-    JudgedClaim { claim, source, expected: Verdict::Holds, judge, beside: &[] }
+    JudgedClaim { claim, source, expected: Verdict::Holds, judge, also_shown: &[] }
 }
 
 impl JudgedClaim {
@@ -65,19 +71,25 @@ impl JudgedClaim {
         JudgedClaim { source, ..self }
     }
 
-    /// Returns the same claim, whose measurement shows medians of other metrics, too.
-    pub const fn beside(self, beside: &'static [&'static str]) -> Self {
-        JudgedClaim { beside, ..self }
+    /// Returns the same claim, whose measurement also shows the medians of other metrics.
+    pub const fn with_medians(self, also_shown: &'static [&'static str]) -> Self {
+        JudgedClaim { also_shown, ..self }
     }
 
     /// Judges what is claimed of a subject, if it is named.
-    pub fn judge(&self, subject: &str, of: OfRun) -> Claim {
-        let (mut measured, verdict) = match self.judge {
+    pub fn judge(&self, subject: &str, of: RunMeasurements) -> Claim {
+        of.take_missing();
+        let (mut measured, mut verdict) = match self.judge {
             Judge::Every(metric, needs) => most(metric, &of.values(metric), needs),
             Judge::Own(judge) => judge(of),
         };
-        for metric in self.beside {
-            measured.push_str(&format!("; {metric} {:.3}", of.median(metric)));
+        if let Some(metric) = of.take_missing() {
+            measured = format!("the run has no {metric}");
+            verdict = Verdict::NotMeasured;
+        } else {
+            for metric in self.also_shown {
+                measured.push_str(&format!("; {metric} {:.3}", of.median(metric)));
+            }
         }
         let colon = if subject.is_empty() { "" } else { ": " };
         let claim = format!("{subject}{colon}{}", self.claim);
@@ -96,6 +108,9 @@ const HALF: f64 = 0.5;
 pub fn of_seeds(holding: impl IntoIterator<Item = bool>) -> Judgement {
     let holding: Vec<bool> = holding.into_iter().collect();
     let (count, seeds) = (holding.iter().filter(|holds| **holds).count(), holding.len());
+    if seeds == 0 {
+        return ("no seed".into(), Verdict::NotMeasured);
+    }
     let share = wilson(count, seeds);
     let verdict = Verdict::graded(share.low > MOST && seeds >= ENOUGH, share.low > HALF);
     let few = if seeds < ENOUGH { "; too few to hold for all" } else { "" };
@@ -177,7 +192,7 @@ pub fn differences(a: &[f64], b: &[f64]) -> Vec<f64> {
 }
 
 /// Returns the interval of the mean change from one tenth of the log to the last, and a text about it.
-pub fn change(of: OfRun, metric: &str, from: f64) -> (String, Interval) {
+pub fn change(of: RunMeasurements, metric: &str, from: f64) -> (String, Interval) {
     let metric = format!("{metric}_tenth");
     let [starts, ends] = [from, 9.0].map(|tenth| of.values_at(&metric, tenth));
     let change = mean_interval(&differences(&starts, &ends));
@@ -187,7 +202,7 @@ pub fn change(of: OfRun, metric: &str, from: f64) -> (String, Interval) {
 }
 
 /// Judges the paper's measure of Figure 2: entries beside the expected ones are small, on average.
-pub(super) fn others_are_small(of: OfRun, metric: &str) -> Judgement {
+pub(super) fn others_are_small(of: RunMeasurements, metric: &str) -> Judgement {
     let mean = mean_interval(&of.values(metric));
     let measured = format!(
         "mean over seeds {mean:.3}; the paper names no number, here needs all of it < 0.1 (in part: the mean)"
@@ -196,7 +211,7 @@ pub(super) fn others_are_small(of: OfRun, metric: &str) -> Judgement {
 }
 
 /// Judges whether a metric increases from the first to the last tenth of the log.
-pub(super) fn rises(of: OfRun, metric: &str) -> Judgement {
+pub(super) fn rises(of: RunMeasurements, metric: &str) -> Judgement {
     let (measured, change) = change(of, metric, 0.0);
     (format!("{measured}, needs > 0"), Verdict::of(change.low > 0.0))
 }

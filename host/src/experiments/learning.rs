@@ -3,7 +3,7 @@
 //! A run that several figures show is trained once: it lives in `runs/`, in the folder of its recipe, beside the
 //! figures' directories, and its seeds are taken from there.
 
-use super::long::Long;
+use super::measurements::{MatrixEntry, MeasurementTable};
 use super::statistics::mean_and_stderr;
 use crate::error::Error;
 use crate::options;
@@ -56,10 +56,10 @@ pub fn trained(name: &str, options: &Train, session: &Session) -> Result<Vec<See
     Ok(trained.runs)
 }
 
-/// Puts the curves of a run into the record: over the seeds where it is finite, the mean of each metric at each log
-/// point, as `mean METRIC`, and its standard error, as `stderr METRIC`; and P and Q at some of these points, sign-aligned
-/// for each seed and averaged, as `P_l` and `Q_l`, whose entries, row by row, stand in the place of seeds.
-pub fn put_curves(name: &str, run: &[SeedRun], long: &mut Long) {
+/// Adds the curves of a run to the table: the mean of each metric over the seeds where it is finite, at each log point, as
+/// `mean METRIC`, and its standard error, as `stderr METRIC`; and P and Q at some of these points, sign-aligned per seed
+/// and averaged.
+pub fn put_curves(name: &str, run: &[SeedRun], table: &mut MeasurementTable) {
     let points = run.first().map_or(&[][..], |r| &r.points);
     for (metric, value) in metrics(run) {
         let names = ["mean", "stderr"].map(|what| format!("{what} {metric}"));
@@ -68,8 +68,8 @@ pub fn put_curves(name: &str, run: &[SeedRun], long: &mut Long) {
             let finite: Vec<f64> = at.filter(|x| x.is_finite()).collect();
             if !finite.is_empty() {
                 let (mean, stderr) = mean_and_stderr(finite.iter().copied());
-                long.put(name, 0, &names[0], point.tasks as f64, mean);
-                long.put(name, 0, &names[1], point.tasks as f64, stderr);
+                table.put(name, None, &names[0], point.tasks as f64, mean);
+                table.put(name, None, &names[1], point.tasks as f64, stderr);
             }
         }
     }
@@ -78,18 +78,27 @@ pub fn put_curves(name: &str, run: &[SeedRun], long: &mut Long) {
     let first = points.len().saturating_sub(1) % step;
     for (t, point) in points.iter().enumerate().skip(first).step_by(step) {
         for (l, (matrix, of)) in (0..point.layers.len()).flat_map(|l| matrices.map(|m| (l, m))) {
-            for (i, entry) in (0..).zip(mean_matrix(run, t, l, of)) {
-                long.put(name, i, &format!("{matrix}_{l}"), point.tasks as f64, entry);
+            let k = run[0].token_size;
+            for (i, value) in mean_matrix(run, t, l, of).into_iter().enumerate() {
+                table.put_entry(MatrixEntry {
+                    run: name.to_owned(),
+                    matrix: matrix.to_owned(),
+                    layer: l,
+                    row: i / k,
+                    column: i % k,
+                    tasks: point.tasks,
+                    value,
+                });
             }
         }
     }
 }
 
-/// Puts each metric of each seed at the end of its run into the record.
-pub fn put_ends(name: &str, run: &[SeedRun], long: &mut Long) {
+/// Adds each metric of each seed at the end of its run to the table.
+pub fn put_ends(name: &str, run: &[SeedRun], table: &mut MeasurementTable) {
     for (metric, value) in metrics(run) {
         for (seed, last) in run.iter().filter_map(|r| Some((r.seed, r.last()?))) {
-            long.put(name, seed, &metric, 0.0, value(last));
+            table.put(name, seed, &metric, 0.0, value(last));
         }
     }
 }

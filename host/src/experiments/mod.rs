@@ -6,7 +6,7 @@ pub mod demo;
 pub mod experiment;
 pub mod judging;
 pub mod learning;
-pub mod long;
+pub mod measurements;
 pub mod one_layer;
 pub mod panels;
 pub mod paper;

@@ -2,7 +2,7 @@
 
 use super::experiment::Entry;
 use super::judging::{JudgedClaim, Needs, claim, every, most};
-use super::long::Long;
+use super::measurements::MeasurementTable;
 use super::paper::{P_BY_ITS_MEASURE, P_STRICTLY, app_d2, table};
 use super::plots::Shown::{Parameters, Plots};
 use super::plots::{Plot, Seeds, series};
@@ -68,7 +68,7 @@ pub const ONE_LAYER: Entry = table(
 pub const DEPARTURES: &str = "theorem 2";
 
 /// Puts how far updates lead away from Theorem 2's set, and what trained layers have outside of it, into the record.
-fn put(work: &Work, long: &mut Long) -> Result<(), Error> {
+fn put(work: &Work, long: &mut MeasurementTable) -> Result<(), Error> {
     let starts: Vec<u64> = (0..work.seeds as u64).map(|i| work.session.seed + i).collect();
     let found = work.session.map(DEPARTURES, &starts, |seed| {
         theorem_2(*seed, 40).doing(format!("{DEPARTURES}, seed {seed}"))
@@ -91,7 +91,7 @@ const Q_IS_THE_COROLLARYS: JudgedClaim = every(
     "q_form_one_layer_0",
     Needs::AtLeast(FORM_SHARE),
 )
-.beside(&["q_form_0", "q_form_residual_0"]);
+.with_medians(&["q_form_0", "q_form_residual_0"]);
 
 /// Less than this share of P's and Q's squares is outside of the set.
 pub const OUTSIDE: f64 = 0.05;
@@ -112,7 +112,7 @@ pub const STAYS: JudgedClaim = claim(
     "expected updates stay in Theorem 2's invariant set",
     Source::paper("Section 5", "it can never leave"),
     |of| {
-        let of = of.beside(DEPARTURES);
+        let of = of.other_run(DEPARTURES);
         let all = of.places("averaged").into_iter().flat_map(|at| of.values_at("averaged", at));
         let largest = all.fold(0.0, nan_or_larger);
         let elsewhere = of.values("elsewhere").into_iter().fold(f64::INFINITY, f64::min);
@@ -126,7 +126,7 @@ pub const STAYS: JudgedClaim = claim(
 /// Those of a single trajectory leave.
 const NEEDS_SYMMETRY: JudgedClaim =
     claim("the symmetry of the features is needed for it", Source::OWN, |of| {
-        let single = of.beside(DEPARTURES).values("single");
+        let single = of.other_run(DEPARTURES).values("single");
         let moved = single.iter().all(|departure| *departure > 1e-6);
         let least = single.into_iter().fold(f64::INFINITY, f64::min);
         (

@@ -1,6 +1,6 @@
 //! The panels about learning, drawn from the record that [`put_curves`](super::learning::put_curves) fills.
 
-use super::long::{FILE, OfRun};
+use super::measurements::{MATRICES, RunMeasurements};
 use super::statistics::mean_and_stderr;
 use crate::error::Error;
 use crate::train::capacity::LAYERS;
@@ -14,7 +14,7 @@ use std::path::Path;
 const MOST_TIMES: usize = 64;
 
 /// Returns how many stored layers of a run there are curves of.
-pub fn layers(of: OfRun) -> usize {
+pub fn layers(of: RunMeasurements) -> usize {
     let has =
         |l: &usize| !of.samples(&format!("mean {}", of_layer(&P_BOTTOM_RIGHT, *l))).is_empty();
     (0..LAYERS).take_while(has).count()
@@ -26,15 +26,15 @@ fn of_layer(metric: &Metric<Element>, l: usize) -> String {
 }
 
 /// Returns the curve of a metric: mean with standard error.
-fn curve(of: OfRun, metric: &str, label: &str) -> Curve {
+fn curve(of: RunMeasurements, metric: &str, label: &str) -> Curve {
     let samples = |what: &str| of.samples(&format!("{what} {metric}"));
-    let (x, y) = samples("mean").iter().map(|sample| (sample.1, sample.2)).unzip();
-    let stderr: Vec<f64> = samples("stderr").iter().map(|sample| sample.2).collect();
+    let (x, y) = samples("mean").iter().map(|sample| (sample.x, sample.value)).unzip();
+    let stderr: Vec<f64> = samples("stderr").iter().map(|sample| sample.value).collect();
     Curve::with_stderr(label, x, y, &stderr)
 }
 
 /// Returns the mean over seeds of what is finite at each place, with its standard error.
-pub fn mean_curve(of: OfRun, metric: &str, label: &str) -> Curve {
+pub fn mean_curve(of: RunMeasurements, metric: &str, label: &str) -> Curve {
     let (mut y, mut stderr) = (Vec::new(), Vec::new());
     let x = of.places(metric);
     for at in &x {
@@ -47,12 +47,12 @@ pub fn mean_curve(of: OfRun, metric: &str, label: &str) -> Curve {
 }
 
 /// Returns a metric on an axis of its own.
-pub fn metric(of: OfRun, title: &str, metric: &Metric<impl Sized>) -> Panel {
+pub fn metric(of: RunMeasurements, title: &str, metric: &Metric<impl Sized>) -> Panel {
     over_tasks(title, Axis::from_zero(metric.label), vec![curve(of, metric.name, "")])
 }
 
 fn elements<const N: usize>(
-    of: OfRun,
+    of: RunMeasurements,
     matrix: &str,
     l: usize,
     metrics: [Metric<Element>; N],
@@ -64,7 +64,7 @@ fn elements<const N: usize>(
 
 /// Returns IWS and SS, and VD on an axis of its own: as logged, and, of seeds that were judged, both on fresh tasks with
 /// the converged learning rate.
-pub fn comparison(of: OfRun, title: &str) -> [Panel; 2] {
+pub fn comparison(of: RunMeasurements, title: &str) -> [Panel; 2] {
     let iws = curve(of, IWS.name, IWS.label);
     let ss = Curve { dashed: true, ..curve(of, SS.name, SS.label) };
     let [mut similarity, mut difference] = [vec![iws, ss], vec![curve(of, VD.name, "")]];
@@ -86,7 +86,7 @@ pub fn comparison(of: OfRun, title: &str) -> [Panel; 2] {
 }
 
 /// Returns the loss, and the value error on an axis of its own.
-pub fn errors(of: OfRun) -> [Panel; 2] {
+pub fn errors(of: RunMeasurements) -> [Panel; 2] {
     [metric(of, "Loss of the last batch", &LOSS), metric(of, "Value error", &MSVE)]
 }
 
@@ -96,40 +96,35 @@ fn over_tasks(title: &str, y: Axis, curves: Vec<Curve>) -> Panel {
 }
 
 /// Returns the numbers of tasks at which P and Q of a run are known.
-/// Errors: [`Error::File`] for more than a run writes.
-pub fn times(of: OfRun) -> Result<Vec<f64>, Error> {
-    let times = of.places("P_0");
+///
+/// # Errors
+/// [`Error::File`] for more than a run writes.
+pub fn times(of: RunMeasurements) -> Result<Vec<u64>, Error> {
+    let times = of.matrix_times();
     if times.len() > MOST_TIMES {
-        let reason = format!("P_0: accepted are at most {MOST_TIMES} places");
-        return Err(Error::file(Path::new(FILE), reason));
+        let reason = format!("expected at most {MOST_TIMES} numbers of tasks");
+        return Err(Error::file(Path::new(MATRICES), reason));
     }
     Ok(times)
 }
 
-/// Returns P_l or Q_l of a run after so many tasks, divided by its largest absolute entry.
-fn heatmap(of: OfRun, matrix: &str, l: usize, tasks: f64, colour_bar: bool) -> Panel {
-    let mut entries = Vec::new();
-    for (entry, _, x) in of.samples(&format!("{matrix}_{l}")).iter().filter(|s| s.1 == tasks) {
-        // Of a log that has a number of tasks twice the later one counts.
-        if *entry == 0 {
-            entries.clear();
-        }
-        entries.push(*x);
-    }
-    let largest = entries.iter().fold(0.0_f64, |a, x| a.max(x.abs()));
+/// Returns P_l or Q_l of a run after a number of tasks, divided by its largest absolute entry.
+fn heatmap(of: RunMeasurements, matrix: &str, l: usize, tasks: u64, colour_bar: bool) -> Panel {
+    let mut rows = of.matrix(matrix, l, tasks);
+    let largest = rows.iter().flatten().fold(0.0_f64, |a, x| a.max(x.abs()));
     // A number that is not finite stays so.
-    let scaled = |x: &f64| if largest > 0.0 || !x.is_finite() { x / largest } else { 0.0 };
-    let k = entries.len().isqrt();
-    let rows = entries.chunks_exact(k.max(1)).map(|row| row.iter().map(scaled).collect());
-    let (rows, d) = (rows.take(k).collect(), k.saturating_sub(1) / 2);
+    for x in rows.iter_mut().flatten().filter(|x| largest > 0.0 || !x.is_finite()) {
+        *x /= largest;
+    }
+    let d = rows.len().saturating_sub(1) / 2;
     let title = format!("{matrix}{}", subscript(l));
     Panel::Heatmap(Heatmap { title, rows, blocks: vec![d, 2 * d], colour_bar })
 }
 
 /// Returns a row of a figure: P_l and Q_l of a run at its end, and their elements on the way.
 /// Errors: as [`times`].
-pub fn layer_row(of: OfRun, l: usize) -> Result<[Panel; 4], Error> {
-    let last = times(of)?.last().copied().unwrap_or(0.0);
+pub fn layer_row(of: RunMeasurements, l: usize) -> Result<[Panel; 4], Error> {
+    let last = times(of)?.last().copied().unwrap_or(0);
     Ok([
         heatmap(of, "P", l, last, false),
         heatmap(of, "Q", l, last, true),
@@ -140,8 +135,8 @@ pub fn layer_row(of: OfRun, l: usize) -> Result<[Panel; 4], Error> {
 
 /// Returns P_0 and Q_0 of a run as they emerge, one figure per time.
 /// Errors: as [`times`].
-pub fn emergence(of: OfRun) -> Result<Vec<Figure>, Error> {
-    let figure = |tasks: f64| Figure {
+pub fn emergence(of: RunMeasurements) -> Result<Vec<Figure>, Error> {
+    let figure = |tasks: u64| Figure {
         title: format!("After {tasks} MRPs"),
         subtitle: "mean over seeds, sign-aligned, divided by the largest entry".into(),
         panels: vec![heatmap(of, "P", 0, tasks, false), heatmap(of, "Q", 0, tasks, true)],

@@ -60,7 +60,7 @@ pub(super) const P_BY_ITS_MEASURE: JudgedClaim = claim(
     section_5("the average absolute value of all other elements remain close to zero"),
     |of| others_are_small(of, "p_others_scaled_0"),
 )
-.beside(&["p_others_of_mean"]);
+.with_medians(&["p_others_of_mean"]);
 const Q_BY_ITS_MEASURE: JudgedClaim = claim(
     "Q's others vanish by the paper's measure",
     section_5("the average absolute value of all the other elements in Q_0 remain near zero"),
@@ -73,7 +73,7 @@ pub(super) const P_STRICTLY: JudgedClaim = every(
     "p_form_0",
     AtLeast(FORM_SHARE),
 )
-.beside(&["p_block_00_0", "p_block_01_0", "p_block_10_0", "p_block_11_0"]);
+.with_medians(&["p_block_00_0", "p_block_01_0", "p_block_10_0", "p_block_11_0"]);
 /// P of layers that share it has diagonals in its blocks, too.
 const P_HAS_MORE: JudgedClaim = P_STRICTLY.refuted();
 const Q_STRICTLY: JudgedClaim = every(
@@ -82,7 +82,7 @@ const Q_STRICTLY: JudgedClaim = every(
     "q_form_0",
     AtLeast(FORM_SHARE),
 )
-.beside(&["q_form_one_layer_0", "q_form_residual_0"]);
+.with_medians(&["q_form_one_layer_0", "q_form_residual_0"]);
 const BALANCED: JudgedClaim = claim(
     "Q's two diagonals are C and -C",
     section_5("the trace of the upper right block (excluding the last column) approaches d"),
@@ -99,7 +99,7 @@ pub const IS_TD0: JudgedClaim = every(
     "expected",
     AtLeast(EXPLAINED),
 )
-.beside(&[
+.with_medians(&[
     "explained by TD(0)",
     "explained by TD(0.3)",
     "explained by TD(0.6)",
@@ -120,7 +120,7 @@ const IWS_NEAR_1: JudgedClaim = every(
     "iws_converged",
     Above(0.95),
 )
-.beside(&["iws", "one_step"]);
+.with_medians(&["iws", "one_step"]);
 
 /// Section 5, Algorithm 1 as it is printed.
 pub const ALGORITHM_1: Entry = table(
@@ -238,14 +238,14 @@ const ALPHA_CONVERGES: JudgedClaim = every(
     "alpha_settled",
     AtMost(0.25),
 )
-.beside(&["alpha_converged"]);
+.with_medians(&["alpha_converged"]);
 /// One layer has no use for half of Q, so that those of 2 to 4 are compared.
 const ALIGNS: JudgedClaim = claim(
     "P and Q align with C = I as L grows",
     app_d2("the learned parameters are more aligned with the construction"),
     |of| {
-        let [two, three, four] =
-            ["linear-l2", "linear-l3", "linear-l4"].map(|run| of.beside(run).values("alignment_0"));
+        let [two, three, four] = ["linear-l2", "linear-l3", "linear-l4"]
+            .map(|run| of.other_run(run).values("alignment_0"));
         let more = |a: &[f64], b: &[f64]| bootstrap([a, b], |[a, b]| median(b) - median(a));
         let medians = [&two, &three, &four].map(|of| format!("{:.3}", median(of))).join(", ");
         let what = format!("share of P (x) Q along it, L = 2 to 4: {medians}; more by");
@@ -260,7 +260,7 @@ const NOT_LINEAR: JudgedClaim = claim(
     app_d1("not linear even with a linear transformer"),
     |of| {
         let runs = ["linear-l1", "linear-l2", "linear-l3", "linear-l4", "linear-l3-d8"];
-        is_not_linear(&runs.map(|run| of.beside(run).values("nonlinear")).concat())
+        is_not_linear(&runs.map(|run| of.other_run(run).values("nonlinear")).concat())
     },
 )
 .refuted();

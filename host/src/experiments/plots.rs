@@ -1,6 +1,6 @@
 //! The figures of experiments that are data: a handful of drawers, from the records alone.
 
-use super::long::Long;
+use super::measurements::MeasurementTable;
 use super::panels::{self, CAPTION, ERROR_CAPTION, SHORT_CAPTION};
 use super::statistics::quartiles;
 use crate::error::Error;
@@ -69,7 +69,7 @@ impl Series {
     pub const fn dashed(self) -> Self {
         Series { dashed: true, ..self }
     }
-    fn curve(&self, long: &Long) -> Curve {
+    fn curve(&self, long: &MeasurementTable) -> Curve {
         let of = long.of(self.run);
         let places = of.places(self.metric).into_iter();
         let curve = match self.seeds {
@@ -90,7 +90,7 @@ pub fn figures(
     runs: &[(&str, &str)],
     records: &Records,
 ) -> Result<NamedFigures, Error> {
-    let long = Long::read(records)?;
+    let long = MeasurementTable::read(records)?;
     let figure = |shown: &Shown| {
         let (file, title, subtitle, panels, columns) = match shown {
             Shown::Parameters(file, run) => {
@@ -124,7 +124,7 @@ pub fn figures(
     shown.iter().map(figure).collect()
 }
 
-fn panel(long: &Long, plot: &Plot) -> Panel {
+fn panel(long: &MeasurementTable, plot: &Plot) -> Panel {
     Panel::Curves(Curves {
         title: plot.title.into(),
         x: (plot.x)(),
@@ -135,7 +135,7 @@ fn panel(long: &Long, plot: &Plot) -> Panel {
 
 /// Returns the shares of a run's function that the algorithms explain: TD(lambda) against lambda, the residual gradient
 /// as a line.
-fn explained(long: &Long, run: &str, title: &str) -> Panel {
+fn explained(long: &MeasurementTable, run: &str, title: &str) -> Panel {
     let of = |name| quartiles(long.of(run).values(&explained_by(name)));
     let (mut lambdas, mut residual) = (Vec::new(), Vec::new());
     for (name, (algorithm, lambda)) in CANDIDATES {

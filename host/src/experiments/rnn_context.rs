@@ -3,7 +3,7 @@
 use super::demo::{Demo, plot};
 use super::experiment::Entry;
 use super::judging::{JudgedClaim, Judgement, claim};
-use super::long::{Long, OfRun};
+use super::measurements::{MeasurementTable, RunMeasurements};
 use super::paper::table;
 use super::plots::Shown::Plots;
 use super::plots::{Seeds, Series, series};
@@ -68,7 +68,7 @@ const fn curves(error: &'static str, zero: &'static str, rewards: &'static str) 
 const MSVE: fn() -> Axis = || Axis::from_zero("MSVE");
 
 /// Puts each seed's mean errors, over its share of the instances, into the record.
-fn put(work: &Work, long: &mut Long) -> Result<(), Error> {
+fn put(work: &Work, long: &mut MeasurementTable) -> Result<(), Error> {
     for (typed, name) in ENVIRONMENTS {
         let demo: Demo = options::parsed(&format!("--dim 4 --max-context 40 {typed}"));
         let demo = Demo { tasks: TASKS, context_step: 3, ..demo };
@@ -104,7 +104,7 @@ const CLAIMS: &[JudgedClaim] = &[
 ];
 
 /// Returns the mean error and its standard error at the shortest and at the longest context.
-fn ends(of: OfRun, metric: &str) -> Option<[(f64, f64, f64); 2]> {
+fn ends(of: RunMeasurements, metric: &str) -> Option<[(f64, f64, f64); 2]> {
     let places = of.places(metric);
     let at = |at: f64| {
         let (mean, stderr) = mean_and_stderr(of.values_at(metric, at).into_iter());
@@ -118,9 +118,9 @@ fn text((at, mean, stderr): (f64, f64, f64)) -> String {
 }
 
 /// Judges whether the error rises from the shortest context to the longest by more than three joint standard errors.
-fn rise(of: OfRun, metric: &str) -> Judgement {
+fn rise(of: RunMeasurements, metric: &str) -> Judgement {
     let Some([first, last]) = ends(of, metric).filter(|[first, last]| first.0 < last.0) else {
-        return ("one length".into(), Verdict::HoldsInPart);
+        return ("only one context length".into(), Verdict::NotMeasured);
     };
     let (rise, limit) = (last.1 - first.1, 3.0 * libm::hypot(first.2, last.2));
     let verdict = Verdict::graded(rise > limit, rise.abs() <= limit);
@@ -129,7 +129,7 @@ fn rise(of: OfRun, metric: &str) -> Judgement {
 
 /// Judges whether the RNN is nowhere better than the best estimate without a query, at the longest context, by more than
 /// three joint standard errors.
-fn no_evaluation(of: OfRun) -> Judgement {
+fn no_evaluation(of: RunMeasurements) -> Judgement {
     let (mut measured, mut beaten, mut judged) = (Vec::new(), 0, 0);
     for (.., name) in ENVIRONMENTS {
         let Some([_, rnn]) = ends(of, name) else { continue };

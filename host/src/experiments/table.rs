@@ -7,19 +7,19 @@
 //!
 //! ```
 //! use ictd::experiments::judging::{JudgedClaim, Needs, every};
-//! use ictd::experiments::long::Long;
+//! use ictd::experiments::measurements::MeasurementTable;
 //! use ictd::run::report::{Source, Verdict};
 //!
 //! const NEAR_1: JudgedClaim =
 //!     every("IWS ends near 1", Source::paper("App. D.2", "near one"), "iws", Needs::Above(0.95));
-//! let mut long = Long::default();
+//! let mut long = MeasurementTable::default();
 //! (0..30).for_each(|seed| long.put("linear-l3", seed, "iws", 4000.0, 0.97));
 //! assert_eq!(NEAR_1.judge("L = 3", long.of("linear-l3")).verdict, Verdict::Holds);
 //! ```
 
 use super::judging::JudgedClaim;
 use super::learning::{Scale, numbers_of, others_of_mean, put_curves, trained};
-use super::long::Long;
+use super::measurements::MeasurementTable;
 use super::plots::Shown;
 use crate::error::{Doing, Error};
 use crate::options;
@@ -45,7 +45,7 @@ pub struct Table {
     /// The questions to their seeds on fresh tasks.
     pub asks: Asks,
     /// Computes what else is needed, and puts it into the record.
-    pub own: fn(&Work, &mut Long) -> Result<(), Error>,
+    pub own: fn(&Work, &mut MeasurementTable) -> Result<(), Error>,
     /// The claims about all runs together.
     pub claims: &'static [JudgedClaim],
     /// The figures.
@@ -158,13 +158,13 @@ impl Table {
         session: &Session,
         records: &mut Records,
     ) -> Result<Measured, Error> {
-        let (mut long, mut runs) = (Long::default(), Vec::new());
+        let (mut long, mut runs) = (MeasurementTable::default(), Vec::new());
         for run in self.runs {
             let train: Train = options.scale.apply(options::parsed(run.options));
             let seeds = trained(run.name, &train, session)?;
             let finished = Finished { name: run.name, recipe: train.recipe, seeds };
             if let Some(others) = others_of_mean(&finished.seeds) {
-                long.put(run.name, 0, "p_others_of_mean", 0.0, others);
+                long.put(run.name, None, "p_others_of_mean", 0.0, others);
             }
             self.ask(&finished, session, &mut long)?;
             runs.push(finished);
@@ -190,7 +190,12 @@ impl Table {
     }
 
     /// Puts what a run's logs and parameters say into the record, and what its seeds do on fresh tasks.
-    fn ask(&self, run: &Finished, session: &Session, long: &mut Long) -> Result<(), Error> {
+    fn ask(
+        &self,
+        run: &Finished,
+        session: &Session,
+        long: &mut MeasurementTable,
+    ) -> Result<(), Error> {
         for seed in &run.seeds {
             long.extend(run.name, seed.seed, numbers_of(seed));
         }

@@ -1,7 +1,7 @@
 //! App. "Numerical Verification of Proofs": the four constructions against their algorithms.
 
 use super::experiment::{Entry, Measured, Run, run};
-use super::long::Long;
+use super::measurements::MeasurementTable;
 use super::plots::{self, Plot, Seeds, Shown, series};
 use super::statistics::nan_or_larger;
 use crate::error::{Doing, Error};
@@ -111,7 +111,7 @@ impl Verify {
         let found = session.map("verify", &seeds, |&seed| {
             values(&settings, &pairs, seed).doing(format!("verify, seed {seed}"))
         })?;
-        let (mut long, mut claims) = (Long::default(), Vec::new());
+        let (mut long, mut claims) = (MeasurementTable::default(), Vec::new());
         let mut constructions = Map::new();
         for (which, (_, name, label)) in CONSTRUCTIONS.into_iter().enumerate() {
             let of_seed = || found.iter().map(|of_seed| &of_seed[which]);

@@ -158,6 +158,12 @@ impl Records {
         }
     }
 
+    /// Returns true if the file exists.
+    pub fn has(&self, name: &str) -> bool {
+        let on_disk = || files::kind(&self.directory.join(name)) == Kind::File;
+        self.files.contains_key(name) || !self.directory.as_os_str().is_empty() && on_disk()
+    }
+
     /// Returns the rows of a CSV file, at least one. No run writes a table without rows, and a figure drawn from
     /// one would be empty.
     /// Errors: [`Error::File`], naming the line and column that cannot be read; without rows, and

@@ -76,6 +76,8 @@ pub enum Verdict {
     HoldsInPart,
     /// It does not.
     DoesNotHold,
+    /// The run has no number to judge it by.
+    NotMeasured,
 }
 
 impl Claim {
@@ -139,6 +141,7 @@ impl Verdict {
             Verdict::Holds => "holds",
             Verdict::HoldsInPart => "holds in part",
             Verdict::DoesNotHold => "DOES NOT HOLD",
+            Verdict::NotMeasured => "not measured",
         }
     }
 }
@@ -237,8 +240,13 @@ impl Report {
             let known = parse_kind().filter(|c| c.is_refuted()).count();
             let [holds, part, not] =
                 [Verdict::Holds, Verdict::HoldsInPart, Verdict::DoesNotHold].map(count);
-            let line =
-                format!("{name}: {holds} hold, {part} in part, {not} do not ({known} as known)\n");
+            let unknown = match count(Verdict::NotMeasured) {
+                0 => String::new(),
+                count => format!(", {count} not measured"),
+            };
+            let line = format!(
+                "{name}: {holds} hold, {part} in part, {not} do not ({known} as known){unknown}\n"
+            );
             if parse_kind().next().is_some() { line } else { String::new() }
         };
         format!("\n{}", kinds.map(line).concat())

@@ -4,7 +4,7 @@
 //! `ictd reproduce all`, `ICTD_RECORDS=results cargo test -p host --test it documented_numbers` compares them with every
 //! record in that folder.
 
-use ictd::experiments::long::{Long, OfRun};
+use ictd::experiments::measurements::{MeasurementTable, RunMeasurements};
 use ictd::experiments::statistics::{mean_and_stderr, median};
 use ictd::run::records::Records;
 use std::fs;
@@ -35,7 +35,7 @@ fn sentences() -> impl Iterator<Item = (&'static str, String, Vec<Number<'static
 }
 
 /// Returns a number of a record.
-fn statistic(of: OfRun, metric: &str, statistic: &str) -> f64 {
+fn statistic(of: RunMeasurements, metric: &str, statistic: &str) -> f64 {
     let values = of.values(metric);
     let after = |words| statistic.strip_prefix(words).map(|x: &str| x.parse::<f64>().unwrap());
     let mean = |values: Vec<f64>| mean_and_stderr(values.into_iter()).0;
@@ -68,7 +68,7 @@ pub(crate) fn differing(folder: &Path) -> (usize, Vec<String>) {
             if !directory.join("records.csv").is_file() {
                 continue;
             }
-            let long = Long::read(&Records::open(&directory).unwrap()).unwrap();
+            let long = MeasurementTable::read(&Records::open(&directory).unwrap()).unwrap();
             let found = statistic(long.of(run), metric, of);
             let decimals = digits.split_once('.').map_or(0, |(_, decimals)| decimals.len());
             compared += 1;

@@ -3,7 +3,7 @@
 use ictd::experiments::ALL;
 use ictd::experiments::experiment::Run;
 use ictd::experiments::judging::of_seeds;
-use ictd::experiments::long::Long;
+use ictd::experiments::measurements::MeasurementTable;
 use ictd::experiments::table::Table;
 use ictd::run::report::{Claim, Verdict};
 use ictd_core::rng::Rng;
@@ -61,8 +61,8 @@ const CHANGES: &[Change] = &[
 ];
 
 /// The record of an experiment in a world.
-fn record(table: &Table, world: usize) -> Long {
-    let (mut long, mut rng) = (Long::default(), Rng::new(1));
+fn record(table: &Table, world: usize) -> MeasurementTable {
+    let (mut long, mut rng) = (MeasurementTable::default(), Rng::new(1));
     let others = [
         "theorem 2",
         "numbers",
@@ -101,7 +101,7 @@ fn every_claim_of_every_table_comes_out_either_way() {
     let (mut count, mut faults) = (0, Vec::new());
     for entry in ALL {
         let Run::Table(table) = &entry.run else { continue };
-        let worlds: Vec<Long> = (0..3).map(|world| record(table, world)).collect();
+        let worlds: Vec<MeasurementTable> = (0..3).map(|world| record(table, world)).collect();
         let of_runs = table.runs.iter().flat_map(|run| run.claims.iter().map(|c| (run.name, c)));
         for (run, claim) in of_runs.chain(table.claims.iter().map(|claim| ("", claim))) {
             let found: Vec<Claim> =
@@ -120,7 +120,7 @@ fn every_claim_of_every_table_comes_out_either_way() {
 
 #[test]
 fn the_interval_of_a_share_decides_not_a_count() {
-    use Verdict::{DoesNotHold, Holds, HoldsInPart};
+    use Verdict::{DoesNotHold, Holds, HoldsInPart, NotMeasured};
     let verdict = |holding: usize, seeds: usize| of_seeds((0..seeds).map(|i| i < holding)).1;
     for (holding, seeds, expected) in [
         (30, 30, Holds),
@@ -131,9 +131,23 @@ fn the_interval_of_a_share_decides_not_a_count() {
         (0, 30, DoesNotHold),
         (9, 9, HoldsInPart),
         (2, 2, DoesNotHold),
-        (0, 0, DoesNotHold),
+        (0, 0, NotMeasured),
     ] {
         assert_eq!(verdict(holding, seeds), expected, "{holding} of {seeds}");
+    }
+}
+
+#[test]
+fn a_claim_without_a_finite_number_is_not_measured() {
+    for entry in ALL {
+        let Run::Table(table) = &entry.run else { continue };
+        let claims = table.runs.iter().flat_map(|run| run.claims).chain(table.claims);
+        for claim in claims {
+            let empty = MeasurementTable::default();
+            let found = claim.judge("", empty.of("a run without measurements"));
+            assert_eq!(found.verdict, Verdict::NotMeasured, "{}: {found:#?}", entry.id);
+            assert!(!found.measured.contains("NaN"), "{found:#?}");
+        }
     }
 }
 

@@ -1,5 +1,5 @@
 use ictd::experiments::demo::{falls, falls_in_seeds};
-use ictd::experiments::long::Long;
+use ictd::experiments::measurements::MeasurementTable;
 use ictd::run::report::Verdict;
 
 #[test]
@@ -20,7 +20,7 @@ fn the_verdict_goes_with_the_fall_its_spread_and_what_predicting_0_has() {
 #[test]
 fn the_verdict_goes_with_the_seeds_whose_error_falls_to_below_that_of_predicting_0() {
     let verdict = |end: fn(u64) -> f64| {
-        let mut long = Long::default();
+        let mut long = MeasurementTable::default();
         for seed in 0..30 {
             for (n, error) in [(1.0, 2.0), (39.0, end(seed))] {
                 long.put("demo", seed, "trained", n, error);

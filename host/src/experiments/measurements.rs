@@ -1,0 +1,234 @@
+//! The measurements of an experiment: numbers of runs and seeds in `records.csv`, and matrices in `matrices.csv`.
+
+use super::statistics::quartiles;
+use crate::error::Error;
+use crate::run::records::Records;
+use compute::judge::Number;
+use serde::{Deserialize, Serialize};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The file of the numbers.
+pub const FILE: &str = "records.csv";
+/// The file of the matrices.
+pub const MATRICES: &str = "matrices.csv";
+
+/// The most names of runs, or of a run's metrics, that a record is read with.
+const MOST_NAMES: usize = 400;
+
+/// One row of `records.csv`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MeasurementRow {
+    /// The run.
+    pub run: String,
+    /// The seed; empty for a number of all seeds together.
+    pub seed: Option<u64>,
+    /// The metric.
+    pub metric: String,
+    /// The place: a number of tasks, layers or steps; 0 for a metric without a place.
+    pub x: f64,
+    /// The number; NaN if the seed has none.
+    pub value: f64,
+}
+
+/// One row of `matrices.csv`: an entry of P or Q, sign-aligned per seed and averaged over the seeds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MatrixEntry {
+    /// The run.
+    pub run: String,
+    /// `P` or `Q`.
+    pub matrix: String,
+    /// The stored layer, from 0.
+    pub layer: usize,
+    /// The row, from 0.
+    pub row: usize,
+    /// The column, from 0.
+    pub column: usize,
+    /// The number of tasks trained on.
+    pub tasks: u64,
+    /// The entry.
+    pub value: f64,
+}
+
+/// A number of a seed at a place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SeedMeasurement {
+    /// The seed; `None` for a number of all seeds together.
+    pub seed: Option<u64>,
+    /// The place.
+    pub x: f64,
+    /// The number.
+    pub value: f64,
+}
+
+/// All measurements of an experiment, by run and metric, each in the order in which they were made.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MeasurementTable {
+    numbers: BTreeMap<String, BTreeMap<String, Vec<SeedMeasurement>>>,
+    matrices: Vec<MatrixEntry>,
+    /// The first metric that was asked for and has no finite number.
+    missing: RefCell<Option<String>>,
+}
+
+impl MeasurementTable {
+    /// Adds a number of a seed, or of all seeds together.
+    pub fn put(
+        &mut self,
+        run: &str,
+        seed: impl Into<Option<u64>>,
+        metric: &str,
+        x: f64,
+        value: f64,
+    ) {
+        let run = self.numbers.entry(run.to_owned()).or_default();
+        let measurement = SeedMeasurement { seed: seed.into(), x, value };
+        run.entry(metric.to_owned()).or_default().push(measurement);
+    }
+
+    /// Adds numbers of a seed.
+    pub fn extend(&mut self, run: &str, seed: u64, numbers: Vec<Number>) {
+        for Number { metric, at, value } in numbers {
+            self.put(run, seed, &metric, at, value);
+        }
+    }
+
+    /// Adds the entry of a matrix.
+    pub fn put_entry(&mut self, entry: MatrixEntry) {
+        self.matrices.push(entry);
+    }
+
+    /// Reads the measurements of a finished run.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn read(records: &Records) -> Result<Self, Error> {
+        let mut table = MeasurementTable::default();
+        for row in records.csv::<MeasurementRow>(FILE)? {
+            table.put(&row.run, row.seed, &row.metric, row.x, row.value);
+        }
+        let names = table.numbers.values().map(BTreeMap::len).chain([table.numbers.len()]).max();
+        if names > Some(MOST_NAMES) {
+            let reason = format!("expected at most {MOST_NAMES} names");
+            return Err(Error::file(Path::new(FILE), reason));
+        }
+        if records.has(MATRICES) {
+            table.matrices = records.csv(MATRICES)?;
+        }
+        Ok(table)
+    }
+
+    /// Writes the measurements.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Records::put_table`].
+    pub fn write(&self, records: &mut Records) -> Result<(), Error> {
+        let rows = self.numbers.iter().flat_map(|(run, metrics)| {
+            metrics.iter().flat_map(move |(metric, measurements)| {
+                measurements.iter().map(move |m| (run, m.seed, metric, m.x, m.value))
+            })
+        });
+        let head = ["run", "seed", "metric", "x", "value"];
+        records.put_table(FILE, &head, &rows.collect::<Vec<_>>())?;
+        if self.matrices.is_empty() {
+            return Ok(());
+        }
+        let rows: Vec<_> = (self.matrices.iter())
+            .map(|e| (&e.run, &e.matrix, e.layer, e.row, e.column, e.tasks, e.value))
+            .collect();
+        let head = ["run", "matrix", "layer", "row", "column", "tasks", "value"];
+        records.put_table(MATRICES, &head, &rows)
+    }
+
+    /// Returns the measurements of one run.
+    pub fn of<'a>(&'a self, run: &'a str) -> RunMeasurements<'a> {
+        RunMeasurements { table: self, run }
+    }
+}
+
+/// The measurements of one run, with access to the other runs'.
+#[derive(Clone, Copy)]
+pub struct RunMeasurements<'a> {
+    table: &'a MeasurementTable,
+    run: &'a str,
+}
+
+impl<'a> RunMeasurements<'a> {
+    /// Returns another run of the same experiment.
+    pub fn other_run(self, run: &'a str) -> Self {
+        RunMeasurements { run, ..self }
+    }
+
+    /// Returns all measurements of a metric.
+    pub fn samples(self, metric: &str) -> &'a [SeedMeasurement] {
+        let run = self.table.numbers.get(self.run);
+        run.and_then(|run| run.get(metric)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Returns the last number of each seed, in the order of the seeds.
+    pub fn values(self, metric: &str) -> Vec<f64> {
+        let mut last: Vec<SeedMeasurement> = Vec::new();
+        for sample in self.samples(metric) {
+            match last.last_mut() {
+                Some(known) if known.seed == sample.seed => *known = *sample,
+                _ => last.push(*sample),
+            }
+        }
+        self.found(metric, last.into_iter().map(|sample| sample.value).collect())
+    }
+
+    /// Returns the numbers at a place.
+    pub fn values_at(self, metric: &str, x: f64) -> Vec<f64> {
+        let here = self.samples(metric).iter().filter(|sample| sample.x == x);
+        self.found(metric, here.map(|sample| sample.value).collect())
+    }
+
+    /// Notes a metric without a finite number: what is judged by it was not measured.
+    fn found(self, metric: &str, values: Vec<f64>) -> Vec<f64> {
+        if !values.iter().any(|x| x.is_finite()) {
+            let name = || [self.run, metric].join(" ").trim().to_owned();
+            self.table.missing.borrow_mut().get_or_insert_with(name);
+        }
+        values
+    }
+
+    /// Returns the first metric without a finite number since the last call, with its run.
+    pub fn take_missing(self) -> Option<String> {
+        self.table.missing.take()
+    }
+
+    /// Returns the places, each once, in ascending order.
+    pub fn places(self, metric: &str) -> Vec<f64> {
+        let mut places: Vec<f64> = self.samples(metric).iter().map(|sample| sample.x).collect();
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        places
+    }
+
+    /// Returns the median over seeds of the finite numbers.
+    pub fn median(self, metric: &str) -> f64 {
+        quartiles(self.values(metric))[1]
+    }
+
+    /// Returns the numbers of tasks at which a run's matrices are known, in ascending order.
+    pub fn matrix_times(self) -> Vec<u64> {
+        let entries = self.table.matrices.iter().filter(|entry| entry.run == self.run);
+        let mut times: Vec<u64> = entries.map(|entry| entry.tasks).collect();
+        times.sort_unstable();
+        times.dedup();
+        times
+    }
+
+    /// Returns a matrix of a run after a number of tasks, row by row; empty rows if it is not square and whole.
+    pub fn matrix(self, matrix: &str, layer: usize, tasks: u64) -> Vec<Vec<f64>> {
+        let is_here = |e: &&MatrixEntry| {
+            e.run == self.run && e.matrix == matrix && e.layer == layer && e.tasks == tasks
+        };
+        let entries: BTreeMap<_, _> = (self.table.matrices.iter().filter(is_here))
+            .map(|entry| ((entry.row, entry.column), entry.value))
+            .collect();
+        let k = entries.len().isqrt();
+        let row = |i| (0..k).map(|j| entries.get(&(i, j)).copied()).collect::<Option<Vec<_>>>();
+        (0..k).map(row).collect::<Option<_>>().unwrap_or_default()
+    }
+}
