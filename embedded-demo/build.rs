@@ -30,7 +30,7 @@ fn main() {
         BOARDS.iter().find(|board| board.0 == name)
     else {
         let names: Vec<_> = BOARDS.iter().map(|board| board.0).collect();
-        panic!("BOARD={name} is unknown: accepted are {}", names.join(", "));
+        panic!("BOARD={name} is unknown: expected {}", names.join(", "));
     };
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     let mut memory = format!(

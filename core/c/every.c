@@ -38,7 +38,7 @@ static uint8_t page[8 * ICTD_PREDICTOR_WORDS(2) + 64];
 
 /* The process of embedded-demo/src/bin/universal.rs, with a sleep. */
 static ictd_status contexts(uint32_t *digest) {
-    static ictd_context context[ICTD_GROWING_WORDS(4)];
+    static ictd_context context[ICTD_CONTEXT_WORDS(4)];
     ictd_value_function value_function;
     float phi[2][4];
     size_t written;
@@ -52,13 +52,13 @@ static ictd_status contexts(uint32_t *digest) {
         for (int i = 0; i < 4; i++) next[i] = read_sensor(&state);
         status = ictd_context_observe(context, now, now[0] - 0.5f * next[1], next);
         if (!status && (n <= 3 || n == 1000)) {
-            status = ictd_context_predict(context, &value_function);
-            add(digest, ictd_value(&value_function, next));
+            status = ictd_context_value_function(context, &value_function);
+            add(digest, ictd_value_function_at(&value_function, next));
         }
         if (!status && n == 500) {
-            status = ictd_context_write(context, page, sizeof page, &written);
+            status = ictd_context_to_bytes(context, page, sizeof page, &written);
             if (!status) status = ictd_context_clear(context);
-            if (!status) status = ictd_context_read(context, page, written);
+            if (!status) status = ictd_context_from_bytes(context, page, written);
         }
     }
     if (!status) status = ictd_context_observe_terminal(context, phi[0], 1.0f);
@@ -89,9 +89,9 @@ static ictd_status predictors(uint32_t *digest) {
             add(digest, surprise[s]);
         }
         if (!status && t == 300) {
-            status = ictd_predictor_write(predictor, page, sizeof page, &written);
+            status = ictd_predictor_to_bytes(predictor, page, sizeof page, &written);
             if (!status) status = ictd_predictor_reset(predictor);
-            if (!status) status = ictd_predictor_read(predictor, page, written);
+            if (!status) status = ictd_predictor_from_bytes(predictor, page, written);
         }
     }
     return status;
@@ -99,7 +99,7 @@ static ictd_status predictors(uint32_t *digest) {
 
 int main(void) {
     uint32_t context = 0, predictor = 0;
-    ictd_status status = ictd_version() == ICTD_VERSION ? ICTD_STATUS_OK : ICTD_STATUS_ANOTHER;
+    ictd_status status = ictd_abi_version() == ICTD_ABI_VERSION ? ICTD_STATUS_OK : ICTD_STATUS_MISMATCH;
     if (!status) status = contexts(&context);
     if (!status) status = predictors(&predictor);
     if (status) {

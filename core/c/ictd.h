@@ -1,23 +1,23 @@
 /** @file
- * ictd: what is coming, in context, by temporal-difference methods.
+ * ictd: in-context temporal-difference learning. Predictions of sensor signals, and value functions of streams.
  *
- * The caller owns all memory: storage is an array of uint64_t with the words that a macro says, static, on the stack or on the
- * heap. The function that ends in _init makes something of it, and its address is what the other functions take. No
- * function allocates, keeps a pointer or has state of its own. Storage is plain data: copied, it is another one; zeroed or
- * overwritten, it is refused (ICTD_STATUS_FOREIGN).
+ * The caller owns all memory. Storage is an array of uint64_t whose length a macro gives; it may be static, on the stack or on
+ * the heap. An _init function initialises the storage, and the other functions take its address. No function allocates
+ * memory, keeps a pointer or has state of its own. Storage is plain data: a copy is an independent object, and zeroed
+ * storage is rejected (ICTD_STATUS_BAD_HANDLE).
  *
  *     static uint64_t storage[ICTD_PREDICTOR_WORDS(1)];
  *     const float horizon = 10.0f;
  *     ictd_predictor_init(storage, sizeof storage, 1, &horizon, 1);
  *
- * Rules. A pointer is null (the call answers ICTD_STATUS_NULL), or points to what the parameter says: storage, as many floats
- * as there are features (phi, phi_next) or signals (samples, surprise), signals times horizons predictions, `len` bytes.
- * What is written to is used by nobody else during the call.
+ * A pointer that is null makes the call return ICTD_STATUS_NULL. Otherwise it must point to what the parameter means:
+ * storage; one float per feature (phi, phi_next) or per signal (samples, surprise); one prediction per signal and horizon;
+ * or `len` bytes. Nothing else may access an output during the call.
  *
- * The same calls give the same bits on every platform with IEEE 754 floats, rounding to nearest, and subnormal
- * numbers (not flushed to zero).
+ * The same calls give the same bits on every platform with IEEE 754 floats, rounding to nearest, and subnormal numbers
+ * (not flushed to zero).
  *
- * Made from the code; do not edit. */
+ * This file is generated from the code: do not edit it. */
 
 #ifndef ICTD_H
 #define ICTD_H
@@ -25,28 +25,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** The release; ICTD_VERSION is that of the interface. */
+/** The release; ICTD_ABI_VERSION is that of the interface. */
 #define ICTD_VERSION_MAJOR 0
 #define ICTD_VERSION_MINOR 1
 #define ICTD_VERSION_PATCH 0
 
-/** The words of a predictor's storage, for 1 to 4 signals. */
+/** The length of a predictor's storage in words of 8 bytes, for 1 to 4 signals. */
 #define ICTD_PREDICTOR_WORDS(signals) ((size_t)160 + 200 * (size_t)(signals))
 
-/** The room for features: 4, 8 or 16. */
-#define ICTD_ROOM(features) ((features) <= 4 ? (size_t)4 : (features) <= 8 ? (size_t)8 : (size_t)16)
+/** The number of features that storage has room for: 4, 8 or 16. */
+#define ICTD_FEATURE_CAPACITY(features) ((features) <= 4 ? (size_t)4 : (features) <= 8 ? (size_t)8 : (size_t)16)
 
-/** The words of a context's storage that remembers every transition, for 1 to 16 features. */
-#define ICTD_GROWING_WORDS(features) \
-  (16 * ICTD_ROOM(features) * ICTD_ROOM(features) + 18 * ICTD_ROOM(features) + 20)
+/** The length of the storage of a context that remembers every transition, for 1 to 16 features. */
+#define ICTD_CONTEXT_WORDS(features) \
+  (16 * ICTD_FEATURE_CAPACITY(features) * ICTD_FEATURE_CAPACITY(features) + 18 * ICTD_FEATURE_CAPACITY(features) + 20)
 
-/** The words of a context's storage that forgets. */
+/** The length of the storage of a context that forgets. */
 #define ICTD_FORGETTING_WORDS(features) \
-  (4 * ICTD_ROOM(features) * ICTD_ROOM(features) + 6 * ICTD_ROOM(features) + 16)
+  (4 * ICTD_FEATURE_CAPACITY(features) * ICTD_FEATURE_CAPACITY(features) + 6 * ICTD_FEATURE_CAPACITY(features) + 16)
 
 
-/** The version of the interface: it changes where a program has to. */
-#define ICTD_VERSION 3
+/** The version of the binary interface. It changes when calling programs must change. */
+#define ICTD_ABI_VERSION 4
 
 /** The most features. */
 #define ICTD_MAX_FEATURES 16
@@ -57,9 +57,9 @@
 /** The most horizons of a predictor. */
 #define ICTD_MAX_HORIZONS 4
 
-/** The result of a call. After every result but ICTD_STATUS_OK the call has written nothing. */
+/** The result of a call. Unless it is ICTD_STATUS_OK, the call has written nothing. */
 typedef enum ictd_status {
-  /** The call has done what it says. */
+  /** The call succeeded. */
   ICTD_STATUS_OK = 0,
   /** A pointer is null. */
   ICTD_STATUS_NULL,
@@ -69,35 +69,35 @@ typedef enum ictd_status {
   ICTD_STATUS_OUT_OF_RANGE,
   /** The context has no transition yet. */
   ICTD_STATUS_EMPTY,
-  /** The storage is too small, or does not begin at a multiple of 8. */
-  ICTD_STATUS_STORAGE,
-  /** The pointer is not what an init or a read function has returned, or that was overwritten. */
-  ICTD_STATUS_FOREIGN,
-  /** The bytes are not what this library has written. */
-  ICTD_STATUS_NOT_STORED,
-  /** The bytes are of another number of features, signals or horizons, or of another version. */
-  ICTD_STATUS_ANOTHER,
-  /** The bytes are damaged, or not all there; or the buffer is too short. */
+  /** The storage is too small, or its address is not a multiple of 8. */
+  ICTD_STATUS_BAD_STORAGE,
+  /** The storage was not set up by an init or from_bytes function, or was overwritten. */
+  ICTD_STATUS_BAD_HANDLE,
+  /** The bytes were not written by this library. */
+  ICTD_STATUS_BAD_MAGIC,
+  /** The bytes were stored for a different number of features, signals or horizons, or by another version. */
+  ICTD_STATUS_MISMATCH,
+  /** The bytes are damaged or incomplete, or the buffer is too short. */
   ICTD_STATUS_DAMAGED,
-  /** The numbers do not determine a value. */
+  /** The data do not determine a value. */
   ICTD_STATUS_SINGULAR,
 } ictd_status;
 
 /** A context that transitions stream into, in storage of the caller's. */
 typedef uint64_t ictd_context;
 
-/** A value function as the universal model reads it out of a context: v(s) = <weights, features>, within bounds. */
+/** The value function that the universal model estimates from a context: v(s) = <weights, features>, clipped. */
 typedef struct ictd_value_function {
   /** The number of features. */
   uint32_t features;
   /** How far values look linear in the features, from 0 to 1. Near 0, better features would help. */
   float linearity;
   /** The largest size of a value. */
-  float bound;
+  float value_clip;
   /** One weight for each feature; zeros beyond. */
   float weights[ICTD_MAX_FEATURES];
-  /** Features of a query beyond this size count as this. */
-  float reach[ICTD_MAX_FEATURES];
+  /** Largest absolute value of each feature of a query; larger ones are clipped to it. */
+  float feature_clip[ICTD_MAX_FEATURES];
 } ictd_value_function;
 
 /** A predictor of signals, in storage of the caller's. */
@@ -117,14 +117,14 @@ typedef struct ictd_prediction {
 extern "C" {
 #endif // __cplusplus
 
-/** Returns a status in words: a string that is always there. */
+/** Returns a status in words, as a static string. */
 const char *ictd_message(int32_t status);
 
-/** Returns the version of the library, which should be the header's ICTD_VERSION. */
-uint32_t ictd_version(void);
+/** Returns the version of the library's binary interface, which should equal the header's ICTD_ABI_VERSION. */
+uint32_t ictd_abi_version(void);
 
 /** Makes a context in storage of `bytes` bytes, for 1 to 16 features and a discount gamma in [0, 1). With a retention of 1 it
- * remembers every transition (ICTD_GROWING_WORDS); with one in (0, 1) the past counts as much less after each transition
+ * remembers every transition (ICTD_CONTEXT_WORDS); with one in (0, 1) the past counts as much less after each transition
  * (ICTD_FORGETTING_WORDS): 0.995 remembers about the last 200. */
 enum ictd_status ictd_context_init(ictd_context *storage,
                                    size_t bytes,
@@ -148,23 +148,23 @@ enum ictd_status ictd_context_clear(ictd_context *context);
 uint64_t ictd_context_len(const ictd_context *context);
 
 /** Reads the value function out of a context. */
-enum ictd_status ictd_context_predict(const ictd_context *context, struct ictd_value_function *value_function);
+enum ictd_status ictd_context_value_function(const ictd_context *context, struct ictd_value_function *value_function);
 
 /** Returns the value of the state with features phi; NaN if a pointer is null. */
-float ictd_value(const struct ictd_value_function *value_function, const float *phi);
+float ictd_value_function_at(const struct ictd_value_function *value_function, const float *phi);
 
 /** Writes a context to the front of a buffer of `len` bytes, for example before a deep sleep, and how many bytes it took; its
  * storage's size and 64 are enough. */
-enum ictd_status ictd_context_write(const ictd_context *context,
-                                    uint8_t *buffer,
-                                    size_t len,
-                                    size_t *written);
+enum ictd_status ictd_context_to_bytes(const ictd_context *context,
+                                       uint8_t *buffer,
+                                       size_t len,
+                                       size_t *written);
 
 /** Reads what was written, `len` bytes, into a context of the same features, discount and retention, which goes on where that
  * one stood, to the same bits. */
-enum ictd_status ictd_context_read(ictd_context *context,
-                                   const uint8_t *bytes,
-                                   size_t len);
+enum ictd_status ictd_context_from_bytes(ictd_context *context,
+                                         const uint8_t *bytes,
+                                         size_t len);
 
 /** Makes a predictor of 1 to 4 signals in storage of `bytes` bytes (ICTD_PREDICTOR_WORDS), for 1 to 4 horizons of 1 to
  * 1,000,000 samples: `count` floats. The bits are those of four horizons, of which the last one given is repeated. */
@@ -186,16 +186,16 @@ enum ictd_status ictd_predictor_reset(ictd_predictor *predictor);
 
 /** Writes a predictor to the front of a buffer of `len` bytes, for example before a deep sleep, and how many bytes it took; its
  * storage's size and 64 are enough. */
-enum ictd_status ictd_predictor_write(const ictd_predictor *predictor,
-                                      uint8_t *buffer,
-                                      size_t len,
-                                      size_t *written);
+enum ictd_status ictd_predictor_to_bytes(const ictd_predictor *predictor,
+                                         uint8_t *buffer,
+                                         size_t len,
+                                         size_t *written);
 
 /** Reads what was written, from the start of `len` bytes, into a predictor of the same number of signals, which goes on where
  * that one stood, to the same bits. */
-enum ictd_status ictd_predictor_read(ictd_predictor *predictor,
-                                     const uint8_t *bytes,
-                                     size_t len);
+enum ictd_status ictd_predictor_from_bytes(ictd_predictor *predictor,
+                                           const uint8_t *bytes,
+                                           size_t len);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -22,17 +22,17 @@ static int contexts(void) {
     size_t written = 0;
     EXPECT(context && other && page);
 
-    EXPECT(ictd_context_observe(context, phi, 1.0f, phi) == ICTD_STATUS_FOREIGN);
+    EXPECT(ictd_context_observe(context, phi, 1.0f, phi) == ICTD_STATUS_BAD_HANDLE);
     EXPECT(ictd_context_init(NULL, size, 2, 0.9f, 0.99f) == ICTD_STATUS_NULL);
-    EXPECT(ictd_context_init(context, size - 200, 2, 0.9f, 0.99f) == ICTD_STATUS_STORAGE);
+    EXPECT(ictd_context_init(context, size - 200, 2, 0.9f, 0.99f) == ICTD_STATUS_BAD_STORAGE);
     EXPECT(ictd_context_init(context, size, 2, 1.0f, 0.99f) == ICTD_STATUS_OUT_OF_RANGE);
     EXPECT(ictd_context_init(context, size, 2, 0.9f, 1.5f) == ICTD_STATUS_OUT_OF_RANGE);
     EXPECT(ictd_context_init(context, size, 0, 0.9f, 0.99f) == ICTD_STATUS_OUT_OF_RANGE);
     EXPECT(ictd_context_init(context, size, 17, 0.9f, 0.99f) == ICTD_STATUS_OUT_OF_RANGE);
     EXPECT(ictd_context_init(context, size, 2, NAN, 0.99f) == ICTD_STATUS_NON_FINITE);
     EXPECT(ictd_context_init(context, size, 2, 0.9f, 0.99f) == ICTD_STATUS_OK);
-    EXPECT(ictd_context_predict(context, &value) == ICTD_STATUS_EMPTY);
-    EXPECT(ictd_predictor_reset(context) == ICTD_STATUS_FOREIGN);
+    EXPECT(ictd_context_value_function(context, &value) == ICTD_STATUS_EMPTY);
+    EXPECT(ictd_predictor_reset(context) == ICTD_STATUS_BAD_HANDLE);
 
     EXPECT(ictd_context_observe(context, bad, 1.0f, phi) == ICTD_STATUS_NON_FINITE);
     EXPECT(ictd_context_observe(context, NULL, 1.0f, phi) == ICTD_STATUS_NULL);
@@ -45,20 +45,20 @@ static int contexts(void) {
     EXPECT(ictd_context_end_episode(context) == ICTD_STATUS_OK);
     EXPECT(ictd_context_observe_terminal(context, phi, 1.0f) == ICTD_STATUS_OK);
     EXPECT(ictd_context_len(context) == 2);
-    EXPECT(ictd_context_predict(context, NULL) == ICTD_STATUS_NULL);
-    EXPECT(ictd_context_predict(context, &value) == ICTD_STATUS_OK);
+    EXPECT(ictd_context_value_function(context, NULL) == ICTD_STATUS_NULL);
+    EXPECT(ictd_context_value_function(context, &value) == ICTD_STATUS_OK);
     EXPECT(value.linearity >= 0.0f && value.linearity <= 1.0f && value.features == 2);
-    EXPECT(ictd_value(&value, phi) > 0.0f && isnan(ictd_value(&value, NULL)));
-    const float before = ictd_value(&value, phi);
+    EXPECT(ictd_value_function_at(&value, phi) > 0.0f && isnan(ictd_value_function_at(&value, NULL)));
+    const float before = ictd_value_function_at(&value, phi);
 
-    EXPECT(ictd_context_write(context, page, 10, &written) == ICTD_STATUS_DAMAGED && written == 0);
-    EXPECT(ictd_context_write(context, page, size + 64, &written) == ICTD_STATUS_OK && written > 0);
+    EXPECT(ictd_context_to_bytes(context, page, 10, &written) == ICTD_STATUS_DAMAGED && written == 0);
+    EXPECT(ictd_context_to_bytes(context, page, size + 64, &written) == ICTD_STATUS_OK && written > 0);
     EXPECT(ictd_context_init(other, size, 2, 0.5f, 0.99f) == ICTD_STATUS_OK);
-    EXPECT(ictd_context_read(other, page, written) == ICTD_STATUS_ANOTHER);
+    EXPECT(ictd_context_from_bytes(other, page, written) == ICTD_STATUS_MISMATCH);
     EXPECT(ictd_context_init(other, size, 2, 0.9f, 0.99f) == ICTD_STATUS_OK);
-    EXPECT(ictd_context_read(other, page, written - 1) == ICTD_STATUS_DAMAGED);
-    EXPECT(ictd_context_read(other, page, written) == ICTD_STATUS_OK);
-    EXPECT(ictd_context_predict(other, &value) == ICTD_STATUS_OK && ictd_value(&value, phi) == before);
+    EXPECT(ictd_context_from_bytes(other, page, written - 1) == ICTD_STATUS_DAMAGED);
+    EXPECT(ictd_context_from_bytes(other, page, written) == ICTD_STATUS_OK);
+    EXPECT(ictd_context_value_function(other, &value) == ICTD_STATUS_OK && ictd_value_function_at(&value, phi) == before);
     EXPECT(ictd_context_clear(context) == ICTD_STATUS_OK && ictd_context_len(context) == 0);
     free(page);
     free(other);
@@ -66,12 +66,12 @@ static int contexts(void) {
 
     /* The storage has room for what the library writes: on the heap, where a sanitizer sees one byte too many. */
     for (size_t features = 1; features <= ICTD_MAX_FEATURES; features++) {
-        const size_t large = 8 * ICTD_GROWING_WORDS(features);
+        const size_t large = 8 * ICTD_CONTEXT_WORDS(features);
         float many[ICTD_MAX_FEATURES] = {1.0f};
         uint64_t *growing = malloc(large);
         EXPECT(growing && ictd_context_init(growing, large, features, 0.9f, 1.0f) == ICTD_STATUS_OK);
         for (int t = 0; t < 300; t++) EXPECT(ictd_context_observe(growing, many, 1.0f, many) == ICTD_STATUS_OK);
-        EXPECT(ictd_context_predict(growing, &value) == ICTD_STATUS_OK);
+        EXPECT(ictd_context_value_function(growing, &value) == ICTD_STATUS_OK);
         free(growing);
     }
     return 0;
@@ -91,7 +91,7 @@ static int predictors(void) {
     EXPECT(ictd_predictor_init(predictor, size, 2, horizons, 5) == ICTD_STATUS_OUT_OF_RANGE);
     EXPECT(ictd_predictor_init(predictor, size, 2, horizons + 1, 4) == ICTD_STATUS_OUT_OF_RANGE);
     EXPECT(ictd_predictor_init(predictor, size, 5, horizons, 4) == ICTD_STATUS_OUT_OF_RANGE);
-    EXPECT(ictd_predictor_init(predictor, 100, 2, horizons, 4) == ICTD_STATUS_STORAGE);
+    EXPECT(ictd_predictor_init(predictor, 100, 2, horizons, 4) == ICTD_STATUS_BAD_STORAGE);
     EXPECT(ictd_predictor_init(predictor, size, 2, horizons, 4) == ICTD_STATUS_OK);
     EXPECT(ictd_predictor_observe(predictor, horizons, NULL, surprise) == ICTD_STATUS_NULL);
     for (int t = 0; t < 400; t++) {
@@ -100,15 +100,15 @@ static int predictors(void) {
     }
     EXPECT(fabsf(predictions[0][0].mean) < 0.2f && predictions[1][3].low <= 4.01f && predictions[1][3].high >= 3.99f);
     EXPECT(surprise[0] >= 0.0f && surprise[0] < 1.0f);
-    EXPECT(ictd_predictor_write(predictor, page, 100, &written) == ICTD_STATUS_DAMAGED);
-    EXPECT(ictd_predictor_write(predictor, page, size + 64, &written) == ICTD_STATUS_OK);
+    EXPECT(ictd_predictor_to_bytes(predictor, page, 100, &written) == ICTD_STATUS_DAMAGED);
+    EXPECT(ictd_predictor_to_bytes(predictor, page, size + 64, &written) == ICTD_STATUS_OK);
     EXPECT(ictd_predictor_init(woken, size, 2, horizons, 4) == ICTD_STATUS_OK);
-    EXPECT(ictd_predictor_read(woken, page, size + 64) == ICTD_STATUS_OK);
+    EXPECT(ictd_predictor_from_bytes(woken, page, size + 64) == ICTD_STATUS_OK);
     EXPECT(ictd_predictor_observe(predictor, horizons, predictions[0], surprise) == ICTD_STATUS_OK);
     EXPECT(ictd_predictor_observe(woken, horizons, again[0], surprise) == ICTD_STATUS_OK);
     EXPECT(memcmp(predictions, again, sizeof again) == 0);
     page[40] ^= 1;
-    EXPECT(ictd_predictor_read(woken, page, size + 64) == ICTD_STATUS_DAMAGED);
+    EXPECT(ictd_predictor_from_bytes(woken, page, size + 64) == ICTD_STATUS_DAMAGED);
     EXPECT(ictd_predictor_reset(woken) == ICTD_STATUS_OK);
     free(page);
     free(woken);
@@ -126,7 +126,7 @@ static int predictors(void) {
 }
 
 int main(void) {
-    EXPECT(ictd_version() == ICTD_VERSION);
+    EXPECT(ictd_abi_version() == ICTD_ABI_VERSION);
     EXPECT(strcmp(ictd_message(ICTD_STATUS_OK), "done") == 0 && strcmp(ictd_message(99), "no status") == 0);
     return contexts() || predictors();
 }

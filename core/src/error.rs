@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-/// Why an operation refused its input. Names the parameter and says what is accepted.
+/// Why an operation refused its input. Names the parameter and says what is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -16,8 +16,8 @@ pub enum Error {
     OutOfRange {
         /// The parameter.
         parameter: &'static str,
-        /// The accepted range, in words.
-        accepted: &'static str,
+        /// The expected range, in words.
+        expected: &'static str,
     },
     /// A fixed capacity is full.
     CapacityExceeded {
@@ -113,7 +113,7 @@ impl fmt::Display for StoredError {
                 write!(f, "{part} {found}: {expected} is expected here")
             }
             StoredError::Layers { found, capacity } => {
-                write!(f, "{found} stored layers: 1 to {capacity} are accepted here")
+                write!(f, "{found} stored layers: 1 to {capacity} are expected here")
             }
             StoredError::Length { found, expected } => {
                 write!(f, "{found} bytes where the header asks for {expected}")
@@ -134,8 +134,8 @@ impl fmt::Display for Error {
             Error::NonFinite { parameter } => {
                 write!(f, "{parameter} is NaN or infinite: a finite number is needed")
             }
-            Error::OutOfRange { parameter, accepted } => {
-                write!(f, "{parameter} is out of range: accepted is {accepted}")
+            Error::OutOfRange { parameter, expected } => {
+                write!(f, "{parameter} is out of range: expected {expected}")
             }
             Error::CapacityExceeded { parameter, capacity } => {
                 write!(f, "{parameter} exceeds its capacity of {capacity}")

@@ -198,8 +198,8 @@ pub fn averaged_update<R: Real, const D: usize, const T: usize, N: Network<R>>(
             return Err(Error::CapacityExceeded { parameter: "trajectory", capacity: T });
         };
         if trajectory.dim() != D {
-            let accepted = "as many features as the group's maps have";
-            return Err(Error::OutOfRange { parameter: "dim", accepted });
+            let expected = "as many features as the group's maps have";
+            return Err(Error::OutOfRange { parameter: "dim", expected });
         }
         for g in group.clone() {
             for (k, to) in moved.iter_mut().enumerate() {

@@ -1,15 +1,15 @@
 //! The masks M: which context columns a column attends to, and with which weight.
 //!
-//! Every mask has zeros in the query's row and column, so the query is never a key. And every mask
-//! has a sufficient statistic G = Z M Z^T that grows by one outer product per token
-//! ([`Mask::rank_one_update`]), with at most two tokens and two numbers of state beside it:
+//! Every mask has zeros in the query's row and column, so the query is never a key. And every mask has a sufficient
+//! statistic G = Z M Z^T that grows by one outer product per token ([`Mask::rank_one_update`]); its state is at most two
+//! tokens and two numbers:
 //!
 //! | mask | G | state |
 //! |---|---|---|
 //! | [`Td0`] | sum_j z_j z_j^T | none |
 //! | [`TdLambda`] | sum_i z_i e_i^T, e_i = lambda e_{i-1} + z_i | the trace e |
 //! | [`MeanCentred`] | sum_j (z_j - mean_{i<=j} z_i) z_j^T | the running mean |
-//! | [`TwoTraces`] | that of [`Td0`], and beside it the sums of two traces | both traces |
+//! | [`TwoTraces`] | as for [`Td0`], and in addition the sums of two traces | both traces |
 
 use crate::auxiliary::{AuxiliarySums, SecondMoments, TraceSums};
 pub use crate::entrywise::Entrywise;
@@ -19,14 +19,15 @@ use core::fmt::Debug;
 
 /// A mask M, (n + 1, n + 1), and the recurrence of its statistic.
 pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
-    /// The state of the recurrence beside G, for tokens of type V.
+    /// The state of the recurrence, for tokens of type V.
     type State<V: Entrywise<S>>: MaskState<S>;
 
-    /// The sums of a context beside G: second moments, or nothing where G has them itself.
+    /// The sums that a context keeps in addition to G: second moments, or nothing if G contains them.
     type Auxiliary<const D: usize, const C: usize>: AuxiliarySums<S, D, C>;
 
-    /// True if G is symmetric, so that half of it needs to be computed.
-    const SYMMETRIC: bool;
+    /// True if G is TD(0)'s, sum_j z_j z_j^T: a context then adds z z^T, of which it keeps the upper triangle, and
+    /// [`Mask::rank_one_update`] only feeds the auxiliary sums. Any other mask, also one whose G is symmetric, says false.
+    const IS_TD0: bool = false;
 
     /// True if a window's statistic can lose its oldest token ([`Mask::rank_one_downdate`]).
     const HAS_DOWNDATE: bool = true;
@@ -59,10 +60,10 @@ pub trait Mask<S: Scalar>: Copy + Debug + PartialEq {
         retention: S,
     ) -> (V, V);
 
-    /// Returns the outer product that G loses when the oldest token of a window goes, which leaves the state,
-    /// too; none if there is no token, or no such update ([`Mask::HAS_DOWNDATE`]).
+    /// Returns the outer product that G loses with the oldest token of a window, and removes that token from the state;
+    /// `None` without a token, or if the mask has no such update ([`Mask::HAS_DOWNDATE`]).
     ///
-    /// The window comes newest first; a token of which `ends` is true was the last of its episode.
+    /// The window comes newest first; the flag of a token is true if it was the last of its episode.
     fn rank_one_downdate<'a, V: Entrywise<S> + 'a>(
         &self,
         _state: &mut Self::State<V>,
@@ -87,7 +88,7 @@ pub struct Td0;
 impl<S: Scalar> Mask<S> for Td0 {
     type State<V: Entrywise<S>> = ();
     type Auxiliary<const D: usize, const C: usize> = ();
-    const SYMMETRIC: bool = true;
+    const IS_TD0: bool = true;
     const CODE: u8 = 1;
 
     fn from_trace_decays(decays: [S; 2]) -> Result<Self, Error> {
@@ -158,8 +159,9 @@ impl<S: Scalar> TdLambda<S> {
     }
 }
 
-/// Two tokens that the end of an episode sets to 0: both traces of [`TwoTraces`], e_i = decay e_{i-1} + z_i with e_{-1} = 0,
-/// or that of [`TdLambda`] with its compensation, so that lambda = 1 keeps its precision over long streams.
+/// Two tokens that the end of an episode sets to 0: both traces of [`TwoTraces`], e_i = decay e_{i-1} + z_i with
+/// e_{-1} = 0, or the trace of [`TdLambda`] with its compensation, so that a decay of 1 keeps its precision over long
+/// streams.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TokenPair<V> {
     first: V,
@@ -184,7 +186,6 @@ impl<S: Scalar, V: Entrywise<S>> MaskState<S> for TokenPair<V> {
 impl<S: Scalar> Mask<S> for TdLambda<S> {
     type State<V: Entrywise<S>> = TokenPair<V>;
     type Auxiliary<const D: usize, const C: usize> = SecondMoments<S, D, C>;
-    const SYMMETRIC: bool = false;
     const CODE: u8 = 2;
 
     fn from_trace_decays([trace_decay, none]: [S; 2]) -> Result<Self, Error> {
@@ -277,7 +278,6 @@ fn add_compensated<S: Scalar>(sum: S, x: S, compensation: &mut S) -> S {
 impl<S: Scalar> Mask<S> for MeanCentred {
     type State<V: Entrywise<S>> = RunningMean<S, V>;
     type Auxiliary<const D: usize, const C: usize> = SecondMoments<S, D, C>;
-    const SYMMETRIC: bool = false;
     /// Every running mean of a window changes when its first token goes: no update in O(K^2).
     const HAS_DOWNDATE: bool = false;
     const CODE: u8 = 3;
@@ -326,8 +326,8 @@ impl<S: Scalar, V: Entrywise<S>> Entrywise<S> for RunningMean<S, V> {
 
 impl<S: Scalar, V: Entrywise<S>> MaskState<S> for RunningMean<S, V> {}
 
-/// TD(0)'s mask, with the sums of two eligibility traces beside its statistic: what the
-/// [universal model](crate::universal) reads, which solves for TD's fixed point with three lambdas and finds out from the
+/// TD(0)'s mask, with the sums of two eligibility traces in addition to its statistic. The
+/// [universal model](crate::universal) reads them: it solves for TD's fixed point with three lambdas and decides from the
 /// context which of them is right.
 ///
 /// In the paper's terms each lambda is a head with a mask of its own.
@@ -338,8 +338,7 @@ pub struct TwoTraces<S: Scalar = f32> {
 }
 
 impl<S: Scalar> TwoTraces<S> {
-    /// Returns the mask of two traces, of which the first decays faster. A decay is gamma lambda; both are
-    /// in \[0, 1\].
+    /// Returns the mask of two traces; the first one decays faster. A decay is gamma lambda, in \[0, 1\].
     ///
     /// # Errors
     /// [`Error::NonFinite`] or [`Error::OutOfRange`], naming `trace_decay`.
@@ -351,8 +350,8 @@ impl<S: Scalar> TwoTraces<S> {
 impl<S: Scalar> Mask<S> for TwoTraces<S> {
     type State<V: Entrywise<S>> = TokenPair<V>;
     type Auxiliary<const D: usize, const C: usize> = TraceSums<S, D, C>;
-    const SYMMETRIC: bool = true;
-    /// No state tells what a trace still holds of the oldest token: a window's sums are made anew.
+    const IS_TD0: bool = true;
+    /// The state does not say what a trace still holds of the oldest token, so a window's sums are recomputed.
     const HAS_DOWNDATE: bool = false;
     const CODE: u8 = 4;
 
@@ -368,7 +367,7 @@ impl<S: Scalar> Mask<S> for TwoTraces<S> {
         Td0.entry(row, column, n)
     }
 
-    /// Returns the traces; G itself, which is symmetric, needs the token alone.
+    /// Returns the traces. G itself needs only the token.
     #[inline(always)]
     fn rank_one_update<V: Entrywise<S>>(
         &self,

@@ -13,7 +13,7 @@ use nalgebra::{SMatrix, SVector};
 ///
 /// ```
 /// use ictd_core::attention::Td0;
-/// use ictd_core::constructions::{learning_rate, td0};
+/// use ictd_core::constructions::{scaled_identity, td0};
 /// use ictd_core::nalgebra::SVector;
 /// use ictd_core::{prompt::Prompt, transformer::Transformer, transition::Transition};
 ///

@@ -103,7 +103,7 @@ impl<S: Scalar, const D: usize, const C: usize> Token<S, D, C> {
             refuse_part(parameter, part, &mut square, limit)?;
         }
         // The check summed up in another order: the last one tipped the balance.
-        Err(Error::OutOfRange { parameter: "phi_next", accepted: TOKEN_LENGTH })
+        Err(Error::OutOfRange { parameter: "phi_next", expected: TOKEN_LENGTH })
     }
 }
 
@@ -118,7 +118,7 @@ fn refuse_part<S: Scalar>(
     for x in part {
         *square += *x * *x;
     }
-    let accepted = if !part.iter().all(|x| x.is_finite()) {
+    let expected = if !part.iter().all(|x| x.is_finite()) {
         return Err(Error::NonFinite { parameter });
     } else if !can_be_summed(*square) {
         TOKEN_LENGTH
@@ -127,7 +127,7 @@ fn refuse_part<S: Scalar>(
     } else {
         return Ok(());
     };
-    Err(Error::OutOfRange { parameter, accepted })
+    Err(Error::OutOfRange { parameter, expected })
 }
 
 /// Returns true if no number, in any lane, is larger than the limit.

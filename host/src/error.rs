@@ -12,7 +12,7 @@ pub enum Error {
     /// A command line that clap refused, in one line.
     #[error("{0}")]
     Usage(String),
-    /// An option, as typed, whose value cannot be used, beyond what its own range check sees; and what is accepted.
+    /// An option, as typed, whose value cannot be used, beyond what its own range check sees; and what is expected.
     #[error("{option}: {reason}")]
     Option { option: Cow<'static, str>, reason: String },
     /// A file that cannot be read or does not hold what it should, or a directory that another process works on.
@@ -73,24 +73,24 @@ impl Problem {
 
     /// A file, or an array in one, is larger than the reader is willing to hold.
     pub(crate) fn too_large(what: &str, bytes: u64, limit: u64) -> Self {
-        Problem::Unusable(format!("{what} needs {bytes} bytes: accepted are at most {limit}"))
+        Problem::Unusable(format!("{what} needs {bytes} bytes: expected at most {limit}"))
     }
 
     /// A place in a file: a column, a row or a cell, the row counted from 1 after the header.
     pub(crate) fn unusable(
         place: impl Display,
         reason: impl Display,
-        accepted: impl Display,
+        expected: impl Display,
     ) -> Self {
-        Problem::Unusable(format!("{place}: {reason}; accepted is {accepted}"))
+        Problem::Unusable(format!("{place}: {reason}; expected {expected}"))
     }
 
-    pub(crate) fn array(array: &str, reason: impl Display, accepted: impl Display) -> Self {
-        Problem::unusable(format_args!("array `{array}`"), reason, accepted)
+    pub(crate) fn array(array: &str, reason: impl Display, expected: impl Display) -> Self {
+        Problem::unusable(format_args!("array `{array}`"), reason, expected)
     }
 
-    pub(crate) fn entry(entry: &str, reason: impl Display, accepted: impl Display) -> Self {
-        Problem::unusable(format_args!("`{entry}`"), reason, accepted)
+    pub(crate) fn entry(entry: &str, reason: impl Display, expected: impl Display) -> Self {
+        Problem::unusable(format_args!("`{entry}`"), reason, expected)
     }
 }
 
@@ -98,8 +98,8 @@ impl From<compute::rows::Problem> for Problem {
     fn from(problem: compute::rows::Problem) -> Self {
         match problem {
             compute::rows::Problem::Io(error) => Problem::Io(error),
-            compute::rows::Problem::Unusable { place, reason, accepted } => {
-                Problem::unusable(place, reason, accepted)
+            compute::rows::Problem::Unusable { place, reason, expected } => {
+                Problem::unusable(place, reason, expected)
             }
         }
     }

@@ -169,13 +169,13 @@ pub fn streaming(path: &Path, d: usize, gamma: f64) -> Result<Estimator, Error> 
         |reason: &str| Err(Error::option("--model", format!("{}: {reason}", path.display())));
     let of_model = parameters.feature_dimension();
     if of_model != d {
-        return refuse(&format!("d = {of_model}; accepted is {d}, the number of features here"));
+        return refuse(&format!("d = {of_model}; expected {d}, the number of features here"));
     }
     if parameters.attention == Some(AttentionKind::Softmax) {
-        return refuse("softmax attention; accepted is linear attention, which can stream");
+        return refuse("softmax attention; expected linear attention, which can stream");
     }
     let Some(layers) = parameters.depth else {
-        return refuse("its file does not say how many layers it has; accepted is one that does");
+        return refuse("its file does not say how many layers it has; expected one that does");
     };
     check_depth("--model", layers, (2 * d + 1).pow(3), [STREAMING_WORK, MAX_STORED_LAYERS])?;
     let method = Method::Trained { parameters, attention: AttentionKind::Linear };
@@ -192,8 +192,8 @@ pub fn seed_of_run(source: &Path, seed: u64) -> Result<PathBuf, Error> {
     if seeds.contains(&seed) {
         return Ok(seed_folder(source, seed));
     }
-    let accepted = seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
-    let reason = format!("{} has no seed {seed}; accepted is one of {accepted}", source.display());
+    let expected = seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    let reason = format!("{} has no seed {seed}; expected one of {expected}", source.display());
     Err(Error::option("--seed", reason))
 }
 
@@ -227,7 +227,7 @@ pub fn check_depth(
     if layers <= most {
         return Ok(());
     }
-    Err(Error::option(option, format!("{layers} layers; accepted are at most {most} here")))
+    Err(Error::option(option, format!("{layers} layers; expected at most {most} here")))
 }
 
 /// Refuses a seed that chooses nothing: of these models none is a folder.
@@ -239,8 +239,7 @@ pub fn check_seed<'a>(
     if seed == 0 || models.into_iter().any(|path| files::is_folder(path)) {
         return Ok(());
     }
-    let reason =
-        format!("{seed}: chooses one of a run's models; accepted with the folder of a run");
+    let reason = format!("{seed}: it chooses one of a run's models and needs the folder of a run");
     Err(Error::option("--seed", reason))
 }
 
@@ -258,6 +257,9 @@ pub fn from_stored_model(file: &Path, bytes: &[u8]) -> Result<Parameters, Error>
         kind @ (AttentionKind::Linear | AttentionKind::Softmax) => kind,
         kind => return Err(mismatch("attention", kind as u8, AttentionKind::Linear as u8)),
     };
+    if header.mask != 0 {
+        return Err(mismatch("mask", header.mask, 0));
+    }
     if header.scalar_bytes != 4 {
         return Err(mismatch("bytes per number", header.scalar_bytes, 4));
     }
@@ -291,8 +293,8 @@ fn file_of(path: &Path) -> Result<PathBuf, Error> {
     let names = [PARAMETERS_FILE, seed_run::DATA_FILE];
     let is_there = |file: &PathBuf| files::kind(file) == Kind::File;
     names.into_iter().map(|name| path.join(name)).find(is_there).ok_or_else(|| {
-        let accepted = format!("a folder with {} or {}", names[0], names[1]);
-        Problem::entry("model", "a folder without parameters", accepted).in_file(path)
+        let expected = format!("a folder with {} or {}", names[0], names[1]);
+        Problem::entry("model", "a folder without parameters", expected).in_file(path)
     })
 }
 

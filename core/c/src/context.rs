@@ -13,7 +13,7 @@ pub type ictd_context = u64;
 /// The most features.
 pub const ICTD_MAX_FEATURES: usize = 16;
 
-/// A value function as the universal model reads it out of a context: v(s) = <weights, features>, within bounds.
+/// The value function that the universal model estimates from a context: v(s) = <weights, features>, clipped.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct ictd_value_function {
@@ -25,7 +25,7 @@ pub struct ictd_value_function {
     pub value_clip: f32,
     /// One weight for each feature; zeros beyond.
     pub weights: [f32; ICTD_MAX_FEATURES],
-    /// Features of a query beyond this size count as this.
+    /// Largest absolute value of each feature of a query; larger ones are clipped to it.
     pub feature_clip: [f32; ICTD_MAX_FEATURES],
 }
 
@@ -116,7 +116,7 @@ unsafe fn any<'a>(
         (1..=4, 1) => of!(4, Forgetting),
         (5..=8, 1) => of!(8, Forgetting),
         (9..=16, 1) => of!(16, Forgetting),
-        _ => Err(ictd_status::Foreign),
+        _ => Err(ictd_status::BadHandle),
     }
 }
 
@@ -134,7 +134,7 @@ macro_rules! with_room {
 }
 
 /// Makes a context in storage of `bytes` bytes, for 1 to 16 features and a discount gamma in [0, 1). With a retention of 1 it
-/// remembers every transition (ICTD_GROWING_WORDS); with one in (0, 1) the past counts as much less after each transition
+/// remembers every transition (ICTD_CONTEXT_WORDS); with one in (0, 1) the past counts as much less after each transition
 /// (ICTD_FORGETTING_WORDS): 0.995 remembers about the last 200.
 ///
 /// # Safety
@@ -257,7 +257,7 @@ pub unsafe extern "C" fn ictd_context_len(context: *const ictd_context) -> u64 {
 /// # Safety
 /// The rules at the head of ictd.h.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ictd_context_predict(
+pub unsafe extern "C" fn ictd_context_value_function(
     context: *const ictd_context,
     value_function: *mut ictd_value_function,
 ) -> ictd_status {
@@ -287,7 +287,7 @@ pub unsafe extern "C" fn ictd_context_predict(
 /// # Safety
 /// The rules at the head of ictd.h.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ictd_value(
+pub unsafe extern "C" fn ictd_value_function_at(
     value_function: *const ictd_value_function,
     phi: *const f32,
 ) -> f32 {
@@ -312,7 +312,7 @@ pub unsafe extern "C" fn ictd_value(
 /// # Safety
 /// The rules at the head of ictd.h.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ictd_context_write(
+pub unsafe extern "C" fn ictd_context_to_bytes(
     context: *const ictd_context,
     buffer: *mut u8,
     len: usize,
@@ -332,7 +332,7 @@ pub unsafe extern "C" fn ictd_context_write(
 /// # Safety
 /// The rules at the head of ictd.h.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ictd_context_read(
+pub unsafe extern "C" fn ictd_context_from_bytes(
     context: *mut ictd_context,
     bytes: *const u8,
     len: usize,
@@ -344,8 +344,8 @@ pub unsafe extern "C" fn ictd_context_read(
         // SAFETY: the kind says what lies there.
         let handle = unsafe { &mut *context.cast::<Handle<OfFeatures<D, W>>>() };
         match Context::<D, TwoTraces, W>::from_bytes(bytes) {
-            Ok(read) if read.mask() != handle.value.context.mask() => ictd_status::Another,
-            Ok(read) if read.memory() != handle.value.context.memory() => ictd_status::Another,
+            Ok(read) if read.mask() != handle.value.context.mask() => ictd_status::Mismatch,
+            Ok(read) if read.memory() != handle.value.context.memory() => ictd_status::Mismatch,
             Ok(read) => {
                 handle.value.context = read;
                 ictd_status::Ok
@@ -379,7 +379,7 @@ const _: () = {
     fits::<16>();
 };
 
-/// ICTD_GROWING_WORDS and ICTD_FORGETTING_WORDS for a capacity.
+/// ICTD_CONTEXT_WORDS and ICTD_FORGETTING_WORDS for a capacity.
 const fn growing_words(d: usize) -> usize {
     16 * d * d + 18 * d + 20
 }

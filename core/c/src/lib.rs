@@ -18,14 +18,14 @@ use core::ffi::{CStr, c_char};
 use core::slice::{from_raw_parts, from_raw_parts_mut};
 use ictd_core::{Error, StoredError};
 
-/// The version of the interface: it changes where a program has to.
-pub const ICTD_VERSION: u32 = 3;
+/// The version of the binary interface. It changes when calling programs must change.
+pub const ICTD_ABI_VERSION: u32 = 4;
 
-/// The result of a call. After every result but ICTD_STATUS_OK the call has written nothing.
+/// The result of a call. Unless it is ICTD_STATUS_OK, the call has written nothing.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ictd_status {
-    /// The call has done what it says.
+    /// The call succeeded.
     Ok = 0,
     /// A pointer is null.
     Null,
@@ -35,17 +35,17 @@ pub enum ictd_status {
     OutOfRange,
     /// The context has no transition yet.
     Empty,
-    /// The storage is too small, or does not begin at a multiple of 8.
-    Storage,
-    /// The pointer is not what an init or a read function has returned, or that was overwritten.
-    Foreign,
-    /// The bytes are not what this library has written.
-    NotStored,
-    /// The bytes are of another number of features, signals or horizons, or of another version.
-    Another,
-    /// The bytes are damaged, or not all there; or the buffer is too short.
+    /// The storage is too small, or its address is not a multiple of 8.
+    BadStorage,
+    /// The storage was not set up by an init or from_bytes function, or was overwritten.
+    BadHandle,
+    /// The bytes were not written by this library.
+    BadMagic,
+    /// The bytes were stored for a different number of features, signals or horizons, or by another version.
+    Mismatch,
+    /// The bytes are damaged or incomplete, or the buffer is too short.
     Damaged,
-    /// The numbers do not determine a value.
+    /// The data do not determine a value.
     Singular,
 }
 
@@ -56,10 +56,10 @@ impl From<Error> for ictd_status {
             Error::Empty { .. } => ictd_status::Empty,
             Error::Singular { .. } => ictd_status::Singular,
             Error::Stored(StoredError::Magic { .. } | StoredError::Unknown { .. }) => {
-                ictd_status::NotStored
+                ictd_status::BadMagic
             }
             Error::Stored(StoredError::Mismatch { .. } | StoredError::Layers { .. }) => {
-                ictd_status::Another
+                ictd_status::Mismatch
             }
             Error::Stored(_) => ictd_status::Damaged,
             _ => ictd_status::OutOfRange,
@@ -67,7 +67,7 @@ impl From<Error> for ictd_status {
     }
 }
 
-/// A status in words, in the order of [`ictd_status`].
+/// The messages of the statuses, in the order of [`ictd_status`].
 const MESSAGES: [&CStr; 11] = [
     c"done",
     c"a pointer is null",
@@ -75,42 +75,42 @@ const MESSAGES: [&CStr; 11] = [
     c"a parameter lies outside its range",
     c"the context has no transition yet",
     c"the storage is too small, or not aligned to 8 bytes",
-    c"the pointer is not one that an init or read function has returned",
-    c"the bytes are not what this library has written",
-    c"the bytes are of another number of features, signals or horizons, or of another version",
-    c"the bytes are damaged or not all there, or the buffer is too short",
-    c"the numbers do not determine a value",
+    c"the storage was not set up by an init or from_bytes function, or was overwritten",
+    c"the bytes were not written by this library",
+    c"the bytes were stored for a different number of features, signals or horizons, or by another version",
+    c"the bytes are damaged or incomplete, or the buffer is too short",
+    c"the data do not determine a value",
 ];
 
-/// Returns a status in words: a string that is always there.
-// An integer: C may pass one that is no status.
+/// Returns a status in words, as a static string.
+// The parameter is an integer, since C may pass any.
 #[unsafe(no_mangle)]
 pub extern "C" fn ictd_message(status: i32) -> *const c_char {
     let message = usize::try_from(status).ok().and_then(|status| MESSAGES.get(status));
-    message.unwrap_or(&c"no status").as_ptr()
+    message.unwrap_or(&c"not a status").as_ptr()
 }
 
-/// Returns the version of the library, which should be the header's ICTD_VERSION.
+/// Returns the version of the library's binary interface, which should equal the header's ICTD_ABI_VERSION.
 #[unsafe(no_mangle)]
-pub extern "C" fn ictd_version() -> u32 {
-    ICTD_VERSION
+pub extern "C" fn ictd_abi_version() -> u32 {
+    ICTD_ABI_VERSION
 }
 
-/// What lies in the caller's storage.
+/// The content of the caller's storage.
 #[repr(C, align(8))]
 struct Handle<T> {
-    /// [`MAGIC`], and what T is.
+    /// [`MAGIC`], and the code of T.
     kind: [u32; 2],
     value: T,
 }
 
-/// The first word of what the library has made.
+/// The first word of storage that the library has set up.
 const MAGIC: u32 = u32::from_le_bytes(*b"ictd");
 
-/// Makes a handle in the caller's storage.
+/// Sets up a handle in the caller's storage.
 ///
 /// # Safety
-/// Storage is null, or has so many bytes, which nobody else uses meanwhile.
+/// `storage` is null, or points to `bytes` bytes that nothing else accesses during the call.
 unsafe fn make<T>(
     storage: *mut u64,
     bytes: usize,
@@ -120,42 +120,42 @@ unsafe fn make<T>(
     let to = storage.cast::<Handle<T>>();
     match value {
         _ if storage.is_null() => ictd_status::Null,
-        _ if bytes < size_of::<Handle<T>>() || !to.is_aligned() => ictd_status::Storage,
+        _ if bytes < size_of::<Handle<T>>() || !to.is_aligned() => ictd_status::BadStorage,
         Err(error) => error.into(),
         Ok(value) => {
-            // SAFETY: it is not null, aligned, and has the room.
+            // SAFETY: `storage` is not null, is aligned and is large enough.
             unsafe { to.write(Handle { kind: [MAGIC, kind], value }) };
             ictd_status::Ok
         }
     }
 }
 
-/// Returns what a handle is.
+/// Returns the code of a handle's type.
 ///
 /// # Safety
-/// It is null, or points to storage of 8 bytes or more.
+/// `handle` is null, or points to at least 8 bytes of storage.
 unsafe fn kind(handle: *const u64) -> Result<u32, ictd_status> {
-    // SAFETY: the caller keeps the rule; any bits are two integers.
+    // SAFETY: `handle` is null or points to 8 bytes, and any bits are two integers.
     match unsafe { handle.cast::<[u32; 2]>().as_ref() } {
         None => Err(ictd_status::Null),
         Some([MAGIC, kind]) => Ok(*kind),
-        Some(_) => Err(ictd_status::Foreign),
+        Some(_) => Err(ictd_status::BadHandle),
     }
 }
 
-/// Returns the bytes at a pointer; none if it is null.
+/// Returns the bytes at a pointer; `None` if it is null.
 ///
 /// # Safety
-/// It is null, or so many bytes lie there while the result is in use.
+/// `bytes` is null, or points to `len` bytes that live as long as the result.
 unsafe fn stored<'a>(bytes: *const u8, len: usize) -> Option<&'a [u8]> {
-    // SAFETY: not null, and any bytes will do.
+    // SAFETY: `bytes` is not null and points to `len` bytes.
     (!bytes.is_null()).then(|| unsafe { from_raw_parts(bytes, len) })
 }
 
-/// Writes bytes to a buffer, and their number.
+/// Writes bytes to a buffer, and their number to `written`.
 ///
 /// # Safety
-/// Each pointer is null, or there is room for so many bytes, and for a number.
+/// `buffer` is null or points to `len` writable bytes; `written` is null or points to a writable number.
 unsafe fn write_to(
     buffer: *mut u8,
     len: usize,
@@ -165,10 +165,10 @@ unsafe fn write_to(
     if buffer.is_null() || written.is_null() {
         return ictd_status::Null;
     }
-    // SAFETY: not null, and the caller says how long it is.
+    // SAFETY: `buffer` is not null and points to `len` writable bytes.
     match write(unsafe { from_raw_parts_mut(buffer, len) }) {
         Ok(bytes) => {
-            // SAFETY: not null.
+            // SAFETY: `written` is not null and writable.
             unsafe { written.write(bytes) };
             ictd_status::Ok
         }

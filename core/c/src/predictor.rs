@@ -87,7 +87,7 @@ unsafe fn any<'a>(predictor: *mut ictd_predictor) -> Result<Any<'a>, ictd_status
     let kind = unsafe { kind(predictor) }?;
     let (signals, horizons) = ((kind & 255) as usize, (kind >> 8 & 255) as usize);
     if kind >> 16 != 1 {
-        return Err(ictd_status::Foreign);
+        return Err(ictd_status::BadHandle);
     }
     macro_rules! of {
         ($type:ty) => {{
@@ -96,7 +96,7 @@ unsafe fn any<'a>(predictor: *mut ictd_predictor) -> Result<Any<'a>, ictd_status
             Ok((&mut handle.value as &mut dyn AnyPredictor, signals, horizons))
         }};
     }
-    with_signals!(signals, Err(ictd_status::Foreign), of)
+    with_signals!(signals, Err(ictd_status::BadHandle), of)
 }
 
 /// Makes a predictor of 1 to 4 signals in storage of `bytes` bytes (ICTD_PREDICTOR_WORDS), for 1 to 4 horizons of 1 to
@@ -176,7 +176,7 @@ pub unsafe extern "C" fn ictd_predictor_reset(predictor: *mut ictd_predictor) ->
 /// # Safety
 /// The rules at the head of ictd.h.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ictd_predictor_write(
+pub unsafe extern "C" fn ictd_predictor_to_bytes(
     predictor: *const ictd_predictor,
     buffer: *mut u8,
     len: usize,
@@ -196,7 +196,7 @@ pub unsafe extern "C" fn ictd_predictor_write(
 /// # Safety
 /// The rules at the head of ictd.h.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ictd_predictor_read(
+pub unsafe extern "C" fn ictd_predictor_from_bytes(
     predictor: *mut ictd_predictor,
     bytes: *const u8,
     len: usize,
@@ -220,7 +220,7 @@ pub unsafe extern "C" fn ictd_predictor_read(
             }
         }};
     }
-    with_signals!(signals, ictd_status::Foreign, of)
+    with_signals!(signals, ictd_status::BadHandle, of)
 }
 
 /// Fails the build unless ICTD_PREDICTOR_WORDS has room for what lies in the storage.

@@ -1,4 +1,4 @@
-//! `ictd.h` is what cbindgen makes of the code. `ICTD_BLESS=1 cargo test -p ictd-c` writes it.
+//! `ictd.h` is generated from the code by cbindgen: `ICTD_BLESS=1 cargo test -p ictd-c` writes it.
 
 use cbindgen::{Builder, Config, DocumentationStyle, EnumConfig, Language, RenameRule, Style};
 use std::{env, fs};
@@ -6,41 +6,41 @@ use std::{env, fs};
 /// The header's first lines, for its reader.
 const HEAD: &str = "\
 /** @file
- * ictd: what is coming, in context, by temporal-difference methods.
+ * ictd: in-context temporal-difference learning. Predictions of sensor signals, and value functions of streams.
  *
- * The caller owns all memory: storage is an array of uint64_t with the words that a macro says, static, on the stack or on the
- * heap. The function that ends in _init makes something of it, and its address is what the other functions take. No
- * function allocates, keeps a pointer or has state of its own. Storage is plain data: copied, it is another one; zeroed or
- * overwritten, it is refused (ICTD_STATUS_FOREIGN).
+ * The caller owns all memory. Storage is an array of uint64_t whose length a macro gives; it may be static, on the stack or on
+ * the heap. An _init function initialises the storage, and the other functions take its address. No function allocates
+ * memory, keeps a pointer or has state of its own. Storage is plain data: a copy is an independent object, and zeroed
+ * storage is rejected (ICTD_STATUS_BAD_HANDLE).
  *
  *     static uint64_t storage[ICTD_PREDICTOR_WORDS(1)];
  *     const float horizon = 10.0f;
  *     ictd_predictor_init(storage, sizeof storage, 1, &horizon, 1);
  *
- * Rules. A pointer is null (the call answers ICTD_STATUS_NULL), or points to what the parameter says: storage, as many floats
- * as there are features (phi, phi_next) or signals (samples, surprise), signals times horizons predictions, `len` bytes.
- * What is written to is used by nobody else during the call.
+ * A pointer that is null makes the call return ICTD_STATUS_NULL. Otherwise it must point to what the parameter means:
+ * storage; one float per feature (phi, phi_next) or per signal (samples, surprise); one prediction per signal and horizon;
+ * or `len` bytes. Nothing else may access an output during the call.
  *
- * The same calls give the same bits on every platform with IEEE 754 floats, rounding to nearest, and subnormal
- * numbers (not flushed to zero).
+ * The same calls give the same bits on every platform with IEEE 754 floats, rounding to nearest, and subnormal numbers
+ * (not flushed to zero).
  *
- * Made from the code; do not edit. */";
+ * This file is generated from the code: do not edit it. */";
 
 /// The sizes of storage, which are functions of a number.
 const SIZES: &str = "
-/** The words of a predictor's storage, for 1 to 4 signals. */
+/** The length of a predictor's storage in words of 8 bytes, for 1 to 4 signals. */
 #define ICTD_PREDICTOR_WORDS(signals) ((size_t)160 + 200 * (size_t)(signals))
 
-/** The room for features: 4, 8 or 16. */
-#define ICTD_ROOM(features) ((features) <= 4 ? (size_t)4 : (features) <= 8 ? (size_t)8 : (size_t)16)
+/** The number of features that storage has room for: 4, 8 or 16. */
+#define ICTD_FEATURE_CAPACITY(features) ((features) <= 4 ? (size_t)4 : (features) <= 8 ? (size_t)8 : (size_t)16)
 
-/** The words of a context's storage that remembers every transition, for 1 to 16 features. */
-#define ICTD_GROWING_WORDS(features) \\
-  (16 * ICTD_ROOM(features) * ICTD_ROOM(features) + 18 * ICTD_ROOM(features) + 20)
+/** The length of the storage of a context that remembers every transition, for 1 to 16 features. */
+#define ICTD_CONTEXT_WORDS(features) \\
+  (16 * ICTD_FEATURE_CAPACITY(features) * ICTD_FEATURE_CAPACITY(features) + 18 * ICTD_FEATURE_CAPACITY(features) + 20)
 
-/** The words of a context's storage that forgets. */
+/** The length of the storage of a context that forgets. */
 #define ICTD_FORGETTING_WORDS(features) \\
-  (4 * ICTD_ROOM(features) * ICTD_ROOM(features) + 6 * ICTD_ROOM(features) + 16)
+  (4 * ICTD_FEATURE_CAPACITY(features) * ICTD_FEATURE_CAPACITY(features) + 6 * ICTD_FEATURE_CAPACITY(features) + 16)
 ";
 
 fn header() -> String {
@@ -50,7 +50,7 @@ fn header() -> String {
         env!("CARGO_PKG_VERSION_PATCH"),
     ];
     let macros = format!(
-        "\n/** The release; ICTD_VERSION is that of the interface. */\n#define ICTD_VERSION_MAJOR {major}\n\
+        "\n/** The release; ICTD_ABI_VERSION is that of the interface. */\n#define ICTD_VERSION_MAJOR {major}\n\
          #define ICTD_VERSION_MINOR {minor}\n#define ICTD_VERSION_PATCH {patch}\n{SIZES}"
     );
     let config = Config {
@@ -89,5 +89,8 @@ fn the_header_is_that_of_the_code() {
         fs::write("ictd.h", &header).unwrap();
     }
     let stored = fs::read_to_string("ictd.h").unwrap_or_default();
-    assert!(stored == header, "ictd.h is not that of the code: ICTD_BLESS=1 cargo test -p ictd-c");
+    assert!(
+        stored == header,
+        "ictd.h is out of date; to write it: ICTD_BLESS=1 cargo test -p ictd-c"
+    );
 }

@@ -72,7 +72,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
     #[inline(always)]
     fn add(&mut self, mask: &M, retention: S, token: &Token<S, D, C>) {
         let factors = mask.rank_one_update(&mut self.state, token, retention);
-        self.moments.update(&factors, token, M::SYMMETRIC, |g, left, right| {
+        self.moments.update(&factors, token, M::IS_TD0, |g, left, right| {
             *g = retention * *g + left * right;
         });
         for largest in &mut self.max_abs_rewards {

@@ -92,7 +92,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> MemorySums<S, M, D, 
         let factors = mask.rank_one_update(&mut self.state, token, S::ONE);
         let [first, second] = &mut self.blocks;
         let open = if self.swapped { second } else { first };
-        open.add_outer(&factors, token, M::SYMMETRIC);
+        open.add_outer(&factors, token, M::IS_TD0);
         take_largest(&mut self.max_abs_rewards, &token.rewards);
         self.len = self.len.saturating_add(1);
         self.in_block += 1;

@@ -346,11 +346,11 @@ impl<const D: usize, M: Mask<S>, W: Memory<S>, S: Scalar, const C: usize> Contex
             return Err(Error::Empty { parameter: "context" });
         }
         if cumulant >= C {
-            let accepted = "0 to the number of cumulants - 1";
-            return Err(Error::OutOfRange { parameter: "cumulant", accepted });
+            let expected = "0 to the number of cumulants - 1";
+            return Err(Error::OutOfRange { parameter: "cumulant", expected });
         }
         let parts = self.sums.parts(&self.mask);
-        Ok(DiscountedView { parts, symmetric: M::SYMMETRIC, gamma, cumulant })
+        Ok(DiscountedView { parts, symmetric: M::IS_TD0, gamma, cumulant })
     }
 
     /// Returns a cumulant's largest |reward|, max |r|. While rewards stay within it, no |value| exceeds

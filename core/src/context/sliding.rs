@@ -79,7 +79,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize> SlidingSum<S, M, D, 
     #[inline(always)]
     fn add(&mut self, mask: &M, token: &Token<S, D, C>) {
         let factors = mask.rank_one_update(&mut self.state, token, S::ONE);
-        self.moments.add_outer(&factors, token, M::SYMMETRIC);
+        self.moments.add_outer(&factors, token, M::IS_TD0);
         let square = token.square();
         self.square += square;
         self.largest = self.largest.max(square);
@@ -94,7 +94,7 @@ impl<S: Scalar, M: Mask<S>, const D: usize, const C: usize, const N: usize>
         let factors = mask.rank_one_downdate(&mut self.current.state, newest_first);
         let Some((oldest, factors)) = self.window.pop_front().zip(factors) else { return };
         let subtract = |g: &mut S, left, right| *g -= left * right;
-        self.current.moments.update(&factors, &oldest.token, M::SYMMETRIC, subtract);
+        self.current.moments.update(&factors, &oldest.token, M::IS_TD0, subtract);
         self.current.square -= oldest.token.square();
         let excess = self.current.largest - S::from_f64(SPIKE) * self.current.square;
         let spiked = |lane: &usize| excess.lane(*lane) > Scalar::ZERO;

@@ -1,11 +1,9 @@
 //! The parameters of a layer, theta_l, and the map that it applies to every column of Z.
 
 mod dense;
-#[cfg(feature = "research")]
 mod two_head;
 
 pub use dense::Layer;
-#[cfg(feature = "research")]
 pub use two_head::TwoHeadLayer;
 
 use crate::error::Error;

@@ -90,7 +90,7 @@ impl<R: Real, const D: usize, const M: usize> EvaluationStates<R, D, M> {
             check_finite(&features[s], "phi")?;
             evaluation.weights[s] = weights[s];
             if weights[s] < R::ZERO {
-                return Err(Error::OutOfRange { parameter: "d_p", accepted: "probabilities" });
+                return Err(Error::OutOfRange { parameter: "d_p", expected: "probabilities" });
             }
         }
         check_finite(&evaluation.weights, "d_p")?;

@@ -5,7 +5,7 @@
 //! Batch TD BatchTdComparison Metrics").
 //!
 //! ```
-//! use ictd_core::constructions::{learning_rate, td0};
+//! use ictd_core::constructions::{scaled_identity, td0};
 //! use ictd_core::mask::Td0;
 //! use ictd_core::metrics::{EvaluationStates, batch_td};
 //! use ictd_core::tasks::{Mrp, Task, boyan_chain};

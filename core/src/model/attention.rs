@@ -15,6 +15,10 @@ pub trait AttentionMechanism<S: Scalar, const K: usize>: Copy + Debug + PartialE
     /// The name of this attention in a stored model.
     const KIND: AttentionKind;
 
+    /// The code of the mask in a stored model, 0 to 15: 0 if the trace decay tells it (TD(0), TD(lambda)), 1 for
+    /// [`MeanCentred`]; 8 to 15 are free for masks of your own.
+    const MASK: u8 = 0;
+
     /// Returns the attention whose mask has this trace decay, or an error that names `lambda`; one without a trace takes 0
     /// alone.
     fn from_trace_decay(lambda: S) -> Result<Self, Error>;
@@ -55,12 +59,13 @@ impl<S: Scalar, const K: usize> AttentionMechanism<S, K> for AverageReward {
     }
 }
 
-// Not for every mask at once: coherence cannot tell that the other mechanisms are none.
+// Not for every mask at once: coherence cannot tell that the other mechanisms are not masks.
 macro_rules! linear_attention {
-    ($($mask:ty)*) => {$(
+    ($($mask:ty = $code:literal)*) => {$(
         impl<S: Scalar, const K: usize> AttentionMechanism<S, K> for $mask {
             type Layer = Layer<S, K>;
             const KIND: AttentionKind = AttentionKind::Linear;
+            const MASK: u8 = $code;
 
             fn from_trace_decay(lambda: S) -> Result<Self, Error> {
                 Mask::from_trace_decays([lambda, S::ZERO])
@@ -74,4 +79,4 @@ macro_rules! linear_attention {
     )*};
 }
 
-linear_attention!(Td0 TdLambda<S> MeanCentred);
+linear_attention!(Td0 = 0 TdLambda<S> = 0 MeanCentred = 1);

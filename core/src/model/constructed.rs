@@ -30,12 +30,12 @@ const fn check(settings: ConstructionSettings, trace_decay: f32) -> Result<(), E
     ];
     let mut i = 0;
     while i < settings.len() {
-        let (parameter, x, fits, accepted) = settings[i];
+        let (parameter, x, fits, expected) = settings[i];
         if !x.is_finite() {
             return Err(Error::NonFinite { parameter });
         }
         if !fits {
-            return Err(Error::OutOfRange { parameter, accepted });
+            return Err(Error::OutOfRange { parameter, expected });
         }
         i += 1;
     }

@@ -19,6 +19,8 @@ pub struct Header {
     pub scalar_bytes: u8,
     /// The attention mechanism.
     pub attention: AttentionKind,
+    /// The code of the mask ([`AttentionMechanism::MASK`](super::AttentionMechanism::MASK)).
+    pub mask: u8,
     /// One shared layer or layers of their own.
     pub mode: LayerSharing,
     /// d; 0 for any, of a universal model.
@@ -60,7 +62,8 @@ impl Header {
         }
         let header = Header {
             scalar_bytes: scalar,
-            attention: attention_of(attention)?,
+            attention: attention_of(attention & 15)?,
+            mask: attention >> 4,
             mode: mode_of(mode)?,
             feature_dimension: if universal { 0 } else { u16::from_le_bytes([d0, d1]) },
             numbers: if universal { u16::from_le_bytes([d0, d1]) } else { 0 },
@@ -108,16 +111,18 @@ impl Header {
         2 * u32::from(self.feature_dimension) + rows
     }
 
-    /// Refuses a model of another attention, scalar or feature dimension, or with more layers than fit.
+    /// Returns an error for another attention, mask, scalar type or feature dimension, or more layers than fit.
     #[inline(always)]
     pub(crate) fn expect<R: Real>(
         &self,
         attention: AttentionKind,
+        mask: u8,
         dimension: usize,
         layers: usize,
     ) -> Result<(), StoredError> {
         let parts = [
             (ATTENTION, self.attention as u32, attention as u32),
+            ("mask", self.mask.into(), mask.into()),
             (SCALAR, self.scalar_bytes.into(), R::BYTES as u32),
             ("feature dimension", self.feature_dimension.into(), dimension as u32),
         ];
@@ -152,7 +157,7 @@ impl Header {
         let [m0, m1, m2, m3] = MAGIC;
         let [d0, d1] = (self.feature_dimension + self.numbers).to_le_bytes();
         let [l0, l1] = self.depth.to_le_bytes();
-        let (attention, mode) = (self.attention as u8, self.mode as u8);
+        let (attention, mode) = (self.attention as u8 | self.mask << 4, self.mode as u8);
         [m0, m1, m2, m3, self.version(), self.scalar_bytes, attention, mode, d0, d1, l0, l1]
     }
 }

@@ -9,7 +9,7 @@
 //! | 0 | 4 | `ICTD` |
 //! | 4 | 1 | format version: 1; of a [`UniversalModel`](crate::UniversalModel) 4 |
 //! | 5 | 1 | scalar type by its size b: 4 is `f32`, 8 is `f64` |
-//! | 6 | 1 | attention: 1 linear, 2 softmax, 3 the two linear heads of the average-reward setting |
+//! | 6 | 1 | low 4 bits: the attention, 1 linear, 2 softmax, 3 the two linear heads of the average-reward setting; high 4 bits: the mask, 0 TD(0) or TD(lambda), 1 mean-centred, 8 to 15 of your own |
 //! | 7 | 1 | mode: 1 autoregressive (one layer, used L times), 2 sequential (L layers) |
 //! | 8 | 2 | d, the feature dimension; in version 4 the number of learned numbers |
 //! | 10 | 2 | L, the number of layers; in version 4 0 |
@@ -121,7 +121,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: AttentionMechan
         }
         let gamma = check_discount::<R, D, K>(gamma)?;
         if transformer.depth() > usize::from(u16::MAX) {
-            return Err(Error::OutOfRange { parameter: "depth", accepted: "1 to 65535" });
+            return Err(Error::OutOfRange { parameter: "depth", expected: "1 to 65535" });
         }
         let mode = if transformer.layers().len() == 1 {
             LayerSharing::Autoregressive
@@ -138,7 +138,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: AttentionMechan
     /// [`Error::OutOfRange`] for parameters that are not finite, and a gamma or lambda that the attention cannot have.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let header = Header::parse_kind(bytes, false)?;
-        header.expect::<R>(A::KIND, D, C)?;
+        header.expect::<R>(A::KIND, A::MASK, D, C)?;
         let stored = usize::from(header.stored_layers());
         let mut reader = Reader { rest: bytes.get(HEADER..).unwrap_or(&[]) };
         let (gamma, lambda) = (reader.number(), reader.number());
@@ -178,6 +178,7 @@ impl<R: Real, const D: usize, const K: usize, const C: usize, A: AttentionMechan
         Header {
             scalar_bytes: R::BYTES as u8,
             attention: A::KIND,
+            mask: A::MASK,
             mode: self.mode,
             feature_dimension: D as u16,
             numbers: 0,
@@ -247,8 +248,8 @@ where
     ) -> Result<ValueFunction<R, D>, Error> {
         let td = |layer: &Layer<R, K>| layer.form() != LayerForm::Dense;
         if gamma != self.gamma && !self.transformer.layers().iter().all(td) {
-            let accepted = "the model's own, for which its parameters were trained";
-            return Err(Error::OutOfRange { parameter: "gamma", accepted });
+            let expected = "the model's own, for which its parameters were trained";
+            return Err(Error::OutOfRange { parameter: "gamma", expected });
         }
         self.estimate(context, Gvf { cumulant, gamma: check_discount::<R, D, K>(gamma)? })
     }

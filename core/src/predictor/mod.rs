@@ -188,7 +188,7 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
             if !(horizon >= 1.0 && horizon <= 1e6) {
                 return Err(Error::OutOfRange {
                     parameter: "horizon",
-                    accepted: "1 to 1,000,000 samples",
+                    expected: "1 to 1,000,000 samples",
                 });
             }
             longest = longest.max(horizon);

@@ -103,7 +103,7 @@ pub(crate) fn check_lanes<S: Scalar>(
     x: S,
     parameter: &'static str,
     fits: impl Fn(S::Element) -> bool,
-    accepted: &'static str,
+    expected: &'static str,
 ) -> Result<S, Error> {
     if !x.is_finite() {
         return Err(Error::NonFinite { parameter });
@@ -111,7 +111,7 @@ pub(crate) fn check_lanes<S: Scalar>(
     if (0..S::LANES).all(|lane| fits(x.lane(lane))) {
         Ok(x)
     } else {
-        Err(Error::OutOfRange { parameter, accepted })
+        Err(Error::OutOfRange { parameter, expected })
     }
 }
 

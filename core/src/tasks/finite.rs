@@ -141,7 +141,7 @@ pub fn random_mdp<R: Real, const D: usize, const M: usize>(
 ) -> Result<Mrp<R, D, M>, Error> {
     check_shape::<D, M>(states, 1, dim)?;
     if !(1..=MAX_ACTIONS).contains(&actions) {
-        return Err(Error::OutOfRange { parameter: "actions", accepted: "1 to 8" });
+        return Err(Error::OutOfRange { parameter: "actions", expected: "1 to 8" });
     }
     check_gamma(gamma)?;
     let w = uniform_vector(dim, rng);
@@ -200,7 +200,7 @@ pub fn loop_mrp<R: Real, const D: usize, const M: usize>(
 ) -> Result<Mrp<R, D, M>, Error> {
     check_shape::<D, M>(states, 1, dim)?;
     if !(threshold > R::ZERO && threshold < R::ONE) {
-        return Err(Error::OutOfRange { parameter: "threshold", accepted: "(0, 1)" });
+        return Err(Error::OutOfRange { parameter: "threshold", expected: "(0, 1)" });
     }
     check_gamma(gamma)?;
     let features = random_features(states, dim, rng);

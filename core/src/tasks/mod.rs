@@ -72,8 +72,8 @@ pub trait Task<R: Real, const D: usize> {
     /// [`Error::OutOfRange`] by default: the task has no value function in closed form.
     fn true_values(&self, gamma: R, states: &[Self::State], values: &mut [R]) -> Result<(), Error> {
         let _ = (gamma, states, values);
-        let accepted = "the TD error or sampled returns: this task's true values are not known";
-        Err(Error::OutOfRange { parameter: "loss", accepted })
+        let expected = "the TD error or sampled returns: this task's true values are not known";
+        Err(Error::OutOfRange { parameter: "loss", expected })
     }
 
     /// Draws the transition from a state, which moves on to the next.
@@ -148,8 +148,8 @@ fn check_shape<const D: usize, const M: usize>(
     dim: usize,
 ) -> Result<(), Error> {
     if states < least {
-        let accepted = "at least 2 (Boyan's chain), at least 1 (other tasks)";
-        return Err(Error::OutOfRange { parameter: "states", accepted });
+        let expected = "at least 2 (Boyan's chain), at least 1 (other tasks)";
+        return Err(Error::OutOfRange { parameter: "states", expected });
     }
     if states > M {
         return Err(Error::CapacityExceeded { parameter: "states", capacity: M });

@@ -137,8 +137,8 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
     /// As [`Mrp::with_dynamics_of`].
     pub fn with_features_of(self, other: &Self) -> Result<Self, Error> {
         if self.states != other.states {
-            let accepted = "processes of as many states";
-            return Err(Error::OutOfRange { parameter: "states", accepted });
+            let expected = "processes of as many states";
+            return Err(Error::OutOfRange { parameter: "states", expected });
         }
         Ok(Mrp { features: other.features, ..self })
     }
@@ -273,8 +273,8 @@ fn check_distribution<R: Real, const M: usize>(
     check_finite(p, parameter)?;
     let total = p.iter().fold(R::ZERO, |total, x| total + *x);
     if p.iter().any(|x| *x < R::ZERO) || (total - R::ONE).abs() > R::from_f64(1e-4) {
-        let accepted = "probabilities that sum to 1";
-        return Err(Error::OutOfRange { parameter, accepted });
+        let expected = "probabilities that sum to 1";
+        return Err(Error::OutOfRange { parameter, expected });
     }
     Ok(())
 }

@@ -108,7 +108,7 @@ impl FromStr for TaskSpec {
 
     fn from_str(name: &str) -> Result<Self, Error> {
         let found = TaskSpec::ALL.iter().find(|spec| spec.name() == name).copied();
-        found.ok_or(Error::OutOfRange { parameter: "task", accepted: "a name of TaskSpec::NAMES" })
+        found.ok_or(Error::OutOfRange { parameter: "task", expected: "a name of TaskSpec::NAMES" })
     }
 }
 

@@ -71,7 +71,7 @@ where
     /// has changed then.
     pub fn restore<'a>(&mut self, record: impl Fn(usize) -> &'a [u8]) -> Result<(), Error> {
         let header = self.header();
-        let refused = |accepted| Err(Error::OutOfRange { parameter: "checkpoint", accepted });
+        let refused = |expected| Err(Error::OutOfRange { parameter: "checkpoint", expected });
         let mut tasks_done = None;
         for lane in 0..S::LANES {
             let bytes = record(lane);

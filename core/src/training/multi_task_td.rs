@@ -27,7 +27,7 @@ use heapless::Vec;
 /// let network = LinearNetwork::<f32, Vec<f32>>::zeros(LinearShape::new(2, 1, 3), |len| vec![0.0; len])?;
 /// let reference = BatchTdReference::new(3, 0.0)?;
 /// let tasks = FiniteTaskDistribution::<5> { kind: FiniteTaskKind::BoyanChain, states: 5, dim: 2 };
-/// let settings = TrainerSettings { context_len: 6, windows: 4, ..TrainerSettings::default() };
+/// let settings = TrainerSettings { context_len: 6, batch_size: 4, ..TrainerSettings::default() };
 /// let mut trainer = MultiTaskTd::<f32, _, _, 2, 12>::new(settings, tasks, network, reference, &[1])?;
 /// trainer.train_task()?;
 /// assert!(trainer.loss().is_finite() && trainer.tasks_done() == 1);
@@ -90,8 +90,8 @@ where
             return Err(Error::CapacityExceeded { parameter: "seeds", capacity: S::LANES });
         }
         if network.dim() != distribution.dim() {
-            let accepted = "as many features as the tasks have";
-            return Err(Error::OutOfRange { parameter: "dim", accepted });
+            let expected = "as many features as the tasks have";
+            return Err(Error::OutOfRange { parameter: "dim", expected });
         }
         // A distribution that refuses its settings does so at once, not in the middle of a run.
         let gamma = <S::Element as Scalar>::from_f64(settings.gamma);

@@ -198,9 +198,9 @@ impl TrainerSettings {
 pub(super) fn refuse_unless<const N: usize>(
     checks: [(bool, &'static str, &'static str); N],
 ) -> Result<(), Error> {
-    match checks.into_iter().find(|(accepted, ..)| !accepted) {
+    match checks.into_iter().find(|(expected, ..)| !expected) {
         None => Ok(()),
-        Some((_, parameter, accepted)) => Err(Error::OutOfRange { parameter, accepted }),
+        Some((_, parameter, expected)) => Err(Error::OutOfRange { parameter, expected }),
     }
 }
 

@@ -64,8 +64,8 @@ impl<'a, S: Scalar> Windows<'a, S> {
             return Err(Error::Empty { parameter });
         }
         if (rewards.len() + 1) * dim != features.len() {
-            let accepted = "one reward for each step of the trajectory";
-            return Err(Error::OutOfRange { parameter: "rewards", accepted });
+            let expected = "one reward for each step of the trajectory";
+            return Err(Error::OutOfRange { parameter: "rewards", expected });
         }
         let gamma = check_gamma(gamma)?;
         for (numbers, parameter) in [(features, "features"), (rewards, "rewards")] {

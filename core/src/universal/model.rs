@@ -208,7 +208,7 @@ impl<R: Real> UniversalModel<R> {
     /// lambda that the model cannot have.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
         let header = Header::parse_kind(bytes, true)?;
-        header.expect::<R>(AttentionKind::Linear, 0, 1)?;
+        header.expect::<R>(AttentionKind::Linear, 0, 0, 1)?;
         if usize::from(header.numbers) != UniversalParameters::COUNT {
             let (found, expected) = (header.numbers.into(), UniversalParameters::COUNT as u32);
             return Err(
@@ -256,6 +256,7 @@ impl<R: Real> UniversalModel<R> {
         Header {
             scalar_bytes: R::BYTES as u8,
             attention: AttentionKind::Linear,
+            mask: 0,
             mode: LayerSharing::Autoregressive,
             feature_dimension: 0,
             numbers: UniversalParameters::COUNT as u16,
@@ -343,7 +344,7 @@ macro_rules! pretrained {
                     return Err(Error::NonFinite { parameter: "gamma" });
                 }
                 if !(gamma >= 0.0 && gamma < 1.0) {
-                    return Err(Error::OutOfRange { parameter: "gamma", accepted: "[0, 1)" });
+                    return Err(Error::OutOfRange { parameter: "gamma", expected: "[0, 1)" });
                 }
                 let [ridge, full, gate] = [
                     PRETRAINED.log_ridge.as_flattened(),

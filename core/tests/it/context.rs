@@ -1,9 +1,11 @@
 use ictd_core::Error;
-use ictd_core::context::{Context, Forgetting, Growing};
-use ictd_core::mask::{Mask, Td0, TdLambda};
+use ictd_core::context::{Context, Forgetting, Growing, Memory, Sliding};
+use ictd_core::mask::{Entrywise, Mask, MaskState, Td0, TdLambda};
 use ictd_core::model::crc32;
-use ictd_core::nalgebra::SVector;
+use ictd_core::nalgebra::{SMatrix, SVector};
+use ictd_core::prompt::Prompt;
 use ictd_core::rng::Rng;
+use ictd_core::tasks::{Mrp, Task, boyan_chain};
 use ictd_core::transition::Transition;
 
 /// Terms that a growing context adds up before a block is closed.
@@ -50,8 +52,8 @@ fn a_spike_that_sums_could_not_hold_is_refused_by_name() {
     };
     let large = 1.6e14;
     assert_eq!(check(large, -large, large), Ok(()));
-    let accepted = "a length below 2.8e14 (f64: 2e149)";
-    let refused = |parameter| Err(Error::OutOfRange { parameter, accepted });
+    let expected = "a length below 2.8e14 (f64: 2e149)";
+    let refused = |parameter| Err(Error::OutOfRange { parameter, expected });
     assert_eq!(check(3e14, 0.0, 0.0), refused("phi"));
     assert_eq!(check(0.0, -3e19, 0.0), refused("reward"));
     assert_eq!(check(0.0, 0.0, f32::MAX), refused("phi_next"));
@@ -73,4 +75,66 @@ fn a_context_takes_the_documented_memory() {
 #[test]
 fn the_checksum_is_that_of_zlib_and_png() {
     assert_eq!((crc32(b"123456789"), crc32(b"")), (0xcbf4_3926, 0));
+}
+
+/// A mask of one's own: token j counts with weight 1 / (1 + j mod 3), as an emphasis would have it. G is symmetric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Weighted;
+
+/// The number of tokens so far.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Seen(f64);
+
+impl Entrywise<f64> for Seen {
+    const ZERO: Self = Seen(0.0);
+
+    fn zip(a: &mut Self, b: &mut Self, z: &Self, mut f: impl FnMut(&mut f64, &mut f64, f64)) {
+        f(&mut a.0, &mut b.0, z.0);
+    }
+}
+
+impl MaskState<f64> for Seen {}
+
+impl Mask<f64> for Weighted {
+    type State<V: Entrywise<f64>> = Seen;
+    type Auxiliary<const D: usize, const C: usize> = ();
+    const HAS_DOWNDATE: bool = false;
+    const CODE: u8 = 200;
+
+    fn from_trace_decays(_: [f64; 2]) -> Result<Self, Error> {
+        Ok(Weighted)
+    }
+
+    fn entry(&self, row: usize, column: usize, n: usize) -> f64 {
+        if row == column && row < n { 1.0 / (1.0 + (row % 3) as f64) } else { 0.0 }
+    }
+
+    fn rank_one_update<V: Entrywise<f64>>(&self, seen: &mut Seen, z: &V, _: f64) -> (V, V) {
+        let weight = self.entry(seen.0 as usize, seen.0 as usize, usize::MAX);
+        seen.0 += 1.0;
+        let mut weighted = V::ZERO;
+        weighted.add_scaled(weight, z);
+        (weighted, *z)
+    }
+}
+
+#[test]
+fn a_weighted_mask_of_ones_own_streams_its_own_statistic() {
+    fn check<W: Memory<f64>>(memory: W) {
+        let task: Mrp<f64, 2, 10> = boyan_chain(10, 2, &mut Rng::new(3)).unwrap();
+        let transitions = task.trajectory::<20>(20, &mut Rng::new(4)).unwrap();
+        let mut context = Context::<2, Weighted, W, f64>::with_memory(Weighted, memory);
+        transitions.iter().for_each(|t| context.observe_transition(t).unwrap());
+        let prompt =
+            Prompt::<f64, 5, 20>::discounted(&transitions, 0.9, &SVector::zeros()).unwrap();
+        // The literal Z M Z^T.
+        let mut literal = SMatrix::<f64, 5, 5>::zeros();
+        for (j, z) in prompt.context().iter().enumerate() {
+            literal += Weighted.entry(j, j, 20) * z * z.transpose();
+        }
+        let streamed = context.statistic::<5>(0.9, 0).unwrap().g;
+        assert!((streamed - literal).amax() < 1e-12, "{streamed} {literal}");
+    }
+    check(Growing);
+    check(Sliding::<20>);
 }

@@ -150,7 +150,9 @@ fn each_mismatch_has_its_own_error() {
     for (at, byte) in [(6, 3), (8, 3), (7, 2)] {
         assert!(matches!(with_byte(at, byte), StoredError::Length { .. }));
     }
-    for (at, parameter) in [(12, "gamma"), (16, "lambda"), (20, "P"), (20 + 4 * 25, "Q")] {
+    let mask = StoredError::Mismatch { part: "mask", found: 1, expected: 0 };
+    assert_eq!(with_byte(6, 1 << 4 | 1), mask);
+    for (at, parameter) in [(12, "gamma"), (16, "trace_decay"), (20, "P"), (20 + 4 * 25, "Q")] {
         let found = read(&|bytes| with_number(at, f32::NAN)(bytes));
         assert_eq!(found, Err(Error::NonFinite { parameter }));
     }
@@ -167,7 +169,7 @@ fn a_number_that_two_heads_cannot_have_is_named() {
     };
     assert_eq!(
         [number(12, 0.9), number(12, f32::NAN), number(16, 0.5)],
-        ["gamma", "gamma", "lambda"]
+        ["gamma", "gamma", "trace_decay"]
     );
     for (matrix, name) in ["P1", "Q1", "W", "P2", "Q2", "W"].into_iter().enumerate() {
         assert_eq!(number(20 + 4 * 16 * matrix, f32::INFINITY), name);
@@ -209,11 +211,11 @@ fn a_model_with_a_trace_is_read_as_one_alone() {
     let bytes = stored(&model, |_| {});
     assert_eq!(OneHead::<2, TdLambda>::from_bytes(&bytes).as_ref(), Ok(&model));
     let refused = OneHead::<2>::from_bytes(&bytes).unwrap_err();
-    assert!(matches!(refused, Error::OutOfRange { parameter: "lambda", .. }), "{refused}");
+    assert!(matches!(refused, Error::OutOfRange { parameter: "trace_decay", .. }), "{refused}");
     // Another trace decay than the model's is refused where they meet.
     let mut context = Context::<2, TdLambda>::with_memory(TdLambda::new(0.5).unwrap(), Growing);
     context.observe(&[1.0, 0.0], 1.0, &[0.0, 1.0]).unwrap();
-    let mismatch = Error::Mismatch { parameter: "lambda of model and context" };
+    let mismatch = Error::Mismatch { parameter: "the trace decay of model and context" };
     assert_eq!(model.value_function(&context), Err(mismatch));
     let mut context = model.context();
     context.observe(&[1.0, 0.0], 1.0, &[0.0, 1.0]).unwrap();

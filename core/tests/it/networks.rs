@@ -14,8 +14,8 @@ use nalgebra::SMatrix;
 fn bad_constants_are_named() {
     let adam = |settings| Adam::new::<f64>(settings, &[0.0]).err();
     let bad = AdamSettings { beta2: 1.0, ..Default::default() };
-    let accepted = "[0, 1)";
-    assert_eq!(adam(bad), Some(Error::OutOfRange { parameter: "beta2", accepted }));
+    let expected = "[0, 1)";
+    assert_eq!(adam(bad), Some(Error::OutOfRange { parameter: "beta2", expected }));
     assert!(adam(AdamSettings { learning_rate: f64::NAN, ..Default::default() }).is_some());
     assert_eq!(adam(AdamSettings::default()), None);
 }

@@ -24,8 +24,8 @@ fn bad_input_is_named() {
     let query = SVector::from([0.0, 0.0]);
     let ok = transition(1.0);
     let prompt = |t: &[_], gamma| Prompt::<f64, 5, 2>::discounted(t, gamma, &query);
-    let accepted = "[0, 1)";
-    assert_eq!(prompt(&[ok], 1.0), Err(Error::OutOfRange { parameter: "gamma", accepted }));
+    let expected = "[0, 1)";
+    assert_eq!(prompt(&[ok], 1.0), Err(Error::OutOfRange { parameter: "gamma", expected }));
     assert_eq!(prompt(&[ok], f64::NAN), Err(Error::NonFinite { parameter: "gamma" }));
     assert_eq!(
         prompt(&[ok, ok, ok], 0.9),

@@ -71,7 +71,7 @@ fn a_context_of_other_traces_or_without_transitions_is_refused() {
     let other = TwoTraces::new(0.5, 0.6).unwrap();
     let mut other = Context::<2, TwoTraces>::with_memory(other, Growing);
     other.observe(&[1.0, 0.0], 1.0, &[0.0, 1.0]).unwrap();
-    let mismatch = Error::Mismatch { parameter: "traces of model and context" };
+    let mismatch = Error::Mismatch { parameter: "trace decays of model and context" };
     assert_eq!(model.value_function(&other), Err(mismatch));
     assert!(UniversalModel::<f32>::pretrained(1.0).is_err());
     assert!(TwoTraces::new(0.5, f32::NAN).is_err() && TwoTraces::new(1.5, 0.5_f32).is_err());
@@ -186,6 +186,7 @@ fn the_sums_of_both_traces_are_those_of_td_lambda() {
         }
         let sums = UniversalModel::<f64>::pretrained(0.9)
             .unwrap()
+            .with_traces(traces)
             .sums(&both, Gvf { cumulant: 0, gamma: 0.9 })
             .unwrap();
         let g = plain.statistic::<9>(0.9, 0).unwrap().g;

@@ -64,5 +64,5 @@ impl Checkpoint {
 
 /// The error for anything that is not a whole checkpoint of this version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}; accepted is a checkpoint")]
+#[error("{0}; expected a checkpoint")]
 pub struct Damaged(String);

@@ -26,12 +26,12 @@ pub fn real(
 
 /// Returns a parser of one of a few integers.
 pub fn one_of(
-    accepted: &'static [usize],
+    expected: &'static [usize],
 ) -> impl Fn(&str) -> Result<usize, String> + Clone + Send + Sync + 'static {
     move |text| match text.parse() {
-        Ok(n) if accepted.contains(&n) => Ok(n),
+        Ok(n) if expected.contains(&n) => Ok(n),
         _ => {
-            let list: Vec<_> = accepted.iter().map(usize::to_string).collect();
+            let list: Vec<_> = expected.iter().map(usize::to_string).collect();
             Err(format!("expected one of {}", list.join(", ")))
         }
     }

@@ -176,8 +176,8 @@ impl Task {
             return Ok(());
         }
         if ((value / (1.0 - self.gamma)) as f32).is_infinite() {
-            let accepted = "what single precision holds the discounted sum of (at most 3e38)";
-            return Err(Error::OutOfRange { parameter: "value", accepted });
+            let expected = "what single precision holds the discounted sum of (at most 3e38)";
+            return Err(Error::OutOfRange { parameter: "value", expected });
         }
         let follows = std::mem::replace(&mut self.follows, true);
         self.predictions.clear();

@@ -25,14 +25,14 @@ const SHOWN: usize = 40;
 pub enum Problem {
     #[error(transparent)]
     Io(#[from] io::Error),
-    #[error("{place}: {reason}; accepted is {accepted}")]
-    Unusable { place: String, reason: String, accepted: String },
+    #[error("{place}: {reason}; expected {expected}")]
+    Unusable { place: String, reason: String, expected: String },
 }
 
 impl Problem {
-    fn new(place: impl ToString, reason: impl ToString, accepted: impl ToString) -> Self {
+    fn new(place: impl ToString, reason: impl ToString, expected: impl ToString) -> Self {
         let (place, reason) = (place.to_string(), reason.to_string());
-        Problem::Unusable { place, reason, accepted: accepted.to_string() }
+        Problem::Unusable { place, reason, expected: expected.to_string() }
     }
 }
 
@@ -58,8 +58,8 @@ pub struct Layout {
     pub terminal: Option<usize>,
     /// The column that marks a row after which the episode is cut.
     pub end: Option<usize>,
-    /// The accepted form in the place of a gap, for messages.
-    pub accepted: &'static str,
+    /// The expected form in the place of a gap, for messages.
+    pub expected: &'static str,
 }
 
 /// Rows of the columns that were asked for.
@@ -152,8 +152,8 @@ impl RowReader {
         }
         if let Some(at) = names.iter().position(|name| name.len() > LONGEST_NAME) {
             let (place, reason) = (format!("column {}", at + 1), names[at].len());
-            let accepted = format!("one of at most {LONGEST_NAME}");
-            return Err(Problem::new(place, format!("a name of {reason} bytes"), accepted));
+            let expected = format!("one of at most {LONGEST_NAME}");
+            return Err(Problem::new(place, format!("a name of {reason} bytes"), expected));
         }
         let record = ByteRecord::new();
         let mut rows = RowReader { reader, left, names, record, is_first: false, row: 0 };
@@ -185,7 +185,7 @@ impl RowReader {
 
     /// Reads at most so many rows; no rows at the end of the file.
     /// Errors: [`Problem::Io`]; [`Problem::Unusable`], naming row and column, for a row of another length, a mark that is
-    /// none, and a gap where none is accepted.
+    /// none, and a gap where none is expected.
     pub fn read(&mut self, layout: &Layout, most: usize) -> Result<Rows, Problem> {
         let width = layout.numbers.len();
         let mut rows = Rows { width, first: self.row + 1, ..Rows::default() };
@@ -202,14 +202,14 @@ impl RowReader {
     fn read_row(&self, layout: &Layout, rows: &mut Rows) -> Result<(), Problem> {
         let line = self.record.position().map_or(0, csv::Position::line);
         let place = || format!("row {} (line {line})", self.row);
-        let refuse = |column: usize, reason: String, accepted: &str| {
+        let refuse = |column: usize, reason: String, expected: &str| {
             let name = excerpt(&self.names[column]);
-            Problem::new(format!("{}, column `{name}`", place()), reason, accepted)
+            Problem::new(format!("{}, column `{name}`", place()), reason, expected)
         };
         if self.record.len() != self.names.len() {
             let reason = format!("{} cells", self.record.len());
-            let accepted = format!("{}, as in the header", self.names.len());
-            return Err(Problem::new(place(), reason, accepted));
+            let expected = format!("{}, as in the header", self.names.len());
+            return Err(Problem::new(place(), reason, expected));
         }
         for &(column, gaps) in &layout.numbers {
             let cell = &self.record[column];
@@ -217,7 +217,7 @@ impl RowReader {
                 Ok(x) => x,
                 Err(_) if gaps == Gaps::Any && !cell.contains(&b'\n') => f64::NAN,
                 Err(_) if gaps == Gaps::Empty && cell.trim_ascii().is_empty() => f64::NAN,
-                Err(reason) => return Err(refuse(column, reason, layout.accepted)),
+                Err(reason) => return Err(refuse(column, reason, layout.expected)),
             });
         }
         for &column in &layout.empty {

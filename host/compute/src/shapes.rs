@@ -34,8 +34,8 @@ pub fn rnn_value(
 /// Errors: [`Error::OutOfRange`] for a shape that is not compiled (see [`Recipe::check`]), and if this machine lacks the
 /// instructions; the core's.
 pub fn group(level: Level, recipe: &Recipe, seeds: &[u64]) -> Result<Box<dyn Group>, Error> {
-    let accepted = "a level that this machine has instructions for";
-    let refused = Err(Error::OutOfRange { parameter: "level", accepted });
+    let expected = "a level that this machine has instructions for";
+    let refused = Err(Error::OutOfRange { parameter: "level", expected });
     level::with_scalar(level, OfShape { recipe, seeds }).unwrap_or(refused)
 }
 
@@ -70,7 +70,7 @@ impl WithScalar for OfShape<'_> {
                 let network = Rnn::<S>::zeros(recipe.rnn_input);
                 Lanes::<S, _, RNN_DIM, 9>::boxed(recipe, network, seeds)
             }
-            _ => Err(Error::OutOfRange { parameter: "dim", accepted: "a compiled shape" }),
+            _ => Err(Error::OutOfRange { parameter: "dim", expected: "a compiled shape" }),
         }
     }
 }

@@ -18,7 +18,7 @@ const CHECKSUM: usize = 4;
 /// Returns the stored model, in `f32`, of a transformer.
 /// Errors: the core's, naming what cannot be stored.
 pub fn to_bytes(estimator: &Estimator) -> Result<Vec<u8>, Error> {
-    let refuse = |parameter, accepted| Err(Error::OutOfRange { parameter, accepted });
+    let refuse = |parameter, expected| Err(Error::OutOfRange { parameter, expected });
     let (parameters, attention) = match &estimator.method {
         Method::Universal(model) => return universal_to_bytes(model),
         Method::Trained { parameters, attention } => (parameters, *attention),
@@ -42,6 +42,7 @@ pub fn to_bytes(estimator: &Estimator) -> Result<Vec<u8>, Error> {
     let header = Header {
         scalar_bytes: 4,
         attention,
+        mask: 0,
         mode: parameters.layer_sharing,
         feature_dimension: parameters.feature_dimension() as u16,
         numbers: 0,

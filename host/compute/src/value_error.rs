@@ -105,7 +105,7 @@ pub fn errors(
             FiniteTaskKind::Loop { threshold: rng.uniform_in(0.1, 0.9) }
         }
         Some(kind) => kind,
-        None => return Err(Error::OutOfRange { parameter: "task", accepted: "a finite task" }),
+        None => return Err(Error::OutOfRange { parameter: "task", expected: "a finite task" }),
     };
     let task: Mrp<f64, FEW, STATES> =
         FiniteTaskDistribution { kind, states, dim }.draw(gamma, &mut rng)?;

@@ -83,7 +83,7 @@ impl Live {
     /// None: the constants are in range.
     pub fn new() -> Result<Self, Error> {
         let trained = Model::<D>::from_bytes(TRAINED)
-            .map_err(|_| Error::OutOfRange { parameter: "trained.ictd", accepted: "a model" })?;
+            .map_err(|_| Error::OutOfRange { parameter: "trained.ictd", expected: "a model" })?;
         let mut live = Live {
             chain: Chain::sample(Kind::RandomMdp, STATES, SEED)?,
             seed: SEED,

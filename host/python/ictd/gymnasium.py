@@ -37,7 +37,7 @@ class PredictValue(gym.Wrapper):
         space = env.observation_space
         if features is None:
             if not isinstance(space, gym.spaces.Box) or len(space.shape) != 1:
-                raise ValueError(f"env: observations of {space}; accepted are vectors, or features= makes one of each")
+                raise ValueError(f"env: observations of {space}; expected vectors, or features= makes one of each")
             features = _with_bias
         self._features = features
         self._model = model if model is not None else Model.universal(gamma=gamma)

@@ -65,7 +65,7 @@ def load_run(path: str | os.PathLike[str]) -> list[SeedRun]:
     digests = json.loads((folder / "run.json").read_text()).get("digests", {}).get("seeds", {})
     seeds = sorted(int(f.name.removeprefix("seed_")) for f in folder.glob("seed_*") if f.name[5:].isdigit())
     if not seeds:
-        raise ValueError(f"path: {folder} has no folder seed_N; accepted is the folder of a run of `train`")
+        raise ValueError(f"path: {folder} has no folder seed_N; expected the folder of a run of `train`")
     runs = []
     for seed in seeds:
         inside = folder / f"seed_{seed}"

@@ -41,7 +41,7 @@ pub(crate) fn refused(argument: &str, reason: impl std::fmt::Display) -> PyErr {
 fn check_features(argument: &str, d: usize, what: &str) -> PyResult<()> {
     match d {
         1..=MAX_FEATURES => Ok(()),
-        _ => Err(refused(argument, format!("{d}{what}; accepted is 1 to {MAX_FEATURES}"))),
+        _ => Err(refused(argument, format!("{d}{what}; expected 1 to {MAX_FEATURES}"))),
     }
 }
 
@@ -59,7 +59,7 @@ impl Model {
         }
         let estimator = Estimator { method, gamma, layers };
         if !(0.0..1.0).contains(&gamma) {
-            return Err(refused("gamma", format!("{gamma}; accepted is a number in [0, 1)")));
+            return Err(refused("gamma", format!("{gamma}; expected a number in [0, 1)")));
         }
         estimator.stream(d.unwrap_or(1), None).doing("the model").map_err(python)?;
         Ok(Model { estimator, d, name: name.to_owned() })
@@ -68,7 +68,7 @@ impl Model {
     /// Returns a stream of d features.
     fn stream(&self, d: usize, retention: Option<f64>) -> Result<Box<dyn Stream>, Error> {
         if retention.is_some() && !self.estimator.has_a_context() {
-            return Err(Error::option("retention", "accepted for what reads a context"));
+            return Err(Error::option("retention", "only a model that reads a context has one"));
         }
         self.estimator.stream(d, retention).doing("the context")
     }
@@ -96,7 +96,7 @@ impl Model {
         arithmetic::check()?;
         let data = transitions(phi, reward, phi_next, terminal, end)?;
         if let Some(own) = self.d.filter(|own| *own != data.d) {
-            let reason = format!("{} features; accepted is {own}, those of the model", data.d);
+            let reason = format!("{} features; expected {own}, those of the model", data.d);
             return Err(refused("phi", reason));
         }
         check_features("phi", data.d, " features")?;
@@ -192,19 +192,19 @@ impl Model {
             _ => (0, 0),
         };
         if k < 3 || k.is_multiple_of(2) || count == 0 {
-            let accepted = "(2 d + 1, 2 d + 1) or (L, 2 d + 1, 2 d + 1)";
-            return Err(refused("p", format!("shape {shape:?}; accepted is {accepted}")));
+            let expected = "(2 d + 1, 2 d + 1) or (L, 2 d + 1, 2 d + 1)";
+            return Err(refused("p", format!("shape {shape:?}; expected {expected}")));
         }
         if q.shape() != shape {
-            let reason = format!("shape {:?}; accepted is that of p, {shape:?}", q.shape());
+            let reason = format!("shape {:?}; expected that of p, {shape:?}", q.shape());
             return Err(refused("q", reason));
         }
         let depth = match layers {
             Some(layers) if count > 1 && layers != count => {
-                return Err(refused("layers", format!("{layers}; accepted is {count}, as in p")));
+                return Err(refused("layers", format!("{layers}; expected {count}, as in p")));
             }
             None if count == 1 && shape.len() == 2 => {
-                return Err(refused("layers", "accepted is how often the layer is applied"));
+                return Err(refused("layers", "expected how often the layer is applied"));
             }
             layers => layers.unwrap_or(count),
         };
@@ -291,7 +291,7 @@ impl Model {
         let data = self.transitions(&phi, &reward, phi_next, terminal, end)?;
         let queries = match query {
             Some(query) if query.shape()[1] != data.d => {
-                let reason = format!("shape {:?}; accepted is (m, {})", query.shape(), data.d);
+                let reason = format!("shape {:?}; expected (m, {})", query.shape(), data.d);
                 return Err(refused("query", reason));
             }
             Some(query) => row_major(&query),
@@ -339,17 +339,17 @@ fn transitions(
             None => " (without phi_next the last row is a next state)",
         };
         let shape = phi.shape();
-        let reason = format!("shape {shape:?} with {n} rewards; accepted is ({rows}, d){without}");
+        let reason = format!("shape {shape:?} with {n} rewards; expected ({rows}, d){without}");
         return Err(refused("phi", reason));
     }
     if let Some(next) = phi_next.as_ref().filter(|next| next.shape() != phi.shape()) {
         let reason =
-            format!("shape {:?}; accepted is that of phi, {:?}", next.shape(), phi.shape());
+            format!("shape {:?}; expected that of phi, {:?}", next.shape(), phi.shape());
         return Err(refused("phi_next", reason));
     }
     let marked = |name, marks: Option<Marks>| match marks {
         Some(marks) if marks.len() != n => {
-            let reason = format!("{} marks; accepted is {n}, one for each reward", marks.len());
+            let reason = format!("{} marks; expected {n}, one for each reward", marks.len());
             Err(refused(name, reason))
         }
         Some(marks) => Ok(marks.as_array().iter().copied().collect()),
@@ -378,7 +378,7 @@ impl Context {
     fn row(&self, name: &str, phi: &Numbers1) -> PyResult<Vec<f64>> {
         let row: Vec<f64> = phi.as_array().iter().copied().collect();
         if row.len() != self.d {
-            let reason = format!("{} features; accepted is {}", row.len(), self.d);
+            let reason = format!("{} features; expected {}", row.len(), self.d);
             return Err(refused(name, reason));
         }
         Ok(row)
@@ -399,7 +399,7 @@ impl Context {
             }
         };
         if let Some(own) = model.d.filter(|own| *own != d) {
-            return Err(refused("d", format!("{d}; accepted is {own}, the features of the model")));
+            return Err(refused("d", format!("{d}; expected {own}, the features of the model")));
         }
         check_features("d", d, "")?;
         Ok(Context { d, stream: model.stream(d, retention).map_err(python)? })
@@ -438,7 +438,7 @@ impl Context {
         arithmetic::check()?;
         let shape = query.shape().to_vec();
         if !(1..=2).contains(&shape.len()) || shape.last() != Some(&self.d) {
-            let reason = format!("shape {shape:?}; accepted is ({0},) or (m, {0})", self.d);
+            let reason = format!("shape {shape:?}; expected ({0},) or (m, {0})", self.d);
             return Err(refused("query", reason));
         }
         let queries: Vec<f64> = query.as_array().iter().copied().collect();

@@ -121,13 +121,13 @@ impl Predictor {
     fn new(horizons: Vec<f32>, signals: usize) -> PyResult<Self> {
         arithmetic::check()?;
         if !(1..=4).contains(&signals) {
-            return Err(refused("signals", format!("{signals}; accepted is 1 to 4")));
+            return Err(refused("signals", format!("{signals}; expected 1 to 4")));
         }
         let once = |i: usize| !horizons[..i].contains(&horizons[i]);
         let taken = |i: usize| (1.0..=1e6).contains(&horizons[i]) && once(i);
         if !(1..=HORIZONS).contains(&horizons.len()) || !(0..horizons.len()).all(taken) {
-            let accepted = "1 to 4 different numbers of samples, from 1 to 1,000,000";
-            return Err(refused("horizons", format!("{horizons:?}; accepted are {accepted}")));
+            let expected = "1 to 4 different numbers of samples, from 1 to 1,000,000";
+            return Err(refused("horizons", format!("{horizons:?}; expected {expected}")));
         }
         let filled: [f32; HORIZONS] = from_fn(|h| horizons[h.min(horizons.len() - 1)]);
         let predictor = of_signals!(signals, of_signals, filled);
@@ -145,9 +145,9 @@ impl Predictor {
             [samples] if *samples == signals => {}
             _ => {
                 let one = if signals == 1 { "a number or " } else { "" };
-                let accepted =
-                    format!("accepted is {one}({signals},), with None or NaN for a missing sample");
-                return Err(refused("x", format!("shape {shape:?}; {accepted}")));
+                let expected =
+                    format!("expected {one}({signals},), with None or NaN for a missing sample");
+                return Err(refused("x", format!("shape {shape:?}; {expected}")));
             }
         }
         self.take(py, &x, &[])
@@ -160,9 +160,9 @@ impl Predictor {
             [_, of_each] if of_each == signals => {}
             _ => {
                 let one = if signals == 1 { "(T,) or " } else { "" };
-                let accepted =
-                    format!("accepted is {one}(T, {signals}), with NaN for a missing sample");
-                return Err(refused("x", format!("shape {shape:?}; {accepted}")));
+                let expected =
+                    format!("expected {one}(T, {signals}), with NaN for a missing sample");
+                return Err(refused("x", format!("shape {shape:?}; {expected}")));
             }
         }
         self.take(py, &x, &shape[..1])

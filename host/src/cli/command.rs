@@ -149,13 +149,15 @@ pub(crate) fn try_parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
     let refused = name.map_or(&[][..], without_effect);
     let mut conflict = |reason: String| Err(root.error(ErrorKind::ArgumentConflict, reason));
     if let (Some(name), Some(option)) = (name, refused.iter().find(|option| is_typed(option))) {
-        let reason = format!("--{option}: changes nothing of `{name}`: accepted is without it");
+        let reason = format!("--{option} has no effect on `{name}`: remove it");
         return conflict(reason);
     }
     let resumes =
         name == Some("train") && typed.is_some_and(|typed| typed.value_source("resume").is_some());
     if let Some(option) = ["seed", "out"].into_iter().find(|option| resumes && is_typed(option)) {
-        return conflict(format!("--{option}: accepted without --resume, which has a run's own"));
+        return conflict(format!(
+            "--{option} cannot be used with --resume, which has the run's own: remove it"
+        ));
     }
     Cli::from_arg_matches(&matches)
 }

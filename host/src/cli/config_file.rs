@@ -29,7 +29,7 @@ pub fn insert(arguments: Vec<OsString>) -> Result<Vec<OsString>, Error> {
         return Ok(arguments);
     }
     let bytes = files::read(&path, files::TEXT).map_err(|e| Error::file(&path, e))?;
-    let text = String::from_utf8(bytes).map_err(|_| Error::file(&path, "accepted is UTF-8"))?;
+    let text = String::from_utf8(bytes).map_err(|_| Error::file(&path, "expected UTF-8"))?;
     insert_text(arguments, &path, &text)
 }
 
@@ -41,7 +41,7 @@ pub fn insert_text(
 ) -> Result<Vec<OsString>, Error> {
     let mut table: Table = text.parse().map_err(|e: toml::de::Error| {
         let line = e.span().map_or(1, |s| 1 + text[..s.start].matches('\n').count());
-        Error::file(path, format!("line {line}: {}; accepted is TOML", e.message()))
+        Error::file(path, format!("line {line}: {}; expected TOML", e.message()))
     })?;
 
     let root = clap_command();
@@ -50,7 +50,7 @@ pub fn insert_text(
     let written = match table.remove("command") {
         None => None,
         Some(Value::String(name)) => Some(name),
-        Some(_) => return Err(Error::file(path, "command: accepted is a string")),
+        Some(_) => return Err(Error::file(path, "command: expected a string")),
     };
     if let (Some(typed), Some(written)) = (typed, &written)
         && typed != written
@@ -64,11 +64,11 @@ pub fn insert_text(
     let mut from_file = vec![program];
     from_file.extend(command.as_ref().map(OsString::from));
     if let Some(key) = TYPED_ONLY.iter().find(|key| table.contains_key(**key)) {
-        let reason = format!("{key}: accepted is --{key} as typed, not in a config file");
+        let reason = format!("{key}: expected --{key} as typed, not in a config file");
         return Err(Error::file(path, reason));
     }
     if command.as_ref().is_some_and(|name| !writes_configs(name)) && typed.is_none() {
-        let reason = "command: accepted is one whose runs write a config.toml";
+        let reason = "command: expected one whose runs write a config.toml";
         return Err(Error::file(path, reason));
     }
     let of_command = command.as_ref().and_then(|name| root.find_subcommand(name));
@@ -120,8 +120,8 @@ fn to_arguments(path: &Path, name: &str, value: &Value) -> Result<Option<OsStrin
         Value::Integer(n) => n.to_string(),
         Value::Float(x) => x.to_string(),
         Value::Array(_) | Value::Table(_) | Value::Datetime(_) => {
-            let accepted = "accepted is a string, a number, true or false";
-            return Err(Error::file(path, format!("{name}: {accepted}")));
+            let expected = "expected a string, a number, true or false";
+            return Err(Error::file(path, format!("{name}: {expected}")));
         }
     };
     Ok(Some(format!("--{name}={text}").into()))

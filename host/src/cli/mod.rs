@@ -24,7 +24,7 @@ pub fn parse(mut arguments: Vec<OsString>) -> Result<Parsed, Error> {
     // A config.toml, and the object of --json, hold text.
     if let Some(argument) = arguments.iter().find(|argument| argument.to_str().is_none()) {
         let shown = argument.to_string_lossy();
-        return Err(Error::Usage(format!("{shown}: accepted are arguments in UTF-8")));
+        return Err(Error::Usage(format!("{shown}: expected arguments in UTF-8")));
     }
     // `ictd help train` is what many type for `ictd train --help`.
     if arguments.get(1).is_some_and(|a| a == "help") {

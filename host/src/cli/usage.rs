@@ -1,5 +1,5 @@
 //! Reads the arguments before clap sees them, and says what clap refuses in one line that names the option and
-//! what is accepted.
+//! what is expected.
 
 use super::command::{clap_command, without_effect};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -39,7 +39,7 @@ pub(super) fn typed<'a>(
     (found, config)
 }
 
-/// clap's error in one line that names the option and what is accepted.
+/// clap's error in one line that names the option and what is expected.
 pub(crate) fn one_line(error: &clap::Error, arguments: &[OsString]) -> String {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(s)) => s.clone(),

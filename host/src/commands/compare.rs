@@ -58,7 +58,7 @@ pub fn run(options: &Compare) -> Result<Report, Error> {
             let place = first_difference(a, b)?;
             (1, place.map(|place| (file, Some(place))).into_iter().collect())
         }
-        _ => return Err(Error::file(b, "accepted are two directories or two files")),
+        _ => return Err(Error::file(b, "expected two directories or two files")),
     };
     let equal = differences.is_empty();
     let listed = |(file, place): &Difference| json!({ "file": file, "first_difference": place });
@@ -78,7 +78,7 @@ fn directories(a: &Path, b: &Path) -> Result<(usize, Vec<Difference>), Error> {
     let (in_a, in_b) = (files_below(a)?, files_below(b)?);
     let all: BTreeSet<_> = in_a.union(&in_b).collect();
     if all.is_empty() {
-        return Err(Error::file(a, "no files: accepted is the directory of a run"));
+        return Err(Error::file(a, "no files: expected the directory of a run"));
     }
     let mut differences: Vec<Difference> = Vec::new();
     for name in &all {
@@ -133,8 +133,7 @@ fn files_below(directory: &Path) -> Result<BTreeSet<PathBuf>, Error> {
             }
         }
         if below.components().count() > DEEPEST || found.len() > ENTRIES {
-            let reason =
-                format!("accepted are {ENTRIES} files in {DEEPEST} folders within each other");
+            let reason = format!("expected {ENTRIES} files in {DEEPEST} folders within each other");
             return Err(Error::file(&path, reason));
         }
     }

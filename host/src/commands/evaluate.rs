@@ -117,7 +117,7 @@ impl Evaluate {
                 let found = Features::open(file)?;
                 if found.dimension != d {
                     let found = found.dimension;
-                    let reason = format!("{found} features; accepted is {d}, as in the data");
+                    let reason = format!("{found} features; expected {d}, as in the data");
                     return Err(Error::file(file, reason));
                 }
                 found.numbers
@@ -213,20 +213,19 @@ impl Evaluate {
     /// Refuses data that the model does not take, and layers that would take minutes: a file may say any number of them.
     fn check(&self, estimator: &Estimator, d: usize, n: usize) -> Result<(), Error> {
         if d > MAX_FEATURES {
-            let reason = format!("{d} features; accepted is 1 to {MAX_FEATURES}");
+            let reason = format!("{d} features; expected 1 to {MAX_FEATURES}");
             return Err(Error::file(&self.data, reason));
         }
         if let Method::Trained { parameters, attention } = &estimator.method {
             let of_model = parameters.feature_dimension();
             if of_model != d {
                 let reason =
-                    format!("d = {of_model} in the model, {d} in the data: the same is accepted");
+                    format!("d = {of_model} in the model, {d} in the data: expected the same");
                 return Err(Error::option("--model", reason));
             }
             if *attention == AttentionKind::Softmax && n > SOFTMAX_CONTEXT {
-                let accepted =
-                    format!("accepted for softmax attention are at most {SOFTMAX_CONTEXT}");
-                return Err(Error::option("--data", format!("{n} transitions; {accepted}")));
+                let expected = format!("expected at most {SOFTMAX_CONTEXT} for softmax attention");
+                return Err(Error::option("--data", format!("{n} transitions; {expected}")));
             }
         }
         let cost = n.saturating_mul(d).saturating_add((2 * d + 1).pow(3));

@@ -90,15 +90,15 @@ impl Import {
         // The log says alpha, and all its points; the final parameters are the same.
         let file = if files::kind(&log) == Kind::File { &log } else { &folder };
         let AnyModel::Dense(parameters, log) = model_file::open(file, None)? else {
-            return Err(Error::file(file, "the universal model; accepted are P and Q"));
+            return Err(Error::file(file, "the universal model; expected P and Q"));
         };
         let d = parameters.feature_dimension();
         if d > MAX_FEATURES {
-            return Err(Error::file(file, format!("d = {d}; accepted is 1 to {MAX_FEATURES}")));
+            return Err(Error::file(file, format!("d = {d}; expected 1 to {MAX_FEATURES}")));
         }
         let context = self.context.or(parameters.context_length).unwrap_or(30);
         if context > CONTEXT {
-            let reason = format!("{context} in the file; accepted is 1 to {CONTEXT}");
+            let reason = format!("{context} in the file; expected 1 to {CONTEXT}");
             return Err(Error::option("--context", reason));
         }
         let alpha = self.alpha.map_or_else(|| logged_alpha(file, log.as_ref()), Ok)?;
@@ -109,7 +109,7 @@ impl Import {
         model_file::check_depth("--layers", depth, cost, [WORK, MAX_STORED_LAYERS])?;
         let stored = stored::to_bytes(&estimator).doing("the model")?;
         let Method::Trained { mut parameters, attention } = estimator.method else {
-            return Err(Error::file(file, "accepted are P and Q"));
+            return Err(Error::file(file, "expected P and Q"));
         };
         let settings = Settings {
             parameters: &parameters,
@@ -218,8 +218,8 @@ fn logged_alpha(file: &Path, log: Option<&SeedLog>) -> Result<f64, Error> {
         alpha if alpha.is_nan() => Ok(1.0),
         alpha if (0.0..f64::INFINITY).contains(&alpha) => Ok(alpha),
         alpha => {
-            let accepted = "a finite number of at least 0, or --alpha";
-            Err(Problem::array("alpha", alpha, accepted).in_file(file))
+            let expected = "a finite number of at least 0, or --alpha";
+            Err(Problem::array("alpha", alpha, expected).in_file(file))
         }
     }
 }

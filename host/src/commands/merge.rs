@@ -96,7 +96,7 @@ fn runs(directory: &Path, left_out: &mut Vec<String>) -> Result<Vec<PathBuf>, Er
         }
     }
     if runs.is_empty() {
-        let reason = "holds no training run; accepted is the --out of `ictd train` or `ictd sweep`";
+        let reason = "holds no training run; expected the --out of `ictd train` or `ictd sweep`";
         return Err(Error::file(directory, reason));
     }
     Ok(runs)
@@ -157,7 +157,7 @@ impl Joined {
                     let path = |number: usize| self.places[number].seed_path(seed);
                     let (other, path) = (path(*other), path(number));
                     let other = other.display();
-                    let reason = format!("other numbers than in {other}; accepted are equal ones");
+                    let reason = format!("other numbers than in {other}; expected equal ones");
                     return Err(Error::file(&path, reason));
                 }
                 if before.tasks_done < found.tasks_done {
@@ -175,7 +175,7 @@ impl Joined {
         match self.places.iter().find(|place| is_said(place)) {
             Some(place) if finished == 0 => {
                 let reason =
-                    "says what was found, and no seed has finished; accepted is it with its seeds";
+                    "says what was found, and no seed has finished; expected it with its seeds";
                 Err(Error::file(&place.path().join(RESULTS), reason))
             }
             _ => Ok(without),

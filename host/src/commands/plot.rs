@@ -73,7 +73,7 @@ fn runs(directory: &Path, left_out: &mut Vec<String>) -> Result<Vec<PathBuf>, Er
         }
     }
     if runs.is_empty() {
-        let reason = "holds no run: accepted is a directory with the config.toml that a run wrote";
+        let reason = "holds no run: expected a directory with the config.toml that a run wrote";
         return Err(Error::file(directory, reason));
     }
     Ok(runs)

@@ -100,8 +100,8 @@ pub struct Predict {
 }
 
 fn retention(text: &str) -> Result<f64, String> {
-    let accepted = "accepted is a number in (0, 1)";
-    options::real(0.0..1.0)(text).ok().filter(|x| *x > 0.0).ok_or(accepted.into())
+    let expected = "expected a number in (0, 1)";
+    options::real(0.0..1.0)(text).ok().filter(|x| *x > 0.0).ok_or(expected.into())
 }
 
 /// The description of its runs.
@@ -143,7 +143,7 @@ impl Predict {
                 if waiting > MOST_NUMBERS {
                     let (gammas, signals) = (gammas.len(), signals.len());
                     let reason = format!(
-                        "{gammas} discounts of {signals} columns: accepted are as many as {MOST_NUMBERS} \
+                        "{gammas} discounts of {signals} columns: expected as many as {MOST_NUMBERS} \
                          predictions wait for"
                     );
                     return Err(Error::option("--gamma", reason));
@@ -155,7 +155,7 @@ impl Predict {
         let columns: Vec<_> = of_candidates.chain(OF_PREDICTOR.map(str::to_owned)).collect();
         let mut seen = BTreeSet::new();
         if let Some(column) = columns.iter().find(|column| !seen.insert(*column)) {
-            let reason = format!("{column}: there already; accepted is another file");
+            let reason = format!("{column}: there already; expected another file");
             return Err(Error::option("--model", reason));
         }
 
@@ -210,7 +210,7 @@ fn check_judged(file: &Path, tasks: &[Task]) -> Result<(), Error> {
     let (rows, gaps, horizon) = (task.judged.rows, task.judged.gaps, task.returns.horizon);
     let least = UNJUDGED as usize + 1 + horizon;
     let reason = format!(
-        "column `{}`: {rows} rows and {gaps} gaps, no prediction can be judged; accepted is at least {least} for \
+        "column `{}`: {rows} rows and {gaps} gaps, no prediction can be judged; expected at least {least} for \
          gamma = {} (the first {UNJUDGED} are left out, and {horizon} follow the last one that is judged)",
         task.name, task.gamma,
     );
@@ -253,7 +253,7 @@ impl Predict {
         }
         let (numeric, words) = table.signals();
         if numeric.is_empty() {
-            return Err(Error::file(file, "no column of numbers; accepted is at least one"));
+            return Err(Error::file(file, "no column of numbers; expected at least one"));
         }
         Ok((numeric, words))
     }

@@ -56,7 +56,7 @@ fn check_scale(scale: &Scale, chosen: &[&Entry]) -> Result<(), Error> {
     let given = [("--seeds", scale.seeds.is_some()), ("--tasks", scale.tasks.is_some())];
     let Some((option, _)) = given.into_iter().find(|(_, given)| *given) else { return Ok(()) };
     let ids = chosen.iter().map(|e| e.id).collect::<Vec<_>>().join(", ");
-    Err(Error::option(option, format!("accepted with an experiment that trains, unlike {ids}")))
+    Err(Error::option(option, format!("it needs an experiment that trains, unlike {ids}")))
 }
 
 /// Returns the experiments of these names, each once, in the paper's order.
@@ -66,7 +66,7 @@ pub fn choose(ids: &[String]) -> Result<Vec<&'static Entry>, Error> {
     if let Some(unknown) = ids.iter().find(|id| !known(id)) {
         let ids: Vec<_> = experiments::ALL.iter().map(|e| e.id).collect();
         let list = ids.join(", ");
-        return Err(Error::Usage(format!("{unknown}: accepted is all, {list}")));
+        return Err(Error::Usage(format!("{unknown}: expected all, {list}")));
     }
     let is_wanted = |e: &&Entry| ids.iter().any(|id| id == "all" || id == e.id);
     Ok(experiments::ALL.iter().filter(is_wanted).collect())

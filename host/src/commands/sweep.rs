@@ -81,7 +81,7 @@ pub(crate) const ENTRY: Entry = Entry {
 
 fn collect(options: &Sweep, plan: &Plan, session: &Session) -> Result<Report, Error> {
     if !collect::has_something(plan, &session.out)? {
-        let reason = "no seed of the plan has finished here; accepted is its folder";
+        let reason = "no seed of the plan has finished here; expected its folder";
         return Err(Error::file(&session.out, reason));
     }
     let (mut missing, mut diverged) = (None, None);

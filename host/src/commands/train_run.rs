@@ -143,7 +143,7 @@ fn title(options: &Train) -> String {
 fn resume(typed: &Train, path: &Path) -> Result<(Train, u64, TrainDirectory), Error> {
     let beside = |options| Train { watch: typed.watch.clone(), ..options };
     if *typed != beside(Train::default()) {
-        let reason = "takes all options from the run's config.toml; accepted beside it are \
+        let reason = "takes all options from the run's config.toml; beside it, expected only \
                       --threads, --checkpoint-every, --check and --json";
         return Err(Error::option("--resume", reason));
     }

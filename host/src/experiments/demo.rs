@@ -173,7 +173,7 @@ impl Demo {
             return Err(Error::option("--min-states", reason));
         }
         if let Some(model) = &self.model {
-            let reason = format!("accepted without --model; {} has its own", model.display());
+            let reason = format!("cannot be used with --model: {} has its own", model.display());
             let set = [
                 ("--layers", self.layers != defaults.layers),
                 ("--alpha", self.alpha != defaults.alpha),

@@ -54,7 +54,10 @@ impl Entry {
                 let options = TableOptions { scale: scale.clone(), settings: table.defaults() };
                 self.run_table(table, &options, session)
             }
-            Run::ByCommand => Err(Error::Usage(format!("{}: accepted as a command", self.id))),
+            Run::ByCommand => Err(Error::Usage(format!(
+                "{} is a command of its own: run it without `reproduce`",
+                self.id
+            ))),
         }
     }
 

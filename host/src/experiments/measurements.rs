@@ -202,7 +202,7 @@ impl<'a> RunMeasurements<'a> {
         let mut places: Vec<f64> = self.samples(metric).iter().map(|sample| sample.x).collect();
         places.sort_by(f64::total_cmp);
         places.dedup();
-        places
+        self.found(metric, places)
     }
 
     /// Returns the median over seeds of the finite numbers.

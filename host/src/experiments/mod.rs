@@ -117,7 +117,7 @@ impl Subcommand for TableCommand {
         tables().fold(command, |command, (Entry { id, figure, .. }, table)| {
             let one = Scale::augment_args(clap::Command::new(*id)).hide(true).about(*figure);
             let arg = |one: clap::Command, setting: &'static Setting| {
-                let Setting { name, default, accepted: [low, high], about } = *setting;
+                let Setting { name, default, expected: [low, high], about } = *setting;
                 let arg = clap::Arg::new(name).long(name).help(about).default_value(default);
                 one.arg(arg.value_parser(options::integer(low..=high)))
             };

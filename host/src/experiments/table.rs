@@ -60,8 +60,8 @@ pub struct Setting {
     pub name: &'static str,
     /// Its default, as typed.
     pub default: &'static str,
-    /// The range that is accepted.
-    pub accepted: [usize; 2],
+    /// The range that is expected.
+    pub expected: [usize; 2],
     /// The line of help about it.
     pub about: &'static str,
 }
@@ -146,7 +146,7 @@ impl Table {
 
     /// Returns the settings as they are without options.
     pub fn defaults(&self) -> BTreeMap<&'static str, usize> {
-        let default = |setting: &Setting| setting.default.parse().unwrap_or(setting.accepted[0]);
+        let default = |setting: &Setting| setting.default.parse().unwrap_or(setting.expected[0]);
         self.settings.iter().map(|setting| (setting.name, default(setting))).collect()
     }
 

@@ -28,7 +28,7 @@ const DISCOUNTS: [f64; 2] = [0.9, 0.98];
 const LONGEST: f64 = 1000.0;
 
 /// Returns the cells that are judged, of some families.
-fn cells(families: &[usize]) -> Vec<Cell> {
+pub fn cells(families: &[usize]) -> Vec<Cell> {
     let of = |family: &usize| {
         let family = *family;
         DISCOUNTS.into_iter().flat_map(move |gamma| DIMENSIONS.map(|d| Cell { family, d, gamma }))
@@ -37,7 +37,7 @@ fn cells(families: &[usize]) -> Vec<Cell> {
 }
 
 /// Returns a cell's name in the record.
-fn name(Cell { family, d, gamma }: &Cell) -> String {
+pub fn cell_name(Cell { family, d, gamma }: &Cell) -> String {
     format!("{}, d = {d}, gamma = {gamma}", FAMILIES[*family])
 }
 
@@ -64,19 +64,19 @@ pub const UNIVERSAL: Entry = table(
             Setting {
                 name: "steps",
                 default: "30",
-                accepted: [0, 100_000],
+                expected: [0, 100_000],
                 about: "Steps of training; 0 judges the numbers that ship",
             },
             Setting {
-                name: "tasks",
+                name: "fresh-tasks",
                 default: "2000",
-                accepted: [2, 1_000_000],
+                expected: [2, 1_000_000],
                 about: "Fresh tasks for each family, dimension and discount; one in twenty goes on to 5,000 transitions",
             },
             Setting {
                 name: "td-errors",
                 default: "0",
-                accepted: [0, 1],
+                expected: [0, 1],
                 about: "1: training sees TD errors alone, and no value",
             },
         ],
@@ -192,7 +192,7 @@ fn put(work: &Work, long: &mut MeasurementTable) -> Result<(), Error> {
         let mut seeds =
             Rng::stream(work.session.seed ^ (cell.d as u64) << 32, RngStream::Evaluation);
         let seeds: Vec<_> = (0..*tasks).map(|i| (i, seeds.next_u64())).collect();
-        let name = name(&cell);
+        let name = cell_name(&cell);
         let errors = work
             .session
             .map(&name, &seeds, |&(i, seed)| judge.errors(cell, i, seed).doing(name.clone()))?;
@@ -242,7 +242,7 @@ fn train(work: &Work, steps: u64, target: Target) -> Result<UniversalParameters<
 /// Returns a metric of cells at all lengths up to one.
 fn all(of: RunMeasurements, cells: &[Cell], metric: &str, longest: f64) -> Vec<f64> {
     let of_cell = |cell: &Cell| {
-        let name = name(cell);
+        let name = cell_name(cell);
         let of = of.other_run(&name);
         let places = of.places(metric).into_iter().filter(|n| *n <= longest);
         places.flat_map(|n| of.values_at(metric, n)).collect::<Vec<_>>()

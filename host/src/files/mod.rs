@@ -61,7 +61,7 @@ pub fn is_there(path: &Path, wanted: Kind) -> io::Result<bool> {
     match wanted {
         _ if Kind::of(found) == wanted => Ok(true),
         Kind::Folder => {
-            let reason = "a link or a file; accepted is a folder";
+            let reason = "a link or a file; expected a folder";
             Err(io::Error::new(NotADirectory, reason))
         }
         _ if found.is_symlink() => Err(refused("a link")),
@@ -81,7 +81,7 @@ pub fn name_of(folder: &Path) -> String {
 }
 
 fn refused(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, format!("{what}; accepted is a regular file"))
+    io::Error::new(io::ErrorKind::InvalidInput, format!("{what}; expected a regular file"))
 }
 
 /// Opens a regular file, and waits for nobody: the other end of a pipe may never come.
@@ -173,7 +173,7 @@ fn open_below(folder: &Path, name: &str) -> io::Result<File> {
 }
 
 fn check_size(bytes: u64, limit: u64) -> io::Result<()> {
-    let reason = || format!("{bytes} bytes: accepted are at most {limit}");
+    let reason = || format!("{bytes} bytes: expected at most {limit}");
     if bytes <= limit { Ok(()) } else { Err(io::Error::new(io::ErrorKind::FileTooLarge, reason())) }
 }
 

@@ -1,7 +1,7 @@
 //! Files that other tools write and read, as values and bytes.
 //!
 //! The writers make bytes, equal ones of equal values. Every reader returns an [`Error`](crate::Error) that
-//! names the file, the array or the row and column, and what is accepted. None panics, and none
+//! names the file, the array or the row and column, and what is expected. None panics, and none
 //! allocates more than the file can back: every length field is checked against the bytes that are
 //! there before memory is asked for.
 

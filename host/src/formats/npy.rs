@@ -91,8 +91,8 @@ impl Array {
         let (header, data) = split(bytes).ok_or_else(|| malformed("no .npy header"))?;
         let header = Header::parse(header).ok_or_else(|| malformed("an unreadable .npy header"))?;
         let size = size_of(&header.descr).ok_or_else(|| {
-            let accepted = "a floating-point (float32, float64), integer or boolean dtype";
-            Problem::array(name, format!("dtype `{}`", excerpt(&header.descr)), accepted)
+            let expected = "a floating-point (float32, float64), integer or boolean dtype";
+            Problem::array(name, format!("dtype `{}`", excerpt(&header.descr)), expected)
         })?;
         let needed = header.shape.iter().try_fold(size, |bytes, &n| bytes.checked_mul(n));
         if needed != Some(data.len()) {
@@ -103,8 +103,8 @@ impl Array {
         }
         let numbers = (data.len() / size) as u64;
         if numbers > most {
-            let accepted = format!("at most {most} in a file of this size");
-            return Err(Problem::array(name, format!("{numbers} numbers"), accepted));
+            let expected = format!("at most {most} in a file of this size");
+            return Err(Problem::array(name, format!("{numbers} numbers"), expected));
         }
         let data = decode(&header.descr, size, data).ok_or_else(|| {
             Problem::array(name, "an integer above 2^63 - 1", "integers that fit in 64 bits")

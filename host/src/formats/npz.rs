@@ -50,7 +50,7 @@ impl<R: Read + Seek> Npz<R> {
         };
         let (bytes, archive) = open().map_err(|e| zip_problem(e).in_file(file))?;
         if archive.len() > ARRAYS {
-            let reason = format!("{} arrays: accepted are at most {ARRAYS}", archive.len());
+            let reason = format!("{} arrays: expected at most {ARRAYS}", archive.len());
             return Err(malformed(reason).in_file(file));
         }
         let numbers_left = FEW_NUMBERS.max(NUMBERS_PER_BYTE.saturating_mul(bytes.min(TABLE)));

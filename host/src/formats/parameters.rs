@@ -131,6 +131,6 @@ pub(super) fn check_token_size(array: &str, k: usize) -> Result<(), Problem> {
     if k % 2 == 1 && (3..=MAX_TOKEN_SIZE).contains(&k) {
         return Ok(());
     }
-    let accepted = format!("2d + 1 rows and columns, from 3 to {MAX_TOKEN_SIZE}");
-    Err(Problem::array(array, format!("matrices of {k} rows"), accepted))
+    let expected = format!("2d + 1 rows and columns, from 3 to {MAX_TOKEN_SIZE}");
+    Err(Problem::array(array, format!("matrices of {k} rows"), expected))
 }

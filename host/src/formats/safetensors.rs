@@ -109,8 +109,8 @@ fn read(bytes: &[u8]) -> Result<Parameters, Problem> {
     };
     let (mode, token_size, layers) = find_layers(&tensors)?;
     if let Some(other) = settings.mode()?.filter(|said| *said != mode) {
-        let accepted = format!("`{}`, as the tensors' names have it", mode.word());
-        return Err(Problem::entry("mode", format!("`{}`", other.word()), accepted));
+        let expected = format!("`{}`, as the tensors' names have it", mode.word());
+        return Err(Problem::entry("mode", format!("`{}`", other.word()), expected));
     }
     let parameters = settings.describe(["L", "attention"], token_size, layers, mode)?;
     check(&parameters)?;
@@ -148,14 +148,14 @@ fn find_layers(
     };
     // A layer that is left out, half a layer or another naming is no part of this model.
     if let Some(other) = names.iter().find(|name| !read.iter().any(|read| read == *name)) {
-        let accepted = format!("{} alone", listed(&read));
-        return Err(Problem::array(other, "not part of the model", accepted));
+        let expected = format!("{} alone", listed(&read));
+        return Err(Problem::array(other, "not part of the model", expected));
     }
     let token_size = ps.first().map_or(0, |p| p.0);
     let same = ps.len() == qs.len() && ps.iter().chain(&qs).all(|m| m.0 == token_size);
     if !same || (mode == LayerSharing::Autoregressive && ps.len() != 1) {
-        let accepted = format!("P and Q of one shape, ({token_size}, {token_size}) in each layer");
-        return Err(Problem::array("Q", "not of the shape of P", accepted));
+        let expected = format!("P and Q of one shape, ({token_size}, {token_size}) in each layer");
+        return Err(Problem::array("Q", "not of the shape of P", expected));
     }
     let layers = ps.into_iter().zip(qs).map(|(p, q)| LayerParameters { p: p.1, q: q.1 });
     Ok((mode, token_size, layers.collect()))
@@ -192,9 +192,9 @@ fn decode<const N: usize>(bytes: &[u8], number: impl Fn([u8; N]) -> f32) -> Vec<
 fn number<T: FromStr>(
     key: &str,
     text: Option<String>,
-    accepted: &str,
+    expected: &str,
 ) -> Result<Option<T>, Problem> {
-    let refuse = |text: &str| Problem::entry(key, excerpt(text), accepted);
+    let refuse = |text: &str| Problem::entry(key, excerpt(text), expected);
     text.map(|text| text.parse().map_err(|_| refuse(&text))).transpose()
 }
 

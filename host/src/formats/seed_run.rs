@@ -86,8 +86,8 @@ impl SeedLog {
         let (shape_of_q, q) = stack(npz, "Q")?;
         if shape != shape_of_q {
             let reason = format!("shape {}", tuple(&shape_of_q));
-            let accepted = format!("{}, the shape of `P`", tuple(&shape));
-            return Err(Problem::array("Q", reason, accepted).in_file(npz.file()));
+            let expected = format!("{}, the shape of `P`", tuple(&shape));
+            return Err(Problem::array("Q", reason, expected).in_file(npz.file()));
         }
         let [points, stored, k] = shape;
         let (xs, alpha) = (column(npz, XS, points)?, column(npz, ALPHA, points)?);
@@ -117,8 +117,8 @@ impl SeedLog {
         // One layer of its own looks like one that all share.
         let mode = settings.mode()?.unwrap_or(self.layer_sharing);
         if mode == LayerSharing::Autoregressive && stored > 1 {
-            let accepted = format!("sequential, since `P` has {stored} layers");
-            return Err(Problem::entry("mode", "`auto`", accepted));
+            let expected = format!("sequential, since `P` has {stored} layers");
+            return Err(Problem::entry("mode", "`auto`", expected));
         }
         settings.describe(["l", "activation"], self.token_size, point.layers.clone(), mode)
     }
@@ -131,7 +131,7 @@ const ALPHA: &str = "alpha";
 fn stack<R: Read + Seek>(npz: &mut Npz<R>, name: &str) -> Result<([usize; 3], Vec<f32>), Error> {
     let array = npz.array(name)?;
     let refuse =
-        |accepted: &str| Problem::array(name, array.describe(), accepted).in_file(npz.file());
+        |expected: &str| Problem::array(name, array.describe(), expected).in_file(npz.file());
     let shape = match *array.shape {
         [t, l, a, b] if a == b => [t, l, a],
         [l, a, b] if a == b => [1, l, a],
@@ -156,6 +156,6 @@ fn column<R: Read + Seek>(
     if numbers.len() == points && array.shape.first() == Some(&points) {
         return Ok(Some(numbers));
     }
-    let accepted = format!("({points},): one number for each log point of `P`");
-    Err(Problem::array(name, array.describe(), accepted).in_file(npz.file()))
+    let expected = format!("({points},): one number for each log point of `P`");
+    Err(Problem::array(name, array.describe(), expected).in_file(npz.file()))
 }

@@ -33,8 +33,8 @@ impl SignalTable {
             };
             let rows = RowReader::open(source)?;
             if rows.names().iter().all(|name| name.parse::<f64>().is_ok() || name.is_empty()) {
-                let accepted = "a header line with the names of the columns";
-                return Err(Problem::unusable("line 1", "no names", accepted));
+                let expected = "a header line with the names of the columns";
+                return Err(Problem::unusable("line 1", "no names", expected));
             }
             if rows.first_row().is_none() {
                 let reason = "no rows below the header";
@@ -85,7 +85,7 @@ impl SignalTable {
         let gaps = if self.skip_gaps { Gaps::Any } else { Gaps::Refused };
         let layout = Layout {
             numbers: columns.iter().map(|column| (*column, gaps)).collect(),
-            accepted: "a finite number, or --skip-gaps",
+            expected: "a finite number, or --skip-gaps",
             ..Layout::default()
         };
         let rows = self.rows.read(&layout, most);

@@ -74,8 +74,8 @@ impl Features {
         let read = || {
             let table = Table::read(Box::new(source))?;
             if let Some(column) = table.other {
-                let accepted = "only `phi_0`, ..., `phi_{d-1}` in a file of queries";
-                return Err(column_problem(&column, "not a feature", accepted));
+                let expected = "only `phi_0`, ..., `phi_{d-1}` in a file of queries";
+                return Err(column_problem(&column, "not a feature", expected));
             }
             Ok(Features { dimension: table.dimension, numbers: table.phi })
         };
@@ -102,8 +102,8 @@ impl Trajectory {
         let read = || {
             let table = Table::read(Box::new(source))?;
             let Some(reward) = table.reward else {
-                let accepted = "`phi_0`, ..., `phi_{d-1}`, `reward`, and `phi_next_0`, ...";
-                return Err(column_problem("reward", "missing", accepted));
+                let expected = "`phi_0`, ..., `phi_{d-1}`, `reward`, and `phi_next_0`, ...";
+                return Err(column_problem("reward", "missing", expected));
             };
             let features = |numbers| Features { dimension: table.dimension, numbers };
             let phi_next = table.phi_next.map(features);
@@ -125,8 +125,8 @@ impl Trajectory {
                 match rows {
                     Some(rows) if rows.dimension != phi.dimension => {
                         let reason = format!("{} columns", rows.dimension);
-                        let accepted = format!("{}, the columns of `phi`", phi.dimension);
-                        Err(Problem::array(name, reason, accepted))
+                        let expected = format!("{}, the columns of `phi`", phi.dimension);
+                        Err(Problem::array(name, reason, expected))
                     }
                     rows => Ok(rows),
                 }
@@ -145,8 +145,8 @@ impl Trajectory {
             let lengths = if every_row { n..=n } else { n - 1..=n };
             let reward = column("reward", &reward, lengths, f64::is_finite, "finite numbers")?;
             if let Some(next) = phi_next.as_ref().filter(|next| next.rows() != n) {
-                let accepted = format!("{n}, the rows of `phi`");
-                return Err(Problem::array("phi_next", format!("{} rows", next.rows()), accepted));
+                let expected = format!("{n}, the rows of `phi`");
+                return Err(Problem::array("phi_next", format!("{} rows", next.rows()), expected));
             }
             assemble(phi, &reward, phi_next, &marks, query)
         };
@@ -189,8 +189,8 @@ fn assemble(
     if t.from.is_empty() {
         let reason =
             format!("missing in a file of {rows} rows, each of which only ends an episode");
-        let accepted = "a row that another follows, or the columns (arrays) of next features";
-        return Err(Problem::entry("phi_next", reason, accepted));
+        let expected = "a row that another follows, or the columns (arrays) of next features";
+        return Err(Problem::entry("phi_next", reason, expected));
     }
     t.phi = phi.numbers;
     Ok(Trajectory { transitions: t, query })
@@ -209,15 +209,15 @@ fn column(
     array: &Array,
     rows: RangeInclusive<usize>,
     accepts: impl Fn(f64) -> bool,
-    accepted: &str,
+    expected: &str,
 ) -> Result<Vec<f64>, Problem> {
     let numbers = array.to_f64();
     if !matches!(*array.shape, [_] | [_, 1]) || !rows.contains(&numbers.len()) {
-        let accepted = format!("({},): one number for each row of `phi`", rows.end());
-        return Err(Problem::array(name, array.describe(), accepted));
+        let expected = format!("({},): one number for each row of `phi`", rows.end());
+        return Err(Problem::array(name, array.describe(), expected));
     }
     if let Some(row) = numbers.iter().position(|x| !accepts(*x)) {
-        return Err(Problem::array(name, format!("{} in row {row}", numbers[row]), accepted));
+        return Err(Problem::array(name, format!("{} in row {row}", numbers[row]), expected));
     }
     Ok(numbers)
 }
@@ -227,9 +227,9 @@ fn features(name: &str, array: &Array) -> Result<Features, Problem> {
     let dimension = match *array.shape {
         [rows, d] if rows > 0 && (1..=MAX_DIMENSION).contains(&d) => d,
         _ => {
-            let accepted =
+            let expected =
                 format!("(rows, d) with at least one row and d from 1 to {MAX_DIMENSION}");
-            return Err(Problem::array(name, array.describe(), accepted));
+            return Err(Problem::array(name, array.describe(), expected));
         }
     };
     let numbers = array.to_f64();

@@ -34,13 +34,13 @@ pub(super) struct Table {
     pub(super) marks: Vec<Mark>,
 }
 
-pub(super) fn column_problem(column: &str, reason: &str, accepted: &str) -> Problem {
-    Problem::unusable(format_args!("column `{}`", excerpt(column)), reason, accepted)
+pub(super) fn column_problem(column: &str, reason: &str, expected: &str) -> Problem {
+    Problem::unusable(format_args!("column `{}`", excerpt(column)), reason, expected)
 }
 
 /// Finds the columns by their names; the first numbers are those of phi, then those of phi', then the reward.
 fn layout(names: &[String]) -> Result<(Layout, Table), Problem> {
-    let mut layout = Layout { accepted: ACCEPTED_NUMBERS, ..Layout::default() };
+    let mut layout = Layout { expected: ACCEPTED_NUMBERS, ..Layout::default() };
     let mut places = BTreeMap::new();
     for (at, name) in names.iter().enumerate() {
         match name.as_str() {
@@ -67,8 +67,8 @@ fn layout(names: &[String]) -> Result<(Layout, Table), Problem> {
     }
     if !next.is_empty() && next.len() != d {
         let reason = if next.len() < d { "missing" } else { "too many" };
-        let accepted = format!("as many `phi_next` columns as `phi` columns, {d}");
-        return Err(column_problem(&format!("phi_next_{}", d.min(next.len())), reason, &accepted));
+        let expected = format!("as many `phi_next` columns as `phi` columns, {d}");
+        return Err(column_problem(&format!("phi_next_{}", d.min(next.len())), reason, &expected));
     }
     let mut others = next.iter().chain(&reward).chain(&terminal).chain(&end);
     let table = Table {

@@ -118,7 +118,7 @@ fn find(
         }
     }
     if runs.is_empty() {
-        let reason = "holds no run: accepted is a directory with the results.json that a run wrote";
+        let reason = "holds no run: expected a directory with the results.json that a run wrote";
         return Err(Error::file(directory, reason));
     }
     Ok((runs, left_out))

@@ -49,7 +49,7 @@ impl Made {
         }
         let content = Records::open(directory)?.get(info::FILE_NAME)?;
         let info: Info = serde_json::from_slice(&content).map_err(|e| {
-            let reason = format!("{e}; accepted is what a run wrote");
+            let reason = format!("{e}; expected what a run wrote");
             Error::file(&directory.join(info::FILE_NAME), reason)
         })?;
         let version = |key: &str| info.versions.get(key).map_or("?", String::as_str);

@@ -60,10 +60,7 @@ pub fn write(
         // Near its beginning.
         let is_ours = found.windows(TITLE.len()).take(4096).any(|text| text == TITLE.as_bytes());
         if !is_ours {
-            return Err(Error::file(
-                &path,
-                "ictd did not write it; accepted is a page that it wrote",
-            ));
+            return Err(Error::file(&path, "ictd did not write it; expected a page that it wrote"));
         }
     }
     write_atomic(&path, html.as_bytes())?;

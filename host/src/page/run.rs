@@ -64,7 +64,7 @@ pub(super) fn place(command: &str, catalogue: &Catalogue) -> Option<usize> {
 pub(super) fn results(directory: &Path) -> Result<Results, Error> {
     let records = Records::open(directory)?;
     let refuse = |reason: String| {
-        let reason = format!("{reason}; accepted is what a run wrote");
+        let reason = format!("{reason}; expected what a run wrote");
         Error::file(&directory.join(RESULTS), reason)
     };
     let results: Results =

@@ -32,7 +32,7 @@ fn text_of(run: &Path) -> Result<(PathBuf, String), Error> {
     let path = run.join("config.toml");
     let bytes =
         files::read_below(run, "config.toml", files::TEXT).map_err(|e| Error::file(&path, e))?;
-    let text = String::from_utf8(bytes).map_err(|_| Error::file(&path, "accepted is UTF-8"))?;
+    let text = String::from_utf8(bytes).map_err(|_| Error::file(&path, "expected UTF-8"))?;
     Ok((path, text))
 }
 
@@ -54,15 +54,15 @@ pub fn run_of_text<T: serde::de::DeserializeOwned>(
     text: &str,
 ) -> Result<(u64, T), Error> {
     let mut table: Table = text.parse().map_err(|e: toml::de::Error| {
-        Error::file(path, format!("{}; accepted is TOML", e.message()))
+        Error::file(path, format!("{}; expected TOML", e.message()))
     })?;
     match table.remove("command") {
         Some(Value::String(found)) if found == command => {}
-        _ => return Err(Error::file(path, format!("command: accepted is `{command}`"))),
+        _ => return Err(Error::file(path, format!("command: expected `{command}`"))),
     }
     let seed = match table.remove("seed") {
         Some(Value::Integer(seed)) if seed >= 0 => seed as u64,
-        _ => return Err(Error::file(path, "seed: accepted is an integer of at least 0")),
+        _ => return Err(Error::file(path, "seed: expected an integer of at least 0")),
     };
     let options = table.try_into().map_err(|e: toml::de::Error| Error::file(path, e.message()))?;
     Ok((seed, options))
@@ -74,7 +74,7 @@ pub fn command_of(run: &Path) -> Result<String, Error> {
     let (path, text) = text_of(run)?;
     let table: Table = text.parse().map_err(|e: toml::de::Error| Error::file(&path, e))?;
     let command = table.get("command").and_then(|c| c.as_str()).map(str::to_owned);
-    command.ok_or_else(|| Error::file(&path, "command is missing: accepted is a run's config.toml"))
+    command.ok_or_else(|| Error::file(&path, "command is missing: expected a run's config.toml"))
 }
 
 /// What stands in a folder beside its files.
@@ -101,7 +101,7 @@ pub fn inside(directory: &Path) -> Result<Vec<Inside>, Error> {
             (Kind::Folder, Ok(true)) => command_of(&path).map(Some).map_err(|e| e.one_line()),
             (Kind::Folder, Ok(false)) => Ok(None),
             (Kind::Folder, Err(e)) => Err(format!("config.toml: {e}")),
-            _ => Err("a link; accepted is a folder".to_owned()),
+            _ => Err("a link; expected a folder".to_owned()),
         };
         Some(Inside { name, path, command })
     };

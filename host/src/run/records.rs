@@ -93,7 +93,7 @@ impl Records {
     /// Errors: [`Error::File`] if there is no such directory.
     pub fn open(directory: &Path) -> Result<Self, Error> {
         if !files::is_folder(directory) {
-            return Err(Error::file(directory, "accepted is the directory of a run"));
+            return Err(Error::file(directory, "expected the directory of a run"));
         }
         transaction::settle_unclaimed(directory)?;
         Ok(Records { directory: directory.to_owned(), ..Self::default() })
@@ -175,9 +175,9 @@ impl Records {
         let rows: Vec<T> = reader
             .deserialize()
             .collect::<Result<_, _>>()
-            .map_err(|e: csv::Error| refuse(format!("{e}; accepted is what a run wrote")))?;
+            .map_err(|e: csv::Error| refuse(format!("{e}; expected what a run wrote")))?;
         let Some(first) = rows.first() else {
-            return Err(refuse("holds no rows; accepted is what a run wrote".into()));
+            return Err(refuse("holds no rows; expected what a run wrote".into()));
         };
         let mut written = Records::new();
         written.put_csv(name, std::slice::from_ref(first))?;
@@ -185,9 +185,9 @@ impl Records {
             let line = content.split(|byte| *byte == b'\n').next().unwrap_or_default();
             String::from_utf8_lossy(line).trim_end().to_owned()
         };
-        let (found, accepted) = (text(&content), text(&written.get(name)?));
-        if found != accepted {
-            return Err(refuse(format!("line 1: `{found}`; accepted is `{accepted}`")));
+        let (found, expected) = (text(&content), text(&written.get(name)?));
+        if found != expected {
+            return Err(refuse(format!("line 1: `{found}`; expected `{expected}`")));
         }
         Ok(rows)
     }
@@ -204,7 +204,7 @@ impl Records {
 pub fn place(out: &Path, name: &str) -> Result<PathBuf, Error> {
     let path = out.join(name);
     match files::kind(&path) {
-        Kind::Other => Err(Error::file(&path, "a link; accepted is a folder")),
+        Kind::Other => Err(Error::file(&path, "a link; expected a folder")),
         _ => Ok(path),
     }
 }
@@ -232,7 +232,7 @@ impl RunDirectory {
             };
             if let Some(name) = found {
                 let reason = format!(
-                    "holds {name}, which ictd did not write; accepted is a directory that is new, \
+                    "holds {name}, which ictd did not write; expected a directory that is new, \
                      empty, or was made by ictd"
                 );
                 return Err(Error::file(&path, reason));

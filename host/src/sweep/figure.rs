@@ -16,13 +16,13 @@ const CURVES: usize = 7;
 const DECADE: f64 = 10.0;
 
 /// Returns one of the metrics of a log point, by its name in `sweep.csv`.
-/// Errors: what is accepted.
+/// Errors: what is expected.
 pub fn metric(name: &str) -> Result<String, String> {
     if metrics(capacity::LAYERS).iter().any(|metric| metric == name) {
         return Ok(name.to_owned());
     }
-    let accepted = "of layer 0 (_1, _2, ... where layers have their own)";
-    Err(format!("accepted is one of {}: those with _0 {accepted}", metrics(1).join(", ")))
+    let expected = "of layer 0 (_1, _2, ... where layers have their own)";
+    Err(format!("expected one of {}: those with _0 {expected}", metrics(1).join(", ")))
 }
 
 /// A run: its value on each axis, and the metric's quartiles.
@@ -37,7 +37,7 @@ pub fn figures(records: &Records) -> Result<NamedFigures, Error> {
     let metric = metric(name)
         .map_err(|e| Error::file(Path::new("config.toml"), format!("metric {name}: {e}")))?;
     let (axes, rows) = rows(&records.get(SUMMARY)?, &metric).map_err(|e| {
-        Error::file(Path::new(SUMMARY), format!("{e}; accepted is what a sweep wrote"))
+        Error::file(Path::new(SUMMARY), format!("{e}; expected what a sweep wrote"))
     })?;
     let is_varied = |axis: &usize| rows.iter().any(|row| row.0[*axis] != rows[0].0[*axis]);
     let at = |row: &Row, axis: usize| row.0[axis].parse().ok().filter(|x: &f64| x.is_finite());

@@ -37,7 +37,7 @@ pub struct Run {
 
 impl Plan {
     /// Reads a plan; a number of seeds is counted from `first`.
-    /// Errors: [`Error::File`], naming the key and what is accepted.
+    /// Errors: [`Error::File`], naming the key and what is expected.
     pub fn read(path: &Path, first: u64) -> Result<Self, Error> {
         let bytes = files::read(path, files::limits::PLAN).map_err(|e| Error::file(path, e))?;
         let text = String::from_utf8(bytes).map_err(|_| Error::file(path, "expected UTF-8"))?;
@@ -63,7 +63,9 @@ impl Plan {
                 return Err(format!("grid: {}: expected a list of values", brief(&key)));
             };
             if fixed(&key) {
-                return Err(format!("grid: {key}: expected here or in settings, not in both"));
+                return Err(format!(
+                    "grid: {key}: it is in settings, too; expected in one of the two"
+                ));
             }
             let values: Result<Vec<_>, _> =
                 values.iter().map(|value| setting_text(&key, value)).collect();
@@ -73,8 +75,8 @@ impl Plan {
             return Err(format!("{}: expected seeds, settings and grid", brief(key)));
         }
         let count = grid.iter().try_fold(1_usize, |n, (_, values)| n.checked_mul(values.len()));
-        let accepted = |n: &usize| (1..=RUNS).contains(n) && n * seeds.len() <= SEEDS;
-        let count = count.filter(accepted).ok_or_else(|| {
+        let expected = |n: &usize| (1..=RUNS).contains(n) && n * seeds.len() <= SEEDS;
+        let count = count.filter(expected).ok_or_else(|| {
             format!("expected 1 to {RUNS} runs, and at most {SEEDS} seeds of all runs")
         })?;
         let with = |recipe: &Recipe, settings: &[(String, String)]| {

@@ -35,7 +35,7 @@ impl FromStr for Shard {
             Some(Shard { number: number.parse().ok()?, of: of.parse().ok()? })
         });
         let fits = |shard: &Shard| shard.of <= SHARDS && (1..=shard.of).contains(&shard.number);
-        parts.filter(fits).ok_or("accepted is I/N with I from 1 to N, for example 3/8".into())
+        parts.filter(fits).ok_or("expected I/N with I from 1 to N, for example 3/8".into())
     }
 }
 

@@ -63,7 +63,7 @@ impl TrainDirectory {
         let mut seeds = options.seed_set(seed);
         if let Some((first, there)) = directory.config()? {
             if there.recipe != directory.recipe {
-                let reason = "another recipe; accepted is a directory of this one";
+                let reason = "another recipe; expected a directory of this one";
                 return Err(Error::file(&directory.path.join(CONFIG), reason));
             }
             seeds.extend(there.seed_set(first));
@@ -165,7 +165,7 @@ impl TrainDirectory {
         };
         let checkpoint = Checkpoint::from_bytes(&bytes).map_err(|e| Error::file(&path, e))?;
         if checkpoint.config != self.name || checkpoint.run.seed != seed {
-            let reason = "belongs to another run; accepted is a checkpoint of this recipe and seed";
+            let reason = "belongs to another run; expected a checkpoint of this recipe and seed";
             return Err(Error::file(&path, reason));
         }
         Ok(Some(checkpoint))

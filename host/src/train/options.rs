@@ -144,10 +144,7 @@ impl FromStr for Seeds {
             let (from, to) = part.split_once("..").unwrap_or((part, part));
             let (from, to) = (options::seed(from.trim())?, options::seed(to.trim())?);
             if to < from || to - from >= (Self::MOST - seeds.len()) as u64 {
-                return Err(format!(
-                    "accepted are at most {} seeds, as FROM..TO in order",
-                    Self::MOST
-                ));
+                return Err(format!("expected at most {} seeds, as FROM..TO in order", Self::MOST));
             }
             seeds.extend(from..=to);
         }
@@ -210,7 +207,7 @@ impl Train {
     /// Refuses a recipe that cannot be trained, and seeds that are too large; a number of seeds begins at `first`.
     ///
     /// # Errors
-    /// [`Error::Option`], naming the option and what is accepted.
+    /// [`Error::Option`], naming the option and what is expected.
     pub fn check(&self, first: u64) -> Result<(), Error> {
         self.recipe.check()?;
         match self.seeds {

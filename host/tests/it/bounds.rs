@@ -213,13 +213,10 @@ fn a_columns_name_is_neither_markup_nor_a_formula_nor_without_bounds() {
     }
     fs::write(&file, signal("x\0,y", 200)).unwrap();
     let line = refusal(&ictd(out.path(), &predict));
-    assert!(line.contains("header: a NUL byte (UTF-16?); accepted is text in UTF-8"), "{line}");
+    assert!(line.contains("header: a NUL byte (UTF-16?); expected text in UTF-8"), "{line}");
     fs::write(&file, signal(&format!("{},y", "a".repeat(201)), 200)).unwrap();
     let line = refusal(&ictd(out.path(), &predict));
-    assert!(
-        line.contains("column 1: a name of 201 bytes; accepted is one of at most 200"),
-        "{line}"
-    );
+    assert!(line.contains("column 1: a name of 201 bytes; expected one of at most 200"), "{line}");
 }
 
 #[test]
@@ -230,8 +227,8 @@ fn rows_in_an_open_quote_are_not_taken_for_a_cell() {
         .map(|(command, more)| format!("{command} {} {more}", file.display()));
     let rows = signal("phi_0,reward", 300);
     for (rest, reason) in [
-        ("1,\"2\n3,4\n", "line 302: a quote that is not closed; accepted is one that is"),
-        ("1,\"2\n3,4", "line 302: a quote that is not closed; accepted is one that is"),
+        ("1,\"2\n3,4\n", "line 302: a quote that is not closed; expected one that is"),
+        ("1,\"2\n3,4", "line 302: a quote that is not closed; expected one that is"),
         ("1,\"2\n3,4\"\n5,6\n", "a line break (an open quote?)"),
     ] {
         fs::write(&file, format!("{rows}{rest}")).unwrap();

@@ -1,4 +1,4 @@
-//! Wrong use: one line that names the option and what is accepted, exit code 2, nothing written.
+//! Wrong use: one line that names the option and what is expected, exit code 2, nothing written.
 
 use crate::common::{files, ictd, json, with_default_signals};
 use ictd::cli::config_file::insert_text;
@@ -16,13 +16,13 @@ fn refused(arguments: &str) -> String {
 
 #[test]
 fn a_bad_value_is_answered_with_the_option_and_what_is_accepted() {
-    for (arguments, option, accepted) in [
+    for (arguments, option, expected) in [
         ("verify --seeds 0", "--seeds 0", "from 1 to"),
         ("verify --layers 0", "--layers 0", "from 1 to 128"),
         ("verify --layers -1", "--layers -1", "from 1 to 128"),
         ("verify --layers 1.5", "--layers 1.5", "an integer"),
         ("verify --dim 9", "--dim 9", "from 1 to 8"),
-        ("verify --context-length 100000", "--context-length 100000", "from 1 to 1024"),
+        ("verify --context 100000", "--context-length 100000", "from 1 to 1024"),
         ("verify --gamma 1", "--gamma 1", "[0, 1)"),
         ("verify --gamma NaN", "--gamma NaN", "[0, 1)"),
         ("verify --gamma -0.1", "--gamma -0.1", "[0, 1)"),
@@ -49,11 +49,11 @@ fn a_bad_value_is_answered_with_the_option_and_what_is_accepted() {
         ("plot /nowhere", "/nowhere", "No such file"),
         ("evaluate --data x --trace-decay 2", "--trace-decay 2", "[0, 1]"),
         ("evaluate --data x --attention softmax", "--attention", "linear attention"),
-        ("--out x plot y", "--out", "accepted is without it"),
-        ("report y --out x", "--out", "accepted is without it"),
+        ("--out x plot y", "--out", "remove it"),
+        ("report y --out x", "--out", "remove it"),
     ] {
         let line = refused(arguments);
-        assert!(line.contains(option) && line.contains(accepted), "{arguments}: {line}");
+        assert!(line.contains(option) && line.contains(expected), "{arguments}: {line}");
     }
 }
 
@@ -84,7 +84,7 @@ fn a_bad_config_file_is_named_with_the_option() {
     let file = directory.path().join("c.toml");
     for (text, reason) in [
         ("command = \"demo\"\ntasks = 0\n", "--tasks 0"),
-        ("command = \"demo\"\nlambda = 0.5\n", "--trace-decay"),
+        ("command = \"demo\"\nlambda = 0.5\n", "--lambda"),
         ("command = \"verify\"\n", "verify"),
         ("command = \"demo\"\ntasks = [1]\n", "tasks"),
         ("command = \"demo\"\ngamma = nan\n", "--gamma"),
@@ -188,7 +188,7 @@ fn inserted(typed: &str, text: &str) -> Result<String, String> {
 
 #[test]
 fn a_value_with_the_name_of_a_command_is_a_value() {
-    let text = "command = \"train\"\nmrps = 20\n";
+    let text = "command = \"train\"\ntasks = 20\n";
     for (typed, want) in [
         ("ictd train --out train", "ictd train --tasks=20 --out train"),
         ("ictd --out demo", "ictd train --tasks=20 --out demo"),

@@ -36,7 +36,7 @@ fn a_users_data_may_have_any_number_of_features_up_to_32() {
     }
     std::fs::write(here.join("data.csv"), data(33, 1.0)).unwrap();
     let line = refused(here, "evaluate --data data.csv");
-    assert!(line.contains("33 features; accepted is 1 to 32"), "{line}");
+    assert!(line.contains("33 features; expected 1 to 32"), "{line}");
 }
 
 #[test]

@@ -148,7 +148,7 @@ fn inspect_shows_what_was_exported() {
                 ("attention", "linear"),
                 ("layers", "7"),
                 ("gamma", "0.9"),
-                ("lambda", "0.5"),
+                ("trace_decay", "0.5"),
                 ("parameters", "162"),
                 ("nonzero_parameters", "9"),
                 ("largest_parameter", "1.0"),
@@ -160,7 +160,7 @@ fn inspect_shows_what_was_exported() {
                 ("attention", "two-head"),
                 ("layers", "15"),
                 ("gamma", "1.0"),
-                ("lambda", "0.0"),
+                ("trace_decay", "0.0"),
                 ("parameters", "216"),
                 ("nonzero_parameters", "12"),
                 ("largest_parameter", "1.0"),
@@ -253,10 +253,10 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
     for (source, reason) in [
         ("nowhere", "No such file"),
         ("run", "--seed: "),
-        ("run", "has no seed 0; accepted is one of 3, 7"),
+        ("run", "has no seed 0; expected one of 3, 7"),
         ("empty", "a folder with parameters.safetensors or data.npz"),
         ("nan.safetensors", "NaN in row 1, column 2"),
-        ("silent.safetensors", "--layers: the model's file does not say; accepted is an integer"),
+        ("silent.safetensors", "--layers: the model's file does not have it; expected an integer"),
         ("damaged.safetensors", "its checksum is wrong"),
         ("short.safetensors", "not a readable .safetensors file"),
         ("text.safetensors", "not a readable .safetensors file"),
@@ -270,8 +270,8 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
     // An option that contradicts the source.
     write("good.safetensors", &safetensors::to_bytes(&good));
     for (option, reason) in [
-        ("--gamma 0.5", "--gamma: 0.5: the model's file says 0.75"),
-        ("--layers 7", "--layers: 7: the model's file says 3"),
+        ("--gamma 0.5", "--gamma: 0.5 contradicts the model's file, which has 0.75"),
+        ("--layers 7", "--layers: 7 contradicts the model's file, which has 3"),
     ] {
         let line = refused(&format!("export {} {option}", path("good.safetensors")));
         assert!(line.contains(reason), "{line}");
@@ -281,14 +281,11 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
     for (arguments, reason) in [
         ("export", "RUN_DIR"),
         ("export --construction td1", "td0, residual-gradient, td-lambda, average-reward"),
-        ("export --construction td0 --dim 17", "--dim 17: accepted is an integer from 1 to 16"),
+        ("export --construction td0 --dim 17", "--dim 17: expected an integer from 1 to 16"),
         ("export --construction td0 --alpha nan", "--alpha nan"),
         ("export --construction td0 --layers 0", "--layers 0"),
         ("export --construction average-reward --gamma 0.5", "--gamma: "),
-        (
-            "export --construction td0 --trace-decay 0.3",
-            "--trace-decay: 0.3: accepted with td-lambda",
-        ),
+        ("export --construction td0 --trace-decay 0.3", "--trace-decay: 0.3: it needs"),
         ("export x --construction td0", "cannot be used with"),
     ] {
         let line = refused(arguments);

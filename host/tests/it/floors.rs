@@ -30,28 +30,27 @@ const INFERENCE: &[&str] = &[
     "error",
     "scalar",
     "linalg",
-    "vector",
+    "entrywise",
     "transition",
-    "beside",
+    "auxiliary",
     "mask",
     "statistic",
     "value_function",
     "layer",
     "transformer",
-    "stored",
+    "bytes",
     "context",
     "signal",
     "td",
     "model",
     "universal",
     "predictor",
-    "shapes",
+    "by_dim",
 ];
 
 /// Those above it: what trains, draws and judges. That no arrow runs up is also that inference knows nothing
 /// of them.
 const RESEARCH: &[&str] = &[
-    "normalised",
     "prompt",
     "attention",
     "constructions",

@@ -95,11 +95,11 @@ fn bad_data_are_refused_in_one_line_that_names_row_and_column() {
     for (data, line) in [
         (
             CYCLE.replace("0,0,1,0", "0,oops,1,0"),
-            "row 3 (line 4), column `phi_1`: `oops`; accepted is a finite number such as -0.25 or 1e-3",
+            "row 3 (line 4), column `phi_1`: `oops`; expected a finite number such as -0.25 or 1e-3",
         ),
         (
             "phi_0,reward,terminal\n1,1,0\n2,2,yes\n".to_owned(),
-            "row 2 (line 3), column `terminal`: `yes`; accepted is 0 or 1",
+            "row 2 (line 3), column `terminal`: `yes`; expected 0 or 1",
         ),
     ] {
         let directory = place(data);
@@ -129,7 +129,7 @@ fn imported_parameters_make_a_run_whose_files_all_evaluate_alike() {
     fs::write(here.join("theirs.safetensors"), bytes).unwrap();
 
     let line = refused(here, "import theirs.safetensors --gamma 0.9");
-    assert!(line.contains("--layers: the model's file does not say; accepted is"), "{line}");
+    assert!(line.contains("--layers: the model's file does not have it; expected"), "{line}");
     let said = "--gamma 0.9 --attention linear --layers 8 --alpha 0.25 --tasks 5";
     let result = object(here, 0, &format!("import theirs.safetensors {said}"));
     assert_eq!(result["elements"][0]["q_trace_upper_left"], -0.75);
@@ -196,7 +196,7 @@ fn a_run_means_the_folder_of_its_seed_wherever_a_model_is_read() {
         });
         assert_eq!(results[0], results[1]);
         let line = refused(here, &format!("{command} results/train --seed 7"));
-        assert!(line.contains("has no seed 7; accepted is one of 0, 1"), "{line}");
+        assert!(line.contains("has no seed 7; expected one of 0, 1"), "{line}");
     }
     // Of a folder the log is read: it says alpha.
     let import = |source: &str| {
@@ -213,7 +213,7 @@ fn models_that_stream_are_opened_in_one_way() {
     let here = directory.path();
     let rows: String = (0..150_u32).map(|i| format!("{}\n", i * i % 17)).collect();
     fs::write(here.join("x.csv"), format!("x\n{rows}")).unwrap();
-    for more in ["run", "softmax --attention softmax", "units --normalise"] {
+    for more in ["run", "softmax --attention softmax"] {
         let short = "train --tasks 3 --batches 1 --batch-size 8 --context-length 10 --log-every 1 --seeds 2";
         done(here, &format!("{short} --out {more}"));
         as_train(&here.join(more.split(' ').next().unwrap()));
@@ -221,12 +221,10 @@ fn models_that_stream_are_opened_in_one_way() {
     // What one of the two refuses, the other does, too.
     let (predict, demo) = ("predict x.csv --model", "demo --tasks 2 --max-context 5 --dim");
     for (model, d, reason) in [
-        ("run/train", 5, "d = 4; accepted is 5"),
-        ("softmax/train", 4, "softmax attention; accepted is linear attention"),
-        ("units/train", 4, "reads contexts without units"),
+        ("run/train", 5, "d = 4; expected 5"),
+        ("softmax/train", 4, "softmax attention; expected linear attention"),
     ] {
-        let lines =
-            [format!("{demo} {d} --model {model}"), format!("{predict} {model} --features {d}")];
+        let lines = [format!("{demo} {d} --model {model}"), format!("{predict} {model} --dim {d}")];
         for line in lines.map(|line| refused(here, &line)) {
             assert!(line.contains("--model: ") && line.contains(reason), "{line}");
         }
@@ -234,7 +232,7 @@ fn models_that_stream_are_opened_in_one_way() {
     for option in ["--alpha", "--layers"] {
         let line = refused(here, &format!("{demo} 4 --model run/train {option} 3"));
         let is_named = line.contains(&format!("{option}: "));
-        assert!(is_named && line.contains("accepted without --model"), "{line}");
+        assert!(is_named && line.contains("cannot be used with --model"), "{line}");
     }
 
     // predict takes the seed of --seed, demo all of them, or that of the folder.

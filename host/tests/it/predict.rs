@@ -211,10 +211,7 @@ fn gaps_are_named_or_skipped() {
     cells[199] = String::new();
     let rows = |cells: &[String]| csv("x,y", cells.iter().map(|x| format!("{x},1")));
     let line = refused(&rows(&cells), "");
-    assert!(
-        line.contains("data.csv: row 100 (line 101), column `x`: `nan`; accepted is"),
-        "{line}"
-    );
+    assert!(line.contains("data.csv: row 100 (line 101), column `x`: `nan`; expected"), "{line}");
     assert!(line.contains("--skip-gaps"));
     let directory = tempfile::tempdir().unwrap();
     let result =
@@ -234,22 +231,22 @@ fn what_cannot_be_predicted_is_one_line() {
     let x = csv("x", signal(200).iter().map(f64::to_string));
     let gaps = csv("x", (0..200).map(|t| if t % 7 == 0 { "nan".into() } else { t.to_string() }));
     for (content, arguments, part) in [
-        (x.as_str(), "--column y", "column `y`: missing; accepted is one of `x`"),
-        (&x, "--horizon 0.5", "--horizon 0.5: accepted is a number in [1, 10000]"),
-        (&x, "--period 0", "--period 0: accepted is an integer from 1 to 100000"),
-        (&x, "--gamma 1", "--gamma 1: accepted is a number in [0, 0.9999]"),
-        (&x, "--retention 0", "--retention 0: accepted is a number in (0, 1)"),
-        (&x, "--features 9", "--features 9: accepted is one of 1, 2"),
+        (x.as_str(), "--column y", "column `y`: missing; expected one of `x`"),
+        (&x, "--horizon 0.5", "--horizon 0.5: expected a number in [1, 10000]"),
+        (&x, "--period 0", "--period 0: expected an integer from 1 to 100000"),
+        (&x, "--gamma 1", "--gamma 1: expected a number in [0, 0.9999]"),
+        (&x, "--retention 0", "--retention 0: expected a number in (0, 1)"),
+        (&x, "--features 9", "--features 9: expected one of 1, 2"),
         (&x, "--model nothing", "nothing: "),
         (
             &x,
             "--gamma 0.99",
-            "column `x`: 200 rows and 0 gaps, no prediction can be judged; accepted is at least 739",
+            "column `x`: 200 rows and 0 gaps, no prediction can be judged; expected at least 739",
         ),
         (
             "x\n1\n",
             "",
-            "column `x`: 1 rows and 0 gaps, no prediction can be judged; accepted is at least 117",
+            "column `x`: 1 rows and 0 gaps, no prediction can be judged; expected at least 117",
         ),
         ("x\n", "", "row 1 (line 2): no rows below the header"),
         ("1\n2\n", "", "line 1: no names"),

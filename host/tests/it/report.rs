@@ -144,9 +144,9 @@ fn a_missing_or_damaged_file_is_named_and_the_old_page_and_figure_stay() {
     let record = std::fs::read_to_string(out.path().join("demo/records.csv")).unwrap();
     let longer: String = record.lines().map(|line| format!("{line},1\n")).collect();
     let damages = [
-        ("demo/run.json", Some("{\"versions\": 1}"), "accepted is what a run wrote"),
-        ("demo/results.json", Some("{"), "accepted is what a run wrote"),
-        ("demo/results.json", Some("[]"), "accepted is what a run wrote"),
+        ("demo/run.json", Some("{\"versions\": 1}"), "expected what a run wrote"),
+        ("demo/results.json", Some("{"), "expected what a run wrote"),
+        ("demo/results.json", Some("[]"), "expected what a run wrote"),
         ("demo/results.json", Some("{\"seed\": 0}"), "missing field `command`"),
         ("demo/results.json", Some("{\"command\": \"demo\", \"claims\": [{}]}"), "missing field"),
         ("demo/results.json", None, "results.json"),

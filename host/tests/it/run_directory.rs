@@ -83,7 +83,7 @@ fn another_recipe_has_a_folder_of_its_own() {
     // Another folder of that name is not written to.
     let config = run.join("config.toml");
     let text = fs::read_to_string(&config).unwrap();
-    fs::write(&config, text.replace("lr = 0.001", "lr = 0.01")).unwrap();
+    fs::write(&config, text.replace("learning-rate = 0.001", "learning-rate = 0.01")).unwrap();
     let line = refusal(&ictd(out.path(), TRAIN));
     assert!(line.contains("config.toml: another recipe"), "{line}");
 }

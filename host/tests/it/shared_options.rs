@@ -89,7 +89,7 @@ fn every_command_refuses_the_options_of_every_command_that_change_nothing_of_it(
                 assert_eq!(refused.status.code(), Some(2), "{line}: {refused:?}");
                 let text = String::from_utf8(refused.stderr).unwrap();
                 assert!(text.contains(&format!("--{id}: ")), "{line}: {text}");
-                assert!(text.contains("accepted is"), "{line}: {text}");
+                assert!(text.contains("expected"), "{line}: {text}");
                 let object: Value = serde_json::from_slice(&refused.stdout).unwrap();
                 assert_eq!(object["exit_code"], 2, "{object}");
             }
@@ -115,6 +115,6 @@ fn a_seed_that_chooses_nothing_and_an_option_of_a_run_that_goes_on_are_refused()
         let refused = run(place.path(), line);
         let text = String::from_utf8(refused.stderr).unwrap();
         assert_eq!(refused.status.code(), Some(2), "{line}: {text}");
-        assert!(text.contains(&format!("{option}: ")) && text.contains("accepted"), "{text}");
+        assert!(text.contains(&format!("{option}: ")) && text.contains("expected"), "{text}");
     }
 }

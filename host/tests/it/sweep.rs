@@ -167,33 +167,32 @@ fn a_plan_that_is_refused_is_named_with_the_key_and_nothing_is_written() {
     let grid = |text: &str| format!("seeds = 1\n[grid]\n{text}\n");
     let many = format!("lr = [{}]\n", (1..200).map(|i| format!("{i}.5, ")).collect::<String>());
     let both = many.clone() + &many.replace("lr", "gain");
-    let either = "grid: lr: accepted here or in settings, not in both";
+    let either = "grid: lr: it is in settings, too";
     let settings = |text: &str| format!("seeds = 1\n[settings]\n{text}\n");
     for (plan, words) in [
         ("seeds = \n".into(), "line 1: "),
-        ("[settings]\nlayers = 1\n".into(), "seeds: accepted is a number, or text"),
-        ("seeds = 0\n".into(), "seeds: accepted is an integer from 1"),
-        ("seeds = [1]\n".into(), "seeds: accepted is a number, or text"),
-        ("seeds = \"3..1\"\n".into(), "seeds: accepted are at most"),
-        ("seeds = 1\nmrps = 5\n".into(), "mrps: accepted are seeds, settings and grid"),
-        ("seeds = 1\nsettings = 3\n".into(), "settings: accepted is a table"),
-        (settings("layer = 3"), "settings: layer: no setting of a run: accepted are model"),
-        (settings("seeds = 3"), "settings: seeds: no setting of a run"),
-        (settings("layers = 0"), "settings: layers 0: accepted is an integer from 1"),
-        (settings("layers = 1.5"), "settings: layers 1.5: accepted is an integer"),
-        (settings("mode = \"x\""), "settings: mode x: accepted is one of auto, sequential"),
-        (settings("normalise = 1"), "settings: normalise 1: accepted is true or false"),
-        (settings("lr = [1]"), "settings: lr: accepted is a string, a number or true or false"),
-        (settings("model = \"rnn\"\nlayers = 5"), "the run: --layers: 5: accepted here is 3"),
-        ("seeds = 1\ngrid = 3\n".into(), "grid: accepted is a table"),
-        (grid("lr = 0.1"), "grid: lr: accepted is a list of values"),
-        (grid("lr = []"), "accepted are 1 to 10000 runs"),
-        (grid("lr = [0.1, 0.0]"), "grid: lr 0: accepted is a number in (0, 1000]"),
-        (grid("lr = [0.1, nan]"), "grid: lr NaN: accepted is a number in"),
-        (grid("lr = [0.1, 0.1]"), "lr = 0.1: the recipe of lr = 0.1; accepted is each recipe once"),
-        (grid("lr = [0.1, \"1e-1\"]"), "the recipe of lr = 0.1; accepted is each recipe once"),
+        ("[settings]\nlayers = 1\n".into(), "seeds: expected a number, or text"),
+        ("seeds = 0\n".into(), "seeds: expected an integer from 1"),
+        ("seeds = [1]\n".into(), "seeds: expected a number, or text"),
+        ("seeds = \"3..1\"\n".into(), "seeds: expected at most"),
+        ("seeds = 1\nmrps = 5\n".into(), "mrps: expected seeds, settings and grid"),
+        ("seeds = 1\nsettings = 3\n".into(), "settings: expected a table"),
+        (settings("layer = 3"), "settings: layer is not a setting: expected network"),
+        (settings("seeds = 3"), "settings: seeds is not a setting"),
+        (settings("layers = 0"), "settings: layers 0: expected an integer from 1"),
+        (settings("layers = 1.5"), "settings: layers 1.5: expected an integer"),
+        (settings("mode = \"x\""), "settings: mode x: expected one of autoregressive, sequential"),
+        (settings("lr = [1]"), "settings: lr: expected a string or a number"),
+        (settings("model = \"rnn\"\nlayers = 5"), "the run: --layers: 5: expected 3 here"),
+        ("seeds = 1\ngrid = 3\n".into(), "grid: expected a table"),
+        (grid("lr = 0.1"), "grid: lr: expected a list of values"),
+        (grid("lr = []"), "expected 1 to 10000 runs"),
+        (grid("lr = [0.1, 0.0]"), "grid: lr 0: expected a number in (0, 1000]"),
+        (grid("lr = [0.1, nan]"), "grid: lr NaN: expected a number in"),
+        (grid("lr = [0.1, 0.1]"), "lr = 0.1: the recipe of lr = 0.1; expected each recipe once"),
+        (grid("lr = [0.1, \"1e-1\"]"), "the recipe of lr = 0.1; expected each recipe once"),
         (grid("lr = [0.1]\n[settings]\nlr = 0.2"), either),
-        (grid(&both), "accepted are 1 to 10000 runs"),
+        (grid(&both), "expected 1 to 10000 runs"),
         (format!("seeds = 100000\n[grid]\n{many}"), "1000000 seeds of all runs"),
     ] {
         let place = Place::new(&plan);
@@ -205,12 +204,12 @@ fn a_plan_that_is_refused_is_named_with_the_key_and_nothing_is_written() {
     }
     let place = Place::new("seeds = 1\n");
     for (options, words) in [
-        ("--shard 0/2", "--shard 0/2: accepted is I/N with I from 1 to N"),
-        ("--shard 3/2", "--shard 3/2: accepted is"),
-        ("--shard 1", "--shard 1: accepted is"),
+        ("--shard 0/2", "--shard 0/2: expected I/N with I from 1 to N"),
+        ("--shard 3/2", "--shard 3/2: expected"),
+        ("--shard 1", "--shard 1: expected"),
         ("--collect --shard 1/2", "cannot be used with"),
         ("--metric vd", "--collect"),
-        ("--collect --metric width", "--metric width: accepted is one of alpha, loss, vd"),
+        ("--collect --metric width", "--metric width: expected one of alpha, loss, vd"),
         ("--collect", "no seed of the plan has finished here"),
     ] {
         let line = refusal(&place.sweep("out", options));

@@ -165,22 +165,24 @@ fn a_damaged_or_foreign_checkpoint_is_named() {
 fn what_cannot_be_trained_is_refused_in_one_line() {
     let out = tempfile::tempdir().unwrap();
     for (arguments, named) in [
-        ("--dim 33", "--dim 33: accepted is an integer from 1 to 32"),
-        ("--context-length 1025", "--context-length 1025: accepted is an integer from 1 to 1024"),
-        ("--context-length 1000 --attention softmax", "--context: 1000: accepted here is 1 to 64"),
-        ("--gamma 1", "--gamma 1: accepted is a number in [0, 1)"),
-        ("--layers 0", "--layers 0: accepted is an integer from 1 to "),
-        ("--network rnn --layer-sharing sequential", "--mode: sequential: "),
-        ("--network rnn --attention softmax", "--attention: softmax: accepted with "),
-        ("--optimizer td --weight-decay 0.1", "--weight-decay: 0.1: accepted with "),
-        ("--optimizer td --warm-up 9", "--warm-up: 9: accepted with "),
-        ("--gamma 0.5 --gamma-range 0.1..0.2", "--gamma: 0.5: accepted without --gamma-range"),
-        ("--learning-rate 0", "--learning-rate 0: accepted is a number in (0, 1000]"),
+        ("--dim 33", "--dim: 33: expected an integer from 1 to 32"),
+        ("--context-length 1025", "--context-length: 1025: expected an integer from 1 to 1024"),
+        (
+            "--context-length 1000 --attention softmax",
+            "--context-length: 1000: expected 1 to 64 here",
+        ),
+        ("--gamma 1", "--gamma: 1: expected a number in [0, 1)"),
+        ("--layers 0", "--layers: 0: expected an integer from 1 to "),
+        ("--network rnn --layer-sharing sequential", "--layer-sharing: sequential: "),
+        ("--network rnn --attention softmax", "--attention: softmax: it needs "),
+        ("--optimizer td --weight-decay 0.1", "--weight-decay: 0.1: it needs "),
+        ("--gamma 0.5 --gamma-range 0.1..0.2", "--gamma: 0.5: it needs no --gamma-range"),
+        ("--learning-rate 0", "--learning-rate: 0: expected a number in (0, 1000]"),
         ("--seed 9223372036854775807 --seeds 2", "--seed: 9223372036854775807: "),
-        ("--rnn-input delayed", "--rnn-input: delayed: accepted with --network rnn"),
+        ("--rnn-input delayed", "--rnn-input: delayed: it needs --network rnn"),
         ("--task cartpole --loss true-value", "--loss: true-value: "),
-        ("--seeds 0", "--seeds 0: accepted is an integer from 1 to 100000"),
-        ("--seeds 9..3", "--seeds 9..3: accepted are at most 100000 seeds"),
+        ("--seeds 0", "--seeds 0: expected an integer from 1 to 100000"),
+        ("--seeds 9..3", "--seeds 9..3: expected at most 100000 seeds"),
         ("--resume here --learning-rate 1", "--resume: takes all options from"),
         ("--resume no/such/run", "config.toml: "),
     ] {
@@ -197,9 +199,12 @@ fn a_trace_growing_contexts_and_families_in_turn_go_into_the_runs_files() {
     let result = ran(out.path(), &format!("{FIVE} {asked} --dim 3 --layers 5"));
     let run = trained(out.path());
     let config = fs::read_to_string(run.join("config.toml")).unwrap();
-    for line in
-        ["lambda = 0.5", "lengths = \"1..9\"", "gammas = \"0.5..0.9\"", "task = \"boyan,loop\""]
-    {
+    for line in [
+        "trace-decay = 0.5",
+        "context-range = \"1..9\"",
+        "gamma-range = \"0.5..0.9\"",
+        "task = \"boyan,loop\"",
+    ] {
         assert!(config.lines().any(|l| l == line), "{line} in {config}");
     }
     let again = format!("--config {}", run.join("config.toml").display());

@@ -138,7 +138,7 @@ fn a_run_directory_that_is_a_link_is_not_written_to() {
     let rnn = "reproduce rnn-learning --seeds 1 --tasks 2";
     for command in ["demo --tasks 3", &more, &merge, rnn] {
         let line = refusal(&ictd(out.path(), command));
-        assert!(line.contains(": a link; accepted is a folder"), "{command}: {line}");
+        assert!(line.contains(": a link; expected a folder"), "{command}: {line}");
     }
     assert_eq!(contents(mine.path()), before);
     // As the user named it, it is followed.
@@ -223,7 +223,7 @@ fn a_config_cannot_say_where_to_write() {
     ] {
         fs::write(&config, text).unwrap();
         let line = refusal(&ictd(out.path(), &format!("--config {}", config.display())));
-        assert!(line.contains(&format!("received.toml: {key}: accepted is")), "{line}");
+        assert!(line.contains(&format!("received.toml: {key}: expected")), "{line}");
     }
     // A run's own is what it was.
     let again = format!("--config {}", trained(out.path()).join("config.toml").display());
@@ -249,7 +249,7 @@ fn a_model_with_more_layers_than_can_be_typed_is_refused() {
         "evaluate --data data.csv --model train/seed_0/data.npz",
     ] {
         let line = refusal(&bounded(out.path(), command));
-        assert!(line.contains("4000000000; accepted is an integer from 1 to 65535"), "{line}");
+        assert!(line.contains("4000000000; expected an integer from 1 to 65535"), "{line}");
     }
 }
 
@@ -291,7 +291,7 @@ fn a_plan_of_somebody_else_is_bounded() {
     // More than a plan may have.
     fs::write(out.path().join("plan.toml"), "#".repeat(5 << 20)).unwrap();
     let line = refusal(&bounded(out.path(), "sweep plan.toml"));
-    assert!(line.contains("plan.toml: ") && line.contains("accepted are at most"), "{line}");
+    assert!(line.contains("plan.toml: ") && line.contains("expected at most"), "{line}");
 }
 
 #[test]
@@ -410,7 +410,7 @@ fn a_stored_lambda_is_used_and_named() {
         let imported = run("import model --tasks 3 --alpha 0.2");
         assert!(imported["vd"]["mean"].as_f64().unwrap() < 1e-9, "{imported}");
         for object in [&evaluated, &imported] {
-            let said = object["lambda"].as_f64().unwrap();
+            let said = object["trace_decay"].as_f64().unwrap();
             assert!((said - lambda.parse::<f64>().unwrap()).abs() < 1e-7, "{object}");
         }
         assert_eq!(algorithm["name"] == "batch TD(lambda)", lambda != "0");

@@ -36,11 +36,11 @@ impl<R: Real> TileCoding<R> {
     /// most 32.
     pub fn new(tilings: u16, tiles: u16) -> Result<Self, Error> {
         if !matches!(tilings, 1 | 2 | 4 | 8) {
-            return Err(Error::OutOfRange { parameter: "tilings", accepted: "1, 2, 4 or 8" });
+            return Err(Error::OutOfRange { parameter: "tilings", expected: "1, 2, 4 or 8" });
         }
         if !(1..=8).contains(&tiles) || tilings * tiles > MAX_UNITS as u16 {
-            let accepted = "1 to 8, and at most 32 / tilings";
-            return Err(Error::OutOfRange { parameter: "tiles", accepted });
+            let expected = "1 to 8, and at most 32 / tilings";
+            return Err(Error::OutOfRange { parameter: "tiles", expected });
         }
         let units = (tilings * tiles) as f64;
         Ok(TileCoding {

@@ -96,8 +96,8 @@ impl<S: Scalar, B: Storage<S>, W: AsRef<[S]> + AsMut<[S]>> LinearNetwork<S, B, W
         shape.check()?;
         let len = shape.parameter_len();
         if numbers.as_ref().len() < len || work.as_ref().len() < shape.work_len() {
-            let accepted = "as many numbers as the shape asks for";
-            return Err(Error::OutOfRange { parameter: "room", accepted });
+            let expected = "as many numbers as the shape asks for";
+            return Err(Error::OutOfRange { parameter: "room", expected });
         }
         Ok(LinearNetwork { shape, parameters: LinearParameters { numbers, len }, work })
     }

@@ -36,7 +36,7 @@ fn a_file_larger_than_accepted_is_refused_with_both_sizes() {
     let folder = folder();
     fs::write(folder.path().join("a"), "12345").unwrap();
     let error = read(&folder.path().join("a"), 4).unwrap_err().to_string();
-    assert_eq!(error, "5 bytes: accepted are at most 4");
+    assert_eq!(error, "5 bytes: expected at most 4");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use ictd::experiments::ALL;
 use ictd::experiments::experiment::Run;
 use ictd::experiments::judging::of_seeds;
 use ictd::experiments::measurements::MeasurementTable;
-use ictd::experiments::table::Table;
+use ictd::experiments::{table::Table, universal};
 use ictd::run::report::{Claim, Verdict};
 use ictd_core::rng::Rng;
 
@@ -63,12 +63,9 @@ const CHANGES: &[Change] = &[
 /// The record of an experiment in a world.
 fn record(table: &Table, world: usize) -> MeasurementTable {
     let (mut long, mut rng) = (MeasurementTable::default(), Rng::new(1));
-    let others = [
-        "theorem 2",
-        "numbers",
-        "Boyan's chains, d = 4, gamma = 0.9",
-        "representable chains, d = 4, gamma = 0.9",
-    ];
+    let cells: Vec<String> =
+        universal::cells(&[0, 1, 2, 3]).iter().map(universal::cell_name).collect();
+    let others = ["theorem 2", "numbers"].into_iter().chain(cells.iter().map(String::as_str));
     for run in table.runs.iter().map(|run| run.name).chain(others) {
         for seed in 0..SEEDS {
             let mut near = |x: f64| x * (1.0 + 0.004 * rng.normal::<f64>());

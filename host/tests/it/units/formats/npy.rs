@@ -53,7 +53,7 @@ fn a_huge_shape_is_refused_before_memory_is_asked_for() {
 fn more_numbers_than_accepted_are_refused() {
     let bytes = npy("{'descr': '<i2', 'fortran_order': False, 'shape': (2,), }", &[1, 0, 2, 0]);
     let message = Array::parse("a", &bytes, 1).unwrap_err().to_string();
-    assert!(message.contains("2 numbers; accepted is at most 1"), "{message}");
+    assert!(message.contains("2 numbers; expected at most 1"), "{message}");
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn what_is_inflated_is_counted_over_all_arrays() {
     let mut npz = Npz::new(Path::new(FILE), Cursor::new(&bytes)).unwrap();
     assert_eq!(npz.array("a").unwrap(), zeros);
     let message = npz.array("b").unwrap_err().to_string();
-    assert!(message.contains("array `b` needs 6291584 bytes: accepted are at most"), "{message}");
+    assert!(message.contains("array `b` needs 6291584 bytes: expected at most"), "{message}");
 }
 
 #[test]

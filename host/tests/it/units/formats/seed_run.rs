@@ -58,7 +58,7 @@ fn a_metric_of_another_length_is_named() {
     let message = read(&bytes).unwrap_err().to_string();
     assert_eq!(
         message,
-        "example.file: array `xs`: int64 of shape (3,); accepted is (2,): one number for each \
+        "example.file: array `xs`: int64 of shape (3,); expected (2,): one number for each \
          log point of `P`"
     );
 }
@@ -81,7 +81,7 @@ fn settings_that_contradict_the_arrays_are_named() {
         log.parameters(&log.points[0], &settings).unwrap_err().to_string()
     };
     let message = refuse(PartialParams { d: Some(4), ..Default::default() });
-    assert_eq!(message, "`d`: 4; accepted is 1, as P has it");
+    assert_eq!(message, "`d`: 4; expected 1, as P has it");
     let message = refuse(PartialParams { mode: Some("auto".into()), ..Default::default() });
     assert!(message.contains("sequential, since `P` has 2 layers"), "{message}");
     let message = refuse(PartialParams { activation: Some("relu".into()), ..Default::default() });

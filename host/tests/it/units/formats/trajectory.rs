@@ -79,12 +79,12 @@ fn no_transition_crosses_the_end_of_an_episode() {
 fn messages_name_row_line_and_column() {
     assert_eq!(
         message(&CSV.replace("1e-3", "abc")),
-        "example.file: row 2 (line 3), column `reward`: `abc`; accepted is a finite number \
+        "example.file: row 2 (line 3), column `reward`: `abc`; expected a finite number \
          such as -0.25 or 1e-3"
     );
     assert_eq!(
         message(&CSV.replace("1,1e-3", "1")),
-        "example.file: row 2 (line 3): 4 cells; accepted is 5, as in the header"
+        "example.file: row 2 (line 3): 4 cells; expected 5, as in the header"
     );
     for (bad, place) in [
         (CSV.replace("0.5", "inf"), "row 1 (line 2), column `phi_1`: `inf`"),
@@ -148,7 +148,7 @@ fn marks_of_npz_and_csv_give_the_same() {
         Trajectory::from_csv(Path::new(FILE), Cursor::new(csv.as_bytes().to_vec())).unwrap()
     );
     let bad = read(&[0, 3, 0, 0]).unwrap_err().to_string();
-    assert!(bad.contains("array `terminal`: 3 in row 1; accepted is 0 or 1"), "{bad}");
+    assert!(bad.contains("array `terminal`: 3 in row 1; expected 0 or 1"), "{bad}");
     let bad = read(&[0, 0]).unwrap_err().to_string();
     assert!(bad.contains("array `terminal`: int64 of shape (2,)"), "{bad}");
 }

@@ -20,12 +20,12 @@ fn a_command_line_has_what_differs_from_the_defaults() {
         "demo --seed 3 --tasks 20 --task loop"
     );
     assert_eq!(
-        of("figure-2", 0, json!({"seeds": 4, "mrps": 400})),
+        of("figure-2", 0, json!({"seeds": 4, "tasks": 400})),
         "reproduce figure-2 --seeds 4 --tasks 400"
     );
     assert_eq!(of("figure-2", 0, json!({})), "reproduce figure-2");
     assert_eq!(of("universal", 0, json!({"tasks": 2000})), "reproduce universal");
-    assert_eq!(of("universal", 0, json!({"tasks": 512})), "universal --tasks 512");
+    assert_eq!(of("universal", 0, json!({"fresh-tasks": 512})), "universal --fresh-tasks 512");
     assert_eq!(
         of("evaluate", 0, json!({"data": "it's; $(x).csv", "quiet": false})),
         "evaluate --data 'it'\\''s; $(x).csv'"

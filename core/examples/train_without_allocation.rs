@@ -1,0 +1,39 @@
+//! Multi-task TD (Algorithm 1) in fixed memory: the trainer is one value on the stack, without a heap.
+//!
+//! ```sh
+//! cargo run -p ictd-core --features research --example train_without_allocation
+//! ```
+
+use ictd_core::Error;
+use ictd_core::tasks::{FiniteTaskDistribution, FiniteTaskKind};
+use ictd_core::training::{
+    BatchTdReference, LinearNetwork, LinearShape, MultiTaskTd, TrainerSettings,
+};
+
+/// Numbers of the workspace of a layer that is shared three times, for 2 features.
+const ROOM: usize = 800;
+/// States of a trajectory: n + W + 2.
+const TRAJECTORY: usize = 18;
+
+fn main() -> Result<(), Error> {
+    let shape = LinearShape::new(2, 1, 3);
+    let network = LinearNetwork::<f32, [f32; ROOM]>::new(shape, [0.0; ROOM], [0.0; ROOM])?;
+    let tasks = FiniteTaskDistribution::<5> { kind: FiniteTaskKind::BoyanChain, states: 5, dim: 2 };
+    let settings = TrainerSettings { context_len: 8, batch_size: 8, ..Default::default() };
+    let reference = BatchTdReference::new(shape.depth, 0.0)?;
+    let mut trainer =
+        MultiTaskTd::<f32, _, _, 2, TRAJECTORY>::new(settings, tasks, network, reference, &[1])?;
+    println!("{} bytes: network, Adam, gradient, task, trajectory", size_of_val(&trainer));
+    for _ in 0..10 {
+        (0..50).try_for_each(|_| trainer.train_task())?;
+        let mut p = [0.0; 25];
+        trainer.network().write_matrix(0, &mut p);
+        println!(
+            "{:4} tasks: loss {:.3}, P[-1,-1] {:.3}",
+            trainer.tasks_done(),
+            trainer.loss(),
+            p[24]
+        );
+    }
+    Ok(())
+}
