@@ -49,7 +49,7 @@
 //! | its mini-batch form (the authors' code) | the same with [`Optimizer::Adam`](training::Optimizer::Adam): a step per batch of windows |
 //! | Theorem 2, its invariant set and expected update | [`invariant_set::theta_star`], [`invariant_set::averaged_update`]; for any depth, mask and optimiser: [`invariant_set`] |
 //! | App. "Element-wise Convergence Metrics" | [`metrics::ElementwiseMetrics`] |
-//! | VD, IWS, SS (App. "Trained Transformer and Batch TD BatchTdComparison Metrics") | [`metrics::BatchTdComparison`], [`metrics::EvaluationStates`] |
+//! | VD, IWS, SS (App. "Trained Transformer and Batch TD Comparison Metrics") | [`metrics::BatchTdComparison`], [`metrics::EvaluationStates`] |
 //! | MSVE, weighted by d_p | [`EvaluationStates::squared_difference`](metrics::EvaluationStates::squared_difference) |
 //! | App. "Investigation of In-Context TD with RNN" | [`training::Rnn`] |
 //! | Algorithms 2 and 3 | [`tasks::boyan_chain`], [`tasks::boyan_chain_representable`] |

@@ -23,7 +23,7 @@ use nalgebra::{SMatrix, SVector};
 /// assert_eq!((prompt.column(0)[1], prompt.column(0)[2]), (0.5, 1.0));
 ///
 /// // One step of TD(0) with alpha = 0.25, by the paper's equations.
-/// let transformer = Transformer::<_, 1>::autoregressive(td0(&learning_rate::<_, 1>(0.25)), 1)?;
+/// let transformer = Transformer::<_, 1>::autoregressive(td0(&scaled_identity::<_, 1>(0.25)), 1)?;
 /// assert_eq!(transformer.value(&prompt, &Td0)?, 0.25);
 /// # Ok::<(), ictd_core::Error>(())
 /// ```

@@ -1,4 +1,4 @@
-//! MemorySums of outer products of unscaled tokens, in blocks.
+//! Sums of outer products of unscaled tokens, in blocks.
 
 use crate::auxiliary::{AuxiliarySums, StatisticEntry, TokenBlock};
 use crate::entrywise::{Entrywise, close_at};

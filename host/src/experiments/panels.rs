@@ -58,7 +58,7 @@ fn elements<const N: usize>(
     metrics: [Metric<Element>; N],
 ) -> Panel {
     let curves = metrics.map(|m| curve(of, &of_layer(&m, l), m.label));
-    let title = format!("ElementwiseMetrics of {matrix}{}", subscript(l));
+    let title = format!("Elements of {matrix}{}", subscript(l));
     over_tasks(&title, Axis::linear(""), curves.into())
 }
 

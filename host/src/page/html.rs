@@ -1,4 +1,4 @@
-//! ElementwiseMetrics of a page as text. Whoever puts a text that may come from elsewhere into one escapes it by [`text`].
+//! Elements of a page as text. Text that may come from elsewhere must be escaped by [`text`].
 
 use std::fmt::Display;
 
