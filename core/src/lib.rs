@@ -1,11 +1,36 @@
 #![doc = include_str!("../README.md")]
 //!
+//! # Where things are
+//!
+//! | module | what it has |
+//! |---|---|
+//! | [`context`] | the streaming context: G = Z M Z^T of all transitions seen, in constant memory |
+//! | [`model`], [`transformer`], [`layer`] | transformers with stored or constructed weights, and one layer of them |
+//! | [`mask`], [`statistic`] | the masks M of TD(0), TD(lambda) and the others; the statistics that contexts keep |
+//! | [`universal`] | the model that ships: TD's fixed points for three lambdas, mixed by gates |
+//! | [`value_function`] | what a model computes from a context: a weight vector w and the value w^T phi |
+//! | [`predictor`], [`signal`] | predictions of sensor samples, with a band and a surprise; features of signals |
+//! | [`td`] | classical algorithms: online TD(lambda), LSTD, recursive LSTD, batch TD |
+//! | [`transition`], [`error`] | a transition; the errors |
+//! | [`linalg`], [`scalar`] | matrix products with one order of summation; `f32`, `f64` and lanes of them |
+//!
+//! The feature `research` adds:
+//!
+//! | module | what it has |
+//! |---|---|
+//! | `paper` | the notation, and where each equation of the paper is |
+//! | `prompt`, `attention`, `constructions` | Z; linear and softmax attention on all of its columns; the constructed weights of the theorems |
+//! | `training` | multi-task TD (Algorithm 1), gradients, Adam, the RNN |
+//! | `tasks` | Boyan's chain, random MDPs, Loop, CartPole, and the table of them |
+//! | `metrics`, `invariant_set` | the paper's metrics; Theorem 2 |
+//! | `rng`, `digest` | the random streams; the digests that every platform must reproduce |
+//!
 //! # How it computes
 //!
 //! A linear transformer reads its context only through G = Z M Z^T, a (K, K) matrix with K = 2 d + 1, whatever the
 //! length of the context. A [`Context`] keeps this matrix, and a model computes from it the weight vector of a value
 //! function. With the feature `research` the crate also has the paper's equations on all columns of Z, and the tests
-//! compare the two. The module `paper` explains the notation and says where each equation of the paper is.
+//! compare the two.
 //!
 //! # Same bits everywhere
 //!

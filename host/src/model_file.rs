@@ -239,7 +239,7 @@ pub fn check_seed<'a>(
     if seed == 0 || models.into_iter().any(|path| files::is_folder(path)) {
         return Ok(());
     }
-    let reason = format!("{seed}: it chooses one of a run's models and needs the folder of a run");
+    let reason = format!("{seed} chooses one model of a run; expected the folder of a run");
     Err(Error::option("--seed", reason))
 }
 

@@ -216,9 +216,10 @@ fn checkpoint() -> Vec<u8> {
 }
 
 const PARAMS: &[u8] = br#"{"d": 4, "n": 30, "l": 3, "gamma": 0.9, "activation": "identity"}"#;
-const CONFIG: &[u8] = b"command = \"train\"\nseed = 3\nlr = 0.01\nmodel = \"transformer\"\n";
-const MATRICES: &[u8] = b"run,seed,metric,at,value\ntrain,0,P_0,10,0.5\n\
-    train,1,P_0,10,-1e-3\ntrain,0,Q_0,10,1\n";
+const CONFIG: &[u8] =
+    b"command = \"train\"\nseed = 3\nlearning-rate = 0.01\nnetwork = \"transformer\"\n";
+const MATRICES: &[u8] = b"run,matrix,layer,row,column,tasks,value\ntrain,P,0,0,0,10,0.5\n\
+    train,Q,0,0,0,10,-1e-3\n";
 const RUN_JSON: &[u8] = br#"{"format": 2, "started": "2026-01-01T00:00:00Z", "seconds": 1.5,
     "outcome": "interrupted", "digests": {"files": {"records.csv": "0123456789abcdef"}}}"#;
 
@@ -235,7 +236,8 @@ fn read_config(bytes: &[u8]) -> Option<bool> {
 /// Records that a figure is drawn from, and the figure.
 fn read_matrices(bytes: &[u8]) -> bool {
     let mut records = Records::new();
-    records.put("records.csv", bytes);
+    records.put("records.csv", b"run,seed,metric,x,value\ntrain,0,msve,10,1\n");
+    records.put("matrices.csv", bytes);
     let Ok(long) = MeasurementTable::read(&records) else { return false };
     let Ok(frames) = panels::emergence(long.of("train")) else { return false };
     frames.iter().all(|frame| !frame.to_svg().is_empty())
@@ -244,10 +246,10 @@ fn read_matrices(bytes: &[u8]) -> bool {
 #[test]
 fn a_record_cannot_ask_for_more_pictures_than_a_run_has() {
     let rows = |times: usize| -> String {
-        (0..times).map(|at| format!("train,18446744073709551615,P_0,{at},0.5\n")).collect()
+        (0..times).map(|tasks| format!("train,P,0,0,0,{tasks},0.5\n")).collect()
     };
-    let read =
-        |times| read_matrices(format!("run,seed,metric,at,value\n{}", rows(times)).as_bytes());
+    let head = "run,matrix,layer,row,column,tasks,value";
+    let read = |times| read_matrices(format!("{head}\n{}", rows(times)).as_bytes());
     assert!(read(64) && !read(65));
 }
 

@@ -41,8 +41,8 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Demo {
-    /// Distribution of tasks: a finite one, boyan, boyan-representable, mdp or loop (the paper: mdp)
-    #[arg(long, default_value = "mdp", value_parser = options::word::<TaskSpec>())]
+    /// Distribution of tasks with finitely many states: boyan, boyan-representable, mdp, loop (the paper: mdp)
+    #[arg(long, default_value = "mdp", value_parser = finite_task)]
     pub task: TaskSpec,
     /// How many tasks (the paper: 300)
     #[arg(long, default_value = "300", value_parser = options::integer(1..=1_000_000))]
@@ -78,6 +78,14 @@ pub struct Demo {
     pub context_step: usize,
 }
 
+/// Returns the distribution of a name, if its tasks have finitely many states.
+fn finite_task(name: &str) -> Result<TaskSpec, String> {
+    let mut finite = TaskSpec::ALL.iter().copied().filter(|spec| spec.finite(1).is_some());
+    let names: Vec<_> = finite.clone().map(TaskSpec::name).collect();
+    let found = finite.find(|spec| spec.name() == name);
+    found.ok_or_else(|| format!("expected one of {}", names.join(", ")))
+}
+
 impl Demo {
     fn lengths(&self) -> Vec<usize> {
         (1..=self.max_context).step_by(self.context_step).collect()
@@ -101,7 +109,7 @@ impl Demo {
         (0..self.tasks).map(|_| seeds.next_u64()).collect()
     }
 
-    /// Returns the errors of an predictor on the tasks of seeds.
+    /// Returns the errors of a predictor on the tasks of seeds.
     fn errors(
         &self,
         predictor: &ValuePredictor,

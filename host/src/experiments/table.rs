@@ -1,9 +1,8 @@
 //! Experiments as data: what runs, what is asked of it, who judges, and what is drawn.
 //!
 //! A [`Table`] is all there is to say about an experiment. Its runs are trained (or taken from `runs/`), every number
-//! of every seed goes into one long record ([`Long`], `records.csv`), [`JudgedClaim`]s read the record, and
-//! the figures are drawn from it. What is computed beside the training is a function `own`, which puts numbers
-//! into the record; loops over floats that take time stand in the crate `compute`.
+//! of every seed goes into one [`MeasurementTable`] (`records.csv`), [`JudgedClaim`]s read it, and the figures are
+//! drawn from it. What is computed beside the training is a function `own`, which adds numbers; loops over floats that take time stand in the crate `compute`.
 //!
 //! ```
 //! use ictd::experiments::judging::{JudgedClaim, Needs, every};

@@ -45,8 +45,8 @@ pub struct Verify {
     #[arg(long, default_value = "3", value_parser = options::integer(1..=FEW))]
     pub dim: usize,
     /// Context length n (the authors' code: 100)
-    #[arg(long, default_value = "100", value_parser = options::integer(1..=CONTEXT))]
-    pub context: usize,
+    #[arg(long, alias = "context", default_value = "100", value_parser = options::integer(1..=CONTEXT))]
+    pub context_length: usize,
     /// Discount factor gamma; average reward has none (the authors' code: 0.9)
     #[arg(long, default_value = "0.9", value_parser = options::real(0.0..1.0))]
     pub gamma: f64,
@@ -104,7 +104,8 @@ impl Verify {
     fn measure(&self, session: &Session, records: &mut Records) -> Result<Measured, Error> {
         let seeds: Vec<u64> =
             (0..self.seeds as u64).map(|i| session.seed.wrapping_add(i)).collect();
-        let Verify { layers, dim, context, gamma, trace_decay, c_norm, successors, .. } = *self;
+        let Verify { layers, dim, gamma, trace_decay, c_norm, successors, .. } = *self;
+        let context = self.context_length;
         let settings =
             VerifySettings { layers, dim, context, gamma, trace_decay, c_norm, successors };
         let pairs = CONSTRUCTIONS.map(|(construction, ..)| (construction, construction));

@@ -236,7 +236,7 @@ fn what_cannot_be_predicted_is_one_line() {
         (&x, "--period 0", "--period 0: expected an integer from 1 to 100000"),
         (&x, "--gamma 1", "--gamma 1: expected a number in [0, 0.9999]"),
         (&x, "--retention 0", "--retention 0: expected a number in (0, 1)"),
-        (&x, "--features 9", "--features 9: expected one of 1, 2"),
+        (&x, "--features 9", "--dim 9: expected one of 1, 2"),
         (&x, "--model nothing", "nothing: "),
         (
             &x,

@@ -156,7 +156,7 @@ fn a_missing_or_damaged_file_is_named_and_the_old_page_and_figure_stay() {
         ("demo/records.csv", Some("<svg"), "holds no rows"),
         ("demo/records.csv", Some("<svg\n<script>\n"), "missing field"),
         ("demo/records.csv", Some(&longer), "line 1: `"),
-        ("demo/records.csv", Some("run,seed,metric,at,value\nr,0,m,1,1\nr,1,m,x,1\n"), "line: 3"),
+        ("demo/records.csv", Some("run,seed,metric,x,value\nr,0,m,1,1\nr,1,m,x,1\n"), "line: 3"),
         ("demo/records.csv", Some("\u{0}\n\u{1}\n"), "missing field"),
     ];
     let plot = format!("plot {}", out.path().join("demo").display());

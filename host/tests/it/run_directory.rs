@@ -50,7 +50,7 @@ fn a_training_run_leaves_everything_that_its_directory_promises() {
     json(&ictd(out.path(), TRAIN));
     let mut expected: Vec<String> = ["config.toml", "run.json", "results.json", ".lock"]
         .into_iter()
-        .chain(["records.csv", "train.svg"])
+        .chain(["records.csv", "matrices.csv", "train.svg"])
         .map(str::to_owned)
         .collect();
     for seed in [0, 1] {

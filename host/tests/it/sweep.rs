@@ -376,7 +376,7 @@ fn merged_runs_are_one_run_and_what_disagrees_is_refused_before_anything_is_writ
     fs::write(&config, text.replace("layers = 3", "layers = 2")).unwrap();
     refused(&["b"], "belongs to another run");
     fs::write(&config, text.replace("layers = 3", "layers = 0")).unwrap();
-    refused(&["b"], "--layers");
+    refused(&["b"], "layers: 0");
     fs::write(&config, &text).unwrap();
     // Here stands another recipe under the name of this one.
     fs::create_dir_all(at("taken").join(&name)).unwrap();

@@ -36,8 +36,9 @@ const WORLDS: &[(&str, [f64; 3])] = &[
     ("form", [0.97, 0.4, 0.5]),
     ("lost", [0.01, 0.9, f64::NAN]),
     ("averaged", [1e-15, 1e-3, f64::NAN]),
+    ("elsewhere", [0.5, 0.5, f64::NAN]),
     ("single", [1e-3, 1e-15, f64::NAN]),
-    ("universal", [0.4, 0.6, f64::NAN]),
+    ("universal", [0.4, 1.2, f64::NAN]),
     ("lstd_hindsight", [0.5; 3]),
     ("lstd_one", [0.5; 3]),
     ("td_hindsight", [0.5; 3]),
@@ -80,8 +81,9 @@ fn record(table: &Table, world: usize) -> MeasurementTable {
             // It rises or falls in the representable runs and the others as the paper says, or not.
             let rises = run.contains("representable") == (world == 0);
             let ends = if rises { [0.3, 0.9] } else { [0.9, 0.3] };
-            for (tenth, x) in [(0.0, ends[0]), (9.0, ends[1])] {
-                long.put(run, seed, "ss_tenth", tenth, near(x));
+            for tenth in 0..10 {
+                let x = ends[0] + (ends[1] - ends[0]) * f64::from(tenth) / 9.0;
+                long.put(run, seed, "ss_tenth", tenth.into(), near(x));
             }
             long.put(run, seed, "ships", 0.0, f64::from(world == 0));
             // The more layers, the more aligned, or the less.

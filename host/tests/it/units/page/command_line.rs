@@ -24,7 +24,7 @@ fn a_command_line_has_what_differs_from_the_defaults() {
         "reproduce figure-2 --seeds 4 --tasks 400"
     );
     assert_eq!(of("figure-2", 0, json!({})), "reproduce figure-2");
-    assert_eq!(of("universal", 0, json!({"tasks": 2000})), "reproduce universal");
+    assert_eq!(of("universal", 0, json!({"fresh-tasks": 2000})), "reproduce universal");
     assert_eq!(of("universal", 0, json!({"fresh-tasks": 512})), "universal --fresh-tasks 512");
     assert_eq!(
         of("evaluate", 0, json!({"data": "it's; $(x).csv", "quiet": false})),
