@@ -123,9 +123,9 @@ const char *ictd_message(int32_t status);
 /** Returns the version of the library's binary interface, which should equal the header's ICTD_ABI_VERSION. */
 uint32_t ictd_abi_version(void);
 
-/** Makes a context in storage of `bytes` bytes, for 1 to 16 features and a discount gamma in [0, 1). With a retention of 1 it
- * remembers every transition (ICTD_CONTEXT_WORDS); with one in (0, 1) the past counts as much less after each transition
- * (ICTD_FORGETTING_WORDS): 0.995 remembers about the last 200. */
+/** Makes a context in storage of `bytes` bytes, for 1 to 16 features and a discount gamma in [0, 1). With a retention
+ * of 1 it remembers every transition (ICTD_CONTEXT_WORDS); a retention in (0, 1) multiplies the weight of the past at
+ * each transition (ICTD_FORGETTING_WORDS): 0.995 remembers about the last 200. */
 enum ictd_status ictd_context_init(ictd_context *storage,
                                    size_t bytes,
                                    size_t features,
@@ -167,7 +167,7 @@ enum ictd_status ictd_context_from_bytes(ictd_context *context,
                                          size_t len);
 
 /** Makes a predictor of 1 to 4 signals in storage of `bytes` bytes (ICTD_PREDICTOR_WORDS), for 1 to 4 horizons of 1 to
- * 1,000,000 samples: `count` floats. The bits are those of four horizons, of which the last one given is repeated. */
+ * 1,000,000 samples: `count` floats. Fewer than four horizons are padded by repeating the last one. */
 enum ictd_status ictd_predictor_init(ictd_predictor *storage,
                                      size_t bytes,
                                      size_t signals,

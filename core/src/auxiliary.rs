@@ -13,7 +13,7 @@ pub struct SecondMoments<S, const D: usize, const C: usize> {
     rewards: [[S; 1]; C],
 }
 
-/// A mask keeps these sums beside G; `()` keeps none.
+/// Auxiliary sums that a mask keeps in addition to G; `()` keeps none.
 pub trait AuxiliarySums<S: Scalar, const D: usize, const C: usize>: Entrywise<S> {
     /// Calls `f(sum, x, y)` for each sum of products x y that is kept, of a token and the mask's factors.
     fn update(
@@ -23,8 +23,8 @@ pub trait AuxiliarySums<S: Scalar, const D: usize, const C: usize>: Entrywise<S>
         f: impl FnMut(&mut S, S, S),
     );
 
-    /// Adds column `index` of `full`, of F or behind it of the rewards, to this sum, of which `error` keeps
-    /// the rounding errors, and leaves zeros in `full`.
+    /// Adds column `index` of `full` (F's columns, then the rewards') to this sum, its rounding error to `error`, and
+    /// zeroes it in `full`.
     fn close_column(&mut self, error: &mut Self, full: &mut Self, index: usize);
 
     /// Returns a sum; none if G has it.

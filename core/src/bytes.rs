@@ -49,7 +49,8 @@ pub(crate) fn write(
     Ok(bytes)
 }
 
-/// Returns what follows a header of a magic word, a kind whose parts have these names and lengths, and the length in all.
+/// Checks a header (magic word, a kind whose parts have these names and lengths, total length), and returns what follows
+/// it, and the total length.
 pub(crate) fn header<'a>(
     bytes: &'a [u8],
     kind: &[u8],

@@ -47,7 +47,7 @@ pub enum Error {
     Stored(StoredError),
 }
 
-/// Why bytes are nothing stored that this program can use.
+/// Why bytes are not a stored object that this program can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 #[non_exhaustive]
@@ -57,7 +57,7 @@ pub enum StoredError {
         /// The name.
         expected: &'static str,
     },
-    /// No such thing has this code.
+    /// The code is unknown.
     Unknown {
         /// The meaning of the code.
         part: &'static str,
@@ -106,7 +106,7 @@ impl fmt::Display for StoredError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             StoredError::Magic { expected } => {
-                write!(f, "not what is read here: it does not start with {expected}")
+                write!(f, "wrong format: it does not start with {expected}")
             }
             StoredError::Unknown { part, found } => write!(f, "{part} {found} is not known"),
             StoredError::Mismatch { part, found, expected } => {
@@ -118,10 +118,9 @@ impl fmt::Display for StoredError {
             StoredError::Length { found, expected } => {
                 write!(f, "{found} bytes where the header asks for {expected}")
             }
-            StoredError::Checksum { found, expected } => write!(
-                f,
-                "damaged: the bytes have the checksum {found:08x}, stored is {expected:08x}"
-            ),
+            StoredError::Checksum { found, expected } => {
+                write!(f, "damaged: computed checksum {found:08x}, stored checksum {expected:08x}")
+            }
         }
     }
 }
@@ -143,7 +142,7 @@ impl fmt::Display for Error {
             Error::Empty { parameter } => write!(f, "{parameter} is empty: one element is needed"),
             Error::Singular { system } => write!(f, "{system} has no unique solution"),
             Error::Mismatch { parameter } => {
-                write!(f, "{parameter} is another here than there: it must be the same")
+                write!(f, "{parameter} differs between the two: it must be the same")
             }
             Error::Diverges => write!(
                 f,

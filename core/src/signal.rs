@@ -6,8 +6,8 @@
 //! sum_k gamma^k x_{t+1+k} = a_t / (1 - gamma) + (1 + gamma beta / (1 - gamma)) sum_k gamma^k c_{t+1+k}
 //! ```
 //!
-//! exactly (the sum telescopes: it is potential-based shaping). So what is learned, by any estimator, is the second sum
-//! alone. It does not know the level, c knows no gamma, and so one context answers every discount.
+//! exactly (the sum telescopes: it is potential-based shaping). Every estimator therefore learns only the second sum,
+//! which does not depend on the level; c does not depend on gamma, so one context serves every discount.
 //!
 //! ```
 //! use ictd_core::UniversalModel;

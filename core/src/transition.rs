@@ -102,7 +102,7 @@ impl<S: Scalar, const D: usize, const C: usize> Token<S, D, C> {
         for (parameter, part) in parts {
             refuse_part(parameter, part, &mut square, limit)?;
         }
-        // The check summed up in another order: the last one tipped the balance.
+        // Only rounding rejects it: `is_accepted` sums in another order. Report the last part.
         Err(Error::OutOfRange { parameter: "phi_next", expected: TOKEN_LENGTH })
     }
 }

@@ -98,7 +98,7 @@ pub(crate) fn exit(code: u8) -> ! {
 
 #[panic_handler]
 fn panic(info: &PanicInfo) -> ! {
-    // Where it was: its words would bring all of core::fmt.
+    // Log only the location: formatting the message would link core::fmt.
     let (file, line) = info.location().map_or(("", 0), |at| (at.file(), at.line()));
     defmt::error!("panic at {=str}:{=u32}", file, line);
     exit(101)

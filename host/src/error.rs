@@ -25,14 +25,16 @@ pub enum Error {
     #[error("{doing}: {source}")]
     Core { doing: String, source: ictd_core::Error },
     /// Ctrl-C in a training run.
-    #[error("interrupted: finished seeds and checkpoints are kept; the same command goes on")]
+    #[error(
+        "interrupted: finished seeds and checkpoints are kept; run the same command again to continue"
+    )]
     Paused,
     /// Ctrl-C.
     #[error("interrupted: nothing of this run was written")]
     Interrupted,
     /// Ctrl-C twice, or in the middle of something long.
     #[error(
-        "interrupted at once: the same command goes on from what is on the disk, or starts over"
+        "interrupted at once: run the same command again to continue from what is on the disk, or to start over"
     )]
     Stopped,
     /// Stdout cannot be written.

@@ -172,6 +172,6 @@ fn is_ignored(signal: i32) -> bool {
     let status = String::from_utf8(status.unwrap_or_default()).unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    // Where nobody says it, a terminal that hangs up ends the process, as it does by default.
+    // If the mask is unknown, count SIGHUP as ignored: no handler is installed, so it ends the process, as by default.
     mask.map_or(signal == signal_hook::consts::SIGHUP, |mask| mask >> (signal - 1) & 1 == 1)
 }

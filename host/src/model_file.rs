@@ -41,7 +41,8 @@ pub struct Typed {
     /// Layers L, if the model's file does not say [default: the file's; 15 of a construction]
     #[arg(long, value_parser = options::integer(1..=65_535))]
     pub layers: Option<usize>,
-    /// Discount gamma, if the model's file does not say, or of `universal` [default: the file's, else 0.9]
+    /// Discount gamma, if the model file does not specify it, or for `universal` [default: the
+    /// file's, else 0.9]
     #[arg(long, value_parser = options::real(0.0..1.0))]
     pub gamma: Option<f64>,
     /// Attention, if the model's file does not say
@@ -214,9 +215,8 @@ pub fn seed_folder(run: &Path, seed: u64) -> PathBuf {
     run.join(format!("seed_{seed}"))
 }
 
-/// Refuses a depth that would take minutes, which a file of a few bytes may say: of layers of this cost, in
-/// multiplications, so much work, or so many in any case.
-/// Errors: [`Error::Option`].
+/// Refuses a depth that would run for minutes (a tiny file may claim any): at most `work` multiplications at `cost` per
+/// layer, but always `least` layers. Errors: [`Error::Option`].
 pub fn check_depth(
     option: &'static str,
     layers: usize,

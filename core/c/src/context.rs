@@ -99,7 +99,7 @@ const fn kind_of(features: usize, forgets: bool) -> u32 {
 unsafe fn any<'a>(
     context: *mut ictd_context,
 ) -> Result<(&'a mut dyn AnyContext, usize), ictd_status> {
-    // SAFETY: the caller keeps the rules.
+    // SAFETY: `context` is null or initialised storage, by the rules in ictd.h.
     let kind = unsafe { kind(context) }?;
     let (features, forgets) = ((kind & 255) as usize, kind >> 8);
     macro_rules! of {
@@ -133,9 +133,9 @@ macro_rules! with_room {
     };
 }
 
-/// Makes a context in storage of `bytes` bytes, for 1 to 16 features and a discount gamma in [0, 1). With a retention of 1 it
-/// remembers every transition (ICTD_CONTEXT_WORDS); with one in (0, 1) the past counts as much less after each transition
-/// (ICTD_FORGETTING_WORDS): 0.995 remembers about the last 200.
+/// Makes a context in storage of `bytes` bytes, for 1 to 16 features and a discount gamma in [0, 1). With a retention
+/// of 1 it remembers every transition (ICTD_CONTEXT_WORDS); a retention in (0, 1) multiplies the weight of the past at
+/// each transition (ICTD_FORGETTING_WORDS): 0.995 remembers about the last 200.
 ///
 /// # Safety
 /// The rules at the head of ictd.h.
@@ -157,12 +157,12 @@ pub unsafe extern "C" fn ictd_context_init(
         let model = UniversalModel::<f32>::pretrained(gamma);
         if retention == 1.0 {
             let made = model.map(|m| OfFeatures::<D, _> { gamma, context: m.context() });
-            // SAFETY: the caller keeps the rules.
+            // SAFETY: `context` is null or initialised storage, by the rules in ictd.h.
             return unsafe { make(storage, bytes, kind_of(features, false), made) };
         }
         let made =
             model.and_then(|m| Ok(OfFeatures::<D, _> { gamma, context: m.forgetting(retention)? }));
-        // SAFETY: the caller keeps the rules.
+        // SAFETY: `context` is null or initialised storage, by the rules in ictd.h.
         unsafe { make(storage, bytes, kind_of(features, true), made) }
     }
     with_room!(features, of(storage, bytes, features, gamma, retention))
@@ -182,7 +182,7 @@ pub unsafe extern "C" fn ictd_context_observe(
     if phi_next.is_null() {
         return ictd_status::Null;
     }
-    // SAFETY: the caller keeps the rules.
+    // SAFETY: `context` is null or initialised storage, by the rules in ictd.h.
     unsafe { observe(context, phi, reward, phi_next) }
 }
 
@@ -196,7 +196,7 @@ pub unsafe extern "C" fn ictd_context_observe_terminal(
     phi: *const f32,
     reward: f32,
 ) -> ictd_status {
-    // SAFETY: the caller keeps the rules.
+    // SAFETY: `context` is null or initialised storage, by the rules in ictd.h.
     unsafe { observe(context, phi, reward, core::ptr::null()) }
 }
 
@@ -208,7 +208,7 @@ unsafe fn observe(
     reward: f32,
     phi_next: *const f32,
 ) -> ictd_status {
-    // SAFETY: the caller keeps the rules.
+    // SAFETY: `context` is null or initialised storage, by the rules in ictd.h.
     status(unsafe { any(context) }.and_then(|(context, features)| {
         if phi.is_null() {
             return Err(ictd_status::Null);
@@ -228,7 +228,7 @@ unsafe fn observe(
 /// The rules at the head of ictd.h.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ictd_context_end_episode(context: *mut ictd_context) -> ictd_status {
-    // SAFETY: the caller keeps the rules.
+    // SAFETY: `context` is null or initialised storage, by the rules in ictd.h.
     status(unsafe { any(context) }.map(|(context, _)| context.end_episode()))
 }
 
@@ -238,7 +238,7 @@ pub unsafe extern "C" fn ictd_context_end_episode(context: *mut ictd_context) ->
 /// The rules at the head of ictd.h.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ictd_context_clear(context: *mut ictd_context) -> ictd_status {
-    // SAFETY: the caller keeps the rules.
+    // SAFETY: `context` is null or initialised storage, by the rules in ictd.h.
     status(unsafe { any(context) }.map(|(context, _)| context.clear()))
 }
 
@@ -291,7 +291,7 @@ pub unsafe extern "C" fn ictd_value_function_at(
     value_function: *const ictd_value_function,
     phi: *const f32,
 ) -> f32 {
-    // SAFETY: the caller keeps the rules.
+    // SAFETY: `context` is null or initialised storage, by the rules in ictd.h.
     let Some(of) = (unsafe { value_function.as_ref() }) else { return f32::NAN };
     if phi.is_null() || of.features as usize > ICTD_MAX_FEATURES {
         return f32::NAN;
@@ -320,7 +320,7 @@ pub unsafe extern "C" fn ictd_context_to_bytes(
 ) -> ictd_status {
     // SAFETY: the caller keeps the rules; nothing is changed.
     match unsafe { any(context.cast_mut()) } {
-        // SAFETY: the caller keeps the rules.
+        // SAFETY: `context` is null or initialised storage, by the rules in ictd.h.
         Ok((context, _)) => unsafe { write_to(buffer, len, written, |to| context.write(to)) },
         Err(status) => status,
     }
@@ -353,7 +353,7 @@ pub unsafe extern "C" fn ictd_context_from_bytes(
             Err(error) => error.into(),
         }
     }
-    // SAFETY: the caller keeps the rules.
+    // SAFETY: `context` is null or initialised storage, by the rules in ictd.h.
     let (kind, bytes) = match unsafe { (any(context), stored(bytes, len)) } {
         (Err(status), _) => return status,
         (_, None) => return ictd_status::Null,

@@ -83,7 +83,7 @@ type Any<'a> = (&'a mut dyn AnyPredictor, usize, usize);
 /// # Safety
 /// It is null, or storage of 8 bytes or more; behind the first 8 is what the kind says.
 unsafe fn any<'a>(predictor: *mut ictd_predictor) -> Result<Any<'a>, ictd_status> {
-    // SAFETY: the caller keeps the rules.
+    // SAFETY: `predictor` is null or initialised storage, by the rules in ictd.h.
     let kind = unsafe { kind(predictor) }?;
     let (signals, horizons) = ((kind & 255) as usize, (kind >> 8 & 255) as usize);
     if kind >> 16 != 1 {
@@ -100,7 +100,7 @@ unsafe fn any<'a>(predictor: *mut ictd_predictor) -> Result<Any<'a>, ictd_status
 }
 
 /// Makes a predictor of 1 to 4 signals in storage of `bytes` bytes (ICTD_PREDICTOR_WORDS), for 1 to 4 horizons of 1 to
-/// 1,000,000 samples: `count` floats. The bits are those of four horizons, of which the last one given is repeated.
+/// 1,000,000 samples: `count` floats. Fewer than four horizons are padded by repeating the last one.
 ///
 /// # Safety
 /// The rules at the head of ictd.h.
@@ -126,7 +126,7 @@ pub unsafe extern "C" fn ictd_predictor_init(
     macro_rules! of {
         ($type:ty) => {{
             let made = <$type>::of_signals(horizons);
-            // SAFETY: the caller keeps the rules.
+            // SAFETY: `predictor` is null or initialised storage, by the rules in ictd.h.
             unsafe { make(storage, bytes, kind_of(signals, count), made) }
         }};
     }
@@ -145,7 +145,7 @@ pub unsafe extern "C" fn ictd_predictor_observe(
     predictions: *mut ictd_prediction,
     surprise: *mut f32,
 ) -> ictd_status {
-    // SAFETY: the caller keeps the rules.
+    // SAFETY: `predictor` is null or initialised storage, by the rules in ictd.h.
     status(unsafe { any(predictor) }.and_then(|(predictor, signals, horizons)| {
         if samples.is_null() || predictions.is_null() || surprise.is_null() {
             return Err(ictd_status::Null);
@@ -166,7 +166,7 @@ pub unsafe extern "C" fn ictd_predictor_observe(
 /// The rules at the head of ictd.h.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ictd_predictor_reset(predictor: *mut ictd_predictor) -> ictd_status {
-    // SAFETY: the caller keeps the rules.
+    // SAFETY: `predictor` is null or initialised storage, by the rules in ictd.h.
     status(unsafe { any(predictor) }.map(|(predictor, ..)| predictor.reset()))
 }
 
@@ -184,7 +184,7 @@ pub unsafe extern "C" fn ictd_predictor_to_bytes(
 ) -> ictd_status {
     // SAFETY: the caller keeps the rules; nothing is changed.
     match unsafe { any(predictor.cast_mut()) } {
-        // SAFETY: the caller keeps the rules.
+        // SAFETY: `predictor` is null or initialised storage, by the rules in ictd.h.
         Ok((predictor, ..)) => unsafe { write_to(buffer, len, written, |to| predictor.write(to)) },
         Err(status) => status,
     }
@@ -201,7 +201,7 @@ pub unsafe extern "C" fn ictd_predictor_from_bytes(
     bytes: *const u8,
     len: usize,
 ) -> ictd_status {
-    // SAFETY: the caller keeps the rules.
+    // SAFETY: `predictor` is null or initialised storage, by the rules in ictd.h.
     let (signals, bytes) = match unsafe { (any(predictor), stored(bytes, len)) } {
         (Err(status), _) => return status,
         (_, None) => return ictd_status::Null,

@@ -8,7 +8,7 @@ use crate::scalar::{Real, check_lanes};
 
 const MAGIC: &str = "ICTC";
 const VERSION: u8 = 2;
-/// Between the magic word and the length of the whole, and with both.
+/// Bytes between the magic word and the total length; `HEADER` includes both.
 const KIND: usize = 12;
 const HEADER: usize = MAGIC.len() + KIND + 4;
 
@@ -68,8 +68,8 @@ impl<const D: usize, M: Mask<R>, W: Memory<R>, R: Real, const C: usize> Context<
         refused.map_or(Ok(()), Err)
     }
 
-    /// Writes the context to the front of a buffer, for example before a deep sleep, and returns the bytes
-    /// written; it takes stack for a copy. What is read goes on bit for bit where this one stands.
+    /// Writes the context to the front of a buffer, for example before a deep sleep, and returns the bytes written; it
+    /// takes stack for a copy. A context read back continues bit for bit from this state.
     ///
     /// | offset | bytes | content |
     /// |---|---|---|

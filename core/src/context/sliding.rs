@@ -9,15 +9,17 @@ use heapless::Deque;
 
 /// The last N transitions alone: exactly a prompt of those, as in Algorithm 1. It keeps N tokens and two statistics.
 ///
-/// Adding the new and subtracting the dropped token alone would drift. So a second sum runs beside it, made by addition
-/// only; every N transitions it holds exactly the window, replaces the first, and starts again at 0. And when a token goes
-/// that was large beside all that is left (a spike), the sum is made anew from the window, O(N K^2). The error is that
-/// of at most N slides, whatever the stream holds. Under [`MeanCentred`](crate::mask::MeanCentred) reading costs O(N K^2).
+/// Adding the new and subtracting the dropped token alone would drift. So there is a second sum, made by addition only;
+/// every N transitions it holds exactly the window, replaces the first, and starts again at 0. When a dropped token was
+/// large compared with the remaining ones (a spike), the sum is recomputed from the window, O(N K^2). The error is that
+/// of at most N slides, whatever the stream holds. Under [`MeanCentred`](crate::mask::MeanCentred) reading costs
+/// O(N K^2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "defmt", derive(defmt::Format))]
 pub struct Sliding<const N: usize>;
 
-/// A token whose square was so many times that of all that is left cost the sums 6 of 24 bits in `f32`: they are made anew.
+/// Recompute the sums when a dropped token's square was this many times that of the rest: it cost them 6 of 24 bits in
+/// `f32`.
 const SPIKE: f64 = 4096.0;
 
 impl<S: Scalar, const N: usize> Memory<S> for Sliding<N> {

@@ -36,7 +36,7 @@ impl<S: Scalar, const K: usize> Layer<S, K> {
         inverse_len: S,
         b: &mut SMatrix<S, K, K>,
     ) {
-        // (1/n) P stands in b until b itself does.
+        // b holds (1/n) P until it is overwritten.
         let entries = b.data.0.as_flattened_mut().iter_mut();
         for (scaled, p) in entries.zip(self.p.data.0.as_flattened()) {
             *scaled = inverse_len * *p;

@@ -50,7 +50,7 @@ pub(crate) fn eliminate<R: Real, const M: usize>(
             return None;
         }
         if pivot > k {
-            // It is within bounds, and is now seen to be: on a chip there is no panic.
+            // Always in bounds; `min` lets the compiler see it and drop the panic.
             let pivot = pivot.min(M - 1);
             for j in k..size {
                 (m[j][pivot], m[j][k]) = (m[j][k], m[j][pivot]);

@@ -18,7 +18,7 @@ const LARGEST: f32 = 1e12;
 pub(super) enum Verdict {
     /// There is none, or it is no number: a prediction stands for it.
     Missing,
-    /// It is a glitch, as far as can be known yet: a prediction stands for it.
+    /// Held back as a probable glitch; its prediction is used instead.
     Glitch,
     /// It is taken.
     Taken(f32),
@@ -31,7 +31,7 @@ pub(super) enum Verdict {
 pub(super) struct Gate {
     /// The largest distance from the slow average, which shrinks slowly.
     range: f32,
-    /// One more for each sample held back, half less for each one taken.
+    /// +1 for each sample held back, -0.5 for each one accepted.
     held: f32,
     /// The last one held back.
     candidate: f32,

@@ -18,10 +18,9 @@ const NORMAL: f32 = 1.645;
 const BEYOND: f32 = 0.05;
 /// Within a horizon the ends of the band move by at most so many standard deviations.
 const STEP: f32 = 0.35;
-/// How many horizons of samples the long-run mean is worth against the context.
+/// The prior weight of the long-run mean against the context's value, in horizons of samples.
 const DOUBT: f32 = 0.1;
-/// The band's variance is larger by this much for each horizon over its own memory: what is known of it is worth only so
-/// many horizons.
+/// Widens the band for estimation error: its variance is multiplied by 1 + WIDER * horizon / (the band's memory).
 const WIDER: f32 = 1.0;
 /// The long-run mean is that of the last so many samples, or horizons if that is more.
 const MEAN_SAMPLES: f32 = 500.0;

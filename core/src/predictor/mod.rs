@@ -4,13 +4,14 @@
 //! samples (1 - gamma) sum_k gamma^k x_{t+1+k} with gamma = 1 - 1/h, in the signal's unit. All predictions are read from
 //! one context of all signals' [features](crate::signal), one value function anew with each sample, in turn.
 //!
-//! - **Prediction.** A read of the context, as far as it has been better than the signal's long-run mean. The squared error
-//!   over the variance of what followed, in the geometric mean over ten recordings and processes of 4,000 samples, is 0.11 for
-//!   a horizon of 5 samples, 0.14 for 10, 0.24 for 40 and 0.49 for 100, all (and 1) from one context.
-//! - **Band.** It holds what follows nine times in ten: 89 % in the mean over the same and all five horizons, 81 % at least
-//!   and 95 % at most (97 % beside a horizon of 1,000). It makes no assumption about how errors are distributed, or that they
-//!   are independent. A change that comes once in a recording is in no band. Until a horizon has been seen ten times, its band
-//!   is without ends: the long-run mean of what was is not known well enough to say what will be.
+//! - **Prediction.** The context's value, blended with the long-run mean by how much better it has been. The squared
+//!   error over the variance of what followed, in the geometric mean over ten recordings and processes of 4,000
+//!   samples, is 0.11 for a horizon of 5 samples, 0.14 for 10, 0.24 for 40 and 0.49 for 100, all (and 1) from one
+//!   context.
+//! - **Band.** It holds what follows nine times in ten: 89 % in the mean over the same and all five horizons, 81 % at
+//!   least and 95 % at most (97 % beside a horizon of 1,000). It makes no assumption about how errors are distributed,
+//!   or that they are independent. A change that comes once in a recording is in no band. Until a horizon has been seen
+//!   ten times, its band is infinite: the long-run mean is not yet known well enough.
 //! - **Surprise.** A threshold p is crossed by a share of about 1 - p of a clean signal's samples: in the mean over the same,
 //!   at 0.99 by 1.1 times that (0.9 to 1.5), at 0.999 by 0.9 times (0.3 to 1.8; 0.5 to 1.9 over 80,000 samples). With six injected
 //!   faults (stuck, noise, drift, gain, glitches, another frequency; 60 samples in every 800) the area under the ROC curve is
@@ -117,7 +118,8 @@ pub struct Outlook<const N: usize = 1, const H: usize = 1> {
 struct Channel<const D: usize, const H: usize> {
     gate: Gate,
     signal: SignalFeatures<D>,
-    /// The value that holds: the last one that was taken, and how many were since the signal began or moved.
+    /// The current value (the last one accepted or predicted), and the samples accepted since the signal began or
+    /// moved.
     value: f32,
     taken: f32,
     /// How many samples in a row were not.

@@ -6,7 +6,7 @@ use crate::error::{Error, StoredError};
 
 const MAGIC: &str = "ICTP";
 const VERSION: u8 = 1;
-/// Between the magic word and the length of the whole, and with both.
+/// Bytes between the magic word and the total length; `HEADER` includes both.
 const KIND: usize = 8;
 const HEADER: usize = MAGIC.len() + KIND + 4;
 
@@ -49,8 +49,8 @@ impl<const N: usize, const D: usize, const H: usize> Predictor<N, D, H> {
         HEADER + size_of::<f32>() * (H + numbers + 1) + self.context.fields_len() + CHECKSUM
     }
 
-    /// Writes the predictor to the front of a buffer, for example before a deep sleep, and returns the bytes
-    /// written; it takes stack for a copy. What is read goes on bit for bit where this one stands.
+    /// Writes the predictor to the front of a buffer, for example before a deep sleep, and returns the bytes written;
+    /// it takes stack for a copy. A predictor read back continues bit for bit from this state.
     ///
     /// | offset | bytes | content |
     /// |---|---|---|

@@ -9,8 +9,8 @@ const RECENT_SQUARE: f32 = 0.15;
 /// The share of a statistic's values that its tail holds, and -ln of it.
 const TAIL: f32 = 0.1;
 const TAIL_DEPTH: f32 = core::f32::consts::LN_10;
-/// So many samples say where a tail begins, and half as many by how much it is exceeded. (With 2,000 a fault was usual for the
-/// next 800 samples: of those that came again 4 % gave an alarm at 0.999, not 24 %.)
+/// The memory, in samples, of a tail's start; its mean excess has half that memory. (With 2,000 a fault was usual for
+/// the next 800 samples: of those that came again 4 % gave an alarm at 0.999, not 24 %.)
 const USUAL: f32 = 500.0;
 /// An excess counts as this many times the mean one at most. (With 4 the tails of clean signals came out too light.)
 const LARGEST: f32 = 8.0;
@@ -21,8 +21,8 @@ pub(super) const CERTAIN: f32 = 1.0 - f32::EPSILON / 2.0;
 
 /// The upper tail of a statistic: where its last tenth begins, and by how much that is exceeded there in the mean.
 ///
-/// The start is a quantile followed step by step, which how far a value lies beyond it does not move, so that a fault
-/// does not become usual by its size.
+/// The start is a quantile, tracked in steps that do not depend on how far a value exceeds it, so a large fault does
+/// not become usual.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Tail {
     start: f32,
@@ -88,7 +88,7 @@ impl Surprise {
             return self.latest;
         }
         let size = Real::ln(self.square);
-        // The mean's logarithm may fall by as much as its size counts for anything.
+        // The 1e-6 bounds ln(mean^2) from below, relative to the mean square.
         let mean = Real::ln(self.mean * self.mean / self.square + 1e-6) + size;
         let mut deepest = 0.0_f32;
         for (tail, y) in self.tails.iter_mut().zip([mean, size, -size]) {

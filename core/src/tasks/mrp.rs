@@ -216,7 +216,7 @@ impl<R: Real, const D: usize, const M: usize> Mrp<R, D, M> {
         linear_system::solve(a, b, m, "the stationary distribution")
     }
 
-    /// Returns a state of this process: one that it did not hand out counts as its last.
+    /// Returns the state's index, clamped to the last state.
     fn own(&self, state: usize) -> usize {
         debug_assert!(state < self.states, "state {state} of {}", self.states);
         state.min(self.states - 1)

@@ -183,8 +183,8 @@ impl<'a, S: Scalar> BatchLoss<'a, S> {
         BatchLoss { windows, targets, inverse_count, v_next: S::ZERO, squares: S::ZERO }
     }
 
-    /// Returns the windows to value, by number: W to 0 if they slide; if they grow, two of each number, its successor
-    /// and it. Without W and successors if the targets do not bootstrap.
+    /// Returns the indices of the windows to value, in reverse: W to 0 if they slide; if they grow, each window's
+    /// successor, then the window. Without W and successors if the targets do not bootstrap.
     #[inline(always)]
     pub(super) fn passes(&self) -> core::iter::Rev<core::ops::Range<usize>> {
         let count = self.windows.count();

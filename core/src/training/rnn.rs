@@ -287,7 +287,8 @@ impl<S: Scalar, const I: usize, const H: usize> RnnLayer<S, I, H> {
         sum.map(|x| x.tanh())
     }
 
-    /// Adds to the parameters' adjoints and to a's, from g, that of what [`RnnLayer::forward`] applies tanh to.
+    /// Backpropagates g, the adjoint of the pre-activation in [`RnnLayer::forward`], into the adjoints of the
+    /// parameters and of a.
     #[inline(always)]
     fn backward(
         &self,

@@ -40,7 +40,7 @@ pub(super) fn iterate<S: Scalar, const D: usize, const K: usize, const JUDGED: b
     }
     let first = y.square();
     for _ in 0..depth {
-        // Not unrolled, for a chip's flash: LLVM leaves loops with something that it cannot see alone.
+        // `black_box` keeps LLVM from unrolling the loop, which saves flash.
         core::hint::black_box(&());
         u.add_scaled(S::ONE, &y);
         let b = y;

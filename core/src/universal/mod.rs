@@ -2,9 +2,9 @@
 //!
 //! # What it solves
 //!
-//! A layer of Theorem 1 takes a step of TD on the context, w <- w + alpha (b - A w), so that layers without end come to
-//! rest where A w = b: at TD's fixed point. A layer that also pulls towards 0 rests at (A + R) w = b. Instead of looping, the
-//! model solves this equation, for the lambdas 0, 0.92 and 1:
+//! A layer of Theorem 1 takes a step of TD on the context, w <- w + alpha (b - A w), so infinitely many layers converge
+//! to the solution of A w = b, TD's fixed point. A layer that also pulls towards 0 converges to that of (A + R) w = b.
+//! Instead of looping, the model solves this equation, for the lambdas 0, 0.92 and 1:
 //!
 //! ```text
 //! (A_0 + R_0) w_0 = b_0       A_0 = sum (phi - s gamma phi') (phi - gamma phi')^T,   b_0 = sum (phi - s gamma phi') r
@@ -13,11 +13,11 @@
 //! R_l = k_l / n ((1 - f_l) diag(F) + f_l F)               s = 1 / (a + c n / d)
 //! ```
 //!
-//! With s = 1 the first is Bellman's residual, which wastes nothing where transitions are few; with s = 0 it is TD, which is
-//! right where they are many (a and c are learned). The last needs no A: for lambda = 1 the traces' sum telescopes to
-//! sum phi phi^T, but for what a return lacks beyond the context's end, which w_1 stands for. So it is a regression of the
-//! returns, and cannot be singular. Everything is computed in units in which each feature and the reward have the mean
-//! square 1, so that no unit is left to choose; a feature that was always 0 gets the weight 0.
+//! With s = 1 the first is the Bellman residual, which is data-efficient with few transitions; with s = 0 it is TD,
+//! which is right in the limit of many (a and c are learned). The last needs no A: for lambda = 1 the traces' sum
+//! telescopes to sum phi phi^T, except for the part of each return beyond the context's end, which w_1 estimates. So it
+//! is a regression of the returns, and cannot be singular. Everything is computed in units in which each feature and
+//! the reward have the mean square 1, so that no unit is left to choose; a feature that was always 0 gets the weight 0.
 //!
 //! # Which lambda is right
 //!

@@ -12,8 +12,8 @@ mod product;
 use ictd_core::{Error, UniversalModel};
 use product::Sensor;
 
-/// The bits that every platform must compute: of the values after 1, 2, 3 and 1,000 transitions, one upon
-/// another.
+/// The digest that every platform must compute: the bits of the values after 1, 2, 3 and 1,000 transitions, combined by
+/// rotation and XOR.
 const EXPECTED: u32 = 0x0ca9_85f8;
 
 /// A constant: a discount that is none would fail the build.

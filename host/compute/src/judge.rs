@@ -78,8 +78,9 @@ pub struct Asks {
     /// batch TD with all of them) and `nonlinear` (the share of |v|^2, of literal forward values at random
     /// features, that the best linear function leaves over; the largest of a few contexts).
     pub beside_batch_td: bool,
-    /// The number of candidates that are asked which share of |v|^2 they explain, with L step sizes fitted on other
-    /// contexts; and `expected`, the share of the algorithm that mask and loss stand for, NaN if another explains more.
+    /// The number of candidate algorithms to fit, with L step sizes fitted on other contexts: it records the share of
+    /// |v|^2 that each explains, and `expected`, the share of the algorithm that mask and loss stand for, NaN if
+    /// another explains more.
     pub candidates: usize,
     /// The number of contexts in which it is asked which share of |v|^2 is `lost` by keeping ten numbers a layer; and
     /// what is outside of these (`outside_p`, `outside_q`: shares of the energy of P and of Q), and `form`: the least

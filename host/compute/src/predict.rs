@@ -116,7 +116,7 @@ impl Judged {
     /// Returns the standard deviation of what followed; 0 if it never changed.
     pub fn standard_deviation(&self) -> f64 {
         let variance = self.squares / self.judged as f64;
-        // Of a constant the last returns are known to that share alone.
+        // The last returns of a constant signal are known only to that relative precision.
         let is_constant = self.range.is_some_and(|(low, high)| low == high);
         let least = if is_constant { KNOWN * KNOWN } else { ROUNDING };
         if variance > least * self.mean * self.mean { variance.sqrt() } else { 0.0 }

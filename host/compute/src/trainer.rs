@@ -40,7 +40,7 @@ pub trait Observer: Sync {
         Ok(())
     }
 
-    /// A seed has come to its end.
+    /// Is called when a seed has finished.
     fn finished(&self, _run: &SeedRun) -> Result<(), Self::Error> {
         Ok(())
     }
@@ -111,10 +111,9 @@ impl Trainer<'_> {
         self
     }
 
-    /// Trains, and returns every seed in ascending order; those that a checkpoint showed at their end come
-    /// back as they are, and the observer is not told of them.
-    /// Errors: why it stopped early: the first reason, in the order of the groups. The other groups have come to
-    /// their end, unless the run was cancelled.
+    /// Trains, and returns every seed in ascending order; seeds whose checkpoint is complete are returned unchanged,
+    /// without calling the observer. Errors: why it stopped early: the first reason, in the order of the groups. The
+    /// other groups have come to their end, unless the run was cancelled.
     pub fn run<O: Observer>(self, observer: &O) -> Result<Vec<SeedRun>, Stopped<O::Error>> {
         let (mut runs, groups) = self.groups();
         let count = groups.len();

@@ -58,7 +58,7 @@ fn draw<R: Real, const D: usize>(
     Mrp::new(states, task.initial(), &p, &reward, &phi)
 }
 
-/// What a training run is told of the values.
+/// The training target.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
     /// True values, or the returns of signals.
@@ -298,7 +298,7 @@ impl Training {
     /// Takes a step by the losses of all groups, in order, and returns their sum before it.
     pub fn step(&mut self, losses: &[Loss]) -> f64 {
         let loss = losses.iter().fold(Dual::constant(0.0), |sum, part| sum + part.0);
-        // Of TD errors, the least are not the best values': the last numbers count.
+        // The smallest TD error does not imply the best values, so keep the latest parameters.
         if loss.value < self.best.0 || self.target == Target::TdError {
             self.best = (loss.value, self.parameters);
         }

@@ -129,8 +129,8 @@ class Predictor:
     """Predicts what is coming of signals, with a band, and says how surprising each sample was; in constant memory.
 
     horizons: 1 to 4 different numbers of samples, from 1 to 1,000,000. signals: 1 to 4. A glitch changes nothing that
-    lasts. The bits are those of a chip (`core/c`), which goes on where this one stands, and the other way round. It can
-    be pickled and copied.
+    lasts. Bit-identical to the C library (`core/c`); each reads the state that the other stores. It can be pickled
+    and copied.
     """
 
     def __new__(cls, horizons: Sequence[float], signals: int = 1) -> Predictor: ...

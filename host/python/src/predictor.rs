@@ -14,7 +14,7 @@ type Samples<'py> = PyArrayLikeDyn<'py, f32, AllowTypeChange>;
 /// How Python pickles: a class, its arguments, and a state.
 type Reduced<'py> = (Bound<'py, PyType>, (Vec<f32>, usize), Bound<'py, PyBytes>);
 
-/// The most horizons, and what those of a predictor are filled up to, with the last one again: as in C.
+/// The maximum number of horizons; fewer are padded by repeating the last one, as in C.
 const HORIZONS: usize = 4;
 
 /// What a predictor says, row by row.

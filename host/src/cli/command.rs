@@ -41,7 +41,7 @@ pub struct Cli {
     /// The options of every command.
     #[command(flatten)]
     pub session: SessionOptions,
-    /// Read options from a config.toml that a run wrote; options typed beside it win
+    /// Read options from a config.toml that a run wrote; command-line options override it
     #[arg(
         long,
         global = true,
@@ -126,8 +126,7 @@ pub fn clap_command() -> clap::Command {
     })
 }
 
-/// Returns the options of every command that change nothing of this one: they are refused, and its help does not
-/// show them.
+/// Returns the global options that have no effect on this command; they are rejected and hidden from its help.
 pub(super) fn without_effect(command: &str) -> &'static [&'static str] {
     let entry = experiments::ALL.iter().chain(WITH_FIGURES).find(|entry| entry.id == command);
     match (command, entry) {

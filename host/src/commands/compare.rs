@@ -28,9 +28,9 @@ const SHOWN: usize = 20;
 /// Compare two runs or two files: bit-equal or not, and where they first differ
 ///
 /// A and B are two run directories or two files. In run directories all files are compared except
-/// `run.json`, which says how the run went, `report.html`, which shows it, and the lock; in the first file that
-/// differs the first place that does is shown: a cell of a table (.csv), a line of results (.json), or else a
-/// byte. Exit code 0 if all is equal, 1 if not.
+/// `run.json`, which says how the run went, `report.html`, which shows it, and the lock; the first
+/// difference in the first differing file is shown: a cell of a table (.csv), a line of results
+/// (.json), or else a byte. Exit code 0 if all is equal, 1 if not.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Compare {
     /// A run directory or a file
@@ -39,7 +39,7 @@ pub struct Compare {
     pub b: PathBuf,
 }
 
-/// A file that differs, and where it first does; that is known of the first such file alone.
+/// A differing file and, for the first one only, where it first differs.
 type Difference = (String, Option<String>);
 
 /// Runs the command.

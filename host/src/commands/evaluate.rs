@@ -14,7 +14,8 @@ use serde::Serialize;
 use serde_json::json;
 use std::path::PathBuf;
 
-/// Multiplications of some seconds: layers times what one costs, and what the algorithm's step beside it does.
+/// The limit of work, in multiplications (a few seconds): layers times the cost of a layer and of the compared
+/// algorithm's step.
 const WORK: usize = 300_000_000;
 
 /// The layers that any number of transitions may have.
@@ -37,20 +38,19 @@ const BLOW_UP: &str = "the forward pass (scale the features to about [-1, 1], or
 /// iterations as layers), and by LSTD, which solves for the fixed point directly; the table the weights w of
 /// v(s) = <w, phi(s)> and each value function's TD error on the data. All is computed in f64.
 ///
-/// CSV columns, in any order under a header line, separated by `,`, `;` or tabs:
-///   phi_0 ... phi_{d-1}            features of the state, d = 1 to 32
-///   reward                         the reward on leaving it
-///   phi_next_0 ... phi_next_{d-1}  features of the next state
-///   terminal                       optional, 1: the next state ends the episode, its value is 0
-///   end                            optional, 1: the episode is cut here, though it could go on
-/// Without the phi_next columns the next row holds the next state; a row marked `end`, and the last
-/// one, then only ends its episode (its reward may be empty). Lines that begin with # are skipped.
+/// CSV columns, in any order under a header line, separated by `,`, `;` or tabs: phi_0 ...
+/// phi_{d-1} features of the state, d = 1 to 32 reward the reward on leaving it phi_next_0 ...
+/// phi_next_{d-1} features of the next state terminal optional, 1: the next state ends the episode,
+/// its value is 0 end optional, 1: the episode is cut here, though it could go on Without phi_next
+/// columns, the next row is the next state; a row marked `end`, or the last row, then only closes
+/// its episode (its reward may be empty). Lines that begin with # are skipped.
 ///
 /// npz arrays: phi (n, d), reward (n), phi_next (n, d), terminal (n), end (n); query (m, d) if there
 /// are states to ask for.
 ///
-/// With `--model universal` any scale of features and rewards will do, and values are there from the
-/// first transition on. Otherwise scale the features to about [-1, 1]; with larger ones lower --alpha.
+/// With `--model universal`, features and rewards may have any scale, and values are available
+/// after the first transition. Otherwise scale the features to about [-1, 1]; with larger ones
+/// lower --alpha.
 #[derive(Clone, Debug, clap::Args, Serialize)]
 #[command(verbatim_doc_comment)]
 #[serde(rename_all = "kebab-case")]

@@ -37,11 +37,11 @@ const WORK: usize = 50_000_000;
 
 /// Take P and Q that were trained elsewhere: metrics, figures, a stored model for firmware
 ///
-/// FILE is a `.safetensors` file (tensors `attn.P`, `attn.Q`, or `layers.0.P`, ..., or `P`, `Q`), the
-/// `data.npz` of the authors' training code (with its `params.json` beside it), any `.npz` with arrays
-/// P and Q of shape (2d+1, 2d+1), (L, 2d+1, 2d+1) or (T, L, 2d+1, 2d+1), a stored model, the folder of
-/// a run (its seed --seed is taken), or that of a seed. Of a folder the `data.npz` is read, if there is
-/// one: its log says alpha. What the file does not say must be given by options.
+/// FILE is a `.safetensors` file (tensors `attn.P`, `attn.Q`, or `layers.0.P`, ..., or `P`, `Q`), the `data.npz` of the
+/// authors' training code (with its `params.json` beside it), any `.npz` with arrays P and Q of shape (2d+1, 2d+1), (L,
+/// 2d+1, 2d+1) or (T, L, 2d+1, 2d+1), a stored model, the folder of a run (its seed --seed is taken), or that of a
+/// seed. In a folder, `data.npz` is preferred, because its log contains alpha. What the file does not state must be
+/// given by options.
 ///
 /// Written are parameters.safetensors, model.ictd (f32, for firmware), records.csv (the
 /// element-wise metrics of every log point, P and Q), and comparison.csv: VD, IWS and SS against batch TD with as many iterations as layers, on --tasks

@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 
 /// Join training runs and sweeps that were computed apart: their seeds, each in the folder of its recipe in --out
 ///
-/// A DIR is a training run, or holds some, as the --out of `ictd train` and `ictd sweep` does. Everything in --out stays.
-/// If a seed is in several places, the one that has come furthest is taken; if two disagree on what both have, or a folder
-/// is not what its name and recipe say, the command refuses before anything is written.
+/// A DIR is a training run, or holds some, as the --out of `ictd train` and `ictd sweep` does. Everything in --out
+/// stays. If a seed is in several places, the copy trained furthest is used; if two disagree on what both have, or a
+/// folder is not what its name and recipe say, the command refuses before anything is written.
 ///
 /// What is left out is named: folders that are no training run, and seeds without a checkpoint. A link, and what cannot be
 /// read, is refused.
@@ -39,7 +39,7 @@ pub struct Merge {
 /// A recipe, and where it was trained.
 struct Joined {
     recipe: Recipe,
-    /// First where all is joined.
+    /// The destination comes first.
     places: Vec<TrainDirectory>,
     /// Those that the runs have, begun or not.
     seeds: BTreeSet<u64>,

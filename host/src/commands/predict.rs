@@ -25,7 +25,7 @@ const LARGEST_GAMMA: f64 = 0.9999;
 const LONGEST: f64 = 10_000.0;
 /// The longest period.
 const LONGEST_PERIOD: usize = 100_000;
-/// The most predictions that may wait for what follows, and as how many the learners of one sum count.
+/// The limit on pending predictions, and how many of them one task's learners count as.
 const MOST_NUMBERS: usize = 1 << 26;
 const NUMBERS_OF_TASK: usize = 1 << 14;
 /// Rows that are read at a time.
@@ -33,27 +33,27 @@ const BLOCK: usize = 8192;
 
 /// Predict the signals of a CSV file as firmware would, and say how good the predictions are
 ///
-/// Reads the file row by row, of any length. In each row, before what follows is seen, it predicts for
-/// each column the discounted sum of the values to come, sum_k gamma^k x_{t+1+k}: about the next
-/// 1 / (1 - gamma) rows, its horizon. Afterwards each prediction is judged by what followed:
-///   normalised_error = mean (prediction - followed)^2 / variance of what followed
-/// over the rows whose return is known to 1e-3 (k more rows follow, gamma^k <= 1e-3), without the first
+/// Reads a file of any length, row by row. At each row, before reading the next, it predicts for
+/// each column the discounted sum of the values to come, sum_k gamma^k x_{t+1+k}: about the next 1
+/// / (1 - gamma) rows, its horizon. Afterwards each prediction is judged by what followed:
+/// normalised_error = mean (prediction - followed)^2 / variance of what followed over the rows
+/// whose return is known to 1e-3 (k more rows follow, gamma^k <= 1e-3), without the first
 /// 50. 1 is the error of predicting the mean of what followed, which nobody knows beforehand.
 ///
 /// Estimators, whose settings stand in the guide's page on signals:
 ///   universal    the model that ships, on a context that forgets (--retention); and each --model
-///   td, lstd     online TD(lambda) and LSTD(0.9), with 12 and 9 settings, the best of which are known in
-///                hindsight alone
+///   td, lstd     online TD(lambda) and LSTD(0.9), with 12 and 9 settings; the best is known only in
+///                hindsight
 ///   ar           an autoregression of 8 lags, by recursive least squares
-///   holt         Holt's linear trend goes on
-///   average      the exponential average stays
+///   holt         extrapolates Holt's linear trend
+///   average      predicts the exponential average
 ///   seasonal     the last --period rows come again and again
 ///   persistence  the latest value stays
 ///   zero         0
 ///   predictor    the crate's Predictor, in f32 as on a chip: a prediction, a 90 % band and a surprise
 ///
-/// The report has the share of judged rows in which the predictor's band held what followed, and the rows
-/// whose surprise was above 0.999, of which a clean signal has about one in 1,000.
+/// The report has the fraction of scored rows whose outcome fell inside the predictor's band, and
+/// the rows whose surprise was above 0.999: about one in 1,000 of a clean signal.
 ///
 /// The CSV has a header line and the separator `,`, `;` or tab; empty lines and those that begin with #
 /// are skipped.

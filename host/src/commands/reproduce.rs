@@ -12,9 +12,10 @@ use std::time::Instant;
 ///
 /// Each ID (see `ictd list`) writes its figures, the records behind them and a verdict for each claim
 /// into a directory of its name. Training runs that several figures share are kept in runs/ and are
-/// trained once; after Ctrl-C the same command goes on. A claim about seeds is judged by the 95 % interval of
-/// its share or mean over them, which is shown beside the threshold. A claim that does not hold makes exit code
-/// 1, unless it is known not to hold: that is shown as "does not hold (as known)".
+/// trained once; after Ctrl-C, the same command continues. A claim about seeds is tested by the 95 %
+/// confidence interval of its share or mean over the seeds, which is shown with the threshold. A claim
+/// that does not hold makes exit code 1, unless it is known not to hold: that is shown as "does not hold
+/// (as known)".
 #[derive(Clone, Debug, clap::Args)]
 pub struct Reproduce {
     /// Experiments, or `all`
@@ -23,7 +24,7 @@ pub struct Reproduce {
     /// How much is trained.
     #[command(flatten)]
     pub scale: Scale,
-    /// Print, of the claims, only those that do not hold, and how many do
+    /// Print only the claims that do not hold, and the number that do
     #[arg(long)]
     pub check: bool,
 }

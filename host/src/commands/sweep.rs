@@ -30,13 +30,13 @@ const NAMED: usize = 8;
 ///
 /// Each run is a folder of --out, named after its recipe as `ictd train` does, so that nothing is
 /// trained twice. The same command goes on after Ctrl-C or a crash. It may run several times at
-/// once, on any machines that share the folder: a seed that another process of this machine trains
-/// is waited for, one claimed on another machine is left, and told. Or each process does a part of its own, --shard I/N, on machines that share nothing:
-/// `ictd merge` joins their folders.
+/// once, on any machines that share the folder: the command waits for a seed that another process
+/// here trains; it skips, and reports, one claimed on another machine. Or each process does a part
+/// of its own, --shard I/N, on machines that share nothing: `ictd merge` joins their folders.
 ///
-/// Up to 16 seeds of one run train side by side for little more than the time of one, so a shard
-/// is a number of such groups. The last step is --collect: one table of everything in --out/sweep,
-/// the same bytes whatever did the shards.
+/// Up to 16 seeds of one run train side by side for little more than the time of one, so a shard is
+/// a number of such groups. The last step is --collect: one table of everything in --out/sweep,
+/// byte-identical wherever the shards ran.
 ///
 /// Exit code 0 if all that was asked for is finished, though seeds diverged (1 with --check); 1 if
 /// one is claimed on another machine or, for --collect, is missing.
@@ -49,8 +49,8 @@ pub struct Sweep {
     /// The plan
     #[arg(value_name = "PLAN.toml")]
     pub plan: PathBuf,
-    /// Do part I of N, I from 1 to N: the groups I, I + N, ... of up to 16 seeds of a run; with N above their number
-    /// they are halved
+    /// Do part I of N, I from 1 to N: the groups I, I + N, ... of up to 16 seeds of a run; if N
+    /// exceeds the number of groups, groups are halved
     #[arg(long, value_name = "I/N")]
     #[serde(skip)]
     pub shard: Option<Shard>,

@@ -177,7 +177,7 @@ pub fn median_between(what: &str, values: &[f64], all: [f64; 2], part: [f64; 2])
     (measured, Verdict::graded(within(all), within(part)))
 }
 
-/// Judges whether differences are all positive, by their intervals; in part if one more is.
+/// Judges whether all intervals lie above 0; holds in part if `part` does.
 pub fn all_positive(what: &str, differences: &[Interval], part: Option<Interval>) -> Judgement {
     let texts: Vec<_> = differences.iter().map(|d| format!("{d:.2}")).collect();
     let in_part = part.map_or(String::new(), |d| format!(" (in part: {d:.2} in all)"));

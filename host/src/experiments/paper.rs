@@ -68,7 +68,7 @@ const Q_BY_ITS_MEASURE: JudgedClaim = claim(
 );
 const OUR_SPECIFICATIONS: Source = section_5("closely match our specifications").variant();
 pub(super) const P_STRICTLY: JudgedClaim = every(
-    "P takes Theorem 1's form strictly: nine tenths of its energy are in P[-1,-1]",
+    "P takes Theorem 1's form strictly: at least 0.9 of its squared norm is in P[-1,-1]",
     OUR_SPECIFICATIONS,
     "p_form_0",
     AtLeast(FORM_SHARE),
@@ -77,7 +77,7 @@ pub(super) const P_STRICTLY: JudgedClaim = every(
 /// P of layers that share it has diagonals in its blocks, too.
 const P_HAS_MORE: JudgedClaim = P_STRICTLY.refuted();
 const Q_STRICTLY: JudgedClaim = every(
-    "Q takes Theorem 1's form strictly: nine tenths of its energy",
+    "Q takes Theorem 1's form strictly: at least 0.9 of its squared norm",
     OUR_SPECIFICATIONS,
     "q_form_0",
     AtLeast(FORM_SHARE),
@@ -464,7 +464,7 @@ const ERROR_FALLS: JudgedClaim = claim(
 /// The share that an algorithm must explain of a function to be it.
 pub(super) const EXPLAINED: f64 = 0.9;
 
-/// A table whose seeds are asked what their function is.
+/// A table that measures which algorithm each seed has learned.
 const TRAINED: Table = Table { asks: Asks::FUNCTION, ..Table::EMPTY };
 
 /// Returns an experiment that is data.

@@ -56,7 +56,8 @@ pub struct Verify {
     /// Frobenius norm of each preconditioner C_l
     #[arg(long, default_value = "0.3", value_parser = options::real(0.0..=10.0))]
     pub c_norm: f64,
-    /// Next features phi_{j+1}: draws of their own, as in the authors' code, or the next column's
+    /// Next features phi_{j+1}: drawn independently, as in the authors' code, or taken from the
+    /// next column
     #[arg(long, default_value = "independent", value_parser = options::word::<Successors>())]
     pub successors: Successors,
 }

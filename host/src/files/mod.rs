@@ -348,7 +348,7 @@ pub fn first_bytes(mut file: &File, count: u64) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// A file under a temporary name in its folder, in the end complete and on the disk; if it is dropped, it goes.
+/// A file being written under a temporary name in its folder. Dropping it before `publish` or `keep` deletes it.
 #[derive(Debug)]
 pub struct Staged {
     path: PathBuf,

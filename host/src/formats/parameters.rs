@@ -73,9 +73,9 @@ impl PartialParams {
         named("mode", self.mode.as_deref(), "autoregressive (or auto) or sequential")
     }
 
-    /// These layers, with what is said of them; `l` and `attention` are the names that the file has for L and
-    /// the attention. The numbers are not looked at: [`check`].
-    /// Errors: [`Problem::Unusable`] for what contradicts the layers, or what no transformer of the core has.
+    /// Combines the layers with the settings from the file; `l` and `attention` are the names that the file has for L
+    /// and the attention. The numbers are not looked at: [`check`]. Errors: [`Problem::Unusable`] for what contradicts
+    /// the layers, or what no transformer of the core has.
     pub(crate) fn describe(
         &self,
         [l, attention]: [&str; 2],

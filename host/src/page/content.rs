@@ -9,7 +9,7 @@ use crate::files::{self, Kind};
 use crate::run::config::{self, Inside};
 use std::path::{Path, PathBuf};
 
-/// Names, and why nothing is shown of what bears them.
+/// Names of the runs left out, each with the reason.
 type LeftOut = Vec<(String, String)>;
 
 /// The treatment of a run that cannot be read.

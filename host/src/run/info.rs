@@ -143,9 +143,9 @@ pub fn digest(content: &[u8]) -> String {
     digest.to_string()
 }
 
-/// Returns the names of the files that a run in this directory says it wrote, `run.json` among them: the run that
-/// stands there, or with [`files::NEW`] before the name the one that is about to take its place.
-/// Errors: [`Error::File`] if that cannot be read; what is no such file names none.
+/// Returns the names of the files that a run in this directory wrote, `run.json` among them: those of the current run
+/// or, with the prefix [`files::NEW`], of the run about to replace it. Errors: [`Error::File`] if that cannot be read;
+/// what is no such file names none.
 pub fn files(directory: &Path, before: &str) -> Result<Vec<String>, Error> {
     let name = &format!("{before}{FILE_NAME}");
     let content = match files::read_below(directory, name, files::TEXT) {

@@ -198,9 +198,8 @@ impl Records {
     }
 }
 
-/// Where a run of this name stands in `--out`: that may be a link, as the user named it, and what is found in it
-/// not.
-/// Errors: [`Error::File`] for a link.
+/// Returns the path of the run `name` in `--out`. `--out` may be a link, its entries may not. Errors: [`Error::File`]
+/// for a link.
 pub fn place(out: &Path, name: &str) -> Result<PathBuf, Error> {
     let path = out.join(name);
     match files::kind(&path) {

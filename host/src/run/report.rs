@@ -159,7 +159,7 @@ pub struct Report {
     pub text: String,
     /// Lines for a human, printed after the claims.
     pub closing: String,
-    /// Of the claims the text has those that do not hold, and how many hold.
+    /// True if the text lists only the claims that do not hold and counts the rest.
     pub brief: bool,
     /// The files written.
     pub files: Vec<PathBuf>,

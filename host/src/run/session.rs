@@ -25,10 +25,12 @@ pub struct SessionOptions {
     /// The (first) random seed; equal seeds give equal bits on every machine
     #[arg(long, global = true, default_value = "0", value_parser = options::seed)]
     pub seed: u64,
-    /// Where to write: each command into the directory of its name, training runs into those of their recipes
+    /// Output directory. Each command writes to a subdirectory of its own name; a training run, to
+    /// one named after its recipe
     #[arg(long, global = true, value_name = "DIR", default_value = "results")]
     pub out: PathBuf,
-    /// Threads, each taking whole seeds or tasks, so that results do not depend on it [default: all cores]
+    /// Number of threads; each computes whole seeds or tasks, so results do not depend on N
+    /// [default: all cores]
     #[arg(long, global = true, value_name = "N", value_parser = options::integer(THREADS))]
     pub threads: Option<usize>,
     /// Print one JSON object with all results on stdout, and nothing else

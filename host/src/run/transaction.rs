@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 /// The journal's name.
 pub const JOURNAL: &str = ".ictd-commit";
 
-/// Puts new files in place, those that are staged already first and `run.json` last, and removes those of `old`
-/// that are not among them; the directory is this process' alone. Where the new ones are.
+/// Puts new files in place, those that are staged already first and `run.json` last, and removes those of `old` that
+/// are not among them; the caller must hold the directory. Returns the paths of the new files.
 ///
 /// A process that is killed meanwhile leaves the rest to [`settle`], which believes the journal only about files that
 /// a `run.json` lists, the old run's or the new one's: so `old` is [`info::files`] or nothing.
@@ -62,7 +62,7 @@ fn finish(directory: &Path, ours: &[String]) -> io::Result<()> {
             }
             Some(("put", name)) => {
                 if name == info::FILE_NAME {
-                    // With the old one the list of what is to be removed goes: by then that is on the disk.
+                    // Replacing the old run.json loses the list of files to remove, so sync the removals first.
                     files::sync_folder(directory)?;
                 }
                 let path = directory.join(name);

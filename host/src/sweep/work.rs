@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-/// How often is looked whether another process has ended.
+/// The polling interval while another process holds a seed.
 const POLL: Duration = Duration::from_millis(500);
 
 /// The ends that seeds came to.

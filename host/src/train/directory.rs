@@ -212,7 +212,7 @@ impl TrainDirectory {
             self.config()?.map_or_else(BTreeSet::new, |(first, there)| there.seed_set(first));
         let mut runs = Vec::new();
         for seed in self.seeds()? {
-            // One whose process is about to write its records is that process' to tell of.
+            // Skip a seed whose own process is about to write its records.
             let claimed = (!self.is_recorded(seed)).then(|| self.claim_seed(seed));
             if let Some(Err(_)) = claimed {
                 continue;

@@ -45,7 +45,7 @@ pub struct Watching {
 /// The seeds of a run, as typed.
 #[derive(clap::Args)]
 struct TypedSeeds {
-    /// How many seeds from --seed on (the paper: 30), or which: 0..9,20
+    /// Number of seeds, starting at --seed (the paper: 30), or a list: 0..9,20
     #[arg(long, value_name = "N|LIST", default_value = "1")]
     seeds: Seeds,
 }
@@ -53,7 +53,7 @@ struct TypedSeeds {
 impl Args for Train {
     fn augment_args(command: Command) -> Command {
         let command = TypedSeeds::augment_args(command.args(options::settings()));
-        // Each part would put what it is itself in the place of this.
+        // Set last: each part's `augment_args` would overwrite `about`.
         Watching::augment_args(command).about(ABOUT).long_about(LONG_ABOUT)
     }
 
@@ -82,9 +82,9 @@ Trains by multi-task TD (Algorithm 1), many seeds side by side
 
 Section 5 and App. \"Experiment Setup\": each task is a new Markov reward process. Every --log-every tasks the network is \
 compared with batch TD in a fresh context of the last task: P and Q element-wise, and VD, IWS, SS. Seeds share SIMD lanes \
-and threads; neither changes a bit of any seed's result.
+and threads; neither affects any seed's result.
 
-A run is its recipe: all options but the seeds name its folder in --out. While it runs, finished seeds are written \
+A run is identified by its recipe (all options except the seeds), which names its folder in --out. While it runs, finished seeds are written \
 at once and the others every few seconds. Finished seeds are kept: the same command, or `ictd train --resume DIR`, \
 goes on after Ctrl-C or a crash, one with other seeds adds them, also at the same time from another process or \
 machine, and the final bytes are those of one run with all seeds. A seed that diverges is recorded as such.";

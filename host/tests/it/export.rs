@@ -260,7 +260,7 @@ fn a_source_that_cannot_be_exported_is_named_in_one_line() {
         ("damaged.safetensors", "its checksum is wrong"),
         ("short.safetensors", "not a readable .safetensors file"),
         ("text.safetensors", "not a readable .safetensors file"),
-        ("damaged.ictd", "damaged: the bytes have the checksum"),
+        ("damaged.ictd", "damaged: computed checksum"),
         ("two-head.ictd", "attention 3: 1 is expected"),
     ] {
         let line = refused(&format!("export {}", path(source)));

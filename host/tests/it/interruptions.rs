@@ -37,7 +37,10 @@ fn an_interrupted_figure_goes_on_by_the_same_command() {
         (output.status.code() == Some(130)).then(|| (out, stderr(&output)))
     };
     let (out, line) = (0..20).find_map(|_| interrupted()).expect("no run was interrupted");
-    assert!(line.contains("the same command goes on") && !line.contains("--resume"), "{line}");
+    assert!(
+        line.contains("run the same command again to continue") && !line.contains("--resume"),
+        "{line}"
+    );
     let line = stderr(&start(out.path()).wait_with_output().unwrap());
     assert!(
         line.contains("runs/boyan-L3-")

@@ -325,7 +325,7 @@ fn an_interrupted_sweep_goes_on() {
     let output = child.wait_with_output().unwrap();
     let line = text(&output);
     assert!(kill.success() && output.status.code() == Some(130), "{line}");
-    assert!(line.contains("the same command goes on"), "{line}");
+    assert!(line.contains("run the same command again to continue"), "{line}");
     assert!(trained(&out).join("seed_0/checkpoint.bin").is_file());
 }
 

@@ -148,7 +148,7 @@ proptest! {
     #[test]
     fn ranges_are_enforced_and_named(x in any_number()) {
         let discount = (0.0..1.0).contains(&x);
-        expect_range(TdLambda::new(x), x, (0.0..=1.0).contains(&x), "lambda");
+        expect_range(TdLambda::new(x), x, (0.0..=1.0).contains(&x), "trace_decay");
         expect_range(Forgetting::new(x), x, x > 0.0 && x < 1.0, "retention");
         expect_range(Context::<D>::new().with_limit(x), x, x > 0.0, "limit");
         expect_range(Model::<D>::td0(ConstructionSettings { alpha: x, depth: 3, gamma: 0.9 }), x, x > 0.0, "alpha");
@@ -158,7 +158,7 @@ proptest! {
         );
         // One bad lane is enough.
         let lanes = Lanes8::new([0.5, 0.5, x, 0.5, 0.5, 0.5, 0.5, 0.5]);
-        expect_range(TdLambda::new(lanes), x, (0.0..=1.0).contains(&x), "lambda");
+        expect_range(TdLambda::new(lanes), x, (0.0..=1.0).contains(&x), "trace_decay");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The discounted sum that followed each row, known some time after the row.
 
-/// A return is known when what is not seen of it counts with at most this weight.
+/// A return counts as known once the weight gamma^k of its unseen rest is at most this.
 pub const KNOWN: f64 = 1e-3;
 /// A return is final when what is not seen counts with at most this weight, or never comes.
 const FINAL: f64 = 1e-16;
@@ -62,8 +62,8 @@ impl Returns {
         }
     }
 
-    /// Returns the most bytes that so many more rows may ask for, and all that wait as lines: they may move to a place
-    /// twice as large, and a number has at most 16 characters.
+    /// Returns an upper bound, in bytes, on the memory for `rows` more rows and the pending output: they may move to a
+    /// place twice as large, and a number has at most 16 characters.
     pub fn most_bytes(&self, rows: usize) -> u64 {
         let of_row = 2 * size_of::<Entry>() + (2 * size_of::<f32>() + 16) * self.width;
         ((self.entries.len() + rows) * of_row) as u64

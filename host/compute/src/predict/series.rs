@@ -17,11 +17,11 @@ const LEAST_RIDGE: f64 = 1e-5;
 
 /// A forecaster of a series.
 pub(super) enum Series {
-    /// The latest value stays.
+    /// Persistence: forecasts the latest value.
     Latest(f64),
     /// The exponential average stays, in which the newest value has weight 1 - gamma.
     Average(Option<f64>),
-    /// Holt's linear trend goes on: level and trend.
+    /// Extrapolates Holt's linear trend: level and trend.
     Holt(Option<[f64; 2]>),
     /// An autoregression goes on.
     Autoregression(Box<Autoregression>),
